@@ -1,0 +1,155 @@
+//===- runtime.h - The C ABI between generated code and the runtime -------===//
+//
+// A compiled training binary is two halves. The generated half exports one
+// constant, `hone_compiled_module`, and calls one function, `hone_parallel_for`. The
+// runtime half owns everything else: memory, threads, data, files.
+//
+// All memory that a step touches is one arena whose size and layout are
+// constants of the module, so the peak is known before the first step.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_H
+#define HONE_RUNTIME_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HONE_ABI_VERSION 1u
+
+typedef enum hone_dtype {
+  HONE_F32 = 0,
+  HONE_F64 = 1,
+  HONE_I32 = 2,
+  HONE_BF16 = 3,
+  HONE_U8 = 4,
+} hone_dtype;
+
+/* How a trainable parameter starts when no adapter is given. */
+typedef enum hone_init {
+  HONE_INIT_ZERO = 0,
+  /* uniform(-b, b) with b = 1/sqrt(columns): torch's kaiming_uniform_ with
+     a = sqrt(5), which is what PEFT gives lora_A. */
+  HONE_INIT_KAIMING_UNIFORM = 1,
+} hone_init;
+
+typedef enum hone_optimizer {
+  HONE_SGD = 0,          /* no state */
+  HONE_SGD_MOMENTUM = 1, /* 1 state vector: the momentum buffer */
+  HONE_ADAMW = 2,        /* 2 state vectors: first and second moment */
+} hone_optimizer;
+
+typedef struct hone_pool hone_pool;
+
+/* One iteration of a parallel loop. `thread` is in [0, pool threads) and is
+   unique among the iterations that run at the same time. */
+typedef void (*hone_task)(void *closure, int64_t index, int64_t thread);
+
+/* Runs task(closure, 0 .. count-1, thread) and returns when all have ended.
+   Which thread runs which index is not determined; no index may depend on
+   another, so results never depend on the number of threads. */
+void hone_parallel_for(hone_pool *pool, hone_task task, void *closure,
+                       int64_t count);
+
+/* What an entry point is called with. */
+typedef struct hone_frame {
+  hone_pool *pool;
+  char *arena;                /* 64-byte aligned, module->arena_bytes */
+  char *thread_scratch;       /* 64-byte aligned, threads x thread_bytes */
+  const void *const *weights; /* parallel to module->weights */
+  int64_t rows;               /* tokens in this batch, 1 .. max_rows */
+} hone_frame;
+
+typedef void (*hone_entry_fn)(const hone_frame *frame);
+
+/* A named entry point. Every module exports:
+     "loss"      reads inputs, writes the output "loss"
+     "gradient"  the same, and adds loss_scale * d(loss)/d(theta) to the
+                 gradient region, which the caller has zeroed
+     "update"    one optimizer step: theta and state from the gradient region
+                 and the scalar inputs listed at hone_slot */
+typedef struct hone_entry {
+  const char *name;
+  hone_entry_fn run;
+} hone_entry;
+
+/* A named place in the arena through which numbers enter or leave.
+   Inputs of "loss" and "gradient":
+     input_ids       i32[max_rows]  token ids
+     targets         i32[max_rows]  the next token's id; -100 means no loss
+     sequence_starts i32[max_rows]  row where this row's sequence begins
+     loss_scale      f64            what a unit of summed loss is worth
+   Inputs of "update", all f64:
+     gradient_scale  multiplied into every gradient (clipping)
+     learning_rate, weight_decay
+     momentum                                     (SGD with momentum)
+     beta1, beta2, epsilon, bias_correction1, bias_correction2   (AdamW;
+                     bias_correctionN = 1 - betaN^step)
+   Outputs:
+     loss            f64            sum of the negative log-likelihoods of the
+                                    rows that have a target */
+typedef struct hone_slot {
+  const char *name;
+  uint32_t dtype;
+  uint32_t rank;
+  const int64_t *shape; /* with max_rows in place of the row count */
+  uint64_t offset;      /* bytes from the start of the arena */
+} hone_slot;
+
+/* A frozen tensor, found by this name in the weights file. */
+typedef struct hone_weight {
+  const char *name;
+  uint32_t dtype;
+  uint32_t rank;
+  const int64_t *shape;
+} hone_weight;
+
+/* A trainable parameter: a slice of the parameter vector theta. The gradient
+   and each state vector use the same element offset. */
+typedef struct hone_trainable {
+  const char *name; /* Hugging Face name, e.g.
+                       model.layers.0.self_attn.q_proj.lora_A.weight */
+  uint32_t rank;
+  uint32_t init; /* hone_init */
+  const int64_t *shape;
+  uint64_t offset; /* elements from the start of theta */
+} hone_trainable;
+
+typedef struct hone_module {
+  uint32_t struct_size; /* sizeof(hone_module) when it was compiled */
+  uint32_t abi_version;
+  /* JSON: what was compiled. Keys: "model", "lora", "train", "target",
+     "plan", "weights" (layout, source_hash). See runtime/README.md. */
+  const char *config;
+  int64_t max_rows;
+  uint64_t arena_bytes;
+  uint64_t thread_bytes; /* private scratch of each thread, multiple of 64 */
+  uint32_t optimizer;    /* hone_optimizer */
+  uint32_t trainable_dtype;
+  uint64_t trainable_elements; /* length of theta */
+  uint64_t theta_offset;       /* bytes; trainable_elements values each */
+  uint64_t gradient_offset;
+  uint64_t state_offset; /* the state vectors, one after another */
+  const hone_entry *entries;
+  const hone_slot *inputs;
+  const hone_slot *outputs;
+  const hone_weight *weights;
+  const hone_trainable *trainables;
+  uint32_t entry_count;
+  uint32_t input_count;
+  uint32_t output_count;
+  uint32_t weight_count;
+  uint32_t trainable_count;
+} hone_module;
+
+/* Defined by the generated half. */
+extern const hone_module hone_compiled_module;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

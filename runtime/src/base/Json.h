@@ -1,0 +1,76 @@
+//===- Json.h - A strict JSON reader for hostile files --------------------===//
+//
+// RFC 8259 and nothing else: duplicate keys, nesting beyond 64, invalid UTF-8,
+// lone surrogates and trailing bytes are errors with a line and a column.
+// Shared by honec and the training binary.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_BASE_JSON_H
+#define HONE_RUNTIME_BASE_JSON_H
+
+#include "base/Status.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace hone::rt {
+
+class Json {
+public:
+  enum class Kind { Null, Bool, Number, String, Array, Object };
+  using Member = std::pair<std::string, Json>;
+
+  /// Parses the whole of `text`. `place` names the file in messages.
+  /// Errors: BadData with "place:line:column".
+  static Result<Json> parse(std::string_view text, const std::string &place);
+
+  Kind kind() const { return tag; }
+  bool isNull() const { return tag == Kind::Null; }
+  bool isBool() const { return tag == Kind::Bool; }
+  bool isNumber() const { return tag == Kind::Number; }
+  /// A number written without fraction or exponent that fits in int64.
+  bool isInteger() const { return tag == Kind::Number && integral; }
+  bool isString() const { return tag == Kind::String; }
+  bool isArray() const { return tag == Kind::Array; }
+  bool isObject() const { return tag == Kind::Object; }
+
+  bool boolean() const { return truth; }
+  double number() const { return real; }
+  int64_t integer() const { return whole; }
+  const std::string &string() const { return text; }
+  const std::vector<Json> &array() const { return items; }
+  const std::vector<Member> &object() const { return members; }
+
+  /// The member named `key`, or null when absent or when this is no object.
+  const Json *find(std::string_view key) const;
+
+  /// Line and column (from 1) where this value began.
+  uint32_t line() const { return atLine; }
+  uint32_t column() const { return atColumn; }
+
+private:
+  friend class JsonParser;
+  Kind tag = Kind::Null;
+  bool truth = false;
+  bool integral = false;
+  uint32_t atLine = 0, atColumn = 0;
+  double real = 0;
+  int64_t whole = 0;
+  std::string text;
+  std::vector<Json> items;
+  std::vector<Member> members;
+};
+
+/// "kind" as a person names it: "an object", "a string", ...
+const char *describe(Json::Kind kind);
+
+/// Appends `value` as a JSON string literal with quotes.
+void appendJsonString(std::string &out, std::string_view value);
+
+} // namespace hone::rt
+
+#endif

@@ -1,0 +1,66 @@
+//===- MappedFile.h - A regular file, mapped read-only
+//---------------------===//
+//
+// The bytes are the page cache's, not the heap's. A file that someone
+// truncates while it is mapped raises SIGBUS on the next access, which no
+// bounds check can prevent: programs call installSigbusHandler() first.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_BASE_MAPPEDFILE_H
+#define HONE_RUNTIME_BASE_MAPPEDFILE_H
+
+#include "base/Status.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace hone::rt {
+
+/// Owns one mapping. An empty file maps to a null pointer and size 0.
+class MappedFile {
+public:
+  MappedFile() = default;
+  ~MappedFile() { close(); }
+  MappedFile(MappedFile &&other) noexcept { take(other); }
+  MappedFile &operator=(MappedFile &&other) noexcept;
+  MappedFile(const MappedFile &) = delete;
+  MappedFile &operator=(const MappedFile &) = delete;
+
+  /// Errors: NoInput when the file is missing, unreadable or not a regular
+  /// file (symbolic links are followed); IoError when it cannot be mapped.
+  static Result<MappedFile> open(const std::string &path);
+
+  /// Page-aligned; valid until this object is destroyed or moved to.
+  const char *data() const { return base; }
+  uint64_t size() const { return length; }
+  std::string_view bytes() const { return {base, length}; }
+  const std::string &path() const { return name; }
+
+  /// Tells the kernel that bytes [offset, offset + size) are not needed soon,
+  /// so they stop counting as resident. Only whole pages inside the range are
+  /// dropped; reading them again is correct and reads the file again.
+  void release(uint64_t offset, uint64_t size) const;
+
+private:
+  void close();
+  void take(MappedFile &other);
+
+  const char *base = nullptr;
+  uint64_t length = 0;
+  int slot = -1; // in the table that the SIGBUS handler searches
+  std::string name;
+};
+
+/// Makes an access beyond the end of a mapped file that shrank print
+///   error: <path>: the file became shorter while it was in use ...
+/// and exit with ExitCode::IoError (74). Other SIGBUS causes keep their
+/// default action. Call once at program start; later calls do nothing.
+/// The handler knows the first 256 files that are mapped at one time; of more
+/// it says "an input file".
+void installSigbusHandler();
+
+} // namespace hone::rt
+
+#endif

@@ -1,0 +1,88 @@
+//===- Philox.h - Random numbers without hidden state
+//-----------------------===//
+//
+// Philox4x32-10 (Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3",
+// SC'11). A number is a pure function of (seed, step, purpose, name, index),
+// so resuming needs no generator state and threads cannot change the result.
+// The bits are specified: no libm, no contraction of a * b + c.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_BASE_PHILOX_H
+#define HONE_RUNTIME_BASE_PHILOX_H
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace hone::rt {
+
+/// The Philox4x32-10 block function of Random123.
+std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter,
+                                   std::array<uint32_t, 2> key);
+
+/// What the numbers are for; streams of different purpose never meet.
+/// The values are part of the specified bits: append, never renumber.
+enum class RandomPurpose : uint32_t {
+  Initialize = 1, ///< starting values of a parameter
+  Shuffle = 2,    ///< order of the samples in an epoch
+  Dropout = 3,    ///< masks
+  Perturb = 4,    ///< directions of zeroth-order and forward-gradient methods
+  Test = 5,       ///< inputs of tests
+};
+
+/// FNV-1a, 64 bits: offset basis 0xcbf29ce484222325, prime 0x100000001b3.
+uint64_t hashName(std::string_view name);
+
+/// All numbers of one (seed, step, purpose, name). Copyable, stateless.
+///
+/// Specified as, with lo/hi the 32-bit halves of a 64-bit word:
+///   h     = hashName(the 4 little-endian bytes of purpose, then name)
+///   s     = philox4x32({lo step, hi step, lo h, hi h}, {lo ~seed, hi ~seed})
+///   id    = s[0] | s[1] << 32
+///   block = philox4x32({lo index, hi index, lo id, hi id},
+///                      {lo seed, hi seed})
+///   bits  = block[0] << 32 | block[1]
+class RandomStream {
+public:
+  RandomStream(uint64_t seed, uint64_t step, RandomPurpose purpose,
+               std::string_view name);
+
+  /// 64 uniform bits.
+  uint64_t bits(uint64_t index) const;
+
+  /// (bits >> 11) * 2^-53, in [0, 1).
+  double uniform(uint64_t index) const;
+
+  /// (bits >> 40) * 2^-24, in [0, 1): uniform() rounded towards zero.
+  float uniformF32(uint64_t index) const;
+
+  /// Standard normal: inverseNormal(((bits >> 12) + 0.5) * 2^-52).
+  double normal(uint64_t index) const;
+
+  /// The 64 bits that name this stream; a key for permuteIndex.
+  uint64_t id() const { return stream; }
+
+private:
+  uint64_t seed;
+  uint64_t stream;
+};
+
+/// The quantile function of the standard normal, 0 < p < 1: algorithm AS 241
+/// PPND16 (Wichura, Applied Statistics 37, 1988), relative error about 1e-15,
+/// with portableLog in the tails.
+double inverseNormal(double p);
+
+/// Natural logarithm of a positive normal number within 2 ulp, from + - * /
+/// alone: the same bits on every IEEE machine.
+double portableLog(double x);
+
+/// A bijection on [0, count), count <= 2^63: where `index` goes under the
+/// permutation that `key` selects. An 8-round Feistel network with Philox as
+/// the round function, walked until the result is below count (fewer than 4
+/// rounds of it on average). Shuffles without a table: keep only `key`.
+uint64_t permuteIndex(uint64_t index, uint64_t count, uint64_t key);
+
+} // namespace hone::rt
+
+#endif

@@ -1,0 +1,72 @@
+//===- Adapter.h - PEFT LoRA adapter directories
+//----------------------------===//
+//
+// adapter_config.json + adapter_model.safetensors as PEFT reads and writes
+// them. Names here are without PEFT's prefix "base_model.model.", which is
+// only in the file: "model.layers.0.self_attn.q_proj.lora_A.weight".
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_FORMATS_ADAPTER_H
+#define HONE_RUNTIME_FORMATS_ADAPTER_H
+
+#include "base/Dtype.h"
+#include "base/Status.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace hone::rt {
+
+/// The part of PEFT's LoraConfig that changes what the adapter computes:
+/// y = W x + s B (A x), s = lora_alpha / r, or / sqrt(r) with use_rslora.
+struct AdapterConfig {
+  int64_t r = 8;
+  double lora_alpha = 8;
+  double lora_dropout = 0;
+  bool use_rslora = false;
+  /// Module names, e.g. "q_proj"; written sorted.
+  std::vector<std::string> target_modules;
+  /// May be empty, which is written as null.
+  std::string base_model_name_or_path;
+};
+
+/// A tensor to write. A is [r, in], B is [out, r]; F32 or F64.
+struct AdapterTensor {
+  std::string name;
+  std::vector<int64_t> shape;
+  Dtype dtype = Dtype::F32;
+  const void *data = nullptr;
+};
+
+/// Memory to read a tensor into: F32 or F64, the product of shape elements.
+struct AdapterTarget {
+  std::string name;
+  std::vector<int64_t> shape;
+  Dtype dtype = Dtype::F32;
+  void *data = nullptr;
+};
+
+/// Creates `directory` when missing and writes both files, the tensors first,
+/// each whole or not at all. Errors: CannotCreate, IoError.
+Status writeAdapter(const std::string &directory, const AdapterConfig &config,
+                    const std::vector<AdapterTensor> &tensors);
+
+/// Reads adapter_config.json. Refuses by name what this format of adapter
+/// cannot express: another peft_type, bias, use_dora, rank_pattern,
+/// alpha_pattern, modules_to_save, ... with values that are not neutral.
+/// Errors: NoInput, BadData.
+Result<AdapterConfig> readAdapterConfig(const std::string &directory);
+
+/// Reads the adapter into the targets' memory. The adapter must have exactly
+/// the targets' tensors with their shapes (F32, F64, BF16 or F16, converted)
+/// and the `r`, `lora_alpha` and `use_rslora` of `expected`; what else
+/// `expected` holds is not compared. All is checked before the first byte is
+/// copied: on an error no target has changed. Errors: NoInput, BadData.
+Status readAdapter(const std::string &directory, const AdapterConfig &expected,
+                   const std::vector<AdapterTarget> &targets);
+
+} // namespace hone::rt
+
+#endif

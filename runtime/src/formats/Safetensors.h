@@ -1,0 +1,153 @@
+//===- Safetensors.h - Strict reader and streaming writer
+//-------------------===//
+//
+// u64le N | N bytes of JSON | buffer. The reader takes what the reference
+// reader takes, less three stricter rules: no duplicate keys, nesting at most
+// 64, at most 1,000,000 tensors. It does NOT promise that a tensor is aligned
+// for its type: read through convertElements or memcpy, never by a cast.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_FORMATS_SAFETENSORS_H
+#define HONE_RUNTIME_FORMATS_SAFETENSORS_H
+
+#include "base/Dtype.h"
+#include "base/MappedFile.h"
+#include "base/OutputFile.h"
+#include "base/Status.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace hone::rt {
+
+/// What a tensor is called and how it is laid out (C order, little endian).
+struct TensorSpec {
+  std::string name;
+  Dtype dtype = Dtype::F32;
+  std::vector<int64_t> shape; ///< rank 0 and dimensions of 0 are legal
+};
+
+/// A tensor in a file.
+struct TensorInfo : TensorSpec {
+  uint64_t begin = 0; ///< bytes from the start of the buffer
+  uint64_t end = 0;
+  uint64_t bytes() const { return end - begin; }
+  /// The product of the shape; cannot overflow in a file that was accepted.
+  uint64_t elements() const;
+};
+
+/// "[2, 3]"
+std::string describeShape(const std::vector<int64_t> &shape);
+
+/// The `__metadata__` entries, in the order of the file.
+using SafetensorsMetadata = std::vector<std::pair<std::string, std::string>>;
+
+/// Everything in a file except the tensors' bytes.
+struct SafetensorsHeader {
+  std::vector<TensorInfo> tensors; ///< in the order of the header
+  std::vector<uint32_t> byName;    ///< indices into tensors, sorted
+  SafetensorsMetadata metadata;
+  uint64_t bufferOffset = 0; ///< bytes from the start of the file
+
+  /// Checks the whole of `file`, which must hold at least the header, against
+  /// the rules above; `fileSize` is the size of the file on disk. `place`
+  /// names the file in messages. Errors: BadData.
+  static Result<SafetensorsHeader>
+  parse(std::string_view file, uint64_t fileSize, const std::string &place);
+
+  /// By binary search; null when there is none.
+  const TensorInfo *find(std::string_view name) const;
+  const std::string *findMetadata(std::string_view key) const;
+};
+
+class SafetensorsFile {
+public:
+  /// Errors: as MappedFile::open and SafetensorsHeader::parse.
+  static Result<SafetensorsFile> open(const std::string &path);
+
+  const std::string &path() const { return file.path(); }
+  const std::vector<TensorInfo> &tensors() const { return header.tensors; }
+  const SafetensorsMetadata &metadata() const { return header.metadata; }
+
+  const TensorInfo *find(std::string_view name) const {
+    return header.find(name);
+  }
+  const std::string *findMetadata(std::string_view key) const {
+    return header.findMetadata(key);
+  }
+
+  /// find(), or BadData naming the file and the tensor.
+  Result<const TensorInfo *> require(std::string_view name) const;
+
+  /// The tensor's first byte; may be misaligned for the type.
+  const char *data(const TensorInfo &tensor) const {
+    return file.data() + header.bufferOffset + tensor.begin;
+  }
+
+  /// Lets the kernel drop the pages of `tensor`; see MappedFile::release.
+  void release(const TensorInfo &tensor) const {
+    file.release(header.bufferOffset + tensor.begin, tensor.bytes());
+  }
+
+private:
+  MappedFile file;
+  SafetensorsHeader header;
+};
+
+/// Writes a file whose tensors need never be in memory as a whole: declare
+/// all, then stream the bytes in the order of tensors().
+///
+///   auto writer = SafetensorsWriter::create(path, specs, metadata);
+///   for (const TensorInfo &t : writer.value().tensors())
+///     ... writer.value().write(chunk, size) until t.bytes() ...
+///   writer.value().commit();
+class SafetensorsWriter {
+public:
+  /// The buffer starts at a multiple of this many bytes.
+  static constexpr uint64_t BufferAlignment = 64;
+
+  /// Orders the tensors by descending alignment of the type, then by name,
+  /// and writes the header; metadata is sorted by key. The caller's names must
+  /// be unique and valid UTF-8. Errors: Internal for tensors that
+  /// the format cannot express (duplicate or reserved name, size overflow),
+  /// else as OutputFile.
+  static Result<SafetensorsWriter> create(const std::string &path,
+                                          std::vector<TensorSpec> tensors,
+                                          SafetensorsMetadata metadata);
+
+  /// In the order their bytes must be written; there is no gap between them.
+  const std::vector<TensorInfo> &tensors() const { return infos; }
+
+  /// The next bytes of the buffer, in chunks of any size.
+  /// Errors: IoError; Internal beyond the declared size.
+  Status write(const void *bytes, uint64_t size);
+
+  /// Errors: Internal when bytes are missing, else as OutputFile::commit.
+  Status commit();
+
+  /// As OutputFile::enableDigest, which must come before the header: see
+  /// create's counterpart below.
+  static Result<SafetensorsWriter>
+  createWithDigest(const std::string &path, std::vector<TensorSpec> tensors,
+                   SafetensorsMetadata metadata);
+
+  const OutputFile &output() const { return file; }
+
+private:
+  static Result<SafetensorsWriter> start(const std::string &path,
+                                         std::vector<TensorSpec> tensors,
+                                         SafetensorsMetadata metadata,
+                                         bool digest);
+  OutputFile file;
+  std::vector<TensorInfo> infos;
+  uint64_t bufferBytes = 0;
+  uint64_t written = 0;
+};
+
+} // namespace hone::rt
+
+#endif
