@@ -1,0 +1,177 @@
+# ===- make_gradients.py - Reference losses and LoRA gradients -------------===#
+#
+# For the project's own models it writes adapters, batches and every gradient
+# in float64 to golden/gradients/; for stories260k only figures, because
+# nothing of that model may be committed. Every gradient is first checked
+# against finite differences of numpy_forward.py, or nothing is written.
+#
+# ===-----------------------------------------------------------------------===#
+
+import argparse
+import json
+import os
+import pathlib
+import tempfile
+
+import numpy as np
+import torch
+from safetensors.numpy import load_file, save_file
+
+from adapters import write_adapter
+from hash_values import integers, projections, signs
+from make_models import GOLDEN, MODELS
+from numpy_forward import NumpyModel
+from reference_model import gradients, load_model, read_batch, read_config
+
+R, ALPHA = 4, 8
+LENGTHS = {"batch1": [27], "batch3": [11, 23, 17]}
+SHARED = pathlib.Path(
+    os.environ.get("HONE_SHARED", GOLDEN.parent.parent.parent.parent / "shared")
+)
+STORIES = SHARED / "data" / "stories260k"
+
+
+def write_batch(path, model, vocab, lengths):
+    """Random tokens; no loss on the first third of a sequence nor every 7th token.
+
+    The first label of the last sequence is kept, and must not count; its last
+    label differs from its input id, and must be the target.
+    """
+    lines = []
+    for index, length in enumerate(lengths):
+        ids = integers(f"{model}/{path.stem}/{index}", length, vocab).tolist()
+        masked = [i < length // 3 or i % 7 == 6 for i in range(length)]
+        labels = [-100 if m else t for m, t in zip(masked, ids)]
+        if index == len(lengths) - 1:
+            labels[0], labels[-1] = ids[0], (ids[-1] + 1) % vocab
+        lines.append(json.dumps({"input_ids": ids, "labels": labels}) + "\n")
+    path.write_text("".join(lines))
+
+
+def finite_difference_error(model_dir, tensors, batch, found):
+    """Largest | dL/dv - <gradient, v> | / |gradient| over one direction v a tensor.
+
+    Fourth-order central differences; v is +-1/sqrt(n), so a right gradient
+    leaves about 1e-10 / |gradient|.
+    """
+    weights = load_file(model_dir / "model.safetensors")
+    step, worst = 1e-3, 0.0
+    adapter = {name: t.astype(np.float64) for name, t in tensors.items()}
+    model = NumpyModel(read_config(model_dir), weights, adapter, ALPHA / R)
+    for name, tensor in tensors.items():
+        v = signs(name, 7, tensor.size).reshape(tensor.shape) / np.sqrt(tensor.size)
+
+        def loss_at(distance):
+            model.adapter[name] = tensor + distance * v
+            return model.mean_nll(batch)
+
+        near = loss_at(step) - loss_at(-step)
+        far = loss_at(2 * step) - loss_at(-2 * step)
+        model.adapter[name] = tensor.astype(np.float64)
+        slope = (8 * near - far) / (12 * step)
+        error = abs(slope - (found[name] * v).sum()) / np.linalg.norm(found[name])
+        worst = max(worst, float(error))
+    return model.mean_nll(batch), worst
+
+
+def reference(model_dir, adapter_dir, tensors, batch):
+    """float64 gradients, and the figures of one batch."""
+    loss, found = gradients(load_model(model_dir, adapter_dir, torch.float64), batch)
+    loss32, found32 = gradients(load_model(model_dir, adapter_dir, torch.float32), batch)
+    numpy_loss, difference = finite_difference_error(model_dir, tensors, batch, found)
+    assert found.keys() == tensors.keys()
+    assert abs(numpy_loss - loss) < 1e-12 * loss, (numpy_loss, loss)
+    assert difference < 1e-8, difference
+    relative = {
+        name: float(np.linalg.norm(found32[name] - g) / np.linalg.norm(g))
+        for name, g in found.items()
+    }
+    print(
+        f"{model_dir.name}: loss {loss:.15g}, numpy differs {abs(numpy_loss - loss):.1e}, "
+        f"finite differences {difference:.1e}, torch float32: loss "
+        f"{abs(loss32 - loss) / loss:.1e}, gradients up to {max(relative.values()):.1e}"
+    )
+    figures = {
+        "targets": sum(sum(t != -100 for t in labels[1:]) for _, labels in batch),
+        "loss": loss,
+        "torch_float32_loss_error": abs(loss32 - loss) / loss,
+        "tensors": {
+            name: {
+                "norm": float(np.linalg.norm(g)),
+                "torch_float32_error": relative[name],
+            }
+            for name, g in sorted(found.items())
+        },
+    }
+    return found, figures
+
+
+def make_own(name):
+    model_dir, out = GOLDEN / "models" / name, GOLDEN / "gradients" / name
+    config = read_config(model_dir)
+    tensors = write_adapter(out / "adapter", name, config, R, ALPHA)
+    figures = {}
+    for batch, lengths in LENGTHS.items():
+        path = out / f"{batch}.jsonl"
+        write_batch(path, name, config["vocab_size"], lengths)
+        found, figures[batch] = reference(
+            model_dir, out / "adapter", tensors, read_batch(path)
+        )
+        save_file(
+            found,
+            out / f"{batch}.safetensors",
+            metadata={"loss": repr(figures[batch]["loss"])},
+        )
+    write_json(out / "figures.json", figures)
+
+
+def stories_batch():
+    """The 257 ids of the sample: prompt, then the generated text; all targets."""
+    sample = json.loads((STORIES / "generation_sample.json").read_text())
+    ids = sample["prompt_ids"] + sample["generated_ids"]
+    return [(ids, ids)]
+
+
+def make_stories():
+    config = read_config(STORIES)
+    weights = load_file(STORIES / "model.safetensors")
+    with tempfile.TemporaryDirectory() as scratch:
+        adapter = pathlib.Path(scratch)
+        tensors = write_adapter(adapter, "stories260k", config, R, ALPHA)
+        found, figures = reference(STORIES, adapter, tensors, stories_batch())
+    for name, entry in figures["tensors"].items():
+        entry["projections"] = projections(name, found[name])
+    figures["base_loss"] = NumpyModel(config, weights).mean_nll(stories_batch())
+    print(f"stories260k without an adapter: {figures['base_loss']:.9f}")
+    assert abs(figures["base_loss"] - 0.457346) < 1e-6
+    write_json(GOLDEN / "gradients" / "stories260k.json", figures)
+
+
+def write_json(path, value):
+    path.write_text(json.dumps(value, indent=1) + "\n")
+
+
+def emit_stories(directory):
+    """The adapter and the batch that stories260k.json was made with."""
+    write_adapter(directory, "stories260k", read_config(STORIES), R, ALPHA)
+    [(ids, labels)] = stories_batch()
+    line = json.dumps({"input_ids": ids, "labels": labels})
+    (directory / "batch.jsonl").write_text(line + "\n")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("models", nargs="*", default=[*MODELS, "stories260k"])
+    parser.add_argument(
+        "--emit-stories",
+        type=pathlib.Path,
+        metavar="DIR",
+        help="only write stories260k's adapter and batch.jsonl to DIR",
+    )
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    if options.emit_stories:
+        emit_stories(options.emit_stories)
+    else:
+        for model in options.models:
+            make_stories() if model == "stories260k" else make_own(model)

@@ -1,0 +1,152 @@
+# ===- make_models.py - The project's own random models --------------------===#
+#
+# Writes golden/models/: three small models whose weights come from
+# hash_values.py alone. Running it again must leave the files unchanged, byte
+# for byte; every golden gradient depends on them. `parallel-tiny` is for a
+# hand-written block: its config.json is not one that an importer accepts.
+#
+# ===-----------------------------------------------------------------------===#
+
+import json
+import pathlib
+
+import numpy as np
+from safetensors.numpy import save_file
+
+from hash_values import uniform
+
+GOLDEN = pathlib.Path(__file__).resolve().parent.parent / "golden"
+
+MODELS = {
+    # Transformers 4 spelling: rope_theta at the top, torch_dtype.
+    "qwen2-tiny": {
+        "architectures": ["Qwen2ForCausalLM"],
+        "model_type": "qwen2",
+        "hidden_size": 48,
+        "num_attention_heads": 6,
+        "num_key_value_heads": 2,
+        "intermediate_size": 80,
+        "num_hidden_layers": 3,
+        "vocab_size": 97,
+        "hidden_act": "silu",
+        "rms_norm_eps": 1e-06,
+        "rope_theta": 1000000.0,
+        "max_position_embeddings": 128,
+        "use_sliding_window": False,
+        "tie_word_embeddings": True,
+        "torch_dtype": "float32",
+    },
+    # Transformers 5 spelling: rope_parameters, dtype. With theta 100 and 32
+    # original positions the four frequencies fall into all three llama3 bands:
+    # kept, blended, divided, divided.
+    "llama-tiny": {
+        "architectures": ["LlamaForCausalLM"],
+        "model_type": "llama",
+        "hidden_size": 40,
+        "num_attention_heads": 5,
+        "num_key_value_heads": 1,
+        "head_dim": 8,
+        "intermediate_size": 72,
+        "num_hidden_layers": 2,
+        "vocab_size": 101,
+        "hidden_act": "silu",
+        "rms_norm_eps": 1e-05,
+        "rope_parameters": {
+            "rope_type": "llama3",
+            "rope_theta": 100.0,
+            "factor": 8.0,
+            "low_freq_factor": 1.0,
+            "high_freq_factor": 4.0,
+            "original_max_position_embeddings": 32,
+        },
+        "max_position_embeddings": 256,
+        "attention_bias": False,
+        "mlp_bias": False,
+        "tie_word_embeddings": False,
+        "dtype": "float32",
+    },
+    "parallel-tiny": {
+        "model_type": "parallel",
+        "hidden_size": 32,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "head_dim": 8,
+        "intermediate_size": 56,
+        "num_hidden_layers": 2,
+        "vocab_size": 61,
+        "rms_norm_eps": 1e-05,
+        "rope_theta": 10000.0,
+        "tie_word_embeddings": False,
+    },
+}
+
+
+def module_shapes(config):
+    """Shape [out, in] of each LoRA target, under its one-word name."""
+    hidden, inner = config["hidden_size"], config["intermediate_size"]
+    dim = config.get("head_dim") or hidden // config["num_attention_heads"]
+    q, kv = (dim * config[f"num_{n}_heads"] for n in ("attention", "key_value"))
+    return {
+        "q": (q, hidden),
+        "k": (kv, hidden),
+        "v": (kv, hidden),
+        "o": (hidden, q),
+        "gate": (inner, hidden),
+        "up": (inner, hidden),
+        "down": (hidden, inner),
+    }
+
+
+def module_path(config, layer, module):
+    """Where a LoRA target lives, without `.weight`."""
+    if config["model_type"] == "parallel":
+        return f"layers.{layer}.{module}"
+    block = "self_attn" if module in "qkvo" else "mlp"
+    return f"model.layers.{layer}.{block}.{module}_proj"
+
+
+def tensor_shapes(config):
+    """Every tensor of the model file: name to shape."""
+    hidden, vocab = config["hidden_size"], config["vocab_size"]
+    parallel = config["model_type"] == "parallel"
+    root = "" if parallel else "model."
+    norms = ["norm"] if parallel else ["input_layernorm", "post_attention_layernorm"]
+    shapes = {root + ("embed" if parallel else "embed_tokens") + ".weight": (vocab, hidden)}
+    for layer in range(config["num_hidden_layers"]):
+        for norm in norms:
+            shapes[f"{root}layers.{layer}.{norm}.weight"] = (hidden,)
+        for module, shape in module_shapes(config).items():
+            path = module_path(config, layer, module)
+            shapes[path + ".weight"] = shape
+            if config["model_type"] == "qwen2" and module in "qkv":
+                shapes[path + ".bias"] = shape[:1]
+    shapes[root + "norm.weight"] = (hidden,)
+    if not config["tie_word_embeddings"]:
+        shapes["head.weight" if parallel else "lm_head.weight"] = (vocab, hidden)
+    return shapes
+
+
+def make_tensor(model, name, shape):
+    """float32 values that keep activations near one in size."""
+    values = uniform(f"{model}/{name}", shape)
+    if name.endswith("norm.weight"):
+        return (1.0 + 0.5 * values).astype(np.float32)
+    if name.endswith(".bias") or "embed" in name:
+        return (0.5 * values).astype(np.float32)
+    return (np.sqrt(3.0 / shape[1]) * values).astype(np.float32)
+
+
+def write_model(directory, config):
+    directory.mkdir(parents=True, exist_ok=True)
+    tensors = {
+        name: make_tensor(directory.name, name, shape)
+        for name, shape in tensor_shapes(config).items()
+    }
+    save_file(tensors, directory / "model.safetensors", metadata={"format": "pt"})
+    text = json.dumps(config, indent=2, sort_keys=True) + "\n"
+    (directory / "config.json").write_text(text)
+
+
+if __name__ == "__main__":
+    for name, config in MODELS.items():
+        write_model(GOLDEN / "models" / name, config)

@@ -1,0 +1,124 @@
+# ===- numpy_forward.py - A decoder's loss, written plainly in float64 -----===#
+#
+# Shares no code with torch or transformers, so it catches an error in either.
+# Finite differences of this loss are what the reference gradients are checked
+# against. All matrices are [out, in]; one sequence at a time, rows are tokens.
+#
+# ===-----------------------------------------------------------------------===#
+
+import numpy as np
+
+
+def rope_parameters(config):
+    """The RoPE settings of either spelling: nested, or rope_theta at the top."""
+    settings = dict(config.get("rope_scaling") or {})
+    settings.update(config.get("rope_parameters") or {})
+    settings.setdefault("rope_theta", config.get("rope_theta"))
+    settings.setdefault("rope_type", "default")
+    return settings
+
+
+def inverse_frequencies(config):
+    """float64[head_dim / 2]; `llama3` blends each frequency with itself / factor."""
+    settings = rope_parameters(config)
+    dim = head_dim(config)
+    frequency = settings["rope_theta"] ** (-np.arange(0, dim, 2) / np.float64(dim))
+    if settings["rope_type"] == "default":
+        return frequency
+    assert settings["rope_type"] == "llama3", settings["rope_type"]
+    low, high = settings["low_freq_factor"], settings["high_freq_factor"]
+    turns = settings["original_max_position_embeddings"] * frequency / (2 * np.pi)
+    keep = np.clip((turns - low) / (high - low), 0.0, 1.0)
+    return frequency * (keep + (1.0 - keep) / settings["factor"])
+
+
+def head_dim(config):
+    return config.get("head_dim") or (
+        config["hidden_size"] // config["num_attention_heads"]
+    )
+
+
+class NumpyModel:
+    """Weights and adapter by name; `mean_nll` is the only thing it computes."""
+
+    def __init__(self, config, weights, adapter=None, scaling=0.0):
+        self.config = config
+        self.weights = {n: w.astype(np.float64) for n, w in weights.items()}
+        self.adapter = adapter or {}
+        self.scaling = scaling
+
+    def mean_nll(self, batch):
+        """Mean over all targets of a batch of (input_ids, labels) pairs."""
+        total, count = 0.0, 0
+        for ids, labels in batch:
+            targets = np.asarray(labels[1:])
+            rows = np.flatnonzero(targets != -100)
+            logits = self._logits(np.asarray(ids))[rows]
+            logits -= logits.max(axis=1, keepdims=True)
+            log_sum = np.log(np.exp(logits).sum(axis=1))
+            total += (log_sum - logits[np.arange(rows.size), targets[rows]]).sum()
+            count += rows.size
+        return total / count
+
+    def _logits(self, ids):
+        if self.config["model_type"] == "parallel":
+            x = self.weights["embed.weight"][ids]
+            for layer in range(self.config["num_hidden_layers"]):
+                p = f"layers.{layer}."
+                y = self._rms_norm(x, p + "norm.weight")
+                x = x + self._attention(y, p, "") + self._mlp(y, p, "")
+            return self._rms_norm(x, "norm.weight") @ self.weights["head.weight"].T
+        x = self.weights["model.embed_tokens.weight"][ids]
+        for layer in range(self.config["num_hidden_layers"]):
+            p = f"model.layers.{layer}."
+            y = self._rms_norm(x, p + "input_layernorm.weight")
+            x = x + self._attention(y, p + "self_attn.", "_proj")
+            y = self._rms_norm(x, p + "post_attention_layernorm.weight")
+            x = x + self._mlp(y, p + "mlp.", "_proj")
+        head = self.weights.get("lm_head.weight")
+        if head is None:
+            head = self.weights["model.embed_tokens.weight"]
+        return self._rms_norm(x, "model.norm.weight") @ head.T
+
+    def _linear(self, x, module):
+        y = x @ self.weights[module + ".weight"].T
+        if module + ".bias" in self.weights:
+            y = y + self.weights[module + ".bias"]
+        a = self.adapter.get(f"base_model.model.{module}.lora_A.weight")
+        if a is None:
+            return y
+        b = self.adapter[f"base_model.model.{module}.lora_B.weight"]
+        return y + self.scaling * (x @ a.T @ b.T)
+
+    def _rms_norm(self, x, name):
+        mean_square = (x * x).mean(axis=1, keepdims=True)
+        return x / np.sqrt(mean_square + self.config["rms_norm_eps"]) * self.weights[name]
+
+    def _attention(self, x, prefix, suffix):
+        dim = head_dim(self.config)
+        q, k, v = (
+            self._linear(x, prefix + n + suffix).reshape(len(x), -1, dim) for n in "qkv"
+        )
+        q, k = self._rope(q), self._rope(k)
+        group = q.shape[1] // k.shape[1]
+        out = np.empty_like(q)
+        for head in range(q.shape[1]):
+            score = q[:, head] @ k[:, head // group].T / np.sqrt(dim)
+            score[np.triu_indices(len(x), 1)] = -np.inf
+            p = np.exp(score - score.max(axis=1, keepdims=True))
+            out[:, head] = p / p.sum(axis=1, keepdims=True) @ v[:, head // group]
+        return self._linear(out.reshape(len(x), -1), prefix + "o" + suffix)
+
+    def _rope(self, x):
+        half = x.shape[2] // 2
+        angle = np.outer(np.arange(len(x)), inverse_frequencies(self.config))
+        cos, sin = np.cos(angle)[:, None, :], np.sin(angle)[:, None, :]
+        first, second = x[..., :half], x[..., half:]
+        return np.concatenate(
+            (first * cos - second * sin, second * cos + first * sin), axis=2
+        )
+
+    def _mlp(self, x, prefix, suffix):
+        gate = self._linear(x, prefix + "gate" + suffix)
+        up = self._linear(x, prefix + "up" + suffix)
+        return self._linear(gate / (1 + np.exp(-gate)) * up, prefix + "down" + suffix)

@@ -1,0 +1,134 @@
+# ===- reference_model.py - PyTorch + PEFT, in float32 and in true float64 -===#
+#
+# The float32 model is transformers as everyone runs it. A model merely cast to
+# float64 is not a float64 reference: transformers still computes RoPE, RMSNorm
+# and the softmax in float32. `in_float64` replaces all three.
+#
+# ===-----------------------------------------------------------------------===#
+
+import json
+import pathlib
+import types
+
+import numpy as np
+import torch
+from peft import PeftModel
+from safetensors.torch import load_file
+from transformers import AttentionInterface, AutoModelForCausalLM
+from transformers.utils import logging
+
+from numpy_forward import inverse_frequencies
+from parallel_model import ParallelModel
+
+logging.disable_progress_bar()
+
+
+def read_config(model_dir):
+    return json.loads((pathlib.Path(model_dir) / "config.json").read_text())
+
+
+def load_model(model_dir, adapter_dir, dtype):
+    """The base model with a trainable PEFT adapter, in torch.float32 or float64."""
+    config = read_config(model_dir)
+    if config["model_type"] == "parallel":
+        base = ParallelModel(config)
+        base.load_state_dict(load_file(pathlib.Path(model_dir) / "model.safetensors"))
+        base = base.to(dtype)
+    else:
+        exact = dtype == torch.float64
+        base = AutoModelForCausalLM.from_pretrained(
+            model_dir,
+            dtype=dtype,
+            attn_implementation="float64_causal" if exact else "sdpa",
+        )
+        if exact:
+            in_float64(base, config)
+    for parameter in base.parameters():
+        parameter.requires_grad_(False)
+    model = PeftModel.from_pretrained(
+        base, str(adapter_dir), is_trainable=True, autocast_adapter_dtype=False
+    )
+    return model.to(dtype).eval()
+
+
+def in_float64(model, config):
+    """Makes every float32 island of a transformers decoder float64."""
+    frequency = torch.from_numpy(inverse_frequencies(config))
+    theirs = model.model.rotary_emb.inv_freq.double()
+    assert torch.allclose(theirs, frequency, rtol=1e-6, atol=0), "RoPE differs"
+    assert model.model.rotary_emb.attention_scaling == 1.0
+    model.model.rotary_emb = Float64Rope(frequency)
+    for module in model.modules():
+        if type(module).__name__.endswith("RMSNorm"):
+            module.forward = types.MethodType(_float64_rms_norm, module)
+
+
+class Float64Rope(torch.nn.Module):
+    def __init__(self, frequency):
+        super().__init__()
+        self.frequency = frequency
+
+    def forward(self, x, position_ids):
+        angle = position_ids[..., None].double() * self.frequency
+        angle = torch.cat((angle, angle), dim=-1)
+        return angle.cos(), angle.sin()
+
+
+def _float64_rms_norm(self, x):
+    assert x.dtype == torch.float64
+    mean_square = x.pow(2).mean(-1, keepdim=True)
+    return self.weight * (x / torch.sqrt(mean_square + self.variance_epsilon))
+
+
+def _float64_causal_attention(module, q, k, v, attention_mask, scaling, **kwargs):
+    """q [batch, heads, tokens, head_dim]; causal whatever the given mask."""
+    assert q.dtype == torch.float64
+    k = k.repeat_interleave(module.num_key_value_groups, 1)
+    v = v.repeat_interleave(module.num_key_value_groups, 1)
+    score = q @ k.transpose(2, 3) * scaling
+    future = torch.ones(q.shape[2], q.shape[2], dtype=torch.bool).triu(1)
+    p = score.masked_fill(future, float("-inf")).softmax(-1)
+    return (p @ v).transpose(1, 2).contiguous(), p
+
+
+AttentionInterface.register("float64_causal", _float64_causal_attention)
+
+
+def mean_nll(model, batch):
+    """Mean negative log-likelihood over all targets of a batch.
+
+    `batch` is a list of (input_ids, labels); labels stand at their own token's
+    place, as in transformers, so labels[i + 1] is the target of row i and
+    labels[0] never counts. Sequences run one by one: no padding is involved.
+    """
+    total, count = 0.0, 0
+    for ids, labels in batch:
+        ids = torch.tensor(ids)
+        targets = torch.tensor(labels[1:])
+        if isinstance(model.get_base_model(), ParallelModel):
+            logits = model(ids)
+        else:
+            logits = model(input_ids=ids[None], use_cache=False).logits[0]
+        total = total + torch.nn.functional.cross_entropy(
+            logits[:-1], targets, ignore_index=-100, reduction="sum"
+        )
+        count += int((targets != -100).sum())
+    return total / count
+
+
+def gradients(model, batch):
+    """The loss and every adapter gradient under its PEFT name, as float64."""
+    model.zero_grad()
+    loss = mean_nll(model, batch)
+    loss.backward()
+    found = {
+        name.replace(".default", ""): p.grad.numpy().astype(np.float64)
+        for name, p in model.named_parameters()
+        if p.requires_grad
+    }
+    return float(loss.detach()), found
+
+
+def read_batch(path):
+    lines = [json.loads(line) for line in pathlib.Path(path).read_text().splitlines()]
+    return [(line["input_ids"], line["labels"]) for line in lines]
