@@ -1,0 +1,331 @@
+//===- TileOps.td - The tile dialect: the waist above the targets ---------===//
+//
+// What every target can run and nothing more: panels, register-tile products,
+// element-wise loops, row reductions, and independent iterations. Bodies are
+// scalar code; widening them (or mapping them to threads) is the target's work,
+// so no vector type ever appears in this dialect.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_DIALECTS_TILE_TILEOPS_TD
+#define HONE_DIALECTS_TILE_TILEOPS_TD
+
+include "mlir/Dialect/LLVMIR/LLVMOpBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+//===----------------------------------------------------------------------===//
+// Dialect
+//===----------------------------------------------------------------------===//
+
+def TileDialect : Dialect {
+  let name = "tile";
+  let cppNamespace = "::hone::tile";
+  let summary = "kernel pieces shared by all targets";
+  let description = [{
+    The waist between the model and the machines. Operands are memrefs of static
+    shape and identity layout; the number of rows is a run-time `index`. Nothing
+    here allocates: buffers are views of the arena (`tile.view`) or private
+    scratch (`tile.parallel`).
+
+    All arithmetic has a fixed order: a result depends on the operands and the
+    target's vector width, never on threads or on the order of iterations.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+  let extraClassDeclaration = [{
+    /// Module attribute, i64: bytes of private scratch that each thread needs.
+    /// Set where `tile.parallel` is outlined, read when the module is emitted.
+    static constexpr ::llvm::StringLiteral kThreadBytesAttrName =
+        "tile.thread_bytes";
+  }];
+}
+
+class TileOp<string mnemonic, list<Trait> traits = []>
+    : Op<TileDialect, mnemonic, traits>;
+
+//===----------------------------------------------------------------------===//
+// Types and attributes
+//===----------------------------------------------------------------------===//
+
+def HasIdentityLayout
+    : CPred<"::llvm::cast<::mlir::MemRefType>($_self).getLayout().isIdentity()">;
+
+class TileBuffer<list<Type> elements, string elementNames>
+    : ConfinedType<MemRefOf<elements>, [HasStaticShapePred, HasIdentityLayout],
+          "a memref of " # elementNames #
+          " with static shape and identity layout",
+          "::mlir::MemRefType">;
+
+class TileMatrix<list<Type> elements, string elementNames>
+    : ConfinedType<MemRefRankOf<elements, [2]>,
+          [HasStaticShapePred, HasIdentityLayout],
+          "a 2-d memref of " # elementNames #
+          " with static shape and identity layout",
+          "::mlir::MemRefType">;
+
+def AnyBuffer : TileBuffer<[AnyType], "any type">;
+def FloatMatrix : TileMatrix<[F32, F64], "f32 or f64">;
+def SourceMatrix : TileMatrix<[F32, F64, BF16], "f32, f64 or bf16">;
+
+def CombineAdd : I32EnumAttrCase<"add", 0>;
+def CombineMax : I32EnumAttrCase<"max", 1>;
+def CombineAttr : I32EnumAttr<"Combine", "how `tile.reduce` joins two values",
+                              [CombineAdd, CombineMax]> {
+  let cppNamespace = "::hone::tile";
+}
+def CombineArrayAttr
+    : TypedArrayAttrBase<CombineAttr, "one combination for each result">;
+
+//===----------------------------------------------------------------------===//
+// Memory and threads
+//===----------------------------------------------------------------------===//
+
+def ViewOp : TileOp<"view", [Pure]> {
+  let summary = "a typed buffer at a byte offset of a raw pointer";
+  let description = [{
+    The only way from the pointers of the C ABI (`hone_frame`) to memrefs. The
+    address must be aligned for the element type; the arena and thread scratch
+    are 64-byte aligned, so offsets that are multiples of 64 suffice.
+
+    Example:
+
+    ```mlir
+    %x = tile.view %arena[%offset] : !llvm.ptr -> memref<256x896xf32>
+    ```
+  }];
+  let arguments = (ins LLVM_AnyPointer:$base, Index:$byteOffset);
+  let results = (outs AnyBuffer:$buffer);
+  let assemblyFormat = [{
+    $base `[` $byteOffset `]` attr-dict `:` qualified(type($base)) `->`
+    type($buffer)
+  }];
+}
+
+def ParallelOp : TileOp<"parallel",
+    [RecursiveMemoryEffects, SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "independent iterations, in any order, on any thread";
+  let description = [{
+    Runs the body for each index in `[0, count)`. `private` buffers are scratch
+    of the running thread; their content at the start of an iteration is
+    undefined.
+
+    1. (C1) The enclosing function's first argument is the frame, `!llvm.ptr`
+       to a `hone_frame`; the pool and the scratch are found through it.
+    2. (C2) Parallel loops do not nest.
+    3. (C3) The region's arguments are the index, then one buffer per private
+       type.
+    4. (C4) Private buffers have static shape and identity layout.
+
+    Example:
+
+    ```mlir
+    tile.parallel (%i) in (%count) private(%panel : memref<896x64xf32>) {
+      ...
+    }
+    ```
+  }];
+  let arguments = (ins Index:$count);
+  let regions = (region SizedRegion<1>:$region);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let skipDefaultBuilders = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$count,
+      "::llvm::ArrayRef<::mlir::MemRefType>":$privateTypes,
+      "::llvm::function_ref<void(::mlir::OpBuilder &, ::mlir::Location, "
+      "::mlir::Value, ::mlir::ValueRange)>":$bodyBuilder)>];
+  let extraClassDeclaration = [{
+    ::mlir::Value getIndex() { return getBody()->getArgument(0); }
+    ::mlir::Block::BlockArgListType getPrivateBuffers() {
+      return getBody()->getArguments().drop_front();
+    }
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Matrix products
+//===----------------------------------------------------------------------===//
+
+def FillOp : TileOp<"fill"> {
+  let summary = "copy a piece of a matrix into a panel";
+  let description = [{
+    For `k < height` and `j < width`,
+
+        panel[k][j] = source[row + k][column + j]
+        panel[k][j] = source[row + j][column + k]        with `transpose`
+
+    and zero for `width <= j < NR`, where `NR` is the panel's second dimension.
+    Rows from `height` on are left as they are. Converts the element type.
+
+    Preconditions, not checked at run time: `height` and `width` fit the panel,
+    and the piece lies inside the source.
+
+    Example:
+
+    ```mlir
+    tile.fill %panel, %w[%n, %k] size(%kc, %nc) transpose
+        : memref<896x64xf32>, memref<4864x896xf32>
+    ```
+  }];
+  let arguments = (ins Arg<FloatMatrix, "", [MemWrite]>:$panel,
+                       Arg<SourceMatrix, "", [MemRead]>:$source,
+                       Index:$row, Index:$column, Index:$height, Index:$width,
+                       UnitAttr:$transpose);
+  let assemblyFormat = [{
+    $panel `,` $source `[` $row `,` $column `]` `size` `(` $height `,` $width
+    `)` (`transpose` $transpose^)? attr-dict `:` type($panel) `,` type($source)
+  }];
+}
+
+def ContractOp : TileOp<"contract", [RecursiveMemoryEffects, SingleBlock]> {
+  let summary = "multiply rows of a matrix with a panel into a piece of another";
+  let description = [{
+    With `acc[i][j] = sum over kk < k of a[ai + i][ak + kk] * panel[kk][j]`
+    (`a[ak + kk][ai + i]` with `transpose_a`), for `i < m` and `j < n`,
+
+        c[ci + i][cj + j] = (accumulate ? c[ci + i][cj + j] : 0)
+                          + epilogue(acc[i][j], i, j)
+
+    The sum always starts at zero and runs over ascending `kk` in fused
+    multiply-adds; `accumulate` adds once, at the end. `m` and `k` may be zero:
+    `m = 0` does nothing and `k = 0` gives `acc = 0`. All `NR` columns of the
+    first `k` panel rows are read, so they must have been filled.
+
+    The epilogue is scalar code as in `tile.map`. It may load from memory at
+    `invariant + j` or independently of `j`, but not from `c`.
+
+    1. (C1) `c`, `a` and `panel` share one element type `T`.
+    2. (C2) The epilogue takes `(T, index, index)`.
+    3. (C3) The epilogue yields one `T`.
+
+    Example:
+
+    ```mlir
+    tile.contract %y[%i0, %j0], %x[%i0, %c0], %panel size(%m, %c64, %kc)
+        : memref<256x4864xf32>, memref<256x896xf32>, memref<896x64xf32>
+        epilogue (%acc, %i, %j) {
+      %jj = arith.addi %j0, %j : index
+      %b = memref.load %bias[%jj] : memref<4864xf32>
+      %r = arith.addf %acc, %b : f32
+      tile.yield %r : f32
+    }
+    ```
+  }];
+  let arguments = (ins Arg<FloatMatrix, "", [MemRead, MemWrite]>:$c,
+                       Index:$cRow, Index:$cColumn,
+                       Arg<FloatMatrix, "", [MemRead]>:$a,
+                       Index:$aRow, Index:$aK,
+                       Arg<FloatMatrix, "", [MemRead]>:$panel,
+                       Index:$m, Index:$n, Index:$k,
+                       UnitAttr:$accumulate, UnitAttr:$transposeA);
+  let regions = (region AnyRegion:$epilogue);
+  let assemblyFormat = [{
+    $c `[` $cRow `,` $cColumn `]` `,` $a `[` $aRow `,` $aK `]` `,` $panel
+    `size` `(` $m `,` $n `,` $k `)` (`accumulate` $accumulate^)?
+    (`transpose_a` $transposeA^)? attr-dict
+    `:` type($c) `,` type($a) `,` type($panel)
+    custom<Epilogue>($epilogue, ref(type($c)))
+  }];
+  let hasVerifier = 1;
+  let skipDefaultBuilders = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$c, "::mlir::Value":$cRow,
+      "::mlir::Value":$cColumn, "::mlir::Value":$a, "::mlir::Value":$aRow,
+      "::mlir::Value":$aK, "::mlir::Value":$panel, "::mlir::Value":$m,
+      "::mlir::Value":$n, "::mlir::Value":$k,
+      CArg<"bool", "false">:$accumulate, CArg<"bool", "false">:$transposeA,
+      CArg<"::llvm::function_ref<::mlir::Value(::mlir::OpBuilder &, "
+           "::mlir::Location, ::mlir::Value, ::mlir::Value, ::mlir::Value)>",
+           "nullptr">:$epilogueBuilder)>];
+}
+
+//===----------------------------------------------------------------------===//
+// Loops over elements
+//===----------------------------------------------------------------------===//
+
+def MapOp : TileOp<"map",
+    [RecursiveMemoryEffects, SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "an element-wise loop nest";
+  let description = [{
+    Runs the scalar body for every point of the box. Iterations are independent:
+    none reads what another writes. Targets run neighbours in the last variable
+    together when every store's last index is that variable plus something
+    invariant and loads are the same or invariant in it; otherwise the loop
+    stays scalar.
+
+    1. (C1) There are one or two bounds, and as many `index` variables.
+    2. (C2) The body yields nothing.
+
+    Example:
+
+    ```mlir
+    tile.map (%i, %j) in (%rows, %c896) {
+      %x = memref.load %in[%i, %j] : memref<256x896xf32>
+      %y = arith.mulf %x, %scale : f32
+      memref.store %y, %out[%i, %j] : memref<256x896xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Index>:$bounds);
+  let regions = (region SizedRegion<1>:$region);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let skipDefaultBuilders = 1;
+  let builders = [OpBuilder<(ins "::mlir::ValueRange":$bounds,
+      "::llvm::function_ref<void(::mlir::OpBuilder &, ::mlir::Location, "
+      "::mlir::ValueRange)>":$bodyBuilder)>];
+}
+
+def ReduceOp : TileOp<"reduce", [RecursiveMemoryEffects, SingleBlock]> {
+  let summary = "fold a row of values to scalars";
+  let description = [{
+    Joins the values that the body yields for `j < bound`, each result with its
+    own combination. The identity is 0 for `add` and -infinity for `max`; a
+    `max` over a NaN is NaN. The order of the joins depends only on `bound` and
+    on the target's vector width. The body may store as in `tile.map`.
+
+    1. (C1) There is one combination for each result, and at least one result.
+    2. (C2) The region takes one `index`.
+    3. (C3) The body yields one value of each result's type.
+    4. (C4) Results are f32 or f64.
+
+    Example:
+
+    ```mlir
+    %sum = tile.reduce (%j) in (%n) combine [add] : f32 {
+      %x = memref.load %in[%i, %j] : memref<256x896xf32>
+      %xx = arith.mulf %x, %x : f32
+      tile.yield %xx : f32
+    }
+    ```
+  }];
+  let arguments = (ins Index:$bound, CombineArrayAttr:$combine);
+  let results = (outs Variadic<AnyType>:$values);
+  let regions = (region SizedRegion<1>:$region);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let skipDefaultBuilders = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$bound,
+      "::llvm::ArrayRef<Combine>":$combine, "::mlir::TypeRange":$types,
+      "::llvm::function_ref<::llvm::SmallVector<::mlir::Value>("
+      "::mlir::OpBuilder &, ::mlir::Location, ::mlir::Value)>":$bodyBuilder)>];
+}
+
+def YieldOp : TileOp<"yield", [Pure, ReturnLike, Terminator,
+    ParentOneOf<["ParallelOp", "ContractOp", "MapOp", "ReduceOp"]>]> {
+  let summary = "end a tile body";
+  let description = [{
+    Hands values to the enclosing op; bodies that yield nothing omit it in text.
+
+    Example:
+
+    ```mlir
+    tile.yield %sum : f32
+    ```
+  }];
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+  let builders = [OpBuilder<(ins), [{ }]>];
+}
+
+#endif // HONE_DIALECTS_TILE_TILEOPS_TD

@@ -1,0 +1,144 @@
+// RUN: hone-opt %s --split-input-file --verify-diagnostics
+
+func.func @view_needs_identity_layout(%p: !llvm.ptr, %o: index) {
+  // expected-error @+1 {{static shape and identity layout}}
+  %x = tile.view %p[%o] : !llvm.ptr -> memref<4x4xf32, strided<[8, 1]>>
+  return
+}
+
+// -----
+
+func.func @parallel_c1(%count: index) {
+  // expected-error @+1 {{expects the enclosing function's first argument to be the frame, '!llvm.ptr'}}
+  tile.parallel (%i) in (%count) {
+  }
+  return
+}
+
+// -----
+
+func.func @parallel_c2(%frame: !llvm.ptr, %count: index) {
+  tile.parallel (%i) in (%count) {
+    // expected-error @+1 {{expects not to be nested in another 'tile.parallel'}}
+    tile.parallel (%j) in (%count) {
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @parallel_c3(%frame: !llvm.ptr, %count: index) {
+  // expected-error @+1 {{expects private buffers to be memrefs but got 'f32'}}
+  tile.parallel (%i) in (%count) private(%p : f32) {
+  }
+  return
+}
+
+// -----
+
+func.func @parallel_c4(%frame: !llvm.ptr, %count: index) {
+  // expected-error @+1 {{expects private buffers to have static shape and identity layout but got 'memref<?xf32>'}}
+  tile.parallel (%i) in (%count) private(%p : memref<?xf32>) {
+  }
+  return
+}
+
+// -----
+
+func.func @fill_panel_is_float(%p: memref<8x16xi32>, %s: memref<8x16xf32>, %n: index) {
+  // expected-error @+1 {{must be a 2-d memref of f32 or f64 with static shape and identity layout}}
+  tile.fill %p, %s[%n, %n] size(%n, %n) : memref<8x16xi32>, memref<8x16xf32>
+  return
+}
+
+// -----
+
+func.func @contract_c1(%c: memref<8x16xf32>, %a: memref<8x16xf64>, %p: memref<16x16xf32>, %n: index) {
+  // expected-error @+1 {{expects 'c', 'a' and 'panel' to share an element type but got 'f32', 'f64' and 'f32'}}
+  tile.contract %c[%n, %n], %a[%n, %n], %p size(%n, %n, %n)
+      : memref<8x16xf32>, memref<8x16xf64>, memref<16x16xf32>
+  return
+}
+
+// -----
+
+func.func @contract_c2(%c: memref<8x16xf32>, %p: memref<16x16xf32>, %n: index) {
+  // expected-error @+1 {{expects the epilogue to take ('f32', 'index', 'index') but got ('f32')}}
+  "tile.contract"(%c, %n, %n, %c, %n, %n, %p, %n, %n, %n) ({
+  ^bb0(%acc: f32):
+    tile.yield %acc : f32
+  }) : (memref<8x16xf32>, index, index, memref<8x16xf32>, index, index, memref<16x16xf32>, index, index, index) -> ()
+  return
+}
+
+// -----
+
+func.func @contract_c3(%c: memref<8x16xf32>, %p: memref<16x16xf32>, %n: index) {
+  // expected-error @+1 {{expects the epilogue to yield ('f32') but got ('index')}}
+  tile.contract %c[%n, %n], %c[%n, %n], %p size(%n, %n, %n)
+      : memref<8x16xf32>, memref<8x16xf32>, memref<16x16xf32>
+      epilogue (%acc, %i, %j) {
+    tile.yield %i : index
+  }
+  return
+}
+
+// -----
+
+func.func @map_c1(%n: index) {
+  // expected-error @+1 {{expects one or two bounds but got 3}}
+  tile.map (%i, %j, %k) in (%n, %n, %n) {
+  }
+  return
+}
+
+// -----
+
+func.func @map_c2(%n: index) {
+  // expected-error @+1 {{expects the body to yield () but got ('index')}}
+  tile.map (%i) in (%n) {
+    tile.yield %i : index
+  }
+  return
+}
+
+// -----
+
+func.func @reduce_c1(%n: index, %x: f32) {
+  // expected-error @+1 {{expects one combination for each result but got 2 for 1}}
+  %r = tile.reduce (%j) in (%n) combine [add, max] : f32 {
+    tile.yield %x : f32
+  }
+  return
+}
+
+// -----
+
+func.func @reduce_c2(%n: index, %x: f32) {
+  // expected-error @+1 {{expects the body to take ('index') but got ()}}
+  %r = "tile.reduce"(%n) <{combine = [0 : i32]}> ({
+    "tile.yield"(%x) : (f32) -> ()
+  }) : (index) -> f32
+  return
+}
+
+// -----
+
+func.func @reduce_c3(%n: index, %x: f64) {
+  // expected-error @+1 {{expects the body to yield ('f32') but got ('f64')}}
+  %r = tile.reduce (%j) in (%n) combine [add] : f32 {
+    tile.yield %x : f64
+  }
+  return
+}
+
+// -----
+
+func.func @reduce_c4(%n: index) {
+  // expected-error @+1 {{expects results to be f32 or f64 but got 'index'}}
+  %r = tile.reduce (%j) in (%n) combine [add] : index {
+    tile.yield %j : index
+  }
+  return
+}

@@ -1,0 +1,62 @@
+// RUN: hone-opt %s | hone-opt | FileCheck %s --enable-var-scope
+// RUN: hone-opt %s --emit-bytecode | hone-opt | FileCheck %s --enable-var-scope
+
+// CHECK-LABEL: func @view
+func.func @view(%frame: !llvm.ptr, %offset: index) -> memref<256x896xf32> {
+  // CHECK: tile.view %{{.*}}[%{{.*}}] : !llvm.ptr -> memref<256x896xf32>
+  %x = tile.view %frame[%offset] : !llvm.ptr -> memref<256x896xf32>
+  return %x : memref<256x896xf32>
+}
+
+// CHECK-LABEL: func @parallel
+func.func @parallel(%frame: !llvm.ptr, %count: index, %w: memref<128x96xbf16>) {
+  %c0 = arith.constant 0 : index
+  // CHECK: tile.parallel (%[[I:.*]]) in (%{{.*}}) private(%[[P:.*]] : memref<96x64xf32>) {
+  // CHECK-NOT: tile.yield
+  tile.parallel (%i) in (%count) private(%p : memref<96x64xf32>) {
+    // CHECK: tile.fill %[[P]], %{{.*}}[%[[I]], %{{.*}}] size(%{{.*}}, %{{.*}}) transpose : memref<96x64xf32>, memref<128x96xbf16>
+    tile.fill %p, %w[%i, %c0] size(%count, %count) transpose
+        : memref<96x64xf32>, memref<128x96xbf16>
+  }
+  // CHECK: tile.parallel (%{{.*}}) in (%{{.*}}) {
+  tile.parallel (%i) in (%count) {
+  }
+  return
+}
+
+// CHECK-LABEL: func @contract
+func.func @contract(%c: memref<8x64xf64>, %a: memref<8x32xf64>,
+                    %p: memref<32x16xf64>, %m: index) {
+  // CHECK: tile.contract %{{.*}}[%{{.*}}, %{{.*}}], %{{.*}}[%{{.*}}, %{{.*}}], %{{.*}} size(%{{.*}}, %{{.*}}, %{{.*}}) : memref<8x64xf64>, memref<8x32xf64>, memref<32x16xf64>
+  tile.contract %c[%m, %m], %a[%m, %m], %p size(%m, %m, %m)
+      : memref<8x64xf64>, memref<8x32xf64>, memref<32x16xf64>
+  // CHECK: accumulate transpose_a : {{.*}} epilogue (%[[ACC:.*]], %{{.*}}, %{{.*}}) {
+  // CHECK: tile.yield %[[ACC]] : f64
+  tile.contract %c[%m, %m], %a[%m, %m], %p size(%m, %m, %m)
+      accumulate transpose_a
+      : memref<8x64xf64>, memref<8x32xf64>, memref<32x16xf64>
+      epilogue (%acc, %i, %j) {
+    tile.yield %acc : f64
+  }
+  return
+}
+
+// CHECK-LABEL: func @loops
+func.func @loops(%x: memref<8x64xf32>, %m: index, %n: index) -> (f32, f32) {
+  // CHECK: tile.map (%[[I:.*]], %[[J:.*]]) in (%{{.*}}, %{{.*}}) {
+  // CHECK-NOT: tile.yield
+  tile.map (%i, %j) in (%m, %n) {
+    %v = memref.load %x[%i, %j] : memref<8x64xf32>
+    memref.store %v, %x[%i, %j] : memref<8x64xf32>
+  }
+  // CHECK: tile.map (%{{.*}}) in (%{{.*}}) {
+  tile.map (%i) in (%m) {
+  }
+  // CHECK: %{{.*}}:2 = tile.reduce (%[[J:.*]]) in (%{{.*}}) combine [add, max] : f32, f32 {
+  // CHECK: tile.yield %{{.*}}, %{{.*}} : f32, f32
+  %r:2 = tile.reduce (%j) in (%n) combine [add, max] : f32, f32 {
+    %v = memref.load %x[%m, %j] : memref<8x64xf32>
+    tile.yield %v, %v : f32, f32
+  }
+  return %r#0, %r#1 : f32, f32
+}
