@@ -1,0 +1,33 @@
+# How lit finds and runs the tests of the compiler and of the tools.
+#
+# A test that needs a real model asks for the feature `shared-data`, which is
+# there when CMake was given HONE_SHARED; everything else runs on any machine.
+
+import os
+
+import lit.formats
+from lit.llvm import initialize
+
+initialize(lit_config, config)
+from lit.llvm import llvm_config  # only after initialize()
+
+config.name = "Hone"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs", "unit", "reference", "CMakeLists.txt"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.hone_obj_root, "test")
+
+config.substitutions.append(("%models", os.path.join(
+    config.test_source_root, "reference", "golden", "models")))
+if config.hone_shared and os.path.isdir(config.hone_shared):
+    config.available_features.add("shared-data")
+    config.substitutions.append(("%shared", config.hone_shared))
+config.available_features.add(config.host_machine)
+
+llvm_config.use_default_substitutions()
+llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
+llvm_config.with_environment("PATH", config.hone_tools_dir, append_path=True)
+if config.hone_sanitize in ("ON", "1", "TRUE"):
+    # MLIR itself is not instrumented: containers cross the boundary.
+    llvm_config.with_environment("ASAN_OPTIONS", "detect_container_overflow=0")
