@@ -1,0 +1,113 @@
+# HoneBuild.cmake - the words that leaf CMakeLists.txt files are written in.
+#
+# One shared MLIR and one shared LLVM are linked everywhere: mixing in static
+# components gives two copies of every TypeID.
+
+set(CMAKE_CXX_STANDARD 17)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+option(HONE_SANITIZE "Build everything with AddressSanitizer and UBSan" OFF)
+set(HONE_SHARED "$ENV{HONE_SHARED}" CACHE PATH
+    "Folder with data/ for the tests on real models; empty skips them")
+
+find_package(MLIR 22.1 REQUIRED CONFIG)
+find_package(Threads REQUIRED)
+list(APPEND CMAKE_MODULE_PATH "${MLIR_CMAKE_DIR}" "${LLVM_CMAKE_DIR}")
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+
+# add_mlir_doc would otherwise write into the LLVM installation.
+set(MLIR_BINARY_DIR "${PROJECT_BINARY_DIR}")
+set(LLVM_TOOLS "${LLVM_TOOLS_BINARY_DIR}")
+
+add_compile_options(-Wall -Wextra -Wno-unused-parameter)
+if(HONE_SANITIZE)
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all
+                      -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+
+# The compiler's half sees the repository root, the generated files and MLIR.
+add_library(hone_compiler_options INTERFACE)
+target_include_directories(hone_compiler_options INTERFACE
+  "${PROJECT_SOURCE_DIR}" "${PROJECT_BINARY_DIR}")
+target_include_directories(hone_compiler_options SYSTEM INTERFACE
+  ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+target_compile_definitions(hone_compiler_options INTERFACE
+  ${LLVM_DEFINITIONS_LIST})
+target_link_libraries(hone_compiler_options INTERFACE MLIR LLVM)
+
+# The runtime's half sees neither LLVM nor exceptions.
+add_library(hone_runtime_options INTERFACE)
+target_include_directories(hone_runtime_options INTERFACE
+  "${PROJECT_SOURCE_DIR}/runtime/include" "${PROJECT_SOURCE_DIR}/runtime/src")
+target_link_libraries(hone_runtime_options INTERFACE Threads::Threads)
+
+# hone_tablegen(TARGET FILE.td OUT.inc -flags ... [OUT.inc -flags ...])
+# Each output is one file name followed by the flags that make it.
+function(hone_tablegen target source)
+  set(LLVM_TARGET_DEFINITIONS ${source})
+  set(includes "${PROJECT_SOURCE_DIR}" ${MLIR_INCLUDE_DIRS})
+  set(out "")
+  set(flags "")
+  foreach(word IN LISTS ARGN)
+    if(word MATCHES "\\.inc$")
+      if(out)
+        mlir_tablegen(${out} ${flags} EXTRA_INCLUDES ${includes})
+      endif()
+      set(out ${word})
+      set(flags "")
+    else()
+      list(APPEND flags ${word})
+    endif()
+  endforeach()
+  mlir_tablegen(${out} ${flags} EXTRA_INCLUDES ${includes})
+  add_public_tablegen_target(${target})
+endfunction()
+
+# hone_library(NAME sources... [LINK libraries...] [DEPENDS targets...])
+function(hone_library name)
+  cmake_parse_arguments(ARG "" "" "LINK;DEPENDS" ${ARGN})
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PUBLIC hone_compiler_options ${ARG_LINK})
+  if(ARG_DEPENDS)
+    add_dependencies(${name} ${ARG_DEPENDS})
+  endif()
+endfunction()
+
+# hone_tool(NAME sources... [LINK libraries...]): an executable in bin/.
+function(hone_tool name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK})
+  set_target_properties(${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+endfunction()
+
+# hone_runtime_library(NAME sources...): no exceptions, no RTTI, optimised even
+# in Debug builds because it is linked into every training binary.
+function(hone_runtime_library name)
+  add_library(${name} STATIC ${ARGN})
+  target_link_libraries(${name} PUBLIC hone_runtime_options)
+  target_compile_options(${name} PRIVATE -fno-exceptions -fno-rtti -O2)
+  set_target_properties(${name} PROPERTIES
+    ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+endfunction()
+
+# hone_unit_test(NAME sources... [LINK libraries...]): one GoogleTest program.
+function(hone_unit_test name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} gtest gtest_main
+                        Threads::Threads)
+  set_target_properties(${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test/unit")
+  set_property(GLOBAL APPEND PROPERTY HONE_UNIT_TESTS ${name})
+endfunction()
