@@ -14,9 +14,9 @@ INTEGERS = 5  # stream of token ids
 PROJECTIONS = 4  # projection k uses stream 1 + k
 
 
-def _fnv1a64(name):
+def _fnv1a64(data):
     state = 0xCBF29CE484222325
-    for byte in name.encode():
+    for byte in data:
         state = ((state ^ byte) * 0x100000001B3) % 2**64
     return state
 
@@ -32,7 +32,7 @@ def _splitmix64(x):
 
 def words(name, stream, count):
     """uint64[count]: splitmix64(splitmix64(fnv1a64(name) + stream) + index)."""
-    seed = np.array([(_fnv1a64(name) + stream) % 2**64], dtype=np.uint64)
+    seed = np.array([(_fnv1a64(name.encode()) + stream) % 2**64], dtype=np.uint64)
     with np.errstate(over="ignore"):
         return _splitmix64(_splitmix64(seed) + np.arange(count, dtype=np.uint64))
 
@@ -57,3 +57,8 @@ def projections(name, tensor):
     """The PROJECTIONS dot products of a tensor with its own sign vectors."""
     flat = np.asarray(tensor, dtype=np.float64).ravel()
     return [float(signs(name, k, flat.size) @ flat) for k in range(PROJECTIONS)]
+
+
+def hash_ids(ids):
+    """fnv1a64 of token ids as little-endian int32, 16 hex digits."""
+    return f"{_fnv1a64(np.asarray(ids, dtype='<i4').tobytes()):016x}"

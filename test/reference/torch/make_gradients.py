@@ -9,7 +9,6 @@
 
 import argparse
 import json
-import os
 import pathlib
 import tempfile
 
@@ -22,13 +21,10 @@ from hash_values import integers, projections, signs
 from make_models import GOLDEN, MODELS
 from numpy_forward import NumpyModel
 from reference_model import gradients, load_model, read_batch, read_config
+from stories import STORIES, sample_batch
 
 R, ALPHA = 4, 8
 LENGTHS = {"batch1": [27], "batch3": [11, 23, 17]}
-SHARED = pathlib.Path(
-    os.environ.get("HONE_SHARED", GOLDEN.parent.parent.parent.parent / "shared")
-)
-STORIES = SHARED / "data" / "stories260k"
 
 
 def write_batch(path, model, vocab, lengths):
@@ -125,23 +121,16 @@ def make_own(name):
     write_json(out / "figures.json", figures)
 
 
-def stories_batch():
-    """The 257 ids of the sample: prompt, then the generated text; all targets."""
-    sample = json.loads((STORIES / "generation_sample.json").read_text())
-    ids = sample["prompt_ids"] + sample["generated_ids"]
-    return [(ids, ids)]
-
-
 def make_stories():
     config = read_config(STORIES)
     weights = load_file(STORIES / "model.safetensors")
     with tempfile.TemporaryDirectory() as scratch:
         adapter = pathlib.Path(scratch)
         tensors = write_adapter(adapter, "stories260k", config, R, ALPHA)
-        found, figures = reference(STORIES, adapter, tensors, stories_batch())
+        found, figures = reference(STORIES, adapter, tensors, sample_batch())
     for name, entry in figures["tensors"].items():
         entry["projections"] = projections(name, found[name])
-    figures["base_loss"] = NumpyModel(config, weights).mean_nll(stories_batch())
+    figures["base_loss"] = NumpyModel(config, weights).mean_nll(sample_batch())
     print(f"stories260k without an adapter: {figures['base_loss']:.9f}")
     assert abs(figures["base_loss"] - 0.457346) < 1e-6
     write_json(GOLDEN / "gradients" / "stories260k.json", figures)
@@ -154,7 +143,7 @@ def write_json(path, value):
 def emit_stories(directory):
     """The adapter and the batch that stories260k.json was made with."""
     write_adapter(directory, "stories260k", read_config(STORIES), R, ALPHA)
-    [(ids, labels)] = stories_batch()
+    [(ids, labels)] = sample_batch()
     line = json.dumps({"input_ids": ids, "labels": labels})
     (directory / "batch.jsonl").write_text(line + "\n")
 

@@ -1,8 +1,8 @@
 # ===- parallel_model.py - A block that no importer makes, in torch --------===#
 #
 # y = x + attention(n(x)) + mlp(n(x)): both branches read one RMSNorm of the
-# block's input. The reference for test's hand-written .mlir block; module
-# names are the names in models/parallel-tiny/model.safetensors.
+# block's input. The reference for a hand-written .mlir block: module names are
+# the names in models/parallel-tiny/model.safetensors, not those of Llama.
 #
 # ===-----------------------------------------------------------------------===#
 

@@ -1,0 +1,64 @@
+# ===- check_peft_loads.py - Does PEFT read the adapter that was written? ---===#
+#
+#   check_peft_loads.py MODEL ADAPTER DATA.jsonl [--line N] [--expected-loss X]
+#
+# PEFT only warns about keys that it cannot place and then trains a fresh
+# tensor instead, so the tensors in the loaded model are compared with the
+# file one by one. DATA holds {"input_ids", "labels"} lines.
+#
+# ===-----------------------------------------------------------------------===#
+
+import argparse
+import pathlib
+import sys
+
+import torch
+from safetensors.torch import load_file
+
+from reference_model import load_model, mean_nll, read_batch
+
+
+def misplaced_tensors(model, adapter_dir):
+    """Names whose values in the loaded model are not those of the file."""
+    written = load_file(adapter_dir / "adapter_model.safetensors")
+    loaded = {
+        name.replace(".default", ""): p.detach()
+        for name, p in model.named_parameters()
+        if "lora_" in name
+    }
+    return sorted(
+        name
+        for name in written.keys() | loaded.keys()
+        if name not in written
+        or name not in loaded
+        or not torch.equal(written[name].float(), loaded[name])
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(description="checks that PEFT loads an adapter")
+    parser.add_argument("model", type=pathlib.Path)
+    parser.add_argument("adapter", type=pathlib.Path)
+    parser.add_argument("data", type=pathlib.Path)
+    parser.add_argument("--line", type=int, help="only this line, counted from 1")
+    parser.add_argument("--expected-loss", type=float)
+    parser.add_argument("--tolerance", type=float, default=1e-5, help="relative")
+    options = parser.parse_args()
+
+    model = load_model(options.model, options.adapter, torch.float32)
+    wrong = misplaced_tensors(model, options.adapter)
+    if wrong:
+        sys.exit(f"{len(wrong)} tensors did not reach the model: {', '.join(wrong)}")
+    batch = read_batch(options.data)
+    if options.line:
+        batch = [batch[options.line - 1]]
+    with torch.no_grad():
+        loss = float(mean_nll(model, batch))
+    print(f"loss {loss:.9f}")
+    expected = options.expected_loss
+    if expected is not None and abs(loss - expected) > options.tolerance * abs(expected):
+        sys.exit(f"expected {expected:.9f} within {options.tolerance:g} relative")
+
+
+if __name__ == "__main__":
+    main()

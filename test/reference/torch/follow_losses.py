@@ -1,0 +1,102 @@
+# ===- follow_losses.py - 200 AdamW steps that a compiled run must follow --===#
+#
+# stories260k on tiny-shakespeare, packed into full sequences, in file order.
+# The loss of a step is taken before its update, so the first one is the base
+# model's: B starts at zero. Writes figures only.
+#
+# ===-----------------------------------------------------------------------===#
+
+import argparse
+import json
+import pathlib
+import tempfile
+
+import numpy as np
+import torch
+
+from adapters import write_adapter
+from hash_values import hash_ids
+from make_models import GOLDEN
+from reference_model import load_model, mean_nll, read_config
+from stories import STORIES, shakespeare_ids
+
+R, ALPHA = 8, 16
+STEPS, LENGTH = 200, 128
+SETTINGS = {
+    "r": R,
+    "lora_alpha": ALPHA,
+    "target_modules": "all-linear",
+    "optimizer": "adamw",
+    "learning_rate": 1e-3,
+    "lr_scheduler_type": "constant",
+    "weight_decay": 0.0,
+    "adam_beta1": 0.9,
+    "adam_beta2": 0.999,
+    "adam_epsilon": 1e-8,
+    "max_grad_norm": 1.0,
+    "batch_size": 1,
+    "max_seq_length": LENGTH,
+    "steps": STEPS,
+}
+
+
+def train(adapter_dir, sequences, dtype):
+    """The loss before each update."""
+    model = load_model(STORIES, adapter_dir, dtype)
+    parameters = [p for p in model.parameters() if p.requires_grad]
+    optimizer = torch.optim.AdamW(
+        parameters,
+        lr=SETTINGS["learning_rate"],
+        betas=(SETTINGS["adam_beta1"], SETTINGS["adam_beta2"]),
+        eps=SETTINGS["adam_epsilon"],
+        weight_decay=SETTINGS["weight_decay"],
+    )
+    losses = []
+    for ids in sequences:
+        loss = mean_nll(model, [(ids, ids)])
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(parameters, SETTINGS["max_grad_norm"])
+        optimizer.step()
+        losses.append(float(loss.detach()))
+    return losses
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--emit-adapter",
+        type=pathlib.Path,
+        metavar="DIR",
+        help="only write the initial adapter to DIR",
+    )
+    options = parser.parse_args()
+    config = read_config(STORIES)
+    if options.emit_adapter:
+        write_adapter(options.emit_adapter, "stories260k", config, R, ALPHA, zero_b=True)
+        return
+    torch.set_num_threads(1)
+    ids = shakespeare_ids()
+    sequences = np.array(ids[: STEPS * LENGTH]).reshape(STEPS, LENGTH).tolist()
+    with tempfile.TemporaryDirectory() as scratch:
+        adapter = pathlib.Path(scratch)
+        write_adapter(adapter, "stories260k", config, R, ALPHA, zero_b=True)
+        float32 = train(adapter, sequences, torch.float32)
+        float64 = train(adapter, sequences, torch.float64)
+    apart = max(abs(a - b) for a, b in zip(float32, float64))
+    print(f"loss {float64[0]:.6f} -> {float64[-1]:.6f}; float32 within {apart:.1e}")
+    figures = {
+        "settings": SETTINGS,
+        "text_tokens": len(ids),
+        "used_tokens_hash": hash_ids(ids[: STEPS * LENGTH]),
+        "largest_float32_difference": apart,
+        "float32": float32,
+        "float64": float64,
+    }
+    path = GOLDEN / "losses" / "stories260k.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(figures, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
