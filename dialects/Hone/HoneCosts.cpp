@@ -1,0 +1,89 @@
+//===- HoneCosts.cpp - Floating-point operations of each op ---------------===//
+//
+// Counts of the mathematics: a multiply-add is two operations, attention sees
+// half of the square on average, an exponential counts as one.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Hone/HoneOps.h"
+
+using namespace mlir;
+
+namespace hone {
+
+int64_t elementsAtRows(Type type, int64_t rows) {
+  int64_t elements = 1;
+  for (int64_t size : cast<ShapedType>(type).getShape())
+    elements *= ShapedType::isDynamic(size) ? rows : size;
+  return elements;
+}
+
+int64_t bytesAtRows(Type type, int64_t rows) {
+  return elementsAtRows(type, rows) *
+         (cast<ShapedType>(type).getElementTypeBitWidth() / 8);
+}
+
+int64_t operandAndResultBytes(Operation *op, int64_t rows) {
+  int64_t bytes = 0;
+  for (Type type : llvm::concat<const Type>(op->getOperandTypes(),
+                                            op->getResultTypes()))
+    bytes += bytesAtRows(type, rows);
+  return bytes;
+}
+
+/// 2 * rows * m * n for a product with a weight of the type [m, n].
+static int64_t productFlops(Value weight, int64_t rows) {
+  return 2 * rows * elementsAtRows(weight.getType(), rows);
+}
+
+static int64_t elements(Value value, int64_t rows) {
+  return elementsAtRows(value.getType(), rows);
+}
+
+/// One product of two matrices within causal attention, all heads.
+static int64_t attentionProductFlops(Value q, int64_t rows) {
+  return rows * elements(q, rows);
+}
+
+int64_t EmbeddingOp::getFlops(int64_t) { return 0; }
+int64_t RmsNormOp::getFlops(int64_t rows) { return 4 * elements(getX(), rows); }
+int64_t LinearOp::getFlops(int64_t rows) {
+  return productFlops(getWeight(), rows);
+}
+int64_t LoraLinearOp::getFlops(int64_t rows) {
+  return productFlops(getWeight(), rows) + productFlops(getA(), rows) +
+         productFlops(getB(), rows);
+}
+int64_t RopeOp::getFlops(int64_t rows) { return 3 * elements(getX(), rows); }
+int64_t AttentionOp::getFlops(int64_t rows) {
+  return 2 * attentionProductFlops(getQ(), rows);
+}
+int64_t SwigluOp::getFlops(int64_t rows) { return 5 * elements(getY(), rows); }
+int64_t AddOp::getFlops(int64_t rows) { return elements(getY(), rows); }
+int64_t LinearCrossEntropyOp::getFlops(int64_t rows) {
+  return productFlops(getWeight(), rows) * (getDx() ? 2 : 1);
+}
+
+int64_t ScaleOp::getFlops(int64_t rows) { return elements(getX(), rows); }
+int64_t RmsNormAdjointOp::getFlops(int64_t rows) {
+  return 8 * elements(getX(), rows);
+}
+int64_t LinearAdjointOp::getFlops(int64_t rows) {
+  return productFlops(getWeight(), rows);
+}
+int64_t LoraLinearAdjointOp::getFlops(int64_t rows) {
+  return productFlops(getWeight(), rows) + productFlops(getA(), rows) +
+         productFlops(getB(), rows);
+}
+int64_t LoraParameterAdjointOp::getFlops(int64_t rows) {
+  int64_t products = productFlops(getA(), rows) + productFlops(getB(), rows);
+  return 2 * products - (getH() ? productFlops(getA(), rows) : 0);
+}
+int64_t AttentionAdjointOp::getFlops(int64_t rows) {
+  return 5 * attentionProductFlops(getQ(), rows);
+}
+int64_t SwigluAdjointOp::getFlops(int64_t rows) {
+  return 10 * elements(getGate(), rows);
+}
+
+} // namespace hone

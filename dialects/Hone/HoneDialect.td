@@ -1,0 +1,133 @@
+//===- HoneDialect.td - The dialect, its attributes and enums -------------===//
+//
+// One dialect holds both what a model computes and what a training step adds,
+// because both obey the same rules: pure ops on tensors whose one dynamic
+// dimension is the row count. Ops on memory live in the tile dialect.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_DIALECT_TD
+#define HONE_DIALECT_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+
+def Hone_Dialect : Dialect {
+  let name = "hone";
+  let cppNamespace = "::hone";
+  let summary = "training steps of decoder models";
+  let description = [{
+    A module holds `hone.block`s, each compiled once, and `hone.entry`s, which
+    are schedules: sequences of `hone.call`s that say which layer runs which
+    block with which parameters. Depth is a matter of entries alone.
+
+    Rows are tokens. A batch is its sequences one after another, without
+    padding; the input `sequence_starts` holds, for each row, the row where its
+    sequence begins. The row count is the only dynamic dimension (`?`) and is
+    at most the module's `hone.max_rows`.
+
+    ```mlir
+    module attributes {hone.max_rows = 256 : i64} {
+      hone.block @decoder(%x: tensor<?x64xf32>) -> tensor<?x64xf32> { ... }
+      hone.entry @loss {
+        %0 = hone.call @embed "model." () : () -> tensor<?x64xf32>
+        %1 = hone.call @decoder "model.layers.0." (%0) : (tensor<?x64xf32>) -> tensor<?x64xf32>
+        ...
+      }
+    }
+    ```
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let extraClassDeclaration = [{
+    /// Module attribute: the most rows that a batch may have.
+    static constexpr llvm::StringLiteral getMaxRowsAttrName() {
+      return "hone.max_rows";
+    }
+    /// Module attribute, set by placement: bytes of the one arena.
+    static constexpr llvm::StringLiteral getArenaBytesAttrName() {
+      return "hone.arena_bytes";
+    }
+    /// Op attribute, set by placement: one #hone.slot for each tensor result
+    /// that lives in memory of this block or entry.
+    static constexpr llvm::StringLiteral getSlotsAttrName() {
+      return "hone.slots";
+    }
+    /// Op attribute, set by placement: one #hone.slot for each buffer of the
+    /// op's workspace.
+    static constexpr llvm::StringLiteral getWorkspaceAttrName() {
+      return "hone.workspace";
+    }
+    /// Attribute of a call, set by placement: where its block's scratch is.
+    static constexpr llvm::StringLiteral getScratchAttrName() {
+      return "hone.scratch";
+    }
+    /// Attribute of a block, set by placement: bytes of scratch it needs.
+    static constexpr llvm::StringLiteral getScratchBytesAttrName() {
+      return "hone.scratch_bytes";
+    }
+  }];
+}
+
+class Hone_Attr<string name, string attrMnemonic, list<Trait> traits = []>
+    : AttrDef<Hone_Dialect, name, traits> {
+  let mnemonic = attrMnemonic;
+}
+
+def Hone_SlotAttr : Hone_Attr<"Slot", "slot"> {
+  let summary = "a place in memory and the time it is used";
+  let description = [{
+    `bytes` bytes at `offset`, in use from the op at position `first` to the op
+    at position `last` of the enclosing block or entry, both included. Offsets
+    count from the block's scratch in a block and from the arena in an entry.
+
+    Example: `#hone.slot<offset = 4096, bytes = 1024, first = 2, last = 5>`
+  }];
+  let parameters = (ins "int64_t":$offset, "int64_t":$bytes, "int64_t":$first,
+                        "int64_t":$last);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Hone_Llama3RopeScalingAttr
+    : Hone_Attr<"Llama3RopeScaling", "llama3_rope_scaling"> {
+  let summary = "the `llama3` scaling of rotary frequencies";
+  let description = [{
+    Wavelengths above `original_max_position_embeddings / low_freq_factor` are
+    stretched by `factor`, those below `original_max_position_embeddings /
+    high_freq_factor` are kept, and between them the two are blended linearly.
+
+    Example:
+    `#hone.llama3_rope_scaling<factor = 32.0 : f64, low_freq_factor = 1.0 : f64, high_freq_factor = 4.0 : f64, original_max_position_embeddings = 8192>`
+  }];
+  let parameters = (ins "::mlir::FloatAttr":$factor,
+                        "::mlir::FloatAttr":$low_freq_factor,
+                        "::mlir::FloatAttr":$high_freq_factor,
+                        "int64_t":$original_max_position_embeddings);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Hone_Init : I32EnumAttr<"Init", "how a trainable parameter starts", [
+  I32EnumAttrCase<"Zero", 0, "zero">,
+  I32EnumAttrCase<"KaimingUniform", 1, "kaiming_uniform">]> {
+  let cppNamespace = "::hone";
+  let genSpecializedAttr = 0;
+}
+def Hone_InitAttr : EnumAttr<Hone_Dialect, Hone_Init, "init"> {
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def Hone_MemoryClass : I32EnumAttr<"MemoryClass", "a row of the plan table", [
+  I32EnumAttrCase<"Adapter", 0, "adapter">,
+  I32EnumAttrCase<"Gradient", 1, "gradient">,
+  I32EnumAttrCase<"Optimizer", 2, "optimizer">,
+  I32EnumAttrCase<"Batch", 3, "batch">,
+  I32EnumAttrCase<"Kept", 4, "kept">,
+  I32EnumAttrCase<"Working", 5, "working">]> {
+  let cppNamespace = "::hone";
+  let genSpecializedAttr = 0;
+}
+def Hone_MemoryClassAttr
+    : EnumAttr<Hone_Dialect, Hone_MemoryClass, "memory_class">;
+
+#endif // HONE_DIALECT_TD

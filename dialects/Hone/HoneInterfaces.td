@@ -1,0 +1,118 @@
+//===- HoneInterfaces.td - What passes may ask of an op -------------------===//
+//
+// Passes never ask which op this is. An op joins every training method by
+// answering these questions; an op that does not answer is an error that
+// names the op and the interface.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_INTERFACES_TD
+#define HONE_INTERFACES_TD
+
+include "mlir/IR/OpBase.td"
+
+def Hone_AdjointOpInterface : OpInterface<"AdjointOpInterface"> {
+  let cppNamespace = "::hone";
+  let description = [{
+    Reverse-mode differentiation, one op at a time: what the adjoint must read,
+    and how it is built. The two are apart because what must be kept is the
+    memory question of training, and a policy answers it, not the op.
+
+    An op may have one *auxiliary* result, always its last and optional: a
+    value that its forward computation passes through and that spares the
+    adjoint work (the log-sum-exp of attention, h = xA of LoRA). The op is
+    given the result when a policy decides to keep it.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        The sets of values from which the adjoint can be built when
+        `activeOperands` receive a cotangent, cheapest in compute first.
+        Called before any adjoint is built. At least one; an empty set is an
+        adjoint that reads nothing.
+      }],
+      "::llvm::SmallVector<::hone::ResidualAlternative>",
+      "getResidualAlternatives",
+      (ins "const ::llvm::BitVector &":$activeOperands)>,
+    InterfaceMethod<[{
+        Builds the adjoint: cotangents of the active operands from the
+        cotangents of the results. Returns one value for each operand, null
+        for the inactive. The request promises that every residual of the
+        chosen alternative can be read, and that at least one cotangent is
+        not null. Fails with a diagnostic at the op when it has no rule for an
+        active operand.
+      }],
+      "::mlir::FailureOr<::llvm::SmallVector<::mlir::Value>>",
+      "buildAdjoint",
+      (ins "::mlir::OpBuilder &":$builder,
+           "const ::hone::AdjointRequest &":$request)>,
+    InterfaceMethod<[{
+        The type of the auxiliary result, or null if the op has none.
+      }],
+      "::mlir::Type", "getAuxiliaryType", (ins),
+      /*methodBody=*/"", /*defaultImplementation=*/"return {};">
+  ];
+}
+
+def Hone_TangentOpInterface : OpInterface<"TangentOpInterface"> {
+  let cppNamespace = "::hone";
+  let description = [{
+    Forward-mode differentiation, one op at a time: the directional derivative
+    of the results along the tangents of the operands.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        Builds the tangent of the first result. `operandTangents` has one
+        value for each operand, null where the tangent is zero; at least one
+        is not null. The op itself stays in place and its operands and results
+        may be read.
+      }],
+      "::mlir::FailureOr<::mlir::Value>", "buildTangent",
+      (ins "::mlir::OpBuilder &":$builder,
+           "::llvm::ArrayRef<::mlir::Value>":$operandTangents)>
+  ];
+}
+
+def Hone_CostOpInterface : OpInterface<"CostOpInterface"> {
+  let cppNamespace = "::hone";
+  let description = [{
+    What an op costs, for plans and for rates in benchmarks. Counts are of the
+    mathematics, not of an implementation: a multiply-add is two operations.
+  }];
+  let methods = [
+    InterfaceMethod<"Floating-point operations for `rows` rows.",
+      "int64_t", "getFlops", (ins "int64_t":$rows)>,
+    InterfaceMethod<[{
+        Bytes that must cross memory once for `rows` rows: all operands read,
+        all results written.
+      }],
+      "int64_t", "getBytes", (ins "int64_t":$rows), /*methodBody=*/"",
+      /*defaultImplementation=*/[{
+        return ::hone::operandAndResultBytes($_op, rows);
+      }]>
+  ];
+}
+
+def Hone_WorkspaceOpInterface : OpInterface<"WorkspaceOpInterface"> {
+  let cppNamespace = "::hone";
+  let description = [{
+    Memory that an op needs only while it runs, beside its operands and
+    results. Chunk sizes that decide it are constants of the numerics: they
+    are the blocks in which sums are taken, so no plan may change them.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        The static shapes of the buffers, for batches of up to `maxRows` rows.
+        Placement gives each a slot, alive while the op runs.
+      }],
+      "::llvm::SmallVector<::mlir::MemRefType>", "getWorkspace",
+      (ins "int64_t":$maxRows)>
+  ];
+}
+
+// The value is the same in every block and phase of one step and costs
+// nothing to read again, so no policy ever keeps it: parameters and inputs.
+def Hone_Ambient : NativeOpTrait<"Ambient"> {
+  let cppNamespace = "::hone";
+}
+
+#endif // HONE_INTERFACES_TD

@@ -1,0 +1,267 @@
+//===- HoneModelOps.cpp - Verifiers of structure and model ops ------------===//
+//
+// Constraint numbers are those of the op's description and of the tests.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Hone/HoneOps.h"
+#include "dialects/Hone/ShapeChecks.h"
+
+#include "mlir/Interfaces/FunctionImplementation.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace hone {
+
+//===----------------------------------------------------------------------===//
+// BlockOp
+//===----------------------------------------------------------------------===//
+
+void BlockOp::build(OpBuilder &builder, OperationState &state, StringRef name,
+                    FunctionType type) {
+  state.addAttribute(getSymNameAttrName(state.name),
+                     builder.getStringAttr(name));
+  state.addAttribute(getFunctionTypeAttrName(state.name), TypeAttr::get(type));
+  Region *body = state.addRegion();
+  Block &block = body->emplaceBlock();
+  for (Type input : type.getInputs())
+    block.addArgument(input, state.location);
+}
+
+ParseResult BlockOp::parse(OpAsmParser &parser, OperationState &result) {
+  auto buildType = [](Builder &builder, ArrayRef<Type> inputs,
+                      ArrayRef<Type> results,
+                      function_interface_impl::VariadicFlag, std::string &) {
+    return builder.getFunctionType(inputs, results);
+  };
+  return function_interface_impl::parseFunctionOp(
+      parser, result, /*allowVariadic=*/false,
+      getFunctionTypeAttrName(result.name), buildType,
+      getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
+}
+
+void BlockOp::print(OpAsmPrinter &printer) {
+  function_interface_impl::printFunctionOp(
+      printer, *this, /*isVariadic=*/false, getFunctionTypeAttrName(),
+      getArgAttrsAttrName(), getResAttrsAttrName());
+}
+
+LogicalResult BlockOp::verifyRegions() {
+  // (C1)
+  if (getBody().empty() || !isa<ReturnOp>(getBody().front().back()))
+    return emitOpError("expects a body ended by 'hone.return'");
+  // (C2)
+  llvm::StringMap<ParameterOp> seen;
+  for (ParameterOp op : getBody().getOps<ParameterOp>()) {
+    ParameterOp first = seen.try_emplace(op.getName(), op).first->second;
+    if (first.getType() == op.getType() &&
+        first.getTrainable() == op.getTrainable())
+      continue;
+    InFlightDiagnostic diag =
+        op.emitOpError("expects parameters of one name to have one type, but "
+                       "'")
+        << op.getName() << "' has two";
+    diag.attachNote(first.getLoc()) << "the other one is here";
+    return diag;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// EntryOp, ReturnOp, CallOp
+//===----------------------------------------------------------------------===//
+
+void EntryOp::build(OpBuilder &builder, OperationState &state, StringRef name) {
+  state.addAttribute(getSymNameAttrName(state.name),
+                     builder.getStringAttr(name));
+  Region *body = state.addRegion();
+  ensureTerminator(*body, builder, state.location);
+}
+
+LogicalResult ReturnOp::verify() {
+  auto block = dyn_cast<BlockOp>((*this)->getParentOp());
+  if (!block)
+    return getNumOperands() == 0
+               ? success()
+               : emitOpError("expects no operands in an entry");
+  // (C1)
+  ArrayRef<Type> expected = block.getResultTypes();
+  if (TypeRange(expected) != getOperandTypes())
+    return emitOpError("expects operands of the types ")
+           << expected << " that block '" << block.getName()
+           << "' declares, but got " << getOperandTypes();
+  // (C2)
+  llvm::SmallDenseSet<Value> seen;
+  for (Value value : getOperands())
+    if (isa<BlockArgument>(value) || !seen.insert(value).second)
+      return emitOpError("expects each operand to be a value of its own, "
+                         "neither an argument nor returned twice");
+  return success();
+}
+
+LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  // (C1)
+  auto block = symbols.lookupNearestSymbolFrom<BlockOp>(*this, getBlockAttr());
+  if (!block)
+    return emitOpError("expects '") << getBlock() << "' to be a 'hone.block'";
+  // (C2)
+  auto type = FunctionType::get(getContext(), getOperandTypes(),
+                                getResultTypes());
+  if (type == block.getFunctionType())
+    return success();
+  InFlightDiagnostic diag = emitOpError("expects the type ")
+                            << block.getFunctionType() << " but got " << type;
+  diag.attachNote(block.getLoc()) << "block declared here";
+  return diag;
+}
+
+LogicalResult ParameterOp::verify() {
+  // (C1)
+  if (!getType().hasStaticShape())
+    return emitOpError("expects a static shape but got ") << getType();
+  // (C2)
+  if (getTrainable() != getInit().has_value())
+    return emitOpError("expects 'init' exactly when 'trainable' is given");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Model ops
+//===----------------------------------------------------------------------===//
+
+LogicalResult EmbeddingOp::verify() {
+  ShapeChecks check(*this);
+  // (C1)
+  return check.all({check.sameDim("ids", getIds(), 0, "y", getY(), 0),
+                    check.sameDim("table", getTable(), 1, "y", getY(), 1)});
+}
+
+LogicalResult RmsNormOp::verify() {
+  ShapeChecks check(*this);
+  // (C3)
+  if (getEps().convertToDouble() < 0)
+    return emitOpError("expects 'eps' not to be negative");
+  return check.all({
+      check.sameType("x", getX(), "y", getY()),                         // (C1)
+      check.sameDim("weight", getWeight(), 0, "x", getX(), 1),          // (C1)
+      check.sameDim("rstd", getRstd(), 0, "x", getX(), 0),              // (C2)
+      check.sameElementType("rstd", getRstd(), "x", getX()),            // (C2)
+  });
+}
+
+Type RmsNormOp::getAuxiliaryType() {
+  RankedTensorType type = getX().getType();
+  return RankedTensorType::get({type.getDimSize(0)}, type.getElementType());
+}
+
+LogicalResult LinearOp::verify() {
+  ShapeChecks check(*this);
+  return check.all({
+      check.sameDim("x", getX(), 0, "y", getY(), 0),                    // (C1)
+      check.sameDim("weight", getWeight(), 1, "x", getX(), 1),          // (C1)
+      check.sameDim("weight", getWeight(), 0, "y", getY(), 1),          // (C1)
+      check.sameDim("bias", getBias(), 0, "y", getY(), 1),              // (C2)
+  });
+}
+
+LogicalResult LoraLinearOp::verify() {
+  ShapeChecks check(*this);
+  return check.all({
+      check.sameDim("x", getX(), 0, "y", getY(), 0),                    // (C1)
+      check.sameDim("weight", getWeight(), 1, "x", getX(), 1),          // (C1)
+      check.sameDim("weight", getWeight(), 0, "y", getY(), 1),          // (C1)
+      check.sameDim("a", getA(), 0, "b", getB(), 1),                    // (C2)
+      check.sameDim("a", getA(), 1, "x", getX(), 1),                    // (C2)
+      check.sameDim("b", getB(), 0, "y", getY(), 1),                    // (C2)
+      check.sameDim("bias", getBias(), 0, "y", getY(), 1),              // (C3)
+      check.sameDim("h", getH(), 0, "x", getX(), 0),                    // (C4)
+      check.sameDim("h", getH(), 1, "a", getA(), 0),                    // (C4)
+  });
+}
+
+Type LoraLinearOp::getAuxiliaryType() {
+  RankedTensorType type = getX().getType();
+  return RankedTensorType::get(
+      {type.getDimSize(0), getA().getType().getDimSize(0)},
+      type.getElementType());
+}
+
+LogicalResult RopeOp::verify() {
+  // (C3)
+  if (!(getTheta().convertToDouble() > 0))
+    return emitOpError("expects 'theta' to be positive");
+  // (C1)
+  int64_t heads = getHeads();
+  int64_t width = getX().getType().getDimSize(1);
+  if (heads < 1 || width % (2 * heads) != 0)
+    return emitOpError("expects 'x' to have an even number of features for "
+                       "each of ")
+           << heads << " heads, but it has " << width << " features";
+  ShapeChecks check(*this);
+  return check.all({
+      check.sameType("x", getX(), "y", getY()),                         // (C1)
+      check.sameDim("starts", getStarts(), 0, "x", getX(), 0),          // (C2)
+  });
+}
+
+SmallVector<double> RopeOp::getFrequencies() {
+  int64_t dim = getHeadDim();
+  double theta = getTheta().convertToDouble();
+  SmallVector<double> frequencies;
+  for (int64_t j = 0; j < dim / 2; ++j)
+    frequencies.push_back(std::pow(theta, -2.0 * j / dim));
+  Llama3RopeScalingAttr scaling = getScalingAttr();
+  if (!scaling)
+    return frequencies;
+
+  double factor = scaling.getFactor().getValueAsDouble();
+  double low = scaling.getLowFreqFactor().getValueAsDouble();
+  double high = scaling.getHighFreqFactor().getValueAsDouble();
+  double context = scaling.getOriginalMaxPositionEmbeddings();
+  for (double &frequency : frequencies) {
+    double turns = context * frequency / (2.0 * M_PI);
+    if (turns < low)
+      frequency /= factor;
+    else if (turns <= high) {
+      double smooth = (turns - low) / (high - low);
+      frequency *= (1.0 - smooth) / factor + smooth;
+    }
+  }
+  return frequencies;
+}
+
+LogicalResult AttentionOp::verify() {
+  ShapeChecks check(*this);
+  if (failed(check.headGroups(getQ(), getK(), getHeads(), getKvHeads())))
+    return failure();
+  return check.all({
+      check.sameType("q", getQ(), "y", getY()),                         // (C1)
+      check.sameType("k", getK(), "v", getV()),                         // (C1)
+      check.sameDim("k", getK(), 0, "q", getQ(), 0),                    // (C1)
+      check.sameDim("starts", getStarts(), 0, "q", getQ(), 0),          // (C3)
+      check.sameDim("lse", getLse(), 0, "q", getQ(), 0),                // (C4)
+      check.dimIs("lse", getLse(), 1, getHeads()),                      // (C4)
+  });
+}
+
+Type AttentionOp::getAuxiliaryType() {
+  RankedTensorType type = getQ().getType();
+  return RankedTensorType::get(
+      {type.getDimSize(0), static_cast<int64_t>(getHeads())},
+      type.getElementType());
+}
+
+LogicalResult LinearCrossEntropyOp::verify() {
+  ShapeChecks check(*this);
+  return check.all({
+      check.sameDim("weight", getWeight(), 1, "x", getX(), 1),          // (C1)
+      check.sameDim("targets", getTargets(), 0, "x", getX(), 0),        // (C2)
+      check.sameType("dx", getDx(), "x", getX()),                       // (C3)
+  });
+}
+
+Type LinearCrossEntropyOp::getAuxiliaryType() { return getX().getType(); }
+
+} // namespace hone

@@ -1,0 +1,465 @@
+//===- HoneModelOps.td - What a model computes ----------------------------===//
+//
+// Ops that importers create and people write by hand. Activations are
+// tensor<?xNxT>: rows first, features last.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_MODEL_OPS_TD
+#define HONE_MODEL_OPS_TD
+
+include "dialects/Hone/HoneDialect.td"
+include "dialects/Hone/HoneInterfaces.td"
+include "mlir/Interfaces/CallInterfaces.td"
+include "mlir/Interfaces/FunctionInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+class Hone_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Hone_Dialect, mnemonic, traits>;
+
+// An op with all three: it takes part in every training method.
+class Hone_DifferentiableOp<string mnemonic, list<Trait> traits = []>
+    : Hone_Op<mnemonic, !listconcat(traits, [Pure,
+        DeclareOpInterfaceMethods<Hone_AdjointOpInterface>,
+        DeclareOpInterfaceMethods<Hone_CostOpInterface, ["getFlops"]>])>;
+
+def Hone_Float : AnyTypeOf<[F32, F64], "32- or 64-bit float">;
+def Hone_Matrix : 2DTensorOf<[Hone_Float]>;
+def Hone_Vector : 1DTensorOf<[Hone_Float]>;
+def Hone_RowIndices : 1DTensorOf<[I32]>;
+def Hone_Scalar : Type<
+    CPred<"$_self == ::mlir::RankedTensorType::get({}, "
+          "::mlir::Float64Type::get($_self.getContext()))">,
+    "tensor<f64>", "::mlir::RankedTensorType">,
+  BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getF64Type())">;
+
+//===----------------------------------------------------------------------===//
+// Structure
+//===----------------------------------------------------------------------===//
+
+def Hone_BlockOp : Hone_Op<"block", [FunctionOpInterface, IsolatedFromAbove,
+                                     SingleBlock]> {
+  let summary = "code for one kind of layer";
+  let description = [{
+    A function that is compiled once, however many layers run it. Values that
+    differ between layers are its arguments, its results and the parameters
+    that it reads by name.
+
+    1. (C1) the region has one block, ended by `hone.return`.
+    2. (C2) parameters of one name have one type.
+
+    Example:
+    ```mlir
+    hone.block @norm(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
+      %w = hone.parameter "norm.weight" : tensor<64xf32>
+      %y = hone.rms_norm %x, %w eps 1.0e-5 : (tensor<?x64xf32>, tensor<64xf32>) -> tensor<?x64xf32>
+      hone.return %y : tensor<?x64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name,
+                       TypeAttrOf<FunctionType>:$function_type,
+                       OptionalAttr<StrAttr>:$sym_visibility,
+                       OptionalAttr<DictArrayAttr>:$arg_attrs,
+                       OptionalAttr<DictArrayAttr>:$res_attrs);
+  let regions = (region AnyRegion:$body);
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name,
+                                 "::mlir::FunctionType":$type)>];
+  let extraClassDeclaration = [{
+    ::mlir::Region *getCallableRegion() { return &getBody(); }
+    ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() {
+      return getFunctionType().getInputs();
+    }
+    ::llvm::ArrayRef<::mlir::Type> getResultTypes() {
+      return getFunctionType().getResults();
+    }
+  }];
+  let hasCustomAssemblyFormat = 1;
+  let hasRegionVerifier = 1;
+  let skipDefaultBuilders = 1;
+}
+
+def Hone_ReturnOp : Hone_Op<"return", [Pure, Terminator,
+    ParentOneOf<["BlockOp", "EntryOp"]>]> {
+  let summary = "the results of a block";
+  let description = [{
+    1. (C1) operand types are the result types of the enclosing block.
+    2. (C2) an operand is neither an argument of the block nor an operand that
+       stands before it: results are memory of their own.
+
+    Example: `hone.return %y : tensor<?x64xf32>`
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$operands);
+  let builders = [OpBuilder<(ins), [{}]>];
+  let assemblyFormat = "($operands^ `:` type($operands))? attr-dict";
+  let hasVerifier = 1;
+}
+
+def Hone_EntryOp : Hone_Op<"entry", [IsolatedFromAbove, Symbol,
+    SingleBlockImplicitTerminator<"ReturnOp">]> {
+  let summary = "a schedule: what the runtime can call";
+  let description = [{
+    A straight-line sequence of calls. A training step is the entries
+    `gradient` and `update`; evaluation is `loss`.
+
+    Example:
+    ```mlir
+    hone.block @embed() -> tensor<?x4xf32> {
+      %ids = hone.input "input_ids" : tensor<?xi32>
+      %t = hone.parameter "embed_tokens.weight" : tensor<9x4xf32>
+      %x = hone.embedding %ids, %t : (tensor<?xi32>, tensor<9x4xf32>) -> tensor<?x4xf32>
+      hone.return %x : tensor<?x4xf32>
+    }
+    hone.entry @hidden {
+      %x = hone.call @embed "model." () : () -> tensor<?x4xf32>
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name);
+  let regions = (region SizedRegion<1>:$body);
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name)>];
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let skipDefaultBuilders = 1;
+}
+
+def Hone_CallOp : Hone_Op<"call", [ParentOneOf<["EntryOp"]>,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "one layer runs one block";
+  let description = [{
+    Runs `block`; its parameter `p` is the Hugging Face tensor `prefix + p`.
+
+    1. (C1) `block` names a `hone.block`.
+    2. (C2) operand and result types are the block's.
+
+    Example:
+    ```mlir
+    hone.block @twice(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+      %y = hone.add %x, %x : tensor<?x4xf32>
+      hone.return %y : tensor<?x4xf32>
+    }
+    hone.block @start() -> tensor<?x4xf32> {
+      %x = hone.input "hidden" : tensor<?x4xf32>
+      %y = hone.add %x, %x : tensor<?x4xf32>
+      hone.return %y : tensor<?x4xf32>
+    }
+    hone.entry @run {
+      %x = hone.call @start "" () : () -> tensor<?x4xf32>
+      %y = hone.call @twice "layers.0." (%x) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    }
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$block, StrAttr:$prefix,
+                       Variadic<AnyRankedTensor>:$operands);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    $block $prefix `(` $operands `)` attr-dict `:`
+    functional-type($operands, $results)
+  }];
+}
+
+def Hone_InputOp : Hone_Op<"input", [Pure, Hone_Ambient]> {
+  let summary = "a named input of the batch";
+  let description = [{
+    What the runtime writes before it calls an entry: `input_ids`, `targets`,
+    `sequence_starts` (one 32-bit integer for each row), or a scalar of the
+    step such as `loss_scale`.
+
+    Example: `%ids = hone.input "input_ids" : tensor<?xi32>`
+  }];
+  let arguments = (ins StrAttr:$name);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$name attr-dict `:` type($result)";
+}
+
+def Hone_OutputOp : Hone_Op<"output", [ParentOneOf<["EntryOp"]>]> {
+  let summary = "a named output of an entry";
+  let description = [{
+    Example:
+    ```mlir
+    hone.entry @double_loss {
+      %loss = hone.input "loss_scale" : tensor<f64>
+      hone.output %loss as "loss" : tensor<f64>
+    }
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$value, StrAttr:$name);
+  let assemblyFormat = "$value `as` $name attr-dict `:` type($value)";
+}
+
+def Hone_ParameterOp : Hone_Op<"parameter", [Pure, Hone_Ambient]> {
+  let summary = "a tensor of the model, by name";
+  let description = [{
+    The Hugging Face tensor whose name is the calling layer's prefix followed
+    by `name`. Frozen unless `trainable`; a trainable parameter belongs to the
+    adapter and `init` says how it starts.
+
+    1. (C1) the shape is static.
+    2. (C2) `init` is present exactly when `trainable` is.
+
+    Example:
+    ```mlir
+    %w = hone.parameter "q_proj.weight" : tensor<8x4xf32>
+    %a = hone.parameter "q_proj.lora_A.weight" trainable init <kaiming_uniform> : tensor<2x4xf32>
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, UnitAttr:$trainable,
+                       OptionalAttr<Hone_InitAttr>:$init);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $name (`trainable` $trainable^)? (`init` $init^)? attr-dict `:`
+    type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Model ops
+//===----------------------------------------------------------------------===//
+
+def Hone_EmbeddingOp : Hone_DifferentiableOp<"embedding"> {
+  let summary = "rows of a table by token id";
+  let description = [{
+    `y[i, :] = table[ids[i], :]`. The table is frozen: there is no rule for a
+    gradient of it.
+
+    1. (C1) `ids` is `[rows]`, `table` is `[vocabulary, hidden]`, `y` is
+       `[rows, hidden]`.
+
+    Example:
+    ```mlir
+    %ids = hone.input "input_ids" : tensor<?xi32>
+    %t = hone.parameter "embed_tokens.weight" : tensor<9x4xf32>
+    %y = hone.embedding %ids, %t : (tensor<?xi32>, tensor<9x4xf32>) -> tensor<?x4xf32>
+    ```
+  }];
+  let arguments = (ins Hone_RowIndices:$ids, Hone_Matrix:$table);
+  let results = (outs Hone_Matrix:$y);
+  let assemblyFormat = "$ids `,` $table attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Hone_RmsNormOp : Hone_DifferentiableOp<"rms_norm"> {
+  let summary = "root-mean-square normalisation of each row";
+  let description = [{
+    `y = x / sqrt(mean(x^2) + eps) * weight`, the mean over features (Zhang and
+    Sennrich 2019, eq. 4). The optional last result is `1/sqrt(mean(x^2)+eps)`
+    of each row, which the adjoint can read instead of recomputing it.
+
+    1. (C1) `x` and `y` have one type `[rows, hidden]`; `weight` is `[hidden]`.
+    2. (C2) `rstd`, if asked for, is `[rows]` of the element type of `x`.
+    3. (C3) `eps` is not negative.
+
+    Example:
+    ```mlir
+    %x = hone.input "hidden" : tensor<?x4xf32>
+    %w = hone.parameter "norm.weight" : tensor<4xf32>
+    %y = hone.rms_norm %x, %w eps 1.0e-5 : (tensor<?x4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
+    ```
+  }];
+  let arguments = (ins Hone_Matrix:$x, Hone_Vector:$weight, F64Attr:$eps);
+  let results = (outs Hone_Matrix:$y, Optional<Hone_Vector>:$rstd);
+  let assemblyFormat = "$x `,` $weight `eps` $eps attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = "::mlir::Type getAuxiliaryType();";
+}
+
+def Hone_LinearOp : Hone_DifferentiableOp<"linear"> {
+  let summary = "linear projection by a frozen weight";
+  let description = [{
+    `y = x W^T + bias`. The weight and the bias are frozen: there is no rule
+    for their gradients, so a trainable one is an error of the derivation.
+
+    1. (C1) `x` is `[rows, in]`, `weight` is `[out, in]`, `y` is `[rows, out]`.
+    2. (C2) `bias`, if present, is `[out]`.
+
+    Example:
+    ```mlir
+    %x = hone.input "hidden" : tensor<?x4xf32>
+    %w = hone.parameter "q_proj.weight" : tensor<8x4xf32>
+    %b = hone.parameter "q_proj.bias" : tensor<8xf32>
+    %y = hone.linear %x, %w bias %b : (tensor<?x4xf32>, tensor<8x4xf32>, tensor<8xf32>) -> tensor<?x8xf32>
+    ```
+  }];
+  let arguments = (ins Hone_Matrix:$x, Hone_Matrix:$weight,
+                       Optional<Hone_Vector>:$bias);
+  let results = (outs Hone_Matrix:$y);
+  let assemblyFormat = "$x `,` $weight (`bias` $bias^)? attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Hone_LoraLinearOp : Hone_DifferentiableOp<"lora_linear", [
+    DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
+  let summary = "linear projection plus a scaled low-rank update";
+  let description = [{
+    `y = x W^T + bias + scale * (x A^T) B^T` (Hu et al. 2021, eq. 3, with
+    PEFT's layout of A and B). Only `a` and `b` can be trained. The optional
+    last result is `h = x A^T`; MeSP recomputes it, `store-h` keeps it.
+
+    1. (C1) `x` is `[rows, in]`, `weight` is `[out, in]`, `y` is `[rows, out]`.
+    2. (C2) `a` is `[rank, in]`, `b` is `[out, rank]`, of one rank.
+    3. (C3) `bias`, if present, is `[out]`.
+    4. (C4) `h`, if asked for, is `[rows, rank]`.
+
+    Example:
+    ```mlir
+    %x = hone.input "hidden" : tensor<?x4xf32>
+    %w = hone.parameter "q_proj.weight" : tensor<8x4xf32>
+    %a = hone.parameter "q_proj.lora_A.weight" trainable init <kaiming_uniform> : tensor<2x4xf32>
+    %b = hone.parameter "q_proj.lora_B.weight" trainable init <zero> : tensor<8x2xf32>
+    %y = hone.lora_linear %x, %w, %a, %b scale 2.0 : (tensor<?x4xf32>, tensor<8x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>) -> tensor<?x8xf32>
+    ```
+  }];
+  let arguments = (ins Hone_Matrix:$x, Hone_Matrix:$weight, Hone_Matrix:$a,
+                       Hone_Matrix:$b, Optional<Hone_Vector>:$bias,
+                       F64Attr:$scale);
+  let results = (outs Hone_Matrix:$y, Optional<Hone_Matrix>:$h);
+  let assemblyFormat = [{
+    $x `,` $weight `,` $a `,` $b (`bias` $bias^)? `scale` $scale attr-dict `:`
+    functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = "::mlir::Type getAuxiliaryType();";
+}
+
+def Hone_RopeOp : Hone_DifferentiableOp<"rope"> {
+  let summary = "rotary position embedding";
+  let description = [{
+    Rotates the pairs `(j, j + d/2)` of each head of size `d` by the angle
+    `p * f[j]`, where `p = row - starts[row]` is the position in the sequence
+    and `f[j] = theta^(-2j/d)`, changed by `scaling` if present (Su et al.
+    2021, eq. 34, in Hugging Face's split-half order). `inverse` rotates back,
+    which is the adjoint.
+
+    1. (C1) `x` and `y` have one type `[rows, heads * d]`, `d` even.
+    2. (C2) `starts` is `[rows]`.
+    3. (C3) `theta` is positive.
+
+    Example:
+    ```mlir
+    %x = hone.input "hidden" : tensor<?x8xf32>
+    %s = hone.input "sequence_starts" : tensor<?xi32>
+    %y = hone.rope %x, %s heads 2 theta 1.0e4 : (tensor<?x8xf32>, tensor<?xi32>) -> tensor<?x8xf32>
+    ```
+  }];
+  let arguments = (ins Hone_Matrix:$x, Hone_RowIndices:$starts,
+                       I64Attr:$heads, F64Attr:$theta,
+                       OptionalAttr<Hone_Llama3RopeScalingAttr>:$scaling,
+                       UnitAttr:$inverse);
+  let results = (outs Hone_Matrix:$y);
+  let assemblyFormat = [{
+    $x `,` $starts `heads` $heads `theta` $theta (`scaling` $scaling^)?
+    (`inverse` $inverse^)? attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    int64_t getHeadDim() {
+      return ::llvm::cast<::mlir::RankedTensorType>(getX().getType())
+                 .getDimSize(1) / static_cast<int64_t>(getHeads());
+    }
+    /// The d/2 rotation frequencies, after scaling, in radians per position.
+    ::llvm::SmallVector<double> getFrequencies();
+  }];
+}
+
+def Hone_AttentionOp : Hone_DifferentiableOp<"attention", [
+    DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
+  let summary = "causal grouped-query attention";
+  let description = [{
+    For each head `h` and row `i`, with keys `j` from `starts[i]` to `i`:
+    `y_i = sum_j softmax_j(scale * q_i . k_j) v_j`. Head `h` reads the key and
+    value head `h / (heads / kv_heads)` (Ainslie et al. 2023). The optional
+    last result is the log-sum-exp of each head and row, from which the
+    adjoint recomputes probabilities (Dao 2023, alg. 2).
+
+    1. (C1) `q` and `y` have one type `[rows, heads * d]`; `k` and `v` have one
+       type `[rows, kv_heads * d]`.
+    2. (C2) `kv_heads` divides `heads`.
+    3. (C3) `starts` is `[rows]`.
+    4. (C4) `lse`, if asked for, is `[rows, heads]`.
+
+    Example:
+    ```mlir
+    %q = hone.input "q" : tensor<?x8xf32>
+    %k = hone.input "k" : tensor<?x4xf32>
+    %s = hone.input "sequence_starts" : tensor<?xi32>
+    %y = hone.attention %q, %k, %k, %s heads 2 kv_heads 1 scale 0.5 : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?xi32>) -> tensor<?x8xf32>
+    ```
+  }];
+  let arguments = (ins Hone_Matrix:$q, Hone_Matrix:$k, Hone_Matrix:$v,
+                       Hone_RowIndices:$starts, I64Attr:$heads,
+                       I64Attr:$kv_heads, F64Attr:$scale);
+  let results = (outs Hone_Matrix:$y, Optional<Hone_Matrix>:$lse);
+  let assemblyFormat = [{
+    $q `,` $k `,` $v `,` $starts `heads` $heads `kv_heads` $kv_heads `scale`
+    $scale attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = "::mlir::Type getAuxiliaryType();";
+}
+
+def Hone_SwigluOp : Hone_DifferentiableOp<"swiglu", [
+    SameOperandsAndResultType]> {
+  let summary = "gated activation: silu(gate) * up";
+  let description = [{
+    `y = gate / (1 + exp(-gate)) * up` (Shazeer 2020, eq. 6, without the
+    projections, which are ops of their own).
+
+    Example:
+    ```mlir
+    %g = hone.input "gate" : tensor<?x8xf32>
+    %u = hone.input "up" : tensor<?x8xf32>
+    %y = hone.swiglu %g, %u : tensor<?x8xf32>
+    ```
+  }];
+  let arguments = (ins Hone_Matrix:$gate, Hone_Matrix:$up);
+  let results = (outs Hone_Matrix:$y);
+  let assemblyFormat = "$gate `,` $up attr-dict `:` type($y)";
+}
+
+def Hone_AddOp : Hone_DifferentiableOp<"add", [SameOperandsAndResultType,
+                                               Commutative]> {
+  let summary = "element-wise sum: residual connections, and fan-out in reverse";
+  let description = [{
+    Example:
+    ```mlir
+    %x = hone.input "hidden" : tensor<?x8xf32>
+    %y = hone.add %x, %x : tensor<?x8xf32>
+    ```
+  }];
+  let arguments = (ins Hone_Matrix:$lhs, Hone_Matrix:$rhs);
+  let results = (outs Hone_Matrix:$y);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($y)";
+}
+
+def Hone_LinearCrossEntropyOp : Hone_DifferentiableOp<"linear_cross_entropy", [
+    DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
+  let summary = "output head and summed cross-entropy, without the logits";
+  let description = [{
+    `loss = sum_i -log softmax(x_i W^T)[targets[i]]` over the rows whose target
+    is not -100; other rows cost nothing. The head is frozen. The optional last
+    result is `d(loss)/d(x)`, which the same pass over the logits can write, so
+    that the logits exist for one chunk of rows at a time and once.
+
+    1. (C1) `x` is `[rows, hidden]`, `weight` is `[vocabulary, hidden]`.
+    2. (C2) `targets` is `[rows]`.
+    3. (C3) `dx`, if asked for, has the type of `x`.
+
+    Example:
+    ```mlir
+    %x = hone.input "hidden" : tensor<?x4xf32>
+    %t = hone.input "targets" : tensor<?xi32>
+    %w = hone.parameter "lm_head.weight" : tensor<9x4xf32>
+    %loss = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
+    ```
+  }];
+  let arguments = (ins Hone_Matrix:$x, Hone_Matrix:$weight,
+                       Hone_RowIndices:$targets);
+  let results = (outs Hone_Scalar:$loss, Optional<Hone_Matrix>:$dx);
+  let assemblyFormat = "$x `,` $weight `,` $targets attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = "::mlir::Type getAuxiliaryType();";
+}
+
+#endif // HONE_MODEL_OPS_TD

@@ -1,0 +1,31 @@
+//===- HoneOps.h - The hone dialect ---------------------------------------===//
+
+#ifndef HONE_DIALECTS_HONE_HONEOPS_H
+#define HONE_DIALECTS_HONE_HONEOPS_H
+
+#include "dialects/Hone/Derivatives.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialects/Hone/HoneDialect.h.inc"
+#include "dialects/Hone/HoneEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Hone/HoneAttrs.h.inc"
+
+#include "dialects/Hone/HoneInterfaces.h.inc"
+
+#define GET_OP_CLASSES
+#include "dialects/Hone/HoneOps.h.inc"
+
+#endif

@@ -1,0 +1,13 @@
+//===- HoneOps.td - All ops of the hone dialect ---------------------------===//
+//
+// Readers want "the model" and "the step" apart, tablegen wants one file.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_OPS_TD
+#define HONE_OPS_TD
+
+include "dialects/Hone/HoneModelOps.td"
+include "dialects/Hone/HoneStepOps.td"
+
+#endif // HONE_OPS_TD

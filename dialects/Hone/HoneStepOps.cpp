@@ -1,0 +1,99 @@
+//===- HoneStepOps.cpp - Verifiers of the step's ops ----------------------===//
+
+#include "dialects/Hone/HoneOps.h"
+#include "dialects/Hone/ShapeChecks.h"
+
+using namespace mlir;
+
+#define GET_OP_CLASSES
+#include "dialects/Hone/HoneOps.cpp.inc"
+
+namespace hone {
+
+LogicalResult ScaleOp::verify() {
+  return ShapeChecks(*this).sameType("x", getX(), "y", getY()); // (C1)
+}
+
+LogicalResult RmsNormAdjointOp::verify() {
+  ShapeChecks check(*this);
+  return check.all({
+      check.sameType("dy", getDy(), "x", getX()),                       // (C1)
+      check.sameType("x", getX(), "dx", getDx()),                       // (C1)
+      check.sameDim("weight", getWeight(), 0, "x", getX(), 1),          // (C1)
+      check.sameDim("rstd", getRstd(), 0, "x", getX(), 0),              // (C2)
+  });
+}
+
+LogicalResult LinearAdjointOp::verify() {
+  ShapeChecks check(*this);
+  return check.all({
+      check.sameDim("dy", getDy(), 0, "dx", getDx(), 0),                // (C1)
+      check.sameDim("weight", getWeight(), 0, "dy", getDy(), 1),        // (C1)
+      check.sameDim("weight", getWeight(), 1, "dx", getDx(), 1),        // (C1)
+  });
+}
+
+LogicalResult LoraLinearAdjointOp::verify() {
+  ShapeChecks check(*this);
+  return check.all({
+      check.sameDim("dy", getDy(), 0, "dx", getDx(), 0),                // (C1)
+      check.sameDim("weight", getWeight(), 0, "dy", getDy(), 1),        // (C1)
+      check.sameDim("weight", getWeight(), 1, "dx", getDx(), 1),        // (C1)
+      check.sameDim("a", getA(), 1, "dx", getDx(), 1),                  // (C2)
+      check.sameDim("b", getB(), 0, "dy", getDy(), 1),                  // (C2)
+      check.sameDim("a", getA(), 0, "b", getB(), 1),                    // (C2)
+  });
+}
+
+LogicalResult LoraParameterAdjointOp::verify() {
+  ShapeChecks check(*this);
+  return check.all({
+      check.sameDim("dy", getDy(), 0, "x", getX(), 0),                  // (C1)
+      check.sameType("a", getA(), "da", getDa()),                       // (C2)
+      check.sameType("b", getB(), "db", getDb()),                       // (C2)
+      check.sameDim("a", getA(), 1, "x", getX(), 1),                    // (C2)
+      check.sameDim("b", getB(), 0, "dy", getDy(), 1),                  // (C2)
+      check.sameDim("a", getA(), 0, "b", getB(), 1),                    // (C2)
+      check.sameDim("h", getH(), 0, "x", getX(), 0),                    // (C3)
+      check.sameDim("h", getH(), 1, "a", getA(), 0),                    // (C3)
+  });
+}
+
+LogicalResult AttentionAdjointOp::verify() {
+  ShapeChecks check(*this);
+  // (C2)
+  if (failed(check.headGroups(getQ(), getK(), getHeads(), getKvHeads())))
+    return failure();
+  return check.all({
+      check.sameType("dy", getDy(), "q", getQ()),                       // (C1)
+      check.sameType("y", getY(), "q", getQ()),                         // (C1)
+      check.sameType("dq", getDq(), "q", getQ()),                       // (C1)
+      check.sameType("k", getK(), "v", getV()),                         // (C1)
+      check.sameType("dk", getDk(), "k", getK()),                       // (C1)
+      check.sameType("dv", getDv(), "v", getV()),                       // (C1)
+      check.sameDim("k", getK(), 0, "q", getQ(), 0),                    // (C1)
+      check.sameDim("lse", getLse(), 0, "q", getQ(), 0),                // (C3)
+      check.dimIs("lse", getLse(), 1, getHeads()),                      // (C3)
+      check.sameDim("starts", getStarts(), 0, "q", getQ(), 0),          // (C3)
+  });
+}
+
+LogicalResult GradientOp::verify() {
+  // (C1)
+  auto type = cast<RankedTensorType>(getValue().getType());
+  if (!type.hasStaticShape())
+    return emitOpError("expects a static shape but got ") << type;
+  return success();
+}
+
+LogicalResult RegionOp::verify() {
+  // (C1)
+  int64_t offset = getOffset(), bytes = getBytes();
+  if (offset < 0 || offset % 64 != 0 || bytes < 0)
+    return emitOpError("expects an offset that is a multiple of 64 and a size "
+                       "that is not negative, but got ")
+           << offset << " and " << bytes;
+  return success();
+}
+
+} // namespace hone

@@ -1,0 +1,305 @@
+//===- HoneStepOps.td - What a training step adds -------------------------===//
+//
+// Ops that only passes create: adjoints, the gradient sink, updates, and the
+// record of where memory is. An adjoint op is named after the op whose adjoint
+// it is; the formula in its description is the one that the tests check.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_STEP_OPS_TD
+#define HONE_STEP_OPS_TD
+
+include "dialects/Hone/HoneModelOps.td"
+
+class Hone_AdjointOp<string mnemonic, list<Trait> traits = []>
+    : Hone_Op<mnemonic, !listconcat(traits, [Pure,
+        DeclareOpInterfaceMethods<Hone_CostOpInterface, ["getFlops"]>])>;
+
+def Hone_ScaleOp : Hone_AdjointOp<"scale"> {
+  let summary = "every element times one scalar";
+  let description = [{
+    1. (C1) `x` and `y` have one type.
+
+    Example:
+    ```mlir
+    %x = hone.input "hidden" : tensor<?x4xf32>
+    %s = hone.input "loss_scale" : tensor<f64>
+    %y = hone.scale %x, %s : (tensor<?x4xf32>, tensor<f64>) -> tensor<?x4xf32>
+    ```
+  }];
+  let arguments = (ins Hone_Matrix:$x, Hone_Scalar:$factor);
+  let results = (outs Hone_Matrix:$y);
+  let assemblyFormat = "$x `,` $factor attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Hone_RmsNormAdjointOp : Hone_AdjointOp<"rms_norm_adjoint"> {
+  let summary = "adjoint of rms_norm with respect to its input";
+  let description = [{
+    With `r = 1/sqrt(mean(x^2)+eps)` and `g = dy * weight`:
+    `dx = r * (g - x * r^2 * mean(g * x))`.
+
+    1. (C1) `dy`, `x` and `dx` have one type `[rows, hidden]`; `weight` is
+       `[hidden]`.
+    2. (C2) `rstd`, if present, is `[rows]`.
+
+    Example:
+    ```mlir
+    %dy = hone.input "dy" : tensor<?x4xf32>
+    %x = hone.input "hidden" : tensor<?x4xf32>
+    %w = hone.parameter "norm.weight" : tensor<4xf32>
+    %dx = hone.rms_norm_adjoint %dy, %x, %w eps 1.0e-5 : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
+    ```
+  }];
+  let arguments = (ins Hone_Matrix:$dy, Hone_Matrix:$x, Hone_Vector:$weight,
+                       Optional<Hone_Vector>:$rstd, F64Attr:$eps);
+  let results = (outs Hone_Matrix:$dx);
+  let assemblyFormat = "$dy `,` $x `,` $weight (`rstd` $rstd^)? `eps` $eps attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Hone_LinearAdjointOp : Hone_AdjointOp<"linear_adjoint"> {
+  let summary = "adjoint of linear with respect to its input";
+  let description = [{
+    `dx = dy W`.
+
+    1. (C1) `dy` is `[rows, out]`, `weight` is `[out, in]`, `dx` is
+       `[rows, in]`.
+
+    Example:
+    ```mlir
+    %dy = hone.input "dy" : tensor<?x8xf32>
+    %w = hone.parameter "q_proj.weight" : tensor<8x4xf32>
+    %dx = hone.linear_adjoint %dy, %w : (tensor<?x8xf32>, tensor<8x4xf32>) -> tensor<?x4xf32>
+    ```
+  }];
+  let arguments = (ins Hone_Matrix:$dy, Hone_Matrix:$weight);
+  let results = (outs Hone_Matrix:$dx);
+  let assemblyFormat = "$dy `,` $weight attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Hone_LoraLinearAdjointOp : Hone_AdjointOp<"lora_linear_adjoint", [
+    DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
+  let summary = "adjoint of lora_linear with respect to its input";
+  let description = [{
+    `dx = dy W + scale * (dy B) A`.
+
+    1. (C1) `dy` is `[rows, out]`, `weight` is `[out, in]`, `dx` is
+       `[rows, in]`.
+    2. (C2) `a` is `[rank, in]`, `b` is `[out, rank]`.
+
+    Example:
+    ```mlir
+    %dy = hone.input "dy" : tensor<?x8xf32>
+    %w = hone.parameter "w" : tensor<8x4xf32>
+    %a = hone.parameter "a" trainable init <kaiming_uniform> : tensor<2x4xf32>
+    %b = hone.parameter "b" trainable init <zero> : tensor<8x2xf32>
+    %dx = hone.lora_linear_adjoint %dy, %w, %a, %b scale 2.0 : (tensor<?x8xf32>, tensor<8x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>) -> tensor<?x4xf32>
+    ```
+  }];
+  let arguments = (ins Hone_Matrix:$dy, Hone_Matrix:$weight, Hone_Matrix:$a,
+                       Hone_Matrix:$b, F64Attr:$scale);
+  let results = (outs Hone_Matrix:$dx);
+  let assemblyFormat = "$dy `,` $weight `,` $a `,` $b `scale` $scale attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Hone_LoraParameterAdjointOp : Hone_AdjointOp<"lora_parameter_adjoint", [
+    DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
+  let summary = "adjoint of lora_linear with respect to A and B";
+  let description = [{
+    With `h = x A^T`, read if kept and recomputed if not:
+    `da = scale * (dy B)^T x` and `db = scale * dy^T h`
+    (MeSP, eqs. 2 and 3, in PEFT's layout).
+
+    1. (C1) `dy` is `[rows, out]`, `x` is `[rows, in]`.
+    2. (C2) `a` and `da` have one type `[rank, in]`; `b` and `db` have one type
+       `[out, rank]`.
+    3. (C3) `h`, if present, is `[rows, rank]`.
+
+    Example:
+    ```mlir
+    %dy = hone.input "dy" : tensor<?x8xf32>
+    %x = hone.input "hidden" : tensor<?x4xf32>
+    %a = hone.parameter "a" trainable init <kaiming_uniform> : tensor<2x4xf32>
+    %b = hone.parameter "b" trainable init <zero> : tensor<8x2xf32>
+    %da, %db = hone.lora_parameter_adjoint %dy, %x, %a, %b scale 2.0 : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>) -> (tensor<2x4xf32>, tensor<8x2xf32>)
+    ```
+  }];
+  let arguments = (ins Hone_Matrix:$dy, Hone_Matrix:$x, Hone_Matrix:$a,
+                       Hone_Matrix:$b, Optional<Hone_Matrix>:$h,
+                       F64Attr:$scale);
+  let results = (outs Hone_Matrix:$da, Hone_Matrix:$db);
+  let assemblyFormat = "$dy `,` $x `,` $a `,` $b (`h` $h^)? `scale` $scale attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Hone_AttentionAdjointOp : Hone_AdjointOp<"attention_adjoint", [
+    DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
+  let summary = "adjoint of attention with respect to queries, keys and values";
+  let description = [{
+    Per head, with `p_ij = exp(scale * q_i . k_j - lse_i)`,
+    `D_i = dy_i . y_i` and `ds_ij = p_ij * (dy_i . v_j - D_i)`:
+    `dq_i = scale * sum_j ds_ij k_j`, `dk_j = scale * sum_i ds_ij q_i`,
+    `dv_j = sum_i p_ij dy_i`; `dk` and `dv` sum over the heads of a group
+    (Dao 2023, alg. 2).
+
+    1. (C1) `dy`, `q`, `y` and `dq` have one type `[rows, heads * d]`; `k`,
+       `v`, `dk` and `dv` have one type `[rows, kv_heads * d]`.
+    2. (C2) `kv_heads` divides `heads`.
+    3. (C3) `lse` is `[rows, heads]`, `starts` is `[rows]`.
+
+    Example:
+    ```mlir
+    %q = hone.input "q" : tensor<?x8xf32>
+    %k = hone.input "k" : tensor<?x4xf32>
+    %l = hone.input "lse" : tensor<?x2xf32>
+    %s = hone.input "sequence_starts" : tensor<?xi32>
+    %dq, %dk, %dv = hone.attention_adjoint %q, %q, %k, %k, %q, %l, %s heads 2 kv_heads 1 scale 0.5 : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x8xf32>, tensor<?x2xf32>, tensor<?xi32>) -> (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>)
+    ```
+  }];
+  let arguments = (ins Hone_Matrix:$dy, Hone_Matrix:$q, Hone_Matrix:$k,
+                       Hone_Matrix:$v, Hone_Matrix:$y, Hone_Matrix:$lse,
+                       Hone_RowIndices:$starts, I64Attr:$heads,
+                       I64Attr:$kv_heads, F64Attr:$scale);
+  let results = (outs Hone_Matrix:$dq, Hone_Matrix:$dk, Hone_Matrix:$dv);
+  let assemblyFormat = [{
+    $dy `,` $q `,` $k `,` $v `,` $y `,` $lse `,` $starts `heads` $heads
+    `kv_heads` $kv_heads `scale` $scale attr-dict `:`
+    functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Hone_SwigluAdjointOp : Hone_AdjointOp<"swiglu_adjoint", [
+    SameOperandsAndResultType]> {
+  let summary = "adjoint of swiglu with respect to both operands";
+  let description = [{
+    With `s = 1/(1+exp(-gate))`: `dgate = dy * up * s * (1 + gate * (1 - s))`
+    and `dup = dy * gate * s`.
+
+    1. (C1) all operands and results have one type.
+
+    Example:
+    ```mlir
+    %d = hone.input "dy" : tensor<?x8xf32>
+    %g = hone.input "gate" : tensor<?x8xf32>
+    %u = hone.input "up" : tensor<?x8xf32>
+    %dg, %du = hone.swiglu_adjoint %d, %g, %u : tensor<?x8xf32>
+    ```
+  }];
+  let arguments = (ins Hone_Matrix:$dy, Hone_Matrix:$gate, Hone_Matrix:$up);
+  let results = (outs Hone_Matrix:$dgate, Hone_Matrix:$dup);
+  let assemblyFormat = "$dy `,` $gate `,` $up attr-dict `:` type($dy)";
+}
+
+def Hone_GradientOp : Hone_Op<"gradient", [HasParent<"BlockOp">]> {
+  let summary = "the sink of one parameter's gradient";
+  let description = [{
+    Adds `value` to the gradient of the trainable parameter `of` of the layer
+    that runs this block. Derivations end here; what becomes of gradients (an
+    update at once, accumulation, clipping, a sum over ranks) is the business
+    of a later pass and nobody else's.
+
+    1. (C1) the shape of `value` is static.
+
+    Example:
+    ```mlir
+    hone.block @sink() {
+      %d = hone.input "d" : tensor<2x4xf32>
+      hone.gradient %d of "q_proj.lora_A.weight" : tensor<2x4xf32>
+      hone.return
+    }
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$value, StrAttr:$of);
+  let assemblyFormat = "$value `of` $of attr-dict `:` type($value)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Updates
+//===----------------------------------------------------------------------===//
+
+def Hone_SgdOp : Hone_Op<"sgd", [ParentOneOf<["EntryOp"]>]> {
+  let summary = "stochastic gradient descent on all trainable parameters";
+  let description = [{
+    As torch.optim.SGD: `g = gradient_scale * gradient + weight_decay * theta`;
+    with `momentum`, `m = momentum * m + g` and `g = m`;
+    `theta = theta - learning_rate * g`.
+
+    Example:
+    ```mlir
+    hone.entry @update {
+      %g = hone.input "gradient_scale" : tensor<f64>
+      %l = hone.input "learning_rate" : tensor<f64>
+      %w = hone.input "weight_decay" : tensor<f64>
+      hone.sgd %g, %l, %w
+    }
+    ```
+  }];
+  let arguments = (ins Hone_Scalar:$gradient_scale, Hone_Scalar:$learning_rate,
+                       Hone_Scalar:$weight_decay,
+                       Optional<Hone_Scalar>:$momentum);
+  let assemblyFormat = "$gradient_scale `,` $learning_rate `,` $weight_decay (`momentum` $momentum^)? attr-dict";
+}
+
+def Hone_AdamwOp : Hone_Op<"adamw", [ParentOneOf<["EntryOp"]>]> {
+  let summary = "AdamW on all trainable parameters";
+  let description = [{
+    As torch.optim.AdamW (Loshchilov and Hutter 2019, alg. 2), with
+    `g = gradient_scale * gradient`:
+    `theta = theta * (1 - learning_rate * weight_decay)`,
+    `m = beta1 * m + (1 - beta1) * g`, `v = beta2 * v + (1 - beta2) * g^2`,
+    `theta = theta - learning_rate / c1 * m / (sqrt(v / c2) + epsilon)`, where
+    `c1` and `c2` are the bias corrections `1 - beta^step`.
+
+    Example:
+    ```mlir
+    hone.entry @update {
+      %g = hone.input "gradient_scale" : tensor<f64>
+      %l = hone.input "learning_rate" : tensor<f64>
+      %w = hone.input "weight_decay" : tensor<f64>
+      %b1 = hone.input "beta1" : tensor<f64>
+      %b2 = hone.input "beta2" : tensor<f64>
+      %e = hone.input "epsilon" : tensor<f64>
+      %c1 = hone.input "bias_correction1" : tensor<f64>
+      %c2 = hone.input "bias_correction2" : tensor<f64>
+      hone.adamw %g, %l, %w, %b1, %b2, %e, %c1, %c2
+    }
+    ```
+  }];
+  let arguments = (ins Hone_Scalar:$gradient_scale, Hone_Scalar:$learning_rate,
+                       Hone_Scalar:$weight_decay, Hone_Scalar:$beta1,
+                       Hone_Scalar:$beta2, Hone_Scalar:$epsilon,
+                       Hone_Scalar:$bias_correction1,
+                       Hone_Scalar:$bias_correction2);
+  let assemblyFormat = [{
+    $gradient_scale `,` $learning_rate `,` $weight_decay `,` $beta1 `,` $beta2
+    `,` $epsilon `,` $bias_correction1 `,` $bias_correction2 attr-dict
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Placement
+//===----------------------------------------------------------------------===//
+
+def Hone_RegionOp : Hone_Op<"region", [Symbol]> {
+  let summary = "a part of the arena that lives as long as the program";
+  let description = [{
+    Created by placement: the trainable parameters `theta`, their gradients,
+    each optimizer state vector, each named input and output.
+
+    1. (C1) `offset` is a multiple of 64 and `bytes` is not negative.
+
+    Example: `hone.region @theta adapter at 0 bytes 4096`
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name,
+                       Hone_MemoryClassAttr:$memory_class, I64Attr:$offset,
+                       I64Attr:$bytes);
+  let assemblyFormat = "$sym_name $memory_class `at` $offset `bytes` $bytes attr-dict";
+  let hasVerifier = 1;
+}
+
+#endif // HONE_STEP_OPS_TD

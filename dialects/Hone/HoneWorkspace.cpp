@@ -1,0 +1,1 @@
+//===- HoneWorkspace.cpp - Memory that ops need while they run ------------===//

@@ -1,0 +1,81 @@
+//===- ShapeChecks.cpp - Relations between shapes, with messages ----------===//
+
+#include "dialects/Hone/ShapeChecks.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+
+namespace hone {
+
+static int64_t dimOf(Value value, unsigned dim) {
+  return cast<RankedTensorType>(value.getType()).getDimSize(dim);
+}
+
+static std::string text(int64_t size) {
+  return ShapedType::isDynamic(size) ? "?" : std::to_string(size);
+}
+
+LogicalResult ShapeChecks::sameType(StringRef nameA, Value a, StringRef nameB,
+                                    Value b) const {
+  if (!a || !b || a.getType() == b.getType())
+    return success();
+  return op->emitOpError() << "expects '" << nameA << "' and '" << nameB
+                           << "' to have one type, but got " << a.getType()
+                           << " and " << b.getType();
+}
+
+LogicalResult ShapeChecks::sameElementType(StringRef nameA, Value a,
+                                           StringRef nameB, Value b) const {
+  if (!a || !b ||
+      getElementTypeOrSelf(a.getType()) == getElementTypeOrSelf(b.getType()))
+    return success();
+  return op->emitOpError() << "expects '" << nameA << "' and '" << nameB
+                           << "' to have one element type, but got "
+                           << a.getType() << " and " << b.getType();
+}
+
+LogicalResult ShapeChecks::sameDim(StringRef nameA, Value a, unsigned dimA,
+                                   StringRef nameB, Value b,
+                                   unsigned dimB) const {
+  if (!a || !b || dimOf(a, dimA) == dimOf(b, dimB))
+    return success();
+  return op->emitOpError() << "expects dimension " << dimA << " of '" << nameA
+                           << "' to be dimension " << dimB << " of '" << nameB
+                           << "', but got " << text(dimOf(a, dimA)) << " and "
+                           << text(dimOf(b, dimB));
+}
+
+LogicalResult ShapeChecks::dimIs(StringRef name, Value value, unsigned dim,
+                                 int64_t size) const {
+  if (!value || dimOf(value, dim) == size)
+    return success();
+  return op->emitOpError() << "expects dimension " << dim << " of '" << name
+                           << "' to be " << size << ", but got "
+                           << text(dimOf(value, dim));
+}
+
+LogicalResult ShapeChecks::headGroups(Value q, Value k, int64_t heads,
+                                      int64_t kvHeads) const {
+  if (heads < 1 || kvHeads < 1 || heads % kvHeads != 0)
+    return op->emitOpError()
+           << "expects 'kv_heads' to divide 'heads', but got " << kvHeads
+           << " and " << heads;
+  int64_t queryWidth = dimOf(q, 1), keyWidth = dimOf(k, 1);
+  if (queryWidth % heads != 0 || keyWidth % kvHeads != 0 ||
+      queryWidth / heads != keyWidth / kvHeads)
+    return op->emitOpError()
+           << "expects 'q' and 'k' to have heads of one size, but " << heads
+           << " heads share " << queryWidth << " features and " << kvHeads
+           << " heads share " << keyWidth;
+  return success();
+}
+
+LogicalResult
+ShapeChecks::all(std::initializer_list<LogicalResult> results) const {
+  return success(llvm::all_of(
+      results, [](LogicalResult result) { return succeeded(result); }));
+}
+
+} // namespace hone

@@ -1,0 +1,45 @@
+//===- ShapeChecks.h - Relations between shapes, with messages ------------===//
+//
+// Verifiers state relations ("dim 1 of 'weight' is dim 1 of 'x'") and every
+// violated one gives the same shape of message. A null value is an absent
+// optional operand or result, and satisfies everything.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_DIALECTS_HONE_SHAPECHECKS_H
+#define HONE_DIALECTS_HONE_SHAPECHECKS_H
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Operation.h"
+
+namespace hone {
+
+class ShapeChecks {
+public:
+  explicit ShapeChecks(mlir::Operation *op) : op(op) {}
+
+  mlir::LogicalResult sameType(llvm::StringRef nameA, mlir::Value a,
+                               llvm::StringRef nameB, mlir::Value b) const;
+  mlir::LogicalResult sameElementType(llvm::StringRef nameA, mlir::Value a,
+                                      llvm::StringRef nameB,
+                                      mlir::Value b) const;
+  mlir::LogicalResult sameDim(llvm::StringRef nameA, mlir::Value a,
+                              unsigned dimA, llvm::StringRef nameB,
+                              mlir::Value b, unsigned dimB) const;
+  mlir::LogicalResult dimIs(llvm::StringRef name, mlir::Value value,
+                            unsigned dim, int64_t size) const;
+  /// 'kv_heads' divides 'heads' and both give 'q' and 'k' one head size.
+  mlir::LogicalResult headGroups(mlir::Value q, mlir::Value k, int64_t heads,
+                                 int64_t kvHeads) const;
+
+  /// Success if all hold. Each failed check has reported itself.
+  mlir::LogicalResult
+  all(std::initializer_list<mlir::LogicalResult> results) const;
+
+private:
+  mlir::Operation *op;
+};
+
+} // namespace hone
+
+#endif

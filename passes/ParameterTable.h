@@ -1,0 +1,56 @@
+//===- ParameterTable.h - Every tensor of the model, by name --------------===//
+//
+// A block reads parameters by a name relative to the layer that runs it; this
+// table resolves (prefix, name) to one tensor of the model. Frozen tensors are
+// numbered in order of first use and found in the weights file; trainable
+// ones are slices of one vector theta, in order of first use, without gaps.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_PASSES_PARAMETERTABLE_H
+#define HONE_PASSES_PARAMETERTABLE_H
+
+#include "dialects/Hone/HoneOps.h"
+
+#include "llvm/ADT/StringMap.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace hone {
+
+struct Parameter {
+  std::string name; ///< Hugging Face tensor name: prefix + relative name
+  mlir::RankedTensorType type;
+  bool trainable;
+  Init init;          ///< trainable only
+  int64_t index;      ///< among the frozen, or among the trainable
+  int64_t offset = 0; ///< trainable only: elements from the start of theta
+};
+
+class ParameterTable {
+public:
+  /// Walks the calls of every entry in order. Fails with a diagnostic when one
+  /// name is used with two types, or both frozen and trainable.
+  static mlir::FailureOr<ParameterTable> build(mlir::ModuleOp module);
+
+  /// The tensor that `op` reads when a layer with `prefix` runs its block;
+  /// null if no call of an entry has that prefix.
+  const Parameter *find(llvm::StringRef prefix, llvm::StringRef name) const;
+
+  llvm::ArrayRef<Parameter> frozen() const { return frozenList; }
+  llvm::ArrayRef<Parameter> trainable() const { return trainableList; }
+  /// Length of theta.
+  int64_t trainableElements() const { return elements; }
+
+private:
+  struct Ref {
+    bool trainable;
+    size_t index;
+  };
+  std::vector<Parameter> frozenList, trainableList;
+  llvm::StringMap<Ref> byName;
+  int64_t elements = 0;
+};
+
+} // namespace hone
+
+#endif
