@@ -1,0 +1,63 @@
+//===- Module.h - The generated half, checked -----------------------------===//
+//
+// After Module::open every entry point and slot that a run needs is known to
+// be there, of the right type, and inside the arena. Nothing of the generated
+// code runs before that, nor before the CPU is known to have what it uses.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_TRAIN_MODULE_H
+#define HONE_RUNTIME_TRAIN_MODULE_H
+
+#include "base/Dtype.h"
+#include "base/Status.h"
+#include "hone/runtime.h"
+#include "train/Config.h"
+
+#include <cstdint>
+#include <string>
+
+namespace hone::rt {
+
+class Module {
+public:
+  /// Errors: Internal when module and runtime do not fit each other; Usage
+  /// when this machine's CPU lacks a feature that the code needs.
+  static Result<Module> open(const hone_module &compiled);
+
+  const hone_module &abi() const { return *compiled; }
+  const ModuleConfig &config() const { return parsed; }
+
+  hone_entry_fn loss = nullptr, gradient = nullptr, update = nullptr;
+
+  /// Bytes from the start of the arena. The optimizer's own are only set when
+  /// it is the one that has them; see hone_slot.
+  struct Slots {
+    uint64_t inputIds, targets, sequenceStarts, lossScale;
+    uint64_t gradientScale, learningRate, weightDecay;
+    uint64_t momentum, beta1, beta2, epsilon, biasCorrection1, biasCorrection2;
+    uint64_t loss;
+  };
+  Slots slots{};
+
+  /// Element type of theta, the gradient and the state.
+  Dtype trainableDtype() const;
+  uint64_t vectorBytes() const; ///< of theta, of the gradient, of a state
+  unsigned stateVectors() const;
+  uint64_t trainableShapeElements(const hone_trainable &trainable) const;
+
+  /// A hash of what was compiled, without the defaults of a command line.
+  std::string identity() const;
+
+private:
+  const hone_module *compiled = nullptr;
+  ModuleConfig parsed;
+};
+
+/// The first of `features` (LLVM's names, with or without '+') that this CPU
+/// lacks, or "". Names that are not a matter of instructions are passed over.
+std::string missingCpuFeature(const std::vector<std::string> &features);
+
+} // namespace hone::rt
+
+#endif
