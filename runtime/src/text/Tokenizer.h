@@ -1,0 +1,84 @@
+//===- Tokenizer.h - Text to token ids ------------------------------------===//
+//
+// Gives the ids of the Hugging Face tokenizer it was built from, with one
+// difference on purpose: the names of added tokens ("<|im_start|>", "</s>")
+// inside the text are text. Data must not be able to speak for the template.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_TEXT_TOKENIZER_H
+#define HONE_RUNTIME_TEXT_TOKENIZER_H
+
+#include "base/Status.h"
+#include "text/Bpe.h"
+#include "text/Normalizer.h"
+#include "text/TokenizerTable.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hone::rt {
+
+/// Receives token ids in order.
+class TokenSink {
+public:
+  virtual ~TokenSink() = default;
+  /// Returns false to stop the encoding; the sink knows why.
+  virtual bool append(const int32_t *ids, size_t count) = 0;
+};
+
+/// Memory that encode() reuses: a window of text and one piece.
+class TokenizerScratch {
+  friend class Tokenizer;
+  NfcNormalizer normalizer;
+  PieceMerger merger;
+  std::string window;
+  std::vector<int32_t> ids;
+};
+
+/// Reads a table in place; the block must outlive the tokenizer.
+class Tokenizer {
+public:
+  /// Longest stretch of text without a place to cut. It bounds the scratch
+  /// memory to about 50 times as much.
+  static constexpr size_t LongestPiece = size_t(8) << 20;
+
+  Tokenizer() = default;
+
+  /// Errors: BadData, see TokenizerTable::open.
+  static Result<Tokenizer> fromTable(std::string_view block,
+                                     const std::string &place = "tokenizer");
+
+  /// Appends the ids of `text` to `sink`, without the template's tokens.
+  /// Success also when the sink stopped it. Errors: BadData naming `place`
+  /// and the byte when the text is not UTF-8 or has no place to cut in
+  /// LongestPiece bytes.
+  Status encode(std::string_view text, const std::string &place,
+                TokenSink &sink, TokenizerScratch &scratch) const;
+
+  /// The text of `ids`; ids outside the vocabulary are left out. For tests
+  /// and messages.
+  std::string decode(const int32_t *ids, size_t count) const;
+
+  /// One more than the largest id.
+  uint32_t vocabularySize() const { return table.tokenCount(); }
+  /// -1 when the tokenizer names none.
+  int32_t eosToken() const { return table.eosToken(); }
+  /// The tokens that the post-processor puts around one text, and the block.
+  const TokenizerTable &contents() const { return table; }
+
+private:
+  bool encodePiece(std::string_view piece, TokenSink &sink,
+                   TokenizerScratch &scratch) const;
+  Status encodeWindows(std::string_view text, const std::string &place,
+                       TokenSink &sink, TokenizerScratch &scratch,
+                       bool normalize) const;
+
+  TokenizerTable table;
+};
+
+} // namespace hone::rt
+
+#endif

@@ -1,0 +1,561 @@
+//===- TokenizerBuilder.cpp - From a model folder to a tokenizer table ----===//
+//
+// Byte-level vocabularies spell bytes with printable characters; the table
+// holds the bytes themselves, so nothing is spelled at training time.
+//
+//===----------------------------------------------------------------------===//
+
+#include "text/TokenizerBuilder.h"
+
+#include "base/Json.h"
+#include "base/MappedFile.h"
+#include "text/TokenizerPipeline.h"
+#include "text/TokenizerTable.h"
+#include "text/Utf8.h"
+
+#include <cstdio>
+#include <unordered_map>
+
+#include <unistd.h>
+
+namespace hone::rt {
+
+namespace {
+
+class TokenizerBuilder {
+public:
+  explicit TokenizerBuilder(const std::string &modelDir) : folder(modelDir) {}
+  Result<std::string> build();
+
+private:
+  std::string path(const char *file) const { return folder + "/" + file; }
+  bool has(const char *file) const {
+    return ::access(path(file).c_str(), F_OK) == 0;
+  }
+  Status readJson(const char *file, Json &out) const;
+
+  Status readTokenizerJson();
+  Status readModel(const Json &model, const std::string &file);
+  Status readVocabAndMerges();
+  Status chooseStages();
+
+  Status addVocabulary(const Json &vocabulary, const std::string &file);
+  Status addToken(int64_t id, const std::string &name, const std::string &place,
+                  const Json *where);
+  Status addAddedToken(int64_t id, const Json &token, const std::string &file);
+  Status addAddedTokens(const Json *list, const std::string &file);
+  Status addMerges(const Json &merges, const std::string &file);
+  Status addMergesText(const std::string &file);
+  Status addMerge(std::string_view left, std::string_view right,
+                  const std::string &place);
+
+  Status readSpecialTokens();
+  Result<int64_t> specialToken(const char *key) const;
+  Status setTemplateToken(const char *key, const char *token,
+                          std::vector<uint32_t> &side, bool front);
+  Status findByteIds(const std::string &file);
+  void spellBytes();
+  bool spacesNeverMerge() const;
+
+  std::string folder;
+  Json config = Json(), tokenizerConfig = Json();
+  TokenizerDefinition out;
+  PipelineStages stages;
+  // Ids by name as the files spell it.
+  std::unordered_map<std::string, uint32_t> ids;
+};
+
+} // namespace
+
+static constexpr int64_t LargestId = (1 << 24) - 1;
+
+static Status badFile(
+    const std::string &place, std::string problem,
+    std::string remedy = "take the file again from where the model came from") {
+  return Status::error(ExitCode::BadData,
+                       {place, std::move(problem), std::move(remedy)});
+}
+
+static std::string placeOf(const std::string &file, const Json &where) {
+  return file + ":" + std::to_string(where.line()) + ":" +
+         std::to_string(where.column());
+}
+
+/// GPT-2's bytes_to_unicode: the printable characters of Latin-1 stand for
+/// themselves, the other bytes for U+0100 onwards in order.
+static uint32_t spellingOf(uint32_t byte) {
+  const auto isPrintable = [](uint32_t b) {
+    return (b >= 33 && b <= 126) || (b >= 161 && b != 173);
+  };
+  if (isPrintable(byte))
+    return byte;
+  uint32_t next = 256;
+  for (uint32_t b = 0; b < byte; ++b)
+    next += !isPrintable(b);
+  return next;
+}
+
+Status TokenizerBuilder::readJson(const char *file, Json &json) const {
+  if (!has(file))
+    return Status::ok();
+  Result<MappedFile> mapped = MappedFile::open(path(file));
+  if (!mapped.isOk())
+    return mapped.status();
+  Result<Json> parsed = Json::parse(mapped.value().bytes(), path(file));
+  if (!parsed.isOk())
+    return parsed.status();
+  if (!parsed.value().isObject())
+    return badFile(path(file), std::string("expected an object but found ") +
+                                   describe(parsed.value().kind()));
+  json = std::move(parsed.value());
+  return Status::ok();
+}
+
+Status TokenizerBuilder::addToken(int64_t id, const std::string &name,
+                                  const std::string &place, const Json *where) {
+  const std::string at = where == nullptr ? place : placeOf(place, *where);
+  if (id < 0 || id > LargestId)
+    return badFile(at, "expected an id from 0 to " + std::to_string(LargestId) +
+                           " but found " + std::to_string(id));
+  if (name.empty())
+    return badFile(at, "expected a token but its name is empty");
+  if (size_t(id) >= out.tokens.size())
+    out.tokens.resize(size_t(id) + 1);
+  if (!out.tokens[size_t(id)].empty())
+    return badFile(at, "the id " + std::to_string(id) +
+                           " is given to two tokens, \"" +
+                           out.tokens[size_t(id)] + "\" and \"" + name + "\"");
+  out.tokens[size_t(id)] = name;
+  ids.emplace(name, uint32_t(id));
+  return Status::ok();
+}
+
+Status TokenizerBuilder::addVocabulary(const Json &vocabulary,
+                                       const std::string &file) {
+  if (!vocabulary.isObject() || vocabulary.object().empty())
+    return badFile(placeOf(file, vocabulary),
+                   std::string("expected the vocabulary as an object of token "
+                               "ids but found ") +
+                       describe(vocabulary.kind()));
+  ids.reserve(vocabulary.object().size());
+  for (const auto &[name, id] : vocabulary.object()) {
+    if (!id.isInteger())
+      return badFile(placeOf(file, id), "expected an integer id for \"" + name +
+                                            "\" but found " +
+                                            describe(id.kind()));
+    if (Status status = addToken(id.integer(), name, file, &id); !status.isOk())
+      return status;
+  }
+  out.unreachable.assign(out.tokens.size(), false);
+  return Status::ok();
+}
+
+Status TokenizerBuilder::addAddedToken(int64_t id, const Json &token,
+                                       const std::string &file) {
+  const Json *content = token.find("content");
+  if (content == nullptr || !content->isString())
+    return badFile(placeOf(file, token),
+                   "expected an added token with a \"content\"");
+  const auto known = ids.find(content->string());
+  if (known != ids.end() && known->second != id)
+    return badFile(placeOf(file, token),
+                   "the added token \"" + content->string() + "\" has the id " +
+                       std::to_string(id) + " but the vocabulary gives it " +
+                       std::to_string(known->second));
+  const Json *special = token.find("special");
+  const bool isSpecial =
+      special == nullptr || !special->isBool() || special->boolean();
+  if (known == ids.end()) {
+    if (Status status = addToken(id, content->string(), file, &token);
+        !status.isOk())
+      return status;
+    out.unreachable.resize(out.tokens.size(), false);
+    out.unreachable[size_t(id)] = true;
+  } else if (isSpecial) {
+    out.unreachable[size_t(id)] = true;
+  }
+  return Status::ok();
+}
+
+Status TokenizerBuilder::addAddedTokens(const Json *list,
+                                        const std::string &file) {
+  if (list == nullptr || list->isNull())
+    return Status::ok();
+  if (!list->isArray())
+    return badFile(placeOf(file, *list), "expected added_tokens as an array");
+  for (const Json &token : list->array()) {
+    const Json *id = token.find("id");
+    if (id == nullptr || !id->isInteger())
+      return badFile(placeOf(file, token),
+                     "expected an added token with an integer \"id\"");
+    if (Status status = addAddedToken(id->integer(), token, file);
+        !status.isOk())
+      return status;
+  }
+  return Status::ok();
+}
+
+Status TokenizerBuilder::addMerge(std::string_view left, std::string_view right,
+                                  const std::string &place) {
+  const std::string names[] = {std::string(left), std::string(right),
+                               std::string(left) + std::string(right)};
+  uint32_t found[3];
+  for (int i = 0; i < 3; ++i) {
+    const auto at = ids.find(names[i]);
+    if (at == ids.end())
+      return badFile(place, "the merge of \"" + names[0] + "\" and \"" +
+                                names[1] + "\" needs the token \"" + names[i] +
+                                "\", which the vocabulary does not have");
+    found[i] = at->second;
+  }
+  out.merges.push_back({found[0], found[1], found[2]});
+  return Status::ok();
+}
+
+/// Splits "a b" at its only space. Returns false when there is none or more.
+static bool splitMerge(std::string_view line, std::string_view &left,
+                       std::string_view &right) {
+  const size_t space = line.find(' ');
+  if (space == std::string_view::npos ||
+      line.find(' ', space + 1) != std::string_view::npos)
+    return false;
+  left = line.substr(0, space);
+  right = line.substr(space + 1);
+  return !left.empty() && !right.empty();
+}
+
+Status TokenizerBuilder::addMerges(const Json &merges,
+                                   const std::string &file) {
+  if (!merges.isArray())
+    return badFile(placeOf(file, merges), "expected merges as an array");
+  for (const Json &merge : merges.array()) {
+    std::string_view left, right;
+    bool isPair = false;
+    if (merge.isString()) {
+      isPair = splitMerge(merge.string(), left, right);
+    } else if (merge.isArray() && merge.array().size() == 2 &&
+               merge.array()[0].isString() && merge.array()[1].isString()) {
+      left = merge.array()[0].string();
+      right = merge.array()[1].string();
+      isPair = true;
+    }
+    if (!isPair)
+      return badFile(placeOf(file, merge),
+                     "expected a merge as \"a b\" or [\"a\", \"b\"]");
+    if (Status status = addMerge(left, right, placeOf(file, merge));
+        !status.isOk())
+      return status;
+  }
+  return Status::ok();
+}
+
+Status TokenizerBuilder::addMergesText(const std::string &file) {
+  Result<MappedFile> mapped = MappedFile::open(file);
+  if (!mapped.isOk())
+    return mapped.status();
+  std::string_view rest = mapped.value().bytes();
+  for (size_t number = 1; !rest.empty(); ++number) {
+    const size_t end = rest.find('\n');
+    std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+    if (!line.empty() && line.back() == '\r')
+      line.remove_suffix(1);
+    if (line.substr(0, 8) == "#version" || (line.empty() && rest.empty()))
+      continue;
+    const std::string place = file + ":" + std::to_string(number);
+    std::string_view left, right;
+    if (!splitMerge(line, left, right))
+      return badFile(place, "expected two tokens with a space between them");
+    if (Status status = addMerge(left, right, place); !status.isOk())
+      return status;
+  }
+  return Status::ok();
+}
+
+Status TokenizerBuilder::readModel(const Json &model, const std::string &file) {
+  static constexpr const char *Ignored[] = {"type", "vocab", "merges",
+                                            "unk_token", "fuse_unk"};
+  const Json *type = model.find("type");
+  const std::string name =
+      type != nullptr && type->isString() ? type->string() : "BPE";
+  if (name != "BPE" || model.find("vocab") == nullptr ||
+      model.find("merges") == nullptr)
+    return unsupportedTokenizer(file, &model,
+                                "the tokenizer model \"" + name +
+                                    "\" is not supported; expected BPE with "
+                                    "vocab and merges");
+  for (const auto &[key, value] : model.object()) {
+    bool known = value.isNull() ||
+                 (value.isString() && value.string().empty()) ||
+                 (value.isNumber() && value.number() == 0) ||
+                 (value.isBool() && !value.boolean());
+    for (const char *ignored : Ignored)
+      known |= key == ignored;
+    if (key == "byte_fallback" && value.isBool())
+      known = true, out.byteFallback = value.boolean();
+    else if (key == "ignore_merges" && value.isBool())
+      known = true, out.ignoreMerges = value.boolean();
+    if (!known)
+      return unsupportedTokenizer(
+          file, &value, "the BPE setting \"" + key + "\" is not supported");
+  }
+  if (Status status = addVocabulary(*model.find("vocab"), file); !status.isOk())
+    return status;
+  return addMerges(*model.find("merges"), file);
+}
+
+Status TokenizerBuilder::readTokenizerJson() {
+  const std::string file = path("tokenizer.json");
+  Json root;
+  if (Status status = readJson("tokenizer.json", root); !status.isOk())
+    return status;
+  const Json *model = root.find("model");
+  if (model == nullptr || !model->isObject())
+    return badFile(file, "expected the object \"model\"");
+  if (Status status = readModel(*model, file); !status.isOk())
+    return status;
+  if (Status status = addAddedTokens(root.find("added_tokens"), file);
+      !status.isOk())
+    return status;
+  if (Status status = readPipeline(root, file, out, stages); !status.isOk())
+    return status;
+  if (stages.byteLevel == out.byteFallback ||
+      (out.byteFallback && out.ignoreMerges))
+    return unsupportedTokenizer(
+        file, model,
+        "expected either a ByteLevel pre-tokenizer, or byte_fallback without "
+        "ignore_merges");
+  return Status::ok();
+}
+
+/// Without tokenizer.json the stages follow from the class, or from the kind
+/// of model when there is no tokenizer_config.json.
+Status TokenizerBuilder::chooseStages() {
+  static constexpr std::string_view Gpt2Names[] = {
+      "GPT2Tokenizer", "GPT2TokenizerFast", "gpt2", "opt", "gpt_neo"};
+  static constexpr std::string_view Qwen2Names[] = {
+      "Qwen2Tokenizer", "Qwen2TokenizerFast", "qwen2", "qwen3"};
+  const Json *name = tokenizerConfig.find("tokenizer_class");
+  if (name == nullptr)
+    name = config.find("model_type");
+  const std::string kind =
+      name != nullptr && name->isString() ? name->string() : std::string();
+  stages.byteLevel = true;
+  for (std::string_view known : Gpt2Names) {
+    if (kind != known)
+      continue;
+    out.preTokenizer = PreTokenizerKind::Gpt2;
+    const Json *prefix = tokenizerConfig.find("add_prefix_space");
+    out.prefixSpace = prefix != nullptr && prefix->boolean();
+    return Status::ok();
+  }
+  for (std::string_view known : Qwen2Names) {
+    if (kind != known)
+      continue;
+    out.preTokenizer = PreTokenizerKind::Qwen2;
+    out.nfc = true;
+    return Status::ok();
+  }
+  return Status::error(
+      ExitCode::BadData,
+      {path("vocab.json"),
+       "how to cut text is not known: expected tokenizer_class in "
+       "tokenizer_config.json or model_type in config.json to name GPT-2, OPT, "
+       "GPT-Neo or Qwen2 but found \"" +
+           kind + "\"",
+       "add the model's tokenizer.json to the folder"});
+}
+
+Status TokenizerBuilder::readVocabAndMerges() {
+  for (const char *file : {"vocab.json", "merges.txt"})
+    if (!has(file))
+      return Status::error(ExitCode::NoInput,
+                           {path(file),
+                            "vocab.json and merges.txt make a tokenizer "
+                            "together, but this one is missing",
+                            "add it, or the model's tokenizer.json"});
+  Json vocabulary;
+  if (Status status = readJson("vocab.json", vocabulary); !status.isOk())
+    return status;
+  if (Status status = addVocabulary(vocabulary, path("vocab.json"));
+      !status.isOk())
+    return status;
+  if (Status status = addMergesText(path("merges.txt")); !status.isOk())
+    return status;
+  return chooseStages();
+}
+
+/// The id of the token that tokenizer_config.json names, or -1.
+Result<int64_t> TokenizerBuilder::specialToken(const char *key) const {
+  const Json *token = tokenizerConfig.find(key);
+  if (token != nullptr && token->isObject())
+    token = token->find("content");
+  if (token == nullptr || token->isNull())
+    return int64_t(-1);
+  const std::string file = path("tokenizer_config.json");
+  if (!token->isString())
+    return badFile(placeOf(file, *token),
+                   std::string("expected ") + key + " to name a token");
+  const auto found = ids.find(token->string());
+  if (found == ids.end())
+    return badFile(placeOf(file, *token),
+                   std::string(key) + " is \"" + token->string() +
+                       "\", which is no token of this tokenizer");
+  return int64_t(found->second);
+}
+
+/// add_bos_token and add_eos_token overrule the template, as they do in
+/// transformers' Llama tokenizers; absent, the template stands.
+Status TokenizerBuilder::setTemplateToken(const char *key, const char *token,
+                                          std::vector<uint32_t> &side,
+                                          bool front) {
+  const Json *wanted = tokenizerConfig.find(key);
+  if (wanted == nullptr || !wanted->isBool())
+    return Status::ok();
+  Result<int64_t> id = specialToken(token);
+  if (!id.isOk())
+    return id.status();
+  if (id.value() < 0)
+    return wanted->boolean()
+               ? badFile(placeOf(path("tokenizer_config.json"), *wanted),
+                         std::string(key) + " is true but there is no " + token)
+               : Status::ok();
+  const uint32_t value = uint32_t(id.value());
+  for (size_t i = side.size(); i-- > 0;)
+    if (side[i] == value)
+      side.erase(side.begin() + ptrdiff_t(i));
+  if (wanted->boolean())
+    side.insert(front ? side.begin() : side.end(), value);
+  return Status::ok();
+}
+
+Status TokenizerBuilder::readSpecialTokens() {
+  const std::string file = path("tokenizer_config.json");
+  if (const Json *added = tokenizerConfig.find("added_tokens_decoder")) {
+    for (const auto &[key, token] : added->object()) {
+      int64_t id = 0;
+      for (char digit : key)
+        id = digit < '0' || digit > '9' || id > LargestId
+                 ? LargestId + 1
+                 : id * 10 + (digit - '0');
+      if (Status status = addAddedToken(id, token, file); !status.isOk())
+        return status;
+    }
+  }
+  if (Status status =
+          setTemplateToken("add_bos_token", "bos_token", out.before, true);
+      !status.isOk())
+    return status;
+  if (Status status =
+          setTemplateToken("add_eos_token", "eos_token", out.after, false);
+      !status.isOk())
+    return status;
+  Result<int64_t> eos = specialToken("eos_token");
+  if (!eos.isOk())
+    return eos.status();
+  out.eosToken = int32_t(eos.value());
+  const Json *id = config.find("eos_token_id");
+  if (id != nullptr && id->isArray() && !id->array().empty())
+    id = &id->array().front();
+  if (out.eosToken < 0 && id != nullptr && id->isInteger() &&
+      id->integer() >= 0 && id->integer() < int64_t(out.tokens.size()))
+    out.eosToken = int32_t(id->integer());
+  return Status::ok();
+}
+
+Status TokenizerBuilder::findByteIds(const std::string &file) {
+  for (uint32_t byte = 0; byte < 256; ++byte) {
+    char fallback[8];
+    std::snprintf(fallback, sizeof fallback, "<0x%02X>", byte);
+    std::string name = fallback;
+    if (!out.byteFallback) {
+      name.clear();
+      appendUtf8(name, spellingOf(byte));
+    }
+    const auto found = ids.find(name);
+    if (found == ids.end())
+      return unsupportedTokenizer(file, nullptr,
+                                  "the vocabulary has no token for the byte " +
+                                      std::string(fallback) + " (\"" + name +
+                                      "\"), so some text could not be encoded");
+    out.byteIds[byte] = found->second;
+  }
+  return Status::ok();
+}
+
+/// Maps byte-level names back to the bytes they spell.
+void TokenizerBuilder::spellBytes() {
+  std::array<int, 512> byteOf;
+  byteOf.fill(-1);
+  for (uint32_t byte = 0; byte < 256; ++byte)
+    byteOf[spellingOf(byte)] = int(byte);
+  for (size_t id = 0; id < out.tokens.size(); ++id) {
+    const std::string &name = out.tokens[id];
+    std::string spelled;
+    bool isBytes = !out.unreachable[id];
+    for (size_t at = 0; isBytes && at < name.size();) {
+      const uint32_t point = decodeUtf8(name, at);
+      isBytes = point < byteOf.size() && byteOf[point] >= 0;
+      if (isBytes)
+        spelled.push_back(char(byteOf[point]));
+    }
+    if (isBytes)
+      out.tokens[id] = spelled;
+    else
+      out.unreachable[id] = true;
+  }
+}
+
+/// Whether no merge makes a token in which a space follows another character.
+/// Then text may be cut in front of such spaces without changing any id.
+bool TokenizerBuilder::spacesNeverMerge() const {
+  static constexpr std::string_view Space = "\xE2\x96\x81";
+  std::vector<bool> isByte(out.tokens.size(), false);
+  for (uint32_t id : out.byteIds)
+    isByte[id] = true;
+  for (const TokenizerDefinition::Merge &merge : out.merges) {
+    if (isByte[merge.left] || isByte[merge.right])
+      return false;
+    std::string_view name = out.tokens[merge.result];
+    while (name.substr(0, Space.size()) == Space)
+      name.remove_prefix(Space.size());
+    if (name.find(Space) != std::string_view::npos)
+      return false;
+  }
+  return out.metaspace;
+}
+
+Result<std::string> TokenizerBuilder::build() {
+  const bool hasJson = has("tokenizer.json");
+  if (!hasJson && !has("vocab.json") && !has("merges.txt")) {
+    if (has("tokenizer.model"))
+      return unsupportedTokenizer(path("tokenizer.model"), nullptr,
+                                  "a SentencePiece model without "
+                                  "tokenizer.json is not supported");
+    return std::string();
+  }
+  if (Status status = readJson("tokenizer_config.json", tokenizerConfig);
+      !status.isOk())
+    return status;
+  if (Status status = readJson("config.json", config); !status.isOk())
+    return status;
+  Status status = hasJson ? readTokenizerJson() : readVocabAndMerges();
+  if (!status.isOk())
+    return status;
+  if (status = readSpecialTokens(); !status.isOk())
+    return status;
+  status = findByteIds(path(hasJson ? "tokenizer.json" : "vocab.json"));
+  if (!status.isOk())
+    return status;
+  if (!out.byteFallback)
+    spellBytes();
+  else if (spacesNeverMerge())
+    out.preTokenizer = PreTokenizerKind::SpaceBoundary;
+  return writeTokenizerTable(out);
+}
+
+Result<std::string> buildTokenizerTable(const std::string &modelDir) {
+  return TokenizerBuilder(modelDir).build();
+}
+
+} // namespace hone::rt

@@ -1,0 +1,25 @@
+//===- TokenizerBuilder.h - From a model folder to a tokenizer table ------===//
+//
+// Runs in honec only; the training binary reads the table. The rules for what
+// a folder means are in runtime/README.md, section Data.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_TEXT_TOKENIZERBUILDER_H
+#define HONE_RUNTIME_TEXT_TOKENIZERBUILDER_H
+
+#include "base/Status.h"
+
+#include <string>
+
+namespace hone::rt {
+
+/// The table (TokenizerTable.h) of the tokenizer in `modelDir`, or an empty
+/// string when the folder has no tokenizer. Reads tokenizer.json, or else
+/// vocab.json with merges.txt; tokenizer_config.json and config.json complete
+/// them. Errors: BadData for a tokenizer that is malformed or not supported.
+Result<std::string> buildTokenizerTable(const std::string &modelDir);
+
+} // namespace hone::rt
+
+#endif

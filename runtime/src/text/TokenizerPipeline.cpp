@@ -1,0 +1,274 @@
+//===- TokenizerPipeline.cpp - The stages around BPE in tokenizer.json ----===//
+//
+// Regular expressions are compared as strings. Two spellings of one language
+// are two entries in the list below, each checked by hand.
+//
+//===----------------------------------------------------------------------===//
+
+#include "text/TokenizerPipeline.h"
+
+namespace hone::rt {
+
+static constexpr std::string_view Metaspace = "\xE2\x96\x81";
+
+namespace {
+struct KnownPattern {
+  std::string_view pattern;
+  PreTokenizerKind kind;
+};
+} // namespace
+
+// Possessive quantifiers change nothing where the next class is disjoint, and
+// \s*[\r\n] takes as much as \s*[\r\n]+ because \s includes line ends.
+static constexpr KnownPattern KnownPatterns[] = {
+    {R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)",
+     PreTokenizerKind::Gpt2},
+    {R"('(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)",
+     PreTokenizerKind::Gpt2},
+    {R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
+     PreTokenizerKind::Qwen2},
+    {R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
+     PreTokenizerKind::Llama3},
+    {R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+)",
+     PreTokenizerKind::Llama3},
+};
+
+Status unsupportedTokenizer(const std::string &path, const Json *where,
+                            const std::string &problem) {
+  std::string place = path;
+  if (where != nullptr)
+    place += ":" + std::to_string(where->line()) + ":" +
+             std::to_string(where->column());
+  return Status::error(
+      ExitCode::BadData,
+      {place, problem,
+       "use a model with a byte-level BPE tokenizer (GPT-2, Qwen2, Llama 3, "
+       "SmolLM2) or a byte-fallback BPE one (Llama 2), or tokenise the data "
+       "yourself and train on JSONL lines with \"input_ids\""});
+}
+
+static std::string typeOf(const Json &stage) {
+  const Json *type = stage.find("type");
+  return type != nullptr && type->isString() ? type->string() : std::string();
+}
+
+static bool stringIs(const Json *value, std::string_view expected) {
+  return value != nullptr && value->isString() && value->string() == expected;
+}
+
+static bool flag(const Json &stage, const char *key, bool standard) {
+  const Json *value = stage.find(key);
+  return value != nullptr && value->isBool() ? value->boolean() : standard;
+}
+
+static Status readNormalizer(const Json &stage, const std::string &path,
+                             TokenizerDefinition &out) {
+  const std::string type = typeOf(stage);
+  if (stage.isNull())
+    return Status::ok();
+  if (type == "NFC") {
+    out.nfc = true;
+    return Status::ok();
+  }
+  if (type == "Prepend" && stringIs(stage.find("prepend"), Metaspace)) {
+    out.prependSpace = true;
+    return Status::ok();
+  }
+  if (type == "Replace") {
+    const Json *pattern = stage.find("pattern");
+    if (pattern != nullptr && stringIs(pattern->find("String"), " ") &&
+        stringIs(stage.find("content"), Metaspace)) {
+      out.metaspace = true;
+      return Status::ok();
+    }
+  }
+  const Json *parts = stage.find("normalizers");
+  if (type == "Sequence" && parts != nullptr && parts->isArray()) {
+    for (const Json &part : parts->array()) {
+      if (typeOf(part) == "Sequence")
+        return unsupportedTokenizer(path, &part,
+                                    "the normalizer nests two Sequences");
+      if (Status status = readNormalizer(part, path, out); !status.isOk())
+        return status;
+    }
+    return Status::ok();
+  }
+  return unsupportedTokenizer(
+      path, &stage,
+      "the normalizer \"" + type +
+          "\" with these settings is not supported; expected NFC, or Prepend "
+          "and Replace of a space by U+2581");
+}
+
+static Status readByteLevel(const Json &stage, const std::string &path,
+                            PreTokenizerKind withRegex, bool mayPrefix,
+                            TokenizerDefinition &out) {
+  out.prefixSpace = flag(stage, "add_prefix_space", true);
+  if (out.prefixSpace && !mayPrefix)
+    return unsupportedTokenizer(
+        path, &stage,
+        "ByteLevel with add_prefix_space behind another pre-tokenizer is not "
+        "supported");
+  if (flag(stage, "use_regex", true))
+    out.preTokenizer = withRegex;
+  return Status::ok();
+}
+
+/// [Split by a known pattern, ByteLevel] or [Digits, ByteLevel].
+static Status readSequence(const Json &stage, const std::string &path,
+                           TokenizerDefinition &out) {
+  const Json *parts = stage.find("pretokenizers");
+  if (parts == nullptr || !parts->isArray() || parts->array().size() != 2 ||
+      typeOf(parts->array()[1]) != "ByteLevel")
+    return unsupportedTokenizer(
+        path, &stage,
+        "the pre-tokenizer is a Sequence other than Split or Digits followed "
+        "by ByteLevel");
+  const Json &first = parts->array()[0], &second = parts->array()[1];
+  const bool usesRegex = flag(second, "use_regex", true);
+  if (typeOf(first) == "Digits" && flag(first, "individual_digits", false) &&
+      usesRegex)
+    return readByteLevel(second, path, PreTokenizerKind::Gpt2Digits,
+                         /*mayPrefix=*/false, out);
+  const Json *pattern = first.find("pattern");
+  const Json *regex = pattern == nullptr ? nullptr : pattern->find("Regex");
+  if (typeOf(first) != "Split" || regex == nullptr || !regex->isString() ||
+      !stringIs(first.find("behavior"), "Isolated") ||
+      flag(first, "invert", false) || usesRegex)
+    return unsupportedTokenizer(
+        path, &first,
+        "the pre-tokenizer \"" + typeOf(first) +
+            "\" with these settings is not supported; expected Split by a "
+            "Regex with the behavior Isolated, then ByteLevel without regex");
+  for (const KnownPattern &known : KnownPatterns) {
+    if (regex->string() != known.pattern)
+      continue;
+    out.preTokenizer = known.kind;
+    return readByteLevel(second, path, known.kind, /*mayPrefix=*/false, out);
+  }
+  return unsupportedTokenizer(path, regex,
+                              "the pre-tokenizer's regular expression is not "
+                              "one of GPT-2, Qwen2 or Llama 3: " +
+                                  regex->string());
+}
+
+/// Metaspace that does not split is Prepend and Replace in another place.
+static bool readMetaspace(const Json &stage, TokenizerDefinition &out) {
+  if (!stringIs(stage.find("replacement"), Metaspace) ||
+      flag(stage, "split", true) || out.metaspace || out.prependSpace)
+    return false;
+  out.metaspace = true;
+  const Json *scheme = stage.find("prepend_scheme");
+  out.prefixSpace = scheme == nullptr ? flag(stage, "add_prefix_space", true)
+                                      : !stringIs(scheme, "never");
+  return true;
+}
+
+static Status readPreTokenizer(const Json &stage, const std::string &path,
+                               TokenizerDefinition &out,
+                               PipelineStages &stages) {
+  const std::string type = typeOf(stage);
+  if (stage.isNull() || (type == "Metaspace" && readMetaspace(stage, out)))
+    return Status::ok();
+  stages.byteLevel = true;
+  if (type == "ByteLevel")
+    return readByteLevel(stage, path, PreTokenizerKind::Gpt2,
+                         /*mayPrefix=*/true, out);
+  if (type == "Sequence")
+    return readSequence(stage, path, out);
+  return unsupportedTokenizer(
+      path, &stage,
+      "the pre-tokenizer \"" + type +
+          "\" with these settings is not supported; expected ByteLevel, Split "
+          "and ByteLevel, Digits and ByteLevel, or Metaspace without split");
+}
+
+static Status readTemplate(const Json &stage, const std::string &path,
+                           TokenizerDefinition &out) {
+  const auto broken = [&](const Json &where) {
+    return unsupportedTokenizer(
+        path, &where,
+        "expected TemplateProcessing with \"single\" made of special tokens "
+        "and one Sequence A");
+  };
+  const Json *single = stage.find("single");
+  const Json *specials = stage.find("special_tokens");
+  if (single == nullptr || !single->isArray() || specials == nullptr)
+    return broken(stage);
+  bool seenText = false;
+  for (const Json &item : single->array()) {
+    if (const Json *text = item.find("Sequence")) {
+      if (seenText || !stringIs(text->find("id"), "A"))
+        return broken(item);
+      seenText = true;
+      continue;
+    }
+    const Json *special = item.find("SpecialToken");
+    const Json *name = special == nullptr ? nullptr : special->find("id");
+    const Json *entry = name == nullptr || !name->isString()
+                            ? nullptr
+                            : specials->find(name->string());
+    const Json *ids = entry == nullptr ? nullptr : entry->find("ids");
+    if (ids == nullptr || !ids->isArray())
+      return broken(item);
+    for (const Json &id : ids->array()) {
+      if (!id.isInteger() || id.integer() < 0 ||
+          id.integer() >= int64_t(out.tokens.size()))
+        return broken(id);
+      (seenText ? out.after : out.before).push_back(uint32_t(id.integer()));
+    }
+  }
+  return seenText ? Status::ok() : broken(stage);
+}
+
+static Status readPostProcessor(const Json &stage, const std::string &path,
+                                TokenizerDefinition &out) {
+  const std::string type = typeOf(stage);
+  // ByteLevel here only moves offsets, which nothing in Hone uses.
+  if (stage.isNull() || type == "ByteLevel")
+    return Status::ok();
+  if (type == "TemplateProcessing")
+    return readTemplate(stage, path, out);
+  const Json *parts = stage.find("processors");
+  if (type != "Sequence" || parts == nullptr || !parts->isArray())
+    return unsupportedTokenizer(path, &stage,
+                                "the post-processor \"" + type +
+                                    "\" is not supported; expected "
+                                    "TemplateProcessing or ByteLevel");
+  bool seenTemplate = false;
+  for (const Json &part : parts->array()) {
+    const bool isTemplate = typeOf(part) == "TemplateProcessing";
+    if (typeOf(part) == "Sequence" || (isTemplate && seenTemplate))
+      return unsupportedTokenizer(
+          path, &part, "the post-processor has more than one template");
+    seenTemplate |= isTemplate;
+    if (Status status = readPostProcessor(part, path, out); !status.isOk())
+      return status;
+  }
+  return Status::ok();
+}
+
+Status readPipeline(const Json &root, const std::string &path,
+                    TokenizerDefinition &out, PipelineStages &stages) {
+  static const Json absent;
+  const auto stage = [&](const char *key) -> const Json & {
+    const Json *found = root.find(key);
+    return found == nullptr ? absent : *found;
+  };
+  if (Status status = readNormalizer(stage("normalizer"), path, out);
+      !status.isOk())
+    return status;
+  if (Status status =
+          readPreTokenizer(stage("pre_tokenizer"), path, out, stages);
+      !status.isOk())
+    return status;
+  if (stages.byteLevel ? out.metaspace || out.prependSpace
+                       : out.nfc || out.prependSpace > out.metaspace)
+    return unsupportedTokenizer(
+        path, root.find("normalizer"),
+        "this normalizer does not go with this pre-tokenizer; expected NFC "
+        "or none with ByteLevel, and Prepend and Replace without it");
+  return readPostProcessor(stage("post_processor"), path, out);
+}
+
+} // namespace hone::rt

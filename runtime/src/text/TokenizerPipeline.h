@@ -1,0 +1,35 @@
+//===- TokenizerPipeline.h - The stages around BPE in tokenizer.json ------===//
+//
+// Normalizer, pre-tokenizer and post-processor. Each is recognised exactly or
+// refused by name: a stage that is nearly right gives a model ids that it was
+// never trained on, and nothing would tell.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_TEXT_TOKENIZERPIPELINE_H
+#define HONE_RUNTIME_TEXT_TOKENIZERPIPELINE_H
+
+#include "base/Json.h"
+#include "text/TokenizerTable.h"
+
+#include <string>
+
+namespace hone::rt {
+
+/// Whether the vocabulary spells bytes with GPT-2's printable alphabet.
+struct PipelineStages {
+  bool byteLevel = false;
+};
+
+/// Reads the three stages of `root`, the content of the file `path`, into
+/// `definition`. Errors: BadData for a stage that is not supported.
+Status readPipeline(const Json &root, const std::string &path,
+                    TokenizerDefinition &definition, PipelineStages &stages);
+
+/// BadData: "expected <expected> but found <found>" at `where` in `path`.
+Status unsupportedTokenizer(const std::string &path, const Json *where,
+                            const std::string &problem);
+
+} // namespace hone::rt
+
+#endif

@@ -1,0 +1,61 @@
+//===- Encode.cpp - The tokenizer as a filter, for compare.py -------------===//
+//
+// Usage: encode MODEL-FOLDER. Standard input holds texts, each a u32 length
+// and its bytes; standard output gets a u32 count and i32 ids for each.
+// All numbers are little-endian.
+//
+//===----------------------------------------------------------------------===//
+
+#include "text/Tokenizer.h"
+#include "text/TokenizerBuilder.h"
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+using namespace hone::rt;
+
+namespace {
+class Collector : public TokenSink {
+public:
+  bool append(const int32_t *ids, size_t count) override {
+    all.insert(all.end(), ids, ids + count);
+    return true;
+  }
+  std::vector<int32_t> all;
+};
+} // namespace
+
+static int fail(const Status &status) {
+  std::fputs(status.render().c_str(), stderr);
+  return int(status.code());
+}
+
+int main(int argc, char **argv) {
+  if (argc != 2)
+    return fail(Status::error(ExitCode::Usage, {"encode", "expects a folder",
+                                                "encode MODEL-FOLDER"}));
+  Result<std::string> table = buildTokenizerTable(argv[1]);
+  if (!table.isOk())
+    return fail(table.status());
+  Result<Tokenizer> tokenizer = Tokenizer::fromTable(table.value());
+  if (!tokenizer.isOk())
+    return fail(tokenizer.status());
+  TokenizerScratch scratch;
+  std::string text;
+  uint32_t length;
+  for (size_t i = 0; std::fread(&length, sizeof length, 1, stdin) == 1; ++i) {
+    text.resize(length);
+    if (std::fread(text.data(), 1, length, stdin) != length)
+      return 1;
+    Collector ids;
+    Status status = tokenizer.value().encode(text, "text " + std::to_string(i),
+                                             ids, scratch);
+    if (!status.isOk())
+      return fail(status);
+    const uint32_t count = uint32_t(ids.all.size());
+    std::fwrite(&count, sizeof count, 1, stdout);
+    std::fwrite(ids.all.data(), sizeof(int32_t), count, stdout);
+  }
+  return 0;
+}
