@@ -1,5 +1,4 @@
-//===- Dtype.h - Element types of safetensors files
-//-------------------------===//
+//===- Dtype.h - Element types of safetensors files -----------------------===//
 //
 // All the names the format knows, so that a file can be checked in full, and
 // scalar conversions for the few types that training reads. Some types are

@@ -1,7 +1,8 @@
 //===- Json.h - A strict JSON reader for hostile files --------------------===//
 //
 // RFC 8259 and nothing else: duplicate keys, nesting beyond 64, invalid UTF-8,
-// lone surrogates and trailing bytes are errors with a line and a column.
+// lone surrogates, trailing bytes and more than 8,000,000 values are errors
+// with a line and a column.
 // Shared by honec and the training binary.
 //
 //===----------------------------------------------------------------------===//
@@ -53,7 +54,7 @@ public:
   uint32_t column() const { return atColumn; }
 
 private:
-  friend class JsonParser;
+  friend class JsonReader;
   Kind tag = Kind::Null;
   bool truth = false;
   bool integral = false;

@@ -1,5 +1,4 @@
-//===- MappedFile.h - A regular file, mapped read-only
-//---------------------===//
+//===- MappedFile.h - A regular file, mapped read-only --------------------===//
 //
 // The bytes are the page cache's, not the heap's. A file that someone
 // truncates while it is mapped raises SIGBUS on the next access, which no

@@ -1,5 +1,4 @@
-//===- OutputFile.h - A file that appears whole or not at all
-//--------------===//
+//===- OutputFile.h - A file that appears whole or not at all -------------===//
 //
 // Bytes go to "<path>.tmp-<pid>"; commit() makes them durable and renames.
 // Closing without commit() removes the temporary: an early return never

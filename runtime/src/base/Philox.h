@@ -1,5 +1,4 @@
-//===- Philox.h - Random numbers without hidden state
-//-----------------------===//
+//===- Philox.h - Random numbers without hidden state ---------------------===//
 //
 // Philox4x32-10 (Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3",
 // SC'11). A number is a pure function of (seed, step, purpose, name, index),

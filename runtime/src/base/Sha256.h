@@ -1,5 +1,4 @@
-//===- Sha256.h - Streaming SHA-256 (FIPS 180-4)
-//----------------------------===//
+//===- Sha256.h - Streaming SHA-256 (FIPS 180-4) --------------------------===//
 //
 // Identifies files: weights, data, checkpoints. It detects accidents and
 // names content; nothing here is a signature.

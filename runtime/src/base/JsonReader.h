@@ -1,0 +1,105 @@
+//===- JsonReader.h - JSON, one token at a time ---------------------------===//
+//
+// What Json::parse is made of, for files too large to hold as a tree. Errors
+// are sticky: after the first, every call returns false, so a caller may loop
+// and look at status() once. Duplicate keys are the caller's to detect,
+// because only it knows which keys it kept; value() detects them itself.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_BASE_JSONREADER_H
+#define HONE_RUNTIME_BASE_JSONREADER_H
+
+#include "base/Json.h"
+#include "base/Status.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace hone::rt {
+
+class JsonReader {
+public:
+  /// Arrays and objects inside one another.
+  static constexpr int MaxDepth = 64;
+  /// Values that value() builds in one reader; bounds memory.
+  static constexpr uint64_t MaxTreeValues = 8'000'000;
+
+  /// How messages name a position: line and column from 1 (columns count
+  /// bytes), or the byte offset, for JSON inside a binary file. `firstByte`
+  /// is the offset of the text in that file.
+  enum class Position { LineAndColumn, ByteOffset };
+
+  JsonReader(std::string_view text, std::string place,
+             Position positions = Position::LineAndColumn,
+             uint64_t firstByte = 0);
+
+  bool ok() const { return firstError.isOk(); }
+  const Status &status() const { return firstError; }
+
+  /// `for (reader.beginObject(); reader.nextMember(key);) ...` where the body
+  /// reads exactly one value. False at the closing bracket or on an error.
+  bool beginObject();
+  bool nextMember(std::string &key);
+  bool beginArray();
+  bool nextElement();
+
+  /// The kind of the next value, from its first byte. False on an error.
+  bool peek(Json::Kind &kind);
+
+  bool string(std::string &value);
+  /// A number as Json::isInteger defines it, "-0" excluded, and not negative.
+  bool unsignedInteger(int64_t &value);
+  /// Any value, as a tree.
+  bool value(Json &value);
+
+  /// Nothing but white space is left.
+  bool finish();
+
+  /// Offset of the token read last; an argument for failAt.
+  uint64_t lastToken() const { return tokenStart; }
+
+  /// Makes `problem` the error. Always returns false.
+  bool failAt(uint64_t offset, const std::string &problem,
+              const std::string &remedy);
+
+private:
+  static constexpr const char *SyntaxRemedy =
+      "correct the JSON or write the file again";
+
+  bool fail(uint64_t offset, const std::string &problem);
+  bool failExpected(const char *expected);
+  void skipSpace();
+  bool nextToken();
+  bool open(Json::Kind kind);
+  bool nextInside(char closing);
+  bool kindHere(Json::Kind &kind);
+  bool expectKind(Json::Kind wanted);
+  bool word(std::string_view literal);
+  bool stringBody(std::string &out);
+  bool escape(std::string &out);
+  bool hexDigits(uint32_t &code);
+  bool utf8Sequence();
+  bool number(Json &out);
+  bool checkDuplicates(const Json &object, const std::vector<uint64_t> &keys);
+  bool array(Json &out);
+  bool object(Json &out);
+
+  std::string_view text;
+  std::string place;
+  Position positions;
+  uint64_t firstByte;
+  uint64_t at = 0;
+  uint64_t tokenStart = 0;
+  uint64_t line = 1, lineStart = 0;
+  uint64_t treeValues = 0;
+  int depth = 0;
+  std::array<bool, MaxDepth> first{}; // of each open bracket: no member yet
+  Status firstError = Status::ok();
+};
+
+} // namespace hone::rt
+
+#endif

@@ -1,0 +1,190 @@
+//===- Philox.cpp - Random numbers without hidden state -------------------===//
+//
+// Every floating-point result here is specified to the bit, so the compiler
+// must not fuse a * b + c in this file.
+//
+//===----------------------------------------------------------------------===//
+
+#include "base/Philox.h"
+
+#include <cmath>
+#include <cstring>
+
+#pragma STDC FP_CONTRACT OFF
+
+namespace hone::rt {
+
+static uint32_t low(uint64_t x) { return static_cast<uint32_t>(x); }
+static uint32_t high(uint64_t x) { return static_cast<uint32_t>(x >> 32); }
+
+std::array<uint32_t, 4> philox4x32(std::array<uint32_t, 4> counter,
+                                   std::array<uint32_t, 2> key) {
+  auto [c0, c1, c2, c3] = counter;
+  auto [k0, k1] = key;
+  for (int round = 0; round < 10; ++round) {
+    uint64_t p0 = uint64_t(0xD2511F53) * c0;
+    uint64_t p1 = uint64_t(0xCD9E8D57) * c2;
+    c0 = high(p1) ^ c1 ^ k0;
+    c1 = low(p1);
+    c2 = high(p0) ^ c3 ^ k1;
+    c3 = low(p0);
+    k0 += 0x9E3779B9; // golden ratio
+    k1 += 0xBB67AE85; // sqrt(3) - 1
+  }
+  return {c0, c1, c2, c3};
+}
+
+static constexpr uint64_t FnvBasis = 0xcbf29ce484222325;
+
+static uint64_t fnv1a(uint64_t hash, std::string_view bytes) {
+  for (char c : bytes)
+    hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
+  return hash;
+}
+
+uint64_t hashName(std::string_view name) { return fnv1a(FnvBasis, name); }
+
+RandomStream::RandomStream(uint64_t seed, uint64_t step, RandomPurpose purpose,
+                           std::string_view name)
+    : seed(seed) {
+  uint32_t p = static_cast<uint32_t>(purpose);
+  const char prefix[4] = {char(p), char(p >> 8), char(p >> 16), char(p >> 24)};
+  uint64_t hash = fnv1a(fnv1a(FnvBasis, {prefix, 4}), name);
+  auto words = philox4x32({low(step), high(step), low(hash), high(hash)},
+                          {low(~seed), high(~seed)});
+  stream = words[0] | uint64_t(words[1]) << 32;
+}
+
+uint64_t RandomStream::bits(uint64_t index) const {
+  auto words = philox4x32({low(index), high(index), low(stream), high(stream)},
+                          {low(seed), high(seed)});
+  return uint64_t(words[0]) << 32 | words[1];
+}
+
+double RandomStream::uniform(uint64_t index) const {
+  return static_cast<double>(bits(index) >> 11) * 0x1p-53;
+}
+
+float RandomStream::uniformF32(uint64_t index) const {
+  return static_cast<float>(bits(index) >> 40) * 0x1p-24f;
+}
+
+double RandomStream::normal(uint64_t index) const {
+  double cell = static_cast<double>(bits(index) >> 12) + 0.5;
+  return inverseNormal(cell * 0x1p-52);
+}
+
+/// c[0] + x (c[1] + x (c[2] + ...))
+template <int N> static double horner(const double (&c)[N], double x) {
+  double sum = c[N - 1];
+  for (int i = N - 2; i >= 0; --i) {
+    double product = sum * x;
+    sum = product + c[i];
+  }
+  return sum;
+}
+
+double portableLog(double x) {
+  // x = m 2^e with m in [sqrt(1/2), sqrt(2)).
+  uint64_t bits;
+  std::memcpy(&bits, &x, sizeof bits);
+  int exponent = static_cast<int>(bits >> 52) - 1023;
+  bits = (bits & 0x000fffffffffffff) | 0x3ff0000000000000;
+  double m;
+  std::memcpy(&m, &bits, sizeof m);
+  if (m > 0x1.6a09e667f3bcdp0) {
+    m = m * 0.5;
+    exponent = exponent + 1;
+  }
+  // log m = 2 atanh(s); |s| < 0.1716, so 12 terms leave less than 2^-62.
+  static constexpr double series[] = {2.0 / 3,  2.0 / 5,  2.0 / 7,  2.0 / 9,
+                                      2.0 / 11, 2.0 / 13, 2.0 / 15, 2.0 / 17,
+                                      2.0 / 19, 2.0 / 21, 2.0 / 23};
+  double f = m - 1.0; // exact
+  double s = f / (2.0 + f);
+  double z = s * s;
+  // 2 s = f - s f, which keeps the leading term exact.
+  double rest = s * (f - z * horner(series, z));
+  double e = static_cast<double>(exponent);
+  // ln 2 in two parts; the first has 20 trailing zero bits, so e * it is exact.
+  double lowPart = e * 1.90821492927058770002e-10 - rest;
+  return e * 6.93147180369123816490e-01 + (f + lowPart);
+}
+
+double inverseNormal(double p) {
+  // Names and constants of AS 241: a/b for the centre, c/d and e/f the tails.
+  static constexpr double a[] = {
+      3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3,
+      1.3731693765509461125e4, 4.5921953931549871457e4, 6.7265770927008700853e4,
+      3.3430575583588128105e4, 2.5090809287301226727e3};
+  static constexpr double b[] = {1.0,
+                                 4.2313330701600911252e1,
+                                 6.8718700749205790830e2,
+                                 5.3941960214247511077e3,
+                                 2.1213794301586595867e4,
+                                 3.9307895800092710610e4,
+                                 2.8729085735721942674e4,
+                                 5.2264952788528545610e3};
+  static constexpr double c[] = {
+      1.42343711074968357734e0,  4.63033784615654529590e0,
+      5.76949722146069140550e0,  3.64784832476320460504e0,
+      1.27045825245236838258e0,  2.41780725177450611770e-1,
+      2.27238449892691845833e-2, 7.74545014278341407640e-4};
+  static constexpr double d[] = {1.0,
+                                 2.05319162663775882187e0,
+                                 1.67638483018380384940e0,
+                                 6.89767334985100004550e-1,
+                                 1.48103976427480074590e-1,
+                                 1.51986665636164571966e-2,
+                                 5.47593808499534494600e-4,
+                                 1.05075007164441684324e-9};
+  static constexpr double e[] = {
+      6.65790464350110377720e0,  5.46378491116411436990e0,
+      1.78482653991729133580e0,  2.96560571828504891230e-1,
+      2.65321895265761230930e-2, 1.24266094738807843860e-3,
+      2.71155556874348757815e-5, 2.01033439929228813265e-7};
+  static constexpr double f[] = {1.0,
+                                 5.99832206555887937690e-1,
+                                 1.36929880922735805310e-1,
+                                 1.48753612908506148525e-2,
+                                 7.86869131145613259100e-4,
+                                 1.84631831751005468180e-5,
+                                 1.42151175831644588870e-7,
+                                 2.04426310338993978564e-15};
+
+  double q = p - 0.5;
+  if (q >= -0.425 && q <= 0.425) {
+    double square = q * q;
+    double r = 0.180625 - square;
+    return q * horner(a, r) / horner(b, r);
+  }
+  double r = std::sqrt(-portableLog(q < 0 ? p : 1.0 - p));
+  double value = r <= 5 ? horner(c, r - 1.6) / horner(d, r - 1.6)
+                        : horner(e, r - 5.0) / horner(f, r - 5.0);
+  return q < 0 ? -value : value;
+}
+
+uint64_t permuteIndex(uint64_t index, uint64_t count, uint64_t key) {
+  if (count <= 1)
+    return 0;
+  // The smallest even number of bits that holds count - 1.
+  int half = 1;
+  while (half < 32 && (count - 1) >> (2 * half) != 0)
+    ++half;
+  uint64_t mask = (uint64_t(1) << half) - 1;
+  do {
+    uint64_t left = index >> half;
+    uint64_t right = index & mask;
+    for (uint32_t round = 0; round < 8; ++round) {
+      auto words = philox4x32({low(right), high(right), round, 0},
+                              {low(key), high(key)});
+      uint64_t next = left ^ (words[0] & mask);
+      left = right;
+      right = next;
+    }
+    index = left << half | right;
+  } while (index >= count);
+  return index;
+}
+
+} // namespace hone::rt
