@@ -1,0 +1,75 @@
+//===- Dataset.h - From a data file to samples of token ids ---------------===//
+//
+// The rules (formats, where bos and eos go, which tokens have a target, what
+// is left out) are in runtime/README.md, section Data. Whatever is left out is
+// counted and said in notes(), which callers print before step 0.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_DATA_DATASET_H
+#define HONE_RUNTIME_DATA_DATASET_H
+
+#include "base/Status.h"
+#include "data/TokenCache.h"
+#include "text/Tokenizer.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace hone::rt {
+
+struct DatasetOptions {
+  std::string path;           ///< --data
+  int64_t maxSequenceLength;  ///< tokens, at least 2
+  std::string cacheDirectory; ///< made when missing
+  int64_t vocabularySize;     ///< of the model: its embedding's rows
+};
+
+/// One training sequence.
+struct Sample {
+  const int32_t *ids;     ///< [length]
+  const int32_t *targets; ///< [length]: the next token, or -100 for no loss;
+                          ///< the last is always -100
+  int64_t length;
+};
+
+class Dataset {
+public:
+  /// Tokenises `options.path` into a cache file, or finds the one that an
+  /// earlier run made from the same bytes, tokenizer and options.
+  /// `tokenizer` may be null: then only JSONL with "input_ids" is accepted.
+  /// Heap: the longest line and its tokens, not the file.
+  /// Errors: NoInput, BadData (with file and line), CannotCreate, IoError.
+  static Result<Dataset> prepare(const DatasetOptions &options,
+                                 const Tokenizer *tokenizer);
+
+  /// At least 1.
+  uint64_t sampleCount() const { return cache.footer().samples; }
+  uint64_t tokenCount() const { return cache.footer().tokens; }
+  /// Tokens that a loss is taken from; at least 1.
+  uint64_t targetCount() const { return cache.footer().targets; }
+  DataFormat format() const { return DataFormat(cache.footer().format); }
+
+  /// Valid as long as this object. `index` is below sampleCount().
+  Sample sample(uint64_t index) const {
+    return {cache.ids(index), cache.targets(index),
+            int64_t(cache.length(index))};
+  }
+
+  /// What a person should know before step 0, one sentence a line: the format,
+  /// the counts, what was left out.
+  std::string_view notes() const { return cache.notes(); }
+  /// Whether an earlier run's cache was used.
+  bool wasCached() const { return cached; }
+  const std::string &cachePath() const { return path; }
+
+private:
+  TokenCache cache;
+  std::string path;
+  bool cached = false;
+};
+
+} // namespace hone::rt
+
+#endif

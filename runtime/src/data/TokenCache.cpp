@@ -1,0 +1,158 @@
+//===- TokenCache.cpp - Tokenised samples in a file -----------------------===//
+//
+// The offsets are collected in a second file, because their number is only
+// known at the end and they would otherwise be a heap that grows with data.
+//
+//===----------------------------------------------------------------------===//
+
+#include "data/TokenCache.h"
+
+#include <cstring>
+
+#include <unistd.h>
+
+namespace hone::rt {
+
+static constexpr char Magic[] = "HONEDAT1";
+
+static std::string offsetsPath(const std::string &path) {
+  return path + ".offsets-" + std::to_string(::getpid());
+}
+
+Status TokenCacheWriter::open(const std::string &path) {
+  Result<OutputFile> created = OutputFile::create(path);
+  if (!created.isOk())
+    return created.status();
+  data = std::move(created.value());
+  created = OutputFile::create(offsetsPath(path));
+  if (!created.isOk())
+    return created.status();
+  offsets = std::move(created.value());
+  const uint64_t zero = 0;
+  return offsets.write(&zero, sizeof zero);
+}
+
+Status TokenCacheWriter::add(const int32_t *ids, const int32_t *labels,
+                             size_t count) {
+  shifted.assign(labels + 1, labels + count);
+  shifted.push_back(NoTarget);
+  for (int32_t target : shifted)
+    targetCount += target != NoTarget;
+  tokenCount += count;
+  ++sampleCount;
+  if (Status s = data.write(ids, count * sizeof *ids); !s.isOk())
+    return s;
+  if (Status s = data.write(shifted.data(), count * sizeof *ids); !s.isOk())
+    return s;
+  const uint64_t end = tokenCount * 2;
+  return offsets.write(&end, sizeof end);
+}
+
+/// Appends the offsets file and removes it.
+static Status appendOffsets(OutputFile &offsets, OutputFile &data) {
+  if (Status s = offsets.commit(); !s.isOk())
+    return s;
+  Status copied = Status::ok();
+  {
+    Result<MappedFile> mapped = MappedFile::open(offsets.path());
+    copied =
+        mapped.isOk() ? data.write(mapped.value().bytes()) : mapped.status();
+  }
+  ::unlink(offsets.path().c_str());
+  return copied;
+}
+
+Status TokenCacheWriter::commit(DataFormat format, int64_t vocabularySize,
+                                std::string notes) {
+  notes.append((8 - notes.size() % 8) % 8, ' ');
+  TokenCacheFooter footer{};
+  std::memcpy(footer.magic, Magic, sizeof footer.magic);
+  footer.format = uint32_t(format);
+  footer.vocabularySize = uint32_t(vocabularySize);
+  footer.samples = sampleCount;
+  footer.tokens = tokenCount;
+  footer.targets = targetCount;
+  footer.noteBytes = notes.size();
+  if (Status s = appendOffsets(offsets, data); !s.isOk())
+    return s;
+  if (Status s = data.write(notes); !s.isOk())
+    return s;
+  if (Status s = data.write(&footer, sizeof footer); !s.isOk())
+    return s;
+  return data.commit();
+}
+
+uint64_t TokenCache::offset(uint64_t sample) const {
+  uint64_t value;
+  std::memcpy(&value,
+              file.data() + counts.tokens * 2 * sizeof(int32_t) +
+                  sample * sizeof value,
+              sizeof value);
+  return value;
+}
+
+const int32_t *TokenCache::ids(uint64_t sample) const {
+  return reinterpret_cast<const int32_t *>(file.data()) + offset(sample);
+}
+
+std::string_view TokenCache::notes() const {
+  const std::string_view padded = file.bytes().substr(
+      file.size() - sizeof counts - counts.noteBytes, counts.noteBytes);
+  return padded.substr(0, padded.find_last_not_of(' ') + 1);
+}
+
+bool TokenCache::check(int64_t vocabularySize) {
+  if (file.size() < sizeof counts || file.size() % 8 != 0)
+    return false;
+  const uint64_t body = file.size() - sizeof counts;
+  std::memcpy(&counts, file.data() + body, sizeof counts);
+  if (std::memcmp(counts.magic, Magic, sizeof counts.magic) != 0 ||
+      counts.format > uint32_t(DataFormat::TokenIds) ||
+      counts.vocabularySize != vocabularySize)
+    return false;
+  // Each count is below 2^60 before it is multiplied.
+  if (counts.samples == 0 || counts.samples > body / 8 ||
+      counts.tokens > body / 8 || counts.noteBytes > body ||
+      counts.tokens * 8 + (counts.samples + 1) * 8 + counts.noteBytes != body)
+    return false;
+  if (offset(0) != 0 || offset(counts.samples) != counts.tokens * 2)
+    return false;
+  uint64_t targetCount = 0;
+  for (uint64_t i = 0; i < counts.samples; ++i) {
+    const uint64_t begin = offset(i), end = offset(i + 1);
+    if (end <= begin || end > counts.tokens * 2 || (end - begin) % 2 != 0)
+      return false;
+    const uint64_t size = length(i);
+    const int32_t *id = ids(i), *target = targets(i);
+    for (uint64_t k = 0; k < size; ++k) {
+      if (id[k] < 0 || id[k] >= vocabularySize)
+        return false;
+      if (target[k] == NoTarget)
+        continue;
+      if (target[k] < 0 || target[k] >= vocabularySize)
+        return false;
+      ++targetCount;
+    }
+  }
+  return targetCount == counts.targets;
+}
+
+Result<TokenCache> TokenCache::open(const std::string &path,
+                                    int64_t vocabularySize) {
+  Result<MappedFile> mapped = MappedFile::open(path);
+  if (!mapped.isOk())
+    return mapped.status();
+  TokenCache cache;
+  cache.file = std::move(mapped.value());
+  if (!cache.check(vocabularySize))
+    return Status::error(ExitCode::BadData,
+                         {path,
+                          "expected a token cache of this version but "
+                          "its content does not add up",
+                          "delete the file; it is made again from the data"});
+  // Reading it all made it resident; training will ask for what it needs.
+  cache.file.release(0, cache.file.size());
+  return cache;
+}
+
+} // namespace hone::rt

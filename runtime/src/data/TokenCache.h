@@ -1,0 +1,86 @@
+//===- TokenCache.h - Tokenised samples in a file -------------------------===//
+//
+// Written once, then mapped: training reads samples from the page cache, so
+// the heap does not grow with the data. Everything is checked again when a
+// cache is opened, because generated code indexes tables with these ids.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_DATA_TOKENCACHE_H
+#define HONE_RUNTIME_DATA_TOKENCACHE_H
+
+#include "base/MappedFile.h"
+#include "base/OutputFile.h"
+#include "base/Status.h"
+#include "data/DataLines.h"
+
+#include <cstdint>
+#include <string>
+
+namespace hone::rt {
+
+/// Counts that end a cache file, as it stores them.
+struct TokenCacheFooter {
+  char magic[8]; ///< "HONEDAT1"
+  uint32_t format;
+  uint32_t vocabularySize;
+  uint64_t samples, tokens, targets;
+  uint64_t noteBytes;
+};
+
+/// Layout, little-endian; sample i has n = (offset[i+1] - offset[i]) / 2
+/// tokens and begins at 4 * offset[i]:
+///   i32 ids[n], i32 targets[n]    for each sample
+///   u64 offset[samples + 1]       in units of 4 bytes
+///   notes, padded with spaces to a multiple of 8
+///   TokenCacheFooter
+class TokenCacheWriter {
+public:
+  /// Errors: CannotCreate.
+  Status open(const std::string &path);
+
+  /// `labels[i]` belongs to ids[i]; the target of i is the label of i + 1.
+  /// Errors: IoError.
+  Status add(const int32_t *ids, const int32_t *labels, size_t count);
+
+  /// Errors: IoError.
+  Status commit(DataFormat format, int64_t vocabularySize, std::string notes);
+
+  uint64_t samples() const { return sampleCount; }
+  uint64_t tokens() const { return tokenCount; }
+  uint64_t targets() const { return targetCount; }
+
+private:
+  OutputFile data, offsets;
+  std::vector<int32_t> shifted;
+  uint64_t sampleCount = 0, tokenCount = 0, targetCount = 0;
+};
+
+class TokenCache {
+public:
+  /// Maps `path` and checks all of it. Errors: NoInput when it is missing,
+  /// BadData when it is damaged or for another vocabulary.
+  static Result<TokenCache> open(const std::string &path,
+                                 int64_t vocabularySize);
+
+  const TokenCacheFooter &footer() const { return counts; }
+  std::string_view notes() const;
+  const int32_t *ids(uint64_t sample) const;
+  const int32_t *targets(uint64_t sample) const {
+    return ids(sample) + length(sample);
+  }
+  uint64_t length(uint64_t sample) const {
+    return (offset(sample + 1) - offset(sample)) / 2;
+  }
+
+private:
+  uint64_t offset(uint64_t sample) const;
+  bool check(int64_t vocabularySize);
+
+  MappedFile file;
+  TokenCacheFooter counts{};
+};
+
+} // namespace hone::rt
+
+#endif
