@@ -109,6 +109,20 @@ def Hone_WorkspaceOpInterface : OpInterface<"WorkspaceOpInterface"> {
   ];
 }
 
+def Hone_UpdateOpInterface : OpInterface<"UpdateOpInterface"> {
+  let cppNamespace = "::hone";
+  let description = [{
+    An optimizer step on the whole parameter vector, in an entry.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        How many vectors of the length of theta the optimizer remembers from
+        step to step. Placement gives each a region.
+      }],
+      "unsigned", "getNumStateVectors", (ins)>
+  ];
+}
+
 // The value is the same in every block and phase of one step and costs
 // nothing to read again, so no policy ever keeps it: parameters and inputs.
 def Hone_Ambient : NativeOpTrait<"Ambient"> {

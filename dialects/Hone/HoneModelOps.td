@@ -92,7 +92,7 @@ def Hone_ReturnOp : Hone_Op<"return", [Pure, Terminator,
     Example: `hone.return %y : tensor<?x64xf32>`
   }];
   let arguments = (ins Variadic<AnyRankedTensor>:$operands);
-  let builders = [OpBuilder<(ins), [{}]>];
+  let builders = [OpBuilder<(ins), [{ (void)$_builder; (void)$_state; }]>];
   let assemblyFormat = "($operands^ `:` type($operands))? attr-dict";
   let hasVerifier = 1;
 }

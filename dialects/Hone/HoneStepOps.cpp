@@ -86,6 +86,9 @@ LogicalResult GradientOp::verify() {
   return success();
 }
 
+unsigned SgdOp::getNumStateVectors() { return getMomentum() ? 1 : 0; }
+unsigned AdamwOp::getNumStateVectors() { return 2; }
+
 LogicalResult RegionOp::verify() {
   // (C1)
   int64_t offset = getOffset(), bytes = getBytes();

@@ -222,7 +222,8 @@ def Hone_GradientOp : Hone_Op<"gradient", [HasParent<"BlockOp">]> {
 // Updates
 //===----------------------------------------------------------------------===//
 
-def Hone_SgdOp : Hone_Op<"sgd", [ParentOneOf<["EntryOp"]>]> {
+def Hone_SgdOp : Hone_Op<"sgd", [ParentOneOf<["EntryOp"]>,
+    DeclareOpInterfaceMethods<Hone_UpdateOpInterface>]> {
   let summary = "stochastic gradient descent on all trainable parameters";
   let description = [{
     As torch.optim.SGD: `g = gradient_scale * gradient + weight_decay * theta`;
@@ -245,7 +246,8 @@ def Hone_SgdOp : Hone_Op<"sgd", [ParentOneOf<["EntryOp"]>]> {
   let assemblyFormat = "$gradient_scale `,` $learning_rate `,` $weight_decay (`momentum` $momentum^)? attr-dict";
 }
 
-def Hone_AdamwOp : Hone_Op<"adamw", [ParentOneOf<["EntryOp"]>]> {
+def Hone_AdamwOp : Hone_Op<"adamw", [ParentOneOf<["EntryOp"]>,
+    DeclareOpInterfaceMethods<Hone_UpdateOpInterface>]> {
   let summary = "AdamW on all trainable parameters";
   let description = [{
     As torch.optim.AdamW (Loshchilov and Hutter 2019, alg. 2), with
@@ -285,7 +287,7 @@ def Hone_AdamwOp : Hone_Op<"adamw", [ParentOneOf<["EntryOp"]>]> {
 // Placement
 //===----------------------------------------------------------------------===//
 
-def Hone_RegionOp : Hone_Op<"region", [Symbol]> {
+def Hone_RegionOp : Hone_Op<"region", [HasParent<"::mlir::ModuleOp">]> {
   let summary = "a part of the arena that lives as long as the program";
   let description = [{
     Created by placement: the trainable parameters `theta`, their gradients,
@@ -293,12 +295,14 @@ def Hone_RegionOp : Hone_Op<"region", [Symbol]> {
 
     1. (C1) `offset` is a multiple of 64 and `bytes` is not negative.
 
-    Example: `hone.region @theta adapter at 0 bytes 4096`
+    Names are `theta`, `gradient`, `state0`, `state1`, `input.<name>` and
+    `output.<name>`.
+
+    Example: `hone.region "theta" adapter at 0 bytes 4096`
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name,
-                       Hone_MemoryClassAttr:$memory_class, I64Attr:$offset,
-                       I64Attr:$bytes);
-  let assemblyFormat = "$sym_name $memory_class `at` $offset `bytes` $bytes attr-dict";
+  let arguments = (ins StrAttr:$name, Hone_MemoryClassAttr:$memory_class,
+                       I64Attr:$offset, I64Attr:$bytes);
+  let assemblyFormat = "$name $memory_class `at` $offset `bytes` $bytes attr-dict";
   let hasVerifier = 1;
 }
 

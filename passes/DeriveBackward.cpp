@@ -1,0 +1,228 @@
+//===- DeriveBackward.cpp - hone-derive-backward --------------------------===//
+//
+// Turns the schedule of the loss into the schedule of its gradient. Each block
+// is derived once, for all layers that run it: an argument is active if it is
+// active in any of its calls, so depth never multiplies code.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/ActivityAnalysis.h"
+#include "passes/BlockDerivation.h"
+#include "passes/Passes.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+
+namespace hone {
+
+#define GEN_PASS_DEF_DERIVEBACKWARD
+#include "passes/Passes.h.inc"
+
+namespace {
+
+/// The calls of @loss, and how each is derived.
+class ScheduleDerivation {
+public:
+  ScheduleDerivation(EntryOp loss, const ResidualPolicy &policy)
+      : loss(loss), policy(policy),
+        symbols(loss->getParentOfType<ModuleOp>()) {}
+
+  LogicalResult findLossCall();
+  void findActivity();
+  LogicalResult deriveBlocks();
+  LogicalResult writeGradientEntry();
+
+private:
+  BlockOp blockOf(CallOp call) {
+    return symbols.lookup<BlockOp>(call.getBlock());
+  }
+  bool isActive(CallOp call) const { return activeCalls.contains(call); }
+  LogicalResult setCotangent(Value value, Value cotangent, CallOp user);
+
+  EntryOp loss;
+  ResidualPolicy policy;
+  SymbolTable symbols;
+  CallOp lossCall;
+  OutputOp lossOutput;
+  llvm::DenseSet<Value> activeValues;
+  llvm::DenseSet<Operation *> activeCalls;
+  llvm::DenseMap<BlockOp, llvm::BitVector> activeArguments;
+  llvm::DenseMap<BlockOp, SplitDerivation> split;
+  FusedDerivation fused;
+  /// Cotangents of values of @loss, as values of @gradient.
+  llvm::DenseMap<Value, Value> cotangents;
+};
+
+struct DeriveBackward : impl::DeriveBackwardBase<DeriveBackward> {
+  using DeriveBackwardBase::DeriveBackwardBase;
+
+  void runOnOperation() override {
+    auto policy = ResidualPolicy::parse(residuals);
+    if (!policy) {
+      getOperation().emitError("expects residuals to be one of ")
+          << ResidualPolicy::names() << " but got '" << residuals << "'";
+      return signalPassFailure();
+    }
+    auto loss = SymbolTable(getOperation()).lookup<EntryOp>("loss");
+    if (!loss) {
+      getOperation().emitError("expects an entry '@loss' to derive");
+      return signalPassFailure();
+    }
+    ScheduleDerivation derivation(loss, *policy);
+    if (failed(derivation.findLossCall()))
+      return signalPassFailure();
+    derivation.findActivity();
+    if (failed(derivation.deriveBlocks()) ||
+        failed(derivation.writeGradientEntry()))
+      return signalPassFailure();
+  }
+};
+
+} // namespace
+
+LogicalResult ScheduleDerivation::findLossCall() {
+  for (OutputOp output : loss.getBody().getOps<OutputOp>()) {
+    if (output.getName() != "loss")
+      continue;
+    lossOutput = output;
+    lossCall = output.getValue().getDefiningOp<CallOp>();
+  }
+  if (!lossCall || lossCall.getNumResults() != 1)
+    return loss.emitOpError("expects an output 'loss' that is the one result "
+                            "of a call");
+  return success();
+}
+
+void ScheduleDerivation::findActivity() {
+  // A block that is active for one call is derived for all, which can make
+  // results of earlier calls of that block active: repeat until nothing
+  // changes. Two rounds are enough for chains of layers.
+  size_t known;
+  do {
+    known = activeValues.size() + activeCalls.size();
+    for (CallOp call : loss.getBody().getOps<CallOp>()) {
+      BlockOp block = blockOf(call);
+      llvm::BitVector &active = activeArguments[block];
+      active.resize(call.getNumOperands());
+      for (auto [index, operand] : llvm::enumerate(call.getOperands()))
+        if (activeValues.contains(operand))
+          active.set(index);
+      llvm::BitVector results =
+          ActivityAnalysis(block, active).activeResults();
+      for (unsigned index : results.set_bits())
+        activeValues.insert(call.getResult(index));
+      if (results.any())
+        activeCalls.insert(call);
+    }
+  } while (known != activeValues.size() + activeCalls.size());
+}
+
+LogicalResult ScheduleDerivation::deriveBlocks() {
+  if (!isActive(lossCall))
+    return loss.emitOpError("expects the loss to depend on a trainable "
+                            "parameter");
+  for (CallOp call : loss.getBody().getOps<CallOp>()) {
+    BlockOp block = blockOf(call);
+    if (!isActive(call) || call == lossCall || split.contains(block))
+      continue;
+    auto derived = deriveSplit(block, activeArguments[block], policy);
+    if (failed(derived))
+      return failure();
+    split[block] = *derived;
+  }
+  auto derived = deriveFused(blockOf(lossCall),
+                             activeArguments[blockOf(lossCall)]);
+  if (failed(derived))
+    return failure();
+  fused = *derived;
+  return success();
+}
+
+LogicalResult ScheduleDerivation::setCotangent(Value value, Value cotangent,
+                                               CallOp user) {
+  if (!activeValues.contains(value))
+    return success(); // the first layer's input: nothing before it trains
+  if (cotangents.try_emplace(value, cotangent).second)
+    return success();
+  InFlightDiagnostic diag =
+      user.emitOpError("reads a value that another call reads too; sum the two "
+                       "paths inside one block");
+  diag.attachNote(value.getLoc()) << "the value is defined here";
+  return diag;
+}
+
+/// One call of `block` for the layer of `like`.
+static CallOp createCall(OpBuilder &builder, CallOp like, BlockOp block,
+                         ArrayRef<Value> operands) {
+  return CallOp::create(builder, like.getLoc(), block.getResultTypes(),
+                        block.getName(), like.getPrefix(), operands);
+}
+
+LogicalResult ScheduleDerivation::writeGradientEntry() {
+  OpBuilder builder(loss.getContext());
+  builder.setInsertionPointAfter(loss);
+  auto entry = EntryOp::create(builder, loss.getLoc(), "gradient");
+  builder.setInsertionPoint(entry.getBody().front().getTerminator());
+
+  // Forward, to the loss, whose call also begins the backward.
+  IRMapping mapping;
+  SmallVector<CallOp> ran;
+  llvm::DenseMap<CallOp, CallOp> forwardCalls;
+  for (Operation &op : loss.getBody().front().without_terminator()) {
+    auto call = dyn_cast<CallOp>(op);
+    if (call && call == lossCall) {
+      SmallVector<Value> operands;
+      for (Value operand : call.getOperands())
+        operands.push_back(mapping.lookup(operand));
+      auto scalar = RankedTensorType::get({}, builder.getF64Type());
+      operands.push_back(
+          InputOp::create(builder, call.getLoc(), scalar, "loss_scale"));
+      CallOp gradient = createCall(builder, call, fused.gradient, operands);
+      mapping.map(call.getResult(0), gradient.getResult(0));
+      for (auto [position, index] : llvm::enumerate(fused.activeArguments))
+        if (failed(setCotangent(call.getOperand(index),
+                                gradient.getResult(1 + position), call)))
+          return failure();
+    } else if (call && isActive(call)) {
+      SmallVector<Value> operands;
+      for (Value operand : call.getOperands())
+        operands.push_back(mapping.lookup(operand));
+      CallOp forward =
+          createCall(builder, call, split[blockOf(call)].forward, operands);
+      for (auto [from, to] :
+           llvm::zip_first(call.getResults(), forward.getResults()))
+        mapping.map(from, to);
+      forwardCalls[call] = forward;
+      ran.push_back(call);
+    } else {
+      builder.clone(op, mapping);
+    }
+  }
+
+  // Backward, in reverse order of the calls.
+  for (CallOp call : llvm::reverse(ran)) {
+    const SplitDerivation &derived = split[blockOf(call)];
+    SmallVector<Value> operands;
+    for (unsigned index : derived.arguments)
+      operands.push_back(mapping.lookup(call.getOperand(index)));
+    llvm::append_range(
+        operands, forwardCalls[call].getResults().take_back(derived.numKept));
+    for (unsigned index : derived.activeResults) {
+      Value cotangent = cotangents.lookup(call.getResult(index));
+      if (!cotangent)
+        return call.emitOpError("has a trainable result #")
+               << index << " that the loss does not depend on";
+      operands.push_back(cotangent);
+    }
+    CallOp backward = createCall(builder, call, derived.backward, operands);
+    for (auto [position, index] : llvm::enumerate(derived.activeArguments))
+      if (failed(setCotangent(call.getOperand(index),
+                              backward.getResult(position), call)))
+        return failure();
+  }
+  return success();
+}
+
+} // namespace hone

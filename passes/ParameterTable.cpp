@@ -1,0 +1,59 @@
+//===- ParameterTable.cpp - Every tensor of the model, by name ------------===//
+
+#include "passes/ParameterTable.h"
+
+using namespace mlir;
+
+namespace hone {
+
+FailureOr<ParameterTable> ParameterTable::build(ModuleOp module) {
+  ParameterTable table;
+  SymbolTable symbols(module);
+  auto add = [&](StringRef prefix, ParameterOp op) -> LogicalResult {
+    std::string name = (prefix + op.getName()).str();
+    auto type = cast<RankedTensorType>(op.getType());
+    auto &list = op.getTrainable() ? table.trainableList : table.frozenList;
+    auto [at, isNew] = table.byName.try_emplace(
+        name, Ref{op.getTrainable(), list.size()});
+    if (!isNew) {
+      const Parameter *known = table.find("", name);
+      if (known->type == type && known->trainable == op.getTrainable())
+        return success();
+      return op.emitOpError("reads '")
+             << name << "' as " << (op.getTrainable() ? "trainable " : "frozen ")
+             << type << ", but another layer reads it as "
+             << (known->trainable ? "trainable " : "frozen ") << known->type;
+    }
+    Parameter parameter{name, type, op.getTrainable(),
+                        op.getInit().value_or(Init::Zero),
+                        static_cast<int64_t>(list.size())};
+    if (parameter.trainable) {
+      parameter.offset = table.elements;
+      table.elements += type.getNumElements();
+    }
+    list.push_back(std::move(parameter));
+    return success();
+  };
+
+  for (EntryOp entry : module.getOps<EntryOp>())
+    for (CallOp call : entry.getBody().getOps<CallOp>()) {
+      auto block = symbols.lookup<BlockOp>(call.getBlock());
+      if (!block)
+        return call.emitOpError("expects '")
+               << call.getBlock() << "' to be a 'hone.block'";
+      for (ParameterOp op : block.getBody().getOps<ParameterOp>())
+        if (failed(add(call.getPrefix(), op)))
+          return failure();
+    }
+  return table;
+}
+
+const Parameter *ParameterTable::find(StringRef prefix, StringRef name) const {
+  auto found = byName.find((prefix + name).str());
+  if (found == byName.end())
+    return nullptr;
+  const Ref &ref = found->second;
+  return &(ref.trainable ? trainableList : frozenList)[ref.index];
+}
+
+} // namespace hone
