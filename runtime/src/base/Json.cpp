@@ -6,8 +6,10 @@
 
 #include "base/Json.h"
 #include "base/JsonReader.h"
+#include "base/Utf8.h"
 
 #include <cstdio>
+#include <cstring>
 
 namespace hone::rt {
 
@@ -45,33 +47,27 @@ const char *describe(Json::Kind kind) {
 }
 
 void appendJsonString(std::string &out, std::string_view value) {
+  static const char escaped[] = "\"\\\n\r\t";
+  static const char letters[] = "\"\\nrt";
   out += '"';
-  for (char c : value) {
-    switch (c) {
-    case '"':
-      out += "\\\"";
-      break;
-    case '\\':
-      out += "\\\\";
-      break;
-    case '\n':
-      out += "\\n";
-      break;
-    case '\r':
-      out += "\\r";
-      break;
-    case '\t':
-      out += "\\t";
-      break;
-    default:
-      if (static_cast<unsigned char>(c) >= 0x20) {
-        out += c;
-        break;
-      }
-      char escaped[8];
-      std::snprintf(escaped, sizeof escaped, "\\u%04x", c);
-      out += escaped;
+  for (size_t at = 0; at < value.size();) {
+    char c = value[at];
+    size_t length = utf8Length(value, at);
+    const char *found = c ? std::strchr(escaped, c) : nullptr;
+    if (length == 0) {
+      out += "\\ufffd";
+      length = 1;
+    } else if (found) {
+      out += '\\';
+      out += letters[found - escaped];
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      char code[8];
+      std::snprintf(code, sizeof code, "\\u%04x", c);
+      out += code;
+    } else {
+      out.append(value.substr(at, length));
     }
+    at += length;
   }
   out += '"';
 }

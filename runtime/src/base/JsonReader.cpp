@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "base/JsonReader.h"
+#include "base/Utf8.h"
 
 #include <algorithm>
 #include <charconv>
@@ -211,35 +212,12 @@ bool JsonReader::stringBody(std::string &out) {
   }
 }
 
-/// Steps over one well-formed sequence of Unicode 15, table 3-7.
 bool JsonReader::utf8Sequence() {
-  auto byte = [&](uint64_t i) -> unsigned {
-    return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0;
-  };
-  unsigned lead = byte(0);
-  unsigned lowest = 0x80, highest = 0xBF;
-  int trail = 0;
-  if (lead >= 0xC2 && lead <= 0xDF)
-    trail = 1;
-  else if (lead >= 0xE0 && lead <= 0xEF)
-    trail = 2;
-  else if (lead >= 0xF0 && lead <= 0xF4)
-    trail = 3;
-  if (lead == 0xE0)
-    lowest = 0xA0; // shorter forms exist below
-  else if (lead == 0xED)
-    highest = 0x9F; // surrogates above
-  else if (lead == 0xF0)
-    lowest = 0x90;
-  else if (lead == 0xF4)
-    highest = 0x8F; // beyond U+10FFFF above
-  bool good = trail > 0 && byte(1) >= lowest && byte(1) <= highest;
-  for (int i = 2; i <= trail; ++i)
-    good = good && byte(i) >= 0x80 && byte(i) <= 0xBF;
-  if (!good)
+  size_t length = utf8Length(text, at);
+  if (length == 0)
     return fail(at, "expected UTF-8, found " + describeByte(text, at) +
                         " which starts no valid character here");
-  at += 1 + trail;
+  at += length;
   return true;
 }
 
@@ -398,8 +376,8 @@ bool JsonReader::unsignedInteger(int64_t &value) {
 bool JsonReader::value(Json &out) {
   if (!nextToken() || !kindHere(out.tag))
     return false;
-  if (++treeValues > MaxTreeValues)
-    return fail(at, "expected at most " + std::to_string(MaxTreeValues) +
+  if (++treeValues > treeLimit)
+    return fail(at, "expected at most " + std::to_string(treeLimit) +
                         " values, found more");
   out.atLine = static_cast<uint32_t>(std::min<uint64_t>(line, UINT32_MAX));
   out.atColumn =

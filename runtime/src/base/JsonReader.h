@@ -24,7 +24,7 @@ class JsonReader {
 public:
   /// Arrays and objects inside one another.
   static constexpr int MaxDepth = 64;
-  /// Values that value() builds in one reader; bounds memory.
+  /// Values that value() builds in one reader, unless limitTree says less.
   static constexpr uint64_t MaxTreeValues = 8'000'000;
 
   /// How messages name a position: line and column from 1 (columns count
@@ -35,6 +35,9 @@ public:
   JsonReader(std::string_view text, std::string place,
              Position positions = Position::LineAndColumn,
              uint64_t firstByte = 0);
+
+  /// Bounds the memory that value() can take: a value is about 150 bytes.
+  void limitTree(uint64_t values) { treeLimit = values; }
 
   bool ok() const { return firstError.isOk(); }
   const Status &status() const { return firstError; }
@@ -94,7 +97,7 @@ private:
   uint64_t at = 0;
   uint64_t tokenStart = 0;
   uint64_t line = 1, lineStart = 0;
-  uint64_t treeValues = 0;
+  uint64_t treeValues = 0, treeLimit = MaxTreeValues;
   int depth = 0;
   std::array<bool, MaxDepth> first{}; // of each open bracket: no member yet
   Status firstError = Status::ok();

@@ -7,6 +7,7 @@
 
 #include "base/MappedFile.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -64,9 +65,15 @@ static Status cannotOpen(const std::string &path, const std::string &problem,
 }
 
 static Status cannotOpen(const std::string &path, int errorNumber) {
+  // These say nothing about the file.
+  if (errorNumber == EMFILE || errorNumber == ENFILE || errorNumber == ENOMEM ||
+      errorNumber == EIO)
+    return Status::error(
+        ExitCode::IoError,
+        {path,
+         std::string("opening the file failed: ") + std::strerror(errorNumber),
+         "check the disk and the limits (ulimit -n, -v)"});
   const char *remedy = "check the path and the file's permissions";
-  if (errorNumber == EMFILE || errorNumber == ENFILE)
-    remedy = "raise the limit on open files (ulimit -n)";
   return cannotOpen(path,
                     std::string("expected a readable file, but opening it "
                                 "failed: ") +

@@ -28,7 +28,8 @@ public:
   MappedFile &operator=(const MappedFile &) = delete;
 
   /// Errors: NoInput when the file is missing, unreadable or not a regular
-  /// file (symbolic links are followed); IoError when it cannot be mapped.
+  /// file (symbolic links are followed); IoError when the system
+  /// cannot open or map it (limits, memory, device).
   static Result<MappedFile> open(const std::string &path);
 
   /// Page-aligned; valid until this object is destroyed or moved to.

@@ -10,11 +10,14 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
+#include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <vector>
 
 namespace hone::rt {
 
@@ -215,6 +218,47 @@ Status createDirectories(const std::string &directory) {
                        mkdirError == EEXIST ? ENOTDIR : mkdirError);
   }
   return Status::ok();
+}
+
+std::vector<std::string> listDirectory(const std::string &directory) {
+  std::vector<std::string> names;
+  DIR *stream = ::opendir(directory.c_str());
+  if (!stream)
+    return names;
+  while (const dirent *entry = ::readdir(stream)) {
+    std::string name = entry->d_name;
+    if (name != "." && name != "..")
+      names.push_back(std::move(name));
+  }
+  ::closedir(stream);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+bool removeFlatDirectory(const std::string &directory) {
+  for (const std::string &name : listDirectory(directory))
+    ::unlink((directory + "/" + name).c_str());
+  return ::rmdir(directory.c_str()) == 0;
+}
+
+static bool isGone(pid_t process) {
+  return process == ::getpid() || (::kill(process, 0) != 0 && errno == ESRCH);
+}
+
+void removeStrayTemporaries(const std::string &path) {
+  std::string directory = parentDirectory(path);
+  std::string prefix = path.substr(path.find_last_of('/') + 1) + ".tmp-";
+  for (const std::string &name : listDirectory(directory)) {
+    if (name.compare(0, prefix.size(), prefix) != 0)
+      continue;
+    long process = std::strtol(name.c_str() + prefix.size(), nullptr, 10);
+    if (process <= 0 || process > INT32_MAX ||
+        !isGone(static_cast<pid_t>(process)))
+      continue;
+    std::string stray = directory + "/" + name;
+    if (::unlink(stray.c_str()) != 0)
+      removeFlatDirectory(stray);
+  }
 }
 
 Status writeFile(const std::string &path, std::string_view text) {

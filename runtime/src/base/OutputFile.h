@@ -16,6 +16,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace hone::rt {
 
@@ -84,6 +85,17 @@ Status syncDirectory(const std::string &directory);
 /// mkdir -p: creates `directory` and its missing parents (mode 0777 less the
 /// umask). Succeeds when it is there already. Errors: CannotCreate.
 Status createDirectories(const std::string &directory);
+
+/// Removes each "<path>.tmp-<pid>" whose process is gone or is this one. A
+/// folder goes with the files in it. Best effort: what cannot be removed stays.
+void removeStrayTemporaries(const std::string &path);
+
+/// The names in `directory`, sorted; none when it cannot be read.
+std::vector<std::string> listDirectory(const std::string &directory);
+
+/// Removes `directory` and the files in it; it must hold no folders. False
+/// when something is left.
+bool removeFlatDirectory(const std::string &directory);
 
 /// Writes `text` to `path` as one OutputFile.
 Status writeFile(const std::string &path, std::string_view text);

@@ -1,5 +1,4 @@
-//===- Adapter.h - PEFT LoRA adapter directories
-//----------------------------===//
+//===- Adapter.h - PEFT LoRA adapter directories --------------------------===//
 //
 // adapter_config.json + adapter_model.safetensors as PEFT reads and writes
 // them. Names here are without PEFT's prefix "base_model.model.", which is

@@ -1,5 +1,4 @@
-//===- Checkpoint.h - Saving and resuming a training run
-//---------------------===//
+//===- Checkpoint.h - Saving and resuming a training run ------------------===//
 //
 // A checkpoint is a directory checkpoint-%06lld that is complete when it has
 // that name: it is written as checkpoint-%06lld.tmp-<pid>, made durable, and

@@ -1,10 +1,10 @@
-//===- Safetensors.h - Strict reader and streaming writer
-//-------------------===//
+//===- Safetensors.h - Strict reader and streaming writer -----------------===//
 //
 // u64le N | N bytes of JSON | buffer. The reader takes what the reference
-// reader takes, less three stricter rules: no duplicate keys, nesting at most
-// 64, at most 1,000,000 tensors. It does NOT promise that a tensor is aligned
-// for its type: read through convertElements or memcpy, never by a cast.
+// reader takes, less some stricter rules: no duplicate keys, nesting at most
+// 64, at most 1,000,000 tensors and as many metadata entries, rank at most 64,
+// dimensions and offsets below 2^63, a tensor is an object. It does NOT promise
+// that a tensor is aligned: read with convertElements or memcpy, not by a cast.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +17,7 @@
 #include "base/Status.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -39,6 +40,12 @@ struct TensorInfo : TensorSpec {
   /// The product of the shape; cannot overflow in a file that was accepted.
   uint64_t elements() const;
 };
+
+/// Bytes of a tensor; nullopt when the product of the
+/// shape or the size in bits overflows 64 bits, a dimension is negative, or
+/// the last element ends inside a byte.
+std::optional<uint64_t> tensorBytes(Dtype dtype,
+                                    const std::vector<int64_t> &shape);
 
 /// "[2, 3]"
 std::string describeShape(const std::vector<int64_t> &shape);
@@ -64,6 +71,7 @@ struct SafetensorsHeader {
   const std::string *findMetadata(std::string_view key) const;
 };
 
+/// A mapped file with an accepted header.
 class SafetensorsFile {
 public:
   /// Errors: as MappedFile::open and SafetensorsHeader::parse.
@@ -111,13 +119,14 @@ public:
   static constexpr uint64_t BufferAlignment = 64;
 
   /// Orders the tensors by descending alignment of the type, then by name,
-  /// and writes the header; metadata is sorted by key. The caller's names must
-  /// be unique and valid UTF-8. Errors: Internal for tensors that
-  /// the format cannot express (duplicate or reserved name, size overflow),
-  /// else as OutputFile.
+  /// and writes the header; metadata is sorted by key. With `digest`, the
+  /// file's SHA-256 is taken on the way. Errors: Internal for tensors that the
+  /// format cannot express (a name twice, reserved or not UTF-8, a size that
+  /// overflows or ends inside a byte), else as OutputFile.
   static Result<SafetensorsWriter> create(const std::string &path,
                                           std::vector<TensorSpec> tensors,
-                                          SafetensorsMetadata metadata);
+                                          SafetensorsMetadata metadata,
+                                          bool digest = false);
 
   /// In the order their bytes must be written; there is no gap between them.
   const std::vector<TensorInfo> &tensors() const { return infos; }
@@ -129,19 +138,10 @@ public:
   /// Errors: Internal when bytes are missing, else as OutputFile::commit.
   Status commit();
 
-  /// As OutputFile::enableDigest, which must come before the header: see
-  /// create's counterpart below.
-  static Result<SafetensorsWriter>
-  createWithDigest(const std::string &path, std::vector<TensorSpec> tensors,
-                   SafetensorsMetadata metadata);
-
+  /// For its digest() and size(), after commit().
   const OutputFile &output() const { return file; }
 
 private:
-  static Result<SafetensorsWriter> start(const std::string &path,
-                                         std::vector<TensorSpec> tensors,
-                                         SafetensorsMetadata metadata,
-                                         bool digest);
   OutputFile file;
   std::vector<TensorInfo> infos;
   uint64_t bufferBytes = 0;

@@ -1,0 +1,419 @@
+//===- Checkpoint.cpp - Saving and resuming a training run ----------------===//
+//
+// Order is everything: files, then MANIFEST.json, then the folder, then the
+// rename, then the parent. A crash between any two leaves the old checkpoints.
+//
+//===----------------------------------------------------------------------===//
+
+#include "formats/Checkpoint.h"
+#include "base/MappedFile.h"
+#include "base/OutputFile.h"
+#include "base/Sha256.h"
+#include "formats/JsonFile.h"
+#include "formats/Safetensors.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace hone::rt {
+
+static constexpr int64_t FormatVersion = 1;
+static constexpr const char *StateName = "state.safetensors";
+static constexpr const char *TrainerName = "trainer.json";
+static constexpr const char *ManifestName = "MANIFEST.json";
+static constexpr std::string_view NamePrefix = "checkpoint-";
+
+static std::string checkpointName(int64_t step) {
+  char name[48];
+  std::snprintf(name, sizeof name, "checkpoint-%06lld",
+                static_cast<long long>(step));
+  return name;
+}
+
+/// The step in a name that checkpointName could have made, else -1.
+static int64_t stepOf(const std::string &name) {
+  if (name.size() < NamePrefix.size() + 6 ||
+      name.size() > NamePrefix.size() + 18 ||
+      name.compare(0, NamePrefix.size(), NamePrefix) != 0)
+    return -1;
+  int64_t step = 0;
+  for (char c : name.substr(NamePrefix.size())) {
+    if (c < '0' || c > '9')
+      return -1;
+    step = step * 10 + (c - '0');
+  }
+  return checkpointName(step) == name ? step : -1;
+}
+
+/// The steps of the complete checkpoints, newest first.
+static std::vector<int64_t> stepsIn(const std::string &directory) {
+  std::vector<int64_t> steps;
+  for (const std::string &name : listDirectory(directory))
+    if (int64_t step = stepOf(name); step >= 0)
+      steps.push_back(step);
+  std::sort(steps.rbegin(), steps.rend());
+  return steps;
+}
+
+std::string formatExact(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%a", value);
+  return text;
+}
+
+bool parseExact(const std::string &text, double &value) {
+  if (text.empty() || std::isspace(static_cast<unsigned char>(text[0])))
+    return false;
+  char *end = nullptr;
+  value = std::strtod(text.c_str(), &end);
+  return end == text.c_str() + text.size();
+}
+
+Result<CheckpointStore> CheckpointStore::open(const std::string &directory) {
+  if (Status s = createDirectories(directory); !s.isOk())
+    return s;
+  for (const std::string &name : listDirectory(directory)) {
+    size_t suffix = name.find(".tmp-");
+    if (suffix != std::string::npos && stepOf(name.substr(0, suffix)) >= 0)
+      removeStrayTemporaries(directory + "/" + name.substr(0, suffix));
+  }
+  CheckpointStore store;
+  store.directory = directory;
+  return store;
+}
+
+//===----------------------------------------------------------------------===//
+// Saving
+//===----------------------------------------------------------------------===//
+
+static std::string fileEntry(const char *name, uint64_t size,
+                             const std::string &digest) {
+  std::string text = "    ";
+  appendJsonString(text, name);
+  return text + ": {\n      \"sha256\": \"" + digest +
+         "\",\n      \"size\": " + std::to_string(size) + "\n    }";
+}
+
+static void appendStrings(std::string &text, const char *key,
+                          const CheckpointFields &fields) {
+  text += std::string("  \"") + key + "\": {";
+  const char *separator = "\n    ";
+  for (const auto &[name, value] : fields) {
+    text += separator;
+    appendJsonString(text, name);
+    text += ": ";
+    appendJsonString(text, value);
+    separator = ",\n    ";
+  }
+  text += fields.empty() ? "},\n" : "\n  },\n";
+}
+
+static CheckpointFields identityFields(const CheckpointIdentity &identity) {
+  return {{"data", identity.data},
+          {"module", identity.module},
+          {"weights", identity.weights}};
+}
+
+static std::string trainerText(int64_t step, const CheckpointIdentity &identity,
+                               const CheckpointFields &fields) {
+  std::string text = "{\n";
+  appendStrings(text, "fields", fields);
+  text += "  \"format_version\": " + std::to_string(FormatVersion) + ",\n";
+  appendStrings(text, "identity", identityFields(identity));
+  return text + "  \"step\": " + std::to_string(step) + "\n}\n";
+}
+
+/// Writes state.safetensors; `entry` becomes its line of the manifest.
+static Status writeState(const std::string &path,
+                         const std::vector<CheckpointVector> &vectors,
+                         std::string &entry) {
+  std::vector<TensorSpec> specs;
+  for (const CheckpointVector &v : vectors)
+    specs.push_back({v.name, v.dtype, {static_cast<int64_t>(v.elements)}});
+  Result<SafetensorsWriter> created = SafetensorsWriter::create(
+      path, std::move(specs), {{"format", "hone"}}, /*digest=*/true);
+  if (!created.isOk())
+    return created.status();
+  SafetensorsWriter &writer = created.value();
+  for (const TensorInfo &info : writer.tensors())
+    for (const CheckpointVector &v : vectors)
+      if (v.name == info.name)
+        if (Status s = writer.write(v.data, info.bytes()); !s.isOk())
+          return s;
+  if (Status s = writer.commit(); !s.isOk())
+    return s;
+  entry =
+      fileEntry(StateName, writer.output().size(), writer.output().digest());
+  return Status::ok();
+}
+
+static Status writeContents(const std::string &folder, int64_t step,
+                            const CheckpointIdentity &identity,
+                            const CheckpointFields &fields,
+                            const std::vector<CheckpointVector> &vectors) {
+  std::string stateEntry;
+  if (Status s = writeState(folder + "/" + StateName, vectors, stateEntry);
+      !s.isOk())
+    return s;
+  std::string trainer = trainerText(step, identity, fields);
+  if (trainer.size() > MaxJsonFileBytes)
+    return Status::error(ExitCode::Internal,
+                         {folder + "/" + TrainerName,
+                          "expected fields that fit in " +
+                              std::to_string(MaxJsonFileBytes) + " bytes",
+                          "report this bug"});
+  if (Status s = writeFile(folder + "/" + TrainerName, trainer); !s.isOk())
+    return s;
+  std::string manifest =
+      "{\n  \"files\": {\n" + stateEntry + ",\n" +
+      fileEntry(TrainerName, trainer.size(), Sha256::hex(trainer)) +
+      "\n  },\n  \"format_version\": " + std::to_string(FormatVersion) +
+      ",\n  \"step\": " + std::to_string(step) + "\n}\n";
+  // Makes the folder durable too, and with it the two files before.
+  return writeFile(folder + "/" + ManifestName, manifest);
+}
+
+static Status folderError(ExitCode code, const std::string &path,
+                          const char *doing, int errorNumber) {
+  return Status::error(
+      code,
+      {path, std::string(doing) + " failed: " + std::strerror(errorNumber),
+       "check the disk and the output folder"});
+}
+
+/// Gives the finished `temporary` its final name.
+static Status publish(const std::string &temporary,
+                      const std::string &finalPath) {
+  // A folder cannot be renamed over one that has files. Between the two
+  // renames this step has no checkpoint; the ones before are there.
+  std::string replaced = temporary + "-replaced";
+  bool moved = ::rename(finalPath.c_str(), replaced.c_str()) == 0;
+  if (::rename(temporary.c_str(), finalPath.c_str()) != 0) {
+    int error = errno;
+    if (moved && ::rename(replaced.c_str(), finalPath.c_str()) != 0)
+      error = errno;
+    return folderError(ExitCode::IoError, finalPath,
+                       "renaming the finished checkpoint into place", error);
+  }
+  Status synced = syncDirectory(parentDirectory(finalPath));
+  if (moved && synced.isOk())
+    removeFlatDirectory(replaced);
+  return synced;
+}
+
+Status
+CheckpointStore::save(int64_t step, const CheckpointIdentity &identity,
+                      const CheckpointFields &fields,
+                      const std::vector<CheckpointVector> &vectors) const {
+  std::string finalPath = directory + "/" + checkpointName(step);
+  removeStrayTemporaries(finalPath);
+  std::string temporary = finalPath + ".tmp-" + std::to_string(::getpid());
+  if (::mkdir(temporary.c_str(), 0777) != 0)
+    return folderError(ExitCode::CannotCreate, temporary, "creating the folder",
+                       errno);
+  Status written = writeContents(temporary, step, identity, fields, vectors);
+  if (written.isOk())
+    written = publish(temporary, finalPath);
+  if (!written.isOk()) {
+    removeFlatDirectory(temporary);
+    return written;
+  }
+  // Later checkpoints are of a history that was left; they are not counted
+  // and not ours to remove.
+  int kept = 0;
+  for (int64_t old : stepsIn(directory)) {
+    if (old > step || ++kept <= Kept)
+      continue;
+    // Renamed first, so that none is ever half there under its final name.
+    std::string name = directory + "/" + checkpointName(old);
+    std::string stray = name + ".tmp-" + std::to_string(::getpid());
+    if (::rename(name.c_str(), stray.c_str()) == 0)
+      removeFlatDirectory(stray);
+  }
+  return Status::ok();
+}
+
+//===----------------------------------------------------------------------===//
+// Loading
+//===----------------------------------------------------------------------===//
+
+static Status damaged(const std::string &place, const std::string &problem) {
+  return Status::error(ExitCode::BadData, {place, problem, ""});
+}
+
+/// Hashes a file with little of it resident at a time.
+static std::string digestOf(const MappedFile &file) {
+  static constexpr uint64_t Chunk = 1 << 20;
+  Sha256 hash;
+  for (uint64_t at = 0; at < file.size(); at += Chunk) {
+    uint64_t size = std::min(Chunk, file.size() - at);
+    hash.update(file.data() + at, size);
+    file.release(at, size);
+  }
+  return hash.finishHex();
+}
+
+static Status verifyFile(const std::string &folder, const Json &files,
+                         const char *name) {
+  std::string manifest = folder + "/" + ManifestName;
+  const Json *entry = files.find(name);
+  const Json *size = entry ? entry->find("size") : nullptr;
+  const Json *digest = entry ? entry->find("sha256") : nullptr;
+  if (!size || !size->isInteger() || !digest || !digest->isString())
+    return damaged(manifest, std::string("expected size and sha256 of ") +
+                                 name + ", found none");
+  std::string path = folder + "/" + name;
+  Result<MappedFile> file = MappedFile::open(path);
+  if (!file.isOk())
+    return file.status();
+  if (static_cast<int64_t>(file.value().size()) != size->integer())
+    return damaged(path, "expected " + std::to_string(size->integer()) +
+                             " bytes, found " +
+                             std::to_string(file.value().size()));
+  if (digestOf(file.value()) != digest->string())
+    return damaged(path, "expected the contents that were saved, found others");
+  return Status::ok();
+}
+
+static Status verifyManifest(const std::string &folder, int64_t step) {
+  std::string path = folder + "/" + ManifestName;
+  Result<Json> manifest = readJsonFile(path);
+  if (!manifest.isOk())
+    return manifest.status();
+  auto expectInteger = [&](const char *key, int64_t wanted) {
+    const Json *value = manifest.value().find(key);
+    if (value && value->isInteger() && value->integer() == wanted)
+      return Status::ok();
+    return damaged(path, std::string("expected \"") + key +
+                             "\": " + std::to_string(wanted) +
+                             ", found another value or none");
+  };
+  if (Status s = expectInteger("format_version", FormatVersion); !s.isOk())
+    return s;
+  if (Status s = expectInteger("step", step); !s.isOk())
+    return s;
+  const Json *files = manifest.value().find("files");
+  if (!files)
+    return damaged(path, "expected \"files\", found none");
+  for (const char *name : {StateName, TrainerName})
+    if (Status s = verifyFile(folder, *files, name); !s.isOk())
+      return s;
+  return Status::ok();
+}
+
+static Status cannotResume(const std::string &place,
+                           const std::string &problem) {
+  return Status::error(ExitCode::BadData,
+                       {place, problem,
+                        "resume with what the run began with, or choose "
+                        "another output folder to start anew"});
+}
+
+/// The strings of the object `key` of trainer.json.
+static Result<CheckpointFields> readStrings(const std::string &path,
+                                            const Json &root, const char *key) {
+  const Json *object = root.find(key);
+  if (!object || !object->isObject())
+    return cannotResume(path, std::string("expected an object \"") + key +
+                                  "\", found none");
+  CheckpointFields fields;
+  for (const auto &[name, value] : object->object()) {
+    if (!value.isString())
+      return cannotResume(path, std::string("expected strings in \"") + key +
+                                    "\", found " + describe(value.kind()));
+    fields[name] = value.string();
+  }
+  return fields;
+}
+
+static Status compareIdentity(const std::string &path,
+                              const CheckpointIdentity &identity,
+                              const CheckpointFields &found) {
+  for (const auto &[what, hash] : identityFields(identity)) {
+    auto at = found.find(what);
+    std::string other = at == found.end() ? "none" : at->second;
+    if (other != hash)
+      return cannotResume(path, "expected a checkpoint of the same " + what +
+                                    " (" + hash + "), found one of another (" +
+                                    other + ")");
+  }
+  return Status::ok();
+}
+
+static Status readState(const std::string &path,
+                        const std::vector<CheckpointTarget> &targets) {
+  Result<SafetensorsFile> opened = SafetensorsFile::open(path);
+  if (!opened.isOk())
+    return opened.status();
+  const SafetensorsFile &file = opened.value();
+  if (file.tensors().size() != targets.size())
+    return cannotResume(path, "expected " + std::to_string(targets.size()) +
+                                  " vectors, found " +
+                                  std::to_string(file.tensors().size()));
+  for (const CheckpointTarget &target : targets) {
+    std::vector<int64_t> shape = {static_cast<int64_t>(target.elements)};
+    std::string wanted =
+        std::string(dtypeName(target.dtype)) + " " + describeShape(shape);
+    const TensorInfo *tensor = file.find(target.name);
+    std::string got = "none";
+    if (tensor)
+      got = std::string(dtypeName(tensor->dtype)) + " " +
+            describeShape(tensor->shape);
+    if (got != wanted)
+      return cannotResume(path + ": tensor " + target.name,
+                          "expected " + wanted + ", found " + got);
+  }
+  for (const CheckpointTarget &target : targets) {
+    const TensorInfo &tensor = *file.find(target.name);
+    if (tensor.bytes() > 0)
+      std::memcpy(target.data, file.data(tensor), tensor.bytes());
+    file.release(tensor);
+  }
+  return Status::ok();
+}
+
+Result<CheckpointStore::Loaded>
+CheckpointStore::load(const CheckpointIdentity &identity,
+                      const std::vector<CheckpointTarget> &targets) const {
+  Loaded loaded;
+  for (int64_t step : stepsIn(directory)) {
+    std::string folder = directory + "/" + checkpointName(step);
+    if (Status s = verifyManifest(folder, step); !s.isOk()) {
+      if (s.code() == ExitCode::IoError)
+        return s; // says nothing about the checkpoint
+      loaded.notes.push_back("note: passing over the damaged checkpoint " +
+                             folder + " (" + s.message().place + ": " +
+                             s.message().problem + ")");
+      continue;
+    }
+    std::string path = folder + "/" + TrainerName;
+    Result<Json> root = readJsonFile(path);
+    if (!root.isOk())
+      return root.status();
+    Result<CheckpointFields> found =
+        readStrings(path, root.value(), "identity");
+    if (!found.isOk())
+      return found.status();
+    if (Status s = compareIdentity(path, identity, found.value()); !s.isOk())
+      return s;
+    Result<CheckpointFields> fields = readStrings(path, root.value(), "fields");
+    if (!fields.isOk())
+      return fields.status();
+    if (Status s = readState(folder + "/" + StateName, targets); !s.isOk())
+      return s;
+    loaded.found = true;
+    loaded.step = step;
+    loaded.directory = folder;
+    loaded.fields = std::move(fields.value());
+    return loaded;
+  }
+  return loaded;
+}
+
+} // namespace hone::rt

@@ -1,0 +1,31 @@
+//===- JsonFile.h - Small JSON files with a known layout ------------------===//
+//
+// Settings and manifests. Their size is capped before they are parsed, since a
+// tree takes many times the bytes of its text.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_FORMATS_JSONFILE_H
+#define HONE_RUNTIME_FORMATS_JSONFILE_H
+
+#include "base/Json.h"
+#include "base/Status.h"
+
+#include <cstdint>
+#include <string>
+
+namespace hone::rt {
+
+static constexpr uint64_t MaxJsonFileBytes = 1 << 20;
+
+/// Reads a file of at most MaxJsonFileBytes whose root is an object. Errors:
+/// NoInput, BadData, IoError.
+Result<Json> readJsonFile(const std::string &path);
+
+/// BadData at `value`, or at the file when it is null.
+Status badJson(const std::string &path, const Json *value,
+               const std::string &problem, const std::string &remedy);
+
+} // namespace hone::rt
+
+#endif
