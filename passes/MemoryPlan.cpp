@@ -1,0 +1,163 @@
+//===- MemoryPlan.cpp - The promised peak, by class -----------------------===//
+//
+// The peak is reached during one call of @gradient. The table attributes the
+// arena to classes at that call: regions by their class, values that live
+// across calls as kept, the call's own scratch and results as working memory.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/MemoryPlan.h"
+
+#include "passes/Lifetimes.h"
+#include "passes/ParameterTable.h"
+
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+namespace hone {
+namespace {
+
+/// Anonymous memory that no buffer accounts for: the data segments and heap of
+/// the process, its main stack and the runtime's fixed I/O buffers.
+constexpr int64_t processAllowance = 4 << 20;
+/// As the runtime's pool creates them.
+constexpr int64_t threadStack = 256 << 10;
+
+struct Usage {
+  int64_t kept = 0;
+  int64_t working = 0;
+};
+
+} // namespace
+
+/// Bytes of `call`'s entry that are in use while `call` runs.
+static Usage usageDuring(CallOp call) {
+  Usage usage;
+  auto scratch =
+      call->getAttrOfType<SlotAttr>(HoneDialect::getScratchAttrName());
+  int64_t now = scratch.getFirst();
+  usage.working = ArenaPlan::align(scratch.getBytes());
+  for (CallOp other : call->getBlock()->getOps<CallOp>()) {
+    auto slots =
+        other->getAttrOfType<ArrayAttr>(HoneDialect::getSlotsAttrName());
+    if (!slots)
+      continue;
+    for (Attribute attr : slots) {
+      auto slot = dyn_cast<SlotAttr>(attr);
+      if (!slot || slot.getFirst() > now || slot.getLast() < now)
+        continue;
+      bool isOwn = other == call || slot.getLast() == now;
+      (isOwn ? usage.working : usage.kept) += ArenaPlan::align(slot.getBytes());
+    }
+  }
+  return usage;
+}
+
+FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes) {
+  auto arena =
+      module->getAttrOfType<IntegerAttr>(HoneDialect::getArenaBytesAttrName());
+  auto gradient = SymbolTable(module).lookup<EntryOp>("gradient");
+  if (!arena || !gradient)
+    return module.emitError("expects a placed module with an entry "
+                            "'@gradient'; run hone-place first");
+  MemoryPlan plan;
+  plan.arenaBytes = arena.getInt();
+  plan.threadBytes = ArenaPlan::align(threadBytes);
+  plan.stackBytes = threadStack;
+  plan.processBytes = processAllowance;
+
+  int64_t regions = 0;
+  llvm::SmallVector<int64_t> byClass(getMaxEnumValForMemoryClass() + 1);
+  for (RegionOp region : module.getOps<RegionOp>()) {
+    int64_t bytes = ArenaPlan::align(region.getBytes());
+    byClass[static_cast<unsigned>(region.getMemoryClass())] += bytes;
+    regions += bytes;
+  }
+
+  Usage worst;
+  std::string worstCall;
+  for (CallOp call : gradient.getBody().getOps<CallOp>()) {
+    Usage usage = usageDuring(call);
+    std::string name = (call.getBlock() + " " + call.getPrefix()).str();
+    plan.timeline.push_back({name, regions + usage.kept + usage.working});
+    if (usage.kept + usage.working <= worst.kept + worst.working)
+      continue;
+    worst = usage;
+    worstCall = name;
+  }
+  auto add = [&](MemoryClass memoryClass, int64_t bytes, std::string note) {
+    plan.rows.push_back(
+        {stringifyMemoryClass(memoryClass).str(), bytes, std::move(note)});
+  };
+  auto regionBytes = [&](MemoryClass memoryClass) {
+    return byClass[static_cast<unsigned>(memoryClass)];
+  };
+  add(MemoryClass::Adapter, regionBytes(MemoryClass::Adapter),
+      "trainable parameters");
+  add(MemoryClass::Gradient, regionBytes(MemoryClass::Gradient), "");
+  add(MemoryClass::Optimizer, regionBytes(MemoryClass::Optimizer), "");
+  add(MemoryClass::Batch, regionBytes(MemoryClass::Batch),
+      "inputs and outputs");
+  add(MemoryClass::Kept, worst.kept, "from forward to backward");
+  add(MemoryClass::Working, worst.working, "most in " + worstCall);
+  plan.lowerBound = regions + worst.kept + worst.working;
+  if (plan.arenaBytes > plan.lowerBound)
+    plan.rows.push_back({"gaps", plan.arenaBytes - plan.lowerBound,
+                         "between buffers"});
+
+  auto parameters = ParameterTable::build(module);
+  if (failed(parameters))
+    return failure();
+  for (const Parameter &parameter : parameters->frozen())
+    plan.weightBytes += bytesAtRows(parameter.type, 0);
+  return plan;
+}
+
+static void line(llvm::raw_ostream &os, StringRef name, int64_t bytes,
+                 StringRef note) {
+  os << "  " << llvm::left_justify(name, 18)
+     << llvm::format("%10.2f MiB", bytes / 1048576.0);
+  if (!note.empty())
+    os << "   " << note;
+  os << '\n';
+}
+
+std::string MemoryPlan::table(int64_t threads) const {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "memory plan (anonymous memory at the peak)\n";
+  for (const Row &row : rows)
+    line(os, row.name, row.bytes, row.note);
+  line(os, "threads", threads * threadBytes + (threads - 1) * stackBytes,
+       std::to_string(threads) + " x scratch and stack");
+  line(os, "process", processBytes, "code, libraries, I/O buffers");
+  line(os, "planned peak", peak(threads), "");
+  line(os, "weights", weightBytes, "mapped read-only, not part of the peak");
+  return text;
+}
+
+std::string MemoryPlan::json() const {
+  llvm::json::Array classes, moments;
+  for (const Row &row : rows)
+    classes.push_back(
+        llvm::json::Object{{"name", row.name}, {"bytes", row.bytes}});
+  for (const Moment &moment : timeline)
+    moments.push_back(
+        llvm::json::Object{{"call", moment.call}, {"bytes", moment.bytes}});
+  llvm::json::Object plan{{"classes", std::move(classes)},
+                          {"arena_bytes", arenaBytes},
+                          {"lower_bound_bytes", lowerBound},
+                          {"thread_bytes", threadBytes},
+                          {"stack_bytes", stackBytes},
+                          {"process_bytes", processBytes},
+                          {"weight_bytes", weightBytes},
+                          {"timeline", std::move(moments)}};
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::json::Value(std::move(plan));
+  return text;
+}
+
+} // namespace hone

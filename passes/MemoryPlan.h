@@ -1,0 +1,63 @@
+//===- MemoryPlan.h - The promised peak, by class -------------------------===//
+//
+// What `honec --print-plan` prints and the training binary holds itself to:
+// all anonymous memory of the process. Weights are file-backed and are shown
+// apart.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_PASSES_MEMORYPLAN_H
+#define HONE_PASSES_MEMORYPLAN_H
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <string>
+#include <vector>
+
+namespace hone {
+
+struct MemoryPlan {
+  /// One row of the table. Rows sum to arenaBytes.
+  struct Row {
+    std::string name;
+    int64_t bytes;
+    std::string note;
+  };
+  /// One call of @gradient: how much of the arena is in use while it runs.
+  struct Moment {
+    std::string call;
+    int64_t bytes;
+  };
+
+  std::vector<Row> rows;
+  std::vector<Moment> timeline;
+  int64_t arenaBytes = 0;
+  /// What the buffers alone need at the worst moment; the difference to
+  /// arenaBytes is fragmentation.
+  int64_t lowerBound = 0;
+  int64_t threadBytes = 0; ///< private scratch of each thread
+  int64_t stackBytes = 0;  ///< stack of each thread but the first
+  int64_t processBytes = 0; ///< code, libraries, I/O buffers
+  int64_t weightBytes = 0; ///< mapped read-only, not part of the peak
+
+  /// The promise for `threads` threads, in bytes.
+  int64_t peak(int64_t threads) const {
+    return arenaBytes + processBytes + threads * threadBytes +
+           (threads - 1) * stackBytes;
+  }
+
+  /// Reads a placed module; `threadBytes` is known after lowering to tiles
+  /// and may be 0 before. Fails if the module is not placed.
+  static mlir::FailureOr<MemoryPlan> read(mlir::ModuleOp module,
+                                          int64_t threadBytes);
+
+  /// The table for a person.
+  std::string table(int64_t threads) const;
+  /// One JSON object: classes, arena_bytes, lower_bound_bytes, thread_bytes,
+  /// stack_bytes, process_bytes, weight_bytes, timeline.
+  std::string json() const;
+};
+
+} // namespace hone
+
+#endif
