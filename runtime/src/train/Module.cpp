@@ -227,6 +227,15 @@ Result<Module> Module::open(const hone_module &compiled) {
       compiled.arena_bytes > (uint64_t(1) << 46) ||
       compiled.trainable_elements > (uint64_t(1) << 40))
     return mismatch("header", "expects sizes and types in range");
+  const TrainConfig &train = module.parsed.train;
+  uint64_t rows = uint64_t(compiled.max_rows);
+  if (train.batchSize < 1 || train.maxSeqLength < 2 ||
+      train.maxSeqLength > rows || train.batchSize > rows / train.maxSeqLength)
+    return mismatch("rows", "expects room for batch_size " +
+                                std::to_string(train.batchSize) +
+                                " times max_seq_length " +
+                                std::to_string(train.maxSeqLength) +
+                                " rows but got " + std::to_string(rows));
   const std::pair<const char *, hone_entry_fn *> entries[] = {
       {"loss", &module.loss},
       {"gradient", &module.gradient},

@@ -1,0 +1,252 @@
+//===- Program.cpp - The training program without its main() --------------===//
+//
+// Reads and checks everything before the arena is made, so that a mistake in
+// a command line costs a second and not a minute.
+//
+//===----------------------------------------------------------------------===//
+
+#include "train/Program.h"
+
+#include "base/MappedFile.h"
+#include "data/Dataset.h"
+#include "text/Tokenizer.h"
+#include "train/Run.h"
+#include "train/Signals.h"
+#include "train/Summary.h"
+#include "train/TemporaryFolder.h"
+
+#include <cinttypes>
+#include <cstdio>
+#include <optional>
+#include <unistd.h>
+
+namespace hone::rt {
+
+namespace {
+
+/// What every mode of the program needs, in the order it is made.
+struct Session {
+  Module module;
+  Options options;
+  Weights weights;
+  std::optional<Tokenizer> tokenizer;
+  std::unique_ptr<Pool> pool;
+  std::unique_ptr<Trainer> trainer;
+  Dataset data;     ///< of --data, unless only evaluating
+  Dataset evalData; ///< of --eval-data
+};
+
+} // namespace
+
+static Status openWeights(Session &session) {
+  const std::string &given = session.options.weights;
+  Result<Weights> weights = Weights::open(
+      given.empty() ? defaultWeightsPath() : given, session.module);
+  if (!weights.isOk())
+    return weights.status();
+  session.weights = std::move(weights.value());
+  const SafetensorsFile &file = session.weights.file();
+  const TensorInfo *table = file.find("hone.tokenizer");
+  if (!table)
+    return Status::ok();
+  Result<Tokenizer> tokenizer =
+      Tokenizer::fromTable({file.data(*table), table->bytes()},
+                           file.path() + ": tensor 'hone.tokenizer'");
+  if (!tokenizer.isOk())
+    return tokenizer.status();
+  session.tokenizer = std::move(tokenizer.value());
+  return Status::ok();
+}
+
+/// Tokenises `path` into --output, or into a folder that is removed again.
+static Status openData(Session &session, const std::string &path,
+                       Dataset &out) {
+  if (path.empty())
+    return Status::ok();
+  const ModuleConfig &config = session.module.config();
+  TemporaryFolder temporary;
+  std::string cache = session.options.output + "/data";
+  if (session.options.output.empty()) {
+    if (Status status = temporary.create(); !status.isOk())
+      return status;
+    cache = temporary.path();
+  }
+  Result<Dataset> data =
+      Dataset::prepare({path, int64_t(config.train.maxSeqLength), cache,
+                        int64_t(config.vocabSize)},
+                       session.tokenizer ? &*session.tokenizer : nullptr);
+  if (!data.isOk())
+    return data.status();
+  out = std::move(data.value());
+  printf("data         %s\n", path.c_str());
+  for (std::string_view notes = out.notes(); !notes.empty();) {
+    size_t end = std::min(notes.find('\n'), notes.size());
+    if (end > 0)
+      printf("             %.*s\n", int(end), notes.data());
+    notes.remove_prefix(std::min(end + 1, notes.size()));
+  }
+  return Status::ok();
+}
+
+static Status makeTrainer(Session &session) {
+  Result<std::unique_ptr<Pool>> pool =
+      Pool::create(unsigned(session.options.threads));
+  if (!pool.isOk())
+    return pool.status();
+  session.pool = std::move(pool.value());
+  Result<std::unique_ptr<Trainer>> trainer =
+      Trainer::create(session.module, session.weights, *session.pool);
+  if (!trainer.isOk())
+    return trainer.status();
+  session.trainer = std::move(trainer.value());
+  return Status::ok();
+}
+
+/// Theta of a mode that has no run to resume.
+static Status startFresh(Session &session) {
+  Trainables &trainables = session.trainer->trainables();
+  if (!session.options.adapter.empty())
+    return trainables.load(session.options.adapter);
+  trainables.initialize(session.options.seed);
+  return Status::ok();
+}
+
+static Status evaluateOnly(Session &session) {
+  if (Status status = startFresh(session); !status.isOk())
+    return status;
+  const Dataset &data = session.evalData;
+  double loss =
+      session.trainer->evaluate(data, session.module.config().train.batchSize);
+  printf("eval loss    %.9f over %" PRIu64 " tokens\n", loss,
+         data.targetCount());
+  return Status::ok();
+}
+
+/// Always the file's first batch: a reference must be able to name it.
+static Status dumpGradients(Session &session) {
+  if (Status status = startFresh(session); !status.isOk())
+    return status;
+  const std::string &path = session.options.dumpGradients;
+  SampleOrder order{session.data.sampleCount(),
+                    session.module.config().train.batchSize, 1,
+                    session.options.seed, false};
+  Trainer::StepResult result =
+      session.trainer->gradient(session.data, order, order.rangeOf(0));
+  char loss[32];
+  snprintf(loss, sizeof(loss), "%.17g", result.loss);
+  Status status = session.trainer->trainables().dumpGradients(
+      path, {{"format", "pt"},
+             {"loss", loss},
+             {"targets", std::to_string(result.targets)},
+             {"tokens", std::to_string(result.tokens)}});
+  if (status.isOk())
+    printf("gradients    %s, loss %s over %" PRIu64 " tokens\n", path.c_str(),
+           loss, result.targets);
+  return status;
+}
+
+static std::string fileName(const std::string &path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+static Status train(Session &session, const MemoryPlan &plan,
+                    ExitCode &outcome) {
+  const Options &options = session.options;
+  Result<CheckpointStore> store = CheckpointStore::open(options.output);
+  if (!store.isOk())
+    return store.status();
+  // The cache's name is a hash of the data, the tokenizer and the lengths.
+  const ModuleConfig &config = session.module.config();
+  CheckpointIdentity identity{session.module.identity(),
+                              config.weightsLayout + " " +
+                                  config.weightsSourceHash,
+                              fileName(session.data.cachePath())};
+  Run run({session.module, options, session.data,
+           options.evalData.empty() ? nullptr : &session.evalData, identity},
+          *session.trainer, std::move(store.value()));
+  fputs(describeRun(session.module, options, run).c_str(), stdout);
+  fputs(plan.render().c_str(), stdout);
+  if (Status status = run.start(); !status.isOk())
+    return status;
+  if (Status status = run.train(plan.total, outcome); !status.isOk())
+    return status;
+  fputs(describeOutcome(options, run, plan).c_str(), stdout);
+  if (outcome != ExitCode::Success)
+    puts("stopped and saved; the same command resumes");
+  return Status::ok();
+}
+
+static Status printVersion(const Module &module) {
+  const ModuleConfig &config = module.config();
+  printf("hone train, ABI %u\nmodel %s, weights %s\nlayout %s\n"
+         "compiled for %s, %s\n",
+         HONE_ABI_VERSION, config.modelName.c_str(),
+         config.weightsSourceHash.c_str(), config.weightsLayout.c_str(),
+         config.triple.c_str(), config.cpu.c_str());
+  return Status::ok();
+}
+
+static Status execute(const hone_module &compiled,
+                      const std::vector<std::string> &arguments,
+                      ExitCode &outcome) {
+  Session session;
+  Result<Module> module = Module::open(compiled);
+  if (!module.isOk())
+    return module.status();
+  session.module = std::move(module.value());
+  Result<Options> defaults = Options::defaults(session.module.config().train);
+  if (!defaults.isOk())
+    return defaults.status();
+  Result<Options> parsed = Options::parse(arguments, defaults.value());
+  if (!parsed.isOk())
+    return parsed.status();
+  const Options &options = session.options = parsed.value();
+
+  if (options.help) {
+    fputs(Options::usage(defaults.value()).c_str(), stdout);
+    return Status::ok();
+  }
+  if (options.version)
+    return printVersion(session.module);
+  MemoryPlan plan =
+      MemoryPlan::make(session.module.config(), compiled.arena_bytes,
+                       compiled.thread_bytes, unsigned(options.threads));
+  if (options.plan) {
+    fputs(plan.render().c_str(), stdout);
+    return Status::ok();
+  }
+
+  if (Status status = openWeights(session); !status.isOk())
+    return status;
+  fputs(describeModel(session.module).c_str(), stdout);
+  if (!options.evalOnly)
+    if (Status status = openData(session, options.data, session.data);
+        !status.isOk())
+      return status;
+  if (Status status = openData(session, options.evalData, session.evalData);
+      !status.isOk())
+    return status;
+  installStopHandlers();
+  if (Status status = makeTrainer(session); !status.isOk())
+    return status;
+  if (options.evalOnly)
+    return evaluateOnly(session);
+  if (!options.dumpGradients.empty())
+    return dumpGradients(session);
+  return train(session, plan, outcome);
+}
+
+int runProgram(const hone_module &compiled, int argc, char **argv) {
+  installSigbusHandler();
+  std::vector<std::string> arguments(argv + (argc > 0), argv + argc);
+  ExitCode outcome = ExitCode::Success;
+  Status status = execute(compiled, arguments, outcome);
+  if (!status.isOk()) {
+    fflush(stdout);
+    fputs(status.render().c_str(), stderr);
+    return int(status.code());
+  }
+  return int(outcome);
+}
+
+} // namespace hone::rt

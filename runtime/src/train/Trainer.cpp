@@ -1,0 +1,135 @@
+//===- Trainer.cpp - The numbers of a step --------------------------------===//
+//
+// Accumulation weighs every token alike: the targets of all batches of a step
+// are counted before the first one runs. A mean of the batches' means would
+// favour the tokens of short batches.
+//
+//===----------------------------------------------------------------------===//
+
+#include "train/Trainer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace hone::rt {
+
+Trainer::Trainer(const Module &module, AnonymousMapping arenaMapping,
+                 AnonymousMapping scratchMapping, const Weights &weights,
+                 Pool &pool)
+    : module(module), pool(pool), arena(std::move(arenaMapping)),
+      scratch(std::move(scratchMapping)),
+      frame{pool.handle(), arena.data(), scratch.data(), weights.table(), 0},
+      variables(module, arena.data()), batch(module, arena.data()) {}
+
+Result<std::unique_ptr<Trainer>>
+Trainer::create(const Module &module, const Weights &weights, Pool &pool) {
+  Result<AnonymousMapping> arena =
+      AnonymousMapping::create(module.abi().arena_bytes);
+  if (!arena.isOk())
+    return arena.status();
+  Result<AnonymousMapping> scratch = AnonymousMapping::create(
+      module.abi().thread_bytes * uint64_t(pool.threads()));
+  if (!scratch.isOk())
+    return scratch.status();
+  return std::unique_ptr<Trainer>(new Trainer(module, std::move(arena.value()),
+                                              std::move(scratch.value()),
+                                              weights, pool));
+}
+
+double &Trainer::scalar(uint64_t offset) {
+  return *reinterpret_cast<double *>(arena.data() + offset);
+}
+
+/// Runs `entry` on the batch and returns the summed loss.
+double Trainer::run(hone_entry_fn entry, int64_t rows) {
+  frame.rows = rows;
+  entry(&frame);
+  return scalar(module.slots.loss);
+}
+
+Trainer::StepResult Trainer::gradient(const Dataset &data,
+                                      const SampleOrder &order,
+                                      SampleOrder::Range range) {
+  StepResult result;
+  for (uint64_t i = 0; i < range.count; ++i)
+    result.targets += Batch::countTargets(
+        data.sample(order.sampleAt(range.epoch, range.first + i)));
+  double scale = result.targets > 0 ? 1.0 / double(result.targets) : 0.0;
+
+  variables.zeroGradient();
+  double sum = 0;
+  for (uint64_t done = 0; done < range.count;) {
+    uint64_t end = std::min(done + order.batchSize, range.count);
+    batch.clear();
+    for (; done < end; ++done)
+      batch.append(
+          data.sample(order.sampleAt(range.epoch, range.first + done)));
+    scalar(module.slots.lossScale) = scale;
+    sum += run(module.gradient, batch.rows());
+    result.tokens += uint64_t(batch.rows());
+  }
+  result.loss = sum * scale;
+  result.gradientNorm = variables.gradientNorm(pool);
+  return result;
+}
+
+void Trainer::update(const Hyperparameters &hyperparameters, uint64_t completed,
+                     StepResult &result) {
+  const TrainConfig &train = module.config().train;
+  double clip = 1.0;
+  if (hyperparameters.maxGradNorm > 0) // as torch.nn.utils.clip_grad_norm_
+    clip = std::min(1.0,
+                    hyperparameters.maxGradNorm / (result.gradientNorm + 1e-6));
+  result.learningRate = hyperparameters.learningRate.at(completed);
+  scalar(module.slots.gradientScale) = clip;
+  scalar(module.slots.learningRate) = result.learningRate;
+  scalar(module.slots.weightDecay) = hyperparameters.weightDecay;
+  if (module.abi().optimizer == HONE_SGD_MOMENTUM)
+    scalar(module.slots.momentum) = train.momentum;
+  if (module.abi().optimizer == HONE_ADAMW) {
+    double number = double(completed + 1);
+    scalar(module.slots.beta1) = train.adamBeta1;
+    scalar(module.slots.beta2) = train.adamBeta2;
+    scalar(module.slots.epsilon) = train.adamEpsilon;
+    scalar(module.slots.biasCorrection1) =
+        1.0 - std::pow(train.adamBeta1, number);
+    scalar(module.slots.biasCorrection2) =
+        1.0 - std::pow(train.adamBeta2, number);
+  }
+  module.update(&frame);
+}
+
+Status Trainer::step(const Dataset &data, const SampleOrder &order,
+                     const Hyperparameters &hyperparameters, uint64_t completed,
+                     StepResult &result) {
+  result = gradient(data, order, order.rangeOf(completed));
+  if (!std::isfinite(result.loss) || !std::isfinite(result.gradientNorm)) {
+    char problem[128];
+    snprintf(problem, sizeof(problem),
+             "expects a finite loss and gradient but got loss %g and gradient "
+             "norm %g",
+             result.loss, result.gradientNorm);
+    return Status::error(ExitCode::BadData,
+                         {"step " + std::to_string(completed + 1), problem,
+                          "lower --learning-rate or raise --warmup-steps, and "
+                          "check the data"});
+  }
+  update(hyperparameters, completed, result);
+  return Status::ok();
+}
+
+double Trainer::evaluate(const Dataset &data, uint64_t batchSize) {
+  double sum = 0;
+  for (uint64_t first = 0; first < data.sampleCount();) {
+    uint64_t end = std::min(first + batchSize, data.sampleCount());
+    batch.clear();
+    for (; first < end; ++first)
+      batch.append(data.sample(first));
+    scalar(module.slots.lossScale) = 1.0;
+    sum += run(module.loss, batch.rows());
+  }
+  return sum / double(data.targetCount());
+}
+
+} // namespace hone::rt

@@ -1,0 +1,52 @@
+//===- MemoryTest.cpp - The planned peak, and the measured one ------------===//
+//
+// RssAnon is the system's own figure; the mapping must be in it at once.
+//
+//===----------------------------------------------------------------------===//
+
+#include "train/Memory.h"
+#include "Pool.h"
+
+#include <gtest/gtest.h>
+
+using namespace hone::rt;
+
+static constexpr uint64_t mib = 1024 * 1024;
+
+TEST(MemoryPlan, AddsWhatTheRunTimeNeeds) {
+  ModuleConfig config;
+  config.planClasses = {{"lora", 3 * mib}, {"kept activations", 5 * mib}};
+  config.processBytes = 4 * mib;
+  MemoryPlan plan = MemoryPlan::make(config, 10 * mib, mib, 3);
+  EXPECT_EQ(plan.total, 10 * mib + 3 * mib + 2 * Pool::stackBytes + 4 * mib);
+  uint64_t sum = 0;
+  for (const PlanClass &entry : plan.classes)
+    sum += entry.bytes;
+  EXPECT_EQ(sum, plan.total);
+  EXPECT_NE(plan.render().find("kept activations"), std::string::npos);
+}
+
+TEST(MemoryPlan, DescribesBytesForAPerson) {
+  EXPECT_EQ(describeBytes(0), "0 B");
+  EXPECT_EQ(describeBytes(1023), "1023 B");
+  EXPECT_EQ(describeBytes(1536), "1.5 KiB");
+  EXPECT_EQ(describeBytes(150 * mib), "150.0 MiB");
+}
+
+TEST(AnonymousMapping, IsZeroAndResidentFromTheStart) {
+  uint64_t before = residentAnonymousBytes();
+  auto mapping = AnonymousMapping::create(64 * mib);
+  ASSERT_TRUE(mapping.isOk());
+  uint64_t after = residentAnonymousBytes();
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(mapping.value().data()) % 64, 0u);
+  for (uint64_t i = 0; i < 64 * mib; i += 4093)
+    EXPECT_EQ(mapping.value().data()[i], 0);
+  // The system counts in batches of pages for each CPU.
+  EXPECT_GE(after + 2 * mib, before + 64 * mib);
+}
+
+TEST(AnonymousMapping, RefusalSaysWhatToDo) {
+  auto mapping = AnonymousMapping::create(uint64_t(1) << 62);
+  ASSERT_FALSE(mapping.isOk());
+  EXPECT_NE(mapping.status().render().find("--threads"), std::string::npos);
+}

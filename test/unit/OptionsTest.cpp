@@ -1,0 +1,132 @@
+//===- OptionsTest.cpp - The command line of a training binary ------------===//
+//
+// Every refusal must name the option, what was expected and what was found.
+//
+//===----------------------------------------------------------------------===//
+
+#include "train/Options.h"
+#include "train/NearestName.h"
+
+#include <gtest/gtest.h>
+
+using namespace hone::rt;
+
+static Result<Options> parse(std::vector<std::string> arguments) {
+  auto defaults = Options::defaults(TrainConfig());
+  EXPECT_TRUE(defaults.isOk());
+  return Options::parse(arguments, defaults.value());
+}
+
+static std::string refusal(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {"--data", "d", "--output", "o"});
+  auto result = parse(arguments);
+  EXPECT_FALSE(result.isOk());
+  EXPECT_EQ(result.status().code(), ExitCode::Usage);
+  return result.status().render();
+}
+
+TEST(Options, KeepWhatTheModuleWasCompiledWith) {
+  TrainConfig train;
+  train.learningRate = 0.5;
+  train.lrSchedulerType = "cosine";
+  train.steps = 9;
+  auto defaults = Options::defaults(train);
+  ASSERT_TRUE(defaults.isOk());
+  auto options =
+      Options::parse({"--data", "d", "--output", "o"}, defaults.value());
+  ASSERT_TRUE(options.isOk());
+  EXPECT_EQ(options.value().learningRate, 0.5);
+  EXPECT_EQ(options.value().scheduler, LrScheduler::Cosine);
+  EXPECT_EQ(options.value().steps, 9u);
+  EXPECT_EQ(options.value().maxGradNorm, 1.0);
+}
+
+TEST(Options, EpochsOverrideCompiledSteps) {
+  TrainConfig train;
+  train.steps = 9;
+  auto options = Options::parse({"--data=d", "--output=o", "--epochs=2"},
+                                Options::defaults(train).value());
+  ASSERT_TRUE(options.isOk());
+  EXPECT_EQ(options.value().steps, 0u);
+  EXPECT_EQ(options.value().epochs, 2u);
+}
+
+TEST(Options, ReadEveryKindOfArgument) {
+  auto options =
+      parse({"--data", "d", "--output=o", "--learning-rate", "1e-4",
+             "--seed=18446744073709551615", "--seed", "5", "--shuffle", "false",
+             "--lr-scheduler-type", "constant_with_warmup"});
+  EXPECT_FALSE(options.isOk()); // 2^64 - 1 is beyond the range
+  options = parse({"--data", "d", "--output=o", "--learning-rate", "1e-4",
+                   "--seed", "5", "--shuffle", "false", "--lr-scheduler-type",
+                   "constant_with_warmup"});
+  ASSERT_TRUE(options.isOk());
+  EXPECT_EQ(options.value().output, "o");
+  EXPECT_EQ(options.value().learningRate, 1e-4);
+  EXPECT_EQ(options.value().seed, 5u);
+  EXPECT_FALSE(options.value().shuffle);
+  EXPECT_EQ(options.value().scheduler, LrScheduler::Constant);
+}
+
+TEST(Options, SuggestTheNearestName) {
+  EXPECT_EQ(refusal({"--learning-rte", "1"}),
+            "error: --learning-rte: there is no such option\n"
+            "  help: did you mean --learning-rate?\n");
+  EXPECT_NE(refusal({"--frobnicate"}).find("--help"), std::string::npos);
+}
+
+TEST(Options, RefuseValuesOutOfRange) {
+  EXPECT_EQ(refusal({"--learning-rate", "nan"}),
+            "error: --learning-rate: expects a finite number that is not "
+            "negative but got 'nan'\n  help: write --learning-rate X\n");
+  EXPECT_NE(refusal({"--learning-rate", "-1"}).find("'-1'"), std::string::npos);
+  EXPECT_NE(refusal({"--learning-rate", "1e999"}).find("finite"),
+            std::string::npos);
+  EXPECT_NE(refusal({"--learning-rate", "0x1"}).find("finite"),
+            std::string::npos);
+  EXPECT_NE(refusal({"--steps", "0"}).find("from 1"), std::string::npos);
+  EXPECT_NE(refusal({"--steps", "ten"}).find("'ten'"), std::string::npos);
+  EXPECT_NE(refusal({"--steps", "1.5"}).find("whole"), std::string::npos);
+  EXPECT_NE(refusal({"--threads", "0"}).find("from 1 to 1024"),
+            std::string::npos);
+  EXPECT_NE(refusal({"--shuffle", "maybe"}).find("true or false"),
+            std::string::npos);
+  EXPECT_NE(refusal({"--lr-scheduler-type", "step"}).find("cosine"),
+            std::string::npos);
+  EXPECT_NE(refusal({"--log", ""}).find("not empty"), std::string::npos);
+}
+
+TEST(Options, RefuseWhatMakesNoSense) {
+  EXPECT_NE(refusal({"--steps", "1", "--epochs", "1"}).find("one of the two"),
+            std::string::npos);
+  EXPECT_NE(refusal({"--eval-every", "2"}).find("--eval-data"),
+            std::string::npos);
+  EXPECT_NE(refusal({"--eval-only"}).find("--eval-data"), std::string::npos);
+  EXPECT_NE(refusal({"--plan=yes"}).find("takes no argument"),
+            std::string::npos);
+  EXPECT_NE(refusal({"--steps"}).find("got none"), std::string::npos);
+  EXPECT_NE(refusal({"data.txt"}).find("expects an option"), std::string::npos);
+  EXPECT_FALSE(parse({"--output", "o"}).isOk());
+  EXPECT_FALSE(parse({"--data", "d"}).isOk());
+}
+
+TEST(Options, AskForLittleWhenNothingIsTrained) {
+  EXPECT_TRUE(parse({"--help"}).isOk());
+  EXPECT_TRUE(parse({"--plan"}).isOk());
+  EXPECT_TRUE(parse({"--version"}).isOk());
+  EXPECT_TRUE(parse({"--data", "d", "--dump-gradients", "g"}).isOk());
+  EXPECT_TRUE(parse({"--eval-only", "--eval-data", "e"}).isOk());
+}
+
+TEST(Options, HelpShowsEveryOptionAndTheExitCodes) {
+  std::string text = Options::usage(Options::defaults(TrainConfig()).value());
+  for (const char *word : {"--data FILE", "--dump-gradients FILE", "--plan",
+                           "[5e-05]", "[linear]", "130"})
+    EXPECT_NE(text.find(word), std::string::npos) << word;
+}
+
+TEST(NearestName, OffersNothingThatIsFar) {
+  EXPECT_EQ(nearestName("sed", {"steps", "seed"}), "seed");
+  EXPECT_EQ(nearestName("grad", {"gradient", "data"}), "gradient");
+  EXPECT_EQ(nearestName("zzzzzz", {"steps", "seed"}), "");
+}

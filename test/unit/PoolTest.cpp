@@ -1,0 +1,92 @@
+//===- PoolTest.cpp - The threads that run generated loops ----------------===//
+//
+// Run under ThreadSanitizer too: the claims here are about interleavings.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Pool.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <vector>
+
+using namespace hone::rt;
+
+namespace {
+
+struct Visits {
+  std::vector<int> perIndex;
+  std::vector<int64_t> threadOf;
+};
+
+} // namespace
+
+static void visit(void *closure, int64_t index, int64_t thread) {
+  auto &visits = *static_cast<Visits *>(closure);
+  ++visits.perIndex[size_t(index)];
+  visits.threadOf[size_t(index)] = thread;
+}
+
+class PoolTest : public testing::TestWithParam<unsigned> {};
+
+TEST_P(PoolTest, RunsEveryIndexOnce) {
+  auto pool = Pool::create(GetParam());
+  ASSERT_TRUE(pool.isOk());
+  for (int64_t count : {0, 1, 2, 3, 7, 64, 1000}) {
+    Visits visits{std::vector<int>(size_t(count)),
+                  std::vector<int64_t>(size_t(count))};
+    hone_parallel_for(pool.value()->handle(), visit, &visits, count);
+    for (int times : visits.perIndex)
+      EXPECT_EQ(times, 1);
+    for (int64_t thread : visits.threadOf) {
+      EXPECT_GE(thread, 0);
+      EXPECT_LT(thread, GetParam());
+    }
+  }
+}
+
+// Many short jobs in a row are where a late worker could meet the next job.
+TEST_P(PoolTest, LateWorkersNeverTouchTheNextJob) {
+  auto pool = Pool::create(GetParam());
+  ASSERT_TRUE(pool.isOk());
+  for (int job = 0; job < 5000; ++job) {
+    size_t count = size_t(2 + job % 5);
+    Visits visits{std::vector<int>(count), std::vector<int64_t>(count)};
+    pool.value()->run(visit, &visits, int64_t(count));
+    EXPECT_EQ(
+        std::accumulate(visits.perIndex.begin(), visits.perIndex.end(), 0),
+        int(count));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, PoolTest, testing::Values(1, 2, 3, 8));
+
+TEST(Pool, ThreadsThatSleepWakeForTheNextJob) {
+  auto pool = Pool::create(3);
+  ASSERT_TRUE(pool.isOk());
+  for (int round = 0; round < 3; ++round) {
+    timespec pause = {0, 20 * 1000 * 1000};
+    nanosleep(&pause, nullptr);
+    Visits visits{std::vector<int>(100), std::vector<int64_t>(100)};
+    pool.value()->run(visit, &visits, 100);
+    for (int times : visits.perIndex)
+      EXPECT_EQ(times, 1);
+  }
+}
+
+static void countThread(void *closure, int64_t, int64_t thread) {
+  // Unsynchronised on purpose: a thread's number is its own while it runs.
+  ++static_cast<int64_t *>(closure)[thread * 16];
+}
+
+TEST(Pool, ConcurrentIterationsHaveDifferentThreadNumbers) {
+  auto pool = Pool::create(4);
+  ASSERT_TRUE(pool.isOk());
+  std::vector<int64_t> counts(4 * 16);
+  for (int job = 0; job < 100; ++job)
+    pool.value()->run(countThread, counts.data(), 1000);
+  EXPECT_EQ(counts[0] + counts[16] + counts[32] + counts[48], 100000);
+}
+
+TEST(Pool, KnowsHowManyCpusItMayUse) { EXPECT_GE(Pool::availableCpus(), 1u); }
