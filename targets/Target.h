@@ -1,0 +1,76 @@
+//===- Target.h - What the compiler asks of a machine ---------------------===//
+//
+// A target turns tile ops into files. Passes above the waist may ask it for
+// tile shapes and for nothing else: a pass that needs a CPU's name is a bug.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_TARGETS_TARGET_H
+#define HONE_TARGETS_TARGET_H
+
+#include "targets/ModuleDescription.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Types.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <memory>
+#include <string>
+
+namespace hone {
+
+/// Register tile of a matrix product: `mr` rows by `nr` columns. Panels of
+/// `tile.fill` and `tile.contract` are `nr` wide.
+struct TileShape {
+  unsigned mr = 0;
+  unsigned nr = 0;
+};
+
+/// Which machine to compile for.
+struct TargetRequest {
+  std::string triple = "native"; ///< "native": this machine and all it has
+  std::string cpu;               ///< as in -mcpu; empty: the triple's baseline
+  std::string features;          ///< as in -mattr, e.g. "+avx2,+fma"
+
+  /// Reads the spec's `target:`: "native", an x86-64 level ("x86-64-v3"), or a
+  /// triple ("aarch64-linux-gnu"), the latter optionally followed by ":cpu".
+  static TargetRequest parse(llvm::StringRef text);
+};
+
+enum class EmitKind { mlir, llvm, assembly, object };
+
+class Target {
+public:
+  virtual ~Target() = default;
+
+  /// The full triple, and CPU with features: what `config` records.
+  virtual std::string describe() const = 0;
+  virtual llvm::StringRef triple() const = 0;
+
+  /// `element` is f32 or f64.
+  virtual TileShape tileShape(mlir::Type element) const = 0;
+
+  /// From tile ops and functions to the dialect that `emit` translates.
+  virtual void buildLoweringPipeline(mlir::OpPassManager &pm) const = 0;
+
+  /// Writes the lowered `module` with the tables of `description` to `path`
+  /// ("-": standard output). The file appears whole or not at all. With
+  /// EmitKind::mlir the module is printed as it is and may be of any phase.
+  virtual llvm::Error emit(mlir::ModuleOp module,
+                           const ModuleDescription &description, EmitKind kind,
+                           llvm::StringRef path) const = 0;
+};
+
+/// Finds the target for `request`, or says which ones there are.
+llvm::Expected<std::unique_ptr<Target>>
+createTarget(const TargetRequest &request);
+
+/// Registers the targets' passes and `hone-pipeline-target="target=..."`, which
+/// is buildLoweringPipeline by name.
+void registerTargets();
+
+} // namespace hone
+
+#endif // HONE_TARGETS_TARGET_H

@@ -1,0 +1,53 @@
+//===- CpuDescription.h - What kernels must know about a CPU --------------===//
+//
+// Kernels are shaped by these numbers and never by a CPU's name, so a CPU that
+// LLVM learns tomorrow gets good tiles today. No MLIR here: it is tested as
+// plain values.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_TARGETS_CPU_CPUDESCRIPTION_H
+#define HONE_TARGETS_CPU_CPUDESCRIPTION_H
+
+#include "targets/Target.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/TargetParser/Triple.h"
+
+namespace hone {
+
+struct CpuDescription {
+  unsigned vectorBits = 128;
+  unsigned vectorRegisters = 16;
+  /// Masked loads and stores cost about as much as plain ones.
+  bool maskedMemory = false;
+
+  /// Elements of `elementBits` bits in one vector.
+  unsigned lanes(unsigned elementBits) const {
+    return vectorBits / elementBits;
+  }
+
+  /// Vectors side by side in the widest register tile. Two keep 16 registers
+  /// busy; with 32, four read the fewest bytes per product.
+  unsigned panelVectors() const { return vectorRegisters >= 32 ? 4 : 2; }
+
+  /// Rows of a register tile that is `vectors` wide: as many accumulators as
+  /// leave room for one row of the panel and the broadcast element. Above 8
+  /// rows the row pointers no longer fit the integer registers.
+  unsigned tileRows(unsigned vectors) const;
+
+  TileShape tileShape(unsigned elementBits) const {
+    return {tileRows(panelVectors()), panelVectors() * lanes(elementBits)};
+  }
+};
+
+/// Reads the vector unit out of LLVM's subtarget features. `hasFeature` is
+/// asked for names as in `-mattr`, without the sign.
+CpuDescription
+describeCpu(llvm::Triple::ArchType arch,
+            llvm::function_ref<bool(llvm::StringRef)> hasFeature);
+
+} // namespace hone
+
+#endif // HONE_TARGETS_CPU_CPUDESCRIPTION_H

@@ -1,0 +1,23 @@
+//===- CpuPasses.h - From tile ops to the LLVM dialect --------------------===//
+//
+// CpuPasses.td is the manual.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_TARGETS_CPU_CPUPASSES_H
+#define HONE_TARGETS_CPU_CPUPASSES_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace hone {
+
+#define GEN_PASS_DECL
+#include "targets/cpu/CpuPasses.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "targets/cpu/CpuPasses.h.inc"
+
+} // namespace hone
+
+#endif // HONE_TARGETS_CPU_CPUPASSES_H

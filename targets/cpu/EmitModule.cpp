@@ -1,0 +1,142 @@
+//===- EmitModule.cpp - hone_compiled_module as LLVM constants ------------===//
+//
+// Field order is runtime.h's. LLVM lays a non-packed struct out as C does, so
+// order and types are all that has to agree.
+//
+//===----------------------------------------------------------------------===//
+
+#include "targets/cpu/EmitModule.h"
+
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/DataLayout.h"
+#include "llvm/IR/DerivedTypes.h"
+#include "llvm/IR/Module.h"
+
+using namespace hone;
+using llvm::Constant;
+
+static constexpr const char *kModuleSymbol = "hone_compiled_module";
+
+namespace {
+
+/// Makes the constants that tables consist of.
+class TableBuilder {
+public:
+  explicit TableBuilder(llvm::Module &module)
+      : module(module), context(module.getContext()) {}
+
+  Constant *u32(uint64_t value) {
+    return llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), value);
+  }
+  Constant *u64(uint64_t value) {
+    return llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), value);
+  }
+  Constant *string(llvm::StringRef text) {
+    return global(llvm::ConstantDataArray::getString(context, text));
+  }
+  Constant *shape(llvm::ArrayRef<int64_t> dimensions) {
+    llvm::SmallVector<uint64_t> words(dimensions.begin(), dimensions.end());
+    return global(llvm::ConstantDataArray::get(context, words));
+  }
+  Constant *record(llvm::ArrayRef<Constant *> fields) {
+    return llvm::ConstantStruct::getAnon(context, fields);
+  }
+
+  /// A table with one record for each item, or null when there are none.
+  template <typename Item>
+  Constant *table(const std::vector<Item> &items,
+                  llvm::function_ref<Constant *(const Item &)> makeRecord) {
+    if (items.empty())
+      return llvm::ConstantPointerNull::get(
+          llvm::PointerType::getUnqual(context));
+    llvm::SmallVector<Constant *> records;
+    for (const Item &item : items)
+      records.push_back(makeRecord(item));
+    auto *type =
+        llvm::ArrayType::get(records.front()->getType(), records.size());
+    return global(llvm::ConstantArray::get(type, records));
+  }
+
+  Constant *slots(const std::vector<SlotDescription> &items) {
+    return table<SlotDescription>(items, [&](const SlotDescription &slot) {
+      return record({string(slot.name), u32(slot.dtype), u32(slot.shape.size()),
+                     shape(slot.shape), u64(slot.offset)});
+    });
+  }
+
+private:
+  Constant *global(Constant *value) {
+    auto *variable = new llvm::GlobalVariable(
+        module, value->getType(), /*isConstant=*/true,
+        llvm::GlobalValue::PrivateLinkage, value, "hone_table");
+    variable->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
+    return variable;
+  }
+
+  llvm::Module &module;
+  llvm::LLVMContext &context;
+};
+
+} // namespace
+
+/// The fields of hone_module, in order.
+static Constant *buildModule(TableBuilder &t, llvm::Module &module,
+                             const ModuleDescription &d) {
+  Constant *entries =
+      t.table<EntryDescription>(d.entries, [&](const EntryDescription &entry) {
+        return t.record(
+            {t.string(entry.name), module.getFunction(entry.symbol)});
+      });
+  Constant *weights = t.table<WeightDescription>(
+      d.weights, [&](const WeightDescription &weight) {
+        return t.record({t.string(weight.name), t.u32(weight.dtype),
+                         t.u32(weight.shape.size()), t.shape(weight.shape)});
+      });
+  Constant *trainables = t.table<TrainableDescription>(
+      d.trainables, [&](const TrainableDescription &trainable) {
+        return t.record({t.string(trainable.name),
+                         t.u32(trainable.shape.size()), t.u32(trainable.init),
+                         t.shape(trainable.shape), t.u64(trainable.offset)});
+      });
+  return t.record({t.u32(sizeof(hone_module)),
+                   t.u32(HONE_ABI_VERSION),
+                   t.string(d.config),
+                   t.u64(d.maxRows),
+                   t.u64(d.arenaBytes),
+                   t.u64(d.threadBytes),
+                   t.u32(d.optimizer),
+                   t.u32(d.trainableDtype),
+                   t.u64(d.trainableElements),
+                   t.u64(d.thetaOffset),
+                   t.u64(d.gradientOffset),
+                   t.u64(d.stateOffset),
+                   entries,
+                   t.slots(d.inputs),
+                   t.slots(d.outputs),
+                   weights,
+                   trainables,
+                   t.u32(d.entries.size()),
+                   t.u32(d.inputs.size()),
+                   t.u32(d.outputs.size()),
+                   t.u32(d.weights.size()),
+                   t.u32(d.trainables.size())});
+}
+
+llvm::Error hone::emitModuleTables(llvm::Module &module,
+                                   const ModuleDescription &description) {
+  for (const EntryDescription &entry : description.entries)
+    if (!module.getFunction(entry.symbol))
+      return llvm::createStringError("entry '" + entry.name +
+                                     "' names the function '" + entry.symbol +
+                                     "', which the module does not define");
+  for (llvm::GlobalValue &value : module.global_values())
+    if (!value.isDeclaration())
+      value.setLinkage(llvm::GlobalValue::InternalLinkage);
+
+  TableBuilder tables(module);
+  Constant *value = buildModule(tables, module, description);
+  new llvm::GlobalVariable(module, value->getType(), /*isConstant=*/true,
+                           llvm::GlobalValue::ExternalLinkage, value,
+                           kModuleSymbol);
+  return llvm::Error::success();
+}

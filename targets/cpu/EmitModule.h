@@ -1,0 +1,29 @@
+//===- EmitModule.h - hone_compiled_module as LLVM constants --------------===//
+//
+// Mirrors the structs of runtime.h field by field; the two change together and
+// `abi.test` compares them through a C compiler.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_TARGETS_CPU_EMITMODULE_H
+#define HONE_TARGETS_CPU_EMITMODULE_H
+
+#include "targets/ModuleDescription.h"
+
+#include "llvm/Support/Error.h"
+
+namespace llvm {
+class Module;
+} // namespace llvm
+
+namespace hone {
+
+/// Defines `hone_compiled_module` and all it points to. Fails if an entry's
+/// function is missing. Every other definition becomes internal, so that the
+/// optimiser may drop or inline it.
+llvm::Error emitModuleTables(llvm::Module &module,
+                             const ModuleDescription &description);
+
+} // namespace hone
+
+#endif // HONE_TARGETS_CPU_EMITMODULE_H

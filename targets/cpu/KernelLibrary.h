@@ -1,0 +1,59 @@
+//===- KernelLibrary.h - Functions that all products and fills share ------===//
+//
+// A model has dozens of products but few shapes of register tile. Each shape
+// is one private function on raw pointers and run-time strides, made when it
+// is first asked for, so code size and compile time stay flat.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_TARGETS_CPU_KERNELLIBRARY_H
+#define HONE_TARGETS_CPU_KERNELLIBRARY_H
+
+#include "targets/cpu/CpuDescription.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace hone {
+
+class KernelLibrary {
+public:
+  KernelLibrary(mlir::ModuleOp module, const CpuDescription &cpu)
+      : module(module), cpu(cpu) {}
+
+  /// Rows of the kernel that is `vectors` wide.
+  unsigned contractRows(unsigned vectors) const {
+    return cpu.tileRows(vectors);
+  }
+
+  /// out[i][j] = sum over kk < k of a[i*aRow + kk*aK] * panel[kk*ld + j] for
+  /// i < contractRows(vectors) and j < vectors*lanes; rows from `rows` on
+  /// repeat the last one, so that no tile reads outside of `a`.
+  ///   (a: ptr, aRow: i64, aK: i64, rows: i64, panel: ptr, ld: i64, k: i64,
+  ///    out: ptr); `out` is dense, strides count elements, rows >= 1.
+  mlir::func::FuncOp contract(mlir::Type element, unsigned lanes,
+                              unsigned vectors);
+
+  /// panel[k][j] = source[k][j], zero for width <= j < columns.
+  ///   (source: ptr, ld: i64, panel: ptr, height: i64, width: i64)
+  mlir::func::FuncOp fill(mlir::Type source, mlir::Type element,
+                          unsigned columns);
+
+  /// The same for panel[k][j] = source[j][k].
+  mlir::func::FuncOp fillTransposed(mlir::Type source, mlir::Type element,
+                                    unsigned lanes, unsigned columns);
+
+private:
+  /// Returns the function called `name`, and whether its body is still to be
+  /// built; `b` then stands in its entry block.
+  std::pair<mlir::func::FuncOp, bool>
+  declare(mlir::OpBuilder &b, llvm::StringRef name, mlir::TypeRange inputs);
+
+  mlir::ModuleOp module;
+  CpuDescription cpu;
+};
+
+} // namespace hone
+
+#endif // HONE_TARGETS_CPU_KERNELLIBRARY_H

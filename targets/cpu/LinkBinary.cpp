@@ -1,0 +1,151 @@
+//===- LinkBinary.cpp - One object and the runtime become a program -------===//
+//
+// The C++ library is linked statically where its archive exists: the binary
+// then runs on systems with an older one. A driver without the archive is
+// tried again without these flags.
+//
+//===----------------------------------------------------------------------===//
+
+#include "targets/cpu/LinkBinary.h"
+
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Program.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/Triple.h"
+
+#include <cstdlib>
+#include <optional>
+
+using namespace hone;
+using llvm::StringRef;
+
+namespace {
+
+/// A compiler driver and the flags that select the target.
+struct Driver {
+  std::string path;
+  std::vector<std::string> flags;
+};
+
+} // namespace
+
+static std::optional<std::string> findProgram(StringRef name) {
+  llvm::ErrorOr<std::string> path = llvm::sys::findProgramByName(name);
+  if (!path)
+    return std::nullopt;
+  return *path;
+}
+
+static bool isClang(StringRef path) {
+  return path.rsplit('/').second.starts_with("clang") ||
+         path.starts_with("clang");
+}
+
+static llvm::Expected<Driver> findDriver(const LinkRequest &request) {
+  llvm::Triple triple(request.triple);
+  llvm::Triple host(llvm::sys::getDefaultTargetTriple());
+  bool isHost =
+      triple.getArch() == host.getArch() && triple.getOS() == host.getOS();
+  std::vector<std::string> cross = {"--target=" + request.triple,
+                                    "-fuse-ld=lld"};
+
+  if (!request.linker.empty()) {
+    if (std::optional<std::string> path = findProgram(request.linker))
+      return Driver{*path, !isHost && isClang(*path)
+                               ? cross
+                               : std::vector<std::string>{}};
+    return llvm::createStringError("cannot find the linker '" + request.linker +
+                                   "'");
+  }
+
+  std::vector<std::string> names;
+  if (isHost) {
+    if (const char *cxx = std::getenv("CXX"); cxx && *cxx)
+      names.push_back(cxx);
+    names.insert(names.end(), {"clang++-22", "clang++", "g++", "c++"});
+    for (const std::string &name : names)
+      if (std::optional<std::string> path = findProgram(name))
+        return Driver{*path, {}};
+  } else {
+    std::string gnu = (triple.getArchName() + "-linux-gnu-g++").str();
+    names = {request.triple + "-g++", gnu, "clang++-22", "clang++"};
+    for (const std::string &name : names)
+      if (std::optional<std::string> path = findProgram(name))
+        return Driver{*path,
+                      isClang(name) ? cross : std::vector<std::string>{}};
+  }
+  return llvm::createStringError(
+      "found no compiler driver to link with; looked for " +
+      llvm::join(names, ", ") +
+      "; install one of them or name one with "
+      "--linker");
+}
+
+/// Runs `driver`; returns what it printed if it failed, nothing if not.
+static llvm::Expected<std::optional<std::string>>
+runDriver(const Driver &driver, const LinkRequest &request, StringRef output,
+          bool staticLibraries) {
+  std::vector<std::string> arguments = {driver.path};
+  arguments.insert(arguments.end(), driver.flags.begin(), driver.flags.end());
+  arguments.insert(arguments.end(), {"-o", output.str(), request.object});
+  arguments.insert(arguments.end(), request.libraries.begin(),
+                   request.libraries.end());
+  if (staticLibraries)
+    arguments.insert(arguments.end(), {"-static-libstdc++", "-static-libgcc"});
+  arguments.insert(arguments.end(), {"-pthread", "-lm"});
+  llvm::SmallVector<StringRef> views(arguments.begin(), arguments.end());
+
+  llvm::SmallString<128> log;
+  if (std::error_code error =
+          llvm::sys::fs::createTemporaryFile("hone-link", "log", log))
+    return llvm::createStringError(error, "cannot create a temporary file");
+  llvm::scope_exit removeLog([&] { llvm::sys::fs::remove(log); });
+
+  std::string failure;
+  std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log),
+                                          StringRef(log)};
+  int code = llvm::sys::ExecuteAndWait(driver.path, views,
+                                       /*Env=*/std::nullopt, redirects,
+                                       /*SecondsToWait=*/0, /*MemoryLimit=*/0,
+                                       &failure);
+  if (code == 0)
+    return std::nullopt;
+  auto printed = llvm::MemoryBuffer::getFile(log);
+  std::string text = llvm::join(views, " ") + "\n" + failure;
+  if (printed)
+    text += (*printed)->getBuffer().rtrim().str();
+  return text;
+}
+
+llvm::Error hone::linkBinary(const LinkRequest &request) {
+  llvm::Expected<Driver> driver = findDriver(request);
+  if (!driver)
+    return driver.takeError();
+
+  // Beside the output, so that renaming stays within one file system.
+  llvm::SmallString<128> temporary;
+  if (std::error_code error = llvm::sys::fs::createUniqueFile(
+          request.output + ".%%%%%%", temporary))
+    return llvm::createStringError(error, "cannot write beside '" +
+                                              request.output + "'");
+  llvm::scope_exit removeTemporary([&] { llvm::sys::fs::remove(temporary); });
+
+  llvm::Expected<std::optional<std::string>> failure =
+      runDriver(*driver, request, temporary, /*staticLibraries=*/true);
+  if (failure && *failure)
+    failure = runDriver(*driver, request, temporary, /*staticLibraries=*/false);
+  if (!failure)
+    return failure.takeError();
+  if (*failure)
+    return llvm::createStringError("linking '" + request.output +
+                                   "' failed:\n" + **failure);
+  if (std::error_code error = llvm::sys::fs::rename(temporary, request.output))
+    return llvm::createStringError(error, "cannot rename '" + temporary +
+                                              "' to '" + request.output + "'");
+  removeTemporary.release();
+  return llvm::Error::success();
+}

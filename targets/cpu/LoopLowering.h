@@ -1,0 +1,26 @@
+//===- LoopLowering.h - tile.map and tile.reduce become loops -------------===//
+//
+// The decision whether a body can be widened is LoopWidening's; here is only
+// the shape of the loops around it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_TARGETS_CPU_LOOPLOWERING_H
+#define HONE_TARGETS_CPU_LOOPLOWERING_H
+
+#include "dialects/Tile/TileDialect.h"
+#include "targets/cpu/CpuDescription.h"
+
+namespace hone {
+
+/// Replaces `op` by loops over whole vectors, then what is left: one masked
+/// vector where masks are cheap, scalars elsewhere.
+void lowerMap(tile::MapOp op, const CpuDescription &cpu);
+
+/// The same with one accumulator vector for each result. Lanes are joined by
+/// halving, so the order of the joins is a function of the bound alone.
+void lowerReduce(tile::ReduceOp op, const CpuDescription &cpu);
+
+} // namespace hone
+
+#endif // HONE_TARGETS_CPU_LOOPLOWERING_H

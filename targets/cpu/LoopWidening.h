@@ -1,0 +1,88 @@
+//===- LoopWidening.h - Scalar bodies on vectors --------------------------===//
+//
+// Runs `lanes` neighbouring iterations of a scalar body together. A value is
+// uniform (one for all lanes), unit (uniform plus the lane's number, which is
+// what makes an address contiguous) or varying. Anything that does not fit
+// makes the whole body stay scalar: slow, never wrong.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_TARGETS_CPU_LOOPWIDENING_H
+#define HONE_TARGETS_CPU_LOOPWIDENING_H
+
+#include "targets/cpu/CpuDescription.h"
+
+#include "mlir/IR/Block.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace hone {
+
+/// How a value of the body relates to the lanes.
+enum class LaneForm { uniform, unit, varying };
+
+/// Decides for each value of `body` how it relates to the variable `iv`.
+class LaneAnalysis {
+public:
+  LaneAnalysis(mlir::Block &body, mlir::Value iv);
+
+  /// False if the body has to stay scalar.
+  bool canWiden() const { return widenable; }
+
+  LaneForm formOf(mlir::Value value) const {
+    auto it = forms.find(value);
+    return it == forms.end() ? LaneForm::uniform : it->second;
+  }
+
+  /// Bits of the widest floating-point value, 32 if there is none.
+  unsigned elementBits() const { return widestFloat; }
+
+private:
+  bool visit(mlir::Operation &op);
+  bool visitAccess(mlir::Value buffer, mlir::ValueRange indices, bool isStore);
+
+  llvm::DenseMap<mlir::Value, LaneForm> forms;
+  llvm::DenseSet<mlir::Value> stored;
+  unsigned widestFloat = 0;
+  bool widenable = true;
+};
+
+/// Emits copies of a body. `scalars` maps the body's values to those of lane
+/// 0; before the copies are made it must map the variable `iv`'s outer
+/// companions.
+class BodyWidener {
+public:
+  BodyWidener(mlir::Block &body, mlir::Value iv, const LaneAnalysis &analysis,
+              unsigned lanes)
+      : body(body), iv(iv), analysis(analysis), lanes(lanes) {}
+
+  /// Emits what is uniform, to be shared by all copies.
+  void emitUniform(mlir::OpBuilder &b, mlir::IRMapping &scalars);
+
+  /// Emits the rest for lanes base .. base + lanes - 1, those outside `mask`
+  /// (null: none) reading zero and writing nothing. Returns the vectors that
+  /// the body yields.
+  llvm::SmallVector<mlir::Value> emitWide(mlir::OpBuilder &b,
+                                          mlir::IRMapping scalars,
+                                          mlir::Value base, mlir::Value mask);
+
+private:
+  mlir::Value wide(mlir::OpBuilder &b, mlir::Value value);
+  void emitWideOp(mlir::OpBuilder &b, mlir::Operation &op, mlir::Value mask);
+  mlir::Type wideType(mlir::Type type) const {
+    return mlir::VectorType::get(lanes, type);
+  }
+
+  mlir::Block &body;
+  mlir::Value iv;
+  const LaneAnalysis &analysis;
+  unsigned lanes;
+  // Of the copy being emitted.
+  mlir::IRMapping *scalar = nullptr;
+  llvm::DenseMap<mlir::Value, mlir::Value> vectors;
+};
+
+} // namespace hone
+
+#endif // HONE_TARGETS_CPU_LOOPWIDENING_H

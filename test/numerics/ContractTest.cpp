@@ -1,0 +1,220 @@
+//===- ContractTest.cpp - tile.fill and tile.contract against naive loops -===//
+//
+// Every shape runs with each vector level that this machine has, since tails
+// fall differently in each.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/numerics/TileProgram.h"
+
+#include "llvm/Support/FormatVariadic.h"
+#include "gtest/gtest.h"
+
+#include <cmath>
+#include <random>
+
+using namespace hone;
+
+namespace {
+
+struct Product {
+  int64_t m, n, k;
+  bool transposeA = false, transposeB = false, accumulate = false,
+       epilogue = false;
+};
+
+template <typename T> struct AlignedVector {
+  explicit AlignedVector(size_t count) : storage(count * sizeof(T) + 64) {
+    data = reinterpret_cast<T *>(
+        (reinterpret_cast<uintptr_t>(storage.data()) + 63) & ~uintptr_t(63));
+  }
+  std::vector<char> storage;
+  T *data;
+};
+
+} // namespace
+
+static int64_t roundUp(int64_t elements) { return (elements + 15) / 16 * 16; }
+
+/// C = A B in panels of `panel` columns, buffers one after another.
+static std::string productIR(const Product &p, const char *type, int64_t bytes,
+                             int64_t panel) {
+  int64_t m = std::max<int64_t>(p.m, 1), k = std::max<int64_t>(p.k, 1);
+  int64_t bAt = roundUp(m * k) * bytes;
+  int64_t cAt = bAt + roundUp(k * p.n) * bytes;
+  int64_t biasAt = cAt + roundUp(m * p.n) * bytes;
+  auto matrix = [&](int64_t rows, int64_t columns) {
+    return llvm::formatv("memref<{0}x{1}x{2}>", rows, columns, type).str();
+  };
+  std::string a = p.transposeA ? matrix(k, m) : matrix(m, k);
+  std::string b = p.transposeB ? matrix(p.n, k) : matrix(k, p.n);
+  std::string c = matrix(m, p.n), panelType = matrix(k, panel);
+  std::string body;
+  auto line = [&](const auto &text) { body += std::string(text) + "\n"; };
+  line(llvm::formatv("%b_at = arith.constant {0} : index", bAt).str());
+  line(llvm::formatv("%c_at = arith.constant {0} : index", cAt).str());
+  line(llvm::formatv("%bias_at = arith.constant {0} : index", biasAt).str());
+  line("%a = tile.view %arena[%c0] : !llvm.ptr -> " + a);
+  line("%b = tile.view %arena[%b_at] : !llvm.ptr -> " + b);
+  line("%c = tile.view %arena[%c_at] : !llvm.ptr -> " + c);
+  line("%bias = tile.view %arena[%bias_at] : !llvm.ptr -> " + matrix(1, p.n));
+  line(llvm::formatv("%k = arith.constant {0} : index", p.k).str());
+  line(llvm::formatv("%n = arith.constant {0} : index", p.n).str());
+  line(llvm::formatv("%nr = arith.constant {0} : index", panel).str());
+  line("%count = arith.ceildivui %n, %nr : index");
+  line("tile.parallel (%p) in (%count) private(%panel : " + panelType + ") {");
+  line("%j0 = arith.muli %p, %nr : index");
+  line("%left = arith.subi %n, %j0 : index");
+  line("%w = arith.minui %left, %nr : index");
+  line(std::string("tile.fill %panel, %b[") +
+       (p.transposeB ? "%j0, %c0" : "%c0, %j0") + "] size(%k, %w)" +
+       (p.transposeB ? " transpose : " : " : ") + panelType + ", " + b);
+  line(std::string("tile.contract %c[%c0, %j0], %a[%c0, %c0], %panel "
+                   "size(%rows, %w, %k)") +
+       (p.accumulate ? " accumulate" : "") +
+       (p.transposeA ? " transpose_a" : "") + " : " + c + ", " + a + ", " +
+       panelType);
+  if (p.epilogue) {
+    line("epilogue (%acc, %i, %j) {");
+    line("%jj = arith.addi %j0, %j : index");
+    line("%x = memref.load %bias[%c0, %jj] : " + matrix(1, p.n));
+    line(std::string("%y = arith.addf %acc, %x : ") + type);
+    line(std::string("tile.yield %y : ") + type + "\n}");
+  }
+  line("}");
+  return entryFunction(body);
+}
+
+/// Compares with double loops; `epsilon` is the type's unit round-off.
+template <typename T>
+static void checkProduct(const Product &p, const char *type,
+                         const char *target) {
+  SCOPED_TRACE(llvm::formatv("{0} {1} m={2} n={3} k={4} tA={5} tB={6} acc={7} "
+                             "epilogue={8}",
+                             target, type, p.m, p.n, p.k, p.transposeA,
+                             p.transposeB, p.accumulate, p.epilogue)
+                   .str());
+  int64_t m = std::max<int64_t>(p.m, 1), k = std::max<int64_t>(p.k, 1);
+  TileProgram program(productIR(p, type, sizeof(T), 32), target);
+  size_t total =
+      roundUp(m * k) + roundUp(k * p.n) + roundUp(m * p.n) + roundUp(p.n);
+  AlignedVector<T> arena(total);
+  std::mt19937 random(17);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  for (size_t i = 0; i < total; ++i)
+    arena.data[i] = T(uniform(random));
+  T *a = arena.data, *b = a + roundUp(m * k), *c = b + roundUp(k * p.n),
+    *bias = c + roundUp(m * p.n);
+  std::vector<T> before(c, c + roundUp(m * p.n));
+  program.run(arena.data, p.m);
+
+  double unit = std::numeric_limits<T>::epsilon();
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < p.n; ++j) {
+      double old = before[i * p.n + j];
+      if (i >= p.m) { // rows beyond the count are left alone
+        ASSERT_EQ(c[i * p.n + j], before[i * p.n + j]);
+        continue;
+      }
+      double sum = p.epilogue ? double(bias[j]) : 0, size = std::abs(sum);
+      for (int64_t kk = 0; kk < p.k; ++kk) {
+        double x = double(p.transposeA ? a[kk * m + i] : a[i * k + kk]) *
+                   double(p.transposeB ? b[j * k + kk] : b[kk * p.n + j]);
+        sum += x;
+        size += std::abs(x);
+      }
+      if (p.accumulate) {
+        sum += old;
+        size += std::abs(old);
+      }
+      ASSERT_NEAR(c[i * p.n + j], sum, (p.k + 3) * unit * size + 1e-300)
+          << "at " << i << ", " << j;
+    }
+}
+
+static void checkEverywhere(const Product &product) {
+  for (const char *target : {"native", "x86-64-v3", "x86-64"})
+    if (canRun(target)) {
+      checkProduct<float>(product, "f32", target);
+      checkProduct<double>(product, "f64", target);
+    }
+}
+
+TEST(TileContract, WholeTiles) { checkEverywhere({12, 64, 16}); }
+
+TEST(TileContract, TailsInEveryDimension) {
+  for (int64_t m : {1, 5, 6, 7, 13})
+    checkEverywhere({m, 33, 9});
+  for (int64_t n : {1, 7, 8, 16, 31, 50})
+    checkEverywhere({7, n, 5});
+}
+
+TEST(TileContract, EmptySumIsZero) {
+  checkEverywhere({7, 20, 0});
+  checkEverywhere({7, 20, 0, false, false, /*accumulate=*/true});
+}
+
+TEST(TileContract, NoRowsWriteNothing) { checkEverywhere({0, 20, 8}); }
+
+TEST(TileContract, Transposes) {
+  for (int64_t k : {1, 8, 16, 37})
+    for (int64_t n : {5, 32, 40}) {
+      checkEverywhere({9, n, k, /*transposeA=*/true, false});
+      checkEverywhere({9, n, k, false, /*transposeB=*/true});
+    }
+}
+
+TEST(TileContract, AccumulateAndEpilogue) {
+  checkEverywhere({13, 40, 21, false, true, true, true});
+  checkEverywhere({6, 64, 8, true, false, true, true});
+}
+
+TEST(TileContract, ResultsDoNotDependOnTheRowsBeside) {
+  Product p{40, 48, 300};
+  TileProgram program(productIR(p, "f32", 4, 32));
+  size_t total = roundUp(40 * 300) + roundUp(300 * 48) + roundUp(40 * 48) + 48;
+  AlignedVector<float> all(total), few(total);
+  std::mt19937 random(3);
+  for (size_t i = 0; i < total; ++i)
+    all.data[i] = few.data[i] = float(random() % 2001) / 1000 - 1;
+  program.run(all.data, 40);
+  program.run(few.data, 11);
+  size_t c = roundUp(40 * 300) + roundUp(300 * 48);
+  for (size_t i = 0; i < 11 * 48; ++i)
+    ASSERT_EQ(all.data[c + i], few.data[c + i]);
+}
+
+// Three quarters of a bf16 are exact in f32, so the panel must be too.
+TEST(TileFill, ConvertsFromBfloat16) {
+  for (bool transpose : {false, true})
+    for (int64_t width : {32, 11}) {
+      SCOPED_TRACE(llvm::formatv("transpose={0} width={1}", transpose, width).str());
+      std::string source = transpose ? "memref<40x24xbf16>"
+                                     : "memref<24x40xbf16>";
+      TileProgram program(entryFunction(
+          llvm::formatv(R"(
+  %at = arith.constant 2048 : index
+  %h = arith.constant 24 : index
+  %w = arith.constant {0} : index
+  %s = tile.view %arena[%c0] : !llvm.ptr -> {1}
+  %p = tile.view %arena[%at] : !llvm.ptr -> memref<24x32xf32>
+  tile.fill %p, %s[%c0, %c0] size(%h, %w){2} : memref<24x32xf32>, {1}
+)",
+                        width, source, transpose ? " transpose" : "")
+              .str()));
+      AlignedVector<float> arena(512 + 24 * 32);
+      auto *bits = reinterpret_cast<uint16_t *>(arena.data);
+      for (int i = 0; i < 960; ++i)
+        bits[i] = uint16_t(0x3f00 + i);
+      program.run(arena.data, 0);
+      for (int k = 0; k < 24; ++k)
+        for (int j = 0; j < 32; ++j) {
+          uint32_t wide = uint32_t(transpose ? bits[j * 24 + k]
+                                             : bits[k * 40 + j])
+                          << 16;
+          float expected;
+          memcpy(&expected, &wide, 4);
+          ASSERT_EQ(arena.data[512 + k * 32 + j], j < width ? expected : 0.0f);
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//===- LoopTest.cpp - tile.map and tile.reduce against naive loops --------===//
+//
+// Lengths run over every tail of every vector width. What a body does not
+// allow to be widened must still be right, only slower.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/numerics/TileProgram.h"
+
+#include "llvm/Support/FormatVariadic.h"
+#include "gtest/gtest.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace hone;
+
+namespace {
+
+/// x and y, each 64 x 64 of T, one after the other and 64-byte aligned.
+template <typename T> struct Arena {
+  static constexpr int64_t width = 64, elements = width * width;
+  alignas(64) T x[elements] = {};
+  alignas(64) T y[elements] = {};
+};
+
+template <typename T> const char *typeName() {
+  return sizeof(T) == 4 ? "f32" : "f64";
+}
+
+} // namespace
+
+/// Views of x and y around `body`; `$T` is the type and `$M` the memref.
+template <typename T> static std::string loopIR(std::string body) {
+  std::string matrix = std::string("memref<64x64x") + typeName<T>() + ">";
+  std::string text = "%y_at = arith.constant " +
+                     std::to_string(Arena<T>::elements * sizeof(T)) +
+                     " : index\n"
+                     "%x = tile.view %arena[%c0] : !llvm.ptr -> $M\n"
+                     "%y = tile.view %arena[%y_at] : !llvm.ptr -> $M\n" +
+                     body;
+  for (auto [from, to] : {std::pair<std::string, std::string>("$M", matrix),
+                          std::pair<std::string, std::string>("$T",
+                                                              typeName<T>())})
+    for (size_t at; (at = text.find(from)) != std::string::npos;)
+      text.replace(at, from.size(), to);
+  return entryFunction(text);
+}
+
+/// y[i][j] = f(x[i][j]) for all j < n must be near `expected`, and the rest of
+/// y must be left alone. `ulps` is relative to the result.
+template <typename T>
+static void checkUnary(const char *target, const std::string &op,
+                       double (*expected)(double), double low, double high,
+                       double ulps) {
+  SCOPED_TRACE(std::string(target) + " " + op + " " + typeName<T>());
+  TileProgram program(loopIR<T>(R"(
+    tile.map (%i, %j) in (%c1, %rows) {
+      %v = memref.load %x[%i, %j] : $M
+      %r = )" + op + R"( %v : $T
+      memref.store %r, %y[%i, %j] : $M
+    })"),
+                      target);
+  for (int64_t n = 0; n <= 40; ++n) {
+    Arena<T> arena;
+    for (int64_t j = 0; j < 64; ++j) {
+      arena.x[j] = T(low + (high - low) * (j + n) / 104);
+      arena.y[j] = T(-7);
+    }
+    program.run(&arena, n);
+    for (int64_t j = 0; j < 64; ++j) {
+      double want = j < n ? expected(double(arena.x[j])) : -7;
+      ASSERT_NEAR(arena.y[j], want,
+                  std::abs(want) * ulps * std::numeric_limits<T>::epsilon())
+          << "n " << n << " j " << j << " x " << arena.x[j];
+    }
+  }
+}
+
+static std::vector<const char *> targets() {
+  std::vector<const char *> result;
+  for (const char *target : {"native", "x86-64-v3", "x86-64"})
+    if (canRun(target))
+      result.push_back(target);
+  return result;
+}
+
+static double rsqrt(double x) { return 1 / std::sqrt(x); }
+
+TEST(TileMap, Functions) {
+  for (const char *target : targets()) {
+    checkUnary<float>(target, "math.exp", std::exp, -80, 80, 2);
+    checkUnary<float>(target, "math.log", std::log, 1e-3, 50, 4);
+    checkUnary<float>(target, "math.sqrt", std::sqrt, 0, 9, 1);
+    checkUnary<float>(target, "math.rsqrt", rsqrt, 0.1, 9, 2);
+    checkUnary<float>(target, "math.absf", std::fabs, -9, 9, 0);
+    checkUnary<double>(target, "math.exp", std::exp, -80, 80, 2);
+    checkUnary<double>(target, "math.log", std::log, 1e-3, 50, 2);
+    checkUnary<double>(target, "math.rsqrt", rsqrt, 0.1, 9, 2);
+  }
+}
+
+TEST(TileMap, ExpAtTheEndsOfItsRange) {
+  TileProgram program(loopIR<float>(R"(
+    tile.map (%j) in (%rows) {
+      %v = memref.load %x[%c0, %j] : $M
+      %r = math.exp %v : $T
+      memref.store %r, %y[%c0, %j] : $M
+    })"));
+  Arena<float> arena;
+  const float infinity = std::numeric_limits<float>::infinity();
+  const float inputs[] = {0,    -0.0f, infinity, -infinity, std::nanf(""), 88.7f,
+                          89.5f, -87.0f, -100.0f,  -103.0f,   -200.0f,       1e-30f};
+  std::copy(std::begin(inputs), std::end(inputs), arena.x);
+  int64_t count = std::size(inputs);
+  program.run(&arena, count);
+  EXPECT_EQ(arena.y[0], 1.0f);
+  EXPECT_EQ(arena.y[1], 1.0f);
+  EXPECT_EQ(arena.y[2], infinity);
+  EXPECT_EQ(arena.y[3], 0.0f);
+  EXPECT_TRUE(std::isnan(arena.y[4]));
+  for (int64_t j = 5; j < count; ++j) {
+    float want = float(std::exp(double(inputs[j])));
+    EXPECT_NEAR(arena.y[j] / 2, want / 2,
+                2e-7 * want + std::numeric_limits<float>::denorm_min())
+        << inputs[j];
+    if (std::isinf(want))
+      EXPECT_EQ(arena.y[j], want);
+  }
+}
+
+// The mask depends on the variable itself, as causal attention's does.
+TEST(TileMap, ComparesTheVariable) {
+  for (const char *target : targets()) {
+    TileProgram program(loopIR<float>(R"(
+      %zero = arith.constant 0.0 : $T
+      tile.map (%i, %j) in (%rows, %rows) {
+        %v = memref.load %x[%i, %j] : $M
+        %keep = arith.cmpi ule, %j, %i : index
+        %r = arith.select %keep, %v, %zero : $T
+        memref.store %r, %y[%i, %j] : $M
+      })"),
+                        target);
+    for (int64_t n : {1, 15, 16, 17, 37, 64}) {
+      Arena<float> arena;
+      for (int64_t i = 0; i < arena.elements; ++i) {
+        arena.x[i] = float(i + 1);
+        arena.y[i] = -1;
+      }
+      program.run(&arena, n);
+      for (int64_t i = 0; i < 64; ++i)
+        for (int64_t j = 0; j < 64; ++j)
+          ASSERT_EQ(arena.y[i * 64 + j], i >= n || j >= n ? -1.0f
+                                         : j <= i         ? i * 64 + j + 1
+                                                          : 0.0f)
+              << target << " n " << n << " at " << i << ", " << j;
+    }
+  }
+}
+
+// A store down a column and a load at a multiple of the variable.
+TEST(TileMap, WhatCannotBeWidenedStaysScalar) {
+  TileProgram program(loopIR<float>(R"(
+    %c2 = arith.constant 2 : index
+    tile.map (%i, %j) in (%rows, %rows) {
+      %twice = arith.muli %j, %c2 : index
+      %v = memref.load %x[%i, %twice] : $M
+      memref.store %v, %y[%j, %i] : $M
+    })"));
+  Arena<float> arena;
+  for (int64_t i = 0; i < arena.elements; ++i)
+    arena.x[i] = float(i);
+  program.run(&arena, 19);
+  for (int64_t i = 0; i < 19; ++i)
+    for (int64_t j = 0; j < 19; ++j)
+      ASSERT_EQ(arena.y[j * 64 + i], i * 64 + 2 * j);
+}
+
+TEST(TileMap, ConvertsIntegersAndBroadcasts) {
+  for (const char *target : targets()) {
+    TileProgram program(loopIR<float>(R"(
+      %ids = tile.view %arena[%c0] : !llvm.ptr -> memref<64xi32>
+      tile.map (%i, %j) in (%c1, %rows) {
+        %id = memref.load %ids[%j] : memref<64xi32>
+        %f = arith.sitofp %id : i32 to $T
+        %first = memref.load %ids[%i] : memref<64xi32>
+        %g = arith.sitofp %first : i32 to $T
+        %at = arith.index_cast %j : index to i32
+        %h = arith.sitofp %at : i32 to $T
+        %fg = arith.addf %f, %g : $T
+        %r = arith.addf %fg, %h : $T
+        memref.store %r, %y[%i, %j] : $M
+      })"),
+                        target);
+    Arena<float> arena;
+    auto *ids = reinterpret_cast<int32_t *>(arena.x);
+    for (int j = 0; j < 64; ++j)
+      ids[j] = 3 * j - 20;
+    program.run(&arena, 45);
+    for (int j = 0; j < 45; ++j)
+      ASSERT_EQ(arena.y[j], float(3 * j - 20) - 20 + j);
+  }
+}
+
+template <typename T> static void checkReduce(const char *target) {
+  SCOPED_TRACE(std::string(target) + " " + typeName<T>());
+  TileProgram program(loopIR<T>(R"(
+    %r:3 = tile.reduce (%j) in (%rows) combine [add, max, add] : $T, $T, $T {
+      %v = memref.load %x[%c0, %j] : $M
+      %vv = arith.mulf %v, %v : $T
+      %one = arith.constant 1.0 : $T
+      tile.yield %vv, %v, %one : $T, $T, $T
+    }
+    %c2 = arith.constant 2 : index
+    memref.store %r#0, %y[%c0, %c0] : $M
+    memref.store %r#1, %y[%c0, %c1] : $M
+    memref.store %r#2, %y[%c0, %c2] : $M)"),
+                      target);
+  for (int64_t n = 0; n <= 64; ++n) {
+    Arena<T> arena;
+    double sum = 0, largest = -std::numeric_limits<double>::infinity();
+    for (int64_t j = 0; j < 64; ++j)
+      arena.x[j] = T(std::sin(3.0 * j + n) - 2);
+    for (int64_t j = 0; j < n; ++j) {
+      sum += double(arena.x[j]) * double(arena.x[j]);
+      largest = std::max(largest, double(arena.x[j]));
+    }
+    program.run(&arena, n);
+    ASSERT_NEAR(arena.y[0], sum, sum * 8 * std::numeric_limits<T>::epsilon());
+    ASSERT_EQ(double(arena.y[1]), largest) << "n " << n;
+    ASSERT_EQ(arena.y[2], T(n));
+  }
+}
+
+TEST(TileReduce, AddAndMax) {
+  for (const char *target : targets()) {
+    checkReduce<float>(target);
+    checkReduce<double>(target);
+  }
+}
+
+TEST(TileReduce, InsideAMapAndWithStores) {
+  TileProgram program(loopIR<float>(R"(
+    %s = arith.constant 64 : index
+    tile.map (%i) in (%rows) {
+      %sum = tile.reduce (%j) in (%rows) combine [add] : $T {
+        %v = memref.load %x[%i, %j] : $M
+        %e = math.exp %v : $T
+        memref.store %e, %y[%i, %j] : $M
+        tile.yield %e : $T
+      }
+      tile.map (%j) in (%rows) {
+        %e = memref.load %y[%i, %j] : $M
+        %q = arith.divf %e, %sum : $T
+        memref.store %q, %y[%i, %j] : $M
+      }
+    })"));
+  Arena<float> arena;
+  for (int64_t i = 0; i < arena.elements; ++i)
+    arena.x[i] = std::sin(float(i));
+  program.run(&arena, 21);
+  for (int64_t i = 0; i < 21; ++i) {
+    double sum = 0;
+    for (int64_t j = 0; j < 21; ++j)
+      sum += std::exp(double(arena.x[i * 64 + j]));
+    for (int64_t j = 0; j < 21; ++j)
+      ASSERT_NEAR(arena.y[i * 64 + j],
+                  std::exp(double(arena.x[i * 64 + j])) / sum, 1e-7);
+  }
+}
+
+// A tenth of f32's range of exponents, all of it by 37 ulp steps.
+TEST(TileMap, ExpIsWithinTwoUlp) {
+  TileProgram program(loopIR<float>(R"(
+    tile.map (%i, %j) in (%rows, %rows) {
+      %v = memref.load %x[%i, %j] : $M
+      %r = math.exp %v : $T
+      memref.store %r, %y[%i, %j] : $M
+    })"));
+  auto arena = std::make_unique<Arena<float>>();
+  double worst = 0;
+  for (int round = 0; round < 64; ++round) {
+    for (int64_t i = 0; i < arena->elements; ++i)
+      arena->x[i] = -87.3f + 175.9f * (round * arena->elements + i) /
+                                (64.0f * arena->elements);
+    program.run(arena.get(), 64);
+    for (int64_t i = 0; i < arena->elements; ++i) {
+      double want = std::exp(double(arena->x[i]));
+      double ulp = std::ldexp(1.0, std::ilogb(want) - 23);
+      worst = std::max(worst, std::abs(arena->y[i] - want) / ulp);
+    }
+  }
+  RecordProperty("worst_ulp", std::to_string(worst));
+  EXPECT_LE(worst, 2.0);
+}

@@ -1,0 +1,116 @@
+//===- TileProgram.cpp - Compile tile IR and run it in this process -------===//
+//
+// See TileProgram.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/numerics/TileProgram.h"
+
+#include "dialects/Tile/TileDialect.h"
+#include "targets/Target.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/TargetParser/Host.h"
+
+using namespace hone;
+
+static constexpr int64_t kThreads = 2;
+
+static void parallelFor(hone_pool *, hone_task task, void *closure,
+                        int64_t count) {
+  for (int64_t i = count - 1; i >= 0; --i)
+    task(closure, i, i % kThreads);
+}
+
+static char *align64(char *pointer) {
+  return reinterpret_cast<char *>(
+      llvm::alignTo(reinterpret_cast<uintptr_t>(pointer), 64));
+}
+
+std::string hone::entryFunction(llvm::StringRef body) {
+  return (R"(
+func.func @hone_entry_main(%frame: !llvm.ptr) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %arena_at = llvm.getelementptr %frame[8] : (!llvm.ptr) -> !llvm.ptr, i8
+  %arena = llvm.load %arena_at : !llvm.ptr -> !llvm.ptr
+  %rows_at = llvm.getelementptr %frame[32] : (!llvm.ptr) -> !llvm.ptr, i8
+  %rows_word = llvm.load %rows_at : !llvm.ptr -> i64
+  %rows = arith.index_cast %rows_word : i64 to index
+)" + body + "\n  return\n}\n")
+      .str();
+}
+
+bool hone::canRun(llvm::StringRef target) {
+  llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+  if (target == "x86-64-v4")
+    return features.lookup("avx512f") && features.lookup("avx512vl") &&
+           features.lookup("avx512bw") && features.lookup("avx512dq") &&
+           features.lookup("avx512cd");
+  if (target == "x86-64-v3")
+    return features.lookup("avx2") && features.lookup("fma") &&
+           features.lookup("bmi2") && features.lookup("f16c");
+  return target == "native" || (target == "x86-64" && features.count("sse2"));
+}
+
+ModuleDescription TileProgram::defaultDescription() {
+  ModuleDescription description;
+  description.entries = {{"main", "hone_entry_main"}};
+  return description;
+}
+
+TileProgram::TileProgram(llvm::StringRef ir, llvm::StringRef targetName,
+                         ModuleDescription description) {
+  llvm::ExitOnError check("cannot build the program under test: ");
+  auto target = check(createTarget(TargetRequest::parse(targetName)));
+
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<tile::TileDialect, mlir::arith::ArithDialect,
+                      mlir::func::FuncDialect, mlir::LLVM::LLVMDialect,
+                      mlir::math::MathDialect, mlir::memref::MemRefDialect,
+                      mlir::scf::SCFDialect>();
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(ir, &context);
+  mlir::PassManager pm(&context);
+  target->buildLoweringPipeline(pm);
+  if (!module || failed(pm.run(*module)))
+    check(llvm::createStringError("invalid IR:\n" + ir));
+
+  llvm::SmallString<64> path;
+  check(llvm::errorCodeToError(
+      llvm::sys::fs::createTemporaryFile("hone-tile", "o", path)));
+  check(target->emit(*module, description, EmitKind::object, path));
+  auto object = llvm::MemoryBuffer::getFile(path);
+  llvm::sys::fs::remove(path);
+
+  loader = check(llvm::orc::LLJITBuilder().create());
+  llvm::orc::JITDylib &library = loader->getMainJITDylib();
+  library.addGenerator(
+      check(llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
+          loader->getDataLayout().getGlobalPrefix())));
+  check(library.define(llvm::orc::absoluteSymbols(
+      {{loader->mangleAndIntern("hone_parallel_for"),
+        {llvm::orc::ExecutorAddr::fromPtr(&parallelFor),
+         llvm::JITSymbolFlags::Exported}}})));
+  check(loader->addObjectFile(std::move(*object)));
+  compiled = check(loader->lookup("hone_compiled_module"))
+                 .toPtr<const hone_module *>();
+  scratch.resize(compiled->thread_bytes * kThreads + 64);
+}
+
+TileProgram::~TileProgram() = default;
+
+void TileProgram::run(void *arena, int64_t rows) {
+  hone_frame frame = {nullptr, static_cast<char *>(arena),
+                      align64(scratch.data()), nullptr, rows};
+  compiled->entries[0].run(&frame);
+}

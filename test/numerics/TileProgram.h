@@ -1,0 +1,58 @@
+//===- TileProgram.h - Compile tile IR and run it in this process ---------===//
+//
+// The object file is the one that honec would link; LLVM's in-memory linker
+// only loads it. The pool is serial and runs iterations backwards, so code
+// that relies on an order fails.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_TEST_NUMERICS_TILEPROGRAM_H
+#define HONE_TEST_NUMERICS_TILEPROGRAM_H
+
+#include "targets/ModuleDescription.h"
+
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace llvm::orc {
+class LLJIT;
+} // namespace llvm::orc
+
+namespace hone {
+
+/// Text of `hone_entry_main` with `body` inside. `%arena` is the arena and
+/// `%rows` the frame's row count as an index; constants are `%c0`, `%c1`.
+std::string entryFunction(llvm::StringRef body);
+
+class TileProgram {
+public:
+  /// Compiles `ir` for "native" or a narrower level of the same architecture.
+  /// Exits with a message if that fails: a test cannot go on.
+  TileProgram(llvm::StringRef ir, llvm::StringRef target = "native",
+              ModuleDescription description = defaultDescription());
+  ~TileProgram();
+
+  /// One entry, "main", in hone_entry_main.
+  static ModuleDescription defaultDescription();
+
+  /// Runs entry 0 on `arena`, whose first byte is 64-byte aligned.
+  void run(void *arena, int64_t rows);
+
+  const hone_module &module() const { return *compiled; }
+
+private:
+  std::unique_ptr<llvm::orc::LLJIT> loader;
+  const hone_module *compiled = nullptr;
+  std::vector<char> scratch;
+};
+
+/// Whether this machine has what `target` ("x86-64-v4") asks for.
+bool canRun(llvm::StringRef target);
+
+} // namespace hone
+
+#endif // HONE_TEST_NUMERICS_TILEPROGRAM_H
