@@ -1,0 +1,93 @@
+//===- Passes.td - What each pass needs, guarantees and leaves alone ------===//
+
+#ifndef HONE_PASSES_TD
+#define HONE_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+class HonePass<string flag> : Pass<flag, "::mlir::ModuleOp"> {
+  let dependentDialects = ["::hone::HoneDialect"];
+}
+
+def DeriveBackward : HonePass<"hone-derive-backward"> {
+  let summary = "derive the entry @gradient from the entry @loss";
+  let description = [{
+    Needs: an entry `@loss` whose output `loss` is the one result of a call.
+    Guarantees: an entry `@gradient` that computes the same loss and sends
+    `loss_scale * d(loss)/d(p)` of every trainable parameter `p` to a
+    `hone.gradient`. Each block that trains is derived once: `@b.backward` with
+    what it recomputes, `@b.forward` if it keeps more than its inputs, and
+    `@b.gradient` for the block of the loss, whose two halves run back to back.
+    Leaves alone: `@loss` and the blocks that it calls.
+  }];
+  let options = [
+    Option<"residuals", "residuals", "std::string", /*default=*/"\"mesp\"",
+           "what the forward pass keeps: mesp (block inputs only) or full "
+           "(all that the backward reads)">
+  ];
+}
+
+def ScheduleUpdate : HonePass<"hone-schedule-update"> {
+  let summary = "add the entry @update: one optimizer step";
+  let description = [{
+    Needs: nothing. Guarantees: an entry `@update` with one optimizer op on all
+    trainable parameters, whose scalars are inputs.
+  }];
+  let options = [
+    Option<"optimizer", "optimizer", "std::string", /*default=*/"\"adamw\"",
+           "sgd, sgd_momentum or adamw">
+  ];
+}
+
+def VerifyStep : HonePass<"hone-verify-step"> {
+  let summary = "verify the contract between derivation and placement";
+  let description = [{
+    The seam after derivation. Guarantees that every trainable parameter that
+    a call of `@gradient` reaches has a gradient, that every gradient is of a
+    trainable parameter and has its type, and that the parameters of all layers
+    have one type under one name. Removes blocks that no entry calls.
+  }];
+}
+
+def Place : HonePass<"hone-place"> {
+  let summary = "give every buffer an offset and a lifetime in one arena";
+  let description = [{
+    Needs: a verified step. Guarantees: `hone.arena_bytes` on the module; a
+    `hone.region` for everything that outlives an entry (parameter vector,
+    gradients, optimizer state, inputs, outputs); slots on every op of a block
+    and every call of an entry. Entries share the memory above the regions:
+    they never run at the same time.
+  }];
+}
+
+def VerifyPlacement : HonePass<"hone-verify-placement"> {
+  let summary = "verify that no two buffers in use at once overlap";
+  let description = [{
+    The seam after placement. Recomputes lifetimes from the IR and checks every
+    slot against them, against the arena and against each other.
+  }];
+}
+
+def ConvertToTiles : HonePass<"hone-convert-to-tiles"> {
+  let summary = "turn blocks and entries into functions of tile ops";
+  let description = [{
+    Needs: a placed module. Guarantees: no `hone` op but `hone.region` remains.
+    Each block is a private function `(frame, rows, scratch, arguments,
+    parameters, inputs, results, gradients)`, each entry `@e` the function
+    `@hone_entry_e(frame)` that the runtime calls. A value that is only added to
+    a gradient is added there by the kernel that computes it. An op without a
+    kernel is an error.
+  }];
+  let dependentDialects = [
+    "::hone::HoneDialect", "::hone::tile::TileDialect",
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"
+  ];
+  let options = [
+    Option<"panelWidth", "panel-width", "int64_t", /*default=*/"64",
+           "columns of the target's f32 panels; f64 panels are half as wide">
+  ];
+}
+
+#endif // HONE_PASSES_TD
