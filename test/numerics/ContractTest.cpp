@@ -188,9 +188,10 @@ TEST(TileContract, ResultsDoNotDependOnTheRowsBeside) {
 TEST(TileFill, ConvertsFromBfloat16) {
   for (bool transpose : {false, true})
     for (int64_t width : {32, 11}) {
-      SCOPED_TRACE(llvm::formatv("transpose={0} width={1}", transpose, width).str());
-      std::string source = transpose ? "memref<40x24xbf16>"
-                                     : "memref<24x40xbf16>";
+      SCOPED_TRACE(
+          llvm::formatv("transpose={0} width={1}", transpose, width).str());
+      std::string source =
+          transpose ? "memref<40x24xbf16>" : "memref<24x40xbf16>";
       TileProgram program(entryFunction(
           llvm::formatv(R"(
   %at = arith.constant 2048 : index
@@ -209,9 +210,8 @@ TEST(TileFill, ConvertsFromBfloat16) {
       program.run(arena.data, 0);
       for (int k = 0; k < 24; ++k)
         for (int j = 0; j < 32; ++j) {
-          uint32_t wide = uint32_t(transpose ? bits[j * 24 + k]
-                                             : bits[k * 40 + j])
-                          << 16;
+          uint32_t wide =
+              uint32_t(transpose ? bits[j * 24 + k] : bits[k * 40 + j]) << 16;
           float expected;
           memcpy(&expected, &wide, 4);
           ASSERT_EQ(arena.data[512 + k * 32 + j], j < width ? expected : 0.0f);

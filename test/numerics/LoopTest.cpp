@@ -39,9 +39,9 @@ template <typename T> static std::string loopIR(std::string body) {
                      "%x = tile.view %arena[%c0] : !llvm.ptr -> $M\n"
                      "%y = tile.view %arena[%y_at] : !llvm.ptr -> $M\n" +
                      body;
-  for (auto [from, to] : {std::pair<std::string, std::string>("$M", matrix),
-                          std::pair<std::string, std::string>("$T",
-                                                              typeName<T>())})
+  for (auto [from, to] :
+       {std::pair<std::string, std::string>("$M", matrix),
+        std::pair<std::string, std::string>("$T", typeName<T>())})
     for (size_t at; (at = text.find(from)) != std::string::npos;)
       text.replace(at, from.size(), to);
   return entryFunction(text);
@@ -109,8 +109,9 @@ TEST(TileMap, ExpAtTheEndsOfItsRange) {
     })"));
   Arena<float> arena;
   const float infinity = std::numeric_limits<float>::infinity();
-  const float inputs[] = {0,    -0.0f, infinity, -infinity, std::nanf(""), 88.7f,
-                          89.5f, -87.0f, -100.0f,  -103.0f,   -200.0f,       1e-30f};
+  const float inputs[] = {0,       -0.0f, infinity, -infinity, std::nanf(""),
+                          88.7f,   89.5f, -87.0f,   -100.0f,   -103.0f,
+                          -200.0f, 1e-30f};
   std::copy(std::begin(inputs), std::end(inputs), arena.x);
   int64_t count = std::size(inputs);
   program.run(&arena, count);
@@ -121,11 +122,12 @@ TEST(TileMap, ExpAtTheEndsOfItsRange) {
   EXPECT_TRUE(std::isnan(arena.y[4]));
   for (int64_t j = 5; j < count; ++j) {
     float want = float(std::exp(double(inputs[j])));
-    EXPECT_NEAR(arena.y[j] / 2, want / 2,
-                2e-7 * want + std::numeric_limits<float>::denorm_min())
-        << inputs[j];
     if (std::isinf(want))
       EXPECT_EQ(arena.y[j], want);
+    else
+      EXPECT_NEAR(arena.y[j], want,
+                  2e-7 * want + std::numeric_limits<float>::denorm_min())
+          << inputs[j];
   }
 }
 
@@ -269,7 +271,7 @@ TEST(TileReduce, InsideAMapAndWithStores) {
   }
 }
 
-// A tenth of f32's range of exponents, all of it by 37 ulp steps.
+// 262,144 points over all arguments with a normal result.
 TEST(TileMap, ExpIsWithinTwoUlp) {
   TileProgram program(loopIR<float>(R"(
     tile.map (%i, %j) in (%rows, %rows) {
@@ -282,7 +284,7 @@ TEST(TileMap, ExpIsWithinTwoUlp) {
   for (int round = 0; round < 64; ++round) {
     for (int64_t i = 0; i < arena->elements; ++i)
       arena->x[i] = -87.3f + 175.9f * (round * arena->elements + i) /
-                                (64.0f * arena->elements);
+                                 (64.0f * arena->elements);
     program.run(arena.get(), 64);
     for (int64_t i = 0; i < arena->elements; ++i) {
       double want = std::exp(double(arena->x[i]));

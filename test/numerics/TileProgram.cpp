@@ -47,7 +47,8 @@ func.func @hone_entry_main(%frame: !llvm.ptr) {
   %rows_at = llvm.getelementptr %frame[32] : (!llvm.ptr) -> !llvm.ptr, i8
   %rows_word = llvm.load %rows_at : !llvm.ptr -> i64
   %rows = arith.index_cast %rows_word : i64 to index
-)" + body + "\n  return\n}\n")
+)" + body +
+          "\n  return\n}\n")
       .str();
 }
 
