@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Writes golden/tokenizers/: tiny tokenizers and what Hugging Face makes of text.
+
+  python make_golden.py        (needs `pip install tokenizers`)
+
+The vocabularies are trained here on the sentences below; they come from no
+published model. KIND/tokenizer.json is one tokenizer for each way of cutting
+text; KIND/cases.jsonl holds {"text", "ids"}; data/ holds training files and the
+samples {"ids", "targets"} that an independent reading of the rules gives.
+"""
+import json
+import os
+
+from compare import LLAMA3, PARTS, QWEN2, nasty, split_then_bytes
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+OUT = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "golden", "tokenizers")
+SENTENCES = [
+    "the whetstone turns and the blade gets thinner, the blade gets sharper",
+    "it's the miller's stone; they'll say we've said it, but I'd rather they're told",
+    "12 stones in 1999, 345 in 2024; 7 of 10 were grey",
+    "    indented four\n        indented eight\n\n\nthree lines later\r\n",
+    "der Schleifstein wird größer, die Klinge schärfer, naïve café",
+    "石を研ぐ 石を研ぐ 石 刃", "точильный камень и лезвие", "!!! ... --> ((())) ::: ===",
+] * 3
+
+
+def train(pre_tokenizer):
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizer
+    tokenizer.train_from_iterator(SENTENCES, trainers.BpeTrainer(
+        vocab_size=256 + 100, show_progress=False, special_tokens=["<|end|>"],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
+    return tokenizer
+
+
+def byte_fallback():
+    """As Llama 2: characters, bytes for unknown ones, U+2581 for spaces."""
+    base = Tokenizer(models.BPE())
+    base.pre_tokenizer = pre_tokenizers.Metaspace()
+    base.train_from_iterator(SENTENCES, trainers.BpeTrainer(vocab_size=150, show_progress=False))
+    model = json.loads(base.to_str())["model"]
+    names = ["<unk>", "<s>", "</s>"] + ["<0x%02X>" % b for b in range(256)]
+    names += [n for n, _ in sorted(model["vocab"].items(), key=lambda x: x[1])]
+    vocab = {name: i for i, name in enumerate(names)}
+    tokenizer = Tokenizer(models.BPE(vocab, [tuple(m) for m in model["merges"]], unk_token="<unk>",
+                                     fuse_unk=True, byte_fallback=True))
+    tokenizer.add_special_tokens(["<unk>", "<s>", "</s>"])
+    tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")])
+    tokenizer.decoder = decoders.Sequence([decoders.Replace("\u2581", " "), decoders.ByteFallback(),
+                                           decoders.Fuse(), decoders.Strip(" ", 1, 0)])
+    tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
+    return tokenizer
+
+
+def write(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8", newline="") as f:
+        f.write(text)
+
+
+def lines(rows):
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def sample(ids, labels):
+    return {"ids": ids, "targets": labels[1:] + [-100]}
+
+
+def data_files(tokenizer, eos):
+    """Training files and the samples they stand for."""
+    encode = lambda text: tokenizer.encode(text, add_special_tokens=False).ids
+    texts = ["the blade", "it's 12 stones", "石を研ぐ\ncafé"]
+    write(os.path.join(OUT, "data", "text.jsonl"), lines({"text": t, "id": i} for i, t in enumerate(texts)))
+    expected = []
+    for text in texts:
+        ids = [1] + encode(text) + [eos]
+        expected.append(sample(ids, ids))
+    write(os.path.join(OUT, "data", "text.expected.jsonl"), lines(expected))
+
+    pairs = [("the stone is", " grey"), ("", "the blade gets"), ("7 of 10:", "\nwere told ")]
+    write(os.path.join(OUT, "data", "pairs.jsonl"), lines({"prompt": p, "completion": c} for p, c in pairs))
+    expected = []
+    for prompt, completion in pairs:
+        ids = [1] + encode(prompt + completion) + [eos]
+        masked = 1 + len(encode(prompt))
+        expected.append(sample(ids, [-100] * masked + ids[masked:]))
+    write(os.path.join(OUT, "data", "pairs.expected.jsonl"), lines(expected))
+
+    text = "\n".join(SENTENCES[:8])
+    write(os.path.join(OUT, "data", "packed.txt"), text)
+    ids = [1] + encode(text)
+    chunks = [ids[i:i + 32] for i in range(0, len(ids), 32)]
+    write(os.path.join(OUT, "data", "packed.expected.jsonl"), lines(sample(c, c) for c in chunks))
+
+
+def main():
+    level = pre_tokenizers.ByteLevel
+    kinds = {
+        "gpt2": train(level(add_prefix_space=False)),
+        "gpt2-prefix": train(level(add_prefix_space=True)),
+        "qwen2": train(split_then_bytes(QWEN2)),
+        "llama3": train(split_then_bytes(LLAMA3)),
+        "digits": train(pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True),
+                                                 level(add_prefix_space=False)])),
+        "byte-fallback": byte_fallback(),
+    }
+    kinds["qwen2"].normalizer = normalizers.NFC()
+    texts = PARTS + SENTENCES[:8] + list(nasty(60, 7))
+    for kind, tokenizer in kinds.items():
+        model = json.loads(tokenizer.to_str())
+        if kind == "llama3":
+            model["model"]["ignore_merges"] = True
+        if kind == "gpt2":  # the spelling before tokenizers 0.20
+            model["model"]["merges"] = [" ".join(m) for m in model["model"]["merges"]]
+        tokenizer = Tokenizer.from_str(json.dumps(model))
+        write(os.path.join(OUT, kind, "tokenizer.json"), json.dumps(model, separators=(",", ":")) + "\n")
+        write(os.path.join(OUT, kind, "cases.jsonl"), lines(
+            {"text": t, "ids": tokenizer.encode(t, add_special_tokens=False).ids} for t in texts))
+        if kind == "byte-fallback":
+            write(os.path.join(OUT, kind, "tokenizer_config.json"),
+                  json.dumps({"bos_token": "<s>", "eos_token": "</s>", "add_bos_token": True}) + "\n")
+            data_files(tokenizer, eos=2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,344 @@
+//===- DatasetTest.cpp - Data files, their samples and their faults -------===//
+//
+// The expected samples are made by test/reference/tokenizers/make_golden.py.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TokenizerFixture.h"
+
+#include "data/Dataset.h"
+
+#include <cstring>
+
+using namespace hone::rt;
+using namespace hone::test;
+
+static constexpr int64_t Vocabulary = 500;
+
+static Result<Dataset> prepare(const ScratchFolder &folder,
+                               const std::string &path,
+                               const Tokenizer *tokenizer = nullptr,
+                               int64_t length = 256) {
+  return Dataset::prepare({path, length, folder.path() + "/cache", Vocabulary},
+                          tokenizer);
+}
+
+static std::vector<int32_t> idsAt(const Dataset &data, uint64_t i) {
+  const Sample sample = data.sample(i);
+  return {sample.ids, sample.ids + sample.length};
+}
+
+static std::vector<int32_t> targetsAt(const Dataset &data, uint64_t i) {
+  const Sample sample = data.sample(i);
+  return {sample.targets, sample.targets + sample.length};
+}
+
+using Ids = std::vector<int32_t>;
+
+static bool hasNote(const Dataset &data, const std::string &note) {
+  return data.notes().find(note) != std::string_view::npos;
+}
+
+//===----------------------------------------------------------------------===//
+// Formats
+//===----------------------------------------------------------------------===//
+
+static void expectGolden(const std::string &name, DataFormat format,
+                         int64_t length) {
+  LoadedTokenizer loaded(goldenTokenizer("byte-fallback"));
+  const std::string path = goldenTokenizer("data/") + name;
+  ScratchFolder folder;
+  Result<Dataset> data = prepare(folder, path, &loaded.tokenizer, length);
+  ASSERT_TRUE(data.isOk()) << data.status().render();
+  EXPECT_EQ(data.value().format(), format);
+  const std::vector<Json> expected =
+      readLines(path.substr(0, path.rfind('.')) + ".expected.jsonl");
+  ASSERT_EQ(data.value().sampleCount(), expected.size());
+  uint64_t targets = 0;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(idsAt(data.value(), i), idsOf(expected[i].find("ids")));
+    EXPECT_EQ(targetsAt(data.value(), i), idsOf(expected[i].find("targets")));
+    for (int32_t target : targetsAt(data.value(), i))
+      targets += target != NoTarget;
+  }
+  EXPECT_EQ(data.value().targetCount(), targets);
+}
+
+TEST(Dataset, TextLinesMatchTheReference) {
+  expectGolden("text.jsonl", DataFormat::Text, 256);
+}
+
+TEST(Dataset, CompletionsMatchTheReference) {
+  expectGolden("pairs.jsonl", DataFormat::PromptCompletion, 256);
+}
+
+TEST(Dataset, PackedTextMatchesTheReference) {
+  expectGolden("packed.txt", DataFormat::PlainText, 32);
+}
+
+TEST(Dataset, IdsAreTheirOwnLabelsShifted) {
+  ScratchFolder folder;
+  Result<Dataset> data = prepare(
+      folder, folder.write("d.jsonl", "{\"input_ids\":[5,6,7]}\n"
+                                      "{\"labels\":[-100,-100,9,8],"
+                                      "\"input_ids\":[1,2,3,4],"
+                                      "\"attention_mask\":[1,1,1,1]}\n\n"));
+  ASSERT_TRUE(data.isOk()) << data.status().render();
+  ASSERT_EQ(data.value().sampleCount(), 2u);
+  EXPECT_EQ(idsAt(data.value(), 0), (Ids{5, 6, 7}));
+  EXPECT_EQ(targetsAt(data.value(), 0), (Ids{6, 7, -100}));
+  EXPECT_EQ(targetsAt(data.value(), 1), (Ids{-100, 9, 8, -100}));
+  EXPECT_EQ(data.value().tokenCount(), 7u);
+  EXPECT_EQ(data.value().targetCount(), 4u);
+}
+
+TEST(Dataset, FormatFollowsTheNameThenTheFirstLine) {
+  LoadedTokenizer loaded(goldenTokenizer("gpt2"));
+  ScratchFolder folder;
+  const auto formatOf = [&](const char *name, const char *content) {
+    Result<Dataset> data =
+        prepare(folder, folder.write(name, content), &loaded.tokenizer);
+    EXPECT_TRUE(data.isOk()) << data.status().render();
+    return data.value().format();
+  };
+  EXPECT_EQ(formatOf("a", "{\"text\":\"the blade\"}"), DataFormat::Text);
+  EXPECT_EQ(formatOf("b", "{ not json }\n"), DataFormat::PlainText);
+  EXPECT_EQ(formatOf("c.txt", "{\"text\":\"the blade\"}"),
+            DataFormat::PlainText);
+  EXPECT_EQ(formatOf("d", "\xEF\xBB\xBF{\"text\":\"the blade\"}\r\n"),
+            DataFormat::Text);
+}
+
+TEST(Dataset, TokenAcrossTheEndOfThePromptIsReported) {
+  LoadedTokenizer loaded(goldenTokenizer("gpt2"));
+  ScratchFolder folder;
+  Result<Dataset> data = prepare(
+      folder,
+      folder.write("d.jsonl", "{\"prompt\":\"t\",\"completion\":\"he blade\"}"),
+      &loaded.tokenizer);
+  ASSERT_TRUE(data.isOk());
+  EXPECT_TRUE(hasNote(data.value(), "in 1 of 1 samples a token spans"));
+}
+
+//===----------------------------------------------------------------------===//
+// What is left out is said
+//===----------------------------------------------------------------------===//
+
+TEST(Dataset, LongSamplesAreCountedAndLeftOut) {
+  ScratchFolder folder;
+  Result<Dataset> data =
+      prepare(folder,
+              folder.write("d.jsonl", "{\"input_ids\":[1,2,3,4,5]}\n"
+                                      "{\"input_ids\":[1,2,3,4]}\n"
+                                      "{\"input_ids\":[1,2,3,4,5,6]}\n"),
+              nullptr, 4);
+  ASSERT_TRUE(data.isOk());
+  EXPECT_EQ(data.value().sampleCount(), 1u);
+  EXPECT_TRUE(hasNote(data.value(),
+                      "2 of 3 samples are longer than 4 tokens and are left "
+                      "out; the longest has 6"))
+      << data.value().notes();
+}
+
+TEST(Dataset, SamplesWithoutTargetAreCountedAndLeftOut) {
+  ScratchFolder folder;
+  Result<Dataset> data = prepare(
+      folder,
+      folder.write("d.jsonl", "{\"input_ids\":[1]}\n"
+                              "{\"input_ids\":[1,2],\"labels\":[2,-100]}\n"
+                              "{\"input_ids\":[1,2],\"id\":{\"a\":[1]}}\n"));
+  ASSERT_TRUE(data.isOk());
+  EXPECT_EQ(data.value().sampleCount(), 1u);
+  EXPECT_TRUE(hasNote(data.value(), "2 of 3 samples have no target token"));
+  EXPECT_TRUE(hasNote(data.value(), "keys that are not used: \"id\""));
+}
+
+//===----------------------------------------------------------------------===//
+// The cache
+//===----------------------------------------------------------------------===//
+
+TEST(Dataset, SecondRunUsesTheCache) {
+  LoadedTokenizer loaded(goldenTokenizer("gpt2"));
+  LoadedTokenizer other(goldenTokenizer("qwen2"));
+  ScratchFolder folder;
+  const std::string path = folder.write("d.jsonl", "{\"text\":\"a 12 stone\"}");
+  const auto cached = [&](const Tokenizer &tokenizer, int64_t length) {
+    Result<Dataset> data = prepare(folder, path, &tokenizer, length);
+    EXPECT_TRUE(data.isOk()) << data.status().render();
+    EXPECT_TRUE(hasNote(data.value(), "1 samples"));
+    return data.value().wasCached();
+  };
+  EXPECT_FALSE(cached(loaded.tokenizer, 64));
+  EXPECT_TRUE(cached(loaded.tokenizer, 64));
+  EXPECT_FALSE(cached(loaded.tokenizer, 65));
+  EXPECT_FALSE(cached(other.tokenizer, 64));
+  folder.write("d.jsonl", "{\"text\":\"a 13 stone\"}");
+  EXPECT_FALSE(cached(loaded.tokenizer, 64));
+  // Nothing but caches is left behind.
+  for (const auto &entry :
+       std::filesystem::directory_iterator(folder.path() + "/cache"))
+    EXPECT_EQ(entry.path().extension(), ".tokens");
+}
+
+TEST(Dataset, DamagedCacheIsMadeAgain) {
+  ScratchFolder folder;
+  const std::string path =
+      folder.write("d.jsonl", "{\"input_ids\":[1,2,3]}\n{\"input_ids\":[4,5]}");
+  Result<Dataset> first = prepare(folder, path);
+  ASSERT_TRUE(first.isOk());
+  const std::string good = readAll(first.value().cachePath());
+  const std::string name =
+      first.value().cachePath().substr(folder.path().size() + 1);
+  for (size_t at = 0; at + 4 <= good.size(); at += 4) {
+    std::string damaged = good;
+    const uint32_t bad = 0x7FFFFFF0;
+    std::memcpy(&damaged[at], &bad, sizeof bad);
+    folder.write(name, damaged);
+    Result<Dataset> again = prepare(folder, path);
+    ASSERT_TRUE(again.isOk()) << at;
+    EXPECT_EQ(idsAt(again.value(), 1), (Ids{4, 5})) << at;
+  }
+  for (size_t size = 0; size < good.size(); size += 5) {
+    folder.write(name, good.substr(0, size));
+    Result<Dataset> again = prepare(folder, path);
+    ASSERT_TRUE(again.isOk()) << size;
+    EXPECT_FALSE(again.value().wasCached());
+  }
+  EXPECT_EQ(readAll(first.value().cachePath()), good);
+}
+
+//===----------------------------------------------------------------------===//
+// Faults
+//===----------------------------------------------------------------------===//
+
+static void expectFault(const std::string &content, const std::string &expected,
+                        const char *name = "d.jsonl",
+                        const char *kind = "gpt2") {
+  ScratchFolder folder;
+  std::unique_ptr<LoadedTokenizer> loaded;
+  if (kind != nullptr)
+    loaded = std::make_unique<LoadedTokenizer>(goldenTokenizer(kind));
+  Result<Dataset> data =
+      prepare(folder, folder.write(name, content),
+              loaded == nullptr ? nullptr : &loaded->tokenizer, 8);
+  ASSERT_FALSE(data.isOk()) << expected;
+  EXPECT_EQ(data.status().code(), ExitCode::BadData);
+  EXPECT_NE(data.status().render().find(expected), std::string::npos)
+      << data.status().render();
+  EXPECT_FALSE(data.status().message().remedy.empty());
+  // No half-written cache.
+  if (std::filesystem::exists(folder.path() + "/cache"))
+    EXPECT_TRUE(std::filesystem::is_empty(folder.path() + "/cache"));
+}
+
+TEST(DatasetFault, MissingFile) {
+  ScratchFolder folder;
+  Result<Dataset> data = prepare(folder, folder.path() + "/none.jsonl");
+  ASSERT_FALSE(data.isOk());
+  EXPECT_EQ(data.status().code(), ExitCode::NoInput);
+}
+
+TEST(DatasetFault, EmptyFile) {
+  for (const char *content : {"", "\n \n", "\xEF\xBB\xBF"})
+    for (const char *name : {"d.jsonl", "d.txt", "d"})
+      expectFault(content, "the file is empty", name);
+}
+
+TEST(DatasetFault, NotJson) {
+  expectFault("{\"text\":\"a\"}\n{\"text\":\"b\"\n", "d.jsonl:2:");
+  expectFault("{\"text\":\"a\"}\n{\"text\":\"b\"} x\n", "d.jsonl:2:14");
+  expectFault("just text\n", "d.jsonl:1:1");
+  expectFault("[{\"text\":\"a\"}]\n", "d.json:1:1", "d.json");
+}
+
+TEST(DatasetFault, UnknownOrMixedKeys) {
+  expectFault("{\"messages\":[]}\n",
+              "d.jsonl:1: expected the keys of one data format but found none "
+              "of these keys: \"messages\"");
+  expectFault("{\"text\":\"a\",\"input_ids\":[1]}\n",
+              "found \"text\", \"input_ids\"");
+  expectFault("{\"prompt\":\"a\"}\n",
+              "d.jsonl:1: expected JSONL with \"prompt\"");
+}
+
+TEST(DatasetFault, LaterLineOfAnotherShape) {
+  expectFault(
+      "{\"text\":\"a\"}\n{\"prompt\":\"a\",\"completion\":\"b\"}\n",
+      "d.jsonl:2: expected JSONL with \"text\" as in the first line but "
+      "found \"prompt\", \"completion\"");
+  expectFault("{\"text\":\"a\"}\n\n{\"text\":\"a\"}\n", "d.jsonl:2:");
+}
+
+TEST(DatasetFault, WrongTypes) {
+  expectFault("{\"text\":1}\n", "d.jsonl:1:9");
+  expectFault("{\"text\":\"a\"}\n{\"text\":null}\n", "d.jsonl:2:9");
+  expectFault("{\"prompt\":[],\"completion\":\"a\"}", "d.jsonl:1:11");
+  expectFault("{\"input_ids\":\"a\"}", "d.jsonl:1:14");
+  expectFault("{\"input_ids\":[1,\"2\"]}", "but found a string");
+  expectFault("{\"input_ids\":[1,2.5]}", "d.jsonl:1:17");
+}
+
+TEST(DatasetFault, DuplicateKey) {
+  expectFault("{\"text\":\"a\",\"text\":\"b\"}", "\"text\" is there twice");
+}
+
+TEST(DatasetFault, IdsOutsideTheVocabulary) {
+  expectFault(
+      "{\"input_ids\":[1,2]}\n{\"input_ids\":[1,500]}\n",
+      "d.jsonl:2:17: expected in \"input_ids\" a token id from 0 to 499 "
+      "but found 500",
+      "d.jsonl", nullptr);
+  expectFault("{\"input_ids\":[-1,2]}\n", "but found -1");
+  expectFault("{\"input_ids\":[-100,2]}\n", "but found -100");
+  expectFault("{\"input_ids\":[1,99999999999999999999]}\n", "d.jsonl:1:17");
+  expectFault("{\"input_ids\":[1,2],\"labels\":[1,-99]}\n",
+              "or -100 but found");
+}
+
+TEST(DatasetFault, LabelsOfAnotherLength) {
+  expectFault("{\"input_ids\":[1,2],\"labels\":[1]}\n",
+              "d.jsonl:1: expected as many \"labels\" as \"input_ids\", 2, but "
+              "found 1");
+}
+
+TEST(DatasetFault, PaddingMask) {
+  expectFault("{\"input_ids\":[1,2],\"attention_mask\":[1,0]}\n",
+              "expected \"attention_mask\" to be all 1");
+}
+
+TEST(DatasetFault, EmptySample) {
+  expectFault("{\"text\":\"\"}\n",
+              "d.jsonl:1: expected a sample but its \"text\" is empty");
+  expectFault("{\"prompt\":\"a\",\"completion\":\"\"}\n",
+              "its \"completion\" is empty");
+  expectFault("{\"input_ids\":[]}\n", "its \"input_ids\" is empty");
+}
+
+TEST(DatasetFault, InvalidUtf8) {
+  expectFault("{\"text\":\"a\"}\n{\"text\":\"\xFF\"}\n", "d.jsonl:2:");
+  expectFault("one\ntwo\n\xFFthree", "d.txt:3: expected UTF-8 text but byte 8",
+              "d.txt");
+}
+
+TEST(DatasetFault, TextWithoutTokenizer) {
+  expectFault("{\"text\":\"a\"}\n", "without a tokenizer", "d.jsonl", nullptr);
+  expectFault("some text", "without a tokenizer", "d.txt", nullptr);
+}
+
+TEST(DatasetFault, NothingLeft) {
+  expectFault("{\"input_ids\":[1,2,3,4,5,6,7,8,9]}\n",
+              "1 of 1 samples are longer than 8 tokens");
+  expectFault("{\"input_ids\":[1]}\n", "no sample is left to train on");
+}
+
+TEST(DatasetFault, TokenizerLargerThanTheModel) {
+  LoadedTokenizer loaded(goldenTokenizer("gpt2"));
+  ScratchFolder folder;
+  Result<Dataset> data =
+      Dataset::prepare({folder.write("d.jsonl", "{\"text\":\"the blade\"}"), 8,
+                        folder.path() + "/cache", 50},
+                       &loaded.tokenizer);
+  ASSERT_FALSE(data.isOk());
+  EXPECT_NE(data.status().render().find("the model's vocabulary has 50"),
+            std::string::npos);
+}

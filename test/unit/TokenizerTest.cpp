@@ -1,0 +1,324 @@
+//===- TokenizerTest.cpp - Ids, tables and refusals -----------------------===//
+//
+// The golden ids are Hugging Face's own (test/reference/tokenizers). Tests on
+// published tokenizers need HONE_SHARED and are skipped without it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TokenizerFixture.h"
+
+#include <chrono>
+#include <cstring>
+
+using namespace hone::rt;
+using namespace hone::test;
+
+namespace {
+class GoldenTokenizer : public ::testing::TestWithParam<const char *> {};
+} // namespace
+
+TEST_P(GoldenTokenizer, GivesTheIdsOfHuggingFace) {
+  const std::string folder = goldenTokenizer(GetParam());
+  LoadedTokenizer loaded(folder);
+  for (const Json &test : readLines(folder + "/cases.jsonl")) {
+    const std::string &text = test.find("text")->string();
+    EXPECT_EQ(loaded.encode(text), idsOf(test.find("ids"))) << text;
+  }
+}
+
+TEST_P(GoldenTokenizer, DecodesWhatItEncoded) {
+  LoadedTokenizer loaded(goldenTokenizer(GetParam()));
+  const std::string text = "it's 12 st\xC3\xB6nes,\n\n  \xE7\x9F\xB3 \x01!";
+  const std::vector<int32_t> ids = loaded.encode(text);
+  std::string decoded = loaded.tokenizer.decode(ids.data(), ids.size());
+  if (std::string(GetParam()) == "gpt2-prefix")
+    decoded.erase(0, 1);
+  EXPECT_EQ(decoded, text);
+}
+
+INSTANTIATE_TEST_SUITE_P(, GoldenTokenizer,
+                         ::testing::Values("gpt2", "gpt2-prefix", "qwen2",
+                                           "llama3", "digits", "byte-fallback"),
+                         [](const auto &info) {
+                           std::string name = info.param;
+                           for (char &c : name)
+                             c = c == '-' ? '_' : c;
+                           return name;
+                         });
+
+TEST(Tokenizer, AddedTokensInTextAreText) {
+  LoadedTokenizer loaded(goldenTokenizer("gpt2"));
+  const int64_t added = loaded.tokenizer.contents().find("<|end|>");
+  EXPECT_EQ(added, -1);
+  EXPECT_GT(loaded.encode("<|end|>").size(), 1u);
+}
+
+TEST(Tokenizer, ReadsTemplateAndEos) {
+  LoadedTokenizer loaded(goldenTokenizer("byte-fallback"));
+  const TokenizerTable &table = loaded.tokenizer.contents();
+  ASSERT_EQ(table.beforeCount(), 1u);
+  EXPECT_EQ(table.before(0), 1u);
+  EXPECT_EQ(table.afterCount(), 0u);
+  EXPECT_EQ(loaded.tokenizer.eosToken(), 2);
+}
+
+TEST(Tokenizer, EmptyTextHasNoTokens) {
+  LoadedTokenizer loaded(goldenTokenizer("byte-fallback"));
+  EXPECT_TRUE(loaded.encode("").empty());
+}
+
+TEST(Tokenizer, InvalidUtf8NamesTheByte) {
+  LoadedTokenizer loaded(goldenTokenizer("gpt2"));
+  IdSink sink;
+  Status status =
+      loaded.tokenizer.encode("abc\xFF", "data.txt", sink, loaded.scratch);
+  ASSERT_FALSE(status.isOk());
+  EXPECT_EQ(status.code(), ExitCode::BadData);
+  EXPECT_NE(status.render().find("data.txt: expected UTF-8 text but byte 3"),
+            std::string::npos)
+      << status.render();
+}
+
+// Each piece here is one run; a quadratic merge would take hours.
+TEST(Tokenizer, FourMegabytesOfOneLetterTakeSeconds) {
+  for (const char *kind : {"gpt2", "qwen2", "byte-fallback"}) {
+    LoadedTokenizer loaded(goldenTokenizer(kind));
+    for (const char *unit : {"e", " ", "\xE7\x9F\xB3", "!"}) {
+      std::string text;
+      while (text.size() < (4u << 20))
+        text += unit;
+      const auto began = std::chrono::steady_clock::now();
+      const std::vector<int32_t> ids = loaded.encode(text);
+      const std::chrono::duration<double> took =
+          std::chrono::steady_clock::now() - began;
+      EXPECT_LT(took.count(), 60.0) << kind;
+      std::string decoded = loaded.tokenizer.decode(ids.data(), ids.size());
+      EXPECT_EQ(decoded == text, true) << kind << " " << unit;
+    }
+  }
+}
+
+TEST(Tokenizer, EndlessWordIsRefused) {
+  LoadedTokenizer loaded(goldenTokenizer("qwen2"));
+  std::string text(Tokenizer::LongestPiece + 100, 'e');
+  for (const char *start : {"", "e\xCC\x81"}) { // as it lies, and normalised
+    IdSink sink;
+    Status status =
+        loaded.tokenizer.encode(start + text, "data.txt", sink, loaded.scratch);
+    ASSERT_FALSE(status.isOk());
+    EXPECT_NE(status.render().find("word boundary"), std::string::npos);
+  }
+}
+
+TEST(Tokenizer, LongTextEqualsItsLines) {
+  // More than one window, with a character that is normalised in each line.
+  LoadedTokenizer loaded(goldenTokenizer("qwen2"));
+  const std::string line = "the blade gets thinner, cafe\xCC\x81 12\n";
+  const std::vector<int32_t> one = loaded.encode(line);
+  std::string text;
+  std::vector<int32_t> expected;
+  for (int i = 0; i < 20000; ++i) {
+    text += line;
+    expected.insert(expected.end(), one.begin(), one.end());
+  }
+  EXPECT_EQ(loaded.encode(text), expected);
+}
+
+//===----------------------------------------------------------------------===//
+// Hostile tables
+//===----------------------------------------------------------------------===//
+
+TEST(TokenizerTable, WorksAtAnyAlignment) {
+  LoadedTokenizer loaded(goldenTokenizer("gpt2"));
+  const std::string shifted = "x" + loaded.block;
+  Result<Tokenizer> opened =
+      Tokenizer::fromTable(std::string_view(shifted).substr(1));
+  ASSERT_TRUE(opened.isOk());
+  IdSink sink;
+  ASSERT_TRUE(
+      opened.value().encode("the blade", "text", sink, loaded.scratch).isOk());
+  EXPECT_EQ(sink.ids, loaded.encode("the blade"));
+}
+
+TEST(TokenizerTable, EveryTruncationIsRefused) {
+  LoadedTokenizer loaded(goldenTokenizer("gpt2"));
+  for (size_t size = 0; size < loaded.block.size(); size += 13) {
+    const std::string cut = loaded.block.substr(0, size);
+    EXPECT_FALSE(Tokenizer::fromTable(cut).isOk()) << size;
+  }
+}
+
+// Whatever the bytes are, a table is refused or it encodes within its bounds;
+// the sanitizers watch.
+TEST(TokenizerTable, DamagedWordsAreHarmless) {
+  LoadedTokenizer loaded(goldenTokenizer("llama3"));
+  uint32_t random = 12345;
+  int accepted = 0;
+  for (int round = 0; round < 3000; ++round) {
+    std::string damaged = loaded.block;
+    random = random * 1664525u + 1013904223u;
+    const size_t at =
+        round < 60 ? size_t(round) : (random >> 4) % (damaged.size() - 4);
+    const uint32_t values[] = {0, 0xFFFFFFFF, 0x7FFFFFFF, random};
+    std::memcpy(&damaged[at], &values[round % 4], 4);
+    Result<Tokenizer> opened = Tokenizer::fromTable(damaged);
+    if (!opened.isOk())
+      continue;
+    ++accepted;
+    IdSink sink;
+    EXPECT_TRUE(
+        opened.value()
+            .encode("it's the 12 blades\n", "text", sink, loaded.scratch)
+            .isOk());
+    for (int32_t id : sink.ids)
+      EXPECT_LT(uint32_t(id), opened.value().vocabularySize());
+  }
+  EXPECT_GT(accepted, 0);
+}
+
+//===----------------------------------------------------------------------===//
+// What is refused, by name
+//===----------------------------------------------------------------------===//
+
+static void expectRefused(const ScratchFolder &folder,
+                          const std::string &expected) {
+  Result<std::string> built = buildTokenizerTable(folder.path());
+  ASSERT_FALSE(built.isOk()) << expected;
+  EXPECT_NE(built.status().render().find(expected), std::string::npos)
+      << built.status().render();
+  EXPECT_FALSE(built.status().message().remedy.empty());
+}
+
+/// The golden tokenizer `kind` with `from` replaced by `to`.
+static void expectChangeRefused(const char *kind, const std::string &from,
+                                const std::string &to,
+                                const std::string &expected) {
+  std::string text = readAll(goldenTokenizer(kind) + "/tokenizer.json");
+  const size_t at = text.find(from);
+  ASSERT_NE(at, std::string::npos) << from;
+  ScratchFolder folder;
+  folder.write("tokenizer.json", text.replace(at, from.size(), to));
+  expectRefused(folder, expected);
+}
+
+TEST(TokenizerBuilder, FolderWithoutTokenizerIsEmpty) {
+  ScratchFolder folder;
+  Result<std::string> built = buildTokenizerTable(folder.path());
+  ASSERT_TRUE(built.isOk());
+  EXPECT_TRUE(built.value().empty());
+}
+
+TEST(TokenizerBuilder, RefusesWhatItDoesNotKnow) {
+  expectChangeRefused("gpt2", "\"type\":\"BPE\"", "\"type\":\"Unigram\"",
+                      "the tokenizer model \"Unigram\" is not supported");
+  expectChangeRefused("qwen2", "\"type\":\"NFC\"", "\"type\":\"NFKC\"",
+                      "the normalizer \"NFKC\"");
+  expectChangeRefused("qwen2", "\\\\p{N}|", "\\\\p{N}{1,2}|",
+                      "the pre-tokenizer's regular expression");
+  expectChangeRefused("gpt2", "\"type\":\"ByteLevel\"",
+                      "\"type\":\"Whitespace\"",
+                      "the pre-tokenizer \"Whitespace\"");
+  expectChangeRefused("qwen2", "\"behavior\":\"Isolated\"",
+                      "\"behavior\":\"Removed\"",
+                      "the pre-tokenizer \"Split\"");
+  expectChangeRefused("gpt2", "\"dropout\":null", "\"dropout\":0.1",
+                      "the BPE setting \"dropout\"");
+  expectChangeRefused("byte-fallback", "\"type\":\"TemplateProcessing\"",
+                      "\"type\":\"BertProcessing\"",
+                      "the post-processor \"BertProcessing\"");
+  expectChangeRefused("byte-fallback", "\"<0x41>\"", "\"<0x4G>\"",
+                      "no token for the byte <0x41>");
+}
+
+TEST(TokenizerBuilder, NamesTheDamage) {
+  expectChangeRefused("gpt2", "\"merges\":[\"", "\"merges\":[\"q\",\"",
+                      "expected a merge as");
+  expectChangeRefused("gpt2", "\"merges\":[\"", "\"merges\":[\"zz y\",\"",
+                      "which the vocabulary does not have");
+  expectChangeRefused("gpt2", "\"!\":1", "\"!\":2", "is given to two tokens");
+  expectChangeRefused("gpt2", "\"!\":1", "\"!\":-1", "expected an id from 0");
+  expectChangeRefused("gpt2", "\"!\":1", "\"!\":99999999999",
+                      "expected an id from 0");
+  expectChangeRefused("gpt2", "\"!\":1", "\"!\":\"1\"",
+                      "expected an integer id");
+}
+
+/// Splits a golden byte-level tokenizer into vocab.json and merges.txt.
+static void writeVocabAndMerges(const ScratchFolder &folder,
+                                const std::string &ending) {
+  const std::string path = goldenTokenizer("gpt2") + "/tokenizer.json";
+  Result<Json> root = Json::parse(readAll(path), path);
+  ASSERT_TRUE(root.isOk());
+  const Json *model = root.value().find("model");
+  std::string vocab = "{", merges = "#version: 0.2" + ending;
+  for (const auto &[name, id] : model->find("vocab")->object()) {
+    vocab += vocab.size() == 1 ? "" : ",";
+    appendJsonString(vocab, name);
+    vocab += ":" + std::to_string(id.integer());
+  }
+  for (const Json &merge : model->find("merges")->array())
+    merges += merge.string() + ending;
+  folder.write("vocab.json", vocab + "}");
+  folder.write("merges.txt", merges);
+}
+
+TEST(TokenizerBuilder, VocabAndMergesFollowTheClass) {
+  const std::string text = "IT'S the 12 blades";
+  for (const char *ending : {"\n", "\r\n"}) {
+    ScratchFolder folder;
+    writeVocabAndMerges(folder, ending);
+    expectRefused(folder, "how to cut text is not known");
+    folder.write("config.json", R"({"model_type":"opt"})");
+    EXPECT_EQ(LoadedTokenizer(folder.path()).encode(text),
+              LoadedTokenizer(goldenTokenizer("gpt2")).encode(text));
+    folder.write("tokenizer_config.json",
+                 R"({"tokenizer_class":"Qwen2Tokenizer"})");
+    EXPECT_EQ(
+        LoadedTokenizer(folder.path()).tokenizer.contents().preTokenizer(),
+        PreTokenizerKind::Qwen2);
+  }
+}
+
+TEST(TokenizerBuilder, ConfigAddsTokensBosAndEos) {
+  ScratchFolder folder;
+  writeVocabAndMerges(folder, "\n");
+  folder.write("tokenizer_config.json", R"({"tokenizer_class":"GPT2Tokenizer",
+    "added_tokens_decoder":{"400":{"content":"<bos>"},"401":{"content":"<eos>"}},
+    "add_bos_token":true,"bos_token":"<bos>","eos_token":{"content":"<eos>"}})");
+  LoadedTokenizer loaded(folder.path());
+  EXPECT_EQ(loaded.tokenizer.vocabularySize(), 402u);
+  EXPECT_EQ(loaded.tokenizer.contents().before(0), 400u);
+  EXPECT_EQ(loaded.tokenizer.eosToken(), 401);
+  folder.write("tokenizer_config.json", R"({"tokenizer_class":"GPT2Tokenizer",
+    "eos_token":"<none>"})");
+  expectRefused(folder, "which is no token of this tokenizer");
+}
+
+TEST(TokenizerBuilder, HalfOfAPairIsAnError) {
+  ScratchFolder folder;
+  folder.write("vocab.json", "{}");
+  expectRefused(folder,
+                "merges.txt: vocab.json and merges.txt make a tokenizer");
+}
+
+//===----------------------------------------------------------------------===//
+// A real tokenizer
+//===----------------------------------------------------------------------===//
+
+TEST(Tokenizer, Stories260kMatchesItsExamples) {
+  const char *shared = std::getenv("HONE_SHARED");
+  if (shared == nullptr || *shared == '\0')
+    GTEST_SKIP() << "HONE_SHARED is not set";
+  const std::string folder = std::string(shared) + "/data/stories260k";
+  LoadedTokenizer loaded(folder);
+  EXPECT_EQ(loaded.tokenizer.vocabularySize(), 512u);
+  EXPECT_EQ(loaded.tokenizer.contents().preTokenizer(),
+            PreTokenizerKind::SpaceBoundary);
+  const std::string path = folder + "/generation_sample.json";
+  Result<Json> sample = Json::parse(readAll(path), path);
+  ASSERT_TRUE(sample.isOk());
+  for (const Json &example :
+       sample.value().find("tokenizer_examples_without_bos")->array())
+    EXPECT_EQ(loaded.encode(example.find("text")->string()),
+              idsOf(example.find("ids")));
+}
