@@ -52,7 +52,7 @@ void appendJsonString(std::string &out, std::string_view value) {
   out += '"';
   for (size_t at = 0; at < value.size();) {
     char c = value[at];
-    size_t length = utf8Length(value, at);
+    size_t length = utf8SequenceLength(value, at);
     const char *found = c ? std::strchr(escaped, c) : nullptr;
     if (length == 0) {
       out += "\\ufffd";

@@ -213,7 +213,7 @@ bool JsonReader::stringBody(std::string &out) {
 }
 
 bool JsonReader::utf8Sequence() {
-  size_t length = utf8Length(text, at);
+  size_t length = utf8SequenceLength(text, at);
   if (length == 0)
     return fail(at, "expected UTF-8, found " + describeByte(text, at) +
                         " which starts no valid character here");

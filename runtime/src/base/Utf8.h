@@ -15,7 +15,7 @@ namespace hone::rt {
 
 /// Bytes of the character that starts at `at`, 1 to 4; 0 when none that is
 /// well formed does.
-inline size_t utf8Length(std::string_view text, size_t at) {
+inline size_t utf8SequenceLength(std::string_view text, size_t at) {
   auto byte = [&](size_t i) -> unsigned {
     return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0;
   };

@@ -1,0 +1,175 @@
+//===- OutputFileTest.cpp - Whole files or none ---------------------------===//
+//
+// A full disk is imitated by a limit on file size in a child process.
+//
+//===----------------------------------------------------------------------===//
+
+#include "base/OutputFile.h"
+#include "TemporaryFolder.h"
+
+#include <csignal>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace hone::rt;
+
+TEST(OutputFileTest, CommitMakesTheFileAppear) {
+  TemporaryFolder folder;
+  OutputFile file = std::move(OutputFile::create(folder.file("a")).value());
+  ASSERT_TRUE(file.write("hello").isOk());
+  EXPECT_FALSE(std::filesystem::exists(folder.file("a")));
+  ASSERT_TRUE(file.commit().isOk());
+  EXPECT_EQ(folder.read("a"), "hello");
+  EXPECT_EQ(folder.count(), 1u);
+  EXPECT_EQ(file.size(), 5u);
+}
+
+TEST(OutputFileTest, WithoutCommitTheOldFileStaysAndNothingElse) {
+  TemporaryFolder folder;
+  folder.write("a", "old");
+  {
+    OutputFile file = std::move(OutputFile::create(folder.file("a")).value());
+    ASSERT_TRUE(file.write(std::string(200000, 'x')).isOk());
+    EXPECT_EQ(folder.count(), 2u);
+  }
+  EXPECT_EQ(folder.read("a"), "old");
+  EXPECT_EQ(folder.count(), 1u);
+}
+
+TEST(OutputFileTest, AnyChunksMakeTheSameBytesAndDigest) {
+  TemporaryFolder folder;
+  std::string bytes;
+  for (int i = 0; i < 300000; ++i)
+    bytes += char(i * 31 >> 3);
+  for (size_t chunk : {1u, 7u, 65535u, 65536u, 65537u, 300000u}) {
+    OutputFile file = std::move(OutputFile::create(folder.file("a")).value());
+    file.enableDigest();
+    for (size_t at = 0; at < bytes.size(); at += chunk)
+      ASSERT_TRUE(file.write(bytes.substr(at, chunk)).isOk());
+    ASSERT_TRUE(file.commit().isOk());
+    EXPECT_EQ(folder.read("a"), bytes);
+    EXPECT_EQ(file.digest(), Sha256::hex(bytes));
+  }
+}
+
+TEST(OutputFileTest, AnEmptyFileIsWritten) {
+  TemporaryFolder folder;
+  ASSERT_TRUE(writeFile(folder.file("a"), "").isOk());
+  EXPECT_TRUE(std::filesystem::exists(folder.file("a")));
+}
+
+TEST(OutputFileTest, MovingKeepsOneOwner) {
+  TemporaryFolder folder;
+  OutputFile a = std::move(OutputFile::create(folder.file("a")).value());
+  ASSERT_TRUE(a.write("1").isOk());
+  OutputFile b(std::move(a));
+  OutputFile c = std::move(OutputFile::create(folder.file("c")).value());
+  c = std::move(b); // removes c's temporary
+  ASSERT_TRUE(c.write("2").isOk());
+  ASSERT_TRUE(c.commit().isOk());
+  EXPECT_EQ(folder.read("a"), "12");
+  EXPECT_EQ(folder.count(), 1u);
+}
+
+TEST(OutputFileTest, AStrayTemporaryOfThisProcessIdIsReplacedNotFollowed) {
+  TemporaryFolder folder;
+  folder.write("victim", "keep");
+  std::string stray = folder.file("a.tmp-") + std::to_string(::getpid());
+  ASSERT_EQ(::symlink("victim", stray.c_str()), 0);
+  ASSERT_TRUE(writeFile(folder.file("a"), "new").isOk());
+  EXPECT_EQ(folder.read("victim"), "keep");
+  EXPECT_EQ(folder.read("a"), "new");
+}
+
+TEST(OutputFileTest, MissingFolderIsNamed) {
+  TemporaryFolder folder;
+  Status s = writeFile(folder.file("no/a"), "x");
+  EXPECT_EQ(s.code(), ExitCode::CannotCreate);
+  EXPECT_EQ(s.message().place, folder.file("no/a"));
+  EXPECT_NE(s.message().remedy.find("folder"), std::string::npos);
+}
+
+TEST(OutputFileTest, RenameOverAFolderFailsAndLeavesNothing) {
+  TemporaryFolder folder;
+  std::filesystem::create_directory(folder.file("a"));
+  folder.write("a/inside", "x");
+  Status s = writeFile(folder.file("a"), "x");
+  EXPECT_EQ(s.code(), ExitCode::IoError);
+  EXPECT_EQ(folder.count(), 1u);
+}
+
+TEST(OutputFileTest, AFullDiskIsAnErrorAndTheTemporaryGoes) {
+  TemporaryFolder folder;
+  folder.write("a", "old");
+  pid_t child = ::fork();
+  if (child == 0) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    rlimit limit = {100000, 100000};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    OutputFile file = std::move(OutputFile::create(folder.file("a")).value());
+    Status s = Status::ok();
+    for (int i = 0; i < 4 && s.isOk(); ++i)
+      s = file.write(std::string(65536, 'x'));
+    bool sticky = file.commit().code() == ExitCode::IoError;
+    bool named = s.message().place == folder.file("a");
+    ::_exit(s.code() == ExitCode::IoError && sticky && named &&
+                    folder.count() == 1
+                ? 0
+                : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(folder.read("a"), "old");
+}
+
+TEST(OutputFileTest, WritingAfterCommitIsABugThatIsReported) {
+  TemporaryFolder folder;
+  OutputFile file = std::move(OutputFile::create(folder.file("a")).value());
+  ASSERT_TRUE(file.commit().isOk());
+  EXPECT_EQ(file.write("x").code(), ExitCode::Internal);
+  EXPECT_EQ(file.commit().code(), ExitCode::Internal);
+}
+
+TEST(OutputFileTest, CreatesMissingParents) {
+  TemporaryFolder folder;
+  EXPECT_TRUE(createDirectories(folder.file("x/y/z")).isOk());
+  EXPECT_TRUE(createDirectories(folder.file("x/y/z/")).isOk());
+  EXPECT_TRUE(createDirectories("/").isOk());
+  EXPECT_TRUE(createDirectories(".").isOk());
+  EXPECT_TRUE(std::filesystem::is_directory(folder.file("x/y/z")));
+  folder.write("file", "");
+  EXPECT_EQ(createDirectories(folder.file("file/y")).code(),
+            ExitCode::CannotCreate);
+  EXPECT_EQ(createDirectories("").code(), ExitCode::CannotCreate);
+}
+
+TEST(OutputFileTest, ParentDirectoryIgnoresTrailingSlashes) {
+  EXPECT_EQ(parentDirectory("a"), ".");
+  EXPECT_EQ(parentDirectory("a/"), ".");
+  EXPECT_EQ(parentDirectory("a/b"), "a");
+  EXPECT_EQ(parentDirectory("a//b//"), "a");
+  EXPECT_EQ(parentDirectory("/a"), "/");
+  EXPECT_EQ(parentDirectory("/"), "/");
+  EXPECT_EQ(parentDirectory(""), ".");
+}
+
+TEST(OutputFileTest, StrayTemporariesOfDeadProcessesGo) {
+  TemporaryFolder folder;
+  pid_t dead = ::fork();
+  if (dead == 0)
+    ::_exit(0);
+  ::waitpid(dead, nullptr, 0);
+  folder.write("a.tmp-" + std::to_string(dead), "");
+  folder.write("a.tmp-" + std::to_string(::getppid()), "alive");
+  folder.write("a.tmp-x", "not ours");
+  folder.write("b.tmp-" + std::to_string(dead), "another file's");
+  std::filesystem::create_directory(
+      folder.file("a.tmp-" + std::to_string(dead) + "-replaced"));
+  folder.write("a.tmp-" + std::to_string(dead) + "-replaced/x", "");
+  removeStrayTemporaries(folder.file("a"));
+  EXPECT_EQ(folder.count(), 3u);
+}
