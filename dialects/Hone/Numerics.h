@@ -1,0 +1,52 @@
+//===- Numerics.h - Block sizes that decide how sums are taken ------------===//
+//
+// Sums over features, vocabulary, rows and keys are taken block by block in
+// order, so these sizes decide the last bits of a result. They are constants of
+// the numerics: no plan, target or thread count may change them, and buffers
+// are sized by them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_DIALECTS_HONE_NUMERICS_H
+#define HONE_DIALECTS_HONE_NUMERICS_H
+
+#include "llvm/Support/MathExtras.h"
+
+#include <cstdint>
+
+namespace hone::numerics {
+
+/// Most terms of one dot product that are summed before they are added to the
+/// result: features or vocabulary entries.
+constexpr int64_t kMaxDotBlock = 1024;
+
+/// Rows of one partial sum of a parameter's gradient.
+constexpr int64_t kGradientRows = 256;
+
+/// Keys (or queries, in the adjoint) of one partial sum of attention.
+constexpr int64_t kAttentionBlock = 256;
+
+/// Query rows, or key rows in the adjoint, that attention handles together.
+constexpr int64_t kAttentionRows = 32;
+
+/// Rows whose logits exist at one time.
+constexpr int64_t kLossRows = 64;
+
+/// Vocabulary entries of one partial sum of exponentials; the partial sums are
+/// added in double precision.
+constexpr int64_t kLossColumns = 4096;
+
+/// The target of a row that has no loss.
+constexpr int32_t kIgnoredTarget = -100;
+
+/// The block in which a sum of `length` terms is taken: the fewest blocks of at
+/// most kMaxDotBlock, all about equally long.
+inline int64_t dotBlock(int64_t length) {
+  int64_t blocks = llvm::divideCeil(length, kMaxDotBlock);
+  return blocks <= 1 ? length
+                     : llvm::alignTo(llvm::divideCeil(length, blocks), 16);
+}
+
+} // namespace hone::numerics
+
+#endif

@@ -1,0 +1,269 @@
+//===- KernelBuilder.cpp - The words that kernels are written in ----------===//
+//
+// Index arithmetic is folded while it is built: a size that is static stays
+// visible to the targets as a constant.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/kernels/KernelBuilder.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/SymbolTable.h"
+
+using namespace mlir;
+using namespace hone;
+
+/// Rows that one iteration of a row-wise kernel handles; no sum crosses rows,
+/// so this is only a matter of speed.
+static constexpr int64_t kRowBlock = 16;
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+Value KernelBuilder::table(StringRef name, DenseElementsAttr content) {
+  auto module = getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
+  auto shaped = cast<RankedTensorType>(content.getType());
+  auto type = MemRefType::get(shaped.getShape(), shaped.getElementType());
+  memref::GlobalOp global;
+  int64_t count = 0;
+  for (auto other : module.getOps<memref::GlobalOp>()) {
+    ++count;
+    if (other.getConstant() && other.getInitialValueAttr() == content)
+      global = other;
+  }
+  if (!global) {
+    OpBuilder::InsertionGuard guard(*this);
+    setInsertionPointToStart(module.getBody());
+    global = memref::GlobalOp::create(*this, (name + "_" + Twine(count)).str(),
+                                      getStringAttr("private"), type, content,
+                                      /*constant=*/true, getI64IntegerAttr(64));
+  }
+  return memref::GetGlobalOp::create(*this, type, global.getSymName());
+}
+
+Value KernelBuilder::load(Value memref, ValueRange indices) {
+  return memref::LoadOp::create(*this, memref, indices);
+}
+
+Value KernelBuilder::loadAs(Type type, Value memref, ValueRange indices) {
+  return convert(type, load(memref, indices));
+}
+
+Value KernelBuilder::loadIndex(Value memref, ValueRange indices) {
+  return arith::IndexCastOp::create(*this, getIndexType(),
+                                    load(memref, indices));
+}
+
+void KernelBuilder::store(Value value, Value memref, ValueRange indices) {
+  memref::StoreOp::create(*this, value, memref, indices);
+}
+
+//===----------------------------------------------------------------------===//
+// Scalars
+//===----------------------------------------------------------------------===//
+
+Value KernelBuilder::index(int64_t value) {
+  return arith::ConstantIndexOp::create(*this, value);
+}
+
+Value KernelBuilder::real(Type type, double value) {
+  return arith::ConstantOp::create(*this, getFloatAttr(type, value));
+}
+
+template <typename Int, typename Float>
+static Value binary(KernelBuilder &k, Value a, Value b) {
+  if (a.getType().isIntOrIndex())
+    return k.createOrFold<Int>(a, b);
+  return Float::create(k, a, b);
+}
+
+Value KernelBuilder::add(Value a, Value b) {
+  return binary<arith::AddIOp, arith::AddFOp>(*this, a, b);
+}
+
+Value KernelBuilder::sub(Value a, Value b) {
+  return binary<arith::SubIOp, arith::SubFOp>(*this, a, b);
+}
+
+Value KernelBuilder::mul(Value a, Value b) {
+  return binary<arith::MulIOp, arith::MulFOp>(*this, a, b);
+}
+
+Value KernelBuilder::div(Value a, Value b) {
+  return binary<arith::DivUIOp, arith::DivFOp>(*this, a, b);
+}
+
+Value KernelBuilder::rem(Value a, Value b) {
+  return createOrFold<arith::RemUIOp>(a, b);
+}
+
+Value KernelBuilder::min(Value a, Value b) {
+  return createOrFold<arith::MinUIOp>(a, b);
+}
+
+Value KernelBuilder::ceilDiv(Value a, int64_t b) {
+  return div(add(a, index(b - 1)), index(b));
+}
+
+Value KernelBuilder::exp(Value a) { return math::ExpOp::create(*this, a); }
+
+Value KernelBuilder::convert(Type type, Value a) {
+  unsigned from = a.getType().getIntOrFloatBitWidth();
+  unsigned to = type.getIntOrFloatBitWidth();
+  if (from < to)
+    return arith::ExtFOp::create(*this, type, a);
+  if (from > to)
+    return arith::TruncFOp::create(*this, type, a);
+  return a;
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+void KernelBuilder::parallel(Value count, ArrayRef<MemRefType> scratch,
+                             function_ref<void(Value, ValueRange)> body) {
+  tile::ParallelOp::create(*this, count, scratch,
+                           [&](OpBuilder &, Location, Value i,
+                               ValueRange buffers) { body(i, buffers); });
+}
+
+void KernelBuilder::loop(Value from, Value to, int64_t step,
+                         function_ref<void(Value)> body) {
+  scf::ForOp::create(*this, from, to, index(step), ValueRange(),
+                     [&](OpBuilder &, Location, Value i, ValueRange) {
+                       body(i);
+                       scf::YieldOp::create(*this);
+                     });
+}
+
+void KernelBuilder::when(Value condition, function_ref<void()> then,
+                         function_ref<void()> otherwise) {
+  auto branch = scf::IfOp::create(*this, condition, bool(otherwise));
+  OpBuilder::InsertionGuard guard(*this);
+  setInsertionPointToStart(branch.thenBlock());
+  then();
+  if (!otherwise)
+    return;
+  setInsertionPointToStart(branch.elseBlock());
+  otherwise();
+}
+
+void KernelBuilder::map(ValueRange bounds,
+                        function_ref<void(ValueRange)> body) {
+  tile::MapOp::create(
+      *this, bounds,
+      [&](OpBuilder &, Location, ValueRange point) { body(point); });
+}
+
+Value KernelBuilder::reduce(Value bound, tile::Combine combine, Type type,
+                            function_ref<Value(Value)> body) {
+  auto fold = tile::ReduceOp::create(
+      *this, bound, combine, TypeRange(type),
+      [&](OpBuilder &, Location, Value j) -> SmallVector<Value> {
+        return {body(j)};
+      });
+  return fold.getResult(0);
+}
+
+/// Runs body(first, count) for blocks of rows, in parallel.
+static void forEachRowBlock(KernelBuilder &k,
+                            function_ref<void(Value, Value)> body) {
+  k.parallel(k.ceilDiv(k.rows(), kRowBlock), {}, [&](Value block, ValueRange) {
+    Value first = k.mul(block, k.index(kRowBlock));
+    body(first, k.min(k.index(kRowBlock), k.sub(k.rows(), first)));
+  });
+}
+
+void KernelBuilder::forEachRow(function_ref<void(Value)> body) {
+  forEachRowBlock(*this, [&](Value first, Value count) {
+    loop(first, add(first, count), 1, body);
+  });
+}
+
+void KernelBuilder::forEachElement(int64_t columns,
+                                   function_ref<void(Value, Value)> body) {
+  forEachRowBlock(*this, [&](Value first, Value count) {
+    map({count, index(columns)},
+        [&](ValueRange point) { body(add(first, point[0]), point[1]); });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Matrix products
+//===----------------------------------------------------------------------===//
+
+int64_t KernelBuilder::panelWidth(Type element) const {
+  return panelBytes * 8 / element.getIntOrFloatBitWidth();
+}
+
+int64_t KernelBuilder::panelWidth(Type element, int64_t columns) const {
+  constexpr int64_t cacheLineBits = 512;
+  int64_t unit = cacheLineBits / element.getIntOrFloatBitWidth();
+  return std::min<int64_t>(panelWidth(element), llvm::alignTo(columns, unit));
+}
+
+void KernelBuilder::forEachTile(Type element, const Tiling &tiling,
+                                function_ref<void(const Tile &)> body) {
+  int64_t width = panelWidth(element, tiling.columns);
+  int64_t panels = llvm::divideCeil(tiling.columns, width);
+  Value zero = index(0);
+  Value count = index(panels);
+  if (tiling.rowBlock)
+    count = mul(ceilDiv(tiling.rows, tiling.rowBlock), count);
+  auto panel = MemRefType::get({tiling.depth, width}, element);
+  parallel(count, panel, [&](Value i, ValueRange scratch) {
+    Tile tile{zero, tiling.rows, zero, index(tiling.columns), scratch[0]};
+    if (tiling.rowBlock) {
+      tile.row = mul(div(i, index(panels)), index(tiling.rowBlock));
+      tile.rows = min(index(tiling.rowBlock), sub(tiling.rows, tile.row));
+    }
+    if (panels > 1) {
+      Value j = tiling.rowBlock ? rem(i, index(panels)) : i;
+      tile.column = mul(j, index(width));
+      tile.columns = tiling.columns % width == 0
+                         ? index(width)
+                         : min(index(width), sub(tile.columns, tile.column));
+    }
+    body(tile);
+  });
+}
+
+void KernelBuilder::product(Value panel, const Product &p, Epilogue first,
+                            Epilogue rest) {
+  int64_t block = cast<MemRefType>(panel.getType()).getDimSize(0);
+  auto multiply = [&](Value start, Value terms, bool accumulate,
+                      Epilogue epilogue) {
+    Value row = p.transposeW ? p.w.row : add(p.w.row, start);
+    Value column = p.transposeW ? add(p.w.column, start) : p.w.column;
+    tile::FillOp::create(*this, panel, p.w.matrix, row, column, terms,
+                         p.columns, p.transposeW);
+    // tile.contract counts a's indices as (rows, terms) in both layouts.
+    Value aRow = p.transposeA ? p.a.column : p.a.row;
+    Value aTerm = add(p.transposeA ? p.a.row : p.a.column, start);
+    auto body = [&](OpBuilder &, Location, Value acc, Value i, Value j) {
+      return epilogue(acc, i, j);
+    };
+    using Body =
+        function_ref<Value(OpBuilder &, Location, Value, Value, Value)>;
+    tile::ContractOp::create(*this, p.c.matrix, p.c.row, p.c.column, p.a.matrix,
+                             aRow, aTerm, panel, p.rows, p.columns, terms,
+                             accumulate, p.transposeA,
+                             epilogue ? Body(body) : Body());
+  };
+
+  std::optional<int64_t> depth = getConstantIntValue(p.depth);
+  Value whole = index(block);
+  if (depth && *depth <= block)
+    return multiply(index(0), p.depth, p.accumulate, first);
+  multiply(index(0), min(whole, p.depth), p.accumulate, first);
+  bool even = depth && *depth % block == 0;
+  loop(whole, p.depth, block, [&](Value start) {
+    Value terms = even ? whole : min(whole, sub(p.depth, start));
+    multiply(start, terms, /*accumulate=*/true, rest);
+  });
+}

@@ -1,0 +1,160 @@
+//===- KernelBuilder.h - The words that kernels are written in ------------===//
+//
+// A kernel is tile ops over the memory of one hone op. This builder knows where
+// that memory is and offers the few loop shapes and the one blocked product
+// that all kernels share. Bodies run at the builder's own insertion point, so a
+// kernel reads like the loop nest it makes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_PASSES_KERNELS_KERNELBUILDER_H
+#define HONE_PASSES_KERNELS_KERNELBUILDER_H
+
+#include "dialects/Tile/TileDialect.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace hone {
+
+/// Where the values of one function are in memory.
+struct Buffers {
+  /// Hone value to memref.
+  llvm::DenseMap<mlir::Value, mlir::Value> ofValue;
+  /// Op to the memrefs of its workspace.
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>> workspaces;
+  /// Result to the gradient it is only added to; such a result may have no
+  /// memory of its own.
+  llvm::DenseMap<mlir::Value, mlir::Value> sinks;
+};
+
+class KernelBuilder : public mlir::ImplicitLocOpBuilder {
+public:
+  using Value = mlir::Value;
+  using ValueRange = mlir::ValueRange;
+  using Epilogue = llvm::function_ref<Value(Value acc, Value i, Value j)>;
+
+  /// `panelBytes`: columns of the target's register tile, in bytes. `rows`:
+  /// rows of this batch, at most `maxRows`.
+  KernelBuilder(mlir::Location loc, mlir::OpBuilder &builder,
+                const Buffers &buffers, int64_t panelBytes, Value rows,
+                int64_t maxRows)
+      : ImplicitLocOpBuilder(loc, builder), buffers(buffers),
+        panelBytes(panelBytes), rowCount(rows), rowMaximum(maxRows) {}
+
+  //===------------------------------------------------------------------===//
+  // Memory
+  //===------------------------------------------------------------------===//
+
+  /// The memref of a hone value; null if it has none.
+  Value buffer(Value value) const { return buffers.ofValue.lookup(value); }
+  Value workspace(mlir::Operation *op, unsigned i) const {
+    return buffers.workspaces.at(op)[i];
+  }
+  /// The gradient that `result` is only added to, or null.
+  Value sink(Value result) const { return buffers.sinks.lookup(result); }
+  /// A constant in the module's read-only data; equal tables are one.
+  Value table(llvm::StringRef name, mlir::DenseElementsAttr content);
+
+  Value load(Value memref, ValueRange indices);
+  /// Loads and converts to the float type `type`.
+  Value loadAs(mlir::Type type, Value memref, ValueRange indices);
+  /// Loads a 32-bit integer as an index.
+  Value loadIndex(Value memref, ValueRange indices);
+  void store(Value value, Value memref, ValueRange indices);
+
+  //===------------------------------------------------------------------===//
+  // Scalars: index and float alike
+  //===------------------------------------------------------------------===//
+
+  Value index(int64_t value);
+  Value real(mlir::Type type, double value);
+  Value add(Value a, Value b);
+  Value sub(Value a, Value b);
+  Value mul(Value a, Value b);
+  /// Quotient of floats, or of non-negative indices rounded down.
+  Value div(Value a, Value b);
+  Value rem(Value a, Value b);
+  Value min(Value a, Value b);
+  Value ceilDiv(Value a, int64_t b);
+  Value exp(Value a);
+  /// Converts between float types.
+  Value convert(mlir::Type type, Value a);
+
+  //===------------------------------------------------------------------===//
+  // Loops
+  //===------------------------------------------------------------------===//
+
+  /// Rows of this batch.
+  Value rows() const { return rowCount; }
+  int64_t maxRows() const { return rowMaximum; }
+
+  void parallel(Value count, llvm::ArrayRef<mlir::MemRefType> scratch,
+                llvm::function_ref<void(Value, ValueRange)> body);
+  /// for (i = from; i < to; i += step), in order.
+  void loop(Value from, Value to, int64_t step,
+            llvm::function_ref<void(Value)> body);
+  void when(Value condition, llvm::function_ref<void()> then,
+            llvm::function_ref<void()> otherwise = nullptr);
+  void map(ValueRange bounds, llvm::function_ref<void(ValueRange)> body);
+  Value reduce(Value bound, tile::Combine combine, mlir::Type type,
+               llvm::function_ref<Value(Value)> body);
+  /// Runs the body for each row of the batch: blocks of rows in parallel.
+  void forEachRow(llvm::function_ref<void(Value row)> body);
+  /// Element-wise over `[rows, columns]`: blocks of rows in parallel.
+  void forEachElement(int64_t columns,
+                      llvm::function_ref<void(Value row, Value column)> body);
+
+  //===------------------------------------------------------------------===//
+  // Matrix products
+  //===------------------------------------------------------------------===//
+
+  /// Columns of a full panel of this element type.
+  int64_t panelWidth(mlir::Type element) const;
+  /// The panel for products of `columns` columns: full, or as narrow as whole
+  /// cache lines allow.
+  int64_t panelWidth(mlir::Type element, int64_t columns) const;
+
+  /// A piece of a result, computed by one iteration with one panel.
+  struct Tile {
+    Value row, rows, column, columns, panel;
+  };
+  /// The pieces of a result `[rows, columns]`.
+  struct Tiling {
+    Value rows;
+    int64_t columns;
+    int64_t depth;        ///< rows of the panel
+    int64_t rowBlock = 0; ///< rows of a tile; 0: all
+  };
+  /// Runs the body for each tile, in parallel.
+  void forEachTile(mlir::Type element, const Tiling &tiling,
+                   llvm::function_ref<void(const Tile &)> body);
+
+  /// A matrix and where in it to start.
+  struct Piece {
+    Value matrix, row, column;
+  };
+  /// c (+)= a w for one panel of columns. The sum over `depth` terms is taken
+  /// in blocks of the panel's rows, in order.
+  struct Product {
+    Piece c;
+    Piece a; ///< `[rows, depth]`; `[depth, rows]` with transposeA
+    Piece w; ///< `[depth, columns]`; `[columns, depth]` with transposeW
+    Value rows, columns, depth;
+    bool transposeA = false, transposeW = false, accumulate = false;
+  };
+  /// `first` is applied to the first block's sum, `rest` to the others'.
+  void product(Value panel, const Product &product, Epilogue first = nullptr,
+               Epilogue rest = nullptr);
+
+private:
+  const Buffers &buffers;
+  int64_t panelBytes;
+  Value rowCount;
+  int64_t rowMaximum;
+};
+
+} // namespace hone
+
+#endif

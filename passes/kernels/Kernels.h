@@ -1,0 +1,59 @@
+//===- Kernels.h - One emitter for each hone op that computes -------------===//
+//
+// Each function emits tile ops that compute `op` from the memory of its
+// operands into that of its results, at the builder's insertion point. Formulas
+// are at the ops (dialects/Hone); here is only how they are blocked. A row is
+// computed the same way whatever the other rows of the batch are, except where
+// rows are summed.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_PASSES_KERNELS_KERNELS_H
+#define HONE_PASSES_KERNELS_KERNELS_H
+
+#include "dialects/Hone/HoneOps.h"
+#include "passes/kernels/KernelBuilder.h"
+
+namespace hone {
+
+// MatmulKernels.cpp
+void emitKernel(LinearOp op, KernelBuilder &k);
+void emitKernel(LinearAdjointOp op, KernelBuilder &k);
+void emitKernel(LoraLinearOp op, KernelBuilder &k);
+void emitKernel(LoraLinearAdjointOp op, KernelBuilder &k);
+/// A result that is only added to a gradient is added there directly.
+void emitKernel(LoraParameterAdjointOp op, KernelBuilder &k);
+
+// AttentionKernels.cpp. Sequences are contiguous: `starts` never decreases.
+void emitKernel(AttentionOp op, KernelBuilder &k);
+void emitKernel(AttentionAdjointOp op, KernelBuilder &k);
+
+// RowKernels.cpp
+void emitKernel(EmbeddingOp op, KernelBuilder &k);
+void emitKernel(RmsNormOp op, KernelBuilder &k);
+void emitKernel(RmsNormAdjointOp op, KernelBuilder &k);
+void emitKernel(RopeOp op, KernelBuilder &k);
+void emitKernel(SwigluOp op, KernelBuilder &k);
+void emitKernel(SwigluAdjointOp op, KernelBuilder &k);
+void emitKernel(AddOp op, KernelBuilder &k);
+void emitKernel(ScaleOp op, KernelBuilder &k);
+
+// LossKernels.cpp
+void emitKernel(LinearCrossEntropyOp op, KernelBuilder &k);
+
+// UpdateKernels.cpp
+
+/// Adds `value` to the gradient `sink`, both of one static shape.
+void emitGradientSum(mlir::Value value, mlir::Value sink, KernelBuilder &k);
+
+/// The flat vectors of an update, memref<trainable elements x T>.
+struct UpdateVectors {
+  mlir::Value theta, gradient;
+  llvm::SmallVector<mlir::Value, 2> state;
+};
+void emitUpdate(SgdOp op, const UpdateVectors &vectors, KernelBuilder &k);
+void emitUpdate(AdamwOp op, const UpdateVectors &vectors, KernelBuilder &k);
+
+} // namespace hone
+
+#endif

@@ -1,0 +1,227 @@
+//===- MatmulKernels.cpp - Products with weights and adapters -------------===//
+//
+// One iteration owns a panel of result columns for all rows and runs over the
+// whole inner dimension, so no sum is shared between threads. Narrow products
+// (rank columns) are split over rows instead, each with its own copy of the
+// small panel.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Hone/Numerics.h"
+#include "passes/kernels/Kernels.h"
+
+using namespace mlir;
+using namespace hone;
+
+/// Rows, or columns of dy, that one iteration of a narrow product handles. No
+/// sum crosses them.
+static constexpr int64_t kNarrowRows = 32;
+static constexpr int64_t kNarrowColumns = 128;
+
+static RankedTensorType tensorType(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+static int64_t columnsOf(Value matrix) {
+  return tensorType(matrix).getDimSize(1);
+}
+
+/// The epilogue `acc * factor`.
+static auto scaledBy(KernelBuilder &k, Value factor) {
+  return [&k, factor](Value acc, Value, Value) { return k.mul(acc, factor); };
+}
+
+/// c = epilogue(a w) with few columns: blocks of rows in parallel.
+static void narrowProduct(KernelBuilder &k, Value c, Value a, Value w,
+                          bool transposeW, int64_t columns, int64_t depth,
+                          KernelBuilder::Epilogue epilogue) {
+  Type element = cast<MemRefType>(c.getType()).getElementType();
+  KernelBuilder::Tiling tiling{k.rows(), columns, numerics::dotBlock(depth),
+                               kNarrowRows};
+  k.forEachTile(element, tiling, [&](const KernelBuilder::Tile &tile) {
+    Value zero = k.index(0);
+    KernelBuilder::Product product{{c, tile.row, tile.column},
+                                   {a, tile.row, zero},
+                                   {w, zero, tile.column},
+                                   tile.rows,
+                                   tile.columns,
+                                   k.index(depth)};
+    if (transposeW) {
+      product.w = {w, tile.column, zero};
+      product.transposeW = true;
+    }
+    k.product(tile.panel, product, epilogue, epilogue);
+  });
+}
+
+/// One panel of `c (+)= a w`, over all of `depth`.
+static KernelBuilder::Product panelProduct(KernelBuilder &k,
+                                           const KernelBuilder::Tile &tile,
+                                           Value c, Value a, Value w,
+                                           bool transposeW, int64_t depth,
+                                           bool accumulate) {
+  Value zero = k.index(0);
+  KernelBuilder::Product product{{c, zero, tile.column}, {a, zero, zero},
+                                 {w, zero, tile.column}, tile.rows,
+                                 tile.columns,           k.index(depth)};
+  if (transposeW)
+    product.w = {w, tile.column, zero};
+  product.transposeW = transposeW;
+  product.accumulate = accumulate;
+  return product;
+}
+
+/// One panel of `y = x W^T + bias`; the bias joins the first block's sum.
+static void forwardPanel(KernelBuilder &k, const KernelBuilder::Tile &tile,
+                         Value y, Value x, Value weight, Value bias) {
+  int64_t in = cast<MemRefType>(x.getType()).getDimSize(1);
+  KernelBuilder::Product product =
+      panelProduct(k, tile, y, x, weight, /*transposeW=*/true, in,
+                   /*accumulate=*/false);
+  if (!bias)
+    return k.product(tile.panel, product);
+  k.product(tile.panel, product, [&](Value acc, Value, Value j) {
+    Value term = k.loadAs(acc.getType(), bias, k.add(tile.column, j));
+    return k.add(acc, term);
+  });
+}
+
+static Value bufferOrNull(KernelBuilder &k, Value optional) {
+  return optional ? k.buffer(optional) : Value();
+}
+
+//===----------------------------------------------------------------------===//
+// Frozen weights
+//===----------------------------------------------------------------------===//
+
+void hone::emitKernel(LinearOp op, KernelBuilder &k) {
+  RankedTensorType type = tensorType(op.getY());
+  Value y = k.buffer(op.getY()), x = k.buffer(op.getX());
+  Value weight = k.buffer(op.getWeight());
+  Value bias = bufferOrNull(k, op.getBias());
+  KernelBuilder::Tiling tiling{k.rows(), type.getDimSize(1),
+                               numerics::dotBlock(columnsOf(op.getX()))};
+  k.forEachTile(type.getElementType(), tiling,
+                [&](const KernelBuilder::Tile &tile) {
+                  forwardPanel(k, tile, y, x, weight, bias);
+                });
+}
+
+void hone::emitKernel(LinearAdjointOp op, KernelBuilder &k) {
+  RankedTensorType type = tensorType(op.getDx());
+  Value dx = k.buffer(op.getDx()), dy = k.buffer(op.getDy());
+  Value weight = k.buffer(op.getWeight());
+  int64_t out = columnsOf(op.getDy());
+  KernelBuilder::Tiling tiling{k.rows(), type.getDimSize(1),
+                               numerics::dotBlock(out)};
+  k.forEachTile(type.getElementType(), tiling,
+                [&](const KernelBuilder::Tile &tile) {
+                  k.product(tile.panel, panelProduct(k, tile, dx, dy, weight,
+                                                     /*transposeW=*/false, out,
+                                                     /*accumulate=*/false));
+                });
+}
+
+//===----------------------------------------------------------------------===//
+// Adapters
+//===----------------------------------------------------------------------===//
+
+void hone::emitKernel(LoraLinearOp op, KernelBuilder &k) {
+  RankedTensorType type = tensorType(op.getY());
+  Type element = type.getElementType();
+  int64_t in = columnsOf(op.getX()), rank = columnsOf(op.getB());
+  Value y = k.buffer(op.getY()), x = k.buffer(op.getX());
+  Value weight = k.buffer(op.getWeight()), b = k.buffer(op.getB());
+  Value bias = bufferOrNull(k, op.getBias());
+  Value h = op.getH() ? k.buffer(op.getH()) : k.workspace(op, 0);
+
+  narrowProduct(k, h, x, k.buffer(op.getA()), /*transposeW=*/true, rank, in,
+                nullptr);
+
+  Value scale = k.real(element, op.getScale().convertToDouble());
+  auto scaled = scaledBy(k, scale);
+  KernelBuilder::Tiling tiling{k.rows(), type.getDimSize(1),
+                               numerics::dotBlock(in)};
+  k.forEachTile(element, tiling, [&](const KernelBuilder::Tile &tile) {
+    forwardPanel(k, tile, y, x, weight, bias);
+    k.product(tile.panel,
+              panelProduct(k, tile, y, h, b, /*transposeW=*/true, rank,
+                           /*accumulate=*/true),
+              scaled, scaled);
+  });
+}
+
+void hone::emitKernel(LoraLinearAdjointOp op, KernelBuilder &k) {
+  RankedTensorType type = tensorType(op.getDx());
+  Type element = type.getElementType();
+  int64_t out = columnsOf(op.getDy()), rank = columnsOf(op.getB());
+  Value dx = k.buffer(op.getDx()), dy = k.buffer(op.getDy());
+  Value weight = k.buffer(op.getWeight()), a = k.buffer(op.getA());
+  Value u = k.workspace(op, 0);
+
+  Value scale = k.real(element, op.getScale().convertToDouble());
+  narrowProduct(k, u, dy, k.buffer(op.getB()), /*transposeW=*/false, rank, out,
+                scaledBy(k, scale));
+
+  KernelBuilder::Tiling tiling{k.rows(), type.getDimSize(1),
+                               numerics::dotBlock(out)};
+  k.forEachTile(element, tiling, [&](const KernelBuilder::Tile &tile) {
+    k.product(tile.panel, panelProduct(k, tile, dx, dy, weight,
+                                       /*transposeW=*/false, out,
+                                       /*accumulate=*/false));
+    k.product(tile.panel,
+              panelProduct(k, tile, dx, u, a, /*transposeW=*/false, rank,
+                           /*accumulate=*/true));
+  });
+}
+
+/// gradient (+)= epilogue(left^T right), summed over the rows of the batch.
+/// `rowBlock` splits the rows of the gradient, if not 0.
+static void rowSumProduct(KernelBuilder &k, Value gradient, bool accumulate,
+                          Value left, Value right, int64_t rowBlock,
+                          KernelBuilder::Epilogue epilogue) {
+  auto type = cast<MemRefType>(gradient.getType());
+  KernelBuilder::Tiling tiling{k.index(type.getDimSize(0)), type.getDimSize(1),
+                               std::min(k.maxRows(), numerics::kGradientRows),
+                               rowBlock};
+  k.forEachTile(
+      type.getElementType(), tiling, [&](const KernelBuilder::Tile &tile) {
+        Value zero = k.index(0);
+        KernelBuilder::Product product{{gradient, tile.row, tile.column},
+                                       {left, zero, tile.row},
+                                       {right, zero, tile.column},
+                                       tile.rows,
+                                       tile.columns,
+                                       k.rows()};
+        product.transposeA = true;
+        product.accumulate = accumulate;
+        k.product(tile.panel, product, epilogue, epilogue);
+      });
+}
+
+void hone::emitKernel(LoraParameterAdjointOp op, KernelBuilder &k) {
+  Type element = tensorType(op.getDy()).getElementType();
+  int64_t in = columnsOf(op.getX()), out = columnsOf(op.getDy());
+  int64_t rank = columnsOf(op.getB());
+  Value x = k.buffer(op.getX()), dy = k.buffer(op.getDy());
+  Value scale = k.real(element, op.getScale().convertToDouble());
+  auto scaled = scaledBy(k, scale);
+
+  auto destination = [&](Value result) {
+    Value sink = k.sink(result);
+    return std::make_pair(sink ? sink : k.buffer(result), bool(sink));
+  };
+  if (auto [da, accumulate] = destination(op.getDa()); da) {
+    Value u = k.workspace(op, 0);
+    narrowProduct(k, u, dy, k.buffer(op.getB()), /*transposeW=*/false, rank,
+                  out, scaled);
+    rowSumProduct(k, da, accumulate, u, x, /*rowBlock=*/0, nullptr);
+  }
+  if (auto [db, accumulate] = destination(op.getDb()); db) {
+    Value h = op.getH() ? k.buffer(op.getH()) : k.workspace(op, 1);
+    if (!op.getH())
+      narrowProduct(k, h, x, k.buffer(op.getA()), /*transposeW=*/true, rank, in,
+                    nullptr);
+    rowSumProduct(k, db, accumulate, dy, h, kNarrowColumns, scaled);
+  }
+}
