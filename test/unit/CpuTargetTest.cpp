@@ -1,0 +1,213 @@
+//===- CpuTargetTest.cpp - Objects, their tables, and what is refused -----===//
+//
+// The tables are read back through runtime.h itself, so a field that moved on
+// one side only is found here.
+//
+//===----------------------------------------------------------------------===//
+
+#include "targets/Target.h"
+#include "test/numerics/TileProgram.h"
+
+#include "dialects/Tile/TileDialect.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/BinaryFormat/ELF.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "gtest/gtest.h"
+
+using namespace hone;
+
+static ModuleDescription sampleDescription() {
+  ModuleDescription d = TileProgram::defaultDescription();
+  d.config = R"({"model":"m"})";
+  d.maxRows = 256;
+  d.arenaBytes = 4096;
+  d.optimizer = HONE_ADAMW;
+  d.trainableDtype = HONE_F64;
+  d.trainableElements = 77;
+  d.thetaOffset = 64;
+  d.gradientOffset = 1024;
+  d.stateOffset = 2048;
+  d.inputs = {{"input_ids", HONE_I32, {256}, 128},
+              {"loss_scale", HONE_F64, {}, 8}};
+  d.outputs = {{"loss", HONE_F64, {}, 16}};
+  d.weights = {{"model.norm.weight", HONE_BF16, {896}},
+               {"lm_head.weight", HONE_F32, {1000, 896}}};
+  d.trainables = {{"a.lora_A.weight", HONE_INIT_KAIMING_UNIFORM, {8, 9}, 5}};
+  return d;
+}
+
+TEST(CpuTarget, TablesReadBackThroughTheHeader) {
+  // One parallel loop, so that the module needs thread scratch.
+  TileProgram program(entryFunction(R"(
+    tile.parallel (%i) in (%c1) private(%p : memref<10xf32>) {
+      %zero = arith.constant 0.0 : f32
+      memref.store %zero, %p[%i] : memref<10xf32>
+    })"),
+                      "native", sampleDescription());
+  const hone_module &m = program.module();
+  EXPECT_EQ(m.struct_size, sizeof(hone_module));
+  EXPECT_EQ(m.abi_version, HONE_ABI_VERSION);
+  EXPECT_STREQ(m.config, R"({"model":"m"})");
+  EXPECT_EQ(m.max_rows, 256);
+  EXPECT_EQ(m.arena_bytes, 4096u);
+  EXPECT_EQ(m.thread_bytes, 64u);
+  EXPECT_EQ(m.optimizer, uint32_t(HONE_ADAMW));
+  EXPECT_EQ(m.trainable_dtype, uint32_t(HONE_F64));
+  EXPECT_EQ(m.trainable_elements, 77u);
+  EXPECT_EQ(m.theta_offset, 64u);
+  EXPECT_EQ(m.gradient_offset, 1024u);
+  EXPECT_EQ(m.state_offset, 2048u);
+  ASSERT_EQ(m.entry_count, 1u);
+  EXPECT_STREQ(m.entries[0].name, "main");
+  ASSERT_EQ(m.input_count, 2u);
+  EXPECT_STREQ(m.inputs[0].name, "input_ids");
+  EXPECT_EQ(m.inputs[0].dtype, uint32_t(HONE_I32));
+  EXPECT_EQ(m.inputs[0].rank, 1u);
+  EXPECT_EQ(m.inputs[0].shape[0], 256);
+  EXPECT_EQ(m.inputs[0].offset, 128u);
+  EXPECT_EQ(m.inputs[1].rank, 0u);
+  EXPECT_EQ(m.inputs[1].offset, 8u);
+  ASSERT_EQ(m.output_count, 1u);
+  EXPECT_EQ(m.outputs[0].offset, 16u);
+  ASSERT_EQ(m.weight_count, 2u);
+  EXPECT_EQ(m.weights[0].dtype, uint32_t(HONE_BF16));
+  EXPECT_STREQ(m.weights[1].name, "lm_head.weight");
+  EXPECT_EQ(m.weights[1].shape[1], 896);
+  ASSERT_EQ(m.trainable_count, 1u);
+  EXPECT_STREQ(m.trainables[0].name, "a.lora_A.weight");
+  EXPECT_EQ(m.trainables[0].rank, 2u);
+  EXPECT_EQ(m.trainables[0].init, uint32_t(HONE_INIT_KAIMING_UNIFORM));
+  EXPECT_EQ(m.trainables[0].shape[1], 9);
+  EXPECT_EQ(m.trainables[0].offset, 5u);
+}
+
+namespace {
+
+/// A module with a product and an exponential, lowered for `target`.
+class LoweredModule {
+public:
+  explicit LoweredModule(const Target &target)
+      : context(mlir::MLIRContext::Threading::DISABLED) {
+    context.loadDialect<tile::TileDialect, mlir::arith::ArithDialect,
+                        mlir::func::FuncDialect, mlir::math::MathDialect,
+                        mlir::memref::MemRefDialect, mlir::scf::SCFDialect>();
+    module = mlir::parseSourceString<mlir::ModuleOp>(entryFunction(R"(
+      %x = tile.view %arena[%c0] : !llvm.ptr -> memref<32x64xf32>
+      tile.parallel (%i) in (%c1) private(%p : memref<32x64xf32>) {
+        tile.fill %p, %x[%c0, %c0] size(%rows, %rows) transpose
+            : memref<32x64xf32>, memref<32x64xf32>
+        tile.contract %x[%c0, %c0], %x[%c0, %c0], %p size(%rows, %rows, %rows)
+            : memref<32x64xf32>, memref<32x64xf32>, memref<32x64xf32>
+            epilogue (%acc, %r, %c) {
+          %e = math.exp %acc : f32
+          tile.yield %e : f32
+        }
+      })"),
+                                                     &context);
+    mlir::PassManager pm(&context);
+    target.buildLoweringPipeline(pm);
+    EXPECT_TRUE(module && succeeded(pm.run(*module)));
+  }
+  mlir::ModuleOp get() { return *module; }
+
+private:
+  mlir::MLIRContext context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+};
+
+} // namespace
+
+static std::unique_ptr<Target> makeTarget(llvm::StringRef text) {
+  return llvm::cantFail(createTarget(TargetRequest::parse(text)));
+}
+
+static std::string emitToString(const Target &target, mlir::ModuleOp module,
+                                EmitKind kind) {
+  llvm::SmallString<64> path;
+  llvm::sys::fs::createTemporaryFile("hone", "out", path);
+  llvm::cantFail(
+      target.emit(module, TileProgram::defaultDescription(), kind, path));
+  std::string text = (*llvm::MemoryBuffer::getFile(path))->getBuffer().str();
+  llvm::sys::fs::remove(path);
+  return text;
+}
+
+TEST(CpuTarget, WritesObjectsForOtherMachines) {
+  for (auto [name, machine] :
+       {std::pair<const char *, unsigned>{"x86-64-v3", llvm::ELF::EM_X86_64},
+        {"x86-64-v4", llvm::ELF::EM_X86_64},
+        {"aarch64-linux-gnu", llvm::ELF::EM_AARCH64},
+        {"aarch64-linux-gnu:cortex-a76", llvm::ELF::EM_AARCH64}}) {
+    auto target = makeTarget(name);
+    LoweredModule module(*target);
+    std::string object = emitToString(*target, module.get(), EmitKind::object);
+    ASSERT_GT(object.size(), 64u);
+    EXPECT_EQ(object.substr(0, 4), "\177ELF");
+    EXPECT_EQ(uint8_t(object[18]) | uint8_t(object[19]) << 8, int(machine))
+        << name;
+  }
+}
+
+// Whole vectors in registers, and no call out of line but to the pool.
+TEST(CpuTarget, KernelsUseTheWidestVectors) {
+  auto v4 = makeTarget("x86-64-v4");
+  LoweredModule wide(*v4);
+  std::string text = emitToString(*v4, wide.get(), EmitKind::assembly);
+  EXPECT_NE(text.find("zmm"), std::string::npos);
+  EXPECT_NE(text.find("vfmadd"), std::string::npos);
+  EXPECT_EQ(text.find("expf"), std::string::npos);
+
+  auto neon = makeTarget("aarch64-linux-gnu");
+  LoweredModule narrow(*neon);
+  text = emitToString(*neon, narrow.get(), EmitKind::assembly);
+  EXPECT_NE(text.find("fmla"), std::string::npos);
+}
+
+TEST(CpuTarget, LeavesNothingHalfWritten) {
+  auto target = makeTarget("native");
+  LoweredModule module(*target);
+  ModuleDescription description;
+  description.entries = {{"main", "missing"}};
+  llvm::SmallString<64> folder;
+  llvm::sys::fs::createUniqueDirectory("hone", folder);
+  llvm::SmallString<64> path(folder);
+  llvm::sys::path::append(path, "train.o");
+  std::string message = llvm::toString(
+      target->emit(module.get(), description, EmitKind::object, path));
+  EXPECT_NE(message.find("'missing'"), std::string::npos);
+  std::error_code error;
+  EXPECT_EQ(llvm::sys::fs::directory_iterator(folder, error),
+            llvm::sys::fs::directory_iterator());
+  llvm::sys::fs::remove_directories(folder);
+}
+
+TEST(CpuTarget, RefusesWhatItCannotCompileFor) {
+  for (const char *text : {"riscv64-linux-gnu", "nonsense"}) {
+    auto target = createTarget(TargetRequest::parse(text));
+    ASSERT_FALSE(bool(target));
+    std::string message = llvm::toString(target.takeError());
+    EXPECT_NE(message.find(text), std::string::npos);
+    EXPECT_NE(message.find("use native"), std::string::npos);
+  }
+  auto target = createTarget(TargetRequest::parse("x86-64-v9"));
+  ASSERT_FALSE(bool(target));
+  EXPECT_NE(llvm::toString(target.takeError()).find("'x86-64-v9'"),
+            std::string::npos);
+}
+
+TEST(TargetRequest, ReadsLevelsAndTriples) {
+  EXPECT_EQ(TargetRequest::parse("native").triple, "native");
+  TargetRequest level = TargetRequest::parse("x86-64-v3");
+  EXPECT_EQ(level.triple, "x86_64-unknown-linux-gnu");
+  EXPECT_EQ(level.cpu, "x86-64-v3");
+  TargetRequest phone = TargetRequest::parse("aarch64-linux-gnu:cortex-x2");
+  EXPECT_EQ(phone.triple, "aarch64-linux-gnu");
+  EXPECT_EQ(phone.cpu, "cortex-x2");
+}
