@@ -9,17 +9,19 @@
 #include "data/Dataset.h"
 
 #include <cstring>
+#include <filesystem>
+#include <memory>
 
 using namespace hone::rt;
 using namespace hone::test;
 
 static constexpr int64_t Vocabulary = 500;
 
-static Result<Dataset> prepare(const ScratchFolder &folder,
+static Result<Dataset> prepare(const TemporaryFolder &folder,
                                const std::string &path,
                                const Tokenizer *tokenizer = nullptr,
                                int64_t length = 256) {
-  return Dataset::prepare({path, length, folder.path() + "/cache", Vocabulary},
+  return Dataset::prepare({path, length, folder.path + "/cache", Vocabulary},
                           tokenizer);
 }
 
@@ -47,7 +49,7 @@ static void expectGolden(const std::string &name, DataFormat format,
                          int64_t length) {
   LoadedTokenizer loaded(goldenTokenizer("byte-fallback"));
   const std::string path = goldenTokenizer("data/") + name;
-  ScratchFolder folder;
+  TemporaryFolder folder;
   Result<Dataset> data = prepare(folder, path, &loaded.tokenizer, length);
   ASSERT_TRUE(data.isOk()) << data.status().render();
   EXPECT_EQ(data.value().format(), format);
@@ -77,7 +79,7 @@ TEST(Dataset, PackedTextMatchesTheReference) {
 }
 
 TEST(Dataset, IdsAreTheirOwnLabelsShifted) {
-  ScratchFolder folder;
+  TemporaryFolder folder;
   Result<Dataset> data = prepare(
       folder, folder.write("d.jsonl", "{\"input_ids\":[5,6,7]}\n"
                                       "{\"labels\":[-100,-100,9,8],"
@@ -94,7 +96,7 @@ TEST(Dataset, IdsAreTheirOwnLabelsShifted) {
 
 TEST(Dataset, FormatFollowsTheNameThenTheFirstLine) {
   LoadedTokenizer loaded(goldenTokenizer("gpt2"));
-  ScratchFolder folder;
+  TemporaryFolder folder;
   const auto formatOf = [&](const char *name, const char *content) {
     Result<Dataset> data =
         prepare(folder, folder.write(name, content), &loaded.tokenizer);
@@ -111,7 +113,7 @@ TEST(Dataset, FormatFollowsTheNameThenTheFirstLine) {
 
 TEST(Dataset, TokenAcrossTheEndOfThePromptIsReported) {
   LoadedTokenizer loaded(goldenTokenizer("gpt2"));
-  ScratchFolder folder;
+  TemporaryFolder folder;
   Result<Dataset> data = prepare(
       folder,
       folder.write("d.jsonl", "{\"prompt\":\"t\",\"completion\":\"he blade\"}"),
@@ -125,7 +127,7 @@ TEST(Dataset, TokenAcrossTheEndOfThePromptIsReported) {
 //===----------------------------------------------------------------------===//
 
 TEST(Dataset, LongSamplesAreCountedAndLeftOut) {
-  ScratchFolder folder;
+  TemporaryFolder folder;
   Result<Dataset> data =
       prepare(folder,
               folder.write("d.jsonl", "{\"input_ids\":[1,2,3,4,5]}\n"
@@ -141,7 +143,7 @@ TEST(Dataset, LongSamplesAreCountedAndLeftOut) {
 }
 
 TEST(Dataset, SamplesWithoutTargetAreCountedAndLeftOut) {
-  ScratchFolder folder;
+  TemporaryFolder folder;
   Result<Dataset> data = prepare(
       folder,
       folder.write("d.jsonl", "{\"input_ids\":[1]}\n"
@@ -160,7 +162,7 @@ TEST(Dataset, SamplesWithoutTargetAreCountedAndLeftOut) {
 TEST(Dataset, SecondRunUsesTheCache) {
   LoadedTokenizer loaded(goldenTokenizer("gpt2"));
   LoadedTokenizer other(goldenTokenizer("qwen2"));
-  ScratchFolder folder;
+  TemporaryFolder folder;
   const std::string path = folder.write("d.jsonl", "{\"text\":\"a 12 stone\"}");
   const auto cached = [&](const Tokenizer &tokenizer, int64_t length) {
     Result<Dataset> data = prepare(folder, path, &tokenizer, length);
@@ -176,19 +178,19 @@ TEST(Dataset, SecondRunUsesTheCache) {
   EXPECT_FALSE(cached(loaded.tokenizer, 64));
   // Nothing but caches is left behind.
   for (const auto &entry :
-       std::filesystem::directory_iterator(folder.path() + "/cache"))
+       std::filesystem::directory_iterator(folder.path + "/cache"))
     EXPECT_EQ(entry.path().extension(), ".tokens");
 }
 
 TEST(Dataset, DamagedCacheIsMadeAgain) {
-  ScratchFolder folder;
+  TemporaryFolder folder;
   const std::string path =
       folder.write("d.jsonl", "{\"input_ids\":[1,2,3]}\n{\"input_ids\":[4,5]}");
   Result<Dataset> first = prepare(folder, path);
   ASSERT_TRUE(first.isOk());
   const std::string good = readAll(first.value().cachePath());
   const std::string name =
-      first.value().cachePath().substr(folder.path().size() + 1);
+      first.value().cachePath().substr(folder.path.size() + 1);
   for (size_t at = 0; at + 4 <= good.size(); at += 4) {
     std::string damaged = good;
     const uint32_t bad = 0x7FFFFFF0;
@@ -214,7 +216,7 @@ TEST(Dataset, DamagedCacheIsMadeAgain) {
 static void expectFault(const std::string &content, const std::string &expected,
                         const char *name = "d.jsonl",
                         const char *kind = "gpt2") {
-  ScratchFolder folder;
+  TemporaryFolder folder;
   std::unique_ptr<LoadedTokenizer> loaded;
   if (kind != nullptr)
     loaded = std::make_unique<LoadedTokenizer>(goldenTokenizer(kind));
@@ -227,13 +229,13 @@ static void expectFault(const std::string &content, const std::string &expected,
       << data.status().render();
   EXPECT_FALSE(data.status().message().remedy.empty());
   // No half-written cache.
-  if (std::filesystem::exists(folder.path() + "/cache"))
-    EXPECT_TRUE(std::filesystem::is_empty(folder.path() + "/cache"));
+  if (std::filesystem::exists(folder.path + "/cache"))
+    EXPECT_TRUE(std::filesystem::is_empty(folder.path + "/cache"));
 }
 
 TEST(DatasetFault, MissingFile) {
-  ScratchFolder folder;
-  Result<Dataset> data = prepare(folder, folder.path() + "/none.jsonl");
+  TemporaryFolder folder;
+  Result<Dataset> data = prepare(folder, folder.path + "/none.jsonl");
   ASSERT_FALSE(data.isOk());
   EXPECT_EQ(data.status().code(), ExitCode::NoInput);
 }
@@ -333,10 +335,10 @@ TEST(DatasetFault, NothingLeft) {
 
 TEST(DatasetFault, TokenizerLargerThanTheModel) {
   LoadedTokenizer loaded(goldenTokenizer("gpt2"));
-  ScratchFolder folder;
+  TemporaryFolder folder;
   Result<Dataset> data =
       Dataset::prepare({folder.write("d.jsonl", "{\"text\":\"the blade\"}"), 8,
-                        folder.path() + "/cache", 50},
+                        folder.path + "/cache", 50},
                        &loaded.tokenizer);
   ASSERT_FALSE(data.isOk());
   EXPECT_NE(data.status().render().find("the model's vocabulary has 50"),

@@ -1,4 +1,4 @@
-//===- TokenizerFixture.h - Golden tokenizers and scratch folders ---------===//
+//===- TokenizerFixture.h - Golden tokenizers, loaded ---------------------===//
 //
 // Shared by the tokenizer and the dataset tests. HONE_GOLDEN is the folder
 // test/reference/golden; the test runner sets it.
@@ -8,6 +8,8 @@
 #ifndef HONE_TEST_UNIT_TOKENIZERFIXTURE_H
 #define HONE_TEST_UNIT_TOKENIZERFIXTURE_H
 
+#include "TemporaryFolder.h"
+
 #include "base/Json.h"
 #include "text/Tokenizer.h"
 #include "text/TokenizerBuilder.h"
@@ -15,36 +17,12 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
 
 namespace hone::test {
-
-/// A folder that is removed with all it holds.
-class ScratchFolder {
-public:
-  ScratchFolder() {
-    std::string pattern = ::testing::TempDir() + "hone-XXXXXX";
-    folder = ::mkdtemp(pattern.data());
-  }
-  ~ScratchFolder() { std::filesystem::remove_all(folder); }
-  ScratchFolder(const ScratchFolder &) = delete;
-  ScratchFolder &operator=(const ScratchFolder &) = delete;
-
-  const std::string &path() const { return folder; }
-  /// Writes a file and returns its path.
-  std::string write(const std::string &name, const std::string &content) const {
-    const std::string file = folder + "/" + name;
-    std::ofstream(file, std::ios::binary) << content;
-    return file;
-  }
-
-private:
-  std::string folder;
-};
 
 inline std::string readAll(const std::string &path) {
   std::ifstream in(path, std::ios::binary);

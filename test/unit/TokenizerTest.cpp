@@ -180,9 +180,9 @@ TEST(TokenizerTable, DamagedWordsAreHarmless) {
 // What is refused, by name
 //===----------------------------------------------------------------------===//
 
-static void expectRefused(const ScratchFolder &folder,
+static void expectRefused(const TemporaryFolder &folder,
                           const std::string &expected) {
-  Result<std::string> built = buildTokenizerTable(folder.path());
+  Result<std::string> built = buildTokenizerTable(folder.path);
   ASSERT_FALSE(built.isOk()) << expected;
   EXPECT_NE(built.status().render().find(expected), std::string::npos)
       << built.status().render();
@@ -196,14 +196,14 @@ static void expectChangeRefused(const char *kind, const std::string &from,
   std::string text = readAll(goldenTokenizer(kind) + "/tokenizer.json");
   const size_t at = text.find(from);
   ASSERT_NE(at, std::string::npos) << from;
-  ScratchFolder folder;
+  TemporaryFolder folder;
   folder.write("tokenizer.json", text.replace(at, from.size(), to));
   expectRefused(folder, expected);
 }
 
 TEST(TokenizerBuilder, FolderWithoutTokenizerIsEmpty) {
-  ScratchFolder folder;
-  Result<std::string> built = buildTokenizerTable(folder.path());
+  TemporaryFolder folder;
+  Result<std::string> built = buildTokenizerTable(folder.path);
   ASSERT_TRUE(built.isOk());
   EXPECT_TRUE(built.value().empty());
 }
@@ -244,7 +244,7 @@ TEST(TokenizerBuilder, NamesTheDamage) {
 }
 
 /// Splits a golden byte-level tokenizer into vocab.json and merges.txt.
-static void writeVocabAndMerges(const ScratchFolder &folder,
+static void writeVocabAndMerges(const TemporaryFolder &folder,
                                 const std::string &ending) {
   const std::string path = goldenTokenizer("gpt2") + "/tokenizer.json";
   Result<Json> root = Json::parse(readAll(path), path);
@@ -265,27 +265,26 @@ static void writeVocabAndMerges(const ScratchFolder &folder,
 TEST(TokenizerBuilder, VocabAndMergesFollowTheClass) {
   const std::string text = "IT'S the 12 blades";
   for (const char *ending : {"\n", "\r\n"}) {
-    ScratchFolder folder;
+    TemporaryFolder folder;
     writeVocabAndMerges(folder, ending);
     expectRefused(folder, "how to cut text is not known");
     folder.write("config.json", R"({"model_type":"opt"})");
-    EXPECT_EQ(LoadedTokenizer(folder.path()).encode(text),
+    EXPECT_EQ(LoadedTokenizer(folder.path).encode(text),
               LoadedTokenizer(goldenTokenizer("gpt2")).encode(text));
     folder.write("tokenizer_config.json",
                  R"({"tokenizer_class":"Qwen2Tokenizer"})");
-    EXPECT_EQ(
-        LoadedTokenizer(folder.path()).tokenizer.contents().preTokenizer(),
-        PreTokenizerKind::Qwen2);
+    EXPECT_EQ(LoadedTokenizer(folder.path).tokenizer.contents().preTokenizer(),
+              PreTokenizerKind::Qwen2);
   }
 }
 
 TEST(TokenizerBuilder, ConfigAddsTokensBosAndEos) {
-  ScratchFolder folder;
+  TemporaryFolder folder;
   writeVocabAndMerges(folder, "\n");
   folder.write("tokenizer_config.json", R"({"tokenizer_class":"GPT2Tokenizer",
     "added_tokens_decoder":{"400":{"content":"<bos>"},"401":{"content":"<eos>"}},
     "add_bos_token":true,"bos_token":"<bos>","eos_token":{"content":"<eos>"}})");
-  LoadedTokenizer loaded(folder.path());
+  LoadedTokenizer loaded(folder.path);
   EXPECT_EQ(loaded.tokenizer.vocabularySize(), 402u);
   EXPECT_EQ(loaded.tokenizer.contents().before(0), 400u);
   EXPECT_EQ(loaded.tokenizer.eosToken(), 401);
@@ -295,7 +294,7 @@ TEST(TokenizerBuilder, ConfigAddsTokensBosAndEos) {
 }
 
 TEST(TokenizerBuilder, HalfOfAPairIsAnError) {
-  ScratchFolder folder;
+  TemporaryFolder folder;
   folder.write("vocab.json", "{}");
   expectRefused(folder,
                 "merges.txt: vocab.json and merges.txt make a tokenizer");
