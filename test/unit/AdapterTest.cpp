@@ -1,0 +1,297 @@
+//===- AdapterTest.cpp - PEFT adapters, there and back --------------------===//
+//
+// The text of adapter_config.json is compared as a whole: an unknown key would
+// stop older releases of PEFT.
+//
+//===----------------------------------------------------------------------===//
+
+#include "formats/Adapter.h"
+#include "TemporaryFolder.h"
+#include "formats/Safetensors.h"
+
+#include <gtest/gtest.h>
+
+using namespace hone::rt;
+
+static const std::string A = "model.layers.0.self_attn.q_proj.lora_A.weight";
+static const std::string B = "model.layers.0.self_attn.q_proj.lora_B.weight";
+
+static AdapterConfig settings() {
+  AdapterConfig config;
+  config.r = 2;
+  config.lora_alpha = 16;
+  config.target_modules = {"v_proj", "q_proj"};
+  config.base_model_name_or_path = "models/tiny";
+  return config;
+}
+
+namespace {
+/// An adapter of r = 2 on one module with 3 inputs and 1 output.
+struct Sample {
+  TemporaryFolder folder;
+  float a[6] = {1, 2, 3, 4, 5, 6};
+  double b[2] = {0.1, -7};
+
+  Sample() {
+    Status s =
+        writeAdapter(folder.file("out/adapter"), settings(),
+                     {{A, {2, 3}, Dtype::F32, a}, {B, {1, 2}, Dtype::F64, b}});
+    EXPECT_TRUE(s.isOk()) << s.render();
+  }
+  std::string path() const { return folder.file("out/adapter"); }
+
+  void config(const std::string &text) const {
+    folder.write("out/adapter/adapter_config.json", text);
+  }
+};
+
+/// Where an adapter is read to; 9 marks what was not written.
+struct Targets {
+  float a[6] = {9, 9, 9, 9, 9, 9};
+  double b[2] = {9, 9};
+  std::vector<AdapterTarget> list = {{A, {2, 3}, Dtype::F32, a},
+                                     {B, {1, 2}, Dtype::F64, b}};
+  bool untouched() const { return a[0] == 9 && a[5] == 9 && b[0] == 9; }
+};
+} // namespace
+
+static void refuse(const Sample &sample, Targets &targets,
+                   const std::string &place, const std::string &problem,
+                   const AdapterConfig &expected = settings()) {
+  Status s = readAdapter(sample.path(), expected, targets.list);
+  ASSERT_FALSE(s.isOk()) << problem;
+  EXPECT_EQ(s.code(), ExitCode::BadData);
+  EXPECT_NE(s.message().place.find(place), std::string::npos) << s.render();
+  EXPECT_NE(s.message().problem.find(problem), std::string::npos) << s.render();
+  EXPECT_FALSE(s.message().remedy.empty());
+  EXPECT_TRUE(targets.untouched());
+}
+
+/// A readable adapter_config.json with `extra` members.
+static std::string configWith(const std::string &extra) {
+  return R"({"peft_type":"LORA","r":2,"lora_alpha":16)" + extra + "}";
+}
+
+TEST(AdapterTest, WritesTheConfigPeftWrites) {
+  Sample sample;
+  EXPECT_EQ(sample.folder.read("out/adapter/adapter_config.json"),
+            R"({
+  "alpha_pattern": {},
+  "base_model_name_or_path": "models/tiny",
+  "bias": "none",
+  "fan_in_fan_out": false,
+  "inference_mode": true,
+  "init_lora_weights": true,
+  "layers_pattern": null,
+  "layers_to_transform": null,
+  "lora_alpha": 16,
+  "lora_dropout": 0,
+  "modules_to_save": null,
+  "peft_type": "LORA",
+  "peft_version": "0.18.0",
+  "r": 2,
+  "rank_pattern": {},
+  "revision": null,
+  "target_modules": [
+    "q_proj",
+    "v_proj"
+  ],
+  "task_type": "CAUSAL_LM",
+  "use_dora": false,
+  "use_rslora": false
+})");
+  EXPECT_EQ(sample.folder.count("out/adapter"), 2u);
+}
+
+TEST(AdapterTest, WritesThePrefixedKeys) {
+  Sample sample;
+  Result<SafetensorsFile> file =
+      SafetensorsFile::open(sample.path() + "/adapter_model.safetensors");
+  ASSERT_TRUE(file.isOk());
+  EXPECT_EQ(*file.value().findMetadata("format"), "pt");
+  EXPECT_EQ(file.value().tensors().size(), 2u);
+  EXPECT_NE(file.value().find("base_model.model." + A), nullptr);
+  EXPECT_NE(file.value().find("base_model.model." + B), nullptr);
+}
+
+TEST(AdapterTest, ReadsWhatItWrote) {
+  Sample sample;
+  Targets targets;
+  Status s = readAdapter(sample.path(), settings(), targets.list);
+  ASSERT_TRUE(s.isOk()) << s.render();
+  EXPECT_EQ(targets.a[5], 6);
+  EXPECT_EQ(targets.b[0], 0.1);
+  EXPECT_EQ(targets.b[1], -7);
+  Result<AdapterConfig> config = readAdapterConfig(sample.path());
+  ASSERT_TRUE(config.isOk());
+  EXPECT_EQ(config.value().r, 2);
+  EXPECT_EQ(config.value().lora_alpha, 16);
+  EXPECT_EQ(config.value().base_model_name_or_path, "models/tiny");
+  EXPECT_EQ(config.value().target_modules,
+            (std::vector<std::string>{"q_proj", "v_proj"}));
+}
+
+TEST(AdapterTest, FractionalAlphaAndRsloraReadBackExactly) {
+  TemporaryFolder folder;
+  AdapterConfig config = settings();
+  config.lora_alpha = 0.1;
+  config.lora_dropout = 0.05;
+  config.use_rslora = true;
+  config.base_model_name_or_path = "";
+  config.target_modules = {};
+  ASSERT_TRUE(writeAdapter(folder.path, config, {}).isOk());
+  Result<AdapterConfig> read = readAdapterConfig(folder.path);
+  ASSERT_TRUE(read.isOk()) << read.status().render();
+  EXPECT_EQ(read.value().lora_alpha, 0.1);
+  EXPECT_EQ(read.value().lora_dropout, 0.05);
+  EXPECT_TRUE(read.value().use_rslora);
+  EXPECT_EQ(read.value().base_model_name_or_path, "");
+}
+
+TEST(AdapterTest, ConvertsHalfAndBfloat16) {
+  Sample sample;
+  const uint16_t half[6] = {0x3c00, 0, 0, 0, 0, 0xc000}; // 1 ... -2
+  const uint16_t brain[2] = {0x3f80, 0xc000};            // 1, -2
+  SafetensorsWriter w =
+      std::move(SafetensorsWriter::create(
+                    sample.path() + "/adapter_model.safetensors",
+                    {{"base_model.model." + A, Dtype::F16, {2, 3}},
+                     {"base_model.model." + B, Dtype::BF16, {1, 2}}},
+                    {})
+                    .value());
+  ASSERT_TRUE(w.write(brain, sizeof brain).isOk()); // BF16 comes first
+  ASSERT_TRUE(w.write(half, sizeof half).isOk());
+  ASSERT_TRUE(w.commit().isOk());
+  Targets targets;
+  Status s = readAdapter(sample.path(), settings(), targets.list);
+  ASSERT_TRUE(s.isOk()) << s.render();
+  EXPECT_EQ(targets.a[0], 1);
+  EXPECT_EQ(targets.a[5], -2);
+  EXPECT_EQ(targets.b[1], -2);
+}
+
+TEST(AdapterTest, DefaultsAreThoseOfPeft) {
+  Sample sample;
+  sample.config(R"({"peft_type":"LORA"})");
+  Result<AdapterConfig> config = readAdapterConfig(sample.path());
+  ASSERT_TRUE(config.isOk());
+  EXPECT_EQ(config.value().r, 8);
+  EXPECT_EQ(config.value().lora_alpha, 8);
+  EXPECT_FALSE(config.value().use_rslora);
+}
+
+TEST(AdapterTest, NeutralSettingsOfNewerReleasesAreAccepted) {
+  Sample sample;
+  sample.config(configWith(
+      R"(,"use_qalora":false,"loftq_config":{},"lora_bias":false,)"
+      R"("corda_config":null,"target_parameters":[],"megatron_core":"m",)"
+      R"("qalora_group_size":16,"auto_mapping":{"x":1},)"
+      R"("target_modules":"all-linear","exclude_modules":["lm_head"])"));
+  Targets targets;
+  Status s = readAdapter(sample.path(), settings(), targets.list);
+  EXPECT_TRUE(s.isOk()) << s.render();
+}
+
+TEST(AdapterTest, RefusesSettingsThatChangeTheResult) {
+  Sample sample;
+  Targets targets;
+  for (const char *setting :
+       {R"("use_dora":true)", R"("bias":"all")", R"("bias":null)",
+        R"("modules_to_save":["lm_head"])", R"("rank_pattern":{"q":4})",
+        R"("alpha_pattern":{"q":4})", R"("fan_in_fan_out":true)",
+        R"("init_lora_weights":"pissa")", R"("layers_to_transform":[0])",
+        R"("task_type":"SEQ_CLS")", R"("a_new_setting":1)",
+        R"("lora_bias":true)", R"("layer_replication":[[0,1]])"}) {
+    std::string key(setting);
+    key = key.substr(0, key.find(':'));
+    sample.config(configWith("," + std::string(setting)));
+    refuse(sample, targets, "adapter_config.json:1:", key);
+  }
+}
+
+TEST(AdapterTest, RefusesSettingsOfTheWrongKind) {
+  Sample sample;
+  Targets targets;
+  for (const char *text :
+       {R"({"peft_type":"LORA","r":0})", R"({"peft_type":"LORA","r":2.0})",
+        R"({"peft_type":"LORA","r":"2"})", R"({"peft_type":"LORA","r":-1})",
+        R"({"peft_type":"LORA","lora_alpha":"16"})",
+        R"({"peft_type":"LORA","lora_dropout":1})",
+        R"({"peft_type":"LORA","use_rslora":1})",
+        R"({"peft_type":"LORA","target_modules":{"a":1}})",
+        R"({"peft_type":"LORA","target_modules":[1]})",
+        R"({"peft_type":"PREFIX_TUNING"})", R"({"peft_type":null})"}) {
+    sample.config(text);
+    refuse(sample, targets, "adapter_config.json:1:", "expected");
+  }
+  sample.config("{}");
+  refuse(sample, targets, "adapter_config.json", "\"peft_type\"");
+  sample.config("[]");
+  refuse(sample, targets, "adapter_config.json:1:1", "an object");
+  sample.config("{");
+  refuse(sample, targets, "adapter_config.json:1:2", "found the end");
+  sample.config(std::string(2 << 20, ' '));
+  refuse(sample, targets, "adapter_config.json", "at most 1048576 bytes");
+}
+
+TEST(AdapterTest, RefusesAnotherScale) {
+  Sample sample;
+  Targets targets;
+  AdapterConfig other = settings();
+  other.r = 4;
+  refuse(sample, targets, "adapter_config.json", "expected r = 4, found 2",
+         other);
+  other = settings();
+  other.lora_alpha = 32.5;
+  refuse(sample, targets, "adapter_config.json",
+         "expected lora_alpha = 32.5, found 16", other);
+  other = settings();
+  other.use_rslora = true;
+  refuse(sample, targets, "adapter_config.json",
+         "expected use_rslora = true, found false", other);
+}
+
+TEST(AdapterTest, NamesMissingExtraAndMisshapenTensors) {
+  Sample sample;
+  Targets targets;
+  targets.list[1].name = "model.layers.1.mlp.up_proj.lora_B.weight";
+  refuse(sample, targets,
+         "tensor base_model.model.model.layers.1.mlp.up_proj.lora_B.weight",
+         "no such tensor");
+  targets.list.pop_back();
+  refuse(sample, targets, "adapter_model.safetensors", B + "\" too");
+  Targets transposed;
+  transposed.list[1].shape = {2, 1};
+  refuse(sample, transposed, B, "expected shape [2, 1], found [1, 2]");
+}
+
+TEST(AdapterTest, RefusesTensorsThatAreNoFloats) {
+  Sample sample;
+  SafetensorsWriter w = std::move(
+      SafetensorsWriter::create(sample.path() + "/adapter_model.safetensors",
+                                {{"base_model.model." + A, Dtype::I8, {2, 3}},
+                                 {"base_model.model." + B, Dtype::F32, {1, 2}}},
+                                {})
+          .value());
+  ASSERT_TRUE(w.write(std::string(14, 'x').data(), 14).isOk());
+  ASSERT_TRUE(w.commit().isOk());
+  Targets targets;
+  refuse(sample, targets, A, "found I8");
+}
+
+TEST(AdapterTest, RefusesABrokenTensorFile) {
+  Sample sample;
+  Targets targets;
+  sample.folder.write("out/adapter/adapter_model.safetensors", "broken");
+  refuse(sample, targets, "adapter_model.safetensors", "at least 8 bytes");
+}
+
+TEST(AdapterTest, MissingFilesAreNoInput) {
+  Sample sample;
+  Targets targets;
+  std::filesystem::remove(sample.path() + "/adapter_model.safetensors");
+  Status s = readAdapter(sample.path(), settings(), targets.list);
+  EXPECT_EQ(s.code(), ExitCode::NoInput);
+  s = readAdapter(sample.folder.file("nowhere"), settings(), targets.list);
+  EXPECT_EQ(s.code(), ExitCode::NoInput);
+}

@@ -1,0 +1,308 @@
+//===- CheckpointTest.cpp - Saving, damage, and resuming ------------------===//
+//
+// Every file of a checkpoint is cut at every length and has every byte
+// changed: the checkpoint before must load.
+//
+//===----------------------------------------------------------------------===//
+
+#include "formats/Checkpoint.h"
+#include "TemporaryFolder.h"
+#include "formats/Safetensors.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace hone::rt;
+
+static const CheckpointIdentity identity = {"m0", "w0", "d0"};
+
+namespace {
+/// A run with three parameters whose values follow from the step.
+struct SavedRun {
+  TemporaryFolder folder;
+  std::string out = folder.file("out");
+  CheckpointStore store = std::move(CheckpointStore::open(out).value());
+  double theta[3] = {0, 0, 0};
+  float state0[3] = {0, 0, 0};
+
+  std::string name(int64_t step) const {
+    char text[40];
+    std::snprintf(text, sizeof text, "out/checkpoint-%06lld",
+                  static_cast<long long>(step));
+    return text;
+  }
+  Status save(int64_t step, const CheckpointIdentity &who = identity) {
+    for (int i = 0; i < 3; ++i)
+      theta[i] = step + i * 0.1, state0[i] = step - i;
+    return store.save(
+        step, who,
+        {{"loss", formatExact(step / 3.0)}, {"learning_rate", "0x1p-10"}},
+        {{"theta", Dtype::F64, 3, theta}, {"state0", Dtype::F32, 3, state0}});
+  }
+  Result<CheckpointStore::Loaded>
+  load(const CheckpointIdentity &who = identity) {
+    std::fill(theta, theta + 3, -1);
+    std::fill(state0, state0 + 3, -1);
+    return store.load(who, {{"state0", Dtype::F32, 3, state0},
+                            {"theta", Dtype::F64, 3, theta}});
+  }
+  /// Expects to resume from `step` with `notes` notes.
+  void resumes(int64_t step, size_t notes = 0) {
+    Result<CheckpointStore::Loaded> r = load();
+    ASSERT_TRUE(r.isOk()) << r.status().render();
+    ASSERT_TRUE(r.value().found);
+    EXPECT_EQ(r.value().step, step);
+    EXPECT_EQ(r.value().notes.size(), notes);
+    EXPECT_EQ(r.value().directory, folder.file(name(step)));
+    EXPECT_EQ(theta[2], step + 2 * 0.1);
+    EXPECT_EQ(state0[1], step - 1);
+    double loss = 0;
+    EXPECT_TRUE(parseExact(r.value().fields["loss"], loss));
+    EXPECT_EQ(loss, step / 3.0);
+  }
+  void refuses(const std::string &place, const std::string &problem,
+               const CheckpointIdentity &who = identity) {
+    Result<CheckpointStore::Loaded> r = load(who);
+    ASSERT_FALSE(r.isOk());
+    EXPECT_EQ(r.status().code(), ExitCode::BadData);
+    EXPECT_NE(r.status().render().find(place), std::string::npos);
+    EXPECT_NE(r.status().render().find(problem), std::string::npos)
+        << r.status().render();
+    EXPECT_EQ(theta[0], -1);
+  }
+};
+} // namespace
+
+TEST(CheckpointTest, AnEmptyFolderHasNone) {
+  SavedRun run;
+  Result<CheckpointStore::Loaded> r = run.load();
+  ASSERT_TRUE(r.isOk());
+  EXPECT_FALSE(r.value().found);
+  EXPECT_TRUE(r.value().notes.empty());
+}
+
+TEST(CheckpointTest, TheNewestIsLoaded) {
+  SavedRun run;
+  ASSERT_TRUE(run.save(0).isOk());
+  run.resumes(0);
+  ASSERT_TRUE(run.save(9).isOk());
+  ASSERT_TRUE(run.save(10).isOk());
+  run.resumes(10);
+}
+
+TEST(CheckpointTest, TheNewestTwoAreKept) {
+  SavedRun run;
+  for (int64_t step : {100, 200, 300, 999999, 1000000})
+    ASSERT_TRUE(run.save(step).isOk());
+  EXPECT_EQ(run.folder.count("out"), 2u);
+  EXPECT_EQ(run.folder.count("out/checkpoint-1000000"), 3u);
+  run.resumes(1000000);
+  std::filesystem::remove_all(run.folder.file("out/checkpoint-1000000"));
+  run.resumes(999999);
+}
+
+TEST(CheckpointTest, SavingAStepAgainReplacesIt) {
+  SavedRun run;
+  ASSERT_TRUE(run.save(5).isOk());
+  run.folder.write("out/checkpoint-000005/MANIFEST.json", "damaged");
+  ASSERT_TRUE(run.save(5).isOk());
+  EXPECT_EQ(run.folder.count("out"), 1u);
+  run.resumes(5);
+}
+
+TEST(CheckpointTest, LaterCheckpointsNeitherCountNorGo) {
+  SavedRun run;
+  ASSERT_TRUE(run.save(900).isOk());
+  run.folder.write("out/checkpoint-000900/trainer.json", "damaged");
+  for (int64_t step : {1, 2, 3})
+    ASSERT_TRUE(run.save(step).isOk());
+  EXPECT_EQ(run.folder.count("out"), 3u);
+  run.resumes(3, 1);
+}
+
+TEST(CheckpointTest, EveryCutFileIsPassedOver) {
+  SavedRun run;
+  ASSERT_TRUE(run.save(1).isOk());
+  ASSERT_TRUE(run.save(2).isOk());
+  for (const char *file :
+       {"state.safetensors", "trainer.json", "MANIFEST.json"}) {
+    std::string name = std::string("out/checkpoint-000002/") + file;
+    std::string bytes = run.folder.read(name);
+    // The last byte of the manifest is a line break, which says nothing.
+    size_t last = bytes.size() - (file[0] == 'M');
+    for (size_t size = 0; size < last; ++size) {
+      run.folder.write(name, bytes.substr(0, size));
+      run.resumes(1, 1);
+    }
+    run.folder.write(name, bytes);
+    run.resumes(2);
+  }
+}
+
+TEST(CheckpointTest, EveryChangedByteOfTheContentsIsPassedOver) {
+  SavedRun run;
+  ASSERT_TRUE(run.save(1).isOk());
+  ASSERT_TRUE(run.save(2).isOk());
+  for (const char *file : {"state.safetensors", "trainer.json"}) {
+    std::string name = std::string("out/checkpoint-000002/") + file;
+    std::string bytes = run.folder.read(name);
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      std::string changed = bytes;
+      changed[i] ^= 1;
+      run.folder.write(name, changed);
+      run.resumes(1, 1);
+    }
+    run.folder.write(name, bytes);
+  }
+  run.resumes(2);
+}
+
+TEST(CheckpointTest, NoChangedByteOfTheManifestGivesWrongNumbers) {
+  SavedRun run;
+  ASSERT_TRUE(run.save(1).isOk());
+  ASSERT_TRUE(run.save(2).isOk());
+  std::string name = "out/checkpoint-000002/MANIFEST.json";
+  std::string bytes = run.folder.read(name);
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    std::string changed = bytes;
+    changed[i] ^= 1;
+    run.folder.write(name, changed);
+    Result<CheckpointStore::Loaded> r = run.load();
+    ASSERT_TRUE(r.isOk());
+    ASSERT_TRUE(r.value().found);
+    EXPECT_EQ(run.theta[0], r.value().step);
+    EXPECT_EQ(r.value().notes.size(), r.value().step == 2 ? 0u : 1u);
+  }
+}
+
+TEST(CheckpointTest, NotesNameTheDamagedFileAndTheRestIsTried) {
+  SavedRun run;
+  ASSERT_TRUE(run.save(1).isOk());
+  ASSERT_TRUE(run.save(2).isOk());
+  std::filesystem::remove(
+      run.folder.file("out/checkpoint-000002/state.safetensors"));
+  Result<CheckpointStore::Loaded> r = run.load();
+  ASSERT_EQ(r.value().notes.size(), 1u);
+  EXPECT_NE(r.value().notes[0].find("checkpoint-000002/state.safetensors"),
+            std::string::npos);
+  std::filesystem::remove(
+      run.folder.file("out/checkpoint-000001/MANIFEST.json"));
+  r = run.load();
+  ASSERT_TRUE(r.isOk());
+  EXPECT_FALSE(r.value().found);
+  EXPECT_EQ(r.value().notes.size(), 2u);
+  EXPECT_EQ(run.theta[0], -1);
+}
+
+TEST(CheckpointTest, ARenamedCheckpointIsNoCheckpointOfThatStep) {
+  SavedRun run;
+  ASSERT_TRUE(run.save(1).isOk());
+  ASSERT_TRUE(run.save(2).isOk());
+  std::filesystem::rename(run.folder.file("out/checkpoint-000002"),
+                          run.folder.file("out/checkpoint-000007"));
+  run.resumes(1, 1);
+}
+
+TEST(CheckpointTest, OtherNamesAreNotCheckpoints) {
+  SavedRun run;
+  ASSERT_TRUE(run.save(1).isOk());
+  for (const char *name :
+       {"checkpoint-2", "checkpoint-0000002", "checkpoint-00000x",
+        "checkpoint-", "checkpoint-99999999999999999999", "xcheckpoint-000002",
+        "checkpoint--00002", "checkpoint-000002.bak"})
+    std::filesystem::create_directory(run.folder.file("out/") + name);
+  run.resumes(1);
+}
+
+TEST(CheckpointTest, AnotherIdentityIsAnErrorThatNamesIt) {
+  SavedRun run;
+  ASSERT_TRUE(run.save(1).isOk());
+  ASSERT_TRUE(run.save(2, {"m0", "w0", "other"}).isOk());
+  run.refuses("checkpoint-000002", "same data (d0), found one of another "
+                                   "(other)");
+  run.refuses("checkpoint-000002", "same module (x)", {"x", "w0", "other"});
+  run.refuses("checkpoint-000002", "same weights (x)", {"m0", "x", "other"});
+}
+
+TEST(CheckpointTest, OtherVectorsAreAnError) {
+  SavedRun run;
+  ASSERT_TRUE(run.save(1).isOk());
+  double theta[4] = {-1};
+  auto refused = [&](std::vector<CheckpointTarget> targets,
+                     const char *problem) {
+    Result<CheckpointStore::Loaded> r = run.store.load(identity, targets);
+    ASSERT_FALSE(r.isOk());
+    EXPECT_NE(r.status().render().find(problem), std::string::npos)
+        << r.status().render();
+    EXPECT_EQ(theta[0], -1);
+  };
+  refused({{"theta", Dtype::F64, 3, theta}}, "expected 1 vectors, found 2");
+  refused({{"theta", Dtype::F64, 3, theta}, {"state0", Dtype::F32, 4, theta}},
+          "expected F32 [4], found F32 [3]");
+  refused({{"theta", Dtype::F64, 3, theta}, {"state0", Dtype::F64, 3, theta}},
+          "expected F64 [3], found F32 [3]");
+  refused({{"theta", Dtype::F64, 3, theta}, {"state1", Dtype::F32, 3, theta}},
+          "found none");
+}
+
+TEST(CheckpointTest, TemporariesOfDeadRunsGoAtTheNextStart) {
+  SavedRun run;
+  ASSERT_TRUE(run.save(1).isOk());
+  pid_t dead = ::fork();
+  if (dead == 0)
+    ::_exit(0);
+  ::waitpid(dead, nullptr, 0);
+  std::string stray = "out/checkpoint-000002.tmp-" + std::to_string(dead);
+  std::filesystem::create_directory(run.folder.file(stray));
+  run.folder.write(stray + "/state.safetensors", "half");
+  std::filesystem::create_directory(run.folder.file(stray + "-replaced"));
+  run.folder.write("out/notes.tmp-" + std::to_string(dead), "the user's");
+  EXPECT_EQ(run.folder.count("out"), 4u);
+  ASSERT_TRUE(CheckpointStore::open(run.out).isOk());
+  EXPECT_EQ(run.folder.count("out"), 2u);
+  run.resumes(1);
+}
+
+TEST(CheckpointTest, AFailedSaveLeavesTheOldOnes) {
+  SavedRun run;
+  ASSERT_TRUE(run.save(1).isOk());
+  // Two vectors of one name cannot be written.
+  Status s = run.store.save(2, identity, {},
+                            {{"theta", Dtype::F64, 3, run.theta},
+                             {"theta", Dtype::F64, 3, run.theta}});
+  EXPECT_FALSE(s.isOk());
+  EXPECT_EQ(run.folder.count("out"), 1u);
+  run.resumes(1);
+}
+
+TEST(CheckpointTest, SavingIntoAFolderThatWentAwayIsCannotCreate) {
+  SavedRun run;
+  std::filesystem::remove_all(run.out);
+  EXPECT_EQ(run.save(1).code(), ExitCode::CannotCreate);
+}
+
+TEST(CheckpointTest, FieldsOfAnyTextReadBack) {
+  SavedRun run;
+  CheckpointFields fields = {{"", ""}, {"a\"\n", "\\u0000\t\x01"}};
+  ASSERT_TRUE(run.store.save(1, identity, fields, {}).isOk());
+  Result<CheckpointStore::Loaded> r = run.store.load(identity, {});
+  ASSERT_TRUE(r.isOk()) << r.status().render();
+  EXPECT_EQ(r.value().fields, fields);
+}
+
+TEST(CheckpointTest, ExactNumbersReadBackToTheBit) {
+  for (double value : {0.0, -0.0, 0.1, -1e-310, 5e-324, 1.7976931348623157e308,
+                       double(INFINITY), -double(INFINITY)}) {
+    double back = 7;
+    ASSERT_TRUE(parseExact(formatExact(value), back));
+    EXPECT_EQ(back, value);
+    EXPECT_EQ(std::signbit(back), std::signbit(value));
+  }
+  double back = 7;
+  EXPECT_TRUE(parseExact(formatExact(NAN), back));
+  EXPECT_TRUE(std::isnan(back));
+  for (const char *bad : {"", " 1", "1 ", "1x", "x", "0x"})
+    EXPECT_FALSE(parseExact(bad, back)) << bad;
+}
