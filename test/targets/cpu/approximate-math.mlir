@@ -1,0 +1,22 @@
+// RUN: hone-opt %s --hone-cpu-approximate-math | FileCheck %s --enable-var-scope
+
+// Scalars and vectors are approximated alike.
+// CHECK-LABEL: func @f32
+// CHECK-NOT: math.exp
+// CHECK-NOT: math.log
+// CHECK: math.fma {{.*}} : f32
+// CHECK: math.fma {{.*}} : vector<16xf32>
+// CHECK: return
+func.func @f32(%x: f32, %v: vector<16xf32>) -> (f32, vector<16xf32>) {
+  %a = math.exp %x : f32
+  %b = math.exp %v : vector<16xf32>
+  %c = math.log %b : vector<16xf32>
+  return %a, %c : f32, vector<16xf32>
+}
+
+// CHECK-LABEL: func @f64_is_left_to_libm
+// CHECK: math.exp {{.*}} : vector<8xf64>
+func.func @f64_is_left_to_libm(%v: vector<8xf64>) -> vector<8xf64> {
+  %a = math.exp %v : vector<8xf64>
+  return %a : vector<8xf64>
+}

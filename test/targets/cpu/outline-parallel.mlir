@@ -1,0 +1,50 @@
+// RUN: hone-opt %s --hone-cpu-outline-parallel | FileCheck %s --enable-var-scope
+
+// The module records what the largest loop needs: 20 f32 and 3 f64, each
+// rounded up to 64 bytes.
+// CHECK: module attributes {tile.thread_bytes = 192 : i64}
+// CHECK: llvm.func @hone_parallel_for(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64)
+
+// Constants are cloned into the task, other values travel in the closure.
+// CHECK-LABEL: llvm.func internal @captures.task0
+// CHECK-SAME: (%[[CLOSURE:.*]]: !llvm.ptr, %[[INDEX:.*]]: i64, %{{.*}}: i64)
+// CHECK: arith.constant 2.500000e+00 : f32
+// CHECK: llvm.getelementptr %[[CLOSURE]][0, 2] {{.*}} !llvm.struct<(ptr, i64, ptr)>
+// CHECK: tile.view %{{.*}}[%{{.*}}] : !llvm.ptr -> memref<8xf32>
+// CHECK: arith.index_cast %[[INDEX]] : i64 to index
+// CHECK: memref.store
+// CHECK: llvm.return
+
+// CHECK-LABEL: func.func @captures
+// CHECK: %[[STRUCT:.*]] = llvm.alloca %{{.*}} x !llvm.struct<(ptr, i64, ptr)>
+// CHECK: %[[TASK:.*]] = llvm.mlir.addressof @captures.task0
+// CHECK: llvm.call @hone_parallel_for(%{{.*}}, %[[TASK]], %[[STRUCT]], %{{.*}})
+func.func @captures(%frame: !llvm.ptr, %count: index, %x: memref<8xf32>,
+                    %limit: index) {
+  %value = arith.constant 2.5 : f32
+  tile.parallel (%i) in (%count) {
+    %inside = arith.cmpi ult, %i, %limit : index
+    scf.if %inside {
+      memref.store %value, %x[%i] : memref<8xf32>
+    }
+  }
+  return
+}
+
+// Private buffers lie one after the other in the thread's slice.
+// CHECK-LABEL: llvm.func internal @scratch.task0
+// CHECK-SAME: %[[THREAD:[a-z0-9]*]]: i64)
+// CHECK: %[[T:.*]] = arith.index_cast %[[THREAD]] : i64 to index
+// CHECK: %[[BYTES:.*]] = arith.constant 192 : index
+// CHECK: %[[START:.*]] = arith.muli %[[T]], %[[BYTES]]
+// CHECK: tile.view %{{.*}}[%{{.*}}] : !llvm.ptr -> memref<20xf32>
+// CHECK: %[[SECOND:.*]] = arith.constant 128 : index
+// CHECK: %[[AT:.*]] = arith.addi %[[START]], %[[SECOND]]
+// CHECK: tile.view %{{.*}}[%[[AT]]] : !llvm.ptr -> memref<3xf64>
+func.func @scratch(%frame: !llvm.ptr, %count: index) {
+  %zero = arith.constant 0.0 : f32
+  tile.parallel (%i) in (%count) private(%p : memref<20xf32>, %q : memref<3xf64>) {
+    memref.store %zero, %p[%i] : memref<20xf32>
+  }
+  return
+}
