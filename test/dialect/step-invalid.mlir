@@ -1,0 +1,183 @@
+// RUN: hone-opt %s --split-input-file --verify-diagnostics
+
+// Ops of the step: each constraint is violated once, in a case of its name.
+
+hone.block @scale_c1(%x: tensor<?x4xf32>, %s: tensor<f64>) {
+  // expected-error @+1 {{'hone.scale' op expects 'x' and 'y' to have one type, but got 'tensor<?x4xf32>' and 'tensor<?x4xf64>'}}
+  %0 = hone.scale %x, %s : (tensor<?x4xf32>, tensor<f64>) -> tensor<?x4xf64>
+  hone.return
+}
+
+// -----
+
+hone.block @rms_norm_adjoint_c1(%dy: tensor<?x4xf32>, %x: tensor<?x4xf32>,
+                                %w: tensor<5xf32>) {
+  // expected-error @+1 {{'hone.rms_norm_adjoint' op expects dimension 0 of 'weight' to be dimension 1 of 'x', but got 5 and 4}}
+  %0 = hone.rms_norm_adjoint %dy, %x, %w eps 1.0e-5
+      : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<5xf32>) -> tensor<?x4xf32>
+  hone.return
+}
+
+// -----
+
+hone.block @rms_norm_adjoint_c2(%dy: tensor<?x4xf32>, %x: tensor<?x4xf32>,
+                                %w: tensor<4xf32>, %r: tensor<3xf32>) {
+  // expected-error @+1 {{'hone.rms_norm_adjoint' op expects dimension 0 of 'rstd' to be dimension 0 of 'x', but got 3 and ?}}
+  %0 = hone.rms_norm_adjoint %dy, %x, %w rstd %r eps 1.0e-5
+      : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>, tensor<3xf32>)
+      -> tensor<?x4xf32>
+  hone.return
+}
+
+// -----
+
+hone.block @linear_adjoint_c1(%dy: tensor<?x8xf32>, %w: tensor<8x4xf32>) {
+  // expected-error @+1 {{'hone.linear_adjoint' op expects dimension 1 of 'weight' to be dimension 1 of 'dx', but got 4 and 5}}
+  %0 = hone.linear_adjoint %dy, %w
+      : (tensor<?x8xf32>, tensor<8x4xf32>) -> tensor<?x5xf32>
+  hone.return
+}
+
+// -----
+
+hone.block @lora_linear_adjoint_c1(%dy: tensor<?x8xf32>, %w: tensor<9x4xf32>,
+                                   %a: tensor<2x4xf32>, %b: tensor<8x2xf32>) {
+  // expected-error @+1 {{'hone.lora_linear_adjoint' op expects dimension 0 of 'weight' to be dimension 1 of 'dy', but got 9 and 8}}
+  %0 = hone.lora_linear_adjoint %dy, %w, %a, %b scale 2.0
+      : (tensor<?x8xf32>, tensor<9x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>)
+      -> tensor<?x4xf32>
+  hone.return
+}
+
+// -----
+
+hone.block @lora_linear_adjoint_c2(%dy: tensor<?x8xf32>, %w: tensor<8x4xf32>,
+                                   %a: tensor<2x4xf32>, %b: tensor<8x3xf32>) {
+  // expected-error @+1 {{'hone.lora_linear_adjoint' op expects dimension 0 of 'a' to be dimension 1 of 'b', but got 2 and 3}}
+  %0 = hone.lora_linear_adjoint %dy, %w, %a, %b scale 2.0
+      : (tensor<?x8xf32>, tensor<8x4xf32>, tensor<2x4xf32>, tensor<8x3xf32>)
+      -> tensor<?x4xf32>
+  hone.return
+}
+
+// -----
+
+hone.block @lora_parameter_adjoint_c1(%dy: tensor<3x8xf32>,
+                                      %x: tensor<?x4xf32>,
+                                      %a: tensor<2x4xf32>,
+                                      %b: tensor<8x2xf32>) {
+  // expected-error @+1 {{'hone.lora_parameter_adjoint' op expects dimension 0 of 'dy' to be dimension 0 of 'x', but got 3 and ?}}
+  %da, %db = hone.lora_parameter_adjoint %dy, %x, %a, %b scale 2.0
+      : (tensor<3x8xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>)
+      -> (tensor<2x4xf32>, tensor<8x2xf32>)
+  hone.return
+}
+
+// -----
+
+hone.block @lora_parameter_adjoint_c2(%dy: tensor<?x8xf32>,
+                                      %x: tensor<?x4xf32>,
+                                      %a: tensor<2x4xf32>,
+                                      %b: tensor<8x2xf32>) {
+  // expected-error @+1 {{'hone.lora_parameter_adjoint' op expects 'a' and 'da' to have one type, but got 'tensor<2x4xf32>' and 'tensor<4x2xf32>'}}
+  %da, %db = hone.lora_parameter_adjoint %dy, %x, %a, %b scale 2.0
+      : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>)
+      -> (tensor<4x2xf32>, tensor<8x2xf32>)
+  hone.return
+}
+
+// -----
+
+hone.block @lora_parameter_adjoint_c3(%dy: tensor<?x8xf32>,
+                                      %x: tensor<?x4xf32>,
+                                      %a: tensor<2x4xf32>, %b: tensor<8x2xf32>,
+                                      %h: tensor<?x3xf32>) {
+  // expected-error @+1 {{'hone.lora_parameter_adjoint' op expects dimension 1 of 'h' to be dimension 0 of 'a', but got 3 and 2}}
+  %da, %db = hone.lora_parameter_adjoint %dy, %x, %a, %b h %h scale 2.0
+      : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>,
+         tensor<?x3xf32>) -> (tensor<2x4xf32>, tensor<8x2xf32>)
+  hone.return
+}
+
+// -----
+
+hone.block @attention_adjoint_c1(%q: tensor<?x8xf32>, %k: tensor<?x4xf32>,
+                                 %l: tensor<?x2xf32>, %s: tensor<?xi32>) {
+  // expected-error @+1 {{'hone.attention_adjoint' op expects 'dk' and 'k' to have one type, but got 'tensor<?x8xf32>' and 'tensor<?x4xf32>'}}
+  %dq, %dk, %dv = hone.attention_adjoint %q, %q, %k, %k, %q, %l, %s
+      heads 2 kv_heads 1 scale 0.5
+      : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>,
+         tensor<?x8xf32>, tensor<?x2xf32>, tensor<?xi32>)
+      -> (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x4xf32>)
+  hone.return
+}
+
+// -----
+
+hone.block @attention_adjoint_c2(%q: tensor<?x8xf32>, %k: tensor<?x12xf32>,
+                                 %l: tensor<?x2xf32>, %s: tensor<?xi32>) {
+  // expected-error @+1 {{'hone.attention_adjoint' op expects 'kv_heads' to divide 'heads', but got 3 and 2}}
+  %dq, %dk, %dv = hone.attention_adjoint %q, %q, %k, %k, %q, %l, %s
+      heads 2 kv_heads 3 scale 0.5
+      : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x12xf32>, tensor<?x12xf32>,
+         tensor<?x8xf32>, tensor<?x2xf32>, tensor<?xi32>)
+      -> (tensor<?x8xf32>, tensor<?x12xf32>, tensor<?x12xf32>)
+  hone.return
+}
+
+// -----
+
+hone.block @attention_adjoint_c3(%q: tensor<?x8xf32>, %k: tensor<?x4xf32>,
+                                 %l: tensor<?x1xf32>, %s: tensor<?xi32>) {
+  // expected-error @+1 {{'hone.attention_adjoint' op expects dimension 1 of 'lse' to be 2, but got 1}}
+  %dq, %dk, %dv = hone.attention_adjoint %q, %q, %k, %k, %q, %l, %s
+      heads 2 kv_heads 1 scale 0.5
+      : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>,
+         tensor<?x8xf32>, tensor<?x1xf32>, tensor<?xi32>)
+      -> (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>)
+  hone.return
+}
+
+// -----
+
+hone.block @swiglu_adjoint_c1(%dy: tensor<?x8xf32>, %g: tensor<?x4xf32>) {
+  // expected-error @+1 {{'hone.swiglu_adjoint' op requires the same type for all operands and results}}
+  %0, %1 = "hone.swiglu_adjoint"(%dy, %g, %g)
+      : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>)
+      -> (tensor<?x8xf32>, tensor<?x8xf32>)
+  hone.return
+}
+
+// -----
+
+hone.block @gradient_c1(%d: tensor<?x4xf32>) {
+  // expected-error @+1 {{'hone.gradient' op expects a static shape but got 'tensor<?x4xf32>'}}
+  hone.gradient %d of "a" : tensor<?x4xf32>
+  hone.return
+}
+
+// -----
+
+hone.entry @gradient_is_of_blocks {
+  %d = hone.input "d" : tensor<2x4xf32>
+  // expected-error @+1 {{'hone.gradient' op expects parent op 'hone.block'}}
+  hone.gradient %d of "a" : tensor<2x4xf32>
+}
+
+// -----
+
+hone.block @update_is_of_entries(%g: tensor<f64>) {
+  // expected-error @+1 {{'hone.sgd' op expects parent op 'hone.entry'}}
+  hone.sgd %g, %g, %g
+  hone.return
+}
+
+// -----
+
+// expected-error @+1 {{'hone.region' op expects an offset that is a multiple of 64 and a size that is not negative, but got 32 and 64}}
+hone.region "region_c1" adapter at 32 bytes 64
+
+// -----
+
+// expected-error @+1 {{'hone.region' op expects an offset that is a multiple of 64 and a size that is not negative, but got 64 and -1}}
+hone.region "region_c1_size" adapter at 64 bytes -1

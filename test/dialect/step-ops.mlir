@@ -1,0 +1,148 @@
+// RUN: hone-opt %s | hone-opt | FileCheck %s --enable-var-scope
+// RUN: hone-opt %s --emit-bytecode | hone-opt | FileCheck %s --enable-var-scope
+// RUN: hone-opt %s --mlir-print-op-generic | hone-opt | FileCheck %s --enable-var-scope
+
+// What a training step adds: adjoints, the sink, updates, regions.
+
+// CHECK-LABEL: hone.block @scale(
+// CHECK-SAME: %[[X:.*]]: tensor<?x4xf32>, %[[F:.*]]: tensor<f64>)
+hone.block @scale(%x: tensor<?x4xf32>, %factor: tensor<f64>) {
+  // CHECK: hone.scale %[[X]], %[[F]] : (tensor<?x4xf32>, tensor<f64>) -> tensor<?x4xf32>
+  %0 = hone.scale %x, %factor
+      : (tensor<?x4xf32>, tensor<f64>) -> tensor<?x4xf32>
+  hone.return
+}
+
+// CHECK-LABEL: hone.block @rms_norm_adjoint(
+// CHECK-SAME: %[[DY:[^:]*]]: tensor<?x4xf32>, %[[X:[^:]*]]: tensor<?x4xf32>, %[[W:[^:]*]]: tensor<4xf32>, %[[R:[^:]*]]: tensor<?xf32>)
+hone.block @rms_norm_adjoint(%dy: tensor<?x4xf32>, %x: tensor<?x4xf32>,
+                             %w: tensor<4xf32>, %rstd: tensor<?xf32>) {
+  // CHECK: hone.rms_norm_adjoint %[[DY]], %[[X]], %[[W]] eps 1.000000e-05 : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
+  %0 = hone.rms_norm_adjoint %dy, %x, %w eps 1.0e-5
+      : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
+  // CHECK: hone.rms_norm_adjoint %[[DY]], %[[X]], %[[W]] rstd %[[R]] eps 1.000000e-05
+  %1 = hone.rms_norm_adjoint %dy, %x, %w rstd %rstd eps 1.0e-5
+      : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>, tensor<?xf32>)
+      -> tensor<?x4xf32>
+  hone.return
+}
+
+// CHECK-LABEL: hone.block @linear_adjoint(
+// CHECK-SAME: %[[DY:.*]]: tensor<?x8xf32>, %[[W:.*]]: tensor<8x4xf32>)
+hone.block @linear_adjoint(%dy: tensor<?x8xf32>, %w: tensor<8x4xf32>) {
+  // CHECK: hone.linear_adjoint %[[DY]], %[[W]] : (tensor<?x8xf32>, tensor<8x4xf32>) -> tensor<?x4xf32>
+  %0 = hone.linear_adjoint %dy, %w
+      : (tensor<?x8xf32>, tensor<8x4xf32>) -> tensor<?x4xf32>
+  hone.return
+}
+
+// CHECK-LABEL: hone.block @lora_linear_adjoint(
+// CHECK-SAME: %[[DY:[^:]*]]: tensor<?x8xf32>, %[[W:[^:]*]]: tensor<8x4xf32>, %[[A:[^:]*]]: tensor<2x4xf32>, %[[B:[^:]*]]: tensor<8x2xf32>)
+hone.block @lora_linear_adjoint(%dy: tensor<?x8xf32>, %w: tensor<8x4xf32>,
+                                %a: tensor<2x4xf32>, %b: tensor<8x2xf32>) {
+  // CHECK: hone.lora_linear_adjoint %[[DY]], %[[W]], %[[A]], %[[B]] scale 2.000000e+00 : (tensor<?x8xf32>, tensor<8x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>) -> tensor<?x4xf32>
+  %0 = hone.lora_linear_adjoint %dy, %w, %a, %b scale 2.0
+      : (tensor<?x8xf32>, tensor<8x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>)
+      -> tensor<?x4xf32>
+  hone.return
+}
+
+// CHECK-LABEL: hone.block @lora_parameter_adjoint(
+// CHECK-SAME: %[[DY:[^:]*]]: tensor<?x8xf32>, %[[X:[^:]*]]: tensor<?x4xf32>, %[[A:[^:]*]]: tensor<2x4xf32>, %[[B:[^:]*]]: tensor<8x2xf32>, %[[H:[^:]*]]: tensor<?x2xf32>)
+hone.block @lora_parameter_adjoint(%dy: tensor<?x8xf32>, %x: tensor<?x4xf32>,
+                                   %a: tensor<2x4xf32>, %b: tensor<8x2xf32>,
+                                   %h: tensor<?x2xf32>) {
+  // CHECK: hone.lora_parameter_adjoint %[[DY]], %[[X]], %[[A]], %[[B]] scale 2.000000e+00 : {{.*}} -> (tensor<2x4xf32>, tensor<8x2xf32>)
+  %da, %db = hone.lora_parameter_adjoint %dy, %x, %a, %b scale 2.0
+      : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>)
+      -> (tensor<2x4xf32>, tensor<8x2xf32>)
+  // CHECK: hone.lora_parameter_adjoint %[[DY]], %[[X]], %[[A]], %[[B]] h %[[H]] scale 2.000000e+00
+  %da2, %db2 = hone.lora_parameter_adjoint %dy, %x, %a, %b h %h scale 2.0
+      : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>,
+         tensor<?x2xf32>) -> (tensor<2x4xf32>, tensor<8x2xf32>)
+  hone.return
+}
+
+// CHECK-LABEL: hone.block @attention_adjoint(
+// CHECK-SAME: %[[DY:[^:]*]]: tensor<?x8xf32>, %[[Q:[^:]*]]: tensor<?x8xf32>, %[[K:[^:]*]]: tensor<?x4xf32>, %[[V:[^:]*]]: tensor<?x4xf32>, %[[Y:[^:]*]]: tensor<?x8xf32>, %[[L:[^:]*]]: tensor<?x2xf32>, %[[S:[^:]*]]: tensor<?xi32>)
+hone.block @attention_adjoint(%dy: tensor<?x8xf32>, %q: tensor<?x8xf32>,
+                              %k: tensor<?x4xf32>, %v: tensor<?x4xf32>,
+                              %y: tensor<?x8xf32>, %lse: tensor<?x2xf32>,
+                              %s: tensor<?xi32>) {
+  // CHECK: hone.attention_adjoint %[[DY]], %[[Q]], %[[K]], %[[V]], %[[Y]], %[[L]], %[[S]] heads 2 kv_heads 1 scale 5.000000e-01
+  // CHECK-SAME: -> (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>)
+  %dq, %dk, %dv = hone.attention_adjoint %dy, %q, %k, %v, %y, %lse, %s
+      heads 2 kv_heads 1 scale 0.5
+      : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>,
+         tensor<?x8xf32>, tensor<?x2xf32>, tensor<?xi32>)
+      -> (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>)
+  hone.return
+}
+
+// CHECK-LABEL: hone.block @swiglu_adjoint(
+// CHECK-SAME: %[[DY:[^:]*]]: tensor<?x8xf32>, %[[G:[^:]*]]: tensor<?x8xf32>, %[[U:[^:]*]]: tensor<?x8xf32>)
+hone.block @swiglu_adjoint(%dy: tensor<?x8xf32>, %gate: tensor<?x8xf32>,
+                           %up: tensor<?x8xf32>) {
+  // CHECK: %{{.*}}, %{{.*}} = hone.swiglu_adjoint %[[DY]], %[[G]], %[[U]] : tensor<?x8xf32>
+  %dgate, %dup = hone.swiglu_adjoint %dy, %gate, %up : tensor<?x8xf32>
+  hone.return
+}
+
+// CHECK-LABEL: hone.block @gradient(
+// CHECK-SAME: %[[D:.*]]: tensor<2x4xf32>)
+hone.block @gradient(%d: tensor<2x4xf32>) {
+  // CHECK: hone.gradient %[[D]] of "q_proj.lora_A.weight" : tensor<2x4xf32>
+  hone.gradient %d of "q_proj.lora_A.weight" : tensor<2x4xf32>
+  hone.return
+}
+
+// CHECK-LABEL: hone.entry @sgd
+hone.entry @sgd {
+  // CHECK: %[[G:.*]] = hone.input "gradient_scale"
+  %g = hone.input "gradient_scale" : tensor<f64>
+  // CHECK: %[[L:.*]] = hone.input "learning_rate"
+  %l = hone.input "learning_rate" : tensor<f64>
+  // CHECK: %[[W:.*]] = hone.input "weight_decay"
+  %w = hone.input "weight_decay" : tensor<f64>
+  // CHECK: %[[M:.*]] = hone.input "momentum"
+  %m = hone.input "momentum" : tensor<f64>
+  // CHECK: hone.sgd %[[G]], %[[L]], %[[W]]{{$}}
+  hone.sgd %g, %l, %w
+  // CHECK: hone.sgd %[[G]], %[[L]], %[[W]] momentum %[[M]]
+  hone.sgd %g, %l, %w momentum %m
+}
+
+// CHECK-LABEL: hone.entry @adamw
+hone.entry @adamw {
+  // CHECK: %[[G:.*]] = hone.input "gradient_scale"
+  %g = hone.input "gradient_scale" : tensor<f64>
+  // CHECK: %[[L:.*]] = hone.input "learning_rate"
+  %l = hone.input "learning_rate" : tensor<f64>
+  // CHECK: %[[W:.*]] = hone.input "weight_decay"
+  %w = hone.input "weight_decay" : tensor<f64>
+  // CHECK: %[[B1:.*]] = hone.input "beta1"
+  %b1 = hone.input "beta1" : tensor<f64>
+  // CHECK: %[[B2:.*]] = hone.input "beta2"
+  %b2 = hone.input "beta2" : tensor<f64>
+  // CHECK: %[[E:.*]] = hone.input "epsilon"
+  %e = hone.input "epsilon" : tensor<f64>
+  // CHECK: %[[C1:.*]] = hone.input "bias_correction1"
+  %c1 = hone.input "bias_correction1" : tensor<f64>
+  // CHECK: %[[C2:.*]] = hone.input "bias_correction2"
+  %c2 = hone.input "bias_correction2" : tensor<f64>
+  // CHECK: hone.adamw %[[G]], %[[L]], %[[W]], %[[B1]], %[[B2]], %[[E]], %[[C1]], %[[C2]]
+  hone.adamw %g, %l, %w, %b1, %b2, %e, %c1, %c2
+}
+
+// CHECK: hone.region "theta" adapter at 0 bytes 100
+hone.region "theta" adapter at 0 bytes 100
+// CHECK: hone.region "gradient" gradient at 128 bytes 100
+hone.region "gradient" gradient at 128 bytes 100
+// CHECK: hone.region "state0" optimizer at 256 bytes 100
+hone.region "state0" optimizer at 256 bytes 100
+// CHECK: hone.region "input.input_ids" batch at 384 bytes 0
+hone.region "input.input_ids" batch at 384 bytes 0
+// CHECK: hone.region "kept" kept at 448 bytes 64
+hone.region "kept" kept at 448 bytes 64
+// CHECK: hone.region "working" working at 512 bytes 64
+hone.region "working" working at 512 bytes 64
