@@ -1,0 +1,39 @@
+//===- JsonFuzzer.cpp - Any bytes as JSON ---------------------------------===//
+//
+// libFuzzer target. Beyond not crashing: every string that was read must read
+// back the same after appendJsonString.
+//
+//===----------------------------------------------------------------------===//
+
+#include "base/Json.h"
+
+#include <cstdlib>
+
+using namespace hone::rt;
+
+static void checkStrings(const Json &value) {
+  if (value.isString()) {
+    std::string text;
+    appendJsonString(text, value.string());
+    Result<Json> again = Json::parse(text, "again");
+    if (!again.isOk() || again.value().string() != value.string())
+      std::abort();
+  }
+  for (const Json &item : value.array())
+    checkStrings(item);
+  for (const Json::Member &member : value.object()) {
+    if (value.find(member.first) != &member.second)
+      std::abort(); // a duplicate key got through
+    checkStrings(member.second);
+  }
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  std::string_view text(reinterpret_cast<const char *>(data), size);
+  Result<Json> json = Json::parse(text, "input");
+  if (json.isOk())
+    checkStrings(json.value());
+  else if (json.status().message().remedy.empty())
+    std::abort();
+  return 0;
+}
