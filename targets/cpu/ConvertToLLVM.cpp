@@ -23,6 +23,7 @@
 #include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
 #include "mlir/Dialect/Vector/Transforms/VectorTransforms.h"
 #include "mlir/Transforms/DialectConversion.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
 namespace hone {
 #define GEN_PASS_DEF_CONVERTTOLLVM
@@ -54,6 +55,11 @@ struct ConvertView : public ConvertOpToLLVMPattern<tile::ViewOp> {
 struct ConvertToLLVM : public hone::impl::ConvertToLLVMBase<ConvertToLLVM> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
+    // LLVM would call a routine of compiler-rt that libgcc 12 lacks.
+    RewritePatternSet expansions(context);
+    arith::populateExpandBFloat16Patterns(expansions);
+    walkAndApplyPatterns(getOperation(), std::move(expansions));
+
     LowerToLLVMOptions options(context);
     options.useBarePtrCallConv = true;
     LLVMTypeConverter converter(context, options);
@@ -62,7 +68,6 @@ struct ConvertToLLVM : public hone::impl::ConvertToLLVMBase<ConvertToLLVM> {
     patterns.add<ConvertView>(converter);
     vector::populateVectorMaskMaterializationPatterns(
         patterns, /*force32BitVectorIndices=*/true);
-    arith::populateExpandBFloat16Patterns(patterns);
     arith::populateArithToLLVMConversionPatterns(converter, patterns);
     cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
     populateFuncToLLVMConversionPatterns(converter, patterns);

@@ -204,6 +204,27 @@ TEST(TileMap, ConvertsIntegersAndBroadcasts) {
   }
 }
 
+// Rounds to nearest even, and needs no routine that libgcc may lack.
+TEST(TileMap, RoundsToBfloat16) {
+  for (const char *target : targets()) {
+    TileProgram program(loopIR<float>(R"(
+      %halves = tile.view %arena[%y_at] : !llvm.ptr -> memref<64xbf16>
+      tile.map (%j) in (%rows) {
+        %v = memref.load %x[%c0, %j] : $M
+        %h = arith.truncf %v : $T to bf16
+        memref.store %h, %halves[%j] : memref<64xbf16>
+      })"),
+                        target);
+    Arena<float> arena;
+    for (int j = 0; j < 64; ++j)
+      arena.x[j] = 1 + j / 512.0f;
+    program.run(&arena, 50);
+    auto *halves = reinterpret_cast<uint16_t *>(arena.y);
+    for (int j = 0; j < 50; ++j)
+      ASSERT_EQ(halves[j], 0x3f80 + int(std::nearbyint(j / 4.0))) << j;
+  }
+}
+
 template <typename T> static void checkReduce(const char *target) {
   SCOPED_TRACE(std::string(target) + " " + typeName<T>());
   TileProgram program(loopIR<T>(R"(

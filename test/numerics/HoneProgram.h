@@ -1,0 +1,65 @@
+//===- HoneProgram.h - Compile hone IR and run it in this process ---------===//
+//
+// Placement, kernels and code generation are the real ones, and so is the
+// thread pool; only the frame is made by hand. Memory that a run must not read
+// is filled with NaN, so a kernel that strays shows it in its result.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_TEST_NUMERICS_HONEPROGRAM_H
+#define HONE_TEST_NUMERICS_HONEPROGRAM_H
+
+#include "targets/ModuleDescription.h"
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace llvm::orc {
+class LLJIT;
+} // namespace llvm::orc
+
+namespace hone {
+
+class HoneProgram {
+public:
+  /// Compiles the module `ir`, whose entry is `@test`. Exits with a message if
+  /// that fails: a test cannot go on.
+  explicit HoneProgram(llvm::StringRef ir);
+  ~HoneProgram();
+
+  /// Fills the arena with NaN and zeroes the gradient.
+  void reset();
+  /// Writes a region from its start on: "theta", "input.x". Values are
+  /// converted to the region's element type.
+  void write(llvm::StringRef region, const std::vector<double> &values);
+  void write(llvm::StringRef region, const std::vector<int32_t> &values);
+  /// The first `count` values of a region.
+  std::vector<double> read(llvm::StringRef region, size_t count) const;
+  /// Sets the frozen tensors in the order of their first use.
+  void setWeights(std::vector<std::vector<double>> values);
+
+  void run(int64_t rows, unsigned threads);
+
+private:
+  void load(llvm::StringRef objectFile);
+  char elementOf(llvm::StringRef region) const;
+  char *at(llvm::StringRef region) const;
+
+  std::unique_ptr<llvm::orc::LLJIT> loader;
+  const hone_module *compiled = nullptr;
+  llvm::StringMap<int64_t> offsets;
+  llvm::StringMap<char> elements;
+  int64_t arenaBytes = 0, gradientBytes = 0;
+  std::vector<std::vector<char>> weights;
+  std::vector<char> arenaStorage;
+  char *arena = nullptr;
+};
+
+} // namespace hone
+
+#endif

@@ -1,0 +1,137 @@
+//===- KernelCase.cpp - One hone op on random inputs against the reference ===//
+//
+// See KernelCase.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/numerics/KernelCase.h"
+
+#include <cmath>
+#include <random>
+
+using namespace hone;
+using reference::Matrix;
+using reference::Rows;
+
+Rows hone::sequenceStarts(int64_t rows) {
+  Rows starts(rows);
+  for (int64_t i = 0; i < rows; ++i)
+    starts[i] = i < 3 ? 0 : i < 40 ? 3 : 40;
+  return starts;
+}
+
+Matrix hone::randomMatrix(int64_t rows, int64_t columns, unsigned seed,
+                          const std::string &element) {
+  std::mt19937 generator(seed);
+  Matrix result(rows, columns);
+  for (double &value : result.values) {
+    value = (generator() + 0.5) / 2147483648.0 - 1;
+    if (element == "f32")
+      value = static_cast<float>(value);
+  }
+  return result;
+}
+
+/// "?x32xT" to "tensor<?x32xf32>".
+static std::string tensorType(std::string type, const std::string &element) {
+  if (type.back() == 'T')
+    type.replace(type.size() - 1, 1, element);
+  return "tensor<" + type + ">";
+}
+
+static std::string moduleText(const std::string &element,
+                              const std::vector<KernelCase::Operand> &inputs,
+                              const std::vector<std::string> &results,
+                              const std::string &text) {
+  std::string ir, names, types;
+  for (size_t i = 0; i < results.size(); ++i) {
+    std::string comma = i ? ", " : "";
+    names += comma + "%r" + std::to_string(i);
+    types += comma + tensorType(results[i], element);
+  }
+  ir += "module attributes {hone.max_rows = " + std::to_string(kMaxRows) +
+        " : i64} {\nhone.block @op() -> (" + types + ") {\n";
+  std::string operands, operandTypes;
+  for (const KernelCase::Operand &input : inputs) {
+    std::string type = tensorType(input.type, element);
+    ir += "%" + input.name + " = hone.input \"" + input.name + "\" : " + type +
+          "\n";
+    operandTypes += (operandTypes.empty() ? "" : ", ") + type;
+  }
+  ir += names + " = " + text + " : (" + operandTypes + ") -> (" + types +
+        ")\nhone.return " + names + " : " + types + "\n}\n";
+  ir += "hone.entry @test {\n" + names + " = hone.call @op \"\" () : () -> (" +
+        types + ")\n";
+  for (size_t i = 0; i < results.size(); ++i) {
+    std::string number = std::to_string(i);
+    ir += "hone.output %r" + number + " as \"r" + number +
+          "\" : " + tensorType(results[i], element) + "\n";
+  }
+  return ir + "}\n}\n";
+}
+
+KernelCase::KernelCase(std::string element, std::vector<Operand> inputs,
+                       std::vector<std::string> results,
+                       const std::string &text)
+    : elementName(element), resultTypes(results),
+      program(moduleText(element, inputs, results, text)) {}
+
+/// Rows and columns of a type such as "?x32xT", "?xT", "f64".
+static Matrix resultMatrix(const std::string &type, int64_t rows) {
+  std::vector<int64_t> shape;
+  size_t at = 0;
+  for (size_t x; (x = type.find('x', at)) != std::string::npos; at = x + 1) {
+    std::string size = type.substr(at, x - at);
+    shape.push_back(size == "?" ? rows : std::stoll(size));
+  }
+  return Matrix(shape.size() > 0 ? shape[0] : 1,
+                shape.size() > 1 ? shape[1] : 1);
+}
+
+std::vector<Matrix> KernelCase::runOnce(int64_t rows, unsigned threads) {
+  program.reset();
+  for (const auto &[name, value] : matrices)
+    program.write("input." + name, value.values);
+  for (const auto &[name, value] : rowInputs)
+    program.write("input." + name, value);
+  program.run(rows, threads);
+  std::vector<Matrix> results;
+  for (size_t i = 0; i < resultTypes.size(); ++i) {
+    Matrix result = resultMatrix(resultTypes[i], rows);
+    result.values =
+        program.read("output.r" + std::to_string(i), result.values.size());
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+std::vector<Matrix> KernelCase::run(int64_t rows) {
+  std::vector<Matrix> results = runOnce(rows, 1);
+  for (unsigned threads : {2, 3}) {
+    std::vector<Matrix> again = runOnce(rows, threads);
+    for (size_t i = 0; i < results.size(); ++i)
+      EXPECT_EQ(memcmp(again[i].values.data(), results[i].values.data(),
+                       results[i].values.size() * sizeof(double)),
+                0)
+          << "result " << i << " differs with " << threads << " threads";
+  }
+  return results;
+}
+
+void hone::expectClose(const Matrix &actual, const Matrix &expected,
+                       const std::string &element, int64_t length,
+                       const std::string &what) {
+  ASSERT_EQ(actual.values.size(), expected.values.size()) << what;
+  double difference = 0, norm = 0;
+  for (size_t i = 0; i < actual.values.size(); ++i) {
+    difference += std::pow(actual.values[i] - expected.values[i], 2);
+    norm += std::pow(expected.values[i], 2);
+  }
+  double error = norm > 0 ? std::sqrt(difference / norm) : difference;
+  double unit = element == "f32" ? std::ldexp(1.0, -24) : 1e-14;
+  EXPECT_LE(error, unit * (8 + 2 * std::sqrt(double(length))))
+      << what << ", " << element;
+  testing::Test::RecordProperty(what, std::to_string(error / unit));
+  // Not EXPECT_LE alone: a comparison with NaN is false, and must fail.
+  EXPECT_FALSE(std::isnan(error)) << what;
+}

@@ -1,0 +1,100 @@
+//===- KernelsAttentionTest.cpp - Attention against the reference ---------===//
+//
+// Batches hold up to three sequences whose bounds fall inside blocks of rows,
+// and all memory beyond the batch is NaN.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/numerics/KernelCase.h"
+
+using namespace hone;
+using namespace hone::reference;
+
+namespace {
+class KernelsAttentionTest : public KernelTest {
+protected:
+  struct Shape {
+    int64_t heads, kvHeads, headDim;
+  };
+  /// One head each; grouped; one key head for all and more than one panel wide
+  /// in f64.
+  static constexpr Shape shapes[] = {{2, 2, 8}, {6, 2, 16}, {3, 1, 40}};
+
+  static std::string text(const Shape &shape) {
+    return " heads " + std::to_string(shape.heads) + " kv_heads " +
+           std::to_string(shape.kvHeads) + " scale 0.3";
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Elements, KernelsAttentionTest,
+                         testing::Values("f32", "f64"));
+} // namespace
+
+TEST_P(KernelsAttentionTest, Forward) {
+  for (const Shape &shape : shapes) {
+    int64_t wide = shape.heads * shape.headDim;
+    int64_t narrow = shape.kvHeads * shape.headDim;
+    std::string q = "?x" + std::to_string(wide) + "xT";
+    std::string kv = "?x" + std::to_string(narrow) + "xT";
+    KernelCase kernel(element(),
+                      {{"q", q}, {"k", kv}, {"v", kv}, {"starts", "?xi32"}},
+                      {q, "?x" + std::to_string(shape.heads) + "xT"},
+                      "hone.attention %q, %k, %v, %starts" + text(shape));
+    for (int64_t rows : kRowCounts) {
+      Matrix query = scale(random(rows, wide), 4), key = random(rows, narrow);
+      Matrix value = random(rows, narrow);
+      Rows starts = sequenceStarts(rows);
+      kernel.set("q", query);
+      kernel.set("k", key);
+      kernel.set("v", value);
+      kernel.set("starts", starts);
+      std::vector<Matrix> got = kernel.run(rows);
+      Attention want = attention(query, key, value, starts,
+                                 {shape.heads, shape.kvHeads, 0.3});
+      expectClose(got[0], want.y, element(), rows, "attention");
+      expectClose(got[1], want.lse, element(), rows, "attention_lse");
+    }
+  }
+}
+
+TEST_P(KernelsAttentionTest, Adjoint) {
+  for (const Shape &shape : shapes) {
+    int64_t wide = shape.heads * shape.headDim;
+    int64_t narrow = shape.kvHeads * shape.headDim;
+    std::string q = "?x" + std::to_string(wide) + "xT";
+    std::string kv = "?x" + std::to_string(narrow) + "xT";
+    KernelCase kernel(
+        element(),
+        {{"dy", q},
+         {"q", q},
+         {"k", kv},
+         {"v", kv},
+         {"y", q},
+         {"lse", "?x" + std::to_string(shape.heads) + "xT"},
+         {"starts", "?xi32"}},
+        {q, kv, kv},
+        "hone.attention_adjoint %dy, %q, %k, %v, %y, %lse, %starts" +
+            text(shape));
+    for (int64_t rows : kRowCounts) {
+      Matrix query = scale(random(rows, wide), 4), key = random(rows, narrow);
+      Matrix value = random(rows, narrow), dy = random(rows, wide);
+      Rows starts = sequenceStarts(rows);
+      Heads heads{shape.heads, shape.kvHeads, 0.3};
+      Attention forward = attention(query, key, value, starts, heads);
+      kernel.set("dy", dy);
+      kernel.set("q", query);
+      kernel.set("k", key);
+      kernel.set("v", value);
+      kernel.set("y", forward.y);
+      kernel.set("lse", forward.lse);
+      kernel.set("starts", starts);
+      std::vector<Matrix> got = kernel.run(rows);
+      AttentionGradients want =
+          attentionAdjoint(dy, query, key, value, starts, heads);
+      expectClose(got[1], want.dk, element(), rows, "attention_adjoint_k");
+      expectClose(got[2], want.dv, element(), rows, "attention_adjoint_v");
+      // A row that sees one key has no gradient: only the others have a scale.
+      if (rows > 1)
+        expectClose(got[0], want.dq, element(), rows, "attention_adjoint_q");
+    }
+  }
+}

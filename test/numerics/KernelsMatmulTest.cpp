@@ -1,0 +1,153 @@
+//===- KernelsMatmulTest.cpp - Products against the reference -------------===//
+//
+// Sizes cross every block: features beyond one dot block, columns that are no
+// multiple of a panel, ranks narrower than a vector.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/numerics/KernelCase.h"
+
+using namespace hone;
+using namespace hone::reference;
+
+namespace {
+class KernelsMatmulTest : public KernelTest {};
+INSTANTIATE_TEST_SUITE_P(Elements, KernelsMatmulTest,
+                         testing::Values("f32", "f64"));
+} // namespace
+
+TEST_P(KernelsMatmulTest, Linear) {
+  for (auto [in, out] : {std::pair{48, 200}, {1500, 72}}) {
+    std::string i = std::to_string(in), o = std::to_string(out);
+    KernelCase kernel(
+        element(),
+        {{"x", "?x" + i + "xT"}, {"w", o + "x" + i + "xT"}, {"b", o + "xT"}},
+        {"?x" + o + "xT"}, "hone.linear %x, %w bias %b");
+    Matrix w = random(out, in), b = random(1, out);
+    kernel.set("w", w);
+    kernel.set("b", b);
+    for (int64_t rows : kRowCounts) {
+      Matrix x = random(rows, in);
+      kernel.set("x", x);
+      expectClose(kernel.run(rows)[0], linear(x, w, &b), element(), in,
+                  "linear");
+    }
+  }
+}
+
+TEST_P(KernelsMatmulTest, LinearAdjoint) {
+  for (auto [in, out] : {std::pair{72, 48}, {40, 2100}}) {
+    std::string i = std::to_string(in), o = std::to_string(out);
+    KernelCase kernel(element(),
+                      {{"dy", "?x" + o + "xT"}, {"w", o + "x" + i + "xT"}},
+                      {"?x" + i + "xT"}, "hone.linear_adjoint %dy, %w");
+    Matrix w = random(out, in);
+    kernel.set("w", w);
+    for (int64_t rows : kRowCounts) {
+      Matrix dy = random(rows, out);
+      kernel.set("dy", dy);
+      expectClose(kernel.run(rows)[0], linearAdjoint(dy, w), element(), out,
+                  "linear_adjoint");
+    }
+  }
+}
+
+/// [in, out, rank]
+static constexpr int64_t kLoraShapes[][3] = {
+    {48, 72, 4}, {72, 200, 8}, {1100, 40, 20}};
+
+TEST_P(KernelsMatmulTest, LoraLinear) {
+  for (auto [in, out, rank] : kLoraShapes) {
+    std::string i = std::to_string(in), o = std::to_string(out);
+    std::string r = std::to_string(rank);
+    Lora lora{random(out, in), random(rank, in), random(out, rank), 1.5};
+    Matrix bias = random(1, out);
+    for (bool keepH : {false, true}) {
+      std::vector<std::string> results = {"?x" + o + "xT"};
+      if (keepH)
+        results.push_back("?x" + r + "xT");
+      KernelCase kernel(element(),
+                        {{"x", "?x" + i + "xT"},
+                         {"w", o + "x" + i + "xT"},
+                         {"a", r + "x" + i + "xT"},
+                         {"b", o + "x" + r + "xT"},
+                         {"bias", o + "xT"}},
+                        results,
+                        "hone.lora_linear %x, %w, %a, %b bias %bias scale 1.5");
+      kernel.set("w", lora.w);
+      kernel.set("a", lora.a);
+      kernel.set("b", lora.b);
+      kernel.set("bias", bias);
+      for (int64_t rows : kRowCounts) {
+        Matrix x = random(rows, in);
+        kernel.set("x", x);
+        std::vector<Matrix> got = kernel.run(rows);
+        expectClose(got[0], loraLinear(x, lora, &bias), element(), in,
+                    "lora_linear");
+        if (keepH)
+          expectClose(got[1], product(x, transpose(lora.a)), element(), in,
+                      "lora_linear_h");
+      }
+    }
+  }
+}
+
+TEST_P(KernelsMatmulTest, LoraLinearAdjoint) {
+  for (auto [out, in, rank] : kLoraShapes) {
+    std::string i = std::to_string(in), o = std::to_string(out);
+    std::string r = std::to_string(rank);
+    KernelCase kernel(element(),
+                      {{"dy", "?x" + o + "xT"},
+                       {"w", o + "x" + i + "xT"},
+                       {"a", r + "x" + i + "xT"},
+                       {"b", o + "x" + r + "xT"}},
+                      {"?x" + i + "xT"},
+                      "hone.lora_linear_adjoint %dy, %w, %a, %b scale 1.5");
+    Lora lora{random(out, in), random(rank, in), random(out, rank), 1.5};
+    kernel.set("w", lora.w);
+    kernel.set("a", lora.a);
+    kernel.set("b", lora.b);
+    for (int64_t rows : kRowCounts) {
+      Matrix dy = random(rows, out);
+      kernel.set("dy", dy);
+      expectClose(kernel.run(rows)[0], loraLinearAdjoint(dy, lora), element(),
+                  out, "lora_linear_adjoint");
+    }
+  }
+}
+
+TEST_P(KernelsMatmulTest, LoraParameterAdjoint) {
+  for (auto [in, out, rank] : kLoraShapes) {
+    std::string i = std::to_string(in), o = std::to_string(out);
+    std::string r = std::to_string(rank);
+    Lora lora{random(out, in), random(rank, in), random(out, rank), 1.5};
+    for (bool keptH : {false, true}) {
+      std::vector<KernelCase::Operand> operands = {{"dy", "?x" + o + "xT"},
+                                                   {"x", "?x" + i + "xT"},
+                                                   {"a", r + "x" + i + "xT"},
+                                                   {"b", o + "x" + r + "xT"}};
+      if (keptH)
+        operands.push_back({"h", "?x" + r + "xT"});
+      KernelCase kernel(element(), operands,
+                        {r + "x" + i + "xT", o + "x" + r + "xT"},
+                        std::string("hone.lora_parameter_adjoint %dy, %x, %a, "
+                                    "%b ") +
+                            (keptH ? "h %h " : "") + "scale 1.5");
+      kernel.set("a", lora.a);
+      kernel.set("b", lora.b);
+      for (int64_t rows : kRowCounts) {
+        Matrix dy = random(rows, out), x = random(rows, in);
+        kernel.set("dy", dy);
+        kernel.set("x", x);
+        if (keptH)
+          kernel.set("h", product(x, transpose(lora.a)));
+        std::vector<Matrix> got = kernel.run(rows);
+        LoraGradients want = loraParameterAdjoint(dy, x, lora);
+        expectClose(got[0], want.da, element(), out + rows,
+                    "lora_parameter_adjoint_a");
+        expectClose(got[1], want.db, element(), in + rows,
+                    "lora_parameter_adjoint_b");
+      }
+    }
+  }
+}

@@ -1,0 +1,108 @@
+//===- KernelsReferenceTest.cpp - The reference's adjoints themselves -----===//
+//
+// Every adjoint of the reference against central finite differences of its
+// forward function, along random directions.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/numerics/KernelCase.h"
+
+#include <cmath>
+
+using namespace hone;
+using namespace hone::reference;
+
+namespace {
+class KernelsReferenceTest : public testing::Test {
+protected:
+  Matrix random(int64_t rows, int64_t columns) {
+    return randomMatrix(rows, columns, ++seed, "f64");
+  }
+
+  /// `adjoint` is d<dy, f(x)>/dx.
+  void expectAdjoint(const std::function<Matrix(const Matrix &)> &f,
+                     const Matrix &x, const Matrix &dy, const Matrix &adjoint) {
+    for (int trial = 0; trial < 3; ++trial) {
+      Matrix direction = random(x.rows, x.columns);
+      double slope = directionalDerivative(f, x, direction, dy);
+      double scale = std::sqrt(dot(adjoint, adjoint));
+      EXPECT_NEAR(dot(adjoint, direction), slope, 1e-7 * (1 + scale));
+    }
+  }
+
+private:
+  unsigned seed = 100;
+};
+} // namespace
+
+TEST_F(KernelsReferenceTest, Linear) {
+  Matrix x = random(5, 6), w = random(7, 6), dy = random(5, 7);
+  expectAdjoint([&](const Matrix &x) { return linear(x, w, nullptr); }, x, dy,
+                linearAdjoint(dy, w));
+}
+
+TEST_F(KernelsReferenceTest, LoraLinear) {
+  Lora lora{random(7, 6), random(2, 6), random(7, 2), 1.5};
+  Matrix x = random(5, 6), dy = random(5, 7);
+  expectAdjoint([&](const Matrix &x) { return loraLinear(x, lora, nullptr); },
+                x, dy, loraLinearAdjoint(dy, lora));
+  LoraGradients gradients = loraParameterAdjoint(dy, x, lora);
+  expectAdjoint(
+      [&](const Matrix &a) {
+        return loraLinear(x, {lora.w, a, lora.b, 1.5}, nullptr);
+      },
+      lora.a, dy, gradients.da);
+  expectAdjoint(
+      [&](const Matrix &b) {
+        return loraLinear(x, {lora.w, lora.a, b, 1.5}, nullptr);
+      },
+      lora.b, dy, gradients.db);
+}
+
+TEST_F(KernelsReferenceTest, RmsNorm) {
+  Matrix x = random(5, 6), w = random(1, 6), dy = random(5, 6);
+  expectAdjoint([&](const Matrix &x) { return rmsNorm(x, w, 1e-5); }, x, dy,
+                rmsNormAdjoint(dy, x, w, 1e-5));
+}
+
+TEST_F(KernelsReferenceTest, Rope) {
+  Matrix x = random(7, 8), dy = random(7, 8);
+  Rows starts = sequenceStarts(7);
+  expectAdjoint([&](const Matrix &x) { return rope(x, starts, 2, 1e4, 1); }, x,
+                dy, rope(dy, starts, 2, 1e4, -1));
+}
+
+TEST_F(KernelsReferenceTest, Attention) {
+  Heads heads{4, 2, 0.3};
+  Matrix q = random(9, 12), k = random(9, 6), v = random(9, 6);
+  Matrix dy = random(9, 12);
+  Rows starts = sequenceStarts(9);
+  AttentionGradients gradients = attentionAdjoint(dy, q, k, v, starts, heads);
+  expectAdjoint(
+      [&](const Matrix &q) { return attention(q, k, v, starts, heads).y; }, q,
+      dy, gradients.dq);
+  expectAdjoint(
+      [&](const Matrix &k) { return attention(q, k, v, starts, heads).y; }, k,
+      dy, gradients.dk);
+  expectAdjoint(
+      [&](const Matrix &v) { return attention(q, k, v, starts, heads).y; }, v,
+      dy, gradients.dv);
+}
+
+TEST_F(KernelsReferenceTest, Swiglu) {
+  Matrix g = random(5, 6), u = random(5, 6), dy = random(5, 6);
+  SwigluGradients gradients = swigluAdjoint(dy, g, u);
+  expectAdjoint([&](const Matrix &g) { return swiglu(g, u); }, g, dy,
+                gradients.dgate);
+  expectAdjoint([&](const Matrix &u) { return swiglu(g, u); }, u, dy,
+                gradients.dup);
+}
+
+TEST_F(KernelsReferenceTest, LinearCrossEntropy) {
+  Matrix x = random(5, 6), w = random(9, 6);
+  Rows targets = {3, -100, 8, 0, -100};
+  auto loss = [&](const Matrix &x) {
+    return Matrix(1, 1, linearCrossEntropy(x, w, targets).loss);
+  };
+  expectAdjoint(loss, x, Matrix(1, 1, 1), linearCrossEntropy(x, w, targets).dx);
+}

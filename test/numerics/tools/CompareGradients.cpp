@@ -1,0 +1,174 @@
+//===- CompareGradients.cpp - Dumped gradients against golden figures -----===//
+//
+// compare-gradients DUMP.safetensors FIGURES.json [BATCH REFERENCE.safetensors]
+//
+// With a reference: each gradient against the float64 one. Without: against
+// the norm and the four random projections in the figures, for models that are
+// not part of the project. Criteria and formulas: test/reference/README.md.
+// Prints the largest errors; exit 1 if any exceeds its limit.
+//
+//===----------------------------------------------------------------------===//
+
+#include "HashValues.h"
+
+#include "base/Json.h"
+#include "base/MappedFile.h"
+#include "formats/Safetensors.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+using namespace hone::rt;
+using namespace hone::test;
+
+namespace {
+
+struct Limits {
+  double gradient; ///< beside twice torch's own float32 error
+  double loss;
+  bool allowTorchError;
+};
+
+struct Worst {
+  double ratio = 0; ///< error over limit
+  double error = 0;
+  std::string name = "none";
+
+  void add(double newError, double limit, const std::string &newName) {
+    double newRatio = newError / limit;
+    // Not-a-number must be the worst of all.
+    if (newRatio <= ratio)
+      return;
+    ratio = newRatio;
+    error = newError;
+    name = newName;
+  }
+};
+
+} // namespace
+
+[[noreturn]] static void fail(const std::string &message) {
+  std::fprintf(stderr, "compare-gradients: %s\n", message.c_str());
+  std::exit(1);
+}
+
+template <typename T> static T require(Result<T> result) {
+  if (!result.isOk())
+    fail(result.status().render());
+  return std::move(result.value());
+}
+
+static const Json &member(const Json &object, const char *key) {
+  if (const Json *value = object.find(key))
+    return *value;
+  fail(std::string("the figures lack '") + key + "'");
+}
+
+static std::vector<double> values(const SafetensorsFile &file,
+                                  const TensorInfo &tensor) {
+  std::vector<double> out(tensor.elements());
+  const char *data = file.data(tensor);
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (tensor.dtype == Dtype::F64) {
+      std::memcpy(&out[i], data + 8 * i, 8);
+      continue;
+    }
+    float value;
+    std::memcpy(&value, data + 4 * i, 4);
+    out[i] = value;
+  }
+  return out;
+}
+
+static double norm(const std::vector<double> &v) {
+  double sum = 0;
+  for (double x : v)
+    sum += x * x;
+  return std::sqrt(sum);
+}
+
+/// |g - r| / |r|.
+static double differenceFrom(const std::vector<double> &found,
+                             const std::vector<double> &reference) {
+  std::vector<double> difference(found.size());
+  for (size_t i = 0; i < found.size(); ++i)
+    difference[i] = found[i] - reference[i];
+  return norm(difference) / norm(reference);
+}
+
+/// The estimate of |g - r| / |r| from four projections, or the error of the
+/// norm if that is larger.
+static double differenceFrom(const std::vector<double> &found,
+                             const std::string &name, const Json &figures) {
+  double expectedNorm = member(figures, "norm").number();
+  const std::vector<Json> &projections =
+      member(figures, "projections").array();
+  double squares = 0;
+  for (size_t k = 0; k < projections.size(); ++k) {
+    double projection = 0;
+    for (size_t i = 0; i < found.size(); ++i)
+      projection += sign(name, k, i) * found[i];
+    double difference = projection - projections[k].number();
+    squares += difference * difference / projections.size();
+  }
+  return std::max(std::sqrt(squares),
+                  std::fabs(norm(found) - expectedNorm)) /
+         expectedNorm;
+}
+
+int main(int argc, char **argv) {
+  if (argc != 3 && argc != 5)
+    fail("usage: compare-gradients DUMP FIGURES.json [BATCH REFERENCE]");
+  SafetensorsFile dump = require(SafetensorsFile::open(argv[1]));
+  MappedFile text = require(MappedFile::open(argv[2]));
+  Json root = require(
+      Json::parse(std::string_view(text.data(), text.size()), argv[2]));
+  bool hasReference = argc == 5;
+  const Json &figures = hasReference ? member(root, argv[3]) : root;
+  SafetensorsFile reference;
+  if (hasReference)
+    reference = require(SafetensorsFile::open(argv[4]));
+
+  const std::vector<Json::Member> &expected =
+      member(figures, "tensors").object();
+  if (dump.tensors().size() != expected.size() || expected.empty())
+    fail("expected " + std::to_string(expected.size()) + " gradients, found " +
+         std::to_string(dump.tensors().size()));
+  bool isDouble = dump.tensors()[0].dtype == Dtype::F64;
+  Limits limits =
+      isDouble ? Limits{1e-10, 1e-10, false} : Limits{1e-5, 1e-6, true};
+
+  Worst worst;
+  for (const auto &[name, tensorFigures] : expected) {
+    const TensorInfo &info = *require(dump.require(name));
+    std::vector<double> found = values(dump, info);
+    double error =
+        hasReference
+            ? differenceFrom(found, values(reference,
+                                           *require(reference.require(name))))
+            : differenceFrom(found, name, tensorFigures);
+    double limit = limits.gradient;
+    if (limits.allowTorchError)
+      limit = std::max(
+          limit, 2 * member(tensorFigures, "torch_float32_error").number());
+    worst.add(error, limit, name);
+  }
+
+  const std::string *lossText = dump.findMetadata("loss");
+  if (!lossText)
+    fail("the dump has no metadata 'loss'");
+  double loss = std::strtod(lossText->c_str(), nullptr);
+  double expectedLoss = member(figures, "loss").number();
+  double lossError = std::fabs(loss - expectedLoss) / expectedLoss;
+
+  std::printf("%zu gradients in %s, largest error %.2e (%.0f %% of its limit, "
+              "%s)\nloss %.12f, error %.2e\n",
+              expected.size(), isDouble ? "float64" : "float32", worst.error,
+              100 * worst.ratio, worst.name.c_str(), loss, lossError);
+  bool holds = worst.ratio <= 1 && lossError <= limits.loss;
+  std::printf("%s\n", holds ? "within limits" : "BEYOND LIMITS");
+  return holds ? 0 : 1;
+}
