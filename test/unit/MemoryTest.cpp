@@ -23,7 +23,8 @@ TEST(MemoryPlan, AddsWhatTheRunTimeNeeds) {
   for (const PlanClass &entry : plan.classes)
     sum += entry.bytes;
   EXPECT_EQ(sum, plan.total);
-  EXPECT_NE(plan.render().find("kept activations"), std::string::npos);
+  EXPECT_NE(plan.render().find("  kept activations        5.00 MiB\n"),
+            std::string::npos);
 }
 
 TEST(MemoryPlan, DescribesBytesForAPerson) {

@@ -158,6 +158,7 @@ Result<ModuleConfig> ModuleConfig::parse(const char *json) {
   Section plan(root, "plan", failure);
   plan.read("classes", config.planClasses);
   plan.read("process_bytes", config.processBytes);
+  plan.read("weight_bytes", config.weightBytes);
 
   if (!failure.isOk())
     return failure;

@@ -60,6 +60,7 @@ struct ModuleConfig {
   std::vector<std::string> features; ///< LLVM's names, perhaps with '+'
   std::vector<PlanClass> planClasses;
   uint64_t processBytes = 0;
+  uint64_t weightBytes = 0;
 
   /// Errors: Internal, naming the key; a user cannot cause one.
   static Result<ModuleConfig> parse(const char *json);

@@ -28,11 +28,12 @@ MemoryPlan MemoryPlan::make(const ModuleConfig &config, uint64_t arenaBytes,
     named += entry.bytes;
   if (named < arenaBytes)
     plan.classes.push_back({"other", arenaBytes - named});
-  plan.classes.push_back({"thread scratch", threads * threadBytes});
-  plan.classes.push_back({"thread stacks", (threads - 1) * Pool::stackBytes});
+  uint64_t threadsBytes =
+      threads * threadBytes + (threads - 1) * Pool::stackBytes;
+  plan.classes.push_back({"threads", threadsBytes});
   plan.classes.push_back({"process", config.processBytes});
-  plan.total = arenaBytes + threads * threadBytes +
-               (threads - 1) * Pool::stackBytes + config.processBytes;
+  plan.total = arenaBytes + threadsBytes + config.processBytes;
+  plan.weightBytes = config.weightBytes;
   return plan;
 }
 
@@ -51,18 +52,22 @@ std::string describeBytes(uint64_t bytes) {
   return text;
 }
 
-std::string MemoryPlan::render() const {
-  std::string out = "planned peak of anonymous memory\n";
+static void appendRow(std::string &out, const std::string &name, uint64_t bytes,
+                      const char *note) {
   char line[160];
-  for (const PlanClass &entry : classes) {
-    snprintf(line, sizeof(line), "  %-28s %14llu  %10s\n", entry.name.c_str(),
-             (unsigned long long)entry.bytes,
-             describeBytes(entry.bytes).c_str());
-    out += line;
-  }
-  snprintf(line, sizeof(line), "  %-28s %14llu  %10s\n", "total",
-           (unsigned long long)total, describeBytes(total).c_str());
-  return out + line;
+  snprintf(line, sizeof(line), "  %-18s%10.2f MiB%s%s\n", name.c_str(),
+           double(bytes) / (1024 * 1024), *note ? "   " : "", note);
+  out += line;
+}
+
+std::string MemoryPlan::render() const {
+  std::string out = "memory plan (anonymous memory at the peak)\n";
+  for (const PlanClass &entry : classes)
+    appendRow(out, entry.name, entry.bytes, "");
+  appendRow(out, "planned peak", total, "");
+  appendRow(out, "weights", weightBytes,
+            "mapped read-only, not part of the peak");
+  return out;
 }
 
 uint64_t residentAnonymousBytes() {

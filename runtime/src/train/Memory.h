@@ -23,16 +23,17 @@ struct MemoryPlan {
   /// Code's own data, heap, main stack: what no class of the plan covers.
   static constexpr uint64_t defaultProcessBytes = 4 * 1024 * 1024;
 
-  /// The compiled classes, then scratch, stacks and process.
+  /// The compiled classes, then threads (scratch and stacks) and process.
   std::vector<PlanClass> classes;
   uint64_t total = 0; ///< bytes of anonymous memory that are never exceeded
+  uint64_t weightBytes = 0; ///< mapped from a file, not in the total
 
   /// The plan of a run with `threads` threads. Classes that the compiled plan
   /// leaves unnamed within `arenaBytes` become one line "other".
   static MemoryPlan make(const ModuleConfig &config, uint64_t arenaBytes,
                          uint64_t threadBytes, unsigned threads);
 
-  /// A table for a person: a line a class with bytes, then the total.
+  /// The table for a person, in the form of honec --print-plan.
   std::string render() const;
 };
 

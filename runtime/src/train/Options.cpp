@@ -67,7 +67,7 @@ static const Option table[] = {
     {"adapter", "DIR", "start from this PEFT adapter", Text{&Options::adapter}},
     {"weights", "FILE", "the frozen weights, if not beside this program",
      Text{&Options::weights}},
-    {"steps", "N", "how many updates; overrides --epochs",
+    {"steps", "N", "how many updates, instead of --epochs",
      Count{&Options::steps, 1, many}},
     {"epochs", "N", "how many passes over the data",
      Count{&Options::epochs, 1, many}},

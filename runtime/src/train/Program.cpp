@@ -10,6 +10,7 @@
 #include "base/MappedFile.h"
 #include "data/Dataset.h"
 #include "text/Tokenizer.h"
+#include "train/OutputLock.h"
 #include "train/Run.h"
 #include "train/Signals.h"
 #include "train/Summary.h"
@@ -155,6 +156,9 @@ static Status train(Session &session, const MemoryPlan &plan,
   Result<CheckpointStore> store = CheckpointStore::open(options.output);
   if (!store.isOk())
     return store.status();
+  OutputLock lock;
+  if (Status status = lock.acquire(options.output); !status.isOk())
+    return status;
   // The cache's name is a hash of the data, the tokenizer and the lengths.
   const ModuleConfig &config = session.module.config();
   CheckpointIdentity identity{session.module.identity(),

@@ -1,0 +1,152 @@
+//===- TrainerModuleTest.cpp - Halves that do not fit each other ----------===//
+//
+// Each case breaks one field of a good module or weights file. None may run
+// generated code, and each message must say which part does not fit.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BigramFixture.h"
+
+using namespace hone;
+using namespace hone::rt;
+using namespace hone::test;
+
+static std::string refusal(const hone_module &module) {
+  Result<Module> opened = Module::open(module);
+  EXPECT_FALSE(opened.isOk());
+  return opened.status().render();
+}
+
+TEST(Module, AcceptsWhatObeysTheAbi) {
+  for (uint32_t optimizer : {HONE_SGD, HONE_SGD_MOMENTUM, HONE_ADAMW})
+    for (uint32_t dtype : {HONE_F32, HONE_F64}) {
+      auto opened = Module::open(bigramModule(optimizer, dtype));
+      EXPECT_TRUE(opened.isOk()) << opened.status().render();
+    }
+}
+
+TEST(Module, RefusesAnotherAbi) {
+  hone_module module = bigramModule(HONE_SGD);
+  module.abi_version = 999;
+  EXPECT_NE(refusal(module).find("999"), std::string::npos);
+  module = bigramModule(HONE_SGD);
+  module.struct_size = 8;
+  EXPECT_NE(refusal(module).find("ABI"), std::string::npos);
+}
+
+TEST(Module, RefusesMissingEntriesAndSlots) {
+  hone_module module = bigramModule(HONE_SGD);
+  module.entry_count = 1;
+  EXPECT_NE(refusal(module).find("entry 'gradient'"), std::string::npos);
+  module = bigramModule(HONE_SGD);
+  module.input_count = 2;
+  EXPECT_NE(refusal(module).find("slot 'sequence_starts'"), std::string::npos);
+  module = bigramModule(HONE_SGD);
+  module.output_count = 0;
+  EXPECT_NE(refusal(module).find("slot 'loss'"), std::string::npos);
+}
+
+TEST(Module, RefusesWhatReachesBeyondTheArena) {
+  hone_module module = bigramModule(HONE_SGD);
+  module.arena_bytes = 64;
+  EXPECT_NE(refusal(module).find("arena"), std::string::npos);
+  module = bigramModule(HONE_ADAMW);
+  module.state_offset = module.arena_bytes - 8;
+  EXPECT_NE(refusal(module).find("state"), std::string::npos);
+  module = bigramModule(HONE_SGD);
+  module.trainable_elements -= 1;
+  EXPECT_NE(refusal(module).find("lora_B"), std::string::npos);
+}
+
+// Which of them this machine lacks is its own affair; the answers must agree.
+TEST(Module, RefusesACpuThatLacksAFeature) {
+  hone_module module = bigramModule(HONE_SGD);
+  for (const char *feature :
+       {"sse3", "avx2", "avx512fp16", "amx-bf16", "avxvnni", "64bit"}) {
+    std::string config = std::string(R"({"train": {"max_seq_length": 32},
+        "target": {"cpu": "future", "features": ["-avx", "+)") +
+                         feature + R"("]}})";
+    module.config = config.c_str();
+    if (missingCpuFeature({feature}).empty()) {
+      EXPECT_TRUE(Module::open(module).isOk()) << feature;
+      continue;
+    }
+    std::string text = refusal(module);
+    EXPECT_NE(text.find(feature), std::string::npos);
+    EXPECT_NE(text.find("'future'"), std::string::npos);
+  }
+  EXPECT_EQ(missingCpuFeature({"-avx512f", "64bit", "cx8"}), "");
+}
+
+TEST(Module, RefusesAConfigOfTheWrongKind) {
+  hone_module module = bigramModule(HONE_SGD);
+  module.config = R"({"train": {"learning_rate": "fast"}})";
+  EXPECT_NE(refusal(module).find("train.learning_rate"), std::string::npos);
+  module.config = "{";
+  EXPECT_NE(refusal(module).find("compiled config"), std::string::npos);
+  module.config = R"({"train": {"batch_size": 5, "max_seq_length": 32}})";
+  EXPECT_NE(refusal(module).find("batch_size 5"), std::string::npos);
+}
+
+TEST(Module, IdentityIsOfTheCodeAndNotOfItsDefaults) {
+  hone_module module = bigramModule(HONE_SGD);
+  std::string before = Module::open(module).value().identity();
+  EXPECT_NE(before, Module::open(bigramModule(HONE_ADAMW)).value().identity());
+  std::string config = module.config;
+  config.replace(config.find("0.02"), 4, "0.03");
+  module.config = config.c_str();
+  EXPECT_EQ(before, Module::open(module).value().identity());
+}
+
+namespace {
+
+class WeightsTest : public BigramFixture {
+protected:
+  std::string refusal(std::vector<TensorSpec> specs,
+                      SafetensorsMetadata metadata) {
+    auto writer = SafetensorsWriter::create(folder + "bad", specs, metadata);
+    EXPECT_TRUE(writer.isOk());
+    for (const TensorInfo &tensor : writer.value().tensors()) {
+      std::string zeros(tensor.bytes(), 0);
+      EXPECT_TRUE(writer.value().write(zeros.data(), zeros.size()).isOk());
+    }
+    EXPECT_TRUE(writer.value().commit().isOk());
+    Module module = std::move(Module::open(bigramModule(HONE_SGD)).value());
+    auto weights = Weights::open(folder + "bad", module);
+    EXPECT_FALSE(weights.isOk());
+    EXPECT_EQ(weights.status().code(), ExitCode::BadData);
+    return weights.status().render();
+  }
+  const SafetensorsMetadata good{
+      {"format", "hone"}, {"layout", "row-major"}, {"source_hash", "bigram"}};
+  const std::string name = "model.bigram.weight";
+};
+
+} // namespace
+
+TEST_F(WeightsTest, RefusesAnotherModelOrLayout) {
+  EXPECT_NE(refusal({{name, Dtype::F32, {48, 48}}}, {{"format", "hone"},
+                                                     {"layout", "row-major"},
+                                                     {"source_hash", "other"}})
+                .find("source_hash: expects 'bigram' but got 'other'"),
+            std::string::npos);
+  EXPECT_NE(refusal({{name, Dtype::F32, {48, 48}}}, {{"format", "hone"},
+                                                     {"layout", "panels"},
+                                                     {"source_hash", "bigram"}})
+                .find("layout"),
+            std::string::npos);
+  EXPECT_NE(refusal({{name, Dtype::F32, {48, 48}}}, {{"format", "pt"}})
+                .find("format"),
+            std::string::npos);
+}
+
+TEST_F(WeightsTest, RefusesMissingAndMisshapenTensors) {
+  EXPECT_NE(refusal({{"other", Dtype::F32, {48, 48}}}, good)
+                .find("'model.bigram.weight'"),
+            std::string::npos);
+  EXPECT_NE(refusal({{name, Dtype::F32, {48, 47}}}, good)
+                .find("F32 [48, 48] but got F32 [48, 47]"),
+            std::string::npos);
+  EXPECT_NE(refusal({{name, Dtype::BF16, {48, 48}}}, good).find("BF16"),
+            std::string::npos);
+}

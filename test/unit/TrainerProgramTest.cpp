@@ -1,0 +1,166 @@
+//===- TrainerProgramTest.cpp - The whole program, in one process ---------===//
+//
+// Counts every call of the allocator: two runs that differ only in their
+// number of steps must make the same number of calls.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BigramFixture.h"
+#include "train/Program.h"
+
+#include <atomic>
+#include <cstddef>
+
+using namespace hone;
+using namespace hone::rt;
+using namespace hone::test;
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define HONE_OTHER_ALLOCATOR
+#endif
+#endif
+
+#if defined(__GLIBC__) && !defined(HONE_OTHER_ALLOCATOR)
+#define HONE_COUNT_ALLOCATIONS
+static std::atomic<uint64_t> allocations{0};
+
+extern "C" {
+void *__libc_malloc(size_t);
+void *__libc_calloc(size_t, size_t);
+void *__libc_realloc(void *, size_t);
+
+// operator new and everything in libc come through these three.
+void *malloc(size_t size) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  return __libc_malloc(size);
+}
+void *calloc(size_t count, size_t size) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  return __libc_calloc(count, size);
+}
+void *realloc(void *old, size_t size) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  return __libc_realloc(old, size);
+}
+}
+#endif
+
+namespace {
+
+class TrainerProgramTest : public BigramFixture {
+protected:
+  /// Runs the program on this folder's data into folder/`output`.
+  int train(const std::string &output, std::vector<std::string> more) {
+    std::vector<std::string> words{"train",
+                                   "--weights",
+                                   folder + "weights",
+                                   "--data",
+                                   folder + "data.jsonl",
+                                   "--output",
+                                   folder + output,
+                                   "--log",
+                                   folder + output + ".jsonl",
+                                   "--threads",
+                                   "2"};
+    words.insert(words.end(), more.begin(), more.end());
+    std::vector<char *> argv;
+    for (std::string &word : words)
+      argv.push_back(word.data());
+    testing::internal::CaptureStdout();
+    int code =
+        runProgram(bigramModule(HONE_ADAMW), int(argv.size()), argv.data());
+    printed = testing::internal::GetCapturedStdout();
+    return code;
+  }
+  std::string printed; ///< by the last run
+  std::string adapter(const std::string &output) {
+    return readText(folder + output + "/adapter_model.safetensors");
+  }
+};
+
+} // namespace
+
+#ifdef HONE_COUNT_ALLOCATIONS
+TEST_F(TrainerProgramTest, StepsDoNotAllocate) {
+  ASSERT_EQ(train("warm", {"--steps", "2"}), 0); // caches the data
+  uint64_t start = allocations.load();
+  ASSERT_EQ(train("a", {"--steps", "100", "--save-every", "0"}), 0);
+  uint64_t few = allocations.load() - start;
+  start = allocations.load();
+  ASSERT_EQ(train("b", {"--steps", "900", "--save-every", "0"}), 0);
+  EXPECT_EQ(allocations.load() - start, few);
+}
+#endif
+
+TEST_F(TrainerProgramTest, ContinuedRunHasTheBitsOfAWholeOne) {
+  const std::vector<std::string> constant{"--lr-scheduler-type", "constant"};
+  auto with = [&](std::vector<std::string> more) {
+    more.insert(more.end(), constant.begin(), constant.end());
+    return more;
+  };
+  ASSERT_EQ(train("whole", with({"--steps", "20"})), 0);
+  ASSERT_EQ(train("parts", with({"--steps", "7"})), 0);
+  ASSERT_EQ(train("parts", with({"--steps", "20"})), 0);
+  EXPECT_EQ(adapter("whole"), adapter("parts"));
+  EXPECT_EQ(train("parts", with({"--steps", "20"})), 0); // nothing to do
+  EXPECT_EQ(adapter("whole"), adapter("parts"));
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(train("parts", with({"--steps", "7"})), int(ExitCode::Usage));
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("20 steps behind"),
+            std::string::npos);
+}
+
+TEST_F(TrainerProgramTest, ChangedOptionsAreRefusedByName) {
+  ASSERT_EQ(train("run", {"--steps", "3"}), 0);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(train("run", {"--steps", "3", "--learning-rate", "0.5"}),
+            int(ExitCode::Usage));
+  std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_NE(text.find("--learning-rate (was 0.02, now 0.5)"), std::string::npos)
+      << text;
+}
+
+TEST_F(TrainerProgramTest, DivergenceKeepsTheLastCheckpoint) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(train("run", {"--steps", "50", "--learning-rate", "1e300",
+                          "--warmup-steps", "1", "--save-every", "1"}),
+            int(ExitCode::BadData));
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("error: step "),
+            std::string::npos);
+  // The first step of a warm-up has rate 0: its checkpoint is the sound one.
+  EXPECT_TRUE(std::filesystem::exists(folder + "run/checkpoint-000001"));
+  EXPECT_FALSE(std::filesystem::exists(folder + "run/checkpoint-000002"));
+}
+
+TEST_F(TrainerProgramTest, AdapterIsAStart) {
+  ASSERT_EQ(train("one", {"--steps", "5"}), 0);
+  ASSERT_EQ(train("two", {"--steps", "1", "--learning-rate", "0", "--adapter",
+                          folder + "one"}),
+            0);
+  EXPECT_EQ(adapter("one"), adapter("two"));
+}
+
+TEST_F(TrainerProgramTest, EvaluatesWithoutTraining) {
+  ASSERT_EQ(train("one", {"--steps", "5"}), 0);
+  ASSERT_EQ(train("one", {"--eval-only", "--eval-data", folder + "data.jsonl",
+                          "--adapter", folder + "one"}),
+            0);
+  Dataset data = openData();
+  BigramTrainer bigram(folder, HONE_SGD, HONE_F32);
+  ASSERT_TRUE(bigram.trainer->trainables().load(folder + "one").isOk());
+  char expected[64];
+  snprintf(expected, sizeof(expected), "eval loss    %.9f over 382 tokens",
+           bigram.trainer->evaluate(data, 4));
+  EXPECT_NE(printed.find(expected), std::string::npos) << printed;
+}
+
+TEST_F(TrainerProgramTest, EvaluatesOnTheWayIntoTheLog) {
+  ASSERT_EQ(train("run", {"--steps", "5", "--eval-data", folder + "data.jsonl",
+                          "--eval-every", "2"}),
+            0);
+  std::string log = readText(folder + "run.jsonl");
+  EXPECT_NE(log.find("{\"step\": 2, \"eval_loss\": "), std::string::npos);
+  EXPECT_NE(log.find("{\"step\": 4, \"eval_loss\": "), std::string::npos);
+  EXPECT_NE(log.find("{\"step\": 5, \"eval_loss\": "), std::string::npos);
+}
