@@ -1,0 +1,449 @@
+//===- Compile.cpp - From a spec to a training binary ---------------------===//
+//
+// compile() at the end reads as the table of contents. The plan and the
+// description are taken from the placed module: lowering erases what they read.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Compile.h"
+#include "compiler/ModuleSummary.h"
+#include "compiler/Registration.h"
+#include "compiler/WeightWriter.h"
+#include "compiler/import/ModelImport.h"
+#include "compiler/import/TargetModules.h"
+#include "dialects/Tile/TileDialect.h"
+#include "passes/Passes.h"
+#include "targets/cpu/LinkBinary.h"
+#include "text/TokenizerBuilder.h"
+#include "text/TokenizerTable.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/Threading.h"
+#include "llvm/Support/ToolOutputFile.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace hone;
+using namespace mlir;
+using rt::ExitCode;
+using rt::Result;
+using rt::Status;
+
+namespace {
+
+/// One run of the compiler. Each method is a step that needs the ones before.
+class Compilation {
+public:
+  explicit Compilation(const CompileRequest &request);
+
+  Status readSpec();
+  Status createTarget();
+  Status importModel();
+  /// Passes of `phase`, with its dump.
+  Status run(Phase phase);
+  /// The parameter table, the plan and the description of the placed module.
+  Status summarize();
+  Status openWeights();
+  /// run(Phase::Lower), after which the scratch of a thread is known.
+  Status lower();
+  Status printModule();
+  Status printPlan();
+  /// One file: LLVM IR, assembly or an object.
+  Status emitFile(EmitKind kind, const std::string &path);
+  /// OUTDIR/train and OUTDIR/weights.hone.safetensors.
+  Status emitBinary();
+
+  bool stopsAfter(Phase phase) const { return request.stopAfter == phase; }
+
+private:
+  bool isHuggingFace() const { return !StringRef(spec.model).ends_with(".mlir"); }
+  Status linkInto(const std::string &directory, const std::string &program);
+
+  const CompileRequest &request;
+  MLIRContext context;
+  Spec spec;
+  std::unique_ptr<Target> target;
+  ModelIdentity identity;
+  std::optional<ModelConfig> config; ///< of a Hugging Face model
+  OwningOpRef<ModuleOp> module;
+  std::optional<ParameterTable> parameters;
+  MemoryPlan plan;
+  ModuleDescription description;
+  std::optional<WeightIndex> weights;
+  std::string tokenizer, sourceHash;
+};
+
+} // namespace
+
+static DialectRegistry dialects() {
+  DialectRegistry registry;
+  registerDialects(registry);
+  return registry;
+}
+
+Compilation::Compilation(const CompileRequest &request)
+    : request(request), context(dialects()) {
+  context.loadAllAvailableDialects();
+  context.printOpOnDiagnostic(false);
+}
+
+Status Compilation::readSpec() {
+  Result<Spec> result = hone::readSpec(request.specPath, request.overrides);
+  if (!result.isOk())
+    return result.status();
+  spec = std::move(result.value());
+  return Status::ok();
+}
+
+Status Compilation::createTarget() {
+  TargetRequest wanted = TargetRequest::parse(spec.target.triple);
+  if (!spec.target.cpu.empty())
+    wanted.cpu = spec.target.cpu;
+  wanted.features = llvm::join(spec.target.features, ",");
+  llvm::Expected<std::unique_ptr<Target>> created = hone::createTarget(wanted);
+  if (!created)
+    return Status::error(ExitCode::Usage,
+                         {spec.file + ": target",
+                          llvm::toString(created.takeError()),
+                          "write target: native, or a triple such as "
+                          "aarch64-linux-gnu"});
+  target = std::move(*created);
+  return Status::ok();
+}
+
+//===----------------------------------------------------------------------===//
+// Phases
+//===----------------------------------------------------------------------===//
+
+Status Compilation::importModel() {
+  identity.name = llvm::sys::path::filename(
+                      StringRef(spec.model).rtrim('/'))
+                      .str();
+  if (isHuggingFace()) {
+    Result<ModelConfig> read = readModelConfig(spec.model);
+    if (!read.isOk())
+      return read.status();
+    config = std::move(read.value());
+    Result<OwningOpRef<ModuleOp>> imported =
+        hone::importModel(context, *config, spec);
+    if (!imported.isOk())
+      return imported.status();
+    module = std::move(imported.value());
+    identity.modelType = config->modelType;
+    identity.vocabSize = config->vocabSize;
+    identity.targetModules = targetModuleNames(spec, *config);
+    return Status::ok();
+  }
+  WrittenAdapter adapter;
+  Result<OwningOpRef<ModuleOp>> parsed = parseModel(context, spec, adapter);
+  if (!parsed.isOk())
+    return parsed.status();
+  module = std::move(parsed.value());
+  identity.modelType = "mlir";
+  identity.targetModules = adapter.target_modules;
+  module->walk([&](EmbeddingOp op) {
+    identity.vocabSize =
+        cast<RankedTensorType>(op.getTable().getType()).getDimSize(0);
+  });
+  if (adapter.r) {
+    spec.lora.r = adapter.r;
+    spec.lora.use_rslora = false;
+    spec.lora.lora_alpha = adapter.scale * static_cast<double>(adapter.r);
+  }
+  return Status::ok();
+}
+
+/// A file that no other run of honec writes to.
+static std::string reproducerPath() {
+  llvm::SmallString<128> path;
+  llvm::sys::path::system_temp_directory(/*erasedOnReboot=*/true, path);
+  llvm::sys::path::append(
+      path, "hone-reproducer-" +
+                llvm::Twine(llvm::sys::Process::getProcessId()) + ".mlir");
+  return path.str().str();
+}
+
+Status Compilation::run(Phase phase) {
+  StepOptions options;
+  options.residuals = spec.train.residuals;
+  options.optimizer = optimizerVariant(spec);
+  options.panelWidth = target->tileShape(Float32Type::get(&context)).nr;
+  PassManager pm(&context, ModuleOp::getOperationName());
+  std::string reproducer = reproducerPath();
+  pm.enableCrashReproducerGeneration(reproducer);
+  if (request.timing)
+    pm.enableTiming();
+  buildPhase(pm, phase, options, target.get());
+  if (failed(pm.run(*module))) {
+    std::string place = "phase " + phaseName(phase).str();
+    if (!isHuggingFace())
+      return Status::error(ExitCode::BadData,
+                           {spec.model + ": " + place,
+                            "the module cannot be compiled",
+                            "the message above names the op; a reproducer is "
+                            "in " +
+                                reproducer});
+    return Status::error(ExitCode::Internal,
+                         {place, "a pass failed; this is a bug in Hone",
+                          "please report it with " + reproducer});
+  }
+  if (request.dumpDir.empty())
+    return Status::ok();
+
+  if (std::error_code error =
+          llvm::sys::fs::create_directories(request.dumpDir))
+    return Status::error(ExitCode::CannotCreate,
+                         {request.dumpDir,
+                          "cannot be created: " + error.message(),
+                          "give --dump-dir a folder that you may write to"});
+  llvm::SmallString<128> path(request.dumpDir);
+  llvm::sys::path::append(
+      path, llvm::formatv("{0:d2}-{1}.mlir", static_cast<int>(phase) + 1,
+                          phaseName(phase)));
+  std::error_code error;
+  llvm::raw_fd_ostream out(path, error);
+  if (!error)
+    module->print(out);
+  return Status::ok();
+}
+
+Status Compilation::summarize() {
+  FailureOr<ParameterTable> table = ParameterTable::build(*module);
+  FailureOr<MemoryPlan> read = MemoryPlan::read(*module, /*threadBytes=*/0);
+  if (failed(table) || failed(read))
+    return Status::error(ExitCode::Internal,
+                         {"phase place", "the placed module has no plan",
+                          "please report this with the spec"});
+  parameters = std::move(*table);
+  plan = std::move(*read);
+  description = describeModule(*module, *parameters, spec);
+  return Status::ok();
+}
+
+Status Compilation::openWeights() {
+  std::string path = spec.model;
+  if (!isHuggingFace()) {
+    llvm::SmallString<128> beside(llvm::sys::path::parent_path(spec.model));
+    llvm::sys::path::append(beside, "model.safetensors");
+    path = spec.weights.path.empty() ? beside.str().str() : spec.weights.path;
+  }
+  Result<WeightIndex> opened = WeightIndex::open(path);
+  if (!opened.isOk())
+    return opened.status();
+  weights.emplace(std::move(opened.value()));
+
+  std::vector<ModelTensor> expected;
+  if (config)
+    expected = modelTensors(*config);
+  else
+    for (const WeightDescription &weight : description.weights)
+      expected.push_back({weight.name, weight.shape, ""});
+  Status status =
+      weights->require(expected, config ? "config.json" : identity.name);
+  if (status.isOk() && config)
+    status = weights->refuseUnused(expected, config->tieWordEmbeddings);
+  if (!status.isOk())
+    return status;
+
+  std::string folder =
+      config ? spec.model : llvm::sys::path::parent_path(path).str();
+  Result<std::string> table = rt::buildTokenizerTable(folder);
+  if (!table.isOk())
+    return table.status();
+  tokenizer = std::move(table.value());
+  if (!tokenizer.empty()) {
+    Result<rt::TokenizerTable> opened =
+        rt::TokenizerTable::open(tokenizer, folder);
+    if (!opened.isOk())
+      return opened.status();
+    if (identity.vocabSize && opened.value().tokenCount() > identity.vocabSize)
+      return Status::error(
+          ExitCode::BadData,
+          {folder + "/tokenizer.json",
+           "expected ids below vocab_size, " +
+               std::to_string(identity.vocabSize) + ", but the tokenizer has " +
+               std::to_string(opened.value().tokenCount()) + " tokens",
+           "take the tokenizer from the same place as the weights"});
+  }
+  sourceHash = weights->contentHash();
+  return Status::ok();
+}
+
+Status Compilation::lower() {
+  Status status = run(Phase::Lower);
+  if (auto bytes = (*module)->getAttrOfType<IntegerAttr>(
+          tile::TileDialect::kThreadBytesAttrName))
+    plan.threadBytes = bytes.getInt();
+  return status;
+}
+
+//===----------------------------------------------------------------------===//
+// Output
+//===----------------------------------------------------------------------===//
+
+static Status cannotWrite(const std::string &path, const std::string &why) {
+  return Status::error(ExitCode::CannotCreate,
+                       {path, "cannot be written: " + why,
+                        "check -o, the folder's permissions and the free "
+                        "space"});
+}
+
+/// Text to a file, whole or not at all, or to standard output.
+static Status writeText(const std::string &output,
+                        llvm::function_ref<void(llvm::raw_ostream &)> print) {
+  if (output.empty() || output == "-") {
+    print(llvm::outs());
+    return Status::ok();
+  }
+  if (llvm::Error error =
+          llvm::writeToOutput(output, [&](llvm::raw_ostream &out) {
+            print(out);
+            return llvm::Error::success();
+          }))
+    return cannotWrite(output, llvm::toString(std::move(error)));
+  return Status::ok();
+}
+
+Status Compilation::printModule() {
+  return writeText(request.output, [&](llvm::raw_ostream &out) {
+    module->print(out);
+  });
+}
+
+Status Compilation::printPlan() {
+  int64_t threads = llvm::hardware_concurrency().compute_thread_count();
+  std::string text = request.plan == PlanFormat::Json ? plan.json() + "\n"
+                                                      : plan.table(threads);
+  return writeText(request.output,
+                   [&](llvm::raw_ostream &out) { out << text; });
+}
+
+Status Compilation::emitFile(EmitKind kind, const std::string &path) {
+  description.config = moduleConfigJson(spec, identity, *parameters, plan,
+                                        *target, sourceHash);
+  description.threadBytes = plan.threadBytes;
+  if (llvm::Error error = target->emit(*module, description, kind, path))
+    return cannotWrite(path, llvm::toString(std::move(error)));
+  return Status::ok();
+}
+
+Status Compilation::linkInto(const std::string &directory,
+                             const std::string &program) {
+  llvm::SmallString<128> object;
+  if (std::error_code error =
+          llvm::sys::fs::createTemporaryFile("hone", "o", object))
+    return cannotWrite("a temporary file", error.message());
+  llvm::FileRemover removeObject(object);
+  Status status = emitFile(EmitKind::object, object.str().str());
+  if (!status.isOk())
+    return status;
+
+  LinkRequest link;
+  link.object = object.str().str();
+  for (const char *archive : {"libhone_runtime_main.a", "libhone_runtime.a"}) {
+    llvm::SmallString<128> path(request.runtimeDir);
+    llvm::sys::path::append(path, archive);
+    if (!llvm::sys::fs::exists(path))
+      return Status::error(ExitCode::NoInput,
+                           {path.str().str(),
+                            "the runtime's archive does not exist",
+                            "give its folder with --runtime-dir"});
+    link.libraries.push_back(path.str().str());
+  }
+  link.output = program;
+  link.triple = target->triple().str();
+  link.linker = request.linker;
+  if (llvm::Error error = linkBinary(link))
+    return Status::error(ExitCode::CannotCreate,
+                         {directory + "/train",
+                          "linking failed: " + llvm::toString(std::move(error)),
+                          "install a C++ compiler, or name one with --linker"});
+  return Status::ok();
+}
+
+Status Compilation::emitBinary() {
+  const std::string &directory = request.output;
+  bool isNew = !llvm::sys::fs::exists(directory);
+  if (std::error_code error = llvm::sys::fs::create_directories(directory))
+    return cannotWrite(directory, error.message());
+  if (llvm::sys::fs::is_directory(directory + "/train"))
+    return cannotWrite(directory + "/train", "a directory has this name");
+
+  // The program is linked under another name and renamed last, when the
+  // weights that it belongs to are in place.
+  std::string program = directory + "/train";
+  std::string temporary =
+      program + ".tmp-" + std::to_string(llvm::sys::Process::getProcessId());
+  Status status = linkInto(directory, temporary);
+  if (status.isOk())
+    status = writeWeights(directory + "/weights.hone.safetensors",
+                          description.weights, *weights, tokenizer, rowsLayout,
+                          sourceHash);
+  if (status.isOk())
+    if (std::error_code error = llvm::sys::fs::rename(temporary, program))
+      status = cannotWrite(program, error.message());
+  if (status.isOk())
+    return status;
+  llvm::sys::fs::remove(temporary);
+  if (isNew)
+    llvm::sys::fs::remove(directory); // only when it is empty
+  return status;
+}
+
+//===----------------------------------------------------------------------===//
+// The phases in order
+//===----------------------------------------------------------------------===//
+
+Status hone::compile(const CompileRequest &request) {
+  Compilation c(request);
+#define HONE_TRY(STEP)                                                         \
+  if (Status status = (STEP); !status.isOk())                                  \
+  return status
+
+  HONE_TRY(c.readSpec());
+  HONE_TRY(c.createTarget());
+  HONE_TRY(c.importModel());
+  HONE_TRY(c.run(Phase::Import));
+  if (c.stopsAfter(Phase::Import))
+    return c.printModule();
+
+  HONE_TRY(c.run(Phase::Derive));
+  if (c.stopsAfter(Phase::Derive))
+    return c.printModule();
+
+  HONE_TRY(c.run(Phase::Place));
+  if (c.stopsAfter(Phase::Place))
+    return c.printModule();
+  HONE_TRY(c.summarize());
+
+  // A missing or wrong tensor is reported before the expensive part.
+  bool needsWeights = !request.stopAfter && request.plan == PlanFormat::None &&
+                      request.artifact != Artifact::Mlir;
+  if (needsWeights)
+    HONE_TRY(c.openWeights());
+
+  HONE_TRY(c.lower());
+  if (request.plan != PlanFormat::None)
+    return c.printPlan();
+  if (c.stopsAfter(Phase::Lower) || request.artifact == Artifact::Mlir)
+    return c.printModule();
+
+  std::string file = request.output.empty() ? "-" : request.output;
+  switch (request.artifact) {
+  case Artifact::Llvm:
+    return c.emitFile(EmitKind::llvm, file);
+  case Artifact::Assembly:
+    return c.emitFile(EmitKind::assembly, file);
+  case Artifact::Object:
+    return c.emitFile(EmitKind::object, file);
+  default:
+    return c.emitBinary();
+  }
+#undef HONE_TRY
+}

@@ -1,0 +1,55 @@
+//===- Pipelines.h - The phases of the compiler ---------------------------===//
+//
+// One build function for each phase that is made of passes. honec and hone-opt
+// run the same functions; a phase's contract is in README.md.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_COMPILER_PIPELINES_H
+#define HONE_COMPILER_PIPELINES_H
+
+#include "targets/Target.h"
+
+#include "mlir/Pass/PassOptions.h"
+
+#include <optional>
+
+namespace hone {
+
+enum class Phase {
+  Import, ///< hone ops: the model and its loss
+  Derive, ///< hone ops: the training step
+  Place,  ///< the same, each buffer with an offset and a lifetime
+  Lower,  ///< the target's dialect; no hone op is left
+  Emit,   ///< files
+};
+
+constexpr Phase allPhases[] = {Phase::Import, Phase::Derive, Phase::Place,
+                               Phase::Lower, Phase::Emit};
+
+/// "import", "derive", ...
+llvm::StringRef phaseName(Phase phase);
+
+/// What the passes of all phases must be told, declared once.
+struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
+  Option<std::string> residuals{
+      *this, "residuals", llvm::cl::init("mesp"),
+      llvm::cl::desc("what the forward pass keeps: mesp or full")};
+  Option<std::string> optimizer{
+      *this, "optimizer", llvm::cl::init("adamw"),
+      llvm::cl::desc("sgd, sgd_momentum or adamw")};
+  Option<int64_t> panelWidth{
+      *this, "panel-width", llvm::cl::init(64),
+      llvm::cl::desc("columns of the target's f32 panels")};
+};
+
+/// Appends the passes of `phase`. Lower needs `target`; Emit has no passes.
+void buildPhase(mlir::OpPassManager &pm, Phase phase,
+                const StepOptions &options, const Target *target);
+
+/// hone-pipeline-<phase>, for hone-opt.
+void registerPipelines();
+
+} // namespace hone
+
+#endif

@@ -1,0 +1,150 @@
+//===- RandomWeights.cpp - Random weights in Hugging Face's files ---------===//
+//
+// Streams: a group of chunks is computed on all cores, then written. Matrices
+// and biases are uniform with standard deviation 0.02, as Transformers
+// initialises them; norm weights are uniform around 1.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/hone-make-model/RandomWeights.h"
+#include "base/Json.h"
+#include "base/OutputFile.h"
+#include "base/Philox.h"
+#include "formats/Safetensors.h"
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Parallel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+using namespace hone;
+using rt::Dtype;
+using rt::Result;
+using rt::Status;
+
+static constexpr uint64_t chunkElements = 1 << 20;
+static constexpr uint64_t chunksInFlight = 8;
+
+namespace {
+/// Element i is center + width * u, u uniform in [-1, 1).
+struct Distribution {
+  float center, width;
+};
+} // namespace
+
+static Distribution distributionOf(llvm::StringRef name) {
+  if (name.ends_with("norm.weight"))
+    return {1.0f, 0.1f};
+  return {0.0f, 0.02f * std::sqrt(3.0f)};
+}
+
+/// Elements [first, first + count) of the tensor called `name`; `first` is a
+/// multiple of 4, the numbers in one Philox block.
+static void fill(uint64_t seed, const std::string &name, uint64_t first,
+                 uint64_t count, Dtype dtype, char *out) {
+  Distribution d = distributionOf(name);
+  uint64_t stream = rt::hashName(name);
+  unsigned bytes = rt::dtypeBytes(dtype);
+  for (uint64_t i = 0; i < count; i += 4) {
+    uint64_t block = (first + i) / 4;
+    std::array<uint32_t, 4> bits = rt::philox4x32(
+        {uint32_t(block), uint32_t(block >> 32), uint32_t(stream),
+         uint32_t(stream >> 32)},
+        {uint32_t(seed), uint32_t(seed >> 32)});
+    for (uint64_t j = 0; j < std::min<uint64_t>(4, count - i); ++j) {
+      float unit = static_cast<float>(bits[j] >> 8) * 0x1p-23f - 1.0f;
+      float value = d.center + d.width * unit;
+      uint16_t half = rt::floatToBfloat16(value);
+      const void *from = dtype == Dtype::BF16 ? static_cast<void *>(&half)
+                                              : static_cast<void *>(&value);
+      std::memcpy(out + (i + j) * bytes, from, bytes);
+    }
+  }
+}
+
+static Status writeFile(const RandomWeights &options, const std::string &path,
+                        std::vector<rt::TensorSpec> tensors) {
+  Result<rt::SafetensorsWriter> created = rt::SafetensorsWriter::create(
+      path, std::move(tensors), {{"format", "pt"}});
+  if (!created.isOk())
+    return created.status();
+  rt::SafetensorsWriter &writer = created.value();
+  unsigned bytes = rt::dtypeBytes(options.dtype);
+  std::vector<char> buffer(chunksInFlight * chunkElements * bytes);
+  for (const rt::TensorInfo &tensor : writer.tensors()) {
+    uint64_t elements = tensor.elements();
+    uint64_t group = chunksInFlight * chunkElements;
+    for (uint64_t first = 0; first < elements; first += group) {
+      uint64_t count = std::min(group, elements - first);
+      llvm::parallelFor(
+          0, (count + chunkElements - 1) / chunkElements, [&](size_t chunk) {
+            uint64_t begin = chunk * chunkElements;
+            fill(options.seed, tensor.name, first + begin,
+                 std::min(chunkElements, count - begin), options.dtype,
+                 buffer.data() + begin * bytes);
+          });
+      Status status = writer.write(buffer.data(), count * bytes);
+      if (!status.isOk())
+        return status;
+    }
+  }
+  return writer.commit();
+}
+
+static Status writeIndex(const std::string &directory,
+                         const std::vector<std::vector<rt::TensorSpec>> &shards,
+                         const std::vector<std::string> &files,
+                         uint64_t totalBytes) {
+  std::string json = "{\n  \"metadata\": {\"total_size\": " +
+                     std::to_string(totalBytes) + "},\n  \"weight_map\": {";
+  const char *separator = "\n";
+  for (size_t i = 0; i < shards.size(); ++i)
+    for (const rt::TensorSpec &tensor : shards[i]) {
+      json += separator + std::string("    ");
+      rt::appendJsonString(json, tensor.name);
+      json += ": ";
+      rt::appendJsonString(json, files[i]);
+      separator = ",\n";
+    }
+  json += "\n  }\n}\n";
+  Result<rt::OutputFile> file =
+      rt::OutputFile::create(directory + "/model.safetensors.index.json");
+  if (!file.isOk())
+    return file.status();
+  Status status = file.value().write(json);
+  return status.isOk() ? file.value().commit() : status;
+}
+
+Status RandomWeights::write(const std::string &directory,
+                            const ModelConfig &config) const {
+  std::vector<std::vector<rt::TensorSpec>> shards(1);
+  uint64_t bytesInShard = 0, totalBytes = 0;
+  for (const ModelTensor &tensor : modelTensors(config)) {
+    uint64_t bytes = rt::dtypeBytes(dtype);
+    for (int64_t size : tensor.shape)
+      bytes *= static_cast<uint64_t>(size);
+    if (shardBytes && bytesInShard && bytesInShard + bytes > shardBytes) {
+      shards.emplace_back();
+      bytesInShard = 0;
+    }
+    shards.back().push_back({tensor.name, dtype, tensor.shape});
+    bytesInShard += bytes;
+    totalBytes += bytes;
+  }
+  if (!shardBytes)
+    return writeFile(*this, directory + "/model.safetensors", shards[0]);
+
+  std::vector<std::string> files;
+  for (size_t i = 0; i < shards.size(); ++i) {
+    files.push_back(llvm::formatv("model-{0:d5}-of-{1:d5}.safetensors", i + 1,
+                                  shards.size()));
+    Status status =
+        writeFile(*this, directory + "/" + files.back(), shards[i]);
+    if (!status.isOk())
+      return status;
+  }
+  return writeIndex(directory, shards, files, totalBytes);
+}

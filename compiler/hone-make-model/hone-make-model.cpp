@@ -1,0 +1,110 @@
+//===- hone-make-model.cpp - A model directory with random weights --------===//
+//
+// For tests, benchmarks and the quickstart: the same seed gives the same bytes
+// on every machine.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/hone-make-model/ByteTokenizer.h"
+#include "compiler/hone-make-model/RandomWeights.h"
+#include "base/OutputFile.h"
+
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace hone;
+namespace cl = llvm::cl;
+using rt::ExitCode;
+using rt::Result;
+using rt::Status;
+
+namespace {
+
+enum class Tokenizer { None, Byte };
+
+struct Options {
+  cl::OptionCategory category{"hone-make-model options"};
+  cl::opt<std::string> config{cl::Positional, cl::Required,
+                              cl::desc("config.json"), cl::cat(category)};
+  cl::opt<std::string> output{"o", cl::Required, cl::value_desc("folder"),
+                              cl::desc("where the model is written"),
+                              cl::cat(category)};
+  cl::opt<uint64_t> seed{"seed", cl::init(0), cl::cat(category),
+                         cl::desc("of the weights")};
+  cl::opt<rt::Dtype> dtype{
+      "dtype", cl::init(rt::Dtype::F32), cl::cat(category),
+      cl::desc("element type of the weights"),
+      cl::values(clEnumValN(rt::Dtype::F32, "float32", "4 bytes"),
+                 clEnumValN(rt::Dtype::BF16, "bfloat16", "2 bytes"))};
+  cl::opt<uint64_t> shardBytes{
+      "max-shard-size", cl::init(0), cl::value_desc("bytes"),
+      cl::desc("split the weights into files of at most this size"),
+      cl::cat(category)};
+  cl::opt<Tokenizer> tokenizer{
+      "tokenizer", cl::init(Tokenizer::None), cl::cat(category),
+      cl::desc("also write a tokenizer"),
+      cl::values(clEnumValN(Tokenizer::None, "none", "none"),
+                 clEnumValN(Tokenizer::Byte, "byte",
+                            "one token for each byte, and end of text"))};
+};
+
+} // namespace
+
+static Status makeModel(const Options &options) {
+  auto buffer = llvm::MemoryBuffer::getFile(options.config, /*IsText=*/true);
+  if (!buffer)
+    return Status::error(ExitCode::NoInput,
+                         {options.config,
+                          "cannot be read: " + buffer.getError().message(),
+                          "the first argument is a config.json"});
+  std::string text = (*buffer)->getBuffer().str();
+  Result<ModelConfig> config = parseModelConfig(text, options.config);
+  if (!config.isOk())
+    return config.status();
+  if (options.tokenizer == Tokenizer::Byte &&
+      config.value().vocabSize < byteTokenizerVocabSize)
+    return Status::error(ExitCode::BadData,
+                         {options.config + " /vocab_size",
+                          "expected at least " +
+                              std::to_string(byteTokenizerVocabSize) +
+                              " for a byte tokenizer but found " +
+                              std::to_string(config.value().vocabSize),
+                          "set vocab_size to 257 or more"});
+  const std::string &directory = options.output;
+  if (std::error_code error = llvm::sys::fs::create_directories(directory))
+    return Status::error(ExitCode::CannotCreate,
+                         {directory, "cannot be created: " + error.message(),
+                          "give -o a folder that you may write to"});
+
+  RandomWeights weights;
+  weights.seed = options.seed;
+  weights.dtype = options.dtype;
+  weights.shardBytes = options.shardBytes;
+  Status status = weights.write(directory, config.value());
+  if (status.isOk() && options.tokenizer == Tokenizer::Byte)
+    status = writeByteTokenizer(directory);
+  if (!status.isOk())
+    return status;
+
+  // Last, so that a directory with a config.json is whole.
+  Result<rt::OutputFile> file =
+      rt::OutputFile::create(directory + "/config.json");
+  if (!file.isOk())
+    return file.status();
+  status = file.value().write(text);
+  return status.isOk() ? file.value().commit() : status;
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  Options options;
+  cl::HideUnrelatedOptions(options.category);
+  cl::ParseCommandLineOptions(
+      argc, argv, "Makes a Hugging Face model directory with random weights\n");
+  Status status = makeModel(options);
+  llvm::errs() << (status.isOk() ? "" : status.render());
+  return static_cast<int>(status.code());
+}

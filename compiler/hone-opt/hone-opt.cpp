@@ -1,0 +1,13 @@
+//===- hone-opt.cpp - Run any pass or pipeline on IR ----------------------===//
+
+#include "compiler/Registration.h"
+
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  hone::registerDialects(registry);
+  hone::registerPassesAndPipelines();
+  return mlir::asMainReturnCode(mlir::MlirOptMain(
+      argc, argv, "Hone's passes and pipelines, one at a time\n", registry));
+}

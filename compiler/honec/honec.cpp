@@ -1,0 +1,131 @@
+//===- honec.cpp - The compiler's command line ----------------------------===//
+//
+// Flags become a CompileRequest; there is no other logic here.
+//
+//===----------------------------------------------------------------------===//
+
+#include "base/MappedFile.h"
+#include "compiler/Compile.h"
+#include "compiler/Spec.h"
+
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace hone;
+namespace cl = llvm::cl;
+
+namespace {
+
+struct Options {
+  cl::OptionCategory category{"honec options"};
+  cl::opt<std::string> spec{cl::Positional, cl::desc("SPEC.yaml"),
+                            cl::cat(category)};
+  cl::opt<std::string> output{
+      "o", cl::value_desc("path"), cl::cat(category),
+      cl::desc("folder for train and weights.hone.safetensors; a file for the "
+               "other kinds of --emit")};
+  cl::list<std::string> set{"set", cl::value_desc("section.key=value"),
+                            cl::cat(category),
+                            cl::desc("override a key of the spec")};
+  cl::opt<std::string> target{
+      "target", cl::value_desc("native | triple"), cl::cat(category),
+      cl::desc("short for --set target=...")};
+  cl::opt<Phase> stopAfter{
+      "stop-after", cl::desc("print the IR after a phase"), cl::cat(category),
+      cl::values(clEnumValN(Phase::Import, "import", "the model"),
+                 clEnumValN(Phase::Derive, "derive", "the training step"),
+                 clEnumValN(Phase::Place, "place", "every buffer has a place"),
+                 clEnumValN(Phase::Lower, "lower", "the target's dialect"))};
+  cl::opt<Artifact> emit{
+      "emit", cl::desc("what to write"), cl::cat(category),
+      cl::init(Artifact::Binary),
+      cl::values(clEnumValN(Artifact::Mlir, "mlir", "MLIR after lowering"),
+                 clEnumValN(Artifact::Llvm, "llvm", "LLVM IR"),
+                 clEnumValN(Artifact::Assembly, "asm", "assembly"),
+                 clEnumValN(Artifact::Object, "object", "an object file"),
+                 clEnumValN(Artifact::Binary, "binary", "train and weights"))};
+  cl::opt<PlanFormat> plan{
+      "print-plan", cl::desc("print the memory plan"), cl::ValueOptional,
+      cl::cat(category), cl::init(PlanFormat::None),
+      cl::values(clEnumValN(PlanFormat::Table, "", "for a person"),
+                 clEnumValN(PlanFormat::Json, "json", "for a program"))};
+  cl::opt<bool> helpSpec{"help-spec", cl::cat(category),
+                         cl::desc("list the keys of the spec")};
+  cl::opt<std::string> linker{
+      "linker", cl::value_desc("driver"), cl::cat(category),
+      cl::desc("compiler driver that links the training binary")};
+  cl::opt<std::string> runtimeDir{
+      "runtime-dir", cl::value_desc("folder"), cl::cat(category),
+      cl::desc("where libhone_runtime.a is; default: ../lib")};
+  cl::opt<bool> timing{"timing", cl::cat(category),
+                       cl::desc("report the time of each pass")};
+  cl::opt<std::string> dumpDir{
+      "dump-dir", cl::value_desc("folder"), cl::cat(category),
+      cl::desc("write the IR after each phase: 01-import.mlir, ...")};
+};
+
+} // namespace
+
+static int usageError(const std::string &problem, const std::string &remedy) {
+  llvm::errs() << rt::Status::error(rt::ExitCode::Usage,
+                                    {"honec", problem, remedy})
+                      .render();
+  return static_cast<int>(rt::ExitCode::Usage);
+}
+
+/// ../lib beside the folder of this program.
+static std::string defaultRuntimeDir(const char *argv0) {
+  std::string self = llvm::sys::fs::getMainExecutable(
+      argv0, reinterpret_cast<void *>(defaultRuntimeDir));
+  llvm::SmallString<128> path(
+      llvm::sys::path::parent_path(llvm::sys::path::parent_path(self)));
+  llvm::sys::path::append(path, "lib");
+  return path.str().str();
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  rt::installSigbusHandler();
+  Options options;
+  cl::HideUnrelatedOptions(options.category);
+  std::string problem;
+  llvm::raw_string_ostream stream(problem);
+  if (!cl::ParseCommandLineOptions(
+          argc, argv, "Compiles a model and a spec into a training binary\n",
+          &stream))
+    return usageError(llvm::StringRef(problem).trim().str(),
+                      "see honec --help");
+  if (options.helpSpec) {
+    llvm::outs() << describeSpecKeys();
+    return 0;
+  }
+  if (options.spec.empty())
+    return usageError("expected a spec file", "write honec SPEC.yaml -o OUTDIR");
+
+  CompileRequest request;
+  request.specPath = options.spec;
+  request.overrides.assign(options.set.begin(), options.set.end());
+  if (!options.target.empty())
+    request.overrides.push_back("target=" + options.target);
+  request.output = options.output;
+  if (options.stopAfter.getNumOccurrences())
+    request.stopAfter = options.stopAfter;
+  request.artifact = options.emit;
+  request.plan = options.plan;
+  request.linker = options.linker;
+  request.runtimeDir = options.runtimeDir.empty() ? defaultRuntimeDir(argv[0])
+                                                  : options.runtimeDir;
+  request.dumpDir = options.dumpDir;
+  request.timing = options.timing;
+  bool writesBinary = !request.stopAfter && request.plan == PlanFormat::None &&
+                      request.artifact == Artifact::Binary;
+  if (writesBinary && request.output.empty())
+    return usageError("expected -o OUTDIR", "write honec SPEC.yaml -o OUTDIR");
+
+  rt::Status status = compile(request);
+  llvm::errs() << (status.isOk() ? "" : status.render());
+  return static_cast<int>(status.code());
+}

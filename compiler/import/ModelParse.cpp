@@ -1,0 +1,122 @@
+//===- ModelParse.cpp - A hand-written .mlir model ------------------------===//
+//
+// The file has everything an import would build: blocks, the entry @loss and
+// parameters with their adapters. So the spec's `lora` can only repeat what
+// the file says, and is checked where the user wrote it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/import/ModelImport.h"
+#include "dialects/Hone/HoneOps.h"
+
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/FileSystem.h"
+
+#include <cmath>
+
+using namespace hone;
+using namespace mlir;
+using rt::ExitCode;
+using rt::Result;
+using rt::Status;
+
+static Status disagrees(const Spec &spec, const std::string &key,
+                        const std::string &expected,
+                        const std::string &found) {
+  return Status::error(ExitCode::Usage,
+                       {spec.file + ": " + key,
+                        "expected " + expected + ", as in " + spec.model +
+                            ", but found " + found,
+                        "an .mlir model has its adapters written out; leave " +
+                            key + " out of the spec"});
+}
+
+/// "self_attn.q_proj.lora_A.weight" -> "q_proj"; empty for other names.
+static StringRef adaptedModule(StringRef parameter) {
+  if (!parameter.consume_back(".lora_A.weight"))
+    return {};
+  return parameter.contains('.') ? parameter.rsplit('.').second : parameter;
+}
+
+static Status readAdapter(const Spec &spec, ModuleOp module,
+                          WrittenAdapter &adapter) {
+  Status status = Status::ok();
+  module.walk([&](LoraLinearOp op) {
+    int64_t rank = cast<RankedTensorType>(op.getA().getType()).getDimSize(0);
+    double scale = op.getScale().convertToDouble();
+    if (adapter.r && (adapter.r != rank || adapter.scale != scale) &&
+        status.isOk())
+      status = Status::error(
+          ExitCode::BadData,
+          {spec.model,
+           "expected every hone.lora_linear to have rank " +
+               std::to_string(adapter.r) + " and scale " +
+               std::to_string(adapter.scale) + " but found rank " +
+               std::to_string(rank) + " and scale " + std::to_string(scale),
+           "PEFT's adapter_config.json has one r and one lora_alpha"});
+    adapter.r = rank;
+    adapter.scale = scale;
+  });
+  std::set<std::string> targets;
+  module.walk([&](ParameterOp op) {
+    StringRef name = op.getTrainable() ? adaptedModule(op.getName()) : "";
+    if (!name.empty())
+      targets.insert(name.str());
+  });
+  adapter.target_modules.assign(targets.begin(), targets.end());
+  if (!status.isOk() || !adapter.r)
+    return status;
+  if (spec.given.count("lora.r") && spec.lora.r != adapter.r)
+    return disagrees(spec, "lora.r", std::to_string(adapter.r),
+                     std::to_string(spec.lora.r));
+  // The scale needs r, which may come from the file alone.
+  Spec resolved = spec;
+  resolved.lora.r = adapter.r;
+  if (spec.given.count("lora.lora_alpha") &&
+      std::abs(resolved.loraScale() - adapter.scale) >
+          1e-12 * adapter.scale)
+    return disagrees(spec, "lora.lora_alpha",
+                     "a scale of " + std::to_string(adapter.scale),
+                     std::to_string(resolved.loraScale()));
+  return Status::ok();
+}
+
+Result<OwningOpRef<ModuleOp>> hone::parseModel(MLIRContext &context,
+                                               const Spec &spec,
+                                               WrittenAdapter &adapter) {
+  if (!llvm::sys::fs::exists(spec.model))
+    return Status::error(ExitCode::NoInput,
+                         {spec.model, "the model does not exist",
+                          "`model:` must name a Hugging Face model directory "
+                          "or an .mlir file"});
+  OwningOpRef<ModuleOp> module =
+      parseSourceFile<ModuleOp>(spec.model, ParserConfig(&context));
+  if (!module)
+    return Status::error(ExitCode::BadData,
+                         {spec.model, "expected a valid module of hone ops",
+                          "the message above has the line and the column"});
+  auto entry = module->lookupSymbol<EntryOp>("loss");
+  if (!entry)
+    return Status::error(ExitCode::BadData,
+                         {spec.model,
+                          "expected an entry @loss but there is none",
+                          "see dialects/Hone/README.md for an example"});
+
+  int64_t rows = spec.maxRows();
+  auto written =
+      (*module)->getAttrOfType<IntegerAttr>(HoneDialect::getMaxRowsAttrName());
+  if (written && written.getInt() != rows)
+    return Status::error(
+        ExitCode::Usage,
+        {spec.file + ": train.max_seq_length",
+         "expected batch_size x max_seq_length to be hone.max_rows of " +
+             spec.model + ", " + std::to_string(written.getInt()) +
+             ", but found " + std::to_string(rows),
+         "change the spec, or leave hone.max_rows out of the file"});
+  (*module)->setAttr(HoneDialect::getMaxRowsAttrName(),
+                     Builder(&context).getI64IntegerAttr(rows));
+  Status status = readAdapter(spec, *module, adapter);
+  if (!status.isOk())
+    return status;
+  return Result<OwningOpRef<ModuleOp>>(std::move(module));
+}

@@ -1,0 +1,186 @@
+//===- SpecTest.cpp - What a spec means, and what it cannot mean ----------===//
+
+#include "compiler/Spec.h"
+#include "base/Json.h"
+
+#include "llvm/ADT/StringRef.h"
+#include "gtest/gtest.h"
+
+using namespace hone;
+
+static Spec parsed(const std::string &text,
+                   std::vector<std::string> overrides = {}) {
+  rt::Result<Spec> spec = parseSpec(text, "dir/spec.yaml", overrides);
+  EXPECT_TRUE(spec.isOk()) << spec.status().render();
+  return spec.value();
+}
+
+TEST(Spec, DefaultsAreThoseOfPeftAndTransformers) {
+  Spec spec = parsed("model: m\n");
+  EXPECT_EQ(spec.lora.r, 8);
+  EXPECT_EQ(spec.lora.lora_alpha, 8);
+  EXPECT_EQ(spec.lora.target_modules,
+            (std::vector<std::string>{"q_proj", "v_proj"}));
+  EXPECT_EQ(spec.train.learning_rate, 5e-5);
+  EXPECT_EQ(spec.train.lr_scheduler_type, "linear");
+  EXPECT_EQ(spec.train.max_grad_norm, 1.0);
+  EXPECT_EQ(spec.train.seed, 42);
+  EXPECT_EQ(spec.target.triple, "native");
+}
+
+TEST(Spec, ModelIsRelativeToTheSpec) {
+  EXPECT_EQ(parsed("model: m\n").model, "dir/m");
+  EXPECT_EQ(parsed("model: /abs/m\n").model, "/abs/m");
+  EXPECT_EQ(parsed("model: m\n", {"model=n"}).model, "n");
+}
+
+TEST(Spec, ReadsTheExampleOfTheReadme) {
+  Spec spec = parsed(
+      "model: path/to/Qwen2.5-0.5B\n"
+      "weights: {dtype: float32}\n"
+      "lora: {r: 8, lora_alpha: 16, target_modules: all-linear, "
+      "dtype: float32}\n"
+      "train: {method: backprop, residuals: mesp, optimizer: adamw, "
+      "batch_size: 1, max_seq_length: 256, learning_rate: 1e-4}\n"
+      "target: native\n");
+  EXPECT_EQ(spec.train.learning_rate, 1e-4);
+  EXPECT_EQ(spec.loraScale(), 2.0);
+  EXPECT_EQ(spec.maxRows(), 256);
+}
+
+TEST(Spec, OverridesComeLast) {
+  Spec spec = parsed("model: m\ntrain: {seed: 1}\n",
+                     {"train.seed=7", "lora.target_modules=[up_proj]",
+                      "target=aarch64-linux-gnu"});
+  EXPECT_EQ(spec.train.seed, 7);
+  EXPECT_EQ(spec.lora.target_modules, std::vector<std::string>{"up_proj"});
+  EXPECT_EQ(spec.target.triple, "aarch64-linux-gnu");
+}
+
+TEST(Spec, ElementTypesFollowComputeDtype) {
+  Spec spec = parsed("model: m\ntrain: {compute_dtype: float64}\n");
+  EXPECT_EQ(spec.weights.dtype, "float64");
+  EXPECT_EQ(spec.lora.dtype, "float64");
+}
+
+TEST(Spec, RsloraScalesByTheRootOfTheRank) {
+  EXPECT_EQ(parsed("model: m\nlora: {r: 16, lora_alpha: 8, use_rslora: true}\n")
+                .loraScale(),
+            2.0);
+}
+
+TEST(Spec, SectionsBecomeJson) {
+  Spec spec = parsed("model: m\ntrain: {learning_rate: 1e-4}\n");
+  std::string text = specSectionJson(spec, "train");
+  rt::Result<rt::Json> json = rt::Json::parse(text, "train");
+  ASSERT_TRUE(json.isOk()) << text;
+  EXPECT_EQ(json.value().find("learning_rate")->number(), 1e-4);
+  EXPECT_EQ(json.value().find("shuffle")->boolean(), true);
+}
+
+namespace {
+struct BadSpec {
+  const char *name, *text, *override;
+  const char *place, *problem, *remedy;
+};
+} // namespace
+
+class BadSpecTest : public testing::TestWithParam<BadSpec> {};
+
+TEST_P(BadSpecTest, IsRefusedWithPlaceProblemAndRemedy) {
+  const BadSpec &bad = GetParam();
+  std::vector<std::string> overrides;
+  if (*bad.override)
+    overrides.push_back(bad.override);
+  rt::Result<Spec> spec = parseSpec(bad.text, "spec.yaml", overrides);
+  ASSERT_FALSE(spec.isOk());
+  EXPECT_EQ(spec.status().code(), rt::ExitCode::Usage);
+  const rt::Message &message = spec.status().message();
+  EXPECT_EQ(message.place, bad.place);
+  EXPECT_NE(message.problem.find(bad.problem), std::string::npos)
+      << message.problem;
+  EXPECT_NE(message.remedy.find(bad.remedy), std::string::npos)
+      << message.remedy;
+}
+
+static const BadSpec badSpecs[] = {
+    {"Empty", "", "", "spec.yaml", "found nothing", "model: path"},
+    {"NotAMapping", "- a\n", "", "spec.yaml", "found a list", "model: path"},
+    {"Syntax", "model: [a\n", "", "spec.yaml:2:1", "syntax error",
+     "--help-spec"},
+    {"TwoDocuments", "model: a\n---\nmodel: b\n", "", "spec.yaml",
+     "2 documents", "model: path"},
+    {"NoModel", "train: {seed: 1}\n", "", "spec.yaml: model", "missing",
+     "add: model"},
+    {"UnknownSection", "model: m\ntrian: {seed: 1}\n", "",
+     "spec.yaml:2:1: trian", "unknown key", "did you mean 'train'?"},
+    {"UnknownKey", "model: m\ntrain: {learning_rat: 1}\n", "",
+     "spec.yaml:2:9: train.learning_rat", "unknown key",
+     "did you mean 'learning_rate'?"},
+    {"DuplicateKey", "model: m\nmodel: n\n", "", "spec.yaml:2:1: model",
+     "appears twice; the first is on line 1", "remove one"},
+    {"DuplicateNestedKey", "model: m\nlora:\n  r: 1\n  r: 2\n", "",
+     "spec.yaml:4:3: lora.r", "appears twice", "remove one"},
+    {"WordForInteger", "model: m\nlora: {r: eight}\n", "",
+     "spec.yaml:2:11: lora.r", "expected an integer but found 'eight'",
+     "rank of the update"},
+    {"QuotedInteger", "model: m\nlora: {r: \"8\"}\n", "",
+     "spec.yaml:2:11: lora.r", "the quoted text \"8\"", "default is 8"},
+    {"HexInteger", "model: m\nlora: {r: 0x10}\n", "", "spec.yaml:2:11: lora.r",
+     "expected an integer but found '0x10'", "rank"},
+    {"FractionForInteger", "model: m\nlora: {r: 8.5}\n", "",
+     "spec.yaml:2:11: lora.r", "expected an integer", "rank"},
+    {"HugeInteger", "model: m\ntrain: {seed: 99999999999999999999}\n", "",
+     "spec.yaml:2:15: train.seed", "expected an integer", "seed"},
+    {"ZeroRank", "model: m\nlora: {r: 0}\n", "", "spec.yaml:2:11: lora.r",
+     "greater than 0 but found 0", "rank"},
+    {"HugeRank", "model: m\nlora: {r: 100000}\n", "", "spec.yaml: lora.r",
+     "at most 65536", "4 to 64"},
+    {"NegativeRate", "model: m\ntrain: {learning_rate: -1}\n", "",
+     "spec.yaml:2:24: train.learning_rate", "at least 0", "peak"},
+    {"NanRate", "model: m\ntrain: {learning_rate: nan}\n", "",
+     "spec.yaml:2:24: train.learning_rate", "expected a number", "peak"},
+    {"BetaOfOne", "model: m\ntrain: {adam_beta1: 1}\n", "",
+     "spec.yaml:2:21: train.adam_beta1", "below 1", "first moment"},
+    {"YesForTrue", "model: m\nlora: {use_rslora: yes}\n", "",
+     "spec.yaml:2:20: lora.use_rslora", "expected true or false", "scale"},
+    {"NullValue", "model: m\nlora: {r: }\n", "", "spec.yaml:2:11: lora.r",
+     "found nothing", "rank"},
+    {"UnsupportedDtype", "model: m\nweights: {dtype: bfloat16}\n", "",
+     "spec.yaml:2:18: weights.dtype", "'bfloat16' is not supported yet",
+     "float32, float64"},
+    {"UnsupportedMethod", "model: m\ntrain: {method: mezo}\n", "",
+     "spec.yaml:2:17: train.method", "not supported yet", "backprop"},
+    {"UnknownOptimizer", "model: m\ntrain: {optimizer: adamv}\n", "",
+     "spec.yaml:2:20: train.optimizer", "one of adamw, sgd",
+     "did you mean 'adamw'?"},
+    {"RegexTargets", "model: m\nlora: {target_modules: '.*_proj'}\n", "",
+     "spec.yaml:2:24: lora.target_modules", "all-linear or a list",
+     "regular expression"},
+    {"NoTargets", "model: m\nlora: {target_modules: []}\n", "",
+     "spec.yaml:2:24: lora.target_modules", "at least one", "all-linear"},
+    {"TargetTwice", "model: m\nlora: {target_modules: [a, a]}\n", "",
+     "spec.yaml:2:28: lora.target_modules", "appears twice", "remove"},
+    {"ScalarSection", "model: m\nlora: 8\n", "", "spec.yaml:2:7: lora",
+     "expected a mapping", "its keys: r, lora_alpha"},
+    {"DottedKeyInFile", "model: m\ntrain.seed: 1\n", "",
+     "spec.yaml:2:1: train.seed", "unknown key", "--set"},
+    {"DtypesDisagree",
+     "model: m\nlora: {dtype: float32}\ntrain: {compute_dtype: float64}\n", "",
+     "spec.yaml: lora.dtype", "expected float64", "leave lora.dtype out"},
+    {"MomentumOfAdam", "model: m\ntrain: {momentum: 0.9}\n", "",
+     "spec.yaml: train.momentum", "only optimizer sgd", "set train.optimizer"},
+    {"TooManyRows",
+     "model: m\ntrain: {batch_size: 100000, max_seq_length: 100000}\n", "",
+     "spec.yaml: train.batch_size", "100000 x 100000",
+     "gradient_accumulation_steps"},
+    {"OverrideWithoutValue", "model: m\n", "train.seed",
+     "--set train.seed", "expected section.key=value", "for example"},
+    {"OverrideOfUnknownKey", "model: m\n", "train.sede=1",
+     "--set train.sede=1: train.sede", "unknown key", "did you mean 'seed'?"},
+    {"OverrideOfWrongType", "model: m\n", "train.seed=x",
+     "--set train.seed=x: train.seed", "expected an integer", "seed"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Spec, BadSpecTest, testing::ValuesIn(badSpecs),
+                         [](const auto &info) { return info.param.name; });
