@@ -3,8 +3,8 @@
 // u64le N | N bytes of JSON | buffer. The reader takes what the reference
 // reader takes, less some stricter rules: no duplicate keys, nesting at most
 // 64, at most 1,000,000 tensors and as many metadata entries, rank at most 64,
-// dimensions and offsets below 2^63; runtime/README.md has the list. A tensor is
-// NOT promised to be aligned: read with convertElements or memcpy, never a cast.
+// dimensions and offsets below 2^63 (runtime/README.md has the list). A tensor
+// is NOT promised to be aligned: use convertElements or memcpy, never a cast.
 //
 //===----------------------------------------------------------------------===//
 
