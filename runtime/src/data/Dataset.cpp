@@ -50,6 +50,7 @@ private:
   void addTemplate(uint32_t count,
                    uint32_t (TokenizerTable::*token)(uint32_t) const);
   void addEos();
+  std::string leftOut() const;
   std::string notes() const;
   bool append(const int32_t *newIds, size_t count) override;
 
@@ -273,23 +274,33 @@ Status Preparation::readLines(const MappedFile &file) {
   return Status::ok();
 }
 
-std::string Preparation::notes() const {
-  const auto number = [](uint64_t n) { return std::to_string(n); };
-  std::string out = std::string("data is ") + describe(format) + ": " +
-                    number(writer.samples()) + " samples, " +
-                    number(writer.tokens()) + " tokens, " +
-                    number(writer.targets()) + " of them targets";
+static std::string countOf(uint64_t part, uint64_t all) {
+  return std::to_string(part) + " of " + std::to_string(all) + " samples ";
+}
+
+/// What is left out and why, a line each.
+std::string Preparation::leftOut() const {
+  std::string out;
   if (tooLong != 0)
-    out += "\n" + number(tooLong) + " of " + number(samples) +
-           " samples are longer than " +
+    out += "\n" + countOf(tooLong, samples) + "are longer than " +
            std::to_string(options.maxSequenceLength) +
-           " tokens and are left out; the longest has " + number(longest);
+           " tokens and are left out; the longest has " +
+           std::to_string(longest);
   if (withoutTarget != 0)
-    out += "\n" + number(withoutTarget) + " of " + number(samples) +
-           " samples have no target token and are left out";
+    out += "\n" + countOf(withoutTarget, samples) +
+           "have no target token and are left out";
+  return out;
+}
+
+std::string Preparation::notes() const {
+  std::string out = std::string("data is ") + describe(format) + ": " +
+                    std::to_string(writer.samples()) + " samples, " +
+                    std::to_string(writer.tokens()) + " tokens, " +
+                    std::to_string(writer.targets()) + " of them targets" +
+                    leftOut();
   if (mergedPrompts != 0)
-    out += "\nin " + number(mergedPrompts) + " of " + number(samples) +
-           " samples a token spans the end of the prompt and the start of the "
+    out += "\nin " + countOf(mergedPrompts, samples) +
+           "a token spans the end of the prompt and the start of the "
            "completion; end the prompts at a word boundary";
   if (!ignoredKeys.empty()) {
     out += "\nkeys that are not used:";
@@ -306,7 +317,7 @@ Status Preparation::run(const std::string &cachePath, const MappedFile &file) {
   if (!read.isOk())
     return read;
   if (writer.samples() == 0)
-    return badData(options.path, "no sample is left to train on\n" + notes(),
+    return badData(options.path, "no sample is left to train on" + leftOut(),
                    tooLong != 0 ? "compile with a larger max_seq_length or "
                                   "split the samples"
                                 : "give every sample at least one token with "
