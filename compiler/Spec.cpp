@@ -252,7 +252,7 @@ Status SpecReader::errorAt(const YAML::Mark &mark, const std::string &key,
                            const std::string &problem,
                            const std::string &remedy) {
   std::string where = place;
-  if (withLines && !mark.is_null())
+  if (withLines && mark.line >= 0)
     where += ":" + std::to_string(mark.line + 1) + ":" +
              std::to_string(mark.column + 1);
   if (!key.empty())
@@ -446,7 +446,7 @@ Status SpecReader::readDocument(const std::string &text) {
                    "see honec --help-spec for an example");
   }
   if (documents.size() != 1 || !documents[0].IsMap())
-    return errorAt(YAML::Mark(), "",
+    return errorAt(YAML::Mark::null_mark(), "",
                    "expected one YAML mapping but found " +
                        (documents.size() > 1
                             ? std::to_string(documents.size()) + " documents"
@@ -527,12 +527,12 @@ Result<Spec> hone::parseSpec(const std::string &text, const std::string &place,
       if (!value.empty())
         node = YAML::Load(value.str());
     } catch (const YAML::Exception &exception) {
-      return argument.errorAt(YAML::Mark(), "",
+      return argument.errorAt(YAML::Mark::null_mark(), "",
                               "expected a YAML value but found a syntax error",
                               "write --set section.key=value");
     }
     if (name.empty() || value.empty())
-      return argument.errorAt(YAML::Mark(), "",
+      return argument.errorAt(YAML::Mark::null_mark(), "",
                               "expected section.key=value but found '" +
                                   override + "'",
                               "for example --set train.learning_rate=1e-3");

@@ -100,10 +100,14 @@ static Status makeModel(const Options &options) {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  cl::ResetCommandLineParser(); // LLVM's own flags
   Options options;
   cl::HideUnrelatedOptions(options.category);
-  cl::ParseCommandLineOptions(
-      argc, argv, "Makes a Hugging Face model directory with random weights\n");
+  if (!cl::ParseCommandLineOptions(
+          argc, argv,
+          "Makes a Hugging Face model directory with random weights\n",
+          &llvm::errs()))
+    return static_cast<int>(ExitCode::Usage);
   Status status = makeModel(options);
   llvm::errs() << (status.isOk() ? "" : status.render());
   return static_cast<int>(status.code());

@@ -89,6 +89,7 @@ static std::string defaultRuntimeDir(const char *argv0) {
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   rt::installSigbusHandler();
+  cl::ResetCommandLineParser(); // LLVM's own flags, one is called stop-after
   Options options;
   cl::HideUnrelatedOptions(options.category);
   std::string problem;
