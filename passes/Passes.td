@@ -71,7 +71,8 @@ def VerifyPlacement : HonePass<"hone-verify-placement"> {
 def ConvertToTiles : HonePass<"hone-convert-to-tiles"> {
   let summary = "turn blocks and entries into functions of tile ops";
   let description = [{
-    Needs: a placed module. Guarantees: no `hone` op but `hone.region` remains.
+    Needs: a placed module. Guarantees: no `hone` op remains; where regions are
+    is in the functions from here on.
     Each block is a private function `(frame, rows, scratch, arguments,
     parameters, inputs, results, gradients)`, each entry `@e` the function
     `@hone_entry_e(frame)` that the runtime calls. A value that is only added to

@@ -1,0 +1,160 @@
+//===- KernelsUpdateTest.cpp - Gradient sinks and optimizer steps ---------===//
+//
+// Whole entries: parameters are found by the calling layer's prefix, gradients
+// add up over calls, and an update runs over all of theta in several chunks.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/numerics/KernelCase.h"
+
+#include <cmath>
+
+using namespace hone;
+using namespace hone::reference;
+
+namespace {
+class KernelsUpdateTest : public KernelTest {
+protected:
+  /// `T` stands for the element type, as in "tensor<4xT>".
+  std::string typed(std::string ir) const {
+    for (size_t at; (at = ir.find("xT>")) != std::string::npos;)
+      ir.replace(at, 3, "x" + element() + ">");
+    return ir;
+  }
+
+  /// A module whose one parameter has more elements than a chunk and whose
+  /// entry runs `update`.
+  std::string updateModule(const std::string &update) const {
+    return typed(R"(module attributes {hone.max_rows = 4 : i64} {
+      hone.block @sink() {
+        %a = hone.parameter "a" trainable init <zero> : tensor<150x131xT>
+        %d = hone.input "d" : tensor<150x131xT>
+        hone.gradient %d of "a" : tensor<150x131xT>
+        hone.return
+      }
+      hone.entry @test {
+        hone.call @sink "x." () : () -> ()
+        %g = hone.input "gradient_scale" : tensor<f64>
+        %l = hone.input "learning_rate" : tensor<f64>
+        %w = hone.input "weight_decay" : tensor<f64>)" +
+                 update + "}}");
+  }
+
+  static constexpr int64_t length = 150 * 131;
+
+  static void setScalar(HoneProgram &program, const std::string &name,
+                        double value) {
+    program.write("input." + name, std::vector<double>{value});
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Elements, KernelsUpdateTest,
+                         testing::Values("f32", "f64"));
+} // namespace
+
+TEST_P(KernelsUpdateTest, GradientsAddUpOverCallsOfALayer) {
+  HoneProgram program(typed(R"(module attributes {hone.max_rows = 100 : i64} {
+    hone.block @lora() {
+      %dy = hone.input "dy" : tensor<?x40xT>
+      %x = hone.input "x" : tensor<?x30xT>
+      %a = hone.parameter "a" trainable init <zero> : tensor<4x30xT>
+      %b = hone.parameter "b" trainable init <zero> : tensor<40x4xT>
+      %da, %db = hone.lora_parameter_adjoint %dy, %x, %a, %b scale 1.5 : (tensor<?x40xT>, tensor<?x30xT>, tensor<4x30xT>, tensor<40x4xT>) -> (tensor<4x30xT>, tensor<40x4xT>)
+      hone.gradient %da of "a" : tensor<4x30xT>
+      hone.gradient %db of "b" : tensor<40x4xT>
+      hone.return
+    }
+    hone.entry @test {
+      hone.call @lora "0." () : () -> ()
+      hone.call @lora "1." () : () -> ()
+      hone.call @lora "0." () : () -> ()
+    }
+  })"));
+  Matrix x = random(27, 30), dy = random(27, 40);
+  Lora layers[] = {{Matrix(), random(4, 30), random(40, 4), 1.5},
+                   {Matrix(), random(4, 30), random(40, 4), 1.5}};
+  std::vector<double> theta;
+  Matrix want(1, 0);
+  for (int layer : {0, 1}) {
+    LoraGradients gradients = loraParameterAdjoint(dy, x, layers[layer]);
+    for (const Matrix &part : {layers[layer].a, layers[layer].b})
+      theta.insert(theta.end(), part.values.begin(), part.values.end());
+    for (const Matrix &part : {gradients.da, gradients.db})
+      for (double value : part.values)
+        want.values.push_back(layer == 0 ? 2 * value : value);
+  }
+  program.write("theta", theta);
+  program.write("input.x", x.values);
+  program.write("input.dy", dy.values);
+  program.run(27, 2);
+  Matrix got;
+  got.values = program.read("gradient", want.values.size());
+  expectClose(got, want, element(), 100, "gradient");
+}
+
+TEST_P(KernelsUpdateTest, Sgd) {
+  for (bool withMomentum : {false, true}) {
+    HoneProgram program(updateModule(withMomentum ? R"(
+        %m = hone.input "momentum" : tensor<f64>
+        hone.sgd %g, %l, %w momentum %m)"
+                                                  : "\nhone.sgd %g, %l, %w\n"));
+    SgdRates rates{0.5, 0.1, 0.01, 0.9};
+    setScalar(program, "gradient_scale", rates.gradientScale);
+    setScalar(program, "learning_rate", rates.learningRate);
+    setScalar(program, "weight_decay", rates.weightDecay);
+    Matrix theta = random(1, length), gradient(1, length), buffer(1, length);
+    program.write("theta", theta.values);
+    if (withMomentum) {
+      setScalar(program, "momentum", rates.momentum);
+      program.write("state0", buffer.values);
+    }
+    // Nothing zeroes the gradient between the steps: it grows.
+    for (int step = 0; step < 3; ++step) {
+      Matrix d = random(1, length);
+      program.write("input.d", d.values);
+      gradient = add(gradient, d);
+      program.run(1, 2);
+      sgdStep(theta, gradient, withMomentum ? &buffer : nullptr, rates);
+    }
+    Matrix got;
+    got.values = program.read("theta", length);
+    expectClose(got, theta, element(), 3, "sgd");
+  }
+}
+
+TEST_P(KernelsUpdateTest, Adamw) {
+  HoneProgram program(updateModule(R"(
+        %b1 = hone.input "beta1" : tensor<f64>
+        %b2 = hone.input "beta2" : tensor<f64>
+        %e = hone.input "epsilon" : tensor<f64>
+        %c1 = hone.input "bias_correction1" : tensor<f64>
+        %c2 = hone.input "bias_correction2" : tensor<f64>
+        hone.adamw %g, %l, %w, %b1, %b2, %e, %c1, %c2)"));
+  AdamwRates rates{0.5, 0.1, 0.01, 0.9, 0.999, 1e-8, 0, 0};
+  Matrix theta = random(1, length), gradient(1, length);
+  Matrix first(1, length), second(1, length);
+  program.write("theta", theta.values);
+  program.write("state0", first.values);
+  program.write("state1", second.values);
+  for (int step = 1; step <= 3; ++step) {
+    rates.biasCorrection1 = 1 - std::pow(rates.beta1, step);
+    rates.biasCorrection2 = 1 - std::pow(rates.beta2, step);
+    setScalar(program, "gradient_scale", rates.gradientScale);
+    setScalar(program, "learning_rate", rates.learningRate);
+    setScalar(program, "weight_decay", rates.weightDecay);
+    setScalar(program, "beta1", rates.beta1);
+    setScalar(program, "beta2", rates.beta2);
+    setScalar(program, "epsilon", rates.epsilon);
+    setScalar(program, "bias_correction1", rates.biasCorrection1);
+    setScalar(program, "bias_correction2", rates.biasCorrection2);
+    Matrix d = random(1, length);
+    program.write("input.d", d.values);
+    gradient = add(gradient, d);
+    program.run(1, 2);
+    adamwStep(theta, gradient, first, second, rates);
+  }
+  Matrix got;
+  got.values = program.read("theta", length);
+  expectClose(got, theta, element(), 3, "adamw");
+  got.values = program.read("state1", length);
+  expectClose(got, second, element(), 3, "adamw_state");
+}

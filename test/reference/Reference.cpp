@@ -1,0 +1,293 @@
+//===- Reference.cpp - Every hone op as naive loops in double -------------===//
+//
+// Slow and obvious on purpose; see Reference.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/reference/Reference.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace hone::reference {
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+Matrix add(const Matrix &a, const Matrix &b) {
+  Matrix sum = a;
+  for (size_t i = 0; i < sum.values.size(); ++i)
+    sum.values[i] += b.values[i];
+  return sum;
+}
+
+Matrix scale(const Matrix &a, double factor) {
+  Matrix result = a;
+  for (double &value : result.values)
+    value *= factor;
+  return result;
+}
+
+Matrix transpose(const Matrix &a) {
+  Matrix result(a.columns, a.rows);
+  for (int64_t i = 0; i < a.rows; ++i)
+    for (int64_t j = 0; j < a.columns; ++j)
+      result(j, i) = a(i, j);
+  return result;
+}
+
+Matrix product(const Matrix &a, const Matrix &b) {
+  Matrix result(a.rows, b.columns);
+  for (int64_t i = 0; i < a.rows; ++i)
+    for (int64_t j = 0; j < b.columns; ++j)
+      for (int64_t k = 0; k < a.columns; ++k)
+        result(i, j) += a(i, k) * b(k, j);
+  return result;
+}
+
+double dot(const Matrix &a, const Matrix &b) {
+  double sum = 0;
+  for (size_t i = 0; i < a.values.size(); ++i)
+    sum += a.values[i] * b.values[i];
+  return sum;
+}
+
+Matrix embedding(const Rows &ids, const Matrix &table) {
+  Matrix y(ids.size(), table.columns);
+  for (int64_t i = 0; i < y.rows; ++i)
+    for (int64_t j = 0; j < y.columns; ++j)
+      y(i, j) = table(ids[i], j);
+  return y;
+}
+
+Matrix linear(const Matrix &x, const Matrix &w, const Matrix *bias) {
+  Matrix y = product(x, transpose(w));
+  for (int64_t i = 0; bias && i < y.rows; ++i)
+    for (int64_t j = 0; j < y.columns; ++j)
+      y(i, j) += (*bias)(0, j);
+  return y;
+}
+
+Matrix linearAdjoint(const Matrix &dy, const Matrix &w) {
+  return product(dy, w);
+}
+
+Matrix loraLinear(const Matrix &x, const Lora &lora, const Matrix *bias) {
+  Matrix h = product(x, transpose(lora.a));
+  return add(linear(x, lora.w, bias),
+             scale(product(h, transpose(lora.b)), lora.scale));
+}
+
+Matrix loraLinearAdjoint(const Matrix &dy, const Lora &lora) {
+  return add(product(dy, lora.w),
+             scale(product(product(dy, lora.b), lora.a), lora.scale));
+}
+
+LoraGradients loraParameterAdjoint(const Matrix &dy, const Matrix &x,
+                                   const Lora &lora) {
+  Matrix h = product(x, transpose(lora.a));
+  return {scale(product(transpose(product(dy, lora.b)), x), lora.scale),
+          scale(product(transpose(dy), h), lora.scale)};
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+Matrix reciprocalRms(const Matrix &x, double eps) {
+  Matrix r(x.rows, 1);
+  for (int64_t i = 0; i < x.rows; ++i) {
+    double sum = 0;
+    for (int64_t j = 0; j < x.columns; ++j)
+      sum += x(i, j) * x(i, j);
+    r(i, 0) = 1 / std::sqrt(sum / x.columns + eps);
+  }
+  return r;
+}
+
+Matrix rmsNorm(const Matrix &x, const Matrix &weight, double eps) {
+  Matrix r = reciprocalRms(x, eps), y = x;
+  for (int64_t i = 0; i < x.rows; ++i)
+    for (int64_t j = 0; j < x.columns; ++j)
+      y(i, j) = x(i, j) * r(i, 0) * weight(0, j);
+  return y;
+}
+
+Matrix rmsNormAdjoint(const Matrix &dy, const Matrix &x, const Matrix &weight,
+                      double eps) {
+  Matrix r = reciprocalRms(x, eps), dx = x;
+  for (int64_t i = 0; i < x.rows; ++i) {
+    double mean = 0;
+    for (int64_t j = 0; j < x.columns; ++j)
+      mean += dy(i, j) * weight(0, j) * x(i, j) / x.columns;
+    for (int64_t j = 0; j < x.columns; ++j)
+      dx(i, j) = r(i, 0) *
+                 (dy(i, j) * weight(0, j) - x(i, j) * r(i, 0) * r(i, 0) * mean);
+  }
+  return dx;
+}
+
+Matrix rope(const Matrix &x, const Rows &starts, int64_t heads, double theta,
+            int direction) {
+  Matrix y = x;
+  int64_t d = x.columns / heads, half = d / 2;
+  for (int64_t i = 0; i < x.rows; ++i)
+    for (int64_t h = 0; h < heads; ++h)
+      for (int64_t j = 0; j < half; ++j) {
+        double angle =
+            direction * double(i - starts[i]) * std::pow(theta, -2.0 * j / d);
+        double a = x(i, h * d + j), b = x(i, h * d + half + j);
+        y(i, h * d + j) = a * std::cos(angle) - b * std::sin(angle);
+        y(i, h * d + half + j) = b * std::cos(angle) + a * std::sin(angle);
+      }
+  return y;
+}
+
+Matrix swiglu(const Matrix &gate, const Matrix &up) {
+  Matrix y = gate;
+  for (size_t i = 0; i < y.values.size(); ++i)
+    y.values[i] =
+        gate.values[i] / (1 + std::exp(-gate.values[i])) * up.values[i];
+  return y;
+}
+
+SwigluGradients swigluAdjoint(const Matrix &dy, const Matrix &gate,
+                              const Matrix &up) {
+  SwigluGradients result{gate, up};
+  for (size_t i = 0; i < dy.values.size(); ++i) {
+    double g = gate.values[i], s = 1 / (1 + std::exp(-g));
+    result.dgate.values[i] =
+        dy.values[i] * up.values[i] * s * (1 + g * (1 - s));
+    result.dup.values[i] = dy.values[i] * g * s;
+  }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+/// q_i . k_j of query head h.
+static double score(const Matrix &q, const Matrix &k, int64_t i, int64_t j,
+                    int64_t h, const Heads &heads) {
+  int64_t d = q.columns / heads.heads, kv = h / (heads.heads / heads.kvHeads);
+  double sum = 0;
+  for (int64_t c = 0; c < d; ++c)
+    sum += q(i, h * d + c) * k(j, kv * d + c);
+  return sum;
+}
+
+Attention attention(const Matrix &q, const Matrix &k, const Matrix &v,
+                    const Rows &starts, const Heads &heads) {
+  Attention result{Matrix(q.rows, q.columns), Matrix(q.rows, heads.heads)};
+  int64_t d = q.columns / heads.heads;
+  for (int64_t i = 0; i < q.rows; ++i)
+    for (int64_t h = 0; h < heads.heads; ++h) {
+      int64_t kv = h / (heads.heads / heads.kvHeads);
+      double maximum = -HUGE_VAL, sum = 0;
+      for (int64_t j = starts[i]; j <= i; ++j)
+        maximum = std::max(maximum, heads.scale * score(q, k, i, j, h, heads));
+      for (int64_t j = starts[i]; j <= i; ++j)
+        sum += std::exp(heads.scale * score(q, k, i, j, h, heads) - maximum);
+      double lse = maximum + std::log(sum);
+      result.lse(i, h) = lse;
+      for (int64_t j = starts[i]; j <= i; ++j) {
+        double p = std::exp(heads.scale * score(q, k, i, j, h, heads) - lse);
+        for (int64_t c = 0; c < d; ++c)
+          result.y(i, h * d + c) += p * v(j, kv * d + c);
+      }
+    }
+  return result;
+}
+
+AttentionGradients attentionAdjoint(const Matrix &dy, const Matrix &q,
+                                    const Matrix &k, const Matrix &v,
+                                    const Rows &starts, const Heads &heads) {
+  Attention forward = attention(q, k, v, starts, heads);
+  AttentionGradients result{Matrix(q.rows, q.columns),
+                            Matrix(k.rows, k.columns),
+                            Matrix(v.rows, v.columns)};
+  int64_t d = q.columns / heads.heads;
+  for (int64_t i = 0; i < q.rows; ++i)
+    for (int64_t h = 0; h < heads.heads; ++h) {
+      int64_t kv = h / (heads.heads / heads.kvHeads);
+      double term = 0;
+      for (int64_t c = 0; c < d; ++c)
+        term += dy(i, h * d + c) * forward.y(i, h * d + c);
+      for (int64_t j = starts[i]; j <= i; ++j) {
+        double p = std::exp(heads.scale * score(q, k, i, j, h, heads) -
+                            forward.lse(i, h));
+        double ds = p * (score(dy, v, i, j, h, heads) - term);
+        for (int64_t c = 0; c < d; ++c) {
+          result.dq(i, h * d + c) += heads.scale * ds * k(j, kv * d + c);
+          result.dk(j, kv * d + c) += heads.scale * ds * q(i, h * d + c);
+          result.dv(j, kv * d + c) += p * dy(i, h * d + c);
+        }
+      }
+    }
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Loss
+//===----------------------------------------------------------------------===//
+
+Loss linearCrossEntropy(const Matrix &x, const Matrix &w, const Rows &targets) {
+  Loss result{0, Matrix(x.rows, x.columns)};
+  Matrix logits = product(x, transpose(w));
+  for (int64_t i = 0; i < x.rows; ++i) {
+    if (targets[i] == -100)
+      continue;
+    double maximum = -HUGE_VAL, sum = 0;
+    for (int64_t j = 0; j < w.rows; ++j)
+      maximum = std::max(maximum, logits(i, j));
+    for (int64_t j = 0; j < w.rows; ++j)
+      sum += std::exp(logits(i, j) - maximum);
+    double lse = maximum + std::log(sum);
+    result.loss += lse - logits(i, targets[i]);
+    for (int64_t j = 0; j < w.rows; ++j) {
+      double slope = std::exp(logits(i, j) - lse) - (j == targets[i]);
+      for (int64_t c = 0; c < x.columns; ++c)
+        result.dx(i, c) += slope * w(j, c);
+    }
+  }
+  return result;
+}
+
+void sgdStep(Matrix &theta, const Matrix &gradient, Matrix *momentumBuffer,
+             const SgdRates &rates) {
+  for (size_t i = 0; i < theta.values.size(); ++i) {
+    double g = rates.gradientScale * gradient.values[i] +
+               rates.weightDecay * theta.values[i];
+    if (momentumBuffer) {
+      g += rates.momentum * momentumBuffer->values[i];
+      momentumBuffer->values[i] = g;
+    }
+    theta.values[i] -= rates.learningRate * g;
+  }
+}
+
+void adamwStep(Matrix &theta, const Matrix &gradient, Matrix &first,
+               Matrix &second, const AdamwRates &rates) {
+  for (size_t i = 0; i < theta.values.size(); ++i) {
+    double g = rates.gradientScale * gradient.values[i];
+    double &m = first.values[i], &v = second.values[i];
+    m = rates.beta1 * m + (1 - rates.beta1) * g;
+    v = rates.beta2 * v + (1 - rates.beta2) * g * g;
+    theta.values[i] *= 1 - rates.learningRate * rates.weightDecay;
+    theta.values[i] -= rates.learningRate / rates.biasCorrection1 * m /
+                       (std::sqrt(v / rates.biasCorrection2) + rates.epsilon);
+  }
+}
+
+double directionalDerivative(const std::function<Matrix(const Matrix &)> &f,
+                             const Matrix &x, const Matrix &direction,
+                             const Matrix &dy) {
+  constexpr double step = 1e-5;
+  double ahead = dot(dy, f(add(x, scale(direction, step))));
+  double behind = dot(dy, f(add(x, scale(direction, -step))));
+  return (ahead - behind) / (2 * step);
+}
+
+} // namespace hone::reference

@@ -1,0 +1,122 @@
+//===- Reference.h - Every hone op as naive loops in double ---------------===//
+//
+// The truth that kernels are compared with: one loop nest for each formula of
+// the dialect, no blocking, no reuse. Adjoints are written from their own
+// formulas and are themselves checked by finite differences.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_TEST_REFERENCE_REFERENCE_H
+#define HONE_TEST_REFERENCE_REFERENCE_H
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace hone::reference {
+
+/// Row-major; a vector is a matrix of one row.
+struct Matrix {
+  int64_t rows = 0, columns = 0;
+  std::vector<double> values;
+
+  Matrix() = default;
+  Matrix(int64_t rows, int64_t columns, double value = 0)
+      : rows(rows), columns(columns), values(rows * columns, value) {}
+
+  double &operator()(int64_t i, int64_t j) { return values[i * columns + j]; }
+  double operator()(int64_t i, int64_t j) const {
+    return values[i * columns + j];
+  }
+};
+
+/// For each row, the row where its sequence begins; or its target.
+using Rows = std::vector<int32_t>;
+
+Matrix add(const Matrix &a, const Matrix &b);
+Matrix scale(const Matrix &a, double factor);
+Matrix transpose(const Matrix &a);
+Matrix product(const Matrix &a, const Matrix &b);
+double dot(const Matrix &a, const Matrix &b);
+
+Matrix embedding(const Rows &ids, const Matrix &table);
+
+/// x W^T + bias; `bias` may be null.
+Matrix linear(const Matrix &x, const Matrix &w, const Matrix *bias);
+Matrix linearAdjoint(const Matrix &dy, const Matrix &w);
+
+struct Lora {
+  Matrix w, a, b;
+  double scale;
+};
+Matrix loraLinear(const Matrix &x, const Lora &lora, const Matrix *bias);
+Matrix loraLinearAdjoint(const Matrix &dy, const Lora &lora);
+struct LoraGradients {
+  Matrix da, db;
+};
+LoraGradients loraParameterAdjoint(const Matrix &dy, const Matrix &x,
+                                   const Lora &lora);
+
+/// 1/sqrt(mean(x^2) + eps) of each row, as a column.
+Matrix reciprocalRms(const Matrix &x, double eps);
+Matrix rmsNorm(const Matrix &x, const Matrix &weight, double eps);
+Matrix rmsNormAdjoint(const Matrix &dy, const Matrix &x, const Matrix &weight,
+                      double eps);
+
+/// `direction` 1 rotates, -1 rotates back.
+Matrix rope(const Matrix &x, const Rows &starts, int64_t heads, double theta,
+            int direction);
+
+struct Heads {
+  int64_t heads, kvHeads;
+  double scale;
+};
+struct Attention {
+  Matrix y, lse;
+};
+Attention attention(const Matrix &q, const Matrix &k, const Matrix &v,
+                    const Rows &starts, const Heads &heads);
+struct AttentionGradients {
+  Matrix dq, dk, dv;
+};
+AttentionGradients attentionAdjoint(const Matrix &dy, const Matrix &q,
+                                    const Matrix &k, const Matrix &v,
+                                    const Rows &starts, const Heads &heads);
+
+Matrix swiglu(const Matrix &gate, const Matrix &up);
+struct SwigluGradients {
+  Matrix dgate, dup;
+};
+SwigluGradients swigluAdjoint(const Matrix &dy, const Matrix &gate,
+                              const Matrix &up);
+
+struct Loss {
+  double loss;
+  Matrix dx;
+};
+Loss linearCrossEntropy(const Matrix &x, const Matrix &w, const Rows &targets);
+
+/// The parameters of torch.optim.SGD after one step; `momentumBuffer` may be
+/// null.
+struct SgdRates {
+  double gradientScale, learningRate, weightDecay, momentum;
+};
+void sgdStep(Matrix &theta, const Matrix &gradient, Matrix *momentumBuffer,
+             const SgdRates &rates);
+
+/// The parameters of torch.optim.AdamW after one step.
+struct AdamwRates {
+  double gradientScale, learningRate, weightDecay, beta1, beta2, epsilon,
+      biasCorrection1, biasCorrection2;
+};
+void adamwStep(Matrix &theta, const Matrix &gradient, Matrix &first,
+               Matrix &second, const AdamwRates &rates);
+
+/// d/dt <dy, f(x + t * direction)> at 0, by central differences.
+double directionalDerivative(const std::function<Matrix(const Matrix &)> &f,
+                             const Matrix &x, const Matrix &direction,
+                             const Matrix &dy);
+
+} // namespace hone::reference
+
+#endif
