@@ -34,9 +34,12 @@ static Type elementOf(Type type) {
   return cast<RankedTensorType>(type).getElementType();
 }
 
+/// 0 for a region that the module does not need, such as an optimizer state.
 static uint64_t regionOffset(ModuleOp module, const std::string &name) {
-  auto region = module.lookupSymbol<RegionOp>(name);
-  return region ? region.getOffset() : 0;
+  for (RegionOp region : module.getOps<RegionOp>())
+    if (region.getName() == name)
+      return region.getOffset();
+  return 0;
 }
 
 std::string hone::optimizerVariant(const Spec &spec) {
