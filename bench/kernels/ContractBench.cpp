@@ -54,8 +54,7 @@ static double measurePeak() {
 static std::string productIR(int64_t m, int64_t n, int64_t k, bool transpose,
                              int64_t nr) {
   int64_t wAt = m * k * 4, yAt = wAt + n * k * 4;
-  return entryFunction(
-      llvm::formatv(R"(
+  return entryFunction(llvm::formatv(R"(
   %w_at = arith.constant {0} : index
   %y_at = arith.constant {1} : index
   %k = arith.constant {2} : index
@@ -71,12 +70,13 @@ static std::string productIR(int64_t m, int64_t n, int64_t k, bool transpose,
     tile.contract %y[%c0, %j], %x[%c0, %c0], %panel size(%rows, %nr, %k)
         : memref<{5}x{7}xf32>, memref<{5}x{2}xf32>, memref<{2}x{3}xf32>
   })",
-                    wAt, yAt, k, nr, n / nr, m,
-                    transpose ? llvm::formatv("{0}x{1}", n, k).str()
-                              : llvm::formatv("{0}x{1}", k, n).str(),
-                    n, transpose ? "%j, %c0" : "%c0, %j",
-                    transpose ? " transpose" : "")
-          .str());
+                                     wAt, yAt, k, nr, n / nr, m,
+                                     transpose
+                                         ? llvm::formatv("{0}x{1}", n, k).str()
+                                         : llvm::formatv("{0}x{1}", k, n).str(),
+                                     n, transpose ? "%j, %c0" : "%c0, %j",
+                                     transpose ? " transpose" : "")
+                           .str());
 }
 
 static double median(std::vector<double> values) {
