@@ -19,7 +19,7 @@
 
 namespace hone::rt {
 
-/// Defaults are those of transformers.TrainingArguments.
+/// Defaults are those of transformers.TrainingArguments, but for one epoch.
 struct TrainConfig {
   std::string method = "backprop";
   std::string residuals = "mesp";

@@ -24,7 +24,7 @@ struct Options {
   uint64_t evalEvery = 0; ///< steps; 0: only after the last
   uint64_t saveEvery = 0; ///< steps; 0: only after the last
   uint64_t steps = 0;     ///< 0: `epochs` decides
-  uint64_t epochs = 3;
+  uint64_t epochs = 1;
   double learningRate = 0;
   double weightDecay = 0;
   uint64_t warmupSteps = 0;

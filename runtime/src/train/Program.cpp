@@ -43,6 +43,13 @@ static Status openWeights(Session &session) {
   const std::string &given = session.options.weights;
   Result<Weights> weights = Weights::open(
       given.empty() ? defaultWeightsPath() : given, session.module);
+  if (!weights.isOk() && given.empty() &&
+      weights.status().code() == ExitCode::NoInput) {
+    Message message = weights.status().message();
+    message.remedy = std::string("keep ") + Weights::fileName +
+                     " beside this program, or give --weights FILE";
+    return Status::error(ExitCode::NoInput, message);
+  }
   if (!weights.isOk())
     return weights.status();
   session.weights = std::move(weights.value());

@@ -15,6 +15,10 @@
 
 namespace hone::rt {
 
+// A line that wraps could not be redrawn: wrapping is off while it is written.
+static const char redraw[] = "\r\x1b[?7l";
+static const char redrawn[] = "\x1b[K\x1b[?7h";
+
 static void writeAll(int file, const char *text, size_t size) {
   while (size > 0) {
     ssize_t some = write(file, text, size);
@@ -48,7 +52,7 @@ int Progress::render(char *out, int size, const StepRecord &record,
   return snprintf(out, size_t(size),
                   "step %*" PRIu64 "/%s  loss %.4f  lr %.1e  %.0f tok/s  "
                   "peak %.1f/%.1f MiB  eta %s",
-                  width + 2, record.step, total, record.loss,
+                  width + 1, record.step, total, record.loss,
                   record.learningRate, rate,
                   double(record.peakAnonymousBytes) / mib,
                   double(plannedBytes) / mib, left);
@@ -65,12 +69,12 @@ void Progress::step(const StepRecord &record, double now, double seconds) {
     return;
   lastShown = now;
   char line[256];
-  int used = terminal ? snprintf(line, sizeof(line), "\r") : 0;
-  used += render(line + used, int(sizeof(line)) - used - 8, record, steps,
+  int used = terminal ? snprintf(line, sizeof(line), "%s", redraw) : 0;
+  used += render(line + used, int(sizeof(line)) - used - 16, record, steps,
                  plannedBytes, smoothRate,
                  smoothSeconds * double(steps - record.step));
   used += snprintf(line + used, sizeof(line) - size_t(used), "%s",
-                   terminal ? "\x1b[K" : "\n");
+                   terminal ? redrawn : "\n");
   writeAll(file, line, size_t(used));
   lineOpen = terminal;
 }

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# exit-codes.sh TRAIN DIR
+#
+# Prints the message and the exit code of each thing that can be wrong with a
+# command line. DIR has weights.hone.safetensors and data.jsonl.
+set -uo pipefail
+
+train=$1
+cd "$2" || exit 1
+good=(--weights weights.hone.safetensors --data data.jsonl --output run)
+
+expect() { # expect WHAT [options of TRAIN]
+  echo "# $1"
+  shift
+  "$train" "$@" 2>&1 >/dev/null
+  echo "exit code $?"
+}
+
+expect 'unknown option' "${good[@]}" --lerning-rate 1
+expect 'value out of range' "${good[@]}" --threads 0
+expect 'no data file' "${good[@]}" --data missing.jsonl
+expect 'no weights' "${good[@]}" --weights missing.safetensors
+expect 'no weights beside the program' --data data.jsonl --output run
+expect 'no adapter' "${good[@]}" --adapter missing
+expect 'output is a file' "${good[@]}" --output data.jsonl
+expect 'log is not a log' "${good[@]}" --log data.jsonl
+expect 'log in no folder' "${good[@]}" --log missing/log.jsonl
+
+echo 'keep me' >kept
+expect 'dump into no folder' "${good[@]}" --dump-gradients missing/file
+expect 'weights are no safetensors' "${good[@]}" --weights kept
+expect 'data without a tokenizer' "${good[@]}" --data kept
+echo '{"input_ids": [1, 99]}' >range.jsonl
+expect 'token beyond the vocabulary' "${good[@]}" --data range.jsonl
+
+expect 'a good run' "${good[@]}" --steps 2
+expect 'other options' "${good[@]}" --steps 2 --seed 1
+cp data.jsonl other.jsonl && echo '{"input_ids": [1, 2]}' >>other.jsonl
+expect 'other data' "${good[@]}" --steps 2 --data other.jsonl
+exec 9<run/lock && flock 9
+expect 'folder in use' "${good[@]}" --steps 2

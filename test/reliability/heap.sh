@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# heap.sh TRAIN DATA [options of TRAIN ...]
+#
+# Steps must not allocate: a run of 22 steps makes as many calls of the
+# allocator as one of 12. TRAIN must be dynamically linked.
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+train=$1 data=$2
+shift 2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+"${CC:-cc}" -shared -fPIC -O1 -o "$work/count.so" "$here/CountAllocations.c"
+
+calls() { # calls STEPS: of one run
+  rm -rf "$work/run"
+  LD_PRELOAD="$work/count.so" HONE_ALLOCATIONS="$work/calls" "$train" \
+    --data "$data" --output "$work/run" --save-every 0 "$@" \
+    >"$work/out" 2>&1 || {
+    cat "$work/out" >&2
+    exit 1
+  }
+  cat "$work/calls"
+}
+
+few=$(calls --steps 12 "$@")
+many=$(calls --steps 22 "$@")
+((few > 0)) || {
+  echo "heap: nothing was counted; is $train statically linked?" >&2
+  exit 1
+}
+((few == many)) || {
+  echo "heap: 10 more steps made $((many - few)) more allocations" >&2
+  exit 1
+}
+echo "heap: steps do not allocate ($few calls in a run of any length)"
