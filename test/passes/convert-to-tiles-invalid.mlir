@@ -1,0 +1,39 @@
+// RUN: hone-opt %s --split-input-file --verify-diagnostics --allow-unregistered-dialect --hone-convert-to-tiles
+
+// What has no kernel, or no memory, is named where it stands.
+
+module @op_without_kernel attributes {hone.max_rows = 16 : i64} {
+  hone.block @layer() {
+    // expected-error @+1 {{'other.op' op expects a kernel in passes/kernels but none is known for this op}}
+    "other.op"() : () -> ()
+    hone.return
+  }
+}
+
+// -----
+
+module @value_without_slot attributes {hone.max_rows = 16 : i64} {
+  hone.block @layer(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+    // expected-error @+1 {{'hone.add' op expects a slot for result #0; run hone-place first}}
+    %y = hone.add %x, %x : tensor<?x4xf32>
+    %z = hone.add %y, %x : tensor<?x4xf32>
+    hone.return %z : tensor<?x4xf32>
+  }
+}
+
+// -----
+
+module @entry_that_computes attributes {hone.max_rows = 16 : i64} {
+  hone.region "input.x" batch at 0 bytes 256
+  hone.entry @loss {
+    %x = hone.input "x" : tensor<?x4xf32>
+    // expected-error @+1 {{'hone.add' op expects to stand in a block: an entry is a schedule and computes nothing}}
+    %y = hone.add %x, %x : tensor<?x4xf32>
+  }
+}
+
+// -----
+
+// expected-error @+1 {{expects the attribute 'hone.max_rows'}}
+module @rows_are_unknown {
+}

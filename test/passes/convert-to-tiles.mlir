@@ -1,0 +1,123 @@
+// RUN: hone-opt %s --split-input-file --hone-place --hone-convert-to-tiles | FileCheck %s --enable-var-scope
+
+// All memory that a block touches outside its scratch is an argument: rows are
+// sized for the most there may be, and the row count is a value.
+// CHECK-LABEL: module @block_signature
+// CHECK-NOT: hone.{{[a-z_]*}} {{["@%]}}
+// CHECK: func.func private @layer(
+// CHECK-SAME: %{{.*}}: !llvm.ptr, %{{.*}}: index, %{{.*}}: !llvm.ptr,
+// CHECK-SAME: %{{.*}}: memref<16x4xf32>, %{{.*}}: memref<4xf32>, %{{.*}}: memref<16xi32>, %{{.*}}: memref<16x4xf32>)
+// CHECK: func.func @hone_entry_loss(%{{.*}}: !llvm.ptr)
+// CHECK: call @layer(
+// CHECK-NOT: hone.{{[a-z_]*}} {{["@%]}}
+module @block_signature attributes {hone.max_rows = 16 : i64} {
+  hone.block @layer(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+    %w = hone.parameter "norm.weight" : tensor<4xf32>
+    %s = hone.input "sequence_starts" : tensor<?xi32>
+    %n = hone.rms_norm %x, %w eps 1.0e-5 : (tensor<?x4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
+    %y = hone.rope %n, %s heads 1 theta 1.0e4 : (tensor<?x4xf32>, tensor<?xi32>) -> tensor<?x4xf32>
+    hone.return %y : tensor<?x4xf32>
+  }
+  hone.block @embed() -> tensor<?x4xf32> {
+    %ids = hone.input "input_ids" : tensor<?xi32>
+    %t = hone.parameter "weight" : tensor<9x4xf32>
+    %x = hone.embedding %ids, %t : (tensor<?xi32>, tensor<9x4xf32>) -> tensor<?x4xf32>
+    hone.return %x : tensor<?x4xf32>
+  }
+  hone.entry @loss {
+    %x = hone.call @embed "model.embed_tokens." () : () -> tensor<?x4xf32>
+    %y = hone.call @layer "model.layers.0." (%x) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+  }
+}
+
+// -----
+
+// Sums over features are taken in equal blocks of at most 1024, in order: the
+// first writes, with the bias, and the others add.
+// CHECK-LABEL: module @long_sums_are_blocked
+// CHECK: func.func private @project(
+// CHECK: tile.parallel
+// CHECK-SAME: private(%[[PANEL:.*]] : memref<752x64xf32>)
+// CHECK: tile.fill %[[PANEL]], {{.*}} transpose
+// CHECK: tile.contract
+// CHECK-NOT: accumulate
+// CHECK: epilogue
+// CHECK: scf.for
+// CHECK: tile.fill %[[PANEL]], {{.*}} transpose
+// CHECK: tile.contract {{.*}} accumulate
+module @long_sums_are_blocked attributes {hone.max_rows = 16 : i64} {
+  hone.block @project() -> tensor<?x128xf32> {
+    %x = hone.input "x" : tensor<?x1500xf32>
+    %w = hone.parameter "weight" : tensor<128x1500xf32>
+    %b = hone.parameter "bias" : tensor<128xf32>
+    %y = hone.linear %x, %w bias %b : (tensor<?x1500xf32>, tensor<128x1500xf32>, tensor<128xf32>) -> tensor<?x128xf32>
+    hone.return %y : tensor<?x128xf32>
+  }
+  hone.entry @loss {
+    %y = hone.call @project "lm_head." () : () -> tensor<?x128xf32>
+  }
+}
+
+// -----
+
+// A gradient that is only added to its sink is added there by its product:
+// nothing is copied afterwards.
+// CHECK-LABEL: module @gradient_is_accumulated_in_place
+// CHECK: func.func private @adapter(
+// CHECK-SAME: %[[DA:[^:]*]]: memref<2x4xf32>, %[[DB:[^:]*]]: memref<8x2xf32>)
+// CHECK: tile.contract %[[DA]][{{.*}} accumulate transpose_a
+// CHECK: tile.contract %[[DB]][{{.*}} accumulate transpose_a
+// CHECK-NOT: tile.map
+// CHECK: return
+module @gradient_is_accumulated_in_place attributes {hone.max_rows = 16 : i64} {
+  hone.block @adapter() {
+    %dy = hone.input "dy" : tensor<?x8xf32>
+    %x = hone.input "x" : tensor<?x4xf32>
+    %a = hone.parameter "a" trainable init <kaiming_uniform> : tensor<2x4xf32>
+    %b = hone.parameter "b" trainable init <zero> : tensor<8x2xf32>
+    %da, %db = hone.lora_parameter_adjoint %dy, %x, %a, %b scale 2.0 : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>) -> (tensor<2x4xf32>, tensor<8x2xf32>)
+    hone.gradient %da of "a" : tensor<2x4xf32>
+    hone.gradient %db of "b" : tensor<8x2xf32>
+    hone.return
+  }
+  hone.entry @gradient {
+    hone.call @adapter "q_proj." () : () -> ()
+  }
+}
+
+// -----
+
+// Equal rotation tables are one constant.
+// CHECK-LABEL: module @rotation_tables_are_shared
+// CHECK-COUNT-2: memref.global
+// CHECK-NOT: memref.global
+module @rotation_tables_are_shared attributes {hone.max_rows = 16 : i64} {
+  hone.block @rotate() -> tensor<?x4xf32> {
+    %x = hone.input "x" : tensor<?x4xf32>
+    %s = hone.input "sequence_starts" : tensor<?xi32>
+    %y = hone.rope %x, %s heads 1 theta 1.0e4 : (tensor<?x4xf32>, tensor<?xi32>) -> tensor<?x4xf32>
+    %z = hone.rope %y, %s heads 1 theta 1.0e4 inverse : (tensor<?x4xf32>, tensor<?xi32>) -> tensor<?x4xf32>
+    hone.return %z : tensor<?x4xf32>
+  }
+  hone.entry @loss {
+    %z = hone.call @rotate "" () : () -> tensor<?x4xf32>
+  }
+}
+
+// -----
+
+// f64 panels are as many bytes wide as f32 panels.
+// CHECK-LABEL: module @panels_of_double
+// CHECK: tile.parallel
+// CHECK-SAME: private(%{{.*}} : memref<4x32xf64>)
+module @panels_of_double attributes {hone.max_rows = 16 : i64} {
+  hone.block @project() -> tensor<?x128xf64> {
+    %x = hone.input "x" : tensor<?x4xf64>
+    %w = hone.parameter "weight" : tensor<128x4xf64>
+    %y = hone.linear %x, %w : (tensor<?x4xf64>, tensor<128x4xf64>) -> tensor<?x128xf64>
+    hone.return %y : tensor<?x128xf64>
+  }
+  hone.entry @loss {
+    %y = hone.call @project "" () : () -> tensor<?x128xf64>
+  }
+}
