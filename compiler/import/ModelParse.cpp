@@ -38,6 +38,29 @@ static StringRef adaptedModule(StringRef parameter) {
   return parameter.contains('.') ? parameter.rsplit('.').second : parameter;
 }
 
+/// Every parameter has the element type that the spec computes in.
+static Status checkElementTypes(const Spec &spec, ModuleOp module) {
+  Type expected = spec.train.compute_dtype == "float64"
+                      ? Type(Float64Type::get(module.getContext()))
+                      : Float32Type::get(module.getContext());
+  Status status = Status::ok();
+  module.walk([&](ParameterOp op) {
+    Type element =
+        cast<RankedTensorType>(op.getResult().getType()).getElementType();
+    if (element == expected || !status.isOk())
+      return;
+    status = Status::error(
+        ExitCode::Usage,
+        {spec.file + ": train.compute_dtype",
+         "expected the element type of " + spec.model + " but found " +
+             spec.train.compute_dtype + ", where parameter " +
+             op.getName().str() + " is " +
+             (element.isF64() ? "float64" : "float32"),
+         "set train.compute_dtype to the type in the file"});
+  });
+  return status;
+}
+
 static Status readAdapter(const Spec &spec, ModuleOp module,
                           WrittenAdapter &adapter) {
   Status status = Status::ok();
@@ -115,7 +138,9 @@ Result<OwningOpRef<ModuleOp>> hone::parseModel(MLIRContext &context,
          "change the spec, or leave hone.max_rows out of the file"});
   (*module)->setAttr(HoneDialect::getMaxRowsAttrName(),
                      Builder(&context).getI64IntegerAttr(rows));
-  Status status = readAdapter(spec, *module, adapter);
+  Status status = checkElementTypes(spec, *module);
+  if (status.isOk())
+    status = readAdapter(spec, *module, adapter);
   if (!status.isOk())
     return status;
   return Result<OwningOpRef<ModuleOp>>(std::move(module));
