@@ -179,6 +179,11 @@ BlockWriter::writeAdjoints(const ActivityAnalysis &activity,
     // An active op that nothing active reads has no say in the loss.
     if (llvm::none_of(ofResults, [](Value v) { return bool(v); }))
       continue;
+    // A cotangent that buildAdjoint does not read would be dropped in silence.
+    if (op.getNumResults() > 1 && ofResults.back() &&
+        cast<AdjointOpInterface>(op).getAuxiliaryType())
+      return op.emitOpError("has no adjoint with respect to its auxiliary "
+                            "result, but the loss depends on it");
     auto read = [&](Residual residual) {
       switch (residual.kind) {
       case Residual::Kind::Operand:

@@ -326,3 +326,31 @@ module @loss_does_not_depend_on_a_layer {
     hone.output %3 as "loss" : tensor<f64>
   }
 }
+
+// -----
+
+// h spares the adjoint work, it is not a value of the model: its cotangent has no
+// rule and is not dropped.
+module @auxiliary_result_reaches_the_loss {
+  hone.block @layer(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+    %wq = hone.parameter "q_proj.weight" : tensor<4x4xf32>
+    %aq = hone.parameter "q_proj.lora_A.weight" trainable init <kaiming_uniform> : tensor<4x4xf32>
+    %bq = hone.parameter "q_proj.lora_B.weight" trainable init <zero> : tensor<4x4xf32>
+    // expected-error @+1 {{'hone.lora_linear' op has no adjoint with respect to its auxiliary result, but the loss depends on it}}
+    %q, %h = hone.lora_linear %x, %wq, %aq, %bq scale 2.0 : (tensor<?x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>)
+    %y = hone.add %q, %h : tensor<?x4xf32>
+    hone.return %y : tensor<?x4xf32>
+  }
+  hone.block @head(%x: tensor<?x4xf32>) -> tensor<f64> {
+    %t = hone.input "targets" : tensor<?xi32>
+    %w = hone.parameter "lm_head.weight" : tensor<9x4xf32>
+    %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
+    hone.return %l : tensor<f64>
+  }
+  hone.entry @loss {
+    %0 = hone.input "hidden" : tensor<?x4xf32>
+    %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.output %2 as "loss" : tensor<f64>
+  }
+}
