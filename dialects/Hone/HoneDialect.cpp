@@ -32,10 +32,13 @@ LogicalResult HoneDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attr) {
   StringRef name = attr.getName();
   if (name == getMaxRowsAttrName() || name == getArenaBytesAttrName()) {
+    // A batch has a row; a module without values needs no memory.
+    int64_t least = name == getMaxRowsAttrName() ? 1 : 0;
     auto value = dyn_cast<IntegerAttr>(attr.getValue());
-    if (!isa<ModuleOp>(op) || !value || value.getInt() < 1)
+    if (!isa<ModuleOp>(op) || !value || value.getInt() < least)
       return op->emitError() << "expects '" << name
-                             << "' to be a positive integer on a module";
+                             << "' to be an integer of at least " << least
+                             << " on a module";
   }
   return success();
 }

@@ -94,10 +94,12 @@ LogicalResult ReturnOp::verify() {
            << "' declares, but got " << getOperandTypes();
   // (C2)
   llvm::SmallDenseSet<Value> seen;
-  for (Value value : getOperands())
-    if (isa<BlockArgument>(value) || !seen.insert(value).second)
-      return emitOpError("expects each operand to be a value of its own, "
-                         "neither an argument nor returned twice");
+  for (Value value : getOperands()) {
+    Operation *op = value.getDefiningOp();
+    if (!op || op->hasTrait<Ambient>() || !seen.insert(value).second)
+      return emitOpError("expects each operand to be a value that the block "
+                         "computes and returns once");
+  }
   return success();
 }
 

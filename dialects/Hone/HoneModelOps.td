@@ -86,8 +86,8 @@ def Hone_ReturnOp : Hone_Op<"return", [Pure, Terminator,
   let summary = "the results of a block";
   let description = [{
     1. (C1) operand types are the result types of the enclosing block.
-    2. (C2) an operand is neither an argument of the block nor an operand that
-       stands before it: results are memory of their own.
+    2. (C2) an operand is no argument, input or parameter, nor an operand that
+       stands before it: results are memory that the block writes.
 
     Example: `hone.return %y : tensor<?x64xf32>`
   }];

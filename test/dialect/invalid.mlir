@@ -6,19 +6,19 @@
 // Module attributes
 //===----------------------------------------------------------------------===//
 
-// expected-error @+1 {{expects 'hone.max_rows' to be a positive integer on a module}}
+// expected-error @+1 {{expects 'hone.max_rows' to be an integer of at least 1 on a module}}
 module @max_rows_is_positive attributes {hone.max_rows = 0 : i64} {
 }
 
 // -----
 
-// expected-error @+1 {{expects 'hone.arena_bytes' to be a positive integer on a module}}
+// expected-error @+1 {{expects 'hone.arena_bytes' to be an integer of at least 0 on a module}}
 module @arena_bytes_is_an_integer attributes {hone.arena_bytes = "4096"} {
 }
 
 // -----
 
-// expected-error @+1 {{expects 'hone.max_rows' to be a positive integer on a module}}
+// expected-error @+1 {{expects 'hone.max_rows' to be an integer of at least 1 on a module}}
 hone.block @max_rows_is_of_modules() attributes {hone.max_rows = 4 : i64} {
   hone.return
 }
@@ -64,7 +64,7 @@ hone.block @return_c1(%x: tensor<?x4xf32>) -> tensor<?x8xf32> {
 // -----
 
 hone.block @return_c2(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
-  // expected-error @+1 {{'hone.return' op expects each operand to be a value of its own, neither an argument nor returned twice}}
+  // expected-error @+1 {{'hone.return' op expects each operand to be a value that the block computes and returns once}}
   hone.return %x : tensor<?x4xf32>
 }
 
@@ -73,8 +73,17 @@ hone.block @return_c2(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
 hone.block @return_c2_twice(%x: tensor<?x4xf32>)
     -> (tensor<?x4xf32>, tensor<?x4xf32>) {
   %y = hone.add %x, %x : tensor<?x4xf32>
-  // expected-error @+1 {{'hone.return' op expects each operand to be a value of its own, neither an argument nor returned twice}}
+  // expected-error @+1 {{'hone.return' op expects each operand to be a value that the block computes and returns once}}
   hone.return %y, %y : tensor<?x4xf32>, tensor<?x4xf32>
+}
+
+// -----
+
+// A parameter is memory of the model, not of the caller.
+hone.block @return_c2_ambient() -> tensor<2x4xf32> {
+  %w = hone.parameter "w" : tensor<2x4xf32>
+  // expected-error @+1 {{'hone.return' op expects each operand to be a value that the block computes and returns once}}
+  hone.return %w : tensor<2x4xf32>
 }
 
 // -----
