@@ -1,0 +1,21 @@
+// RUN: hone-opt %s --split-input-file --verify-diagnostics --hone-place
+
+// What placement needs and does not find.
+
+// expected-error @+1 {{expects the attribute 'hone.max_rows'}}
+module @rows_are_unknown {
+}
+
+// -----
+
+module @input_of_two_types attributes {hone.max_rows = 16 : i64} {
+  hone.block @first() {
+    %x = hone.input "hidden" : tensor<?x4xf32>
+    hone.return
+  }
+  hone.block @second() {
+    // expected-error @+1 {{'hone.input' op expects the input to have one type, but it is 'tensor<?x4xf32>' elsewhere}}
+    %x = hone.input "hidden" : tensor<?x8xf32>
+    hone.return
+  }
+}

@@ -1,0 +1,205 @@
+// RUN: hone-opt %s --split-input-file --hone-place | FileCheck %s --enable-var-scope
+// RUN: hone-opt %s --split-input-file --hone-place --hone-verify-placement | FileCheck %s --enable-var-scope
+
+// Sizes are for 16 rows of 4 floats: 256 bytes.
+
+// Regions come first, without overlap and aligned to 64 bytes: theta is all
+// trainable parameters of all layers (2 x 25 x 4 bytes) and so is its gradient.
+// Slots of entries lie above them.
+// CHECK-LABEL: module @regions_come_first
+// CHECK-SAME: hone.arena_bytes = 1408 : i64
+// CHECK: hone.region "theta" adapter at 0 bytes 200
+// CHECK-NEXT: hone.region "gradient" gradient at 256 bytes 200
+// CHECK-NEXT: hone.region "input.hidden" batch at 512 bytes 256
+// CHECK-NEXT: hone.region "input.s" batch at 768 bytes 8
+// CHECK-NEXT: hone.region "output.s" batch at 832 bytes 8
+// CHECK-NOT: hone.region
+// CHECK: hone.entry @loss
+// CHECK: hone.call @make {{.*}}hone.slots = [#hone.slot<offset = 896, bytes = 256,
+module @regions_come_first attributes {hone.max_rows = 16 : i64} {
+  hone.block @layer() {
+    %a = hone.parameter "a" trainable init <zero> : tensor<5x5xf32>
+    hone.return
+  }
+  hone.block @make() -> tensor<?x4xf32> {
+    %x = hone.input "hidden" : tensor<?x4xf32>
+    %y = hone.add %x, %x : tensor<?x4xf32>
+    hone.return %y : tensor<?x4xf32>
+  }
+  hone.block @read(%x: tensor<?x4xf32>) {
+    %y = hone.add %x, %x : tensor<?x4xf32>
+    hone.return
+  }
+  hone.entry @loss {
+    hone.call @layer "layers.0." () : () -> ()
+    hone.call @layer "layers.1." () : () -> ()
+    %x = hone.call @make "" () : () -> tensor<?x4xf32>
+    hone.call @read "" (%x) : (tensor<?x4xf32>) -> ()
+    %s = hone.input "s" : tensor<f64>
+    hone.output %s as "s" : tensor<f64>
+  }
+}
+
+// -----
+
+// SGD remembers nothing.
+// CHECK-LABEL: module @sgd_has_no_state
+// CHECK: hone.region "gradient" gradient
+// CHECK-NOT: optimizer
+module @sgd_has_no_state attributes {hone.max_rows = 16 : i64} {
+  hone.block @layer() {
+    %a = hone.parameter "a" trainable init <zero> : tensor<5x5xf32>
+    hone.return
+  }
+  hone.entry @loss {
+    hone.call @layer "layers.0." () : () -> ()
+    hone.call @layer "layers.1." () : () -> ()
+  }
+  hone.entry @update {
+    %g = hone.input "s" : tensor<f64>
+    hone.sgd %g, %g, %g
+  }
+}
+
+// -----
+
+// Momentum is one vector of the length of theta.
+// CHECK-LABEL: module @momentum_is_one_state
+// CHECK: hone.region "gradient" gradient
+// CHECK-NEXT: hone.region "state0" optimizer at 512 bytes 200
+// CHECK-NOT: optimizer
+module @momentum_is_one_state attributes {hone.max_rows = 16 : i64} {
+  hone.block @layer() {
+    %a = hone.parameter "a" trainable init <zero> : tensor<5x5xf32>
+    hone.return
+  }
+  hone.entry @loss {
+    hone.call @layer "layers.0." () : () -> ()
+    hone.call @layer "layers.1." () : () -> ()
+  }
+  hone.entry @update {
+    %g = hone.input "s" : tensor<f64>
+    hone.sgd %g, %g, %g momentum %g
+  }
+}
+
+// -----
+
+// AdamW remembers two moments, each of the length of theta.
+// CHECK-LABEL: module @adamw_has_two_states
+// CHECK: hone.region "gradient" gradient
+// CHECK-NEXT: hone.region "state0" optimizer at 512 bytes 200
+// CHECK-NEXT: hone.region "state1" optimizer at 768 bytes 200
+// CHECK-NOT: optimizer
+module @adamw_has_two_states attributes {hone.max_rows = 16 : i64} {
+  hone.block @layer() {
+    %a = hone.parameter "a" trainable init <zero> : tensor<5x5xf32>
+    hone.return
+  }
+  hone.entry @loss {
+    hone.call @layer "layers.0." () : () -> ()
+    hone.call @layer "layers.1." () : () -> ()
+  }
+  hone.entry @update {
+    %g = hone.input "s" : tensor<f64>
+    hone.adamw %g, %g, %g, %g, %g, %g, %g, %g
+  }
+}
+
+// -----
+
+// Scratch of layers that run one after the other is the same memory: the arena
+// does not grow with depth.
+// CHECK-LABEL: module @layers_share_scratch
+// CHECK: hone.block @layer(
+// CHECK-SAME: hone.scratch_bytes = 512 : i64
+// CHECK: hone.call @layer "layers.0."{{.*}}hone.scratch = #hone.slot<offset = [[AT:[0-9]+]], bytes = 512, first = 1, last = 1>
+// CHECK: hone.call @layer "layers.1."{{.*}}hone.scratch = #hone.slot<offset = [[AT]], bytes = 512, first = 2, last = 2>
+// CHECK: hone.call @layer "layers.2."{{.*}}hone.scratch = #hone.slot<offset = [[AT]], bytes = 512, first = 3, last = 3>
+module @layers_share_scratch attributes {hone.max_rows = 16 : i64} {
+  hone.block @layer(%x: tensor<?x4xf32>) {
+    %y = hone.add %x, %x : tensor<?x4xf32>
+    %z = hone.add %y, %y : tensor<?x4xf32>
+    %u = hone.add %z, %z : tensor<?x4xf32>
+    hone.return
+  }
+  hone.entry @loss {
+    %x = hone.input "hidden" : tensor<?x4xf32>
+    hone.call @layer "layers.0." (%x) : (tensor<?x4xf32>) -> ()
+    hone.call @layer "layers.1." (%x) : (tensor<?x4xf32>) -> ()
+    hone.call @layer "layers.2." (%x) : (tensor<?x4xf32>) -> ()
+  }
+}
+
+// -----
+
+// Within a block a buffer is reused as soon as nothing reads it, and never
+// while it is read: %y and %z are in use together, %u takes the place of %y.
+// CHECK-LABEL: module @dead_buffer_is_reused
+// CHECK: hone.add {{.*}}#hone.slot<offset = [[Y:[0-9]+]], bytes = 256, first = 0, last = 1>
+// CHECK: hone.add {{.*}}#hone.slot<offset = [[Z:[0-9]+]], bytes = 256, first = 1, last = 2>
+// CHECK: hone.add {{.*}}#hone.slot<offset = [[Y]], bytes = 256, first = 2, last = 2>
+module @dead_buffer_is_reused attributes {hone.max_rows = 16 : i64} {
+  hone.block @layer(%x: tensor<?x4xf32>) {
+    %y = hone.add %x, %x : tensor<?x4xf32>
+    %z = hone.add %y, %y : tensor<?x4xf32>
+    %u = hone.add %z, %z : tensor<?x4xf32>
+    hone.return
+  }
+}
+
+// -----
+
+// What a block returns is memory of its caller: the block has no slot for it.
+// CHECK-LABEL: module @result_is_memory_of_the_caller
+// CHECK: hone.block @layer({{.*}}hone.scratch_bytes = 0 : i64
+// CHECK-NEXT: hone.add {{.*}}hone.slots = [unit]
+// CHECK: hone.call @layer {{.*}}hone.slots = [#hone.slot<offset = {{[0-9]+}}, bytes = 256,
+module @result_is_memory_of_the_caller attributes {hone.max_rows = 16 : i64} {
+  hone.block @layer(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+    %y = hone.add %x, %x : tensor<?x4xf32>
+    hone.return %y : tensor<?x4xf32>
+  }
+  hone.entry @loss {
+    %x = hone.input "hidden" : tensor<?x4xf32>
+    %y = hone.call @layer "" (%x) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+  }
+}
+
+// -----
+
+// A workspace lives while its op runs and has a slot for each of its buffers.
+// CHECK-LABEL: module @workspace_has_slots
+// CHECK: hone.lora_parameter_adjoint {{.*}}hone.workspace = [#hone.slot<offset = [[U:[0-9]+]], bytes = 128, first = 2, last = 2>, #hone.slot<offset = {{[0-9]+}}, bytes = 128, first = 2, last = 2>]
+module @workspace_has_slots attributes {hone.max_rows = 16 : i64} {
+  hone.block @layer.backward(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) {
+    %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
+    %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
+    %da, %db = hone.lora_parameter_adjoint %dy, %x, %a, %b scale 2.0 : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>) -> (tensor<2x4xf32>, tensor<4x2xf32>)
+    hone.gradient %da of "a" : tensor<2x4xf32>
+    hone.gradient %db of "b" : tensor<4x2xf32>
+    hone.return
+  }
+}
+
+// -----
+
+// Entries never run at the same time, so they begin at the same offset.
+// CHECK-LABEL: module @entries_share_memory
+// CHECK: hone.entry @first
+// CHECK: hone.scratch = #hone.slot<offset = [[AT:[0-9]+]],
+// CHECK: hone.entry @second
+// CHECK: hone.scratch = #hone.slot<offset = [[AT]],
+module @entries_share_memory attributes {hone.max_rows = 16 : i64} {
+  hone.block @layer() {
+    %x = hone.input "hidden" : tensor<?x4xf32>
+    %y = hone.add %x, %x : tensor<?x4xf32>
+    hone.return
+  }
+  hone.entry @first {
+    hone.call @layer "" () : () -> ()
+  }
+  hone.entry @second {
+    hone.call @layer "" () : () -> ()
+  }
+}

@@ -1,0 +1,107 @@
+// RUN: hone-opt %s --split-input-file --verify-diagnostics --hone-verify-step
+
+// Each broken promise of the derivation is an error that names the pass.
+
+// expected-error @+1 {{expects an entry '@gradient'; run hone-derive-backward first}}
+module @gradient_is_missing {
+}
+
+// -----
+
+// A sink that the derivation forgot.
+module @parameter_has_no_sink {
+  hone.block @layer.backward(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) {
+    %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
+    %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
+    %da, %db = hone.lora_parameter_adjoint %dy, %x, %a, %b scale 2.0 : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>) -> (tensor<2x4xf32>, tensor<4x2xf32>)
+    hone.gradient %da of "a" : tensor<2x4xf32>
+    hone.return
+  }
+  // expected-error @+1 {{'hone.entry' op expects a gradient of 'layers.0.b'; broken by hone-derive-backward}}
+  hone.entry @gradient {
+    %0 = hone.input "hidden" : tensor<?x4xf32>
+    hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
+  }
+}
+
+// -----
+
+// A sink of a name that no layer has.
+module @sink_of_nothing {
+  hone.block @layer.backward(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) {
+    %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
+    %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
+    %da, %db = hone.lora_parameter_adjoint %dy, %x, %a, %b scale 2.0 : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>) -> (tensor<2x4xf32>, tensor<4x2xf32>)
+    hone.gradient %da of "a" : tensor<2x4xf32>
+    // expected-error @+1 {{'hone.gradient' op expects 'layers.0.c' to be a trainable parameter of type 'tensor<4x2xf32>'; broken by hone-derive-backward}}
+    hone.gradient %db of "c" : tensor<4x2xf32>
+    hone.return
+  }
+  hone.entry @gradient {
+    %0 = hone.input "hidden" : tensor<?x4xf32>
+    // expected-note @+1 {{for this layer}}
+    hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
+  }
+}
+
+// -----
+
+module @sink_of_a_frozen_parameter {
+  hone.block @layer.backward(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) {
+    %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
+    %b = hone.parameter "b" : tensor<4x2xf32>
+    %da, %db = hone.lora_parameter_adjoint %dy, %x, %a, %b scale 2.0 : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>) -> (tensor<2x4xf32>, tensor<4x2xf32>)
+    hone.gradient %da of "a" : tensor<2x4xf32>
+    // expected-error @+1 {{'hone.gradient' op expects 'layers.0.b' to be a trainable parameter of type 'tensor<4x2xf32>'; broken by hone-derive-backward}}
+    hone.gradient %db of "b" : tensor<4x2xf32>
+    hone.return
+  }
+  hone.entry @gradient {
+    %0 = hone.input "hidden" : tensor<?x4xf32>
+    // expected-note @+1 {{for this layer}}
+    hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
+  }
+}
+
+// -----
+
+module @sink_of_another_type {
+  hone.block @layer.backward(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) {
+    %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
+    %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
+    %da, %db = hone.lora_parameter_adjoint %dy, %x, %a, %b scale 2.0 : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>) -> (tensor<2x4xf32>, tensor<4x2xf32>)
+    hone.gradient %da of "a" : tensor<2x4xf32>
+    // expected-error @+1 {{'hone.gradient' op expects 'layers.0.b' to be a trainable parameter of type 'tensor<2x4xf32>'; broken by hone-derive-backward}}
+    hone.gradient %da of "b" : tensor<2x4xf32>
+    hone.return
+  }
+  hone.entry @gradient {
+    %0 = hone.input "hidden" : tensor<?x4xf32>
+    // expected-note @+1 {{for this layer}}
+    hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
+  }
+}
+
+// -----
+
+// Two kinds of blocks read one tensor of the model as two types.
+module @parameter_of_two_types {
+  hone.block @layer.backward(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) {
+    %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
+    %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
+    %da, %db = hone.lora_parameter_adjoint %dy, %x, %a, %b scale 2.0 : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>) -> (tensor<2x4xf32>, tensor<4x2xf32>)
+    hone.gradient %da of "a" : tensor<2x4xf32>
+    hone.gradient %db of "b" : tensor<4x2xf32>
+    hone.return
+  }
+  hone.block @other() {
+    // expected-error @+1 {{'hone.parameter' op reads 'layers.0.a' as frozen 'tensor<2x4xf32>', but another layer reads it as trainable 'tensor<2x4xf32>'}}
+    %a = hone.parameter "a" : tensor<2x4xf32>
+    hone.return
+  }
+  hone.entry @gradient {
+    %0 = hone.input "hidden" : tensor<?x4xf32>
+    hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
+    hone.call @other "layers.0." () : () -> ()
+  }
+}
