@@ -48,9 +48,8 @@ private:
   bool widenable = true;
 };
 
-/// Emits copies of a body. `scalars` maps the body's values to those of lane
-/// 0; before the copies are made it must map the variable `iv`'s outer
-/// companions.
+/// Emits copies of a body. `scalars` maps the body's values to those of lane 0;
+/// the caller enters the other variables of the loop nest into it.
 class BodyWidener {
 public:
   BodyWidener(mlir::Block &body, mlir::Value iv, const LaneAnalysis &analysis,
