@@ -1,0 +1,75 @@
+//===- HoneCostsTest.cpp - Operations and bytes of each op ----------------===//
+//
+// Counts by hand for small shapes: a multiply-add is two operations.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/unit/ParsedModule.h"
+
+using namespace hone;
+
+static constexpr llvm::StringLiteral source = R"(
+  hone.block @layer(%x: tensor<?x4xf32>, %w: tensor<8x4xf32>,
+                    %a: tensor<2x4xf32>, %b: tensor<8x2xf32>,
+                    %dy: tensor<?x8xf32>, %ids: tensor<?xi32>,
+                    %table: tensor<9x4xf32>) {
+    %e = hone.embedding %ids, %table : (tensor<?xi32>, tensor<9x4xf32>) -> tensor<?x4xf32>
+    %0 = hone.linear %x, %w : (tensor<?x4xf32>, tensor<8x4xf32>) -> tensor<?x8xf32>
+    %1 = hone.lora_linear %x, %w, %a, %b scale 1.0 : (tensor<?x4xf32>, tensor<8x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>) -> tensor<?x8xf32>
+    %2 = hone.linear_adjoint %dy, %w : (tensor<?x8xf32>, tensor<8x4xf32>) -> tensor<?x4xf32>
+    %3 = hone.lora_linear_adjoint %dy, %w, %a, %b scale 1.0 : (tensor<?x8xf32>, tensor<8x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>) -> tensor<?x4xf32>
+    %da, %db = hone.lora_parameter_adjoint %dy, %x, %a, %b scale 1.0 : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>) -> (tensor<2x4xf32>, tensor<8x2xf32>)
+    %o = hone.attention %dy, %x, %x, %ids heads 2 kv_heads 1 scale 1.0 : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?xi32>) -> tensor<?x8xf32>
+    %l = hone.linear_cross_entropy %x, %table, %ids : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
+    hone.return
+  })";
+
+template <typename OpTy> static int64_t flops(int64_t rows) {
+  ParsedModule module(source);
+  return module.only<OpTy>(module.block("layer")).getFlops(rows);
+}
+
+TEST(HoneCosts, AProductIsTwoOperationsAWeight) {
+  EXPECT_EQ(flops<LinearOp>(10), 2 * 10 * 8 * 4);
+  EXPECT_EQ(flops<LinearAdjointOp>(10), 2 * 10 * 8 * 4);
+}
+
+TEST(HoneCosts, AnAdapterAddsItsTwoThinProducts) {
+  int64_t thin = 2 * 10 * (2 * 4 + 8 * 2);
+  EXPECT_EQ(flops<LoraLinearOp>(10), 2 * 10 * 8 * 4 + thin);
+  EXPECT_EQ(flops<LoraLinearAdjointOp>(10), 2 * 10 * 8 * 4 + thin);
+}
+
+TEST(HoneCosts, TheParameterAdjointIsFourThinProducts) {
+  // dy B, (dy B)^T x, x A^T and dy^T h.
+  EXPECT_EQ(flops<LoraParameterAdjointOp>(10),
+            2 * 10 * (2 * (8 * 2) + 2 * (2 * 4)));
+}
+
+TEST(HoneCosts, CausalAttentionSeesHalfOfTheSquare) {
+  // Two products of 2 * rows^2 / 2 * heads * d.
+  EXPECT_EQ(flops<AttentionOp>(10), 2 * 10 * 10 * 8);
+}
+
+TEST(HoneCosts, ALookUpComputesNothing) {
+  EXPECT_EQ(flops<EmbeddingOp>(10), 0);
+}
+
+TEST(HoneCosts, TheHeadIsOneProductWithoutItsGradient) {
+  EXPECT_EQ(flops<LinearCrossEntropyOp>(10), 2 * 10 * 9 * 4);
+}
+
+TEST(HoneCosts, BytesAreOperandsAndResultsOnce) {
+  ParsedModule module(source);
+  auto op = module.only<LinearOp>(module.block("layer"));
+  EXPECT_EQ(op.getBytes(10), 4 * (10 * 4 + 8 * 4 + 10 * 8));
+}
+
+TEST(HoneCosts, RowsReplaceTheDynamicDimension) {
+  ParsedModule module("");
+  mlir::Builder builder(module.get());
+  auto type = mlir::RankedTensorType::get({mlir::ShapedType::kDynamic, 3},
+                                          builder.getF64Type());
+  EXPECT_EQ(elementsAtRows(type, 5), 15);
+  EXPECT_EQ(bytesAtRows(type, 5), 120);
+}

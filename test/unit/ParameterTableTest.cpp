@@ -1,0 +1,93 @@
+//===- ParameterTableTest.cpp - Every tensor of the model, by name --------===//
+
+#include "passes/ParameterTable.h"
+#include "test/unit/ParsedModule.h"
+
+using namespace hone;
+
+static constexpr llvm::StringLiteral source = R"(
+  hone.block @layer() {
+    %w = hone.parameter "w" : tensor<4x3xf32>
+    %a = hone.parameter "a" trainable init <kaiming_uniform> : tensor<2x3xf32>
+    %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
+    hone.return
+  }
+  hone.block @tied() {
+    %w = hone.parameter "layers.0.w" : tensor<4x3xf32>
+    hone.return
+  }
+  hone.entry @loss {
+    hone.call @layer "layers.0." () : () -> ()
+    hone.call @layer "layers.1." () : () -> ()
+    hone.call @tied "" () : () -> ()
+  }
+  hone.entry @again {
+    hone.call @layer "layers.1." () : () -> ()
+  })";
+
+TEST(ParameterTable, NumbersTensorsInOrderOfFirstUse) {
+  ParsedModule module(source);
+  auto table = ParameterTable::build(module.get());
+  ASSERT_TRUE(mlir::succeeded(table));
+  ASSERT_EQ(table->frozen().size(), 2u);
+  ASSERT_EQ(table->trainable().size(), 4u);
+  const char *names[] = {"layers.0.a", "layers.0.b", "layers.1.a",
+                         "layers.1.b"};
+  for (auto [index, parameter] : llvm::enumerate(table->trainable())) {
+    EXPECT_EQ(parameter.name, names[index]);
+    EXPECT_EQ(parameter.index, static_cast<int64_t>(index));
+  }
+}
+
+TEST(ParameterTable, LaysThetaOutWithoutGaps) {
+  ParsedModule module(source);
+  auto table = ParameterTable::build(module.get());
+  ASSERT_TRUE(mlir::succeeded(table));
+  int64_t next = 0;
+  for (const Parameter &parameter : table->trainable()) {
+    EXPECT_EQ(parameter.offset, next);
+    next += parameter.type.getNumElements();
+  }
+  EXPECT_EQ(table->trainableElements(), next);
+  EXPECT_EQ(next, 2 * (6 + 8));
+}
+
+TEST(ParameterTable, FindsATensorByPrefixAndName) {
+  ParsedModule module(source);
+  auto table = ParameterTable::build(module.get());
+  ASSERT_TRUE(mlir::succeeded(table));
+  const Parameter *a = table->find("layers.1.", "a");
+  ASSERT_TRUE(a);
+  EXPECT_TRUE(a->trainable);
+  EXPECT_EQ(a->init, Init::KaimingUniform);
+  EXPECT_EQ(a->offset, 14);
+  EXPECT_FALSE(table->find("layers.2.", "a"));
+}
+
+TEST(ParameterTable, ResolvesTiedNamesToOneTensor) {
+  ParsedModule module(source);
+  auto table = ParameterTable::build(module.get());
+  ASSERT_TRUE(mlir::succeeded(table));
+  EXPECT_EQ(table->find("", "layers.0.w"), table->find("layers.0.", "w"));
+}
+
+TEST(ParameterTable, RejectsOneNameOfTwoTypes) {
+  ParsedModule module(R"(
+    hone.block @narrow() {
+      %w = hone.parameter "w" : tensor<4xf32>
+      hone.return
+    }
+    hone.block @wide() {
+      %w = hone.parameter "w" : tensor<8xf32>
+      hone.return
+    }
+    hone.entry @loss {
+      hone.call @narrow "" () : () -> ()
+      hone.call @wide "" () : () -> ()
+    })");
+  EXPECT_TRUE(mlir::failed(ParameterTable::build(module.get())));
+  ASSERT_FALSE(module.messages.empty());
+  EXPECT_EQ(module.messages[0],
+            "'hone.parameter' op reads 'w' as frozen 'tensor<8xf32>', but "
+            "another layer reads it as frozen 'tensor<4xf32>'");
+}
