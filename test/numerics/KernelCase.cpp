@@ -42,14 +42,14 @@ static std::string tensorType(std::string type, const std::string &element) {
 static std::string moduleText(const std::string &element,
                               const std::vector<KernelCase::Operand> &inputs,
                               const std::vector<std::string> &results,
-                              const std::string &text) {
+                              const std::string &text, int64_t maxRows) {
   std::string ir, names, types;
   for (size_t i = 0; i < results.size(); ++i) {
     std::string comma = i ? ", " : "";
     names += comma + "%r" + std::to_string(i);
     types += comma + tensorType(results[i], element);
   }
-  ir += "module attributes {hone.max_rows = " + std::to_string(kMaxRows) +
+  ir += "module attributes {hone.max_rows = " + std::to_string(maxRows) +
         " : i64} {\nhone.block @op() -> (" + types + ") {\n";
   std::string operands, operandTypes;
   for (const KernelCase::Operand &input : inputs) {
@@ -72,9 +72,9 @@ static std::string moduleText(const std::string &element,
 
 KernelCase::KernelCase(std::string element, std::vector<Operand> inputs,
                        std::vector<std::string> results,
-                       const std::string &text)
+                       const std::string &text, int64_t maxRows)
     : elementName(element), resultTypes(results),
-      program(moduleText(element, inputs, results, text)) {}
+      program(moduleText(element, inputs, results, text, maxRows)) {}
 
 /// Rows and columns of a type such as "?x32xT", "?xT", "f64".
 static Matrix resultMatrix(const std::string &type, int64_t rows) {

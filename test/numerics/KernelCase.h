@@ -40,7 +40,8 @@ public:
 
   /// `text` is the op; its results are %r0, %r1, ...
   KernelCase(std::string element, std::vector<Operand> inputs,
-             std::vector<std::string> results, const std::string &text);
+             std::vector<std::string> results, const std::string &text,
+             int64_t maxRows = kMaxRows);
 
   void set(const std::string &name, reference::Matrix value) {
     matrices[name] = std::move(value);

@@ -7,6 +7,8 @@
 
 #include "test/numerics/KernelCase.h"
 
+#include <algorithm>
+
 using namespace hone;
 using namespace hone::reference;
 
@@ -97,4 +99,53 @@ TEST_P(KernelsAttentionTest, Adjoint) {
         expectClose(got[0], want.dq, element(), rows, "attention_adjoint_q");
     }
   }
+}
+
+// More keys, and in the adjoint more queries, than one partial sum takes.
+TEST_P(KernelsAttentionTest, LongSequence) {
+  constexpr int64_t rows = 600;
+  Heads heads{2, 1, 0.3};
+  Matrix q = random(rows, 32), k = random(rows, 16), v = random(rows, 16);
+  Matrix dy = random(rows, 32);
+  Rows starts(rows, 0);
+  std::fill(starts.begin() + 20, starts.end(), 20);
+
+  KernelCase forward(
+      element(),
+      {{"q", "?x32xT"}, {"k", "?x16xT"}, {"v", "?x16xT"}, {"starts", "?xi32"}},
+      {"?x32xT", "?x2xT"},
+      "hone.attention %q, %k, %v, %starts heads 2 kv_heads 1 "
+      "scale 0.3",
+      /*maxRows=*/700);
+  forward.set("q", q);
+  forward.set("k", k);
+  forward.set("v", v);
+  forward.set("starts", starts);
+  Attention want = attention(q, k, v, starts, heads);
+  expectClose(forward.run(rows)[0], want.y, element(), rows, "attention");
+
+  KernelCase adjoint(element(),
+                     {{"dy", "?x32xT"},
+                      {"q", "?x32xT"},
+                      {"k", "?x16xT"},
+                      {"v", "?x16xT"},
+                      {"y", "?x32xT"},
+                      {"lse", "?x2xT"},
+                      {"starts", "?xi32"}},
+                     {"?x32xT", "?x16xT", "?x16xT"},
+                     "hone.attention_adjoint %dy, %q, %k, %v, %y, %lse, "
+                     "%starts heads 2 kv_heads 1 scale 0.3",
+                     /*maxRows=*/700);
+  adjoint.set("dy", dy);
+  adjoint.set("q", q);
+  adjoint.set("k", k);
+  adjoint.set("v", v);
+  adjoint.set("y", want.y);
+  adjoint.set("lse", want.lse);
+  adjoint.set("starts", starts);
+  std::vector<Matrix> got = adjoint.run(rows);
+  AttentionGradients gradients = attentionAdjoint(dy, q, k, v, starts, heads);
+  expectClose(got[0], gradients.dq, element(), rows, "attention_adjoint_q");
+  expectClose(got[1], gradients.dk, element(), rows, "attention_adjoint_k");
+  expectClose(got[2], gradients.dv, element(), rows, "attention_adjoint_v");
 }

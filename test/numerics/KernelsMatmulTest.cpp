@@ -151,3 +151,24 @@ TEST_P(KernelsMatmulTest, LoraParameterAdjoint) {
     }
   }
 }
+
+// More rows than one partial sum takes.
+TEST_P(KernelsMatmulTest, LoraParameterAdjointOfManyRows) {
+  constexpr int64_t rows = 600;
+  KernelCase kernel(
+      element(),
+      {{"dy", "?x72xT"}, {"x", "?x48xT"}, {"a", "4x48xT"}, {"b", "72x4xT"}},
+      {"4x48xT", "72x4xT"},
+      "hone.lora_parameter_adjoint %dy, %x, %a, %b scale 1.5",
+      /*maxRows=*/700);
+  Lora lora{Matrix(), random(4, 48), random(72, 4), 1.5};
+  Matrix dy = random(rows, 72), x = random(rows, 48);
+  kernel.set("a", lora.a);
+  kernel.set("b", lora.b);
+  kernel.set("dy", dy);
+  kernel.set("x", x);
+  std::vector<Matrix> got = kernel.run(rows);
+  LoraGradients want = loraParameterAdjoint(dy, x, lora);
+  expectClose(got[0], want.da, element(), rows, "lora_parameter_adjoint_a");
+  expectClose(got[1], want.db, element(), rows, "lora_parameter_adjoint_b");
+}
