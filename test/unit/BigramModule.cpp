@@ -19,6 +19,7 @@ namespace hone::test {
 
 static constexpr int64_t V = bigramVocab, R = bigramRank, rows = bigramMaxRows;
 static constexpr uint64_t elements = 2 * R * V;
+static constexpr int64_t scratch = (V * 8 + 63) / 64 * 64; // of a thread
 
 namespace {
 
@@ -47,7 +48,8 @@ template <typename T, uint32_t Optimizer> struct Bigram {
   static constexpr uint64_t theta = rowLoss + rows * 8;
   static constexpr uint64_t gradient = theta + elements * sizeof(T);
   static constexpr uint64_t state = gradient + elements * sizeof(T);
-  static constexpr uint64_t slopes = state + Optimizer * elements * sizeof(T);
+  static constexpr uint64_t stride = (elements * sizeof(T) + 63) / 64 * 64;
+  static constexpr uint64_t slopes = state + Optimizer * stride;
   static constexpr uint64_t arenaBytes = slopes + rows * V * sizeof(T);
 
   template <typename U> static U *at(const hone_frame *frame, uint64_t offset) {
@@ -73,7 +75,7 @@ template <typename T, uint32_t Optimizer> struct Bigram {
     auto *table = static_cast<const float *>(frame->weights[0]);
     const T *a = at<T>(frame, theta), *b = a + R * V;
     double *logits =
-        reinterpret_cast<double *>(frame->thread_scratch) + thread * V;
+        reinterpret_cast<double *>(frame->thread_scratch + thread * scratch);
     double largest = -INFINITY;
     for (int64_t v = 0; v < V; ++v) {
       double delta = 0;
@@ -133,7 +135,7 @@ template <typename T, uint32_t Optimizer> struct Bigram {
       return;
     }
     double beta1 = scalar(frame, Beta1), beta2 = scalar(frame, Beta2);
-    T &m = s[i], &v = s[elements + i];
+    T &m = s[i], &v = at<T>(frame, state + stride)[i];
     m = T(beta1 * double(m) + (1 - beta1) * g);
     v = T(beta2 * double(v) + (1 - beta2) * g * g);
     double mean = double(m) / scalar(frame, Correction1);
@@ -172,8 +174,8 @@ static constexpr int64_t rowShape[] = {rows}, tableShape[] = {V, V},
                          shapeA[] = {R, V}, shapeB[] = {V, R};
 
 static const char config[] = R"({
-  "model": {"name": "bigram", "model_type": "bigram", "parameters": 2304,
-            "vocab_size": 48},
+  "model": {"name": "bigram", "model_type": "bigram", "parameters": 2209,
+            "vocab_size": 47},
   "lora": {"r": 4, "lora_alpha": 8, "use_rslora": false,
            "target_modules": ["bigram"], "base_model_name_or_path": "bigram"},
   "train": {"method": "backprop", "residuals": "full", "optimizer": "adamw",
@@ -215,7 +217,7 @@ const hone_module Bigram<T, Optimizer>::module = [] {
   m.config = config;
   m.max_rows = rows;
   m.arena_bytes = arenaBytes;
-  m.thread_bytes = V * sizeof(double);
+  m.thread_bytes = scratch;
   m.optimizer = Optimizer;
   m.trainable_dtype = sizeof(T) == 8 ? HONE_F64 : HONE_F32;
   m.trainable_elements = elements;

@@ -125,28 +125,28 @@ protected:
 } // namespace
 
 TEST_F(WeightsTest, RefusesAnotherModelOrLayout) {
-  EXPECT_NE(refusal({{name, Dtype::F32, {48, 48}}}, {{"format", "hone"},
+  EXPECT_NE(refusal({{name, Dtype::F32, {47, 47}}}, {{"format", "hone"},
                                                      {"layout", "row-major"},
                                                      {"source_hash", "other"}})
                 .find("source_hash: expects 'bigram' but got 'other'"),
             std::string::npos);
-  EXPECT_NE(refusal({{name, Dtype::F32, {48, 48}}}, {{"format", "hone"},
+  EXPECT_NE(refusal({{name, Dtype::F32, {47, 47}}}, {{"format", "hone"},
                                                      {"layout", "panels"},
                                                      {"source_hash", "bigram"}})
                 .find("layout"),
             std::string::npos);
-  EXPECT_NE(refusal({{name, Dtype::F32, {48, 48}}}, {{"format", "pt"}})
+  EXPECT_NE(refusal({{name, Dtype::F32, {47, 47}}}, {{"format", "pt"}})
                 .find("format"),
             std::string::npos);
 }
 
 TEST_F(WeightsTest, RefusesMissingAndMisshapenTensors) {
-  EXPECT_NE(refusal({{"other", Dtype::F32, {48, 48}}}, good)
+  EXPECT_NE(refusal({{"other", Dtype::F32, {47, 47}}}, good)
                 .find("'model.bigram.weight'"),
             std::string::npos);
-  EXPECT_NE(refusal({{name, Dtype::F32, {48, 47}}}, good)
-                .find("F32 [48, 48] but got F32 [48, 47]"),
+  EXPECT_NE(refusal({{name, Dtype::F32, {47, 46}}}, good)
+                .find("F32 [47, 47] but got F32 [47, 46]"),
             std::string::npos);
-  EXPECT_NE(refusal({{name, Dtype::BF16, {48, 48}}}, good).find("BF16"),
+  EXPECT_NE(refusal({{name, Dtype::BF16, {47, 47}}}, good).find("BF16"),
             std::string::npos);
 }

@@ -122,7 +122,7 @@ static Status checkTrainables(const Module &module) {
   const Region regions[] = {
       {"theta", m.theta_offset, module.vectorBytes()},
       {"gradient", m.gradient_offset, module.vectorBytes()},
-      {"state", m.state_offset, module.vectorBytes() * module.stateVectors()},
+      {"state", m.state_offset, module.stateBytes()},
   };
   for (const Region &region : regions)
     if (region.bytes != 0 &&
@@ -154,6 +154,11 @@ uint64_t Module::vectorBytes() const {
 }
 
 unsigned Module::stateVectors() const { return compiled->optimizer; }
+
+uint64_t Module::stateBytes() const {
+  unsigned vectors = stateVectors();
+  return vectors == 0 ? 0 : (vectors - 1) * stateStride() + vectorBytes();
+}
 
 uint64_t Module::trainableShapeElements(const hone_trainable &t) const {
   return elementsOf(t.shape, t.rank);

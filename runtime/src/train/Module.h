@@ -44,6 +44,9 @@ public:
   Dtype trainableDtype() const;
   uint64_t vectorBytes() const; ///< of theta, of the gradient, of a state
   unsigned stateVectors() const;
+  /// From one state vector to the next: each begins at a multiple of 64 bytes.
+  uint64_t stateStride() const { return (vectorBytes() + 63) / 64 * 64; }
+  uint64_t stateBytes() const; ///< of all state vectors
   uint64_t trainableShapeElements(const hone_trainable &trainable) const;
 
   /// A hash of what was compiled, without the defaults of a command line.

@@ -18,6 +18,9 @@
 
 #include <cinttypes>
 #include <cstdio>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <optional>
 #include <unistd.h>
 
@@ -237,6 +240,9 @@ static Status execute(const hone_module &compiled,
   if (Status status = openData(session, options.evalData, session.evalData);
       !status.isOk())
     return status;
+#ifdef __GLIBC__
+  malloc_trim(0); // what tokenising freed must not stay resident
+#endif
   installStopHandlers();
   if (Status status = makeTrainer(session); !status.isOk())
     return status;

@@ -37,9 +37,8 @@ static void fillUniform(char *out, uint64_t elements, double bound,
 }
 
 void Trainables::zeroState() {
-  uint64_t bytes = module.vectorBytes() * module.stateVectors();
-  if (bytes != 0)
-    memset(state, 0, bytes);
+  if (module.stateVectors() != 0)
+    memset(state, 0, module.stateBytes());
 }
 
 void Trainables::initialize(uint64_t seed) {
@@ -178,7 +177,7 @@ std::vector<CheckpointVector> Trainables::checkpointVectors() const {
   std::vector<CheckpointVector> vectors{{"theta", dtype, elements, theta}};
   for (unsigned i = 0; i < module.stateVectors(); ++i)
     vectors.push_back(
-        {stateName(i), dtype, elements, state + i * module.vectorBytes()});
+        {stateName(i), dtype, elements, state + i * module.stateStride()});
   return vectors;
 }
 
@@ -188,7 +187,7 @@ std::vector<CheckpointTarget> Trainables::checkpointTargets() {
   std::vector<CheckpointTarget> targets{{"theta", dtype, elements, theta}};
   for (unsigned i = 0; i < module.stateVectors(); ++i)
     targets.push_back(
-        {stateName(i), dtype, elements, state + i * module.vectorBytes()});
+        {stateName(i), dtype, elements, state + i * module.stateStride()});
   return targets;
 }
 
