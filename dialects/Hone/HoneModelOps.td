@@ -89,7 +89,13 @@ def Hone_ReturnOp : Hone_Op<"return", [Pure, Terminator,
     2. (C2) an operand is no argument, input or parameter, nor an operand that
        stands before it: results are memory that the block writes.
 
-    Example: `hone.return %y : tensor<?x64xf32>`
+    Example:
+    ```mlir
+    hone.block @twice(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
+      %y = hone.add %x, %x : tensor<?x64xf32>
+      hone.return %y : tensor<?x64xf32>
+    }
+    ```
   }];
   let arguments = (ins Variadic<AnyRankedTensor>:$operands);
   let builders = [OpBuilder<(ins), [{ (void)$_builder; (void)$_state; }]>];

@@ -320,7 +320,9 @@ def YieldOp : TileOp<"yield", [Pure, ReturnLike, Terminator,
     Example:
 
     ```mlir
-    tile.yield %sum : f32
+    %count = tile.reduce (%j) in (%n) combine [add] : f32 {
+      tile.yield %one : f32
+    }
     ```
   }];
   let arguments = (ins Variadic<AnyType>:$values);
