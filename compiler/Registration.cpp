@@ -10,7 +10,7 @@
 #include "dialects/Hone/HoneOps.h"
 #include "dialects/Tile/TileDialect.h"
 #include "passes/Passes.h"
-#include "targets/cpu/CpuPasses.h"
+#include "targets/Target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -36,7 +36,7 @@ void hone::registerDialects(mlir::DialectRegistry &registry) {
 
 void hone::registerPassesAndPipelines() {
   registerHonePasses();
-  registerCpuPasses();
+  registerTargets();
   mlir::registerCSEPass();
   mlir::registerCanonicalizerPass();
   mlir::registerSymbolDCEPass();
