@@ -29,7 +29,7 @@ namespace hone::rt {
 namespace {
 
 /// What every mode of the program needs, in the order it is made.
-struct Session {
+struct Setup {
   Module module;
   Options options;
   Weights weights;
@@ -42,10 +42,10 @@ struct Session {
 
 } // namespace
 
-static Status openWeights(Session &session) {
-  const std::string &given = session.options.weights;
-  Result<Weights> weights = Weights::open(
-      given.empty() ? defaultWeightsPath() : given, session.module);
+static Status openWeights(Setup &setup) {
+  const std::string &given = setup.options.weights;
+  Result<Weights> weights =
+      Weights::open(given.empty() ? defaultWeightsPath() : given, setup.module);
   if (!weights.isOk() && given.empty() &&
       weights.status().code() == ExitCode::NoInput) {
     Message message = weights.status().message();
@@ -55,8 +55,8 @@ static Status openWeights(Session &session) {
   }
   if (!weights.isOk())
     return weights.status();
-  session.weights = std::move(weights.value());
-  const SafetensorsFile &file = session.weights.file();
+  setup.weights = std::move(weights.value());
+  const SafetensorsFile &file = setup.weights.file();
   const TensorInfo *table = file.find("hone.tokenizer");
   if (!table)
     return Status::ok();
@@ -65,19 +65,18 @@ static Status openWeights(Session &session) {
                            file.path() + ": tensor 'hone.tokenizer'");
   if (!tokenizer.isOk())
     return tokenizer.status();
-  session.tokenizer = std::move(tokenizer.value());
+  setup.tokenizer = std::move(tokenizer.value());
   return Status::ok();
 }
 
 /// Tokenises `path` into --output, or into a folder that is removed again.
-static Status openData(Session &session, const std::string &path,
-                       Dataset &out) {
+static Status openData(Setup &setup, const std::string &path, Dataset &out) {
   if (path.empty())
     return Status::ok();
-  const ModuleConfig &config = session.module.config();
+  const ModuleConfig &config = setup.module.config();
   TemporaryFolder temporary;
-  std::string cache = session.options.output + "/data";
-  if (session.options.output.empty()) {
+  std::string cache = setup.options.output + "/data";
+  if (setup.options.output.empty()) {
     if (Status status = temporary.create(); !status.isOk())
       return status;
     cache = temporary.path();
@@ -85,7 +84,7 @@ static Status openData(Session &session, const std::string &path,
   Result<Dataset> data =
       Dataset::prepare({path, int64_t(config.train.maxSeqLength), cache,
                         int64_t(config.vocabSize)},
-                       session.tokenizer ? &*session.tokenizer : nullptr);
+                       setup.tokenizer ? &*setup.tokenizer : nullptr);
   if (!data.isOk())
     return data.status();
   out = std::move(data.value());
@@ -99,53 +98,53 @@ static Status openData(Session &session, const std::string &path,
   return Status::ok();
 }
 
-static Status makeTrainer(Session &session) {
+static Status makeTrainer(Setup &setup) {
   Result<std::unique_ptr<Pool>> pool =
-      Pool::create(unsigned(session.options.threads));
+      Pool::create(unsigned(setup.options.threads));
   if (!pool.isOk())
     return pool.status();
-  session.pool = std::move(pool.value());
+  setup.pool = std::move(pool.value());
   Result<std::unique_ptr<Trainer>> trainer =
-      Trainer::create(session.module, session.weights, *session.pool);
+      Trainer::create(setup.module, setup.weights, *setup.pool);
   if (!trainer.isOk())
     return trainer.status();
-  session.trainer = std::move(trainer.value());
+  setup.trainer = std::move(trainer.value());
   return Status::ok();
 }
 
 /// Theta of a mode that has no run to resume.
-static Status startFresh(Session &session) {
-  Trainables &trainables = session.trainer->trainables();
-  if (!session.options.adapter.empty())
-    return trainables.load(session.options.adapter);
-  trainables.initialize(session.options.seed);
+static Status startFresh(Setup &setup) {
+  Trainables &trainables = setup.trainer->trainables();
+  if (!setup.options.adapter.empty())
+    return trainables.load(setup.options.adapter);
+  trainables.initialize(setup.options.seed);
   return Status::ok();
 }
 
-static Status evaluateOnly(Session &session) {
-  if (Status status = startFresh(session); !status.isOk())
+static Status evaluateOnly(Setup &setup) {
+  if (Status status = startFresh(setup); !status.isOk())
     return status;
-  const Dataset &data = session.evalData;
+  const Dataset &data = setup.evalData;
   double loss =
-      session.trainer->evaluate(data, session.module.config().train.batchSize);
+      setup.trainer->evaluate(data, setup.module.config().train.batchSize);
   printf("eval loss    %.9f over %" PRIu64 " tokens\n", loss,
          data.targetCount());
   return Status::ok();
 }
 
 /// Always the file's first batch: a reference must be able to name it.
-static Status dumpGradients(Session &session) {
-  if (Status status = startFresh(session); !status.isOk())
+static Status dumpGradients(Setup &setup) {
+  if (Status status = startFresh(setup); !status.isOk())
     return status;
-  const std::string &path = session.options.dumpGradients;
-  SampleOrder order{session.data.sampleCount(),
-                    session.module.config().train.batchSize, 1,
-                    session.options.seed, false};
+  const std::string &path = setup.options.dumpGradients;
+  SampleOrder order{setup.data.sampleCount(),
+                    setup.module.config().train.batchSize, 1,
+                    setup.options.seed, false};
   Trainer::StepResult result =
-      session.trainer->gradient(session.data, order, order.rangeOf(0));
+      setup.trainer->gradient(setup.data, order, order.rangeOf(0));
   char loss[32];
   snprintf(loss, sizeof(loss), "%.17g", result.loss);
-  Status status = session.trainer->trainables().dumpGradients(
+  Status status = setup.trainer->trainables().dumpGradients(
       path, {{"format", "pt"},
              {"loss", loss},
              {"targets", std::to_string(result.targets)},
@@ -160,9 +159,8 @@ static std::string fileName(const std::string &path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-static Status train(Session &session, const MemoryPlan &plan,
-                    ExitCode &outcome) {
-  const Options &options = session.options;
+static Status train(Setup &setup, const MemoryPlan &plan, ExitCode &outcome) {
+  const Options &options = setup.options;
   Result<CheckpointStore> store = CheckpointStore::open(options.output);
   if (!store.isOk())
     return store.status();
@@ -170,15 +168,15 @@ static Status train(Session &session, const MemoryPlan &plan,
   if (Status status = lock.acquire(options.output); !status.isOk())
     return status;
   // The cache's name is a hash of the data, the tokenizer and the lengths.
-  const ModuleConfig &config = session.module.config();
-  CheckpointIdentity identity{session.module.identity(),
+  const ModuleConfig &config = setup.module.config();
+  CheckpointIdentity identity{setup.module.identity(),
                               config.weightsLayout + " " +
                                   config.weightsSourceHash,
-                              fileName(session.data.cachePath())};
-  Run run({session.module, options, session.data,
-           options.evalData.empty() ? nullptr : &session.evalData, identity},
-          *session.trainer, std::move(store.value()));
-  fputs(describeRun(session.module, options, run).c_str(), stdout);
+                              fileName(setup.data.cachePath())};
+  Run run({setup.module, options, setup.data,
+           options.evalData.empty() ? nullptr : &setup.evalData, identity},
+          *setup.trainer, std::move(store.value()));
+  fputs(describeRun(setup.module, options, run).c_str(), stdout);
   fputs(plan.render().c_str(), stdout);
   if (Status status = run.start(); !status.isOk())
     return status;
@@ -203,54 +201,54 @@ static Status printVersion(const Module &module) {
 static Status execute(const hone_module &compiled,
                       const std::vector<std::string> &arguments,
                       ExitCode &outcome) {
-  Session session;
+  Setup setup;
   Result<Module> module = Module::open(compiled);
   if (!module.isOk())
     return module.status();
-  session.module = std::move(module.value());
-  Result<Options> defaults = Options::defaults(session.module.config().train);
+  setup.module = std::move(module.value());
+  Result<Options> defaults = Options::defaults(setup.module.config().train);
   if (!defaults.isOk())
     return defaults.status();
   Result<Options> parsed = Options::parse(arguments, defaults.value());
   if (!parsed.isOk())
     return parsed.status();
-  const Options &options = session.options = parsed.value();
+  const Options &options = setup.options = parsed.value();
 
   if (options.help) {
     fputs(Options::usage(defaults.value()).c_str(), stdout);
     return Status::ok();
   }
   if (options.version)
-    return printVersion(session.module);
+    return printVersion(setup.module);
   MemoryPlan plan =
-      MemoryPlan::make(session.module.config(), compiled.arena_bytes,
+      MemoryPlan::make(setup.module.config(), compiled.arena_bytes,
                        compiled.thread_bytes, unsigned(options.threads));
   if (options.plan) {
     fputs(plan.render().c_str(), stdout);
     return Status::ok();
   }
 
-  if (Status status = openWeights(session); !status.isOk())
+  if (Status status = openWeights(setup); !status.isOk())
     return status;
-  fputs(describeModel(session.module).c_str(), stdout);
+  fputs(describeModel(setup.module).c_str(), stdout);
   if (!options.evalOnly)
-    if (Status status = openData(session, options.data, session.data);
+    if (Status status = openData(setup, options.data, setup.data);
         !status.isOk())
       return status;
-  if (Status status = openData(session, options.evalData, session.evalData);
+  if (Status status = openData(setup, options.evalData, setup.evalData);
       !status.isOk())
     return status;
 #ifdef __GLIBC__
   malloc_trim(0); // what tokenising freed must not stay resident
 #endif
   installStopHandlers();
-  if (Status status = makeTrainer(session); !status.isOk())
+  if (Status status = makeTrainer(setup); !status.isOk())
     return status;
   if (options.evalOnly)
-    return evaluateOnly(session);
+    return evaluateOnly(setup);
   if (!options.dumpGradients.empty())
-    return dumpGradients(session);
-  return train(session, plan, outcome);
+    return dumpGradients(setup);
+  return train(setup, plan, outcome);
 }
 
 int runProgram(const hone_module &compiled, int argc, char **argv) {

@@ -7,6 +7,7 @@
 #include "train/TemporaryFolder.h"
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <dirent.h>
@@ -16,7 +17,7 @@ namespace hone::rt {
 
 Status TemporaryFolder::create() {
   const char *parent = getenv("TMPDIR");
-  name = std::string(parent && *parent ? parent : "/tmp") + "/hone-XXXXXX";
+  name = std::string(parent && *parent ? parent : P_tmpdir) + "/hone-XXXXXX";
   if (mkdtemp(name.data()))
     return Status::ok();
   std::string place = name;

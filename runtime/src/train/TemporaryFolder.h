@@ -21,7 +21,7 @@ public:
   TemporaryFolder(const TemporaryFolder &) = delete;
   TemporaryFolder &operator=(const TemporaryFolder &) = delete;
 
-  /// Makes a new folder in $TMPDIR or /tmp. Errors: CannotCreate.
+  /// Makes a new folder in $TMPDIR or the usual place. Errors: CannotCreate.
   Status create();
 
   const std::string &path() const { return name; }
