@@ -17,6 +17,7 @@
 #include "text/TokenizerBuilder.h"
 #include "text/TokenizerTable.h"
 
+#include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/ADT/StringExtras.h"
@@ -25,6 +26,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
+#include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/Threading.h"
 #include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/raw_ostream.h"
@@ -62,11 +64,15 @@ public:
   bool stopsAfter(Phase phase) const { return request.stopAfter == phase; }
 
 private:
-  bool isHuggingFace() const { return !StringRef(spec.model).ends_with(".mlir"); }
+  bool isHuggingFace() const {
+    return !StringRef(spec.model).ends_with(".mlir");
+  }
   Status linkInto(const std::string &directory, const std::string &program);
 
   const CompileRequest &request;
   MLIRContext context;
+  llvm::SourceMgr sources; ///< so that diagnostics show lines of an .mlir file
+  SourceMgrDiagnosticHandler diagnostics;
   Spec spec;
   std::unique_ptr<Target> target;
   ModelIdentity identity;
@@ -88,7 +94,7 @@ static DialectRegistry dialects() {
 }
 
 Compilation::Compilation(const CompileRequest &request)
-    : request(request), context(dialects()) {
+    : request(request), context(dialects()), diagnostics(sources, &context) {
   context.loadAllAvailableDialects();
   context.printOpOnDiagnostic(false);
 }
@@ -122,9 +128,8 @@ Status Compilation::createTarget() {
 //===----------------------------------------------------------------------===//
 
 Status Compilation::importModel() {
-  identity.name = llvm::sys::path::filename(
-                      StringRef(spec.model).rtrim('/'))
-                      .str();
+  identity.name =
+      llvm::sys::path::filename(StringRef(spec.model).rtrim('/')).str();
   if (isHuggingFace()) {
     Result<ModelConfig> read = readModelConfig(spec.model);
     if (!read.isOk())
@@ -203,13 +208,13 @@ Status Compilation::run(Phase phase) {
                           "cannot be created: " + error.message(),
                           "give --dump-dir a folder that you may write to"});
   llvm::SmallString<128> path(request.dumpDir);
-  llvm::sys::path::append(
-      path, llvm::formatv("{0:d2}-{1}.mlir", static_cast<int>(phase) + 1,
-                          phaseName(phase)));
+  llvm::sys::path::append(path, llvm::formatv("{0:d2}-{1}.mlir",
+                                              static_cast<int>(phase) + 1,
+                                              phaseName(phase)));
   std::error_code error;
   llvm::raw_fd_ostream out(path, error);
   if (!error)
-    module->print(out);
+    out << **module << "\n";
   return Status::ok();
 }
 
@@ -311,9 +316,8 @@ static Status writeText(const std::string &output,
 }
 
 Status Compilation::printModule() {
-  return writeText(request.output, [&](llvm::raw_ostream &out) {
-    module->print(out);
-  });
+  return writeText(request.output,
+                   [&](llvm::raw_ostream &out) { out << **module << "\n"; });
 }
 
 Status Compilation::printPlan() {
@@ -325,8 +329,8 @@ Status Compilation::printPlan() {
 }
 
 Status Compilation::emitFile(EmitKind kind, const std::string &path) {
-  description.config = moduleConfigJson(spec, identity, *parameters, plan,
-                                        *target, sourceHash);
+  description.config =
+      moduleConfigJson(spec, identity, *parameters, plan, *target, sourceHash);
   description.threadBytes = plan.threadBytes;
   if (llvm::Error error = target->emit(*module, description, kind, path))
     return cannotWrite(path, llvm::toString(std::move(error)));

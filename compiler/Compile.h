@@ -24,9 +24,9 @@ struct CompileRequest {
   std::optional<Phase> stopAfter; ///< print the IR of this phase instead
   Artifact artifact = Artifact::Binary;
   PlanFormat plan = PlanFormat::None; ///< print the plan instead
-  std::string linker;     ///< compiler driver; empty: found on PATH
-  std::string runtimeDir; ///< folder of the runtime's archives
-  std::string dumpDir;    ///< NN-phase.mlir after each phase; empty: none
+  std::string linker;                 ///< compiler driver; empty: found on PATH
+  std::string runtimeDir;             ///< folder of the runtime's archives
+  std::string dumpDir; ///< NN-phase.mlir after each phase; empty: none
   bool timing = false;
 };
 

@@ -53,8 +53,7 @@ ModuleDescription hone::describeModule(ModuleOp module,
   ModuleDescription description;
   description.maxRows = spec.maxRows();
   description.arenaBytes =
-      module
-          ->getAttrOfType<IntegerAttr>(HoneDialect::getArenaBytesAttrName())
+      module->getAttrOfType<IntegerAttr>(HoneDialect::getArenaBytesAttrName())
           .getInt();
   std::string optimizer = optimizerVariant(spec);
   description.optimizer = optimizer == "adamw"          ? HONE_ADAMW
@@ -66,8 +65,8 @@ ModuleDescription hone::describeModule(ModuleOp module,
   description.stateOffset = regionOffset(module, "state0");
 
   for (EntryOp entry : module.getOps<EntryOp>())
-    description.entries.push_back({entry.getSymName().str(),
-                                   "hone_entry_" + entry.getSymName().str()});
+    description.entries.push_back(
+        {entry.getSymName().str(), "hone_entry_" + entry.getSymName().str()});
 
   llvm::MapVector<StringRef, Type> inputs, outputs;
   module.walk([&](InputOp op) {
@@ -91,21 +90,20 @@ ModuleDescription hone::describeModule(ModuleOp module,
                                    shapeOf(p.type, description.maxRows)});
   for (const Parameter &p : parameters.trainable()) {
     description.trainableDtype = dtypeOf(p.type.getElementType());
-    description.trainables.push_back(
-        {p.name,
-         p.init == Init::KaimingUniform ? HONE_INIT_KAIMING_UNIFORM
-                                        : HONE_INIT_ZERO,
-         shapeOf(p.type, description.maxRows),
-         static_cast<uint64_t>(p.offset)});
+    description.trainables.push_back({p.name,
+                                      p.init == Init::KaimingUniform
+                                          ? HONE_INIT_KAIMING_UNIFORM
+                                          : HONE_INIT_ZERO,
+                                      shapeOf(p.type, description.maxRows),
+                                      static_cast<uint64_t>(p.offset)});
   }
   return description;
 }
 
 /// What the binary will ask the CPU for: every feature of the named CPU, or
 /// of this machine.
-static std::vector<std::string> cpuFeatures(const Spec &spec,
-                                            const Target &target,
-                                            StringRef cpu) {
+static std::vector<std::string>
+cpuFeatures(const Spec &spec, const Target &target, StringRef cpu) {
   std::vector<std::string> names;
   if (spec.target.triple == "native" && spec.target.cpu.empty() &&
       spec.target.features.empty()) {
@@ -142,8 +140,7 @@ static std::string jsonList(const std::vector<std::string> &items) {
 
 std::string hone::moduleConfigJson(const Spec &spec, const ModelIdentity &model,
                                    const ParameterTable &parameters,
-                                   const MemoryPlan &plan,
-                                   const Target &target,
+                                   const MemoryPlan &plan, const Target &target,
                                    const std::string &sourceHash) {
   int64_t count = 0;
   for (const Parameter &p : parameters.frozen())
@@ -161,8 +158,7 @@ std::string hone::moduleConfigJson(const Spec &spec, const ModelIdentity &model,
          ",\"model_type\":" + jsonString(model.modelType) +
          ",\"parameters\":" + std::to_string(count) +
          ",\"vocab_size\":" + std::to_string(model.vocabSize) +
-         "},\"lora\":" + lora +
-         ",\"train\":" + specSectionJson(spec, "train") +
+         "},\"lora\":" + lora + ",\"train\":" + specSectionJson(spec, "train") +
          ",\"weights\":{\"layout\":" + jsonString(rowsLayout) +
          ",\"source_hash\":" + jsonString(sourceHash) +
          ",\"dtype\":" + jsonString(spec.weights.dtype) +

@@ -35,9 +35,8 @@ struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
   Option<std::string> residuals{
       *this, "residuals", llvm::cl::init("mesp"),
       llvm::cl::desc("what the forward pass keeps: mesp or full")};
-  Option<std::string> optimizer{
-      *this, "optimizer", llvm::cl::init("adamw"),
-      llvm::cl::desc("sgd, sgd_momentum or adamw")};
+  Option<std::string> optimizer{*this, "optimizer", llvm::cl::init("adamw"),
+                                llvm::cl::desc("sgd, sgd_momentum or adamw")};
   Option<int64_t> panelWidth{
       *this, "panel-width", llvm::cl::init(64),
       llvm::cl::desc("columns of the target's f32 panels")};

@@ -9,10 +9,9 @@
 #include "base/Json.h"
 #include "compiler/Suggestion.h"
 
-#include "llvm/Support/FileSystem.h"
+#include "yaml-cpp/yaml.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include "yaml-cpp/yaml.h"
 
 #include <charconv>
 #include <cmath>
@@ -49,16 +48,31 @@ struct SpecKey {
 static const std::vector<SpecKey> &specKeys() {
 #define FIELD(MEMBER) [](Spec &s) -> Field { return &s.MEMBER; }
   static const std::vector<SpecKey> keys = {
-      {"model", nullptr, "a Hugging Face model directory, or an .mlir file",
-       FIELD(model), Range::Any, {}, {}, true},
+      {"model",
+       nullptr,
+       "a Hugging Face model directory, or an .mlir file",
+       FIELD(model),
+       Range::Any,
+       {},
+       {},
+       true},
 
-      {"weights.dtype", "float32", "element type of the frozen weights in memory",
-       FIELD(weights.dtype), Range::Any, {"float32", "float64"},
+      {"weights.dtype",
+       "float32",
+       "element type of the frozen weights in memory",
+       FIELD(weights.dtype),
+       Range::Any,
+       {"float32", "float64"},
        {"bfloat16", "float16", "int8", "int4"}},
-      {"weights.path", "",
+      {"weights.path",
+       "",
        "safetensors file or directory of an .mlir model; default: "
        "model.safetensors beside it",
-       FIELD(weights.path), Range::Any, {}, {}, true},
+       FIELD(weights.path),
+       Range::Any,
+       {},
+       {},
+       true},
 
       {"lora.r", "8", "rank of the update", FIELD(lora.r), Range::Positive},
       {"lora.lora_alpha", "8", "numerator of the scale of the update",
@@ -68,19 +82,35 @@ static const std::vector<SpecKey> &specKeys() {
        FIELD(lora.target_modules)},
       {"lora.use_rslora", "false", "scale by lora_alpha / sqrt(r)",
        FIELD(lora.use_rslora)},
-      {"lora.dtype", "float32", "element type of the adapter",
-       FIELD(lora.dtype), Range::Any, {"float32", "float64"},
+      {"lora.dtype",
+       "float32",
+       "element type of the adapter",
+       FIELD(lora.dtype),
+       Range::Any,
+       {"float32", "float64"},
        {"bfloat16", "float16"}},
 
-      {"train.method", "backprop", "how gradients are obtained",
-       FIELD(train.method), Range::Any, {"backprop"}, {"lcsb", "mezo", "fgd"}},
-      {"train.residuals", "mesp",
+      {"train.method",
+       "backprop",
+       "how gradients are obtained",
+       FIELD(train.method),
+       Range::Any,
+       {"backprop"},
+       {"lcsb", "mezo", "fgd"}},
+      {"train.residuals",
+       "mesp",
        "what the forward pass keeps: block inputs only (mesp), or everything "
        "the backward reads (full)",
-       FIELD(train.residuals), Range::Any, {"mesp", "full"},
+       FIELD(train.residuals),
+       Range::Any,
+       {"mesp", "full"},
        {"planned", "store-h", "mebp"}},
-      {"train.optimizer", "adamw", "update rule", FIELD(train.optimizer),
-       Range::Any, {"adamw", "sgd"}},
+      {"train.optimizer",
+       "adamw",
+       "update rule",
+       FIELD(train.optimizer),
+       Range::Any,
+       {"adamw", "sgd"}},
       {"train.momentum", "0", "momentum of sgd", FIELD(train.momentum),
        Range::Fraction},
       {"train.adam_beta1", "0.9", "decay of adamw's first moment",
@@ -97,15 +127,19 @@ static const std::vector<SpecKey> &specKeys() {
        FIELD(train.learning_rate), Range::NotNegative},
       {"train.weight_decay", "0", "decoupled for adamw, L2 for sgd",
        FIELD(train.weight_decay), Range::NotNegative},
-      {"train.lr_scheduler_type", "linear", "learning rate after the warm-up",
-       FIELD(train.lr_scheduler_type), Range::Any,
+      {"train.lr_scheduler_type",
+       "linear",
+       "learning rate after the warm-up",
+       FIELD(train.lr_scheduler_type),
+       Range::Any,
        {"constant", "linear", "cosine"},
        {"constant_with_warmup", "cosine_with_restarts", "polynomial",
         "inverse_sqrt"}},
       {"train.warmup_steps", "0", "steps of linear warm-up",
        FIELD(train.warmup_steps), Range::NotNegative},
-      {"train.max_grad_norm", "1.0", "global gradient norm to clip at; 0: never",
-       FIELD(train.max_grad_norm), Range::NotNegative},
+      {"train.max_grad_norm", "1.0",
+       "global gradient norm to clip at; 0: never", FIELD(train.max_grad_norm),
+       Range::NotNegative},
       {"train.gradient_accumulation_steps", "1", "batches per step",
        FIELD(train.gradient_accumulation_steps), Range::Positive},
       {"train.seed", "42", "of initial values and data order",
@@ -114,18 +148,23 @@ static const std::vector<SpecKey> &specKeys() {
        FIELD(train.steps), Range::NotNegative},
       {"train.shuffle", "true", "visit samples in a random order",
        FIELD(train.shuffle)},
-      {"train.save_every", "500", "steps between checkpoints; 0: only at the end",
-       FIELD(train.save_every), Range::NotNegative},
-      {"train.compute_dtype", "float32",
+      {"train.save_every", "500",
+       "steps between checkpoints; 0: only at the end", FIELD(train.save_every),
+       Range::NotNegative},
+      {"train.compute_dtype",
+       "float32",
        "element type of activations; float64 is for tests",
-       FIELD(train.compute_dtype), Range::Any, {"float32", "float64"},
+       FIELD(train.compute_dtype),
+       Range::Any,
+       {"float32", "float64"},
        {"bfloat16", "float16"}},
 
       {"target.triple", "native", "native, or an LLVM target triple",
        FIELD(target.triple)},
       {"target.cpu", "", "LLVM CPU name; default: this machine's for native",
        FIELD(target.cpu)},
-      {"target.features", "[]", "LLVM features to add or remove: +avx512f, -fma",
+      {"target.features", "[]",
+       "LLVM features to add or remove: +avx512f, -fma",
        FIELD(target.features)},
   };
 #undef FIELD
@@ -168,9 +207,8 @@ static bool isSection(StringRef name) {
 }
 
 static const char *kindName(const Field &field) {
-  static constexpr const char *names[] = {"an integer", "a number",
-                                          "true or false", "a word",
-                                          "a list of words"};
+  static constexpr const char *names[] = {
+      "an integer", "a number", "true or false", "a word", "a list of words"};
   return names[field.index()];
 }
 
@@ -549,13 +587,12 @@ Result<Spec> hone::parseSpec(const std::string &text, const std::string &place,
 Result<Spec> hone::readSpec(const std::string &path,
                             llvm::ArrayRef<std::string> overrides) {
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
-  if (!buffer || llvm::sys::fs::is_directory(path))
+  if (!buffer)
     return Status::error(
         ExitCode::NoInput,
         {path,
-         "expected a spec file but " +
-             (buffer ? std::string("found a directory")
-                     : "it cannot be read: " + buffer.getError().message()),
+         "expected a spec file but it cannot be read: " +
+             buffer.getError().message(),
          "honec's first argument is a YAML file; see honec --help-spec"});
   return parseSpec((*buffer)->getBuffer().str(), path, overrides);
 }
@@ -576,9 +613,8 @@ std::string hone::describeSpecKeys() {
   for (const SpecKey &key : specKeys()) {
     Field field = key.field(spec);
     out += std::string("\n  ") + key.name + ": ";
-    out += key.allowed.empty()
-               ? (key.isPath ? "a path" : kindName(field))
-               : llvm::join(key.allowed, " | ");
+    out += key.allowed.empty() ? (key.isPath ? "a path" : kindName(field))
+                               : llvm::join(key.allowed, " | ");
     if (*rangeName(key.range))
       out += std::string(", ") + rangeName(key.range);
     out += !key.defaultValue ? " (required)"

@@ -49,8 +49,8 @@ Status hone::writeWeights(const std::string &path,
                      weight.dtype == HONE_F64 ? Dtype::F64 : Dtype::F32,
                      weight.shape});
   if (!tokenizer.empty())
-    specs.push_back({tokenizerName, Dtype::U8,
-                     {static_cast<int64_t>(tokenizer.size())}});
+    specs.push_back(
+        {tokenizerName, Dtype::U8, {static_cast<int64_t>(tokenizer.size())}});
   Result<rt::SafetensorsWriter> created = rt::SafetensorsWriter::create(
       path, std::move(specs),
       {{"format", "hone"}, {"layout", layout}, {"source_hash", sourceHash}});
@@ -60,11 +60,10 @@ Status hone::writeWeights(const std::string &path,
 
   std::vector<char> chunk(chunkElements * sizeof(double));
   for (const rt::TensorInfo &tensor : writer.tensors()) {
-    Status status =
-        tensor.name == tokenizerName
-            ? writer.write(tokenizer.data(), tokenizer.size())
-            : writeConverted(writer, *source.find(tensor.name), tensor.dtype,
-                             chunk);
+    Status status = tensor.name == tokenizerName
+                        ? writer.write(tokenizer.data(), tokenizer.size())
+                        : writeConverted(writer, *source.find(tensor.name),
+                                         tensor.dtype, chunk);
     if (!status.isOk())
       return status;
   }

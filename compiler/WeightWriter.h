@@ -18,9 +18,8 @@ namespace hone {
 /// format "hone", layout, source_hash. Errors: CannotCreate, IoError.
 rt::Status writeWeights(const std::string &path,
                         const std::vector<WeightDescription> &weights,
-                        const WeightIndex &source,
-                        const std::string &tokenizer, const char *layout,
-                        const std::string &sourceHash);
+                        const WeightIndex &source, const std::string &tokenizer,
+                        const char *layout, const std::string &sourceHash);
 
 } // namespace hone
 

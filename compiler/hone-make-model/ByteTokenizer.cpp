@@ -39,8 +39,7 @@ Status hone::writeByteTokenizer(const std::string &directory) {
   unsigned next = 0x100;
   for (unsigned byte = 0; byte < 256; ++byte) {
     vocabulary += byte ? ", " : "";
-    rt::appendJsonString(vocabulary,
-                         utf8(isPrintable(byte) ? byte : next++));
+    rt::appendJsonString(vocabulary, utf8(isPrintable(byte) ? byte : next++));
     vocabulary += ": " + std::to_string(byte);
   }
   std::string text =

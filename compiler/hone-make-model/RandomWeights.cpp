@@ -50,10 +50,10 @@ static void fill(uint64_t seed, const std::string &name, uint64_t first,
   unsigned bytes = rt::dtypeBytes(dtype);
   for (uint64_t i = 0; i < count; i += 4) {
     uint64_t block = (first + i) / 4;
-    std::array<uint32_t, 4> bits = rt::philox4x32(
-        {uint32_t(block), uint32_t(block >> 32), uint32_t(stream),
-         uint32_t(stream >> 32)},
-        {uint32_t(seed), uint32_t(seed >> 32)});
+    std::array<uint32_t, 4> bits =
+        rt::philox4x32({uint32_t(block), uint32_t(block >> 32),
+                        uint32_t(stream), uint32_t(stream >> 32)},
+                       {uint32_t(seed), uint32_t(seed >> 32)});
     for (uint64_t j = 0; j < std::min<uint64_t>(4, count - i); ++j) {
       float unit = static_cast<float>(bits[j] >> 8) * 0x1p-23f - 1.0f;
       float value = d.center + d.width * unit;
@@ -79,13 +79,13 @@ static Status writeFile(const RandomWeights &options, const std::string &path,
     uint64_t group = chunksInFlight * chunkElements;
     for (uint64_t first = 0; first < elements; first += group) {
       uint64_t count = std::min(group, elements - first);
-      llvm::parallelFor(
-          0, (count + chunkElements - 1) / chunkElements, [&](size_t chunk) {
-            uint64_t begin = chunk * chunkElements;
-            fill(options.seed, tensor.name, first + begin,
-                 std::min(chunkElements, count - begin), options.dtype,
-                 buffer.data() + begin * bytes);
-          });
+      llvm::parallelFor(0, (count + chunkElements - 1) / chunkElements,
+                        [&](size_t chunk) {
+                          uint64_t begin = chunk * chunkElements;
+                          fill(options.seed, tensor.name, first + begin,
+                               std::min(chunkElements, count - begin),
+                               options.dtype, buffer.data() + begin * bytes);
+                        });
       Status status = writer.write(buffer.data(), count * bytes);
       if (!status.isOk())
         return status;
@@ -98,8 +98,9 @@ static Status writeIndex(const std::string &directory,
                          const std::vector<std::vector<rt::TensorSpec>> &shards,
                          const std::vector<std::string> &files,
                          uint64_t totalBytes) {
-  std::string json = "{\n  \"metadata\": {\"total_size\": " +
-                     std::to_string(totalBytes) + "},\n  \"weight_map\": {";
+  std::string json =
+      "{\n  \"metadata\": {\"total_size\": " + std::to_string(totalBytes) +
+      "},\n  \"weight_map\": {";
   const char *separator = "\n";
   for (size_t i = 0; i < shards.size(); ++i)
     for (const rt::TensorSpec &tensor : shards[i]) {
@@ -141,8 +142,7 @@ Status RandomWeights::write(const std::string &directory,
   for (size_t i = 0; i < shards.size(); ++i) {
     files.push_back(llvm::formatv("model-{0:d5}-of-{1:d5}.safetensors", i + 1,
                                   shards.size()));
-    Status status =
-        writeFile(*this, directory + "/" + files.back(), shards[i]);
+    Status status = writeFile(*this, directory + "/" + files.back(), shards[i]);
     if (!status.isOk())
       return status;
   }

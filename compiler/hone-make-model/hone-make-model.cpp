@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "base/OutputFile.h"
 #include "compiler/hone-make-model/ByteTokenizer.h"
 #include "compiler/hone-make-model/RandomWeights.h"
-#include "base/OutputFile.h"
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"

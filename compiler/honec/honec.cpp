@@ -30,9 +30,9 @@ struct Options {
   cl::list<std::string> set{"set", cl::value_desc("section.key=value"),
                             cl::cat(category),
                             cl::desc("override a key of the spec")};
-  cl::opt<std::string> target{
-      "target", cl::value_desc("native | triple"), cl::cat(category),
-      cl::desc("short for --set target=...")};
+  cl::opt<std::string> target{"target", cl::value_desc("native | triple"),
+                              cl::cat(category),
+                              cl::desc("short for --set target=...")};
   cl::opt<Phase> stopAfter{
       "stop-after", cl::desc("print the IR after a phase"), cl::cat(category),
       cl::values(clEnumValN(Phase::Import, "import", "the model"),
@@ -48,8 +48,11 @@ struct Options {
                  clEnumValN(Artifact::Object, "object", "an object file"),
                  clEnumValN(Artifact::Binary, "binary", "train and weights"))};
   cl::opt<PlanFormat> plan{
-      "print-plan", cl::desc("print the memory plan"), cl::ValueOptional,
-      cl::cat(category), cl::init(PlanFormat::None),
+      "print-plan",
+      cl::desc("print the memory plan"),
+      cl::ValueOptional,
+      cl::cat(category),
+      cl::init(PlanFormat::None),
       cl::values(clEnumValN(PlanFormat::Table, "", "for a person"),
                  clEnumValN(PlanFormat::Json, "json", "for a program"))};
   cl::opt<bool> helpSpec{"help-spec", cl::cat(category),
@@ -104,7 +107,8 @@ int main(int argc, char **argv) {
     return 0;
   }
   if (options.spec.empty())
-    return usageError("expected a spec file", "write honec SPEC.yaml -o OUTDIR");
+    return usageError("expected a spec file",
+                      "write honec SPEC.yaml -o OUTDIR");
 
   CompileRequest request;
   request.specPath = options.spec;

@@ -25,26 +25,68 @@ using rt::Status;
 
 /// Bookkeeping, initialisation and generation settings.
 static const llvm::StringSet<> &benignKeys() {
-  static const llvm::StringSet<> keys = {
-      "_attn_implementation_autoset", "_name_or_path", "add_cross_attention",
-      "bad_words_ids", "begin_suppress_tokens", "bos_token_id",
-      "chunk_size_feed_forward", "cross_attention_hidden_size",
-      "decoder_start_token_id", "diversity_penalty", "do_sample", "dtype",
-      "early_stopping", "encoder_no_repeat_ngram_size", "eos_token_id",
-      "exponential_decay_length_penalty", "finetuning_task",
-      "forced_bos_token_id", "forced_eos_token_id", "id2label",
-      "initializer_range", "is_decoder", "is_encoder_decoder",
-      "is_llama_config", "label2id", "length_penalty", "max_length",
-      "max_window_layers", "min_length", "no_repeat_ngram_size", "num_beam_groups",
-      "num_beams", "num_return_sequences", "output_attentions",
-      "output_hidden_states", "output_scores", "pad_token_id", "prefix",
-      "pretraining_tp", "problem_type", "pruned_heads",
-      "remove_invalid_values", "repetition_penalty", "return_dict",
-      "return_dict_in_generate", "sep_token_id", "suppress_tokens",
-      "task_specific_params", "temperature", "tf_legacy_loss",
-      "tie_encoder_decoder", "tokenizer_class", "top_k", "top_p",
-      "torch_dtype", "torchscript", "transformers_version", "typical_p",
-      "unsloth_version", "unsloth_fixed", "use_bfloat16", "use_cache"};
+  static const llvm::StringSet<> keys = {"_attn_implementation_autoset",
+                                         "_name_or_path",
+                                         "add_cross_attention",
+                                         "bad_words_ids",
+                                         "begin_suppress_tokens",
+                                         "bos_token_id",
+                                         "chunk_size_feed_forward",
+                                         "cross_attention_hidden_size",
+                                         "decoder_start_token_id",
+                                         "diversity_penalty",
+                                         "do_sample",
+                                         "dtype",
+                                         "early_stopping",
+                                         "encoder_no_repeat_ngram_size",
+                                         "eos_token_id",
+                                         "exponential_decay_length_penalty",
+                                         "finetuning_task",
+                                         "forced_bos_token_id",
+                                         "forced_eos_token_id",
+                                         "id2label",
+                                         "initializer_range",
+                                         "is_decoder",
+                                         "is_encoder_decoder",
+                                         "is_llama_config",
+                                         "label2id",
+                                         "length_penalty",
+                                         "max_length",
+                                         "max_window_layers",
+                                         "min_length",
+                                         "no_repeat_ngram_size",
+                                         "num_beam_groups",
+                                         "num_beams",
+                                         "num_return_sequences",
+                                         "output_attentions",
+                                         "output_hidden_states",
+                                         "output_scores",
+                                         "pad_token_id",
+                                         "prefix",
+                                         "pretraining_tp",
+                                         "problem_type",
+                                         "pruned_heads",
+                                         "remove_invalid_values",
+                                         "repetition_penalty",
+                                         "return_dict",
+                                         "return_dict_in_generate",
+                                         "sep_token_id",
+                                         "suppress_tokens",
+                                         "task_specific_params",
+                                         "temperature",
+                                         "tf_legacy_loss",
+                                         "tie_encoder_decoder",
+                                         "tokenizer_class",
+                                         "top_k",
+                                         "top_p",
+                                         "torch_dtype",
+                                         "torchscript",
+                                         "transformers_version",
+                                         "typical_p",
+                                         "unsloth_version",
+                                         "unsloth_fixed",
+                                         "use_bfloat16",
+                                         "use_cache"};
   return keys;
 }
 
@@ -146,8 +188,7 @@ void ConfigReader::readSize(const char *key, int64_t &value,
     return note(fail(root, pointerTo(key), "the key is required but missing",
                      "take config.json from the same place as the weights"));
   constexpr int64_t largest = (int64_t(1) << 31) - 1;
-  if (!found->isInteger() || found->integer() < 1 ||
-      found->integer() > largest)
+  if (!found->isInteger() || found->integer() < 1 || found->integer() > largest)
     return note(fail(*found, pointerTo(key),
                      "expected an integer from 1 to " +
                          std::to_string(largest) + " but found " +
@@ -178,10 +219,10 @@ void ConfigReader::readBool(const char *key, bool &value) {
   if (!found)
     return;
   if (!found->isBool())
-    return note(fail(*found, pointerTo(key),
-                     "expected true or false but found " +
-                         describeValue(*found),
-                     "take config.json from the same place as the weights"));
+    return note(
+        fail(*found, pointerTo(key),
+             "expected true or false but found " + describeValue(*found),
+             "take config.json from the same place as the weights"));
   value = found->boolean();
 }
 
@@ -224,18 +265,18 @@ void ConfigReader::checkModelType() {
   const Json *architectures = take("architectures");
   if (!architectures)
     return;
-  std::string expected = config.modelType == "llama" ? "LlamaForCausalLM"
-                                                     : "Qwen2ForCausalLM";
+  std::string expected =
+      config.modelType == "llama" ? "LlamaForCausalLM" : "Qwen2ForCausalLM";
   if (!architectures->isArray() || architectures->array().size() != 1 ||
       !architectures->array()[0].isString() ||
       architectures->array()[0].string() != expected)
-    note(fail(*architectures, "/architectures",
-              "expected [\"" + expected + "\"] but found " +
-                  (architectures->isArray() &&
-                           architectures->array().size() == 1
-                       ? describeValue(architectures->array()[0])
-                       : std::string(rt::describe(architectures->kind()))),
-              "only causal language models can be fine-tuned"));
+    note(
+        fail(*architectures, "/architectures",
+             "expected [\"" + expected + "\"] but found " +
+                 (architectures->isArray() && architectures->array().size() == 1
+                      ? describeValue(architectures->array()[0])
+                      : std::string(rt::describe(architectures->kind()))),
+             "only causal language models can be fine-tuned"));
 }
 
 void ConfigReader::checkActivation() {
@@ -243,16 +284,15 @@ void ConfigReader::checkActivation() {
   // Llama's and Qwen2's default.
   if (!activation)
     return;
-  if (!activation->isString() || (activation->string() != "silu" &&
-                                  activation->string() != "swish"))
+  if (!activation->isString() ||
+      (activation->string() != "silu" && activation->string() != "swish"))
     note(fail(*activation, "/hidden_act",
               "expected the activation \"silu\" but found " +
                   describeValue(*activation),
               "only SwiGLU models are supported"));
 }
 
-void ConfigReader::readRopeObject(const char *key,
-                                  std::optional<double> &theta,
+void ConfigReader::readRopeObject(const char *key, std::optional<double> &theta,
                                   std::optional<RopeScaling> &scaling,
                                   bool &present) {
   const Json *object = take(key);
@@ -263,8 +303,7 @@ void ConfigReader::readRopeObject(const char *key,
   if (!object->isObject())
     return note(fail(*object, pointer,
                      "expected an object but found " + describeValue(*object),
-                     "see Transformers' documentation of " +
-                         std::string(key)));
+                     "see Transformers' documentation of " + std::string(key)));
   // Transformers before 4.43 wrote "type".
   const Json *type = object->find("rope_type");
   const Json *oldType = object->find("type");
@@ -307,10 +346,10 @@ void ConfigReader::readRopeObject(const char *key,
       return;
     const Json *length = object->find("original_max_position_embeddings");
     if (!length->isInteger())
-      return note(fail(*length, pointer + "/original_max_position_embeddings",
-                       "expected an integer but found " +
-                           describeValue(*length),
-                       "Llama 3 models have 8192"));
+      return note(
+          fail(*length, pointer + "/original_max_position_embeddings",
+               "expected an integer but found " + describeValue(*length),
+               "Llama 3 models have 8192"));
     s.originalMaxPositionEmbeddings = length->integer();
     if (s.lowFreqFactor >= s.highFreqFactor)
       return note(fail(*object, pointer,
@@ -325,8 +364,8 @@ void ConfigReader::readRopeObject(const char *key,
       known.insert(part);
   }
   for (const Json::Member &member : object->object()) {
-    bool wholeHead = member.first == "partial_rotary_factor" &&
-                     isOne(member.second);
+    bool wholeHead =
+        member.first == "partial_rotary_factor" && isOne(member.second);
     if (!known.contains(member.first) && !member.second.isNull() && !wholeHead)
       return note(fail(member.second, pointer + "/" + member.first,
                        "the key is not known for rope type " + name,
@@ -384,10 +423,10 @@ void ConfigReader::checkSlidingWindow() {
                        "leave it out: full attention is the default"));
     for (const Json &type : types->array())
       if (!type.isString() || type.string() != "full_attention")
-        return note(fail(type, "/layer_types",
-                         "expected \"full_attention\" but found " +
-                             describeValue(type),
-                         "layers with another attention are not supported"));
+        return note(
+            fail(type, "/layer_types",
+                 "expected \"full_attention\" but found " + describeValue(type),
+                 "layers with another attention are not supported"));
   }
   if (config.modelType != "qwen2")
     return;

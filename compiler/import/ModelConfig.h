@@ -25,8 +25,7 @@ struct RopeScaling {
   bool operator==(const RopeScaling &other) const {
     return factor == other.factor && lowFreqFactor == other.lowFreqFactor &&
            highFreqFactor == other.highFreqFactor &&
-           originalMaxPositionEmbeddings ==
-               other.originalMaxPositionEmbeddings;
+           originalMaxPositionEmbeddings == other.originalMaxPositionEmbeddings;
   }
 };
 

@@ -31,8 +31,8 @@ public:
     element = spec.train.compute_dtype == "float64" ? Type(builder.getF64Type())
                                                     : builder.getF32Type();
     hidden = rowsOf(config.hiddenSize);
-    indices = RankedTensorType::get({ShapedType::kDynamic},
-                                    builder.getI32Type());
+    indices =
+        RankedTensorType::get({ShapedType::kDynamic}, builder.getI32Type());
   }
 
   OwningOpRef<ModuleOp> build(const TargetedModules &targets);
@@ -129,9 +129,10 @@ void ModelBuilder::buildEmbed() {
   OpBuilder::InsertionGuard guard(builder);
   openBlock("embed", {}, {hidden});
   Value ids = rowInput("input_ids");
-  Value table = parameter("embed_tokens.weight",
-                          {config.vocabSize, config.hiddenSize});
-  Value x = EmbeddingOp::create(builder, at("embed_tokens"), hidden, ids, table);
+  Value table =
+      parameter("embed_tokens.weight", {config.vocabSize, config.hiddenSize});
+  Value x =
+      EmbeddingOp::create(builder, at("embed_tokens"), hidden, ids, table);
   ReturnOp::create(builder, at("embed"), ValueRange(x));
 }
 
@@ -151,7 +152,7 @@ void ModelBuilder::buildDecoder(StringRef name,
   k = rotate(k, starts, config.numKeyValueHeads, "self_attn.k_rope");
   Value attention =
       AttentionOp::create(
-          builder, at("self_attn"), q.getType(), /*lse=*/Type(), q, k, v,
+          builder, at("self_attn"), q.getType(), /*normalizer=*/Type(), q, k, v,
           starts, builder.getI64IntegerAttr(config.numAttentionHeads),
           builder.getI64IntegerAttr(config.numKeyValueHeads),
           f64(1.0 / std::sqrt(static_cast<double>(config.headDim))))
@@ -174,10 +175,9 @@ void ModelBuilder::buildHead() {
   BlockOp block = openBlock("head", {hidden}, {scalar});
   Value n = norm(block.getBody().getArgument(0), "model.norm");
   Value targets = rowInput("targets");
-  Value weight = parameter(config.tieWordEmbeddings
-                               ? "model.embed_tokens.weight"
-                               : "lm_head.weight",
-                           {config.vocabSize, config.hiddenSize});
+  Value weight = parameter(
+      config.tieWordEmbeddings ? "model.embed_tokens.weight" : "lm_head.weight",
+      {config.vocabSize, config.hiddenSize});
   Value loss = LinearCrossEntropyOp::create(builder, at("lm_head"), scalar,
                                             /*dx=*/Type(), n, weight, targets)
                    .getLoss();
@@ -213,7 +213,8 @@ OwningOpRef<ModuleOp> ModelBuilder::build(const TargetedModules &targets) {
   Value x = call("embed", "model.", {}, hidden);
   for (size_t layer = 0; layer < targets.size(); ++layer)
     x = call(kinds[targets[layer]], layerPrefix(layer), x, hidden);
-  Value loss = call("head", "", x, RankedTensorType::get({}, builder.getF64Type()));
+  Value loss =
+      call("head", "", x, RankedTensorType::get({}, builder.getF64Type()));
   OutputOp::create(builder, at("loss"), loss, "loss");
   return module;
 }

@@ -21,8 +21,7 @@ using rt::Result;
 using rt::Status;
 
 static Status disagrees(const Spec &spec, const std::string &key,
-                        const std::string &expected,
-                        const std::string &found) {
+                        const std::string &expected, const std::string &found) {
   return Status::error(ExitCode::Usage,
                        {spec.file + ": " + key,
                         "expected " + expected + ", as in " + spec.model +
@@ -49,14 +48,14 @@ static Status checkElementTypes(const Spec &spec, ModuleOp module) {
         cast<RankedTensorType>(op.getResult().getType()).getElementType();
     if (element == expected || !status.isOk())
       return;
-    status = Status::error(
-        ExitCode::Usage,
-        {spec.file + ": train.compute_dtype",
-         "expected the element type of " + spec.model + " but found " +
-             spec.train.compute_dtype + ", where parameter " +
-             op.getName().str() + " is " +
-             (element.isF64() ? "float64" : "float32"),
-         "set train.compute_dtype to the type in the file"});
+    status =
+        Status::error(ExitCode::Usage,
+                      {spec.file + ": train.compute_dtype",
+                       "expected the element type of " + spec.model +
+                           " but found " + spec.train.compute_dtype +
+                           ", where parameter " + op.getName().str() + " is " +
+                           (element.isF64() ? "float64" : "float32"),
+                       "set train.compute_dtype to the type in the file"});
   });
   return status;
 }
@@ -96,8 +95,7 @@ static Status readAdapter(const Spec &spec, ModuleOp module,
   Spec resolved = spec;
   resolved.lora.r = adapter.r;
   if (spec.given.count("lora.lora_alpha") &&
-      std::abs(resolved.loraScale() - adapter.scale) >
-          1e-12 * adapter.scale)
+      std::abs(resolved.loraScale() - adapter.scale) > 1e-12 * adapter.scale)
     return disagrees(spec, "lora.lora_alpha",
                      "a scale of " + std::to_string(adapter.scale),
                      std::to_string(resolved.loraScale()));

@@ -36,16 +36,16 @@ static Status refuse(const Spec &spec, const std::string &target,
   return Status::error(
       ExitCode::Usage,
       {spec.file + ": lora.target_modules",
-       isHead ? "'" + target +
-                    "' cannot have an adapter: embedding and head are frozen"
+       isHead   ? "'" + target +
+                      "' cannot have an adapter: embedding and head are frozen"
        : isNorm ? "'" + target + "' is a norm, not a linear module"
                 : "no linear module of the model is named '" + target + "'",
        isHead || isNorm ? "choose from: " + llvm::join(words, ", ")
                         : suggest(target, words)});
 }
 
-Result<TargetedModules>
-hone::resolveTargetModules(const Spec &spec, const ModelConfig &config) {
+Result<TargetedModules> hone::resolveTargetModules(const Spec &spec,
+                                                   const ModelConfig &config) {
   std::vector<LinearModule> modules = decoderModules(config);
   TargetedModules result(config.numHiddenLayers,
                          std::vector<bool>(modules.size(), isAllLinear(spec)));
@@ -65,8 +65,8 @@ hone::resolveTargetModules(const Spec &spec, const ModelConfig &config) {
   return result;
 }
 
-std::vector<std::string>
-hone::targetModuleNames(const Spec &spec, const ModelConfig &config) {
+std::vector<std::string> hone::targetModuleNames(const Spec &spec,
+                                                 const ModelConfig &config) {
   std::vector<std::string> list = spec.lora.target_modules;
   if (isAllLinear(spec)) {
     list.clear();

@@ -38,8 +38,7 @@ static std::string inDirectory(StringRef directory, StringRef name) {
 }
 
 void WeightIndex::addFile(rt::SafetensorsFile opened) {
-  files.push_back(
-      std::make_unique<rt::SafetensorsFile>(std::move(opened)));
+  files.push_back(std::make_unique<rt::SafetensorsFile>(std::move(opened)));
   const rt::SafetensorsFile &file = *files.back();
   for (const rt::TensorInfo &tensor : file.tensors())
     entries[tensor.name] = {&file, &tensor};
@@ -107,8 +106,7 @@ Result<WeightIndex> WeightIndex::openShards(const std::string &directory,
                          {indexPath,
                           "cannot be read: " + buffer.getError().message(),
                           "check the file's permissions"});
-  Result<Json> json =
-      Json::parse((*buffer)->getBuffer().str(), indexPath);
+  Result<Json> json = Json::parse((*buffer)->getBuffer().str(), indexPath);
   if (!json.isOk())
     return json.status();
   const Json *map = json.value().find("weight_map");
@@ -188,13 +186,12 @@ Status WeightIndex::require(const std::vector<ModelTensor> &expected,
     const Entry *entry = find(tensor.name);
     if (!entry) {
       std::string nearest = rt::nearestName(tensor.name, names());
-      return badData(where + ": tensor " + tensor.name,
-                     source + " asks for this tensor, of shape " +
-                         rt::describeShape(tensor.shape) +
-                         ", but no file has it" +
-                         (nearest.empty() ? ""
-                                          : "; the nearest name is " + nearest),
-                     "check that " + source + " belongs to these weights");
+      return badData(
+          where + ": tensor " + tensor.name,
+          source + " asks for this tensor, of shape " +
+              rt::describeShape(tensor.shape) + ", but no file has it" +
+              (nearest.empty() ? "" : "; the nearest name is " + nearest),
+          "check that " + source + " belongs to these weights");
     }
     std::string place = entry->file->path() + ": tensor " + tensor.name;
     const rt::TensorInfo &info = *entry->tensor;

@@ -11,7 +11,7 @@ using namespace hone;
 static std::string llama(const std::string &extra,
                          const std::string &without = "") {
   static const std::pair<const char *, const char *> members[] = {
-      {"model_type", "\"llama\""}, {"hidden_size", "64"},
+      {"model_type", "\"llama\""},  {"hidden_size", "64"},
       {"intermediate_size", "172"}, {"num_hidden_layers", "2"},
       {"num_attention_heads", "8"}, {"num_key_value_heads", "4"},
       {"rms_norm_eps", "1e-5"},     {"vocab_size", "512"}};
@@ -155,8 +155,7 @@ static const BadConfig badConfigs[] = {
     {"RopeType", llama("\"rope_scaling\":{\"rope_type\":\"yarn\"}"),
      "/rope_scaling/rope_type", "'yarn' is not supported", "default, llama3"},
     {"OldRopeType", llama("\"rope_scaling\":{\"type\":\"linear\"}"),
-     "/rope_scaling/rope_type", "'linear' is not supported",
-     "default, llama3"},
+     "/rope_scaling/rope_type", "'linear' is not supported", "default, llama3"},
     {"RopeTypesDisagree",
      llama("\"rope_scaling\":{\"type\":\"default\",\"rope_type\":\"llama3\"}"),
      "/rope_scaling/type", "the same as rope_type", "remove one"},
@@ -192,8 +191,7 @@ static const BadConfig badConfigs[] = {
      llama("\"layer_types\":[\"full_attention\",\"sliding_attention\"]"),
      "/layer_types", "\"full_attention\"", "not supported"},
     {"Softcapping", llama("\"attn_logit_softcapping\":30.0"),
-     "/attn_logit_softcapping", "not known for model type llama",
-     "may change"},
+     "/attn_logit_softcapping", "not known for model type llama", "may change"},
     {"MisspeltKey", llama("\"rms_norm_epz\":1e-5"), "/rms_norm_epz",
      "not known", "did you mean 'rms_norm_eps'?"},
     {"Dropout", llama("\"attention_dropout\":0.1"), "/attention_dropout",

@@ -116,6 +116,5 @@ TEST_F(ModelImportTest, RefusesSequencesLongerThanTheModel) {
   config.maxPositionEmbeddings = 128;
   auto result = importModel(context, config, spec(""));
   ASSERT_FALSE(result.isOk());
-  EXPECT_EQ(result.status().message().place,
-            "spec.yaml: train.max_seq_length");
+  EXPECT_EQ(result.status().message().place, "spec.yaml: train.max_seq_length");
 }

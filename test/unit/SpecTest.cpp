@@ -35,14 +35,14 @@ TEST(Spec, ModelIsRelativeToTheSpec) {
 }
 
 TEST(Spec, ReadsTheExampleOfTheReadme) {
-  Spec spec = parsed(
-      "model: path/to/Qwen2.5-0.5B\n"
-      "weights: {dtype: float32}\n"
-      "lora: {r: 8, lora_alpha: 16, target_modules: all-linear, "
-      "dtype: float32}\n"
-      "train: {method: backprop, residuals: mesp, optimizer: adamw, "
-      "batch_size: 1, max_seq_length: 256, learning_rate: 1e-4}\n"
-      "target: native\n");
+  Spec spec =
+      parsed("model: path/to/Qwen2.5-0.5B\n"
+             "weights: {dtype: float32}\n"
+             "lora: {r: 8, lora_alpha: 16, target_modules: all-linear, "
+             "dtype: float32}\n"
+             "train: {method: backprop, residuals: mesp, optimizer: adamw, "
+             "batch_size: 1, max_seq_length: 256, learning_rate: 1e-4}\n"
+             "target: native\n");
   EXPECT_EQ(spec.train.learning_rate, 1e-4);
   EXPECT_EQ(spec.loraScale(), 2.0);
   EXPECT_EQ(spec.maxRows(), 256);
@@ -174,8 +174,8 @@ static const BadSpec badSpecs[] = {
      "model: m\ntrain: {batch_size: 100000, max_seq_length: 100000}\n", "",
      "spec.yaml: train.batch_size", "100000 x 100000",
      "gradient_accumulation_steps"},
-    {"OverrideWithoutValue", "model: m\n", "train.seed",
-     "--set train.seed", "expected section.key=value", "for example"},
+    {"OverrideWithoutValue", "model: m\n", "train.seed", "--set train.seed",
+     "expected section.key=value", "for example"},
     {"OverrideOfUnknownKey", "model: m\n", "train.sede=1",
      "--set train.sede=1: train.sede", "unknown key", "did you mean 'seed'?"},
     {"OverrideOfWrongType", "model: m\n", "train.seed=x",

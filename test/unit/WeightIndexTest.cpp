@@ -110,8 +110,8 @@ TEST_F(WeightIndexTest, RefusesATruncatedFile) {
   llvm::sys::fs::file_size(folder + "/model.safetensors", size);
   int file = 0;
   ASSERT_FALSE(llvm::sys::fs::openFileForReadWrite(
-      folder + "/model.safetensors", file,
-      llvm::sys::fs::CD_OpenExisting, llvm::sys::fs::OF_None));
+      folder + "/model.safetensors", file, llvm::sys::fs::CD_OpenExisting,
+      llvm::sys::fs::OF_None));
   ASSERT_FALSE(llvm::sys::fs::resize_file(file, size - 1));
   expectRefused(BadData, "model.safetensors", "", "");
 }
@@ -186,11 +186,11 @@ TEST_F(WeightIndexTest, RefusesATensorInTheWrongShard) {
 TEST_F(WeightIndexTest, NamesAMissingTensorAndTheNearest) {
   writeTensors("model.safetensors", {a, {"norm.weigth", rt::Dtype::F32, {2}}});
   auto index = WeightIndex::open(folder);
-  expectMessage(index.value().require({{"norm.weight", {2}, ""}},
-                                      "config.json"),
-                BadData, "model.safetensors: tensor norm.weight",
-                "no file has it; the nearest name is norm.weigth",
-                "config.json belongs to these weights");
+  expectMessage(
+      index.value().require({{"norm.weight", {2}, ""}}, "config.json"), BadData,
+      "model.safetensors: tensor norm.weight",
+      "no file has it; the nearest name is norm.weigth",
+      "config.json belongs to these weights");
 }
 
 TEST_F(WeightIndexTest, SaysWhichKeysGiveTheShape) {
@@ -208,8 +208,8 @@ TEST_F(WeightIndexTest, SaysWhichKeysGiveTheShape) {
 TEST_F(WeightIndexTest, RefusesIntegerWeights) {
   writeTensors("model.safetensors", {{"a", rt::Dtype::I32, {2}}});
   auto index = WeightIndex::open(folder);
-  expectMessage(index.value().require({{"a", {2}, ""}}, "config.json"),
-                BadData, "tensor a", "found I32", "quantised");
+  expectMessage(index.value().require({{"a", {2}, ""}}, "config.json"), BadData,
+                "tensor a", "found I32", "quantised");
 }
 
 TEST_F(WeightIndexTest, RefusesTensorsThatNobodyReads) {
@@ -222,9 +222,8 @@ TEST_F(WeightIndexTest, RefusesTensorsThatNobodyReads) {
 
 TEST_F(WeightIndexTest, RedundantTensorsAreNotRead) {
   rt::TensorSpec head = {"lm_head.weight", rt::Dtype::F32, {2}};
-  rt::TensorSpec frequencies = {"model.layers.0.self_attn.rotary_emb.inv_freq",
-                                rt::Dtype::F32,
-                                {2}};
+  rt::TensorSpec frequencies = {
+      "model.layers.0.self_attn.rotary_emb.inv_freq", rt::Dtype::F32, {2}};
   writeTensors("model.safetensors", {head, frequencies});
   auto index = WeightIndex::open(folder);
   EXPECT_TRUE(index.value().refuseUnused({}, /*tiedHead=*/true).isOk());
