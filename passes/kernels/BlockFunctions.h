@@ -1,0 +1,57 @@
+//===- BlockFunctions.h - Blocks and entries as functions on memory -------===//
+//
+// The two halves of hone-convert-to-tiles. A block's function takes all the
+// memory it touches outside its scratch as arguments, so one function serves
+// every layer; an entry's function is the only place that knows the arena.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_PASSES_KERNELS_BLOCKFUNCTIONS_H
+#define HONE_PASSES_KERNELS_BLOCKFUNCTIONS_H
+
+#include "dialects/Hone/HoneOps.h"
+#include "passes/ParameterTable.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace hone {
+
+/// What the function of a block takes after frame, rows and scratch: arguments,
+/// parameters, inputs, results, gradients; each in order of first use.
+struct BlockInterface {
+  llvm::MapVector<llvm::StringRef, ParameterOp> parameters;
+  llvm::MapVector<llvm::StringRef, InputOp> inputs;
+  llvm::MapVector<llvm::StringRef, GradientOp> gradients;
+};
+
+struct TileOptions {
+  int64_t panelBytes; ///< columns of the target's register tile, in bytes
+  int64_t maxRows;
+};
+
+BlockInterface describeBlock(BlockOp block);
+
+/// Creates the function of `block` beside it. Fails with a diagnostic at an op
+/// that has no kernel or no memory.
+mlir::LogicalResult createBlockFunction(BlockOp block,
+                                        const BlockInterface &interface,
+                                        const TileOptions &options);
+
+/// Creates the function `hone_entry_<name>`, of type hone_entry_fn (runtime.h),
+/// beside `entry`. `interfaces` is by block name.
+mlir::LogicalResult
+createEntryFunction(EntryOp entry, const ParameterTable &table,
+                    const llvm::StringMap<BlockInterface> &interfaces,
+                    const TileOptions &options);
+
+/// Memory of a tensor: the row count becomes the most rows there may be.
+mlir::MemRefType bufferType(mlir::Type type, int64_t maxRows);
+
+/// The buffer of `type` at a constant offset from `base`.
+mlir::Value viewAt(mlir::OpBuilder &builder, mlir::Location loc,
+                   mlir::Value base, int64_t offset, mlir::MemRefType type);
+
+} // namespace hone
+
+#endif
