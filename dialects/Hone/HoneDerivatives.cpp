@@ -172,7 +172,7 @@ Cotangents RopeOp::buildAdjoint(OpBuilder &builder,
 }
 
 //===----------------------------------------------------------------------===//
-// AttentionOp: queries, keys, values, output and log-sum-exp.
+// AttentionOp: queries, keys, values, output and normalizer.
 //===----------------------------------------------------------------------===//
 
 Alternatives AttentionOp::getResidualAlternatives(const BitVector &) {

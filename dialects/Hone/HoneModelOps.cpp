@@ -243,15 +243,15 @@ LogicalResult AttentionOp::verify() {
       check.sameType("k", getK(), "v", getV()),                         // (C1)
       check.sameDim("k", getK(), 0, "q", getQ(), 0),                    // (C1)
       check.sameDim("starts", getStarts(), 0, "q", getQ(), 0),          // (C3)
-      check.sameDim("lse", getLse(), 0, "q", getQ(), 0),                // (C4)
-      check.dimIs("lse", getLse(), 1, getHeads()),                      // (C4)
+      check.sameDim("normalizer", getNormalizer(), 0, "q", getQ(), 0),  // (C4)
+      check.dimIs("normalizer", getNormalizer(), 1, 2 * getHeads()),    // (C4)
   });
 }
 
 Type AttentionOp::getAuxiliaryType() {
   RankedTensorType type = getQ().getType();
   return RankedTensorType::get(
-      {type.getDimSize(0), static_cast<int64_t>(getHeads())},
+      {type.getDimSize(0), 2 * static_cast<int64_t>(getHeads())},
       type.getElementType());
 }
 

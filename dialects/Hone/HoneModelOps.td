@@ -376,14 +376,17 @@ def Hone_AttentionOp : Hone_DifferentiableOp<"attention", [
     For each head `h` and row `i`, with keys `j` from `starts[i]` to `i`:
     `y_i = sum_j softmax_j(scale * q_i . k_j) v_j`. Head `h` reads the key and
     value head `h / (heads / kv_heads)` (Ainslie et al. 2023). The optional
-    last result is the log-sum-exp of each head and row, from which the
-    adjoint recomputes probabilities (Dao 2023, alg. 2).
+    last result holds, for each row and head `h`, the largest score `m` in
+    column `2h` and `1 / sum_j exp(s_j - m)` in column `2h + 1`. From the two
+    the adjoint recomputes the forward's probabilities to the bit. (Dao 2023,
+    alg. 2, keeps their log-sum-exp instead, which rounds a score of 300 by
+    1.5e-5, and every probability of the row with it.)
 
     1. (C1) `q` and `y` have one type `[rows, heads * d]`; `k` and `v` have one
        type `[rows, kv_heads * d]`.
     2. (C2) `kv_heads` divides `heads`.
     3. (C3) `starts` is `[rows]`.
-    4. (C4) `lse`, if asked for, is `[rows, heads]`.
+    4. (C4) `normalizer`, if asked for, is `[rows, 2 * heads]`.
 
     Example:
     ```mlir
@@ -396,7 +399,7 @@ def Hone_AttentionOp : Hone_DifferentiableOp<"attention", [
   let arguments = (ins Hone_Matrix:$q, Hone_Matrix:$k, Hone_Matrix:$v,
                        Hone_RowIndices:$starts, I64Attr:$heads,
                        I64Attr:$kv_heads, F64Attr:$scale);
-  let results = (outs Hone_Matrix:$y, Optional<Hone_Matrix>:$lse);
+  let results = (outs Hone_Matrix:$y, Optional<Hone_Matrix>:$normalizer);
   let assemblyFormat = [{
     $q `,` $k `,` $v `,` $starts `heads` $heads `kv_heads` $kv_heads `scale`
     $scale attr-dict `:` functional-type(operands, results)

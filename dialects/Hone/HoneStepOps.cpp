@@ -72,8 +72,8 @@ LogicalResult AttentionAdjointOp::verify() {
       check.sameType("dk", getDk(), "k", getK()),                       // (C1)
       check.sameType("dv", getDv(), "v", getV()),                       // (C1)
       check.sameDim("k", getK(), 0, "q", getQ(), 0),                    // (C1)
-      check.sameDim("lse", getLse(), 0, "q", getQ(), 0),                // (C3)
-      check.dimIs("lse", getLse(), 1, getHeads()),                      // (C3)
+      check.sameDim("normalizer", getNormalizer(), 0, "q", getQ(), 0),  // (C3)
+      check.dimIs("normalizer", getNormalizer(), 1, 2 * getHeads()),    // (C3)
       check.sameDim("starts", getStarts(), 0, "q", getQ(), 0),          // (C3)
   });
 }

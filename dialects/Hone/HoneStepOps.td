@@ -139,7 +139,8 @@ def Hone_AttentionAdjointOp : Hone_AdjointOp<"attention_adjoint", [
     DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
   let summary = "adjoint of attention with respect to queries, keys and values";
   let description = [{
-    Per head, with `p_ij = exp(scale * q_i . k_j - lse_i)`,
+    Per head, with `p_ij = exp(scale * q_i . k_j - m_i) * r_i`, where `m_i`
+    and `r_i` are the `normalizer` that attention gave,
     `D_i = dy_i . y_i` and `ds_ij = p_ij * (dy_i . v_j - D_i)`:
     `dq_i = scale * sum_j ds_ij k_j`, `dk_j = scale * sum_i ds_ij q_i`,
     `dv_j = sum_i p_ij dy_i`; `dk` and `dv` sum over the heads of a group
@@ -148,24 +149,24 @@ def Hone_AttentionAdjointOp : Hone_AdjointOp<"attention_adjoint", [
     1. (C1) `dy`, `q`, `y` and `dq` have one type `[rows, heads * d]`; `k`,
        `v`, `dk` and `dv` have one type `[rows, kv_heads * d]`.
     2. (C2) `kv_heads` divides `heads`.
-    3. (C3) `lse` is `[rows, heads]`, `starts` is `[rows]`.
+    3. (C3) `normalizer` is `[rows, 2 * heads]`, `starts` is `[rows]`.
 
     Example:
     ```mlir
     %q = hone.input "q" : tensor<?x8xf32>
     %k = hone.input "k" : tensor<?x4xf32>
-    %l = hone.input "lse" : tensor<?x2xf32>
+    %l = hone.input "normalizer" : tensor<?x4xf32>
     %s = hone.input "sequence_starts" : tensor<?xi32>
-    %dq, %dk, %dv = hone.attention_adjoint %q, %q, %k, %k, %q, %l, %s heads 2 kv_heads 1 scale 0.5 : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x8xf32>, tensor<?x2xf32>, tensor<?xi32>) -> (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>)
+    %dq, %dk, %dv = hone.attention_adjoint %q, %q, %k, %k, %q, %l, %s heads 2 kv_heads 1 scale 0.5 : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x8xf32>, tensor<?x4xf32>, tensor<?xi32>) -> (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>)
     ```
   }];
   let arguments = (ins Hone_Matrix:$dy, Hone_Matrix:$q, Hone_Matrix:$k,
-                       Hone_Matrix:$v, Hone_Matrix:$y, Hone_Matrix:$lse,
+                       Hone_Matrix:$v, Hone_Matrix:$y, Hone_Matrix:$normalizer,
                        Hone_RowIndices:$starts, I64Attr:$heads,
                        I64Attr:$kv_heads, F64Attr:$scale);
   let results = (outs Hone_Matrix:$dq, Hone_Matrix:$dk, Hone_Matrix:$dv);
   let assemblyFormat = [{
-    $dy `,` $q `,` $k `,` $v `,` $y `,` $lse `,` $starts `heads` $heads
+    $dy `,` $q `,` $k `,` $v `,` $y `,` $normalizer `,` $starts `heads` $heads
     `kv_heads` $kv_heads `scale` $scale attr-dict `:`
     functional-type(operands, results)
   }];

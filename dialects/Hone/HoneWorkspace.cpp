@@ -46,13 +46,13 @@ SmallVector<MemRefType> AttentionOp::getWorkspace(int64_t maxRows) {
   return {};
 }
 
-/// `D` and the log-sum-exp as `[heads, rows]`, and the row where each row's
-/// sequence ends.
+/// `D` and the two parts of the normalizer as `[heads, rows]`, and the row
+/// where each row's sequence ends.
 SmallVector<MemRefType> AttentionAdjointOp::getWorkspace(int64_t maxRows) {
   auto perHead = MemRefType::get({static_cast<int64_t>(getHeads()), maxRows},
                                  elementType(getDy()));
   auto ends = MemRefType::get({maxRows}, IntegerType::get(getContext(), 32));
-  return {perHead, perHead, ends};
+  return {perHead, perHead, perHead, ends};
 }
 
 /// The logits of one chunk of rows, and the loss of each of its rows.

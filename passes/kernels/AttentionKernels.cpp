@@ -44,25 +44,18 @@ public:
         {std::min(k.maxRows(), numerics::kAttentionBlock), headWidth}, element);
   }
 
-  /// strip[i][c] = scale * left[i] . right[c] for i < rows, c < columns.
-  void scores(Value strip, Value panel, const KernelBuilder::Piece &left,
-              const KernelBuilder::Piece &right, Value rows, Value columns,
-              Value scale) {
+  /// strip[i][c] = left[i] . right[c] for i < rows, c < columns.
+  void dots(Value strip, Value panel, const KernelBuilder::Piece &left,
+            const KernelBuilder::Piece &right, Value rows, Value columns) {
     k.loop(k.index(0), columns, width, [&](Value c) {
       Value zero = k.index(0), whole = k.index(width), depth = k.index(headDim);
       tile::FillOp::create(k, panel, right.matrix, k.add(right.row, c),
                            right.column, depth, k.min(whole, k.sub(columns, c)),
                            /*transpose=*/true);
       // The last panel's spare columns are zero, and the strip has room.
-      auto scaled = [&](OpBuilder &, Location, Value acc, Value, Value) {
-        return k.mul(acc, scale);
-      };
-      using Epilogue =
-          function_ref<Value(OpBuilder &, Location, Value, Value, Value)>;
       tile::ContractOp::create(k, strip, zero, c, left.matrix, left.row,
                                left.column, panel, rows, whole, depth,
-                               /*accumulate=*/false, /*transposeA=*/false,
-                               scale ? Epilogue(scaled) : Epilogue());
+                               /*accumulate=*/false, /*transposeA=*/false);
     });
   }
 
@@ -128,24 +121,31 @@ template <typename AttentionLike> static int64_t headDimOf(AttentionLike op) {
 // Forward
 //===----------------------------------------------------------------------===//
 
-/// Turns scores into exp(score - max) in the strip, zero outside the row's
-/// range [from, from + count); stores 1/sum and returns max + log(sum).
+/// exp(scale * dot - maximum), with one rounding before the exponential: scores
+/// can be in the hundreds, where a second one would be 1e-5 of the result.
+static Value weightOf(KernelBuilder &k, Value dot, Value scale, Value maximum) {
+  return k.exp(
+      math::FmaOp::create(k, dot, scale, arith::NegFOp::create(k, maximum)));
+}
+
+/// Turns dots into exp(score - max) in the strip, zero outside the row's range
+/// [from, from + count); stores 1/sum and returns max.
 static Value softmaxRow(KernelBuilder &k, Strips &strips, Value strip, Value i,
-                        Value from, Value count, Value columns,
+                        Value from, Value count, Value columns, Value scale,
                         Value reciprocals) {
   Type element = cast<MemRefType>(strip.getType()).getElementType();
   Value maximum = k.reduce(count, tile::Combine::max, element, [&](Value c) {
-    return k.load(strip, {i, k.add(from, c)});
+    return k.mul(k.load(strip, {i, k.add(from, c)}), scale);
   });
   Value sum = k.reduce(count, tile::Combine::add, element, [&](Value c) {
     Value at = k.add(from, c);
-    Value weight = k.exp(k.sub(k.load(strip, {i, at}), maximum));
+    Value weight = weightOf(k, k.load(strip, {i, at}), scale, maximum);
     k.store(weight, strip, {i, at});
     return weight;
   });
   strips.zeroOutside(strip, i, from, k.add(from, count), columns);
   k.store(k.div(k.real(element, 1.0), sum), reciprocals, i);
-  return k.add(maximum, math::LogOp::create(k, sum));
+  return maximum;
 }
 
 void hone::emitKernel(AttentionOp op, KernelBuilder &k) {
@@ -155,7 +155,8 @@ void hone::emitKernel(AttentionOp op, KernelBuilder &k) {
   Value q = k.buffer(op.getQ()), key = k.buffer(op.getK());
   Value v = k.buffer(op.getV()), y = k.buffer(op.getY());
   Value starts = k.buffer(op.getStarts());
-  Value lse = op.getLse() ? k.buffer(op.getLse()) : Value();
+  Value normalizer =
+      op.getNormalizer() ? k.buffer(op.getNormalizer()) : Value();
   Value scale = k.real(element, op.getScale().convertToDouble());
   Strips strips(k, element, headDim);
 
@@ -170,16 +171,19 @@ void hone::emitKernel(AttentionOp op, KernelBuilder &k) {
         Value kvColumn = k.mul(k.div(head, k.index(group)), k.index(headDim));
         Value origin = k.loadIndex(starts, first);
         Value keys = k.sub(k.add(first, count), origin);
-        strips.scores(strip, buffers[1], {q, first, column},
-                      {key, origin, kvColumn}, count, keys, scale);
+        strips.dots(strip, buffers[1], {q, first, column},
+                    {key, origin, kvColumn}, count, keys);
         k.loop(k.index(0), count, 1, [&](Value i) {
           Value row = k.add(first, i), start = k.loadIndex(starts, row);
           Value seen = k.add(k.sub(row, start), k.index(1));
-          Value logSumExp =
-              softmaxRow(k, strips, strip, i, k.sub(start, origin), seen, keys,
-                         reciprocals);
-          if (lse)
-            k.store(logSumExp, lse, {row, head});
+          Value maximum = softmaxRow(k, strips, strip, i, k.sub(start, origin),
+                                     seen, keys, scale, reciprocals);
+          if (!normalizer)
+            return;
+          Value at = k.mul(head, k.index(2));
+          k.store(maximum, normalizer, {row, at});
+          k.store(k.load(reciprocals, i), normalizer,
+                  {row, k.add(at, k.index(1))});
         });
         strips.weightedSum({y, first, column}, strip, buffers[2],
                            {v, origin, kvColumn}, count, keys,
@@ -211,12 +215,12 @@ static void emitSequenceEnds(KernelBuilder &k, Value starts, Value ends) {
       });
 }
 
-/// D and the log-sum-exp, both as [heads, rows], so that a strip over queries
-/// reads them in order.
+/// D and the normalizer's two parts, each as [heads, rows], so that a strip
+/// over queries reads them in order.
 static void emitRowTerms(KernelBuilder &k, AttentionAdjointOp op, Value terms,
-                         Value logSums) {
+                         Value maxima, Value reciprocals) {
   Value dy = k.buffer(op.getDy()), y = k.buffer(op.getY());
-  Value lse = k.buffer(op.getLse());
+  Value normalizer = k.buffer(op.getNormalizer());
   int64_t headDim = headDimOf(op);
   k.forEachRow([&](Value row) {
     k.loop(k.index(0), k.index(op.getHeads()), 1, [&](Value head) {
@@ -228,7 +232,9 @@ static void emitRowTerms(KernelBuilder &k, AttentionAdjointOp op, Value terms,
                      return k.mul(k.load(dy, {row, at}), k.load(y, {row, at}));
                    });
       k.store(term, terms, {head, row});
-      k.store(k.load(lse, {row, head}), logSums, {head, row});
+      Value at = k.mul(head, k.index(2)), next = k.add(at, k.index(1));
+      k.store(k.load(normalizer, {row, at}), maxima, {head, row});
+      k.store(k.load(normalizer, {row, next}), reciprocals, {head, row});
     });
   });
 }
@@ -239,7 +245,7 @@ struct AdjointOperands {
   Type element;
   int64_t heads, kvHeads, headDim;
   Value dy, q, key, v, starts;
-  Value terms, logSums, ends; ///< workspace
+  Value terms, maxima, reciprocals, ends; ///< workspace
   Value scale;
 };
 } // namespace
@@ -259,19 +265,22 @@ static void emitQueryAdjoint(KernelBuilder &k, const AdjointOperands &in,
                                k.index(in.headDim));
         Value origin = k.loadIndex(in.starts, first);
         Value keys = k.sub(k.add(first, count), origin);
-        strips.scores(scores, buffers[2], {in.q, first, column},
-                      {in.key, origin, kvColumn}, count, keys, in.scale);
-        strips.scores(slopes, buffers[2], {in.dy, first, column},
-                      {in.v, origin, kvColumn}, count, keys, nullptr);
+        strips.dots(scores, buffers[2], {in.q, first, column},
+                    {in.key, origin, kvColumn}, count, keys);
+        strips.dots(slopes, buffers[2], {in.dy, first, column},
+                    {in.v, origin, kvColumn}, count, keys);
         k.loop(k.index(0), count, 1, [&](Value i) {
           Value row = k.add(first, i), start = k.loadIndex(in.starts, row);
           Value seen = k.add(k.sub(row, start), k.index(1));
           Value from = k.sub(start, origin);
           Value term = k.load(in.terms, {head, row});
-          Value logSum = k.load(in.logSums, {head, row});
+          Value maximum = k.load(in.maxima, {head, row});
+          Value reciprocal = k.load(in.reciprocals, {head, row});
           k.map(seen, [&](ValueRange c) {
             Value at = k.add(from, c[0]);
-            Value p = k.exp(k.sub(k.load(scores, {i, at}), logSum));
+            Value p =
+                k.mul(weightOf(k, k.load(scores, {i, at}), in.scale, maximum),
+                      reciprocal);
             Value ds = k.mul(p, k.sub(k.load(slopes, {i, at}), term));
             k.store(k.mul(ds, in.scale), slopes, {i, at});
           });
@@ -307,10 +316,10 @@ static void emitKeyAdjoint(KernelBuilder &k, const AdjointOperands &in,
         k.loop(k.index(0), k.index(group), 1, [&](Value member) {
           Value head = k.add(k.mul(kvHead, k.index(group)), member);
           Value column = k.mul(head, k.index(in.headDim));
-          strips.scores(weights, buffers[2], {in.key, first, kvColumn},
-                        {in.q, first, column}, count, queries, in.scale);
-          strips.scores(slopes, buffers[2], {in.v, first, kvColumn},
-                        {in.dy, first, column}, count, queries, nullptr);
+          strips.dots(weights, buffers[2], {in.key, first, kvColumn},
+                      {in.q, first, column}, count, queries);
+          strips.dots(slopes, buffers[2], {in.v, first, kvColumn},
+                      {in.dy, first, column}, count, queries);
           k.loop(k.index(0), count, 1, [&](Value i) {
             // Key `first + i` is seen by the queries from itself to the end of
             // its sequence.
@@ -318,8 +327,9 @@ static void emitKeyAdjoint(KernelBuilder &k, const AdjointOperands &in,
             Value seen = k.sub(k.loadIndex(in.ends, row), row);
             k.map(seen, [&](ValueRange c) {
               Value at = k.add(i, c[0]), query = k.add(row, c[0]);
-              Value p = k.exp(k.sub(k.load(weights, {i, at}),
-                                    k.load(in.logSums, {head, query})));
+              Value p = k.mul(weightOf(k, k.load(weights, {i, at}), in.scale,
+                                       k.load(in.maxima, {head, query})),
+                              k.load(in.reciprocals, {head, query}));
               Value ds = k.mul(p, k.sub(k.load(slopes, {i, at}),
                                         k.load(in.terms, {head, query})));
               k.store(p, weights, {i, at});
@@ -351,12 +361,13 @@ void hone::emitKernel(AttentionAdjointOp op, KernelBuilder &k) {
   in.v = k.buffer(op.getV());
   in.starts = k.buffer(op.getStarts());
   in.terms = k.workspace(op, 0);
-  in.logSums = k.workspace(op, 1);
-  in.ends = k.workspace(op, 2);
+  in.maxima = k.workspace(op, 1);
+  in.reciprocals = k.workspace(op, 2);
+  in.ends = k.workspace(op, 3);
   in.scale = k.real(in.element, op.getScale().convertToDouble());
 
   emitSequenceEnds(k, in.starts, in.ends);
-  emitRowTerms(k, op, in.terms, in.logSums);
+  emitRowTerms(k, op, in.terms, in.maxima, in.reciprocals);
   emitQueryAdjoint(k, in, k.buffer(op.getDq()));
   emitKeyAdjoint(k, in, k.buffer(op.getDk()), k.buffer(op.getDv()));
 }

@@ -363,8 +363,8 @@ hone.block @attention_c3(%q: tensor<?x8xf32>, %k: tensor<?x4xf32>,
 
 hone.block @attention_c4(%q: tensor<?x8xf32>, %k: tensor<?x4xf32>,
                          %s: tensor<?xi32>) {
-  // expected-error @+1 {{'hone.attention' op expects dimension 1 of 'lse' to be 2, but got 1}}
-  %y, %lse = hone.attention %q, %k, %k, %s heads 2 kv_heads 1 scale 0.5
+  // expected-error @+1 {{'hone.attention' op expects dimension 1 of 'normalizer' to be 4, but got 1}}
+  %y, %normalizer = hone.attention %q, %k, %k, %s heads 2 kv_heads 1 scale 0.5
       : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?xi32>)
       -> (tensor<?x8xf32>, tensor<?x1xf32>)
   hone.return

@@ -152,10 +152,10 @@ hone.block @attention(%q: tensor<?x8xf32>, %k: tensor<?x4xf32>,
   %0 = hone.attention %q, %k, %v, %s heads 2 kv_heads 1 scale 0.5
       : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?xi32>)
       -> tensor<?x8xf32>
-  // CHECK: %{{.*}}, %{{.*}} = hone.attention {{.*}} -> (tensor<?x8xf32>, tensor<?x2xf32>)
-  %y, %lse = hone.attention %q, %k, %v, %s heads 2 kv_heads 1 scale 0.5
+  // CHECK: %{{.*}}, %{{.*}} = hone.attention {{.*}} -> (tensor<?x8xf32>, tensor<?x4xf32>)
+  %y, %normalizer = hone.attention %q, %k, %v, %s heads 2 kv_heads 1 scale 0.5
       : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?xi32>)
-      -> (tensor<?x8xf32>, tensor<?x2xf32>)
+      -> (tensor<?x8xf32>, tensor<?x4xf32>)
   hone.return
 }
 

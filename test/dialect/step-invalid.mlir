@@ -102,12 +102,12 @@ hone.block @lora_parameter_adjoint_c3(%dy: tensor<?x8xf32>,
 // -----
 
 hone.block @attention_adjoint_c1(%q: tensor<?x8xf32>, %k: tensor<?x4xf32>,
-                                 %l: tensor<?x2xf32>, %s: tensor<?xi32>) {
+                                 %l: tensor<?x4xf32>, %s: tensor<?xi32>) {
   // expected-error @+1 {{'hone.attention_adjoint' op expects 'dk' and 'k' to have one type, but got 'tensor<?x8xf32>' and 'tensor<?x4xf32>'}}
   %dq, %dk, %dv = hone.attention_adjoint %q, %q, %k, %k, %q, %l, %s
       heads 2 kv_heads 1 scale 0.5
       : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>,
-         tensor<?x8xf32>, tensor<?x2xf32>, tensor<?xi32>)
+         tensor<?x8xf32>, tensor<?x4xf32>, tensor<?xi32>)
       -> (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x4xf32>)
   hone.return
 }
@@ -115,12 +115,12 @@ hone.block @attention_adjoint_c1(%q: tensor<?x8xf32>, %k: tensor<?x4xf32>,
 // -----
 
 hone.block @attention_adjoint_c2(%q: tensor<?x8xf32>, %k: tensor<?x12xf32>,
-                                 %l: tensor<?x2xf32>, %s: tensor<?xi32>) {
+                                 %l: tensor<?x4xf32>, %s: tensor<?xi32>) {
   // expected-error @+1 {{'hone.attention_adjoint' op expects 'kv_heads' to divide 'heads', but got 3 and 2}}
   %dq, %dk, %dv = hone.attention_adjoint %q, %q, %k, %k, %q, %l, %s
       heads 2 kv_heads 3 scale 0.5
       : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x12xf32>, tensor<?x12xf32>,
-         tensor<?x8xf32>, tensor<?x2xf32>, tensor<?xi32>)
+         tensor<?x8xf32>, tensor<?x4xf32>, tensor<?xi32>)
       -> (tensor<?x8xf32>, tensor<?x12xf32>, tensor<?x12xf32>)
   hone.return
 }
@@ -129,7 +129,7 @@ hone.block @attention_adjoint_c2(%q: tensor<?x8xf32>, %k: tensor<?x12xf32>,
 
 hone.block @attention_adjoint_c3(%q: tensor<?x8xf32>, %k: tensor<?x4xf32>,
                                  %l: tensor<?x1xf32>, %s: tensor<?xi32>) {
-  // expected-error @+1 {{'hone.attention_adjoint' op expects dimension 1 of 'lse' to be 2, but got 1}}
+  // expected-error @+1 {{'hone.attention_adjoint' op expects dimension 1 of 'normalizer' to be 4, but got 1}}
   %dq, %dk, %dv = hone.attention_adjoint %q, %q, %k, %k, %q, %l, %s
       heads 2 kv_heads 1 scale 0.5
       : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>,

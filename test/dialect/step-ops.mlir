@@ -64,17 +64,17 @@ hone.block @lora_parameter_adjoint(%dy: tensor<?x8xf32>, %x: tensor<?x4xf32>,
 }
 
 // CHECK-LABEL: hone.block @attention_adjoint(
-// CHECK-SAME: %[[DY:[^:]*]]: tensor<?x8xf32>, %[[Q:[^:]*]]: tensor<?x8xf32>, %[[K:[^:]*]]: tensor<?x4xf32>, %[[V:[^:]*]]: tensor<?x4xf32>, %[[Y:[^:]*]]: tensor<?x8xf32>, %[[L:[^:]*]]: tensor<?x2xf32>, %[[S:[^:]*]]: tensor<?xi32>)
+// CHECK-SAME: %[[DY:[^:]*]]: tensor<?x8xf32>, %[[Q:[^:]*]]: tensor<?x8xf32>, %[[K:[^:]*]]: tensor<?x4xf32>, %[[V:[^:]*]]: tensor<?x4xf32>, %[[Y:[^:]*]]: tensor<?x8xf32>, %[[L:[^:]*]]: tensor<?x4xf32>, %[[S:[^:]*]]: tensor<?xi32>)
 hone.block @attention_adjoint(%dy: tensor<?x8xf32>, %q: tensor<?x8xf32>,
                               %k: tensor<?x4xf32>, %v: tensor<?x4xf32>,
-                              %y: tensor<?x8xf32>, %lse: tensor<?x2xf32>,
+                              %y: tensor<?x8xf32>, %normalizer: tensor<?x4xf32>,
                               %s: tensor<?xi32>) {
   // CHECK: hone.attention_adjoint %[[DY]], %[[Q]], %[[K]], %[[V]], %[[Y]], %[[L]], %[[S]] heads 2 kv_heads 1 scale 5.000000e-01
   // CHECK-SAME: -> (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>)
-  %dq, %dk, %dv = hone.attention_adjoint %dy, %q, %k, %v, %y, %lse, %s
+  %dq, %dk, %dv = hone.attention_adjoint %dy, %q, %k, %v, %y, %normalizer, %s
       heads 2 kv_heads 1 scale 0.5
       : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>,
-         tensor<?x8xf32>, tensor<?x2xf32>, tensor<?xi32>)
+         tensor<?x8xf32>, tensor<?x4xf32>, tensor<?xi32>)
       -> (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>)
   hone.return
 }

@@ -39,7 +39,7 @@ TEST_P(KernelsAttentionTest, Forward) {
     std::string kv = "?x" + std::to_string(narrow) + "xT";
     KernelCase kernel(element(),
                       {{"q", q}, {"k", kv}, {"v", kv}, {"starts", "?xi32"}},
-                      {q, "?x" + std::to_string(shape.heads) + "xT"},
+                      {q, "?x" + std::to_string(2 * shape.heads) + "xT"},
                       "hone.attention %q, %k, %v, %starts" + text(shape));
     for (int64_t rows : kRowCounts) {
       Matrix query = scale(random(rows, wide), 4), key = random(rows, narrow);
@@ -53,7 +53,8 @@ TEST_P(KernelsAttentionTest, Forward) {
       Attention want = attention(query, key, value, starts,
                                  {shape.heads, shape.kvHeads, 0.3});
       expectClose(got[0], want.y, element(), rows, "attention");
-      expectClose(got[1], want.lse, element(), rows, "attention_lse");
+      expectClose(got[1], want.normalizer, element(), rows,
+                  "attention_normalizer");
     }
   }
 }
@@ -71,10 +72,10 @@ TEST_P(KernelsAttentionTest, Adjoint) {
          {"k", kv},
          {"v", kv},
          {"y", q},
-         {"lse", "?x" + std::to_string(shape.heads) + "xT"},
+         {"normalizer", "?x" + std::to_string(2 * shape.heads) + "xT"},
          {"starts", "?xi32"}},
         {q, kv, kv},
-        "hone.attention_adjoint %dy, %q, %k, %v, %y, %lse, %starts" +
+        "hone.attention_adjoint %dy, %q, %k, %v, %y, %normalizer, %starts" +
             text(shape));
     for (int64_t rows : kRowCounts) {
       Matrix query = random(rows, wide), key = random(rows, narrow);
@@ -87,7 +88,7 @@ TEST_P(KernelsAttentionTest, Adjoint) {
       kernel.set("k", key);
       kernel.set("v", value);
       kernel.set("y", forward.y);
-      kernel.set("lse", forward.lse);
+      kernel.set("normalizer", forward.normalizer);
       kernel.set("starts", starts);
       std::vector<Matrix> got = kernel.run(rows);
       AttentionGradients want =
@@ -113,7 +114,7 @@ TEST_P(KernelsAttentionTest, LongSequence) {
   KernelCase forward(
       element(),
       {{"q", "?x32xT"}, {"k", "?x16xT"}, {"v", "?x16xT"}, {"starts", "?xi32"}},
-      {"?x32xT", "?x2xT"},
+      {"?x32xT", "?x4xT"},
       "hone.attention %q, %k, %v, %starts heads 2 kv_heads 1 "
       "scale 0.3",
       /*maxRows=*/700);
@@ -130,10 +131,10 @@ TEST_P(KernelsAttentionTest, LongSequence) {
                       {"k", "?x16xT"},
                       {"v", "?x16xT"},
                       {"y", "?x32xT"},
-                      {"lse", "?x2xT"},
+                      {"normalizer", "?x4xT"},
                       {"starts", "?xi32"}},
                      {"?x32xT", "?x16xT", "?x16xT"},
-                     "hone.attention_adjoint %dy, %q, %k, %v, %y, %lse, "
+                     "hone.attention_adjoint %dy, %q, %k, %v, %y, %normalizer, "
                      "%starts heads 2 kv_heads 1 scale 0.3",
                      /*maxRows=*/700);
   adjoint.set("dy", dy);
@@ -141,7 +142,7 @@ TEST_P(KernelsAttentionTest, LongSequence) {
   adjoint.set("k", k);
   adjoint.set("v", v);
   adjoint.set("y", want.y);
-  adjoint.set("lse", want.lse);
+  adjoint.set("normalizer", want.normalizer);
   adjoint.set("starts", starts);
   std::vector<Matrix> got = adjoint.run(rows);
   AttentionGradients gradients = attentionAdjoint(dy, q, k, v, starts, heads);

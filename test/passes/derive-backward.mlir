@@ -111,15 +111,15 @@ module @h_is_never_kept {
 
 // -----
 
-// Attention is recomputed with its log-sum-exp, from which the adjoint
+// Attention is recomputed with its normalizer, from which the adjoint
 // recomputes probabilities: both come from one op.
-// CHECK-LABEL: module @attention_is_recomputed_with_its_lse
+// CHECK-LABEL: module @attention_is_recomputed_with_its_normalizer
 // CHECK: hone.block @layer.backward(
 // CHECK: %[[Y:[^,]*]], %[[LSE:.*]] = hone.attention %[[Q:[^,]*]], %[[K:[^,]*]], %[[K]], %[[S:[^ ]*]] heads
 // CHECK-NOT: hone.attention %
 // CHECK: hone.attention_adjoint %{{[^,]*}}, %[[Q]], %[[K]], %[[K]], %[[Y]], %[[LSE]], %[[S]] heads
 // CHECK: hone.return
-module @attention_is_recomputed_with_its_lse {
+module @attention_is_recomputed_with_its_normalizer {
   hone.block @layer(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
     %s = hone.input "sequence_starts" : tensor<?xi32>
     %w = hone.parameter "q_proj.weight" : tensor<4x4xf32>

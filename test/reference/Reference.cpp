@@ -180,7 +180,8 @@ static double score(const Matrix &q, const Matrix &k, int64_t i, int64_t j,
 
 Attention attention(const Matrix &q, const Matrix &k, const Matrix &v,
                     const Rows &starts, const Heads &heads) {
-  Attention result{Matrix(q.rows, q.columns), Matrix(q.rows, heads.heads)};
+  Attention result{Matrix(q.rows, q.columns),
+                   Matrix(q.rows, 2 * heads.heads)};
   int64_t d = q.columns / heads.heads;
   for (int64_t i = 0; i < q.rows; ++i)
     for (int64_t h = 0; h < heads.heads; ++h) {
@@ -190,10 +191,12 @@ Attention attention(const Matrix &q, const Matrix &k, const Matrix &v,
         maximum = std::max(maximum, heads.scale * score(q, k, i, j, h, heads));
       for (int64_t j = starts[i]; j <= i; ++j)
         sum += std::exp(heads.scale * score(q, k, i, j, h, heads) - maximum);
-      double lse = maximum + std::log(sum);
-      result.lse(i, h) = lse;
+      result.normalizer(i, 2 * h) = maximum;
+      result.normalizer(i, 2 * h + 1) = 1 / sum;
       for (int64_t j = starts[i]; j <= i; ++j) {
-        double p = std::exp(heads.scale * score(q, k, i, j, h, heads) - lse);
+        double p =
+            std::exp(heads.scale * score(q, k, i, j, h, heads) - maximum) /
+            sum;
         for (int64_t c = 0; c < d; ++c)
           result.y(i, h * d + c) += p * v(j, kv * d + c);
       }
@@ -217,7 +220,8 @@ AttentionGradients attentionAdjoint(const Matrix &dy, const Matrix &q,
         term += dy(i, h * d + c) * forward.y(i, h * d + c);
       for (int64_t j = starts[i]; j <= i; ++j) {
         double p = std::exp(heads.scale * score(q, k, i, j, h, heads) -
-                            forward.lse(i, h));
+                            forward.normalizer(i, 2 * h)) *
+                   forward.normalizer(i, 2 * h + 1);
         double ds = p * (score(dy, v, i, j, h, heads) - term);
         for (int64_t c = 0; c < d; ++c) {
           result.dq(i, h * d + c) += heads.scale * ds * k(j, kv * d + c);

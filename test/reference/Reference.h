@@ -72,7 +72,7 @@ struct Heads {
   double scale;
 };
 struct Attention {
-  Matrix y, lse;
+  Matrix y, normalizer;
 };
 Attention attention(const Matrix &q, const Matrix &k, const Matrix &v,
                     const Rows &starts, const Heads &heads);
