@@ -158,6 +158,7 @@ module @attention_is_recomputed_with_its_normalizer {
 // CHECK: hone.entry @gradient
 // CHECK-NOT: hone.call @head "
 // CHECK: %[[S:.*]] = hone.input "loss_scale" : tensor<f64>
+// CHECK-NOT: hone.call @head "
 // CHECK: %[[L:.*]]:2 = hone.call @head.gradient ""(%{{.*}}, %[[S]])
 // CHECK-NOT: hone.call @head
 // CHECK: hone.output %[[L]]#0 as "loss"
