@@ -18,8 +18,11 @@ config.excludes = ["Inputs", "unit", "reference", "CMakeLists.txt"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.hone_obj_root, "test")
 
-config.substitutions.append(("%models", os.path.join(
-    config.test_source_root, "reference", "golden", "models")))
+golden = os.path.join(config.test_source_root, "reference", "golden")
+config.substitutions.append(("%golden", golden))
+config.substitutions.append(("%models", os.path.join(golden, "models")))
+config.substitutions.append(("%examples", os.path.join(
+    os.path.dirname(config.test_source_root), "examples")))
 if config.hone_shared and os.path.isdir(config.hone_shared):
     config.available_features.add("shared-data")
     config.substitutions.append(("%shared", config.hone_shared))
@@ -29,5 +32,6 @@ llvm_config.use_default_substitutions()
 llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
 llvm_config.with_environment("PATH", config.hone_tools_dir, append_path=True)
 if config.hone_sanitize in ("ON", "1", "TRUE"):
+    config.available_features.add("sanitized")
     # MLIR itself is not instrumented: containers cross the boundary.
     llvm_config.with_environment("ASAN_OPTIONS", "detect_container_overflow=0")
