@@ -99,12 +99,13 @@ static const std::vector<SpecKey> &specKeys() {
        {"lcsb", "mezo", "fgd"}},
       {"train.residuals",
        "mesp",
-       "what the forward pass keeps: block inputs only (mesp), or everything "
-       "the backward reads (full)",
+       "what the forward pass keeps: block inputs only (mesp), also LoRA's h = "
+       "xA (store-h), block inputs with the whole block run again (mebp), or "
+       "everything the backward reads (full)",
        FIELD(train.residuals),
        Range::Any,
-       {"mesp", "full"},
-       {"planned", "store-h", "mebp"}},
+       {"mesp", "store-h", "mebp", "full"},
+       {"planned"}},
       {"train.optimizer",
        "adamw",
        "update rule",

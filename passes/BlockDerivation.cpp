@@ -28,7 +28,7 @@ class ResidualDemand {
 public:
   static FailureOr<ResidualDemand>
   analyse(BlockOp block, const ActivityAnalysis &activity,
-          llvm::function_ref<unsigned(unsigned)> choose);
+          llvm::function_ref<unsigned(unsigned count, bool trains)> choose);
 
   unsigned alternativeOf(Operation *op) const { return chosen.lookup(op); }
   /// Values of the block, arguments included, ambient ones not.
@@ -94,9 +94,16 @@ static bool isAmbient(Value value) {
   return op && op->hasTrait<Ambient>();
 }
 
+/// Whether a trainable parameter is an operand of `op`.
+static bool trains(Operation *op, const ActivityAnalysis &activity) {
+  return llvm::any_of(op->getOperands(), [&](Value operand) {
+    return isAmbient(operand) && activity.isActive(operand);
+  });
+}
+
 FailureOr<ResidualDemand>
 ResidualDemand::analyse(BlockOp block, const ActivityAnalysis &activity,
-                        llvm::function_ref<unsigned(unsigned)> choose) {
+                        llvm::function_ref<unsigned(unsigned, bool)> choose) {
   ResidualDemand demand;
   for (Operation &op : block.getBody().front().without_terminator()) {
     llvm::BitVector active = activity.activeOperands(&op);
@@ -107,7 +114,7 @@ ResidualDemand::analyse(BlockOp block, const ActivityAnalysis &activity,
       return op.emitOpError("has no derivative rule (AdjointOpInterface), but "
                             "a trainable parameter reaches it");
     auto alternatives = adjoint.getResidualAlternatives(active);
-    unsigned choice = choose(alternatives.size());
+    unsigned choice = choose(alternatives.size(), trains(&op, activity));
     demand.chosen[&op] = choice;
     for (const Residual &residual : alternatives[choice].reads) {
       if (residual.kind == Residual::Kind::Auxiliary) {
@@ -267,21 +274,21 @@ recomputation(BlockOp block, const BlockWriter &writer, ArrayRef<Value> values,
 }
 
 /// Clones `block` with the kept values as additional results.
-static BlockOp writeForward(BlockOp block, const ResidualDemand &demand,
-                            ArrayRef<Value> keptValues) {
+static BlockOp writeForward(BlockOp block, ArrayRef<Value> keptValues,
+                            ArrayRef<Operation *> keptAuxiliaries) {
   BlockWriter writer(block, ".forward", block.getArgumentTypes());
   for (auto [from, to] : llvm::zip(block.getBody().getArguments(),
                                    writer.body().getArguments()))
     writer.map(from, to);
   for (Operation &op : block.getBody().front().without_terminator())
     if (!op.hasTrait<Ambient>())
-      writer.clone(&op, demand.wantsAuxiliary(&op));
+      writer.clone(&op, llvm::is_contained(keptAuxiliaries, &op));
   SmallVector<Value> results;
   for (Value value : returned(block))
     results.push_back(writer.read(value));
   for (Value value : keptValues)
     results.push_back(writer.read(value));
-  for (Operation *op : demand.auxiliaries())
+  for (Operation *op : keptAuxiliaries)
     results.push_back(writer.readAuxiliary(op));
   return writer.finish(results);
 }
@@ -292,7 +299,9 @@ FailureOr<SplitDerivation> deriveSplit(BlockOp block,
   ActivityAnalysis activity(block, activeArguments);
   auto demand = ResidualDemand::analyse(
       block, activity,
-      [&](unsigned count) { return policy.chooseAlternative(count); });
+      [&](unsigned count, bool trains) {
+        return policy.chooseAlternative(count, trains);
+      });
   if (failed(demand))
     return failure();
 
@@ -304,15 +313,20 @@ FailureOr<SplitDerivation> deriveSplit(BlockOp block,
   // Kept values: not arguments, which the caller has, nor results of the
   // block, which the caller has too.
   SmallVector<Value> kept, callerHas;
+  SmallVector<Operation *> keptAuxiliaries, recomputedAuxiliaries;
   if (policy.keepsInnerValues()) {
     for (Value value : demand->values())
       if (llvm::is_contained(returned(block), value))
         callerHas.push_back(value);
       else if (!isa<BlockArgument>(value))
         kept.push_back(value);
-    if (!kept.empty() || !demand->auxiliaries().empty())
-      result.forward = writeForward(block, *demand, kept);
   }
+  for (Operation *op : demand->auxiliaries())
+    (policy.keepsAuxiliary(trains(op, activity)) ? keptAuxiliaries
+                                                 : recomputedAuxiliaries)
+        .push_back(op);
+  if (!kept.empty() || !keptAuxiliaries.empty())
+    result.forward = writeForward(block, kept, keptAuxiliaries);
   if (!callerHas.empty())
     return block.emitOpError("returns a value that its own adjoint reads; "
                              "'full' cannot keep it twice");
@@ -328,16 +342,16 @@ FailureOr<SplitDerivation> deriveSplit(BlockOp block,
   unsigned next = 0;
   for (BlockArgument argument : block.getBody().getArguments())
     writer.map(argument, writer.body().getArgument(next++));
-  if (result.numKept) {
-    for (Value value : kept)
-      writer.map(value, writer.body().getArgument(next++));
-    for (Operation *op : demand->auxiliaries())
-      writer.mapAuxiliary(op, writer.body().getArgument(next++));
-  } else {
-    for (Operation *op :
-         recomputation(block, writer, demand->values(), demand->auxiliaries()))
-      writer.clone(op, demand->wantsAuxiliary(op));
-  }
+  for (Value value : kept)
+    writer.map(value, writer.body().getArgument(next++));
+  for (Operation *op : keptAuxiliaries)
+    writer.mapAuxiliary(op, writer.body().getArgument(next++));
+  SmallVector<Value> recomputed(demand->values());
+  if (policy.recomputesWholeBlock())
+    llvm::append_range(recomputed, returned(block));
+  for (Operation *op :
+       recomputation(block, writer, recomputed, recomputedAuxiliaries))
+    writer.clone(op, llvm::is_contained(recomputedAuxiliaries, op));
   llvm::DenseMap<Value, Value> cotangents;
   for (unsigned index : result.activeResults)
     cotangents[returned(block)[index]] = writer.body().getArgument(next++);
@@ -365,7 +379,7 @@ FailureOr<FusedDerivation> deriveFused(BlockOp block,
                                        const llvm::BitVector &activeArguments) {
   ActivityAnalysis activity(block, activeArguments);
   auto demand = ResidualDemand::analyse(block, activity,
-                                        [](unsigned) { return 0; });
+                                        [](unsigned, bool) { return 0; });
   if (failed(demand))
     return failure();
 

@@ -22,8 +22,9 @@ def DeriveBackward : HonePass<"hone-derive-backward"> {
   }];
   let options = [
     Option<"residuals", "residuals", "std::string", /*default=*/"\"mesp\"",
-           "what the forward pass keeps: mesp (block inputs only) or full "
-           "(all that the backward reads)">
+           "what the forward pass keeps: mesp (block inputs only), store-h "
+           "(also h = xA), mebp (block inputs; the backward runs the whole "
+           "block again) or full (all that the backward reads)">
   ];
 }
 

@@ -9,6 +9,8 @@ namespace hone {
 std::optional<ResidualPolicy> ResidualPolicy::parse(llvm::StringRef name) {
   auto kind = llvm::StringSwitch<std::optional<Kind>>(name)
                   .Case("mesp", Kind::Mesp)
+                  .Case("store-h", Kind::StoreH)
+                  .Case("mebp", Kind::Mebp)
                   .Case("full", Kind::Full)
                   .Default(std::nullopt);
   if (!kind)
@@ -16,6 +18,6 @@ std::optional<ResidualPolicy> ResidualPolicy::parse(llvm::StringRef name) {
   return ResidualPolicy(*kind);
 }
 
-llvm::StringRef ResidualPolicy::names() { return "mesp, full"; }
+llvm::StringRef ResidualPolicy::names() { return "mesp, store-h, mebp, full"; }
 
 } // namespace hone

@@ -20,14 +20,33 @@ TEST(ResidualPolicy, RejectsOtherNames) {
 }
 
 TEST(ResidualPolicy, ListsAllItsNames) {
-  EXPECT_EQ(ResidualPolicy::names(), "mesp, full");
+  EXPECT_EQ(ResidualPolicy::names(), "mesp, store-h, mebp, full");
 }
 
 TEST(ResidualPolicy, MespTakesTheLeastMemoryAndFullTheLeastCompute) {
   ResidualPolicy mesp(ResidualPolicy::Kind::Mesp);
   ResidualPolicy full(ResidualPolicy::Kind::Full);
   for (unsigned count : {1u, 2u, 5u}) {
-    EXPECT_EQ(mesp.chooseAlternative(count), count - 1);
-    EXPECT_EQ(full.chooseAlternative(count), 0u);
+    for (bool trains : {false, true}) {
+      EXPECT_EQ(mesp.chooseAlternative(count, trains), count - 1);
+      EXPECT_EQ(full.chooseAlternative(count, trains), 0u);
+    }
   }
+}
+
+TEST(ResidualPolicy, StoreHKeepsAuxiliariesOfWhatTrainsAndNothingElse) {
+  ResidualPolicy storeH(ResidualPolicy::Kind::StoreH);
+  EXPECT_EQ(storeH.chooseAlternative(2, /*trains=*/true), 0u);
+  EXPECT_EQ(storeH.chooseAlternative(2, /*trains=*/false), 1u);
+  EXPECT_TRUE(storeH.keepsAuxiliary(/*trains=*/true));
+  EXPECT_FALSE(storeH.keepsAuxiliary(/*trains=*/false));
+  EXPECT_FALSE(storeH.keepsInnerValues());
+}
+
+TEST(ResidualPolicy, OnlyMebpRunsTheWholeBlockAgain) {
+  using Kind = ResidualPolicy::Kind;
+  for (Kind kind : {Kind::Mesp, Kind::StoreH, Kind::Full})
+    EXPECT_FALSE(ResidualPolicy(kind).recomputesWholeBlock());
+  EXPECT_TRUE(ResidualPolicy(Kind::Mebp).recomputesWholeBlock());
+  EXPECT_FALSE(ResidualPolicy(Kind::Mebp).keepsAuxiliary(true));
 }
