@@ -20,6 +20,7 @@ config.test_exec_root = os.path.join(config.hone_obj_root, "test")
 
 golden = os.path.join(config.test_source_root, "reference", "golden")
 config.substitutions.append(("%golden", golden))
+config.substitutions.append(("%build", config.hone_obj_root))
 config.substitutions.append(("%models", os.path.join(golden, "models")))
 config.substitutions.append(("%examples", os.path.join(
     os.path.dirname(config.test_source_root), "examples")))
