@@ -56,6 +56,22 @@ static Usage usageDuring(CallOp call) {
   return usage;
 }
 
+/// Floating-point operations of all calls of `entry` with `rows` rows.
+static int64_t countFlops(EntryOp entry, int64_t rows) {
+  SymbolTable symbols(entry->getParentOfType<ModuleOp>());
+  llvm::DenseMap<Operation *, int64_t> ofBlock;
+  int64_t flops = 0;
+  for (CallOp call : entry.getBody().getOps<CallOp>()) {
+    auto block = symbols.lookup<BlockOp>(call.getBlock());
+    auto [known, isNew] = ofBlock.try_emplace(block, 0);
+    if (isNew)
+      for (auto op : block.getBody().getOps<CostOpInterface>())
+        known->second += op.getFlops(rows);
+    flops += known->second;
+  }
+  return flops;
+}
+
 FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes) {
   auto arena =
       module->getAttrOfType<IntegerAttr>(HoneDialect::getArenaBytesAttrName());
@@ -63,7 +79,11 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes) {
   if (!arena || !gradient)
     return module.emitError("expects a placed module with an entry "
                             "'@gradient'; run hone-place first");
+  FailureOr<int64_t> rows = maxRows(module);
+  if (failed(rows))
+    return failure();
   MemoryPlan plan;
+  plan.flops = countFlops(gradient, *rows);
   plan.arenaBytes = arena.getInt();
   plan.threadBytes = ArenaPlan::align(threadBytes);
   plan.stackBytes = threadStack;
@@ -105,8 +125,8 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes) {
   add(MemoryClass::Working, worst.working, "most in " + worstCall);
   plan.lowerBound = regions + worst.kept + worst.working;
   if (plan.arenaBytes > plan.lowerBound)
-    plan.rows.push_back({"gaps", plan.arenaBytes - plan.lowerBound,
-                         "between buffers"});
+    plan.rows.push_back(
+        {"gaps", plan.arenaBytes - plan.lowerBound, "between buffers"});
 
   auto parameters = ParameterTable::build(module);
   if (failed(parameters))
@@ -147,14 +167,12 @@ std::string MemoryPlan::json() const {
   for (const Moment &moment : timeline)
     moments.push_back(
         llvm::json::Object{{"call", moment.call}, {"bytes", moment.bytes}});
-  llvm::json::Object plan{{"classes", std::move(classes)},
-                          {"arena_bytes", arenaBytes},
-                          {"lower_bound_bytes", lowerBound},
-                          {"thread_bytes", threadBytes},
-                          {"stack_bytes", stackBytes},
-                          {"process_bytes", processBytes},
-                          {"weight_bytes", weightBytes},
-                          {"timeline", std::move(moments)}};
+  llvm::json::Object plan{
+      {"classes", std::move(classes)},   {"arena_bytes", arenaBytes},
+      {"lower_bound_bytes", lowerBound}, {"thread_bytes", threadBytes},
+      {"stack_bytes", stackBytes},       {"process_bytes", processBytes},
+      {"weight_bytes", weightBytes},     {"flops", flops},
+      {"timeline", std::move(moments)}};
   std::string text;
   llvm::raw_string_ostream(text) << llvm::json::Value(std::move(plan));
   return text;

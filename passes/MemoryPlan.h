@@ -35,10 +35,13 @@ struct MemoryPlan {
   /// What the buffers alone need at the worst moment; the difference to
   /// arenaBytes is fragmentation.
   int64_t lowerBound = 0;
-  int64_t threadBytes = 0; ///< private scratch of each thread
-  int64_t stackBytes = 0;  ///< stack of each thread but the first
+  int64_t threadBytes = 0;  ///< private scratch of each thread
+  int64_t stackBytes = 0;   ///< stack of each thread but the first
   int64_t processBytes = 0; ///< code, libraries, I/O buffers
-  int64_t weightBytes = 0; ///< mapped read-only, not part of the peak
+  int64_t weightBytes = 0;  ///< mapped read-only, not part of the peak
+  /// Floating-point operations of one @gradient at max_rows, recomputation
+  /// included: what a rate in a benchmark is counted from.
+  int64_t flops = 0;
 
   /// The promise for `threads` threads, in bytes.
   int64_t peak(int64_t threads) const {
@@ -54,7 +57,7 @@ struct MemoryPlan {
   /// The table for a person.
   std::string table(int64_t threads) const;
   /// One JSON object: classes, arena_bytes, lower_bound_bytes, thread_bytes,
-  /// stack_bytes, process_bytes, weight_bytes, timeline.
+  /// stack_bytes, process_bytes, weight_bytes, flops, timeline.
   std::string json() const;
 };
 
