@@ -1,52 +1,27 @@
 //===- ContractBench.cpp - Speed of generated matrix products -------------===//
 //
-// Prints GFLOP/s of Y = X W^T and dX = dY W for the shapes of a 0.5B model,
-// beside the peak of a loop of fused multiply-adds that runs between every two
-// repetitions: on a shared machine only the ratio means anything.
+// Prints a JSON line for each shape of a 0.5B model: GFLOP/s of Y = X W^T and
+// of dX = dY W, and the share of the FMA peak, which is measured between every
+// two repetitions: on a shared machine only the share means anything.
 //
 //===----------------------------------------------------------------------===//
 
+#include "bench/kernels/FmaPeak.h"
 #include "targets/Target.h"
 #include "test/numerics/TileProgram.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <vector>
 
 using namespace hone;
 
-#if defined(__AVX512F__)
-static constexpr int kVectorBytes = 64;
-#elif defined(__AVX__)
-static constexpr int kVectorBytes = 32;
-#else
-static constexpr int kVectorBytes = 16;
-#endif
-typedef float Vector __attribute__((vector_size(kVectorBytes)));
-
-static double seconds() {
-  return std::chrono::duration<double>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
-/// GFLOP/s of independent multiply-add chains in registers.
+/// GFLOP/s of the peak probe, now.
 static double measurePeak() {
-  constexpr int chains = 12, rounds = 1000000;
-  Vector sums[chains] = {};
-  Vector x = {1.0f}, y = {1e-9f};
-  asm volatile("" : "+x"(x), "+x"(y));
   double start = seconds();
-  for (int i = 0; i < rounds; ++i)
-#pragma clang loop unroll(full)
-    for (int c = 0; c < chains; ++c) {
-      sums[c] = x * y + sums[c];
-      asm volatile("" : "+x"(sums[c]));
-    }
-  double flops = 2.0 * rounds * chains * (kVectorBytes / 4);
+  double flops = runMultiplyAdds(1000000);
   return flops / (seconds() - start) * 1e-9;
 }
 
@@ -102,10 +77,12 @@ static void measure(int64_t m, int64_t n, int64_t k, bool transpose,
     speeds.push_back(speed);
     ratios.push_back(speed / peak);
   }
-  std::printf("%5ld x %5ld x %5ld %-9s %7.1f GFLOP/s  %5.1f %% of peak  "
-              "(compiled in %.2f s)\n",
+  std::printf("{\"m\": %ld, \"n\": %ld, \"k\": %ld, \"weight\": \"%s\", "
+              "\"gflops\": %.1f, \"share_of_peak\": %.4f, "
+              "\"compile_seconds\": %.2f}\n",
               long(m), long(n), long(k), transpose ? "W^T" : "W",
-              median(speeds), 100 * median(ratios), compileSeconds);
+              median(speeds), median(ratios), compileSeconds);
+  std::fflush(stdout);
 }
 
 int main() {

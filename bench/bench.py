@@ -1,0 +1,198 @@
+"""The benchmark: kernels, Hone's training steps, and peers beside them.
+
+Contestants take turns, repetition by repetition, and the FMA peak is measured
+again before each of Hone's: on a shared machine only figures that were taken
+side by side can be compared.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import platform
+import sys
+
+import plot
+import report
+from hone_program import FmaProbe, HoneProgram, run_checked
+from peer_program import FRAMEWORKS, variants
+from workload import Workload
+
+HERE = pathlib.Path(__file__).parent
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(
+        prog="./dev bench", formatter_class=argparse.RawTextHelpFormatter,
+        description="Measures kernels and training steps.")
+    add = parser.add_argument
+    add("--build", required=True, type=pathlib.Path, help=argparse.SUPPRESS)
+    add("--only", choices=["kernels", "steps"], help="one of the two halves")
+    add("--config", default="small",
+        help="a config.json, or the name of a folder with one in\n"
+             "$HONE_SHARED/data/configs; default: small, which is in bench/")
+    add("--hone", action="append", metavar="KEY=VALUE[,KEY=VALUE]",
+        help="measure Hone with these keys of the spec; repeatable; default:\n"
+             "train.residuals=mesp and train.residuals=full")
+    add("--threads", default="1,2", help="of Hone; peers run on the most")
+    add("--sequence", type=int, help="tokens of a sequence; default: 256, or\n"
+                                     "128 for the small model")
+    for name, value in (("batch", 1), ("rank", 8), ("alpha", 16),
+                        ("steps", 5), ("warmup", 1), ("repetitions", 5)):
+        add(f"--{name}", type=int, default=value)
+    add("--optimizer", choices=["sgd", "adamw"], default="sgd")
+    add("--peers", action="store_true",
+        help="install the peers from the package index (PyTorch: 7 GB)")
+    add("--python", action="append", default=[],
+        help="an interpreter that has a peer's packages; repeatable")
+    add("--peer-filter", default="",
+        help="only peers whose name has all of these words")
+    add("--folder", type=pathlib.Path,
+        help="for models, environments and results; default: BUILD/bench")
+    return parser.parse_args()
+
+
+def find_config(name):
+    own = HERE / "configs" / f"{name}.json"
+    shared = pathlib.Path(os.environ.get("HONE_SHARED", "../shared"))
+    for path in (pathlib.Path(name), own,
+                 shared / "data" / "configs" / name / "config.json"):
+        if path.is_file():
+            return path.resolve()
+    sys.exit(f"bench: no config '{name}': give a file, 'small', or the name "
+             f"of a folder in $HONE_SHARED/data/configs")
+
+
+def describe_machine():
+    cpu = platform.machine()
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            cpu = line.split(":", 1)[1].strip()
+            break
+    return {"cpu": cpu, "processors": len(os.sched_getaffinity(0)),
+            "load_before": os.getloadavg()[0]}
+
+
+def say(contestant, repetition):
+    print(f"{contestant.name}, {contestant.threads} threads: "
+          f"{repetition.seconds * 1e3:.2f} ms, load {repetition.load:.1f}",
+          flush=True)
+
+
+def measure_hone(programs, threads, repetitions, data, probe):
+    """All of Hone's contestants, taking turns."""
+    pairs = [(program, program.contestant(count))
+             for program in programs for count in threads]
+    for _ in range(repetitions):
+        for program, contestant in pairs:
+            say(contestant, program.run(contestant, data, probe))
+    return pairs
+
+
+def measure_peer(peer, rival, repetitions, model, data, probe, folder):
+    """One peer, taking turns with Hone's fastest; peers are not alive
+    together, or they would not fit into memory."""
+    contestant = peer.contestant()
+    try:
+        print(f"{peer.name}: loading and warming up", flush=True)
+        peer.start(model, data, folder / f"{peer.name.replace(' ', '-')}.log")
+        for _ in range(repetitions):
+            ours = rival[0].run(rival[1], data, probe)
+            theirs = peer.run(contestant)
+            contestant.time_ratios.append(theirs.seconds / ours.seconds)
+            say(contestant, theirs)
+    except (RuntimeError, OSError) as error:
+        contestant.repetitions.clear()
+        contestant.failure = str(error)
+        print(f"{peer.name}: failed: {error}", flush=True)
+    finally:
+        peer.stop()
+    return contestant
+
+
+def measure_peers(arguments, workload, rival, model, data, probe, folder,
+                  environments):
+    """Contestants of every framework that is there, and their versions."""
+    contestants, versions = [], {}
+    for framework in FRAMEWORKS:
+        if arguments.peers and not framework.find(environments,
+                                                  arguments.python):
+            problem = framework.install(environments)
+            if problem:
+                print(f"{framework.name}: {problem}", flush=True)
+        python = framework.find(environments, arguments.python)
+        if not python:
+            print(f"{framework.name}: not installed", flush=True)
+            continue
+        for peer in variants(framework, python, workload, rival[1].threads):
+            if not all(word in peer.name.split()
+                       for word in arguments.peer_filter.split()):
+                continue
+            contestants.append(measure_peer(
+                peer, rival, arguments.repetitions, model, data, probe,
+                folder))
+            versions.setdefault(framework.name, {}).update(peer.versions)
+    return contestants, versions
+
+
+def measure_steps(arguments, workload, bin_dir, folder, results):
+    probe = FmaProbe(bin_dir)
+    threads = [int(count) for count in arguments.threads.split(",")]
+    environments, folder = folder, folder / workload.name
+    folder.mkdir(exist_ok=True)
+    model, data = folder / "model", folder / "data.jsonl"
+    workload.make_model(bin_dir, model)
+    workload.make_data(data)
+    programs = []
+    for keys in arguments.hone or ["train.residuals=mesp",
+                                   "train.residuals=full"]:
+        programs.append(HoneProgram(workload, bin_dir, folder,
+                                    keys.split(",")))
+        print(f"{programs[-1].name}: compiling", flush=True)
+        programs[-1].compile(model)
+    pairs = measure_hone(programs, threads, arguments.repetitions, data, probe)
+    rival = min((pair for pair in pairs if pair[1].threads == max(threads)),
+                key=lambda pair: pair[1].seconds)
+    peers, results["frameworks"] = measure_peers(
+        arguments, workload, rival, model, data, probe, folder, environments)
+    results["contestants"] = [contestant for _, contestant in pairs] + peers
+    results["rival"] = rival[1].name
+    results["notes"] = report.check_losses(results["contestants"])
+
+
+def main():
+    arguments = parse_arguments()
+    bin_dir = arguments.build.resolve() / "bin"
+    config = find_config(arguments.config)
+    workload = Workload(
+        config, arguments.sequence or (128 if config.stem == "small" else 256),
+        arguments.batch, arguments.rank, arguments.alpha, arguments.optimizer,
+        steps=arguments.steps, warmup=arguments.warmup)
+    folder = (arguments.folder or arguments.build / "bench").resolve()
+    output = folder / "results"
+    output.mkdir(parents=True, exist_ok=True)
+    results = {"machine": describe_machine(), "workload": workload,
+               "kernels": [], "contestants": [], "frameworks": {}, "notes": []}
+    if arguments.only != "steps":
+        print("kernels: measuring", flush=True)
+        text = run_checked([bin_dir / "hone-bench-contract"])
+        results["kernels"] = [json.loads(line) for line in text.splitlines()]
+    if arguments.only != "kernels":
+        measure_steps(arguments, workload, bin_dir, folder, results)
+    results["machine"]["load_after"] = os.getloadavg()[0]
+
+    print("\n" + report.render(results))
+    (output / "results.md").write_text(report.render(results, markdown=True))
+    report.write_json(results, output / "results.json")
+    if results["contestants"]:
+        title = f"{workload.name}: {workload.describe()}"
+        (output / "results.svg").write_text(
+            plot.bars(results["contestants"], title))
+    print(f"written: {output}/results.md, results.json, results.svg")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except RuntimeError as error:
+        sys.exit(f"bench: {error}")

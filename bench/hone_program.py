@@ -1,0 +1,92 @@
+"""Hone in the benchmark: compiles a training program and runs it."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+
+from contestant import Contestant, Repetition
+from process_memory import MemoryWatch
+
+
+def run_checked(arguments, **options):
+    """Runs a program; its stderr becomes the exception's text."""
+    done = subprocess.run([str(a) for a in arguments], text=True,
+                          capture_output=True, **options)
+    if done.returncode != 0:
+        raise RuntimeError(f"{arguments[0]}: {done.stderr.strip()}")
+    return done.stdout
+
+
+class FmaProbe:
+    """The FMA peak of this machine, measured anew at every call."""
+
+    def __init__(self, bin_dir):
+        self.program = bin_dir / "hone-bench-peak"
+
+    def measure(self, threads):
+        """GFLOP/s of `threads` threads together."""
+        return json.loads(run_checked([self.program, threads]))["gflops"]
+
+
+class HoneProgram:
+    """One compiled training program; `settings` are keys of the spec."""
+
+    def __init__(self, workload, bin_dir, folder, settings):
+        self.workload, self.settings = workload, settings
+        self.name = " ".join(
+            ["hone"] + [value for _, value in
+                        (setting.split("=", 1) for setting in settings)])
+        self.folder = folder / re.sub(r"[^A-Za-z0-9.-]+", "-", self.name)
+        self.bin_dir = bin_dir
+
+    def compile(self, model):
+        """Compiles from the model directory; keeps the plan's counts."""
+        w = self.workload
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True)
+        spec = self.folder / "spec.yaml"
+        spec.write_text(
+            f"model: {json.dumps(str(model))}\n"
+            f"lora: {{r: {w.rank}, lora_alpha: {w.alpha}, "
+            f"target_modules: all-linear}}\n"
+            f"train: {{optimizer: {w.optimizer}, batch_size: {w.batch}, "
+            f"max_seq_length: {w.sequence}, learning_rate: {w.learning_rate}, "
+            f"lr_scheduler_type: constant, max_grad_norm: 0, "
+            f"shuffle: false, save_every: 0}}\n")
+        command = [self.bin_dir / "honec", spec]
+        for setting in self.settings:
+            command += ["--set", setting]
+        self.plan = json.loads(run_checked(command + ["--print-plan=json"]))
+        run_checked(command + ["-o", self.folder / "out"])
+
+    def contestant(self, threads):
+        return Contestant(self.name, threads, is_hone=True,
+                          flops=self.plan["flops"])
+
+    def run(self, contestant, data, probe):
+        """One repetition: a whole run of the program, started afresh."""
+        w = self.workload
+        fma_gflops = probe.measure(contestant.threads)
+        output, log = self.folder / "run", self.folder / "log.jsonl"
+        shutil.rmtree(output, ignore_errors=True)
+        log.unlink(missing_ok=True)
+        load = os.getloadavg()[0]
+        process = subprocess.Popen(
+            [self.folder / "out" / "train", "--data", data, "--output", output,
+             "--log", log, "--steps", str(w.steps + w.warmup), "--threads",
+             str(contestant.threads)],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        with MemoryWatch(process.pid) as watch:
+            text, _ = process.communicate()
+        if process.returncode != 0:
+            raise RuntimeError(f"{self.name}: {text.strip()}")
+        contestant.planned = int(
+            re.search(r"planned \(\d+ of (\d+) bytes\)", text).group(1))
+        steps = [json.loads(line) for line in log.read_text().splitlines()]
+        contestant.repetitions.append(Repetition(
+            [w.tokens / s["tokens_per_second"] for s in steps[w.warmup:]],
+            watch.anonymous, watch.resident, steps[0]["loss"], load,
+            fma_gflops))
+        return contestant.repetitions[-1]

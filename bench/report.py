@@ -1,0 +1,133 @@
+"""The results as text, Markdown and JSON. Every figure comes from `results`.
+
+`results` is a dictionary: machine, workload, probes, kernels, contestants,
+notes; the JSON file is that dictionary with the contestants spelled out.
+"""
+
+import json
+
+MIB = 1024 * 1024
+
+
+def _cell(value, form):
+    return form.format(value) if value else "-"
+
+
+def step_rows(results):
+    """One row for each contestant; the first row names the columns."""
+    tokens = results["workload"].tokens
+    rows = [["contestant", "threads", "step ms", "tokens/s", "GFLOP/s",
+             "of FMA peak", "time / hone", "anonymous MiB", "planned MiB",
+             "resident MiB", "first loss", "load"]]
+    for c in results["contestants"]:
+        if not c.repetitions:
+            rows.append([c.name, str(c.threads), f"failed: {c.failure}"] +
+                        ["-"] * 9)
+            continue
+        share = c.share_of_peak if c.is_hone else None
+        loads = [r.load for r in c.repetitions]
+        rows.append([
+            c.name, str(c.threads), f"{c.seconds * 1e3:.2f}",
+            f"{tokens / c.seconds:.1f}",
+            _cell(c.gflops if c.is_hone else None, "{:.1f}"),
+            _cell(share and 100 * share, "{:.1f} %"),
+            _cell(c.time_ratio, "{:.2f}"), f"{c.anonymous / MIB:.1f}",
+            _cell(c.planned / MIB, "{:.1f}"), f"{c.resident / MIB:.1f}",
+            f"{c.repetitions[0].first_loss:.5f}",
+            f"{min(loads):.1f}-{max(loads):.1f}"])
+    return rows
+
+
+def kernel_rows(kernels):
+    rows = [["m", "n", "k", "weight", "GFLOP/s", "of FMA peak", "compiled in"]]
+    for k in kernels:
+        rows.append([str(k["m"]), str(k["n"]), str(k["k"]), k["weight"],
+                     f"{k['gflops']:.1f}", f"{100 * k['share_of_peak']:.1f} %",
+                     f"{k['compile_seconds']:.2f} s"])
+    return rows
+
+
+def conclusions(results):
+    """The comparisons that the figures allow, as lines of text."""
+    done = [c for c in results["contestants"] if c.repetitions]
+    hone = [c for c in done if c.is_hone]
+    lines = []
+    for name in dict.fromkeys(c.name for c in hone):
+        by_threads = {c.threads: c for c in hone if c.name == name}
+        if 1 in by_threads:
+            for threads, c in by_threads.items():
+                if threads > 1:
+                    lines.append(
+                        f"{name}: {threads} threads are "
+                        f"{by_threads[1].seconds / c.seconds:.2f} x one")
+    for framework in results["frameworks"]:
+        peers = [c for c in done if c.name.split()[0] == framework]
+        if not peers or not hone:
+            continue
+        fastest = min(peers, key=lambda c: c.time_ratio)
+        lines.append(f"speed: {results['rival']} is {fastest.time_ratio:.2f} x "
+                     f"the best of {framework} ({fastest.name})")
+        for what in ("anonymous", "resident"):
+            ours = min(hone, key=lambda c: getattr(c, what))
+            theirs = min(peers, key=lambda c: getattr(c, what))
+            lines.append(
+                f"{what} memory: {ours.name} on {ours.threads} needs 1/"
+                f"{getattr(theirs, what) / getattr(ours, what):.1f} of the "
+                f"best of {framework} ({theirs.name})")
+    return lines + [f"note: {note}" for note in results["notes"]]
+
+
+def check_losses(contestants):
+    """Notes on contestants whose first loss differs from the first one's:
+    they did not train the same model on the same tokens."""
+    done = [c for c in contestants if c.repetitions]
+    notes = []
+    for c in done[1:]:
+        reference = done[0].repetitions[0].first_loss
+        loss = c.repetitions[0].first_loss
+        tolerance = 2e-2 if "bfloat16" in c.name or "int" in c.name else 1e-3
+        if not abs(loss - reference) <= tolerance * abs(reference):
+            notes.append(f"{c.name}: its first loss is {loss:.5f}, not "
+                         f"{reference:.5f}; its figures are of other work")
+    return notes
+
+
+def _text_table(rows):
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return "\n".join("  ".join(
+        cell.ljust(width) if i == 0 else cell.rjust(width)
+        for i, (cell, width) in enumerate(zip(row, widths))) for row in rows)
+
+
+def _markdown_table(rows):
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    lines.insert(1, "|---" + "|--:" * (len(rows[0]) - 1) + "|")
+    return "\n".join(lines)
+
+
+def render(results, markdown=False):
+    table = _markdown_table if markdown else _text_table
+    machine, workload = results["machine"], results["workload"]
+    heading = "## {}\n\n" if markdown else "{}\n"
+    parts = [heading.format("machine") +
+             f"{machine['cpu']}, {machine['processors']} processors, load "
+             f"average {machine['load_before']:.2f} before and "
+             f"{machine['load_after']:.2f} after"]
+    if results["kernels"]:
+        parts.append(heading.format("kernels, one thread") +
+                     table(kernel_rows(results["kernels"])))
+    if results["contestants"]:
+        title = f"training step of {workload.name}"
+        parts.append(heading.format(title) +
+                     workload.describe() + "\n\n" +
+                     table(step_rows(results)))
+        bullet = "- " if markdown else ""
+        parts.append("\n".join(bullet + line for line in conclusions(results)))
+    return "\n\n".join(parts) + "\n"
+
+
+def write_json(results, path):
+    tokens = results["workload"].tokens
+    out = {**results, "workload": results["workload"].as_dict(),
+           "contestants": [c.as_dict(tokens) for c in results["contestants"]]}
+    path.write_text(json.dumps(out, indent=1) + "\n")

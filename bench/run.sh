@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# run.sh BUILD_DIR [ARGS] - builds what is measured and measures it.
+# ARGS: see bench.py --help. --no-build: take the programs as they are.
+
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+build=${1:?usage: run.sh BUILD_DIR [ARGS]}
+shift
+if [ "${1-}" = --no-build ]; then
+  shift
+else
+  cmake --build "$build" --target honec hone-make-model hone_runtime_main \
+    hone-bench-peak hone-bench-contract
+fi
+exec python3 "$here/bench.py" --build "$build" "$@"
