@@ -7,7 +7,9 @@
 
 #include "compiler/Compile.h"
 #include "compiler/ModuleSummary.h"
+#include "compiler/PassRun.h"
 #include "compiler/Registration.h"
+#include "compiler/RenameTogether.h"
 #include "compiler/WeightWriter.h"
 #include "compiler/import/ModelImport.h"
 #include "compiler/import/TargetModules.h"
@@ -44,6 +46,8 @@ class Compilation {
 public:
   explicit Compilation(const CompileRequest &request);
 
+  /// What would make the output fail at the end, before any work.
+  Status checkOutput() const;
   Status readSpec();
   Status createTarget();
   Status importModel();
@@ -55,7 +59,7 @@ public:
   /// run(Phase::Lower), after which the scratch of a thread is known.
   Status lower();
   Status printModule();
-  Status printPlan();
+  void printPlan();
   /// One file: LLVM IR, assembly or an object.
   Status emitFile(EmitKind kind, const std::string &path);
   /// OUTDIR/train and OUTDIR/weights.hone.safetensors.
@@ -164,14 +168,10 @@ Status Compilation::importModel() {
   return Status::ok();
 }
 
-/// A file that no other run of honec writes to.
-static std::string reproducerPath() {
-  llvm::SmallString<128> path;
-  llvm::sys::path::system_temp_directory(/*erasedOnReboot=*/true, path);
-  llvm::sys::path::append(
-      path, "hone-reproducer-" +
-                llvm::Twine(llvm::sys::Process::getProcessId()) + ".mlir");
-  return path.str().str();
+/// mkdir -p with the mode of the umask.
+static std::error_code createFolder(const std::string &path) {
+  return llvm::sys::fs::create_directories(path, /*IgnoreExisting=*/true,
+                                           llvm::sys::fs::all_all);
 }
 
 Status Compilation::run(Phase phase) {
@@ -180,29 +180,17 @@ Status Compilation::run(Phase phase) {
   options.optimizer = optimizerVariant(spec);
   options.panelWidth = target->tileShape(Float32Type::get(&context)).nr;
   PassManager pm(&context, ModuleOp::getOperationName());
-  std::string reproducer = reproducerPath();
-  pm.enableCrashReproducerGeneration(reproducer);
   if (request.timing)
     pm.enableTiming();
   buildPhase(pm, phase, options, target.get());
-  if (failed(pm.run(*module))) {
-    std::string place = "phase " + phaseName(phase).str();
-    if (!isHuggingFace())
-      return Status::error(ExitCode::BadData,
-                           {spec.model + ": " + place,
-                            "the module cannot be compiled",
-                            "the message above names the op; a reproducer is "
-                            "in " +
-                                reproducer});
-    return Status::error(ExitCode::Internal,
-                         {place, "a pass failed; this is a bug in Hone",
-                          "please report it with " + reproducer});
-  }
+  Status status = runPasses(pm, *module, "phase " + phaseName(phase).str(),
+                            isHuggingFace() ? "" : spec.model);
+  if (!status.isOk())
+    return status;
   if (request.dumpDir.empty())
     return Status::ok();
 
-  if (std::error_code error =
-          llvm::sys::fs::create_directories(request.dumpDir))
+  if (std::error_code error = createFolder(request.dumpDir))
     return Status::error(ExitCode::CannotCreate,
                          {request.dumpDir,
                           "cannot be created: " + error.message(),
@@ -315,17 +303,31 @@ static Status writeText(const std::string &output,
   return Status::ok();
 }
 
+Status Compilation::checkOutput() const {
+  const std::string &path = request.output;
+  if (!llvm::sys::fs::exists(path))
+    return Status::ok();
+  bool isFolder = llvm::sys::fs::is_directory(path);
+  if (!request.writesBinary())
+    return isFolder ? cannotWrite(path, "expected a file but found a folder")
+                    : Status::ok();
+  if (!isFolder)
+    return cannotWrite(path, "expected a folder but found a file");
+  for (const char *name : {"/train", "/weights.hone.safetensors"})
+    if (llvm::sys::fs::is_directory(path + name))
+      return cannotWrite(path + name, "expected a file but found a folder");
+  return Status::ok();
+}
+
 Status Compilation::printModule() {
   return writeText(request.output,
                    [&](llvm::raw_ostream &out) { out << **module << "\n"; });
 }
 
-Status Compilation::printPlan() {
+void Compilation::printPlan() {
   int64_t threads = llvm::hardware_concurrency().compute_thread_count();
-  std::string text = request.plan == PlanFormat::Json ? plan.json() + "\n"
-                                                      : plan.table(threads);
-  return writeText(request.output,
-                   [&](llvm::raw_ostream &out) { out << text; });
+  llvm::outs() << (request.plan == PlanFormat::Json ? plan.json() + "\n"
+                                                    : plan.table(threads));
 }
 
 Status Compilation::emitFile(EmitKind kind, const std::string &path) {
@@ -374,27 +376,24 @@ Status Compilation::linkInto(const std::string &directory,
 Status Compilation::emitBinary() {
   const std::string &directory = request.output;
   bool isNew = !llvm::sys::fs::exists(directory);
-  if (std::error_code error = llvm::sys::fs::create_directories(directory))
+  if (std::error_code error = createFolder(directory))
     return cannotWrite(directory, error.message());
-  if (llvm::sys::fs::is_directory(directory + "/train"))
-    return cannotWrite(directory + "/train", "a directory has this name");
 
-  // The program is linked under another name and renamed last, when the
-  // weights that it belongs to are in place.
+  std::string suffix =
+      ".tmp-" + std::to_string(llvm::sys::Process::getProcessId());
   std::string program = directory + "/train";
-  std::string temporary =
-      program + ".tmp-" + std::to_string(llvm::sys::Process::getProcessId());
-  Status status = linkInto(directory, temporary);
+  std::string data = directory + "/weights.hone.safetensors";
+  Status status = linkInto(directory, program + suffix);
   if (status.isOk())
-    status = writeWeights(directory + "/weights.hone.safetensors",
-                          description.weights, *weights, tokenizer, rowsLayout,
-                          sourceHash);
+    status = writeWeights(data + suffix, description.weights, *weights,
+                          tokenizer, rowsLayout, sourceHash);
   if (status.isOk())
-    if (std::error_code error = llvm::sys::fs::rename(temporary, program))
-      status = cannotWrite(program, error.message());
+    status =
+        renameTogether({{data + suffix, data}, {program + suffix, program}});
   if (status.isOk())
     return status;
-  llvm::sys::fs::remove(temporary);
+  llvm::sys::fs::remove(program + suffix);
+  llvm::sys::fs::remove(data + suffix);
   if (isNew)
     llvm::sys::fs::remove(directory); // only when it is empty
   return status;
@@ -410,6 +409,7 @@ Status hone::compile(const CompileRequest &request) {
   if (Status status = (STEP); !status.isOk())                                  \
   return status
 
+  HONE_TRY(c.checkOutput());
   HONE_TRY(c.readSpec());
   HONE_TRY(c.createTarget());
   HONE_TRY(c.importModel());
@@ -427,14 +427,16 @@ Status hone::compile(const CompileRequest &request) {
   HONE_TRY(c.summarize());
 
   // A missing or wrong tensor is reported before the expensive part.
-  bool needsWeights = !request.stopAfter && request.plan == PlanFormat::None &&
+  bool needsWeights = !request.stopAfter && !request.printsPlanOnly() &&
                       request.artifact != Artifact::Mlir;
   if (needsWeights)
     HONE_TRY(c.openWeights());
 
   HONE_TRY(c.lower());
   if (request.plan != PlanFormat::None)
-    return c.printPlan();
+    c.printPlan();
+  if (request.printsPlanOnly())
+    return Status::ok();
   if (c.stopsAfter(Phase::Lower) || request.artifact == Artifact::Mlir)
     return c.printModule();
 

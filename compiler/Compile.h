@@ -23,11 +23,19 @@ struct CompileRequest {
   std::string output;
   std::optional<Phase> stopAfter; ///< print the IR of this phase instead
   Artifact artifact = Artifact::Binary;
-  PlanFormat plan = PlanFormat::None; ///< print the plan instead
-  std::string linker;                 ///< compiler driver; empty: found on PATH
-  std::string runtimeDir;             ///< folder of the runtime's archives
-  std::string dumpDir; ///< NN-phase.mlir after each phase; empty: none
+  /// Print the plan to standard output; without `output`, only that.
+  PlanFormat plan = PlanFormat::None;
+  std::string linker;     ///< compiler driver; empty: found on PATH
+  std::string runtimeDir; ///< folder of the runtime's archives
+  std::string dumpDir;    ///< NN-phase.mlir after each phase; empty: none
   bool timing = false;
+
+  bool printsPlanOnly() const {
+    return plan != PlanFormat::None && output.empty();
+  }
+  bool writesBinary() const {
+    return artifact == Artifact::Binary && !stopAfter && !printsPlanOnly();
+  }
 };
 
 /// Runs the phases. Output appears whole or not at all; on an error nothing

@@ -49,7 +49,7 @@ struct Options {
                  clEnumValN(Artifact::Binary, "binary", "train and weights"))};
   cl::opt<PlanFormat> plan{
       "print-plan",
-      cl::desc("print the memory plan"),
+      cl::desc("print the memory plan; without -o, only that"),
       cl::ValueOptional,
       cl::cat(category),
       cl::init(PlanFormat::None),
@@ -125,9 +125,7 @@ int main(int argc, char **argv) {
                                                   : options.runtimeDir;
   request.dumpDir = options.dumpDir;
   request.timing = options.timing;
-  bool writesBinary = !request.stopAfter && request.plan == PlanFormat::None &&
-                      request.artifact == Artifact::Binary;
-  if (writesBinary && request.output.empty())
+  if (request.writesBinary() && request.output.empty())
     return usageError("expected -o OUTDIR", "write honec SPEC.yaml -o OUTDIR");
 
   rt::Status status = compile(request);
