@@ -10,6 +10,7 @@
 #include "dialects/Hone/HoneOps.h"
 
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 
 #include <cmath>
@@ -28,6 +29,20 @@ static Status disagrees(const Spec &spec, const std::string &key,
                             ", but found " + found,
                         "an .mlir model has its adapters written out; leave " +
                             key + " out of the spec"});
+}
+
+template <typename Names> static std::string listed(const Names &names) {
+  return "[" + llvm::join(names, ", ") + "]";
+}
+
+/// Whether the spec's modules are those with an adapter. all-linear are all if
+/// no linear is left without one; the head is an op of its own.
+static bool hasModules(const std::vector<std::string> &wanted, ModuleOp module,
+                       const std::set<std::string> &adapted) {
+  if (wanted != std::vector<std::string>{"all-linear"})
+    return std::set<std::string>(wanted.begin(), wanted.end()) == adapted;
+  return !module.walk([](LinearOp) { return WalkResult::interrupt(); })
+              .wasInterrupted();
 }
 
 /// "self_attn.q_proj.lora_A.weight" -> "q_proj"; empty for other names.
@@ -91,6 +106,15 @@ static Status readAdapter(const Spec &spec, ModuleOp module,
   if (spec.given.count("lora.r") && spec.lora.r != adapter.r)
     return disagrees(spec, "lora.r", std::to_string(adapter.r),
                      std::to_string(spec.lora.r));
+  if (spec.given.count("lora.target_modules") &&
+      !hasModules(spec.lora.target_modules, module, targets))
+    return disagrees(spec, "lora.target_modules", listed(targets),
+                     listed(spec.lora.target_modules));
+  if (spec.given.count("lora.use_rslora") && spec.lora.use_rslora &&
+      !spec.given.count("lora.lora_alpha"))
+    return disagrees(spec, "lora.use_rslora",
+                     "a scale of " + std::to_string(adapter.scale),
+                     "use_rslora without lora_alpha");
   // The scale needs r, which may come from the file alone.
   Spec resolved = spec;
   resolved.lora.r = adapter.r;
