@@ -30,6 +30,7 @@ public:
         symbols(loss->getParentOfType<ModuleOp>()) {}
 
   LogicalResult findLossCall();
+  LogicalResult checkNames();
   void findActivity();
   LogicalResult deriveBlocks();
   LogicalResult writeGradientEntry();
@@ -71,7 +72,7 @@ struct DeriveBackward : impl::DeriveBackwardBase<DeriveBackward> {
       return signalPassFailure();
     }
     ScheduleDerivation derivation(loss, *policy);
-    if (failed(derivation.findLossCall()))
+    if (failed(derivation.findLossCall()) || failed(derivation.checkNames()))
       return signalPassFailure();
     derivation.findActivity();
     if (failed(derivation.deriveBlocks()) ||
@@ -92,6 +93,27 @@ LogicalResult ScheduleDerivation::findLossCall() {
   if (!lossCall || lossCall.getNumResults() != 1)
     return loss.emitOpError("expects an output 'loss' that is the one result "
                             "of a call");
+  return success();
+}
+
+/// What the derivation defines must not be there already.
+LogicalResult ScheduleDerivation::checkNames() {
+  auto expectFree = [&](Operation *from, const Twine &name) -> LogicalResult {
+    Operation *taken = symbols.lookup(name.str());
+    if (!taken)
+      return success();
+    InFlightDiagnostic diag =
+        taken->emitOpError("has the name '@")
+        << name << "', which the derivation defines; give it another name";
+    diag.attachNote(from->getLoc()) << "derived from here";
+    return diag;
+  };
+  if (failed(expectFree(loss, "gradient")))
+    return failure();
+  for (CallOp call : loss.getBody().getOps<CallOp>())
+    for (const char *suffix : {".forward", ".backward", ".gradient"})
+      if (failed(expectFree(blockOf(call), call.getBlock() + suffix)))
+        return failure();
   return success();
 }
 

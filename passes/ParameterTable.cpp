@@ -28,6 +28,12 @@ FailureOr<ParameterTable> ParameterTable::build(ModuleOp module) {
                         op.getInit().value_or(Init::Zero),
                         static_cast<int64_t>(list.size())};
     if (parameter.trainable) {
+      Type element = type.getElementType();
+      if (!list.empty() && list.front().type.getElementType() != element)
+        return op.emitOpError("expects trainable parameters to have one "
+                              "element type, since they are one vector, but '")
+               << name << "' is " << element << " and '" << list.front().name
+               << "' is " << list.front().type.getElementType();
       parameter.offset = table.elements;
       table.elements += type.getNumElements();
     }

@@ -29,7 +29,8 @@ struct Parameter {
 class ParameterTable {
 public:
   /// Walks the calls of every entry in order. Fails with a diagnostic when one
-  /// name is used with two types, or both frozen and trainable.
+  /// name is used with two types, or both frozen and trainable, and when
+  /// trainable ones differ in element type.
   static mlir::FailureOr<ParameterTable> build(mlir::ModuleOp module);
 
   /// The tensor that `op` reads when a layer with `prefix` runs its block;

@@ -196,9 +196,15 @@ FailureOr<int64_t> Place::placeRegions(ModuleOp module, int64_t rows) {
   llvm::StringMap<Type> outputs;
   module.walk([&](OutputOp output) {
     Type type = output.getValue().getType();
-    if (outputs.try_emplace(output.getName(), type).second)
+    auto [known, isNew] = outputs.try_emplace(output.getName(), type);
+    if (isNew)
       region("output." + output.getName(), MemoryClass::Batch,
              bytesAtRows(type, rows));
+    else if (known->second != type) {
+      output.emitOpError("expects the output to have one type, but it is ")
+          << known->second << " elsewhere";
+      result = failure();
+    }
   });
   if (failed(result))
     return failure();

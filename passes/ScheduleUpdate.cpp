@@ -23,6 +23,11 @@ struct ScheduleUpdate : impl::ScheduleUpdateBase<ScheduleUpdate> {
           << optimizer << "'";
       return signalPassFailure();
     }
+    if (Operation *taken = SymbolTable(module).lookup("update")) {
+      taken->emitOpError("has the name '@update', which scheduling defines; "
+                         "give it another name");
+      return signalPassFailure();
+    }
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
     auto entry = EntryOp::create(builder, module.getLoc(), "update");
     builder.setInsertionPoint(entry.getBody().front().getTerminator());

@@ -80,6 +80,23 @@ void EntryOp::build(OpBuilder &builder, OperationState &state, StringRef name) {
   ensureTerminator(*body, builder, state.location);
 }
 
+LogicalResult EntryOp::verifyRegions() {
+  // (C1)
+  llvm::StringMap<OutputOp> seen;
+  for (OutputOp op : getBody().getOps<OutputOp>()) {
+    auto [known, isNew] = seen.try_emplace(op.getName(), op);
+    if (isNew)
+      continue;
+    InFlightDiagnostic diag =
+        op.emitOpError("expects outputs of an entry to have different names, "
+                       "but '")
+        << op.getName() << "' is there twice";
+    diag.attachNote(known->second.getLoc()) << "the other one is here";
+    return diag;
+  }
+  return success();
+}
+
 LogicalResult ReturnOp::verify() {
   auto block = dyn_cast<BlockOp>((*this)->getParentOp());
   if (!block)
@@ -135,9 +152,11 @@ LogicalResult ParameterOp::verify() {
 
 LogicalResult EmbeddingOp::verify() {
   ShapeChecks check(*this);
-  // (C1)
-  return check.all({check.sameDim("ids", getIds(), 0, "y", getY(), 0),
-                    check.sameDim("table", getTable(), 1, "y", getY(), 1)});
+  return check.all({
+      check.sameDim("ids", getIds(), 0, "y", getY(), 0),                // (C1)
+      check.sameDim("table", getTable(), 1, "y", getY(), 1),            // (C1)
+      check.isKnown("table", getTable(), 0),                            // (C2)
+  });
 }
 
 LogicalResult RmsNormOp::verify() {
@@ -165,6 +184,7 @@ LogicalResult LinearOp::verify() {
       check.sameDim("weight", getWeight(), 1, "x", getX(), 1),          // (C1)
       check.sameDim("weight", getWeight(), 0, "y", getY(), 1),          // (C1)
       check.sameDim("bias", getBias(), 0, "y", getY(), 1),              // (C2)
+      check.sameElementType("x", getX(), "y", getY()),                  // (C3)
   });
 }
 
@@ -180,6 +200,10 @@ LogicalResult LoraLinearOp::verify() {
       check.sameDim("bias", getBias(), 0, "y", getY(), 1),              // (C3)
       check.sameDim("h", getH(), 0, "x", getX(), 0),                    // (C4)
       check.sameDim("h", getH(), 1, "a", getA(), 0),                    // (C4)
+      check.sameElementType("x", getX(), "y", getY()),                  // (C5)
+      check.sameElementType("a", getA(), "x", getX()),                  // (C5)
+      check.sameElementType("b", getB(), "x", getX()),                  // (C5)
+      check.sameElementType("h", getH(), "x", getX()),                  // (C5)
   });
 }
 
@@ -245,6 +269,9 @@ LogicalResult AttentionOp::verify() {
       check.sameDim("starts", getStarts(), 0, "q", getQ(), 0),          // (C3)
       check.sameDim("normalizer", getNormalizer(), 0, "q", getQ(), 0),  // (C4)
       check.dimIs("normalizer", getNormalizer(), 1, 2 * getHeads()),    // (C4)
+      check.sameElementType("k", getK(), "q", getQ()),                  // (C5)
+      check.sameElementType("normalizer", getNormalizer(), "q",
+                            getQ()),                                    // (C5)
   });
 }
 
@@ -261,6 +288,7 @@ LogicalResult LinearCrossEntropyOp::verify() {
       check.sameDim("weight", getWeight(), 1, "x", getX(), 1),          // (C1)
       check.sameDim("targets", getTargets(), 0, "x", getX(), 0),        // (C2)
       check.sameType("dx", getDx(), "x", getX()),                       // (C3)
+      check.isKnown("weight", getWeight(), 0),                          // (C4)
   });
 }
 

@@ -26,7 +26,13 @@ class Hone_DifferentiableOp<string mnemonic, list<Trait> traits = []>
         DeclareOpInterfaceMethods<Hone_CostOpInterface, ["getFlops"]>])>;
 
 def Hone_Float : AnyTypeOf<[F32, F64], "32- or 64-bit float">;
-def Hone_Matrix : 2DTensorOf<[Hone_Float]>;
+// Only rows may be unknown: a kernel is compiled for its features.
+def Hone_Matrix : Type<
+    And<[2DTensorOf<[Hone_Float]>.predicate,
+         CPred<"!::llvm::cast<::mlir::RankedTensorType>($_self)"
+               ".isDynamicDim(1)">]>,
+    "2D tensor of 32- or 64-bit float values with a known number of features",
+    "::mlir::RankedTensorType">;
 def Hone_Vector : 1DTensorOf<[Hone_Float]>;
 def Hone_RowIndices : 1DTensorOf<[I32]>;
 def Hone_Scalar : Type<
@@ -110,6 +116,8 @@ def Hone_EntryOp : Hone_Op<"entry", [IsolatedFromAbove, Symbol,
     A straight-line sequence of calls. A training step is the entries
     `gradient` and `update`; evaluation is `loss`.
 
+    1. (C1) its outputs have different names.
+
     Example:
     ```mlir
     hone.block @embed() -> tensor<?x4xf32> {
@@ -127,6 +135,7 @@ def Hone_EntryOp : Hone_Op<"entry", [IsolatedFromAbove, Symbol,
   let regions = (region SizedRegion<1>:$body);
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name)>];
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let hasRegionVerifier = 1;
   let skipDefaultBuilders = 1;
 }
 
@@ -232,6 +241,7 @@ def Hone_EmbeddingOp : Hone_DifferentiableOp<"embedding"> {
 
     1. (C1) `ids` is `[rows]`, `table` is `[vocabulary, hidden]`, `y` is
        `[rows, hidden]`.
+    2. (C2) the size of the vocabulary is known; ids are below it.
 
     Example:
     ```mlir
@@ -279,6 +289,8 @@ def Hone_LinearOp : Hone_DifferentiableOp<"linear"> {
 
     1. (C1) `x` is `[rows, in]`, `weight` is `[out, in]`, `y` is `[rows, out]`.
     2. (C2) `bias`, if present, is `[out]`.
+    3. (C3) `x` and `y` have one element type; `weight` and `bias` are converted
+       to it.
 
     Example:
     ```mlir
@@ -307,6 +319,8 @@ def Hone_LoraLinearOp : Hone_DifferentiableOp<"lora_linear", [
     2. (C2) `a` is `[rank, in]`, `b` is `[out, rank]`, of one rank.
     3. (C3) `bias`, if present, is `[out]`.
     4. (C4) `h`, if asked for, is `[rows, rank]`.
+    5. (C5) `x`, `a`, `b`, `y` and `h` have one element type; `weight` and
+       `bias` are converted to it.
 
     Example:
     ```mlir
@@ -387,6 +401,7 @@ def Hone_AttentionOp : Hone_DifferentiableOp<"attention", [
     2. (C2) `kv_heads` divides `heads`.
     3. (C3) `starts` is `[rows]`.
     4. (C4) `normalizer`, if asked for, is `[rows, 2 * heads]`.
+    5. (C5) `q`, `k` and `normalizer` have one element type.
 
     Example:
     ```mlir
@@ -454,6 +469,7 @@ def Hone_LinearCrossEntropyOp : Hone_DifferentiableOp<"linear_cross_entropy", [
     1. (C1) `x` is `[rows, hidden]`, `weight` is `[vocabulary, hidden]`.
     2. (C2) `targets` is `[rows]`.
     3. (C3) `dx`, if asked for, has the type of `x`.
+    4. (C4) the size of the vocabulary is known; targets are below it.
 
     Example:
     ```mlir

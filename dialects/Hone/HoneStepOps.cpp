@@ -21,6 +21,7 @@ LogicalResult RmsNormAdjointOp::verify() {
       check.sameType("x", getX(), "dx", getDx()),                       // (C1)
       check.sameDim("weight", getWeight(), 0, "x", getX(), 1),          // (C1)
       check.sameDim("rstd", getRstd(), 0, "x", getX(), 0),              // (C2)
+      check.sameElementType("rstd", getRstd(), "x", getX()),            // (C2)
   });
 }
 
@@ -30,6 +31,7 @@ LogicalResult LinearAdjointOp::verify() {
       check.sameDim("dy", getDy(), 0, "dx", getDx(), 0),                // (C1)
       check.sameDim("weight", getWeight(), 0, "dy", getDy(), 1),        // (C1)
       check.sameDim("weight", getWeight(), 1, "dx", getDx(), 1),        // (C1)
+      check.sameElementType("dy", getDy(), "dx", getDx()),              // (C2)
   });
 }
 
@@ -42,6 +44,9 @@ LogicalResult LoraLinearAdjointOp::verify() {
       check.sameDim("a", getA(), 1, "dx", getDx(), 1),                  // (C2)
       check.sameDim("b", getB(), 0, "dy", getDy(), 1),                  // (C2)
       check.sameDim("a", getA(), 0, "b", getB(), 1),                    // (C2)
+      check.sameElementType("dy", getDy(), "dx", getDx()),              // (C3)
+      check.sameElementType("a", getA(), "dx", getDx()),                // (C3)
+      check.sameElementType("b", getB(), "dx", getDx()),                // (C3)
   });
 }
 
@@ -56,6 +61,10 @@ LogicalResult LoraParameterAdjointOp::verify() {
       check.sameDim("a", getA(), 0, "b", getB(), 1),                    // (C2)
       check.sameDim("h", getH(), 0, "x", getX(), 0),                    // (C3)
       check.sameDim("h", getH(), 1, "a", getA(), 0),                    // (C3)
+      check.sameElementType("dy", getDy(), "x", getX()),                // (C4)
+      check.sameElementType("a", getA(), "x", getX()),                  // (C4)
+      check.sameElementType("b", getB(), "x", getX()),                  // (C4)
+      check.sameElementType("h", getH(), "x", getX()),                  // (C4)
   });
 }
 
@@ -75,6 +84,9 @@ LogicalResult AttentionAdjointOp::verify() {
       check.sameDim("normalizer", getNormalizer(), 0, "q", getQ(), 0),  // (C3)
       check.dimIs("normalizer", getNormalizer(), 1, 2 * getHeads()),    // (C3)
       check.sameDim("starts", getStarts(), 0, "q", getQ(), 0),          // (C3)
+      check.sameElementType("k", getK(), "q", getQ()),                  // (C4)
+      check.sameElementType("normalizer", getNormalizer(), "q",
+                            getQ()),                                    // (C4)
   });
 }
 

@@ -41,7 +41,7 @@ def Hone_RmsNormAdjointOp : Hone_AdjointOp<"rms_norm_adjoint"> {
 
     1. (C1) `dy`, `x` and `dx` have one type `[rows, hidden]`; `weight` is
        `[hidden]`.
-    2. (C2) `rstd`, if present, is `[rows]`.
+    2. (C2) `rstd`, if present, is `[rows]` of the element type of `x`.
 
     Example:
     ```mlir
@@ -65,6 +65,7 @@ def Hone_LinearAdjointOp : Hone_AdjointOp<"linear_adjoint"> {
 
     1. (C1) `dy` is `[rows, out]`, `weight` is `[out, in]`, `dx` is
        `[rows, in]`.
+    2. (C2) `dy` and `dx` have one element type; `weight` is converted to it.
 
     Example:
     ```mlir
@@ -88,6 +89,8 @@ def Hone_LoraLinearAdjointOp : Hone_AdjointOp<"lora_linear_adjoint", [
     1. (C1) `dy` is `[rows, out]`, `weight` is `[out, in]`, `dx` is
        `[rows, in]`.
     2. (C2) `a` is `[rank, in]`, `b` is `[out, rank]`.
+    3. (C3) `dy`, `a`, `b` and `dx` have one element type; `weight` is converted
+       to it.
 
     Example:
     ```mlir
@@ -117,6 +120,7 @@ def Hone_LoraParameterAdjointOp : Hone_AdjointOp<"lora_parameter_adjoint", [
     2. (C2) `a` and `da` have one type `[rank, in]`; `b` and `db` have one type
        `[out, rank]`.
     3. (C3) `h`, if present, is `[rows, rank]`.
+    4. (C4) `dy`, `x`, `a`, `b` and `h` have one element type.
 
     Example:
     ```mlir
@@ -150,6 +154,7 @@ def Hone_AttentionAdjointOp : Hone_AdjointOp<"attention_adjoint", [
        `v`, `dk` and `dv` have one type `[rows, kv_heads * d]`.
     2. (C2) `kv_heads` divides `heads`.
     3. (C3) `normalizer` is `[rows, 2 * heads]`, `starts` is `[rows]`.
+    4. (C4) `q`, `k` and `normalizer` have one element type.
 
     Example:
     ```mlir

@@ -56,6 +56,14 @@ LogicalResult ShapeChecks::dimIs(StringRef name, Value value, unsigned dim,
                            << text(dimOf(value, dim));
 }
 
+LogicalResult ShapeChecks::isKnown(StringRef name, Value value,
+                                   unsigned dim) const {
+  if (!value || !ShapedType::isDynamic(dimOf(value, dim)))
+    return success();
+  return op->emitOpError() << "expects dimension " << dim << " of '" << name
+                           << "' to be known, but got " << value.getType();
+}
+
 LogicalResult ShapeChecks::headGroups(Value q, Value k, int64_t heads,
                                       int64_t kvHeads) const {
   if (heads < 1 || kvHeads < 1 || heads % kvHeads != 0)

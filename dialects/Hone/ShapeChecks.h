@@ -28,6 +28,8 @@ public:
                               mlir::Value b, unsigned dimB) const;
   mlir::LogicalResult dimIs(llvm::StringRef name, mlir::Value value,
                             unsigned dim, int64_t size) const;
+  mlir::LogicalResult isKnown(llvm::StringRef name, mlir::Value value,
+                              unsigned dim) const;
   /// 'kv_heads' divides 'heads' and both give 'q' and 'k' one head size.
   mlir::LogicalResult headGroups(mlir::Value q, mlir::Value k, int64_t heads,
                                  int64_t kvHeads) const;

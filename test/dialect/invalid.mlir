@@ -96,6 +96,16 @@ hone.entry @entry_returns_nothing {
 
 // -----
 
+hone.entry @entry_c1 {
+  %x = hone.input "loss_scale" : tensor<f64>
+  // expected-note @+1 {{the other one is here}}
+  hone.output %x as "loss" : tensor<f64>
+  // expected-error @+1 {{'hone.output' op expects outputs of an entry to have different names, but 'loss' is there twice}}
+  hone.output %x as "loss" : tensor<f64>
+}
+
+// -----
+
 hone.entry @call_c1 {
   // expected-error @+1 {{'hone.call' op expects 'nowhere' to be a 'hone.block'}}
   hone.call @nowhere "" () : () -> ()
@@ -158,6 +168,15 @@ hone.block @parameter_c2_frozen() {
 
 // -----
 
+// A kernel is compiled for its features; only rows may be unknown.
+hone.block @features_are_known(%x: tensor<?x?xf32>) {
+  // expected-error @+1 {{'hone.add' op operand #0 must be 2D tensor of 32- or 64-bit float values with a known number of features, but got 'tensor<?x?xf32>'}}
+  %0 = hone.add %x, %x : tensor<?x?xf32>
+  hone.return
+}
+
+// -----
+
 //===----------------------------------------------------------------------===//
 // Model ops
 //===----------------------------------------------------------------------===//
@@ -175,6 +194,15 @@ hone.block @embedding_c1_rows(%ids: tensor<3xi32>, %table: tensor<9x4xf32>) {
   // expected-error @+1 {{'hone.embedding' op expects dimension 0 of 'ids' to be dimension 0 of 'y', but got 3 and ?}}
   %0 = hone.embedding %ids, %table
       : (tensor<3xi32>, tensor<9x4xf32>) -> tensor<?x4xf32>
+  hone.return
+}
+
+// -----
+
+hone.block @embedding_c2(%ids: tensor<?xi32>, %table: tensor<?x4xf32>) {
+  // expected-error @+1 {{'hone.embedding' op expects dimension 0 of 'table' to be known, but got 'tensor<?x4xf32>'}}
+  %0 = hone.embedding %ids, %table
+      : (tensor<?xi32>, tensor<?x4xf32>) -> tensor<?x4xf32>
   hone.return
 }
 
@@ -235,6 +263,15 @@ hone.block @linear_c2(%x: tensor<?x4xf32>, %w: tensor<8x4xf32>,
 
 // -----
 
+hone.block @linear_c3(%x: tensor<?x4xf32>, %w: tensor<8x4xf32>) {
+  // expected-error @+1 {{'hone.linear' op expects 'x' and 'y' to have one element type, but got 'tensor<?x4xf32>' and 'tensor<?x8xf64>'}}
+  %0 = hone.linear %x, %w
+      : (tensor<?x4xf32>, tensor<8x4xf32>) -> tensor<?x8xf64>
+  hone.return
+}
+
+// -----
+
 hone.block @lora_linear_c1(%x: tensor<?x4xf32>, %w: tensor<8x5xf32>,
                            %a: tensor<2x4xf32>, %b: tensor<8x2xf32>) {
   // expected-error @+1 {{'hone.lora_linear' op expects dimension 1 of 'weight' to be dimension 1 of 'x', but got 5 and 4}}
@@ -275,6 +312,17 @@ hone.block @lora_linear_c4(%x: tensor<?x4xf32>, %w: tensor<8x4xf32>,
   %y, %h = hone.lora_linear %x, %w, %a, %b scale 2.0
       : (tensor<?x4xf32>, tensor<8x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>)
       -> (tensor<?x8xf32>, tensor<?x3xf32>)
+  hone.return
+}
+
+// -----
+
+hone.block @lora_linear_c5(%x: tensor<?x4xf64>, %w: tensor<8x4xf32>,
+                           %a: tensor<2x4xf32>, %b: tensor<8x2xf64>) {
+  // expected-error @+1 {{'hone.lora_linear' op expects 'a' and 'x' to have one element type, but got 'tensor<2x4xf32>' and 'tensor<?x4xf64>'}}
+  %0 = hone.lora_linear %x, %w, %a, %b scale 2.0
+      : (tensor<?x4xf64>, tensor<8x4xf32>, tensor<2x4xf32>, tensor<8x2xf64>)
+      -> tensor<?x8xf64>
   hone.return
 }
 
@@ -372,6 +420,17 @@ hone.block @attention_c4(%q: tensor<?x8xf32>, %k: tensor<?x4xf32>,
 
 // -----
 
+hone.block @attention_c5(%q: tensor<?x8xf32>, %k: tensor<?x4xf64>,
+                         %s: tensor<?xi32>) {
+  // expected-error @+1 {{'hone.attention' op expects 'k' and 'q' to have one element type, but got 'tensor<?x4xf64>' and 'tensor<?x8xf32>'}}
+  %0 = hone.attention %q, %k, %k, %s heads 2 kv_heads 1 scale 0.5
+      : (tensor<?x8xf32>, tensor<?x4xf64>, tensor<?x4xf64>, tensor<?xi32>)
+      -> tensor<?x8xf32>
+  hone.return
+}
+
+// -----
+
 hone.block @swiglu_has_one_type(%gate: tensor<?x8xf32>, %up: tensor<?x4xf32>) {
   // expected-error @+1 {{'hone.swiglu' op requires the same type for all operands and results}}
   %0 = "hone.swiglu"(%gate, %up)
@@ -395,6 +454,16 @@ hone.block @linear_cross_entropy_c1(%x: tensor<?x4xf32>, %w: tensor<9x5xf32>,
   // expected-error @+1 {{'hone.linear_cross_entropy' op expects dimension 1 of 'weight' to be dimension 1 of 'x', but got 5 and 4}}
   %0 = hone.linear_cross_entropy %x, %w, %t
       : (tensor<?x4xf32>, tensor<9x5xf32>, tensor<?xi32>) -> tensor<f64>
+  hone.return
+}
+
+// -----
+
+hone.block @linear_cross_entropy_c4(%x: tensor<?x4xf32>, %w: tensor<?x4xf32>,
+                                    %t: tensor<?xi32>) {
+  // expected-error @+1 {{'hone.linear_cross_entropy' op expects dimension 0 of 'weight' to be known, but got 'tensor<?x4xf32>'}}
+  %0 = hone.linear_cross_entropy %x, %w, %t
+      : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<?xi32>) -> tensor<f64>
   hone.return
 }
 

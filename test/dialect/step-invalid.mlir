@@ -31,10 +31,30 @@ hone.block @rms_norm_adjoint_c2(%dy: tensor<?x4xf32>, %x: tensor<?x4xf32>,
 
 // -----
 
+hone.block @rms_norm_adjoint_c2_type(%dy: tensor<?x4xf32>, %x: tensor<?x4xf32>,
+                                     %w: tensor<4xf32>, %r: tensor<?xf64>) {
+  // expected-error @+1 {{'hone.rms_norm_adjoint' op expects 'rstd' and 'x' to have one element type, but got 'tensor<?xf64>' and 'tensor<?x4xf32>'}}
+  %0 = hone.rms_norm_adjoint %dy, %x, %w rstd %r eps 1.0e-5
+      : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>, tensor<?xf64>)
+      -> tensor<?x4xf32>
+  hone.return
+}
+
+// -----
+
 hone.block @linear_adjoint_c1(%dy: tensor<?x8xf32>, %w: tensor<8x4xf32>) {
   // expected-error @+1 {{'hone.linear_adjoint' op expects dimension 1 of 'weight' to be dimension 1 of 'dx', but got 4 and 5}}
   %0 = hone.linear_adjoint %dy, %w
       : (tensor<?x8xf32>, tensor<8x4xf32>) -> tensor<?x5xf32>
+  hone.return
+}
+
+// -----
+
+hone.block @linear_adjoint_c2(%dy: tensor<?x8xf64>, %w: tensor<8x4xf32>) {
+  // expected-error @+1 {{'hone.linear_adjoint' op expects 'dy' and 'dx' to have one element type, but got 'tensor<?x8xf64>' and 'tensor<?x4xf32>'}}
+  %0 = hone.linear_adjoint %dy, %w
+      : (tensor<?x8xf64>, tensor<8x4xf32>) -> tensor<?x4xf32>
   hone.return
 }
 
@@ -56,6 +76,17 @@ hone.block @lora_linear_adjoint_c2(%dy: tensor<?x8xf32>, %w: tensor<8x4xf32>,
   // expected-error @+1 {{'hone.lora_linear_adjoint' op expects dimension 0 of 'a' to be dimension 1 of 'b', but got 2 and 3}}
   %0 = hone.lora_linear_adjoint %dy, %w, %a, %b scale 2.0
       : (tensor<?x8xf32>, tensor<8x4xf32>, tensor<2x4xf32>, tensor<8x3xf32>)
+      -> tensor<?x4xf32>
+  hone.return
+}
+
+// -----
+
+hone.block @lora_linear_adjoint_c3(%dy: tensor<?x8xf32>, %w: tensor<8x4xf32>,
+                                   %a: tensor<2x4xf32>, %b: tensor<8x2xf64>) {
+  // expected-error @+1 {{'hone.lora_linear_adjoint' op expects 'b' and 'dx' to have one element type, but got 'tensor<8x2xf64>' and 'tensor<?x4xf32>'}}
+  %0 = hone.lora_linear_adjoint %dy, %w, %a, %b scale 2.0
+      : (tensor<?x8xf32>, tensor<8x4xf32>, tensor<2x4xf32>, tensor<8x2xf64>)
       -> tensor<?x4xf32>
   hone.return
 }
@@ -101,6 +132,19 @@ hone.block @lora_parameter_adjoint_c3(%dy: tensor<?x8xf32>,
 
 // -----
 
+hone.block @lora_parameter_adjoint_c4(%dy: tensor<?x8xf64>,
+                                      %x: tensor<?x4xf32>,
+                                      %a: tensor<2x4xf32>,
+                                      %b: tensor<8x2xf32>) {
+  // expected-error @+1 {{'hone.lora_parameter_adjoint' op expects 'dy' and 'x' to have one element type, but got 'tensor<?x8xf64>' and 'tensor<?x4xf32>'}}
+  %da, %db = hone.lora_parameter_adjoint %dy, %x, %a, %b scale 2.0
+      : (tensor<?x8xf64>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>)
+      -> (tensor<2x4xf32>, tensor<8x2xf32>)
+  hone.return
+}
+
+// -----
+
 hone.block @attention_adjoint_c1(%q: tensor<?x8xf32>, %k: tensor<?x4xf32>,
                                  %l: tensor<?x4xf32>, %s: tensor<?xi32>) {
   // expected-error @+1 {{'hone.attention_adjoint' op expects 'dk' and 'k' to have one type, but got 'tensor<?x8xf32>' and 'tensor<?x4xf32>'}}
@@ -134,6 +178,19 @@ hone.block @attention_adjoint_c3(%q: tensor<?x8xf32>, %k: tensor<?x4xf32>,
       heads 2 kv_heads 1 scale 0.5
       : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>,
          tensor<?x8xf32>, tensor<?x1xf32>, tensor<?xi32>)
+      -> (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>)
+  hone.return
+}
+
+// -----
+
+hone.block @attention_adjoint_c4(%q: tensor<?x8xf32>, %k: tensor<?x4xf32>,
+                                 %l: tensor<?x4xf64>, %s: tensor<?xi32>) {
+  // expected-error @+1 {{'hone.attention_adjoint' op expects 'normalizer' and 'q' to have one element type, but got 'tensor<?x4xf64>' and 'tensor<?x8xf32>'}}
+  %dq, %dk, %dv = hone.attention_adjoint %q, %q, %k, %k, %q, %l, %s
+      heads 2 kv_heads 1 scale 0.5
+      : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>,
+         tensor<?x8xf32>, tensor<?x4xf64>, tensor<?xi32>)
       -> (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>)
   hone.return
 }

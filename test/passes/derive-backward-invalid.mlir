@@ -354,3 +354,45 @@ module @auxiliary_result_reaches_the_loss {
     hone.output %2 as "loss" : tensor<f64>
   }
 }
+
+// -----
+
+// What the derivation defines must not be there.
+module @gradient_is_taken {
+  hone.block @head(%x: tensor<?x4xf32>) -> tensor<f64> {
+    %t = hone.input "targets" : tensor<?xi32>
+    %w = hone.parameter "lm_head.weight" : tensor<9x4xf32>
+    %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
+    hone.return %l : tensor<f64>
+  }
+  // expected-note @+1 {{derived from here}}
+  hone.entry @loss {
+    %0 = hone.input "hidden" : tensor<?x4xf32>
+    %1 = hone.call @head "" (%0) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.output %1 as "loss" : tensor<f64>
+  }
+  // expected-error @+1 {{'hone.entry' op has the name '@gradient', which the derivation defines; give it another name}}
+  hone.entry @gradient {
+  }
+}
+
+// -----
+
+module @backward_is_taken {
+  // expected-note @+1 {{derived from here}}
+  hone.block @head(%x: tensor<?x4xf32>) -> tensor<f64> {
+    %t = hone.input "targets" : tensor<?xi32>
+    %w = hone.parameter "lm_head.weight" : tensor<9x4xf32>
+    %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
+    hone.return %l : tensor<f64>
+  }
+  // expected-error @+1 {{'hone.block' op has the name '@head.backward', which the derivation defines; give it another name}}
+  hone.block @head.backward() {
+    hone.return
+  }
+  hone.entry @loss {
+    %0 = hone.input "hidden" : tensor<?x4xf32>
+    %1 = hone.call @head "" (%0) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.output %1 as "loss" : tensor<f64>
+  }
+}

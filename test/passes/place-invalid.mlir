@@ -19,3 +19,32 @@ module @input_of_two_types attributes {hone.max_rows = 16 : i64} {
     hone.return
   }
 }
+
+// -----
+
+module @output_of_two_types attributes {hone.max_rows = 16 : i64} {
+  hone.entry @first {
+    %x = hone.input "loss_scale" : tensor<f64>
+    hone.output %x as "loss" : tensor<f64>
+  }
+  hone.entry @second {
+    %x = hone.input "hidden" : tensor<?x4xf32>
+    // expected-error @+1 {{'hone.output' op expects the output to have one type, but it is 'tensor<f64>' elsewhere}}
+    hone.output %x as "loss" : tensor<?x4xf32>
+  }
+}
+
+// -----
+
+// Trainable parameters are slices of one vector.
+module @trainables_of_two_types attributes {hone.max_rows = 16 : i64} {
+  hone.block @first() {
+    %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
+    // expected-error @+1 {{'hone.parameter' op expects trainable parameters to have one element type, since they are one vector, but 'b' is 'f64' and 'a' is 'f32'}}
+    %b = hone.parameter "b" trainable init <zero> : tensor<2x4xf64>
+    hone.return
+  }
+  hone.entry @loss {
+    hone.call @first "" () : () -> ()
+  }
+}
