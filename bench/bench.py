@@ -14,7 +14,8 @@ import sys
 
 import plot
 import report
-from hone_program import FmaProbe, HoneProgram, run_checked
+from build_tools import FmaProbe, run_checked
+from hone_program import HoneProgram
 from peer_program import FRAMEWORKS, variants
 from workload import Workload
 

@@ -6,28 +6,9 @@ import re
 import shutil
 import subprocess
 
+from build_tools import run_checked
 from contestant import Contestant, Repetition
 from process_memory import MemoryWatch
-
-
-def run_checked(arguments, **options):
-    """Runs a program; its stderr becomes the exception's text."""
-    done = subprocess.run([str(a) for a in arguments], text=True,
-                          capture_output=True, **options)
-    if done.returncode != 0:
-        raise RuntimeError(f"{arguments[0]}: {done.stderr.strip()}")
-    return done.stdout
-
-
-class FmaProbe:
-    """The FMA peak of this machine, measured anew at every call."""
-
-    def __init__(self, bin_dir):
-        self.program = bin_dir / "hone-bench-peak"
-
-    def measure(self, threads):
-        """GFLOP/s of `threads` threads together."""
-        return json.loads(run_checked([self.program, threads]))["gflops"]
 
 
 class HoneProgram:

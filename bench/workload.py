@@ -8,7 +8,8 @@ import dataclasses
 import json
 import pathlib
 import random
-import subprocess
+
+from build_tools import run_checked
 
 # The seven projections of a decoder layer: `all-linear` in Hone and in PEFT.
 PROJECTIONS = ["q_proj", "k_proj", "v_proj", "o_proj",
@@ -55,10 +56,10 @@ class Workload:
         made_from = json.dumps([self.config.read_text(), self.seed])
         if stamp.exists() and stamp.read_text() == made_from:
             return
-        subprocess.run(
+        run_checked(
             [bin_dir / "hone-make-model", self.config, "-o", folder, "--seed",
-             str(self.seed), "--dtype",
-             "bfloat16" if dtype == "bfloat16" else "float32"], check=True)
+             self.seed, "--dtype",
+             "bfloat16" if dtype == "bfloat16" else "float32"])
         stamp.write_text(made_from)
 
     def make_data(self, path):

@@ -1,0 +1,28 @@
+"""The programs of the build that the benchmark starts."""
+
+import json
+import subprocess
+
+
+def run_checked(arguments):
+    """Runs a program; its stderr becomes the exception's text."""
+    try:
+        done = subprocess.run([str(a) for a in arguments], text=True,
+                              capture_output=True)
+    except OSError as error:
+        raise RuntimeError(f"{arguments[0]}: {error.strerror}; build it, or "
+                           f"leave out --no-build") from None
+    if done.returncode != 0:
+        raise RuntimeError(f"{arguments[0]}: {done.stderr.strip()}")
+    return done.stdout
+
+
+class FmaProbe:
+    """The FMA peak of this machine, measured anew at every call."""
+
+    def __init__(self, bin_dir):
+        self.program = bin_dir / "hone-bench-peak"
+
+    def measure(self, threads):
+        """GFLOP/s of `threads` threads together."""
+        return json.loads(run_checked([self.program, threads]))["gflops"]
