@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import platform
+import signal
 import sys
 
 import plot
@@ -104,6 +105,7 @@ def measure_peer(peer, rival, repetitions, model, data, probe, folder):
             say(contestant, theirs)
     except (RuntimeError, OSError) as error:
         contestant.repetitions.clear()
+        contestant.time_ratios.clear()
         contestant.failure = str(error)
         print(f"{peer.name}: failed: {error}", flush=True)
     finally:
@@ -112,9 +114,9 @@ def measure_peer(peer, rival, repetitions, model, data, probe, folder):
 
 
 def measure_peers(arguments, workload, rival, model, data, probe, folder,
-                  environments):
-    """Contestants of every framework that is there, and their versions."""
-    contestants, versions = [], {}
+                  environments, contestants, versions):
+    """Adds contestants of every framework that is there, and their versions,
+    one by one: an interrupt keeps those that are done."""
     for framework in FRAMEWORKS:
         if arguments.peers and not framework.find(environments,
                                                   arguments.python):
@@ -125,15 +127,15 @@ def measure_peers(arguments, workload, rival, model, data, probe, folder,
         if not python:
             print(f"{framework.name}: not installed", flush=True)
             continue
-        for peer in variants(framework, python, workload, rival[1].threads):
-            if not all(word in peer.name.split()
-                       for word in arguments.peer_filter.split()):
-                continue
+        peers = [peer for peer in variants(framework, python, workload,
+                                           rival[1].threads)
+                 if all(word in peer.name.split()
+                        for word in arguments.peer_filter.split())]
+        for peer in peers:
             contestants.append(measure_peer(
                 peer, rival, arguments.repetitions, model, data, probe,
                 folder))
             versions.setdefault(framework.name, {}).update(peer.versions)
-    return contestants, versions
 
 
 def measure_steps(arguments, workload, bin_dir, folder, results):
@@ -154,9 +156,13 @@ def measure_steps(arguments, workload, bin_dir, folder, results):
     pairs = measure_hone(programs, threads, arguments.repetitions, data, probe)
     rival = min((pair for pair in pairs if pair[1].threads == max(threads)),
                 key=lambda pair: pair[1].seconds)
-    peers, results["frameworks"] = measure_peers(
-        arguments, workload, rival, model, data, probe, folder, environments)
-    results["contestants"] = [contestant for _, contestant in pairs] + peers
+    results["contestants"] = [contestant for _, contestant in pairs]
+    try:
+        measure_peers(arguments, workload, rival, model, data, probe, folder,
+                      environments, results["contestants"],
+                      results["frameworks"])
+    except KeyboardInterrupt:
+        print("interrupted: reporting what is done", flush=True)
     results["rival"] = rival[1].name
     results["notes"] = report.check_losses(results["contestants"])
 
@@ -193,7 +199,12 @@ def main():
 
 
 if __name__ == "__main__":
+    # A run in the background inherits an ignored SIGINT.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     try:
         main()
     except RuntimeError as error:
         sys.exit(f"bench: {error}")
+    except KeyboardInterrupt:
+        sys.exit("bench: interrupted before there were results")

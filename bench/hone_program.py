@@ -59,8 +59,11 @@ class HoneProgram:
              "--log", log, "--steps", str(w.steps + w.warmup), "--threads",
              str(contestant.threads)],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        with MemoryWatch(process.pid) as watch:
-            text, _ = process.communicate()
+        try:
+            with MemoryWatch(process.pid) as watch:
+                text, _ = process.communicate()
+        finally:
+            process.kill()
         if process.returncode != 0:
             raise RuntimeError(f"{self.name}: {text.strip()}")
         contestant.planned = int(
