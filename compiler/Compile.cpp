@@ -12,6 +12,7 @@
 #include "compiler/RenameTogether.h"
 #include "compiler/WeightWriter.h"
 #include "compiler/import/ModelImport.h"
+#include "compiler/import/StorageAssignment.h"
 #include "compiler/import/TargetModules.h"
 #include "dialects/Tile/TileDialect.h"
 #include "passes/Passes.h"
@@ -147,7 +148,7 @@ Status Compilation::importModel() {
     identity.modelType = config->modelType;
     identity.vocabSize = config->vocabSize;
     identity.targetModules = targetModuleNames(spec, *config);
-    return Status::ok();
+    return assignStorage(*module, spec, &*config);
   }
   WrittenAdapter adapter;
   Result<OwningOpRef<ModuleOp>> parsed = parseModel(context, spec, adapter);
@@ -165,7 +166,7 @@ Status Compilation::importModel() {
     spec.lora.use_rslora = false;
     spec.lora.lora_alpha = adapter.scale * static_cast<double>(adapter.r);
   }
-  return Status::ok();
+  return assignStorage(*module, spec, /*config=*/nullptr);
 }
 
 /// mkdir -p with the mode of the umask.
@@ -233,10 +234,10 @@ Status Compilation::openWeights() {
 
   std::vector<ModelTensor> expected;
   if (config)
-    expected = modelTensors(*config);
+    expected = storedModelTensors(*config);
   else
-    for (const WeightDescription &weight : description.weights)
-      expected.push_back({weight.name, weight.shape, ""});
+    for (const Parameter &parameter : parameters->frozen())
+      expected.push_back({parameter.name, parameter.type.getShape().vec(), ""});
   Status status =
       weights->require(expected, config ? "config.json" : identity.name);
   if (status.isOk() && config)
@@ -383,13 +384,17 @@ Status Compilation::emitBinary() {
       ".tmp-" + std::to_string(llvm::sys::Process::getProcessId());
   std::string program = directory + "/train";
   std::string data = directory + "/weights.hone.safetensors";
+  std::vector<QuantizationError> errors;
   Status status = linkInto(directory, program + suffix);
   if (status.isOk())
-    status = writeWeights(data + suffix, description.weights, *weights,
-                          tokenizer, rowsLayout, sourceHash);
+    status = writeWeights(data + suffix,
+                          {parameters->frozen(), tokenizer, sourceHash},
+                          *weights, request.quantization ? &errors : nullptr);
   if (status.isOk())
     status =
         renameTogether({{data + suffix, data}, {program + suffix, program}});
+  if (status.isOk() && request.quantization)
+    llvm::outs() << describeErrors(errors);
   if (status.isOk())
     return status;
   llvm::sys::fs::remove(program + suffix);

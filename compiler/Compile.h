@@ -29,6 +29,7 @@ struct CompileRequest {
   std::string runtimeDir; ///< folder of the runtime's archives
   std::string dumpDir;    ///< NN-phase.mlir after each phase; empty: none
   bool timing = false;
+  bool quantization = false; ///< print what quantising did to each tensor
 
   bool printsPlanOnly() const {
     return plan != PlanFormat::None && output.empty();

@@ -7,6 +7,7 @@
 
 #include "compiler/ModuleSummary.h"
 #include "base/Json.h"
+#include "passes/WeightStorage.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -20,6 +21,10 @@ using namespace mlir;
 static hone_dtype dtypeOf(Type element) {
   if (element.isF64())
     return HONE_F64;
+  if (element.isBF16())
+    return HONE_BF16;
+  if (element.isInteger(8))
+    return HONE_U8;
   return element.isF32() ? HONE_F32 : HONE_I32;
 }
 
@@ -86,8 +91,10 @@ ModuleDescription hone::describeModule(ModuleOp module,
   addSlots(outputs, "output.", description.outputs);
 
   for (const Parameter &p : parameters.frozen())
-    description.weights.push_back({p.name, dtypeOf(p.type.getElementType()),
-                                   shapeOf(p.type, description.maxRows)});
+    for (const StoredTensor &tensor : storedTensors(p.type, p.storage))
+      description.weights.push_back({p.name + tensor.suffix.str(),
+                                     dtypeOf(tensor.type.getElementType()),
+                                     tensor.type.getShape().vec()});
   for (const Parameter &p : parameters.trainable()) {
     description.trainableDtype = dtypeOf(p.type.getElementType());
     description.trainables.push_back({p.name,
@@ -159,7 +166,8 @@ std::string hone::moduleConfigJson(const Spec &spec, const ModelIdentity &model,
          ",\"parameters\":" + std::to_string(count) +
          ",\"vocab_size\":" + std::to_string(model.vocabSize) +
          "},\"lora\":" + lora + ",\"train\":" + specSectionJson(spec, "train") +
-         ",\"weights\":{\"layout\":" + jsonString(rowsLayout) +
+         ",\"weights\":{\"layout\":" +
+         jsonString(layoutName(parameters.frozen())) +
          ",\"source_hash\":" + jsonString(sourceHash) +
          ",\"dtype\":" + jsonString(spec.weights.dtype) +
          "},\"target\":{\"triple\":" + jsonString(target.triple().str()) +

@@ -24,10 +24,6 @@ struct ModelIdentity {
   std::vector<std::string> targetModules; ///< sorted
 };
 
-/// How the tensors in weights.hone.safetensors are laid out: row-major, as
-/// Hugging Face stores them.
-constexpr const char *rowsLayout = "rows-v1";
-
 /// Everything of the description except config and threadBytes.
 /// `module` is placed and verified.
 ModuleDescription describeModule(mlir::ModuleOp module,

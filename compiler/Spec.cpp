@@ -59,11 +59,15 @@ static const std::vector<SpecKey> &specKeys() {
 
       {"weights.dtype",
        "float32",
-       "element type of the frozen weights in memory",
+       "how frozen matrices are stored; default: as train.compute_dtype, or as "
+       "the model if it is quantised",
        FIELD(weights.dtype),
        Range::Any,
-       {"float32", "float64"},
-       {"bfloat16", "float16", "int8", "int4"}},
+       {"float32", "float64", "bfloat16", "int8", "int4"},
+       {"float16"}},
+      {"weights.group_size", "64",
+       "weights of int8 and int4 that share a scale: 32, 64 or 128",
+       FIELD(weights.group_size), Range::Positive},
       {"weights.path",
        "",
        "safetensors file or directory of an .mlir model; default: "
@@ -506,10 +510,16 @@ static Status checkSpec(Spec &spec) {
     return fail("model", "the key is required but missing",
                 "add: model: path/to/a/hugging-face/directory");
 
-  // The element types of weights and adapter follow compute_dtype.
+  // The element types of weights and adapter follow compute_dtype, unless the
+  // weights are stored smaller.
   const std::string &dtype = spec.train.compute_dtype;
+  bool isStoredSmaller = spec.weights.dtype == "bfloat16" ||
+                         spec.weights.dtype == "int8" ||
+                         spec.weights.dtype == "int4";
   for (auto [key, value] : {std::pair("weights.dtype", &spec.weights.dtype),
                             std::pair("lora.dtype", &spec.lora.dtype)}) {
+    if (value == &spec.weights.dtype && isStoredSmaller)
+      continue;
     if (spec.given.count(key) && *value != dtype)
       return fail(key,
                   "expected " + dtype + ", as train.compute_dtype, but found " +
@@ -517,6 +527,17 @@ static Status checkSpec(Spec &spec) {
                   "leave " + std::string(key) + " out, or make the two equal");
     *value = dtype;
   }
+  int64_t group = spec.weights.group_size;
+  if (group != 32 && group != 64 && group != 128)
+    return fail("weights.group_size",
+                "expected 32, 64 or 128 but found " + std::to_string(group),
+                "64 is the default of MLX");
+  bool hasGroups = spec.weights.dtype == "int8" || spec.weights.dtype == "int4";
+  if (spec.given.count("weights.group_size") && !hasGroups)
+    return fail("weights.group_size",
+                "only weights.dtype int8 and int4 have groups, but it is " +
+                    spec.weights.dtype,
+                "remove weights.group_size, or set weights.dtype");
   if (spec.given.count("train.momentum") && spec.train.optimizer != "sgd")
     return fail("train.momentum",
                 "only optimizer sgd has a momentum, but optimizer is " +

@@ -24,6 +24,7 @@ namespace hone {
 struct Spec {
   struct Weights {
     std::string dtype;
+    int64_t group_size;
     std::string path;
   };
   /// Names and meaning are those of PEFT's LoraConfig.

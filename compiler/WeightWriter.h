@@ -1,7 +1,7 @@
 //===- WeightWriter.h - The weights that the training binary maps ---------===//
 //
-// Streams the model's tensors into one safetensors file, in the element type
-// and layout that the kernels read. No tensor is ever in memory as a whole.
+// Streams the model's tensors into one safetensors file, as their parameters
+// say that they are stored. No tensor is ever in memory as a whole.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,17 +9,35 @@
 #define HONE_COMPILER_WEIGHTWRITER_H
 
 #include "compiler/import/WeightIndex.h"
-#include "targets/ModuleDescription.h"
+#include "passes/ParameterTable.h"
 
 namespace hone {
 
-/// Writes `path` whole or not at all: every tensor of `weights` from `source`,
-/// and `tokenizer` as the tensor hone.tokenizer unless it is empty. Metadata:
-/// format "hone", layout, source_hash. Errors: CannotCreate, IoError.
-rt::Status writeWeights(const std::string &path,
-                        const std::vector<WeightDescription> &weights,
-                        const WeightIndex &source, const std::string &tokenizer,
-                        const char *layout, const std::string &sourceHash);
+/// What quantisation did to one tensor.
+struct QuantizationError {
+  std::string tensor;
+  StorageAttr storage;
+  double relative; ///< |w' - w| / |w|, Euclidean norms; 0 if w is 0
+};
+
+struct WeightFile {
+  llvm::ArrayRef<Parameter> frozen;
+  std::string tokenizer; ///< the tensor hone.tokenizer; none if empty
+  std::string sourceHash;
+};
+
+/// Writes `path` whole or not at all: every stored tensor of `file.frozen`
+/// (WeightStorage.h) from `source`, whose tensors are floats, or packed as MLX
+/// packs them and then taken as they are. Metadata: format "hone", layout,
+/// source_hash. Appends to `errors`, unless it is null, a line for each tensor
+/// that was quantised here. Errors: BadData for a value that cannot be
+/// quantised; CannotCreate, IoError.
+rt::Status writeWeights(const std::string &path, const WeightFile &file,
+                        const WeightIndex &source,
+                        std::vector<QuantizationError> *errors);
+
+/// A table of `errors` for a person.
+std::string describeErrors(llvm::ArrayRef<QuantizationError> errors);
 
 } // namespace hone
 

@@ -10,6 +10,7 @@
 
 #include "passes/Lifetimes.h"
 #include "passes/ParameterTable.h"
+#include "passes/WeightStorage.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
@@ -132,7 +133,9 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes) {
   if (failed(parameters))
     return failure();
   for (const Parameter &parameter : parameters->frozen())
-    plan.weightBytes += bytesAtRows(parameter.type, 0);
+    for (const StoredTensor &tensor :
+         storedTensors(parameter.type, parameter.storage))
+      plan.weightBytes += bytesAtRows(tensor.type, 0);
   return plan;
 }
 

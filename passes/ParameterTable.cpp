@@ -2,9 +2,22 @@
 
 #include "passes/ParameterTable.h"
 
+#include "passes/WeightStorage.h"
+
 using namespace mlir;
 
 namespace hone {
+
+/// "frozen 'tensor<8x64xf32>' stored #hone.storage<int4, group = 64>"
+static std::string describe(bool trainable, RankedTensorType type,
+                            StorageAttr storage) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << (trainable ? "trainable '" : "frozen '") << type << "'";
+  if (storage)
+    os << " stored " << storage;
+  return text;
+}
 
 FailureOr<ParameterTable> ParameterTable::build(ModuleOp module) {
   ParameterTable table;
@@ -17,15 +30,20 @@ FailureOr<ParameterTable> ParameterTable::build(ModuleOp module) {
         name, Ref{op.getTrainable(), list.size()});
     if (!isNew) {
       const Parameter *known = table.find("", name);
-      if (known->type == type && known->trainable == op.getTrainable())
+      if (known->type == type && known->trainable == op.getTrainable() &&
+          known->storage == op.getStoredAttr())
         return success();
       return op.emitOpError("reads '")
-             << name << "' as " << (op.getTrainable() ? "trainable " : "frozen ")
-             << type << ", but another layer reads it as "
-             << (known->trainable ? "trainable " : "frozen ") << known->type;
+             << name << "' as "
+             << describe(op.getTrainable(), type, op.getStoredAttr())
+             << ", but another layer reads it as "
+             << describe(known->trainable, known->type, known->storage);
     }
-    Parameter parameter{name, type, op.getTrainable(),
+    Parameter parameter{name,
+                        type,
+                        op.getTrainable(),
                         op.getInit().value_or(Init::Zero),
+                        op.getStoredAttr(),
                         static_cast<int64_t>(list.size())};
     if (parameter.trainable) {
       Type element = type.getElementType();
@@ -36,6 +54,9 @@ FailureOr<ParameterTable> ParameterTable::build(ModuleOp module) {
                << "' is " << list.front().type.getElementType();
       parameter.offset = table.elements;
       table.elements += type.getNumElements();
+    } else {
+      parameter.index = table.weights;
+      table.weights += storedTensors(type, parameter.storage).size();
     }
     list.push_back(std::move(parameter));
     return success();

@@ -1,9 +1,10 @@
 //===- ParameterTable.h - Every tensor of the model, by name --------------===//
 //
 // A block reads parameters by a name relative to the layer that runs it; this
-// table resolves (prefix, name) to one tensor of the model. Frozen tensors are
-// numbered in order of first use and found in the weights file; trainable
-// ones are slices of one vector theta, in order of first use, without gaps.
+// table resolves (prefix, name) to one tensor of the model. Frozen ones are
+// found in the weights file, as one tensor or several (WeightStorage.h),
+// numbered in order of first use; trainable ones are slices of one vector
+// theta, in order of first use, without gaps.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,16 +22,18 @@ struct Parameter {
   std::string name; ///< Hugging Face tensor name: prefix + relative name
   mlir::RankedTensorType type;
   bool trainable;
-  Init init;          ///< trainable only
-  int64_t index;      ///< among the frozen, or among the trainable
+  Init init;           ///< trainable only
+  StorageAttr storage; ///< frozen only; null: as typed
+  /// Of its first stored tensor among the weights, or among the trainable.
+  int64_t index;
   int64_t offset = 0; ///< trainable only: elements from the start of theta
 };
 
 class ParameterTable {
 public:
   /// Walks the calls of every entry in order. Fails with a diagnostic when one
-  /// name is used with two types, or both frozen and trainable, and when
-  /// trainable ones differ in element type.
+  /// name is used with two types or storages, or both frozen and trainable,
+  /// and when trainable ones differ in element type.
   static mlir::FailureOr<ParameterTable> build(mlir::ModuleOp module);
 
   /// The tensor that `op` reads when a layer with `prefix` runs its block;
@@ -49,7 +52,7 @@ private:
   };
   std::vector<Parameter> frozenList, trainableList;
   llvm::StringMap<Ref> byName;
-  int64_t elements = 0;
+  int64_t elements = 0, weights = 0;
 };
 
 } // namespace hone

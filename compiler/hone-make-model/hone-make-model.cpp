@@ -64,6 +64,11 @@ static Status makeModel(const Options &options) {
   Result<ModelConfig> config = parseModelConfig(text, options.config);
   if (!config.isOk())
     return config.status();
+  if (config.value().quantization)
+    return Status::error(ExitCode::BadData,
+                         {options.config + " /quantization",
+                          "expected none: random weights are not quantised",
+                          "remove it; weights.dtype of a spec quantises"});
   if (options.tokenizer == Tokenizer::Byte &&
       config.value().vocabSize < byteTokenizerVocabSize)
     return Status::error(ExitCode::BadData,

@@ -65,6 +65,9 @@ struct Options {
       cl::desc("where libhone_runtime.a is; default: ../lib")};
   cl::opt<bool> timing{"timing", cl::cat(category),
                        cl::desc("report the time of each pass")};
+  cl::opt<bool> reportQuantization{
+      "report-quantization", cl::cat(category),
+      cl::desc("print the relative error of each quantised tensor")};
   cl::opt<std::string> dumpDir{
       "dump-dir", cl::value_desc("folder"), cl::cat(category),
       cl::desc("write the IR after each phase: 01-import.mlir, ...")};
@@ -125,6 +128,7 @@ int main(int argc, char **argv) {
                                                   : options.runtimeDir;
   request.dumpDir = options.dumpDir;
   request.timing = options.timing;
+  request.quantization = options.reportQuantization;
   if (request.writesBinary() && request.output.empty())
     return usageError("expected -o OUTDIR", "write honec SPEC.yaml -o OUTDIR");
 

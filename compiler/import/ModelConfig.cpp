@@ -130,6 +130,7 @@ private:
                     std::optional<double> fallback = {});
   void readBool(const char *key, bool &value);
   void checkRefusedKeys();
+  void readQuantizationKeys();
   void checkModelType();
   void checkActivation();
   void readRope();
@@ -232,19 +233,21 @@ void ConfigReader::checkRefusedKeys() {
               "the model wants to run Python code from its repository",
               "Hone never runs a model's code; use a checkpoint whose "
               "model_type is llama or qwen2 without auto_map"));
-  for (const char *key : {"quantization_config", "quantization"}) {
-    const Json *quantization = take(key);
-    if (!quantization)
+}
+
+void ConfigReader::readQuantizationKeys() {
+  // MLX writes the same under both names.
+  for (const char *key : {"quantization", "quantization_config"}) {
+    const Json *value = take(key);
+    if (!value)
       continue;
-    const Json *method = quantization->find("quant_method");
-    note(fail(*quantization, pointerTo(key),
-              "quantised weights" +
-                  (method && method->isString()
-                       ? " (quant_method " + method->string() + ")"
-                       : std::string()) +
-                  " are not supported yet",
-              "use the unquantised model: float32, bfloat16 or float16 "
-              "weights"));
+    Result<Quantization> read = readQuantization(*value, key, place);
+    if (!read.isOk())
+      return note(read.status());
+    if (config.quantization && !(*config.quantization == read.value()))
+      return note(fail(*value, pointerTo(key), "disagrees with /quantization",
+                       "take config.json from the same place as the weights"));
+    config.quantization = std::move(read.value());
   }
 }
 
@@ -528,6 +531,7 @@ Result<ModelConfig> ConfigReader::read() {
                     rt::describe(root.kind()),
                 "take config.json from the same place as the weights");
   checkRefusedKeys();
+  readQuantizationKeys();
   checkModelType();
   if (failed())
     return status;
@@ -665,4 +669,27 @@ std::vector<ModelTensor> hone::modelTensors(const ModelConfig &config) {
   if (!config.tieWordEmbeddings)
     addTable("lm_head.weight");
   return tensors;
+}
+
+std::vector<ModelTensor> hone::storedModelTensors(const ModelConfig &config) {
+  if (!config.quantization)
+    return modelTensors(config);
+  const Quantization &quantization = *config.quantization;
+  std::vector<ModelTensor> stored;
+  for (ModelTensor &tensor : modelTensors(config)) {
+    if (tensor.shape.size() != 2 ||
+        !quantization.covers(tensor.name, tensor.shape[1])) {
+      stored.push_back(std::move(tensor));
+      continue;
+    }
+    int64_t out = tensor.shape[0], in = tensor.shape[1];
+    std::vector<int64_t> groups = {out, in / quantization.groupSize};
+    stored.push_back({scalesName(tensor.name), groups, ""});
+    stored.push_back({biasesName(tensor.name), groups, ""});
+    stored.push_back({std::move(tensor.name),
+                      {out, in * quantization.bits / 32},
+                      "",
+                      rt::Dtype::U32});
+  }
+  return stored;
 }

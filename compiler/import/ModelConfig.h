@@ -9,7 +9,9 @@
 #ifndef HONE_COMPILER_IMPORT_MODELCONFIG_H
 #define HONE_COMPILER_IMPORT_MODELCONFIG_H
 
+#include "base/Dtype.h"
 #include "base/Status.h"
+#include "compiler/import/Quantization.h"
 
 #include <cstdint>
 #include <optional>
@@ -41,6 +43,7 @@ struct ModelConfig {
   std::optional<RopeScaling> ropeScaling;
   bool qkvBias = false, outputBias = false, mlpBias = false;
   bool tieWordEmbeddings = false;
+  std::optional<Quantization> quantization; ///< of the files' weights
 };
 
 /// Reads config.json of a model directory.
@@ -67,10 +70,14 @@ struct ModelTensor {
   std::string name;
   std::vector<int64_t> shape;
   std::string shapeKeys; ///< "[num_key_value_heads * head_dim, hidden_size]"
+  std::optional<rt::Dtype> dtype = {}; ///< absent: any float
 };
 
 /// All tensors of the model; a tied head is not one of them.
 std::vector<ModelTensor> modelTensors(const ModelConfig &config);
+
+/// The same as the files have them: with MLX's three for a quantised matrix.
+std::vector<ModelTensor> storedModelTensors(const ModelConfig &config);
 
 /// "model.layers.3."
 std::string layerPrefix(int64_t layer);

@@ -49,12 +49,13 @@ private:
   }
   Value parameter(const std::string &name, ArrayRef<int64_t> shape) {
     return ParameterOp::create(builder, at(name), tensorOf(shape), name,
-                               /*trainable=*/false, InitAttr());
+                               /*trainable=*/false, InitAttr(), StorageAttr());
   }
   Value adapter(const std::string &name, ArrayRef<int64_t> shape, Init init) {
     return ParameterOp::create(builder, at(name), tensorOf(shape), name,
                                /*trainable=*/true,
-                               InitAttr::get(builder.getContext(), init));
+                               InitAttr::get(builder.getContext(), init),
+                               StorageAttr());
   }
   Value rowInput(StringRef name) {
     return InputOp::create(builder, at(name), indices, name);

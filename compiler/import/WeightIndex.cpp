@@ -203,12 +203,18 @@ Status WeightIndex::require(const std::vector<ModelTensor> &expected,
               " from " + source + " but found " + rt::dtypeName(info.dtype) +
               " " + rt::describeShape(info.shape),
           "check that " + source + " belongs to these weights");
-    if (!rt::isConvertible(info.dtype))
+    bool fits = tensor.dtype ? info.dtype == *tensor.dtype
+                             : rt::isConvertible(info.dtype);
+    if (!fits)
       return badData(place,
-                     std::string("expected F32, BF16, F16 or F64 but found ") +
-                         rt::dtypeName(info.dtype),
-                     "quantised weights are not supported yet; use the "
-                     "original model");
+                     std::string("expected ") +
+                         (tensor.dtype ? rt::dtypeName(*tensor.dtype)
+                                       : "F32, BF16, F16 or F64") +
+                         " but found " + rt::dtypeName(info.dtype),
+                     tensor.dtype
+                         ? "check that " + source + " belongs to these weights"
+                         : "quantised weights need `quantization` in MLX's "
+                           "config.json; else use the original model");
   }
   return Status::ok();
 }

@@ -34,9 +34,9 @@ public:
   /// All tensors by name, sorted.
   std::vector<std::string> names() const;
 
-  /// Checks that the files hold `expected`, in element types that can be
-  /// converted. `source` says what asks for them ("config.json"), in messages.
-  /// Errors: BadData naming file and tensor.
+  /// Checks that the files hold `expected`, in the element types that it asks
+  /// for, or else that can be converted. `source` says what asks for them
+  /// ("config.json"), in messages. Errors: BadData naming file and tensor.
   rt::Status require(const std::vector<ModelTensor> &expected,
                      const std::string &source) const;
 

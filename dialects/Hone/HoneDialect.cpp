@@ -28,6 +28,30 @@ void HoneDialect::initialize() {
       >();
 }
 
+LogicalResult StorageAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  StoredType type, int64_t group) {
+  // (C1)
+  bool isGrouped = type != StoredType::BFloat16;
+  bool isKnownGroup = group == 32 || group == 64 || group == 128;
+  if (isGrouped ? isKnownGroup : group == 0)
+    return success();
+  if (!isGrouped)
+    return emitError() << "expects no 'group' for bfloat16 but got " << group;
+  return emitError() << "expects 'group' to be 32, 64 or 128 but got " << group;
+}
+
+int64_t StorageAttr::getBits() const {
+  switch (getType()) {
+  case StoredType::BFloat16:
+    return 16;
+  case StoredType::Int8:
+    return 8;
+  case StoredType::Int4:
+    return 4;
+  }
+  llvm_unreachable("unknown stored type");
+}
+
 LogicalResult HoneDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attr) {
   StringRef name = attr.getName();

@@ -117,6 +117,41 @@ def Hone_InitAttr : EnumAttr<Hone_Dialect, Hone_Init, "init"> {
   let assemblyFormat = "`<` $value `>`";
 }
 
+def Hone_StoredType : I32EnumAttr<"StoredType", "numbers of a frozen tensor", [
+  I32EnumAttrCase<"BFloat16", 0, "bfloat16">,
+  I32EnumAttrCase<"Int8", 1, "int8">,
+  I32EnumAttrCase<"Int4", 2, "int4">]> {
+  let cppNamespace = "::hone";
+  let genSpecializedAttr = 0;
+}
+
+def Hone_StorageAttr : Hone_Attr<"Storage", "storage"> {
+  let summary = "how the weights file holds a frozen tensor";
+  let description = [{
+    What a parameter is computed with is its type; this is what it is read
+    from. `bfloat16` is one tensor. `int8` and `int4` are MLX's affine groups,
+    three tensors: each run of `group` neighbours in a row of a matrix shares a
+    scale and a bias, and a weight is `scale * q + bias`, rounded once.
+
+      * `NAME`, bytes `[out, in * bits / 8]`: `q`, the low half of a byte first;
+      * `NAME.scales` and `NAME.biases`, float32 `[out, in / group]`: exact for
+        whatever float type they are made in, at 64 / group bits a weight.
+
+    1. (C1) `group` is 32, 64 or 128 for integers, absent for `bfloat16`.
+
+    Example: `#hone.storage<int4, group = 64>`
+  }];
+  let parameters = (ins EnumParameter<Hone_StoredType>:$type,
+                        DefaultValuedParameter<"int64_t", "0">:$group);
+  let assemblyFormat = "`<` $type (`,` `group` `=` $group^)? `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Bits of one number.
+    int64_t getBits() const;
+    bool isGrouped() const { return getType() != StoredType::BFloat16; }
+  }];
+}
+
 def Hone_MemoryClass : I32EnumAttr<"MemoryClass", "a row of the plan table", [
   I32EnumAttrCase<"Adapter", 0, "adapter">,
   I32EnumAttrCase<"Gradient", 1, "gradient">,

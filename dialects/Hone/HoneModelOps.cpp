@@ -57,11 +57,12 @@ LogicalResult BlockOp::verifyRegions() {
   for (ParameterOp op : getBody().getOps<ParameterOp>()) {
     ParameterOp first = seen.try_emplace(op.getName(), op).first->second;
     if (first.getType() == op.getType() &&
-        first.getTrainable() == op.getTrainable())
+        first.getTrainable() == op.getTrainable() &&
+        first.getStoredAttr() == op.getStoredAttr())
       continue;
     InFlightDiagnostic diag =
-        op.emitOpError("expects parameters of one name to have one type, but "
-                       "'")
+        op.emitOpError("expects parameters of one name to have one type and "
+                       "storage, but '")
         << op.getName() << "' has two";
     diag.attachNote(first.getLoc()) << "the other one is here";
     return diag;
@@ -143,6 +144,16 @@ LogicalResult ParameterOp::verify() {
   // (C2)
   if (getTrainable() != getInit().has_value())
     return emitOpError("expects 'init' exactly when 'trainable' is given");
+  // (C3)
+  std::optional<StorageAttr> stored = getStored();
+  if (!stored)
+    return success();
+  if (getTrainable() || !isa<FloatType>(getType().getElementType()))
+    return emitOpError("expects 'stored' on a frozen float tensor only");
+  if (stored->isGrouped() && (getType().getRank() != 2 ||
+                              getType().getDimSize(1) % stored->getGroup()))
+    return emitOpError("expects a matrix whose columns are whole groups of ")
+           << stored->getGroup() << " but got " << getType();
   return success();
 }
 

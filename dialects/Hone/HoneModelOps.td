@@ -54,7 +54,7 @@ def Hone_BlockOp : Hone_Op<"block", [FunctionOpInterface, IsolatedFromAbove,
     that it reads by name.
 
     1. (C1) the region has one block, ended by `hone.return`.
-    2. (C2) parameters of one name have one type.
+    2. (C2) parameters of one name have one type and storage.
 
     Example:
     ```mlir
@@ -208,23 +208,29 @@ def Hone_ParameterOp : Hone_Op<"parameter", [Pure, Hone_Ambient]> {
   let description = [{
     The Hugging Face tensor whose name is the calling layer's prefix followed
     by `name`. Frozen unless `trainable`; a trainable parameter belongs to the
-    adapter and `init` says how it starts.
+    adapter and `init` says how it starts. Ops read a frozen parameter as its
+    type says, however `stored` says that the weights file holds it; absent, it
+    is held as its type.
 
     1. (C1) the shape is static.
     2. (C2) `init` is present exactly when `trainable` is.
+    3. (C3) `stored` belongs to a frozen float tensor; for integers it is a
+       matrix whose columns are whole groups.
 
     Example:
     ```mlir
     %w = hone.parameter "q_proj.weight" : tensor<8x4xf32>
+    %q = hone.parameter "k_proj.weight" stored <int4, group = 64> : tensor<8x128xf32>
     %a = hone.parameter "q_proj.lora_A.weight" trainable init <kaiming_uniform> : tensor<2x4xf32>
     ```
   }];
   let arguments = (ins StrAttr:$name, UnitAttr:$trainable,
-                       OptionalAttr<Hone_InitAttr>:$init);
+                       OptionalAttr<Hone_InitAttr>:$init,
+                       OptionalAttr<Hone_StorageAttr>:$stored);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
-    $name (`trainable` $trainable^)? (`init` $init^)? attr-dict `:`
-    type($result)
+    $name (`trainable` $trainable^)? (`init` $init^)? (`stored` $stored^)?
+    attr-dict `:` type($result)
   }];
   let hasVerifier = 1;
 }

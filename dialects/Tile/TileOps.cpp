@@ -144,6 +144,43 @@ LogicalResult ParallelOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// FillOp
+//===----------------------------------------------------------------------===//
+
+int64_t FillOp::getGroup() {
+  if (!getScales())
+    return 0;
+  int64_t numbers = getSource().getType().getDimSize(1) * 8 / *getBits();
+  int64_t groups = getScales().getType().getDimSize(1);
+  return groups && numbers % groups == 0 ? numbers / groups : 0;
+}
+
+LogicalResult FillOp::verify() {
+  bool isPacked = getSource().getType().getElementType().isInteger(8);
+  // (C1)
+  if (isPacked != bool(getScales()) || isPacked != bool(getBiases()) ||
+      isPacked != getBits().has_value())
+    return emitOpError("expects scales, biases and bits exactly for a source "
+                       "of i8");
+  if (!isPacked)
+    return success();
+  // (C2)
+  if (*getBits() != 4 && *getBits() != 8)
+    return emitOpError("expects 4 or 8 bits but got ") << *getBits();
+  // (C3)
+  MemRefType scales = getScales().getType();
+  if (scales != getBiases().getType() ||
+      scales.getDimSize(0) != getSource().getType().getDimSize(0))
+    return emitOpError("expects scales and biases of one type with the rows "
+                       "of the source but got ")
+           << scales << " and " << getBiases().getType();
+  if (getGroup() == 0 || getGroup() % 32 != 0)
+    return emitOpError("expects groups of a multiple of 32 numbers but got ")
+           << getSource().getType() << " with scales " << scales;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // ContractOp
 //===----------------------------------------------------------------------===//
 

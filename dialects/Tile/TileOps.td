@@ -67,7 +67,8 @@ class TileMatrix<list<Type> elements, string elementNames>
 
 def AnyBuffer : TileBuffer<[AnyType], "any type">;
 def FloatMatrix : TileMatrix<[F32, F64], "f32 or f64">;
-def SourceMatrix : TileMatrix<[F32, F64, BF16], "f32, f64 or bf16">;
+def SourceMatrix : TileMatrix<[F32, F64, BF16, I8], "f32, f64, bf16 or i8">;
+def GroupMatrix : TileMatrix<[F32], "f32">;
 
 def CombineAdd : I32EnumAttrCase<"add", 0>;
 def CombineMax : I32EnumAttrCase<"max", 1>;
@@ -147,7 +148,7 @@ def ParallelOp : TileOp<"parallel",
 // Matrix products
 //===----------------------------------------------------------------------===//
 
-def FillOp : TileOp<"fill"> {
+def FillOp : TileOp<"fill", [AttrSizedOperandSegments]> {
   let summary = "copy a piece of a matrix into a panel";
   let description = [{
     For `k < height` and `j < width`,
@@ -158,23 +159,47 @@ def FillOp : TileOp<"fill"> {
     and zero for `width <= j < NR`, where `NR` is the panel's second dimension.
     Rows from `height` on are left as they are. Converts the element type.
 
+    A source of bytes is packed integers of `bits` bits, the low half of a byte
+    first. A row's columns fall into as many groups as `scales` and `biases` have
+    columns, and each number is `scales[r][g] * q + biases[r][g]`, in the panel's
+    element type and rounded once. `row`, `column` and sizes count numbers.
+
     Preconditions, not checked at run time: `height` and `width` fit the panel,
-    and the piece lies inside the source.
+    and the piece lies inside the source. In a packed source, `column` is a
+    multiple of the panel's vectors, so that no vector is in two groups: of NR
+    or of 16, whichever is less.
+
+    1. (C1) `scales`, `biases` and `bits` come together, with a source of bytes.
+    2. (C2) `bits` is 4 or 8.
+    3. (C3) `scales` and `biases` have one type and the source's rows, and a group
+       is a multiple of 32 numbers.
 
     Example:
 
     ```mlir
     tile.fill %panel, %w[%n, %k] size(%kc, %nc) transpose
         : memref<896x64xf32>, memref<4864x896xf32>
+    tile.fill %panel, %q[%n, %k] size(%kc, %nc) transpose
+        scales %s biases %b bits 4
+        : memref<896x64xf32>, memref<4864x448xi8>, memref<4864x14xf32>, memref<4864x14xf32>
     ```
   }];
   let arguments = (ins Arg<FloatMatrix, "", [MemWrite]>:$panel,
-                       Arg<SourceMatrix, "", [MemRead]>:$source,
-                       Index:$row, Index:$column, Index:$height, Index:$width,
-                       UnitAttr:$transpose);
+      Arg<SourceMatrix, "", [MemRead]>:$source, Index:$row, Index:$column,
+      Index:$height, Index:$width, UnitAttr:$transpose,
+      Arg<Optional<GroupMatrix>, "", [MemRead]>:$scales,
+      Arg<Optional<GroupMatrix>, "", [MemRead]>:$biases,
+      OptionalAttr<I64Attr>:$bits);
   let assemblyFormat = [{
     $panel `,` $source `[` $row `,` $column `]` `size` `(` $height `,` $width
-    `)` (`transpose` $transpose^)? attr-dict `:` type($panel) `,` type($source)
+    `)` (`transpose` $transpose^)?
+    (`scales` $scales^ `biases` $biases `bits` $bits)? attr-dict `:`
+    type($panel) `,` type($source) (`,` type($scales)^ `,` type($biases))?
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Numbers that share a scale; 0 if the source is not packed.
+    int64_t getGroup();
   }];
 }
 

@@ -49,9 +49,8 @@ public:
             const KernelBuilder::Piece &right, Value rows, Value columns) {
     k.loop(k.index(0), columns, width, [&](Value c) {
       Value zero = k.index(0), whole = k.index(width), depth = k.index(headDim);
-      tile::FillOp::create(k, panel, right.matrix, k.add(right.row, c),
-                           right.column, depth, k.min(whole, k.sub(columns, c)),
-                           /*transpose=*/true);
+      k.fill(panel, right.matrix, k.add(right.row, c), right.column, depth,
+             k.min(whole, k.sub(columns, c)), /*transpose=*/true);
       // The last panel's spare columns are zero, and the strip has room.
       tile::ContractOp::create(k, strip, zero, c, left.matrix, left.row,
                                left.column, panel, rows, whole, depth,

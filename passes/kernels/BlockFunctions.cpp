@@ -25,6 +25,13 @@ MemRefType hone::bufferType(Type type, int64_t maxRows) {
   return MemRefType::get(shape, tensor.getElementType());
 }
 
+SmallVector<StoredTensor, 3> hone::storedTensors(ParameterOp op) {
+  auto type = cast<RankedTensorType>(op.getType());
+  if (op.getTrainable())
+    return {{"", type}};
+  return storedTensors(type, op.getStoredAttr());
+}
+
 BlockInterface hone::describeBlock(BlockOp block) {
   BlockInterface interface;
   for (Operation &op : block.getBody().front()) {
@@ -46,7 +53,8 @@ static FunctionType functionType(BlockOp block, const BlockInterface &interface,
   auto append = [&](Type type) { inputs.push_back(bufferType(type, maxRows)); };
   llvm::for_each(block.getArgumentTypes(), append);
   for (const auto &[name, op] : interface.parameters)
-    append(ParameterOp(op).getType());
+    for (const StoredTensor &tensor : storedTensors(op))
+      append(tensor.type);
   for (const auto &[name, op] : interface.inputs)
     append(InputOp(op).getType());
   llvm::for_each(block.getResultTypes(), append);
@@ -143,8 +151,14 @@ LogicalResult hone::createBlockFunction(BlockOp block,
   llvm::StringMap<Value> parameters, inputs, gradients;
   for (Value argument : body.getArguments())
     buffers.ofValue[argument] = next();
-  for (const auto &[name, op] : interface.parameters)
-    parameters[name] = next();
+  for (const auto &[name, op] : interface.parameters) {
+    Value numbers = parameters[name] = next();
+    if (StorageAttr storage = ParameterOp(op).getStoredAttr();
+        storage && storage.isGrouped()) {
+      Value scales = next(), biases = next();
+      buffers.groups[numbers] = {scales, biases, storage.getBits()};
+    }
+  }
   for (const auto &[name, op] : interface.inputs)
     inputs[name] = next();
   for (Value result : body.getTerminator()->getOperands())

@@ -11,6 +11,7 @@
 
 #include "dialects/Hone/HoneOps.h"
 #include "passes/ParameterTable.h"
+#include "passes/WeightStorage.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
@@ -18,7 +19,8 @@
 namespace hone {
 
 /// What the function of a block takes after frame, rows and scratch: arguments,
-/// parameters, inputs, results, gradients; each in order of first use.
+/// parameters (each as its stored tensors), inputs, results, gradients; each in
+/// order of first use.
 struct BlockInterface {
   llvm::MapVector<llvm::StringRef, ParameterOp> parameters;
   llvm::MapVector<llvm::StringRef, InputOp> inputs;
@@ -31,6 +33,9 @@ struct TileOptions {
 };
 
 BlockInterface describeBlock(BlockOp block);
+
+/// The tensors that a parameter is read from; a trainable one from itself.
+llvm::SmallVector<StoredTensor, 3> storedTensors(ParameterOp op);
 
 /// Creates the function of `block` beside it. Fails with a diagnostic at an op
 /// that has no kernel or no memory.

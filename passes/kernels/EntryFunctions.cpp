@@ -36,7 +36,9 @@ private:
   /// A view of a region, from its element `element` on.
   FailureOr<Value> region(Operation *op, const Twine &name, MemRefType type,
                           int64_t element = 0);
-  FailureOr<Value> parameter(CallOp call, StringRef name, Type type);
+  /// Appends the views of a parameter's stored tensors.
+  LogicalResult appendParameter(CallOp call, ParameterOp op,
+                                SmallVectorImpl<Value> &arguments);
   FailureOr<Value> gradient(CallOp call, StringRef name, Type type);
   LogicalResult convert(CallOp call);
   LogicalResult convert(OutputOp output);
@@ -75,19 +77,28 @@ FailureOr<Value> EntryConversion::region(Operation *op, const Twine &name,
   return viewAt(builder, op->getLoc(), arena, place.getOffset() + bytes, type);
 }
 
-FailureOr<Value> EntryConversion::parameter(CallOp call, StringRef name,
-                                            Type type) {
-  const Parameter *found = table.find(call.getPrefix(), name);
-  MemRefType buffer = bufferType(type, maxRows);
-  if (found->trainable)
-    return region(call, "theta", buffer, found->offset);
+LogicalResult
+EntryConversion::appendParameter(CallOp call, ParameterOp op,
+                                 SmallVectorImpl<Value> &arguments) {
+  const Parameter *found = table.find(call.getPrefix(), op.getName());
+  if (found->trainable) {
+    FailureOr<Value> view =
+        region(call, "theta", bufferType(op.getType(), maxRows), found->offset);
+    arguments.push_back(view.value_or(Value()));
+    return view;
+  }
   Type pointer = frame.getType();
   Location loc = call.getLoc();
-  Value address = LLVM::GEPOp::create(
-      builder, loc, pointer, pointer, weights,
-      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(found->index)});
-  Value base = LLVM::LoadOp::create(builder, loc, pointer, address);
-  return viewAt(builder, loc, base, 0, buffer);
+  auto index = static_cast<int32_t>(found->index);
+  for (const StoredTensor &tensor :
+       storedTensors(found->type, found->storage)) {
+    Value address = LLVM::GEPOp::create(builder, loc, pointer, pointer, weights,
+                                        ArrayRef<LLVM::GEPArg>{index++});
+    Value base = LLVM::LoadOp::create(builder, loc, pointer, address);
+    arguments.push_back(
+        viewAt(builder, loc, base, 0, bufferType(tensor.type, maxRows)));
+  }
+  return success();
 }
 
 FailureOr<Value> EntryConversion::gradient(CallOp call, StringRef name,
@@ -125,7 +136,7 @@ LogicalResult EntryConversion::convert(CallOp call) {
   for (Value operand : call.getOperands())
     arguments.push_back(buffers.ofValue.at(operand));
   for (const auto &[name, op] : callee->second.parameters)
-    if (failed(append(parameter(call, name, ParameterOp(op).getType()))))
+    if (failed(appendParameter(call, op, arguments)))
       return failure();
   for (const auto &[name, op] : callee->second.inputs)
     if (failed(append(region(call, "input." + name,

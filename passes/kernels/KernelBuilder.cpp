@@ -233,6 +233,15 @@ void KernelBuilder::forEachTile(Type element, const Tiling &tiling,
   });
 }
 
+void KernelBuilder::fill(Value panel, Value matrix, Value row, Value column,
+                         Value height, Value width, bool transpose) {
+  Groups groups = buffers.groups.lookup(matrix);
+  tile::FillOp::create(*this, panel, matrix, row, column, height, width,
+                       transpose, groups.scales, groups.biases,
+                       groups.bits ? getI64IntegerAttr(groups.bits)
+                                   : IntegerAttr());
+}
+
 void KernelBuilder::product(Value panel, const Product &p, Epilogue first,
                             Epilogue rest) {
   int64_t block = cast<MemRefType>(panel.getType()).getDimSize(0);
@@ -240,8 +249,7 @@ void KernelBuilder::product(Value panel, const Product &p, Epilogue first,
                       Epilogue epilogue) {
     Value row = p.transposeW ? p.w.row : add(p.w.row, start);
     Value column = p.transposeW ? add(p.w.column, start) : p.w.column;
-    tile::FillOp::create(*this, panel, p.w.matrix, row, column, terms,
-                         p.columns, p.transposeW);
+    fill(panel, p.w.matrix, row, column, terms, p.columns, p.transposeW);
     // tile.contract counts a's indices as (rows, terms) in both layouts.
     Value aRow = p.transposeA ? p.a.column : p.a.row;
     Value aTerm = add(p.transposeA ? p.a.row : p.a.column, start);

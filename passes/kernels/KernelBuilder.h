@@ -18,6 +18,12 @@
 
 namespace hone {
 
+/// How to read a matrix of packed integers; see #hone.storage.
+struct Groups {
+  mlir::Value scales, biases; ///< memref<out x groups x f32>
+  int64_t bits = 0;
+};
+
 /// Where the values of one function are in memory.
 struct Buffers {
   /// Hone value to memref.
@@ -27,6 +33,8 @@ struct Buffers {
   /// Result to the gradient it is only added to; such a result may have no
   /// memory of its own.
   llvm::DenseMap<mlir::Value, mlir::Value> sinks;
+  /// Memref of packed integers to what makes numbers of them.
+  llvm::DenseMap<mlir::Value, Groups> groups;
 };
 
 class KernelBuilder : public mlir::ImplicitLocOpBuilder {
@@ -54,6 +62,11 @@ public:
   }
   /// The gradient that `result` is only added to, or null.
   Value sink(Value result) const { return buffers.sinks.lookup(result); }
+  /// Copies a piece of `matrix`, however it is stored, into a panel.
+  void fill(Value panel, Value matrix, Value row, Value column, Value height,
+            Value width, bool transpose);
+  /// True of a memref that only fill() can read.
+  bool isPacked(Value matrix) const { return buffers.groups.contains(matrix); }
   /// A constant in the module's read-only data; equal tables are one.
   Value table(llvm::StringRef name, mlir::DenseElementsAttr content);
 

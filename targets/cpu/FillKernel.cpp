@@ -14,20 +14,6 @@
 using namespace mlir;
 using namespace hone;
 
-static Value convertFloat(OpBuilder &b, Location loc, Value value,
-                          Type element) {
-  unsigned from = getElementTypeOrSelf(value).getIntOrFloatBitWidth();
-  unsigned to = element.getIntOrFloatBitWidth();
-  Type type = element;
-  if (auto vector = dyn_cast<VectorType>(value.getType()))
-    type = vector.clone(element);
-  if (from < to)
-    return arith::ExtFOp::create(b, loc, type, value);
-  if (from > to)
-    return arith::TruncFOp::create(b, loc, type, value);
-  return value;
-}
-
 namespace {
 
 /// Transposes a square of `lanes` vectors. Rows are first transposed inside
@@ -120,45 +106,62 @@ private:
 } // namespace
 
 /// Names the shape of a fill: "tile_fill_bf16_f32_64".
-static std::string fillName(StringRef kind, Type source, Type element,
-                            unsigned columns) {
+static std::string fillName(StringRef kind, const SourceFormat &source,
+                            Type element, unsigned columns) {
   std::string name;
   llvm::raw_string_ostream(name)
-      << kind << "_" << source << "_" << element << "_" << columns;
+      << kind << "_" << source.name() << "_" << element << "_" << columns;
   return name;
 }
 
-func::FuncOp KernelLibrary::fill(Type source, Type element, unsigned columns) {
+/// The piece that is read, then (panel: ptr, height: i64, width: i64).
+static SmallVector<Type> fillArguments(OpBuilder &b,
+                                       const SourceFormat &source) {
+  SmallVector<Type> types = source.argumentTypes(b.getContext());
+  types.append({LLVM::LLVMPointerType::get(b.getContext()), b.getI64Type(),
+                b.getI64Type()});
+  return types;
+}
+
+func::FuncOp KernelLibrary::fill(const SourceFormat &format, Type element,
+                                 unsigned lanes, unsigned columns) {
   OpBuilder b(module.getContext());
-  Type pointer = LLVM::LLVMPointerType::get(module.getContext());
-  Type i64 = b.getI64Type();
   auto [function, isNew] =
-      declare(b, fillName("tile_fill", source, element, columns),
-              {pointer, i64, pointer, i64, i64});
+      declare(b, fillName("tile_fill", format, element, columns),
+              fillArguments(b, format));
   if (!isNew)
     return function;
 
   Location loc = function.getLoc();
   PointerBuilder p(b, loc);
-  Value from = function.getArgument(0), ld = function.getArgument(1),
-        panel = function.getArgument(2), height = function.getArgument(3),
-        width = function.getArgument(4);
-  Value full = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, width,
-                                     p.word(columns));
+  ValueRange arguments = function.getArguments();
+  Value panel = arguments.take_back(3)[0], height = arguments.take_back(2)[0],
+        width = arguments.back();
+  PanelSource source(b, loc, format, element, arguments.drop_back(3));
   Value none =
       arith::ConstantOp::create(b, loc, element, b.getZeroAttr(element));
+  Value full = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, width,
+                                     p.word(columns));
+  Value vectors = p.multiply(p.divide(width, lanes), p.word(lanes));
   p.loop(p.word(0), height, 1, [&](Value k) {
-    Value row = p.at(source, from, p.multiply(k, ld));
+    PanelSource::Row row = source.row(k);
     Value to = p.at(element, panel, p.multiply(k, p.word(columns)));
+    auto copyVectors = [&](Value end) {
+      p.loop(p.word(0), end, lanes, [&](Value j) {
+        p.store(source.vector(row, j, lanes), p.at(element, to, j));
+      });
+    };
     auto copyRow = [&](OpBuilder &, Location) {
-      auto vector = VectorType::get(columns, source);
-      p.store(convertFloat(b, loc, p.load(vector, row), element), to);
+      if (format.isPacked())
+        copyVectors(p.word(columns));
+      else
+        p.store(source.vector(row, p.word(0), columns), to);
       scf::YieldOp::create(b, loc);
     };
     auto copyPart = [&](OpBuilder &, Location) {
-      p.loop(p.word(0), width, 1, [&](Value j) {
-        Value x = p.load(source, p.at(source, row, j));
-        p.store(convertFloat(b, loc, x, element), p.at(element, to, j));
+      copyVectors(vectors);
+      p.loop(vectors, width, 1, [&](Value j) {
+        p.store(source.scalar(row, j), p.at(element, to, j));
       });
       p.loop(width, p.word(columns), 1,
              [&](Value j) { p.store(none, p.at(element, to, j)); });
@@ -170,28 +173,27 @@ func::FuncOp KernelLibrary::fill(Type source, Type element, unsigned columns) {
   return function;
 }
 
-func::FuncOp KernelLibrary::fillTransposed(Type source, Type element,
-                                           unsigned lanes, unsigned columns) {
+func::FuncOp KernelLibrary::fillTransposed(const SourceFormat &format,
+                                           Type element, unsigned lanes,
+                                           unsigned columns) {
   OpBuilder b(module.getContext());
-  Type pointer = LLVM::LLVMPointerType::get(module.getContext());
-  Type i64 = b.getI64Type();
   auto [function, isNew] =
-      declare(b, fillName("tile_fill_transposed", source, element, columns),
-              {pointer, i64, pointer, i64, i64});
+      declare(b, fillName("tile_fill_transposed", format, element, columns),
+              fillArguments(b, format));
   if (!isNew)
     return function;
 
   Location loc = function.getLoc();
   PointerBuilder p(b, loc);
-  Value from = function.getArgument(0), ld = function.getArgument(1),
-        panel = function.getArgument(2), height = function.getArgument(3),
-        width = function.getArgument(4);
+  ValueRange arguments = function.getArguments();
+  Value panel = arguments.take_back(3)[0], height = arguments.take_back(2)[0],
+        width = arguments.back();
+  PanelSource source(b, loc, format, element, arguments.drop_back(3));
   auto vector = VectorType::get(lanes, element);
   Value zero = arith::ConstantOp::create(b, loc, vector, b.getZeroAttr(vector));
   Value none =
       arith::ConstantOp::create(b, loc, element, b.getZeroAttr(element));
-  Value squares = p.multiply(
-      arith::DivSIOp::create(b, loc, height, p.word(lanes)), p.word(lanes));
+  Value squares = p.multiply(p.divide(height, lanes), p.word(lanes));
   Value lastRow = p.subtract(width, p.word(1));
   auto panelAt = [&](Value k, Value j) {
     return p.at(element, panel, p.add(p.multiply(k, p.word(columns)), j));
@@ -207,22 +209,17 @@ func::FuncOp KernelLibrary::fillTransposed(Type source, Type element,
     };
     auto copy = [&](OpBuilder &, Location) {
       // Rows past the width repeat the last one and are then masked away.
-      SmallVector<Value> rows;
-      for (unsigned r = 0; r < lanes; ++r) {
-        Value row = p.minimum(p.add(j, p.word(r)), lastRow);
-        rows.push_back(p.at(source, from, p.multiply(row, ld)));
-      }
+      SmallVector<PanelSource::Row> rows;
+      for (unsigned r = 0; r < lanes; ++r)
+        rows.push_back(source.row(p.minimum(p.add(j, p.word(r)), lastRow)));
       Value valid = arith::IndexCastOp::create(b, loc, b.getIndexType(),
                                                p.subtract(width, j));
       Value mask = vector::CreateMaskOp::create(
           b, loc, VectorType::get(lanes, b.getI1Type()), valid);
       p.loop(p.word(0), squares, lanes, [&](Value k) {
         SmallVector<Value> square;
-        for (Value row : rows)
-          square.push_back(convertFloat(
-              b, loc,
-              p.load(VectorType::get(lanes, source), p.at(source, row, k)),
-              element));
+        for (const PanelSource::Row &row : rows)
+          square.push_back(source.vector(row, k, lanes));
         TransposeNetwork network(b, loc, lanes,
                                  element.getIntOrFloatBitWidth());
         for (auto [i, column] : llvm::enumerate(network.transpose(square)))
@@ -231,10 +228,9 @@ func::FuncOp KernelLibrary::fillTransposed(Type source, Type element,
       });
       p.loop(squares, height, 1, [&](Value k) {
         for (unsigned r = 0; r < lanes; ++r) {
-          Value x = p.load(source, p.at(source, rows[r], k));
           Value isValid = vector::ExtractOp::create(b, loc, mask, int64_t(r));
-          p.store(arith::SelectOp::create(
-                      b, loc, isValid, convertFloat(b, loc, x, element), none),
+          p.store(arith::SelectOp::create(b, loc, isValid,
+                                          source.scalar(rows[r], k), none),
                   panelAt(k, p.add(j, p.word(r))));
         }
       });

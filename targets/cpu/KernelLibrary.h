@@ -10,6 +10,7 @@
 #define HONE_TARGETS_CPU_KERNELLIBRARY_H
 
 #include "targets/cpu/CpuDescription.h"
+#include "targets/cpu/PanelSource.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -36,13 +37,14 @@ public:
                               unsigned vectors);
 
   /// panel[k][j] = source[k][j], zero for width <= j < columns.
-  ///   (source: ptr, ld: i64, panel: ptr, height: i64, width: i64)
-  mlir::func::FuncOp fill(mlir::Type source, mlir::Type element,
-                          unsigned columns);
+  ///   (source.argumentTypes()..., panel: ptr, height: i64, width: i64)
+  mlir::func::FuncOp fill(const SourceFormat &source, mlir::Type element,
+                          unsigned lanes, unsigned columns);
 
   /// The same for panel[k][j] = source[j][k].
-  mlir::func::FuncOp fillTransposed(mlir::Type source, mlir::Type element,
-                                    unsigned lanes, unsigned columns);
+  mlir::func::FuncOp fillTransposed(const SourceFormat &source,
+                                    mlir::Type element, unsigned lanes,
+                                    unsigned columns);
 
 private:
   /// Returns the function called `name`, and whether its body is still to be

@@ -71,17 +71,30 @@ static void lowerFill(tile::FillOp op, KernelLibrary &kernels,
   MemRefType source = op.getSource().getType();
   Type element = panel.getElementType();
   int64_t columns = panel.getDimSize(1);
+  unsigned lanes = panelLanes(cpu, element, columns);
+  SourceFormat format{source.getElementType()};
+  Value zero = index(b, loc, 0);
+  SmallVector<Value> arguments;
+  if (op.getScales()) {
+    format.bits = *op.getBits();
+    format.group = op.getGroup();
+    for (Value matrix : {op.getSource(), op.getScales(), op.getBiases()})
+      arguments.push_back(elementPointer(b, loc, matrix, op.getRow(), zero));
+    int64_t numbers = source.getDimSize(1) * 8 / format.bits;
+    arguments.push_back(toWord(b, loc, index(b, loc, numbers)));
+    arguments.push_back(toWord(b, loc, op.getColumn()));
+  } else {
+    arguments.push_back(
+        elementPointer(b, loc, op.getSource(), op.getRow(), op.getColumn()));
+    arguments.push_back(toWord(b, loc, index(b, loc, source.getDimSize(1))));
+  }
+  arguments.append({elementPointer(b, loc, op.getPanel(), zero, zero),
+                    toWord(b, loc, op.getHeight()),
+                    toWord(b, loc, op.getWidth())});
   func::FuncOp kernel =
       op.getTranspose()
-          ? kernels.fillTransposed(source.getElementType(), element,
-                                   panelLanes(cpu, element, columns), columns)
-          : kernels.fill(source.getElementType(), element, columns);
-  Value zero = index(b, loc, 0);
-  SmallVector<Value> arguments = {
-      elementPointer(b, loc, op.getSource(), op.getRow(), op.getColumn()),
-      toWord(b, loc, index(b, loc, source.getDimSize(1))),
-      elementPointer(b, loc, op.getPanel(), zero, zero),
-      toWord(b, loc, op.getHeight()), toWord(b, loc, op.getWidth())};
+          ? kernels.fillTransposed(format, element, lanes, columns)
+          : kernels.fill(format, element, lanes, columns);
   func::CallOp::create(b, loc, kernel, arguments);
   op.erase();
 }

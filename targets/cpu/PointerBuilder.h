@@ -31,6 +31,10 @@ public:
   mlir::Value multiply(mlir::Value x, mlir::Value y) {
     return mlir::arith::MulIOp::create(b, loc, x, y);
   }
+  /// Quotient of a number that is not negative, rounded down.
+  mlir::Value divide(mlir::Value x, int64_t y) {
+    return mlir::arith::DivUIOp::create(b, loc, x, word(y));
+  }
   mlir::Value minimum(mlir::Value x, mlir::Value y) {
     return mlir::arith::MinSIOp::create(b, loc, x, y);
   }

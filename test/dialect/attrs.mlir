@@ -36,6 +36,17 @@ hone.block @init() {
   hone.return
 }
 
+// CHECK-LABEL: hone.block @storage()
+hone.block @storage() {
+  // CHECK: hone.parameter "a" stored <bfloat16> : tensor<8x4xf32>
+  %a = hone.parameter "a" stored <bfloat16> : tensor<8x4xf32>
+  // CHECK: hone.parameter "b" stored <int4, group = 32> : tensor<8x64xf64>
+  %b = hone.parameter "b" stored <int4, group = 32> : tensor<8x64xf64>
+  // CHECK: hone.parameter "c" stored <int8, group = 128> : tensor<8x128xf32>
+  %c = hone.parameter "c" stored <int8, group = 128> : tensor<8x128xf32>
+  hone.return
+}
+
 // CHECK-LABEL: hone.block @memory_class()
 hone.block @memory_class() {
   // CHECK: [#hone<memory_class adapter>, #hone<memory_class gradient>, #hone<memory_class optimizer>, #hone<memory_class batch>, #hone<memory_class kept>, #hone<memory_class working>]

@@ -37,7 +37,7 @@ hone.block @block_c1()
 hone.block @block_c2() {
   // expected-note @+1 {{the other one is here}}
   %0 = hone.parameter "w" : tensor<2x4xf32>
-  // expected-error @+1 {{'hone.parameter' op expects parameters of one name to have one type, but 'w' has two}}
+  // expected-error @+1 {{'hone.parameter' op expects parameters of one name to have one type and storage, but 'w' has two}}
   %1 = hone.parameter "w" : tensor<4x2xf32>
   hone.return
 }
@@ -48,7 +48,7 @@ hone.block @block_c2() {
 hone.block @block_c2_trainable() {
   // expected-note @+1 {{the other one is here}}
   %0 = hone.parameter "w" : tensor<2x4xf32>
-  // expected-error @+1 {{'hone.parameter' op expects parameters of one name to have one type, but 'w' has two}}
+  // expected-error @+1 {{'hone.parameter' op expects parameters of one name to have one type and storage, but 'w' has two}}
   %1 = hone.parameter "w" trainable init <zero> : tensor<2x4xf32>
   hone.return
 }
@@ -495,5 +495,70 @@ hone.block @loss_is_a_double(%x: tensor<?x4xf32>, %w: tensor<9x4xf32>,
   // expected-error @+1 {{'hone.linear_cross_entropy' op result #0 must be tensor<f64>, but got 'tensor<f32>'}}
   %0 = hone.linear_cross_entropy %x, %w, %t
       : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f32>
+  hone.return
+}
+
+// -----
+
+// #hone.storage (C1)
+hone.block @storage_group() {
+  // expected-error @+1 {{expects 'group' to be 32, 64 or 128 but got 48}}
+  %w = hone.parameter "w" stored <int4, group = 48> : tensor<8x96xf32>
+  hone.return
+}
+
+// -----
+
+// #hone.storage (C1)
+hone.block @storage_no_group() {
+  // expected-error @+1 {{expects 'group' to be 32, 64 or 128 but got 0}}
+  %w = hone.parameter "w" stored <int8> : tensor<8x96xf32>
+  hone.return
+}
+
+// -----
+
+// #hone.storage (C1)
+hone.block @storage_float_group() {
+  // expected-error @+1 {{expects no 'group' for bfloat16 but got 32}}
+  %w = hone.parameter "w" stored <bfloat16, group = 32> : tensor<8x96xf32>
+  hone.return
+}
+
+// -----
+
+// parameter (C3)
+hone.block @stored_trainable() {
+  // expected-error @+1 {{'hone.parameter' op expects 'stored' on a frozen float tensor only}}
+  %w = hone.parameter "w" trainable init <zero> stored <bfloat16> : tensor<8x4xf32>
+  hone.return
+}
+
+// -----
+
+// parameter (C3)
+hone.block @stored_vector() {
+  // expected-error @+1 {{'hone.parameter' op expects a matrix whose columns are whole groups of 32 but got 'tensor<64xf32>'}}
+  %w = hone.parameter "w" stored <int4, group = 32> : tensor<64xf32>
+  hone.return
+}
+
+// -----
+
+// parameter (C3)
+hone.block @stored_columns() {
+  // expected-error @+1 {{'hone.parameter' op expects a matrix whose columns are whole groups of 64 but got 'tensor<8x96xf32>'}}
+  %w = hone.parameter "w" stored <int8, group = 64> : tensor<8x96xf32>
+  hone.return
+}
+
+// -----
+
+// block (C2)
+hone.block @two_storages() {
+  // expected-note @+1 {{the other one is here}}
+  %0 = hone.parameter "w" : tensor<8x4xf32>
+  // expected-error @+1 {{'hone.parameter' op expects parameters of one name to have one type and storage, but 'w' has two}}
+  %1 = hone.parameter "w" stored <bfloat16> : tensor<8x4xf32>
   hone.return
 }

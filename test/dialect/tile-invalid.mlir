@@ -142,3 +142,52 @@ func.func @reduce_c4(%n: index) {
   }
   return
 }
+
+// -----
+
+// fill (C1)
+func.func @fill_without_scales(%p: memref<96x64xf32>, %q: memref<128x48xi8>, %n: index) {
+  // expected-error @+1 {{'tile.fill' op expects scales, biases and bits exactly for a source of i8}}
+  tile.fill %p, %q[%n, %n] size(%n, %n) : memref<96x64xf32>, memref<128x48xi8>
+  return
+}
+
+// -----
+
+// fill (C1)
+func.func @fill_scaled_floats(%p: memref<96x64xf32>, %s: memref<96x64xf32>, %n: index) {
+  // expected-error @+1 {{'tile.fill' op expects scales, biases and bits exactly for a source of i8}}
+  tile.fill %p, %s[%n, %n] size(%n, %n) scales %s biases %s bits 8
+      : memref<96x64xf32>, memref<96x64xf32>, memref<96x64xf32>, memref<96x64xf32>
+  return
+}
+
+// -----
+
+// fill (C2)
+func.func @fill_bits(%p: memref<96x64xf32>, %q: memref<128x48xi8>, %s: memref<128x1xf32>, %n: index) {
+  // expected-error @+1 {{'tile.fill' op expects 4 or 8 bits but got 2}}
+  tile.fill %p, %q[%n, %n] size(%n, %n) scales %s biases %s bits 2
+      : memref<96x64xf32>, memref<128x48xi8>, memref<128x1xf32>, memref<128x1xf32>
+  return
+}
+
+// -----
+
+// fill (C3)
+func.func @fill_rows(%p: memref<96x64xf32>, %q: memref<128x48xi8>, %s: memref<64x3xf32>, %n: index) {
+  // expected-error @+1 {{'tile.fill' op expects scales and biases of one type with the rows of the source but got 'memref<64x3xf32>' and 'memref<64x3xf32>'}}
+  tile.fill %p, %q[%n, %n] size(%n, %n) scales %s biases %s bits 4
+      : memref<96x64xf32>, memref<128x48xi8>, memref<64x3xf32>, memref<64x3xf32>
+  return
+}
+
+// -----
+
+// fill (C3)
+func.func @fill_group(%p: memref<96x64xf32>, %q: memref<128x48xi8>, %s: memref<128x6xf32>, %n: index) {
+  // expected-error @+1 {{'tile.fill' op expects groups of a multiple of 32 numbers but got 'memref<128x48xi8>' with scales 'memref<128x6xf32>'}}
+  tile.fill %p, %q[%n, %n] size(%n, %n) scales %s biases %s bits 4
+      : memref<96x64xf32>, memref<128x48xi8>, memref<128x6xf32>, memref<128x6xf32>
+  return
+}

@@ -24,6 +24,15 @@ func.func @parallel(%frame: !llvm.ptr, %count: index, %w: memref<128x96xbf16>) {
   return
 }
 
+// CHECK-LABEL: func @packed
+func.func @packed(%p: memref<96x64xf32>, %q: memref<128x48xi8>,
+                  %s: memref<128x3xf32>, %n: index) {
+  // CHECK: tile.fill %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] size(%{{.*}}, %{{.*}}) transpose scales %[[S:.*]] biases %[[S]] bits 4 : memref<96x64xf32>, memref<128x48xi8>, memref<128x3xf32>, memref<128x3xf32>
+  tile.fill %p, %q[%n, %n] size(%n, %n) transpose scales %s biases %s bits 4
+      : memref<96x64xf32>, memref<128x48xi8>, memref<128x3xf32>, memref<128x3xf32>
+  return
+}
+
 // CHECK-LABEL: func @contract
 func.func @contract(%c: memref<8x64xf64>, %a: memref<8x32xf64>,
                     %p: memref<32x16xf64>, %m: index) {

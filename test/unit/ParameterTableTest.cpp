@@ -1,6 +1,7 @@
 //===- ParameterTableTest.cpp - Every tensor of the model, by name --------===//
 
 #include "passes/ParameterTable.h"
+#include "passes/WeightStorage.h"
 #include "test/unit/ParsedModule.h"
 
 using namespace hone;
@@ -90,4 +91,47 @@ TEST(ParameterTable, RejectsOneNameOfTwoTypes) {
   EXPECT_EQ(module.messages[0],
             "'hone.parameter' op reads 'w' as frozen 'tensor<8xf32>', but "
             "another layer reads it as frozen 'tensor<4xf32>'");
+}
+
+TEST(ParameterTable, NumbersStoredTensorsInOrderOfFirstUse) {
+  ParsedModule module(R"(
+    hone.block @layer() {
+      %a = hone.parameter "a" stored <int4, group = 32> : tensor<8x64xf32>
+      %b = hone.parameter "b" : tensor<8xf32>
+      %c = hone.parameter "c" stored <bfloat16> : tensor<8x64xf32>
+      hone.return
+    }
+    hone.entry @loss {
+      hone.call @layer "0." () : () -> ()
+      hone.call @layer "1." () : () -> ()
+    })");
+  auto table = ParameterTable::build(module.get());
+  ASSERT_TRUE(mlir::succeeded(table));
+  EXPECT_EQ(table->find("0.", "a")->index, 0);
+  EXPECT_EQ(table->find("0.", "b")->index, 3);
+  EXPECT_EQ(table->find("0.", "c")->index, 4);
+  EXPECT_EQ(table->find("1.", "a")->index, 5);
+  EXPECT_EQ(layoutName(table->frozen()), "rows-bfloat16-int4-g32-v1");
+}
+
+TEST(ParameterTable, RejectsOneNameOfTwoStorages) {
+  ParsedModule module(R"(
+    hone.block @plain() {
+      %w = hone.parameter "w" : tensor<4x32xf32>
+      hone.return
+    }
+    hone.block @packed() {
+      %w = hone.parameter "w" stored <int8, group = 32> : tensor<4x32xf32>
+      hone.return
+    }
+    hone.entry @loss {
+      hone.call @plain "" () : () -> ()
+      hone.call @packed "" () : () -> ()
+    })");
+  EXPECT_TRUE(mlir::failed(ParameterTable::build(module.get())));
+  ASSERT_FALSE(module.messages.empty());
+  EXPECT_EQ(module.messages[0],
+            "'hone.parameter' op reads 'w' as frozen 'tensor<4x32xf32>' stored "
+            "#hone.storage<int8, group = 32>, but another layer reads it as "
+            "frozen 'tensor<4x32xf32>'");
 }

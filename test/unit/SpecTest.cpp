@@ -63,6 +63,16 @@ TEST(Spec, ElementTypesFollowComputeDtype) {
   EXPECT_EQ(spec.lora.dtype, "float64");
 }
 
+TEST(Spec, StoredTypesGoWithAnyComputeDtype) {
+  Spec spec = parsed("model: m\nweights: {dtype: int4, group_size: 128}\n"
+                     "train: {compute_dtype: float64}\n");
+  EXPECT_EQ(spec.weights.dtype, "int4");
+  EXPECT_EQ(spec.weights.group_size, 128);
+  EXPECT_EQ(spec.lora.dtype, "float64");
+  EXPECT_EQ(parsed("model: m\nweights: {dtype: int8}\n").weights.group_size,
+            64);
+}
+
 TEST(Spec, RsloraScalesByTheRootOfTheRank) {
   EXPECT_EQ(parsed("model: m\nlora: {r: 16, lora_alpha: 8, use_rslora: true}\n")
                 .loraScale(),
@@ -146,9 +156,19 @@ static const BadSpec badSpecs[] = {
      "spec.yaml:2:20: lora.use_rslora", "expected true or false", "scale"},
     {"NullValue", "model: m\nlora: {r: }\n", "", "spec.yaml:2:11: lora.r",
      "found nothing", "rank"},
-    {"UnsupportedDtype", "model: m\nweights: {dtype: bfloat16}\n", "",
-     "spec.yaml:2:18: weights.dtype", "'bfloat16' is not supported yet",
+    {"UnsupportedDtype", "model: m\nweights: {dtype: float16}\n", "",
+     "spec.yaml:2:18: weights.dtype", "'float16' is not supported yet",
      "float32, float64"},
+    {"GroupSize", "model: m\nweights: {dtype: int4, group_size: 48}\n", "",
+     "spec.yaml: weights.group_size", "expected 32, 64 or 128 but found 48",
+     "64"},
+    {"GroupsOfFloats", "model: m\nweights: {dtype: bfloat16, group_size: 32}\n",
+     "", "spec.yaml: weights.group_size", "only weights.dtype int8 and int4",
+     "remove weights.group_size"},
+    {"WeightsDisagree",
+     "model: m\nweights: {dtype: float64}\ntrain: {compute_dtype: float32}\n",
+     "", "spec.yaml: weights.dtype", "expected float32",
+     "leave weights.dtype out"},
     {"UnsupportedMethod", "model: m\ntrain: {method: mezo}\n", "",
      "spec.yaml:2:17: train.method", "not supported yet", "backprop"},
     {"UnknownOptimizer", "model: m\ntrain: {optimizer: adamv}\n", "",

@@ -1,0 +1,66 @@
+//===- PanelSource.h - The matrix that a fill reads -----------------------===//
+//
+// Floats of any width, or packed integers with a scale and a bias for each
+// group of a row. What is read has the panel's element type, rounded once.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_TARGETS_CPU_PANELSOURCE_H
+#define HONE_TARGETS_CPU_PANELSOURCE_H
+
+#include "targets/cpu/PointerBuilder.h"
+
+namespace hone {
+
+/// What a matrix is made of.
+struct SourceFormat {
+  mlir::Type numbers; ///< f32, f64, bf16, or i8 for packed integers
+  int64_t bits = 0;   ///< of a packed integer: 4 or 8
+  int64_t group = 0;  ///< packed integers that share a scale and a bias
+
+  bool isPacked() const { return bits != 0; }
+  /// "bf16", "int4_g64": part of the name of a function.
+  std::string name() const;
+  /// Types of the arguments that describe a piece:
+  ///   floats:  source: ptr to the piece, ld: i64
+  ///   packed:  source, scales, biases: ptr to the piece's first row,
+  ///            ld: i64, column: i64 of the piece
+  /// `ld` and `column` count numbers.
+  llvm::SmallVector<mlir::Type> argumentTypes(mlir::MLIRContext *context) const;
+};
+
+/// Emits reads of one piece. Rows and columns count from the piece.
+class PanelSource {
+public:
+  /// `arguments` are of format.argumentTypes().
+  PanelSource(mlir::OpBuilder &b, mlir::Location loc,
+              const SourceFormat &format, mlir::Type element,
+              mlir::ValueRange arguments)
+      : b(b), loc(loc), p(b, loc), format(format), element(element),
+        arguments(arguments) {}
+
+  /// Where a row is; hoisted out of loops over its columns.
+  struct Row {
+    mlir::Value numbers, scales, biases;
+  };
+  Row row(mlir::Value index);
+  /// `lanes` numbers from `column` on, of one group.
+  mlir::Value vector(const Row &row, mlir::Value column, unsigned lanes);
+  mlir::Value scalar(const Row &row, mlir::Value column);
+
+private:
+  /// scale * q + bias; `column` is the matrix's.
+  mlir::Value dequantise(mlir::Value integers, const Row &row,
+                         mlir::Value column);
+
+  mlir::OpBuilder &b;
+  mlir::Location loc;
+  PointerBuilder p;
+  SourceFormat format;
+  mlir::Type element;
+  mlir::ValueRange arguments;
+};
+
+} // namespace hone
+
+#endif // HONE_TARGETS_CPU_PANELSOURCE_H
