@@ -2,7 +2,7 @@
 
 from xml.sax.saxutils import escape
 
-ROW, BAR, LABEL, WIDTH, PANEL = 22, 14, 230, 300, 400
+ROW, BAR, LABEL, WIDTH, PANEL = 22, 14, 280, 300, 400
 ANONYMOUS, FILE_BACKED, PEER = "#1f5fa8", "#a9c6e8", "#9a9a9a"
 
 

@@ -18,10 +18,12 @@ def read_status(pid):
         text = pathlib.Path(f"/proc/{pid}/status").read_text()
     except OSError:
         return None
-    fields = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
+    fields = dict(line.split(":", 1) for line in text.splitlines()
+                  if ":" in line)
     if "RssAnon" not in fields:
         return None
-    return [int(fields[name].split()[0]) * 1024 for name in ("RssAnon", "VmHWM")]
+    return [int(fields[name].split()[0]) * 1024
+            for name in ("RssAnon", "VmHWM")]
 
 
 def reset_high_water(pid):

@@ -64,16 +64,21 @@ def conclusions(results):
         peers = [c for c in done if c.name.split()[0] == framework]
         if not peers or not hone:
             continue
-        fastest = min(peers, key=lambda c: c.time_ratio)
-        lines.append(f"speed: {results['rival']} is {fastest.time_ratio:.2f} x "
-                     f"the best of {framework} ({fastest.name})")
+        for dtype in ("float32", "bfloat16"):
+            alike = [c for c in peers if dtype in c.name.split()]
+            if alike:
+                fastest = min(alike, key=lambda c: c.time_ratio)
+                lines.append(
+                    f"speed: {results['rival']} has {fastest.time_ratio:.2f} x "
+                    f"the speed of the fastest {dtype} of {framework} "
+                    f"({fastest.name})")
         for what in ("anonymous", "resident"):
             ours = min(hone, key=lambda c: getattr(c, what))
             theirs = min(peers, key=lambda c: getattr(c, what))
             lines.append(
-                f"{what} memory: {ours.name} on {ours.threads} needs 1/"
-                f"{getattr(theirs, what) / getattr(ours, what):.1f} of the "
-                f"best of {framework} ({theirs.name})")
+                f"{what} memory: {ours.name} on {ours.threads} threads needs "
+                f"1/{getattr(theirs, what) / getattr(ours, what):.1f} of the "
+                f"smallest of {framework} ({theirs.name})")
     return lines + [f"note: {note}" for note in results["notes"]]
 
 
@@ -122,6 +127,11 @@ def render(results, markdown=False):
                      workload.describe() + "\n\n" +
                      table(step_rows(results)))
         bullet = "- " if markdown else ""
+        versions = [f"{name} {version}"
+                    for packages in results["frameworks"].values()
+                    for name, version in packages.items()]
+        if versions:
+            parts.append("Peers: " + ", ".join(versions))
         parts.append("\n".join(bullet + line for line in conclusions(results)))
     return "\n\n".join(parts) + "\n"
 
