@@ -5,6 +5,7 @@ notes; the JSON file is that dictionary with the contestants spelled out.
 """
 
 import json
+import statistics
 
 MIB = 1024 * 1024
 
@@ -57,9 +58,12 @@ def conclusions(results):
         if 1 in by_threads:
             for threads, c in by_threads.items():
                 if threads > 1:
-                    lines.append(
-                        f"{name}: {threads} threads are "
-                        f"{by_threads[1].seconds / c.seconds:.2f} x one")
+                    # Only those that took turns: zip ends with the shorter.
+                    scale = statistics.median(
+                        one.seconds / many.seconds for one, many in
+                        zip(by_threads[1].repetitions, c.repetitions))
+                    lines.append(f"{name}: {threads} threads are "
+                                 f"{scale:.2f} x one")
     for framework in results["frameworks"]:
         peers = [c for c in done if c.name.split()[0] == framework]
         if not peers or not hone:
