@@ -11,6 +11,7 @@
 #include "passes/Lifetimes.h"
 #include "passes/ParameterTable.h"
 #include "passes/WeightStorage.h"
+#include "runtime/include/hone/runtime.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
@@ -20,12 +21,6 @@ using namespace mlir;
 
 namespace hone {
 namespace {
-
-/// Anonymous memory that no buffer accounts for: the data segments and heap of
-/// the process, its main stack and the runtime's fixed I/O buffers.
-constexpr int64_t processAllowance = 4 << 20;
-/// As the runtime's pool creates them.
-constexpr int64_t threadStack = 256 << 10;
 
 struct Usage {
   int64_t kept = 0;
@@ -87,8 +82,8 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes) {
   plan.flops = countFlops(gradient, *rows);
   plan.arenaBytes = arena.getInt();
   plan.threadBytes = ArenaPlan::align(threadBytes);
-  plan.stackBytes = threadStack;
-  plan.processBytes = processAllowance;
+  plan.stackBytes = HONE_THREAD_STACK_BYTES;
+  plan.processBytes = HONE_PROCESS_BYTES;
 
   int64_t regions = 0;
   llvm::SmallVector<int64_t> byClass(getMaxEnumValForMemoryClass() + 1);

@@ -24,9 +24,8 @@ namespace hone::rt {
 
 class Pool {
 public:
-  /// Bytes of stack of each thread but the calling one. Generated code keeps
-  /// its scratch in hone_frame::thread_scratch, so this is small on purpose.
-  static constexpr uint64_t stackBytes = 256 * 1024;
+  /// Of each thread but the calling one.
+  static constexpr uint64_t stackBytes = HONE_THREAD_STACK_BYTES;
   static constexpr unsigned maxThreads = 1024;
 
   /// A pool of `threads` threads in [1, maxThreads], counting the caller.

@@ -42,6 +42,15 @@ typedef enum hone_optimizer {
   HONE_ADAMW = 2,        /* 2 state vectors: first and second moment */
 } hone_optimizer;
 
+/* What a run costs beside the arena, the same for every module; the plan that
+   honec prints and the runtime's are both made with these.
+   Stack of each thread but the first. Generated code keeps its scratch in
+   hone_frame::thread_scratch, so this is small on purpose. */
+#define HONE_THREAD_STACK_BYTES (256 * 1024)
+/* Anonymous memory that no buffer accounts for: the program's own data, heap,
+   main stack and I/O buffers. */
+#define HONE_PROCESS_BYTES (4 * 1024 * 1024)
+
 typedef struct hone_pool hone_pool;
 
 /* One iteration of a parallel loop. `thread` is in [0, pool threads) and is
@@ -132,7 +141,9 @@ typedef struct hone_module {
   uint64_t trainable_elements; /* length of theta */
   uint64_t theta_offset;       /* bytes; trainable_elements values each */
   uint64_t gradient_offset;
-  uint64_t state_offset; /* the state vectors, one after another */
+  /* The first state vector; the second begins at the next multiple of 64 bytes
+     behind its end. */
+  uint64_t state_offset;
   const hone_entry *entries;
   const hone_slot *inputs;
   const hone_slot *outputs;

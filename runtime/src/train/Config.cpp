@@ -7,7 +7,7 @@
 
 #include "train/Config.h"
 
-#include "train/Memory.h"
+#include "hone/runtime.h"
 
 namespace hone::rt {
 
@@ -128,7 +128,7 @@ Result<ModuleConfig> ModuleConfig::parse(const char *json) {
   const Json &root = parsed.value();
   Status failure = Status::ok();
   ModuleConfig config;
-  config.processBytes = MemoryPlan::defaultProcessBytes;
+  config.processBytes = HONE_PROCESS_BYTES;
 
   Section model(root, "model", failure);
   model.read("name", config.modelName);

@@ -20,9 +20,6 @@
 namespace hone::rt {
 
 struct MemoryPlan {
-  /// Code's own data, heap, main stack: what no class of the plan covers.
-  static constexpr uint64_t defaultProcessBytes = 4 * 1024 * 1024;
-
   /// The compiled classes, then threads (scratch and stacks) and process.
   std::vector<PlanClass> classes;
   uint64_t total = 0; ///< bytes of anonymous memory that are never exceeded
