@@ -132,6 +132,19 @@ Status Compilation::createTarget() {
 // Phases
 //===----------------------------------------------------------------------===//
 
+/// The largest number that every id and target is below: ids index the tables
+/// of embeddings, targets the rows of heads.
+static int64_t vocabularyOf(ModuleOp module) {
+  int64_t size = std::numeric_limits<int32_t>::max();
+  auto bound = [&](Value table) {
+    size =
+        std::min(size, cast<RankedTensorType>(table.getType()).getDimSize(0));
+  };
+  module.walk([&](EmbeddingOp op) { bound(op.getTable()); });
+  module.walk([&](LinearCrossEntropyOp op) { bound(op.getWeight()); });
+  return size;
+}
+
 Status Compilation::importModel() {
   identity.name =
       llvm::sys::path::filename(StringRef(spec.model).rtrim('/')).str();
@@ -157,10 +170,7 @@ Status Compilation::importModel() {
   module = std::move(parsed.value());
   identity.modelType = "mlir";
   identity.targetModules = adapter.target_modules;
-  module->walk([&](EmbeddingOp op) {
-    identity.vocabSize =
-        cast<RankedTensorType>(op.getTable().getType()).getDimSize(0);
-  });
+  identity.vocabSize = vocabularyOf(*module);
   if (adapter.r) {
     spec.lora.r = adapter.r;
     spec.lora.use_rslora = false;

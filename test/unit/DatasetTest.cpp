@@ -7,6 +7,7 @@
 #include "TokenizerFixture.h"
 
 #include "data/Dataset.h"
+#include "data/TokenCache.h"
 
 #include <cstring>
 #include <filesystem>
@@ -207,6 +208,27 @@ TEST(Dataset, DamagedCacheIsMadeAgain) {
     EXPECT_FALSE(again.value().wasCached());
   }
   EXPECT_EQ(readAll(first.value().cachePath()), good);
+}
+
+// Generated code indexes tables with what a cache holds, and a batch has room
+// for the compiled length.
+TEST(Dataset, CacheWithValuesOutOfRangeIsRefused) {
+  TemporaryFolder folder;
+  const std::string path = folder.path + "/c.tokens";
+  const auto opens = [&](Ids ids, Ids labels, int64_t vocabulary,
+                         int64_t length) {
+    TokenCacheWriter writer;
+    EXPECT_TRUE(writer.open(path).isOk());
+    EXPECT_TRUE(writer.add(ids.data(), labels.data(), ids.size()).isOk());
+    EXPECT_TRUE(writer.commit(DataFormat::TokenIds, vocabulary, "").isOk());
+    return TokenCache::open(path, vocabulary, length).isOk();
+  };
+  EXPECT_TRUE(opens({0, 8, 9}, {0, 9, NoTarget}, 10, 3));
+  EXPECT_FALSE(opens({0, 8, 10}, {0, 9, 9}, 10, 3)) << "id";
+  EXPECT_FALSE(opens({0, -1, 9}, {0, 9, 9}, 10, 3)) << "negative id";
+  EXPECT_FALSE(opens({0, 8, 9}, {0, 10, 9}, 10, 3)) << "target";
+  EXPECT_FALSE(opens({0, 8, 9}, {0, -1, 9}, 10, 3)) << "negative target";
+  EXPECT_FALSE(opens({0, 8, 9}, {0, 9, 9}, 10, 2)) << "too long";
 }
 
 //===----------------------------------------------------------------------===//

@@ -356,8 +356,8 @@ Result<Dataset> Dataset::prepare(const DatasetOptions &options,
   Dataset dataset;
   dataset.path =
       options.cacheDirectory + "/" + cacheName(options, tokenizer, content);
-  Result<TokenCache> cache =
-      TokenCache::open(dataset.path, options.vocabularySize);
+  Result<TokenCache> cache = TokenCache::open(
+      dataset.path, options.vocabularySize, options.maxSequenceLength);
   dataset.cached = cache.isOk();
   if (!cache.isOk()) {
     if (Status s = createDirectories(options.cacheDirectory); !s.isOk())
@@ -365,7 +365,8 @@ Result<Dataset> Dataset::prepare(const DatasetOptions &options,
     Preparation preparation(options, tokenizer, content);
     if (Status s = preparation.run(dataset.path, file); !s.isOk())
       return s;
-    cache = TokenCache::open(dataset.path, options.vocabularySize);
+    cache = TokenCache::open(dataset.path, options.vocabularySize,
+                             options.maxSequenceLength);
     if (!cache.isOk())
       return cache.status();
   }

@@ -101,7 +101,7 @@ std::string_view TokenCache::notes() const {
   return padded.substr(0, padded.find_last_not_of(' ') + 1);
 }
 
-bool TokenCache::check(int64_t vocabularySize) {
+bool TokenCache::check(int64_t vocabularySize, int64_t maxSequenceLength) {
   if (file.size() < sizeof counts || file.size() % 8 != 0)
     return false;
   const uint64_t body = file.size() - sizeof counts;
@@ -123,6 +123,8 @@ bool TokenCache::check(int64_t vocabularySize) {
     if (end <= begin || end > counts.tokens * 2 || (end - begin) % 2 != 0)
       return false;
     const uint64_t size = length(i);
+    if (size > uint64_t(maxSequenceLength))
+      return false;
     const int32_t *id = ids(i), *target = targets(i);
     for (uint64_t k = 0; k < size; ++k) {
       if (id[k] < 0 || id[k] >= vocabularySize)
@@ -138,13 +140,14 @@ bool TokenCache::check(int64_t vocabularySize) {
 }
 
 Result<TokenCache> TokenCache::open(const std::string &path,
-                                    int64_t vocabularySize) {
+                                    int64_t vocabularySize,
+                                    int64_t maxSequenceLength) {
   Result<MappedFile> mapped = MappedFile::open(path);
   if (!mapped.isOk())
     return mapped.status();
   TokenCache cache;
   cache.file = std::move(mapped.value());
-  if (!cache.check(vocabularySize))
+  if (!cache.check(vocabularySize, maxSequenceLength))
     return Status::error(ExitCode::BadData,
                          {path,
                           "expected a token cache of this version but "

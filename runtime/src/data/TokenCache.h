@@ -59,9 +59,11 @@ private:
 class TokenCache {
 public:
   /// Maps `path` and checks all of it. Errors: NoInput when it is missing,
-  /// BadData when it is damaged or for another vocabulary.
+  /// BadData when it is damaged, for another vocabulary, or has a sample that
+  /// is longer than the batch was compiled for.
   static Result<TokenCache> open(const std::string &path,
-                                 int64_t vocabularySize);
+                                 int64_t vocabularySize,
+                                 int64_t maxSequenceLength);
 
   const TokenCacheFooter &footer() const { return counts; }
   std::string_view notes() const;
@@ -75,7 +77,7 @@ public:
 
 private:
   uint64_t offset(uint64_t sample) const;
-  bool check(int64_t vocabularySize);
+  bool check(int64_t vocabularySize, int64_t maxSequenceLength);
 
   MappedFile file;
   TokenCacheFooter counts{};
