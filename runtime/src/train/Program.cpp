@@ -40,6 +40,24 @@ struct Setup {
   Dataset evalData; ///< of --eval-data
 };
 
+/// Remembers which of some folders, outermost first, are not there yet.
+class NewFolders {
+public:
+  explicit NewFolders(std::vector<std::string> folders) {
+    for (std::string &folder : folders)
+      if (access(folder.c_str(), F_OK) != 0)
+        absent.push_back(std::move(folder));
+  }
+  /// Those that are empty now: a run that failed leaves nothing behind.
+  void removeEmpty() const {
+    for (size_t i = absent.size(); i-- > 0;)
+      rmdir(absent[i].c_str());
+  }
+
+private:
+  std::vector<std::string> absent;
+};
+
 } // namespace
 
 static Status openWeights(Setup &setup) {
@@ -81,12 +99,15 @@ static Status openData(Setup &setup, const std::string &path, Dataset &out) {
       return status;
     cache = temporary.path();
   }
+  NewFolders folders({setup.options.output, cache});
   Result<Dataset> data =
       Dataset::prepare({path, int64_t(config.train.maxSeqLength), cache,
                         int64_t(config.vocabSize)},
                        setup.tokenizer ? &*setup.tokenizer : nullptr);
-  if (!data.isOk())
+  if (!data.isOk()) {
+    folders.removeEmpty();
     return data.status();
+  }
   out = std::move(data.value());
   printf("data         %s\n", path.c_str());
   for (std::string_view notes = out.notes(); !notes.empty();) {
