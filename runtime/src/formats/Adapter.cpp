@@ -18,7 +18,7 @@
 namespace hone::rt {
 
 static constexpr std::string_view Prefix = "base_model.model.";
-/// The release whose adapter_config.json has exactly the keys written here.
+/// A release that knows every key written here; PEFT 0.21 loads them too.
 static constexpr const char *PeftVersion = "0.18.0";
 
 static std::string configPath(const std::string &directory) {
