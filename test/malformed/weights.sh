@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# weights.sh DIR: malformed weights.hone.safetensors.
+source "$(dirname "$0")/cases.sh"
+cd "$1" || exit 1
+kept=kept
+name=model.embed_tokens.weight
+
+# bad NAME PLACE FINDING: with weights.bad, made by the line before.
+bad() {
+  refuses "$1" 65 "weights.bad$2" "$3" \
+    wide/train --weights weights.bad --data data.jsonl --output kept
+}
+again() { cp wide/weights.hone.safetensors weights.bad; }
+
+: >weights.bad
+bad 'an empty file' '' 'byte 0|8 bytes|empty'
+again && truncate -s -1 weights.bad
+bad 'one byte short' '' 'bytes|end'
+again && echo >>weights.bad
+bad 'one byte too many' '' 'bytes|end'
+again && truncate -s 100 weights.bad
+bad 'half a header' '' 'header|bytes'
+again && printf '\377\377\377\377\377\377\377\177' |
+  dd of=weights.bad conv=notrunc status=none
+bad 'a header of 2^63 bytes' '' 'header|bytes'
+again && tensors weights.bad 'h["__metadata__"]["format"] = "pt"'
+bad 'another format' ': __metadata__.format' "expects 'hone' but got 'pt'"
+again && tensors weights.bad 'h["__metadata__"]["layout"] = "rows-v0"'
+bad 'another layout' ': __metadata__.layout' "but got 'rows-v0'"
+cp narrow/weights.hone.safetensors weights.bad
+bad 'the weights of another model' ': __metadata__.source_hash' 'expects'
+again && tensors weights.bad 'del h["__metadata__"]["source_hash"]'
+bad 'no source hash' ': __metadata__.source_hash' 'but got nothing'
+again && tensors weights.bad "h['other'] = h.pop('$name')"
+bad 'a tensor of another name' ": tensor '$name'" 'but got none'
+again && tensors weights.bad "h['$name']['dtype'] = 'I32'"
+bad 'a tensor of another type' ": tensor '$name'" 'expects F32 .* but got I32'
+again && tensors weights.bad "h['$name']['shape'].reverse()"
+bad 'a tensor of another shape' ": tensor '$name'" 'expects F32 .* but got F32'
+again && tensors weights.bad "h['$name']['dtype'] = 'F33'"
+bad 'a type that is none' ': byte [0-9]+' "$name.*F33"
+again && tensors weights.bad "h['$name']['data_offsets'][1] += 4"
+bad 'tensors that overlap' '' 'overlap|expected|offsets'
+again && tensors weights.bad "h['$name']['shape'] = [2**62, 2**62]"
+bad 'a shape that overflows' ": tensor \"$name\"" 'below 2\^61'
+again && tensors weights.bad 'b[h["hone.tokenizer"]["data_offsets"][0]] ^= 1'
+bad 'a tokenizer that is no table' ": tensor 'hone.tokenizer'" 'expected'
+finish
