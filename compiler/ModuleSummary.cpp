@@ -11,9 +11,6 @@
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/MC/MCSubtargetInfo.h"
-#include "llvm/MC/TargetRegistry.h"
-#include "llvm/TargetParser/Host.h"
 
 using namespace hone;
 using namespace mlir;
@@ -107,31 +104,6 @@ ModuleDescription hone::describeModule(ModuleOp module,
   return description;
 }
 
-/// What the binary will ask the CPU for: every feature of the named CPU, or
-/// of this machine.
-static std::vector<std::string>
-cpuFeatures(const Spec &spec, const Target &target, StringRef cpu) {
-  std::vector<std::string> names;
-  if (spec.target.triple == "native" && spec.target.cpu.empty() &&
-      spec.target.features.empty()) {
-    for (const auto &feature : llvm::sys::getHostCPUFeatures())
-      if (feature.second)
-        names.push_back(feature.first().str());
-  } else {
-    llvm::Triple triple(target.triple());
-    std::string error;
-    const llvm::Target *backend =
-        llvm::TargetRegistry::lookupTarget(triple, error);
-    std::unique_ptr<llvm::MCSubtargetInfo> subtarget(
-        backend->createMCSubtargetInfo(triple, cpu,
-                                       llvm::join(spec.target.features, ",")));
-    for (const auto &feature : subtarget->getEnabledProcessorFeatures())
-      names.push_back(feature.Key);
-  }
-  llvm::sort(names);
-  return names;
-}
-
 static std::string jsonString(const std::string &text) {
   std::string out;
   rt::appendJsonString(out, text);
@@ -172,6 +144,6 @@ std::string hone::moduleConfigJson(const Spec &spec, const ModelIdentity &model,
          ",\"dtype\":" + jsonString(spec.weights.dtype) +
          "},\"target\":{\"triple\":" + jsonString(target.triple().str()) +
          ",\"cpu\":" + jsonString(cpu) +
-         ",\"features\":" + jsonList(cpuFeatures(spec, target, cpu)) +
+         ",\"features\":" + jsonList(target.features()) +
          "},\"plan\":" + plan.json() + "}";
 }

@@ -49,6 +49,10 @@ public:
   virtual std::string describe() const = 0;
   virtual llvm::StringRef triple() const = 0;
 
+  /// All that the code may use, in LLVM's names: instruction sets, and with
+  /// them LLVM's tuning flags. Sorted.
+  virtual std::vector<std::string> features() const = 0;
+
   /// `element` is f32 or f64.
   virtual TileShape tileShape(mlir::Type element) const = 0;
 

@@ -66,6 +66,13 @@ public:
            machine->getTargetCPU().str();
   }
   StringRef triple() const override { return machine->getTargetTriple().str(); }
+  std::vector<std::string> features() const override {
+    std::vector<std::string> names;
+    for (const llvm::SubtargetFeatureKV &feature :
+         machine->getMCSubtargetInfo()->getEnabledProcessorFeatures())
+      names.push_back(feature.Key);
+    return names; // LLVM's tables are sorted
+  }
   TileShape tileShape(Type element) const override {
     return cpu.tileShape(element.getIntOrFloatBitWidth());
   }

@@ -21,6 +21,8 @@
 #include "llvm/Support/Path.h"
 #include "gtest/gtest.h"
 
+#include <algorithm>
+
 using namespace hone;
 
 static ModuleDescription sampleDescription() {
@@ -210,4 +212,29 @@ TEST(TargetRequest, ReadsLevelsAndTriples) {
   TargetRequest phone = TargetRequest::parse("aarch64-linux-gnu:cortex-x2");
   EXPECT_EQ(phone.triple, "aarch64-linux-gnu");
   EXPECT_EQ(phone.cpu, "cortex-x2");
+}
+
+// The runtime refuses a CPU by this list, so it is what the code may use and
+// not what the CPU's name implies.
+TEST(CpuTarget, ListsTheFeaturesThatCodeMayUse) {
+  auto lists = [](TargetRequest request, const char *name) {
+    std::vector<std::string> features =
+        llvm::cantFail(createTarget(request))->features();
+    EXPECT_TRUE(std::is_sorted(features.begin(), features.end()));
+    return std::binary_search(features.begin(), features.end(), name);
+  };
+  TargetRequest v3 = TargetRequest::parse("x86-64-v3");
+  for (const char *name : {"avx2", "fma", "f16c", "bmi2"})
+    EXPECT_TRUE(lists(v3, name)) << name;
+  EXPECT_FALSE(lists(v3, "avx512f"));
+  TargetRequest v4 = TargetRequest::parse("x86-64-v4");
+  for (const char *name : {"fma", "avx512f", "avx512vl", "avx512bw"})
+    EXPECT_TRUE(lists(v4, name)) << name;
+  v3.features = "+avx10.2";
+  EXPECT_TRUE(lists(v3, "avx10.2"));
+  EXPECT_TRUE(lists(v3, "avx512f")); // implied
+  TargetRequest server = TargetRequest::parse("aarch64-linux-gnu:neoverse-v2");
+  EXPECT_TRUE(lists(server, "neon"));
+  EXPECT_TRUE(lists(server, "sve2"));
+  EXPECT_FALSE(lists(TargetRequest::parse("aarch64-linux-gnu"), "sve"));
 }

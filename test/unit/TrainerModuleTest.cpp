@@ -62,7 +62,8 @@ TEST(Module, RefusesWhatReachesBeyondTheArena) {
 TEST(Module, RefusesACpuThatLacksAFeature) {
   hone_module module = bigramModule(HONE_SGD);
   for (const char *feature :
-       {"sse3", "avx2", "avx512fp16", "amx-bf16", "avxvnni", "64bit"}) {
+       {"sse3", "avx2", "avx512fp16", "amx-bf16", "avxvnni", "avxvnniint8",
+        "avx10.2", "egpr", "64bit"}) {
     std::string config = std::string(R"({"train": {"max_seq_length": 32},
         "target": {"cpu": "future", "features": ["-avx", "+)") +
                          feature + R"("]}})";
