@@ -10,6 +10,7 @@
 #include "compiler/PassRun.h"
 #include "compiler/Registration.h"
 #include "compiler/RenameTogether.h"
+#include "compiler/RuntimeArchives.h"
 #include "compiler/WeightWriter.h"
 #include "compiler/import/ModelImport.h"
 #include "compiler/import/StorageAssignment.h"
@@ -19,6 +20,7 @@
 #include "targets/cpu/LinkBinary.h"
 #include "text/TokenizerBuilder.h"
 #include "text/TokenizerTable.h"
+#include "train/Module.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
@@ -56,6 +58,8 @@ public:
   Status run(Phase phase);
   /// The parameter table, the plan and the description of the placed module.
   Status summarize();
+  /// What the program is linked with, if there will be one.
+  Status findRuntime();
   Status openWeights();
   /// run(Phase::Lower), after which the scratch of a thread is known.
   Status lower();
@@ -65,6 +69,8 @@ public:
   Status emitFile(EmitKind kind, const std::string &path);
   /// OUTDIR/train and OUTDIR/weights.hone.safetensors.
   Status emitBinary();
+  /// Says that the program will not start on this machine, if so.
+  void noteOtherMachine() const;
 
   bool stopsAfter(Phase phase) const { return request.stopAfter == phase; }
 
@@ -88,6 +94,7 @@ private:
   ModuleDescription description;
   std::optional<WeightIndex> weights;
   std::string tokenizer, sourceHash;
+  std::vector<std::string> runtimeArchives;
 };
 
 } // namespace
@@ -230,6 +237,17 @@ Status Compilation::summarize() {
   return Status::ok();
 }
 
+Status Compilation::findRuntime() {
+  if (request.artifact != Artifact::Binary)
+    return Status::ok();
+  Result<std::vector<std::string>> found =
+      findRuntimeArchives(request.runtimeDir, target->triple());
+  if (!found.isOk())
+    return found.status();
+  runtimeArchives = std::move(found.value());
+  return Status::ok();
+}
+
 Status Compilation::openWeights() {
   std::string path = spec.model;
   if (!isHuggingFace()) {
@@ -363,16 +381,7 @@ Status Compilation::linkInto(const std::string &directory,
 
   LinkRequest link;
   link.object = object.str().str();
-  for (const char *archive : {"libhone_runtime_main.a", "libhone_runtime.a"}) {
-    llvm::SmallString<128> path(request.runtimeDir);
-    llvm::sys::path::append(path, archive);
-    if (!llvm::sys::fs::exists(path))
-      return Status::error(ExitCode::NoInput,
-                           {path.str().str(),
-                            "the runtime's archive does not exist",
-                            "give its folder with --runtime-dir"});
-    link.libraries.push_back(path.str().str());
-  }
+  link.libraries = runtimeArchives;
   link.output = program;
   link.triple = target->triple().str();
   link.linker = request.linker;
@@ -414,6 +423,19 @@ Status Compilation::emitBinary() {
   return status;
 }
 
+void Compilation::noteOtherMachine() const {
+  std::string why;
+  if (!isHostTriple(target->triple()))
+    why = "is for " + toolchainTriple(target->triple());
+  else if (std::string missing = rt::missingCpuFeature(target->features());
+           !missing.empty())
+    why = "needs a CPU with " + missing;
+  if (!why.empty())
+    llvm::errs() << "note: " << request.output << "/train " << why
+                 << "; copy its folder to such a machine: this one cannot run "
+                    "it\n";
+}
+
 //===----------------------------------------------------------------------===//
 // The phases in order
 //===----------------------------------------------------------------------===//
@@ -441,11 +463,13 @@ Status hone::compile(const CompileRequest &request) {
     return c.printModule();
   HONE_TRY(c.summarize());
 
-  // A missing or wrong tensor is reported before the expensive part.
+  // What is missing or wrong is reported before the expensive part.
   bool needsWeights = !request.stopAfter && !request.printsPlanOnly() &&
                       request.artifact != Artifact::Mlir;
-  if (needsWeights)
+  if (needsWeights) {
+    HONE_TRY(c.findRuntime());
     HONE_TRY(c.openWeights());
+  }
 
   HONE_TRY(c.lower());
   if (request.plan != PlanFormat::None)
@@ -464,7 +488,9 @@ Status hone::compile(const CompileRequest &request) {
   case Artifact::Object:
     return c.emitFile(EmitKind::object, file);
   default:
-    return c.emitBinary();
+    HONE_TRY(c.emitBinary());
+    c.noteOtherMachine();
+    return Status::ok();
   }
 #undef HONE_TRY
 }

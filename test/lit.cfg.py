@@ -6,6 +6,7 @@
 import os
 
 import lit.formats
+import lit.util
 from lit.llvm import initialize
 
 initialize(lit_config, config)
@@ -28,6 +29,16 @@ if config.hone_shared and os.path.isdir(config.hone_shared):
     config.available_features.add("shared-data")
     config.substitutions.append(("%shared", config.hone_shared))
 config.available_features.add(config.host_machine)
+
+
+# Programs for AArch64 are made where their runtime could be built, and run
+# under an emulator that has the C library of a cross toolchain.
+aarch64 = "aarch64-linux-gnu"
+emulator = lit.util.which("qemu-aarch64-static")
+if aarch64 in config.cross_triples.split(";") and emulator:
+    config.available_features.add("aarch64")
+    config.substitutions.append(("%aarch64",
+                                 emulator + " -L /usr/" + aarch64))
 
 llvm_config.use_default_substitutions()
 llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)

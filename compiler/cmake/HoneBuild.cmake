@@ -91,14 +91,54 @@ function(hone_tool name)
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 endfunction()
 
+# Machines other than this one to build the runtime for. Clang compiles for all
+# of them and ar packs any ELF object; what may be missing is the machine's C++
+# library, which Debian has in g++-<machine>.
+include(CheckCXXSourceCompiles)
+set(HONE_CROSS_TRIPLES "")
+foreach(triple aarch64-linux-gnu)
+  if(triple MATCHES "^${CMAKE_SYSTEM_PROCESSOR}-")
+    continue()
+  endif()
+  string(MAKE_C_IDENTIFIER "HONE_LINKS_${triple}" links)
+  if(NOT ${links})
+    unset(${links} CACHE) # it may have been installed since
+  endif()
+  set(CMAKE_REQUIRED_FLAGS "--target=${triple}")
+  set(CMAKE_REQUIRED_LINK_OPTIONS "-fuse-ld=lld")
+  check_cxx_source_compiles(
+    "#include <string>\nint main(int n, char **v) { return std::string(*v).size(); }"
+    ${links})
+  unset(CMAKE_REQUIRED_FLAGS)
+  unset(CMAKE_REQUIRED_LINK_OPTIONS)
+  if(${links})
+    list(APPEND HONE_CROSS_TRIPLES ${triple})
+  else()
+    message(STATUS "No runtime for ${triple}: needs clang as the compiler, lld "
+                   "and g++-${triple}")
+  endif()
+endforeach()
+
 # hone_runtime_library(NAME sources...): no exceptions, no RTTI, optimised even
-# in Debug builds because it is linked into every training binary.
+# in Debug builds because it is linked into every training binary. For each
+# cross triple there is another archive of the same name in lib/<triple>/.
 function(hone_runtime_library name)
-  add_library(${name} STATIC ${ARGN})
-  target_link_libraries(${name} PUBLIC hone_runtime_options)
-  target_compile_options(${name} PRIVATE -fno-exceptions -fno-rtti -O2)
-  set_target_properties(${name} PROPERTIES
-    ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+  foreach(triple "" ${HONE_CROSS_TRIPLES})
+    set(target ${name})
+    set(flags "")
+    if(triple)
+      set(target ${name}-${triple})
+      # No sanitizer runs under the emulator that the tests use.
+      set(flags --target=${triple} -fno-sanitize=all)
+      set_property(GLOBAL APPEND PROPERTY HONE_CROSS_RUNTIMES ${target})
+    endif()
+    add_library(${target} STATIC ${ARGN})
+    target_link_libraries(${target} PUBLIC hone_runtime_options)
+    target_compile_options(${target} PRIVATE
+      -fno-exceptions -fno-rtti -O2 ${flags})
+    set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name}
+      ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib/${triple}")
+  endforeach()
 endfunction()
 
 # hone_unit_test(NAME sources... [LINK libraries...]): one GoogleTest program.

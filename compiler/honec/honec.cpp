@@ -62,7 +62,8 @@ struct Options {
       cl::desc("compiler driver that links the training binary")};
   cl::opt<std::string> runtimeDir{
       "runtime-dir", cl::value_desc("folder"), cl::cat(category),
-      cl::desc("where libhone_runtime.a is; default: ../lib")};
+      cl::desc("where libhone_runtime.a is, and in folders called by "
+               "their triples those for other machines; default: ../lib")};
   cl::opt<bool> timing{"timing", cl::cat(category),
                        cl::desc("report the time of each pass")};
   cl::opt<bool> reportQuantization{

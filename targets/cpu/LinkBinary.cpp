@@ -13,6 +13,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/Triple.h"
@@ -33,6 +34,19 @@ struct Driver {
 
 } // namespace
 
+bool hone::isHostTriple(StringRef text) {
+  llvm::Triple triple(llvm::Triple::normalize(text));
+  llvm::Triple host(llvm::sys::getDefaultTargetTriple());
+  return triple.getArch() == host.getArch() && triple.getOS() == host.getOS();
+}
+
+std::string hone::toolchainTriple(StringRef text) {
+  llvm::Triple triple(llvm::Triple::normalize(text));
+  return (llvm::Triple::getArchTypeName(triple.getArch()) + "-" +
+          triple.getOSAndEnvironmentName())
+      .str();
+}
+
 static std::optional<std::string> findProgram(StringRef name) {
   llvm::ErrorOr<std::string> path = llvm::sys::findProgramByName(name);
   if (!path)
@@ -41,43 +55,34 @@ static std::optional<std::string> findProgram(StringRef name) {
 }
 
 static bool isClang(StringRef path) {
-  return path.rsplit('/').second.starts_with("clang") ||
-         path.starts_with("clang");
+  return llvm::sys::path::filename(path).starts_with("clang");
 }
 
 static llvm::Expected<Driver> findDriver(const LinkRequest &request) {
-  llvm::Triple triple(request.triple);
-  llvm::Triple host(llvm::sys::getDefaultTargetTriple());
-  bool isHost =
-      triple.getArch() == host.getArch() && triple.getOS() == host.getOS();
-  std::vector<std::string> cross = {"--target=" + request.triple,
-                                    "-fuse-ld=lld"};
-
-  if (!request.linker.empty()) {
-    if (std::optional<std::string> path = findProgram(request.linker))
-      return Driver{*path, !isHost && isClang(*path)
-                               ? cross
-                               : std::vector<std::string>{}};
-    return llvm::createStringError("cannot find the linker '" + request.linker +
-                                   "'");
-  }
-
+  bool isHost = isHostTriple(request.triple);
+  std::string toolchain = toolchainTriple(request.triple);
   std::vector<std::string> names;
-  if (isHost) {
+  if (!request.linker.empty())
+    names = {request.linker};
+  else if (!isHost)
+    names = {"clang++-22", toolchain + "-g++", "clang++"};
+  else {
     if (const char *cxx = std::getenv("CXX"); cxx && *cxx)
       names.push_back(cxx);
     names.insert(names.end(), {"clang++-22", "clang++", "g++", "c++"});
-    for (const std::string &name : names)
-      if (std::optional<std::string> path = findProgram(name))
-        return Driver{*path, {}};
-  } else {
-    std::string gnu = (triple.getArchName() + "-linux-gnu-g++").str();
-    names = {request.triple + "-g++", gnu, "clang++-22", "clang++"};
-    for (const std::string &name : names)
-      if (std::optional<std::string> path = findProgram(name))
-        return Driver{*path,
-                      isClang(name) ? cross : std::vector<std::string>{}};
   }
+  for (const std::string &name : names) {
+    std::optional<std::string> path = findProgram(name);
+    if (!path)
+      continue;
+    // The system's linker knows the system's own machine only; lld knows all.
+    if (!isHost && isClang(*path))
+      return Driver{*path, {"--target=" + toolchain, "-fuse-ld=lld"}};
+    return Driver{*path, {}};
+  }
+  if (!request.linker.empty())
+    return llvm::createStringError("cannot find the linker '" + request.linker +
+                                   "'");
   return llvm::createStringError(
       "found no compiler driver to link with; looked for " +
       llvm::join(names, ", ") +

@@ -24,9 +24,17 @@ struct LinkRequest {
   std::string triple;
   /// A driver's name or path; empty: $CXX for this machine's triple, then the
   /// first of clang++-22, clang++, g++, c++ that is found. For another triple
-  /// `<triple>-g++`, then clang with --target.
+  /// clang++-22 with --target and lld, `<triple>-g++`, then clang++.
   std::string linker;
 };
+
+/// Whether programs for `triple` are of this machine's architecture and
+/// system. They may still need features that its CPU lacks.
+bool isHostTriple(llvm::StringRef triple);
+
+/// The name that cross toolchains have for any spelling of `triple`, and that
+/// the runtime's folder for it has: "aarch64-linux-gnu".
+std::string toolchainTriple(llvm::StringRef triple);
 
 /// Writes `request.output` whole or not at all. The error holds what the
 /// driver printed.

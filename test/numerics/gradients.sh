@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # gradients.sh GOLDEN NAME DTYPE RESIDUALS WORK HONEC-ARG...: compiles a golden
 # model and compares both batches' gradients with the float64 references.
+# EMULATOR, if set, is the command that runs programs of another machine.
 set -euo pipefail
 golden=$1 name=$2 dtype=$3 residuals=$4 work=$5
 shift 5
@@ -12,7 +13,7 @@ honec "$(dirname "$0")/Inputs/lora.yaml" -o "$work/out" "$@" \
   --set train.compute_dtype="$dtype" --set weights.dtype="$dtype" \
   --set lora.dtype="$dtype" --set train.residuals="$residuals"
 for batch in batch1 batch3; do
-  "$work/out/train" --data "$figures/$batch.jsonl" \
+  ${EMULATOR-} "$work/out/train" --data "$figures/$batch.jsonl" \
     --adapter "$figures/adapter" --dump-gradients "$work/$batch.safetensors"
   compare-gradients "$work/$batch.safetensors" "$figures/figures.json" \
     "$batch" "$figures/$batch.safetensors"

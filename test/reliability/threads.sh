@@ -2,7 +2,7 @@
 # threads.sh TRAIN DATA [options of TRAIN ...]
 #
 # Trains with 1, 2 and 3 threads. The adapter and the losses must be the same,
-# bit for bit.
+# bit for bit. EMULATOR, if set, is the command that runs TRAIN.
 set -euo pipefail
 
 train=$1 data=$2
@@ -11,7 +11,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 for threads in 1 2 3; do
-  "$train" --data "$data" --output "$work/$threads" --threads "$threads" \
+  ${EMULATOR-} "$train" --data "$data" --output "$work/$threads" --threads "$threads" \
     --log "$work/$threads.jsonl" "$@" >"$work/out" 2>&1 || {
     cat "$work/out" >&2
     exit 1

@@ -6,12 +6,16 @@
 
 #include "targets/cpu/LinkBinary.h"
 
+#include "llvm/BinaryFormat/ELF.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/TargetParser/Host.h"
 #include "gtest/gtest.h"
+
+#include <cstdlib>
 
 using namespace hone;
 
@@ -81,4 +85,42 @@ TEST_F(LinkBinary, UsesNoShell) {
   r.output = file("a 'b' $(c)");
   EXPECT_EQ(llvm::toString(linkBinary(r)), "");
   EXPECT_TRUE(llvm::sys::fs::can_execute(r.output));
+}
+
+TEST(ToolchainTriple, IsOneNameForAllSpellings) {
+  for (const char *text :
+       {"aarch64-linux-gnu", "aarch64-unknown-linux-gnu", "arm64-linux-gnu"})
+    EXPECT_EQ(toolchainTriple(text), "aarch64-linux-gnu");
+  EXPECT_EQ(toolchainTriple("x86_64-pc-linux-gnu"), "x86_64-linux-gnu");
+  EXPECT_TRUE(isHostTriple(llvm::sys::getDefaultTargetTriple()));
+  EXPECT_FALSE(isHostTriple("riscv64-linux-gnu"));
+}
+
+// clang++-22 first, the GNU driver where it is named or all there is.
+TEST_F(LinkBinary, LinksForAnotherMachine) {
+  const char *gnu = "aarch64-linux-gnu-g++";
+  llvm::ErrorOr<std::string> path = llvm::sys::findProgramByName(gnu);
+  if (!path)
+    GTEST_SKIP() << "g++-aarch64-linux-gnu is not installed";
+  std::string searched = std::getenv("PATH");
+  auto linkedMachine = [&](LinkRequest r) {
+    llvm::sys::fs::remove(r.output);
+    EXPECT_EQ(llvm::toString(linkBinary(r)), "");
+    auto program = llvm::MemoryBuffer::getFile(r.output);
+    if (!program || (*program)->getBufferSize() < 20)
+      return -1;
+    return int(uint8_t((*program)->getBuffer()[18]));
+  };
+  LinkRequest r = request("#include <string>\n"
+                          "int main() { return std::string(\"ab\").size(); }");
+  r.triple = "aarch64-unknown-linux-gnu";
+  if (llvm::sys::findProgramByName("clang++-22")) {
+    EXPECT_EQ(linkedMachine(r), llvm::ELF::EM_AARCH64);
+  }
+  ASSERT_FALSE(llvm::sys::fs::create_link(*path, file(gnu)));
+  setenv("PATH", folder.c_str(), 1);
+  EXPECT_EQ(linkedMachine(r), llvm::ELF::EM_AARCH64);
+  setenv("PATH", searched.c_str(), 1);
+  r.linker = gnu;
+  EXPECT_EQ(linkedMachine(r), llvm::ELF::EM_AARCH64);
 }
