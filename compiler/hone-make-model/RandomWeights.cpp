@@ -1,8 +1,8 @@
 //===- RandomWeights.cpp - Random weights in Hugging Face's files ---------===//
 //
 // Streams: a group of chunks is computed on all cores, then written. Matrices
-// and biases are uniform with standard deviation 0.02, as Transformers
-// initialises them; norm weights are uniform around 1.
+// and biases are uniform with standard deviation initializer_range, as
+// Transformers initialises them; norm weights are uniform around 1.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,17 +35,17 @@ struct Distribution {
 };
 } // namespace
 
-static Distribution distributionOf(llvm::StringRef name) {
+static Distribution distributionOf(llvm::StringRef name,
+                                   double standardDeviation) {
   if (name.ends_with("norm.weight"))
     return {1.0f, 0.1f};
-  return {0.0f, 0.02f * std::sqrt(3.0f)};
+  return {0.0f, static_cast<float>(standardDeviation * std::sqrt(3.0))};
 }
 
 /// Elements [first, first + count) of the tensor called `name`; `first` is a
 /// multiple of 4, the numbers in one Philox block.
-static void fill(uint64_t seed, const std::string &name, uint64_t first,
-                 uint64_t count, Dtype dtype, char *out) {
-  Distribution d = distributionOf(name);
+static void fill(uint64_t seed, const std::string &name, Distribution d,
+                 uint64_t first, uint64_t count, Dtype dtype, char *out) {
   uint64_t stream = rt::hashName(name);
   unsigned bytes = rt::dtypeBytes(dtype);
   for (uint64_t i = 0; i < count; i += 4) {
@@ -65,7 +65,8 @@ static void fill(uint64_t seed, const std::string &name, uint64_t first,
   }
 }
 
-static Status writeFile(const RandomWeights &options, const std::string &path,
+static Status writeFile(const RandomWeights &options, const ModelConfig &config,
+                        const std::string &path,
                         std::vector<rt::TensorSpec> tensors) {
   Result<rt::SafetensorsWriter> created = rt::SafetensorsWriter::create(
       path, std::move(tensors), {{"format", "pt"}});
@@ -75,17 +76,19 @@ static Status writeFile(const RandomWeights &options, const std::string &path,
   unsigned bytes = rt::dtypeBytes(options.dtype);
   std::vector<char> buffer(chunksInFlight * chunkElements * bytes);
   for (const rt::TensorInfo &tensor : writer.tensors()) {
+    Distribution distribution =
+        distributionOf(tensor.name, config.initializerRange);
     uint64_t elements = tensor.elements();
     uint64_t group = chunksInFlight * chunkElements;
     for (uint64_t first = 0; first < elements; first += group) {
       uint64_t count = std::min(group, elements - first);
-      llvm::parallelFor(0, (count + chunkElements - 1) / chunkElements,
-                        [&](size_t chunk) {
-                          uint64_t begin = chunk * chunkElements;
-                          fill(options.seed, tensor.name, first + begin,
-                               std::min(chunkElements, count - begin),
-                               options.dtype, buffer.data() + begin * bytes);
-                        });
+      llvm::parallelFor(
+          0, (count + chunkElements - 1) / chunkElements, [&](size_t chunk) {
+            uint64_t begin = chunk * chunkElements;
+            fill(options.seed, tensor.name, distribution, first + begin,
+                 std::min(chunkElements, count - begin), options.dtype,
+                 buffer.data() + begin * bytes);
+          });
       Status status = writer.write(buffer.data(), count * bytes);
       if (!status.isOk())
         return status;
@@ -136,13 +139,15 @@ Status RandomWeights::write(const std::string &directory,
     totalBytes += bytes;
   }
   if (!shardBytes)
-    return writeFile(*this, directory + "/model.safetensors", shards[0]);
+    return writeFile(*this, config, directory + "/model.safetensors",
+                     shards[0]);
 
   std::vector<std::string> files;
   for (size_t i = 0; i < shards.size(); ++i) {
     files.push_back(llvm::formatv("model-{0:d5}-of-{1:d5}.safetensors", i + 1,
                                   shards.size()));
-    Status status = writeFile(*this, directory + "/" + files.back(), shards[i]);
+    Status status =
+        writeFile(*this, config, directory + "/" + files.back(), shards[i]);
     if (!status.isOk())
       return status;
   }

@@ -45,7 +45,6 @@ static const llvm::StringSet<> &benignKeys() {
                                          "forced_bos_token_id",
                                          "forced_eos_token_id",
                                          "id2label",
-                                         "initializer_range",
                                          "is_decoder",
                                          "is_encoder_decoder",
                                          "is_llama_config",
@@ -563,6 +562,8 @@ Result<ModelConfig> ConfigReader::read() {
   readKeys.insert("rms_norm_eps");
   readPositive(root, "", "rms_norm_eps", config.rmsNormEps,
                llama ? std::optional<double>(1e-6) : std::nullopt);
+  readKeys.insert("initializer_range");
+  readPositive(root, "", "initializer_range", config.initializerRange, 0.02);
   readBool("tie_word_embeddings", config.tieWordEmbeddings);
   if (llama) {
     readBool("attention_bias", config.qkvBias);

@@ -40,6 +40,7 @@ struct ModelConfig {
   int64_t vocabSize = 0;
   int64_t maxPositionEmbeddings = 0; ///< 0: not in the file
   double rmsNormEps = 0, ropeTheta = 0;
+  double initializerRange = 0.02; ///< only random models are made with it
   std::optional<RopeScaling> ropeScaling;
   bool qkvBias = false, outputBias = false, mlpBias = false;
   bool tieWordEmbeddings = false;
