@@ -25,8 +25,8 @@ int64_t bytesAtRows(Type type, int64_t rows) {
 
 int64_t operandAndResultBytes(Operation *op, int64_t rows) {
   int64_t bytes = 0;
-  for (Type type : llvm::concat<const Type>(op->getOperandTypes(),
-                                            op->getResultTypes()))
+  for (Type type :
+       llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()))
     bytes += bytesAtRows(type, rows);
   return bytes;
 }
@@ -85,5 +85,25 @@ int64_t AttentionAdjointOp::getFlops(int64_t rows) {
 int64_t SwigluAdjointOp::getFlops(int64_t rows) {
   return 10 * elements(getGate(), rows);
 }
+
+int64_t RmsNormTangentOp::getFlops(int64_t rows) {
+  return 8 * elements(getX(), rows);
+}
+int64_t LoraParameterTangentOp::getFlops(int64_t rows) {
+  int64_t down = productFlops(getA(), rows), up = productFlops(getB(), rows);
+  return (getTa() ? down + up : 0) + (getTb() ? (getH() ? 0 : down) + up : 0);
+}
+int64_t AttentionTangentOp::getFlops(int64_t rows) {
+  int64_t scores = 1 + bool(getTq()) + bool(getTk());
+  int64_t sums = (getTq() || getTk()) + bool(getTv());
+  return (scores + sums) * attentionProductFlops(getQ(), rows);
+}
+int64_t SwigluTangentOp::getFlops(int64_t rows) {
+  return 11 * elements(getGate(), rows);
+}
+int64_t LinearCrossEntropyTangentOp::getFlops(int64_t rows) {
+  return 2 * productFlops(getWeight(), rows);
+}
+int64_t DotOp::getFlops(int64_t rows) { return 2 * elements(getA(), rows); }
 
 } // namespace hone

@@ -1,8 +1,8 @@
-//===- HoneDerivatives.cpp - The adjoint of each op -----------------------===//
+//===- HoneDerivatives.cpp - The adjoint and tangent of each op -----------===//
 //
-// What each adjoint reads, and how it is built, side by side. Formulas are in
-// the descriptions of the adjoint ops. Alternatives are listed cheapest in
-// compute first; which one is taken is a policy's decision.
+// What each adjoint reads, how it is built, and the tangent, side by side.
+// Formulas are in the descriptions of the ops that are built. Alternatives are
+// listed cheapest in compute first; which one is taken is a policy's decision.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +14,7 @@ namespace hone {
 
 using Alternatives = SmallVector<ResidualAlternative>;
 using Cotangents = FailureOr<SmallVector<Value>>;
+using Tangent = FailureOr<Value>;
 
 bool ResidualAlternative::readsAuxiliary() const {
   return llvm::any_of(reads, [](const Residual &residual) {
@@ -40,13 +41,33 @@ static Value readAuxiliary(const AdjointRequest &request,
 }
 
 /// Fails, naming the operand, if an operand other than `allowed` is active.
+static LogicalResult onlyActive(Operation *op, StringRef derivative,
+                                const BitVector &active,
+                                ArrayRef<unsigned> allowed) {
+  for (unsigned index : active.set_bits())
+    if (!llvm::is_contained(allowed, index))
+      return op->emitOpError("has no ")
+             << derivative << " with respect to operand #" << index
+             << ", but a trainable parameter reaches it";
+  return success();
+}
+
 static LogicalResult onlyActive(Operation *op, const AdjointRequest &request,
                                 ArrayRef<unsigned> allowed) {
-  for (unsigned index : request.activeOperands.set_bits())
-    if (!llvm::is_contained(allowed, index))
-      return op->emitOpError("has no adjoint with respect to operand #")
-             << index << ", but a trainable parameter reaches it";
-  return success();
+  return onlyActive(op, "adjoint", request.activeOperands, allowed);
+}
+
+static LogicalResult onlyActive(Operation *op, ArrayRef<Value> tangents,
+                                ArrayRef<unsigned> allowed) {
+  BitVector active(tangents.size());
+  for (auto [i, tangent] : llvm::enumerate(tangents))
+    active[i] = bool(tangent);
+  return onlyActive(op, "tangent", active, allowed);
+}
+
+/// The sum of two terms, either of which may be null.
+static Value sumOf(OpBuilder &builder, Location loc, Value a, Value b) {
+  return a && b ? AddOp::create(builder, loc, a, b) : a ? a : b;
 }
 
 //===----------------------------------------------------------------------===//
@@ -64,6 +85,12 @@ Cotangents EmbeddingOp::buildAdjoint(OpBuilder &,
   return SmallVector<Value>(getNumOperands());
 }
 
+Tangent EmbeddingOp::buildTangent(OpBuilder &, ArrayRef<Value> tangents) {
+  if (failed(onlyActive(*this, tangents, {})))
+    return failure();
+  return Value();
+}
+
 //===----------------------------------------------------------------------===//
 // RmsNormOp: x and 1/rms, or x alone.
 //===----------------------------------------------------------------------===//
@@ -79,14 +106,24 @@ Cotangents RmsNormOp::buildAdjoint(OpBuilder &builder,
   OpOperand &x = getXMutable();
   if (failed(onlyActive(*this, request, {x.getOperandNumber()})))
     return failure();
-  Value rstd = readAuxiliary(request,
-                             getResidualAlternatives(request.activeOperands));
+  Value rstd =
+      readAuxiliary(request, getResidualAlternatives(request.activeOperands));
   SmallVector<Value> cotangents(getNumOperands());
   cotangents[x.getOperandNumber()] = RmsNormAdjointOp::create(
       builder, getLoc(), getX().getType(), request.cotangents[0],
       readOperand(request, x), readOperand(request, getWeightMutable()), rstd,
       getEpsAttr());
   return cotangents;
+}
+
+Tangent RmsNormOp::buildTangent(OpBuilder &builder, ArrayRef<Value> tangents) {
+  unsigned x = getXMutable().getOperandNumber();
+  if (failed(onlyActive(*this, tangents, {x})))
+    return failure();
+  return RmsNormTangentOp::create(builder, getLoc(), getY().getType(),
+                                  tangents[x], getX(), getWeight(), getRstd(),
+                                  getEpsAttr())
+      .getTy();
 }
 
 //===----------------------------------------------------------------------===//
@@ -107,6 +144,15 @@ Cotangents LinearOp::buildAdjoint(OpBuilder &builder,
       builder, getLoc(), getX().getType(), request.cotangents[0],
       readOperand(request, getWeightMutable()));
   return cotangents;
+}
+
+Tangent LinearOp::buildTangent(OpBuilder &builder, ArrayRef<Value> tangents) {
+  unsigned x = getXMutable().getOperandNumber();
+  if (failed(onlyActive(*this, tangents, {x})))
+    return failure();
+  return LinearOp::create(builder, getLoc(), getY().getType(), tangents[x],
+                          getWeight(), /*bias=*/Value())
+      .getY();
 }
 
 //===----------------------------------------------------------------------===//
@@ -133,8 +179,8 @@ Cotangents LoraLinearOp::buildAdjoint(OpBuilder &builder,
   Value valueOfA = readOperand(request, a), valueOfB = readOperand(request, b);
   SmallVector<Value> cotangents(getNumOperands());
   if (request.activeOperands.test(a) || request.activeOperands.test(b)) {
-    Value h = readAuxiliary(request,
-                            getResidualAlternatives(request.activeOperands));
+    Value h =
+        readAuxiliary(request, getResidualAlternatives(request.activeOperands));
     auto adjoint = LoraParameterAdjointOp::create(
         builder, getLoc(), TypeRange{getA().getType(), getB().getType()}, dy,
         readOperand(request, x), valueOfA, valueOfB, h, getScaleAttr());
@@ -144,15 +190,36 @@ Cotangents LoraLinearOp::buildAdjoint(OpBuilder &builder,
       cotangents[b] = adjoint.getDb();
   }
   if (request.activeOperands.test(x))
-    cotangents[x] = LoraLinearAdjointOp::create(
-        builder, getLoc(), getX().getType(), dy,
-        readOperand(request, getWeightMutable()), valueOfA, valueOfB,
-        getScaleAttr());
+    cotangents[x] =
+        LoraLinearAdjointOp::create(builder, getLoc(), getX().getType(), dy,
+                                    readOperand(request, getWeightMutable()),
+                                    valueOfA, valueOfB, getScaleAttr());
   return cotangents;
 }
 
+Tangent LoraLinearOp::buildTangent(OpBuilder &builder,
+                                   ArrayRef<Value> tangents) {
+  unsigned x = getXMutable().getOperandNumber();
+  unsigned a = getAMutable().getOperandNumber();
+  unsigned b = getBMutable().getOperandNumber();
+  if (failed(onlyActive(*this, tangents, {x, a, b})))
+    return failure();
+  Type type = getY().getType();
+  Value alongInput, alongParameters;
+  if (tangents[x])
+    alongInput = LoraLinearOp::create(builder, getLoc(), type, /*h=*/Type(),
+                                      tangents[x], getWeight(), getA(), getB(),
+                                      /*bias=*/Value(), getScaleAttr())
+                     .getY();
+  if (tangents[a] || tangents[b])
+    alongParameters = LoraParameterTangentOp::create(
+        builder, getLoc(), type, getX(), getA(), getB(), tangents[a],
+        tangents[b], getH(), getScaleAttr());
+  return sumOf(builder, getLoc(), alongInput, alongParameters);
+}
+
 //===----------------------------------------------------------------------===//
-// RopeOp: a rotation; its adjoint rotates back and reads nothing.
+// RopeOp: a rotation; its adjoint rotates back, its tangent along.
 //===----------------------------------------------------------------------===//
 
 Alternatives RopeOp::getResidualAlternatives(const BitVector &) {
@@ -169,6 +236,14 @@ Cotangents RopeOp::buildAdjoint(OpBuilder &builder,
       getScalingAttr(), getInverse() ? nullptr : builder.getUnitAttr());
   cotangents[x.getOperandNumber()] = adjoint;
   return cotangents;
+}
+
+Tangent RopeOp::buildTangent(OpBuilder &builder, ArrayRef<Value> tangents) {
+  unsigned x = getXMutable().getOperandNumber();
+  return RopeOp::create(builder, getLoc(), getX().getType(), tangents[x],
+                        getStarts(), getHeadsAttr(), getThetaAttr(),
+                        getScalingAttr(), getInverseAttr())
+      .getY();
 }
 
 //===----------------------------------------------------------------------===//
@@ -195,6 +270,15 @@ Cotangents AttentionOp::buildAdjoint(OpBuilder &builder,
                             Value()};
 }
 
+Tangent AttentionOp::buildTangent(OpBuilder &builder,
+                                  ArrayRef<Value> tangents) {
+  return AttentionTangentOp::create(
+             builder, getLoc(), getY().getType(), getQ(), getK(), getV(),
+             getStarts(), tangents[0], tangents[1], tangents[2],
+             getNormalizer(), getHeadsAttr(), getKvHeadsAttr(), getScaleAttr())
+      .getTy();
+}
+
 //===----------------------------------------------------------------------===//
 // SwigluOp: both operands.
 //===----------------------------------------------------------------------===//
@@ -213,8 +297,14 @@ Cotangents SwigluOp::buildAdjoint(OpBuilder &builder,
   return SmallVector<Value>{adjoint.getDgate(), adjoint.getDup()};
 }
 
+Tangent SwigluOp::buildTangent(OpBuilder &builder, ArrayRef<Value> tangents) {
+  return SwigluTangentOp::create(builder, getLoc(), getY().getType(), getGate(),
+                                 getUp(), tangents[0], tangents[1])
+      .getTy();
+}
+
 //===----------------------------------------------------------------------===//
-// AddOp: the cotangent goes to both operands.
+// AddOp: the cotangent goes to both operands; tangents add.
 //===----------------------------------------------------------------------===//
 
 Alternatives AddOp::getResidualAlternatives(const BitVector &) {
@@ -225,13 +315,16 @@ Cotangents AddOp::buildAdjoint(OpBuilder &, const AdjointRequest &request) {
   return SmallVector<Value>{request.cotangents[0], request.cotangents[0]};
 }
 
+Tangent AddOp::buildTangent(OpBuilder &builder, ArrayRef<Value> tangents) {
+  return sumOf(builder, getLoc(), tangents[0], tangents[1]);
+}
+
 //===----------------------------------------------------------------------===//
 // LinearCrossEntropyOp: the gradient that the forward pass wrote. There is no
 // alternative without it: to form it is to run the forward pass.
 //===----------------------------------------------------------------------===//
 
-Alternatives
-LinearCrossEntropyOp::getResidualAlternatives(const BitVector &) {
+Alternatives LinearCrossEntropyOp::getResidualAlternatives(const BitVector &) {
   return {ResidualAlternative{{Residual::auxiliary()}}};
 }
 
@@ -242,9 +335,36 @@ Cotangents LinearCrossEntropyOp::buildAdjoint(OpBuilder &builder,
     return failure();
   SmallVector<Value> cotangents(getNumOperands());
   cotangents[x.getOperandNumber()] = ScaleOp::create(
-      builder, getLoc(), getX().getType(),
-      request.read(Residual::auxiliary()), request.cotangents[0]);
+      builder, getLoc(), getX().getType(), request.read(Residual::auxiliary()),
+      request.cotangents[0]);
   return cotangents;
+}
+
+Tangent LinearCrossEntropyOp::buildTangent(OpBuilder &builder,
+                                           ArrayRef<Value> tangents) {
+  unsigned x = getXMutable().getOperandNumber();
+  if (failed(onlyActive(*this, tangents, {x})))
+    return failure();
+  if (getDx())
+    return DotOp::create(builder, getLoc(), getDx(), tangents[x]).getProduct();
+  return LinearCrossEntropyTangentOp::create(builder, getLoc(), tangents[x],
+                                             getX(), getWeight(), getTargets())
+      .getTloss();
+}
+
+//===----------------------------------------------------------------------===//
+// ScaleOp: created by adjoints, which forward mode may meet; linear in each
+// operand.
+//===----------------------------------------------------------------------===//
+
+Tangent ScaleOp::buildTangent(OpBuilder &builder, ArrayRef<Value> tangents) {
+  auto scaled = [&](Value x, Value factor) -> Value {
+    if (!x || !factor)
+      return {};
+    return ScaleOp::create(builder, getLoc(), getX().getType(), x, factor);
+  };
+  return sumOf(builder, getLoc(), scaled(tangents[0], getFactor()),
+               scaled(getX(), tangents[1]));
 }
 
 } // namespace hone

@@ -57,14 +57,20 @@ def Hone_TangentOpInterface : OpInterface<"TangentOpInterface"> {
   let cppNamespace = "::hone";
   let description = [{
     Forward-mode differentiation, one op at a time: the directional derivative
-    of the results along the tangents of the operands.
+    of the first result along the tangents of the operands.
+
+    A tangent runs beside the op, so what it reads is there: the operands, and
+    the auxiliary result if a pass asked for it before. An op that has an
+    adjoint with respect to an operand has a tangent with respect to it.
   }];
   let methods = [
     InterfaceMethod<[{
         Builds the tangent of the first result. `operandTangents` has one
         value for each operand, null where the tangent is zero; at least one
         is not null. The op itself stays in place and its operands and results
-        may be read.
+        may be read. The tangent may be one of `operandTangents`. Fails with a
+        diagnostic at the op when it has no rule for an operand that has a
+        tangent.
       }],
       "::mlir::FailureOr<::mlir::Value>", "buildTangent",
       (ins "::mlir::OpBuilder &":$builder,

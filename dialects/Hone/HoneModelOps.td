@@ -23,6 +23,7 @@ class Hone_Op<string mnemonic, list<Trait> traits = []>
 class Hone_DifferentiableOp<string mnemonic, list<Trait> traits = []>
     : Hone_Op<mnemonic, !listconcat(traits, [Pure,
         DeclareOpInterfaceMethods<Hone_AdjointOpInterface>,
+        DeclareOpInterfaceMethods<Hone_TangentOpInterface>,
         DeclareOpInterfaceMethods<Hone_CostOpInterface, ["getFlops"]>])>;
 
 def Hone_Float : AnyTypeOf<[F32, F64], "32- or 64-bit float">;

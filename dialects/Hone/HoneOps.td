@@ -1,6 +1,6 @@
 //===- HoneOps.td - All ops of the hone dialect ---------------------------===//
 //
-// Readers want "the model" and "the step" apart, tablegen wants one file.
+// Readers want the model, the step and tangents apart, tablegen wants one file.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,5 +9,6 @@
 
 include "dialects/Hone/HoneModelOps.td"
 include "dialects/Hone/HoneStepOps.td"
+include "dialects/Hone/HoneTangentOps.td"
 
 #endif // HONE_OPS_TD

@@ -1,8 +1,9 @@
 //===- HoneStepOps.td - What a training step adds -------------------------===//
 //
 // Ops that only passes create: adjoints, the gradient sink, updates, and the
-// record of where memory is. An adjoint op is named after the op whose adjoint
-// it is; the formula in its description is the one that the tests check.
+// record of where memory is; tangents are in HoneTangentOps.td. An adjoint op is
+// named after the op whose adjoint it is; the formula in its description is the
+// one that the tests check.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,11 +12,13 @@
 
 include "dialects/Hone/HoneModelOps.td"
 
-class Hone_AdjointOp<string mnemonic, list<Trait> traits = []>
+// An op that derivations create to compute.
+class Hone_DerivedOp<string mnemonic, list<Trait> traits = []>
     : Hone_Op<mnemonic, !listconcat(traits, [Pure,
         DeclareOpInterfaceMethods<Hone_CostOpInterface, ["getFlops"]>])>;
 
-def Hone_ScaleOp : Hone_AdjointOp<"scale"> {
+def Hone_ScaleOp : Hone_DerivedOp<"scale", [
+    DeclareOpInterfaceMethods<Hone_TangentOpInterface>]> {
   let summary = "every element times one scalar";
   let description = [{
     1. (C1) `x` and `y` have one type.
@@ -33,7 +36,7 @@ def Hone_ScaleOp : Hone_AdjointOp<"scale"> {
   let hasVerifier = 1;
 }
 
-def Hone_RmsNormAdjointOp : Hone_AdjointOp<"rms_norm_adjoint"> {
+def Hone_RmsNormAdjointOp : Hone_DerivedOp<"rms_norm_adjoint"> {
   let summary = "adjoint of rms_norm with respect to its input";
   let description = [{
     With `r = 1/sqrt(mean(x^2)+eps)` and `g = dy * weight`:
@@ -58,7 +61,7 @@ def Hone_RmsNormAdjointOp : Hone_AdjointOp<"rms_norm_adjoint"> {
   let hasVerifier = 1;
 }
 
-def Hone_LinearAdjointOp : Hone_AdjointOp<"linear_adjoint"> {
+def Hone_LinearAdjointOp : Hone_DerivedOp<"linear_adjoint"> {
   let summary = "adjoint of linear with respect to its input";
   let description = [{
     `dx = dy W`.
@@ -80,7 +83,7 @@ def Hone_LinearAdjointOp : Hone_AdjointOp<"linear_adjoint"> {
   let hasVerifier = 1;
 }
 
-def Hone_LoraLinearAdjointOp : Hone_AdjointOp<"lora_linear_adjoint", [
+def Hone_LoraLinearAdjointOp : Hone_DerivedOp<"lora_linear_adjoint", [
     DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
   let summary = "adjoint of lora_linear with respect to its input";
   let description = [{
@@ -108,7 +111,7 @@ def Hone_LoraLinearAdjointOp : Hone_AdjointOp<"lora_linear_adjoint", [
   let hasVerifier = 1;
 }
 
-def Hone_LoraParameterAdjointOp : Hone_AdjointOp<"lora_parameter_adjoint", [
+def Hone_LoraParameterAdjointOp : Hone_DerivedOp<"lora_parameter_adjoint", [
     DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
   let summary = "adjoint of lora_linear with respect to A and B";
   let description = [{
@@ -139,7 +142,7 @@ def Hone_LoraParameterAdjointOp : Hone_AdjointOp<"lora_parameter_adjoint", [
   let hasVerifier = 1;
 }
 
-def Hone_AttentionAdjointOp : Hone_AdjointOp<"attention_adjoint", [
+def Hone_AttentionAdjointOp : Hone_DerivedOp<"attention_adjoint", [
     DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
   let summary = "adjoint of attention with respect to queries, keys and values";
   let description = [{
@@ -178,7 +181,7 @@ def Hone_AttentionAdjointOp : Hone_AdjointOp<"attention_adjoint", [
   let hasVerifier = 1;
 }
 
-def Hone_SwigluAdjointOp : Hone_AdjointOp<"swiglu_adjoint", [
+def Hone_SwigluAdjointOp : Hone_DerivedOp<"swiglu_adjoint", [
     SameOperandsAndResultType]> {
   let summary = "adjoint of swiglu with respect to both operands";
   let description = [{

@@ -20,6 +20,15 @@ static int64_t columns(Value matrix) {
   return cast<RankedTensorType>(matrix.getType()).getDimSize(1);
 }
 
+static int64_t rowsOf(Value matrix) {
+  return cast<RankedTensorType>(matrix.getType()).getDimSize(0);
+}
+
+/// A double for each row: parts of a sum that is taken in order.
+static MemRefType perRow(MLIRContext *context, int64_t rows) {
+  return MemRefType::get({rows}, Float64Type::get(context));
+}
+
 /// `h = x A^T`, unless it is a result.
 SmallVector<MemRefType> LoraLinearOp::getWorkspace(int64_t maxRows) {
   if (getH())
@@ -58,8 +67,29 @@ SmallVector<MemRefType> AttentionAdjointOp::getWorkspace(int64_t maxRows) {
 /// The logits of one chunk of rows, and the loss of each of its rows.
 SmallVector<MemRefType> LinearCrossEntropyOp::getWorkspace(int64_t maxRows) {
   int64_t chunk = std::min(maxRows, numerics::kLossRows);
-  int64_t vocabulary =
-      cast<RankedTensorType>(getWeight().getType()).getDimSize(0);
-  return {MemRefType::get({chunk, vocabulary}, elementType(getX())),
-          MemRefType::get({chunk}, Float64Type::get(getContext()))};
+  return {MemRefType::get({chunk, rowsOf(getWeight())}, elementType(getX())),
+          perRow(getContext(), chunk)};
+}
+
+/// `x ta^T` if `ta` is given, then `h = x A^T` if it is read and was not kept.
+SmallVector<MemRefType> LoraParameterTangentOp::getWorkspace(int64_t maxRows) {
+  auto narrow =
+      MemRefType::get({maxRows, columns(getB())}, elementType(getX()));
+  unsigned count = bool(getTa()) + (getTb() && !getH());
+  return SmallVector<MemRefType>(count, narrow);
+}
+
+/// The logits of one chunk of rows, their tangents, and the tangent of each
+/// row's loss.
+SmallVector<MemRefType>
+LinearCrossEntropyTangentOp::getWorkspace(int64_t maxRows) {
+  int64_t chunk = std::min(maxRows, numerics::kLossRows);
+  auto logits =
+      MemRefType::get({chunk, rowsOf(getWeight())}, elementType(getX()));
+  return {logits, logits, perRow(getContext(), chunk)};
+}
+
+/// The product of each row.
+SmallVector<MemRefType> DotOp::getWorkspace(int64_t maxRows) {
+  return {perRow(getContext(), maxRows)};
 }

@@ -72,14 +72,15 @@ Value hone::viewAt(OpBuilder &builder, Location loc, Value base, int64_t offset,
 /// Emits the kernel of one op that computes.
 static LogicalResult emitCompute(Operation &op, KernelBuilder &k) {
   return TypeSwitch<Operation *, LogicalResult>(&op)
-      .Case<EmbeddingOp, RmsNormOp, RmsNormAdjointOp, RopeOp, SwigluOp,
-            SwigluAdjointOp, AddOp, ScaleOp, LinearOp, LinearAdjointOp,
-            LoraLinearOp, LoraLinearAdjointOp, LoraParameterAdjointOp,
-            AttentionOp, AttentionAdjointOp, LinearCrossEntropyOp>(
-          [&](auto typed) {
-            emitKernel(typed, k);
-            return success();
-          })
+      .Case<EmbeddingOp, RmsNormOp, RmsNormAdjointOp, RmsNormTangentOp, RopeOp,
+            SwigluOp, SwigluAdjointOp, SwigluTangentOp, AddOp, ScaleOp, DotOp,
+            LinearOp, LinearAdjointOp, LoraLinearOp, LoraLinearAdjointOp,
+            LoraParameterAdjointOp, LoraParameterTangentOp, AttentionOp,
+            AttentionAdjointOp, AttentionTangentOp, LinearCrossEntropyOp,
+            LinearCrossEntropyTangentOp>([&](auto typed) {
+        emitKernel(typed, k);
+        return success();
+      })
       .Default([](Operation *op) {
         return op->emitOpError("expects a kernel in passes/kernels but none "
                                "is known for this op");

@@ -23,23 +23,29 @@ void emitKernel(LoraLinearOp op, KernelBuilder &k);
 void emitKernel(LoraLinearAdjointOp op, KernelBuilder &k);
 /// A result that is only added to a gradient is added there directly.
 void emitKernel(LoraParameterAdjointOp op, KernelBuilder &k);
+void emitKernel(LoraParameterTangentOp op, KernelBuilder &k);
 
 // AttentionKernels.cpp. Sequences are contiguous: `starts` never decreases.
 void emitKernel(AttentionOp op, KernelBuilder &k);
 void emitKernel(AttentionAdjointOp op, KernelBuilder &k);
+void emitKernel(AttentionTangentOp op, KernelBuilder &k);
 
 // RowKernels.cpp
 void emitKernel(EmbeddingOp op, KernelBuilder &k);
 void emitKernel(RmsNormOp op, KernelBuilder &k);
 void emitKernel(RmsNormAdjointOp op, KernelBuilder &k);
+void emitKernel(RmsNormTangentOp op, KernelBuilder &k);
 void emitKernel(RopeOp op, KernelBuilder &k);
 void emitKernel(SwigluOp op, KernelBuilder &k);
 void emitKernel(SwigluAdjointOp op, KernelBuilder &k);
+void emitKernel(SwigluTangentOp op, KernelBuilder &k);
 void emitKernel(AddOp op, KernelBuilder &k);
 void emitKernel(ScaleOp op, KernelBuilder &k);
 
 // LossKernels.cpp
 void emitKernel(LinearCrossEntropyOp op, KernelBuilder &k);
+void emitKernel(LinearCrossEntropyTangentOp op, KernelBuilder &k);
+void emitKernel(DotOp op, KernelBuilder &k);
 
 // UpdateKernels.cpp
 

@@ -126,6 +126,18 @@ void hone::emitKernel(LinearAdjointOp op, KernelBuilder &k) {
 // Adapters
 //===----------------------------------------------------------------------===//
 
+/// One panel of `y (+)= scale * h B^T`.
+static void adapterPanel(KernelBuilder &k, const KernelBuilder::Tile &tile,
+                         Value y, Value h, Value b, Value scale,
+                         bool accumulate) {
+  int64_t rank = cast<MemRefType>(b.getType()).getDimSize(1);
+  auto scaled = scaledBy(k, scale);
+  k.product(
+      tile.panel,
+      panelProduct(k, tile, y, h, b, /*transposeW=*/true, rank, accumulate),
+      scaled, scaled);
+}
+
 void hone::emitKernel(LoraLinearOp op, KernelBuilder &k) {
   RankedTensorType type = tensorType(op.getY());
   Type element = type.getElementType();
@@ -139,15 +151,41 @@ void hone::emitKernel(LoraLinearOp op, KernelBuilder &k) {
                 nullptr);
 
   Value scale = k.real(element, op.getScale().convertToDouble());
-  auto scaled = scaledBy(k, scale);
   KernelBuilder::Tiling tiling{k.rows(), type.getDimSize(1),
                                numerics::dotBlock(in)};
   k.forEachTile(element, tiling, [&](const KernelBuilder::Tile &tile) {
     forwardPanel(k, tile, y, x, weight, bias);
-    k.product(tile.panel,
-              panelProduct(k, tile, y, h, b, /*transposeW=*/true, rank,
-                           /*accumulate=*/true),
-              scaled, scaled);
+    adapterPanel(k, tile, y, h, b, scale, /*accumulate=*/true);
+  });
+}
+
+void hone::emitKernel(LoraParameterTangentOp op, KernelBuilder &k) {
+  RankedTensorType type = tensorType(op.getTy());
+  Type element = type.getElementType();
+  int64_t in = columnsOf(op.getX()), rank = columnsOf(op.getB());
+  Value x = k.buffer(op.getX()), ty = k.buffer(op.getTy());
+
+  // Each term is scale * h B^T, with ta in place of A or tb in place of B.
+  SmallVector<std::pair<Value, Value>, 2> terms;
+  unsigned nextWorkspace = 0;
+  auto timesX = [&](Value a) {
+    Value h = k.workspace(op, nextWorkspace++);
+    narrowProduct(k, h, x, k.buffer(a), /*transposeW=*/true, rank, in, nullptr);
+    return h;
+  };
+  if (op.getTa())
+    terms.push_back({timesX(op.getTa()), k.buffer(op.getB())});
+  if (op.getTb())
+    terms.push_back({op.getH() ? k.buffer(op.getH()) : timesX(op.getA()),
+                     k.buffer(op.getTb())});
+
+  Value scale = k.real(element, op.getScale().convertToDouble());
+  KernelBuilder::Tiling tiling{k.rows(), type.getDimSize(1),
+                               numerics::dotBlock(rank)};
+  k.forEachTile(element, tiling, [&](const KernelBuilder::Tile &tile) {
+    for (auto [i, term] : llvm::enumerate(terms))
+      adapterPanel(k, tile, ty, term.first, term.second, scale,
+                   /*accumulate=*/i > 0);
   });
 }
 

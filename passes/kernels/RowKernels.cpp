@@ -89,28 +89,54 @@ void hone::emitKernel(RmsNormOp op, KernelBuilder &k) {
   });
 }
 
-void hone::emitKernel(RmsNormAdjointOp op, KernelBuilder &k) {
-  Value dy = k.buffer(op.getDy()), x = k.buffer(op.getX());
-  Value weight = k.buffer(op.getWeight()), dx = k.buffer(op.getDx());
+/// `r * (d - x * r^2 * mean(d * x))` of each row: the derivative of x * r along
+/// `direction` d. The map is symmetric, so it is its own adjoint: the tangent
+/// multiplies by the weight after it, the adjoint before it.
+template <typename OpTy>
+static void
+emitNormDerivative(OpTy op, KernelBuilder &k,
+                   function_ref<Value(Value row, Value j)> direction,
+                   function_ref<void(Value row, Value j, Value)> finish) {
+  Value x = k.buffer(op.getX());
   Type element = elementOf(op.getX());
   int64_t columns = columnsOf(op.getX());
   k.forEachRow([&](Value row) {
     Value r = op.getRstd() ? k.load(k.buffer(op.getRstd()), row)
                            : reciprocalRms(k, x, row, op.getEps());
-    auto weighted = [&](Value j) {
-      return k.mul(k.load(dy, {row, j}), k.loadAs(element, weight, j));
-    };
     Value sum =
         k.reduce(k.index(columns), tile::Combine::add, element, [&](Value j) {
-          return k.mul(weighted(j), k.load(x, {row, j}));
+          return k.mul(direction(row, j), k.load(x, {row, j}));
         });
     Value mean = k.div(sum, k.real(element, columns));
     Value factor = k.mul(k.mul(r, r), mean);
     k.map(k.index(columns), [&](ValueRange j) {
       Value along = k.mul(k.load(x, {row, j[0]}), factor);
-      k.store(k.mul(r, k.sub(weighted(j[0]), along)), dx, {row, j[0]});
+      finish(row, j[0], k.mul(r, k.sub(direction(row, j[0]), along)));
     });
   });
+}
+
+void hone::emitKernel(RmsNormAdjointOp op, KernelBuilder &k) {
+  Value dy = k.buffer(op.getDy()), dx = k.buffer(op.getDx());
+  Value weight = k.buffer(op.getWeight());
+  Type element = elementOf(op.getX());
+  emitNormDerivative(
+      op, k,
+      [&](Value row, Value j) {
+        return k.mul(k.load(dy, {row, j}), k.loadAs(element, weight, j));
+      },
+      [&](Value row, Value j, Value value) { k.store(value, dx, {row, j}); });
+}
+
+void hone::emitKernel(RmsNormTangentOp op, KernelBuilder &k) {
+  Value tx = k.buffer(op.getTx()), ty = k.buffer(op.getTy());
+  Value weight = k.buffer(op.getWeight());
+  Type element = elementOf(op.getX());
+  emitNormDerivative(
+      op, k, [&](Value row, Value j) { return k.load(tx, {row, j}); },
+      [&](Value row, Value j, Value value) {
+        k.store(k.mul(value, k.loadAs(element, weight, j)), ty, {row, j});
+      });
 }
 
 //===----------------------------------------------------------------------===//
@@ -184,18 +210,49 @@ void hone::emitKernel(SwigluOp op, KernelBuilder &k) {
   });
 }
 
+namespace {
+/// d(swiglu)/d(gate) and d(swiglu)/d(up) of one element.
+struct SwigluSlopes {
+  Value gate, up;
+};
+} // namespace
+
+static SwigluSlopes swigluSlopes(KernelBuilder &k, Value gate, Value up) {
+  Value one = k.real(gate.getType(), 1.0);
+  Value s = k.div(one, sigmoidDenominator(k, gate));
+  Value slope = k.add(one, k.mul(gate, k.sub(one, s)));
+  return {k.mul(k.mul(up, s), slope), k.mul(gate, s)};
+}
+
 void hone::emitKernel(SwigluAdjointOp op, KernelBuilder &k) {
   Value dy = k.buffer(op.getDy());
   Value gate = k.buffer(op.getGate()), up = k.buffer(op.getUp());
   Value dgate = k.buffer(op.getDgate()), dup = k.buffer(op.getDup());
   k.forEachElement(columnsOf(op.getDy()), [&](Value row, Value column) {
-    Value d = k.load(dy, {row, column});
-    Value g = k.load(gate, {row, column}), u = k.load(up, {row, column});
-    Value one = k.real(g.getType(), 1.0);
-    Value s = k.div(one, sigmoidDenominator(k, g));
-    Value slope = k.add(one, k.mul(g, k.sub(one, s)));
-    k.store(k.mul(k.mul(k.mul(d, u), s), slope), dgate, {row, column});
-    k.store(k.mul(d, k.mul(g, s)), dup, {row, column});
+    Value at[] = {row, column};
+    Value d = k.load(dy, at);
+    SwigluSlopes slopes = swigluSlopes(k, k.load(gate, at), k.load(up, at));
+    k.store(k.mul(d, slopes.gate), dgate, at);
+    k.store(k.mul(d, slopes.up), dup, at);
+  });
+}
+
+void hone::emitKernel(SwigluTangentOp op, KernelBuilder &k) {
+  Value gate = k.buffer(op.getGate()), up = k.buffer(op.getUp());
+  Value ty = k.buffer(op.getTy());
+  k.forEachElement(columnsOf(op.getTy()), [&](Value row, Value column) {
+    Value at[] = {row, column};
+    SwigluSlopes slopes = swigluSlopes(k, k.load(gate, at), k.load(up, at));
+    Value sum;
+    auto addTerm = [&](Value tangent, Value slope) {
+      if (!tangent)
+        return;
+      Value term = k.mul(k.load(k.buffer(tangent), at), slope);
+      sum = sum ? k.add(sum, term) : term;
+    };
+    addTerm(op.getTgate(), slopes.gate);
+    addTerm(op.getTup(), slopes.up);
+    k.store(sum, ty, at);
   });
 }
 

@@ -1,7 +1,7 @@
-//===- KernelsReferenceTest.cpp - The reference's adjoints themselves -----===//
+//===- KernelsReferenceTest.cpp - The reference's derivatives themselves --===//
 //
-// Every adjoint of the reference against central finite differences of its
-// forward function, along random directions.
+// Every adjoint and tangent of the reference against central finite differences
+// of its forward function, along random directions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,6 +27,18 @@ protected:
       double slope = directionalDerivative(f, x, direction, dy);
       double scale = std::sqrt(dot(adjoint, adjoint));
       EXPECT_NEAR(dot(adjoint, direction), slope, 1e-7 * (1 + scale));
+    }
+  }
+
+  /// `tangent` is the derivative of f at x along `direction`.
+  void expectTangent(const std::function<Matrix(const Matrix &)> &f,
+                     const Matrix &x, const Matrix &direction,
+                     const Matrix &tangent) {
+    for (int trial = 0; trial < 3; ++trial) {
+      Matrix u = random(tangent.rows, tangent.columns);
+      double slope = directionalDerivative(f, x, direction, u);
+      double scale = std::sqrt(dot(tangent, tangent));
+      EXPECT_NEAR(dot(tangent, u), slope, 1e-7 * (1 + scale));
     }
   }
 
@@ -105,4 +117,68 @@ TEST_F(KernelsReferenceTest, LinearCrossEntropy) {
     return Matrix(1, 1, linearCrossEntropy(x, w, targets).loss);
   };
   expectAdjoint(loss, x, Matrix(1, 1, 1), linearCrossEntropy(x, w, targets).dx);
+}
+
+TEST_F(KernelsReferenceTest, LoraParameterTangent) {
+  Lora lora{random(7, 6), random(2, 6), random(7, 2), 1.5};
+  Matrix x = random(5, 6), ta = random(2, 6), tb = random(7, 2);
+  auto along = [&](const Matrix *ta, const Matrix *tb) {
+    return loraParameterTangent(x, lora, ta, tb);
+  };
+  expectTangent(
+      [&](const Matrix &a) {
+        return loraLinear(x, {lora.w, a, lora.b, 1.5}, nullptr);
+      },
+      lora.a, ta, along(&ta, nullptr));
+  expectTangent(
+      [&](const Matrix &b) {
+        return loraLinear(x, {lora.w, lora.a, b, 1.5}, nullptr);
+      },
+      lora.b, tb, along(nullptr, &tb));
+  expectClose(along(&ta, &tb), add(along(&ta, nullptr), along(nullptr, &tb)),
+              "f64", 6, "lora_parameter_tangent");
+}
+
+TEST_F(KernelsReferenceTest, RmsNormTangent) {
+  Matrix x = random(5, 6), w = random(1, 6), tx = random(5, 6);
+  expectTangent([&](const Matrix &x) { return rmsNorm(x, w, 1e-5); }, x, tx,
+                rmsNormTangent(tx, x, w, 1e-5));
+}
+
+TEST_F(KernelsReferenceTest, AttentionTangent) {
+  Heads heads{4, 2, 0.3};
+  Matrix q = random(9, 12), k = random(9, 6), v = random(9, 6);
+  Matrix tq = random(9, 12), tk = random(9, 6), tv = random(9, 6);
+  Rows starts = sequenceStarts(9);
+  auto along = [&](const Matrix *tq, const Matrix *tk, const Matrix *tv) {
+    return attentionTangent(q, k, v, starts, {tq, tk, tv}, heads);
+  };
+  expectTangent(
+      [&](const Matrix &q) { return attention(q, k, v, starts, heads).y; }, q,
+      tq, along(&tq, nullptr, nullptr));
+  expectTangent(
+      [&](const Matrix &k) { return attention(q, k, v, starts, heads).y; }, k,
+      tk, along(nullptr, &tk, nullptr));
+  expectTangent(
+      [&](const Matrix &v) { return attention(q, k, v, starts, heads).y; }, v,
+      tv, along(nullptr, nullptr, &tv));
+}
+
+TEST_F(KernelsReferenceTest, SwigluTangent) {
+  Matrix g = random(5, 6), u = random(5, 6);
+  Matrix tg = random(5, 6), tu = random(5, 6);
+  expectTangent([&](const Matrix &g) { return swiglu(g, u); }, g, tg,
+                swigluTangent(g, u, &tg, nullptr));
+  expectTangent([&](const Matrix &u) { return swiglu(g, u); }, u, tu,
+                swigluTangent(g, u, nullptr, &tu));
+}
+
+TEST_F(KernelsReferenceTest, LinearCrossEntropyTangent) {
+  Matrix x = random(5, 6), w = random(9, 6), tx = random(5, 6);
+  Rows targets = {3, -100, 8, 0, -100};
+  auto loss = [&](const Matrix &x) {
+    return Matrix(1, 1, linearCrossEntropy(x, w, targets).loss);
+  };
+  expectTangent(loss, x, tx,
+                Matrix(1, 1, linearCrossEntropyTangent(tx, x, w, targets)));
 }

@@ -91,6 +91,16 @@ LoraGradients loraParameterAdjoint(const Matrix &dy, const Matrix &x,
           scale(product(transpose(dy), h), lora.scale)};
 }
 
+Matrix loraParameterTangent(const Matrix &x, const Lora &lora, const Matrix *ta,
+                            const Matrix *tb) {
+  Matrix ty(x.rows, lora.b.rows);
+  if (ta)
+    ty = add(ty, product(product(x, transpose(*ta)), transpose(lora.b)));
+  if (tb)
+    ty = add(ty, product(product(x, transpose(lora.a)), transpose(*tb)));
+  return scale(ty, lora.scale);
+}
+
 //===----------------------------------------------------------------------===//
 // Rows
 //===----------------------------------------------------------------------===//
@@ -126,6 +136,20 @@ Matrix rmsNormAdjoint(const Matrix &dy, const Matrix &x, const Matrix &weight,
                  (dy(i, j) * weight(0, j) - x(i, j) * r(i, 0) * r(i, 0) * mean);
   }
   return dx;
+}
+
+Matrix rmsNormTangent(const Matrix &tx, const Matrix &x, const Matrix &weight,
+                      double eps) {
+  Matrix r = reciprocalRms(x, eps), ty = x;
+  for (int64_t i = 0; i < x.rows; ++i) {
+    double mean = 0;
+    for (int64_t j = 0; j < x.columns; ++j)
+      mean += tx(i, j) * x(i, j) / x.columns;
+    for (int64_t j = 0; j < x.columns; ++j)
+      ty(i, j) = weight(0, j) * r(i, 0) *
+                 (tx(i, j) - x(i, j) * r(i, 0) * r(i, 0) * mean);
+  }
+  return ty;
 }
 
 Matrix rope(const Matrix &x, const Rows &starts, int64_t heads, double theta,
@@ -164,6 +188,19 @@ SwigluGradients swigluAdjoint(const Matrix &dy, const Matrix &gate,
   return result;
 }
 
+Matrix swigluTangent(const Matrix &gate, const Matrix &up, const Matrix *tgate,
+                     const Matrix *tup) {
+  Matrix ty(gate.rows, gate.columns);
+  for (size_t i = 0; i < ty.values.size(); ++i) {
+    double g = gate.values[i], s = 1 / (1 + std::exp(-g));
+    if (tgate)
+      ty.values[i] += tgate->values[i] * up.values[i] * s * (1 + g * (1 - s));
+    if (tup)
+      ty.values[i] += tup->values[i] * g * s;
+  }
+  return ty;
+}
+
 //===----------------------------------------------------------------------===//
 // Attention
 //===----------------------------------------------------------------------===//
@@ -180,8 +217,7 @@ static double score(const Matrix &q, const Matrix &k, int64_t i, int64_t j,
 
 Attention attention(const Matrix &q, const Matrix &k, const Matrix &v,
                     const Rows &starts, const Heads &heads) {
-  Attention result{Matrix(q.rows, q.columns),
-                   Matrix(q.rows, 2 * heads.heads)};
+  Attention result{Matrix(q.rows, q.columns), Matrix(q.rows, 2 * heads.heads)};
   int64_t d = q.columns / heads.heads;
   for (int64_t i = 0; i < q.rows; ++i)
     for (int64_t h = 0; h < heads.heads; ++h) {
@@ -195,8 +231,7 @@ Attention attention(const Matrix &q, const Matrix &k, const Matrix &v,
       result.normalizer(i, 2 * h + 1) = 1 / sum;
       for (int64_t j = starts[i]; j <= i; ++j) {
         double p =
-            std::exp(heads.scale * score(q, k, i, j, h, heads) - maximum) /
-            sum;
+            std::exp(heads.scale * score(q, k, i, j, h, heads) - maximum) / sum;
         for (int64_t c = 0; c < d; ++c)
           result.y(i, h * d + c) += p * v(j, kv * d + c);
       }
@@ -233,6 +268,38 @@ AttentionGradients attentionAdjoint(const Matrix &dy, const Matrix &q,
   return result;
 }
 
+Matrix attentionTangent(const Matrix &q, const Matrix &k, const Matrix &v,
+                        const Rows &starts, const AttentionTangents &tangents,
+                        const Heads &heads) {
+  Attention forward = attention(q, k, v, starts, heads);
+  Matrix ty(q.rows, q.columns);
+  int64_t d = q.columns / heads.heads;
+  for (int64_t i = 0; i < q.rows; ++i)
+    for (int64_t h = 0; h < heads.heads; ++h) {
+      int64_t kv = h / (heads.heads / heads.kvHeads), start = starts[i];
+      std::vector<double> p, ts;
+      double mean = 0;
+      for (int64_t j = start; j <= i; ++j) {
+        double dots =
+            (tangents.tq ? score(*tangents.tq, k, i, j, h, heads) : 0) +
+            (tangents.tk ? score(q, *tangents.tk, i, j, h, heads) : 0);
+        p.push_back(std::exp(heads.scale * score(q, k, i, j, h, heads) -
+                             forward.normalizer(i, 2 * h)) *
+                    forward.normalizer(i, 2 * h + 1));
+        ts.push_back(heads.scale * dots);
+        mean += p.back() * ts.back();
+      }
+      for (int64_t j = start; j <= i; ++j)
+        for (int64_t c = 0; c < d; ++c) {
+          double tv = tangents.tv ? (*tangents.tv)(j, kv * d + c) : 0;
+          ty(i, h * d + c) +=
+              p[j - start] * (ts[j - start] - mean) * v(j, kv * d + c) +
+              p[j - start] * tv;
+        }
+    }
+  return ty;
+}
+
 //===----------------------------------------------------------------------===//
 // Loss
 //===----------------------------------------------------------------------===//
@@ -257,6 +324,25 @@ Loss linearCrossEntropy(const Matrix &x, const Matrix &w, const Rows &targets) {
     }
   }
   return result;
+}
+
+double linearCrossEntropyTangent(const Matrix &tx, const Matrix &x,
+                                 const Matrix &w, const Rows &targets) {
+  Matrix logits = product(x, transpose(w)), changes = product(tx, transpose(w));
+  double tloss = 0;
+  for (int64_t i = 0; i < x.rows; ++i) {
+    if (targets[i] == -100)
+      continue;
+    double maximum = -HUGE_VAL, sum = 0;
+    for (int64_t j = 0; j < w.rows; ++j)
+      maximum = std::max(maximum, logits(i, j));
+    for (int64_t j = 0; j < w.rows; ++j)
+      sum += std::exp(logits(i, j) - maximum);
+    for (int64_t j = 0; j < w.rows; ++j)
+      tloss += std::exp(logits(i, j) - maximum) / sum *
+               (changes(i, j) - changes(i, targets[i]));
+  }
+  return tloss;
 }
 
 void sgdStep(Matrix &theta, const Matrix &gradient, Matrix *momentumBuffer,

@@ -1,8 +1,8 @@
 //===- Reference.h - Every hone op as naive loops in double ---------------===//
 //
 // The truth that kernels are compared with: one loop nest for each formula of
-// the dialect, no blocking, no reuse. Adjoints are written from their own
-// formulas and are themselves checked by finite differences.
+// the dialect, no blocking, no reuse. Adjoints and tangents are written from
+// their own formulas and are themselves checked by finite differences.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,10 +57,16 @@ struct LoraGradients {
 LoraGradients loraParameterAdjoint(const Matrix &dy, const Matrix &x,
                                    const Lora &lora);
 
+/// A tangent that is zero is a null pointer.
+Matrix loraParameterTangent(const Matrix &x, const Lora &lora, const Matrix *ta,
+                            const Matrix *tb);
+
 /// 1/sqrt(mean(x^2) + eps) of each row, as a column.
 Matrix reciprocalRms(const Matrix &x, double eps);
 Matrix rmsNorm(const Matrix &x, const Matrix &weight, double eps);
 Matrix rmsNormAdjoint(const Matrix &dy, const Matrix &x, const Matrix &weight,
+                      double eps);
+Matrix rmsNormTangent(const Matrix &tx, const Matrix &x, const Matrix &weight,
                       double eps);
 
 /// `direction` 1 rotates, -1 rotates back.
@@ -82,6 +88,13 @@ struct AttentionGradients {
 AttentionGradients attentionAdjoint(const Matrix &dy, const Matrix &q,
                                     const Matrix &k, const Matrix &v,
                                     const Rows &starts, const Heads &heads);
+/// A tangent that is zero is a null pointer.
+struct AttentionTangents {
+  const Matrix *tq, *tk, *tv;
+};
+Matrix attentionTangent(const Matrix &q, const Matrix &k, const Matrix &v,
+                        const Rows &starts, const AttentionTangents &tangents,
+                        const Heads &heads);
 
 Matrix swiglu(const Matrix &gate, const Matrix &up);
 struct SwigluGradients {
@@ -89,12 +102,17 @@ struct SwigluGradients {
 };
 SwigluGradients swigluAdjoint(const Matrix &dy, const Matrix &gate,
                               const Matrix &up);
+/// A tangent that is zero is a null pointer.
+Matrix swigluTangent(const Matrix &gate, const Matrix &up, const Matrix *tgate,
+                     const Matrix *tup);
 
 struct Loss {
   double loss;
   Matrix dx;
 };
 Loss linearCrossEntropy(const Matrix &x, const Matrix &w, const Rows &targets);
+double linearCrossEntropyTangent(const Matrix &tx, const Matrix &x,
+                                 const Matrix &w, const Rows &targets);
 
 /// The parameters of torch.optim.SGD after one step; `momentumBuffer` may be
 /// null.

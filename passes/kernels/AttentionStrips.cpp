@@ -1,0 +1,121 @@
+//===- AttentionStrips.cpp - Rows of scores and the loops over them -------===//
+//
+// See AttentionStrips.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/kernels/AttentionStrips.h"
+
+#include "dialects/Hone/Numerics.h"
+
+using namespace mlir;
+using namespace hone;
+using numerics::kAttentionRows;
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+void hone::forEachHeadBlock(
+    KernelBuilder &k, int64_t heads, ArrayRef<MemRefType> scratch,
+    function_ref<void(const HeadBlock &, ValueRange)> body) {
+  Value blocks = k.ceilDiv(k.rows(), kAttentionRows);
+  k.parallel(k.mul(k.index(heads), blocks), scratch,
+             [&](Value i, ValueRange buffers) {
+               Value size = k.index(kAttentionRows);
+               Value first = k.mul(k.rem(i, blocks), size);
+               Value count = k.min(size, k.sub(k.rows(), first));
+               body({k.div(i, blocks), first, count}, buffers);
+             });
+}
+
+void hone::forEachQueryStrip(
+    KernelBuilder &k, const AttentionSizes &sizes, ArrayRef<MemRefType> scratch,
+    function_ref<void(const QueryStrip &, ValueRange)> body) {
+  forEachHeadBlock(
+      k, sizes.heads, scratch, [&](const HeadBlock &block, ValueRange buffers) {
+        Value headDim = k.index(sizes.headDim);
+        QueryStrip strip;
+        strip.first = block.first;
+        strip.count = block.count;
+        strip.head = block.head;
+        strip.column = k.mul(block.head, headDim);
+        strip.kvColumn =
+            k.mul(k.div(block.head, k.index(sizes.group())), headDim);
+        strip.origin = k.loadIndex(sizes.starts, block.first);
+        strip.keys = k.sub(k.add(block.first, block.count), strip.origin);
+        body(strip, buffers);
+      });
+}
+
+void hone::forEachQuery(KernelBuilder &k, const AttentionSizes &sizes,
+                        const QueryStrip &strip,
+                        function_ref<void(const QueryRow &)> body) {
+  k.loop(k.index(0), strip.count, 1, [&](Value i) {
+    Value row = k.add(strip.first, i), start = k.loadIndex(sizes.starts, row);
+    Value seen = k.add(k.sub(row, start), k.index(1));
+    body({i, row, /*from=*/k.sub(start, strip.origin), seen});
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Strips
+//===----------------------------------------------------------------------===//
+
+MemRefType Strips::stripType() const {
+  int64_t columns = llvm::alignTo(k.maxRows(), width);
+  return MemRefType::get({kAttentionRows, columns}, element);
+}
+
+MemRefType Strips::rowTermType() const {
+  return MemRefType::get({kAttentionRows}, element);
+}
+
+MemRefType Strips::scorePanelType() const {
+  return MemRefType::get({headDim, width}, element);
+}
+
+MemRefType Strips::sumPanelType() const {
+  return MemRefType::get(
+      {std::min(k.maxRows(), numerics::kAttentionBlock), headWidth}, element);
+}
+
+void Strips::dots(Value strip, Value panel, const KernelBuilder::Piece &left,
+                  const KernelBuilder::Piece &right, Value rows, Value columns,
+                  bool accumulate) {
+  k.loop(k.index(0), columns, width, [&](Value c) {
+    Value zero = k.index(0), whole = k.index(width), depth = k.index(headDim);
+    k.fill(panel, right.matrix, k.add(right.row, c), right.column, depth,
+           k.min(whole, k.sub(columns, c)), /*transpose=*/true);
+    // The last panel's spare columns are zero, and the strip has room.
+    tile::ContractOp::create(k, strip, zero, c, left.matrix, left.row,
+                             left.column, panel, rows, whole, depth, accumulate,
+                             /*transposeA=*/false);
+  });
+}
+
+void Strips::zeroOutside(Value strip, Value i, Value from, Value to,
+                         Value columns) {
+  Value zero = k.real(element, 0.0);
+  k.map(from, [&](ValueRange c) { k.store(zero, strip, {i, c[0]}); });
+  k.map(k.sub(columns, to),
+        [&](ValueRange c) { k.store(zero, strip, {i, k.add(to, c[0])}); });
+}
+
+void Strips::weightedSum(const KernelBuilder::Piece &out, Value strip,
+                         Value panel, const KernelBuilder::Piece &right,
+                         Value rows, Value columns, bool accumulate,
+                         KernelBuilder::Epilogue epilogue) {
+  for (int64_t j = 0; j < headDim; j += headWidth) {
+    Value zero = k.index(0), offset = k.index(j);
+    KernelBuilder::Product product{
+        {out.matrix, out.row, k.add(out.column, offset)},
+        {strip, zero, zero},
+        {right.matrix, right.row, k.add(right.column, offset)},
+        rows,
+        k.index(std::min(headWidth, headDim - j)),
+        columns};
+    product.accumulate = accumulate;
+    k.product(panel, product, epilogue, epilogue);
+  }
+}

@@ -1,0 +1,109 @@
+//===- AttentionStrips.h - Rows of scores and the loops over them ---------===//
+//
+// A thread owns a few query rows of one head (in the adjoint also a few key
+// rows of one key head) and holds their scores as one strip. Sequences are
+// contiguous, so what a query sees, and what sees a key, is a range of rows:
+// masks are bounds of loops, and nothing outside the strip's range is visited.
+// Strip column c stands for row `origin + c`.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_PASSES_KERNELS_ATTENTIONSTRIPS_H
+#define HONE_PASSES_KERNELS_ATTENTIONSTRIPS_H
+
+#include "passes/kernels/KernelBuilder.h"
+
+namespace hone {
+
+/// What attention, its adjoint and its tangent have in common.
+struct AttentionSizes {
+  mlir::Type element;
+  int64_t heads, kvHeads, headDim;
+  mlir::Value starts; ///< buffer
+  mlir::Value scale;  ///< of type `element`
+
+  template <typename AttentionLike>
+  static AttentionSizes of(AttentionLike op, KernelBuilder &k) {
+    auto type = llvm::cast<mlir::RankedTensorType>(op.getQ().getType());
+    int64_t heads = op.getHeads(), kvHeads = op.getKvHeads();
+    mlir::Type element = type.getElementType();
+    return {element,
+            heads,
+            kvHeads,
+            type.getDimSize(1) / heads,
+            k.buffer(op.getStarts()),
+            k.real(element, op.getScale().convertToDouble())};
+  }
+  int64_t group() const { return heads / kvHeads; }
+};
+
+/// Rows of one head that one iteration owns.
+struct HeadBlock {
+  mlir::Value head, first, count;
+};
+
+/// Runs the body for each of `heads` heads and each block of rows, in parallel.
+void forEachHeadBlock(
+    KernelBuilder &k, int64_t heads, llvm::ArrayRef<mlir::MemRefType> scratch,
+    llvm::function_ref<void(const HeadBlock &, mlir::ValueRange)> body);
+
+/// Queries of one head, and the keys that they see: `keys` rows from `origin`.
+struct QueryStrip {
+  mlir::Value first, count;
+  mlir::Value head, column, kvColumn; ///< where the head's features begin
+  mlir::Value origin, keys;
+};
+void forEachQueryStrip(
+    KernelBuilder &k, const AttentionSizes &sizes,
+    llvm::ArrayRef<mlir::MemRefType> scratch,
+    llvm::function_ref<void(const QueryStrip &, mlir::ValueRange)> body);
+
+/// Row `i` of a strip: query `row` sees `seen` keys from strip column `from`.
+struct QueryRow {
+  mlir::Value i, row, from, seen;
+};
+void forEachQuery(KernelBuilder &k, const AttentionSizes &sizes,
+                  const QueryStrip &strip,
+                  llvm::function_ref<void(const QueryRow &)> body);
+
+/// The types of strips and panels, and what is done with them.
+class Strips {
+public:
+  using Value = mlir::Value;
+
+  Strips(KernelBuilder &k, const AttentionSizes &sizes)
+      : k(k), element(sizes.element), headDim(sizes.headDim),
+        width(k.panelWidth(element)),
+        headWidth(k.panelWidth(element, headDim)) {}
+
+  /// `[numerics::kAttentionRows, rows]`, with room for one panel more.
+  mlir::MemRefType stripType() const;
+  /// A value for each row of a strip.
+  mlir::MemRefType rowTermType() const;
+  /// The panel for scores: a head's features by a panel of rows.
+  mlir::MemRefType scorePanelType() const;
+  /// The panel for weighted sums of rows: rows by a head's features.
+  mlir::MemRefType sumPanelType() const;
+
+  /// strip[i][c] (+)= left[i] . right[c] for i < rows, c < columns.
+  void dots(Value strip, Value panel, const KernelBuilder::Piece &left,
+            const KernelBuilder::Piece &right, Value rows, Value columns,
+            bool accumulate = false);
+
+  /// strip[i][c] = 0 for c in [0, from) and [to, columns).
+  void zeroOutside(Value strip, Value i, Value from, Value to, Value columns);
+
+  /// out[i] (+)= epilogue(sum over c < columns of strip[i][c] * right[c]).
+  void weightedSum(const KernelBuilder::Piece &out, Value strip, Value panel,
+                   const KernelBuilder::Piece &right, Value rows, Value columns,
+                   bool accumulate, KernelBuilder::Epilogue epilogue = nullptr);
+
+private:
+  KernelBuilder &k;
+  mlir::Type element;
+  int64_t headDim, width, headWidth;
+};
+
+} // namespace hone
+
+#endif
