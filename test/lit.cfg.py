@@ -45,5 +45,6 @@ llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
 llvm_config.with_environment("PATH", config.hone_tools_dir, append_path=True)
 if config.hone_sanitize in ("ON", "1", "TRUE"):
     config.available_features.add("sanitized")
-    # MLIR itself is not instrumented: containers cross the boundary.
-    llvm_config.with_environment("ASAN_OPTIONS", "detect_container_overflow=0")
+    # MLIR itself is not instrumented: containers cross the boundary, and so do
+    # allocators, whose memory only instrumented code would unpoison.
+    llvm_config.with_environment("ASAN_OPTIONS", "detect_container_overflow=0:allow_user_poisoning=0")
