@@ -101,6 +101,13 @@ runDriver(const Driver &driver, const LinkRequest &request, StringRef output,
                    request.libraries.end());
   if (staticLibraries)
     arguments.insert(arguments.end(), {"-static-libstdc++", "-static-libgcc"});
+  // A sanitized compiler comes with a sanitized runtime archive.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+  if (driver.flags.empty())
+    arguments.push_back("-fsanitize=address,undefined");
+#endif
+#endif
   arguments.insert(arguments.end(), {"-pthread", "-lm"});
   llvm::SmallVector<StringRef> views(arguments.begin(), arguments.end());
 
