@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # heap.sh TRAIN DATA [options of TRAIN ...]
 #
-# Steps must not allocate: a run of 22 steps makes as many calls of the
-# allocator as one of 12. TRAIN must be dynamically linked.
+# Steps must not allocate: 100 more of them make no call of the allocator. The
+# closing summary may make a few more or fewer, as its texts are longer or
+# shorter; an allocation in a step makes at least 100, one in each printed line
+# or growing buffer at least 5. TRAIN must be dynamically linked.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -25,13 +27,14 @@ calls() { # calls STEPS: of one run
 }
 
 few=$(calls --steps 12 "$@")
-many=$(calls --steps 22 "$@")
+many=$(calls --steps 112 "$@")
 ((few > 0)) || {
   echo "heap: nothing was counted; is $train statically linked?" >&2
   exit 1
 }
-((few == many)) || {
-  echo "heap: 10 more steps made $((many - few)) more allocations" >&2
+more=$((many - few))
+((more < 5 && more > -5)) || {
+  echo "heap: 100 more steps made $more more allocations" >&2
   exit 1
 }
-echo "heap: steps do not allocate ($few calls in a run of any length)"
+echo "heap: steps do not allocate ($few calls in a run of 12 steps, $many of 112)"
