@@ -471,7 +471,7 @@ def Hone_LinearCrossEntropyOp : Hone_DifferentiableOp<"linear_cross_entropy", [
     `loss = sum_i -log softmax(x_i W^T)[targets[i]]` over the rows whose target
     is not -100; other rows cost nothing. The head is frozen. The optional last
     result is `d(loss)/d(x)`, which the same pass over the logits can write, so
-    that the logits exist for one chunk of rows at a time and once.
+    that the logits exist for one tile of the vocabulary at a time and once.
 
     1. (C1) `x` is `[rows, hidden]`, `weight` is `[vocabulary, hidden]`.
     2. (C2) `targets` is `[rows]`.

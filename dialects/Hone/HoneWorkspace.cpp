@@ -64,11 +64,24 @@ SmallVector<MemRefType> AttentionAdjointOp::getWorkspace(int64_t maxRows) {
   return {perHead, perHead, perHead, ends};
 }
 
-/// The logits of one chunk of rows, and the loss of each of its rows.
+/// Of the rows that have a target: logits of one tile of the vocabulary, x, the
+/// row's number, maximum and sum so far, target's logit, result.
+template <typename LossLike>
+static SmallVector<MemRefType> lossWorkspace(LossLike op, int64_t maxRows) {
+  Type element = elementType(op.getX());
+  int64_t tile = std::min(rowsOf(op.getWeight()), numerics::kLossColumns);
+  MemRefType scalar = perRow(op.getContext(), maxRows);
+  return {MemRefType::get({maxRows, tile}, element),
+          MemRefType::get({maxRows, columns(op.getX())}, element),
+          MemRefType::get({maxRows}, IntegerType::get(op.getContext(), 32)),
+          scalar,
+          scalar,
+          scalar,
+          scalar};
+}
+
 SmallVector<MemRefType> LinearCrossEntropyOp::getWorkspace(int64_t maxRows) {
-  int64_t chunk = std::min(maxRows, numerics::kLossRows);
-  return {MemRefType::get({chunk, rowsOf(getWeight())}, elementType(getX())),
-          perRow(getContext(), chunk)};
+  return lossWorkspace(*this, maxRows);
 }
 
 /// `x ta^T` if `ta` is given, then `h = x A^T` if it is read and was not kept.
@@ -79,14 +92,14 @@ SmallVector<MemRefType> LoraParameterTangentOp::getWorkspace(int64_t maxRows) {
   return SmallVector<MemRefType>(count, narrow);
 }
 
-/// The logits of one chunk of rows, their tangents, and the tangent of each
-/// row's loss.
+/// As the loss; then tangents of the logits, tx, the tangent of the target's
+/// logit and the sum that its difference is taken from.
 SmallVector<MemRefType>
 LinearCrossEntropyTangentOp::getWorkspace(int64_t maxRows) {
-  int64_t chunk = std::min(maxRows, numerics::kLossRows);
-  auto logits =
-      MemRefType::get({chunk, rowsOf(getWeight())}, elementType(getX()));
-  return {logits, logits, perRow(getContext(), chunk)};
+  SmallVector<MemRefType> buffers = lossWorkspace(*this, maxRows);
+  MemRefType scalar = perRow(getContext(), maxRows);
+  buffers.append({buffers[0], buffers[1], scalar, scalar});
+  return buffers;
 }
 
 /// The product of each row.

@@ -29,12 +29,9 @@ constexpr int64_t kAttentionBlock = 256;
 /// Query rows, or key rows in the adjoint, that attention handles together.
 constexpr int64_t kAttentionRows = 32;
 
-/// Rows whose logits exist at one time.
-constexpr int64_t kLossRows = 64;
-
-/// Vocabulary entries of one partial sum of exponentials; the partial sums are
-/// added in double precision.
-constexpr int64_t kLossColumns = 4096;
+/// Vocabulary entries whose logits exist at one time: one partial sum of
+/// exponentials, in the element type, and of d(loss)/d(x).
+constexpr int64_t kLossColumns = 1024;
 
 /// The target of a row that has no loss.
 constexpr int32_t kIgnoredTarget = -100;

@@ -1,9 +1,13 @@
-//===- LossKernels.cpp - Output head and cross-entropy by chunks of rows --===//
+//===- LossKernels.cpp - Output head and cross-entropy by tiles -----------===//
 //
-// The logits of kLossRows rows exist at a time and once: the loss reads them,
-// then they become d(loss)/d(logits) in place and are multiplied by the head
-// again; the tangent reads them beside their tangents. A chunk without a target
-// costs no product.
+// The softmax is taken online over tiles of the vocabulary, as attention takes
+// it over keys: a row keeps its maximum and its sum so far, and what was summed
+// is rescaled when the maximum grows. So a tile of the head is read once, for
+// all rows, and only its logits exist. Rows without a target are left out from
+// the start: the others are packed, and put back in their places at the end.
+//
+// The target's own term is kept out of the sums. Where the model is sure of the
+// target, 1 - p(target) would cancel; the sum of the other terms does not.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,40 +18,57 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace hone;
 
 namespace {
-/// What the loss and its tangent share.
+/// What the loss and its tangent share. "Packed" counts only the rows that have
+/// a target.
 struct LossBuffers {
   Value x, weight, targets;
-  Value total;            ///< the sum over rows of `rowTerms`
-  Value logits, rowTerms; ///< of one chunk of rows
+  Value total;        ///< the sum of `terms`
+  Value logits;       ///< of one tile; [packed rows, tile]
+  Value packedX;      ///< [packed rows, hidden]
+  Value rowOf;        ///< the row of each packed row
+  Value maxima;       ///< of the logits so far
+  Value sums;         ///< of exp(logit - maximum), without the target's
+  Value targetLogits; ///< of each packed row
+  Value terms;        ///< the result of each packed row
+  Value count;        ///< packed rows
   Type element;
   int64_t hidden, vocabulary;
 };
 
-/// Of one row of logits; `sum` is that of exp(logit - maximum), in double.
-struct Exponentials {
-  Value maximum, sum;
+/// Entries [first, first + width) of the vocabulary.
+struct VocabularyTile {
+  Value first;
+  int64_t width;
 };
 } // namespace
 
-/// The workspace begins with the logits and ends with the rows' terms.
 template <typename LossLike>
-static LossBuffers lossBuffers(LossLike op, KernelBuilder &k, Value total,
-                               unsigned rowTerms) {
+static LossBuffers lossBuffers(LossLike op, KernelBuilder &k, Value total) {
   auto weight = cast<RankedTensorType>(op.getWeight().getType());
-  return {k.buffer(op.getX()),
-          k.buffer(op.getWeight()),
-          k.buffer(op.getTargets()),
-          k.buffer(total),
-          k.workspace(op, 0),
-          k.workspace(op, rowTerms),
-          cast<RankedTensorType>(op.getX().getType()).getElementType(),
-          /*hidden=*/weight.getDimSize(1),
-          /*vocabulary=*/weight.getDimSize(0)};
+  LossBuffers in;
+  in.x = k.buffer(op.getX());
+  in.weight = k.buffer(op.getWeight());
+  in.targets = k.buffer(op.getTargets());
+  in.total = k.buffer(total);
+  unsigned next = 0;
+  for (Value *buffer : {&in.logits, &in.packedX, &in.rowOf, &in.maxima,
+                        &in.sums, &in.targetLogits, &in.terms})
+    *buffer = k.workspace(op, next++);
+  in.element = cast<RankedTensorType>(op.getX().getType()).getElementType();
+  in.hidden = weight.getDimSize(1);
+  in.vocabulary = weight.getDimSize(0);
+  return in;
 }
+
+//===----------------------------------------------------------------------===//
+// Rows that have a target
+//===----------------------------------------------------------------------===//
 
 static Value hasTarget(KernelBuilder &k, const LossBuffers &in, Value row) {
   Value target = k.load(in.targets, row);
@@ -56,204 +77,301 @@ static Value hasTarget(KernelBuilder &k, const LossBuffers &in, Value row) {
   return arith::CmpIOp::create(k, arith::CmpIPredicate::ne, target, ignored);
 }
 
-static Value anyTarget(KernelBuilder &k, const LossBuffers &in, Value first,
-                       Value count) {
-  Value none = arith::ConstantOp::create(k, k.getBoolAttr(false));
-  auto scan =
-      scf::ForOp::create(k, k.index(0), count, k.index(1), none,
-                         [&](OpBuilder &, Location, Value i, ValueRange found) {
-                           Value here = hasTarget(k, in, k.add(first, i));
-                           Value any = arith::OrIOp::create(k, found[0], here);
-                           scf::YieldOp::create(k, any);
-                         });
-  return scan.getResult(0);
-}
-
-/// The sum of `term` over the vocabulary, in double over blocks of it.
-static Value sumOverVocabulary(KernelBuilder &k, const LossBuffers &in,
-                               function_ref<Value(Value)> term) {
-  Type f64 = k.getF64Type();
-  Value columns = k.index(in.vocabulary);
-  auto sums = scf::ForOp::create(
-      k, k.index(0), columns, k.index(numerics::kLossColumns), k.real(f64, 0.0),
-      [&](OpBuilder &, Location, Value first, ValueRange total) {
-        Value width =
-            k.min(k.index(numerics::kLossColumns), k.sub(columns, first));
-        Value part = k.reduce(width, tile::Combine::add, in.element,
-                              [&](Value j) { return term(k.add(first, j)); });
-        Value next = k.add(total[0], k.convert(f64, part));
+/// Fills `rowOf` and sets `count`.
+static void packRows(KernelBuilder &k, LossBuffers &in) {
+  auto scan = scf::ForOp::create(
+      k, k.index(0), k.rows(), k.index(1), k.index(0),
+      [&](OpBuilder &, Location, Value row, ValueRange found) {
+        // A row without a target is overwritten by the next that has one.
+        k.store(arith::IndexCastOp::create(k, k.getI32Type(), row), in.rowOf,
+                found[0]);
+        Value next = arith::SelectOp::create(
+            k, hasTarget(k, in, row), k.add(found[0], k.index(1)), found[0]);
         scf::YieldOp::create(k, next);
       });
-  return sums.getResult(0);
+  in.count = scan.getResult(0);
 }
 
-/// Leaves exp(logit - maximum) in row `i` of the logits if `keep`.
-static Exponentials sumExponentials(KernelBuilder &k, const LossBuffers &in,
-                                    Value i, bool keep) {
-  Value maximum =
-      k.reduce(k.index(in.vocabulary), tile::Combine::max, in.element,
-               [&](Value j) { return k.load(in.logits, {i, j}); });
-  Value sum = sumOverVocabulary(k, in, [&](Value j) {
-    Value e = k.exp(k.sub(k.load(in.logits, {i, j}), maximum));
-    if (keep)
-      k.store(e, in.logits, {i, j});
-    return e;
+/// to[i] = from[rowOf[i]] for packed row `i`.
+static void packRow(KernelBuilder &k, const LossBuffers &in, Value from,
+                    Value to, Value i) {
+  Value row = k.loadIndex(in.rowOf, i);
+  k.map(k.index(in.hidden), [&](ValueRange j) {
+    k.store(k.load(from, {row, j[0]}), to, {i, j[0]});
   });
-  return {maximum, sum};
 }
 
-/// The loss of row `first + i`, and its dlogits in place of its logits if
-/// `withSlopes`; zeros if the row has no target.
-static void emitRowLoss(KernelBuilder &k, const LossBuffers &in,
-                        bool withSlopes, Value first, Value i) {
-  Type f64 = k.getF64Type();
-  Value row = k.add(first, i), columns = k.index(in.vocabulary);
-  auto withTarget = [&] {
-    Value target = k.loadIndex(in.targets, row);
-    Value logit = k.loadAs(f64, in.logits, {i, target});
-    auto [maximum, sum] = sumExponentials(k, in, i, /*keep=*/withSlopes);
-    Value lse = k.add(k.convert(f64, maximum), math::LogOp::create(k, sum));
-    k.store(k.sub(lse, logit), in.rowTerms, i);
-    if (!withSlopes)
-      return;
-    Value reciprocal = k.convert(in.element, k.div(k.real(f64, 1.0), sum));
-    k.map(columns, [&](ValueRange j) {
-      Value e = k.load(in.logits, {i, j[0]});
-      k.store(k.mul(e, reciprocal), in.logits, {i, j[0]});
-    });
-    Value p = k.load(in.logits, {i, target});
-    k.store(k.sub(p, k.real(in.element, 1.0)), in.logits, {i, target});
+/// Moves the packed rows of `matrix` to their places, in place: the last first,
+/// since a row never moves up. The other rows become zero.
+static void unpackRows(KernelBuilder &k, const LossBuffers &in, Value matrix) {
+  Value last = k.sub(k.rows(), k.index(1)), zero = k.real(in.element, 0.0);
+  auto writeRow = [&](Value row, function_ref<Value(Value)> value) {
+    k.map(k.index(in.hidden),
+          [&](ValueRange j) { k.store(value(j[0]), matrix, {row, j[0]}); });
   };
-  auto withoutTarget = [&] {
-    k.store(k.real(f64, 0.0), in.rowTerms, i);
-    if (!withSlopes)
-      return;
-    Value zero = k.real(in.element, 0.0);
-    k.map(columns, [&](ValueRange j) { k.store(zero, in.logits, {i, j[0]}); });
-  };
-  k.when(hasTarget(k, in, row), withTarget, withoutTarget);
+  scf::ForOp::create(
+      k, k.index(0), k.rows(), k.index(1), in.count,
+      [&](OpBuilder &, Location, Value i, ValueRange left) {
+        Value row = k.sub(last, i), packed = k.sub(left[0], k.index(1));
+        Value isPacked = hasTarget(k, in, row);
+        auto move = [&] {
+          Value moves =
+              arith::CmpIOp::create(k, arith::CmpIPredicate::ne, packed, row);
+          k.when(moves, [&] {
+            writeRow(row, [&](Value j) { return k.load(matrix, {packed, j}); });
+          });
+        };
+        k.when(isPacked, move,
+               [&] { writeRow(row, [&](Value) { return zero; }); });
+        Value next = arith::SelectOp::create(k, isPacked, packed, left[0]);
+        scf::YieldOp::create(k, next);
+      });
 }
 
-/// logits = x W^T for the rows of the chunk.
-static void emitLogits(KernelBuilder &k, const LossBuffers &in, Value logits,
-                       Value x, Value first, Value count) {
-  KernelBuilder::Tiling tiling{count, in.vocabulary,
-                               numerics::dotBlock(in.hidden)};
-  k.forEachTile(in.element, tiling, [&](const KernelBuilder::Tile &tile) {
-    Value zero = k.index(0);
-    KernelBuilder::Product product{{logits, zero, tile.column},
-                                   {x, first, zero},
-                                   {in.weight, tile.column, zero},
-                                   tile.rows,
-                                   tile.columns,
-                                   k.index(in.hidden)};
-    product.transposeW = true;
-    k.product(tile.panel, product);
-  });
-}
-
-/// dx = dlogits W for the rows of the chunk.
-static void emitInputAdjoint(KernelBuilder &k, const LossBuffers &in, Value dx,
-                             Value first, Value count) {
-  KernelBuilder::Tiling tiling{count, in.hidden,
-                               numerics::dotBlock(in.vocabulary)};
-  k.forEachTile(in.element, tiling, [&](const KernelBuilder::Tile &tile) {
-    Value zero = k.index(0);
-    k.product(tile.panel, {{dx, first, tile.column},
-                           {in.logits, zero, zero},
-                           {in.weight, zero, tile.column},
-                           tile.rows,
-                           tile.columns,
-                           k.index(in.vocabulary)});
-  });
-}
-
-/// total += the first `count` of `terms`, in order.
-static void addInOrder(KernelBuilder &k, Value total, Value terms,
+/// total = the first `count` of `terms`, in order.
+static void sumInOrder(KernelBuilder &k, Value total, Value terms,
                        Value count) {
+  k.store(k.real(k.getF64Type(), 0.0), total, {});
   k.loop(k.index(0), count, 1, [&](Value i) {
     k.store(k.add(k.load(total, {}), k.load(terms, i)), total, {});
   });
 }
 
-/// Sums the rows' terms by chunks. `emitChunk` computes those of a chunk that
-/// has a target; the terms of the others are zero and `otherwise` runs.
+//===----------------------------------------------------------------------===//
+// Online softmax
+//===----------------------------------------------------------------------===//
+
 static void
-forEachChunk(KernelBuilder &k, const LossBuffers &in,
-             function_ref<void(Value first, Value count)> emitChunk,
-             function_ref<void(Value first, Value count)> otherwise = nullptr) {
-  int64_t chunk = cast<MemRefType>(in.logits.getType()).getDimSize(0);
-  k.store(k.real(k.getF64Type(), 0.0), in.total, {});
-  k.loop(k.index(0), k.rows(), chunk, [&](Value first) {
-    Value count = k.min(k.index(chunk), k.sub(k.rows(), first));
-    auto none = [&] { otherwise(first, count); };
-    k.when(
-        anyTarget(k, in, first, count),
-        [&] {
-          emitChunk(first, count);
-          addInOrder(k, in.total, in.rowTerms, count);
-        },
-        otherwise ? function_ref<void()>(none) : nullptr);
+forEachVocabularyTile(KernelBuilder &k, const LossBuffers &in,
+                      function_ref<void(const VocabularyTile &)> body) {
+  int64_t width = std::min(in.vocabulary, numerics::kLossColumns);
+  int64_t whole = in.vocabulary - in.vocabulary % width;
+  k.loop(k.index(0), k.index(whole), width,
+         [&](Value first) { body({first, width}); });
+  if (whole < in.vocabulary)
+    body({k.index(whole), in.vocabulary - whole});
+}
+
+/// logits = x W^T for one tile.
+static void emitLogits(KernelBuilder &k, const LossBuffers &in,
+                       const VocabularyTile &vocabulary, Value x,
+                       Value logits) {
+  KernelBuilder::Tiling tiling{in.count, vocabulary.width,
+                               numerics::dotBlock(in.hidden)};
+  k.forEachTile(in.element, tiling, [&](const KernelBuilder::Tile &tile) {
+    Value zero = k.index(0);
+    KernelBuilder::Product product{
+        {logits, zero, tile.column},
+        {x, zero, zero},
+        {in.weight, k.add(vocabulary.first, tile.column), zero},
+        tile.rows,
+        tile.columns,
+        k.index(in.hidden)};
+    product.transposeW = true;
+    k.product(tile.panel, product);
+  });
+}
+
+static void startRow(KernelBuilder &k, const LossBuffers &in, Value i) {
+  Type f64 = k.getF64Type();
+  packRow(k, in, in.x, in.packedX, i);
+  k.store(k.real(f64, -HUGE_VAL), in.maxima, i);
+  k.store(k.real(f64, 0.0), in.sums, i);
+}
+
+/// Takes the logits of one tile into the maximum and the sum of packed row `i`
+/// and leaves exp(logit - maximum) in their place, zero for the target's.
+/// `rescale` multiplies by its argument whatever else was summed with the old
+/// maximum; `takeTarget` sees where in the tile the target is, if it is.
+static void takeTile(KernelBuilder &k, const LossBuffers &in,
+                     const VocabularyTile &vocabulary, Value i,
+                     function_ref<void(Value factor)> rescale,
+                     function_ref<void(Value column)> takeTarget = nullptr) {
+  Type f64 = k.getF64Type();
+  Value width = k.index(vocabulary.width);
+  Value before = k.loadAs(in.element, in.maxima, i);
+  Value highest = k.reduce(width, tile::Combine::max, in.element,
+                           [&](Value j) { return k.load(in.logits, {i, j}); });
+  Value maximum = arith::MaximumFOp::create(k, before, highest);
+  // Unordered, so that a NaN gets into the sum.
+  Value grown =
+      arith::CmpFOp::create(k, arith::CmpFPredicate::UNE, maximum, before);
+  k.when(grown, [&] {
+    Value factor = k.exp(k.sub(before, maximum));
+    k.store(k.convert(f64, maximum), in.maxima, i);
+    k.store(k.mul(k.load(in.sums, i), k.convert(f64, factor)), in.sums, i);
+    rescale(factor);
+  });
+
+  Value row = k.loadIndex(in.rowOf, i);
+  Value column = k.sub(k.loadIndex(in.targets, row), vocabulary.first);
+  Value isHere =
+      arith::CmpIOp::create(k, arith::CmpIPredicate::ult, column, width);
+  k.when(isHere, [&] {
+    k.store(k.loadAs(f64, in.logits, {i, column}), in.targetLogits, i);
+    if (takeTarget)
+      takeTarget(column);
+    k.store(k.real(in.element, -HUGE_VAL), in.logits, {i, column});
+  });
+
+  Value sum = k.reduce(width, tile::Combine::add, in.element, [&](Value j) {
+    Value e = k.exp(k.sub(k.load(in.logits, {i, j}), maximum));
+    k.store(e, in.logits, {i, j});
+    return e;
+  });
+  k.store(k.add(k.load(in.sums, i), k.convert(f64, sum)), in.sums, i);
+}
+
+/// The sum of packed row `i` with the target's term.
+static Value wholeSum(KernelBuilder &k, const LossBuffers &in, Value i) {
+  Value distance = k.sub(k.load(in.targetLogits, i), k.load(in.maxima, i));
+  return k.add(k.load(in.sums, i), k.exp(distance));
+}
+
+//===----------------------------------------------------------------------===//
+// Loss
+//===----------------------------------------------------------------------===//
+
+/// dx += e W, where e is what takeTile left of one tile.
+static void addInputAdjoint(KernelBuilder &k, const LossBuffers &in,
+                            const VocabularyTile &vocabulary, Value dx) {
+  KernelBuilder::Tiling tiling{in.count, in.hidden, vocabulary.width};
+  k.forEachTile(in.element, tiling, [&](const KernelBuilder::Tile &tile) {
+    Value zero = k.index(0);
+    KernelBuilder::Product product{{dx, zero, tile.column},
+                                   {in.logits, zero, zero},
+                                   {in.weight, vocabulary.first, tile.column},
+                                   tile.rows,
+                                   tile.columns,
+                                   k.index(vocabulary.width)};
+    product.accumulate = true;
+    k.product(tile.panel, product);
+  });
+}
+
+/// dx = (dx - sum * W[target]) / (the sum with the target's term), for packed
+/// row `i`; `panel` is one row.
+static void finishInputAdjoint(KernelBuilder &k, const LossBuffers &in,
+                               Value dx, Value whole, Value panel, Value i) {
+  Value one = k.real(k.getF64Type(), 1.0);
+  Value factor = k.convert(in.element, k.div(one, whole));
+  Value others = k.convert(in.element, k.div(k.load(in.sums, i), whole));
+  Value target = k.loadIndex(in.targets, k.loadIndex(in.rowOf, i));
+  int64_t width = cast<MemRefType>(panel.getType()).getDimSize(1);
+  Value hidden = k.index(in.hidden);
+  k.loop(k.index(0), hidden, width, [&](Value first) {
+    Value columns = k.min(k.index(width), k.sub(hidden, first));
+    k.fill(panel, in.weight, target, first, k.index(1), columns,
+           /*transpose=*/false);
+    k.map(columns, [&](ValueRange j) {
+      Value column = k.add(first, j[0]);
+      Value pull = k.mul(k.load(dx, {i, column}), factor);
+      Value push = k.mul(k.load(panel, {k.index(0), j[0]}), others);
+      k.store(k.sub(pull, push), dx, {i, column});
+    });
   });
 }
 
 void hone::emitKernel(LinearCrossEntropyOp op, KernelBuilder &k) {
-  LossBuffers in = lossBuffers(op, k, op.getLoss(), /*rowTerms=*/1);
+  LossBuffers in = lossBuffers(op, k, op.getLoss());
   Value dx = op.getDx() ? k.buffer(op.getDx()) : Value();
-  auto emitChunk = [&](Value first, Value count) {
-    emitLogits(k, in, in.logits, in.x, first, count);
-    k.parallel(count, {}, [&](Value i, ValueRange) {
-      emitRowLoss(k, in, bool(dx), first, i);
-    });
+  Value columns = k.index(in.hidden), zero = k.real(in.element, 0.0);
+  auto start = [&](Value i, ValueRange) {
+    startRow(k, in, i);
     if (dx)
-      emitInputAdjoint(k, in, dx, first, count);
+      k.map(columns, [&](ValueRange j) { k.store(zero, dx, {i, j[0]}); });
   };
-  if (!dx)
-    return forEachChunk(k, in, emitChunk);
-  forEachChunk(k, in, emitChunk, [&](Value first, Value count) {
-    Value zero = k.real(in.element, 0.0);
-    k.map({count, k.index(in.hidden)}, [&](ValueRange point) {
-      k.store(zero, dx, {k.add(first, point[0]), point[1]});
+  auto rescale = [&](Value i, Value factor) {
+    if (dx)
+      k.map(columns, [&](ValueRange j) {
+        k.store(k.mul(k.load(dx, {i, j[0]}), factor), dx, {i, j[0]});
+      });
+  };
+  auto finish = [&](Value i, ValueRange scratch) {
+    Value whole = wholeSum(k, in, i);
+    Value distance = k.sub(k.load(in.maxima, i), k.load(in.targetLogits, i));
+    k.store(k.add(distance, math::LogOp::create(k, whole)), in.terms, i);
+    if (dx)
+      finishInputAdjoint(k, in, dx, whole, scratch[0], i);
+  };
+
+  packRows(k, in);
+  Value any =
+      arith::CmpIOp::create(k, arith::CmpIPredicate::ne, in.count, k.index(0));
+  k.when(any, [&] {
+    k.parallel(in.count, {}, start);
+    forEachVocabularyTile(k, in, [&](const VocabularyTile &vocabulary) {
+      emitLogits(k, in, vocabulary, in.packedX, in.logits);
+      k.parallel(in.count, {}, [&](Value i, ValueRange) {
+        takeTile(k, in, vocabulary, i,
+                 [&](Value factor) { rescale(i, factor); });
+      });
+      if (dx)
+        addInputAdjoint(k, in, vocabulary, dx);
     });
+    SmallVector<MemRefType, 1> scratch;
+    if (dx)
+      scratch.push_back(MemRefType::get(
+          {1, k.panelWidth(in.element, in.hidden)}, in.element));
+    k.parallel(in.count, scratch, finish);
   });
+  sumInOrder(k, in.total, in.terms, in.count);
+  if (dx)
+    unpackRows(k, in, dx);
 }
 
 //===----------------------------------------------------------------------===//
 // Tangent
 //===----------------------------------------------------------------------===//
 
-/// The tangent of the loss of row `first + i`. The target's tangent is taken
-/// off each term, not off their sum: where the model is sure of the target, the
-/// two would cancel.
-static void emitRowTangent(KernelBuilder &k, const LossBuffers &in,
-                           Value tangents, Value first, Value i) {
-  Value row = k.add(first, i);
-  auto withTarget = [&] {
-    Value target = k.loadIndex(in.targets, row);
-    Value base = k.load(tangents, {i, target});
-    Value sum = sumExponentials(k, in, i, /*keep=*/true).sum;
-    Value slope = sumOverVocabulary(k, in, [&](Value j) {
-      Value change = k.sub(k.load(tangents, {i, j}), base);
-      return k.mul(k.load(in.logits, {i, j}), change);
-    });
-    k.store(k.div(slope, sum), in.rowTerms, i);
-  };
-  auto withoutTarget = [&] {
-    k.store(k.real(k.getF64Type(), 0.0), in.rowTerms, i);
-  };
-  k.when(hasTarget(k, in, row), withTarget, withoutTarget);
-}
-
 void hone::emitKernel(LinearCrossEntropyTangentOp op, KernelBuilder &k) {
-  LossBuffers in = lossBuffers(op, k, op.getTloss(), /*rowTerms=*/2);
-  Value tx = k.buffer(op.getTx()), tangents = k.workspace(op, 1);
-  forEachChunk(k, in, [&](Value first, Value count) {
-    emitLogits(k, in, in.logits, in.x, first, count);
-    emitLogits(k, in, tangents, tx, first, count);
-    k.parallel(count, {}, [&](Value i, ValueRange) {
-      emitRowTangent(k, in, tangents, first, i);
+  Type f64 = k.getF64Type();
+  LossBuffers in = lossBuffers(op, k, op.getTloss());
+  Value tx = k.buffer(op.getTx());
+  Value tangents = k.workspace(op, 7), packedTx = k.workspace(op, 8);
+  // The tangent of the target's logit, and the sum of e * tangent of the
+  // others.
+  Value targetTangents = k.workspace(op, 9), slopes = k.workspace(op, 10);
+
+  auto takeRow = [&](const VocabularyTile &vocabulary, Value i) {
+    auto rescale = [&](Value factor) {
+      k.store(k.mul(k.load(slopes, i), k.convert(f64, factor)), slopes, i);
+    };
+    auto takeTarget = [&](Value column) {
+      k.store(k.loadAs(f64, tangents, {i, column}), targetTangents, i);
+    };
+    takeTile(k, in, vocabulary, i, rescale, takeTarget);
+    Value slope = k.reduce(k.index(vocabulary.width), tile::Combine::add,
+                           in.element, [&](Value j) {
+                             return k.mul(k.load(in.logits, {i, j}),
+                                          k.load(tangents, {i, j}));
+                           });
+    k.store(k.add(k.load(slopes, i), k.convert(f64, slope)), slopes, i);
+  };
+  auto finish = [&](Value i, ValueRange) {
+    Value base = k.mul(k.load(targetTangents, i), k.load(in.sums, i));
+    Value slope = k.sub(k.load(slopes, i), base);
+    k.store(k.div(slope, wholeSum(k, in, i)), in.terms, i);
+  };
+
+  packRows(k, in);
+  Value any =
+      arith::CmpIOp::create(k, arith::CmpIPredicate::ne, in.count, k.index(0));
+  k.when(any, [&] {
+    k.parallel(in.count, {}, [&](Value i, ValueRange) {
+      startRow(k, in, i);
+      packRow(k, in, tx, packedTx, i);
+      k.store(k.real(f64, 0.0), slopes, i);
     });
+    forEachVocabularyTile(k, in, [&](const VocabularyTile &vocabulary) {
+      emitLogits(k, in, vocabulary, in.packedX, in.logits);
+      emitLogits(k, in, vocabulary, packedTx, tangents);
+      k.parallel(in.count, {},
+                 [&](Value i, ValueRange) { takeRow(vocabulary, i); });
+    });
+    k.parallel(in.count, {}, finish);
   });
+  sumInOrder(k, in.total, in.terms, in.count);
 }
 
 void hone::emitKernel(DotOp op, KernelBuilder &k) {
@@ -268,6 +386,5 @@ void hone::emitKernel(DotOp op, KernelBuilder &k) {
         });
     k.store(sum, rows, row);
   });
-  k.store(k.real(f64, 0.0), product, {});
-  addInOrder(k, product, rows, k.rows());
+  sumInOrder(k, product, rows, k.rows());
 }

@@ -1,7 +1,7 @@
 //===- KernelsLossTest.cpp - Head and cross-entropy against the reference -===//
 //
-// Vocabularies that are no multiple of a panel and longer than a partial sum;
-// targets that are missing in single rows and in whole chunks.
+// Vocabularies that are no multiple of a panel and longer than a tile; targets
+// that are missing in single rows, in most and in all.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ INSTANTIATE_TEST_SUITE_P(Elements, KernelsLossTest,
 } // namespace
 
 TEST_P(KernelsLossTest, LossAndInputAdjoint) {
-  for (int64_t vocabulary : {9, 100, 4500}) {
+  for (int64_t vocabulary : {9, 100, 2048, 4500}) {
     std::string v = std::to_string(vocabulary);
     for (bool withDx : {false, true}) {
       std::vector<std::string> results = {"f64"};
@@ -53,19 +53,95 @@ TEST_P(KernelsLossTest, LossAndInputAdjoint) {
   }
 }
 
-TEST_P(KernelsLossTest, ChunkWithoutTargets) {
-  KernelCase kernel(element(),
-                    {{"x", "?x24xT"}, {"w", "100x24xT"}, {"t", "?xi32"}},
-                    {"f64", "?x24xT"}, "hone.linear_cross_entropy %x, %w, %t");
-  Matrix w = random(100, 24), x = random(kMaxRows, 24);
+namespace {
+/// The loss of 24 features with its dx.
+struct LossCase {
+  LossCase(const std::string &element, const Matrix &w)
+      : element(element), w(w),
+        kernel(element,
+               {{"x", "?x24xT"},
+                {"w", std::to_string(w.rows) + "x24xT"},
+                {"t", "?xi32"}},
+               {"f64", "?x24xT"}, "hone.linear_cross_entropy %x, %w, %t") {
+    kernel.set("w", w);
+  }
+  std::vector<Matrix> run(const Matrix &x, const Rows &targets) {
+    kernel.set("x", x);
+    kernel.set("t", targets);
+    return kernel.run(x.rows);
+  }
+  /// Runs and compares with the reference.
+  std::vector<Matrix> check(const Matrix &x, const Rows &targets) {
+    std::vector<Matrix> got = run(x, targets);
+    Loss want = linearCrossEntropy(x, w, targets);
+    expectClose(got[0], Matrix(1, 1, want.loss), element, 24, "loss");
+    expectClose(got[1], want.dx, element, w.rows, "dx");
+    return got;
+  }
+
+  std::string element;
+  Matrix w;
+  KernelCase kernel;
+};
+} // namespace
+
+TEST_P(KernelsLossTest, FewTargets) {
+  LossCase loss(element(), random(100, 24));
+  Matrix x = random(kMaxRows, 24);
   Rows targets(kMaxRows, -100);
+  std::vector<Matrix> got = loss.run(x, targets);
+  EXPECT_EQ(got[0](0, 0), 0);
+  EXPECT_EQ(got[1].values, Matrix(kMaxRows, 24).values);
+
   targets[70] = 5;
-  kernel.set("w", w);
-  kernel.set("x", x);
-  kernel.set("t", targets);
-  std::vector<Matrix> got = kernel.run(kMaxRows);
-  Loss want = linearCrossEntropy(x, w, targets);
-  expectClose(got[0], Matrix(1, 1, want.loss), element(), 24, "loss");
-  expectClose(got[1], want.dx, element(), 100, "dx");
+  targets[99] = 99;
+  got = loss.check(x, targets);
   EXPECT_EQ(got[1](3, 7), 0);
+  EXPECT_EQ(got[1](98, 0), 0);
+}
+
+// Logits grow along the vocabulary, so that every tile has a new maximum and
+// the first terms vanish beside the last.
+TEST_P(KernelsLossTest, MaximumInTheLastTile) {
+  constexpr int64_t vocabulary = 3000;
+  Matrix w(vocabulary, 24);
+  for (int64_t i = 0; i < vocabulary; ++i)
+    w(i, 0) = static_cast<double>(i / 64);
+  Matrix x = scale(random(27, 24), 0.25);
+  for (int64_t i = 0; i < x.rows; ++i)
+    x(i, 0) = i % 2 ? 3 : -3;
+  LossCase loss(element(), w);
+  loss.check(x, everyThird(27, vocabulary));
+}
+
+// With p(target) = 1 - 1e-5, d(loss)/d(x) is as exact as ever.
+TEST_P(KernelsLossTest, SureOfTheTarget) {
+  Matrix w = random(100, 24);
+  Matrix x(5, 24);
+  Rows targets = {3, 30, 99, 0, 64};
+  for (int64_t i = 0; i < x.rows; ++i) {
+    x(i, i) = 16;
+    for (int64_t j = 0; j < w.rows; ++j)
+      w(j, i) = j == targets[i] ? 1 : (j % 8 - 7) / 64.0;
+  }
+  LossCase loss(element(), w);
+  std::vector<Matrix> got = loss.run(x, targets);
+  Loss want = linearCrossEntropy(x, w, targets);
+  expectClose(got[1], want.dx, element(), 100, "dx");
+  EXPECT_LT(want.loss, 5e-4);
+}
+
+TEST_P(KernelsLossTest, ARowDoesNotSeeTheOthers) {
+  LossCase loss(element(), random(1500, 24));
+  Matrix x = scale(random(27, 24), 3);
+  Rows targets = everyThird(27, 1500);
+  Matrix together = loss.run(x, targets)[1];
+  for (int64_t row : {0, 5, 26}) {
+    Matrix one(1, 24);
+    for (int64_t j = 0; j < 24; ++j)
+      one(0, j) = x(row, j);
+    Matrix alone = loss.run(one, {targets[row]})[1];
+    for (int64_t j = 0; j < 24; ++j)
+      EXPECT_EQ(alone(0, j), together(row, j)) << "row " << row;
+  }
 }

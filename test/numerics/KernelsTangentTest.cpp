@@ -225,7 +225,7 @@ TEST_P(KernelsTangentTest, AttentionOfALongSequence) {
 }
 
 TEST_P(KernelsTangentTest, LinearCrossEntropy) {
-  for (int64_t vocabulary : {9, 100, 4500}) {
+  for (int64_t vocabulary : {9, 100, 2048, 4500}) {
     std::string v = std::to_string(vocabulary);
     KernelCase kernel(
         element(),

@@ -317,8 +317,11 @@ Loss linearCrossEntropy(const Matrix &x, const Matrix &w, const Rows &targets) {
       sum += std::exp(logits(i, j) - maximum);
     double lse = maximum + std::log(sum);
     result.loss += lse - logits(i, targets[i]);
+    double others = 0; // 1 - p(target), which would cancel
+    for (int64_t j = 0; j < w.rows; ++j)
+      others += j == targets[i] ? 0 : std::exp(logits(i, j) - lse);
     for (int64_t j = 0; j < w.rows; ++j) {
-      double slope = std::exp(logits(i, j) - lse) - (j == targets[i]);
+      double slope = j == targets[i] ? -others : std::exp(logits(i, j) - lse);
       for (int64_t c = 0; c < x.columns; ++c)
         result.dx(i, c) += slope * w(j, c);
     }
