@@ -36,7 +36,7 @@ static void buildImport(OpPassManager &pm) {
 }
 
 static void buildDerive(OpPassManager &pm, const StepOptions &options) {
-  pm.addPass(createDeriveBackward({options.residuals}));
+  pm.addPass(createDeriveBackward({options.residuals, options.recomputedInputs}));
   // From here on the module computes gradients: every value that the backward
   // reads is kept or recomputed, explicitly.
   pm.addPass(createScheduleUpdate({options.optimizer}));
@@ -44,7 +44,8 @@ static void buildDerive(OpPassManager &pm, const StepOptions &options) {
   pm.addPass(createVerifyStep());
 }
 
-static void buildPlace(OpPassManager &pm) {
+static void buildPlace(OpPassManager &pm, const StepOptions &options) {
+  pm.addPass(createTileRows({options.tileRows}));
   // CSE and canonicalisation must not run from here on: they would move ops
   // across lifetimes that are already decided.
   pm.addPass(createPlace());
@@ -69,7 +70,7 @@ void hone::buildPhase(OpPassManager &pm, Phase phase,
   case Phase::Derive:
     return buildDerive(pm, options);
   case Phase::Place:
-    return buildPlace(pm);
+    return buildPlace(pm, options);
   case Phase::Lower:
     return buildLower(pm, options, *target);
   case Phase::Emit:

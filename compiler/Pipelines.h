@@ -34,7 +34,14 @@ llvm::StringRef phaseName(Phase phase);
 struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
   Option<std::string> residuals{
       *this, "residuals", llvm::cl::init("mesp"),
-      llvm::cl::desc("what the forward pass keeps: mesp or full")};
+      llvm::cl::desc("what the forward pass keeps, as in "
+                     "hone-derive-backward")};
+  Option<int64_t> recomputedInputs{
+      *this, "recomputed-inputs", llvm::cl::init(0),
+      llvm::cl::desc("block inputs that are computed again, not kept")};
+  Option<int64_t> tileRows{
+      *this, "tile-rows", llvm::cl::init(0),
+      llvm::cl::desc("rows of a tile of wide row-wise ops; 0: no tiles")};
   Option<std::string> optimizer{*this, "optimizer", llvm::cl::init("adamw"),
                                 llvm::cl::desc("sgd, sgd_momentum or adamw")};
   Option<int64_t> panelWidth{

@@ -47,10 +47,10 @@ private:
 /// the new one.
 class BlockWriter {
 public:
-  BlockWriter(BlockOp original, StringRef suffix, ArrayRef<Type> inputs)
+  BlockWriter(BlockOp original, const Twine &suffix, ArrayRef<Type> inputs)
       : original(original), builder(original.getContext()) {
     builder.setInsertionPointAfter(original);
-    std::string name = (original.getName() + suffix).str();
+    std::string name = (original.getName().str() + suffix).str();
     // Result types are set when they are known.
     target = BlockOp::create(builder, original.getLoc(), name,
                              builder.getFunctionType(inputs, {}));
@@ -273,10 +273,29 @@ recomputation(BlockOp block, const BlockWriter &writer, ArrayRef<Value> values,
   return ordered;
 }
 
+/// Whether element-wise ops compute `value` from arguments, ambient values and
+/// what is in `kept`.
+static bool canRecomputeCheaply(Value value, ArrayRef<Value> kept) {
+  // Operations for each element of the result; a norm takes four, a product
+  // twice the length of its rows.
+  constexpr int64_t cheapFlops = 16;
+  Operation *op = value.getDefiningOp();
+  if (!op || op->hasTrait<Ambient>() || llvm::is_contained(kept, value))
+    return true;
+  auto cost = dyn_cast<CostOpInterface>(op);
+  if (!cost ||
+      cost.getFlops(1) > cheapFlops * elementsAtRows(value.getType(), 1))
+    return false;
+  return llvm::all_of(op->getOperands(), [&](Value operand) {
+    return canRecomputeCheaply(operand, kept);
+  });
+}
+
 /// Clones `block` with the kept values as additional results.
-static BlockOp writeForward(BlockOp block, ArrayRef<Value> keptValues,
+static BlockOp writeForward(BlockOp block, StringRef variant,
+                            ArrayRef<Value> keptValues,
                             ArrayRef<Operation *> keptAuxiliaries) {
-  BlockWriter writer(block, ".forward", block.getArgumentTypes());
+  BlockWriter writer(block, ".forward" + variant, block.getArgumentTypes());
   for (auto [from, to] : llvm::zip(block.getBody().getArguments(),
                                    writer.body().getArguments()))
     writer.map(from, to);
@@ -295,7 +314,8 @@ static BlockOp writeForward(BlockOp block, ArrayRef<Value> keptValues,
 
 FailureOr<SplitDerivation> deriveSplit(BlockOp block,
                                        const llvm::BitVector &activeArguments,
-                                       const ResidualPolicy &policy) {
+                                       const ResidualPolicy &policy,
+                                       StringRef variant) {
   ActivityAnalysis activity(block, activeArguments);
   auto demand = ResidualDemand::analyse(
       block, activity,
@@ -314,19 +334,34 @@ FailureOr<SplitDerivation> deriveSplit(BlockOp block,
   // block, which the caller has too.
   SmallVector<Value> kept, callerHas;
   SmallVector<Operation *> keptAuxiliaries, recomputedAuxiliaries;
-  if (policy.keepsInnerValues()) {
-    for (Value value : demand->values())
+  int64_t widest = 0;
+  for (BlockArgument argument : block.getBody().getArguments())
+    widest = std::max(widest, elementsAtRows(argument.getType(), 1));
+  auto isNarrow = [&](Type type) {
+    return elementsAtRows(type, 1) <= widest;
+  };
+  // In the order of the block, so that what is kept makes later values cheap.
+  for (Operation &op : block.getBody().front())
+    for (Value value : op.getResults()) {
+      if (!llvm::is_contained(demand->values(), value))
+        continue;
+      bool isCheap = canRecomputeCheaply(value, kept);
+      if (!policy.keepsInnerValue(isNarrow(value.getType()), isCheap))
+        continue;
       if (llvm::is_contained(returned(block), value))
         callerHas.push_back(value);
-      else if (!isa<BlockArgument>(value))
+      else
         kept.push_back(value);
-  }
-  for (Operation *op : demand->auxiliaries())
-    (policy.keepsAuxiliary(trains(op, activity)) ? keptAuxiliaries
-                                                 : recomputedAuxiliaries)
+    }
+  for (Operation *op : demand->auxiliaries()) {
+    Type type = cast<AdjointOpInterface>(op).getAuxiliaryType();
+    (policy.keepsAuxiliary(trains(op, activity), isNarrow(type))
+         ? keptAuxiliaries
+         : recomputedAuxiliaries)
         .push_back(op);
+  }
   if (!kept.empty() || !keptAuxiliaries.empty())
-    result.forward = writeForward(block, kept, keptAuxiliaries);
+    result.forward = writeForward(block, variant, kept, keptAuxiliaries);
   if (!callerHas.empty())
     return block.emitOpError("returns a value that its own adjoint reads; "
                              "'full' cannot keep it twice");
@@ -338,7 +373,7 @@ FailureOr<SplitDerivation> deriveSplit(BlockOp block,
   for (unsigned index : result.activeResults)
     inputs.push_back(block.getResultTypes()[index]);
 
-  BlockWriter writer(block, ".backward", inputs);
+  BlockWriter writer(block, ".backward" + variant, inputs);
   unsigned next = 0;
   for (BlockArgument argument : block.getBody().getArguments())
     writer.map(argument, writer.body().getArgument(next++));

@@ -40,10 +40,12 @@ struct FusedDerivation {
 
 /// Derives `block` for calls whose `activeArguments` carry cotangents.
 /// The new blocks stand after it and are named after it: `@b.forward`,
-/// `@b.backward`. Fails with a diagnostic at the op that has no derivative.
+/// `@b.backward`, with `variant` at the end if a module needs the block under
+/// more than one policy. Fails with a diagnostic at the op that has no
+/// derivative.
 mlir::FailureOr<SplitDerivation>
 deriveSplit(BlockOp block, const llvm::BitVector &activeArguments,
-            const ResidualPolicy &policy);
+            const ResidualPolicy &policy, llvm::StringRef variant = "");
 
 /// As deriveSplit, as one block `@b.gradient`. Every forward value is at hand,
 /// so no policy is asked.

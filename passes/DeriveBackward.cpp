@@ -25,14 +25,17 @@ namespace {
 /// The calls of @loss, and how each is derived.
 class ScheduleDerivation {
 public:
-  ScheduleDerivation(EntryOp loss, const ResidualPolicy &policy)
-      : loss(loss), policy(policy),
+  ScheduleDerivation(EntryOp loss, const ResidualPlan &plan,
+                     int64_t recomputedInputs)
+      : loss(loss), plan(plan), recomputedInputs(recomputedInputs),
         symbols(loss->getParentOfType<ModuleOp>()) {}
 
   LogicalResult findLossCall();
   LogicalResult checkNames();
   void findActivity();
   LogicalResult deriveBlocks();
+  /// Which values of @loss are computed again for the backward.
+  LogicalResult chooseRecomputed();
   LogicalResult writeGradientEntry();
 
 private:
@@ -41,17 +44,27 @@ private:
   }
   bool isActive(CallOp call) const { return activeCalls.contains(call); }
   LogicalResult setCotangent(Value value, Value cotangent, CallOp user);
+  /// `value` of @loss where the backward stands: kept, or computed again.
+  Value restore(Value value, OpBuilder &builder);
 
   EntryOp loss;
-  ResidualPolicy policy;
+  ResidualPlan plan;
+  int64_t recomputedInputs;
   SymbolTable symbols;
   CallOp lossCall;
   OutputOp lossOutput;
   llvm::DenseSet<Value> activeValues;
   llvm::DenseSet<Operation *> activeCalls;
   llvm::DenseMap<BlockOp, llvm::BitVector> activeArguments;
-  llvm::DenseMap<BlockOp, SplitDerivation> split;
+  /// Calls whose forward and backward are apart, in order.
+  SmallVector<CallOp> splitCalls;
+  llvm::StringMap<SplitDerivation> derivations; ///< by block and variant
+  llvm::DenseMap<Operation *, const SplitDerivation *> split;
   FusedDerivation fused;
+  /// Values of @loss to values of @gradient.
+  IRMapping mapping;
+  /// Values of @loss that no backward finds in memory.
+  llvm::DenseSet<Value> recomputed;
   /// Cotangents of values of @loss, as values of @gradient.
   llvm::DenseMap<Value, Value> cotangents;
 };
@@ -60,10 +73,11 @@ struct DeriveBackward : impl::DeriveBackwardBase<DeriveBackward> {
   using DeriveBackwardBase::DeriveBackwardBase;
 
   void runOnOperation() override {
-    auto policy = ResidualPolicy::parse(residuals);
-    if (!policy) {
+    auto plan = ResidualPlan::parse(residuals);
+    if (!plan) {
       getOperation().emitError("expects residuals to be one of ")
-          << ResidualPolicy::names() << " but got '" << residuals << "'";
+          << ResidualPolicy::names()
+          << ", or POLICY*LAYERS+POLICY*LAYERS, but got '" << residuals << "'";
       return signalPassFailure();
     }
     auto loss = SymbolTable(getOperation()).lookup<EntryOp>("loss");
@@ -71,11 +85,12 @@ struct DeriveBackward : impl::DeriveBackwardBase<DeriveBackward> {
       getOperation().emitError("expects an entry '@loss' to derive");
       return signalPassFailure();
     }
-    ScheduleDerivation derivation(loss, *policy);
+    ScheduleDerivation derivation(loss, *plan, recomputedInputs);
     if (failed(derivation.findLossCall()) || failed(derivation.checkNames()))
       return signalPassFailure();
     derivation.findActivity();
     if (failed(derivation.deriveBlocks()) ||
+        failed(derivation.chooseRecomputed()) ||
         failed(derivation.writeGradientEntry()))
       return signalPassFailure();
   }
@@ -110,10 +125,15 @@ LogicalResult ScheduleDerivation::checkNames() {
   };
   if (failed(expectFree(loss, "gradient")))
     return failure();
-  for (CallOp call : loss.getBody().getOps<CallOp>())
-    for (const char *suffix : {".forward", ".backward", ".gradient"})
-      if (failed(expectFree(blockOf(call), call.getBlock() + suffix)))
-        return failure();
+  for (CallOp call : loss.getBody().getOps<CallOp>()) {
+    if (failed(expectFree(blockOf(call), call.getBlock() + ".gradient")))
+      return failure();
+    for (const std::string &variant : plan.variants())
+      for (const char *suffix : {".forward", ".backward"})
+        if (failed(expectFree(blockOf(call),
+                              call.getBlock() + suffix + variant)))
+          return failure();
+  }
   return success();
 }
 
@@ -145,14 +165,27 @@ LogicalResult ScheduleDerivation::deriveBlocks() {
   if (!isActive(lossCall))
     return loss.emitOpError("expects the loss to depend on a trainable "
                             "parameter");
-  for (CallOp call : loss.getBody().getOps<CallOp>()) {
+  for (CallOp call : loss.getBody().getOps<CallOp>())
+    if (isActive(call) && call != lossCall)
+      splitCalls.push_back(call);
+  if (!plan.isFor(splitCalls.size()))
+    return loss.emitOpError("has ")
+           << splitCalls.size() << " layers to derive, but residuals is '"
+           << plan.str() << "'";
+  for (auto [layer, call] : llvm::enumerate(splitCalls)) {
+    ResidualPolicy policy = plan.policyOf(layer);
+    std::string variant = plan.variantOf(policy);
     BlockOp block = blockOf(call);
-    if (!isActive(call) || call == lossCall || split.contains(block))
+    auto [known, isNew] =
+        derivations.try_emplace((call.getBlock() + "/" + variant).str());
+    split[call] = &known->second;
+    if (!isNew)
       continue;
-    auto derived = deriveSplit(block, activeArguments[block], policy);
+    auto derived =
+        deriveSplit(block, activeArguments[block], policy, variant);
     if (failed(derived))
       return failure();
-    split[block] = *derived;
+    known->second = *derived;
   }
   auto derived = deriveFused(blockOf(lossCall),
                              activeArguments[blockOf(lossCall)]);
@@ -182,6 +215,49 @@ static CallOp createCall(OpBuilder &builder, CallOp like, BlockOp block,
                         block.getName(), like.getPrefix(), operands);
 }
 
+LogicalResult ScheduleDerivation::chooseRecomputed() {
+  // What backwards read, in the order in which it is computed.
+  llvm::SetVector<Value> inputs;
+  for (CallOp call : splitCalls)
+    for (unsigned index : split[call]->arguments)
+      inputs.insert(call.getOperand(index));
+  SmallVector<Value> candidates;
+  for (CallOp call : loss.getBody().getOps<CallOp>())
+    for (Value result : call.getResults())
+      if (inputs.contains(result))
+        candidates.push_back(result);
+  auto kept = keptInputs(candidates.size(), recomputedInputs);
+  if (!kept)
+    return loss.emitOpError("has ")
+           << candidates.size() << " block inputs that the backward reads: "
+           << recomputedInputs << " of them cannot be computed again in the "
+           << "memory of the others";
+  if (recomputedInputs == 0)
+    return success();
+  // Also what lies between two inputs: it is in no memory to begin from.
+  for (CallOp call : loss.getBody().getOps<CallOp>())
+    recomputed.insert_range(call.getResults());
+  for (auto [input, isKept] : llvm::zip(candidates, *kept))
+    if (isKept)
+      recomputed.erase(input);
+  return success();
+}
+
+Value ScheduleDerivation::restore(Value value, OpBuilder &builder) {
+  if (!recomputed.contains(value))
+    return mapping.lookup(value);
+  auto call = value.getDefiningOp<CallOp>();
+  SmallVector<Value> operands;
+  for (Value operand : call.getOperands())
+    operands.push_back(restore(operand, builder));
+  CallOp again = createCall(builder, call, blockOf(call), operands);
+  for (auto [from, to] : llvm::zip(call.getResults(), again.getResults())) {
+    mapping.map(from, to);
+    recomputed.erase(from);
+  }
+  return mapping.lookup(value);
+}
+
 LogicalResult ScheduleDerivation::writeGradientEntry() {
   OpBuilder builder(loss.getContext());
   builder.setInsertionPointAfter(loss);
@@ -189,8 +265,6 @@ LogicalResult ScheduleDerivation::writeGradientEntry() {
   builder.setInsertionPoint(entry.getBody().front().getTerminator());
 
   // Forward, to the loss, whose call also begins the backward.
-  IRMapping mapping;
-  SmallVector<CallOp> ran;
   llvm::DenseMap<CallOp, CallOp> forwardCalls;
   for (Operation &op : loss.getBody().front().without_terminator()) {
     auto call = dyn_cast<CallOp>(op);
@@ -212,23 +286,22 @@ LogicalResult ScheduleDerivation::writeGradientEntry() {
       for (Value operand : call.getOperands())
         operands.push_back(mapping.lookup(operand));
       CallOp forward =
-          createCall(builder, call, split[blockOf(call)].forward, operands);
+          createCall(builder, call, split[call]->forward, operands);
       for (auto [from, to] :
            llvm::zip_first(call.getResults(), forward.getResults()))
         mapping.map(from, to);
       forwardCalls[call] = forward;
-      ran.push_back(call);
     } else {
       builder.clone(op, mapping);
     }
   }
 
   // Backward, in reverse order of the calls.
-  for (CallOp call : llvm::reverse(ran)) {
-    const SplitDerivation &derived = split[blockOf(call)];
+  for (CallOp call : llvm::reverse(splitCalls)) {
+    const SplitDerivation &derived = *split[call];
     SmallVector<Value> operands;
     for (unsigned index : derived.arguments)
-      operands.push_back(mapping.lookup(call.getOperand(index)));
+      operands.push_back(restore(call.getOperand(index), builder));
     llvm::append_range(
         operands, forwardCalls[call].getResults().take_back(derived.numKept));
     for (unsigned index : derived.activeResults) {

@@ -36,6 +36,8 @@ static Usage usageDuring(CallOp call) {
       call->getAttrOfType<SlotAttr>(HoneDialect::getScratchAttrName());
   int64_t now = scratch.getFirst();
   usage.working = ArenaPlan::align(scratch.getBytes());
+  // A result may be written over an operand: one place is counted once.
+  llvm::DenseSet<int64_t> places;
   for (CallOp other : call->getBlock()->getOps<CallOp>()) {
     auto slots =
         other->getAttrOfType<ArrayAttr>(HoneDialect::getSlotsAttrName());
@@ -44,6 +46,8 @@ static Usage usageDuring(CallOp call) {
     for (Attribute attr : slots) {
       auto slot = dyn_cast<SlotAttr>(attr);
       if (!slot || slot.getFirst() > now || slot.getLast() < now)
+        continue;
+      if (slot.getBytes() && !places.insert(slot.getOffset()).second)
         continue;
       bool isOwn = other == call || slot.getLast() == now;
       (isOwn ? usage.working : usage.kept) += ArenaPlan::align(slot.getBytes());

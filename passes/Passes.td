@@ -15,16 +15,22 @@ def DeriveBackward : HonePass<"hone-derive-backward"> {
     Needs: an entry `@loss` whose output `loss` is the one result of a call.
     Guarantees: an entry `@gradient` that computes the same loss and sends
     `loss_scale * d(loss)/d(p)` of every trainable parameter `p` to a
-    `hone.gradient`. Each block that trains is derived once: `@b.backward` with
-    what it recomputes, `@b.forward` if it keeps more than its inputs, and
-    `@b.gradient` for the block of the loss, whose two halves run back to back.
+    `hone.gradient`. Each block that trains is derived once for each policy of
+    its layers: `@b.backward` with what it recomputes, `@b.forward` if it keeps
+    more than its inputs (with the policy at the end, as in `@b.backward.full`,
+    if layers differ), and `@b.gradient` for the block of the loss, whose two halves run back to back.
     Leaves alone: `@loss` and the blocks that it calls.
   }];
   let options = [
     Option<"residuals", "residuals", "std::string", /*default=*/"\"mesp\"",
            "what the forward pass keeps: mesp (block inputs only), store-h "
            "(also h = xA), mebp (block inputs; the backward runs the whole "
-           "block again) or full (all that the backward reads)">
+           "block again), narrow (also inner values that are no wider than "
+           "block inputs) or full (all that the backward reads); or layer by "
+           "layer, as in mesp*20+full*4">,
+    Option<"recomputedInputs", "recomputed-inputs", "int64_t", /*default=*/"0",
+           "how many block inputs are not kept but computed again, before the "
+           "backward of the layers that read them">
   ];
 }
 
@@ -50,14 +56,30 @@ def VerifyStep : HonePass<"hone-verify-step"> {
   }];
 }
 
+def TileRows : HonePass<"hone-tile-rows"> {
+  let summary = "run wide row-wise ops for one slice of rows after another";
+  let description = [{
+    Needs: a verified step. Guarantees: each longest run of row-wise ops that
+    has a value inside with longer rows than all that cross its border is a
+    `hone.row_tiles`; its wide values exist for `rows` rows at a time. No bit of
+    any result changes. Leaves alone: everything if a batch has at most `rows`
+    rows.
+  }];
+  let options = [
+    Option<"rows", "rows", "int64_t", /*default=*/"0",
+           "rows of a tile, a multiple of numerics::kGradientRows; 0: no tiles">
+  ];
+}
+
 def Place : HonePass<"hone-place"> {
   let summary = "give every buffer an offset and a lifetime in one arena";
   let description = [{
     Needs: a verified step. Guarantees: `hone.arena_bytes` on the module; a
     `hone.region` for everything that outlives an entry (parameter vector,
     gradients, optimizer state, inputs, outputs); slots on every op of a block
-    and every call of an entry. Entries share the memory above the regions:
-    they never run at the same time.
+    and every call of an entry. A result that its op can write over a dying
+    operand takes that operand's memory. Entries share the memory above the
+    regions: they never run at the same time.
   }];
 }
 

@@ -3,7 +3,8 @@
 // Two levels, one algorithm. A block's inner buffers are placed in its
 // scratch, once for all layers; an entry's values and the scratch of each of
 // its calls are placed in the arena. So what a layer needs only while it runs
-// is shared by all layers and fills the gaps that kept values leave.
+// is shared by all layers and fills the gaps that kept values leave. Values
+// that an op writes one over the other are one buffer.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,32 +26,41 @@ namespace {
 class BodyPlacement {
 public:
   BodyPlacement(mlir::Block &body, int64_t rows)
-      : lifetimes(body), rows(rows) {}
+      : lifetimes(body), shared(body, lifetimes), rows(rows) {}
 
   void addResults(Operation *op);
   void addWorkspace(Operation *op);
-  void addScratch(CallOp call, int64_t bytes);
+  /// Memory for the body that `op` runs.
+  void addScratch(Operation *op, int64_t bytes);
 
   /// Places everything; offsets start at `base`. Returns the bytes used.
   int64_t place(int64_t base);
 
 private:
-  /// Attribute `name` of `op`, one element for each index into `buffers`,
-  /// unit where the index is none.
+  /// What will be one element of an attribute.
+  struct Home {
+    std::optional<size_t> buffer; ///< index; none: not memory of this body
+    int64_t first = 0, last = 0;  ///< in use by this op's value
+    Attribute elsewhere = {};     ///< if there is no buffer
+  };
   struct Record {
     Operation *op;
     StringRef name;
-    SmallVector<std::optional<size_t>> indices;
+    SmallVector<Home> homes;
     bool isList;
   };
-  std::optional<size_t> add(Buffer buffer) {
+  Home add(Buffer buffer) {
     buffers.push_back(buffer);
-    return buffers.size() - 1;
+    return {buffers.size() - 1, buffer.first, buffer.last};
   }
+  Home homeOf(OpResult result);
 
   Lifetimes lifetimes;
+  SharedMemory shared;
   int64_t rows;
   std::vector<Buffer> buffers;
+  /// First values of chains to their buffer.
+  llvm::DenseMap<Value, size_t> bufferOf;
   std::vector<Record> records;
 };
 
@@ -75,14 +85,22 @@ struct Place : impl::PlaceBase<Place> {
   }
 
   static void placeBlock(BlockOp block, int64_t rows) {
-    BodyPlacement placement(block.getBody().front(), rows);
-    for (Operation &op : block.getBody().front().without_terminator()) {
-      placement.addResults(&op);
-      placement.addWorkspace(&op);
-    }
-    int64_t bytes = placement.place(0);
+    int64_t bytes = placeOps(block.getBody().front(), rows);
     block->setAttr(HoneDialect::getScratchBytesAttrName(),
                    Builder(block).getI64IntegerAttr(bytes));
+  }
+
+  /// Places what computes; returns the bytes of scratch.
+  static int64_t placeOps(mlir::Block &body, int64_t rows) {
+    BodyPlacement placement(body, rows);
+    for (Operation &op : body.without_terminator()) {
+      placement.addResults(&op);
+      placement.addWorkspace(&op);
+      if (auto tiles = dyn_cast<RowTilesOp>(op))
+        placement.addScratch(
+            tiles, placeOps(tiles.getBody().front(), rowsOfTile(tiles, rows)));
+    }
+    return placement.place(0);
   }
 
   static int64_t placeEntry(EntryOp entry, SymbolTable &symbols, int64_t rows,
@@ -104,14 +122,33 @@ struct Place : impl::PlaceBase<Place> {
 
 } // namespace
 
+BodyPlacement::Home BodyPlacement::homeOf(OpResult result) {
+  Attribute unit = UnitAttr::get(result.getContext());
+  if (!lifetimes.needsMemory(result))
+    return {std::nullopt, 0, 0, unit};
+  OpResult last = shared.last(result), first = shared.first(result);
+  if (!lifetimes.needsMemory(last)) {
+    mlir::Block *body = result.getOwner()->getBlock();
+    auto returned = body->getTerminator()->getOperands();
+    int64_t index = llvm::find(returned, last) - returned.begin();
+    return {std::nullopt, 0, 0,
+            ResultSlotAttr::get(result.getContext(), index)};
+  }
+  Buffer own = lifetimes.buffer(result, rows);
+  if (result == first) {
+    Buffer whole = own;
+    whole.last = lifetimes.buffer(last, rows).last;
+    bufferOf[result] = *add(whole).buffer;
+  }
+  return {bufferOf.at(first), own.first, own.last};
+}
+
 void BodyPlacement::addResults(Operation *op) {
-  if (op->getNumResults() == 0)
+  if (op->getNumResults() == 0 || op->hasTrait<Ambient>())
     return;
   Record record{op, HoneDialect::getSlotsAttrName(), {}, true};
   for (OpResult result : op->getResults())
-    record.indices.push_back(lifetimes.needsMemory(result)
-                                 ? add(lifetimes.buffer(result, rows))
-                                 : std::nullopt);
+    record.homes.push_back(homeOf(result));
   records.push_back(std::move(record));
 }
 
@@ -121,16 +158,15 @@ void BodyPlacement::addWorkspace(Operation *op) {
     return;
   Record record{op, HoneDialect::getWorkspaceAttrName(), {}, true};
   for (MemRefType type : workspace.getWorkspace(rows))
-    record.indices.push_back(
-        add(lifetimes.during(op, bytesAtRows(type, rows))));
-  if (!record.indices.empty())
+    record.homes.push_back(add(lifetimes.during(op, bytesAtRows(type, rows))));
+  if (!record.homes.empty())
     records.push_back(std::move(record));
 }
 
-void BodyPlacement::addScratch(CallOp call, int64_t bytes) {
-  records.push_back({call,
+void BodyPlacement::addScratch(Operation *op, int64_t bytes) {
+  records.push_back({op,
                      HoneDialect::getScratchAttrName(),
-                     {add(lifetimes.during(call, bytes))},
+                     {add(lifetimes.during(op, bytes))},
                      false});
 }
 
@@ -139,14 +175,14 @@ int64_t BodyPlacement::place(int64_t base) {
   for (const Record &record : records) {
     Builder builder(record.op->getContext());
     SmallVector<Attribute> slots;
-    for (std::optional<size_t> index : record.indices) {
-      if (!index) {
-        slots.push_back(builder.getUnitAttr());
+    for (const Home &home : record.homes) {
+      if (!home.buffer) {
+        slots.push_back(home.elsewhere);
         continue;
       }
-      const Buffer &buffer = buffers[*index];
+      const Buffer &buffer = buffers[*home.buffer];
       slots.push_back(SlotAttr::get(builder.getContext(), base + buffer.offset,
-                                    buffer.bytes, buffer.first, buffer.last));
+                                    buffer.bytes, home.first, home.last));
     }
     record.op->setAttr(record.name, record.isList
                                         ? Attribute(builder.getArrayAttr(slots))
@@ -161,8 +197,7 @@ FailureOr<int64_t> Place::placeRegions(ModuleOp module, int64_t rows) {
     return failure();
   int64_t next = 0;
   OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
-  auto region = [&](const Twine &name, MemoryClass memoryClass,
-                    int64_t bytes) {
+  auto region = [&](const Twine &name, MemoryClass memoryClass, int64_t bytes) {
     RegionOp::create(builder, module.getLoc(), name.str(), memoryClass, next,
                      bytes);
     next += ArenaPlan::align(bytes);

@@ -12,7 +12,11 @@
 #define HONE_PASSES_RESIDUALPOLICY_H
 
 #include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace hone {
 
@@ -24,15 +28,22 @@ public:
   ///            MeSP, section 5.
   /// `mebp`:    block inputs; the whole block is run again, and within it
   ///            everything is kept that an automatic differentiator keeps.
+  /// `narrow`:  as mesp, but values inside the block that are no wider than
+  ///            its inputs are kept, unless cheap ops recompute them from what
+  ///            is at hand: attention is not run again, the MLP is.
   /// `full`:    everything that an adjoint reads is kept; nothing is
   ///            recomputed.
-  enum class Kind { Mesp, StoreH, Mebp, Full };
+  enum class Kind { Mesp, StoreH, Mebp, Narrow, Full };
 
   explicit ResidualPolicy(Kind kind) : kind(kind) {}
   /// The policy named `name`, as in specs and pass options.
   static std::optional<ResidualPolicy> parse(llvm::StringRef name);
   /// All names, for messages.
   static llvm::StringRef names();
+  llvm::StringRef name() const;
+  bool operator==(const ResidualPolicy &other) const {
+    return kind == other.kind;
+  }
 
   /// Which of `count` alternatives, listed cheapest in compute first and in
   /// memory last, for an op that trains parameters or one that does not.
@@ -41,11 +52,16 @@ public:
                     (kind == Kind::StoreH && trains);
     return cheapest ? 0 : count - 1;
   }
-  /// Whether values inside a block are kept from forward to backward.
-  bool keepsInnerValues() const { return kind == Kind::Full; }
+  /// Whether a value inside a block is kept from forward to backward. `narrow`:
+  /// no wider than the block's inputs. `cheap`: element-wise ops compute it
+  /// from what is kept anyway.
+  bool keepsInnerValue(bool narrow, bool cheap) const {
+    return kind == Kind::Full || (kind == Kind::Narrow && narrow && !cheap);
+  }
   /// The same for the auxiliary result of an op (h of a LoRA linear).
-  bool keepsAuxiliary(bool trains) const {
-    return kind == Kind::Full || (kind == Kind::StoreH && trains);
+  bool keepsAuxiliary(bool trains, bool narrow) const {
+    return kind == Kind::Full || (kind == Kind::StoreH && trains) ||
+           (kind == Kind::Narrow && narrow);
   }
   /// Whether the backward runs ops again whose results it does not read.
   bool recomputesWholeBlock() const { return kind == Kind::Mebp; }
@@ -53,6 +69,46 @@ public:
 private:
   Kind kind;
 };
+
+/// The policy of each layer, in the order in which they run forward, and how
+/// many of their inputs are not kept but computed again.
+class ResidualPlan {
+public:
+  ResidualPlan(ResidualPolicy policy) : runs({{policy, 0}}) {}
+
+  /// `POLICY` for all layers, or `POLICY*COUNT+POLICY*COUNT...`. Empty if
+  /// `text` is neither.
+  static std::optional<ResidualPlan> parse(llvm::StringRef text);
+  std::string str() const;
+
+  /// Whether the plan is for `layers` layers.
+  bool isFor(int64_t layers) const;
+  ResidualPolicy policyOf(int64_t layer) const;
+  /// What the names of blocks derived under `policy` end in: nothing if it is
+  /// the only one.
+  std::string variantOf(ResidualPolicy policy) const;
+  std::vector<std::string> variants() const;
+
+private:
+  struct Run {
+    ResidualPolicy policy;
+    int64_t count; ///< 0: all layers
+  };
+  explicit ResidualPlan(std::vector<Run> runs) : runs(std::move(runs)) {}
+  std::vector<Run> runs;
+};
+
+/// Which of `count` block inputs are kept until the backward reads them, if
+/// `recomputed` are not: the fewest are run again, each once.
+///
+/// Inputs are computed one from the other. When the backward begins, the
+/// K = count - recomputed that are kept are in memory: no plan that recomputes
+/// fewer could have fewer. The others are restored segment by segment, each
+/// from the kept input before it, when the backward comes to its last; segments
+/// are as long as K inputs in memory at that time allow. (A chain of
+/// checkpoints as in Griewank and Walther 2000, with one recomputation each.)
+/// Empty if K is too small: K (K + 1) / 2 + K < count.
+std::optional<std::vector<bool>> keptInputs(int64_t count, int64_t recomputed);
 
 } // namespace hone
 

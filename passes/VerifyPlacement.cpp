@@ -22,18 +22,32 @@ namespace {
 class SlotCheck {
 public:
   SlotCheck(mlir::Block &body, int64_t rows, int64_t base, int64_t limit)
-      : lifetimes(body), rows(rows), base(base), limit(limit) {}
+      : body(body), lifetimes(body), shared(body, lifetimes), rows(rows),
+        base(base), limit(limit) {}
+
+  /// All ops of a body that computes.
+  LogicalResult ops();
 
   LogicalResult results(Operation *op);
   LogicalResult workspace(Operation *op);
-  LogicalResult scratch(CallOp call, int64_t bytes);
+  LogicalResult scratch(Operation *op, int64_t bytes);
+  LogicalResult tiles(RowTilesOp op);
 
 private:
-  LogicalResult slot(Operation *op, Attribute attr, Buffer expected);
+  struct Use {
+    Buffer buffer;
+    Operation *op;
+    OpResult value; ///< null for what only `op` uses
+  };
+  LogicalResult slot(Operation *op, Attribute attr, Buffer expected,
+                     OpResult value = {});
+  LogicalResult resultSlot(OpResult value, ResultSlotAttr attr);
 
+  mlir::Block &body;
   Lifetimes lifetimes;
+  SharedMemory shared;
   int64_t rows, base, limit;
-  std::vector<std::pair<Buffer, Operation *>> seen;
+  std::vector<Use> seen;
 };
 
 struct VerifyPlacement : impl::VerifyPlacementBase<VerifyPlacement> {
@@ -63,10 +77,9 @@ struct VerifyPlacement : impl::VerifyPlacementBase<VerifyPlacement> {
       if (!bytes)
         return block.emitOpError("has no '")
                << HoneDialect::getScratchBytesAttrName() << "'";
-      SlotCheck slots(block.getBody().front(), *rows, 0, bytes.getInt());
-      for (Operation &op : block.getBody().front().without_terminator())
-        if (failed(slots.results(&op)) || failed(slots.workspace(&op)))
-          return failure();
+      if (failed(SlotCheck(block.getBody().front(), *rows, 0, bytes.getInt())
+                     .ops()))
+        return failure();
     }
     SymbolTable symbols(module);
     for (EntryOp entry : module.getOps<EntryOp>()) {
@@ -86,7 +99,8 @@ struct VerifyPlacement : impl::VerifyPlacementBase<VerifyPlacement> {
 
 } // namespace
 
-LogicalResult SlotCheck::slot(Operation *op, Attribute attr, Buffer expected) {
+LogicalResult SlotCheck::slot(Operation *op, Attribute attr, Buffer expected,
+                              OpResult value) {
   auto slot = dyn_cast_or_null<SlotAttr>(attr);
   if (!slot)
     return op->emitOpError("expects a '#hone.slot' but got ")
@@ -99,16 +113,50 @@ LogicalResult SlotCheck::slot(Operation *op, Attribute attr, Buffer expected) {
     return op->emitOpError("expects an aligned slot between ")
            << base << " and " << limit << " but got " << attr;
   expected.offset = slot.getOffset();
-  for (const auto &[other, otherOp] : seen) {
-    if (!ArenaPlan::clash(expected, other))
+  for (const Use &other : seen) {
+    if (!ArenaPlan::clash(expected, other.buffer))
+      continue;
+    bool isWrittenOver = value && other.value &&
+                         other.buffer.offset == expected.offset &&
+                         lifetimes.mayOverwrite(other.value, value);
+    if (isWrittenOver)
       continue;
     InFlightDiagnostic diag =
         op->emitOpError("shares memory with a buffer in use at the same time");
-    diag.attachNote(otherOp->getLoc()) << "the other buffer is of this op";
+    diag.attachNote(other.op->getLoc()) << "the other buffer is of this op";
     return diag;
   }
-  seen.push_back({expected, op});
+  seen.push_back({expected, op, value});
   return success();
+}
+
+LogicalResult SlotCheck::resultSlot(OpResult value, ResultSlotAttr attr) {
+  auto returned = body.getTerminator()->getOperands();
+  if (attr.getResult() >= 0 &&
+      attr.getResult() < static_cast<int64_t>(returned.size()) &&
+      shared.last(value) == returned[attr.getResult()])
+    return success();
+  return value.getOwner()->emitOpError("is not written over by the result #")
+         << attr.getResult() << ", whose memory it is in";
+}
+
+LogicalResult SlotCheck::ops() {
+  for (Operation &op : body.without_terminator()) {
+    if (failed(results(&op)) || failed(workspace(&op)))
+      return failure();
+    if (auto rowTiles = dyn_cast<RowTilesOp>(op);
+        rowTiles && failed(tiles(rowTiles)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult SlotCheck::tiles(RowTilesOp op) {
+  auto slot = op->getAttrOfType<SlotAttr>(HoneDialect::getScratchAttrName());
+  int64_t bytes = slot ? slot.getBytes() : 0;
+  if (failed(scratch(op, bytes)))
+    return failure();
+  return SlotCheck(op.getBody().front(), rowsOfTile(op, rows), 0, bytes).ops();
 }
 
 LogicalResult SlotCheck::results(Operation *op) {
@@ -119,8 +167,11 @@ LogicalResult SlotCheck::results(Operation *op) {
     if (!slots || slots.size() != op->getNumResults())
       return op->emitOpError("expects one slot for each result in '")
              << HoneDialect::getSlotsAttrName() << "'";
-    if (failed(slot(op, slots[result.getResultNumber()],
-                    lifetimes.buffer(result, rows))))
+    Attribute attr = slots[result.getResultNumber()];
+    auto inResult = dyn_cast<ResultSlotAttr>(attr);
+    if (failed(inResult
+                   ? resultSlot(result, inResult)
+                   : slot(op, attr, lifetimes.buffer(result, rows), result)))
       return failure();
   }
   return success();
@@ -144,9 +195,9 @@ LogicalResult SlotCheck::workspace(Operation *op) {
   return success();
 }
 
-LogicalResult SlotCheck::scratch(CallOp call, int64_t bytes) {
-  return slot(call, call->getAttr(HoneDialect::getScratchAttrName()),
-              lifetimes.during(call, bytes));
+LogicalResult SlotCheck::scratch(Operation *op, int64_t bytes) {
+  return slot(op, op->getAttr(HoneDialect::getScratchAttrName()),
+              lifetimes.during(op, bytes));
 }
 
 } // namespace hone

@@ -46,6 +46,9 @@ struct AdjointRequest {
 /// Bytes of all operands and results of `op` for `rows` rows.
 int64_t operandAndResultBytes(mlir::Operation *op, int64_t rows);
 
+/// Whether the first dimension of the tensor `type` is the rows of the batch.
+bool hasRows(mlir::Type type);
+
 /// Elements of `type` with `rows` in place of the dynamic dimension.
 int64_t elementsAtRows(mlir::Type type, int64_t rows);
 
@@ -55,6 +58,10 @@ int64_t bytesAtRows(mlir::Type type, int64_t rows);
 /// Marks ops whose value is the same in every block and phase of a step.
 template <typename ConcreteType>
 class Ambient : public mlir::OpTrait::TraitBase<ConcreteType, Ambient> {};
+
+/// Marks ops that can run for slices of rows (HoneInterfaces.td).
+template <typename ConcreteType>
+class RowWise : public mlir::OpTrait::TraitBase<ConcreteType, RowWise> {};
 
 } // namespace hone
 

@@ -11,6 +11,11 @@ using namespace mlir;
 
 namespace hone {
 
+bool hasRows(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return tensor.getRank() > 0 && tensor.isDynamicDim(0);
+}
+
 int64_t elementsAtRows(Type type, int64_t rows) {
   int64_t elements = 1;
   for (int64_t size : cast<ShapedType>(type).getShape())

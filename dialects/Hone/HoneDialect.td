@@ -49,8 +49,8 @@ def Hone_Dialect : Dialect {
     static constexpr llvm::StringLiteral getArenaBytesAttrName() {
       return "hone.arena_bytes";
     }
-    /// Op attribute, set by placement: one #hone.slot for each tensor result
-    /// that lives in memory of this block or entry.
+    /// Op attribute, set by placement: for each result its #hone.slot, a
+    /// #hone.result_slot, or unit if it is itself a result of the block.
     static constexpr llvm::StringLiteral getSlotsAttrName() {
       return "hone.slots";
     }
@@ -59,7 +59,8 @@ def Hone_Dialect : Dialect {
     static constexpr llvm::StringLiteral getWorkspaceAttrName() {
       return "hone.workspace";
     }
-    /// Attribute of a call, set by placement: where its block's scratch is.
+    /// Attribute of a call or of row tiles, set by placement: where the scratch
+    /// of the body is.
     static constexpr llvm::StringLiteral getScratchAttrName() {
       return "hone.scratch";
     }
@@ -87,6 +88,18 @@ def Hone_SlotAttr : Hone_Attr<"Slot", "slot"> {
   let parameters = (ins "int64_t":$offset, "int64_t":$bytes, "int64_t":$first,
                         "int64_t":$last);
   let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Hone_ResultSlotAttr : Hone_Attr<"ResultSlot", "result_slot"> {
+  let summary = "a place in the memory of what a block returns";
+  let description = [{
+    Stands for a slot in `hone.slots`: the value is in the memory of the block's
+    result `result`, which its caller gives, until that result takes its place.
+
+    Example: `#hone.result_slot<0>`
+  }];
+  let parameters = (ins "int64_t":$result);
+  let assemblyFormat = "`<` $result `>`";
 }
 
 def Hone_Llama3RopeScalingAttr

@@ -115,6 +115,27 @@ def Hone_WorkspaceOpInterface : OpInterface<"WorkspaceOpInterface"> {
   ];
 }
 
+def Hone_InPlaceOpInterface : OpInterface<"InPlaceOpInterface"> {
+  let cppNamespace = "::hone";
+  let description = [{
+    Ops of which a result may take the memory of an operand that dies there.
+
+    The contract of such an op's kernel: where a result and an operand may share
+    memory, it reads each element of the operand before it writes the result's
+    element at that place, and never after. A sum over a row may read the whole
+    row first.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        Whether `result` may be written over `operand`. Called for operands of
+        the result's type. By default all of these: the op is element-wise, or
+        row-wise as above, in each of them.
+      }],
+      "bool", "mayOverwrite", (ins "unsigned":$operand, "unsigned":$result),
+      /*methodBody=*/"", /*defaultImplementation=*/"return true;">
+  ];
+}
+
 def Hone_UpdateOpInterface : OpInterface<"UpdateOpInterface"> {
   let cppNamespace = "::hone";
   let description = [{
@@ -132,6 +153,15 @@ def Hone_UpdateOpInterface : OpInterface<"UpdateOpInterface"> {
 // The value is the same in every block and phase of one step and costs
 // nothing to read again, so no policy ever keeps it: parameters and inputs.
 def Hone_Ambient : NativeOpTrait<"Ambient"> {
+  let cppNamespace = "::hone";
+}
+
+// A row of a result depends only on the same row of the operands that have
+// rows; a result without rows is a sum over rows, taken in blocks of
+// numerics::kGradientRows. All other operands are ambient, or whole for every
+// row. So the op may run for slices of rows, whose first rows are multiples of
+// numerics::kGradientRows, and every bit is the same.
+def Hone_RowWise : NativeOpTrait<"RowWise"> {
   let cppNamespace = "::hone";
 }
 

@@ -99,17 +99,21 @@ LogicalResult EntryOp::verifyRegions() {
 }
 
 LogicalResult ReturnOp::verify() {
-  auto block = dyn_cast<BlockOp>((*this)->getParentOp());
-  if (!block)
+  Operation *parent = (*this)->getParentOp();
+  if (isa<EntryOp>(parent))
     return getNumOperands() == 0
                ? success()
                : emitOpError("expects no operands in an entry");
   // (C1)
-  ArrayRef<Type> expected = block.getResultTypes();
-  if (TypeRange(expected) != getOperandTypes())
+  auto block = dyn_cast<BlockOp>(parent);
+  TypeRange expected = block ? TypeRange(block.getResultTypes())
+                             : TypeRange(parent->getResultTypes());
+  if (expected != getOperandTypes())
     return emitOpError("expects operands of the types ")
-           << expected << " that block '" << block.getName()
-           << "' declares, but got " << getOperandTypes();
+           << expected << " that "
+           << (block ? ("block '" + block.getName() + "'").str()
+                     : "'hone.row_tiles'")
+           << " declares, but got " << getOperandTypes();
   // (C2)
   llvm::SmallDenseSet<Value> seen;
   for (Value value : getOperands()) {

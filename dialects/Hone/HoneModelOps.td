@@ -89,10 +89,11 @@ def Hone_BlockOp : Hone_Op<"block", [FunctionOpInterface, IsolatedFromAbove,
 }
 
 def Hone_ReturnOp : Hone_Op<"return", [Pure, Terminator,
-    ParentOneOf<["BlockOp", "EntryOp"]>]> {
-  let summary = "the results of a block";
+    ParentOneOf<["BlockOp", "EntryOp", "RowTilesOp"]>]> {
+  let summary = "the results of a block, or of a tile of rows";
   let description = [{
-    1. (C1) operand types are the result types of the enclosing block.
+    1. (C1) operand types are the result types of the enclosing block or
+       `hone.row_tiles`.
     2. (C2) an operand is no argument, input or parameter, nor an operand that
        stands before it: results are memory that the block writes.
 
@@ -263,7 +264,8 @@ def Hone_EmbeddingOp : Hone_DifferentiableOp<"embedding"> {
   let hasVerifier = 1;
 }
 
-def Hone_RmsNormOp : Hone_DifferentiableOp<"rms_norm"> {
+def Hone_RmsNormOp : Hone_DifferentiableOp<"rms_norm", [
+    Hone_RowWise, Hone_InPlaceOpInterface]> {
   let summary = "root-mean-square normalisation of each row";
   let description = [{
     `y = x / sqrt(mean(x^2) + eps) * weight`, the mean over features (Zhang and
@@ -288,7 +290,7 @@ def Hone_RmsNormOp : Hone_DifferentiableOp<"rms_norm"> {
   let extraClassDeclaration = "::mlir::Type getAuxiliaryType();";
 }
 
-def Hone_LinearOp : Hone_DifferentiableOp<"linear"> {
+def Hone_LinearOp : Hone_DifferentiableOp<"linear", [Hone_RowWise]> {
   let summary = "linear projection by a frozen weight";
   let description = [{
     `y = x W^T + bias`. The weight and the bias are frozen: there is no rule
@@ -314,7 +316,7 @@ def Hone_LinearOp : Hone_DifferentiableOp<"linear"> {
   let hasVerifier = 1;
 }
 
-def Hone_LoraLinearOp : Hone_DifferentiableOp<"lora_linear", [
+def Hone_LoraLinearOp : Hone_DifferentiableOp<"lora_linear", [Hone_RowWise,
     DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
   let summary = "linear projection plus a scaled low-rank update";
   let description = [{
@@ -350,7 +352,7 @@ def Hone_LoraLinearOp : Hone_DifferentiableOp<"lora_linear", [
   let extraClassDeclaration = "::mlir::Type getAuxiliaryType();";
 }
 
-def Hone_RopeOp : Hone_DifferentiableOp<"rope"> {
+def Hone_RopeOp : Hone_DifferentiableOp<"rope", [Hone_InPlaceOpInterface]> {
   let summary = "rotary position embedding";
   let description = [{
     Rotates the pairs `(j, j + d/2)` of each head of size `d` by the angle
@@ -431,7 +433,7 @@ def Hone_AttentionOp : Hone_DifferentiableOp<"attention", [
 }
 
 def Hone_SwigluOp : Hone_DifferentiableOp<"swiglu", [
-    SameOperandsAndResultType]> {
+    SameOperandsAndResultType, Hone_RowWise, Hone_InPlaceOpInterface]> {
   let summary = "gated activation: silu(gate) * up";
   let description = [{
     `y = gate / (1 + exp(-gate)) * up` (Shazeer 2020, eq. 6, without the
@@ -450,7 +452,7 @@ def Hone_SwigluOp : Hone_DifferentiableOp<"swiglu", [
 }
 
 def Hone_AddOp : Hone_DifferentiableOp<"add", [SameOperandsAndResultType,
-                                               Commutative]> {
+    Commutative, Hone_RowWise, Hone_InPlaceOpInterface]> {
   let summary = "element-wise sum: residual connections, and fan-out in reverse";
   let description = [{
     Example:

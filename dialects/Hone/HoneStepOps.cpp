@@ -1,6 +1,7 @@
 //===- HoneStepOps.cpp - Verifiers of the step's ops ----------------------===//
 
 #include "dialects/Hone/HoneOps.h"
+#include "dialects/Hone/Numerics.h"
 #include "dialects/Hone/ShapeChecks.h"
 
 using namespace mlir;
@@ -96,6 +97,47 @@ LogicalResult GradientOp::verify() {
   if (!type.hasStaticShape())
     return emitOpError("expects a static shape but got ") << type;
   return success();
+}
+
+LogicalResult RowTilesOp::verifyRegions() {
+  int64_t rows = getTileRows();
+  // (C1)
+  if (rows <= 0 || rows % numerics::kGradientRows)
+    return emitOpError("expects its rows to be a multiple of ")
+           << numerics::kGradientRows << ", the rows of one partial sum of a "
+           << "gradient, but got " << rows;
+  // (C2)
+  if (!llvm::all_of(getOperandTypes(), hasRows) ||
+      !llvm::all_of(getResultTypes(), hasRows))
+    return emitOpError("expects operands and results that have rows");
+  mlir::Block &body = getBody().front();
+  if (body.getArgumentTypes() != getOperandTypes())
+    return emitOpError("expects a body with arguments of the types ")
+           << getOperandTypes() << " but got " << body.getArgumentTypes();
+  if (body.empty() || !isa<ReturnOp>(body.back()))
+    return emitOpError("expects a body ended by 'hone.return'");
+  for (Operation &op : body.without_terminator()) {
+    // (C3)
+    if (!isa<GradientOp>(op) && !op.hasTrait<RowWise>() &&
+        !op.hasTrait<Ambient>())
+      return op.emitOpError("is not row-wise and cannot run for slices of "
+                            "rows");
+    // (C4)
+    for (Value operand : op.getOperands())
+      if (Operation *outside = operand.getDefiningOp();
+          operand.getParentRegion() != &getBody() &&
+          (!outside || !outside->hasTrait<Ambient>()))
+        return op.emitOpError("expects what it reads from outside of "
+                              "'hone.row_tiles' to be a parameter or an input");
+  }
+  return success();
+}
+
+int64_t RowTilesOp::getFlops(int64_t rows) {
+  int64_t flops = 0;
+  for (auto op : getBody().getOps<CostOpInterface>())
+    flops += op.getFlops(rows);
+  return flops;
 }
 
 unsigned SgdOp::getNumStateVectors() { return getMomentum() ? 1 : 0; }

@@ -17,7 +17,8 @@ class Hone_DerivedOp<string mnemonic, list<Trait> traits = []>
     : Hone_Op<mnemonic, !listconcat(traits, [Pure,
         DeclareOpInterfaceMethods<Hone_CostOpInterface, ["getFlops"]>])>;
 
-def Hone_ScaleOp : Hone_DerivedOp<"scale", [
+def Hone_ScaleOp : Hone_DerivedOp<"scale", [Hone_RowWise,
+    Hone_InPlaceOpInterface,
     DeclareOpInterfaceMethods<Hone_TangentOpInterface>]> {
   let summary = "every element times one scalar";
   let description = [{
@@ -36,7 +37,8 @@ def Hone_ScaleOp : Hone_DerivedOp<"scale", [
   let hasVerifier = 1;
 }
 
-def Hone_RmsNormAdjointOp : Hone_DerivedOp<"rms_norm_adjoint"> {
+def Hone_RmsNormAdjointOp : Hone_DerivedOp<"rms_norm_adjoint", [
+    Hone_RowWise, Hone_InPlaceOpInterface]> {
   let summary = "adjoint of rms_norm with respect to its input";
   let description = [{
     With `r = 1/sqrt(mean(x^2)+eps)` and `g = dy * weight`:
@@ -61,7 +63,7 @@ def Hone_RmsNormAdjointOp : Hone_DerivedOp<"rms_norm_adjoint"> {
   let hasVerifier = 1;
 }
 
-def Hone_LinearAdjointOp : Hone_DerivedOp<"linear_adjoint"> {
+def Hone_LinearAdjointOp : Hone_DerivedOp<"linear_adjoint", [Hone_RowWise]> {
   let summary = "adjoint of linear with respect to its input";
   let description = [{
     `dx = dy W`.
@@ -84,6 +86,7 @@ def Hone_LinearAdjointOp : Hone_DerivedOp<"linear_adjoint"> {
 }
 
 def Hone_LoraLinearAdjointOp : Hone_DerivedOp<"lora_linear_adjoint", [
+    Hone_RowWise,
     DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
   let summary = "adjoint of lora_linear with respect to its input";
   let description = [{
@@ -112,6 +115,7 @@ def Hone_LoraLinearAdjointOp : Hone_DerivedOp<"lora_linear_adjoint", [
 }
 
 def Hone_LoraParameterAdjointOp : Hone_DerivedOp<"lora_parameter_adjoint", [
+    Hone_RowWise,
     DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
   let summary = "adjoint of lora_linear with respect to A and B";
   let description = [{
@@ -182,7 +186,7 @@ def Hone_AttentionAdjointOp : Hone_DerivedOp<"attention_adjoint", [
 }
 
 def Hone_SwigluAdjointOp : Hone_DerivedOp<"swiglu_adjoint", [
-    SameOperandsAndResultType]> {
+    SameOperandsAndResultType, Hone_RowWise, Hone_InPlaceOpInterface]> {
   let summary = "adjoint of swiglu with respect to both operands";
   let description = [{
     With `s = 1/(1+exp(-gate))`: `dgate = dy * up * s * (1 + gate * (1 - s))`
@@ -203,7 +207,8 @@ def Hone_SwigluAdjointOp : Hone_DerivedOp<"swiglu_adjoint", [
   let assemblyFormat = "$dy `,` $gate `,` $up attr-dict `:` type($dy)";
 }
 
-def Hone_GradientOp : Hone_Op<"gradient", [HasParent<"BlockOp">]> {
+def Hone_GradientOp : Hone_Op<"gradient", [
+    ParentOneOf<["BlockOp", "RowTilesOp"]>]> {
   let summary = "the sink of one parameter's gradient";
   let description = [{
     Adds `value` to the gradient of the trainable parameter `of` of the layer
@@ -225,6 +230,56 @@ def Hone_GradientOp : Hone_Op<"gradient", [HasParent<"BlockOp">]> {
   let arguments = (ins AnyRankedTensor:$value, StrAttr:$of);
   let assemblyFormat = "$value `of` $of attr-dict `:` type($value)";
   let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles of rows
+//===----------------------------------------------------------------------===//
+
+def Hone_RowTilesOp : Hone_Op<"row_tiles", [HasParent<"BlockOp">, SingleBlock,
+    RecursiveMemoryEffects,
+    DeclareOpInterfaceMethods<Hone_CostOpInterface, ["getFlops"]>]> {
+  let summary = "row-wise ops, run for one slice of rows after another";
+  let description = [{
+    Runs its body for rows `0` to `tile_rows - 1`, then for the next
+    `tile_rows`, and so on, in order. The body's arguments are slices of the
+    operands, what it returns are the same slices of the results, and
+    `hone.gradient` adds what each slice contributes. So values inside the body
+    exist for `tile_rows` rows at a time, whatever the length of the batch.
+
+    The body may read ambient values from outside. Every bit is that of the same
+    ops without tiles (see `RowWise`).
+
+    1. (C1) `tile_rows` is a positive multiple of `numerics::kGradientRows`.
+    2. (C2) operands and results have rows, and the body's arguments and what it
+       returns have their types.
+    3. (C3) ops of the body are `RowWise`, sinks, or ambient.
+    4. (C4) what the body reads from outside is ambient.
+
+    Example:
+    ```mlir
+    hone.block @mlp(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+      %up = hone.parameter "up_proj.weight" : tensor<64x4xf32>
+      %down = hone.parameter "down_proj.weight" : tensor<4x64xf32>
+      %y = hone.row_tiles 64 (%x) : (tensor<?x4xf32>) -> tensor<?x4xf32> {
+      ^tile(%rows: tensor<?x4xf32>):
+        %0 = hone.linear %rows, %up : (tensor<?x4xf32>, tensor<64x4xf32>) -> tensor<?x64xf32>
+        %1 = hone.linear %0, %down : (tensor<?x64xf32>, tensor<4x64xf32>) -> tensor<?x4xf32>
+        hone.return %1 : tensor<?x4xf32>
+      }
+      hone.return %y : tensor<?x4xf32>
+    }
+    ```
+  }];
+  let arguments = (ins I64Attr:$tile_rows,
+                       Variadic<AnyRankedTensor>:$operands);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $tile_rows `(` $operands `)` attr-dict `:`
+    functional-type($operands, $results) $body
+  }];
+  let hasRegionVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//

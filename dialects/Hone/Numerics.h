@@ -20,8 +20,9 @@ namespace hone::numerics {
 /// result: features or vocabulary entries.
 constexpr int64_t kMaxDotBlock = 1024;
 
-/// Rows of one partial sum of a parameter's gradient.
-constexpr int64_t kGradientRows = 256;
+/// Rows of one partial sum of a parameter's gradient. Tiles of rows
+/// (hone.row_tiles) are multiples of it: the smaller, the lower a tile can be.
+constexpr int64_t kGradientRows = 32;
 
 /// Keys (or queries, in the adjoint) of one partial sum of attention.
 constexpr int64_t kAttentionBlock = 256;

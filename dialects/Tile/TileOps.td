@@ -84,19 +84,22 @@ def CombineArrayAttr
 //===----------------------------------------------------------------------===//
 
 def ViewOp : TileOp<"view", [Pure]> {
-  let summary = "a typed buffer at a byte offset of a raw pointer";
+  let summary = "a typed buffer at a byte offset of a pointer or a buffer";
   let description = [{
-    The only way from the pointers of the C ABI (`hone_frame`) to memrefs. The
-    address must be aligned for the element type; the arena and thread scratch
-    are 64-byte aligned, so offsets that are multiples of 64 suffice.
+    The only way from the pointers of the C ABI (`hone_frame`) to memrefs, and
+    from a buffer to a part of it. The address must be aligned for the element
+    type; the arena and thread scratch are 64-byte aligned, so offsets that are
+    multiples of 64 suffice.
 
     Example:
 
     ```mlir
     %x = tile.view %arena[%offset] : !llvm.ptr -> memref<256x896xf32>
+    %t = tile.view %x[%row] : memref<256x896xf32> -> memref<64x896xf32>
     ```
   }];
-  let arguments = (ins LLVM_AnyPointer:$base, Index:$byteOffset);
+  let arguments = (ins AnyTypeOf<[LLVM_AnyPointer, AnyBuffer]>:$base,
+                       Index:$byteOffset);
   let results = (outs AnyBuffer:$buffer);
   let assemblyFormat = [{
     $base `[` $byteOffset `]` attr-dict `:` qualified(type($base)) `->`

@@ -7,10 +7,13 @@
 
 #include "passes/kernels/BlockFunctions.h"
 
+#include "passes/Lifetimes.h"
 #include "passes/kernels/Kernels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -34,14 +37,14 @@ SmallVector<StoredTensor, 3> hone::storedTensors(ParameterOp op) {
 
 BlockInterface hone::describeBlock(BlockOp block) {
   BlockInterface interface;
-  for (Operation &op : block.getBody().front()) {
+  block.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (auto parameter = dyn_cast<ParameterOp>(op))
       interface.parameters.insert({parameter.getName(), parameter});
     else if (auto input = dyn_cast<InputOp>(op))
       interface.inputs.insert({input.getName(), input});
     else if (auto gradient = dyn_cast<GradientOp>(op))
       interface.gradients.insert({gradient.getOf(), gradient});
-  }
+  });
   return interface;
 }
 
@@ -87,16 +90,48 @@ static LogicalResult emitCompute(Operation &op, KernelBuilder &k) {
       });
 }
 
-/// Makes views of the op's results and workspace in the block's scratch.
-static LogicalResult placeOp(Operation &op, Value scratch, int64_t maxRows,
-                             OpBuilder &builder, Buffers &buffers) {
+namespace {
+/// Writes the ops of one block into its function, at the builder's place.
+class BodyEmitter {
+public:
+  BodyEmitter(OpBuilder &builder, const TileOptions &options)
+      : builder(builder), panelBytes(options.panelBytes) {}
+
+  /// All ops of `body` for `rows` rows, at most `maxRows`, with what
+  /// placement put in its memory from `scratch` on.
+  LogicalResult emit(mlir::Block &body, Value scratch, Value rows,
+                     int64_t maxRows);
+
+  Buffers buffers;
+  /// Gradients by name.
+  llvm::StringMap<Value> gradients;
+
+private:
+  LogicalResult place(Operation &op, Value scratch, int64_t maxRows);
+  LogicalResult emitTiles(RowTilesOp op, Value scratch, Value rows,
+                          int64_t maxRows);
+
+  OpBuilder &builder;
+  int64_t panelBytes;
+};
+} // namespace
+
+/// Makes views of the op's results and workspace.
+LogicalResult BodyEmitter::place(Operation &op, Value scratch,
+                                 int64_t maxRows) {
   auto slots = op.getAttrOfType<ArrayAttr>(HoneDialect::getSlotsAttrName());
+  auto returned = op.getBlock()->getTerminator()->getOperands();
   for (OpResult result : op.getResults()) {
     if (buffers.ofValue.contains(result) || buffers.sinks.contains(result))
       continue;
     unsigned i = result.getResultNumber();
-    auto slot =
-        slots && i < slots.size() ? dyn_cast<SlotAttr>(slots[i]) : SlotAttr();
+    Attribute place = slots && i < slots.size() ? slots[i] : Attribute();
+    if (auto inResult = dyn_cast_or_null<ResultSlotAttr>(place)) {
+      Value memory = buffers.ofValue.at(returned[inResult.getResult()]);
+      buffers.ofValue[result] = memory;
+      continue;
+    }
+    auto slot = dyn_cast_or_null<SlotAttr>(place);
     if (!slot)
       return op.emitOpError("expects a slot for result #")
              << i << "; run hone-place first";
@@ -121,10 +156,77 @@ static LogicalResult placeOp(Operation &op, Value scratch, int64_t maxRows,
   return success();
 }
 
-/// A value that is only added to one gradient, by an op that can add.
-static bool isOnlyAddedToGradient(GradientOp gradient) {
-  return gradient.getValue().getDefiningOp<LoraParameterAdjointOp>() &&
-         gradient.getValue().hasOneUse();
+LogicalResult BodyEmitter::emit(mlir::Block &body, Value scratch, Value rows,
+                                int64_t maxRows) {
+  for (Operation &op : body.without_terminator()) {
+    if (isa<ParameterOp, InputOp>(op))
+      continue;
+    OpBuilder::InsertionGuard guard(builder);
+    if (failed(place(op, scratch, maxRows)))
+      return failure();
+    KernelBuilder kernel(op.getLoc(), builder, buffers, panelBytes, rows,
+                         maxRows);
+    if (auto tiles = dyn_cast<RowTilesOp>(op)) {
+      if (failed(emitTiles(tiles, scratch, rows, maxRows)))
+        return failure();
+    } else if (auto gradient = dyn_cast<GradientOp>(op)) {
+      if (!buffers.sinks.contains(gradient.getValue()))
+        emitGradientSum(kernel.buffer(gradient.getValue()),
+                        gradients[gradient.getOf()], kernel);
+    } else if (failed(emitCompute(op, kernel))) {
+      return failure();
+    }
+  }
+  return success();
+}
+
+/// Rows `first` and following of `buffer`, up to `rows`.
+static Value rowsFrom(OpBuilder &builder, Location loc, Value buffer,
+                      Value first, int64_t rows) {
+  auto type = cast<MemRefType>(buffer.getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape[0] = rows;
+  auto slice = MemRefType::get(shape, type.getElementType());
+  Value rowBytes = arith::ConstantIndexOp::create(
+      builder, loc,
+      llvm::divideCeil(
+          slice.getNumElements() / rows * type.getElementTypeBitWidth(), 8));
+  Value offset = arith::MulIOp::create(builder, loc, first, rowBytes);
+  return tile::ViewOp::create(builder, loc, slice, buffer, offset);
+}
+
+LogicalResult BodyEmitter::emitTiles(RowTilesOp op, Value scratch, Value rows,
+                                     int64_t maxRows) {
+  auto slot = op->getAttrOfType<SlotAttr>(HoneDialect::getScratchAttrName());
+  if (!slot)
+    return op.emitOpError("expects a slot for its scratch; run hone-place "
+                          "first");
+  Location loc = op.getLoc();
+  int64_t tileRows = rowsOfTile(op, maxRows);
+  mlir::Block &body = op.getBody().front();
+  Value offset = LLVM::ConstantOp::create(
+      builder, loc, builder.getI64IntegerAttr(slot.getOffset()));
+  Value inner =
+      LLVM::GEPOp::create(builder, loc, scratch.getType(), builder.getI8Type(),
+                          scratch, ArrayRef<LLVM::GEPArg>{offset});
+  Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+  Value step = arith::ConstantIndexOp::create(builder, loc, tileRows);
+  auto loop = scf::ForOp::create(builder, loc, zero, rows, step);
+  builder.setInsertionPointToStart(loop.getBody());
+  Value first = loop.getInductionVar();
+  Value left = arith::SubIOp::create(builder, loc, rows, first);
+  Value count = arith::MinUIOp::create(builder, loc, step, left);
+  auto slice = [&](Value outside, Value inside) {
+    buffers.ofValue[inside] =
+        rowsFrom(builder, loc, buffers.ofValue.at(outside), first, tileRows);
+  };
+  for (auto [operand, argument] :
+       llvm::zip(op.getOperands(), body.getArguments()))
+    slice(operand, argument);
+  for (auto [result, returned] :
+       llvm::zip(op.getResults(), body.getTerminator()->getOperands()))
+    slice(result, returned);
+  return emit(body, inner, count, tileRows);
 }
 
 LogicalResult hone::createBlockFunction(BlockOp block,
@@ -148,8 +250,9 @@ LogicalResult hone::createBlockFunction(BlockOp block,
     return argument;
   };
   Block &body = block.getBody().front();
-  Buffers buffers;
-  llvm::StringMap<Value> parameters, inputs, gradients;
+  BodyEmitter emitter(builder, options);
+  Buffers &buffers = emitter.buffers;
+  llvm::StringMap<Value> parameters, inputs;
   for (Value argument : body.getArguments())
     buffers.ofValue[argument] = next();
   for (const auto &[name, op] : interface.parameters) {
@@ -165,32 +268,19 @@ LogicalResult hone::createBlockFunction(BlockOp block,
   for (Value result : body.getTerminator()->getOperands())
     buffers.ofValue[result] = next();
   for (const auto &[name, op] : interface.gradients)
-    gradients[name] = next();
-  for (Operation &op : body) {
+    emitter.gradients[name] = next();
+  block.walk([&](Operation *op) {
     if (auto parameter = dyn_cast<ParameterOp>(op))
       buffers.ofValue[parameter.getResult()] = parameters[parameter.getName()];
     else if (auto input = dyn_cast<InputOp>(op))
       buffers.ofValue[input.getResult()] = inputs[input.getName()];
     else if (auto gradient = dyn_cast<GradientOp>(op);
-             gradient && isOnlyAddedToGradient(gradient))
-      buffers.sinks[gradient.getValue()] = gradients[gradient.getOf()];
-  }
+             gradient && isOnlyAddedToGradient(gradient.getValue()))
+      buffers.sinks[gradient.getValue()] = emitter.gradients[gradient.getOf()];
+  });
 
-  for (Operation &op : body) {
-    if (isa<ParameterOp, InputOp, ReturnOp>(op))
-      continue;
-    if (failed(placeOp(op, scratch, maxRows, builder, buffers)))
-      return failure();
-    KernelBuilder kernel(op.getLoc(), builder, buffers, options.panelBytes,
-                         rows, maxRows);
-    auto gradient = dyn_cast<GradientOp>(op);
-    if (!gradient && failed(emitCompute(op, kernel)))
-      return failure();
-    if (gradient && !buffers.sinks.contains(gradient.getValue()))
-      emitGradientSum(kernel.buffer(gradient.getValue()),
-                      gradients[gradient.getOf()], kernel);
-    builder.setInsertionPointToEnd(entry);
-  }
+  if (failed(emitter.emit(body, scratch, rows, maxRows)))
+    return failure();
   func::ReturnOp::create(builder, block.getLoc());
   return success();
 }

@@ -42,9 +42,12 @@ struct ConvertView : public ConvertOpToLLVMPattern<tile::ViewOp> {
   matchAndRewrite(tile::ViewOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
+    Value base = adaptor.getBase();
+    if (isa<MemRefType>(op.getBase().getType()))
+      base = MemRefDescriptor(base).alignedPtr(rewriter, loc);
     Value start = LLVM::GEPOp::create(
-        rewriter, loc, adaptor.getBase().getType(), rewriter.getI8Type(),
-        adaptor.getBase(), ArrayRef<LLVM::GEPArg>{adaptor.getByteOffset()});
+        rewriter, loc, base.getType(), rewriter.getI8Type(), base,
+        ArrayRef<LLVM::GEPArg>{adaptor.getByteOffset()});
     rewriter.replaceOp(op, {MemRefDescriptor::fromStaticShape(
                                rewriter, loc, *getTypeConverter(),
                                cast<MemRefType>(op.getType()), start)});

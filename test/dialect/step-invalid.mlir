@@ -217,7 +217,7 @@ hone.block @gradient_c1(%d: tensor<?x4xf32>) {
 
 hone.entry @gradient_is_of_blocks {
   %d = hone.input "d" : tensor<2x4xf32>
-  // expected-error @+1 {{'hone.gradient' op expects parent op 'hone.block'}}
+  // expected-error @+1 {{'hone.gradient' op expects parent op to be one of 'hone.block, hone.row_tiles'}}
   hone.gradient %d of "a" : tensor<2x4xf32>
 }
 
@@ -238,3 +238,69 @@ hone.region "region_c1" adapter at 32 bytes 64
 
 // expected-error @+1 {{'hone.region' op expects an offset that is a multiple of 64 and a size that is not negative, but got 64 and -1}}
 hone.region "region_c1_size" adapter at 64 bytes -1
+
+// -----
+
+hone.block @tiles(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  // (C1)
+  // expected-error @+1 {{'hone.row_tiles' op expects its rows to be a multiple of 32, the rows of one partial sum of a gradient, but got 48}}
+  %y = hone.row_tiles 48 (%x) : (tensor<?x4xf32>) -> tensor<?x4xf32> {
+  ^tile(%rows: tensor<?x4xf32>):
+    %0 = hone.add %rows, %rows : tensor<?x4xf32>
+    hone.return %0 : tensor<?x4xf32>
+  }
+  hone.return %y : tensor<?x4xf32>
+}
+
+// -----
+
+hone.block @tiles(%x: tensor<?x4xf32>, %w: tensor<4x4xf32>) -> tensor<?x4xf32> {
+  // (C2)
+  // expected-error @+1 {{'hone.row_tiles' op expects operands and results that have rows}}
+  %y = hone.row_tiles 32 (%x, %w) : (tensor<?x4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32> {
+  ^tile(%rows: tensor<?x4xf32>, %v: tensor<4x4xf32>):
+    %0 = hone.add %rows, %rows : tensor<?x4xf32>
+    hone.return %0 : tensor<?x4xf32>
+  }
+  hone.return %y : tensor<?x4xf32>
+}
+
+// -----
+
+hone.block @tiles(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  // (C2)
+  // expected-error @+1 {{'hone.row_tiles' op expects a body with arguments of the types 'tensor<?x4xf32>' but got 'tensor<?x4xf32>', 'tensor<?x4xf32>'}}
+  %y = hone.row_tiles 32 (%x) : (tensor<?x4xf32>) -> tensor<?x4xf32> {
+  ^tile(%rows: tensor<?x4xf32>, %more: tensor<?x4xf32>):
+    %0 = hone.add %rows, %rows : tensor<?x4xf32>
+    hone.return %0 : tensor<?x4xf32>
+  }
+  hone.return %y : tensor<?x4xf32>
+}
+
+// -----
+
+hone.block @tiles(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  %y = hone.row_tiles 32 (%x) : (tensor<?x4xf32>) -> tensor<?x4xf32> {
+  ^tile(%rows: tensor<?x4xf32>):
+    %s = hone.input "sequence_starts" : tensor<?xi32>
+    // (C3)
+    // expected-error @+1 {{'hone.rope' op is not row-wise and cannot run for slices of rows}}
+    %0 = hone.rope %rows, %s heads 1 theta 1.0e4 : (tensor<?x4xf32>, tensor<?xi32>) -> tensor<?x4xf32>
+    hone.return %0 : tensor<?x4xf32>
+  }
+  hone.return %y : tensor<?x4xf32>
+}
+
+// -----
+
+hone.block @tiles(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  %y = hone.row_tiles 32 (%x) : (tensor<?x4xf32>) -> tensor<?x4xf32> {
+  ^tile(%rows: tensor<?x4xf32>):
+    // (C4)
+    // expected-error @+1 {{'hone.add' op expects what it reads from outside of 'hone.row_tiles' to be a parameter or an input}}
+    %0 = hone.add %rows, %x : tensor<?x4xf32>
+    hone.return %0 : tensor<?x4xf32>
+  }
+  hone.return %y : tensor<?x4xf32>
+}

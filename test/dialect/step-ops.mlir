@@ -146,3 +146,18 @@ hone.region "input.input_ids" batch at 384 bytes 0
 hone.region "kept" kept at 448 bytes 64
 // CHECK: hone.region "working" working at 512 bytes 64
 hone.region "working" working at 512 bytes 64
+
+// CHECK-LABEL: hone.block @row_tiles(
+// CHECK-SAME: %[[X:.*]]: tensor<?x4xf32>)
+hone.block @row_tiles(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  // CHECK: %[[Y:.*]] = hone.row_tiles 32(%[[X]]) : (tensor<?x4xf32>) -> tensor<?x4xf32> {
+  // CHECK-NEXT: ^{{.*}}(%[[ROWS:.*]]: tensor<?x4xf32>):
+  // CHECK-NEXT: %[[SUM:.*]] = hone.add %[[ROWS]], %[[ROWS]]
+  // CHECK-NEXT: hone.return %[[SUM]]
+  %y = hone.row_tiles 32 (%x) : (tensor<?x4xf32>) -> tensor<?x4xf32> {
+  ^tile(%rows: tensor<?x4xf32>):
+    %0 = hone.add %rows, %rows : tensor<?x4xf32>
+    hone.return %0 : tensor<?x4xf32>
+  }
+  hone.return %y : tensor<?x4xf32>
+}

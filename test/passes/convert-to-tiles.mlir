@@ -121,3 +121,32 @@ module @panels_of_double attributes {hone.max_rows = 16 : i64} {
     %y = hone.call @project "" () : () -> tensor<?x128xf64>
   }
 }
+
+// -----
+
+// Row tiles are a loop; the kernels inside see the rows of one tile, and what
+// crosses the border is viewed from the first of them on: 16 bytes a row.
+// CHECK-LABEL: module @row_tiles_are_a_loop
+// CHECK: func.func private @mlp(
+// CHECK-SAME: %[[ROWS:[^:]*]]: index, %{{[^:]*}}: !llvm.ptr, %[[X:[^:]*]]: memref<256x4xf32>, {{.*}}, %[[Y:[^:]*]]: memref<256x4xf32>)
+// CHECK: scf.for %[[FIRST:.*]] = %{{.*}} to %[[ROWS]] step
+// CHECK: %[[LEFT:.*]] = arith.subi %[[ROWS]], %[[FIRST]]
+// CHECK: %[[COUNT:.*]] = arith.minui %{{.*}}, %[[LEFT]]
+// CHECK: %[[AT:.*]] = arith.muli %[[FIRST]], %{{.*}}
+// CHECK: %[[XS:.*]] = tile.view %[[X]][%[[AT]]] : memref<256x4xf32> -> memref<32x4xf32>
+// CHECK: %[[YS:.*]] = tile.view %[[Y]]
+// CHECK: tile.contract %{{.*}}, %[[XS]][{{.*}} size(%[[COUNT]],
+// CHECK: tile.contract %[[YS]]
+module @row_tiles_are_a_loop attributes {hone.max_rows = 256 : i64} {
+  hone.block @mlp(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+    %up = hone.parameter "up" : tensor<8x4xf32>
+    %down = hone.parameter "down" : tensor<4x8xf32>
+    %y = hone.row_tiles 32 (%x) : (tensor<?x4xf32>) -> tensor<?x4xf32> {
+    ^tile(%rows: tensor<?x4xf32>):
+      %0 = hone.linear %rows, %up : (tensor<?x4xf32>, tensor<8x4xf32>) -> tensor<?x8xf32>
+      %1 = hone.linear %0, %down : (tensor<?x8xf32>, tensor<4x8xf32>) -> tensor<?x4xf32>
+      hone.return %1 : tensor<?x4xf32>
+    }
+    hone.return %y : tensor<?x4xf32>
+  }
+}

@@ -112,10 +112,10 @@ module @adamw_has_two_states attributes {hone.max_rows = 16 : i64} {
 // does not grow with depth.
 // CHECK-LABEL: module @layers_share_scratch
 // CHECK: hone.block @layer(
-// CHECK-SAME: hone.scratch_bytes = 512 : i64
-// CHECK: hone.call @layer "layers.0."{{.*}}hone.scratch = #hone.slot<offset = [[AT:[0-9]+]], bytes = 512, first = 1, last = 1>
-// CHECK: hone.call @layer "layers.1."{{.*}}hone.scratch = #hone.slot<offset = [[AT]], bytes = 512, first = 2, last = 2>
-// CHECK: hone.call @layer "layers.2."{{.*}}hone.scratch = #hone.slot<offset = [[AT]], bytes = 512, first = 3, last = 3>
+// CHECK-SAME: hone.scratch_bytes = 256 : i64
+// CHECK: hone.call @layer "layers.0."{{.*}}hone.scratch = #hone.slot<offset = [[AT:[0-9]+]], bytes = 256, first = 1, last = 1>
+// CHECK: hone.call @layer "layers.1."{{.*}}hone.scratch = #hone.slot<offset = [[AT]], bytes = 256, first = 2, last = 2>
+// CHECK: hone.call @layer "layers.2."{{.*}}hone.scratch = #hone.slot<offset = [[AT]], bytes = 256, first = 3, last = 3>
 module @layers_share_scratch attributes {hone.max_rows = 16 : i64} {
   hone.block @layer(%x: tensor<?x4xf32>) {
     %y = hone.add %x, %x : tensor<?x4xf32>
@@ -136,15 +136,127 @@ module @layers_share_scratch attributes {hone.max_rows = 16 : i64} {
 // Within a block a buffer is reused as soon as nothing reads it, and never
 // while it is read: %y and %z are in use together, %u takes the place of %y.
 // CHECK-LABEL: module @dead_buffer_is_reused
-// CHECK: hone.add {{.*}}#hone.slot<offset = [[Y:[0-9]+]], bytes = 256, first = 0, last = 1>
-// CHECK: hone.add {{.*}}#hone.slot<offset = [[Z:[0-9]+]], bytes = 256, first = 1, last = 2>
-// CHECK: hone.add {{.*}}#hone.slot<offset = [[Y]], bytes = 256, first = 2, last = 2>
+// CHECK: hone.linear {{.*}}#hone.slot<offset = [[Y:[0-9]+]], bytes = 256, first = 1, last = 2>
+// CHECK: hone.linear {{.*}}#hone.slot<offset = [[Z:[0-9]+]], bytes = 256, first = 2, last = 3>
+// CHECK: hone.linear {{.*}}#hone.slot<offset = [[Y]], bytes = 256, first = 3, last = 3>
 module @dead_buffer_is_reused attributes {hone.max_rows = 16 : i64} {
   hone.block @layer(%x: tensor<?x4xf32>) {
-    %y = hone.add %x, %x : tensor<?x4xf32>
-    %z = hone.add %y, %y : tensor<?x4xf32>
-    %u = hone.add %z, %z : tensor<?x4xf32>
+    %w = hone.parameter "w" : tensor<4x4xf32>
+    %y = hone.linear %x, %w : (tensor<?x4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32>
+    %z = hone.linear %y, %w : (tensor<?x4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32>
+    %u = hone.linear %z, %w : (tensor<?x4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32>
     hone.return
+  }
+}
+
+// -----
+
+// An op that reads an element before it writes it takes the memory of an
+// operand that dies there. %y is read by both sums, so %z may not take it.
+// CHECK-LABEL: module @dying_operand_is_written_over
+// CHECK: hone.scratch_bytes = 512 : i64
+// CHECK: hone.linear {{.*}}#hone.slot<offset = [[Y:[0-9]+]], bytes = 256, first = 1, last = 3>
+// CHECK: hone.add {{.*}}#hone.slot<offset = [[Z:[0-9]+]], bytes = 256, first = 2, last = 3>
+// CHECK: hone.add {{.*}}#hone.slot<offset = [[Z]], bytes = 256, first = 3, last = 3>
+module @dying_operand_is_written_over attributes {hone.max_rows = 16 : i64} {
+  hone.block @layer(%x: tensor<?x4xf32>) {
+    %w = hone.parameter "w" : tensor<4x4xf32>
+    %y = hone.linear %x, %w : (tensor<?x4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32>
+    %z = hone.add %x, %y : tensor<?x4xf32>
+    %u = hone.add %z, %y : tensor<?x4xf32>
+    hone.return
+  }
+}
+
+// -----
+
+// Each result takes another operand.
+// CHECK-LABEL: module @two_results_over_two_operands
+// CHECK: hone.linear {{.*}}hone.slots = [#hone.slot<offset = [[G:[0-9]+]],
+// CHECK: hone.linear {{.*}}hone.slots = [#hone.slot<offset = [[U:[0-9]+]],
+// CHECK: hone.swiglu_adjoint {{.*}}hone.slots = [#hone.slot<offset = [[G]], {{.*}} #hone.slot<offset = [[U]],
+module @two_results_over_two_operands attributes {hone.max_rows = 16 : i64} {
+  hone.block @layer(%d: tensor<?x4xf32>) {
+    %w = hone.parameter "w" : tensor<4x4xf32>
+    %g = hone.linear %d, %w : (tensor<?x4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32>
+    %u = hone.linear %g, %w : (tensor<?x4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32>
+    %dg, %du = hone.swiglu_adjoint %d, %g, %u : tensor<?x4xf32>
+    hone.return
+  }
+}
+
+// -----
+
+// What a returned value is written over is in the caller's memory too.
+// CHECK-LABEL: module @memory_of_the_caller_is_used_early
+// CHECK: hone.scratch_bytes = 0 : i64
+// CHECK: hone.linear {{.*}}hone.slots = [#hone.result_slot<0>]
+// CHECK: hone.rms_norm {{.*}}hone.slots = [unit]
+module @memory_of_the_caller_is_used_early attributes {hone.max_rows = 16 : i64} {
+  hone.block @layer(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+    %n = hone.parameter "norm.weight" : tensor<4xf32>
+    %w = hone.parameter "w" : tensor<4x4xf32>
+    %y = hone.linear %x, %w : (tensor<?x4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32>
+    %z = hone.rms_norm %y, %n eps 1.0e-5 : (tensor<?x4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
+    hone.return %z : tensor<?x4xf32>
+  }
+}
+
+// -----
+
+// A call may write a result over an operand if its block reads the operand no
+// more when it begins to write the result. @late does; @early writes before it
+// reads, so its result needs memory of its own.
+// CHECK-LABEL: module @call_writes_over_an_operand
+// CHECK: hone.call @start {{.*}}hone.slots = [#hone.slot<offset = [[X:[0-9]+]],
+// CHECK: hone.call @late {{.*}}hone.slots = [#hone.slot<offset = [[X]],
+// CHECK: hone.call @early {{.*}}hone.slots = [#hone.slot<offset = [[Z:[0-9]+]],
+// CHECK: hone.call @late {{.*}}hone.slots = [#hone.slot<offset = [[Z]],
+module @call_writes_over_an_operand attributes {hone.max_rows = 16 : i64} {
+  hone.block @start() -> tensor<?x4xf32> {
+    %x = hone.input "hidden" : tensor<?x4xf32>
+    %y = hone.add %x, %x : tensor<?x4xf32>
+    hone.return %y : tensor<?x4xf32>
+  }
+  hone.block @late(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+    %w = hone.parameter "w" : tensor<4x4xf32>
+    %y = hone.linear %x, %w : (tensor<?x4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32>
+    %z = hone.add %x, %y : tensor<?x4xf32>
+    hone.return %z : tensor<?x4xf32>
+  }
+  hone.block @early(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+    %w = hone.parameter "w" : tensor<4x4xf32>
+    %y = hone.linear %x, %w : (tensor<?x4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32>
+    hone.return %y : tensor<?x4xf32>
+  }
+  hone.entry @loss {
+    %0 = hone.call @start "" () : () -> tensor<?x4xf32>
+    %1 = hone.call @late "" (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %2 = hone.call @early "" (%1) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %3 = hone.call @late "" (%2) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+  }
+}
+
+// -----
+
+// The body of row tiles is placed for the rows of one tile: 32 x 8 floats in
+// 1024 bytes of scratch, which lie beside what is in use outside.
+// CHECK-LABEL: module @tiles_are_placed_for_their_rows
+// CHECK: hone.scratch_bytes = 1024 : i64
+// CHECK: hone.row_tiles 32{{.*}}hone.scratch = #hone.slot<offset = 0, bytes = 1024, first = 2, last = 2>, hone.slots = [unit]
+// CHECK: hone.linear {{.*}}hone.slots = [#hone.slot<offset = 0, bytes = 1024, first = 0, last = 1>]
+// CHECK: hone.linear {{.*}}hone.slots = [unit]
+module @tiles_are_placed_for_their_rows attributes {hone.max_rows = 256 : i64} {
+  hone.block @mlp(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+    %up = hone.parameter "up" : tensor<8x4xf32>
+    %down = hone.parameter "down" : tensor<4x8xf32>
+    %y = hone.row_tiles 32 (%x) : (tensor<?x4xf32>) -> tensor<?x4xf32> {
+    ^tile(%rows: tensor<?x4xf32>):
+      %0 = hone.linear %rows, %up : (tensor<?x4xf32>, tensor<8x4xf32>) -> tensor<?x8xf32>
+      %1 = hone.linear %0, %down : (tensor<?x8xf32>, tensor<4x8xf32>) -> tensor<?x4xf32>
+      hone.return %1 : tensor<?x4xf32>
+    }
+    hone.return %y : tensor<?x4xf32>
   }
 }
 

@@ -173,3 +173,60 @@ module @workspace_is_missing attributes {hone.arena_bytes = 576 : i64, hone.max_
     hone.return
   }
 }
+
+// -----
+
+// A linear map reads a whole row for each element that it writes.
+module @op_cannot_write_over_its_operand attributes {hone.arena_bytes = 256 : i64, hone.max_rows = 16 : i64} {
+  hone.block @layer(%x: tensor<?x4xf32>) attributes {hone.scratch_bytes = 256 : i64} {
+    %w = hone.parameter "w" : tensor<4x4xf32>
+    // expected-note @+1 {{the other buffer is of this op}}
+    %y = hone.linear %x, %w {hone.slots = [#hone.slot<offset = 0, bytes = 256, first = 1, last = 2>]} : (tensor<?x4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32>
+    // expected-error @+1 {{'hone.linear' op shares memory with a buffer in use at the same time}}
+    %z = hone.linear %y, %w {hone.slots = [#hone.slot<offset = 0, bytes = 256, first = 2, last = 2>]} : (tensor<?x4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32>
+    hone.return
+  }
+}
+
+// -----
+
+// A sum may be written over an operand, but not if that is read again.
+module @operand_is_read_again attributes {hone.arena_bytes = 512 : i64, hone.max_rows = 16 : i64} {
+  hone.block @layer(%x: tensor<?x4xf32>) attributes {hone.scratch_bytes = 512 : i64} {
+    // expected-note @+1 {{the other buffer is of this op}}
+    %y = hone.add %x, %x {hone.slots = [#hone.slot<offset = 0, bytes = 256, first = 0, last = 2>]} : tensor<?x4xf32>
+    // expected-error @+1 {{'hone.add' op shares memory with a buffer in use at the same time}}
+    %z = hone.add %y, %y {hone.slots = [#hone.slot<offset = 0, bytes = 256, first = 1, last = 2>]} : tensor<?x4xf32>
+    %u = hone.add %y, %z {hone.slots = [#hone.slot<offset = 256, bytes = 256, first = 2, last = 2>]} : tensor<?x4xf32>
+    hone.return
+  }
+}
+
+// -----
+
+module @value_is_not_written_over_by_the_result attributes {hone.arena_bytes = 0 : i64, hone.max_rows = 16 : i64} {
+  hone.block @layer(%x: tensor<?x4xf32>) -> tensor<?x4xf32> attributes {hone.scratch_bytes = 0 : i64} {
+    %w = hone.parameter "w" : tensor<4x4xf32>
+    // expected-error @+1 {{'hone.linear' op is not written over by the result #0, whose memory it is in}}
+    %y = hone.linear %x, %w {hone.slots = [#hone.result_slot<0>]} : (tensor<?x4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32>
+    %z = hone.linear %y, %w {hone.slots = [unit]} : (tensor<?x4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32>
+    hone.return %z : tensor<?x4xf32>
+  }
+}
+
+// -----
+
+module @tile_leaves_its_scratch attributes {hone.arena_bytes = 0 : i64, hone.max_rows = 64 : i64} {
+  hone.block @mlp(%x: tensor<?x4xf32>) -> tensor<?x4xf32> attributes {hone.scratch_bytes = 1024 : i64} {
+    %up = hone.parameter "up" : tensor<8x4xf32>
+    %down = hone.parameter "down" : tensor<4x8xf32>
+    %y = hone.row_tiles 32 (%x) {hone.scratch = #hone.slot<offset = 0, bytes = 1024, first = 2, last = 2>, hone.slots = [unit]} : (tensor<?x4xf32>) -> tensor<?x4xf32> {
+    ^tile(%rows: tensor<?x4xf32>):
+      // expected-error @+1 {{'hone.linear' op expects an aligned slot between 0 and 1024 but got #hone.slot<offset = 64, bytes = 1024, first = 0, last = 1>}}
+      %0 = hone.linear %rows, %up {hone.slots = [#hone.slot<offset = 64, bytes = 1024, first = 0, last = 1>]} : (tensor<?x4xf32>, tensor<8x4xf32>) -> tensor<?x8xf32>
+      %1 = hone.linear %0, %down {hone.slots = [unit]} : (tensor<?x8xf32>, tensor<4x8xf32>) -> tensor<?x4xf32>
+      hone.return %1 : tensor<?x4xf32>
+    }
+    hone.return %y : tensor<?x4xf32>
+  }
+}

@@ -4,13 +4,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 using namespace hone;
 
 TEST(ResidualPolicy, IsFoundByName) {
   ASSERT_TRUE(ResidualPolicy::parse("mesp").has_value());
   ASSERT_TRUE(ResidualPolicy::parse("full").has_value());
-  EXPECT_FALSE(ResidualPolicy::parse("mesp")->keepsInnerValues());
-  EXPECT_TRUE(ResidualPolicy::parse("full")->keepsInnerValues());
+  EXPECT_FALSE(ResidualPolicy::parse("mesp")->keepsInnerValue(true, false));
+  EXPECT_TRUE(ResidualPolicy::parse("full")->keepsInnerValue(false, true));
 }
 
 TEST(ResidualPolicy, RejectsOtherNames) {
@@ -20,7 +22,7 @@ TEST(ResidualPolicy, RejectsOtherNames) {
 }
 
 TEST(ResidualPolicy, ListsAllItsNames) {
-  EXPECT_EQ(ResidualPolicy::names(), "mesp, store-h, mebp, full");
+  EXPECT_EQ(ResidualPolicy::names(), "mesp, store-h, mebp, narrow, full");
 }
 
 TEST(ResidualPolicy, MespTakesTheLeastMemoryAndFullTheLeastCompute) {
@@ -38,9 +40,9 @@ TEST(ResidualPolicy, StoreHKeepsAuxiliariesOfWhatTrainsAndNothingElse) {
   ResidualPolicy storeH(ResidualPolicy::Kind::StoreH);
   EXPECT_EQ(storeH.chooseAlternative(2, /*trains=*/true), 0u);
   EXPECT_EQ(storeH.chooseAlternative(2, /*trains=*/false), 1u);
-  EXPECT_TRUE(storeH.keepsAuxiliary(/*trains=*/true));
-  EXPECT_FALSE(storeH.keepsAuxiliary(/*trains=*/false));
-  EXPECT_FALSE(storeH.keepsInnerValues());
+  EXPECT_TRUE(storeH.keepsAuxiliary(/*trains=*/true, /*narrow=*/true));
+  EXPECT_FALSE(storeH.keepsAuxiliary(/*trains=*/false, /*narrow=*/true));
+  EXPECT_FALSE(storeH.keepsInnerValue(/*narrow=*/true, /*cheap=*/false));
 }
 
 TEST(ResidualPolicy, OnlyMebpRunsTheWholeBlockAgain) {
@@ -48,5 +50,71 @@ TEST(ResidualPolicy, OnlyMebpRunsTheWholeBlockAgain) {
   for (Kind kind : {Kind::Mesp, Kind::StoreH, Kind::Full})
     EXPECT_FALSE(ResidualPolicy(kind).recomputesWholeBlock());
   EXPECT_TRUE(ResidualPolicy(Kind::Mebp).recomputesWholeBlock());
-  EXPECT_FALSE(ResidualPolicy(Kind::Mebp).keepsAuxiliary(true));
+  EXPECT_FALSE(ResidualPolicy(Kind::Mebp).keepsAuxiliary(true, true));
+}
+
+TEST(ResidualPolicy, NarrowKeepsWhatIsNeitherWideNorCheap) {
+  ResidualPolicy narrow(ResidualPolicy::Kind::Narrow);
+  EXPECT_TRUE(narrow.keepsInnerValue(/*narrow=*/true, /*cheap=*/false));
+  EXPECT_FALSE(narrow.keepsInnerValue(/*narrow=*/true, /*cheap=*/true));
+  EXPECT_FALSE(narrow.keepsInnerValue(/*narrow=*/false, /*cheap=*/false));
+}
+
+TEST(ResidualPlan, IsOnePolicyOrOneForEachLayer) {
+  auto all = ResidualPlan::parse("mesp");
+  ASSERT_TRUE(all.has_value());
+  EXPECT_TRUE(all->isFor(7));
+  EXPECT_EQ(all->variants(), std::vector<std::string>{""});
+  auto mixed = ResidualPlan::parse("mesp*2+full*1");
+  ASSERT_TRUE(mixed.has_value());
+  EXPECT_TRUE(mixed->isFor(3));
+  EXPECT_FALSE(mixed->isFor(4));
+  EXPECT_EQ(mixed->policyOf(1).name(), "mesp");
+  EXPECT_EQ(mixed->policyOf(2).name(), "full");
+  EXPECT_EQ(mixed->variants(), (std::vector<std::string>{".mesp", ".full"}));
+  EXPECT_EQ(mixed->str(), "mesp*2+full*1");
+}
+
+TEST(ResidualPlan, RejectsOtherTexts) {
+  for (const char *text : {"", "half", "mesp*", "mesp*0", "mesp*-1", "mesp*2+",
+                           "mesp*2+full", "mesp*2,full*1"})
+    EXPECT_FALSE(ResidualPlan::parse(text).has_value()) << text;
+}
+
+/// The most inputs in memory at one time from the begin of the backward on, if
+/// each missing one is restored from the one before it when it is read.
+static int64_t mostInMemory(const std::vector<bool> &kept) {
+  std::vector<bool> inMemory = kept;
+  int64_t most = 0;
+  for (int64_t layer = kept.size() - 1; layer >= 0; --layer) {
+    for (int64_t i = layer; i >= 0 && !inMemory[i]; --i)
+      inMemory[i] = true;
+    most = std::max<int64_t>(
+        most, std::count(inMemory.begin(), inMemory.end(), true));
+    inMemory[layer] = false;
+  }
+  return most;
+}
+
+TEST(KeptInputs, NeverHasMoreInMemoryThanItKeeps) {
+  for (int64_t count = 0; count <= 40; ++count)
+    for (int64_t recomputed = 0; recomputed <= count; ++recomputed) {
+      auto kept = keptInputs(count, recomputed);
+      int64_t rest = count - recomputed;
+      ASSERT_EQ(kept.has_value(), count == 0 || recomputed == 0 ||
+                                      rest * (rest + 1) / 2 + rest >= count)
+          << count << " " << recomputed;
+      if (!kept)
+        continue;
+      EXPECT_EQ(std::count(kept->begin(), kept->end(), true), rest);
+      EXPECT_LE(mostInMemory(*kept), rest) << count << " " << recomputed;
+    }
+}
+
+TEST(KeptInputs, DropsTheFirstOnes) {
+  EXPECT_EQ(*keptInputs(5, 2),
+            (std::vector<bool>{false, false, true, true, true}));
+  // Only 2 may be in memory: 0 1 | 2 3 | 4, from nothing, from 2, kept.
+  EXPECT_EQ(*keptInputs(5, 3),
+            (std::vector<bool>{false, false, true, false, true}));
 }
