@@ -8,6 +8,7 @@
 #include "compiler/Compile.h"
 #include "compiler/ModuleSummary.h"
 #include "compiler/PassRun.h"
+#include "compiler/PlanStep.h"
 #include "compiler/Registration.h"
 #include "compiler/RenameTogether.h"
 #include "compiler/RuntimeArchives.h"
@@ -54,6 +55,8 @@ public:
   Status readSpec();
   Status createTarget();
   Status importModel();
+  /// What `residuals: planned` stands for.
+  Status planStep();
   /// Passes of `phase`, with its dump.
   Status run(Phase phase);
   /// The parameter table, the plan and the description of the placed module.
@@ -75,6 +78,7 @@ public:
   bool stopsAfter(Phase phase) const { return request.stopAfter == phase; }
 
 private:
+  void setOptions(StepOptions &options);
   bool isHuggingFace() const {
     return !StringRef(spec.model).ends_with(".mlir");
   }
@@ -90,6 +94,7 @@ private:
   std::optional<ModelConfig> config; ///< of a Hugging Face model
   OwningOpRef<ModuleOp> module;
   std::optional<ParameterTable> parameters;
+  std::optional<PlannedStep> planned;
   MemoryPlan plan;
   ModuleDescription description;
   std::optional<WeightIndex> weights;
@@ -98,6 +103,11 @@ private:
 };
 
 } // namespace
+
+/// Threads that plans are made for and printed for.
+static int64_t threadCount() {
+  return llvm::hardware_concurrency().compute_thread_count();
+}
 
 static DialectRegistry dialects() {
   DialectRegistry registry;
@@ -192,11 +202,31 @@ static std::error_code createFolder(const std::string &path) {
                                            llvm::sys::fs::all_all);
 }
 
-Status Compilation::run(Phase phase) {
-  StepOptions options;
+void Compilation::setOptions(StepOptions &options) {
   options.residuals = spec.train.residuals;
   options.optimizer = optimizerVariant(spec);
   options.panelWidth = target->tileShape(Float32Type::get(&context)).nr;
+  if (planned)
+    applyPlan(*planned, options);
+}
+
+Status Compilation::planStep() {
+  if (spec.train.residuals != "planned")
+    return Status::ok();
+  StepOptions options;
+  setOptions(options);
+  Result<PlannedStep> found =
+      hone::planStep(*module, spec.memoryBudget(), spec.file, options, *target,
+                     MachineProfile(), threadCount());
+  if (!found.isOk())
+    return found.status();
+  planned = found.value();
+  return Status::ok();
+}
+
+Status Compilation::run(Phase phase) {
+  StepOptions options;
+  setOptions(options);
   PassManager pm(&context, ModuleOp::getOperationName());
   if (request.timing)
     pm.enableTiming();
@@ -233,6 +263,13 @@ Status Compilation::summarize() {
                           "please report this with the spec"});
   parameters = std::move(*table);
   plan = std::move(*read);
+  plan.seconds = estimateSeconds(*module, "gradient", MachineProfile());
+  if (planned) {
+    StepOptions options;
+    setOptions(options);
+    plan.choice = {options.residuals, options.recomputedInputs,
+                   options.tileRows};
+  }
   description = describeModule(*module, *parameters, spec);
   return Status::ok();
 }
@@ -354,7 +391,7 @@ Status Compilation::printModule() {
 }
 
 void Compilation::printPlan() {
-  int64_t threads = llvm::hardware_concurrency().compute_thread_count();
+  int64_t threads = threadCount();
   llvm::outs() << (request.plan == PlanFormat::Json ? plan.json() + "\n"
                                                     : plan.table(threads));
 }
@@ -454,6 +491,7 @@ Status hone::compile(const CompileRequest &request) {
   if (c.stopsAfter(Phase::Import))
     return c.printModule();
 
+  HONE_TRY(c.planStep());
   HONE_TRY(c.run(Phase::Derive));
   if (c.stopsAfter(Phase::Derive))
     return c.printModule();

@@ -12,13 +12,29 @@
 #include "base/Status.h"
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 namespace hone {
+
+/// How much memory a planned step may take.
+struct MemoryBudget {
+  enum class Kind {
+    Default, ///< little, for little time
+    None,    ///< whatever is fastest
+    Bytes,   ///< anonymous memory of the whole process
+  };
+  Kind kind = Kind::Default;
+  int64_t bytes = 0;
+
+  /// `none`, bytes, or a number with KiB, MiB or GiB; empty for anything else.
+  static std::optional<MemoryBudget> parse(llvm::StringRef text);
+};
 
 /// Defaults are in the table, in Spec.cpp, and nowhere else.
 struct Spec {
@@ -37,7 +53,7 @@ struct Spec {
   };
   /// Names and meaning are those of Transformers' TrainingArguments.
   struct Train {
-    std::string method, residuals, optimizer, compute_dtype;
+    std::string method, residuals, memory_budget, optimizer, compute_dtype;
     double momentum, adam_beta1, adam_beta2, adam_epsilon;
     int64_t batch_size, max_seq_length, gradient_accumulation_steps;
     double learning_rate, weight_decay, max_grad_norm;
@@ -61,6 +77,7 @@ struct Spec {
 
   /// Rows of the largest batch.
   int64_t maxRows() const { return train.batch_size * train.max_seq_length; }
+  MemoryBudget memoryBudget() const;
   /// What multiplies B(Ax): lora_alpha / r, or / sqrt(r) with use_rslora.
   double loraScale() const;
 };

@@ -158,6 +158,14 @@ std::string MemoryPlan::table(int64_t threads) const {
   line(os, "process", processBytes, "code, libraries, I/O buffers");
   line(os, "planned peak", peak(threads), "");
   line(os, "weights", weightBytes, "mapped read-only, not part of the peak");
+  if (choice) {
+    os << "planned\n  layers keep        " << choice->residuals
+       << "\n  inputs run again   " << choice->recomputedInputs
+       << "\n  rows of a tile     ";
+    (choice->tileRows ? os << choice->tileRows : os << "all") << '\n';
+  }
+  if (seconds > 0)
+    os << llvm::format("  estimated step     %.2f s\n", seconds);
   return text;
 }
 
@@ -174,7 +182,13 @@ std::string MemoryPlan::json() const {
       {"lower_bound_bytes", lowerBound}, {"thread_bytes", threadBytes},
       {"stack_bytes", stackBytes},       {"process_bytes", processBytes},
       {"weight_bytes", weightBytes},     {"flops", flops},
+      {"estimated_seconds", seconds},
       {"timeline", std::move(moments)}};
+  if (choice) {
+    plan["residuals"] = choice->residuals;
+    plan["recomputed_inputs"] = choice->recomputedInputs;
+    plan["tile_rows"] = choice->tileRows;
+  }
   std::string text;
   llvm::raw_string_ostream(text) << llvm::json::Value(std::move(plan));
   return text;

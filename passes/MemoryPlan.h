@@ -11,6 +11,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,15 @@ struct MemoryPlan {
   /// included: what a rate in a benchmark is counted from.
   int64_t flops = 0;
 
+  /// Estimated time of one @gradient; see CostEstimate.h.
+  double seconds = 0;
+  /// What a planner decided; none for a policy that was given by name.
+  struct Choice {
+    std::string residuals; ///< as in hone-derive-backward
+    int64_t recomputedInputs, tileRows;
+  };
+  std::optional<Choice> choice;
+
   /// The promise for `threads` threads, in bytes.
   int64_t peak(int64_t threads) const {
     return arenaBytes + processBytes + threads * threadBytes +
@@ -57,7 +67,9 @@ struct MemoryPlan {
   /// The table for a person.
   std::string table(int64_t threads) const;
   /// One JSON object: classes, arena_bytes, lower_bound_bytes, thread_bytes,
-  /// stack_bytes, process_bytes, weight_bytes, flops, timeline.
+  /// stack_bytes, process_bytes, weight_bytes, flops, estimated_seconds,
+  /// timeline; of a plan that was chosen also residuals, recomputed_inputs and
+  /// tile_rows.
   std::string json() const;
 };
 

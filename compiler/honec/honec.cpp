@@ -33,6 +33,10 @@ struct Options {
   cl::opt<std::string> target{"target", cl::value_desc("native | triple"),
                               cl::cat(category),
                               cl::desc("short for --set target=...")};
+  cl::opt<std::string> memoryBudget{
+      "memory-budget", cl::value_desc("size | none"), cl::cat(category),
+      cl::desc("short for --set train.residuals=planned and --set "
+               "train.memory_budget=...")};
   cl::opt<Phase> stopAfter{
       "stop-after", cl::desc("print the IR after a phase"), cl::cat(category),
       cl::values(clEnumValN(Phase::Import, "import", "the model"),
@@ -119,6 +123,10 @@ int main(int argc, char **argv) {
   request.overrides.assign(options.set.begin(), options.set.end());
   if (!options.target.empty())
     request.overrides.push_back("target=" + options.target);
+  if (!options.memoryBudget.empty()) {
+    request.overrides.push_back("train.residuals=planned");
+    request.overrides.push_back("train.memory_budget=" + options.memoryBudget);
+  }
   request.output = options.output;
   if (options.stopAfter.getNumOccurrences())
     request.stopAfter = options.stopAfter;

@@ -73,6 +73,22 @@ TEST(Spec, StoredTypesGoWithAnyComputeDtype) {
             64);
 }
 
+TEST(Spec, BudgetIsBytesOrNone) {
+  auto budget = [](const char *text) {
+    Spec spec = parsed("model: m\ntrain: {residuals: planned}\n",
+                       {std::string("train.memory_budget=") + text});
+    return spec.memoryBudget();
+  };
+  EXPECT_EQ(budget("45MiB").bytes, 45 << 20);
+  EXPECT_EQ(budget("1.5 GiB").bytes, int64_t(3) << 29);
+  EXPECT_EQ(budget("1000").bytes, 1000);
+  EXPECT_EQ(budget("none").kind, MemoryBudget::Kind::None);
+  EXPECT_EQ(parsed("model: m\ntrain: {residuals: planned}\n")
+                .memoryBudget()
+                .kind,
+            MemoryBudget::Kind::Default);
+}
+
 TEST(Spec, RsloraScalesByTheRootOfTheRank) {
   EXPECT_EQ(parsed("model: m\nlora: {r: 16, lora_alpha: 8, use_rslora: true}\n")
                 .loraScale(),
@@ -190,6 +206,15 @@ static const BadSpec badSpecs[] = {
      "spec.yaml: lora.dtype", "expected float64", "leave lora.dtype out"},
     {"MomentumOfAdam", "model: m\ntrain: {momentum: 0.9}\n", "",
      "spec.yaml: train.momentum", "only optimizer sgd", "set train.optimizer"},
+    {"BudgetWithoutPlan", "model: m\ntrain: {memory_budget: 45MiB}\n", "",
+     "spec.yaml: train.memory_budget", "only residuals planned",
+     "set train.residuals"},
+    {"BudgetInOtherUnits",
+     "model: m\ntrain: {residuals: planned, memory_budget: 45MB}\n", "",
+     "spec.yaml: train.memory_budget", "found '45MB'", "KiB, MiB and GiB"},
+    {"BudgetOfNothing",
+     "model: m\ntrain: {residuals: planned, memory_budget: 0}\n", "",
+     "spec.yaml: train.memory_budget", "such as 45MiB", "alone is bytes"},
     {"TooManyRows",
      "model: m\ntrain: {batch_size: 100000, max_seq_length: 100000}\n", "",
      "spec.yaml: train.batch_size", "100000 x 100000",

@@ -1,0 +1,45 @@
+//===- PlanStep.h - residuals: planned ------------------------------------===//
+//
+// Chooses the options of the passes that trade memory for time, by running them
+// on copies of the imported module. Reproducible: it depends on the module, the
+// budget, the target and the number of threads, and measures nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_COMPILER_PLANSTEP_H
+#define HONE_COMPILER_PLANSTEP_H
+
+#include "base/Status.h"
+#include "compiler/Pipelines.h"
+#include "compiler/Spec.h"
+#include "passes/CostEstimate.h"
+#include "passes/StepPlanner.h"
+
+namespace hone {
+
+struct PlannedStep {
+  StepPlan plan;
+  int64_t layers; ///< that have a forward and a backward apart
+};
+
+/// The plan for `module`, which must be as imported.
+///
+///  * a budget of bytes: the fastest plan whose peak is within it;
+///  * none: the fastest plan;
+///  * no budget: the smallest peak among plans whose time is at most 1.05 times
+///    that of `residuals: mesp`.
+///
+/// `options` are those of the spec; what the plan decides is ignored.
+/// Errors: Usage for a budget that no plan keeps, naming the smallest that one
+/// does.
+rt::Result<PlannedStep>
+planStep(mlir::ModuleOp module, const MemoryBudget &budget,
+         const std::string &place, const StepOptions &options,
+         const Target &target, const MachineProfile &profile, int64_t threads);
+
+/// Sets what `planned` decides.
+void applyPlan(const PlannedStep &planned, StepOptions &options);
+
+} // namespace hone
+
+#endif

@@ -1,0 +1,90 @@
+//===- StepPlanner.h - Memory against time, within a budget ---------------===//
+//
+// Pure: no IR. Chooses what layers keep, which block inputs are computed again
+// and how high the tiles of rows are. Plans are judged by whoever runs the
+// passes, so a peak is that of a real placement, never an estimate.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_PASSES_STEPPLANNER_H
+#define HONE_PASSES_STEPPLANNER_H
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace hone {
+
+/// One plan. Layers that keep more are the last: their values are free again
+/// when the backward of the others begins. See ResidualPolicy.h.
+struct StepPlan {
+  int64_t tileRows = 0; ///< of wide row-wise ops; 0: no tiles
+  int64_t narrowLayers = 0;
+  int64_t fullLayers = 0;
+  int64_t recomputedInputs = 0;
+
+  /// As the option `residuals` of hone-derive-backward.
+  std::string residuals(int64_t layers) const;
+  bool operator<(const StepPlan &other) const {
+    return std::tie(tileRows, narrowLayers, fullLayers, recomputedInputs) <
+           std::tie(other.tileRows, other.narrowLayers, other.fullLayers,
+                    other.recomputedInputs);
+  }
+};
+
+struct PlanCost {
+  int64_t peakBytes; ///< of the whole process
+  double seconds;    ///< estimated, of one step
+};
+
+/// Searches the plans of a model whose layers are alike.
+///
+/// Within one tile height, the peak never falls and the time never grows with
+/// the number of layers that keep more, and the opposite holds for the number
+/// of recomputed inputs; so each number is found by bisection. A plan that
+/// recomputes inputs lets no layer keep more: an input is the cheapest memory
+/// of all, since a block's inner values are wider than its input and one
+/// forward of a block computes them all.
+class StepPlanner {
+public:
+  /// Judges a plan; nothing if the model has no such plan.
+  using Judge = std::function<std::optional<PlanCost>(const StepPlan &)>;
+
+  /// `layers` calls have a forward and a backward apart. Tiles are multiples
+  /// of `rowUnit` below `maxRows`.
+  StepPlanner(int64_t layers, int64_t rowUnit, int64_t maxRows, Judge judge);
+
+  /// The fastest plan whose peak is at most `budget`; nothing if none fits. No
+  /// plan of one tile height is faster by more than what one layer gains.
+  std::optional<StepPlan> fastestWithin(int64_t budget);
+  /// The fastest plan: everything is kept, nothing is tiled.
+  StepPlan fastest();
+  /// A plan with the smallest peak.
+  StepPlan smallest();
+  /// The plan with the smallest peak whose time is at most `seconds`.
+  StepPlan smallestWithin(double seconds);
+
+  /// What the judge said of `plan`, asked once.
+  std::optional<PlanCost> cost(const StepPlan &plan);
+
+private:
+  bool fits(const StepPlan &plan, int64_t budget);
+  /// The largest value of `count` from 0 to `most` for which `plan` satisfies
+  /// `holds`, which must be true at 0.
+  template <typename Predicate>
+  int64_t largest(int64_t most, Predicate holds) const;
+  std::vector<StepPlan> candidatesWithin(int64_t tileRows, int64_t budget);
+
+  int64_t layers, mostRecomputed = 0;
+  std::vector<int64_t> tileHeights; ///< 0 first, then from high to low
+  Judge judge;
+  std::map<StepPlan, std::optional<PlanCost>> judged;
+};
+
+} // namespace hone
+
+#endif

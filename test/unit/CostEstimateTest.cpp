@@ -1,0 +1,60 @@
+//===- CostEstimateTest.cpp - How long an entry will take -----------------===//
+
+#include "passes/CostEstimate.h"
+#include "test/unit/ParsedModule.h"
+
+using namespace hone;
+
+// One product of 64 rows, 4 to 8 features: 4096 operations, 64 * 12 floats of
+// activations, 32 weights. In tiles of 32 rows the weights are filled twice.
+static constexpr llvm::StringLiteral source = R"(
+  module attributes {hone.max_rows = 64 : i64} {
+    hone.block @make() -> tensor<?x4xf32> {
+      %x = hone.input "hidden" : tensor<?x4xf32>
+      %y = hone.add %x, %x : tensor<?x4xf32>
+      hone.return %y : tensor<?x4xf32>
+    }
+    hone.block @whole(%x: tensor<?x4xf32>) -> tensor<?x8xf32> {
+      %w = hone.parameter "w" : tensor<8x4xf32>
+      %y = hone.linear %x, %w : (tensor<?x4xf32>, tensor<8x4xf32>) -> tensor<?x8xf32>
+      hone.return %y : tensor<?x8xf32>
+    }
+    hone.block @tiled(%x: tensor<?x4xf32>) -> tensor<?x8xf32> {
+      %w = hone.parameter "w" : tensor<8x4xf32>
+      %y = hone.row_tiles 32 (%x) : (tensor<?x4xf32>) -> tensor<?x8xf32> {
+      ^tile(%rows: tensor<?x4xf32>):
+        %0 = hone.linear %rows, %w : (tensor<?x4xf32>, tensor<8x4xf32>) -> tensor<?x8xf32>
+        hone.return %0 : tensor<?x8xf32>
+      }
+      hone.return %y : tensor<?x8xf32>
+    }
+    hone.entry @none {
+      %x = hone.call @make "" () : () -> tensor<?x4xf32>
+    }
+    hone.entry @once {
+      %x = hone.call @make "" () : () -> tensor<?x4xf32>
+      %y = hone.call @whole "0." (%x) : (tensor<?x4xf32>) -> tensor<?x8xf32>
+    }
+    hone.entry @twice {
+      %x = hone.call @make "" () : () -> tensor<?x4xf32>
+      %y = hone.call @whole "0." (%x) : (tensor<?x4xf32>) -> tensor<?x8xf32>
+      %z = hone.call @whole "1." (%x) : (tensor<?x4xf32>) -> tensor<?x8xf32>
+    }
+    hone.entry @tiles {
+      %x = hone.call @make "" () : () -> tensor<?x4xf32>
+      %y = hone.call @tiled "0." (%x) : (tensor<?x4xf32>) -> tensor<?x8xf32>
+    }
+  })";
+
+TEST(CostEstimate, AddsOperationsBytesAndFills) {
+  ParsedModule module(source);
+  MachineProfile profile{1e3, 1e4, 1e2};
+  double before = estimateSeconds(module.get(), "none", profile);
+  double once = 4096 / 1e3 + 64 * 12 * 4 / 1e4 + 32 / 1e2;
+  EXPECT_NEAR(estimateSeconds(module.get(), "once", profile) - before, once,
+              1e-9);
+  EXPECT_NEAR(estimateSeconds(module.get(), "twice", profile) - before,
+              2 * once, 1e-9);
+  EXPECT_NEAR(estimateSeconds(module.get(), "tiles", profile) - before,
+              once + 32 / 1e2, 1e-9);
+}
