@@ -189,10 +189,18 @@ void ContractOp::build(
     Value cColumn, Value a, Value aRow, Value aK, Value panel, Value m, Value n,
     Value k, bool accumulate, bool transposeA,
     function_ref<Value(OpBuilder &, Location, Value, Value, Value)>
-        epilogueBuilder) {
+        epilogueBuilder,
+    Value ahead, ValueRange aheadPiece) {
   OpBuilder::InsertionGuard guard(builder);
   state.addOperands({c, cRow, cColumn, a, aRow, aK, panel, m, n, k});
   Properties &properties = state.getOrAddProperties<Properties>();
+  llvm::fill(properties.operandSegmentSizes, 1);
+  if (ahead)
+    state.addOperands(ahead);
+  else
+    properties.operandSegmentSizes[10] = 0;
+  state.addOperands(aheadPiece);
+  properties.operandSegmentSizes[11] = aheadPiece.size();
   if (accumulate)
     properties.accumulate = builder.getUnitAttr();
   if (transposeA)
@@ -244,6 +252,12 @@ LogicalResult ContractOp::verify() {
                        "but got ")
            << element << ", " << getA().getType().getElementType() << " and "
            << getPanel().getType().getElementType();
+  // (C4)
+  unsigned expected = getAhead() ? 4 : 0;
+  if (getAheadPiece().size() != expected)
+    return emitOpError("expects ")
+           << expected << " indices of the piece ahead but got "
+           << getAheadPiece().size();
   if (getEpilogue().empty())
     return success();
   Block &body = getEpilogue().front();

@@ -206,7 +206,8 @@ def FillOp : TileOp<"fill", [AttrSizedOperandSegments]> {
   }];
 }
 
-def ContractOp : TileOp<"contract", [RecursiveMemoryEffects, SingleBlock]> {
+def ContractOp : TileOp<"contract",
+    [RecursiveMemoryEffects, SingleBlock, AttrSizedOperandSegments]> {
   let summary = "multiply rows of a matrix with a panel into a piece of another";
   let description = [{
     With `acc[i][j] = sum over kk < k of a[ai + i][ak + kk] * panel[kk][j]`
@@ -223,15 +224,21 @@ def ContractOp : TileOp<"contract", [RecursiveMemoryEffects, SingleBlock]> {
     The epilogue is scalar code as in `tile.map`. It may load from memory at
     `invariant + j` or independently of `j`, but not from `c`.
 
+    `ahead %w[row, column, height, width]` names a piece of memory that will be
+    read soon. It is a hint without meaning: a target may ask for the piece
+    while it multiplies.
+
     1. (C1) `c`, `a` and `panel` share one element type `T`.
     2. (C2) The epilogue takes `(T, index, index)`.
     3. (C3) The epilogue yields one `T`.
+    4. (C4) With `ahead` come four indices, without it none.
 
     Example:
 
     ```mlir
     tile.contract %y[%i0, %j0], %x[%i0, %c0], %panel size(%m, %c64, %kc)
-        : memref<256x4864xf32>, memref<256x896xf32>, memref<896x64xf32>
+        ahead %w[%next, %c0, %c64, %kc]
+        : memref<256x4864xf32>, memref<256x896xf32>, memref<896x64xf32>, memref<4864x896xf32>
         epilogue (%acc, %i, %j) {
       %jj = arith.addi %j0, %j : index
       %b = memref.load %bias[%jj] : memref<4864xf32>
@@ -246,13 +253,16 @@ def ContractOp : TileOp<"contract", [RecursiveMemoryEffects, SingleBlock]> {
                        Index:$aRow, Index:$aK,
                        Arg<FloatMatrix, "", [MemRead]>:$panel,
                        Index:$m, Index:$n, Index:$k,
+                       Optional<SourceMatrix>:$ahead,
+                       Variadic<Index>:$aheadPiece,
                        UnitAttr:$accumulate, UnitAttr:$transposeA);
   let regions = (region AnyRegion:$epilogue);
   let assemblyFormat = [{
     $c `[` $cRow `,` $cColumn `]` `,` $a `[` $aRow `,` $aK `]` `,` $panel
     `size` `(` $m `,` $n `,` $k `)` (`accumulate` $accumulate^)?
-    (`transpose_a` $transposeA^)? attr-dict
-    `:` type($c) `,` type($a) `,` type($panel)
+    (`transpose_a` $transposeA^)?
+    (`ahead` $ahead^ `[` $aheadPiece `]`)? attr-dict
+    `:` type($c) `,` type($a) `,` type($panel) (`,` type($ahead)^)?
     custom<Epilogue>($epilogue, ref(type($c)))
   }];
   let hasVerifier = 1;
@@ -264,7 +274,9 @@ def ContractOp : TileOp<"contract", [RecursiveMemoryEffects, SingleBlock]> {
       CArg<"bool", "false">:$accumulate, CArg<"bool", "false">:$transposeA,
       CArg<"::llvm::function_ref<::mlir::Value(::mlir::OpBuilder &, "
            "::mlir::Location, ::mlir::Value, ::mlir::Value, ::mlir::Value)>",
-           "nullptr">:$epilogueBuilder)>];
+           "nullptr">:$epilogueBuilder,
+      CArg<"::mlir::Value", "{}">:$ahead,
+      CArg<"::mlir::ValueRange", "{}">:$aheadPiece)>];
 }
 
 //===----------------------------------------------------------------------===//

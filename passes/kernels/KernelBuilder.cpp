@@ -242,9 +242,38 @@ void KernelBuilder::fill(Value panel, Value matrix, Value row, Value column,
                                    : IntegerAttr());
 }
 
+SmallVector<Value> KernelBuilder::blockAfter(const Product &p, Value start,
+                                             int64_t block,
+                                             int64_t panelColumns) {
+  // A piece that starts behind the matrix is of no size.
+  auto sizeWithin = [&](Value at, Value size, int64_t limit) {
+    Value left = sub(index(limit), at);
+    left = createOrFold<arith::MaxSIOp>(left, index(0));
+    return createOrFold<arith::MinSIOp>(left, size);
+  };
+  auto type = cast<MemRefType>(p.w.matrix.getType());
+  Groups groups = buffers.groups.lookup(p.w.matrix);
+  int64_t perByte = groups.bits ? 8 / groups.bits : 1;
+  Value term = add(start, index(block));
+  Value isLast =
+      createOrFold<arith::CmpIOp>(arith::CmpIPredicate::uge, term, p.depth);
+  term = createOrFold<arith::SelectOp>(isLast, index(0), term);
+  Value step =
+      createOrFold<arith::SelectOp>(isLast, index(panelColumns), index(0));
+  Value terms = min(index(block), sub(p.depth, term));
+  Value row = add(p.w.row, p.transposeW ? step : term);
+  Value column = add(p.w.column, p.transposeW ? term : step);
+  Value height = p.transposeW ? p.columns : terms;
+  Value width = p.transposeW ? terms : p.columns;
+  height = sizeWithin(row, height, type.getDimSize(0));
+  width = sizeWithin(column, width, type.getDimSize(1) * perByte);
+  return {row, div(column, index(perByte)), height, ceilDiv(width, perByte)};
+}
+
 void KernelBuilder::product(Value panel, const Product &p, Epilogue first,
                             Epilogue rest) {
-  int64_t block = cast<MemRefType>(panel.getType()).getDimSize(0);
+  auto panelType = cast<MemRefType>(panel.getType());
+  int64_t block = panelType.getDimSize(0);
   auto multiply = [&](Value start, Value terms, bool accumulate,
                       Epilogue epilogue) {
     Value row = p.transposeW ? p.w.row : add(p.w.row, start);
@@ -258,10 +287,14 @@ void KernelBuilder::product(Value panel, const Product &p, Epilogue first,
     };
     using Body =
         function_ref<Value(OpBuilder &, Location, Value, Value, Value)>;
+    SmallVector<Value> ahead;
+    if (p.readAhead)
+      ahead = blockAfter(p, start, block, panelType.getDimSize(1));
     tile::ContractOp::create(*this, p.c.matrix, p.c.row, p.c.column, p.a.matrix,
                              aRow, aTerm, panel, p.rows, p.columns, terms,
                              accumulate, p.transposeA,
-                             epilogue ? Body(body) : Body());
+                             epilogue ? Body(body) : Body(),
+                             p.readAhead ? p.w.matrix : Value(), ahead);
   };
 
   std::optional<int64_t> depth = getConstantIntValue(p.depth);

@@ -156,12 +156,20 @@ public:
     Piece w; ///< `[depth, columns]`; `[columns, depth]` with transposeW
     Value rows, columns, depth;
     bool transposeA = false, transposeW = false, accumulate = false;
+    /// The panel to the right will be next: ask for it on the way. For weights,
+    /// which come from far away.
+    bool readAhead = false;
   };
   /// `first` is applied to the first block's sum, `rest` to the others'.
   void product(Value panel, const Product &product, Epilogue first = nullptr,
                Epilogue rest = nullptr);
 
 private:
+  /// Row, column, height and width in w's memory of the block that comes after
+  /// the one at `start`: further down the panel, or on top of the next one.
+  llvm::SmallVector<Value> blockAfter(const Product &product, Value start,
+                                      int64_t block, int64_t panelColumns);
+
   const Buffers &buffers;
   int64_t panelBytes;
   Value rowCount;

@@ -168,6 +168,7 @@ static void emitLogits(KernelBuilder &k, const LossBuffers &in,
         tile.columns,
         k.index(in.hidden)};
     product.transposeW = true;
+    product.readAhead = true;
     k.product(tile.panel, product);
   });
 }
@@ -245,6 +246,7 @@ static void addInputAdjoint(KernelBuilder &k, const LossBuffers &in,
                                    tile.columns,
                                    k.index(vocabulary.width)};
     product.accumulate = true;
+    product.readAhead = true;
     k.product(tile.panel, product);
   });
 }

@@ -71,6 +71,17 @@ static KernelBuilder::Product panelProduct(KernelBuilder &k,
   return product;
 }
 
+/// One panel of `dx = dy W`.
+static void inputAdjointPanel(KernelBuilder &k, const KernelBuilder::Tile &tile,
+                              Value dx, Value dy, Value weight) {
+  int64_t out = cast<MemRefType>(dy.getType()).getDimSize(1);
+  KernelBuilder::Product product =
+      panelProduct(k, tile, dx, dy, weight, /*transposeW=*/false, out,
+                   /*accumulate=*/false);
+  product.readAhead = true;
+  k.product(tile.panel, product);
+}
+
 /// One panel of `y = x W^T + bias`; the bias joins the first block's sum.
 static void forwardPanel(KernelBuilder &k, const KernelBuilder::Tile &tile,
                          Value y, Value x, Value weight, Value bias) {
@@ -78,6 +89,7 @@ static void forwardPanel(KernelBuilder &k, const KernelBuilder::Tile &tile,
   KernelBuilder::Product product =
       panelProduct(k, tile, y, x, weight, /*transposeW=*/true, in,
                    /*accumulate=*/false);
+  product.readAhead = true;
   if (!bias)
     return k.product(tile.panel, product);
   k.product(tile.panel, product, [&](Value acc, Value, Value j) {
@@ -116,9 +128,7 @@ void hone::emitKernel(LinearAdjointOp op, KernelBuilder &k) {
                                numerics::dotBlock(out)};
   k.forEachTile(type.getElementType(), tiling,
                 [&](const KernelBuilder::Tile &tile) {
-                  k.product(tile.panel, panelProduct(k, tile, dx, dy, weight,
-                                                     /*transposeW=*/false, out,
-                                                     /*accumulate=*/false));
+                  inputAdjointPanel(k, tile, dx, dy, weight);
                 });
 }
 
@@ -204,9 +214,7 @@ void hone::emitKernel(LoraLinearAdjointOp op, KernelBuilder &k) {
   KernelBuilder::Tiling tiling{k.rows(), type.getDimSize(1),
                                numerics::dotBlock(out)};
   k.forEachTile(element, tiling, [&](const KernelBuilder::Tile &tile) {
-    k.product(tile.panel, panelProduct(k, tile, dx, dy, weight,
-                                       /*transposeW=*/false, out,
-                                       /*accumulate=*/false));
+    inputAdjointPanel(k, tile, dx, dy, weight);
     k.product(tile.panel,
               panelProduct(k, tile, dx, u, a, /*transposeW=*/false, rank,
                            /*accumulate=*/true));

@@ -18,6 +18,16 @@
 
 namespace hone {
 
+/// What becomes of a finished sum while it is still in registers:
+/// c = (adds ? c : 0) + term(sum).
+struct ContractStore {
+  enum class Term { sum, scaled, biased };
+  Term term = Term::sum;
+  bool adds = false;
+
+  bool hasArgument() const { return term != Term::sum; }
+};
+
 class KernelLibrary {
 public:
   KernelLibrary(mlir::ModuleOp module, const CpuDescription &cpu)
@@ -28,13 +38,17 @@ public:
     return cpu.tileRows(vectors);
   }
 
-  /// out[i][j] = sum over kk < k of a[i*aRow + kk*aK] * panel[kk*ld + j] for
-  /// i < contractRows(vectors) and j < vectors*lanes; rows from `rows` on
-  /// repeat the last one, so that no tile reads outside of `a`.
-  ///   (a: ptr, aRow: i64, aK: i64, rows: i64, panel: ptr, ld: i64, k: i64,
-  ///    out: ptr); `out` is dense, strides count elements, rows >= 1.
+  /// c[i][j] = store(sum over kk < k of a[i*aRow + kk*aK] * panel[kk*ld + j])
+  /// for i < m and j < vectors*lanes. Rows are cut into the fewest tiles, of
+  /// two adjacent sizes, so that no tile is nearly empty.
+  ///   (a: ptr, aRow: i64, aK: i64, panel: ptr, ld: i64, k: i64,
+  ///    c: ptr, cRow: i64, m: i64,
+  ///    factor: element | bias: ptr to vectors*lanes, with such a store,
+  ///    next: ptr, nextRow: i64, rowLines: i64, lines: i64)
+  /// Strides count elements; nextRow counts bytes. On the way it asks the
+  /// memory for `lines` cache lines, `rowLines` of each row of `next`.
   mlir::func::FuncOp contract(mlir::Type element, unsigned lanes,
-                              unsigned vectors);
+                              unsigned vectors, ContractStore store);
 
   /// panel[k][j] = source[k][j], zero for width <= j < columns.
   ///   (source.argumentTypes()..., panel: ptr, height: i64, width: i64)

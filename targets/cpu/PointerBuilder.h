@@ -32,11 +32,22 @@ public:
     return mlir::arith::MulIOp::create(b, loc, x, y);
   }
   /// Quotient of a number that is not negative, rounded down.
-  mlir::Value divide(mlir::Value x, int64_t y) {
-    return mlir::arith::DivUIOp::create(b, loc, x, word(y));
+  mlir::Value divide(mlir::Value x, mlir::Value y) {
+    return mlir::arith::DivUIOp::create(b, loc, x, y);
+  }
+  mlir::Value divide(mlir::Value x, int64_t y) { return divide(x, word(y)); }
+  /// The same, rounded up.
+  mlir::Value ceilDivide(mlir::Value x, mlir::Value y) {
+    return divide(add(x, subtract(y, word(1))), y);
+  }
+  mlir::Value ceilDivide(mlir::Value x, int64_t y) {
+    return ceilDivide(x, word(y));
   }
   mlir::Value minimum(mlir::Value x, mlir::Value y) {
     return mlir::arith::MinSIOp::create(b, loc, x, y);
+  }
+  mlir::Value maximum(mlir::Value x, mlir::Value y) {
+    return mlir::arith::MaxSIOp::create(b, loc, x, y);
   }
 
   /// `base + offset` elements of type `element`.

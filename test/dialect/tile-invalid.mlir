@@ -65,7 +65,8 @@ func.func @contract_c1(%c: memref<8x16xf32>, %a: memref<8x16xf64>, %p: memref<16
 
 func.func @contract_c2(%c: memref<8x16xf32>, %p: memref<16x16xf32>, %n: index) {
   // expected-error @+1 {{expects the epilogue to take ('f32', 'index', 'index') but got ('f32')}}
-  "tile.contract"(%c, %n, %n, %c, %n, %n, %p, %n, %n, %n) ({
+  "tile.contract"(%c, %n, %n, %c, %n, %n, %p, %n, %n, %n)
+      <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0>}> ({
   ^bb0(%acc: f32):
     tile.yield %acc : f32
   }) : (memref<8x16xf32>, index, index, memref<8x16xf32>, index, index, memref<16x16xf32>, index, index, index) -> ()
@@ -81,6 +82,15 @@ func.func @contract_c3(%c: memref<8x16xf32>, %p: memref<16x16xf32>, %n: index) {
       epilogue (%acc, %i, %j) {
     tile.yield %i : index
   }
+  return
+}
+
+// -----
+
+func.func @contract_c4(%c: memref<8x16xf32>, %p: memref<16x16xf32>, %n: index) {
+  // expected-error @+1 {{expects 4 indices of the piece ahead but got 2}}
+  tile.contract %c[%n, %n], %c[%n, %n], %p size(%n, %n, %n) ahead %c[%n, %n]
+      : memref<8x16xf32>, memref<8x16xf32>, memref<16x16xf32>, memref<8x16xf32>
   return
 }
 

@@ -36,6 +36,10 @@ func.func @packed(%p: memref<96x64xf32>, %q: memref<128x48xi8>,
 // CHECK-LABEL: func @contract
 func.func @contract(%c: memref<8x64xf64>, %a: memref<8x32xf64>,
                     %p: memref<32x16xf64>, %m: index) {
+  // CHECK: tile.contract {{.*}} ahead %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] : {{.*}}, memref<8x32xf64>
+  tile.contract %c[%m, %m], %a[%m, %m], %p size(%m, %m, %m)
+      ahead %a[%m, %m, %m, %m]
+      : memref<8x64xf64>, memref<8x32xf64>, memref<32x16xf64>, memref<8x32xf64>
   // CHECK: tile.contract %{{.*}}[%{{.*}}, %{{.*}}], %{{.*}}[%{{.*}}, %{{.*}}], %{{.*}} size(%{{.*}}, %{{.*}}, %{{.*}}) : memref<8x64xf64>, memref<8x32xf64>, memref<32x16xf64>
   tile.contract %c[%m, %m], %a[%m, %m], %p size(%m, %m, %m)
       : memref<8x64xf64>, memref<8x32xf64>, memref<32x16xf64>

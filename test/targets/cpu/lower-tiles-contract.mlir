@@ -1,20 +1,14 @@
 // RUN: hone-opt %s --hone-cpu-lower-tiles="vector-bits=512 vector-registers=32 masked-memory" | FileCheck %s --enable-var-scope --check-prefixes=CHECK,WIDE
 // RUN: hone-opt %s --hone-cpu-lower-tiles="vector-bits=256 vector-registers=16" | FileCheck %s --enable-var-scope --check-prefixes=CHECK,NARROW
 
-// A product is a loop over row tiles that calls the kernel and carries its
-// result through the epilogue.
+// Whole strips of columns with a bias go from the registers to the result.
 // CHECK-LABEL: func @product
-// CHECK: %[[SCRATCH:.*]] = memref.alloca() {alignment = 64 : i64}
-// WIDE-SAME: memref<6x64xf32>
-// CHECK: scf.for
-// WIDE: call @tile_contract_f32_6x64(
-// NARROW: call @tile_contract_f32_6x16(
-// CHECK: scf.for
-// CHECK: scf.for
-// CHECK: %[[ACC:.*]] = vector.load %[[SCRATCH]]
-// CHECK: vector.load %{{.*}} : memref<64xf32>
-// CHECK: arith.addf %[[ACC]]
-// CHECK: vector.store
+// CHECK-NOT: memref.alloca
+// CHECK-NOT: scf.for
+// WIDE-COUNT-1: call @tile_contract_f32_6x64_biased(
+// NARROW-COUNT-4: call @tile_contract_f32_6x16_biased(
+// CHECK-NOT: call
+// CHECK: return
 func.func @product(%c: memref<32x64xf32>, %a: memref<32x96xf32>,
                    %p: memref<96x64xf32>, %bias: memref<64xf32>, %m: index) {
   %c0 = arith.constant 0 : index
@@ -25,6 +19,51 @@ func.func @product(%c: memref<32x64xf32>, %a: memref<32x96xf32>,
       epilogue (%acc, %i, %j) {
     %b = memref.load %bias[%j] : memref<64xf32>
     %r = arith.addf %acc, %b : f32
+    tile.yield %r : f32
+  }
+  return
+}
+
+// An epilogue that kernels do not know: row tiles pass through scratch.
+// CHECK-LABEL: func @other_epilogue
+// CHECK: %[[SCRATCH:.*]] = memref.alloca() {alignment = 64 : i64}
+// WIDE-SAME: memref<6x64xf32>
+// CHECK: scf.for
+// WIDE: call @tile_contract_f32_6x64(
+// NARROW: call @tile_contract_f32_6x16(
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK: %[[ACC:.*]] = vector.load %[[SCRATCH]]
+// CHECK: arith.negf %[[ACC]]
+// CHECK: vector.store
+func.func @other_epilogue(%c: memref<32x64xf32>, %a: memref<32x96xf32>,
+                          %p: memref<96x64xf32>, %m: index) {
+  %c0 = arith.constant 0 : index
+  %n = arith.constant 64 : index
+  tile.contract %c[%c0, %c0], %a[%c0, %c0], %p size(%m, %n, %n)
+      : memref<32x64xf32>, memref<32x96xf32>, memref<96x64xf32>
+      epilogue (%acc, %i, %j) {
+    %r = arith.negf %acc : f32
+    tile.yield %r : f32
+  }
+  return
+}
+
+// The number of columns decides at run time.
+// CHECK-LABEL: func @unknown_columns
+// CHECK: scf.if
+// WIDE: call @tile_contract_f32_6x64_scaled_add(
+// CHECK: } else {
+// CHECK: scf.for
+// WIDE: call @tile_contract_f32_6x64(
+func.func @unknown_columns(%c: memref<32x64xf32>, %a: memref<32x96xf32>,
+                           %p: memref<96x64xf32>, %m: index, %n: index,
+                           %scale: f32) {
+  %c0 = arith.constant 0 : index
+  tile.contract %c[%c0, %c0], %a[%c0, %c0], %p size(%m, %n, %m) accumulate
+      : memref<32x64xf32>, memref<32x96xf32>, memref<96x64xf32>
+      epilogue (%acc, %i, %j) {
+    %r = arith.mulf %acc, %scale : f32
     tile.yield %r : f32
   }
   return
@@ -45,9 +84,26 @@ func.func @narrow_product(%c: memref<32x8xf32>, %a: memref<32x96xf32>,
   return
 }
 
+// What is ahead: the address, bytes of a row, lines of a row, all lines.
+// CHECK-LABEL: func @ahead
+// CHECK: %[[AT:.*]] = llvm.getelementptr %{{.*}} : (!llvm.ptr, i64) -> !llvm.ptr, bf16
+// CHECK: call @tile_contract_{{.*}}, %[[AT]], %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}) :
+func.func @ahead(%c: memref<32x64xf32>, %a: memref<32x96xf32>,
+                 %p: memref<96x64xf32>, %w: memref<64x96xbf16>, %m: index) {
+  %c0 = arith.constant 0 : index
+  %n = arith.constant 64 : index
+  tile.contract %c[%c0, %c0], %a[%c0, %c0], %p size(%m, %n, %n)
+      ahead %w[%c0, %m, %n, %m]
+      : memref<32x64xf32>, memref<32x96xf32>, memref<96x64xf32>, memref<64x96xbf16>
+  return
+}
+
 // The kernel is shared, kept out of line, and free of anything but loads and
-// fused multiply-adds in its loop.
+// fused multiply-adds in its inner loop.
 // CHECK: func.func private @tile_contract_f32_6x{{.*}} attributes {passthrough = ["noinline"]}
+// CHECK: scf.index_switch
+// CHECK: scf.for
+// CHECK: llvm.intr.prefetch
 // WIDE: scf.for {{.*}} -> (vector<16xf32>
 // NARROW: scf.for {{.*}} -> (vector<8xf32>
 // CHECK-NOT: llvm.store

@@ -1,0 +1,329 @@
+//===- ContractLowering.cpp - tile.contract becomes calls of kernels ------===//
+//
+// See ContractLowering.h. Both ways to the result round alike, so it does not
+// matter to the bits which one an element takes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "targets/cpu/ContractLowering.h"
+
+#include "targets/cpu/MatrixPointers.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace hone;
+
+namespace {
+
+/// One strip of a product: as many columns as one kernel computes.
+struct Strip {
+  int64_t firstColumn;
+  unsigned vectors;
+};
+
+/// What a kernel writes to, and how.
+struct Destination {
+  ContractStore store;
+  Value c, row, column;
+  Value argument; ///< of the store; the bias is a pointer
+};
+
+/// An epilogue that kernels know.
+struct KnownEpilogue {
+  ContractStore::Term term = ContractStore::Term::sum;
+  Value factor;          ///< scaled
+  memref::LoadOp biases; ///< biased
+  Value firstBias;       ///< index of the first one; null: 0
+};
+
+class ContractLowering {
+public:
+  ContractLowering(tile::ContractOp op, KernelLibrary &kernels,
+                   const CpuDescription &cpu)
+      : op(op), kernels(kernels), loc(op.getLoc()),
+        element(op.getC().getType().getElementType()),
+        panelColumns(op.getPanel().getType().getDimSize(1)),
+        lanes(panelLanes(cpu, element, panelColumns)),
+        maxVectors(cpu.panelVectors()) {}
+
+  void lower();
+
+private:
+  SmallVector<Strip> strips();
+  std::optional<KnownEpilogue> knownEpilogue();
+  int64_t width(Strip strip) const { return strip.vectors * lanes; }
+  void writeDirectly(OpBuilder &b, Strip strip, const KnownEpilogue &epilogue);
+  void writeThroughScratch(OpBuilder &b, Strip strip, Value columns);
+  void callKernel(OpBuilder &b, Strip strip, Value i0, Value rows,
+                  const Destination &to);
+  void emitEpilogue(OpBuilder &b, Strip strip, Value i0, Value rows,
+                    Value columns, Value scratch);
+  SmallVector<Value> requests(OpBuilder &b, Strip strip);
+  Value scratchTile(MemRefType type);
+
+  tile::ContractOp op;
+  KernelLibrary &kernels;
+  Location loc;
+  Type element;
+  int64_t panelColumns;
+  unsigned lanes, maxVectors;
+};
+
+} // namespace
+
+/// Covers the columns that may be needed, the last strip no wider than a known
+/// `n` asks for.
+SmallVector<Strip> ContractLowering::strips() {
+  int64_t columns = panelColumns;
+  APInt known;
+  if (matchPattern(op.getN(), m_ConstantInt(&known)))
+    columns = std::min(columns, known.getSExtValue());
+  SmallVector<Strip> result;
+  for (int64_t column = 0; column < columns;) {
+    unsigned needed = llvm::divideCeil(columns - column, lanes);
+    unsigned vectors =
+        std::min<unsigned>(llvm::PowerOf2Ceil(needed), maxVectors);
+    // The panel is a whole number of vectors but maybe not a power of two.
+    while (column + vectors * lanes > panelColumns)
+      vectors /= 2;
+    result.push_back({column, vectors});
+    column += vectors * lanes;
+  }
+  return result;
+}
+
+/// If `sum` is `j` plus something from outside of the epilogue, or `j` alone,
+/// returns that something (null if `j` alone).
+static std::optional<Value> offsetFrom(Value j, Value sum, Region &epilogue) {
+  if (sum == j)
+    return Value();
+  auto add = sum.getDefiningOp<arith::AddIOp>();
+  if (!add)
+    return std::nullopt;
+  for (auto [left, right] : {std::pair(add.getLhs(), add.getRhs()),
+                             std::pair(add.getRhs(), add.getLhs())})
+    if (left == j && !epilogue.isAncestor(right.getParentRegion()))
+      return right;
+  return std::nullopt;
+}
+
+std::optional<KnownEpilogue> ContractLowering::knownEpilogue() {
+  KnownEpilogue known;
+  Region &region = op.getEpilogue();
+  if (region.empty())
+    return known;
+  Block &body = region.front();
+  Value sum = body.getArgument(0), j = body.getArgument(2);
+  Operation *last = body.getTerminator()->getOperand(0).getDefiningOp();
+  if (!last || !isa<arith::MulFOp, arith::AddFOp>(last))
+    return std::nullopt;
+  Value other = last->getOperand(last->getOperand(0) == sum ? 1 : 0);
+  if (last->getOperand(0) != sum && last->getOperand(1) != sum)
+    return std::nullopt;
+  if (isa<arith::MulFOp>(last)) {
+    known.term = ContractStore::Term::scaled;
+    known.factor = other;
+    if (region.isAncestor(other.getParentRegion()))
+      return std::nullopt;
+    return known;
+  }
+  known.term = ContractStore::Term::biased;
+  known.biases = other.getDefiningOp<memref::LoadOp>();
+  if (!known.biases || known.biases.getIndices().empty() ||
+      region.isAncestor(known.biases.getMemRef().getParentRegion()))
+    return std::nullopt;
+  for (Value index : known.biases.getIndices().drop_back())
+    if (region.isAncestor(index.getParentRegion()))
+      return std::nullopt;
+  std::optional<Value> offset =
+      offsetFrom(j, known.biases.getIndices().back(), region);
+  if (!offset)
+    return std::nullopt;
+  known.firstBias = *offset;
+  return known;
+}
+
+void ContractLowering::lower() {
+  OpBuilder b(op);
+  std::optional<KnownEpilogue> epilogue = knownEpilogue();
+  APInt known;
+  bool isKnown = matchPattern(op.getN(), m_ConstantInt(&known));
+  for (Strip strip : strips()) {
+    Value full = indexConstant(b, loc, width(strip));
+    if (isKnown) {
+      int64_t columns = known.getSExtValue() - strip.firstColumn;
+      if (epilogue && columns >= width(strip))
+        writeDirectly(b, strip, *epilogue);
+      else
+        writeThroughScratch(
+            b, strip,
+            indexConstant(b, loc, std::min<int64_t>(columns, width(strip))));
+      continue;
+    }
+    Value left = arith::SubIOp::create(
+        b, loc, op.getN(), indexConstant(b, loc, strip.firstColumn));
+    Value columns =
+        arith::MaxSIOp::create(b, loc, indexConstant(b, loc, 0),
+                               arith::MinSIOp::create(b, loc, full, left));
+    if (!epilogue) {
+      writeThroughScratch(b, strip, columns);
+      continue;
+    }
+    Value isFull =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, left, full);
+    auto branch = scf::IfOp::create(b, loc, isFull, /*withElseRegion=*/true);
+    OpBuilder then = branch.getThenBodyBuilder();
+    writeDirectly(then, strip, *epilogue);
+    OpBuilder otherwise = branch.getElseBodyBuilder();
+    writeThroughScratch(otherwise, strip, columns);
+  }
+  op.erase();
+}
+
+/// Returns the function's scratch tile of this type; products share it.
+Value ContractLowering::scratchTile(MemRefType type) {
+  auto function = op->getParentOfType<FunctionOpInterface>();
+  Block &entry = function.getFunctionBody().front();
+  for (auto scratch : entry.getOps<memref::AllocaOp>())
+    if (scratch.getType() == type)
+      return scratch;
+  OpBuilder b = OpBuilder::atBlockBegin(&entry);
+  return memref::AllocaOp::create(b, loc, type, b.getI64IntegerAttr(64));
+}
+
+void ContractLowering::writeDirectly(OpBuilder &b, Strip strip,
+                                     const KnownEpilogue &epilogue) {
+  Value first = indexConstant(b, loc, strip.firstColumn);
+  Destination to{{epilogue.term, op.getAccumulate()},
+                 op.getC(),
+                 op.getCRow(),
+                 arith::AddIOp::create(b, loc, op.getCColumn(), first),
+                 epilogue.factor};
+  if (memref::LoadOp load = epilogue.biases) {
+    SmallVector<Value> at(load.getIndices());
+    at.back() = epilogue.firstBias
+                    ? arith::AddIOp::create(b, loc, epilogue.firstBias, first)
+                          .getResult()
+                    : first;
+    to.argument = elementPointer(b, loc, load.getMemRef(), at);
+  }
+  callKernel(b, strip, indexConstant(b, loc, 0), op.getM(), to);
+}
+
+void ContractLowering::writeThroughScratch(OpBuilder &b, Strip strip,
+                                           Value columns) {
+  int64_t tileRows = kernels.contractRows(strip.vectors);
+  Value scratch =
+      scratchTile(MemRefType::get({tileRows, width(strip)}, element));
+  Value step = indexConstant(b, loc, tileRows), zero = indexConstant(b, loc, 0);
+  auto loop = scf::ForOp::create(b, loc, zero, op.getM(), step);
+  OpBuilder body = OpBuilder::atBlockBegin(loop.getBody());
+  Value i0 = loop.getInductionVar();
+  Value rows = arith::MinSIOp::create(
+      body, loc, step, arith::SubIOp::create(body, loc, op.getM(), i0));
+  callKernel(body, strip, i0, rows, {{}, scratch, zero, zero, {}});
+  emitEpilogue(body, strip, i0, rows, columns, scratch);
+}
+
+/// The last four arguments of a kernel. Of several strips the first asks for
+/// what is needed next.
+SmallVector<Value> ContractLowering::requests(OpBuilder &b, Strip strip) {
+  Value ahead = op.getAhead();
+  if (!ahead || strip.firstColumn != 0) {
+    Type pointer = LLVM::LLVMPointerType::get(b.getContext());
+    Value zero = toWord(b, loc, indexConstant(b, loc, 0));
+    return {LLVM::ZeroOp::create(b, loc, pointer), zero, zero, zero};
+  }
+  constexpr int64_t lineBytes = 64;
+  auto type = cast<MemRefType>(ahead.getType());
+  int64_t bytes = type.getElementTypeBitWidth() / 8;
+  ValueRange piece = op.getAheadPiece();
+  auto multiply = [&](Value x, Value y) -> Value {
+    return arith::MulIOp::create(b, loc, x, y);
+  };
+  Value rowBytes = multiply(piece[3], indexConstant(b, loc, bytes));
+  Value rowLines = arith::DivUIOp::create(
+      b, loc,
+      arith::AddIOp::create(b, loc, rowBytes,
+                            indexConstant(b, loc, lineBytes - 1)),
+      indexConstant(b, loc, lineBytes));
+  return {elementPointer(b, loc, ahead, {piece[0], piece[1]}),
+          toWord(b, loc, indexConstant(b, loc, type.getDimSize(1) * bytes)),
+          toWord(b, loc, rowLines),
+          toWord(b, loc, multiply(piece[2], rowLines))};
+}
+
+void ContractLowering::callKernel(OpBuilder &b, Strip strip, Value i0,
+                                  Value rows, const Destination &to) {
+  Value aRow = op.getARow(), aColumn = op.getAK();
+  Value rowStride = indexConstant(b, loc, op.getA().getType().getDimSize(1));
+  Value columnStride = indexConstant(b, loc, 1);
+  if (op.getTransposeA()) {
+    // Row i of the transposed operand is column ai + i of `a`.
+    std::swap(rowStride, columnStride);
+    std::swap(aRow, aColumn);
+    aColumn = arith::AddIOp::create(b, loc, aColumn, i0);
+  } else {
+    aRow = arith::AddIOp::create(b, loc, aRow, i0);
+  }
+  Value zero = indexConstant(b, loc, 0);
+  Value firstColumn = indexConstant(b, loc, strip.firstColumn);
+  int64_t cColumns = cast<MemRefType>(to.c.getType()).getDimSize(1);
+  SmallVector<Value> arguments = {
+      elementPointer(b, loc, op.getA(), {aRow, aColumn}),
+      toWord(b, loc, rowStride),
+      toWord(b, loc, columnStride),
+      elementPointer(b, loc, op.getPanel(), {zero, firstColumn}),
+      toWord(b, loc, indexConstant(b, loc, panelColumns)),
+      toWord(b, loc, op.getK()),
+      elementPointer(b, loc, to.c, {to.row, to.column}),
+      toWord(b, loc, indexConstant(b, loc, cColumns)),
+      toWord(b, loc, rows)};
+  if (to.argument)
+    arguments.push_back(to.argument);
+  arguments.append(requests(b, strip));
+  func::CallOp::create(
+      b, loc, kernels.contract(element, lanes, strip.vectors, to.store),
+      arguments);
+}
+
+/// c[..] = (c[..]) + epilogue(scratch[i][j]).
+void ContractLowering::emitEpilogue(OpBuilder &b, Strip strip, Value i0,
+                                    Value rows, Value columns, Value scratch) {
+  Value first = indexConstant(b, loc, strip.firstColumn);
+  tile::MapOp::create(
+      b, loc, ValueRange{rows, columns},
+      [&](OpBuilder &b, Location loc, ValueRange ivs) {
+        Value value = memref::LoadOp::create(b, loc, scratch, ivs);
+        Value i = arith::AddIOp::create(b, loc, i0, ivs[0]);
+        Value j = arith::AddIOp::create(b, loc, first, ivs[1]);
+        if (!op.getEpilogue().empty()) {
+          Block &epilogue = op.getEpilogue().front();
+          IRMapping mapping;
+          mapping.map(epilogue.getArguments(), ValueRange{value, i, j});
+          for (Operation &inner : epilogue.without_terminator())
+            b.clone(inner, mapping);
+          value =
+              mapping.lookupOrDefault(epilogue.getTerminator()->getOperand(0));
+        }
+        SmallVector<Value> at = {
+            arith::AddIOp::create(b, loc, op.getCRow(), i),
+            arith::AddIOp::create(b, loc, op.getCColumn(), j)};
+        if (op.getAccumulate()) {
+          Value old = memref::LoadOp::create(b, loc, op.getC(), at);
+          value = arith::AddFOp::create(b, loc, old, value);
+        }
+        memref::StoreOp::create(b, loc, value, op.getC(), at);
+      });
+}
+
+void hone::lowerContract(tile::ContractOp op, KernelLibrary &kernels,
+                         const CpuDescription &cpu) {
+  ContractLowering(op, kernels, cpu).lower();
+}

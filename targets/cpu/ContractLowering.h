@@ -1,0 +1,24 @@
+//===- ContractLowering.h - tile.contract becomes calls of kernels --------===//
+//
+// The kernels are KernelLibrary's; here is what surrounds them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_TARGETS_CPU_CONTRACTLOWERING_H
+#define HONE_TARGETS_CPU_CONTRACTLOWERING_H
+
+#include "dialects/Tile/TileDialect.h"
+#include "targets/cpu/KernelLibrary.h"
+
+namespace hone {
+
+/// Replaces `op` by calls. Where its epilogue is one that kernels know and its
+/// columns fill them, they write the result themselves; elsewhere they leave
+/// their sums in a small scratch tile, and a tile.map, to be lowered like any
+/// other, carries them through the epilogue.
+void lowerContract(tile::ContractOp op, KernelLibrary &kernels,
+                   const CpuDescription &cpu);
+
+} // namespace hone
+
+#endif // HONE_TARGETS_CPU_CONTRACTLOWERING_H

@@ -1,0 +1,32 @@
+//===- MatrixPointers.h - From memrefs to the arguments of kernels --------===//
+//
+// Kernels take raw pointers and 64-bit words; tile ops have memrefs and
+// indices.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_TARGETS_CPU_MATRIXPOINTERS_H
+#define HONE_TARGETS_CPU_MATRIXPOINTERS_H
+
+#include "targets/cpu/CpuDescription.h"
+
+#include "mlir/IR/Builders.h"
+
+namespace hone {
+
+mlir::Value indexConstant(mlir::OpBuilder &b, mlir::Location loc,
+                          int64_t value);
+
+mlir::Value toWord(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value);
+
+/// The address of buffer[indices...].
+mlir::Value elementPointer(mlir::OpBuilder &b, mlir::Location loc,
+                           mlir::Value buffer, mlir::ValueRange indices);
+
+/// Lanes of a vector that evenly divides a panel of `columns` columns.
+unsigned panelLanes(const CpuDescription &cpu, mlir::Type element,
+                    int64_t columns);
+
+} // namespace hone
+
+#endif // HONE_TARGETS_CPU_MATRIXPOINTERS_H
