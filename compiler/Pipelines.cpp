@@ -39,8 +39,9 @@ static void buildDerive(OpPassManager &pm, const StepOptions &options) {
   pm.addPass(createDeriveBackward({options.residuals, options.recomputedInputs}));
   // From here on the module computes gradients: every value that the backward
   // reads is kept or recomputed, explicitly.
-  pm.addPass(createScheduleUpdate({options.optimizer}));
-  // From here on @loss, @gradient and @update are a training step.
+  pm.addPass(
+      createScheduleUpdate({options.optimizer, options.optimizerInBackward}));
+  // From here on @loss, @gradient and @update, or @step, are a training step.
   pm.addPass(createVerifyStep());
 }
 

@@ -44,6 +44,9 @@ struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
       llvm::cl::desc("rows of a tile of wide row-wise ops; 0: no tiles")};
   Option<std::string> optimizer{*this, "optimizer", llvm::cl::init("adamw"),
                                 llvm::cl::desc("sgd, sgd_momentum or adamw")};
+  Option<bool> optimizerInBackward{
+      *this, "optimizer-in-backward", llvm::cl::init(false),
+      llvm::cl::desc("update each layer as soon as its backward has run")};
   Option<int64_t> panelWidth{
       *this, "panel-width", llvm::cl::init(64),
       llvm::cl::desc("columns of the target's f32 panels")};

@@ -10,6 +10,7 @@
 #include "compiler/Suggestion.h"
 
 #include "yaml-cpp/yaml.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
@@ -121,6 +122,11 @@ static const std::vector<SpecKey> &specKeys() {
        FIELD(train.optimizer),
        Range::Any,
        {"adamw", "sgd"}},
+      {"train.optimizer_in_backward", "false",
+       "update each layer as soon as its backward has run, so that gradients "
+       "of "
+       "one layer exist at a time; there is no max_grad_norm then",
+       FIELD(train.optimizer_in_backward)},
       {"train.momentum", "0", "momentum of sgd", FIELD(train.momentum),
        Range::Fraction},
       {"train.adam_beta1", "0.9", "decay of adamw's first moment",
@@ -580,6 +586,26 @@ static Status checkSpec(Spec &spec) {
                   "expected none, or a size such as 45MiB, but found '" +
                       budget + "'",
                   "units are KiB, MiB and GiB; a number alone is bytes");
+  }
+  if (spec.train.optimizer_in_backward) {
+    // The norm is of all gradients, and a sum is of all batches; here a layer
+    // is updated before the others have gradients.
+    if (!spec.given.count("train.max_grad_norm"))
+      spec.train.max_grad_norm = 0;
+    if (spec.train.max_grad_norm > 0)
+      return fail("train.max_grad_norm",
+                  "expected 0, since optimizer_in_backward never has all "
+                  "gradients to take a norm of, but found " +
+                      llvm::formatv("{0}", spec.train.max_grad_norm).str(),
+                  "leave train.max_grad_norm out, or set "
+                  "train.optimizer_in_backward to false");
+    if (spec.train.gradient_accumulation_steps > 1)
+      return fail("train.gradient_accumulation_steps",
+                  "expected 1, since optimizer_in_backward updates in the "
+                  "backward of each batch, but found " +
+                      std::to_string(spec.train.gradient_accumulation_steps),
+                  "raise train.batch_size, or set "
+                  "train.optimizer_in_backward to false");
   }
   constexpr int64_t mostRows = 1 << 24;
   if (spec.train.batch_size > mostRows ||

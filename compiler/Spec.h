@@ -59,7 +59,7 @@ struct Spec {
     double learning_rate, weight_decay, max_grad_norm;
     std::string lr_scheduler_type;
     int64_t warmup_steps, steps, save_every, seed;
-    bool shuffle;
+    bool shuffle, optimizer_in_backward;
   };
   struct Target {
     std::string triple, cpu;

@@ -1,8 +1,9 @@
 //===- MemoryPlan.cpp - The promised peak, by class -----------------------===//
 //
-// The peak is reached during one call of @gradient. The table attributes the
-// arena to classes at that call: regions by their class, values that live
-// across calls as kept, the call's own scratch and results as working memory.
+// The peak is reached during one call of @step or @gradient. The table
+// attributes the arena to classes at that call: regions by their class, values
+// that live across calls as kept, gradients of a layer as gradient, the call's
+// own scratch and results as working memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +24,9 @@ namespace hone {
 namespace {
 
 struct Usage {
-  int64_t kept = 0;
-  int64_t working = 0;
+  int64_t kept = 0, working = 0, gradient = 0;
+
+  int64_t total() const { return kept + working + gradient; }
 };
 
 } // namespace
@@ -38,9 +40,9 @@ static Usage usageDuring(CallOp call) {
   usage.working = ArenaPlan::align(scratch.getBytes());
   // A result may be written over an operand: one place is counted once.
   llvm::DenseSet<int64_t> places;
-  for (CallOp other : call->getBlock()->getOps<CallOp>()) {
+  for (Operation &other : *call->getBlock()) {
     auto slots =
-        other->getAttrOfType<ArrayAttr>(HoneDialect::getSlotsAttrName());
+        other.getAttrOfType<ArrayAttr>(HoneDialect::getSlotsAttrName());
     if (!slots)
       continue;
     for (Attribute attr : slots) {
@@ -49,8 +51,11 @@ static Usage usageDuring(CallOp call) {
         continue;
       if (slot.getBytes() && !places.insert(slot.getOffset()).second)
         continue;
-      bool isOwn = other == call || slot.getLast() == now;
-      (isOwn ? usage.working : usage.kept) += ArenaPlan::align(slot.getBytes());
+      bool isOwn = &other == call || slot.getLast() == now;
+      int64_t &bytes = isa<LayerGradientOp>(other) ? usage.gradient
+                       : isOwn                     ? usage.working
+                                                   : usage.kept;
+      bytes += ArenaPlan::align(slot.getBytes());
     }
   }
   return usage;
@@ -75,15 +80,18 @@ static int64_t countFlops(EntryOp entry, int64_t rows) {
 FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes) {
   auto arena =
       module->getAttrOfType<IntegerAttr>(HoneDialect::getArenaBytesAttrName());
-  auto gradient = SymbolTable(module).lookup<EntryOp>("gradient");
-  if (!arena || !gradient)
+  SymbolTable symbols(module);
+  auto step = symbols.lookup<EntryOp>("step");
+  if (!step)
+    step = symbols.lookup<EntryOp>("gradient");
+  if (!arena || !step)
     return module.emitError("expects a placed module with an entry "
                             "'@gradient'; run hone-place first");
   FailureOr<int64_t> rows = maxRows(module);
   if (failed(rows))
     return failure();
   MemoryPlan plan;
-  plan.flops = countFlops(gradient, *rows);
+  plan.flops = countFlops(step, *rows);
   plan.arenaBytes = arena.getInt();
   plan.threadBytes = ArenaPlan::align(threadBytes);
   plan.stackBytes = HONE_THREAD_STACK_BYTES;
@@ -93,17 +101,21 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes) {
   llvm::SmallVector<int64_t> byClass(getMaxEnumValForMemoryClass() + 1);
   for (RegionOp region : module.getOps<RegionOp>()) {
     int64_t bytes = ArenaPlan::align(region.getBytes());
+    if (static_cast<int64_t>(region.getOffset()) >= plan.arenaBytes) {
+      plan.dumpBytes += bytes;
+      continue;
+    }
     byClass[static_cast<unsigned>(region.getMemoryClass())] += bytes;
     regions += bytes;
   }
 
   Usage worst;
   std::string worstCall;
-  for (CallOp call : gradient.getBody().getOps<CallOp>()) {
+  for (CallOp call : step.getBody().getOps<CallOp>()) {
     Usage usage = usageDuring(call);
     std::string name = (call.getBlock() + " " + call.getPrefix()).str();
-    plan.timeline.push_back({name, regions + usage.kept + usage.working});
-    if (usage.kept + usage.working <= worst.kept + worst.working)
+    plan.timeline.push_back({name, regions + usage.total()});
+    if (usage.total() <= worst.total())
       continue;
     worst = usage;
     worstCall = name;
@@ -117,13 +129,15 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes) {
   };
   add(MemoryClass::Adapter, regionBytes(MemoryClass::Adapter),
       "trainable parameters");
-  add(MemoryClass::Gradient, regionBytes(MemoryClass::Gradient), "");
+  add(MemoryClass::Gradient,
+      regionBytes(MemoryClass::Gradient) + worst.gradient,
+      plan.dumpBytes ? "of one layer" : "");
   add(MemoryClass::Optimizer, regionBytes(MemoryClass::Optimizer), "");
   add(MemoryClass::Batch, regionBytes(MemoryClass::Batch),
       "inputs and outputs");
   add(MemoryClass::Kept, worst.kept, "from forward to backward");
   add(MemoryClass::Working, worst.working, "most in " + worstCall);
-  plan.lowerBound = regions + worst.kept + worst.working;
+  plan.lowerBound = regions + worst.total();
   if (plan.arenaBytes > plan.lowerBound)
     plan.rows.push_back(
         {"gaps", plan.arenaBytes - plan.lowerBound, "between buffers"});
@@ -158,6 +172,9 @@ std::string MemoryPlan::table(int64_t threads) const {
   line(os, "process", processBytes, "code, libraries, I/O buffers");
   line(os, "planned peak", peak(threads), "");
   line(os, "weights", weightBytes, "mapped read-only, not part of the peak");
+  if (dumpBytes)
+    line(os, "all gradients", dumpBytes,
+         "with --dump-gradients only, on top of the peak");
   if (choice) {
     os << "planned\n  layers keep        " << choice->residuals
        << "\n  inputs run again   " << choice->recomputedInputs
@@ -177,13 +194,17 @@ std::string MemoryPlan::json() const {
   for (const Moment &moment : timeline)
     moments.push_back(
         llvm::json::Object{{"call", moment.call}, {"bytes", moment.bytes}});
-  llvm::json::Object plan{
-      {"classes", std::move(classes)},   {"arena_bytes", arenaBytes},
-      {"lower_bound_bytes", lowerBound}, {"thread_bytes", threadBytes},
-      {"stack_bytes", stackBytes},       {"process_bytes", processBytes},
-      {"weight_bytes", weightBytes},     {"flops", flops},
-      {"estimated_seconds", seconds},
-      {"timeline", std::move(moments)}};
+  llvm::json::Object plan{{"classes", std::move(classes)},
+                          {"arena_bytes", arenaBytes},
+                          {"lower_bound_bytes", lowerBound},
+                          {"thread_bytes", threadBytes},
+                          {"stack_bytes", stackBytes},
+                          {"process_bytes", processBytes},
+                          {"weight_bytes", weightBytes},
+                          {"dump_bytes", dumpBytes},
+                          {"flops", flops},
+                          {"estimated_seconds", seconds},
+                          {"timeline", std::move(moments)}};
   if (choice) {
     plan["residuals"] = choice->residuals;
     plan["recomputed_inputs"] = choice->recomputedInputs;

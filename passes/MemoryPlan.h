@@ -24,7 +24,8 @@ struct MemoryPlan {
     int64_t bytes;
     std::string note;
   };
-  /// One call of @gradient: how much of the arena is in use while it runs.
+  /// One call of @step, or else of @gradient: how much of the arena is in use
+  /// while it runs.
   struct Moment {
     std::string call;
     int64_t bytes;
@@ -40,8 +41,11 @@ struct MemoryPlan {
   int64_t stackBytes = 0;   ///< stack of each thread but the first
   int64_t processBytes = 0; ///< code, libraries, I/O buffers
   int64_t weightBytes = 0;  ///< mapped read-only, not part of the peak
-  /// Floating-point operations of one @gradient at max_rows, recomputation
-  /// included: what a rate in a benchmark is counted from.
+  /// Gradients of all parameters behind the arena, where a step has those of
+  /// one layer at a time: only a run that writes them out has this memory.
+  int64_t dumpBytes = 0;
+  /// Floating-point operations of one @step or @gradient at max_rows,
+  /// recomputation included: what a rate in a benchmark is counted from.
   int64_t flops = 0;
 
   /// Estimated time of one @gradient; see CostEstimate.h.
@@ -67,9 +71,9 @@ struct MemoryPlan {
   /// The table for a person.
   std::string table(int64_t threads) const;
   /// One JSON object: classes, arena_bytes, lower_bound_bytes, thread_bytes,
-  /// stack_bytes, process_bytes, weight_bytes, flops, estimated_seconds,
-  /// timeline; of a plan that was chosen also residuals, recomputed_inputs and
-  /// tile_rows.
+  /// stack_bytes, process_bytes, weight_bytes, dump_bytes, flops,
+  /// estimated_seconds, timeline; of a plan that was chosen also residuals,
+  /// recomputed_inputs and tile_rows.
   std::string json() const;
 };
 

@@ -22,12 +22,13 @@ static std::string describe(bool trainable, RankedTensorType type,
 FailureOr<ParameterTable> ParameterTable::build(ModuleOp module) {
   ParameterTable table;
   SymbolTable symbols(module);
+  llvm::StringMap<int64_t> layers;
   auto add = [&](StringRef prefix, ParameterOp op) -> LogicalResult {
     std::string name = (prefix + op.getName()).str();
     auto type = cast<RankedTensorType>(op.getType());
     auto &list = op.getTrainable() ? table.trainableList : table.frozenList;
-    auto [at, isNew] = table.byName.try_emplace(
-        name, Ref{op.getTrainable(), list.size()});
+    auto [at, isNew] =
+        table.byName.try_emplace(name, Ref{op.getTrainable(), list.size()});
     if (!isNew) {
       const Parameter *known = table.find("", name);
       if (known->type == type && known->trainable == op.getTrainable() &&
@@ -52,8 +53,11 @@ FailureOr<ParameterTable> ParameterTable::build(ModuleOp module) {
                               "element type, since they are one vector, but '")
                << name << "' is " << element << " and '" << list.front().name
                << "' is " << list.front().type.getElementType();
-      parameter.offset = table.elements;
-      table.elements += type.getNumElements();
+      auto [layer, isNewLayer] =
+          layers.try_emplace(prefix, table.layerList.size());
+      if (isNewLayer)
+        table.layerList.push_back({prefix.str()});
+      parameter.layer = layer->second;
     } else {
       parameter.index = table.weights;
       table.weights += storedTensors(type, parameter.storage).size();
@@ -72,7 +76,24 @@ FailureOr<ParameterTable> ParameterTable::build(ModuleOp module) {
         if (failed(add(call.getPrefix(), op)))
           return failure();
     }
+  table.layOutTheta();
   return table;
+}
+
+void ParameterTable::layOutTheta() {
+  llvm::sort(trainableList, [](const Parameter &a, const Parameter &b) {
+    return std::tie(a.layer, a.index) < std::tie(b.layer, b.index);
+  });
+  for (auto [index, parameter] : llvm::enumerate(trainableList)) {
+    byName[parameter.name].index = index;
+    parameter.index = static_cast<int64_t>(index);
+    parameter.offset = elements;
+    TrainableLayer &layer = layerList[parameter.layer];
+    if (layer.elements == 0)
+      layer.offset = elements;
+    layer.elements += parameter.type.getNumElements();
+    elements += parameter.type.getNumElements();
+  }
 }
 
 const Parameter *ParameterTable::find(StringRef prefix, StringRef name) const {

@@ -4,7 +4,8 @@
 // table resolves (prefix, name) to one tensor of the model. Frozen ones are
 // found in the weights file, as one tensor or several (WeightStorage.h),
 // numbered in order of first use; trainable ones are slices of one vector
-// theta, in order of first use, without gaps.
+// theta without gaps, layer after layer in order of first use, so that a layer
+// is one slice too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,8 +14,8 @@
 
 #include "dialects/Hone/HoneOps.h"
 
-#include "llvm/ADT/StringMap.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace hone {
 
@@ -26,7 +27,14 @@ struct Parameter {
   StorageAttr storage; ///< frozen only; null: as typed
   /// Of its first stored tensor among the weights, or among the trainable.
   int64_t index;
-  int64_t offset = 0; ///< trainable only: elements from the start of theta
+  /// Trainable only: which of the layers, and elements from the start of theta.
+  int64_t layer = 0, offset = 0;
+};
+
+/// The trainable parameters that a layer's calls are the first to use.
+struct TrainableLayer {
+  std::string prefix;
+  int64_t offset = 0, elements = 0; ///< its slice of theta
 };
 
 class ParameterTable {
@@ -42,6 +50,7 @@ public:
 
   llvm::ArrayRef<Parameter> frozen() const { return frozenList; }
   llvm::ArrayRef<Parameter> trainable() const { return trainableList; }
+  llvm::ArrayRef<TrainableLayer> layers() const { return layerList; }
   /// Length of theta.
   int64_t trainableElements() const { return elements; }
 
@@ -50,7 +59,11 @@ private:
     bool trainable;
     size_t index;
   };
+  /// Orders the trainable parameters by layer and gives them their offsets.
+  void layOutTheta();
+
   std::vector<Parameter> frozenList, trainableList;
+  std::vector<TrainableLayer> layerList;
   llvm::StringMap<Ref> byName;
   int64_t elements = 0, weights = 0;
 };

@@ -35,14 +35,19 @@ def DeriveBackward : HonePass<"hone-derive-backward"> {
 }
 
 def ScheduleUpdate : HonePass<"hone-schedule-update"> {
-  let summary = "add the entry @update: one optimizer step";
+  let summary = "add the entry @update or @step: one optimizer step";
   let description = [{
-    Needs: nothing. Guarantees: an entry `@update` with one optimizer op on all
-    trainable parameters, whose scalars are inputs.
+    Needs: nothing; with `in-backward`, the entry `@gradient`. Guarantees: an
+    entry `@update` with one optimizer op on all trainable parameters, whose
+    scalars are inputs; with `in-backward`, instead of it an entry `@step` that
+    does what `@gradient` does and updates each layer behind the last call that
+    adds to its gradients or reads its parameters. Leaves alone: `@gradient`.
   }];
   let options = [
     Option<"optimizer", "optimizer", "std::string", /*default=*/"\"adamw\"",
-           "sgd, sgd_momentum or adamw">
+           "sgd, sgd_momentum or adamw">,
+    Option<"inBackward", "in-backward", "bool", /*default=*/"false",
+           "update each layer as soon as its backward has run">
   ];
 }
 
@@ -52,7 +57,9 @@ def VerifyStep : HonePass<"hone-verify-step"> {
     The seam after derivation. Guarantees that every trainable parameter that
     a call of `@gradient` reaches has a gradient, that every gradient is of a
     trainable parameter and has its type, and that the parameters of all layers
-    have one type under one name. Removes blocks that no entry calls.
+    have one type under one name. In `@step`, that each layer is updated once,
+    behind all that adds to its gradients and before nothing that reads its
+    parameters. Removes blocks that no entry calls.
   }];
 }
 
@@ -79,7 +86,9 @@ def Place : HonePass<"hone-place"> {
     gradients, optimizer state, inputs, outputs); slots on every op of a block
     and every call of an entry. A result that its op can write over a dying
     operand takes that operand's memory. Entries share the memory above the
-    regions: they never run at the same time.
+    regions: they never run at the same time. Where `@step` updates layer by
+    layer, the gradient of all parameters is behind the arena: only `@gradient`
+    needs it.
   }];
 }
 

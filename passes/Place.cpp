@@ -19,6 +19,14 @@ namespace hone {
 #define GEN_PASS_DEF_PLACE
 #include "passes/Passes.h.inc"
 
+/// Of theta, of all gradients and of each state.
+static int64_t vectorBytes(const ParameterTable &parameters) {
+  int64_t bytes = 0;
+  for (const Parameter &parameter : parameters.trainable())
+    bytes += bytesAtRows(parameter.type, /*rows=*/0);
+  return bytes;
+}
+
 namespace {
 
 /// Collects the buffers of one body and writes their offsets back as
@@ -64,6 +72,26 @@ private:
   std::vector<Record> records;
 };
 
+/// Creates regions, one behind the other.
+class RegionBuilder {
+public:
+  explicit RegionBuilder(ModuleOp module)
+      : module(module), builder(OpBuilder::atBlockBegin(module.getBody())) {}
+
+  void add(const Twine &name, MemoryClass memoryClass, int64_t bytes) {
+    RegionOp::create(builder, module.getLoc(), name.str(), memoryClass, next,
+                     bytes);
+    skip(ArenaPlan::align(bytes));
+  }
+  void skip(int64_t bytes) { next += bytes; }
+  int64_t end() const { return next; }
+
+private:
+  ModuleOp module;
+  OpBuilder builder;
+  int64_t next = 0;
+};
+
 struct Place : impl::PlaceBase<Place> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -72,16 +100,29 @@ struct Place : impl::PlaceBase<Place> {
       return signalPassFailure();
     for (BlockOp block : module.getOps<BlockOp>())
       placeBlock(block, *rows);
-    FailureOr<int64_t> base = placeRegions(module, *rows);
-    if (failed(base))
+    auto parameters = ParameterTable::build(module);
+    if (failed(parameters))
       return signalPassFailure();
+    bool updatesLayers = false;
+    module.walk([&](UpdateOpInterface update) {
+      updatesLayers |= bool(update.getLayerGradient());
+    });
+    RegionBuilder regions(module);
+    if (failed(
+            placeRegions(module, *parameters, *rows, !updatesLayers, regions)))
+      return signalPassFailure();
+    int64_t base = regions.end();
     int64_t most = 0;
     SymbolTable symbols(module);
     for (EntryOp entry : module.getOps<EntryOp>())
-      most = std::max(most, placeEntry(entry, symbols, *rows, *base));
+      most = std::max(most, placeEntry(entry, symbols, *rows, base));
     Builder builder(module);
     module->setAttr(HoneDialect::getArenaBytesAttrName(),
-                    builder.getI64IntegerAttr(*base + most));
+                    builder.getI64IntegerAttr(base + most));
+    if (updatesLayers) {
+      regions.skip(most);
+      regions.add("gradient", MemoryClass::Gradient, vectorBytes(*parameters));
+    }
   }
 
   static void placeBlock(BlockOp block, int64_t rows) {
@@ -106,8 +147,11 @@ struct Place : impl::PlaceBase<Place> {
   static int64_t placeEntry(EntryOp entry, SymbolTable &symbols, int64_t rows,
                             int64_t base) {
     BodyPlacement placement(entry.getBody().front(), rows);
-    for (CallOp call : entry.getBody().getOps<CallOp>()) {
-      placement.addResults(call);
+    for (Operation &op : entry.getBody().front()) {
+      placement.addResults(&op);
+      auto call = dyn_cast<CallOp>(op);
+      if (!call)
+        continue;
       auto bytes = symbols.lookup(call.getBlock())
                        ->getAttrOfType<IntegerAttr>(
                            HoneDialect::getScratchBytesAttrName());
@@ -116,8 +160,11 @@ struct Place : impl::PlaceBase<Place> {
     return placement.place(base);
   }
 
-  /// Creates the regions and returns the bytes they take.
-  static FailureOr<int64_t> placeRegions(ModuleOp module, int64_t rows);
+  /// Creates the regions within the arena.
+  static LogicalResult placeRegions(ModuleOp module,
+                                    const ParameterTable &parameters,
+                                    int64_t rows, bool withGradient,
+                                    RegionBuilder &regions);
 };
 
 } // namespace
@@ -191,37 +238,28 @@ int64_t BodyPlacement::place(int64_t base) {
   return bytes;
 }
 
-FailureOr<int64_t> Place::placeRegions(ModuleOp module, int64_t rows) {
-  auto parameters = ParameterTable::build(module);
-  if (failed(parameters))
-    return failure();
-  int64_t next = 0;
-  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
-  auto region = [&](const Twine &name, MemoryClass memoryClass, int64_t bytes) {
-    RegionOp::create(builder, module.getLoc(), name.str(), memoryClass, next,
-                     bytes);
-    next += ArenaPlan::align(bytes);
-  };
-
-  int64_t vector = 0;
-  for (const Parameter &parameter : parameters->trainable())
-    vector += bytesAtRows(parameter.type, rows);
+LogicalResult Place::placeRegions(ModuleOp module,
+                                  const ParameterTable &parameters,
+                                  int64_t rows, bool withGradient,
+                                  RegionBuilder &regions) {
+  int64_t vector = vectorBytes(parameters);
   unsigned states = 0;
   module.walk([&](UpdateOpInterface update) {
     states = std::max(states, update.getNumStateVectors());
   });
-  region("theta", MemoryClass::Adapter, vector);
-  region("gradient", MemoryClass::Gradient, vector);
+  regions.add("theta", MemoryClass::Adapter, vector);
+  if (withGradient)
+    regions.add("gradient", MemoryClass::Gradient, vector);
   for (unsigned state = 0; state < states; ++state)
-    region("state" + Twine(state), MemoryClass::Optimizer, vector);
+    regions.add("state" + Twine(state), MemoryClass::Optimizer, vector);
 
   llvm::StringMap<Type> inputs;
   LogicalResult result = success();
   module.walk([&](InputOp input) {
     auto [known, isNew] = inputs.try_emplace(input.getName(), input.getType());
     if (isNew)
-      region("input." + input.getName(), MemoryClass::Batch,
-             bytesAtRows(input.getType(), rows));
+      regions.add("input." + input.getName(), MemoryClass::Batch,
+                  bytesAtRows(input.getType(), rows));
     else if (known->second != input.getType()) {
       input.emitOpError("expects the input to have one type, but it is ")
           << known->second << " elsewhere";
@@ -233,17 +271,15 @@ FailureOr<int64_t> Place::placeRegions(ModuleOp module, int64_t rows) {
     Type type = output.getValue().getType();
     auto [known, isNew] = outputs.try_emplace(output.getName(), type);
     if (isNew)
-      region("output." + output.getName(), MemoryClass::Batch,
-             bytesAtRows(type, rows));
+      regions.add("output." + output.getName(), MemoryClass::Batch,
+                  bytesAtRows(type, rows));
     else if (known->second != type) {
       output.emitOpError("expects the output to have one type, but it is ")
           << known->second << " elsewhere";
       result = failure();
     }
   });
-  if (failed(result))
-    return failure();
-  return next;
+  return result;
 }
 
 } // namespace hone

@@ -67,9 +67,12 @@ struct VerifyPlacement : impl::VerifyPlacementBase<VerifyPlacement> {
              << HoneDialect::getArenaBytesAttrName() << "'; run hone-place";
     int64_t base = 0;
     for (RegionOp region : module.getOps<RegionOp>()) {
-      if (static_cast<int64_t>(region.getOffset()) < base)
+      auto offset = static_cast<int64_t>(region.getOffset());
+      if (offset < base)
         return region.emitOpError("overlaps the region before it");
-      base = region.getOffset() + ArenaPlan::align(region.getBytes());
+      // Behind the arena no slot can be.
+      if (offset < arena.getInt())
+        base = offset + ArenaPlan::align(region.getBytes());
     }
     for (BlockOp block : module.getOps<BlockOp>()) {
       auto bytes = block->getAttrOfType<IntegerAttr>(
@@ -84,12 +87,16 @@ struct VerifyPlacement : impl::VerifyPlacementBase<VerifyPlacement> {
     SymbolTable symbols(module);
     for (EntryOp entry : module.getOps<EntryOp>()) {
       SlotCheck slots(entry.getBody().front(), *rows, base, arena.getInt());
-      for (CallOp call : entry.getBody().getOps<CallOp>()) {
+      for (Operation &op : entry.getBody().front()) {
+        if (failed(slots.results(&op)))
+          return failure();
+        auto call = dyn_cast<CallOp>(op);
+        if (!call)
+          continue;
         auto bytes = symbols.lookup(call.getBlock())
                          ->getAttrOfType<IntegerAttr>(
                              HoneDialect::getScratchBytesAttrName());
-        if (failed(slots.results(call)) ||
-            failed(slots.scratch(call, bytes.getInt())))
+        if (failed(slots.scratch(call, bytes.getInt())))
           return failure();
       }
     }

@@ -24,7 +24,8 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
     eraseUncalledBlocks(module);
     auto parameters = ParameterTable::build(module);
     if (failed(parameters) || failed(checkSinks(module, *parameters)) ||
-        failed(checkCoverage(module, *parameters)))
+        failed(checkCoverage(module, *parameters)) ||
+        failed(checkUpdates(module, *parameters)))
       signalPassFailure();
   }
 
@@ -44,12 +45,12 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
     LogicalResult result = success();
     module.walk([&](CallOp call) {
       auto block = symbols.lookup<BlockOp>(call.getBlock());
-      for (GradientOp sink : block.getBody().getOps<GradientOp>()) {
+      block.walk([&](GradientOp sink) {
         const Parameter *parameter =
             parameters.find(call.getPrefix(), sink.getOf());
         if (parameter && parameter->trainable &&
             parameter->type == sink.getValue().getType())
-          continue;
+          return;
         InFlightDiagnostic diag = sink.emitOpError("expects '")
                                   << call.getPrefix() << sink.getOf()
                                   << "' to be a trainable parameter of type "
@@ -57,7 +58,7 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
                                   << "; broken by hone-derive-backward";
         diag.attachNote(call.getLoc()) << "for this layer";
         result = failure();
-      }
+      });
     });
     return result;
   }
@@ -73,13 +74,80 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
     llvm::StringSet<> covered;
     for (CallOp call : gradient.getBody().getOps<CallOp>()) {
       auto block = symbols.lookup<BlockOp>(call.getBlock());
-      for (GradientOp sink : block.getBody().getOps<GradientOp>())
+      block.walk([&](GradientOp sink) {
         covered.insert((call.getPrefix() + sink.getOf()).str());
+      });
     }
     for (const Parameter &parameter : parameters.trainable())
       if (!covered.contains(parameter.name))
         return gradient.emitOpError("expects a gradient of '")
                << parameter.name << "'; broken by hone-derive-backward";
+    return success();
+  }
+
+  /// In @step, if there is one, each layer has its gradients from before the
+  /// first sink until its one update, and is not used after that.
+  static LogicalResult checkUpdates(ModuleOp module,
+                                    const ParameterTable &parameters) {
+    SymbolTable symbols(module);
+    auto step = symbols.lookup<EntryOp>("step");
+    if (!step)
+      return success();
+    enum class State { Untouched, Gradient, Updated };
+    SmallVector<State> states(parameters.layers().size(), State::Untouched);
+    auto broken = [&](Operation *op, StringRef problem, StringRef prefix) {
+      return op->emitOpError(problem) << " of the layer '" << prefix
+                                      << "'; broken by hone-schedule-update";
+    };
+    auto stateOf = [&](StringRef prefix) -> State & {
+      auto layer =
+          llvm::find_if(parameters.layers(), [&](const TrainableLayer &layer) {
+            return layer.prefix == prefix;
+          });
+      return states[layer - parameters.layers().begin()];
+    };
+    auto checkUse = [&](CallOp call, StringRef name, bool isSink) {
+      const Parameter *parameter = parameters.find(call.getPrefix(), name);
+      if (!parameter->trainable)
+        return success();
+      StringRef prefix = parameters.layers()[parameter->layer].prefix;
+      State state = states[parameter->layer];
+      if (state == State::Updated)
+        return LogicalResult(broken(call, "stands behind the update", prefix));
+      if (isSink && state != State::Gradient)
+        return LogicalResult(
+            broken(call, "stands before the 'hone.layer_gradient'", prefix));
+      return success();
+    };
+    for (Operation &op : step.getBody().front()) {
+      if (auto window = dyn_cast<LayerGradientOp>(op)) {
+        State &state = stateOf(window.getPrefix());
+        if (state != State::Untouched)
+          return broken(window, "is not the first", window.getPrefix());
+        state = State::Gradient;
+      } else if (auto update = dyn_cast<UpdateOpInterface>(op)) {
+        auto window =
+            update.getLayerGradient().getDefiningOp<LayerGradientOp>();
+        State &state = stateOf(window.getPrefix());
+        if (state == State::Updated)
+          return broken(update, "is not the only update", window.getPrefix());
+        state = State::Updated;
+      } else if (auto call = dyn_cast<CallOp>(op)) {
+        auto block = symbols.lookup<BlockOp>(call.getBlock());
+        LogicalResult isUsable = success();
+        auto check = [&](StringRef name, bool isSink) {
+          if (succeeded(isUsable))
+            isUsable = checkUse(call, name, isSink);
+        };
+        block.walk([&](ParameterOp op) { check(op.getName(), false); });
+        block.walk([&](GradientOp op) { check(op.getOf(), true); });
+        if (failed(isUsable))
+          return failure();
+      }
+    }
+    for (auto [layer, state] : llvm::zip_equal(parameters.layers(), states))
+      if (state != State::Updated)
+        return broken(step, "expects an update", layer.prefix);
     return success();
   }
 };

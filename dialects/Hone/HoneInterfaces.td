@@ -139,14 +139,21 @@ def Hone_InPlaceOpInterface : OpInterface<"InPlaceOpInterface"> {
 def Hone_UpdateOpInterface : OpInterface<"UpdateOpInterface"> {
   let cppNamespace = "::hone";
   let description = [{
-    An optimizer step on the whole parameter vector, in an entry.
+    An optimizer step in an entry, on all trainable parameters or on those of
+    one layer.
   }];
   let methods = [
     InterfaceMethod<[{
         How many vectors of the length of theta the optimizer remembers from
         step to step. Placement gives each a region.
       }],
-      "unsigned", "getNumStateVectors", (ins)>
+      "unsigned", "getNumStateVectors", (ins)>,
+    InterfaceMethod<[{
+        The `hone.layer_gradient` whose layer is updated; null for all.
+      }],
+      "::mlir::Value", "getLayerGradient", (ins), [{
+        return $_op.getGradient();
+      }]>
   ];
 }
 

@@ -140,6 +140,26 @@ int64_t RowTilesOp::getFlops(int64_t rows) {
   return flops;
 }
 
+LogicalResult LayerGradientOp::verify() {
+  // (C1)
+  if (!getGradient().getType().hasStaticShape())
+    return emitOpError("expects a static length but got ")
+           << getGradient().getType();
+  return success();
+}
+
+static LogicalResult verifyUpdate(UpdateOpInterface op) {
+  // (C1)
+  Value gradient = op.getLayerGradient();
+  if (gradient && !gradient.getDefiningOp<LayerGradientOp>())
+    return op->emitOpError("expects 'gradient' to be the result of a "
+                           "'hone.layer_gradient'");
+  return success();
+}
+
+LogicalResult SgdOp::verify() { return verifyUpdate(*this); }
+LogicalResult AdamwOp::verify() { return verifyUpdate(*this); }
+
 unsigned SgdOp::getNumStateVectors() { return getMomentum() ? 1 : 0; }
 unsigned AdamwOp::getNumStateVectors() { return 2; }
 

@@ -286,13 +286,47 @@ def Hone_RowTilesOp : Hone_Op<"row_tiles", [HasParent<"BlockOp">, SingleBlock,
 // Updates
 //===----------------------------------------------------------------------===//
 
-def Hone_SgdOp : Hone_Op<"sgd", [ParentOneOf<["EntryOp"]>,
-    DeclareOpInterfaceMethods<Hone_UpdateOpInterface>]> {
-  let summary = "stochastic gradient descent on all trainable parameters";
+def Hone_LayerGradientOp : Hone_Op<"layer_gradient", [
+    ParentOneOf<["EntryOp"]>]> {
+  let summary = "the gradients of one layer, zero at first";
+  let description = [{
+    The slice of the gradient that belongs to the trainable parameters of the
+    layer `prefix`, in memory of its own from here to its last use. Sinks of
+    the calls behind it add to it instead of to the gradient of all parameters.
+    `hone-schedule-update` makes it where each layer is updated by itself.
+
+    1. (C1) the length of `gradient` is static.
+
+    Example:
+    ```mlir
+    hone.entry @step {
+      %d = hone.layer_gradient "model.layers.0." : tensor<16xf32>
+    }
+    ```
+  }];
+  let arguments = (ins StrAttr:$prefix);
+  let results = (outs Hone_Vector:$gradient);
+  let assemblyFormat = "$prefix attr-dict `:` type($gradient)";
+  let hasVerifier = 1;
+}
+
+// An optimizer step. `gradient` restricts it to one layer.
+class Hone_UpdateOp<string mnemonic, list<Trait> traits = []>
+    : Hone_Op<mnemonic, !listconcat(traits, [ParentOneOf<["EntryOp"]>,
+        DeclareOpInterfaceMethods<Hone_UpdateOpInterface,
+                                  ["getNumStateVectors"]>])> {
+  let hasVerifier = 1;
+}
+
+def Hone_SgdOp : Hone_UpdateOp<"sgd", [AttrSizedOperandSegments]> {
+  let summary = "stochastic gradient descent";
   let description = [{
     As torch.optim.SGD: `g = gradient_scale * gradient + weight_decay * theta`;
     with `momentum`, `m = momentum * m + g` and `g = m`;
-    `theta = theta - learning_rate * g`.
+    `theta = theta - learning_rate * g`. On all trainable parameters, or with
+    `from` on those of one layer.
+
+    1. (C1) `gradient` is the result of a `hone.layer_gradient`.
 
     Example:
     ```mlir
@@ -302,24 +336,37 @@ def Hone_SgdOp : Hone_Op<"sgd", [ParentOneOf<["EntryOp"]>,
       %w = hone.input "weight_decay" : tensor<f64>
       hone.sgd %g, %l, %w
     }
+    hone.entry @step {
+      %g = hone.input "gradient_scale" : tensor<f64>
+      %l = hone.input "learning_rate" : tensor<f64>
+      %w = hone.input "weight_decay" : tensor<f64>
+      %d = hone.layer_gradient "model.layers.0." : tensor<16xf32>
+      hone.sgd %g, %l, %w from %d : tensor<16xf32>
+    }
     ```
   }];
   let arguments = (ins Hone_Scalar:$gradient_scale, Hone_Scalar:$learning_rate,
                        Hone_Scalar:$weight_decay,
-                       Optional<Hone_Scalar>:$momentum);
-  let assemblyFormat = "$gradient_scale `,` $learning_rate `,` $weight_decay (`momentum` $momentum^)? attr-dict";
+                       Optional<Hone_Scalar>:$momentum,
+                       Optional<Hone_Vector>:$gradient);
+  let assemblyFormat = [{
+    $gradient_scale `,` $learning_rate `,` $weight_decay
+    (`momentum` $momentum^)? (`from` $gradient^ `:` type($gradient))? attr-dict
+  }];
 }
 
-def Hone_AdamwOp : Hone_Op<"adamw", [ParentOneOf<["EntryOp"]>,
-    DeclareOpInterfaceMethods<Hone_UpdateOpInterface>]> {
-  let summary = "AdamW on all trainable parameters";
+def Hone_AdamwOp : Hone_UpdateOp<"adamw"> {
+  let summary = "AdamW";
   let description = [{
     As torch.optim.AdamW (Loshchilov and Hutter 2019, alg. 2), with
     `g = gradient_scale * gradient`:
     `theta = theta * (1 - learning_rate * weight_decay)`,
     `m = beta1 * m + (1 - beta1) * g`, `v = beta2 * v + (1 - beta2) * g^2`,
     `theta = theta - learning_rate / c1 * m / (sqrt(v / c2) + epsilon)`, where
-    `c1` and `c2` are the bias corrections `1 - beta^step`.
+    `c1` and `c2` are the bias corrections `1 - beta^step`. On all trainable
+    parameters, or with `from` on those of one layer.
+
+    1. (C1) `gradient` is the result of a `hone.layer_gradient`.
 
     Example:
     ```mlir
@@ -340,10 +387,12 @@ def Hone_AdamwOp : Hone_Op<"adamw", [ParentOneOf<["EntryOp"]>,
                        Hone_Scalar:$weight_decay, Hone_Scalar:$beta1,
                        Hone_Scalar:$beta2, Hone_Scalar:$epsilon,
                        Hone_Scalar:$bias_correction1,
-                       Hone_Scalar:$bias_correction2);
+                       Hone_Scalar:$bias_correction2,
+                       Optional<Hone_Vector>:$gradient);
   let assemblyFormat = [{
     $gradient_scale `,` $learning_rate `,` $weight_decay `,` $beta1 `,` $beta2
-    `,` $epsilon `,` $bias_correction1 `,` $bias_correction2 attr-dict
+    `,` $epsilon `,` $bias_correction1 `,` $bias_correction2
+    (`from` $gradient^ `:` type($gradient))? attr-dict
   }];
 }
 
@@ -355,7 +404,9 @@ def Hone_RegionOp : Hone_Op<"region", [HasParent<"::mlir::ModuleOp">]> {
   let summary = "a part of the arena that lives as long as the program";
   let description = [{
     Created by placement: the trainable parameters `theta`, their gradients,
-    each optimizer state vector, each named input and output.
+    each optimizer state vector, each named input and output. Where layers are
+    updated one by one, `gradient` stands behind the arena: only a run that
+    asks for all gradients has memory for it.
 
     1. (C1) `offset` is a multiple of 64 and `bytes` is not negative.
 

@@ -40,10 +40,15 @@ private:
   LogicalResult appendParameter(CallOp call, ParameterOp op,
                                 SmallVectorImpl<Value> &arguments);
   FailureOr<Value> gradient(CallOp call, StringRef name, Type type);
+  LogicalResult convert(LayerGradientOp op);
   LogicalResult convert(CallOp call);
   LogicalResult convert(OutputOp output);
-  template <typename UpdateOp>
-  LogicalResult convertUpdate(UpdateOp op, int stateCount);
+  template <typename UpdateOp> LogicalResult convertUpdate(UpdateOp op);
+  /// Calls the function `name` of frame, rows and `arguments`. The first call
+  /// makes it: equal layers share one, as they share blocks.
+  void callShared(
+      Location loc, StringRef name, ArrayRef<Value> arguments,
+      function_ref<void(KernelBuilder &, Buffers &, ValueRange)> emitBody);
 
   EntryOp entry;
   ModuleOp module;
@@ -52,6 +57,8 @@ private:
   int64_t panelBytes, maxRows;
   OpBuilder builder;
   Buffers buffers;
+  /// Prefix of a layer to where its gradients are, until its update.
+  llvm::StringMap<int64_t> layerGradients;
   Value frame, arena, weights, rows;
 };
 } // namespace
@@ -108,6 +115,14 @@ FailureOr<Value> EntryConversion::gradient(CallOp call, StringRef name,
     return call.emitOpError("expects '")
            << call.getPrefix() << name
            << "', which its block has a gradient of, to be trainable";
+  const TrainableLayer &layer = table.layers()[found->layer];
+  auto own = layerGradients.find(layer.prefix);
+  if (own != layerGradients.end()) {
+    MemRefType view = bufferType(type, maxRows);
+    int64_t bytes =
+        (found->offset - layer.offset) * view.getElementTypeBitWidth() / 8;
+    return viewAt(builder, call.getLoc(), arena, own->second + bytes, view);
+  }
   return region(call, "gradient", bufferType(type, maxRows), found->offset);
 }
 
@@ -176,26 +191,94 @@ LogicalResult EntryConversion::convert(OutputOp output) {
   return success();
 }
 
-/// Emits an optimizer step with `stateCount` state vectors.
+void EntryConversion::callShared(
+    Location loc, StringRef name, ArrayRef<Value> arguments,
+    function_ref<void(KernelBuilder &, Buffers &, ValueRange)> emitBody) {
+  SmallVector<Value> all = {frame, rows};
+  llvm::append_range(all, arguments);
+  if (!module.lookupSymbol(name)) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(entry);
+    auto function = func::FuncOp::create(
+        builder, loc, name,
+        builder.getFunctionType(ValueRange(all).getTypes(), {}));
+    function.setPrivate();
+    builder.setInsertionPointToStart(function.addEntryBlock());
+    Buffers own;
+    KernelBuilder k(loc, builder, own, panelBytes, function.getArgument(1),
+                    maxRows);
+    emitBody(k, own, function.getArguments().drop_front(2));
+    builder.setInsertionPointToEnd(&function.getBody().back());
+    func::ReturnOp::create(builder, loc);
+  }
+  func::CallOp::create(builder, loc, name, TypeRange(), all);
+}
+
+LogicalResult EntryConversion::convert(LayerGradientOp op) {
+  auto slots = op->getAttrOfType<ArrayAttr>(HoneDialect::getSlotsAttrName());
+  if (!slots || slots.size() != 1)
+    return op.emitOpError("expects a slot for its result; run hone-place "
+                          "first");
+  int64_t offset = cast<SlotAttr>(slots[0]).getOffset();
+  auto type = bufferType(op.getGradient().getType(), maxRows);
+  Value view = viewAt(builder, op.getLoc(), arena, offset, type);
+  buffers.ofValue[op.getGradient()] = view;
+  layerGradients[op.getPrefix()] = offset;
+  callShared(op.getLoc(), ("zeros." + Twine(type.getDimSize(0))).str(), view,
+             [&](KernelBuilder &k, Buffers &, ValueRange given) {
+               emitZeros(given[0], k);
+             });
+  return success();
+}
+
 template <typename UpdateOp>
-LogicalResult EntryConversion::convertUpdate(UpdateOp op, int stateCount) {
+LogicalResult EntryConversion::convertUpdate(UpdateOp op) {
   if (table.trainable().empty())
     return success();
-  auto flat = MemRefType::get({table.trainableElements()},
-                              table.trainable().front().type.getElementType());
-  FailureOr<Value> theta = region(op, "theta", flat);
-  FailureOr<Value> gradient = region(op, "gradient", flat);
-  if (failed(theta) || failed(gradient))
-    return failure();
-  UpdateVectors vectors{*theta, *gradient, {}};
-  for (int i = 0; i < stateCount; ++i) {
-    FailureOr<Value> state = region(op, "state" + Twine(i), flat);
-    if (failed(state))
-      return failure();
-    vectors.state.push_back(*state);
+  int64_t first = 0, length = table.trainableElements();
+  if (Value own = op.getGradient()) {
+    StringRef prefix = own.getDefiningOp<LayerGradientOp>().getPrefix();
+    for (const TrainableLayer &layer : table.layers())
+      if (layer.prefix == prefix)
+        std::tie(first, length) = std::pair(layer.offset, layer.elements);
+    layerGradients.erase(prefix);
   }
-  KernelBuilder k(op.getLoc(), builder, buffers, panelBytes, rows, maxRows);
-  emitUpdate(op, vectors, k);
+  auto flat = MemRefType::get({length},
+                              table.trainable().front().type.getElementType());
+  SmallVector<Value> arguments;
+  LogicalResult found = success();
+  auto appendSlice = [&](const Twine &name) {
+    FailureOr<Value> view = region(op, name, flat, first);
+    if (failed(view))
+      found = failure();
+    arguments.push_back(view.value_or(Value()));
+  };
+  appendSlice("theta");
+  if (op.getGradient())
+    arguments.push_back(buffers.ofValue.at(op.getGradient()));
+  else
+    appendSlice("gradient");
+  for (unsigned i = 0; i < op.getNumStateVectors(); ++i)
+    appendSlice("state" + Twine(i));
+  if (failed(found))
+    return failure();
+  SmallVector<Value> scalars;
+  for (Value operand : op->getOperands())
+    if (operand != op.getGradient())
+      scalars.push_back(operand);
+  for (Value scalar : scalars)
+    arguments.push_back(buffers.ofValue.at(scalar));
+
+  callShared(op.getLoc(), ("update." + Twine(length)).str(), arguments,
+             [&](KernelBuilder &k, Buffers &own, ValueRange given) {
+               UpdateVectors vectors{given[0], given[1], {}};
+               unsigned states = op.getNumStateVectors();
+               llvm::append_range(vectors.state, given.slice(2, states));
+               for (auto [scalar, argument] :
+                    llvm::zip_equal(scalars, given.drop_front(2 + states)))
+                 own.ofValue[scalar] = argument;
+               emitUpdate(op, vectors, k);
+             });
   return success();
 }
 
@@ -225,11 +308,10 @@ LogicalResult EntryConversion::run() {
               buffers.ofValue[input.getResult()] = *view;
               return success();
             })
-            .Case<CallOp, OutputOp>([&](auto typed) { return convert(typed); })
-            .Case([&](SgdOp sgd) {
-              return convertUpdate(sgd, sgd.getMomentum() ? 1 : 0);
-            })
-            .Case([&](AdamwOp adamw) { return convertUpdate(adamw, 2); })
+            .Case<CallOp, OutputOp, LayerGradientOp>(
+                [&](auto typed) { return convert(typed); })
+            .Case<SgdOp, AdamwOp>(
+                [&](auto typed) { return convertUpdate(typed); })
             .Case([](ReturnOp) { return success(); })
             .Default([](Operation *op) {
               return op->emitOpError("expects to stand in a block: an entry is "

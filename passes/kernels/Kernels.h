@@ -52,7 +52,11 @@ void emitKernel(DotOp op, KernelBuilder &k);
 /// Adds `value` to the gradient `sink`, both of one static shape.
 void emitGradientSum(mlir::Value value, mlir::Value sink, KernelBuilder &k);
 
-/// The flat vectors of an update, memref<trainable elements x T>.
+/// Sets every element of the vector `to` to zero.
+void emitZeros(mlir::Value to, KernelBuilder &k);
+
+/// The flat vectors of an update, memref<length x T>: all trainable elements,
+/// or the slices of one layer.
 struct UpdateVectors {
   mlir::Value theta, gradient;
   llvm::SmallVector<mlir::Value, 2> state;

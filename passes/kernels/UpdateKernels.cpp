@@ -1,8 +1,8 @@
 //===- UpdateKernels.cpp - Gradient sums and optimizer steps --------------===//
 //
-// Updates run over the flat vectors of all trainable parameters. Factors that
-// are the same for every element are computed in double and rounded once to the
-// parameters' type.
+// Updates run over flat vectors, element by element: what else is in the vector
+// changes no bit. Factors that are the same for every element are computed in
+// double and rounded once to the parameters' type.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,6 +36,11 @@ static void forEachParameter(KernelBuilder &k, Value vector,
     Value count = k.min(k.index(kUpdateChunk), k.sub(k.index(length), first));
     k.map(count, [&](ValueRange j) { body(k.add(first, j[0])); });
   });
+}
+
+void hone::emitZeros(Value to, KernelBuilder &k) {
+  Value zero = k.real(cast<MemRefType>(to.getType()).getElementType(), 0.0);
+  forEachParameter(k, to, [&](Value i) { k.store(zero, to, i); });
 }
 
 static Type elementOf(const UpdateVectors &vectors) {

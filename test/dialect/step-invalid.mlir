@@ -231,6 +231,31 @@ hone.block @update_is_of_entries(%g: tensor<f64>) {
 
 // -----
 
+hone.entry @layer_gradient_c1 {
+  // expected-error @+1 {{'hone.layer_gradient' op expects a static length but got 'tensor<?xf32>'}}
+  %d = hone.layer_gradient "layers.0." : tensor<?xf32>
+}
+
+// -----
+
+hone.entry @sgd_c1 {
+  %g = hone.input "gradient_scale" : tensor<f64>
+  %d = hone.input "d" : tensor<16xf32>
+  // expected-error @+1 {{'hone.sgd' op expects 'gradient' to be the result of a 'hone.layer_gradient'}}
+  hone.sgd %g, %g, %g from %d : tensor<16xf32>
+}
+
+// -----
+
+hone.entry @adamw_c1 {
+  %g = hone.input "gradient_scale" : tensor<f64>
+  %d = hone.input "d" : tensor<16xf32>
+  // expected-error @+1 {{'hone.adamw' op expects 'gradient' to be the result of a 'hone.layer_gradient'}}
+  hone.adamw %g, %g, %g, %g, %g, %g, %g, %g from %d : tensor<16xf32>
+}
+
+// -----
+
 // expected-error @+1 {{'hone.region' op expects an offset that is a multiple of 64 and a size that is not negative, but got 32 and 64}}
 hone.region "region_c1" adapter at 32 bytes 64
 

@@ -110,6 +110,12 @@ hone.entry @sgd {
   hone.sgd %g, %l, %w
   // CHECK: hone.sgd %[[G]], %[[L]], %[[W]] momentum %[[M]]
   hone.sgd %g, %l, %w momentum %m
+  // CHECK: %[[D:.*]] = hone.layer_gradient "layers.0." : tensor<16xf32>
+  %d = hone.layer_gradient "layers.0." : tensor<16xf32>
+  // CHECK: hone.sgd %[[G]], %[[L]], %[[W]] from %[[D]] : tensor<16xf32>
+  hone.sgd %g, %l, %w from %d : tensor<16xf32>
+  // CHECK: hone.sgd %[[G]], %[[L]], %[[W]] momentum %[[M]] from %[[D]] : tensor<16xf32>
+  hone.sgd %g, %l, %w momentum %m from %d : tensor<16xf32>
 }
 
 // CHECK-LABEL: hone.entry @adamw
@@ -132,6 +138,10 @@ hone.entry @adamw {
   %c2 = hone.input "bias_correction2" : tensor<f64>
   // CHECK: hone.adamw %[[G]], %[[L]], %[[W]], %[[B1]], %[[B2]], %[[E]], %[[C1]], %[[C2]]
   hone.adamw %g, %l, %w, %b1, %b2, %e, %c1, %c2
+  // CHECK: %[[D:.*]] = hone.layer_gradient "layers.0." : tensor<16xf32>
+  %d = hone.layer_gradient "layers.0." : tensor<16xf32>
+  // CHECK: hone.adamw %[[G]], %[[L]], %[[W]], %[[B1]], %[[B2]], %[[E]], %[[C1]], %[[C2]] from %[[D]] : tensor<16xf32>
+  hone.adamw %g, %l, %w, %b1, %b2, %e, %c1, %c2 from %d : tensor<16xf32>
 }
 
 // CHECK: hone.region "theta" adapter at 0 bytes 100

@@ -315,3 +315,31 @@ module @entries_share_memory attributes {hone.max_rows = 16 : i64} {
     hone.call @layer "" () : () -> ()
   }
 }
+
+// -----
+
+// A layer's gradients have memory from before its sinks until its update, which
+// layers share; all gradients stand behind the arena.
+// CHECK-LABEL: module @layers_share_gradients
+// CHECK-SAME: hone.arena_bytes = 448 : i64
+// CHECK: hone.region "theta" adapter at 0 bytes 200
+// CHECK-NEXT: hone.region "input.s" batch at 256 bytes 8
+// CHECK-NEXT: hone.region "gradient" gradient at 448 bytes 200
+// CHECK-LABEL: hone.entry @step
+// CHECK: hone.layer_gradient "layers.0." {hone.slots = [#hone.slot<offset = 320, bytes = 100, first = 1, last = 3>]}
+// CHECK: hone.layer_gradient "layers.1." {hone.slots = [#hone.slot<offset = 320, bytes = 100, first = 4, last = 6>]}
+module @layers_share_gradients attributes {hone.max_rows = 16 : i64} {
+  hone.block @layer() {
+    %a = hone.parameter "a" trainable init <zero> : tensor<5x5xf32>
+    hone.return
+  }
+  hone.entry @step {
+    %s = hone.input "s" : tensor<f64>
+    %0 = hone.layer_gradient "layers.0." : tensor<25xf32>
+    hone.call @layer "layers.0." () : () -> ()
+    hone.sgd %s, %s, %s from %0 : tensor<25xf32>
+    %1 = hone.layer_gradient "layers.1." : tensor<25xf32>
+    hone.call @layer "layers.1." () : () -> ()
+    hone.sgd %s, %s, %s from %1 : tensor<25xf32>
+  }
+}

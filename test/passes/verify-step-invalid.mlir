@@ -105,3 +105,160 @@ module @parameter_of_two_types {
     hone.call @other "layers.0." () : () -> ()
   }
 }
+
+// -----
+
+module @layer_is_not_updated {
+  hone.block @layer.backward(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) -> tensor<?x4xf32> {
+    %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
+    %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
+    %da, %db = hone.lora_parameter_adjoint %dy, %x, %a, %b scale 2.0 : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>) -> (tensor<2x4xf32>, tensor<4x2xf32>)
+    hone.gradient %da of "a" : tensor<2x4xf32>
+    hone.gradient %db of "b" : tensor<4x2xf32>
+    %dx = hone.add %dy, %dy : tensor<?x4xf32>
+    hone.return %dx : tensor<?x4xf32>
+  }
+  hone.block @layer.more(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) {
+    %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
+    %dx = hone.add %dy, %dy : tensor<?x4xf32>
+    hone.return
+  }
+  hone.entry @gradient {
+    %0 = hone.input "hidden" : tensor<?x4xf32>
+    %1 = hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+  }
+  // expected-error @+1 {{'hone.entry' op expects an update of the layer 'layers.0.'; broken by hone-schedule-update}}
+  hone.entry @step {
+    %s = hone.input "s" : tensor<f64>
+    %0 = hone.input "hidden" : tensor<?x4xf32>
+    %d = hone.layer_gradient "layers.0." : tensor<16xf32>
+    %1 = hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+  }
+}
+
+// -----
+
+module @layer_is_updated_twice {
+  hone.block @layer.backward(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) -> tensor<?x4xf32> {
+    %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
+    %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
+    %da, %db = hone.lora_parameter_adjoint %dy, %x, %a, %b scale 2.0 : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>) -> (tensor<2x4xf32>, tensor<4x2xf32>)
+    hone.gradient %da of "a" : tensor<2x4xf32>
+    hone.gradient %db of "b" : tensor<4x2xf32>
+    %dx = hone.add %dy, %dy : tensor<?x4xf32>
+    hone.return %dx : tensor<?x4xf32>
+  }
+  hone.block @layer.more(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) {
+    %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
+    %dx = hone.add %dy, %dy : tensor<?x4xf32>
+    hone.return
+  }
+  hone.entry @gradient {
+    %0 = hone.input "hidden" : tensor<?x4xf32>
+    %1 = hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+  }
+  hone.entry @step {
+    %s = hone.input "s" : tensor<f64>
+    %0 = hone.input "hidden" : tensor<?x4xf32>
+    %d = hone.layer_gradient "layers.0." : tensor<16xf32>
+    %1 = hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+    hone.sgd %s, %s, %s from %d : tensor<16xf32>
+    // expected-error @+1 {{'hone.sgd' op is not the only update of the layer 'layers.0.'; broken by hone-schedule-update}}
+    hone.sgd %s, %s, %s from %d : tensor<16xf32>
+  }
+}
+
+// -----
+
+module @sink_before_the_gradient {
+  hone.block @layer.backward(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) -> tensor<?x4xf32> {
+    %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
+    %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
+    %da, %db = hone.lora_parameter_adjoint %dy, %x, %a, %b scale 2.0 : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>) -> (tensor<2x4xf32>, tensor<4x2xf32>)
+    hone.gradient %da of "a" : tensor<2x4xf32>
+    hone.gradient %db of "b" : tensor<4x2xf32>
+    %dx = hone.add %dy, %dy : tensor<?x4xf32>
+    hone.return %dx : tensor<?x4xf32>
+  }
+  hone.block @layer.more(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) {
+    %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
+    %dx = hone.add %dy, %dy : tensor<?x4xf32>
+    hone.return
+  }
+  hone.entry @gradient {
+    %0 = hone.input "hidden" : tensor<?x4xf32>
+    %1 = hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+  }
+  hone.entry @step {
+    %s = hone.input "s" : tensor<f64>
+    %0 = hone.input "hidden" : tensor<?x4xf32>
+    // expected-error @+1 {{'hone.call' op stands before the 'hone.layer_gradient' of the layer 'layers.0.'; broken by hone-schedule-update}}
+    %1 = hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+    %d = hone.layer_gradient "layers.0." : tensor<16xf32>
+    hone.sgd %s, %s, %s from %d : tensor<16xf32>
+  }
+}
+
+// -----
+
+module @use_behind_the_update {
+  hone.block @layer.backward(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) -> tensor<?x4xf32> {
+    %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
+    %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
+    %da, %db = hone.lora_parameter_adjoint %dy, %x, %a, %b scale 2.0 : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>) -> (tensor<2x4xf32>, tensor<4x2xf32>)
+    hone.gradient %da of "a" : tensor<2x4xf32>
+    hone.gradient %db of "b" : tensor<4x2xf32>
+    %dx = hone.add %dy, %dy : tensor<?x4xf32>
+    hone.return %dx : tensor<?x4xf32>
+  }
+  hone.block @layer.more(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) {
+    %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
+    %dx = hone.add %dy, %dy : tensor<?x4xf32>
+    hone.return
+  }
+  hone.entry @gradient {
+    %0 = hone.input "hidden" : tensor<?x4xf32>
+    %1 = hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+  }
+  hone.entry @step {
+    %s = hone.input "s" : tensor<f64>
+    %0 = hone.input "hidden" : tensor<?x4xf32>
+    %d = hone.layer_gradient "layers.0." : tensor<16xf32>
+    %1 = hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+    hone.sgd %s, %s, %s from %d : tensor<16xf32>
+    // expected-error @+1 {{'hone.call' op stands behind the update of the layer 'layers.0.'; broken by hone-schedule-update}}
+    hone.call @layer.more "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
+  }
+}
+
+// -----
+
+module @two_gradients {
+  hone.block @layer.backward(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) -> tensor<?x4xf32> {
+    %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
+    %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
+    %da, %db = hone.lora_parameter_adjoint %dy, %x, %a, %b scale 2.0 : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>) -> (tensor<2x4xf32>, tensor<4x2xf32>)
+    hone.gradient %da of "a" : tensor<2x4xf32>
+    hone.gradient %db of "b" : tensor<4x2xf32>
+    %dx = hone.add %dy, %dy : tensor<?x4xf32>
+    hone.return %dx : tensor<?x4xf32>
+  }
+  hone.block @layer.more(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) {
+    %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
+    %dx = hone.add %dy, %dy : tensor<?x4xf32>
+    hone.return
+  }
+  hone.entry @gradient {
+    %0 = hone.input "hidden" : tensor<?x4xf32>
+    %1 = hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+  }
+  hone.entry @step {
+    %s = hone.input "s" : tensor<f64>
+    %0 = hone.input "hidden" : tensor<?x4xf32>
+    %d = hone.layer_gradient "layers.0." : tensor<16xf32>
+    // expected-error @+1 {{'hone.layer_gradient' op is not the first of the layer 'layers.0.'; broken by hone-schedule-update}}
+    %e = hone.layer_gradient "layers.0." : tensor<16xf32>
+    %1 = hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+    hone.sgd %s, %s, %s from %d : tensor<16xf32>
+  }
+}

@@ -41,6 +41,22 @@ TEST(Options, KeepWhatTheModuleWasCompiledWith) {
   EXPECT_EQ(options.value().maxGradNorm, 1.0);
 }
 
+TEST(Options, RefuseWhatAnUpdateInTheBackwardCannotDo) {
+  TrainConfig train;
+  train.optimizerInBackward = true;
+  train.maxGradNorm = 0;
+  auto refusal = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"--data=d", "--output=o"});
+    auto result = Options::parse(arguments, Options::defaults(train).value());
+    return result.isOk() ? "" : result.status().render();
+  };
+  EXPECT_EQ(refusal({}), "");
+  EXPECT_NE(refusal({"--max-grad-norm", "1"}).find("expects 0"),
+            std::string::npos);
+  EXPECT_NE(refusal({"--gradient-accumulation-steps", "2"}).find("expects 1"),
+            std::string::npos);
+}
+
 TEST(Options, EpochsOverrideCompiledSteps) {
   TrainConfig train;
   train.steps = 9;

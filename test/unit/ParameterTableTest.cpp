@@ -53,6 +53,43 @@ TEST(ParameterTable, LaysThetaOutWithoutGaps) {
   EXPECT_EQ(next, 2 * (6 + 8));
 }
 
+// Whatever the order in which entries reach a layer's parameters.
+TEST(ParameterTable, ALayerIsOneSliceOfTheta) {
+  ParsedModule module(R"(
+    hone.block @first() {
+      %a = hone.parameter "a" trainable init <zero> : tensor<2x3xf32>
+      hone.return
+    }
+    hone.block @second() {
+      %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
+      %a = hone.parameter "a" trainable init <zero> : tensor<2x3xf32>
+      hone.return
+    }
+    hone.entry @loss {
+      hone.call @first "layers.0." () : () -> ()
+      hone.call @first "layers.1." () : () -> ()
+      hone.call @second "layers.0." () : () -> ()
+      hone.call @second "layers.1." () : () -> ()
+    })");
+  auto table = ParameterTable::build(module.get());
+  ASSERT_TRUE(mlir::succeeded(table));
+  ASSERT_EQ(table->layers().size(), 2u);
+  int64_t next = 0;
+  for (auto [index, layer] : llvm::enumerate(table->layers())) {
+    EXPECT_EQ(layer.prefix, "layers." + std::to_string(index) + ".");
+    EXPECT_EQ(layer.offset, next);
+    EXPECT_EQ(layer.elements, 6 + 8);
+    for (const char *name : {"a", "b"}) {
+      const Parameter *parameter = table->find(layer.prefix, name);
+      ASSERT_TRUE(parameter);
+      EXPECT_EQ(parameter->layer, static_cast<int64_t>(index));
+      EXPECT_EQ(parameter->offset, next);
+      EXPECT_EQ(&table->trainable()[parameter->index], parameter);
+      next += parameter->type.getNumElements();
+    }
+  }
+}
+
 TEST(ParameterTable, FindsATensorByPrefixAndName) {
   ParsedModule module(source);
   auto table = ParameterTable::build(module.get());

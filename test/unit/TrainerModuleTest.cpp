@@ -46,6 +46,28 @@ TEST(Module, RefusesMissingEntriesAndSlots) {
   EXPECT_NE(refusal(module).find("slot 'loss'"), std::string::npos);
 }
 
+// Either an update, or a step that has the gradients behind the arena.
+TEST(Module, NeedsTheStepThatItsConfigPromises) {
+  hone_module module = bigramModule(HONE_SGD);
+  module.config = R"({"train": {"max_seq_length": 32, "max_grad_norm": 0,
+                                "optimizer_in_backward": true}})";
+  EXPECT_NE(refusal(module).find("entry 'step'"), std::string::npos);
+  std::vector<hone_entry> entries(module.entries,
+                                  module.entries + module.entry_count);
+  for (hone_entry &entry : entries)
+    if (std::string(entry.name) == "update")
+      entry.name = "step";
+  module.entries = entries.data();
+  module.gradient_offset = module.arena_bytes;
+  auto opened = Module::open(module);
+  ASSERT_TRUE(opened.isOk()) << opened.status().render();
+  EXPECT_TRUE(opened.value().step);
+  EXPECT_FALSE(opened.value().update);
+  EXPECT_EQ(opened.value().arenaBytes(false), module.arena_bytes);
+  EXPECT_GE(opened.value().arenaBytes(true),
+            module.arena_bytes + opened.value().vectorBytes());
+}
+
 TEST(Module, RefusesWhatReachesBeyondTheArena) {
   hone_module module = bigramModule(HONE_SGD);
   module.arena_bytes = 64;

@@ -89,7 +89,9 @@ TEST_F(TrainerProgramTest, StepsDoNotAllocate) {
   uint64_t few = allocations.load() - start;
   start = allocations.load();
   ASSERT_EQ(train("b", {"--steps", "900", "--save-every", "0"}), 0);
-  EXPECT_EQ(allocations.load() - start, few);
+  // The closing summary's texts may differ in length; 800 steps more must not
+  // show.
+  EXPECT_LT(allocations.load() - start, few + 40);
 }
 #endif
 

@@ -1,8 +1,9 @@
 //===- runtime.h - The C ABI between generated code and the runtime -------===//
 //
 // A compiled training binary is two halves. The generated half exports one
-// constant, `hone_compiled_module`, and calls one function, `hone_parallel_for`. The
-// runtime half owns everything else: memory, threads, data, files.
+// constant, `hone_compiled_module`, and calls one function,
+// `hone_parallel_for`. The runtime half owns everything else: memory, threads,
+// data, files.
 //
 // All memory that a step touches is one arena whose size and layout are
 // constants of the module, so the peak is known before the first step.
@@ -18,7 +19,7 @@
 extern "C" {
 #endif
 
-#define HONE_ABI_VERSION 1u
+#define HONE_ABI_VERSION 2u
 
 typedef enum hone_dtype {
   HONE_F32 = 0,
@@ -78,8 +79,11 @@ typedef void (*hone_entry_fn)(const hone_frame *frame);
      "loss"      reads inputs, writes the output "loss"
      "gradient"  the same, and adds loss_scale * d(loss)/d(theta) to the
                  gradient region, which the caller has zeroed
+   and one of:
      "update"    one optimizer step: theta and state from the gradient region
-                 and the scalar inputs listed at hone_slot */
+                 and the scalar inputs listed at hone_slot
+     "step"      both on one batch, layer by layer, with the inputs of both: the
+                 gradients of all parameters never exist */
 typedef struct hone_entry {
   const char *name;
   hone_entry_fn run;
@@ -140,6 +144,8 @@ typedef struct hone_module {
   uint32_t trainable_dtype;
   uint64_t trainable_elements; /* length of theta */
   uint64_t theta_offset;       /* bytes; trainable_elements values each */
+  /* With "step", behind the arena: only who calls "gradient" has memory for
+     it. */
   uint64_t gradient_offset;
   /* The first state vector; the second begins at the next multiple of 64 bytes
      behind its end. */

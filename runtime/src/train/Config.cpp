@@ -114,6 +114,7 @@ static void readTrain(Section section, TrainConfig &train) {
   section.read("seed", train.seed);
   section.read("steps", train.steps);
   section.read("shuffle", train.shuffle);
+  section.read("optimizer_in_backward", train.optimizerInBackward);
   section.read("momentum", train.momentum);
   section.read("adam_beta1", train.adamBeta1);
   section.read("adam_beta2", train.adamBeta2);

@@ -36,6 +36,7 @@ struct TrainConfig {
   uint64_t seed = 42;
   uint64_t steps = 0; ///< 0: by epochs
   bool shuffle = true;
+  bool optimizerInBackward = false;
   double momentum = 0;
   double adamBeta1 = 0.9;
   double adamBeta2 = 0.999;

@@ -36,15 +36,12 @@ static uint64_t elementsOf(const int64_t *shape, uint32_t rank) {
 
 static uint64_t dtypeSize(uint32_t dtype) { return dtype == HONE_F64 ? 8 : 4; }
 
-static Status findEntry(const hone_module &module, const char *name,
-                        hone_entry_fn &out) {
+/// Null if there is none of this name.
+static hone_entry_fn findEntry(const hone_module &module, const char *name) {
   for (uint32_t i = 0; i < module.entry_count; ++i)
-    if (strcmp(module.entries[i].name, name) == 0) {
-      out = module.entries[i].run;
-      return Status::ok();
-    }
-  return mismatch(std::string("entry '") + name + "'",
-                  "expects the entry point but got none");
+    if (strcmp(module.entries[i].name, name) == 0)
+      return module.entries[i].run;
+  return nullptr;
 }
 
 static Status findSlot(const hone_module &module, const hone_slot *slots,
@@ -117,17 +114,18 @@ static Status checkTrainables(const Module &module) {
   const hone_module &m = module.abi();
   struct Region {
     const char *name;
-    uint64_t offset, bytes;
+    uint64_t offset, bytes, limit;
   };
   const Region regions[] = {
-      {"theta", m.theta_offset, module.vectorBytes()},
-      {"gradient", m.gradient_offset, module.vectorBytes()},
-      {"state", m.state_offset, module.stateBytes()},
+      {"theta", m.theta_offset, module.vectorBytes(), m.arena_bytes},
+      {"gradient", m.gradient_offset, module.vectorBytes(),
+       module.arenaBytes(/*withGradients=*/true)},
+      {"state", m.state_offset, module.stateBytes(), m.arena_bytes},
   };
   for (const Region &region : regions)
     if (region.bytes != 0 &&
-        (region.offset % 8 != 0 || region.offset > m.arena_bytes ||
-         region.bytes > m.arena_bytes - region.offset))
+        (region.offset % 8 != 0 || region.offset > region.limit ||
+         region.bytes > region.limit - region.offset))
       return mismatch(region.name, "expects an aligned place in the arena but "
                                    "got offset " +
                                        std::to_string(region.offset));
@@ -158,6 +156,12 @@ unsigned Module::stateVectors() const { return compiled->optimizer; }
 uint64_t Module::stateBytes() const {
   unsigned vectors = stateVectors();
   return vectors == 0 ? 0 : (vectors - 1) * stateStride() + vectorBytes();
+}
+
+uint64_t Module::arenaBytes(bool withGradients) const {
+  // Nothing is between the two but less than a cache line.
+  uint64_t slack = step && withGradients ? vectorBytes() + 64 : 0;
+  return compiled->arena_bytes + slack;
 }
 
 uint64_t Module::trainableShapeElements(const hone_trainable &t) const {
@@ -241,13 +245,17 @@ Result<Module> Module::open(const hone_module &compiled) {
                                 " times max_seq_length " +
                                 std::to_string(train.maxSeqLength) +
                                 " rows but got " + std::to_string(rows));
-  const std::pair<const char *, hone_entry_fn *> entries[] = {
+  std::pair<const char *, hone_entry_fn *> entries[] = {
       {"loss", &module.loss},
       {"gradient", &module.gradient},
-      {"update", &module.update}};
-  for (const auto &[name, entry] : entries)
-    if (Status status = findEntry(compiled, name, *entry); !status.isOk())
-      return status;
+      {train.optimizerInBackward ? "step" : "update",
+       train.optimizerInBackward ? &module.step : &module.update}};
+  for (auto [name, entry] : entries) {
+    *entry = findEntry(compiled, name);
+    if (!*entry)
+      return mismatch(std::string("entry '") + name + "'",
+                      "expects the entry point but got none");
+  }
   if (Status status = findSlots(compiled, module.slots); !status.isOk())
     return status;
   if (Status status = checkTrainables(module); !status.isOk())

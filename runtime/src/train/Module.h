@@ -28,7 +28,10 @@ public:
   const hone_module &abi() const { return *compiled; }
   const ModuleConfig &config() const { return parsed; }
 
-  hone_entry_fn loss = nullptr, gradient = nullptr, update = nullptr;
+  hone_entry_fn loss = nullptr, gradient = nullptr;
+  /// One of the two; with `step`, the gradients of all parameters are behind
+  /// the arena.
+  hone_entry_fn update = nullptr, step = nullptr;
 
   /// Bytes from the start of the arena. The optimizer's own are only set when
   /// it is the one that has them; see hone_slot.
@@ -47,6 +50,8 @@ public:
   /// From one state vector to the next: each begins at a multiple of 64 bytes.
   uint64_t stateStride() const { return (vectorBytes() + 63) / 64 * 64; }
   uint64_t stateBytes() const; ///< of all state vectors
+  /// Of the arena, with or without the gradients that `step` does not need.
+  uint64_t arenaBytes(bool withGradients) const;
   uint64_t trainableShapeElements(const hone_trainable &trainable) const;
 
   /// A hash of what was compiled, without the defaults of a command line.

@@ -237,6 +237,18 @@ static Status checkCombination(const Options &options) {
   if (options.evalEvery != 0 && options.evalData.empty())
     return usageError("--eval-every", "expects --eval-data but got none",
                       "add --eval-data FILE");
+  if (options.optimizerInBackward && options.maxGradNorm > 0)
+    return usageError("--max-grad-norm",
+                      "expects 0, since this program updates each layer in the "
+                      "backward and never has all gradients to take a norm of",
+                      "give --max-grad-norm 0, or compile with "
+                      "optimizer_in_backward: false");
+  if (options.optimizerInBackward && options.gradientAccumulationSteps > 1)
+    return usageError("--gradient-accumulation-steps",
+                      "expects 1, since this program updates each layer in the "
+                      "backward of each batch",
+                      "give 1 and compile with a larger batch_size, or with "
+                      "optimizer_in_backward: false");
   return Status::ok();
 }
 
@@ -250,6 +262,7 @@ Result<Options> Options::defaults(const TrainConfig &train) {
   options.gradientAccumulationSteps = train.gradientAccumulationSteps;
   options.seed = train.seed;
   options.shuffle = train.shuffle;
+  options.optimizerInBackward = train.optimizerInBackward;
   options.saveEvery = train.saveEvery;
   options.threads = std::min<uint64_t>(Pool::availableCpus(), Pool::maxThreads);
   if (!parseScheduler(train.lrSchedulerType, options.scheduler))

@@ -29,7 +29,8 @@ struct Options {
   double weightDecay = 0;
   uint64_t warmupSteps = 0;
   LrScheduler scheduler = LrScheduler::Linear;
-  double maxGradNorm = 1; ///< 0: no clipping
+  double maxGradNorm = 1;           ///< 0: no clipping
+  bool optimizerInBackward = false; ///< compiled in, no option of its own
   uint64_t gradientAccumulationSteps = 1;
   uint64_t seed = 42;
   bool shuffle = true;

@@ -126,7 +126,8 @@ static Status makeTrainer(Setup &setup) {
     return pool.status();
   setup.pool = std::move(pool.value());
   Result<std::unique_ptr<Trainer>> trainer =
-      Trainer::create(setup.module, setup.weights, *setup.pool);
+      Trainer::create(setup.module, setup.weights, *setup.pool,
+                      /*withGradients=*/!setup.options.dumpGradients.empty());
   if (!trainer.isOk())
     return trainer.status();
   setup.trainer = std::move(trainer.value());

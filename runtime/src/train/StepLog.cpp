@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <cinttypes>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -114,14 +115,16 @@ Status StepLog::write(const char *line, int size) {
 }
 
 Status StepLog::step(const StepRecord &record) {
-  char line[320];
-  int size = snprintf(
-      line, sizeof(line),
-      "%s%" PRIu64 ", \"loss\": %.17g, \"learning_rate\": %.17g, "
-      "\"gradient_norm\": %.17g, \"tokens_per_second\": %.1f, "
-      "\"peak_anonymous_bytes\": %" PRIu64 "}\n",
-      lineStart.data(), record.step, record.loss, record.learningRate,
-      record.gradientNorm, record.tokensPerSecond, record.peakAnonymousBytes);
+  char line[320], norm[32] = "null";
+  if (!std::isnan(record.gradientNorm))
+    snprintf(norm, sizeof(norm), "%.17g", record.gradientNorm);
+  int size =
+      snprintf(line, sizeof(line),
+               "%s%" PRIu64 ", \"loss\": %.17g, \"learning_rate\": %.17g, "
+               "\"gradient_norm\": %s, \"tokens_per_second\": %.1f, "
+               "\"peak_anonymous_bytes\": %" PRIu64 "}\n",
+               lineStart.data(), record.step, record.loss, record.learningRate,
+               norm, record.tokensPerSecond, record.peakAnonymousBytes);
   return write(line, size);
 }
 

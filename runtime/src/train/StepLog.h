@@ -21,7 +21,7 @@ struct StepRecord {
   uint64_t step = 0; ///< completed updates, from 1
   double loss = 0;   ///< mean negative log-likelihood of a target token
   double learningRate = 0;
-  double gradientNorm = 0; ///< before clipping
+  double gradientNorm = 0; ///< before clipping; NaN: there is none
   double tokensPerSecond = 0;
   uint64_t peakAnonymousBytes = 0;
 };

@@ -42,7 +42,8 @@ std::string describeModel(const Module &module) {
                           "), weights " + config.weightsDtype) +
          row("method", config.train.method + ", residuals " +
                            config.train.residuals + ", " +
-                           config.train.optimizer + ", " +
+                           config.train.optimizer +
+                           (module.step ? " in the backward, " : ", ") +
                            config.train.computeDtype) +
          row("lora", "r " + std::to_string(config.lora.r) + ", lora_alpha " +
                          number(config.lora.lora_alpha) +

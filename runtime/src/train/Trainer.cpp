@@ -22,10 +22,12 @@ Trainer::Trainer(const Module &module, AnonymousMapping arenaMapping,
       frame{pool.handle(), arena.data(), scratch.data(), weights.table(), 0},
       variables(module, arena.data()), batch(module, arena.data()) {}
 
-Result<std::unique_ptr<Trainer>>
-Trainer::create(const Module &module, const Weights &weights, Pool &pool) {
+Result<std::unique_ptr<Trainer>> Trainer::create(const Module &module,
+                                                 const Weights &weights,
+                                                 Pool &pool,
+                                                 bool withGradients) {
   Result<AnonymousMapping> arena =
-      AnonymousMapping::create(module.abi().arena_bytes);
+      AnonymousMapping::create(module.arenaBytes(withGradients));
   if (!arena.isOk())
     return arena.status();
   Result<AnonymousMapping> scratch = AnonymousMapping::create(
@@ -42,40 +44,53 @@ double &Trainer::scalar(uint64_t offset) {
 }
 
 /// Runs `entry` on the batch and returns the summed loss.
-double Trainer::run(hone_entry_fn entry, int64_t rows) {
-  frame.rows = rows;
+double Trainer::run(hone_entry_fn entry) {
+  frame.rows = batch.rows();
   entry(&frame);
   return scalar(module.slots.loss);
+}
+
+static uint64_t countTargets(const Dataset &data, const SampleOrder &order,
+                             SampleOrder::Range range) {
+  uint64_t targets = 0;
+  for (uint64_t i = 0; i < range.count; ++i)
+    targets += Batch::countTargets(
+        data.sample(order.sampleAt(range.epoch, range.first + i)));
+  return targets;
+}
+
+void Trainer::load(const Dataset &data, const SampleOrder &order,
+                   SampleOrder::Range range, StepResult &result) {
+  batch.clear();
+  for (uint64_t i = 0; i < range.count; ++i)
+    batch.append(data.sample(order.sampleAt(range.epoch, range.first + i)));
+  result.tokens += uint64_t(batch.rows());
 }
 
 Trainer::StepResult Trainer::gradient(const Dataset &data,
                                       const SampleOrder &order,
                                       SampleOrder::Range range) {
   StepResult result;
-  for (uint64_t i = 0; i < range.count; ++i)
-    result.targets += Batch::countTargets(
-        data.sample(order.sampleAt(range.epoch, range.first + i)));
+  result.targets = countTargets(data, order, range);
   double scale = result.targets > 0 ? 1.0 / double(result.targets) : 0.0;
 
   variables.zeroGradient();
   double sum = 0;
-  for (uint64_t done = 0; done < range.count;) {
-    uint64_t end = std::min(done + order.batchSize, range.count);
-    batch.clear();
-    for (; done < end; ++done)
-      batch.append(
-          data.sample(order.sampleAt(range.epoch, range.first + done)));
+  for (uint64_t done = 0; done < range.count; done += order.batchSize) {
+    SampleOrder::Range part = range;
+    part.first += done;
+    part.count = std::min(order.batchSize, range.count - done);
+    load(data, order, part, result);
     scalar(module.slots.lossScale) = scale;
-    sum += run(module.gradient, batch.rows());
-    result.tokens += uint64_t(batch.rows());
+    sum += run(module.gradient);
   }
   result.loss = sum * scale;
   result.gradientNorm = variables.gradientNorm(pool);
   return result;
 }
 
-void Trainer::update(const Hyperparameters &hyperparameters, uint64_t completed,
-                     StepResult &result) {
+void Trainer::setRates(const Hyperparameters &hyperparameters,
+                       uint64_t completed, StepResult &result) {
   const TrainConfig &train = module.config().train;
   double clip = 1.0;
   if (hyperparameters.maxGradNorm > 0) // as torch.nn.utils.clip_grad_norm_
@@ -97,25 +112,44 @@ void Trainer::update(const Hyperparameters &hyperparameters, uint64_t completed,
     scalar(module.slots.biasCorrection2) =
         1.0 - std::pow(train.adamBeta2, number);
   }
-  module.update(&frame);
+}
+
+static Status notFinite(uint64_t completed, const std::string &problem) {
+  return Status::error(ExitCode::BadData,
+                       {"step " + std::to_string(completed + 1), problem,
+                        "lower --learning-rate or raise --warmup-steps, and "
+                        "check the data"});
 }
 
 Status Trainer::step(const Dataset &data, const SampleOrder &order,
                      const Hyperparameters &hyperparameters, uint64_t completed,
                      StepResult &result) {
-  result = gradient(data, order, order.rangeOf(completed));
+  SampleOrder::Range range = order.rangeOf(completed);
+  char problem[128];
+  if (module.step) {
+    result = {};
+    result.gradientNorm = std::nan("");
+    result.targets = countTargets(data, order, range);
+    double scale = result.targets > 0 ? 1.0 / double(result.targets) : 0.0;
+    load(data, order, range, result);
+    scalar(module.slots.lossScale) = scale;
+    setRates(hyperparameters, completed, result);
+    result.loss = run(module.step) * scale;
+    snprintf(problem, sizeof(problem), "expects a finite loss but got %g",
+             result.loss);
+    return std::isfinite(result.loss) ? Status::ok()
+                                      : notFinite(completed, problem);
+  }
+  result = gradient(data, order, range);
   if (!std::isfinite(result.loss) || !std::isfinite(result.gradientNorm)) {
-    char problem[128];
     snprintf(problem, sizeof(problem),
              "expects a finite loss and gradient but got loss %g and gradient "
              "norm %g",
              result.loss, result.gradientNorm);
-    return Status::error(ExitCode::BadData,
-                         {"step " + std::to_string(completed + 1), problem,
-                          "lower --learning-rate or raise --warmup-steps, and "
-                          "check the data"});
+    return notFinite(completed, problem);
   }
-  update(hyperparameters, completed, result);
+  setRates(hyperparameters, completed, result);
+  module.update(&frame);
   return Status::ok();
 }
 
@@ -127,7 +161,7 @@ double Trainer::evaluate(const Dataset &data, uint64_t batchSize) {
     for (; first < end; ++first)
       batch.append(data.sample(first));
     scalar(module.slots.lossScale) = 1.0;
-    sum += run(module.loss, batch.rows());
+    sum += run(module.loss);
   }
   return sum / double(data.targetCount());
 }

@@ -34,22 +34,28 @@ struct Hyperparameters {
 class Trainer {
 public:
   struct StepResult {
-    double loss = 0;         ///< mean over the target tokens
-    double gradientNorm = 0; ///< of the mean loss, before clipping
+    double loss = 0; ///< mean over the target tokens
+    /// Of the mean loss, before clipping; NaN when the module updates in the
+    /// backward and has no norm.
+    double gradientNorm = 0;
     double learningRate = 0;
     uint64_t tokens = 0;  ///< rows computed
     uint64_t targets = 0; ///< rows with a target
   };
 
   /// Allocates the arena and the scratch of `pool`'s threads. `module`,
-  /// `weights` and `pool` must outlive the trainer. Errors: Internal.
-  static Result<std::unique_ptr<Trainer>>
-  create(const Module &module, const Weights &weights, Pool &pool);
+  /// `weights` and `pool` must outlive the trainer. `gradient` may be called
+  /// if the module has an update, or `withGradients`. Errors: Internal.
+  static Result<std::unique_ptr<Trainer>> create(const Module &module,
+                                                 const Weights &weights,
+                                                 Pool &pool,
+                                                 bool withGradients = false);
 
   Trainables &trainables() { return variables; }
 
   /// One update after `completed` updates. Errors: BadData when the loss or
-  /// the gradient is not finite; theta is then as before the step.
+  /// the gradient is not finite; theta is then as before the step, unless the
+  /// module updates in the backward.
   Status step(const Dataset &data, const SampleOrder &order,
               const Hyperparameters &hyperparameters, uint64_t completed,
               StepResult &result);
@@ -68,9 +74,13 @@ private:
           AnonymousMapping scratch, const Weights &weights, Pool &pool);
 
   double &scalar(uint64_t offset);
-  double run(hone_entry_fn entry, int64_t rows);
-  void update(const Hyperparameters &hyperparameters, uint64_t completed,
-              StepResult &result);
+  double run(hone_entry_fn entry);
+  /// Places [first, first + count) of an epoch as one batch; its rows are
+  /// added to `result`.
+  void load(const Dataset &data, const SampleOrder &order,
+            SampleOrder::Range range, StepResult &result);
+  void setRates(const Hyperparameters &hyperparameters, uint64_t completed,
+                StepResult &result);
 
   const Module &module;
   Pool &pool;
