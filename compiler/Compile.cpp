@@ -204,6 +204,7 @@ static std::error_code createFolder(const std::string &path) {
 
 void Compilation::setOptions(StepOptions &options) {
   options.residuals = spec.train.residuals;
+  options.streamWeights = spec.weights.streaming;
   options.optimizer = optimizerVariant(spec);
   options.optimizerInBackward = spec.train.optimizer_in_backward;
   options.panelWidth = target->tileShape(Float32Type::get(&context)).nr;

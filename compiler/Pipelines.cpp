@@ -43,6 +43,8 @@ static void buildDerive(OpPassManager &pm, const StepOptions &options) {
       createScheduleUpdate({options.optimizer, options.optimizerInBackward}));
   // From here on @loss, @gradient and @update, or @step, are a training step.
   pm.addPass(createVerifyStep());
+  if (options.streamWeights)
+    pm.addPass(createStreamWeights());
 }
 
 static void buildPlace(OpPassManager &pm, const StepOptions &options) {

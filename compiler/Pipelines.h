@@ -47,6 +47,9 @@ struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
   Option<bool> optimizerInBackward{
       *this, "optimizer-in-backward", llvm::cl::init(false),
       llvm::cl::desc("update each layer as soon as its backward has run")};
+  Option<bool> streamWeights{
+      *this, "stream-weights", llvm::cl::init(false),
+      llvm::cl::desc("keep few of the frozen weights resident")};
   Option<int64_t> panelWidth{
       *this, "panel-width", llvm::cl::init(64),
       llvm::cl::desc("columns of the target's f32 panels")};

@@ -79,6 +79,11 @@ static const std::vector<SpecKey> &specKeys() {
        {},
        true},
 
+      {"weights.streaming", "false",
+       "let the pages of a layer's weights go when it has run, and read the "
+       "next layer's ahead",
+       FIELD(weights.streaming)},
+
       {"lora.r", "8", "rank of the update", FIELD(lora.r), Range::Positive},
       {"lora.lora_alpha", "8", "numerator of the scale of the update",
        FIELD(lora.lora_alpha), Range::Positive},

@@ -42,6 +42,7 @@ struct Spec {
     std::string dtype;
     int64_t group_size;
     std::string path;
+    bool streaming;
   };
   /// Names and meaning are those of PEFT's LoraConfig.
   struct Lora {

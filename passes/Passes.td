@@ -78,6 +78,16 @@ def TileRows : HonePass<"hone-tile-rows"> {
   ];
 }
 
+def StreamWeights : HonePass<"hone-stream-weights"> {
+  let summary = "keep few of the frozen weights resident";
+  let description = [{
+    Needs: a verified step. Guarantees: in every entry, each call that reads
+    frozen parameters is followed by a `hone.release` of them, unless the next
+    call reads one of them too, and preceded, one call ahead, by a
+    `hone.prefetch`. Numbers do not change.
+  }];
+}
+
 def Place : HonePass<"hone-place"> {
   let summary = "give every buffer an offset and a lifetime in one arena";
   let description = [{

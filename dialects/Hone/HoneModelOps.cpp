@@ -125,11 +125,29 @@ LogicalResult ReturnOp::verify() {
   return success();
 }
 
+/// The block that `op` names; null after an error.
+template <typename OpTy>
+static BlockOp namedBlock(OpTy op, SymbolTableCollection &symbols) {
+  auto block =
+      symbols.lookupNearestSymbolFrom<BlockOp>(op, op.getBlockAttr());
+  if (!block)
+    op.emitOpError("expects '") << op.getBlock() << "' to be a 'hone.block'";
+  return block;
+}
+
+LogicalResult PrefetchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return success(bool(namedBlock(*this, symbols))); // (C1)
+}
+
+LogicalResult ReleaseOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return success(bool(namedBlock(*this, symbols))); // (C1)
+}
+
 LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
   // (C1)
-  auto block = symbols.lookupNearestSymbolFrom<BlockOp>(*this, getBlockAttr());
+  BlockOp block = namedBlock(*this, symbols);
   if (!block)
-    return emitOpError("expects '") << getBlock() << "' to be a 'hone.block'";
+    return failure();
   // (C2)
   auto type = FunctionType::get(getContext(), getOperandTypes(),
                                 getResultTypes());

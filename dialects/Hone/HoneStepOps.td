@@ -397,6 +397,61 @@ def Hone_AdamwOp : Hone_UpdateOp<"adamw"> {
 }
 
 //===----------------------------------------------------------------------===//
+// Weight streaming
+//===----------------------------------------------------------------------===//
+
+// Says something about the pages of the frozen parameters that a call reads.
+class Hone_ResidencyOp<string mnemonic> : Hone_Op<mnemonic, [
+    ParentOneOf<["EntryOp"]>,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let arguments = (ins FlatSymbolRefAttr:$block, StrAttr:$prefix);
+  let assemblyFormat = "$block $prefix attr-dict";
+}
+
+def Hone_PrefetchOp : Hone_ResidencyOp<"prefetch"> {
+  let summary = "the frozen parameters of a layer are read soon";
+  let description = [{
+    Asks the system to read ahead what `block` reads of the weights file when it
+    runs for the layer `prefix`. A hint: numbers do not depend on it.
+
+    1. (C1) `block` names a `hone.block`.
+
+    Example:
+    ```mlir
+    hone.block @layer() {
+      hone.return
+    }
+    hone.entry @run {
+      hone.prefetch @layer "layers.1."
+      hone.call @layer "layers.0." () : () -> ()
+    }
+    ```
+  }];
+}
+
+def Hone_ReleaseOp : Hone_ResidencyOp<"release"> {
+  let summary = "the frozen parameters of a layer are not read soon";
+  let description = [{
+    Lets the pages of the weights file go that `block` read for the layer
+    `prefix`, so that they stop counting as resident. Reading them again is
+    correct and maps them again.
+
+    1. (C1) `block` names a `hone.block`.
+
+    Example:
+    ```mlir
+    hone.block @layer() {
+      hone.return
+    }
+    hone.entry @run {
+      hone.call @layer "layers.0." () : () -> ()
+      hone.release @layer "layers.0."
+    }
+    ```
+  }];
+}
+
+//===----------------------------------------------------------------------===//
 // Placement
 //===----------------------------------------------------------------------===//
 

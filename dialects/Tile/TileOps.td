@@ -147,6 +147,42 @@ def ParallelOp : TileOp<"parallel",
   }];
 }
 
+// No memory effects are declared: an op that only reads would be dead.
+class TileResidencyOp<string mnemonic> : TileOp<mnemonic> {
+  let arguments = (ins AnyBuffer:$buffer, Index:$row, Index:$count);
+  let assemblyFormat = [{
+    $buffer `[` $row `]` `size` $count attr-dict `:` type($buffer)
+  }];
+}
+
+def PrefetchOp : TileResidencyOp<"prefetch"> {
+  let summary = "rows of a mapped weight are read soon";
+  let description = [{
+    A hint to read `count` rows from `row` on ahead. `buffer` must be mapped from
+    a file.
+
+    Example:
+
+    ```mlir
+    tile.prefetch %w[%row] size %count : memref<4864x896xf32>
+    ```
+  }];
+}
+
+def ReleaseOp : TileResidencyOp<"release"> {
+  let summary = "rows of a mapped weight are not read soon";
+  let description = [{
+    Lets the pages of `count` rows from `row` on go. `buffer` must be mapped from
+    a file and not written to: what is read again is read from the file.
+
+    Example:
+
+    ```mlir
+    tile.release %w[%row] size %count : memref<4864x896xf32>
+    ```
+  }];
+}
+
 //===----------------------------------------------------------------------===//
 // Matrix products
 //===----------------------------------------------------------------------===//

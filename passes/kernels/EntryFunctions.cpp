@@ -36,13 +36,18 @@ private:
   /// A view of a region, from its element `element` on.
   FailureOr<Value> region(Operation *op, const Twine &name, MemRefType type,
                           int64_t element = 0);
-  /// Appends the views of a parameter's stored tensors.
+  /// Appends the views of the tensors that a frozen parameter is stored in.
+  void appendFrozen(Operation *op, const Parameter &parameter,
+                    SmallVectorImpl<Value> &arguments);
   LogicalResult appendParameter(CallOp call, ParameterOp op,
                                 SmallVectorImpl<Value> &arguments);
   FailureOr<Value> gradient(CallOp call, StringRef name, Type type);
   LogicalResult convert(LayerGradientOp op);
   LogicalResult convert(CallOp call);
   LogicalResult convert(OutputOp output);
+  /// Emits the tile op of the same name for each tensor that the call reads.
+  template <typename TileOp, typename ResidencyOp>
+  LogicalResult convertResidency(ResidencyOp op);
   template <typename UpdateOp> LogicalResult convertUpdate(UpdateOp op);
   /// Calls the function `name` of frame, rows and `arguments`. The first call
   /// makes it: equal layers share one, as they share blocks.
@@ -94,16 +99,38 @@ EntryConversion::appendParameter(CallOp call, ParameterOp op,
     arguments.push_back(view.value_or(Value()));
     return view;
   }
+  appendFrozen(call, *found, arguments);
+  return success();
+}
+
+void EntryConversion::appendFrozen(Operation *op, const Parameter &parameter,
+                                   SmallVectorImpl<Value> &arguments) {
   Type pointer = frame.getType();
-  Location loc = call.getLoc();
-  auto index = static_cast<int32_t>(found->index);
+  Location loc = op->getLoc();
+  auto index = static_cast<int32_t>(parameter.index);
   for (const StoredTensor &tensor :
-       storedTensors(found->type, found->storage)) {
+       storedTensors(parameter.type, parameter.storage)) {
     Value address = LLVM::GEPOp::create(builder, loc, pointer, pointer, weights,
                                         ArrayRef<LLVM::GEPArg>{index++});
     Value base = LLVM::LoadOp::create(builder, loc, pointer, address);
     arguments.push_back(
         viewAt(builder, loc, base, 0, bufferType(tensor.type, maxRows)));
+  }
+}
+
+template <typename TileOp, typename ResidencyOp>
+LogicalResult EntryConversion::convertResidency(ResidencyOp op) {
+  SmallVector<Value> tensors;
+  for (const auto &[name, parameter] : interfaces.at(op.getBlock()).parameters)
+    if (const Parameter *found = table.find(op.getPrefix(), name);
+        found && !found->trainable)
+      appendFrozen(op, *found, tensors);
+  auto index = [&](int64_t value) {
+    return arith::ConstantIndexOp::create(builder, op.getLoc(), value);
+  };
+  for (Value tensor : tensors) {
+    int64_t rows = cast<MemRefType>(tensor.getType()).getDimSize(0);
+    TileOp::create(builder, op.getLoc(), tensor, index(0), index(rows));
   }
   return success();
 }
@@ -312,6 +339,12 @@ LogicalResult EntryConversion::run() {
                 [&](auto typed) { return convert(typed); })
             .Case<SgdOp, AdamwOp>(
                 [&](auto typed) { return convertUpdate(typed); })
+            .Case([&](PrefetchOp prefetch) {
+              return convertResidency<tile::PrefetchOp>(prefetch);
+            })
+            .Case([&](ReleaseOp release) {
+              return convertResidency<tile::ReleaseOp>(release);
+            })
             .Case([](ReturnOp) { return success(); })
             .Default([](Operation *op) {
               return op->emitOpError("expects to stand in a block: an entry is "

@@ -34,6 +34,16 @@ KernelLibrary::declare(OpBuilder &b, StringRef name, TypeRange inputs) {
   return {function, true};
 }
 
+func::FuncOp KernelLibrary::external(StringRef name, TypeRange inputs) {
+  if (auto function = module.lookupSymbol<func::FuncOp>(name))
+    return function;
+  OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
+  auto function = func::FuncOp::create(b, module.getLoc(), name,
+                                       b.getFunctionType(inputs, {}));
+  function.setPrivate();
+  return function;
+}
+
 /// "tile_contract_f32_6x64_scaled_add".
 static std::string contractName(Type element, unsigned rows, unsigned columns,
                                 ContractStore store) {

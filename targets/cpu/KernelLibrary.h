@@ -60,6 +60,9 @@ public:
                                     mlir::Type element, unsigned lanes,
                                     unsigned columns);
 
+  /// The runtime's function `name`.
+  mlir::func::FuncOp external(llvm::StringRef name, mlir::TypeRange inputs);
+
 private:
   /// Returns the function called `name`, and whether its body is still to be
   /// built; `b` then stands in its entry block.

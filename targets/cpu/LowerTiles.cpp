@@ -67,6 +67,29 @@ static void lowerFill(tile::FillOp op, KernelLibrary &kernels,
 }
 
 //===----------------------------------------------------------------------===//
+// Prefetch and release
+//===----------------------------------------------------------------------===//
+
+/// Calls a function of the runtime: (start, bytes).
+template <typename OpTy>
+static void lowerResidency(OpTy op, KernelLibrary &kernels, StringRef callee) {
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  auto type = cast<MemRefType>(op.getBuffer().getType());
+  int64_t bits = type.getNumElements() * type.getElementTypeBitWidth();
+  Value rowBytes = indexConstant(b, loc, bits / 8 / type.getDimSize(0));
+  SmallVector<Value> at(type.getRank(), indexConstant(b, loc, 0));
+  at.front() = op.getRow();
+  Value start = elementPointer(b, loc, op.getBuffer(), at);
+  Value bytes = toWord(
+      b, loc, arith::MulIOp::create(b, loc, op.getCount(), rowBytes));
+  Type arguments[] = {start.getType(), bytes.getType()};
+  func::CallOp::create(b, loc, kernels.external(callee, arguments),
+                       ValueRange{start, bytes});
+  op.erase();
+}
+
+//===----------------------------------------------------------------------===//
 // Pass
 //===----------------------------------------------------------------------===//
 
@@ -87,6 +110,10 @@ struct LowerTiles : public hone::impl::LowerTilesBase<LowerTiles> {
     KernelLibrary kernels(module, cpu);
     for (auto op : collect<tile::FillOp>(module))
       lowerFill(op, kernels, cpu);
+    for (auto op : collect<tile::PrefetchOp>(module))
+      lowerResidency(op, kernels, "hone_prefetch");
+    for (auto op : collect<tile::ReleaseOp>(module))
+      lowerResidency(op, kernels, "hone_release");
     for (auto op : collect<tile::ContractOp>(module))
       lowerContract(op, kernels, cpu);
     // Products have become maps by now. Inner loops first: a reduction may

@@ -35,10 +35,10 @@ TEST(MemoryPlan, DescribesBytesForAPerson) {
 }
 
 TEST(AnonymousMapping, IsZeroAndResidentFromTheStart) {
-  uint64_t before = residentAnonymousBytes();
+  uint64_t before = residentMemory().anonymous;
   auto mapping = AnonymousMapping::create(64 * mib);
   ASSERT_TRUE(mapping.isOk());
-  uint64_t after = residentAnonymousBytes();
+  uint64_t after = residentMemory().anonymous;
   EXPECT_EQ(reinterpret_cast<uintptr_t>(mapping.value().data()) % 64, 0u);
   for (uint64_t i = 0; i < 64 * mib; i += 4093)
     EXPECT_EQ(mapping.value().data()[i], 0);

@@ -64,6 +64,13 @@ typedef void (*hone_task)(void *closure, int64_t index, int64_t thread);
 void hone_parallel_for(hone_pool *pool, hone_task task, void *closure,
                        int64_t count);
 
+/* Hints about the pages of the weights file that hold [start, start + bytes):
+   read them ahead; let them go, so that they stop counting as resident. Modules
+   compiled with weights.streaming call them; `start` then lies in a read-only
+   mapping of a file. Errors are ignored: numbers do not depend on them. */
+void hone_prefetch(const void *start, int64_t bytes);
+void hone_release(const void *start, int64_t bytes);
+
 /* What an entry point is called with. */
 typedef struct hone_frame {
   hone_pool *pool;

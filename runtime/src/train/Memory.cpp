@@ -70,18 +70,23 @@ std::string MemoryPlan::render() const {
   return out;
 }
 
-uint64_t residentAnonymousBytes() {
+/// The field `name` of a /proc status text, 0 if it is not there.
+static uint64_t statusBytes(const char *text, const char *name) {
+  const char *line = strstr(text, name);
+  return line ? strtoull(line + strlen(name), nullptr, 10) * 1024 : 0;
+}
+
+ResidentMemory residentMemory() {
   int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
   if (file < 0)
-    return 0;
+    return {};
   char text[4096];
   ssize_t size = read(file, text, sizeof(text) - 1);
   close(file);
   if (size <= 0)
-    return 0;
+    return {};
   text[size] = 0;
-  const char *line = strstr(text, "RssAnon:");
-  return line ? strtoull(line + strlen("RssAnon:"), nullptr, 10) * 1024 : 0;
+  return {statusBytes(text, "RssAnon:"), statusBytes(text, "VmHWM:")};
 }
 
 AnonymousMapping::~AnonymousMapping() {

@@ -37,9 +37,14 @@ struct MemoryPlan {
 /// "143.2 MiB", "812 B".
 std::string describeBytes(uint64_t bytes);
 
-/// RssAnon of this process in bytes, 0 where the system does not tell.
-/// Allocates nothing.
-uint64_t residentAnonymousBytes();
+/// What of this process is in memory, in bytes.
+struct ResidentMemory {
+  uint64_t anonymous = 0; ///< now
+  uint64_t peak = 0; ///< anonymous and mapped files, at its highest so far
+};
+
+/// Zeros where the system does not tell. Allocates nothing.
+ResidentMemory residentMemory();
 
 /// Private memory that is resident from the start and stays so.
 class AnonymousMapping {

@@ -24,9 +24,9 @@ static double now() {
       .count();
 }
 
-uint64_t PeakMeter::sample() {
-  highest = std::max(highest, residentAnonymousBytes());
-  return highest;
+void PeakMeter::sample() {
+  ResidentMemory now = residentMemory();
+  highest = {std::max(highest.anonymous, now.anonymous), now.peak};
 }
 
 Run::Run(Inputs inputs, Trainer &trainer, CheckpointStore store)
@@ -150,12 +150,14 @@ Status Run::step(Progress &progress) {
   ++completed;
   tokens += double(result.tokens);
   seconds += took;
+  meter.sample();
   StepRecord record{completed,
                     result.loss,
                     result.learningRate,
                     result.gradientNorm,
                     double(result.tokens) / took,
-                    meter.sample()};
+                    meter.anonymous(),
+                    meter.resident()};
   progress.step(record, after, took);
   return log.step(record);
 }

@@ -21,14 +21,17 @@
 
 namespace hone::rt {
 
-/// The highest RssAnon seen. Linux does not keep it, so it is sampled.
+/// The highest resident memory seen. Linux keeps no high-water mark of the
+/// anonymous part, so that is sampled.
 class PeakMeter {
 public:
-  uint64_t sample();
-  uint64_t peak() const { return highest; }
+  void sample();
+  uint64_t anonymous() const { return highest.anonymous; }
+  /// Anonymous memory and mapped files together.
+  uint64_t resident() const { return highest.peak; }
 
 private:
-  uint64_t highest = 0;
+  ResidentMemory highest;
 };
 
 class Run {
@@ -58,7 +61,7 @@ public:
   Status train(uint64_t plannedBytes, ExitCode &outcome);
 
   uint64_t completedSteps() const { return completed; }
-  uint64_t peakBytes() const { return meter.peak(); }
+  const PeakMeter &peak() const { return meter; }
   double tokensPerSecond() const { return seconds > 0 ? tokens / seconds : 0; }
 
 private:

@@ -115,16 +115,18 @@ Status StepLog::write(const char *line, int size) {
 }
 
 Status StepLog::step(const StepRecord &record) {
-  char line[320], norm[32] = "null";
+  char line[384], norm[32] = "null";
   if (!std::isnan(record.gradientNorm))
     snprintf(norm, sizeof(norm), "%.17g", record.gradientNorm);
   int size =
       snprintf(line, sizeof(line),
                "%s%" PRIu64 ", \"loss\": %.17g, \"learning_rate\": %.17g, "
                "\"gradient_norm\": %s, \"tokens_per_second\": %.1f, "
-               "\"peak_anonymous_bytes\": %" PRIu64 "}\n",
+               "\"peak_anonymous_bytes\": %" PRIu64
+               ", \"peak_resident_bytes\": %" PRIu64 "}\n",
                lineStart.data(), record.step, record.loss, record.learningRate,
-               norm, record.tokensPerSecond, record.peakAnonymousBytes);
+               norm, record.tokensPerSecond, record.peakAnonymousBytes,
+               record.peakResidentBytes);
   return write(line, size);
 }
 

@@ -24,6 +24,7 @@ struct StepRecord {
   double gradientNorm = 0; ///< before clipping; NaN: there is none
   double tokensPerSecond = 0;
   uint64_t peakAnonymousBytes = 0;
+  uint64_t peakResidentBytes = 0; ///< with the resident pages of mapped files
 };
 
 class StepLog {

@@ -79,14 +79,16 @@ std::string describeRun(const Module &module, const Options &options,
 
 std::string describeOutcome(const Options &options, const Run &run,
                             const MemoryPlan &plan) {
-  char peak[128], speed[64];
+  char peak[128], resident[64], speed[64];
   constexpr double mib = 1024 * 1024;
   snprintf(peak, sizeof(peak),
            "%.1f of %.1f MiB planned (%" PRIu64 " of %" PRIu64 " bytes)",
-           double(run.peakBytes()) / mib, double(plan.total) / mib,
-           run.peakBytes(), plan.total);
+           double(run.peak().anonymous()) / mib, double(plan.total) / mib,
+           run.peak().anonymous(), plan.total);
+  snprintf(resident, sizeof(resident), "%.1f MiB with mapped files",
+           double(run.peak().resident()) / mib);
   snprintf(speed, sizeof(speed), "%.0f tokens/s", run.tokensPerSecond());
-  return row("peak", peak) + row("speed", speed) +
+  return row("peak", peak) + row("resident", resident) + row("speed", speed) +
          row("adapter", options.output + " after " +
                             groupDigits(run.completedSteps()) + " of " +
                             groupDigits(run.totalSteps()) + " steps");

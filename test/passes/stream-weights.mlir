@@ -1,0 +1,43 @@
+// RUN: hone-opt %s --hone-stream-weights | FileCheck %s
+
+// Each layer is read ahead while the one before runs, and released when it has
+// run; a weight that the next call reads too stays.
+
+hone.block @layer(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  %w = hone.parameter "weight" : tensor<4x4xf32>
+  %y = hone.linear %x, %w : (tensor<?x4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32>
+  hone.return %y : tensor<?x4xf32>
+}
+
+hone.block @twice(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  %y = hone.add %x, %x : tensor<?x4xf32>
+  hone.return %y : tensor<?x4xf32>
+}
+
+hone.block @start() -> tensor<?x4xf32> {
+  %x = hone.input "hidden" : tensor<?x4xf32>
+  %y = hone.add %x, %x : tensor<?x4xf32>
+  hone.return %y : tensor<?x4xf32>
+}
+
+// CHECK-LABEL: hone.entry @run
+hone.entry @run {
+  // CHECK-NEXT: hone.prefetch @layer "0."
+  // CHECK-NEXT: hone.call @start
+  %0 = hone.call @start "" () : () -> tensor<?x4xf32>
+  // CHECK-NEXT: hone.prefetch @layer "1."
+  // CHECK-NEXT: hone.call @layer "0."
+  // CHECK-NEXT: hone.release @layer "0."
+  %1 = hone.call @layer "0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+  // CHECK-NEXT: hone.call @layer "1."
+  %2 = hone.call @layer "1." (%1) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+  // The same weight again: neither released nor read ahead.
+  // CHECK-NEXT: hone.call @layer "1."
+  // CHECK-NEXT: hone.release @layer "1."
+  %3 = hone.call @layer "1." (%2) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+  // A call without weights has none to release.
+  // CHECK-NEXT: hone.call @twice
+  // CHECK-NEXT: hone.output
+  %4 = hone.call @twice "" (%3) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+  hone.output %4 as "y" : tensor<?x4xf32>
+}
