@@ -157,6 +157,7 @@ def measure_steps(arguments, workload, bin_dir, folder, results):
     rival = min((pair for pair in pairs if pair[1].threads == max(threads)),
                 key=lambda pair: pair[1].seconds)
     results["contestants"] = [contestant for _, contestant in pairs]
+    results["profile"] = rival[0].profile(rival[1].threads, data)
     try:
         measure_peers(arguments, workload, rival, model, data, probe, folder,
                       environments, results["contestants"],
@@ -179,7 +180,8 @@ def main():
     output = folder / "results"
     output.mkdir(parents=True, exist_ok=True)
     results = {"machine": describe_machine(), "workload": workload,
-               "kernels": [], "contestants": [], "frameworks": {}, "notes": []}
+               "kernels": [], "contestants": [], "profile": None, "frameworks": {},
+               "notes": []}
     if arguments.only != "steps":
         print("kernels: measuring", flush=True)
         text = run_checked([bin_dir / "hone-bench-contract"])

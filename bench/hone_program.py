@@ -46,18 +46,30 @@ class HoneProgram:
         return Contestant(self.name, threads, is_hone=True,
                           flops=self.plan["flops"])
 
+    def _command(self, threads, data):
+        """The command of a run that is started afresh."""
+        output = self.folder / "run"
+        shutil.rmtree(output, ignore_errors=True)
+        steps = self.workload.steps + self.workload.warmup
+        return [self.folder / "out" / "train", "--data", data, "--output",
+                output, "--steps", str(steps), "--threads", str(threads)]
+
+    def profile(self, threads, data):
+        """Where the time of one more run goes, as the program writes it."""
+        path = self.folder / "profile.json"
+        run_checked(self._command(threads, data) + ["--profile", path])
+        return {"contestant": self.name, "threads": threads,
+                **json.loads(path.read_text())}
+
     def run(self, contestant, data, probe):
         """One repetition: a whole run of the program, started afresh."""
         w = self.workload
         fma_gflops = probe.measure(contestant.threads)
-        output, log = self.folder / "run", self.folder / "log.jsonl"
-        shutil.rmtree(output, ignore_errors=True)
+        log = self.folder / "log.jsonl"
         log.unlink(missing_ok=True)
         load = os.getloadavg()[0]
         process = subprocess.Popen(
-            [self.folder / "out" / "train", "--data", data, "--output", output,
-             "--log", log, "--steps", str(w.steps + w.warmup), "--threads",
-             str(contestant.threads)],
+            self._command(contestant.threads, data) + ["--log", log],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         try:
             with MemoryWatch(process.pid) as watch:

@@ -1,9 +1,10 @@
 """The results as text, Markdown and JSON. Every figure comes from `results`.
 
 `results` is a dictionary: machine, workload, probes, kernels, contestants,
-notes; the JSON file is that dictionary with the contestants spelled out.
+profile, notes; the JSON file is that dictionary with the contestants spelled out.
 """
 
+import collections
 import json
 import statistics
 
@@ -45,6 +46,22 @@ def kernel_rows(kernels):
         rows.append([str(k["m"]), str(k["n"]), str(k["k"]), k["weight"],
                      f"{k['gflops']:.1f}", f"{100 * k['share_of_peak']:.1f} %",
                      f"{k['compile_seconds']:.2f} s"])
+    return rows
+
+
+def profile_rows(profile, shown=12):
+    """Milliseconds of a step for each block, then for the longest kernels."""
+    total, steps = profile["seconds"], profile["steps"]
+    blocks, kernels = collections.Counter(), collections.Counter()
+    for k in profile["kernels"]:
+        blocks[k["block"]] += k["seconds"]
+        kernels[f"{k['block']}: {k['kernel']}"] += k["seconds"]
+    blocks["other"] = max(total - sum(blocks.values()), 0)
+    rows = [["block, then kernel", "ms of a step", "share"]]
+    for name, seconds in blocks.most_common() + kernels.most_common(shown):
+        if seconds > 0:
+            rows.append([name, f"{seconds / steps * 1e3:.2f}",
+                         f"{100 * seconds / total:.1f} %"])
     return rows
 
 
@@ -125,6 +142,11 @@ def render(results, markdown=False):
     if results["kernels"]:
         parts.append(heading.format("kernels, one thread") +
                      table(kernel_rows(results["kernels"])))
+    if results["profile"]:
+        profile = results["profile"]
+        parts.append(heading.format(
+            f"profile of {profile['contestant']}, {profile['threads']} threads")
+            + table(profile_rows(profile)))
     if results["contestants"]:
         title = f"training step of {workload.name}"
         parts.append(heading.format(title) +

@@ -84,7 +84,8 @@ def StreamWeights : HonePass<"hone-stream-weights"> {
     Needs: a verified step. Guarantees: in every entry, each call that reads
     frozen parameters is followed by a `hone.release` of them, unless the next
     call reads one of them too, and preceded, one call ahead, by a
-    `hone.prefetch`. Numbers do not change.
+    `hone.prefetch`; ops that read a weight piece by piece let each piece go.
+    Numbers do not change.
   }];
 }
 

@@ -1,6 +1,7 @@
 //===- StreamWeights.cpp - hone-stream-weights ----------------------------===//
 //
 // While a layer runs, the next one is read ahead; when it has run, its pages go.
+// The head alone is larger than many layers: its op lets it go tile by tile.
 // Two calls in a row that share a weight (a tied head and its embedding in a
 // model without layers, a recomputed layer) keep it between them.
 //
@@ -60,6 +61,7 @@ namespace {
 struct StreamWeights : impl::StreamWeightsBase<StreamWeights> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
+    getOperation().walk([](StreamOpInterface op) { op.setStreamed(true); });
     for (EntryOp entry : getOperation().getOps<EntryOp>())
       streamEntry(entry, symbols);
   }

@@ -157,6 +157,18 @@ def Hone_UpdateOpInterface : OpInterface<"UpdateOpInterface"> {
   ];
 }
 
+def Hone_StreamOpInterface : OpInterface<"StreamOpInterface"> {
+  let cppNamespace = "::hone";
+  let description = [{
+    An op that reads a weight once, piece by piece, and can let each piece go
+    when it has been read. For a weight that is larger than the layers.
+  }];
+  let methods = [
+    InterfaceMethod<"Whether pieces are let go.", "bool", "getStreamed">,
+    InterfaceMethod<"Asks for it.", "void", "setStreamed", (ins "bool":$streamed)>
+  ];
+}
+
 // The value is the same in every block and phase of one step and costs
 // nothing to read again, so no policy ever keeps it: parameters and inputs.
 def Hone_Ambient : NativeOpTrait<"Ambient"> {

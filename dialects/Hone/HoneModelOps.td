@@ -467,6 +467,7 @@ def Hone_AddOp : Hone_DifferentiableOp<"add", [SameOperandsAndResultType,
 }
 
 def Hone_LinearCrossEntropyOp : Hone_DifferentiableOp<"linear_cross_entropy", [
+    Hone_StreamOpInterface,
     DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
   let summary = "output head and summed cross-entropy, without the logits";
   let description = [{
@@ -474,6 +475,7 @@ def Hone_LinearCrossEntropyOp : Hone_DifferentiableOp<"linear_cross_entropy", [
     is not -100; other rows cost nothing. The head is frozen. The optional last
     result is `d(loss)/d(x)`, which the same pass over the logits can write, so
     that the logits exist for one tile of the vocabulary at a time and once.
+    With `streamed`, so do the resident pages of the head.
 
     1. (C1) `x` is `[rows, hidden]`, `weight` is `[vocabulary, hidden]`.
     2. (C2) `targets` is `[rows]`.
@@ -489,9 +491,9 @@ def Hone_LinearCrossEntropyOp : Hone_DifferentiableOp<"linear_cross_entropy", [
     ```
   }];
   let arguments = (ins Hone_Matrix:$x, Hone_Matrix:$weight,
-                       Hone_RowIndices:$targets);
+                       Hone_RowIndices:$targets, UnitAttr:$streamed);
   let results = (outs Hone_Scalar:$loss, Optional<Hone_Matrix>:$dx);
-  let assemblyFormat = "$x `,` $weight `,` $targets attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$x `,` $weight `,` $targets (`streamed` $streamed^)? attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
   let extraClassDeclaration = "::mlir::Type getAuxiliaryType();";
 }

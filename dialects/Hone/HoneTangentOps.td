@@ -143,7 +143,7 @@ def Hone_SwigluTangentOp : Hone_DerivedOp<"swiglu_tangent", [
 }
 
 def Hone_LinearCrossEntropyTangentOp : Hone_DerivedOp<
-    "linear_cross_entropy_tangent", [
+    "linear_cross_entropy_tangent", [Hone_StreamOpInterface,
     DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
   let summary = "tangent of linear_cross_entropy along its input";
   let description = [{
@@ -167,9 +167,9 @@ def Hone_LinearCrossEntropyTangentOp : Hone_DerivedOp<
     ```
   }];
   let arguments = (ins Hone_Matrix:$tx, Hone_Matrix:$x, Hone_Matrix:$weight,
-                       Hone_RowIndices:$targets);
+                       Hone_RowIndices:$targets, UnitAttr:$streamed);
   let results = (outs Hone_Scalar:$tloss);
-  let assemblyFormat = "$tx `,` $x `,` $weight `,` $targets attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$tx `,` $x `,` $weight `,` $targets (`streamed` $streamed^)? attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
 

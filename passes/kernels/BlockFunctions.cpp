@@ -164,7 +164,7 @@ LogicalResult BodyEmitter::emit(mlir::Block &body, Value scratch, Value rows,
     OpBuilder::InsertionGuard guard(builder);
     if (failed(place(op, scratch, maxRows)))
       return failure();
-    KernelBuilder kernel(op.getLoc(), builder, buffers, panelBytes, rows,
+    KernelBuilder kernel(&op, builder, buffers, panelBytes, rows,
                          maxRows);
     if (auto tiles = dyn_cast<RowTilesOp>(op)) {
       if (failed(emitTiles(tiles, scratch, rows, maxRows)))

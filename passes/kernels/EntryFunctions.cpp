@@ -52,7 +52,7 @@ private:
   /// Calls the function `name` of frame, rows and `arguments`. The first call
   /// makes it: equal layers share one, as they share blocks.
   void callShared(
-      Location loc, StringRef name, ArrayRef<Value> arguments,
+      Operation *op, StringRef name, ArrayRef<Value> arguments,
       function_ref<void(KernelBuilder &, Buffers &, ValueRange)> emitBody);
 
   EntryOp entry;
@@ -205,7 +205,7 @@ LogicalResult EntryConversion::convert(OutputOp output) {
       region(output, "output." + output.getName(), bufferType(tensor, maxRows));
   if (failed(to))
     return failure();
-  KernelBuilder k(output.getLoc(), builder, buffers, panelBytes, rows, maxRows);
+  KernelBuilder k(output, builder, buffers, panelBytes, rows, maxRows);
   Value from = buffers.ofValue.at(output.getValue());
   if (tensor.getRank() == 0) {
     k.store(k.load(from, {}), *to, {});
@@ -219,8 +219,9 @@ LogicalResult EntryConversion::convert(OutputOp output) {
 }
 
 void EntryConversion::callShared(
-    Location loc, StringRef name, ArrayRef<Value> arguments,
+    Operation *op, StringRef name, ArrayRef<Value> arguments,
     function_ref<void(KernelBuilder &, Buffers &, ValueRange)> emitBody) {
+  Location loc = op->getLoc();
   SmallVector<Value> all = {frame, rows};
   llvm::append_range(all, arguments);
   if (!module.lookupSymbol(name)) {
@@ -232,7 +233,7 @@ void EntryConversion::callShared(
     function.setPrivate();
     builder.setInsertionPointToStart(function.addEntryBlock());
     Buffers own;
-    KernelBuilder k(loc, builder, own, panelBytes, function.getArgument(1),
+    KernelBuilder k(op, builder, own, panelBytes, function.getArgument(1),
                     maxRows);
     emitBody(k, own, function.getArguments().drop_front(2));
     builder.setInsertionPointToEnd(&function.getBody().back());
@@ -251,7 +252,7 @@ LogicalResult EntryConversion::convert(LayerGradientOp op) {
   Value view = viewAt(builder, op.getLoc(), arena, offset, type);
   buffers.ofValue[op.getGradient()] = view;
   layerGradients[op.getPrefix()] = offset;
-  callShared(op.getLoc(), ("zeros." + Twine(type.getDimSize(0))).str(), view,
+  callShared(op, ("zeros." + Twine(type.getDimSize(0))).str(), view,
              [&](KernelBuilder &k, Buffers &, ValueRange given) {
                emitZeros(given[0], k);
              });
@@ -296,7 +297,7 @@ LogicalResult EntryConversion::convertUpdate(UpdateOp op) {
   for (Value scalar : scalars)
     arguments.push_back(buffers.ofValue.at(scalar));
 
-  callShared(op.getLoc(), ("update." + Twine(length)).str(), arguments,
+  callShared(op, ("update." + Twine(length)).str(), arguments,
              [&](KernelBuilder &k, Buffers &own, ValueRange given) {
                UpdateVectors vectors{given[0], given[1], {}};
                unsigned states = op.getNumStateVectors();

@@ -270,6 +270,18 @@ SmallVector<Value> KernelBuilder::blockAfter(const Product &p, Value start,
   return {row, div(column, index(perByte)), height, ceilDiv(width, perByte)};
 }
 
+Location KernelBuilder::locationOf(Operation *op) {
+  auto name = StringAttr::get(op->getContext(), op->getName().stripDialect());
+  return NameLoc::get(name, op->getLoc());
+}
+
+void KernelBuilder::release(Value matrix, Value row, Value count) {
+  Groups groups = buffers.groups.lookup(matrix);
+  for (Value tensor : {matrix, groups.scales, groups.biases})
+    if (tensor)
+      tile::ReleaseOp::create(*this, tensor, row, count);
+}
+
 void KernelBuilder::product(Value panel, const Product &p, Epilogue first,
                             Epilogue rest) {
   auto panelType = cast<MemRefType>(panel.getType());

@@ -43,12 +43,13 @@ public:
   using ValueRange = mlir::ValueRange;
   using Epilogue = llvm::function_ref<Value(Value acc, Value i, Value j)>;
 
+  /// Locations of what is emitted begin with the name of `op`, then its site.
   /// `panelBytes`: columns of the target's register tile, in bytes. `rows`:
   /// rows of this batch, at most `maxRows`.
-  KernelBuilder(mlir::Location loc, mlir::OpBuilder &builder,
+  KernelBuilder(mlir::Operation *op, mlir::OpBuilder &builder,
                 const Buffers &buffers, int64_t panelBytes, Value rows,
                 int64_t maxRows)
-      : ImplicitLocOpBuilder(loc, builder), buffers(buffers),
+      : ImplicitLocOpBuilder(locationOf(op), builder), buffers(buffers),
         panelBytes(panelBytes), rowCount(rows), rowMaximum(maxRows) {}
 
   //===------------------------------------------------------------------===//
@@ -65,6 +66,8 @@ public:
   /// Copies a piece of `matrix`, however it is stored, into a panel.
   void fill(Value panel, Value matrix, Value row, Value column, Value height,
             Value width, bool transpose);
+  /// Lets the resident pages of `count` rows of a mapped matrix go.
+  void release(Value matrix, Value row, Value count);
   /// True of a memref that only fill() can read.
   bool isPacked(Value matrix) const { return buffers.groups.contains(matrix); }
   /// A constant in the module's read-only data; equal tables are one.
@@ -169,6 +172,7 @@ private:
   /// the one at `start`: further down the panel, or on top of the next one.
   llvm::SmallVector<Value> blockAfter(const Product &product, Value start,
                                       int64_t block, int64_t panelColumns);
+  static mlir::Location locationOf(mlir::Operation *op);
 
   const Buffers &buffers;
   int64_t panelBytes;

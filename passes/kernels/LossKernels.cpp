@@ -141,9 +141,15 @@ static void sumInOrder(KernelBuilder &k, Value total, Value terms,
 // Online softmax
 //===----------------------------------------------------------------------===//
 
+/// With `streamed`, the pages of a tile of the head go when it has been used.
 static void
-forEachVocabularyTile(KernelBuilder &k, const LossBuffers &in,
-                      function_ref<void(const VocabularyTile &)> body) {
+forEachVocabularyTile(KernelBuilder &k, const LossBuffers &in, bool streamed,
+                      function_ref<void(const VocabularyTile &)> emitTile) {
+  auto body = [&](const VocabularyTile &tile) {
+    emitTile(tile);
+    if (streamed)
+      k.release(in.weight, tile.first, k.index(tile.width));
+  };
   int64_t width = std::min(in.vocabulary, numerics::kLossColumns);
   int64_t whole = in.vocabulary - in.vocabulary % width;
   k.loop(k.index(0), k.index(whole), width,
@@ -302,7 +308,7 @@ void hone::emitKernel(LinearCrossEntropyOp op, KernelBuilder &k) {
       arith::CmpIOp::create(k, arith::CmpIPredicate::ne, in.count, k.index(0));
   k.when(any, [&] {
     k.parallel(in.count, {}, start);
-    forEachVocabularyTile(k, in, [&](const VocabularyTile &vocabulary) {
+    forEachVocabularyTile(k, in, op.getStreamed(), [&](const VocabularyTile &vocabulary) {
       emitLogits(k, in, vocabulary, in.packedX, in.logits);
       k.parallel(in.count, {}, [&](Value i, ValueRange) {
         takeTile(k, in, vocabulary, i,
@@ -365,7 +371,7 @@ void hone::emitKernel(LinearCrossEntropyTangentOp op, KernelBuilder &k) {
       packRow(k, in, tx, packedTx, i);
       k.store(k.real(f64, 0.0), slopes, i);
     });
-    forEachVocabularyTile(k, in, [&](const VocabularyTile &vocabulary) {
+    forEachVocabularyTile(k, in, op.getStreamed(), [&](const VocabularyTile &vocabulary) {
       emitLogits(k, in, vocabulary, in.packedX, in.logits);
       emitLogits(k, in, vocabulary, packedTx, tangents);
       k.parallel(in.count, {},

@@ -10,6 +10,7 @@
 #include "Pool.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <sched.h>
 
@@ -164,6 +165,15 @@ void Pool::runChunk(hone_task run, void *with, int64_t base, uint32_t end) {
 }
 
 void Pool::run(hone_task run, void *with, int64_t total) {
+  if (!observer)
+    return runLoop(run, with, total);
+  auto start = std::chrono::steady_clock::now();
+  runLoop(run, with, total);
+  std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  observer->ran(run, took.count());
+}
+
+void Pool::runLoop(hone_task run, void *with, int64_t total) {
   if (workers.empty() || total <= 1) {
     for (int64_t i = 0; i < total; ++i)
       run(with, i, 0);

@@ -22,6 +22,13 @@
 
 namespace hone::rt {
 
+/// Is told of every parallel loop, by the thread that ran it.
+class LoopObserver {
+public:
+  virtual ~LoopObserver() = default;
+  virtual void ran(hone_task task, double seconds) = 0;
+};
+
 class Pool {
 public:
   /// Of each thread but the calling one.
@@ -39,6 +46,9 @@ public:
 
   /// See hone_parallel_for. Called by one thread at a time.
   void run(hone_task task, void *closure, int64_t count);
+
+  /// From now on `observer` is told of each loop; null: nobody is.
+  void observe(LoopObserver *observer) { this->observer = observer; }
 
   hone_pool *handle() { return reinterpret_cast<hone_pool *>(this); }
   static Pool *of(hone_pool *handle) {
@@ -58,6 +68,7 @@ private:
   Pool() = default;
   static void *enter(void *worker);
   void serve(int64_t thread);
+  void runLoop(hone_task task, void *closure, int64_t count);
   void runChunk(hone_task task, void *closure, int64_t first, uint32_t count);
   void takeWork(uint32_t generation, int64_t thread);
   bool waitForJob(uint32_t seen);
@@ -79,6 +90,7 @@ private:
   std::atomic<bool> callerSleeps{false};
   std::atomic<bool> stopping{false};
   unsigned spins = 0;
+  LoopObserver *observer = nullptr;
 
   std::mutex mutex;
   std::condition_variable jobPosted;

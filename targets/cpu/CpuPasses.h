@@ -18,6 +18,10 @@ namespace hone {
 #define GEN_PASS_REGISTRATION
 #include "targets/cpu/CpuPasses.h.inc"
 
+/// LLVM function attribute of a task: "BLOCK: KERNEL", which becomes its
+/// hone_kernel.
+inline constexpr llvm::StringLiteral kKernelAttrName = "hone-kernel";
+
 } // namespace hone
 
 #endif // HONE_TARGETS_CPU_CPUPASSES_H

@@ -7,6 +7,8 @@
 
 #include "targets/cpu/EmitModule.h"
 
+#include "targets/cpu/CpuPasses.h"
+
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DataLayout.h"
 #include "llvm/IR/DerivedTypes.h"
@@ -98,6 +100,17 @@ static Constant *buildModule(TableBuilder &t, llvm::Module &module,
                          t.u32(trainable.shape.size()), t.u32(trainable.init),
                          t.shape(trainable.shape), t.u64(trainable.offset)});
       });
+  std::vector<llvm::Function *> tasks;
+  for (llvm::Function &function : module)
+    if (function.hasFnAttribute(kKernelAttrName))
+      tasks.push_back(&function);
+  Constant *kernels =
+      t.table<llvm::Function *>(tasks, [&](llvm::Function *const &task) {
+        auto [block, name] = task->getFnAttribute(kKernelAttrName)
+                                 .getValueAsString()
+                                 .split(": ");
+        return t.record({task, t.string(block), t.string(name)});
+      });
   return t.record({t.u32(sizeof(hone_module)),
                    t.u32(HONE_ABI_VERSION),
                    t.string(d.config),
@@ -115,11 +128,13 @@ static Constant *buildModule(TableBuilder &t, llvm::Module &module,
                    t.slots(d.outputs),
                    weights,
                    trainables,
+                   kernels,
                    t.u32(d.entries.size()),
                    t.u32(d.inputs.size()),
                    t.u32(d.outputs.size()),
                    t.u32(d.weights.size()),
-                   t.u32(d.trainables.size())});
+                   t.u32(d.trainables.size()),
+                   t.u32(tasks.size())});
 }
 
 llvm::Error hone::emitModuleTables(llvm::Module &module,

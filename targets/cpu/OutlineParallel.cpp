@@ -68,6 +68,8 @@ public:
   LogicalResult outline(LLVM::LLVMFuncOp parallelFor, StringRef name);
 
 private:
+  /// "BLOCK: OP SITE", as profiles show it.
+  std::string kernelName();
   LogicalResult capture();
   LLVM::LLVMFuncOp buildTask(StringRef name);
   void buildCall(LLVM::LLVMFuncOp parallelFor, LLVM::LLVMFuncOp task);
@@ -120,6 +122,16 @@ LogicalResult TaskOutliner::capture() {
   return success();
 }
 
+std::string TaskOutliner::kernelName() {
+  StringRef function = loop->getParentOfType<FunctionOpInterface>().getName();
+  function.consume_front("hone_entry_");
+  std::string name = (function + ":").str();
+  for (auto named = dyn_cast<NameLoc>(loc); named;
+       named = dyn_cast<NameLoc>(named.getChildLoc()))
+    name += (" " + named.getName().getValue()).str();
+  return name;
+}
+
 LLVM::LLVMFuncOp TaskOutliner::buildTask(StringRef name) {
   Operation *function = loop->getParentOfType<FunctionOpInterface>();
   OpBuilder b(function);
@@ -127,6 +139,8 @@ LLVM::LLVMFuncOp TaskOutliner::buildTask(StringRef name) {
       LLVM::LLVMVoidType::get(loop.getContext()), {pointer, word, word});
   auto task =
       LLVM::LLVMFuncOp::create(b, loc, name, type, LLVM::Linkage::Internal);
+  task.setPassthroughAttr(b.getArrayAttr(
+      b.getStrArrayAttr({kKernelAttrName, kernelName()})));
   Block *entry = task.addEntryBlock(b);
   b.setInsertionPointToStart(entry);
   Type index = b.getIndexType();

@@ -73,3 +73,12 @@ func.func @loops(%x: memref<8x64xf32>, %m: index, %n: index) -> (f32, f32) {
   }
   return %r#0, %r#1 : f32, f32
 }
+
+// CHECK-LABEL: func @residency
+func.func @residency(%w: memref<32x8xi8>, %row: index, %count: index) {
+  // CHECK: tile.prefetch %{{.*}}[%{{.*}}] size %{{.*}} : memref<32x8xi8>
+  tile.prefetch %w[%row] size %count : memref<32x8xi8>
+  // CHECK: tile.release %{{.*}}[%{{.*}}] size %{{.*}} : memref<32x8xi8>
+  tile.release %w[%row] size %count : memref<32x8xi8>
+  return
+}

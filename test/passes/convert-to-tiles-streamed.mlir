@@ -1,4 +1,4 @@
-// RUN: hone-opt %s --hone-place --hone-convert-to-tiles | FileCheck %s
+// RUN: hone-opt %s --split-input-file --hone-place --hone-convert-to-tiles | FileCheck %s
 
 // What a released layer reads is released as it is stored: numbers, scales and
 // biases, all rows of each. Trainable parameters are not in the weights file.
@@ -26,5 +26,30 @@ module attributes {hone.max_rows = 8 : i64} {
     // CHECK: tile.release %{{.*}} size %c32{{.*}} : memref<32x1xf32>
     // CHECK-NOT: tile.release
     hone.release @layer "0."
+  }
+}
+
+// -----
+
+// The head goes tile by tile, after the rows have used it.
+module attributes {hone.max_rows = 8 : i64} {
+  // CHECK-LABEL: func.func private @head
+  hone.block @head(%x: tensor<?x64xf32>) -> tensor<f64> {
+    %t = hone.input "targets" : tensor<?xi32>
+    %w = hone.parameter "lm_head.weight" : tensor<4096x64xf32>
+    // CHECK: tile.contract
+    // CHECK: tile.release %{{.*}} size %{{.*}} : memref<4096x64xf32>
+    %loss = hone.linear_cross_entropy %x, %w, %t streamed : (tensor<?x64xf32>, tensor<4096x64xf32>, tensor<?xi32>) -> tensor<f64>
+    hone.return %loss : tensor<f64>
+  }
+  hone.block @start() -> tensor<?x64xf32> {
+    %x = hone.input "hidden" : tensor<?x64xf32>
+    %y = hone.add %x, %x : tensor<?x64xf32>
+    hone.return %y : tensor<?x64xf32>
+  }
+  hone.entry @loss {
+    %x = hone.call @start "" () : () -> tensor<?x64xf32>
+    %l = hone.call @head "" (%x) : (tensor<?x64xf32>) -> tensor<f64>
+    hone.output %l as "loss" : tensor<f64>
   }
 }

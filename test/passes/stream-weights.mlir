@@ -41,3 +41,12 @@ hone.entry @run {
   %4 = hone.call @twice "" (%3) : (tensor<?x4xf32>) -> tensor<?x4xf32>
   hone.output %4 as "y" : tensor<?x4xf32>
 }
+
+// CHECK-LABEL: hone.block @head
+// CHECK: hone.linear_cross_entropy {{.*}} streamed
+hone.block @head(%x: tensor<?x4xf32>) -> tensor<f64> {
+  %t = hone.input "targets" : tensor<?xi32>
+  %w = hone.parameter "lm_head.weight" : tensor<9x4xf32>
+  %loss = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
+  hone.return %loss : tensor<f64>
+}

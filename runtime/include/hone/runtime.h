@@ -138,6 +138,13 @@ typedef struct hone_trainable {
   uint64_t offset; /* elements from the start of theta */
 } hone_trainable;
 
+/* A parallel loop, for reports of where time goes. */
+typedef struct hone_kernel {
+  hone_task task;
+  const char *block; /* the block or entry it is part of: "decoder.backward" */
+  const char *name;  /* "lora_linear_adjoint mlp.gate_proj" */
+} hone_kernel;
+
 typedef struct hone_module {
   uint32_t struct_size; /* sizeof(hone_module) when it was compiled */
   uint32_t abi_version;
@@ -162,11 +169,13 @@ typedef struct hone_module {
   const hone_slot *outputs;
   const hone_weight *weights;
   const hone_trainable *trainables;
+  const hone_kernel *kernels;
   uint32_t entry_count;
   uint32_t input_count;
   uint32_t output_count;
   uint32_t weight_count;
   uint32_t trainable_count;
+  uint32_t kernel_count;
 } hone_module;
 
 /* Defined by the generated half. */

@@ -20,7 +20,8 @@
 namespace hone::rt {
 
 struct Options {
-  std::string data, output, evalData, adapter, weights, log, dumpGradients;
+  std::string data, output, evalData, adapter, weights, log, profile,
+      dumpGradients;
   uint64_t evalEvery = 0; ///< steps; 0: only after the last
   uint64_t saveEvery = 0; ///< steps; 0: only after the last
   uint64_t steps = 0;     ///< 0: `epochs` decides

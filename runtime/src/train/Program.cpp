@@ -11,6 +11,7 @@
 #include "data/Dataset.h"
 #include "text/Tokenizer.h"
 #include "train/OutputLock.h"
+#include "train/Profile.h"
 #include "train/Run.h"
 #include "train/Signals.h"
 #include "train/Summary.h"
@@ -202,9 +203,19 @@ static Status train(Setup &setup, const MemoryPlan &plan, ExitCode &outcome) {
   fputs(plan.render().c_str(), stdout);
   if (Status status = run.start(); !status.isOk())
     return status;
+  Profile profile(setup.module.abi());
+  if (!options.profile.empty())
+    setup.pool->observe(&profile);
+  profile.start(run.completedSteps());
   if (Status status = run.train(plan.total, outcome); !status.isOk())
     return status;
   fputs(describeOutcome(options, run, plan).c_str(), stdout);
+  if (!options.profile.empty()) {
+    profile.stop(run.completedSteps());
+    fputs(profile.render().c_str(), stdout);
+    if (Status status = profile.write(options.profile); !status.isOk())
+      return status;
+  }
   if (outcome != ExitCode::Success)
     puts("stopped and saved; the same command resumes");
   return Status::ok();
