@@ -118,21 +118,21 @@ def check_losses(contestants):
     return notes
 
 
-def _text_table(rows):
+def text_table(rows):
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     return "\n".join("  ".join(
         cell.ljust(width) if i == 0 else cell.rjust(width)
         for i, (cell, width) in enumerate(zip(row, widths))) for row in rows)
 
 
-def _markdown_table(rows):
+def markdown_table(rows):
     lines = ["| " + " | ".join(row) + " |" for row in rows]
     lines.insert(1, "|---" + "|--:" * (len(rows[0]) - 1) + "|")
     return "\n".join(lines)
 
 
 def render(results, markdown=False):
-    table = _markdown_table if markdown else _text_table
+    table = markdown_table if markdown else text_table
     machine, workload = results["machine"], results["workload"]
     heading = "## {}\n\n" if markdown else "{}\n"
     parts = [heading.format("machine") +

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # run.sh BUILD_DIR [ARGS] - builds what is measured and measures it.
-# ARGS: see bench.py --help. --no-build: take the programs as they are.
+# ARGS: see bench.py --help, or memory.py --help after --memory.
+# --no-build: take the programs as they are.
 
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -12,4 +13,9 @@ else
   cmake --build "$build" --target honec hone-make-model hone_runtime_main \
     hone-bench-peak hone-bench-contract
 fi
-exec python3 "$here/bench.py" --build "$build" "$@"
+program=bench.py
+if [ "${1-}" = --memory ]; then
+  program=memory.py
+  shift
+fi
+exec python3 "$here/$program" --build "$build" "$@"

@@ -1,0 +1,145 @@
+"""Peak memory beside the figures of the MeSP paper (tables 1 and 2).
+
+For each of the paper's twelve configurations: the smallest peak that honec
+plans within a third of the paper's figure and, with --measure, what a run of
+the compiled program takes. The spec is the paper's: batch 1, LoRA r = 8 in
+bfloat16 on all seven projections, 4-bit weights in groups of 64, SGD.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import time
+
+import report
+from build_tools import run_checked
+from workload import Workload
+
+MIB = 1024 * 1024
+# MiB of the whole process, by model and tokens of a sequence.
+MESP = {
+    "Qwen2.5-0.5B": {128: 110.7, 256: 136.2, 512: 245.8, 1024: 513.6},
+    "Qwen2.5-1.5B": {128: 165.2, 256: 262.6, 512: 432.8, 1024: 798.5},
+    "Qwen2.5-3B": {128: 245.6, 256: 368.4, 512: 505.3, 1024: 925.8},
+}
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(prog="./dev bench --memory",
+                                     description=__doc__)
+    add = parser.add_argument
+    add("--build", required=True, type=pathlib.Path, help=argparse.SUPPRESS)
+    add("--measure", action="store_true",
+        help="also compile with random weights and run (3B: 15 GB of disk)")
+    add("--model", action="append", choices=list(MESP),
+        help="only this one; repeatable")
+    add("--sequence", action="append", type=int, help="only this length")
+    add("--steps", type=int, default=2, help="of a measured run")
+    add("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    add("--set", action="append", default=[], metavar="KEY=VALUE",
+        help="another key of the spec")
+    add("--folder", type=pathlib.Path)
+    return parser.parse_args()
+
+
+def write_spec(folder, model, tokens, budget):
+    spec = folder / "spec.yaml"
+    spec.write_text(
+        f"model: {json.dumps(str(model))}\n"
+        "weights: {dtype: int4, group_size: 64, streaming: true}\n"
+        "lora: {r: 8, lora_alpha: 16, target_modules: all-linear, "
+        "dtype: bfloat16}\n"
+        f"train: {{optimizer: sgd, optimizer_in_backward: true, batch_size: 1, "
+        f"max_seq_length: {tokens}, max_grad_norm: 0, learning_rate: 1e-4, "
+        f"shuffle: false, save_every: 0, residuals: planned, "
+        f"memory_budget: {int(budget * MIB)}}}\n")
+    return spec
+
+
+def planned_bytes(plan, threads):
+    """Of the whole process, as the program itself computes it."""
+    return (plan["arena_bytes"] + threads * plan["thread_bytes"] +
+            (threads - 1) * plan["stack_bytes"] + plan["process_bytes"])
+
+
+def describe_plan(plan):
+    return (f"{plan['residuals']}, {plan['recomputed_inputs']} inputs again, "
+            f"tiles of {plan['tile_rows'] or 'all'} rows")
+
+
+def measure(arguments, workload, spec, folder, bin_dir):
+    """Compiles and runs; peaks in MiB and seconds of a step."""
+    workload.make_data(folder / "data.jsonl")
+    began = time.monotonic()
+    run_checked([bin_dir / "honec", spec, "-o", folder / "out"] +
+                [a for key in arguments.set for a in ("--set", key)])
+    compiled = time.monotonic() - began
+    log = folder / "log.jsonl"
+    log.unlink(missing_ok=True)
+    shutil.rmtree(folder / "run", ignore_errors=True)
+    run_checked([folder / "out" / "train", "--data", folder / "data.jsonl",
+                 "--output", folder / "run", "--log", log, "--steps",
+                 arguments.steps, "--threads", arguments.threads])
+    last = json.loads(log.read_text().splitlines()[-1])
+    return (last["peak_anonymous_bytes"] / MIB,
+            last["peak_resident_bytes"] / MIB,
+            workload.tokens / last["tokens_per_second"], compiled)
+
+
+def measure_one(arguments, model, tokens, folder, bin_dir):
+    """One row of the table."""
+    shared = pathlib.Path(os.environ.get("HONE_SHARED", "../shared"))
+    config = shared / "data" / "configs" / model / "config.json"
+    workload = Workload(config, sequence=tokens, steps=arguments.steps,
+                        warmup=0)
+    limit = MESP[model][tokens] / 3
+    place = folder / model
+    place.mkdir(parents=True, exist_ok=True)
+    directory = place / ("model" if arguments.measure else "config")
+    if arguments.measure:
+        workload.make_model(bin_dir, directory)
+    else:
+        directory.mkdir(exist_ok=True)
+        shutil.copy(config, directory)
+    spec = write_spec(place, directory, tokens, limit)
+    row = [model, str(tokens), f"{MESP[model][tokens]:.1f}", f"{limit:.1f}"]
+    try:
+        plan = json.loads(run_checked(
+            [bin_dir / "honec", spec, "--print-plan=json"] +
+            [a for key in arguments.set for a in ("--set", key)]))
+        planned = planned_bytes(plan, arguments.threads) / MIB
+        row += [f"{planned:.1f}"]
+        figures = [describe_plan(plan)]
+        if arguments.measure:
+            anonymous, resident, seconds, compiled = measure(
+                arguments, workload, spec, place, bin_dir)
+            figures = [f"{anonymous:.1f}", f"{resident:.1f}", f"{seconds:.2f}",
+                       f"{compiled:.1f}"] + figures
+        return row + figures
+    except RuntimeError as error:
+        return row + ["-"] * (5 if arguments.measure else 1) + [str(error)]
+
+
+def main():
+    arguments = parse_arguments()
+    bin_dir = arguments.build.resolve() / "bin"
+    folder = (arguments.folder or
+              arguments.build / "bench" / "memory").resolve()
+    heading = ["model", "tokens", "MeSP MiB", "a third", "planned MiB"]
+    if arguments.measure:
+        heading += ["anonymous MiB", "resident MiB", "step s", "compile s"]
+    rows = [heading + ["plan"]]
+    for model in arguments.model or MESP:
+        for tokens in arguments.sequence or MESP[model]:
+            rows.append(measure_one(arguments, model, tokens, folder, bin_dir))
+            print("  ".join(rows[-1]), flush=True)
+    table = report.markdown_table(rows)
+    print("\n" + report.text_table(rows))
+    (folder / "memory.md").write_text(table + "\n")
+    print(f"written: {folder}/memory.md")
+
+
+if __name__ == "__main__":
+    main()
