@@ -119,7 +119,7 @@ def measure_one(arguments, model, tokens, folder, bin_dir):
                        f"{compiled:.1f}"] + figures
         return row + figures
     except RuntimeError as error:
-        return row + ["-"] * (5 if arguments.measure else 1) + [str(error)]
+        return row + ["-"] * (5 if arguments.measure else 1) + [str(error).splitlines()[0].split("error: ")[-1]]
 
 
 def main():

@@ -241,11 +241,13 @@ def Hone_ParameterOp : Hone_Op<"parameter", [Pure, Hone_Ambient]> {
 // Model ops
 //===----------------------------------------------------------------------===//
 
-def Hone_EmbeddingOp : Hone_DifferentiableOp<"embedding"> {
+def Hone_EmbeddingOp : Hone_DifferentiableOp<"embedding", [
+    Hone_StreamOpInterface]> {
   let summary = "rows of a table by token id";
   let description = [{
     `y[i, :] = table[ids[i], :]`. The table is frozen: there is no rule for a
-    gradient of it.
+    gradient of it. With `streamed`, the resident pages of a row of the table go
+    when it has been read.
 
     1. (C1) `ids` is `[rows]`, `table` is `[vocabulary, hidden]`, `y` is
        `[rows, hidden]`.
@@ -258,9 +260,10 @@ def Hone_EmbeddingOp : Hone_DifferentiableOp<"embedding"> {
     %y = hone.embedding %ids, %t : (tensor<?xi32>, tensor<9x4xf32>) -> tensor<?x4xf32>
     ```
   }];
-  let arguments = (ins Hone_RowIndices:$ids, Hone_Matrix:$table);
+  let arguments = (ins Hone_RowIndices:$ids, Hone_Matrix:$table,
+                       UnitAttr:$streamed);
   let results = (outs Hone_Matrix:$y);
-  let assemblyFormat = "$ids `,` $table attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$ids `,` $table (`streamed` $streamed^)? attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
 

@@ -258,9 +258,11 @@ static void addInputAdjoint(KernelBuilder &k, const LossBuffers &in,
 }
 
 /// dx = (dx - sum * W[target]) / (the sum with the target's term), for packed
-/// row `i`; `panel` is one row.
+/// row `i`; `panel` is one row. With `streamed`, the pages of the target's
+/// weights go at once: rows are far apart.
 static void finishInputAdjoint(KernelBuilder &k, const LossBuffers &in,
-                               Value dx, Value whole, Value panel, Value i) {
+                               bool streamed, Value dx, Value whole,
+                               Value panel, Value i) {
   Value one = k.real(k.getF64Type(), 1.0);
   Value factor = k.convert(in.element, k.div(one, whole));
   Value others = k.convert(in.element, k.div(k.load(in.sums, i), whole));
@@ -278,6 +280,8 @@ static void finishInputAdjoint(KernelBuilder &k, const LossBuffers &in,
       k.store(k.sub(pull, push), dx, {i, column});
     });
   });
+  if (streamed)
+    k.release(in.weight, target, k.index(1));
 }
 
 void hone::emitKernel(LinearCrossEntropyOp op, KernelBuilder &k) {
@@ -300,7 +304,7 @@ void hone::emitKernel(LinearCrossEntropyOp op, KernelBuilder &k) {
     Value distance = k.sub(k.load(in.maxima, i), k.load(in.targetLogits, i));
     k.store(k.add(distance, math::LogOp::create(k, whole)), in.terms, i);
     if (dx)
-      finishInputAdjoint(k, in, dx, whole, scratch[0], i);
+      finishInputAdjoint(k, in, op.getStreamed(), dx, whole, scratch[0], i);
   };
 
   packRows(k, in);

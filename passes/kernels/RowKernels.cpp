@@ -25,7 +25,7 @@ static int64_t columnsOf(Value matrix) {
 
 /// The rows of a packed table are unpacked one at a time, as panels of one row.
 static void emitPackedEmbedding(KernelBuilder &k, Value ids, Value table,
-                                Value y) {
+                                Value y, bool streamed) {
   auto type = cast<MemRefType>(y.getType());
   Value zero = k.index(0), one = k.index(1);
   Value columns = k.index(type.getDimSize(1));
@@ -36,6 +36,8 @@ static void emitPackedEmbedding(KernelBuilder &k, Value ids, Value table,
     k.map(columns, [&](ValueRange j) {
       k.store(k.load(scratch[0], {zero, j[0]}), y, {row, j[0]});
     });
+    if (streamed)
+      k.release(table, id, one);
   });
 }
 
@@ -43,13 +45,15 @@ void hone::emitKernel(EmbeddingOp op, KernelBuilder &k) {
   Value ids = k.buffer(op.getIds()), table = k.buffer(op.getTable());
   Value y = k.buffer(op.getY());
   if (k.isPacked(table))
-    return emitPackedEmbedding(k, ids, table, y);
+    return emitPackedEmbedding(k, ids, table, y, op.getStreamed());
   Type element = elementOf(op.getY());
   k.forEachRow([&](Value row) {
     Value id = k.loadIndex(ids, row);
     k.map(k.index(columnsOf(op.getY())), [&](ValueRange j) {
       k.store(k.loadAs(element, table, {id, j[0]}), y, {row, j[0]});
     });
+    if (op.getStreamed())
+      k.release(table, id, k.index(1));
   });
 }
 

@@ -1,28 +1,46 @@
 //===- Streaming.cpp - Which pages of the weights are resident ------------===//
 //
-// Ranges grow to whole pages: tensors are not page-aligned, and a page that two
-// of them share costs one more fault but would otherwise stay for ever.
+// A range that is let go grows to what faults brought in: Linux maps the pages
+// around a fault too, 64 KiB in all, and what nobody lets go would stay for
+// ever. A neighbour that is still needed costs one more fault. It never grows
+// out of the mapping: dropped pages of anonymous memory would read as zeros.
 //
 //===----------------------------------------------------------------------===//
 
+#include "Streaming.h"
+
 #include "hone/runtime.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <sys/mman.h>
 #include <unistd.h>
 
-static void advise(const void *start, int64_t bytes, int advice) {
-  if (bytes <= 0)
+static std::string_view mapping;
+
+void hone::rt::setStreamedMapping(std::string_view bytes) { mapping = bytes; }
+
+/// Advises on the units that [start, start + bytes) touches, within the
+/// mapping. Units begin at addresses that are multiples of their size, which is
+/// one of the page size.
+static void advise(const void *start, int64_t bytes, uintptr_t unit,
+                   int advice) {
+  uintptr_t begin = reinterpret_cast<uintptr_t>(mapping.data());
+  uintptr_t first = reinterpret_cast<uintptr_t>(start);
+  if (bytes <= 0 || first < begin || first - begin >= mapping.size())
     return;
-  static const uintptr_t page = uintptr_t(sysconf(_SC_PAGESIZE));
-  uintptr_t first = reinterpret_cast<uintptr_t>(start) / page * page;
-  uintptr_t end = reinterpret_cast<uintptr_t>(start) + uintptr_t(bytes);
+  uintptr_t end = (first + uintptr_t(bytes) + unit - 1) / unit * unit;
+  first = std::max(first / unit * unit, begin);
+  end = std::min(end, begin + mapping.size());
   (void)madvise(reinterpret_cast<void *>(first), end - first, advice);
 }
 
 extern "C" void hone_prefetch(const void *start, int64_t bytes) {
-  advise(start, bytes, MADV_WILLNEED);
+  static const uintptr_t page = uintptr_t(sysconf(_SC_PAGESIZE));
+  advise(start, bytes, page, MADV_WILLNEED);
 }
 
 extern "C" void hone_release(const void *start, int64_t bytes) {
-  advise(start, bytes, MADV_DONTNEED);
+  constexpr uintptr_t aroundFault = 64 * 1024;
+  advise(start, bytes, aroundFault, MADV_DONTNEED);
 }

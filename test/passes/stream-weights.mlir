@@ -50,3 +50,12 @@ hone.block @head(%x: tensor<?x4xf32>) -> tensor<f64> {
   %loss = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
   hone.return %loss : tensor<f64>
 }
+
+// CHECK-LABEL: hone.block @embed
+// CHECK: hone.embedding {{.*}} streamed
+hone.block @embed() -> tensor<?x4xf32> {
+  %ids = hone.input "input_ids" : tensor<?xi32>
+  %table = hone.parameter "embed_tokens.weight" : tensor<9x4xf32>
+  %x = hone.embedding %ids, %table : (tensor<?xi32>, tensor<9x4xf32>) -> tensor<?x4xf32>
+  hone.return %x : tensor<?x4xf32>
+}

@@ -66,8 +66,8 @@ void hone_parallel_for(hone_pool *pool, hone_task task, void *closure,
 
 /* Hints about the pages of the weights file that hold [start, start + bytes):
    read them ahead; let them go, so that they stop counting as resident. Modules
-   compiled with weights.streaming call them; `start` then lies in a read-only
-   mapping of a file. Errors are ignored: numbers do not depend on them. */
+   compiled with weights.streaming call them. Errors are ignored: numbers do not
+   depend on them. */
 void hone_prefetch(const void *start, int64_t bytes);
 void hone_release(const void *start, int64_t bytes);
 

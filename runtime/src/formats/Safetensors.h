@@ -96,6 +96,9 @@ public:
     return file.data() + header.bufferOffset + tensor.begin;
   }
 
+  /// The whole file, mapped.
+  std::string_view bytes() const { return file.bytes(); }
+
   /// Lets the kernel drop the pages of `tensor`; see MappedFile::release.
   void release(const TensorInfo &tensor) const {
     file.release(header.bufferOffset + tensor.begin, tensor.bytes());

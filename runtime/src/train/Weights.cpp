@@ -7,6 +7,8 @@
 
 #include "train/Weights.h"
 
+#include "Streaming.h"
+
 #include <climits>
 #include <unistd.h>
 
@@ -80,6 +82,7 @@ Result<Weights> Weights::open(const std::string &path, const Module &module) {
   for (const auto &[key, expected] : metadata)
     if (Status status = checkMetadata(mapped, key, expected); !status.isOk())
       return status;
+  setStreamedMapping(mapped.bytes());
   const hone_module &abi = module.abi();
   weights.addresses.resize(abi.weight_count);
   for (uint32_t i = 0; i < abi.weight_count; ++i) {
