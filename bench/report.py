@@ -41,9 +41,11 @@ def step_rows(results):
 
 
 def kernel_rows(kernels):
-    rows = [["m", "n", "k", "weight", "GFLOP/s", "of FMA peak", "compiled in"]]
+    rows = [["m", "n", "k", "weight", "operands", "GFLOP/s", "of FMA peak",
+             "compiled in"]]
     for k in kernels:
         rows.append([str(k["m"]), str(k["n"]), str(k["k"]), k["weight"],
+                     k["operands"],
                      f"{k['gflops']:.1f}", f"{100 * k['share_of_peak']:.1f} %",
                      f"{k['compile_seconds']:.2f} s"])
     return rows

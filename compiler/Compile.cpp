@@ -142,6 +142,16 @@ Status Compilation::createTarget() {
                           "write target: native, or a triple such as "
                           "aarch64-linux-gnu"});
   target = std::move(*created);
+  if (spec.train.float32_matmul_precision == "medium" &&
+      !target->hasBFloat16Products())
+    return Status::error(
+        ExitCode::Usage,
+        {spec.file + ": train.float32_matmul_precision",
+         "medium needs bfloat16 dot products (avx512bf16), which the target " +
+             target->describe() + " does not have",
+         "set float32_matmul_precision: highest, or choose a target that has "
+         "them, such as target: {triple: x86-64-v4, features: "
+         "[+avx512bf16]}"});
   return Status::ok();
 }
 
@@ -208,6 +218,7 @@ void Compilation::setOptions(StepOptions &options) {
   options.optimizer = optimizerVariant(spec);
   options.optimizerInBackward = spec.train.optimizer_in_backward;
   options.panelWidth = target->tileShape(Float32Type::get(&context)).nr;
+  options.bfloat16Weights = spec.train.float32_matmul_precision == "medium";
   if (planned)
     applyPlan(*planned, options);
 }

@@ -36,7 +36,8 @@ static void buildImport(OpPassManager &pm) {
 }
 
 static void buildDerive(OpPassManager &pm, const StepOptions &options) {
-  pm.addPass(createDeriveBackward({options.residuals, options.recomputedInputs}));
+  pm.addPass(
+      createDeriveBackward({options.residuals, options.recomputedInputs}));
   // From here on the module computes gradients: every value that the backward
   // reads is kept or recomputed, explicitly.
   pm.addPass(
@@ -58,7 +59,8 @@ static void buildPlace(OpPassManager &pm, const StepOptions &options) {
 
 static void buildLower(OpPassManager &pm, const StepOptions &options,
                        const Target &target) {
-  pm.addPass(createConvertToTiles({options.panelWidth}));
+  pm.addPass(
+      createConvertToTiles({options.panelWidth, options.bfloat16Weights}));
   // From here on there are functions of tile ops on memory, for any target.
   target.buildLoweringPipeline(pm);
   // From here on the module is in the LLVM dialect and calls nothing but the

@@ -179,6 +179,15 @@ static const std::vector<SpecKey> &specKeys() {
        Range::Any,
        {"float32", "float64"},
        {"bfloat16", "float16"}},
+      {"train.float32_matmul_precision",
+       "highest",
+       "what float32 products with weights compute with, as in PyTorch: "
+       "float32 "
+       "(highest), or operands rounded to bfloat16 and float32 sums (medium)",
+       FIELD(train.float32_matmul_precision),
+       Range::Any,
+       {"highest", "medium"},
+       {"high"}},
 
       {"target.triple", "native", "native, or an LLVM target triple",
        FIELD(target.triple)},
@@ -208,7 +217,8 @@ std::optional<MemoryBudget> MemoryBudget::parse(StringRef text) {
     if (text.consume_back(suffix))
       unit = bytes;
   double number = 0;
-  if (!parseReal(text.rtrim(), number) || number <= 0 || number * unit >= 0x1p62)
+  if (!parseReal(text.rtrim(), number) || number <= 0 ||
+      number * unit >= 0x1p62)
     return std::nullopt;
   return MemoryBudget{Kind::Bytes, static_cast<int64_t>(number * unit)};
 }

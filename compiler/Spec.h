@@ -55,6 +55,7 @@ struct Spec {
   /// Names and meaning are those of Transformers' TrainingArguments.
   struct Train {
     std::string method, residuals, memory_budget, optimizer, compute_dtype;
+    std::string float32_matmul_precision;
     double momentum, adam_beta1, adam_beta2, adam_epsilon;
     int64_t batch_size, max_seq_length, gradient_accumulation_steps;
     double learning_rate, weight_decay, max_grad_norm;

@@ -56,6 +56,9 @@ public:
   /// `element` is f32 or f64.
   virtual TileShape tileShape(mlir::Type element) const = 0;
 
+  /// Whether panels can be of bf16, see `tile.contract`.
+  virtual bool hasBFloat16Products() const = 0;
+
   /// From tile ops and functions to the dialect that `emit` translates.
   virtual void buildLoweringPipeline(mlir::OpPassManager &pm) const = 0;
 

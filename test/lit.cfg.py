@@ -29,6 +29,10 @@ if config.hone_shared and os.path.isdir(config.hone_shared):
     config.available_features.add("shared-data")
     config.substitutions.append(("%shared", config.hone_shared))
 config.available_features.add(config.host_machine)
+if os.path.exists("/proc/cpuinfo"):
+    with open("/proc/cpuinfo") as cpuinfo:
+        if "avx512_bf16" in cpuinfo.read().split():
+            config.available_features.add("avx512bf16")
 
 
 # Programs for AArch64 are made where their runtime could be built, and run

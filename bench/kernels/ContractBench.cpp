@@ -1,8 +1,9 @@
 //===- ContractBench.cpp - Speed of generated matrix products -------------===//
 //
 // Prints a JSON line for each shape of a 0.5B model: GFLOP/s of Y = X W^T and
-// of dX = dY W, and the share of the FMA peak, which is measured between every
-// two repetitions: on a shared machine only the share means anything.
+// of dX = dY W, and the share of the FMA peak of float32, which is measured
+// between every two repetitions: on a shared machine only the share means
+// anything. With operands of bfloat16 it may be above one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,9 +28,10 @@ static double measurePeak() {
 
 /// y[m,n] = x[m,k] w^T with w[n,k], or with w[k,n] if not `transpose`.
 static std::string productIR(int64_t m, int64_t n, int64_t k, bool transpose,
-                             int64_t nr) {
+                             bool bfloat16, int64_t nr) {
   int64_t wAt = m * k * 4, yAt = wAt + n * k * 4;
-  return entryFunction(llvm::formatv(R"(
+  return entryFunction(
+      llvm::formatv(R"(
   %w_at = arith.constant {0} : index
   %y_at = arith.constant {1} : index
   %k = arith.constant {2} : index
@@ -38,20 +40,26 @@ static std::string productIR(int64_t m, int64_t n, int64_t k, bool transpose,
   %x = tile.view %arena[%c0] : !llvm.ptr -> memref<{5}x{2}xf32>
   %w = tile.view %arena[%w_at] : !llvm.ptr -> memref<{6}xf32>
   %y = tile.view %arena[%y_at] : !llvm.ptr -> memref<{5}x{7}xf32>
-  tile.parallel (%p) in (%panels) private(%panel : memref<{2}x{3}xf32>) {{
+  %n = arith.constant {7} : index
+  tile.parallel (%p) in (%panels) private(%panel : memref<{2}x{3}x{10}>) {{
     %j = arith.muli %p, %nr : index
     tile.fill %panel, %w[{8}] size(%k, %nr){9}
-        : memref<{2}x{3}xf32>, memref<{6}xf32>
+        : memref<{2}x{3}x{10}>, memref<{6}xf32>
+    %next = arith.addi %j, %nr : index
+    %left = arith.subi %n, %next : index
+    %ahead = arith.minui %nr, %left : index
     tile.contract %y[%c0, %j], %x[%c0, %c0], %panel size(%rows, %nr, %k)
-        : memref<{5}x{7}xf32>, memref<{5}x{2}xf32>, memref<{2}x{3}xf32>
+        ahead %w[{11}]
+        : memref<{5}x{7}xf32>, memref<{5}x{2}xf32>, memref<{2}x{3}x{10}>, memref<{6}xf32>
   })",
-                                     wAt, yAt, k, nr, n / nr, m,
-                                     transpose
-                                         ? llvm::formatv("{0}x{1}", n, k).str()
-                                         : llvm::formatv("{0}x{1}", k, n).str(),
-                                     n, transpose ? "%j, %c0" : "%c0, %j",
-                                     transpose ? " transpose" : "")
-                           .str());
+                    wAt, yAt, k, nr, n / nr, m,
+                    transpose ? llvm::formatv("{0}x{1}", n, k).str()
+                              : llvm::formatv("{0}x{1}", k, n).str(),
+                    n, transpose ? "%j, %c0" : "%c0, %j",
+                    transpose ? " transpose" : "", bfloat16 ? "bf16" : "f32",
+                    transpose ? "%next, %c0, %ahead, %k"
+                              : "%c0, %next, %k, %ahead")
+          .str());
 }
 
 static double median(std::vector<double> values) {
@@ -60,9 +68,9 @@ static double median(std::vector<double> values) {
 }
 
 static void measure(int64_t m, int64_t n, int64_t k, bool transpose,
-                    int64_t nr) {
+                    bool bfloat16, int64_t nr) {
   double start = seconds();
-  TileProgram program(productIR(m, n, k, transpose, nr));
+  TileProgram program(productIR(m, n, k, transpose, bfloat16, nr));
   double compileSeconds = seconds() - start;
   std::vector<float> storage(m * k + n * k + m * n + 16, 0.5f);
   void *arena = reinterpret_cast<void *>(
@@ -78,10 +86,12 @@ static void measure(int64_t m, int64_t n, int64_t k, bool transpose,
     ratios.push_back(speed / peak);
   }
   std::printf("{\"m\": %ld, \"n\": %ld, \"k\": %ld, \"weight\": \"%s\", "
+              "\"operands\": \"%s\", "
               "\"gflops\": %.1f, \"share_of_peak\": %.4f, "
               "\"compile_seconds\": %.2f}\n",
               long(m), long(n), long(k), transpose ? "W^T" : "W",
-              median(speeds), median(ratios), compileSeconds);
+              bfloat16 ? "bfloat16" : "float32", median(speeds), median(ratios),
+              compileSeconds);
   std::fflush(stdout);
 }
 
@@ -90,9 +100,12 @@ int main() {
   auto target = check(createTarget(TargetRequest::parse("native")));
   mlir::MLIRContext context;
   int64_t nr = target->tileShape(mlir::Float32Type::get(&context)).nr;
-  for (bool transpose : {true, false}) {
-    measure(256, 4864, 896, transpose, nr);
-    measure(256, 896, 896, transpose, nr);
-    measure(16, 4864, 896, transpose, nr);
-  }
+  for (bool bfloat16 : {false, true})
+    for (bool transpose : {true, false}) {
+      if (bfloat16 && !target->hasBFloat16Products())
+        continue;
+      measure(256, 4864, 896, transpose, bfloat16, nr);
+      measure(256, 896, 896, transpose, bfloat16, nr);
+      measure(16, 4864, 896, transpose, bfloat16, nr);
+    }
 }

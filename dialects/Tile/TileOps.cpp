@@ -246,8 +246,10 @@ static void printEpilogue(OpAsmPrinter &p, Operation *, Region &region, Type) {
 LogicalResult ContractOp::verify() {
   Type element = getC().getType().getElementType();
   // (C1)
+  Type panel = getPanel().getType().getElementType();
+  bool rounds = panel.isBF16() && element.isF32() && !getTransposeA();
   if (getA().getType().getElementType() != element ||
-      getPanel().getType().getElementType() != element)
+      (panel != element && !rounds))
     return emitOpError("expects 'c', 'a' and 'panel' to share an element type "
                        "but got ")
            << element << ", " << getA().getType().getElementType() << " and "

@@ -67,6 +67,7 @@ class TileMatrix<list<Type> elements, string elementNames>
 
 def AnyBuffer : TileBuffer<[AnyType], "any type">;
 def FloatMatrix : TileMatrix<[F32, F64], "f32 or f64">;
+def PanelMatrix : TileMatrix<[F32, F64, BF16], "f32, f64 or bf16">;
 def SourceMatrix : TileMatrix<[F32, F64, BF16, I8], "f32, f64, bf16 or i8">;
 def GroupMatrix : TileMatrix<[F32], "f32">;
 
@@ -223,7 +224,7 @@ def FillOp : TileOp<"fill", [AttrSizedOperandSegments]> {
         : memref<896x64xf32>, memref<4864x448xi8>, memref<4864x14xf32>, memref<4864x14xf32>
     ```
   }];
-  let arguments = (ins Arg<FloatMatrix, "", [MemWrite]>:$panel,
+  let arguments = (ins Arg<PanelMatrix, "", [MemWrite]>:$panel,
       Arg<SourceMatrix, "", [MemRead]>:$source, Index:$row, Index:$column,
       Index:$height, Index:$width, UnitAttr:$transpose,
       Arg<Optional<GroupMatrix>, "", [MemRead]>:$scales,
@@ -264,7 +265,13 @@ def ContractOp : TileOp<"contract",
     read soon. It is a hint without meaning: a target may ask for the piece
     while it multiplies.
 
-    1. (C1) `c`, `a` and `panel` share one element type `T`.
+    A panel of bf16 with `c` and `a` of f32 asks for operands of bfloat16: `a` is
+    rounded to it too, and sums are f32, of two products at a time. How such a
+    panel lies in memory is the target's affair; it must have been filled in one
+    piece.
+
+    1. (C1) `c`, `a` and `panel` share one element type `T`; or the panel is bf16,
+       `T` is f32, and `a` is not transposed.
     2. (C2) The epilogue takes `(T, index, index)`.
     3. (C3) The epilogue yields one `T`.
     4. (C4) With `ahead` come four indices, without it none.
@@ -287,7 +294,7 @@ def ContractOp : TileOp<"contract",
                        Index:$cRow, Index:$cColumn,
                        Arg<FloatMatrix, "", [MemRead]>:$a,
                        Index:$aRow, Index:$aK,
-                       Arg<FloatMatrix, "", [MemRead]>:$panel,
+                       Arg<PanelMatrix, "", [MemRead]>:$panel,
                        Index:$m, Index:$n, Index:$k,
                        Optional<SourceMatrix>:$ahead,
                        Variadic<Index>:$aheadPiece,

@@ -95,7 +95,7 @@ namespace {
 class BodyEmitter {
 public:
   BodyEmitter(OpBuilder &builder, const TileOptions &options)
-      : builder(builder), panelBytes(options.panelBytes) {}
+      : builder(builder), panels(options.panels) {}
 
   /// All ops of `body` for `rows` rows, at most `maxRows`, with what
   /// placement put in its memory from `scratch` on.
@@ -112,7 +112,7 @@ private:
                           int64_t maxRows);
 
   OpBuilder &builder;
-  int64_t panelBytes;
+  Panels panels;
 };
 } // namespace
 
@@ -164,8 +164,7 @@ LogicalResult BodyEmitter::emit(mlir::Block &body, Value scratch, Value rows,
     OpBuilder::InsertionGuard guard(builder);
     if (failed(place(op, scratch, maxRows)))
       return failure();
-    KernelBuilder kernel(&op, builder, buffers, panelBytes, rows,
-                         maxRows);
+    KernelBuilder kernel(&op, builder, buffers, panels, rows, maxRows);
     if (auto tiles = dyn_cast<RowTilesOp>(op)) {
       if (failed(emitTiles(tiles, scratch, rows, maxRows)))
         return failure();

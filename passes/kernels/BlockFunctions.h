@@ -12,6 +12,7 @@
 #include "dialects/Hone/HoneOps.h"
 #include "passes/ParameterTable.h"
 #include "passes/WeightStorage.h"
+#include "passes/kernels/KernelBuilder.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
@@ -28,7 +29,7 @@ struct BlockInterface {
 };
 
 struct TileOptions {
-  int64_t panelBytes; ///< columns of the target's register tile, in bytes
+  Panels panels;
   int64_t maxRows;
 };
 

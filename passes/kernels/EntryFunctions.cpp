@@ -25,7 +25,7 @@ public:
                   const llvm::StringMap<BlockInterface> &interfaces,
                   const TileOptions &options)
       : entry(entry), module(entry->getParentOfType<ModuleOp>()), table(table),
-        interfaces(interfaces), panelBytes(options.panelBytes),
+        interfaces(interfaces), panels(options.panels),
         maxRows(options.maxRows), builder(entry) {}
 
   LogicalResult run();
@@ -59,7 +59,8 @@ private:
   ModuleOp module;
   const ParameterTable &table;
   const llvm::StringMap<BlockInterface> &interfaces;
-  int64_t panelBytes, maxRows;
+  Panels panels;
+  int64_t maxRows;
   OpBuilder builder;
   Buffers buffers;
   /// Prefix of a layer to where its gradients are, until its update.
@@ -205,7 +206,7 @@ LogicalResult EntryConversion::convert(OutputOp output) {
       region(output, "output." + output.getName(), bufferType(tensor, maxRows));
   if (failed(to))
     return failure();
-  KernelBuilder k(output, builder, buffers, panelBytes, rows, maxRows);
+  KernelBuilder k(output, builder, buffers, panels, rows, maxRows);
   Value from = buffers.ofValue.at(output.getValue());
   if (tensor.getRank() == 0) {
     k.store(k.load(from, {}), *to, {});
@@ -233,8 +234,7 @@ void EntryConversion::callShared(
     function.setPrivate();
     builder.setInsertionPointToStart(function.addEntryBlock());
     Buffers own;
-    KernelBuilder k(op, builder, own, panelBytes, function.getArgument(1),
-                    maxRows);
+    KernelBuilder k(op, builder, own, panels, function.getArgument(1), maxRows);
     emitBody(k, own, function.getArguments().drop_front(2));
     builder.setInsertionPointToEnd(&function.getBody().back());
     func::ReturnOp::create(builder, loc);

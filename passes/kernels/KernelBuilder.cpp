@@ -198,7 +198,7 @@ void KernelBuilder::forEachElement(int64_t columns,
 //===----------------------------------------------------------------------===//
 
 int64_t KernelBuilder::panelWidth(Type element) const {
-  return panelBytes * 8 / element.getIntOrFloatBitWidth();
+  return panels.bytes * 8 / element.getIntOrFloatBitWidth();
 }
 
 int64_t KernelBuilder::panelWidth(Type element, int64_t columns) const {
@@ -210,20 +210,25 @@ int64_t KernelBuilder::panelWidth(Type element, int64_t columns) const {
 void KernelBuilder::forEachTile(Type element, const Tiling &tiling,
                                 function_ref<void(const Tile &)> body) {
   int64_t width = panelWidth(element, tiling.columns);
-  int64_t panels = llvm::divideCeil(tiling.columns, width);
+  int64_t count = llvm::divideCeil(tiling.columns, width);
   Value zero = index(0);
-  Value count = index(panels);
+  Value tiles = index(count);
   if (tiling.rowBlock)
-    count = mul(ceilDiv(tiling.rows, tiling.rowBlock), count);
-  auto panel = MemRefType::get({tiling.depth, width}, element);
-  parallel(count, panel, [&](Value i, ValueRange scratch) {
+    tiles = mul(ceilDiv(tiling.rows, tiling.rowBlock), tiles);
+  int64_t depth = tiling.depth;
+  if (tiling.forWeights && panels.roundWeights && element.isF32()) {
+    element = getBF16Type();
+    depth = llvm::alignTo(depth, 2);
+  }
+  auto panel = MemRefType::get({depth, width}, element);
+  parallel(tiles, panel, [&](Value i, ValueRange scratch) {
     Tile tile{zero, tiling.rows, zero, index(tiling.columns), scratch[0]};
     if (tiling.rowBlock) {
-      tile.row = mul(div(i, index(panels)), index(tiling.rowBlock));
+      tile.row = mul(div(i, index(count)), index(tiling.rowBlock));
       tile.rows = min(index(tiling.rowBlock), sub(tiling.rows, tile.row));
     }
-    if (panels > 1) {
-      Value j = tiling.rowBlock ? rem(i, index(panels)) : i;
+    if (count > 1) {
+      Value j = tiling.rowBlock ? rem(i, index(count)) : i;
       tile.column = mul(j, index(width));
       tile.columns = tiling.columns % width == 0
                          ? index(width)

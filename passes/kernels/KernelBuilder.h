@@ -37,6 +37,13 @@ struct Buffers {
   llvm::DenseMap<mlir::Value, Groups> groups;
 };
 
+/// What kernels must know of the target's panels.
+struct Panels {
+  int64_t bytes; ///< columns of the target's register tile, in bytes
+  /// Products of f32 with weights round both operands to bfloat16.
+  bool roundWeights = false;
+};
+
 class KernelBuilder : public mlir::ImplicitLocOpBuilder {
 public:
   using Value = mlir::Value;
@@ -44,13 +51,12 @@ public:
   using Epilogue = llvm::function_ref<Value(Value acc, Value i, Value j)>;
 
   /// Locations of what is emitted begin with the name of `op`, then its site.
-  /// `panelBytes`: columns of the target's register tile, in bytes. `rows`:
-  /// rows of this batch, at most `maxRows`.
+  /// `rows`: rows of this batch, at most `maxRows`.
   KernelBuilder(mlir::Operation *op, mlir::OpBuilder &builder,
-                const Buffers &buffers, int64_t panelBytes, Value rows,
+                const Buffers &buffers, Panels panels, Value rows,
                 int64_t maxRows)
       : ImplicitLocOpBuilder(locationOf(op), builder), buffers(buffers),
-        panelBytes(panelBytes), rowCount(rows), rowMaximum(maxRows) {}
+        panels(panels), rowCount(rows), rowMaximum(maxRows) {}
 
   //===------------------------------------------------------------------===//
   // Memory
@@ -142,6 +148,8 @@ public:
     int64_t columns;
     int64_t depth;        ///< rows of the panel
     int64_t rowBlock = 0; ///< rows of a tile; 0: all
+    /// The panel is for weights: see Panels::roundWeights.
+    bool forWeights = false;
   };
   /// Runs the body for each tile, in parallel.
   void forEachTile(mlir::Type element, const Tiling &tiling,
@@ -175,7 +183,7 @@ private:
   static mlir::Location locationOf(mlir::Operation *op);
 
   const Buffers &buffers;
-  int64_t panelBytes;
+  Panels panels;
   Value rowCount;
   int64_t rowMaximum;
 };

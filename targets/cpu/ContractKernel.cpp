@@ -1,9 +1,10 @@
 //===- ContractKernel.cpp - The register tile of a matrix product ---------===//
 //
 // All accumulators live in registers across the k loop and go straight to the
-// result. The loop is deliberately not unrolled: measured, that gains nothing.
+// result. The inner loop is deliberately not unrolled.
 // Each sum is one chain of fused multiply-adds over ascending k, so results do
-// not depend on the tile that a row falls into.
+// not depend on the tile that a row falls into. With bfloat16 operands the
+// chain is one of two-term dot products.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,11 +46,11 @@ func::FuncOp KernelLibrary::external(StringRef name, TypeRange inputs) {
 }
 
 /// "tile_contract_f32_6x64_scaled_add".
-static std::string contractName(Type element, unsigned rows, unsigned columns,
+static std::string contractName(Type numbers, unsigned rows, unsigned columns,
                                 ContractStore store) {
   std::string name;
   llvm::raw_string_ostream os(name);
-  os << "tile_contract_" << element << "_" << rows << "x" << columns;
+  os << "tile_contract_" << numbers << "_" << rows << "x" << columns;
   if (store.term == ContractStore::Term::scaled)
     os << "_scaled";
   if (store.term == ContractStore::Term::biased)
@@ -64,9 +65,10 @@ namespace {
 /// Emits the body of one kernel.
 class ContractEmitter {
 public:
-  ContractEmitter(OpBuilder &b, Location loc, Type element, unsigned lanes,
-                  unsigned vectors, ContractStore store, ValueRange arguments)
-      : p(b, loc), b(b), loc(loc), element(element),
+  ContractEmitter(OpBuilder &b, Location loc, Type element, bool pairs,
+                  unsigned lanes, unsigned vectors, ContractStore store,
+                  ValueRange arguments)
+      : p(b, loc), b(b), loc(loc), element(element), pairs(pairs),
         vector(VectorType::get(lanes, element)), lanes(lanes), vectors(vectors),
         store(store), a(arguments[0]), aRow(arguments[1]), aK(arguments[2]),
         panel(arguments[3]), ld(arguments[4]), k(arguments[5]), c(arguments[6]),
@@ -78,16 +80,20 @@ public:
   void emit(unsigned maxRows);
 
 private:
-  void emitTile(unsigned rows, Value firstRow, Value firstRequest);
+  void emitTile(unsigned rows, Value aTile, Value cTile, Value firstRequest);
   void emitRequests(Value request);
-  SmallVector<Value> emitTerm(ArrayRef<Value> rowPointers, Value kk,
-                              ValueRange sums);
-  void emitStore(unsigned rows, Value firstRow, ValueRange sums);
+  void roundRows(ArrayRef<Value> rowPointers, Value from, Value terms);
+  ValueRange emitTerms(ArrayRef<Value> rowPointers, Value from, Value to,
+                       ValueRange sums);
+  ValueRange emitPairs(ArrayRef<Value> rowPointers, Value from, Value to,
+                       ValueRange sums);
+  void emitStore(unsigned rows, Value cTile, ValueRange sums);
 
   PointerBuilder p;
   OpBuilder &b;
   Location loc;
   Type element;
+  bool pairs;
   VectorType vector;
   unsigned lanes, vectors;
   ContractStore store;
@@ -95,11 +101,16 @@ private:
   Value next, nextRow, rowLines, lines;
   Value requests;        // of one row tile
   Value linesPerRequest; // enough for all of them together
+  Value rounded;         // with pairs: kTermsPerRequest numbers for each row
 };
 
 } // namespace
 
 void ContractEmitter::emit(unsigned maxRows) {
+  if (pairs)
+    rounded = LLVM::AllocaOp::create(b, loc, a.getType(), b.getBF16Type(),
+                                     p.word(maxRows * kTermsPerRequest),
+                                     /*alignment=*/64);
   Value one = p.word(1);
   Value tiles = p.ceilDivide(m, maxRows);
   Value some = p.maximum(tiles, one);
@@ -108,26 +119,31 @@ void ContractEmitter::emit(unsigned maxRows) {
   requests = p.ceilDivide(k, kTermsPerRequest);
   linesPerRequest =
       p.ceilDivide(lines, p.maximum(p.multiply(tiles, requests), one));
-  p.loop(p.word(0), tiles, 1, [&](Value t) {
-    Value firstRow = p.add(p.multiply(t, small), p.minimum(t, larger));
+  // The tile's first rows are carried as pointers: from a row's number, the
+  // optimiser would compute its address again for each term.
+  auto body = [&](OpBuilder &, Location, Value t, ValueRange at) {
     Value isLarger =
         arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, t, larger);
-    Value rows = arith::AddIOp::create(
-        b, loc, small,
-        arith::ExtUIOp::create(b, loc, b.getI64Type(), isLarger));
+    Value rows =
+        p.add(small, arith::ExtUIOp::create(b, loc, b.getI64Type(), isLarger));
     Value index = arith::IndexCastOp::create(b, loc, b.getIndexType(), rows);
     auto cases = llvm::to_vector(llvm::seq<int64_t>(1, maxRows));
     auto branch = scf::IndexSwitchOp::create(b, loc, TypeRange(), index, cases,
                                              cases.size());
-    OpBuilder::InsertionGuard guard(b);
     for (unsigned count = 1; count <= maxRows; ++count) {
+      OpBuilder::InsertionGuard guard(b);
       Region &region = count == maxRows ? branch.getDefaultRegion()
                                         : branch.getCaseRegions()[count - 1];
       b.setInsertionPointToStart(&region.emplaceBlock());
-      emitTile(count, firstRow, p.multiply(t, requests));
+      emitTile(count, at[0], at[1], p.multiply(t, requests));
       scf::YieldOp::create(b, loc);
     }
-  });
+    Value next[] = {p.at(element, at[0], p.multiply(rows, aRow)),
+                    p.at(element, at[1], p.multiply(rows, cRow))};
+    scf::YieldOp::create(b, loc, next);
+  };
+  scf::ForOp::create(b, loc, p.word(0), tiles, p.word(1), ValueRange{a, c},
+                     body);
   func::ReturnOp::create(b, loc);
 }
 
@@ -146,28 +162,98 @@ void ContractEmitter::emitRequests(Value request) {
   });
 }
 
-/// Adds the products of term `kk` to the sums.
-SmallVector<Value> ContractEmitter::emitTerm(ArrayRef<Value> rowPointers,
-                                             Value kk, ValueRange sums) {
-  Value panelRow = p.at(element, panel, p.multiply(kk, ld));
-  SmallVector<Value> columns;
-  for (unsigned v = 0; v < vectors; ++v)
-    columns.push_back(
-        p.load(vector, p.at(element, panelRow, p.word(v * lanes))));
-  Value step = p.multiply(kk, aK);
-  SmallVector<Value> result;
-  for (auto [r, row] : llvm::enumerate(rowPointers)) {
-    Value x = p.load(element, p.at(element, row, step));
-    Value broadcast = vector::BroadcastOp::create(b, loc, vector, x);
+/// Adds the products of the terms from..to to the sums.
+ValueRange ContractEmitter::emitTerms(ArrayRef<Value> rowPointers, Value from,
+                                      Value to, ValueRange sums) {
+  auto body = [&](OpBuilder &, Location, Value kk, ValueRange inner) {
+    Value panelRow = p.at(element, panel, p.multiply(kk, ld));
+    SmallVector<Value> columns;
     for (unsigned v = 0; v < vectors; ++v)
-      result.push_back(vector::FMAOp::create(b, loc, broadcast, columns[v],
-                                             sums[r * vectors + v]));
-  }
-  return result;
+      columns.push_back(
+          p.load(vector, p.at(element, panelRow, p.word(v * lanes))));
+    Value step = p.multiply(kk, aK);
+    SmallVector<Value> result;
+    for (auto [r, row] : llvm::enumerate(rowPointers)) {
+      Value x = p.load(element, p.at(element, row, step));
+      Value broadcast = vector::BroadcastOp::create(b, loc, vector, x);
+      for (unsigned v = 0; v < vectors; ++v)
+        result.push_back(vector::FMAOp::create(b, loc, broadcast, columns[v],
+                                               inner[r * vectors + v]));
+    }
+    scf::YieldOp::create(b, loc, result);
+  };
+  return scf::ForOp::create(b, loc, from, to, p.word(1), sums, body)
+      .getResults();
 }
 
-void ContractEmitter::emitStore(unsigned rows, Value firstRow,
-                                ValueRange sums) {
+/// rounded[r][t] = row r's term from + t, zero for terms <= t.
+void ContractEmitter::roundRows(ArrayRef<Value> rowPointers, Value from,
+                                Value terms) {
+  Value zero = arith::ConstantOp::create(b, loc, vector, b.getZeroAttr(vector));
+  VectorType narrow = vector.clone(b.getBF16Type());
+  for (unsigned t = 0; t < kTermsPerRequest; t += lanes) {
+    Value left = arith::IndexCastOp::create(b, loc, b.getIndexType(),
+                                            p.subtract(terms, p.word(t)));
+    Value mask = vector::CreateMaskOp::create(
+        b, loc, VectorType::get(lanes, b.getI1Type()), left);
+    for (auto [r, row] : llvm::enumerate(rowPointers)) {
+      Value at = p.at(element, row, p.add(from, p.word(t)));
+      Value numbers = LLVM::MaskedLoadOp::create(
+          b, loc, vector, at, mask, zero,
+          /*alignment=*/element.getIntOrFloatBitWidth() / 8);
+      Value bfloat16s =
+          LLVM::CallIntrinsicOp::create(
+              b, loc, narrow,
+              b.getStringAttr("llvm.x86.avx512bf16.cvtneps2bf16.512"),
+              ValueRange{numbers})
+              .getResult(0);
+      p.store(bfloat16s,
+              p.at(b.getBF16Type(), rounded, p.word(r * kTermsPerRequest + t)));
+    }
+  }
+}
+
+/// The same as emitTerms for rounded operands, two terms at a time. `from` is
+/// even.
+ValueRange ContractEmitter::emitPairs(ArrayRef<Value> rowPointers, Value from,
+                                      Value to, ValueRange sums) {
+  Value terms = p.subtract(to, from);
+  roundRows(rowPointers, from, terms);
+  Type pair = b.getI32Type();
+  VectorType pairVector = vector.clone(pair);
+  auto numbers = VectorType::get(2 * lanes, b.getBF16Type());
+  auto bitcast = [&](Value value) -> Value {
+    return LLVM::BitcastOp::create(b, loc, numbers, value);
+  };
+  Value firstPair = p.divide(from, 2);
+  auto body = [&](OpBuilder &, Location, Value q, ValueRange inner) {
+    Value panelRow = p.at(pair, panel, p.multiply(p.add(firstPair, q), ld));
+    SmallVector<Value> columns;
+    for (unsigned v = 0; v < vectors; ++v)
+      columns.push_back(
+          bitcast(p.load(pairVector, p.at(pair, panelRow, p.word(v * lanes)))));
+    SmallVector<Value> result;
+    for (unsigned r = 0; r < rowPointers.size(); ++r) {
+      Value at =
+          p.at(pair, rounded, p.add(q, p.word(r * kTermsPerRequest / 2)));
+      Value x = bitcast(
+          vector::BroadcastOp::create(b, loc, pairVector, p.load(pair, at)));
+      for (unsigned v = 0; v < vectors; ++v)
+        result.push_back(
+            LLVM::CallIntrinsicOp::create(
+                b, loc, vector,
+                b.getStringAttr("llvm.x86.avx512bf16.dpbf16ps.512"),
+                ValueRange{inner[r * vectors + v], x, columns[v]})
+                .getResult(0));
+    }
+    scf::YieldOp::create(b, loc, result);
+  };
+  return scf::ForOp::create(b, loc, p.word(0), p.ceilDivide(terms, 2),
+                            p.word(1), sums, body)
+      .getResults();
+}
+
+void ContractEmitter::emitStore(unsigned rows, Value cTile, ValueRange sums) {
   SmallVector<Value> terms(vectors);
   if (store.term == ContractStore::Term::scaled)
     terms.assign(vectors,
@@ -176,7 +262,7 @@ void ContractEmitter::emitStore(unsigned rows, Value firstRow,
     for (unsigned v = 0; v < vectors; ++v)
       terms[v] = p.load(vector, p.at(element, argument, p.word(v * lanes)));
   for (unsigned r = 0; r < rows; ++r) {
-    Value row = p.at(element, c, p.multiply(p.add(firstRow, p.word(r)), cRow));
+    Value row = p.at(element, cTile, p.multiply(p.word(r), cRow));
     for (unsigned v = 0; v < vectors; ++v) {
       Value value = sums[r * vectors + v];
       Value at = p.at(element, row, p.word(v * lanes));
@@ -191,12 +277,11 @@ void ContractEmitter::emitStore(unsigned rows, Value firstRow,
   }
 }
 
-void ContractEmitter::emitTile(unsigned rows, Value firstRow,
+void ContractEmitter::emitTile(unsigned rows, Value aTile, Value cTile,
                                Value firstRequest) {
   SmallVector<Value> rowPointers;
   for (unsigned r = 0; r < rows; ++r)
-    rowPointers.push_back(
-        p.at(element, a, p.multiply(p.add(firstRow, p.word(r)), aRow)));
+    rowPointers.push_back(p.at(element, aTile, p.multiply(p.word(r), aRow)));
   Value zero = arith::ConstantOp::create(b, loc, vector, b.getZeroAttr(vector));
   SmallVector<Value> none(rows * vectors, zero);
   auto burst = scf::ForOp::create(
@@ -205,17 +290,14 @@ void ContractEmitter::emitTile(unsigned rows, Value firstRow,
         emitRequests(p.add(firstRequest, request));
         Value from = p.multiply(request, p.word(kTermsPerRequest));
         Value to = p.minimum(p.add(from, p.word(kTermsPerRequest)), k);
-        auto terms = scf::ForOp::create(
-            b, loc, from, to, p.word(1), sums,
-            [&](OpBuilder &, Location, Value kk, ValueRange inner) {
-              scf::YieldOp::create(b, loc, emitTerm(rowPointers, kk, inner));
-            });
-        scf::YieldOp::create(b, loc, terms.getResults());
+        scf::YieldOp::create(b, loc,
+                             pairs ? emitPairs(rowPointers, from, to, sums)
+                                   : emitTerms(rowPointers, from, to, sums));
       });
-  emitStore(rows, firstRow, burst.getResults());
+  emitStore(rows, cTile, burst.getResults());
 }
 
-func::FuncOp KernelLibrary::contract(Type element, unsigned lanes,
+func::FuncOp KernelLibrary::contract(Type element, Type numbers, unsigned lanes,
                                      unsigned vectors, ContractStore store) {
   unsigned rows = contractRows(vectors);
   OpBuilder b(module.getContext());
@@ -229,9 +311,10 @@ func::FuncOp KernelLibrary::contract(Type element, unsigned lanes,
     types.push_back(pointer);
   types.append({pointer, i64, i64, i64});
   auto [function, isNew] =
-      declare(b, contractName(element, rows, vectors * lanes, store), types);
+      declare(b, contractName(numbers, rows, vectors * lanes, store), types);
   if (isNew)
-    ContractEmitter(b, function.getLoc(), element, lanes, vectors, store,
+    ContractEmitter(b, function.getLoc(), element,
+                    /*pairs=*/numbers != element, lanes, vectors, store,
                     function.getArguments())
         .emit(rows);
   return function;

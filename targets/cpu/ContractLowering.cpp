@@ -289,7 +289,9 @@ void ContractLowering::callKernel(OpBuilder &b, Strip strip, Value i0,
     arguments.push_back(to.argument);
   arguments.append(requests(b, strip));
   func::CallOp::create(
-      b, loc, kernels.contract(element, lanes, strip.vectors, to.store),
+      b, loc,
+      kernels.contract(element, op.getPanel().getType().getElementType(), lanes,
+                       strip.vectors, to.store),
       arguments);
 }
 

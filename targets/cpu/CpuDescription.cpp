@@ -21,7 +21,7 @@ hone::describeCpu(llvm::Triple::ArchType arch,
   switch (arch) {
   case llvm::Triple::x86_64:
     if (hasFeature("avx512f") && hasFeature("avx512vl"))
-      return {512, 32, true};
+      return {512, 32, true, hasFeature("avx512bf16")};
     if (hasFeature("avx"))
       return {256, 16, false};
     return cpu;

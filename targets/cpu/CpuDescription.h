@@ -22,6 +22,9 @@ struct CpuDescription {
   unsigned vectorRegisters = 16;
   /// Masked loads and stores cost about as much as plain ones.
   bool maskedMemory = false;
+  /// One instruction multiplies pairs of bfloat16 numbers and adds them to f32
+  /// sums, in vectors of 512 bits.
+  bool bfloat16Dots = false;
 
   /// Elements of `elementBits` bits in one vector.
   unsigned lanes(unsigned elementBits) const {

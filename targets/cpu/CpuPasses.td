@@ -39,6 +39,8 @@ def LowerTiles : Pass<"hone-cpu-lower-tiles", "::mlir::ModuleOp"> {
            "number of vector registers">,
     Option<"maskedMemory", "masked-memory", "bool", "false",
            "whether masked loads and stores are cheap">,
+    Option<"bfloat16Dots", "bfloat16-dots", "bool", "false",
+           "whether pairs of bfloat16 are multiplied and added to f32">,
   ];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect",
                            "::mlir::arith::ArithDialect",

@@ -37,8 +37,8 @@ void hone::buildCpuLoweringPipeline(OpPassManager &pm,
   pm.addPass(createCSEPass());
   pm.addPass(createOutlineParallel());
   // From here on no parallel loop remains, and scratch sizes are known.
-  pm.addPass(createLowerTiles(
-      {cpu.vectorBits, cpu.vectorRegisters, cpu.maskedMemory}));
+  pm.addPass(createLowerTiles({cpu.vectorBits, cpu.vectorRegisters,
+                               cpu.maskedMemory, cpu.bfloat16Dots}));
   // From here on vectors are final: canonicalising would take shuffle networks
   // apart.
   pm.addPass(createApproximateMath());
@@ -76,6 +76,7 @@ public:
   TileShape tileShape(Type element) const override {
     return cpu.tileShape(element.getIntOrFloatBitWidth());
   }
+  bool hasBFloat16Products() const override { return cpu.bfloat16Dots; }
   void buildLoweringPipeline(OpPassManager &pm) const override {
     buildCpuLoweringPipeline(pm, cpu);
   }
@@ -162,6 +163,9 @@ void CpuTarget::optimize(llvm::Module &module) const {
   llvm::PipelineTuningOptions tuning;
   // Loops that gain from vectors have them already.
   tuning.SLPVectorization = false;
+  // Unrolled, the loops of products need more addresses than there are integer
+  // registers.
+  tuning.LoopUnrolling = false;
   llvm::PassBuilder builder(machine.get(), tuning);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(callGraph);

@@ -1,122 +1,28 @@
 //===- FillKernel.cpp - Copying and transposing into panels ---------------===//
 //
-// Squares of lanes x lanes are transposed in registers by an explicit network
-// of two-operand shuffles. Do not replace it by vector.transpose, and do not
-// canonicalise after it: both end in many times the instructions.
+// Whole vectors and squares of them first, then what is left, by scalars.
 //
 //===----------------------------------------------------------------------===//
 
 #include "targets/cpu/KernelLibrary.h"
 #include "targets/cpu/PointerBuilder.h"
+#include "targets/cpu/TransposeNetwork.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace hone;
 
-namespace {
-
-/// Transposes a square of `lanes` vectors. Rows are first transposed inside
-/// each 128-bit lane by unpacking, then the lanes among each other; x86 does
-/// either step in one instruction per result.
-class TransposeNetwork {
-public:
-  TransposeNetwork(OpBuilder &b, Location loc, unsigned lanes,
-                   unsigned elementBits)
-      : b(b), loc(loc), lanes(lanes),
-        perChunk(std::min(lanes, 128 / elementBits)) {}
-
-  SmallVector<Value> transpose(ArrayRef<Value> rows) {
-    // inChunk[q][c]: column c of every chunk, for the q-th group of rows.
-    SmallVector<SmallVector<Value>> inChunk;
-    for (unsigned q = 0; q < lanes; q += perChunk)
-      inChunk.push_back(unpackRows(rows.slice(q, perChunk), 1));
-    SmallVector<Value> columns(lanes);
-    for (unsigned c = 0; c < perChunk; ++c) {
-      SmallVector<Value> chunks;
-      for (SmallVector<Value> &group : inChunk)
-        chunks.push_back(group[c]);
-      for (auto [l, column] : llvm::enumerate(gatherChunks(chunks)))
-        columns[l * perChunk + c] = column;
-    }
-    return columns;
-  }
-
-private:
-  /// Transposes perChunk rows within each chunk; units of `unit` elements are
-  /// already in place.
-  SmallVector<Value> unpackRows(ArrayRef<Value> rows, unsigned unit) {
-    if (unit == perChunk)
-      return {rows[0]};
-    // Rows that differ in the lowest bit still to be resolved are neighbours.
-    SmallVector<Value> low, high;
-    for (unsigned r = 0; r < rows.size(); r += 2) {
-      low.push_back(unpack(rows[r], rows[r + 1], unit, /*high=*/false));
-      high.push_back(unpack(rows[r], rows[r + 1], unit, /*high=*/true));
-    }
-    SmallVector<Value> columns = unpackRows(low, unit * 2);
-    columns.append(unpackRows(high, unit * 2));
-    return columns;
-  }
-
-  /// a0 b0 a1 b1 of each chunk, or a2 b2 a3 b3, in units.
-  Value unpack(Value x, Value y, unsigned unit, bool high) {
-    SmallVector<int64_t> indices;
-    for (unsigned chunk = 0; chunk < lanes; chunk += perChunk)
-      for (unsigned i = 0; i < perChunk / 2; i += unit)
-        for (unsigned source : {0u, lanes})
-          for (unsigned e = 0; e < unit; ++e)
-            indices.push_back(source + chunk + (high ? perChunk / 2 : 0) + i +
-                              e);
-    return vector::ShuffleOp::create(b, loc, x, y, indices);
-  }
-
-  /// Result l holds chunk l of every operand, in order.
-  SmallVector<Value> gatherChunks(ArrayRef<Value> operands) {
-    if (operands.size() == 1)
-      return {operands[0]};
-    SmallVector<Value> even, odd;
-    for (unsigned i = 0; i < operands.size(); i += 2) {
-      even.push_back(everySecondChunk(operands[i], operands[i + 1], 0));
-      odd.push_back(everySecondChunk(operands[i], operands[i + 1], 1));
-    }
-    SmallVector<Value> fromEven = gatherChunks(even);
-    SmallVector<Value> fromOdd = gatherChunks(odd);
-    SmallVector<Value> result;
-    for (auto [e, o] : llvm::zip_equal(fromEven, fromOdd)) {
-      result.push_back(e);
-      result.push_back(o);
-    }
-    return result;
-  }
-
-  Value everySecondChunk(Value x, Value y, unsigned first) {
-    SmallVector<int64_t> indices;
-    for (unsigned chunk = first; chunk < 2 * lanes / perChunk; chunk += 2)
-      for (unsigned e = 0; e < perChunk; ++e)
-        indices.push_back(chunk * perChunk + e);
-    return vector::ShuffleOp::create(b, loc, x, y, indices);
-  }
-
-  OpBuilder &b;
-  Location loc;
-  unsigned lanes, perChunk;
-};
-
-} // namespace
-
-/// Names the shape of a fill: "tile_fill_bf16_f32_64".
-static std::string fillName(StringRef kind, const SourceFormat &source,
-                            Type element, unsigned columns) {
+std::string hone::fillName(StringRef kind, const SourceFormat &source,
+                           Type element, unsigned columns) {
   std::string name;
   llvm::raw_string_ostream(name)
       << kind << "_" << source.name() << "_" << element << "_" << columns;
   return name;
 }
 
-/// The piece that is read, then (panel: ptr, height: i64, width: i64).
-static SmallVector<Type> fillArguments(OpBuilder &b,
-                                       const SourceFormat &source) {
+SmallVector<Type> hone::fillArguments(OpBuilder &b,
+                                      const SourceFormat &source) {
   SmallVector<Type> types = source.argumentTypes(b.getContext());
   types.append({LLVM::LLVMPointerType::get(b.getContext()), b.getI64Type(),
                 b.getI64Type()});
@@ -125,6 +31,8 @@ static SmallVector<Type> fillArguments(OpBuilder &b,
 
 func::FuncOp KernelLibrary::fill(const SourceFormat &format, Type element,
                                  unsigned lanes, unsigned columns) {
+  if (element.isBF16())
+    return fillPairs(format, columns, /*transpose=*/false);
   OpBuilder b(module.getContext());
   auto [function, isNew] =
       declare(b, fillName("tile_fill", format, element, columns),
@@ -176,6 +84,8 @@ func::FuncOp KernelLibrary::fill(const SourceFormat &format, Type element,
 func::FuncOp KernelLibrary::fillTransposed(const SourceFormat &format,
                                            Type element, unsigned lanes,
                                            unsigned columns) {
+  if (element.isBF16())
+    return fillPairs(format, columns, /*transpose=*/true);
   OpBuilder b(module.getContext());
   auto [function, isNew] =
       declare(b, fillName("tile_fill_transposed", format, element, columns),

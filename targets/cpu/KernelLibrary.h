@@ -28,6 +28,14 @@ struct ContractStore {
   bool hasArgument() const { return term != Term::sum; }
 };
 
+/// Names the shape of a fill: "tile_fill_bf16_f32_64".
+std::string fillName(llvm::StringRef kind, const SourceFormat &source,
+                     mlir::Type element, unsigned columns);
+
+/// The piece that is read, then (panel: ptr, height: i64, width: i64).
+llvm::SmallVector<mlir::Type> fillArguments(mlir::OpBuilder &b,
+                                            const SourceFormat &source);
+
 class KernelLibrary {
 public:
   KernelLibrary(mlir::ModuleOp module, const CpuDescription &cpu)
@@ -47,11 +55,16 @@ public:
   ///    next: ptr, nextRow: i64, rowLines: i64, lines: i64)
   /// Strides count elements; nextRow counts bytes. On the way it asks the
   /// memory for `lines` cache lines, `rowLines` of each row of `next`.
-  mlir::func::FuncOp contract(mlir::Type element, unsigned lanes,
-                              unsigned vectors, ContractStore store);
+  /// With `numbers` bf16 and `element` f32, aK is 1, `a` is rounded to bf16,
+  /// and the panel is one of pairs, see fill(); `ld` counts pairs.
+  mlir::func::FuncOp contract(mlir::Type element, mlir::Type numbers,
+                              unsigned lanes, unsigned vectors,
+                              ContractStore store);
 
   /// panel[k][j] = source[k][j], zero for width <= j < columns.
   ///   (source.argumentTypes()..., panel: ptr, height: i64, width: i64)
+  /// A panel of bf16 is one of pairs: the terms 2q and 2q + 1 of a column are
+  /// neighbours in memory, zero where there is no second one.
   mlir::func::FuncOp fill(const SourceFormat &source, mlir::Type element,
                           unsigned lanes, unsigned columns);
 
@@ -64,6 +77,8 @@ public:
   mlir::func::FuncOp external(llvm::StringRef name, mlir::TypeRange inputs);
 
 private:
+  mlir::func::FuncOp fillPairs(const SourceFormat &source, unsigned columns,
+                               bool transpose);
   /// Returns the function called `name`, and whether its body is still to be
   /// built; `b` then stands in its entry block.
   std::pair<mlir::func::FuncOp, bool>

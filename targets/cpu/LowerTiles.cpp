@@ -37,7 +37,9 @@ static void lowerFill(tile::FillOp op, KernelLibrary &kernels,
   MemRefType source = op.getSource().getType();
   Type element = panel.getElementType();
   int64_t columns = panel.getDimSize(1);
-  unsigned lanes = panelLanes(cpu, element, columns);
+  // A panel of bf16 is one of 32-bit pairs.
+  unsigned lanes =
+      panelLanes(cpu, element.isBF16() ? b.getF32Type() : element, columns);
   SourceFormat format{source.getElementType()};
   Value zero = indexConstant(b, loc, 0);
   SmallVector<Value> arguments;
@@ -106,7 +108,7 @@ struct LowerTiles : public hone::impl::LowerTilesBase<LowerTiles> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    CpuDescription cpu{vectorBits, vectorRegisters, maskedMemory};
+    CpuDescription cpu{vectorBits, vectorRegisters, maskedMemory, bfloat16Dots};
     KernelLibrary kernels(module, cpu);
     for (auto op : collect<tile::FillOp>(module))
       lowerFill(op, kernels, cpu);

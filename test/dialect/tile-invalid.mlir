@@ -47,7 +47,7 @@ func.func @parallel_c4(%frame: !llvm.ptr, %count: index) {
 // -----
 
 func.func @fill_panel_is_float(%p: memref<8x16xi32>, %s: memref<8x16xf32>, %n: index) {
-  // expected-error @+1 {{must be a 2-d memref of f32 or f64 with static shape and identity layout}}
+  // expected-error @+1 {{must be a 2-d memref of f32, f64 or bf16 with static shape and identity layout}}
   tile.fill %p, %s[%n, %n] size(%n, %n) : memref<8x16xi32>, memref<8x16xf32>
   return
 }
@@ -58,6 +58,15 @@ func.func @contract_c1(%c: memref<8x16xf32>, %a: memref<8x16xf64>, %p: memref<16
   // expected-error @+1 {{expects 'c', 'a' and 'panel' to share an element type but got 'f32', 'f64' and 'f32'}}
   tile.contract %c[%n, %n], %a[%n, %n], %p size(%n, %n, %n)
       : memref<8x16xf32>, memref<8x16xf64>, memref<16x16xf32>
+  return
+}
+
+// -----
+
+func.func @contract_c1_rounded(%c: memref<8x16xf32>, %p: memref<16x16xbf16>, %n: index) {
+  // expected-error @+1 {{expects 'c', 'a' and 'panel' to share an element type but got 'f32', 'f32' and 'bf16'}}
+  tile.contract %c[%n, %n], %c[%n, %n], %p size(%n, %n, %n) transpose_a
+      : memref<8x16xf32>, memref<8x16xf32>, memref<16x16xbf16>
   return
 }
 

@@ -35,7 +35,12 @@ func.func @packed(%p: memref<96x64xf32>, %q: memref<128x48xi8>,
 
 // CHECK-LABEL: func @contract
 func.func @contract(%c: memref<8x64xf64>, %a: memref<8x32xf64>,
-                    %p: memref<32x16xf64>, %m: index) {
+                    %p: memref<32x16xf64>, %c32: memref<8x64xf32>,
+                    %a32: memref<8x32xf32>, %p16: memref<32x16xbf16>,
+                    %m: index) {
+  // CHECK: tile.contract {{.*}} : memref<8x64xf32>, memref<8x32xf32>, memref<32x16xbf16>
+  tile.contract %c32[%m, %m], %a32[%m, %m], %p16 size(%m, %m, %m)
+      : memref<8x64xf32>, memref<8x32xf32>, memref<32x16xbf16>
   // CHECK: tile.contract {{.*}} ahead %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] : {{.*}}, memref<8x32xf64>
   tile.contract %c[%m, %m], %a[%m, %m], %p size(%m, %m, %m)
       ahead %a[%m, %m, %m, %m]

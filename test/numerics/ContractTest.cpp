@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "targets/Target.h"
 #include "test/numerics/TileProgram.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -21,6 +22,7 @@ struct Product {
   int64_t m, n, k;
   bool transposeA = false, transposeB = false, accumulate = false,
        epilogue = false;
+  bool rounds = false; ///< the panel is of bf16
 };
 
 template <typename T> struct AlignedVector {
@@ -49,6 +51,8 @@ static std::string productIR(const Product &p, const char *type, int64_t bytes,
   std::string a = p.transposeA ? matrix(k, m) : matrix(m, k);
   std::string b = p.transposeB ? matrix(p.n, k) : matrix(k, p.n);
   std::string c = matrix(m, p.n), panelType = matrix(k, panel);
+  if (p.rounds)
+    panelType = llvm::formatv("memref<{0}x{1}xbf16>", (k + 1) / 2 * 2, panel);
   std::string body;
   auto line = [&](const auto &text) { body += std::string(text) + "\n"; };
   line(llvm::formatv("%b_at = arith.constant {0} : index", bAt).str());
@@ -85,6 +89,17 @@ static std::string productIR(const Product &p, const char *type, int64_t bytes,
   return entryFunction(body);
 }
 
+/// The nearest bfloat16, ties to even.
+static double roundToBFloat16(double value) {
+  float narrow = float(value);
+  uint32_t bits;
+  memcpy(&bits, &narrow, 4);
+  bits += 0x7fff + (bits >> 16 & 1);
+  bits &= 0xffff0000;
+  memcpy(&narrow, &bits, 4);
+  return narrow;
+}
+
 /// Compares with double loops; `epsilon` is the type's unit round-off.
 template <typename T>
 static void checkProduct(const Product &p, const char *type,
@@ -117,12 +132,24 @@ static void checkProduct(const Product &p, const char *type,
         continue;
       }
       double sum = p.epilogue ? double(bias[j]) : 0, size = std::abs(sum);
+      double exact = 0; // of the operands as they are
+      double products = 0;
       for (int64_t kk = 0; kk < p.k; ++kk) {
-        double x = double(p.transposeA ? a[kk * m + i] : a[i * k + kk]) *
-                   double(p.transposeB ? b[j * k + kk] : b[kk * p.n + j]);
-        sum += x;
-        size += std::abs(x);
+        double left = p.transposeA ? a[kk * m + i] : a[i * k + kk];
+        double right = p.transposeB ? b[j * k + kk] : b[kk * p.n + j];
+        exact += left * right;
+        products += std::abs(left * right);
+        if (p.rounds) {
+          left = roundToBFloat16(left);
+          right = roundToBFloat16(right);
+        }
+        sum += left * right;
+        size += std::abs(left * right);
       }
+      // Two operands, each off by 2^-8 of itself at most.
+      if (p.rounds)
+        ASSERT_NEAR(sum - (p.epilogue ? bias[j] : 0), exact,
+                    (std::ldexp(2, -8) + std::ldexp(1, -16)) * products);
       if (p.accumulate) {
         sum += old;
         size += std::abs(old);
@@ -138,6 +165,16 @@ static void checkEverywhere(const Product &product) {
       checkProduct<float>(product, "f32", target);
       checkProduct<double>(product, "f64", target);
     }
+}
+
+/// With operands rounded to bfloat16, where this machine multiplies such.
+static void checkRounded(Product product) {
+  llvm::ExitOnError check("error: ");
+  if (!check(createTarget(TargetRequest::parse("native")))
+           ->hasBFloat16Products())
+    GTEST_SKIP() << "needs avx512bf16";
+  product.rounds = true;
+  checkProduct<float>(product, "f32", "native");
 }
 
 TEST(TileContract, WholeTiles) { checkEverywhere({12, 64, 16}); }
@@ -217,4 +254,16 @@ TEST(TileFill, ConvertsFromBfloat16) {
           ASSERT_EQ(arena.data[512 + k * 32 + j], j < width ? expected : 0.0f);
         }
     }
+}
+
+TEST(TileContract, RoundsOperandsToBFloat16) {
+  for (bool transposeB : {false, true}) {
+    for (int64_t k : {1, 2, 15, 16, 31, 48, 64, 65, 129, 200})
+      checkRounded({13, 96, k, false, transposeB});
+    for (int64_t n : {1, 17, 50})
+      checkRounded({7, n, 67, false, transposeB, /*accumulate=*/true,
+                    /*epilogue=*/true});
+    for (int64_t m : {0, 1, 2, 3, 4, 5, 6, 12})
+      checkRounded({m, 32, 10, false, transposeB});
+  }
 }

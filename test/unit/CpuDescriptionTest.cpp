@@ -30,6 +30,17 @@ TEST(CpuDescription, Avx512HasTiles6By64) {
   EXPECT_EQ(cpu.tileShape(64).nr, 32u);
 }
 
+TEST(CpuDescription, BFloat16DotsNeedAllOfAvx512) {
+  EXPECT_TRUE(describe(llvm::Triple::x86_64,
+                       {"avx", "avx512f", "avx512vl", "avx512bf16"})
+                  .bfloat16Dots);
+  EXPECT_FALSE(
+      describe(llvm::Triple::x86_64, {"avx", "avx512f", "avx512bf16"})
+          .bfloat16Dots);
+  EXPECT_FALSE(describe(llvm::Triple::x86_64, {"avx", "avx512f", "avx512vl"})
+                   .bfloat16Dots);
+}
+
 TEST(CpuDescription, Avx2HasTiles6By16) {
   CpuDescription cpu = describe(llvm::Triple::x86_64, {"avx", "avx2", "fma"});
   EXPECT_FALSE(cpu.maskedMemory);

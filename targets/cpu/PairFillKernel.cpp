@@ -1,0 +1,227 @@
+//===- PairFillKernel.cpp - Filling panels of bfloat16 pairs --------------===//
+//
+// Terms 2q and 2q + 1 of a column are one 32-bit unit, the first one low. Along
+// a row of a matrix that is to be transposed they are neighbours already, so
+// that a square of units is transposed like one of f32. Only for CPUs with
+// bfloat16 dot products, which have vectors of 512 bits.
+//
+//===----------------------------------------------------------------------===//
+
+#include "targets/cpu/KernelLibrary.h"
+#include "targets/cpu/PointerBuilder.h"
+#include "targets/cpu/TransposeNetwork.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace hone;
+
+/// Pairs in a vector.
+static constexpr unsigned kLanes = 16;
+
+namespace {
+
+class PairFillEmitter {
+public:
+  PairFillEmitter(OpBuilder &b, Location loc, const SourceFormat &format,
+                  unsigned columns, ValueRange arguments)
+      : p(b, loc), b(b), loc(loc), format(format), columns(columns),
+        number(format.isPacked() ? Type(b.getF32Type()) : format.numbers),
+        source(b, loc, format, number, arguments.drop_back(3)),
+        panel(arguments.take_back(3)[0]), height(arguments.take_back(2)[0]),
+        width(arguments.back()) {}
+
+  void emit(bool transpose);
+
+private:
+  void copyRows();
+  void copyPairOfRows(Value q, bool hasSecond);
+  void transposeRows(Value j);
+  void transposeSquare(ArrayRef<PanelSource::Row> rows, Value mask, Value j,
+                       Value k, unsigned terms);
+
+  Value zeroOf(Type type) {
+    return arith::ConstantOp::create(b, loc, type, b.getZeroAttr(type));
+  }
+  VectorType vectorOf(Type type, unsigned count) {
+    return VectorType::get(count, type);
+  }
+  Value pairAt(Value q, Value j) {
+    return p.at(b.getI32Type(), panel,
+                p.add(p.multiply(q, p.word(columns)), j));
+  }
+  /// The address of one half of a pair.
+  Value halfAt(Value q, Value j, unsigned half) {
+    Value pair = p.add(p.multiply(q, p.word(columns)), j);
+    return p.at(b.getBF16Type(), panel,
+                p.add(p.multiply(pair, p.word(2)), p.word(half)));
+  }
+  Value round(Value numbers);
+  Value roundScalar(Value value) {
+    if (value.getType().isBF16())
+      return value;
+    return arith::TruncFOp::create(b, loc, b.getBF16Type(), value);
+  }
+  /// 16 numbers of a row, rounded.
+  Value numbersOf(const PanelSource::Row &row, Value column) {
+    return round(source.vector(row, column, kLanes));
+  }
+
+  PointerBuilder p;
+  OpBuilder &b;
+  Location loc;
+  const SourceFormat &format;
+  unsigned columns;
+  Type number; ///< what the source is read as
+  PanelSource source;
+  Value panel, height, width;
+};
+
+} // namespace
+
+Value PairFillEmitter::round(Value numbers) {
+  if (getElementTypeOrSelf(numbers).isBF16())
+    return numbers;
+  return LLVM::CallIntrinsicOp::create(
+             b, loc, vectorOf(b.getBF16Type(), kLanes),
+             b.getStringAttr("llvm.x86.avx512bf16.cvtneps2bf16.512"),
+             ValueRange{numbers})
+      .getResult(0);
+}
+
+/// Copies rows 2q and, if there is one, 2q + 1 side by side.
+void PairFillEmitter::copyPairOfRows(Value q, bool hasSecond) {
+  Value k = p.multiply(q, p.word(2));
+  PanelSource::Row low = source.row(k);
+  PanelSource::Row high =
+      hasSecond ? source.row(p.add(k, p.word(1))) : PanelSource::Row();
+  SmallVector<int64_t> sideBySide;
+  for (unsigned i = 0; i < kLanes; ++i)
+    sideBySide.append({i, i + kLanes});
+  Value whole = p.multiply(p.divide(width, kLanes), p.word(kLanes));
+  p.loop(p.word(0), whole, kLanes, [&](Value j) {
+    Value second = hasSecond ? numbersOf(high, j)
+                             : zeroOf(vectorOf(b.getBF16Type(), kLanes));
+    p.store(vector::ShuffleOp::create(b, loc, numbersOf(low, j), second,
+                                      sideBySide),
+            pairAt(q, j));
+  });
+  p.loop(whole, width, 1, [&](Value j) {
+    Value second = hasSecond ? roundScalar(source.scalar(high, j))
+                             : zeroOf(b.getBF16Type());
+    p.store(roundScalar(source.scalar(low, j)), halfAt(q, j, 0));
+    p.store(second, halfAt(q, j, 1));
+  });
+  p.loop(width, p.word(columns), 1,
+         [&](Value j) { p.store(zeroOf(b.getI32Type()), pairAt(q, j)); });
+}
+
+void PairFillEmitter::copyRows() {
+  Value pairs = p.divide(height, 2);
+  p.loop(p.word(0), pairs, 1,
+         [&](Value q) { copyPairOfRows(q, /*hasSecond=*/true); });
+  p.loop(pairs, p.ceilDivide(height, 2), 1,
+         [&](Value q) { copyPairOfRows(q, /*hasSecond=*/false); });
+}
+
+/// Transposes the `terms` terms from k, 16 or 32, of 16 rows.
+void PairFillEmitter::transposeSquare(ArrayRef<PanelSource::Row> rows,
+                                      Value mask, Value j, Value k,
+                                      unsigned terms) {
+  SmallVector<Value> square;
+  auto all = llvm::to_vector(llvm::seq<int64_t>(0, 2 * kLanes));
+  for (const PanelSource::Row &row : rows) {
+    Value low = numbersOf(row, k);
+    Value high = terms > kLanes ? numbersOf(row, p.add(k, p.word(kLanes)))
+                                : zeroOf(vectorOf(b.getBF16Type(), kLanes));
+    Value numbers = vector::ShuffleOp::create(b, loc, low, high, all);
+    square.push_back(LLVM::BitcastOp::create(
+        b, loc, vectorOf(b.getI32Type(), kLanes), numbers));
+  }
+  TransposeNetwork network(b, loc, kLanes, /*elementBits=*/32);
+  Value zero = zeroOf(vectorOf(b.getI32Type(), kLanes));
+  Value firstPair = p.divide(k, 2);
+  for (auto [i, pairs] : llvm::enumerate(network.transpose(square)))
+    if (i < terms / 2)
+      p.store(arith::SelectOp::create(b, loc, mask, pairs, zero),
+              pairAt(p.add(firstPair, p.word(i)), j));
+}
+
+/// Columns j .. j + 15 of the panel.
+void PairFillEmitter::transposeRows(Value j) {
+  // Rows past the width repeat the last one and are then masked away.
+  Value lastRow = p.subtract(width, p.word(1));
+  SmallVector<PanelSource::Row> rows;
+  for (unsigned r = 0; r < kLanes; ++r)
+    rows.push_back(source.row(p.minimum(p.add(j, p.word(r)), lastRow)));
+  Value valid = arith::IndexCastOp::create(b, loc, b.getIndexType(),
+                                           p.subtract(width, j));
+  Value mask = vector::CreateMaskOp::create(
+      b, loc, vectorOf(b.getI1Type(), kLanes), valid);
+  auto wholeUpTo = [&](unsigned terms) {
+    return p.multiply(p.divide(height, terms), p.word(terms));
+  };
+  Value squares = wholeUpTo(2 * kLanes), halves = wholeUpTo(kLanes);
+  p.loop(p.word(0), squares, 2 * kLanes,
+         [&](Value k) { transposeSquare(rows, mask, j, k, 2 * kLanes); });
+  p.loop(squares, halves, kLanes,
+         [&](Value k) { transposeSquare(rows, mask, j, k, kLanes); });
+  p.loop(halves, height, 2, [&](Value k) {
+    Value q = p.divide(k, 2), next = p.add(k, p.word(1));
+    Value hasSecond =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, next, height);
+    // Without a second term the first one is read twice.
+    Value second = p.minimum(next, p.subtract(height, p.word(1)));
+    Value none = zeroOf(b.getBF16Type());
+    for (unsigned r = 0; r < kLanes; ++r) {
+      Value isValid = vector::ExtractOp::create(b, loc, mask, int64_t(r));
+      Value column = p.add(j, p.word(r));
+      Value both = arith::AndIOp::create(b, loc, isValid, hasSecond);
+      p.store(arith::SelectOp::create(b, loc, isValid,
+                                      roundScalar(source.scalar(rows[r], k)),
+                                      none),
+              halfAt(q, column, 0));
+      p.store(
+          arith::SelectOp::create(
+              b, loc, both, roundScalar(source.scalar(rows[r], second)), none),
+          halfAt(q, column, 1));
+    }
+  });
+}
+
+void PairFillEmitter::emit(bool transpose) {
+  if (!transpose)
+    return copyRows();
+  p.loop(p.word(0), p.word(columns), kLanes, [&](Value j) {
+    Value empty =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, j, width);
+    auto clear = [&](OpBuilder &, Location) {
+      p.loop(p.word(0), p.ceilDivide(height, 2), 1, [&](Value q) {
+        p.store(zeroOf(vectorOf(b.getI32Type(), kLanes)), pairAt(q, j));
+      });
+      scf::YieldOp::create(b, loc);
+    };
+    auto copy = [&](OpBuilder &, Location) {
+      transposeRows(j);
+      scf::YieldOp::create(b, loc);
+    };
+    scf::IfOp::create(b, loc, empty, clear, copy);
+  });
+}
+
+func::FuncOp KernelLibrary::fillPairs(const SourceFormat &format,
+                                      unsigned columns, bool transpose) {
+  OpBuilder b(module.getContext());
+  auto [function, isNew] =
+      declare(b,
+              fillName(transpose ? "tile_fill_transposed" : "tile_fill", format,
+                       b.getBF16Type(), columns),
+              fillArguments(b, format));
+  if (!isNew)
+    return function;
+  PairFillEmitter(b, function.getLoc(), format, columns,
+                  function.getArguments())
+      .emit(transpose);
+  func::ReturnOp::create(b, function.getLoc());
+  return function;
+}
