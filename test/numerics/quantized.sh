@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # quantized.sh MODEL DTYPE GROUP COMPUTE WORK HONEC-ARG...: compiles MODEL with
 # stored weights, and the float model that those stand for; both must give the
-# same bits for loss and gradients. GROUP is 0 where there are none.
+# same bits for loss and gradients. GROUP is 0 where there are none. EMULATOR,
+# if set, is the command that runs programs of another machine.
 set -euo pipefail
 model=$1 dtype=$2 group=$3 compute=$4 work=$5
 shift 5
@@ -25,10 +26,10 @@ dequantize-weights "$work/stored/weights.hone.safetensors" \
 honec "$@" --set model="$work/float" -o "$work/plain"
 
 # A few steps, so that the adapter's B is not zero.
-"$work/stored/train" --data "$inputs/lines.jsonl" --steps 3 \
+${EMULATOR-} "$work/stored/train" --data "$inputs/lines.jsonl" --steps 3 \
   --learning-rate 1e-2 --output "$work/run" 2> "$work/train.log"
 for program in stored plain; do
-  "$work/$program/train" --data "$inputs/lines.jsonl" \
+  ${EMULATOR-} "$work/$program/train" --data "$inputs/lines.jsonl" \
     --adapter "$work/run" --dump-gradients "$work/$program.safetensors"
 done
 cmp "$work/stored.safetensors" "$work/plain.safetensors"
