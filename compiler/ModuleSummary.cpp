@@ -93,7 +93,7 @@ ModuleDescription hone::describeModule(ModuleOp module,
                                      dtypeOf(tensor.type.getElementType()),
                                      tensor.type.getShape().vec()});
   for (const Parameter &p : parameters.trainable()) {
-    description.trainableDtype = dtypeOf(p.type.getElementType());
+    description.trainableDtype = dtypeOf(parameters.thetaElement());
     description.trainables.push_back({p.name,
                                       p.init == Init::KaimingUniform
                                           ? HONE_INIT_KAIMING_UNIFORM

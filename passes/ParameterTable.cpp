@@ -47,12 +47,15 @@ FailureOr<ParameterTable> ParameterTable::build(ModuleOp module) {
                         op.getStoredAttr(),
                         static_cast<int64_t>(list.size())};
     if (parameter.trainable) {
-      Type element = type.getElementType();
-      if (!list.empty() && list.front().type.getElementType() != element)
+      if (!list.empty() &&
+          (list.front().type.getElementType() != type.getElementType() ||
+           list.front().storage != parameter.storage))
         return op.emitOpError("expects trainable parameters to have one "
-                              "element type, since they are one vector, but '")
-               << name << "' is " << element << " and '" << list.front().name
-               << "' is " << list.front().type.getElementType();
+                              "element type and storage, since they are one "
+                              "vector, but '")
+               << name << "' is " << describe(true, type, parameter.storage)
+               << " and '" << list.front().name << "' is "
+               << describe(true, list.front().type, list.front().storage);
       auto [layer, isNewLayer] =
           layers.try_emplace(prefix, table.layerList.size());
       if (isNewLayer)
@@ -78,6 +81,18 @@ FailureOr<ParameterTable> ParameterTable::build(ModuleOp module) {
     }
   table.layOutTheta();
   return table;
+}
+
+Type ParameterTable::thetaElement() const {
+  if (trainableList.empty())
+    return {};
+  const Parameter &any = trainableList.front();
+  return storedTensors(any.type, any.storage).front().type.getElementType();
+}
+
+Type ParameterTable::gradientElement() const {
+  return trainableList.empty() ? Type()
+                               : trainableList.front().type.getElementType();
 }
 
 void ParameterTable::layOutTheta() {

@@ -24,7 +24,7 @@ struct Parameter {
   mlir::RankedTensorType type;
   bool trainable;
   Init init;           ///< trainable only
-  StorageAttr storage; ///< frozen only; null: as typed
+  StorageAttr storage; ///< null: as typed
   /// Of its first stored tensor among the weights, or among the trainable.
   int64_t index;
   /// Trainable only: which of the layers, and elements from the start of theta.
@@ -41,7 +41,7 @@ class ParameterTable {
 public:
   /// Walks the calls of every entry in order. Fails with a diagnostic when one
   /// name is used with two types or storages, or both frozen and trainable,
-  /// and when trainable ones differ in element type.
+  /// and when trainable ones differ in element type or storage.
   static mlir::FailureOr<ParameterTable> build(mlir::ModuleOp module);
 
   /// The tensor that `op` reads when a layer with `prefix` runs its block;
@@ -53,6 +53,10 @@ public:
   llvm::ArrayRef<TrainableLayer> layers() const { return layerList; }
   /// Length of theta.
   int64_t trainableElements() const { return elements; }
+  /// Element type of theta as it is stored, and of gradients and optimizer
+  /// state; null if nothing is trainable.
+  mlir::Type thetaElement() const;
+  mlir::Type gradientElement() const;
 
 private:
   struct Ref {

@@ -19,12 +19,11 @@ namespace hone {
 #define GEN_PASS_DEF_PLACE
 #include "passes/Passes.h.inc"
 
-/// Of theta, of all gradients and of each state.
-static int64_t vectorBytes(const ParameterTable &parameters) {
-  int64_t bytes = 0;
-  for (const Parameter &parameter : parameters.trainable())
-    bytes += bytesAtRows(parameter.type, /*rows=*/0);
-  return bytes;
+/// Of a vector over all trainable elements.
+static int64_t vectorBytes(const ParameterTable &parameters, Type element) {
+  if (!element)
+    return 0;
+  return parameters.trainableElements() * element.getIntOrFloatBitWidth() / 8;
 }
 
 namespace {
@@ -121,7 +120,8 @@ struct Place : impl::PlaceBase<Place> {
                     builder.getI64IntegerAttr(base + most));
     if (updatesLayers) {
       regions.skip(most);
-      regions.add("gradient", MemoryClass::Gradient, vectorBytes(*parameters));
+      regions.add("gradient", MemoryClass::Gradient,
+                  vectorBytes(*parameters, parameters->gradientElement()));
     }
   }
 
@@ -242,12 +242,13 @@ LogicalResult Place::placeRegions(ModuleOp module,
                                   const ParameterTable &parameters,
                                   int64_t rows, bool withGradient,
                                   RegionBuilder &regions) {
-  int64_t vector = vectorBytes(parameters);
+  int64_t vector = vectorBytes(parameters, parameters.gradientElement());
   unsigned states = 0;
   module.walk([&](UpdateOpInterface update) {
     states = std::max(states, update.getNumStateVectors());
   });
-  regions.add("theta", MemoryClass::Adapter, vector);
+  regions.add("theta", MemoryClass::Adapter,
+              vectorBytes(parameters, parameters.thetaElement()));
   if (withGradient)
     regions.add("gradient", MemoryClass::Gradient, vector);
   for (unsigned state = 0; state < states; ++state)

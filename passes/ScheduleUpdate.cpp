@@ -27,8 +27,10 @@ struct LayerUses {
 /// Creates optimizer ops on the scalars of one entry.
 class UpdateBuilder {
 public:
-  /// Creates the scalars' inputs at the insertion point.
-  UpdateBuilder(OpBuilder &builder, Location loc, StringRef optimizer);
+  /// Creates the scalars' inputs at the insertion point; `rounds` if the
+  /// parameters are stored as bfloat16.
+  UpdateBuilder(OpBuilder &builder, Location loc, StringRef optimizer,
+                bool rounds);
 
   /// `gradient` is null for all parameters.
   void create(Value gradient);
@@ -38,6 +40,7 @@ private:
   Location loc;
   bool isAdamw;
   SmallVector<Value> scalars; ///< as the op's operands
+  Value rounding;
 };
 
 struct ScheduleUpdate : impl::ScheduleUpdateBase<ScheduleUpdate> {
@@ -58,24 +61,32 @@ struct ScheduleUpdate : impl::ScheduleUpdateBase<ScheduleUpdate> {
           << name << "', which scheduling defines; give it another name";
       return signalPassFailure();
     }
+    FailureOr<ParameterTable> parameters = ParameterTable::build(module);
+    if (failed(parameters))
+      return signalPassFailure();
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
     if (inBackward) {
-      if (failed(scheduleStep(module, builder)))
+      if (failed(scheduleStep(module, *parameters, builder)))
         signalPassFailure();
       return;
     }
     auto entry = EntryOp::create(builder, module.getLoc(), name);
     builder.setInsertionPoint(entry.getBody().front().getTerminator());
-    UpdateBuilder(builder, module.getLoc(), optimizer).create(Value());
+    UpdateBuilder(builder, module.getLoc(), optimizer, rounds(*parameters))
+        .create(Value());
   }
 
-  LogicalResult scheduleStep(ModuleOp module, OpBuilder &builder);
+  LogicalResult scheduleStep(ModuleOp module, const ParameterTable &parameters,
+                             OpBuilder &builder);
+  static bool rounds(const ParameterTable &parameters) {
+    return parameters.thetaElement() != parameters.gradientElement();
+  }
 };
 
 } // namespace
 
 UpdateBuilder::UpdateBuilder(OpBuilder &builder, Location loc,
-                             StringRef optimizer)
+                             StringRef optimizer, bool rounds)
     : builder(builder), loc(loc), isAdamw(optimizer == "adamw") {
   SmallVector<StringRef> names = {"gradient_scale", "learning_rate",
                                   "weight_decay"};
@@ -87,16 +98,20 @@ UpdateBuilder::UpdateBuilder(OpBuilder &builder, Location loc,
   for (StringRef name : names)
     scalars.push_back(InputOp::create(
         builder, loc, RankedTensorType::get({}, builder.getF64Type()), name));
+  if (rounds)
+    rounding = InputOp::create(builder, loc,
+                               RankedTensorType::get(4, builder.getI32Type()),
+                               "rounding_key");
 }
 
 void UpdateBuilder::create(Value gradient) {
   ArrayRef<Value> s = scalars;
   if (isAdamw)
     AdamwOp::create(builder, loc, s[0], s[1], s[2], s[3], s[4], s[5], s[6],
-                    s[7], gradient);
+                    s[7], rounding, gradient);
   else
     SgdOp::create(builder, loc, s[0], s[1], s[2], s.size() > 3 ? s[3] : Value(),
-                  gradient);
+                  rounding, gradient);
 }
 
 /// By layer of `parameters`.
@@ -122,28 +137,25 @@ static SmallVector<LayerUses> findLayerUses(EntryOp entry,
 }
 
 LogicalResult ScheduleUpdate::scheduleStep(ModuleOp module,
+                                           const ParameterTable &parameters,
                                            OpBuilder &builder) {
   auto gradient = SymbolTable(module).lookup<EntryOp>("gradient");
   if (!gradient)
     return module.emitError("expects an entry '@gradient'; run "
                             "hone-derive-backward first");
-  FailureOr<ParameterTable> parameters = ParameterTable::build(module);
-  if (failed(parameters))
-    return failure();
-
   auto step = cast<EntryOp>(builder.clone(*gradient));
   step.setSymName("step");
-  SmallVector<LayerUses> uses = findLayerUses(step, *parameters);
+  SmallVector<LayerUses> uses = findLayerUses(step, parameters);
   builder.setInsertionPointToStart(&step.getBody().front());
-  UpdateBuilder update(builder, module.getLoc(), optimizer);
-  for (auto [layer, use] : llvm::zip_equal(parameters->layers(), uses)) {
+  UpdateBuilder update(builder, module.getLoc(), optimizer, rounds(parameters));
+  for (auto [layer, use] : llvm::zip_equal(parameters.layers(), uses)) {
     if (!use.firstSink)
       continue;
-    Type element = parameters->trainable().front().type.getElementType();
     builder.setInsertionPoint(use.firstSink);
     Value window = LayerGradientOp::create(
         builder, module.getLoc(),
-        RankedTensorType::get({layer.elements}, element), layer.prefix);
+        RankedTensorType::get(layer.elements, parameters.gradientElement()),
+        layer.prefix);
     builder.setInsertionPointAfter(use.lastUse);
     update.create(window);
   }

@@ -71,6 +71,12 @@ Status hone::assignStorage(ModuleOp module, Spec &spec,
     if (Status status = adoptQuantization(spec, *given, config->file);
         !status.isOk())
       return status;
+  if (spec.lora.dtype == "bfloat16")
+    module.walk([](ParameterOp op) {
+      if (op.getTrainable())
+        op.setStoredAttr(
+            StorageAttr::get(op.getContext(), StoredType::BFloat16, 0));
+    });
   StorageAttr storage = storageOf(module.getContext(), spec);
   if (!storage)
     return Status::ok();

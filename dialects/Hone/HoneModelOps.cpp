@@ -170,8 +170,12 @@ LogicalResult ParameterOp::verify() {
   std::optional<StorageAttr> stored = getStored();
   if (!stored)
     return success();
-  if (getTrainable() || !isa<FloatType>(getType().getElementType()))
-    return emitOpError("expects 'stored' on a frozen float tensor only");
+  if (!isa<FloatType>(getType().getElementType()))
+    return emitOpError("expects 'stored' on a float tensor only");
+  if (getTrainable() && stored->isGrouped())
+    return emitOpError("expects a trainable parameter to be stored as bfloat16 "
+                       "or as its type but got ")
+           << *stored;
   if (stored->isGrouped() && (getType().getRank() != 2 ||
                               getType().getDimSize(1) % stored->getGroup()))
     return emitOpError("expects a matrix whose columns are whole groups of ")

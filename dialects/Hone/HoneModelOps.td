@@ -36,6 +36,14 @@ def Hone_Matrix : Type<
     "::mlir::RankedTensorType">;
 def Hone_Vector : 1DTensorOf<[Hone_Float]>;
 def Hone_RowIndices : 1DTensorOf<[I32]>;
+// The seed and the stream's id of a RandomStream (runtime/src/base/Philox.h),
+// each as its low and high half.
+def Hone_RandomKey : Type<
+    CPred<"$_self == ::mlir::RankedTensorType::get({4}, "
+          "::mlir::IntegerType::get($_self.getContext(), 32))">,
+    "tensor<4xi32>", "::mlir::RankedTensorType">,
+  BuildableType<"::mlir::RankedTensorType::get({4}, "
+                "$_builder.getI32Type())">;
 def Hone_Scalar : Type<
     CPred<"$_self == ::mlir::RankedTensorType::get({}, "
           "::mlir::Float64Type::get($_self.getContext()))">,
@@ -210,13 +218,13 @@ def Hone_ParameterOp : Hone_Op<"parameter", [Pure, Hone_Ambient]> {
   let description = [{
     The Hugging Face tensor whose name is the calling layer's prefix followed
     by `name`. Frozen unless `trainable`; a trainable parameter belongs to the
-    adapter and `init` says how it starts. Ops read a frozen parameter as its
-    type says, however `stored` says that the weights file holds it; absent, it
-    is held as its type.
+    adapter and `init` says how it starts. Ops read a parameter as its type
+    says, however `stored` says that the weights file or the adapter holds it;
+    absent, it is held as its type. Gradients have the type.
 
     1. (C1) the shape is static.
     2. (C2) `init` is present exactly when `trainable` is.
-    3. (C3) `stored` belongs to a frozen float tensor; for integers it is a
+    3. (C3) `stored` belongs to a float tensor; for integers it is a frozen
        matrix whose columns are whole groups.
 
     Example:
@@ -224,6 +232,7 @@ def Hone_ParameterOp : Hone_Op<"parameter", [Pure, Hone_Ambient]> {
     %w = hone.parameter "q_proj.weight" : tensor<8x4xf32>
     %q = hone.parameter "k_proj.weight" stored <int4, group = 64> : tensor<8x128xf32>
     %a = hone.parameter "q_proj.lora_A.weight" trainable init <kaiming_uniform> : tensor<2x4xf32>
+    %b = hone.parameter "q_proj.lora_B.weight" trainable init <zero> stored <bfloat16> : tensor<8x2xf32>
     ```
   }];
   let arguments = (ins StrAttr:$name, UnitAttr:$trainable,

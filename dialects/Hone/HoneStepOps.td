@@ -310,7 +310,11 @@ def Hone_LayerGradientOp : Hone_Op<"layer_gradient", [
   let hasVerifier = 1;
 }
 
-// An optimizer step. `gradient` restricts it to one layer.
+// An optimizer step. `gradient` restricts it to one layer. `rounding` is there
+// exactly when the parameters are stored as bfloat16: each new value is computed
+// in the type of the gradient and becomes one of its two neighbours, the upper
+// one with the probability (value - lower) / (upper - lower). Element i of theta
+// takes the upper 16 of the bits that the random stream has at i.
 class Hone_UpdateOp<string mnemonic, list<Trait> traits = []>
     : Hone_Op<mnemonic, !listconcat(traits, [ParentOneOf<["EntryOp"]>,
         DeclareOpInterfaceMethods<Hone_UpdateOpInterface,
@@ -324,7 +328,8 @@ def Hone_SgdOp : Hone_UpdateOp<"sgd", [AttrSizedOperandSegments]> {
     As torch.optim.SGD: `g = gradient_scale * gradient + weight_decay * theta`;
     with `momentum`, `m = momentum * m + g` and `g = m`;
     `theta = theta - learning_rate * g`. On all trainable parameters, or with
-    `from` on those of one layer.
+    `from` on those of one layer; with `round`, parameters are bfloat16 and
+    rounded at random without bias.
 
     1. (C1) `gradient` is the result of a `hone.layer_gradient`.
 
@@ -348,14 +353,15 @@ def Hone_SgdOp : Hone_UpdateOp<"sgd", [AttrSizedOperandSegments]> {
   let arguments = (ins Hone_Scalar:$gradient_scale, Hone_Scalar:$learning_rate,
                        Hone_Scalar:$weight_decay,
                        Optional<Hone_Scalar>:$momentum,
+                       Optional<Hone_RandomKey>:$rounding,
                        Optional<Hone_Vector>:$gradient);
   let assemblyFormat = [{
     $gradient_scale `,` $learning_rate `,` $weight_decay
-    (`momentum` $momentum^)? (`from` $gradient^ `:` type($gradient))? attr-dict
+    (`momentum` $momentum^)? (`round` $rounding^)? (`from` $gradient^ `:` type($gradient))? attr-dict
   }];
 }
 
-def Hone_AdamwOp : Hone_UpdateOp<"adamw"> {
+def Hone_AdamwOp : Hone_UpdateOp<"adamw", [AttrSizedOperandSegments]> {
   let summary = "AdamW";
   let description = [{
     As torch.optim.AdamW (Loshchilov and Hutter 2019, alg. 2), with
@@ -364,7 +370,8 @@ def Hone_AdamwOp : Hone_UpdateOp<"adamw"> {
     `m = beta1 * m + (1 - beta1) * g`, `v = beta2 * v + (1 - beta2) * g^2`,
     `theta = theta - learning_rate / c1 * m / (sqrt(v / c2) + epsilon)`, where
     `c1` and `c2` are the bias corrections `1 - beta^step`. On all trainable
-    parameters, or with `from` on those of one layer.
+    parameters, or with `from` on those of one layer; with `round`, parameters
+    are bfloat16 and rounded at random without bias.
 
     1. (C1) `gradient` is the result of a `hone.layer_gradient`.
 
@@ -388,11 +395,12 @@ def Hone_AdamwOp : Hone_UpdateOp<"adamw"> {
                        Hone_Scalar:$beta2, Hone_Scalar:$epsilon,
                        Hone_Scalar:$bias_correction1,
                        Hone_Scalar:$bias_correction2,
+                       Optional<Hone_RandomKey>:$rounding,
                        Optional<Hone_Vector>:$gradient);
   let assemblyFormat = [{
     $gradient_scale `,` $learning_rate `,` $weight_decay `,` $beta1 `,` $beta2
     `,` $epsilon `,` $bias_correction1 `,` $bias_correction2
-    (`from` $gradient^ `:` type($gradient))? attr-dict
+    (`round` $rounding^)? (`from` $gradient^ `:` type($gradient))? attr-dict
   }];
 }
 

@@ -29,10 +29,8 @@ MemRefType hone::bufferType(Type type, int64_t maxRows) {
 }
 
 SmallVector<StoredTensor, 3> hone::storedTensors(ParameterOp op) {
-  auto type = cast<RankedTensorType>(op.getType());
-  if (op.getTrainable())
-    return {{"", type}};
-  return storedTensors(type, op.getStoredAttr());
+  return storedTensors(cast<RankedTensorType>(op.getType()),
+                       op.getStoredAttr());
 }
 
 BlockInterface hone::describeBlock(BlockOp block) {

@@ -35,7 +35,7 @@ struct TileOptions {
 
 BlockInterface describeBlock(BlockOp block);
 
-/// The tensors that a parameter is read from; a trainable one from itself.
+/// The tensors that a parameter is read from.
 llvm::SmallVector<StoredTensor, 3> storedTensors(ParameterOp op);
 
 /// Creates the function of `block` beside it. Fails with a diagnostic at an op

@@ -95,8 +95,9 @@ EntryConversion::appendParameter(CallOp call, ParameterOp op,
                                  SmallVectorImpl<Value> &arguments) {
   const Parameter *found = table.find(call.getPrefix(), op.getName());
   if (found->trainable) {
-    FailureOr<Value> view =
-        region(call, "theta", bufferType(op.getType(), maxRows), found->offset);
+    FailureOr<Value> view = region(
+        call, "theta", bufferType(storedTensors(op).front().type, maxRows),
+        found->offset);
     arguments.push_back(view.value_or(Value()));
     return view;
   }
@@ -271,23 +272,28 @@ LogicalResult EntryConversion::convertUpdate(UpdateOp op) {
         std::tie(first, length) = std::pair(layer.offset, layer.elements);
     layerGradients.erase(prefix);
   }
-  auto flat = MemRefType::get({length},
-                              table.trainable().front().type.getElementType());
-  SmallVector<Value> arguments;
+  if (bool(op.getRounding()) !=
+      (table.thetaElement() != table.gradientElement()))
+    return op.emitOpError("expects 'rounding' exactly when parameters are "
+                          "stored as bfloat16; run hone-schedule-update first");
+  // Where the vectors begin in theta, then the vectors, then the scalars.
+  SmallVector<Value> arguments = {
+      arith::ConstantIndexOp::create(builder, op.getLoc(), first)};
   LogicalResult found = success();
-  auto appendSlice = [&](const Twine &name) {
-    FailureOr<Value> view = region(op, name, flat, first);
+  auto appendSlice = [&](const Twine &name, Type element) {
+    FailureOr<Value> view =
+        region(op, name, MemRefType::get(length, element), first);
     if (failed(view))
       found = failure();
     arguments.push_back(view.value_or(Value()));
   };
-  appendSlice("theta");
+  appendSlice("theta", table.thetaElement());
   if (op.getGradient())
     arguments.push_back(buffers.ofValue.at(op.getGradient()));
   else
-    appendSlice("gradient");
+    appendSlice("gradient", table.gradientElement());
   for (unsigned i = 0; i < op.getNumStateVectors(); ++i)
-    appendSlice("state" + Twine(i));
+    appendSlice("state" + Twine(i), table.gradientElement());
   if (failed(found))
     return failure();
   SmallVector<Value> scalars;
@@ -299,11 +305,11 @@ LogicalResult EntryConversion::convertUpdate(UpdateOp op) {
 
   callShared(op, ("update." + Twine(length)).str(), arguments,
              [&](KernelBuilder &k, Buffers &own, ValueRange given) {
-               UpdateVectors vectors{given[0], given[1], {}};
                unsigned states = op.getNumStateVectors();
-               llvm::append_range(vectors.state, given.slice(2, states));
+               UpdateVectors vectors{given[0], given[1], given[2], {}};
+               llvm::append_range(vectors.state, given.slice(3, states));
                for (auto [scalar, argument] :
-                    llvm::zip_equal(scalars, given.drop_front(2 + states)))
+                    llvm::zip_equal(scalars, given.drop_front(3 + states)))
                  own.ofValue[scalar] = argument;
                emitUpdate(op, vectors, k);
              });

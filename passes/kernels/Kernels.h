@@ -56,9 +56,10 @@ void emitGradientSum(mlir::Value value, mlir::Value sink, KernelBuilder &k);
 void emitZeros(mlir::Value to, KernelBuilder &k);
 
 /// The flat vectors of an update, memref<length x T>: all trainable elements,
-/// or the slices of one layer.
+/// or the slices of one layer, which begin at element `first`. Theta may be
+/// bfloat16 where the others are T.
 struct UpdateVectors {
-  mlir::Value theta, gradient;
+  mlir::Value first, theta, gradient;
   llvm::SmallVector<mlir::Value, 2> state;
 };
 void emitUpdate(SgdOp op, const UpdateVectors &vectors, KernelBuilder &k);

@@ -7,7 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/kernels/Kernels.h"
+#include "passes/kernels/PhiloxKernel.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
@@ -43,8 +45,62 @@ void hone::emitZeros(Value to, KernelBuilder &k) {
   forEachParameter(k, to, [&](Value i) { k.store(zero, to, i); });
 }
 
+/// The type that an update computes in.
 static Type elementOf(const UpdateVectors &vectors) {
-  return cast<MemRefType>(vectors.theta.getType()).getElementType();
+  return cast<MemRefType>(vectors.gradient.getType()).getElementType();
+}
+
+namespace {
+/// Reads and writes theta, in the type that an update computes in.
+class ThetaAccess {
+public:
+  /// `rounding` is null or a memref<4xi32>; see hone.sgd.
+  ThetaAccess(KernelBuilder &k, const UpdateVectors &vectors, Value rounding)
+      : k(k), vectors(vectors) {
+    for (int64_t word = 0; rounding && word < 4; ++word)
+      key.push_back(k.load(rounding, k.index(word)));
+  }
+  Value load(Value i) { return k.loadAs(elementOf(vectors), vectors.theta, i); }
+  void store(Value value, Value i) {
+    k.store(key.empty() ? value : round(value, i), vectors.theta, i);
+  }
+
+private:
+  Value round(Value value, Value i);
+
+  KernelBuilder &k;
+  const UpdateVectors &vectors;
+  SmallVector<Value, 4> key;
+};
+} // namespace
+
+/// A carry out of the 16 bits that bfloat16 lacks, after a random number was
+/// added to them, is as probable as they are large.
+Value ThetaAccess::round(Value value, Value i) {
+  Type word = k.getI32Type();
+  auto constant = [&](int64_t number) -> Value {
+    return arith::ConstantOp::create(k, k.getIntegerAttr(word, number));
+  };
+  Value bits = arith::BitcastOp::create(k, word, value);
+  Value random = randomWord(k, key, k.add(vectors.first, i));
+  Value added = arith::AddIOp::create(
+      k, bits, arith::ShRUIOp::create(k, random, constant(16)));
+  // A NaN must not become a number, nor infinity a NaN.
+  Value exponent = arith::AndIOp::create(k, bits, constant(0x7f800000));
+  Value isFinite = arith::CmpIOp::create(k, arith::CmpIPredicate::ne, exponent,
+                                         constant(0x7f800000));
+  Value chosen = arith::SelectOp::create(k, isFinite, added, bits);
+  Value upper = arith::TruncIOp::create(
+      k, k.getIntegerType(16), arith::ShRUIOp::create(k, chosen, constant(16)));
+  return arith::BitcastOp::create(k, k.getBF16Type(), upper);
+}
+
+/// For an update op: with the op's key, if it has one.
+template <typename UpdateOp>
+static ThetaAccess thetaOf(UpdateOp op, const UpdateVectors &vectors,
+                           KernelBuilder &k) {
+  return ThetaAccess(k, vectors,
+                     op.getRounding() ? k.buffer(op.getRounding()) : Value());
 }
 
 void hone::emitUpdate(SgdOp op, const UpdateVectors &vectors,
@@ -57,15 +113,16 @@ void hone::emitUpdate(SgdOp op, const UpdateVectors &vectors,
   Value learningRate = scalar(op.getLearningRate());
   Value decay = scalar(op.getWeightDecay());
   Value momentum = op.getMomentum() ? scalar(op.getMomentum()) : Value();
+  ThetaAccess access = thetaOf(op, vectors, k);
   forEachParameter(k, vectors.theta, [&](Value i) {
-    Value theta = k.load(vectors.theta, i);
+    Value theta = access.load(i);
     Value step = k.add(k.mul(gradientScale, k.load(vectors.gradient, i)),
                        k.mul(decay, theta));
     if (momentum) {
       step = k.add(k.mul(momentum, k.load(vectors.state[0], i)), step);
       k.store(step, vectors.state[0], i);
     }
-    k.store(k.sub(theta, k.mul(learningRate, step)), vectors.theta, i);
+    access.store(k.sub(theta, k.mul(learningRate, step)), i);
   });
 }
 
@@ -85,6 +142,7 @@ void hone::emitUpdate(AdamwOp op, const UpdateVectors &vectors,
   Value step = rounded(k.div(rate, scalar(op.getBiasCorrection1())));
   Value correction = rounded(scalar(op.getBiasCorrection2()));
   Value epsilon = rounded(scalar(op.getEpsilon()));
+  ThetaAccess access = thetaOf(op, vectors, k);
   forEachParameter(k, vectors.theta, [&](Value i) {
     Value g = k.mul(gradientScale, k.load(vectors.gradient, i));
     Value first = k.add(k.mul(keepFirst, k.load(vectors.state[0], i)),
@@ -95,7 +153,7 @@ void hone::emitUpdate(AdamwOp op, const UpdateVectors &vectors,
     k.store(second, vectors.state[1], i);
     Value root = math::SqrtOp::create(k, k.div(second, correction));
     Value change = k.div(k.mul(step, first), k.add(root, epsilon));
-    Value theta = k.mul(k.load(vectors.theta, i), keep);
-    k.store(k.sub(theta, change), vectors.theta, i);
+    Value theta = k.mul(access.load(i), keep);
+    access.store(k.sub(theta, change), i);
   });
 }

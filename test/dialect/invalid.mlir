@@ -528,9 +528,18 @@ hone.block @storage_float_group() {
 // -----
 
 // parameter (C3)
+hone.block @stored_indices() {
+  // expected-error @+1 {{'hone.parameter' op expects 'stored' on a float tensor only}}
+  %w = hone.parameter "w" stored <bfloat16> : tensor<8x4xi32>
+  hone.return
+}
+
+// -----
+
+// parameter (C3)
 hone.block @stored_trainable() {
-  // expected-error @+1 {{'hone.parameter' op expects 'stored' on a frozen float tensor only}}
-  %w = hone.parameter "w" trainable init <zero> stored <bfloat16> : tensor<8x4xf32>
+  // expected-error @+1 {{'hone.parameter' op expects a trainable parameter to be stored as bfloat16 or as its type but got #hone.storage<int8, group = 64>}}
+  %w = hone.parameter "w" trainable init <zero> stored <int8, group = 64> : tensor<8x64xf32>
   hone.return
 }
 

@@ -116,6 +116,10 @@ hone.entry @sgd {
   hone.sgd %g, %l, %w from %d : tensor<16xf32>
   // CHECK: hone.sgd %[[G]], %[[L]], %[[W]] momentum %[[M]] from %[[D]] : tensor<16xf32>
   hone.sgd %g, %l, %w momentum %m from %d : tensor<16xf32>
+  // CHECK: %[[K:.*]] = hone.input "rounding_key" : tensor<4xi32>
+  %k = hone.input "rounding_key" : tensor<4xi32>
+  // CHECK: hone.sgd %[[G]], %[[L]], %[[W]] round %[[K]]{{$}}
+  hone.sgd %g, %l, %w round %k
 }
 
 // CHECK-LABEL: hone.entry @adamw

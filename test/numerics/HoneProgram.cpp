@@ -8,6 +8,7 @@
 
 #include "passes/Passes.h"
 #include "runtime/src/Pool.h"
+#include "runtime/src/base/Dtype.h"
 #include "targets/Target.h"
 
 #include "mlir/Parser/Parser.h"
@@ -28,6 +29,15 @@ static char elementCode(mlir::Type type) {
   mlir::Type element = mlir::getElementTypeOrSelf(type);
   return element.isF32() ? 'f' : element.isF64() ? 'd' : 'i';
 }
+
+namespace {
+/// A number that has been rounded to bfloat16.
+struct Bfloat16 {
+  uint16_t bits;
+  explicit Bfloat16(double value)
+      : bits(rt::floatToBfloat16(static_cast<float>(value))) {}
+};
+} // namespace
 
 template <typename T>
 static std::vector<char> encode(const std::vector<double> &values) {
@@ -62,10 +72,15 @@ HoneProgram::HoneProgram(llvm::StringRef ir) {
       elements[("output." + output.getName()).str()] =
           elementCode(output.getValue().getType());
     if (auto parameter = llvm::dyn_cast<ParameterOp>(op))
-      elements["theta"] = elementCode(parameter.getType());
+      elements["gradient"] = elementCode(parameter.getType());
+    if (auto parameter = llvm::dyn_cast<ParameterOp>(op);
+        parameter && parameter.getTrainable())
+      elements["theta"] =
+          parameter.getStored() ? 'b' : elementCode(parameter.getType());
     if (auto region = llvm::dyn_cast<RegionOp>(op);
         region && region.getName() == "gradient")
-      gradientBytes = region.getBytes();
+      std::tie(gradientBytes, gradientEnd) =
+          std::pair(region.getBytes(), region.getOffset() + region.getBytes());
   });
   arenaBytes = module->getOperation()
                    ->getAttrOfType<mlir::IntegerAttr>(
@@ -88,7 +103,9 @@ HoneProgram::HoneProgram(llvm::StringRef ir) {
   check(target->emit(*module, description, EmitKind::object, path));
   load(path);
   llvm::sys::fs::remove(path);
-  arenaStorage.resize(arenaBytes + 64);
+  // Gradients may stand behind the arena.
+  int64_t bytes = std::max(arenaBytes, gradientEnd);
+  arenaStorage.resize(bytes + 64);
   arena = align64(arenaStorage);
   reset();
 }
@@ -125,16 +142,18 @@ char *HoneProgram::at(llvm::StringRef region) const {
   return arena + offsets.at(region);
 }
 
-/// Gradients and states have the element type of theta.
+/// States have the element type of gradients.
 char HoneProgram::elementOf(llvm::StringRef region) const {
   auto found = elements.find(region);
-  return found == elements.end() ? elements.at("theta") : found->second;
+  return found == elements.end() ? elements.at("gradient") : found->second;
 }
 
 void HoneProgram::write(llvm::StringRef region,
                         const std::vector<double> &values) {
-  std::vector<char> bytes =
-      elementOf(region) == 'f' ? encode<float>(values) : encode<double>(values);
+  char element = elementOf(region);
+  std::vector<char> bytes = element == 'b'   ? encode<Bfloat16>(values)
+                            : element == 'f' ? encode<float>(values)
+                                             : encode<double>(values);
   memcpy(at(region), bytes.data(), bytes.size());
 }
 
@@ -146,18 +165,20 @@ void HoneProgram::write(llvm::StringRef region,
 std::vector<double> HoneProgram::read(llvm::StringRef region,
                                       size_t count) const {
   std::vector<double> values(count);
-  bool isFloat = elementOf(region) == 'f';
+  char element = elementOf(region);
+  rt::Dtype dtype = element == 'b'   ? rt::Dtype::BF16
+                    : element == 'f' ? rt::Dtype::F32
+                                     : rt::Dtype::F64;
   for (size_t i = 0; i < count; ++i)
-    values[i] = isFloat ? reinterpret_cast<const float *>(at(region))[i]
-                        : reinterpret_cast<const double *>(at(region))[i];
+    values[i] = rt::loadAsDouble(dtype, at(region), i);
   return values;
 }
 
 void HoneProgram::setWeights(std::vector<std::vector<double>> values) {
   weights.clear();
   for (const std::vector<double> &tensor : values)
-    weights.push_back(elements.at("theta") == 'f' ? encode<float>(tensor)
-                                                  : encode<double>(tensor));
+    weights.push_back(elements.at("gradient") == 'f' ? encode<float>(tensor)
+                                                     : encode<double>(tensor));
 }
 
 void HoneProgram::run(int64_t rows, unsigned threads) {

@@ -54,7 +54,7 @@ private:
   const hone_module *compiled = nullptr;
   llvm::StringMap<int64_t> offsets;
   llvm::StringMap<char> elements;
-  int64_t arenaBytes = 0, gradientBytes = 0;
+  int64_t arenaBytes = 0, gradientBytes = 0, gradientEnd = 0;
   std::vector<std::vector<char>> weights;
   std::vector<char> arenaStorage;
   char *arena = nullptr;

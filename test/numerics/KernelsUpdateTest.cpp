@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "runtime/src/base/Philox.h"
 #include "test/numerics/KernelCase.h"
 
 #include <cmath>
@@ -157,4 +158,116 @@ TEST_P(KernelsUpdateTest, Adamw) {
   expectClose(got, theta, element(), 3, "adamw");
   got.values = program.read("state1", length);
   expectClose(got, second, element(), 3, "adamw_state");
+}
+
+//===----------------------------------------------------------------------===//
+// Parameters stored as bfloat16
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// One SGD step on two layers, whose parameters are bfloat16; layer by layer if
+/// `inBackward`. Returns theta.
+class RoundedStep {
+public:
+  static constexpr int64_t layer = 150 * 131, length = 2 * layer;
+
+  explicit RoundedStep(bool inBackward)
+      : program(R"(module attributes {hone.max_rows = 4 : i64} {
+          hone.block @sink() {
+            %a = hone.parameter "a" trainable init <zero> stored <bfloat16> : tensor<150x131xf32>
+            %d = hone.input "d" : tensor<150x131xf32>
+            hone.gradient %d of "a" : tensor<150x131xf32>
+            hone.return
+          }
+          hone.entry @test {
+            %g = hone.input "gradient_scale" : tensor<f64>
+            %l = hone.input "learning_rate" : tensor<f64>
+            %w = hone.input "weight_decay" : tensor<f64>
+            %k = hone.input "rounding_key" : tensor<4xi32>)" +
+                std::string(inBackward ? R"(
+            %0 = hone.layer_gradient "0." : tensor<19650xf32>
+            hone.call @sink "0." () : () -> ()
+            hone.sgd %g, %l, %w round %k from %0 : tensor<19650xf32>
+            %1 = hone.layer_gradient "1." : tensor<19650xf32>
+            hone.call @sink "1." () : () -> ()
+            hone.sgd %g, %l, %w round %k from %1 : tensor<19650xf32>)"
+                                       : R"(
+            hone.call @sink "0." () : () -> ()
+            hone.call @sink "1." () : () -> ()
+            hone.sgd %g, %l, %w round %k)") +
+                "}}") {}
+
+  std::vector<double> run(const std::vector<double> &theta,
+                          const std::vector<double> &gradient, double rate,
+                          unsigned threads) {
+    program.reset();
+    program.write("theta", theta);
+    program.write("input.d", gradient);
+    program.write("input.gradient_scale", std::vector<double>{1});
+    program.write("input.learning_rate", std::vector<double>{rate});
+    program.write("input.weight_decay", std::vector<double>{0});
+    std::vector<int32_t> key;
+    for (uint64_t word : {seed, stream().id()}) {
+      key.push_back(static_cast<int32_t>(word));
+      key.push_back(static_cast<int32_t>(word >> 32));
+    }
+    program.write("input.rounding_key", key);
+    program.run(1, threads);
+    return program.read("theta", length);
+  }
+
+  static rt::RandomStream stream() {
+    return rt::RandomStream(seed, 7, rt::RandomPurpose::Round, "theta");
+  }
+
+private:
+  static constexpr uint64_t seed = 0x123456789abcdef0;
+  HoneProgram program;
+};
+} // namespace
+
+// Each result is the neighbour that the stream's number selects, whatever the
+// threads, and whether layers are updated one by one or not.
+TEST(KernelsRoundedUpdateTest, RoundsAsTheReference) {
+  std::vector<double> theta(RoundedStep::length), gradient(RoundedStep::layer);
+  for (size_t i = 0; i < theta.size(); ++i) // exact in bfloat16
+    theta[i] = (128 + i % 128) / 256.0 * (i % 3 ? 1 : -1);
+  for (size_t i = 0; i < gradient.size(); ++i)
+    gradient[i] = (static_cast<double>(i * 37 % 255) - 127) / 256.0;
+  const double rate = 1.0 / 1024; // so that float32 is exact too
+  rt::RandomStream stream = RoundedStep::stream();
+  std::vector<double> want(theta);
+  for (size_t i = 0; i < want.size(); ++i)
+    want[i] = roundToBfloat16(theta[i] - rate * gradient[i % gradient.size()],
+                              static_cast<uint32_t>(stream.bits(i) >> 48));
+  for (bool inBackward : {false, true}) {
+    RoundedStep step(inBackward);
+    for (unsigned threads : {1, 3})
+      EXPECT_EQ(step.run(theta, gradient, rate, threads), want);
+  }
+}
+
+// A quarter of the way to the neighbour below: a quarter of the results.
+TEST(KernelsRoundedUpdateTest, IsUnbiased) {
+  std::vector<double> theta(RoundedStep::length, 1.0);
+  std::vector<double> gradient(RoundedStep::layer, 1.0);
+  const double unit = 1.0 / 256, change = unit / 4;
+  double sum = 0;
+  for (double value : RoundedStep(false).run(theta, gradient, change, 2)) {
+    EXPECT_TRUE(value == 1 || value == 1 - unit) << value;
+    sum += 1 - value;
+  }
+  double deviation =
+      unit * std::sqrt(0.25 * 0.75 / static_cast<double>(theta.size()));
+  EXPECT_NEAR(sum / static_cast<double>(theta.size()), change, 4 * deviation);
+}
+
+// What diverged must be seen: neither NaN nor infinity becomes a number.
+TEST(KernelsRoundedUpdateTest, KeepsWhatIsNotFinite) {
+  std::vector<double> theta(RoundedStep::length, 1.0);
+  std::vector<double> gradient(RoundedStep::layer, -HUGE_VAL);
+  gradient[5] = std::nan("");
+  std::vector<double> got = RoundedStep(false).run(theta, gradient, 1, 2);
+  EXPECT_TRUE(std::isnan(got[5]));
+  EXPECT_EQ(got[6], HUGE_VAL);
 }

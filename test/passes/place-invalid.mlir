@@ -40,7 +40,7 @@ module @output_of_two_types attributes {hone.max_rows = 16 : i64} {
 module @trainables_of_two_types attributes {hone.max_rows = 16 : i64} {
   hone.block @first() {
     %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
-    // expected-error @+1 {{'hone.parameter' op expects trainable parameters to have one element type, since they are one vector, but 'b' is 'f64' and 'a' is 'f32'}}
+    // expected-error @+1 {{'hone.parameter' op expects trainable parameters to have one element type and storage, since they are one vector, but 'b' is trainable 'tensor<2x4xf64>' and 'a' is trainable 'tensor<2x4xf32>'}}
     %b = hone.parameter "b" trainable init <zero> : tensor<2x4xf64>
     hone.return
   }

@@ -343,3 +343,26 @@ module @layers_share_gradients attributes {hone.max_rows = 16 : i64} {
     hone.sgd %s, %s, %s from %1 : tensor<25xf32>
   }
 }
+
+// -----
+
+// Of what is stored as bfloat16, theta has half the bytes of the gradient and
+// the state (25 elements).
+// CHECK-LABEL: module @stored_theta_is_small
+// CHECK: hone.region "theta" adapter at 0 bytes 50
+// CHECK-NEXT: hone.region "gradient" gradient at 64 bytes 100
+// CHECK-NEXT: hone.region "state0" optimizer at 192 bytes 100
+module @stored_theta_is_small attributes {hone.max_rows = 16 : i64} {
+  hone.block @layer() {
+    %a = hone.parameter "a" trainable init <zero> stored <bfloat16> : tensor<5x5xf32>
+    hone.return
+  }
+  hone.entry @loss {
+    hone.call @layer "layers.0." () : () -> ()
+  }
+  hone.entry @update {
+    %s = hone.input "s" : tensor<f64>
+    %k = hone.input "rounding_key" : tensor<4xi32>
+    hone.sgd %s, %s, %s momentum %s round %k
+  }
+}

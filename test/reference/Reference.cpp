@@ -46,6 +46,16 @@ Matrix product(const Matrix &a, const Matrix &b) {
   return result;
 }
 
+double roundToBfloat16(double value, uint32_t random) {
+  int exponent;
+  std::frexp(value, &exponent);
+  double unit = std::ldexp(1.0, exponent - 8);
+  double near = std::trunc(value / unit);
+  double rest = std::abs(value / unit - near);
+  bool isFar = random >= 65536 * (1 - rest);
+  return (near + (isFar ? std::copysign(1.0, value) : 0)) * unit;
+}
+
 double dot(const Matrix &a, const Matrix &b) {
   double sum = 0;
   for (size_t i = 0; i < a.values.size(); ++i)

@@ -39,6 +39,11 @@ Matrix transpose(const Matrix &a);
 Matrix product(const Matrix &a, const Matrix &b);
 double dot(const Matrix &a, const Matrix &b);
 
+/// One of the two neighbours of `value` in bfloat16: the one further from zero
+/// for the largest of the random numbers in [0, 65536), for as many of them as
+/// `value` is close to it.
+double roundToBfloat16(double value, uint32_t random);
+
 Matrix embedding(const Rows &ids, const Matrix &table);
 
 /// x W^T + bias; `bias` may be null.

@@ -34,6 +34,7 @@ compare() { # compare LABEL [--set ...]
 
 compare sgd --set train.optimizer=sgd
 compare 'sgd with momentum' --set train.optimizer=sgd --set train.momentum=0.9
+compare 'bfloat16 adapter' --set lora.dtype=bfloat16 --set train.optimizer=sgd
 compare adamw
 for run in after during; do
   ./$run/train --data data.jsonl --adapter after-run \

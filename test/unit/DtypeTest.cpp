@@ -75,5 +75,8 @@ TEST(DtypeTest, ConvertsFromMisalignedBytes) {
   convertElements(Dtype::F64, narrow, Dtype::F32, rounded, 2);
   EXPECT_EQ(rounded[0], 0.1f);
   EXPECT_EQ(rounded[1], 0);
+  uint16_t halved[2];
+  convertElements(Dtype::F64, narrow, Dtype::BF16, halved, 2);
+  EXPECT_EQ(halved[0], floatToBfloat16(0.1f));
   convertElements(Dtype::F64, nullptr, Dtype::F32, nullptr, 0);
 }

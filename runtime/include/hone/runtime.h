@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define HONE_ABI_VERSION 2u
+#define HONE_ABI_VERSION 3u
 
 typedef enum hone_dtype {
   HONE_F32 = 0,
@@ -108,6 +108,9 @@ typedef struct hone_entry {
      momentum                                     (SGD with momentum)
      beta1, beta2, epsilon, bias_correction1, bias_correction2   (AdamW;
                      bias_correctionN = 1 - betaN^step)
+   and with HONE_BF16 parameters
+     rounding_key    i32[4]         seed and id of the random stream that rounds
+                                    them, each as its low and high half
    Outputs:
      loss            f64            sum of the negative log-likelihoods of the
                                     rows that have a target */
@@ -155,6 +158,8 @@ typedef struct hone_module {
   uint64_t arena_bytes;
   uint64_t thread_bytes; /* private scratch of each thread, multiple of 64 */
   uint32_t optimizer;    /* hone_optimizer */
+  /* Of theta. Gradient and state vectors have this type, or HONE_F32 if it is
+     HONE_BF16. */
   uint32_t trainable_dtype;
   uint64_t trainable_elements; /* length of theta */
   uint64_t theta_offset;       /* bytes; trainable_elements values each */

@@ -111,6 +111,8 @@ void convertElements(Dtype fromType, const void *from, Dtype toType, void *to,
     double value = loadAsDouble(fromType, from, i);
     if (toType == Dtype::F64)
       static_cast<double *>(to)[i] = value;
+    else if (toType == Dtype::BF16)
+      static_cast<uint16_t *>(to)[i] = floatToBfloat16(float(value));
     else
       static_cast<float *>(to)[i] = static_cast<float>(value);
   }

@@ -28,6 +28,7 @@ enum class RandomPurpose : uint32_t {
   Dropout = 3,    ///< masks
   Perturb = 4,    ///< directions of zeroth-order and forward-gradient methods
   Test = 5,       ///< inputs of tests
+  Round = 6,      ///< of parameters to bfloat16, by place in theta
 };
 
 /// FNV-1a, 64 bits: offset basis 0xcbf29ce484222325, prime 0x100000001b3.

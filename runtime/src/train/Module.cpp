@@ -34,7 +34,9 @@ static uint64_t elementsOf(const int64_t *shape, uint32_t rank) {
   return product;
 }
 
-static uint64_t dtypeSize(uint32_t dtype) { return dtype == HONE_F64 ? 8 : 4; }
+static uint64_t dtypeSize(uint32_t dtype) {
+  return dtype == HONE_F64 ? 8 : dtype == HONE_BF16 ? 2 : 4;
+}
 
 /// Null if there is none of this name.
 static hone_entry_fn findEntry(const hone_module &module, const char *name) {
@@ -97,6 +99,8 @@ static Status findSlots(const hone_module &m, Module::Slots &slots) {
       {"epsilon", HONE_F64, 1, slots.epsilon, adamw},
       {"bias_correction1", HONE_F64, 1, slots.biasCorrection1, adamw},
       {"bias_correction2", HONE_F64, 1, slots.biasCorrection2, adamw},
+      {"rounding_key", HONE_I32, 4, slots.roundingKey,
+       m.trainable_dtype == HONE_BF16},
   };
   for (const Wanted &each : inputs) {
     if (!each.needed)
@@ -117,7 +121,7 @@ static Status checkTrainables(const Module &module) {
     uint64_t offset, bytes, limit;
   };
   const Region regions[] = {
-      {"theta", m.theta_offset, module.vectorBytes(), m.arena_bytes},
+      {"theta", m.theta_offset, module.thetaBytes(), m.arena_bytes},
       {"gradient", m.gradient_offset, module.vectorBytes(),
        module.arenaBytes(/*withGradients=*/true)},
       {"state", m.state_offset, module.stateBytes(), m.arena_bytes},
@@ -144,11 +148,27 @@ static Status checkTrainables(const Module &module) {
 }
 
 Dtype Module::trainableDtype() const {
-  return compiled->trainable_dtype == HONE_F64 ? Dtype::F64 : Dtype::F32;
+  switch (compiled->trainable_dtype) {
+  case HONE_F64:
+    return Dtype::F64;
+  case HONE_BF16:
+    return Dtype::BF16;
+  default:
+    return Dtype::F32;
+  }
+}
+
+Dtype Module::gradientDtype() const {
+  Dtype dtype = trainableDtype();
+  return dtype == Dtype::BF16 ? Dtype::F32 : dtype;
+}
+
+uint64_t Module::thetaBytes() const {
+  return compiled->trainable_elements * dtypeBytes(trainableDtype());
 }
 
 uint64_t Module::vectorBytes() const {
-  return compiled->trainable_elements * dtypeSize(compiled->trainable_dtype);
+  return compiled->trainable_elements * dtypeBytes(gradientDtype());
 }
 
 unsigned Module::stateVectors() const { return compiled->optimizer; }
@@ -232,7 +252,8 @@ Result<Module> Module::open(const hone_module &compiled) {
   if (compiled.max_rows < 1 || compiled.max_rows > (int64_t(1) << 31) ||
       compiled.optimizer > HONE_ADAMW || compiled.thread_bytes % 64 != 0 ||
       (compiled.trainable_dtype != HONE_F32 &&
-       compiled.trainable_dtype != HONE_F64) ||
+       compiled.trainable_dtype != HONE_F64 &&
+       compiled.trainable_dtype != HONE_BF16) ||
       compiled.arena_bytes > (uint64_t(1) << 46) ||
       compiled.trainable_elements > (uint64_t(1) << 40))
     return mismatch("header", "expects sizes and types in range");

@@ -39,13 +39,16 @@ public:
     uint64_t inputIds, targets, sequenceStarts, lossScale;
     uint64_t gradientScale, learningRate, weightDecay;
     uint64_t momentum, beta1, beta2, epsilon, biasCorrection1, biasCorrection2;
+    uint64_t roundingKey;
     uint64_t loss;
   };
   Slots slots{};
 
-  /// Element type of theta, the gradient and the state.
+  /// Element type of theta; updates round bfloat16 stochastically.
   Dtype trainableDtype() const;
-  uint64_t vectorBytes() const; ///< of theta, of the gradient, of a state
+  Dtype gradientDtype() const; ///< and of the state
+  uint64_t thetaBytes() const;
+  uint64_t vectorBytes() const; ///< of the gradient, of a state
   unsigned stateVectors() const;
   /// From one state vector to the next: each begins at a multiple of 64 bytes.
   uint64_t stateStride() const { return (vectorBytes() + 63) / 64 * 64; }

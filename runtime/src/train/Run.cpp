@@ -39,7 +39,8 @@ Run::Run(Inputs inputs, Trainer &trainer, CheckpointStore store)
   hyperparameters = {
       {options.scheduler, options.learningRate, options.warmupSteps, steps},
       options.weightDecay,
-      options.maxGradNorm};
+      options.maxGradNorm,
+      options.seed};
 }
 
 /// Every option that the numbers of a step depend on.

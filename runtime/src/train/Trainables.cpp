@@ -1,7 +1,7 @@
 //===- Trainables.cpp - Theta, its gradient and the optimizer's state -----===//
 //
 // The element type is a property of the module: test-precision modules train
-// doubles, so every loop here is written once over both.
+// doubles, small ones keep theta as bfloat16.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,16 +24,16 @@ Trainables::Trainables(const Module &module, char *arena)
       partialSums((module.abi().trainable_elements + normBlock - 1) /
                   normBlock) {}
 
-char *Trainables::address(char *region, const hone_trainable &t) const {
-  return region + t.offset * dtypeBytes(module.trainableDtype());
+char *Trainables::inTheta(const hone_trainable &t) const {
+  return theta + t.offset * dtypeBytes(module.trainableDtype());
 }
 
-template <typename T>
-static void fillUniform(char *out, uint64_t elements, double bound,
+static void fillUniform(Dtype dtype, char *out, uint64_t elements, double bound,
                         const RandomStream &stream) {
-  T *values = reinterpret_cast<T *>(out);
-  for (uint64_t i = 0; i < elements; ++i)
-    values[i] = T((2.0 * stream.uniform(i) - 1.0) * bound);
+  for (uint64_t i = 0; i < elements; ++i) {
+    double value = (2.0 * stream.uniform(i) - 1.0) * bound;
+    convertElements(Dtype::F64, &value, dtype, out + i * dtypeBytes(dtype), 1);
+  }
 }
 
 void Trainables::zeroState() {
@@ -43,7 +43,7 @@ void Trainables::zeroState() {
 
 void Trainables::initialize(uint64_t seed) {
   const hone_module &abi = module.abi();
-  memset(theta, 0, module.vectorBytes());
+  memset(theta, 0, module.thetaBytes());
   zeroState();
   for (uint32_t i = 0; i < abi.trainable_count; ++i) {
     const hone_trainable &t = abi.trainables[i];
@@ -52,10 +52,7 @@ void Trainables::initialize(uint64_t seed) {
     RandomStream stream(seed, 0, RandomPurpose::Initialize, t.name);
     double bound = 1.0 / std::sqrt(double(t.shape[t.rank - 1]));
     uint64_t elements = module.trainableShapeElements(t);
-    if (module.trainableDtype() == Dtype::F64)
-      fillUniform<double>(address(theta, t), elements, bound, stream);
-    else
-      fillUniform<float>(address(theta, t), elements, bound, stream);
+    fillUniform(module.trainableDtype(), inTheta(t), elements, bound, stream);
   }
 }
 
@@ -67,9 +64,9 @@ Status Trainables::load(const std::string &directory) {
     targets.push_back({t.name,
                        {t.shape, t.shape + t.rank},
                        module.trainableDtype(),
-                       address(theta, t)});
+                       inTheta(t)});
   }
-  memset(theta, 0, module.vectorBytes());
+  memset(theta, 0, module.thetaBytes());
   zeroState();
   return readAdapter(directory, module.config().lora, targets);
 }
@@ -82,7 +79,7 @@ Status Trainables::save(const std::string &directory) const {
     tensors.push_back({t.name,
                        {t.shape, t.shape + t.rank},
                        module.trainableDtype(),
-                       address(theta, t)});
+                       inTheta(t)});
   }
   return writeAdapter(directory, module.config().lora, tensors);
 }
@@ -118,8 +115,8 @@ static void normTask(void *closure, int64_t block, int64_t) {
 }
 
 double Trainables::gradientNorm(Pool &pool) {
-  NormJob job{gradient, module.trainableDtype(),
-              module.abi().trainable_elements, partialSums.data()};
+  NormJob job{gradient, module.gradientDtype(), module.abi().trainable_elements,
+              partialSums.data()};
   pool.run(normTask, &job, int64_t(partialSums.size()));
   double sum = 0;
   for (double partial : partialSums)
@@ -128,13 +125,10 @@ double Trainables::gradientNorm(Pool &pool) {
 }
 
 bool Trainables::isFinite() const {
-  uint64_t elements = module.abi().trainable_elements;
-  bool wide = module.trainableDtype() == Dtype::F64;
   // x - x is 0 for a finite x and NaN for all others.
   double sum = 0;
-  for (uint64_t i = 0; i < elements; ++i) {
-    double x = wide ? reinterpret_cast<const double *>(theta)[i]
-                    : reinterpret_cast<const float *>(theta)[i];
+  for (uint64_t i = 0; i < module.abi().trainable_elements; ++i) {
+    double x = loadAsDouble(module.trainableDtype(), theta, i);
     sum += x - x;
   }
   return sum == 0;
@@ -144,12 +138,11 @@ Status Trainables::dumpGradients(const std::string &path,
                                  const SafetensorsMetadata &metadata) const {
   const hone_module &abi = module.abi();
   const std::string prefix = "base_model.model.";
+  Dtype dtype = module.gradientDtype();
   std::vector<TensorSpec> specs;
   for (uint32_t i = 0; i < abi.trainable_count; ++i) {
     const hone_trainable &t = abi.trainables[i];
-    specs.push_back({prefix + t.name,
-                     module.trainableDtype(),
-                     {t.shape, t.shape + t.rank}});
+    specs.push_back({prefix + t.name, dtype, {t.shape, t.shape + t.rank}});
   }
   Result<SafetensorsWriter> writer =
       SafetensorsWriter::create(path, specs, metadata);
@@ -159,7 +152,8 @@ Status Trainables::dumpGradients(const std::string &path,
     for (uint32_t i = 0; i < abi.trainable_count; ++i) {
       if (info.name != specs[i].name)
         continue;
-      Status status = writer.value().write(address(gradient, abi.trainables[i]),
+      Status status = writer.value().write(gradient + abi.trainables[i].offset *
+                                                          dtypeBytes(dtype),
                                            info.bytes());
       if (!status.isOk())
         return status;
@@ -172,9 +166,10 @@ static std::string stateName(unsigned index) {
 }
 
 std::vector<CheckpointVector> Trainables::checkpointVectors() const {
-  Dtype dtype = module.trainableDtype();
+  Dtype dtype = module.gradientDtype();
   uint64_t elements = module.abi().trainable_elements;
-  std::vector<CheckpointVector> vectors{{"theta", dtype, elements, theta}};
+  std::vector<CheckpointVector> vectors{
+      {"theta", module.trainableDtype(), elements, theta}};
   for (unsigned i = 0; i < module.stateVectors(); ++i)
     vectors.push_back(
         {stateName(i), dtype, elements, state + i * module.stateStride()});
@@ -182,9 +177,10 @@ std::vector<CheckpointVector> Trainables::checkpointVectors() const {
 }
 
 std::vector<CheckpointTarget> Trainables::checkpointTargets() {
-  Dtype dtype = module.trainableDtype();
+  Dtype dtype = module.gradientDtype();
   uint64_t elements = module.abi().trainable_elements;
-  std::vector<CheckpointTarget> targets{{"theta", dtype, elements, theta}};
+  std::vector<CheckpointTarget> targets{
+      {"theta", module.trainableDtype(), elements, theta}};
   for (unsigned i = 0; i < module.stateVectors(); ++i)
     targets.push_back(
         {stateName(i), dtype, elements, state + i * module.stateStride()});

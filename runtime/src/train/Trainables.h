@@ -53,7 +53,7 @@ public:
   std::vector<CheckpointTarget> checkpointTargets();
 
 private:
-  char *address(char *region, const hone_trainable &trainable) const;
+  char *inTheta(const hone_trainable &trainable) const;
   void zeroState();
 
   const Module &module;

@@ -8,6 +8,8 @@
 
 #include "train/Trainer.h"
 
+#include "base/Philox.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -89,6 +91,17 @@ Trainer::StepResult Trainer::gradient(const Dataset &data,
   return result;
 }
 
+/// The stream that rounds the update after `completed` updates.
+static void writeRoundingKey(int32_t *words, uint64_t seed,
+                             uint64_t completed) {
+  uint64_t id =
+      RandomStream(seed, completed, RandomPurpose::Round, "theta").id();
+  for (uint64_t word : {seed, id}) {
+    *words++ = int32_t(uint32_t(word));
+    *words++ = int32_t(uint32_t(word >> 32));
+  }
+}
+
 void Trainer::setRates(const Hyperparameters &hyperparameters,
                        uint64_t completed, StepResult &result) {
   const TrainConfig &train = module.config().train;
@@ -112,6 +125,10 @@ void Trainer::setRates(const Hyperparameters &hyperparameters,
     scalar(module.slots.biasCorrection2) =
         1.0 - std::pow(train.adamBeta2, number);
   }
+  if (module.trainableDtype() == Dtype::BF16)
+    writeRoundingKey(
+        reinterpret_cast<int32_t *>(arena.data() + module.slots.roundingKey),
+        hyperparameters.seed, completed);
 }
 
 static Status notFinite(uint64_t completed, const std::string &problem) {

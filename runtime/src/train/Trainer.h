@@ -29,6 +29,7 @@ struct Hyperparameters {
   LearningRate learningRate;
   double weightDecay = 0;
   double maxGradNorm = 0; ///< 0: no clipping
+  uint64_t seed = 0;      ///< of stochastic rounding
 };
 
 class Trainer {
