@@ -21,6 +21,9 @@ using namespace hone;
 static constexpr int64_t kTermsPerRequest = 64;
 static constexpr int64_t kLineBytes = 64;
 
+/// Products of few rows do not take long enough to wait for more.
+static constexpr int64_t kMaxLinesPerRequest = 24;
+
 std::pair<func::FuncOp, bool>
 KernelLibrary::declare(OpBuilder &b, StringRef name, TypeRange inputs) {
   if (auto function = module.lookupSymbol<func::FuncOp>(name))
@@ -100,7 +103,7 @@ private:
   Value a, aRow, aK, panel, ld, k, c, cRow, m, argument;
   Value next, nextRow, rowLines, lines;
   Value requests;        // of one row tile
-  Value linesPerRequest; // enough for all of them together
+  Value linesPerRequest; // enough for all of them together, if not too many
   Value rounded;         // with pairs: kTermsPerRequest numbers for each row
 };
 
@@ -117,8 +120,9 @@ void ContractEmitter::emit(unsigned maxRows) {
   Value small = p.divide(m, some);
   Value larger = p.subtract(m, p.multiply(small, some));
   requests = p.ceilDivide(k, kTermsPerRequest);
-  linesPerRequest =
-      p.ceilDivide(lines, p.maximum(p.multiply(tiles, requests), one));
+  linesPerRequest = p.minimum(
+      p.ceilDivide(lines, p.maximum(p.multiply(tiles, requests), one)),
+      p.word(kMaxLinesPerRequest));
   // The tile's first rows are carried as pointers: from a row's number, the
   // optimiser would compute its address again for each term.
   auto body = [&](OpBuilder &, Location, Value t, ValueRange at) {
