@@ -13,6 +13,7 @@ import platform
 import signal
 import sys
 
+import machine_profile
 import plot
 import report
 from build_tools import FmaProbe, run_checked
@@ -49,6 +50,8 @@ def parse_arguments():
         help="an interpreter that has a peer's packages; repeatable")
     add("--peer-filter", default="",
         help="only peers whose name has all of these words")
+    add("--profile", type=pathlib.Path, metavar="FILE",
+        help="only measure this machine's rates, for target.profile of a spec")
     add("--folder", type=pathlib.Path,
         help="for models, environments and results; default: BUILD/bench")
     return parser.parse_args()
@@ -177,6 +180,13 @@ def main():
         arguments.batch, arguments.rank, arguments.alpha, arguments.optimizer,
         steps=arguments.steps, warmup=arguments.warmup)
     folder = (arguments.folder or arguments.build / "bench").resolve()
+    if arguments.profile:
+        machine_profile.write(machine_profile.measure(
+            config, bin_dir, folder,
+            max(int(count) for count in arguments.threads.split(",")),
+            arguments.repetitions, arguments.steps, FmaProbe(bin_dir)),
+            arguments.profile)
+        return
     output = folder / "results"
     output.mkdir(parents=True, exist_ok=True)
     results = {"machine": describe_machine(), "workload": workload,

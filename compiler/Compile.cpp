@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Compile.h"
+#include "compiler/MachineProfileFile.h"
 #include "compiler/ModuleSummary.h"
 #include "compiler/PassRun.h"
 #include "compiler/PlanStep.h"
@@ -94,6 +95,7 @@ private:
   std::optional<ModelConfig> config; ///< of a Hugging Face model
   OwningOpRef<ModuleOp> module;
   std::optional<ParameterTable> parameters;
+  MachineProfile profile;
   std::optional<PlannedStep> planned;
   MemoryPlan plan;
   ModuleDescription description;
@@ -126,6 +128,12 @@ Status Compilation::readSpec() {
   if (!result.isOk())
     return result.status();
   spec = std::move(result.value());
+  if (spec.target.profile.empty())
+    return Status::ok();
+  Result<MachineProfile> read = readProfile(spec.target.profile);
+  if (!read.isOk())
+    return read.status();
+  profile = read.value();
   return Status::ok();
 }
 
@@ -229,8 +237,10 @@ Status Compilation::planStep() {
   StepOptions options;
   setOptions(options);
   Result<PlannedStep> found =
-      hone::planStep(*module, spec.memoryBudget(), spec.file, options, *target,
-                     MachineProfile(), threadCount());
+      hone::planStep(*module, spec.memoryBudget(),
+                     spec.train.kept_dtype == "bfloat16", spec.file, options,
+                     *target,
+                     profile, threadCount());
   if (!found.isOk())
     return found.status();
   planned = found.value();
@@ -276,12 +286,13 @@ Status Compilation::summarize() {
                           "please report this with the spec"});
   parameters = std::move(*table);
   plan = std::move(*read);
-  plan.seconds = estimateSeconds(*module, "gradient", MachineProfile());
+  plan.seconds = plan.counts.seconds(profile);
   if (planned) {
     StepOptions options;
     setOptions(options);
     plan.choice = {options.residuals, options.recomputedInputs,
-                   options.tileRows};
+                   options.roundedInputs,
+                   options.tileRows, options.forwardTileRows};
   }
   description = describeModule(*module, *parameters, spec);
   return Status::ok();

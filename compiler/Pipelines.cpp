@@ -36,8 +36,9 @@ static void buildImport(OpPassManager &pm) {
 }
 
 static void buildDerive(OpPassManager &pm, const StepOptions &options) {
-  pm.addPass(
-      createDeriveBackward({options.residuals, options.recomputedInputs}));
+  pm.addPass(createDeriveBackward({options.residuals,
+                                   options.recomputedInputs,
+                                   options.roundedInputs}));
   // From here on the module computes gradients: every value that the backward
   // reads is kept or recomputed, explicitly.
   pm.addPass(
@@ -49,7 +50,9 @@ static void buildDerive(OpPassManager &pm, const StepOptions &options) {
 }
 
 static void buildPlace(OpPassManager &pm, const StepOptions &options) {
-  pm.addPass(createTileRows({options.tileRows}));
+  if (options.rematerialize)
+    pm.addPass(createRematerialize());
+  pm.addPass(createTileRows({options.tileRows, options.forwardTileRows}));
   // CSE and canonicalisation must not run from here on: they would move ops
   // across lifetimes that are already decided.
   pm.addPass(createPlace());

@@ -39,9 +39,19 @@ struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
   Option<int64_t> recomputedInputs{
       *this, "recomputed-inputs", llvm::cl::init(0),
       llvm::cl::desc("block inputs that are computed again, not kept")};
+  Option<int64_t> roundedInputs{
+      *this, "rounded-inputs", llvm::cl::init(0),
+      llvm::cl::desc("block inputs that are kept in bfloat16")};
+  Option<bool> rematerialize{
+      *this, "rematerialize", llvm::cl::init(false),
+      llvm::cl::desc("compute cheap values again where they are read late")};
   Option<int64_t> tileRows{
       *this, "tile-rows", llvm::cl::init(0),
-      llvm::cl::desc("rows of a tile of wide row-wise ops; 0: no tiles")};
+      llvm::cl::desc("rows of a tile of wide row-wise ops in blocks with "
+                     "sinks; 0: no tiles")};
+  Option<int64_t> forwardTileRows{*this, "forward-tile-rows",
+                                  llvm::cl::init(0),
+                                  llvm::cl::desc("the same in other blocks")};
   Option<std::string> optimizer{*this, "optimizer", llvm::cl::init("adamw"),
                                 llvm::cl::desc("sgd, sgd_momentum or adamw")};
   Option<bool> optimizerInBackward{

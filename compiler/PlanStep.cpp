@@ -57,7 +57,10 @@ private:
 void hone::applyPlan(const PlannedStep &planned, StepOptions &options) {
   options.residuals = planned.plan.residuals(planned.layers);
   options.recomputedInputs = planned.plan.recomputedInputs;
+  options.roundedInputs = planned.plan.roundedInputs;
+  options.rematerialize = true;
   options.tileRows = planned.plan.tileRows;
+  options.forwardTileRows = planned.plan.forwardTileRows;
 }
 
 OwningOpRef<ModuleOp> PlanJudge::run(const StepPlan &plan, bool lowers) {
@@ -96,8 +99,7 @@ std::optional<PlanCost> PlanJudge::judge(const StepPlan &plan) {
   FailureOr<MemoryPlan> memory = MemoryPlan::read(*module, threadBytes);
   if (failed(memory))
     return std::nullopt;
-  return PlanCost{memory->peak(threads),
-                  estimateSeconds(*module, "gradient", profile)};
+  return PlanCost{memory->peak(threads), memory->counts.seconds(profile)};
 }
 
 bool PlanJudge::updateThreadBytes(const StepPlan &plan) {
@@ -120,7 +122,7 @@ static std::string inMebibytes(int64_t bytes) {
 }
 
 Result<PlannedStep> hone::planStep(ModuleOp module, const MemoryBudget &budget,
-                                   const std::string &place,
+                                   bool mayRound, const std::string &place,
                                    const StepOptions &options,
                                    const Target &target,
                                    const MachineProfile &profile,
@@ -132,7 +134,7 @@ Result<PlannedStep> hone::planStep(ModuleOp module, const MemoryBudget &budget,
 
   while (true) {
     StepPlanner planner(
-        judge.layers, numerics::kGradientRows, *rows,
+        judge.layers, mayRound, numerics::kGradientRows, *rows,
         [&](const StepPlan &plan) { return judge.judge(plan); });
     StepPlan untiled;
     if (budget.kind == MemoryBudget::Kind::None)

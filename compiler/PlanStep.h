@@ -29,11 +29,12 @@ struct PlannedStep {
 ///  * no budget: the smallest peak among plans whose time is at most 1.05 times
 ///    that of `residuals: mesp`.
 ///
+/// `mayRound`: block inputs may be kept in bfloat16.
 /// `options` are those of the spec; what the plan decides is ignored.
 /// Errors: Usage for a budget that no plan keeps, naming the smallest that one
 /// does.
 rt::Result<PlannedStep>
-planStep(mlir::ModuleOp module, const MemoryBudget &budget,
+planStep(mlir::ModuleOp module, const MemoryBudget &budget, bool mayRound,
          const std::string &place, const StepOptions &options,
          const Target &target, const MachineProfile &profile, int64_t threads);
 

@@ -123,6 +123,13 @@ static const std::vector<SpecKey> &specKeys() {
        "take, as in 45MiB, or none for the fastest step; default: the smallest "
        "peak that costs 5 % of mesp's time",
        FIELD(train.memory_budget)},
+      {"train.kept_dtype",
+       "float32",
+       "what block inputs may be kept in by residuals: planned, where the "
+       "budget asks for it; bfloat16 changes gradients",
+       FIELD(train.kept_dtype),
+       Range::Any,
+       {"float32", "bfloat16"}},
       {"train.optimizer",
        "adamw",
        "update rule",
@@ -198,6 +205,15 @@ static const std::vector<SpecKey> &specKeys() {
       {"target.features", "[]",
        "LLVM features to add or remove: +avx512f, -fma",
        FIELD(target.features)},
+      {"target.profile",
+       "",
+       "measured rates for residuals: planned (./dev bench --profile FILE); "
+       "default: nominal ones",
+       FIELD(target.profile),
+       Range::Any,
+       {},
+       {},
+       true},
   };
 #undef FIELD
   return keys;
@@ -626,6 +642,11 @@ static Status checkSpec(Spec &spec) {
                   "raise train.batch_size, or set "
                   "train.optimizer_in_backward to false");
   }
+  if (spec.train.kept_dtype == "bfloat16" && spec.train.residuals != "planned")
+    return fail("train.kept_dtype",
+                "only residuals planned may keep bfloat16, but residuals is " +
+                    spec.train.residuals,
+                "remove train.kept_dtype, or set train.residuals to planned");
   constexpr int64_t mostRows = 1 << 24;
   if (spec.train.batch_size > mostRows ||
       spec.train.max_seq_length > mostRows || spec.maxRows() > mostRows)

@@ -54,8 +54,8 @@ struct Spec {
   };
   /// Names and meaning are those of Transformers' TrainingArguments.
   struct Train {
-    std::string method, residuals, memory_budget, optimizer, compute_dtype;
-    std::string float32_matmul_precision;
+    std::string method, residuals, memory_budget, kept_dtype;
+    std::string optimizer, compute_dtype, float32_matmul_precision;
     double momentum, adam_beta1, adam_beta2, adam_epsilon;
     int64_t batch_size, max_seq_length, gradient_accumulation_steps;
     double learning_rate, weight_decay, max_grad_norm;
@@ -66,6 +66,7 @@ struct Spec {
   struct Target {
     std::string triple, cpu;
     std::vector<std::string> features;
+    std::string profile;
   };
 
   std::string model; ///< a path that can be opened as it is

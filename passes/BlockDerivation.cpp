@@ -276,15 +276,12 @@ recomputation(BlockOp block, const BlockWriter &writer, ArrayRef<Value> values,
 /// Whether element-wise ops compute `value` from arguments, ambient values and
 /// what is in `kept`.
 static bool canRecomputeCheaply(Value value, ArrayRef<Value> kept) {
-  // Operations for each element of the result; a norm takes four, a product
-  // twice the length of its rows.
-  constexpr int64_t cheapFlops = 16;
   Operation *op = value.getDefiningOp();
   if (!op || op->hasTrait<Ambient>() || llvm::is_contained(kept, value))
     return true;
   auto cost = dyn_cast<CostOpInterface>(op);
   if (!cost ||
-      cost.getFlops(1) > cheapFlops * elementsAtRows(value.getType(), 1))
+      cost.getFlops(1) > CostOpInterface::cheapFlops * elementsAtRows(value.getType(), 1))
     return false;
   return llvm::all_of(op->getOperands(), [&](Value operand) {
     return canRecomputeCheaply(operand, kept);

@@ -8,61 +8,57 @@ using namespace mlir;
 
 namespace hone {
 
-/// Seconds of one op that is not a loop over tiles.
-static double secondsOf(Operation *op, int64_t rows,
-                        const MachineProfile &profile) {
+/// Counts of one op that is not a loop over tiles.
+static StepCounts countOp(Operation *op, int64_t rows) {
+  StepCounts counts;
   auto cost = dyn_cast<CostOpInterface>(op);
   if (!cost)
-    return 0;
-  int64_t rowBytes = 0, weights = 0;
+    return counts;
+  counts.flops = cost.getFlops(rows);
   for (Value operand : op->getOperands()) {
     if (hasRows(operand.getType()))
-      rowBytes += bytesAtRows(operand.getType(), rows);
-    else if (operand.getDefiningOp<ParameterOp>() && cost.getFlops(rows) > 0)
-      weights += elementsAtRows(operand.getType(), rows);
+      counts.rowBytes += bytesAtRows(operand.getType(), rows);
+    else if (operand.getDefiningOp<ParameterOp>() && counts.flops > 0)
+      counts.fills += elementsAtRows(operand.getType(), rows);
   }
   for (Type type : op->getResultTypes())
     if (hasRows(type))
-      rowBytes += bytesAtRows(type, rows);
-  return cost.getFlops(rows) / profile.flopsPerSecond +
-         rowBytes / profile.bytesPerSecond + weights / profile.fillsPerSecond;
+      counts.rowBytes += bytesAtRows(type, rows);
+  return counts;
 }
 
-static double secondsOf(mlir::Block &body, int64_t rows,
-                        const MachineProfile &profile) {
-  double seconds = 0;
+static StepCounts countBody(mlir::Block &body, int64_t rows) {
+  StepCounts counts;
   for (Operation &op : body) {
     auto tiles = dyn_cast<RowTilesOp>(op);
     if (!tiles) {
-      seconds += secondsOf(&op, rows, profile);
+      counts += countOp(&op, rows);
       continue;
     }
-    mlir::Block &inner = tiles.getBody().front();
     int64_t tileRows = rowsOfTile(tiles, rows);
-    seconds += rows / tileRows * secondsOf(inner, tileRows, profile);
-    if (rows % tileRows)
-      seconds += secondsOf(inner, rows % tileRows, profile);
+    for (int64_t first = 0; first < rows; first += tileRows)
+      counts +=
+          countBody(tiles.getBody().front(), std::min(tileRows, rows - first));
   }
-  return seconds;
+  return counts;
 }
 
-double estimateSeconds(ModuleOp module, StringRef name,
-                       const MachineProfile &profile) {
+StepCounts countStep(ModuleOp module, StringRef name) {
   SymbolTable symbols(module);
   auto entry = symbols.lookup<EntryOp>(name);
   auto rows = maxRows(module);
+  StepCounts counts;
   if (!entry || failed(rows))
-    return 0;
-  llvm::DenseMap<Operation *, double> ofBlock;
-  double seconds = 0;
+    return counts;
+  llvm::DenseMap<Operation *, StepCounts> ofBlock;
   for (CallOp call : entry.getBody().getOps<CallOp>()) {
     auto block = symbols.lookup<BlockOp>(call.getBlock());
-    auto [known, isNew] = ofBlock.try_emplace(block, 0);
+    auto [known, isNew] = ofBlock.try_emplace(block);
     if (isNew)
-      known->second = secondsOf(block.getBody().front(), *rows, profile);
-    seconds += known->second;
+      known->second = countBody(block.getBody().front(), *rows);
+    counts += known->second;
   }
-  return seconds;
+  return counts;
 }
 
 } // namespace hone

@@ -26,8 +26,9 @@ namespace {
 class ScheduleDerivation {
 public:
   ScheduleDerivation(EntryOp loss, const ResidualPlan &plan,
-                     int64_t recomputedInputs)
+                     int64_t recomputedInputs, int64_t roundedInputs)
       : loss(loss), plan(plan), recomputedInputs(recomputedInputs),
+        roundedInputs(roundedInputs),
         symbols(loss->getParentOfType<ModuleOp>()) {}
 
   LogicalResult findLossCall();
@@ -46,10 +47,15 @@ private:
   LogicalResult setCotangent(Value value, Value cotangent, CallOp user);
   /// `value` of @loss where the backward stands: kept, or computed again.
   Value restore(Value value, OpBuilder &builder);
+  /// Rounds what `call` of @loss computes and the backward reads rounded.
+  void keepRounded(CallOp call, OpBuilder &builder);
+  /// A call of a block that converts `value` to `element`.
+  Value createConversion(CallOp like, Value value, Type element,
+                         OpBuilder &builder);
 
   EntryOp loss;
   ResidualPlan plan;
-  int64_t recomputedInputs;
+  int64_t recomputedInputs, roundedInputs;
   SymbolTable symbols;
   CallOp lossCall;
   OutputOp lossOutput;
@@ -65,6 +71,8 @@ private:
   IRMapping mapping;
   /// Values of @loss that no backward finds in memory.
   llvm::DenseSet<Value> recomputed;
+  /// Values of @loss that are kept in bfloat16; to what is kept, once it is.
+  llvm::DenseMap<Value, Value> rounded;
   /// Cotangents of values of @loss, as values of @gradient.
   llvm::DenseMap<Value, Value> cotangents;
 };
@@ -85,7 +93,7 @@ struct DeriveBackward : impl::DeriveBackwardBase<DeriveBackward> {
       getOperation().emitError("expects an entry '@loss' to derive");
       return signalPassFailure();
     }
-    ScheduleDerivation derivation(loss, *plan, recomputedInputs);
+    ScheduleDerivation derivation(loss, *plan, recomputedInputs, roundedInputs);
     if (failed(derivation.findLossCall()) || failed(derivation.checkNames()))
       return signalPassFailure();
     derivation.findActivity();
@@ -130,8 +138,8 @@ LogicalResult ScheduleDerivation::checkNames() {
       return failure();
     for (const std::string &variant : plan.variants())
       for (const char *suffix : {".forward", ".backward"})
-        if (failed(expectFree(blockOf(call),
-                              call.getBlock() + suffix + variant)))
+        if (failed(
+                expectFree(blockOf(call), call.getBlock() + suffix + variant)))
           return failure();
   }
   return success();
@@ -151,8 +159,7 @@ void ScheduleDerivation::findActivity() {
       for (auto [index, operand] : llvm::enumerate(call.getOperands()))
         if (activeValues.contains(operand))
           active.set(index);
-      llvm::BitVector results =
-          ActivityAnalysis(block, active).activeResults();
+      llvm::BitVector results = ActivityAnalysis(block, active).activeResults();
       for (unsigned index : results.set_bits())
         activeValues.insert(call.getResult(index));
       if (results.any())
@@ -181,14 +188,13 @@ LogicalResult ScheduleDerivation::deriveBlocks() {
     split[call] = &known->second;
     if (!isNew)
       continue;
-    auto derived =
-        deriveSplit(block, activeArguments[block], policy, variant);
+    auto derived = deriveSplit(block, activeArguments[block], policy, variant);
     if (failed(derived))
       return failure();
     known->second = *derived;
   }
-  auto derived = deriveFused(blockOf(lossCall),
-                             activeArguments[blockOf(lossCall)]);
+  auto derived =
+      deriveFused(blockOf(lossCall), activeArguments[blockOf(lossCall)]);
   if (failed(derived))
     return failure();
   fused = *derived;
@@ -229,9 +235,20 @@ LogicalResult ScheduleDerivation::chooseRecomputed() {
   auto kept = keptInputs(candidates.size(), recomputedInputs);
   if (!kept)
     return loss.emitOpError("has ")
-           << candidates.size() << " block inputs that the backward reads: "
-           << recomputedInputs << " of them cannot be computed again in the "
+           << candidates.size()
+           << " block inputs that the backward reads: " << recomputedInputs
+           << " of them cannot be computed again in the "
            << "memory of the others";
+  // The first of those that are kept: they are for the longest time.
+  int64_t toRound = roundedInputs;
+  for (auto [input, isKept] : llvm::zip(candidates, *kept))
+    if (isKept && toRound-- > 0)
+      rounded[input] = Value();
+  if (toRound > 0)
+    return loss.emitOpError("keeps ")
+           << candidates.size() - recomputedInputs
+           << " block inputs for the backward, fewer than the " << roundedInputs
+           << " to keep in bfloat16";
   if (recomputedInputs == 0)
     return success();
   // Also what lies between two inputs: it is in no memory to begin from.
@@ -243,7 +260,43 @@ LogicalResult ScheduleDerivation::chooseRecomputed() {
   return success();
 }
 
+Value ScheduleDerivation::createConversion(CallOp like, Value value,
+                                           Type element, OpBuilder &builder) {
+  auto from = cast<RankedTensorType>(value.getType());
+  auto to = RankedTensorType::get(from.getShape(), element);
+  std::string name;
+  llvm::raw_string_ostream(name) << "convert." << from.getDimSize(1) << "."
+                                 << from.getElementType() << "." << element;
+  auto block = symbols.lookup<BlockOp>(name);
+  if (!block) {
+    OpBuilder outside(builder.getContext());
+    outside.setInsertionPoint(loss);
+    block = BlockOp::create(outside, loss.getLoc(), name,
+                            builder.getFunctionType(from, to));
+    mlir::Block &body = block.getBody().front();
+    OpBuilder inside = OpBuilder::atBlockEnd(&body);
+    Value result =
+        ConvertOp::create(inside, loss.getLoc(), to, body.getArgument(0));
+    ReturnOp::create(inside, loss.getLoc(), result);
+    symbols.insert(block);
+  }
+  return createCall(builder, like, block, value).getResult(0);
+}
+
+void ScheduleDerivation::keepRounded(CallOp call, OpBuilder &builder) {
+  for (Value result : call.getResults())
+    if (auto kept = rounded.find(result); kept != rounded.end())
+      kept->second = createConversion(call, mapping.lookup(result),
+                                      builder.getBF16Type(), builder);
+}
+
 Value ScheduleDerivation::restore(Value value, OpBuilder &builder) {
+  if (auto kept = rounded.find(value); kept != rounded.end()) {
+    Type element = cast<RankedTensorType>(value.getType()).getElementType();
+    mapping.map(value, createConversion(value.getDefiningOp<CallOp>(),
+                                        kept->second, element, builder));
+    rounded.erase(kept);
+  }
   if (!recomputed.contains(value))
     return mapping.lookup(value);
   auto call = value.getDefiningOp<CallOp>();
@@ -291,8 +344,11 @@ LogicalResult ScheduleDerivation::writeGradientEntry() {
            llvm::zip_first(call.getResults(), forward.getResults()))
         mapping.map(from, to);
       forwardCalls[call] = forward;
+      keepRounded(call, builder);
     } else {
       builder.clone(op, mapping);
+      if (call)
+        keepRounded(call, builder);
     }
   }
 

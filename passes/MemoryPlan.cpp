@@ -61,22 +61,6 @@ static Usage usageDuring(CallOp call) {
   return usage;
 }
 
-/// Floating-point operations of all calls of `entry` with `rows` rows.
-static int64_t countFlops(EntryOp entry, int64_t rows) {
-  SymbolTable symbols(entry->getParentOfType<ModuleOp>());
-  llvm::DenseMap<Operation *, int64_t> ofBlock;
-  int64_t flops = 0;
-  for (CallOp call : entry.getBody().getOps<CallOp>()) {
-    auto block = symbols.lookup<BlockOp>(call.getBlock());
-    auto [known, isNew] = ofBlock.try_emplace(block, 0);
-    if (isNew)
-      for (auto op : block.getBody().getOps<CostOpInterface>())
-        known->second += op.getFlops(rows);
-    flops += known->second;
-  }
-  return flops;
-}
-
 FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes) {
   auto arena =
       module->getAttrOfType<IntegerAttr>(HoneDialect::getArenaBytesAttrName());
@@ -87,11 +71,8 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes) {
   if (!arena || !step)
     return module.emitError("expects a placed module with an entry "
                             "'@gradient'; run hone-place first");
-  FailureOr<int64_t> rows = maxRows(module);
-  if (failed(rows))
-    return failure();
   MemoryPlan plan;
-  plan.flops = countFlops(step, *rows);
+  plan.counts = countStep(module, step.getSymName());
   plan.arenaBytes = arena.getInt();
   plan.threadBytes = ArenaPlan::align(threadBytes);
   plan.stackBytes = HONE_THREAD_STACK_BYTES;
@@ -176,10 +157,14 @@ std::string MemoryPlan::table(int64_t threads) const {
     line(os, "all gradients", dumpBytes,
          "with --dump-gradients only, on top of the peak");
   if (choice) {
+    auto rows = [](int64_t tile) {
+      return tile ? std::to_string(tile) : std::string("all");
+    };
     os << "planned\n  layers keep        " << choice->residuals
        << "\n  inputs run again   " << choice->recomputedInputs
-       << "\n  rows of a tile     ";
-    (choice->tileRows ? os << choice->tileRows : os << "all") << '\n';
+       << "\n  inputs in bfloat16 " << choice->roundedInputs
+       << "\n  rows of a tile     " << rows(choice->tileRows)
+       << " backward, " << rows(choice->forwardTileRows) << " forward\n";
   }
   if (seconds > 0)
     os << llvm::format("  estimated step     %.2f s\n", seconds);
@@ -202,13 +187,17 @@ std::string MemoryPlan::json() const {
                           {"process_bytes", processBytes},
                           {"weight_bytes", weightBytes},
                           {"dump_bytes", dumpBytes},
-                          {"flops", flops},
+                          {"flops", counts.flops},
+                          {"row_bytes", counts.rowBytes},
+                          {"fills", counts.fills},
                           {"estimated_seconds", seconds},
                           {"timeline", std::move(moments)}};
   if (choice) {
     plan["residuals"] = choice->residuals;
     plan["recomputed_inputs"] = choice->recomputedInputs;
+    plan["rounded_inputs"] = choice->roundedInputs;
     plan["tile_rows"] = choice->tileRows;
+    plan["forward_tile_rows"] = choice->forwardTileRows;
   }
   std::string text;
   llvm::raw_string_ostream(text) << llvm::json::Value(std::move(plan));

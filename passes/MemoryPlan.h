@@ -9,6 +9,8 @@
 #ifndef HONE_PASSES_MEMORYPLAN_H
 #define HONE_PASSES_MEMORYPLAN_H
 
+#include "passes/CostEstimate.h"
+
 #include "mlir/IR/BuiltinOps.h"
 
 #include <optional>
@@ -44,16 +46,15 @@ struct MemoryPlan {
   /// Gradients of all parameters behind the arena, where a step has those of
   /// one layer at a time: only a run that writes them out has this memory.
   int64_t dumpBytes = 0;
-  /// Floating-point operations of one @step or @gradient at max_rows,
-  /// recomputation included: what a rate in a benchmark is counted from.
-  int64_t flops = 0;
-
-  /// Estimated time of one @gradient; see CostEstimate.h.
+  /// What one @step or @gradient at max_rows asks of the machine, recomputation
+  /// included: what a rate in a benchmark is counted from.
+  StepCounts counts;
+  /// Its estimated time; 0 if not known.
   double seconds = 0;
   /// What a planner decided; none for a policy that was given by name.
   struct Choice {
     std::string residuals; ///< as in hone-derive-backward
-    int64_t recomputedInputs, tileRows;
+    int64_t recomputedInputs, roundedInputs, tileRows, forwardTileRows;
   };
   std::optional<Choice> choice;
 
@@ -71,9 +72,9 @@ struct MemoryPlan {
   /// The table for a person.
   std::string table(int64_t threads) const;
   /// One JSON object: classes, arena_bytes, lower_bound_bytes, thread_bytes,
-  /// stack_bytes, process_bytes, weight_bytes, dump_bytes, flops,
-  /// estimated_seconds, timeline; of a plan that was chosen also residuals,
-  /// recomputed_inputs and tile_rows.
+  /// stack_bytes, process_bytes, weight_bytes, dump_bytes, flops, row_bytes,
+  /// fills, estimated_seconds, timeline; of a plan that was chosen also
+  /// residuals, recomputed_inputs, rounded_inputs, tile_rows and forward_tile_rows.
   std::string json() const;
 };
 

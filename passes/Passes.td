@@ -30,7 +30,10 @@ def DeriveBackward : HonePass<"hone-derive-backward"> {
            "layer, as in mesp*20+full*4">,
     Option<"recomputedInputs", "recomputed-inputs", "int64_t", /*default=*/"0",
            "how many block inputs are not kept but computed again, before the "
-           "backward of the layers that read them">
+           "backward of the layers that read them">,
+    Option<"roundedInputs", "rounded-inputs", "int64_t", /*default=*/"0",
+           "how many of the block inputs that are kept are kept in bfloat16; "
+           "this changes gradients">
   ];
 }
 
@@ -63,18 +66,30 @@ def VerifyStep : HonePass<"hone-verify-step"> {
   }];
 }
 
+def Rematerialize : HonePass<"hone-rematerialize"> {
+  let summary = "compute cheap values again instead of keeping them for later";
+  let description = [{
+    Needs: a verified step. Guarantees: a value that an element-wise op computes
+    from arguments of its block is in memory only around uses that lie close
+    together; a later use has a copy of the op before it. No bit changes.
+  }];
+}
+
 def TileRows : HonePass<"hone-tile-rows"> {
   let summary = "run wide row-wise ops for one slice of rows after another";
   let description = [{
     Needs: a verified step. Guarantees: each longest run of row-wise ops that
     has a value inside with longer rows than all that cross its border is a
-    `hone.row_tiles`; its wide values exist for `rows` rows at a time. No bit of
-    any result changes. Leaves alone: everything if a batch has at most `rows`
-    rows.
+    `hone.row_tiles`; its wide values exist for the rows of one tile at a time.
+    No bit of any result changes. Leaves alone: blocks whose tile would be the
+    whole batch.
   }];
   let options = [
     Option<"rows", "rows", "int64_t", /*default=*/"0",
-           "rows of a tile, a multiple of numerics::kGradientRows; 0: no tiles">
+           "rows of a tile in blocks with sinks of gradients, a multiple of "
+           "numerics::kGradientRows; 0: no tiles">,
+    Option<"forwardRows", "forward-rows", "int64_t", /*default=*/"0",
+           "the same in the other blocks, which need less memory">
   ];
 }
 

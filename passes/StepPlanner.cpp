@@ -25,9 +25,9 @@ std::string StepPlan::residuals(int64_t layers) const {
   return text;
 }
 
-StepPlanner::StepPlanner(int64_t layers, int64_t rowUnit, int64_t maxRows,
-                         Judge judge)
-    : layers(layers), judge(std::move(judge)) {
+StepPlanner::StepPlanner(int64_t layers, bool mayRound, int64_t rowUnit,
+                         int64_t maxRows, Judge judge)
+    : layers(layers), mayRound(mayRound), judge(std::move(judge)) {
   while (mostRecomputed < layers && keptInputs(layers, mostRecomputed + 1))
     ++mostRecomputed;
   for (int64_t rows = rowUnit; rows < maxRows; rows *= 2)
@@ -61,17 +61,32 @@ int64_t StepPlanner::largest(int64_t most, Predicate holds) const {
 std::vector<StepPlan> StepPlanner::candidatesWithin(int64_t tileRows,
                                                     int64_t budget) {
   StepPlan plan;
-  plan.tileRows = tileRows;
+  plan.tileRows = plan.forwardTileRows = tileRows;
   if (!fits(plan, budget)) {
+    if (mayRound) {
+      plan.roundedInputs = layers;
+      if (fits(plan, budget)) {
+        plan.roundedInputs -= largest(layers, [&](int64_t exact) {
+          StepPlan other = plan;
+          other.roundedInputs -= exact;
+          return fits(other, budget);
+        });
+        return {plan};
+      }
+    }
     // The fewest recomputed inputs: the most that can be kept again.
-    plan.recomputedInputs = mostRecomputed;
-    if (!fits(plan, budget))
-      return {};
-    plan.recomputedInputs -= largest(mostRecomputed, [&](int64_t more) {
+    auto recomputing = [&](int64_t count) {
       StepPlan other = plan;
-      other.recomputedInputs -= more;
-      return fits(other, budget);
-    });
+      other.recomputedInputs = count;
+      other.roundedInputs = mayRound ? layers - count : 0;
+      return other;
+    };
+    if (!fits(recomputing(mostRecomputed), budget))
+      return {};
+    plan =
+        recomputing(mostRecomputed - largest(mostRecomputed, [&](int64_t kept) {
+                      return fits(recomputing(mostRecomputed - kept), budget);
+                    }));
     return {plan};
   }
 
@@ -105,10 +120,21 @@ std::vector<StepPlan> StepPlanner::candidatesWithin(int64_t tileRows,
   return {plan, narrowFirst, mixed, fullFirst};
 }
 
+StepPlan StepPlanner::withForwardTiles(StepPlan plan, int64_t budget) {
+  for (int64_t rows : tileHeights) {
+    StepPlan higher = plan;
+    higher.forwardTileRows = rows;
+    if (rows == plan.tileRows || fits(higher, budget))
+      return higher;
+  }
+  return plan;
+}
+
 std::optional<StepPlan> StepPlanner::fastestWithin(int64_t budget) {
   std::optional<StepPlan> best;
   for (int64_t rows : tileHeights)
-    for (const StepPlan &plan : candidatesWithin(rows, budget)) {
+    for (const StepPlan &found : candidatesWithin(rows, budget)) {
+      StepPlan plan = withForwardTiles(found, budget);
       if (!best) {
         best = plan;
         continue;
@@ -129,8 +155,9 @@ StepPlan StepPlanner::smallest() {
   StepPlan best;
   for (int64_t count = 0; count <= mostRecomputed; ++count) {
     StepPlan plan;
-    plan.tileRows = tileHeights.back();
+    plan.tileRows = plan.forwardTileRows = tileHeights.back();
     plan.recomputedInputs = count;
+    plan.roundedInputs = mayRound ? layers - count : 0;
     std::optional<PlanCost> found = cost(plan);
     if (found && found->peakBytes < cost(best)->peakBytes)
       best = plan;
@@ -146,7 +173,7 @@ StepPlan StepPlanner::smallestWithin(double seconds) {
   };
   for (int64_t rows : tileHeights) {
     StepPlan plan;
-    plan.tileRows = rows;
+    plan.tileRows = plan.forwardTileRows = rows;
     if (!inTime(plan))
       continue;
     plan.recomputedInputs = largest(mostRecomputed, [&](int64_t count) {

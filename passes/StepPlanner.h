@@ -22,17 +22,23 @@ namespace hone {
 /// One plan. Layers that keep more are the last: their values are free again
 /// when the backward of the others begins. See ResidualPolicy.h.
 struct StepPlan {
-  int64_t tileRows = 0; ///< of wide row-wise ops; 0: no tiles
+  /// Rows of a tile in blocks that have sinks of gradients, and in the others;
+  /// 0: no tiles.
+  int64_t tileRows = 0, forwardTileRows = 0;
   int64_t narrowLayers = 0;
   int64_t fullLayers = 0;
   int64_t recomputedInputs = 0;
+  int64_t roundedInputs = 0; ///< kept in bfloat16
 
   /// As the option `residuals` of hone-derive-backward.
   std::string residuals(int64_t layers) const;
   bool operator<(const StepPlan &other) const {
-    return std::tie(tileRows, narrowLayers, fullLayers, recomputedInputs) <
-           std::tie(other.tileRows, other.narrowLayers, other.fullLayers,
-                    other.recomputedInputs);
+    auto key = [](const StepPlan &plan) {
+      return std::tie(plan.tileRows, plan.forwardTileRows, plan.narrowLayers,
+                      plan.fullLayers, plan.recomputedInputs,
+                      plan.roundedInputs);
+    };
+    return key(*this) < key(other);
   }
 };
 
@@ -45,7 +51,9 @@ struct PlanCost {
 ///
 /// Within one tile height, the peak never falls and the time never grows with
 /// the number of layers that keep more, and the opposite holds for the number
-/// of recomputed inputs; so each number is found by bisection. A plan that
+/// of recomputed or rounded inputs; so each number is found by bisection.
+/// Rounding is cheaper than running a layer again, so where it is allowed it
+/// comes first. A plan that
 /// recomputes inputs lets no layer keep more: an input is the cheapest memory
 /// of all, since a block's inner values are wider than its input and one
 /// forward of a block computes them all.
@@ -54,9 +62,11 @@ public:
   /// Judges a plan; nothing if the model has no such plan.
   using Judge = std::function<std::optional<PlanCost>(const StepPlan &)>;
 
-  /// `layers` calls have a forward and a backward apart. Tiles are multiples
-  /// of `rowUnit` below `maxRows`.
-  StepPlanner(int64_t layers, int64_t rowUnit, int64_t maxRows, Judge judge);
+  /// `layers` calls have a forward and a backward apart, whose inputs may be
+  /// kept in bfloat16 if `mayRound`. Tiles are multiples of `rowUnit` below
+  /// `maxRows`.
+  StepPlanner(int64_t layers, bool mayRound, int64_t rowUnit, int64_t maxRows,
+              Judge judge);
 
   /// The fastest plan whose peak is at most `budget`; nothing if none fits. No
   /// plan of one tile height is faster by more than what one layer gains.
@@ -78,8 +88,12 @@ private:
   template <typename Predicate>
   int64_t largest(int64_t most, Predicate holds) const;
   std::vector<StepPlan> candidatesWithin(int64_t tileRows, int64_t budget);
+  /// `plan` with the highest tiles in blocks without sinks that still fit: they
+  /// need less memory than those with.
+  StepPlan withForwardTiles(StepPlan plan, int64_t budget);
 
   int64_t layers, mostRecomputed = 0;
+  bool mayRound;
   std::vector<int64_t> tileHeights; ///< 0 first, then from high to low
   Judge judge;
   std::map<StepPlan, std::optional<PlanCost>> judged;

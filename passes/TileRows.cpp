@@ -19,21 +19,26 @@ struct TileRows : impl::TileRowsBase<TileRows> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    if (rows < 0 || rows % numerics::kGradientRows) {
-      module.emitError("expects rows to be a multiple of ")
-          << numerics::kGradientRows << ", or 0 for no tiles, but got "
-          << rows.getValue();
-      return signalPassFailure();
-    }
+    for (int64_t height : {rows.getValue(), forwardRows.getValue()})
+      if (height < 0 || height % numerics::kGradientRows) {
+        module.emitError("expects the rows of a tile to be a multiple of ")
+            << numerics::kGradientRows << ", or 0 for no tiles, but got "
+            << height;
+        return signalPassFailure();
+      }
     auto most = maxRows(module);
     if (failed(most))
       return signalPassFailure();
-    if (rows == 0 || rows >= *most)
-      return;
-    for (BlockOp block : module.getOps<BlockOp>())
-      for (const RowRun &run : findRowRuns(block.getBody().front()))
+    for (BlockOp block : module.getOps<BlockOp>()) {
+      mlir::Block &body = block.getBody().front();
+      bool hasSinks = !body.getOps<GradientOp>().empty();
+      int64_t height = hasSinks ? rows : forwardRows;
+      if (height == 0 || height >= *most)
+        continue;
+      for (const RowRun &run : findRowRuns(body))
         if (run.isWideInside())
-          tileRun(run, rows);
+          tileRun(run, height);
+    }
   }
 };
 

@@ -69,6 +69,7 @@ int64_t LinearCrossEntropyOp::getFlops(int64_t rows) {
   return productFlops(getWeight(), rows) * (getDx() ? 2 : 1);
 }
 
+int64_t ConvertOp::getFlops(int64_t rows) { return elements(getX(), rows); }
 int64_t ScaleOp::getFlops(int64_t rows) { return elements(getX(), rows); }
 int64_t RmsNormAdjointOp::getFlops(int64_t rows) {
   return 8 * elements(getX(), rows);

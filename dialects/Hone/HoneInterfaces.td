@@ -96,6 +96,11 @@ def Hone_CostOpInterface : OpInterface<"CostOpInterface"> {
         return ::hone::operandAndResultBytes($_op, rows);
       }]>
   ];
+  let extraClassDeclaration = [{
+    /// Operations for each element of the results of an op that is cheap to run
+    /// again: a norm takes four, a product twice the length of its rows.
+    static constexpr int64_t cheapFlops = 16;
+  }];
 }
 
 def Hone_WorkspaceOpInterface : OpInterface<"WorkspaceOpInterface"> {

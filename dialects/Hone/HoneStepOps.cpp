@@ -15,6 +15,14 @@ LogicalResult ScaleOp::verify() {
   return ShapeChecks(*this).sameType("x", getX(), "y", getY()); // (C1)
 }
 
+LogicalResult ConvertOp::verify() {
+  // (C1)
+  if (getX().getType().getShape() != getY().getType().getShape())
+    return emitOpError("expects 'x' and 'y' to have one shape but got ")
+           << getX().getType() << " and " << getY().getType();
+  return success();
+}
+
 LogicalResult RmsNormAdjointOp::verify() {
   ShapeChecks check(*this);
   return check.all({

@@ -37,6 +37,28 @@ def Hone_ScaleOp : Hone_DerivedOp<"scale", [Hone_RowWise,
   let hasVerifier = 1;
 }
 
+def Hone_KeptFloat : AnyTypeOf<[BF16, F32, F64], "a float of 16 to 64 bits">;
+def Hone_ConvertOp : Hone_DerivedOp<"convert", [Hone_RowWise]> {
+  let summary = "each element in another float type, rounded to nearest even";
+  let description = [{
+    How a block input is kept in half of its memory: rounded behind the forward
+    call that makes it and converted back before the backward that reads it. Of
+    the options of a plan it is the only one that changes gradients.
+
+    1. (C1) `x` and `y` have one shape.
+
+    Example:
+    ```mlir
+    %x = hone.input "hidden" : tensor<?x4xf32>
+    %y = hone.convert %x : tensor<?x4xf32> to tensor<?x4xbf16>
+    ```
+  }];
+  let arguments = (ins 2DTensorOf<[Hone_KeptFloat]>:$x);
+  let results = (outs 2DTensorOf<[Hone_KeptFloat]>:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x) `to` type($y)";
+  let hasVerifier = 1;
+}
+
 def Hone_RmsNormAdjointOp : Hone_DerivedOp<"rms_norm_adjoint", [
     Hone_RowWise, Hone_InPlaceOpInterface]> {
   let summary = "adjoint of rms_norm with respect to its input";

@@ -41,6 +41,7 @@ void emitKernel(SwigluAdjointOp op, KernelBuilder &k);
 void emitKernel(SwigluTangentOp op, KernelBuilder &k);
 void emitKernel(AddOp op, KernelBuilder &k);
 void emitKernel(ScaleOp op, KernelBuilder &k);
+void emitKernel(ConvertOp op, KernelBuilder &k);
 
 // LossKernels.cpp
 void emitKernel(LinearCrossEntropyOp op, KernelBuilder &k);

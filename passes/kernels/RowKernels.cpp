@@ -276,3 +276,11 @@ void hone::emitKernel(ScaleOp op, KernelBuilder &k) {
     k.store(k.mul(k.load(x, {row, column}), factor), y, {row, column});
   });
 }
+
+void hone::emitKernel(ConvertOp op, KernelBuilder &k) {
+  Value x = k.buffer(op.getX()), y = k.buffer(op.getY());
+  Type element = elementOf(op.getY());
+  k.forEachElement(columnsOf(op.getY()), [&](Value row, Value column) {
+    k.store(k.loadAs(element, x, {row, column}), y, {row, column});
+  });
+}

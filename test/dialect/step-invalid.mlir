@@ -329,3 +329,12 @@ hone.block @tiles(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
   }
   hone.return %y : tensor<?x4xf32>
 }
+
+// -----
+
+hone.block @convert(%x: tensor<?x4xf32>) {
+  // (C1)
+  // expected-error @+1 {{'hone.convert' op expects 'x' and 'y' to have one shape but got 'tensor<?x4xf32>' and 'tensor<?x8xbf16>'}}
+  %0 = hone.convert %x : tensor<?x4xf32> to tensor<?x8xbf16>
+  hone.return
+}

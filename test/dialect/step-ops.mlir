@@ -175,3 +175,11 @@ hone.block @row_tiles(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
   }
   hone.return %y : tensor<?x4xf32>
 }
+
+// CHECK-LABEL: hone.block @convert(
+// CHECK-SAME: %[[X:.*]]: tensor<?x4xf32>)
+hone.block @convert(%x: tensor<?x4xf32>) {
+  // CHECK: hone.convert %[[X]] : tensor<?x4xf32> to tensor<?x4xbf16>
+  %0 = hone.convert %x : tensor<?x4xf32> to tensor<?x4xbf16>
+  hone.return
+}

@@ -37,3 +37,15 @@ for more in 0 150000 600000; do
   honec "$spec" "$@" --memory-budget=$((least + more)) --print-plan |
     sed -n "/^planned$/,\$s/^ /$more &/p"
 done
+
+# With inputs in bfloat16 a smaller budget can be kept.
+honec "$spec" "$@" --memory-budget=1MiB --set train.kept_dtype=bfloat16 \
+  --print-plan 2>"$work/error" && exit 1
+smaller=$(grep -oE '\([0-9]+ bytes' "$work/error" | tr -dc 0-9)
+((smaller < least)) || exit 1
+gradients "$work/rounded" "$@" --memory-budget="$smaller" \
+  --set train.kept_dtype=bfloat16
+for batch in batch1 batch3; do
+  python3 "$(dirname "$0")/kept-bfloat16.py" \
+    "$work/full/$batch.safetensors" "$work/rounded/$batch.safetensors"
+done

@@ -1,4 +1,4 @@
-// RUN: hone-opt %s --split-input-file --hone-tile-rows=rows=64 | FileCheck %s --enable-var-scope
+// RUN: hone-opt %s --split-input-file --hone-tile-rows="rows=64 forward-rows=128" | FileCheck %s --enable-var-scope
 
 // The run from %h to %y has a wide value inside and becomes tiles; the sink
 // of what a slice of rows contributes moves in. Attention is not row-wise and
@@ -54,6 +54,21 @@ module @wide_value_leaves attributes {hone.max_rows = 256 : i64} {
 // CHECK-LABEL: module @batch_is_short
 // CHECK-NOT: hone.row_tiles
 module @batch_is_short attributes {hone.max_rows = 64 : i64} {
+  hone.block @layer(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+    %up = hone.parameter "up" : tensor<8x4xf32>
+    %u = hone.linear %x, %up : (tensor<?x4xf32>, tensor<8x4xf32>) -> tensor<?x8xf32>
+    %down = hone.parameter "down" : tensor<4x8xf32>
+    %y = hone.linear %u, %down : (tensor<?x8xf32>, tensor<4x8xf32>) -> tensor<?x4xf32>
+    hone.return %y : tensor<?x4xf32>
+  }
+}
+
+// -----
+
+// A block without sinks has tiles of its own height.
+// CHECK-LABEL: module @forward_has_its_own_height
+// CHECK: hone.row_tiles 128(
+module @forward_has_its_own_height attributes {hone.max_rows = 256 : i64} {
   hone.block @layer(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
     %up = hone.parameter "up" : tensor<8x4xf32>
     %u = hone.linear %x, %up : (tensor<?x4xf32>, tensor<8x4xf32>) -> tensor<?x8xf32>

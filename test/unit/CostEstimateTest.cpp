@@ -46,15 +46,22 @@ static constexpr llvm::StringLiteral source = R"(
     }
   })";
 
-TEST(CostEstimate, AddsOperationsBytesAndFills) {
+TEST(CostEstimate, CountsOperationsBytesAndFills) {
   ParsedModule module(source);
-  MachineProfile profile{1e3, 1e4, 1e2};
-  double before = estimateSeconds(module.get(), "none", profile);
-  double once = 4096 / 1e3 + 64 * 12 * 4 / 1e4 + 32 / 1e2;
-  EXPECT_NEAR(estimateSeconds(module.get(), "once", profile) - before, once,
-              1e-9);
-  EXPECT_NEAR(estimateSeconds(module.get(), "twice", profile) - before,
-              2 * once, 1e-9);
-  EXPECT_NEAR(estimateSeconds(module.get(), "tiles", profile) - before,
-              once + 32 / 1e2, 1e-9);
+  StepCounts none = countStep(module.get(), "none");
+  StepCounts once = countStep(module.get(), "once");
+  EXPECT_EQ(once.flops - none.flops, 4096);
+  EXPECT_EQ(once.rowBytes - none.rowBytes, 64 * 12 * 4);
+  EXPECT_EQ(once.fills - none.fills, 32);
+  StepCounts twice = countStep(module.get(), "twice");
+  EXPECT_EQ(twice.flops - none.flops, 2 * 4096);
+  StepCounts tiles = countStep(module.get(), "tiles");
+  EXPECT_EQ(tiles.flops, once.flops);
+  EXPECT_EQ(tiles.rowBytes, once.rowBytes);
+  EXPECT_EQ(tiles.fills - none.fills, 2 * 32);
+}
+
+TEST(CostEstimate, DividesCountsByRates) {
+  StepCounts counts{4000, 300, 20};
+  EXPECT_NEAR(counts.seconds({1e3, 1e2, 1e1}), 4 + 3 + 2, 1e-12);
 }

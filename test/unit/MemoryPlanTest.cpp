@@ -98,11 +98,11 @@ TEST(MemoryPlan, CountsWeightsApart) {
 TEST(MemoryPlan, CountsTheOperationsOfEveryCall) {
   ParsedModule module(source);
   // Only @make computes: one addition for each of 4 x 4 elements.
-  EXPECT_EQ(readPlan(module, 0).flops, 16);
+  EXPECT_EQ(readPlan(module, 0).counts.flops, 16);
   auto gradient = mlir::SymbolTable(module.get()).lookup<EntryOp>("gradient");
   CallOp make = *gradient.getBody().getOps<CallOp>().begin();
   mlir::OpBuilder(make).clone(*make.getOperation());
-  EXPECT_EQ(readPlan(module, 0).flops, 32) << "a block counts at each call";
+  EXPECT_EQ(readPlan(module, 0).counts.flops, 32) << "a block counts at each call";
 }
 
 TEST(MemoryPlan, SaysTheSameInJson) {
@@ -114,7 +114,7 @@ TEST(MemoryPlan, SaysTheSameInJson) {
   ASSERT_TRUE(object);
   EXPECT_EQ(object->getInteger("arena_bytes"), plan.arenaBytes);
   EXPECT_EQ(object->getInteger("lower_bound_bytes"), plan.lowerBound);
-  EXPECT_EQ(object->getInteger("flops"), plan.flops);
+  EXPECT_EQ(object->getInteger("flops"), plan.counts.flops);
   EXPECT_EQ(object->getArray("classes")->size(), plan.rows.size());
   EXPECT_EQ(object->getArray("timeline")->size(), 3u);
 }

@@ -10,6 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 using namespace hone;
 
 namespace {
@@ -17,36 +19,47 @@ namespace {
 /// 6 layers of 10 bytes of input each. `narrow` keeps 30 bytes more and saves
 /// 3 s a layer, `full` keeps 200 more and saves 10 s. A forward takes 10 s, the
 /// whole step 200 s. The working memory is 40 bytes and 1 for each row of a
-/// tile of 256 rows; a tile takes 1 s.
+/// tile of 256 rows, of which blocks without sinks need half; a tile takes 1 s
+/// in each.
 struct ToyModel {
   static constexpr int64_t layers = 6, rows = 256;
 
   static std::optional<PlanCost> judge(const StepPlan &plan) {
     if (plan.narrowLayers + plan.fullLayers > layers ||
-        !keptInputs(layers, plan.recomputedInputs))
+        !keptInputs(layers, plan.recomputedInputs) ||
+        plan.roundedInputs > layers - plan.recomputedInputs)
       return std::nullopt;
     int64_t tile = plan.tileRows ? plan.tileRows : rows;
-    int64_t peak = 40 + tile + 10 * (layers - plan.recomputedInputs) +
-                   30 * plan.narrowLayers + 200 * plan.fullLayers;
-    double seconds = 200 + rows / tile + 10.0 * plan.recomputedInputs -
+    int64_t forward = plan.forwardTileRows ? plan.forwardTileRows : rows;
+    int64_t peak = 40 + std::max(tile, forward / 2) +
+                   10 * (layers - plan.recomputedInputs) -
+                   5 * plan.roundedInputs + 30 * plan.narrowLayers +
+                   200 * plan.fullLayers;
+    double seconds = 200 + rows / tile + rows / forward +
+                     10.0 * plan.recomputedInputs + 0.1 * plan.roundedInputs -
                      3.0 * plan.narrowLayers - 10.0 * plan.fullLayers;
     return PlanCost{peak, seconds};
   }
 
-  static StepPlanner planner() { return {layers, 32, rows, judge}; }
+  static StepPlanner planner(bool mayRound = false) {
+    return {layers, mayRound, 32, rows, judge};
+  }
 
   /// The fastest of all plans within `budget`; 0 if none fits.
   static double fastest(int64_t budget) {
     double best = 0;
+    auto add = [&](const StepPlan &plan) {
+      auto cost = judge(plan);
+      if (cost && cost->peakBytes <= budget &&
+          (best == 0 || cost->seconds < best))
+        best = cost->seconds;
+    };
     for (int64_t tile : {0, 32, 64, 128})
-      for (int64_t narrow = 0; narrow <= layers; ++narrow)
-        for (int64_t full = 0; full <= layers; ++full)
-          for (int64_t again = 0; again <= layers; ++again) {
-            auto cost = judge({tile, narrow, full, again});
-            if (cost && cost->peakBytes <= budget &&
-                (best == 0 || cost->seconds < best))
-              best = cost->seconds;
-          }
+      for (int64_t forward : {0, 32, 64, 128})
+        for (int64_t narrow = 0; narrow <= layers; ++narrow)
+          for (int64_t full = 0; full <= layers; ++full)
+            for (int64_t again = 0; again <= layers; ++again)
+              add({tile, forward, narrow, full, again, 0});
     return best;
   }
 };
@@ -60,6 +73,7 @@ TEST(StepPlanner, FindsPlansByHand) {
   ASSERT_TRUE(plan.has_value());
   EXPECT_EQ(plan->residuals(6), "narrow");
   EXPECT_EQ(plan->tileRows, 64); // 40 + 64 + 60 + 180 = 344
+  EXPECT_EQ(plan->forwardTileRows, 128);
   // One byte less than mesp with the lowest tile: an input is run again.
   plan = planner.fastestWithin(40 + 32 + 60 - 1);
   ASSERT_TRUE(plan.has_value());
@@ -109,17 +123,34 @@ TEST(StepPlanner, FastestKeepsAllAndTilesNothing) {
 
 TEST(StepPlanner, SmallestWithinATimeUsesIt) {
   StepPlanner planner = ToyModel::planner();
-  // mesp without tiles takes 201 s. In 5 % more: tiles of 32 rows take 7 s.
-  StepPlan plan = planner.smallestWithin(1.05 * 201);
+  // mesp without tiles takes 202 s; tiles of 32 rows take 14 s more.
+  StepPlan plan = planner.smallestWithin(202 + 14);
   EXPECT_EQ(plan.tileRows, 32);
   EXPECT_EQ(plan.recomputedInputs, 0);
+  // Higher tiles in the other blocks need no more memory.
+  EXPECT_EQ(plan.forwardTileRows, 64);
   // In 10 s more one input is run again.
-  EXPECT_EQ(planner.smallestWithin(1.05 * 201 + 10).recomputedInputs, 1);
+  EXPECT_EQ(planner.smallestWithin(202 + 24).recomputedInputs, 1);
+}
+
+TEST(StepPlanner, RoundsBeforeItRecomputesIfItMay) {
+  StepPlanner planner = ToyModel::planner(/*mayRound=*/true);
+  // 9 bytes too few for mesp: two inputs in half of their 10 bytes.
+  StepPlan plan = *planner.fastestWithin(40 + 32 + 60 - 9);
+  EXPECT_EQ(plan.roundedInputs, 2);
+  EXPECT_EQ(plan.recomputedInputs, 0);
+  // With all six rounded it lacks 1 byte: one is run again.
+  plan = *planner.fastestWithin(40 + 32 + 30 - 1);
+  EXPECT_EQ(plan.recomputedInputs, 1);
+  EXPECT_EQ(plan.roundedInputs, 5);
+  EXPECT_EQ(planner.cost(planner.smallest())->peakBytes, 40 + 32 + 15);
+  // It never rounds without need.
+  EXPECT_EQ(planner.fastestWithin(40 + 32 + 60)->roundedInputs, 0);
 }
 
 TEST(StepPlanner, AsksTheJudgeOnceForEachPlan) {
   int asked = 0;
-  StepPlanner planner(6, 32, 256, [&](const StepPlan &plan) {
+  StepPlanner planner(6, false, 32, 256, [&](const StepPlan &plan) {
     ++asked;
     return ToyModel::judge(plan);
   });

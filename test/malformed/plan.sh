@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# plan.sh DIR SPEC: budgets and profiles that no plan can be made from.
+source "$(dirname "$0")/cases.sh"
+cd "$1" || exit 1
+kept=planned
+compile=(honec "$2" --set model=model -o planned)
+
+refuses 'a budget below the smallest plan' 2 'train.memory_budget' \
+  'at least [0-9.]+MiB .* but found 1048576 bytes' \
+  "${compile[@]}" --memory-budget=1MiB
+refuses 'a budget in another unit' 2 'train.memory_budget' "'45MB'" \
+  "${compile[@]}" --memory-budget=45MB
+refuses 'a budget without a plan' 2 'train.memory_budget' \
+  'only residuals planned' "${compile[@]}" --set train.memory_budget=45MiB
+refuses 'a profile that is not there' 66 'nowhere.json' 'cannot be read' \
+  "${compile[@]}" --set target.profile=nowhere.json
+echo '{"flops_per_second": 0}' >profile.json
+refuses 'a profile with a rate of zero' 65 'profile.json' \
+  "'flops_per_second'" "${compile[@]}" --set target.profile=profile.json
+[ ! -e planned ] || { failed=1; echo 'FAILED: planned/ was written'; }
+finish

@@ -1,0 +1,34 @@
+"""kept-bfloat16.py EXACT ROUNDED: gradients of a plan that keeps bfloat16.
+
+The forward pass is exact, so the losses are equal to the bit. Each gradient
+differs, by little: bfloat16 rounds an input by at most 2^-9 of itself.
+"""
+
+import array
+import json
+import struct
+import sys
+
+
+def read(path):
+    with open(path, "rb") as file:
+        header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
+        data = file.read()
+    metadata = header.pop("__metadata__", {})
+    return metadata["loss"], {
+        name: array.array("f", data[slice(*tensor["data_offsets"])])
+        for name, tensor in header.items()}
+
+
+loss, exact = read(sys.argv[1])
+other_loss, rounded = read(sys.argv[2])
+assert loss == other_loss, (loss, other_loss)
+assert exact.keys() == rounded.keys()
+errors = []
+for name, values in exact.items():
+    size = sum(v * v for v in values) ** 0.5
+    error = sum((v - w) ** 2 for v, w in zip(values, rounded[name])) ** 0.5
+    errors.append(error / size)
+assert max(errors) < 2 ** -5, max(errors)
+assert max(errors) > 0, "no input was rounded"
+print("rounded inputs change gradients by little")
