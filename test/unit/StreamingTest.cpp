@@ -30,8 +30,11 @@ static size_t mappedPages(const char *start, size_t bytes) {
   return count;
 }
 
+/// Tests run side by side: each has a file of its own.
 static MappedFile mapFile() {
-  std::string path = testing::TempDir() + "streaming.bin";
+  const char *test =
+      testing::UnitTest::GetInstance()->current_test_info()->name();
+  std::string path = testing::TempDir() + test + ".bin";
   std::ofstream(path, std::ios::binary)
       << std::string(fileBytes, '\x5a') << std::flush;
   auto file = MappedFile::open(path);

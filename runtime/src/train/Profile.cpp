@@ -113,7 +113,8 @@ Status Profile::write(const std::string &path) const {
     text += number;
   }
   text += "]}\n";
-  file.value().write(text);
+  if (Status status = file.value().write(text); !status.isOk())
+    return status;
   return file.value().commit();
 }
 
