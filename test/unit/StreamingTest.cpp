@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
 #include <fstream>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -20,13 +21,15 @@ static constexpr size_t fileBytes = 1 << 20;
 /// count the page cache, so /proc/self/pagemap is asked.
 static size_t mappedPages(const char *start, size_t bytes) {
   size_t page = size_t(sysconf(_SC_PAGESIZE)), count = 0;
-  std::ifstream pagemap("/proc/self/pagemap", std::ios::binary);
-  pagemap.seekg(std::streamoff(uintptr_t(start) / page * 8));
-  for (size_t i = 0; i < bytes / page; ++i) {
-    uint64_t entry = 0;
-    pagemap.read(reinterpret_cast<char *>(&entry), sizeof(entry));
+  std::vector<uint64_t> entries(bytes / page);
+  int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  ssize_t wanted = ssize_t(entries.size() * sizeof(uint64_t));
+  EXPECT_EQ(pread(pagemap, entries.data(), size_t(wanted),
+                  off_t(uintptr_t(start) / page * sizeof(uint64_t))),
+            wanted);
+  close(pagemap);
+  for (uint64_t entry : entries)
     count += entry >> 63;
-  }
   return count;
 }
 
