@@ -236,11 +236,9 @@ Status Compilation::planStep() {
     return Status::ok();
   StepOptions options;
   setOptions(options);
-  Result<PlannedStep> found =
-      hone::planStep(*module, spec.memoryBudget(),
-                     spec.train.kept_dtype == "bfloat16", spec.file, options,
-                     *target,
-                     profile, threadCount());
+  Result<PlannedStep> found = hone::planStep(
+      *module, spec.memoryBudget(), spec.train.kept_dtype == "bfloat16",
+      spec.file, options, *target, profile, threadCount());
   if (!found.isOk())
     return found.status();
   planned = found.value();
@@ -291,8 +289,8 @@ Status Compilation::summarize() {
     StepOptions options;
     setOptions(options);
     plan.choice = {options.residuals, options.recomputedInputs,
-                   options.roundedInputs,
-                   options.tileRows, options.forwardTileRows};
+                   options.roundedInputs, options.tileRows,
+                   options.forwardTileRows};
   }
   description = describeModule(*module, *parameters, spec);
   return Status::ok();

@@ -36,9 +36,8 @@ static void buildImport(OpPassManager &pm) {
 }
 
 static void buildDerive(OpPassManager &pm, const StepOptions &options) {
-  pm.addPass(createDeriveBackward({options.residuals,
-                                   options.recomputedInputs,
-                                   options.roundedInputs}));
+  pm.addPass(createDeriveBackward(
+      {options.residuals, options.recomputedInputs, options.roundedInputs}));
   // From here on the module computes gradients: every value that the backward
   // reads is kept or recomputed, explicitly.
   pm.addPass(

@@ -49,8 +49,7 @@ struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
       *this, "tile-rows", llvm::cl::init(0),
       llvm::cl::desc("rows of a tile of wide row-wise ops in blocks with "
                      "sinks; 0: no tiles")};
-  Option<int64_t> forwardTileRows{*this, "forward-tile-rows",
-                                  llvm::cl::init(0),
+  Option<int64_t> forwardTileRows{*this, "forward-tile-rows", llvm::cl::init(0),
                                   llvm::cl::desc("the same in other blocks")};
   Option<std::string> optimizer{*this, "optimizer", llvm::cl::init("adamw"),
                                 llvm::cl::desc("sgd, sgd_momentum or adamw")};

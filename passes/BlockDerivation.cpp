@@ -15,8 +15,8 @@
 
 #include "passes/ActivityAnalysis.h"
 
-#include "llvm/ADT/SetVector.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -167,8 +167,8 @@ void BlockWriter::addCotangent(Value value, Value cotangent,
     return;
   }
   Value &sum = cotangents[value];
-  sum = sum ? AddOp::create(builder, value.getLoc(), sum, cotangent)
-            : cotangent;
+  sum =
+      sum ? AddOp::create(builder, value.getLoc(), sum, cotangent) : cotangent;
 }
 
 LogicalResult
@@ -280,8 +280,8 @@ static bool canRecomputeCheaply(Value value, ArrayRef<Value> kept) {
   if (!op || op->hasTrait<Ambient>() || llvm::is_contained(kept, value))
     return true;
   auto cost = dyn_cast<CostOpInterface>(op);
-  if (!cost ||
-      cost.getFlops(1) > CostOpInterface::cheapFlops * elementsAtRows(value.getType(), 1))
+  if (!cost || cost.getFlops(1) > CostOpInterface::cheapFlops *
+                                      elementsAtRows(value.getType(), 1))
     return false;
   return llvm::all_of(op->getOperands(), [&](Value operand) {
     return canRecomputeCheaply(operand, kept);
@@ -293,8 +293,8 @@ static BlockOp writeForward(BlockOp block, StringRef variant,
                             ArrayRef<Value> keptValues,
                             ArrayRef<Operation *> keptAuxiliaries) {
   BlockWriter writer(block, ".forward" + variant, block.getArgumentTypes());
-  for (auto [from, to] : llvm::zip(block.getBody().getArguments(),
-                                   writer.body().getArguments()))
+  for (auto [from, to] :
+       llvm::zip(block.getBody().getArguments(), writer.body().getArguments()))
     writer.map(from, to);
   for (Operation &op : block.getBody().front().without_terminator())
     if (!op.hasTrait<Ambient>())
@@ -315,8 +315,7 @@ FailureOr<SplitDerivation> deriveSplit(BlockOp block,
                                        StringRef variant) {
   ActivityAnalysis activity(block, activeArguments);
   auto demand = ResidualDemand::analyse(
-      block, activity,
-      [&](unsigned count, bool trains) {
+      block, activity, [&](unsigned count, bool trains) {
         return policy.chooseAlternative(count, trains);
       });
   if (failed(demand))
@@ -334,9 +333,7 @@ FailureOr<SplitDerivation> deriveSplit(BlockOp block,
   int64_t widest = 0;
   for (BlockArgument argument : block.getBody().getArguments())
     widest = std::max(widest, elementsAtRows(argument.getType(), 1));
-  auto isNarrow = [&](Type type) {
-    return elementsAtRows(type, 1) <= widest;
-  };
+  auto isNarrow = [&](Type type) { return elementsAtRows(type, 1) <= widest; };
   // In the order of the block, so that what is kept makes later values cheap.
   for (Operation &op : block.getBody().front())
     for (Value value : op.getResults()) {

@@ -163,8 +163,8 @@ std::string MemoryPlan::table(int64_t threads) const {
     os << "planned\n  layers keep        " << choice->residuals
        << "\n  inputs run again   " << choice->recomputedInputs
        << "\n  inputs in bfloat16 " << choice->roundedInputs
-       << "\n  rows of a tile     " << rows(choice->tileRows)
-       << " backward, " << rows(choice->forwardTileRows) << " forward\n";
+       << "\n  rows of a tile     " << rows(choice->tileRows) << " backward, "
+       << rows(choice->forwardTileRows) << " forward\n";
   }
   if (seconds > 0)
     os << llvm::format("  estimated step     %.2f s\n", seconds);
@@ -179,19 +179,14 @@ std::string MemoryPlan::json() const {
   for (const Moment &moment : timeline)
     moments.push_back(
         llvm::json::Object{{"call", moment.call}, {"bytes", moment.bytes}});
-  llvm::json::Object plan{{"classes", std::move(classes)},
-                          {"arena_bytes", arenaBytes},
-                          {"lower_bound_bytes", lowerBound},
-                          {"thread_bytes", threadBytes},
-                          {"stack_bytes", stackBytes},
-                          {"process_bytes", processBytes},
-                          {"weight_bytes", weightBytes},
-                          {"dump_bytes", dumpBytes},
-                          {"flops", counts.flops},
-                          {"row_bytes", counts.rowBytes},
-                          {"fills", counts.fills},
-                          {"estimated_seconds", seconds},
-                          {"timeline", std::move(moments)}};
+  llvm::json::Object plan{
+      {"classes", std::move(classes)},   {"arena_bytes", arenaBytes},
+      {"lower_bound_bytes", lowerBound}, {"thread_bytes", threadBytes},
+      {"stack_bytes", stackBytes},       {"process_bytes", processBytes},
+      {"weight_bytes", weightBytes},     {"dump_bytes", dumpBytes},
+      {"flops", counts.flops},           {"row_bytes", counts.rowBytes},
+      {"fills", counts.fills},           {"estimated_seconds", seconds},
+      {"timeline", std::move(moments)}};
   if (choice) {
     plan["residuals"] = choice->residuals;
     plan["recomputed_inputs"] = choice->recomputedInputs;

@@ -74,7 +74,8 @@ struct MemoryPlan {
   /// One JSON object: classes, arena_bytes, lower_bound_bytes, thread_bytes,
   /// stack_bytes, process_bytes, weight_bytes, dump_bytes, flops, row_bytes,
   /// fills, estimated_seconds, timeline; of a plan that was chosen also
-  /// residuals, recomputed_inputs, rounded_inputs, tile_rows and forward_tile_rows.
+  /// residuals, recomputed_inputs, rounded_inputs, tile_rows and
+  /// forward_tile_rows.
   std::string json() const;
 };
 

@@ -1,9 +1,9 @@
 //===- StreamWeights.cpp - hone-stream-weights ----------------------------===//
 //
-// While a layer runs, the next one is read ahead; when it has run, its pages go.
-// The head alone is larger than many layers: its op lets it go tile by tile.
-// Two calls in a row that share a weight (a tied head and its embedding in a
-// model without layers, a recomputed layer) keep it between them.
+// While a layer runs, the next one is read ahead; when it has run, its pages
+// go. The head alone is larger than many layers: its op lets it go tile by
+// tile. Two calls in a row that share a weight (a tied head and its embedding
+// in a model without layers, a recomputed layer) keep it between them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +29,8 @@ static llvm::StringSet<> frozenParameters(CallOp call, SymbolTable &symbols) {
 }
 
 static bool intersect(const llvm::StringSet<> &a, const llvm::StringSet<> &b) {
-  return llvm::any_of(a.keys(), [&](StringRef name) { return b.contains(name); });
+  return llvm::any_of(a.keys(),
+                      [&](StringRef name) { return b.contains(name); });
 }
 
 static void streamEntry(EntryOp entry, SymbolTable &symbols) {

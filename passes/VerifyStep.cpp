@@ -32,8 +32,7 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
   static void eraseUncalledBlocks(ModuleOp module) {
     llvm::StringSet<> called;
     module.walk([&](CallOp call) { called.insert(call.getBlock()); });
-    for (BlockOp block :
-         llvm::make_early_inc_range(module.getOps<BlockOp>()))
+    for (BlockOp block : llvm::make_early_inc_range(module.getOps<BlockOp>()))
       if (!called.contains(block.getName()))
         block.erase();
   }

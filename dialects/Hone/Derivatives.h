@@ -3,11 +3,11 @@
 #ifndef HONE_DIALECTS_HONE_DERIVATIVES_H
 #define HONE_DIALECTS_HONE_DERIVATIVES_H
 
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/Value.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
-#include "mlir/IR/OpDefinition.h"
-#include "mlir/IR/Value.h"
 
 namespace hone {
 

@@ -2,9 +2,9 @@
 
 #include "dialects/Hone/HoneOps.h"
 
-#include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -60,9 +60,9 @@ LogicalResult HoneDialect::verifyOperationAttribute(Operation *op,
     int64_t least = name == getMaxRowsAttrName() ? 1 : 0;
     auto value = dyn_cast<IntegerAttr>(attr.getValue());
     if (!isa<ModuleOp>(op) || !value || value.getInt() < least)
-      return op->emitError() << "expects '" << name
-                             << "' to be an integer of at least " << least
-                             << " on a module";
+      return op->emitError()
+             << "expects '" << name << "' to be an integer of at least "
+             << least << " on a module";
   }
   return success();
 }

@@ -128,8 +128,7 @@ LogicalResult ReturnOp::verify() {
 /// The block that `op` names; null after an error.
 template <typename OpTy>
 static BlockOp namedBlock(OpTy op, SymbolTableCollection &symbols) {
-  auto block =
-      symbols.lookupNearestSymbolFrom<BlockOp>(op, op.getBlockAttr());
+  auto block = symbols.lookupNearestSymbolFrom<BlockOp>(op, op.getBlockAttr());
   if (!block)
     op.emitOpError("expects '") << op.getBlock() << "' to be a 'hone.block'";
   return block;
@@ -149,8 +148,8 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!block)
     return failure();
   // (C2)
-  auto type = FunctionType::get(getContext(), getOperandTypes(),
-                                getResultTypes());
+  auto type =
+      FunctionType::get(getContext(), getOperandTypes(), getResultTypes());
   if (type == block.getFunctionType())
     return success();
   InFlightDiagnostic diag = emitOpError("expects the type ")
@@ -190,9 +189,9 @@ LogicalResult ParameterOp::verify() {
 LogicalResult EmbeddingOp::verify() {
   ShapeChecks check(*this);
   return check.all({
-      check.sameDim("ids", getIds(), 0, "y", getY(), 0),                // (C1)
-      check.sameDim("table", getTable(), 1, "y", getY(), 1),            // (C1)
-      check.isKnown("table", getTable(), 0),                            // (C2)
+      check.sameDim("ids", getIds(), 0, "y", getY(), 0),     // (C1)
+      check.sameDim("table", getTable(), 1, "y", getY(), 1), // (C1)
+      check.isKnown("table", getTable(), 0),                 // (C2)
   });
 }
 
@@ -202,10 +201,10 @@ LogicalResult RmsNormOp::verify() {
   if (getEps().convertToDouble() < 0)
     return emitOpError("expects 'eps' not to be negative");
   return check.all({
-      check.sameType("x", getX(), "y", getY()),                         // (C1)
-      check.sameDim("weight", getWeight(), 0, "x", getX(), 1),          // (C1)
-      check.sameDim("rstd", getRstd(), 0, "x", getX(), 0),              // (C2)
-      check.sameElementType("rstd", getRstd(), "x", getX()),            // (C2)
+      check.sameType("x", getX(), "y", getY()),                // (C1)
+      check.sameDim("weight", getWeight(), 0, "x", getX(), 1), // (C1)
+      check.sameDim("rstd", getRstd(), 0, "x", getX(), 0),     // (C2)
+      check.sameElementType("rstd", getRstd(), "x", getX()),   // (C2)
   });
 }
 
@@ -217,30 +216,30 @@ Type RmsNormOp::getAuxiliaryType() {
 LogicalResult LinearOp::verify() {
   ShapeChecks check(*this);
   return check.all({
-      check.sameDim("x", getX(), 0, "y", getY(), 0),                    // (C1)
-      check.sameDim("weight", getWeight(), 1, "x", getX(), 1),          // (C1)
-      check.sameDim("weight", getWeight(), 0, "y", getY(), 1),          // (C1)
-      check.sameDim("bias", getBias(), 0, "y", getY(), 1),              // (C2)
-      check.sameElementType("x", getX(), "y", getY()),                  // (C3)
+      check.sameDim("x", getX(), 0, "y", getY(), 0),           // (C1)
+      check.sameDim("weight", getWeight(), 1, "x", getX(), 1), // (C1)
+      check.sameDim("weight", getWeight(), 0, "y", getY(), 1), // (C1)
+      check.sameDim("bias", getBias(), 0, "y", getY(), 1),     // (C2)
+      check.sameElementType("x", getX(), "y", getY()),         // (C3)
   });
 }
 
 LogicalResult LoraLinearOp::verify() {
   ShapeChecks check(*this);
   return check.all({
-      check.sameDim("x", getX(), 0, "y", getY(), 0),                    // (C1)
-      check.sameDim("weight", getWeight(), 1, "x", getX(), 1),          // (C1)
-      check.sameDim("weight", getWeight(), 0, "y", getY(), 1),          // (C1)
-      check.sameDim("a", getA(), 0, "b", getB(), 1),                    // (C2)
-      check.sameDim("a", getA(), 1, "x", getX(), 1),                    // (C2)
-      check.sameDim("b", getB(), 0, "y", getY(), 1),                    // (C2)
-      check.sameDim("bias", getBias(), 0, "y", getY(), 1),              // (C3)
-      check.sameDim("h", getH(), 0, "x", getX(), 0),                    // (C4)
-      check.sameDim("h", getH(), 1, "a", getA(), 0),                    // (C4)
-      check.sameElementType("x", getX(), "y", getY()),                  // (C5)
-      check.sameElementType("a", getA(), "x", getX()),                  // (C5)
-      check.sameElementType("b", getB(), "x", getX()),                  // (C5)
-      check.sameElementType("h", getH(), "x", getX()),                  // (C5)
+      check.sameDim("x", getX(), 0, "y", getY(), 0),           // (C1)
+      check.sameDim("weight", getWeight(), 1, "x", getX(), 1), // (C1)
+      check.sameDim("weight", getWeight(), 0, "y", getY(), 1), // (C1)
+      check.sameDim("a", getA(), 0, "b", getB(), 1),           // (C2)
+      check.sameDim("a", getA(), 1, "x", getX(), 1),           // (C2)
+      check.sameDim("b", getB(), 0, "y", getY(), 1),           // (C2)
+      check.sameDim("bias", getBias(), 0, "y", getY(), 1),     // (C3)
+      check.sameDim("h", getH(), 0, "x", getX(), 0),           // (C4)
+      check.sameDim("h", getH(), 1, "a", getA(), 0),           // (C4)
+      check.sameElementType("x", getX(), "y", getY()),         // (C5)
+      check.sameElementType("a", getA(), "x", getX()),         // (C5)
+      check.sameElementType("b", getB(), "x", getX()),         // (C5)
+      check.sameElementType("h", getH(), "x", getX()),         // (C5)
   });
 }
 
@@ -264,8 +263,8 @@ LogicalResult RopeOp::verify() {
            << heads << " heads, but it has " << width << " features";
   ShapeChecks check(*this);
   return check.all({
-      check.sameType("x", getX(), "y", getY()),                         // (C1)
-      check.sameDim("starts", getStarts(), 0, "x", getX(), 0),          // (C2)
+      check.sameType("x", getX(), "y", getY()),                // (C1)
+      check.sameDim("starts", getStarts(), 0, "x", getX(), 0), // (C2)
   });
 }
 
@@ -300,15 +299,15 @@ LogicalResult AttentionOp::verify() {
   if (failed(check.headGroups(getQ(), getK(), getHeads(), getKvHeads())))
     return failure();
   return check.all({
-      check.sameType("q", getQ(), "y", getY()),                         // (C1)
-      check.sameType("k", getK(), "v", getV()),                         // (C1)
-      check.sameDim("k", getK(), 0, "q", getQ(), 0),                    // (C1)
-      check.sameDim("starts", getStarts(), 0, "q", getQ(), 0),          // (C3)
-      check.sameDim("normalizer", getNormalizer(), 0, "q", getQ(), 0),  // (C4)
-      check.dimIs("normalizer", getNormalizer(), 1, 2 * getHeads()),    // (C4)
-      check.sameElementType("k", getK(), "q", getQ()),                  // (C5)
+      check.sameType("q", getQ(), "y", getY()),                        // (C1)
+      check.sameType("k", getK(), "v", getV()),                        // (C1)
+      check.sameDim("k", getK(), 0, "q", getQ(), 0),                   // (C1)
+      check.sameDim("starts", getStarts(), 0, "q", getQ(), 0),         // (C3)
+      check.sameDim("normalizer", getNormalizer(), 0, "q", getQ(), 0), // (C4)
+      check.dimIs("normalizer", getNormalizer(), 1, 2 * getHeads()),   // (C4)
+      check.sameElementType("k", getK(), "q", getQ()),                 // (C5)
       check.sameElementType("normalizer", getNormalizer(), "q",
-                            getQ()),                                    // (C5)
+                            getQ()), // (C5)
   });
 }
 
@@ -322,10 +321,10 @@ Type AttentionOp::getAuxiliaryType() {
 LogicalResult LinearCrossEntropyOp::verify() {
   ShapeChecks check(*this);
   return check.all({
-      check.sameDim("weight", getWeight(), 1, "x", getX(), 1),          // (C1)
-      check.sameDim("targets", getTargets(), 0, "x", getX(), 0),        // (C2)
-      check.sameType("dx", getDx(), "x", getX()),                       // (C3)
-      check.isKnown("weight", getWeight(), 0),                          // (C4)
+      check.sameDim("weight", getWeight(), 1, "x", getX(), 1),   // (C1)
+      check.sameDim("targets", getTargets(), 0, "x", getX(), 0), // (C2)
+      check.sameType("dx", getDx(), "x", getX()),                // (C3)
+      check.isKnown("weight", getWeight(), 0),                   // (C4)
   });
 }
 

@@ -26,54 +26,54 @@ LogicalResult ConvertOp::verify() {
 LogicalResult RmsNormAdjointOp::verify() {
   ShapeChecks check(*this);
   return check.all({
-      check.sameType("dy", getDy(), "x", getX()),                       // (C1)
-      check.sameType("x", getX(), "dx", getDx()),                       // (C1)
-      check.sameDim("weight", getWeight(), 0, "x", getX(), 1),          // (C1)
-      check.sameDim("rstd", getRstd(), 0, "x", getX(), 0),              // (C2)
-      check.sameElementType("rstd", getRstd(), "x", getX()),            // (C2)
+      check.sameType("dy", getDy(), "x", getX()),              // (C1)
+      check.sameType("x", getX(), "dx", getDx()),              // (C1)
+      check.sameDim("weight", getWeight(), 0, "x", getX(), 1), // (C1)
+      check.sameDim("rstd", getRstd(), 0, "x", getX(), 0),     // (C2)
+      check.sameElementType("rstd", getRstd(), "x", getX()),   // (C2)
   });
 }
 
 LogicalResult LinearAdjointOp::verify() {
   ShapeChecks check(*this);
   return check.all({
-      check.sameDim("dy", getDy(), 0, "dx", getDx(), 0),                // (C1)
-      check.sameDim("weight", getWeight(), 0, "dy", getDy(), 1),        // (C1)
-      check.sameDim("weight", getWeight(), 1, "dx", getDx(), 1),        // (C1)
-      check.sameElementType("dy", getDy(), "dx", getDx()),              // (C2)
+      check.sameDim("dy", getDy(), 0, "dx", getDx(), 0),         // (C1)
+      check.sameDim("weight", getWeight(), 0, "dy", getDy(), 1), // (C1)
+      check.sameDim("weight", getWeight(), 1, "dx", getDx(), 1), // (C1)
+      check.sameElementType("dy", getDy(), "dx", getDx()),       // (C2)
   });
 }
 
 LogicalResult LoraLinearAdjointOp::verify() {
   ShapeChecks check(*this);
   return check.all({
-      check.sameDim("dy", getDy(), 0, "dx", getDx(), 0),                // (C1)
-      check.sameDim("weight", getWeight(), 0, "dy", getDy(), 1),        // (C1)
-      check.sameDim("weight", getWeight(), 1, "dx", getDx(), 1),        // (C1)
-      check.sameDim("a", getA(), 1, "dx", getDx(), 1),                  // (C2)
-      check.sameDim("b", getB(), 0, "dy", getDy(), 1),                  // (C2)
-      check.sameDim("a", getA(), 0, "b", getB(), 1),                    // (C2)
-      check.sameElementType("dy", getDy(), "dx", getDx()),              // (C3)
-      check.sameElementType("a", getA(), "dx", getDx()),                // (C3)
-      check.sameElementType("b", getB(), "dx", getDx()),                // (C3)
+      check.sameDim("dy", getDy(), 0, "dx", getDx(), 0),         // (C1)
+      check.sameDim("weight", getWeight(), 0, "dy", getDy(), 1), // (C1)
+      check.sameDim("weight", getWeight(), 1, "dx", getDx(), 1), // (C1)
+      check.sameDim("a", getA(), 1, "dx", getDx(), 1),           // (C2)
+      check.sameDim("b", getB(), 0, "dy", getDy(), 1),           // (C2)
+      check.sameDim("a", getA(), 0, "b", getB(), 1),             // (C2)
+      check.sameElementType("dy", getDy(), "dx", getDx()),       // (C3)
+      check.sameElementType("a", getA(), "dx", getDx()),         // (C3)
+      check.sameElementType("b", getB(), "dx", getDx()),         // (C3)
   });
 }
 
 LogicalResult LoraParameterAdjointOp::verify() {
   ShapeChecks check(*this);
   return check.all({
-      check.sameDim("dy", getDy(), 0, "x", getX(), 0),                  // (C1)
-      check.sameType("a", getA(), "da", getDa()),                       // (C2)
-      check.sameType("b", getB(), "db", getDb()),                       // (C2)
-      check.sameDim("a", getA(), 1, "x", getX(), 1),                    // (C2)
-      check.sameDim("b", getB(), 0, "dy", getDy(), 1),                  // (C2)
-      check.sameDim("a", getA(), 0, "b", getB(), 1),                    // (C2)
-      check.sameDim("h", getH(), 0, "x", getX(), 0),                    // (C3)
-      check.sameDim("h", getH(), 1, "a", getA(), 0),                    // (C3)
-      check.sameElementType("dy", getDy(), "x", getX()),                // (C4)
-      check.sameElementType("a", getA(), "x", getX()),                  // (C4)
-      check.sameElementType("b", getB(), "x", getX()),                  // (C4)
-      check.sameElementType("h", getH(), "x", getX()),                  // (C4)
+      check.sameDim("dy", getDy(), 0, "x", getX(), 0),   // (C1)
+      check.sameType("a", getA(), "da", getDa()),        // (C2)
+      check.sameType("b", getB(), "db", getDb()),        // (C2)
+      check.sameDim("a", getA(), 1, "x", getX(), 1),     // (C2)
+      check.sameDim("b", getB(), 0, "dy", getDy(), 1),   // (C2)
+      check.sameDim("a", getA(), 0, "b", getB(), 1),     // (C2)
+      check.sameDim("h", getH(), 0, "x", getX(), 0),     // (C3)
+      check.sameDim("h", getH(), 1, "a", getA(), 0),     // (C3)
+      check.sameElementType("dy", getDy(), "x", getX()), // (C4)
+      check.sameElementType("a", getA(), "x", getX()),   // (C4)
+      check.sameElementType("b", getB(), "x", getX()),   // (C4)
+      check.sameElementType("h", getH(), "x", getX()),   // (C4)
   });
 }
 
@@ -83,19 +83,19 @@ LogicalResult AttentionAdjointOp::verify() {
   if (failed(check.headGroups(getQ(), getK(), getHeads(), getKvHeads())))
     return failure();
   return check.all({
-      check.sameType("dy", getDy(), "q", getQ()),                       // (C1)
-      check.sameType("y", getY(), "q", getQ()),                         // (C1)
-      check.sameType("dq", getDq(), "q", getQ()),                       // (C1)
-      check.sameType("k", getK(), "v", getV()),                         // (C1)
-      check.sameType("dk", getDk(), "k", getK()),                       // (C1)
-      check.sameType("dv", getDv(), "v", getV()),                       // (C1)
-      check.sameDim("k", getK(), 0, "q", getQ(), 0),                    // (C1)
-      check.sameDim("normalizer", getNormalizer(), 0, "q", getQ(), 0),  // (C3)
-      check.dimIs("normalizer", getNormalizer(), 1, 2 * getHeads()),    // (C3)
-      check.sameDim("starts", getStarts(), 0, "q", getQ(), 0),          // (C3)
-      check.sameElementType("k", getK(), "q", getQ()),                  // (C4)
+      check.sameType("dy", getDy(), "q", getQ()),                      // (C1)
+      check.sameType("y", getY(), "q", getQ()),                        // (C1)
+      check.sameType("dq", getDq(), "q", getQ()),                      // (C1)
+      check.sameType("k", getK(), "v", getV()),                        // (C1)
+      check.sameType("dk", getDk(), "k", getK()),                      // (C1)
+      check.sameType("dv", getDv(), "v", getV()),                      // (C1)
+      check.sameDim("k", getK(), 0, "q", getQ(), 0),                   // (C1)
+      check.sameDim("normalizer", getNormalizer(), 0, "q", getQ(), 0), // (C3)
+      check.dimIs("normalizer", getNormalizer(), 1, 2 * getHeads()),   // (C3)
+      check.sameDim("starts", getStarts(), 0, "q", getQ(), 0),         // (C3)
+      check.sameElementType("k", getK(), "q", getQ()),                 // (C4)
       check.sameElementType("normalizer", getNormalizer(), "q",
-                            getQ()),                                    // (C4)
+                            getQ()), // (C4)
   });
 }
 

@@ -21,30 +21,30 @@ static LogicalResult anyTangent(Operation *op, ArrayRef<Value> tangents) {
 LogicalResult RmsNormTangentOp::verify() {
   ShapeChecks check(*this);
   return check.all({
-      check.sameType("tx", getTx(), "x", getX()),                       // (C1)
-      check.sameType("x", getX(), "ty", getTy()),                       // (C1)
-      check.sameDim("weight", getWeight(), 0, "x", getX(), 1),          // (C1)
-      check.sameDim("rstd", getRstd(), 0, "x", getX(), 0),              // (C2)
-      check.sameElementType("rstd", getRstd(), "x", getX()),            // (C2)
+      check.sameType("tx", getTx(), "x", getX()),              // (C1)
+      check.sameType("x", getX(), "ty", getTy()),              // (C1)
+      check.sameDim("weight", getWeight(), 0, "x", getX(), 1), // (C1)
+      check.sameDim("rstd", getRstd(), 0, "x", getX(), 0),     // (C2)
+      check.sameElementType("rstd", getRstd(), "x", getX()),   // (C2)
   });
 }
 
 LogicalResult LoraParameterTangentOp::verify() {
   ShapeChecks check(*this);
   return check.all({
-      check.sameDim("ty", getTy(), 0, "x", getX(), 0),                  // (C1)
-      check.sameType("ta", getTa(), "a", getA()),                       // (C2)
-      check.sameType("tb", getTb(), "b", getB()),                       // (C2)
-      check.sameDim("a", getA(), 1, "x", getX(), 1),                    // (C2)
-      check.sameDim("b", getB(), 0, "ty", getTy(), 1),                  // (C2)
-      check.sameDim("a", getA(), 0, "b", getB(), 1),                    // (C2)
-      check.sameDim("h", getH(), 0, "x", getX(), 0),                    // (C3)
-      check.sameDim("h", getH(), 1, "a", getA(), 0),                    // (C3)
-      anyTangent(*this, {getTa(), getTb()}),                            // (C4)
-      check.sameElementType("a", getA(), "x", getX()),                  // (C5)
-      check.sameElementType("b", getB(), "x", getX()),                  // (C5)
-      check.sameElementType("h", getH(), "x", getX()),                  // (C5)
-      check.sameElementType("ty", getTy(), "x", getX()),                // (C5)
+      check.sameDim("ty", getTy(), 0, "x", getX(), 0),   // (C1)
+      check.sameType("ta", getTa(), "a", getA()),        // (C2)
+      check.sameType("tb", getTb(), "b", getB()),        // (C2)
+      check.sameDim("a", getA(), 1, "x", getX(), 1),     // (C2)
+      check.sameDim("b", getB(), 0, "ty", getTy(), 1),   // (C2)
+      check.sameDim("a", getA(), 0, "b", getB(), 1),     // (C2)
+      check.sameDim("h", getH(), 0, "x", getX(), 0),     // (C3)
+      check.sameDim("h", getH(), 1, "a", getA(), 0),     // (C3)
+      anyTangent(*this, {getTa(), getTb()}),             // (C4)
+      check.sameElementType("a", getA(), "x", getX()),   // (C5)
+      check.sameElementType("b", getB(), "x", getX()),   // (C5)
+      check.sameElementType("h", getH(), "x", getX()),   // (C5)
+      check.sameElementType("ty", getTy(), "x", getX()), // (C5)
   });
 }
 
@@ -54,40 +54,40 @@ LogicalResult AttentionTangentOp::verify() {
   if (failed(check.headGroups(getQ(), getK(), getHeads(), getKvHeads())))
     return failure();
   return check.all({
-      check.sameType("tq", getTq(), "q", getQ()),                       // (C1)
-      check.sameType("ty", getTy(), "q", getQ()),                       // (C1)
-      check.sameType("k", getK(), "v", getV()),                         // (C1)
-      check.sameType("tk", getTk(), "k", getK()),                       // (C1)
-      check.sameType("tv", getTv(), "v", getV()),                       // (C1)
-      check.sameDim("k", getK(), 0, "q", getQ(), 0),                    // (C1)
-      check.sameDim("starts", getStarts(), 0, "q", getQ(), 0),          // (C3)
-      check.sameDim("normalizer", getNormalizer(), 0, "q", getQ(), 0),  // (C3)
-      check.dimIs("normalizer", getNormalizer(), 1, 2 * getHeads()),    // (C3)
-      anyTangent(*this, {getTq(), getTk(), getTv()}),                   // (C4)
-      check.sameElementType("k", getK(), "q", getQ()),                  // (C5)
+      check.sameType("tq", getTq(), "q", getQ()),                      // (C1)
+      check.sameType("ty", getTy(), "q", getQ()),                      // (C1)
+      check.sameType("k", getK(), "v", getV()),                        // (C1)
+      check.sameType("tk", getTk(), "k", getK()),                      // (C1)
+      check.sameType("tv", getTv(), "v", getV()),                      // (C1)
+      check.sameDim("k", getK(), 0, "q", getQ(), 0),                   // (C1)
+      check.sameDim("starts", getStarts(), 0, "q", getQ(), 0),         // (C3)
+      check.sameDim("normalizer", getNormalizer(), 0, "q", getQ(), 0), // (C3)
+      check.dimIs("normalizer", getNormalizer(), 1, 2 * getHeads()),   // (C3)
+      anyTangent(*this, {getTq(), getTk(), getTv()}),                  // (C4)
+      check.sameElementType("k", getK(), "q", getQ()),                 // (C5)
       check.sameElementType("normalizer", getNormalizer(), "q",
-                            getQ()),                                    // (C5)
+                            getQ()), // (C5)
   });
 }
 
 LogicalResult SwigluTangentOp::verify() {
   ShapeChecks check(*this);
   return check.all({
-      check.sameType("up", getUp(), "gate", getGate()),                 // (C1)
-      check.sameType("tgate", getTgate(), "gate", getGate()),           // (C1)
-      check.sameType("tup", getTup(), "gate", getGate()),               // (C1)
-      check.sameType("ty", getTy(), "gate", getGate()),                 // (C1)
-      anyTangent(*this, {getTgate(), getTup()}),                        // (C2)
+      check.sameType("up", getUp(), "gate", getGate()),       // (C1)
+      check.sameType("tgate", getTgate(), "gate", getGate()), // (C1)
+      check.sameType("tup", getTup(), "gate", getGate()),     // (C1)
+      check.sameType("ty", getTy(), "gate", getGate()),       // (C1)
+      anyTangent(*this, {getTgate(), getTup()}),              // (C2)
   });
 }
 
 LogicalResult LinearCrossEntropyTangentOp::verify() {
   ShapeChecks check(*this);
   return check.all({
-      check.sameType("tx", getTx(), "x", getX()),                       // (C1)
-      check.sameDim("weight", getWeight(), 1, "x", getX(), 1),          // (C1)
-      check.sameDim("targets", getTargets(), 0, "x", getX(), 0),        // (C2)
-      check.isKnown("weight", getWeight(), 0),                          // (C3)
+      check.sameType("tx", getTx(), "x", getX()),                // (C1)
+      check.sameDim("weight", getWeight(), 1, "x", getX(), 1),   // (C1)
+      check.sameDim("targets", getTargets(), 0, "x", getX(), 0), // (C2)
+      check.isKnown("weight", getWeight(), 0),                   // (C3)
   });
 }
 

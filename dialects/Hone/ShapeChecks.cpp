@@ -67,9 +67,8 @@ LogicalResult ShapeChecks::isKnown(StringRef name, Value value,
 LogicalResult ShapeChecks::headGroups(Value q, Value k, int64_t heads,
                                       int64_t kvHeads) const {
   if (heads < 1 || kvHeads < 1 || heads % kvHeads != 0)
-    return op->emitOpError()
-           << "expects 'kv_heads' to divide 'heads', but got " << kvHeads
-           << " and " << heads;
+    return op->emitOpError() << "expects 'kv_heads' to divide 'heads', but got "
+                             << kvHeads << " and " << heads;
   int64_t queryWidth = dimOf(q, 1), keyWidth = dimOf(k, 1);
   if (queryWidth % heads != 0 || keyWidth % kvHeads != 0 ||
       queryWidth / heads != keyWidth / kvHeads)

@@ -74,11 +74,11 @@ Value hone::viewAt(OpBuilder &builder, Location loc, Value base, int64_t offset,
 static LogicalResult emitCompute(Operation &op, KernelBuilder &k) {
   return TypeSwitch<Operation *, LogicalResult>(&op)
       .Case<EmbeddingOp, RmsNormOp, RmsNormAdjointOp, RmsNormTangentOp, RopeOp,
-            SwigluOp, SwigluAdjointOp, SwigluTangentOp, AddOp, ScaleOp, ConvertOp, DotOp,
-            LinearOp, LinearAdjointOp, LoraLinearOp, LoraLinearAdjointOp,
-            LoraParameterAdjointOp, LoraParameterTangentOp, AttentionOp,
-            AttentionAdjointOp, AttentionTangentOp, LinearCrossEntropyOp,
-            LinearCrossEntropyTangentOp>([&](auto typed) {
+            SwigluOp, SwigluAdjointOp, SwigluTangentOp, AddOp, ScaleOp,
+            ConvertOp, DotOp, LinearOp, LinearAdjointOp, LoraLinearOp,
+            LoraLinearAdjointOp, LoraParameterAdjointOp, LoraParameterTangentOp,
+            AttentionOp, AttentionAdjointOp, AttentionTangentOp,
+            LinearCrossEntropyOp, LinearCrossEntropyTangentOp>([&](auto typed) {
         emitKernel(typed, k);
         return success();
       })

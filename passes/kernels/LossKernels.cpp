@@ -314,15 +314,16 @@ void hone::emitKernel(LinearCrossEntropyOp op, KernelBuilder &k) {
       arith::CmpIOp::create(k, arith::CmpIPredicate::ne, in.count, k.index(0));
   k.when(any, [&] {
     k.parallel(in.count, {}, start);
-    forEachVocabularyTile(k, in, op.getStreamed(), [&](const VocabularyTile &vocabulary) {
-      emitLogits(k, in, vocabulary, in.packedX, in.logits);
-      k.parallel(in.count, {}, [&](Value i, ValueRange) {
-        takeTile(k, in, vocabulary, i,
-                 [&](Value factor) { rescale(i, factor); });
-      });
-      if (dx)
-        addInputAdjoint(k, in, vocabulary, dx);
-    });
+    forEachVocabularyTile(
+        k, in, op.getStreamed(), [&](const VocabularyTile &vocabulary) {
+          emitLogits(k, in, vocabulary, in.packedX, in.logits);
+          k.parallel(in.count, {}, [&](Value i, ValueRange) {
+            takeTile(k, in, vocabulary, i,
+                     [&](Value factor) { rescale(i, factor); });
+          });
+          if (dx)
+            addInputAdjoint(k, in, vocabulary, dx);
+        });
     SmallVector<MemRefType, 1> scratch;
     if (dx)
       scratch.push_back(MemRefType::get(
@@ -377,12 +378,13 @@ void hone::emitKernel(LinearCrossEntropyTangentOp op, KernelBuilder &k) {
       packRow(k, in, tx, packedTx, i);
       k.store(k.real(f64, 0.0), slopes, i);
     });
-    forEachVocabularyTile(k, in, op.getStreamed(), [&](const VocabularyTile &vocabulary) {
-      emitLogits(k, in, vocabulary, in.packedX, in.logits);
-      emitLogits(k, in, vocabulary, packedTx, tangents);
-      k.parallel(in.count, {},
-                 [&](Value i, ValueRange) { takeRow(vocabulary, i); });
-    });
+    forEachVocabularyTile(
+        k, in, op.getStreamed(), [&](const VocabularyTile &vocabulary) {
+          emitLogits(k, in, vocabulary, in.packedX, in.logits);
+          emitLogits(k, in, vocabulary, packedTx, tangents);
+          k.parallel(in.count, {},
+                     [&](Value i, ValueRange) { takeRow(vocabulary, i); });
+        });
     k.parallel(in.count, {}, finish);
   });
   sumInOrder(k, in.total, in.terms, in.count);

@@ -17,9 +17,7 @@ public:
     return arith::ConstantOp::create(
         k, k.getI32IntegerAttr(static_cast<int32_t>(value)));
   }
-  Value exclusiveOr(Value a, Value b) {
-    return arith::XOrIOp::create(k, a, b);
-  }
+  Value exclusiveOr(Value a, Value b) { return arith::XOrIOp::create(k, a, b); }
   Value add(Value a, uint32_t b) {
     return k.createOrFold<arith::AddIOp>(a, constant(b));
   }

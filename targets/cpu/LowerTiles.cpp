@@ -83,8 +83,8 @@ static void lowerResidency(OpTy op, KernelLibrary &kernels, StringRef callee) {
   SmallVector<Value> at(type.getRank(), indexConstant(b, loc, 0));
   at.front() = op.getRow();
   Value start = elementPointer(b, loc, op.getBuffer(), at);
-  Value bytes = toWord(
-      b, loc, arith::MulIOp::create(b, loc, op.getCount(), rowBytes));
+  Value bytes =
+      toWord(b, loc, arith::MulIOp::create(b, loc, op.getCount(), rowBytes));
   Type arguments[] = {start.getType(), bytes.getType()};
   func::CallOp::create(b, loc, kernels.external(callee, arguments),
                        ValueRange{start, bytes});

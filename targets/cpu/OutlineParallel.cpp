@@ -139,8 +139,8 @@ LLVM::LLVMFuncOp TaskOutliner::buildTask(StringRef name) {
       LLVM::LLVMVoidType::get(loop.getContext()), {pointer, word, word});
   auto task =
       LLVM::LLVMFuncOp::create(b, loc, name, type, LLVM::Linkage::Internal);
-  task.setPassthroughAttr(b.getArrayAttr(
-      b.getStrArrayAttr({kKernelAttrName, kernelName()})));
+  task.setPassthroughAttr(
+      b.getArrayAttr(b.getStrArrayAttr({kKernelAttrName, kernelName()})));
   Block *entry = task.addEntryBlock(b);
   b.setInsertionPointToStart(entry);
   Type index = b.getIndexType();

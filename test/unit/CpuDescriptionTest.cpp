@@ -34,9 +34,8 @@ TEST(CpuDescription, BFloat16DotsNeedAllOfAvx512) {
   EXPECT_TRUE(describe(llvm::Triple::x86_64,
                        {"avx", "avx512f", "avx512vl", "avx512bf16"})
                   .bfloat16Dots);
-  EXPECT_FALSE(
-      describe(llvm::Triple::x86_64, {"avx", "avx512f", "avx512bf16"})
-          .bfloat16Dots);
+  EXPECT_FALSE(describe(llvm::Triple::x86_64, {"avx", "avx512f", "avx512bf16"})
+                   .bfloat16Dots);
   EXPECT_FALSE(describe(llvm::Triple::x86_64, {"avx", "avx512f", "avx512vl"})
                    .bfloat16Dots);
 }

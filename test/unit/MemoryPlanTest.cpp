@@ -102,7 +102,8 @@ TEST(MemoryPlan, CountsTheOperationsOfEveryCall) {
   auto gradient = mlir::SymbolTable(module.get()).lookup<EntryOp>("gradient");
   CallOp make = *gradient.getBody().getOps<CallOp>().begin();
   mlir::OpBuilder(make).clone(*make.getOperation());
-  EXPECT_EQ(readPlan(module, 0).counts.flops, 32) << "a block counts at each call";
+  EXPECT_EQ(readPlan(module, 0).counts.flops, 32)
+      << "a block counts at each call";
 }
 
 TEST(MemoryPlan, SaysTheSameInJson) {

@@ -83,10 +83,9 @@ TEST(Spec, BudgetIsBytesOrNone) {
   EXPECT_EQ(budget("1.5 GiB").bytes, int64_t(3) << 29);
   EXPECT_EQ(budget("1000").bytes, 1000);
   EXPECT_EQ(budget("none").kind, MemoryBudget::Kind::None);
-  EXPECT_EQ(parsed("model: m\ntrain: {residuals: planned}\n")
-                .memoryBudget()
-                .kind,
-            MemoryBudget::Kind::Default);
+  EXPECT_EQ(
+      parsed("model: m\ntrain: {residuals: planned}\n").memoryBudget().kind,
+      MemoryBudget::Kind::Default);
 }
 
 TEST(Spec, RsloraScalesByTheRootOfTheRank) {

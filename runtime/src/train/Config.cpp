@@ -160,6 +160,7 @@ Result<ModuleConfig> ModuleConfig::parse(const char *json) {
   plan.read("classes", config.planClasses);
   plan.read("process_bytes", config.processBytes);
   plan.read("weight_bytes", config.weightBytes);
+  plan.read("estimated_seconds", config.estimatedSeconds);
 
   if (!failure.isOk())
     return failure;

@@ -40,7 +40,7 @@ std::string describeBytes(uint64_t bytes);
 /// What of this process is in memory, in bytes.
 struct ResidentMemory {
   uint64_t anonymous = 0; ///< now
-  uint64_t peak = 0; ///< anonymous and mapped files, at its highest so far
+  uint64_t peak = 0;      ///< anonymous and mapped files, at its highest so far
 };
 
 /// Zeros where the system does not tell. Allocates nothing.

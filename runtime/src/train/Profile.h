@@ -32,8 +32,8 @@ public:
   /// Milliseconds and share of a step: first for each block, then for the
   /// kernels that take most.
   std::string render() const;
-  /// {"steps", "seconds", "kernels": [{"block", "kernel", "calls", "seconds"}]},
-  /// seconds over all steps. Errors: CannotCreate, IoError.
+  /// {"steps", "seconds", "kernels": [{"block", "kernel", "calls",
+  /// "seconds"}]}, seconds over all steps. Errors: CannotCreate, IoError.
   Status write(const std::string &path) const;
 
 private:

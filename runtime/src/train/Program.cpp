@@ -209,7 +209,7 @@ static Status train(Setup &setup, const MemoryPlan &plan, ExitCode &outcome) {
   profile.start(run.completedSteps());
   if (Status status = run.train(plan.total, outcome); !status.isOk())
     return status;
-  fputs(describeOutcome(options, run, plan).c_str(), stdout);
+  fputs(describeOutcome(setup.module, options, run, plan).c_str(), stdout);
   if (!options.profile.empty()) {
     profile.stop(run.completedSteps());
     fputs(profile.render().c_str(), stdout);

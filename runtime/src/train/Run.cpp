@@ -149,6 +149,7 @@ Status Run::step(Progress &progress) {
     return status;
   double after = now(), took = std::max(after - before, 1e-9);
   ++completed;
+  ++ran;
   tokens += double(result.tokens);
   seconds += took;
   meter.sample();

@@ -62,6 +62,8 @@ public:
 
   uint64_t completedSteps() const { return completed; }
   const PeakMeter &peak() const { return meter; }
+  /// Of this process's steps, on average; 0 before the first.
+  double secondsPerStep() const { return ran ? seconds / double(ran) : 0; }
   double tokensPerSecond() const { return seconds > 0 ? tokens / seconds : 0; }
 
 private:
@@ -81,6 +83,7 @@ private:
   uint64_t steps = 0, completed = 0;
   uint64_t savedAt = UINT64_MAX;  ///< completed steps of the newest checkpoint
   double tokens = 0, seconds = 0; ///< of this process's steps
+  uint64_t ran = 0;               ///< steps of this process
 };
 
 } // namespace hone::rt

@@ -77,9 +77,9 @@ std::string describeRun(const Module &module, const Options &options,
                             std::to_string(options.seed));
 }
 
-std::string describeOutcome(const Options &options, const Run &run,
-                            const MemoryPlan &plan) {
-  char peak[128], resident[64], speed[64];
+std::string describeOutcome(const Module &module, const Options &options,
+                            const Run &run, const MemoryPlan &plan) {
+  char peak[128], resident[64], step[64], speed[64];
   constexpr double mib = 1024 * 1024;
   snprintf(peak, sizeof(peak),
            "%.1f of %.1f MiB planned (%" PRIu64 " of %" PRIu64 " bytes)",
@@ -88,7 +88,15 @@ std::string describeOutcome(const Options &options, const Run &run,
   snprintf(resident, sizeof(resident), "%.1f MiB with mapped files",
            double(run.peak().resident()) / mib);
   snprintf(speed, sizeof(speed), "%.0f tokens/s", run.tokensPerSecond());
-  return row("peak", peak) + row("resident", resident) + row("speed", speed) +
+  // Accumulated batches are one step.
+  double estimate = module.config().estimatedSeconds *
+                    double(options.gradientAccumulationSteps);
+  int used = snprintf(step, sizeof(step), "%.3g s", run.secondsPerStep());
+  if (estimate > 0)
+    snprintf(step + used, sizeof(step) - size_t(used),
+             ", %.3g s estimated by the plan", estimate);
+  return row("peak", peak) + row("resident", resident) + row("step", step) +
+         row("speed", speed) +
          row("adapter", options.output + " after " +
                             groupDigits(run.completedSteps()) + " of " +
                             groupDigits(run.totalSteps()) + " steps");

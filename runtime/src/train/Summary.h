@@ -26,8 +26,8 @@ std::string describeRun(const Module &module, const Options &options,
                         const Run &run);
 
 /// Measured beside planned peak, speed, and where the adapter is.
-std::string describeOutcome(const Options &options, const Run &run,
-                            const MemoryPlan &plan);
+std::string describeOutcome(const Module &module, const Options &options,
+                            const Run &run, const MemoryPlan &plan);
 
 } // namespace hone::rt
 

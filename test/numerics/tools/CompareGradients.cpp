@@ -104,8 +104,7 @@ static double differenceFrom(const std::vector<double> &found,
 static double differenceFrom(const std::vector<double> &found,
                              const std::string &name, const Json &figures) {
   double expectedNorm = member(figures, "norm").number();
-  const std::vector<Json> &projections =
-      member(figures, "projections").array();
+  const std::vector<Json> &projections = member(figures, "projections").array();
   double squares = 0;
   for (size_t k = 0; k < projections.size(); ++k) {
     double projection = 0;
@@ -114,8 +113,7 @@ static double differenceFrom(const std::vector<double> &found,
     double difference = projection - projections[k].number();
     squares += difference * difference / projections.size();
   }
-  return std::max(std::sqrt(squares),
-                  std::fabs(norm(found) - expectedNorm)) /
+  return std::max(std::sqrt(squares), std::fabs(norm(found) - expectedNorm)) /
          expectedNorm;
 }
 
@@ -124,8 +122,8 @@ int main(int argc, char **argv) {
     fail("usage: compare-gradients DUMP FIGURES.json [BATCH REFERENCE]");
   SafetensorsFile dump = require(SafetensorsFile::open(argv[1]));
   MappedFile text = require(MappedFile::open(argv[2]));
-  Json root = require(
-      Json::parse(std::string_view(text.data(), text.size()), argv[2]));
+  Json root =
+      require(Json::parse(std::string_view(text.data(), text.size()), argv[2]));
   bool hasReference = argc == 5;
   const Json &figures = hasReference ? member(root, argv[3]) : root;
   SafetensorsFile reference;
@@ -147,8 +145,8 @@ int main(int argc, char **argv) {
     std::vector<double> found = values(dump, info);
     double error =
         hasReference
-            ? differenceFrom(found, values(reference,
-                                           *require(reference.require(name))))
+            ? differenceFrom(
+                  found, values(reference, *require(reference.require(name))))
             : differenceFrom(found, name, tensorFigures);
     double limit = limits.gradient;
     if (limits.allowTorchError)

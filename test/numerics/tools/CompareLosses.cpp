@@ -30,8 +30,8 @@ int main(int argc, char **argv) {
   }
   MappedFile log = require(MappedFile::open(argv[1]));
   MappedFile text = require(MappedFile::open(argv[2]));
-  Json figures = require(
-      Json::parse(std::string_view(text.data(), text.size()), argv[2]));
+  Json figures =
+      require(Json::parse(std::string_view(text.data(), text.size()), argv[2]));
   const std::vector<Json> &expected = figures.find("float32")->array();
 
   size_t step = 0;
@@ -47,8 +47,8 @@ int main(int argc, char **argv) {
     double difference = std::fabs(loss->number() - expected[step++].number());
     largest = difference <= largest ? largest : difference;
   }
-  bool holds = step == expected.size() && step > 0 &&
-               largest <= std::atof(argv[3]);
+  bool holds =
+      step == expected.size() && step > 0 && largest <= std::atof(argv[3]);
   std::printf("%zu of %zu losses, largest difference %.2e: %s\n", step,
               expected.size(), largest,
               holds ? "within the tolerance" : "BEYOND THE TOLERANCE");

@@ -59,8 +59,8 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < values.size(); ++i)
       values[i] = static_cast<float>(uniform(info.name, i) * scale);
     modules.insert(moduleOf(info.name));
-    tensors.push_back({info.name.substr(peftPrefix.size()), info.shape,
-                       Dtype::F32, nullptr});
+    tensors.push_back(
+        {info.name.substr(peftPrefix.size()), info.shape, Dtype::F32, nullptr});
   }
   for (size_t i = 0; i < tensors.size(); ++i)
     tensors[i].data = storage[i].data();
