@@ -19,9 +19,7 @@ import report
 from build_tools import FmaProbe, run_checked
 from hone_program import HoneProgram
 from peer_program import FRAMEWORKS, variants
-from workload import Workload
-
-HERE = pathlib.Path(__file__).parent
+from workload import Workload, find_config
 
 
 def parse_arguments():
@@ -55,17 +53,6 @@ def parse_arguments():
     add("--folder", type=pathlib.Path,
         help="for models, environments and results; default: BUILD/bench")
     return parser.parse_args()
-
-
-def find_config(name):
-    own = HERE / "configs" / f"{name}.json"
-    shared = pathlib.Path(os.environ.get("HONE_SHARED", "../shared"))
-    for path in (pathlib.Path(name), own,
-                 shared / "data" / "configs" / name / "config.json"):
-        if path.is_file():
-            return path.resolve()
-    sys.exit(f"bench: no config '{name}': give a file, 'small', or the name "
-             f"of a folder in $HONE_SHARED/data/configs")
 
 
 def describe_machine():

@@ -39,8 +39,8 @@ class HoneProgram:
         command = [self.bin_dir / "honec", spec]
         for setting in self.settings:
             command += ["--set", setting]
-        self.plan = json.loads(run_checked(command + ["--print-plan=json"]))
-        run_checked(command + ["-o", self.folder / "out"])
+        self.plan = json.loads(run_checked(
+            command + ["--print-plan=json", "-o", self.folder / "out"]))
 
     def contestant(self, threads):
         return Contestant(self.name, threads, is_hone=True,

@@ -15,7 +15,7 @@ import time
 
 import report
 from build_tools import run_checked
-from workload import Workload
+from workload import Workload, find_config
 
 MIB = 1024 * 1024
 # MiB of the whole process, by model and tokens of a sequence.
@@ -69,13 +69,9 @@ def describe_plan(plan):
             f"tiles of {plan['tile_rows'] or 'all'} rows")
 
 
-def measure(arguments, workload, spec, folder, bin_dir):
-    """Compiles and runs; peaks in MiB and seconds of a step."""
+def run(arguments, workload, folder):
+    """Runs what was compiled; peaks in MiB and seconds of a step."""
     workload.make_data(folder / "data.jsonl")
-    began = time.monotonic()
-    run_checked([bin_dir / "honec", spec, "-o", folder / "out"] +
-                [a for key in arguments.set for a in ("--set", key)])
-    compiled = time.monotonic() - began
     log = folder / "log.jsonl"
     log.unlink(missing_ok=True)
     shutil.rmtree(folder / "run", ignore_errors=True)
@@ -85,13 +81,12 @@ def measure(arguments, workload, spec, folder, bin_dir):
     last = json.loads(log.read_text().splitlines()[-1])
     return (last["peak_anonymous_bytes"] / MIB,
             last["peak_resident_bytes"] / MIB,
-            workload.tokens / last["tokens_per_second"], compiled)
+            workload.tokens / last["tokens_per_second"])
 
 
 def measure_one(arguments, model, tokens, folder, bin_dir):
     """One row of the table."""
-    shared = pathlib.Path(os.environ.get("HONE_SHARED", "../shared"))
-    config = shared / "data" / "configs" / model / "config.json"
+    config = find_config(model)
     workload = Workload(config, sequence=tokens, steps=arguments.steps,
                         warmup=0)
     limit = MESP[model][tokens] / 3
@@ -105,21 +100,25 @@ def measure_one(arguments, model, tokens, folder, bin_dir):
         shutil.copy(config, directory)
     spec = write_spec(place, directory, tokens, limit)
     row = [model, str(tokens), f"{MESP[model][tokens]:.1f}", f"{limit:.1f}"]
+    command = [bin_dir / "honec", spec, "--print-plan=json"]
+    for key in arguments.set:
+        command += ["--set", key]
+    if arguments.measure:
+        command += ["-o", place / "out"]
     try:
-        plan = json.loads(run_checked(
-            [bin_dir / "honec", spec, "--print-plan=json"] +
-            [a for key in arguments.set for a in ("--set", key)]))
-        planned = planned_bytes(plan, arguments.threads) / MIB
-        row += [f"{planned:.1f}"]
-        figures = [describe_plan(plan)]
+        began = time.monotonic()
+        plan = json.loads(run_checked(command))
+        compiled = time.monotonic() - began
+        row += [f"{planned_bytes(plan, arguments.threads) / MIB:.1f}"]
         if arguments.measure:
-            anonymous, resident, seconds, compiled = measure(
-                arguments, workload, spec, place, bin_dir)
-            figures = [f"{anonymous:.1f}", f"{resident:.1f}", f"{seconds:.2f}",
-                       f"{compiled:.1f}"] + figures
-        return row + figures
+            anonymous, resident, seconds = run(arguments, workload, place)
+            row += [f"{anonymous:.1f}", f"{resident:.1f}", f"{seconds:.2f}",
+                    f"{compiled:.1f}"]
+        return row + [describe_plan(plan)]
     except RuntimeError as error:
-        return row + ["-"] * (5 if arguments.measure else 1) + [str(error).splitlines()[0].split("error: ")[-1]]
+        problem = str(error).splitlines()[0].split("error: ")[-1]
+        columns = 9 if arguments.measure else 5
+        return row + ["-"] * (columns - len(row)) + [problem]
 
 
 def main():

@@ -6,14 +6,28 @@ in file order, so the loss of the first step must agree between them.
 
 import dataclasses
 import json
+import os
 import pathlib
 import random
+import sys
 
 from build_tools import run_checked
 
 # The seven projections of a decoder layer: `all-linear` in Hone and in PEFT.
 PROJECTIONS = ["q_proj", "k_proj", "v_proj", "o_proj",
                "gate_proj", "up_proj", "down_proj"]
+
+
+def find_config(name):
+    """The config.json that `name` means; ends the program if there is none."""
+    own = pathlib.Path(__file__).parent / "configs" / f"{name}.json"
+    shared = pathlib.Path(os.environ.get("HONE_SHARED", "../shared"))
+    for path in (pathlib.Path(name), own,
+                 shared / "data" / "configs" / name / "config.json"):
+        if path.is_file():
+            return path.resolve()
+    sys.exit(f"bench: no config '{name}': give a file, 'small', or the name "
+             f"of a folder in $HONE_SHARED/data/configs")
 
 
 @dataclasses.dataclass(frozen=True)

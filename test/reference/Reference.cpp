@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace hone::reference {
 
@@ -314,17 +315,23 @@ Matrix attentionTangent(const Matrix &q, const Matrix &k, const Matrix &v,
 // Loss
 //===----------------------------------------------------------------------===//
 
+/// The maximum of a row of logits, and the sum of exp(logit - maximum).
+static std::pair<double, double> exponentials(const Matrix &logits, int64_t i) {
+  double maximum = -HUGE_VAL, sum = 0;
+  for (int64_t j = 0; j < logits.columns; ++j)
+    maximum = std::max(maximum, logits(i, j));
+  for (int64_t j = 0; j < logits.columns; ++j)
+    sum += std::exp(logits(i, j) - maximum);
+  return {maximum, sum};
+}
+
 Loss linearCrossEntropy(const Matrix &x, const Matrix &w, const Rows &targets) {
   Loss result{0, Matrix(x.rows, x.columns)};
   Matrix logits = product(x, transpose(w));
   for (int64_t i = 0; i < x.rows; ++i) {
     if (targets[i] == -100)
       continue;
-    double maximum = -HUGE_VAL, sum = 0;
-    for (int64_t j = 0; j < w.rows; ++j)
-      maximum = std::max(maximum, logits(i, j));
-    for (int64_t j = 0; j < w.rows; ++j)
-      sum += std::exp(logits(i, j) - maximum);
+    auto [maximum, sum] = exponentials(logits, i);
     double lse = maximum + std::log(sum);
     result.loss += lse - logits(i, targets[i]);
     double others = 0; // 1 - p(target), which would cancel
@@ -346,11 +353,7 @@ double linearCrossEntropyTangent(const Matrix &tx, const Matrix &x,
   for (int64_t i = 0; i < x.rows; ++i) {
     if (targets[i] == -100)
       continue;
-    double maximum = -HUGE_VAL, sum = 0;
-    for (int64_t j = 0; j < w.rows; ++j)
-      maximum = std::max(maximum, logits(i, j));
-    for (int64_t j = 0; j < w.rows; ++j)
-      sum += std::exp(logits(i, j) - maximum);
+    auto [maximum, sum] = exponentials(logits, i);
     for (int64_t j = 0; j < w.rows; ++j)
       tloss += std::exp(logits(i, j) - maximum) / sum *
                (changes(i, j) - changes(i, targets[i]));
