@@ -41,7 +41,10 @@ aarch64 = "aarch64-linux-gnu"
 emulator = lit.util.which("qemu-aarch64-static")
 if aarch64 in config.cross_triples.split(";") and emulator:
     config.available_features.add("aarch64")
+    # LeakSanitizer stops the threads as a debugger would, which an emulator
+    # does not know.
     config.substitutions.append(("%aarch64",
+                                 "env ASAN_OPTIONS=detect_leaks=0 " +
                                  emulator + " -L /usr/" + aarch64))
 
 llvm_config.use_default_substitutions()

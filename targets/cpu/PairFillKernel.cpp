@@ -25,7 +25,7 @@ class PairFillEmitter {
 public:
   PairFillEmitter(OpBuilder &b, Location loc, const SourceFormat &format,
                   unsigned columns, ValueRange arguments)
-      : p(b, loc), b(b), loc(loc), format(format), columns(columns),
+      : p(b, loc), b(b), loc(loc), columns(columns),
         number(format.isPacked() ? Type(b.getF32Type()) : format.numbers),
         source(b, loc, format, number, arguments.drop_back(3)),
         panel(arguments.take_back(3)[0]), height(arguments.take_back(2)[0]),
@@ -70,7 +70,6 @@ private:
   PointerBuilder p;
   OpBuilder &b;
   Location loc;
-  const SourceFormat &format;
   unsigned columns;
   Type number; ///< what the source is read as
   PanelSource source;
