@@ -332,9 +332,9 @@ def Hone_LoraLinearOp : Hone_DifferentiableOp<"lora_linear", [Hone_RowWise,
     DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
   let summary = "linear projection plus a scaled low-rank update";
   let description = [{
-    `y = x W^T + bias + scale * (x A^T) B^T` (Hu et al. 2021, eq. 3, with
-    PEFT's layout of A and B). Only `a` and `b` can be trained. The optional
-    last result is `h = x A^T`; MeSP recomputes it, `store-h` keeps it.
+    `y = x W^T + h B^T + bias` with `h = scale * x A^T` (Hu et al. 2021, eq. 3,
+    with PEFT's layout of A and B). Only `a` and `b` can be trained. The
+    optional last result is `h`; MeSP recomputes it, `store-h` keeps it.
 
     1. (C1) `x` is `[rows, in]`, `weight` is `[out, in]`, `y` is `[rows, out]`.
     2. (C2) `a` is `[rank, in]`, `b` is `[out, rank]`, of one rank.

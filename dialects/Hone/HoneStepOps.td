@@ -112,7 +112,7 @@ def Hone_LoraLinearAdjointOp : Hone_DerivedOp<"lora_linear_adjoint", [
     DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
   let summary = "adjoint of lora_linear with respect to its input";
   let description = [{
-    `dx = dy W + scale * (dy B) A`.
+    `dx = dy W + (scale * dy B) A`.
 
     1. (C1) `dy` is `[rows, out]`, `weight` is `[out, in]`, `dx` is
        `[rows, in]`.
@@ -141,8 +141,8 @@ def Hone_LoraParameterAdjointOp : Hone_DerivedOp<"lora_parameter_adjoint", [
     DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
   let summary = "adjoint of lora_linear with respect to A and B";
   let description = [{
-    With `h = x A^T`, read if kept and recomputed if not:
-    `da = scale * (dy B)^T x` and `db = scale * dy^T h`
+    With `h = scale * x A^T`, read if kept and recomputed if not:
+    `da = (scale * dy B)^T x` and `db = dy^T h`
     (MeSP, eqs. 2 and 3, in PEFT's layout).
 
     1. (C1) `dy` is `[rows, out]`, `x` is `[rows, in]`.

@@ -42,8 +42,8 @@ def Hone_LoraParameterTangentOp : Hone_DerivedOp<"lora_parameter_tangent", [
     DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
   let summary = "tangent of lora_linear along A and B";
   let description = [{
-    With `h = x A^T`, read if kept and recomputed if not:
-    `ty = scale * ((x ta^T) B^T + h tb^T)`. The part along `x` is `lora_linear`
+    With `h = scale * x A^T`, read if kept and recomputed if not:
+    `ty = (scale * x ta^T) B^T + h tb^T`. The part along `x` is `lora_linear`
     itself, without its bias.
 
     1. (C1) `x` is `[rows, in]`, `ty` is `[rows, out]`.

@@ -29,7 +29,7 @@ static MemRefType perRow(MLIRContext *context, int64_t rows) {
   return MemRefType::get({rows}, Float64Type::get(context));
 }
 
-/// `h = x A^T`, unless it is a result.
+/// `h = scale * x A^T`, unless it is a result.
 SmallVector<MemRefType> LoraLinearOp::getWorkspace(int64_t maxRows) {
   if (getH())
     return {};
@@ -41,7 +41,7 @@ SmallVector<MemRefType> LoraLinearAdjointOp::getWorkspace(int64_t maxRows) {
   return {MemRefType::get({maxRows, columns(getB())}, elementType(getDy()))};
 }
 
-/// `u = scale * dy B`, and `h = x A^T` unless it was kept.
+/// `u = scale * dy B`, and `h = scale * x A^T` unless it was kept.
 SmallVector<MemRefType> LoraParameterAdjointOp::getWorkspace(int64_t maxRows) {
   auto narrow =
       MemRefType::get({maxRows, columns(getB())}, elementType(getDy()));
@@ -84,7 +84,8 @@ SmallVector<MemRefType> LinearCrossEntropyOp::getWorkspace(int64_t maxRows) {
   return lossWorkspace(*this, maxRows);
 }
 
-/// `x ta^T` if `ta` is given, then `h = x A^T` if it is read and was not kept.
+/// `scale * x ta^T` if `ta` is given, then `h = scale * x A^T` if it is read and
+/// was not kept.
 SmallVector<MemRefType> LoraParameterTangentOp::getWorkspace(int64_t maxRows) {
   auto narrow =
       MemRefType::get({maxRows, columns(getB())}, elementType(getX()));

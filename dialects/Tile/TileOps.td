@@ -250,16 +250,19 @@ def ContractOp : TileOp<"contract",
     With `acc[i][j] = sum over kk < k of a[ai + i][ak + kk] * panel[kk][j]`
     (`a[ak + kk][ai + i]` with `transpose_a`), for `i < m` and `j < n`,
 
-        c[ci + i][cj + j] = (accumulate ? c[ci + i][cj + j] : 0)
-                          + epilogue(acc[i][j], i, j)
+        c[ci + i][cj + j] = epilogue(
+            (accumulate ? c[ci + i][cj + j] : 0) + acc[i][j], i, j)
 
     The sum always starts at zero and runs over ascending `kk` in fused
-    multiply-adds; `accumulate` adds once, at the end. `m` and `k` may be zero:
-    `m = 0` does nothing and `k = 0` gives `acc = 0`. All `NR` columns of the
-    first `k` panel rows are read, so they must have been filled.
+    multiply-adds; `accumulate` adds once, at the end, and the epilogue is
+    applied to what is then complete. `m` and `k` may be zero: `m = 0` does
+    nothing and `k = 0` gives `acc = 0`. All `NR` columns of the first `k` panel
+    rows are read, so they must have been filled.
 
-    The epilogue is scalar code as in `tile.map`. It may load from memory at
-    `invariant + j` or independently of `j`, but not from `c`.
+    The epilogue is scalar code as in `tile.map` and stores nothing. It may load
+    what the product does not write, and the element of `c` that it is for. If
+    indices of loads are `i`, `j`, or one of them plus something invariant, with
+    `j` in the last one only, targets run it on the sums before they store them.
 
     `ahead %w[row, column, height, width]` names a piece of memory that will be
     read soon. It is a hint without meaning: a target may ask for the piece

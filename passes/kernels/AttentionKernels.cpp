@@ -173,15 +173,18 @@ void hone::emitKernel(AttentionTangentOp op, KernelBuilder &k) {
                        k.load(reciprocals, query.i));
         });
 
-        auto addSum = [&](Value strip, Value right, bool accumulate) {
+        auto normalized = normalizedBy(k, reciprocals);
+        auto addSum = [&](Value strip, Value right, bool isFirst, bool isLast) {
           strips.weightedSum({ty, s.first, s.column}, strip, buffers[2],
                              {right, s.origin, s.kvColumn}, s.count, s.keys,
-                             accumulate, normalizedBy(k, reciprocals));
+                             /*accumulate=*/!isFirst,
+                             isLast ? KernelBuilder::Epilogue(normalized)
+                                    : nullptr);
         };
         if (scoresChange)
-          addSum(slopes, v, /*accumulate=*/false);
+          addSum(slopes, v, /*isFirst=*/true, /*isLast=*/!tv);
         if (tv)
-          addSum(weights, tv, /*accumulate=*/scoresChange);
+          addSum(weights, tv, /*isFirst=*/!scoresChange, /*isLast=*/true);
       });
 }
 

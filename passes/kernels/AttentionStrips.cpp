@@ -116,6 +116,6 @@ void Strips::weightedSum(const KernelBuilder::Piece &out, Value strip,
         k.index(std::min(headWidth, headDim - j)),
         columns};
     product.accumulate = accumulate;
-    k.product(panel, product, epilogue, epilogue);
+    k.product(panel, product, epilogue);
   }
 }

@@ -93,7 +93,8 @@ public:
   /// strip[i][c] = 0 for c in [0, from) and [to, columns).
   void zeroOutside(Value strip, Value i, Value from, Value to, Value columns);
 
-  /// out[i] (+)= epilogue(sum over c < columns of strip[i][c] * right[c]).
+  /// out[i] = epilogue((out[i]) + sum over c < columns of strip[i][c] *
+  /// right[c]).
   void weightedSum(const KernelBuilder::Piece &out, Value strip, Value panel,
                    const KernelBuilder::Piece &right, Value rows, Value columns,
                    bool accumulate, KernelBuilder::Epilogue epilogue = nullptr);

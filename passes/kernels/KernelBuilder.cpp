@@ -287,41 +287,51 @@ void KernelBuilder::release(Value matrix, Value row, Value count) {
       tile::ReleaseOp::create(*this, tensor, row, count);
 }
 
-void KernelBuilder::product(Value panel, const Product &p, Epilogue first,
-                            Epilogue rest) {
+void KernelBuilder::productBlock(Value panel, const Product &p, Value start,
+                                 Value terms, bool accumulate,
+                                 Epilogue epilogue) {
   auto panelType = cast<MemRefType>(panel.getType());
-  int64_t block = panelType.getDimSize(0);
-  auto multiply = [&](Value start, Value terms, bool accumulate,
-                      Epilogue epilogue) {
-    Value row = p.transposeW ? p.w.row : add(p.w.row, start);
-    Value column = p.transposeW ? add(p.w.column, start) : p.w.column;
-    fill(panel, p.w.matrix, row, column, terms, p.columns, p.transposeW);
-    // tile.contract counts a's indices as (rows, terms) in both layouts.
-    Value aRow = p.transposeA ? p.a.column : p.a.row;
-    Value aTerm = add(p.transposeA ? p.a.row : p.a.column, start);
-    auto body = [&](OpBuilder &, Location, Value acc, Value i, Value j) {
-      return epilogue(acc, i, j);
-    };
-    using Body =
-        function_ref<Value(OpBuilder &, Location, Value, Value, Value)>;
-    SmallVector<Value> ahead;
-    if (p.readAhead)
-      ahead = blockAfter(p, start, block, panelType.getDimSize(1));
-    tile::ContractOp::create(*this, p.c.matrix, p.c.row, p.c.column, p.a.matrix,
-                             aRow, aTerm, panel, p.rows, p.columns, terms,
-                             accumulate, p.transposeA,
-                             epilogue ? Body(body) : Body(),
-                             p.readAhead ? p.w.matrix : Value(), ahead);
+  Value row = p.transposeW ? p.w.row : add(p.w.row, start);
+  Value column = p.transposeW ? add(p.w.column, start) : p.w.column;
+  fill(panel, p.w.matrix, row, column, terms, p.columns, p.transposeW);
+  // tile.contract counts a's indices as (rows, terms) in both layouts.
+  Value aRow = p.transposeA ? p.a.column : p.a.row;
+  Value aTerm = add(p.transposeA ? p.a.row : p.a.column, start);
+  auto body = [&](OpBuilder &, Location, Value acc, Value i, Value j) {
+    return epilogue(acc, i, j);
   };
+  using Body = function_ref<Value(OpBuilder &, Location, Value, Value, Value)>;
+  SmallVector<Value> ahead;
+  if (p.readAhead)
+    ahead =
+        blockAfter(p, start, panelType.getDimSize(0), panelType.getDimSize(1));
+  tile::ContractOp::create(*this, p.c.matrix, p.c.row, p.c.column, p.a.matrix,
+                           aRow, aTerm, panel, p.rows, p.columns, terms,
+                           accumulate, p.transposeA,
+                           epilogue ? Body(body) : Body(),
+                           p.readAhead ? p.w.matrix : Value(), ahead);
+}
 
-  std::optional<int64_t> depth = getConstantIntValue(p.depth);
-  Value whole = index(block);
-  if (depth && *depth <= block)
-    return multiply(index(0), p.depth, p.accumulate, first);
-  multiply(index(0), min(whole, p.depth), p.accumulate, first);
-  bool even = depth && *depth % block == 0;
-  loop(whole, p.depth, block, [&](Value start) {
-    Value terms = even ? whole : min(whole, sub(p.depth, start));
-    multiply(start, terms, /*accumulate=*/true, rest);
-  });
+void KernelBuilder::product(Value panel, const Product &p, Epilogue epilogue) {
+  int64_t block = cast<MemRefType>(panel.getType()).getDimSize(0);
+  Value zero = index(0), whole = index(block);
+  auto only = [&] {
+    productBlock(panel, p, zero, p.depth, p.accumulate, epilogue);
+  };
+  // The last block may be short, the others are whole.
+  auto blocks = [&] {
+    Value last = mul(div(sub(p.depth, index(1)), whole), whole);
+    productBlock(panel, p, zero, whole, p.accumulate, nullptr);
+    if (getConstantIntValue(last) != block)
+      loop(whole, last, block, [&](Value start) {
+        productBlock(panel, p, start, whole, /*accumulate=*/true, nullptr);
+      });
+    productBlock(panel, p, last, sub(p.depth, last), /*accumulate=*/true,
+                 epilogue);
+  };
+  if (std::optional<int64_t> depth = getConstantIntValue(p.depth))
+    return *depth <= block ? only() : blocks();
+  Value isOne =
+      arith::CmpIOp::create(*this, arith::CmpIPredicate::ule, p.depth, whole);
+  when(isOne, only, blocks);
 }

@@ -171,11 +171,14 @@ public:
     /// which come from far away.
     bool readAhead = false;
   };
-  /// `first` is applied to the first block's sum, `rest` to the others'.
-  void product(Value panel, const Product &product, Epilogue first = nullptr,
-               Epilogue rest = nullptr);
+  /// `epilogue` is applied to the whole sum, with what was there before.
+  void product(Value panel, const Product &product,
+               Epilogue epilogue = nullptr);
 
 private:
+  /// The part of `p` over `terms` terms from `start`.
+  void productBlock(Value panel, const Product &p, Value start, Value terms,
+                    bool accumulate, Epilogue epilogue);
   /// Row, column, height and width in w's memory of the block that comes after
   /// the one at `start`: further down the panel, or on top of the next one.
   llvm::SmallVector<Value> blockAfter(const Product &product, Value start,

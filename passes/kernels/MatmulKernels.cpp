@@ -50,7 +50,7 @@ static void narrowProduct(KernelBuilder &k, Value c, Value a, Value w,
       product.w = {w, tile.column, zero};
       product.transposeW = true;
     }
-    k.product(tile.panel, product, epilogue, epilogue);
+    k.product(tile.panel, product, epilogue);
   });
 }
 
@@ -82,7 +82,18 @@ static void inputAdjointPanel(KernelBuilder &k, const KernelBuilder::Tile &tile,
   k.product(tile.panel, product);
 }
 
-/// One panel of `y = x W^T + bias`; the bias joins the first block's sum.
+/// `c (+)= a w^T + bias` for one panel; `bias` may be null.
+static void biasedProduct(KernelBuilder &k, const KernelBuilder::Tile &tile,
+                          const KernelBuilder::Product &product, Value bias) {
+  if (!bias)
+    return k.product(tile.panel, product);
+  k.product(tile.panel, product, [&](Value acc, Value, Value j) {
+    Value term = k.loadAs(acc.getType(), bias, k.add(tile.column, j));
+    return k.add(acc, term);
+  });
+}
+
+/// One panel of `y = x W^T + bias`.
 static void forwardPanel(KernelBuilder &k, const KernelBuilder::Tile &tile,
                          Value y, Value x, Value weight, Value bias) {
   int64_t in = cast<MemRefType>(x.getType()).getDimSize(1);
@@ -90,12 +101,7 @@ static void forwardPanel(KernelBuilder &k, const KernelBuilder::Tile &tile,
       panelProduct(k, tile, y, x, weight, /*transposeW=*/true, in,
                    /*accumulate=*/false);
   product.readAhead = true;
-  if (!bias)
-    return k.product(tile.panel, product);
-  k.product(tile.panel, product, [&](Value acc, Value, Value j) {
-    Value term = k.loadAs(acc.getType(), bias, k.add(tile.column, j));
-    return k.add(acc, term);
-  });
+  biasedProduct(k, tile, product, bias);
 }
 
 static Value bufferOrNull(KernelBuilder &k, Value optional) {
@@ -138,16 +144,15 @@ void hone::emitKernel(LinearAdjointOp op, KernelBuilder &k) {
 // Adapters
 //===----------------------------------------------------------------------===//
 
-/// One panel of `y (+)= scale * h B^T`.
+/// One panel of `y (+)= h B^T + bias`.
 static void adapterPanel(KernelBuilder &k, const KernelBuilder::Tile &tile,
-                         Value y, Value h, Value b, Value scale,
+                         Value y, Value h, Value b, Value bias,
                          bool accumulate) {
   int64_t rank = cast<MemRefType>(b.getType()).getDimSize(1);
-  auto scaled = scaledBy(k, scale);
-  k.product(
-      tile.panel,
+  biasedProduct(
+      k, tile,
       panelProduct(k, tile, y, h, b, /*transposeW=*/true, rank, accumulate),
-      scaled, scaled);
+      bias);
 }
 
 void hone::emitKernel(LoraLinearOp op, KernelBuilder &k) {
@@ -159,16 +164,16 @@ void hone::emitKernel(LoraLinearOp op, KernelBuilder &k) {
   Value bias = bufferOrNull(k, op.getBias());
   Value h = op.getH() ? k.buffer(op.getH()) : k.workspace(op, 0);
 
-  narrowProduct(k, h, x, k.buffer(op.getA()), /*transposeW=*/true, rank, in,
-                nullptr);
-
   Value scale = k.real(element, op.getScale().convertToDouble());
+  narrowProduct(k, h, x, k.buffer(op.getA()), /*transposeW=*/true, rank, in,
+                scaledBy(k, scale));
+
   KernelBuilder::Tiling tiling{k.rows(), type.getDimSize(1),
                                numerics::dotBlock(in)};
   tiling.forWeights = true;
   k.forEachTile(element, tiling, [&](const KernelBuilder::Tile &tile) {
-    forwardPanel(k, tile, y, x, weight, bias);
-    adapterPanel(k, tile, y, h, b, scale, /*accumulate=*/true);
+    forwardPanel(k, tile, y, x, weight, /*bias=*/{});
+    adapterPanel(k, tile, y, h, b, bias, /*accumulate=*/true);
   });
 }
 
@@ -178,12 +183,14 @@ void hone::emitKernel(LoraParameterTangentOp op, KernelBuilder &k) {
   int64_t in = columnsOf(op.getX()), rank = columnsOf(op.getB());
   Value x = k.buffer(op.getX()), ty = k.buffer(op.getTy());
 
-  // Each term is scale * h B^T, with ta in place of A or tb in place of B.
+  // Each term is h B^T, with ta in place of A or tb in place of B.
+  Value scale = k.real(element, op.getScale().convertToDouble());
   SmallVector<std::pair<Value, Value>, 2> terms;
   unsigned nextWorkspace = 0;
   auto timesX = [&](Value a) {
     Value h = k.workspace(op, nextWorkspace++);
-    narrowProduct(k, h, x, k.buffer(a), /*transposeW=*/true, rank, in, nullptr);
+    narrowProduct(k, h, x, k.buffer(a), /*transposeW=*/true, rank, in,
+                  scaledBy(k, scale));
     return h;
   };
   if (op.getTa())
@@ -192,12 +199,11 @@ void hone::emitKernel(LoraParameterTangentOp op, KernelBuilder &k) {
     terms.push_back({op.getH() ? k.buffer(op.getH()) : timesX(op.getA()),
                      k.buffer(op.getTb())});
 
-  Value scale = k.real(element, op.getScale().convertToDouble());
   KernelBuilder::Tiling tiling{k.rows(), type.getDimSize(1),
                                numerics::dotBlock(rank)};
   k.forEachTile(element, tiling, [&](const KernelBuilder::Tile &tile) {
     for (auto [i, term] : llvm::enumerate(terms))
-      adapterPanel(k, tile, ty, term.first, term.second, scale,
+      adapterPanel(k, tile, ty, term.first, term.second, /*bias=*/{},
                    /*accumulate=*/i > 0);
   });
 }
@@ -225,11 +231,10 @@ void hone::emitKernel(LoraLinearAdjointOp op, KernelBuilder &k) {
   });
 }
 
-/// gradient (+)= epilogue(left^T right), summed over the rows of the batch.
-/// `rowBlock` splits the rows of the gradient, if not 0.
+/// gradient (+)= left^T right, summed over the rows of the batch. `rowBlock`
+/// splits the rows of the gradient, if not 0.
 static void rowSumProduct(KernelBuilder &k, Value gradient, bool accumulate,
-                          Value left, Value right, int64_t rowBlock,
-                          KernelBuilder::Epilogue epilogue) {
+                          Value left, Value right, int64_t rowBlock) {
   auto type = cast<MemRefType>(gradient.getType());
   KernelBuilder::Tiling tiling{k.index(type.getDimSize(0)), type.getDimSize(1),
                                std::min(k.maxRows(), numerics::kGradientRows),
@@ -245,7 +250,7 @@ static void rowSumProduct(KernelBuilder &k, Value gradient, bool accumulate,
                                        k.rows()};
         product.transposeA = true;
         product.accumulate = accumulate;
-        k.product(tile.panel, product, epilogue, epilogue);
+        k.product(tile.panel, product);
       });
 }
 
@@ -255,7 +260,6 @@ void hone::emitKernel(LoraParameterAdjointOp op, KernelBuilder &k) {
   int64_t rank = columnsOf(op.getB());
   Value x = k.buffer(op.getX()), dy = k.buffer(op.getDy());
   Value scale = k.real(element, op.getScale().convertToDouble());
-  auto scaled = scaledBy(k, scale);
 
   auto destination = [&](Value result) {
     Value sink = k.sink(result);
@@ -264,14 +268,14 @@ void hone::emitKernel(LoraParameterAdjointOp op, KernelBuilder &k) {
   if (auto [da, accumulate] = destination(op.getDa()); da) {
     Value u = k.workspace(op, 0);
     narrowProduct(k, u, dy, k.buffer(op.getB()), /*transposeW=*/false, rank,
-                  out, scaled);
-    rowSumProduct(k, da, accumulate, u, x, /*rowBlock=*/0, nullptr);
+                  out, scaledBy(k, scale));
+    rowSumProduct(k, da, accumulate, u, x, /*rowBlock=*/0);
   }
   if (auto [db, accumulate] = destination(op.getDb()); db) {
     Value h = op.getH() ? k.buffer(op.getH()) : k.workspace(op, 1);
     if (!op.getH())
       narrowProduct(k, h, x, k.buffer(op.getA()), /*transposeW=*/true, rank, in,
-                    nullptr);
-    rowSumProduct(k, db, accumulate, dy, h, kNarrowColumns, scaled);
+                    scaledBy(k, scale));
+    rowSumProduct(k, db, accumulate, dy, h, kNarrowColumns);
   }
 }

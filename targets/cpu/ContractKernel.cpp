@@ -48,18 +48,18 @@ func::FuncOp KernelLibrary::external(StringRef name, TypeRange inputs) {
   return function;
 }
 
-/// "tile_contract_f32_6x64_scaled_add".
+/// "tile_contract_f32_6x64_add_scaled".
 static std::string contractName(Type numbers, unsigned rows, unsigned columns,
                                 ContractStore store) {
   std::string name;
   llvm::raw_string_ostream os(name);
   os << "tile_contract_" << numbers << "_" << rows << "x" << columns;
+  if (store.adds)
+    os << "_add";
   if (store.term == ContractStore::Term::scaled)
     os << "_scaled";
   if (store.term == ContractStore::Term::biased)
     os << "_biased";
-  if (store.adds)
-    os << "_add";
   return name;
 }
 
@@ -270,12 +270,12 @@ void ContractEmitter::emitStore(unsigned rows, Value cTile, ValueRange sums) {
     for (unsigned v = 0; v < vectors; ++v) {
       Value value = sums[r * vectors + v];
       Value at = p.at(element, row, p.word(v * lanes));
+      if (store.adds)
+        value = arith::AddFOp::create(b, loc, p.load(vector, at), value);
       if (store.term == ContractStore::Term::scaled)
         value = arith::MulFOp::create(b, loc, value, terms[v]);
       if (store.term == ContractStore::Term::biased)
         value = arith::AddFOp::create(b, loc, value, terms[v]);
-      if (store.adds)
-        value = arith::AddFOp::create(b, loc, p.load(vector, at), value);
       p.store(value, at);
     }
   }

@@ -295,7 +295,7 @@ void ContractLowering::callKernel(OpBuilder &b, Strip strip, Value i0,
       arguments);
 }
 
-/// c[..] = (c[..]) + epilogue(scratch[i][j]).
+/// c[..] = epilogue((c[..]) + scratch[i][j], i, j).
 void ContractLowering::emitEpilogue(OpBuilder &b, Strip strip, Value i0,
                                     Value rows, Value columns, Value scratch) {
   Value first = indexConstant(b, loc, strip.firstColumn);
@@ -305,6 +305,13 @@ void ContractLowering::emitEpilogue(OpBuilder &b, Strip strip, Value i0,
         Value value = memref::LoadOp::create(b, loc, scratch, ivs);
         Value i = arith::AddIOp::create(b, loc, i0, ivs[0]);
         Value j = arith::AddIOp::create(b, loc, first, ivs[1]);
+        SmallVector<Value> at = {
+            arith::AddIOp::create(b, loc, op.getCRow(), i),
+            arith::AddIOp::create(b, loc, op.getCColumn(), j)};
+        if (op.getAccumulate()) {
+          Value old = memref::LoadOp::create(b, loc, op.getC(), at);
+          value = arith::AddFOp::create(b, loc, old, value);
+        }
         if (!op.getEpilogue().empty()) {
           Block &epilogue = op.getEpilogue().front();
           IRMapping mapping;
@@ -313,13 +320,6 @@ void ContractLowering::emitEpilogue(OpBuilder &b, Strip strip, Value i0,
             b.clone(inner, mapping);
           value =
               mapping.lookupOrDefault(epilogue.getTerminator()->getOperand(0));
-        }
-        SmallVector<Value> at = {
-            arith::AddIOp::create(b, loc, op.getCRow(), i),
-            arith::AddIOp::create(b, loc, op.getCColumn(), j)};
-        if (op.getAccumulate()) {
-          Value old = memref::LoadOp::create(b, loc, op.getC(), at);
-          value = arith::AddFOp::create(b, loc, old, value);
         }
         memref::StoreOp::create(b, loc, value, op.getC(), at);
       });

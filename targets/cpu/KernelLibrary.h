@@ -19,7 +19,7 @@
 namespace hone {
 
 /// What becomes of a finished sum while it is still in registers:
-/// c = (adds ? c : 0) + term(sum).
+/// c = term((adds ? c : 0) + sum).
 struct ContractStore {
   enum class Term { sum, scaled, biased };
   Term term = Term::sum;

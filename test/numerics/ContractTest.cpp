@@ -44,7 +44,7 @@ static std::string productIR(const Product &p, const char *type, int64_t bytes,
   int64_t m = std::max<int64_t>(p.m, 1), k = std::max<int64_t>(p.k, 1);
   int64_t bAt = roundUp(m * k) * bytes;
   int64_t cAt = bAt + roundUp(k * p.n) * bytes;
-  int64_t biasAt = cAt + roundUp(m * p.n) * bytes;
+  int64_t factorsAt = cAt + roundUp(m * p.n) * bytes;
   auto matrix = [&](int64_t rows, int64_t columns) {
     return llvm::formatv("memref<{0}x{1}x{2}>", rows, columns, type).str();
   };
@@ -57,11 +57,13 @@ static std::string productIR(const Product &p, const char *type, int64_t bytes,
   auto line = [&](const auto &text) { body += std::string(text) + "\n"; };
   line(llvm::formatv("%b_at = arith.constant {0} : index", bAt).str());
   line(llvm::formatv("%c_at = arith.constant {0} : index", cAt).str());
-  line(llvm::formatv("%bias_at = arith.constant {0} : index", biasAt).str());
+  line(llvm::formatv("%factors_at = arith.constant {0} : index", factorsAt)
+           .str());
   line("%a = tile.view %arena[%c0] : !llvm.ptr -> " + a);
   line("%b = tile.view %arena[%b_at] : !llvm.ptr -> " + b);
   line("%c = tile.view %arena[%c_at] : !llvm.ptr -> " + c);
-  line("%bias = tile.view %arena[%bias_at] : !llvm.ptr -> " + matrix(1, p.n));
+  line("%factors = tile.view %arena[%factors_at] : !llvm.ptr -> " +
+       matrix(1, p.n));
   line(llvm::formatv("%k = arith.constant {0} : index", p.k).str());
   line(llvm::formatv("%n = arith.constant {0} : index", p.n).str());
   line(llvm::formatv("%nr = arith.constant {0} : index", panel).str());
@@ -81,8 +83,8 @@ static std::string productIR(const Product &p, const char *type, int64_t bytes,
   if (p.epilogue) {
     line("epilogue (%acc, %i, %j) {");
     line("%jj = arith.addi %j0, %j : index");
-    line("%x = memref.load %bias[%c0, %jj] : " + matrix(1, p.n));
-    line(std::string("%y = arith.addf %acc, %x : ") + type);
+    line("%x = memref.load %factors[%c0, %jj] : " + matrix(1, p.n));
+    line(std::string("%y = arith.mulf %acc, %x : ") + type);
     line(std::string("tile.yield %y : ") + type + "\n}");
   }
   line("}");
@@ -119,7 +121,7 @@ static void checkProduct(const Product &p, const char *type,
   for (size_t i = 0; i < total; ++i)
     arena.data[i] = T(uniform(random));
   T *a = arena.data, *b = a + roundUp(m * k), *c = b + roundUp(k * p.n),
-    *bias = c + roundUp(m * p.n);
+    *factors = c + roundUp(m * p.n);
   std::vector<T> before(c, c + roundUp(m * p.n));
   program.run(arena.data, p.m);
 
@@ -131,7 +133,7 @@ static void checkProduct(const Product &p, const char *type,
         ASSERT_EQ(c[i * p.n + j], before[i * p.n + j]);
         continue;
       }
-      double sum = p.epilogue ? double(bias[j]) : 0, size = std::abs(sum);
+      double sum = 0, size = 0;
       double exact = 0; // of the operands as they are
       double products = 0;
       for (int64_t kk = 0; kk < p.k; ++kk) {
@@ -148,11 +150,15 @@ static void checkProduct(const Product &p, const char *type,
       }
       // Two operands, each off by 2^-8 of itself at most.
       if (p.rounds)
-        ASSERT_NEAR(sum - (p.epilogue ? bias[j] : 0), exact,
+        ASSERT_NEAR(sum, exact,
                     (std::ldexp(2, -8) + std::ldexp(1, -16)) * products);
       if (p.accumulate) {
         sum += old;
         size += std::abs(old);
+      }
+      if (p.epilogue) {
+        sum *= factors[j];
+        size *= std::abs(factors[j]);
       }
       ASSERT_NEAR(c[i * p.n + j], sum, (p.k + 3) * unit * size + 1e-300)
           << "at " << i << ", " << j;

@@ -85,8 +85,8 @@ TEST_P(KernelsMatmulTest, LoraLinear) {
         expectClose(got[0], loraLinear(x, lora, &bias), element(), in,
                     "lora_linear");
         if (keepH)
-          expectClose(got[1], product(x, transpose(lora.a)), element(), in,
-                      "lora_linear_h");
+          expectClose(got[1], scale(product(x, transpose(lora.a)), lora.scale),
+                      element(), in, "lora_linear_h");
       }
     }
   }
@@ -140,7 +140,7 @@ TEST_P(KernelsMatmulTest, LoraParameterAdjoint) {
         kernel.set("dy", dy);
         kernel.set("x", x);
         if (keptH)
-          kernel.set("h", product(x, transpose(lora.a)));
+          kernel.set("h", scale(product(x, transpose(lora.a)), lora.scale));
         std::vector<Matrix> got = kernel.run(rows);
         LoraGradients want = loraParameterAdjoint(dy, x, lora);
         expectClose(got[0], want.da, element(), out + rows,

@@ -116,7 +116,7 @@ TEST_P(KernelsTangentTest, LoraParameters) {
         Matrix x = random(rows, in);
         kernel.set("x", x);
         if (with.h)
-          kernel.set("h", product(x, transpose(lora.a)));
+          kernel.set("h", scale(product(x, transpose(lora.a)), lora.scale));
         expectClose(kernel.run(rows)[0],
                     loraParameterTangent(x, lora, given(with.ta, ta),
                                          given(with.tb, tb)),

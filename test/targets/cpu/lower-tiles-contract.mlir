@@ -52,7 +52,7 @@ func.func @other_epilogue(%c: memref<32x64xf32>, %a: memref<32x96xf32>,
 // The number of columns decides at run time.
 // CHECK-LABEL: func @unknown_columns
 // CHECK: scf.if
-// WIDE: call @tile_contract_f32_6x64_scaled_add(
+// WIDE: call @tile_contract_f32_6x64_add_scaled(
 // CHECK: } else {
 // CHECK: scf.for
 // WIDE: call @tile_contract_f32_6x64(
