@@ -29,7 +29,7 @@ struct PlannedStep {
 ///  * no budget: the smallest peak among plans whose time is at most 1.05 times
 ///    that of `residuals: mesp`.
 ///
-/// `mayRound`: block inputs may be kept in bfloat16.
+/// `mayRound`: block inputs and inner values may be kept in bfloat16.
 /// `options` are those of the spec; what the plan decides is ignored.
 /// Errors: Usage for a budget that no plan keeps, naming the smallest that one
 /// does.

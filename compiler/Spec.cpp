@@ -125,8 +125,9 @@ static const std::vector<SpecKey> &specKeys() {
        FIELD(train.memory_budget)},
       {"train.kept_dtype",
        "float32",
-       "what block inputs may be kept in by residuals: planned, where the "
-       "budget asks for it; bfloat16 changes gradients",
+       "what block inputs and the inner values of layers may be kept in by "
+       "residuals: planned, where the budget asks for it; bfloat16 changes "
+       "gradients",
        FIELD(train.kept_dtype),
        Range::Any,
        {"float32", "bfloat16"}},

@@ -59,11 +59,18 @@ public:
 
   Block &body() { return target.getBody().front(); }
   void map(Value from, Value to) { mapping.map(from, to); }
+  /// `from` is what `rounded` has in a smaller type; converted back where it is
+  /// first read, so that it is wide for as short as can be.
+  void mapRounded(Value from, Value rounded) { roundedOf[from] = rounded; }
   void mapAuxiliary(Operation *op, Value to) { auxiliaryOf[op] = to; }
-  bool has(Value value) const { return mapping.contains(value); }
+  bool has(Value value) const {
+    return mapping.contains(value) || roundedOf.contains(value);
+  }
 
   /// Clones `op`, with its auxiliary result if asked for.
   void clone(Operation *op, bool withAuxiliary);
+  /// `value` in bfloat16.
+  Value round(Value value);
   /// The new value of `value`; ambient ops are cloned when first read.
   Value read(Value value);
   Value readAuxiliary(Operation *op) { return auxiliaryOf.lookup(op); }
@@ -84,6 +91,7 @@ private:
   BlockOp original, target;
   OpBuilder builder;
   IRMapping mapping;
+  llvm::DenseMap<Value, Value> roundedOf;
   llvm::DenseMap<Operation *, Value> auxiliaryOf;
 };
 
@@ -154,9 +162,20 @@ void BlockWriter::clone(Operation *op, bool withAuxiliary) {
 Value BlockWriter::read(Value value) {
   if (Value known = mapping.lookupOrNull(value))
     return known;
+  if (Value rounded = roundedOf.lookup(value)) {
+    mapping.map(value, ConvertOp::create(builder, value.getLoc(),
+                                         value.getType(), rounded));
+    return mapping.lookup(value);
+  }
   assert(isAmbient(value) && "a residual that is neither kept nor recomputed");
   builder.clone(*value.getDefiningOp(), mapping);
   return mapping.lookup(value);
+}
+
+Value BlockWriter::round(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return ConvertOp::create(builder, value.getLoc(),
+                           type.clone(builder.getBF16Type()), read(value));
 }
 
 void BlockWriter::addCotangent(Value value, Value cotangent,
@@ -288,22 +307,38 @@ static bool canRecomputeCheaply(Value value, ArrayRef<Value> kept) {
   });
 }
 
+/// Whether `policy` keeps `value` in bfloat16.
+static bool isRounded(Value value, const ResidualPolicy &policy) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return policy.roundsInnerValues() && type.getRank() == 2 &&
+         type.getElementType().isF32();
+}
+
 /// Clones `block` with the kept values as additional results.
 static BlockOp writeForward(BlockOp block, StringRef variant,
+                            const ResidualPolicy &policy,
                             ArrayRef<Value> keptValues,
                             ArrayRef<Operation *> keptAuxiliaries) {
   BlockWriter writer(block, ".forward" + variant, block.getArgumentTypes());
   for (auto [from, to] :
        llvm::zip(block.getBody().getArguments(), writer.body().getArguments()))
     writer.map(from, to);
-  for (Operation &op : block.getBody().front().without_terminator())
-    if (!op.hasTrait<Ambient>())
-      writer.clone(&op, llvm::is_contained(keptAuxiliaries, &op));
+  llvm::DenseMap<Value, Value> rounded;
+  for (Operation &op : block.getBody().front().without_terminator()) {
+    if (op.hasTrait<Ambient>())
+      continue;
+    writer.clone(&op, llvm::is_contained(keptAuxiliaries, &op));
+    // At once, so that the value itself need not outlive its last reader.
+    for (Value value : op.getResults())
+      if (llvm::is_contained(keptValues, value) && isRounded(value, policy))
+        rounded[value] = writer.round(value);
+  }
   SmallVector<Value> results;
   for (Value value : returned(block))
     results.push_back(writer.read(value));
   for (Value value : keptValues)
-    results.push_back(writer.read(value));
+    results.push_back(rounded.contains(value) ? rounded[value]
+                                              : writer.read(value));
   for (Operation *op : keptAuxiliaries)
     results.push_back(writer.readAuxiliary(op));
   return writer.finish(results);
@@ -355,7 +390,8 @@ FailureOr<SplitDerivation> deriveSplit(BlockOp block,
         .push_back(op);
   }
   if (!kept.empty() || !keptAuxiliaries.empty())
-    result.forward = writeForward(block, variant, kept, keptAuxiliaries);
+    result.forward =
+        writeForward(block, variant, policy, kept, keptAuxiliaries);
   if (!callerHas.empty())
     return block.emitOpError("returns a value that its own adjoint reads; "
                              "'full' cannot keep it twice");
@@ -371,8 +407,13 @@ FailureOr<SplitDerivation> deriveSplit(BlockOp block,
   unsigned next = 0;
   for (BlockArgument argument : block.getBody().getArguments())
     writer.map(argument, writer.body().getArgument(next++));
-  for (Value value : kept)
-    writer.map(value, writer.body().getArgument(next++));
+  for (Value value : kept) {
+    Value argument = writer.body().getArgument(next++);
+    if (isRounded(value, policy))
+      writer.mapRounded(value, argument);
+    else
+      writer.map(value, argument);
+  }
   for (Operation *op : keptAuxiliaries)
     writer.mapAuxiliary(op, writer.body().getArgument(next++));
   SmallVector<Value> recomputed(demand->values());

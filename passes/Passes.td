@@ -26,8 +26,10 @@ def DeriveBackward : HonePass<"hone-derive-backward"> {
            "what the forward pass keeps: mesp (block inputs only), store-h "
            "(also h = xA), mebp (block inputs; the backward runs the whole "
            "block again), narrow (also inner values that are no wider than "
-           "block inputs) or full (all that the backward reads); or layer by "
-           "layer, as in mesp*20+full*4">,
+           "block inputs), products (all that the backward reads, but for what "
+           "cheap ops recompute) or full (all of it); the last three with "
+           "-bfloat16 keep inner values rounded, which changes gradients; or "
+           "layer by layer, as in mesp*20+full*4">,
     Option<"recomputedInputs", "recomputed-inputs", "int64_t", /*default=*/"0",
            "how many block inputs are not kept but computed again, before the "
            "backward of the layers that read them">,

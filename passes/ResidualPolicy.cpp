@@ -12,23 +12,31 @@ static constexpr std::pair<llvm::StringLiteral, ResidualPolicy::Kind> kinds[] =
      {"store-h", ResidualPolicy::Kind::StoreH},
      {"mebp", ResidualPolicy::Kind::Mebp},
      {"narrow", ResidualPolicy::Kind::Narrow},
+     {"products", ResidualPolicy::Kind::Products},
      {"full", ResidualPolicy::Kind::Full}};
 
+static constexpr llvm::StringLiteral roundedSuffix = "-bfloat16";
+
 std::optional<ResidualPolicy> ResidualPolicy::parse(llvm::StringRef name) {
-  for (const auto &[known, kind] : kinds)
-    if (name == known)
-      return ResidualPolicy(kind);
+  bool rounds = name.consume_back(roundedSuffix);
+  for (const auto &[known, kind] : kinds) {
+    bool keepsInner = ResidualPolicy(kind).keepsInnerValue(/*narrow=*/true,
+                                                           /*cheap=*/false);
+    if (name == known && (keepsInner || !rounds))
+      return ResidualPolicy(kind, rounds);
+  }
   return std::nullopt;
 }
 
-llvm::StringRef ResidualPolicy::name() const {
-  return llvm::find_if(kinds,
-                       [&](const auto &entry) { return entry.second == kind; })
-      ->first;
+std::string ResidualPolicy::name() const {
+  auto known = llvm::find_if(
+      kinds, [&](const auto &entry) { return entry.second == kind; });
+  return known->first.str() + (rounds ? roundedSuffix.str() : "");
 }
 
 llvm::StringRef ResidualPolicy::names() {
-  return "mesp, store-h, mebp, narrow, full";
+  return "mesp, store-h, mebp, narrow, products, full; the last three also "
+         "with -bfloat16";
 }
 
 std::optional<ResidualPlan> ResidualPlan::parse(llvm::StringRef text) {
@@ -51,7 +59,7 @@ std::optional<ResidualPlan> ResidualPlan::parse(llvm::StringRef text) {
 std::string ResidualPlan::str() const {
   std::string text;
   for (const Run &run : runs) {
-    text += (text.empty() ? "" : "+") + run.policy.name().str();
+    text += (text.empty() ? "" : "+") + run.policy.name();
     if (run.count)
       text += "*" + std::to_string(run.count);
   }
@@ -75,7 +83,7 @@ ResidualPolicy ResidualPlan::policyOf(int64_t layer) const {
 }
 
 std::string ResidualPlan::variantOf(ResidualPolicy policy) const {
-  return runs.size() > 1 ? "." + policy.name().str() : std::string();
+  return runs.size() > 1 ? "." + policy.name() : std::string();
 }
 
 std::vector<std::string> ResidualPlan::variants() const {

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace hone {
@@ -31,43 +32,56 @@ public:
   /// `narrow`:  as mesp, but values inside the block that are no wider than
   ///            its inputs are kept, unless cheap ops recompute them from what
   ///            is at hand: attention is not run again, the MLP is.
+  /// `products`: everything that an adjoint reads is kept, but for what cheap
+  ///            ops recompute from what is at hand (JAX: dots_saveable).
   /// `full`:    everything that an adjoint reads is kept; nothing is
   ///            recomputed.
-  enum class Kind { Mesp, StoreH, Mebp, Narrow, Full };
+  ///
+  /// The last three may keep inner values in bfloat16: `narrow-bfloat16`.
+  enum class Kind { Mesp, StoreH, Mebp, Narrow, Products, Full };
 
-  explicit ResidualPolicy(Kind kind) : kind(kind) {}
+  explicit ResidualPolicy(Kind kind, bool rounds = false)
+      : kind(kind), rounds(rounds) {}
   /// The policy named `name`, as in specs and pass options.
   static std::optional<ResidualPolicy> parse(llvm::StringRef name);
   /// All names, for messages.
   static llvm::StringRef names();
-  llvm::StringRef name() const;
+  std::string name() const;
   bool operator==(const ResidualPolicy &other) const {
-    return kind == other.kind;
+    return kind == other.kind && rounds == other.rounds;
+  }
+  bool operator<(const ResidualPolicy &other) const {
+    return std::tie(kind, rounds) < std::tie(other.kind, other.rounds);
   }
 
   /// Which of `count` alternatives, listed cheapest in compute first and in
   /// memory last, for an op that trains parameters or one that does not.
   unsigned chooseAlternative(unsigned count, bool trains) const {
-    bool cheapest = kind == Kind::Full || kind == Kind::Mebp ||
-                    (kind == Kind::StoreH && trains);
+    bool cheapest = kind == Kind::Full || kind == Kind::Products ||
+                    kind == Kind::Mebp || (kind == Kind::StoreH && trains);
     return cheapest ? 0 : count - 1;
   }
   /// Whether a value inside a block is kept from forward to backward. `narrow`:
   /// no wider than the block's inputs. `cheap`: element-wise ops compute it
   /// from what is kept anyway.
   bool keepsInnerValue(bool narrow, bool cheap) const {
-    return kind == Kind::Full || (kind == Kind::Narrow && narrow && !cheap);
+    return kind == Kind::Full || (kind == Kind::Products && !cheap) ||
+           (kind == Kind::Narrow && narrow && !cheap);
   }
   /// The same for the auxiliary result of an op (h of a LoRA linear).
   bool keepsAuxiliary(bool trains, bool narrow) const {
-    return kind == Kind::Full || (kind == Kind::StoreH && trains) ||
-           (kind == Kind::Narrow && narrow);
+    return kind == Kind::Full || kind == Kind::Products ||
+           (kind == Kind::StoreH && trains) || (kind == Kind::Narrow && narrow);
   }
+  /// Whether inner values are kept in bfloat16. Auxiliary results never are:
+  /// they are few, and a rounded log-sum-exp scales every probability of a row.
+  bool roundsInnerValues() const { return rounds; }
   /// Whether the backward runs ops again whose results it does not read.
   bool recomputesWholeBlock() const { return kind == Kind::Mebp; }
 
 private:
   Kind kind;
+  bool rounds;
 };
 
 /// The policy of each layer, in the order in which they run forward, and how

@@ -13,8 +13,8 @@ static bool isAmbient(Value value) {
   return op && op->hasTrait<Ambient>();
 }
 
-static int64_t elementsOfRow(Value value) {
-  return elementsAtRows(value.getType(), 1);
+static int64_t bytesOfRow(Value value) {
+  return bytesAtRows(value.getType(), 1);
 }
 
 static bool canRunInTiles(Operation &op) {
@@ -81,11 +81,11 @@ bool RowRun::isWideInside() const {
   border.insert_range(leaving);
   int64_t widest = 0;
   for (Value value : border)
-    widest = std::max(widest, elementsOfRow(value));
+    widest = std::max(widest, bytesOfRow(value));
   for (Operation *op : ops)
     for (Value result : op->getResults())
       if (hasRows(result.getType()) && !border.contains(result) &&
-          elementsOfRow(result) > widest)
+          bytesOfRow(result) > widest)
         return true;
   return false;
 }

@@ -2,26 +2,25 @@
 
 #include "passes/StepPlanner.h"
 
-#include "passes/ResidualPolicy.h"
-
 #include <algorithm>
 #include <limits>
 
 namespace hone {
 
 std::string StepPlan::residuals(int64_t layers) const {
-  const std::pair<const char *, int64_t> runs[] = {
-      {"mesp", layers - narrowLayers - fullLayers},
-      {"narrow", narrowLayers},
-      {"full", fullLayers}};
+  int64_t others = layers;
+  for (const Keeping &run : keeping)
+    others -= run.layers;
+  std::vector<Keeping> runs = keeping;
+  if (others || keeping.empty())
+    runs.insert(runs.begin(),
+                {ResidualPolicy(ResidualPolicy::Kind::Mesp), others});
+  if (runs.size() == 1)
+    return runs.front().policy.name();
   std::string text;
-  for (auto [name, count] : runs) {
-    if (count == layers)
-      return name;
-    if (count > 0)
-      text += (text.empty() ? "" : "+") + std::string(name) + "*" +
-              std::to_string(count);
-  }
+  for (const auto &[policy, count] : runs)
+    text +=
+        (text.empty() ? "" : "+") + policy.name() + "*" + std::to_string(count);
   return text;
 }
 
@@ -34,6 +33,13 @@ StepPlanner::StepPlanner(int64_t layers, bool mayRound, int64_t rowUnit,
     tileHeights.push_back(rows);
   tileHeights.push_back(0);
   std::reverse(tileHeights.begin(), tileHeights.end());
+  using Kind = ResidualPolicy::Kind;
+  for (Kind kind : {Kind::Mesp, Kind::Narrow, Kind::Products, Kind::Full})
+    kinds.emplace_back(kind);
+  // To round cheap values would take as long as to compute them again.
+  if (mayRound)
+    for (Kind kind : {Kind::Narrow, Kind::Products})
+      kinds.emplace_back(kind, /*rounds=*/true);
 }
 
 std::optional<PlanCost> StepPlanner::cost(const StepPlan &plan) {
@@ -58,66 +64,118 @@ int64_t StepPlanner::largest(int64_t most, Predicate holds) const {
   return low;
 }
 
-std::vector<StepPlan> StepPlanner::candidatesWithin(int64_t tileRows,
-                                                    int64_t budget) {
+bool StepPlanner::isFaster(const StepPlan &plan, const StepPlan &other) {
+  PlanCost a = *cost(plan), b = *cost(other);
+  return std::tie(a.seconds, a.peakBytes) < std::tie(b.seconds, b.peakBytes);
+}
+
+std::optional<StepPlan> StepPlanner::withInputsAgain(StepPlan plan,
+                                                     int64_t budget) {
+  auto keeping = [&](int64_t kept) {
+    StepPlan other = plan;
+    other.recomputedInputs = mostRecomputed - kept;
+    if (mayRound)
+      other.roundedInputs = layers - other.recomputedInputs;
+    return other;
+  };
+  if (!fits(keeping(0), budget))
+    return std::nullopt;
+  return keeping(largest(mostRecomputed, [&](int64_t kept) {
+    return fits(keeping(kept), budget);
+  }));
+}
+
+StepPlan StepPlanner::withExactInputs(StepPlan plan, int64_t budget) {
+  plan.roundedInputs -= largest(plan.roundedInputs, [&](int64_t exact) {
+    StepPlan other = plan;
+    other.roundedInputs -= exact;
+    return fits(other, budget);
+  });
+  return plan;
+}
+
+/// Indices of the `points` on the lower convex hull of (peak, seconds), from
+/// the smallest peak to the least time.
+static std::vector<size_t>
+lowerHull(const std::vector<std::optional<PlanCost>> &points) {
+  std::vector<size_t> order, hull;
+  for (size_t i = 0; i < points.size(); ++i)
+    if (points[i])
+      order.push_back(i);
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return std::tie(points[a]->peakBytes, points[a]->seconds) <
+           std::tie(points[b]->peakBytes, points[b]->seconds);
+  });
+  auto gainPerByte = [&](size_t from, size_t to) {
+    return (points[from]->seconds - points[to]->seconds) /
+           static_cast<double>(points[to]->peakBytes - points[from]->peakBytes);
+  };
+  for (size_t next : order) {
+    if (!hull.empty() && points[next]->seconds >= points[hull.back()]->seconds)
+      continue; // more memory for nothing
+    while (hull.size() > 1 && gainPerByte(hull.back(), next) >=
+                                  gainPerByte(hull[hull.size() - 2], next))
+      hull.pop_back();
+    hull.push_back(next);
+  }
+  return hull;
+}
+
+StepPlan StepPlanner::withKeptValues(const StepPlan &plan, int64_t budget) {
+  // Layers by kind, in the order in which they run.
+  auto mix = [&](std::vector<StepPlan::Keeping> runs) {
+    StepPlan mixed = plan;
+    for (const StepPlan::Keeping &run : runs)
+      if (run.layers > 0 && !(run.policy == kinds.front()))
+        mixed.keeping.push_back(run);
+    return mixed;
+  };
+  std::vector<std::optional<PlanCost>> uniform;
+  for (const ResidualPolicy &kind : kinds)
+    uniform.push_back(cost(mix({{kind, layers}})));
+  std::vector<size_t> hull = lowerHull(uniform);
+  size_t next = 0;
+  while (next < hull.size() && uniform[hull[next]]->peakBytes <= budget)
+    ++next;
+  if (next == 0)
+    return plan;
+  ResidualPolicy least = kinds[hull[next - 1]];
+  if (next == hull.size())
+    return mix({{least, layers}});
+
+  ResidualPolicy most = kinds[hull[next]];
+  int64_t count = largest(layers, [&](int64_t count) {
+    return fits(mix({{least, layers - count}, {most, count}}), budget);
+  });
+  StepPlan best = mix({{least, layers - count}, {most, count}});
+  // What is too little for one more of those may be enough for lesser ones.
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    if (!uniform[i] ||
+        uniform[i]->seconds >= uniform[hull[next - 1]]->seconds ||
+        uniform[i]->peakBytes >= uniform[hull[next]]->peakBytes)
+      continue;
+    auto filled = [&](int64_t filling) {
+      return mix({{least, layers - count - filling},
+                  {kinds[i], filling},
+                  {most, count}});
+    };
+    StepPlan other = filled(largest(layers - count, [&](int64_t filling) {
+      return fits(filled(filling), budget);
+    }));
+    if (isFaster(other, best))
+      best = other;
+  }
+  return best;
+}
+
+std::optional<StepPlan> StepPlanner::bestWithin(int64_t tileRows,
+                                                int64_t budget) {
   StepPlan plan;
   plan.tileRows = plan.forwardTileRows = tileRows;
-  if (!fits(plan, budget)) {
-    if (mayRound) {
-      plan.roundedInputs = layers;
-      if (fits(plan, budget)) {
-        plan.roundedInputs -= largest(layers, [&](int64_t exact) {
-          StepPlan other = plan;
-          other.roundedInputs -= exact;
-          return fits(other, budget);
-        });
-        return {plan};
-      }
-    }
-    // The fewest recomputed inputs: the most that can be kept again.
-    auto recomputing = [&](int64_t count) {
-      StepPlan other = plan;
-      other.recomputedInputs = count;
-      other.roundedInputs = mayRound ? layers - count : 0;
-      return other;
-    };
-    if (!fits(recomputing(mostRecomputed), budget))
-      return {};
-    plan =
-        recomputing(mostRecomputed - largest(mostRecomputed, [&](int64_t kept) {
-                      return fits(recomputing(mostRecomputed - kept), budget);
-                    }));
-    return {plan};
-  }
-
-  // Two ways up, by what the memory is spent on first.
-  StepPlan narrowFirst = plan, fullFirst = plan;
-  narrowFirst.narrowLayers = largest(layers, [&](int64_t count) {
-    StepPlan other = plan;
-    other.narrowLayers = count;
-    return fits(other, budget);
-  });
-  int64_t upgraded = largest(narrowFirst.narrowLayers, [&](int64_t count) {
-    StepPlan other = narrowFirst;
-    other.narrowLayers -= count;
-    other.fullLayers = count;
-    return fits(other, budget);
-  });
-  StepPlan mixed = narrowFirst;
-  mixed.narrowLayers -= upgraded;
-  mixed.fullLayers = upgraded;
-  fullFirst.fullLayers = largest(layers, [&](int64_t count) {
-    StepPlan other = plan;
-    other.fullLayers = count;
-    return fits(other, budget);
-  });
-  fullFirst.narrowLayers =
-      largest(layers - fullFirst.fullLayers, [&](int64_t count) {
-        StepPlan other = fullFirst;
-        other.narrowLayers = count;
-        return fits(other, budget);
-      });
-  return {plan, narrowFirst, mixed, fullFirst};
+  plan.roundedInputs = mayRound ? layers : 0;
+  if (!fits(plan, budget))
+    return withInputsAgain(plan, budget);
+  return withExactInputs(withKeptValues(plan, budget), budget);
 }
 
 StepPlan StepPlanner::withForwardTiles(StepPlan plan, int64_t budget) {
@@ -132,18 +190,14 @@ StepPlan StepPlanner::withForwardTiles(StepPlan plan, int64_t budget) {
 
 std::optional<StepPlan> StepPlanner::fastestWithin(int64_t budget) {
   std::optional<StepPlan> best;
-  for (int64_t rows : tileHeights)
-    for (const StepPlan &found : candidatesWithin(rows, budget)) {
-      StepPlan plan = withForwardTiles(found, budget);
-      if (!best) {
-        best = plan;
-        continue;
-      }
-      PlanCost known = *cost(*best), other = *cost(plan);
-      if (std::tie(other.seconds, other.peakBytes) <
-          std::tie(known.seconds, known.peakBytes))
-        best = plan;
-    }
+  for (int64_t rows : tileHeights) {
+    std::optional<StepPlan> found = bestWithin(rows, budget);
+    if (!found)
+      continue;
+    StepPlan plan = withForwardTiles(*found, budget);
+    if (!best || isFaster(plan, *best))
+      best = plan;
+  }
   return best;
 }
 
@@ -174,13 +228,18 @@ StepPlan StepPlanner::smallestWithin(double seconds) {
   for (int64_t rows : tileHeights) {
     StepPlan plan;
     plan.tileRows = plan.forwardTileRows = rows;
+    plan.roundedInputs = mayRound ? layers : 0;
     if (!inTime(plan))
       continue;
-    plan.recomputedInputs = largest(mostRecomputed, [&](int64_t count) {
+    auto recomputing = [&](int64_t count) {
       StepPlan other = plan;
       other.recomputedInputs = count;
-      return inTime(other);
-    });
+      other.roundedInputs = mayRound ? layers - count : 0;
+      return other;
+    };
+    plan = recomputing(largest(mostRecomputed, [&](int64_t count) {
+      return inTime(recomputing(count));
+    }));
     if (cost(plan)->peakBytes < cost(best)->peakBytes)
       best = plan;
   }

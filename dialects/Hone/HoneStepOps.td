@@ -41,9 +41,9 @@ def Hone_KeptFloat : AnyTypeOf<[BF16, F32, F64], "a float of 16 to 64 bits">;
 def Hone_ConvertOp : Hone_DerivedOp<"convert", [Hone_RowWise]> {
   let summary = "each element in another float type, rounded to nearest even";
   let description = [{
-    How a block input is kept in half of its memory: rounded behind the forward
-    call that makes it and converted back before the backward that reads it. Of
-    the options of a plan it is the only one that changes gradients.
+    How a value is kept in half of its memory from forward to backward: rounded
+    behind what makes it and converted back before what reads it. Of the options
+    of a plan it is the only one that changes gradients.
 
     1. (C1) `x` and `y` have one shape.
 

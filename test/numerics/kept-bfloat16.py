@@ -1,7 +1,7 @@
 """kept-bfloat16.py EXACT ROUNDED: gradients of a plan that keeps bfloat16.
 
 The forward pass is exact, so the losses are equal to the bit. Each gradient
-differs, by little: bfloat16 rounds an input by at most 2^-9 of itself.
+differs, by little: bfloat16 rounds a value by at most 2^-9 of itself.
 """
 
 import array
@@ -30,5 +30,5 @@ for name, values in exact.items():
     error = sum((v - w) ** 2 for v, w in zip(values, rounded[name])) ** 0.5
     errors.append(error / size)
 assert max(errors) < 2 ** -5, max(errors)
-assert max(errors) > 0, "no input was rounded"
-print("rounded inputs change gradients by little")
+assert max(errors) > 0, "nothing was rounded"
+print("rounded values change gradients by little")

@@ -43,9 +43,17 @@ honec "$spec" "$@" --memory-budget=1MiB --set train.kept_dtype=bfloat16 \
   --print-plan 2>"$work/error" && exit 1
 smaller=$(grep -oE '\([0-9]+ bytes' "$work/error" | tr -dc 0-9)
 ((smaller < least)) || exit 1
-gradients "$work/rounded" "$@" --memory-budget="$smaller" \
-  --set train.kept_dtype=bfloat16
-for batch in batch1 batch3; do
-  python3 "$(dirname "$0")/kept-bfloat16.py" \
-    "$work/full/$batch.safetensors" "$work/rounded/$batch.safetensors"
+# Where there is room, inner values are kept rounded too.
+for more in 0 300000; do
+  gradients "$work/rounded" "$@" --memory-budget=$((smaller + more)) \
+    --set train.kept_dtype=bfloat16
+  honec "$spec" "$@" --memory-budget=$((smaller + more)) \
+    --set train.kept_dtype=bfloat16 --print-plan |
+    sed -n "/layers keep/s/^ /rounded $more &/p"
+  bash "$(dirname "$0")/../reliability/memory.sh" "$work/rounded/train" \
+    "$figures/batch3.jsonl" 0
+  for batch in batch1 batch3; do
+    python3 "$(dirname "$0")/kept-bfloat16.py" \
+      "$work/full/$batch.safetensors" "$work/rounded/$batch.safetensors"
+  done
 done

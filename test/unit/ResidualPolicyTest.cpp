@@ -22,7 +22,9 @@ TEST(ResidualPolicy, RejectsOtherNames) {
 }
 
 TEST(ResidualPolicy, ListsAllItsNames) {
-  EXPECT_EQ(ResidualPolicy::names(), "mesp, store-h, mebp, narrow, full");
+  EXPECT_EQ(ResidualPolicy::names(),
+            "mesp, store-h, mebp, narrow, products, full; the last three also "
+            "with -bfloat16");
 }
 
 TEST(ResidualPolicy, MespTakesTheLeastMemoryAndFullTheLeastCompute) {
@@ -58,6 +60,27 @@ TEST(ResidualPolicy, NarrowKeepsWhatIsNeitherWideNorCheap) {
   EXPECT_TRUE(narrow.keepsInnerValue(/*narrow=*/true, /*cheap=*/false));
   EXPECT_FALSE(narrow.keepsInnerValue(/*narrow=*/true, /*cheap=*/true));
   EXPECT_FALSE(narrow.keepsInnerValue(/*narrow=*/false, /*cheap=*/false));
+}
+
+TEST(ResidualPolicy, ProductsKeepsWhatIsNotCheap) {
+  ResidualPolicy products(ResidualPolicy::Kind::Products);
+  EXPECT_TRUE(products.keepsInnerValue(/*narrow=*/false, /*cheap=*/false));
+  EXPECT_FALSE(products.keepsInnerValue(/*narrow=*/true, /*cheap=*/true));
+  EXPECT_TRUE(products.keepsAuxiliary(/*trains=*/true, /*narrow=*/true));
+  EXPECT_EQ(products.chooseAlternative(2, /*trains=*/true), 0u);
+}
+
+TEST(ResidualPolicy, RoundsOnlyWhatKeepsInnerValues) {
+  for (const char *name : {"narrow", "products", "full"}) {
+    auto policy = ResidualPolicy::parse(std::string(name) + "-bfloat16");
+    ASSERT_TRUE(policy.has_value()) << name;
+    EXPECT_TRUE(policy->roundsInnerValues());
+    EXPECT_EQ(policy->name(), std::string(name) + "-bfloat16");
+    EXPECT_FALSE(ResidualPolicy::parse(name)->roundsInnerValues());
+  }
+  for (const char *name : {"mesp", "store-h", "mebp", "half", ""})
+    EXPECT_FALSE(
+        ResidualPolicy::parse(std::string(name) + "-bfloat16").has_value());
 }
 
 TEST(ResidualPlan, IsOnePolicyOrOneForEachLayer) {

@@ -6,38 +6,63 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/StepPlanner.h"
-#include "passes/ResidualPolicy.h"
 
+#include "llvm/ADT/ArrayRef.h"
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 using namespace hone;
 
 namespace {
 
-/// 6 layers of 10 bytes of input each. `narrow` keeps 30 bytes more and saves
-/// 3 s a layer, `full` keeps 200 more and saves 10 s. A forward takes 10 s, the
-/// whole step 200 s. The working memory is 40 bytes and 1 for each row of a
-/// tile of 256 rows, of which blocks without sinks need half; a tile takes 1 s
-/// in each.
+using Kind = ResidualPolicy::Kind;
+
+/// What a layer keeps more than mesp, in bytes, and what that saves, in
+/// seconds.
+struct Gain {
+  ResidualPolicy policy;
+  int64_t bytes;
+  double seconds;
+};
+
+/// 6 layers of 10 bytes of input each. A forward takes 10 s, the whole step
+/// 200 s. The working memory is 40 bytes and 1 for each row of a tile of 256
+/// rows, of which blocks without sinks need half; a tile takes 1 s in each.
 struct ToyModel {
   static constexpr int64_t layers = 6, rows = 256;
 
+  static std::vector<Gain> gains(bool mayRound) {
+    std::vector<Gain> all = {{ResidualPolicy(Kind::Narrow), 30, 3},
+                             {ResidualPolicy(Kind::Products), 130, 9.5},
+                             {ResidualPolicy(Kind::Full), 200, 10}};
+    if (mayRound) {
+      all.push_back({ResidualPolicy(Kind::Narrow, true), 15, 2.9});
+      all.push_back({ResidualPolicy(Kind::Products, true), 65, 9.2});
+    }
+    return all;
+  }
+
   static std::optional<PlanCost> judge(const StepPlan &plan) {
-    if (plan.narrowLayers + plan.fullLayers > layers ||
-        !keptInputs(layers, plan.recomputedInputs) ||
-        plan.roundedInputs > layers - plan.recomputedInputs)
-      return std::nullopt;
     int64_t tile = plan.tileRows ? plan.tileRows : rows;
     int64_t forward = plan.forwardTileRows ? plan.forwardTileRows : rows;
     int64_t peak = 40 + std::max(tile, forward / 2) +
                    10 * (layers - plan.recomputedInputs) -
-                   5 * plan.roundedInputs + 30 * plan.narrowLayers +
-                   200 * plan.fullLayers;
+                   5 * plan.roundedInputs;
     double seconds = 200 + rows / tile + rows / forward +
-                     10.0 * plan.recomputedInputs + 0.1 * plan.roundedInputs -
-                     3.0 * plan.narrowLayers - 10.0 * plan.fullLayers;
+                     10.0 * plan.recomputedInputs + 0.1 * plan.roundedInputs;
+    int64_t keeping = 0;
+    for (const auto &[policy, count] : plan.keeping)
+      for (const Gain &gain : gains(true))
+        if (gain.policy == policy) {
+          keeping += count;
+          peak += gain.bytes * count;
+          seconds -= gain.seconds * count;
+        }
+    if (keeping > layers || !keptInputs(layers, plan.recomputedInputs) ||
+        plan.roundedInputs > layers - plan.recomputedInputs)
+      return std::nullopt;
     return PlanCost{peak, seconds};
   }
 
@@ -45,21 +70,47 @@ struct ToyModel {
     return {layers, mayRound, 32, rows, judge};
   }
 
-  /// The fastest of all plans within `budget`; 0 if none fits.
-  static double fastest(int64_t budget) {
-    double best = 0;
+  /// Visits `plan` with every number of layers of each of `gains`.
+  template <typename Visit>
+  static void forEachMix(StepPlan plan, llvm::ArrayRef<Gain> gains,
+                         int64_t layersLeft, Visit visit) {
+    if (gains.empty())
+      return visit(plan);
+    for (int64_t count = 0; count <= layersLeft; ++count) {
+      StepPlan mixed = plan;
+      if (count)
+        mixed.keeping.push_back({gains.front().policy, count});
+      forEachMix(mixed, gains.drop_front(), layersLeft - count, visit);
+    }
+  }
+
+  /// The least seconds of all plans, by their peak.
+  static std::map<int64_t, double> allPlans(bool mayRound) {
+    std::map<int64_t, double> best;
+    std::vector<Gain> all = gains(mayRound);
     auto add = [&](const StepPlan &plan) {
       auto cost = judge(plan);
-      if (cost && cost->peakBytes <= budget &&
-          (best == 0 || cost->seconds < best))
-        best = cost->seconds;
+      if (!cost)
+        return;
+      auto [known, isNew] = best.try_emplace(cost->peakBytes, cost->seconds);
+      known->second = std::min(known->second, cost->seconds);
     };
     for (int64_t tile : {0, 32, 64, 128})
       for (int64_t forward : {0, 32, 64, 128})
-        for (int64_t narrow = 0; narrow <= layers; ++narrow)
-          for (int64_t full = 0; full <= layers; ++full)
-            for (int64_t again = 0; again <= layers; ++again)
-              add({tile, forward, narrow, full, again, 0});
+        for (int64_t again = 0; again <= layers; ++again)
+          for (int64_t rounded = 0; rounded <= (mayRound ? layers : 0);
+               ++rounded)
+            forEachMix({tile, forward, {}, again, rounded}, all, layers, add);
+    return best;
+  }
+
+  /// The fastest of `plans` within `budget`; 0 if none fits.
+  static double fastest(const std::map<int64_t, double> &plans,
+                        int64_t budget) {
+    double best = 0;
+    for (auto [peak, seconds] : plans)
+      if (peak <= budget && (best == 0 || seconds < best))
+        best = seconds;
     return best;
   }
 };
@@ -82,16 +133,19 @@ TEST(StepPlanner, FindsPlansByHand) {
 }
 
 TEST(StepPlanner, IsAsFastAsAnyPlanButForOneLayer) {
-  StepPlanner planner = ToyModel::planner();
-  for (int64_t budget = 0; budget <= 1700; budget += 7) {
-    double best = ToyModel::fastest(budget);
-    auto plan = planner.fastestWithin(budget);
-    ASSERT_EQ(plan.has_value(), best > 0) << budget;
-    if (!plan)
-      continue;
-    PlanCost cost = *ToyModel::judge(*plan);
-    EXPECT_LE(cost.peakBytes, budget);
-    EXPECT_LE(cost.seconds, best + 10) << budget;
+  for (bool mayRound : {false, true}) {
+    StepPlanner planner = ToyModel::planner(mayRound);
+    auto plans = ToyModel::allPlans(mayRound);
+    for (int64_t budget = 0; budget <= 1700; budget += 7) {
+      double best = ToyModel::fastest(plans, budget);
+      auto plan = planner.fastestWithin(budget);
+      ASSERT_EQ(plan.has_value(), best > 0) << budget;
+      if (!plan)
+        continue;
+      PlanCost cost = *ToyModel::judge(*plan);
+      EXPECT_LE(cost.peakBytes, budget);
+      EXPECT_LE(cost.seconds, best + 10) << budget;
+    }
   }
 }
 
@@ -135,17 +189,34 @@ TEST(StepPlanner, SmallestWithinATimeUsesIt) {
 
 TEST(StepPlanner, RoundsBeforeItRecomputesIfItMay) {
   StepPlanner planner = ToyModel::planner(/*mayRound=*/true);
-  // 9 bytes too few for mesp: two inputs in half of their 10 bytes.
-  StepPlan plan = *planner.fastestWithin(40 + 32 + 60 - 9);
-  EXPECT_EQ(plan.roundedInputs, 2);
+  // 18 bytes too few for mesp: four inputs in half of their 10 bytes.
+  StepPlan plan = *planner.fastestWithin(40 + 32 + 60 - 18);
+  EXPECT_EQ(plan.roundedInputs, 4);
   EXPECT_EQ(plan.recomputedInputs, 0);
   // With all six rounded it lacks 1 byte: one is run again.
   plan = *planner.fastestWithin(40 + 32 + 30 - 1);
   EXPECT_EQ(plan.recomputedInputs, 1);
   EXPECT_EQ(plan.roundedInputs, 5);
   EXPECT_EQ(planner.cost(planner.smallest())->peakBytes, 40 + 32 + 15);
-  // It never rounds without need.
-  EXPECT_EQ(planner.fastestWithin(40 + 32 + 60)->roundedInputs, 0);
+  // Nothing is rounded where memory is plenty.
+  plan = *planner.fastestWithin(40 + 256 + 60 + 6 * 200);
+  EXPECT_EQ(plan.roundedInputs, 0);
+  EXPECT_EQ(plan.residuals(6), "full");
+}
+
+TEST(StepPlanner, MixesNeighboursOnTheHullAndFillsWhatIsLeft) {
+  // 200 bytes more than products-bfloat16 for all: 135 for one full layer, and
+  // 65 for one that keeps products exactly.
+  StepPlanner planner = ToyModel::planner(/*mayRound=*/true);
+  StepPlan plan = *planner.fastestWithin(40 + 256 + 60 + 6 * 65 + 135 + 65);
+  EXPECT_EQ(plan.residuals(6), "products-bfloat16*4+products*1+full*1");
+}
+
+TEST(StepPlanner, RoundedInnerValuesSaveTimeInTheSameMemory) {
+  int64_t budget = 40 + 256 + 6 * (5 + 65);
+  StepPlan plan = *ToyModel::planner(true).fastestWithin(budget);
+  EXPECT_EQ(plan.residuals(6), "products-bfloat16");
+  EXPECT_EQ(plan.roundedInputs, 6);
 }
 
 TEST(StepPlanner, AsksTheJudgeOnceForEachPlan) {
