@@ -85,6 +85,7 @@ public:
 private:
   void emitTile(unsigned rows, Value aTile, Value cTile, Value firstRequest);
   void emitRequests(Value request);
+  void emitRowRequests(ArrayRef<Value> rowPointers, Value request);
   void roundRows(ArrayRef<Value> rowPointers, Value from, Value terms);
   ValueRange emitTerms(ArrayRef<Value> rowPointers, Value from, Value to,
                        ValueRange sums);
@@ -164,6 +165,24 @@ void ContractEmitter::emitRequests(Value request) {
     LLVM::Prefetch::create(b, loc, p.at(b.getI8Type(), next, offset), /*rw=*/0,
                            /*hint=*/2, /*cache=*/1);
   });
+}
+
+/// Asks for the same terms of the next tile's rows: each row may be on another
+/// page, where the processor does not look ahead. Useless but harmless after
+/// the last tile and where rows are not contiguous.
+void ContractEmitter::emitRowRequests(ArrayRef<Value> rowPointers,
+                                      Value request) {
+  int64_t rowBytes = kTermsPerRequest * element.getIntOrFloatBitWidth() / 8;
+  Value from = p.multiply(p.multiply(request, p.word(kTermsPerRequest)), aK);
+  Value tileRows = p.multiply(p.word(rowPointers.size()), aRow);
+  Value offset = p.add(from, tileRows);
+  for (Value row : rowPointers) {
+    Value first = p.at(element, row, offset);
+    for (int64_t byte = 0; byte < rowBytes; byte += kLineBytes)
+      LLVM::Prefetch::create(b, loc,
+                             p.at(b.getI8Type(), first, p.word(byte)),
+                             /*rw=*/0, /*hint=*/3, /*cache=*/1);
+  }
 }
 
 /// Adds the products of the terms from..to to the sums.
@@ -292,6 +311,7 @@ void ContractEmitter::emitTile(unsigned rows, Value aTile, Value cTile,
       b, loc, p.word(0), requests, p.word(1), none,
       [&](OpBuilder &, Location, Value request, ValueRange sums) {
         emitRequests(p.add(firstRequest, request));
+        emitRowRequests(rowPointers, request);
         Value from = p.multiply(request, p.word(kTermsPerRequest));
         Value to = p.minimum(p.add(from, p.word(kTermsPerRequest)), k);
         scf::YieldOp::create(b, loc,
