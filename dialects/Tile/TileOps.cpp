@@ -186,21 +186,25 @@ LogicalResult FillOp::verify() {
 
 void ContractOp::build(
     OpBuilder &builder, OperationState &state, Value c, Value cRow,
-    Value cColumn, Value a, Value aRow, Value aK, Value panel, Value m, Value n,
-    Value k, bool accumulate, bool transposeA,
+    Value cColumn, Value a, Value aRow, Value aK, Value panel,
+    ValueRange panelAt, Value m, Value n, Value k, bool accumulate,
+    bool transposeA,
     function_ref<Value(OpBuilder &, Location, Value, Value, Value)>
         epilogueBuilder,
     Value ahead, ValueRange aheadPiece) {
   OpBuilder::InsertionGuard guard(builder);
-  state.addOperands({c, cRow, cColumn, a, aRow, aK, panel, m, n, k});
   Properties &properties = state.getOrAddProperties<Properties>();
   llvm::fill(properties.operandSegmentSizes, 1);
+  state.addOperands({c, cRow, cColumn, a, aRow, aK, panel});
+  state.addOperands(panelAt);
+  properties.operandSegmentSizes[7] = panelAt.size();
+  state.addOperands({m, n, k});
   if (ahead)
     state.addOperands(ahead);
   else
-    properties.operandSegmentSizes[10] = 0;
+    properties.operandSegmentSizes[11] = 0;
   state.addOperands(aheadPiece);
-  properties.operandSegmentSizes[11] = aheadPiece.size();
+  properties.operandSegmentSizes[12] = aheadPiece.size();
   if (accumulate)
     properties.accumulate = builder.getUnitAttr();
   if (transposeA)
@@ -260,6 +264,12 @@ LogicalResult ContractOp::verify() {
     return emitOpError("expects ")
            << expected << " indices of the piece ahead but got "
            << getAheadPiece().size();
+  // (C5)
+  unsigned indices = getPanelAt().size();
+  if (indices != 0 && (indices != 2 || panel.isBF16()))
+    return emitOpError("expects a panel of ")
+           << panel << " to have " << (panel.isBF16() ? "no" : "two")
+           << " indices of a position but got " << indices;
   if (getEpilogue().empty())
     return success();
   Block &body = getEpilogue().front();

@@ -259,6 +259,10 @@ def ContractOp : TileOp<"contract",
     nothing and `k = 0` gives `acc = 0`. All `NR` columns of the first `k` panel
     rows are read, so they must have been filled.
 
+    `%panel[row, column]` reads a matrix where it is, as if the piece from there
+    on had been filled into a panel of `n` columns. If `n` is no constant, as many
+    columns as the target's panels have must be inside of the matrix.
+
     The epilogue is scalar code as in `tile.map` and stores nothing. It may load
     what the product does not write, and the element of `c` that it is for. If
     indices of loads are `i`, `j`, or one of them plus something invariant, with
@@ -278,6 +282,7 @@ def ContractOp : TileOp<"contract",
     2. (C2) The epilogue takes `(T, index, index)`.
     3. (C3) The epilogue yields one `T`.
     4. (C4) With `ahead` come four indices, without it none.
+    5. (C5) A panel's position has two indices, and a bf16 panel has none.
 
     Example:
 
@@ -291,6 +296,8 @@ def ContractOp : TileOp<"contract",
       %r = arith.addf %acc, %b : f32
       tile.yield %r : f32
     }
+    tile.contract %da[%c0, %j0], %u[%c0, %c0], %x[%c0, %j0] size(%c8, %c64, %m)
+        transpose_a : memref<8x896xf32>, memref<256x8xf32>, memref<256x896xf32>
     ```
   }];
   let arguments = (ins Arg<FloatMatrix, "", [MemRead, MemWrite]>:$c,
@@ -298,6 +305,7 @@ def ContractOp : TileOp<"contract",
                        Arg<FloatMatrix, "", [MemRead]>:$a,
                        Index:$aRow, Index:$aK,
                        Arg<PanelMatrix, "", [MemRead]>:$panel,
+                       Variadic<Index>:$panelAt,
                        Index:$m, Index:$n, Index:$k,
                        Optional<SourceMatrix>:$ahead,
                        Variadic<Index>:$aheadPiece,
@@ -305,7 +313,7 @@ def ContractOp : TileOp<"contract",
   let regions = (region AnyRegion:$epilogue);
   let assemblyFormat = [{
     $c `[` $cRow `,` $cColumn `]` `,` $a `[` $aRow `,` $aK `]` `,` $panel
-    `size` `(` $m `,` $n `,` $k `)` (`accumulate` $accumulate^)?
+    (`[` $panelAt^ `]`)? `size` `(` $m `,` $n `,` $k `)` (`accumulate` $accumulate^)?
     (`transpose_a` $transposeA^)?
     (`ahead` $ahead^ `[` $aheadPiece `]`)? attr-dict
     `:` type($c) `,` type($a) `,` type($panel) (`,` type($ahead)^)?
@@ -315,7 +323,8 @@ def ContractOp : TileOp<"contract",
   let skipDefaultBuilders = 1;
   let builders = [OpBuilder<(ins "::mlir::Value":$c, "::mlir::Value":$cRow,
       "::mlir::Value":$cColumn, "::mlir::Value":$a, "::mlir::Value":$aRow,
-      "::mlir::Value":$aK, "::mlir::Value":$panel, "::mlir::Value":$m,
+      "::mlir::Value":$aK, "::mlir::Value":$panel,
+      "::mlir::ValueRange":$panelAt, "::mlir::Value":$m,
       "::mlir::Value":$n, "::mlir::Value":$k,
       CArg<"bool", "false">:$accumulate, CArg<"bool", "false">:$transposeA,
       CArg<"::llvm::function_ref<::mlir::Value(::mlir::OpBuilder &, "

@@ -89,7 +89,8 @@ void Strips::dots(Value strip, Value panel, const KernelBuilder::Piece &left,
            k.min(whole, k.sub(columns, c)), /*transpose=*/true);
     // The last panel's spare columns are zero, and the strip has room.
     tile::ContractOp::create(k, strip, zero, c, left.matrix, left.row,
-                             left.column, panel, rows, whole, depth, accumulate,
+                             left.column, panel, /*panelAt=*/{}, rows, whole,
+                             depth, accumulate,
                              /*transposeA=*/false);
   });
 }

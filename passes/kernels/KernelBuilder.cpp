@@ -209,14 +209,20 @@ int64_t KernelBuilder::panelWidth(Type element, int64_t columns) const {
 
 void KernelBuilder::forEachTile(Type element, const Tiling &tiling,
                                 function_ref<void(const Tile &)> body) {
+  bool rounds = tiling.forWeights && panels.roundWeights && element.isF32();
   int64_t width = panelWidth(element, tiling.columns);
+  // Half a line or a quarter, where pairs need a whole one.
+  constexpr int64_t minBits = 128;
+  while (!rounds && width / 2 >= tiling.columns &&
+         width / 2 * element.getIntOrFloatBitWidth() >= minBits)
+    width /= 2;
   int64_t count = llvm::divideCeil(tiling.columns, width);
   Value zero = index(0);
   Value tiles = index(count);
   if (tiling.rowBlock)
     tiles = mul(ceilDiv(tiling.rows, tiling.rowBlock), tiles);
   int64_t depth = tiling.depth;
-  if (tiling.forWeights && panels.roundWeights && element.isF32()) {
+  if (rounds) {
     element = getBF16Type();
     depth = llvm::alignTo(depth, 2);
   }
@@ -245,6 +251,12 @@ void KernelBuilder::fill(Value panel, Value matrix, Value row, Value column,
                        transpose, groups.scales, groups.biases,
                        groups.bits ? getI64IntegerAttr(groups.bits)
                                    : IntegerAttr());
+}
+
+bool KernelBuilder::isLikePanel(const Product &p, MemRefType panel) const {
+  auto type = cast<MemRefType>(p.w.matrix.getType());
+  return !p.transposeW && !isPacked(p.w.matrix) &&
+         type.getElementType() == panel.getElementType();
 }
 
 SmallVector<Value> KernelBuilder::blockAfter(const Product &p, Value start,
@@ -293,7 +305,6 @@ void KernelBuilder::productBlock(Value panel, const Product &p, Value start,
   auto panelType = cast<MemRefType>(panel.getType());
   Value row = p.transposeW ? p.w.row : add(p.w.row, start);
   Value column = p.transposeW ? add(p.w.column, start) : p.w.column;
-  fill(panel, p.w.matrix, row, column, terms, p.columns, p.transposeW);
   // tile.contract counts a's indices as (rows, terms) in both layouts.
   Value aRow = p.transposeA ? p.a.column : p.a.row;
   Value aTerm = add(p.transposeA ? p.a.row : p.a.column, start);
@@ -305,11 +316,26 @@ void KernelBuilder::productBlock(Value panel, const Product &p, Value start,
   if (p.readAhead)
     ahead =
         blockAfter(p, start, panelType.getDimSize(0), panelType.getDimSize(1));
-  tile::ContractOp::create(*this, p.c.matrix, p.c.row, p.c.column, p.a.matrix,
-                           aRow, aTerm, panel, p.rows, p.columns, terms,
-                           accumulate, p.transposeA,
-                           epilogue ? Body(body) : Body(),
-                           p.readAhead ? p.w.matrix : Value(), ahead);
+  auto contract = [&](Value from, ValueRange at, Value columns) {
+    tile::ContractOp::create(*this, p.c.matrix, p.c.row, p.c.column, p.a.matrix,
+                             aRow, aTerm, from, at, p.rows, columns, terms,
+                             accumulate, p.transposeA,
+                             epilogue ? Body(body) : Body(),
+                             p.readAhead ? p.w.matrix : Value(), ahead);
+  };
+  auto fromPanel = [&] {
+    fill(panel, p.w.matrix, row, column, terms, p.columns, p.transposeW);
+    contract(panel, {}, p.columns);
+  };
+  if (!p.inPlace || !isLikePanel(p, panelType))
+    return fromPanel();
+  Value whole = index(panelType.getDimSize(1));
+  Value isWhole =
+      createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq, p.columns, whole);
+  auto fromMatrix = [&] { contract(p.w.matrix, {row, column}, whole); };
+  if (std::optional<int64_t> known = getConstantIntValue(isWhole))
+    return *known ? fromMatrix() : fromPanel();
+  when(isWhole, fromMatrix, fromPanel);
 }
 
 void KernelBuilder::product(Value panel, const Product &p, Epilogue epilogue) {

@@ -170,6 +170,10 @@ public:
     /// The panel to the right will be next: ask for it on the way. For weights,
     /// which come from far away.
     bool readAhead = false;
+    /// Read whole panels where they are in w, if w is stored as the panel would
+    /// be. For few rows, which take less time than the copy; the sums are the
+    /// same.
+    bool inPlace = false;
   };
   /// `epilogue` is applied to the whole sum, with what was there before.
   void product(Value panel, const Product &product,
@@ -181,6 +185,7 @@ private:
                     bool accumulate, Epilogue epilogue);
   /// Row, column, height and width in w's memory of the block that comes after
   /// the one at `start`: further down the panel, or on top of the next one.
+  bool isLikePanel(const Product &product, mlir::MemRefType panel) const;
   llvm::SmallVector<Value> blockAfter(const Product &product, Value start,
                                       int64_t block, int64_t panelColumns);
   static mlir::Location locationOf(mlir::Operation *op);

@@ -50,6 +50,7 @@ static void narrowProduct(KernelBuilder &k, Value c, Value a, Value w,
       product.w = {w, tile.column, zero};
       product.transposeW = true;
     }
+    product.inPlace = true;
     k.product(tile.panel, product, epilogue);
   });
 }
@@ -250,6 +251,7 @@ static void rowSumProduct(KernelBuilder &k, Value gradient, bool accumulate,
                                        k.rows()};
         product.transposeA = true;
         product.accumulate = accumulate;
+        product.inPlace = true;
         k.product(tile.panel, product);
       });
 }

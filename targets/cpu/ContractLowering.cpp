@@ -19,6 +19,17 @@
 using namespace mlir;
 using namespace hone;
 
+/// Columns that may be read from the panel's first one on.
+static int64_t columnsOfPanel(tile::ContractOp op, const CpuDescription &cpu) {
+  MemRefType panel = op.getPanel().getType();
+  if (op.getPanelAt().empty())
+    return panel.getDimSize(1);
+  APInt known;
+  if (matchPattern(op.getN(), m_ConstantInt(&known)))
+    return known.getSExtValue();
+  return cpu.tileShape(panel.getElementTypeBitWidth()).nr;
+}
+
 namespace {
 
 /// One strip of a product: as many columns as one kernel computes.
@@ -48,7 +59,7 @@ public:
                    const CpuDescription &cpu)
       : op(op), kernels(kernels), loc(op.getLoc()),
         element(op.getC().getType().getElementType()),
-        panelColumns(op.getPanel().getType().getDimSize(1)),
+        panelColumns(columnsOfPanel(op, cpu)),
         lanes(panelLanes(cpu, element, panelColumns)),
         maxVectors(cpu.panelVectors()) {}
 
@@ -272,15 +283,20 @@ void ContractLowering::callKernel(OpBuilder &b, Strip strip, Value i0,
   } else {
     aRow = arith::AddIOp::create(b, loc, aRow, i0);
   }
-  Value zero = indexConstant(b, loc, 0);
-  Value firstColumn = indexConstant(b, loc, strip.firstColumn);
+  Value panelRow = indexConstant(b, loc, 0);
+  Value panelColumn = indexConstant(b, loc, strip.firstColumn);
+  if (ValueRange at = op.getPanelAt(); !at.empty()) {
+    panelRow = at[0];
+    panelColumn = arith::AddIOp::create(b, loc, at[1], panelColumn);
+  }
+  int64_t ld = op.getPanel().getType().getDimSize(1);
   int64_t cColumns = cast<MemRefType>(to.c.getType()).getDimSize(1);
   SmallVector<Value> arguments = {
       elementPointer(b, loc, op.getA(), {aRow, aColumn}),
       toWord(b, loc, rowStride),
       toWord(b, loc, columnStride),
-      elementPointer(b, loc, op.getPanel(), {zero, firstColumn}),
-      toWord(b, loc, indexConstant(b, loc, panelColumns)),
+      elementPointer(b, loc, op.getPanel(), {panelRow, panelColumn}),
+      toWord(b, loc, indexConstant(b, loc, ld)),
       toWord(b, loc, op.getK()),
       elementPointer(b, loc, to.c, {to.row, to.column}),
       toWord(b, loc, indexConstant(b, loc, cColumns)),

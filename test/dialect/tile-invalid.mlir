@@ -75,7 +75,7 @@ func.func @contract_c1_rounded(%c: memref<8x16xf32>, %p: memref<16x16xbf16>, %n:
 func.func @contract_c2(%c: memref<8x16xf32>, %p: memref<16x16xf32>, %n: index) {
   // expected-error @+1 {{expects the epilogue to take ('f32', 'index', 'index') but got ('f32')}}
   "tile.contract"(%c, %n, %n, %c, %n, %n, %p, %n, %n, %n)
-      <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0>}> ({
+      <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 0, 0>}> ({
   ^bb0(%acc: f32):
     tile.yield %acc : f32
   }) : (memref<8x16xf32>, index, index, memref<8x16xf32>, index, index, memref<16x16xf32>, index, index, index) -> ()
@@ -100,6 +100,24 @@ func.func @contract_c4(%c: memref<8x16xf32>, %p: memref<16x16xf32>, %n: index) {
   // expected-error @+1 {{expects 4 indices of the piece ahead but got 2}}
   tile.contract %c[%n, %n], %c[%n, %n], %p size(%n, %n, %n) ahead %c[%n, %n]
       : memref<8x16xf32>, memref<8x16xf32>, memref<16x16xf32>, memref<8x16xf32>
+  return
+}
+
+// -----
+
+func.func @contract_c5(%c: memref<8x16xf32>, %p: memref<16x16xbf16>, %n: index) {
+  // expected-error @+1 {{expects a panel of 'bf16' to have no indices of a position but got 2}}
+  tile.contract %c[%n, %n], %c[%n, %n], %p[%n, %n] size(%n, %n, %n)
+      : memref<8x16xf32>, memref<8x16xf32>, memref<16x16xbf16>
+  return
+}
+
+// -----
+
+func.func @contract_c5_one_index(%c: memref<8x16xf32>, %p: memref<16x16xf32>, %n: index) {
+  // expected-error @+1 {{expects a panel of 'f32' to have two indices of a position but got 1}}
+  tile.contract %c[%n, %n], %c[%n, %n], %p[%n] size(%n, %n, %n)
+      : memref<8x16xf32>, memref<8x16xf32>, memref<16x16xf32>
   return
 }
 

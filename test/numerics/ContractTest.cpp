@@ -22,7 +22,8 @@ struct Product {
   int64_t m, n, k;
   bool transposeA = false, transposeB = false, accumulate = false,
        epilogue = false;
-  bool rounds = false; ///< the panel is of bf16
+  bool rounds = false;  ///< the panel is of bf16
+  bool inPlace = false; ///< B is read where it is, all columns at once
 };
 
 template <typename T> struct AlignedVector {
@@ -68,6 +69,12 @@ static std::string productIR(const Product &p, const char *type, int64_t bytes,
   line(llvm::formatv("%n = arith.constant {0} : index", p.n).str());
   line(llvm::formatv("%nr = arith.constant {0} : index", panel).str());
   line("%count = arith.ceildivui %n, %nr : index");
+  if (p.inPlace) {
+    line("tile.contract %c[%c0, %c0], %a[%c0, %c0], %b[%c0, %c0] "
+         "size(%rows, %n, %k) : " +
+         c + ", " + a + ", " + b);
+    return entryFunction(body);
+  }
   line("tile.parallel (%p) in (%count) private(%panel : " + panelType + ") {");
   line("%j0 = arith.muli %p, %nr : index");
   line("%left = arith.subi %n, %j0 : index");
@@ -225,6 +232,27 @@ TEST(TileContract, ResultsDoNotDependOnTheRowsBeside) {
   size_t c = roundUp(40 * 300) + roundUp(300 * 48);
   for (size_t i = 0; i < 11 * 48; ++i)
     ASSERT_EQ(all.data[c + i], few.data[c + i]);
+}
+
+TEST(TileContract, AMatrixInPlaceGivesTheBitsOfAPanel) {
+  for (const char *target : {"native", "x86-64-v3", "x86-64"})
+    for (int64_t n : {4, 8, 16, 24, 64, 192}) {
+      if (!canRun(target))
+        continue;
+      SCOPED_TRACE(llvm::formatv("{0} n={1}", target, n).str());
+      Product p{13, n, 70};
+      size_t c = roundUp(13 * 70) + roundUp(70 * n);
+      size_t total = c + roundUp(13 * n) + roundUp(n);
+      AlignedVector<float> filled(total), inPlace(total);
+      std::mt19937 random(5);
+      for (size_t i = 0; i < total; ++i)
+        filled.data[i] = inPlace.data[i] = float(random() % 2001) / 1000 - 1;
+      TileProgram(productIR(p, "f32", 4, 32), target).run(filled.data, 13);
+      p.inPlace = true;
+      TileProgram(productIR(p, "f32", 4, 32), target).run(inPlace.data, 13);
+      for (int64_t i = 0; i < 13 * n; ++i)
+        ASSERT_EQ(inPlace.data[c + i], filled.data[c + i]) << i;
+    }
 }
 
 // Three quarters of a bf16 are exact in f32, so the panel must be too.

@@ -90,6 +90,39 @@ module @gradient_is_accumulated_in_place attributes {hone.max_rows = 16 : i64} {
 
 // -----
 
+// Few rows take less time than a copy of what they are multiplied with: whole
+// panels of x are read where they are, and h is a panel already.
+// CHECK-LABEL: module @few_rows_copy_nothing
+// CHECK: func.func private @adapter(
+// CHECK-SAME: , %[[X:[^:]*]]: memref<16x100xf32>, %[[H:[^:]*]]: memref<16x8xf32>,
+// CHECK: scf.if
+// CHECK-NOT: tile.fill
+// CHECK: tile.contract {{.*}}, %[[X]][%{{.*}}, %{{.*}}] size(%{{.*}}, %c64{{.*}}) {{.*}}transpose_a
+// CHECK: } else {
+// CHECK: tile.fill %{{.*}}, %[[X]]
+// CHECK: tile.contract
+// CHECK: tile.parallel
+// CHECK-NOT: tile.fill
+// CHECK: tile.contract {{.*}}, %[[H]][%{{.*}}, %{{.*}}] size(%{{.*}}, %c8{{.*}}) {{.*}}transpose_a
+module @few_rows_copy_nothing attributes {hone.max_rows = 16 : i64} {
+  hone.block @adapter() {
+    %dy = hone.input "dy" : tensor<?x40xf32>
+    %x = hone.input "x" : tensor<?x100xf32>
+    %h = hone.input "h" : tensor<?x8xf32>
+    %a = hone.parameter "a" trainable init <kaiming_uniform> : tensor<8x100xf32>
+    %b = hone.parameter "b" trainable init <zero> : tensor<40x8xf32>
+    %da, %db = hone.lora_parameter_adjoint %dy, %x, %a, %b h %h scale 2.0 : (tensor<?x40xf32>, tensor<?x100xf32>, tensor<8x100xf32>, tensor<40x8xf32>, tensor<?x8xf32>) -> (tensor<8x100xf32>, tensor<40x8xf32>)
+    hone.gradient %da of "a" : tensor<8x100xf32>
+    hone.gradient %db of "b" : tensor<40x8xf32>
+    hone.return
+  }
+  hone.entry @gradient {
+    hone.call @adapter "q_proj." () : () -> ()
+  }
+}
+
+// -----
+
 // Equal rotation tables are one constant.
 // CHECK-LABEL: module @rotation_tables_are_shared
 // CHECK-COUNT-2: memref.global

@@ -84,6 +84,38 @@ func.func @narrow_product(%c: memref<32x8xf32>, %a: memref<32x96xf32>,
   return
 }
 
+// A matrix in place of a panel: its own rows, from the position on.
+// CHECK-LABEL: func @in_place
+// CHECK-SAME: %[[MATRIX:[^:]*]]: memref<96x896xf32>, %[[M:[^:]*]]: index)
+// CHECK: %[[START:.*]] = memref.extract_aligned_pointer_as_index %[[MATRIX]]
+// CHECK: %[[WORD:.*]] = arith.index_cast %[[START]]
+// CHECK: %[[BASE:.*]] = llvm.inttoptr %[[WORD]]
+// CHECK: %[[PANEL:.*]] = llvm.getelementptr %[[BASE]]
+// CHECK: %[[LD:.*]] = arith.index_cast %c896
+// CHECK: call @tile_contract_{{[^(]*}}(%{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %[[PANEL]], %[[LD]],
+func.func @in_place(%c: memref<32x64xf32>, %a: memref<32x96xf32>,
+                    %x: memref<96x896xf32>, %m: index) {
+  %c0 = arith.constant 0 : index
+  %n = arith.constant 64 : index
+  tile.contract %c[%c0, %c0], %a[%c0, %c0], %x[%m, %n] size(%m, %n, %m)
+      : memref<32x64xf32>, memref<32x96xf32>, memref<96x896xf32>
+  return
+}
+
+// Columns that are half a vector of the machine's.
+// CHECK-LABEL: func @narrow_in_place
+// CHECK: call @tile_contract_f32_8x8(
+// CHECK-NOT: call
+// CHECK: return
+func.func @narrow_in_place(%c: memref<32x8xf32>, %a: memref<32x96xf32>,
+                           %b: memref<96x8xf32>, %m: index) {
+  %c0 = arith.constant 0 : index
+  %n = arith.constant 8 : index
+  tile.contract %c[%c0, %c0], %a[%c0, %c0], %b[%c0, %c0] size(%m, %n, %m)
+      : memref<32x8xf32>, memref<32x96xf32>, memref<96x8xf32>
+  return
+}
+
 // What is ahead: the address, bytes of a row, lines of a row, all lines.
 // CHECK-LABEL: func @ahead
 // CHECK: %[[AT:.*]] = llvm.getelementptr %{{.*}} : (!llvm.ptr, i64) -> !llvm.ptr, bf16
