@@ -48,18 +48,26 @@ func::FuncOp KernelLibrary::external(StringRef name, TypeRange inputs) {
   return function;
 }
 
-/// "tile_contract_f32_6x64_add_scaled".
-static std::string contractName(Type numbers, unsigned rows, unsigned columns,
-                                ContractStore store) {
+/// "tile_contract_f32_6x64_accumulate_addf_j". Of epilogues that are called
+/// alike but are not, all but the first have a number.
+std::string KernelLibrary::contractName(Type numbers, unsigned rows,
+                                        unsigned columns, ContractStore store) {
   std::string name;
   llvm::raw_string_ostream os(name);
   os << "tile_contract_" << numbers << "_" << rows << "x" << columns;
-  if (store.adds)
-    os << "_add";
-  if (store.term == ContractStore::Term::scaled)
-    os << "_scaled";
-  if (store.term == ContractStore::Term::biased)
-    os << "_biased";
+  if (store.accumulates)
+    os << "_accumulate";
+  if (!store.epilogue)
+    return name;
+  std::string epilogue = store.epilogue->name(), key = store.epilogue->key();
+  auto &keys = epilogues[epilogue];
+  auto known = llvm::find(keys, key);
+  int64_t number = known - keys.begin() + 1;
+  if (known == keys.end())
+    keys.push_back(key);
+  os << epilogue;
+  if (number > 1)
+    os << "_" << number;
   return name;
 }
 
@@ -76,14 +84,15 @@ public:
         store(store), a(arguments[0]), aRow(arguments[1]), aK(arguments[2]),
         panel(arguments[3]), ld(arguments[4]), k(arguments[5]), c(arguments[6]),
         cRow(arguments[7]), m(arguments[8]),
-        argument(store.hasArgument() ? arguments[9] : Value()),
+        operands(arguments.drop_front(9).drop_back(4)),
         next(arguments.take_back(4)[0]), nextRow(arguments.take_back(3)[0]),
         rowLines(arguments.take_back(2)[0]), lines(arguments.back()) {}
 
   void emit(unsigned maxRows);
 
 private:
-  void emitTile(unsigned rows, Value aTile, Value cTile, Value firstRequest);
+  void emitTile(unsigned rows, Value aTile, Value cTile, Value firstRow,
+                Value firstRequest);
   void emitRequests(Value request);
   void emitRowRequests(ArrayRef<Value> rowPointers, Value request);
   void roundRows(ArrayRef<Value> rowPointers, Value from, Value terms);
@@ -91,7 +100,7 @@ private:
                        ValueRange sums);
   ValueRange emitPairs(ArrayRef<Value> rowPointers, Value from, Value to,
                        ValueRange sums);
-  void emitStore(unsigned rows, Value cTile, ValueRange sums);
+  void emitStore(unsigned rows, Value cTile, Value firstRow, ValueRange sums);
 
   PointerBuilder p;
   OpBuilder &b;
@@ -101,7 +110,8 @@ private:
   VectorType vector;
   unsigned lanes, vectors;
   ContractStore store;
-  Value a, aRow, aK, panel, ld, k, c, cRow, m, argument;
+  Value a, aRow, aK, panel, ld, k, c, cRow, m;
+  ValueRange operands; // of the epilogue
   Value next, nextRow, rowLines, lines;
   Value requests;        // of one row tile
   Value linesPerRequest; // enough for all of them together, if not too many
@@ -140,15 +150,16 @@ void ContractEmitter::emit(unsigned maxRows) {
       Region &region = count == maxRows ? branch.getDefaultRegion()
                                         : branch.getCaseRegions()[count - 1];
       b.setInsertionPointToStart(&region.emplaceBlock());
-      emitTile(count, at[0], at[1], p.multiply(t, requests));
+      emitTile(count, at[0], at[1], at[2], p.multiply(t, requests));
       scf::YieldOp::create(b, loc);
     }
     Value next[] = {p.at(element, at[0], p.multiply(rows, aRow)),
-                    p.at(element, at[1], p.multiply(rows, cRow))};
+                    p.at(element, at[1], p.multiply(rows, cRow)),
+                    p.add(at[2], rows)};
     scf::YieldOp::create(b, loc, next);
   };
-  scf::ForOp::create(b, loc, p.word(0), tiles, p.word(1), ValueRange{a, c},
-                     body);
+  scf::ForOp::create(b, loc, p.word(0), tiles, p.word(1),
+                     ValueRange{a, c, p.word(0)}, body);
   func::ReturnOp::create(b, loc);
 }
 
@@ -276,32 +287,27 @@ ValueRange ContractEmitter::emitPairs(ArrayRef<Value> rowPointers, Value from,
       .getResults();
 }
 
-void ContractEmitter::emitStore(unsigned rows, Value cTile, ValueRange sums) {
-  SmallVector<Value> terms(vectors);
-  if (store.term == ContractStore::Term::scaled)
-    terms.assign(vectors,
-                 vector::BroadcastOp::create(b, loc, vector, argument));
-  if (store.term == ContractStore::Term::biased)
-    for (unsigned v = 0; v < vectors; ++v)
-      terms[v] = p.load(vector, p.at(element, argument, p.word(v * lanes)));
+void ContractEmitter::emitStore(unsigned rows, Value cTile, Value firstRow,
+                                ValueRange sums) {
+  std::optional<EpilogueEmitter> epilogue;
+  if (store.epilogue)
+    epilogue.emplace(b, loc, *store.epilogue, operands, firstRow, lanes);
   for (unsigned r = 0; r < rows; ++r) {
     Value row = p.at(element, cTile, p.multiply(p.word(r), cRow));
     for (unsigned v = 0; v < vectors; ++v) {
       Value value = sums[r * vectors + v];
       Value at = p.at(element, row, p.word(v * lanes));
-      if (store.adds)
+      if (store.accumulates)
         value = arith::AddFOp::create(b, loc, p.load(vector, at), value);
-      if (store.term == ContractStore::Term::scaled)
-        value = arith::MulFOp::create(b, loc, value, terms[v]);
-      if (store.term == ContractStore::Term::biased)
-        value = arith::AddFOp::create(b, loc, value, terms[v]);
+      if (epilogue)
+        value = epilogue->apply(value, r, v);
       p.store(value, at);
     }
   }
 }
 
 void ContractEmitter::emitTile(unsigned rows, Value aTile, Value cTile,
-                               Value firstRequest) {
+                               Value firstRow, Value firstRequest) {
   SmallVector<Value> rowPointers;
   for (unsigned r = 0; r < rows; ++r)
     rowPointers.push_back(p.at(element, aTile, p.multiply(p.word(r), aRow)));
@@ -318,7 +324,7 @@ void ContractEmitter::emitTile(unsigned rows, Value aTile, Value cTile,
                              pairs ? emitPairs(rowPointers, from, to, sums)
                                    : emitTerms(rowPointers, from, to, sums));
       });
-  emitStore(rows, cTile, burst.getResults());
+  emitStore(rows, cTile, firstRow, burst.getResults());
 }
 
 func::FuncOp KernelLibrary::contract(Type element, Type numbers, unsigned lanes,
@@ -329,10 +335,8 @@ func::FuncOp KernelLibrary::contract(Type element, Type numbers, unsigned lanes,
   Type i64 = b.getI64Type();
   SmallVector<Type> types = {pointer, i64,     i64, pointer, i64,
                              i64,     pointer, i64, i64};
-  if (store.term == ContractStore::Term::scaled)
-    types.push_back(element);
-  if (store.term == ContractStore::Term::biased)
-    types.push_back(pointer);
+  if (store.epilogue)
+    types.append(store.epilogue->argumentTypes());
   types.append({pointer, i64, i64, i64});
   auto [function, isNew] =
       declare(b, contractName(numbers, rows, vectors * lanes, store), types);

@@ -42,15 +42,6 @@ struct Strip {
 struct Destination {
   ContractStore store;
   Value c, row, column;
-  Value argument; ///< of the store; the bias is a pointer
-};
-
-/// An epilogue that kernels know.
-struct KnownEpilogue {
-  ContractStore::Term term = ContractStore::Term::sum;
-  Value factor;          ///< scaled
-  memref::LoadOp biases; ///< biased
-  Value firstBias;       ///< index of the first one; null: 0
 };
 
 class ContractLowering {
@@ -61,15 +52,19 @@ public:
         element(op.getC().getType().getElementType()),
         panelColumns(columnsOfPanel(op, cpu)),
         lanes(panelLanes(cpu, element, panelColumns)),
-        maxVectors(cpu.panelVectors()) {}
+        maxVectors(cpu.panelVectors()) {
+    if (!op.getEpilogue().empty())
+      epilogue = KernelEpilogue::of(op);
+  }
 
   void lower();
 
 private:
   SmallVector<Strip> strips();
-  std::optional<KnownEpilogue> knownEpilogue();
+  /// Whether kernels can finish what they compute.
+  bool canWriteDirectly() { return epilogue || op.getEpilogue().empty(); }
   int64_t width(Strip strip) const { return strip.vectors * lanes; }
-  void writeDirectly(OpBuilder &b, Strip strip, const KnownEpilogue &epilogue);
+  void writeDirectly(OpBuilder &b, Strip strip);
   void writeThroughScratch(OpBuilder &b, Strip strip, Value columns);
   void callKernel(OpBuilder &b, Strip strip, Value i0, Value rows,
                   const Destination &to);
@@ -84,6 +79,7 @@ private:
   Type element;
   int64_t panelColumns;
   unsigned lanes, maxVectors;
+  std::optional<KernelEpilogue> epilogue;
 };
 
 } // namespace
@@ -109,68 +105,16 @@ SmallVector<Strip> ContractLowering::strips() {
   return result;
 }
 
-/// If `sum` is `j` plus something from outside of the epilogue, or `j` alone,
-/// returns that something (null if `j` alone).
-static std::optional<Value> offsetFrom(Value j, Value sum, Region &epilogue) {
-  if (sum == j)
-    return Value();
-  auto add = sum.getDefiningOp<arith::AddIOp>();
-  if (!add)
-    return std::nullopt;
-  for (auto [left, right] : {std::pair(add.getLhs(), add.getRhs()),
-                             std::pair(add.getRhs(), add.getLhs())})
-    if (left == j && !epilogue.isAncestor(right.getParentRegion()))
-      return right;
-  return std::nullopt;
-}
-
-std::optional<KnownEpilogue> ContractLowering::knownEpilogue() {
-  KnownEpilogue known;
-  Region &region = op.getEpilogue();
-  if (region.empty())
-    return known;
-  Block &body = region.front();
-  Value sum = body.getArgument(0), j = body.getArgument(2);
-  Operation *last = body.getTerminator()->getOperand(0).getDefiningOp();
-  if (!last || !isa<arith::MulFOp, arith::AddFOp>(last))
-    return std::nullopt;
-  Value other = last->getOperand(last->getOperand(0) == sum ? 1 : 0);
-  if (last->getOperand(0) != sum && last->getOperand(1) != sum)
-    return std::nullopt;
-  if (isa<arith::MulFOp>(last)) {
-    known.term = ContractStore::Term::scaled;
-    known.factor = other;
-    if (region.isAncestor(other.getParentRegion()))
-      return std::nullopt;
-    return known;
-  }
-  known.term = ContractStore::Term::biased;
-  known.biases = other.getDefiningOp<memref::LoadOp>();
-  if (!known.biases || known.biases.getIndices().empty() ||
-      region.isAncestor(known.biases.getMemRef().getParentRegion()))
-    return std::nullopt;
-  for (Value index : known.biases.getIndices().drop_back())
-    if (region.isAncestor(index.getParentRegion()))
-      return std::nullopt;
-  std::optional<Value> offset =
-      offsetFrom(j, known.biases.getIndices().back(), region);
-  if (!offset)
-    return std::nullopt;
-  known.firstBias = *offset;
-  return known;
-}
-
 void ContractLowering::lower() {
   OpBuilder b(op);
-  std::optional<KnownEpilogue> epilogue = knownEpilogue();
   APInt known;
   bool isKnown = matchPattern(op.getN(), m_ConstantInt(&known));
   for (Strip strip : strips()) {
     Value full = indexConstant(b, loc, width(strip));
     if (isKnown) {
       int64_t columns = known.getSExtValue() - strip.firstColumn;
-      if (epilogue && columns >= width(strip))
-        writeDirectly(b, strip, *epilogue);
+      if (canWriteDirectly() && columns >= width(strip))
+        writeDirectly(b, strip);
       else
         writeThroughScratch(
             b, strip,
@@ -182,7 +126,7 @@ void ContractLowering::lower() {
     Value columns =
         arith::MaxSIOp::create(b, loc, indexConstant(b, loc, 0),
                                arith::MinSIOp::create(b, loc, full, left));
-    if (!epilogue) {
+    if (!canWriteDirectly()) {
       writeThroughScratch(b, strip, columns);
       continue;
     }
@@ -190,7 +134,7 @@ void ContractLowering::lower() {
         arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, left, full);
     auto branch = scf::IfOp::create(b, loc, isFull, /*withElseRegion=*/true);
     OpBuilder then = branch.getThenBodyBuilder();
-    writeDirectly(then, strip, *epilogue);
+    writeDirectly(then, strip);
     OpBuilder otherwise = branch.getElseBodyBuilder();
     writeThroughScratch(otherwise, strip, columns);
   }
@@ -208,22 +152,12 @@ Value ContractLowering::scratchTile(MemRefType type) {
   return memref::AllocaOp::create(b, loc, type, b.getI64IntegerAttr(64));
 }
 
-void ContractLowering::writeDirectly(OpBuilder &b, Strip strip,
-                                     const KnownEpilogue &epilogue) {
+void ContractLowering::writeDirectly(OpBuilder &b, Strip strip) {
   Value first = indexConstant(b, loc, strip.firstColumn);
-  Destination to{{epilogue.term, op.getAccumulate()},
+  Destination to{{op.getAccumulate(), epilogue ? &*epilogue : nullptr},
                  op.getC(),
                  op.getCRow(),
-                 arith::AddIOp::create(b, loc, op.getCColumn(), first),
-                 epilogue.factor};
-  if (memref::LoadOp load = epilogue.biases) {
-    SmallVector<Value> at(load.getIndices());
-    at.back() = epilogue.firstBias
-                    ? arith::AddIOp::create(b, loc, epilogue.firstBias, first)
-                          .getResult()
-                    : first;
-    to.argument = elementPointer(b, loc, load.getMemRef(), at);
-  }
+                 arith::AddIOp::create(b, loc, op.getCColumn(), first)};
   callKernel(b, strip, indexConstant(b, loc, 0), op.getM(), to);
 }
 
@@ -238,7 +172,7 @@ void ContractLowering::writeThroughScratch(OpBuilder &b, Strip strip,
   Value i0 = loop.getInductionVar();
   Value rows = arith::MinSIOp::create(
       body, loc, step, arith::SubIOp::create(body, loc, op.getM(), i0));
-  callKernel(body, strip, i0, rows, {{}, scratch, zero, zero, {}});
+  callKernel(body, strip, i0, rows, {{}, scratch, zero, zero});
   emitEpilogue(body, strip, i0, rows, columns, scratch);
 }
 
@@ -301,8 +235,9 @@ void ContractLowering::callKernel(OpBuilder &b, Strip strip, Value i0,
       elementPointer(b, loc, to.c, {to.row, to.column}),
       toWord(b, loc, indexConstant(b, loc, cColumns)),
       toWord(b, loc, rows)};
-  if (to.argument)
-    arguments.push_back(to.argument);
+  if (to.store.epilogue)
+    arguments.append(to.store.epilogue->arguments(
+        b, loc, i0, indexConstant(b, loc, strip.firstColumn)));
   arguments.append(requests(b, strip));
   func::CallOp::create(
       b, loc,

@@ -10,22 +10,21 @@
 #define HONE_TARGETS_CPU_KERNELLIBRARY_H
 
 #include "targets/cpu/CpuDescription.h"
+#include "targets/cpu/KernelEpilogue.h"
 #include "targets/cpu/PanelSource.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace hone {
 
-/// What becomes of a finished sum while it is still in registers:
-/// c = term((adds ? c : 0) + sum).
+/// What becomes of a sum while it is still in registers:
+/// c = epilogue((accumulates ? c : 0) + sum).
 struct ContractStore {
-  enum class Term { sum, scaled, biased };
-  Term term = Term::sum;
-  bool adds = false;
-
-  bool hasArgument() const { return term != Term::sum; }
+  bool accumulates = false;
+  const KernelEpilogue *epilogue = nullptr; ///< null: none
 };
 
 /// Names the shape of a fill: "tile_fill_bf16_f32_64".
@@ -50,8 +49,7 @@ public:
   /// for i < m and j < vectors*lanes. Rows are cut into the fewest tiles, of
   /// two adjacent sizes, so that no tile is nearly empty.
   ///   (a: ptr, aRow: i64, aK: i64, panel: ptr, ld: i64, k: i64,
-  ///    c: ptr, cRow: i64, m: i64,
-  ///    factor: element | bias: ptr to vectors*lanes, with such a store,
+  ///    c: ptr, cRow: i64, m: i64, epilogue.argumentTypes()...,
   ///    next: ptr, nextRow: i64, rowLines: i64, lines: i64)
   /// Strides count elements; nextRow counts bytes. On the way it asks the
   /// memory for `lines` cache lines, `rowLines` of each row of `next`.
@@ -77,6 +75,8 @@ public:
   mlir::func::FuncOp external(llvm::StringRef name, mlir::TypeRange inputs);
 
 private:
+  std::string contractName(mlir::Type numbers, unsigned rows, unsigned columns,
+                           ContractStore store);
   mlir::func::FuncOp fillPairs(const SourceFormat &source, unsigned columns,
                                bool transpose);
   /// Returns the function called `name`, and whether its body is still to be
@@ -86,6 +86,8 @@ private:
 
   mlir::ModuleOp module;
   CpuDescription cpu;
+  /// Names of epilogues to the keys of those that are called so.
+  llvm::StringMap<llvm::SmallVector<std::string, 1>> epilogues;
 };
 
 } // namespace hone

@@ -21,8 +21,11 @@ using namespace hone;
 // LaneAnalysis
 //===----------------------------------------------------------------------===//
 
-LaneAnalysis::LaneAnalysis(Block &body, Value iv) {
-  forms[iv] = LaneForm::unit;
+LaneAnalysis::LaneAnalysis(Block &body, Value iv, ValueRange perLane) {
+  if (iv)
+    forms[iv] = LaneForm::unit;
+  for (Value value : perLane)
+    forms[value] = LaneForm::varying;
   for (Operation &op : body)
     if (auto store = dyn_cast<memref::StoreOp>(op))
       stored.insert(store.getMemRef());
@@ -30,10 +33,11 @@ LaneAnalysis::LaneAnalysis(Block &body, Value iv) {
     for (Value result : op.getResults())
       if (auto type = dyn_cast<FloatType>(result.getType()))
         widestFloat = std::max(widestFloat, type.getWidth());
-    if (!visit(op)) {
-      widenable = false;
-      return;
-    }
+    if (visit(op))
+      continue;
+    widenable = false;
+    for (Value result : op.getResults())
+      forms[result] = LaneForm::varying;
   }
   if (widestFloat < 32)
     widestFloat = 32;
@@ -67,7 +71,7 @@ bool LaneAnalysis::visit(Operation &op) {
   }
   if (auto store = dyn_cast<memref::StoreOp>(op))
     return visitAccess(store.getMemRef(), store.getIndices(), /*isStore=*/true);
-  if (isa<tile::YieldOp>(op))
+  if (op.hasTrait<OpTrait::IsTerminator>())
     return true;
 
   bool isUniform = llvm::all_of(op.getOperands(), [&](Value operand) {
@@ -167,11 +171,13 @@ void BodyWidener::emitWideOp(OpBuilder &b, Operation &op, Value mask) {
     vectors[from] = to;
 }
 
-SmallVector<Value> BodyWidener::emitWide(OpBuilder &b, IRMapping scalars,
-                                         Value base, Value mask) {
-  scalars.map(iv, base);
+SmallVector<Value>
+BodyWidener::emitWide(OpBuilder &b, IRMapping scalars, Value base, Value mask,
+                      const llvm::DenseMap<Value, Value> &known) {
+  if (iv)
+    scalars.map(iv, base);
   scalar = &scalars;
-  vectors.clear();
+  vectors = known;
   for (Operation &op : body.without_terminator())
     if (op.getNumResults() == 0 ||
         analysis.formOf(op.getResult(0)) != LaneForm::uniform)

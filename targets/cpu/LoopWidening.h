@@ -25,7 +25,9 @@ enum class LaneForm { uniform, unit, varying };
 /// Decides for each value of `body` how it relates to the variable `iv`.
 class LaneAnalysis {
 public:
-  LaneAnalysis(mlir::Block &body, mlir::Value iv);
+  /// `iv` may be null. Each lane has `perLane` of its own.
+  LaneAnalysis(mlir::Block &body, mlir::Value iv,
+               mlir::ValueRange perLane = {});
 
   /// False if the body has to stay scalar.
   bool canWiden() const { return widenable; }
@@ -61,10 +63,12 @@ public:
 
   /// Emits the rest for lanes base .. base + lanes - 1, those outside `mask`
   /// (null: none) reading zero and writing nothing. Returns the vectors that
-  /// the body yields.
-  llvm::SmallVector<mlir::Value> emitWide(mlir::OpBuilder &b,
-                                          mlir::IRMapping scalars,
-                                          mlir::Value base, mlir::Value mask);
+  /// the body yields. `known` are those of what each lane has of its own.
+  llvm::SmallVector<mlir::Value>
+  emitWide(mlir::OpBuilder &b, mlir::IRMapping scalars, mlir::Value base,
+           mlir::Value mask,
+           const llvm::DenseMap<mlir::Value, mlir::Value> &known =
+               llvm::DenseMap<mlir::Value, mlir::Value>());
 
 private:
   mlir::Value wide(mlir::OpBuilder &b, mlir::Value value);

@@ -1,12 +1,12 @@
 // RUN: hone-opt %s --hone-cpu-lower-tiles="vector-bits=512 vector-registers=32 masked-memory" | FileCheck %s --enable-var-scope --check-prefixes=CHECK,WIDE
 // RUN: hone-opt %s --hone-cpu-lower-tiles="vector-bits=256 vector-registers=16" | FileCheck %s --enable-var-scope --check-prefixes=CHECK,NARROW
 
-// Whole strips of columns with a bias go from the registers to the result.
+// Whole strips of columns go from the registers to the result, with a bias.
 // CHECK-LABEL: func @product
 // CHECK-NOT: memref.alloca
 // CHECK-NOT: scf.for
-// WIDE-COUNT-1: call @tile_contract_f32_6x64_biased(
-// NARROW-COUNT-4: call @tile_contract_f32_6x16_biased(
+// WIDE-COUNT-1: call @tile_contract_f32_6x64_addf_j(
+// NARROW-COUNT-4: call @tile_contract_f32_6x16_addf_j(
 // CHECK-NOT: call
 // CHECK: return
 func.func @product(%c: memref<32x64xf32>, %a: memref<32x96xf32>,
@@ -24,7 +24,8 @@ func.func @product(%c: memref<32x64xf32>, %a: memref<32x96xf32>,
   return
 }
 
-// An epilogue that kernels do not know: row tiles pass through scratch.
+// An epilogue that kernels cannot run, here one that computes with the column's
+// number: row tiles pass through scratch.
 // CHECK-LABEL: func @other_epilogue
 // CHECK: %[[SCRATCH:.*]] = memref.alloca() {alignment = 64 : i64}
 // WIDE-SAME: memref<6x64xf32>
@@ -34,7 +35,7 @@ func.func @product(%c: memref<32x64xf32>, %a: memref<32x96xf32>,
 // CHECK: scf.for
 // CHECK: scf.for
 // CHECK: %[[ACC:.*]] = vector.load %[[SCRATCH]]
-// CHECK: arith.negf %[[ACC]]
+// CHECK: arith.mulf %[[ACC]]
 // CHECK: vector.store
 func.func @other_epilogue(%c: memref<32x64xf32>, %a: memref<32x96xf32>,
                           %p: memref<96x64xf32>, %m: index) {
@@ -43,7 +44,72 @@ func.func @other_epilogue(%c: memref<32x64xf32>, %a: memref<32x96xf32>,
   tile.contract %c[%c0, %c0], %a[%c0, %c0], %p size(%m, %n, %n)
       : memref<32x64xf32>, memref<32x96xf32>, memref<96x64xf32>
       epilogue (%acc, %i, %j) {
-    %r = arith.negf %acc : f32
+    %word = arith.index_cast %j : index to i32
+    %number = arith.sitofp %word : i32 to f32
+    %r = arith.mulf %acc, %number : f32
+    tile.yield %r : f32
+  }
+  return
+}
+
+// Operands of an epilogue are arguments of the kernel: where the first element
+// reads each, 1 + i rows down, and how far the rows of this one are apart.
+// CHECK-LABEL: func @operands
+// CHECK-SAME: %[[X:[^:]*]]: memref<33x80xf32>, %[[S:[^:]*]]: f32
+// CHECK: %[[DOWN:.*]] = arith.addi %{{.*}}, %c1
+// CHECK: memref.extract_aligned_pointer_as_index %[[X]]
+// CHECK: %[[AT:.*]] = llvm.getelementptr
+// CHECK: %[[STRIDE:.*]] = arith.constant 80 : index
+// CHECK: %[[ROW:.*]] = arith.index_cast %[[STRIDE]]
+// WIDE: call @tile_contract_f32_6x64_mulf_s_addf_ij({{.*}}, %[[S]], %[[AT]], %[[ROW]], %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}) :
+func.func @operands(%c: memref<32x64xf32>, %a: memref<32x96xf32>,
+                    %p: memref<96x64xf32>, %x: memref<33x80xf32>, %s: f32,
+                    %m: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = arith.constant 64 : index
+  tile.contract %c[%c0, %c0], %a[%c0, %c0], %p size(%m, %n, %n)
+      : memref<32x64xf32>, memref<32x96xf32>, memref<96x64xf32>
+      epilogue (%acc, %i, %j) {
+    %below = arith.addi %i, %c1 : index
+    %y = memref.load %x[%below, %j] : memref<33x80xf32>
+    %scaled = arith.mulf %acc, %s : f32
+    %r = arith.addf %scaled, %y : f32
+    tile.yield %r : f32
+  }
+  return
+}
+
+// Products whose epilogues differ in operands only share a kernel; those that
+// compute something else of the same name do not.
+// CHECK-LABEL: func @shared
+// WIDE: call @tile_contract_f32_6x64_subf_ij(
+// WIDE: call @tile_contract_f32_6x64_subf_ij(
+// WIDE: call @tile_contract_f32_6x64_subf_ij_2(
+func.func @shared(%c: memref<32x64xf32>, %a: memref<32x96xf32>,
+                  %p: memref<96x64xf32>, %x: memref<32x64xf32>,
+                  %y: memref<48x128xf32>, %m: index) {
+  %c0 = arith.constant 0 : index
+  %n = arith.constant 64 : index
+  tile.contract %c[%c0, %c0], %a[%c0, %c0], %p size(%m, %n, %n)
+      : memref<32x64xf32>, memref<32x96xf32>, memref<96x64xf32>
+      epilogue (%acc, %i, %j) {
+    %z = memref.load %x[%i, %j] : memref<32x64xf32>
+    %r = arith.subf %acc, %z : f32
+    tile.yield %r : f32
+  }
+  tile.contract %c[%c0, %c0], %a[%c0, %c0], %p size(%m, %n, %n)
+      : memref<32x64xf32>, memref<32x96xf32>, memref<96x64xf32>
+      epilogue (%acc, %i, %j) {
+    %z = memref.load %y[%i, %j] : memref<48x128xf32>
+    %r = arith.subf %acc, %z : f32
+    tile.yield %r : f32
+  }
+  tile.contract %c[%c0, %c0], %a[%c0, %c0], %p size(%m, %n, %n)
+      : memref<32x64xf32>, memref<32x96xf32>, memref<96x64xf32>
+      epilogue (%acc, %i, %j) {
+    %z = memref.load %x[%i, %j] : memref<32x64xf32>
+    %r = arith.subf %z, %acc : f32
     tile.yield %r : f32
   }
   return
@@ -52,7 +118,7 @@ func.func @other_epilogue(%c: memref<32x64xf32>, %a: memref<32x96xf32>,
 // The number of columns decides at run time.
 // CHECK-LABEL: func @unknown_columns
 // CHECK: scf.if
-// WIDE: call @tile_contract_f32_6x64_add_scaled(
+// WIDE: call @tile_contract_f32_6x64_accumulate_mulf_s(
 // CHECK: } else {
 // CHECK: scf.for
 // WIDE: call @tile_contract_f32_6x64(
