@@ -284,7 +284,8 @@ Status Compilation::summarize() {
                           "please report this with the spec"});
   parameters = std::move(*table);
   plan = std::move(*read);
-  plan.seconds = plan.counts.seconds(profile);
+  plan.seconds = plan.counts.seconds(
+      profile, spec.train.float32_matmul_precision == "medium");
   if (planned) {
     StepOptions options;
     setOptions(options);

@@ -31,11 +31,15 @@ Result<MachineProfile> hone::readProfile(const std::string &path) {
   MachineProfile profile;
   const std::pair<const char *, double *> rates[] = {
       {"flops_per_second", &profile.flopsPerSecond},
+      {"bfloat16_flops_per_second", &profile.bfloat16FlopsPerSecond},
+      {"other_flops_per_second", &profile.otherFlopsPerSecond},
       {"bytes_per_second", &profile.bytesPerSecond},
       {"fills_per_second", &profile.fillsPerSecond}};
   for (auto [name, rate] : rates) {
     const rt::Json *value =
         parsed.value().isObject() ? parsed.value().find(name) : nullptr;
+    if (!value && rate == &profile.bfloat16FlopsPerSecond)
+      continue;
     bool good = value && value->isNumber() && std::isfinite(value->number()) &&
                 value->number() > 0;
     if (!good)

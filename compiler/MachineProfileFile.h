@@ -1,8 +1,10 @@
 //===- MachineProfileFile.h - Measured rates of a machine -----------------===//
 //
 // What `./dev bench --profile FILE` writes and `target.profile` names:
-// {"flops_per_second": 5e11, "bytes_per_second": 4e10, "fills_per_second":
-// 1.5e10}. See passes/CostEstimate.h for their meaning.
+// {"flops_per_second": 4.75e11, "bfloat16_flops_per_second": 9e11,
+// "other_flops_per_second": 2.1e11, "bytes_per_second": 6e10,
+// "fills_per_second": 3e10}; a machine without bfloat16 products leaves theirs
+// out. See passes/CostEstimate.h for their meaning.
 //
 //===----------------------------------------------------------------------===//
 

@@ -99,7 +99,8 @@ std::optional<PlanCost> PlanJudge::judge(const StepPlan &plan) {
   FailureOr<MemoryPlan> memory = MemoryPlan::read(*module, threadBytes);
   if (failed(memory))
     return std::nullopt;
-  return PlanCost{memory->peak(threads), memory->counts.seconds(profile)};
+  return PlanCost{memory->peak(threads),
+                  memory->counts.seconds(profile, options.bfloat16Weights)};
 }
 
 bool PlanJudge::updateThreadBytes(const StepPlan &plan) {

@@ -3,6 +3,7 @@
 #include "passes/CostEstimate.h"
 
 #include "passes/Lifetimes.h"
+#include "passes/WeightStorage.h"
 
 using namespace mlir;
 
@@ -18,8 +19,15 @@ static StepCounts countOp(Operation *op, int64_t rows) {
   for (Value operand : op->getOperands()) {
     if (hasRows(operand.getType()))
       counts.rowBytes += bytesAtRows(operand.getType(), rows);
-    else if (operand.getDefiningOp<ParameterOp>() && counts.flops > 0)
-      counts.fills += elementsAtRows(operand.getType(), rows);
+    auto weight = operand.getDefiningOp<ParameterOp>();
+    if (!weight || weight.getTrainable() || weight.getType().getRank() != 2 ||
+        counts.flops == 0)
+      continue;
+    counts.productFlops = counts.flops;
+    counts.fills += elementsAtRows(weight.getType(), rows);
+    for (const StoredTensor &tensor :
+         storedTensors(weight.getType(), weight.getStoredAttr()))
+      counts.fillBytes += bytesAtRows(tensor.type, rows);
   }
   for (Type type : op->getResultTypes())
     if (hasRows(type))

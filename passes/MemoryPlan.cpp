@@ -184,8 +184,9 @@ std::string MemoryPlan::json() const {
       {"lower_bound_bytes", lowerBound}, {"thread_bytes", threadBytes},
       {"stack_bytes", stackBytes},       {"process_bytes", processBytes},
       {"weight_bytes", weightBytes},     {"dump_bytes", dumpBytes},
-      {"flops", counts.flops},           {"row_bytes", counts.rowBytes},
-      {"fills", counts.fills},           {"estimated_seconds", seconds},
+      {"flops", counts.flops},           {"product_flops", counts.productFlops},
+      {"row_bytes", counts.rowBytes},    {"fills", counts.fills},
+      {"fill_bytes", counts.fillBytes},  {"estimated_seconds", seconds},
       {"timeline", std::move(moments)}};
   if (choice) {
     plan["residuals"] = choice->residuals;

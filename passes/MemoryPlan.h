@@ -72,10 +72,10 @@ struct MemoryPlan {
   /// The table for a person.
   std::string table(int64_t threads) const;
   /// One JSON object: classes, arena_bytes, lower_bound_bytes, thread_bytes,
-  /// stack_bytes, process_bytes, weight_bytes, dump_bytes, flops, row_bytes,
-  /// fills, estimated_seconds, timeline; of a plan that was chosen also
-  /// residuals, recomputed_inputs, rounded_inputs, tile_rows and
-  /// forward_tile_rows.
+  /// stack_bytes, process_bytes, weight_bytes, dump_bytes, flops,
+  /// product_flops, row_bytes, fills, fill_bytes, estimated_seconds, timeline;
+  /// of a plan that was chosen also residuals, recomputed_inputs,
+  /// rounded_inputs, tile_rows and forward_tile_rows.
   std::string json() const;
 };
 

@@ -84,8 +84,8 @@ SmallVector<MemRefType> LinearCrossEntropyOp::getWorkspace(int64_t maxRows) {
   return lossWorkspace(*this, maxRows);
 }
 
-/// `scale * x ta^T` if `ta` is given, then `h = scale * x A^T` if it is read and
-/// was not kept.
+/// `scale * x ta^T` if `ta` is given, then `h = scale * x A^T` if it is read
+/// and was not kept.
 SmallVector<MemRefType> LoraParameterTangentOp::getWorkspace(int64_t maxRows) {
   auto narrow =
       MemRefType::get({maxRows, columns(getB())}, elementType(getX()));

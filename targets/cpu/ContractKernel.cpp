@@ -190,8 +190,7 @@ void ContractEmitter::emitRowRequests(ArrayRef<Value> rowPointers,
   for (Value row : rowPointers) {
     Value first = p.at(element, row, offset);
     for (int64_t byte = 0; byte < rowBytes; byte += kLineBytes)
-      LLVM::Prefetch::create(b, loc,
-                             p.at(b.getI8Type(), first, p.word(byte)),
+      LLVM::Prefetch::create(b, loc, p.at(b.getI8Type(), first, p.word(byte)),
                              /*rw=*/0, /*hint=*/3, /*cache=*/1);
   }
 }

@@ -51,8 +51,10 @@ TEST(CostEstimate, CountsOperationsBytesAndFills) {
   StepCounts none = countStep(module.get(), "none");
   StepCounts once = countStep(module.get(), "once");
   EXPECT_EQ(once.flops - none.flops, 4096);
+  EXPECT_EQ(once.productFlops, 4096) << "the addition is no product";
   EXPECT_EQ(once.rowBytes - none.rowBytes, 64 * 12 * 4);
   EXPECT_EQ(once.fills - none.fills, 32);
+  EXPECT_EQ(once.fillBytes - none.fillBytes, 32 * 4);
   StepCounts twice = countStep(module.get(), "twice");
   EXPECT_EQ(twice.flops - none.flops, 2 * 4096);
   StepCounts tiles = countStep(module.get(), "tiles");
@@ -61,7 +63,40 @@ TEST(CostEstimate, CountsOperationsBytesAndFills) {
   EXPECT_EQ(tiles.fills - none.fills, 2 * 32);
 }
 
+TEST(CostEstimate, ReadsWeightsAsTheyAreStored) {
+  std::string stored = source.str();
+  for (size_t at = 0;
+       (at = stored.find("\"w\" : tensor", at)) != std::string::npos; at += 40)
+    stored.insert(at + 4, "stored <bfloat16> ");
+  ParsedModule module(stored);
+  StepCounts once = countStep(module.get(), "once");
+  EXPECT_EQ(once.fills, 32);
+  EXPECT_EQ(once.fillBytes, 32 * 2);
+}
+
+TEST(CostEstimate, TrainableParametersAreNoFills) {
+  ParsedModule module(R"(
+    module attributes {hone.max_rows = 64 : i64} {
+      hone.block @lora() -> tensor<?x4xf32> {
+        %x = hone.input "hidden" : tensor<?x4xf32>
+        %w = hone.parameter "w" : tensor<4x4xf32>
+        %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
+        %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
+        %y = hone.lora_linear %x, %w, %a, %b scale 1.0 : (tensor<?x4xf32>, tensor<4x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>) -> tensor<?x4xf32>
+        hone.return %y : tensor<?x4xf32>
+      }
+      hone.entry @step {
+        %y = hone.call @lora "" () : () -> tensor<?x4xf32>
+      }
+    })");
+  StepCounts counts = countStep(module.get(), "step");
+  EXPECT_EQ(counts.fills, 16);
+  EXPECT_EQ(counts.productFlops, counts.flops);
+}
+
 TEST(CostEstimate, DividesCountsByRates) {
-  StepCounts counts{4000, 300, 20};
-  EXPECT_NEAR(counts.seconds({1e3, 1e2, 1e1}), 4 + 3 + 2, 1e-12);
+  StepCounts counts{6000, 4000, 200, 20, 100};
+  MachineProfile profile{1e3, 2e3, 5e2, 1e2, 1e1};
+  EXPECT_NEAR(counts.seconds(profile, false), 4 + 4 + 3 + 2, 1e-12);
+  EXPECT_NEAR(counts.seconds(profile, true), 2 + 4 + 3 + 2, 1e-12);
 }
