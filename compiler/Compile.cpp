@@ -226,7 +226,7 @@ void Compilation::setOptions(StepOptions &options) {
   options.optimizer = optimizerVariant(spec);
   options.optimizerInBackward = spec.train.optimizer_in_backward;
   options.panelWidth = target->tileShape(Float32Type::get(&context)).nr;
-  options.bfloat16Weights = spec.train.float32_matmul_precision == "medium";
+  options.bfloat16Products = spec.train.float32_matmul_precision == "medium";
   if (planned)
     applyPlan(*planned, options);
 }

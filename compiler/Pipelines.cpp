@@ -62,7 +62,7 @@ static void buildPlace(OpPassManager &pm, const StepOptions &options) {
 static void buildLower(OpPassManager &pm, const StepOptions &options,
                        const Target &target) {
   pm.addPass(
-      createConvertToTiles({options.panelWidth, options.bfloat16Weights}));
+      createConvertToTiles({options.panelWidth, options.bfloat16Products}));
   // From here on there are functions of tile ops on memory, for any target.
   target.buildLoweringPipeline(pm);
   // From here on the module is in the LLVM dialect and calls nothing but the

@@ -62,10 +62,10 @@ struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
   Option<int64_t> panelWidth{
       *this, "panel-width", llvm::cl::init(64),
       llvm::cl::desc("columns of the target's f32 panels")};
-  Option<bool> bfloat16Weights{
-      *this, "bfloat16-weights", llvm::cl::init(false),
-      llvm::cl::desc("f32 products with weights round both operands to "
-                     "bfloat16")};
+  Option<bool> bfloat16Products{
+      *this, "bfloat16-products", llvm::cl::init(false),
+      llvm::cl::desc("f32 products with weights and in attention round both "
+                     "operands to bfloat16")};
 };
 
 /// Appends the passes of `phase`. Lower needs `target`; Emit has no passes.

@@ -191,9 +191,9 @@ static const std::vector<SpecKey> &specKeys() {
        {"bfloat16", "float16"}},
       {"train.float32_matmul_precision",
        "highest",
-       "what float32 products with weights compute with, as in PyTorch: "
-       "float32 "
-       "(highest), or operands rounded to bfloat16 and float32 sums (medium)",
+       "what float32 products with weights and in attention compute with, as "
+       "in PyTorch: float32 (highest), or operands rounded to bfloat16 and "
+       "float32 sums (medium)",
        FIELD(train.float32_matmul_precision),
        Range::Any,
        {"highest", "medium"},

@@ -41,7 +41,7 @@ struct ConvertToTiles : public hone::impl::ConvertToTilesBase<ConvertToTiles> {
 
     auto blocks = llvm::to_vector(module.getOps<BlockOp>());
     auto entries = llvm::to_vector(module.getOps<EntryOp>());
-    TileOptions options{{panelWidth * 4, bfloat16Weights}, maxRows.getInt()};
+    TileOptions options{{panelWidth * 4, bfloat16Products}, maxRows.getInt()};
     llvm::StringMap<BlockInterface> interfaces;
     for (BlockOp block : blocks) {
       BlockInterface &interface = interfaces[block.getSymName()];

@@ -148,8 +148,9 @@ def ConvertToTiles : HonePass<"hone-convert-to-tiles"> {
   let options = [
     Option<"panelWidth", "panel-width", "int64_t", /*default=*/"64",
            "columns of the target's f32 panels; f64 panels are half as wide">,
-    Option<"bfloat16Weights", "bfloat16-weights", "bool", /*default=*/"false",
-           "f32 products with weights round both operands to bfloat16">
+    Option<"bfloat16Products", "bfloat16-products", "bool", /*default=*/"false",
+           "f32 products with weights and in attention round both operands to "
+           "bfloat16">
   ];
 }
 

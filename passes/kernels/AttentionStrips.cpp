@@ -72,12 +72,12 @@ MemRefType Strips::rowTermType() const {
 }
 
 MemRefType Strips::scorePanelType() const {
-  return MemRefType::get({headDim, width}, element);
+  return k.roundingPanel(element, headDim, width);
 }
 
 MemRefType Strips::sumPanelType() const {
-  return MemRefType::get(
-      {std::min(k.maxRows(), numerics::kAttentionBlock), headWidth}, element);
+  return k.roundingPanel(
+      element, std::min(k.maxRows(), numerics::kAttentionBlock), headWidth);
 }
 
 void Strips::dots(Value strip, Value panel, const KernelBuilder::Piece &left,

@@ -207,13 +207,22 @@ int64_t KernelBuilder::panelWidth(Type element, int64_t columns) const {
   return std::min<int64_t>(panelWidth(element), llvm::alignTo(columns, unit));
 }
 
+MemRefType KernelBuilder::roundingPanel(Type element, int64_t depth,
+                                        int64_t width) const {
+  if (!rounds(element))
+    return MemRefType::get({depth, width}, element);
+  // Terms lie in pairs.
+  return MemRefType::get({static_cast<int64_t>(llvm::alignTo(depth, 2)), width},
+                         BFloat16Type::get(element.getContext()));
+}
+
 void KernelBuilder::forEachTile(Type element, const Tiling &tiling,
                                 function_ref<void(const Tile &)> body) {
-  bool rounds = tiling.forWeights && panels.roundWeights && element.isF32();
+  bool rounding = tiling.mayRound && rounds(element);
   int64_t width = panelWidth(element, tiling.columns);
   // Half a line or a quarter, where pairs need a whole one.
   constexpr int64_t minBits = 128;
-  while (!rounds && width / 2 >= tiling.columns &&
+  while (!rounding && width / 2 >= tiling.columns &&
          width / 2 * element.getIntOrFloatBitWidth() >= minBits)
     width /= 2;
   int64_t count = llvm::divideCeil(tiling.columns, width);
@@ -221,12 +230,9 @@ void KernelBuilder::forEachTile(Type element, const Tiling &tiling,
   Value tiles = index(count);
   if (tiling.rowBlock)
     tiles = mul(ceilDiv(tiling.rows, tiling.rowBlock), tiles);
-  int64_t depth = tiling.depth;
-  if (rounds) {
-    element = getBF16Type();
-    depth = llvm::alignTo(depth, 2);
-  }
-  auto panel = MemRefType::get({depth, width}, element);
+  auto panel = tiling.mayRound
+                   ? roundingPanel(element, tiling.depth, width)
+                   : MemRefType::get({tiling.depth, width}, element);
   parallel(tiles, panel, [&](Value i, ValueRange scratch) {
     Tile tile{zero, tiling.rows, zero, index(tiling.columns), scratch[0]};
     if (tiling.rowBlock) {

@@ -40,8 +40,9 @@ struct Buffers {
 /// What kernels must know of the target's panels.
 struct Panels {
   int64_t bytes; ///< columns of the target's register tile, in bytes
-  /// Products of f32 with weights round both operands to bfloat16.
-  bool roundWeights = false;
+  /// Products of f32 that may round both operands to bfloat16 do so: those with
+  /// weights and those in attention.
+  bool roundOperands = false;
 };
 
 class KernelBuilder : public mlir::ImplicitLocOpBuilder {
@@ -137,6 +138,9 @@ public:
   /// The panel for products of `columns` columns: full, or as narrow as whole
   /// cache lines allow.
   int64_t panelWidth(mlir::Type element, int64_t columns) const;
+  /// A panel of `depth` rows for a product that may round its operands.
+  mlir::MemRefType roundingPanel(mlir::Type element, int64_t depth,
+                                 int64_t width) const;
 
   /// A piece of a result, computed by one iteration with one panel.
   struct Tile {
@@ -146,10 +150,9 @@ public:
   struct Tiling {
     Value rows;
     int64_t columns;
-    int64_t depth;        ///< rows of the panel
-    int64_t rowBlock = 0; ///< rows of a tile; 0: all
-    /// The panel is for weights: see Panels::roundWeights.
-    bool forWeights = false;
+    int64_t depth;         ///< rows of the panel
+    int64_t rowBlock = 0;  ///< rows of a tile; 0: all
+    bool mayRound = false; ///< see Panels::roundOperands
   };
   /// Runs the body for each tile, in parallel.
   void forEachTile(mlir::Type element, const Tiling &tiling,
@@ -183,11 +186,14 @@ private:
   /// The part of `p` over `terms` terms from `start`.
   void productBlock(Value panel, const Product &p, Value start, Value terms,
                     bool accumulate, Epilogue epilogue);
+  bool isLikePanel(const Product &product, mlir::MemRefType panel) const;
   /// Row, column, height and width in w's memory of the block that comes after
   /// the one at `start`: further down the panel, or on top of the next one.
-  bool isLikePanel(const Product &product, mlir::MemRefType panel) const;
   llvm::SmallVector<Value> blockAfter(const Product &product, Value start,
                                       int64_t block, int64_t panelColumns);
+  bool rounds(mlir::Type element) const {
+    return panels.roundOperands && element.isF32();
+  }
   static mlir::Location locationOf(mlir::Operation *op);
 
   const Buffers &buffers;

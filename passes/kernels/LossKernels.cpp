@@ -164,7 +164,7 @@ static void emitLogits(KernelBuilder &k, const LossBuffers &in,
                        Value logits) {
   KernelBuilder::Tiling tiling{in.count, vocabulary.width,
                                numerics::dotBlock(in.hidden)};
-  tiling.forWeights = true;
+  tiling.mayRound = true;
   k.forEachTile(in.element, tiling, [&](const KernelBuilder::Tile &tile) {
     Value zero = k.index(0);
     KernelBuilder::Product product{
@@ -244,7 +244,7 @@ static Value wholeSum(KernelBuilder &k, const LossBuffers &in, Value i) {
 static void addInputAdjoint(KernelBuilder &k, const LossBuffers &in,
                             const VocabularyTile &vocabulary, Value dx) {
   KernelBuilder::Tiling tiling{in.count, in.hidden, vocabulary.width};
-  tiling.forWeights = true;
+  tiling.mayRound = true;
   k.forEachTile(in.element, tiling, [&](const KernelBuilder::Tile &tile) {
     Value zero = k.index(0);
     KernelBuilder::Product product{{dx, zero, tile.column},

@@ -120,7 +120,7 @@ void hone::emitKernel(LinearOp op, KernelBuilder &k) {
   Value bias = bufferOrNull(k, op.getBias());
   KernelBuilder::Tiling tiling{k.rows(), type.getDimSize(1),
                                numerics::dotBlock(columnsOf(op.getX()))};
-  tiling.forWeights = true;
+  tiling.mayRound = true;
   k.forEachTile(type.getElementType(), tiling,
                 [&](const KernelBuilder::Tile &tile) {
                   forwardPanel(k, tile, y, x, weight, bias);
@@ -134,7 +134,7 @@ void hone::emitKernel(LinearAdjointOp op, KernelBuilder &k) {
   int64_t out = columnsOf(op.getDy());
   KernelBuilder::Tiling tiling{k.rows(), type.getDimSize(1),
                                numerics::dotBlock(out)};
-  tiling.forWeights = true;
+  tiling.mayRound = true;
   k.forEachTile(type.getElementType(), tiling,
                 [&](const KernelBuilder::Tile &tile) {
                   inputAdjointPanel(k, tile, dx, dy, weight);
@@ -171,7 +171,7 @@ void hone::emitKernel(LoraLinearOp op, KernelBuilder &k) {
 
   KernelBuilder::Tiling tiling{k.rows(), type.getDimSize(1),
                                numerics::dotBlock(in)};
-  tiling.forWeights = true;
+  tiling.mayRound = true;
   k.forEachTile(element, tiling, [&](const KernelBuilder::Tile &tile) {
     forwardPanel(k, tile, y, x, weight, /*bias=*/{});
     adapterPanel(k, tile, y, h, b, bias, /*accumulate=*/true);
@@ -223,7 +223,7 @@ void hone::emitKernel(LoraLinearAdjointOp op, KernelBuilder &k) {
 
   KernelBuilder::Tiling tiling{k.rows(), type.getDimSize(1),
                                numerics::dotBlock(out)};
-  tiling.forWeights = true;
+  tiling.mayRound = true;
   k.forEachTile(element, tiling, [&](const KernelBuilder::Tile &tile) {
     inputAdjointPanel(k, tile, dx, dy, weight);
     k.product(tile.panel,

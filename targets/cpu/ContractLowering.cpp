@@ -218,7 +218,12 @@ void ContractLowering::callKernel(OpBuilder &b, Strip strip, Value i0,
     aRow = arith::AddIOp::create(b, loc, aRow, i0);
   }
   Value panelRow = indexConstant(b, loc, 0);
-  Value panelColumn = indexConstant(b, loc, strip.firstColumn);
+  // A column of pairs is as wide as one of sums, not as one number.
+  Type number = op.getPanel().getType().getElementType();
+  unsigned numbersPerColumn =
+      element.getIntOrFloatBitWidth() / number.getIntOrFloatBitWidth();
+  Value panelColumn =
+      indexConstant(b, loc, strip.firstColumn * numbersPerColumn);
   if (ValueRange at = op.getPanelAt(); !at.empty()) {
     panelRow = at[0];
     panelColumn = arith::AddIOp::create(b, loc, at[1], panelColumn);
@@ -240,9 +245,7 @@ void ContractLowering::callKernel(OpBuilder &b, Strip strip, Value i0,
         b, loc, i0, indexConstant(b, loc, strip.firstColumn)));
   arguments.append(requests(b, strip));
   func::CallOp::create(
-      b, loc,
-      kernels.contract(element, op.getPanel().getType().getElementType(), lanes,
-                       strip.vectors, to.store),
+      b, loc, kernels.contract(element, number, lanes, strip.vectors, to.store),
       arguments);
 }
 

@@ -49,7 +49,7 @@ static std::vector<char> encode(const std::vector<double> &values) {
   return bytes;
 }
 
-HoneProgram::HoneProgram(llvm::StringRef ir) {
+HoneProgram::HoneProgram(llvm::StringRef ir, bool bfloat16Products) {
   llvm::ExitOnError check("cannot build the program under test: ");
   auto target = check(createTarget(TargetRequest::parse("native")));
 
@@ -90,6 +90,7 @@ HoneProgram::HoneProgram(llvm::StringRef ir) {
   mlir::PassManager lowering(&context);
   ConvertToTilesOptions options;
   options.panelWidth = target->tileShape(mlir::Float32Type::get(&context)).nr;
+  options.bfloat16Products = bfloat16Products;
   lowering.addPass(createConvertToTiles(options));
   target->buildLoweringPipeline(lowering);
   if (failed(lowering.run(*module)))

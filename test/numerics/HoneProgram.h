@@ -28,8 +28,9 @@ namespace hone {
 class HoneProgram {
 public:
   /// Compiles the module `ir`, whose entry is `@test`. Exits with a message if
-  /// that fails: a test cannot go on.
-  explicit HoneProgram(llvm::StringRef ir);
+  /// that fails: a test cannot go on. `bfloat16Products`: products may round
+  /// their operands.
+  explicit HoneProgram(llvm::StringRef ir, bool bfloat16Products = false);
   ~HoneProgram();
 
   /// Fills the arena with NaN and zeroes the gradient.

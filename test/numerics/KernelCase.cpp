@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/numerics/KernelCase.h"
+#include "targets/Target.h"
 
 #include <cmath>
 #include <random>
@@ -26,7 +27,7 @@ Matrix hone::randomMatrix(int64_t rows, int64_t columns, unsigned seed,
   Matrix result(rows, columns);
   for (double &value : result.values) {
     value = (generator() + 0.5) / 2147483648.0 - 1;
-    if (element == "f32")
+    if (element != "f64")
       value = static_cast<float>(value);
   }
   return result;
@@ -35,7 +36,7 @@ Matrix hone::randomMatrix(int64_t rows, int64_t columns, unsigned seed,
 /// "?x32xT" to "tensor<?x32xf32>".
 static std::string tensorType(std::string type, const std::string &element) {
   if (type.back() == 'T')
-    type.replace(type.size() - 1, 1, element);
+    type.replace(type.size() - 1, 1, element.substr(0, 3));
   return "tensor<" + type + ">";
 }
 
@@ -74,7 +75,8 @@ KernelCase::KernelCase(std::string element, std::vector<Operand> inputs,
                        std::vector<std::string> results,
                        const std::string &text, int64_t maxRows)
     : elementName(element), resultTypes(results),
-      program(moduleText(element, inputs, results, text, maxRows)) {}
+      program(moduleText(element, inputs, results, text, maxRows),
+              /*bfloat16Products=*/element == kMedium) {}
 
 /// Rows and columns of a type such as "?x32xT", "?xT", "f64".
 static Matrix resultMatrix(const std::string &type, int64_t rows) {
@@ -118,6 +120,13 @@ std::vector<Matrix> KernelCase::run(int64_t rows) {
   return results;
 }
 
+void KernelTest::SetUp() {
+  llvm::ExitOnError check("error: ");
+  auto target = check(createTarget(TargetRequest::parse("native")));
+  if (GetParam() == std::string(kMedium) && !target->hasBFloat16Products())
+    GTEST_SKIP() << "needs avx512bf16";
+}
+
 void hone::expectClose(const Matrix &actual, const Matrix &expected,
                        const std::string &element, int64_t length,
                        const std::string &what) {
@@ -129,6 +138,9 @@ void hone::expectClose(const Matrix &actual, const Matrix &expected,
   }
   double error = norm > 0 ? std::sqrt(difference / norm) : difference;
   double unit = element == "f32" ? std::ldexp(1.0, -24) : 1e-14;
-  EXPECT_LE(error, unit * (8 + 2 * std::sqrt(double(length))))
-      << what << ", " << element;
+  double most = unit * (8 + 2 * std::sqrt(double(length)));
+  // Up to two products in a row; each rounds both operands by up to 2^-9.
+  if (element == kMedium)
+    most = std::ldexp(1.0, -7);
+  EXPECT_LE(error, most) << what << ", " << element;
 }

@@ -20,6 +20,10 @@
 
 namespace hone {
 
+/// f32 with products of operands that are rounded to bfloat16, where the
+/// machine has them.
+inline constexpr const char *kMedium = "f32-medium";
+
 /// Rows that batches are run with; the module allows kMaxRows.
 constexpr int64_t kMaxRows = 100;
 constexpr int64_t kRowCounts[] = {1, 5, 27, 64, 100};
@@ -28,7 +32,8 @@ constexpr int64_t kRowCounts[] = {1, 5, 27, 64, 100};
 /// as rows allow.
 reference::Rows sequenceStarts(int64_t rows);
 
-/// Uniform in (-1, 1), a function of `seed` alone, rounded to `element`.
+/// Uniform in (-1, 1), a function of `seed` alone, rounded to `element`: f32,
+/// f64 or kMedium.
 reference::Matrix randomMatrix(int64_t rows, int64_t columns, unsigned seed,
                                const std::string &element);
 
@@ -65,14 +70,16 @@ private:
 };
 
 /// Expects the relative error in the Frobenius norm to be within what sums of
-/// `length` terms cost in this element type. NaN fails.
+/// `length` terms cost in this element type; with kMedium, within what rounding
+/// operands costs, which does not grow with their number. NaN fails.
 void expectClose(const reference::Matrix &actual,
                  const reference::Matrix &expected, const std::string &element,
                  int64_t length, const std::string &what);
 
-/// Tests that run in both element types.
+/// Tests that run in several element types.
 class KernelTest : public testing::TestWithParam<const char *> {
 protected:
+  void SetUp() override;
   std::string element() const { return GetParam(); }
   reference::Matrix random(int64_t rows, int64_t columns) {
     return randomMatrix(rows, columns, ++seed, element());

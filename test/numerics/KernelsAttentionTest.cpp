@@ -28,7 +28,7 @@ protected:
   }
 };
 INSTANTIATE_TEST_SUITE_P(Elements, KernelsAttentionTest,
-                         testing::Values("f32", "f64"));
+                         testing::Values("f32", "f64", kMedium));
 } // namespace
 
 TEST_P(KernelsAttentionTest, Forward) {

@@ -21,7 +21,7 @@ protected:
   }
 };
 INSTANTIATE_TEST_SUITE_P(Elements, KernelsLossTest,
-                         testing::Values("f32", "f64"));
+                         testing::Values("f32", "f64", kMedium));
 } // namespace
 
 TEST_P(KernelsLossTest, LossAndInputAdjoint) {

@@ -13,7 +13,7 @@ using namespace hone::reference;
 namespace {
 class KernelsMatmulTest : public KernelTest {};
 INSTANTIATE_TEST_SUITE_P(Elements, KernelsMatmulTest,
-                         testing::Values("f32", "f64"));
+                         testing::Values("f32", "f64", kMedium));
 } // namespace
 
 TEST_P(KernelsMatmulTest, Linear) {
