@@ -100,7 +100,7 @@ std::optional<PlanCost> PlanJudge::judge(const StepPlan &plan) {
   if (failed(memory))
     return std::nullopt;
   return PlanCost{memory->peak(threads),
-                  memory->counts.seconds(profile, options.bfloat16Weights)};
+                  memory->counts.seconds(profile, options.bfloat16Products)};
 }
 
 bool PlanJudge::updateThreadBytes(const StepPlan &plan) {
