@@ -117,6 +117,7 @@ void Strips::weightedSum(const KernelBuilder::Piece &out, Value strip,
         k.index(std::min(headWidth, headDim - j)),
         columns};
     product.accumulate = accumulate;
+    product.inPlace = true; // a strip is few rows
     k.product(panel, product, epilogue);
   }
 }
