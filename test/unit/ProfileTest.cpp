@@ -1,11 +1,9 @@
 //===- ProfileTest.cpp - Which kernel a loop's time goes to ---------------===//
 
 #include "train/Profile.h"
+#include "TemporaryFolder.h"
 
 #include <gtest/gtest.h>
-
-#include <fstream>
-#include <sstream>
 
 using namespace hone::rt;
 
@@ -23,6 +21,12 @@ static const hone_module &module() {
   return m;
 }
 
+static std::string written(const Profile &profile) {
+  TemporaryFolder folder;
+  EXPECT_TRUE(profile.write(folder.file("profile.json")).isOk());
+  return folder.read("profile.json");
+}
+
 TEST(Profile, CountsCallsAndSecondsOfEachKernel) {
   Profile profile(module());
   profile.start(3);
@@ -31,17 +35,13 @@ TEST(Profile, CountsCallsAndSecondsOfEachKernel) {
   profile.ran(second, 0.5);
   profile.ran(unnamed, 8);
   profile.stop(5);
-  std::string path = testing::TempDir() + "profile.json";
-  ASSERT_TRUE(profile.write(path).isOk());
-  std::stringstream text;
-  text << std::ifstream(path).rdbuf();
-  EXPECT_NE(text.str().find("{\"steps\": 2, "), std::string::npos);
-  EXPECT_NE(text.str().find("{\"block\": \"decoder\", \"kernel\": "
-                            "\"lora_linear q_proj\", \"calls\": 1, "
-                            "\"seconds\": 0.25}"),
+  std::string text = written(profile);
+  EXPECT_NE(text.find("{\"steps\": 2, "), std::string::npos);
+  EXPECT_NE(text.find("{\"block\": \"decoder\", \"kernel\": "
+                      "\"lora_linear q_proj\", \"calls\": 1, "
+                      "\"seconds\": 0.25}"),
             std::string::npos);
-  EXPECT_NE(text.str().find("\"calls\": 2, \"seconds\": 2}"),
-            std::string::npos);
+  EXPECT_NE(text.find("\"calls\": 2, \"seconds\": 2}"), std::string::npos);
 }
 
 TEST(Profile, ShowsTheLongestFirst) {
@@ -68,10 +68,6 @@ TEST(Profile, IsToldOfEachLoop) {
   pool.value()->run(first, nullptr, 100);
   pool.value()->run(second, nullptr, 0);
   profile.stop(1);
-  std::string path = testing::TempDir() + "profile-loops.json";
-  ASSERT_TRUE(profile.write(path).isOk());
-  std::stringstream text;
-  text << std::ifstream(path).rdbuf();
-  EXPECT_NE(text.str().find("\"lora_linear q_proj\", \"calls\": 1"),
+  EXPECT_NE(written(profile).find("\"lora_linear q_proj\", \"calls\": 1"),
             std::string::npos);
 }

@@ -5,12 +5,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "train/Progress.h"
+#include "TemporaryFolder.h"
 #include "train/StepLog.h"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <sstream>
 #include <unistd.h>
 
 using namespace hone::rt;
@@ -21,12 +21,6 @@ static std::string readAll(int file) {
   char text[4096];
   ssize_t size = read(file, text, sizeof(text));
   return size > 0 ? std::string(text, size_t(size)) : "";
-}
-
-static std::string slurp(const std::string &path) {
-  std::stringstream out;
-  out << std::ifstream(path).rdbuf();
-  return out.str();
 }
 
 TEST(Progress, LineShowsMeasuredBesidePlannedPeak) {
@@ -71,9 +65,8 @@ TEST(Progress, TerminalLineIsRedrawnAndLeftBeforeANote) {
 
 class StepLogTest : public testing::Test {
 protected:
-  std::string path = testing::TempDir() + "hone-step-log.jsonl";
-  void SetUp() override { unlink(path.c_str()); }
-  void TearDown() override { unlink(path.c_str()); }
+  TemporaryFolder folder;
+  std::string path = folder.file("log.jsonl");
 
   void write(uint64_t first, uint64_t last) {
     auto log = StepLog::open(path, first - 1);
@@ -88,15 +81,15 @@ protected:
 
 TEST_F(StepLogTest, ResumedLogHasEachStepOnce) {
   write(1, 6);
-  std::string whole = slurp(path);
+  std::string whole = folder.read("log.jsonl");
   std::ofstream(path, std::ios::app) << "{\"step\": 7, \"lo"; // a kill
   write(4, 6);
-  EXPECT_EQ(slurp(path), whole);
+  EXPECT_EQ(folder.read("log.jsonl"), whole);
 }
 
 TEST_F(StepLogTest, LossKeepsEveryBit) {
   write(3, 3);
-  EXPECT_NE(slurp(path).find("\"loss\": 0.33333333333333331,"),
+  EXPECT_NE(folder.read("log.jsonl").find("\"loss\": 0.33333333333333331,"),
             std::string::npos);
 }
 
@@ -105,7 +98,7 @@ TEST_F(StepLogTest, NeverOverwritesAFileThatIsNoLog) {
   auto log = StepLog::open(path, 0);
   ASSERT_FALSE(log.isOk());
   EXPECT_EQ(log.status().code(), ExitCode::BadData);
-  EXPECT_EQ(slurp(path), "my only copy\n");
+  EXPECT_EQ(folder.read("log.jsonl"), "my only copy\n");
 }
 
 TEST_F(StepLogTest, WithoutAPathNothingIsWritten) {

@@ -2,13 +2,13 @@
 
 #include "Streaming.h"
 
+#include "TemporaryFolder.h"
 #include "base/MappedFile.h"
 #include "hone/runtime.h"
 
 #include <gtest/gtest.h>
 
 #include <fcntl.h>
-#include <fstream>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <vector>
@@ -33,14 +33,11 @@ static size_t mappedPages(const char *start, size_t bytes) {
   return count;
 }
 
-/// Tests run side by side: each has a file of its own.
+/// The file's name is gone at once, the mapping stays.
 static MappedFile mapFile() {
-  const char *test =
-      testing::UnitTest::GetInstance()->current_test_info()->name();
-  std::string path = testing::TempDir() + test + ".bin";
-  std::ofstream(path, std::ios::binary)
-      << std::string(fileBytes, '\x5a') << std::flush;
-  auto file = MappedFile::open(path);
+  TemporaryFolder folder;
+  auto file =
+      MappedFile::open(folder.write("pages", std::string(fileBytes, '\x5a')));
   EXPECT_TRUE(file.isOk());
   return std::move(file.value());
 }
