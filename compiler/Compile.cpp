@@ -222,7 +222,8 @@ static std::error_code createFolder(const std::string &path) {
 
 void Compilation::setOptions(StepOptions &options) {
   options.residuals = spec.train.residuals;
-  options.streamWeights = spec.weights.streaming;
+  options.streamWeights =
+      planned ? planned->streams : spec.weights.streaming == "true";
   options.optimizer = optimizerVariant(spec);
   options.optimizerInBackward = spec.train.optimizer_in_backward;
   options.panelWidth = target->tileShape(Float32Type::get(&context)).nr;
@@ -237,8 +238,7 @@ Status Compilation::planStep() {
   StepOptions options;
   setOptions(options);
   Result<PlannedStep> found = hone::planStep(
-      *module, spec.memoryBudget(), spec.train.kept_dtype == "bfloat16",
-      spec.file, options, *target, profile, threadCount());
+      *module, PlanRequest::of(spec), options, *target, profile, threadCount());
   if (!found.isOk())
     return found.status();
   planned = found.value();
@@ -289,9 +289,9 @@ Status Compilation::summarize() {
   if (planned) {
     StepOptions options;
     setOptions(options);
-    plan.choice = {options.residuals, options.recomputedInputs,
-                   options.roundedInputs, options.tileRows,
-                   options.forwardTileRows};
+    plan.choice = {options.residuals,       options.recomputedInputs,
+                   options.roundedInputs,   options.tileRows,
+                   options.forwardTileRows, options.streamWeights};
   }
   description = describeModule(*module, *parameters, spec);
   return Status::ok();

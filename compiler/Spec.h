@@ -42,7 +42,7 @@ struct Spec {
     std::string dtype;
     int64_t group_size;
     std::string path;
-    bool streaming;
+    std::string streaming; ///< false, true or planned
   };
   /// Names and meaning are those of PEFT's LoraConfig.
   struct Lora {
@@ -54,7 +54,7 @@ struct Spec {
   };
   /// Names and meaning are those of Transformers' TrainingArguments.
   struct Train {
-    std::string method, residuals, memory_budget, kept_dtype;
+    std::string method, residuals, memory_budget, resident_budget, kept_dtype;
     std::string optimizer, compute_dtype, float32_matmul_precision;
     double momentum, adam_beta1, adam_beta2, adam_epsilon;
     int64_t batch_size, max_seq_length, gradient_accumulation_steps;
@@ -81,6 +81,8 @@ struct Spec {
   /// Rows of the largest batch.
   int64_t maxRows() const { return train.batch_size * train.max_seq_length; }
   MemoryBudget memoryBudget() const;
+  /// The same of resident memory; Default: none was given.
+  MemoryBudget residentBudget() const;
   /// What multiplies B(Ax): lora_alpha / r, or / sqrt(r) with use_rslora.
   double loraScale() const;
 };

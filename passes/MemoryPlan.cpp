@@ -130,7 +130,14 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes) {
     for (const StoredTensor &tensor :
          storedTensors(parameter.type, parameter.storage))
       plan.weightBytes += bytesAtRows(tensor.type, 0);
+  plan.residentWeights = WeightResidency::of(module);
   return plan;
+}
+
+int64_t MemoryPlan::mappedPeak(int64_t threads) const {
+  return HONE_MAPPED_BYTES +
+         std::min(weightBytes, residentWeights.bytes +
+                                   threads * residentWeights.threadBytes);
 }
 
 static void line(llvm::raw_ostream &os, StringRef name, int64_t bytes,
@@ -153,6 +160,8 @@ std::string MemoryPlan::table(int64_t threads) const {
   line(os, "process", processBytes, "code, libraries, I/O buffers");
   line(os, "planned peak", peak(threads), "");
   line(os, "weights", weightBytes, "mapped read-only, not part of the peak");
+  line(os, "planned resident", residentPeak(threads),
+       "with mapped weights, program and libraries");
   if (dumpBytes)
     line(os, "all gradients", dumpBytes,
          "with --dump-gradients only, on top of the peak");
@@ -164,7 +173,8 @@ std::string MemoryPlan::table(int64_t threads) const {
        << "\n  inputs run again   " << choice->recomputedInputs
        << "\n  inputs in bfloat16 " << choice->roundedInputs
        << "\n  rows of a tile     " << rows(choice->tileRows) << " backward, "
-       << rows(choice->forwardTileRows) << " forward\n";
+       << rows(choice->forwardTileRows) << " forward\n  weights            "
+       << (choice->streamsWeights ? "streamed" : "stay mapped") << "\n";
   }
   if (seconds > 0)
     os << llvm::format("  estimated step     %.2f s\n", seconds);
@@ -180,13 +190,22 @@ std::string MemoryPlan::json() const {
     moments.push_back(
         llvm::json::Object{{"call", moment.call}, {"bytes", moment.bytes}});
   llvm::json::Object plan{
-      {"classes", std::move(classes)},   {"arena_bytes", arenaBytes},
-      {"lower_bound_bytes", lowerBound}, {"thread_bytes", threadBytes},
-      {"stack_bytes", stackBytes},       {"process_bytes", processBytes},
-      {"weight_bytes", weightBytes},     {"dump_bytes", dumpBytes},
-      {"flops", counts.flops},           {"product_flops", counts.productFlops},
-      {"row_bytes", counts.rowBytes},    {"fills", counts.fills},
-      {"fill_bytes", counts.fillBytes},  {"estimated_seconds", seconds},
+      {"classes", std::move(classes)},
+      {"arena_bytes", arenaBytes},
+      {"lower_bound_bytes", lowerBound},
+      {"thread_bytes", threadBytes},
+      {"stack_bytes", stackBytes},
+      {"process_bytes", processBytes},
+      {"weight_bytes", weightBytes},
+      {"dump_bytes", dumpBytes},
+      {"resident_weight_bytes", residentWeights.bytes},
+      {"resident_thread_bytes", residentWeights.threadBytes},
+      {"flops", counts.flops},
+      {"product_flops", counts.productFlops},
+      {"row_bytes", counts.rowBytes},
+      {"fills", counts.fills},
+      {"fill_bytes", counts.fillBytes},
+      {"estimated_seconds", seconds},
       {"timeline", std::move(moments)}};
   if (choice) {
     plan["residuals"] = choice->residuals;
@@ -194,6 +213,7 @@ std::string MemoryPlan::json() const {
     plan["rounded_inputs"] = choice->roundedInputs;
     plan["tile_rows"] = choice->tileRows;
     plan["forward_tile_rows"] = choice->forwardTileRows;
+    plan["streams_weights"] = choice->streamsWeights;
   }
   std::string text;
   llvm::raw_string_ostream(text) << llvm::json::Value(std::move(plan));

@@ -10,6 +10,7 @@
 #define HONE_PASSES_MEMORYPLAN_H
 
 #include "passes/CostEstimate.h"
+#include "passes/WeightResidency.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -43,6 +44,8 @@ struct MemoryPlan {
   int64_t stackBytes = 0;   ///< stack of each thread but the first
   int64_t processBytes = 0; ///< code, libraries, I/O buffers
   int64_t weightBytes = 0;  ///< mapped read-only, not part of the peak
+  /// Of those, what is resident at a time; all but with hone-stream-weights.
+  WeightResidency residentWeights;
   /// Gradients of all parameters behind the arena, where a step has those of
   /// one layer at a time: only a run that writes them out has this memory.
   int64_t dumpBytes = 0;
@@ -55,6 +58,7 @@ struct MemoryPlan {
   struct Choice {
     std::string residuals; ///< as in hone-derive-backward
     int64_t recomputedInputs, roundedInputs, tileRows, forwardTileRows;
+    bool streamsWeights;
   };
   std::optional<Choice> choice;
 
@@ -64,6 +68,13 @@ struct MemoryPlan {
            (threads - 1) * stackBytes;
   }
 
+  /// The promise of resident memory: the peak, and what is mapped of weights,
+  /// program and libraries at a time.
+  int64_t residentPeak(int64_t threads) const {
+    return peak(threads) + mappedPeak(threads);
+  }
+  int64_t mappedPeak(int64_t threads) const;
+
   /// Reads a placed module; `threadBytes` is known after lowering to tiles
   /// and may be 0 before. Fails if the module is not placed.
   static mlir::FailureOr<MemoryPlan> read(mlir::ModuleOp module,
@@ -72,10 +83,11 @@ struct MemoryPlan {
   /// The table for a person.
   std::string table(int64_t threads) const;
   /// One JSON object: classes, arena_bytes, lower_bound_bytes, thread_bytes,
-  /// stack_bytes, process_bytes, weight_bytes, dump_bytes, flops,
-  /// product_flops, row_bytes, fills, fill_bytes, estimated_seconds, timeline;
-  /// of a plan that was chosen also residuals, recomputed_inputs,
-  /// rounded_inputs, tile_rows and forward_tile_rows.
+  /// stack_bytes, process_bytes, weight_bytes, resident_weight_bytes,
+  /// resident_thread_bytes, dump_bytes, flops, product_flops, row_bytes, fills,
+  /// fill_bytes, estimated_seconds, timeline; of a plan that was chosen also
+  /// residuals, recomputed_inputs, rounded_inputs, tile_rows,
+  /// forward_tile_rows and streams_weights.
   std::string json() const;
 };
 

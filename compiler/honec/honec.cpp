@@ -37,6 +37,10 @@ struct Options {
       "memory-budget", cl::value_desc("size | none"), cl::cat(category),
       cl::desc("short for --set train.residuals=planned and --set "
                "train.memory_budget=...")};
+  cl::opt<std::string> residentBudget{
+      "resident-budget", cl::value_desc("size | none"), cl::cat(category),
+      cl::desc("short for --set train.residuals=planned and --set "
+               "train.resident_budget=...")};
   cl::opt<Phase> stopAfter{
       "stop-after", cl::desc("print the IR after a phase"), cl::cat(category),
       cl::values(clEnumValN(Phase::Import, "import", "the model"),
@@ -123,10 +127,13 @@ int main(int argc, char **argv) {
   request.overrides.assign(options.set.begin(), options.set.end());
   if (!options.target.empty())
     request.overrides.push_back("target=" + options.target);
-  if (!options.memoryBudget.empty()) {
+  if (!options.memoryBudget.empty() || !options.residentBudget.empty())
     request.overrides.push_back("train.residuals=planned");
+  if (!options.memoryBudget.empty())
     request.overrides.push_back("train.memory_budget=" + options.memoryBudget);
-  }
+  if (!options.residentBudget.empty())
+    request.overrides.push_back("train.resident_budget=" +
+                                options.residentBudget);
   request.output = options.output;
   if (options.stopAfter.getNumOccurrences())
     request.stopAfter = options.stopAfter;

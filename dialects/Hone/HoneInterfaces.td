@@ -170,7 +170,8 @@ def Hone_StreamOpInterface : OpInterface<"StreamOpInterface"> {
   }];
   let methods = [
     InterfaceMethod<"Whether pieces are let go.", "bool", "getStreamed">,
-    InterfaceMethod<"Asks for it.", "void", "setStreamed", (ins "bool":$streamed)>
+    InterfaceMethod<"Asks for it.", "void", "setStreamed", (ins "bool":$streamed)>,
+    InterfaceMethod<"Rows of the weight in a piece.", "int64_t", "getPieceRows">
   ];
 }
 

@@ -274,6 +274,7 @@ def Hone_EmbeddingOp : Hone_DifferentiableOp<"embedding", [
   let results = (outs Hone_Matrix:$y);
   let assemblyFormat = "$ids `,` $table (`streamed` $streamed^)? attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
+  let extraClassDeclaration = "int64_t getPieceRows() { return 1; }";
 }
 
 def Hone_RmsNormOp : Hone_DifferentiableOp<"rms_norm", [
@@ -507,7 +508,10 @@ def Hone_LinearCrossEntropyOp : Hone_DifferentiableOp<"linear_cross_entropy", [
   let results = (outs Hone_Scalar:$loss, Optional<Hone_Matrix>:$dx);
   let assemblyFormat = "$x `,` $weight `,` $targets (`streamed` $streamed^)? attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
-  let extraClassDeclaration = "::mlir::Type getAuxiliaryType();";
+  let extraClassDeclaration = [{
+    ::mlir::Type getAuxiliaryType();
+    int64_t getPieceRows() { return numerics::kLossColumns; }
+  }];
 }
 
 #endif // HONE_MODEL_OPS_TD

@@ -4,6 +4,7 @@
 #define HONE_DIALECTS_HONE_HONEOPS_H
 
 #include "dialects/Hone/Derivatives.h"
+#include "dialects/Hone/Numerics.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"

@@ -171,6 +171,9 @@ def Hone_LinearCrossEntropyTangentOp : Hone_DerivedOp<
   let results = (outs Hone_Scalar:$tloss);
   let assemblyFormat = "$tx `,` $x `,` $weight `,` $targets (`streamed` $streamed^)? attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    int64_t getPieceRows() { return numerics::kLossColumns; }
+  }];
 }
 
 def Hone_DotOp : Hone_DerivedOp<"dot", [SameTypeOperands,

@@ -41,6 +41,5 @@ extern "C" void hone_prefetch(const void *start, int64_t bytes) {
 }
 
 extern "C" void hone_release(const void *start, int64_t bytes) {
-  constexpr uintptr_t aroundFault = 64 * 1024;
-  advise(start, bytes, aroundFault, MADV_DONTNEED);
+  advise(start, bytes, HONE_RESIDENT_UNIT_BYTES, MADV_DONTNEED);
 }

@@ -12,6 +12,12 @@ refuses 'a budget in another unit' 2 'train.memory_budget' "'45MB'" \
   "${compile[@]}" --memory-budget=45MB
 refuses 'a budget without a plan' 2 'train.memory_budget' \
   'only residuals planned' "${compile[@]}" --set train.memory_budget=45MiB
+refuses 'a resident budget below the smallest plan' 2 \
+  'train.resident_budget' 'at least [0-9.]+MiB .* but found 1048576 bytes' \
+  "${compile[@]}" --resident-budget=1MiB
+refuses 'planned streaming without a budget' 2 'weights.streaming' \
+  'needs a train.resident_budget' "${compile[@]}" \
+  --set weights.streaming=planned
 refuses 'a profile that is not there' 66 'nowhere.json' 'cannot be read' \
   "${compile[@]}" --set target.profile=nowhere.json
 echo '{"flops_per_second": 0}' >profile.json

@@ -2,7 +2,7 @@
 # memory.sh TRAIN DATA PERCENT [options of TRAIN ...]
 #
 # The measured peak of anonymous memory is at most the planned one, and at
-# least PERCENT of it.
+# least PERCENT of it. That of resident memory is at most the planned one.
 set -euo pipefail
 
 train=$1 data=$2 percent=$3
@@ -25,4 +25,10 @@ line="memory: measured $measured of planned $planned bytes"
   echo "$line: expects at least $percent %" >&2
   exit 1
 }
-echo "$line"
+read -r resident limit < <(sed -nE "s/${figures/peak/resident}/\1 \2/p" \
+  "$work/out")
+((resident > measured && resident <= limit)) || {
+  echo "memory: $resident bytes resident: expects at most $limit planned" >&2
+  exit 1
+}
+echo "$line, resident $resident of $limit"

@@ -6,6 +6,7 @@
 
 #include "train/Memory.h"
 #include "Pool.h"
+#include "hone/runtime.h"
 
 #include <gtest/gtest.h>
 
@@ -19,12 +20,26 @@ TEST(MemoryPlan, AddsWhatTheRunTimeNeeds) {
   config.processBytes = 4 * mib;
   MemoryPlan plan = MemoryPlan::make(config, 10 * mib, mib, 3);
   EXPECT_EQ(plan.total, 10 * mib + 3 * mib + 2 * Pool::stackBytes + 4 * mib);
+  EXPECT_EQ(plan.resident, plan.total + HONE_MAPPED_BYTES);
   uint64_t sum = 0;
   for (const PlanClass &entry : plan.classes)
     sum += entry.bytes;
   EXPECT_EQ(sum, plan.total);
   EXPECT_NE(plan.render().find("  kept activations        5.00 MiB\n"),
             std::string::npos);
+}
+
+TEST(MemoryPlan, AddsTheWeightsThatAreResidentAtATime) {
+  ModuleConfig config;
+  config.weightBytes = 100 * mib;
+  config.residentWeightBytes = 20 * mib;
+  config.residentThreadBytes = mib;
+  auto resident = [&](unsigned threads) {
+    MemoryPlan plan = MemoryPlan::make(config, 0, 0, threads);
+    return plan.resident - plan.total - HONE_MAPPED_BYTES;
+  };
+  EXPECT_EQ(resident(3), 23 * mib);
+  EXPECT_EQ(resident(90), 100 * mib) << "never more than there are";
 }
 
 TEST(MemoryPlan, DescribesBytesForAPerson) {

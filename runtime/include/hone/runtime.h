@@ -51,6 +51,12 @@ typedef enum hone_optimizer {
 /* Anonymous memory that no buffer accounts for: the program's own data, heap,
    main stack and I/O buffers. */
 #define HONE_PROCESS_BYTES (4 * 1024 * 1024)
+/* Resident pages of files that are not weights: the program, its C library, and
+   the tokens of a batch. Those are 5 MiB together; what is above them covers
+   larger programs and the header of the weights file. */
+#define HONE_MAPPED_BYTES (8 * 1024 * 1024)
+/* Pages of a file become resident, and are let go, in units of this size. */
+#define HONE_RESIDENT_UNIT_BYTES (64 * 1024)
 
 typedef struct hone_pool hone_pool;
 

@@ -57,6 +57,9 @@ public:
             int64_t(cache.length(index))};
   }
 
+  /// Lets the pages go that samples were read from: a batch at a time.
+  void release() const { cache.release(); }
+
   /// What a person should know before step 0, one sentence a line: the format,
   /// the counts, what was left out.
   std::string_view notes() const { return cache.notes(); }

@@ -125,6 +125,8 @@ bool TokenCache::check(int64_t vocabularySize, int64_t maxSequenceLength) {
     const uint64_t size = length(i);
     if (size > uint64_t(maxSequenceLength))
       return false;
+    if (i % 1024 == 1023)
+      release();
     const int32_t *id = ids(i), *target = targets(i);
     for (uint64_t k = 0; k < size; ++k) {
       if (id[k] < 0 || id[k] >= vocabularySize)
@@ -153,8 +155,7 @@ Result<TokenCache> TokenCache::open(const std::string &path,
                           "expected a token cache of this version but "
                           "its content does not add up",
                           "delete the file; it is made again from the data"});
-  // Reading it all made it resident; training will ask for what it needs.
-  cache.file.release(0, cache.file.size());
+  cache.release();
   return cache;
 }
 

@@ -75,6 +75,9 @@ public:
     return (offset(sample + 1) - offset(sample)) / 2;
   }
 
+  /// Lets the pages go that were read so far.
+  void release() const { file.release(0, file.size()); }
+
 private:
   uint64_t offset(uint64_t sample) const;
   bool check(int64_t vocabularySize, int64_t maxSequenceLength);

@@ -160,6 +160,8 @@ Result<ModuleConfig> ModuleConfig::parse(const char *json) {
   plan.read("classes", config.planClasses);
   plan.read("process_bytes", config.processBytes);
   plan.read("weight_bytes", config.weightBytes);
+  plan.read("resident_weight_bytes", config.residentWeightBytes);
+  plan.read("resident_thread_bytes", config.residentThreadBytes);
   plan.read("estimated_seconds", config.estimatedSeconds);
 
   if (!failure.isOk())

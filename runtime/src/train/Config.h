@@ -62,7 +62,9 @@ struct ModuleConfig {
   std::vector<PlanClass> planClasses;
   uint64_t processBytes = 0;
   uint64_t weightBytes = 0;
-  double estimatedSeconds = 0; ///< of one batch, by the plan; 0: unknown
+  uint64_t residentWeightBytes = 0; ///< of those, at a time
+  uint64_t residentThreadBytes = 0; ///< more for each thread
+  double estimatedSeconds = 0;      ///< of one batch, by the plan; 0: unknown
 
   /// Errors: Internal, naming the key; a user cannot cause one.
   static Result<ModuleConfig> parse(const char *json);

@@ -8,7 +8,9 @@
 #include "train/Memory.h"
 
 #include "Pool.h"
+#include "hone/runtime.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -34,6 +36,10 @@ MemoryPlan MemoryPlan::make(const ModuleConfig &config, uint64_t arenaBytes,
   plan.classes.push_back({"process", config.processBytes});
   plan.total = arenaBytes + threadsBytes + config.processBytes;
   plan.weightBytes = config.weightBytes;
+  plan.resident =
+      plan.total + HONE_MAPPED_BYTES +
+      std::min(config.weightBytes, config.residentWeightBytes +
+                                       threads * config.residentThreadBytes);
   return plan;
 }
 
@@ -67,6 +73,8 @@ std::string MemoryPlan::render() const {
   appendRow(out, "planned peak", total, "");
   appendRow(out, "weights", weightBytes,
             "mapped read-only, not part of the peak");
+  appendRow(out, "planned resident", resident,
+            "with mapped weights, program and libraries");
   return out;
 }
 

@@ -24,6 +24,8 @@ struct MemoryPlan {
   std::vector<PlanClass> classes;
   uint64_t total = 0; ///< bytes of anonymous memory that are never exceeded
   uint64_t weightBytes = 0; ///< mapped from a file, not in the total
+  /// Most resident memory: the total, and what is mapped of files at a time.
+  uint64_t resident = 0;
 
   /// The plan of a run with `threads` threads. Classes that the compiled plan
   /// leaves unnamed within `arenaBytes` become one line "other".

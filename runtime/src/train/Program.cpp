@@ -271,6 +271,9 @@ static Status execute(const hone_module &compiled,
   if (Status status = openData(setup, options.evalData, setup.evalData);
       !status.isOk())
     return status;
+  const SafetensorsFile &weights = setup.weights.file();
+  if (const TensorInfo *table = weights.find("hone.tokenizer"))
+    weights.release(*table); // data is tokens from here on
 #ifdef __GLIBC__
   malloc_trim(0); // what tokenising freed must not stay resident
 #endif

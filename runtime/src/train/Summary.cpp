@@ -79,14 +79,17 @@ std::string describeRun(const Module &module, const Options &options,
 
 std::string describeOutcome(const Module &module, const Options &options,
                             const Run &run, const MemoryPlan &plan) {
-  char peak[128], resident[64], step[64], speed[64];
+  char peak[128], resident[128], step[64], speed[64];
   constexpr double mib = 1024 * 1024;
   snprintf(peak, sizeof(peak),
            "%.1f of %.1f MiB planned (%" PRIu64 " of %" PRIu64 " bytes)",
            double(run.peak().anonymous()) / mib, double(plan.total) / mib,
            run.peak().anonymous(), plan.total);
-  snprintf(resident, sizeof(resident), "%.1f MiB with mapped files",
-           double(run.peak().resident()) / mib);
+  snprintf(resident, sizeof(resident),
+           "%.1f of %.1f MiB planned with mapped files (%" PRIu64 " of %" PRIu64
+           " bytes)",
+           double(run.peak().resident()) / mib, double(plan.resident) / mib,
+           run.peak().resident(), plan.resident);
   snprintf(speed, sizeof(speed), "%.0f tokens/s", run.tokensPerSecond());
   // Accumulated batches are one step.
   double estimate = module.config().estimatedSeconds *

@@ -66,6 +66,7 @@ void Trainer::load(const Dataset &data, const SampleOrder &order,
   batch.clear();
   for (uint64_t i = 0; i < range.count; ++i)
     batch.append(data.sample(order.sampleAt(range.epoch, range.first + i)));
+  data.release();
   result.tokens += uint64_t(batch.rows());
 }
 
@@ -177,6 +178,7 @@ double Trainer::evaluate(const Dataset &data, uint64_t batchSize) {
     batch.clear();
     for (; first < end; ++first)
       batch.append(data.sample(first));
+    data.release();
     scalar(module.slots.lossScale) = 1.0;
     sum += run(module.loss);
   }

@@ -1,0 +1,66 @@
+//===- WeightResidencyTest.cpp - Which weights are in memory at a time ----===//
+
+#include "passes/WeightResidency.h"
+#include "runtime/include/hone/runtime.h"
+#include "test/unit/ParsedModule.h"
+
+using namespace hone;
+
+static constexpr int64_t units = 2 * HONE_RESIDENT_UNIT_BYTES;
+
+/// Two layers of 128 and 64 bytes of weights, then a table of 9 x 4.
+static std::string module(llvm::StringRef streamed, llvm::StringRef released) {
+  std::string text = R"(
+    hone.block @layer(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+      %w = hone.parameter "w" stored <bfloat16> : tensor<8x4xf32>
+      %v = hone.parameter "v" stored <bfloat16> : tensor<4x8xf32>
+      %h = hone.linear %x, %w : (tensor<?x4xf32>, tensor<8x4xf32>) -> tensor<?x8xf32>
+      %y = hone.linear %h, %v : (tensor<?x8xf32>, tensor<4x8xf32>) -> tensor<?x4xf32>
+      hone.return %y : tensor<?x4xf32>
+    }
+    hone.block @embed() -> tensor<?x4xf32> {
+      %ids = hone.input "input_ids" : tensor<?xi32>
+      %t = hone.parameter "table" : tensor<9x4xf32>
+      %x = hone.embedding %ids, %t STREAMED : (tensor<?xi32>, tensor<9x4xf32>) -> tensor<?x4xf32>
+      hone.return %x : tensor<?x4xf32>
+    }
+    hone.entry @run {
+      %0 = hone.call @embed "" () : () -> tensor<?x4xf32>
+      %1 = hone.call @layer "0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+      RELEASED
+      %2 = hone.call @layer "1." (%1) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    })";
+  auto replace = [&](llvm::StringRef word, llvm::StringRef by) {
+    text.replace(text.find(word.str()), word.size(), by.str());
+  };
+  replace("STREAMED", streamed);
+  replace("RELEASED", released);
+  return text;
+}
+
+static WeightResidency residencyOf(const std::string &text) {
+  ParsedModule parsed(text);
+  return WeightResidency::of(parsed.get());
+}
+
+TEST(WeightResidency, EverythingStaysThatNobodyLetsGo) {
+  WeightResidency most = residencyOf(module("", ""));
+  EXPECT_EQ(most.bytes, 9 * 4 * 4 + 2 * (2 * 8 * 4 * 2));
+  EXPECT_EQ(most.threadBytes, 0);
+}
+
+TEST(WeightResidency, ALayerIsThereUntilItIsLetGo) {
+  // Layer 1 is never let go, so it is there when layer 0 runs again. Ranges
+  // take whole units of pages at both ends.
+  WeightResidency most =
+      residencyOf(module("", "hone.release @layer \"0.\""));
+  EXPECT_EQ(most.bytes, 9 * 4 * 4 + units + 2 * (2 * 8 * 4 * 2 + 2 * units));
+}
+
+TEST(WeightResidency, AStreamedTableCountsByItsPieces) {
+  WeightResidency most =
+      residencyOf(module("streamed", "hone.release @layer \"0.\""));
+  // The piece is gone when the layers run.
+  EXPECT_EQ(most.bytes, 2 * (2 * 8 * 4 * 2 + 2 * units));
+  EXPECT_EQ(most.threadBytes, 4 * 4 + units);
+}
