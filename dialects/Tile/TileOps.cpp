@@ -191,7 +191,7 @@ void ContractOp::build(
     bool transposeA,
     function_ref<Value(OpBuilder &, Location, Value, Value, Value)>
         epilogueBuilder,
-    Value ahead, ValueRange aheadPiece) {
+    Value ahead, ValueRange aheadPiece, Value sums, ValueRange sumsAt) {
   OpBuilder::InsertionGuard guard(builder);
   Properties &properties = state.getOrAddProperties<Properties>();
   llvm::fill(properties.operandSegmentSizes, 1);
@@ -199,12 +199,16 @@ void ContractOp::build(
   state.addOperands(panelAt);
   properties.operandSegmentSizes[7] = panelAt.size();
   state.addOperands({m, n, k});
-  if (ahead)
-    state.addOperands(ahead);
-  else
-    properties.operandSegmentSizes[11] = 0;
-  state.addOperands(aheadPiece);
-  properties.operandSegmentSizes[12] = aheadPiece.size();
+  auto addMatrix = [&](unsigned segment, Value matrix, ValueRange indices) {
+    if (matrix)
+      state.addOperands(matrix);
+    else
+      properties.operandSegmentSizes[segment] = 0;
+    state.addOperands(indices);
+    properties.operandSegmentSizes[segment + 1] = indices.size();
+  };
+  addMatrix(11, sums, sumsAt);
+  addMatrix(13, ahead, aheadPiece);
   if (accumulate)
     properties.accumulate = builder.getUnitAttr();
   if (transposeA)
@@ -270,6 +274,13 @@ LogicalResult ContractOp::verify() {
     return emitOpError("expects a panel of ")
            << panel << " to have " << (panel.isBF16() ? "no" : "two")
            << " indices of a position but got " << indices;
+  // (C6)
+  if (getSums() && (getSums().getType().getElementType() != element ||
+                    getSumsAt().size() != 2))
+    return emitOpError("expects sums of ")
+           << element << " at two indices but got "
+           << getSums().getType().getElementType() << " at "
+           << getSumsAt().size();
   if (getEpilogue().empty())
     return success();
   Block &body = getEpilogue().front();

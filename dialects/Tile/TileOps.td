@@ -253,8 +253,10 @@ def ContractOp : TileOp<"contract",
         c[ci + i][cj + j] = epilogue(
             (accumulate ? c[ci + i][cj + j] : 0) + acc[i][j], i, j)
 
-    The sum always starts at zero and runs over ascending `kk` in fused
-    multiply-adds; `accumulate` adds once, at the end, and the epilogue is
+    The sum starts at zero, or with `from %sums[row, column]` at
+    `sums[row + i][column + j]`, and runs over ascending `kk` in fused
+    multiply-adds: a long sum in pieces has the bits of the whole, and `sums` may
+    be where `c` is; `accumulate` adds once, at the end, and the epilogue is
     applied to what is then complete. `m` and `k` may be zero: `m = 0` does
     nothing and `k = 0` gives `acc = 0`. All `NR` columns of the first `k` panel
     rows are read, so they must have been filled.
@@ -283,6 +285,7 @@ def ContractOp : TileOp<"contract",
     3. (C3) The epilogue yields one `T`.
     4. (C4) With `ahead` come four indices, without it none.
     5. (C5) A panel's position has two indices, and a bf16 panel has none.
+    6. (C6) `sums` has the element type `T`, and two indices.
 
     Example:
 
@@ -307,6 +310,8 @@ def ContractOp : TileOp<"contract",
                        Arg<PanelMatrix, "", [MemRead]>:$panel,
                        Variadic<Index>:$panelAt,
                        Index:$m, Index:$n, Index:$k,
+                       Arg<Optional<FloatMatrix>, "", [MemRead]>:$sums,
+                       Variadic<Index>:$sumsAt,
                        Optional<SourceMatrix>:$ahead,
                        Variadic<Index>:$aheadPiece,
                        UnitAttr:$accumulate, UnitAttr:$transposeA);
@@ -314,9 +319,10 @@ def ContractOp : TileOp<"contract",
   let assemblyFormat = [{
     $c `[` $cRow `,` $cColumn `]` `,` $a `[` $aRow `,` $aK `]` `,` $panel
     (`[` $panelAt^ `]`)? `size` `(` $m `,` $n `,` $k `)` (`accumulate` $accumulate^)?
-    (`transpose_a` $transposeA^)?
+    (`transpose_a` $transposeA^)? (`from` $sums^ `[` $sumsAt `]`)?
     (`ahead` $ahead^ `[` $aheadPiece `]`)? attr-dict
-    `:` type($c) `,` type($a) `,` type($panel) (`,` type($ahead)^)?
+    `:` type($c) `,` type($a) `,` type($panel) (`from` type($sums)^)?
+    (`,` type($ahead)^)?
     custom<Epilogue>($epilogue, ref(type($c)))
   }];
   let hasVerifier = 1;
@@ -331,7 +337,9 @@ def ContractOp : TileOp<"contract",
            "::mlir::Location, ::mlir::Value, ::mlir::Value, ::mlir::Value)>",
            "nullptr">:$epilogueBuilder,
       CArg<"::mlir::Value", "{}">:$ahead,
-      CArg<"::mlir::ValueRange", "{}">:$aheadPiece)>];
+      CArg<"::mlir::ValueRange", "{}">:$aheadPiece,
+      CArg<"::mlir::Value", "{}">:$sums,
+      CArg<"::mlir::ValueRange", "{}">:$sumsAt)>];
 }
 
 //===----------------------------------------------------------------------===//

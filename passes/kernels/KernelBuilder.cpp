@@ -20,6 +20,12 @@ using namespace hone;
 /// so this is only a matter of speed.
 static constexpr int64_t kRowBlock = 16;
 
+/// Products of at most so many rows fill and multiply a panel piece by piece.
+static constexpr int64_t kFewRows = 32;
+
+/// Bytes of a piece: it is multiplied out of the first-level cache.
+static constexpr int64_t kPieceBytes = 16 << 10;
+
 //===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
@@ -265,9 +271,8 @@ bool KernelBuilder::isLikePanel(const Product &p, MemRefType panel) const {
          type.getElementType() == panel.getElementType();
 }
 
-SmallVector<Value> KernelBuilder::blockAfter(const Product &p, Value start,
-                                             int64_t block,
-                                             int64_t panelColumns) {
+SmallVector<Value> KernelBuilder::pieceAt(const Product &p, Value term,
+                                          int64_t size, int64_t panelColumns) {
   // A piece that starts behind the matrix is of no size.
   auto sizeWithin = [&](Value at, Value size, int64_t limit) {
     Value left = sub(index(limit), at);
@@ -277,13 +282,12 @@ SmallVector<Value> KernelBuilder::blockAfter(const Product &p, Value start,
   auto type = cast<MemRefType>(p.w.matrix.getType());
   Groups groups = buffers.groups.lookup(p.w.matrix);
   int64_t perByte = groups.bits ? 8 / groups.bits : 1;
-  Value term = add(start, index(block));
   Value isLast =
       createOrFold<arith::CmpIOp>(arith::CmpIPredicate::uge, term, p.depth);
   term = createOrFold<arith::SelectOp>(isLast, index(0), term);
   Value step =
       createOrFold<arith::SelectOp>(isLast, index(panelColumns), index(0));
-  Value terms = min(index(block), sub(p.depth, term));
+  Value terms = min(index(size), sub(p.depth, term));
   Value row = add(p.w.row, p.transposeW ? step : term);
   Value column = add(p.w.column, p.transposeW ? term : step);
   Value height = p.transposeW ? p.columns : terms;
@@ -305,10 +309,10 @@ void KernelBuilder::release(Value matrix, Value row, Value count) {
       tile::ReleaseOp::create(*this, tensor, row, count);
 }
 
-void KernelBuilder::productBlock(Value panel, const Product &p, Value start,
-                                 Value terms, bool accumulate,
-                                 Epilogue epilogue) {
+void KernelBuilder::contractTerms(Value panel, const Product &p,
+                                  const Terms &terms, Epilogue epilogue) {
   auto panelType = cast<MemRefType>(panel.getType());
+  Value start = terms.first;
   Value row = p.transposeW ? p.w.row : add(p.w.row, start);
   Value column = p.transposeW ? add(p.w.column, start) : p.w.column;
   // tile.contract counts a's indices as (rows, terms) in both layouts.
@@ -320,28 +324,95 @@ void KernelBuilder::productBlock(Value panel, const Product &p, Value start,
   using Body = function_ref<Value(OpBuilder &, Location, Value, Value, Value)>;
   SmallVector<Value> ahead;
   if (p.readAhead)
-    ahead =
-        blockAfter(p, start, panelType.getDimSize(0), panelType.getDimSize(1));
+    ahead = pieceAt(p, add(start, terms.count), terms.most,
+                    panelType.getDimSize(1));
+  Value whole = index(panelType.getDimSize(1));
+  // Sums have room for all columns.
+  Value columns = p.c.matrix == terms.sums ? whole : p.columns;
+  SmallVector<Value> sumsAt;
+  if (terms.sums)
+    sumsAt.assign(2, index(0));
   auto contract = [&](Value from, ValueRange at, Value columns) {
-    tile::ContractOp::create(*this, p.c.matrix, p.c.row, p.c.column, p.a.matrix,
-                             aRow, aTerm, from, at, p.rows, columns, terms,
-                             accumulate, p.transposeA,
-                             epilogue ? Body(body) : Body(),
-                             p.readAhead ? p.w.matrix : Value(), ahead);
+    tile::ContractOp::create(
+        *this, p.c.matrix, p.c.row, p.c.column, p.a.matrix, aRow, aTerm, from,
+        at, p.rows, columns, terms.count, p.accumulate, p.transposeA,
+        epilogue ? Body(body) : Body(), p.readAhead ? p.w.matrix : Value(),
+        ahead, terms.sums, sumsAt);
   };
   auto fromPanel = [&] {
-    fill(panel, p.w.matrix, row, column, terms, p.columns, p.transposeW);
-    contract(panel, {}, p.columns);
+    fill(panel, p.w.matrix, row, column, terms.count, p.columns, p.transposeW);
+    contract(panel, {}, columns);
   };
   if (!p.inPlace || !isLikePanel(p, panelType))
     return fromPanel();
-  Value whole = index(panelType.getDimSize(1));
   Value isWhole =
       createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq, p.columns, whole);
   auto fromMatrix = [&] { contract(p.w.matrix, {row, column}, whole); };
   if (std::optional<int64_t> known = getConstantIntValue(isWhole))
     return *known ? fromMatrix() : fromPanel();
   when(isWhole, fromMatrix, fromPanel);
+}
+
+void KernelBuilder::contractPieces(Value panel, const Product &p,
+                                   const Terms &terms, Epilogue epilogue) {
+  int64_t piece = terms.most;
+  // The rest of the panel is free for the sums of what has been multiplied.
+  auto panelType = cast<MemRefType>(panel.getType());
+  int64_t width = panelType.getDimSize(1);
+  Type element = cast<MemRefType>(p.c.matrix.getType()).getElementType();
+  Value sums = tile::ViewOp::create(
+      *this, MemRefType::get({kFewRows, width}, element), panel,
+      index(piece * width * panelType.getElementTypeBitWidth() / 8));
+  Value zero = index(0);
+  map({p.rows, index(width)},
+      [&](ValueRange point) { store(real(element, 0.0), sums, point); });
+  Product toSums = p;
+  toSums.c = {sums, zero, zero};
+  toSums.accumulate = false;
+  Value last = mul(div(sub(terms.count, index(1)), index(piece)), index(piece));
+  loop(zero, last, piece, [&](Value start) {
+    contractTerms(panel, toSums,
+                  {add(terms.first, start), index(piece), piece, sums},
+                  nullptr);
+  });
+  contractTerms(panel, p,
+                {add(terms.first, last), sub(terms.count, last), piece, sums},
+                epilogue);
+}
+
+/// Terms that a piece of a panel has, or 0 if there is no use in pieces or no
+/// room for the sums. A transposing fill takes rows as long as it can get them.
+int64_t KernelBuilder::pieceTerms(MemRefType panel, const Product &p) const {
+  auto c = cast<MemRefType>(p.c.matrix.getType());
+  int64_t width = panel.getDimSize(1), depth = panel.getDimSize(0);
+  int64_t rowBytes = width * panel.getElementTypeBitWidth() / 8;
+  int64_t sumsBytes = kFewRows * width * c.getElementTypeBitWidth() / 8;
+  int64_t terms = kPieceBytes / rowBytes;
+  bool isUseful = p.readAhead && !p.transposeW && depth >= 2 * terms;
+  return isUseful && depth * rowBytes >= kPieceBytes + sumsBytes ? terms : 0;
+}
+
+void KernelBuilder::productBlock(Value panel, const Product &p, Value start,
+                                 Value terms, bool accumulate,
+                                 Epilogue epilogue) {
+  auto type = cast<MemRefType>(panel.getType());
+  Product block = p;
+  block.accumulate = accumulate;
+  auto whole = [&] {
+    contractTerms(panel, block, {start, terms, type.getDimSize(0), Value()},
+                  epilogue);
+  };
+  int64_t piece = pieceTerms(type, p);
+  if (!piece)
+    return whole();
+  Value areFew = createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ule, p.rows,
+                                             index(kFewRows));
+  when(
+      areFew,
+      [&] {
+        contractPieces(panel, block, {start, terms, piece, Value()}, epilogue);
+      },
+      whole);
 }
 
 void KernelBuilder::product(Value panel, const Product &p, Epilogue epilogue) {

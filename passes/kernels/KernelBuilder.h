@@ -186,11 +186,24 @@ private:
   /// The part of `p` over `terms` terms from `start`.
   void productBlock(Value panel, const Product &p, Value start, Value terms,
                     bool accumulate, Epilogue epilogue);
+  /// Terms that one panel holds at a time.
+  struct Terms {
+    Value first, count;
+    int64_t most; ///< of what comes next
+    Value sums;   ///< what to start from; null: zero
+  };
+  void contractTerms(Value panel, const Product &product, const Terms &terms,
+                     Epilogue epilogue);
+  /// The same with few rows, which multiply a panel faster than it is written
+  /// and read: pieces of `terms.most` terms stay in the nearest cache.
+  void contractPieces(Value panel, const Product &product, const Terms &terms,
+                      Epilogue epilogue);
+  int64_t pieceTerms(mlir::MemRefType panel, const Product &product) const;
   bool isLikePanel(const Product &product, mlir::MemRefType panel) const;
-  /// Row, column, height and width in w's memory of the block that comes after
-  /// the one at `start`: further down the panel, or on top of the next one.
-  llvm::SmallVector<Value> blockAfter(const Product &product, Value start,
-                                      int64_t block, int64_t panelColumns);
+  /// Row, column, height and width in w's memory of what is next: `size` terms
+  /// from `term`, or if the depth ends there, those on top of the next panel.
+  llvm::SmallVector<Value> pieceAt(const Product &product, Value term,
+                                   int64_t size, int64_t panelColumns);
   bool rounds(mlir::Type element) const {
     return panels.roundOperands && element.isF32();
   }

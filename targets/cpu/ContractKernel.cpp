@@ -17,8 +17,9 @@ using namespace mlir;
 using namespace hone;
 
 /// Terms between two requests for memory: requests come in small bursts, so
-/// that the multiply-adds around them hide the wait.
-static constexpr int64_t kTermsPerRequest = 64;
+/// that the multiply-adds around them hide the wait. Rounding to bfloat16 needs
+/// longer runs.
+static constexpr int64_t kTermsPerRequest = 16, kPairTermsPerRequest = 64;
 static constexpr int64_t kLineBytes = 64;
 
 /// Products of few rows do not take long enough to wait for more.
@@ -81,18 +82,20 @@ public:
                   ValueRange arguments)
       : p(b, loc), b(b), loc(loc), element(element), pairs(pairs),
         vector(VectorType::get(lanes, element)), lanes(lanes), vectors(vectors),
+        termsPerRequest(pairs ? kPairTermsPerRequest : kTermsPerRequest),
         store(store), a(arguments[0]), aRow(arguments[1]), aK(arguments[2]),
         panel(arguments[3]), ld(arguments[4]), k(arguments[5]), c(arguments[6]),
-        cRow(arguments[7]), m(arguments[8]),
-        operands(arguments.drop_front(9).drop_back(4)),
+        cRow(arguments[7]), start(arguments[8]), startRow(arguments[9]),
+        m(arguments[10]), operands(arguments.drop_front(11).drop_back(4)),
         next(arguments.take_back(4)[0]), nextRow(arguments.take_back(3)[0]),
         rowLines(arguments.take_back(2)[0]), lines(arguments.back()) {}
 
   void emit(unsigned maxRows);
 
 private:
-  void emitTile(unsigned rows, Value aTile, Value cTile, Value firstRow,
-                Value firstRequest);
+  void emitTile(unsigned rows, Value aTile, Value cTile, Value startTile,
+                Value firstRow, Value firstRequest);
+  ValueRange emitStart(unsigned rows, Value startTile);
   void emitRequests(Value request);
   void emitRowRequests(ArrayRef<Value> rowPointers, Value request);
   void roundRows(ArrayRef<Value> rowPointers, Value from, Value terms);
@@ -109,13 +112,14 @@ private:
   bool pairs;
   VectorType vector;
   unsigned lanes, vectors;
+  int64_t termsPerRequest;
   ContractStore store;
-  Value a, aRow, aK, panel, ld, k, c, cRow, m;
+  Value a, aRow, aK, panel, ld, k, c, cRow, start, startRow, m;
   ValueRange operands; // of the epilogue
   Value next, nextRow, rowLines, lines;
   Value requests;        // of one row tile
   Value linesPerRequest; // enough for all of them together, if not too many
-  Value rounded;         // with pairs: kTermsPerRequest numbers for each row
+  Value rounded;         // with pairs: termsPerRequest numbers for each row
 };
 
 } // namespace
@@ -123,14 +127,14 @@ private:
 void ContractEmitter::emit(unsigned maxRows) {
   if (pairs)
     rounded = LLVM::AllocaOp::create(b, loc, a.getType(), b.getBF16Type(),
-                                     p.word(maxRows * kTermsPerRequest),
+                                     p.word(maxRows * termsPerRequest),
                                      /*alignment=*/64);
   Value one = p.word(1);
   Value tiles = p.ceilDivide(m, maxRows);
   Value some = p.maximum(tiles, one);
   Value small = p.divide(m, some);
   Value larger = p.subtract(m, p.multiply(small, some));
-  requests = p.ceilDivide(k, kTermsPerRequest);
+  requests = p.ceilDivide(k, termsPerRequest);
   linesPerRequest = p.minimum(
       p.ceilDivide(lines, p.maximum(p.multiply(tiles, requests), one)),
       p.word(kMaxLinesPerRequest));
@@ -150,32 +154,45 @@ void ContractEmitter::emit(unsigned maxRows) {
       Region &region = count == maxRows ? branch.getDefaultRegion()
                                         : branch.getCaseRegions()[count - 1];
       b.setInsertionPointToStart(&region.emplaceBlock());
-      emitTile(count, at[0], at[1], at[2], p.multiply(t, requests));
+      emitTile(count, at[0], at[1], at[2], at[3], p.multiply(t, requests));
       scf::YieldOp::create(b, loc);
     }
     Value next[] = {p.at(element, at[0], p.multiply(rows, aRow)),
                     p.at(element, at[1], p.multiply(rows, cRow)),
-                    p.add(at[2], rows)};
+                    p.at(element, at[2], p.multiply(rows, startRow)),
+                    p.add(at[3], rows)};
     scf::YieldOp::create(b, loc, next);
   };
   scf::ForOp::create(b, loc, p.word(0), tiles, p.word(1),
-                     ValueRange{a, c, p.word(0)}, body);
+                     ValueRange{a, c, start, p.word(0)}, body);
   func::ReturnOp::create(b, loc);
 }
 
-/// Asks for the lines of one burst.
+/// Asks for the lines of one burst. Each burst divides once: a division for
+/// each line takes longer than the multiply-adds of a few rows.
 void ContractEmitter::emitRequests(Value request) {
   Value first = p.multiply(request, linesPerRequest);
   Value end = p.minimum(p.add(first, linesPerRequest), lines);
-  p.loop(first, end, 1, [&](Value line) {
-    Value row = p.divide(line, rowLines);
-    Value column = p.subtract(line, p.multiply(row, rowLines));
-    Value offset =
-        p.add(p.multiply(row, nextRow), p.multiply(column, p.word(kLineBytes)));
+  Value width = p.maximum(rowLines, p.word(1));
+  Value row = p.divide(first, width);
+  Value pointer = p.at(b.getI8Type(), next, p.multiply(row, nextRow));
+  Value column = p.subtract(first, p.multiply(row, width));
+  auto body = [&](OpBuilder &, Location, Value, ValueRange at) {
     // For reading, into the second-level cache.
-    LLVM::Prefetch::create(b, loc, p.at(b.getI8Type(), next, offset), /*rw=*/0,
-                           /*hint=*/2, /*cache=*/1);
-  });
+    LLVM::Prefetch::create(
+        b, loc,
+        p.at(b.getI8Type(), at[0], p.multiply(at[1], p.word(kLineBytes))),
+        /*rw=*/0, /*hint=*/2, /*cache=*/1);
+    Value right = p.add(at[1], p.word(1));
+    Value isLast = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                         right, rowLines);
+    Value below = p.at(b.getI8Type(), at[0], nextRow);
+    Value after[] = {arith::SelectOp::create(b, loc, isLast, below, at[0]),
+                     arith::SelectOp::create(b, loc, isLast, p.word(0), right)};
+    scf::YieldOp::create(b, loc, after);
+  };
+  scf::ForOp::create(b, loc, first, end, p.word(1), ValueRange{pointer, column},
+                     body);
 }
 
 /// Asks for the same terms of the next tile's rows: each row may be on another
@@ -183,8 +200,8 @@ void ContractEmitter::emitRequests(Value request) {
 /// the last tile and where rows are not contiguous.
 void ContractEmitter::emitRowRequests(ArrayRef<Value> rowPointers,
                                       Value request) {
-  int64_t rowBytes = kTermsPerRequest * element.getIntOrFloatBitWidth() / 8;
-  Value from = p.multiply(p.multiply(request, p.word(kTermsPerRequest)), aK);
+  int64_t rowBytes = termsPerRequest * element.getIntOrFloatBitWidth() / 8;
+  Value from = p.multiply(p.multiply(request, p.word(termsPerRequest)), aK);
   Value tileRows = p.multiply(p.word(rowPointers.size()), aRow);
   Value offset = p.add(from, tileRows);
   for (Value row : rowPointers) {
@@ -224,7 +241,7 @@ void ContractEmitter::roundRows(ArrayRef<Value> rowPointers, Value from,
                                 Value terms) {
   Value zero = arith::ConstantOp::create(b, loc, vector, b.getZeroAttr(vector));
   VectorType narrow = vector.clone(b.getBF16Type());
-  for (unsigned t = 0; t < kTermsPerRequest; t += lanes) {
+  for (unsigned t = 0; t < termsPerRequest; t += lanes) {
     Value left = arith::IndexCastOp::create(b, loc, b.getIndexType(),
                                             p.subtract(terms, p.word(t)));
     Value mask = vector::CreateMaskOp::create(
@@ -241,7 +258,7 @@ void ContractEmitter::roundRows(ArrayRef<Value> rowPointers, Value from,
               ValueRange{numbers})
               .getResult(0);
       p.store(bfloat16s,
-              p.at(b.getBF16Type(), rounded, p.word(r * kTermsPerRequest + t)));
+              p.at(b.getBF16Type(), rounded, p.word(r * termsPerRequest + t)));
     }
   }
 }
@@ -267,8 +284,7 @@ ValueRange ContractEmitter::emitPairs(ArrayRef<Value> rowPointers, Value from,
           bitcast(p.load(pairVector, p.at(pair, panelRow, p.word(v * lanes)))));
     SmallVector<Value> result;
     for (unsigned r = 0; r < rowPointers.size(); ++r) {
-      Value at =
-          p.at(pair, rounded, p.add(q, p.word(r * kTermsPerRequest / 2)));
+      Value at = p.at(pair, rounded, p.add(q, p.word(r * termsPerRequest / 2)));
       Value x = bitcast(
           vector::BroadcastOp::create(b, loc, pairVector, p.load(pair, at)));
       for (unsigned v = 0; v < vectors; ++v)
@@ -305,20 +321,41 @@ void ContractEmitter::emitStore(unsigned rows, Value cTile, Value firstRow,
   }
 }
 
+/// What the sums of a tile start from.
+ValueRange ContractEmitter::emitStart(unsigned rows, Value startTile) {
+  Value null = LLVM::ZeroOp::create(b, loc, start.getType());
+  Value isNull =
+      LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::eq, start, null);
+  auto zeros = [&](OpBuilder &, Location) {
+    Value zero =
+        arith::ConstantOp::create(b, loc, vector, b.getZeroAttr(vector));
+    scf::YieldOp::create(b, loc, SmallVector<Value>(rows * vectors, zero));
+  };
+  auto loads = [&](OpBuilder &, Location) {
+    SmallVector<Value> sums;
+    for (unsigned r = 0; r < rows; ++r) {
+      Value row = p.at(element, startTile, p.multiply(p.word(r), startRow));
+      for (unsigned v = 0; v < vectors; ++v)
+        sums.push_back(p.load(vector, p.at(element, row, p.word(v * lanes))));
+    }
+    scf::YieldOp::create(b, loc, sums);
+  };
+  return scf::IfOp::create(b, loc, isNull, zeros, loads).getResults();
+}
+
 void ContractEmitter::emitTile(unsigned rows, Value aTile, Value cTile,
-                               Value firstRow, Value firstRequest) {
+                               Value startTile, Value firstRow,
+                               Value firstRequest) {
   SmallVector<Value> rowPointers;
   for (unsigned r = 0; r < rows; ++r)
     rowPointers.push_back(p.at(element, aTile, p.multiply(p.word(r), aRow)));
-  Value zero = arith::ConstantOp::create(b, loc, vector, b.getZeroAttr(vector));
-  SmallVector<Value> none(rows * vectors, zero);
   auto burst = scf::ForOp::create(
-      b, loc, p.word(0), requests, p.word(1), none,
+      b, loc, p.word(0), requests, p.word(1), emitStart(rows, startTile),
       [&](OpBuilder &, Location, Value request, ValueRange sums) {
         emitRequests(p.add(firstRequest, request));
         emitRowRequests(rowPointers, request);
-        Value from = p.multiply(request, p.word(kTermsPerRequest));
-        Value to = p.minimum(p.add(from, p.word(kTermsPerRequest)), k);
+        Value from = p.multiply(request, p.word(termsPerRequest));
+        Value to = p.minimum(p.add(from, p.word(termsPerRequest)), k);
         scf::YieldOp::create(b, loc,
                              pairs ? emitPairs(rowPointers, from, to, sums)
                                    : emitTerms(rowPointers, from, to, sums));
@@ -332,8 +369,8 @@ func::FuncOp KernelLibrary::contract(Type element, Type numbers, unsigned lanes,
   OpBuilder b(module.getContext());
   Type pointer = LLVM::LLVMPointerType::get(module.getContext());
   Type i64 = b.getI64Type();
-  SmallVector<Type> types = {pointer, i64,     i64, pointer, i64,
-                             i64,     pointer, i64, i64};
+  SmallVector<Type> types = {pointer, i64, i64,     pointer, i64, i64,
+                             pointer, i64, pointer, i64,     i64};
   if (store.epilogue)
     types.append(store.epilogue->argumentTypes());
   types.append({pointer, i64, i64, i64});

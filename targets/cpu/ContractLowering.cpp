@@ -70,6 +70,7 @@ private:
                   const Destination &to);
   void emitEpilogue(OpBuilder &b, Strip strip, Value i0, Value rows,
                     Value columns, Value scratch);
+  SmallVector<Value> start(OpBuilder &b, Strip strip, Value i0);
   SmallVector<Value> requests(OpBuilder &b, Strip strip);
   Value scratchTile(MemRefType type);
 
@@ -176,6 +177,24 @@ void ContractLowering::writeThroughScratch(OpBuilder &b, Strip strip,
   emitEpilogue(body, strip, i0, rows, columns, scratch);
 }
 
+/// What the sums start from: a pointer, which may be null, and its stride.
+SmallVector<Value> ContractLowering::start(OpBuilder &b, Strip strip,
+                                           Value i0) {
+  Value sums = op.getSums();
+  if (!sums) {
+    Type pointer = LLVM::LLVMPointerType::get(b.getContext());
+    return {LLVM::ZeroOp::create(b, loc, pointer),
+            toWord(b, loc, indexConstant(b, loc, 0))};
+  }
+  ValueRange at = op.getSumsAt();
+  Value row = arith::AddIOp::create(b, loc, at[0], i0);
+  Value column = arith::AddIOp::create(
+      b, loc, at[1], indexConstant(b, loc, strip.firstColumn));
+  int64_t columns = op.getSums().getType().getDimSize(1);
+  return {elementPointer(b, loc, sums, {row, column}),
+          toWord(b, loc, indexConstant(b, loc, columns))};
+}
+
 /// The last four arguments of a kernel. Of several strips the first asks for
 /// what is needed next.
 SmallVector<Value> ContractLowering::requests(OpBuilder &b, Strip strip) {
@@ -238,8 +257,9 @@ void ContractLowering::callKernel(OpBuilder &b, Strip strip, Value i0,
       toWord(b, loc, indexConstant(b, loc, ld)),
       toWord(b, loc, op.getK()),
       elementPointer(b, loc, to.c, {to.row, to.column}),
-      toWord(b, loc, indexConstant(b, loc, cColumns)),
-      toWord(b, loc, rows)};
+      toWord(b, loc, indexConstant(b, loc, cColumns))};
+  arguments.append(start(b, strip, i0));
+  arguments.push_back(toWord(b, loc, rows));
   if (to.store.epilogue)
     arguments.append(to.store.epilogue->arguments(
         b, loc, i0, indexConstant(b, loc, strip.firstColumn)));

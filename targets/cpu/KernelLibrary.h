@@ -45,11 +45,13 @@ public:
     return cpu.tileRows(vectors);
   }
 
-  /// c[i][j] = store(sum over kk < k of a[i*aRow + kk*aK] * panel[kk*ld + j])
-  /// for i < m and j < vectors*lanes. Rows are cut into the fewest tiles, of
-  /// two adjacent sizes, so that no tile is nearly empty.
+  /// c[i][j] = store(from[i][j] + sum over kk < k of
+  ///                 a[i*aRow + kk*aK] * panel[kk*ld + j])
+  /// for i < m and j < vectors*lanes; a null `from` is zero. Rows are cut into
+  /// the fewest tiles, of two adjacent sizes, so that no tile is nearly empty.
   ///   (a: ptr, aRow: i64, aK: i64, panel: ptr, ld: i64, k: i64,
-  ///    c: ptr, cRow: i64, m: i64, epilogue.argumentTypes()...,
+  ///    c: ptr, cRow: i64, from: ptr, fromRow: i64, m: i64,
+  ///    epilogue.argumentTypes()...,
   ///    next: ptr, nextRow: i64, rowLines: i64, lines: i64)
   /// Strides count elements; nextRow counts bytes. On the way it asks the
   /// memory for `lines` cache lines, `rowLines` of each row of `next`.

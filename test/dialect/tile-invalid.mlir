@@ -75,7 +75,7 @@ func.func @contract_c1_rounded(%c: memref<8x16xf32>, %p: memref<16x16xbf16>, %n:
 func.func @contract_c2(%c: memref<8x16xf32>, %p: memref<16x16xf32>, %n: index) {
   // expected-error @+1 {{expects the epilogue to take ('f32', 'index', 'index') but got ('f32')}}
   "tile.contract"(%c, %n, %n, %c, %n, %n, %p, %n, %n, %n)
-      <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 0, 0>}> ({
+      <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 0, 0, 0, 0>}> ({
   ^bb0(%acc: f32):
     tile.yield %acc : f32
   }) : (memref<8x16xf32>, index, index, memref<8x16xf32>, index, index, memref<16x16xf32>, index, index, index) -> ()
@@ -118,6 +118,15 @@ func.func @contract_c5_one_index(%c: memref<8x16xf32>, %p: memref<16x16xf32>, %n
   // expected-error @+1 {{expects a panel of 'f32' to have two indices of a position but got 1}}
   tile.contract %c[%n, %n], %c[%n, %n], %p[%n] size(%n, %n, %n)
       : memref<8x16xf32>, memref<8x16xf32>, memref<16x16xf32>
+  return
+}
+
+// -----
+
+func.func @contract_c6(%c: memref<8x16xf32>, %s: memref<8x16xf64>, %n: index) {
+  // expected-error @+1 {{expects sums of 'f32' at two indices but got 'f64' at 2}}
+  tile.contract %c[%n, %n], %c[%n, %n], %c size(%n, %n, %n) from %s[%n, %n]
+      : memref<8x16xf32>, memref<8x16xf32>, memref<8x16xf32> from memref<8x16xf64>
   return
 }
 

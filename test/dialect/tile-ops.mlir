@@ -51,6 +51,10 @@ func.func @contract(%c: memref<8x64xf64>, %a: memref<8x32xf64>,
   // CHECK: tile.contract {{.*}}, %{{.*}}[%{{.*}}, %{{.*}}], %{{.*}}[%{{.*}}, %{{.*}}] size(
   tile.contract %c[%m, %m], %a[%m, %m], %p[%m, %m] size(%m, %m, %m)
       : memref<8x64xf64>, memref<8x32xf64>, memref<32x16xf64>
+  // CHECK: tile.contract {{.*}} from %{{.*}}[%{{.*}}, %{{.*}}] ahead {{.*}} from memref<8x64xf64>, memref<8x32xf64>
+  tile.contract %c[%m, %m], %a[%m, %m], %p size(%m, %m, %m) from %c[%m, %m]
+      ahead %a[%m, %m, %m, %m]
+      : memref<8x64xf64>, memref<8x32xf64>, memref<32x16xf64> from memref<8x64xf64>, memref<8x32xf64>
   // CHECK: accumulate transpose_a : {{.*}} epilogue (%[[ACC:.*]], %{{.*}}, %{{.*}}) {
   // CHECK: tile.yield %[[ACC]] : f64
   tile.contract %c[%m, %m], %a[%m, %m], %p size(%m, %m, %m)

@@ -255,6 +255,59 @@ TEST(TileContract, AMatrixInPlaceGivesTheBitsOfAPanel) {
     }
 }
 
+TEST(TileContract, ASumInPiecesHasTheBitsOfTheWhole) {
+  auto program = [](int64_t n, bool inPieces, const char *target) {
+    std::string types = llvm::formatv("memref<13x{0}xf32>, memref<13x70xf32>, "
+                                      "memref<70x{0}xf32>",
+                                      n)
+                            .str();
+    auto contract = [&](const char *text) {
+      return std::string("tile.contract ") + text + " : " + types;
+    };
+    std::string whole = contract("%c[%c0, %c0], %a[%c0, %c0], %b[%c0, %c0] "
+                                 "size(%rows, %n, %k) accumulate");
+    std::string pieces =
+        contract("%s[%c0, %c0], %a[%c0, %c0], %b[%c0, %c0] "
+                 "size(%rows, %n, %first)") +
+        "\n" +
+        contract("%c[%c0, %c0], %a[%c0, %first], %b[%first, %c0] "
+                 "size(%rows, %n, %second) accumulate from %s[%c0, %c0]") +
+        llvm::formatv(" from memref<13x{0}xf32>", n).str();
+    return TileProgram(entryFunction(llvm::formatv(R"(
+  %n = arith.constant {0} : index
+  %k = arith.constant 70 : index
+  %first = arith.constant 31 : index
+  %second = arith.constant 39 : index
+  %b_at = arith.constant 4096 : index
+  %c_at = arith.constant 32768 : index
+  %s_at = arith.constant 40960 : index
+  %a = tile.view %arena[%c0] : !llvm.ptr -> memref<13x70xf32>
+  %b = tile.view %arena[%b_at] : !llvm.ptr -> memref<70x{0}xf32>
+  %c = tile.view %arena[%c_at] : !llvm.ptr -> memref<13x{0}xf32>
+  %s = tile.view %arena[%s_at] : !llvm.ptr -> memref<13x{0}xf32>
+  {1}
+)",
+                                                   n, inPieces ? pieces : whole)
+                                         .str()),
+                       target);
+  };
+  for (const char *target : {"native", "x86-64-v3", "x86-64"})
+    for (int64_t n : {8, 20, 64, 72}) {
+      if (!canRun(target))
+        continue;
+      SCOPED_TRACE(llvm::formatv("{0} n={1}", target, n).str());
+      constexpr size_t total = 12288, c = 8192;
+      AlignedVector<float> whole(total), pieces(total);
+      std::mt19937 random(7);
+      for (size_t i = 0; i < total; ++i)
+        whole.data[i] = pieces.data[i] = float(random() % 2001) / 1000 - 1;
+      program(n, false, target).run(whole.data, 13);
+      program(n, true, target).run(pieces.data, 13);
+      for (int64_t i = 0; i < 13 * n; ++i)
+        ASSERT_EQ(pieces.data[c + i], whole.data[c + i]) << i;
+    }
+}
+
 // Three quarters of a bf16 are exact in f32, so the panel must be too.
 TEST(TileFill, ConvertsFromBfloat16) {
   for (bool transpose : {false, true})

@@ -52,6 +52,24 @@ TEST_P(KernelsMatmulTest, LinearAdjoint) {
   }
 }
 
+// Few rows go through the panel in pieces.
+TEST_P(KernelsMatmulTest, RowsBesideChangeNoBitOfALinearAdjoint) {
+  for (int64_t in : {72, 40}) {
+    std::string i = std::to_string(in);
+    KernelCase kernel(element(),
+                      {{"dy", "?x2100xT"}, {"w", "2100x" + i + "xT"}},
+                      {"?x" + i + "xT"}, "hone.linear_adjoint %dy, %w");
+    kernel.set("w", random(2100, in));
+    kernel.set("dy", random(100, 2100));
+    Matrix many = kernel.run(100)[0];
+    for (int64_t rows : {1, 7, 32}) {
+      Matrix few = kernel.run(rows)[0];
+      for (size_t at = 0; at < few.values.size(); ++at)
+        ASSERT_EQ(few.values[at], many.values[at]) << rows << ", " << at;
+    }
+  }
+}
+
 /// [in, out, rank]
 static constexpr int64_t kLoraShapes[][3] = {
     {48, 72, 4}, {72, 200, 8}, {1100, 40, 20}};

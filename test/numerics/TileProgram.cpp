@@ -110,8 +110,8 @@ TileProgram::TileProgram(llvm::StringRef ir, llvm::StringRef targetName,
 
 TileProgram::~TileProgram() = default;
 
-void TileProgram::run(void *arena, int64_t rows) {
+void TileProgram::run(void *arena, int64_t rows, const void *const *weights) {
   hone_frame frame = {nullptr, static_cast<char *>(arena),
-                      align64(scratch.data()), nullptr, rows};
+                      align64(scratch.data()), weights, rows};
   compiled->entries[0].run(&frame);
 }

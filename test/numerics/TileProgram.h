@@ -40,7 +40,7 @@ public:
   static ModuleDescription defaultDescription();
 
   /// Runs entry 0 on `arena`, whose first byte is 64-byte aligned.
-  void run(void *arena, int64_t rows);
+  void run(void *arena, int64_t rows, const void *const *weights = nullptr);
 
   const hone_module &module() const { return *compiled; }
 

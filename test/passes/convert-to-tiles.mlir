@@ -123,6 +123,37 @@ module @few_rows_copy_nothing attributes {hone.max_rows = 16 : i64} {
 
 // -----
 
+// Few rows fill and multiply the panel piece by piece; sums wait in the rest of
+// it. More rows take the whole block.
+// CHECK-LABEL: module @few_rows_go_in_pieces
+// CHECK: tile.parallel {{.*}} private(%[[PANEL:.*]] : memref<500x64xf32>)
+// CHECK: arith.cmpi ule
+// CHECK: scf.if
+// CHECK: %[[SUMS:.*]] = tile.view %[[PANEL]][{{.*}} -> memref<32x64xf32>
+// CHECK: scf.for
+// CHECK: tile.fill %[[PANEL]]
+// CHECK: tile.contract %[[SUMS]][{{.*}} from %[[SUMS]]
+// CHECK: tile.fill %[[PANEL]]
+// CHECK: tile.contract {{.*}} from %[[SUMS]]
+// CHECK: } else {
+// CHECK: tile.fill %[[PANEL]]
+// CHECK: tile.contract
+// CHECK-NOT: from
+// CHECK: return
+module @few_rows_go_in_pieces attributes {hone.max_rows = 64 : i64} {
+  hone.block @project() -> tensor<?x64xf32> {
+    %dy = hone.input "dy" : tensor<?x500xf32>
+    %w = hone.parameter "weight" : tensor<500x64xf32>
+    %dx = hone.linear_adjoint %dy, %w : (tensor<?x500xf32>, tensor<500x64xf32>) -> tensor<?x64xf32>
+    hone.return %dx : tensor<?x64xf32>
+  }
+  hone.entry @loss {
+    %y = hone.call @project "lm_head." () : () -> tensor<?x64xf32>
+  }
+}
+
+// -----
+
 // Equal rotation tables are one constant.
 // CHECK-LABEL: module @rotation_tables_are_shared
 // CHECK-COUNT-2: memref.global

@@ -182,6 +182,28 @@ func.func @narrow_in_place(%c: memref<32x8xf32>, %a: memref<32x96xf32>,
   return
 }
 
+// Sums that start from a matrix: its address and stride; the others from null.
+// CHECK-LABEL: func @from_sums
+// CHECK-SAME: %[[SUMS:[^:]*]]: memref<32x64xf32>, %[[M:[^:]*]]: index)
+// CHECK: %[[START:.*]] = memref.extract_aligned_pointer_as_index %[[SUMS]]
+// CHECK: %[[WORD:.*]] = arith.index_cast %[[START]]
+// CHECK: %[[BASE:.*]] = llvm.inttoptr %[[WORD]]
+// CHECK: %[[FROM:.*]] = llvm.getelementptr %[[BASE]]
+// CHECK: %[[STRIDE:.*]] = arith.index_cast %c64
+// CHECK: call @tile_contract_{{[^(]*}}({{.*}}, %[[FROM]], %[[STRIDE]],
+// CHECK: %[[NULL:.*]] = llvm.mlir.zero
+// CHECK: call @tile_contract_{{[^(]*}}({{.*}}, %[[NULL]],
+func.func @from_sums(%c: memref<32x64xf32>, %a: memref<32x96xf32>,
+                     %p: memref<96x16xf32>, %s: memref<32x64xf32>, %m: index) {
+  %c0 = arith.constant 0 : index
+  %n = arith.constant 8 : index
+  tile.contract %c[%c0, %c0], %a[%c0, %c0], %p[%c0, %c0] size(%m, %n, %m) from %s[%c0, %c0]
+      : memref<32x64xf32>, memref<32x96xf32>, memref<96x16xf32> from memref<32x64xf32>
+  tile.contract %c[%c0, %c0], %a[%c0, %c0], %p[%c0, %c0] size(%m, %n, %m)
+      : memref<32x64xf32>, memref<32x96xf32>, memref<96x16xf32>
+  return
+}
+
 // What is ahead: the address, bytes of a row, lines of a row, all lines.
 // CHECK-LABEL: func @ahead
 // CHECK: %[[AT:.*]] = llvm.getelementptr %{{.*}} : (!llvm.ptr, i64) -> !llvm.ptr, bf16
