@@ -113,7 +113,7 @@ static const std::vector<SpecKey> &specKeys() {
        {"backprop"},
        {"lcsb", "mezo", "fgd"}},
       {"train.residuals",
-       "mesp",
+       "planned",
        "what the forward pass keeps: block inputs only (mesp), also LoRA's h = "
        "xA (store-h), block inputs with the whole block run again (mebp), "
        "everything the backward reads (full), or what train.memory_budget "

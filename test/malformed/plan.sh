@@ -11,7 +11,8 @@ refuses 'a budget below the smallest plan' 2 'train.memory_budget' \
 refuses 'a budget in another unit' 2 'train.memory_budget' "'45MB'" \
   "${compile[@]}" --memory-budget=45MB
 refuses 'a budget without a plan' 2 'train.memory_budget' \
-  'only residuals planned' "${compile[@]}" --set train.memory_budget=45MiB
+  'only residuals planned' "${compile[@]}" --set train.memory_budget=45MiB \
+  --set train.residuals=mesp
 refuses 'a resident budget below the smallest plan' 2 \
   'train.resident_budget' 'at least [0-9.]+MiB .* but found 1048576 bytes' \
   "${compile[@]}" --resident-budget=1MiB

@@ -52,8 +52,7 @@ TEST(WeightResidency, EverythingStaysThatNobodyLetsGo) {
 TEST(WeightResidency, ALayerIsThereUntilItIsLetGo) {
   // Layer 1 is never let go, so it is there when layer 0 runs again. Ranges
   // take whole units of pages at both ends.
-  WeightResidency most =
-      residencyOf(module("", "hone.release @layer \"0.\""));
+  WeightResidency most = residencyOf(module("", "hone.release @layer \"0.\""));
   EXPECT_EQ(most.bytes, 9 * 4 * 4 + units + 2 * (2 * 8 * 4 * 2 + 2 * units));
 }
 
