@@ -138,6 +138,16 @@ OpResult SharedMemory::last(OpResult value) const {
   return value;
 }
 
+bool SharedMemory::mayWriteDuring(OpResult value, Operation *op) const {
+  if (OpResult previous = before.lookup(value))
+    return !llvm::is_contained(op->getOperands(), previous);
+  // Memory of the caller, who may have an argument there that is read no later
+  // than by `op`.
+  return isReturned(value) && llvm::none_of(op->getOperands(), [&](Value read) {
+           return isa<BlockArgument>(read) && read.getType() == value.getType();
+         });
+}
+
 FailureOr<int64_t> maxRows(Operation *module) {
   auto rows =
       module->getAttrOfType<IntegerAttr>(HoneDialect::getMaxRowsAttrName());

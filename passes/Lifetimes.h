@@ -58,6 +58,10 @@ public:
   /// The last one: a result of the body if the chain is in its caller's memory.
   mlir::OpResult last(mlir::OpResult value) const;
 
+  /// Whether `value`, made by the op after `op`, may be written while `op`
+  /// runs: its memory is in use already, and `op` reads nothing there.
+  bool mayWriteDuring(mlir::OpResult value, mlir::Operation *op) const;
+
 private:
   llvm::DenseMap<mlir::Value, mlir::OpResult> before, after;
 };

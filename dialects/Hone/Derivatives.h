@@ -63,6 +63,11 @@ class Ambient : public mlir::OpTrait::TraitBase<ConcreteType, Ambient> {};
 template <typename ConcreteType>
 class RowWise : public mlir::OpTrait::TraitBase<ConcreteType, RowWise> {};
 
+/// Marks products that can do what follows them (HoneInterfaces.td).
+template <typename ConcreteType>
+class TakesEpilogue
+    : public mlir::OpTrait::TraitBase<ConcreteType, TakesEpilogue> {};
+
 } // namespace hone
 
 #endif

@@ -141,6 +141,25 @@ def Hone_InPlaceOpInterface : OpInterface<"InPlaceOpInterface"> {
   ];
 }
 
+def Hone_ElementwiseOpInterface : OpInterface<"ElementwiseOpInterface"> {
+  let cppNamespace = "::hone";
+  let description = [{
+    Ops whose results' elements depend on the operands' elements at the same
+    place, and on scalars. Written once as scalar code, the formula is the body
+    of the op's own loop, and what a product that runs before it does to its sums
+    before it stores them.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        Builds one element of each result. `operands` has an element, or the
+        scalar, for each operand; types are those of the elements.
+      }],
+      "::llvm::SmallVector<::mlir::Value>", "buildElements",
+      (ins "::mlir::ImplicitLocOpBuilder &":$builder,
+           "::mlir::ValueRange":$operands)>
+  ];
+}
+
 def Hone_UpdateOpInterface : OpInterface<"UpdateOpInterface"> {
   let cppNamespace = "::hone";
   let description = [{
@@ -187,6 +206,12 @@ def Hone_Ambient : NativeOpTrait<"Ambient"> {
 // row. So the op may run for slices of rows, whose first rows are multiples of
 // numerics::kGradientRows, and every bit is the same.
 def Hone_RowWise : NativeOpTrait<"RowWise"> {
+  let cppNamespace = "::hone";
+}
+
+// The first result is a sum of products whose kernel can do more to each element
+// before it is stored: an element-wise op that follows needs no loop of its own.
+def Hone_TakesEpilogue : NativeOpTrait<"TakesEpilogue"> {
   let cppNamespace = "::hone";
 }
 

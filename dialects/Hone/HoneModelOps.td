@@ -303,7 +303,8 @@ def Hone_RmsNormOp : Hone_DifferentiableOp<"rms_norm", [
   let extraClassDeclaration = "::mlir::Type getAuxiliaryType();";
 }
 
-def Hone_LinearOp : Hone_DifferentiableOp<"linear", [Hone_RowWise]> {
+def Hone_LinearOp : Hone_DifferentiableOp<"linear", [
+    Hone_RowWise, Hone_TakesEpilogue]> {
   let summary = "linear projection by a frozen weight";
   let description = [{
     `y = x W^T + bias`. The weight and the bias are frozen: there is no rule
@@ -329,7 +330,8 @@ def Hone_LinearOp : Hone_DifferentiableOp<"linear", [Hone_RowWise]> {
   let hasVerifier = 1;
 }
 
-def Hone_LoraLinearOp : Hone_DifferentiableOp<"lora_linear", [Hone_RowWise,
+def Hone_LoraLinearOp : Hone_DifferentiableOp<"lora_linear", [
+    Hone_RowWise, Hone_TakesEpilogue,
     DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
   let summary = "linear projection plus a scaled low-rank update";
   let description = [{
@@ -446,7 +448,8 @@ def Hone_AttentionOp : Hone_DifferentiableOp<"attention", [
 }
 
 def Hone_SwigluOp : Hone_DifferentiableOp<"swiglu", [
-    SameOperandsAndResultType, Hone_RowWise, Hone_InPlaceOpInterface]> {
+    SameOperandsAndResultType, Hone_RowWise, Hone_InPlaceOpInterface,
+    DeclareOpInterfaceMethods<Hone_ElementwiseOpInterface>]> {
   let summary = "gated activation: silu(gate) * up";
   let description = [{
     `y = gate / (1 + exp(-gate)) * up` (Shazeer 2020, eq. 6, without the
@@ -465,7 +468,8 @@ def Hone_SwigluOp : Hone_DifferentiableOp<"swiglu", [
 }
 
 def Hone_AddOp : Hone_DifferentiableOp<"add", [SameOperandsAndResultType,
-    Commutative, Hone_RowWise, Hone_InPlaceOpInterface]> {
+    Commutative, Hone_RowWise, Hone_InPlaceOpInterface,
+    DeclareOpInterfaceMethods<Hone_ElementwiseOpInterface>]> {
   let summary = "element-wise sum: residual connections, and fan-out in reverse";
   let description = [{
     Example:

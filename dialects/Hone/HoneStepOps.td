@@ -19,6 +19,7 @@ class Hone_DerivedOp<string mnemonic, list<Trait> traits = []>
 
 def Hone_ScaleOp : Hone_DerivedOp<"scale", [Hone_RowWise,
     Hone_InPlaceOpInterface,
+    DeclareOpInterfaceMethods<Hone_ElementwiseOpInterface>,
     DeclareOpInterfaceMethods<Hone_TangentOpInterface>]> {
   let summary = "every element times one scalar";
   let description = [{
@@ -38,7 +39,8 @@ def Hone_ScaleOp : Hone_DerivedOp<"scale", [Hone_RowWise,
 }
 
 def Hone_KeptFloat : AnyTypeOf<[BF16, F32, F64], "a float of 16 to 64 bits">;
-def Hone_ConvertOp : Hone_DerivedOp<"convert", [Hone_RowWise]> {
+def Hone_ConvertOp : Hone_DerivedOp<"convert", [Hone_RowWise,
+    DeclareOpInterfaceMethods<Hone_ElementwiseOpInterface>]> {
   let summary = "each element in another float type, rounded to nearest even";
   let description = [{
     How a value is kept in half of its memory from forward to backward: rounded
@@ -85,7 +87,8 @@ def Hone_RmsNormAdjointOp : Hone_DerivedOp<"rms_norm_adjoint", [
   let hasVerifier = 1;
 }
 
-def Hone_LinearAdjointOp : Hone_DerivedOp<"linear_adjoint", [Hone_RowWise]> {
+def Hone_LinearAdjointOp : Hone_DerivedOp<"linear_adjoint", [
+    Hone_RowWise, Hone_TakesEpilogue]> {
   let summary = "adjoint of linear with respect to its input";
   let description = [{
     `dx = dy W`.
@@ -108,7 +111,7 @@ def Hone_LinearAdjointOp : Hone_DerivedOp<"linear_adjoint", [Hone_RowWise]> {
 }
 
 def Hone_LoraLinearAdjointOp : Hone_DerivedOp<"lora_linear_adjoint", [
-    Hone_RowWise,
+    Hone_RowWise, Hone_TakesEpilogue,
     DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
   let summary = "adjoint of lora_linear with respect to its input";
   let description = [{
@@ -208,7 +211,8 @@ def Hone_AttentionAdjointOp : Hone_DerivedOp<"attention_adjoint", [
 }
 
 def Hone_SwigluAdjointOp : Hone_DerivedOp<"swiglu_adjoint", [
-    SameOperandsAndResultType, Hone_RowWise, Hone_InPlaceOpInterface]> {
+    SameOperandsAndResultType, Hone_RowWise, Hone_InPlaceOpInterface,
+    DeclareOpInterfaceMethods<Hone_ElementwiseOpInterface>]> {
   let summary = "adjoint of swiglu with respect to both operands";
   let description = [{
     With `s = 1/(1+exp(-gate))`: `dgate = dy * up * s * (1 + gate * (1 - s))`

@@ -38,7 +38,7 @@ def Hone_RmsNormTangentOp : Hone_DerivedOp<"rms_norm_tangent"> {
 }
 
 def Hone_LoraParameterTangentOp : Hone_DerivedOp<"lora_parameter_tangent", [
-    AttrSizedOperandSegments,
+    AttrSizedOperandSegments, Hone_TakesEpilogue,
     DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
   let summary = "tangent of lora_linear along A and B";
   let description = [{
@@ -114,7 +114,8 @@ def Hone_AttentionTangentOp : Hone_DerivedOp<"attention_tangent", [
 }
 
 def Hone_SwigluTangentOp : Hone_DerivedOp<"swiglu_tangent", [
-    AttrSizedOperandSegments]> {
+    AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<Hone_ElementwiseOpInterface>]> {
   let summary = "tangent of swiglu along both operands";
   let description = [{
     With `s = 1/(1+exp(-gate))`:

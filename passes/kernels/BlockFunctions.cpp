@@ -74,18 +74,40 @@ Value hone::viewAt(OpBuilder &builder, Location loc, Value base, int64_t offset,
 static LogicalResult emitCompute(Operation &op, KernelBuilder &k) {
   return TypeSwitch<Operation *, LogicalResult>(&op)
       .Case<EmbeddingOp, RmsNormOp, RmsNormAdjointOp, RmsNormTangentOp, RopeOp,
-            SwigluOp, SwigluAdjointOp, SwigluTangentOp, AddOp, ScaleOp,
-            ConvertOp, DotOp, LinearOp, LinearAdjointOp, LoraLinearOp,
-            LoraLinearAdjointOp, LoraParameterAdjointOp, LoraParameterTangentOp,
-            AttentionOp, AttentionAdjointOp, AttentionTangentOp,
-            LinearCrossEntropyOp, LinearCrossEntropyTangentOp>([&](auto typed) {
+            DotOp, LinearOp, LinearAdjointOp, LoraLinearOp, LoraLinearAdjointOp,
+            LoraParameterAdjointOp, LoraParameterTangentOp, AttentionOp,
+            AttentionAdjointOp, AttentionTangentOp, LinearCrossEntropyOp,
+            LinearCrossEntropyTangentOp>([&](auto typed) {
         emitKernel(typed, k);
+        return success();
+      })
+      .Case([&](ElementwiseOpInterface elementwise) {
+        emitElementwise(elementwise, k);
         return success();
       })
       .Default([](Operation *op) {
         return op->emitOpError("expects a kernel in passes/kernels but none "
                                "is known for this op");
       });
+}
+
+/// The element-wise op that reads the first result of `op` next and alone, and
+/// that the kernel of `op` can do on the way; null if there is none.
+static ElementwiseOpInterface followerOf(Operation &op,
+                                         const SharedMemory &shared) {
+  if (!op.hasTrait<TakesEpilogue>())
+    return {};
+  Operation *next = op.getNextNode();
+  while (next->hasTrait<Ambient>())
+    next = next->getNextNode();
+  Value product = op.getResult(0);
+  auto follower = dyn_cast<ElementwiseOpInterface>(next);
+  bool follows = follower && next->getNumResults() == 1 &&
+                 next->getResult(0).getType() == product.getType() &&
+                 product.hasOneUse() && *product.user_begin() == next;
+  return follows && shared.mayWriteDuring(next->getResult(0), &op)
+             ? follower
+             : ElementwiseOpInterface();
 }
 
 namespace {
@@ -156,13 +178,20 @@ LogicalResult BodyEmitter::place(Operation &op, Value scratch,
 
 LogicalResult BodyEmitter::emit(mlir::Block &body, Value scratch, Value rows,
                                 int64_t maxRows) {
+  Lifetimes lifetimes(body);
+  SharedMemory shared(body, lifetimes);
+  Operation *done = nullptr;
   for (Operation &op : body.without_terminator()) {
-    if (isa<ParameterOp, InputOp>(op))
+    if (isa<ParameterOp, InputOp>(op) || &op == done)
       continue;
     OpBuilder::InsertionGuard guard(builder);
-    if (failed(place(op, scratch, maxRows)))
+    ElementwiseOpInterface follower = followerOf(op, shared);
+    done = follower;
+    if (failed(place(op, scratch, maxRows)) ||
+        (follower && failed(place(*follower, scratch, maxRows))))
       return failure();
-    KernelBuilder kernel(&op, builder, buffers, panels, rows, maxRows);
+    KernelBuilder kernel(&op, builder, buffers, panels, rows, maxRows,
+                         follower);
     if (auto tiles = dyn_cast<RowTilesOp>(op)) {
       if (failed(emitTiles(tiles, scratch, rows, maxRows)))
         return failure();
@@ -173,6 +202,8 @@ LogicalResult BodyEmitter::emit(mlir::Block &body, Value scratch, Value rows,
     } else if (failed(emitCompute(op, kernel))) {
       return failure();
     }
+    if (!kernel.didFollower())
+      return op.emitOpError("expects its kernel to do what follows it");
   }
   return success();
 }

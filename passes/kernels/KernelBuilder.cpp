@@ -127,6 +127,21 @@ Value KernelBuilder::convert(Type type, Value a) {
   return a;
 }
 
+SmallVector<Value> KernelBuilder::elementsOf(ElementwiseOpInterface elementwise,
+                                             Value row, Value column,
+                                             Value known) {
+  SmallVector<Value> elements;
+  for (Value operand : elementwise->getOperands()) {
+    bool isScalar = cast<ShapedType>(operand.getType()).getRank() == 0;
+    if (known && operand == op->getResult(0))
+      elements.push_back(known);
+    else
+      elements.push_back(load(
+          buffer(operand), isScalar ? ValueRange() : ValueRange{row, column}));
+  }
+  return elementwise.buildElements(*this, elements);
+}
+
 //===----------------------------------------------------------------------===//
 // Loops
 //===----------------------------------------------------------------------===//
@@ -297,9 +312,13 @@ SmallVector<Value> KernelBuilder::pieceAt(const Product &p, Value term,
   return {row, div(column, index(perByte)), height, ceilDiv(width, perByte)};
 }
 
-Location KernelBuilder::locationOf(Operation *op) {
-  auto name = StringAttr::get(op->getContext(), op->getName().stripDialect());
-  return NameLoc::get(name, op->getLoc());
+/// "lora_linear" or "lora_linear+swiglu".
+Location KernelBuilder::locationOf(Operation *op,
+                                   ElementwiseOpInterface follower) {
+  std::string name = op->getName().stripDialect().str();
+  if (follower)
+    name += ("+" + follower->getName().stripDialect()).str();
+  return NameLoc::get(StringAttr::get(op->getContext(), name), op->getLoc());
 }
 
 void KernelBuilder::release(Value matrix, Value row, Value count) {
@@ -415,11 +434,30 @@ void KernelBuilder::productBlock(Value panel, const Product &p, Value start,
       whole);
 }
 
+void KernelBuilder::lastBlock(Value panel, const Product &p, Value start,
+                              Value terms, bool accumulate, Epilogue epilogue) {
+  if (!follower || !p.completes)
+    return productBlock(panel, p, start, terms, accumulate, epilogue);
+  wasFollowed = true;
+  // What follows may be written elsewhere than the sums were until now.
+  Product last = p;
+  last.c.matrix = buffer(follower->getResult(0));
+  productBlock(panel, last, start, terms, /*accumulate=*/false,
+               [&](Value sum, Value i, Value j) {
+                 Value row = add(p.c.row, i), column = add(p.c.column, j);
+                 if (accumulate)
+                   sum = add(load(p.c.matrix, {row, column}), sum);
+                 if (epilogue)
+                   sum = epilogue(sum, i, j);
+                 return elementsOf(follower, row, column, sum).front();
+               });
+}
+
 void KernelBuilder::product(Value panel, const Product &p, Epilogue epilogue) {
   int64_t block = cast<MemRefType>(panel.getType()).getDimSize(0);
   Value zero = index(0), whole = index(block);
   auto only = [&] {
-    productBlock(panel, p, zero, p.depth, p.accumulate, epilogue);
+    lastBlock(panel, p, zero, p.depth, p.accumulate, epilogue);
   };
   // The last block may be short, the others are whole.
   auto blocks = [&] {
@@ -429,8 +467,8 @@ void KernelBuilder::product(Value panel, const Product &p, Epilogue epilogue) {
       loop(whole, last, block, [&](Value start) {
         productBlock(panel, p, start, whole, /*accumulate=*/true, nullptr);
       });
-    productBlock(panel, p, last, sub(p.depth, last), /*accumulate=*/true,
-                 epilogue);
+    lastBlock(panel, p, last, sub(p.depth, last), /*accumulate=*/true,
+              epilogue);
   };
   if (std::optional<int64_t> depth = getConstantIntValue(p.depth))
     return *depth <= block ? only() : blocks();

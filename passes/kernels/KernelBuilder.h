@@ -10,6 +10,7 @@
 #ifndef HONE_PASSES_KERNELS_KERNELBUILDER_H
 #define HONE_PASSES_KERNELS_KERNELBUILDER_H
 
+#include "dialects/Hone/HoneOps.h"
 #include "dialects/Tile/TileDialect.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -52,12 +53,15 @@ public:
   using Epilogue = llvm::function_ref<Value(Value acc, Value i, Value j)>;
 
   /// Locations of what is emitted begin with the name of `op`, then its site.
-  /// `rows`: rows of this batch, at most `maxRows`.
+  /// `rows`: rows of this batch, at most `maxRows`. `follower` may be null: it
+  /// reads the first result of `op` and is done to each element before that
+  /// would be stored; see Product::completes.
   KernelBuilder(mlir::Operation *op, mlir::OpBuilder &builder,
                 const Buffers &buffers, Panels panels, Value rows,
-                int64_t maxRows)
-      : ImplicitLocOpBuilder(locationOf(op), builder), buffers(buffers),
-        panels(panels), rowCount(rows), rowMaximum(maxRows) {}
+                int64_t maxRows, ElementwiseOpInterface follower = {})
+      : ImplicitLocOpBuilder(locationOf(op, follower), builder), op(op),
+        follower(follower), buffers(buffers), panels(panels), rowCount(rows),
+        rowMaximum(maxRows) {}
 
   //===------------------------------------------------------------------===//
   // Memory
@@ -104,6 +108,12 @@ public:
   Value exp(Value a);
   /// Converts between float types.
   Value convert(mlir::Type type, Value a);
+
+  /// What an element-wise op makes at a place. `known` may be null: the element
+  /// of this kernel's first result there, which is then not read from memory.
+  llvm::SmallVector<Value> elementsOf(ElementwiseOpInterface elementwise,
+                                      Value row, Value column,
+                                      Value known = {});
 
   //===------------------------------------------------------------------===//
   // Loops
@@ -177,12 +187,20 @@ public:
     /// be. For few rows, which take less time than the copy; the sums are the
     /// same.
     bool inPlace = false;
+    /// With it, elements of the op's first result are complete, so that what
+    /// follows the op is done to them.
+    bool completes = false;
   };
   /// `epilogue` is applied to the whole sum, with what was there before.
   void product(Value panel, const Product &product,
                Epilogue epilogue = nullptr);
+  /// False if there is a follower and no product did it.
+  bool didFollower() const { return !follower || wasFollowed; }
 
 private:
+  /// The last part of `p`, after which its sums are complete.
+  void lastBlock(Value panel, const Product &p, Value start, Value terms,
+                 bool accumulate, Epilogue epilogue);
   /// The part of `p` over `terms` terms from `start`.
   void productBlock(Value panel, const Product &p, Value start, Value terms,
                     bool accumulate, Epilogue epilogue);
@@ -207,8 +225,12 @@ private:
   bool rounds(mlir::Type element) const {
     return panels.roundOperands && element.isF32();
   }
-  static mlir::Location locationOf(mlir::Operation *op);
+  static mlir::Location locationOf(mlir::Operation *op,
+                                   ElementwiseOpInterface follower);
 
+  mlir::Operation *op;
+  ElementwiseOpInterface follower;
+  bool wasFollowed = false;
   const Buffers &buffers;
   Panels panels;
   Value rowCount;

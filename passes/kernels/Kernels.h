@@ -36,12 +36,7 @@ void emitKernel(RmsNormOp op, KernelBuilder &k);
 void emitKernel(RmsNormAdjointOp op, KernelBuilder &k);
 void emitKernel(RmsNormTangentOp op, KernelBuilder &k);
 void emitKernel(RopeOp op, KernelBuilder &k);
-void emitKernel(SwigluOp op, KernelBuilder &k);
-void emitKernel(SwigluAdjointOp op, KernelBuilder &k);
-void emitKernel(SwigluTangentOp op, KernelBuilder &k);
-void emitKernel(AddOp op, KernelBuilder &k);
-void emitKernel(ScaleOp op, KernelBuilder &k);
-void emitKernel(ConvertOp op, KernelBuilder &k);
+void emitElementwise(ElementwiseOpInterface op, KernelBuilder &k);
 
 // LossKernels.cpp
 void emitKernel(LinearCrossEntropyOp op, KernelBuilder &k);

@@ -72,37 +72,33 @@ static KernelBuilder::Product panelProduct(KernelBuilder &k,
   return product;
 }
 
-/// One panel of `dx = dy W`.
+/// One panel of `dx (+)= dy W`, which completes it.
 static void inputAdjointPanel(KernelBuilder &k, const KernelBuilder::Tile &tile,
-                              Value dx, Value dy, Value weight) {
+                              Value dx, Value dy, Value weight,
+                              bool accumulate) {
   int64_t out = cast<MemRefType>(dy.getType()).getDimSize(1);
-  KernelBuilder::Product product =
-      panelProduct(k, tile, dx, dy, weight, /*transposeW=*/false, out,
-                   /*accumulate=*/false);
+  KernelBuilder::Product product = panelProduct(
+      k, tile, dx, dy, weight, /*transposeW=*/false, out, accumulate);
   product.readAhead = true;
+  product.completes = true;
   k.product(tile.panel, product);
 }
 
-/// `c (+)= a w^T + bias` for one panel; `bias` may be null.
-static void biasedProduct(KernelBuilder &k, const KernelBuilder::Tile &tile,
-                          const KernelBuilder::Product &product, Value bias) {
+/// One panel of `y (+)= x W^T + bias`, which completes it.
+static void forwardPanel(KernelBuilder &k, const KernelBuilder::Tile &tile,
+                         Value y, Value x, Value weight, Value bias,
+                         bool accumulate) {
+  int64_t in = cast<MemRefType>(x.getType()).getDimSize(1);
+  KernelBuilder::Product product =
+      panelProduct(k, tile, y, x, weight, /*transposeW=*/true, in, accumulate);
+  product.readAhead = true;
+  product.completes = true;
   if (!bias)
     return k.product(tile.panel, product);
   k.product(tile.panel, product, [&](Value acc, Value, Value j) {
     Value term = k.loadAs(acc.getType(), bias, k.add(tile.column, j));
     return k.add(acc, term);
   });
-}
-
-/// One panel of `y = x W^T + bias`.
-static void forwardPanel(KernelBuilder &k, const KernelBuilder::Tile &tile,
-                         Value y, Value x, Value weight, Value bias) {
-  int64_t in = cast<MemRefType>(x.getType()).getDimSize(1);
-  KernelBuilder::Product product =
-      panelProduct(k, tile, y, x, weight, /*transposeW=*/true, in,
-                   /*accumulate=*/false);
-  product.readAhead = true;
-  biasedProduct(k, tile, product, bias);
 }
 
 static Value bufferOrNull(KernelBuilder &k, Value optional) {
@@ -123,7 +119,8 @@ void hone::emitKernel(LinearOp op, KernelBuilder &k) {
   tiling.mayRound = true;
   k.forEachTile(type.getElementType(), tiling,
                 [&](const KernelBuilder::Tile &tile) {
-                  forwardPanel(k, tile, y, x, weight, bias);
+                  forwardPanel(k, tile, y, x, weight, bias,
+                               /*accumulate=*/false);
                 });
 }
 
@@ -137,7 +134,8 @@ void hone::emitKernel(LinearAdjointOp op, KernelBuilder &k) {
   tiling.mayRound = true;
   k.forEachTile(type.getElementType(), tiling,
                 [&](const KernelBuilder::Tile &tile) {
-                  inputAdjointPanel(k, tile, dx, dy, weight);
+                  inputAdjointPanel(k, tile, dx, dy, weight,
+                                    /*accumulate=*/false);
                 });
 }
 
@@ -145,15 +143,15 @@ void hone::emitKernel(LinearAdjointOp op, KernelBuilder &k) {
 // Adapters
 //===----------------------------------------------------------------------===//
 
-/// One panel of `y (+)= h B^T + bias`.
+/// One panel of `y (+)= h B^T`. `completes`: nothing is added to it.
 static void adapterPanel(KernelBuilder &k, const KernelBuilder::Tile &tile,
-                         Value y, Value h, Value b, Value bias,
-                         bool accumulate) {
+                         Value y, Value h, Value b, bool accumulate,
+                         bool completes) {
   int64_t rank = cast<MemRefType>(b.getType()).getDimSize(1);
-  biasedProduct(
-      k, tile,
-      panelProduct(k, tile, y, h, b, /*transposeW=*/true, rank, accumulate),
-      bias);
+  KernelBuilder::Product product =
+      panelProduct(k, tile, y, h, b, /*transposeW=*/true, rank, accumulate);
+  product.completes = completes;
+  k.product(tile.panel, product);
 }
 
 void hone::emitKernel(LoraLinearOp op, KernelBuilder &k) {
@@ -173,8 +171,9 @@ void hone::emitKernel(LoraLinearOp op, KernelBuilder &k) {
                                numerics::dotBlock(in)};
   tiling.mayRound = true;
   k.forEachTile(element, tiling, [&](const KernelBuilder::Tile &tile) {
-    forwardPanel(k, tile, y, x, weight, /*bias=*/{});
-    adapterPanel(k, tile, y, h, b, bias, /*accumulate=*/true);
+    // The long product last: what follows it is fetched on the way.
+    adapterPanel(k, tile, y, h, b, /*accumulate=*/false, /*completes=*/false);
+    forwardPanel(k, tile, y, x, weight, bias, /*accumulate=*/true);
   });
 }
 
@@ -204,8 +203,8 @@ void hone::emitKernel(LoraParameterTangentOp op, KernelBuilder &k) {
                                numerics::dotBlock(rank)};
   k.forEachTile(element, tiling, [&](const KernelBuilder::Tile &tile) {
     for (auto [i, term] : llvm::enumerate(terms))
-      adapterPanel(k, tile, ty, term.first, term.second, /*bias=*/{},
-                   /*accumulate=*/i > 0);
+      adapterPanel(k, tile, ty, term.first, term.second,
+                   /*accumulate=*/i > 0, /*completes=*/i + 1 == terms.size());
   });
 }
 
@@ -225,10 +224,10 @@ void hone::emitKernel(LoraLinearAdjointOp op, KernelBuilder &k) {
                                numerics::dotBlock(out)};
   tiling.mayRound = true;
   k.forEachTile(element, tiling, [&](const KernelBuilder::Tile &tile) {
-    inputAdjointPanel(k, tile, dx, dy, weight);
     k.product(tile.panel,
               panelProduct(k, tile, dx, u, a, /*transposeW=*/false, rank,
-                           /*accumulate=*/true));
+                           /*accumulate=*/false));
+    inputAdjointPanel(k, tile, dx, dy, weight, /*accumulate=*/true);
   });
 }
 

@@ -198,89 +198,10 @@ void hone::emitKernel(RopeOp op, KernelBuilder &k) {
 // Element-wise
 //===----------------------------------------------------------------------===//
 
-/// `1 + exp(-gate)`. For gates below -88 it overflows to infinity, and the
-/// quotients by it go to zero, which is their limit.
-static Value sigmoidDenominator(KernelBuilder &k, Value gate) {
-  Value one = k.real(gate.getType(), 1.0);
-  return k.add(one, k.exp(arith::NegFOp::create(k, gate)));
-}
-
-void hone::emitKernel(SwigluOp op, KernelBuilder &k) {
-  Value gate = k.buffer(op.getGate()), up = k.buffer(op.getUp());
-  Value y = k.buffer(op.getY());
-  k.forEachElement(columnsOf(op.getY()), [&](Value row, Value column) {
-    Value g = k.load(gate, {row, column}), u = k.load(up, {row, column});
-    k.store(k.mul(k.div(g, sigmoidDenominator(k, g)), u), y, {row, column});
-  });
-}
-
-namespace {
-/// d(swiglu)/d(gate) and d(swiglu)/d(up) of one element.
-struct SwigluSlopes {
-  Value gate, up;
-};
-} // namespace
-
-static SwigluSlopes swigluSlopes(KernelBuilder &k, Value gate, Value up) {
-  Value one = k.real(gate.getType(), 1.0);
-  Value s = k.div(one, sigmoidDenominator(k, gate));
-  Value slope = k.add(one, k.mul(gate, k.sub(one, s)));
-  return {k.mul(k.mul(up, s), slope), k.mul(gate, s)};
-}
-
-void hone::emitKernel(SwigluAdjointOp op, KernelBuilder &k) {
-  Value dy = k.buffer(op.getDy());
-  Value gate = k.buffer(op.getGate()), up = k.buffer(op.getUp());
-  Value dgate = k.buffer(op.getDgate()), dup = k.buffer(op.getDup());
-  k.forEachElement(columnsOf(op.getDy()), [&](Value row, Value column) {
-    Value at[] = {row, column};
-    Value d = k.load(dy, at);
-    SwigluSlopes slopes = swigluSlopes(k, k.load(gate, at), k.load(up, at));
-    k.store(k.mul(d, slopes.gate), dgate, at);
-    k.store(k.mul(d, slopes.up), dup, at);
-  });
-}
-
-void hone::emitKernel(SwigluTangentOp op, KernelBuilder &k) {
-  Value gate = k.buffer(op.getGate()), up = k.buffer(op.getUp());
-  Value ty = k.buffer(op.getTy());
-  k.forEachElement(columnsOf(op.getTy()), [&](Value row, Value column) {
-    Value at[] = {row, column};
-    SwigluSlopes slopes = swigluSlopes(k, k.load(gate, at), k.load(up, at));
-    Value sum;
-    auto addTerm = [&](Value tangent, Value slope) {
-      if (!tangent)
-        return;
-      Value term = k.mul(k.load(k.buffer(tangent), at), slope);
-      sum = sum ? k.add(sum, term) : term;
-    };
-    addTerm(op.getTgate(), slopes.gate);
-    addTerm(op.getTup(), slopes.up);
-    k.store(sum, ty, at);
-  });
-}
-
-void hone::emitKernel(AddOp op, KernelBuilder &k) {
-  Value lhs = k.buffer(op.getLhs()), rhs = k.buffer(op.getRhs());
-  Value y = k.buffer(op.getY());
-  k.forEachElement(columnsOf(op.getY()), [&](Value row, Value column) {
-    Value sum = k.add(k.load(lhs, {row, column}), k.load(rhs, {row, column}));
-    k.store(sum, y, {row, column});
-  });
-}
-
-void hone::emitKernel(ScaleOp op, KernelBuilder &k) {
-  Value x = k.buffer(op.getX()), y = k.buffer(op.getY());
-  Value factor = k.loadAs(elementOf(op.getX()), k.buffer(op.getFactor()), {});
-  k.forEachElement(columnsOf(op.getY()), [&](Value row, Value column) {
-    k.store(k.mul(k.load(x, {row, column}), factor), y, {row, column});
-  });
-}
-
-void hone::emitKernel(ConvertOp op, KernelBuilder &k) {
-  Value x = k.buffer(op.getX()), y = k.buffer(op.getY());
-  Type element = elementOf(op.getY());
-  k.forEachElement(columnsOf(op.getY()), [&](Value row, Value column) {
-    k.store(k.loadAs(element, x, {row, column}), y, {row, column});
+void hone::emitElementwise(ElementwiseOpInterface op, KernelBuilder &k) {
+  k.forEachElement(columnsOf(op->getResult(0)), [&](Value row, Value column) {
+    SmallVector<Value> elements = k.elementsOf(op, row, column);
+    for (auto [result, element] : llvm::zip(op->getResults(), elements))
+      k.store(element, k.buffer(result), {row, column});
   });
 }

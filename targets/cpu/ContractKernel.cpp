@@ -146,6 +146,13 @@ void ContractEmitter::emit(unsigned maxRows) {
     Value rows =
         p.add(small, arith::ExtUIOp::create(b, loc, b.getI64Type(), isLarger));
     Value index = arith::IndexCastOp::create(b, loc, b.getIndexType(), rows);
+    // Here and not in the cases, where addresses that are known would be kept
+    // across the loops.
+    if (store.epilogue) {
+      EpilogueEmitter epilogue(b, loc, *store.epilogue, operands, at[3], lanes);
+      p.loop(p.word(0), rows, 1,
+             [&](Value r) { epilogue.request(r, vectors); });
+    }
     auto cases = llvm::to_vector(llvm::seq<int64_t>(1, maxRows));
     auto branch = scf::IndexSwitchOp::create(b, loc, TypeRange(), index, cases,
                                              cases.size());

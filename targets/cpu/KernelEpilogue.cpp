@@ -12,6 +12,8 @@
 using namespace mlir;
 using namespace hone;
 
+static constexpr int64_t kLineBytes = 64;
+
 //===----------------------------------------------------------------------===//
 // Reading an epilogue
 //===----------------------------------------------------------------------===//
@@ -233,6 +235,28 @@ EpilogueEmitter::EpilogueEmitter(OpBuilder &b, Location loc,
   }
 }
 
+Value EpilogueEmitter::rowOf(unsigned index, Value r) {
+  const KernelEpilogue::Operand &operand = epilogue.operands[index];
+  if (!operand.alongRows)
+    return values[index];
+  Value row = p.add(firstRow, r);
+  return p.at(operand.value.getType(), values[index],
+              p.multiply(row, strides[index]));
+}
+
+void EpilogueEmitter::request(Value r, unsigned vectors) {
+  for (auto [index, operand] : llvm::enumerate(epilogue.operands)) {
+    if (!operand.alongRows || !operand.alongColumns)
+      continue;
+    int64_t bytes =
+        vectors * lanes * operand.value.getType().getIntOrFloatBitWidth() / 8;
+    Value row = rowOf(index, r);
+    for (int64_t byte = 0; byte < bytes; byte += kLineBytes)
+      LLVM::Prefetch::create(b, loc, p.at(b.getI8Type(), row, p.word(byte)),
+                             /*rw=*/0, /*hint=*/3, /*cache=*/1);
+  }
+}
+
 Value EpilogueEmitter::operandAt(unsigned index, unsigned r, unsigned v) {
   const KernelEpilogue::Operand &operand = epilogue.operands[index];
   if (!operand.isLoad)
@@ -242,9 +266,7 @@ Value EpilogueEmitter::operandAt(unsigned index, unsigned r, unsigned v) {
   if (known)
     return known;
   Type type = operand.value.getType();
-  Value at = values[index];
-  if (operand.alongRows)
-    at = p.at(type, at, p.multiply(p.add(firstRow, p.word(r)), strides[index]));
+  Value at = rowOf(index, p.word(r));
   if (!operand.alongColumns)
     return known = p.load(type, at);
   at = p.at(type, at, p.word(v * lanes));

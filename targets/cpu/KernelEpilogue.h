@@ -70,10 +70,14 @@ public:
                   const KernelEpilogue &epilogue, mlir::ValueRange arguments,
                   mlir::Value firstRow, unsigned lanes);
 
+  /// Asks for what the first `vectors` vectors of row `r` read.
+  void request(mlir::Value r, unsigned vectors);
   /// What the sums in vector `v` of row `r` of the tile become.
   mlir::Value apply(mlir::Value sums, unsigned r, unsigned v);
 
 private:
+  /// Where row `r` of the tile begins to read.
+  mlir::Value rowOf(unsigned index, mlir::Value r);
   mlir::Value operandAt(unsigned index, unsigned r, unsigned v);
 
   mlir::OpBuilder &b;

@@ -64,3 +64,42 @@ TEST(Lifetimes, SumOverRowsThatIsOnlyAddedNeedsNoMemory) {
   EXPECT_FALSE(lifetimes.needsMemory(values[0]));
   EXPECT_TRUE(lifetimes.needsMemory(values[1]));
 }
+
+TEST(SharedMemory, WhatFollowsIsWrittenEarlyOverMemoryInUse) {
+  ParsedModule module(R"(
+    hone.block @b(%x: tensor<?x4xf32>) {
+      %w = hone.parameter "w" : tensor<4x4xf32>
+      %0 = hone.linear %x, %w : (tensor<?x4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32>
+      %1 = hone.linear %x, %w : (tensor<?x4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32>
+      %2 = hone.add %0, %1 : tensor<?x4xf32>
+      %3 = hone.linear %2, %w : (tensor<?x4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32>
+      %4 = hone.add %2, %3 : tensor<?x4xf32>
+      hone.return
+    })");
+  BlockOp block = module.block("b");
+  Lifetimes lifetimes(block.getBody().front());
+  SharedMemory shared(block.getBody().front(), lifetimes);
+  auto values = valuesOf(block);
+  EXPECT_TRUE(shared.mayWriteDuring(values[2], values[1].getOwner()));
+  // The product reads what it would be written over.
+  EXPECT_FALSE(shared.mayWriteDuring(values[4], values[3].getOwner()));
+}
+
+TEST(SharedMemory, WhatFollowsMayBeOverAnArgumentOfTheCaller) {
+  ParsedModule module(R"(
+    hone.block @b(%x: tensor<?x4xf32>, %z: tensor<?x8xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>) {
+      %w = hone.parameter "w" : tensor<4x4xf32>
+      %v = hone.parameter "v" : tensor<4x8xf32>
+      %0 = hone.linear %x, %w : (tensor<?x4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32>
+      %1 = hone.add %x, %0 : tensor<?x4xf32>
+      %2 = hone.linear %z, %v : (tensor<?x8xf32>, tensor<4x8xf32>) -> tensor<?x4xf32>
+      %3 = hone.swiglu %x, %2 : tensor<?x4xf32>
+      hone.return %1, %3 : tensor<?x4xf32>, tensor<?x4xf32>
+    })");
+  BlockOp block = module.block("b");
+  Lifetimes lifetimes(block.getBody().front());
+  SharedMemory shared(block.getBody().front(), lifetimes);
+  auto values = valuesOf(block);
+  EXPECT_FALSE(shared.mayWriteDuring(values[3], values[0].getOwner()));
+  EXPECT_TRUE(shared.mayWriteDuring(values[3], values[2].getOwner()));
+}

@@ -2,9 +2,9 @@
 input and prints one line for each function whose name begins with argv[1].
 
 A loop ends in a jump to a label above it; it is innermost if there is no other
-such jump inside. Only loops that multiply and add are looked at. A spill is an
-access at a constant offset from the stack pointer; arrays on the stack are
-indexed.
+such jump inside, and no return: a jump to a return above is no loop. Only loops
+that multiply and add are looked at. A spill is an access at a constant offset
+from the stack pointer; arrays on the stack are indexed.
 """
 
 import re
@@ -13,6 +13,7 @@ import sys
 MULTIPLY_ADD = re.compile(r"^\s*(vfmadd\w*|fmla|vdpbf16ps)\s")
 JUMP = re.compile(r"^\s*(?:j[a-z]+|b(?:\.[a-z]+)?|cbn?z\s+\w+,|tbn?z\s+\w+, #\d+,)"
                   r"\s+(\.L\w+)\s*$")
+RETURN = re.compile(r"^\s*retq?\s*$")
 SPILL = re.compile(r"-?\w*\(%rsp\)|\[sp(?:, #-?\d+)?\]")
 
 
@@ -37,7 +38,9 @@ def innermost_loops(lines):
     for i, line in enumerate(lines):
         jump = JUMP.match(line.rstrip())
         if jump and labels.get(jump.group(1), i) < i:
-            loops.append((labels[jump.group(1)], i))
+            first = labels[jump.group(1)]
+            if not any(RETURN.match(line) for line in lines[first:i]):
+                loops.append((first, i))
     for first, last in loops:
         if not any(first <= f and l <= last and (f, l) != (first, last)
                    for f, l in loops):

@@ -1,0 +1,99 @@
+//===- KernelsFollowerTest.cpp - What products do before they store -------===//
+//
+// Whether an element-wise op runs behind a product or in a loop of its own is
+// decided by where values are in memory, which plans differ in. So both must
+// give the same bits. A product that the block returns too is stored, so that
+// what follows it has a loop.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/numerics/HoneProgram.h"
+#include "test/numerics/KernelCase.h"
+
+using namespace hone;
+
+namespace {
+struct Operand {
+  const char *name, *type;
+  int64_t elements; ///< of one row, or all
+  bool hasRows = false;
+};
+constexpr int64_t kRows = 37, kIn = 1100, kOut = 200;
+constexpr Operand kOperands[] = {
+    {"x", "?x1100xf32", kIn, true},    {"z", "?x200xf32", kOut, true},
+    {"dy", "?x200xf32", kOut, true},   {"w", "200x1100xf32", kOut * kIn},
+    {"v", "200x200xf32", kOut * kOut}, {"a", "8x1100xf32", 8 * kIn},
+    {"b", "200x8xf32", kOut * 8},      {"bias", "200xf32", kOut},
+    {"a2", "8x200xf32", 8 * kOut},
+};
+} // namespace
+
+/// `product` makes %p and `follower` %y from %p and %q, a copy of z.
+static std::string moduleText(llvm::StringRef product, llvm::StringRef follower,
+                              bool storesProduct) {
+  std::string inputs;
+  for (const Operand &operand : kOperands)
+    inputs += std::string("%") + operand.name + " = hone.input \"" +
+              operand.name + "\" : tensor<" + operand.type + ">\n";
+  std::string type = "tensor<?x200xf32>";
+  std::string values = storesProduct ? "%y, %p" : "%y";
+  std::string types = storesProduct ? type + ", " + type : type;
+  return "module attributes {hone.max_rows = 64 : i64} {\nhone.block @op() -> "
+         "(" +
+         types + ") {\n" + inputs +
+         "%q = hone.linear %z, %v : (tensor<?x200xf32>, tensor<200x200xf32>) "
+         "-> " +
+         type + "\n" + product.str() + "\n" + follower.str() +
+         "\nhone.return " + values + " : " + types +
+         "\n}\nhone.entry @test {\n" + values +
+         " = hone.call @op \"\" () : () -> (" + types +
+         ")\nhone.output %y as \"y\" : " + type + "\n}\n}\n";
+}
+
+static std::vector<double> run(const std::string &ir, bool bfloat16Products) {
+  HoneProgram program(ir, bfloat16Products);
+  program.reset();
+  unsigned seed = 0;
+  for (const Operand &operand : kOperands) {
+    int64_t rows = operand.hasRows ? kRows : 1;
+    program.write(std::string("input.") + operand.name,
+                  randomMatrix(rows, operand.elements, ++seed, "f32").values);
+  }
+  program.run(kRows, 2);
+  return program.read("output.y", kRows * kOut);
+}
+
+static void checkFollowers(const char *product) {
+  for (const char *follower : {"%y = hone.add %q, %p : tensor<?x200xf32>",
+                               "%y = hone.swiglu %q, %p : tensor<?x200xf32>",
+                               "%y = hone.swiglu %p, %q : tensor<?x200xf32>"})
+    for (bool rounds : {false, true}) {
+      SCOPED_TRACE(follower);
+      auto together = run(moduleText(product, follower, false), rounds);
+      auto apart = run(moduleText(product, follower, true), rounds);
+      ASSERT_EQ(together, apart);
+    }
+}
+
+TEST(KernelsFollower, Linear) {
+  checkFollowers("%p = hone.linear %x, %w bias %bias : (tensor<?x1100xf32>, "
+                 "tensor<200x1100xf32>, tensor<200xf32>) -> tensor<?x200xf32>");
+}
+
+TEST(KernelsFollower, LinearAdjoint) {
+  checkFollowers("%p = hone.linear_adjoint %dy, %v : (tensor<?x200xf32>, "
+                 "tensor<200x200xf32>) -> tensor<?x200xf32>");
+}
+
+TEST(KernelsFollower, LoraLinear) {
+  checkFollowers(
+      "%p = hone.lora_linear %x, %w, %a, %b bias %bias scale 1.5 : "
+      "(tensor<?x1100xf32>, tensor<200x1100xf32>, tensor<8x1100xf32>, "
+      "tensor<200x8xf32>, tensor<200xf32>) -> tensor<?x200xf32>");
+}
+
+TEST(KernelsFollower, LoraLinearAdjoint) {
+  checkFollowers("%p = hone.lora_linear_adjoint %dy, %v, %a2, %b scale 1.5 : "
+                 "(tensor<?x200xf32>, tensor<200x200xf32>, tensor<8x200xf32>, "
+                 "tensor<200x8xf32>) -> tensor<?x200xf32>");
+}
