@@ -22,9 +22,6 @@ using namespace hone;
 static constexpr int64_t kTermsPerRequest = 16, kPairTermsPerRequest = 64;
 static constexpr int64_t kLineBytes = 64;
 
-/// Products of few rows do not take long enough to wait for more.
-static constexpr int64_t kMaxLinesPerRequest = 24;
-
 std::pair<func::FuncOp, bool>
 KernelLibrary::declare(OpBuilder &b, StringRef name, TypeRange inputs) {
   if (auto function = module.lookupSymbol<func::FuncOp>(name))
@@ -118,7 +115,7 @@ private:
   ValueRange operands; // of the epilogue
   Value next, nextRow, rowLines, lines;
   Value requests;        // of one row tile
-  Value linesPerRequest; // enough for all of them together, if not too many
+  Value linesPerRequest; // enough for all of them together
   Value rounded;         // with pairs: termsPerRequest numbers for each row
 };
 
@@ -135,9 +132,8 @@ void ContractEmitter::emit(unsigned maxRows) {
   Value small = p.divide(m, some);
   Value larger = p.subtract(m, p.multiply(small, some));
   requests = p.ceilDivide(k, termsPerRequest);
-  linesPerRequest = p.minimum(
-      p.ceilDivide(lines, p.maximum(p.multiply(tiles, requests), one)),
-      p.word(kMaxLinesPerRequest));
+  linesPerRequest =
+      p.ceilDivide(lines, p.maximum(p.multiply(tiles, requests), one));
   // The tile's first rows are carried as pointers: from a row's number, the
   // optimiser would compute its address again for each term.
   auto body = [&](OpBuilder &, Location, Value t, ValueRange at) {
