@@ -57,14 +57,16 @@ module @only_complete_sums attributes {hone.max_rows = 16 : i64} {
 // CHECK-LABEL: module @product_is_needed
 // CHECK: func.func private @mlp(
 // CHECK: tile.contract
+// CHECK: tile.contract
 // CHECK-NOT: epilogue
 // CHECK: tile.map
 module @product_is_needed attributes {hone.max_rows = 16 : i64} {
-  hone.block @mlp(%x: tensor<?x4xf32>, %up: tensor<?x8xf32>) {
+  hone.block @mlp(%x: tensor<?x4xf32>) {
     %w = hone.parameter "weight" : tensor<8x4xf32>
+    %up = hone.linear %x, %w : (tensor<?x4xf32>, tensor<8x4xf32>) -> tensor<?x8xf32>
     %gate = hone.linear %x, %w : (tensor<?x4xf32>, tensor<8x4xf32>) -> tensor<?x8xf32>
     %y = hone.swiglu %gate, %up : tensor<?x8xf32>
-    %z = hone.add %gate, %y : tensor<?x8xf32>
+    %z = hone.add %y, %gate : tensor<?x8xf32>
     hone.return
   }
 }
