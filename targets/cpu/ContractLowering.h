@@ -12,10 +12,10 @@
 
 namespace hone {
 
-/// Replaces `op` by calls. Where its epilogue is one that kernels can run and its
-/// columns fill them, they write the result themselves; elsewhere they leave
-/// their sums in a small scratch tile, and a tile.map, to be lowered like any
-/// other, carries them through the epilogue.
+/// Replaces `op` by calls. Where its epilogue is one that kernels can run and
+/// its columns fill them, they write the result themselves; elsewhere they
+/// leave their sums in a small scratch tile, and a tile.map, to be lowered like
+/// any other, carries them through the epilogue.
 void lowerContract(tile::ContractOp op, KernelLibrary &kernels,
                    const CpuDescription &cpu);
 
