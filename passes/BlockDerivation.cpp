@@ -14,6 +14,7 @@
 #include "passes/BlockDerivation.h"
 
 #include "passes/ActivityAnalysis.h"
+#include "passes/CostEstimate.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
@@ -298,9 +299,7 @@ static bool canRecomputeCheaply(Value value, ArrayRef<Value> kept) {
   Operation *op = value.getDefiningOp();
   if (!op || op->hasTrait<Ambient>() || llvm::is_contained(kept, value))
     return true;
-  auto cost = dyn_cast<CostOpInterface>(op);
-  if (!cost || cost.getFlops(1) > CostOpInterface::cheapFlops *
-                                      elementsAtRows(value.getType(), 1))
+  if (!isCheap(op))
     return false;
   return llvm::all_of(op->getOperands(), [&](Value operand) {
     return canRecomputeCheaply(operand, kept);

@@ -51,6 +51,19 @@ static StepCounts countBody(mlir::Block &body, int64_t rows) {
   return counts;
 }
 
+bool isCheap(Operation *op) {
+  auto cost = dyn_cast<CostOpInterface>(op);
+  if (!cost)
+    return false;
+  auto module = op->getParentOfType<ModuleOp>();
+  auto known =
+      module->getAttrOfType<IntegerAttr>(HoneDialect::getMaxRowsAttrName());
+  int64_t rows = known ? known.getInt() : numerics::kAttentionBlock;
+  return cost.getFlops(rows) <=
+         CostOpInterface::cheapFlops *
+             elementsAtRows(op->getResult(0).getType(), rows);
+}
+
 StepCounts countStep(ModuleOp module, StringRef name) {
   SymbolTable symbols(module);
   auto entry = symbols.lookup<EntryOp>(name);

@@ -60,6 +60,11 @@ struct StepCounts {
 /// there is none.
 StepCounts countStep(mlir::ModuleOp module, llvm::StringRef name);
 
+/// Whether `op` takes about as long as reading its operands does, with
+/// hone.max_rows rows (256 if the module does not say): attention of one row
+/// would be cheap too.
+bool isCheap(mlir::Operation *op);
+
 } // namespace hone
 
 #endif

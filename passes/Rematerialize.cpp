@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/CostEstimate.h"
 #include "passes/Lifetimes.h"
 #include "passes/Passes.h"
 
@@ -22,10 +23,8 @@ static constexpr int64_t farApart = 8;
 
 /// Whether `op` is cheap and reads only what lives as long as the block runs.
 static bool isCheapFromArguments(Operation &op) {
-  auto cost = dyn_cast<CostOpInterface>(op);
-  if (!cost || op.getNumResults() != 1 || !hasRows(op.getResult(0).getType()) ||
-      cost.getFlops(1) > CostOpInterface::cheapFlops *
-                             elementsAtRows(op.getResult(0).getType(), 1))
+  if (op.getNumResults() != 1 || !hasRows(op.getResult(0).getType()) ||
+      !isCheap(&op))
     return false;
   return llvm::all_of(op.getOperands(), [](Value operand) {
     Operation *producer = operand.getDefiningOp();

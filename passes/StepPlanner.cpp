@@ -168,14 +168,11 @@ StepPlan StepPlanner::withKeptValues(const StepPlan &plan, int64_t budget) {
   return best;
 }
 
-std::optional<StepPlan> StepPlanner::bestWithin(int64_t tileRows,
+std::optional<StepPlan> StepPlanner::bestWithin(const StepPlan &tiles,
                                                 int64_t budget) {
-  StepPlan plan;
-  plan.tileRows = plan.forwardTileRows = tileRows;
-  plan.roundedInputs = mayRound ? layers : 0;
-  if (!fits(plan, budget))
-    return withInputsAgain(plan, budget);
-  return withExactInputs(withKeptValues(plan, budget), budget);
+  if (!fits(tiles, budget))
+    return withInputsAgain(tiles, budget);
+  return withExactInputs(withKeptValues(tiles, budget), budget);
 }
 
 StepPlan StepPlanner::withForwardTiles(StepPlan plan, int64_t budget) {
@@ -191,12 +188,19 @@ StepPlan StepPlanner::withForwardTiles(StepPlan plan, int64_t budget) {
 std::optional<StepPlan> StepPlanner::fastestWithin(int64_t budget) {
   std::optional<StepPlan> best;
   for (int64_t rows : tileHeights) {
-    std::optional<StepPlan> found = bestWithin(rows, budget);
-    if (!found)
-      continue;
-    StepPlan plan = withForwardTiles(*found, budget);
-    if (!best || isFaster(plan, *best))
-      best = plan;
+    StepPlan low;
+    low.tileRows = low.forwardTileRows = rows;
+    low.roundedInputs = mayRound ? layers : 0;
+    // Memory goes to kept values first, or to higher forward tiles.
+    StepPlan high = fits(low, budget) ? withForwardTiles(low, budget) : low;
+    for (const StepPlan &tiles : {low, high}) {
+      std::optional<StepPlan> found = bestWithin(tiles, budget);
+      if (!found)
+        continue;
+      StepPlan plan = withForwardTiles(*found, budget);
+      if (!best || isFaster(plan, *best))
+        best = plan;
+    }
   }
   return best;
 }

@@ -101,7 +101,7 @@ private:
   /// `holds`, which must be true at 0.
   template <typename Predicate>
   int64_t largest(int64_t most, Predicate holds) const;
-  std::optional<StepPlan> bestWithin(int64_t tileRows, int64_t budget);
+  std::optional<StepPlan> bestWithin(const StepPlan &tiles, int64_t budget);
   /// `plan`, whose layers keep inputs only, with the fewest of them computed
   /// again.
   std::optional<StepPlan> withInputsAgain(StepPlan plan, int64_t budget);

@@ -100,3 +100,17 @@ TEST(CostEstimate, DividesCountsByRates) {
   EXPECT_NEAR(counts.seconds(profile, false), 4 + 4 + 3 + 2, 1e-12);
   EXPECT_NEAR(counts.seconds(profile, true), 2 + 4 + 3 + 2, 1e-12);
 }
+
+TEST(CostEstimate, AttentionIsNotCheapThoughOneRowOfItIs) {
+  ParsedModule module(R"(
+    module attributes {hone.max_rows = 64 : i64} {
+      hone.block @b(%q: tensor<?x4xf32>) -> tensor<?x4xf32> {
+        %s = hone.input "sequence_starts" : tensor<?xi32>
+        %a = hone.attention %q, %q, %q, %s heads 1 kv_heads 1 scale 0.5 : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?xi32>) -> tensor<?x4xf32>
+        %y = hone.add %a, %q : tensor<?x4xf32>
+        hone.return %y : tensor<?x4xf32>
+      }
+    })");
+  module.get().walk([](AttentionOp op) { EXPECT_FALSE(isCheap(op)); });
+  module.get().walk([](AddOp op) { EXPECT_TRUE(isCheap(op)); });
+}
