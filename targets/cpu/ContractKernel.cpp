@@ -22,6 +22,9 @@ using namespace hone;
 static constexpr int64_t kTermsPerRequest = 16, kPairTermsPerRequest = 64;
 static constexpr int64_t kLineBytes = 64;
 
+/// Rows that take more than this come from far away each time.
+static constexpr int64_t kNearBytes = 512 * 1024;
+
 std::pair<func::FuncOp, bool>
 KernelLibrary::declare(OpBuilder &b, StringRef name, TypeRange inputs) {
   if (auto function = module.lookupSymbol<func::FuncOp>(name))
@@ -116,7 +119,8 @@ private:
   Value next, nextRow, rowLines, lines;
   Value requests;        // of one row tile
   Value linesPerRequest; // enough for all of them together
-  Value rounded;         // with pairs: termsPerRequest numbers for each row
+  Value asksForRows;
+  Value rounded; // with pairs: termsPerRequest numbers for each row
 };
 
 } // namespace
@@ -134,6 +138,15 @@ void ContractEmitter::emit(unsigned maxRows) {
   requests = p.ceilDivide(k, termsPerRequest);
   linesPerRequest =
       p.ceilDivide(lines, p.maximum(p.multiply(tiles, requests), one));
+  // Rows one behind the other are one stream, which the processor reads ahead.
+  Value rowsApart =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, aRow, k);
+  Value rowBytes =
+      p.multiply(aRow, p.word(element.getIntOrFloatBitWidth() / 8));
+  Value rowsFar =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt,
+                            p.multiply(m, rowBytes), p.word(kNearBytes));
+  asksForRows = arith::AndIOp::create(b, loc, rowsApart, rowsFar);
   // The tile's first rows are carried as pointers: from a row's number, the
   // optimiser would compute its address again for each term.
   auto body = [&](OpBuilder &, Location, Value t, ValueRange at) {
@@ -198,21 +211,23 @@ void ContractEmitter::emitRequests(Value request) {
                      body);
 }
 
-/// Asks for the same terms of the next tile's rows: each row may be on another
-/// page, where the processor does not look ahead. Useless but harmless after
-/// the last tile and where rows are not contiguous.
+/// Asks for the same terms of the next tile's rows, each on a page of its own,
+/// where the processor does not look ahead. Harmless after the last tile.
 void ContractEmitter::emitRowRequests(ArrayRef<Value> rowPointers,
                                       Value request) {
   int64_t rowBytes = termsPerRequest * element.getIntOrFloatBitWidth() / 8;
   Value from = p.multiply(p.multiply(request, p.word(termsPerRequest)), aK);
   Value tileRows = p.multiply(p.word(rowPointers.size()), aRow);
   Value offset = p.add(from, tileRows);
-  for (Value row : rowPointers) {
-    Value first = p.at(element, row, offset);
-    for (int64_t byte = 0; byte < rowBytes; byte += kLineBytes)
-      LLVM::Prefetch::create(b, loc, p.at(b.getI8Type(), first, p.word(byte)),
-                             /*rw=*/0, /*hint=*/3, /*cache=*/1);
-  }
+  scf::IfOp::create(b, loc, asksForRows, [&](OpBuilder &, Location) {
+    for (Value row : rowPointers) {
+      Value first = p.at(element, row, offset);
+      for (int64_t byte = 0; byte < rowBytes; byte += kLineBytes)
+        LLVM::Prefetch::create(b, loc, p.at(b.getI8Type(), first, p.word(byte)),
+                               /*rw=*/0, /*hint=*/3, /*cache=*/1);
+    }
+    scf::YieldOp::create(b, loc);
+  });
 }
 
 /// Adds the products of the terms from..to to the sums.
