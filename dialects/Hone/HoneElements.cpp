@@ -8,6 +8,7 @@
 #include "dialects/Hone/HoneOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
@@ -36,12 +37,7 @@ static Value oneLike(ImplicitLocOpBuilder &b, Value x) {
 }
 
 static Value convert(ImplicitLocOpBuilder &b, Type type, Value x) {
-  unsigned from = x.getType().getIntOrFloatBitWidth();
-  unsigned to = type.getIntOrFloatBitWidth();
-  if (from == to)
-    return x;
-  return from < to ? arith::ExtFOp::create(b, type, x).getResult()
-                   : arith::TruncFOp::create(b, type, x).getResult();
+  return convertScalarToDtype(b, b.getLoc(), x, type, /*isUnsignedCast=*/false);
 }
 
 //===----------------------------------------------------------------------===//

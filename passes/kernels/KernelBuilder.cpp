@@ -8,6 +8,7 @@
 #include "passes/kernels/KernelBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -118,13 +119,8 @@ Value KernelBuilder::ceilDiv(Value a, int64_t b) {
 Value KernelBuilder::exp(Value a) { return math::ExpOp::create(*this, a); }
 
 Value KernelBuilder::convert(Type type, Value a) {
-  unsigned from = a.getType().getIntOrFloatBitWidth();
-  unsigned to = type.getIntOrFloatBitWidth();
-  if (from < to)
-    return arith::ExtFOp::create(*this, type, a);
-  if (from > to)
-    return arith::TruncFOp::create(*this, type, a);
-  return a;
+  return convertScalarToDtype(*this, getLoc(), a, type,
+                              /*isUnsignedCast=*/false);
 }
 
 SmallVector<Value> KernelBuilder::elementsOf(ElementwiseOpInterface elementwise,
