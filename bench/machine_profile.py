@@ -4,7 +4,7 @@ A step takes, by the compiler's estimate, a time for its operations and bytes
 and a time for the weights that it makes panels of. Short sequences are mostly
 the second, long ones mostly the first: two programs give both rates, and a
 third that of products of bfloat16 operands. How products, other operations and
-bytes stand to each other stays nominal (passes/CostEstimate.h).
+bytes stand to each other stays nominal (passes/plan/CostEstimate.h).
 """
 
 import json
@@ -13,7 +13,7 @@ import statistics
 from hone_program import HoneProgram
 from workload import Workload
 
-# As in passes/CostEstimate.h.
+# As in passes/plan/CostEstimate.h.
 NOMINAL_FLOPS, NOMINAL_OTHER_FLOPS, NOMINAL_BYTES = 4.75e11, 2.1e11, 6e10
 FLOAT32 = ["train.residuals=mesp", "weights.dtype=int4"]
 BFLOAT16 = FLOAT32 + ["train.float32_matmul_precision=medium"]

@@ -1,7 +1,7 @@
 //===- ByteTokenizer.h - The smallest byte-level tokenizer ----------------===//
 
-#ifndef HONE_MAKE_MODEL_BYTETOKENIZER_H
-#define HONE_MAKE_MODEL_BYTETOKENIZER_H
+#ifndef HONE_COMPILER_HONE_MAKE_MODEL_BYTETOKENIZER_H
+#define HONE_COMPILER_HONE_MAKE_MODEL_BYTETOKENIZER_H
 
 #include "base/Status.h"
 

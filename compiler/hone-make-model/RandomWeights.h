@@ -1,7 +1,7 @@
 //===- RandomWeights.h - Random weights in Hugging Face's files -----------===//
 
-#ifndef HONE_MAKE_MODEL_RANDOMWEIGHTS_H
-#define HONE_MAKE_MODEL_RANDOMWEIGHTS_H
+#ifndef HONE_COMPILER_HONE_MAKE_MODEL_RANDOMWEIGHTS_H
+#define HONE_COMPILER_HONE_MAKE_MODEL_RANDOMWEIGHTS_H
 
 #include "base/Dtype.h"
 #include "compiler/import/ModelConfig.h"

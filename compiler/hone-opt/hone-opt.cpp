@@ -1,6 +1,6 @@
 //===- hone-opt.cpp - Run any pass or pipeline on IR ----------------------===//
 
-#include "compiler/Registration.h"
+#include "compiler/driver/Registration.h"
 
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 

@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "base/MappedFile.h"
-#include "compiler/Compile.h"
-#include "compiler/Spec.h"
+#include "compiler/driver/Compile.h"
+#include "compiler/spec/Spec.h"
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"

@@ -8,7 +8,7 @@
 
 #include "compiler/import/ModelConfig.h"
 #include "base/Json.h"
-#include "train/NearestName.h"
+#include "program/NearestName.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"

@@ -9,8 +9,8 @@
 #ifndef HONE_COMPILER_IMPORT_MODELIMPORT_H
 #define HONE_COMPILER_IMPORT_MODELIMPORT_H
 
-#include "compiler/Spec.h"
 #include "compiler/import/ModelConfig.h"
+#include "compiler/spec/Spec.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"

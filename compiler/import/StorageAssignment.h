@@ -8,8 +8,8 @@
 #ifndef HONE_COMPILER_IMPORT_STORAGEASSIGNMENT_H
 #define HONE_COMPILER_IMPORT_STORAGEASSIGNMENT_H
 
-#include "compiler/Spec.h"
 #include "compiler/import/ModelConfig.h"
+#include "compiler/spec/Spec.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

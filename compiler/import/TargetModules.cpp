@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/import/TargetModules.h"
-#include "compiler/Suggestion.h"
+#include "compiler/spec/Suggestion.h"
 
 using namespace hone;
 using llvm::StringRef;

@@ -9,8 +9,8 @@
 #ifndef HONE_COMPILER_IMPORT_TARGETMODULES_H
 #define HONE_COMPILER_IMPORT_TARGETMODULES_H
 
-#include "compiler/Spec.h"
 #include "compiler/import/ModelConfig.h"
+#include "compiler/spec/Spec.h"
 
 namespace hone {
 

@@ -10,9 +10,9 @@
 #define HONE_PASSES_KERNELS_BLOCKFUNCTIONS_H
 
 #include "dialects/Hone/HoneOps.h"
-#include "passes/ParameterTable.h"
-#include "passes/WeightStorage.h"
 #include "passes/kernels/KernelBuilder.h"
+#include "passes/module/ParameterTable.h"
+#include "passes/module/WeightStorage.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/Lifetimes.h"
 #include "passes/kernels/BlockFunctions.h"
 #include "passes/kernels/Kernels.h"
+#include "passes/place/Lifetimes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

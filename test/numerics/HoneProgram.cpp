@@ -7,8 +7,8 @@
 #include "test/numerics/HoneProgram.h"
 
 #include "passes/Passes.h"
-#include "runtime/src/Pool.h"
 #include "runtime/src/base/Dtype.h"
+#include "runtime/src/threads/Pool.h"
 #include "targets/Target.h"
 
 #include "mlir/Parser/Parser.h"

@@ -1,6 +1,6 @@
 //===- ActivityAnalysisTest.cpp - Which values carry a cotangent ----------===//
 
-#include "passes/ActivityAnalysis.h"
+#include "passes/derive/ActivityAnalysis.h"
 #include "test/unit/ParsedModule.h"
 
 using namespace hone;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/ArenaPlan.h"
+#include "passes/place/ArenaPlan.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 
 #include "BigramModule.h"
 #include "data/Dataset.h"
-#include "train/Trainer.h"
+#include "step/Trainer.h"
 
 #include <gtest/gtest.h>
 

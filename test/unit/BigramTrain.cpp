@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BigramModule.h"
-#include "train/Program.h"
+#include "program/Program.h"
 
 #include <cstdio>
 #include <cstring>

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/BlockDerivation.h"
+#include "passes/derive/BlockDerivation.h"
 #include "test/unit/ParsedModule.h"
 
 using namespace hone;

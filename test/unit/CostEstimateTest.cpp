@@ -1,6 +1,6 @@
 //===- CostEstimateTest.cpp - How long an entry will take -----------------===//
 
-#include "passes/CostEstimate.h"
+#include "passes/plan/CostEstimate.h"
 #include "test/unit/ParsedModule.h"
 
 using namespace hone;

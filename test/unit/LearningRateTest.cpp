@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "train/LearningRate.h"
+#include "step/LearningRate.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 //===- LifetimesTest.cpp - Which values share memory ----------------------===//
 
-#include "passes/Lifetimes.h"
+#include "passes/place/Lifetimes.h"
 #include "test/unit/ParsedModule.h"
 
 using namespace hone;

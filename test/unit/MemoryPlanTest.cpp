@@ -1,6 +1,6 @@
 //===- MemoryPlanTest.cpp - The promised peak, by class -------------------===//
 
-#include "passes/MemoryPlan.h"
+#include "passes/plan/MemoryPlan.h"
 #include "test/unit/ParsedModule.h"
 
 #include "llvm/Support/JSON.h"

@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "train/Memory.h"
-#include "Pool.h"
+#include "module/Memory.h"
 #include "hone/runtime.h"
+#include "threads/Pool.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 //===- ModelImportTest.cpp - What the imported IR says --------------------===//
 
 #include "compiler/import/ModelImport.h"
-#include "compiler/Registration.h"
+#include "compiler/driver/Registration.h"
 #include "compiler/import/TargetModules.h"
 #include "dialects/Hone/HoneOps.h"
-#include "passes/ParameterTable.h"
+#include "passes/module/ParameterTable.h"
 
 #include "gtest/gtest.h"
 

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "train/Options.h"
-#include "train/NearestName.h"
+#include "program/Options.h"
+#include "program/NearestName.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 //===- ParameterTableTest.cpp - Every tensor of the model, by name --------===//
 
-#include "passes/ParameterTable.h"
-#include "passes/WeightStorage.h"
+#include "passes/module/ParameterTable.h"
+#include "passes/module/WeightStorage.h"
 #include "test/unit/ParsedModule.h"
 
 using namespace hone;

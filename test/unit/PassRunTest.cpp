@@ -1,6 +1,6 @@
 //===- PassRunTest.cpp - What a failed pass becomes -----------------------===//
 
-#include "compiler/PassRun.h"
+#include "compiler/driver/PassRun.h"
 
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"

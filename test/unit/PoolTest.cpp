@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Pool.h"
+#include "threads/Pool.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 //===- ProfileTest.cpp - Which kernel a loop's time goes to ---------------===//
 
-#include "train/Profile.h"
+#include "program/Profile.h"
 #include "TemporaryFolder.h"
 
 #include <gtest/gtest.h>

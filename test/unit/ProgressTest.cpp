@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "train/Progress.h"
+#include "program/Progress.h"
 #include "TemporaryFolder.h"
-#include "train/StepLog.h"
+#include "program/StepLog.h"
 
 #include <gtest/gtest.h>
 

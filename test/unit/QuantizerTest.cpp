@@ -1,6 +1,6 @@
 //===- QuantizerTest.cpp --------------------------------------------------===//
 
-#include "compiler/Quantizer.h"
+#include "compiler/weights/Quantizer.h"
 
 #include "gtest/gtest.h"
 

@@ -1,6 +1,6 @@
 //===- ResidualPolicyTest.cpp - What the forward pass keeps ---------------===//
 
-#include "passes/ResidualPolicy.h"
+#include "passes/derive/ResidualPolicy.h"
 
 #include <gtest/gtest.h>
 

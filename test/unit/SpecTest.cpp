@@ -1,6 +1,6 @@
 //===- SpecTest.cpp - What a spec means, and what it cannot mean ----------===//
 
-#include "compiler/Spec.h"
+#include "compiler/spec/Spec.h"
 #include "base/Json.h"
 
 #include "llvm/ADT/StringRef.h"

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/StepPlanner.h"
+#include "passes/plan/StepPlanner.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 //===- StreamingTest.cpp - Pages that are let go --------------------------===//
 
-#include "Streaming.h"
+#include "module/Streaming.h"
 
 #include "TemporaryFolder.h"
 #include "base/MappedFile.h"

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BigramFixture.h"
-#include "train/Program.h"
+#include "program/Program.h"
 
 #include <atomic>
 #include <cstddef>

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/import/WeightIndex.h"
+#include "compiler/weights/WeightIndex.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "gtest/gtest.h"

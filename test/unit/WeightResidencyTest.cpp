@@ -1,6 +1,6 @@
 //===- WeightResidencyTest.cpp - Which weights are in memory at a time ----===//
 
-#include "passes/WeightResidency.h"
+#include "passes/plan/WeightResidency.h"
 #include "runtime/include/hone/runtime.h"
 #include "test/unit/ParsedModule.h"
 

@@ -1,0 +1,557 @@
+//===- Compile.cpp - From a spec to a training binary ---------------------===//
+//
+// compile() at the end reads as the table of contents. The plan and the
+// description are taken from the placed module: lowering erases what they read.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/driver/Compile.h"
+#include "compiler/driver/ModuleSummary.h"
+#include "compiler/driver/PassRun.h"
+#include "compiler/driver/PlanStep.h"
+#include "compiler/driver/Registration.h"
+#include "compiler/driver/RenameTogether.h"
+#include "compiler/driver/RuntimeArchives.h"
+#include "compiler/import/ModelImport.h"
+#include "compiler/import/StorageAssignment.h"
+#include "compiler/import/TargetModules.h"
+#include "compiler/spec/MachineProfileFile.h"
+#include "compiler/weights/WeightWriter.h"
+#include "dialects/Tile/TileDialect.h"
+#include "module/Module.h"
+#include "passes/Passes.h"
+#include "targets/cpu/LinkBinary.h"
+#include "text/TokenizerBuilder.h"
+#include "text/TokenizerTable.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/Threading.h"
+#include "llvm/Support/ToolOutputFile.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace hone;
+using namespace mlir;
+using rt::ExitCode;
+using rt::Result;
+using rt::Status;
+
+namespace {
+
+/// One run of the compiler. Each method is a step that needs the ones before.
+class Compilation {
+public:
+  explicit Compilation(const CompileRequest &request);
+
+  /// What would make the output fail at the end, before any work.
+  Status checkOutput() const;
+  Status readSpec();
+  Status createTarget();
+  Status importModel();
+  /// What `residuals: planned` stands for.
+  Status planStep();
+  /// Passes of `phase`, with its dump.
+  Status run(Phase phase);
+  /// The parameter table, the plan and the description of the placed module.
+  Status summarize();
+  /// What the program is linked with, if there will be one.
+  Status findRuntime();
+  Status openWeights();
+  /// run(Phase::Lower), after which the scratch of a thread is known.
+  Status lower();
+  Status printModule();
+  void printPlan();
+  /// One file: LLVM IR, assembly or an object.
+  Status emitFile(EmitKind kind, const std::string &path);
+  /// OUTDIR/train and OUTDIR/weights.hone.safetensors.
+  Status emitBinary();
+  /// Says that the program will not start on this machine, if so.
+  void noteOtherMachine() const;
+
+  bool stopsAfter(Phase phase) const { return request.stopAfter == phase; }
+
+private:
+  void setOptions(StepOptions &options);
+  bool isHuggingFace() const {
+    return !StringRef(spec.model).ends_with(".mlir");
+  }
+  Status linkInto(const std::string &directory, const std::string &program);
+
+  const CompileRequest &request;
+  MLIRContext context;
+  llvm::SourceMgr sources; ///< so that diagnostics show lines of an .mlir file
+  SourceMgrDiagnosticHandler diagnostics;
+  Spec spec;
+  std::unique_ptr<Target> target;
+  ModelIdentity identity;
+  std::optional<ModelConfig> config; ///< of a Hugging Face model
+  OwningOpRef<ModuleOp> module;
+  std::optional<ParameterTable> parameters;
+  MachineProfile profile;
+  std::optional<PlannedStep> planned;
+  MemoryPlan plan;
+  ModuleDescription description;
+  std::optional<WeightIndex> weights;
+  std::string tokenizer, sourceHash;
+  std::vector<std::string> runtimeArchives;
+};
+
+} // namespace
+
+/// Threads that plans are made for and printed for.
+static int64_t threadCount() {
+  return llvm::hardware_concurrency().compute_thread_count();
+}
+
+static DialectRegistry dialects() {
+  DialectRegistry registry;
+  registerDialects(registry);
+  return registry;
+}
+
+Compilation::Compilation(const CompileRequest &request)
+    : request(request), context(dialects()), diagnostics(sources, &context) {
+  context.loadAllAvailableDialects();
+  context.printOpOnDiagnostic(false);
+}
+
+Status Compilation::readSpec() {
+  Result<Spec> result = hone::readSpec(request.specPath, request.overrides);
+  if (!result.isOk())
+    return result.status();
+  spec = std::move(result.value());
+  if (spec.target.profile.empty())
+    return Status::ok();
+  Result<MachineProfile> read = readProfile(spec.target.profile);
+  if (!read.isOk())
+    return read.status();
+  profile = read.value();
+  return Status::ok();
+}
+
+Status Compilation::createTarget() {
+  TargetRequest wanted = TargetRequest::parse(spec.target.triple);
+  if (!spec.target.cpu.empty())
+    wanted.cpu = spec.target.cpu;
+  wanted.features = llvm::join(spec.target.features, ",");
+  llvm::Expected<std::unique_ptr<Target>> created = hone::createTarget(wanted);
+  if (!created)
+    return Status::error(ExitCode::Usage,
+                         {spec.file + ": target",
+                          llvm::toString(created.takeError()),
+                          "write target: native, or a triple such as "
+                          "aarch64-linux-gnu"});
+  target = std::move(*created);
+  if (spec.train.float32_matmul_precision == "medium" &&
+      !target->hasBFloat16Products())
+    return Status::error(
+        ExitCode::Usage,
+        {spec.file + ": train.float32_matmul_precision",
+         "medium needs bfloat16 dot products (avx512bf16), which the target " +
+             target->describe() + " does not have",
+         "set float32_matmul_precision: highest, or choose a target that has "
+         "them, such as target: {triple: x86-64-v4, features: "
+         "[+avx512bf16]}"});
+  return Status::ok();
+}
+
+//===----------------------------------------------------------------------===//
+// Phases
+//===----------------------------------------------------------------------===//
+
+/// The largest number that every id and target is below: ids index the tables
+/// of embeddings, targets the rows of heads.
+static int64_t vocabularyOf(ModuleOp module) {
+  int64_t size = std::numeric_limits<int32_t>::max();
+  auto bound = [&](Value table) {
+    size =
+        std::min(size, cast<RankedTensorType>(table.getType()).getDimSize(0));
+  };
+  module.walk([&](EmbeddingOp op) { bound(op.getTable()); });
+  module.walk([&](LinearCrossEntropyOp op) { bound(op.getWeight()); });
+  return size;
+}
+
+Status Compilation::importModel() {
+  identity.name =
+      llvm::sys::path::filename(StringRef(spec.model).rtrim('/')).str();
+  if (isHuggingFace()) {
+    Result<ModelConfig> read = readModelConfig(spec.model);
+    if (!read.isOk())
+      return read.status();
+    config = std::move(read.value());
+    Result<OwningOpRef<ModuleOp>> imported =
+        hone::importModel(context, *config, spec);
+    if (!imported.isOk())
+      return imported.status();
+    module = std::move(imported.value());
+    identity.modelType = config->modelType;
+    identity.vocabSize = config->vocabSize;
+    identity.targetModules = targetModuleNames(spec, *config);
+    return assignStorage(*module, spec, &*config);
+  }
+  WrittenAdapter adapter;
+  Result<OwningOpRef<ModuleOp>> parsed = parseModel(context, spec, adapter);
+  if (!parsed.isOk())
+    return parsed.status();
+  module = std::move(parsed.value());
+  identity.modelType = "mlir";
+  identity.targetModules = adapter.target_modules;
+  identity.vocabSize = vocabularyOf(*module);
+  if (adapter.r) {
+    spec.lora.r = adapter.r;
+    spec.lora.use_rslora = false;
+    spec.lora.lora_alpha = adapter.scale * static_cast<double>(adapter.r);
+  }
+  return assignStorage(*module, spec, /*config=*/nullptr);
+}
+
+/// mkdir -p with the mode of the umask.
+static std::error_code createFolder(const std::string &path) {
+  return llvm::sys::fs::create_directories(path, /*IgnoreExisting=*/true,
+                                           llvm::sys::fs::all_all);
+}
+
+void Compilation::setOptions(StepOptions &options) {
+  options.residuals = spec.train.residuals;
+  options.streamWeights =
+      planned ? planned->streams : spec.weights.streaming == "true";
+  options.optimizer = optimizerVariant(spec);
+  options.optimizerInBackward = spec.train.optimizer_in_backward;
+  options.panelWidth = target->tileShape(Float32Type::get(&context)).nr;
+  options.bfloat16Products = spec.train.float32_matmul_precision == "medium";
+  if (planned)
+    applyPlan(*planned, options);
+}
+
+Status Compilation::planStep() {
+  if (spec.train.residuals != "planned")
+    return Status::ok();
+  StepOptions options;
+  setOptions(options);
+  Result<PlannedStep> found = hone::planStep(
+      *module, PlanRequest::of(spec), options, *target, profile, threadCount());
+  if (!found.isOk())
+    return found.status();
+  planned = found.value();
+  return Status::ok();
+}
+
+Status Compilation::run(Phase phase) {
+  StepOptions options;
+  setOptions(options);
+  PassManager pm(&context, ModuleOp::getOperationName());
+  if (request.timing)
+    pm.enableTiming();
+  buildPhase(pm, phase, options, target.get());
+  Status status = runPasses(pm, *module, "phase " + phaseName(phase).str(),
+                            isHuggingFace() ? "" : spec.model);
+  if (!status.isOk())
+    return status;
+  if (request.dumpDir.empty())
+    return Status::ok();
+
+  if (std::error_code error = createFolder(request.dumpDir))
+    return Status::error(ExitCode::CannotCreate,
+                         {request.dumpDir,
+                          "cannot be created: " + error.message(),
+                          "give --dump-dir a folder that you may write to"});
+  llvm::SmallString<128> path(request.dumpDir);
+  llvm::sys::path::append(path, llvm::formatv("{0:d2}-{1}.mlir",
+                                              static_cast<int>(phase) + 1,
+                                              phaseName(phase)));
+  std::error_code error;
+  llvm::raw_fd_ostream out(path, error);
+  if (!error)
+    out << **module << "\n";
+  return Status::ok();
+}
+
+Status Compilation::summarize() {
+  FailureOr<ParameterTable> table = ParameterTable::build(*module);
+  FailureOr<MemoryPlan> read = MemoryPlan::read(*module, /*threadBytes=*/0);
+  if (failed(table) || failed(read))
+    return Status::error(ExitCode::Internal,
+                         {"phase place", "the placed module has no plan",
+                          "please report this with the spec"});
+  parameters = std::move(*table);
+  plan = std::move(*read);
+  plan.seconds = plan.counts.seconds(
+      profile, spec.train.float32_matmul_precision == "medium");
+  if (planned) {
+    StepOptions options;
+    setOptions(options);
+    plan.choice = {options.residuals,       options.recomputedInputs,
+                   options.roundedInputs,   options.tileRows,
+                   options.forwardTileRows, options.streamWeights};
+  }
+  description = describeModule(*module, *parameters, spec);
+  return Status::ok();
+}
+
+Status Compilation::findRuntime() {
+  if (request.artifact != Artifact::Binary)
+    return Status::ok();
+  Result<std::vector<std::string>> found =
+      findRuntimeArchives(request.runtimeDir, target->triple());
+  if (!found.isOk())
+    return found.status();
+  runtimeArchives = std::move(found.value());
+  return Status::ok();
+}
+
+Status Compilation::openWeights() {
+  std::string path = spec.model;
+  if (!isHuggingFace()) {
+    llvm::SmallString<128> beside(llvm::sys::path::parent_path(spec.model));
+    llvm::sys::path::append(beside, "model.safetensors");
+    path = spec.weights.path.empty() ? beside.str().str() : spec.weights.path;
+  }
+  Result<WeightIndex> opened = WeightIndex::open(path);
+  if (!opened.isOk())
+    return opened.status();
+  weights.emplace(std::move(opened.value()));
+
+  std::vector<ModelTensor> expected;
+  if (config)
+    expected = storedModelTensors(*config);
+  else
+    for (const Parameter &parameter : parameters->frozen())
+      expected.push_back({parameter.name, parameter.type.getShape().vec(), ""});
+  Status status =
+      weights->require(expected, config ? "config.json" : identity.name);
+  if (status.isOk() && config)
+    status = weights->refuseUnused(expected, config->tieWordEmbeddings);
+  if (!status.isOk())
+    return status;
+
+  std::string folder =
+      config ? spec.model : llvm::sys::path::parent_path(path).str();
+  Result<std::string> table = rt::buildTokenizerTable(folder);
+  if (!table.isOk())
+    return table.status();
+  tokenizer = std::move(table.value());
+  if (!tokenizer.empty()) {
+    Result<rt::TokenizerTable> opened =
+        rt::TokenizerTable::open(tokenizer, folder);
+    if (!opened.isOk())
+      return opened.status();
+    if (identity.vocabSize && opened.value().tokenCount() > identity.vocabSize)
+      return Status::error(
+          ExitCode::BadData,
+          {folder + "/tokenizer.json",
+           "expected ids below vocab_size, " +
+               std::to_string(identity.vocabSize) + ", but the tokenizer has " +
+               std::to_string(opened.value().tokenCount()) + " tokens",
+           "take the tokenizer from the same place as the weights"});
+  }
+  sourceHash = weights->contentHash();
+  return Status::ok();
+}
+
+Status Compilation::lower() {
+  Status status = run(Phase::Lower);
+  if (auto bytes = (*module)->getAttrOfType<IntegerAttr>(
+          tile::TileDialect::kThreadBytesAttrName))
+    plan.threadBytes = bytes.getInt();
+  return status;
+}
+
+//===----------------------------------------------------------------------===//
+// Output
+//===----------------------------------------------------------------------===//
+
+static Status cannotWrite(const std::string &path, const std::string &why) {
+  return Status::error(ExitCode::CannotCreate,
+                       {path, "cannot be written: " + why,
+                        "check -o, the folder's permissions and the free "
+                        "space"});
+}
+
+/// Text to a file, whole or not at all, or to standard output.
+static Status writeText(const std::string &output,
+                        llvm::function_ref<void(llvm::raw_ostream &)> print) {
+  if (output.empty() || output == "-") {
+    print(llvm::outs());
+    return Status::ok();
+  }
+  if (llvm::Error error =
+          llvm::writeToOutput(output, [&](llvm::raw_ostream &out) {
+            print(out);
+            return llvm::Error::success();
+          }))
+    return cannotWrite(output, llvm::toString(std::move(error)));
+  return Status::ok();
+}
+
+Status Compilation::checkOutput() const {
+  const std::string &path = request.output;
+  if (!llvm::sys::fs::exists(path))
+    return Status::ok();
+  bool isFolder = llvm::sys::fs::is_directory(path);
+  if (!request.writesBinary())
+    return isFolder ? cannotWrite(path, "expected a file but found a folder")
+                    : Status::ok();
+  if (!isFolder)
+    return cannotWrite(path, "expected a folder but found a file");
+  for (const char *name : {"/train", "/weights.hone.safetensors"})
+    if (llvm::sys::fs::is_directory(path + name))
+      return cannotWrite(path + name, "expected a file but found a folder");
+  return Status::ok();
+}
+
+Status Compilation::printModule() {
+  return writeText(request.output,
+                   [&](llvm::raw_ostream &out) { out << **module << "\n"; });
+}
+
+void Compilation::printPlan() {
+  int64_t threads = threadCount();
+  llvm::outs() << (request.plan == PlanFormat::Json ? plan.json() + "\n"
+                                                    : plan.table(threads));
+}
+
+Status Compilation::emitFile(EmitKind kind, const std::string &path) {
+  description.config =
+      moduleConfigJson(spec, identity, *parameters, plan, *target, sourceHash);
+  description.threadBytes = plan.threadBytes;
+  if (llvm::Error error = target->emit(*module, description, kind, path))
+    return cannotWrite(path, llvm::toString(std::move(error)));
+  return Status::ok();
+}
+
+Status Compilation::linkInto(const std::string &directory,
+                             const std::string &program) {
+  llvm::SmallString<128> object;
+  if (std::error_code error =
+          llvm::sys::fs::createTemporaryFile("hone", "o", object))
+    return cannotWrite("a temporary file", error.message());
+  llvm::FileRemover removeObject(object);
+  Status status = emitFile(EmitKind::object, object.str().str());
+  if (!status.isOk())
+    return status;
+
+  LinkRequest link;
+  link.object = object.str().str();
+  link.libraries = runtimeArchives;
+  link.output = program;
+  link.triple = target->triple().str();
+  link.linker = request.linker;
+  if (llvm::Error error = linkBinary(link))
+    return Status::error(ExitCode::CannotCreate,
+                         {directory + "/train",
+                          "linking failed: " + llvm::toString(std::move(error)),
+                          "install a C++ compiler, or name one with --linker"});
+  return Status::ok();
+}
+
+Status Compilation::emitBinary() {
+  const std::string &directory = request.output;
+  bool isNew = !llvm::sys::fs::exists(directory);
+  if (std::error_code error = createFolder(directory))
+    return cannotWrite(directory, error.message());
+
+  std::string suffix =
+      ".tmp-" + std::to_string(llvm::sys::Process::getProcessId());
+  std::string program = directory + "/train";
+  std::string data = directory + "/weights.hone.safetensors";
+  std::vector<QuantizationError> errors;
+  Status status = linkInto(directory, program + suffix);
+  if (status.isOk())
+    status = writeWeights(data + suffix,
+                          {parameters->frozen(), tokenizer, sourceHash},
+                          *weights, request.quantization ? &errors : nullptr);
+  if (status.isOk())
+    status =
+        renameTogether({{data + suffix, data}, {program + suffix, program}});
+  if (status.isOk() && request.quantization)
+    llvm::outs() << describeErrors(errors);
+  if (status.isOk())
+    return status;
+  llvm::sys::fs::remove(program + suffix);
+  llvm::sys::fs::remove(data + suffix);
+  if (isNew)
+    llvm::sys::fs::remove(directory); // only when it is empty
+  return status;
+}
+
+void Compilation::noteOtherMachine() const {
+  std::string why;
+  if (!isHostTriple(target->triple()))
+    why = "is for " + toolchainTriple(target->triple());
+  else if (std::string missing = rt::missingCpuFeature(target->features());
+           !missing.empty())
+    why = "needs a CPU with " + missing;
+  if (!why.empty())
+    llvm::errs() << "note: " << request.output << "/train " << why
+                 << "; copy its folder to such a machine: this one cannot run "
+                    "it\n";
+}
+
+//===----------------------------------------------------------------------===//
+// The phases in order
+//===----------------------------------------------------------------------===//
+
+Status hone::compile(const CompileRequest &request) {
+  Compilation c(request);
+#define HONE_TRY(STEP)                                                         \
+  if (Status status = (STEP); !status.isOk())                                  \
+  return status
+
+  HONE_TRY(c.checkOutput());
+  HONE_TRY(c.readSpec());
+  HONE_TRY(c.createTarget());
+  HONE_TRY(c.importModel());
+  HONE_TRY(c.run(Phase::Import));
+  if (c.stopsAfter(Phase::Import))
+    return c.printModule();
+
+  HONE_TRY(c.planStep());
+  HONE_TRY(c.run(Phase::Derive));
+  if (c.stopsAfter(Phase::Derive))
+    return c.printModule();
+
+  HONE_TRY(c.run(Phase::Place));
+  if (c.stopsAfter(Phase::Place))
+    return c.printModule();
+  HONE_TRY(c.summarize());
+
+  // What is missing or wrong is reported before the expensive part.
+  bool needsWeights = !request.stopAfter && !request.printsPlanOnly() &&
+                      request.artifact != Artifact::Mlir;
+  if (needsWeights) {
+    HONE_TRY(c.findRuntime());
+    HONE_TRY(c.openWeights());
+  }
+
+  HONE_TRY(c.lower());
+  if (request.plan != PlanFormat::None)
+    c.printPlan();
+  if (request.printsPlanOnly())
+    return Status::ok();
+  if (c.stopsAfter(Phase::Lower) || request.artifact == Artifact::Mlir)
+    return c.printModule();
+
+  std::string file = request.output.empty() ? "-" : request.output;
+  switch (request.artifact) {
+  case Artifact::Llvm:
+    return c.emitFile(EmitKind::llvm, file);
+  case Artifact::Assembly:
+    return c.emitFile(EmitKind::assembly, file);
+  case Artifact::Object:
+    return c.emitFile(EmitKind::object, file);
+  default:
+    HONE_TRY(c.emitBinary());
+    c.noteOtherMachine();
+    return Status::ok();
+  }
+#undef HONE_TRY
+}

@@ -1,0 +1,49 @@
+//===- Compile.h - From a spec to a training binary -----------------------===//
+
+#ifndef HONE_COMPILER_DRIVER_COMPILE_H
+#define HONE_COMPILER_DRIVER_COMPILE_H
+
+#include "base/Status.h"
+#include "compiler/driver/Pipelines.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hone {
+
+enum class Artifact { Mlir, Llvm, Assembly, Object, Binary };
+enum class PlanFormat { None, Table, Json };
+
+struct CompileRequest {
+  std::string specPath;
+  std::vector<std::string> overrides; ///< section.key=value
+  /// A directory for Artifact::Binary, else a file; empty or "-": standard
+  /// output.
+  std::string output;
+  std::optional<Phase> stopAfter; ///< print the IR of this phase instead
+  Artifact artifact = Artifact::Binary;
+  /// Print the plan to standard output; without `output`, only that.
+  PlanFormat plan = PlanFormat::None;
+  std::string linker;     ///< compiler driver; empty: found on PATH
+  std::string runtimeDir; ///< folder of the runtime's archives
+  std::string dumpDir;    ///< NN-phase.mlir after each phase; empty: none
+  bool timing = false;
+  bool quantization = false; ///< print what quantising did to each tensor
+
+  bool printsPlanOnly() const {
+    return plan != PlanFormat::None && output.empty();
+  }
+  bool writesBinary() const {
+    return artifact == Artifact::Binary && !stopAfter && !printsPlanOnly();
+  }
+};
+
+/// Runs the phases. Output appears whole or not at all; on an error nothing
+/// new is in the output directory. IR and plans need only config.json of the
+/// model, everything after them needs its weights.
+rt::Status compile(const CompileRequest &request);
+
+} // namespace hone
+
+#endif

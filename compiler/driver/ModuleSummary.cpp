@@ -1,0 +1,149 @@
+//===- ModuleSummary.cpp - From a placed module to hone_module ------------===//
+//
+// Inputs and outputs are found by walking the module once more: a region knows
+// where a value is, only the op knows its type.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/driver/ModuleSummary.h"
+#include "base/Json.h"
+#include "passes/module/WeightStorage.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace hone;
+using namespace mlir;
+
+static hone_dtype dtypeOf(Type element) {
+  if (element.isF64())
+    return HONE_F64;
+  if (element.isBF16())
+    return HONE_BF16;
+  if (element.isInteger(8))
+    return HONE_U8;
+  return element.isF32() ? HONE_F32 : HONE_I32;
+}
+
+static std::vector<int64_t> shapeOf(Type type, int64_t maxRows) {
+  std::vector<int64_t> shape;
+  for (int64_t size : cast<RankedTensorType>(type).getShape())
+    shape.push_back(ShapedType::isDynamic(size) ? maxRows : size);
+  return shape;
+}
+
+static Type elementOf(Type type) {
+  return cast<RankedTensorType>(type).getElementType();
+}
+
+/// 0 for a region that the module does not need, such as an optimizer state.
+static uint64_t regionOffset(ModuleOp module, const std::string &name) {
+  for (RegionOp region : module.getOps<RegionOp>())
+    if (region.getName() == name)
+      return region.getOffset();
+  return 0;
+}
+
+std::string hone::optimizerVariant(const Spec &spec) {
+  bool withMomentum = spec.train.optimizer == "sgd" && spec.train.momentum > 0;
+  return withMomentum ? "sgd_momentum" : spec.train.optimizer;
+}
+
+ModuleDescription hone::describeModule(ModuleOp module,
+                                       const ParameterTable &parameters,
+                                       const Spec &spec) {
+  ModuleDescription description;
+  description.maxRows = spec.maxRows();
+  description.arenaBytes =
+      module->getAttrOfType<IntegerAttr>(HoneDialect::getArenaBytesAttrName())
+          .getInt();
+  std::string optimizer = optimizerVariant(spec);
+  description.optimizer = optimizer == "adamw"          ? HONE_ADAMW
+                          : optimizer == "sgd_momentum" ? HONE_SGD_MOMENTUM
+                                                        : HONE_SGD;
+  description.trainableElements = parameters.trainableElements();
+  description.thetaOffset = regionOffset(module, "theta");
+  description.gradientOffset = regionOffset(module, "gradient");
+  description.stateOffset = regionOffset(module, "state0");
+
+  for (EntryOp entry : module.getOps<EntryOp>())
+    description.entries.push_back(
+        {entry.getSymName().str(), "hone_entry_" + entry.getSymName().str()});
+
+  llvm::MapVector<StringRef, Type> inputs, outputs;
+  module.walk([&](InputOp op) {
+    inputs.insert({op.getName(), op.getResult().getType()});
+  });
+  module.walk([&](OutputOp op) {
+    outputs.insert({op.getName(), op.getValue().getType()});
+  });
+  auto addSlots = [&](auto &values, const char *prefix,
+                      std::vector<SlotDescription> &slots) {
+    for (auto &[name, type] : values)
+      slots.push_back({name.str(), dtypeOf(elementOf(type)),
+                       shapeOf(type, description.maxRows),
+                       regionOffset(module, prefix + name.str())});
+  };
+  addSlots(inputs, "input.", description.inputs);
+  addSlots(outputs, "output.", description.outputs);
+
+  for (const Parameter &p : parameters.frozen())
+    for (const StoredTensor &tensor : storedTensors(p.type, p.storage))
+      description.weights.push_back({p.name + tensor.suffix.str(),
+                                     dtypeOf(tensor.type.getElementType()),
+                                     tensor.type.getShape().vec()});
+  for (const Parameter &p : parameters.trainable()) {
+    description.trainableDtype = dtypeOf(parameters.thetaElement());
+    description.trainables.push_back({p.name,
+                                      p.init == Init::KaimingUniform
+                                          ? HONE_INIT_KAIMING_UNIFORM
+                                          : HONE_INIT_ZERO,
+                                      shapeOf(p.type, description.maxRows),
+                                      static_cast<uint64_t>(p.offset)});
+  }
+  return description;
+}
+
+static std::string jsonString(const std::string &text) {
+  std::string out;
+  rt::appendJsonString(out, text);
+  return out;
+}
+
+static std::string jsonList(const std::vector<std::string> &items) {
+  std::string out = "[";
+  for (const std::string &item : items)
+    out += (out.size() > 1 ? "," : "") + jsonString(item);
+  return out + "]";
+}
+
+std::string hone::moduleConfigJson(const Spec &spec, const ModelIdentity &model,
+                                   const ParameterTable &parameters,
+                                   const MemoryPlan &plan, const Target &target,
+                                   const std::string &sourceHash) {
+  int64_t count = 0;
+  for (const Parameter &p : parameters.frozen())
+    count += p.type.getNumElements();
+
+  // PEFT's own keys; the resolved list stands for "all-linear".
+  Spec resolved = spec;
+  resolved.lora.target_modules = model.targetModules;
+  std::string lora = specSectionJson(resolved, "lora");
+  lora.pop_back();
+  lora += ",\"base_model_name_or_path\":" + jsonString(model.name) + "}";
+
+  std::string cpu = StringRef(target.describe()).rsplit(':').second.str();
+  return "{\"model\":{\"name\":" + jsonString(model.name) +
+         ",\"model_type\":" + jsonString(model.modelType) +
+         ",\"parameters\":" + std::to_string(count) +
+         ",\"vocab_size\":" + std::to_string(model.vocabSize) +
+         "},\"lora\":" + lora + ",\"train\":" + specSectionJson(spec, "train") +
+         ",\"weights\":{\"layout\":" +
+         jsonString(layoutName(parameters.frozen())) +
+         ",\"source_hash\":" + jsonString(sourceHash) +
+         ",\"dtype\":" + jsonString(spec.weights.dtype) +
+         "},\"target\":{\"triple\":" + jsonString(target.triple().str()) +
+         ",\"cpu\":" + jsonString(cpu) +
+         ",\"features\":" + jsonList(target.features()) +
+         "},\"plan\":" + plan.json() + "}";
+}

@@ -1,0 +1,45 @@
+//===- ModuleSummary.h - From a placed module to hone_module --------------===//
+//
+// What the runtime must know of a compiled module: offsets come from its
+// hone.region ops, tensors from its parameter table, settings from the spec.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_COMPILER_DRIVER_MODULESUMMARY_H
+#define HONE_COMPILER_DRIVER_MODULESUMMARY_H
+
+#include "compiler/spec/Spec.h"
+#include "passes/module/ParameterTable.h"
+#include "passes/plan/MemoryPlan.h"
+#include "targets/ModuleDescription.h"
+#include "targets/Target.h"
+
+namespace hone {
+
+/// The model as its adapter's users know it.
+struct ModelIdentity {
+  std::string name; ///< the directory's or the file's name
+  std::string modelType;
+  int64_t vocabSize = 0;
+  std::vector<std::string> targetModules; ///< sorted
+};
+
+/// Everything of the description except config and threadBytes.
+/// `module` is placed and verified.
+ModuleDescription describeModule(mlir::ModuleOp module,
+                                 const ParameterTable &parameters,
+                                 const Spec &spec);
+
+/// The JSON that is embedded in the binary; its keys are documented in
+/// runtime/README.md.
+std::string moduleConfigJson(const Spec &spec, const ModelIdentity &model,
+                             const ParameterTable &parameters,
+                             const MemoryPlan &plan, const Target &target,
+                             const std::string &sourceHash);
+
+/// Name of the optimizer pass option: sgd, sgd_momentum or adamw.
+std::string optimizerVariant(const Spec &spec);
+
+} // namespace hone
+
+#endif

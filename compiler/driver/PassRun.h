@@ -1,0 +1,34 @@
+//===- PassRun.h - Passes run with a reproducer ---------------------------===//
+//
+// What a failed pass means depends on who wrote the module: one from a user's
+// .mlir file may be wrong, one from an importer may not.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_COMPILER_DRIVER_PASSRUN_H
+#define HONE_COMPILER_DRIVER_PASSRUN_H
+
+#include "base/Status.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <string>
+
+namespace mlir {
+class PassManager;
+} // namespace mlir
+
+namespace hone {
+
+/// Runs `pm` on `module`. When a pass fails or crashes, the module and the
+/// pipeline are in a file of the system's temporary folder, which the message
+/// names and hone-opt --run-reproducer reads; otherwise no file is left.
+/// `place` is where in the compilation; `userModel` is the user's .mlir file,
+/// empty if an importer made the module.
+/// Errors: BadData for a user's model, else Internal.
+rt::Status runPasses(mlir::PassManager &pm, mlir::ModuleOp module,
+                     const std::string &place, const std::string &userModel);
+
+} // namespace hone
+
+#endif

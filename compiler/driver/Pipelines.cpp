@@ -1,0 +1,99 @@
+//===- Pipelines.cpp - The phases of the compiler -------------------------===//
+//
+// Between groups of passes stands what holds from there on. Every phase ends in
+// a pass that verifies it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/driver/Pipelines.h"
+#include "passes/Passes.h"
+
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace hone;
+using namespace mlir;
+
+llvm::StringRef hone::phaseName(Phase phase) {
+  switch (phase) {
+  case Phase::Import:
+    return "import";
+  case Phase::Derive:
+    return "derive";
+  case Phase::Place:
+    return "place";
+  case Phase::Lower:
+    return "lower";
+  case Phase::Emit:
+    return "emit";
+  }
+  return "";
+}
+
+static void buildImport(OpPassManager &pm) {
+  // A person may write one parameter or input twice in a block.
+  pm.addPass(createCSEPass());
+}
+
+static void buildDerive(OpPassManager &pm, const StepOptions &options) {
+  pm.addPass(createDeriveBackward(
+      {options.residuals, options.recomputedInputs, options.roundedInputs}));
+  // From here on the module computes gradients: every value that the backward
+  // reads is kept or recomputed, explicitly.
+  pm.addPass(
+      createScheduleUpdate({options.optimizer, options.optimizerInBackward}));
+  // From here on @loss, @gradient and @update, or @step, are a training step.
+  pm.addPass(createVerifyStep());
+  if (options.streamWeights)
+    pm.addPass(createStreamWeights());
+}
+
+static void buildPlace(OpPassManager &pm, const StepOptions &options) {
+  if (options.rematerialize)
+    pm.addPass(createRematerialize());
+  pm.addPass(createTileRows({options.tileRows, options.forwardTileRows}));
+  // CSE and canonicalisation must not run from here on: they would move ops
+  // across lifetimes that are already decided.
+  pm.addPass(createPlace());
+  // From here on every buffer has an offset, and the peak is a constant.
+  pm.addPass(createVerifyPlacement());
+}
+
+static void buildLower(OpPassManager &pm, const StepOptions &options,
+                       const Target &target) {
+  pm.addPass(
+      createConvertToTiles({options.panelWidth, options.bfloat16Products}));
+  // From here on there are functions of tile ops on memory, for any target.
+  target.buildLoweringPipeline(pm);
+  // From here on the module is in the LLVM dialect and calls nothing but the
+  // runtime's symbols.
+}
+
+void hone::buildPhase(OpPassManager &pm, Phase phase,
+                      const StepOptions &options, const Target *target) {
+  switch (phase) {
+  case Phase::Import:
+    return buildImport(pm);
+  case Phase::Derive:
+    return buildDerive(pm, options);
+  case Phase::Place:
+    return buildPlace(pm, options);
+  case Phase::Lower:
+    return buildLower(pm, options, *target);
+  case Phase::Emit:
+    return;
+  }
+}
+
+void hone::registerPipelines() {
+  static constexpr std::pair<Phase, const char *> pipelines[] = {
+      {Phase::Import, "hone-pipeline-import"},
+      {Phase::Derive, "hone-pipeline-derive"},
+      {Phase::Place, "hone-pipeline-place"}};
+  for (auto [phase, flag] : pipelines)
+    PassPipelineRegistration<StepOptions>(
+        flag, "what honec runs in phase " + phaseName(phase).str(),
+        [phase = phase](OpPassManager &pm, const StepOptions &options) {
+          buildPhase(pm, phase, options, /*target=*/nullptr);
+        });
+}

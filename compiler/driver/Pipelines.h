@@ -1,0 +1,80 @@
+//===- Pipelines.h - The phases of the compiler ---------------------------===//
+//
+// One build function for each phase that is made of passes. honec and hone-opt
+// run the same functions; a phase's contract is in README.md.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_COMPILER_DRIVER_PIPELINES_H
+#define HONE_COMPILER_DRIVER_PIPELINES_H
+
+#include "targets/Target.h"
+
+#include "mlir/Pass/PassOptions.h"
+
+#include <optional>
+
+namespace hone {
+
+enum class Phase {
+  Import, ///< hone ops: the model and its loss
+  Derive, ///< hone ops: the training step
+  Place,  ///< the same, each buffer with an offset and a lifetime
+  Lower,  ///< the target's dialect; no hone op is left
+  Emit,   ///< files
+};
+
+constexpr Phase allPhases[] = {Phase::Import, Phase::Derive, Phase::Place,
+                               Phase::Lower, Phase::Emit};
+
+/// "import", "derive", ...
+llvm::StringRef phaseName(Phase phase);
+
+/// What the passes of all phases must be told, declared once.
+struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
+  Option<std::string> residuals{
+      *this, "residuals", llvm::cl::init("mesp"),
+      llvm::cl::desc("what the forward pass keeps, as in "
+                     "hone-derive-backward")};
+  Option<int64_t> recomputedInputs{
+      *this, "recomputed-inputs", llvm::cl::init(0),
+      llvm::cl::desc("block inputs that are computed again, not kept")};
+  Option<int64_t> roundedInputs{
+      *this, "rounded-inputs", llvm::cl::init(0),
+      llvm::cl::desc("block inputs that are kept in bfloat16")};
+  Option<bool> rematerialize{
+      *this, "rematerialize", llvm::cl::init(false),
+      llvm::cl::desc("compute cheap values again where they are read late")};
+  Option<int64_t> tileRows{
+      *this, "tile-rows", llvm::cl::init(0),
+      llvm::cl::desc("rows of a tile of wide row-wise ops in blocks with "
+                     "sinks; 0: no tiles")};
+  Option<int64_t> forwardTileRows{*this, "forward-tile-rows", llvm::cl::init(0),
+                                  llvm::cl::desc("the same in other blocks")};
+  Option<std::string> optimizer{*this, "optimizer", llvm::cl::init("adamw"),
+                                llvm::cl::desc("sgd, sgd_momentum or adamw")};
+  Option<bool> optimizerInBackward{
+      *this, "optimizer-in-backward", llvm::cl::init(false),
+      llvm::cl::desc("update each layer as soon as its backward has run")};
+  Option<bool> streamWeights{
+      *this, "stream-weights", llvm::cl::init(false),
+      llvm::cl::desc("keep few of the frozen weights resident")};
+  Option<int64_t> panelWidth{
+      *this, "panel-width", llvm::cl::init(64),
+      llvm::cl::desc("columns of the target's f32 panels")};
+  Option<bool> bfloat16Products{
+      *this, "bfloat16-products", llvm::cl::init(false),
+      llvm::cl::desc("f32 products with weights and in attention round both "
+                     "operands to bfloat16")};
+};
+
+/// Appends the passes of `phase`. Lower needs `target`; Emit has no passes.
+void buildPhase(mlir::OpPassManager &pm, Phase phase,
+                const StepOptions &options, const Target *target);
+
+/// hone-pipeline-<phase>, for hone-opt.
+void registerPipelines();
+
+} // namespace hone
+
+#endif

@@ -1,0 +1,260 @@
+//===- PlanStep.cpp - residuals: planned ----------------------------------===//
+
+#include "compiler/driver/PlanStep.h"
+
+#include "dialects/Hone/Numerics.h"
+#include "dialects/Tile/TileDialect.h"
+#include "passes/place/Lifetimes.h"
+#include "passes/plan/MemoryPlan.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassManager.h"
+
+#include <algorithm>
+#include <limits>
+
+using namespace hone;
+using namespace mlir;
+using rt::ExitCode;
+using rt::Result;
+using rt::Status;
+
+/// The slowdown against block-wise recompute that a smaller peak may cost when
+/// no budget is given.
+static constexpr double defaultSlowdown = 1.05;
+
+namespace {
+
+/// Runs the passes under one plan after the other.
+class PlanJudge {
+public:
+  PlanJudge(ModuleOp imported, const StepOptions &options, const Target &target,
+            const MachineProfile &profile, int64_t threads, bool streams)
+      : imported(imported), options(options), target(target), profile(profile),
+        threads(threads), streams(streams) {}
+
+  /// Layers whose forward and backward are apart; none if the model cannot be
+  /// derived, which is reported when the phase runs.
+  int64_t countLayers();
+  /// The peak of `plan` is of anonymous memory, with as much of the mapped as
+  /// there is more than `mappedForFree`.
+  std::optional<PlanCost> judge(const StepPlan &plan, int64_t mappedForFree);
+  std::optional<MemoryPlan> memoryOf(const StepPlan &plan);
+  /// Lowers `plan` to find what each thread needs; true if it is more than
+  /// what judge() counted so far.
+  bool updateThreadBytes(const StepPlan &plan);
+
+  int64_t layers = 0;
+
+private:
+  /// A copy of the module after phases Derive and Place, and Lower if asked
+  /// for; null if a pass fails.
+  OwningOpRef<ModuleOp> run(const StepPlan &plan, bool lowers);
+
+  ModuleOp imported;
+  const StepOptions &options;
+  const Target &target;
+  MachineProfile profile;
+  int64_t threads, threadBytes = 0;
+  bool streams;
+};
+
+} // namespace
+
+void hone::applyPlan(const PlannedStep &planned, StepOptions &options) {
+  options.streamWeights = planned.streams;
+  options.residuals = planned.plan.residuals(planned.layers);
+  options.recomputedInputs = planned.plan.recomputedInputs;
+  options.roundedInputs = planned.plan.roundedInputs;
+  options.rematerialize = true;
+  options.tileRows = planned.plan.tileRows;
+  options.forwardTileRows = planned.plan.forwardTileRows;
+}
+
+OwningOpRef<ModuleOp> PlanJudge::run(const StepPlan &plan, bool lowers) {
+  StepOptions planned;
+  planned.copyOptionValuesFrom(options);
+  applyPlan({plan, layers, streams}, planned);
+  OwningOpRef<ModuleOp> module(imported.clone());
+  PassManager pm(module->getContext(), ModuleOp::getOperationName());
+  pm.enableVerifier(false);
+  buildPhase(pm, Phase::Derive, planned, &target);
+  buildPhase(pm, Phase::Place, planned, &target);
+  if (lowers)
+    buildPhase(pm, Phase::Lower, planned, &target);
+  ScopedDiagnosticHandler silence(module->getContext(),
+                                  [](Diagnostic &) { return success(); });
+  if (failed(pm.run(*module)))
+    return {};
+  return module;
+}
+
+int64_t PlanJudge::countLayers() {
+  OwningOpRef<ModuleOp> module = run(StepPlan(), /*lowers=*/false);
+  if (!module)
+    return 0;
+  layers = 0;
+  auto gradient = SymbolTable(*module).lookup<EntryOp>("gradient");
+  for (CallOp call : gradient.getBody().getOps<CallOp>())
+    layers += call.getBlock().ends_with(".backward");
+  return layers;
+}
+
+std::optional<MemoryPlan> PlanJudge::memoryOf(const StepPlan &plan) {
+  OwningOpRef<ModuleOp> module = run(plan, /*lowers=*/false);
+  if (!module)
+    return std::nullopt;
+  FailureOr<MemoryPlan> memory = MemoryPlan::read(*module, threadBytes);
+  if (failed(memory))
+    return std::nullopt;
+  return *memory;
+}
+
+std::optional<PlanCost> PlanJudge::judge(const StepPlan &plan,
+                                         int64_t mappedForFree) {
+  std::optional<MemoryPlan> memory = memoryOf(plan);
+  if (!memory)
+    return std::nullopt;
+  int64_t mapped = memory->mappedPeak(threads);
+  return PlanCost{memory->peak(threads) +
+                      std::max<int64_t>(mapped - mappedForFree, 0),
+                  memory->counts.seconds(profile, options.bfloat16Products)};
+}
+
+bool PlanJudge::updateThreadBytes(const StepPlan &plan) {
+  OwningOpRef<ModuleOp> module = run(plan, /*lowers=*/true);
+  auto bytes = module ? (*module)->getAttrOfType<IntegerAttr>(
+                            tile::TileDialect::kThreadBytesAttrName)
+                      : IntegerAttr();
+  if (!bytes || bytes.getInt() <= threadBytes)
+    return false;
+  threadBytes = bytes.getInt();
+  return true;
+}
+
+static std::string inMebibytes(int64_t bytes) {
+  // Rounded up: a budget of what is printed must be enough.
+  int64_t hundredths = llvm::divideCeil(bytes * 100, int64_t(1) << 20);
+  std::string fraction = std::to_string(hundredths % 100);
+  return std::to_string(hundredths / 100) + "." +
+         std::string(2 - fraction.size(), '0') + fraction + "MiB";
+}
+
+PlanRequest PlanRequest::of(const Spec &spec) {
+  Streaming streaming = spec.weights.streaming == "true" ? Streaming::Always
+                        : spec.weights.streaming == "planned"
+                            ? Streaming::Planned
+                            : Streaming::Never;
+  return {spec.memoryBudget(), spec.residentBudget(),
+          spec.train.kept_dtype == "bfloat16", streaming, spec.file};
+}
+
+namespace {
+
+/// The search of one plan, with or without streaming.
+class PlanSearch {
+public:
+  PlanSearch(ModuleOp module, const PlanRequest &request,
+             const StepOptions &options, const Target &target,
+             const MachineProfile &profile, int64_t threads, bool streams)
+      : request(request),
+        judge(module, options, target, profile, threads, streams),
+        threads(threads), streams(streams), rows(maxRows(module).value_or(0)) {}
+
+  /// Whether there is anything to plan.
+  bool canPlan() { return rows > 0 && judge.countLayers() > 0; }
+  Result<PlannedStep> find();
+  /// Of what find() returned.
+  double seconds = 0;
+
+private:
+  Status tooSmall(const StepPlan &smallest);
+
+  const PlanRequest &request;
+  PlanJudge judge;
+  int64_t threads;
+  bool streams;
+  int64_t rows;
+};
+
+} // namespace
+
+Status PlanSearch::tooSmall(const StepPlan &smallest) {
+  MemoryPlan memory = *judge.memoryOf(smallest);
+  bool isMemory = request.memory.kind == MemoryBudget::Kind::Bytes &&
+                  memory.peak(threads) > request.memory.bytes;
+  int64_t budget = isMemory ? request.memory.bytes : request.resident.bytes;
+  int64_t least =
+      isMemory ? memory.peak(threads) : memory.residentPeak(threads);
+  std::string key = isMemory ? "train.memory_budget" : "train.resident_budget";
+  std::string remedy = "raise the budget to " + inMebibytes(least);
+  if (!isMemory && !streams)
+    remedy += ", set weights.streaming to planned";
+  return Status::error(
+      ExitCode::Usage,
+      {request.place + ": " + key,
+       "expected at least " + inMebibytes(least) + " (" +
+           std::to_string(least) + " bytes, the smallest plan for " +
+           std::to_string(rows) + " rows and " + std::to_string(threads) +
+           " threads) but found " + std::to_string(budget) + " bytes",
+       remedy + ", or lower max_seq_length or lora.r"});
+}
+
+Result<PlannedStep> PlanSearch::find() {
+  using Kind = MemoryBudget::Kind;
+  bool hasResident = request.resident.kind == Kind::Bytes;
+  bool hasMemory = request.memory.kind == Kind::Bytes;
+  // Both budgets as one: what is mapped counts as far as it exceeds the
+  // difference.
+  int64_t budget = hasMemory ? request.memory.bytes : request.resident.bytes;
+  if (hasMemory && hasResident)
+    budget = std::min(budget, request.resident.bytes);
+  int64_t mappedForFree = hasResident ? request.resident.bytes - budget
+                                      : std::numeric_limits<int64_t>::max();
+  while (true) {
+    StepPlanner planner(
+        judge.layers, request.mayRound, numerics::kGradientRows, rows,
+        [&](const StepPlan &plan) { return judge.judge(plan, mappedForFree); });
+    auto found = [&](const StepPlan &plan) {
+      seconds = planner.cost(plan)->seconds;
+      return PlannedStep{plan, judge.layers, streams};
+    };
+    if (!hasMemory && !hasResident) {
+      if (request.memory.kind == Kind::None)
+        return found(planner.fastest());
+      return found(planner.smallestWithin(defaultSlowdown *
+                                          planner.cost(StepPlan())->seconds));
+    }
+    std::optional<StepPlan> plan = planner.fastestWithin(budget);
+    StepPlan smallest = plan ? *plan : planner.smallest();
+    // A thread's scratch is known only after lowering.
+    if (judge.updateThreadBytes(smallest))
+      continue;
+    if (plan)
+      return found(*plan);
+    return tooSmall(smallest);
+  }
+}
+
+Result<PlannedStep> hone::planStep(ModuleOp module, const PlanRequest &request,
+                                   const StepOptions &options,
+                                   const Target &target,
+                                   const MachineProfile &profile,
+                                   int64_t threads) {
+  using Streaming = PlanRequest::Streaming;
+  PlanSearch mapped(module, request, options, target, profile, threads,
+                    request.streaming == Streaming::Always);
+  if (!mapped.canPlan())
+    return PlannedStep{StepPlan(), 1, request.streaming == Streaming::Always};
+  Result<PlannedStep> found = mapped.find();
+  if (request.streaming != Streaming::Planned)
+    return found;
+  PlanSearch streaming(module, request, options, target, profile, threads,
+                       /*streams=*/true);
+  if (!streaming.canPlan())
+    return found;
+  Result<PlannedStep> streamed = streaming.find();
+  bool isNeeded =
+      !found.isOk() || (streamed.isOk() && streaming.seconds < mapped.seconds);
+  return isNeeded ? streamed : found;
+}

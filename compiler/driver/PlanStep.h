@@ -1,0 +1,59 @@
+//===- PlanStep.h - residuals: planned ------------------------------------===//
+//
+// Chooses the options of the passes that trade memory for time, by running them
+// on copies of the imported module. Reproducible: it depends on the module, the
+// budget, the target and the number of threads, and measures nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_COMPILER_DRIVER_PLANSTEP_H
+#define HONE_COMPILER_DRIVER_PLANSTEP_H
+
+#include "base/Status.h"
+#include "compiler/driver/Pipelines.h"
+#include "compiler/spec/Spec.h"
+#include "passes/plan/CostEstimate.h"
+#include "passes/plan/StepPlanner.h"
+
+namespace hone {
+
+struct PlannedStep {
+  StepPlan plan;
+  int64_t layers; ///< that have a forward and a backward apart
+  bool streams;   ///< hone-stream-weights runs
+};
+
+/// What a plan may be, from the spec.
+struct PlanRequest {
+  MemoryBudget memory;
+  /// Of resident memory: Bytes, or nothing is asked for.
+  MemoryBudget resident;
+  bool mayRound; ///< block inputs and inner values may be kept in bfloat16
+  enum class Streaming { Never, Always, Planned } streaming;
+  std::string place; ///< of the spec, for messages
+
+  static PlanRequest of(const Spec &spec);
+};
+
+/// The plan for `module`, which must be as imported.
+///
+///  * budgets of bytes: the fastest plan that is within both. If streaming is
+///    planned, weights are streamed if no plan without is as fast;
+///  * memory none: the fastest plan;
+///  * no budget: the smallest peak among plans whose time is at most 1.05 times
+///    that of `residuals: mesp`.
+///
+/// `options` are those of the spec; what the plan decides is ignored.
+/// Errors: Usage for a budget that no plan keeps, naming the smallest that one
+/// does.
+rt::Result<PlannedStep>
+planStep(mlir::ModuleOp module, const PlanRequest &request,
+         const StepOptions &options, const Target &target,
+         const MachineProfile &profile, int64_t threads);
+
+/// Sets what `planned` decides.
+void applyPlan(const PlannedStep &planned, StepOptions &options);
+
+} // namespace hone
+
+#endif

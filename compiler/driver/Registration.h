@@ -1,0 +1,20 @@
+//===- Registration.h - The one list of what the tools know ---------------===//
+
+#ifndef HONE_COMPILER_DRIVER_REGISTRATION_H
+#define HONE_COMPILER_DRIVER_REGISTRATION_H
+
+#include "mlir/IR/DialectRegistry.h"
+
+namespace hone {
+
+/// Dialects that a model, or the IR of any phase, may be written in, with what
+/// is needed to translate them to LLVM IR.
+void registerDialects(mlir::DialectRegistry &registry);
+
+/// Every pass and pipeline, by its flag: hone's, and the few of MLIR's that
+/// its pipelines use.
+void registerPassesAndPipelines();
+
+} // namespace hone
+
+#endif

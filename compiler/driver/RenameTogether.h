@@ -1,0 +1,33 @@
+//===- RenameTogether.h - Files that appear all or none -------------------===//
+//
+// A program and its weights belong together: a new one beside an old one does
+// not run. Each is written under a temporary name and both are renamed here.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_COMPILER_DRIVER_RENAMETOGETHER_H
+#define HONE_COMPILER_DRIVER_RENAMETOGETHER_H
+
+#include "base/Status.h"
+
+#include "llvm/ADT/ArrayRef.h"
+
+#include <string>
+
+namespace hone {
+
+struct Rename {
+  std::string from; ///< a finished file in the folder of `to`
+  std::string to;   ///< replaced if it is a file
+};
+
+/// Makes each `from` durable and renames it to its `to`, in order. If one
+/// cannot be, each `to` is again the file that it was, or absent if it was
+/// absent; what is left of `from` stays for the caller to remove. A process
+/// killed between two renames leaves the old file as "<to>.old-<pid>".
+/// Errors: CannotCreate, IoError.
+rt::Status renameTogether(llvm::ArrayRef<Rename> files);
+
+} // namespace hone
+
+#endif

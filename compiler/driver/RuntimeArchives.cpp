@@ -1,0 +1,41 @@
+//===- RuntimeArchives.cpp - The half that every training binary shares ---===//
+//
+// main() comes first: a linker takes from an archive only what it already
+// misses.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/driver/RuntimeArchives.h"
+#include "targets/cpu/LinkBinary.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+using namespace hone;
+using rt::ExitCode;
+using rt::Result;
+using rt::Status;
+
+Result<std::vector<std::string>>
+hone::findRuntimeArchives(llvm::StringRef folder, llvm::StringRef triple) {
+  std::string toolchain = toolchainTriple(triple);
+  bool isHost = isHostTriple(triple);
+  std::vector<std::string> archives;
+  for (const char *name : {"libhone_runtime_main.a", "libhone_runtime.a"}) {
+    llvm::SmallString<128> path(folder);
+    llvm::sys::path::append(path, isHost ? "" : toolchain, name);
+    if (llvm::sys::fs::exists(path)) {
+      archives.push_back(path.str().str());
+      continue;
+    }
+    return Status::error(
+        ExitCode::NoInput,
+        {path.str().str(), "the runtime's archive does not exist",
+         isHost ? "give its folder with --runtime-dir"
+                : "install g++-" + toolchain +
+                      " and build Hone again, which then makes it; or give "
+                      "the folder that has " +
+                      toolchain + "/ in it with --runtime-dir"});
+  }
+  return archives;
+}

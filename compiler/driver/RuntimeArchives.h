@@ -1,0 +1,27 @@
+//===- RuntimeArchives.h - The half that every training binary shares -----===//
+//
+// There is one pair of archives for each machine that binaries are made for;
+// those for this machine lie in the folder itself, others below it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_COMPILER_DRIVER_RUNTIMEARCHIVES_H
+#define HONE_COMPILER_DRIVER_RUNTIMEARCHIVES_H
+
+#include "base/Status.h"
+
+#include "llvm/ADT/StringRef.h"
+
+#include <string>
+#include <vector>
+
+namespace hone {
+
+/// Paths of the runtime's archives for `triple` below `folder`, in link order.
+/// An error says what to install if there are none.
+rt::Result<std::vector<std::string>>
+findRuntimeArchives(llvm::StringRef folder, llvm::StringRef triple);
+
+} // namespace hone
+
+#endif

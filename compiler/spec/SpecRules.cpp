@@ -1,0 +1,119 @@
+//===- SpecRules.cpp - Rules between the keys of a spec -------------------===//
+
+#include "compiler/spec/SpecRules.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace hone;
+using rt::ExitCode;
+using rt::Status;
+
+Status hone::checkSpec(Spec &spec) {
+  auto fail = [&](const std::string &key, const std::string &problem,
+                  const std::string &remedy) {
+    return Status::error(ExitCode::Usage,
+                         {spec.file + ": " + key, problem, remedy});
+  };
+  if (!spec.given.count("model"))
+    return fail("model", "the key is required but missing",
+                "add: model: path/to/a/hugging-face/directory");
+
+  // The element types of weights and adapter follow compute_dtype, unless the
+  // weights are stored smaller.
+  const std::string &dtype = spec.train.compute_dtype;
+  bool isStoredSmaller = spec.weights.dtype == "bfloat16" ||
+                         spec.weights.dtype == "int8" ||
+                         spec.weights.dtype == "int4";
+  for (auto [key, value] : {std::pair("weights.dtype", &spec.weights.dtype),
+                            std::pair("lora.dtype", &spec.lora.dtype)}) {
+    if (value == &spec.weights.dtype && isStoredSmaller)
+      continue;
+    if (*value == "bfloat16" && dtype == "float32")
+      continue;
+    if (spec.given.count(key) && *value != dtype)
+      return fail(key,
+                  "expected " + dtype + ", as train.compute_dtype, but found " +
+                      *value,
+                  "leave " + std::string(key) + " out, or make the two equal");
+    *value = dtype;
+  }
+  int64_t group = spec.weights.group_size;
+  if (group != 32 && group != 64 && group != 128)
+    return fail("weights.group_size",
+                "expected 32, 64 or 128 but found " + std::to_string(group),
+                "64 is the default of MLX");
+  bool hasGroups = spec.weights.dtype == "int8" || spec.weights.dtype == "int4";
+  if (spec.given.count("weights.group_size") && !hasGroups)
+    return fail("weights.group_size",
+                "only weights.dtype int8 and int4 have groups, but it is " +
+                    spec.weights.dtype,
+                "remove weights.group_size, or set weights.dtype");
+  if (spec.given.count("train.momentum") && spec.train.optimizer != "sgd")
+    return fail("train.momentum",
+                "only optimizer sgd has a momentum, but optimizer is " +
+                    spec.train.optimizer,
+                "remove train.momentum, or set train.optimizer to sgd");
+  for (auto [key, budget] :
+       {std::pair("train.memory_budget", &spec.train.memory_budget),
+        std::pair("train.resident_budget", &spec.train.resident_budget)}) {
+    if (!spec.given.count(key))
+      continue;
+    if (spec.train.residuals != "planned")
+      return fail(key,
+                  "only residuals planned has a budget, but residuals is " +
+                      spec.train.residuals,
+                  "remove " + std::string(key) +
+                      ", or set train.residuals to planned");
+    if (!MemoryBudget::parse(*budget))
+      return fail(key,
+                  "expected none, or a size such as 45MiB, but found '" +
+                      *budget + "'",
+                  "units are KiB, MiB and GiB; a number alone is bytes");
+  }
+  if (spec.weights.streaming == "planned" &&
+      spec.residentBudget().kind != MemoryBudget::Kind::Bytes)
+    return fail("weights.streaming",
+                "planned needs a train.resident_budget to plan for",
+                "set train.resident_budget, or weights.streaming to true or "
+                "false");
+  if (spec.train.optimizer_in_backward) {
+    // The norm is of all gradients, and a sum is of all batches; here a layer
+    // is updated before the others have gradients.
+    if (!spec.given.count("train.max_grad_norm"))
+      spec.train.max_grad_norm = 0;
+    if (spec.train.max_grad_norm > 0)
+      return fail("train.max_grad_norm",
+                  "expected 0, since optimizer_in_backward never has all "
+                  "gradients to take a norm of, but found " +
+                      llvm::formatv("{0}", spec.train.max_grad_norm).str(),
+                  "leave train.max_grad_norm out, or set "
+                  "train.optimizer_in_backward to false");
+    if (spec.train.gradient_accumulation_steps > 1)
+      return fail("train.gradient_accumulation_steps",
+                  "expected 1, since optimizer_in_backward updates in the "
+                  "backward of each batch, but found " +
+                      std::to_string(spec.train.gradient_accumulation_steps),
+                  "raise train.batch_size, or set "
+                  "train.optimizer_in_backward to false");
+  }
+  if (spec.train.kept_dtype == "bfloat16" && spec.train.residuals != "planned")
+    return fail("train.kept_dtype",
+                "only residuals planned may keep bfloat16, but residuals is " +
+                    spec.train.residuals,
+                "remove train.kept_dtype, or set train.residuals to planned");
+  constexpr int64_t mostRows = 1 << 24;
+  if (spec.train.batch_size > mostRows ||
+      spec.train.max_seq_length > mostRows || spec.maxRows() > mostRows)
+    return fail("train.batch_size",
+                "expected batch_size x max_seq_length to be at most " +
+                    std::to_string(mostRows) + " but found " +
+                    std::to_string(spec.train.batch_size) + " x " +
+                    std::to_string(spec.train.max_seq_length),
+                "use gradient_accumulation_steps for larger batches");
+  if (spec.lora.r > (1 << 16))
+    return fail("lora.r",
+                "expected a rank of at most 65536 but found " +
+                    std::to_string(spec.lora.r),
+                "common ranks are 4 to 64");
+  return Status::ok();
+}

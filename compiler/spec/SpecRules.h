@@ -1,0 +1,20 @@
+//===- SpecRules.h - Rules between the keys of a spec ---------------------===//
+//
+// What one key says of another: which go together, and what follows from them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_COMPILER_SPEC_SPECRULES_H
+#define HONE_COMPILER_SPEC_SPECRULES_H
+
+#include "compiler/spec/Spec.h"
+
+namespace hone {
+
+/// Checks `spec` after every key is set, and sets defaults that follow from
+/// other keys. Errors: Usage, naming the key.
+rt::Status checkSpec(Spec &spec);
+
+} // namespace hone
+
+#endif

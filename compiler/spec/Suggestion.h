@@ -1,0 +1,31 @@
+//===- Suggestion.h - "did you mean ...?" ---------------------------------===//
+//
+// What every place that refuses an unknown word offers instead: the nearest
+// known one, or all of them when the word is no slip of the hand.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_COMPILER_SPEC_SUGGESTION_H
+#define HONE_COMPILER_SPEC_SUGGESTION_H
+
+#include "program/NearestName.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include <string>
+#include <vector>
+
+namespace hone {
+
+/// "did you mean 'r'?", or "one of: a, b" when nothing is near.
+inline std::string suggest(llvm::StringRef word,
+                           const std::vector<std::string> &candidates) {
+  std::string nearest = rt::nearestName(word.str(), candidates);
+  if (!nearest.empty())
+    return "did you mean '" + nearest + "'?";
+  return "one of: " + llvm::join(candidates, ", ");
+}
+
+} // namespace hone
+
+#endif

@@ -1,0 +1,44 @@
+//===- WeightWriter.h - The weights that the training binary maps ---------===//
+//
+// Streams the model's tensors into one safetensors file, as their parameters
+// say that they are stored. No tensor is ever in memory as a whole.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_COMPILER_WEIGHTS_WEIGHTWRITER_H
+#define HONE_COMPILER_WEIGHTS_WEIGHTWRITER_H
+
+#include "compiler/weights/WeightIndex.h"
+#include "passes/module/ParameterTable.h"
+
+namespace hone {
+
+/// What quantisation did to one tensor.
+struct QuantizationError {
+  std::string tensor;
+  StorageAttr storage;
+  double relative; ///< |w' - w| / |w|, Euclidean norms; 0 if w is 0
+};
+
+struct WeightFile {
+  llvm::ArrayRef<Parameter> frozen;
+  std::string tokenizer; ///< the tensor hone.tokenizer; none if empty
+  std::string sourceHash;
+};
+
+/// Writes `path` whole or not at all: every stored tensor of `file.frozen`
+/// (WeightStorage.h) from `source`, whose tensors are floats, or packed as MLX
+/// packs them and then taken as they are. Metadata: format "hone", layout,
+/// source_hash. Appends to `errors`, unless it is null, a line for each tensor
+/// that was quantised here. Errors: BadData for a value that cannot be
+/// quantised; CannotCreate, IoError.
+rt::Status writeWeights(const std::string &path, const WeightFile &file,
+                        const WeightIndex &source,
+                        std::vector<QuantizationError> *errors);
+
+/// A table of `errors` for a person.
+std::string describeErrors(llvm::ArrayRef<QuantizationError> errors);
+
+} // namespace hone
+
+#endif

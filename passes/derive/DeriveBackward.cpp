@@ -1,0 +1,379 @@
+//===- DeriveBackward.cpp - hone-derive-backward --------------------------===//
+//
+// Turns the schedule of the loss into the schedule of its gradient. Each block
+// is derived once, for all layers that run it: an argument is active if it is
+// active in any of its calls, so depth never multiplies code.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Passes.h"
+#include "passes/derive/ActivityAnalysis.h"
+#include "passes/derive/BlockDerivation.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+
+namespace hone {
+
+#define GEN_PASS_DEF_DERIVEBACKWARD
+#include "passes/Passes.h.inc"
+
+namespace {
+
+/// The calls of @loss, and how each is derived.
+class ScheduleDerivation {
+public:
+  ScheduleDerivation(EntryOp loss, const ResidualPlan &plan,
+                     int64_t recomputedInputs, int64_t roundedInputs)
+      : loss(loss), plan(plan), recomputedInputs(recomputedInputs),
+        roundedInputs(roundedInputs),
+        symbols(loss->getParentOfType<ModuleOp>()) {}
+
+  LogicalResult findLossCall();
+  LogicalResult checkNames();
+  void findActivity();
+  LogicalResult deriveBlocks();
+  /// Which values of @loss are computed again for the backward.
+  LogicalResult chooseRecomputed();
+  LogicalResult writeGradientEntry();
+
+private:
+  BlockOp blockOf(CallOp call) {
+    return symbols.lookup<BlockOp>(call.getBlock());
+  }
+  bool isActive(CallOp call) const { return activeCalls.contains(call); }
+  LogicalResult setCotangent(Value value, Value cotangent, CallOp user);
+  /// `value` of @loss where the backward stands: kept, or computed again.
+  Value restore(Value value, OpBuilder &builder);
+  /// Rounds what `call` of @loss computes and the backward reads rounded.
+  void keepRounded(CallOp call, OpBuilder &builder);
+  /// A call of a block that converts `value` to `element`.
+  Value createConversion(CallOp like, Value value, Type element,
+                         OpBuilder &builder);
+
+  EntryOp loss;
+  ResidualPlan plan;
+  int64_t recomputedInputs, roundedInputs;
+  SymbolTable symbols;
+  CallOp lossCall;
+  OutputOp lossOutput;
+  llvm::DenseSet<Value> activeValues;
+  llvm::DenseSet<Operation *> activeCalls;
+  llvm::DenseMap<BlockOp, llvm::BitVector> activeArguments;
+  /// Calls whose forward and backward are apart, in order.
+  SmallVector<CallOp> splitCalls;
+  llvm::StringMap<SplitDerivation> derivations; ///< by block and variant
+  llvm::DenseMap<Operation *, const SplitDerivation *> split;
+  FusedDerivation fused;
+  /// Values of @loss to values of @gradient.
+  IRMapping mapping;
+  /// Values of @loss that no backward finds in memory.
+  llvm::DenseSet<Value> recomputed;
+  /// Values of @loss that are kept in bfloat16; to what is kept, once it is.
+  llvm::DenseMap<Value, Value> rounded;
+  /// Cotangents of values of @loss, as values of @gradient.
+  llvm::DenseMap<Value, Value> cotangents;
+};
+
+struct DeriveBackward : impl::DeriveBackwardBase<DeriveBackward> {
+  using DeriveBackwardBase::DeriveBackwardBase;
+
+  void runOnOperation() override {
+    auto plan = ResidualPlan::parse(residuals);
+    if (!plan) {
+      getOperation().emitError("expects residuals to be one of ")
+          << ResidualPolicy::names()
+          << ", or POLICY*LAYERS+POLICY*LAYERS, but got '" << residuals << "'";
+      return signalPassFailure();
+    }
+    auto loss = SymbolTable(getOperation()).lookup<EntryOp>("loss");
+    if (!loss) {
+      getOperation().emitError("expects an entry '@loss' to derive");
+      return signalPassFailure();
+    }
+    ScheduleDerivation derivation(loss, *plan, recomputedInputs, roundedInputs);
+    if (failed(derivation.findLossCall()) || failed(derivation.checkNames()))
+      return signalPassFailure();
+    derivation.findActivity();
+    if (failed(derivation.deriveBlocks()) ||
+        failed(derivation.chooseRecomputed()) ||
+        failed(derivation.writeGradientEntry()))
+      return signalPassFailure();
+  }
+};
+
+} // namespace
+
+LogicalResult ScheduleDerivation::findLossCall() {
+  for (OutputOp output : loss.getBody().getOps<OutputOp>()) {
+    if (output.getName() != "loss")
+      continue;
+    lossOutput = output;
+    lossCall = output.getValue().getDefiningOp<CallOp>();
+  }
+  if (!lossCall || lossCall.getNumResults() != 1)
+    return loss.emitOpError("expects an output 'loss' that is the one result "
+                            "of a call");
+  return success();
+}
+
+/// What the derivation defines must not be there already.
+LogicalResult ScheduleDerivation::checkNames() {
+  auto expectFree = [&](Operation *from, const Twine &name) -> LogicalResult {
+    Operation *taken = symbols.lookup(name.str());
+    if (!taken)
+      return success();
+    InFlightDiagnostic diag =
+        taken->emitOpError("has the name '@")
+        << name << "', which the derivation defines; give it another name";
+    diag.attachNote(from->getLoc()) << "derived from here";
+    return diag;
+  };
+  if (failed(expectFree(loss, "gradient")))
+    return failure();
+  for (CallOp call : loss.getBody().getOps<CallOp>()) {
+    if (failed(expectFree(blockOf(call), call.getBlock() + ".gradient")))
+      return failure();
+    for (const std::string &variant : plan.variants())
+      for (const char *suffix : {".forward", ".backward"})
+        if (failed(
+                expectFree(blockOf(call), call.getBlock() + suffix + variant)))
+          return failure();
+  }
+  return success();
+}
+
+void ScheduleDerivation::findActivity() {
+  // A block that is active for one call is derived for all, which can make
+  // results of earlier calls of that block active: repeat until nothing
+  // changes. Two rounds are enough for chains of layers.
+  size_t known;
+  do {
+    known = activeValues.size() + activeCalls.size();
+    for (CallOp call : loss.getBody().getOps<CallOp>()) {
+      BlockOp block = blockOf(call);
+      llvm::BitVector &active = activeArguments[block];
+      active.resize(call.getNumOperands());
+      for (auto [index, operand] : llvm::enumerate(call.getOperands()))
+        if (activeValues.contains(operand))
+          active.set(index);
+      llvm::BitVector results = ActivityAnalysis(block, active).activeResults();
+      for (unsigned index : results.set_bits())
+        activeValues.insert(call.getResult(index));
+      if (results.any())
+        activeCalls.insert(call);
+    }
+  } while (known != activeValues.size() + activeCalls.size());
+}
+
+LogicalResult ScheduleDerivation::deriveBlocks() {
+  if (!isActive(lossCall))
+    return loss.emitOpError("expects the loss to depend on a trainable "
+                            "parameter");
+  for (CallOp call : loss.getBody().getOps<CallOp>())
+    if (isActive(call) && call != lossCall)
+      splitCalls.push_back(call);
+  if (!plan.isFor(splitCalls.size()))
+    return loss.emitOpError("has ")
+           << splitCalls.size() << " layers to derive, but residuals is '"
+           << plan.str() << "'";
+  for (auto [layer, call] : llvm::enumerate(splitCalls)) {
+    ResidualPolicy policy = plan.policyOf(layer);
+    std::string variant = plan.variantOf(policy);
+    BlockOp block = blockOf(call);
+    auto [known, isNew] =
+        derivations.try_emplace((call.getBlock() + "/" + variant).str());
+    split[call] = &known->second;
+    if (!isNew)
+      continue;
+    auto derived = deriveSplit(block, activeArguments[block], policy, variant);
+    if (failed(derived))
+      return failure();
+    known->second = *derived;
+  }
+  auto derived =
+      deriveFused(blockOf(lossCall), activeArguments[blockOf(lossCall)]);
+  if (failed(derived))
+    return failure();
+  fused = *derived;
+  return success();
+}
+
+LogicalResult ScheduleDerivation::setCotangent(Value value, Value cotangent,
+                                               CallOp user) {
+  if (!activeValues.contains(value))
+    return success(); // the first layer's input: nothing before it trains
+  if (cotangents.try_emplace(value, cotangent).second)
+    return success();
+  InFlightDiagnostic diag =
+      user.emitOpError("reads a value that another call reads too; sum the two "
+                       "paths inside one block");
+  diag.attachNote(value.getLoc()) << "the value is defined here";
+  return diag;
+}
+
+/// One call of `block` for the layer of `like`.
+static CallOp createCall(OpBuilder &builder, CallOp like, BlockOp block,
+                         ArrayRef<Value> operands) {
+  return CallOp::create(builder, like.getLoc(), block.getResultTypes(),
+                        block.getName(), like.getPrefix(), operands);
+}
+
+LogicalResult ScheduleDerivation::chooseRecomputed() {
+  // What backwards read, in the order in which it is computed.
+  llvm::SetVector<Value> inputs;
+  for (CallOp call : splitCalls)
+    for (unsigned index : split[call]->arguments)
+      inputs.insert(call.getOperand(index));
+  SmallVector<Value> candidates;
+  for (CallOp call : loss.getBody().getOps<CallOp>())
+    for (Value result : call.getResults())
+      if (inputs.contains(result))
+        candidates.push_back(result);
+  auto kept = keptInputs(candidates.size(), recomputedInputs);
+  if (!kept)
+    return loss.emitOpError("has ")
+           << candidates.size()
+           << " block inputs that the backward reads: " << recomputedInputs
+           << " of them cannot be computed again in the "
+           << "memory of the others";
+  // The first of those that are kept: they are for the longest time.
+  int64_t toRound = roundedInputs;
+  for (auto [input, isKept] : llvm::zip(candidates, *kept))
+    if (isKept && toRound-- > 0)
+      rounded[input] = Value();
+  if (toRound > 0)
+    return loss.emitOpError("keeps ")
+           << candidates.size() - recomputedInputs
+           << " block inputs for the backward, fewer than the " << roundedInputs
+           << " to keep in bfloat16";
+  if (recomputedInputs == 0)
+    return success();
+  // Also what lies between two inputs: it is in no memory to begin from.
+  for (CallOp call : loss.getBody().getOps<CallOp>())
+    recomputed.insert_range(call.getResults());
+  for (auto [input, isKept] : llvm::zip(candidates, *kept))
+    if (isKept)
+      recomputed.erase(input);
+  return success();
+}
+
+Value ScheduleDerivation::createConversion(CallOp like, Value value,
+                                           Type element, OpBuilder &builder) {
+  auto from = cast<RankedTensorType>(value.getType());
+  auto to = RankedTensorType::get(from.getShape(), element);
+  std::string name;
+  llvm::raw_string_ostream(name) << "convert." << from.getDimSize(1) << "."
+                                 << from.getElementType() << "." << element;
+  auto block = symbols.lookup<BlockOp>(name);
+  if (!block) {
+    OpBuilder outside(builder.getContext());
+    outside.setInsertionPoint(loss);
+    block = BlockOp::create(outside, loss.getLoc(), name,
+                            builder.getFunctionType(from, to));
+    mlir::Block &body = block.getBody().front();
+    OpBuilder inside = OpBuilder::atBlockEnd(&body);
+    Value result =
+        ConvertOp::create(inside, loss.getLoc(), to, body.getArgument(0));
+    ReturnOp::create(inside, loss.getLoc(), result);
+    symbols.insert(block);
+  }
+  return createCall(builder, like, block, value).getResult(0);
+}
+
+void ScheduleDerivation::keepRounded(CallOp call, OpBuilder &builder) {
+  for (Value result : call.getResults())
+    if (auto kept = rounded.find(result); kept != rounded.end())
+      kept->second = createConversion(call, mapping.lookup(result),
+                                      builder.getBF16Type(), builder);
+}
+
+Value ScheduleDerivation::restore(Value value, OpBuilder &builder) {
+  if (auto kept = rounded.find(value); kept != rounded.end()) {
+    Type element = cast<RankedTensorType>(value.getType()).getElementType();
+    mapping.map(value, createConversion(value.getDefiningOp<CallOp>(),
+                                        kept->second, element, builder));
+    rounded.erase(kept);
+  }
+  if (!recomputed.contains(value))
+    return mapping.lookup(value);
+  auto call = value.getDefiningOp<CallOp>();
+  SmallVector<Value> operands;
+  for (Value operand : call.getOperands())
+    operands.push_back(restore(operand, builder));
+  CallOp again = createCall(builder, call, blockOf(call), operands);
+  for (auto [from, to] : llvm::zip(call.getResults(), again.getResults())) {
+    mapping.map(from, to);
+    recomputed.erase(from);
+  }
+  return mapping.lookup(value);
+}
+
+LogicalResult ScheduleDerivation::writeGradientEntry() {
+  OpBuilder builder(loss.getContext());
+  builder.setInsertionPointAfter(loss);
+  auto entry = EntryOp::create(builder, loss.getLoc(), "gradient");
+  builder.setInsertionPoint(entry.getBody().front().getTerminator());
+
+  // Forward, to the loss, whose call also begins the backward.
+  llvm::DenseMap<CallOp, CallOp> forwardCalls;
+  for (Operation &op : loss.getBody().front().without_terminator()) {
+    auto call = dyn_cast<CallOp>(op);
+    if (call && call == lossCall) {
+      SmallVector<Value> operands;
+      for (Value operand : call.getOperands())
+        operands.push_back(mapping.lookup(operand));
+      auto scalar = RankedTensorType::get({}, builder.getF64Type());
+      operands.push_back(
+          InputOp::create(builder, call.getLoc(), scalar, "loss_scale"));
+      CallOp gradient = createCall(builder, call, fused.gradient, operands);
+      mapping.map(call.getResult(0), gradient.getResult(0));
+      for (auto [position, index] : llvm::enumerate(fused.activeArguments))
+        if (failed(setCotangent(call.getOperand(index),
+                                gradient.getResult(1 + position), call)))
+          return failure();
+    } else if (call && isActive(call)) {
+      SmallVector<Value> operands;
+      for (Value operand : call.getOperands())
+        operands.push_back(mapping.lookup(operand));
+      CallOp forward =
+          createCall(builder, call, split[call]->forward, operands);
+      for (auto [from, to] :
+           llvm::zip_first(call.getResults(), forward.getResults()))
+        mapping.map(from, to);
+      forwardCalls[call] = forward;
+      keepRounded(call, builder);
+    } else {
+      builder.clone(op, mapping);
+      if (call)
+        keepRounded(call, builder);
+    }
+  }
+
+  // Backward, in reverse order of the calls.
+  for (CallOp call : llvm::reverse(splitCalls)) {
+    const SplitDerivation &derived = *split[call];
+    SmallVector<Value> operands;
+    for (unsigned index : derived.arguments)
+      operands.push_back(restore(call.getOperand(index), builder));
+    llvm::append_range(
+        operands, forwardCalls[call].getResults().take_back(derived.numKept));
+    for (unsigned index : derived.activeResults) {
+      Value cotangent = cotangents.lookup(call.getResult(index));
+      if (!cotangent)
+        return call.emitOpError("has a trainable result #")
+               << index << " that the loss does not depend on";
+      operands.push_back(cotangent);
+    }
+    CallOp backward = createCall(builder, call, derived.backward, operands);
+    for (auto [position, index] : llvm::enumerate(derived.activeArguments))
+      if (failed(setCotangent(call.getOperand(index),
+                              backward.getResult(position), call)))
+        return failure();
+  }
+  return success();
+}
+
+} // namespace hone

@@ -1,0 +1,155 @@
+//===- VerifyStep.cpp - hone-verify-step ----------------------------------===//
+//
+// A broken rule here is a bug of the derivation, so messages name the pass.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Passes.h"
+#include "passes/module/ParameterTable.h"
+
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+
+namespace hone {
+
+#define GEN_PASS_DEF_VERIFYSTEP
+#include "passes/Passes.h.inc"
+
+namespace {
+
+struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    eraseUncalledBlocks(module);
+    auto parameters = ParameterTable::build(module);
+    if (failed(parameters) || failed(checkSinks(module, *parameters)) ||
+        failed(checkCoverage(module, *parameters)) ||
+        failed(checkUpdates(module, *parameters)))
+      signalPassFailure();
+  }
+
+  static void eraseUncalledBlocks(ModuleOp module) {
+    llvm::StringSet<> called;
+    module.walk([&](CallOp call) { called.insert(call.getBlock()); });
+    for (BlockOp block : llvm::make_early_inc_range(module.getOps<BlockOp>()))
+      if (!called.contains(block.getName()))
+        block.erase();
+  }
+
+  /// Every sink names a trainable parameter of its type, in every layer.
+  static LogicalResult checkSinks(ModuleOp module,
+                                  const ParameterTable &parameters) {
+    SymbolTable symbols(module);
+    LogicalResult result = success();
+    module.walk([&](CallOp call) {
+      auto block = symbols.lookup<BlockOp>(call.getBlock());
+      block.walk([&](GradientOp sink) {
+        const Parameter *parameter =
+            parameters.find(call.getPrefix(), sink.getOf());
+        if (parameter && parameter->trainable &&
+            parameter->type == sink.getValue().getType())
+          return;
+        InFlightDiagnostic diag = sink.emitOpError("expects '")
+                                  << call.getPrefix() << sink.getOf()
+                                  << "' to be a trainable parameter of type "
+                                  << sink.getValue().getType()
+                                  << "; broken by hone-derive-backward";
+        diag.attachNote(call.getLoc()) << "for this layer";
+        result = failure();
+      });
+    });
+    return result;
+  }
+
+  /// Every trainable parameter has a gradient in @gradient.
+  static LogicalResult checkCoverage(ModuleOp module,
+                                     const ParameterTable &parameters) {
+    SymbolTable symbols(module);
+    auto gradient = symbols.lookup<EntryOp>("gradient");
+    if (!gradient)
+      return module.emitError("expects an entry '@gradient'; run "
+                              "hone-derive-backward first");
+    llvm::StringSet<> covered;
+    for (CallOp call : gradient.getBody().getOps<CallOp>()) {
+      auto block = symbols.lookup<BlockOp>(call.getBlock());
+      block.walk([&](GradientOp sink) {
+        covered.insert((call.getPrefix() + sink.getOf()).str());
+      });
+    }
+    for (const Parameter &parameter : parameters.trainable())
+      if (!covered.contains(parameter.name))
+        return gradient.emitOpError("expects a gradient of '")
+               << parameter.name << "'; broken by hone-derive-backward";
+    return success();
+  }
+
+  /// In @step, if there is one, each layer has its gradients from before the
+  /// first sink until its one update, and is not used after that.
+  static LogicalResult checkUpdates(ModuleOp module,
+                                    const ParameterTable &parameters) {
+    SymbolTable symbols(module);
+    auto step = symbols.lookup<EntryOp>("step");
+    if (!step)
+      return success();
+    enum class State { Untouched, Gradient, Updated };
+    SmallVector<State> states(parameters.layers().size(), State::Untouched);
+    auto broken = [&](Operation *op, StringRef problem, StringRef prefix) {
+      return op->emitOpError(problem) << " of the layer '" << prefix
+                                      << "'; broken by hone-schedule-update";
+    };
+    auto stateOf = [&](StringRef prefix) -> State & {
+      auto layer =
+          llvm::find_if(parameters.layers(), [&](const TrainableLayer &layer) {
+            return layer.prefix == prefix;
+          });
+      return states[layer - parameters.layers().begin()];
+    };
+    auto checkUse = [&](CallOp call, StringRef name, bool isSink) {
+      const Parameter *parameter = parameters.find(call.getPrefix(), name);
+      if (!parameter->trainable)
+        return success();
+      StringRef prefix = parameters.layers()[parameter->layer].prefix;
+      State state = states[parameter->layer];
+      if (state == State::Updated)
+        return LogicalResult(broken(call, "stands behind the update", prefix));
+      if (isSink && state != State::Gradient)
+        return LogicalResult(
+            broken(call, "stands before the 'hone.layer_gradient'", prefix));
+      return success();
+    };
+    for (Operation &op : step.getBody().front()) {
+      if (auto window = dyn_cast<LayerGradientOp>(op)) {
+        State &state = stateOf(window.getPrefix());
+        if (state != State::Untouched)
+          return broken(window, "is not the first", window.getPrefix());
+        state = State::Gradient;
+      } else if (auto update = dyn_cast<UpdateOpInterface>(op)) {
+        auto window =
+            update.getLayerGradient().getDefiningOp<LayerGradientOp>();
+        State &state = stateOf(window.getPrefix());
+        if (state == State::Updated)
+          return broken(update, "is not the only update", window.getPrefix());
+        state = State::Updated;
+      } else if (auto call = dyn_cast<CallOp>(op)) {
+        auto block = symbols.lookup<BlockOp>(call.getBlock());
+        LogicalResult isUsable = success();
+        auto check = [&](StringRef name, bool isSink) {
+          if (succeeded(isUsable))
+            isUsable = checkUse(call, name, isSink);
+        };
+        block.walk([&](ParameterOp op) { check(op.getName(), false); });
+        block.walk([&](GradientOp op) { check(op.getOf(), true); });
+        if (failed(isUsable))
+          return failure();
+      }
+    }
+    for (auto [layer, state] : llvm::zip_equal(parameters.layers(), states))
+      if (state != State::Updated)
+        return broken(step, "expects an update", layer.prefix);
+    return success();
+  }
+};
+
+} // namespace
+} // namespace hone

@@ -1,0 +1,122 @@
+//===- ParameterTable.cpp - Every tensor of the model, by name ------------===//
+
+#include "passes/module/ParameterTable.h"
+
+#include "passes/module/WeightStorage.h"
+
+using namespace mlir;
+
+namespace hone {
+
+/// "frozen 'tensor<8x64xf32>' stored #hone.storage<int4, group = 64>"
+static std::string describe(bool trainable, RankedTensorType type,
+                            StorageAttr storage) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << (trainable ? "trainable '" : "frozen '") << type << "'";
+  if (storage)
+    os << " stored " << storage;
+  return text;
+}
+
+FailureOr<ParameterTable> ParameterTable::build(ModuleOp module) {
+  ParameterTable table;
+  SymbolTable symbols(module);
+  llvm::StringMap<int64_t> layers;
+  auto add = [&](StringRef prefix, ParameterOp op) -> LogicalResult {
+    std::string name = (prefix + op.getName()).str();
+    auto type = cast<RankedTensorType>(op.getType());
+    auto &list = op.getTrainable() ? table.trainableList : table.frozenList;
+    auto [at, isNew] =
+        table.byName.try_emplace(name, Ref{op.getTrainable(), list.size()});
+    if (!isNew) {
+      const Parameter *known = table.find("", name);
+      if (known->type == type && known->trainable == op.getTrainable() &&
+          known->storage == op.getStoredAttr())
+        return success();
+      return op.emitOpError("reads '")
+             << name << "' as "
+             << describe(op.getTrainable(), type, op.getStoredAttr())
+             << ", but another layer reads it as "
+             << describe(known->trainable, known->type, known->storage);
+    }
+    Parameter parameter{name,
+                        type,
+                        op.getTrainable(),
+                        op.getInit().value_or(Init::Zero),
+                        op.getStoredAttr(),
+                        static_cast<int64_t>(list.size())};
+    if (parameter.trainable) {
+      if (!list.empty() &&
+          (list.front().type.getElementType() != type.getElementType() ||
+           list.front().storage != parameter.storage))
+        return op.emitOpError("expects trainable parameters to have one "
+                              "element type and storage, since they are one "
+                              "vector, but '")
+               << name << "' is " << describe(true, type, parameter.storage)
+               << " and '" << list.front().name << "' is "
+               << describe(true, list.front().type, list.front().storage);
+      auto [layer, isNewLayer] =
+          layers.try_emplace(prefix, table.layerList.size());
+      if (isNewLayer)
+        table.layerList.push_back({prefix.str()});
+      parameter.layer = layer->second;
+    } else {
+      parameter.index = table.weights;
+      table.weights += storedTensors(type, parameter.storage).size();
+    }
+    list.push_back(std::move(parameter));
+    return success();
+  };
+
+  for (EntryOp entry : module.getOps<EntryOp>())
+    for (CallOp call : entry.getBody().getOps<CallOp>()) {
+      auto block = symbols.lookup<BlockOp>(call.getBlock());
+      if (!block)
+        return call.emitOpError("expects '")
+               << call.getBlock() << "' to be a 'hone.block'";
+      for (ParameterOp op : block.getBody().getOps<ParameterOp>())
+        if (failed(add(call.getPrefix(), op)))
+          return failure();
+    }
+  table.layOutTheta();
+  return table;
+}
+
+Type ParameterTable::thetaElement() const {
+  if (trainableList.empty())
+    return {};
+  const Parameter &any = trainableList.front();
+  return storedTensors(any.type, any.storage).front().type.getElementType();
+}
+
+Type ParameterTable::gradientElement() const {
+  return trainableList.empty() ? Type()
+                               : trainableList.front().type.getElementType();
+}
+
+void ParameterTable::layOutTheta() {
+  llvm::sort(trainableList, [](const Parameter &a, const Parameter &b) {
+    return std::tie(a.layer, a.index) < std::tie(b.layer, b.index);
+  });
+  for (auto [index, parameter] : llvm::enumerate(trainableList)) {
+    byName[parameter.name].index = index;
+    parameter.index = static_cast<int64_t>(index);
+    parameter.offset = elements;
+    TrainableLayer &layer = layerList[parameter.layer];
+    if (layer.elements == 0)
+      layer.offset = elements;
+    layer.elements += parameter.type.getNumElements();
+    elements += parameter.type.getNumElements();
+  }
+}
+
+const Parameter *ParameterTable::find(StringRef prefix, StringRef name) const {
+  auto found = byName.find((prefix + name).str());
+  if (found == byName.end())
+    return nullptr;
+  const Ref &ref = found->second;
+  return &(ref.trainable ? trainableList : frozenList)[ref.index];
+}
+
+} // namespace hone

@@ -1,0 +1,77 @@
+//===- ParameterTable.h - Every tensor of the model, by name --------------===//
+//
+// A block reads parameters by a name relative to the layer that runs it; this
+// table resolves (prefix, name) to one tensor of the model. Frozen ones are
+// found in the weights file, as one tensor or several (WeightStorage.h),
+// numbered in order of first use; trainable ones are slices of one vector
+// theta without gaps, layer after layer in order of first use, so that a layer
+// is one slice too.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_PASSES_MODULE_PARAMETERTABLE_H
+#define HONE_PASSES_MODULE_PARAMETERTABLE_H
+
+#include "dialects/Hone/HoneOps.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace hone {
+
+struct Parameter {
+  std::string name; ///< Hugging Face tensor name: prefix + relative name
+  mlir::RankedTensorType type;
+  bool trainable;
+  Init init;           ///< trainable only
+  StorageAttr storage; ///< null: as typed
+  /// Of its first stored tensor among the weights, or among the trainable.
+  int64_t index;
+  /// Trainable only: which of the layers, and elements from the start of theta.
+  int64_t layer = 0, offset = 0;
+};
+
+/// The trainable parameters that a layer's calls are the first to use.
+struct TrainableLayer {
+  std::string prefix;
+  int64_t offset = 0, elements = 0; ///< its slice of theta
+};
+
+class ParameterTable {
+public:
+  /// Walks the calls of every entry in order. Fails with a diagnostic when one
+  /// name is used with two types or storages, or both frozen and trainable,
+  /// and when trainable ones differ in element type or storage.
+  static mlir::FailureOr<ParameterTable> build(mlir::ModuleOp module);
+
+  /// The tensor that `op` reads when a layer with `prefix` runs its block;
+  /// null if no call of an entry has that prefix.
+  const Parameter *find(llvm::StringRef prefix, llvm::StringRef name) const;
+
+  llvm::ArrayRef<Parameter> frozen() const { return frozenList; }
+  llvm::ArrayRef<Parameter> trainable() const { return trainableList; }
+  llvm::ArrayRef<TrainableLayer> layers() const { return layerList; }
+  /// Length of theta.
+  int64_t trainableElements() const { return elements; }
+  /// Element type of theta as it is stored, and of gradients and optimizer
+  /// state; null if nothing is trainable.
+  mlir::Type thetaElement() const;
+  mlir::Type gradientElement() const;
+
+private:
+  struct Ref {
+    bool trainable;
+    size_t index;
+  };
+  /// Orders the trainable parameters by layer and gives them their offsets.
+  void layOutTheta();
+
+  std::vector<Parameter> frozenList, trainableList;
+  std::vector<TrainableLayer> layerList;
+  llvm::StringMap<Ref> byName;
+  int64_t elements = 0, weights = 0;
+};
+
+} // namespace hone
+
+#endif

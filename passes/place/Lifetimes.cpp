@@ -1,0 +1,171 @@
+//===- Lifetimes.cpp - When values are in use -----------------------------===//
+
+#include "passes/place/Lifetimes.h"
+
+using namespace mlir;
+
+namespace hone {
+
+Lifetimes::Lifetimes(mlir::Block &body) {
+  int64_t next = 0;
+  for (Operation &op : body)
+    positions[&op] = next++;
+}
+
+static bool isReturned(Value value) {
+  return llvm::any_of(value.getUsers(),
+                      [](Operation *user) { return isa<ReturnOp>(user); });
+}
+
+bool isOnlyAddedToGradient(Value value) {
+  Operation *op = value.getDefiningOp();
+  bool isSumOverRows = op && op->hasTrait<RowWise>() &&
+                       !hasRows(value.getType()) &&
+                       llvm::any_of(op->getOperandTypes(), hasRows);
+  return isSumOverRows && value.hasOneUse() &&
+         isa<GradientOp>(*value.user_begin());
+}
+
+bool Lifetimes::needsMemory(OpResult value) const {
+  return !value.getOwner()->hasTrait<Ambient>() && !isReturned(value) &&
+         !isOnlyAddedToGradient(value);
+}
+
+int64_t Lifetimes::lastUse(Value value) const {
+  int64_t last = -1;
+  for (Operation *user : value.getUsers())
+    last = std::max(last, position(user));
+  return last;
+}
+
+Buffer Lifetimes::buffer(Value value, int64_t rows) const {
+  int64_t first = position(value.getDefiningOp());
+  return {bytesAtRows(value.getType(), rows), first,
+          std::max(first, lastUse(value))};
+}
+
+Buffer Lifetimes::during(Operation *op, int64_t bytes) const {
+  return {bytes, position(op), position(op)};
+}
+
+/// Whether the body never reads its argument `argument` once it has begun to
+/// write what it returns as `result`.
+static bool bodyMayOverwrite(mlir::Block &body, unsigned argument,
+                             unsigned result) {
+  Lifetimes lifetimes(body);
+  SharedMemory shared(body, lifetimes);
+  auto returned = cast<OpResult>(body.getTerminator()->getOperand(result));
+  OpResult written = shared.first(returned);
+  int64_t begin = lifetimes.position(written.getOwner());
+  Value read = body.getArgument(argument);
+  for (Operation *user : read.getUsers()) {
+    int64_t at = lifetimes.position(user);
+    if (at > begin || (at == begin && !lifetimes.mayOverwrite(read, written)))
+      return false;
+  }
+  return true;
+}
+
+/// The body that `op` runs with its operands as arguments, or null.
+static mlir::Block *bodyOf(Operation *op) {
+  if (auto tiles = dyn_cast<RowTilesOp>(op))
+    return &tiles.getBody().front();
+  auto call = dyn_cast<CallOp>(op);
+  if (!call)
+    return nullptr;
+  auto block =
+      SymbolTable::lookupNearestSymbolFrom<BlockOp>(call, call.getBlockAttr());
+  return &block.getBody().front();
+}
+
+bool Lifetimes::mayOverwrite(Value operand, OpResult result) const {
+  Operation *op = result.getOwner();
+  if (operand.getType() != result.getType() || lastUse(operand) > position(op))
+    return false;
+  auto inPlace = dyn_cast<InPlaceOpInterface>(op);
+  mlir::Block *body = bodyOf(op);
+  for (OpOperand &use : op->getOpOperands()) {
+    if (use.get() != operand)
+      continue;
+    unsigned from = use.getOperandNumber(), to = result.getResultNumber();
+    bool may = body ? bodyMayOverwrite(*body, from, to)
+                    : inPlace && inPlace.mayOverwrite(from, to);
+    if (!may)
+      return false;
+  }
+  return true;
+}
+
+SharedMemory::SharedMemory(mlir::Block &body, const Lifetimes &lifetimes) {
+  // A result of the body that can be written over an argument is left to the
+  // caller: an earlier value in its memory would forbid that.
+  auto isForCaller = [&](OpResult result) {
+    return isReturned(result) &&
+           llvm::any_of(result.getOwner()->getOperands(), [&](Value operand) {
+             return isa<BlockArgument>(operand) &&
+                    lifetimes.mayOverwrite(operand, result);
+           });
+  };
+  for (Operation &op : body) {
+    if (op.hasTrait<Ambient>())
+      continue;
+    for (OpResult result : op.getResults()) {
+      if (isForCaller(result))
+        continue;
+      for (Value operand : op.getOperands()) {
+        auto known = dyn_cast<OpResult>(operand);
+        if (!known || known.getOwner()->hasTrait<Ambient>() ||
+            known.getOwner()->getBlock() != &body || after.contains(known) ||
+            !lifetimes.mayOverwrite(operand, result))
+          continue;
+        before[result] = known;
+        after[known] = result;
+        break;
+      }
+    }
+  }
+}
+
+OpResult SharedMemory::first(OpResult value) const {
+  while (OpResult previous = before.lookup(value))
+    value = previous;
+  return value;
+}
+
+OpResult SharedMemory::last(OpResult value) const {
+  while (OpResult next = after.lookup(value))
+    value = next;
+  return value;
+}
+
+bool SharedMemory::mayWriteDuring(OpResult value, Operation *op) const {
+  if (OpResult previous = before.lookup(value))
+    return !llvm::is_contained(op->getOperands(), previous);
+  // Memory of the caller, who may have an argument there that is read no later
+  // than by `op`.
+  return isReturned(value) && llvm::none_of(op->getOperands(), [&](Value read) {
+           return isa<BlockArgument>(read) && read.getType() == value.getType();
+         });
+}
+
+FailureOr<int64_t> maxRows(Operation *module) {
+  auto rows =
+      module->getAttrOfType<IntegerAttr>(HoneDialect::getMaxRowsAttrName());
+  if (!rows)
+    return module->emitError("expects the attribute '")
+           << HoneDialect::getMaxRowsAttrName() << "'";
+  return rows.getInt();
+}
+
+int64_t rowsOfTile(RowTilesOp tiles, int64_t rows) {
+  return std::min<int64_t>(rows, tiles.getTileRows());
+}
+
+RegionOp findRegion(ModuleOp module, StringRef name) {
+  for (RegionOp region : module.getOps<RegionOp>())
+    if (region.getName() == name)
+      return region;
+  return {};
+}
+
+} // namespace hone

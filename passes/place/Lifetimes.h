@@ -1,0 +1,84 @@
+//===- Lifetimes.h - When the values of a body are in use -----------------===//
+//
+// Positions count the ops of a straight-line body from 0: a block, an entry or
+// the body of row tiles. A value that an op reads and a value that it writes
+// are in use together, unless the op can write the one over the other
+// (InPlaceOpInterface); then the second may take the memory of the first.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_PASSES_PLACE_LIFETIMES_H
+#define HONE_PASSES_PLACE_LIFETIMES_H
+
+#include "dialects/Hone/HoneOps.h"
+#include "passes/place/ArenaPlan.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace hone {
+
+class Lifetimes {
+public:
+  /// The ops of `body`, numbered.
+  explicit Lifetimes(mlir::Block &body);
+
+  int64_t position(mlir::Operation *op) const { return positions.lookup(op); }
+
+  /// Whether `value` needs memory of this body: it is a result of an op, not
+  /// ambient, not one of the body's own results, and not only added to a
+  /// gradient.
+  bool needsMemory(mlir::OpResult value) const;
+
+  /// `value` as a buffer for batches of `rows` rows: from its definition to
+  /// its last use.
+  Buffer buffer(mlir::Value value, int64_t rows) const;
+
+  /// `bytes` in use only while `op` runs.
+  Buffer during(mlir::Operation *op, int64_t bytes) const;
+
+  /// Whether the op of `result` can write it over `operand`, which it reads:
+  /// they have one type, nothing reads `operand` later, and the op can. What a
+  /// call or row tiles can follows from their body.
+  bool mayOverwrite(mlir::Value operand, mlir::OpResult result) const;
+
+private:
+  int64_t lastUse(mlir::Value value) const;
+
+  llvm::DenseMap<mlir::Operation *, int64_t> positions;
+};
+
+/// Which values of a body share memory: chains in which each value is written
+/// over the one before.
+class SharedMemory {
+public:
+  SharedMemory(mlir::Block &body, const Lifetimes &lifetimes);
+
+  /// The first value of the chain of `value`.
+  mlir::OpResult first(mlir::OpResult value) const;
+  /// The last one: a result of the body if the chain is in its caller's memory.
+  mlir::OpResult last(mlir::OpResult value) const;
+
+  /// Whether `value`, made by the op after `op`, may be written while `op`
+  /// runs: its memory is in use already, and `op` reads nothing there.
+  bool mayWriteDuring(mlir::OpResult value, mlir::Operation *op) const;
+
+private:
+  llvm::DenseMap<mlir::Value, mlir::OpResult> before, after;
+};
+
+/// Whether `value` is a sum over rows that goes to one sink and nowhere else:
+/// its op adds it there and it needs no memory.
+bool isOnlyAddedToGradient(mlir::Value value);
+
+/// The module's hone.max_rows; fails with a diagnostic if it has none.
+mlir::FailureOr<int64_t> maxRows(mlir::Operation *module);
+
+/// Rows for which the body of `tiles` needs memory in batches of `rows` rows.
+int64_t rowsOfTile(RowTilesOp tiles, int64_t rows);
+
+/// The region called `name`, or null.
+RegionOp findRegion(mlir::ModuleOp module, llvm::StringRef name);
+
+} // namespace hone
+
+#endif

@@ -1,0 +1,286 @@
+//===- Place.cpp - hone-place ---------------------------------------------===//
+//
+// Two levels, one algorithm. A block's inner buffers are placed in its
+// scratch, once for all layers; an entry's values and the scratch of each of
+// its calls are placed in the arena. So what a layer needs only while it runs
+// is shared by all layers and fills the gaps that kept values leave. Values
+// that an op writes one over the other are one buffer.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Passes.h"
+#include "passes/module/ParameterTable.h"
+#include "passes/place/Lifetimes.h"
+
+using namespace mlir;
+
+namespace hone {
+
+#define GEN_PASS_DEF_PLACE
+#include "passes/Passes.h.inc"
+
+/// Of a vector over all trainable elements.
+static int64_t vectorBytes(const ParameterTable &parameters, Type element) {
+  if (!element)
+    return 0;
+  return parameters.trainableElements() * element.getIntOrFloatBitWidth() / 8;
+}
+
+namespace {
+
+/// Collects the buffers of one body and writes their offsets back as
+/// attributes.
+class BodyPlacement {
+public:
+  BodyPlacement(mlir::Block &body, int64_t rows)
+      : lifetimes(body), shared(body, lifetimes), rows(rows) {}
+
+  void addResults(Operation *op);
+  void addWorkspace(Operation *op);
+  /// Memory for the body that `op` runs.
+  void addScratch(Operation *op, int64_t bytes);
+
+  /// Places everything; offsets start at `base`. Returns the bytes used.
+  int64_t place(int64_t base);
+
+private:
+  /// What will be one element of an attribute.
+  struct Home {
+    std::optional<size_t> buffer; ///< index; none: not memory of this body
+    int64_t first = 0, last = 0;  ///< in use by this op's value
+    Attribute elsewhere = {};     ///< if there is no buffer
+  };
+  struct Record {
+    Operation *op;
+    StringRef name;
+    SmallVector<Home> homes;
+    bool isList;
+  };
+  Home add(Buffer buffer) {
+    buffers.push_back(buffer);
+    return {buffers.size() - 1, buffer.first, buffer.last};
+  }
+  Home homeOf(OpResult result);
+
+  Lifetimes lifetimes;
+  SharedMemory shared;
+  int64_t rows;
+  std::vector<Buffer> buffers;
+  /// First values of chains to their buffer.
+  llvm::DenseMap<Value, size_t> bufferOf;
+  std::vector<Record> records;
+};
+
+/// Creates regions, one behind the other.
+class RegionBuilder {
+public:
+  explicit RegionBuilder(ModuleOp module)
+      : module(module), builder(OpBuilder::atBlockBegin(module.getBody())) {}
+
+  void add(const Twine &name, MemoryClass memoryClass, int64_t bytes) {
+    RegionOp::create(builder, module.getLoc(), name.str(), memoryClass, next,
+                     bytes);
+    skip(ArenaPlan::align(bytes));
+  }
+  void skip(int64_t bytes) { next += bytes; }
+  int64_t end() const { return next; }
+
+private:
+  ModuleOp module;
+  OpBuilder builder;
+  int64_t next = 0;
+};
+
+struct Place : impl::PlaceBase<Place> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto rows = maxRows(module);
+    if (failed(rows))
+      return signalPassFailure();
+    for (BlockOp block : module.getOps<BlockOp>())
+      placeBlock(block, *rows);
+    auto parameters = ParameterTable::build(module);
+    if (failed(parameters))
+      return signalPassFailure();
+    bool updatesLayers = false;
+    module.walk([&](UpdateOpInterface update) {
+      updatesLayers |= bool(update.getLayerGradient());
+    });
+    RegionBuilder regions(module);
+    if (failed(
+            placeRegions(module, *parameters, *rows, !updatesLayers, regions)))
+      return signalPassFailure();
+    int64_t base = regions.end();
+    int64_t most = 0;
+    SymbolTable symbols(module);
+    for (EntryOp entry : module.getOps<EntryOp>())
+      most = std::max(most, placeEntry(entry, symbols, *rows, base));
+    Builder builder(module);
+    module->setAttr(HoneDialect::getArenaBytesAttrName(),
+                    builder.getI64IntegerAttr(base + most));
+    if (updatesLayers) {
+      regions.skip(most);
+      regions.add("gradient", MemoryClass::Gradient,
+                  vectorBytes(*parameters, parameters->gradientElement()));
+    }
+  }
+
+  static void placeBlock(BlockOp block, int64_t rows) {
+    int64_t bytes = placeOps(block.getBody().front(), rows);
+    block->setAttr(HoneDialect::getScratchBytesAttrName(),
+                   Builder(block).getI64IntegerAttr(bytes));
+  }
+
+  /// Places what computes; returns the bytes of scratch.
+  static int64_t placeOps(mlir::Block &body, int64_t rows) {
+    BodyPlacement placement(body, rows);
+    for (Operation &op : body.without_terminator()) {
+      placement.addResults(&op);
+      placement.addWorkspace(&op);
+      if (auto tiles = dyn_cast<RowTilesOp>(op))
+        placement.addScratch(
+            tiles, placeOps(tiles.getBody().front(), rowsOfTile(tiles, rows)));
+    }
+    return placement.place(0);
+  }
+
+  static int64_t placeEntry(EntryOp entry, SymbolTable &symbols, int64_t rows,
+                            int64_t base) {
+    BodyPlacement placement(entry.getBody().front(), rows);
+    for (Operation &op : entry.getBody().front()) {
+      placement.addResults(&op);
+      auto call = dyn_cast<CallOp>(op);
+      if (!call)
+        continue;
+      auto bytes = symbols.lookup(call.getBlock())
+                       ->getAttrOfType<IntegerAttr>(
+                           HoneDialect::getScratchBytesAttrName());
+      placement.addScratch(call, bytes.getInt());
+    }
+    return placement.place(base);
+  }
+
+  /// Creates the regions within the arena.
+  static LogicalResult placeRegions(ModuleOp module,
+                                    const ParameterTable &parameters,
+                                    int64_t rows, bool withGradient,
+                                    RegionBuilder &regions);
+};
+
+} // namespace
+
+BodyPlacement::Home BodyPlacement::homeOf(OpResult result) {
+  Attribute unit = UnitAttr::get(result.getContext());
+  if (!lifetimes.needsMemory(result))
+    return {std::nullopt, 0, 0, unit};
+  OpResult last = shared.last(result), first = shared.first(result);
+  if (!lifetimes.needsMemory(last)) {
+    mlir::Block *body = result.getOwner()->getBlock();
+    auto returned = body->getTerminator()->getOperands();
+    int64_t index = llvm::find(returned, last) - returned.begin();
+    return {std::nullopt, 0, 0,
+            ResultSlotAttr::get(result.getContext(), index)};
+  }
+  Buffer own = lifetimes.buffer(result, rows);
+  if (result == first) {
+    Buffer whole = own;
+    whole.last = lifetimes.buffer(last, rows).last;
+    bufferOf[result] = *add(whole).buffer;
+  }
+  return {bufferOf.at(first), own.first, own.last};
+}
+
+void BodyPlacement::addResults(Operation *op) {
+  if (op->getNumResults() == 0 || op->hasTrait<Ambient>())
+    return;
+  Record record{op, HoneDialect::getSlotsAttrName(), {}, true};
+  for (OpResult result : op->getResults())
+    record.homes.push_back(homeOf(result));
+  records.push_back(std::move(record));
+}
+
+void BodyPlacement::addWorkspace(Operation *op) {
+  auto workspace = dyn_cast<WorkspaceOpInterface>(op);
+  if (!workspace)
+    return;
+  Record record{op, HoneDialect::getWorkspaceAttrName(), {}, true};
+  for (MemRefType type : workspace.getWorkspace(rows))
+    record.homes.push_back(add(lifetimes.during(op, bytesAtRows(type, rows))));
+  if (!record.homes.empty())
+    records.push_back(std::move(record));
+}
+
+void BodyPlacement::addScratch(Operation *op, int64_t bytes) {
+  records.push_back({op,
+                     HoneDialect::getScratchAttrName(),
+                     {add(lifetimes.during(op, bytes))},
+                     false});
+}
+
+int64_t BodyPlacement::place(int64_t base) {
+  int64_t bytes = ArenaPlan::place(buffers);
+  for (const Record &record : records) {
+    Builder builder(record.op->getContext());
+    SmallVector<Attribute> slots;
+    for (const Home &home : record.homes) {
+      if (!home.buffer) {
+        slots.push_back(home.elsewhere);
+        continue;
+      }
+      const Buffer &buffer = buffers[*home.buffer];
+      slots.push_back(SlotAttr::get(builder.getContext(), base + buffer.offset,
+                                    buffer.bytes, home.first, home.last));
+    }
+    record.op->setAttr(record.name, record.isList
+                                        ? Attribute(builder.getArrayAttr(slots))
+                                        : slots.front());
+  }
+  return bytes;
+}
+
+LogicalResult Place::placeRegions(ModuleOp module,
+                                  const ParameterTable &parameters,
+                                  int64_t rows, bool withGradient,
+                                  RegionBuilder &regions) {
+  int64_t vector = vectorBytes(parameters, parameters.gradientElement());
+  unsigned states = 0;
+  module.walk([&](UpdateOpInterface update) {
+    states = std::max(states, update.getNumStateVectors());
+  });
+  regions.add("theta", MemoryClass::Adapter,
+              vectorBytes(parameters, parameters.thetaElement()));
+  if (withGradient)
+    regions.add("gradient", MemoryClass::Gradient, vector);
+  for (unsigned state = 0; state < states; ++state)
+    regions.add("state" + Twine(state), MemoryClass::Optimizer, vector);
+
+  llvm::StringMap<Type> inputs;
+  LogicalResult result = success();
+  module.walk([&](InputOp input) {
+    auto [known, isNew] = inputs.try_emplace(input.getName(), input.getType());
+    if (isNew)
+      regions.add("input." + input.getName(), MemoryClass::Batch,
+                  bytesAtRows(input.getType(), rows));
+    else if (known->second != input.getType()) {
+      input.emitOpError("expects the input to have one type, but it is ")
+          << known->second << " elsewhere";
+      result = failure();
+    }
+  });
+  llvm::StringMap<Type> outputs;
+  module.walk([&](OutputOp output) {
+    Type type = output.getValue().getType();
+    auto [known, isNew] = outputs.try_emplace(output.getName(), type);
+    if (isNew)
+      regions.add("output." + output.getName(), MemoryClass::Batch,
+                  bytesAtRows(type, rows));
+    else if (known->second != type) {
+      output.emitOpError("expects the output to have one type, but it is ")
+          << known->second << " elsewhere";
+      result = failure();
+    }
+  });
+  return result;
+}
+
+} // namespace hone

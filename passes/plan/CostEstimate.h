@@ -1,0 +1,70 @@
+//===- CostEstimate.h - How long an entry will take -----------------------===//
+//
+// For comparing plans of one model on one machine, not for promises: a few
+// rates and the ops' own counts. Nothing is measured here, so that a plan
+// follows from its spec alone.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_PASSES_PLAN_COSTESTIMATE_H
+#define HONE_PASSES_PLAN_COSTESTIMATE_H
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <cstdint>
+
+namespace hone {
+
+/// Rates of the whole machine. The nominal ones are those of two cores with
+/// AVX-512, fitted to a 0.5B model's products by storage and rows; what decides
+/// a plan is how they stand to each other.
+struct MachineProfile {
+  double flopsPerSecond = 4.75e11;      ///< of products with frozen weights
+  double bfloat16FlopsPerSecond = 9e11; ///< the same with bfloat16 operands
+  /// Of all other operations: attention, norms, thin products of LoRA.
+  double otherFlopsPerSecond = 2.1e11;
+  double bytesPerSecond = 6e10;
+  double fillsPerSecond = 3e10;
+};
+
+/// What one run of an entry asks of the machine.
+struct StepCounts {
+  int64_t flops = 0;        ///< all floating-point operations
+  int64_t productFlops = 0; ///< those of products with frozen weights
+  int64_t rowBytes = 0;     ///< bytes of activations read or written
+  /// Weights turned from how they are stored into panels: once for each op that
+  /// reads them and each of its tiles of rows.
+  int64_t fills = 0;
+  int64_t fillBytes = 0; ///< what is read for that, as stored
+
+  /// `bfloat16Products`: float32_matmul_precision is medium.
+  double seconds(const MachineProfile &profile, bool bfloat16Products) const {
+    double productRate = bfloat16Products ? profile.bfloat16FlopsPerSecond
+                                          : profile.flopsPerSecond;
+    return productFlops / productRate +
+           (flops - productFlops) / profile.otherFlopsPerSecond +
+           (rowBytes + fillBytes) / profile.bytesPerSecond +
+           fills / profile.fillsPerSecond;
+  }
+  StepCounts &operator+=(const StepCounts &other) {
+    flops += other.flops;
+    productFlops += other.productFlops;
+    rowBytes += other.rowBytes;
+    fills += other.fills;
+    fillBytes += other.fillBytes;
+    return *this;
+  }
+};
+
+/// Counts of the entry `name` of `module` with hone.max_rows rows; zero if
+/// there is none.
+StepCounts countStep(mlir::ModuleOp module, llvm::StringRef name);
+
+/// Whether `op` takes about as long as reading its operands does, with
+/// hone.max_rows rows (256 if the module does not say): attention of one row
+/// would be cheap too.
+bool isCheap(mlir::Operation *op);
+
+} // namespace hone
+
+#endif

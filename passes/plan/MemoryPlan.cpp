@@ -1,0 +1,223 @@
+//===- MemoryPlan.cpp - The promised peak, by class -----------------------===//
+//
+// The peak is reached during one call of @step or @gradient. The table
+// attributes the arena to classes at that call: regions by their class, values
+// that live across calls as kept, gradients of a layer as gradient, the call's
+// own scratch and results as working memory.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/plan/MemoryPlan.h"
+
+#include "passes/module/ParameterTable.h"
+#include "passes/module/WeightStorage.h"
+#include "passes/place/Lifetimes.h"
+#include "runtime/include/hone/runtime.h"
+
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+namespace hone {
+namespace {
+
+struct Usage {
+  int64_t kept = 0, working = 0, gradient = 0;
+
+  int64_t total() const { return kept + working + gradient; }
+};
+
+} // namespace
+
+/// Bytes of `call`'s entry that are in use while `call` runs.
+static Usage usageDuring(CallOp call) {
+  Usage usage;
+  auto scratch =
+      call->getAttrOfType<SlotAttr>(HoneDialect::getScratchAttrName());
+  int64_t now = scratch.getFirst();
+  usage.working = ArenaPlan::align(scratch.getBytes());
+  // A result may be written over an operand: one place is counted once.
+  llvm::DenseSet<int64_t> places;
+  for (Operation &other : *call->getBlock()) {
+    auto slots =
+        other.getAttrOfType<ArrayAttr>(HoneDialect::getSlotsAttrName());
+    if (!slots)
+      continue;
+    for (Attribute attr : slots) {
+      auto slot = dyn_cast<SlotAttr>(attr);
+      if (!slot || slot.getFirst() > now || slot.getLast() < now)
+        continue;
+      if (slot.getBytes() && !places.insert(slot.getOffset()).second)
+        continue;
+      bool isOwn = &other == call || slot.getLast() == now;
+      int64_t &bytes = isa<LayerGradientOp>(other) ? usage.gradient
+                       : isOwn                     ? usage.working
+                                                   : usage.kept;
+      bytes += ArenaPlan::align(slot.getBytes());
+    }
+  }
+  return usage;
+}
+
+FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes) {
+  auto arena =
+      module->getAttrOfType<IntegerAttr>(HoneDialect::getArenaBytesAttrName());
+  SymbolTable symbols(module);
+  auto step = symbols.lookup<EntryOp>("step");
+  if (!step)
+    step = symbols.lookup<EntryOp>("gradient");
+  if (!arena || !step)
+    return module.emitError("expects a placed module with an entry "
+                            "'@gradient'; run hone-place first");
+  MemoryPlan plan;
+  plan.counts = countStep(module, step.getSymName());
+  plan.arenaBytes = arena.getInt();
+  plan.threadBytes = ArenaPlan::align(threadBytes);
+  plan.stackBytes = HONE_THREAD_STACK_BYTES;
+  plan.processBytes = HONE_PROCESS_BYTES;
+
+  int64_t regions = 0;
+  llvm::SmallVector<int64_t> byClass(getMaxEnumValForMemoryClass() + 1);
+  for (RegionOp region : module.getOps<RegionOp>()) {
+    int64_t bytes = ArenaPlan::align(region.getBytes());
+    if (static_cast<int64_t>(region.getOffset()) >= plan.arenaBytes) {
+      plan.dumpBytes += bytes;
+      continue;
+    }
+    byClass[static_cast<unsigned>(region.getMemoryClass())] += bytes;
+    regions += bytes;
+  }
+
+  Usage worst;
+  std::string worstCall;
+  for (CallOp call : step.getBody().getOps<CallOp>()) {
+    Usage usage = usageDuring(call);
+    std::string name = (call.getBlock() + " " + call.getPrefix()).str();
+    plan.timeline.push_back({name, regions + usage.total()});
+    if (usage.total() <= worst.total())
+      continue;
+    worst = usage;
+    worstCall = name;
+  }
+  auto add = [&](MemoryClass memoryClass, int64_t bytes, std::string note) {
+    plan.rows.push_back(
+        {stringifyMemoryClass(memoryClass).str(), bytes, std::move(note)});
+  };
+  auto regionBytes = [&](MemoryClass memoryClass) {
+    return byClass[static_cast<unsigned>(memoryClass)];
+  };
+  add(MemoryClass::Adapter, regionBytes(MemoryClass::Adapter),
+      "trainable parameters");
+  add(MemoryClass::Gradient,
+      regionBytes(MemoryClass::Gradient) + worst.gradient,
+      plan.dumpBytes ? "of one layer" : "");
+  add(MemoryClass::Optimizer, regionBytes(MemoryClass::Optimizer), "");
+  add(MemoryClass::Batch, regionBytes(MemoryClass::Batch),
+      "inputs and outputs");
+  add(MemoryClass::Kept, worst.kept, "from forward to backward");
+  add(MemoryClass::Working, worst.working, "most in " + worstCall);
+  plan.lowerBound = regions + worst.total();
+  if (plan.arenaBytes > plan.lowerBound)
+    plan.rows.push_back(
+        {"gaps", plan.arenaBytes - plan.lowerBound, "between buffers"});
+
+  auto parameters = ParameterTable::build(module);
+  if (failed(parameters))
+    return failure();
+  for (const Parameter &parameter : parameters->frozen())
+    for (const StoredTensor &tensor :
+         storedTensors(parameter.type, parameter.storage))
+      plan.weightBytes += bytesAtRows(tensor.type, 0);
+  plan.residentWeights = WeightResidency::of(module);
+  return plan;
+}
+
+int64_t MemoryPlan::mappedPeak(int64_t threads) const {
+  return HONE_MAPPED_BYTES +
+         std::min(weightBytes, residentWeights.bytes +
+                                   threads * residentWeights.threadBytes);
+}
+
+static void line(llvm::raw_ostream &os, StringRef name, int64_t bytes,
+                 StringRef note) {
+  os << "  " << llvm::left_justify(name, 18)
+     << llvm::format("%10.2f MiB", bytes / 1048576.0);
+  if (!note.empty())
+    os << "   " << note;
+  os << '\n';
+}
+
+std::string MemoryPlan::table(int64_t threads) const {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "memory plan (anonymous memory at the peak)\n";
+  for (const Row &row : rows)
+    line(os, row.name, row.bytes, row.note);
+  line(os, "threads", threads * threadBytes + (threads - 1) * stackBytes,
+       std::to_string(threads) + " x scratch and stack");
+  line(os, "process", processBytes, "code, libraries, I/O buffers");
+  line(os, "planned peak", peak(threads), "");
+  line(os, "weights", weightBytes, "mapped read-only, not part of the peak");
+  line(os, "planned resident", residentPeak(threads),
+       "with mapped weights, program and libraries");
+  if (dumpBytes)
+    line(os, "all gradients", dumpBytes,
+         "with --dump-gradients only, on top of the peak");
+  if (choice) {
+    auto rows = [](int64_t tile) {
+      return tile ? std::to_string(tile) : std::string("all");
+    };
+    os << "planned\n  layers keep        " << choice->residuals
+       << "\n  inputs run again   " << choice->recomputedInputs
+       << "\n  inputs in bfloat16 " << choice->roundedInputs
+       << "\n  rows of a tile     " << rows(choice->tileRows) << " backward, "
+       << rows(choice->forwardTileRows) << " forward\n  weights            "
+       << (choice->streamsWeights ? "streamed" : "stay mapped") << "\n";
+  }
+  if (seconds > 0)
+    os << llvm::format("  estimated step     %.2f s\n", seconds);
+  return text;
+}
+
+std::string MemoryPlan::json() const {
+  llvm::json::Array classes, moments;
+  for (const Row &row : rows)
+    classes.push_back(
+        llvm::json::Object{{"name", row.name}, {"bytes", row.bytes}});
+  for (const Moment &moment : timeline)
+    moments.push_back(
+        llvm::json::Object{{"call", moment.call}, {"bytes", moment.bytes}});
+  llvm::json::Object plan{
+      {"classes", std::move(classes)},
+      {"arena_bytes", arenaBytes},
+      {"lower_bound_bytes", lowerBound},
+      {"thread_bytes", threadBytes},
+      {"stack_bytes", stackBytes},
+      {"process_bytes", processBytes},
+      {"weight_bytes", weightBytes},
+      {"dump_bytes", dumpBytes},
+      {"resident_weight_bytes", residentWeights.bytes},
+      {"resident_thread_bytes", residentWeights.threadBytes},
+      {"flops", counts.flops},
+      {"product_flops", counts.productFlops},
+      {"row_bytes", counts.rowBytes},
+      {"fills", counts.fills},
+      {"fill_bytes", counts.fillBytes},
+      {"estimated_seconds", seconds},
+      {"timeline", std::move(moments)}};
+  if (choice) {
+    plan["residuals"] = choice->residuals;
+    plan["recomputed_inputs"] = choice->recomputedInputs;
+    plan["rounded_inputs"] = choice->roundedInputs;
+    plan["tile_rows"] = choice->tileRows;
+    plan["forward_tile_rows"] = choice->forwardTileRows;
+    plan["streams_weights"] = choice->streamsWeights;
+  }
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::json::Value(std::move(plan));
+  return text;
+}
+
+} // namespace hone

@@ -1,0 +1,96 @@
+//===- MemoryPlan.h - The promised peak, by class -------------------------===//
+//
+// What `honec --print-plan` prints and the training binary holds itself to:
+// all anonymous memory of the process. Weights are file-backed and are shown
+// apart.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_PASSES_PLAN_MEMORYPLAN_H
+#define HONE_PASSES_PLAN_MEMORYPLAN_H
+
+#include "passes/plan/CostEstimate.h"
+#include "passes/plan/WeightResidency.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hone {
+
+struct MemoryPlan {
+  /// One row of the table. Rows sum to arenaBytes.
+  struct Row {
+    std::string name;
+    int64_t bytes;
+    std::string note;
+  };
+  /// One call of @step, or else of @gradient: how much of the arena is in use
+  /// while it runs.
+  struct Moment {
+    std::string call;
+    int64_t bytes;
+  };
+
+  std::vector<Row> rows;
+  std::vector<Moment> timeline;
+  int64_t arenaBytes = 0;
+  /// What the buffers alone need at the worst moment; the difference to
+  /// arenaBytes is fragmentation.
+  int64_t lowerBound = 0;
+  int64_t threadBytes = 0;  ///< private scratch of each thread
+  int64_t stackBytes = 0;   ///< stack of each thread but the first
+  int64_t processBytes = 0; ///< code, libraries, I/O buffers
+  int64_t weightBytes = 0;  ///< mapped read-only, not part of the peak
+  /// Of those, what is resident at a time; all but with hone-stream-weights.
+  WeightResidency residentWeights;
+  /// Gradients of all parameters behind the arena, where a step has those of
+  /// one layer at a time: only a run that writes them out has this memory.
+  int64_t dumpBytes = 0;
+  /// What one @step or @gradient at max_rows asks of the machine, recomputation
+  /// included: what a rate in a benchmark is counted from.
+  StepCounts counts;
+  /// Its estimated time; 0 if not known.
+  double seconds = 0;
+  /// What a planner decided; none for a policy that was given by name.
+  struct Choice {
+    std::string residuals; ///< as in hone-derive-backward
+    int64_t recomputedInputs, roundedInputs, tileRows, forwardTileRows;
+    bool streamsWeights;
+  };
+  std::optional<Choice> choice;
+
+  /// The promise for `threads` threads, in bytes.
+  int64_t peak(int64_t threads) const {
+    return arenaBytes + processBytes + threads * threadBytes +
+           (threads - 1) * stackBytes;
+  }
+
+  /// The promise of resident memory: the peak, and what is mapped of weights,
+  /// program and libraries at a time.
+  int64_t residentPeak(int64_t threads) const {
+    return peak(threads) + mappedPeak(threads);
+  }
+  int64_t mappedPeak(int64_t threads) const;
+
+  /// Reads a placed module; `threadBytes` is known after lowering to tiles
+  /// and may be 0 before. Fails if the module is not placed.
+  static mlir::FailureOr<MemoryPlan> read(mlir::ModuleOp module,
+                                          int64_t threadBytes);
+
+  /// The table for a person.
+  std::string table(int64_t threads) const;
+  /// One JSON object: classes, arena_bytes, lower_bound_bytes, thread_bytes,
+  /// stack_bytes, process_bytes, weight_bytes, resident_weight_bytes,
+  /// resident_thread_bytes, dump_bytes, flops, product_flops, row_bytes, fills,
+  /// fill_bytes, estimated_seconds, timeline; of a plan that was chosen also
+  /// residuals, recomputed_inputs, rounded_inputs, tile_rows,
+  /// forward_tile_rows and streams_weights.
+  std::string json() const;
+};
+
+} // namespace hone
+
+#endif

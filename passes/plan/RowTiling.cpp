@@ -1,0 +1,123 @@
+//===- RowTiling.cpp - Row-wise ops in tiles of rows ----------------------===//
+
+#include "passes/plan/RowTiling.h"
+
+#include "passes/place/Lifetimes.h"
+
+using namespace mlir;
+
+namespace hone {
+
+static bool isAmbient(Value value) {
+  Operation *op = value.getDefiningOp();
+  return op && op->hasTrait<Ambient>();
+}
+
+static int64_t bytesOfRow(Value value) {
+  return bytesAtRows(value.getType(), 1);
+}
+
+static bool canRunInTiles(Operation &op) {
+  if (!op.hasTrait<RowWise>())
+    return false;
+  for (Value operand : op.getOperands())
+    if (!hasRows(operand.getType()) && !isAmbient(operand))
+      return false;
+  // A sum over rows is complete only after the last tile.
+  for (Value result : op.getResults())
+    if (!hasRows(result.getType()) && !result.use_empty() &&
+        !isOnlyAddedToGradient(result))
+      return false;
+  return true;
+}
+
+SmallVector<RowRun> findRowRuns(mlir::Block &body) {
+  SmallVector<RowRun> runs;
+  RowRun run;
+  auto finish = [&] {
+    if (!run.ops.empty())
+      runs.push_back(std::move(run));
+    run = {};
+  };
+  for (Operation &op : body) {
+    if (op.hasTrait<Ambient>())
+      continue;
+    if (auto sink = dyn_cast<GradientOp>(op)) {
+      if (llvm::is_contained(run.ops, sink.getValue().getDefiningOp()))
+        run.ops.push_back(sink);
+      continue;
+    }
+    if (canRunInTiles(op))
+      run.ops.push_back(&op);
+    else
+      finish();
+  }
+  finish();
+  return runs;
+}
+
+llvm::SetVector<Value> RowRun::inputs() const {
+  llvm::SetVector<Value> inputs;
+  for (Operation *op : ops)
+    for (Value operand : op->getOperands())
+      if (hasRows(operand.getType()) &&
+          !llvm::is_contained(ops, operand.getDefiningOp()))
+        inputs.insert(operand);
+  return inputs;
+}
+
+llvm::SetVector<Value> RowRun::outputs() const {
+  llvm::SetVector<Value> outputs;
+  for (Operation *op : ops)
+    for (Value result : op->getResults())
+      for (Operation *user : result.getUsers())
+        if (!llvm::is_contained(ops, user))
+          outputs.insert(result);
+  return outputs;
+}
+
+bool RowRun::isWideInside() const {
+  llvm::SetVector<Value> border = inputs(), leaving = outputs();
+  border.insert_range(leaving);
+  int64_t widest = 0;
+  for (Value value : border)
+    widest = std::max(widest, bytesOfRow(value));
+  for (Operation *op : ops)
+    for (Value result : op->getResults())
+      if (hasRows(result.getType()) && !border.contains(result) &&
+          bytesOfRow(result) > widest)
+        return true;
+  return false;
+}
+
+RowTilesOp tileRun(const RowRun &run, int64_t rows) {
+  llvm::SetVector<Value> inputs = run.inputs(), outputs = run.outputs();
+  Operation *last = run.ops.back();
+  OpBuilder builder(last->getContext());
+  builder.setInsertionPointAfter(last);
+  auto tiles = RowTilesOp::create(builder, run.ops.front()->getLoc(),
+                                  ValueRange(outputs.getArrayRef()).getTypes(),
+                                  rows, inputs.getArrayRef());
+  mlir::Block &body = tiles.getBody().emplaceBlock();
+  for (Value input : inputs)
+    body.addArgument(input.getType(), input.getLoc());
+  builder.setInsertionPointToEnd(&body);
+  auto returned =
+      ReturnOp::create(builder, tiles.getLoc(), outputs.getArrayRef());
+  for (auto [index, output] : llvm::enumerate(outputs)) {
+    Value(output).replaceUsesWithIf(
+        tiles.getResult(index), [&](OpOperand &use) {
+          return use.getOwner() != returned &&
+                 !llvm::is_contained(run.ops, use.getOwner());
+        });
+  }
+  for (Operation *op : run.ops)
+    op->moveBefore(returned);
+  for (auto [index, input] : llvm::enumerate(inputs))
+    Value(input).replaceUsesWithIf(
+        body.getArgument(index),
+        [&](OpOperand &use) { return use.getOwner()->getBlock() == &body; });
+  return tiles;
+}
+
+} // namespace hone

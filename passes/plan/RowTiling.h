@@ -1,0 +1,39 @@
+//===- RowTiling.h - Row-wise ops in tiles of rows ------------------------===//
+//
+// Finds the parts of a block that can run for slices of rows and moves them
+// into hone.row_tiles. Nothing here knows an op: RowWise says which can.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_PASSES_PLAN_ROWTILING_H
+#define HONE_PASSES_PLAN_ROWTILING_H
+
+#include "dialects/Hone/HoneOps.h"
+
+#include "llvm/ADT/SetVector.h"
+
+namespace hone {
+
+/// Neighbouring row-wise ops of a block, with the sinks of what they sum.
+/// Ambient ops may stand between them.
+struct RowRun {
+  llvm::SmallVector<mlir::Operation *> ops;
+
+  /// Values with rows that the run reads and does not define.
+  llvm::SetVector<mlir::Value> inputs() const;
+  /// Values that the run defines and others read.
+  llvm::SetVector<mlir::Value> outputs() const;
+  /// Whether a value that only the run uses has longer rows than all that
+  /// cross its border: tiles then save memory.
+  bool isWideInside() const;
+};
+
+/// The longest runs of `body`, in order.
+llvm::SmallVector<RowRun> findRowRuns(mlir::Block &body);
+
+/// Moves `run` into a new hone.row_tiles of `rows` rows.
+RowTilesOp tileRun(const RowRun &run, int64_t rows);
+
+} // namespace hone
+
+#endif

@@ -1,0 +1,126 @@
+//===- StepPlanner.h - Memory against time, within a budget ---------------===//
+//
+// Pure: no IR. Chooses what layers keep, which block inputs are computed again
+// and how high the tiles of rows are. Plans are judged by whoever runs the
+// passes, so a peak is that of a real placement, never an estimate.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_PASSES_PLAN_STEPPLANNER_H
+#define HONE_PASSES_PLAN_STEPPLANNER_H
+
+#include "passes/derive/ResidualPolicy.h"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace hone {
+
+/// One plan. Layers that keep more are the last: their values are free again
+/// when the backward of the others begins. See ResidualPolicy.h.
+struct StepPlan {
+  /// Layers that keep more than `mesp`, which is what the others keep.
+  struct Keeping {
+    ResidualPolicy policy;
+    int64_t layers;
+    bool operator<(const Keeping &other) const {
+      return std::tie(policy, layers) < std::tie(other.policy, other.layers);
+    }
+  };
+
+  /// Rows of a tile in blocks that have sinks of gradients, and in the others;
+  /// 0: no tiles.
+  int64_t tileRows = 0, forwardTileRows = 0;
+  std::vector<Keeping> keeping; ///< in the order of the layers
+  int64_t recomputedInputs = 0;
+  int64_t roundedInputs = 0; ///< kept in bfloat16
+
+  /// As the option `residuals` of hone-derive-backward.
+  std::string residuals(int64_t layers) const;
+  bool operator<(const StepPlan &other) const {
+    auto key = [](const StepPlan &plan) {
+      return std::tie(plan.tileRows, plan.forwardTileRows, plan.keeping,
+                      plan.recomputedInputs, plan.roundedInputs);
+    };
+    return key(*this) < key(other);
+  }
+};
+
+struct PlanCost {
+  int64_t peakBytes; ///< of the whole process
+  double seconds;    ///< estimated, of one step
+};
+
+/// Searches the plans of a model whose layers are alike.
+///
+/// Within one tile height, what layers keep is a knapsack with the same choices
+/// for each layer. Its relaxed optimum is known: plans in which all layers keep
+/// the same are points (peak, seconds), and the best mix is of two neighbours
+/// on the lower convex hull of the points. How many layers are of the second
+/// kind is found by bisection over real placements, as are the numbers of
+/// recomputed and rounded inputs: along each of these, peak and time move in
+/// opposite directions.
+///
+/// A plan that recomputes inputs lets no layer keep more: an input is the
+/// cheapest memory of all, since a block's inner values are wider than its
+/// input and one forward of a block computes them all. Where rounding is
+/// allowed, it comes before anything is computed again.
+class StepPlanner {
+public:
+  /// Judges a plan; nothing if the model has no such plan.
+  using Judge = std::function<std::optional<PlanCost>(const StepPlan &)>;
+
+  /// `layers` calls have a forward and a backward apart; what they keep may be
+  /// in bfloat16 if `mayRound`. Tiles are multiples of `rowUnit` below
+  /// `maxRows`.
+  StepPlanner(int64_t layers, bool mayRound, int64_t rowUnit, int64_t maxRows,
+              Judge judge);
+
+  /// The fastest plan whose peak is at most `budget`; nothing if none fits. No
+  /// plan of one tile height is faster by more than what one layer gains.
+  std::optional<StepPlan> fastestWithin(int64_t budget);
+  /// The fastest plan: everything is kept, nothing is tiled.
+  StepPlan fastest();
+  /// A plan with the smallest peak.
+  StepPlan smallest();
+  /// The plan with the smallest peak whose time is at most `seconds`.
+  StepPlan smallestWithin(double seconds);
+
+  /// What the judge said of `plan`, asked once.
+  std::optional<PlanCost> cost(const StepPlan &plan);
+
+private:
+  bool fits(const StepPlan &plan, int64_t budget);
+  bool isFaster(const StepPlan &plan, const StepPlan &other);
+  /// The largest value of `count` from 0 to `most` for which `plan` satisfies
+  /// `holds`, which must be true at 0.
+  template <typename Predicate>
+  int64_t largest(int64_t most, Predicate holds) const;
+  std::optional<StepPlan> bestWithin(const StepPlan &tiles, int64_t budget);
+  /// `plan`, whose layers keep inputs only, with the fewest of them computed
+  /// again.
+  std::optional<StepPlan> withInputsAgain(StepPlan plan, int64_t budget);
+  /// `plan`, which fits, with layers that keep more.
+  StepPlan withKeptValues(const StepPlan &plan, int64_t budget);
+  /// `plan`, which fits, with the fewest rounded inputs.
+  StepPlan withExactInputs(StepPlan plan, int64_t budget);
+  /// `plan` with the highest tiles in blocks without sinks that still fit: they
+  /// need less memory than those with.
+  StepPlan withForwardTiles(StepPlan plan, int64_t budget);
+
+  int64_t layers, mostRecomputed = 0;
+  bool mayRound;
+  std::vector<ResidualPolicy> kinds; ///< that layers may be of; first `mesp`
+  std::vector<int64_t> tileHeights;  ///< 0 first, then from high to low
+  Judge judge;
+  std::map<StepPlan, std::optional<PlanCost>> judged;
+};
+
+} // namespace hone
+
+#endif

@@ -1,0 +1,76 @@
+//===- Memory.h - The planned peak, and the measured one ------------------===//
+//
+// Only anonymous memory is planned: weight pages belong to a file, which the
+// system can drop at any time. Linux keeps no high-water mark of it, so the
+// arena is one mapping that is populated at once and never given back.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_MODULE_MEMORY_H
+#define HONE_RUNTIME_MODULE_MEMORY_H
+
+#include "base/Status.h"
+#include "module/Config.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace hone::rt {
+
+struct MemoryPlan {
+  /// The compiled classes, then threads (scratch and stacks) and process.
+  std::vector<PlanClass> classes;
+  uint64_t total = 0; ///< bytes of anonymous memory that are never exceeded
+  uint64_t weightBytes = 0; ///< mapped from a file, not in the total
+  /// Most resident memory: the total, and what is mapped of files at a time.
+  uint64_t resident = 0;
+
+  /// The plan of a run with `threads` threads. Classes that the compiled plan
+  /// leaves unnamed within `arenaBytes` become one line "other".
+  static MemoryPlan make(const ModuleConfig &config, uint64_t arenaBytes,
+                         uint64_t threadBytes, unsigned threads);
+
+  /// The table for a person, in the form of honec --print-plan.
+  std::string render() const;
+};
+
+/// "143.2 MiB", "812 B".
+std::string describeBytes(uint64_t bytes);
+
+/// What of this process is in memory, in bytes.
+struct ResidentMemory {
+  uint64_t anonymous = 0; ///< now
+  uint64_t peak = 0;      ///< anonymous and mapped files, at its highest so far
+};
+
+/// Zeros where the system does not tell. Allocates nothing.
+ResidentMemory residentMemory();
+
+/// Private memory that is resident from the start and stays so.
+class AnonymousMapping {
+public:
+  AnonymousMapping() = default;
+  ~AnonymousMapping();
+  AnonymousMapping(AnonymousMapping &&other) noexcept {
+    *this = std::move(other);
+  }
+  AnonymousMapping &operator=(AnonymousMapping &&other) noexcept;
+  AnonymousMapping(const AnonymousMapping &) = delete;
+  AnonymousMapping &operator=(const AnonymousMapping &) = delete;
+
+  /// Zeroed, page-aligned. Errors: Internal when the system has no memory.
+  static Result<AnonymousMapping> create(uint64_t bytes);
+
+  char *data() const { return base; }
+  uint64_t size() const { return length; }
+
+private:
+  char *base = nullptr;
+  uint64_t length = 0;
+};
+
+} // namespace hone::rt
+
+#endif

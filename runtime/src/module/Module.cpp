@@ -1,0 +1,287 @@
+//===- Module.cpp - The generated half, checked ---------------------------===//
+//
+// The checks are for a honec and a runtime of different versions: they must
+// end in a message, not in a step that writes beside its arena.
+//
+//===----------------------------------------------------------------------===//
+
+#include "module/Module.h"
+
+#include "base/Sha256.h"
+
+#include <cstring>
+
+namespace hone::rt {
+
+static Status mismatch(const std::string &place, const std::string &problem) {
+  return Status::error(ExitCode::Internal,
+                       {"compiled module, " + place, problem,
+                        "compile the model again with the honec of this "
+                        "runtime"});
+}
+
+/// Product of the dimensions, or 0 when one is negative or the product is
+/// beyond 2^48.
+static uint64_t elementsOf(const int64_t *shape, uint32_t rank) {
+  uint64_t product = 1;
+  for (uint32_t i = 0; i < rank; ++i) {
+    if (shape[i] < 0 || uint64_t(shape[i]) > (uint64_t(1) << 40))
+      return 0;
+    product *= uint64_t(shape[i]);
+    if (product > (uint64_t(1) << 48))
+      return 0;
+  }
+  return product;
+}
+
+static uint64_t dtypeSize(uint32_t dtype) {
+  return dtype == HONE_F64 ? 8 : dtype == HONE_BF16 ? 2 : 4;
+}
+
+/// Null if there is none of this name.
+static hone_entry_fn findEntry(const hone_module &module, const char *name) {
+  for (uint32_t i = 0; i < module.entry_count; ++i)
+    if (strcmp(module.entries[i].name, name) == 0)
+      return module.entries[i].run;
+  return nullptr;
+}
+
+static Status findSlot(const hone_module &module, const hone_slot *slots,
+                       uint32_t count, const char *name, uint32_t dtype,
+                       uint64_t elements, uint64_t &offset) {
+  std::string place = std::string("slot '") + name + "'";
+  for (uint32_t i = 0; i < count; ++i) {
+    const hone_slot &slot = slots[i];
+    if (strcmp(slot.name, name) != 0)
+      continue;
+    uint64_t found = elementsOf(slot.shape, slot.rank);
+    if (slot.dtype != dtype || found != elements)
+      return mismatch(place, "expects " + std::to_string(elements) +
+                                 " elements of type " + std::to_string(dtype) +
+                                 " but got " + std::to_string(found) +
+                                 " of type " + std::to_string(slot.dtype));
+    uint64_t bytes = elements * dtypeSize(dtype);
+    if (slot.offset % dtypeSize(dtype) != 0 ||
+        slot.offset > module.arena_bytes ||
+        bytes > module.arena_bytes - slot.offset)
+      return mismatch(place, "expects an aligned place in the arena of " +
+                                 std::to_string(module.arena_bytes) +
+                                 " bytes but got offset " +
+                                 std::to_string(slot.offset));
+    offset = slot.offset;
+    return Status::ok();
+  }
+  return mismatch(place, "expects the slot but got none");
+}
+
+static Status findSlots(const hone_module &m, Module::Slots &slots) {
+  struct Wanted {
+    const char *name;
+    uint32_t dtype;
+    uint64_t elements;
+    uint64_t &offset;
+    bool needed;
+  };
+  uint64_t rows = uint64_t(m.max_rows);
+  bool adamw = m.optimizer == HONE_ADAMW;
+  const Wanted inputs[] = {
+      {"input_ids", HONE_I32, rows, slots.inputIds, true},
+      {"targets", HONE_I32, rows, slots.targets, true},
+      {"sequence_starts", HONE_I32, rows, slots.sequenceStarts, true},
+      {"loss_scale", HONE_F64, 1, slots.lossScale, true},
+      {"gradient_scale", HONE_F64, 1, slots.gradientScale, true},
+      {"learning_rate", HONE_F64, 1, slots.learningRate, true},
+      {"weight_decay", HONE_F64, 1, slots.weightDecay, true},
+      {"momentum", HONE_F64, 1, slots.momentum,
+       m.optimizer == HONE_SGD_MOMENTUM},
+      {"beta1", HONE_F64, 1, slots.beta1, adamw},
+      {"beta2", HONE_F64, 1, slots.beta2, adamw},
+      {"epsilon", HONE_F64, 1, slots.epsilon, adamw},
+      {"bias_correction1", HONE_F64, 1, slots.biasCorrection1, adamw},
+      {"bias_correction2", HONE_F64, 1, slots.biasCorrection2, adamw},
+      {"rounding_key", HONE_I32, 4, slots.roundingKey,
+       m.trainable_dtype == HONE_BF16},
+  };
+  for (const Wanted &each : inputs) {
+    if (!each.needed)
+      continue;
+    Status status = findSlot(m, m.inputs, m.input_count, each.name, each.dtype,
+                             each.elements, each.offset);
+    if (!status.isOk())
+      return status;
+  }
+  return findSlot(m, m.outputs, m.output_count, "loss", HONE_F64, 1,
+                  slots.loss);
+}
+
+static Status checkTrainables(const Module &module) {
+  const hone_module &m = module.abi();
+  struct Region {
+    const char *name;
+    uint64_t offset, bytes, limit;
+  };
+  const Region regions[] = {
+      {"theta", m.theta_offset, module.thetaBytes(), m.arena_bytes},
+      {"gradient", m.gradient_offset, module.vectorBytes(),
+       module.arenaBytes(/*withGradients=*/true)},
+      {"state", m.state_offset, module.stateBytes(), m.arena_bytes},
+  };
+  for (const Region &region : regions)
+    if (region.bytes != 0 &&
+        (region.offset % 8 != 0 || region.offset > region.limit ||
+         region.bytes > region.limit - region.offset))
+      return mismatch(region.name, "expects an aligned place in the arena but "
+                                   "got offset " +
+                                       std::to_string(region.offset));
+  for (uint32_t i = 0; i < m.trainable_count; ++i) {
+    const hone_trainable &t = m.trainables[i];
+    uint64_t elements = elementsOf(t.shape, t.rank);
+    if (elements == 0 || t.rank == 0 || t.offset > m.trainable_elements ||
+        elements > m.trainable_elements - t.offset)
+      return mismatch(std::string("trainable '") + t.name + "'",
+                      "expects a slice of the " +
+                          std::to_string(m.trainable_elements) +
+                          " parameters but got " + std::to_string(elements) +
+                          " at " + std::to_string(t.offset));
+  }
+  return Status::ok();
+}
+
+Dtype Module::trainableDtype() const {
+  switch (compiled->trainable_dtype) {
+  case HONE_F64:
+    return Dtype::F64;
+  case HONE_BF16:
+    return Dtype::BF16;
+  default:
+    return Dtype::F32;
+  }
+}
+
+Dtype Module::gradientDtype() const {
+  Dtype dtype = trainableDtype();
+  return dtype == Dtype::BF16 ? Dtype::F32 : dtype;
+}
+
+uint64_t Module::thetaBytes() const {
+  return compiled->trainable_elements * dtypeBytes(trainableDtype());
+}
+
+uint64_t Module::vectorBytes() const {
+  return compiled->trainable_elements * dtypeBytes(gradientDtype());
+}
+
+unsigned Module::stateVectors() const { return compiled->optimizer; }
+
+uint64_t Module::stateBytes() const {
+  unsigned vectors = stateVectors();
+  return vectors == 0 ? 0 : (vectors - 1) * stateStride() + vectorBytes();
+}
+
+uint64_t Module::arenaBytes(bool withGradients) const {
+  // Nothing is between the two but less than a cache line.
+  uint64_t slack = step && withGradients ? vectorBytes() + 64 : 0;
+  return compiled->arena_bytes + slack;
+}
+
+uint64_t Module::trainableShapeElements(const hone_trainable &t) const {
+  return elementsOf(t.shape, t.rank);
+}
+
+std::string Module::identity() const {
+  const hone_module &m = *compiled;
+  const TrainConfig &train = parsed.train;
+  Sha256 hash;
+  auto add = [&](const std::string &text) {
+    hash.update(text);
+    hash.update("\n");
+  };
+  add(parsed.weightsLayout);
+  add(parsed.triple);
+  for (const std::string &feature : parsed.features)
+    add(feature);
+  for (const std::string &text :
+       {train.method, train.optimizer, train.residuals, train.computeDtype})
+    add(text);
+  for (uint64_t number :
+       {uint64_t(m.max_rows), uint64_t(m.optimizer),
+        uint64_t(m.trainable_dtype), m.trainable_elements, train.batchSize,
+        train.maxSeqLength, uint64_t(parsed.lora.r),
+        uint64_t(parsed.lora.use_rslora)})
+    add(std::to_string(number));
+  for (double number : {parsed.lora.lora_alpha, train.momentum, train.adamBeta1,
+                        train.adamBeta2, train.adamEpsilon}) {
+    char bytes[sizeof(number)];
+    memcpy(bytes, &number, sizeof(number));
+    hash.update(bytes, sizeof(bytes));
+  }
+  for (uint32_t i = 0; i < m.trainable_count; ++i) {
+    add(m.trainables[i].name);
+    add(std::to_string(m.trainables[i].offset));
+  }
+  return hash.finishHex();
+}
+
+Result<Module> Module::open(const hone_module &compiled) {
+  // Nothing else may be read before these two say that it means what it says.
+  if (compiled.abi_version != HONE_ABI_VERSION ||
+      compiled.struct_size != sizeof(hone_module))
+    return mismatch("ABI", "expects version " +
+                               std::to_string(HONE_ABI_VERSION) + " of " +
+                               std::to_string(sizeof(hone_module)) +
+                               " bytes but got version " +
+                               std::to_string(compiled.abi_version) + " of " +
+                               std::to_string(compiled.struct_size));
+  Module module;
+  module.compiled = &compiled;
+  Result<ModuleConfig> config = ModuleConfig::parse(compiled.config);
+  if (!config.isOk())
+    return config.status();
+  module.parsed = std::move(config.value());
+
+  std::string missing = missingCpuFeature(module.parsed.features);
+  if (!missing.empty())
+    return Status::error(
+        ExitCode::Usage,
+        {"this CPU",
+         "the program was compiled for '" + module.parsed.cpu + "' and needs " +
+             missing + ", which this CPU does not have",
+         "compile again with target: native on this machine, or with an older "
+         "CPU as the target"});
+
+  if (compiled.max_rows < 1 || compiled.max_rows > (int64_t(1) << 31) ||
+      compiled.optimizer > HONE_ADAMW || compiled.thread_bytes % 64 != 0 ||
+      (compiled.trainable_dtype != HONE_F32 &&
+       compiled.trainable_dtype != HONE_F64 &&
+       compiled.trainable_dtype != HONE_BF16) ||
+      compiled.arena_bytes > (uint64_t(1) << 46) ||
+      compiled.trainable_elements > (uint64_t(1) << 40))
+    return mismatch("header", "expects sizes and types in range");
+  const TrainConfig &train = module.parsed.train;
+  uint64_t rows = uint64_t(compiled.max_rows);
+  if (train.batchSize < 1 || train.maxSeqLength < 2 ||
+      train.maxSeqLength > rows || train.batchSize > rows / train.maxSeqLength)
+    return mismatch("rows", "expects room for batch_size " +
+                                std::to_string(train.batchSize) +
+                                " times max_seq_length " +
+                                std::to_string(train.maxSeqLength) +
+                                " rows but got " + std::to_string(rows));
+  std::pair<const char *, hone_entry_fn *> entries[] = {
+      {"loss", &module.loss},
+      {"gradient", &module.gradient},
+      {train.optimizerInBackward ? "step" : "update",
+       train.optimizerInBackward ? &module.step : &module.update}};
+  for (auto [name, entry] : entries) {
+    *entry = findEntry(compiled, name);
+    if (!*entry)
+      return mismatch(std::string("entry '") + name + "'",
+                      "expects the entry point but got none");
+  }
+  if (Status status = findSlots(compiled, module.slots); !status.isOk())
+    return status;
+  if (Status status = checkTrainables(module); !status.isOk())
+    return status;
+  return module;
+}
+
+} // namespace hone::rt

@@ -1,0 +1,74 @@
+//===- Module.h - The generated half, checked -----------------------------===//
+//
+// After Module::open every entry point and slot that a run needs is known to
+// be there, of the right type, and inside the arena. Nothing of the generated
+// code runs before that, nor before the CPU is known to have what it uses.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_MODULE_MODULE_H
+#define HONE_RUNTIME_MODULE_MODULE_H
+
+#include "base/Dtype.h"
+#include "base/Status.h"
+#include "hone/runtime.h"
+#include "module/Config.h"
+
+#include <cstdint>
+#include <string>
+
+namespace hone::rt {
+
+class Module {
+public:
+  /// Errors: Internal when module and runtime do not fit each other; Usage
+  /// when this machine's CPU lacks a feature that the code needs.
+  static Result<Module> open(const hone_module &compiled);
+
+  const hone_module &abi() const { return *compiled; }
+  const ModuleConfig &config() const { return parsed; }
+
+  hone_entry_fn loss = nullptr, gradient = nullptr;
+  /// One of the two; with `step`, the gradients of all parameters are behind
+  /// the arena.
+  hone_entry_fn update = nullptr, step = nullptr;
+
+  /// Bytes from the start of the arena. The optimizer's own are only set when
+  /// it is the one that has them; see hone_slot.
+  struct Slots {
+    uint64_t inputIds, targets, sequenceStarts, lossScale;
+    uint64_t gradientScale, learningRate, weightDecay;
+    uint64_t momentum, beta1, beta2, epsilon, biasCorrection1, biasCorrection2;
+    uint64_t roundingKey;
+    uint64_t loss;
+  };
+  Slots slots{};
+
+  /// Element type of theta; updates round bfloat16 stochastically.
+  Dtype trainableDtype() const;
+  Dtype gradientDtype() const; ///< and of the state
+  uint64_t thetaBytes() const;
+  uint64_t vectorBytes() const; ///< of the gradient, of a state
+  unsigned stateVectors() const;
+  /// From one state vector to the next: each begins at a multiple of 64 bytes.
+  uint64_t stateStride() const { return (vectorBytes() + 63) / 64 * 64; }
+  uint64_t stateBytes() const; ///< of all state vectors
+  /// Of the arena, with or without the gradients that `step` does not need.
+  uint64_t arenaBytes(bool withGradients) const;
+  uint64_t trainableShapeElements(const hone_trainable &trainable) const;
+
+  /// A hash of what was compiled, without the defaults of a command line.
+  std::string identity() const;
+
+private:
+  const hone_module *compiled = nullptr;
+  ModuleConfig parsed;
+};
+
+/// The first of `features` (LLVM's names, with or without '+') that this CPU
+/// lacks, or "". Names that are not a matter of instructions are passed over.
+std::string missingCpuFeature(const std::vector<std::string> &features);
+
+} // namespace hone::rt
+
+#endif

@@ -1,0 +1,47 @@
+//===- Weights.h - The frozen tensors, mapped -----------------------------===//
+//
+// Bound once by name and never copied: the pages are the file's, so they cost
+// no anonymous memory. The generated code trusts shapes and layout, so both
+// are checked here.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_MODULE_WEIGHTS_H
+#define HONE_RUNTIME_MODULE_WEIGHTS_H
+
+#include "base/Status.h"
+#include "formats/Safetensors.h"
+#include "module/Module.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace hone::rt {
+
+class Weights {
+public:
+  /// The name of the weights file beside a training binary.
+  static constexpr const char *fileName = "weights.hone.safetensors";
+
+  /// Maps `path` and finds every weight of `module` in it.
+  /// Errors: NoInput, BadData.
+  static Result<Weights> open(const std::string &path, const Module &module);
+
+  /// Parallel to hone_module::weights; see hone_frame.
+  const void *const *table() const { return addresses.data(); }
+
+  /// The file, for what else it holds, such as the tokenizer's table.
+  const SafetensorsFile &file() const { return mapped; }
+
+private:
+  SafetensorsFile mapped;
+  std::vector<const void *> addresses;
+};
+
+/// `fileName` in the folder of the running program.
+std::string defaultWeightsPath();
+
+} // namespace hone::rt
+
+#endif

@@ -1,0 +1,121 @@
+//===- Profile.cpp - Where the time of a run goes -------------------------===//
+
+#include "program/Profile.h"
+
+#include "base/Json.h"
+#include "base/OutputFile.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <functional>
+#include <map>
+
+namespace hone::rt {
+
+/// Kernels that the table for a person shows.
+static constexpr size_t shownKernels = 12;
+
+Profile::Profile(const hone_module &module) {
+  for (uint32_t i = 0; i < module.kernel_count; ++i) {
+    const hone_kernel &kernel = module.kernels[i];
+    rows.push_back({kernel.task, kernel.block, kernel.name, 0, 0});
+  }
+  // std::less orders pointers to functions where < need not.
+  std::sort(rows.begin(), rows.end(), [](const Row &a, const Row &b) {
+    return std::less<hone_task>()(a.task, b.task);
+  });
+}
+
+void Profile::start(uint64_t completedSteps) {
+  steps = completedSteps;
+  started = std::chrono::steady_clock::now();
+}
+
+void Profile::stop(uint64_t completedSteps) {
+  steps = completedSteps - steps;
+  std::chrono::duration<double> took =
+      std::chrono::steady_clock::now() - started;
+  total = took.count();
+}
+
+void Profile::ran(hone_task task, double seconds) {
+  auto row = std::lower_bound(rows.begin(), rows.end(), task,
+                              [](const Row &row, hone_task task) {
+                                return std::less<hone_task>()(row.task, task);
+                              });
+  if (row == rows.end() || row->task != task)
+    return;
+  ++row->calls;
+  row->seconds += seconds;
+}
+
+using Shares = std::vector<std::pair<std::string, double>>;
+
+/// Longest first; equal ones by name.
+static Shares sorted(const std::map<std::string, double> &seconds) {
+  Shares out(seconds.begin(), seconds.end());
+  std::sort(out.begin(), out.end(), [](const auto &a, const auto &b) {
+    return a.second != b.second ? a.second > b.second : a.first < b.first;
+  });
+  return out;
+}
+
+std::string Profile::render() const {
+  std::map<std::string, double> byBlock, byKernel;
+  double other = total;
+  for (const Row &row : rows) {
+    other -= row.seconds;
+    byBlock[row.block] += row.seconds;
+    byKernel[row.block + ": " + row.kernel] += row.seconds;
+  }
+  byBlock["other"] += std::max(other, 0.0);
+
+  std::string out;
+  char line[256];
+  double perStep = steps > 0 ? 1e3 / double(steps) : 0;
+  auto append = [&](const char *heading, const Shares &shares, size_t count) {
+    out += heading;
+    for (size_t i = 0; i < std::min(count, shares.size()); ++i) {
+      const auto &[name, seconds] = shares[i];
+      if (seconds <= 0)
+        break;
+      snprintf(line, sizeof(line), "  %-58.58s%10.2f ms%7.1f %%\n",
+               name.c_str(), seconds * perStep, 100 * seconds / total);
+      out += line;
+    }
+  };
+  snprintf(line, sizeof(line),
+           "profile of %" PRIu64 " steps (%.2f ms each), by block\n", steps,
+           total * perStep);
+  append(line, sorted(byBlock), byBlock.size());
+  append("by kernel\n", sorted(byKernel), shownKernels);
+  return out;
+}
+
+Status Profile::write(const std::string &path) const {
+  Result<OutputFile> file = OutputFile::create(path);
+  if (!file.isOk())
+    return file.status();
+  char number[96];
+  snprintf(number, sizeof(number),
+           "{\"steps\": %" PRIu64 ", \"seconds\": %.9g, \"kernels\": [", steps,
+           total);
+  std::string text = number;
+  for (const Row &row : rows) {
+    text += &row == rows.data() ? "\n{\"block\": " : ",\n{\"block\": ";
+    appendJsonString(text, row.block);
+    text += ", \"kernel\": ";
+    appendJsonString(text, row.kernel);
+    snprintf(number, sizeof(number),
+             ", \"calls\": %" PRIu64 ", \"seconds\": %.9g}", row.calls,
+             row.seconds);
+    text += number;
+  }
+  text += "]}\n";
+  if (Status status = file.value().write(text); !status.isOk())
+    return status;
+  return file.value().commit();
+}
+
+} // namespace hone::rt

@@ -1,0 +1,303 @@
+//===- Program.cpp - The training program without its main() --------------===//
+//
+// Reads and checks everything before the arena is made, so that a mistake in
+// a command line costs a second and not a minute.
+//
+//===----------------------------------------------------------------------===//
+
+#include "program/Program.h"
+
+#include "base/MappedFile.h"
+#include "data/Dataset.h"
+#include "program/OutputLock.h"
+#include "program/Profile.h"
+#include "program/Run.h"
+#include "program/Signals.h"
+#include "program/Summary.h"
+#include "program/TemporaryFolder.h"
+#include "text/Tokenizer.h"
+
+#include <cinttypes>
+#include <cstdio>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+#include <optional>
+#include <unistd.h>
+
+namespace hone::rt {
+
+namespace {
+
+/// What every mode of the program needs, in the order it is made.
+struct Setup {
+  Module module;
+  Options options;
+  Weights weights;
+  std::optional<Tokenizer> tokenizer;
+  std::unique_ptr<Pool> pool;
+  std::unique_ptr<Trainer> trainer;
+  Dataset data;     ///< of --data, unless only evaluating
+  Dataset evalData; ///< of --eval-data
+};
+
+/// Remembers which of some folders, outermost first, are not there yet.
+class NewFolders {
+public:
+  explicit NewFolders(std::vector<std::string> folders) {
+    for (std::string &folder : folders)
+      if (access(folder.c_str(), F_OK) != 0)
+        absent.push_back(std::move(folder));
+  }
+  /// Those that are empty now: a run that failed leaves nothing behind.
+  void removeEmpty() const {
+    for (size_t i = absent.size(); i-- > 0;)
+      rmdir(absent[i].c_str());
+  }
+
+private:
+  std::vector<std::string> absent;
+};
+
+} // namespace
+
+static Status openWeights(Setup &setup) {
+  const std::string &given = setup.options.weights;
+  Result<Weights> weights =
+      Weights::open(given.empty() ? defaultWeightsPath() : given, setup.module);
+  if (!weights.isOk() && given.empty() &&
+      weights.status().code() == ExitCode::NoInput) {
+    Message message = weights.status().message();
+    message.remedy = std::string("keep ") + Weights::fileName +
+                     " beside this program, or give --weights FILE";
+    return Status::error(ExitCode::NoInput, message);
+  }
+  if (!weights.isOk())
+    return weights.status();
+  setup.weights = std::move(weights.value());
+  const SafetensorsFile &file = setup.weights.file();
+  const TensorInfo *table = file.find("hone.tokenizer");
+  if (!table)
+    return Status::ok();
+  Result<Tokenizer> tokenizer =
+      Tokenizer::fromTable({file.data(*table), table->bytes()},
+                           file.path() + ": tensor 'hone.tokenizer'");
+  if (!tokenizer.isOk())
+    return tokenizer.status();
+  setup.tokenizer = std::move(tokenizer.value());
+  return Status::ok();
+}
+
+/// Tokenises `path` into --output, or into a folder that is removed again.
+static Status openData(Setup &setup, const std::string &path, Dataset &out) {
+  if (path.empty())
+    return Status::ok();
+  const ModuleConfig &config = setup.module.config();
+  TemporaryFolder temporary;
+  std::string cache = setup.options.output + "/data";
+  if (setup.options.output.empty()) {
+    if (Status status = temporary.create(); !status.isOk())
+      return status;
+    cache = temporary.path();
+  }
+  NewFolders folders({setup.options.output, cache});
+  Result<Dataset> data =
+      Dataset::prepare({path, int64_t(config.train.maxSeqLength), cache,
+                        int64_t(config.vocabSize)},
+                       setup.tokenizer ? &*setup.tokenizer : nullptr);
+  if (!data.isOk()) {
+    folders.removeEmpty();
+    return data.status();
+  }
+  out = std::move(data.value());
+  printf("data         %s\n", path.c_str());
+  for (std::string_view notes = out.notes(); !notes.empty();) {
+    size_t end = std::min(notes.find('\n'), notes.size());
+    if (end > 0)
+      printf("             %.*s\n", int(end), notes.data());
+    notes.remove_prefix(std::min(end + 1, notes.size()));
+  }
+  return Status::ok();
+}
+
+static Status makeTrainer(Setup &setup) {
+  Result<std::unique_ptr<Pool>> pool =
+      Pool::create(unsigned(setup.options.threads));
+  if (!pool.isOk())
+    return pool.status();
+  setup.pool = std::move(pool.value());
+  Result<std::unique_ptr<Trainer>> trainer =
+      Trainer::create(setup.module, setup.weights, *setup.pool,
+                      /*withGradients=*/!setup.options.dumpGradients.empty());
+  if (!trainer.isOk())
+    return trainer.status();
+  setup.trainer = std::move(trainer.value());
+  return Status::ok();
+}
+
+/// Theta of a mode that has no run to resume.
+static Status startFresh(Setup &setup) {
+  Trainables &trainables = setup.trainer->trainables();
+  if (!setup.options.adapter.empty())
+    return trainables.load(setup.options.adapter);
+  trainables.initialize(setup.options.seed);
+  return Status::ok();
+}
+
+static Status evaluateOnly(Setup &setup) {
+  if (Status status = startFresh(setup); !status.isOk())
+    return status;
+  const Dataset &data = setup.evalData;
+  double loss =
+      setup.trainer->evaluate(data, setup.module.config().train.batchSize);
+  printf("eval loss    %.9f over %" PRIu64 " tokens\n", loss,
+         data.targetCount());
+  return Status::ok();
+}
+
+/// Always the file's first batch: a reference must be able to name it.
+static Status dumpGradients(Setup &setup) {
+  if (Status status = startFresh(setup); !status.isOk())
+    return status;
+  const std::string &path = setup.options.dumpGradients;
+  SampleOrder order{setup.data.sampleCount(),
+                    setup.module.config().train.batchSize, 1,
+                    setup.options.seed, false};
+  Trainer::StepResult result =
+      setup.trainer->gradient(setup.data, order, order.rangeOf(0));
+  char loss[32];
+  snprintf(loss, sizeof(loss), "%.17g", result.loss);
+  Status status = setup.trainer->trainables().dumpGradients(
+      path, {{"format", "pt"},
+             {"loss", loss},
+             {"targets", std::to_string(result.targets)},
+             {"tokens", std::to_string(result.tokens)}});
+  if (status.isOk())
+    printf("gradients    %s, loss %s over %" PRIu64 " tokens\n", path.c_str(),
+           loss, result.targets);
+  return status;
+}
+
+static std::string fileName(const std::string &path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+static Status train(Setup &setup, const MemoryPlan &plan, ExitCode &outcome) {
+  const Options &options = setup.options;
+  Result<CheckpointStore> store = CheckpointStore::open(options.output);
+  if (!store.isOk())
+    return store.status();
+  OutputLock lock;
+  if (Status status = lock.acquire(options.output); !status.isOk())
+    return status;
+  // The cache's name is a hash of the data, the tokenizer and the lengths.
+  const ModuleConfig &config = setup.module.config();
+  CheckpointIdentity identity{setup.module.identity(),
+                              config.weightsLayout + " " +
+                                  config.weightsSourceHash,
+                              fileName(setup.data.cachePath())};
+  Run run({setup.module, options, setup.data,
+           options.evalData.empty() ? nullptr : &setup.evalData, identity},
+          *setup.trainer, std::move(store.value()));
+  fputs(describeRun(setup.module, options, run).c_str(), stdout);
+  fputs(plan.render().c_str(), stdout);
+  if (Status status = run.start(); !status.isOk())
+    return status;
+  Profile profile(setup.module.abi());
+  if (!options.profile.empty())
+    setup.pool->observe(&profile);
+  profile.start(run.completedSteps());
+  if (Status status = run.train(plan.total, outcome); !status.isOk())
+    return status;
+  fputs(describeOutcome(setup.module, options, run, plan).c_str(), stdout);
+  if (!options.profile.empty()) {
+    profile.stop(run.completedSteps());
+    fputs(profile.render().c_str(), stdout);
+    if (Status status = profile.write(options.profile); !status.isOk())
+      return status;
+  }
+  if (outcome != ExitCode::Success)
+    puts("stopped and saved; the same command resumes");
+  return Status::ok();
+}
+
+static Status printVersion(const Module &module) {
+  const ModuleConfig &config = module.config();
+  printf("hone train, ABI %u\nmodel %s, weights %s\nlayout %s\n"
+         "compiled for %s, %s\n",
+         HONE_ABI_VERSION, config.modelName.c_str(),
+         config.weightsSourceHash.c_str(), config.weightsLayout.c_str(),
+         config.triple.c_str(), config.cpu.c_str());
+  return Status::ok();
+}
+
+static Status execute(const hone_module &compiled,
+                      const std::vector<std::string> &arguments,
+                      ExitCode &outcome) {
+  Setup setup;
+  Result<Module> module = Module::open(compiled);
+  if (!module.isOk())
+    return module.status();
+  setup.module = std::move(module.value());
+  Result<Options> defaults = Options::defaults(setup.module.config().train);
+  if (!defaults.isOk())
+    return defaults.status();
+  Result<Options> parsed = Options::parse(arguments, defaults.value());
+  if (!parsed.isOk())
+    return parsed.status();
+  const Options &options = setup.options = parsed.value();
+
+  if (options.help) {
+    fputs(Options::usage(defaults.value()).c_str(), stdout);
+    return Status::ok();
+  }
+  if (options.version)
+    return printVersion(setup.module);
+  MemoryPlan plan =
+      MemoryPlan::make(setup.module.config(), compiled.arena_bytes,
+                       compiled.thread_bytes, unsigned(options.threads));
+  if (options.plan) {
+    fputs(plan.render().c_str(), stdout);
+    return Status::ok();
+  }
+
+  if (Status status = openWeights(setup); !status.isOk())
+    return status;
+  fputs(describeModel(setup.module).c_str(), stdout);
+  if (!options.evalOnly)
+    if (Status status = openData(setup, options.data, setup.data);
+        !status.isOk())
+      return status;
+  if (Status status = openData(setup, options.evalData, setup.evalData);
+      !status.isOk())
+    return status;
+  const SafetensorsFile &weights = setup.weights.file();
+  if (const TensorInfo *table = weights.find("hone.tokenizer"))
+    weights.release(*table); // data is tokens from here on
+#ifdef __GLIBC__
+  malloc_trim(0); // what tokenising freed must not stay resident
+#endif
+  installStopHandlers();
+  if (Status status = makeTrainer(setup); !status.isOk())
+    return status;
+  if (options.evalOnly)
+    return evaluateOnly(setup);
+  if (!options.dumpGradients.empty())
+    return dumpGradients(setup);
+  return train(setup, plan, outcome);
+}
+
+int runProgram(const hone_module &compiled, int argc, char **argv) {
+  installSigbusHandler();
+  std::vector<std::string> arguments(argv + (argc > 0), argv + argc);
+  ExitCode outcome = ExitCode::Success;
+  Status status = execute(compiled, arguments, outcome);
+  if (!status.isOk()) {
+    fflush(stdout);
+    fputs(status.render().c_str(), stderr);
+    return int(status.code());
+  }
+  return int(outcome);
+}
+
+} // namespace hone::rt

@@ -1,0 +1,94 @@
+//===- Progress.cpp - What a person sees of a run -------------------------===//
+//
+// The figures are smoothed over some twenty steps, so that one slow step does
+// not make the estimate jump.
+//
+//===----------------------------------------------------------------------===//
+
+#include "program/Progress.h"
+
+#include <cinttypes>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <unistd.h>
+
+namespace hone::rt {
+
+// A line that wraps could not be redrawn: wrapping is off while it is written.
+static const char redraw[] = "\r\x1b[?7l";
+static const char redrawn[] = "\x1b[K\x1b[?7h";
+
+static void writeAll(int file, const char *text, size_t size) {
+  while (size > 0) {
+    ssize_t some = write(file, text, size);
+    if (some <= 0)
+      return; // nobody watches; the run goes on
+    text += some;
+    size -= size_t(some);
+  }
+}
+
+static void renderDuration(char *out, size_t size, double seconds) {
+  double bounded = std::fmin(std::fmax(seconds, 0), 1e9);
+  uint64_t total = uint64_t(std::llround(bounded));
+  unsigned s = total % 60, m = total / 60 % 60;
+  unsigned long h = total / 3600;
+  if (h > 0)
+    snprintf(out, size, "%luh%02um", h, m);
+  else if (m > 0)
+    snprintf(out, size, "%um%02us", m, s);
+  else
+    snprintf(out, size, "%us", s);
+}
+
+int Progress::render(char *out, int size, const StepRecord &record,
+                     uint64_t steps, uint64_t plannedBytes, double rate,
+                     double eta) {
+  char left[32], total[24];
+  renderDuration(left, sizeof(left), eta);
+  int width = snprintf(total, sizeof(total), "%" PRIu64, steps);
+  constexpr double mib = 1024 * 1024;
+  return snprintf(out, size_t(size),
+                  "step %*" PRIu64 "/%s  loss %.4f  lr %.1e  %.0f tok/s  "
+                  "peak %.1f/%.1f MiB  eta %s",
+                  width + 1, record.step, total, record.loss,
+                  record.learningRate, rate,
+                  double(record.peakAnonymousBytes) / mib,
+                  double(plannedBytes) / mib, left);
+}
+
+void Progress::step(const StepRecord &record, double now, double seconds) {
+  bool first = record.step == firstStep;
+  double weight = first ? 1.0 : 0.1;
+  smoothSeconds += weight * (seconds - smoothSeconds);
+  smoothRate += weight * (record.tokensPerSecond - smoothRate);
+  bool last = record.step == steps;
+  double pause = terminal ? 0.1 : 1.0;
+  if (!first && !last && now - lastShown < pause)
+    return;
+  lastShown = now;
+  char line[256];
+  int used = terminal ? snprintf(line, sizeof(line), "%s", redraw) : 0;
+  used += render(line + used, int(sizeof(line)) - used - 16, record, steps,
+                 plannedBytes, smoothRate,
+                 smoothSeconds * double(steps - record.step));
+  used += snprintf(line + used, sizeof(line) - size_t(used), "%s",
+                   terminal ? redrawn : "\n");
+  writeAll(file, line, size_t(used));
+  lineOpen = terminal;
+}
+
+void Progress::note(const char *line) {
+  finish();
+  writeAll(file, line, strlen(line));
+  writeAll(file, "\n", 1);
+}
+
+void Progress::finish() {
+  if (lineOpen)
+    writeAll(file, "\n", 1);
+  lineOpen = false;
+}
+
+} // namespace hone::rt

@@ -1,0 +1,91 @@
+//===- Run.h - A training run from its checkpoint to its adapter ----------===//
+//
+// Decides when to evaluate, log, save and stop; the numbers are Trainer's.
+// After a step the order is: log line, evaluation, checkpoint. So a checkpoint
+// counts on a log that is complete up to its step.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_PROGRAM_RUN_H
+#define HONE_RUNTIME_PROGRAM_RUN_H
+
+#include "base/Status.h"
+#include "formats/Checkpoint.h"
+#include "program/Options.h"
+#include "program/Progress.h"
+#include "program/StepLog.h"
+#include "step/Trainer.h"
+
+#include <cstdint>
+#include <string>
+
+namespace hone::rt {
+
+/// The highest resident memory seen. Linux keeps no high-water mark of the
+/// anonymous part, so that is sampled.
+class PeakMeter {
+public:
+  void sample();
+  uint64_t anonymous() const { return highest.anonymous; }
+  /// Anonymous memory and mapped files together.
+  uint64_t resident() const { return highest.peak; }
+
+private:
+  ResidentMemory highest;
+};
+
+class Run {
+public:
+  /// What all runs of an output folder must agree on.
+  struct Inputs {
+    const Module &module;
+    const Options &options;
+    const Dataset &data;
+    const Dataset *evalData; ///< may be null
+    CheckpointIdentity identity;
+  };
+
+  Run(Inputs inputs, Trainer &trainer, CheckpointStore store);
+
+  /// Steps of the whole run, from --steps or --epochs.
+  uint64_t totalSteps() const { return steps; }
+  const SampleOrder &sampleOrder() const { return order; }
+
+  /// Takes up the newest checkpoint in --output, or starts a new run from
+  /// --adapter or the seed. Prints which. Errors: Usage when an option that
+  /// changes the numbers differs from the checkpoint's; as CheckpointStore.
+  Status start();
+
+  /// Trains until the last step or a signal, then writes the adapter.
+  /// `outcome` is Success, Interrupted or Terminated.
+  Status train(uint64_t plannedBytes, ExitCode &outcome);
+
+  uint64_t completedSteps() const { return completed; }
+  const PeakMeter &peak() const { return meter; }
+  /// Of this process's steps, on average; 0 before the first.
+  double secondsPerStep() const { return ran ? seconds / double(ran) : 0; }
+  double tokensPerSecond() const { return seconds > 0 ? tokens / seconds : 0; }
+
+private:
+  Status step(Progress &progress);
+  Status evaluate(Progress &progress);
+  Status save();
+  CheckpointFields fields() const;
+  Status compareFields(const CheckpointFields &saved) const;
+
+  Inputs inputs;
+  Trainer &trainer;
+  CheckpointStore store;
+  SampleOrder order;
+  Hyperparameters hyperparameters;
+  StepLog log;
+  PeakMeter meter;
+  uint64_t steps = 0, completed = 0;
+  uint64_t savedAt = UINT64_MAX;  ///< completed steps of the newest checkpoint
+  double tokens = 0, seconds = 0; ///< of this process's steps
+  uint64_t ran = 0;               ///< steps of this process
+};
+
+} // namespace hone::rt
+
+#endif

@@ -1,0 +1,108 @@
+//===- Summary.cpp - The header and the last lines of a run ---------------===//
+//
+// Plain text without colour or cursor movement: it is the same in a terminal,
+// a file and a test.
+//
+//===----------------------------------------------------------------------===//
+
+#include "program/Summary.h"
+
+#include <cinttypes>
+#include <cstdio>
+
+namespace hone::rt {
+
+std::string groupDigits(uint64_t number) {
+  std::string digits = std::to_string(number);
+  for (size_t at = digits.size(); at > 3;)
+    digits.insert(at -= 3, ",");
+  return digits;
+}
+
+static std::string row(const char *name, const std::string &text) {
+  char line[512];
+  snprintf(line, sizeof(line), "%-12s %s\n", name, text.c_str());
+  return line;
+}
+
+static std::string number(double value) {
+  char text[32];
+  snprintf(text, sizeof(text), "%.6g", value);
+  return text;
+}
+
+std::string describeModel(const Module &module) {
+  const ModuleConfig &config = module.config();
+  uint64_t trainable = module.abi().trainable_elements;
+  uint64_t all = config.parameters + trainable;
+  char share[32];
+  snprintf(share, sizeof(share), "%.4f",
+           all ? 100.0 * double(trainable) / double(all) : 0.0);
+  return row("model", config.modelName + " (" + config.modelType +
+                          "), weights " + config.weightsDtype) +
+         row("method", config.train.method + ", residuals " +
+                           config.train.residuals + ", " +
+                           config.train.optimizer +
+                           (module.step ? " in the backward, " : ", ") +
+                           config.train.computeDtype) +
+         row("lora", "r " + std::to_string(config.lora.r) + ", lora_alpha " +
+                         number(config.lora.lora_alpha) +
+                         (config.lora.use_rslora ? ", use_rslora" : "")) +
+         "trainable params: " + groupDigits(trainable) +
+         " || all params: " + groupDigits(all) + " || trainable%: " + share +
+         "\n";
+}
+
+std::string describeRun(const Module &module, const Options &options,
+                        const Run &run) {
+  const TrainConfig &train = module.config().train;
+  std::string batch = std::to_string(train.batchSize);
+  if (options.gradientAccumulationSteps > 1)
+    batch += " x " + std::to_string(options.gradientAccumulationSteps);
+  std::string rate = "learning rate " + number(options.learningRate) + " " +
+                     lrSchedulerName(options.scheduler);
+  if (options.warmupSteps > 0)
+    rate += " after " + std::to_string(options.warmupSteps) + " of warm-up";
+  if (options.weightDecay > 0)
+    rate += ", weight decay " + number(options.weightDecay);
+  if (options.maxGradNorm > 0)
+    rate += ", clipped to norm " + number(options.maxGradNorm);
+  return row("steps", groupDigits(run.totalSteps()) + " of " + batch +
+                          " sequences, " +
+                          groupDigits(run.sampleOrder().stepsPerEpoch()) +
+                          " an epoch, " +
+                          (options.shuffle ? "shuffled" : "in file order")) +
+         row("rates", rate) +
+         row("threads", std::to_string(options.threads) + ", seed " +
+                            std::to_string(options.seed));
+}
+
+std::string describeOutcome(const Module &module, const Options &options,
+                            const Run &run, const MemoryPlan &plan) {
+  char peak[128], resident[128], step[64], speed[64];
+  constexpr double mib = 1024 * 1024;
+  snprintf(peak, sizeof(peak),
+           "%.1f of %.1f MiB planned (%" PRIu64 " of %" PRIu64 " bytes)",
+           double(run.peak().anonymous()) / mib, double(plan.total) / mib,
+           run.peak().anonymous(), plan.total);
+  snprintf(resident, sizeof(resident),
+           "%.1f of %.1f MiB planned with mapped files (%" PRIu64 " of %" PRIu64
+           " bytes)",
+           double(run.peak().resident()) / mib, double(plan.resident) / mib,
+           run.peak().resident(), plan.resident);
+  snprintf(speed, sizeof(speed), "%.0f tokens/s", run.tokensPerSecond());
+  // Accumulated batches are one step.
+  double estimate = module.config().estimatedSeconds *
+                    double(options.gradientAccumulationSteps);
+  int used = snprintf(step, sizeof(step), "%.3g s", run.secondsPerStep());
+  if (estimate > 0)
+    snprintf(step + used, sizeof(step) - size_t(used),
+             ", %.3g s estimated by the plan", estimate);
+  return row("peak", peak) + row("resident", resident) + row("step", step) +
+         row("speed", speed) +
+         row("adapter", options.output + " after " +
+                            groupDigits(run.completedSteps()) + " of " +
+                            groupDigits(run.totalSteps()) + " steps");
+}
+
+} // namespace hone::rt

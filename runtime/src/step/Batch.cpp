@@ -1,0 +1,37 @@
+//===- Batch.cpp - Samples as the generated code reads them ---------------===//
+//
+// Token ids and lengths were checked when the data was opened, and Module
+// checks that a full batch of the longest sequences fits; so nothing is
+// checked in the loop.
+//
+//===----------------------------------------------------------------------===//
+
+#include "step/Batch.h"
+
+#include <cstring>
+
+namespace hone::rt {
+
+Batch::Batch(const Module &module, char *arena)
+    : inputIds(reinterpret_cast<int32_t *>(arena + module.slots.inputIds)),
+      targets(reinterpret_cast<int32_t *>(arena + module.slots.targets)),
+      sequenceStarts(
+          reinterpret_cast<int32_t *>(arena + module.slots.sequenceStarts)) {}
+
+void Batch::append(const Sample &sample) {
+  uint64_t bytes = uint64_t(sample.length) * sizeof(int32_t);
+  memcpy(inputIds + filled, sample.ids, bytes);
+  memcpy(targets + filled, sample.targets, bytes);
+  for (int64_t i = 0; i < sample.length; ++i)
+    sequenceStarts[filled + i] = int32_t(filled);
+  filled += sample.length;
+}
+
+uint64_t Batch::countTargets(const Sample &sample) {
+  uint64_t count = 0;
+  for (int64_t i = 0; i < sample.length; ++i)
+    count += sample.targets[i] >= 0;
+  return count;
+}
+
+} // namespace hone::rt

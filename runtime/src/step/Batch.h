@@ -1,0 +1,41 @@
+//===- Batch.h - Samples as the generated code reads them -----------------===//
+//
+// The sequences of a batch lie one after another in the rows of the arena's
+// input slots, without padding. A row's position is its distance from
+// sequence_starts, and attention never crosses that row.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_STEP_BATCH_H
+#define HONE_RUNTIME_STEP_BATCH_H
+
+#include "data/Dataset.h"
+#include "module/Module.h"
+
+#include <cstdint>
+
+namespace hone::rt {
+
+/// The input slots, and how far they are filled.
+class Batch {
+public:
+  Batch(const Module &module, char *arena);
+
+  void clear() { filled = 0; }
+
+  /// Appends a sample. The samples of a batch must fit in max_rows.
+  void append(const Sample &sample);
+
+  int64_t rows() const { return filled; }
+
+  /// How many tokens of `sample` have a target.
+  static uint64_t countTargets(const Sample &sample);
+
+private:
+  int32_t *inputIds, *targets, *sequenceStarts;
+  int64_t filled = 0;
+};
+
+} // namespace hone::rt
+
+#endif

@@ -1,0 +1,34 @@
+//===- LearningRate.cpp - The learning rate of each step ------------------===//
+//
+// Every expression is in the order of transformers/optimization.py, in double,
+// so that rates agree with it to the last bit where cos() does.
+//
+//===----------------------------------------------------------------------===//
+
+#include "step/LearningRate.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace hone::rt {
+
+static double orOne(uint64_t n) { return double(std::max<uint64_t>(1, n)); }
+
+double LearningRate::at(uint64_t completed) const {
+  if (completed < warmupSteps)
+    return peak * (double(completed) / orOne(warmupSteps));
+  if (scheduler == LrScheduler::Constant)
+    return peak;
+  uint64_t decay = steps > warmupSteps ? steps - warmupSteps : 0;
+  if (scheduler == LrScheduler::Linear) {
+    double left = steps > completed ? double(steps - completed) : 0.0;
+    return peak * (left / orOne(decay));
+  }
+  double progress = double(completed - warmupSteps) / orOne(decay);
+  constexpr double pi = 3.14159265358979323846;
+  constexpr double cycles = 0.5;
+  return peak *
+         std::max(0.0, 0.5 * (1.0 + std::cos(pi * cycles * 2.0 * progress)));
+}
+
+} // namespace hone::rt

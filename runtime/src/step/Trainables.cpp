@@ -1,0 +1,190 @@
+//===- Trainables.cpp - Theta, its gradient and the optimizer's state -----===//
+//
+// The element type is a property of the module: test-precision modules train
+// doubles, small ones keep theta as bfloat16.
+//
+//===----------------------------------------------------------------------===//
+
+#include "step/Trainables.h"
+
+#include "base/Philox.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace hone::rt {
+
+static constexpr uint64_t normBlock = 16384; // part of the bits: keep
+
+Trainables::Trainables(const Module &module, char *arena)
+    : module(module), theta(arena + module.abi().theta_offset),
+      gradient(arena + module.abi().gradient_offset),
+      state(arena + module.abi().state_offset),
+      partialSums((module.abi().trainable_elements + normBlock - 1) /
+                  normBlock) {}
+
+char *Trainables::inTheta(const hone_trainable &t) const {
+  return theta + t.offset * dtypeBytes(module.trainableDtype());
+}
+
+static void fillUniform(Dtype dtype, char *out, uint64_t elements, double bound,
+                        const RandomStream &stream) {
+  for (uint64_t i = 0; i < elements; ++i) {
+    double value = (2.0 * stream.uniform(i) - 1.0) * bound;
+    convertElements(Dtype::F64, &value, dtype, out + i * dtypeBytes(dtype), 1);
+  }
+}
+
+void Trainables::zeroState() {
+  if (module.stateVectors() != 0)
+    memset(state, 0, module.stateBytes());
+}
+
+void Trainables::initialize(uint64_t seed) {
+  const hone_module &abi = module.abi();
+  memset(theta, 0, module.thetaBytes());
+  zeroState();
+  for (uint32_t i = 0; i < abi.trainable_count; ++i) {
+    const hone_trainable &t = abi.trainables[i];
+    if (t.init != HONE_INIT_KAIMING_UNIFORM)
+      continue;
+    RandomStream stream(seed, 0, RandomPurpose::Initialize, t.name);
+    double bound = 1.0 / std::sqrt(double(t.shape[t.rank - 1]));
+    uint64_t elements = module.trainableShapeElements(t);
+    fillUniform(module.trainableDtype(), inTheta(t), elements, bound, stream);
+  }
+}
+
+Status Trainables::load(const std::string &directory) {
+  const hone_module &abi = module.abi();
+  std::vector<AdapterTarget> targets;
+  for (uint32_t i = 0; i < abi.trainable_count; ++i) {
+    const hone_trainable &t = abi.trainables[i];
+    targets.push_back({t.name,
+                       {t.shape, t.shape + t.rank},
+                       module.trainableDtype(),
+                       inTheta(t)});
+  }
+  memset(theta, 0, module.thetaBytes());
+  zeroState();
+  return readAdapter(directory, module.config().lora, targets);
+}
+
+Status Trainables::save(const std::string &directory) const {
+  const hone_module &abi = module.abi();
+  std::vector<AdapterTensor> tensors;
+  for (uint32_t i = 0; i < abi.trainable_count; ++i) {
+    const hone_trainable &t = abi.trainables[i];
+    tensors.push_back({t.name,
+                       {t.shape, t.shape + t.rank},
+                       module.trainableDtype(),
+                       inTheta(t)});
+  }
+  return writeAdapter(directory, module.config().lora, tensors);
+}
+
+void Trainables::zeroGradient() { memset(gradient, 0, module.vectorBytes()); }
+
+namespace {
+
+struct NormJob {
+  const char *gradient;
+  Dtype dtype;
+  uint64_t elements;
+  double *partialSums;
+};
+
+} // namespace
+
+template <typename T>
+static double sumOfSquares(const char *values, uint64_t first, uint64_t end) {
+  double sum = 0;
+  for (const T *v = reinterpret_cast<const T *>(values); first < end; ++first)
+    sum += double(v[first]) * double(v[first]);
+  return sum;
+}
+
+static void normTask(void *closure, int64_t block, int64_t) {
+  const NormJob &job = *static_cast<NormJob *>(closure);
+  uint64_t first = uint64_t(block) * normBlock;
+  uint64_t end = std::min(first + normBlock, job.elements);
+  job.partialSums[block] = job.dtype == Dtype::F64
+                               ? sumOfSquares<double>(job.gradient, first, end)
+                               : sumOfSquares<float>(job.gradient, first, end);
+}
+
+double Trainables::gradientNorm(Pool &pool) {
+  NormJob job{gradient, module.gradientDtype(), module.abi().trainable_elements,
+              partialSums.data()};
+  pool.run(normTask, &job, int64_t(partialSums.size()));
+  double sum = 0;
+  for (double partial : partialSums)
+    sum += partial;
+  return std::sqrt(sum);
+}
+
+bool Trainables::isFinite() const {
+  // x - x is 0 for a finite x and NaN for all others.
+  double sum = 0;
+  for (uint64_t i = 0; i < module.abi().trainable_elements; ++i) {
+    double x = loadAsDouble(module.trainableDtype(), theta, i);
+    sum += x - x;
+  }
+  return sum == 0;
+}
+
+Status Trainables::dumpGradients(const std::string &path,
+                                 const SafetensorsMetadata &metadata) const {
+  const hone_module &abi = module.abi();
+  const std::string prefix = "base_model.model.";
+  Dtype dtype = module.gradientDtype();
+  std::vector<TensorSpec> specs;
+  for (uint32_t i = 0; i < abi.trainable_count; ++i) {
+    const hone_trainable &t = abi.trainables[i];
+    specs.push_back({prefix + t.name, dtype, {t.shape, t.shape + t.rank}});
+  }
+  Result<SafetensorsWriter> writer =
+      SafetensorsWriter::create(path, specs, metadata);
+  if (!writer.isOk())
+    return writer.status();
+  for (const TensorInfo &info : writer.value().tensors())
+    for (uint32_t i = 0; i < abi.trainable_count; ++i) {
+      if (info.name != specs[i].name)
+        continue;
+      Status status = writer.value().write(gradient + abi.trainables[i].offset *
+                                                          dtypeBytes(dtype),
+                                           info.bytes());
+      if (!status.isOk())
+        return status;
+    }
+  return writer.value().commit();
+}
+
+static std::string stateName(unsigned index) {
+  return "state" + std::to_string(index);
+}
+
+std::vector<CheckpointVector> Trainables::checkpointVectors() const {
+  Dtype dtype = module.gradientDtype();
+  uint64_t elements = module.abi().trainable_elements;
+  std::vector<CheckpointVector> vectors{
+      {"theta", module.trainableDtype(), elements, theta}};
+  for (unsigned i = 0; i < module.stateVectors(); ++i)
+    vectors.push_back(
+        {stateName(i), dtype, elements, state + i * module.stateStride()});
+  return vectors;
+}
+
+std::vector<CheckpointTarget> Trainables::checkpointTargets() {
+  Dtype dtype = module.gradientDtype();
+  uint64_t elements = module.abi().trainable_elements;
+  std::vector<CheckpointTarget> targets{
+      {"theta", module.trainableDtype(), elements, theta}};
+  for (unsigned i = 0; i < module.stateVectors(); ++i)
+    targets.push_back(
+        {stateName(i), dtype, elements, state + i * module.stateStride()});
+  return targets;
+}
+
+} // namespace hone::rt

@@ -1,0 +1,66 @@
+//===- Trainables.h - Theta, its gradient and the optimizer's state -------===//
+//
+// Views into the arena, with the outside's names. Nothing here owns memory:
+// the arena outlives it. Starting values depend on the seed and the Hugging
+// Face name of a tensor only, never on where the compiler put it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_STEP_TRAINABLES_H
+#define HONE_RUNTIME_STEP_TRAINABLES_H
+
+#include "base/Status.h"
+#include "formats/Adapter.h"
+#include "formats/Checkpoint.h"
+#include "formats/Safetensors.h"
+#include "module/Module.h"
+#include "threads/Pool.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace hone::rt {
+
+class Trainables {
+public:
+  Trainables(const Module &module, char *arena);
+
+  /// Theta as hone_trainable::init asks, keyed by `seed`; the state zero.
+  void initialize(uint64_t seed);
+
+  /// Theta from a PEFT directory; the state zero. Errors: as readAdapter.
+  Status load(const std::string &directory);
+
+  /// Theta as a PEFT directory. Errors: as writeAdapter.
+  Status save(const std::string &directory) const;
+
+  void zeroGradient();
+
+  /// The 2-norm of the gradient: in double, by blocks of a fixed size that
+  /// are added in order, so neither threads nor their number change a bit.
+  double gradientNorm(Pool &pool);
+
+  /// False when a value of theta is NaN or infinite.
+  bool isFinite() const;
+
+  /// The gradients as safetensors under PEFT's names. Errors: as OutputFile.
+  Status dumpGradients(const std::string &path,
+                       const SafetensorsMetadata &metadata) const;
+
+  /// "theta", "state0", "state1".
+  std::vector<CheckpointVector> checkpointVectors() const;
+  std::vector<CheckpointTarget> checkpointTargets();
+
+private:
+  char *inTheta(const hone_trainable &trainable) const;
+  void zeroState();
+
+  const Module &module;
+  char *theta, *gradient, *state;
+  std::vector<double> partialSums; ///< of squares, one a block
+};
+
+} // namespace hone::rt
+
+#endif

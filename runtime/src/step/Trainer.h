@@ -1,0 +1,96 @@
+//===- Trainer.h - The numbers of a step ----------------------------------===//
+//
+// Everything that decides the bits of a run, and nothing else: no files, no
+// clock, no output. A step is a function of theta, the state, the data and
+// the count of completed steps.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_STEP_TRAINER_H
+#define HONE_RUNTIME_STEP_TRAINER_H
+
+#include "base/Status.h"
+#include "data/Dataset.h"
+#include "module/Memory.h"
+#include "module/Module.h"
+#include "module/Weights.h"
+#include "step/Batch.h"
+#include "step/LearningRate.h"
+#include "step/SampleOrder.h"
+#include "step/Trainables.h"
+#include "threads/Pool.h"
+
+#include <cstdint>
+#include <memory>
+
+namespace hone::rt {
+
+struct Hyperparameters {
+  LearningRate learningRate;
+  double weightDecay = 0;
+  double maxGradNorm = 0; ///< 0: no clipping
+  uint64_t seed = 0;      ///< of stochastic rounding
+};
+
+class Trainer {
+public:
+  struct StepResult {
+    double loss = 0; ///< mean over the target tokens
+    /// Of the mean loss, before clipping; NaN when the module updates in the
+    /// backward and has no norm.
+    double gradientNorm = 0;
+    double learningRate = 0;
+    uint64_t tokens = 0;  ///< rows computed
+    uint64_t targets = 0; ///< rows with a target
+  };
+
+  /// Allocates the arena and the scratch of `pool`'s threads. `module`,
+  /// `weights` and `pool` must outlive the trainer. `gradient` may be called
+  /// if the module has an update, or `withGradients`. Errors: Internal.
+  static Result<std::unique_ptr<Trainer>> create(const Module &module,
+                                                 const Weights &weights,
+                                                 Pool &pool,
+                                                 bool withGradients = false);
+
+  Trainables &trainables() { return variables; }
+
+  /// One update after `completed` updates. Errors: BadData when the loss or
+  /// the gradient is not finite; theta is then as before the step, unless the
+  /// module updates in the backward.
+  Status step(const Dataset &data, const SampleOrder &order,
+              const Hyperparameters &hyperparameters, uint64_t completed,
+              StepResult &result);
+
+  /// Loss and gradient of places [first, first + count) of an epoch, in
+  /// batches; no update.
+  StepResult gradient(const Dataset &data, const SampleOrder &order,
+                      SampleOrder::Range range);
+
+  /// Mean negative log-likelihood of the target tokens of `data`, in the
+  /// file's order, `batchSize` sequences at a time.
+  double evaluate(const Dataset &data, uint64_t batchSize);
+
+private:
+  Trainer(const Module &module, AnonymousMapping arena,
+          AnonymousMapping scratch, const Weights &weights, Pool &pool);
+
+  double &scalar(uint64_t offset);
+  double run(hone_entry_fn entry);
+  /// Places [first, first + count) of an epoch as one batch; its rows are
+  /// added to `result`.
+  void load(const Dataset &data, const SampleOrder &order,
+            SampleOrder::Range range, StepResult &result);
+  void setRates(const Hyperparameters &hyperparameters, uint64_t completed,
+                StepResult &result);
+
+  const Module &module;
+  Pool &pool;
+  AnonymousMapping arena, scratch;
+  hone_frame frame;
+  Trainables variables;
+  Batch batch;
+};
+
+} // namespace hone::rt
+
+#endif

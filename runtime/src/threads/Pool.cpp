@@ -1,0 +1,192 @@
+//===- Pool.cpp - The threads that run generated loops --------------------===//
+//
+// The caller returns when every index has ended, not when every worker has
+// looked: a worker that the system holds up delays nobody. That is why a
+// claim is a compare-and-swap on generation and unclaimed count together; a
+// plain counter would let a late worker swallow an index of the next job.
+//
+//===----------------------------------------------------------------------===//
+
+#include "threads/Pool.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <sched.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace hone::rt {
+
+static void relax() {
+#if defined(__x86_64__)
+  _mm_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+static uint32_t generationOf(uint64_t ticket) { return uint32_t(ticket >> 32); }
+static uint32_t unclaimedOf(uint64_t ticket) { return uint32_t(ticket); }
+
+unsigned Pool::availableCpus() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) != 0)
+    return 1;
+  int cpus = CPU_COUNT(&set);
+  return cpus > 0 ? unsigned(cpus) : 1;
+}
+
+Result<std::unique_ptr<Pool>> Pool::create(unsigned threads) {
+  std::unique_ptr<Pool> pool(new Pool());
+  // Spinning pays only when every thread has a CPU to itself.
+  pool->spins = threads <= availableCpus() ? 4096 : 0;
+  // Workers keep a pointer to their entry, so the table must never move.
+  pool->workers.reserve(threads - 1);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, stackBytes);
+  int failure = 0;
+  for (unsigned i = 1; i < threads && failure == 0; ++i) {
+    pool->workers.push_back({pool.get(), int64_t(i), {}});
+    Worker &worker = pool->workers.back();
+    failure = pthread_create(&worker.id, &attributes, enter, &worker);
+    if (failure != 0)
+      pool->workers.pop_back();
+  }
+  pthread_attr_destroy(&attributes);
+  if (failure != 0)
+    return Status::error(
+        ExitCode::Internal,
+        {"--threads " + std::to_string(threads),
+         std::string("the system refused to start a thread: ") +
+             strerror(failure),
+         "use fewer threads"});
+  return pool;
+}
+
+Pool::~Pool() {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    stopping.store(true);
+  }
+  jobPosted.notify_all();
+  for (Worker &worker : workers)
+    pthread_join(worker.id, nullptr);
+}
+
+void *Pool::enter(void *argument) {
+  Worker *worker = static_cast<Worker *>(argument);
+  worker->pool->serve(worker->thread);
+  return nullptr;
+}
+
+void Pool::serve(int64_t thread) {
+  uint32_t seen = 0;
+  while (waitForJob(seen)) {
+    seen = generationOf(ticket.load(std::memory_order_acquire));
+    takeWork(seen, thread);
+  }
+}
+
+/// Returns true when a job newer than `seen` is posted, false to stop.
+bool Pool::waitForJob(uint32_t seen) {
+  for (unsigned i = 0; i < spins; ++i) {
+    if (generationOf(ticket.load(std::memory_order_acquire)) != seen)
+      return true;
+    if (stopping.load(std::memory_order_relaxed))
+      return false;
+    relax();
+  }
+  std::unique_lock<std::mutex> lock(mutex);
+  // seq_cst pairs with runChunk: either we see its ticket or it sees us.
+  sleepers.fetch_add(1);
+  while (generationOf(ticket.load()) == seen && !stopping.load())
+    jobPosted.wait(lock);
+  sleepers.fetch_sub(1);
+  return !stopping.load();
+}
+
+void Pool::takeWork(uint32_t generation, int64_t thread) {
+  uint64_t current = ticket.load(std::memory_order_acquire);
+  while (generationOf(current) == generation && unclaimedOf(current) != 0) {
+    hone_task run = task.load(std::memory_order_relaxed);
+    void *with = closure.load(std::memory_order_relaxed);
+    int64_t base = first.load(std::memory_order_relaxed);
+    uint32_t end = count.load(std::memory_order_relaxed);
+    // Success proves that this job had an unclaimed index since `current` was
+    // read, hence that the fields read in between are its own.
+    if (!ticket.compare_exchange_weak(current, current - 1,
+                                      std::memory_order_acq_rel,
+                                      std::memory_order_acquire))
+      continue;
+    run(with, base + (end - unclaimedOf(current)), thread);
+    if (finished.fetch_add(1) + 1 == end && callerSleeps.load()) {
+      std::lock_guard<std::mutex> lock(mutex);
+      jobEnded.notify_one();
+    }
+    current = ticket.load(std::memory_order_acquire);
+  }
+}
+
+void Pool::waitUntilFinished(uint32_t end) {
+  for (unsigned i = 0; i < spins; ++i) {
+    if (finished.load(std::memory_order_acquire) == end)
+      return;
+    relax();
+  }
+  std::unique_lock<std::mutex> lock(mutex);
+  callerSleeps.store(true);
+  while (finished.load() != end)
+    jobEnded.wait(lock);
+  callerSleeps.store(false);
+}
+
+void Pool::runChunk(hone_task run, void *with, int64_t base, uint32_t end) {
+  uint32_t generation =
+      generationOf(ticket.load(std::memory_order_relaxed)) + 1;
+  task.store(run, std::memory_order_relaxed);
+  closure.store(with, std::memory_order_relaxed);
+  first.store(base, std::memory_order_relaxed);
+  count.store(end, std::memory_order_relaxed);
+  finished.store(0, std::memory_order_relaxed);
+  ticket.store(uint64_t(generation) << 32 | end);
+  if (sleepers.load() != 0) {
+    // Taking the lock orders us after a worker that is about to wait.
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+    }
+    jobPosted.notify_all();
+  }
+  takeWork(generation, 0);
+  waitUntilFinished(end);
+}
+
+void Pool::run(hone_task run, void *with, int64_t total) {
+  if (!observer)
+    return runLoop(run, with, total);
+  auto start = std::chrono::steady_clock::now();
+  runLoop(run, with, total);
+  std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  observer->ran(run, took.count());
+}
+
+void Pool::runLoop(hone_task run, void *with, int64_t total) {
+  if (workers.empty() || total <= 1) {
+    for (int64_t i = 0; i < total; ++i)
+      run(with, i, 0);
+    return;
+  }
+  constexpr int64_t chunk = int64_t(1) << 31;
+  for (int64_t base = 0; base < total; base += chunk)
+    runChunk(run, with, base, uint32_t(std::min(chunk, total - base)));
+}
+
+} // namespace hone::rt
+
+void hone_parallel_for(hone_pool *pool, hone_task task, void *closure,
+                       int64_t count) {
+  hone::rt::Pool::of(pool)->run(task, closure, count);
+}

@@ -1,0 +1,103 @@
+//===- Pool.h - The threads that run generated loops ----------------------===//
+//
+// A fixed set of threads behind hone_parallel_for. A call allocates nothing
+// and touches no lock unless a thread has gone to sleep; the calling thread
+// takes part as thread 0. Loops do not nest: a task must not start another.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_THREADS_POOL_H
+#define HONE_RUNTIME_THREADS_POOL_H
+
+#include "base/Status.h"
+#include "hone/runtime.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <pthread.h>
+#include <vector>
+
+namespace hone::rt {
+
+/// Is told of every parallel loop, by the thread that ran it.
+class LoopObserver {
+public:
+  virtual ~LoopObserver() = default;
+  virtual void ran(hone_task task, double seconds) = 0;
+};
+
+class Pool {
+public:
+  /// Of each thread but the calling one.
+  static constexpr uint64_t stackBytes = HONE_THREAD_STACK_BYTES;
+  static constexpr unsigned maxThreads = 1024;
+
+  /// A pool of `threads` threads in [1, maxThreads], counting the caller.
+  /// Errors: Internal when the system refuses to start one.
+  static Result<std::unique_ptr<Pool>> create(unsigned threads);
+  ~Pool();
+  Pool(const Pool &) = delete;
+  Pool &operator=(const Pool &) = delete;
+
+  unsigned threads() const { return unsigned(workers.size()) + 1; }
+
+  /// See hone_parallel_for. Called by one thread at a time.
+  void run(hone_task task, void *closure, int64_t count);
+
+  /// From now on `observer` is told of each loop; null: nobody is.
+  void observe(LoopObserver *observer) { this->observer = observer; }
+
+  hone_pool *handle() { return reinterpret_cast<hone_pool *>(this); }
+  static Pool *of(hone_pool *handle) {
+    return reinterpret_cast<Pool *>(handle);
+  }
+
+  /// CPUs that this process may run on, at least 1.
+  static unsigned availableCpus();
+
+private:
+  struct Worker {
+    Pool *pool;
+    int64_t thread;
+    pthread_t id;
+  };
+
+  Pool() = default;
+  static void *enter(void *worker);
+  void serve(int64_t thread);
+  void runLoop(hone_task task, void *closure, int64_t count);
+  void runChunk(hone_task task, void *closure, int64_t first, uint32_t count);
+  void takeWork(uint32_t generation, int64_t thread);
+  bool waitForJob(uint32_t seen);
+  void waitUntilFinished(uint32_t count);
+
+  // The job. Written only while no index is unclaimed, so whoever claims one
+  // has read the fields of its own job.
+  std::atomic<hone_task> task{nullptr};
+  std::atomic<void *> closure{nullptr};
+  std::atomic<int64_t> first{0};
+  std::atomic<uint32_t> count{0};
+
+  // Generation of the job (high half) and how many of its indices nobody has
+  // claimed (low half), in one word so that a late worker cannot claim an
+  // index of a later job, and nothing can be claimed of a job that has ended.
+  alignas(64) std::atomic<uint64_t> ticket{0};
+  alignas(64) std::atomic<uint32_t> finished{0};
+  alignas(64) std::atomic<uint32_t> sleepers{0};
+  std::atomic<bool> callerSleeps{false};
+  std::atomic<bool> stopping{false};
+  unsigned spins = 0;
+  LoopObserver *observer = nullptr;
+
+  std::mutex mutex;
+  std::condition_variable jobPosted;
+  std::condition_variable jobEnded;
+  std::vector<Worker> workers;
+};
+
+} // namespace hone::rt
+
+#endif
