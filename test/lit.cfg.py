@@ -31,8 +31,11 @@ if config.hone_shared and os.path.isdir(config.hone_shared):
 config.available_features.add(config.host_machine)
 if os.path.exists("/proc/cpuinfo"):
     with open("/proc/cpuinfo") as cpuinfo:
-        if "avx512_bf16" in cpuinfo.read().split():
+        flags = set(cpuinfo.read().split())
+        if "avx512_bf16" in flags:
             config.available_features.add("avx512bf16")
+        if flags >= {"avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"}:
+            config.available_features.add("x86-64-v3")
 
 
 # Programs for AArch64 are made where their runtime could be built, and run
