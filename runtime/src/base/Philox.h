@@ -73,10 +73,6 @@ private:
 /// with portableLog in the tails.
 double inverseNormal(double p);
 
-/// Natural logarithm of a positive normal number within 2 ulp, from + - * /
-/// alone: the same bits on every IEEE machine.
-double portableLog(double x);
-
 /// A bijection on [0, count), count <= 2^63: where `index` goes under the
 /// permutation that `key` selects. An 8-round Feistel network with Philox as
 /// the round function, walked until the result is below count (fewer than 4

@@ -1,14 +1,15 @@
 //===- LearningRate.cpp - The learning rate of each step ------------------===//
 //
 // Every expression is in the order of transformers/optimization.py, in double,
-// so that rates agree with it to the last bit where cos() does.
+// so that rates agree with it to the last bit; a cosine's to a few.
 //
 //===----------------------------------------------------------------------===//
 
 #include "step/LearningRate.h"
 
+#include "base/PortableMath.h"
+
 #include <algorithm>
-#include <cmath>
 
 namespace hone::rt {
 
@@ -25,10 +26,7 @@ double LearningRate::at(uint64_t completed) const {
     return peak * (left / orOne(decay));
   }
   double progress = double(completed - warmupSteps) / orOne(decay);
-  constexpr double pi = 3.14159265358979323846;
-  constexpr double cycles = 0.5;
-  return peak *
-         std::max(0.0, 0.5 * (1.0 + std::cos(pi * cycles * 2.0 * progress)));
+  return peak * std::max(0.0, 0.5 * (1.0 + cosPi(progress)));
 }
 
 } // namespace hone::rt

@@ -9,6 +9,7 @@
 #include "step/Trainer.h"
 
 #include "base/Philox.h"
+#include "base/PortableMath.h"
 
 #include <algorithm>
 #include <cmath>
@@ -117,14 +118,13 @@ void Trainer::setRates(const Hyperparameters &hyperparameters,
   if (module.abi().optimizer == HONE_SGD_MOMENTUM)
     scalar(module.slots.momentum) = train.momentum;
   if (module.abi().optimizer == HONE_ADAMW) {
-    double number = double(completed + 1);
     scalar(module.slots.beta1) = train.adamBeta1;
     scalar(module.slots.beta2) = train.adamBeta2;
     scalar(module.slots.epsilon) = train.adamEpsilon;
     scalar(module.slots.biasCorrection1) =
-        1.0 - std::pow(train.adamBeta1, number);
+        1.0 - portablePower(train.adamBeta1, completed + 1);
     scalar(module.slots.biasCorrection2) =
-        1.0 - std::pow(train.adamBeta2, number);
+        1.0 - portablePower(train.adamBeta2, completed + 1);
   }
   if (module.trainableDtype() == Dtype::BF16)
     writeRoundingKey(
