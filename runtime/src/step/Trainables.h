@@ -37,8 +37,10 @@ public:
 
   void zeroGradient();
 
-  /// The 2-norm of the gradient: in double, by blocks of a fixed size that
-  /// are added in order, so neither threads nor their number change a bit.
+  /// The 2-norm of the gradient: squares in double, by blocks of a fixed size
+  /// counted from each tensor's start, then blocks in order, then tensors in
+  /// the order of hone_module::trainables. So neither threads nor where theta
+  /// has a tensor change a bit.
   double gradientNorm(Pool &pool);
 
   /// False when a value of theta is NaN or infinite.
@@ -58,7 +60,8 @@ private:
 
   const Module &module;
   char *theta, *gradient, *state;
-  std::vector<double> partialSums; ///< of squares, one a block
+  std::vector<uint64_t> firstBlocks; ///< of each tensor, and their count
+  std::vector<double> partialSums;   ///< of squares, one a block
 };
 
 } // namespace hone::rt
