@@ -36,8 +36,8 @@ def Hone_Matrix : Type<
     "::mlir::RankedTensorType">;
 def Hone_Vector : 1DTensorOf<[Hone_Float]>;
 def Hone_RowIndices : 1DTensorOf<[I32]>;
-// The seed and the stream's id of a RandomStream (runtime/src/base/Philox.h),
-// each as its low and high half.
+// The seed and the step of a RandomStream (runtime/src/base/Philox.h), each as
+// its low and high half; purpose and name are what reads it for which tensor.
 def Hone_RandomKey : Type<
     CPred<"$_self == ::mlir::RankedTensorType::get({4}, "
           "::mlir::IntegerType::get($_self.getContext(), 32))">,

@@ -339,8 +339,9 @@ def Hone_LayerGradientOp : Hone_Op<"layer_gradient", [
 // An optimizer step. `gradient` restricts it to one layer. `rounding` is there
 // exactly when the parameters are stored as bfloat16: each new value is computed
 // in the type of the gradient and becomes one of its two neighbours, the upper
-// one with the probability (value - lower) / (upper - lower). Element i of theta
-// takes the upper 16 of the bits that the random stream has at i.
+// one with the probability (value - lower) / (upper - lower). Element i of a
+// tensor takes the upper 16 of the bits at i of the random stream whose purpose
+// is Round and whose name is the tensor's.
 class Hone_UpdateOp<string mnemonic, list<Trait> traits = []>
     : Hone_Op<mnemonic, !listconcat(traits, [ParentOneOf<["EntryOp"]>,
         DeclareOpInterfaceMethods<Hone_UpdateOpInterface,

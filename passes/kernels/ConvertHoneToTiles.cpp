@@ -49,8 +49,10 @@ struct ConvertToTiles : public hone::impl::ConvertToTilesBase<ConvertToTiles> {
       if (failed(createBlockFunction(block, interface, options)))
         return signalPassFailure();
     }
+    SharedFunctions shared;
     for (EntryOp entry : entries)
-      if (failed(createEntryFunction(entry, *table, interfaces, options)))
+      if (failed(
+              createEntryFunction(entry, *table, interfaces, shared, options)))
         return signalPassFailure();
     for (EntryOp entry : entries)
       entry.erase();

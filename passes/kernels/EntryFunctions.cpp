@@ -23,9 +23,9 @@ class EntryConversion {
 public:
   EntryConversion(EntryOp entry, const ParameterTable &table,
                   const llvm::StringMap<BlockInterface> &interfaces,
-                  const TileOptions &options)
+                  SharedFunctions &shared, const TileOptions &options)
       : entry(entry), module(entry->getParentOfType<ModuleOp>()), table(table),
-        interfaces(interfaces), panels(options.panels),
+        interfaces(interfaces), shared(shared), panels(options.panels),
         maxRows(options.maxRows), builder(entry) {}
 
   LogicalResult run();
@@ -49,8 +49,10 @@ private:
   template <typename TileOp, typename ResidencyOp>
   LogicalResult convertResidency(ResidencyOp op);
   template <typename UpdateOp> LogicalResult convertUpdate(UpdateOp op);
-  /// Calls the function `name` of frame, rows and `arguments`. The first call
-  /// makes it: equal layers share one, as they share blocks.
+  /// Calls a function of frame, rows and `arguments` that does `op`, whose body
+  /// depends on the kind of `op` and the arguments' types alone. The first call
+  /// makes it and names it after `name`: equal layers share one, as they share
+  /// blocks.
   void callShared(
       Operation *op, StringRef name, ArrayRef<Value> arguments,
       function_ref<void(KernelBuilder &, Buffers &, ValueRange)> emitBody);
@@ -59,6 +61,7 @@ private:
   ModuleOp module;
   const ParameterTable &table;
   const llvm::StringMap<BlockInterface> &interfaces;
+  SharedFunctions &shared;
   Panels panels;
   int64_t maxRows;
   OpBuilder builder;
@@ -226,12 +229,13 @@ void EntryConversion::callShared(
   Location loc = op->getLoc();
   SmallVector<Value> all = {frame, rows};
   llvm::append_range(all, arguments);
-  if (!module.lookupSymbol(name)) {
+  auto type = builder.getFunctionType(ValueRange(all).getTypes(), {});
+  func::FuncOp &function = shared[{op->getName(), type}];
+  if (!function) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(entry);
-    auto function = func::FuncOp::create(
-        builder, loc, name,
-        builder.getFunctionType(ValueRange(all).getTypes(), {}));
+    function =
+        func::FuncOp::create(builder, loc, freshSymbol(module, name), type);
     function.setPrivate();
     builder.setInsertionPointToStart(function.addEntryBlock());
     Buffers own;
@@ -240,7 +244,7 @@ void EntryConversion::callShared(
     builder.setInsertionPointToEnd(&function.getBody().back());
     func::ReturnOp::create(builder, loc);
   }
-  func::CallOp::create(builder, loc, name, TypeRange(), all);
+  func::CallOp::create(builder, loc, function, all);
 }
 
 LogicalResult EntryConversion::convert(LayerGradientOp op) {
@@ -253,7 +257,7 @@ LogicalResult EntryConversion::convert(LayerGradientOp op) {
   Value view = viewAt(builder, op.getLoc(), arena, offset, type);
   buffers.ofValue[op.getGradient()] = view;
   layerGradients[op.getPrefix()] = offset;
-  callShared(op, ("zeros." + Twine(type.getDimSize(0))).str(), view,
+  callShared(op, "zeros", view,
              [&](KernelBuilder &k, Buffers &, ValueRange given) {
                emitZeros(given[0], k);
              });
@@ -264,21 +268,24 @@ template <typename UpdateOp>
 LogicalResult EntryConversion::convertUpdate(UpdateOp op) {
   if (table.trainable().empty())
     return success();
+  ArrayRef<Parameter> parameters = table.trainable();
   int64_t first = 0, length = table.trainableElements();
   if (Value own = op.getGradient()) {
     StringRef prefix = own.getDefiningOp<LayerGradientOp>().getPrefix();
-    for (const TrainableLayer &layer : table.layers())
-      if (layer.prefix == prefix)
-        std::tie(first, length) = std::pair(layer.offset, layer.elements);
+    for (auto [index, layer] : llvm::enumerate(table.layers())) {
+      if (layer.prefix != prefix)
+        continue;
+      std::tie(first, length) = std::pair(layer.offset, layer.elements);
+      parameters = table.ofLayer(index);
+    }
     layerGradients.erase(prefix);
   }
   if (bool(op.getRounding()) !=
       (table.thetaElement() != table.gradientElement()))
     return op.emitOpError("expects 'rounding' exactly when parameters are "
                           "stored as bfloat16; run hone-schedule-update first");
-  // Where the vectors begin in theta, then the vectors, then the scalars.
-  SmallVector<Value> arguments = {
-      arith::ConstantIndexOp::create(builder, op.getLoc(), first)};
+  // The vectors, then the scalars, then the chunks of an update that rounds.
+  SmallVector<Value> arguments;
   LogicalResult found = success();
   auto appendSlice = [&](const Twine &name, Type element) {
     FailureOr<Value> view =
@@ -302,14 +309,23 @@ LogicalResult EntryConversion::convertUpdate(UpdateOp op) {
       scalars.push_back(operand);
   for (Value scalar : scalars)
     arguments.push_back(buffers.ofValue.at(scalar));
+  if (op.getRounding()) {
+    KernelBuilder k(op, builder, buffers, panels, rows, maxRows);
+    arguments.push_back(k.table(
+        "rounding_chunks", roundingChunks(parameters, builder.getContext())));
+  }
 
-  callShared(op, ("update." + Twine(length)).str(), arguments,
+  callShared(op, "update", arguments,
              [&](KernelBuilder &k, Buffers &own, ValueRange given) {
                unsigned states = op.getNumStateVectors();
-               UpdateVectors vectors{given[0], given[1], given[2], {}};
-               llvm::append_range(vectors.state, given.slice(3, states));
+               UpdateVectors vectors{given[0], given[1], {}, {}};
+               if (op.getRounding()) {
+                 vectors.chunks = given.back();
+                 given = given.drop_back();
+               }
+               llvm::append_range(vectors.state, given.slice(2, states));
                for (auto [scalar, argument] :
-                    llvm::zip_equal(scalars, given.drop_front(3 + states)))
+                    llvm::zip_equal(scalars, given.drop_front(2 + states)))
                  own.ofValue[scalar] = argument;
                emitUpdate(op, vectors, k);
              });
@@ -368,6 +384,6 @@ LogicalResult EntryConversion::run() {
 LogicalResult
 hone::createEntryFunction(EntryOp entry, const ParameterTable &table,
                           const llvm::StringMap<BlockInterface> &interfaces,
-                          const TileOptions &options) {
-  return EntryConversion(entry, table, interfaces, options).run();
+                          SharedFunctions &shared, const TileOptions &options) {
+  return EntryConversion(entry, table, interfaces, shared, options).run();
 }

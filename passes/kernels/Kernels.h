@@ -13,6 +13,7 @@
 
 #include "dialects/Hone/HoneOps.h"
 #include "passes/kernels/KernelBuilder.h"
+#include "passes/module/ParameterTable.h"
 
 namespace hone {
 
@@ -52,12 +53,20 @@ void emitGradientSum(mlir::Value value, mlir::Value sink, KernelBuilder &k);
 void emitZeros(mlir::Value to, KernelBuilder &k);
 
 /// The flat vectors of an update, memref<length x T>: all trainable elements,
-/// or the slices of one layer, which begin at element `first`. Theta may be
-/// bfloat16 where the others are T.
+/// or the slices of one layer.
 struct UpdateVectors {
-  mlir::Value first, theta, gradient;
+  /// Theta is bfloat16 where the others are float32 if there is a table of
+  /// chunks, as roundingChunks() makes it.
+  mlir::Value theta, gradient, chunks;
   llvm::SmallVector<mlir::Value, 2> state;
 };
+
+/// Where an update may be divided whose random numbers have the names of
+/// `parameters`, which lie one after the other in its vectors: rows of first
+/// element, count, first index in the tensor, hashStream() of its name.
+mlir::DenseElementsAttr roundingChunks(llvm::ArrayRef<Parameter> parameters,
+                                       mlir::MLIRContext *context);
+
 void emitUpdate(SgdOp op, const UpdateVectors &vectors, KernelBuilder &k);
 void emitUpdate(AdamwOp op, const UpdateVectors &vectors, KernelBuilder &k);
 

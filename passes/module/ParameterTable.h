@@ -51,6 +51,8 @@ public:
   llvm::ArrayRef<Parameter> frozen() const { return frozenList; }
   llvm::ArrayRef<Parameter> trainable() const { return trainableList; }
   llvm::ArrayRef<TrainableLayer> layers() const { return layerList; }
+  /// The trainable ones of a layer, in the order of their offsets.
+  llvm::ArrayRef<Parameter> ofLayer(int64_t layer) const;
   /// Length of theta.
   int64_t trainableElements() const { return elements; }
   /// Element type of theta as it is stored, and of gradients and optimizer

@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define HONE_ABI_VERSION 3u
+#define HONE_ABI_VERSION 4u
 
 typedef enum hone_dtype {
   HONE_F32 = 0,
@@ -115,8 +115,9 @@ typedef struct hone_entry {
      beta1, beta2, epsilon, bias_correction1, bias_correction2   (AdamW;
                      bias_correctionN = 1 - betaN^step)
    and with HONE_BF16 parameters
-     rounding_key    i32[4]         seed and id of the random stream that rounds
-                                    them, each as its low and high half
+     rounding_key    i32[4]         seed and completed updates, each as its low
+                                    and high half: with them and its name each
+                                    tensor has the random stream that rounds it
    Outputs:
      loss            f64            sum of the negative log-likelihoods of the
                                     rows that have a target */

@@ -43,12 +43,16 @@ static uint64_t fnv1a(uint64_t hash, std::string_view bytes) {
 
 uint64_t hashName(std::string_view name) { return fnv1a(FnvBasis, name); }
 
+uint64_t hashStream(RandomPurpose purpose, std::string_view name) {
+  uint32_t p = static_cast<uint32_t>(purpose);
+  const char prefix[4] = {char(p), char(p >> 8), char(p >> 16), char(p >> 24)};
+  return fnv1a(fnv1a(FnvBasis, {prefix, 4}), name);
+}
+
 RandomStream::RandomStream(uint64_t seed, uint64_t step, RandomPurpose purpose,
                            std::string_view name)
     : seed(seed) {
-  uint32_t p = static_cast<uint32_t>(purpose);
-  const char prefix[4] = {char(p), char(p >> 8), char(p >> 16), char(p >> 24)};
-  uint64_t hash = fnv1a(fnv1a(FnvBasis, {prefix, 4}), name);
+  uint64_t hash = hashStream(purpose, name);
   auto words = philox4x32({low(step), high(step), low(hash), high(hash)},
                           {low(~seed), high(~seed)});
   stream = words[0] | uint64_t(words[1]) << 32;

@@ -8,7 +8,6 @@
 
 #include "step/Trainer.h"
 
-#include "base/Philox.h"
 #include "base/PortableMath.h"
 
 #include <algorithm>
@@ -93,12 +92,9 @@ Trainer::StepResult Trainer::gradient(const Dataset &data,
   return result;
 }
 
-/// The stream that rounds the update after `completed` updates.
-static void writeRoundingKey(int32_t *words, uint64_t seed,
-                             uint64_t completed) {
-  uint64_t id =
-      RandomStream(seed, completed, RandomPurpose::Round, "theta").id();
-  for (uint64_t word : {seed, id}) {
+/// What the random numbers of all tensors have in common.
+static void writeRoundingKey(int32_t *words, uint64_t seed, uint64_t step) {
+  for (uint64_t word : {seed, step}) {
     *words++ = int32_t(uint32_t(word));
     *words++ = int32_t(uint32_t(word >> 32));
   }
