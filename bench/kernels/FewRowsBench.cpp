@@ -80,7 +80,7 @@ static std::string moduleText(const Case &c, int64_t layers) {
                         op, c.isBackward ? "up" : "down", wide,
                         c.isBackward ? up : down, narrow)
               .str();
-  text += llvm::formatv("hone.entry @main {{\n"
+  text += llvm::formatv("hone.entry @main() -> {0} {{\n"
                         "%x0 = hone.call @start \"\" () : () -> {0}\n",
                         narrow)
               .str();
@@ -89,7 +89,7 @@ static std::string moduleText(const Case &c, int64_t layers) {
                           "({2}) -> {2}\n",
                           i + 1, i, narrow)
                 .str();
-  return text + llvm::formatv("hone.output %x{0} as \"y\" : {1}\n}\n}\n",
+  return text + llvm::formatv("hone.return %x{0} : {1}\n}\n}\n",
                               layers, narrow)
                     .str();
 }

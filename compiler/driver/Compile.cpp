@@ -59,13 +59,13 @@ public:
   /// What `residuals: planned` stands for.
   Status planStep();
   /// Passes of `phase`, with its dump.
-  Status run(Phase phase);
+  Status run(CompilerPhase phase);
   /// The parameter table, the plan and the description of the placed module.
   Status summarize();
   /// What the program is linked with, if there will be one.
   Status findRuntime();
   Status openWeights();
-  /// run(Phase::Lower), after which the scratch of a thread is known.
+  /// run(CompilerPhase::Lower), after which the scratch of a thread is known.
   Status lower();
   Status printModule();
   void printPlan();
@@ -76,7 +76,7 @@ public:
   /// Says that the program will not start on this machine, if so.
   void noteOtherMachine() const;
 
-  bool stopsAfter(Phase phase) const { return request.stopAfter == phase; }
+  bool stopsAfter(CompilerPhase phase) const { return request.stopAfter == phase; }
 
 private:
   void setOptions(StepOptions &options);
@@ -245,7 +245,7 @@ Status Compilation::planStep() {
   return Status::ok();
 }
 
-Status Compilation::run(Phase phase) {
+Status Compilation::run(CompilerPhase phase) {
   StepOptions options;
   setOptions(options);
   PassManager pm(&context, ModuleOp::getOperationName());
@@ -358,7 +358,7 @@ Status Compilation::openWeights() {
 }
 
 Status Compilation::lower() {
-  Status status = run(Phase::Lower);
+  Status status = run(CompilerPhase::Lower);
   if (auto bytes = (*module)->getAttrOfType<IntegerAttr>(
           tile::TileDialect::kThreadBytesAttrName))
     plan.threadBytes = bytes.getInt();
@@ -510,17 +510,17 @@ Status hone::compile(const CompileRequest &request) {
   HONE_TRY(c.readSpec());
   HONE_TRY(c.createTarget());
   HONE_TRY(c.importModel());
-  HONE_TRY(c.run(Phase::Import));
-  if (c.stopsAfter(Phase::Import))
+  HONE_TRY(c.run(CompilerPhase::Import));
+  if (c.stopsAfter(CompilerPhase::Import))
     return c.printModule();
 
   HONE_TRY(c.planStep());
-  HONE_TRY(c.run(Phase::Derive));
-  if (c.stopsAfter(Phase::Derive))
+  HONE_TRY(c.run(CompilerPhase::Derive));
+  if (c.stopsAfter(CompilerPhase::Derive))
     return c.printModule();
 
-  HONE_TRY(c.run(Phase::Place));
-  if (c.stopsAfter(Phase::Place))
+  HONE_TRY(c.run(CompilerPhase::Place));
+  if (c.stopsAfter(CompilerPhase::Place))
     return c.printModule();
   HONE_TRY(c.summarize());
 
@@ -537,7 +537,7 @@ Status hone::compile(const CompileRequest &request) {
     c.printPlan();
   if (request.printsPlanOnly())
     return Status::ok();
-  if (c.stopsAfter(Phase::Lower) || request.artifact == Artifact::Mlir)
+  if (c.stopsAfter(CompilerPhase::Lower) || request.artifact == Artifact::Mlir)
     return c.printModule();
 
   std::string file = request.output.empty() ? "-" : request.output;

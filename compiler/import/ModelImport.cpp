@@ -203,8 +203,10 @@ OwningOpRef<ModuleOp> ModelBuilder::build(const TargetedModules &targets) {
   }
   buildHead();
 
-  auto entry = EntryOp::create(builder, at("loss"), "loss");
-  builder.setInsertionPoint(entry.getBody().front().getTerminator());
+  Type scalar = RankedTensorType::get({}, builder.getF64Type());
+  auto entry = EntryOp::create(builder, at("loss"), "loss", Phase::Forward, {},
+                               scalar);
+  builder.setInsertionPointToEnd(&entry.getBodyBlock());
   auto call = [&](StringRef block, const std::string &prefix,
                   ValueRange operands, Type result) {
     return CallOp::create(builder, at(prefix.empty() ? block : prefix),
@@ -214,9 +216,7 @@ OwningOpRef<ModuleOp> ModelBuilder::build(const TargetedModules &targets) {
   Value x = call("embed", "model.", {}, hidden);
   for (size_t layer = 0; layer < targets.size(); ++layer)
     x = call(kinds[targets[layer]], layerPrefix(layer), x, hidden);
-  Value loss =
-      call("head", "", x, RankedTensorType::get({}, builder.getF64Type()));
-  OutputOp::create(builder, at("loss"), loss, "loss");
+  ReturnOp::create(builder, at("loss"), call("head", "", x, scalar));
   return module;
 }
 

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/import/ModelImport.h"
+#include "passes/module/Schedule.h"
 #include "dialects/Hone/HoneOps.h"
 
 #include "mlir/Parser/Parser.h"
@@ -140,11 +141,9 @@ Result<OwningOpRef<ModuleOp>> hone::parseModel(MLIRContext &context,
     return Status::error(ExitCode::BadData,
                          {spec.model, "expected a valid module of hone ops",
                           "the message above has the line and the column"});
-  auto entry = module->lookupSymbol<EntryOp>("loss");
-  if (!entry)
+  if (failed(findLossEntry(*module)))
     return Status::error(ExitCode::BadData,
-                         {spec.model,
-                          "expected an entry @loss but there is none",
+                         {spec.model, "expected one entry that returns the loss",
                           "see dialects/Hone/README.md for an example"});
 
   int64_t rows = spec.maxRows();

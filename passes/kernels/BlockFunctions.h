@@ -60,6 +60,18 @@ createEntryFunction(EntryOp entry, const ParameterTable &table,
                     const llvm::StringMap<BlockInterface> &interfaces,
                     SharedFunctions &shared, const TileOptions &options);
 
+/// The function that runs an entry, and the one that runs a function of scalars.
+inline std::string entryFunctionName(llvm::StringRef entry) {
+  return ("hone_entry_" + entry).str();
+}
+inline std::string scalarEntryName(llvm::StringRef function) {
+  return ("hone_" + function).str();
+}
+
+/// Creates the function scalarEntryName, of type hone_entry_fn, if it is not
+/// there yet.
+void createScalarEntry(ScalarOp op);
+
 /// Memory of a tensor: the row count becomes the most rows there may be.
 mlir::MemRefType bufferType(mlir::Type type, int64_t maxRows);
 

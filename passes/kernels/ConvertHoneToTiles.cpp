@@ -54,6 +54,10 @@ struct ConvertToTiles : public hone::impl::ConvertToTilesBase<ConvertToTiles> {
       if (failed(
               createEntryFunction(entry, *table, interfaces, shared, options)))
         return signalPassFailure();
+    module.walk([](ScalarOp scalar) { createScalarEntry(scalar); });
+    for (ScheduleOp schedule :
+         llvm::make_early_inc_range(module.getOps<ScheduleOp>()))
+      schedule.erase();
     for (EntryOp entry : entries)
       entry.erase();
     for (BlockOp block : blocks)

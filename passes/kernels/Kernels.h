@@ -52,6 +52,13 @@ void emitGradientSum(mlir::Value value, mlir::Value sink, KernelBuilder &k);
 /// Sets every element of the vector `to` to zero.
 void emitZeros(mlir::Value to, KernelBuilder &k);
 
+/// Writes to `squares`, memref<count x f64>, the sum of the squares of each
+/// trainable parameter's elements in `vector`, in the table's order: blocks of
+/// numerics::kSquaresBlock elements, counted from the parameter's first, each
+/// summed by lanes, added in order.
+void emitSquares(const ParameterTable &table, mlir::Value vector,
+                 mlir::Value squares, KernelBuilder &k);
+
 /// The flat vectors of an update, memref<length x T>: all trainable elements,
 /// or the slices of one layer.
 struct UpdateVectors {

@@ -59,6 +59,8 @@ public:
   /// state; null if nothing is trainable.
   mlir::Type thetaElement() const;
   mlir::Type gradientElement() const;
+  /// Whether updates round parameters to a narrower type than gradients have.
+  bool isRounded() const { return thetaElement() != gradientElement(); }
 
 private:
   struct Ref {

@@ -1,17 +1,20 @@
 //===- MemoryPlan.cpp - The promised peak, by class -----------------------===//
 //
-// The peak is reached during one call of @step or @gradient. The table
-// attributes the arena to classes at that call: regions by their class, values
-// that live across calls as kept, gradients of a layer as gradient, the call's
-// own scratch and results as working memory.
+// The peak is reached during one call of one run of the schedule that trains.
+// The table attributes the arena to classes at that call: regions by their class,
+// values that cross items as boundary, values that live across calls as kept,
+// gradients of a layer as gradient, the call's own scratch and results as working
+// memory.
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/plan/MemoryPlan.h"
 
 #include "passes/module/ParameterTable.h"
+#include "passes/module/Schedule.h"
 #include "passes/module/WeightStorage.h"
 #include "passes/place/Lifetimes.h"
+#include "passes/place/SchedulePlacement.h"
 #include "runtime/include/hone/runtime.h"
 
 #include "llvm/Support/Format.h"
@@ -24,9 +27,15 @@ namespace hone {
 namespace {
 
 struct Usage {
-  int64_t kept = 0, working = 0, gradient = 0;
+  int64_t boundary = 0, kept = 0, working = 0, gradient = 0;
 
-  int64_t total() const { return kept + working + gradient; }
+  int64_t total() const { return boundary + kept + working + gradient; }
+};
+
+/// A run of the step, and what is in use beside its working set.
+struct StepRun {
+  EntryOp entry;
+  int64_t boundary;
 };
 
 } // namespace
@@ -61,18 +70,70 @@ static Usage usageDuring(CallOp call) {
   return usage;
 }
 
+/// Bytes of `schedule` in use during `run`, its own working set apart.
+static int64_t boundaryDuring(const Schedule &schedule, RunOp run) {
+  int64_t now = schedule.itemOf(run).position, bytes = 0;
+  auto ownSet = run->getAttrOfType<SlotAttr>(HoneDialect::getScratchAttrName());
+  llvm::SmallDenseSet<int64_t> sets = {ownSet.getOffset()};
+  auto add = [&](SlotAttr slot) {
+    if (slot.getFirst() <= now && now <= slot.getLast())
+      bytes += slot.getCount() * ArenaPlan::align(slot.getBytes());
+  };
+  for (const Schedule::Item &item : schedule.items()) {
+    auto slots =
+        item.op->getAttrOfType<ArrayAttr>(HoneDialect::getSlotsAttrName());
+    for (OpResult result : item.op->getResults())
+      if (!isa<BatchType>(result.getType()) && !isScalar(result.getType()))
+        add(cast<SlotAttr>(slots[result.getResultNumber()]));
+    // Working sets of other lanes; runs of one lane share one.
+    auto set =
+        item.op->getAttrOfType<SlotAttr>(HoneDialect::getScratchAttrName());
+    if (set && set.getBytes() > 0 && sets.insert(set.getOffset()).second)
+      add(set);
+  }
+  return bytes;
+}
+
+/// Bytes of the batches in flight beside the first.
+static int64_t otherBatchBytes(ModuleOp module) {
+  int64_t bytes = 0;
+  module.walk([&](LoadOp load) {
+    auto slots =
+        load->getAttrOfType<ArrayAttr>(HoneDialect::getSlotsAttrName());
+    auto slot = cast<SlotAttr>(slots[0]);
+    bytes = std::max(bytes, (slot.getCount() - 1) * slot.getBytes());
+  });
+  return bytes;
+}
+
+static SmallVector<StepRun> runsOfStep(ModuleOp module) {
+  SmallVector<StepRun> runs;
+  std::optional<Schedule> schedule = Schedule::find(module, Purpose::Train);
+  if (!schedule) {
+    for (EntryOp entry : entriesOfStep(module))
+      runs.push_back({entry, 0});
+    return runs;
+  }
+  SymbolTable symbols(module);
+  for (const Schedule::Item &item : schedule->items()) {
+    auto run = dyn_cast<RunOp>(item.op);
+    if (!run)
+      continue;
+    int64_t boundary = boundaryDuring(*schedule, run);
+    runs.push_back({symbols.lookup<EntryOp>(run.getEntry()), boundary});
+    if (run.getOtherwise())
+      runs.push_back({symbols.lookup<EntryOp>(*run.getOtherwise()), boundary});
+  }
+  return runs;
+}
+
 FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes) {
   auto arena =
       module->getAttrOfType<IntegerAttr>(HoneDialect::getArenaBytesAttrName());
-  SymbolTable symbols(module);
-  auto step = symbols.lookup<EntryOp>("step");
-  if (!step)
-    step = symbols.lookup<EntryOp>("gradient");
-  if (!arena || !step)
-    return module.emitError("expects a placed module with an entry "
-                            "'@gradient'; run hone-place first");
+  if (!arena)
+    return module.emitError("expects a placed module; run hone-place first");
   MemoryPlan plan;
-  plan.counts = countStep(module, step.getSymName());
+  plan.counts = countStep(module);
   plan.arenaBytes = arena.getInt();
   plan.threadBytes = ArenaPlan::align(threadBytes);
   plan.stackBytes = HONE_THREAD_STACK_BYTES;
@@ -90,17 +151,26 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes) {
     regions += bytes;
   }
 
+  if (int64_t others = otherBatchBytes(module)) {
+    byClass[static_cast<unsigned>(MemoryClass::Batch)] += others;
+    regions += others;
+  }
+
   Usage worst;
   std::string worstCall;
-  for (CallOp call : step.getBody().getOps<CallOp>()) {
-    Usage usage = usageDuring(call);
-    std::string name = (call.getBlock() + " " + call.getPrefix()).str();
-    plan.timeline.push_back({name, regions + usage.total()});
-    if (usage.total() <= worst.total())
-      continue;
-    worst = usage;
-    worstCall = name;
-  }
+  for (const StepRun &run : runsOfStep(module))
+    for (CallOp call : EntryOp(run.entry).getBody().getOps<CallOp>()) {
+      Usage usage = usageDuring(call);
+      usage.boundary = run.boundary;
+      std::string name = (call.getBlock() + " " + call.getPrefix()).str();
+      if (StringAttr part = EntryOp(run.entry).getPartAttr())
+        name = (part.getValue() + ": " + name).str();
+      plan.timeline.push_back({name, regions + usage.total()});
+      if (usage.total() <= worst.total())
+        continue;
+      worst = usage;
+      worstCall = name;
+    }
   auto add = [&](MemoryClass memoryClass, int64_t bytes, std::string note) {
     plan.rows.push_back(
         {stringifyMemoryClass(memoryClass).str(), bytes, std::move(note)});
@@ -116,6 +186,9 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes) {
   add(MemoryClass::Optimizer, regionBytes(MemoryClass::Optimizer), "");
   add(MemoryClass::Batch, regionBytes(MemoryClass::Batch),
       "inputs and outputs");
+  if (worst.boundary > 0)
+    plan.rows.push_back(
+        {"boundary", worst.boundary, "values that cross between parts"});
   add(MemoryClass::Kept, worst.kept, "from forward to backward");
   add(MemoryClass::Working, worst.working, "most in " + worstCall);
   plan.lowerBound = regions + worst.total();

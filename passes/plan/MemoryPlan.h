@@ -27,8 +27,7 @@ struct MemoryPlan {
     int64_t bytes;
     std::string note;
   };
-  /// One call of @step, or else of @gradient: how much of the arena is in use
-  /// while it runs.
+  /// One call of the step: how much of the arena is in use while it runs.
   struct Moment {
     std::string call;
     int64_t bytes;
@@ -49,7 +48,7 @@ struct MemoryPlan {
   /// Gradients of all parameters behind the arena, where a step has those of
   /// one layer at a time: only a run that writes them out has this memory.
   int64_t dumpBytes = 0;
-  /// What one @step or @gradient at max_rows asks of the machine, recomputation
+  /// What one batch of the step at max_rows asks of the machine, recomputation
   /// included: what a rate in a benchmark is counted from.
   StepCounts counts;
   /// Its estimated time; 0 if not known.

@@ -64,7 +64,7 @@ hone.block @return_c1(%x: tensor<?x4xf32>) -> tensor<?x8xf32> {
 // -----
 
 hone.block @return_c2(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
-  // expected-error @+1 {{'hone.return' op expects each operand to be a value that the block computes and returns once}}
+  // expected-error @+1 {{'hone.return' op expects each operand to be a value that the body computes and returns once}}
   hone.return %x : tensor<?x4xf32>
 }
 
@@ -73,7 +73,7 @@ hone.block @return_c2(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
 hone.block @return_c2_twice(%x: tensor<?x4xf32>)
     -> (tensor<?x4xf32>, tensor<?x4xf32>) {
   %y = hone.add %x, %x : tensor<?x4xf32>
-  // expected-error @+1 {{'hone.return' op expects each operand to be a value that the block computes and returns once}}
+  // expected-error @+1 {{'hone.return' op expects each operand to be a value that the body computes and returns once}}
   hone.return %y, %y : tensor<?x4xf32>, tensor<?x4xf32>
 }
 
@@ -82,31 +82,29 @@ hone.block @return_c2_twice(%x: tensor<?x4xf32>)
 // A parameter is memory of the model, not of the caller.
 hone.block @return_c2_ambient() -> tensor<2x4xf32> {
   %w = hone.parameter "w" : tensor<2x4xf32>
-  // expected-error @+1 {{'hone.return' op expects each operand to be a value that the block computes and returns once}}
+  // expected-error @+1 {{'hone.return' op expects each operand to be a value that the body computes and returns once}}
   hone.return %w : tensor<2x4xf32>
 }
 
 // -----
 
-hone.entry @entry_returns_nothing {
-  %x = hone.input "loss_scale" : tensor<f64>
+hone.entry @entry_returns_nothing(%x: tensor<f64>) {
   // expected-error @+1 {{'hone.return' op expects no operands in an entry}}
   hone.return %x : tensor<f64>
 }
 
 // -----
 
-hone.entry @entry_c1 {
-  %x = hone.input "loss_scale" : tensor<f64>
+hone.entry @entry_c1(%x: tensor<f64>) -> tensor<f64> {
   // expected-note @+1 {{the other one is here}}
-  hone.output %x as "loss" : tensor<f64>
+  hone.return %x : tensor<f64>
   // expected-error @+1 {{'hone.output' op expects outputs of an entry to have different names, but 'loss' is there twice}}
   hone.output %x as "loss" : tensor<f64>
 }
 
 // -----
 
-hone.entry @call_c1 {
+hone.entry @call_c1() {
   // expected-error @+1 {{'hone.call' op expects 'nowhere' to be a 'hone.block'}}
   hone.call @nowhere "" () : () -> ()
 }
@@ -117,7 +115,7 @@ hone.entry @call_c1 {
 hone.block @callee() {
   hone.return
 }
-hone.entry @call_c2 {
+hone.entry @call_c2() -> tensor<f64> {
   // expected-error @+1 {{'hone.call' op expects the type '() -> ()' but got '() -> tensor<?x4xf32>'}}
   %0 = hone.call @callee "" () : () -> tensor<?x4xf32>
 }
@@ -138,7 +136,7 @@ hone.block @call_is_of_entries() {
 hone.block @output_is_of_entries() {
   %x = hone.input "loss_scale" : tensor<f64>
   // expected-error @+1 {{'hone.output' op expects parent op 'hone.entry'}}
-  hone.output %x as "loss" : tensor<f64>
+  hone.return %x : tensor<f64>
   hone.return
 }
 

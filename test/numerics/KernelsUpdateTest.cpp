@@ -25,8 +25,13 @@ protected:
   }
 
   /// A module whose one parameter has more elements than a chunk and whose
-  /// entry runs `update`.
-  std::string updateModule(const std::string &update) const {
+  /// entry runs `update` on scalars of these names.
+  std::string updateModule(const std::vector<std::string> &scalars,
+                           const std::string &update) const {
+    std::string arguments;
+    for (const std::string &scalar : scalars)
+      arguments +=
+          (arguments.empty() ? "%" : ", %") + scalar + ": tensor<f64>";
     return typed(R"(module attributes {hone.max_rows = 4 : i64} {
       hone.block @sink() {
         %a = hone.parameter "a" trainable init <zero> : tensor<150x131xT>
@@ -34,19 +39,19 @@ protected:
         hone.gradient %d of "a" : tensor<150x131xT>
         hone.return
       }
-      hone.entry @test {
+      hone.entry update @test()" +
+                 arguments + R"() {
         hone.call @sink "x." () : () -> ()
-        %g = hone.input "gradient_scale" : tensor<f64>
-        %l = hone.input "learning_rate" : tensor<f64>
-        %w = hone.input "weight_decay" : tensor<f64>)" +
-                 update + "}}");
+        )" + update + "}}");
   }
 
   static constexpr int64_t length = 150 * 131;
 
-  static void setScalar(HoneProgram &program, const std::string &name,
-                        double value) {
-    program.write("input." + name, std::vector<double>{value});
+  static void setScalars(HoneProgram &program,
+                         const std::vector<double> &values) {
+    for (size_t i = 0; i < values.size(); ++i)
+      program.write("argument." + std::to_string(i),
+                    std::vector<double>{values[i]});
   }
 };
 INSTANTIATE_TEST_SUITE_P(Elements, KernelsUpdateTest,
@@ -65,7 +70,7 @@ TEST_P(KernelsUpdateTest, GradientsAddUpOverCallsOfALayer) {
       hone.gradient %db of "b" : tensor<40x4xT>
       hone.return
     }
-    hone.entry @test {
+    hone.entry @test() {
       hone.call @lora "0." () : () -> ()
       hone.call @lora "1." () : () -> ()
       hone.call @lora "0." () : () -> ()
@@ -95,20 +100,16 @@ TEST_P(KernelsUpdateTest, GradientsAddUpOverCallsOfALayer) {
 
 TEST_P(KernelsUpdateTest, Sgd) {
   for (bool withMomentum : {false, true}) {
-    HoneProgram program(updateModule(withMomentum ? R"(
-        %m = hone.input "momentum" : tensor<f64>
-        hone.sgd %g, %l, %w momentum %m)"
-                                                  : "\nhone.sgd %g, %l, %w\n"));
+    HoneProgram program(updateModule(
+        {"g", "l", "w", "m"},
+        withMomentum ? "hone.sgd %g, %l, %w momentum %m" : "hone.sgd %g, %l, %w"));
     SgdRates rates{0.5, 0.1, 0.01, 0.9};
-    setScalar(program, "gradient_scale", rates.gradientScale);
-    setScalar(program, "learning_rate", rates.learningRate);
-    setScalar(program, "weight_decay", rates.weightDecay);
+    setScalars(program, {rates.gradientScale, rates.learningRate,
+                         rates.weightDecay, rates.momentum});
     Matrix theta = random(1, length), gradient(1, length), buffer(1, length);
     program.write("theta", theta.values);
-    if (withMomentum) {
-      setScalar(program, "momentum", rates.momentum);
+    if (withMomentum)
       program.write("state0", buffer.values);
-    }
     // Nothing zeroes the gradient between the steps: it grows.
     for (int step = 0; step < 3; ++step) {
       Matrix d = random(1, length);
@@ -124,13 +125,9 @@ TEST_P(KernelsUpdateTest, Sgd) {
 }
 
 TEST_P(KernelsUpdateTest, Adamw) {
-  HoneProgram program(updateModule(R"(
-        %b1 = hone.input "beta1" : tensor<f64>
-        %b2 = hone.input "beta2" : tensor<f64>
-        %e = hone.input "epsilon" : tensor<f64>
-        %c1 = hone.input "bias_correction1" : tensor<f64>
-        %c2 = hone.input "bias_correction2" : tensor<f64>
-        hone.adamw %g, %l, %w, %b1, %b2, %e, %c1, %c2)"));
+  HoneProgram program(
+      updateModule({"g", "l", "w", "b1", "b2", "e", "c1", "c2"},
+                   "hone.adamw %g, %l, %w, %b1, %b2, %e, %c1, %c2"));
   AdamwRates rates{0.5, 0.1, 0.01, 0.9, 0.999, 1e-8, 0, 0};
   Matrix theta = random(1, length), gradient(1, length);
   Matrix first(1, length), second(1, length);
@@ -140,14 +137,10 @@ TEST_P(KernelsUpdateTest, Adamw) {
   for (int step = 1; step <= 3; ++step) {
     rates.biasCorrection1 = 1 - std::pow(rates.beta1, step);
     rates.biasCorrection2 = 1 - std::pow(rates.beta2, step);
-    setScalar(program, "gradient_scale", rates.gradientScale);
-    setScalar(program, "learning_rate", rates.learningRate);
-    setScalar(program, "weight_decay", rates.weightDecay);
-    setScalar(program, "beta1", rates.beta1);
-    setScalar(program, "beta2", rates.beta2);
-    setScalar(program, "epsilon", rates.epsilon);
-    setScalar(program, "bias_correction1", rates.biasCorrection1);
-    setScalar(program, "bias_correction2", rates.biasCorrection2);
+    setScalars(program,
+               {rates.gradientScale, rates.learningRate, rates.weightDecay,
+                rates.beta1, rates.beta2, rates.epsilon, rates.biasCorrection1,
+                rates.biasCorrection2});
     Matrix d = random(1, length);
     program.write("input.d", d.values);
     gradient = add(gradient, d);
@@ -192,15 +185,15 @@ public:
     program.write("theta", all);
     program.write("input.d", gradient);
     program.write("input.odd", std::vector<double>(15, 0.0));
-    program.write("input.gradient_scale", std::vector<double>{1});
-    program.write("input.learning_rate", std::vector<double>{rate});
-    program.write("input.weight_decay", std::vector<double>{0});
+    program.write("argument.0", std::vector<double>{1});
+    program.write("argument.1", std::vector<double>{rate});
+    program.write("argument.2", std::vector<double>{0});
     std::vector<int32_t> key;
     for (uint64_t word : {seed, step}) {
       key.push_back(static_cast<int32_t>(word));
       key.push_back(static_cast<int32_t>(word >> 32));
     }
-    program.write("input.rounding_key", key);
+    program.write("argument.3", key);
     program.run(1, threads);
     all = program.read("theta", all.size());
     std::map<std::string, std::vector<double>> found;
@@ -235,12 +228,8 @@ private:
         hone.gradient %d of "a" : tensor<3x5xf32>
         hone.return
       }
-      hone.entry @test {
-        %g = hone.input "gradient_scale" : tensor<f64>
-        %l = hone.input "learning_rate" : tensor<f64>
-        %w = hone.input "weight_decay" : tensor<f64>
-        %k = hone.input "rounding_key" : tensor<4xi32>
-        %odd = hone.input "odd" : tensor<3x5xf32>)";
+      hone.entry update @test(%g: tensor<f64>, %l: tensor<f64>, %w: tensor<f64>,
+                              %k: tensor<4xi32>) {)";
     for (size_t i = 0; i < layers.size(); ++i) {
       std::string value = "%d" + std::to_string(i),
                   quoted = "\"" + layers[i] + "\"";
@@ -317,4 +306,52 @@ TEST(KernelsRoundedUpdateTest, KeepsWhatIsNotFinite) {
   std::vector<double> got = step.run(theta, gradient, 1, 2)["0."];
   EXPECT_TRUE(std::isnan(got[5]));
   EXPECT_EQ(got[6], HUGE_VAL);
+}
+
+//===----------------------------------------------------------------------===//
+// Vectors
+//===----------------------------------------------------------------------===//
+
+TEST(KernelsSquaresTest, SumsEachParameterByItself) {
+  // More elements than a block, fewer, and a layer that is met again.
+  std::string text = R"(module attributes {hone.max_rows = 4 : i64} {
+    hone.block @sink() {
+      %a = hone.parameter "a" trainable init <zero> : tensor<150x131xf32>
+      %b = hone.parameter "b" trainable init <zero> : tensor<3x5xf32>
+      hone.gradient %a of "a" : tensor<150x131xf32>
+      hone.gradient %b of "b" : tensor<3x5xf32>
+      hone.return
+    }
+    hone.entry vector @test() -> tensor<4xf64> {
+      %s = hone.gradient_squares : tensor<4xf64>
+      hone.return %s : tensor<4xf64>
+    }
+    hone.entry @loss() {
+      hone.call @sink "0." () : () -> ()
+      hone.call @sink "1." () : () -> ()
+    }
+  })";
+  HoneProgram program(text);
+  constexpr size_t lengths[] = {150 * 131, 15, 150 * 131, 15};
+  std::vector<double> gradient, want;
+  unsigned seed = 0;
+  for (size_t length : lengths) {
+    Matrix part = randomMatrix(1, static_cast<int64_t>(length), ++seed, "f32");
+    double sum = 0;
+    for (double value : part.values)
+      sum += value * value;
+    want.push_back(sum);
+    gradient.insert(gradient.end(), part.values.begin(), part.values.end());
+  }
+  program.write("gradient", gradient);
+  std::vector<double> bits;
+  for (unsigned threads : {1, 3}) {
+    program.run(1, threads);
+    std::vector<double> got = program.read("result.0", 4);
+    for (int i = 0; i < 4; ++i)
+      EXPECT_NEAR(got[i], want[i], 1e-12 * want[i]);
+    if (threads > 1)
+      EXPECT_EQ(got, bits);
+    bits = got;
+  }
 }

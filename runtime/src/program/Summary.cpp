@@ -43,7 +43,7 @@ std::string describeModel(const Module &module) {
          row("method", config.train.method + ", residuals " +
                            config.train.residuals + ", " +
                            config.train.optimizer +
-                           (module.step ? " in the backward, " : ", ") +
+                           (module.updatesLayers() ? " in the backward, " : ", ") +
                            config.train.computeDtype) +
          row("lora", "r " + std::to_string(config.lora.r) + ", lora_alpha " +
                          number(config.lora.lora_alpha) +

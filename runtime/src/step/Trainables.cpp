@@ -15,22 +15,10 @@
 
 namespace hone::rt {
 
-static constexpr uint64_t normBlock = 16384; // part of the bits: keep
-
 Trainables::Trainables(const Module &module, char *arena)
     : module(module), theta(arena + module.abi().theta_offset),
       gradient(arena + module.abi().gradient_offset),
-      state(arena + module.abi().state_offset) {
-  uint64_t blocks = 0;
-  for (uint32_t i = 0; i < module.abi().trainable_count; ++i) {
-    firstBlocks.push_back(blocks);
-    uint64_t elements =
-        module.trainableShapeElements(module.abi().trainables[i]);
-    blocks += (elements + normBlock - 1) / normBlock;
-  }
-  firstBlocks.push_back(blocks);
-  partialSums.resize(blocks);
-}
+      state(arena + module.abi().state_offset) {}
 
 char *Trainables::inTheta(const hone_trainable &t) const {
   return theta + t.offset * dtypeBytes(module.trainableDtype());
@@ -90,55 +78,6 @@ Status Trainables::save(const std::string &directory) const {
                        inTheta(t)});
   }
   return writeAdapter(directory, module.config().lora, tensors);
-}
-
-void Trainables::zeroGradient() { memset(gradient, 0, module.vectorBytes()); }
-
-namespace {
-
-struct NormJob {
-  const Module &module;
-  const char *gradient;
-  const std::vector<uint64_t> &firstBlocks;
-  double *partialSums;
-};
-
-} // namespace
-
-template <typename T>
-static double sumOfSquares(const char *values, uint64_t first, uint64_t end) {
-  double sum = 0;
-  for (const T *v = reinterpret_cast<const T *>(values); first < end; ++first)
-    sum += double(v[first]) * double(v[first]);
-  return sum;
-}
-
-static void normTask(void *closure, int64_t index, int64_t) {
-  const NormJob &job = *static_cast<NormJob *>(closure);
-  uint64_t block = uint64_t(index);
-  auto next =
-      std::upper_bound(job.firstBlocks.begin(), job.firstBlocks.end(), block);
-  uint64_t tensor = uint64_t(next - job.firstBlocks.begin()) - 1;
-  const hone_trainable &t = job.module.abi().trainables[tensor];
-  uint64_t first = t.offset + (block - job.firstBlocks[tensor]) * normBlock;
-  uint64_t end = std::min(first + normBlock,
-                          t.offset + job.module.trainableShapeElements(t));
-  job.partialSums[block] = job.module.gradientDtype() == Dtype::F64
-                               ? sumOfSquares<double>(job.gradient, first, end)
-                               : sumOfSquares<float>(job.gradient, first, end);
-}
-
-double Trainables::gradientNorm(Pool &pool) {
-  NormJob job{module, gradient, firstBlocks, partialSums.data()};
-  pool.run(normTask, &job, int64_t(partialSums.size()));
-  double sum = 0;
-  for (size_t i = 0; i + 1 < firstBlocks.size(); ++i) {
-    double tensor = 0;
-    for (uint64_t block = firstBlocks[i]; block < firstBlocks[i + 1]; ++block)
-      tensor += partialSums[block];
-    sum += tensor;
-  }
-  return std::sqrt(sum);
 }
 
 bool Trainables::isFinite() const {

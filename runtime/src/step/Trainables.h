@@ -14,7 +14,6 @@
 #include "formats/Checkpoint.h"
 #include "formats/Safetensors.h"
 #include "module/Module.h"
-#include "threads/Pool.h"
 
 #include <cstdint>
 #include <string>
@@ -35,14 +34,6 @@ public:
   /// Theta as a PEFT directory. Errors: as writeAdapter.
   Status save(const std::string &directory) const;
 
-  void zeroGradient();
-
-  /// The 2-norm of the gradient: squares in double, by blocks of a fixed size
-  /// counted from each tensor's start, then blocks in order, then tensors in
-  /// the order of hone_module::trainables. So neither threads nor where theta
-  /// has a tensor change a bit.
-  double gradientNorm(Pool &pool);
-
   /// False when a value of theta is NaN or infinite.
   bool isFinite() const;
 
@@ -60,8 +51,6 @@ private:
 
   const Module &module;
   char *theta, *gradient, *state;
-  std::vector<uint64_t> firstBlocks; ///< of each tensor, and their count
-  std::vector<double> partialSums;   ///< of squares, one a block
 };
 
 } // namespace hone::rt
