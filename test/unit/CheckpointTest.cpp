@@ -103,6 +103,18 @@ TEST(CheckpointTest, TheNewestTwoAreKept) {
   run.resumes(999999);
 }
 
+// A kill between a new checkpoint and the removal of the oldest.
+TEST(CheckpointTest, LoadingRemovesWhatAKilledSaveKept) {
+  SavedRun run;
+  for (int64_t step : {1, 2, 3})
+    ASSERT_TRUE(run.save(step).isOk());
+  std::filesystem::copy(run.folder.file(run.name(2)),
+                        run.folder.file(run.name(1)));
+  EXPECT_EQ(run.folder.count("out"), 3u);
+  run.resumes(3);
+  EXPECT_EQ(run.folder.count("out"), 2u);
+}
+
 TEST(CheckpointTest, SavingAStepAgainReplacesIt) {
   SavedRun run;
   ASSERT_TRUE(run.save(5).isOk());

@@ -208,6 +208,22 @@ static Status publish(const std::string &temporary,
   return synced;
 }
 
+/// Removes all but the newest that are not later than `step`. Later ones are of
+/// a history that was left; they are not counted and not ours to remove.
+static void removeOld(const std::string &directory, int64_t step) {
+  int kept = 0;
+  Result<std::vector<int64_t>> saved = stepsIn(directory);
+  for (int64_t old : saved.value()) {
+    if (old > step || ++kept <= CheckpointStore::Kept)
+      continue;
+    // Renamed first, so that none is ever half there under its final name.
+    std::string name = directory + "/" + checkpointName(old);
+    std::string stray = temporaryPath(name);
+    if (::rename(name.c_str(), stray.c_str()) == 0)
+      removeFlatDirectory(stray);
+  }
+}
+
 Status
 CheckpointStore::save(int64_t step, const CheckpointIdentity &identity,
                       const CheckpointFields &fields,
@@ -224,19 +240,7 @@ CheckpointStore::save(int64_t step, const CheckpointIdentity &identity,
     removeFlatDirectory(temporary);
     return written;
   }
-  // Later checkpoints are of a history that was left; they are not counted
-  // and not ours to remove.
-  int kept = 0;
-  Result<std::vector<int64_t>> saved = stepsIn(directory);
-  for (int64_t old : saved.value()) {
-    if (old > step || ++kept <= Kept)
-      continue;
-    // Renamed first, so that none is ever half there under its final name.
-    std::string name = directory + "/" + checkpointName(old);
-    std::string stray = temporaryPath(name);
-    if (::rename(name.c_str(), stray.c_str()) == 0)
-      removeFlatDirectory(stray);
-  }
+  removeOld(directory, step);
   return Status::ok();
 }
 
@@ -412,6 +416,7 @@ CheckpointStore::load(const CheckpointIdentity &identity,
       return fields.status();
     if (Status s = readState(folder + "/" + StateName, targets); !s.isOk())
       return s;
+    removeOld(directory, step); // what a killed save could not
     loaded.found = true;
     loaded.step = step;
     loaded.directory = folder;

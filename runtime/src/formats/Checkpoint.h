@@ -83,7 +83,8 @@ public:
     std::vector<std::string> notes;
   };
 
-  /// Reads the newest checkpoint whose manifest verifies into the targets.
+  /// Reads the newest checkpoint whose manifest verifies into the targets, and
+  /// removes all but the newest two up to it, as save() does.
   /// A sound checkpoint of another identity is an error that names which of
   /// module, weights or data differs, as is one whose vectors are not the
   /// targets, or one that is there and cannot be opened: nothing older is
