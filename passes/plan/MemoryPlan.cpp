@@ -137,7 +137,6 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes) {
   plan.arenaBytes = arena.getInt();
   plan.threadBytes = ArenaPlan::align(threadBytes);
   plan.stackBytes = HONE_THREAD_STACK_BYTES;
-  plan.processBytes = HONE_PROCESS_BYTES;
 
   int64_t regions = 0;
   llvm::SmallVector<int64_t> byClass(getMaxEnumValForMemoryClass() + 1);
@@ -199,10 +198,20 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes) {
   auto parameters = ParameterTable::build(module);
   if (failed(parameters))
     return failure();
+  struct Names {
+    uint64_t count = 0, bytes = 0;
+    void add(size_t size) { ++count, bytes += size; }
+  } weights, trainables;
   for (const Parameter &parameter : parameters->frozen())
     for (const StoredTensor &tensor :
-         storedTensors(parameter.type, parameter.storage))
+         storedTensors(parameter.type, parameter.storage)) {
       plan.weightBytes += bytesAtRows(tensor.type, 0);
+      weights.add(parameter.name.size() + tensor.suffix.size());
+    }
+  for (const Parameter &parameter : parameters->trainable())
+    trainables.add(parameter.name.size());
+  plan.processBytes = static_cast<int64_t>(hone_process_bytes(
+      weights.count, weights.bytes, trainables.count, trainables.bytes));
   plan.residentWeights = WeightResidency::of(module);
   return plan;
 }
@@ -230,7 +239,7 @@ std::string MemoryPlan::table(int64_t threads) const {
     line(os, row.name, row.bytes, row.note);
   line(os, "threads", threads * threadBytes + (threads - 1) * stackBytes,
        std::to_string(threads) + " x scratch and stack");
-  line(os, "process", processBytes, "code, libraries, I/O buffers");
+  line(os, "process", processBytes, "program, preparing data, names");
   line(os, "planned peak", peak(threads), "");
   line(os, "weights", weightBytes, "mapped read-only, not part of the peak");
   line(os, "planned resident", residentPeak(threads),

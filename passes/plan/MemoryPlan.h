@@ -41,7 +41,7 @@ struct MemoryPlan {
   int64_t lowerBound = 0;
   int64_t threadBytes = 0;  ///< private scratch of each thread
   int64_t stackBytes = 0;   ///< stack of each thread but the first
-  int64_t processBytes = 0; ///< code, libraries, I/O buffers
+  int64_t processBytes = 0; ///< hone_process_bytes of the tensors
   int64_t weightBytes = 0;  ///< mapped read-only, not part of the peak
   /// Of those, what is resident at a time; all but with hone-stream-weights.
   WeightResidency residentWeights;

@@ -49,9 +49,24 @@ typedef enum hone_optimizer {
    Stack of each thread but the first. Generated code keeps its scratch in
    hone_frame::thread_scratch, so this is small on purpose. */
 #define HONE_THREAD_STACK_BYTES (256 * 1024)
-/* Anonymous memory that no buffer accounts for: the program's own data, heap,
-   main stack and I/O buffers. */
-#define HONE_PROCESS_BYTES (4 * 1024 * 1024)
+/* Anonymous memory that no buffer accounts for, a sum:
+   the program's own data, heap, main stack and I/O buffers; */
+#define HONE_PROGRAM_BYTES (768 * 1024)
+/* what preparing data takes: a line (DataLines::LongestLine), a piece of text in
+   the tokenizer (Tokenizer::LongestPiece) and the buffers of two files; */
+#define HONE_PREPARATION_BYTES (3 * 1024 * 1024)
+/* the tables of tensors, and, when data is long prepared, what saving an adapter
+   makes of them. */
+static inline uint64_t hone_process_bytes(uint64_t weights,
+                                          uint64_t weight_name_bytes,
+                                          uint64_t trainables,
+                                          uint64_t trainable_name_bytes) {
+  uint64_t tables = (weights + trainables) * 128 +
+                    (weight_name_bytes + trainable_name_bytes) * 2;
+  uint64_t saving = trainables * 288 + trainable_name_bytes * 6;
+  return HONE_PROGRAM_BYTES + tables +
+         (saving > HONE_PREPARATION_BYTES ? saving : HONE_PREPARATION_BYTES);
+}
 /* Resident pages of files that are not weights: the program, its C library, and
    the tokens of a batch. Those are 5 MiB together; what is above them covers
    larger programs and the header of the weights file. */

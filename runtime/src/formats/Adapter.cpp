@@ -21,12 +21,15 @@ static constexpr std::string_view Prefix = "base_model.model.";
 /// A release that knows every key written here; PEFT 0.21 loads them too.
 static constexpr const char *PeftVersion = "0.18.0";
 
+static constexpr std::string_view ConfigName = "adapter_config.json";
+static constexpr std::string_view ModelName = "adapter_model.safetensors";
+
 static std::string configPath(const std::string &directory) {
-  return directory + "/adapter_config.json";
+  return directory + "/" + std::string(ConfigName);
 }
 
 static std::string modelPath(const std::string &directory) {
-  return directory + "/adapter_model.safetensors";
+  return directory + "/" + std::string(ModelName);
 }
 
 //===----------------------------------------------------------------------===//
@@ -121,8 +124,9 @@ Status writeAdapter(const std::string &directory, const AdapterConfig &config,
                     const std::vector<AdapterTensor> &tensors) {
   if (Status s = createDirectories(directory); !s.isOk())
     return s;
-  removeStrayTemporaries(modelPath(directory));
-  removeStrayTemporaries(configPath(directory));
+  removeStrayTemporaries(directory, [](const std::string &name) {
+    return name == ModelName || name == ConfigName;
+  });
   if (Status s = writeTensors(modelPath(directory), tensors); !s.isOk())
     return s;
   return writeFile(configPath(directory), configText(config));
@@ -359,9 +363,12 @@ Status readAdapter(const std::string &directory, const AdapterConfig &expected,
     return s;
   for (const AdapterTarget &target : targets) {
     const TensorInfo &tensor = *file.find(std::string(Prefix) + target.name);
-    convertElements(tensor.dtype, file.data(tensor), target.dtype, target.data,
-                    tensor.elements());
-    file.release(tensor);
+    char *to = static_cast<char *>(target.data);
+    file.visit(tensor, [&](const char *bytes, uint64_t size) {
+      uint64_t count = size / dtypeBytes(tensor.dtype);
+      convertElements(tensor.dtype, bytes, target.dtype, to, count);
+      to += count * dtypeBytes(target.dtype);
+    });
   }
   return Status::ok();
 }

@@ -1,8 +1,8 @@
 //===- Checkpoint.h - Saving and resuming a training run ------------------===//
 //
 // A checkpoint is a directory checkpoint-%06lld that is complete when it has
-// that name: it is written as checkpoint-%06lld.tmp-<pid>, made durable, and
-// renamed last. The recipe is that of Pillai et al., OSDI'14.
+// that name: it is written under a temporary one, made durable, and renamed
+// last. The recipe is that of Pillai et al., OSDI'14.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,7 +62,8 @@ public:
   CheckpointStore() = default;
 
   /// Creates `directory` when missing and removes the temporaries that dead
-  /// processes left. Errors: CannotCreate, IoError.
+  /// processes left. One process at a time: the caller holds the folder's
+  /// lock as long as the store. Errors: CannotCreate, IoError.
   static Result<CheckpointStore> open(const std::string &directory);
 
   /// Saves after `step` steps, then removes all but the newest two. Streams
@@ -82,10 +83,12 @@ public:
     std::vector<std::string> notes;
   };
 
-  /// Reads the newest checkpoint whose manifest verifies into the targets.
+  /// Reads the newest checkpoint whose manifest verifies into the targets, and
+  /// removes all but the newest two up to it, as save() does.
   /// A sound checkpoint of another identity is an error that names which of
   /// module, weights or data differs, as is one whose vectors are not the
-  /// targets: nothing older is tried. Errors: BadData, IoError.
+  /// targets, or one that is there and cannot be opened: nothing older is
+  /// tried. Errors: BadData, NoInput, IoError.
   Result<Loaded> load(const CheckpointIdentity &identity,
                       const std::vector<CheckpointTarget> &targets) const;
 

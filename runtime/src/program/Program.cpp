@@ -9,12 +9,11 @@
 
 #include "base/MappedFile.h"
 #include "data/Dataset.h"
-#include "program/OutputLock.h"
+#include "program/OutputFolder.h"
 #include "program/Profile.h"
 #include "program/Run.h"
 #include "program/Signals.h"
 #include "program/Summary.h"
-#include "program/TemporaryFolder.h"
 #include "text/Tokenizer.h"
 
 #include <cinttypes>
@@ -31,32 +30,16 @@ namespace {
 
 /// What every mode of the program needs, in the order it is made.
 struct Setup {
+  PeakMeter peak;
   Module module;
   Options options;
   Weights weights;
+  OutputFolder output;
   std::optional<Tokenizer> tokenizer;
   std::unique_ptr<Pool> pool;
   std::unique_ptr<Trainer> trainer;
   Dataset data;     ///< of --data, unless only evaluating
   Dataset evalData; ///< of --eval-data
-};
-
-/// Remembers which of some folders, outermost first, are not there yet.
-class NewFolders {
-public:
-  explicit NewFolders(std::vector<std::string> folders) {
-    for (std::string &folder : folders)
-      if (access(folder.c_str(), F_OK) != 0)
-        absent.push_back(std::move(folder));
-  }
-  /// Those that are empty now: a run that failed leaves nothing behind.
-  void removeEmpty() const {
-    for (size_t i = absent.size(); i-- > 0;)
-      rmdir(absent[i].c_str());
-  }
-
-private:
-  std::vector<std::string> absent;
 };
 
 } // namespace
@@ -88,27 +71,27 @@ static Status openWeights(Setup &setup) {
   return Status::ok();
 }
 
-/// Tokenises `path` into --output, or into a folder that is removed again.
+/// Tokenises `path` into --output, or into a file without a name.
 static Status openData(Setup &setup, const std::string &path, Dataset &out) {
   if (path.empty())
     return Status::ok();
   const ModuleConfig &config = setup.module.config();
-  TemporaryFolder temporary;
-  std::string cache = setup.options.output + "/data";
-  if (setup.options.output.empty()) {
-    if (Status status = temporary.create(); !status.isOk())
-      return status;
-    cache = temporary.path();
-  }
-  NewFolders folders({setup.options.output, cache});
+  DatasetOptions options{path, int64_t(config.train.maxSeqLength),
+                         setup.options.output.empty() ? std::string()
+                                                      : setup.output.dataPath(),
+                         int64_t(config.vocabSize)};
+  options.onProgress = [&] {
+    setup.peak.sample();
+    ExitCode stop = stopRequested();
+    if (stop == ExitCode::Success)
+      return Status::ok();
+    return Status::error(stop, {path, "stopped while the data was prepared",
+                                "the same command starts again"});
+  };
   Result<Dataset> data =
-      Dataset::prepare({path, int64_t(config.train.maxSeqLength), cache,
-                        int64_t(config.vocabSize)},
-                       setup.tokenizer ? &*setup.tokenizer : nullptr);
-  if (!data.isOk()) {
-    folders.removeEmpty();
+      Dataset::prepare(options, setup.tokenizer ? &*setup.tokenizer : nullptr);
+  if (!data.isOk())
     return data.status();
-  }
   out = std::move(data.value());
   printf("data         %s\n", path.c_str());
   for (std::string_view notes = out.notes(); !notes.empty();) {
@@ -178,26 +161,18 @@ static Status dumpGradients(Setup &setup) {
   return status;
 }
 
-static std::string fileName(const std::string &path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
 static Status train(Setup &setup, const MemoryPlan &plan, ExitCode &outcome) {
   const Options &options = setup.options;
   Result<CheckpointStore> store = CheckpointStore::open(options.output);
   if (!store.isOk())
     return store.status();
-  OutputLock lock;
-  if (Status status = lock.acquire(options.output); !status.isOk())
-    return status;
-  // The cache's name is a hash of the data, the tokenizer and the lengths.
   const ModuleConfig &config = setup.module.config();
-  CheckpointIdentity identity{setup.module.identity(),
-                              config.weightsLayout + " " +
-                                  config.weightsSourceHash,
-                              fileName(setup.data.cachePath())};
+  CheckpointIdentity identity{
+      setup.module.identity(),
+      config.weightsLayout + " " + config.weightsSourceHash, setup.data.name()};
   Run run({setup.module, options, setup.data,
-           options.evalData.empty() ? nullptr : &setup.evalData, identity},
+           options.evalData.empty() ? nullptr : &setup.evalData, identity,
+           setup.output.runName(), setup.peak},
           *setup.trainer, std::move(store.value()));
   fputs(describeRun(setup.module, options, run).c_str(), stdout);
   fputs(plan.render().c_str(), stdout);
@@ -264,6 +239,9 @@ static Status execute(const hone_module &compiled,
   if (Status status = openWeights(setup); !status.isOk())
     return status;
   fputs(describeModel(setup.module).c_str(), stdout);
+  if (!options.output.empty())
+    if (Status status = setup.output.claim(options.output); !status.isOk())
+      return status;
   if (!options.evalOnly)
     if (Status status = openData(setup, options.data, setup.data);
         !status.isOk())
@@ -274,10 +252,10 @@ static Status execute(const hone_module &compiled,
   const SafetensorsFile &weights = setup.weights.file();
   if (const TensorInfo *table = weights.find("hone.tokenizer"))
     weights.release(*table); // data is tokens from here on
+  setup.peak.sample();
 #ifdef __GLIBC__
   malloc_trim(0); // what tokenising freed must not stay resident
 #endif
-  installStopHandlers();
   if (Status status = makeTrainer(setup); !status.isOk())
     return status;
   if (options.evalOnly)
@@ -289,6 +267,13 @@ static Status execute(const hone_module &compiled,
 
 int runProgram(const hone_module &compiled, int argc, char **argv) {
   installSigbusHandler();
+  installSignalHandlers();
+#ifdef __GLIBC__
+  // Nothing goes back by itself: what is resident at the end of a phase is
+  // then the phase's peak, which makes a sample there the truth.
+  mallopt(M_MMAP_THRESHOLD, 32 * 1024 * 1024);
+  mallopt(M_TRIM_THRESHOLD, -1);
+#endif
   std::vector<std::string> arguments(argv + (argc > 0), argv + argc);
   ExitCode outcome = ExitCode::Success;
   Status status = execute(compiled, arguments, outcome);

@@ -24,11 +24,6 @@ static double now() {
       .count();
 }
 
-void PeakMeter::sample() {
-  ResidentMemory now = residentMemory();
-  highest = {std::max(highest.anonymous, now.anonymous), now.peak};
-}
-
 Run::Run(Inputs inputs, Trainer &trainer, CheckpointStore store)
     : inputs(inputs), trainer(trainer), store(std::move(store)) {
   const Options &options = inputs.options;
@@ -133,7 +128,8 @@ Status Run::start() {
     trainer.trainables().initialize(options.seed);
   }
   fflush(stdout);
-  Result<StepLog> opened = StepLog::open(options.log, completed);
+  inputs.peak.sample(); // with the checkpoint's or the adapter's pages
+  Result<StepLog> opened = StepLog::open(options.log, inputs.name, completed);
   if (!opened.isOk())
     return opened.status();
   log = std::move(opened.value());
@@ -152,14 +148,14 @@ Status Run::step(Progress &progress) {
   ++ran;
   tokens += double(result.tokens);
   seconds += took;
-  meter.sample();
+  inputs.peak.sample();
   StepRecord record{completed,
                     result.loss,
                     result.learningRate,
                     result.gradientNorm,
                     double(result.tokens) / took,
-                    meter.anonymous(),
-                    meter.resident()};
+                    inputs.peak.anonymous(),
+                    inputs.peak.resident()};
   progress.step(record, after, took);
   return log.step(record);
 }
@@ -185,8 +181,10 @@ Status Run::save() {
   if (Status status = log.sync(); !status.isOk())
     return status;
   savedAt = completed;
-  return store.save(int64_t(completed), inputs.identity, fields(),
-                    trainer.trainables().checkpointVectors());
+  Status status = store.save(int64_t(completed), inputs.identity, fields(),
+                             trainer.trainables().checkpointVectors());
+  inputs.peak.sample();
+  return status;
 }
 
 Status Run::train(uint64_t plannedBytes, ExitCode &outcome) {
@@ -216,7 +214,7 @@ Status Run::train(uint64_t plannedBytes, ExitCode &outcome) {
     if (Status status = save(); !status.isOk())
       return status;
   Status status = trainer.trainables().save(options.output);
-  meter.sample();
+  inputs.peak.sample();
   return status;
 }
 

@@ -45,9 +45,12 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const Module &module,
 static uint64_t countTargets(const Dataset &data, const SampleOrder &order,
                              SampleOrder::Range range) {
   uint64_t targets = 0;
-  for (uint64_t i = 0; i < range.count; ++i)
+  for (uint64_t i = 0; i < range.count; ++i) {
     targets += Batch::countTargets(
         data.sample(order.sampleAt(range.epoch, range.first + i)));
+    if (i % order.batchSize == 0)
+      data.release();
+  }
   return targets;
 }
 
