@@ -226,7 +226,7 @@ void Compilation::setOptions(StepOptions &options) {
       planned ? planned->streams : spec.weights.streaming == "true";
   options.optimizer = optimizerVariant(spec);
   options.optimizerInBackward = spec.train.optimizer_in_backward;
-  options.panelWidth = target->tileShape(Float32Type::get(&context)).nr;
+  options.panelWidth = target->panelWidth(Float32Type::get(&context));
   options.bfloat16Products = spec.train.float32_matmul_precision == "medium";
   if (planned)
     applyPlan(*planned, options);
