@@ -1,0 +1,36 @@
+//===- Family.h - The families of models that can be imported -------------===//
+//
+// To add one: a file here that defines its Family, and its name below and in
+// families().
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_COMPILER_IMPORT_FAMILIES_FAMILY_H
+#define HONE_COMPILER_IMPORT_FAMILIES_FAMILY_H
+
+#include "compiler/import/HuggingFaceModel.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace hone {
+
+struct Family {
+  llvm::StringLiteral modelType, architecture; ///< as config.json has them
+  /// A model that has read nothing yet.
+  std::unique_ptr<HuggingFaceModel> (*create)();
+};
+
+/// For Family::create.
+template <typename Model> std::unique_ptr<HuggingFaceModel> create() {
+  return std::make_unique<Model>();
+}
+
+extern const Family llama, qwen2;
+
+/// In the order in which messages list them.
+llvm::ArrayRef<const Family *> families();
+
+} // namespace hone
+
+#endif
