@@ -18,7 +18,7 @@ using rt::Status;
 /// Null, with an error, when no family has the model's type.
 static const Family *familyOf(ConfigReader &config) {
   auto names = llvm::map_range(
-      families(), [](const Family *family) { return family->modelType; });
+      families, [](const Family *family) { return family->modelType; });
   std::string supported = "supported: " + llvm::join(names, ", ");
   const Json *type = config.take("model_type");
   if (!type || !type->isString()) {
@@ -28,7 +28,7 @@ static const Family *familyOf(ConfigReader &config) {
                   supported);
     return nullptr;
   }
-  for (const Family *family : families())
+  for (const Family *family : families)
     if (family->modelType == type->string())
       return family;
   config.failAt("model_type",

@@ -81,6 +81,17 @@ TEST_F(HuggingFaceModelTest, Qwen2HasBiasOnQueriesKeysAndValuesOnly) {
   EXPECT_EQ(count(*module, "o_proj.bias"), 0u);
 }
 
+// Without a window its mathematics are Llama's, and so is its module.
+TEST_F(HuggingFaceModelTest, MistralIsLlamaWithoutBiases) {
+  auto textOf = [&](const std::string &config) {
+    std::string text;
+    llvm::raw_string_ostream(text) << *built(config);
+    return text;
+  };
+  EXPECT_EQ(textOf(llama("\"model_type\":\"mistral\",\"sliding_window\":null")),
+            textOf(llama("")));
+}
+
 TEST_F(HuggingFaceModelTest, ATiedHeadReadsTheEmbedding) {
   OwningOpRef<ModuleOp> module = built(llama("\"tie_word_embeddings\":true"));
   EXPECT_EQ(count(*module, "embed_tokens.weight"), 2u);
@@ -146,7 +157,7 @@ TEST_P(BadConfigTest, IsRefusedWithPlaceProblemAndRemedy) {
 static const BadConfig badConfigs[] = {
     {"Array", "[]", "/", "expected an object", "same place"},
     {"NoModelType", llama("", "model_type"), "/model_type",
-     "expected the name of a model type", "llama, qwen2"},
+     "expected the name of a model type", "llama, mistral, qwen2"},
     {"ModelType", llama("\"model_type\":\"gpt_neo\""), "/model_type",
      "'gpt_neo' is not supported", ".mlir"},
     {"Architecture",
@@ -207,6 +218,19 @@ static const BadConfig badConfigs[] = {
      "Transformers 5"},
     {"QwenWithoutTheta", llama("\"model_type\":\"qwen2\""), "/rope_theta",
      "missing", "same place"},
+    {"MistralWindowByDefault", llama("\"model_type\":\"mistral\""),
+     "/sliding_window", "expected null", "trained without"},
+    {"MistralWindow",
+     llama("\"model_type\":\"mistral\",\"sliding_window\":4096"),
+     "/sliding_window", "expected null", "trained without"},
+    {"MistralBias",
+     llama("\"model_type\":\"mistral\",\"sliding_window\":null,"
+           "\"attention_bias\":true"),
+     "/attention_bias", "expected false", "another value"},
+    {"MistralKeyValueHeads",
+     llama("\"model_type\":\"mistral\",\"sliding_window\":null",
+           "num_key_value_heads"),
+     "/num_key_value_heads", "missing", "same place"},
     {"PartialRotary",
      llama("\"rope_parameters\":{\"rope_theta\":1e4,\"rope_type\":\"default\","
            "\"partial_rotary_factor\":0.5}"),

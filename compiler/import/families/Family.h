@@ -1,7 +1,7 @@
 //===- Family.h - The families of models that can be imported -------------===//
 //
-// To add one: a file here that defines its Family, and its name below and in
-// families().
+// To add one: a file here that defines its Family, and its name in the list at
+// the end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,7 +10,6 @@
 
 #include "compiler/import/HuggingFaceModel.h"
 
-#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 
 namespace hone {
@@ -26,10 +25,10 @@ template <typename Model> std::unique_ptr<HuggingFaceModel> create() {
   return std::make_unique<Model>();
 }
 
-extern const Family llama, qwen2;
+extern const Family llama, mistral, qwen2;
 
 /// In the order in which messages list them.
-llvm::ArrayRef<const Family *> families();
+inline const Family *const families[] = {&llama, &mistral, &qwen2};
 
 } // namespace hone
 
