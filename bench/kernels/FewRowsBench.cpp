@@ -105,7 +105,7 @@ static std::pair<std::string, int64_t> lowered(const Case &c, int64_t layers,
   mlir::PassManager passes(&context);
   passes.addPass(createPlace());
   ConvertToTilesOptions options;
-  options.panelWidth = target.tileShape(mlir::Float32Type::get(&context)).nr;
+  options.panelWidth = target.panelWidth(mlir::Float32Type::get(&context));
   options.bfloat16Products = c.kind.rounds;
   passes.addPass(createConvertToTiles(options));
   if (!module || failed(passes.run(*module)))

@@ -14,7 +14,6 @@
 #include "compiler/driver/RuntimeArchives.h"
 #include "compiler/import/ModelImport.h"
 #include "compiler/import/StorageAssignment.h"
-#include "compiler/import/TargetModules.h"
 #include "compiler/spec/MachineProfileFile.h"
 #include "compiler/weights/WeightWriter.h"
 #include "dialects/Tile/TileDialect.h"
@@ -92,7 +91,7 @@ private:
   Spec spec;
   std::unique_ptr<Target> target;
   ModelIdentity identity;
-  std::optional<ModelConfig> config; ///< of a Hugging Face model
+  std::unique_ptr<HuggingFaceModel> model; ///< null for an .mlir model
   OwningOpRef<ModuleOp> module;
   std::optional<ParameterTable> parameters;
   MachineProfile profile;
@@ -167,51 +166,31 @@ Status Compilation::createTarget() {
 // Phases
 //===----------------------------------------------------------------------===//
 
-/// The largest number that every id and target is below: ids index the tables
-/// of embeddings, targets the rows of heads.
-static int64_t vocabularyOf(ModuleOp module) {
-  int64_t size = std::numeric_limits<int32_t>::max();
-  auto bound = [&](Value table) {
-    size =
-        std::min(size, cast<RankedTensorType>(table.getType()).getDimSize(0));
-  };
-  module.walk([&](EmbeddingOp op) { bound(op.getTable()); });
-  module.walk([&](LinearCrossEntropyOp op) { bound(op.getWeight()); });
-  return size;
-}
-
 Status Compilation::importModel() {
+  if (isHuggingFace()) {
+    Result<std::unique_ptr<HuggingFaceModel>> opened =
+        HuggingFaceModel::open(spec.model);
+    if (!opened.isOk())
+      return opened.status();
+    model = std::move(opened.value());
+  }
+  Result<ImportedModel> imported =
+      model ? hone::importModel(context, *model, spec)
+            : parseModel(context, spec);
+  if (!imported.isOk())
+    return imported.status();
+  module = std::move(imported.value().module);
+  Result<Spec::Weights> stored = assignStorage(*module, spec, model.get());
+  if (!stored.isOk())
+    return stored.status();
+
   identity.name =
       llvm::sys::path::filename(StringRef(spec.model).rtrim('/')).str();
-  if (isHuggingFace()) {
-    Result<ModelConfig> read = readModelConfig(spec.model);
-    if (!read.isOk())
-      return read.status();
-    config = std::move(read.value());
-    Result<OwningOpRef<ModuleOp>> imported =
-        hone::importModel(context, *config, spec);
-    if (!imported.isOk())
-      return imported.status();
-    module = std::move(imported.value());
-    identity.modelType = config->modelType;
-    identity.vocabSize = config->vocabSize;
-    identity.targetModules = targetModuleNames(spec, *config);
-    return assignStorage(*module, spec, &*config);
-  }
-  WrittenAdapter adapter;
-  Result<OwningOpRef<ModuleOp>> parsed = parseModel(context, spec, adapter);
-  if (!parsed.isOk())
-    return parsed.status();
-  module = std::move(parsed.value());
-  identity.modelType = "mlir";
-  identity.targetModules = adapter.target_modules;
-  identity.vocabSize = vocabularyOf(*module);
-  if (adapter.r) {
-    spec.lora.r = adapter.r;
-    spec.lora.use_rslora = false;
-    spec.lora.lora_alpha = adapter.scale * static_cast<double>(adapter.r);
-  }
-  return assignStorage(*module, spec, /*config=*/nullptr);
+  identity.modelType = model ? model->modelType : "mlir";
+  identity.vocabSize = vocabularySize(*module);
+  identity.lora = std::move(imported.value().lora);
+  identity.weightDtype = stored.value().dtype;
+  return Status::ok();
 }
 
 /// mkdir -p with the mode of the umask.
@@ -226,7 +205,7 @@ void Compilation::setOptions(StepOptions &options) {
       planned ? planned->streams : spec.weights.streaming == "true";
   options.optimizer = optimizerVariant(spec);
   options.optimizerInBackward = spec.train.optimizer_in_backward;
-  options.panelWidth = target->tileShape(Float32Type::get(&context)).nr;
+  options.panelWidth = target->panelWidth(Float32Type::get(&context));
   options.bfloat16Products = spec.train.float32_matmul_precision == "medium";
   if (planned)
     applyPlan(*planned, options);
@@ -320,21 +299,17 @@ Status Compilation::openWeights() {
     return opened.status();
   weights.emplace(std::move(opened.value()));
 
-  std::vector<ModelTensor> expected;
-  if (config)
-    expected = storedModelTensors(*config);
-  else
-    for (const Parameter &parameter : parameters->frozen())
-      expected.push_back({parameter.name, parameter.type.getShape().vec(), ""});
+  std::vector<ExpectedTensor> expected =
+      expectedTensors(parameters->frozen(), model && model->quantization);
   Status status =
-      weights->require(expected, config ? "config.json" : identity.name);
-  if (status.isOk() && config)
-    status = weights->refuseUnused(expected, config->tieWordEmbeddings);
+      weights->require(expected, model ? "config.json" : identity.name);
+  if (status.isOk() && model)
+    status = weights->refuseUnused(expected, model->redundantTensors);
   if (!status.isOk())
     return status;
 
   std::string folder =
-      config ? spec.model : llvm::sys::path::parent_path(path).str();
+      model ? spec.model : llvm::sys::path::parent_path(path).str();
   Result<std::string> table = rt::buildTokenizerTable(folder);
   if (!table.isOk())
     return table.status();

@@ -117,9 +117,8 @@ std::string hone::moduleConfigJson(const Spec &spec, const ModelIdentity &model,
   for (const Parameter &p : parameters.frozen())
     count += p.type.getNumElements();
 
-  // PEFT's own keys; the resolved list stands for "all-linear".
   Spec resolved = spec;
-  resolved.lora.target_modules = model.targetModules;
+  resolved.lora = model.lora; // PEFT's own keys
   std::string lora = specSectionJson(resolved, "lora");
   lora.pop_back();
   lora += ",\"base_model_name_or_path\":" + jsonString(model.name) + "}";
@@ -133,7 +132,7 @@ std::string hone::moduleConfigJson(const Spec &spec, const ModelIdentity &model,
          ",\"weights\":{\"layout\":" +
          jsonString(layoutName(parameters.frozen())) +
          ",\"source_hash\":" + jsonString(sourceHash) +
-         ",\"dtype\":" + jsonString(spec.weights.dtype) +
+         ",\"dtype\":" + jsonString(model.weightDtype) +
          "},\"target\":{\"triple\":" + jsonString(target.triple().str()) +
          ",\"cpu\":" + jsonString(cpu) +
          ",\"features\":" + jsonList(target.features()) +

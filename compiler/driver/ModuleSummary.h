@@ -21,7 +21,8 @@ struct ModelIdentity {
   std::string name; ///< the directory's or the file's name
   std::string modelType;
   int64_t vocabSize = 0;
-  std::vector<std::string> targetModules; ///< sorted
+  Spec::Lora lora;         ///< the spec's, with what the model decided
+  std::string weightDtype; ///< in which its matrices are stored
 };
 
 /// Everything of the description except config and threadBytes.

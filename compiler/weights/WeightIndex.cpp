@@ -9,6 +9,7 @@
 #include "compiler/weights/WeightIndex.h"
 #include "base/Json.h"
 #include "base/Sha256.h"
+#include "compiler/import/Quantization.h"
 #include "program/NearestName.h"
 
 #include "llvm/ADT/SmallString.h"
@@ -35,6 +36,26 @@ static std::string inDirectory(StringRef directory, StringRef name) {
   llvm::SmallString<128> path(directory);
   llvm::sys::path::append(path, name);
   return path.str().str();
+}
+
+std::vector<ExpectedTensor>
+hone::expectedTensors(llvm::ArrayRef<Parameter> frozen, bool isPacked) {
+  std::vector<ExpectedTensor> expected;
+  for (const Parameter &parameter : frozen) {
+    std::vector<int64_t> shape = parameter.type.getShape().vec();
+    StorageAttr storage = parameter.storage;
+    if (!isPacked || !storage || !storage.isGrouped()) {
+      expected.push_back({parameter.name, shape});
+      continue;
+    }
+    std::vector<int64_t> groups = {shape[0], shape[1] / storage.getGroup()};
+    expected.push_back({scalesName(parameter.name), groups});
+    expected.push_back({biasesName(parameter.name), groups});
+    expected.push_back({parameter.name,
+                        {shape[0], shape[1] * storage.getBits() / 32},
+                        rt::Dtype::U32});
+  }
+  return expected;
 }
 
 void WeightIndex::addFile(rt::SafetensorsFile opened) {
@@ -180,29 +201,36 @@ std::vector<std::string> WeightIndex::names() const {
   return all;
 }
 
-Status WeightIndex::require(const std::vector<ModelTensor> &expected,
+Result<WeightIndex::Entry>
+WeightIndex::get(StringRef name, const std::string &source,
+                 const std::string &described) const {
+  if (const Entry *entry = find(name))
+    return *entry;
+  std::string nearest = rt::nearestName(name.str(), names());
+  return badData(
+      where + ": tensor " + name.str(),
+      source + " asks for this tensor" + described + ", but no file has it" +
+          (nearest.empty() ? "" : "; the nearest name is " + nearest),
+      "check that " + source + " belongs to these weights");
+}
+
+Status WeightIndex::require(const std::vector<ExpectedTensor> &expected,
                             const std::string &source) const {
-  for (const ModelTensor &tensor : expected) {
-    const Entry *entry = find(tensor.name);
-    if (!entry) {
-      std::string nearest = rt::nearestName(tensor.name, names());
-      return badData(
-          where + ": tensor " + tensor.name,
-          source + " asks for this tensor, of shape " +
-              rt::describeShape(tensor.shape) + ", but no file has it" +
-              (nearest.empty() ? "" : "; the nearest name is " + nearest),
-          "check that " + source + " belongs to these weights");
-    }
+  for (const ExpectedTensor &tensor : expected) {
+    Result<Entry> found = get(tensor.name, source,
+                              ", of shape " + rt::describeShape(tensor.shape));
+    if (!found.isOk())
+      return found.status();
+    const Entry *entry = &found.value();
     std::string place = entry->file->path() + ": tensor " + tensor.name;
     const rt::TensorInfo &info = *entry->tensor;
     if (info.shape != tensor.shape)
-      return badData(
-          place,
-          "expected shape " + rt::describeShape(tensor.shape) +
-              (tensor.shapeKeys.empty() ? "" : " = " + tensor.shapeKeys) +
-              " from " + source + " but found " + rt::dtypeName(info.dtype) +
-              " " + rt::describeShape(info.shape),
-          "check that " + source + " belongs to these weights");
+      return badData(place,
+                     "expected shape " + rt::describeShape(tensor.shape) +
+                         " from " + source + " but found " +
+                         rt::dtypeName(info.dtype) + " " +
+                         rt::describeShape(info.shape),
+                     "check that " + source + " belongs to these weights");
     bool fits = tensor.dtype ? info.dtype == *tensor.dtype
                              : rt::isConvertible(info.dtype);
     if (!fits)
@@ -219,15 +247,17 @@ Status WeightIndex::require(const std::vector<ModelTensor> &expected,
   return Status::ok();
 }
 
-Status WeightIndex::refuseUnused(const std::vector<ModelTensor> &expected,
-                                 bool tiedHead) const {
-  llvm::StringSet<> used;
-  for (const ModelTensor &tensor : expected)
-    used.insert(tensor.name);
+Status
+WeightIndex::refuseUnused(const std::vector<ExpectedTensor> &expected,
+                          const std::vector<std::string> &redundant) const {
+  llvm::StringSet<> allowed;
+  for (const ExpectedTensor &tensor : expected)
+    allowed.insert(tensor.name);
+  for (const std::string &name : redundant)
+    allowed.insert(name);
   for (const std::string &name : names()) {
-    bool redundant = StringRef(name).ends_with(".rotary_emb.inv_freq") ||
-                     (tiedHead && name == "lm_head.weight");
-    if (used.contains(name) || redundant)
+    if (allowed.contains(name) ||
+        StringRef(name).ends_with(".rotary_emb.inv_freq"))
       continue;
     const Entry &entry = *find(name);
     return badData(entry.file->path() + ": tensor " + name,

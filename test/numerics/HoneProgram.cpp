@@ -127,7 +127,7 @@ HoneProgram::HoneProgram(llvm::StringRef ir, bool bfloat16Products) {
 
   mlir::PassManager lowering(&context);
   ConvertToTilesOptions options;
-  options.panelWidth = target->tileShape(mlir::Float32Type::get(&context)).nr;
+  options.panelWidth = target->panelWidth(mlir::Float32Type::get(&context));
   options.bfloat16Products = bfloat16Products;
   lowering.addPass(createConvertToTiles(options));
   target->buildLoweringPipeline(lowering);

@@ -17,7 +17,6 @@
 
 namespace hone::rt {
 
-static constexpr std::string_view Prefix = "base_model.model.";
 /// A release that knows every key written here; PEFT 0.21 loads them too.
 static constexpr const char *PeftVersion = "0.18.0";
 
@@ -97,7 +96,7 @@ static Status writeTensors(const std::string &path,
   std::vector<TensorSpec> specs;
   std::vector<const AdapterTensor *> byName;
   for (const AdapterTensor &t : tensors) {
-    specs.push_back({std::string(Prefix) + t.name, t.dtype, t.shape});
+    specs.push_back({std::string(peftPrefix) + t.name, t.dtype, t.shape});
     byName.push_back(&t);
   }
   std::sort(byName.begin(), byName.end(),
@@ -110,7 +109,8 @@ static Status writeTensors(const std::string &path,
     return created.status();
   SafetensorsWriter &writer = created.value();
   for (const TensorInfo &info : writer.tensors()) {
-    std::string_view name = std::string_view(info.name).substr(Prefix.size());
+    std::string_view name =
+        std::string_view(info.name).substr(peftPrefix.size());
     auto found = std::lower_bound(
         byName.begin(), byName.end(), name,
         [](const AdapterTensor *t, std::string_view n) { return t->name < n; });
@@ -308,7 +308,7 @@ static Status compareConfigs(const std::string &path,
 
 static Status checkTensor(const SafetensorsFile &file,
                           const AdapterTarget &target) {
-  std::string name = std::string(Prefix) + target.name;
+  std::string name = std::string(peftPrefix) + target.name;
   std::string place = file.path() + ": tensor " + name;
   const TensorInfo *tensor = file.find(name);
   if (!tensor)
@@ -329,7 +329,7 @@ static Status checkNoOther(const SafetensorsFile &file,
                            const std::vector<AdapterTarget> &targets) {
   std::vector<std::string> names;
   for (const AdapterTarget &target : targets)
-    names.push_back(std::string(Prefix) + target.name);
+    names.push_back(std::string(peftPrefix) + target.name);
   std::sort(names.begin(), names.end());
   for (const TensorInfo &tensor : file.tensors()) {
     if (std::binary_search(names.begin(), names.end(), tensor.name))
@@ -362,7 +362,7 @@ Status readAdapter(const std::string &directory, const AdapterConfig &expected,
   if (Status s = checkNoOther(file, targets); !s.isOk())
     return s;
   for (const AdapterTarget &target : targets) {
-    const TensorInfo &tensor = *file.find(std::string(Prefix) + target.name);
+    const TensorInfo &tensor = *file.find(std::string(peftPrefix) + target.name);
     char *to = static_cast<char *>(target.data);
     file.visit(tensor, [&](const char *bytes, uint64_t size) {
       uint64_t count = size / dtypeBytes(tensor.dtype);

@@ -8,6 +8,7 @@
 #include "step/Trainables.h"
 
 #include "base/Philox.h"
+#include "formats/Adapter.h"
 
 #include <algorithm>
 #include <cmath>
@@ -93,12 +94,12 @@ bool Trainables::isFinite() const {
 Status Trainables::dumpGradients(const std::string &path,
                                  const SafetensorsMetadata &metadata) const {
   const hone_module &abi = module.abi();
-  const std::string prefix = "base_model.model.";
   Dtype dtype = module.gradientDtype();
   std::vector<TensorSpec> specs;
   for (uint32_t i = 0; i < abi.trainable_count; ++i) {
     const hone_trainable &t = abi.trainables[i];
-    specs.push_back({prefix + t.name, dtype, {t.shape, t.shape + t.rank}});
+    specs.push_back(
+        {std::string(peftPrefix) + t.name, dtype, {t.shape, t.shape + t.rank}});
   }
   Result<SafetensorsWriter> writer =
       SafetensorsWriter::create(path, specs, metadata);

@@ -1,10 +1,16 @@
-//===- ModelConfigTest.cpp - Which config.json is understood, and how -----===//
+//===- HuggingFaceModelTest.cpp - Which config.json is understood, and how ===//
+//
+// What was understood shows in the module that is built of it.
+//
+//===----------------------------------------------------------------------===//
 
-#include "compiler/import/ModelConfig.h"
+#include "compiler/import/ModelImport.h"
+#include "dialects/Hone/HoneOps.h"
 
 #include "gtest/gtest.h"
 
 using namespace hone;
+using namespace mlir;
 
 /// A valid Llama config with `extra` members added; a member of `extra`
 /// replaces the one of the same name.
@@ -30,64 +36,97 @@ static std::string qwen2(const std::string &extra) {
                (extra.empty() ? "" : "," + extra));
 }
 
-static ModelConfig parsed(const std::string &text) {
-  rt::Result<ModelConfig> config = parseModelConfig(text, "config.json");
-  EXPECT_TRUE(config.isOk()) << config.status().render();
-  return config.value();
+namespace {
+class HuggingFaceModelTest : public testing::Test {
+protected:
+  HuggingFaceModelTest() { context.loadDialect<HoneDialect>(); }
+  OwningOpRef<ModuleOp> built(const std::string &text) {
+    auto model = HuggingFaceModel::parse(text, "config.json");
+    EXPECT_TRUE(model.isOk()) << model.status().render();
+    return buildModule(*model.value(), Float32Type::get(&context));
+  }
+  template <typename Op> static std::vector<Op> all(ModuleOp module) {
+    std::vector<Op> ops;
+    module.walk([&](Op op) { ops.push_back(op); });
+    return ops;
+  }
+  /// The parameters whose names end in `suffix`, of all blocks.
+  static size_t count(ModuleOp module, StringRef suffix) {
+    return llvm::count_if(all<ParameterOp>(module), [&](ParameterOp op) {
+      return op.getName().ends_with(suffix);
+    });
+  }
+  MLIRContext context;
+};
+} // namespace
+
+TEST_F(HuggingFaceModelTest, ResolvesDefaults) {
+  OwningOpRef<ModuleOp> module = built(llama("", "num_key_value_heads"));
+  AttentionOp attention = all<AttentionOp>(*module).front();
+  EXPECT_EQ(attention.getHeads(), 8u);
+  EXPECT_EQ(attention.getKvHeads(), 8u);
+  EXPECT_EQ(all<RopeOp>(*module).front().getTheta().convertToDouble(), 1e4);
+  EXPECT_EQ(count(*module, "lm_head.weight"), 1u);
+  EXPECT_EQ(count(*module, ".bias"), 0u);
 }
 
-TEST(ModelConfig, ResolvesDefaults) {
-  ModelConfig config = parsed(llama("", "num_key_value_heads"));
-  EXPECT_EQ(config.numKeyValueHeads, 8);
-  EXPECT_EQ(config.headDim, 8);
-  EXPECT_EQ(config.ropeTheta, 10000.0);
-  EXPECT_FALSE(config.tieWordEmbeddings);
-  EXPECT_FALSE(config.qkvBias);
+TEST_F(HuggingFaceModelTest, LlamaHasTheBiasesOfItsConfig) {
+  EXPECT_EQ(count(*built(llama("\"attention_bias\":true")), ".bias"), 4u);
+  EXPECT_EQ(count(*built(llama("\"mlp_bias\":true")), ".bias"), 3u);
 }
 
-TEST(ModelConfig, Qwen2HasBiasOnQueriesKeysAndValuesOnly) {
-  ModelConfig config = parsed(qwen2(""));
-  EXPECT_TRUE(config.qkvBias);
-  EXPECT_FALSE(config.outputBias);
+TEST_F(HuggingFaceModelTest, Qwen2HasBiasOnQueriesKeysAndValuesOnly) {
+  OwningOpRef<ModuleOp> module = built(qwen2(""));
+  EXPECT_EQ(count(*module, ".bias"), 3u);
+  EXPECT_EQ(count(*module, "o_proj.bias"), 0u);
+}
+
+// Without a window its mathematics are Llama's, and so is its module.
+TEST_F(HuggingFaceModelTest, MistralIsLlamaWithoutBiases) {
+  auto textOf = [&](const std::string &config) {
+    std::string text;
+    llvm::raw_string_ostream(text) << *built(config);
+    return text;
+  };
+  EXPECT_EQ(textOf(llama("\"model_type\":\"mistral\",\"sliding_window\":null")),
+            textOf(llama("")));
+}
+
+TEST_F(HuggingFaceModelTest, ATiedHeadReadsTheEmbedding) {
+  OwningOpRef<ModuleOp> module = built(llama("\"tie_word_embeddings\":true"));
+  EXPECT_EQ(count(*module, "embed_tokens.weight"), 2u);
+  EXPECT_EQ(count(*module, "lm_head.weight"), 0u);
 }
 
 static const char *llama3Keys =
     "\"factor\":8.0,\"low_freq_factor\":1.0,\"high_freq_factor\":4.0,"
     "\"original_max_position_embeddings\":32";
 
-TEST(ModelConfig, BothSpellingsOfRopeMeanTheSame) {
-  ModelConfig four =
-      parsed(llama(std::string("\"rope_theta\":100.0,\"rope_scaling\":{"
-                               "\"rope_type\":\"llama3\",") +
-                   llama3Keys + "}"));
-  ModelConfig five =
-      parsed(llama(std::string("\"rope_parameters\":{\"rope_theta\":100.0,"
-                               "\"rope_type\":\"llama3\",") +
-                   llama3Keys + "}"));
-  ASSERT_TRUE(four.ropeScaling && five.ropeScaling);
-  EXPECT_TRUE(four.ropeScaling == five.ropeScaling);
-  EXPECT_EQ(four.ropeTheta, 100.0);
-  EXPECT_EQ(five.ropeTheta, 100.0);
+TEST_F(HuggingFaceModelTest, BothSpellingsOfRopeMeanTheSame) {
+  OwningOpRef<ModuleOp> four =
+      built(llama(std::string("\"rope_theta\":100.0,\"rope_scaling\":{"
+                              "\"rope_type\":\"llama3\",") +
+                  llama3Keys + "}"));
+  OwningOpRef<ModuleOp> five =
+      built(llama(std::string("\"rope_parameters\":{\"rope_theta\":100.0,"
+                              "\"rope_type\":\"llama3\",") +
+                  llama3Keys + "}"));
+  RopeOp a = all<RopeOp>(*four).front(), b = all<RopeOp>(*five).front();
+  EXPECT_EQ(a.getTheta().convertToDouble(), 100.0);
+  ASSERT_TRUE(a.getScaling());
+  EXPECT_EQ(a->getAttrDictionary(), b->getAttrDictionary());
 }
 
-TEST(ModelConfig, SlidingWindowMayBeConfiguredButNotUsed) {
-  parsed(qwen2("\"sliding_window\":32,\"use_sliding_window\":false,"
-               "\"max_window_layers\":1"));
-  parsed(qwen2("\"sliding_window\":32,\"use_sliding_window\":true,"
-               "\"max_window_layers\":2"));
+TEST_F(HuggingFaceModelTest, SlidingWindowMayBeConfiguredButNotUsed) {
+  built(qwen2("\"sliding_window\":32,\"use_sliding_window\":false,"
+              "\"max_window_layers\":1"));
+  built(qwen2("\"sliding_window\":32,\"use_sliding_window\":true,"
+              "\"max_window_layers\":2"));
 }
 
-TEST(ModelConfig, NullAndNeutralKeysAreBenign) {
-  parsed(llama("\"attn_logit_softcapping\":null,\"attention_dropout\":0.0,"
-               "\"rope_scaling\":null,\"head_dim\":null"));
-}
-
-TEST(ModelConfig, ListsEveryTensorOnce) {
-  ModelConfig config = parsed(llama("\"tie_word_embeddings\":true"));
-  EXPECT_EQ(modelTensors(config).size(), 2u + 2 * 9);
-  config.tieWordEmbeddings = false;
-  EXPECT_EQ(modelTensors(config).back().name, "lm_head.weight");
-  EXPECT_EQ(modelTensors(parsed(qwen2(""))).size(), 3u + 2 * 12);
+TEST_F(HuggingFaceModelTest, NullAndNeutralKeysAreBenign) {
+  built(llama("\"attn_logit_softcapping\":null,\"attention_dropout\":0.0,"
+              "\"rope_scaling\":null,\"head_dim\":null"));
 }
 
 namespace {
@@ -102,10 +141,10 @@ class BadConfigTest : public testing::TestWithParam<BadConfig> {};
 
 TEST_P(BadConfigTest, IsRefusedWithPlaceProblemAndRemedy) {
   const BadConfig &bad = GetParam();
-  rt::Result<ModelConfig> config = parseModelConfig(bad.text, "config.json");
-  ASSERT_FALSE(config.isOk());
-  EXPECT_EQ(config.status().code(), rt::ExitCode::BadData);
-  const rt::Message &message = config.status().message();
+  auto model = HuggingFaceModel::parse(bad.text, "config.json");
+  ASSERT_FALSE(model.isOk());
+  EXPECT_EQ(model.status().code(), rt::ExitCode::BadData);
+  const rt::Message &message = model.status().message();
   EXPECT_NE(message.place.find("config.json:1:"), std::string::npos)
       << message.place;
   EXPECT_NE(message.place.find(bad.place), std::string::npos) << message.place;
@@ -118,7 +157,7 @@ TEST_P(BadConfigTest, IsRefusedWithPlaceProblemAndRemedy) {
 static const BadConfig badConfigs[] = {
     {"Array", "[]", "/", "expected an object", "same place"},
     {"NoModelType", llama("", "model_type"), "/model_type",
-     "expected the name of a model type", "llama, qwen2"},
+     "expected the name of a model type", "llama, mistral, qwen2"},
     {"ModelType", llama("\"model_type\":\"gpt_neo\""), "/model_type",
      "'gpt_neo' is not supported", ".mlir"},
     {"Architecture",
@@ -178,7 +217,20 @@ static const BadConfig badConfigs[] = {
      "/rope_theta", "the same as /rope_parameters/rope_theta",
      "Transformers 5"},
     {"QwenWithoutTheta", llama("\"model_type\":\"qwen2\""), "/rope_theta",
-     "missing", "1000000"},
+     "missing", "same place"},
+    {"MistralWindowByDefault", llama("\"model_type\":\"mistral\""),
+     "/sliding_window", "expected null", "trained without"},
+    {"MistralWindow",
+     llama("\"model_type\":\"mistral\",\"sliding_window\":4096"),
+     "/sliding_window", "expected null", "trained without"},
+    {"MistralBias",
+     llama("\"model_type\":\"mistral\",\"sliding_window\":null,"
+           "\"attention_bias\":true"),
+     "/attention_bias", "expected false", "another value"},
+    {"MistralKeyValueHeads",
+     llama("\"model_type\":\"mistral\",\"sliding_window\":null",
+           "num_key_value_heads"),
+     "/num_key_value_heads", "missing", "same place"},
     {"PartialRotary",
      llama("\"rope_parameters\":{\"rope_theta\":1e4,\"rope_type\":\"default\","
            "\"partial_rotary_factor\":0.5}"),
@@ -206,6 +258,6 @@ static const BadConfig badConfigs[] = {
     {"NotJson", "{\"model_type\": llama}", "config.json:1:", "", ""},
 };
 
-INSTANTIATE_TEST_SUITE_P(ModelConfig, BadConfigTest,
+INSTANTIATE_TEST_SUITE_P(HuggingFaceModel, BadConfigTest,
                          testing::ValuesIn(badConfigs),
                          [](const auto &info) { return info.param.name; });
