@@ -54,6 +54,8 @@ struct ModuleDescription {
   std::vector<SlotDescription> inputs, outputs;
   std::vector<WeightDescription> weights;
   std::vector<TrainableDescription> trainables;
+  std::string weightDigests;    ///< see hone_module; empty without a file
+  uint64_t weightFileBytes = 0; ///< 0 without a file
 };
 
 } // namespace hone

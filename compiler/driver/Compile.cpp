@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/driver/Compile.h"
+#include "base/MappedFile.h"
 #include "compiler/driver/ModuleSummary.h"
 #include "compiler/driver/PassRun.h"
 #include "compiler/driver/PlanStep.h"
@@ -19,6 +20,7 @@
 #include "compiler/weights/WeightWriter.h"
 #include "dialects/Tile/TileDialect.h"
 #include "module/Module.h"
+#include "module/WeightDigests.h"
 #include "passes/Passes.h"
 #include "targets/cpu/LinkBinary.h"
 #include "text/TokenizerBuilder.h"
@@ -56,6 +58,8 @@ public:
   Status readSpec();
   Status createTarget();
   Status importModel();
+  /// Tables of rotary embedding are constants of the program.
+  Status checkTables() const;
   /// What `residuals: planned` stands for.
   Status planStep();
   /// Passes of `phase`, with its dump.
@@ -84,6 +88,8 @@ private:
     return !StringRef(spec.model).ends_with(".mlir");
   }
   Status linkInto(const std::string &directory, const std::string &program);
+  /// What the program will know of the weights file that was written.
+  Status digestWeights(const std::string &path);
 
   const CompileRequest &request;
   MLIRContext context;
@@ -212,6 +218,25 @@ Status Compilation::importModel() {
     spec.lora.lora_alpha = adapter.scale * static_cast<double>(adapter.r);
   }
   return assignStorage(*module, spec, /*config=*/nullptr);
+}
+
+Status Compilation::checkTables() const {
+  constexpr int64_t most = int64_t(1) << 24; // 64 MiB of float32, twice
+  int64_t columns = 0;
+  (*module)->walk([&](RopeOp op) {
+    columns = std::max(columns, int64_t(op.getHeadDim()) / 2);
+  });
+  if (columns == 0 || spec.maxRows() <= most / columns)
+    return Status::ok();
+  return Status::error(ExitCode::Usage,
+                       {spec.file + ": train.max_seq_length",
+                        "expected batch_size x max_seq_length to be at most " +
+                            std::to_string(most / columns) + " for heads of " +
+                            std::to_string(2 * columns) +
+                            ", whose rotary embedding is a table, "
+                            "but found " +
+                            std::to_string(spec.maxRows()),
+                        "use gradient_accumulation_steps for larger batches"});
 }
 
 /// mkdir -p with the mode of the umask.
@@ -453,6 +478,20 @@ Status Compilation::linkInto(const std::string &directory,
   return Status::ok();
 }
 
+Status Compilation::digestWeights(const std::string &path) {
+  Result<rt::MappedFile> file = rt::MappedFile::open(path);
+  if (!file.isOk())
+    return file.status();
+  Result<std::unique_ptr<rt::Pool>> pool =
+      rt::Pool::create(rt::Pool::availableCpus());
+  if (!pool.isOk())
+    return pool.status();
+  description.weightDigests =
+      rt::digestParts(file.value().bytes(), *pool.value());
+  description.weightFileBytes = file.value().size();
+  return Status::ok();
+}
+
 Status Compilation::emitBinary() {
   const std::string &directory = request.output;
   bool isNew = !llvm::sys::fs::exists(directory);
@@ -464,11 +503,13 @@ Status Compilation::emitBinary() {
   std::string program = directory + "/train";
   std::string data = directory + "/weights.hone.safetensors";
   std::vector<QuantizationError> errors;
-  Status status = linkInto(directory, program + suffix);
+  Status status =
+      writeWeights(data + suffix, {parameters->frozen(), tokenizer, sourceHash},
+                   *weights, request.quantization ? &errors : nullptr);
   if (status.isOk())
-    status = writeWeights(data + suffix,
-                          {parameters->frozen(), tokenizer, sourceHash},
-                          *weights, request.quantization ? &errors : nullptr);
+    status = digestWeights(data + suffix);
+  if (status.isOk())
+    status = linkInto(directory, program + suffix);
   if (status.isOk())
     status =
         renameTogether({{data + suffix, data}, {program + suffix, program}});
@@ -510,6 +551,7 @@ Status hone::compile(const CompileRequest &request) {
   HONE_TRY(c.readSpec());
   HONE_TRY(c.createTarget());
   HONE_TRY(c.importModel());
+  HONE_TRY(c.checkTables());
   HONE_TRY(c.run(Phase::Import));
   if (c.stopsAfter(Phase::Import))
     return c.printModule();

@@ -503,6 +503,13 @@ void ConfigReader::checkShapes() {
               "expected an even head size for rotary embedding but found " +
                   std::to_string(config.headDim),
               "check hidden_size and num_attention_heads"));
+  // Tables of rotary embedding have a column for each two of its numbers.
+  if (config.headDim > 4096)
+    note(fail(root, "/head_dim",
+              "expected a head size of at most 4096 but found " +
+                  std::to_string(config.headDim),
+              "check hidden_size and num_attention_heads; 64 to 256 are "
+              "common"));
   if (config.numAttentionHeads % config.numKeyValueHeads)
     note(fail(root, "/num_key_value_heads",
               "expected a divisor of num_attention_heads, " +

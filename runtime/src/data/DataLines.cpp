@@ -70,12 +70,26 @@ std::string_view DataLines::takeLine() {
   return line;
 }
 
+/// Of an array or an object only the kind: as a tree it would take a hundred
+/// times its bytes, and no key asks for one.
+static bool readScalar(JsonReader &reader, Json &value) {
+  Json::Kind kind;
+  if (!reader.peek(kind))
+    return false;
+  if (kind != Json::Kind::Array && kind != Json::Kind::Object)
+    return reader.value(value);
+  return reader.failAt(reader.lastValue(),
+                       std::string("expected a number but found ") +
+                           describe(kind),
+                       "write lists of token ids, one list for a sample");
+}
+
 bool DataLines::readIds(JsonReader &reader, const char *key, bool allowNoTarget,
                         std::vector<int32_t> &out) {
   out.clear();
-  Json id;
   for (reader.beginArray(); reader.nextElement();) {
-    if (!reader.value(id))
+    Json id;
+    if (!readScalar(reader, id))
       return false;
     const bool isId =
         id.isInteger() && id.integer() >= 0 && id.integer() < vocabularySize;
@@ -97,9 +111,9 @@ bool DataLines::readIds(JsonReader &reader, const char *key, bool allowNoTarget,
 
 /// Batches have no padding, so a mask that is not all ones means nothing.
 bool DataLines::readMask(JsonReader &reader) {
-  Json value;
   for (reader.beginArray(); reader.nextElement();) {
-    if (!reader.value(value))
+    Json value;
+    if (!readScalar(reader, value))
       return false;
     if (!value.isInteger() || value.integer() != 1)
       return reader.failAt(
@@ -111,8 +125,7 @@ bool DataLines::readMask(JsonReader &reader) {
 }
 
 bool DataLines::skipValue(JsonReader &reader, const std::string &key) {
-  Json unused;
-  if (!reader.value(unused))
+  if (!reader.skip())
     return false;
   if (ignored.size() < 16 &&
       std::find(ignored.begin(), ignored.end(), key) == ignored.end())

@@ -9,6 +9,7 @@
 
 #include "base/MappedFile.h"
 #include "data/Dataset.h"
+#include "module/WeightDigests.h"
 #include "program/OutputLock.h"
 #include "program/Profile.h"
 #include "program/Run.h"
@@ -17,6 +18,7 @@
 #include "program/TemporaryFolder.h"
 #include "text/Tokenizer.h"
 
+#include <chrono>
 #include <cinttypes>
 #include <cstdio>
 #ifdef __GLIBC__
@@ -120,12 +122,35 @@ static Status openData(Setup &setup, const std::string &path, Dataset &out) {
   return Status::ok();
 }
 
-static Status makeTrainer(Setup &setup) {
+static Status makePool(Setup &setup) {
   Result<std::unique_ptr<Pool>> pool =
       Pool::create(unsigned(setup.options.threads));
   if (!pool.isOk())
     return pool.status();
   setup.pool = std::move(pool.value());
+  return Status::ok();
+}
+
+/// Whether the weights are those that were compiled, and what that cost.
+static Status checkWeights(const Setup &setup) {
+  const hone_module &module = setup.module.abi();
+  if (setup.options.noVerify || module.weight_file_bytes == 0) {
+    printf("verified     no, %s: damaged weights would go unnoticed\n",
+           setup.options.noVerify ? "because of --no-verify"
+                                  : "compiled without their digests");
+    return Status::ok();
+  }
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  Status status = verifyWeights(setup.weights.file(), module, *setup.pool);
+  if (status.isOk())
+    printf("verified     %.1f MiB of weights in %.2f s\n",
+           double(module.weight_file_bytes) / (1024 * 1024),
+           std::chrono::duration<double>(Clock::now() - start).count());
+  return status;
+}
+
+static Status makeTrainer(Setup &setup) {
   Result<std::unique_ptr<Trainer>> trainer =
       Trainer::create(setup.module, setup.weights, *setup.pool,
                       /*withGradients=*/!setup.options.dumpGradients.empty());
@@ -264,6 +289,10 @@ static Status execute(const hone_module &compiled,
   if (Status status = openWeights(setup); !status.isOk())
     return status;
   fputs(describeModel(setup.module).c_str(), stdout);
+  if (Status status = makePool(setup); !status.isOk())
+    return status;
+  if (Status status = checkWeights(setup); !status.isOk())
+    return status;
   if (!options.evalOnly)
     if (Status status = openData(setup, options.data, setup.data);
         !status.isOk())
