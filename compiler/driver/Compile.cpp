@@ -68,6 +68,9 @@ public:
   Status summarize();
   /// What the program is linked with, if there will be one.
   Status findRuntime();
+  /// The files of the weights, and that they are those of config.json: every
+  /// later phase does work for each layer that it names.
+  Status findWeights();
   Status openWeights();
   /// run(Phase::Lower), after which the scratch of a thread is known.
   Status lower();
@@ -87,6 +90,8 @@ private:
   bool isHuggingFace() const {
     return !StringRef(spec.model).ends_with(".mlir");
   }
+  std::string weightsPath() const;
+  Status requireTensors(const std::vector<ModelTensor> &expected);
   Status linkInto(const std::string &directory, const std::string &program);
   /// What the program will know of the weights file that was written.
   Status digestWeights(const std::string &path);
@@ -333,33 +338,44 @@ Status Compilation::findRuntime() {
   return Status::ok();
 }
 
-Status Compilation::openWeights() {
-  std::string path = spec.model;
-  if (!isHuggingFace()) {
-    llvm::SmallString<128> beside(llvm::sys::path::parent_path(spec.model));
-    llvm::sys::path::append(beside, "model.safetensors");
-    path = spec.weights.path.empty() ? beside.str().str() : spec.weights.path;
-  }
-  Result<WeightIndex> opened = WeightIndex::open(path);
-  if (!opened.isOk())
-    return opened.status();
-  weights.emplace(std::move(opened.value()));
+/// The folder or file that the weights are in.
+std::string Compilation::weightsPath() const {
+  if (isHuggingFace())
+    return spec.model;
+  if (!spec.weights.path.empty())
+    return spec.weights.path;
+  llvm::SmallString<128> beside(llvm::sys::path::parent_path(spec.model));
+  llvm::sys::path::append(beside, "model.safetensors");
+  return beside.str().str();
+}
 
-  std::vector<ModelTensor> expected;
-  if (config)
-    expected = storedModelTensors(*config);
-  else
-    for (const Parameter &parameter : parameters->frozen())
-      expected.push_back({parameter.name, parameter.type.getShape().vec(), ""});
+Status Compilation::requireTensors(const std::vector<ModelTensor> &expected) {
   Status status =
       weights->require(expected, config ? "config.json" : identity.name);
   if (status.isOk() && config)
     status = weights->refuseUnused(expected, config->tieWordEmbeddings);
-  if (!status.isOk())
-    return status;
+  return status;
+}
+
+Status Compilation::findWeights() {
+  Result<WeightIndex> opened = WeightIndex::open(weightsPath());
+  if (!opened.isOk())
+    return opened.status();
+  weights.emplace(std::move(opened.value()));
+  return config ? requireTensors(storedModelTensors(*config)) : Status::ok();
+}
+
+Status Compilation::openWeights() {
+  if (!config) {
+    std::vector<ModelTensor> expected;
+    for (const Parameter &parameter : parameters->frozen())
+      expected.push_back({parameter.name, parameter.type.getShape().vec(), ""});
+    if (Status status = requireTensors(expected); !status.isOk())
+      return status;
+  }
 
   std::string folder =
-      config ? spec.model : llvm::sys::path::parent_path(path).str();
+      config ? spec.model : llvm::sys::path::parent_path(weightsPath()).str();
   Result<std::string> table = rt::buildTokenizerTable(folder);
   if (!table.isOk())
     return table.status();
@@ -552,6 +568,10 @@ Status hone::compile(const CompileRequest &request) {
   HONE_TRY(c.createTarget());
   HONE_TRY(c.importModel());
   HONE_TRY(c.checkTables());
+  bool needsWeights = !request.stopAfter && !request.printsPlanOnly() &&
+                      request.artifact != Artifact::Mlir;
+  if (needsWeights)
+    HONE_TRY(c.findWeights());
   HONE_TRY(c.run(Phase::Import));
   if (c.stopsAfter(Phase::Import))
     return c.printModule();
@@ -567,8 +587,6 @@ Status hone::compile(const CompileRequest &request) {
   HONE_TRY(c.summarize());
 
   // What is missing or wrong is reported before the expensive part.
-  bool needsWeights = !request.stopAfter && !request.printsPlanOnly() &&
-                      request.artifact != Artifact::Mlir;
   if (needsWeights) {
     HONE_TRY(c.findRuntime());
     HONE_TRY(c.openWeights());

@@ -522,9 +522,9 @@ void ConfigReader::checkShapes() {
     note(fail(root, "/num_attention_heads",
               "num_attention_heads * head_dim is beyond 2^31",
               "take config.json from the same place as the weights"));
-  if (config.numHiddenLayers > 100000)
+  if (config.numHiddenLayers > 10000)
     note(fail(root, "/num_hidden_layers",
-              "expected at most 100000 layers but found " +
+              "expected at most 10000 layers but found " +
                   std::to_string(config.numHiddenLayers),
               "take config.json from the same place as the weights"));
 }
