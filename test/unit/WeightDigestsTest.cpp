@@ -49,7 +49,7 @@ protected:
     file.put('W');
   }
 
-  hone::test::TemporaryFolder folder;
+  TemporaryFolder folder;
   std::string path, digests;
   hone_module module = {};
 };
