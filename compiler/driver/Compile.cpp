@@ -68,8 +68,9 @@ public:
   Status summarize();
   /// What the program is linked with, if there will be one.
   Status findRuntime();
-  /// The files of the weights, and that they are those of config.json: every
-  /// later phase does work for each layer that it names.
+  /// That a model has the weights that its config.json names: every later phase
+  /// does work for each layer of it. Nothing for an .mlir model, which is
+  /// trusted and itself says what it needs.
   Status findWeights();
   Status openWeights();
   /// run(Phase::Lower), after which the scratch of a thread is known.
@@ -91,7 +92,7 @@ private:
     return !StringRef(spec.model).ends_with(".mlir");
   }
   std::string weightsPath() const;
-  Status requireTensors(const std::vector<ModelTensor> &expected);
+  Status findTensors(const std::vector<ModelTensor> &expected);
   Status linkInto(const std::string &directory, const std::string &program);
   /// What the program will know of the weights file that was written.
   Status digestWeights(const std::string &path);
@@ -349,7 +350,11 @@ std::string Compilation::weightsPath() const {
   return beside.str().str();
 }
 
-Status Compilation::requireTensors(const std::vector<ModelTensor> &expected) {
+Status Compilation::findTensors(const std::vector<ModelTensor> &expected) {
+  Result<WeightIndex> opened = WeightIndex::open(weightsPath());
+  if (!opened.isOk())
+    return opened.status();
+  weights.emplace(std::move(opened.value()));
   Status status =
       weights->require(expected, config ? "config.json" : identity.name);
   if (status.isOk() && config)
@@ -358,11 +363,7 @@ Status Compilation::requireTensors(const std::vector<ModelTensor> &expected) {
 }
 
 Status Compilation::findWeights() {
-  Result<WeightIndex> opened = WeightIndex::open(weightsPath());
-  if (!opened.isOk())
-    return opened.status();
-  weights.emplace(std::move(opened.value()));
-  return config ? requireTensors(storedModelTensors(*config)) : Status::ok();
+  return config ? findTensors(storedModelTensors(*config)) : Status::ok();
 }
 
 Status Compilation::openWeights() {
@@ -370,7 +371,7 @@ Status Compilation::openWeights() {
     std::vector<ModelTensor> expected;
     for (const Parameter &parameter : parameters->frozen())
       expected.push_back({parameter.name, parameter.type.getShape().vec(), ""});
-    if (Status status = requireTensors(expected); !status.isOk())
+    if (Status status = findTensors(expected); !status.isOk())
       return status;
   }
 
