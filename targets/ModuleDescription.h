@@ -75,6 +75,8 @@ struct ModuleDescription {
   std::vector<SlotDescription> inputs;
   std::vector<WeightDescription> weights;
   std::vector<TrainableDescription> trainables;
+  std::string weightDigests;    ///< see hone_module; empty without a file
+  uint64_t weightFileBytes = 0; ///< 0 without a file
 };
 
 } // namespace hone

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/driver/Compile.h"
+#include "base/MappedFile.h"
 #include "compiler/driver/ModuleSummary.h"
 #include "compiler/driver/PassRun.h"
 #include "compiler/driver/PlanStep.h"
@@ -18,6 +19,7 @@
 #include "compiler/weights/WeightWriter.h"
 #include "dialects/Tile/TileDialect.h"
 #include "module/Module.h"
+#include "module/WeightDigests.h"
 #include "passes/Passes.h"
 #include "targets/cpu/LinkBinary.h"
 #include "text/TokenizerBuilder.h"
@@ -55,6 +57,8 @@ public:
   Status readSpec();
   Status createTarget();
   Status importModel();
+  /// Tables of rotary embedding are constants of the program.
+  Status checkTables() const;
   /// What `residuals: planned` stands for.
   Status planStep();
   /// Passes of `phase`, with its dump.
@@ -63,6 +67,10 @@ public:
   Status summarize();
   /// What the program is linked with, if there will be one.
   Status findRuntime();
+  /// That a model has the weights that its config.json names: every later phase
+  /// does work for each layer of it. Nothing for an .mlir model, which is
+  /// trusted and itself says what it needs.
+  Status findWeights();
   Status openWeights();
   /// run(CompilerPhase::Lower), after which the scratch of a thread is known.
   Status lower();
@@ -82,7 +90,11 @@ private:
   bool isHuggingFace() const {
     return !StringRef(spec.model).ends_with(".mlir");
   }
+  std::string weightsPath() const;
+  Status findTensors(const std::vector<ExpectedTensor> &expected);
   Status linkInto(const std::string &directory, const std::string &program);
+  /// What the program will know of the weights file that was written.
+  Status digestWeights(const std::string &path);
 
   const CompileRequest &request;
   MLIRContext context;
@@ -193,6 +205,25 @@ Status Compilation::importModel() {
   return Status::ok();
 }
 
+Status Compilation::checkTables() const {
+  constexpr int64_t most = int64_t(1) << 24; // 64 MiB of float32, twice
+  int64_t columns = 0;
+  (*module)->walk([&](RopeOp op) {
+    columns = std::max(columns, int64_t(op.getHeadDim()) / 2);
+  });
+  if (columns == 0 || spec.maxRows() <= most / columns)
+    return Status::ok();
+  return Status::error(ExitCode::Usage,
+                       {spec.file + ": train.max_seq_length",
+                        "expected batch_size x max_seq_length to be at most " +
+                            std::to_string(most / columns) + " for heads of " +
+                            std::to_string(2 * columns) +
+                            ", whose rotary embedding is a table, "
+                            "but found " +
+                            std::to_string(spec.maxRows()),
+                        "use gradient_accumulation_steps for larger batches"});
+}
+
 /// mkdir -p with the mode of the umask.
 static std::error_code createFolder(const std::string &path) {
   return llvm::sys::fs::create_directories(path, /*IgnoreExisting=*/true,
@@ -287,29 +318,50 @@ Status Compilation::findRuntime() {
   return Status::ok();
 }
 
-Status Compilation::openWeights() {
-  std::string path = spec.model;
-  if (!isHuggingFace()) {
-    llvm::SmallString<128> beside(llvm::sys::path::parent_path(spec.model));
-    llvm::sys::path::append(beside, "model.safetensors");
-    path = spec.weights.path.empty() ? beside.str().str() : spec.weights.path;
-  }
-  Result<WeightIndex> opened = WeightIndex::open(path);
+/// The folder or file that the weights are in.
+std::string Compilation::weightsPath() const {
+  if (isHuggingFace())
+    return spec.model;
+  if (!spec.weights.path.empty())
+    return spec.weights.path;
+  llvm::SmallString<128> beside(llvm::sys::path::parent_path(spec.model));
+  llvm::sys::path::append(beside, "model.safetensors");
+  return beside.str().str();
+}
+
+Status Compilation::findTensors(const std::vector<ExpectedTensor> &expected) {
+  Result<WeightIndex> opened = WeightIndex::open(weightsPath());
   if (!opened.isOk())
     return opened.status();
   weights.emplace(std::move(opened.value()));
-
-  std::vector<ExpectedTensor> expected =
-      expectedTensors(parameters->frozen(), model && model->quantization);
   Status status =
       weights->require(expected, model ? "config.json" : identity.name);
   if (status.isOk() && model)
     status = weights->refuseUnused(expected, model->redundantTensors);
-  if (!status.isOk())
-    return status;
+  return status;
+}
+
+Status Compilation::findWeights() {
+  if (!model)
+    return Status::ok();
+  FailureOr<ParameterTable> table = ParameterTable::build(*module);
+  if (failed(table))
+    return Status::error(ExitCode::Internal,
+                         {"import", "the imported module has no parameters",
+                          "please report this with the spec"});
+  return findTensors(expectedTensors(table->frozen(),
+                                     model->quantization.has_value()));
+}
+
+Status Compilation::openWeights() {
+  if (!model)
+    if (Status status = findTensors(
+            expectedTensors(parameters->frozen(), /*isPacked=*/false));
+        !status.isOk())
+      return status;
 
   std::string folder =
-      model ? spec.model : llvm::sys::path::parent_path(path).str();
+      model ? spec.model : llvm::sys::path::parent_path(weightsPath()).str();
   Result<std::string> table = rt::buildTokenizerTable(folder);
   if (!table.isOk())
     return table.status();
@@ -428,6 +480,20 @@ Status Compilation::linkInto(const std::string &directory,
   return Status::ok();
 }
 
+Status Compilation::digestWeights(const std::string &path) {
+  Result<rt::MappedFile> file = rt::MappedFile::open(path);
+  if (!file.isOk())
+    return file.status();
+  Result<std::unique_ptr<rt::Pool>> pool =
+      rt::Pool::create(rt::Pool::availableCpus());
+  if (!pool.isOk())
+    return pool.status();
+  description.weightDigests =
+      rt::digestParts(file.value().bytes(), *pool.value());
+  description.weightFileBytes = file.value().size();
+  return Status::ok();
+}
+
 Status Compilation::emitBinary() {
   const std::string &directory = request.output;
   bool isNew = !llvm::sys::fs::exists(directory);
@@ -439,11 +505,13 @@ Status Compilation::emitBinary() {
   std::string program = directory + "/train";
   std::string data = directory + "/weights.hone.safetensors";
   std::vector<QuantizationError> errors;
-  Status status = linkInto(directory, program + suffix);
+  Status status =
+      writeWeights(data + suffix, {parameters->frozen(), tokenizer, sourceHash},
+                   *weights, request.quantization ? &errors : nullptr);
   if (status.isOk())
-    status = writeWeights(data + suffix,
-                          {parameters->frozen(), tokenizer, sourceHash},
-                          *weights, request.quantization ? &errors : nullptr);
+    status = digestWeights(data + suffix);
+  if (status.isOk())
+    status = linkInto(directory, program + suffix);
   if (status.isOk())
     status =
         renameTogether({{data + suffix, data}, {program + suffix, program}});
@@ -485,6 +553,11 @@ Status hone::compile(const CompileRequest &request) {
   HONE_TRY(c.readSpec());
   HONE_TRY(c.createTarget());
   HONE_TRY(c.importModel());
+  HONE_TRY(c.checkTables());
+  bool needsWeights = !request.stopAfter && !request.printsPlanOnly() &&
+                      request.artifact != Artifact::Mlir;
+  if (needsWeights)
+    HONE_TRY(c.findWeights());
   HONE_TRY(c.run(CompilerPhase::Import));
   if (c.stopsAfter(CompilerPhase::Import))
     return c.printModule();
@@ -500,8 +573,6 @@ Status hone::compile(const CompileRequest &request) {
   HONE_TRY(c.summarize());
 
   // What is missing or wrong is reported before the expensive part.
-  bool needsWeights = !request.stopAfter && !request.printsPlanOnly() &&
-                      request.artifact != Artifact::Mlir;
   if (needsWeights) {
     HONE_TRY(c.findRuntime());
     HONE_TRY(c.openWeights());

@@ -586,6 +586,8 @@ Result<Spec> hone::parseSpec(const std::string &text, const std::string &place,
       return Status::error(ExitCode::Internal, status.message());
   }
 
+  if (Status status = checkSpecText(text, place); !status.isOk())
+    return status;
   spec.file = place;
   SpecReader file(spec, place, llvm::sys::path::parent_path(place).str());
   Status status = file.readDocument(text);

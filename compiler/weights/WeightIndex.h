@@ -11,7 +11,9 @@
 #include "formats/Safetensors.h"
 #include "passes/module/ParameterTable.h"
 
-#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <memory>
 
 #include <memory>
 #include <optional>
@@ -77,10 +79,12 @@ private:
   static rt::Result<WeightIndex> openShards(const std::string &directory,
                                             const std::string &indexPath);
   void addFile(rt::SafetensorsFile file);
+  rt::Status sortEntries();
 
   std::string where; ///< the file, or the index, for messages
   std::vector<std::unique_ptr<rt::SafetensorsFile>> files;
-  llvm::StringMap<Entry> entries;
+  /// By name. Sorted and not hashed: names may have been chosen to collide.
+  std::vector<Entry> entries;
 };
 
 } // namespace hone

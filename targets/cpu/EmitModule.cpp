@@ -53,6 +53,10 @@ public:
   Constant *string(llvm::StringRef text) {
     return global(llvm::ConstantDataArray::getString(context, text));
   }
+  Constant *bytes(llvm::StringRef value) {
+    return global(llvm::ConstantDataArray::getString(context, value,
+                                                     /*AddNull=*/false));
+  }
   Constant *shape(llvm::ArrayRef<int64_t> dimensions) {
     llvm::SmallVector<uint64_t> words(dimensions.begin(), dimensions.end());
     return global(llvm::ConstantDataArray::get(context, words));
@@ -177,7 +181,9 @@ static Constant *buildModule(TableBuilder &t, llvm::Module &module,
                    t.u32(d.inputs.size()),
                    t.u32(d.weights.size()),
                    t.u32(d.trainables.size()),
-                   t.u32(tasks.size())});
+                   t.u32(tasks.size()),
+                   t.bytes(d.weightDigests),
+                   t.u64(d.weightFileBytes)});
 }
 
 llvm::Error hone::emitModuleTables(llvm::Module &module,

@@ -55,6 +55,8 @@ static ModuleDescription sampleDescription() {
   d.weights = {{"model.norm.weight", HONE_BF16, {896}},
                {"lm_head.weight", HONE_F32, {1000, 896}}};
   d.trainables = {{"a.lora_A.weight", HONE_INIT_KAIMING_UNIFORM, {8, 9}, 5}};
+  d.weightDigests = std::string("a\0b", 3);
+  d.weightFileBytes = 1234;
   return d;
 }
 
@@ -119,6 +121,8 @@ TEST(CpuTarget, TablesReadBackThroughTheHeader) {
   EXPECT_EQ(m.trainables[0].init, uint32_t(HONE_INIT_KAIMING_UNIFORM));
   EXPECT_EQ(m.trainables[0].shape[1], 9);
   EXPECT_EQ(m.trainables[0].offset, 5u);
+  EXPECT_EQ(m.weight_digests[2], 'b');
+  EXPECT_EQ(m.weight_file_bytes, 1234u);
 }
 
 namespace {

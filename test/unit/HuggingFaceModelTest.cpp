@@ -186,7 +186,7 @@ static const BadConfig badConfigs[] = {
     {"OddHead", llama("\"head_dim\":7"), "/head_dim", "even head size",
      "hidden_size"},
     {"Layers", llama("\"num_hidden_layers\":1000000"), "/num_hidden_layers",
-     "at most 100000", "same place"},
+     "at most 10000 layers", "same place"},
     {"Activation", llama("\"hidden_act\":\"gelu\""), "/hidden_act",
      "\"silu\" but found \"gelu\"", "SwiGLU"},
     {"NegativeEps", llama("\"rms_norm_eps\":-1"), "/rms_norm_eps",

@@ -73,6 +73,13 @@ void Decoder::checkShapes(ConfigReader &config) const {
                   "expected an even head size for rotary embedding but found " +
                       std::to_string(headDim),
                   "check hidden_size and num_attention_heads");
+  // Tables of rotary embedding have a column for each two of its numbers.
+  if (headDim > 4096)
+    config.failAt("head_dim",
+                  "expected a head size of at most 4096 but found " +
+                      std::to_string(headDim),
+                  "check hidden_size and num_attention_heads; 64 to 256 are "
+                  "common");
   if (numAttentionHeads % numKeyValueHeads)
     config.failAt("num_key_value_heads",
                   "expected a divisor of num_attention_heads, " +
@@ -85,9 +92,9 @@ void Decoder::checkShapes(ConfigReader &config) const {
     config.failAt("num_attention_heads",
                   "num_attention_heads * head_dim is beyond 2^31",
                   takeFromTheSamePlace);
-  if (numHiddenLayers > 100000)
+  if (numHiddenLayers > 10000)
     config.failAt("num_hidden_layers",
-                  "expected at most 100000 layers but found " +
+                  "expected at most 10000 layers but found " +
                       std::to_string(numHiddenLayers),
                   takeFromTheSamePlace);
 }

@@ -73,6 +73,8 @@ static inline uint64_t hone_process_bytes(uint64_t weights,
 #define HONE_MAPPED_BYTES (8 * 1024 * 1024)
 /* Pages of a file become resident, and are let go, in units of this size. */
 #define HONE_RESIDENT_UNIT_BYTES (64 * 1024)
+/* Of the weights file, for each of hone_module::weight_digests. */
+#define HONE_DIGEST_PART_BYTES (1024 * 1024)
 
 typedef struct hone_pool hone_pool;
 
@@ -271,6 +273,10 @@ typedef struct hone_module {
   uint32_t weight_count;
   uint32_t trainable_count;
   uint32_t kernel_count;
+  /* Of the weights file: SHA-256 of each HONE_DIGEST_PART_BYTES, 32 bytes one
+     after another, and its size; 0 when the module was made without one. */
+  const uint8_t *weight_digests;
+  uint64_t weight_file_bytes;
 } hone_module;
 
 /* Defined by the generated half. */

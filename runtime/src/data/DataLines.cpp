@@ -74,13 +74,27 @@ Status DataLines::takeLine(std::string_view &line) {
   return Status::ok();
 }
 
+/// Of an array or an object only the kind: as a tree it would take a hundred
+/// times its bytes, and no key asks for one.
+static bool readScalar(JsonReader &reader, Json &value) {
+  Json::Kind kind;
+  if (!reader.peek(kind))
+    return false;
+  if (kind != Json::Kind::Array && kind != Json::Kind::Object)
+    return reader.value(value);
+  return reader.failAt(reader.lastValue(),
+                       std::string("expected a number but found ") +
+                           describe(kind),
+                       "write lists of token ids, one list for a sample");
+}
+
 bool DataLines::readIds(JsonReader &reader, const char *key, bool allowNoTarget,
                         std::vector<int32_t> &out, uint64_t &count) {
   out.clear();
   count = 0;
-  Json id;
   for (reader.beginArray(); reader.nextElement();) {
-    if (!reader.value(id))
+    Json id;
+    if (!readScalar(reader, id))
       return false;
     const bool isId =
         id.isInteger() && id.integer() >= 0 && id.integer() < vocabularySize;
@@ -103,9 +117,9 @@ bool DataLines::readIds(JsonReader &reader, const char *key, bool allowNoTarget,
 
 /// Batches have no padding, so a mask that is not all ones means nothing.
 bool DataLines::readMask(JsonReader &reader) {
-  Json value;
   for (reader.beginArray(); reader.nextElement();) {
-    if (!reader.value(value))
+    Json value;
+    if (!readScalar(reader, value))
       return false;
     if (!value.isInteger() || value.integer() != 1)
       return reader.failAt(
@@ -116,37 +130,11 @@ bool DataLines::readMask(JsonReader &reader) {
   return reader.ok();
 }
 
-/// Reads any value and keeps nothing of it but its last string, in `skipped`.
-/// JsonReader bounds the depth.
-static bool skipValue(JsonReader &reader, std::string &skipped) {
-  Json::Kind kind;
-  if (!reader.peek(kind))
-    return false;
-  Json scalar;
-  switch (kind) {
-  case Json::Kind::Object:
-    for (reader.beginObject(); reader.nextMember(skipped);)
-      if (!skipValue(reader, skipped))
-        return false;
-    return reader.ok();
-  case Json::Kind::Array:
-    for (reader.beginArray(); reader.nextElement();)
-      if (!skipValue(reader, skipped))
-        return false;
-    return reader.ok();
-  case Json::Kind::String:
-    return reader.string(skipped);
-  default:
-    return reader.value(scalar);
-  }
-}
-
 bool DataLines::isObject(std::string_view line) {
   JsonReader reader(line, "");
-  std::string skipped;
   Json::Kind kind;
-  return reader.peek(kind) && kind == Json::Kind::Object &&
-         skipValue(reader, skipped) && reader.finish();
+  return reader.peek(kind) && kind == Json::Kind::Object && reader.skip() &&
+         reader.finish();
 }
 
 void DataLines::noteIgnored(const std::string &key) {
@@ -161,7 +149,7 @@ bool DataLines::readKey(JsonReader &reader, const std::string &key,
   const unsigned bit = bitOf(key);
   if (bit == 0) {
     noteIgnored(key);
-    return skipValue(reader, skipped);
+    return reader.skip();
   }
   if ((seen & bit) != 0)
     return reader.failAt(reader.lastToken(),

@@ -9,6 +9,7 @@
 
 #include "base/MappedFile.h"
 #include "data/Dataset.h"
+#include "module/WeightDigests.h"
 #include "program/OutputFolder.h"
 #include "program/Profile.h"
 #include "program/Run.h"
@@ -16,6 +17,7 @@
 #include "program/Summary.h"
 #include "text/Tokenizer.h"
 
+#include <chrono>
 #include <cinttypes>
 #include <cstdio>
 #ifdef __GLIBC__
@@ -103,12 +105,35 @@ static Status openData(Setup &setup, const std::string &path, Dataset &out) {
   return Status::ok();
 }
 
-static Status makeTrainer(Setup &setup) {
+static Status makePool(Setup &setup) {
   Result<std::unique_ptr<Pool>> pool =
       Pool::create(unsigned(setup.options.threads));
   if (!pool.isOk())
     return pool.status();
   setup.pool = std::move(pool.value());
+  return Status::ok();
+}
+
+/// Whether the weights are those that were compiled, and what that cost.
+static Status checkWeights(const Setup &setup) {
+  const hone_module &module = setup.module.abi();
+  if (setup.options.noVerify || module.weight_file_bytes == 0) {
+    printf("verified     no, %s: damaged weights would go unnoticed\n",
+           setup.options.noVerify ? "because of --no-verify"
+                                  : "compiled without their digests");
+    return Status::ok();
+  }
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  Status status = verifyWeights(setup.weights.file(), module, *setup.pool);
+  if (status.isOk())
+    printf("verified     %.1f MiB of weights in %.2f s\n",
+           double(module.weight_file_bytes) / (1024 * 1024),
+           std::chrono::duration<double>(Clock::now() - start).count());
+  return status;
+}
+
+static Status makeTrainer(Setup &setup) {
   Result<std::unique_ptr<Trainer>> trainer =
       Trainer::create(setup.module, setup.weights, *setup.pool,
                       /*withGradients=*/!setup.options.dumpGradients.empty());
@@ -239,6 +264,10 @@ static Status execute(const hone_module &compiled,
   if (Status status = openWeights(setup); !status.isOk())
     return status;
   fputs(describeModel(setup.module).c_str(), stdout);
+  if (Status status = makePool(setup); !status.isOk())
+    return status;
+  if (Status status = checkWeights(setup); !status.isOk())
+    return status;
   if (!options.output.empty())
     if (Status status = setup.output.claim(options.output); !status.isOk())
       return status;
