@@ -64,6 +64,25 @@ def ScheduleStep : HonePass<"hone-schedule-step"> {
   ];
 }
 
+def SplitParts : HonePass<"hone-split-parts"> {
+  let summary = "cut the model into two parts";
+  let description = [{
+    Needs: scheduled entries. Guarantees: each entry of calls is cut where calls of
+    the layers up to `after` meet those above, into entries of the parts `lower`
+    and `upper`; runs of it are runs of the pieces in order, with what crosses as
+    boundary values. Numbers do not change. Leaves alone: entries without calls.
+    With `pipeline-evaluation`, pieces of the schedule `evaluate` are of one stage
+    each, so that two batches are in flight.
+  }];
+  let options = [
+    Option<"after", "after", "int64_t", /*default=*/"-1",
+           "the last layer of the lower part, counted from 1; 0: the lower part "
+           "only makes the hidden states; -1: no cut">,
+    Option<"pipelineEvaluation", "pipeline-evaluation", "bool",
+           /*default=*/"false", "a stage for each part in `evaluate`">
+  ];
+}
+
 def VerifyStep : HonePass<"hone-verify-step"> {
   let summary = "verify the contract between derivation and placement";
   let description = [{

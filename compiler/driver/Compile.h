@@ -27,6 +27,8 @@ struct CompileRequest {
   PlanFormat plan = PlanFormat::None;
   std::string linker;     ///< compiler driver; empty: found on PATH
   std::string runtimeDir; ///< folder of the runtime's archives
+  /// Options of the phases' passes that no spec has yet, as hone-opt takes them.
+  std::string stepOptions;
   std::string dumpDir;    ///< NN-phase.mlir after each phase; empty: none
   bool timing = false;
   bool quantization = false; ///< print what quantising did to each tensor

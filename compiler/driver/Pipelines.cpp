@@ -43,6 +43,9 @@ static void buildDerive(OpPassManager &pm, const StepOptions &options) {
   pm.addPass(
       createScheduleStep({options.optimizer, options.optimizerInBackward}));
   // From here on the schedules say what runs when.
+  if (options.splitAfter >= 0)
+    pm.addPass(
+        createSplitParts({options.splitAfter, options.pipelineEvaluation}));
   pm.addPass(createVerifyStep());
   if (options.streamWeights)
     pm.addPass(createStreamWeights());

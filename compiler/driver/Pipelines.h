@@ -56,6 +56,12 @@ struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
   Option<bool> optimizerInBackward{
       *this, "optimizer-in-backward", llvm::cl::init(false),
       llvm::cl::desc("update each layer as soon as its backward has run")};
+  Option<int64_t> splitAfter{
+      *this, "split-after", llvm::cl::init(-1),
+      llvm::cl::desc("the last layer of the lower of two parts; -1: one part")};
+  Option<bool> pipelineEvaluation{
+      *this, "pipeline-evaluation", llvm::cl::init(false),
+      llvm::cl::desc("a stage for each part when evaluating")};
   Option<bool> streamWeights{
       *this, "stream-weights", llvm::cl::init(false),
       llvm::cl::desc("keep few of the frozen weights resident")};

@@ -68,6 +68,10 @@ struct Options {
   cl::opt<std::string> linker{
       "linker", cl::value_desc("driver"), cl::cat(category),
       cl::desc("compiler driver that links the training binary")};
+  cl::opt<std::string> stepOptions{
+      "step-options", cl::value_desc("options"), cl::cat(category),
+      cl::desc("of the phases' passes, as hone-opt's pipelines take them"),
+      cl::Hidden};
   cl::opt<std::string> runtimeDir{
       "runtime-dir", cl::value_desc("folder"), cl::cat(category),
       cl::desc("where libhone_runtime.a is, and in folders called by "
@@ -140,6 +144,7 @@ int main(int argc, char **argv) {
   request.artifact = options.emit;
   request.plan = options.plan;
   request.linker = options.linker;
+  request.stepOptions = options.stepOptions;
   request.runtimeDir = options.runtimeDir.empty() ? defaultRuntimeDir(argv[0])
                                                   : options.runtimeDir;
   request.dumpDir = options.dumpDir;

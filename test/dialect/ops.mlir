@@ -42,16 +42,24 @@ hone.block @source() -> tensor<?x4xf32> {
   hone.return %y : tensor<?x4xf32>
 }
 
-// CHECK-LABEL: hone.entry @entry(
-hone.entry @entry(%s: tensor<f64>) -> tensor<f64> {
+// CHECK-LABEL: hone.entry @entry() -> tensor<?x4xf32> {
+hone.entry @entry() -> tensor<?x4xf32> {
   // CHECK-NEXT: %[[X:.*]] = hone.call @source "model."() : () -> tensor<?x4xf32>
   %x = hone.call @source "model." () : () -> tensor<?x4xf32>
-  // CHECK-NEXT: %{{.*}}:2 = hone.call @block_of_two_results "model.layers.0."(%[[X]]) : (tensor<?x4xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>)
+  // CHECK-NEXT: %[[Y:.*]]:2 = hone.call @block_of_two_results "model.layers.0."(%[[X]]) : (tensor<?x4xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>)
   %y:2 = hone.call @block_of_two_results "model.layers.0." (%x)
       : (tensor<?x4xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>)
-  // CHECK-NEXT: %[[S:.*]] = hone.input "loss_scale" : tensor<f64>
-  // CHECK-NEXT: hone.output %[[S]] as "loss" : tensor<f64>
-  hone.return %s : tensor<f64>
+  // CHECK-NEXT: hone.return %[[Y]]#1 : tensor<?x4xf32>
+  hone.return %y#1 : tensor<?x4xf32>
+  // CHECK-NEXT: }
+}
+
+// CHECK-LABEL: hone.entry @entry_without_results(
+// CHECK-SAME: %[[X:.*]]: tensor<?x4xf32>) {
+hone.entry @entry_without_results(%x: tensor<?x4xf32>) {
+  // CHECK-NEXT: hone.call @block "model.norm."(%[[X]])
+  %y = hone.call @block "model.norm." (%x)
+      : (tensor<?x4xf32>) -> tensor<?x4xf32>
   // CHECK-NEXT: }
 }
 

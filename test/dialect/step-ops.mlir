@@ -96,12 +96,10 @@ hone.block @gradient(%d: tensor<2x4xf32>) {
   hone.return
 }
 
-// CHECK-LABEL: hone.entry @sgd
-hone.entry @sgd(%g: tensor<f64>, %l: tensor<f64>, %w: tensor<f64>, %m: tensor<f64>, %k: tensor<4xi32>) {
-  // CHECK: %[[G:.*]] = hone.input "gradient_scale"
-  // CHECK: %[[L:.*]] = hone.input "learning_rate"
-  // CHECK: %[[W:.*]] = hone.input "weight_decay"
-  // CHECK: %[[M:.*]] = hone.input "momentum"
+// CHECK-LABEL: hone.entry @sgd(
+// CHECK-SAME: %[[G:[^:]*]]: tensor<f64>, %[[L:[^:]*]]: tensor<f64>, %[[W:[^:]*]]: tensor<f64>, %[[M:[^:]*]]: tensor<f64>, %[[K:[^:]*]]: tensor<4xi32>)
+hone.entry @sgd(%g: tensor<f64>, %l: tensor<f64>, %w: tensor<f64>,
+                %m: tensor<f64>, %k: tensor<4xi32>) {
   // CHECK: hone.sgd %[[G]], %[[L]], %[[W]]{{$}}
   hone.sgd %g, %l, %w
   // CHECK: hone.sgd %[[G]], %[[L]], %[[W]] momentum %[[M]]
@@ -112,22 +110,16 @@ hone.entry @sgd(%g: tensor<f64>, %l: tensor<f64>, %w: tensor<f64>, %m: tensor<f6
   hone.sgd %g, %l, %w from %d : tensor<16xf32>
   // CHECK: hone.sgd %[[G]], %[[L]], %[[W]] momentum %[[M]] from %[[D]] : tensor<16xf32>
   hone.sgd %g, %l, %w momentum %m from %d : tensor<16xf32>
-  // CHECK: %[[K:.*]] = hone.input "rounding_key" : tensor<4xi32>
   // CHECK: hone.sgd %[[G]], %[[L]], %[[W]] round %[[K]]{{$}}
   hone.sgd %g, %l, %w round %k
 }
 
-// CHECK-LABEL: hone.entry @adamw
-hone.entry @adamw(%g: tensor<f64>, %l: tensor<f64>, %w: tensor<f64>, %b1: tensor<f64>, %b2: tensor<f64>, %e: tensor<f64>, %c1: tensor<f64>, %c2: tensor<f64>) {
-  // CHECK: %[[G:.*]] = hone.input "gradient_scale"
-  // CHECK: %[[L:.*]] = hone.input "learning_rate"
-  // CHECK: %[[W:.*]] = hone.input "weight_decay"
-  // CHECK: %[[B1:.*]] = hone.input "beta1"
-  // CHECK: %[[B2:.*]] = hone.input "beta2"
-  // CHECK: %[[E:.*]] = hone.input "epsilon"
-  // CHECK: %[[C1:.*]] = hone.input "bias_correction1"
-  // CHECK: %[[C2:.*]] = hone.input "bias_correction2"
-  // CHECK: hone.adamw %[[G]], %[[L]], %[[W]], %[[B1]], %[[B2]], %[[E]], %[[C1]], %[[C2]]
+// CHECK-LABEL: hone.entry @adamw(
+// CHECK-SAME: %[[G:[^:]*]]: tensor<f64>, %[[L:[^:]*]]: tensor<f64>, %[[W:[^:]*]]: tensor<f64>, %[[B1:[^:]*]]: tensor<f64>, %[[B2:[^:]*]]: tensor<f64>, %[[E:[^:]*]]: tensor<f64>, %[[C1:[^:]*]]: tensor<f64>, %[[C2:[^:]*]]: tensor<f64>)
+hone.entry @adamw(%g: tensor<f64>, %l: tensor<f64>, %w: tensor<f64>,
+                  %b1: tensor<f64>, %b2: tensor<f64>, %e: tensor<f64>,
+                  %c1: tensor<f64>, %c2: tensor<f64>) {
+  // CHECK: hone.adamw %[[G]], %[[L]], %[[W]], %[[B1]], %[[B2]], %[[E]], %[[C1]], %[[C2]]{{$}}
   hone.adamw %g, %l, %w, %b1, %b2, %e, %c1, %c2
   // CHECK: %[[D:.*]] = hone.layer_gradient "layers.0." : tensor<16xf32>
   %d = hone.layer_gradient "layers.0." : tensor<16xf32>

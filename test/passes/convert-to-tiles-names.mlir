@@ -36,8 +36,7 @@ module @shared attributes {hone.max_rows = 16 : i64} {
     %b = hone.parameter "a" trainable init <zero> : tensor<5x5xf32>
     hone.return
   }
-  hone.entry @step {
-    %s = hone.input "s" : tensor<f64>
+  hone.entry gradient @step(%s: tensor<f64>) {
     hone.call @update.25 "0." () : () -> ()
     %0 = hone.layer_gradient "0." : tensor<25xf32>
     hone.call @update_0 "1." () : () -> ()

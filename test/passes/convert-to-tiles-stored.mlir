@@ -14,12 +14,14 @@
 // CHECK: arith.extf {{.*}} : bf16 to f32
 // CHECK: tile.fill {{.*}}, %[[OUT]]{{.*}} transpose : memref<64x64xf32>, memref<64x64xbf16>
 
-// CHECK: func.func @hone_entry_loss
-// CHECK: getelementptr {{.*}}[3]
+// CHECK: func.func @hone_entry_loss(
+// CHECK: getelementptr %[[WEIGHTS:.*]][0]
+// CHECK: tile.view {{.*}} -> memref<128x32xi8>
+// CHECK: getelementptr %[[WEIGHTS]][3]
 // CHECK: tile.view {{.*}} -> memref<9x64xi8>
-// CHECK: getelementptr {{.*}}[4]
+// CHECK: getelementptr %[[WEIGHTS]][4]
 // CHECK: tile.view {{.*}} -> memref<9x2xf32>
-// CHECK: getelementptr {{.*}}[7]
+// CHECK: getelementptr %[[WEIGHTS]][7]
 // CHECK: tile.view {{.*}} -> memref<64x64xbf16>
 module attributes {hone.max_rows = 16 : i64} {
   hone.block @head() -> tensor<?x128xf32> {

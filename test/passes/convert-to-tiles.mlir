@@ -7,7 +7,7 @@
 // CHECK: func.func private @layer(
 // CHECK-SAME: %{{.*}}: !llvm.ptr, %{{.*}}: index, %{{.*}}: !llvm.ptr,
 // CHECK-SAME: %{{.*}}: memref<16x4xf32>, %{{.*}}: memref<4xf32>, %{{.*}}: memref<16xi32>, %{{.*}}: memref<16x4xf32>)
-// CHECK: func.func @hone_entry_loss(%{{.*}}: !llvm.ptr)
+// CHECK: func.func @hone_entry_loss(%{{[^,]*}}: !llvm.ptr, %{{[^,]*}}: !llvm.ptr)
 // CHECK: call @layer(
 // CHECK-NOT: hone.{{[a-z_]*}} {{["@%]}}
 module @block_signature attributes {hone.max_rows = 16 : i64} {

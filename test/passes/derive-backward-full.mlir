@@ -25,10 +25,10 @@ module @h_is_kept_and_read {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
-    %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.return %2 : tensor<f64>
+  hone.entry @loss(%hidden: tensor<?x4xf32>) -> tensor<f64> {
+    %0 = hone.call @layer "layers.0." (%hidden) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %1 = hone.call @head "" (%0) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.return %1 : tensor<f64>
   }
 }
 
@@ -61,11 +61,11 @@ module @nothing_is_recomputed {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
-    %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %2 = hone.call @layer "layers.1." (%1) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %3 = hone.call @head "" (%2) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.return %3 : tensor<f64>
+  hone.entry @loss(%hidden: tensor<?x4xf32>) -> tensor<f64> {
+    %0 = hone.call @layer "layers.0." (%hidden) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %1 = hone.call @layer "layers.1." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.return %2 : tensor<f64>
   }
 }
 
@@ -74,7 +74,7 @@ module @nothing_is_recomputed {
 // What each layer keeps goes from its own forward call to its own backward
 // call, last layer first.
 // CHECK-LABEL: module @kept_values_go_to_the_same_layer
-// CHECK: hone.entry @gradient
+// CHECK: hone.entry gradient @gradient(
 // CHECK: %[[F0:.*]]:2 = hone.call @layer.forward "layers.0."
 // CHECK: %[[F1:.*]]:2 = hone.call @layer.forward "layers.1."(%[[F0]]#0)
 // CHECK: %[[L:.*]]:2 = hone.call @head.gradient ""(%[[F1]]#0
@@ -94,11 +94,11 @@ module @kept_values_go_to_the_same_layer {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
-    %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %2 = hone.call @layer "layers.1." (%1) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %3 = hone.call @head "" (%2) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.return %3 : tensor<f64>
+  hone.entry @loss(%hidden: tensor<?x4xf32>) -> tensor<f64> {
+    %0 = hone.call @layer "layers.0." (%hidden) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %1 = hone.call @layer "layers.1." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.return %2 : tensor<f64>
   }
 }
 
@@ -127,10 +127,10 @@ module @rstd_is_kept_and_read {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
-    %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.return %2 : tensor<f64>
+  hone.entry @loss(%hidden: tensor<?x4xf32>) -> tensor<f64> {
+    %0 = hone.call @layer "layers.0." (%hidden) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %1 = hone.call @head "" (%0) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.return %1 : tensor<f64>
   }
 }
 
@@ -158,10 +158,10 @@ module @frozen_layer_keeps_nothing {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
-    %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %2 = hone.call @frozen "layers.1." (%1) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %3 = hone.call @head "" (%2) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.return %3 : tensor<f64>
+  hone.entry @loss(%hidden: tensor<?x4xf32>) -> tensor<f64> {
+    %0 = hone.call @layer "layers.0." (%hidden) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %1 = hone.call @frozen "layers.1." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.return %2 : tensor<f64>
   }
 }

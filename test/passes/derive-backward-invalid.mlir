@@ -2,34 +2,83 @@
 
 // What cannot be derived is named where it stands.
 
-// expected-error @+1 {{expects an entry '@loss' to derive}}
+// expected-error @+1 {{expects a forward 'hone.entry' that returns the loss, a tensor<f64>}}
 module @loss_is_missing {
 }
 
 // -----
 
-// A block of that name is not an entry.
-// expected-error @+1 {{expects an entry '@loss' to derive}}
+// The loss is what an entry returns, whatever a block is called.
+// expected-error @+1 {{expects a forward 'hone.entry' that returns the loss, a tensor<f64>}}
 module @loss_is_a_block {
-  hone.block @loss() {
-    hone.return
+  hone.block @loss(%x: tensor<?x4xf32>) -> tensor<f64> {
+    %t = hone.input "targets" : tensor<?xi32>
+    %w = hone.parameter "lm_head.weight" : tensor<9x4xf32>
+    %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
+    hone.return %l : tensor<f64>
   }
 }
 
 // -----
 
-module @loss_has_no_output {
-  // expected-error @+1 {{'hone.entry' op expects an output 'loss' that is the one result of a call}}
-  hone.entry @loss() {
+// expected-error @+1 {{expects a forward 'hone.entry' that returns the loss, a tensor<f64>}}
+module @loss_is_not_returned {
+  hone.block @head(%x: tensor<?x4xf32>) -> tensor<f64> {
+    %t = hone.input "targets" : tensor<?xi32>
+    %w = hone.parameter "lm_head.weight" : tensor<9x4xf32>
+    %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
+    hone.return %l : tensor<f64>
+  }
+  hone.entry @loss(%hidden: tensor<?x4xf32>) {
+    %0 = hone.call @head "" (%hidden) : (tensor<?x4xf32>) -> tensor<f64>
+  }
+}
+
+// -----
+
+module @loss_is_ambiguous {
+  hone.block @head(%x: tensor<?x4xf32>) -> tensor<f64> {
+    %t = hone.input "targets" : tensor<?xi32>
+    %w = hone.parameter "lm_head.weight" : tensor<9x4xf32>
+    %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
+    hone.return %l : tensor<f64>
+  }
+  // expected-note @+1 {{the other one is here}}
+  hone.entry @loss(%hidden: tensor<?x4xf32>) -> tensor<f64> {
+    %0 = hone.call @head "" (%hidden) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.return %0 : tensor<f64>
+  }
+  // expected-error @+1 {{'hone.entry' op returns a tensor<f64>, as another entry does: which is the loss?}}
+  hone.entry @penalty(%hidden: tensor<?x4xf32>) -> tensor<f64> {
+    %0 = hone.call @head "" (%hidden) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.return %0 : tensor<f64>
   }
 }
 
 // -----
 
 module @loss_is_not_of_a_call {
-  // expected-error @+1 {{'hone.entry' op expects an output 'loss' that is the one result of a call}}
-  hone.entry @loss(%0: tensor<f64>) -> tensor<f64> {
-    hone.return %0 : tensor<f64>
+  // expected-error @+1 {{'hone.entry' op expects to return the loss, the one result of a call, and nothing else}}
+  hone.entry @loss(%x: tensor<?x4xf32>, %w: tensor<9x4xf32>, %t: tensor<?xi32>) -> tensor<f64> {
+    %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
+    hone.return %l : tensor<f64>
+  }
+}
+
+// -----
+
+module @loss_is_one_of_two_results {
+  hone.block @head(%x: tensor<?x4xf32>) -> (tensor<f64>, tensor<?x4xf32>) {
+    %t = hone.input "targets" : tensor<?xi32>
+    %w = hone.parameter "lm_head.weight" : tensor<9x4xf32>
+    %y = hone.add %x, %x : tensor<?x4xf32>
+    %l = hone.linear_cross_entropy %y, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
+    hone.return %l, %y : tensor<f64>, tensor<?x4xf32>
+  }
+  // expected-error @+1 {{'hone.entry' op expects to return the loss, the one result of a call, and nothing else}}
+  hone.entry @loss(%hidden: tensor<?x4xf32>) -> tensor<f64> {
+    %0:2 = hone.call @head "" (%hidden) : (tensor<?x4xf32>) -> (tensor<f64>, tensor<?x4xf32>)
+    hone.return %0#0 : tensor<f64>
   }
 }
 
@@ -43,9 +92,9 @@ module @nothing_trains {
     hone.return %l : tensor<f64>
   }
   // expected-error @+1 {{'hone.entry' op expects the loss to depend on a trainable parameter}}
-  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
-    %1 = hone.call @head "" (%0) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.return %1 : tensor<f64>
+  hone.entry @loss(%hidden: tensor<?x4xf32>) -> tensor<f64> {
+    %0 = hone.call @head "" (%hidden) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.return %0 : tensor<f64>
   }
 }
 
@@ -65,10 +114,10 @@ module @weight_of_linear_is_frozen {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
-    %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.return %2 : tensor<f64>
+  hone.entry @loss(%hidden: tensor<?x4xf32>) -> tensor<f64> {
+    %0 = hone.call @layer "layers.0." (%hidden) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %1 = hone.call @head "" (%0) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.return %1 : tensor<f64>
   }
 }
 
@@ -91,10 +140,10 @@ module @bias_of_lora_linear_is_frozen {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
-    %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.return %2 : tensor<f64>
+  hone.entry @loss(%hidden: tensor<?x4xf32>) -> tensor<f64> {
+    %0 = hone.call @layer "layers.0." (%hidden) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %1 = hone.call @head "" (%0) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.return %1 : tensor<f64>
   }
 }
 
@@ -113,10 +162,10 @@ module @weight_of_rms_norm_is_frozen {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
-    %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.return %2 : tensor<f64>
+  hone.entry @loss(%hidden: tensor<?x4xf32>) -> tensor<f64> {
+    %0 = hone.call @layer "layers.0." (%hidden) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %1 = hone.call @head "" (%0) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.return %1 : tensor<f64>
   }
 }
 
@@ -160,10 +209,10 @@ module @head_is_frozen {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
-    %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.return %2 : tensor<f64>
+  hone.entry @loss(%hidden: tensor<?x4xf32>) -> tensor<f64> {
+    %0 = hone.call @layer "layers.0." (%hidden) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %1 = hone.call @head "" (%0) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.return %1 : tensor<f64>
   }
 }
 
@@ -187,10 +236,10 @@ module @op_without_a_rule {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
-    %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.return %2 : tensor<f64>
+  hone.entry @loss(%hidden: tensor<?x4xf32>) -> tensor<f64> {
+    %0 = hone.call @layer "layers.0." (%hidden) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %1 = hone.call @head "" (%0) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.return %1 : tensor<f64>
   }
 }
 
@@ -215,14 +264,14 @@ module @value_is_read_by_two_calls {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
+  hone.entry @loss(%hidden: tensor<?x4xf32>) -> tensor<f64> {
     // expected-note @+1 {{the value is defined here}}
-    %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %0 = hone.call @layer "layers.0." (%hidden) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     // expected-error @+1 {{'hone.call' op reads a value that another call reads too; sum the two paths inside one block}}
-    %2 = hone.call @layer "layers.1." (%1) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %3 = hone.call @join "" (%1, %2) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
-    %4 = hone.call @head "" (%3) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.return %4 : tensor<f64>
+    %1 = hone.call @layer "layers.1." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %2 = hone.call @join "" (%0, %1) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+    %3 = hone.call @head "" (%2) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.return %3 : tensor<f64>
   }
 }
 
@@ -250,11 +299,11 @@ module @block_passes_its_argument_on {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
-    %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %2 = hone.call @shift "layers.1." (%1) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %3 = hone.call @head "" (%2) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.return %3 : tensor<f64>
+  hone.entry @loss(%hidden: tensor<?x4xf32>) -> tensor<f64> {
+    %0 = hone.call @layer "layers.0." (%hidden) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %1 = hone.call @shift "layers.1." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.return %2 : tensor<f64>
   }
 }
 
@@ -283,11 +332,11 @@ module @result_does_not_depend_on_its_argument {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
-    %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %2 = hone.call @ignore "layers.1." (%1) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %3 = hone.call @head "" (%2) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.return %3 : tensor<f64>
+  hone.entry @loss(%hidden: tensor<?x4xf32>) -> tensor<f64> {
+    %0 = hone.call @layer "layers.0." (%hidden) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %1 = hone.call @ignore "layers.1." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.return %2 : tensor<f64>
   }
 }
 
@@ -307,12 +356,12 @@ module @loss_does_not_depend_on_a_layer {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
-    %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+  hone.entry @loss(%hidden: tensor<?x4xf32>) -> tensor<f64> {
+    %0 = hone.call @layer "layers.0." (%hidden) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     // expected-error @+1 {{'hone.call' op has a trainable result #0 that the loss does not depend on}}
-    %2 = hone.call @layer "layers.1." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %3 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.return %3 : tensor<f64>
+    %1 = hone.call @layer "layers.1." (%hidden) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %2 = hone.call @head "" (%0) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.return %2 : tensor<f64>
   }
 }
 
@@ -336,10 +385,10 @@ module @auxiliary_result_reaches_the_loss {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
-    %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.return %2 : tensor<f64>
+  hone.entry @loss(%hidden: tensor<?x4xf32>) -> tensor<f64> {
+    %0 = hone.call @layer "layers.0." (%hidden) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %1 = hone.call @head "" (%0) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.return %1 : tensor<f64>
   }
 }
 
@@ -354,12 +403,13 @@ module @gradient_is_taken {
     hone.return %l : tensor<f64>
   }
   // expected-note @+1 {{derived from here}}
-  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
-    %1 = hone.call @head "" (%0) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.return %1 : tensor<f64>
+  hone.entry @loss(%hidden: tensor<?x4xf32>) -> tensor<f64> {
+    %0 = hone.call @head "" (%hidden) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.return %0 : tensor<f64>
   }
   // expected-error @+1 {{'hone.entry' op has the name '@gradient', which the derivation defines; give it another name}}
   hone.entry gradient @gradient() {
+    hone.return
   }
 }
 
@@ -377,8 +427,8 @@ module @backward_is_taken {
   hone.block @head.backward() {
     hone.return
   }
-  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
-    %1 = hone.call @head "" (%0) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.return %1 : tensor<f64>
+  hone.entry @loss(%hidden: tensor<?x4xf32>) -> tensor<f64> {
+    %0 = hone.call @head "" (%hidden) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.return %0 : tensor<f64>
   }
 }

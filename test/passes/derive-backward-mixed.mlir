@@ -8,7 +8,7 @@
 // CHECK-LABEL: hone.block @layer.backward.full(
 // CHECK: hone.block @layer.backward.narrow(%{{[^:]*}}: tensor<?x4xf32>, %{{[^:]*}}: tensor<?x4xf32>)
 // CHECK: hone.block @layer.backward.mesp(
-// CHECK-LABEL: hone.entry @gradient
+// CHECK-LABEL: hone.entry gradient @gradient(
 // CHECK: %[[X0:.*]] = hone.call @embed
 // CHECK: %[[X1:.*]] = hone.call @layer "layers.0."(%[[X0]])
 // CHECK: %[[X2:.*]] = hone.call @layer "layers.1."(%[[X1]])

@@ -4,7 +4,7 @@
 // The inputs of layers 0 and 1 are not kept. When the backward has come to
 // layer 1, the embedding and layer 0 run again and make both; layer 0's backward
 // reads what was made then.
-// CHECK-LABEL: hone.entry @gradient
+// CHECK-LABEL: hone.entry gradient @gradient(
 // CHECK: %[[X0:.*]] = hone.call @embed ""
 // CHECK-NEXT: %[[X1:.*]] = hone.call @layer "layers.0."(%[[X0]])
 // CHECK-NEXT: %[[X2:.*]] = hone.call @layer "layers.1."(%[[X1]])

@@ -7,7 +7,7 @@
 // CHECK-LABEL: hone.block @convert.4.f32.bf16(
 // CHECK: hone.convert %{{.*}} : tensor<?x4xf32> to tensor<?x4xbf16>
 // CHECK-LABEL: hone.block @convert.4.bf16.f32(
-// CHECK-LABEL: hone.entry @gradient
+// CHECK-LABEL: hone.entry gradient @gradient(
 // CHECK: %[[X1:.*]] = hone.call @layer "layers.0."
 // CHECK-NEXT: %[[KEPT:.*]] = hone.call @convert.4.f32.bf16 "layers.0."(%[[X1]])
 // CHECK-NEXT: hone.call @layer "layers.1."(%[[X1]])

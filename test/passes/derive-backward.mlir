@@ -33,10 +33,10 @@ module @down_projection_is_not_recomputed {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
-    %1 = hone.call @mlp "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.return %2 : tensor<f64>
+  hone.entry @loss(%hidden: tensor<?x4xf32>) -> tensor<f64> {
+    %0 = hone.call @mlp "layers.0." (%hidden) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %1 = hone.call @head "" (%0) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.return %1 : tensor<f64>
   }
 }
 
@@ -46,8 +46,7 @@ module @down_projection_is_not_recomputed {
 // is the block of @loss, and the backward reads its input and a cotangent.
 // CHECK-LABEL: module @only_block_inputs_are_kept
 // CHECK-NOT: @layer.forward
-// CHECK: hone.entry @gradient
-// CHECK: %[[X:.*]] = hone.input "hidden"
+// CHECK: hone.entry gradient @gradient(%[[X:[^:]*]]: tensor<?x4xf32>,
 // CHECK: %[[Y:.*]] = hone.call @layer "layers.0."(%[[X]]) : (tensor<?x4xf32>) -> tensor<?x4xf32>
 // CHECK: %[[L:.*]]:2 = hone.call @head.gradient ""(%[[Y]], %{{.*}})
 // CHECK: hone.call @layer.backward "layers.0."(%[[X]], %[[L]]#1) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
@@ -70,10 +69,10 @@ module @only_block_inputs_are_kept {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
-    %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.return %2 : tensor<f64>
+  hone.entry @loss(%hidden: tensor<?x4xf32>) -> tensor<f64> {
+    %0 = hone.call @layer "layers.0." (%hidden) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %1 = hone.call @head "" (%0) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.return %1 : tensor<f64>
   }
 }
 
@@ -99,10 +98,10 @@ module @h_is_never_kept {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
-    %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.return %2 : tensor<f64>
+  hone.entry @loss(%hidden: tensor<?x4xf32>) -> tensor<f64> {
+    %0 = hone.call @layer "layers.0." (%hidden) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %1 = hone.call @head "" (%0) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.return %1 : tensor<f64>
   }
 }
 
@@ -134,30 +133,29 @@ module @attention_is_recomputed_with_its_normalizer {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
-    %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.return %2 : tensor<f64>
+  hone.entry @loss(%hidden: tensor<?x4xf32>) -> tensor<f64> {
+    %0 = hone.call @layer "layers.0." (%hidden) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %1 = hone.call @head "" (%0) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.return %1 : tensor<f64>
   }
 }
 
 // -----
 
 // The block of the loss runs once: the forward half that makes the loss makes
-// its gradient too, and @gradient outputs that loss.
+// its gradient too, and @gradient returns that loss. What scales the gradient is
+// the last argument.
 // CHECK-LABEL: module @loss_block_runs_once
 // CHECK: hone.block @head.gradient(
 // CHECK-SAME: %[[X:[^:]*]]: tensor<?x4xf32>, %[[SCALE:[^:]*]]: tensor<f64>) -> (tensor<f64>, tensor<?x4xf32>)
 // CHECK: %[[LOSS:[^,]*]], %[[DX:.*]] = hone.linear_cross_entropy %[[X]]
 // CHECK: %[[SCALED:.*]] = hone.scale %[[DX]], %[[SCALE]]
 // CHECK: hone.return %[[LOSS]], %[[SCALED]]
-// CHECK: hone.entry @gradient
-// CHECK-NOT: hone.call @head "
-// CHECK: %[[S:.*]] = hone.input "loss_scale" : tensor<f64>
+// CHECK: hone.entry gradient @gradient(%{{[^:]*}}: tensor<?x4xf32>, %[[S:[^:]*]]: tensor<f64>) -> tensor<f64>
 // CHECK-NOT: hone.call @head "
 // CHECK: %[[L:.*]]:2 = hone.call @head.gradient ""(%{{.*}}, %[[S]])
 // CHECK-NOT: hone.call @head
-// CHECK: hone.output %[[L]]#0 as "loss"
+// CHECK: hone.return %[[L]]#0 : tensor<f64>
 // CHECK-NOT: hone.call @head
 module @loss_block_runs_once {
   hone.block @layer(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
@@ -173,10 +171,10 @@ module @loss_block_runs_once {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
-    %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.return %2 : tensor<f64>
+  hone.entry @loss(%hidden: tensor<?x4xf32>) -> tensor<f64> {
+    %0 = hone.call @layer "layers.0." (%hidden) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %1 = hone.call @head "" (%0) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.return %1 : tensor<f64>
   }
 }
 
@@ -187,8 +185,7 @@ module @loss_block_runs_once {
 // CHECK-LABEL: module @kind_is_derived_once
 // CHECK-COUNT-1: hone.block @layer.backward
 // CHECK-NOT: hone.block @layer.
-// CHECK: hone.entry @gradient
-// CHECK: %[[X0:.*]] = hone.input "hidden"
+// CHECK: hone.entry gradient @gradient(%[[X0:[^:]*]]: tensor<?x4xf32>,
 // CHECK: %[[X1:.*]] = hone.call @layer "layers.0."(%[[X0]])
 // CHECK: %[[X2:.*]] = hone.call @layer "layers.1."(%[[X1]])
 // CHECK: %[[X3:.*]] = hone.call @layer "layers.2."(%[[X2]])
@@ -211,12 +208,12 @@ module @kind_is_derived_once {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
-    %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %2 = hone.call @layer "layers.1." (%1) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %3 = hone.call @layer "layers.2." (%2) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %4 = hone.call @head "" (%3) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.return %4 : tensor<f64>
+  hone.entry @loss(%hidden: tensor<?x4xf32>) -> tensor<f64> {
+    %0 = hone.call @layer "layers.0." (%hidden) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %1 = hone.call @layer "layers.1." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %2 = hone.call @layer "layers.2." (%1) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %3 = hone.call @head "" (%2) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.return %3 : tensor<f64>
   }
 }
 
@@ -225,7 +222,7 @@ module @kind_is_derived_once {
 // The first layer's input trains nothing, so its cotangent has no reader; the
 // layer runs the same backward block as the others all the same.
 // CHECK-LABEL: module @first_cotangent_is_unused
-// CHECK: hone.entry @gradient
+// CHECK: hone.entry gradient @gradient(
 // CHECK: %[[D1:.*]] = hone.call @layer.backward "layers.1."
 // CHECK: %[[D0:.*]] = hone.call @layer.backward "layers.0."(%{{.*}}, %[[D1]]) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
 // CHECK-NOT: %[[D0]]
@@ -243,11 +240,11 @@ module @first_cotangent_is_unused {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
-    %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %2 = hone.call @layer "layers.1." (%1) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %3 = hone.call @head "" (%2) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.return %3 : tensor<f64>
+  hone.entry @loss(%hidden: tensor<?x4xf32>) -> tensor<f64> {
+    %0 = hone.call @layer "layers.0." (%hidden) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %1 = hone.call @layer "layers.1." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.return %2 : tensor<f64>
   }
 }
 
@@ -276,10 +273,10 @@ module @fan_out_is_summed {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
-    %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.return %2 : tensor<f64>
+  hone.entry @loss(%hidden: tensor<?x4xf32>) -> tensor<f64> {
+    %0 = hone.call @layer "layers.0." (%hidden) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %1 = hone.call @head "" (%0) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.return %1 : tensor<f64>
   }
 }
 
@@ -306,10 +303,10 @@ module @parameters_end_in_sinks {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
-    %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.return %2 : tensor<f64>
+  hone.entry @loss(%hidden: tensor<?x4xf32>) -> tensor<f64> {
+    %0 = hone.call @layer "layers.0." (%hidden) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %1 = hone.call @head "" (%0) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.return %1 : tensor<f64>
   }
 }
 
@@ -337,10 +334,10 @@ module @shared_parameter_has_a_sink_for_each_use {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
-    %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.return %2 : tensor<f64>
+  hone.entry @loss(%hidden: tensor<?x4xf32>) -> tensor<f64> {
+    %0 = hone.call @layer "layers.0." (%hidden) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %1 = hone.call @head "" (%0) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.return %1 : tensor<f64>
   }
 }
 
@@ -376,11 +373,11 @@ module @frozen_adapter_has_no_parameter_adjoint {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
-    %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %2 = hone.call @frozen "layers.1." (%1) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %3 = hone.call @head "" (%2) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.return %3 : tensor<f64>
+  hone.entry @loss(%hidden: tensor<?x4xf32>) -> tensor<f64> {
+    %0 = hone.call @layer "layers.0." (%hidden) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %1 = hone.call @frozen "layers.1." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.return %2 : tensor<f64>
   }
 }
 
@@ -409,11 +406,11 @@ module @layer_below_all_adapters_is_not_derived {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
-    %1 = hone.call @frozen "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %2 = hone.call @layer "layers.1." (%1) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %3 = hone.call @head "" (%2) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.return %3 : tensor<f64>
+  hone.entry @loss(%hidden: tensor<?x4xf32>) -> tensor<f64> {
+    %0 = hone.call @frozen "layers.0." (%hidden) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %1 = hone.call @layer "layers.1." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.return %2 : tensor<f64>
   }
 }
 
@@ -489,11 +486,11 @@ module @parallel_residual_with_a_shared_input {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
-    %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %2 = hone.call @layer "layers.1." (%1) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %3 = hone.call @head "" (%2) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.return %3 : tensor<f64>
+  hone.entry @loss(%hidden: tensor<?x4xf32>) -> tensor<f64> {
+    %0 = hone.call @layer "layers.0." (%hidden) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %1 = hone.call @layer "layers.1." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.return %2 : tensor<f64>
   }
 }
 
@@ -520,9 +517,9 @@ module @bias_has_no_gradient {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
-    %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.return %2 : tensor<f64>
+  hone.entry @loss(%hidden: tensor<?x4xf32>) -> tensor<f64> {
+    %0 = hone.call @layer "layers.0." (%hidden) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %1 = hone.call @head "" (%0) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.return %1 : tensor<f64>
   }
 }

@@ -22,18 +22,6 @@ module @input_of_two_types attributes {hone.max_rows = 16 : i64} {
 
 // -----
 
-module @output_of_two_types attributes {hone.max_rows = 16 : i64} {
-  hone.entry @first(%x: tensor<f64>) -> tensor<f64> {
-    hone.return %x : tensor<f64>
-  }
-  hone.entry @second(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
-    // expected-error @+1 {{'hone.output' op expects the output to have one type, but it is 'tensor<f64>' elsewhere}}
-    hone.return %x : tensor<?x4xf32>
-  }
-}
-
-// -----
-
 // Trainable parameters are slices of one vector.
 module @trainables_of_two_types attributes {hone.max_rows = 16 : i64} {
   hone.block @first() {

@@ -5,17 +5,15 @@
 
 // Regions come first, without overlap and aligned to 64 bytes: theta is all
 // trainable parameters of all layers (2 x 25 x 4 bytes) and so is its gradient.
-// Slots of entries lie above them.
+// Working sets of runs lie above them.
 // CHECK-LABEL: module @regions_come_first
-// CHECK-SAME: hone.arena_bytes = 1408 : i64
+// CHECK-SAME: hone.arena_bytes = 1344 : i64
 // CHECK: hone.region "theta" adapter at 0 bytes 200
 // CHECK-NEXT: hone.region "gradient" gradient at 256 bytes 200
 // CHECK-NEXT: hone.region "input.hidden" batch at 512 bytes 256
-// CHECK-NEXT: hone.region "input.s" batch at 768 bytes 8
-// CHECK-NEXT: hone.region "output.s" batch at 832 bytes 8
+// CHECK-NEXT: hone.region "scalars" batch at 768 bytes 8
 // CHECK-NOT: hone.region
-// CHECK: hone.entry @loss
-// CHECK: hone.call @make {{.*}}hone.slots = [#hone.slot<offset = 896, bytes = 256,
+// CHECK: hone.run @loss{{.*}}hone.scratch = #hone.slot<offset = 832, bytes = 512,
 module @regions_come_first attributes {hone.max_rows = 16 : i64} {
   hone.block @layer() {
     %a = hone.parameter "a" trainable init <zero> : tensor<5x5xf32>
@@ -30,12 +28,36 @@ module @regions_come_first attributes {hone.max_rows = 16 : i64} {
     %y = hone.add %x, %x : tensor<?x4xf32>
     hone.return
   }
-  hone.entry @loss(%s: tensor<f64>) -> tensor<f64> {
+  hone.entry @loss() {
     hone.call @layer "layers.0." () : () -> ()
     hone.call @layer "layers.1." () : () -> ()
     %x = hone.call @make "" () : () -> tensor<?x4xf32>
     hone.call @read "" (%x) : (tensor<?x4xf32>) -> ()
-    hone.return %s : tensor<f64>
+  }
+  hone.entry update @update(%s: tensor<f64>) {
+    hone.sgd %s, %s, %s
+  }
+  hone.schedule train {
+    %rate = hone.setting "learning_rate" : tensor<f64>
+    %batch = hone.load
+    hone.run @loss() on %batch : () -> ()
+    hone.run @update(%rate) : (tensor<f64>) -> ()
+  }
+}
+
+// -----
+
+// What never makes or reads a gradient has no memory for one.
+// CHECK-LABEL: module @without_gradient
+// CHECK: hone.region "theta" adapter
+// CHECK-NOT: hone.region "gradient"
+module @without_gradient attributes {hone.max_rows = 16 : i64} {
+  hone.block @layer() {
+    %a = hone.parameter "a" trainable init <zero> : tensor<5x5xf32>
+    hone.return
+  }
+  hone.entry @loss() {
+    hone.call @layer "layers.0." () : () -> ()
   }
 }
 
@@ -109,9 +131,9 @@ module @adamw_has_two_states attributes {hone.max_rows = 16 : i64} {
 // CHECK-LABEL: module @layers_share_scratch
 // CHECK: hone.block @layer(
 // CHECK-SAME: hone.scratch_bytes = 256 : i64
-// CHECK: hone.call @layer "layers.0."{{.*}}hone.scratch = #hone.slot<offset = [[AT:[0-9]+]], bytes = 256, first = 1, last = 1>
-// CHECK: hone.call @layer "layers.1."{{.*}}hone.scratch = #hone.slot<offset = [[AT]], bytes = 256, first = 2, last = 2>
-// CHECK: hone.call @layer "layers.2."{{.*}}hone.scratch = #hone.slot<offset = [[AT]], bytes = 256, first = 3, last = 3>
+// CHECK: hone.call @layer "layers.0."{{.*}}hone.scratch = #hone.slot<offset = [[AT:[0-9]+]], bytes = 256, first = 0, last = 0>
+// CHECK: hone.call @layer "layers.1."{{.*}}hone.scratch = #hone.slot<offset = [[AT]], bytes = 256, first = 1, last = 1>
+// CHECK: hone.call @layer "layers.2."{{.*}}hone.scratch = #hone.slot<offset = [[AT]], bytes = 256, first = 2, last = 2>
 module @layers_share_scratch attributes {hone.max_rows = 16 : i64} {
   hone.block @layer(%x: tensor<?x4xf32>) {
     %y = hone.add %x, %x : tensor<?x4xf32>
@@ -290,23 +312,91 @@ module @workspace_has_slots attributes {hone.max_rows = 16 : i64} {
 
 // -----
 
-// Entries never run at the same time, so they begin at the same offset.
+// What an entry returns is memory of the schedule that runs it, and so is what
+// the result is written over.
+// CHECK-LABEL: module @result_is_memory_of_the_schedule
+// CHECK: hone.entry @loss(){{.*}}hone.scratch_bytes = 0 : i64
+// CHECK: hone.call @start {{.*}}hone.slots = [#hone.result_slot<0>]
+// CHECK: hone.call @late {{.*}}hone.slots = [unit]
+// CHECK: hone.run @loss{{.*}}hone.slots = [#hone.slot<offset = {{[0-9]+}}, bytes = 256,
+module @result_is_memory_of_the_schedule attributes {hone.max_rows = 16 : i64} {
+  hone.block @start() -> tensor<?x4xf32> {
+    %x = hone.input "hidden" : tensor<?x4xf32>
+    %y = hone.add %x, %x : tensor<?x4xf32>
+    hone.return %y : tensor<?x4xf32>
+  }
+  hone.block @late(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+    %z = hone.add %x, %x : tensor<?x4xf32>
+    hone.return %z : tensor<?x4xf32>
+  }
+  hone.entry @loss() -> tensor<?x4xf32> {
+    %0 = hone.call @start "" () : () -> tensor<?x4xf32>
+    %1 = hone.call @late "" (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    hone.return %1 : tensor<?x4xf32>
+  }
+  hone.schedule train {
+    %batch = hone.load
+    %0 = hone.run @loss() on %batch : () -> tensor<?x4xf32>
+  }
+}
+
+// -----
+
+// Without a schedule each entry runs for itself: the arena holds the largest
+// working set, and not their sum.
 // CHECK-LABEL: module @entries_share_memory
-// CHECK: hone.entry @first
-// CHECK: hone.scratch = #hone.slot<offset = [[AT:[0-9]+]],
-// CHECK: hone.entry @second
-// CHECK: hone.scratch = #hone.slot<offset = [[AT]],
+// CHECK-SAME: hone.arena_bytes = 768 : i64
+// CHECK: hone.region "input.hidden" batch at 0 bytes 256
+// CHECK: hone.entry @first(){{.*}}hone.scratch_bytes = 256 : i64
+// CHECK: hone.call @layer {{.*}}hone.scratch = #hone.slot<offset = 0, bytes = 256,
+// CHECK: hone.entry @second(){{.*}}hone.scratch_bytes = 512 : i64
+// CHECK: hone.call @layers {{.*}}hone.scratch = #hone.slot<offset = 0, bytes = 512,
 module @entries_share_memory attributes {hone.max_rows = 16 : i64} {
   hone.block @layer() {
     %x = hone.input "hidden" : tensor<?x4xf32>
     %y = hone.add %x, %x : tensor<?x4xf32>
     hone.return
   }
+  hone.block @layers() {
+    %x = hone.input "hidden" : tensor<?x4xf32>
+    %y = hone.add %x, %x : tensor<?x4xf32>
+    %z = hone.add %x, %x : tensor<?x4xf32>
+    %u = hone.add %y, %z : tensor<?x4xf32>
+    hone.return
+  }
   hone.entry @first() {
     hone.call @layer "" () : () -> ()
   }
   hone.entry @second() {
+    hone.call @layers "" () : () -> ()
+  }
+}
+
+// -----
+
+// Two schedules never run at the same time, so their runs begin at the same
+// offset.
+// CHECK-LABEL: module @schedules_share_memory
+// CHECK: hone.schedule {{.*}}train
+// CHECK: hone.run {{.*}}hone.scratch = #hone.slot<offset = [[AT:[0-9]+]], bytes = 256,
+// CHECK: hone.schedule {{.*}}evaluate
+// CHECK: hone.run {{.*}}hone.scratch = #hone.slot<offset = [[AT]], bytes = 256,
+module @schedules_share_memory attributes {hone.max_rows = 16 : i64} {
+  hone.block @layer() {
+    %x = hone.input "hidden" : tensor<?x4xf32>
+    %y = hone.add %x, %x : tensor<?x4xf32>
+    hone.return
+  }
+  hone.entry @loss() {
     hone.call @layer "" () : () -> ()
+  }
+  hone.schedule train {
+    %batch = hone.load
+    hone.run @loss() on %batch : () -> ()
+  }
+  hone.schedule evaluate {
+    %batch = hone.load
+    hone.run @loss() on %batch : () -> ()
   }
 }
 
@@ -315,13 +405,12 @@ module @entries_share_memory attributes {hone.max_rows = 16 : i64} {
 // A layer's gradients have memory from before its sinks until its update, which
 // layers share; all gradients stand behind the arena.
 // CHECK-LABEL: module @layers_share_gradients
-// CHECK-SAME: hone.arena_bytes = 448 : i64
+// CHECK-SAME: hone.arena_bytes = 384 : i64
 // CHECK: hone.region "theta" adapter at 0 bytes 200
-// CHECK-NEXT: hone.region "input.s" batch at 256 bytes 8
-// CHECK-NEXT: hone.region "gradient" gradient at 448 bytes 200
-// CHECK-LABEL: hone.entry @step
-// CHECK: hone.layer_gradient "layers.0." {hone.slots = [#hone.slot<offset = 320, bytes = 100, first = 1, last = 3>]}
-// CHECK: hone.layer_gradient "layers.1." {hone.slots = [#hone.slot<offset = 320, bytes = 100, first = 4, last = 6>]}
+// CHECK-NEXT: hone.region "gradient" gradient at 384 bytes 200
+// CHECK-LABEL: hone.entry gradient @step
+// CHECK: hone.layer_gradient "layers.0." {hone.slots = [#hone.slot<offset = [[AT:[0-9]+]], bytes = 100, first = 0, last = 2>]}
+// CHECK: hone.layer_gradient "layers.1." {hone.slots = [#hone.slot<offset = [[AT]], bytes = 100, first = 3, last = 5>]}
 module @layers_share_gradients attributes {hone.max_rows = 16 : i64} {
   hone.block @layer() {
     %a = hone.parameter "a" trainable init <zero> : tensor<5x5xf32>

@@ -37,7 +37,7 @@ hone.entry @run() -> tensor<?x4xf32> {
   %3 = hone.call @layer "1." (%2) : (tensor<?x4xf32>) -> tensor<?x4xf32>
   // A call without weights has none to release.
   // CHECK-NEXT: hone.call @twice
-  // CHECK-NEXT: hone.output
+  // CHECK-NEXT: hone.return
   %4 = hone.call @twice "" (%3) : (tensor<?x4xf32>) -> tensor<?x4xf32>
   hone.return %4 : tensor<?x4xf32>
 }

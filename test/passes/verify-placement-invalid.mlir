@@ -18,8 +18,8 @@ module @buffers_in_use_overlap attributes {hone.arena_bytes = 576 : i64, hone.ma
     %z = hone.add %y, %y {hone.slots = [#hone.slot<offset = 192, bytes = 256, first = 1, last = 1>]} : tensor<?x4xf32>
     hone.return
   }
-  hone.entry @loss(%x: tensor<?x4xf32>) {
-    hone.call @layer "" (%x) {hone.scratch = #hone.slot<offset = 64, bytes = 512, first = 1, last = 1>} : (tensor<?x4xf32>) -> ()
+  hone.entry @loss(%x: tensor<?x4xf32>) attributes {hone.scratch_bytes = 512 : i64} {
+    hone.call @layer "" (%x) {hone.scratch = #hone.slot<offset = 0, bytes = 512, first = 0, last = 0>} : (tensor<?x4xf32>) -> ()
   }
 }
 
@@ -33,8 +33,8 @@ module @slot_is_too_small attributes {hone.arena_bytes = 576 : i64, hone.max_row
     %z = hone.add %y, %y {hone.slots = [#hone.slot<offset = 256, bytes = 128, first = 1, last = 1>]} : tensor<?x4xf32>
     hone.return
   }
-  hone.entry @loss(%x: tensor<?x4xf32>) {
-    hone.call @layer "" (%x) {hone.scratch = #hone.slot<offset = 64, bytes = 512, first = 1, last = 1>} : (tensor<?x4xf32>) -> ()
+  hone.entry @loss(%x: tensor<?x4xf32>) attributes {hone.scratch_bytes = 512 : i64} {
+    hone.call @layer "" (%x) {hone.scratch = #hone.slot<offset = 0, bytes = 512, first = 0, last = 0>} : (tensor<?x4xf32>) -> ()
   }
 }
 
@@ -48,8 +48,8 @@ module @slot_leaves_the_scratch attributes {hone.arena_bytes = 576 : i64, hone.m
     %z = hone.add %y, %y {hone.slots = [#hone.slot<offset = 320, bytes = 256, first = 1, last = 1>]} : tensor<?x4xf32>
     hone.return
   }
-  hone.entry @loss(%x: tensor<?x4xf32>) {
-    hone.call @layer "" (%x) {hone.scratch = #hone.slot<offset = 64, bytes = 512, first = 1, last = 1>} : (tensor<?x4xf32>) -> ()
+  hone.entry @loss(%x: tensor<?x4xf32>) attributes {hone.scratch_bytes = 512 : i64} {
+    hone.call @layer "" (%x) {hone.scratch = #hone.slot<offset = 0, bytes = 512, first = 0, last = 0>} : (tensor<?x4xf32>) -> ()
   }
 }
 
@@ -63,8 +63,8 @@ module @slot_is_not_aligned attributes {hone.arena_bytes = 576 : i64, hone.max_r
     %z = hone.add %y, %y {hone.slots = [#hone.slot<offset = 256, bytes = 256, first = 1, last = 1>]} : tensor<?x4xf32>
     hone.return
   }
-  hone.entry @loss(%x: tensor<?x4xf32>) {
-    hone.call @layer "" (%x) {hone.scratch = #hone.slot<offset = 64, bytes = 512, first = 1, last = 1>} : (tensor<?x4xf32>) -> ()
+  hone.entry @loss(%x: tensor<?x4xf32>) attributes {hone.scratch_bytes = 512 : i64} {
+    hone.call @layer "" (%x) {hone.scratch = #hone.slot<offset = 0, bytes = 512, first = 0, last = 0>} : (tensor<?x4xf32>) -> ()
   }
 }
 
@@ -78,8 +78,8 @@ module @slot_is_missing attributes {hone.arena_bytes = 576 : i64, hone.max_rows 
     %z = hone.add %y, %y : tensor<?x4xf32>
     hone.return
   }
-  hone.entry @loss(%x: tensor<?x4xf32>) {
-    hone.call @layer "" (%x) {hone.scratch = #hone.slot<offset = 64, bytes = 512, first = 1, last = 1>} : (tensor<?x4xf32>) -> ()
+  hone.entry @loss(%x: tensor<?x4xf32>) attributes {hone.scratch_bytes = 512 : i64} {
+    hone.call @layer "" (%x) {hone.scratch = #hone.slot<offset = 0, bytes = 512, first = 0, last = 0>} : (tensor<?x4xf32>) -> ()
   }
 }
 
@@ -93,8 +93,8 @@ module @slot_is_no_slot attributes {hone.arena_bytes = 576 : i64, hone.max_rows 
     %z = hone.add %y, %y {hone.slots = [unit]} : tensor<?x4xf32>
     hone.return
   }
-  hone.entry @loss(%x: tensor<?x4xf32>) {
-    hone.call @layer "" (%x) {hone.scratch = #hone.slot<offset = 64, bytes = 512, first = 1, last = 1>} : (tensor<?x4xf32>) -> ()
+  hone.entry @loss(%x: tensor<?x4xf32>) attributes {hone.scratch_bytes = 512 : i64} {
+    hone.call @layer "" (%x) {hone.scratch = #hone.slot<offset = 0, bytes = 512, first = 0, last = 0>} : (tensor<?x4xf32>) -> ()
   }
 }
 
@@ -107,7 +107,7 @@ module @call_has_no_scratch attributes {hone.arena_bytes = 576 : i64, hone.max_r
     %z = hone.add %y, %y {hone.slots = [#hone.slot<offset = 256, bytes = 256, first = 1, last = 1>]} : tensor<?x4xf32>
     hone.return
   }
-  hone.entry @loss(%x: tensor<?x4xf32>) {
+  hone.entry @loss(%x: tensor<?x4xf32>) attributes {hone.scratch_bytes = 512 : i64} {
     // expected-error @+1 {{'hone.call' op expects a '#hone.slot' but got unit}}
     hone.call @layer "" (%x) : (tensor<?x4xf32>) -> ()
   }
@@ -115,16 +115,17 @@ module @call_has_no_scratch attributes {hone.arena_bytes = 576 : i64, hone.max_r
 
 // -----
 
-module @scratch_overlaps_a_region attributes {hone.arena_bytes = 576 : i64, hone.max_rows = 16 : i64} {
+// Offsets of an entry count from the beginning of its working set.
+module @scratch_leaves_the_working_set attributes {hone.arena_bytes = 576 : i64, hone.max_rows = 16 : i64} {
   hone.region "theta" adapter at 0 bytes 64
   hone.block @layer(%x: tensor<?x4xf32>) attributes {hone.scratch_bytes = 512 : i64} {
     %y = hone.add %x, %x {hone.slots = [#hone.slot<offset = 0, bytes = 256, first = 0, last = 1>]} : tensor<?x4xf32>
     %z = hone.add %y, %y {hone.slots = [#hone.slot<offset = 256, bytes = 256, first = 1, last = 1>]} : tensor<?x4xf32>
     hone.return
   }
-  hone.entry @loss(%x: tensor<?x4xf32>) {
-    // expected-error @+1 {{'hone.call' op expects an aligned slot between 64 and 576 but got #hone.slot<offset = 0, bytes = 512, first = 1, last = 1>}}
-    hone.call @layer "" (%x) {hone.scratch = #hone.slot<offset = 0, bytes = 512, first = 1, last = 1>} : (tensor<?x4xf32>) -> ()
+  hone.entry @loss(%x: tensor<?x4xf32>) attributes {hone.scratch_bytes = 512 : i64} {
+    // expected-error @+1 {{'hone.call' op expects an aligned slot between 0 and 512 but got #hone.slot<offset = 64, bytes = 512, first = 0, last = 0>}}
+    hone.call @layer "" (%x) {hone.scratch = #hone.slot<offset = 64, bytes = 512, first = 0, last = 0>} : (tensor<?x4xf32>) -> ()
   }
 }
 
@@ -132,14 +133,23 @@ module @scratch_overlaps_a_region attributes {hone.arena_bytes = 576 : i64, hone
 
 module @block_is_not_placed attributes {hone.arena_bytes = 576 : i64, hone.max_rows = 16 : i64} {
   hone.region "theta" adapter at 0 bytes 64
-    // expected-error @+1 {{'hone.block' op has no 'hone.scratch_bytes'}}
+  // expected-error @+1 {{'hone.block' op has no 'hone.scratch_bytes'}}
   hone.block @layer(%x: tensor<?x4xf32>) {
     %y = hone.add %x, %x {hone.slots = [#hone.slot<offset = 0, bytes = 256, first = 0, last = 1>]} : tensor<?x4xf32>
     %z = hone.add %y, %y {hone.slots = [#hone.slot<offset = 256, bytes = 256, first = 1, last = 1>]} : tensor<?x4xf32>
     hone.return
   }
-  hone.entry @loss(%x: tensor<?x4xf32>) {
-    hone.call @layer "" (%x) {hone.scratch = #hone.slot<offset = 64, bytes = 512, first = 1, last = 1>} : (tensor<?x4xf32>) -> ()
+  hone.entry @loss(%x: tensor<?x4xf32>) attributes {hone.scratch_bytes = 512 : i64} {
+    hone.call @layer "" (%x) {hone.scratch = #hone.slot<offset = 0, bytes = 512, first = 0, last = 0>} : (tensor<?x4xf32>) -> ()
+  }
+}
+
+// -----
+
+module @entry_is_not_placed attributes {hone.arena_bytes = 0 : i64, hone.max_rows = 16 : i64} {
+  // expected-error @+1 {{'hone.entry' op has no 'hone.scratch_bytes'}}
+  hone.entry @loss() {
+    hone.return
   }
 }
 
@@ -219,5 +229,158 @@ module @tile_leaves_its_scratch attributes {hone.arena_bytes = 0 : i64, hone.max
       hone.return %1 : tensor<?x4xf32>
     }
     hone.return %y : tensor<?x4xf32>
+  }
+}
+
+// -----
+
+module @run_has_no_working_set attributes {hone.arena_bytes = 576 : i64, hone.max_rows = 16 : i64} {
+  hone.entry @work() attributes {hone.scratch_bytes = 512 : i64} {
+    hone.return
+  }
+  hone.schedule train {
+    // expected-error @+1 {{'hone.run' op expects a working set of 512 bytes}}
+    hone.run @work() : () -> ()
+  }
+}
+
+// -----
+
+module @working_set_is_too_small attributes {hone.arena_bytes = 576 : i64, hone.max_rows = 16 : i64} {
+  hone.entry @work() attributes {hone.scratch_bytes = 512 : i64} {
+    hone.return
+  }
+  hone.schedule train {
+    // expected-error @+1 {{'hone.run' op expects a working set of 512 bytes}}
+    hone.run @work() {hone.scratch = #hone.slot<offset = 0, bytes = 256, first = 0, last = 0>} : () -> ()
+  }
+}
+
+// -----
+
+// What runs instead may need more.
+module @working_set_is_too_small_for_else attributes {hone.arena_bytes = 576 : i64, hone.max_rows = 16 : i64} {
+  hone.region "scalars" batch at 0 bytes 8
+  hone.entry @work() attributes {hone.scratch_bytes = 256 : i64} {
+    hone.return
+  }
+  hone.entry @more() attributes {hone.scratch_bytes = 512 : i64} {
+    hone.return
+  }
+  hone.schedule train {
+    %which = hone.setting "completed" {hone.slots = [#hone.slot<offset = 0, bytes = 8, first = 0, last = 1>]} : tensor<i64>
+    // expected-error @+1 {{'hone.run' op expects a working set of 512 bytes}}
+    hone.run @work() when %which else @more {hone.scratch = #hone.slot<offset = 64, bytes = 256, first = 1, last = 1>} : () -> ()
+  }
+}
+
+// -----
+
+module @working_set_overlaps_a_region attributes {hone.arena_bytes = 576 : i64, hone.max_rows = 16 : i64} {
+  hone.region "theta" adapter at 0 bytes 64
+  hone.entry @work() attributes {hone.scratch_bytes = 512 : i64} {
+    hone.return
+  }
+  hone.schedule train {
+    // expected-error @+1 {{'hone.run' op expects a slot between 64 and 576 but got 0 to 512}}
+    hone.run @work() {hone.scratch = #hone.slot<offset = 0, bytes = 512, first = 0, last = 0>} : () -> ()
+  }
+}
+
+// -----
+
+module @value_of_a_schedule_has_no_slot attributes {hone.arena_bytes = 64 : i64, hone.max_rows = 16 : i64} {
+  hone.region "scalars" batch at 0 bytes 8
+  hone.schedule train {
+    // expected-error @+1 {{'hone.setting' op expects one slot for each result in 'hone.slots'}}
+    %rate = hone.setting "learning_rate" : tensor<f64>
+  }
+}
+
+// -----
+
+// Scalars live in their region from the first item to the last.
+module @scalars_overlap attributes {hone.arena_bytes = 64 : i64, hone.max_rows = 16 : i64} {
+  hone.region "scalars" batch at 0 bytes 16
+  hone.schedule train {
+    // expected-note @+1 {{the other buffer is of this item}}
+    %a = hone.setting "beta1" {hone.slots = [#hone.slot<offset = 0, bytes = 8, first = 0, last = 0>]} : tensor<f64>
+    // expected-error @+1 {{'hone.setting' op shares memory with a buffer in use at the same time}}
+    %b = hone.setting "beta2" {hone.slots = [#hone.slot<offset = 0, bytes = 8, first = 1, last = 1>]} : tensor<f64>
+  }
+}
+
+// -----
+
+module @scalar_leaves_its_region attributes {hone.arena_bytes = 64 : i64, hone.max_rows = 16 : i64} {
+  hone.region "scalars" batch at 0 bytes 8
+  hone.schedule train {
+    // expected-error @+1 {{'hone.setting' op expects a slot between 0 and 8 but got 8 to 16}}
+    %a = hone.setting "beta1" {hone.slots = [#hone.slot<offset = 8, bytes = 8, first = 0, last = 0>]} : tensor<f64>
+  }
+}
+
+// -----
+
+// Iteration 1 of @make runs before iteration 0 of @read.
+module @iterations_share_a_slot attributes {hone.arena_bytes = 1024 : i64, hone.max_rows = 16 : i64} {
+  hone.region "scalars" batch at 0 bytes 8
+  hone.block @layer() -> tensor<16x4xf32> attributes {hone.scratch_bytes = 0 : i64} {
+    %w = hone.parameter "w" : tensor<16x4xf32>
+    %y = hone.add %w, %w {hone.slots = [unit]} : tensor<16x4xf32>
+    hone.return %y : tensor<16x4xf32>
+  }
+  hone.entry @make() -> tensor<16x4xf32> attributes {hone.scratch_bytes = 0 : i64} {
+    %0 = hone.call @layer "" () {hone.scratch = #hone.slot<offset = 0, bytes = 0, first = 0, last = 0>, hone.slots = [unit]} : () -> tensor<16x4xf32>
+    hone.return %0 : tensor<16x4xf32>
+  }
+  hone.entry @read(%x: tensor<16x4xf32>) attributes {hone.scratch_bytes = 0 : i64} {
+    hone.return
+  }
+  hone.schedule train {
+    %count = hone.setting "batches" {hone.slots = [#hone.slot<offset = 0, bytes = 8, first = 0, last = 4>]} : tensor<i64>
+    hone.repeat %count {
+      // expected-error @+1 {{'hone.run' op expects 2 slots, one for each iteration that holds it, but got 1}}
+      %x = hone.run @make() {hone.scratch = #hone.slot<offset = 64, bytes = 0, first = 2, last = 2>, hone.slots = [#hone.slot<offset = 64, bytes = 256, first = 1, last = 4>]} : () -> tensor<16x4xf32>
+      hone.run @read(%x) stage 1 {hone.scratch = #hone.slot<offset = 64, bytes = 0, first = 3, last = 3>} : (tensor<16x4xf32>) -> ()
+    }
+  }
+}
+
+// -----
+
+module @lanes_share_a_working_set attributes {hone.arena_bytes = 1024 : i64, hone.max_rows = 16 : i64} {
+  hone.region "scalars" batch at 0 bytes 8
+  hone.entry @work() attributes {hone.scratch_bytes = 256 : i64} {
+    hone.return
+  }
+  hone.schedule train {
+    %count = hone.setting "batches" {hone.slots = [#hone.slot<offset = 0, bytes = 8, first = 0, last = 4>]} : tensor<i64>
+    hone.repeat %count {
+      // expected-note @+1 {{the other buffer is of this item}}
+      hone.run @work() {hone.scratch = #hone.slot<offset = 64, bytes = 256, first = 1, last = 4>} : () -> ()
+      // expected-error @+1 {{'hone.run' op shares memory with a buffer in use at the same time}}
+      hone.run @work() lane 1 {hone.scratch = #hone.slot<offset = 64, bytes = 256, first = 1, last = 4>} : () -> ()
+    }
+  }
+}
+
+// -----
+
+// A run writes its result while it uses its working set.
+module @result_overlaps_the_working_set attributes {hone.arena_bytes = 512 : i64, hone.max_rows = 16 : i64} {
+  hone.entry @make() -> tensor<16x4xf32> attributes {hone.scratch_bytes = 256 : i64} {
+    %0 = hone.call @layer "" () {hone.scratch = #hone.slot<offset = 0, bytes = 256, first = 0, last = 0>, hone.slots = [unit]} : () -> tensor<16x4xf32>
+    hone.return %0 : tensor<16x4xf32>
+  }
+  hone.block @layer() -> tensor<16x4xf32> attributes {hone.scratch_bytes = 256 : i64} {
+    %w = hone.parameter "w" : tensor<16x4xf32>
+    %y = hone.add %w, %w {hone.slots = [unit]} : tensor<16x4xf32>
+    hone.return %y : tensor<16x4xf32>
+  }
+  hone.schedule train {
+    // expected-note @+2 {{the other buffer is of this item}}
+    // expected-error @+1 {{'hone.run' op shares memory with a buffer in use at the same time}}
+    %x = hone.run @make() {hone.scratch = #hone.slot<offset = 64, bytes = 256, first = 0, last = 0>, hone.slots = [#hone.slot<offset = 0, bytes = 256, first = 0, last = 0>]} : () -> tensor<16x4xf32>
   }
 }

@@ -2,13 +2,8 @@
 
 // Each broken promise of the derivation is an error that names the pass.
 
-// expected-error @+1 {{expects an entry '@gradient'; run hone-derive-backward first}}
-module @gradient_is_missing {
-}
-
-// -----
-
 // A sink that the derivation forgot.
+// expected-error @+1 {{expects a gradient of 'layers.0.b' in the step; broken by hone-derive-backward}}
 module @parameter_has_no_sink {
   hone.block @layer.backward(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) {
     %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
@@ -17,9 +12,46 @@ module @parameter_has_no_sink {
     hone.gradient %da of "a" : tensor<2x4xf32>
     hone.return
   }
-  // expected-error @+1 {{'hone.entry' op expects a gradient of 'layers.0.b'; broken by hone-derive-backward}}
-  hone.entry gradient @gradient(%0: tensor<?x4xf32>) {
-    hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
+  hone.entry gradient @gradient(%hidden: tensor<?x4xf32>) {
+    hone.call @layer.backward "layers.0." (%hidden, %hidden) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
+  }
+}
+
+// -----
+
+// What another schedule than `train` runs is not in the step.
+// expected-error @+1 {{expects a gradient of 'layers.0.a' in the step; broken by hone-derive-backward}}
+module @gradient_is_not_in_the_step {
+  hone.block @layer() -> tensor<?x4xf32> {
+    %x = hone.input "hidden" : tensor<?x4xf32>
+    %w = hone.parameter "weight" : tensor<4x4xf32>
+    %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
+    %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
+    %y = hone.lora_linear %x, %w, %a, %b scale 2.0 : (tensor<?x4xf32>, tensor<4x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>) -> tensor<?x4xf32>
+    hone.return %y : tensor<?x4xf32>
+  }
+  hone.block @layer.backward() {
+    %x = hone.input "hidden" : tensor<?x4xf32>
+    %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
+    %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
+    %da, %db = hone.lora_parameter_adjoint %x, %x, %a, %b scale 2.0 : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>) -> (tensor<2x4xf32>, tensor<4x2xf32>)
+    hone.gradient %da of "a" : tensor<2x4xf32>
+    hone.gradient %db of "b" : tensor<4x2xf32>
+    hone.return
+  }
+  hone.entry @forward() {
+    %0 = hone.call @layer "layers.0." () : () -> tensor<?x4xf32>
+  }
+  hone.entry gradient @gradient() {
+    hone.call @layer.backward "layers.0." () : () -> ()
+  }
+  hone.schedule train {
+    %batch = hone.load
+    hone.run @forward() on %batch : () -> ()
+  }
+  hone.schedule differentiate {
+    %batch = hone.load
+    hone.run @gradient() on %batch : () -> ()
   }
 }
 
@@ -36,9 +68,9 @@ module @sink_of_nothing {
     hone.gradient %db of "c" : tensor<4x2xf32>
     hone.return
   }
-  hone.entry gradient @gradient(%0: tensor<?x4xf32>) {
+  hone.entry gradient @gradient(%hidden: tensor<?x4xf32>) {
     // expected-note @+1 {{for this layer}}
-    hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
+    hone.call @layer.backward "layers.0." (%hidden, %hidden) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
   }
 }
 
@@ -54,9 +86,9 @@ module @sink_of_a_frozen_parameter {
     hone.gradient %db of "b" : tensor<4x2xf32>
     hone.return
   }
-  hone.entry gradient @gradient(%0: tensor<?x4xf32>) {
+  hone.entry gradient @gradient(%hidden: tensor<?x4xf32>) {
     // expected-note @+1 {{for this layer}}
-    hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
+    hone.call @layer.backward "layers.0." (%hidden, %hidden) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
   }
 }
 
@@ -72,9 +104,9 @@ module @sink_of_another_type {
     hone.gradient %da of "b" : tensor<2x4xf32>
     hone.return
   }
-  hone.entry gradient @gradient(%0: tensor<?x4xf32>) {
+  hone.entry gradient @gradient(%hidden: tensor<?x4xf32>) {
     // expected-note @+1 {{for this layer}}
-    hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
+    hone.call @layer.backward "layers.0." (%hidden, %hidden) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
   }
 }
 
@@ -95,8 +127,8 @@ module @parameter_of_two_types {
     %a = hone.parameter "a" : tensor<2x4xf32>
     hone.return
   }
-  hone.entry gradient @gradient(%0: tensor<?x4xf32>) {
-    hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
+  hone.entry gradient @gradient(%hidden: tensor<?x4xf32>) {
+    hone.call @layer.backward "layers.0." (%hidden, %hidden) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
     hone.call @other "layers.0." () : () -> ()
   }
 }
@@ -104,55 +136,37 @@ module @parameter_of_two_types {
 // -----
 
 module @layer_is_not_updated {
-  hone.block @layer.backward(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  hone.block @layer.backward(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) {
     %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
     %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
     %da, %db = hone.lora_parameter_adjoint %dy, %x, %a, %b scale 2.0 : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>) -> (tensor<2x4xf32>, tensor<4x2xf32>)
     hone.gradient %da of "a" : tensor<2x4xf32>
     hone.gradient %db of "b" : tensor<4x2xf32>
-    %dx = hone.add %dy, %dy : tensor<?x4xf32>
-    hone.return %dx : tensor<?x4xf32>
-  }
-  hone.block @layer.more(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) {
-    %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
-    %dx = hone.add %dy, %dy : tensor<?x4xf32>
     hone.return
   }
-  hone.entry gradient @gradient(%0: tensor<?x4xf32>) {
-    %1 = hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
-  }
-  // expected-error @+1 {{'hone.entry' op expects an update of the layer 'layers.0.'; broken by hone-schedule-update}}
-  hone.entry gradient @step(%s: tensor<f64>, %0: tensor<?x4xf32>) {
+  // expected-error @+1 {{'hone.entry' op expects an update of the layer 'layers.0.'; broken by hone-schedule-step}}
+  hone.entry gradient @step(%hidden: tensor<?x4xf32>) {
     %d = hone.layer_gradient "layers.0." : tensor<16xf32>
-    %1 = hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+    hone.call @layer.backward "layers.0." (%hidden, %hidden) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
   }
 }
 
 // -----
 
 module @layer_is_updated_twice {
-  hone.block @layer.backward(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  hone.block @layer.backward(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) {
     %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
     %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
     %da, %db = hone.lora_parameter_adjoint %dy, %x, %a, %b scale 2.0 : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>) -> (tensor<2x4xf32>, tensor<4x2xf32>)
     hone.gradient %da of "a" : tensor<2x4xf32>
     hone.gradient %db of "b" : tensor<4x2xf32>
-    %dx = hone.add %dy, %dy : tensor<?x4xf32>
-    hone.return %dx : tensor<?x4xf32>
-  }
-  hone.block @layer.more(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) {
-    %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
-    %dx = hone.add %dy, %dy : tensor<?x4xf32>
     hone.return
   }
-  hone.entry gradient @gradient(%0: tensor<?x4xf32>) {
-    %1 = hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
-  }
-  hone.entry gradient @step(%s: tensor<f64>, %0: tensor<?x4xf32>) {
+  hone.entry gradient @step(%hidden: tensor<?x4xf32>, %s: tensor<f64>) {
     %d = hone.layer_gradient "layers.0." : tensor<16xf32>
-    %1 = hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+    hone.call @layer.backward "layers.0." (%hidden, %hidden) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
     hone.sgd %s, %s, %s from %d : tensor<16xf32>
-    // expected-error @+1 {{'hone.sgd' op is not the only update of the layer 'layers.0.'; broken by hone-schedule-update}}
+    // expected-error @+1 {{'hone.sgd' op is not the only update of the layer 'layers.0.'; broken by hone-schedule-step}}
     hone.sgd %s, %s, %s from %d : tensor<16xf32>
   }
 }
@@ -160,26 +174,17 @@ module @layer_is_updated_twice {
 // -----
 
 module @sink_before_the_gradient {
-  hone.block @layer.backward(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  hone.block @layer.backward(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) {
     %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
     %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
     %da, %db = hone.lora_parameter_adjoint %dy, %x, %a, %b scale 2.0 : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>) -> (tensor<2x4xf32>, tensor<4x2xf32>)
     hone.gradient %da of "a" : tensor<2x4xf32>
     hone.gradient %db of "b" : tensor<4x2xf32>
-    %dx = hone.add %dy, %dy : tensor<?x4xf32>
-    hone.return %dx : tensor<?x4xf32>
-  }
-  hone.block @layer.more(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) {
-    %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
-    %dx = hone.add %dy, %dy : tensor<?x4xf32>
     hone.return
   }
-  hone.entry gradient @gradient(%0: tensor<?x4xf32>) {
-    %1 = hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
-  }
-  hone.entry gradient @step(%s: tensor<f64>, %0: tensor<?x4xf32>) {
-    // expected-error @+1 {{'hone.call' op stands before the 'hone.layer_gradient' of the layer 'layers.0.'; broken by hone-schedule-update}}
-    %1 = hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+  hone.entry gradient @step(%hidden: tensor<?x4xf32>, %s: tensor<f64>) {
+    // expected-error @+1 {{'hone.call' op stands before the 'hone.layer_gradient' of the layer 'layers.0.'; broken by hone-schedule-step}}
+    hone.call @layer.backward "layers.0." (%hidden, %hidden) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
     %d = hone.layer_gradient "layers.0." : tensor<16xf32>
     hone.sgd %s, %s, %s from %d : tensor<16xf32>
   }
@@ -188,57 +193,43 @@ module @sink_before_the_gradient {
 // -----
 
 module @use_behind_the_update {
-  hone.block @layer.backward(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  hone.block @layer.backward(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) {
     %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
     %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
     %da, %db = hone.lora_parameter_adjoint %dy, %x, %a, %b scale 2.0 : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>) -> (tensor<2x4xf32>, tensor<4x2xf32>)
     hone.gradient %da of "a" : tensor<2x4xf32>
     hone.gradient %db of "b" : tensor<4x2xf32>
-    %dx = hone.add %dy, %dy : tensor<?x4xf32>
-    hone.return %dx : tensor<?x4xf32>
-  }
-  hone.block @layer.more(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) {
-    %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
-    %dx = hone.add %dy, %dy : tensor<?x4xf32>
     hone.return
   }
-  hone.entry gradient @gradient(%0: tensor<?x4xf32>) {
-    %1 = hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+  hone.block @layer.more() {
+    %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
+    hone.return
   }
-  hone.entry gradient @step(%s: tensor<f64>, %0: tensor<?x4xf32>) {
+  hone.entry gradient @step(%hidden: tensor<?x4xf32>, %s: tensor<f64>) {
     %d = hone.layer_gradient "layers.0." : tensor<16xf32>
-    %1 = hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+    hone.call @layer.backward "layers.0." (%hidden, %hidden) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
     hone.sgd %s, %s, %s from %d : tensor<16xf32>
-    // expected-error @+1 {{'hone.call' op stands behind the update of the layer 'layers.0.'; broken by hone-schedule-update}}
-    hone.call @layer.more "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
+    // expected-error @+1 {{'hone.call' op stands behind the update of the layer 'layers.0.'; broken by hone-schedule-step}}
+    hone.call @layer.more "layers.0." () : () -> ()
   }
 }
 
 // -----
 
 module @two_gradients {
-  hone.block @layer.backward(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  hone.block @layer.backward(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) {
     %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
     %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
     %da, %db = hone.lora_parameter_adjoint %dy, %x, %a, %b scale 2.0 : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>) -> (tensor<2x4xf32>, tensor<4x2xf32>)
     hone.gradient %da of "a" : tensor<2x4xf32>
     hone.gradient %db of "b" : tensor<4x2xf32>
-    %dx = hone.add %dy, %dy : tensor<?x4xf32>
-    hone.return %dx : tensor<?x4xf32>
-  }
-  hone.block @layer.more(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) {
-    %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
-    %dx = hone.add %dy, %dy : tensor<?x4xf32>
     hone.return
   }
-  hone.entry gradient @gradient(%0: tensor<?x4xf32>) {
-    %1 = hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
-  }
-  hone.entry gradient @step(%s: tensor<f64>, %0: tensor<?x4xf32>) {
+  hone.entry gradient @step(%hidden: tensor<?x4xf32>, %s: tensor<f64>) {
     %d = hone.layer_gradient "layers.0." : tensor<16xf32>
-    // expected-error @+1 {{'hone.layer_gradient' op is not the first of the layer 'layers.0.'; broken by hone-schedule-update}}
+    // expected-error @+1 {{'hone.layer_gradient' op is not the first of the layer 'layers.0.'; broken by hone-schedule-step}}
     %e = hone.layer_gradient "layers.0." : tensor<16xf32>
-    %1 = hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+    hone.call @layer.backward "layers.0." (%hidden, %hidden) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
     hone.sgd %s, %s, %s from %d : tensor<16xf32>
   }
 }

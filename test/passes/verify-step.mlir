@@ -13,8 +13,8 @@ module @complete_step_is_accepted {
     hone.gradient %db of "b" : tensor<4x2xf32>
     hone.return
   }
-  hone.entry gradient @gradient(%0: tensor<?x4xf32>) {
-    hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
+  hone.entry gradient @gradient(%hidden: tensor<?x4xf32>) {
+    hone.call @layer.backward "layers.0." (%hidden, %hidden) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
   }
 }
 
@@ -34,5 +34,39 @@ module @uncalled_block_is_removed {
   }
   hone.entry gradient @gradient() {
     hone.call @used "" () : () -> ()
+  }
+}
+
+// -----
+
+// An entry that no schedule runs is removed, and with it the block that only it
+// calls; what any schedule runs stays.
+// CHECK-LABEL: module @entry_that_does_not_run_is_removed
+// CHECK-NOT: @unscheduled
+// CHECK: hone.entry @trained
+// CHECK-NOT: @unscheduled
+// CHECK: hone.entry @evaluated
+// CHECK-NOT: @unscheduled
+module @entry_that_does_not_run_is_removed {
+  hone.block @unscheduled.block() {
+    hone.return
+  }
+  hone.block @scheduled() {
+    hone.return
+  }
+  hone.entry @unscheduled() {
+    hone.call @unscheduled.block "" () : () -> ()
+  }
+  hone.entry @trained() {
+    hone.call @scheduled "" () : () -> ()
+  }
+  hone.entry @evaluated() {
+    hone.call @scheduled "" () : () -> ()
+  }
+  hone.schedule train {
+    hone.run @trained() : () -> ()
+  }
+  hone.schedule evaluate {
+    hone.run @evaluated() : () -> ()
   }
 }

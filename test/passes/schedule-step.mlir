@@ -1,0 +1,96 @@
+// RUN: hone-opt %s --hone-schedule-step | FileCheck %s --enable-var-scope --check-prefixes=CHECK,ADAMW
+// RUN: hone-opt %s --hone-schedule-step="optimizer=adamw" | FileCheck %s --enable-var-scope --check-prefixes=CHECK,ADAMW
+// RUN: hone-opt %s --hone-schedule-step="optimizer=sgd" | FileCheck %s --enable-var-scope --check-prefixes=CHECK,SGD
+// RUN: hone-opt %s --hone-schedule-step="optimizer=sgd_momentum" | FileCheck %s --enable-var-scope --check-prefixes=CHECK,MOMENTUM
+
+// Each optimizer is one op whose scalars are arguments of the entry: rates and
+// corrections are run-time values, the method is compiled in.
+
+// ADAMW-LABEL: hone.entry update @update(
+// ADAMW-SAME: %[[SCALE:[^:]+]]: tensor<f64>, %[[RATE:[^:]+]]: tensor<f64>, %[[DECAY:[^:]+]]: tensor<f64>, %[[BETA1:[^:]+]]: tensor<f64>, %[[BETA2:[^:]+]]: tensor<f64>, %[[EPSILON:[^:]+]]: tensor<f64>, %[[C1:[^:]+]]: tensor<f64>, %[[C2:[^:]+]]: tensor<f64>) {
+// ADAMW-NEXT: hone.adamw %[[SCALE]], %[[RATE]], %[[DECAY]], %[[BETA1]], %[[BETA2]], %[[EPSILON]], %[[C1]], %[[C2]]{{$}}
+
+// SGD-LABEL: hone.entry update @update(
+// SGD-SAME: %[[SCALE:[^:]+]]: tensor<f64>, %[[RATE:[^:]+]]: tensor<f64>, %[[DECAY:[^:]+]]: tensor<f64>) {
+// SGD-NEXT: hone.sgd %[[SCALE]], %[[RATE]], %[[DECAY]]{{$}}
+
+// MOMENTUM-LABEL: hone.entry update @update(
+// MOMENTUM-SAME: %[[SCALE:[^:]+]]: tensor<f64>, %[[RATE:[^:]+]]: tensor<f64>, %[[DECAY:[^:]+]]: tensor<f64>, %[[MOMENTUM:[^:]+]]: tensor<f64>) {
+// MOMENTUM-NEXT: hone.sgd %[[SCALE]], %[[RATE]], %[[DECAY]] momentum %[[MOMENTUM]]{{$}}
+
+// A step is the gradient of all its batches, from zero; its norm; a check that
+// both are finite; the clipped update behind it; and what is reported. The
+// order of these items is the method.
+
+// CHECK: hone.schedule {{ *}}train
+// CHECK: %[[TARGETS:.*]] = hone.setting "targets"
+// CHECK: %[[WEIGHT:.*]] = hone.scalar @scalar.inverse(%[[TARGETS]])
+// CHECK: %[[BATCHES:.*]] = hone.setting "batches" : tensor<i64>
+// CHECK: hone.run @zero_gradient()
+// CHECK: %[[ZERO:.*]] = hone.scalar @scalar.zero()
+// CHECK: %[[SUM:.*]] = hone.repeat %[[BATCHES]] carry (%[[BEFORE:.*]] = %[[ZERO]]) : tensor<f64>
+// CHECK-NEXT: %[[BATCH:.*]] = hone.load
+// CHECK-NEXT: %[[LOSS:.*]] = hone.run @gradient(%[[WEIGHT]]) on %[[BATCH]]
+// CHECK-NEXT: %[[AFTER:.*]] = hone.scalar @scalar.add(%[[BEFORE]], %[[LOSS]])
+// CHECK-NEXT: hone.yield %[[AFTER]]
+// CHECK: %[[MEAN:.*]] = hone.scalar @scalar.multiply(%[[SUM]], %[[WEIGHT]])
+// CHECK: %[[SQUARES:.*]] = hone.run @gradient_squares() : () -> tensor<1xf64>
+// CHECK: %[[NORM:.*]] = hone.scalar @scalar.norm(%[[SQUARES]])
+// CHECK: hone.check %[[MEAN]], %[[NORM]]
+// CHECK: %[[MOST:.*]] = hone.setting "max_grad_norm"
+// CHECK: %[[CLIP:.*]] = hone.scalar @scalar.clip(%[[NORM]], %[[MOST]])
+// CHECK: %[[STEPRATE:.*]] = hone.scalar @scalar.learning_rate(
+// CHECK: %[[STEPDECAY:.*]] = hone.setting "weight_decay"
+
+// ADAMW: %[[B1:.*]] = hone.setting "beta1"
+// ADAMW: %[[B2:.*]] = hone.setting "beta2"
+// ADAMW: %[[E:.*]] = hone.setting "epsilon"
+// ADAMW: %[[K1:.*]] = hone.scalar @scalar.bias_correction(%[[B1]],
+// ADAMW: %[[K2:.*]] = hone.scalar @scalar.bias_correction(%[[B2]],
+// ADAMW: hone.run @update(%[[CLIP]], %[[STEPRATE]], %[[STEPDECAY]], %[[B1]], %[[B2]], %[[E]], %[[K1]], %[[K2]])
+// SGD: hone.run @update(%[[CLIP]], %[[STEPRATE]], %[[STEPDECAY]])
+// MOMENTUM: %[[M:.*]] = hone.setting "momentum"
+// MOMENTUM: hone.run @update(%[[CLIP]], %[[STEPRATE]], %[[STEPDECAY]], %[[M]])
+
+// CHECK-NEXT: hone.report %[[MEAN]] as "loss"
+// CHECK-NEXT: hone.report %[[NORM]] as "gradient_norm"
+// CHECK-NEXT: hone.report %[[STEPRATE]] as "learning_rate"
+// CHECK-NEXT: }
+
+// Evaluation sums what @loss returns over all batches, and changes nothing.
+
+// CHECK: hone.schedule {{ *}}evaluate
+// CHECK: %[[ESUM:.*]] = hone.repeat
+// CHECK-NEXT: %[[EBATCH:.*]] = hone.load
+// CHECK-NEXT: %[[ELOSS:.*]] = hone.run @loss() on %[[EBATCH]]
+// CHECK-NOT: hone.run
+// CHECK: %[[ETARGETS:.*]] = hone.setting "targets"
+// CHECK-NEXT: %[[EMEAN:.*]] = hone.scalar @scalar.divide(%[[ESUM]], %[[ETARGETS]])
+// CHECK-NEXT: hone.report %[[EMEAN]] as "loss"
+
+// Differentiation is a step without its update.
+
+// CHECK: hone.schedule {{ *}}differentiate
+// CHECK: hone.run @zero_gradient()
+// CHECK: hone.run @gradient(
+// CHECK: hone.report %{{.*}} as "loss"
+// CHECK: hone.run @gradient_squares()
+// CHECK-NOT: hone.run
+// CHECK: hone.report %{{.*}} as "gradient_norm"
+module {
+  hone.block @head() -> tensor<f64> {
+    %x = hone.input "hidden" : tensor<?x4xf32>
+    %t = hone.input "targets" : tensor<?xi32>
+    %w = hone.parameter "w" trainable init <zero> : tensor<9x4xf32>
+    %y = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
+    hone.return %y : tensor<f64>
+  }
+  hone.entry @loss() -> tensor<f64> {
+    %y = hone.call @head "" () : () -> tensor<f64>
+    hone.return %y : tensor<f64>
+  }
+  hone.entry gradient @gradient(%scale: tensor<f64>) -> tensor<f64> {
+    %y = hone.call @head "" () : () -> tensor<f64>
+    hone.return %y : tensor<f64>
+  }
+}
