@@ -60,6 +60,9 @@ public:
   Status planStep();
   /// Passes of `phase`, with its dump.
   Status run(Phase phase);
+  /// What a run's identity needs of the module as it is now.
+  void noteMathematics() { identity.mathematics = describeModel(*module); }
+  void noteRounding() { identity.rounding = describeRounding(*module); }
   /// The parameter table, the plan and the description of the placed module.
   Status summarize();
   /// What the program is linked with, if there will be one.
@@ -511,11 +514,13 @@ Status hone::compile(const CompileRequest &request) {
   HONE_TRY(c.createTarget());
   HONE_TRY(c.importModel());
   HONE_TRY(c.run(Phase::Import));
+  c.noteMathematics();
   if (c.stopsAfter(Phase::Import))
     return c.printModule();
 
   HONE_TRY(c.planStep());
   HONE_TRY(c.run(Phase::Derive));
+  c.noteRounding();
   if (c.stopsAfter(Phase::Derive))
     return c.printModule();
 

@@ -117,6 +117,31 @@ static std::string jsonList(const std::vector<std::string> &items) {
   return out + "]";
 }
 
+static std::string jsonObject(const IdentityFields &fields) {
+  std::string out = "{";
+  for (const auto &[name, value] : fields)
+    out += (out.size() > 1 ? "," : "") + jsonString(name) + ":" +
+           jsonString(value);
+  return out + "}";
+}
+
+/// The two identities as far as the compiler knows them; the runtime adds the
+/// settings and the data.
+static std::string identityJson(const Spec &spec, const ModelIdentity &model,
+                                const Target &target, const std::string &layout,
+                                const std::string &sourceHash) {
+  IdentityFields run = model.mathematics;
+  run["weights"] = sourceHash;
+  run["weights.layout"] = layout;
+  IdentityFields numerics{
+      {"target.triple", target.triple().str()},
+      {"target.features", llvm::join(target.features(), ",")},
+      {"train.kept_dtype", model.rounding},
+      {"train.float32_matmul_precision", spec.train.float32_matmul_precision}};
+  return "{\"run\":" + jsonObject(run) +
+         ",\"numerics\":" + jsonObject(numerics) + "}";
+}
+
 std::string hone::moduleConfigJson(const Spec &spec, const ModelIdentity &model,
                                    const ParameterTable &parameters,
                                    const MemoryPlan &plan, const Target &target,
@@ -132,17 +157,18 @@ std::string hone::moduleConfigJson(const Spec &spec, const ModelIdentity &model,
   lora.pop_back();
   lora += ",\"base_model_name_or_path\":" + jsonString(model.name) + "}";
 
+  std::string layout = layoutName(parameters.frozen());
   std::string cpu = StringRef(target.describe()).rsplit(':').second.str();
   return "{\"model\":{\"name\":" + jsonString(model.name) +
          ",\"model_type\":" + jsonString(model.modelType) +
          ",\"parameters\":" + std::to_string(count) +
          ",\"vocab_size\":" + std::to_string(model.vocabSize) +
          "},\"lora\":" + lora + ",\"train\":" + specSectionJson(spec, "train") +
-         ",\"weights\":{\"layout\":" +
-         jsonString(layoutName(parameters.frozen())) +
+         ",\"weights\":{\"layout\":" + jsonString(layout) +
          ",\"source_hash\":" + jsonString(sourceHash) +
-         ",\"dtype\":" + jsonString(spec.weights.dtype) +
-         "},\"target\":{\"triple\":" + jsonString(target.triple().str()) +
+         ",\"dtype\":" + jsonString(spec.weights.dtype) + "},\"identity\":" +
+         identityJson(spec, model, target, layout, sourceHash) +
+         ",\"target\":{\"triple\":" + jsonString(target.triple().str()) +
          ",\"cpu\":" + jsonString(cpu) +
          ",\"features\":" + jsonList(target.features()) +
          "},\"plan\":" + plan.json() + "}";

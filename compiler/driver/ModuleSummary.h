@@ -8,6 +8,7 @@
 #ifndef HONE_COMPILER_DRIVER_MODULESUMMARY_H
 #define HONE_COMPILER_DRIVER_MODULESUMMARY_H
 
+#include "compiler/driver/ModuleIdentity.h"
 #include "compiler/spec/Spec.h"
 #include "passes/module/ParameterTable.h"
 #include "passes/plan/MemoryPlan.h"
@@ -22,6 +23,8 @@ struct ModelIdentity {
   std::string modelType;
   int64_t vocabSize = 0;
   std::vector<std::string> targetModules; ///< sorted
+  IdentityFields mathematics;             ///< describeModel
+  std::string rounding;                   ///< describeRounding
 };
 
 /// Everything of the description except config and threadBytes.

@@ -57,6 +57,16 @@ public:
       out.push_back(item.string());
     }
   }
+  void read(const char *key, std::map<std::string, std::string> &out) {
+    const Json *value = get(key, Json::Kind::Object);
+    if (!value)
+      return;
+    for (const auto &[name, item] : value->object()) {
+      if (!item.isString())
+        return fail(key, "strings", describe(item.kind()));
+      out[name] = item.string();
+    }
+  }
   void read(const char *key, std::vector<PlanClass> &out) {
     const Json *value = get(key, Json::Kind::Array);
     if (!value)
@@ -150,6 +160,10 @@ Result<ModuleConfig> ModuleConfig::parse(const char *json) {
   weights.read("layout", config.weightsLayout);
   weights.read("source_hash", config.weightsSourceHash);
   weights.read("dtype", config.weightsDtype);
+
+  Section identity(root, "identity", failure);
+  identity.read("run", config.run);
+  identity.read("numerics", config.numerics);
 
   Section target(root, "target", failure);
   target.read("triple", config.triple);

@@ -14,6 +14,7 @@
 #include "formats/Adapter.h"
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,8 @@ struct ModuleConfig {
   AdapterConfig lora;
   TrainConfig train;
   std::string weightsLayout, weightsSourceHash, weightsDtype;
+  /// What honec knows of a run's identity, see formats/Checkpoint.h.
+  std::map<std::string, std::string> run, numerics;
   std::string triple, cpu;
   std::vector<std::string> features; ///< LLVM's names, perhaps with '+'
   std::vector<PlanClass> planClasses;

@@ -7,8 +7,6 @@
 
 #include "module/Module.h"
 
-#include "base/Sha256.h"
-
 #include <cstring>
 
 namespace hone::rt {
@@ -186,40 +184,6 @@ uint64_t Module::arenaBytes(bool withGradients) const {
 
 uint64_t Module::trainableShapeElements(const hone_trainable &t) const {
   return elementsOf(t.shape, t.rank);
-}
-
-std::string Module::identity() const {
-  const hone_module &m = *compiled;
-  const TrainConfig &train = parsed.train;
-  Sha256 hash;
-  auto add = [&](const std::string &text) {
-    hash.update(text);
-    hash.update("\n");
-  };
-  add(parsed.weightsLayout);
-  add(parsed.triple);
-  for (const std::string &feature : parsed.features)
-    add(feature);
-  for (const std::string &text :
-       {train.method, train.optimizer, train.residuals, train.computeDtype})
-    add(text);
-  for (uint64_t number :
-       {uint64_t(m.max_rows), uint64_t(m.optimizer),
-        uint64_t(m.trainable_dtype), m.trainable_elements, train.batchSize,
-        train.maxSeqLength, uint64_t(parsed.lora.r),
-        uint64_t(parsed.lora.use_rslora)})
-    add(std::to_string(number));
-  for (double number : {parsed.lora.lora_alpha, train.momentum, train.adamBeta1,
-                        train.adamBeta2, train.adamEpsilon}) {
-    char bytes[sizeof(number)];
-    memcpy(bytes, &number, sizeof(number));
-    hash.update(bytes, sizeof(bytes));
-  }
-  for (uint32_t i = 0; i < m.trainable_count; ++i) {
-    add(m.trainables[i].name);
-    add(std::to_string(m.trainables[i].offset));
-  }
-  return hash.finishHex();
 }
 
 Result<Module> Module::open(const hone_module &compiled) {

@@ -57,9 +57,6 @@ public:
   uint64_t arenaBytes(bool withGradients) const;
   uint64_t trainableShapeElements(const hone_trainable &trainable) const;
 
-  /// A hash of what was compiled, without the defaults of a command line.
-  std::string identity() const;
-
 private:
   const hone_module *compiled = nullptr;
   ModuleConfig parsed;

@@ -36,6 +36,7 @@ struct Options {
   uint64_t seed = 42;
   bool shuffle = true;
   uint64_t threads = 1;
+  bool allowOtherNumerics = false;
   bool plan = false, evalOnly = false, help = false, version = false;
 
   /// What the module was compiled with. Errors: Internal.

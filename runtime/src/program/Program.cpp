@@ -178,10 +178,6 @@ static Status dumpGradients(Setup &setup) {
   return status;
 }
 
-static std::string fileName(const std::string &path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
 static Status train(Setup &setup, const MemoryPlan &plan, ExitCode &outcome) {
   const Options &options = setup.options;
   Result<CheckpointStore> store = CheckpointStore::open(options.output);
@@ -190,14 +186,8 @@ static Status train(Setup &setup, const MemoryPlan &plan, ExitCode &outcome) {
   OutputLock lock;
   if (Status status = lock.acquire(options.output); !status.isOk())
     return status;
-  // The cache's name is a hash of the data, the tokenizer and the lengths.
-  const ModuleConfig &config = setup.module.config();
-  CheckpointIdentity identity{setup.module.identity(),
-                              config.weightsLayout + " " +
-                                  config.weightsSourceHash,
-                              fileName(setup.data.cachePath())};
   Run run({setup.module, options, setup.data,
-           options.evalData.empty() ? nullptr : &setup.evalData, identity},
+           options.evalData.empty() ? nullptr : &setup.evalData},
           *setup.trainer, std::move(store.value()));
   fputs(describeRun(setup.module, options, run).c_str(), stdout);
   fputs(plan.render().c_str(), stdout);

@@ -41,89 +41,63 @@ Run::Run(Inputs inputs, Trainer &trainer, CheckpointStore store)
       options.weightDecay,
       options.maxGradNorm,
       options.seed};
+  identity = identityOf(inputs.module, options, inputs.data, steps);
 }
 
-/// Every option that the numbers of a step depend on.
-CheckpointFields Run::fields() const {
-  const Options &options = inputs.options;
-  CheckpointFields out = {
-      {"adapter", options.adapter},
-      {"gradient-accumulation-steps",
-       std::to_string(options.gradientAccumulationSteps)},
-      {"learning-rate", formatExact(options.learningRate)},
-      {"lr-scheduler-type", lrSchedulerName(options.scheduler)},
-      {"max-grad-norm", formatExact(options.maxGradNorm)},
-      {"seed", std::to_string(options.seed)},
-      {"shuffle", options.shuffle ? "true" : "false"},
-      {"warmup-steps", std::to_string(options.warmupSteps)},
-      {"weight-decay", formatExact(options.weightDecay)},
-  };
-  // A constant rate does not know how long the run is, so it may grow.
-  if (options.scheduler != LrScheduler::Constant)
-    out["steps"] = std::to_string(steps);
-  return out;
+/// What a checkpoint of another run can be told.
+static Status otherRun(const std::string &output, const std::string &problem,
+                       const std::string &remedy) {
+  return Status::error(ExitCode::Usage,
+                       {output, problem,
+                        remedy + ", or give another --output; --adapter " +
+                            output + " starts a new run from its adapter"});
 }
 
-static std::string showField(const CheckpointFields &fields,
-                             const std::string &name) {
-  auto found = fields.find(name);
-  if (found == fields.end() || found->second.empty())
-    return "none";
-  double value = 0;
-  if (found->second.compare(0, 2, "0x") != 0 ||
-      !parseExact(found->second, value))
-    return found->second;
-  char text[32];
-  snprintf(text, sizeof(text), "%.10g", value);
-  return text;
-}
-
-Status Run::compareFields(const CheckpointFields &saved) const {
-  CheckpointFields mine = fields(), all = mine;
-  all.insert(saved.begin(), saved.end());
-  std::string differences;
-  for (const auto &[name, value] : all) {
-    CheckpointFields::const_iterator before = saved.find(name),
-                                     here = mine.find(name);
-    if (before != saved.end() && here != mine.end() &&
-        before->second == here->second)
-      continue;
-    differences += (differences.empty() ? "--" : ", --") + name + " (was " +
-                   showField(saved, name) + ", now " + showField(mine, name) +
-                   ")";
-  }
-  if (differences.empty())
+Status Run::compare(const CheckpointIdentity &saved,
+                    std::string &otherNumerics) const {
+  const std::string &output = inputs.options.output;
+  std::string differences = describeDifferences(saved.run, identity.run);
+  if (!differences.empty())
+    return otherRun(output, "the run in this folder is another: " + differences,
+                    "repeat what it was started with to resume it");
+  otherNumerics = describeDifferences(saved.numerics, identity.numerics);
+  if (otherNumerics.empty() || inputs.options.allowOtherNumerics)
     return Status::ok();
-  return Status::error(
-      ExitCode::Usage,
-      {inputs.options.output,
-       "the run in this folder was started with other options: " + differences,
-       "repeat its options to resume it, or give another --output; --adapter " +
-           inputs.options.output + " starts a new run from its adapter"});
+  return otherRun(output,
+                  "the run in this folder is computed otherwise, so it would "
+                  "not end with the bits of an uninterrupted one: " +
+                      otherNumerics,
+                  "compile as for that run, or go on with "
+                  "--allow-other-numerics");
 }
 
 Status Run::start() {
   const Options &options = inputs.options;
-  Result<CheckpointStore::Loaded> loaded =
-      store.load(inputs.identity, trainer.trainables().checkpointTargets());
-  if (!loaded.isOk())
-    return loaded.status();
-  for (const std::string &note : loaded.value().notes)
+  Result<CheckpointStore::Found> newest = store.newest();
+  if (!newest.isOk())
+    return newest.status();
+  const CheckpointStore::Found &found = newest.value();
+  for (const std::string &note : found.notes)
     fprintf(stderr, "warning: %s\n", note.c_str());
-  if (loaded.value().found) {
-    if (Status status = compareFields(loaded.value().fields); !status.isOk())
+  std::string otherNumerics;
+  if (!found.directory.empty()) {
+    if (Status status = compare(found.identity, otherNumerics); !status.isOk())
       return status;
-    completed = savedAt = uint64_t(loaded.value().step);
+    completed = savedAt = uint64_t(found.step);
     if (completed > steps)
       return Status::error(ExitCode::Usage,
-                           {loaded.value().directory,
+                           {found.directory,
                             "the run has " + std::to_string(completed) +
                                 " steps behind it, more than the " +
                                 std::to_string(steps) + " asked for",
                             "ask for at least as many --steps, or give "
                             "another --output"});
+    if (Status status = CheckpointStore::read(
+            found.directory, trainer.trainables().checkpointTargets());
+        !status.isOk())
+      return status;
     printf("resuming after step %" PRIu64 " from %s\n", completed,
-           loaded.value().directory.c_str());
+           found.directory.c_str());
   } else if (!options.adapter.empty()) {
     if (Status status = trainer.trainables().load(options.adapter);
         !status.isOk())
@@ -137,7 +111,12 @@ Status Run::start() {
   if (!opened.isOk())
     return opened.status();
   log = std::move(opened.value());
-  return Status::ok();
+  if (otherNumerics.empty())
+    return Status::ok();
+  fprintf(stderr,
+          "warning: %s: from here on the run is computed otherwise: %s\n",
+          found.directory.c_str(), otherNumerics.c_str());
+  return log.otherNumerics(completed, otherNumerics);
 }
 
 Status Run::step(Progress &progress) {
@@ -185,7 +164,7 @@ Status Run::save() {
   if (Status status = log.sync(); !status.isOk())
     return status;
   savedAt = completed;
-  return store.save(int64_t(completed), inputs.identity, fields(),
+  return store.save(int64_t(completed), identity,
                     trainer.trainables().checkpointVectors());
 }
 

@@ -10,8 +10,7 @@
 #define HONE_RUNTIME_PROGRAM_RUN_H
 
 #include "base/Status.h"
-#include "formats/Checkpoint.h"
-#include "program/Options.h"
+#include "program/Identity.h"
 #include "program/Progress.h"
 #include "program/StepLog.h"
 #include "step/Trainer.h"
@@ -36,13 +35,11 @@ private:
 
 class Run {
 public:
-  /// What all runs of an output folder must agree on.
   struct Inputs {
     const Module &module;
     const Options &options;
     const Dataset &data;
     const Dataset *evalData; ///< may be null
-    CheckpointIdentity identity;
   };
 
   Run(Inputs inputs, Trainer &trainer, CheckpointStore store);
@@ -52,8 +49,8 @@ public:
   const SampleOrder &sampleOrder() const { return order; }
 
   /// Takes up the newest checkpoint in --output, or starts a new run from
-  /// --adapter or the seed. Prints which. Errors: Usage when an option that
-  /// changes the numbers differs from the checkpoint's; as CheckpointStore.
+  /// --adapter or the seed. Prints which. Errors: Usage when the checkpoint is
+  /// of another identity, naming what differs; as CheckpointStore.
   Status start();
 
   /// Trains until the last step or a signal, then writes the adapter.
@@ -70,14 +67,16 @@ private:
   Status step(Progress &progress);
   Status evaluate(Progress &progress);
   Status save();
-  CheckpointFields fields() const;
-  Status compareFields(const CheckpointFields &saved) const;
+  /// `otherNumerics`: how they differ, if the options allow it.
+  Status compare(const CheckpointIdentity &saved,
+                 std::string &otherNumerics) const;
 
   Inputs inputs;
   Trainer &trainer;
   CheckpointStore store;
   SampleOrder order;
   Hyperparameters hyperparameters;
+  CheckpointIdentity identity;
   StepLog log;
   PeakMeter meter;
   uint64_t steps = 0, completed = 0;

@@ -6,6 +6,7 @@
 
 #include "program/StepLog.h"
 
+#include "base/Json.h"
 #include "base/MappedFile.h"
 
 #include <cerrno>
@@ -136,6 +137,14 @@ Status StepLog::evaluation(uint64_t step, double loss) {
       snprintf(line, sizeof(line), "%s%" PRIu64 ", \"eval_loss\": %.17g}\n",
                lineStart.data(), step, loss);
   return write(line, size);
+}
+
+Status StepLog::otherNumerics(uint64_t step, const std::string &differences) {
+  std::string line =
+      std::string(lineStart) + std::to_string(step) + ", \"other_numerics\": ";
+  appendJsonString(line, differences);
+  line += "}\n";
+  return write(line.data(), int(line.size()));
 }
 
 Status StepLog::sync() {
