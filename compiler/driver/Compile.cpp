@@ -83,9 +83,7 @@ public:
 
 private:
   void setOptions(StepOptions &options);
-  bool isHuggingFace() const {
-    return !StringRef(spec.model).ends_with(".mlir");
-  }
+  bool isHuggingFace() const { return !spec.isMlir(); }
   Status linkInto(const std::string &directory, const std::string &program);
 
   const CompileRequest &request;
@@ -256,7 +254,7 @@ Status Compilation::run(Phase phase) {
     pm.enableTiming();
   buildPhase(pm, phase, options, target.get());
   Status status = runPasses(pm, *module, "phase " + phaseName(phase).str(),
-                            isHuggingFace() ? "" : spec.model);
+                            isHuggingFace() ? "" : spec.model.text());
   if (!status.isOk())
     return status;
   if (request.dumpDir.empty())

@@ -78,5 +78,5 @@ std::string hone::describeRounding(ModuleOp derived) {
       text += (text.empty() ? "bfloat16 in " : ",") + std::to_string(columns) +
               " columns of " + call.getPrefix().str();
   });
-  return text;
+  return text.empty() ? "float32" : text;
 }

@@ -26,7 +26,7 @@ using IdentityFields = std::map<std::string, std::string>;
 IdentityFields describeModel(mlir::ModuleOp imported);
 
 /// Which values the step of the `derived` module keeps rounded, such as
-/// "bfloat16 in 64 columns of model.layers.0."; empty: none.
+/// "bfloat16 in 64 columns of model.layers.0."; "float32": none.
 std::string describeRounding(mlir::ModuleOp derived);
 
 } // namespace hone

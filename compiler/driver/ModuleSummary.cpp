@@ -46,7 +46,7 @@ static uint64_t regionOffset(ModuleOp module, const std::string &name) {
 
 std::string hone::optimizerVariant(const Spec &spec) {
   bool withMomentum = spec.train.optimizer == "sgd" && spec.train.momentum > 0;
-  return withMomentum ? "sgd_momentum" : spec.train.optimizer;
+  return withMomentum ? "sgd_momentum" : spec.train.optimizer.text();
 }
 
 ModuleDescription hone::describeModule(ModuleOp module,
@@ -110,14 +110,13 @@ static std::string jsonString(const std::string &text) {
   return out;
 }
 
-static std::string jsonList(const std::vector<std::string> &items) {
-  std::string out = "[";
-  for (const std::string &item : items)
-    out += (out.size() > 1 ? "," : "") + jsonString(item);
-  return out + "]";
-}
-
-static std::string jsonObject(const IdentityFields &fields) {
+/// What a run is apart from its settings and data, which the runtime knows.
+static std::string identityJson(const ModelIdentity &model,
+                                const std::string &layout,
+                                const std::string &sourceHash) {
+  IdentityFields fields = model.mathematics;
+  fields["weights"] = sourceHash;
+  fields["weights.layout"] = layout;
   std::string out = "{";
   for (const auto &[name, value] : fields)
     out += (out.size() > 1 ? "," : "") + jsonString(name) + ":" +
@@ -125,21 +124,12 @@ static std::string jsonObject(const IdentityFields &fields) {
   return out + "}";
 }
 
-/// The two identities as far as the compiler knows them; the runtime adds the
-/// settings and the data.
-static std::string identityJson(const Spec &spec, const ModelIdentity &model,
-                                const Target &target, const std::string &layout,
-                                const std::string &sourceHash) {
-  IdentityFields run = model.mathematics;
-  run["weights"] = sourceHash;
-  run["weights.layout"] = layout;
-  IdentityFields numerics{
-      {"target.triple", target.triple().str()},
-      {"target.features", llvm::join(target.features(), ",")},
-      {"train.kept_dtype", model.rounding},
-      {"train.float32_matmul_precision", spec.train.float32_matmul_precision}};
-  return "{\"run\":" + jsonObject(run) +
-         ",\"numerics\":" + jsonObject(numerics) + "}";
+/// The settings of `section`, and behind them `more`, further members.
+static std::string sectionJson(const Spec &spec, const char *section,
+                               const std::string &more = "") {
+  std::string out = specSectionJson(spec, section);
+  out.insert(out.size() - 1, more);
+  return jsonString(section) + ":" + out;
 }
 
 std::string hone::moduleConfigJson(const Spec &spec, const ModelIdentity &model,
@@ -150,26 +140,25 @@ std::string hone::moduleConfigJson(const Spec &spec, const ModelIdentity &model,
   for (const Parameter &p : parameters.frozen())
     count += p.type.getNumElements();
 
-  // PEFT's own keys; the resolved list stands for "all-linear".
+  // What the keys stand for here.
   Spec resolved = spec;
   resolved.lora.target_modules = model.targetModules;
-  std::string lora = specSectionJson(resolved, "lora");
-  lora.pop_back();
-  lora += ",\"base_model_name_or_path\":" + jsonString(model.name) + "}";
-
+  resolved.train.kept_dtype = model.rounding;
+  resolved.target.triple = target.triple().str();
+  resolved.target.cpu = StringRef(target.describe()).rsplit(':').second.str();
+  resolved.target.features = target.features();
   std::string layout = layoutName(parameters.frozen());
-  std::string cpu = StringRef(target.describe()).rsplit(':').second.str();
   return "{\"model\":{\"name\":" + jsonString(model.name) +
          ",\"model_type\":" + jsonString(model.modelType) +
          ",\"parameters\":" + std::to_string(count) +
          ",\"vocab_size\":" + std::to_string(model.vocabSize) +
-         "},\"lora\":" + lora + ",\"train\":" + specSectionJson(spec, "train") +
-         ",\"weights\":{\"layout\":" + jsonString(layout) +
-         ",\"source_hash\":" + jsonString(sourceHash) +
-         ",\"dtype\":" + jsonString(spec.weights.dtype) + "},\"identity\":" +
-         identityJson(spec, model, target, layout, sourceHash) +
-         ",\"target\":{\"triple\":" + jsonString(target.triple().str()) +
-         ",\"cpu\":" + jsonString(cpu) +
-         ",\"features\":" + jsonList(target.features()) +
-         "},\"plan\":" + plan.json() + "}";
+         ",\"identity\":" + identityJson(model, layout, sourceHash) + "}," +
+         sectionJson(resolved, "lora",
+                     ",\"base_model_name_or_path\":" + jsonString(model.name)) +
+         "," + sectionJson(resolved, "train") + "," +
+         sectionJson(resolved, "weights",
+                     ",\"layout\":" + jsonString(layout) +
+                         ",\"source_hash\":" + jsonString(sourceHash)) +
+         "," + sectionJson(resolved, "target") + ",\"plan\":" + plan.json() +
+         "}";
 }

@@ -203,13 +203,13 @@ Result<Module> Module::open(const hone_module &compiled) {
     return config.status();
   module.parsed = std::move(config.value());
 
-  std::string missing = missingCpuFeature(module.parsed.features);
+  std::string missing = missingCpuFeature(module.parsed.target.features);
   if (!missing.empty())
     return Status::error(
         ExitCode::Usage,
         {"this CPU",
-         "the program was compiled for '" + module.parsed.cpu + "' and needs " +
-             missing + ", which this CPU does not have",
+         "the program was compiled for '" + module.parsed.target.cpu +
+             "' and needs " + missing + ", which this CPU does not have",
          "compile again with target: native on this machine, or with an older "
          "CPU as the target"});
 
@@ -221,20 +221,21 @@ Result<Module> Module::open(const hone_module &compiled) {
       compiled.arena_bytes > (uint64_t(1) << 46) ||
       compiled.trainable_elements > (uint64_t(1) << 40))
     return mismatch("header", "expects sizes and types in range");
-  const TrainConfig &train = module.parsed.train;
-  uint64_t rows = uint64_t(compiled.max_rows);
-  if (train.batchSize < 1 || train.maxSeqLength < 2 ||
-      train.maxSeqLength > rows || train.batchSize > rows / train.maxSeqLength)
+  const TrainSettings &train = module.parsed.train;
+  int64_t rows = compiled.max_rows;
+  if (train.batch_size < 1 || train.max_seq_length < 2 ||
+      train.max_seq_length > rows ||
+      train.batch_size > rows / train.max_seq_length)
     return mismatch("rows", "expects room for batch_size " +
-                                std::to_string(train.batchSize) +
+                                std::to_string(train.batch_size) +
                                 " times max_seq_length " +
-                                std::to_string(train.maxSeqLength) +
+                                std::to_string(train.max_seq_length) +
                                 " rows but got " + std::to_string(rows));
   std::pair<const char *, hone_entry_fn *> entries[] = {
       {"loss", &module.loss},
       {"gradient", &module.gradient},
-      {train.optimizerInBackward ? "step" : "update",
-       train.optimizerInBackward ? &module.step : &module.update}};
+      {train.optimizer_in_backward ? "step" : "update",
+       train.optimizer_in_backward ? &module.step : &module.update}};
   for (auto [name, entry] : entries) {
     *entry = findEntry(compiled, name);
     if (!*entry)

@@ -1,15 +1,14 @@
 //===- Identity.cpp - What a run is, and how its numbers are computed -----===//
 //
-// honec says what it compiled (ModuleIdentity.cpp); here the settings and the
-// data are added. Settings have the names by which a user of this program
-// knows them.
+// honec says which model it compiled (ModuleIdentity.cpp); here the settings
+// and the data are added.
 //
 //===----------------------------------------------------------------------===//
 
 #include "program/Identity.h"
 #include "base/Sha256.h"
 
-#include <cstdlib>
+#include <algorithm>
 
 namespace hone::rt {
 
@@ -22,53 +21,25 @@ static std::string adapterLayout(const hone_module &module) {
   return hash.finishHex();
 }
 
-/// Decimal, of as many digits as read back to the bit.
-static std::string formatExact(double value) {
-  char text[40];
-  for (int digits = 15; digits <= 17; ++digits) {
-    snprintf(text, sizeof(text), "%.*g", digits, value);
-    if (strtod(text, nullptr) == value)
-      break;
-  }
-  return text;
-}
-
 CheckpointIdentity identityOf(const Module &module, const Options &options,
                               const Dataset &data, uint64_t steps) {
-  const ModuleConfig &config = module.config();
-  CheckpointIdentity identity{config.run, config.numerics};
-  const TrainConfig &train = config.train;
-  const std::pair<const char *, std::string> run[] = {
-      // The cache's name is a hash of the data, the tokenizer and the lengths.
-      {"data", data.cachePath().substr(data.cachePath().rfind('/') + 1)},
-      {"adapter layout", adapterLayout(module.abi())},
-      {"lora.r", std::to_string(config.lora.r)},
-      {"lora.lora_alpha", formatExact(config.lora.lora_alpha)},
-      {"lora.use_rslora", config.lora.use_rslora ? "true" : "false"},
-      {"train.method", train.method},
-      {"train.optimizer", train.optimizer},
-      {"train.compute_dtype", train.computeDtype},
-      {"train.momentum", formatExact(train.momentum)},
-      {"train.adam_beta1", formatExact(train.adamBeta1)},
-      {"train.adam_beta2", formatExact(train.adamBeta2)},
-      {"train.adam_epsilon", formatExact(train.adamEpsilon)},
-      {"train.batch_size", std::to_string(train.batchSize)},
-      {"train.max_seq_length", std::to_string(train.maxSeqLength)},
-      {"--adapter", options.adapter},
-      {"--gradient-accumulation-steps",
-       std::to_string(options.gradientAccumulationSteps)},
-      {"--learning-rate", formatExact(options.learningRate)},
-      {"--lr-scheduler-type", lrSchedulerName(options.scheduler)},
-      {"--max-grad-norm", formatExact(options.maxGradNorm)},
-      {"--seed", std::to_string(options.seed)},
-      {"--shuffle", options.shuffle ? "true" : "false"},
-      {"--warmup-steps", std::to_string(options.warmupSteps)},
-      {"--weight-decay", formatExact(options.weightDecay)},
-  };
-  identity.run.insert(std::begin(run), std::end(run));
+  Options all = options;
+  CheckpointIdentity identity{module.config().identity, {}};
+  // The cache's name is a hash of the data, the tokenizer and the lengths.
+  const std::string &cache = data.cachePath();
+  identity.run["data"] = cache.substr(cache.rfind('/') + 1);
+  identity.run["adapter layout"] = adapterLayout(module.abi());
+  std::vector<Setting *> settings = all.settings.all();
+  settings.push_back(&all.adapter);
+  for (const Setting *setting : settings)
+    if (setting->bits != Bits::None)
+      (setting->bits == Bits::Run ? identity.run
+                                  : identity.numerics)[setting->spelling()] =
+          setting->text();
   // A constant rate does not know how long the run is, so it may grow.
-  if (options.scheduler != LrScheduler::Constant)
-    identity.run["--steps"] = std::to_string(steps);
+  if (options.scheduler() != LrScheduler::Constant)
+    identity.run[options.settings.train.steps.spelling()] =
+        std::to_string(steps);
   return identity;
 }
 

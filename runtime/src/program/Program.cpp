@@ -102,7 +102,7 @@ static Status openData(Setup &setup, const std::string &path, Dataset &out) {
   }
   NewFolders folders({setup.options.output, cache});
   Result<Dataset> data =
-      Dataset::prepare({path, int64_t(config.train.maxSeqLength), cache,
+      Dataset::prepare({path, int64_t(config.train.max_seq_length), cache,
                         int64_t(config.vocabSize)},
                        setup.tokenizer ? &*setup.tokenizer : nullptr);
   if (!data.isOk()) {
@@ -140,7 +140,7 @@ static Status startFresh(Setup &setup) {
   Trainables &trainables = setup.trainer->trainables();
   if (!setup.options.adapter.empty())
     return trainables.load(setup.options.adapter);
-  trainables.initialize(setup.options.seed);
+  trainables.initialize(setup.options.settings.train.seed);
   return Status::ok();
 }
 
@@ -149,7 +149,7 @@ static Status evaluateOnly(Setup &setup) {
     return status;
   const Dataset &data = setup.evalData;
   double loss =
-      setup.trainer->evaluate(data, setup.module.config().train.batchSize);
+      setup.trainer->evaluate(data, setup.module.config().train.batch_size);
   printf("eval loss    %.9f over %" PRIu64 " tokens\n", loss,
          data.targetCount());
   return Status::ok();
@@ -161,8 +161,8 @@ static Status dumpGradients(Setup &setup) {
     return status;
   const std::string &path = setup.options.dumpGradients;
   SampleOrder order{setup.data.sampleCount(),
-                    setup.module.config().train.batchSize, 1,
-                    setup.options.seed, false};
+                    uint64_t(setup.module.config().train.batch_size), 1,
+                    uint64_t(setup.options.settings.train.seed), false};
   Trainer::StepResult result =
       setup.trainer->gradient(setup.data, order, order.rangeOf(0));
   char loss[32];
@@ -217,7 +217,7 @@ static Status printVersion(const Module &module) {
          "compiled for %s, %s\n",
          HONE_ABI_VERSION, config.modelName.c_str(),
          config.weightsSourceHash.c_str(), config.weightsLayout.c_str(),
-         config.triple.c_str(), config.cpu.c_str());
+         config.target.triple.c_str(), config.target.cpu.c_str());
   return Status::ok();
 }
 
@@ -229,7 +229,7 @@ static Status execute(const hone_module &compiled,
   if (!module.isOk())
     return module.status();
   setup.module = std::move(module.value());
-  Result<Options> defaults = Options::defaults(setup.module.config().train);
+  Result<Options> defaults = Options::defaults(setup.module.config());
   if (!defaults.isOk())
     return defaults.status();
   Result<Options> parsed = Options::parse(arguments, defaults.value());

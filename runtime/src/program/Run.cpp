@@ -32,16 +32,22 @@ void PeakMeter::sample() {
 Run::Run(Inputs inputs, Trainer &trainer, CheckpointStore store)
     : inputs(inputs), trainer(trainer), store(std::move(store)) {
   const Options &options = inputs.options;
-  order = {inputs.data.sampleCount(), inputs.module.config().train.batchSize,
-           options.gradientAccumulationSteps, options.seed, options.shuffle};
-  steps =
-      options.steps ? options.steps : options.epochs * order.stepsPerEpoch();
-  hyperparameters = {
-      {options.scheduler, options.learningRate, options.warmupSteps, steps},
-      options.weightDecay,
-      options.maxGradNorm,
-      options.seed};
+  const TrainSettings &train = options.settings.train;
+  order = {inputs.data.sampleCount(), uint64_t(train.batch_size),
+           uint64_t(train.gradient_accumulation_steps), uint64_t(train.seed),
+           train.shuffle};
+  uint64_t epochs = std::min<uint64_t>(options.epochs, mostEpochs());
+  steps = train.steps ? train.steps : epochs * order.stepsPerEpoch();
+  hyperparameters = {{options.scheduler(), train.learning_rate,
+                      uint64_t(train.warmup_steps), steps},
+                     train.weight_decay,
+                     train.max_grad_norm,
+                     uint64_t(train.seed)};
   identity = identityOf(inputs.module, options, inputs.data, steps);
+}
+
+uint64_t Run::mostEpochs() const {
+  return uint64_t(counts.most) / order.stepsPerEpoch();
 }
 
 /// What a checkpoint of another run can be told.
@@ -73,6 +79,14 @@ Status Run::compare(const CheckpointIdentity &saved,
 
 Status Run::start() {
   const Options &options = inputs.options;
+  if (options.settings.train.steps == 0 &&
+      uint64_t(options.epochs) > mostEpochs())
+    return Status::error(ExitCode::Usage,
+                         {"--epochs",
+                          "expects at most " + std::to_string(mostEpochs()) +
+                              ", of " + std::to_string(order.stepsPerEpoch()) +
+                              " steps each, but got " + options.epochs.text(),
+                          "give fewer, or --steps"});
   Result<CheckpointStore::Found> newest = store.newest();
   if (!newest.isOk())
     return newest.status();
@@ -104,7 +118,7 @@ Status Run::start() {
       return status;
     printf("starting from the adapter in %s\n", options.adapter.c_str());
   } else {
-    trainer.trainables().initialize(options.seed);
+    trainer.trainables().initialize(options.settings.train.seed);
   }
   fflush(stdout);
   Result<StepLog> opened = StepLog::open(options.log, completed);
@@ -180,7 +194,8 @@ Status Run::train(uint64_t plannedBytes, ExitCode &outcome) {
         (last || (options.evalEvery && completed % options.evalEvery == 0)))
       status = evaluate(progress);
     outcome = stopRequested();
-    bool due = options.saveEvery && completed % options.saveEvery == 0;
+    uint64_t every = options.settings.train.save_every;
+    bool due = every && completed % every == 0;
     if (status.isOk() && (last || due || outcome != ExitCode::Success))
       status = save();
     if (!status.isOk()) {

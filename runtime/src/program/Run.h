@@ -64,6 +64,8 @@ public:
   double tokensPerSecond() const { return seconds > 0 ? tokens / seconds : 0; }
 
 private:
+  /// More have more steps than can be counted.
+  uint64_t mostEpochs() const;
   Status step(Progress &progress);
   Status evaluate(Progress &progress);
   Status save();

@@ -68,7 +68,7 @@ Status Trainables::load(const std::string &directory) {
   }
   memset(theta, 0, module.thetaBytes());
   zeroState();
-  return readAdapter(directory, module.config().lora, targets);
+  return readAdapter(directory, module.config().adapter, targets);
 }
 
 Status Trainables::save(const std::string &directory) const {
@@ -81,7 +81,7 @@ Status Trainables::save(const std::string &directory) const {
                        module.trainableDtype(),
                        inTheta(t)});
   }
-  return writeAdapter(directory, module.config().lora, tensors);
+  return writeAdapter(directory, module.config().adapter, tensors);
 }
 
 void Trainables::zeroGradient() { memset(gradient, 0, module.vectorBytes()); }

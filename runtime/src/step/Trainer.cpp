@@ -105,7 +105,7 @@ static void writeRoundingKey(int32_t *words, uint64_t seed,
 
 void Trainer::setRates(const Hyperparameters &hyperparameters,
                        uint64_t completed, StepResult &result) {
-  const TrainConfig &train = module.config().train;
+  const TrainSettings &train = module.config().train;
   double clip = 1.0;
   if (hyperparameters.maxGradNorm > 0) // as torch.nn.utils.clip_grad_norm_
     clip = std::min(1.0,
@@ -118,13 +118,13 @@ void Trainer::setRates(const Hyperparameters &hyperparameters,
     scalar(module.slots.momentum) = train.momentum;
   if (module.abi().optimizer == HONE_ADAMW) {
     double number = double(completed + 1);
-    scalar(module.slots.beta1) = train.adamBeta1;
-    scalar(module.slots.beta2) = train.adamBeta2;
-    scalar(module.slots.epsilon) = train.adamEpsilon;
+    scalar(module.slots.beta1) = train.adam_beta1;
+    scalar(module.slots.beta2) = train.adam_beta2;
+    scalar(module.slots.epsilon) = train.adam_epsilon;
     scalar(module.slots.biasCorrection1) =
-        1.0 - std::pow(train.adamBeta1, number);
+        1.0 - std::pow(train.adam_beta1, number);
     scalar(module.slots.biasCorrection2) =
-        1.0 - std::pow(train.adamBeta2, number);
+        1.0 - std::pow(train.adam_beta2, number);
   }
   if (module.trainableDtype() == Dtype::BF16)
     writeRoundingKey(
