@@ -56,6 +56,9 @@ Status hone::checkSpec(Spec &spec) {
                       " reads it, but optimizer is " + spec.train.optimizer,
                   "remove " + std::string(key) +
                       ", or set train.optimizer to " + optimizer);
+  if (spec.given.count("train.epochs") && spec.train.steps > 0)
+    return fail("train.epochs", "train.steps already says how long to train",
+                "give one of the two");
   if (spec.given.count("weights.path") && !spec.isMlir())
     return fail("weights.path",
                 "only an .mlir model has its weights elsewhere, but model is "

@@ -66,7 +66,7 @@ TEST(Options, EpochsOverrideCompiledSteps) {
                                 Options::defaults(compiled).value());
   ASSERT_TRUE(options.isOk());
   EXPECT_EQ(options.value().settings.train.steps, 0);
-  EXPECT_EQ(options.value().epochs, 2);
+  EXPECT_EQ(options.value().settings.train.epochs, 2);
 }
 
 TEST(Options, ReadEveryKindOfArgument) {

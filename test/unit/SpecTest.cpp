@@ -236,6 +236,8 @@ static const BadSpec badSpecs[] = {
     {"BetaOfSgd", "model: m\ntrain: {optimizer: sgd, adam_beta2: 0.9}\n", "",
      "spec.yaml: train.adam_beta2", "only optimizer adamw reads it",
      "set train.optimizer to adamw"},
+    {"StepsAndEpochs", "model: m\ntrain: {epochs: 2, steps: 9}\n", "",
+     "spec.yaml: train.epochs", "already says how long", "one of the two"},
     {"WeightsOfADirectory", "model: m\nweights: {path: other}\n", "",
      "spec.yaml: weights.path", "only an .mlir model", "has its own"},
     {"NoTokenToPredict", "model: m\ntrain: {max_seq_length: 1}\n", "",

@@ -100,6 +100,8 @@ struct TrainSettings : Section {
   /// Of a run only if its rates depend on it: see identityOf.
   Integer steps{*this, "steps", 0, Bits::None, SetBy::Option,
       "how many updates; 0: passes over the data decide", counts};
+  Integer epochs{*this, "epochs", 1, Bits::None, SetBy::Option,
+      "how many passes over the data, if steps is 0", from(1, 0x1p53)};
   Real learning_rate{*this, "learning_rate", 5e-5, Bits::Run, SetBy::Option,
       "peak learning rate", notNegative};
   Real weight_decay{*this, "weight_decay", 0, Bits::Run, SetBy::Option,

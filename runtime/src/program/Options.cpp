@@ -159,7 +159,7 @@ Result<Options> Options::parse(const std::vector<std::string> &arguments,
                             "'",
                         "write " + usage);
     stepsGiven |= found == &options.settings.train.steps;
-    epochsGiven |= found == &options.epochs;
+    epochsGiven |= found == &options.settings.train.epochs;
   }
   if (stepsGiven && epochsGiven)
     return usageError("--epochs", "--steps already says how long to train",

@@ -41,8 +41,6 @@ struct Options : Section {
       "resume a run that was computed by other instructions or roundings"};
   Word weights{*this, "weights", "", Bits::None, SetBy::Option,
       "the frozen weights, if not beside this program", aFile};
-  Integer epochs{*this, "epochs", 1, Bits::None, SetBy::Option,
-      "how many passes over the data, if there is no --steps", from(1, 0x1p53)};
   Integer threads{*this, "threads", 1, Bits::None, SetBy::Option,
       "results do not depend on it", from(1, Pool::maxThreads)};
   Word log{*this, "log", "", Bits::None, SetBy::Option,

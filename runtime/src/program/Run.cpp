@@ -36,7 +36,7 @@ Run::Run(Inputs inputs, Trainer &trainer, CheckpointStore store)
   order = {inputs.data.sampleCount(), uint64_t(train.batch_size),
            uint64_t(train.gradient_accumulation_steps), uint64_t(train.seed),
            train.shuffle};
-  uint64_t epochs = std::min<uint64_t>(options.epochs, mostEpochs());
+  uint64_t epochs = std::min<uint64_t>(train.epochs, mostEpochs());
   steps = train.steps ? train.steps : epochs * order.stepsPerEpoch();
   hyperparameters = {{options.scheduler(), train.learning_rate,
                       uint64_t(train.warmup_steps), steps},
@@ -79,13 +79,13 @@ Status Run::compare(const CheckpointIdentity &saved,
 
 Status Run::start() {
   const Options &options = inputs.options;
-  if (options.settings.train.steps == 0 &&
-      uint64_t(options.epochs) > mostEpochs())
+  const TrainSettings &train = options.settings.train;
+  if (train.steps == 0 && uint64_t(train.epochs) > mostEpochs())
     return Status::error(ExitCode::Usage,
                          {"--epochs",
                           "expects at most " + std::to_string(mostEpochs()) +
                               ", of " + std::to_string(order.stepsPerEpoch()) +
-                              " steps each, but got " + options.epochs.text(),
+                              " steps each, but got " + train.epochs.text(),
                           "give fewer, or --steps"});
   Result<CheckpointStore::Found> newest = store.newest();
   if (!newest.isOk())
