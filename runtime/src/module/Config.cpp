@@ -123,7 +123,6 @@ Result<ModuleConfig> ModuleConfig::parse(const char *json) {
   model.read("model_type", config.modelType);
   model.read("parameters", config.parameters);
   model.read("vocab_size", config.vocabSize);
-
   model.read("identity", config.identity);
 
   if (Status status = readSettings(root, config); !status.isOk())

@@ -18,7 +18,7 @@ namespace hone::rt {
 Setting::Setting(Section &owner, const char *name, Bits bits, SetBy setBy,
                  const char *help)
     : section(owner.name), name(name), bits(bits), setBy(setBy), help(help) {
-  owner.members.push_back(this);
+  owner.list.push_back(this);
 }
 
 std::string Setting::key() const {

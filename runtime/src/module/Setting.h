@@ -104,7 +104,7 @@ protected:
 class Section {
 public:
   const char *const name;
-  const std::vector<Setting *> &settings() const { return members; }
+  const std::vector<Setting *> &members() const { return list; }
 
   Section(const Section &) = delete;
   Section &operator=(const Section &) { return *this; }
@@ -114,7 +114,7 @@ protected:
 
 private:
   friend class Setting;
-  std::vector<Setting *> members;
+  std::vector<Setting *> list;
 };
 
 /// A number or truth that is used as it is.

@@ -5,13 +5,12 @@
 namespace hone::rt {
 
 std::vector<Setting *> Settings::all() {
-  std::vector<Setting *> out = settings();
+  std::vector<Setting *> out = members();
   for (const Section *section : {static_cast<const Section *>(&weights),
                                  static_cast<const Section *>(&lora),
                                  static_cast<const Section *>(&train),
                                  static_cast<const Section *>(&target)})
-    out.insert(out.end(), section->settings().begin(),
-               section->settings().end());
+    out.insert(out.end(), section->members().begin(), section->members().end());
   return out;
 }
 

@@ -23,19 +23,17 @@ static std::string adapterLayout(const hone_module &module) {
 
 CheckpointIdentity identityOf(const Module &module, const Options &options,
                               const Dataset &data, uint64_t steps) {
-  Options all = options;
   CheckpointIdentity identity{module.config().identity, {}};
   // The cache's name is a hash of the data, the tokenizer and the lengths.
   const std::string &cache = data.cachePath();
   identity.run["data"] = cache.substr(cache.rfind('/') + 1);
   identity.run["adapter layout"] = adapterLayout(module.abi());
-  std::vector<Setting *> settings = all.settings.all();
-  settings.push_back(&all.adapter);
-  for (const Setting *setting : settings)
+  std::vector<const Setting *> all = options.settings.all();
+  all.insert(all.end(), options.members().begin(), options.members().end());
+  for (const Setting *setting : all)
     if (setting->bits != Bits::None)
-      (setting->bits == Bits::Run ? identity.run
-                                  : identity.numerics)[setting->spelling()] =
-          setting->text();
+      (setting->bits == Bits::Run ? identity.run : identity.numerics)
+          .emplace(setting->spelling(), setting->text());
   // A constant rate does not know how long the run is, so it may grow.
   if (options.scheduler() != LrScheduler::Constant)
     identity.run[options.settings.train.steps.spelling()] =

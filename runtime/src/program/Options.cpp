@@ -96,7 +96,7 @@ LrScheduler Options::scheduler() const {
 }
 
 std::vector<Setting *> Options::all() {
-  std::vector<Setting *> out = Section::settings();
+  std::vector<Setting *> out = members();
   for (Setting *setting : settings.all())
     if (setting->setBy != SetBy::Spec)
       out.push_back(setting);
