@@ -10,16 +10,16 @@ class HonePass<string flag> : Pass<flag, "::mlir::ModuleOp"> {
 }
 
 def DeriveBackward : HonePass<"hone-derive-backward"> {
-  let summary = "derive the entry @gradient from the entry @loss";
+  let summary = "derive the entry of the gradient from that of the loss";
   let description = [{
-    Needs: an entry `@loss` whose output `loss` is the one result of a call.
-    Guarantees: an entry `@gradient` that computes the same loss and sends
-    `loss_scale * d(loss)/d(p)` of every trainable parameter `p` to a
-    `hone.gradient`. Each block that trains is derived once for each policy of
+    Needs: one forward entry that returns the loss, the one result of a call.
+    Guarantees: an entry `@gradient` that returns the same loss and sends
+    `scale * d(loss)/d(p)` of every trainable parameter `p` to a `hone.gradient`;
+    `scale` is its last argument. Each block that trains is derived once for each policy of
     its layers: `@b.backward` with what it recomputes, `@b.forward` if it keeps
     more than its inputs (with the policy at the end, as in `@b.backward.full`,
     if layers differ), and `@b.gradient` for the block of the loss, whose two halves run back to back.
-    Leaves alone: `@loss` and the blocks that it calls.
+    Leaves alone: the entry of the loss and the blocks that it calls.
   }];
   let options = [
     Option<"residuals", "residuals", "std::string", /*default=*/"\"mesp\"",
@@ -39,14 +39,17 @@ def DeriveBackward : HonePass<"hone-derive-backward"> {
   ];
 }
 
-def ScheduleUpdate : HonePass<"hone-schedule-update"> {
-  let summary = "add the entry @update or @step: one optimizer step";
+def ScheduleStep : HonePass<"hone-schedule-step"> {
+  let summary = "add the schedules that train, evaluate and differentiate";
   let description = [{
-    Needs: nothing; with `in-backward`, the entry `@gradient`. Guarantees: an
-    entry `@update` with one optimizer op on all trainable parameters, whose
-    scalars are inputs; with `in-backward`, instead of it an entry `@step` that
-    does what `@gradient` does and updates each layer behind the last call that
-    adds to its gradients or reads its parameters. Leaves alone: `@gradient`.
+    Needs: a forward entry that returns the loss and an entry of the phase
+    `gradient`. Guarantees: a `hone.schedule` for each purpose, and the entries
+    that they run beside those: one that zeroes the gradient, one that sums its squares, and
+    `@update` with one optimizer op on all trainable parameters, whose arguments
+    are scalars that the schedule computes; with `in-backward`, instead of it
+    `@gradient.update`, which does what `@gradient` does and updates each layer
+    behind the last call that adds to its gradients or reads its parameters.
+    Leaves alone: the entries that are there.
   }];
   let options = [
     Option<"optimizer", "optimizer", "std::string", /*default=*/"\"adamw\"",
@@ -54,17 +57,23 @@ def ScheduleUpdate : HonePass<"hone-schedule-update"> {
     Option<"inBackward", "in-backward", "bool", /*default=*/"false",
            "update each layer as soon as its backward has run">
   ];
+  let dependentDialects = [
+    "::hone::HoneDialect", "::mlir::arith::ArithDialect",
+    "::mlir::func::FuncDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"
+  ];
 }
 
 def VerifyStep : HonePass<"hone-verify-step"> {
   let summary = "verify the contract between derivation and placement";
   let description = [{
-    The seam after derivation. Guarantees that every trainable parameter that
-    a call of `@gradient` reaches has a gradient, that every gradient is of a
+    The seam after derivation. Guarantees that every trainable parameter has a
+    gradient in what the schedule `train` runs, that every gradient is of a
     trainable parameter and has its type, and that the parameters of all layers
-    have one type under one name. In `@step`, that each layer is updated once,
-    behind all that adds to its gradients and before nothing that reads its
-    parameters. Removes blocks that no entry calls.
+    have one type under one name. In an entry that updates layers, that each layer
+    is updated once, behind all that adds to its gradients and before nothing that
+    reads its parameters. Removes entries that no schedule runs, and blocks that no
+    entry calls.
   }];
 }
 
@@ -110,13 +119,14 @@ def Place : HonePass<"hone-place"> {
   let summary = "give every buffer an offset and a lifetime in one arena";
   let description = [{
     Needs: a verified step. Guarantees: `hone.arena_bytes` on the module; a
-    `hone.region` for everything that outlives an entry (parameter vector,
-    gradients, optimizer state, inputs, outputs); slots on every op of a block
-    and every call of an entry. A result that its op can write over a dying
-    operand takes that operand's memory. Entries share the memory above the
-    regions: they never run at the same time. Where `@step` updates layer by
-    layer, the gradient of all parameters is behind the arena: only `@gradient`
-    needs it.
+    `hone.region` for everything that outlives a schedule (parameter vector,
+    gradients, optimizer state, inputs of a batch); slots on every op of a block,
+    every call of an entry and every item of a schedule, where a run's scratch is
+    the working set of its entry. A result that its op can write over a dying
+    operand takes that operand's memory. Schedules share the memory above the
+    regions: they never run at the same time. Where an entry updates layer by
+    layer, the gradient of all parameters is behind the arena: only who
+    differentiates has memory for it.
   }];
 }
 
@@ -135,7 +145,9 @@ def ConvertToTiles : HonePass<"hone-convert-to-tiles"> {
     is in the functions from here on.
     Each block is a private function `(frame, rows, scratch, arguments,
     parameters, inputs, results, gradients)`, each entry `@e` the function
-    `@hone_entry_e(frame)` that the runtime calls. A value that is only added to
+    `@hone_entry_e(frame, values)` that the runtime calls, each scalar function
+    `@f` one of that type too, `@hone_scalar_f`; `values` are pointers to arguments
+    and results. A value that is only added to
     a gradient is added there by the kernel that computes it. An op without a
     kernel is an error.
   }];

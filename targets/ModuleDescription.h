@@ -16,16 +16,37 @@
 
 namespace hone {
 
-struct EntryDescription {
-  std::string name;   ///< "loss", "gradient", "update"
-  std::string symbol; ///< the function of type hone_entry_fn
+/// hone_item; functions by symbol, empty for none.
+struct ItemDescription {
+  hone_item_kind kind = HONE_RUN;
+  uint32_t stage = 0;
+  std::string run, otherwise;
+  uint32_t condition = HONE_NO_VALUE, batch = HONE_NO_VALUE;
+  uint64_t work = 0;
+  std::vector<uint32_t> values;
+  uint32_t carried = 0, body = 0, stages = 1;
+  std::string peer, channel;
+};
+
+struct NumberDescription {
+  std::string name;
+  hone_dtype dtype = HONE_F64;
+  uint32_t value = 0;
+};
+
+struct ScheduleDescription {
+  hone_purpose purpose = HONE_TRAIN;
+  std::vector<ItemDescription> items;
+  std::vector<hone_value> values;
+  std::vector<NumberDescription> settings, reports;
+  uint32_t batchSlots = 1;
 };
 
 struct SlotDescription {
   std::string name;
   hone_dtype dtype = HONE_F32;
   std::vector<int64_t> shape;
-  uint64_t offset = 0; ///< bytes from the start of the arena
+  uint64_t offset = 0; ///< bytes from hone_frame::batch
 };
 
 struct WeightDescription {
@@ -50,10 +71,12 @@ struct ModuleDescription {
   hone_dtype trainableDtype = HONE_F32;
   uint64_t trainableElements = 0;
   uint64_t thetaOffset = 0, gradientOffset = 0, stateOffset = 0; ///< bytes
-  std::vector<EntryDescription> entries;
-  std::vector<SlotDescription> inputs, outputs;
+  std::vector<ScheduleDescription> schedules;
+  std::vector<SlotDescription> inputs;
   std::vector<WeightDescription> weights;
   std::vector<TrainableDescription> trainables;
+  std::string weightDigests;    ///< see hone_module; empty without a file
+  uint64_t weightFileBytes = 0; ///< 0 without a file
 };
 
 } // namespace hone

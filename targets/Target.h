@@ -21,13 +21,6 @@
 
 namespace hone {
 
-/// Register tile of a matrix product: `mr` rows by `nr` columns. Panels of
-/// `tile.fill` and `tile.contract` are `nr` wide.
-struct TileShape {
-  unsigned mr = 0;
-  unsigned nr = 0;
-};
-
 /// Which machine to compile for.
 struct TargetRequest {
   std::string triple = "native"; ///< "native": this machine and all it has
@@ -39,7 +32,7 @@ struct TargetRequest {
   static TargetRequest parse(llvm::StringRef text);
 };
 
-enum class EmitKind { mlir, llvm, assembly, object };
+enum class EmitKind { llvm, assembly, object };
 
 class Target {
 public:
@@ -53,8 +46,9 @@ public:
   /// them LLVM's tuning flags. Sorted.
   virtual std::vector<std::string> features() const = 0;
 
-  /// `element` is f32 or f64.
-  virtual TileShape tileShape(mlir::Type element) const = 0;
+  /// Columns of a panel of `tile.fill` and `tile.contract`; `element` is f32 or
+  /// f64.
+  virtual unsigned panelWidth(mlir::Type element) const = 0;
 
   /// Whether panels can be of bf16, see `tile.contract`.
   virtual bool hasBFloat16Products() const = 0;
@@ -63,8 +57,7 @@ public:
   virtual void buildLoweringPipeline(mlir::OpPassManager &pm) const = 0;
 
   /// Writes the lowered `module` with the tables of `description` to `path`
-  /// ("-": standard output). The file appears whole or not at all. With
-  /// EmitKind::mlir the module is printed as it is and may be of any phase.
+  /// ("-": standard output). The file appears whole or not at all.
   virtual llvm::Error emit(mlir::ModuleOp module,
                            const ModuleDescription &description, EmitKind kind,
                            llvm::StringRef path) const = 0;

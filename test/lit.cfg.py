@@ -29,6 +29,8 @@ if config.hone_shared and os.path.isdir(config.hone_shared):
     config.available_features.add("shared-data")
     config.substitutions.append(("%shared", config.hone_shared))
 config.available_features.add(config.host_machine)
+if config.fuzzers:
+    config.available_features.add("fuzzers")
 if os.path.exists("/proc/cpuinfo"):
     with open("/proc/cpuinfo") as cpuinfo:
         flags = set(cpuinfo.read().split())

@@ -99,7 +99,7 @@ int main() {
   llvm::ExitOnError check("error: ");
   auto target = check(createTarget(TargetRequest::parse("native")));
   mlir::MLIRContext context;
-  int64_t nr = target->tileShape(mlir::Float32Type::get(&context)).nr;
+  int64_t nr = target->panelWidth(mlir::Float32Type::get(&context));
   for (bool bfloat16 : {false, true})
     for (bool transpose : {true, false}) {
       if (bfloat16 && !target->hasBFloat16Products())

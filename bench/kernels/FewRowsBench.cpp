@@ -80,7 +80,7 @@ static std::string moduleText(const Case &c, int64_t layers) {
                         op, c.isBackward ? "up" : "down", wide,
                         c.isBackward ? up : down, narrow)
               .str();
-  text += llvm::formatv("hone.entry @main {{\n"
+  text += llvm::formatv("hone.entry @main() -> {0} {{\n"
                         "%x0 = hone.call @start \"\" () : () -> {0}\n",
                         narrow)
               .str();
@@ -89,7 +89,7 @@ static std::string moduleText(const Case &c, int64_t layers) {
                           "({2}) -> {2}\n",
                           i + 1, i, narrow)
                 .str();
-  return text + llvm::formatv("hone.output %x{0} as \"y\" : {1}\n}\n}\n",
+  return text + llvm::formatv("hone.return %x{0} : {1}\n}\n}\n",
                               layers, narrow)
                     .str();
 }
@@ -105,7 +105,7 @@ static std::pair<std::string, int64_t> lowered(const Case &c, int64_t layers,
   mlir::PassManager passes(&context);
   passes.addPass(createPlace());
   ConvertToTilesOptions options;
-  options.panelWidth = target.tileShape(mlir::Float32Type::get(&context)).nr;
+  options.panelWidth = target.panelWidth(mlir::Float32Type::get(&context));
   options.bfloat16Products = c.kind.rounds;
   passes.addPass(createConvertToTiles(options));
   if (!module || failed(passes.run(*module)))

@@ -120,8 +120,9 @@ foreach(triple aarch64-linux-gnu)
 endforeach()
 
 # hone_runtime_library(NAME sources...): no exceptions, no RTTI, optimised even
-# in Debug builds because it is linked into every training binary. For each
-# cross triple there is another archive of the same name in lib/<triple>/.
+# in Debug builds because it is linked into every training binary, and no fused
+# a * b + c, so that all machines compute the same bits. For each cross triple
+# there is another archive of the same name in lib/<triple>/.
 function(hone_runtime_library name)
   foreach(triple "" ${HONE_CROSS_TRIPLES})
     set(target ${name})
@@ -135,7 +136,7 @@ function(hone_runtime_library name)
     add_library(${target} STATIC ${ARGN})
     target_link_libraries(${target} PUBLIC hone_runtime_options)
     target_compile_options(${target} PRIVATE
-      -fno-exceptions -fno-rtti -O2 ${flags})
+      -fno-exceptions -fno-rtti -O2 -ffp-contract=off ${flags})
     set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name}
       ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib/${triple}")
   endforeach()

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/driver/Compile.h"
+#include "base/MappedFile.h"
 #include "compiler/driver/ModuleSummary.h"
 #include "compiler/driver/PassRun.h"
 #include "compiler/driver/PlanStep.h"
@@ -14,11 +15,11 @@
 #include "compiler/driver/RuntimeArchives.h"
 #include "compiler/import/ModelImport.h"
 #include "compiler/import/StorageAssignment.h"
-#include "compiler/import/TargetModules.h"
 #include "compiler/spec/MachineProfileFile.h"
 #include "compiler/weights/WeightWriter.h"
 #include "dialects/Tile/TileDialect.h"
 #include "module/Module.h"
+#include "module/WeightDigests.h"
 #include "passes/Passes.h"
 #include "targets/cpu/LinkBinary.h"
 #include "text/TokenizerBuilder.h"
@@ -56,10 +57,12 @@ public:
   Status readSpec();
   Status createTarget();
   Status importModel();
+  /// Tables of rotary embedding are constants of the program.
+  Status checkTables() const;
   /// What `residuals: planned` stands for.
   Status planStep();
   /// Passes of `phase`, with its dump.
-  Status run(Phase phase);
+  Status run(CompilerPhase phase);
   /// What a run's identity needs of the module as it is now.
   void noteMathematics() { identity.mathematics = describeModel(*module); }
   void noteRounding() { identity.rounding = describeRounding(*module); }
@@ -67,8 +70,12 @@ public:
   Status summarize();
   /// What the program is linked with, if there will be one.
   Status findRuntime();
+  /// That a model has the weights that its config.json names: every later phase
+  /// does work for each layer of it. Nothing for an .mlir model, which is
+  /// trusted and itself says what it needs.
+  Status findWeights();
   Status openWeights();
-  /// run(Phase::Lower), after which the scratch of a thread is known.
+  /// run(CompilerPhase::Lower), after which the scratch of a thread is known.
   Status lower();
   Status printModule();
   void printPlan();
@@ -79,12 +86,18 @@ public:
   /// Says that the program will not start on this machine, if so.
   void noteOtherMachine() const;
 
-  bool stopsAfter(Phase phase) const { return request.stopAfter == phase; }
+  bool stopsAfter(CompilerPhase phase) const {
+    return request.stopAfter == phase;
+  }
 
 private:
   void setOptions(StepOptions &options);
   bool isHuggingFace() const { return !spec.isMlir(); }
+  std::string weightsPath() const;
+  Status findTensors(const std::vector<ExpectedTensor> &expected);
   Status linkInto(const std::string &directory, const std::string &program);
+  /// What the program will know of the weights file that was written.
+  Status digestWeights(const std::string &path);
 
   const CompileRequest &request;
   MLIRContext context;
@@ -93,7 +106,7 @@ private:
   Spec spec;
   std::unique_ptr<Target> target;
   ModelIdentity identity;
-  std::optional<ModelConfig> config; ///< of a Hugging Face model
+  std::unique_ptr<HuggingFaceModel> model; ///< null for an .mlir model
   OwningOpRef<ModuleOp> module;
   std::optional<ParameterTable> parameters;
   MachineProfile profile;
@@ -168,51 +181,50 @@ Status Compilation::createTarget() {
 // Phases
 //===----------------------------------------------------------------------===//
 
-/// The largest number that every id and target is below: ids index the tables
-/// of embeddings, targets the rows of heads.
-static int64_t vocabularyOf(ModuleOp module) {
-  int64_t size = std::numeric_limits<int32_t>::max();
-  auto bound = [&](Value table) {
-    size =
-        std::min(size, cast<RankedTensorType>(table.getType()).getDimSize(0));
-  };
-  module.walk([&](EmbeddingOp op) { bound(op.getTable()); });
-  module.walk([&](LinearCrossEntropyOp op) { bound(op.getWeight()); });
-  return size;
-}
-
 Status Compilation::importModel() {
+  if (isHuggingFace()) {
+    Result<std::unique_ptr<HuggingFaceModel>> opened =
+        HuggingFaceModel::open(spec.model);
+    if (!opened.isOk())
+      return opened.status();
+    model = std::move(opened.value());
+  }
+  Result<ImportedModel> imported =
+      model ? hone::importModel(context, *model, spec)
+            : parseModel(context, spec);
+  if (!imported.isOk())
+    return imported.status();
+  module = std::move(imported.value().module);
+  Result<rt::WeightSettings> stored = assignStorage(*module, spec, model.get());
+  if (!stored.isOk())
+    return stored.status();
+
   identity.name =
       llvm::sys::path::filename(StringRef(spec.model).rtrim('/')).str();
-  if (isHuggingFace()) {
-    Result<ModelConfig> read = readModelConfig(spec.model);
-    if (!read.isOk())
-      return read.status();
-    config = std::move(read.value());
-    Result<OwningOpRef<ModuleOp>> imported =
-        hone::importModel(context, *config, spec);
-    if (!imported.isOk())
-      return imported.status();
-    module = std::move(imported.value());
-    identity.modelType = config->modelType;
-    identity.vocabSize = config->vocabSize;
-    identity.targetModules = targetModuleNames(spec, *config);
-    return assignStorage(*module, spec, &*config);
-  }
-  WrittenAdapter adapter;
-  Result<OwningOpRef<ModuleOp>> parsed = parseModel(context, spec, adapter);
-  if (!parsed.isOk())
-    return parsed.status();
-  module = std::move(parsed.value());
-  identity.modelType = "mlir";
-  identity.targetModules = adapter.target_modules;
-  identity.vocabSize = vocabularyOf(*module);
-  if (adapter.r) {
-    spec.lora.r = adapter.r;
-    spec.lora.use_rslora = false;
-    spec.lora.lora_alpha = adapter.scale * static_cast<double>(adapter.r);
-  }
-  return assignStorage(*module, spec, /*config=*/nullptr);
+  identity.modelType = model ? model->modelType : "mlir";
+  identity.vocabSize = vocabularySize(*module);
+  identity.lora = std::move(imported.value().lora);
+  identity.weights = stored.value();
+  return Status::ok();
+}
+
+Status Compilation::checkTables() const {
+  constexpr int64_t most = int64_t(1) << 24; // 64 MiB of float32, twice
+  int64_t columns = 0;
+  (*module)->walk([&](RopeOp op) {
+    columns = std::max(columns, int64_t(op.getHeadDim()) / 2);
+  });
+  if (columns == 0 || spec.maxRows() <= most / columns)
+    return Status::ok();
+  return Status::error(ExitCode::Usage,
+                       {spec.file + ": train.max_seq_length",
+                        "expected batch_size x max_seq_length to be at most " +
+                            std::to_string(most / columns) + " for heads of " +
+                            std::to_string(2 * columns) +
+                            ", whose rotary embedding is a table, "
+                            "but found " +
+                            std::to_string(spec.maxRows()),
+                        "use gradient_accumulation_steps for larger batches"});
 }
 
 /// mkdir -p with the mode of the umask.
@@ -227,7 +239,7 @@ void Compilation::setOptions(StepOptions &options) {
       planned ? planned->streams : spec.weights.streaming == "true";
   options.optimizer = optimizerVariant(spec);
   options.optimizerInBackward = spec.train.optimizer_in_backward;
-  options.panelWidth = target->tileShape(Float32Type::get(&context)).nr;
+  options.panelWidth = target->panelWidth(Float32Type::get(&context));
   options.bfloat16Products = spec.train.float32_matmul_precision == "medium";
   if (planned)
     applyPlan(*planned, options);
@@ -246,7 +258,7 @@ Status Compilation::planStep() {
   return Status::ok();
 }
 
-Status Compilation::run(Phase phase) {
+Status Compilation::run(CompilerPhase phase) {
   StepOptions options;
   setOptions(options);
   PassManager pm(&context, ModuleOp::getOperationName());
@@ -309,33 +321,50 @@ Status Compilation::findRuntime() {
   return Status::ok();
 }
 
-Status Compilation::openWeights() {
-  std::string path = spec.model;
-  if (!isHuggingFace()) {
-    llvm::SmallString<128> beside(llvm::sys::path::parent_path(spec.model));
-    llvm::sys::path::append(beside, "model.safetensors");
-    path = spec.weights.path.empty() ? beside.str().str() : spec.weights.path;
-  }
-  Result<WeightIndex> opened = WeightIndex::open(path);
+/// The folder or file that the weights are in.
+std::string Compilation::weightsPath() const {
+  if (isHuggingFace())
+    return spec.model;
+  if (!spec.weights.path.empty())
+    return spec.weights.path;
+  llvm::SmallString<128> beside(llvm::sys::path::parent_path(spec.model));
+  llvm::sys::path::append(beside, "model.safetensors");
+  return beside.str().str();
+}
+
+Status Compilation::findTensors(const std::vector<ExpectedTensor> &expected) {
+  Result<WeightIndex> opened = WeightIndex::open(weightsPath());
   if (!opened.isOk())
     return opened.status();
   weights.emplace(std::move(opened.value()));
-
-  std::vector<ModelTensor> expected;
-  if (config)
-    expected = storedModelTensors(*config);
-  else
-    for (const Parameter &parameter : parameters->frozen())
-      expected.push_back({parameter.name, parameter.type.getShape().vec(), ""});
   Status status =
-      weights->require(expected, config ? "config.json" : identity.name);
-  if (status.isOk() && config)
-    status = weights->refuseUnused(expected, config->tieWordEmbeddings);
-  if (!status.isOk())
-    return status;
+      weights->require(expected, model ? "config.json" : identity.name);
+  if (status.isOk() && model)
+    status = weights->refuseUnused(expected, model->redundantTensors);
+  return status;
+}
+
+Status Compilation::findWeights() {
+  if (!model)
+    return Status::ok();
+  FailureOr<ParameterTable> table = ParameterTable::build(*module);
+  if (failed(table))
+    return Status::error(ExitCode::Internal,
+                         {"import", "the imported module has no parameters",
+                          "please report this with the spec"});
+  return findTensors(
+      expectedTensors(table->frozen(), model->quantization.has_value()));
+}
+
+Status Compilation::openWeights() {
+  if (!model)
+    if (Status status = findTensors(
+            expectedTensors(parameters->frozen(), /*isPacked=*/false));
+        !status.isOk())
+      return status;
 
   std::string folder =
-      config ? spec.model : llvm::sys::path::parent_path(path).str();
+      model ? spec.model : llvm::sys::path::parent_path(weightsPath()).str();
   Result<std::string> table = rt::buildTokenizerTable(folder);
   if (!table.isOk())
     return table.status();
@@ -359,7 +388,7 @@ Status Compilation::openWeights() {
 }
 
 Status Compilation::lower() {
-  Status status = run(Phase::Lower);
+  Status status = run(CompilerPhase::Lower);
   if (auto bytes = (*module)->getAttrOfType<IntegerAttr>(
           tile::TileDialect::kThreadBytesAttrName))
     plan.threadBytes = bytes.getInt();
@@ -454,6 +483,20 @@ Status Compilation::linkInto(const std::string &directory,
   return Status::ok();
 }
 
+Status Compilation::digestWeights(const std::string &path) {
+  Result<rt::MappedFile> file = rt::MappedFile::open(path);
+  if (!file.isOk())
+    return file.status();
+  Result<std::unique_ptr<rt::Pool>> pool =
+      rt::Pool::create(rt::Pool::availableCpus());
+  if (!pool.isOk())
+    return pool.status();
+  description.weightDigests =
+      rt::digestParts(file.value().bytes(), *pool.value());
+  description.weightFileBytes = file.value().size();
+  return Status::ok();
+}
+
 Status Compilation::emitBinary() {
   const std::string &directory = request.output;
   bool isNew = !llvm::sys::fs::exists(directory);
@@ -465,11 +508,13 @@ Status Compilation::emitBinary() {
   std::string program = directory + "/train";
   std::string data = directory + "/weights.hone.safetensors";
   std::vector<QuantizationError> errors;
-  Status status = linkInto(directory, program + suffix);
+  Status status =
+      writeWeights(data + suffix, {parameters->frozen(), tokenizer, sourceHash},
+                   *weights, request.quantization ? &errors : nullptr);
   if (status.isOk())
-    status = writeWeights(data + suffix,
-                          {parameters->frozen(), tokenizer, sourceHash},
-                          *weights, request.quantization ? &errors : nullptr);
+    status = digestWeights(data + suffix);
+  if (status.isOk())
+    status = linkInto(directory, program + suffix);
   if (status.isOk())
     status =
         renameTogether({{data + suffix, data}, {program + suffix, program}});
@@ -511,25 +556,28 @@ Status hone::compile(const CompileRequest &request) {
   HONE_TRY(c.readSpec());
   HONE_TRY(c.createTarget());
   HONE_TRY(c.importModel());
-  HONE_TRY(c.run(Phase::Import));
+  HONE_TRY(c.checkTables());
+  bool needsWeights = !request.stopAfter && !request.printsPlanOnly() &&
+                      request.artifact != Artifact::Mlir;
+  if (needsWeights)
+    HONE_TRY(c.findWeights());
+  HONE_TRY(c.run(CompilerPhase::Import));
   c.noteMathematics();
-  if (c.stopsAfter(Phase::Import))
+  if (c.stopsAfter(CompilerPhase::Import))
     return c.printModule();
 
   HONE_TRY(c.planStep());
-  HONE_TRY(c.run(Phase::Derive));
+  HONE_TRY(c.run(CompilerPhase::Derive));
   c.noteRounding();
-  if (c.stopsAfter(Phase::Derive))
+  if (c.stopsAfter(CompilerPhase::Derive))
     return c.printModule();
 
-  HONE_TRY(c.run(Phase::Place));
-  if (c.stopsAfter(Phase::Place))
+  HONE_TRY(c.run(CompilerPhase::Place));
+  if (c.stopsAfter(CompilerPhase::Place))
     return c.printModule();
   HONE_TRY(c.summarize());
 
   // What is missing or wrong is reported before the expensive part.
-  bool needsWeights = !request.stopAfter && !request.printsPlanOnly() &&
-                      request.artifact != Artifact::Mlir;
   if (needsWeights) {
     HONE_TRY(c.findRuntime());
     HONE_TRY(c.openWeights());
@@ -540,7 +588,7 @@ Status hone::compile(const CompileRequest &request) {
     c.printPlan();
   if (request.printsPlanOnly())
     return Status::ok();
-  if (c.stopsAfter(Phase::Lower) || request.artifact == Artifact::Mlir)
+  if (c.stopsAfter(CompilerPhase::Lower) || request.artifact == Artifact::Mlir)
     return c.printModule();
 
   std::string file = request.output.empty() ? "-" : request.output;

@@ -21,7 +21,7 @@ struct CompileRequest {
   /// A directory for Artifact::Binary, else a file; empty or "-": standard
   /// output.
   std::string output;
-  std::optional<Phase> stopAfter; ///< print the IR of this phase instead
+  std::optional<CompilerPhase> stopAfter; ///< print the IR of this phase instead
   Artifact artifact = Artifact::Binary;
   /// Print the plan to standard output; without `output`, only that.
   PlanFormat plan = PlanFormat::None;

@@ -1,12 +1,13 @@
 //===- ModuleSummary.cpp - From a placed module to hone_module ------------===//
 //
-// Inputs and outputs are found by walking the module once more: a region knows
-// where a value is, only the op knows its type.
+// Inputs are found by walking the module once more: a region knows where a
+// value is, only the op knows its type.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/driver/ModuleSummary.h"
 #include "base/Json.h"
+#include "compiler/driver/ScheduleSummary.h"
 #include "passes/module/WeightStorage.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -66,26 +67,16 @@ ModuleDescription hone::describeModule(ModuleOp module,
   description.gradientOffset = regionOffset(module, "gradient");
   description.stateOffset = regionOffset(module, "state0");
 
-  for (EntryOp entry : module.getOps<EntryOp>())
-    description.entries.push_back(
-        {entry.getSymName().str(), "hone_entry_" + entry.getSymName().str()});
+  description.schedules = describeSchedules(module);
 
-  llvm::MapVector<StringRef, Type> inputs, outputs;
+  llvm::MapVector<StringRef, Type> inputs;
   module.walk([&](InputOp op) {
     inputs.insert({op.getName(), op.getResult().getType()});
   });
-  module.walk([&](OutputOp op) {
-    outputs.insert({op.getName(), op.getValue().getType()});
-  });
-  auto addSlots = [&](auto &values, const char *prefix,
-                      std::vector<SlotDescription> &slots) {
-    for (auto &[name, type] : values)
-      slots.push_back({name.str(), dtypeOf(elementOf(type)),
-                       shapeOf(type, description.maxRows),
-                       regionOffset(module, prefix + name.str())});
-  };
-  addSlots(inputs, "input.", description.inputs);
-  addSlots(outputs, "output.", description.outputs);
+  for (auto &[name, type] : inputs)
+    description.inputs.push_back({name.str(), dtypeOf(elementOf(type)),
+                                  shapeOf(type, description.maxRows),
+                                  regionOffset(module, "input." + name.str())});
 
   for (const Parameter &p : parameters.frozen())
     for (const StoredTensor &tensor : storedTensors(p.type, p.storage))
@@ -142,7 +133,8 @@ std::string hone::moduleConfigJson(const Spec &spec, const ModelIdentity &model,
 
   // What the keys stand for here.
   Spec resolved = spec;
-  resolved.lora.target_modules = model.targetModules;
+  resolved.lora = model.lora;
+  resolved.weights = model.weights;
   resolved.train.kept_dtype = model.rounding;
   resolved.target.triple = target.triple().str();
   resolved.target.cpu = StringRef(target.describe()).rsplit(':').second.str();

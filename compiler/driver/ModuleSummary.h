@@ -22,9 +22,10 @@ struct ModelIdentity {
   std::string name; ///< the directory's or the file's name
   std::string modelType;
   int64_t vocabSize = 0;
-  std::vector<std::string> targetModules; ///< sorted
-  IdentityFields mathematics;             ///< describeModel
-  std::string rounding;                   ///< describeRounding
+  rt::LoraSettings lora;      ///< the spec's, with what the model decided
+  rt::WeightSettings weights; ///< likewise
+  IdentityFields mathematics; ///< describeModel
+  std::string rounding;       ///< describeRounding
 };
 
 /// Everything of the description except config and threadBytes.

@@ -1,7 +1,7 @@
 //===- Pipelines.cpp - The phases of the compiler -------------------------===//
 //
-// Between groups of passes stands what holds from there on. Every phase ends in
-// a pass that verifies it.
+// Between groups of passes stands what holds from there on. Derive and Place end
+// in a pass that verifies it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,17 +14,17 @@
 using namespace hone;
 using namespace mlir;
 
-llvm::StringRef hone::phaseName(Phase phase) {
+llvm::StringRef hone::phaseName(CompilerPhase phase) {
   switch (phase) {
-  case Phase::Import:
+  case CompilerPhase::Import:
     return "import";
-  case Phase::Derive:
+  case CompilerPhase::Derive:
     return "derive";
-  case Phase::Place:
+  case CompilerPhase::Place:
     return "place";
-  case Phase::Lower:
+  case CompilerPhase::Lower:
     return "lower";
-  case Phase::Emit:
+  case CompilerPhase::Emit:
     return "emit";
   }
   return "";
@@ -41,8 +41,8 @@ static void buildDerive(OpPassManager &pm, const StepOptions &options) {
   // From here on the module computes gradients: every value that the backward
   // reads is kept or recomputed, explicitly.
   pm.addPass(
-      createScheduleUpdate({options.optimizer, options.optimizerInBackward}));
-  // From here on @loss, @gradient and @update, or @step, are a training step.
+      createScheduleStep({options.optimizer, options.optimizerInBackward}));
+  // From here on the schedules say what runs when.
   pm.addPass(createVerifyStep());
   if (options.streamWeights)
     pm.addPass(createStreamWeights());
@@ -69,27 +69,27 @@ static void buildLower(OpPassManager &pm, const StepOptions &options,
   // runtime's symbols.
 }
 
-void hone::buildPhase(OpPassManager &pm, Phase phase,
+void hone::buildPhase(OpPassManager &pm, CompilerPhase phase,
                       const StepOptions &options, const Target *target) {
   switch (phase) {
-  case Phase::Import:
+  case CompilerPhase::Import:
     return buildImport(pm);
-  case Phase::Derive:
+  case CompilerPhase::Derive:
     return buildDerive(pm, options);
-  case Phase::Place:
+  case CompilerPhase::Place:
     return buildPlace(pm, options);
-  case Phase::Lower:
+  case CompilerPhase::Lower:
     return buildLower(pm, options, *target);
-  case Phase::Emit:
+  case CompilerPhase::Emit:
     return;
   }
 }
 
 void hone::registerPipelines() {
-  static constexpr std::pair<Phase, const char *> pipelines[] = {
-      {Phase::Import, "hone-pipeline-import"},
-      {Phase::Derive, "hone-pipeline-derive"},
-      {Phase::Place, "hone-pipeline-place"}};
+  static constexpr std::pair<CompilerPhase, const char *> pipelines[] = {
+      {CompilerPhase::Import, "hone-pipeline-import"},
+      {CompilerPhase::Derive, "hone-pipeline-derive"},
+      {CompilerPhase::Place, "hone-pipeline-place"}};
   for (auto [phase, flag] : pipelines)
     PassPipelineRegistration<StepOptions>(
         flag, "what honec runs in phase " + phaseName(phase).str(),

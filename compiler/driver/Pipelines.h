@@ -16,7 +16,7 @@
 
 namespace hone {
 
-enum class Phase {
+enum class CompilerPhase {
   Import, ///< hone ops: the model and its loss
   Derive, ///< hone ops: the training step
   Place,  ///< the same, each buffer with an offset and a lifetime
@@ -24,11 +24,11 @@ enum class Phase {
   Emit,   ///< files
 };
 
-constexpr Phase allPhases[] = {Phase::Import, Phase::Derive, Phase::Place,
-                               Phase::Lower, Phase::Emit};
+constexpr CompilerPhase allPhases[] = {CompilerPhase::Import, CompilerPhase::Derive, CompilerPhase::Place,
+                               CompilerPhase::Lower, CompilerPhase::Emit};
 
 /// "import", "derive", ...
-llvm::StringRef phaseName(Phase phase);
+llvm::StringRef phaseName(CompilerPhase phase);
 
 /// What the passes of all phases must be told, declared once.
 struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
@@ -69,7 +69,7 @@ struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
 };
 
 /// Appends the passes of `phase`. Lower needs `target`; Emit has no passes.
-void buildPhase(mlir::OpPassManager &pm, Phase phase,
+void buildPhase(mlir::OpPassManager &pm, CompilerPhase phase,
                 const StepOptions &options, const Target *target);
 
 /// hone-pipeline-<phase>, for hone-opt.

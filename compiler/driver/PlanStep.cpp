@@ -4,6 +4,8 @@
 
 #include "dialects/Hone/Numerics.h"
 #include "dialects/Tile/TileDialect.h"
+#include "passes/derive/ActivityAnalysis.h"
+#include "passes/module/Schedule.h"
 #include "passes/place/Lifetimes.h"
 #include "passes/plan/MemoryPlan.h"
 
@@ -78,10 +80,10 @@ OwningOpRef<ModuleOp> PlanJudge::run(const StepPlan &plan, bool lowers) {
   OwningOpRef<ModuleOp> module(imported.clone());
   PassManager pm(module->getContext(), ModuleOp::getOperationName());
   pm.enableVerifier(false);
-  buildPhase(pm, Phase::Derive, planned, &target);
-  buildPhase(pm, Phase::Place, planned, &target);
+  buildPhase(pm, CompilerPhase::Derive, planned, &target);
+  buildPhase(pm, CompilerPhase::Place, planned, &target);
   if (lowers)
-    buildPhase(pm, Phase::Lower, planned, &target);
+    buildPhase(pm, CompilerPhase::Lower, planned, &target);
   ScopedDiagnosticHandler silence(module->getContext(),
                                   [](Diagnostic &) { return success(); });
   if (failed(pm.run(*module)))
@@ -90,14 +92,15 @@ OwningOpRef<ModuleOp> PlanJudge::run(const StepPlan &plan, bool lowers) {
 }
 
 int64_t PlanJudge::countLayers() {
-  OwningOpRef<ModuleOp> module = run(StepPlan(), /*lowers=*/false);
-  if (!module)
+  ScopedDiagnosticHandler silence(imported.getContext(),
+                                  [](Diagnostic &) { return success(); });
+  FailureOr<EntryOp> loss = findLossEntry(imported);
+  if (failed(loss))
     return 0;
-  layers = 0;
-  auto gradient = SymbolTable(*module).lookup<EntryOp>("gradient");
-  for (CallOp call : gradient.getBody().getOps<CallOp>())
-    layers += call.getBlock().ends_with(".backward");
-  return layers;
+  Value returned = loss->getBodyBlock().getTerminator()->getOperand(0);
+  auto call = returned.getDefiningOp<CallOp>();
+  layers = EntryActivity(*loss).layersBefore(call).size();
+  return run(StepPlan(), /*lowers=*/false) ? layers : 0;
 }
 
 std::optional<MemoryPlan> PlanJudge::memoryOf(const StepPlan &plan) {

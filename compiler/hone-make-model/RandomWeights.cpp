@@ -1,8 +1,8 @@
 //===- RandomWeights.cpp - Random weights in Hugging Face's files ---------===//
 //
 // Streams: a group of chunks is computed on all cores, then written. Matrices
-// and biases are uniform with standard deviation initializer_range, as
-// Transformers initialises them; norm weights are uniform around 1.
+// and biases are uniform with the standard deviation initializer_range,
+// as Transformers initialises them; norm weights are uniform around 1.
 //
 //===----------------------------------------------------------------------===//
 
@@ -65,8 +65,7 @@ static void fill(uint64_t seed, const std::string &name, Distribution d,
   }
 }
 
-static Status writeFile(const RandomWeights &options, const ModelConfig &config,
-                        const std::string &path,
+static Status writeFile(const RandomWeights &options, const std::string &path,
                         std::vector<rt::TensorSpec> tensors) {
   Result<rt::SafetensorsWriter> created = rt::SafetensorsWriter::create(
       path, std::move(tensors), {{"format", "pt"}});
@@ -77,7 +76,7 @@ static Status writeFile(const RandomWeights &options, const ModelConfig &config,
   std::vector<char> buffer(chunksInFlight * chunkElements * bytes);
   for (const rt::TensorInfo &tensor : writer.tensors()) {
     Distribution distribution =
-        distributionOf(tensor.name, config.initializerRange);
+        distributionOf(tensor.name, options.standardDeviation);
     uint64_t elements = tensor.elements();
     uint64_t group = chunksInFlight * chunkElements;
     for (uint64_t first = 0; first < elements; first += group) {
@@ -123,31 +122,27 @@ static Status writeIndex(const std::string &directory,
 }
 
 Status RandomWeights::write(const std::string &directory,
-                            const ModelConfig &config) const {
+                            llvm::ArrayRef<Parameter> frozen) const {
   std::vector<std::vector<rt::TensorSpec>> shards(1);
   uint64_t bytesInShard = 0, totalBytes = 0;
-  for (const ModelTensor &tensor : modelTensors(config)) {
-    uint64_t bytes = rt::dtypeBytes(dtype);
-    for (int64_t size : tensor.shape)
-      bytes *= static_cast<uint64_t>(size);
+  for (const Parameter &tensor : frozen) {
+    uint64_t bytes = rt::dtypeBytes(dtype) * tensor.type.getNumElements();
     if (shardBytes && bytesInShard && bytesInShard + bytes > shardBytes) {
       shards.emplace_back();
       bytesInShard = 0;
     }
-    shards.back().push_back({tensor.name, dtype, tensor.shape});
+    shards.back().push_back({tensor.name, dtype, tensor.type.getShape().vec()});
     bytesInShard += bytes;
     totalBytes += bytes;
   }
   if (!shardBytes)
-    return writeFile(*this, config, directory + "/model.safetensors",
-                     shards[0]);
+    return writeFile(*this, directory + "/model.safetensors", shards[0]);
 
   std::vector<std::string> files;
   for (size_t i = 0; i < shards.size(); ++i) {
     files.push_back(llvm::formatv("model-{0:d5}-of-{1:d5}.safetensors", i + 1,
                                   shards.size()));
-    Status status =
-        writeFile(*this, config, directory + "/" + files.back(), shards[i]);
+    Status status = writeFile(*this, directory + "/" + files.back(), shards[i]);
     if (!status.isOk())
       return status;
   }

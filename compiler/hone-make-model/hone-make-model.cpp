@@ -8,6 +8,7 @@
 #include "base/OutputFile.h"
 #include "compiler/hone-make-model/ByteTokenizer.h"
 #include "compiler/hone-make-model/RandomWeights.h"
+#include "compiler/import/ModelImport.h"
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
@@ -61,23 +62,34 @@ static Status makeModel(const Options &options) {
                           "cannot be read: " + buffer.getError().message(),
                           "the first argument is a config.json"});
   std::string text = (*buffer)->getBuffer().str();
-  Result<ModelConfig> config = parseModelConfig(text, options.config);
-  if (!config.isOk())
-    return config.status();
-  if (config.value().quantization)
+  Result<std::unique_ptr<HuggingFaceModel>> parsed =
+      HuggingFaceModel::parse(text, options.config);
+  if (!parsed.isOk())
+    return parsed.status();
+  const HuggingFaceModel &model = *parsed.value();
+  if (model.quantization)
     return Status::error(ExitCode::BadData,
                          {options.config + " /quantization",
                           "expected none: random weights are not quantised",
                           "remove it; weights.dtype of a spec quantises"});
+  mlir::MLIRContext context;
+  context.loadDialect<HoneDialect>();
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      buildModule(model, mlir::Float32Type::get(&context));
+  mlir::FailureOr<ParameterTable> parameters = ParameterTable::build(*module);
+  if (failed(parameters))
+    return Status::error(ExitCode::Internal,
+                         {options.config, "the built module is not valid",
+                          "please report this with config.json"});
+  int64_t vocabulary = vocabularySize(*module);
   if (options.tokenizer == Tokenizer::Byte &&
-      config.value().vocabSize < byteTokenizerVocabSize)
-    return Status::error(ExitCode::BadData,
-                         {options.config + " /vocab_size",
-                          "expected at least " +
-                              std::to_string(byteTokenizerVocabSize) +
-                              " for a byte tokenizer but found " +
-                              std::to_string(config.value().vocabSize),
-                          "set vocab_size to 257 or more"});
+      vocabulary < byteTokenizerVocabSize)
+    return Status::error(
+        ExitCode::BadData,
+        {options.config + " /vocab_size",
+         "expected at least " + std::to_string(byteTokenizerVocabSize) +
+             " for a byte tokenizer but found " + std::to_string(vocabulary),
+         "set vocab_size to 257 or more"});
   const std::string &directory = options.output;
   if (std::error_code error = llvm::sys::fs::create_directories(directory))
     return Status::error(ExitCode::CannotCreate,
@@ -87,8 +99,9 @@ static Status makeModel(const Options &options) {
   RandomWeights weights;
   weights.seed = options.seed;
   weights.dtype = options.dtype;
+  weights.standardDeviation = model.initializerRange;
   weights.shardBytes = options.shardBytes;
-  Status status = weights.write(directory, config.value());
+  Status status = weights.write(directory, parameters->frozen());
   if (status.isOk() && options.tokenizer == Tokenizer::Byte)
     status = writeByteTokenizer(directory);
   if (!status.isOk())

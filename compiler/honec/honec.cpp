@@ -41,12 +41,12 @@ struct Options {
       "resident-budget", cl::value_desc("size | none"), cl::cat(category),
       cl::desc("short for --set train.residuals=planned and --set "
                "train.resident_budget=...")};
-  cl::opt<Phase> stopAfter{
+  cl::opt<CompilerPhase> stopAfter{
       "stop-after", cl::desc("print the IR after a phase"), cl::cat(category),
-      cl::values(clEnumValN(Phase::Import, "import", "the model"),
-                 clEnumValN(Phase::Derive, "derive", "the training step"),
-                 clEnumValN(Phase::Place, "place", "every buffer has a place"),
-                 clEnumValN(Phase::Lower, "lower", "the target's dialect"))};
+      cl::values(clEnumValN(CompilerPhase::Import, "import", "the model"),
+                 clEnumValN(CompilerPhase::Derive, "derive", "the training step"),
+                 clEnumValN(CompilerPhase::Place, "place", "every buffer has a place"),
+                 clEnumValN(CompilerPhase::Lower, "lower", "the target's dialect"))};
   cl::opt<Artifact> emit{
       "emit", cl::desc("what to write"), cl::cat(category),
       cl::init(Artifact::Binary),

@@ -8,6 +8,7 @@
 
 #include "compiler/import/ModelImport.h"
 #include "dialects/Hone/HoneOps.h"
+#include "passes/module/Schedule.h"
 
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"
@@ -75,8 +76,14 @@ static Status checkElementTypes(const Spec &spec, ModuleOp module) {
   return status;
 }
 
+/// What the adapter of a hand-written model is; it must be the same for all
+/// its hone.lora_linear, and the spec may only repeat it.
 static Status readAdapter(const Spec &spec, ModuleOp module,
-                          WrittenAdapter &adapter) {
+                          rt::LoraSettings &lora) {
+  struct {
+    int64_t r = 0;
+    double scale = 0;
+  } adapter;
   Status status = Status::ok();
   module.walk([&](LoraLinearOp op) {
     int64_t rank = cast<RankedTensorType>(op.getA().getType()).getDimSize(0);
@@ -100,9 +107,12 @@ static Status readAdapter(const Spec &spec, ModuleOp module,
     if (!name.empty())
       targets.insert(name.str());
   });
-  adapter.target_modules.assign(targets.begin(), targets.end());
+  lora.target_modules.assign(targets.begin(), targets.end());
   if (!status.isOk() || !adapter.r)
     return status;
+  lora.r = adapter.r;
+  lora.use_rslora = false;
+  lora.lora_alpha = adapter.scale * static_cast<double>(adapter.r);
   if (spec.given.count("lora.r") && spec.lora.r != adapter.r)
     return disagrees(spec, "lora.r", std::to_string(adapter.r),
                      std::to_string(spec.lora.r));
@@ -126,9 +136,7 @@ static Status readAdapter(const Spec &spec, ModuleOp module,
   return Status::ok();
 }
 
-Result<OwningOpRef<ModuleOp>> hone::parseModel(MLIRContext &context,
-                                               const Spec &spec,
-                                               WrittenAdapter &adapter) {
+Result<ImportedModel> hone::parseModel(MLIRContext &context, const Spec &spec) {
   if (!llvm::sys::fs::exists(spec.model))
     return Status::error(ExitCode::NoInput,
                          {spec.model, "the model does not exist",
@@ -140,11 +148,10 @@ Result<OwningOpRef<ModuleOp>> hone::parseModel(MLIRContext &context,
     return Status::error(ExitCode::BadData,
                          {spec.model, "expected a valid module of hone ops",
                           "the message above has the line and the column"});
-  auto entry = module->lookupSymbol<EntryOp>("loss");
-  if (!entry)
+  if (failed(findLossEntry(*module)))
     return Status::error(ExitCode::BadData,
                          {spec.model,
-                          "expected an entry @loss but there is none",
+                          "expected one entry that returns the loss",
                           "see dialects/Hone/README.md for an example"});
 
   int64_t rows = spec.maxRows();
@@ -160,10 +167,11 @@ Result<OwningOpRef<ModuleOp>> hone::parseModel(MLIRContext &context,
          "change the spec, or leave hone.max_rows out of the file"});
   (*module)->setAttr(HoneDialect::getMaxRowsAttrName(),
                      Builder(&context).getI64IntegerAttr(rows));
-  Status status = checkElementTypes(spec, *module);
+  ImportedModel model{std::move(module), spec.lora};
+  Status status = checkElementTypes(spec, *model.module);
   if (status.isOk())
-    status = readAdapter(spec, *module, adapter);
+    status = readAdapter(spec, *model.module, model.lora);
   if (!status.isOk())
     return status;
-  return Result<OwningOpRef<ModuleOp>>(std::move(module));
+  return Result<ImportedModel>(std::move(model));
 }

@@ -6,80 +6,76 @@
 
 #include "compiler/import/StorageAssignment.h"
 #include "dialects/Hone/HoneOps.h"
+#include "formats/Safetensors.h"
 
 using namespace hone;
 using namespace mlir;
 using rt::ExitCode;
+using rt::Result;
 using rt::Status;
 
-/// The spec's keys follow a model that is quantised already.
-static Status adoptQuantization(Spec &spec, const Quantization &quantization,
-                                const std::string &place) {
-  auto adopt = [&](const char *key, auto &value, auto found,
-                   const std::string &foundText, const std::string &valueText) {
-    if (spec.given.count(key) && value != found)
-      return Status::error(
-          ExitCode::Usage,
-          {spec.file + ": " + key,
-           "expected " + foundText + ", as in " + place +
-               " /quantization, "
-               "but found " +
-               valueText,
-           "leave " + std::string(key) +
-               " out: quantised weights are read as they are"});
-    value = found;
-    return Status::ok();
+/// spec.weights, which follow a model that is quantised already.
+static Result<rt::WeightSettings> weightsOf(const Spec &spec,
+                                            const HuggingFaceModel *model) {
+  rt::WeightSettings weights = spec.weights;
+  if (!model || !model->quantization)
+    return weights;
+  auto disagrees = [&](const char *key, const std::string &expected,
+                       const std::string &found) {
+    return Status::error(ExitCode::Usage,
+                         {spec.file + ": " + key,
+                          "expected " + expected + ", as in " + model->file +
+                              " /quantization, but found " + found,
+                          "leave " + std::string(key) +
+                              " out: quantised weights are read as they are"});
   };
-  std::string dtype = "int" + std::to_string(quantization.bits);
-  Status status = adopt("weights.dtype", spec.weights.dtype, dtype, dtype,
-                        spec.weights.dtype);
-  if (status.isOk())
-    status =
-        adopt("weights.group_size", spec.weights.group_size,
-              quantization.groupSize, std::to_string(quantization.groupSize),
-              std::to_string(spec.weights.group_size));
-  return status;
+  weights.dtype = "int" + std::to_string(model->quantization->bits);
+  weights.group_size = model->quantization->groupSize;
+  if (spec.given.count("weights.dtype") && spec.weights.dtype != weights.dtype)
+    return disagrees("weights.dtype", weights.dtype, spec.weights.dtype);
+  if (spec.given.count("weights.group_size") &&
+      spec.weights.group_size != weights.group_size)
+    return disagrees("weights.group_size", std::to_string(weights.group_size),
+                     std::to_string(spec.weights.group_size));
+  return weights;
 }
 
 /// Null for weights.dtype float32 and float64.
-static StorageAttr storageOf(MLIRContext *context, const Spec &spec) {
-  auto type = symbolizeStoredType(spec.weights.dtype);
+static StorageAttr storageOf(MLIRContext *context,
+                             const rt::WeightSettings &weights) {
+  auto type = symbolizeStoredType(weights.dtype);
   if (!type)
     return {};
-  int64_t group = *type == StoredType::BFloat16 ? 0 : spec.weights.group_size;
+  int64_t group = *type == StoredType::BFloat16 ? 0 : weights.group_size;
   return StorageAttr::get(context, *type, group);
 }
 
-static Status groupMisfit(const Spec &spec, const std::string &name,
-                          RankedTensorType type) {
-  std::string shape = "[" + std::to_string(type.getDimSize(0)) + ", " +
-                      std::to_string(type.getDimSize(1)) + "]";
+static Status groupMisfit(const Spec &spec, StorageAttr storage,
+                          const std::string &name, RankedTensorType type) {
   return Status::error(
       ExitCode::Usage,
       {spec.file + ": weights.group_size",
        "expected groups that divide the columns of every matrix, but tensor " +
-           name + " is " + shape + " and the groups are of " +
-           std::to_string(spec.weights.group_size),
+           name + " is " + rt::describeShape(type.getShape().vec()) +
+           " and the groups are of " + std::to_string(storage.getGroup()),
        "use smaller groups if they divide it, or weights.dtype bfloat16"});
 }
 
-Status hone::assignStorage(ModuleOp module, Spec &spec,
-                           const ModelConfig *config) {
-  const Quantization *given =
-      config && config->quantization ? &*config->quantization : nullptr;
-  if (given)
-    if (Status status = adoptQuantization(spec, *given, config->file);
-        !status.isOk())
-      return status;
+Result<rt::WeightSettings> hone::assignStorage(ModuleOp module,
+                                               const Spec &spec,
+                                               const HuggingFaceModel *model) {
+  Result<rt::WeightSettings> weights = weightsOf(spec, model);
+  if (!weights.isOk())
+    return weights.status();
   if (spec.lora.dtype == "bfloat16")
     module.walk([](ParameterOp op) {
       if (op.getTrainable())
         op.setStoredAttr(
             StorageAttr::get(op.getContext(), StoredType::BFloat16, 0));
     });
-  StorageAttr storage = storageOf(module.getContext(), spec);
+  StorageAttr storage = storageOf(module.getContext(), weights.value());
   if (!storage)
-    return Status::ok();
+    return weights;
 
   struct Decision {
     StorageAttr storage;
@@ -98,15 +94,16 @@ Status hone::assignStorage(ModuleOp module, Spec &spec,
         std::string name = (call.getPrefix() + op.getName()).str();
         int64_t in = type.getDimSize(1);
         StorageAttr wanted = storage;
-        if (given && !given->covers(name, in))
+        if (model && model->quantization &&
+            !model->quantization->covers(name, in))
           wanted = {};
         if (wanted && wanted.isGrouped() && in % wanted.getGroup())
-          return groupMisfit(spec, name, type);
+          return groupMisfit(spec, wanted, name, type);
         auto [at, isNew] = decisions.insert({op, {wanted, name}});
         if (!isNew && at->second.storage != wanted)
           return Status::error(
               ExitCode::BadData,
-              {config->file + " /quantization",
+              {model->file + " /quantization",
                "expected layers of one kind to be quantised alike, but of " +
                    at->second.name + " and " + name + " one is not",
                "use a model that is quantised throughout, or an unquantised "
@@ -115,5 +112,5 @@ Status hone::assignStorage(ModuleOp module, Spec &spec,
   for (auto &[op, decision] : decisions)
     if (decision.storage)
       cast<ParameterOp>(op).setStoredAttr(decision.storage);
-  return Status::ok();
+  return weights;
 }

@@ -8,19 +8,20 @@
 #ifndef HONE_COMPILER_IMPORT_STORAGEASSIGNMENT_H
 #define HONE_COMPILER_IMPORT_STORAGEASSIGNMENT_H
 
-#include "compiler/import/ModelConfig.h"
+#include "compiler/import/HuggingFaceModel.h"
 #include "compiler/spec/Spec.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
 namespace hone {
 
-/// `config` is null for an .mlir model, whose `stored` attributes are kept.
-/// weights.dtype and weights.group_size of `spec` become those of a model that
-/// is quantised. Errors: Usage when they disagree with it, or a group does not
-/// divide a matrix; BadData when layers that share code differ.
-rt::Status assignStorage(mlir::ModuleOp module, Spec &spec,
-                         const ModelConfig *config);
+/// `model` is null for an .mlir model, whose `stored` attributes are kept.
+/// Returns spec.weights with the dtype and the groups of a model that is
+/// quantised. Errors: Usage when the spec disagrees with it, or a group does
+/// not divide a matrix; BadData when layers that share code differ.
+rt::Result<rt::WeightSettings> assignStorage(mlir::ModuleOp module,
+                                             const Spec &spec,
+                                             const HuggingFaceModel *model);
 
 } // namespace hone
 

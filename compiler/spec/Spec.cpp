@@ -304,6 +304,8 @@ Status SpecReader::readDocument(const std::string &text) {
 Result<Spec> hone::parseSpec(const std::string &text, const std::string &place,
                              llvm::ArrayRef<std::string> overrides) {
   Spec spec;
+  if (Status status = checkSpecText(text, place); !status.isOk())
+    return status;
   spec.file = place;
   SpecReader file(spec, place, llvm::sys::path::parent_path(place).str());
   Status status = file.readDocument(text);

@@ -1,10 +1,35 @@
 //===- SpecRules.cpp - Rules between the keys of a spec -------------------===//
 
 #include "compiler/spec/SpecRules.h"
+#include "text/Utf8.h"
 
 using namespace hone;
 using rt::ExitCode;
 using rt::Status;
+
+/// yaml-cpp takes a NUL for the end of its input and then never gets there.
+Status hone::checkSpecText(llvm::StringRef text, const std::string &place) {
+  constexpr size_t most = 1 << 16;
+  auto fail = [&](const std::string &problem) {
+    return Status::error(
+        ExitCode::Usage,
+        {place, problem, "a spec is YAML; see honec --help-spec for one"});
+  };
+  if (text.size() > most)
+    return fail("expected a spec of at most " + std::to_string(most) +
+                " bytes but found " + std::to_string(text.size()));
+  size_t wrong = rt::findInvalidUtf8(text);
+  if (wrong == std::string_view::npos)
+    wrong = text.find_if([](unsigned char c) {
+      return c < 0x20 && c != '\t' && c != '\n' && c != '\r';
+    });
+  if (wrong == std::string_view::npos)
+    return Status::ok();
+  return fail("expected UTF-8 text without control characters but found the "
+              "byte value " +
+              std::to_string(static_cast<unsigned char>(text[wrong])) +
+              " at offset " + std::to_string(wrong));
+}
 
 Status hone::checkSpec(Spec &spec) {
   auto fail = [&](const std::string &key, const std::string &problem,

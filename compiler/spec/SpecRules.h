@@ -11,6 +11,10 @@
 
 namespace hone {
 
+/// Checks that `text` is what a person writes, before a parser of YAML sees it.
+/// Errors: Usage, naming `place`.
+rt::Status checkSpecText(llvm::StringRef text, const std::string &place);
+
 /// Checks `spec` after every key is set, and sets defaults that follow from
 /// other keys. Errors: Usage, naming the key.
 rt::Status checkSpec(Spec &spec);

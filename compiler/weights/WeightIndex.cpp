@@ -2,22 +2,26 @@
 //
 // A shard's name comes from a file that anybody may have written, so it may
 // name a file in the model's directory and nothing else. Symbolic links are
-// followed: Hugging Face's cache is made of them.
+// followed: Hugging Face's cache is made of them. Index and shards are compared
+// as sorted lists, in n log n.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/weights/WeightIndex.h"
-#include "base/Json.h"
+#include "base/JsonReader.h"
+#include "base/MappedFile.h"
 #include "base/Sha256.h"
+#include "compiler/import/Quantization.h"
 #include "program/NearestName.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Parallel.h"
 #include "llvm/Support/Path.h"
+
+#include <map>
 
 using namespace hone;
 using llvm::StringRef;
@@ -37,11 +41,49 @@ static std::string inDirectory(StringRef directory, StringRef name) {
   return path.str().str();
 }
 
+std::vector<ExpectedTensor>
+hone::expectedTensors(llvm::ArrayRef<Parameter> frozen, bool isPacked) {
+  std::vector<ExpectedTensor> expected;
+  for (const Parameter &parameter : frozen) {
+    std::vector<int64_t> shape = parameter.type.getShape().vec();
+    StorageAttr storage = parameter.storage;
+    if (!isPacked || !storage || !storage.isGrouped()) {
+      expected.push_back({parameter.name, shape});
+      continue;
+    }
+    std::vector<int64_t> groups = {shape[0], shape[1] / storage.getGroup()};
+    expected.push_back({scalesName(parameter.name), groups});
+    expected.push_back({biasesName(parameter.name), groups});
+    expected.push_back({parameter.name,
+                        {shape[0], shape[1] * storage.getBits() / 32},
+                        rt::Dtype::U32});
+  }
+  return expected;
+}
+
 void WeightIndex::addFile(rt::SafetensorsFile opened) {
   files.push_back(std::make_unique<rt::SafetensorsFile>(std::move(opened)));
   const rt::SafetensorsFile &file = *files.back();
   for (const rt::TensorInfo &tensor : file.tensors())
-    entries[tensor.name] = {&file, &tensor};
+    entries.push_back({&file, &tensor});
+}
+
+/// After the last addFile. An error when two files have one tensor.
+Status WeightIndex::sortEntries() {
+  llvm::sort(entries, [](const Entry &a, const Entry &b) {
+    int order = a.tensor->name.compare(b.tensor->name);
+    return order != 0 ? order < 0 : a.file->path() < b.file->path();
+  });
+  auto same = std::adjacent_find(entries.begin(), entries.end(),
+                                 [](const Entry &a, const Entry &b) {
+                                   return a.tensor->name == b.tensor->name;
+                                 });
+  if (same == entries.end())
+    return Status::ok();
+  return badData(same[1].file->path() + ": tensor " + same->tensor->name,
+                 "the tensor is in two shards; the first is " +
+                     same->file->path(),
+                 "download the model again");
 }
 
 /// The model's weights are not safetensors: say what they are instead.
@@ -88,6 +130,8 @@ Result<WeightIndex> WeightIndex::open(const std::string &path) {
   WeightIndex index;
   index.where = file;
   index.addFile(std::move(opened.value()));
+  if (Status status = index.sortEntries(); !status.isOk())
+    return status;
   return Result<WeightIndex>(std::move(index));
 }
 
@@ -98,111 +142,161 @@ static bool isShardName(StringRef name) {
          });
 }
 
-Result<WeightIndex> WeightIndex::openShards(const std::string &directory,
-                                            const std::string &indexPath) {
-  auto buffer = llvm::MemoryBuffer::getFile(indexPath, /*IsText=*/true);
-  if (!buffer)
-    return Status::error(ExitCode::NoInput,
-                         {indexPath,
-                          "cannot be read: " + buffer.getError().message(),
-                          "check the file's permissions"});
-  Result<Json> json = Json::parse((*buffer)->getBuffer().str(), indexPath);
-  if (!json.isOk())
-    return json.status();
-  const Json *map = json.value().find("weight_map");
-  if (!map || !map->isObject() || map->object().empty())
-    return badData(indexPath + " /weight_map",
+namespace {
+/// One entry of an index's weight_map.
+struct Mapped {
+  std::string tensor, shard;
+};
+} // namespace
+
+/// Reads /weight_map into `mapped`, in the order of the file.
+static Status readWeightMap(const std::string &path,
+                            std::vector<Mapped> &mapped) {
+  Result<rt::MappedFile> file = rt::MappedFile::open(path);
+  if (!file.isOk())
+    return file.status();
+  rt::JsonReader reader(file.value().bytes(), path);
+  uint64_t map = 0;
+  Json none;
+  if (reader.members(none, [&](const std::string &key) {
+        if (key == "weight_map" && map)
+          reader.failAt(reader.lastValue(),
+                        "expected \"weight_map\" once, found it again",
+                        "download the index again");
+        if (key == "weight_map")
+          map = reader.lastValue();
+        return false;
+      }))
+    reader.finish();
+  Json::Kind kind = Json::Kind::Null;
+  if (reader.ok() && map) {
+    reader.seek(map);
+    reader.peek(kind);
+  }
+  Mapped entry;
+  if (kind == Json::Kind::Object)
+    for (reader.beginObject(); reader.nextMember(entry.tensor);) {
+      uint64_t value = reader.lastValue();
+      if (!reader.peek(kind))
+        break;
+      bool isName = kind == Json::Kind::String && reader.string(entry.shard);
+      if (isName && isShardName(entry.shard)) {
+        mapped.push_back(entry);
+        continue;
+      }
+      if (reader.ok())
+        return badData(reader.placeOf(value) + " /weight_map/" + entry.tensor,
+                       "expected the name of a .safetensors file in the "
+                       "model's directory but found " +
+                           (isName ? "'" + entry.shard + "'"
+                                   : std::string(rt::describe(kind))),
+                       "shard names have letters, digits, '.', '_' and '-' "
+                       "only");
+    }
+  if (reader.ok() && mapped.empty())
+    return badData(path + " /weight_map",
                    "expected an object from tensor names to file names but "
                    "found " +
-                       std::string(map ? rt::describe(map->kind()) : "none"),
+                       std::string(map ? rt::describe(kind) : "none"),
                    "download the index again");
+  return reader.status();
+}
 
+Result<WeightIndex> WeightIndex::openShards(const std::string &directory,
+                                            const std::string &indexPath) {
+  std::vector<Mapped> mapped;
+  if (Status status = readWeightMap(indexPath, mapped); !status.isOk())
+    return status;
   WeightIndex index;
   index.where = indexPath;
-  llvm::StringSet<> opened;
-  for (const auto &[tensor, shard] : map->object()) {
-    std::string place = indexPath + ":" + std::to_string(shard.line()) + ":" +
-                        std::to_string(shard.column()) + " /weight_map/" +
-                        tensor;
-    if (!shard.isString() || !isShardName(shard.string()))
-      return badData(place,
-                     "expected the name of a .safetensors file in the model's "
-                     "directory but found " +
-                         (shard.isString() ? "'" + shard.string() + "'"
-                                           : rt::describe(shard.kind())),
-                     "shard names have letters, digits, '.', '_' and '-' "
-                     "only");
-    if (!opened.insert(shard.string()).second)
+  std::map<std::string, std::string> paths; // by shard
+  for (const Mapped &entry : mapped) {
+    auto [shard, isNew] =
+        paths.emplace(entry.shard, inDirectory(directory, entry.shard));
+    if (!isNew)
       continue;
-    Result<rt::SafetensorsFile> file =
-        rt::SafetensorsFile::open(inDirectory(directory, shard.string()));
+    Result<rt::SafetensorsFile> file = rt::SafetensorsFile::open(shard->second);
     if (!file.isOk())
       return file.status();
-    for (const rt::TensorInfo &info : file.value().tensors()) {
-      const Json *mapped = map->find(info.name);
-      if (!mapped)
-        return badData(file.value().path() + ": tensor " + info.name,
-                       "the shard has the tensor but the index does not",
-                       "index and shards belong to different models; "
-                       "download both again");
-      if (const Entry *first = index.find(info.name))
-        return badData(file.value().path() + ": tensor " + info.name,
-                       "the tensor is in two shards; the first is " +
-                           first->file->path(),
-                       "download the model again");
-    }
     index.addFile(std::move(file.value()));
   }
-  for (const auto &[tensor, shard] : map->object()) {
-    const Entry *entry = index.find(tensor);
-    std::string expected = inDirectory(directory, shard.string());
-    if (!entry || entry->file->path() != expected)
-      return badData(expected + ": tensor " + tensor,
+  if (Status status = index.sortEntries(); !status.isOk())
+    return status;
+
+  const char *remedy = "index and shards belong to different models; download "
+                       "both again";
+  llvm::sort(mapped, [](const Mapped &a, const Mapped &b) {
+    return a.tensor < b.tensor;
+  });
+  for (const Entry &entry : index.entries) {
+    const std::string &name = entry.tensor->name;
+    auto found = llvm::lower_bound(
+        mapped, name,
+        [](const Mapped &m, const std::string &n) { return m.tensor < n; });
+    if (found == mapped.end() || found->tensor != name)
+      return badData(entry.file->path() + ": tensor " + name,
+                     "the shard has the tensor but the index does not", remedy);
+  }
+  for (const Mapped &entry : mapped) {
+    if (&entry != &mapped.front() && (&entry - 1)->tensor == entry.tensor)
+      return badData(indexPath + " /weight_map/" + entry.tensor,
+                     "expected each tensor once, found it again",
+                     "download the index again");
+    const Entry *found = index.find(entry.tensor);
+    if (!found || found->file->path() != paths[entry.shard])
+      return badData(paths[entry.shard] + ": tensor " + entry.tensor,
                      "the index says that the shard has the tensor but " +
-                         (entry ? "it is in " + entry->file->path()
+                         (found ? "it is in " + found->file->path()
                                 : std::string("it does not")),
-                     "index and shards belong to different models; download "
-                     "both again");
+                     remedy);
   }
   return Result<WeightIndex>(std::move(index));
 }
 
 const WeightIndex::Entry *WeightIndex::find(StringRef name) const {
-  auto it = entries.find(name);
-  return it == entries.end() ? nullptr : &it->second;
+  auto it = llvm::lower_bound(entries, name, [](const Entry &e, StringRef n) {
+    return StringRef(e.tensor->name) < n;
+  });
+  return it == entries.end() || it->tensor->name != name ? nullptr : &*it;
 }
 
 std::vector<std::string> WeightIndex::names() const {
   std::vector<std::string> all;
-  for (const auto &entry : entries)
-    all.push_back(entry.getKey().str());
-  llvm::sort(all);
+  for (const Entry &entry : entries)
+    all.push_back(entry.tensor->name);
   return all;
 }
 
-Status WeightIndex::require(const std::vector<ModelTensor> &expected,
+Result<WeightIndex::Entry>
+WeightIndex::get(StringRef name, const std::string &source,
+                 const std::string &described) const {
+  if (const Entry *entry = find(name))
+    return *entry;
+  std::string nearest = rt::nearestName(name.str(), names());
+  return badData(
+      where + ": tensor " + name.str(),
+      source + " asks for this tensor" + described + ", but no file has it" +
+          (nearest.empty() ? "" : "; the nearest name is " + nearest),
+      "check that " + source + " belongs to these weights");
+}
+
+Status WeightIndex::require(const std::vector<ExpectedTensor> &expected,
                             const std::string &source) const {
-  for (const ModelTensor &tensor : expected) {
-    const Entry *entry = find(tensor.name);
-    if (!entry) {
-      std::string nearest = rt::nearestName(tensor.name, names());
-      return badData(
-          where + ": tensor " + tensor.name,
-          source + " asks for this tensor, of shape " +
-              rt::describeShape(tensor.shape) + ", but no file has it" +
-              (nearest.empty() ? "" : "; the nearest name is " + nearest),
-          "check that " + source + " belongs to these weights");
-    }
+  for (const ExpectedTensor &tensor : expected) {
+    Result<Entry> found = get(tensor.name, source,
+                              ", of shape " + rt::describeShape(tensor.shape));
+    if (!found.isOk())
+      return found.status();
+    const Entry *entry = &found.value();
     std::string place = entry->file->path() + ": tensor " + tensor.name;
     const rt::TensorInfo &info = *entry->tensor;
     if (info.shape != tensor.shape)
-      return badData(
-          place,
-          "expected shape " + rt::describeShape(tensor.shape) +
-              (tensor.shapeKeys.empty() ? "" : " = " + tensor.shapeKeys) +
-              " from " + source + " but found " + rt::dtypeName(info.dtype) +
-              " " + rt::describeShape(info.shape),
-          "check that " + source + " belongs to these weights");
+      return badData(place,
+                     "expected shape " + rt::describeShape(tensor.shape) +
+                         " from " + source + " but found " +
+                         rt::dtypeName(info.dtype) + " " +
+                         rt::describeShape(info.shape),
+                     "check that " + source + " belongs to these weights");
     bool fits = tensor.dtype ? info.dtype == *tensor.dtype
                              : rt::isConvertible(info.dtype);
     if (!fits)
@@ -219,15 +313,17 @@ Status WeightIndex::require(const std::vector<ModelTensor> &expected,
   return Status::ok();
 }
 
-Status WeightIndex::refuseUnused(const std::vector<ModelTensor> &expected,
-                                 bool tiedHead) const {
-  llvm::StringSet<> used;
-  for (const ModelTensor &tensor : expected)
-    used.insert(tensor.name);
+Status
+WeightIndex::refuseUnused(const std::vector<ExpectedTensor> &expected,
+                          const std::vector<std::string> &redundant) const {
+  llvm::StringSet<> allowed;
+  for (const ExpectedTensor &tensor : expected)
+    allowed.insert(tensor.name);
+  for (const std::string &name : redundant)
+    allowed.insert(name);
   for (const std::string &name : names()) {
-    bool redundant = StringRef(name).ends_with(".rotary_emb.inv_freq") ||
-                     (tiedHead && name == "lm_head.weight");
-    if (used.contains(name) || redundant)
+    if (allowed.contains(name) ||
+        StringRef(name).ends_with(".rotary_emb.inv_freq"))
       continue;
     const Entry &entry = *find(name);
     return badData(entry.file->path() + ": tensor " + name,

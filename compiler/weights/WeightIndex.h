@@ -8,12 +8,29 @@
 #ifndef HONE_COMPILER_WEIGHTS_WEIGHTINDEX_H
 #define HONE_COMPILER_WEIGHTS_WEIGHTINDEX_H
 
-#include "compiler/import/ModelConfig.h"
 #include "formats/Safetensors.h"
+#include "passes/module/ParameterTable.h"
 
-#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <memory>
+
+#include <memory>
+#include <optional>
 
 namespace hone {
+
+/// A tensor that the model's files must have.
+struct ExpectedTensor {
+  std::string name;
+  std::vector<int64_t> shape;
+  std::optional<rt::Dtype> dtype = {}; ///< absent: any float
+};
+
+/// What the files must hold for `frozen`; `isPacked`: a grouped parameter as
+/// the three tensors that MLX makes of a matrix.
+std::vector<ExpectedTensor> expectedTensors(llvm::ArrayRef<Parameter> frozen,
+                                            bool isPacked);
 
 class WeightIndex {
 public:
@@ -31,20 +48,25 @@ public:
   /// Null when no file has the tensor.
   const Entry *find(llvm::StringRef name) const;
 
+  /// The tensor, which `source` asks for. `described` follows "this tensor" in
+  /// the message. Errors: BadData naming the tensor and the nearest that is
+  /// there.
+  rt::Result<Entry> get(llvm::StringRef name, const std::string &source,
+                        const std::string &described = "") const;
+
   /// All tensors by name, sorted.
   std::vector<std::string> names() const;
 
   /// Checks that the files hold `expected`, in the element types that it asks
   /// for, or else that can be converted. `source` says what asks for them
   /// ("config.json"), in messages. Errors: BadData naming file and tensor.
-  rt::Status require(const std::vector<ModelTensor> &expected,
+  rt::Status require(const std::vector<ExpectedTensor> &expected,
                      const std::string &source) const;
 
   /// Checks that the files hold nothing that `expected` does not use, except
-  /// tensors that are known to be redundant: rotary_emb.inv_freq, and the head
-  /// of a model that ties it. Call after require().
-  rt::Status refuseUnused(const std::vector<ModelTensor> &expected,
-                          bool tiedHead) const;
+  /// the `redundant` and rotary_emb.inv_freq. Call after require().
+  rt::Status refuseUnused(const std::vector<ExpectedTensor> &expected,
+                          const std::vector<std::string> &redundant) const;
 
   /// SHA-256, in hex, of the names, types, shapes and bytes of all tensors.
   /// Tensors are hashed on all cores; the result does not depend on how the
@@ -57,10 +79,12 @@ private:
   static rt::Result<WeightIndex> openShards(const std::string &directory,
                                             const std::string &indexPath);
   void addFile(rt::SafetensorsFile file);
+  rt::Status sortEntries();
 
   std::string where; ///< the file, or the index, for messages
   std::vector<std::unique_ptr<rt::SafetensorsFile>> files;
-  llvm::StringMap<Entry> entries;
+  /// By name. Sorted and not hashed: names may have been chosen to collide.
+  std::vector<Entry> entries;
 };
 
 } // namespace hone

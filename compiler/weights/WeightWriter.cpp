@@ -23,6 +23,8 @@ using rt::Dtype;
 using rt::Result;
 using rt::Status;
 
+/// What asks for the tensors, in messages.
+static constexpr const char *asker = "the compiled model";
 static constexpr const char *tokenizerName = "hone.tokenizer";
 /// A multiple of every group.
 static constexpr uint64_t chunkElements = 1 << 18;
@@ -168,20 +170,22 @@ Status PartWriter::writeQuantized(const Part &part,
 
 Status PartWriter::write(const Part &part, Dtype dtype) {
   const Parameter &parameter = *part.parameter;
-  const WeightIndex::Entry &entry = *source.find(parameter.name);
+  Result<WeightIndex::Entry> numbers = source.get(parameter.name, asker);
+  if (!numbers.isOk())
+    return numbers.status();
+  const WeightIndex::Entry &entry = numbers.value();
   if (!parameter.storage || !parameter.storage.isGrouped())
     return writeConverted(entry, dtype);
   if (entry.tensor->dtype != Dtype::U32)
     return writeQuantized(part, entry);
-  switch (part.kind) {
-  case Part::Numbers:
+  if (part.kind == Part::Numbers)
     return writeBytes(entry); // little endian: words are the same bytes
-  case Part::Scales:
-    return writeConverted(*source.find(scalesName(parameter.name)), dtype);
-  case Part::Biases:
-    return writeConverted(*source.find(biasesName(parameter.name)), dtype);
-  }
-  llvm_unreachable("unknown part");
+  Result<WeightIndex::Entry> groups =
+      source.get(part.kind == Part::Scales ? scalesName(parameter.name)
+                                           : biasesName(parameter.name),
+                 asker);
+  return groups.isOk() ? writeConverted(groups.value(), dtype)
+                       : groups.status();
 }
 
 Status hone::writeWeights(const std::string &path, const WeightFile &file,

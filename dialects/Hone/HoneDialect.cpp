@@ -12,6 +12,8 @@ using namespace mlir;
 #include "dialects/Hone/HoneEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Hone/HoneAttrs.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialects/Hone/HoneTypes.cpp.inc"
 
 namespace hone {
 
@@ -21,6 +23,10 @@ void HoneDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialects/Hone/HoneOps.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialects/Hone/HoneTypes.cpp.inc"
       >();
   addAttributes<
 #define GET_ATTRDEF_LIST

@@ -18,9 +18,10 @@ def Hone_Dialect : Dialect {
   let cppNamespace = "::hone";
   let summary = "training steps of decoder models";
   let description = [{
-    A module holds `hone.block`s, each compiled once, and `hone.entry`s, which
-    are schedules: sequences of `hone.call`s that say which layer runs which
-    block with which parameters. Depth is a matter of entries alone.
+    A module holds `hone.block`s, each compiled once; `hone.entry`s, sequences of
+    `hone.call`s that say which layer runs which block with which parameters, so
+    that depth is a matter of entries alone; and `hone.schedule`s, the items of a
+    step: which entries run, on which batch, with which numbers.
 
     Rows are tokens. A batch is its sequences one after another, without
     padding; the input `sequence_starts` holds, for each row, the row where its
@@ -30,15 +31,21 @@ def Hone_Dialect : Dialect {
     ```mlir
     module attributes {hone.max_rows = 256 : i64} {
       hone.block @decoder(%x: tensor<?x64xf32>) -> tensor<?x64xf32> { ... }
-      hone.entry @loss {
+      hone.entry @loss() -> tensor<f64> {
         %0 = hone.call @embed "model." () : () -> tensor<?x64xf32>
         %1 = hone.call @decoder "model.layers.0." (%0) : (tensor<?x64xf32>) -> tensor<?x64xf32>
         ...
+      }
+      hone.schedule evaluate {
+        %batch = hone.load
+        %loss = hone.run @loss() on %batch : () -> tensor<f64>
+        hone.report %loss as "loss" : tensor<f64>
       }
     }
     ```
   }];
   let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
   let hasOperationAttrVerify = 1;
   let extraClassDeclaration = [{
     /// Module attribute: the most rows that a batch may have.
@@ -64,7 +71,8 @@ def Hone_Dialect : Dialect {
     static constexpr llvm::StringLiteral getScratchAttrName() {
       return "hone.scratch";
     }
-    /// Attribute of a block, set by placement: bytes of scratch it needs.
+    /// Attribute of a block or an entry, set by placement: bytes of scratch it
+    /// needs; an entry's is the working set of a call of it.
     static constexpr llvm::StringLiteral getScratchBytesAttrName() {
       return "hone.scratch_bytes";
     }
@@ -80,13 +88,17 @@ def Hone_SlotAttr : Hone_Attr<"Slot", "slot"> {
   let summary = "a place in memory and the time it is used";
   let description = [{
     `bytes` bytes at `offset`, in use from the op at position `first` to the op
-    at position `last` of the enclosing block or entry, both included. Offsets
-    count from the block's scratch in a block and from the arena in an entry.
+    at position `last` of the enclosing body, both included. Offsets count from
+    the scratch of a block, from the working set of an entry, and from the arena
+    in a schedule. `count` slots lie one behind the other, at multiples of 64
+    bytes, where iterations of a repeat hold a value at once: iteration `i` has
+    slot `i mod count`.
 
     Example: `#hone.slot<offset = 4096, bytes = 1024, first = 2, last = 5>`
   }];
   let parameters = (ins "int64_t":$offset, "int64_t":$bytes, "int64_t":$first,
-                        "int64_t":$last);
+                        "int64_t":$last,
+                        DefaultValuedParameter<"int64_t", "1">:$count);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
@@ -163,6 +175,35 @@ def Hone_StorageAttr : Hone_Attr<"Storage", "storage"> {
     int64_t getBits() const;
     bool isGrouped() const { return getType() != StoredType::BFloat16; }
   }];
+}
+
+def Hone_Phase : I32EnumAttr<"Phase", "what an entry does for its part", [
+  I32EnumAttrCase<"Forward", 0, "forward">,
+  I32EnumAttrCase<"Tangent", 1, "tangent">,
+  I32EnumAttrCase<"Gradient", 2, "gradient">,
+  I32EnumAttrCase<"Backward", 3, "backward">,
+  I32EnumAttrCase<"Update", 4, "update">,
+  I32EnumAttrCase<"Vector", 5, "vector">]> {
+  let cppNamespace = "::hone";
+  let genSpecializedAttr = 0;
+}
+def Hone_PhaseAttr : EnumAttr<Hone_Dialect, Hone_Phase, "phase">;
+
+def Hone_Purpose : I32EnumAttr<"Purpose", "what a schedule is run for", [
+  I32EnumAttrCase<"Train", 0, "train">,
+  I32EnumAttrCase<"Evaluate", 1, "evaluate">,
+  I32EnumAttrCase<"Differentiate", 2, "differentiate">]> {
+  let cppNamespace = "::hone";
+  let genSpecializedAttr = 0;
+}
+def Hone_PurposeAttr : EnumAttr<Hone_Dialect, Hone_Purpose, "purpose">;
+
+class Hone_Type<string name, string typeMnemonic>
+    : TypeDef<Hone_Dialect, name> {
+  let mnemonic = typeMnemonic;
+}
+def Hone_BatchType : Hone_Type<"Batch", "batch"> {
+  let summary = "the inputs of one batch, and how many rows it has";
 }
 
 def Hone_MemoryClass : I32EnumAttr<"MemoryClass", "a row of the plan table", [

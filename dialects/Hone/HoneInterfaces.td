@@ -181,6 +181,21 @@ def Hone_UpdateOpInterface : OpInterface<"UpdateOpInterface"> {
   ];
 }
 
+def Hone_ItemOpInterface : OpInterface<"ItemOpInterface"> {
+  let cppNamespace = "::hone";
+  let description = [{
+    An item of a schedule that can be in a later stage of a repeat.
+  }];
+  let methods = [
+    InterfaceMethod<"Ticks between the begin of an iteration and this item.",
+      "int64_t", "getItemStage", (ins), [{
+        return static_cast<int64_t>($_op.getStage());
+      }]>,
+    InterfaceMethod<"Moves it to another stage.", "void", "setItemStage",
+      (ins "int64_t":$stage), [{ $_op.setStage(stage); }]>
+  ];
+}
+
 def Hone_StreamOpInterface : OpInterface<"StreamOpInterface"> {
   let cppNamespace = "::hone";
   let description = [{

@@ -71,55 +71,102 @@ LogicalResult BlockOp::verifyRegions() {
 }
 
 //===----------------------------------------------------------------------===//
-// EntryOp, ReturnOp, CallOp
+// EntryOp, ReturnOp, CallOp, InputOp, ParameterOp
 //===----------------------------------------------------------------------===//
 
-void EntryOp::build(OpBuilder &builder, OperationState &state, StringRef name) {
+void EntryOp::build(OpBuilder &builder, OperationState &state, StringRef name,
+                    Phase phase, TypeRange inputs, TypeRange results) {
   state.addAttribute(getSymNameAttrName(state.name),
                      builder.getStringAttr(name));
+  state.addAttribute(getPhaseAttrName(state.name),
+                     PhaseAttr::get(builder.getContext(), phase));
+  state.addAttribute(getFunctionTypeAttrName(state.name),
+                     TypeAttr::get(builder.getFunctionType(inputs, results)));
   Region *body = state.addRegion();
-  ensureTerminator(*body, builder, state.location);
+  Block &block = body->emplaceBlock();
+  for (Type input : inputs)
+    block.addArgument(input, state.location);
+  if (results.empty())
+    ensureTerminator(*body, builder, state.location);
 }
 
-LogicalResult EntryOp::verifyRegions() {
-  // (C1)
-  llvm::StringMap<OutputOp> seen;
-  for (OutputOp op : getBody().getOps<OutputOp>()) {
-    auto [known, isNew] = seen.try_emplace(op.getName(), op);
-    if (isNew)
-      continue;
-    InFlightDiagnostic diag =
-        op.emitOpError("expects outputs of an entry to have different names, "
-                       "but '")
-        << op.getName() << "' is there twice";
-    diag.attachNote(known->second.getLoc()) << "the other one is here";
-    return diag;
+/// `[PHASE] [of "PART"] @NAME(ARGUMENTS) -> RESULTS { ... }`
+ParseResult EntryOp::parse(OpAsmParser &parser, OperationState &result) {
+  Builder &builder = parser.getBuilder();
+  Phase phase = Phase::Forward;
+  StringRef keyword;
+  SMLoc place = parser.getCurrentLocation();
+  if (succeeded(parser.parseOptionalKeyword(&keyword))) {
+    bool isPart = keyword == "of";
+    if (!isPart) {
+      std::optional<Phase> known = symbolizePhase(keyword);
+      if (!known)
+        return parser.emitError(place, "expects a phase but got '")
+               << keyword << "'";
+      phase = *known;
+      isPart = succeeded(parser.parseOptionalKeyword("of"));
+    }
+    StringAttr part;
+    if (isPart) {
+      if (parser.parseAttribute(part))
+        return failure();
+      result.addAttribute(getPartAttrName(result.name), part);
+    }
   }
+  result.addAttribute(getPhaseAttrName(result.name),
+                      PhaseAttr::get(builder.getContext(), phase));
+  auto buildType = [](Builder &builder, ArrayRef<Type> inputs,
+                      ArrayRef<Type> results,
+                      function_interface_impl::VariadicFlag, std::string &) {
+    return builder.getFunctionType(inputs, results);
+  };
+  if (function_interface_impl::parseFunctionOp(
+          parser, result, /*allowVariadic=*/false,
+          getFunctionTypeAttrName(result.name), buildType,
+          getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name)))
+    return failure();
+  ensureTerminator(*result.regions.front(), builder, result.location);
   return success();
+}
+
+void EntryOp::print(OpAsmPrinter &printer) {
+  if (getPhase() != Phase::Forward)
+    printer << " " << getPhase();
+  if (getPart())
+    printer << " of " << getPartAttr();
+  printer << " ";
+  printer.printSymbolName(getSymName());
+  function_interface_impl::printFunctionSignature(
+      printer, *this, getArgumentTypes(), /*isVariadic=*/false,
+      getResultTypes());
+  function_interface_impl::printFunctionAttributes(
+      printer, *this,
+      {getFunctionTypeAttrName(), getPhaseAttrName(), getPartAttrName(),
+       getArgAttrsAttrName(), getResAttrsAttrName()});
+  printer << " ";
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false,
+                      /*printBlockTerminators=*/!getResultTypes().empty());
 }
 
 LogicalResult ReturnOp::verify() {
   Operation *parent = (*this)->getParentOp();
-  if (isa<EntryOp>(parent))
-    return getNumOperands() == 0
-               ? success()
-               : emitOpError("expects no operands in an entry");
   // (C1)
-  auto block = dyn_cast<BlockOp>(parent);
-  TypeRange expected = block ? TypeRange(block.getResultTypes())
-                             : TypeRange(parent->getResultTypes());
+  auto function = dyn_cast<FunctionOpInterface>(parent);
+  TypeRange expected = function ? TypeRange(function.getResultTypes())
+                                : TypeRange(parent->getResultTypes());
   if (expected != getOperandTypes())
     return emitOpError("expects operands of the types ")
            << expected << " that "
-           << (block ? ("block '" + block.getName() + "'").str()
-                     : "'hone.row_tiles'")
+           << (function ? (isa<BlockOp>(parent) ? "block '" : "entry '") +
+                              function.getName().str() + "'"
+                        : "'hone.row_tiles'")
            << " declares, but got " << getOperandTypes();
   // (C2)
   llvm::SmallDenseSet<Value> seen;
   for (Value value : getOperands()) {
     Operation *op = value.getDefiningOp();
     if (!op || op->hasTrait<Ambient>() || !seen.insert(value).second)
-      return emitOpError("expects each operand to be a value that the block "
+      return emitOpError("expects each operand to be a value that the body "
                          "computes and returns once");
   }
   return success();
@@ -156,6 +203,13 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
                             << block.getFunctionType() << " but got " << type;
   diag.attachNote(block.getLoc()) << "block declared here";
   return diag;
+}
+
+LogicalResult InputOp::verify() {
+  // (C1)
+  if (isa_and_nonnull<EntryOp>((*this)->getParentOp()))
+    return emitOpError("expects a block; an entry takes values as arguments");
+  return success();
 }
 
 LogicalResult ParameterOp::verify() {

@@ -36,14 +36,19 @@ def Hone_Matrix : Type<
     "::mlir::RankedTensorType">;
 def Hone_Vector : 1DTensorOf<[Hone_Float]>;
 def Hone_RowIndices : 1DTensorOf<[I32]>;
-// The seed and the stream's id of a RandomStream (runtime/src/base/Philox.h),
-// each as its low and high half.
+// The seed and the step of a RandomStream (runtime/src/base/Philox.h), each as
+// its low and high half; purpose and name are what reads it for which tensor.
 def Hone_RandomKey : Type<
     CPred<"$_self == ::mlir::RankedTensorType::get({4}, "
           "::mlir::IntegerType::get($_self.getContext(), 32))">,
     "tensor<4xi32>", "::mlir::RankedTensorType">,
   BuildableType<"::mlir::RankedTensorType::get({4}, "
                 "$_builder.getI32Type())">;
+def Hone_Integer : Type<
+    CPred<"$_self == ::mlir::RankedTensorType::get({}, "
+          "::mlir::IntegerType::get($_self.getContext(), 64))">,
+    "tensor<i64>", "::mlir::RankedTensorType">,
+  BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getI64Type())">;
 def Hone_Scalar : Type<
     CPred<"$_self == ::mlir::RankedTensorType::get({}, "
           "::mlir::Float64Type::get($_self.getContext()))">,
@@ -98,12 +103,12 @@ def Hone_BlockOp : Hone_Op<"block", [FunctionOpInterface, IsolatedFromAbove,
 
 def Hone_ReturnOp : Hone_Op<"return", [Pure, Terminator,
     ParentOneOf<["BlockOp", "EntryOp", "RowTilesOp"]>]> {
-  let summary = "the results of a block, or of a tile of rows";
+  let summary = "the results of a block, an entry, or a tile of rows";
   let description = [{
-    1. (C1) operand types are the result types of the enclosing block or
+    1. (C1) operand types are the result types of the enclosing block, entry or
        `hone.row_tiles`.
     2. (C2) an operand is no argument, input or parameter, nor an operand that
-       stands before it: results are memory that the block writes.
+       stands before it: results are memory that the body writes.
 
     Example:
     ```mlir
@@ -119,14 +124,20 @@ def Hone_ReturnOp : Hone_Op<"return", [Pure, Terminator,
   let hasVerifier = 1;
 }
 
-def Hone_EntryOp : Hone_Op<"entry", [IsolatedFromAbove, Symbol,
+def Hone_EntryOp : Hone_Op<"entry", [FunctionOpInterface, IsolatedFromAbove,
     SingleBlockImplicitTerminator<"ReturnOp">]> {
-  let summary = "a schedule: what the runtime can call";
+  let summary = "what one part of the model does in one phase";
   let description = [{
-    A straight-line sequence of calls. A training step is the entries
-    `gradient` and `update`; evaluation is `loss`.
+    A straight-line sequence of calls that a schedule runs as one item. Arguments
+    and results are boundary values: hidden states and cotangents that cross
+    between parts, and scalars. Their memory is the caller's, given with each run;
+    what lies between is the entry's working set. Inputs of the batch are read by
+    blocks.
 
-    1. (C1) its outputs have different names.
+    `part` names the piece of the model (none: all of it); the phase is `forward`
+    unless it is said: `tangent`, `gradient` (forward and backward in one),
+    `backward`, `update`, or `vector` for what reads whole vectors of parameters or
+    gradients.
 
     Example:
     ```mlir
@@ -136,16 +147,39 @@ def Hone_EntryOp : Hone_Op<"entry", [IsolatedFromAbove, Symbol,
       %x = hone.embedding %ids, %t : (tensor<?xi32>, tensor<9x4xf32>) -> tensor<?x4xf32>
       hone.return %x : tensor<?x4xf32>
     }
-    hone.entry @hidden {
+    hone.entry @hidden() -> tensor<?x4xf32> {
       %x = hone.call @embed "model." () : () -> tensor<?x4xf32>
+      hone.return %x : tensor<?x4xf32>
+    }
+    hone.entry vector @lower.zero of "lower" () {
+      hone.zero_gradient
     }
     ```
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name);
+  let arguments = (ins SymbolNameAttr:$sym_name,
+                       TypeAttrOf<FunctionType>:$function_type,
+                       DefaultValuedAttr<Hone_PhaseAttr,
+                                         "::hone::Phase::Forward">:$phase,
+                       OptionalAttr<StrAttr>:$part,
+                       OptionalAttr<StrAttr>:$sym_visibility,
+                       OptionalAttr<DictArrayAttr>:$arg_attrs,
+                       OptionalAttr<DictArrayAttr>:$res_attrs);
   let regions = (region SizedRegion<1>:$body);
-  let builders = [OpBuilder<(ins "::llvm::StringRef":$name)>];
-  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
-  let hasRegionVerifier = 1;
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name,
+                                 "::hone::Phase":$phase,
+                                 CArg<"::mlir::TypeRange", "{}">:$inputs,
+                                 CArg<"::mlir::TypeRange", "{}">:$results)>];
+  let extraClassDeclaration = [{
+    ::mlir::Region *getCallableRegion() { return &getBody(); }
+    ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() {
+      return getFunctionType().getInputs();
+    }
+    ::llvm::ArrayRef<::mlir::Type> getResultTypes() {
+      return getFunctionType().getResults();
+    }
+    ::mlir::Block &getBodyBlock() { return getBody().front(); }
+  }];
+  let hasCustomAssemblyFormat = 1;
   let skipDefaultBuilders = 1;
 }
 
@@ -169,7 +203,7 @@ def Hone_CallOp : Hone_Op<"call", [ParentOneOf<["EntryOp"]>,
       %y = hone.add %x, %x : tensor<?x4xf32>
       hone.return %y : tensor<?x4xf32>
     }
-    hone.entry @run {
+    hone.entry @run() {
       %x = hone.call @start "" () : () -> tensor<?x4xf32>
       %y = hone.call @twice "layers.0." (%x) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     }
@@ -187,30 +221,17 @@ def Hone_CallOp : Hone_Op<"call", [ParentOneOf<["EntryOp"]>,
 def Hone_InputOp : Hone_Op<"input", [Pure, Hone_Ambient]> {
   let summary = "a named input of the batch";
   let description = [{
-    What the runtime writes before it calls an entry: `input_ids`, `targets`,
-    `sequence_starts` (one 32-bit integer for each row), or a scalar of the
-    step such as `loss_scale`.
+    What the runtime writes when a batch is loaded: `input_ids`, `targets`,
+    `sequence_starts` (one 32-bit integer for each row).
+
+    1. (C1) it is not in an entry, whose values are its arguments.
 
     Example: `%ids = hone.input "input_ids" : tensor<?xi32>`
   }];
   let arguments = (ins StrAttr:$name);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$name attr-dict `:` type($result)";
-}
-
-def Hone_OutputOp : Hone_Op<"output", [ParentOneOf<["EntryOp"]>]> {
-  let summary = "a named output of an entry";
-  let description = [{
-    Example:
-    ```mlir
-    hone.entry @double_loss {
-      %loss = hone.input "loss_scale" : tensor<f64>
-      hone.output %loss as "loss" : tensor<f64>
-    }
-    ```
-  }];
-  let arguments = (ins AnyRankedTensor:$value, StrAttr:$name);
-  let assemblyFormat = "$value `as` $name attr-dict `:` type($value)";
+  let hasVerifier = 1;
 }
 
 def Hone_ParameterOp : Hone_Op<"parameter", [Pure, Hone_Ambient]> {

@@ -26,6 +26,9 @@
 #define GET_ATTRDEF_CLASSES
 #include "dialects/Hone/HoneAttrs.h.inc"
 
+#define GET_TYPEDEF_CLASSES
+#include "dialects/Hone/HoneTypes.h.inc"
+
 #include "dialects/Hone/HoneInterfaces.h.inc"
 
 #define GET_OP_CLASSES

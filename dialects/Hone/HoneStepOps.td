@@ -325,7 +325,7 @@ def Hone_LayerGradientOp : Hone_Op<"layer_gradient", [
 
     Example:
     ```mlir
-    hone.entry @step {
+    hone.entry gradient @step() {
       %d = hone.layer_gradient "model.layers.0." : tensor<16xf32>
     }
     ```
@@ -339,8 +339,9 @@ def Hone_LayerGradientOp : Hone_Op<"layer_gradient", [
 // An optimizer step. `gradient` restricts it to one layer. `rounding` is there
 // exactly when the parameters are stored as bfloat16: each new value is computed
 // in the type of the gradient and becomes one of its two neighbours, the upper
-// one with the probability (value - lower) / (upper - lower). Element i of theta
-// takes the upper 16 of the bits that the random stream has at i.
+// one with the probability (value - lower) / (upper - lower). Element i of a
+// tensor takes the upper 16 of the bits at i of the random stream whose purpose
+// is Round and whose name is the tensor's.
 class Hone_UpdateOp<string mnemonic, list<Trait> traits = []>
     : Hone_Op<mnemonic, !listconcat(traits, [ParentOneOf<["EntryOp"]>,
         DeclareOpInterfaceMethods<Hone_UpdateOpInterface,
@@ -361,16 +362,10 @@ def Hone_SgdOp : Hone_UpdateOp<"sgd", [AttrSizedOperandSegments]> {
 
     Example:
     ```mlir
-    hone.entry @update {
-      %g = hone.input "gradient_scale" : tensor<f64>
-      %l = hone.input "learning_rate" : tensor<f64>
-      %w = hone.input "weight_decay" : tensor<f64>
+    hone.entry update @update(%g: tensor<f64>, %l: tensor<f64>, %w: tensor<f64>) {
       hone.sgd %g, %l, %w
     }
-    hone.entry @step {
-      %g = hone.input "gradient_scale" : tensor<f64>
-      %l = hone.input "learning_rate" : tensor<f64>
-      %w = hone.input "weight_decay" : tensor<f64>
+    hone.entry gradient @step(%g: tensor<f64>, %l: tensor<f64>, %w: tensor<f64>) {
       %d = hone.layer_gradient "model.layers.0." : tensor<16xf32>
       hone.sgd %g, %l, %w from %d : tensor<16xf32>
     }
@@ -403,15 +398,9 @@ def Hone_AdamwOp : Hone_UpdateOp<"adamw", [AttrSizedOperandSegments]> {
 
     Example:
     ```mlir
-    hone.entry @update {
-      %g = hone.input "gradient_scale" : tensor<f64>
-      %l = hone.input "learning_rate" : tensor<f64>
-      %w = hone.input "weight_decay" : tensor<f64>
-      %b1 = hone.input "beta1" : tensor<f64>
-      %b2 = hone.input "beta2" : tensor<f64>
-      %e = hone.input "epsilon" : tensor<f64>
-      %c1 = hone.input "bias_correction1" : tensor<f64>
-      %c2 = hone.input "bias_correction2" : tensor<f64>
+    hone.entry update @update(
+        %g: tensor<f64>, %l: tensor<f64>, %w: tensor<f64>, %b1: tensor<f64>,
+        %b2: tensor<f64>, %e: tensor<f64>, %c1: tensor<f64>, %c2: tensor<f64>) {
       hone.adamw %g, %l, %w, %b1, %b2, %e, %c1, %c2
     }
     ```
@@ -455,7 +444,7 @@ def Hone_PrefetchOp : Hone_ResidencyOp<"prefetch"> {
     hone.block @layer() {
       hone.return
     }
-    hone.entry @run {
+    hone.entry @run() {
       hone.prefetch @layer "layers.1."
       hone.call @layer "layers.0." () : () -> ()
     }
@@ -477,7 +466,7 @@ def Hone_ReleaseOp : Hone_ResidencyOp<"release"> {
     hone.block @layer() {
       hone.return
     }
-    hone.entry @run {
+    hone.entry @run() {
       hone.call @layer "layers.0." () : () -> ()
       hone.release @layer "layers.0."
     }
@@ -493,14 +482,13 @@ def Hone_RegionOp : Hone_Op<"region", [HasParent<"::mlir::ModuleOp">]> {
   let summary = "a part of the arena that lives as long as the program";
   let description = [{
     Created by placement: the trainable parameters `theta`, their gradients,
-    each optimizer state vector, each named input and output. Where layers are
-    updated one by one, `gradient` stands behind the arena: only a run that
-    asks for all gradients has memory for it.
+    each optimizer state vector, each named input of the first batch in flight.
+    Where layers are updated one by one, `gradient` stands behind the arena: only
+    a run that asks for all gradients has memory for it.
 
     1. (C1) `offset` is a multiple of 64 and `bytes` is not negative.
 
-    Names are `theta`, `gradient`, `state0`, `state1`, `input.<name>` and
-    `output.<name>`.
+    Names are `theta`, `gradient`, `state0`, `state1` and `input.<name>`.
 
     Example: `hone.region "theta" adapter at 0 bytes 4096`
   }];

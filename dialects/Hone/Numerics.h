@@ -24,6 +24,9 @@ constexpr int64_t kMaxDotBlock = 1024;
 /// (hone.row_tiles) are multiples of it: the smaller, the lower a tile can be.
 constexpr int64_t kGradientRows = 32;
 
+/// Elements of one partial sum of the squares of a parameter's gradient.
+constexpr int64_t kSquaresBlock = 16384;
+
 /// Keys (or queries, in the adjoint) of one partial sum of attention.
 constexpr int64_t kAttentionBlock = 256;
 

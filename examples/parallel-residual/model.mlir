@@ -66,11 +66,11 @@ module {
     hone.return %loss : tensor<f64>
   }
 
-  hone.entry @loss {
+  hone.entry @loss() -> tensor<f64> {
     %0 = hone.call @embed "" () : () -> tensor<?x32xf32>
     %1 = hone.call @parallel "layers.0." (%0) : (tensor<?x32xf32>) -> tensor<?x32xf32>
     %2 = hone.call @parallel "layers.1." (%1) : (tensor<?x32xf32>) -> tensor<?x32xf32>
     %3 = hone.call @head "" (%2) : (tensor<?x32xf32>) -> tensor<f64>
-    hone.output %3 as "loss" : tensor<f64>
+    hone.return %3 : tensor<f64>
   }
 }

@@ -30,4 +30,36 @@ llvm::BitVector ActivityAnalysis::activeResults() const {
   return activeOperands(terminator);
 }
 
+EntryActivity::EntryActivity(EntryOp entry) {
+  SymbolTable symbols(entry->getParentOp());
+  // A block that is active for one call is derived for all, which can make
+  // results of earlier calls of that block active: repeat until nothing
+  // changes. Two rounds are enough for chains of layers.
+  size_t known;
+  do {
+    known = values.size() + calls.size();
+    for (CallOp call : entry.getBody().getOps<CallOp>()) {
+      auto block = symbols.lookup<BlockOp>(call.getBlock());
+      llvm::BitVector &active = arguments[block];
+      active.resize(call.getNumOperands());
+      for (auto [index, operand] : llvm::enumerate(call.getOperands()))
+        if (values.contains(operand))
+          active.set(index);
+      llvm::BitVector results = ActivityAnalysis(block, active).activeResults();
+      for (unsigned index : results.set_bits())
+        values.insert(call.getResult(index));
+      if (results.any())
+        calls.insert(call);
+    }
+  } while (known != values.size() + calls.size());
+}
+
+SmallVector<CallOp> EntryActivity::layersBefore(CallOp loss) const {
+  SmallVector<CallOp> layers;
+  for (CallOp call : loss->getParentOfType<EntryOp>().getBody().getOps<CallOp>())
+    if (isActive(call) && call != loss)
+      layers.push_back(call);
+  return layers;
+}
+
 } // namespace hone

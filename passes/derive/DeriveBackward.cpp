@@ -1,14 +1,14 @@
 //===- DeriveBackward.cpp - hone-derive-backward --------------------------===//
 //
-// Turns the schedule of the loss into the schedule of its gradient. Each block
-// is derived once, for all layers that run it: an argument is active if it is
-// active in any of its calls, so depth never multiplies code.
+// Turns the entry of the loss into the entry of its gradient. Each block
+// is derived once, for all layers that run it, so depth never multiplies code.
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/Passes.h"
 #include "passes/derive/ActivityAnalysis.h"
 #include "passes/derive/BlockDerivation.h"
+#include "passes/module/Schedule.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -22,20 +22,19 @@ namespace hone {
 
 namespace {
 
-/// The calls of @loss, and how each is derived.
-class ScheduleDerivation {
+/// The calls of the loss, and how each is derived.
+class EntryDerivation {
 public:
-  ScheduleDerivation(EntryOp loss, const ResidualPlan &plan,
+  EntryDerivation(EntryOp loss, const ResidualPlan &plan,
                      int64_t recomputedInputs, int64_t roundedInputs)
       : loss(loss), plan(plan), recomputedInputs(recomputedInputs),
         roundedInputs(roundedInputs),
-        symbols(loss->getParentOfType<ModuleOp>()) {}
+        symbols(loss->getParentOfType<ModuleOp>()), activity(loss) {}
 
   LogicalResult findLossCall();
   LogicalResult checkNames();
-  void findActivity();
   LogicalResult deriveBlocks();
-  /// Which values of @loss are computed again for the backward.
+  /// Which values of the loss are computed again for the backward.
   LogicalResult chooseRecomputed();
   LogicalResult writeGradientEntry();
 
@@ -43,11 +42,10 @@ private:
   BlockOp blockOf(CallOp call) {
     return symbols.lookup<BlockOp>(call.getBlock());
   }
-  bool isActive(CallOp call) const { return activeCalls.contains(call); }
   LogicalResult setCotangent(Value value, Value cotangent, CallOp user);
-  /// `value` of @loss where the backward stands: kept, or computed again.
+  /// `value` of the loss where the backward stands: kept, or computed again.
   Value restore(Value value, OpBuilder &builder);
-  /// Rounds what `call` of @loss computes and the backward reads rounded.
+  /// Rounds what `call` of the loss computes and the backward reads rounded.
   void keepRounded(CallOp call, OpBuilder &builder);
   /// A call of a block that converts `value` to `element`.
   Value createConversion(CallOp like, Value value, Type element,
@@ -58,22 +56,19 @@ private:
   int64_t recomputedInputs, roundedInputs;
   SymbolTable symbols;
   CallOp lossCall;
-  OutputOp lossOutput;
-  llvm::DenseSet<Value> activeValues;
-  llvm::DenseSet<Operation *> activeCalls;
-  llvm::DenseMap<BlockOp, llvm::BitVector> activeArguments;
+  EntryActivity activity;
   /// Calls whose forward and backward are apart, in order.
   SmallVector<CallOp> splitCalls;
   llvm::StringMap<SplitDerivation> derivations; ///< by block and variant
   llvm::DenseMap<Operation *, const SplitDerivation *> split;
   FusedDerivation fused;
-  /// Values of @loss to values of @gradient.
+  /// Values of the loss to values of the gradient.
   IRMapping mapping;
-  /// Values of @loss that no backward finds in memory.
+  /// Values of the loss that no backward finds in memory.
   llvm::DenseSet<Value> recomputed;
-  /// Values of @loss that are kept in bfloat16; to what is kept, once it is.
+  /// Values of the loss that are kept in bfloat16; to what is kept, once it is.
   llvm::DenseMap<Value, Value> rounded;
-  /// Cotangents of values of @loss, as values of @gradient.
+  /// Cotangents of values of the loss, as values of the gradient.
   llvm::DenseMap<Value, Value> cotangents;
 };
 
@@ -88,15 +83,13 @@ struct DeriveBackward : impl::DeriveBackwardBase<DeriveBackward> {
           << ", or POLICY*LAYERS+POLICY*LAYERS, but got '" << residuals << "'";
       return signalPassFailure();
     }
-    auto loss = SymbolTable(getOperation()).lookup<EntryOp>("loss");
-    if (!loss) {
-      getOperation().emitError("expects an entry '@loss' to derive");
+    FailureOr<EntryOp> found = findLossEntry(getOperation());
+    if (failed(found))
       return signalPassFailure();
-    }
-    ScheduleDerivation derivation(loss, *plan, recomputedInputs, roundedInputs);
+    EntryOp loss = *found;
+    EntryDerivation derivation(loss, *plan, recomputedInputs, roundedInputs);
     if (failed(derivation.findLossCall()) || failed(derivation.checkNames()))
       return signalPassFailure();
-    derivation.findActivity();
     if (failed(derivation.deriveBlocks()) ||
         failed(derivation.chooseRecomputed()) ||
         failed(derivation.writeGradientEntry()))
@@ -106,21 +99,21 @@ struct DeriveBackward : impl::DeriveBackwardBase<DeriveBackward> {
 
 } // namespace
 
-LogicalResult ScheduleDerivation::findLossCall() {
-  for (OutputOp output : loss.getBody().getOps<OutputOp>()) {
-    if (output.getName() != "loss")
-      continue;
-    lossOutput = output;
-    lossCall = output.getValue().getDefiningOp<CallOp>();
-  }
+/// What entries of gradients are called.
+static StringRef gradientName() { return stringifyPhase(Phase::Gradient); }
+
+LogicalResult EntryDerivation::findLossCall() {
+  Operation *end = loss.getBodyBlock().getTerminator();
+  if (end->getNumOperands() == 1)
+    lossCall = end->getOperand(0).getDefiningOp<CallOp>();
   if (!lossCall || lossCall.getNumResults() != 1)
-    return loss.emitOpError("expects an output 'loss' that is the one result "
-                            "of a call");
+    return loss.emitOpError("expects to return the loss, the one result of a "
+                            "call, and nothing else");
   return success();
 }
 
 /// What the derivation defines must not be there already.
-LogicalResult ScheduleDerivation::checkNames() {
+LogicalResult EntryDerivation::checkNames() {
   auto expectFree = [&](Operation *from, const Twine &name) -> LogicalResult {
     Operation *taken = symbols.lookup(name.str());
     if (!taken)
@@ -131,7 +124,7 @@ LogicalResult ScheduleDerivation::checkNames() {
     diag.attachNote(from->getLoc()) << "derived from here";
     return diag;
   };
-  if (failed(expectFree(loss, "gradient")))
+  if (failed(expectFree(loss, gradientName())))
     return failure();
   for (CallOp call : loss.getBody().getOps<CallOp>()) {
     if (failed(expectFree(blockOf(call), call.getBlock() + ".gradient")))
@@ -145,36 +138,11 @@ LogicalResult ScheduleDerivation::checkNames() {
   return success();
 }
 
-void ScheduleDerivation::findActivity() {
-  // A block that is active for one call is derived for all, which can make
-  // results of earlier calls of that block active: repeat until nothing
-  // changes. Two rounds are enough for chains of layers.
-  size_t known;
-  do {
-    known = activeValues.size() + activeCalls.size();
-    for (CallOp call : loss.getBody().getOps<CallOp>()) {
-      BlockOp block = blockOf(call);
-      llvm::BitVector &active = activeArguments[block];
-      active.resize(call.getNumOperands());
-      for (auto [index, operand] : llvm::enumerate(call.getOperands()))
-        if (activeValues.contains(operand))
-          active.set(index);
-      llvm::BitVector results = ActivityAnalysis(block, active).activeResults();
-      for (unsigned index : results.set_bits())
-        activeValues.insert(call.getResult(index));
-      if (results.any())
-        activeCalls.insert(call);
-    }
-  } while (known != activeValues.size() + activeCalls.size());
-}
-
-LogicalResult ScheduleDerivation::deriveBlocks() {
-  if (!isActive(lossCall))
+LogicalResult EntryDerivation::deriveBlocks() {
+  if (!activity.isActive(lossCall))
     return loss.emitOpError("expects the loss to depend on a trainable "
                             "parameter");
-  for (CallOp call : loss.getBody().getOps<CallOp>())
-    if (isActive(call) && call != lossCall)
-      splitCalls.push_back(call);
+  splitCalls = activity.layersBefore(lossCall);
   if (!plan.isFor(splitCalls.size()))
     return loss.emitOpError("has ")
            << splitCalls.size() << " layers to derive, but residuals is '"
@@ -188,22 +156,22 @@ LogicalResult ScheduleDerivation::deriveBlocks() {
     split[call] = &known->second;
     if (!isNew)
       continue;
-    auto derived = deriveSplit(block, activeArguments[block], policy, variant);
+    auto derived = deriveSplit(block, activity.argumentsOf(block), policy, variant);
     if (failed(derived))
       return failure();
     known->second = *derived;
   }
   auto derived =
-      deriveFused(blockOf(lossCall), activeArguments[blockOf(lossCall)]);
+      deriveFused(blockOf(lossCall), activity.argumentsOf(blockOf(lossCall)));
   if (failed(derived))
     return failure();
   fused = *derived;
   return success();
 }
 
-LogicalResult ScheduleDerivation::setCotangent(Value value, Value cotangent,
+LogicalResult EntryDerivation::setCotangent(Value value, Value cotangent,
                                                CallOp user) {
-  if (!activeValues.contains(value))
+  if (!activity.isActive(value))
     return success(); // the first layer's input: nothing before it trains
   if (cotangents.try_emplace(value, cotangent).second)
     return success();
@@ -221,7 +189,7 @@ static CallOp createCall(OpBuilder &builder, CallOp like, BlockOp block,
                         block.getName(), like.getPrefix(), operands);
 }
 
-LogicalResult ScheduleDerivation::chooseRecomputed() {
+LogicalResult EntryDerivation::chooseRecomputed() {
   // What backwards read, in the order in which it is computed.
   llvm::SetVector<Value> inputs;
   for (CallOp call : splitCalls)
@@ -260,7 +228,7 @@ LogicalResult ScheduleDerivation::chooseRecomputed() {
   return success();
 }
 
-Value ScheduleDerivation::createConversion(CallOp like, Value value,
+Value EntryDerivation::createConversion(CallOp like, Value value,
                                            Type element, OpBuilder &builder) {
   auto from = cast<RankedTensorType>(value.getType());
   auto to = RankedTensorType::get(from.getShape(), element);
@@ -283,14 +251,14 @@ Value ScheduleDerivation::createConversion(CallOp like, Value value,
   return createCall(builder, like, block, value).getResult(0);
 }
 
-void ScheduleDerivation::keepRounded(CallOp call, OpBuilder &builder) {
+void EntryDerivation::keepRounded(CallOp call, OpBuilder &builder) {
   for (Value result : call.getResults())
     if (auto kept = rounded.find(result); kept != rounded.end())
       kept->second = createConversion(call, mapping.lookup(result),
                                       builder.getBF16Type(), builder);
 }
 
-Value ScheduleDerivation::restore(Value value, OpBuilder &builder) {
+Value EntryDerivation::restore(Value value, OpBuilder &builder) {
   if (auto kept = rounded.find(value); kept != rounded.end()) {
     Type element = cast<RankedTensorType>(value.getType()).getElementType();
     mapping.map(value, createConversion(value.getDefiningOp<CallOp>(),
@@ -311,11 +279,18 @@ Value ScheduleDerivation::restore(Value value, OpBuilder &builder) {
   return mapping.lookup(value);
 }
 
-LogicalResult ScheduleDerivation::writeGradientEntry() {
+LogicalResult EntryDerivation::writeGradientEntry() {
   OpBuilder builder(loss.getContext());
   builder.setInsertionPointAfter(loss);
-  auto entry = EntryOp::create(builder, loss.getLoc(), "gradient");
-  builder.setInsertionPoint(entry.getBody().front().getTerminator());
+  auto scalar = RankedTensorType::get({}, builder.getF64Type());
+  SmallVector<Type> inputs(loss.getArgumentTypes());
+  inputs.push_back(scalar);
+  auto entry = EntryOp::create(builder, loss.getLoc(), gradientName(),
+                               Phase::Gradient, inputs, loss.getResultTypes());
+  entry.setPartAttr(loss.getPartAttr());
+  mapping.map(loss.getBodyBlock().getArguments(),
+              entry.getBodyBlock().getArguments().drop_back());
+  builder.setInsertionPointToEnd(&entry.getBodyBlock());
 
   // Forward, to the loss, whose call also begins the backward.
   llvm::DenseMap<CallOp, CallOp> forwardCalls;
@@ -325,16 +300,14 @@ LogicalResult ScheduleDerivation::writeGradientEntry() {
       SmallVector<Value> operands;
       for (Value operand : call.getOperands())
         operands.push_back(mapping.lookup(operand));
-      auto scalar = RankedTensorType::get({}, builder.getF64Type());
-      operands.push_back(
-          InputOp::create(builder, call.getLoc(), scalar, "loss_scale"));
+      operands.push_back(entry.getBodyBlock().getArguments().back());
       CallOp gradient = createCall(builder, call, fused.gradient, operands);
       mapping.map(call.getResult(0), gradient.getResult(0));
       for (auto [position, index] : llvm::enumerate(fused.activeArguments))
         if (failed(setCotangent(call.getOperand(index),
                                 gradient.getResult(1 + position), call)))
           return failure();
-    } else if (call && isActive(call)) {
+    } else if (call && activity.isActive(call)) {
       SmallVector<Value> operands;
       for (Value operand : call.getOperands())
         operands.push_back(mapping.lookup(operand));
@@ -373,6 +346,8 @@ LogicalResult ScheduleDerivation::writeGradientEntry() {
                               backward.getResult(position), call)))
         return failure();
   }
+  ReturnOp::create(builder, loss.getLoc(),
+                   mapping.lookup(lossCall.getResult(0)));
   return success();
 }
 

@@ -6,6 +6,7 @@
 
 #include "passes/Passes.h"
 #include "passes/module/ParameterTable.h"
+#include "passes/module/Schedule.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -21,7 +22,7 @@ namespace {
 struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    eraseUncalledBlocks(module);
+    eraseUnusedCode(module);
     auto parameters = ParameterTable::build(module);
     if (failed(parameters) || failed(checkSinks(module, *parameters)) ||
         failed(checkCoverage(module, *parameters)) ||
@@ -29,7 +30,15 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
       signalPassFailure();
   }
 
-  static void eraseUncalledBlocks(ModuleOp module) {
+  /// Entries that no schedule runs, and blocks that no entry calls.
+  static void eraseUnusedCode(ModuleOp module) {
+    llvm::DenseSet<Operation *> runs;
+    for (ScheduleOp schedule : module.getOps<ScheduleOp>())
+      for (EntryOp entry : Schedule(schedule).entries())
+        runs.insert(entry);
+    for (EntryOp entry : llvm::make_early_inc_range(module.getOps<EntryOp>()))
+      if (!runs.empty() && !runs.contains(entry))
+        entry.erase();
     llvm::StringSet<> called;
     module.walk([&](CallOp call) { called.insert(call.getBlock()); });
     for (BlockOp block : llvm::make_early_inc_range(module.getOps<BlockOp>()))
@@ -62,41 +71,45 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
     return result;
   }
 
-  /// Every trainable parameter has a gradient in @gradient.
+  /// Every trainable parameter has a gradient in the step.
   static LogicalResult checkCoverage(ModuleOp module,
                                      const ParameterTable &parameters) {
     SymbolTable symbols(module);
-    auto gradient = symbols.lookup<EntryOp>("gradient");
-    if (!gradient)
-      return module.emitError("expects an entry '@gradient'; run "
-                              "hone-derive-backward first");
     llvm::StringSet<> covered;
-    for (CallOp call : gradient.getBody().getOps<CallOp>()) {
-      auto block = symbols.lookup<BlockOp>(call.getBlock());
-      block.walk([&](GradientOp sink) {
-        covered.insert((call.getPrefix() + sink.getOf()).str());
-      });
-    }
+    for (EntryOp entry : entriesOfStep(module))
+      if (failed(forEachCall(entry, symbols, [&](CallOp call, BlockOp block) {
+            block.walk([&](GradientOp sink) {
+              covered.insert((call.getPrefix() + sink.getOf()).str());
+            });
+          })))
+        return failure();
     for (const Parameter &parameter : parameters.trainable())
       if (!covered.contains(parameter.name))
-        return gradient.emitOpError("expects a gradient of '")
-               << parameter.name << "'; broken by hone-derive-backward";
+        return module.emitError("expects a gradient of '")
+               << parameter.name
+               << "' in the step; broken by hone-derive-backward";
     return success();
   }
 
-  /// In @step, if there is one, each layer has its gradients from before the
-  /// first sink until its one update, and is not used after that.
   static LogicalResult checkUpdates(ModuleOp module,
                                     const ParameterTable &parameters) {
-    SymbolTable symbols(module);
-    auto step = symbols.lookup<EntryOp>("step");
-    if (!step)
-      return success();
+    for (EntryOp entry : module.getOps<EntryOp>())
+      if (!entry.getBody().getOps<LayerGradientOp>().empty() &&
+          failed(checkLayerUpdates(entry, parameters)))
+        return failure();
+    return success();
+  }
+
+  /// Each layer has its gradients from before the first sink until its one
+  /// update, and is not used after that.
+  static LogicalResult checkLayerUpdates(EntryOp step,
+                                         const ParameterTable &parameters) {
+    SymbolTable symbols(step->getParentOp());
     enum class State { Untouched, Gradient, Updated };
     SmallVector<State> states(parameters.layers().size(), State::Untouched);
     auto broken = [&](Operation *op, StringRef problem, StringRef prefix) {
       return op->emitOpError(problem) << " of the layer '" << prefix
-                                      << "'; broken by hone-schedule-update";
+                                      << "'; broken by hone-schedule-step";
     };
     auto stateOf = [&](StringRef prefix) -> State & {
       auto layer =

@@ -14,6 +14,8 @@
 #include "passes/module/ParameterTable.h"
 #include "passes/module/WeightStorage.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -44,12 +46,31 @@ mlir::LogicalResult createBlockFunction(BlockOp block,
                                         const BlockInterface &interface,
                                         const TileOptions &options);
 
+/// The functions of updates and the like, by what their bodies depend on: the
+/// kind of op and the function's type.
+using SharedFunctions =
+    llvm::DenseMap<std::pair<mlir::OperationName, mlir::Type>,
+                   mlir::func::FuncOp>;
+
 /// Creates the function `hone_entry_<name>`, of type hone_entry_fn (runtime.h),
-/// beside `entry`. `interfaces` is by block name.
+/// beside `entry`. `interfaces` is by block name; `shared` grows by what other
+/// entries of the module do not share yet.
 mlir::LogicalResult
 createEntryFunction(EntryOp entry, const ParameterTable &table,
                     const llvm::StringMap<BlockInterface> &interfaces,
-                    const TileOptions &options);
+                    SharedFunctions &shared, const TileOptions &options);
+
+/// The function that runs an entry, and the one that runs a function of scalars.
+inline std::string entryFunctionName(llvm::StringRef entry) {
+  return ("hone_entry_" + entry).str();
+}
+inline std::string scalarEntryName(llvm::StringRef function) {
+  return ("hone_" + function).str();
+}
+
+/// Creates the function scalarEntryName, of type hone_entry_fn, if it is not
+/// there yet.
+void createScalarEntry(ScalarOp op);
 
 /// Memory of a tensor: the row count becomes the most rows there may be.
 mlir::MemRefType bufferType(mlir::Type type, int64_t maxRows);

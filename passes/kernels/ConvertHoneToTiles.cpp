@@ -49,9 +49,15 @@ struct ConvertToTiles : public hone::impl::ConvertToTilesBase<ConvertToTiles> {
       if (failed(createBlockFunction(block, interface, options)))
         return signalPassFailure();
     }
+    SharedFunctions shared;
     for (EntryOp entry : entries)
-      if (failed(createEntryFunction(entry, *table, interfaces, options)))
+      if (failed(
+              createEntryFunction(entry, *table, interfaces, shared, options)))
         return signalPassFailure();
+    module.walk([](ScalarOp scalar) { createScalarEntry(scalar); });
+    for (ScheduleOp schedule :
+         llvm::make_early_inc_range(module.getOps<ScheduleOp>()))
+      schedule.erase();
     for (EntryOp entry : entries)
       entry.erase();
     for (BlockOp block : blocks)

@@ -1,10 +1,12 @@
 //===- EntryFunctions.cpp - An entry as the function the runtime calls ----===//
 //
-// Resolves every name to a place: regions and slots to offsets in the arena,
+// Resolves every name to a place: regions to offsets in the arena, inputs to the
+// batch, slots to the working set, boundary values to what the caller gave, and
 // parameters by the calling layer's prefix to a weight or a slice of theta.
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Tile/Frame.h"
 #include "passes/kernels/BlockFunctions.h"
 #include "passes/kernels/Kernels.h"
 #include "passes/place/Lifetimes.h"
@@ -23,19 +25,25 @@ class EntryConversion {
 public:
   EntryConversion(EntryOp entry, const ParameterTable &table,
                   const llvm::StringMap<BlockInterface> &interfaces,
-                  const TileOptions &options)
+                  SharedFunctions &shared, const TileOptions &options)
       : entry(entry), module(entry->getParentOfType<ModuleOp>()), table(table),
-        interfaces(interfaces), panels(options.panels),
+        interfaces(interfaces), shared(shared), panels(options.panels),
         maxRows(options.maxRows), builder(entry) {}
 
   LogicalResult run();
 
 private:
-  /// Field `index` of hone_frame (runtime.h).
-  Value frameField(int32_t index, Type type);
-  /// A view of a region, from its element `element` on.
+  /// A view of a region of `base`, from its element `element` on.
+  FailureOr<Value> region(Operation *op, Value base, const Twine &name,
+                          MemRefType type, int64_t element = 0);
   FailureOr<Value> region(Operation *op, const Twine &name, MemRefType type,
-                          int64_t element = 0);
+                          int64_t element = 0) {
+    return region(op, arena, name, type, element);
+  }
+  /// Boundary value `index` of the entry: its arguments, then its results.
+  Value boundary(unsigned index, Type type);
+  /// Where `result` of `op`, whose place is `attr`, is written.
+  FailureOr<Value> placeOf(Operation *op, OpResult result, Attribute attr);
   /// Appends the views of the tensors that a frozen parameter is stored in.
   void appendFrozen(Operation *op, const Parameter &parameter,
                     SmallVectorImpl<Value> &arguments);
@@ -44,13 +52,16 @@ private:
   FailureOr<Value> gradient(CallOp call, StringRef name, Type type);
   LogicalResult convert(LayerGradientOp op);
   LogicalResult convert(CallOp call);
-  LogicalResult convert(OutputOp output);
+  LogicalResult convert(ZeroGradientOp op);
+  LogicalResult convert(GradientSquaresOp op);
   /// Emits the tile op of the same name for each tensor that the call reads.
   template <typename TileOp, typename ResidencyOp>
   LogicalResult convertResidency(ResidencyOp op);
   template <typename UpdateOp> LogicalResult convertUpdate(UpdateOp op);
-  /// Calls the function `name` of frame, rows and `arguments`. The first call
-  /// makes it: equal layers share one, as they share blocks.
+  /// Calls a function of frame, rows and `arguments` that does `op`, whose body
+  /// depends on the kind of `op` and the arguments' types alone. The first call
+  /// makes it and names it after `name`: equal layers share one, as they share
+  /// blocks.
   void callShared(
       Operation *op, StringRef name, ArrayRef<Value> arguments,
       function_ref<void(KernelBuilder &, Buffers &, ValueRange)> emitBody);
@@ -59,35 +70,53 @@ private:
   ModuleOp module;
   const ParameterTable &table;
   const llvm::StringMap<BlockInterface> &interfaces;
+  SharedFunctions &shared;
   Panels panels;
   int64_t maxRows;
   OpBuilder builder;
   Buffers buffers;
   /// Prefix of a layer to where its gradients are, until its update.
   llvm::StringMap<int64_t> layerGradients;
-  Value frame, arena, weights, rows;
+  Value frame, values, arena, batch, work, weights, rows;
 };
 } // namespace
 
-Value EntryConversion::frameField(int32_t index, Type type) {
-  Type pointer = frame.getType();
-  auto frameType = LLVM::LLVMStructType::getLiteral(
-      builder.getContext(),
-      {pointer, pointer, pointer, pointer, builder.getI64Type()});
-  Location loc = entry.getLoc();
-  Value address = LLVM::GEPOp::create(builder, loc, pointer, frameType, frame,
-                                      ArrayRef<LLVM::GEPArg>{0, index});
-  return LLVM::LoadOp::create(builder, loc, type, address);
-}
-
-FailureOr<Value> EntryConversion::region(Operation *op, const Twine &name,
-                                         MemRefType type, int64_t element) {
+FailureOr<Value> EntryConversion::region(Operation *op, Value base,
+                                         const Twine &name, MemRefType type,
+                                         int64_t element) {
   RegionOp place = findRegion(module, name.str());
   if (!place)
     return op->emitOpError("expects a hone.region \"")
            << name << "\"; run hone-place first";
   int64_t bytes = element * type.getElementTypeBitWidth() / 8;
-  return viewAt(builder, op->getLoc(), arena, place.getOffset() + bytes, type);
+  return viewAt(builder, op->getLoc(), base, place.getOffset() + bytes, type);
+}
+
+Value EntryConversion::boundary(unsigned index, Type type) {
+  Location loc = entry.getLoc();
+  Type pointer = values.getType();
+  Value address = LLVM::GEPOp::create(
+      builder, loc, pointer, pointer, values,
+      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
+  Value base = LLVM::LoadOp::create(builder, loc, pointer, address);
+  return viewAt(builder, loc, base, 0, bufferType(type, maxRows));
+}
+
+FailureOr<Value> EntryConversion::placeOf(Operation *op, OpResult result,
+                                          Attribute attr) {
+  OperandRange returned = entry.getBodyBlock().getTerminator()->getOperands();
+  unsigned first = entry.getArgumentTypes().size();
+  if (isa<UnitAttr>(attr))
+    return boundary(first + (llvm::find(returned, result) - returned.begin()),
+                    result.getType());
+  if (auto inResult = dyn_cast<ResultSlotAttr>(attr))
+    return boundary(first + inResult.getResult(), result.getType());
+  auto slot = dyn_cast<SlotAttr>(attr);
+  if (!slot)
+    return op->emitOpError("expects a slot for each result; run hone-place "
+                           "first");
+  return viewAt(builder, op->getLoc(), work, slot.getOffset(),
+                bufferType(result.getType(), maxRows));
 }
 
 LogicalResult
@@ -150,7 +179,7 @@ FailureOr<Value> EntryConversion::gradient(CallOp call, StringRef name,
     MemRefType view = bufferType(type, maxRows);
     int64_t bytes =
         (found->offset - layer.offset) * view.getElementTypeBitWidth() / 8;
-    return viewAt(builder, call.getLoc(), arena, own->second + bytes, view);
+    return viewAt(builder, call.getLoc(), work, own->second + bytes, view);
   }
   return region(call, "gradient", bufferType(type, maxRows), found->offset);
 }
@@ -172,7 +201,7 @@ LogicalResult EntryConversion::convert(CallOp call) {
       builder, loc, builder.getI64IntegerAttr(scratch.getOffset()));
   arguments.push_back(
       LLVM::GEPOp::create(builder, loc, frame.getType(), builder.getI8Type(),
-                          arena, ArrayRef<LLVM::GEPArg>{scratchOffset}));
+                          work, ArrayRef<LLVM::GEPArg>{scratchOffset}));
   auto append = [&](FailureOr<Value> argument) {
     arguments.push_back(argument.value_or(Value()));
     return argument;
@@ -183,15 +212,13 @@ LogicalResult EntryConversion::convert(CallOp call) {
     if (failed(appendParameter(call, op, arguments)))
       return failure();
   for (const auto &[name, op] : callee->second.inputs)
-    if (failed(append(region(call, "input." + name,
+    if (failed(append(region(call, batch, "input." + name,
                              bufferType(InputOp(op).getType(), maxRows)))))
       return failure();
   for (OpResult result : call.getResults()) {
-    auto slot = cast<SlotAttr>(slots[result.getResultNumber()]);
-    Value view = viewAt(builder, loc, arena, slot.getOffset(),
-                        bufferType(result.getType(), maxRows));
-    buffers.ofValue[result] = view;
-    arguments.push_back(view);
+    if (failed(append(placeOf(call, result, slots[result.getResultNumber()]))))
+      return failure();
+    buffers.ofValue[result] = arguments.back();
   }
   for (const auto &[name, op] : callee->second.gradients)
     if (failed(
@@ -201,22 +228,42 @@ LogicalResult EntryConversion::convert(CallOp call) {
   return success();
 }
 
-LogicalResult EntryConversion::convert(OutputOp output) {
-  auto tensor = cast<RankedTensorType>(output.getValue().getType());
-  FailureOr<Value> to =
-      region(output, "output." + output.getName(), bufferType(tensor, maxRows));
-  if (failed(to))
-    return failure();
-  KernelBuilder k(output, builder, buffers, panels, rows, maxRows);
-  Value from = buffers.ofValue.at(output.getValue());
-  if (tensor.getRank() == 0) {
-    k.store(k.load(from, {}), *to, {});
+LogicalResult EntryConversion::convert(ZeroGradientOp op) {
+  if (table.trainable().empty())
     return success();
-  }
-  SmallVector<Value> bounds;
-  for (int64_t size : tensor.getShape())
-    bounds.push_back(ShapedType::isDynamic(size) ? rows : k.index(size));
-  k.map(bounds, [&](ValueRange at) { k.store(k.load(from, at), *to, at); });
+  int64_t length = table.trainableElements();
+  FailureOr<Value> gradient =
+      region(op, "gradient", MemRefType::get(length, table.gradientElement()));
+  if (failed(gradient))
+    return failure();
+  callShared(op, "zeros", *gradient,
+             [&](KernelBuilder &k, Buffers &, ValueRange given) {
+               emitZeros(given[0], k);
+             });
+  return success();
+}
+
+LogicalResult EntryConversion::convert(GradientSquaresOp op) {
+  // (C1)
+  int64_t count = op.getSquares().getType().getDimSize(0);
+  if (count != static_cast<int64_t>(table.trainable().size()))
+    return op.emitOpError("expects one sum for each of ")
+           << table.trainable().size() << " trainable parameters";
+  auto slots = op->getAttrOfType<ArrayAttr>(HoneDialect::getSlotsAttrName());
+  FailureOr<Value> squares =
+      placeOf(op, op->getResult(0), slots ? slots[0] : Attribute());
+  FailureOr<Value> gradient =
+      region(op, "gradient",
+             MemRefType::get(table.trainableElements(),
+                             table.gradientElement()));
+  if (failed(squares) || failed(gradient))
+    return failure();
+  buffers.ofValue[op.getSquares()] = *squares;
+  SmallVector<Value> arguments = {*gradient, *squares};
+  callShared(op, "squares", arguments,
+             [&](KernelBuilder &k, Buffers &, ValueRange given) {
+               emitSquares(table, given[0], given[1], k);
+             });
   return success();
 }
 
@@ -226,12 +273,13 @@ void EntryConversion::callShared(
   Location loc = op->getLoc();
   SmallVector<Value> all = {frame, rows};
   llvm::append_range(all, arguments);
-  if (!module.lookupSymbol(name)) {
+  auto type = builder.getFunctionType(ValueRange(all).getTypes(), {});
+  func::FuncOp &function = shared[{op->getName(), type}];
+  if (!function) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPoint(entry);
-    auto function = func::FuncOp::create(
-        builder, loc, name,
-        builder.getFunctionType(ValueRange(all).getTypes(), {}));
+    function =
+        func::FuncOp::create(builder, loc, freshSymbol(module, name), type);
     function.setPrivate();
     builder.setInsertionPointToStart(function.addEntryBlock());
     Buffers own;
@@ -240,7 +288,7 @@ void EntryConversion::callShared(
     builder.setInsertionPointToEnd(&function.getBody().back());
     func::ReturnOp::create(builder, loc);
   }
-  func::CallOp::create(builder, loc, name, TypeRange(), all);
+  func::CallOp::create(builder, loc, function, all);
 }
 
 LogicalResult EntryConversion::convert(LayerGradientOp op) {
@@ -250,10 +298,10 @@ LogicalResult EntryConversion::convert(LayerGradientOp op) {
                           "first");
   int64_t offset = cast<SlotAttr>(slots[0]).getOffset();
   auto type = bufferType(op.getGradient().getType(), maxRows);
-  Value view = viewAt(builder, op.getLoc(), arena, offset, type);
+  Value view = viewAt(builder, op.getLoc(), work, offset, type);
   buffers.ofValue[op.getGradient()] = view;
   layerGradients[op.getPrefix()] = offset;
-  callShared(op, ("zeros." + Twine(type.getDimSize(0))).str(), view,
+  callShared(op, "zeros", view,
              [&](KernelBuilder &k, Buffers &, ValueRange given) {
                emitZeros(given[0], k);
              });
@@ -264,21 +312,24 @@ template <typename UpdateOp>
 LogicalResult EntryConversion::convertUpdate(UpdateOp op) {
   if (table.trainable().empty())
     return success();
+  ArrayRef<Parameter> parameters = table.trainable();
   int64_t first = 0, length = table.trainableElements();
   if (Value own = op.getGradient()) {
     StringRef prefix = own.getDefiningOp<LayerGradientOp>().getPrefix();
-    for (const TrainableLayer &layer : table.layers())
-      if (layer.prefix == prefix)
-        std::tie(first, length) = std::pair(layer.offset, layer.elements);
+    for (auto [index, layer] : llvm::enumerate(table.layers())) {
+      if (layer.prefix != prefix)
+        continue;
+      std::tie(first, length) = std::pair(layer.offset, layer.elements);
+      parameters = table.ofLayer(index);
+    }
     layerGradients.erase(prefix);
   }
   if (bool(op.getRounding()) !=
       (table.thetaElement() != table.gradientElement()))
     return op.emitOpError("expects 'rounding' exactly when parameters are "
                           "stored as bfloat16; run hone-schedule-update first");
-  // Where the vectors begin in theta, then the vectors, then the scalars.
-  SmallVector<Value> arguments = {
-      arith::ConstantIndexOp::create(builder, op.getLoc(), first)};
+  // The vectors, then the scalars, then the chunks of an update that rounds.
+  SmallVector<Value> arguments;
   LogicalResult found = success();
   auto appendSlice = [&](const Twine &name, Type element) {
     FailureOr<Value> view =
@@ -302,14 +353,23 @@ LogicalResult EntryConversion::convertUpdate(UpdateOp op) {
       scalars.push_back(operand);
   for (Value scalar : scalars)
     arguments.push_back(buffers.ofValue.at(scalar));
+  if (op.getRounding()) {
+    KernelBuilder k(op, builder, buffers, panels, rows, maxRows);
+    arguments.push_back(k.table(
+        "rounding_chunks", roundingChunks(parameters, builder.getContext())));
+  }
 
-  callShared(op, ("update." + Twine(length)).str(), arguments,
+  callShared(op, "update", arguments,
              [&](KernelBuilder &k, Buffers &own, ValueRange given) {
                unsigned states = op.getNumStateVectors();
-               UpdateVectors vectors{given[0], given[1], given[2], {}};
-               llvm::append_range(vectors.state, given.slice(3, states));
+               UpdateVectors vectors{given[0], given[1], {}, {}};
+               if (op.getRounding()) {
+                 vectors.chunks = given.back();
+                 given = given.drop_back();
+               }
+               llvm::append_range(vectors.state, given.slice(2, states));
                for (auto [scalar, argument] :
-                    llvm::zip_equal(scalars, given.drop_front(3 + states)))
+                    llvm::zip_equal(scalars, given.drop_front(2 + states)))
                  own.ofValue[scalar] = argument;
                emitUpdate(op, vectors, k);
              });
@@ -320,29 +380,29 @@ LogicalResult EntryConversion::run() {
   Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
   Location loc = entry.getLoc();
   auto function = func::FuncOp::create(
-      builder, loc, ("hone_entry_" + entry.getSymName()).str(),
-      builder.getFunctionType(pointer, {}));
+      builder, loc, entryFunctionName(entry.getSymName()),
+      builder.getFunctionType({pointer, pointer}, {}));
   Block *body = function.addEntryBlock();
   builder.setInsertionPointToStart(body);
   frame = body->getArgument(0);
-  arena = frameField(1, pointer);
-  weights = frameField(3, pointer);
+  values = body->getArgument(1);
+  auto field = [&](FrameField field) {
+    return loadFrameField(builder, loc, frame, field);
+  };
+  arena = field(FrameField::Arena);
+  batch = field(FrameField::Batch);
+  work = field(FrameField::Work);
+  weights = field(FrameField::Weights);
   rows = arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
-                                    frameField(4, builder.getI64Type()));
+                                    field(FrameField::Rows));
+  for (BlockArgument argument : entry.getBodyBlock().getArguments())
+    buffers.ofValue[argument] =
+        boundary(argument.getArgNumber(), argument.getType());
 
-  for (Operation &op : entry.getBody().front()) {
+  for (Operation &op : entry.getBodyBlock()) {
     LogicalResult converted =
         TypeSwitch<Operation *, LogicalResult>(&op)
-            .Case([&](InputOp input) {
-              FailureOr<Value> view =
-                  region(input, "input." + input.getName(),
-                         bufferType(input.getType(), maxRows));
-              if (failed(view))
-                return failure();
-              buffers.ofValue[input.getResult()] = *view;
-              return success();
-            })
-            .Case<CallOp, OutputOp, LayerGradientOp>(
+            .Case<CallOp, LayerGradientOp, ZeroGradientOp, GradientSquaresOp>(
                 [&](auto typed) { return convert(typed); })
             .Case<SgdOp, AdamwOp>(
                 [&](auto typed) { return convertUpdate(typed); })
@@ -354,8 +414,8 @@ LogicalResult EntryConversion::run() {
             })
             .Case([](ReturnOp) { return success(); })
             .Default([](Operation *op) {
-              return op->emitOpError("expects to stand in a block: an entry is "
-                                     "a schedule and computes nothing");
+              return op->emitOpError("expects to stand in a block: an entry "
+                                     "calls and computes nothing");
             });
     if (failed(converted))
       return failure();
@@ -368,6 +428,6 @@ LogicalResult EntryConversion::run() {
 LogicalResult
 hone::createEntryFunction(EntryOp entry, const ParameterTable &table,
                           const llvm::StringMap<BlockInterface> &interfaces,
-                          const TileOptions &options) {
-  return EntryConversion(entry, table, interfaces, options).run();
+                          SharedFunctions &shared, const TileOptions &options) {
+  return EntryConversion(entry, table, interfaces, shared, options).run();
 }

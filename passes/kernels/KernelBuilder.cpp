@@ -31,21 +31,27 @@ static constexpr int64_t kPieceBytes = 16 << 10;
 // Memory
 //===----------------------------------------------------------------------===//
 
+std::string hone::freshSymbol(ModuleOp module, StringRef name) {
+  unsigned count = 0;
+  return SymbolTable::generateSymbolName<32>(
+             name, [&](StringRef tried) { return module.lookupSymbol(tried); },
+             count)
+      .str()
+      .str();
+}
+
 Value KernelBuilder::table(StringRef name, DenseElementsAttr content) {
   auto module = getInsertionBlock()->getParentOp()->getParentOfType<ModuleOp>();
   auto shaped = cast<RankedTensorType>(content.getType());
   auto type = MemRefType::get(shaped.getShape(), shaped.getElementType());
   memref::GlobalOp global;
-  int64_t count = 0;
-  for (auto other : module.getOps<memref::GlobalOp>()) {
-    ++count;
+  for (auto other : module.getOps<memref::GlobalOp>())
     if (other.getConstant() && other.getInitialValueAttr() == content)
       global = other;
-  }
   if (!global) {
     OpBuilder::InsertionGuard guard(*this);
     setInsertionPointToStart(module.getBody());
-    global = memref::GlobalOp::create(*this, (name + "_" + Twine(count)).str(),
+    global = memref::GlobalOp::create(*this, freshSymbol(module, name),
                                       getStringAttr("private"), type, content,
                                       /*constant=*/true, getI64IntegerAttr(64));
   }

@@ -46,6 +46,10 @@ struct Panels {
   bool roundOperands = false;
 };
 
+/// `name` and a number that no symbol of the module has: blocks, which users
+/// name, become functions too.
+std::string freshSymbol(mlir::ModuleOp module, llvm::StringRef name);
+
 class KernelBuilder : public mlir::ImplicitLocOpBuilder {
 public:
   using Value = mlir::Value;
@@ -87,7 +91,7 @@ public:
   Value load(Value memref, ValueRange indices);
   /// Loads and converts to the float type `type`.
   Value loadAs(mlir::Type type, Value memref, ValueRange indices);
-  /// Loads a 32-bit integer as an index.
+  /// Loads an integer as an index.
   Value loadIndex(Value memref, ValueRange indices);
   void store(Value value, Value memref, ValueRange indices);
 

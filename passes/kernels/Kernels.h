@@ -13,6 +13,7 @@
 
 #include "dialects/Hone/HoneOps.h"
 #include "passes/kernels/KernelBuilder.h"
+#include "passes/module/ParameterTable.h"
 
 namespace hone {
 
@@ -51,13 +52,28 @@ void emitGradientSum(mlir::Value value, mlir::Value sink, KernelBuilder &k);
 /// Sets every element of the vector `to` to zero.
 void emitZeros(mlir::Value to, KernelBuilder &k);
 
+/// Writes to `squares`, memref<count x f64>, the sum of the squares of each
+/// trainable parameter's elements in `vector`, in the table's order: blocks of
+/// numerics::kSquaresBlock elements, counted from the parameter's first, each
+/// summed by lanes, added in order.
+void emitSquares(const ParameterTable &table, mlir::Value vector,
+                 mlir::Value squares, KernelBuilder &k);
+
 /// The flat vectors of an update, memref<length x T>: all trainable elements,
-/// or the slices of one layer, which begin at element `first`. Theta may be
-/// bfloat16 where the others are T.
+/// or the slices of one layer.
 struct UpdateVectors {
-  mlir::Value first, theta, gradient;
+  /// Theta is bfloat16 where the others are float32 if there is a table of
+  /// chunks, as roundingChunks() makes it.
+  mlir::Value theta, gradient, chunks;
   llvm::SmallVector<mlir::Value, 2> state;
 };
+
+/// Where an update may be divided whose random numbers have the names of
+/// `parameters`, which lie one after the other in its vectors: rows of first
+/// element, count, first index in the tensor, hashStream() of its name.
+mlir::DenseElementsAttr roundingChunks(llvm::ArrayRef<Parameter> parameters,
+                                       mlir::MLIRContext *context);
+
 void emitUpdate(SgdOp op, const UpdateVectors &vectors, KernelBuilder &k);
 void emitUpdate(AdamwOp op, const UpdateVectors &vectors, KernelBuilder &k);
 

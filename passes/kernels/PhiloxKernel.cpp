@@ -39,12 +39,11 @@ private:
 };
 } // namespace
 
-Value hone::randomWord(KernelBuilder &k, ValueRange key, Value index) {
-  Words w(k);
-  Value wide = arith::IndexCastOp::create(k, k.getI64Type(), index);
-  auto [c0, c1] = w.halves(wide);
-  Value c2 = key[2], c3 = key[3], k0 = key[0], k1 = key[1];
-  // Philox4x32-10 (Salmon et al. 2011).
+/// Philox4x32-10 (Salmon et al. 2011).
+static std::array<Value, 4> philox(Words &w, std::array<Value, 4> counter,
+                                   std::array<Value, 2> key) {
+  auto [c0, c1, c2, c3] = counter;
+  auto [k0, k1] = key;
   for (int round = 0; round < 10; ++round) {
     auto [low0, high0] = w.multiply(c0, 0xD2511F53);
     auto [low1, high1] = w.multiply(c2, 0xCD9E8D57);
@@ -55,5 +54,24 @@ Value hone::randomWord(KernelBuilder &k, ValueRange key, Value index) {
     k0 = w.add(k0, 0x9E3779B9);
     k1 = w.add(k1, 0xBB67AE85);
   }
-  return c0;
+  return {c0, c1, c2, c3};
+}
+
+RandomKey hone::streamKey(KernelBuilder &k, const RandomKey &seedAndStep,
+                          Value hash) {
+  Words w(k);
+  auto [seed0, seed1, step0, step1] = seedAndStep;
+  auto [hash0, hash1] = w.halves(hash);
+  Value ones = w.constant(~0u);
+  auto id = philox(w, {step0, step1, hash0, hash1},
+                   {w.exclusiveOr(seed0, ones), w.exclusiveOr(seed1, ones)});
+  return {seed0, seed1, id[0], id[1]};
+}
+
+Value hone::randomWord(KernelBuilder &k, const RandomKey &key, Value index) {
+  Words w(k);
+  auto [seed0, seed1, id0, id1] = key;
+  auto [index0, index1] =
+      w.halves(arith::IndexCastOp::create(k, k.getI64Type(), index));
+  return philox(w, {index0, index1, id0, id1}, {seed0, seed1})[0];
 }

@@ -10,11 +10,20 @@
 
 #include "passes/kernels/KernelBuilder.h"
 
+#include <array>
+
 namespace hone {
 
-/// The upper 32 of the bits that a stream has at `index`, as i32. `key` is the
-/// low and high half of its seed, then those of its id; each i32.
-mlir::Value randomWord(KernelBuilder &k, mlir::ValueRange key,
+/// Two 64-bit words, each as its low and high half; each i32.
+using RandomKey = std::array<mlir::Value, 4>;
+
+/// Seed and id of a stream, from seed and step and what hashStream() makes of
+/// its purpose and name, an i64.
+RandomKey streamKey(KernelBuilder &k, const RandomKey &seedAndStep,
+                    mlir::Value hash);
+
+/// The upper 32 of the bits that the stream of `key` has at `index`, as i32.
+mlir::Value randomWord(KernelBuilder &k, const RandomKey &key,
                        mlir::Value index);
 
 } // namespace hone

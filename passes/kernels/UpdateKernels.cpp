@@ -8,6 +8,7 @@
 
 #include "passes/kernels/Kernels.h"
 #include "passes/kernels/PhiloxKernel.h"
+#include "runtime/src/base/Philox.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -28,9 +29,9 @@ void hone::emitGradientSum(Value value, Value sink, KernelBuilder &k) {
   });
 }
 
-/// Runs the body for each element of the vectors, chunks in parallel.
-static void forEachParameter(KernelBuilder &k, Value vector,
-                             function_ref<void(Value)> body) {
+/// Runs the body for each element of the vector, chunks in parallel.
+static void forEachElement(KernelBuilder &k, Value vector,
+                           function_ref<void(Value)> body) {
   int64_t length = cast<MemRefType>(vector.getType()).getDimSize(0);
   int64_t chunks = llvm::divideCeil(length, kUpdateChunk);
   k.parallel(k.index(chunks), {}, [&](Value chunk, ValueRange) {
@@ -42,47 +43,93 @@ static void forEachParameter(KernelBuilder &k, Value vector,
 
 void hone::emitZeros(Value to, KernelBuilder &k) {
   Value zero = k.real(cast<MemRefType>(to.getType()).getElementType(), 0.0);
-  forEachParameter(k, to, [&](Value i) { k.store(zero, to, i); });
+  forEachElement(k, to, [&](Value i) { k.store(zero, to, i); });
 }
 
-/// The type that an update computes in.
-static Type elementOf(const UpdateVectors &vectors) {
-  return cast<MemRefType>(vectors.gradient.getType()).getElementType();
+void hone::emitSquares(const ParameterTable &table, Value vector,
+                       Value squares, KernelBuilder &k) {
+  // Of each parameter, the first element and their number.
+  SmallVector<int64_t> ranges;
+  for (const Parameter &parameter : table.trainable())
+    ranges.append({parameter.offset, parameter.type.getNumElements()});
+  int64_t count = table.trainable().size();
+  Value places = k.table(
+      "parameter_ranges",
+      DenseElementsAttr::get(
+          RankedTensorType::get({count, 2}, k.getI64Type()),
+          ArrayRef<int64_t>(ranges)));
+  Type real = k.getF64Type();
+  k.parallel(k.index(count), {}, [&](Value parameter, ValueRange) {
+    auto place = [&](int64_t which) -> Value {
+      return arith::IndexCastOp::create(
+          k, k.getIndexType(),
+          k.load(places, {parameter, k.index(which)}));
+    };
+    Value first = place(0), length = place(1);
+    k.store(k.real(real, 0.0), squares, parameter);
+    k.loop(k.index(0), length, numerics::kSquaresBlock, [&](Value block) {
+      Value size = k.min(k.index(numerics::kSquaresBlock),
+                         k.sub(length, block));
+      Value start = k.add(first, block);
+      Value sum =
+          k.reduce(size, tile::Combine::add, real, [&](Value i) -> Value {
+            Value x = k.loadAs(real, vector, k.add(start, i));
+            return k.mul(x, x);
+          });
+      k.store(k.add(k.load(squares, parameter), sum), squares, parameter);
+    });
+  });
 }
 
-namespace {
-/// Reads and writes theta, in the type that an update computes in.
-class ThetaAccess {
-public:
-  /// `rounding` is null or a memref<4xi32>; see hone.sgd.
-  ThetaAccess(KernelBuilder &k, const UpdateVectors &vectors, Value rounding)
-      : k(k), vectors(vectors) {
-    for (int64_t word = 0; rounding && word < 4; ++word)
-      key.push_back(k.load(rounding, k.index(word)));
-  }
-  Value load(Value i) { return k.loadAs(elementOf(vectors), vectors.theta, i); }
-  void store(Value value, Value i) {
-    k.store(key.empty() ? value : round(value, i), vectors.theta, i);
-  }
+//===----------------------------------------------------------------------===//
+// Rounding to bfloat16
+//===----------------------------------------------------------------------===//
 
-private:
-  Value round(Value value, Value i);
+DenseElementsAttr hone::roundingChunks(ArrayRef<Parameter> parameters,
+                                       MLIRContext *context) {
+  SmallVector<int64_t> rows;
+  for (const Parameter &parameter : parameters) {
+    int64_t start = parameter.offset - parameters.front().offset;
+    int64_t elements = parameter.type.getNumElements();
+    uint64_t hash = rt::hashStream(rt::RandomPurpose::Round, parameter.name);
+    for (int64_t first = 0; first < elements; first += kUpdateChunk)
+      rows.append({start + first, std::min(kUpdateChunk, elements - first),
+                   first, static_cast<int64_t>(hash)});
+  }
+  auto type = RankedTensorType::get({static_cast<int64_t>(rows.size()) / 4, 4},
+                                    IntegerType::get(context, 64));
+  return DenseElementsAttr::get(type, ArrayRef(rows));
+}
 
-  KernelBuilder &k;
-  const UpdateVectors &vectors;
-  SmallVector<Value, 4> key;
-};
-} // namespace
+/// Runs the body for each element of theta with the random word that rounds it,
+/// chunks in parallel. `rounding`: see hone.sgd.
+static void forEachRounded(KernelBuilder &k, Value chunks, Value rounding,
+                           function_ref<void(Value, Value)> body) {
+  auto word = [&](int64_t at) { return k.load(rounding, k.index(at)); };
+  RandomKey seedAndStep = {word(0), word(1), word(2), word(3)};
+  int64_t count = cast<MemRefType>(chunks.getType()).getDimSize(0);
+  k.parallel(k.index(count), {}, [&](Value chunk, ValueRange) {
+    auto column = [&](int64_t at) {
+      return k.loadIndex(chunks, {chunk, k.index(at)});
+    };
+    Value first = column(0), indexInTensor = column(2);
+    RandomKey key =
+        streamKey(k, seedAndStep, k.load(chunks, {chunk, k.index(3)}));
+    k.map(column(1), [&](ValueRange j) {
+      Value random = randomWord(k, key, k.add(indexInTensor, j[0]));
+      body(k.add(first, j[0]), random);
+    });
+  });
+}
 
 /// A carry out of the 16 bits that bfloat16 lacks, after a random number was
 /// added to them, is as probable as they are large.
-Value ThetaAccess::round(Value value, Value i) {
+static Value roundToBfloat16(Value value, Value random, KernelBuilder &k) {
   Type word = k.getI32Type();
   auto constant = [&](int64_t number) -> Value {
     return arith::ConstantOp::create(k, k.getIntegerAttr(word, number));
   };
   Value bits = arith::BitcastOp::create(k, word, value);
-  Value random = randomWord(k, key, k.add(vectors.first, i));
   Value added = arith::AddIOp::create(
       k, bits, arith::ShRUIOp::create(k, random, constant(16)));
   // A NaN must not become a number, nor infinity a NaN.
@@ -95,12 +142,33 @@ Value ThetaAccess::round(Value value, Value i) {
   return arith::BitcastOp::create(k, k.getBF16Type(), upper);
 }
 
-/// For an update op: with the op's key, if it has one.
+//===----------------------------------------------------------------------===//
+// Optimizer steps
+//===----------------------------------------------------------------------===//
+
+/// The type that an update computes in.
+static Type elementOf(const UpdateVectors &vectors) {
+  return cast<MemRefType>(vectors.gradient.getType()).getElementType();
+}
+
+/// Replaces each element of theta by what `body` makes of it and its place in
+/// the vectors.
 template <typename UpdateOp>
-static ThetaAccess thetaOf(UpdateOp op, const UpdateVectors &vectors,
-                           KernelBuilder &k) {
-  return ThetaAccess(k, vectors,
-                     op.getRounding() ? k.buffer(op.getRounding()) : Value());
+static void updateTheta(UpdateOp op, const UpdateVectors &vectors,
+                        KernelBuilder &k,
+                        function_ref<Value(Value theta, Value i)> body) {
+  auto updated = [&](Value i) {
+    return body(k.loadAs(elementOf(vectors), vectors.theta, i), i);
+  };
+  if (!op.getRounding())
+    return forEachElement(k, vectors.theta, [&](Value i) {
+      k.store(updated(i), vectors.theta, i);
+    });
+  forEachRounded(k, vectors.chunks, k.buffer(op.getRounding()),
+                 [&](Value i, Value random) {
+                   Value rounded = roundToBfloat16(updated(i), random, k);
+                   k.store(rounded, vectors.theta, i);
+                 });
 }
 
 void hone::emitUpdate(SgdOp op, const UpdateVectors &vectors,
@@ -113,16 +181,14 @@ void hone::emitUpdate(SgdOp op, const UpdateVectors &vectors,
   Value learningRate = scalar(op.getLearningRate());
   Value decay = scalar(op.getWeightDecay());
   Value momentum = op.getMomentum() ? scalar(op.getMomentum()) : Value();
-  ThetaAccess access = thetaOf(op, vectors, k);
-  forEachParameter(k, vectors.theta, [&](Value i) {
-    Value theta = access.load(i);
+  updateTheta(op, vectors, k, [&](Value theta, Value i) {
     Value step = k.add(k.mul(gradientScale, k.load(vectors.gradient, i)),
                        k.mul(decay, theta));
     if (momentum) {
       step = k.add(k.mul(momentum, k.load(vectors.state[0], i)), step);
       k.store(step, vectors.state[0], i);
     }
-    access.store(k.sub(theta, k.mul(learningRate, step)), i);
+    return k.sub(theta, k.mul(learningRate, step));
   });
 }
 
@@ -142,8 +208,7 @@ void hone::emitUpdate(AdamwOp op, const UpdateVectors &vectors,
   Value step = rounded(k.div(rate, scalar(op.getBiasCorrection1())));
   Value correction = rounded(scalar(op.getBiasCorrection2()));
   Value epsilon = rounded(scalar(op.getEpsilon()));
-  ThetaAccess access = thetaOf(op, vectors, k);
-  forEachParameter(k, vectors.theta, [&](Value i) {
+  updateTheta(op, vectors, k, [&](Value theta, Value i) {
     Value g = k.mul(gradientScale, k.load(vectors.gradient, i));
     Value first = k.add(k.mul(keepFirst, k.load(vectors.state[0], i)),
                         k.mul(addFirst, g));
@@ -153,7 +218,6 @@ void hone::emitUpdate(AdamwOp op, const UpdateVectors &vectors,
     k.store(second, vectors.state[1], i);
     Value root = math::SqrtOp::create(k, k.div(second, correction));
     Value change = k.div(k.mul(step, first), k.add(root, epsilon));
-    Value theta = k.mul(access.load(i), keep);
-    access.store(k.sub(theta, change), i);
+    return k.sub(k.mul(theta, keep), change);
   });
 }

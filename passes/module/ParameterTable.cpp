@@ -111,6 +111,12 @@ void ParameterTable::layOutTheta() {
   }
 }
 
+ArrayRef<Parameter> ParameterTable::ofLayer(int64_t layer) const {
+  ArrayRef<Parameter> list = trainableList;
+  return list.take_until([&](const Parameter &p) { return p.layer > layer; })
+      .drop_until([&](const Parameter &p) { return p.layer == layer; });
+}
+
 const Parameter *ParameterTable::find(StringRef prefix, StringRef name) const {
   auto found = byName.find((prefix + name).str());
   if (found == byName.end())

@@ -51,12 +51,16 @@ public:
   llvm::ArrayRef<Parameter> frozen() const { return frozenList; }
   llvm::ArrayRef<Parameter> trainable() const { return trainableList; }
   llvm::ArrayRef<TrainableLayer> layers() const { return layerList; }
+  /// The trainable ones of a layer, in the order of their offsets.
+  llvm::ArrayRef<Parameter> ofLayer(int64_t layer) const;
   /// Length of theta.
   int64_t trainableElements() const { return elements; }
   /// Element type of theta as it is stored, and of gradients and optimizer
   /// state; null if nothing is trainable.
   mlir::Type thetaElement() const;
   mlir::Type gradientElement() const;
+  /// Whether updates round parameters to a narrower type than gradients have.
+  bool isRounded() const { return thetaElement() != gradientElement(); }
 
 private:
   struct Ref {

@@ -1,16 +1,18 @@
 //===- Place.cpp - hone-place ---------------------------------------------===//
 //
-// Two levels, one algorithm. A block's inner buffers are placed in its
+// Three levels, one algorithm. A block's inner buffers are placed in its
 // scratch, once for all layers; an entry's values and the scratch of each of
-// its calls are placed in the arena. So what a layer needs only while it runs
-// is shared by all layers and fills the gaps that kept values leave. Values
-// that an op writes one over the other are one buffer.
+// its calls in its working set; a schedule's values and the working set of each
+// of its runs in the arena. So what a layer needs only while it runs is shared
+// by all layers and fills the gaps that kept values leave. Values that an op
+// writes one over the other are one buffer.
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/Passes.h"
 #include "passes/module/ParameterTable.h"
 #include "passes/place/Lifetimes.h"
+#include "passes/place/SchedulePlacement.h"
 
 using namespace mlir;
 
@@ -40,8 +42,8 @@ public:
   /// Memory for the body that `op` runs.
   void addScratch(Operation *op, int64_t bytes);
 
-  /// Places everything; offsets start at `base`. Returns the bytes used.
-  int64_t place(int64_t base);
+  /// Places everything; returns the bytes used.
+  int64_t place();
 
 private:
   /// What will be one element of an attribute.
@@ -102,19 +104,41 @@ struct Place : impl::PlaceBase<Place> {
     auto parameters = ParameterTable::build(module);
     if (failed(parameters))
       return signalPassFailure();
-    bool updatesLayers = false;
-    module.walk([&](UpdateOpInterface update) {
-      updatesLayers |= bool(update.getLayerGradient());
-    });
-    RegionBuilder regions(module);
-    if (failed(
-            placeRegions(module, *parameters, *rows, !updatesLayers, regions)))
-      return signalPassFailure();
-    int64_t base = regions.end();
-    int64_t most = 0;
     SymbolTable symbols(module);
     for (EntryOp entry : module.getOps<EntryOp>())
-      most = std::max(most, placeEntry(entry, symbols, *rows, base));
+      placeEntry(entry, symbols, *rows);
+    bool updatesLayers = false, hasGradient = false;
+    module.walk([&](Operation *op) {
+      auto update = dyn_cast<UpdateOpInterface>(op);
+      bool ofLayer = update && update.getLayerGradient();
+      updatesLayers |= ofLayer;
+      hasGradient |= isa<GradientOp>(op) || (update && !ofLayer);
+    });
+    RegionBuilder regions(module);
+    placeVectors(module, *parameters, hasGradient && !updatesLayers, regions);
+    std::vector<SchedulePlacement> schedules;
+    int64_t batches = 1, scalarBytes = 0;
+    for (ScheduleOp schedule : module.getOps<ScheduleOp>()) {
+      schedules.emplace_back(Schedule(schedule), *rows);
+      batches = std::max(batches, schedules.back().batchSlots());
+      scalarBytes = std::max(scalarBytes, schedules.back().scalarBytes());
+    }
+    int64_t batchBase = regions.end();
+    if (failed(placeInputs(module, *rows, regions)))
+      return signalPassFailure();
+    int64_t batchBytes = regions.end() - batchBase;
+    regions.skip((batches - 1) * batchBytes);
+    int64_t scalarBase = regions.end();
+    if (scalarBytes > 0)
+      regions.add("scalars", MemoryClass::Batch, scalarBytes);
+    int64_t base = regions.end(), most = 0;
+    for (SchedulePlacement &schedule : schedules)
+      most = std::max(most,
+                      schedule.place(base, scalarBase, batchBase, batchBytes));
+    // Without a schedule, each entry runs for itself.
+    for (EntryOp entry : module.getOps<EntryOp>())
+      if (schedules.empty())
+        most = std::max(most, scratchOf(entry));
     Builder builder(module);
     module->setAttr(HoneDialect::getArenaBytesAttrName(),
                     builder.getI64IntegerAttr(base + most));
@@ -126,9 +150,17 @@ struct Place : impl::PlaceBase<Place> {
   }
 
   static void placeBlock(BlockOp block, int64_t rows) {
-    int64_t bytes = placeOps(block.getBody().front(), rows);
-    block->setAttr(HoneDialect::getScratchBytesAttrName(),
-                   Builder(block).getI64IntegerAttr(bytes));
+    setScratch(block, placeOps(block.getBody().front(), rows));
+  }
+
+  static void setScratch(Operation *op, int64_t bytes) {
+    op->setAttr(HoneDialect::getScratchBytesAttrName(),
+                Builder(op).getI64IntegerAttr(bytes));
+  }
+  static int64_t scratchOf(Operation *op) {
+    return op
+        ->getAttrOfType<IntegerAttr>(HoneDialect::getScratchBytesAttrName())
+        .getInt();
   }
 
   /// Places what computes; returns the bytes of scratch.
@@ -141,30 +173,25 @@ struct Place : impl::PlaceBase<Place> {
         placement.addScratch(
             tiles, placeOps(tiles.getBody().front(), rowsOfTile(tiles, rows)));
     }
-    return placement.place(0);
+    return placement.place();
   }
 
-  static int64_t placeEntry(EntryOp entry, SymbolTable &symbols, int64_t rows,
-                            int64_t base) {
-    BodyPlacement placement(entry.getBody().front(), rows);
-    for (Operation &op : entry.getBody().front()) {
+  static void placeEntry(EntryOp entry, SymbolTable &symbols, int64_t rows) {
+    BodyPlacement placement(entry.getBodyBlock(), rows);
+    for (Operation &op : entry.getBodyBlock()) {
       placement.addResults(&op);
-      auto call = dyn_cast<CallOp>(op);
-      if (!call)
-        continue;
-      auto bytes = symbols.lookup(call.getBlock())
-                       ->getAttrOfType<IntegerAttr>(
-                           HoneDialect::getScratchBytesAttrName());
-      placement.addScratch(call, bytes.getInt());
+      if (auto call = dyn_cast<CallOp>(op))
+        placement.addScratch(call, scratchOf(symbols.lookup(call.getBlock())));
     }
-    return placement.place(base);
+    setScratch(entry, placement.place());
   }
 
-  /// Creates the regions within the arena.
-  static LogicalResult placeRegions(ModuleOp module,
-                                    const ParameterTable &parameters,
-                                    int64_t rows, bool withGradient,
-                                    RegionBuilder &regions);
+  /// Theta, its gradient and the optimizer's state.
+  static void placeVectors(ModuleOp module, const ParameterTable &parameters,
+                           bool withGradient, RegionBuilder &regions);
+  /// The inputs of one batch.
+  static LogicalResult placeInputs(ModuleOp module, int64_t rows,
+                                   RegionBuilder &regions);
 };
 
 } // namespace
@@ -217,7 +244,7 @@ void BodyPlacement::addScratch(Operation *op, int64_t bytes) {
                      false});
 }
 
-int64_t BodyPlacement::place(int64_t base) {
+int64_t BodyPlacement::place() {
   int64_t bytes = ArenaPlan::place(buffers);
   for (const Record &record : records) {
     Builder builder(record.op->getContext());
@@ -228,8 +255,8 @@ int64_t BodyPlacement::place(int64_t base) {
         continue;
       }
       const Buffer &buffer = buffers[*home.buffer];
-      slots.push_back(SlotAttr::get(builder.getContext(), base + buffer.offset,
-                                    buffer.bytes, home.first, home.last));
+      slots.push_back(SlotAttr::get(builder.getContext(), buffer.offset,
+                                    buffer.bytes, home.first, home.last, 1));
     }
     record.op->setAttr(record.name, record.isList
                                         ? Attribute(builder.getArrayAttr(slots))
@@ -238,10 +265,8 @@ int64_t BodyPlacement::place(int64_t base) {
   return bytes;
 }
 
-LogicalResult Place::placeRegions(ModuleOp module,
-                                  const ParameterTable &parameters,
-                                  int64_t rows, bool withGradient,
-                                  RegionBuilder &regions) {
+void Place::placeVectors(ModuleOp module, const ParameterTable &parameters,
+                         bool withGradient, RegionBuilder &regions) {
   int64_t vector = vectorBytes(parameters, parameters.gradientElement());
   unsigned states = 0;
   module.walk([&](UpdateOpInterface update) {
@@ -253,7 +278,10 @@ LogicalResult Place::placeRegions(ModuleOp module,
     regions.add("gradient", MemoryClass::Gradient, vector);
   for (unsigned state = 0; state < states; ++state)
     regions.add("state" + Twine(state), MemoryClass::Optimizer, vector);
+}
 
+LogicalResult Place::placeInputs(ModuleOp module, int64_t rows,
+                                 RegionBuilder &regions) {
   llvm::StringMap<Type> inputs;
   LogicalResult result = success();
   module.walk([&](InputOp input) {
@@ -263,19 +291,6 @@ LogicalResult Place::placeRegions(ModuleOp module,
                   bytesAtRows(input.getType(), rows));
     else if (known->second != input.getType()) {
       input.emitOpError("expects the input to have one type, but it is ")
-          << known->second << " elsewhere";
-      result = failure();
-    }
-  });
-  llvm::StringMap<Type> outputs;
-  module.walk([&](OutputOp output) {
-    Type type = output.getValue().getType();
-    auto [known, isNew] = outputs.try_emplace(output.getName(), type);
-    if (isNew)
-      regions.add("output." + output.getName(), MemoryClass::Batch,
-                  bytesAtRows(type, rows));
-    else if (known->second != type) {
-      output.emitOpError("expects the output to have one type, but it is ")
           << known->second << " elsewhere";
       result = failure();
     }

@@ -7,7 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Passes.h"
+#include "passes/module/ParameterTable.h"
 #include "passes/place/Lifetimes.h"
+#include "passes/place/SchedulePlacement.h"
 
 using namespace mlir;
 
@@ -50,6 +52,39 @@ private:
   std::vector<Use> seen;
 };
 
+/// The slots of one schedule. In positions of its items; what two iterations
+/// may hold at once is in use for the whole repeat.
+class ScheduleCheck {
+public:
+  ScheduleCheck(Schedule schedule, int64_t rows, int64_t base, int64_t limit)
+      : schedule(std::move(schedule)), rows(rows), base(base), limit(limit),
+        symbols(this->schedule.getOp()->getParentOp()) {
+    ModuleOp module = this->schedule.getOp()->getParentOfType<ModuleOp>();
+    scalars = findRegion(module, "scalars");
+    for (RegionOp region : module.getOps<RegionOp>())
+      if (region.getName().starts_with("input."))
+        batchBytes += ArenaPlan::align(region.getBytes());
+  }
+
+  LogicalResult check();
+
+private:
+  struct Use {
+    Buffer buffer;
+    Operation *op;
+    int64_t lane; ///< of a working set; -1: a value
+  };
+  LogicalResult value(Value value, Attribute attr);
+  LogicalResult workingSet(RunOp run);
+  LogicalResult add(Use use, int64_t from, int64_t to);
+
+  Schedule schedule;
+  int64_t rows, base, limit, batchBytes = 0;
+  SymbolTable symbols;
+  RegionOp scalars;
+  std::vector<Use> seen;
+};
+
 struct VerifyPlacement : impl::VerifyPlacementBase<VerifyPlacement> {
   void runOnOperation() override {
     if (failed(check(getOperation())))
@@ -65,6 +100,8 @@ struct VerifyPlacement : impl::VerifyPlacementBase<VerifyPlacement> {
     if (!arena)
       return module.emitError("expects the attribute '")
              << HoneDialect::getArenaBytesAttrName() << "'; run hone-place";
+    if (failed(checkRegionSizes(module, *rows)))
+      return failure();
     int64_t base = 0;
     for (RegionOp region : module.getOps<RegionOp>()) {
       auto offset = static_cast<int64_t>(region.getOffset());
@@ -85,20 +122,63 @@ struct VerifyPlacement : impl::VerifyPlacementBase<VerifyPlacement> {
         return failure();
     }
     SymbolTable symbols(module);
-    for (EntryOp entry : module.getOps<EntryOp>()) {
-      SlotCheck slots(entry.getBody().front(), *rows, base, arena.getInt());
-      for (Operation &op : entry.getBody().front()) {
-        if (failed(slots.results(&op)))
-          return failure();
-        auto call = dyn_cast<CallOp>(op);
-        if (!call)
-          continue;
-        auto bytes = symbols.lookup(call.getBlock())
-                         ->getAttrOfType<IntegerAttr>(
-                             HoneDialect::getScratchBytesAttrName());
-        if (failed(slots.scratch(call, bytes.getInt())))
-          return failure();
-      }
+    for (EntryOp entry : module.getOps<EntryOp>())
+      if (failed(checkEntry(entry, symbols, *rows)))
+        return failure();
+    for (ScheduleOp schedule : module.getOps<ScheduleOp>())
+      if (failed(ScheduleCheck(Schedule(schedule), *rows, base, arena.getInt())
+                     .check()))
+        return failure();
+    return success();
+  }
+
+  /// Every region holds what is addressed in it.
+  static LogicalResult checkRegionSizes(ModuleOp module, int64_t rows) {
+    FailureOr<ParameterTable> parameters = ParameterTable::build(module);
+    if (failed(parameters))
+      return failure();
+    llvm::StringMap<int64_t> needed;
+    if (!parameters->trainable().empty()) {
+      auto bytesOf = [&](Type element) {
+        return parameters->trainableElements() *
+               element.getIntOrFloatBitWidth() / 8;
+      };
+      needed["theta"] = bytesOf(parameters->thetaElement());
+      for (const char *name : {"gradient", "state0", "state1"})
+        needed[name] = bytesOf(parameters->gradientElement());
+    }
+    module.walk([&](InputOp input) {
+      needed[("input." + input.getName()).str()] =
+          bytesAtRows(input.getType(), rows);
+    });
+    for (RegionOp region : module.getOps<RegionOp>()) {
+      auto found = needed.find(region.getName());
+      if (found != needed.end() &&
+          static_cast<int64_t>(region.getBytes()) < found->second)
+        return region.emitOpError("expects ")
+               << found->second << " bytes but got " << region.getBytes();
+    }
+    return success();
+  }
+
+  static LogicalResult checkEntry(EntryOp entry, SymbolTable &symbols,
+                                  int64_t rows) {
+    auto bytesOf = [](Operation *op) {
+      return op->getAttrOfType<IntegerAttr>(
+          HoneDialect::getScratchBytesAttrName());
+    };
+    if (!bytesOf(entry))
+      return entry.emitOpError("has no '")
+             << HoneDialect::getScratchBytesAttrName() << "'";
+    SlotCheck slots(entry.getBodyBlock(), rows, 0, bytesOf(entry).getInt());
+    for (Operation &op : entry.getBodyBlock()) {
+      if (failed(slots.results(&op)))
+        return failure();
+      auto call = dyn_cast<CallOp>(op);
+      if (call &&
+          failed(slots.scratch(
+              call, bytesOf(symbols.lookup(call.getBlock())).getInt())))
+        return failure();
     }
     return success();
   }
@@ -199,6 +279,97 @@ LogicalResult SlotCheck::workspace(Operation *op) {
     if (failed(slot(op, slots[index],
                     lifetimes.during(op, bytesAtRows(type, rows)))))
       return failure();
+  return success();
+}
+
+LogicalResult ScheduleCheck::check() {
+  for (const Schedule::Item &item : schedule.items()) {
+    auto slots =
+        item.op->getAttrOfType<ArrayAttr>(HoneDialect::getSlotsAttrName());
+    if ((slots ? slots.size() : 0) != item.op->getNumResults())
+      return item.op->emitOpError("expects one slot for each result in '")
+             << HoneDialect::getSlotsAttrName() << "'";
+    for (OpResult result : item.op->getResults())
+      if (failed(value(result, slots[result.getResultNumber()])))
+        return failure();
+    if (auto run = dyn_cast<RunOp>(item.op); run && failed(workingSet(run)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult ScheduleCheck::value(Value value, Attribute attr) {
+  Operation *op = value.getDefiningOp();
+  auto slot = dyn_cast<SlotAttr>(attr);
+  if (!slot)
+    return op->emitOpError("expects a '#hone.slot' but got ") << attr;
+  int64_t count = schedule.slotCount(value);
+  if (slot.getCount() < count)
+    return op->emitOpError("expects ")
+           << count << " slots, one for each iteration that holds it, but got "
+           << slot.getCount();
+  bool isBatch = isa<BatchType>(value.getType());
+  int64_t bytes = isBatch ? batchBytes : slotBytes(value.getType(), rows);
+  if (slot.getBytes() < bytes)
+    return op->emitOpError("expects a slot of ")
+           << bytes << " bytes but got " << slot.getBytes();
+  // Batches are all of one place, below the rest.
+  if (isBatch)
+    return success();
+  Schedule::Lifetime life = schedule.lifetime(value);
+  int64_t end = ScheduleOp(schedule.getOp()).getBody().front().empty()
+                    ? 0
+                    : schedule.items().back().position;
+  bool isSmall = isScalar(value.getType());
+  Use use{{bytes * count, isSmall ? 0 : life.first, isSmall ? end : life.last,
+           slot.getOffset()},
+          op,
+          /*lane=*/-1};
+  if (!isSmall)
+    return add(use, base, limit);
+  int64_t from = scalars ? static_cast<int64_t>(scalars.getOffset()) : 0;
+  return add(use, from,
+             from + (scalars ? static_cast<int64_t>(scalars.getBytes()) : 0));
+}
+
+LogicalResult ScheduleCheck::workingSet(RunOp run) {
+  auto slot = run->getAttrOfType<SlotAttr>(HoneDialect::getScratchAttrName());
+  int64_t bytes = workingSetBytes(run, symbols);
+  if (!slot || slot.getBytes() < bytes)
+    return run.emitOpError("expects a working set of ") << bytes << " bytes";
+  auto repeat = dyn_cast<RepeatOp>(run->getParentOp());
+  int64_t first = schedule.itemOf(run).position, last = first;
+  bool overlaps =
+      repeat && llvm::any_of(repeat.getBody().getOps<RunOp>(), [&](RunOp op) {
+        return op.getLane() != run.getLane();
+      });
+  if (overlaps) {
+    first = schedule.itemOf(repeat).position;
+    last = schedule.itemOf(repeat.getBody().front().getTerminator()).position;
+  }
+  return add({{bytes, first, last, slot.getOffset()},
+              run,
+              static_cast<int64_t>(run.getLane())},
+             base, limit);
+}
+
+LogicalResult ScheduleCheck::add(Use use, int64_t from, int64_t to) {
+  const Buffer &buffer = use.buffer;
+  if (buffer.offset < from || buffer.offset + buffer.bytes > to)
+    return use.op->emitOpError("expects a slot between ")
+           << from << " and " << to << " but got " << buffer.offset << " to "
+           << buffer.offset + buffer.bytes;
+  for (const Use &other : seen) {
+    // Runs of one lane follow one another.
+    bool isOneLane = use.lane >= 0 && use.lane == other.lane;
+    if (isOneLane || !ArenaPlan::clash(buffer, other.buffer))
+      continue;
+    InFlightDiagnostic diag = use.op->emitOpError(
+        "shares memory with a buffer in use at the same time");
+    diag.attachNote(other.op->getLoc()) << "the other buffer is of this item";
+    return diag;
+  }
+  seen.push_back(use);
   return success();
 }
 

@@ -2,6 +2,7 @@
 
 #include "passes/plan/CostEstimate.h"
 
+#include "passes/module/Schedule.h"
 #include "passes/module/WeightStorage.h"
 #include "passes/place/Lifetimes.h"
 
@@ -64,21 +65,20 @@ bool isCheap(Operation *op) {
              elementsAtRows(op->getResult(0).getType(), rows);
 }
 
-StepCounts countStep(ModuleOp module, StringRef name) {
+StepCounts countStep(ModuleOp module) {
   SymbolTable symbols(module);
-  auto entry = symbols.lookup<EntryOp>(name);
   auto rows = maxRows(module);
   StepCounts counts;
-  if (!entry || failed(rows))
+  if (failed(rows))
     return counts;
   llvm::DenseMap<Operation *, StepCounts> ofBlock;
-  for (CallOp call : entry.getBody().getOps<CallOp>()) {
-    auto block = symbols.lookup<BlockOp>(call.getBlock());
-    auto [known, isNew] = ofBlock.try_emplace(block);
-    if (isNew)
-      known->second = countBody(block.getBody().front(), *rows);
-    counts += known->second;
-  }
+  for (EntryOp entry : entriesOfStep(module))
+    (void)forEachCall(entry, symbols, [&](CallOp, BlockOp block) {
+      auto [known, isNew] = ofBlock.try_emplace(block);
+      if (isNew)
+        known->second = countBody(block.getBody().front(), *rows);
+      counts += known->second;
+    });
   return counts;
 }
 

@@ -56,9 +56,8 @@ struct StepCounts {
   }
 };
 
-/// Counts of the entry `name` of `module` with hone.max_rows rows; zero if
-/// there is none.
-StepCounts countStep(mlir::ModuleOp module, llvm::StringRef name);
+/// Counts of the entries of a step with hone.max_rows rows, each run once.
+StepCounts countStep(mlir::ModuleOp module);
 
 /// Whether `op` takes about as long as reading its operands does, with
 /// hone.max_rows rows (256 if the module does not say): attention of one row

@@ -1,17 +1,20 @@
 //===- MemoryPlan.cpp - The promised peak, by class -----------------------===//
 //
-// The peak is reached during one call of @step or @gradient. The table
-// attributes the arena to classes at that call: regions by their class, values
-// that live across calls as kept, gradients of a layer as gradient, the call's
-// own scratch and results as working memory.
+// The peak is reached during one call of one run of the schedule that trains.
+// The table attributes the arena to classes at that call: regions by their class,
+// values that cross items as boundary, values that live across calls as kept,
+// gradients of a layer as gradient, the call's own scratch and results as working
+// memory.
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/plan/MemoryPlan.h"
 
 #include "passes/module/ParameterTable.h"
+#include "passes/module/Schedule.h"
 #include "passes/module/WeightStorage.h"
 #include "passes/place/Lifetimes.h"
+#include "passes/place/SchedulePlacement.h"
 #include "runtime/include/hone/runtime.h"
 
 #include "llvm/Support/Format.h"
@@ -24,9 +27,15 @@ namespace hone {
 namespace {
 
 struct Usage {
-  int64_t kept = 0, working = 0, gradient = 0;
+  int64_t boundary = 0, kept = 0, working = 0, gradient = 0;
 
-  int64_t total() const { return kept + working + gradient; }
+  int64_t total() const { return boundary + kept + working + gradient; }
+};
+
+/// A run of the step, and what is in use beside its working set.
+struct StepRun {
+  EntryOp entry;
+  int64_t boundary;
 };
 
 } // namespace
@@ -61,22 +70,73 @@ static Usage usageDuring(CallOp call) {
   return usage;
 }
 
+/// Bytes of `schedule` in use during `run`, its own working set apart.
+static int64_t boundaryDuring(const Schedule &schedule, RunOp run) {
+  int64_t now = schedule.itemOf(run).position, bytes = 0;
+  auto ownSet = run->getAttrOfType<SlotAttr>(HoneDialect::getScratchAttrName());
+  llvm::SmallDenseSet<int64_t> sets = {ownSet.getOffset()};
+  auto add = [&](SlotAttr slot) {
+    if (slot.getFirst() <= now && now <= slot.getLast())
+      bytes += slot.getCount() * ArenaPlan::align(slot.getBytes());
+  };
+  for (const Schedule::Item &item : schedule.items()) {
+    auto slots =
+        item.op->getAttrOfType<ArrayAttr>(HoneDialect::getSlotsAttrName());
+    for (OpResult result : item.op->getResults())
+      if (!isa<BatchType>(result.getType()) && !isScalar(result.getType()))
+        add(cast<SlotAttr>(slots[result.getResultNumber()]));
+    // Working sets of other lanes; runs of one lane share one.
+    auto set =
+        item.op->getAttrOfType<SlotAttr>(HoneDialect::getScratchAttrName());
+    if (set && set.getBytes() > 0 && sets.insert(set.getOffset()).second)
+      add(set);
+  }
+  return bytes;
+}
+
+/// Bytes of the batches in flight beside the first.
+static int64_t otherBatchBytes(ModuleOp module) {
+  int64_t bytes = 0;
+  module.walk([&](LoadOp load) {
+    auto slots =
+        load->getAttrOfType<ArrayAttr>(HoneDialect::getSlotsAttrName());
+    auto slot = cast<SlotAttr>(slots[0]);
+    bytes = std::max(bytes, (slot.getCount() - 1) * slot.getBytes());
+  });
+  return bytes;
+}
+
+static SmallVector<StepRun> runsOfStep(ModuleOp module) {
+  SmallVector<StepRun> runs;
+  std::optional<Schedule> schedule = Schedule::find(module, Purpose::Train);
+  if (!schedule) {
+    for (EntryOp entry : entriesOfStep(module))
+      runs.push_back({entry, 0});
+    return runs;
+  }
+  SymbolTable symbols(module);
+  for (const Schedule::Item &item : schedule->items()) {
+    auto run = dyn_cast<RunOp>(item.op);
+    if (!run)
+      continue;
+    int64_t boundary = boundaryDuring(*schedule, run);
+    runs.push_back({symbols.lookup<EntryOp>(run.getEntry()), boundary});
+    if (run.getOtherwise())
+      runs.push_back({symbols.lookup<EntryOp>(*run.getOtherwise()), boundary});
+  }
+  return runs;
+}
+
 FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes) {
   auto arena =
       module->getAttrOfType<IntegerAttr>(HoneDialect::getArenaBytesAttrName());
-  SymbolTable symbols(module);
-  auto step = symbols.lookup<EntryOp>("step");
-  if (!step)
-    step = symbols.lookup<EntryOp>("gradient");
-  if (!arena || !step)
-    return module.emitError("expects a placed module with an entry "
-                            "'@gradient'; run hone-place first");
+  if (!arena)
+    return module.emitError("expects a placed module; run hone-place first");
   MemoryPlan plan;
-  plan.counts = countStep(module, step.getSymName());
+  plan.counts = countStep(module);
   plan.arenaBytes = arena.getInt();
   plan.threadBytes = ArenaPlan::align(threadBytes);
   plan.stackBytes = HONE_THREAD_STACK_BYTES;
-  plan.processBytes = HONE_PROCESS_BYTES;
 
   int64_t regions = 0;
   llvm::SmallVector<int64_t> byClass(getMaxEnumValForMemoryClass() + 1);
@@ -90,17 +150,26 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes) {
     regions += bytes;
   }
 
+  if (int64_t others = otherBatchBytes(module)) {
+    byClass[static_cast<unsigned>(MemoryClass::Batch)] += others;
+    regions += others;
+  }
+
   Usage worst;
   std::string worstCall;
-  for (CallOp call : step.getBody().getOps<CallOp>()) {
-    Usage usage = usageDuring(call);
-    std::string name = (call.getBlock() + " " + call.getPrefix()).str();
-    plan.timeline.push_back({name, regions + usage.total()});
-    if (usage.total() <= worst.total())
-      continue;
-    worst = usage;
-    worstCall = name;
-  }
+  for (const StepRun &run : runsOfStep(module))
+    for (CallOp call : EntryOp(run.entry).getBody().getOps<CallOp>()) {
+      Usage usage = usageDuring(call);
+      usage.boundary = run.boundary;
+      std::string name = (call.getBlock() + " " + call.getPrefix()).str();
+      if (StringAttr part = EntryOp(run.entry).getPartAttr())
+        name = (part.getValue() + ": " + name).str();
+      plan.timeline.push_back({name, regions + usage.total()});
+      if (usage.total() <= worst.total())
+        continue;
+      worst = usage;
+      worstCall = name;
+    }
   auto add = [&](MemoryClass memoryClass, int64_t bytes, std::string note) {
     plan.rows.push_back(
         {stringifyMemoryClass(memoryClass).str(), bytes, std::move(note)});
@@ -116,6 +185,9 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes) {
   add(MemoryClass::Optimizer, regionBytes(MemoryClass::Optimizer), "");
   add(MemoryClass::Batch, regionBytes(MemoryClass::Batch),
       "inputs and outputs");
+  if (worst.boundary > 0)
+    plan.rows.push_back(
+        {"boundary", worst.boundary, "values that cross between parts"});
   add(MemoryClass::Kept, worst.kept, "from forward to backward");
   add(MemoryClass::Working, worst.working, "most in " + worstCall);
   plan.lowerBound = regions + worst.total();
@@ -126,10 +198,20 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes) {
   auto parameters = ParameterTable::build(module);
   if (failed(parameters))
     return failure();
+  struct Names {
+    uint64_t count = 0, bytes = 0;
+    void add(size_t size) { ++count, bytes += size; }
+  } weights, trainables;
   for (const Parameter &parameter : parameters->frozen())
     for (const StoredTensor &tensor :
-         storedTensors(parameter.type, parameter.storage))
+         storedTensors(parameter.type, parameter.storage)) {
       plan.weightBytes += bytesAtRows(tensor.type, 0);
+      weights.add(parameter.name.size() + tensor.suffix.size());
+    }
+  for (const Parameter &parameter : parameters->trainable())
+    trainables.add(parameter.name.size());
+  plan.processBytes = static_cast<int64_t>(hone_process_bytes(
+      weights.count, weights.bytes, trainables.count, trainables.bytes));
   plan.residentWeights = WeightResidency::of(module);
   return plan;
 }
@@ -157,7 +239,7 @@ std::string MemoryPlan::table(int64_t threads) const {
     line(os, row.name, row.bytes, row.note);
   line(os, "threads", threads * threadBytes + (threads - 1) * stackBytes,
        std::to_string(threads) + " x scratch and stack");
-  line(os, "process", processBytes, "code, libraries, I/O buffers");
+  line(os, "process", processBytes, "program, preparing data, names");
   line(os, "planned peak", peak(threads), "");
   line(os, "weights", weightBytes, "mapped read-only, not part of the peak");
   line(os, "planned resident", residentPeak(threads),

@@ -27,8 +27,7 @@ struct MemoryPlan {
     int64_t bytes;
     std::string note;
   };
-  /// One call of @step, or else of @gradient: how much of the arena is in use
-  /// while it runs.
+  /// One call of the step: how much of the arena is in use while it runs.
   struct Moment {
     std::string call;
     int64_t bytes;
@@ -42,14 +41,14 @@ struct MemoryPlan {
   int64_t lowerBound = 0;
   int64_t threadBytes = 0;  ///< private scratch of each thread
   int64_t stackBytes = 0;   ///< stack of each thread but the first
-  int64_t processBytes = 0; ///< code, libraries, I/O buffers
+  int64_t processBytes = 0; ///< hone_process_bytes of the tensors
   int64_t weightBytes = 0;  ///< mapped read-only, not part of the peak
   /// Of those, what is resident at a time; all but with hone-stream-weights.
   WeightResidency residentWeights;
   /// Gradients of all parameters behind the arena, where a step has those of
   /// one layer at a time: only a run that writes them out has this memory.
   int64_t dumpBytes = 0;
-  /// What one @step or @gradient at max_rows asks of the machine, recomputation
+  /// What one batch of the step at max_rows asks of the machine, recomputation
   /// included: what a rate in a benchmark is counted from.
   StepCounts counts;
   /// Its estimated time; 0 if not known.

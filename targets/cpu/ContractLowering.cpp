@@ -27,7 +27,7 @@ static int64_t columnsOfPanel(tile::ContractOp op, const CpuDescription &cpu) {
   APInt known;
   if (matchPattern(op.getN(), m_ConstantInt(&known)))
     return known.getSExtValue();
-  return cpu.tileShape(panel.getElementTypeBitWidth()).nr;
+  return cpu.panelWidth(panel.getElementTypeBitWidth());
 }
 
 namespace {

@@ -40,8 +40,8 @@ struct CpuDescription {
   /// rows the row pointers no longer fit the integer registers.
   unsigned tileRows(unsigned vectors) const;
 
-  TileShape tileShape(unsigned elementBits) const {
-    return {tileRows(panelVectors()), panelVectors() * lanes(elementBits)};
+  unsigned panelWidth(unsigned elementBits) const {
+    return panelVectors() * lanes(elementBits);
   }
 };
 

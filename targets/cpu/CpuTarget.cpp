@@ -73,8 +73,8 @@ public:
       names.push_back(feature.Key);
     return names; // LLVM's tables are sorted
   }
-  TileShape tileShape(Type element) const override {
-    return cpu.tileShape(element.getIntOrFloatBitWidth());
+  unsigned panelWidth(Type element) const override {
+    return cpu.panelWidth(element.getIntOrFloatBitWidth());
   }
   bool hasBFloat16Products() const override { return cpu.bfloat16Dots; }
   void buildLoweringPipeline(OpPassManager &pm) const override {
@@ -196,11 +196,6 @@ llvm::Error CpuTarget::write(llvm::Module &module, EmitKind kind,
 llvm::Error CpuTarget::emit(ModuleOp module,
                             const ModuleDescription &description, EmitKind kind,
                             StringRef path) const {
-  if (kind == EmitKind::mlir)
-    return writeWhole(path, [&](llvm::raw_pwrite_stream &out) {
-      module.print(out);
-      return llvm::Error::success();
-    });
   llvm::LLVMContext context;
   llvm::Expected<std::unique_ptr<llvm::Module>> translated =
       translate(module, context, description);

@@ -33,8 +33,29 @@ public:
   Constant *u64(uint64_t value) {
     return llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), value);
   }
+  Constant *null() {
+    return llvm::ConstantPointerNull::get(
+        llvm::PointerType::getUnqual(context));
+  }
+  /// The function called `symbol`; null if that is empty.
+  Constant *function(const std::string &symbol) {
+    return symbol.empty() ? null()
+                          : static_cast<Constant *>(module.getFunction(symbol));
+  }
+  Constant *stringOrNull(const std::string &text) {
+    return text.empty() ? null() : string(text);
+  }
+  Constant *indices(llvm::ArrayRef<uint32_t> values) {
+    return values.empty()
+               ? null()
+               : global(llvm::ConstantDataArray::get(context, values));
+  }
   Constant *string(llvm::StringRef text) {
     return global(llvm::ConstantDataArray::getString(context, text));
+  }
+  Constant *bytes(llvm::StringRef value) {
+    return global(llvm::ConstantDataArray::getString(context, value,
+                                                     /*AddNull=*/false));
   }
   Constant *shape(llvm::ArrayRef<int64_t> dimensions) {
     llvm::SmallVector<uint64_t> words(dimensions.begin(), dimensions.end());
@@ -49,8 +70,7 @@ public:
   Constant *table(const std::vector<Item> &items,
                   llvm::function_ref<Constant *(const Item &)> makeRecord) {
     if (items.empty())
-      return llvm::ConstantPointerNull::get(
-          llvm::PointerType::getUnqual(context));
+      return null();
     llvm::SmallVector<Constant *> records;
     for (const Item &item : items)
       records.push_back(makeRecord(item));
@@ -81,13 +101,42 @@ private:
 
 } // namespace
 
+/// The fields of hone_schedule, in order.
+static Constant *buildSchedule(TableBuilder &t, const ScheduleDescription &s) {
+  Constant *items =
+      t.table<ItemDescription>(s.items, [&](const ItemDescription &item) {
+        return t.record({t.u32(item.kind), t.u32(item.stage),
+                         t.function(item.run), t.function(item.otherwise),
+                         t.u32(item.condition), t.u32(item.batch),
+                         t.u64(item.work), t.indices(item.values),
+                         t.u32(item.values.size()), t.u32(item.carried),
+                         t.u32(item.body), t.u32(item.stages),
+                         t.stringOrNull(item.peer),
+                         t.stringOrNull(item.channel)});
+      });
+  Constant *values = t.table<hone_value>(s.values, [&](const hone_value &v) {
+    return t.record({t.u64(v.offset), t.u64(v.stride), t.u64(v.bytes),
+                     t.u64(v.row_bytes), t.u32(v.slots), t.u32(v.depth),
+                     t.u32(v.stage)});
+  });
+  auto numbers = [&](const std::vector<NumberDescription> &list) {
+    return t.table<NumberDescription>(list, [&](const NumberDescription &n) {
+      return t.record({t.string(n.name), t.u32(n.dtype), t.u32(n.value)});
+    });
+  };
+  Constant *settings = numbers(s.settings), *reports = numbers(s.reports);
+  return t.record({t.u32(s.purpose), t.u32(s.items.size()), items, values,
+                   settings, reports, t.u32(s.values.size()),
+                   t.u32(s.settings.size()), t.u32(s.reports.size()),
+                   t.u32(s.batchSlots)});
+}
+
 /// The fields of hone_module, in order.
 static Constant *buildModule(TableBuilder &t, llvm::Module &module,
                              const ModuleDescription &d) {
-  Constant *entries =
-      t.table<EntryDescription>(d.entries, [&](const EntryDescription &entry) {
-        return t.record(
-            {t.string(entry.name), module.getFunction(entry.symbol)});
+  Constant *schedules = t.table<ScheduleDescription>(
+      d.schedules, [&](const ScheduleDescription &schedule) {
+        return buildSchedule(t, schedule);
       });
   Constant *weights = t.table<WeightDescription>(
       d.weights, [&](const WeightDescription &weight) {
@@ -123,27 +172,29 @@ static Constant *buildModule(TableBuilder &t, llvm::Module &module,
                    t.u64(d.thetaOffset),
                    t.u64(d.gradientOffset),
                    t.u64(d.stateOffset),
-                   entries,
+                   schedules,
                    t.slots(d.inputs),
-                   t.slots(d.outputs),
                    weights,
                    trainables,
                    kernels,
-                   t.u32(d.entries.size()),
+                   t.u32(d.schedules.size()),
                    t.u32(d.inputs.size()),
-                   t.u32(d.outputs.size()),
                    t.u32(d.weights.size()),
                    t.u32(d.trainables.size()),
-                   t.u32(tasks.size())});
+                   t.u32(tasks.size()),
+                   t.bytes(d.weightDigests),
+                   t.u64(d.weightFileBytes)});
 }
 
 llvm::Error hone::emitModuleTables(llvm::Module &module,
                                    const ModuleDescription &description) {
-  for (const EntryDescription &entry : description.entries)
-    if (!module.getFunction(entry.symbol))
-      return llvm::createStringError("entry '" + entry.name +
-                                     "' names the function '" + entry.symbol +
-                                     "', which the module does not define");
+  for (const ScheduleDescription &schedule : description.schedules)
+    for (const ItemDescription &item : schedule.items)
+      for (const std::string &symbol : {item.run, item.otherwise})
+        if (!symbol.empty() && !module.getFunction(symbol))
+          return llvm::createStringError("an item names the function '" +
+                                         symbol +
+                                         "', which the module does not define");
   for (llvm::GlobalValue &value : module.global_values())
     if (!value.isDeclaration())
       value.setLinkage(llvm::GlobalValue::InternalLinkage);

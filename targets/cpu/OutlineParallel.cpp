@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Tile/Frame.h"
 #include "dialects/Tile/TileDialect.h"
 #include "targets/cpu/CpuPasses.h"
 
@@ -23,10 +24,6 @@ namespace hone {
 
 using namespace mlir;
 using namespace hone;
-
-// Fields of hone_frame, in pointers from its start.
-static constexpr int32_t kFramePool = 0;
-static constexpr int32_t kFrameThreadScratch = 2;
 
 static constexpr int64_t kBufferAlignment = 64;
 
@@ -76,11 +73,6 @@ private:
 
   Value frame() {
     return loop->getParentOfType<FunctionOpInterface>().getArgument(0);
-  }
-  Value frameField(OpBuilder &b, Value frame, int32_t field) {
-    Value address = LLVM::GEPOp::create(b, loc, pointer, pointer, frame,
-                                        ArrayRef<LLVM::GEPArg>{field});
-    return LLVM::LoadOp::create(b, loc, pointer, address);
   }
   Value closureField(OpBuilder &b, Value closure, int32_t field) {
     return LLVM::GEPOp::create(b, loc, pointer, closureStruct, closure,
@@ -166,7 +158,8 @@ LLVM::LLVMFuncOp TaskOutliner::buildTask(StringRef name) {
   mapping.map(loop.getIndex(),
               arith::IndexCastOp::create(b, loc, index, entry->getArgument(1)));
   if (!loop.getPrivateBuffers().empty()) {
-    Value scratch = frameField(b, mapping.lookup(frame()), kFrameThreadScratch);
+    Value scratch = loadFrameField(b, loc, mapping.lookup(frame()),
+                                   FrameField::ThreadScratch);
     Value thread =
         arith::IndexCastOp::create(b, loc, index, entry->getArgument(2));
     Value stride = arith::ConstantIndexOp::create(b, loc, threadBytes);
@@ -208,7 +201,7 @@ void TaskOutliner::buildCall(LLVM::LLVMFuncOp parallelFor,
     }
     LLVM::StoreOp::create(b, loc, field, closureField(b, closure, i));
   }
-  Value pool = frameField(b, frame(), kFramePool);
+  Value pool = loadFrameField(b, loc, frame(), FrameField::Pool);
   Value entry = LLVM::AddressOfOp::create(b, loc, task);
   Value count = arith::IndexCastOp::create(b, loc, word, loop.getCount());
   LLVM::CallOp::create(b, loc, parallelFor,

@@ -42,17 +42,16 @@ hone.block @source() -> tensor<?x4xf32> {
   hone.return %y : tensor<?x4xf32>
 }
 
-// CHECK-LABEL: hone.entry @entry {
-hone.entry @entry {
+// CHECK-LABEL: hone.entry @entry(
+hone.entry @entry(%s: tensor<f64>) -> tensor<f64> {
   // CHECK-NEXT: %[[X:.*]] = hone.call @source "model."() : () -> tensor<?x4xf32>
   %x = hone.call @source "model." () : () -> tensor<?x4xf32>
   // CHECK-NEXT: %{{.*}}:2 = hone.call @block_of_two_results "model.layers.0."(%[[X]]) : (tensor<?x4xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>)
   %y:2 = hone.call @block_of_two_results "model.layers.0." (%x)
       : (tensor<?x4xf32>) -> (tensor<?x4xf32>, tensor<?x4xf32>)
   // CHECK-NEXT: %[[S:.*]] = hone.input "loss_scale" : tensor<f64>
-  %s = hone.input "loss_scale" : tensor<f64>
   // CHECK-NEXT: hone.output %[[S]] as "loss" : tensor<f64>
-  hone.output %s as "loss" : tensor<f64>
+  hone.return %s : tensor<f64>
   // CHECK-NEXT: }
 }
 

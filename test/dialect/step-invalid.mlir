@@ -215,8 +215,7 @@ hone.block @gradient_c1(%d: tensor<?x4xf32>) {
 
 // -----
 
-hone.entry @gradient_is_of_blocks {
-  %d = hone.input "d" : tensor<2x4xf32>
+hone.entry @gradient_is_of_blocks(%d: tensor<2x4xf32>) {
   // expected-error @+1 {{'hone.gradient' op expects parent op to be one of 'hone.block, hone.row_tiles'}}
   hone.gradient %d of "a" : tensor<2x4xf32>
 }
@@ -231,25 +230,21 @@ hone.block @update_is_of_entries(%g: tensor<f64>) {
 
 // -----
 
-hone.entry @layer_gradient_c1 {
+hone.entry @layer_gradient_c1() {
   // expected-error @+1 {{'hone.layer_gradient' op expects a static length but got 'tensor<?xf32>'}}
   %d = hone.layer_gradient "layers.0." : tensor<?xf32>
 }
 
 // -----
 
-hone.entry @sgd_c1 {
-  %g = hone.input "gradient_scale" : tensor<f64>
-  %d = hone.input "d" : tensor<16xf32>
+hone.entry @sgd_c1(%g: tensor<f64>, %d: tensor<16xf32>) {
   // expected-error @+1 {{'hone.sgd' op expects 'gradient' to be the result of a 'hone.layer_gradient'}}
   hone.sgd %g, %g, %g from %d : tensor<16xf32>
 }
 
 // -----
 
-hone.entry @adamw_c1 {
-  %g = hone.input "gradient_scale" : tensor<f64>
-  %d = hone.input "d" : tensor<16xf32>
+hone.entry @adamw_c1(%g: tensor<f64>, %d: tensor<16xf32>) {
   // expected-error @+1 {{'hone.adamw' op expects 'gradient' to be the result of a 'hone.layer_gradient'}}
   hone.adamw %g, %g, %g, %g, %g, %g, %g, %g from %d : tensor<16xf32>
 }

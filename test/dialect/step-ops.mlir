@@ -97,15 +97,11 @@ hone.block @gradient(%d: tensor<2x4xf32>) {
 }
 
 // CHECK-LABEL: hone.entry @sgd
-hone.entry @sgd {
+hone.entry @sgd(%g: tensor<f64>, %l: tensor<f64>, %w: tensor<f64>, %m: tensor<f64>, %k: tensor<4xi32>) {
   // CHECK: %[[G:.*]] = hone.input "gradient_scale"
-  %g = hone.input "gradient_scale" : tensor<f64>
   // CHECK: %[[L:.*]] = hone.input "learning_rate"
-  %l = hone.input "learning_rate" : tensor<f64>
   // CHECK: %[[W:.*]] = hone.input "weight_decay"
-  %w = hone.input "weight_decay" : tensor<f64>
   // CHECK: %[[M:.*]] = hone.input "momentum"
-  %m = hone.input "momentum" : tensor<f64>
   // CHECK: hone.sgd %[[G]], %[[L]], %[[W]]{{$}}
   hone.sgd %g, %l, %w
   // CHECK: hone.sgd %[[G]], %[[L]], %[[W]] momentum %[[M]]
@@ -117,29 +113,20 @@ hone.entry @sgd {
   // CHECK: hone.sgd %[[G]], %[[L]], %[[W]] momentum %[[M]] from %[[D]] : tensor<16xf32>
   hone.sgd %g, %l, %w momentum %m from %d : tensor<16xf32>
   // CHECK: %[[K:.*]] = hone.input "rounding_key" : tensor<4xi32>
-  %k = hone.input "rounding_key" : tensor<4xi32>
   // CHECK: hone.sgd %[[G]], %[[L]], %[[W]] round %[[K]]{{$}}
   hone.sgd %g, %l, %w round %k
 }
 
 // CHECK-LABEL: hone.entry @adamw
-hone.entry @adamw {
+hone.entry @adamw(%g: tensor<f64>, %l: tensor<f64>, %w: tensor<f64>, %b1: tensor<f64>, %b2: tensor<f64>, %e: tensor<f64>, %c1: tensor<f64>, %c2: tensor<f64>) {
   // CHECK: %[[G:.*]] = hone.input "gradient_scale"
-  %g = hone.input "gradient_scale" : tensor<f64>
   // CHECK: %[[L:.*]] = hone.input "learning_rate"
-  %l = hone.input "learning_rate" : tensor<f64>
   // CHECK: %[[W:.*]] = hone.input "weight_decay"
-  %w = hone.input "weight_decay" : tensor<f64>
   // CHECK: %[[B1:.*]] = hone.input "beta1"
-  %b1 = hone.input "beta1" : tensor<f64>
   // CHECK: %[[B2:.*]] = hone.input "beta2"
-  %b2 = hone.input "beta2" : tensor<f64>
   // CHECK: %[[E:.*]] = hone.input "epsilon"
-  %e = hone.input "epsilon" : tensor<f64>
   // CHECK: %[[C1:.*]] = hone.input "bias_correction1"
-  %c1 = hone.input "bias_correction1" : tensor<f64>
   // CHECK: %[[C2:.*]] = hone.input "bias_correction2"
-  %c2 = hone.input "bias_correction2" : tensor<f64>
   // CHECK: hone.adamw %[[G]], %[[L]], %[[W]], %[[B1]], %[[B2]], %[[E]], %[[C1]], %[[C2]]
   hone.adamw %g, %l, %w, %b1, %b2, %e, %c1, %c2
   // CHECK: %[[D:.*]] = hone.layer_gradient "layers.0." : tensor<16xf32>

@@ -7,7 +7,7 @@
 
 #include "formats/Safetensors.h"
 
-#include <cstdlib>
+#include "Parts.h"
 
 using namespace hone::rt;
 
@@ -16,8 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   Result<SafetensorsHeader> parsed =
       SafetensorsHeader::parse(bytes, size, "input");
   if (!parsed.isOk()) {
-    if (parsed.status().message().remedy.empty())
-      std::abort();
+    hone::fuzz::requireMessage(parsed.status());
     return 0;
   }
   const SafetensorsHeader &header = parsed.value();

@@ -45,4 +45,14 @@ again && tensors weights.bad "h['$name']['shape'] = [2**62, 2**62]"
 bad 'a shape that overflows' ": tensor \"$name\"" 'below 2\^61'
 again && tensors weights.bad 'b[h["hone.tokenizer"]["data_offsets"][0]] ^= 1'
 bad 'a tokenizer that is no table' ": tensor 'hone.tokenizer'" 'expected'
+# What no check of a header can see: one bit of the numbers, of the tokenizer.
+again && flip weights.bad -5
+bad 'a bit of the last tensor' ': bytes 0 to [0-9]+' 'what honec wrote'
+again && flip weights.bad $(($(stat -c %s weights.bad) / 2))
+bad 'a bit in the middle' ': bytes 0 to [0-9]+' '--no-verify trains with it'
+refused=$((refused + 1)) name='a bit of the numbers with --no-verify'
+message=$(wide/train --weights weights.bad --data data.jsonl --output unsafe \
+  --steps 1 --no-verify 2>&1) || complain 'expected it to train'
+grep -q 'verified     no, because of --no-verify' <<<"$message" ||
+  complain 'expected to be told what is given up'
 finish

@@ -138,7 +138,7 @@ DerivedProgram::Place DerivedProgram::place(Value value) {
   size_t index = found - results.begin();
   if (found == results.end())
     results.push_back(value);
-  return {"output.r" + std::to_string(index), value.getType()};
+  return {"result." + std::to_string(index), value.getType()};
 }
 
 void DerivedProgram::derive(Operation *op, const llvm::BitVector &active,
@@ -192,13 +192,20 @@ std::string DerivedProgram::programText() const {
   std::string text;
   llvm::raw_string_ostream os(text);
   os << "module attributes {hone.max_rows = " << kMaxRows << " : i64} {\n"
-     << block << "\nhone.entry @test {\n";
+     << block << "\nhone.entry @test() -> (";
+  llvm::interleaveComma(types, os);
+  os << ") {\n";
   if (!types.empty())
     os << "%r:" << types.size() << " = ";
   os << "hone.call @op \"\" () : " << type << "\n";
-  for (auto [i, result] : llvm::enumerate(types))
-    os << "hone.output %r#" << i << " as \"r" << i << "\" : " << result << "\n";
-  os << "}\n}\n";
+  if (!types.empty()) {
+    os << "hone.return ";
+    llvm::interleaveComma(llvm::seq<size_t>(0, types.size()), os,
+                          [&](size_t i) { os << "%r#" << i; });
+    os << " : ";
+    llvm::interleaveComma(types, os);
+  }
+  os << "\n}\n}\n";
   return text;
 }
 

@@ -7,10 +7,16 @@
 #include "test/numerics/HoneProgram.h"
 
 #include "passes/Passes.h"
+#include "passes/kernels/BlockFunctions.h"
 #include "runtime/src/base/Dtype.h"
 #include "runtime/src/threads/Pool.h"
 #include "targets/Target.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
@@ -27,6 +33,8 @@ static char *align64(std::vector<char> &storage) {
 
 static char elementCode(mlir::Type type) {
   mlir::Type element = mlir::getElementTypeOrSelf(type);
+  if (element.isInteger(64))
+    return 'l';
   return element.isF32() ? 'f' : element.isF64() ? 'd' : 'i';
 }
 
@@ -54,7 +62,9 @@ HoneProgram::HoneProgram(llvm::StringRef ir, bool bfloat16Products) {
   auto target = check(createTarget(TargetRequest::parse("native")));
 
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  context.loadDialect<HoneDialect>();
+  context.loadDialect<HoneDialect, mlir::arith::ArithDialect,
+                      mlir::func::FuncDialect, mlir::math::MathDialect,
+                      mlir::memref::MemRefDialect, mlir::scf::SCFDialect>();
   auto module = mlir::parseSourceString<mlir::ModuleOp>(ir, &context);
   mlir::PassManager placement(&context);
   placement.addPass(createPlace());
@@ -68,9 +78,6 @@ HoneProgram::HoneProgram(llvm::StringRef ir, bool bfloat16Products) {
     if (auto input = llvm::dyn_cast<InputOp>(op))
       elements[("input." + input.getName()).str()] =
           elementCode(input.getType());
-    if (auto output = llvm::dyn_cast<OutputOp>(op))
-      elements[("output." + output.getName()).str()] =
-          elementCode(output.getValue().getType());
     if (auto parameter = llvm::dyn_cast<ParameterOp>(op))
       elements["gradient"] = elementCode(parameter.getType());
     if (auto parameter = llvm::dyn_cast<ParameterOp>(op);
@@ -82,14 +89,45 @@ HoneProgram::HoneProgram(llvm::StringRef ir, bool bfloat16Products) {
       std::tie(gradientBytes, gradientEnd) =
           std::pair(region.getBytes(), region.getOffset() + region.getBytes());
   });
-  arenaBytes = module->getOperation()
-                   ->getAttrOfType<mlir::IntegerAttr>(
-                       HoneDialect::getArenaBytesAttrName())
-                   .getInt();
+  auto bytesOf = [](mlir::Operation *op, llvm::StringRef name) {
+    return op->getAttrOfType<mlir::IntegerAttr>(name).getInt();
+  };
+  arenaBytes = bytesOf(*module, HoneDialect::getArenaBytesAttrName());
+  // The entry, or else the first function of scalars that a schedule calls.
+  std::string function;
+  mlir::TypeRange arguments, results;
+  auto entries = module->getOps<EntryOp>();
+  if (!entries.empty()) {
+    EntryOp entry = *entries.begin();
+    function = entryFunctionName(entry.getSymName());
+    arguments = entry.getArgumentTypes();
+    results = entry.getResultTypes();
+    // Nothing else is above the regions of a module without a schedule.
+    work = arenaBytes - bytesOf(entry, HoneDialect::getScratchBytesAttrName());
+  } else {
+    module->walk([&](ScalarOp op) {
+      function = scalarEntryName(op.getFunction());
+      arguments = op.getOperandTypes();
+      results = op.getResultTypes();
+    });
+  }
+  boundaryEnd = llvm::alignTo(std::max(arenaBytes, gradientEnd), 64);
+  int64_t rows = bytesOf(*module, HoneDialect::getMaxRowsAttrName());
+  auto addBoundary = [&](llvm::StringRef kind, mlir::TypeRange types) {
+    for (auto [i, type] : llvm::enumerate(types)) {
+      std::string name = (kind + "." + llvm::Twine(i)).str();
+      elements[name] = elementCode(type);
+      offsets[name] = boundaryEnd;
+      boundary.push_back(boundaryEnd);
+      boundaryEnd += llvm::alignTo(bytesAtRows(type, rows), 64);
+    }
+  };
+  addBoundary("argument", arguments);
+  addBoundary("result", results);
 
   mlir::PassManager lowering(&context);
   ConvertToTilesOptions options;
-  options.panelWidth = target->tileShape(mlir::Float32Type::get(&context)).nr;
+  options.panelWidth = target->panelWidth(mlir::Float32Type::get(&context));
   options.bfloat16Products = bfloat16Products;
   lowering.addPass(createConvertToTiles(options));
   target->buildLoweringPipeline(lowering);
@@ -97,16 +135,17 @@ HoneProgram::HoneProgram(llvm::StringRef ir, bool bfloat16Products) {
     check(llvm::createStringError("cannot lower:\n" + ir));
 
   ModuleDescription description;
-  description.entries = {{"test", "hone_entry_test"}};
+  ItemDescription item;
+  item.run = function;
+  description.schedules.emplace_back();
+  description.schedules.back().items = {item};
   llvm::SmallString<64> path;
   check(llvm::errorCodeToError(
       llvm::sys::fs::createTemporaryFile("hone-numerics", "o", path)));
   check(target->emit(*module, description, EmitKind::object, path));
   load(path);
   llvm::sys::fs::remove(path);
-  // Gradients may stand behind the arena.
-  int64_t bytes = std::max(arenaBytes, gradientEnd);
-  arenaStorage.resize(bytes + 64);
+  arenaStorage.resize(boundaryEnd + 64);
   arena = align64(arenaStorage);
   reset();
 }
@@ -133,7 +172,7 @@ void HoneProgram::load(llvm::StringRef objectFile) {
 
 void HoneProgram::reset() {
   // Every float and double whose bytes are all ones is a NaN.
-  memset(arena, 0xff, arenaBytes);
+  memset(arena, 0xff, boundaryEnd);
   auto gradient = offsets.find("gradient");
   if (gradient != offsets.end())
     memset(arena + gradient->second, 0, gradientBytes);
@@ -154,6 +193,7 @@ void HoneProgram::write(llvm::StringRef region,
   char element = elementOf(region);
   std::vector<char> bytes = element == 'b'   ? encode<Bfloat16>(values)
                             : element == 'f' ? encode<float>(values)
+                            : element == 'l' ? encode<int64_t>(values)
                                              : encode<double>(values);
   memcpy(at(region), bytes.data(), bytes.size());
 }
@@ -190,7 +230,10 @@ void HoneProgram::run(int64_t rows, unsigned threads) {
   std::vector<const void *> pointers;
   for (const std::vector<char> &tensor : weights)
     pointers.push_back(tensor.data());
-  hone_frame frame = {pool.value()->handle(), arena, align64(scratch),
-                      pointers.data(), rows};
-  compiled->entries[0].run(&frame);
+  std::vector<char *> values;
+  for (int64_t offset : boundary)
+    values.push_back(arena + offset);
+  hone_frame frame = {pool.value()->handle(), arena, arena, arena + work,
+                      align64(scratch), pointers.data(), rows};
+  compiled->schedules[0].items[0].run(&frame, values.data());
 }

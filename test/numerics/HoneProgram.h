@@ -27,7 +27,8 @@ namespace hone {
 
 class HoneProgram {
 public:
-  /// Compiles the module `ir`, whose entry is `@test`. Exits with a message if
+  /// Compiles the module `ir` to run its first entry, or if it has none the
+  /// function that its schedule's `hone.scalar` calls. Exits with a message if
   /// that fails: a test cannot go on. `bfloat16Products`: products may round
   /// their operands.
   explicit HoneProgram(llvm::StringRef ir, bool bfloat16Products = false);
@@ -35,8 +36,8 @@ public:
 
   /// Fills the arena with NaN and zeroes the gradient.
   void reset();
-  /// Writes a region from its start on: "theta", "input.x". Values are
-  /// converted to the region's element type.
+  /// Writes a region from its start on: "theta", "input.x", or a value of the
+  /// entry: "argument.0", "result.0". Values are converted to its element type.
   void write(llvm::StringRef region, const std::vector<double> &values);
   void write(llvm::StringRef region, const std::vector<int32_t> &values);
   /// The first `count` values of a region.
@@ -56,6 +57,10 @@ private:
   llvm::StringMap<int64_t> offsets;
   llvm::StringMap<char> elements;
   int64_t arenaBytes = 0, gradientBytes = 0, gradientEnd = 0;
+  /// Where the entry's arguments and results are, behind the arena; where its
+  /// working set is.
+  std::vector<int64_t> boundary;
+  int64_t boundaryEnd = 0, work = 0;
   std::vector<std::vector<char>> weights;
   std::vector<char> arenaStorage;
   char *arena = nullptr;

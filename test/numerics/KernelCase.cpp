@@ -61,14 +61,9 @@ static std::string moduleText(const std::string &element,
   }
   ir += names + " = " + text + " : (" + operandTypes + ") -> (" + types +
         ")\nhone.return " + names + " : " + types + "\n}\n";
-  ir += "hone.entry @test {\n" + names + " = hone.call @op \"\" () : () -> (" +
-        types + ")\n";
-  for (size_t i = 0; i < results.size(); ++i) {
-    std::string number = std::to_string(i);
-    ir += "hone.output %r" + number + " as \"r" + number +
-          "\" : " + tensorType(results[i], element) + "\n";
-  }
-  return ir + "}\n}\n";
+  return ir + "hone.entry @test() -> (" + types + ") {\n" + names +
+         " = hone.call @op \"\" () : () -> (" + types + ")\nhone.return " +
+         names + " : " + types + "\n}\n}\n";
 }
 
 KernelCase::KernelCase(std::string element, std::vector<Operand> inputs,
@@ -101,7 +96,7 @@ std::vector<Matrix> KernelCase::runOnce(int64_t rows, unsigned threads) {
   for (size_t i = 0; i < resultTypes.size(); ++i) {
     Matrix result = resultMatrix(resultTypes[i], rows);
     result.values =
-        program.read("output.r" + std::to_string(i), result.values.size());
+        program.read("result." + std::to_string(i), result.values.size());
     results.push_back(std::move(result));
   }
   return results;

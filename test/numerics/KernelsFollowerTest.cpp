@@ -45,9 +45,9 @@ static std::string moduleText(llvm::StringRef product, llvm::StringRef follower,
          "-> " +
          type + "\n" + product.str() + "\n" + follower.str() +
          "\nhone.return " + values + " : " + types +
-         "\n}\nhone.entry @test {\n" + values +
+         "\n}\nhone.entry @test() -> " + type + " {\n" + values +
          " = hone.call @op \"\" () : () -> (" + types +
-         ")\nhone.output %y as \"y\" : " + type + "\n}\n}\n";
+         ")\nhone.return %y : " + type + "\n}\n}\n";
 }
 
 static std::vector<double> run(const std::string &ir, bool bfloat16Products) {
@@ -60,7 +60,7 @@ static std::vector<double> run(const std::string &ir, bool bfloat16Products) {
                   randomMatrix(rows, operand.elements, ++seed, "f32").values);
   }
   program.run(kRows, 2);
-  return program.read("output.y", kRows * kOut);
+  return program.read("result.0", kRows * kOut);
 }
 
 static void checkFollowers(const char *product) {

@@ -9,6 +9,7 @@
 #include "test/numerics/KernelCase.h"
 
 #include <cmath>
+#include <map>
 
 using namespace hone;
 using namespace hone::reference;
@@ -24,8 +25,13 @@ protected:
   }
 
   /// A module whose one parameter has more elements than a chunk and whose
-  /// entry runs `update`.
-  std::string updateModule(const std::string &update) const {
+  /// entry runs `update` on scalars of these names.
+  std::string updateModule(const std::vector<std::string> &scalars,
+                           const std::string &update) const {
+    std::string arguments;
+    for (const std::string &scalar : scalars)
+      arguments +=
+          (arguments.empty() ? "%" : ", %") + scalar + ": tensor<f64>";
     return typed(R"(module attributes {hone.max_rows = 4 : i64} {
       hone.block @sink() {
         %a = hone.parameter "a" trainable init <zero> : tensor<150x131xT>
@@ -33,19 +39,19 @@ protected:
         hone.gradient %d of "a" : tensor<150x131xT>
         hone.return
       }
-      hone.entry @test {
+      hone.entry update @test()" +
+                 arguments + R"() {
         hone.call @sink "x." () : () -> ()
-        %g = hone.input "gradient_scale" : tensor<f64>
-        %l = hone.input "learning_rate" : tensor<f64>
-        %w = hone.input "weight_decay" : tensor<f64>)" +
-                 update + "}}");
+        )" + update + "}}");
   }
 
   static constexpr int64_t length = 150 * 131;
 
-  static void setScalar(HoneProgram &program, const std::string &name,
-                        double value) {
-    program.write("input." + name, std::vector<double>{value});
+  static void setScalars(HoneProgram &program,
+                         const std::vector<double> &values) {
+    for (size_t i = 0; i < values.size(); ++i)
+      program.write("argument." + std::to_string(i),
+                    std::vector<double>{values[i]});
   }
 };
 INSTANTIATE_TEST_SUITE_P(Elements, KernelsUpdateTest,
@@ -64,7 +70,7 @@ TEST_P(KernelsUpdateTest, GradientsAddUpOverCallsOfALayer) {
       hone.gradient %db of "b" : tensor<40x4xT>
       hone.return
     }
-    hone.entry @test {
+    hone.entry @test() {
       hone.call @lora "0." () : () -> ()
       hone.call @lora "1." () : () -> ()
       hone.call @lora "0." () : () -> ()
@@ -94,20 +100,16 @@ TEST_P(KernelsUpdateTest, GradientsAddUpOverCallsOfALayer) {
 
 TEST_P(KernelsUpdateTest, Sgd) {
   for (bool withMomentum : {false, true}) {
-    HoneProgram program(updateModule(withMomentum ? R"(
-        %m = hone.input "momentum" : tensor<f64>
-        hone.sgd %g, %l, %w momentum %m)"
-                                                  : "\nhone.sgd %g, %l, %w\n"));
+    HoneProgram program(updateModule(
+        {"g", "l", "w", "m"},
+        withMomentum ? "hone.sgd %g, %l, %w momentum %m" : "hone.sgd %g, %l, %w"));
     SgdRates rates{0.5, 0.1, 0.01, 0.9};
-    setScalar(program, "gradient_scale", rates.gradientScale);
-    setScalar(program, "learning_rate", rates.learningRate);
-    setScalar(program, "weight_decay", rates.weightDecay);
+    setScalars(program, {rates.gradientScale, rates.learningRate,
+                         rates.weightDecay, rates.momentum});
     Matrix theta = random(1, length), gradient(1, length), buffer(1, length);
     program.write("theta", theta.values);
-    if (withMomentum) {
-      setScalar(program, "momentum", rates.momentum);
+    if (withMomentum)
       program.write("state0", buffer.values);
-    }
     // Nothing zeroes the gradient between the steps: it grows.
     for (int step = 0; step < 3; ++step) {
       Matrix d = random(1, length);
@@ -123,13 +125,9 @@ TEST_P(KernelsUpdateTest, Sgd) {
 }
 
 TEST_P(KernelsUpdateTest, Adamw) {
-  HoneProgram program(updateModule(R"(
-        %b1 = hone.input "beta1" : tensor<f64>
-        %b2 = hone.input "beta2" : tensor<f64>
-        %e = hone.input "epsilon" : tensor<f64>
-        %c1 = hone.input "bias_correction1" : tensor<f64>
-        %c2 = hone.input "bias_correction2" : tensor<f64>
-        hone.adamw %g, %l, %w, %b1, %b2, %e, %c1, %c2)"));
+  HoneProgram program(
+      updateModule({"g", "l", "w", "b1", "b2", "e", "c1", "c2"},
+                   "hone.adamw %g, %l, %w, %b1, %b2, %e, %c1, %c2"));
   AdamwRates rates{0.5, 0.1, 0.01, 0.9, 0.999, 1e-8, 0, 0};
   Matrix theta = random(1, length), gradient(1, length);
   Matrix first(1, length), second(1, length);
@@ -139,14 +137,10 @@ TEST_P(KernelsUpdateTest, Adamw) {
   for (int step = 1; step <= 3; ++step) {
     rates.biasCorrection1 = 1 - std::pow(rates.beta1, step);
     rates.biasCorrection2 = 1 - std::pow(rates.beta2, step);
-    setScalar(program, "gradient_scale", rates.gradientScale);
-    setScalar(program, "learning_rate", rates.learningRate);
-    setScalar(program, "weight_decay", rates.weightDecay);
-    setScalar(program, "beta1", rates.beta1);
-    setScalar(program, "beta2", rates.beta2);
-    setScalar(program, "epsilon", rates.epsilon);
-    setScalar(program, "bias_correction1", rates.biasCorrection1);
-    setScalar(program, "bias_correction2", rates.biasCorrection2);
+    setScalars(program,
+               {rates.gradientScale, rates.learningRate, rates.weightDecay,
+                rates.beta1, rates.beta2, rates.epsilon, rates.biasCorrection1,
+                rates.biasCorrection2});
     Matrix d = random(1, length);
     program.write("input.d", d.values);
     gradient = add(gradient, d);
@@ -165,95 +159,136 @@ TEST_P(KernelsUpdateTest, Adamw) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// One SGD step on two layers, whose parameters are bfloat16; layer by layer if
-/// `inBackward`. Returns theta.
+/// One SGD step on parameters that are bfloat16, in the order in which `layers`
+/// names them; layer by layer if `inBackward`. Layers "0." and "1." have
+/// `layerElements` each, "odd." has 15.
 class RoundedStep {
 public:
-  static constexpr int64_t layer = 150 * 131, length = 2 * layer;
+  static constexpr size_t layerElements = 150 * 131;
 
-  explicit RoundedStep(bool inBackward)
-      : program(R"(module attributes {hone.max_rows = 4 : i64} {
-          hone.block @sink() {
-            %a = hone.parameter "a" trainable init <zero> stored <bfloat16> : tensor<150x131xf32>
-            %d = hone.input "d" : tensor<150x131xf32>
-            hone.gradient %d of "a" : tensor<150x131xf32>
-            hone.return
-          }
-          hone.entry @test {
-            %g = hone.input "gradient_scale" : tensor<f64>
-            %l = hone.input "learning_rate" : tensor<f64>
-            %w = hone.input "weight_decay" : tensor<f64>
-            %k = hone.input "rounding_key" : tensor<4xi32>)" +
-                std::string(inBackward ? R"(
-            %0 = hone.layer_gradient "0." : tensor<19650xf32>
-            hone.call @sink "0." () : () -> ()
-            hone.sgd %g, %l, %w round %k from %0 : tensor<19650xf32>
-            %1 = hone.layer_gradient "1." : tensor<19650xf32>
-            hone.call @sink "1." () : () -> ()
-            hone.sgd %g, %l, %w round %k from %1 : tensor<19650xf32>)"
-                                       : R"(
-            hone.call @sink "0." () : () -> ()
-            hone.call @sink "1." () : () -> ()
-            hone.sgd %g, %l, %w round %k)") +
-                "}}") {}
+  RoundedStep(const std::vector<std::string> &layers, bool inBackward)
+      : layers(layers), program(ir(layers, inBackward)) {}
 
-  std::vector<double> run(const std::vector<double> &theta,
-                          const std::vector<double> &gradient, double rate,
-                          unsigned threads) {
+  static size_t elementsOf(const std::string &layer) {
+    return layer == "odd." ? 15 : layerElements;
+  }
+
+  /// Returns the parameters of each layer.
+  std::map<std::string, std::vector<double>>
+  run(const std::vector<double> &theta, const std::vector<double> &gradient,
+      double rate, unsigned threads) {
     program.reset();
-    program.write("theta", theta);
+    std::vector<double> all;
+    for (const std::string &layer : layers)
+      all.insert(all.end(), theta.begin(),
+                 theta.begin() + static_cast<ptrdiff_t>(elementsOf(layer)));
+    program.write("theta", all);
     program.write("input.d", gradient);
-    program.write("input.gradient_scale", std::vector<double>{1});
-    program.write("input.learning_rate", std::vector<double>{rate});
-    program.write("input.weight_decay", std::vector<double>{0});
+    program.write("input.odd", std::vector<double>(15, 0.0));
+    program.write("argument.0", std::vector<double>{1});
+    program.write("argument.1", std::vector<double>{rate});
+    program.write("argument.2", std::vector<double>{0});
     std::vector<int32_t> key;
-    for (uint64_t word : {seed, stream().id()}) {
+    for (uint64_t word : {seed, step}) {
       key.push_back(static_cast<int32_t>(word));
       key.push_back(static_cast<int32_t>(word >> 32));
     }
-    program.write("input.rounding_key", key);
+    program.write("argument.3", key);
     program.run(1, threads);
-    return program.read("theta", length);
+    all = program.read("theta", all.size());
+    std::map<std::string, std::vector<double>> found;
+    auto at = all.begin();
+    for (const std::string &layer : layers) {
+      auto end = at + static_cast<ptrdiff_t>(elementsOf(layer));
+      found[layer] = {at, end};
+      at = end;
+    }
+    return found;
   }
 
-  static rt::RandomStream stream() {
-    return rt::RandomStream(seed, 7, rt::RandomPurpose::Round, "theta");
+  static rt::RandomStream stream(const std::string &layer) {
+    return {seed, step, rt::RandomPurpose::Round, layer + "a"};
   }
 
 private:
-  static constexpr uint64_t seed = 0x123456789abcdef0;
+  static constexpr uint64_t seed = 0x123456789abcdef0, step = 0x700000005;
+
+  static std::string ir(const std::vector<std::string> &layers,
+                        bool inBackward) {
+    std::string text = R"(module attributes {hone.max_rows = 4 : i64} {
+      hone.block @layer() {
+        %a = hone.parameter "a" trainable init <zero> stored <bfloat16> : tensor<150x131xf32>
+        %d = hone.input "d" : tensor<150x131xf32>
+        hone.gradient %d of "a" : tensor<150x131xf32>
+        hone.return
+      }
+      hone.block @odd() {
+        %a = hone.parameter "a" trainable init <zero> stored <bfloat16> : tensor<3x5xf32>
+        %d = hone.input "odd" : tensor<3x5xf32>
+        hone.gradient %d of "a" : tensor<3x5xf32>
+        hone.return
+      }
+      hone.entry update @test(%g: tensor<f64>, %l: tensor<f64>, %w: tensor<f64>,
+                              %k: tensor<4xi32>) {)";
+    for (size_t i = 0; i < layers.size(); ++i) {
+      std::string value = "%d" + std::to_string(i),
+                  quoted = "\"" + layers[i] + "\"";
+      std::string type =
+          " : tensor<" + std::to_string(elementsOf(layers[i])) + "xf32>\n";
+      if (inBackward)
+        text += "\n" + value + " = hone.layer_gradient " + quoted + type;
+      text += layers[i] == "odd." ? "\nhone.call @odd " : "\nhone.call @layer ";
+      text += quoted + " () : () -> ()\n";
+      if (inBackward)
+        text += "hone.sgd %g, %l, %w round %k from " + value + type;
+    }
+    return text + (inBackward ? "}}" : "hone.sgd %g, %l, %w round %k\n}}");
+  }
+
+  std::vector<std::string> layers;
   HoneProgram program;
 };
 } // namespace
 
-// Each result is the neighbour that the stream's number selects, whatever the
-// threads, and whether layers are updated one by one or not.
+// Each result is the neighbour that its tensor's stream selects at its place in
+// the tensor: whatever the threads, wherever the tensor is, and whether layers
+// are updated one by one or not.
 TEST(KernelsRoundedUpdateTest, RoundsAsTheReference) {
-  std::vector<double> theta(RoundedStep::length), gradient(RoundedStep::layer);
-  for (size_t i = 0; i < theta.size(); ++i) // exact in bfloat16
-    theta[i] = (128 + i % 128) / 256.0 * (i % 3 ? 1 : -1);
-  for (size_t i = 0; i < gradient.size(); ++i)
+  constexpr size_t length = RoundedStep::layerElements;
+  std::vector<double> theta(length), gradient(length);
+  for (size_t i = 0; i < length; ++i) { // exact in bfloat16
+    theta[i] = (128 + static_cast<double>(i % 128)) / 256 * (i % 3 ? 1 : -1);
     gradient[i] = (static_cast<double>(i * 37 % 255) - 127) / 256.0;
-  const double rate = 1.0 / 1024; // so that float32 is exact too
-  rt::RandomStream stream = RoundedStep::stream();
-  std::vector<double> want(theta);
-  for (size_t i = 0; i < want.size(); ++i)
-    want[i] = roundToBfloat16(theta[i] - rate * gradient[i % gradient.size()],
-                              static_cast<uint32_t>(stream.bits(i) >> 48));
-  for (bool inBackward : {false, true}) {
-    RoundedStep step(inBackward);
-    for (unsigned threads : {1, 3})
-      EXPECT_EQ(step.run(theta, gradient, rate, threads), want);
   }
+  const double rate = 1.0 / 1024; // so that float32 is exact too
+  std::vector<std::vector<std::string>> layouts = {
+      {"0.", "1."}, {"1.", "0."}, {"0.", "odd.", "1."}};
+  for (const std::vector<std::string> &layers : layouts)
+    for (bool inBackward : {false, true}) {
+      RoundedStep step(layers, inBackward);
+      for (unsigned threads : {1, 3}) {
+        auto found = step.run(theta, gradient, rate, threads);
+        for (const std::string layer : {"0.", "1."}) {
+          rt::RandomStream stream = RoundedStep::stream(layer);
+          std::vector<double> want(length);
+          for (size_t i = 0; i < length; ++i)
+            want[i] =
+                roundToBfloat16(theta[i] - rate * gradient[i],
+                                static_cast<uint32_t>(stream.bits(i) >> 48));
+          EXPECT_EQ(found[layer], want);
+        }
+      }
+    }
 }
 
 // A quarter of the way to the neighbour below: a quarter of the results.
 TEST(KernelsRoundedUpdateTest, IsUnbiased) {
-  std::vector<double> theta(RoundedStep::length, 1.0);
-  std::vector<double> gradient(RoundedStep::layer, 1.0);
+  std::vector<double> theta(RoundedStep::layerElements, 1.0);
+  std::vector<double> gradient(RoundedStep::layerElements, 1.0);
   const double unit = 1.0 / 256, change = unit / 4;
   double sum = 0;
-  for (double value : RoundedStep(false).run(theta, gradient, change, 2)) {
+  RoundedStep step({"0."}, /*inBackward=*/false);
+  for (double value : step.run(theta, gradient, change, 2)["0."]) {
     EXPECT_TRUE(value == 1 || value == 1 - unit) << value;
     sum += 1 - value;
   }
@@ -264,10 +299,59 @@ TEST(KernelsRoundedUpdateTest, IsUnbiased) {
 
 // What diverged must be seen: neither NaN nor infinity becomes a number.
 TEST(KernelsRoundedUpdateTest, KeepsWhatIsNotFinite) {
-  std::vector<double> theta(RoundedStep::length, 1.0);
-  std::vector<double> gradient(RoundedStep::layer, -HUGE_VAL);
+  std::vector<double> theta(RoundedStep::layerElements, 1.0);
+  std::vector<double> gradient(RoundedStep::layerElements, -HUGE_VAL);
   gradient[5] = std::nan("");
-  std::vector<double> got = RoundedStep(false).run(theta, gradient, 1, 2);
+  RoundedStep step({"0."}, /*inBackward=*/false);
+  std::vector<double> got = step.run(theta, gradient, 1, 2)["0."];
   EXPECT_TRUE(std::isnan(got[5]));
   EXPECT_EQ(got[6], HUGE_VAL);
+}
+
+//===----------------------------------------------------------------------===//
+// Vectors
+//===----------------------------------------------------------------------===//
+
+TEST(KernelsSquaresTest, SumsEachParameterByItself) {
+  // More elements than a block, fewer, and a layer that is met again.
+  std::string text = R"(module attributes {hone.max_rows = 4 : i64} {
+    hone.block @sink() {
+      %a = hone.parameter "a" trainable init <zero> : tensor<150x131xf32>
+      %b = hone.parameter "b" trainable init <zero> : tensor<3x5xf32>
+      hone.gradient %a of "a" : tensor<150x131xf32>
+      hone.gradient %b of "b" : tensor<3x5xf32>
+      hone.return
+    }
+    hone.entry vector @test() -> tensor<4xf64> {
+      %s = hone.gradient_squares : tensor<4xf64>
+      hone.return %s : tensor<4xf64>
+    }
+    hone.entry @loss() {
+      hone.call @sink "0." () : () -> ()
+      hone.call @sink "1." () : () -> ()
+    }
+  })";
+  HoneProgram program(text);
+  constexpr size_t lengths[] = {150 * 131, 15, 150 * 131, 15};
+  std::vector<double> gradient, want;
+  unsigned seed = 0;
+  for (size_t length : lengths) {
+    Matrix part = randomMatrix(1, static_cast<int64_t>(length), ++seed, "f32");
+    double sum = 0;
+    for (double value : part.values)
+      sum += value * value;
+    want.push_back(sum);
+    gradient.insert(gradient.end(), part.values.begin(), part.values.end());
+  }
+  program.write("gradient", gradient);
+  std::vector<double> bits;
+  for (unsigned threads : {1, 3}) {
+    program.run(1, threads);
+    std::vector<double> got = program.read("result.0", 4);
+    for (int i = 0; i < 4; ++i)
+      EXPECT_NEAR(got[i], want[i], 1e-12 * want[i]);
+    if (threads > 1)
+      EXPECT_EQ(got, bits);
+    bits = got;
+  }
 }

@@ -39,12 +39,12 @@ static char *align64(char *pointer) {
 
 std::string hone::entryFunction(llvm::StringRef body) {
   return (R"(
-func.func @hone_entry_main(%frame: !llvm.ptr) {
+func.func @hone_entry_main(%frame: !llvm.ptr, %values: !llvm.ptr) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %arena_at = llvm.getelementptr %frame[8] : (!llvm.ptr) -> !llvm.ptr, i8
   %arena = llvm.load %arena_at : !llvm.ptr -> !llvm.ptr
-  %rows_at = llvm.getelementptr %frame[32] : (!llvm.ptr) -> !llvm.ptr, i8
+  %rows_at = llvm.getelementptr %frame[48] : (!llvm.ptr) -> !llvm.ptr, i8
   %rows_word = llvm.load %rows_at : !llvm.ptr -> i64
   %rows = arith.index_cast %rows_word : i64 to index
 )" + body +
@@ -65,8 +65,11 @@ bool hone::canRun(llvm::StringRef target) {
 }
 
 ModuleDescription TileProgram::defaultDescription() {
+  ItemDescription item;
+  item.run = "hone_entry_main";
   ModuleDescription description;
-  description.entries = {{"main", "hone_entry_main"}};
+  description.schedules.emplace_back();
+  description.schedules.back().items = {item};
   return description;
 }
 
@@ -111,7 +114,8 @@ TileProgram::TileProgram(llvm::StringRef ir, llvm::StringRef targetName,
 TileProgram::~TileProgram() = default;
 
 void TileProgram::run(void *arena, int64_t rows, const void *const *weights) {
-  hone_frame frame = {nullptr, static_cast<char *>(arena),
-                      align64(scratch.data()), weights, rows};
-  compiled->entries[0].run(&frame);
+  char *base = static_cast<char *>(arena);
+  hone_frame frame = {nullptr, base, base, base, align64(scratch.data()),
+                      weights, rows};
+  compiled->schedules[0].items[0].run(&frame, nullptr);
 }

@@ -25,8 +25,7 @@ module @value_without_slot attributes {hone.max_rows = 16 : i64} {
 
 module @entry_that_computes attributes {hone.max_rows = 16 : i64} {
   hone.region "input.x" batch at 0 bytes 256
-  hone.entry @loss {
-    %x = hone.input "x" : tensor<?x4xf32>
+  hone.entry @loss(%x: tensor<?x4xf32>) {
     // expected-error @+1 {{'hone.add' op expects to stand in a block: an entry is a schedule and computes nothing}}
     %y = hone.add %x, %x : tensor<?x4xf32>
   }

@@ -38,7 +38,7 @@ module attributes {hone.max_rows = 16 : i64} {
     %y = hone.linear %z, %o : (tensor<?x64xf32>, tensor<64x64xf32>) -> tensor<?x64xf32>
     hone.return %y : tensor<?x64xf32>
   }
-  hone.entry @loss {
+  hone.entry @loss() {
     %y = hone.call @head "lm_head." () : () -> tensor<?x128xf32>
     %x = hone.call @embed "model." () : () -> tensor<?x64xf32>
   }

@@ -17,7 +17,7 @@ module attributes {hone.max_rows = 8 : i64} {
     hone.return %y : tensor<?x64xf32>
   }
   // CHECK-LABEL: func.func @hone_entry_run
-  hone.entry @run {
+  hone.entry @run() {
     %x = hone.call @start "" () : () -> tensor<?x64xf32>
     // CHECK: call @layer
     %y = hone.call @layer "0." (%x) : (tensor<?x64xf32>) -> tensor<?x32xf32>
@@ -47,9 +47,9 @@ module attributes {hone.max_rows = 8 : i64} {
     %y = hone.add %x, %x : tensor<?x64xf32>
     hone.return %y : tensor<?x64xf32>
   }
-  hone.entry @loss {
+  hone.entry @loss() -> tensor<f64> {
     %x = hone.call @start "" () : () -> tensor<?x64xf32>
     %l = hone.call @head "" (%x) : (tensor<?x64xf32>) -> tensor<f64>
-    hone.output %l as "loss" : tensor<f64>
+    hone.return %l : tensor<f64>
   }
 }

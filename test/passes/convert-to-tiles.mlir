@@ -24,7 +24,7 @@ module @block_signature attributes {hone.max_rows = 16 : i64} {
     %x = hone.embedding %ids, %t : (tensor<?xi32>, tensor<9x4xf32>) -> tensor<?x4xf32>
     hone.return %x : tensor<?x4xf32>
   }
-  hone.entry @loss {
+  hone.entry @loss() {
     %x = hone.call @embed "model.embed_tokens." () : () -> tensor<?x4xf32>
     %y = hone.call @layer "model.layers.0." (%x) : (tensor<?x4xf32>) -> tensor<?x4xf32>
   }
@@ -56,7 +56,7 @@ module @long_sums_are_blocked attributes {hone.max_rows = 16 : i64} {
     %y = hone.linear %x, %w bias %b : (tensor<?x2500xf32>, tensor<128x2500xf32>, tensor<128xf32>) -> tensor<?x128xf32>
     hone.return %y : tensor<?x128xf32>
   }
-  hone.entry @loss {
+  hone.entry @loss() {
     %y = hone.call @project "lm_head." () : () -> tensor<?x128xf32>
   }
 }
@@ -83,7 +83,7 @@ module @gradient_is_accumulated_in_place attributes {hone.max_rows = 16 : i64} {
     hone.gradient %db of "b" : tensor<8x2xf32>
     hone.return
   }
-  hone.entry @gradient {
+  hone.entry gradient @gradient() {
     hone.call @adapter "q_proj." () : () -> ()
   }
 }
@@ -116,7 +116,7 @@ module @few_rows_copy_nothing attributes {hone.max_rows = 16 : i64} {
     hone.gradient %db of "b" : tensor<40x8xf32>
     hone.return
   }
-  hone.entry @gradient {
+  hone.entry gradient @gradient() {
     hone.call @adapter "q_proj." () : () -> ()
   }
 }
@@ -147,7 +147,7 @@ module @few_rows_go_in_pieces attributes {hone.max_rows = 64 : i64} {
     %dx = hone.linear_adjoint %dy, %w : (tensor<?x500xf32>, tensor<500x64xf32>) -> tensor<?x64xf32>
     hone.return %dx : tensor<?x64xf32>
   }
-  hone.entry @loss {
+  hone.entry @loss() {
     %y = hone.call @project "lm_head." () : () -> tensor<?x64xf32>
   }
 }
@@ -166,7 +166,7 @@ module @rotation_tables_are_shared attributes {hone.max_rows = 16 : i64} {
     %z = hone.rope %y, %s heads 1 theta 1.0e4 inverse : (tensor<?x4xf32>, tensor<?xi32>) -> tensor<?x4xf32>
     hone.return %z : tensor<?x4xf32>
   }
-  hone.entry @loss {
+  hone.entry @loss() {
     %z = hone.call @rotate "" () : () -> tensor<?x4xf32>
   }
 }
@@ -184,7 +184,7 @@ module @panels_of_double attributes {hone.max_rows = 16 : i64} {
     %y = hone.linear %x, %w : (tensor<?x4xf64>, tensor<128x4xf64>) -> tensor<?x128xf64>
     hone.return %y : tensor<?x128xf64>
   }
-  hone.entry @loss {
+  hone.entry @loss() {
     %y = hone.call @project "" () : () -> tensor<?x128xf64>
   }
 }

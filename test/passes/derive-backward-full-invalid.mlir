@@ -20,10 +20,9 @@ module @result_is_kept_twice {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
     %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.output %2 as "loss" : tensor<f64>
+    hone.return %2 : tensor<f64>
   }
 }

@@ -25,11 +25,10 @@ module @h_is_kept_and_read {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
     %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.output %2 as "loss" : tensor<f64>
+    hone.return %2 : tensor<f64>
   }
 }
 
@@ -62,12 +61,11 @@ module @nothing_is_recomputed {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
     %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %2 = hone.call @layer "layers.1." (%1) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %3 = hone.call @head "" (%2) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.output %3 as "loss" : tensor<f64>
+    hone.return %3 : tensor<f64>
   }
 }
 
@@ -96,12 +94,11 @@ module @kept_values_go_to_the_same_layer {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
     %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %2 = hone.call @layer "layers.1." (%1) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %3 = hone.call @head "" (%2) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.output %3 as "loss" : tensor<f64>
+    hone.return %3 : tensor<f64>
   }
 }
 
@@ -130,11 +127,10 @@ module @rstd_is_kept_and_read {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
     %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.output %2 as "loss" : tensor<f64>
+    hone.return %2 : tensor<f64>
   }
 }
 
@@ -162,11 +158,10 @@ module @frozen_layer_keeps_nothing {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
     %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %2 = hone.call @frozen "layers.1." (%1) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %3 = hone.call @head "" (%2) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.output %3 as "loss" : tensor<f64>
+    hone.return %3 : tensor<f64>
   }
 }

@@ -20,7 +20,7 @@ module @loss_is_a_block {
 
 module @loss_has_no_output {
   // expected-error @+1 {{'hone.entry' op expects an output 'loss' that is the one result of a call}}
-  hone.entry @loss {
+  hone.entry @loss() {
   }
 }
 
@@ -28,9 +28,8 @@ module @loss_has_no_output {
 
 module @loss_is_not_of_a_call {
   // expected-error @+1 {{'hone.entry' op expects an output 'loss' that is the one result of a call}}
-  hone.entry @loss {
-    %0 = hone.input "x" : tensor<f64>
-    hone.output %0 as "loss" : tensor<f64>
+  hone.entry @loss(%0: tensor<f64>) -> tensor<f64> {
+    hone.return %0 : tensor<f64>
   }
 }
 
@@ -44,10 +43,9 @@ module @nothing_trains {
     hone.return %l : tensor<f64>
   }
   // expected-error @+1 {{'hone.entry' op expects the loss to depend on a trainable parameter}}
-  hone.entry @loss {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
     %1 = hone.call @head "" (%0) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.output %1 as "loss" : tensor<f64>
+    hone.return %1 : tensor<f64>
   }
 }
 
@@ -67,11 +65,10 @@ module @weight_of_linear_is_frozen {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
     %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.output %2 as "loss" : tensor<f64>
+    hone.return %2 : tensor<f64>
   }
 }
 
@@ -94,11 +91,10 @@ module @bias_of_lora_linear_is_frozen {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
     %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.output %2 as "loss" : tensor<f64>
+    hone.return %2 : tensor<f64>
   }
 }
 
@@ -117,11 +113,10 @@ module @weight_of_rms_norm_is_frozen {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
     %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.output %2 as "loss" : tensor<f64>
+    hone.return %2 : tensor<f64>
   }
 }
 
@@ -141,10 +136,10 @@ module @table_of_embedding_is_frozen {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss {
+  hone.entry @loss() -> tensor<f64> {
     %0 = hone.call @layer "layers.0." () : () -> tensor<?x4xf32>
     %1 = hone.call @head "" (%0) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.output %1 as "loss" : tensor<f64>
+    hone.return %1 : tensor<f64>
   }
 }
 
@@ -165,11 +160,10 @@ module @head_is_frozen {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
     %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.output %2 as "loss" : tensor<f64>
+    hone.return %2 : tensor<f64>
   }
 }
 
@@ -193,11 +187,10 @@ module @op_without_a_rule {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
     %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.output %2 as "loss" : tensor<f64>
+    hone.return %2 : tensor<f64>
   }
 }
 
@@ -222,15 +215,14 @@ module @value_is_read_by_two_calls {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
     // expected-note @+1 {{the value is defined here}}
     %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     // expected-error @+1 {{'hone.call' op reads a value that another call reads too; sum the two paths inside one block}}
     %2 = hone.call @layer "layers.1." (%1) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %3 = hone.call @join "" (%1, %2) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
     %4 = hone.call @head "" (%3) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.output %4 as "loss" : tensor<f64>
+    hone.return %4 : tensor<f64>
   }
 }
 
@@ -258,12 +250,11 @@ module @block_passes_its_argument_on {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
     %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %2 = hone.call @shift "layers.1." (%1) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %3 = hone.call @head "" (%2) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.output %3 as "loss" : tensor<f64>
+    hone.return %3 : tensor<f64>
   }
 }
 
@@ -292,12 +283,11 @@ module @result_does_not_depend_on_its_argument {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
     %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %2 = hone.call @ignore "layers.1." (%1) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %3 = hone.call @head "" (%2) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.output %3 as "loss" : tensor<f64>
+    hone.return %3 : tensor<f64>
   }
 }
 
@@ -317,13 +307,12 @@ module @loss_does_not_depend_on_a_layer {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
     %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     // expected-error @+1 {{'hone.call' op has a trainable result #0 that the loss does not depend on}}
     %2 = hone.call @layer "layers.1." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %3 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.output %3 as "loss" : tensor<f64>
+    hone.return %3 : tensor<f64>
   }
 }
 
@@ -347,11 +336,10 @@ module @auxiliary_result_reaches_the_loss {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
     %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.output %2 as "loss" : tensor<f64>
+    hone.return %2 : tensor<f64>
   }
 }
 
@@ -366,13 +354,12 @@ module @gradient_is_taken {
     hone.return %l : tensor<f64>
   }
   // expected-note @+1 {{derived from here}}
-  hone.entry @loss {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
     %1 = hone.call @head "" (%0) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.output %1 as "loss" : tensor<f64>
+    hone.return %1 : tensor<f64>
   }
   // expected-error @+1 {{'hone.entry' op has the name '@gradient', which the derivation defines; give it another name}}
-  hone.entry @gradient {
+  hone.entry gradient @gradient() {
   }
 }
 
@@ -390,9 +377,8 @@ module @backward_is_taken {
   hone.block @head.backward() {
     hone.return
   }
-  hone.entry @loss {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
     %1 = hone.call @head "" (%0) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.output %1 as "loss" : tensor<f64>
+    hone.return %1 : tensor<f64>
   }
 }

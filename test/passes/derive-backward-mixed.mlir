@@ -46,11 +46,11 @@ hone.block @embed() -> tensor<?x4xf32> {
   %x = hone.embedding %ids, %t : (tensor<?xi32>, tensor<9x4xf32>) -> tensor<?x4xf32>
   hone.return %x : tensor<?x4xf32>
 }
-hone.entry @loss {
+hone.entry @loss() -> tensor<f64> {
   %0 = hone.call @embed "" () : () -> tensor<?x4xf32>
   %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
   %2 = hone.call @layer "layers.1." (%1) : (tensor<?x4xf32>) -> tensor<?x4xf32>
   %3 = hone.call @layer "layers.2." (%2) : (tensor<?x4xf32>) -> tensor<?x4xf32>
   %4 = hone.call @head "" (%3) : (tensor<?x4xf32>) -> tensor<f64>
-  hone.output %4 as "loss" : tensor<f64>
+  hone.return %4 : tensor<f64>
 }

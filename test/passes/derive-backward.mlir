@@ -33,11 +33,10 @@ module @down_projection_is_not_recomputed {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
     %1 = hone.call @mlp "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.output %2 as "loss" : tensor<f64>
+    hone.return %2 : tensor<f64>
   }
 }
 
@@ -71,11 +70,10 @@ module @only_block_inputs_are_kept {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
     %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.output %2 as "loss" : tensor<f64>
+    hone.return %2 : tensor<f64>
   }
 }
 
@@ -101,11 +99,10 @@ module @h_is_never_kept {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
     %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.output %2 as "loss" : tensor<f64>
+    hone.return %2 : tensor<f64>
   }
 }
 
@@ -137,11 +134,10 @@ module @attention_is_recomputed_with_its_normalizer {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
     %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.output %2 as "loss" : tensor<f64>
+    hone.return %2 : tensor<f64>
   }
 }
 
@@ -177,11 +173,10 @@ module @loss_block_runs_once {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
     %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.output %2 as "loss" : tensor<f64>
+    hone.return %2 : tensor<f64>
   }
 }
 
@@ -216,13 +211,12 @@ module @kind_is_derived_once {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
     %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %2 = hone.call @layer "layers.1." (%1) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %3 = hone.call @layer "layers.2." (%2) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %4 = hone.call @head "" (%3) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.output %4 as "loss" : tensor<f64>
+    hone.return %4 : tensor<f64>
   }
 }
 
@@ -249,12 +243,11 @@ module @first_cotangent_is_unused {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
     %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %2 = hone.call @layer "layers.1." (%1) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %3 = hone.call @head "" (%2) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.output %3 as "loss" : tensor<f64>
+    hone.return %3 : tensor<f64>
   }
 }
 
@@ -283,11 +276,10 @@ module @fan_out_is_summed {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
     %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.output %2 as "loss" : tensor<f64>
+    hone.return %2 : tensor<f64>
   }
 }
 
@@ -314,11 +306,10 @@ module @parameters_end_in_sinks {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
     %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.output %2 as "loss" : tensor<f64>
+    hone.return %2 : tensor<f64>
   }
 }
 
@@ -346,11 +337,10 @@ module @shared_parameter_has_a_sink_for_each_use {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
     %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.output %2 as "loss" : tensor<f64>
+    hone.return %2 : tensor<f64>
   }
 }
 
@@ -386,12 +376,11 @@ module @frozen_adapter_has_no_parameter_adjoint {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
     %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %2 = hone.call @frozen "layers.1." (%1) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %3 = hone.call @head "" (%2) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.output %3 as "loss" : tensor<f64>
+    hone.return %3 : tensor<f64>
   }
 }
 
@@ -420,12 +409,11 @@ module @layer_below_all_adapters_is_not_derived {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
     %1 = hone.call @frozen "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %2 = hone.call @layer "layers.1." (%1) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %3 = hone.call @head "" (%2) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.output %3 as "loss" : tensor<f64>
+    hone.return %3 : tensor<f64>
   }
 }
 
@@ -455,10 +443,10 @@ module @adjoint_of_rope_is_inverse_rope {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss {
+  hone.entry @loss() -> tensor<f64> {
     %1 = hone.call @layer "layers.0." () : () -> tensor<?x4xf32>
     %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.output %2 as "loss" : tensor<f64>
+    hone.return %2 : tensor<f64>
   }
 }
 
@@ -501,12 +489,11 @@ module @parallel_residual_with_a_shared_input {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
     %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %2 = hone.call @layer "layers.1." (%1) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %3 = hone.call @head "" (%2) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.output %3 as "loss" : tensor<f64>
+    hone.return %3 : tensor<f64>
   }
 }
 
@@ -533,10 +520,9 @@ module @bias_has_no_gradient {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%0: tensor<?x4xf32>) -> tensor<f64> {
     %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %2 = hone.call @head "" (%1) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.output %2 as "loss" : tensor<f64>
+    hone.return %2 : tensor<f64>
   }
 }

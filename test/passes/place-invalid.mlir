@@ -23,14 +23,12 @@ module @input_of_two_types attributes {hone.max_rows = 16 : i64} {
 // -----
 
 module @output_of_two_types attributes {hone.max_rows = 16 : i64} {
-  hone.entry @first {
-    %x = hone.input "loss_scale" : tensor<f64>
-    hone.output %x as "loss" : tensor<f64>
+  hone.entry @first(%x: tensor<f64>) -> tensor<f64> {
+    hone.return %x : tensor<f64>
   }
-  hone.entry @second {
-    %x = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @second(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
     // expected-error @+1 {{'hone.output' op expects the output to have one type, but it is 'tensor<f64>' elsewhere}}
-    hone.output %x as "loss" : tensor<?x4xf32>
+    hone.return %x : tensor<?x4xf32>
   }
 }
 
@@ -44,7 +42,7 @@ module @trainables_of_two_types attributes {hone.max_rows = 16 : i64} {
     %b = hone.parameter "b" trainable init <zero> : tensor<2x4xf64>
     hone.return
   }
-  hone.entry @loss {
+  hone.entry @loss() {
     hone.call @first "" () : () -> ()
   }
 }

@@ -30,13 +30,12 @@ module @regions_come_first attributes {hone.max_rows = 16 : i64} {
     %y = hone.add %x, %x : tensor<?x4xf32>
     hone.return
   }
-  hone.entry @loss {
+  hone.entry @loss(%s: tensor<f64>) -> tensor<f64> {
     hone.call @layer "layers.0." () : () -> ()
     hone.call @layer "layers.1." () : () -> ()
     %x = hone.call @make "" () : () -> tensor<?x4xf32>
     hone.call @read "" (%x) : (tensor<?x4xf32>) -> ()
-    %s = hone.input "s" : tensor<f64>
-    hone.output %s as "s" : tensor<f64>
+    hone.return %s : tensor<f64>
   }
 }
 
@@ -51,12 +50,11 @@ module @sgd_has_no_state attributes {hone.max_rows = 16 : i64} {
     %a = hone.parameter "a" trainable init <zero> : tensor<5x5xf32>
     hone.return
   }
-  hone.entry @loss {
+  hone.entry @loss() {
     hone.call @layer "layers.0." () : () -> ()
     hone.call @layer "layers.1." () : () -> ()
   }
-  hone.entry @update {
-    %g = hone.input "s" : tensor<f64>
+  hone.entry update @update(%g: tensor<f64>) {
     hone.sgd %g, %g, %g
   }
 }
@@ -73,12 +71,11 @@ module @momentum_is_one_state attributes {hone.max_rows = 16 : i64} {
     %a = hone.parameter "a" trainable init <zero> : tensor<5x5xf32>
     hone.return
   }
-  hone.entry @loss {
+  hone.entry @loss() {
     hone.call @layer "layers.0." () : () -> ()
     hone.call @layer "layers.1." () : () -> ()
   }
-  hone.entry @update {
-    %g = hone.input "s" : tensor<f64>
+  hone.entry update @update(%g: tensor<f64>) {
     hone.sgd %g, %g, %g momentum %g
   }
 }
@@ -96,12 +93,11 @@ module @adamw_has_two_states attributes {hone.max_rows = 16 : i64} {
     %a = hone.parameter "a" trainable init <zero> : tensor<5x5xf32>
     hone.return
   }
-  hone.entry @loss {
+  hone.entry @loss() {
     hone.call @layer "layers.0." () : () -> ()
     hone.call @layer "layers.1." () : () -> ()
   }
-  hone.entry @update {
-    %g = hone.input "s" : tensor<f64>
+  hone.entry update @update(%g: tensor<f64>) {
     hone.adamw %g, %g, %g, %g, %g, %g, %g, %g
   }
 }
@@ -123,8 +119,7 @@ module @layers_share_scratch attributes {hone.max_rows = 16 : i64} {
     %u = hone.add %z, %z : tensor<?x4xf32>
     hone.return
   }
-  hone.entry @loss {
-    %x = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%x: tensor<?x4xf32>) {
     hone.call @layer "layers.0." (%x) : (tensor<?x4xf32>) -> ()
     hone.call @layer "layers.1." (%x) : (tensor<?x4xf32>) -> ()
     hone.call @layer "layers.2." (%x) : (tensor<?x4xf32>) -> ()
@@ -229,7 +224,7 @@ module @call_writes_over_an_operand attributes {hone.max_rows = 16 : i64} {
     %y = hone.linear %x, %w : (tensor<?x4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32>
     hone.return %y : tensor<?x4xf32>
   }
-  hone.entry @loss {
+  hone.entry @loss() {
     %0 = hone.call @start "" () : () -> tensor<?x4xf32>
     %1 = hone.call @late "" (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %2 = hone.call @early "" (%1) : (tensor<?x4xf32>) -> tensor<?x4xf32>
@@ -272,8 +267,7 @@ module @result_is_memory_of_the_caller attributes {hone.max_rows = 16 : i64} {
     %y = hone.add %x, %x : tensor<?x4xf32>
     hone.return %y : tensor<?x4xf32>
   }
-  hone.entry @loss {
-    %x = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%x: tensor<?x4xf32>) {
     %y = hone.call @layer "" (%x) : (tensor<?x4xf32>) -> tensor<?x4xf32>
   }
 }
@@ -308,10 +302,10 @@ module @entries_share_memory attributes {hone.max_rows = 16 : i64} {
     %y = hone.add %x, %x : tensor<?x4xf32>
     hone.return
   }
-  hone.entry @first {
+  hone.entry @first() {
     hone.call @layer "" () : () -> ()
   }
-  hone.entry @second {
+  hone.entry @second() {
     hone.call @layer "" () : () -> ()
   }
 }
@@ -333,8 +327,7 @@ module @layers_share_gradients attributes {hone.max_rows = 16 : i64} {
     %a = hone.parameter "a" trainable init <zero> : tensor<5x5xf32>
     hone.return
   }
-  hone.entry @step {
-    %s = hone.input "s" : tensor<f64>
+  hone.entry gradient @step(%s: tensor<f64>) {
     %0 = hone.layer_gradient "layers.0." : tensor<25xf32>
     hone.call @layer "layers.0." () : () -> ()
     hone.sgd %s, %s, %s from %0 : tensor<25xf32>
@@ -357,12 +350,10 @@ module @stored_theta_is_small attributes {hone.max_rows = 16 : i64} {
     %a = hone.parameter "a" trainable init <zero> stored <bfloat16> : tensor<5x5xf32>
     hone.return
   }
-  hone.entry @loss {
+  hone.entry @loss() {
     hone.call @layer "layers.0." () : () -> ()
   }
-  hone.entry @update {
-    %s = hone.input "s" : tensor<f64>
-    %k = hone.input "rounding_key" : tensor<4xi32>
+  hone.entry update @update(%s: tensor<f64>, %k: tensor<4xi32>) {
     hone.sgd %s, %s, %s momentum %s round %k
   }
 }

@@ -9,7 +9,7 @@ module {
     %a = hone.parameter "a" trainable init <zero> stored <bfloat16> : tensor<2x4xf32>
     hone.return
   }
-  hone.entry @loss {
+  hone.entry @loss() {
     hone.call @layer "layers.0." () : () -> ()
   }
 }

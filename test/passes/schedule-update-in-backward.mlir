@@ -37,8 +37,7 @@ module {
     %dx = hone.add %dy, %dy : tensor<?x4xf32>
     hone.return
   }
-  hone.entry @gradient {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry gradient @gradient(%0: tensor<?x4xf32>) {
     %1 = hone.call @layer.backward "layers.1." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
     %2 = hone.call @layer.backward "layers.0." (%0, %1) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
     hone.call @layer.more "layers.0." (%0, %2) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()

@@ -21,7 +21,7 @@ hone.block @start() -> tensor<?x4xf32> {
 }
 
 // CHECK-LABEL: hone.entry @run
-hone.entry @run {
+hone.entry @run() -> tensor<?x4xf32> {
   // CHECK-NEXT: hone.prefetch @layer "0."
   // CHECK-NEXT: hone.call @start
   %0 = hone.call @start "" () : () -> tensor<?x4xf32>
@@ -39,7 +39,7 @@ hone.entry @run {
   // CHECK-NEXT: hone.call @twice
   // CHECK-NEXT: hone.output
   %4 = hone.call @twice "" (%3) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-  hone.output %4 as "y" : tensor<?x4xf32>
+  hone.return %4 : tensor<?x4xf32>
 }
 
 // CHECK-LABEL: hone.block @head

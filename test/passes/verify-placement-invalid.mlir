@@ -18,8 +18,7 @@ module @buffers_in_use_overlap attributes {hone.arena_bytes = 576 : i64, hone.ma
     %z = hone.add %y, %y {hone.slots = [#hone.slot<offset = 192, bytes = 256, first = 1, last = 1>]} : tensor<?x4xf32>
     hone.return
   }
-  hone.entry @loss {
-    %x = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%x: tensor<?x4xf32>) {
     hone.call @layer "" (%x) {hone.scratch = #hone.slot<offset = 64, bytes = 512, first = 1, last = 1>} : (tensor<?x4xf32>) -> ()
   }
 }
@@ -34,8 +33,7 @@ module @slot_is_too_small attributes {hone.arena_bytes = 576 : i64, hone.max_row
     %z = hone.add %y, %y {hone.slots = [#hone.slot<offset = 256, bytes = 128, first = 1, last = 1>]} : tensor<?x4xf32>
     hone.return
   }
-  hone.entry @loss {
-    %x = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%x: tensor<?x4xf32>) {
     hone.call @layer "" (%x) {hone.scratch = #hone.slot<offset = 64, bytes = 512, first = 1, last = 1>} : (tensor<?x4xf32>) -> ()
   }
 }
@@ -50,8 +48,7 @@ module @slot_leaves_the_scratch attributes {hone.arena_bytes = 576 : i64, hone.m
     %z = hone.add %y, %y {hone.slots = [#hone.slot<offset = 320, bytes = 256, first = 1, last = 1>]} : tensor<?x4xf32>
     hone.return
   }
-  hone.entry @loss {
-    %x = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%x: tensor<?x4xf32>) {
     hone.call @layer "" (%x) {hone.scratch = #hone.slot<offset = 64, bytes = 512, first = 1, last = 1>} : (tensor<?x4xf32>) -> ()
   }
 }
@@ -66,8 +63,7 @@ module @slot_is_not_aligned attributes {hone.arena_bytes = 576 : i64, hone.max_r
     %z = hone.add %y, %y {hone.slots = [#hone.slot<offset = 256, bytes = 256, first = 1, last = 1>]} : tensor<?x4xf32>
     hone.return
   }
-  hone.entry @loss {
-    %x = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%x: tensor<?x4xf32>) {
     hone.call @layer "" (%x) {hone.scratch = #hone.slot<offset = 64, bytes = 512, first = 1, last = 1>} : (tensor<?x4xf32>) -> ()
   }
 }
@@ -82,8 +78,7 @@ module @slot_is_missing attributes {hone.arena_bytes = 576 : i64, hone.max_rows 
     %z = hone.add %y, %y : tensor<?x4xf32>
     hone.return
   }
-  hone.entry @loss {
-    %x = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%x: tensor<?x4xf32>) {
     hone.call @layer "" (%x) {hone.scratch = #hone.slot<offset = 64, bytes = 512, first = 1, last = 1>} : (tensor<?x4xf32>) -> ()
   }
 }
@@ -98,8 +93,7 @@ module @slot_is_no_slot attributes {hone.arena_bytes = 576 : i64, hone.max_rows 
     %z = hone.add %y, %y {hone.slots = [unit]} : tensor<?x4xf32>
     hone.return
   }
-  hone.entry @loss {
-    %x = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%x: tensor<?x4xf32>) {
     hone.call @layer "" (%x) {hone.scratch = #hone.slot<offset = 64, bytes = 512, first = 1, last = 1>} : (tensor<?x4xf32>) -> ()
   }
 }
@@ -113,8 +107,7 @@ module @call_has_no_scratch attributes {hone.arena_bytes = 576 : i64, hone.max_r
     %z = hone.add %y, %y {hone.slots = [#hone.slot<offset = 256, bytes = 256, first = 1, last = 1>]} : tensor<?x4xf32>
     hone.return
   }
-  hone.entry @loss {
-    %x = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%x: tensor<?x4xf32>) {
     // expected-error @+1 {{'hone.call' op expects a '#hone.slot' but got unit}}
     hone.call @layer "" (%x) : (tensor<?x4xf32>) -> ()
   }
@@ -129,8 +122,7 @@ module @scratch_overlaps_a_region attributes {hone.arena_bytes = 576 : i64, hone
     %z = hone.add %y, %y {hone.slots = [#hone.slot<offset = 256, bytes = 256, first = 1, last = 1>]} : tensor<?x4xf32>
     hone.return
   }
-  hone.entry @loss {
-    %x = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%x: tensor<?x4xf32>) {
     // expected-error @+1 {{'hone.call' op expects an aligned slot between 64 and 576 but got #hone.slot<offset = 0, bytes = 512, first = 1, last = 1>}}
     hone.call @layer "" (%x) {hone.scratch = #hone.slot<offset = 0, bytes = 512, first = 1, last = 1>} : (tensor<?x4xf32>) -> ()
   }
@@ -146,8 +138,7 @@ module @block_is_not_placed attributes {hone.arena_bytes = 576 : i64, hone.max_r
     %z = hone.add %y, %y {hone.slots = [#hone.slot<offset = 256, bytes = 256, first = 1, last = 1>]} : tensor<?x4xf32>
     hone.return
   }
-  hone.entry @loss {
-    %x = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%x: tensor<?x4xf32>) {
     hone.call @layer "" (%x) {hone.scratch = #hone.slot<offset = 64, bytes = 512, first = 1, last = 1>} : (tensor<?x4xf32>) -> ()
   }
 }

@@ -10,8 +10,7 @@ module @placed attributes {hone.arena_bytes = 576 : i64, hone.max_rows = 16 : i6
     %z = hone.add %y, %y {hone.slots = [#hone.slot<offset = 256, bytes = 256, first = 1, last = 1>]} : tensor<?x4xf32>
     hone.return
   }
-  hone.entry @loss {
-    %x = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry @loss(%x: tensor<?x4xf32>) {
     hone.call @layer "" (%x) {hone.scratch = #hone.slot<offset = 64, bytes = 512, first = 1, last = 1>} : (tensor<?x4xf32>) -> ()
   }
 }

@@ -18,8 +18,7 @@ module @parameter_has_no_sink {
     hone.return
   }
   // expected-error @+1 {{'hone.entry' op expects a gradient of 'layers.0.b'; broken by hone-derive-backward}}
-  hone.entry @gradient {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry gradient @gradient(%0: tensor<?x4xf32>) {
     hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
   }
 }
@@ -37,8 +36,7 @@ module @sink_of_nothing {
     hone.gradient %db of "c" : tensor<4x2xf32>
     hone.return
   }
-  hone.entry @gradient {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry gradient @gradient(%0: tensor<?x4xf32>) {
     // expected-note @+1 {{for this layer}}
     hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
   }
@@ -56,8 +54,7 @@ module @sink_of_a_frozen_parameter {
     hone.gradient %db of "b" : tensor<4x2xf32>
     hone.return
   }
-  hone.entry @gradient {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry gradient @gradient(%0: tensor<?x4xf32>) {
     // expected-note @+1 {{for this layer}}
     hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
   }
@@ -75,8 +72,7 @@ module @sink_of_another_type {
     hone.gradient %da of "b" : tensor<2x4xf32>
     hone.return
   }
-  hone.entry @gradient {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry gradient @gradient(%0: tensor<?x4xf32>) {
     // expected-note @+1 {{for this layer}}
     hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
   }
@@ -99,8 +95,7 @@ module @parameter_of_two_types {
     %a = hone.parameter "a" : tensor<2x4xf32>
     hone.return
   }
-  hone.entry @gradient {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry gradient @gradient(%0: tensor<?x4xf32>) {
     hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
     hone.call @other "layers.0." () : () -> ()
   }
@@ -123,14 +118,11 @@ module @layer_is_not_updated {
     %dx = hone.add %dy, %dy : tensor<?x4xf32>
     hone.return
   }
-  hone.entry @gradient {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry gradient @gradient(%0: tensor<?x4xf32>) {
     %1 = hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
   }
   // expected-error @+1 {{'hone.entry' op expects an update of the layer 'layers.0.'; broken by hone-schedule-update}}
-  hone.entry @step {
-    %s = hone.input "s" : tensor<f64>
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry gradient @step(%s: tensor<f64>, %0: tensor<?x4xf32>) {
     %d = hone.layer_gradient "layers.0." : tensor<16xf32>
     %1 = hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
   }
@@ -153,13 +145,10 @@ module @layer_is_updated_twice {
     %dx = hone.add %dy, %dy : tensor<?x4xf32>
     hone.return
   }
-  hone.entry @gradient {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry gradient @gradient(%0: tensor<?x4xf32>) {
     %1 = hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
   }
-  hone.entry @step {
-    %s = hone.input "s" : tensor<f64>
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry gradient @step(%s: tensor<f64>, %0: tensor<?x4xf32>) {
     %d = hone.layer_gradient "layers.0." : tensor<16xf32>
     %1 = hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
     hone.sgd %s, %s, %s from %d : tensor<16xf32>
@@ -185,13 +174,10 @@ module @sink_before_the_gradient {
     %dx = hone.add %dy, %dy : tensor<?x4xf32>
     hone.return
   }
-  hone.entry @gradient {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry gradient @gradient(%0: tensor<?x4xf32>) {
     %1 = hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
   }
-  hone.entry @step {
-    %s = hone.input "s" : tensor<f64>
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry gradient @step(%s: tensor<f64>, %0: tensor<?x4xf32>) {
     // expected-error @+1 {{'hone.call' op stands before the 'hone.layer_gradient' of the layer 'layers.0.'; broken by hone-schedule-update}}
     %1 = hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
     %d = hone.layer_gradient "layers.0." : tensor<16xf32>
@@ -216,13 +202,10 @@ module @use_behind_the_update {
     %dx = hone.add %dy, %dy : tensor<?x4xf32>
     hone.return
   }
-  hone.entry @gradient {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry gradient @gradient(%0: tensor<?x4xf32>) {
     %1 = hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
   }
-  hone.entry @step {
-    %s = hone.input "s" : tensor<f64>
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry gradient @step(%s: tensor<f64>, %0: tensor<?x4xf32>) {
     %d = hone.layer_gradient "layers.0." : tensor<16xf32>
     %1 = hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
     hone.sgd %s, %s, %s from %d : tensor<16xf32>
@@ -248,13 +231,10 @@ module @two_gradients {
     %dx = hone.add %dy, %dy : tensor<?x4xf32>
     hone.return
   }
-  hone.entry @gradient {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry gradient @gradient(%0: tensor<?x4xf32>) {
     %1 = hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
   }
-  hone.entry @step {
-    %s = hone.input "s" : tensor<f64>
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry gradient @step(%s: tensor<f64>, %0: tensor<?x4xf32>) {
     %d = hone.layer_gradient "layers.0." : tensor<16xf32>
     // expected-error @+1 {{'hone.layer_gradient' op is not the first of the layer 'layers.0.'; broken by hone-schedule-update}}
     %e = hone.layer_gradient "layers.0." : tensor<16xf32>

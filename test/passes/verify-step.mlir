@@ -13,8 +13,7 @@ module @complete_step_is_accepted {
     hone.gradient %db of "b" : tensor<4x2xf32>
     hone.return
   }
-  hone.entry @gradient {
-    %0 = hone.input "hidden" : tensor<?x4xf32>
+  hone.entry gradient @gradient(%0: tensor<?x4xf32>) {
     hone.call @layer.backward "layers.0." (%0, %0) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
   }
 }
@@ -33,7 +32,7 @@ module @uncalled_block_is_removed {
   hone.block @used() {
     hone.return
   }
-  hone.entry @gradient {
+  hone.entry gradient @gradient() {
     hone.call @used "" () : () -> ()
   }
 }

@@ -91,11 +91,11 @@ module attributes {hone.max_rows = 16 : i64} {
     %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %l : tensor<f64>
   }
-  hone.entry @loss {
+  hone.entry @loss() -> tensor<f64> {
     %0 = hone.call @embed "model." () : () -> tensor<?x4xf32>
     %1 = hone.call @decoder "model.layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %2 = hone.call @decoder "model.layers.1." (%1) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %3 = hone.call @head "" (%2) : (tensor<?x4xf32>) -> tensor<f64>
-    hone.output %3 as "loss" : tensor<f64>
+    hone.return %3 : tensor<f64>
   }
 }

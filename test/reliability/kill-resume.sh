@@ -24,7 +24,7 @@ run() { # run NAME [options]: one process that trains into $work/NAME
 digest() {
   sha256sum <"$work/$1/adapter_model.safetensors"
   sha256sum <"$work/$1/adapter_config.json"
-  sed -E 's/"(tokens_per_second|peak_[a-z]+_bytes)": [^,}]*[,}]//g' \
+  sed -E 's/"(run|tokens_per_second|peak_[a-z]+_bytes)": [^,}]*[,}]//g' \
     "$work/$1.jsonl" | sha256sum
 }
 

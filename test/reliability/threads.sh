@@ -18,7 +18,7 @@ for threads in 1 2 3; do
   }
   {
     sha256sum <"$work/$threads/adapter_model.safetensors"
-    sed -E 's/"(tokens_per_second|peak_[a-z]+_bytes)": [^,}]*[,}]//g' \
+    sed -E 's/"(run|tokens_per_second|peak_[a-z]+_bytes)": [^,}]*[,}]//g' \
       "$work/$threads.jsonl"
   } >"$work/digest$threads"
   cmp "$work/digest1" "$work/digest$threads" || {

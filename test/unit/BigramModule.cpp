@@ -11,7 +11,10 @@
 #include "base/Philox.h"
 #include "formats/Safetensors.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <vector>
 
 using namespace hone::rt;
 
@@ -24,24 +27,34 @@ static constexpr int64_t scratch = (V * 8 + 63) / 64 * 64; // of a thread
 namespace {
 
 /// One scalar slot after another, then the arrays; all offsets are constants
-/// as in generated code.
-enum Scalar : uint64_t {
-  LossScale,
-  GradientScale,
-  Rate,
+/// as in generated code. The schedules' values have the same numbers.
+enum Scalar : uint32_t {
+  Batches,
+  Targets,
+  Completed,
+  Steps,
+  Scheduler,
+  Warmup,
+  PeakRate,
   WeightDecay,
+  MaxNorm,
   Momentum,
   Beta1,
   Beta2,
   Epsilon,
-  Correction1,
-  Correction2,
+  LossScale,
   Loss,
-  ScalarCount
+  Sum,
+  Mean,
+  Norm,
+  Clip,
+  Rate,
+  ScalarCount,
+  TheBatch = ScalarCount, ///< the value that is the batch
 };
 
 template <typename T, uint32_t Optimizer> struct Bigram {
-  static constexpr uint64_t ids = 128;
+  static constexpr uint64_t ids = 192;
   static constexpr uint64_t targets = ids + rows * 4;
   static constexpr uint64_t starts = targets + rows * 4;
   static constexpr uint64_t rowLoss = starts + rows * 4;
@@ -57,6 +70,9 @@ template <typename T, uint32_t Optimizer> struct Bigram {
   }
   static double &scalar(const hone_frame *frame, Scalar which) {
     return at<double>(frame, 0)[which];
+  }
+  static int64_t integer(const hone_frame *frame, Scalar which) {
+    return at<int64_t>(frame, 0)[which];
   }
 
   /// Loss of one row and d(loss)/d(logits).
@@ -124,7 +140,7 @@ template <typename T, uint32_t Optimizer> struct Bigram {
     T &x = at<T>(frame, theta)[i];
     T *s = at<T>(frame, state);
     double rate = scalar(frame, Rate), decay = scalar(frame, WeightDecay);
-    double g = double(at<T>(frame, gradient)[i]) * scalar(frame, GradientScale);
+    double g = double(at<T>(frame, gradient)[i]) * scalar(frame, Clip);
     if (Optimizer == HONE_SGD || Optimizer == HONE_SGD_MOMENTUM) {
       g += decay * double(x);
       if (Optimizer == HONE_SGD_MOMENTUM) {
@@ -138,13 +154,14 @@ template <typename T, uint32_t Optimizer> struct Bigram {
     T &m = s[i], &v = at<T>(frame, state + stride)[i];
     m = T(beta1 * double(m) + (1 - beta1) * g);
     v = T(beta2 * double(v) + (1 - beta2) * g * g);
-    double mean = double(m) / scalar(frame, Correction1);
-    double root = std::sqrt(double(v) / scalar(frame, Correction2));
+    double number = double(integer(frame, Completed) + 1);
+    double mean = double(m) / (1 - std::pow(beta1, number));
+    double root = std::sqrt(double(v) / (1 - std::pow(beta2, number)));
     x = T(double(x) * (1 - rate * decay) -
           rate * mean / (root + scalar(frame, Epsilon)));
   }
 
-  static void loss(const hone_frame *frame) {
+  static void loss(const hone_frame *frame, char *const *) {
     void *closure = const_cast<hone_frame *>(frame);
     hone_parallel_for(frame->pool, rowTask, closure, frame->rows);
     double sum = 0;
@@ -153,16 +170,66 @@ template <typename T, uint32_t Optimizer> struct Bigram {
     scalar(frame, Loss) = sum;
   }
 
-  static void gradientEntry(const hone_frame *frame) {
-    loss(frame);
+  static void gradientEntry(const hone_frame *frame, char *const *values) {
+    loss(frame, values);
     void *closure = const_cast<hone_frame *>(frame);
     hone_parallel_for(frame->pool, gradientATask, closure, R);
     hone_parallel_for(frame->pool, gradientBTask, closure, V);
   }
 
-  static void update(const hone_frame *frame) {
+  static void update(const hone_frame *frame, char *const *) {
     hone_parallel_for(frame->pool, updateTask, const_cast<hone_frame *>(frame),
                       int64_t(elements));
+  }
+
+  static void zeroGradient(const hone_frame *frame, char *const *) {
+    memset(at<T>(frame, gradient), 0, elements * sizeof(T));
+  }
+
+  static void gradientNorm(const hone_frame *frame, char *const *) {
+    double sum = 0;
+    for (uint64_t i = 0; i < elements; ++i)
+      sum += double(at<T>(frame, gradient)[i]) *
+             double(at<T>(frame, gradient)[i]);
+    scalar(frame, Norm) = std::sqrt(sum);
+  }
+
+  // Functions of scalars.
+
+  static void lossScale(const hone_frame *frame, char *const *) {
+    double targets = scalar(frame, Targets);
+    scalar(frame, LossScale) = targets > 0 ? 1 / targets : 0;
+    scalar(frame, Sum) = 0;
+  }
+  static void unitScale(const hone_frame *frame, char *const *) {
+    scalar(frame, LossScale) = 1;
+    scalar(frame, Sum) = 0;
+  }
+  static void addLoss(const hone_frame *frame, char *const *) {
+    scalar(frame, Sum) += scalar(frame, Loss);
+  }
+  static void mean(const hone_frame *frame, char *const *) {
+    scalar(frame, Mean) = scalar(frame, Sum) * scalar(frame, LossScale);
+  }
+  static void meanOfAll(const hone_frame *frame, char *const *) {
+    scalar(frame, Mean) = scalar(frame, Sum) / scalar(frame, Targets);
+  }
+  static void rates(const hone_frame *frame, char *const *) {
+    double most = scalar(frame, MaxNorm);
+    scalar(frame, Clip) =
+        most > 0 ? std::fmin(1.0, most / (scalar(frame, Norm) + 1e-6)) : 1.0;
+    int64_t done = integer(frame, Completed), warm = integer(frame, Warmup),
+            decay = std::max<int64_t>(1, integer(frame, Steps) - warm);
+    double factor = 1;
+    if (done < warm)
+      factor = double(done) / double(warm);
+    else if (integer(frame, Scheduler) == HONE_LR_LINEAR)
+      factor = double(std::max<int64_t>(0, integer(frame, Steps) - done)) /
+               double(decay);
+    else if (integer(frame, Scheduler) == HONE_LR_COSINE)
+      factor = 0.5 * (1 + std::cos(3.14159265358979323846 *
+                                   double(done - warm) / double(decay)));
+    scalar(frame, Rate) = scalar(frame, PeakRate) * factor;
   }
 
   static const hone_module module;
@@ -187,25 +254,101 @@ static const char config[] = R"({
   "plan": {"classes": [{"name": "bigram", "bytes": 1000}]}
 })";
 
+static const hone_number settings[] = {
+    {"batches", HONE_I64, Batches},        {"targets", HONE_F64, Targets},
+    {"completed", HONE_I64, Completed},    {"steps", HONE_I64, Steps},
+    {"lr_scheduler", HONE_I64, Scheduler}, {"warmup_steps", HONE_I64, Warmup},
+    {"learning_rate", HONE_F64, PeakRate}, {"weight_decay", HONE_F64, WeightDecay},
+    {"max_grad_norm", HONE_F64, MaxNorm},  {"momentum", HONE_F64, Momentum},
+    {"beta1", HONE_F64, Beta1},            {"beta2", HONE_F64, Beta2},
+    {"epsilon", HONE_F64, Epsilon}};
+static const hone_number reports[] = {{"loss", HONE_F64, Mean},
+                                      {"gradient_norm", HONE_F64, Norm},
+                                      {"learning_rate", HONE_F64, Rate}};
+static const uint32_t batchCount[] = {Batches}, checked[] = {Mean, Norm};
+
+static hone_item call(hone_entry_fn run, uint32_t batch = HONE_NO_VALUE) {
+  hone_item item = {};
+  item.kind = HONE_RUN;
+  item.run = run;
+  item.condition = HONE_NO_VALUE;
+  item.batch = batch;
+  return item;
+}
+
+static hone_item load() {
+  hone_item item = call(nullptr, TheBatch);
+  item.kind = HONE_LOAD;
+  return item;
+}
+
+/// Repeats the `body` items behind it for each batch.
+static hone_item forEachBatch(uint32_t body) {
+  hone_item item = call(nullptr);
+  item.kind = HONE_REPEAT;
+  item.values = batchCount;
+  item.value_count = 1;
+  item.body = body;
+  item.stages = 1;
+  return item;
+}
+
+static hone_item checkFinite() {
+  hone_item item = call(nullptr);
+  item.kind = HONE_CHECK;
+  item.values = checked;
+  item.value_count = 2;
+  return item;
+}
+
+template <uint32_t Count>
+static hone_schedule schedule(hone_purpose purpose,
+                              const hone_item (&items)[Count]) {
+  static const std::vector<hone_value> values = [] {
+    std::vector<hone_value> all;
+    for (uint64_t i = 0; i < ScalarCount; ++i)
+      all.push_back({i * 8, 8, 8, 0, 1, 0, 0});
+    all.push_back({0, 0, 0, 0, 1, /*depth=*/1, 0});
+    return all;
+  }();
+  hone_schedule s = {};
+  s.purpose = purpose;
+  s.items = items;
+  s.item_count = Count;
+  s.values = values.data();
+  s.value_count = uint32_t(values.size());
+  s.settings = settings;
+  s.setting_count = sizeof(settings) / sizeof(settings[0]);
+  s.reports = reports;
+  s.report_count = 3;
+  s.batch_slots = 1;
+  return s;
+}
+
 template <typename T, uint32_t Optimizer>
 const hone_module Bigram<T, Optimizer>::module = [] {
-  static const hone_entry entries[] = {
-      {"loss", loss}, {"gradient", gradientEntry}, {"update", update}};
+  static const hone_item train[] = {
+      call(lossScale), call(zeroGradient),
+      forEachBatch(3), load(),
+      call(gradientEntry, TheBatch), call(addLoss),
+      call(mean),      call(gradientNorm),
+      checkFinite(),   call(rates),
+      call(update)};
+  static const hone_item evaluate[] = {
+      call(unitScale), forEachBatch(3), load(), call(loss, TheBatch),
+      call(addLoss),   call(meanOfAll)};
+  static const hone_item differentiate[] = {
+      call(lossScale), call(zeroGradient),
+      forEachBatch(3), load(),
+      call(gradientEntry, TheBatch), call(addLoss),
+      call(mean),      call(gradientNorm)};
+  static const hone_schedule schedules[] = {
+      schedule(HONE_TRAIN, train), schedule(HONE_EVALUATE, evaluate),
+      schedule(HONE_DIFFERENTIATE, differentiate)};
   static const hone_slot inputs[] = {
       {"input_ids", HONE_I32, 1, rowShape, ids},
       {"targets", HONE_I32, 1, rowShape, targets},
-      {"sequence_starts", HONE_I32, 1, rowShape, starts},
-      {"loss_scale", HONE_F64, 0, nullptr, LossScale * 8},
-      {"gradient_scale", HONE_F64, 0, nullptr, GradientScale * 8},
-      {"learning_rate", HONE_F64, 0, nullptr, Rate * 8},
-      {"weight_decay", HONE_F64, 0, nullptr, WeightDecay * 8},
-      {"momentum", HONE_F64, 0, nullptr, Momentum * 8},
-      {"beta1", HONE_F64, 0, nullptr, Beta1 * 8},
-      {"beta2", HONE_F64, 0, nullptr, Beta2 * 8},
-      {"epsilon", HONE_F64, 0, nullptr, Epsilon * 8},
-      {"bias_correction1", HONE_F64, 0, nullptr, Correction1 * 8},
-      {"bias_correction2", HONE_F64, 0, nullptr, Correction2 * 8}};
-  static const hone_slot outputs[] = {{"loss", HONE_F64, 0, nullptr, Loss * 8}};
+      {"sequence_starts", HONE_I32, 1, rowShape, starts}};
   static const hone_weight weights[] = {
       {"model.bigram.weight", HONE_F32, 2, tableShape}};
   static const hone_trainable trainables[] = {
@@ -224,14 +367,12 @@ const hone_module Bigram<T, Optimizer>::module = [] {
   m.theta_offset = theta;
   m.gradient_offset = gradient;
   m.state_offset = state;
-  m.entries = entries;
+  m.schedules = schedules;
   m.inputs = inputs;
-  m.outputs = outputs;
   m.weights = weights;
   m.trainables = trainables;
-  m.entry_count = 3;
+  m.schedule_count = 3;
   m.input_count = sizeof(inputs) / sizeof(inputs[0]);
-  m.output_count = 1;
   m.weight_count = 1;
   m.trainable_count = 2;
   return m;

@@ -47,9 +47,9 @@ struct SavedRun {
     Result<CheckpointStore::Found> found = store.newest();
     if (!found.isOk() || found.value().directory.empty())
       return found;
-    Status status = CheckpointStore::read(
-        found.value().directory,
-        {{"state0", Dtype::F32, 3, state0}, {"theta", Dtype::F64, 3, theta}});
+    Status status =
+        store.read(found.value(), {{"state0", Dtype::F32, 3, state0},
+                                   {"theta", Dtype::F64, 3, theta}});
     return status.isOk() ? found : status;
   }
   /// Expects to resume from `step` with `notes` notes.
@@ -94,6 +94,18 @@ TEST(CheckpointTest, TheNewestTwoAreKept) {
   run.resumes(1000000);
   std::filesystem::remove_all(run.folder.file("out/checkpoint-1000000"));
   run.resumes(999999);
+}
+
+// A kill between a new checkpoint and the removal of the oldest.
+TEST(CheckpointTest, LoadingRemovesWhatAKilledSaveKept) {
+  SavedRun run;
+  for (int64_t step : {1, 2, 3})
+    ASSERT_TRUE(run.save(step).isOk());
+  std::filesystem::copy(run.folder.file(run.name(2)),
+                        run.folder.file(run.name(1)));
+  EXPECT_EQ(run.folder.count("out"), 3u);
+  run.resumes(3);
+  EXPECT_EQ(run.folder.count("out"), 2u);
 }
 
 TEST(CheckpointTest, SavingAStepAgainReplacesIt) {
@@ -215,8 +227,7 @@ TEST(CheckpointTest, OtherVectorsAreAnError) {
   double theta[4] = {-1};
   auto refused = [&](std::vector<CheckpointTarget> targets,
                      const char *problem) {
-    Status status = CheckpointStore::read(
-        run.folder.file("out/checkpoint-000001"), targets);
+    Status status = run.store.read(run.store.newest().value(), targets);
     EXPECT_EQ(status.code(), ExitCode::BadData);
     EXPECT_NE(status.render().find(problem), std::string::npos)
         << status.render();
@@ -234,19 +245,59 @@ TEST(CheckpointTest, OtherVectorsAreAnError) {
 TEST(CheckpointTest, TemporariesOfDeadRunsGoAtTheNextStart) {
   SavedRun run;
   ASSERT_TRUE(run.save(1).isOk());
-  pid_t dead = ::fork();
-  if (dead == 0)
-    ::_exit(0);
-  ::waitpid(dead, nullptr, 0);
-  std::string stray = "out/checkpoint-000002.tmp-" + std::to_string(dead);
+  std::string stray = "out/checkpoint-000002.tmp-0123456789abcdef";
   std::filesystem::create_directory(run.folder.file(stray));
   run.folder.write(stray + "/state.safetensors", "half");
-  std::filesystem::create_directory(run.folder.file(stray + "-replaced"));
-  run.folder.write("out/notes.tmp-" + std::to_string(dead), "the user's");
-  EXPECT_EQ(run.folder.count("out"), 4u);
+  run.folder.write("out/notes.tmp-0123456789abcdef", "the user's");
+  EXPECT_EQ(run.folder.count("out"), 3u);
   ASSERT_TRUE(CheckpointStore::open(run.out).isOk());
   EXPECT_EQ(run.folder.count("out"), 2u);
   run.resumes(1);
+}
+
+/// What `body` returns in a process that may not read what is forbidden.
+template <typename Body> static bool holdsForAUser(Body body) {
+  pid_t child = ::fork();
+  if (child == 0)
+    ::_exit((::geteuid() != 0 || ::setresuid(65534, 65534, 65534) == 0) &&
+                    body()
+                ? 0
+                : 1);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return status == 0;
+}
+
+// Whatever it is that cannot be read, it may be the newest: to go on from the
+// one before would throw its work away.
+TEST(CheckpointTest, OneThatCannotBeOpenedStopsTheRun) {
+  SavedRun run;
+  ASSERT_TRUE(run.save(1).isOk());
+  ASSERT_TRUE(run.save(2).isOk());
+  std::string newest = run.folder.file(run.name(2));
+  for (const std::string &path :
+       {run.out, newest, newest + "/MANIFEST.json", newest + "/trainer.json",
+        newest + "/state.safetensors"}) {
+    std::filesystem::permissions(run.folder.path, std::filesystem::perms(0755));
+    std::filesystem::permissions(path, std::filesystem::perms(0));
+    EXPECT_TRUE(holdsForAUser([&] {
+      Result<CheckpointStore::Found> r = run.load();
+      return r.status().code() == ExitCode::NoInput &&
+             r.status().message().place.compare(0, path.size(), path) == 0;
+    })) << path;
+    std::filesystem::permissions(path, std::filesystem::perms(0755));
+  }
+  run.resumes(2);
+}
+
+TEST(CheckpointTest, TooManyOpenFilesAreNoDamage) {
+  SavedRun run;
+  ASSERT_TRUE(run.save(1).isOk());
+  EXPECT_TRUE(holdsForAUser([&] {
+    while (::dup(0) >= 0) {
+    }
+    return run.load().status().code() == ExitCode::IoError;
+  }));
 }
 
 TEST(CheckpointTest, AFailedSaveLeavesTheOldOnes) {

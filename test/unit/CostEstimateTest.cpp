@@ -28,19 +28,19 @@ static constexpr llvm::StringLiteral source = R"(
       }
       hone.return %y : tensor<?x8xf32>
     }
-    hone.entry @none {
+    hone.entry @none() {
       %x = hone.call @make "" () : () -> tensor<?x4xf32>
     }
-    hone.entry @once {
+    hone.entry @once() {
       %x = hone.call @make "" () : () -> tensor<?x4xf32>
       %y = hone.call @whole "0." (%x) : (tensor<?x4xf32>) -> tensor<?x8xf32>
     }
-    hone.entry @twice {
+    hone.entry @twice() {
       %x = hone.call @make "" () : () -> tensor<?x4xf32>
       %y = hone.call @whole "0." (%x) : (tensor<?x4xf32>) -> tensor<?x8xf32>
       %z = hone.call @whole "1." (%x) : (tensor<?x4xf32>) -> tensor<?x8xf32>
     }
-    hone.entry @tiles {
+    hone.entry @tiles() {
       %x = hone.call @make "" () : () -> tensor<?x4xf32>
       %y = hone.call @tiled "0." (%x) : (tensor<?x4xf32>) -> tensor<?x8xf32>
     }
@@ -85,7 +85,7 @@ TEST(CostEstimate, TrainableParametersAreNoFills) {
         %y = hone.lora_linear %x, %w, %a, %b scale 1.0 : (tensor<?x4xf32>, tensor<4x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>) -> tensor<?x4xf32>
         hone.return %y : tensor<?x4xf32>
       }
-      hone.entry @step {
+      hone.entry gradient @step() {
         %y = hone.call @lora "" () : () -> tensor<?x4xf32>
       }
     })");

@@ -25,9 +25,9 @@ TEST(CpuDescription, Avx512HasTiles6By64) {
       describe(llvm::Triple::x86_64, {"avx", "avx2", "avx512f", "avx512vl"});
   EXPECT_EQ(cpu.vectorBits, 512u);
   EXPECT_TRUE(cpu.maskedMemory);
-  EXPECT_EQ(cpu.tileShape(32).mr, 6u);
-  EXPECT_EQ(cpu.tileShape(32).nr, 64u);
-  EXPECT_EQ(cpu.tileShape(64).nr, 32u);
+  EXPECT_EQ(cpu.tileRows(cpu.panelVectors()), 6u);
+  EXPECT_EQ(cpu.panelWidth(32), 64u);
+  EXPECT_EQ(cpu.panelWidth(64), 32u);
 }
 
 TEST(CpuDescription, BFloat16DotsNeedAllOfAvx512) {
@@ -43,8 +43,8 @@ TEST(CpuDescription, BFloat16DotsNeedAllOfAvx512) {
 TEST(CpuDescription, Avx2HasTiles6By16) {
   CpuDescription cpu = describe(llvm::Triple::x86_64, {"avx", "avx2", "fma"});
   EXPECT_FALSE(cpu.maskedMemory);
-  EXPECT_EQ(cpu.tileShape(32).mr, 6u);
-  EXPECT_EQ(cpu.tileShape(32).nr, 16u);
+  EXPECT_EQ(cpu.tileRows(cpu.panelVectors()), 6u);
+  EXPECT_EQ(cpu.panelWidth(32), 16u);
 }
 
 TEST(CpuDescription, HalfOfAvx512IsNotEnough) {
@@ -54,8 +54,8 @@ TEST(CpuDescription, HalfOfAvx512IsNotEnough) {
 
 TEST(CpuDescription, NeonHasTiles6By16) {
   CpuDescription cpu = describe(llvm::Triple::aarch64, {"neon"});
-  EXPECT_EQ(cpu.tileShape(32).mr, 6u);
-  EXPECT_EQ(cpu.tileShape(32).nr, 16u);
+  EXPECT_EQ(cpu.tileRows(cpu.panelVectors()), 6u);
+  EXPECT_EQ(cpu.panelWidth(32), 16u);
 }
 
 // Accumulators, one row of the panel and one broadcast value are all live.

@@ -30,6 +30,20 @@ static ModuleDescription sampleDescription() {
   d.config = R"({"model":"m"})";
   d.maxRows = 256;
   d.arenaBytes = 4096;
+  ScheduleDescription &schedule = d.schedules[0];
+  schedule.purpose = HONE_EVALUATE;
+  schedule.batchSlots = 2;
+  schedule.items[0].work = 640;
+  schedule.items[0].values = {0, 1};
+  ItemDescription send;
+  send.kind = HONE_SEND;
+  send.stage = 3;
+  send.values = {1};
+  send.peer = "upper";
+  send.channel = "h";
+  schedule.items.push_back(send);
+  schedule.values = {{0, 8, 8, 0, 1, 0, 0}, {64, 8, 8, 0, 1, 0, 7}};
+  schedule.settings = {{"seed", HONE_I64, 0}};
   d.optimizer = HONE_ADAMW;
   d.trainableDtype = HONE_F64;
   d.trainableElements = 77;
@@ -37,11 +51,12 @@ static ModuleDescription sampleDescription() {
   d.gradientOffset = 1024;
   d.stateOffset = 2048;
   d.inputs = {{"input_ids", HONE_I32, {256}, 128},
-              {"loss_scale", HONE_F64, {}, 8}};
-  d.outputs = {{"loss", HONE_F64, {}, 16}};
+              {"targets", HONE_I32, {256}, 8}};
   d.weights = {{"model.norm.weight", HONE_BF16, {896}},
                {"lm_head.weight", HONE_F32, {1000, 896}}};
   d.trainables = {{"a.lora_A.weight", HONE_INIT_KAIMING_UNIFORM, {8, 9}, 5}};
+  d.weightDigests = std::string("a\0b", 3);
+  d.weightFileBytes = 1234;
   return d;
 }
 
@@ -66,18 +81,36 @@ TEST(CpuTarget, TablesReadBackThroughTheHeader) {
   EXPECT_EQ(m.theta_offset, 64u);
   EXPECT_EQ(m.gradient_offset, 1024u);
   EXPECT_EQ(m.state_offset, 2048u);
-  ASSERT_EQ(m.entry_count, 1u);
-  EXPECT_STREQ(m.entries[0].name, "main");
+  ASSERT_EQ(m.schedule_count, 1u);
+  const hone_schedule &s = m.schedules[0];
+  EXPECT_EQ(s.purpose, uint32_t(HONE_EVALUATE));
+  EXPECT_EQ(s.batch_slots, 2u);
+  ASSERT_EQ(s.item_count, 2u);
+  EXPECT_TRUE(s.items[0].run);
+  EXPECT_FALSE(s.items[0].otherwise);
+  EXPECT_EQ(s.items[0].condition, HONE_NO_VALUE);
+  EXPECT_EQ(s.items[0].work, 640u);
+  ASSERT_EQ(s.items[0].value_count, 2u);
+  EXPECT_EQ(s.items[0].values[1], 1u);
+  EXPECT_EQ(s.items[1].kind, uint32_t(HONE_SEND));
+  EXPECT_EQ(s.items[1].stage, 3u);
+  EXPECT_STREQ(s.items[1].peer, "upper");
+  EXPECT_STREQ(s.items[1].channel, "h");
+  ASSERT_EQ(s.value_count, 2u);
+  EXPECT_EQ(s.values[1].offset, 64u);
+  EXPECT_EQ(s.values[1].stage, 7u);
+  ASSERT_EQ(s.setting_count, 1u);
+  EXPECT_STREQ(s.settings[0].name, "seed");
+  EXPECT_EQ(s.settings[0].dtype, uint32_t(HONE_I64));
+  EXPECT_EQ(s.report_count, 0u);
   ASSERT_EQ(m.input_count, 2u);
   EXPECT_STREQ(m.inputs[0].name, "input_ids");
   EXPECT_EQ(m.inputs[0].dtype, uint32_t(HONE_I32));
   EXPECT_EQ(m.inputs[0].rank, 1u);
   EXPECT_EQ(m.inputs[0].shape[0], 256);
   EXPECT_EQ(m.inputs[0].offset, 128u);
-  EXPECT_EQ(m.inputs[1].rank, 0u);
+  EXPECT_EQ(m.inputs[1].rank, 1u);
   EXPECT_EQ(m.inputs[1].offset, 8u);
-  ASSERT_EQ(m.output_count, 1u);
-  EXPECT_EQ(m.outputs[0].offset, 16u);
   ASSERT_EQ(m.weight_count, 2u);
   EXPECT_EQ(m.weights[0].dtype, uint32_t(HONE_BF16));
   EXPECT_STREQ(m.weights[1].name, "lm_head.weight");
@@ -88,6 +121,8 @@ TEST(CpuTarget, TablesReadBackThroughTheHeader) {
   EXPECT_EQ(m.trainables[0].init, uint32_t(HONE_INIT_KAIMING_UNIFORM));
   EXPECT_EQ(m.trainables[0].shape[1], 9);
   EXPECT_EQ(m.trainables[0].offset, 5u);
+  EXPECT_EQ(m.weight_digests[2], 'b');
+  EXPECT_EQ(m.weight_file_bytes, 1234u);
 }
 
 namespace {
@@ -175,8 +210,8 @@ TEST(CpuTarget, KernelsUseTheWidestVectors) {
 TEST(CpuTarget, LeavesNothingHalfWritten) {
   auto target = makeTarget("native");
   LoweredModule module(*target);
-  ModuleDescription description;
-  description.entries = {{"main", "missing"}};
+  ModuleDescription description = TileProgram::defaultDescription();
+  description.schedules[0].items[0].run = "missing";
   llvm::SmallString<64> folder;
   llvm::sys::fs::createUniqueDirectory("hone", folder);
   llvm::SmallString<64> path(folder);

@@ -189,9 +189,9 @@ TEST(Dataset, DamagedCacheIsMadeAgain) {
       folder.write("d.jsonl", "{\"input_ids\":[1,2,3]}\n{\"input_ids\":[4,5]}");
   Result<Dataset> first = prepare(folder, path);
   ASSERT_TRUE(first.isOk());
-  const std::string good = readAll(first.value().cachePath());
-  const std::string name =
-      first.value().cachePath().substr(folder.path.size() + 1);
+  const std::string good =
+      readAll(folder.path + "/cache/" + first.value().name());
+  const std::string name = "cache/" + first.value().name();
   for (size_t at = 0; at + 4 <= good.size(); at += 4) {
     std::string damaged = good;
     const uint32_t bad = 0x7FFFFFF0;
@@ -207,7 +207,7 @@ TEST(Dataset, DamagedCacheIsMadeAgain) {
     ASSERT_TRUE(again.isOk()) << size;
     EXPECT_FALSE(again.value().wasCached());
   }
-  EXPECT_EQ(readAll(first.value().cachePath()), good);
+  EXPECT_EQ(readAll(folder.path + "/cache/" + first.value().name()), good);
 }
 
 // Generated code indexes tables with what a cache holds, and a batch has room
@@ -218,10 +218,12 @@ TEST(Dataset, CacheWithValuesOutOfRangeIsRefused) {
   const auto opens = [&](Ids ids, Ids labels, int64_t vocabulary,
                          int64_t length) {
     TokenCacheWriter writer;
-    EXPECT_TRUE(writer.open(path).isOk());
+    EXPECT_TRUE(writer.open(folder.path, path).isOk());
     EXPECT_TRUE(writer.add(ids.data(), labels.data(), ids.size()).isOk());
-    EXPECT_TRUE(writer.commit(DataFormat::TokenIds, vocabulary, "").isOk());
-    return TokenCache::open(path, vocabulary, length).isOk();
+    Result<MappedFile> file =
+        writer.commit(DataFormat::TokenIds, vocabulary, "");
+    EXPECT_TRUE(file.isOk());
+    return TokenCache::open(std::move(file.value()), vocabulary, length).isOk();
   };
   EXPECT_TRUE(opens({0, 8, 9}, {0, 9, NoTarget}, 10, 3));
   EXPECT_FALSE(opens({0, 8, 10}, {0, 9, 9}, 10, 3)) << "id";
@@ -229,6 +231,58 @@ TEST(Dataset, CacheWithValuesOutOfRangeIsRefused) {
   EXPECT_FALSE(opens({0, 8, 9}, {0, 10, 9}, 10, 3)) << "target";
   EXPECT_FALSE(opens({0, 8, 9}, {0, -1, 9}, 10, 3)) << "negative target";
   EXPECT_FALSE(opens({0, 8, 9}, {0, 9, 9}, 10, 2)) << "too long";
+}
+
+//===----------------------------------------------------------------------===//
+// What is left behind
+//===----------------------------------------------------------------------===//
+
+// A run without --output has no folder that the next one could clean up.
+TEST(Dataset, WithoutACacheNothingEverHasAName) {
+  TemporaryFolder folder;
+  const std::string path =
+      folder.write("d.jsonl", "{\"input_ids\": [1, 2, 3]}\n");
+  ::setenv("TMPDIR", folder.path.c_str(), 1);
+  size_t during = 0;
+  const auto count = [&] {
+    during = folder.count();
+    return Status::ok();
+  };
+  Result<Dataset> data =
+      Dataset::prepare({path, 8, "", Vocabulary, count}, nullptr);
+  ::unsetenv("TMPDIR");
+  ASSERT_TRUE(data.isOk()) << data.status().render();
+  EXPECT_EQ(idsAt(data.value(), 0), (Ids{1, 2, 3}));
+  EXPECT_EQ(during, 1u);
+  EXPECT_EQ(folder.count(), 1u);
+}
+
+TEST(Dataset, TemporariesOfKilledRunsGo) {
+  TemporaryFolder folder;
+  const std::string path =
+      folder.write("d.jsonl", "{\"input_ids\": [1, 2, 3]}\n");
+  std::filesystem::create_directory(folder.file("cache"));
+  folder.write("cache/other.tokens.tmp-0123456789abcdef", "half");
+  ASSERT_TRUE(prepare(folder, path).isOk());
+  EXPECT_EQ(folder.count("cache"), 1u);
+}
+
+TEST(Dataset, AStopEndsThePreparationAndLeavesNothing) {
+  TemporaryFolder folder;
+  std::string lines;
+  while (lines.size() < 4 * MappedFile::VisitBytes)
+    lines += "{\"input_ids\": [1, 2, 3]}\n";
+  int calls = 0;
+  const auto stop = [&] {
+    return ++calls < 3 ? Status::ok() : Status::error(ExitCode::Terminated, {});
+  };
+  Result<Dataset> data =
+      Dataset::prepare({folder.write("d.jsonl", lines), 8,
+                        folder.path + "/cache", Vocabulary, stop},
+                       nullptr);
+  EXPECT_EQ(data.status().code(), ExitCode::Terminated);
+  EXPECT_EQ(calls, 3);
+  EXPECT_EQ(folder.count("cache"), 0u);
 }
 
 //===----------------------------------------------------------------------===//
@@ -266,6 +320,15 @@ TEST(DatasetFault, EmptyFile) {
   for (const char *content : {"", "\n \n", "\xEF\xBB\xBF"})
     for (const char *name : {"d.jsonl", "d.txt", "d"})
       expectFault(content, "the file is empty", name);
+}
+
+TEST(DatasetFault, LongLine) {
+  const std::string line = "{\"text\": \"a b\", \"more\": \"" +
+                           std::string(DataLines::LongestLine, 'x') + "\"}\n";
+  expectFault("{\"text\": \"a b c\"}\n" + line,
+              "d.jsonl:2: expected lines of at most 524288 bytes");
+  // Not taken for plain text because its end is not looked at.
+  expectFault(line, "d.data:1: expected lines of at most", "d.data");
 }
 
 TEST(DatasetFault, NotJson) {

@@ -155,11 +155,47 @@ TEST(JsonTest, RefusesNestingBeyond64) {
 
 TEST(JsonTest, RefusesTooManyValues) {
   JsonReader reader("[1,2,3]", "f");
-  reader.limitTree(3);
+  reader.limitTree(2);
   Json json;
   EXPECT_FALSE(reader.value(json));
-  EXPECT_NE(reader.status().message().problem.find("at most 3 values"),
+  EXPECT_NE(reader.status().message().problem.find("at most 2 values"),
             std::string::npos);
+}
+
+TEST(JsonTest, MembersThatNobodyAsksForAreCheckedAndNotKept) {
+  const std::string begin = R"({"a":[1,2,{"x":"\u00e9"}],)"
+                            "\n"
+                            R"("b":5,"c":[)";
+  const std::string sound = begin + "null,true,-1e5]}";
+  const std::string damaged = begin + "nul]}";
+  auto onlyB = [](const std::string &key) { return key == "b"; };
+  JsonReader reader(sound, "f");
+  reader.limitTree(1);
+  Json json;
+  ASSERT_TRUE(reader.members(json, onlyB) && reader.finish());
+  ASSERT_EQ(json.object().size(), 1u);
+  EXPECT_EQ(json.find("b")->integer(), 5);
+
+  JsonReader stopped(damaged, "f");
+  EXPECT_FALSE(stopped.members(json, onlyB));
+  EXPECT_EQ(stopped.status().message().place, "f:2:12");
+}
+
+TEST(JsonTest, ReaderGoesBackToAValue) {
+  JsonReader reader("{\n \"a\": [7],\n \"b\": 1}", "f");
+  uint64_t a = 0;
+  Json json;
+  ASSERT_TRUE(reader.members(json, [&](const std::string &key) {
+    if (key == "a")
+      a = reader.lastValue();
+    return false;
+  }));
+  EXPECT_TRUE(reader.finish());
+  reader.seek(a);
+  ASSERT_TRUE(reader.value(json));
+  EXPECT_EQ(json.array().at(0).integer(), 7);
+  EXPECT_EQ(json.line(), 2u);
+  EXPECT_EQ(json.column(), 7u);
 }
 
 TEST(JsonTest, WritesStringsThatReadBackTheSame) {

@@ -25,7 +25,7 @@ static constexpr llvm::StringLiteral source = R"(
     hone.block @back(%x: tensor<?x4xf32>) {
       hone.return
     }
-    hone.entry @gradient {
+    hone.entry gradient @gradient() {
       %x = hone.call @make "a." () {hone.slots = [#hone.slot<offset = 256, bytes = 64, first = 0, last = 2>], hone.scratch = #hone.slot<offset = 320, bytes = 0, first = 0, last = 0>} : () -> tensor<?x4xf32>
       hone.call @pass "b." () {hone.scratch = #hone.slot<offset = 320, bytes = 192, first = 1, last = 1>} : () -> ()
       hone.call @back "c." (%x) {hone.scratch = #hone.slot<offset = 320, bytes = 64, first = 2, last = 2>} : (tensor<?x4xf32>) -> ()

@@ -2,7 +2,6 @@
 
 #include "compiler/import/ModelImport.h"
 #include "compiler/driver/Registration.h"
-#include "compiler/import/TargetModules.h"
 #include "dialects/Hone/HoneOps.h"
 #include "passes/module/ParameterTable.h"
 
@@ -11,19 +10,16 @@
 using namespace hone;
 using namespace mlir;
 
-static ModelConfig smallConfig() {
-  ModelConfig config;
-  config.modelType = "llama";
-  config.hiddenSize = 16;
-  config.intermediateSize = 24;
-  config.numHiddenLayers = 3;
-  config.numAttentionHeads = 4;
-  config.numKeyValueHeads = 2;
-  config.headDim = 4;
-  config.vocabSize = 32;
-  config.rmsNormEps = 1e-5;
-  config.ropeTheta = 1e4;
-  return config;
+static std::unique_ptr<HuggingFaceModel>
+smallModel(const std::string &more = "") {
+  auto model = HuggingFaceModel::parse(
+      R"({"model_type": "llama", "hidden_size": 16, "intermediate_size": 24,
+          "num_hidden_layers": 3, "num_attention_heads": 4,
+          "num_key_value_heads": 2, "vocab_size": 32)" +
+          more + "}",
+      "config.json");
+  EXPECT_TRUE(model.isOk()) << model.status().render();
+  return std::move(model.value());
 }
 
 namespace {
@@ -41,9 +37,9 @@ protected:
     return parsed.value();
   }
   OwningOpRef<ModuleOp> imported(const std::string &text) {
-    auto result = importModel(context, smallConfig(), spec(text));
+    auto result = importModel(context, *smallModel(), spec(text));
     EXPECT_TRUE(result.isOk()) << result.status().render();
-    return std::move(result.value());
+    return std::move(result.value().module);
   }
   MLIRContext context;
 };
@@ -53,16 +49,17 @@ TEST_F(ModelImportTest, FrozenParametersAreTheTensorsOfTheModel) {
   OwningOpRef<ModuleOp> module = imported("");
   FailureOr<ParameterTable> table = ParameterTable::build(*module);
   ASSERT_TRUE(succeeded(table));
-  std::vector<ModelTensor> tensors = modelTensors(smallConfig());
-  EXPECT_EQ(table->frozen().size(), tensors.size());
-  for (const ModelTensor &tensor : tensors) {
-    const Parameter *found = nullptr;
-    for (const Parameter &p : table->frozen())
-      if (p.name == tensor.name)
-        found = &p;
-    ASSERT_TRUE(found) << tensor.name;
-    EXPECT_EQ(found->type.getShape(), ArrayRef<int64_t>(tensor.shape));
-  }
+  EXPECT_EQ(table->frozen().size(), 3u + 3 * 9);
+  auto shapeOf = [&](StringRef name) -> std::vector<int64_t> {
+    const Parameter *found = table->find("", name);
+    return found ? found->type.getShape().vec() : std::vector<int64_t>();
+  };
+  using Shape = std::vector<int64_t>;
+  EXPECT_EQ(shapeOf("model.embed_tokens.weight"), Shape({32, 16}));
+  EXPECT_EQ(shapeOf("model.layers.2.self_attn.k_proj.weight"), Shape({8, 16}));
+  EXPECT_EQ(shapeOf("model.layers.2.mlp.down_proj.weight"), Shape({16, 24}));
+  EXPECT_EQ(shapeOf("model.layers.0.input_layernorm.weight"), Shape({16}));
+  EXPECT_EQ(shapeOf("lm_head.weight"), Shape({32, 16}));
 }
 
 TEST_F(ModelImportTest, LayersWithTheSameAdaptersShareOneBlock) {
@@ -97,9 +94,9 @@ TEST_F(ModelImportTest, RefusesModulesThatCannotHaveAnAdapter) {
         std::tuple("lm_head", "embedding and head are frozen", "choose from"),
         std::tuple("input_layernorm", "is a norm", "choose from"),
         std::tuple("layers.9.mlp.up_proj", "no linear module", "")}) {
-    auto result = resolveTargetModules(
-        spec(std::string("lora: {target_modules: [") + target + "]}"),
-        smallConfig());
+    auto result = importModel(
+        context, *smallModel(),
+        spec(std::string("lora: {target_modules: [") + target + "]}"));
     ASSERT_FALSE(result.isOk()) << target;
     const rt::Status &status = result.status();
     EXPECT_EQ(status.code(), rt::ExitCode::Usage);
@@ -111,10 +108,20 @@ TEST_F(ModelImportTest, RefusesModulesThatCannotHaveAnAdapter) {
   }
 }
 
+TEST_F(ModelImportTest, SaysWhatTheAdapterIs) {
+  Spec all = spec("lora: {target_modules: all-linear, r: 2}");
+  auto result = importModel(context, *smallModel(), all);
+  ASSERT_TRUE(result.isOk()) << result.status().render();
+  EXPECT_EQ(result.value().lora.r, 2);
+  EXPECT_EQ(
+      result.value().lora.target_modules,
+      (std::vector<std::string>{"down_proj", "gate_proj", "k_proj", "o_proj",
+                                "q_proj", "up_proj", "v_proj"}));
+}
+
 TEST_F(ModelImportTest, RefusesSequencesLongerThanTheModel) {
-  ModelConfig config = smallConfig();
-  config.maxPositionEmbeddings = 128;
-  auto result = importModel(context, config, spec(""));
+  auto result = importModel(
+      context, *smallModel(", \"max_position_embeddings\": 128"), spec(""));
   ASSERT_FALSE(result.isOk());
   EXPECT_EQ(result.status().message().place, "spec.yaml: train.max_seq_length");
 }

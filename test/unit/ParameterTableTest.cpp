@@ -17,12 +17,12 @@ static constexpr llvm::StringLiteral source = R"(
     %w = hone.parameter "layers.0.w" : tensor<4x3xf32>
     hone.return
   }
-  hone.entry @loss {
+  hone.entry @loss() {
     hone.call @layer "layers.0." () : () -> ()
     hone.call @layer "layers.1." () : () -> ()
     hone.call @tied "" () : () -> ()
   }
-  hone.entry @again {
+  hone.entry @again() {
     hone.call @layer "layers.1." () : () -> ()
   })";
 
@@ -65,7 +65,7 @@ TEST(ParameterTable, ALayerIsOneSliceOfTheta) {
       %a = hone.parameter "a" trainable init <zero> : tensor<2x3xf32>
       hone.return
     }
-    hone.entry @loss {
+    hone.entry @loss() {
       hone.call @first "layers.0." () : () -> ()
       hone.call @first "layers.1." () : () -> ()
       hone.call @second "layers.0." () : () -> ()
@@ -119,7 +119,7 @@ TEST(ParameterTable, RejectsOneNameOfTwoTypes) {
       %w = hone.parameter "w" : tensor<8xf32>
       hone.return
     }
-    hone.entry @loss {
+    hone.entry @loss() {
       hone.call @narrow "" () : () -> ()
       hone.call @wide "" () : () -> ()
     })");
@@ -138,7 +138,7 @@ TEST(ParameterTable, NumbersStoredTensorsInOrderOfFirstUse) {
       %c = hone.parameter "c" stored <bfloat16> : tensor<8x64xf32>
       hone.return
     }
-    hone.entry @loss {
+    hone.entry @loss() {
       hone.call @layer "0." () : () -> ()
       hone.call @layer "1." () : () -> ()
     })");
@@ -161,7 +161,7 @@ TEST(ParameterTable, RejectsOneNameOfTwoStorages) {
       %w = hone.parameter "w" stored <int8, group = 32> : tensor<4x32xf32>
       hone.return
     }
-    hone.entry @loss {
+    hone.entry @loss() {
       hone.call @plain "" () : () -> ()
       hone.call @packed "" () : () -> ()
     })");

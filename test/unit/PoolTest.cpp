@@ -9,6 +9,8 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <sched.h>
+#include <sys/resource.h>
 #include <vector>
 
 using namespace hone::rt;
@@ -87,6 +89,34 @@ TEST(Pool, ConcurrentIterationsHaveDifferentThreadNumbers) {
   for (int job = 0; job < 100; ++job)
     pool.value()->run(countThread, counts.data(), 1000);
   EXPECT_EQ(counts[0] + counts[16] + counts[32] + counts[48], 100000);
+}
+
+/// How often a thread of this process went to sleep so far.
+static int64_t sleeps() {
+  rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_nvcsw;
+}
+
+// To wake all 63 for each of these loops takes ten times as long as the loops.
+TEST(Pool, ThreadsBeyondTheCpusAreLeftAsleep) {
+  cpu_set_t before, two;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
+  CPU_ZERO(&two);
+  for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&two) < 2; ++cpu)
+    if (CPU_ISSET(cpu, &before))
+      CPU_SET(cpu, &two);
+  ASSERT_EQ(sched_setaffinity(0, sizeof(two), &two), 0);
+  auto pool = Pool::create(64);
+  ASSERT_EQ(sched_setaffinity(0, sizeof(before), &before), 0);
+  ASSERT_TRUE(pool.isOk());
+  const int64_t jobs = 2000, start = sleeps();
+  std::vector<int64_t> counts(64 * 16);
+  for (int64_t job = 0; job < jobs; ++job)
+    pool.value()->run(countThread, counts.data(), 100);
+  EXPECT_EQ(std::accumulate(counts.begin(), counts.end(), int64_t(0)),
+            jobs * 100);
+  EXPECT_LT(sleeps() - start, 8 * jobs);
 }
 
 TEST(Pool, KnowsHowManyCpusItMayUse) { EXPECT_GE(Pool::availableCpus(), 1u); }

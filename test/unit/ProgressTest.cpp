@@ -68,9 +68,9 @@ protected:
   TemporaryFolder folder;
   std::string path = folder.file("log.jsonl");
 
-  void write(uint64_t first, uint64_t last) {
-    auto log = StepLog::open(path, first - 1);
-    ASSERT_TRUE(log.isOk());
+  void write(uint64_t first, uint64_t last, const char *run = "a") {
+    auto log = StepLog::open(path, run, first - 1);
+    ASSERT_TRUE(log.isOk()) << log.status().render();
     for (uint64_t step = first; step <= last; ++step) {
       ASSERT_TRUE(log.value().step({step, 1.0 / double(step)}).isOk());
       ASSERT_TRUE(log.value().evaluation(step, 0.5).isOk());
@@ -87,6 +87,42 @@ TEST_F(StepLogTest, ResumedLogHasEachStepOnce) {
   EXPECT_EQ(folder.read("log.jsonl"), whole);
 }
 
+TEST_F(StepLogTest, OtherRunsLinesStay) {
+  write(1, 4, "a");
+  std::string first = folder.read("log.jsonl");
+  write(1, 6, "b");
+  std::string both = folder.read("log.jsonl");
+  EXPECT_EQ(both.substr(0, first.size()), first);
+  EXPECT_GT(both.size(), 2 * first.size());
+  write(3, 4, "b"); // resumes after step 2: 3 to 6 go
+  EXPECT_EQ(folder.read("log.jsonl").size(), 2 * first.size());
+  // The first resumes too: its lines are in front of the other's.
+  write(3, 4, "a");
+  std::string text = folder.read("log.jsonl");
+  EXPECT_EQ(text.size(), 2 * first.size());
+  std::string own = first.substr(first.find("{\"step\": 3"));
+  EXPECT_EQ(text.substr(text.size() - own.size()), own);
+  EXPECT_EQ(folder.count(), 1u);
+}
+
+TEST_F(StepLogTest, LinesWithoutARunAreAnotherRuns) {
+  std::string old = "{\"step\": 1, \"loss\": 2}\n{\"step\": 9, \"loss\": 1}\n";
+  std::ofstream(path) << old;
+  write(1, 2);
+  EXPECT_EQ(folder.read("log.jsonl").substr(0, old.size()), old);
+}
+
+TEST_F(StepLogTest, TakesNothingOutWhileAnotherRunWrites) {
+  write(1, 4, "a");
+  write(1, 4, "b");
+  std::string before = folder.read("log.jsonl");
+  auto other = StepLog::open(path, "b", 4);
+  ASSERT_TRUE(other.isOk());
+  EXPECT_EQ(StepLog::open(path, "a", 2).status().code(), ExitCode::Usage);
+  EXPECT_EQ(folder.read("log.jsonl"), before);
+  EXPECT_TRUE(StepLog::open(path, "a", 4).isOk());
+}
+
 TEST_F(StepLogTest, LossKeepsEveryBit) {
   write(3, 3);
   EXPECT_NE(folder.read("log.jsonl").find("\"loss\": 0.33333333333333331,"),
@@ -95,14 +131,14 @@ TEST_F(StepLogTest, LossKeepsEveryBit) {
 
 TEST_F(StepLogTest, NeverOverwritesAFileThatIsNoLog) {
   std::ofstream(path) << "my only copy\n";
-  auto log = StepLog::open(path, 0);
+  auto log = StepLog::open(path, "a", 0);
   ASSERT_FALSE(log.isOk());
   EXPECT_EQ(log.status().code(), ExitCode::BadData);
   EXPECT_EQ(folder.read("log.jsonl"), "my only copy\n");
 }
 
 TEST_F(StepLogTest, WithoutAPathNothingIsWritten) {
-  auto log = StepLog::open("", 0);
+  auto log = StepLog::open("", "a", 0);
   ASSERT_TRUE(log.isOk());
   EXPECT_TRUE(log.value().step({1}).isOk());
 }

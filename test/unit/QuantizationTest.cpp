@@ -1,10 +1,13 @@
 //===- QuantizationTest.cpp - Reading MLX's `quantization` ----------------===//
 
-#include "compiler/import/ModelConfig.h"
+#include "compiler/import/ModelImport.h"
+#include "compiler/import/StorageAssignment.h"
+#include "compiler/weights/WeightIndex.h"
 
 #include "gtest/gtest.h"
 
 using namespace hone;
+using namespace mlir;
 
 static std::string configWith(const std::string &entries) {
   return "{\"model_type\":\"llama\",\"hidden_size\":64,"
@@ -13,10 +16,10 @@ static std::string configWith(const std::string &entries) {
          entries + "}";
 }
 
-static std::vector<std::string> describe(const std::vector<ModelTensor> &all,
+static std::vector<std::string> describe(const std::vector<ExpectedTensor> &all,
                                          const std::string &prefix) {
   std::vector<std::string> texts;
-  for (const ModelTensor &tensor : all)
+  for (const ExpectedTensor &tensor : all)
     if (tensor.name.rfind(prefix, 0) == 0)
       texts.push_back(tensor.name.substr(prefix.size()) + " " +
                       (tensor.dtype ? rt::dtypeName(*tensor.dtype) : "float") +
@@ -25,12 +28,24 @@ static std::vector<std::string> describe(const std::vector<ModelTensor> &all,
 }
 
 TEST(Quantization, SaysWhichTensorsTheFilesHave) {
-  auto config = parseModelConfig(
+  auto config = HuggingFaceModel::parse(
       configWith("\"quantization\":{\"group_size\":64,\"bits\":4,"
                  "\"mode\":\"affine\",\"lm_head\":false}"),
       "config.json");
   ASSERT_TRUE(config.isOk()) << config.status().render();
-  std::vector<ModelTensor> tensors = storedModelTensors(config.value());
+  Spec spec = parseSpec("model: m", "spec.yaml").value();
+  MLIRContext context;
+  context.loadDialect<HoneDialect>();
+  OwningOpRef<ModuleOp> module =
+      buildModule(*config.value(), Float32Type::get(&context));
+  auto weights = assignStorage(*module, spec, config.value().get());
+  ASSERT_TRUE(weights.isOk()) << weights.status().render();
+  EXPECT_EQ(weights.value().dtype, "int4");
+  EXPECT_EQ(spec.weights.dtype, "float32"); // what the user asked for stays
+  FailureOr<ParameterTable> table = ParameterTable::build(*module);
+  ASSERT_TRUE(succeeded(table));
+  std::vector<ExpectedTensor> tensors =
+      expectedTensors(table->frozen(), /*isPacked=*/true);
   EXPECT_EQ(describe(tensors, "model.layers.0.mlp.up_proj"),
             (std::vector<std::string>{".scales float 1", ".biases float 1",
                                       ".weight U32 8"}));
@@ -45,23 +60,23 @@ TEST(Quantization, SaysWhichTensorsTheFilesHave) {
 
 TEST(Quantization, BothNamesMayBeThere) {
   std::string settings = "{\"group_size\":32,\"bits\":8}";
-  auto config =
-      parseModelConfig(configWith("\"quantization\":" + settings +
-                                  ",\"quantization_config\":" + settings),
-                       "config.json");
+  auto config = HuggingFaceModel::parse(
+      configWith("\"quantization\":" + settings +
+                 ",\"quantization_config\":" + settings),
+      "config.json");
   ASSERT_TRUE(config.isOk()) << config.status().render();
-  EXPECT_EQ(config.value().quantization->bits, 8);
-  EXPECT_EQ(config.value().quantization->groupSize, 32);
+  EXPECT_EQ(config.value()->quantization->bits, 8);
+  EXPECT_EQ(config.value()->quantization->groupSize, 32);
 }
 
 TEST(Quantization, AModuleMayRepeatTheSettingsOfAll) {
-  auto config = parseModelConfig(
+  auto config = HuggingFaceModel::parse(
       configWith("\"quantization\":{\"group_size\":32,\"bits\":4,"
                  "\"lm_head\":{\"group_size\":32,\"bits\":4},"
                  "\"model.embed_tokens\":true}"),
       "config.json");
   ASSERT_TRUE(config.isOk()) << config.status().render();
-  EXPECT_TRUE(config.value().quantization->covers("lm_head.weight", 64));
+  EXPECT_TRUE(config.value()->quantization->covers("lm_head.weight", 64));
 }
 
 namespace {
@@ -73,7 +88,7 @@ class BadQuantizationTest : public testing::TestWithParam<BadQuantization> {};
 
 TEST_P(BadQuantizationTest, IsRefusedWithPlaceProblemAndRemedy) {
   const BadQuantization &bad = GetParam();
-  auto config = parseModelConfig(configWith(bad.entries), "config.json");
+  auto config = HuggingFaceModel::parse(configWith(bad.entries), "config.json");
   ASSERT_FALSE(config.isOk());
   EXPECT_EQ(config.status().code(), rt::ExitCode::BadData);
   const rt::Message &message = config.status().message();

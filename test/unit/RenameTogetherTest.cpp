@@ -31,7 +31,7 @@ protected:
     return text ? (*text)->getBuffer().str() : "(none)";
   }
   std::vector<std::string> names() {
-    return rt::listDirectory(folder.str().str());
+    return rt::listDirectory(folder.str().str()).value();
   }
   Status renameBoth() {
     return renameTogether({{path("weights.tmp"), path("weights")},

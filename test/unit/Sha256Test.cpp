@@ -51,6 +51,17 @@ TEST(Sha256Test, EveryPaddingLengthMatchesByteByByteUpdates) {
   }
 }
 
+TEST(Sha256Test, InstructionsGiveWhatPlainCodeGives) {
+  std::string message;
+  for (int i = 0; i < 5000; ++i)
+    message += char(i * i + i / 7);
+  for (size_t size = 0; size < message.size(); size += 61) {
+    Sha256 plain(Sha256::Code::Plain);
+    plain.update(message.substr(0, size));
+    EXPECT_EQ(plain.finishHex(), Sha256::hex(message.substr(0, size))) << size;
+  }
+}
+
 TEST(Sha256Test, FinishStartsANewMessage) {
   Sha256 hash;
   hash.update("abc");

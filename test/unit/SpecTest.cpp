@@ -119,6 +119,16 @@ TEST(Spec, SectionsBecomeJson) {
   EXPECT_EQ(json.value().find("shuffle")->boolean(), true);
 }
 
+TEST(Spec, RefusesWhatAParserWouldNotEndOn) {
+  std::string nul = std::string("a: \"\0\0M\"", 9); // found by a fuzzer
+  EXPECT_FALSE(parseSpec(nul, "s", {}).isOk());
+  std::string large = "model: m\n" + std::string(1 << 16, '#');
+  rt::Result<Spec> spec = parseSpec(large, "s", {});
+  ASSERT_FALSE(spec.isOk());
+  EXPECT_NE(spec.status().message().problem.find("at most 65536 bytes"),
+            std::string::npos);
+}
+
 namespace {
 struct BadSpec {
   const char *name, *text, *override;
@@ -151,6 +161,10 @@ static const BadSpec badSpecs[] = {
      "--help-spec"},
     {"TwoDocuments", "model: a\n---\nmodel: b\n", "", "spec.yaml",
      "2 documents", "model: path"},
+    {"ControlCharacter", "model: m\x01\n", "", "spec.yaml",
+     "byte value 1 at offset 8", "is YAML"},
+    {"NotUtf8", "model: \xff\n", "", "spec.yaml", "byte value 255 at offset 7",
+     "is YAML"},
     {"NoModel", "train: {seed: 1}\n", "", "spec.yaml: model", "missing",
      "add: model"},
     {"UnknownSection", "model: m\ntrian: {seed: 1}\n", "",

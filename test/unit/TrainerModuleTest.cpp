@@ -34,35 +34,54 @@ TEST(Module, RefusesAnotherAbi) {
   EXPECT_NE(refusal(module).find("ABI"), std::string::npos);
 }
 
-TEST(Module, RefusesMissingEntriesAndSlots) {
+TEST(Module, RefusesMissingSchedulesAndSlots) {
   hone_module module = bigramModule(HONE_SGD);
-  module.entry_count = 1;
-  EXPECT_NE(refusal(module).find("entry 'gradient'"), std::string::npos);
+  module.schedule_count = 1;
+  EXPECT_NE(refusal(module).find("schedule 'evaluate'"), std::string::npos);
   module = bigramModule(HONE_SGD);
   module.input_count = 2;
   EXPECT_NE(refusal(module).find("slot 'sequence_starts'"), std::string::npos);
-  module = bigramModule(HONE_SGD);
-  module.output_count = 0;
-  EXPECT_NE(refusal(module).find("slot 'loss'"), std::string::npos);
 }
 
-// Either an update, or a step that has the gradients behind the arena.
-TEST(Module, NeedsTheStepThatItsConfigPromises) {
+// A table that another version of honec wrote must end in a message.
+TEST(Module, RefusesSchedulesThatCannotBeRun) {
+  hone_module module = bigramModule(HONE_SGD);
+  std::vector<hone_schedule> schedules(module.schedules, module.schedules + 3);
+  module.schedules = schedules.data();
+  std::vector<hone_item> items(schedules[0].items,
+                               schedules[0].items + schedules[0].item_count);
+  std::vector<hone_value> values(schedules[0].values,
+                                 schedules[0].values + schedules[0].value_count);
+  schedules[0].items = items.data();
+  schedules[0].values = values.data();
+  EXPECT_EQ(refusal(module), "");
+  auto refuses = [&](auto &field, auto bad, const char *what) {
+    auto good = field;
+    field = bad;
+    EXPECT_NE(refusal(module).find(what), std::string::npos) << what << bad;
+    field = good;
+  };
+  refuses(items[0].kind, 99u, "item 0");
+  refuses(items[0].run, nullptr, "item 0");
+  refuses(items[2].body, 1000u, "item 2");
+  refuses(items[2].stages, 0u, "item 2");
+  refuses(items[3].batch, 1000u, "item 3");
+  refuses(items[4].condition, 1000u, "item 4");
+  refuses(values[1].slots, 0u, "value 1");
+  refuses(values[1].offset, uint64_t(1) << 60, "value 1");
+  refuses(values[1].depth, 9u, "value 1");
+  refuses(schedules[0].batch_slots, 0u, "batch");
+}
+
+// With updates in the backward the gradients are behind the arena.
+TEST(Module, HasRoomForGradientsBehindTheArena) {
   hone_module module = bigramModule(HONE_SGD);
   module.config = R"({"train": {"max_seq_length": 32, "max_grad_norm": 0,
                                 "optimizer_in_backward": true}})";
-  EXPECT_NE(refusal(module).find("entry 'step'"), std::string::npos);
-  std::vector<hone_entry> entries(module.entries,
-                                  module.entries + module.entry_count);
-  for (hone_entry &entry : entries)
-    if (std::string(entry.name) == "update")
-      entry.name = "step";
-  module.entries = entries.data();
   module.gradient_offset = module.arena_bytes;
   auto opened = Module::open(module);
   ASSERT_TRUE(opened.isOk()) << opened.status().render();
-  EXPECT_TRUE(opened.value().step);
-  EXPECT_FALSE(opened.value().update);
+  EXPECT_TRUE(opened.value().updatesLayers());
   EXPECT_EQ(opened.value().arenaBytes(false), module.arena_bytes);
   EXPECT_GE(opened.value().arenaBytes(true),
             module.arena_bytes + opened.value().vectorBytes());

@@ -24,7 +24,7 @@ static std::string module(llvm::StringRef streamed, llvm::StringRef released) {
       %x = hone.embedding %ids, %t STREAMED : (tensor<?xi32>, tensor<9x4xf32>) -> tensor<?x4xf32>
       hone.return %x : tensor<?x4xf32>
     }
-    hone.entry @run {
+    hone.entry @run() {
       %0 = hone.call @embed "" () : () -> tensor<?x4xf32>
       %1 = hone.call @layer "0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
       RELEASED

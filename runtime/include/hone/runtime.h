@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define HONE_ABI_VERSION 3u
+#define HONE_ABI_VERSION 4u
 
 typedef enum hone_dtype {
   HONE_F32 = 0,
@@ -27,6 +27,7 @@ typedef enum hone_dtype {
   HONE_I32 = 2,
   HONE_BF16 = 3,
   HONE_U8 = 4,
+  HONE_I64 = 5,
 } hone_dtype;
 
 /* How a trainable parameter starts when no adapter is given. */
@@ -48,15 +49,32 @@ typedef enum hone_optimizer {
    Stack of each thread but the first. Generated code keeps its scratch in
    hone_frame::thread_scratch, so this is small on purpose. */
 #define HONE_THREAD_STACK_BYTES (256 * 1024)
-/* Anonymous memory that no buffer accounts for: the program's own data, heap,
-   main stack and I/O buffers. */
-#define HONE_PROCESS_BYTES (4 * 1024 * 1024)
+/* Anonymous memory that no buffer accounts for, a sum:
+   the program's own data, heap, main stack and I/O buffers; */
+#define HONE_PROGRAM_BYTES (768 * 1024)
+/* what preparing data takes: a line (DataLines::LongestLine), a piece of text in
+   the tokenizer (Tokenizer::LongestPiece) and the buffers of two files; */
+#define HONE_PREPARATION_BYTES (3 * 1024 * 1024)
+/* the tables of tensors, and, when data is long prepared, what saving an adapter
+   makes of them. */
+static inline uint64_t hone_process_bytes(uint64_t weights,
+                                          uint64_t weight_name_bytes,
+                                          uint64_t trainables,
+                                          uint64_t trainable_name_bytes) {
+  uint64_t tables = (weights + trainables) * 128 +
+                    (weight_name_bytes + trainable_name_bytes) * 2;
+  uint64_t saving = trainables * 288 + trainable_name_bytes * 6;
+  return HONE_PROGRAM_BYTES + tables +
+         (saving > HONE_PREPARATION_BYTES ? saving : HONE_PREPARATION_BYTES);
+}
 /* Resident pages of files that are not weights: the program, its C library, and
    the tokens of a batch. Those are 5 MiB together; what is above them covers
    larger programs and the header of the weights file. */
 #define HONE_MAPPED_BYTES (8 * 1024 * 1024)
 /* Pages of a file become resident, and are let go, in units of this size. */
 #define HONE_RESIDENT_UNIT_BYTES (64 * 1024)
+/* Of the weights file, for each of hone_module::weight_digests. */
+#define HONE_DIGEST_PART_BYTES (1024 * 1024)
 
 typedef struct hone_pool hone_pool;
 
@@ -80,53 +98,123 @@ void hone_release(const void *start, int64_t bytes);
 /* What an entry point is called with. */
 typedef struct hone_frame {
   hone_pool *pool;
-  char *arena;                /* 64-byte aligned, module->arena_bytes */
+  char *arena; /* 64-byte aligned, module->arena_bytes */
+  char *batch; /* where inputs count their offsets from: see hone_slot */
+  char *work;  /* the working set of this call */
   char *thread_scratch;       /* 64-byte aligned, threads x thread_bytes */
   const void *const *weights; /* parallel to module->weights */
   int64_t rows;               /* tokens in this batch, 1 .. max_rows */
 } hone_frame;
 
-typedef void (*hone_entry_fn)(const hone_frame *frame);
+/* An entry, or a function of scalars. `values` are where its arguments and then
+   its results are. */
+typedef void (*hone_entry_fn)(const hone_frame *frame, char *const *values);
 
-/* A named entry point. Every module exports:
-     "loss"      reads inputs, writes the output "loss"
-     "gradient"  the same, and adds loss_scale * d(loss)/d(theta) to the
-                 gradient region, which the caller has zeroed
-   and one of:
-     "update"    one optimizer step: theta and state from the gradient region
-                 and the scalar inputs listed at hone_slot
-     "step"      both on one batch, layer by layer, with the inputs of both: the
-                 gradients of all parameters never exist */
-typedef struct hone_entry {
-  const char *name;
-  hone_entry_fn run;
-} hone_entry;
-
-/* A named place in the arena through which numbers enter or leave.
-   Inputs of "loss" and "gradient":
+/* A named input of the batch:
      input_ids       i32[max_rows]  token ids
      targets         i32[max_rows]  the next token's id; -100 means no loss
-     sequence_starts i32[max_rows]  row where this row's sequence begins
-     loss_scale      f64            what a unit of summed loss is worth
-   Inputs of "update", all f64:
-     gradient_scale  multiplied into every gradient (clipping)
-     learning_rate, weight_decay
-     momentum                                     (SGD with momentum)
-     beta1, beta2, epsilon, bias_correction1, bias_correction2   (AdamW;
-                     bias_correctionN = 1 - betaN^step)
-   and with HONE_BF16 parameters
-     rounding_key    i32[4]         seed and id of the random stream that rounds
-                                    them, each as its low and high half
-   Outputs:
-     loss            f64            sum of the negative log-likelihoods of the
-                                    rows that have a target */
+     sequence_starts i32[max_rows]  row where this row's sequence begins */
 typedef struct hone_slot {
   const char *name;
   uint32_t dtype;
   uint32_t rank;
   const int64_t *shape; /* with max_rows in place of the row count */
-  uint64_t offset;      /* bytes from the start of the arena */
+  uint64_t offset;      /* bytes from hone_frame::batch */
 } hone_slot;
+
+/*===------------------------------------------------------------------------===
+   Schedules: a step as data. Items run in the order of the table. The runtime
+   interprets them and knows no method: what is computed is in entries and in
+   functions of scalars.
+  ===------------------------------------------------------------------------===*/
+
+/* What a schedule is run for. */
+typedef enum hone_purpose {
+  HONE_TRAIN = 0,         /* one optimizer update */
+  HONE_EVALUATE = 1,      /* the loss of some batches */
+  HONE_DIFFERENTIATE = 2, /* their loss and gradient, without an update */
+} hone_purpose;
+
+/* How learning rates change, as the setting lr_scheduler counts them. */
+typedef enum hone_lr_scheduler {
+  HONE_LR_CONSTANT = 0,
+  HONE_LR_LINEAR = 1,
+  HONE_LR_COSINE = 2,
+} hone_lr_scheduler;
+
+#define HONE_NO_VALUE 0xffffffffu
+
+/* Where a value is: iteration i of the repeat that makes it has it at
+   offset + (i mod slots) * stride from the arena. Outside of repeats i is 0. */
+typedef struct hone_value {
+  uint64_t offset;
+  uint64_t stride;
+  uint64_t bytes;     /* of the value, for max_rows rows */
+  uint64_t row_bytes; /* of one row of it; 0 for values without rows */
+  uint32_t slots;
+  uint32_t depth; /* of how many repeats it is inside, at most 4 */
+  uint32_t stage; /* of what makes it */
+} hone_value;
+
+typedef enum hone_item_kind {
+  HONE_RUN = 0,     /* values: arguments, results */
+  HONE_SCALAR = 1,  /* the same */
+  HONE_LOAD = 2,    /* the next batch, into `batch` */
+  HONE_REPEAT = 3,  /* values: count, then `carried` each of what carried values
+                       begin with, where they are, and what the body yields */
+  HONE_CHECK = 4,   /* values: f64 that must be finite */
+  HONE_SEND = 5,    /* values: one, to `peer` */
+  HONE_RECEIVE = 6, /* values: one, from `peer` */
+  HONE_WAIT = 7,    /* values: one */
+} hone_item_kind;
+
+typedef struct hone_item {
+  uint32_t kind;
+  uint32_t stage;     /* ticks behind the begin of its iteration */
+  hone_entry_fn run;  /* HONE_RUN, HONE_SCALAR */
+  hone_entry_fn otherwise; /* if `condition` is 0; null: nothing */
+  uint32_t condition; /* value: i64; HONE_NO_VALUE: always */
+  uint32_t batch;     /* value: where a batch is; HONE_NO_VALUE: none */
+  uint64_t work;      /* HONE_RUN: offset of its working set in the arena */
+  const uint32_t *values;
+  uint32_t value_count;
+  uint32_t carried; /* HONE_REPEAT */
+  uint32_t body;    /* HONE_REPEAT: how many items behind it are its body */
+  uint32_t stages;  /* HONE_REPEAT: of its body */
+  const char *peer; /* exchanges */
+  const char *channel;
+} hone_item;
+
+/* A number that the program gives before the first item, or reads behind the
+   last. Settings, i64 unless said otherwise:
+     batches       how many there are: of this step, or to evaluate
+     targets       f64, how many rows of them have a target
+     completed     updates before this one
+     steps         updates of the whole run
+     seed          of the run
+     lr_scheduler  hone_lr_scheduler
+     warmup_steps
+     learning_rate, weight_decay, max_grad_norm (0: no clipping), momentum,
+     beta1, beta2, epsilon   f64
+   Reports, f64: loss, gradient_norm, learning_rate. */
+typedef struct hone_number {
+  const char *name;
+  uint32_t dtype; /* HONE_F64 or HONE_I64 */
+  uint32_t value;
+} hone_number;
+
+typedef struct hone_schedule {
+  uint32_t purpose; /* hone_purpose */
+  uint32_t item_count;
+  const hone_item *items;
+  const hone_value *values;
+  const hone_number *settings;
+  const hone_number *reports;
+  uint32_t value_count;
+  uint32_t setting_count;
+  uint32_t report_count;
+  uint32_t batch_slots; /* batches in flight */
+} hone_schedule;
 
 /* A frozen tensor, found by this name in the weights file. */
 typedef struct hone_weight {
@@ -169,24 +257,26 @@ typedef struct hone_module {
   uint32_t trainable_dtype;
   uint64_t trainable_elements; /* length of theta */
   uint64_t theta_offset;       /* bytes; trainable_elements values each */
-  /* With "step", behind the arena: only who calls "gradient" has memory for
-     it. */
+  /* Behind the arena where a step updates layer by layer: only who
+     differentiates has memory for it. */
   uint64_t gradient_offset;
   /* The first state vector; the second begins at the next multiple of 64 bytes
      behind its end. */
   uint64_t state_offset;
-  const hone_entry *entries;
+  const hone_schedule *schedules;
   const hone_slot *inputs;
-  const hone_slot *outputs;
   const hone_weight *weights;
   const hone_trainable *trainables;
   const hone_kernel *kernels;
-  uint32_t entry_count;
+  uint32_t schedule_count;
   uint32_t input_count;
-  uint32_t output_count;
   uint32_t weight_count;
   uint32_t trainable_count;
   uint32_t kernel_count;
+  /* Of the weights file: SHA-256 of each HONE_DIGEST_PART_BYTES, 32 bytes one
+     after another, and its size; 0 when the module was made without one. */
+  const uint8_t *weight_digests;
+  uint64_t weight_file_bytes;
 } hone_module;
 
 /* Defined by the generated half. */

@@ -1,8 +1,8 @@
 //===- Json.h - A strict JSON reader for hostile files --------------------===//
 //
 // RFC 8259 and nothing else: duplicate keys, nesting beyond 64, invalid UTF-8,
-// lone surrogates, trailing bytes and more than 8,000,000 values are errors
-// with a line and a column.
+// lone surrogates, trailing bytes and more than 250,000 values are errors
+// with a line and a column. Files that may be larger are read with JsonReader.
 // Shared by honec and the training binary.
 //
 //===----------------------------------------------------------------------===//

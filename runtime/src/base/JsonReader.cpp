@@ -24,22 +24,22 @@ JsonReader::JsonReader(std::string_view text, std::string place,
            "save the file as UTF-8 without a byte order mark");
 }
 
+std::string JsonReader::placeOf(uint64_t offset) const {
+  if (positions == Position::ByteOffset)
+    return place + ": byte " + std::to_string(firstByte + offset);
+  // Counted again: it may be on an earlier line than the reader is.
+  std::string_view before = text.substr(0, offset);
+  uint64_t lines = std::count(before.begin(), before.end(), '\n');
+  uint64_t column = offset - (before.rfind('\n') + 1); // npos + 1 is 0
+  return place + ":" + std::to_string(lines + 1) + ":" +
+         std::to_string(column + 1);
+}
+
 bool JsonReader::failAt(uint64_t offset, const std::string &problem,
                         const std::string &remedy) {
-  if (!ok())
-    return false;
-  std::string where = place;
-  if (positions == Position::ByteOffset)
-    where += ": byte " + std::to_string(firstByte + offset);
-  else {
-    // Counted again: the error may be on an earlier line than the reader is.
-    std::string_view before = text.substr(0, offset);
-    uint64_t lines = std::count(before.begin(), before.end(), '\n');
-    uint64_t column = offset - (before.rfind('\n') + 1); // npos + 1 is 0
-    where += ":" + std::to_string(lines + 1) + ":" + std::to_string(column + 1);
-  }
-  firstError =
-      Status::error(ExitCode::BadData, {std::move(where), problem, remedy});
+  if (ok())
+    firstError =
+        Status::error(ExitCode::BadData, {placeOf(offset), problem, remedy});
   return false;
 }
 
@@ -166,23 +166,26 @@ bool JsonReader::nextMember(std::string &key) {
   if (at >= text.size() || text[at] != '"')
     return failExpected("a key in double quotes");
   uint64_t keyStart = at;
-  if (!stringBody(key))
+  if (!stringBody(&key))
     return false;
   skipSpace();
   if (at >= text.size() || text[at] != ':')
     return failExpected("':'");
   ++at;
+  skipSpace();
   tokenStart = keyStart;
   return true;
 }
 
 bool JsonReader::string(std::string &value) {
-  return expectKind(Json::Kind::String) && stringBody(value);
+  return expectKind(Json::Kind::String) && stringBody(&value);
 }
 
-/// At the opening quote; reads through the closing one.
-bool JsonReader::stringBody(std::string &out) {
-  out.clear();
+/// At the opening quote; reads through the closing one. Without `out` the
+/// string is only checked.
+bool JsonReader::stringBody(std::string *out) {
+  if (out)
+    out->clear();
   uint64_t opening = at++;
   for (uint64_t plain = at;;) {
     if (at >= text.size())
@@ -197,7 +200,8 @@ bool JsonReader::stringBody(std::string &out) {
       ++at;
       continue;
     }
-    out.append(text.substr(plain, at - plain));
+    if (out)
+      out->append(text.substr(plain, at - plain));
     if (c == '"') {
       ++at;
       return true;
@@ -258,13 +262,14 @@ static void appendUtf8(std::string &out, uint32_t code) {
 }
 
 /// At the backslash.
-bool JsonReader::escape(std::string &out) {
+bool JsonReader::escape(std::string *out) {
   uint64_t start = at++;
   static const char letters[] = "\"\\/bfnrt";
   static const char meanings[] = "\"\\/\b\f\n\r\t";
   char c = at < text.size() ? text[at] : '\0';
   if (const char *found = c ? std::strchr(letters, c) : nullptr) {
-    out += meanings[found - letters];
+    if (out)
+      *out += meanings[found - letters];
     ++at;
     return true;
   }
@@ -288,7 +293,8 @@ bool JsonReader::escape(std::string &out) {
   }
   if (lone)
     return fail(start, "expected a pair of surrogates, found a lone one");
-  appendUtf8(out, code);
+  if (out)
+    appendUtf8(*out, code);
   return true;
 }
 
@@ -376,9 +382,6 @@ bool JsonReader::unsignedInteger(int64_t &value) {
 bool JsonReader::value(Json &out) {
   if (!nextToken() || !kindHere(out.tag))
     return false;
-  if (++treeValues > treeLimit)
-    return fail(at, "expected at most " + std::to_string(treeLimit) +
-                        " values, found more");
   out.atLine = static_cast<uint32_t>(std::min<uint64_t>(line, UINT32_MAX));
   out.atColumn =
       static_cast<uint32_t>(std::min<uint64_t>(at - lineStart + 1, UINT32_MAX));
@@ -391,38 +394,89 @@ bool JsonReader::value(Json &out) {
   case Json::Kind::Number:
     return number(out);
   case Json::Kind::String:
-    return stringBody(out.text);
+    return stringBody(&out.text);
   case Json::Kind::Array:
     return array(out);
   case Json::Kind::Object:
-    return object(out);
+    return members(out, [](const std::string &) { return true; });
   }
   return false;
+}
+
+bool JsonReader::countTreeValue() {
+  return ++treeValues <= treeLimit ||
+         fail(at, "expected at most " + std::to_string(treeLimit) +
+                      " values, found more");
 }
 
 bool JsonReader::array(Json &out) {
   beginArray();
   while (nextElement()) {
     Json item;
-    if (!value(item))
+    if (!countTreeValue() || !value(item))
       return false;
     out.items.push_back(std::move(item));
   }
   return ok();
 }
 
-bool JsonReader::object(Json &out) {
+bool JsonReader::members(
+    Json &out, const std::function<bool(const std::string &key)> &keeps) {
   std::vector<uint64_t> keys; // where each begins
   std::string key;
+  out.tag = Json::Kind::Object;
   beginObject();
   while (nextMember(key)) {
-    keys.push_back(tokenStart);
+    uint64_t keyStart = tokenStart;
+    if (!keeps(key)) {
+      if (!skip())
+        return false;
+      continue;
+    }
+    keys.push_back(keyStart);
     Json member;
-    if (!value(member))
+    if (!countTreeValue() || !value(member))
       return false;
     out.members.emplace_back(std::move(key), std::move(member));
   }
   return ok() && checkDuplicates(out, keys);
+}
+
+bool JsonReader::skip() {
+  Json::Kind kind;
+  if (!peek(kind))
+    return false;
+  Json ignored;
+  std::string key;
+  switch (kind) {
+  case Json::Kind::Null:
+    return word("null");
+  case Json::Kind::Bool:
+    return word(text[at] == 't' ? "true" : "false");
+  case Json::Kind::Number:
+    return number(ignored);
+  case Json::Kind::String:
+    return stringBody(nullptr);
+  case Json::Kind::Array:
+    for (beginArray(); nextElement();)
+      if (!skip())
+        return false;
+    return ok();
+  case Json::Kind::Object:
+    for (beginObject(); nextMember(key);)
+      if (!skip())
+        return false;
+    return ok();
+  }
+  return false;
+}
+
+void JsonReader::seek(uint64_t offset) {
+  std::string_view before = text.substr(0, offset);
+  line = 1 + std::count(before.begin(), before.end(), '\n');
+  lineStart = before.rfind('\n') + 1; // npos + 1 is 0
+  at = offset;
+  depth = 0;
 }
 
 bool JsonReader::checkDuplicates(const Json &object,

@@ -3,7 +3,8 @@
 // What Json::parse is made of, for files too large to hold as a tree. Errors
 // are sticky: after the first, every call returns false, so a caller may loop
 // and look at status() once. Duplicate keys are the caller's to detect,
-// because only it knows which keys it kept; value() detects them itself.
+// because only it knows which keys it kept; value() and members() detect them
+// among what they keep.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +16,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -24,8 +26,8 @@ class JsonReader {
 public:
   /// Arrays and objects inside one another.
   static constexpr int MaxDepth = 64;
-  /// Values that value() builds in one reader, unless limitTree says less.
-  static constexpr uint64_t MaxTreeValues = 8'000'000;
+  /// Values inside the trees of one reader, unless limitTree says less.
+  static constexpr uint64_t MaxTreeValues = 250'000;
 
   /// How messages name a position: line and column from 1 (columns count
   /// bytes), or the byte offset, for JSON inside a binary file. `firstByte`
@@ -36,7 +38,7 @@ public:
              Position positions = Position::LineAndColumn,
              uint64_t firstByte = 0);
 
-  /// Bounds the memory that value() can take: a value is about 150 bytes.
+  /// Bounds the memory that trees can take: a value is about 150 bytes.
   void limitTree(uint64_t values) { treeLimit = values; }
 
   bool ok() const { return firstError.isOk(); }
@@ -57,12 +59,28 @@ public:
   bool unsignedInteger(int64_t &value);
   /// Any value, as a tree.
   bool value(Json &value);
+  /// An object, as a tree of the members for which `keeps` returns true. It is
+  /// called at the member's value, whose place is lastValue(); the others are
+  /// passed over.
+  bool members(Json &object,
+               const std::function<bool(const std::string &key)> &keeps);
+  /// Passes over any value in constant memory; all of it is checked but for
+  /// duplicate keys, which nobody sees.
+  bool skip();
 
   /// Nothing but white space is left.
   bool finish();
 
+  /// Offset of the value that nextMember or nextElement stopped at.
+  uint64_t lastValue() const { return at; }
+  /// Continues at `offset`, where a value begins, outside of all brackets.
+  void seek(uint64_t offset);
+
   /// Offset of the token read last; an argument for failAt.
   uint64_t lastToken() const { return tokenStart; }
+
+  /// `offset` as messages name it.
+  std::string placeOf(uint64_t offset) const;
 
   /// Makes `problem` the error. Always returns false.
   bool failAt(uint64_t offset, const std::string &problem,
@@ -81,14 +99,14 @@ private:
   bool kindHere(Json::Kind &kind);
   bool expectKind(Json::Kind wanted);
   bool word(std::string_view literal);
-  bool stringBody(std::string &out);
-  bool escape(std::string &out);
+  bool stringBody(std::string *out);
+  bool escape(std::string *out);
   bool hexDigits(uint32_t &code);
   bool utf8Sequence();
   bool number(Json &out);
   bool checkDuplicates(const Json &object, const std::vector<uint64_t> &keys);
+  bool countTreeValue();
   bool array(Json &out);
-  bool object(Json &out);
 
   std::string_view text;
   std::string place;

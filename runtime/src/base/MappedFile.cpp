@@ -7,6 +7,8 @@
 
 #include "base/MappedFile.h"
 
+#include "base/Sha256.h"
+
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -106,20 +108,26 @@ Result<MappedFile> MappedFile::open(const std::string &path) {
     ::close(descriptor);
     return isNotRegular(path);
   }
+  Result<MappedFile> file = map(descriptor, path);
+  ::close(descriptor);
+  return file;
+}
+
+Result<MappedFile> MappedFile::map(int descriptor, const std::string &path) {
   MappedFile file;
   file.name = path;
+  struct stat info;
+  if (::fstat(descriptor, &info) != 0)
+    return cannotOpen(path, EIO);
   file.length = static_cast<uint64_t>(info.st_size);
-  if (file.length == 0) {
-    ::close(descriptor);
+  if (file.length == 0)
     return file;
-  }
   void *base = MAP_FAILED;
   errno = ENOMEM;
   if (file.length <= SIZE_MAX)
     base = ::mmap(nullptr, file.length, PROT_READ, MAP_PRIVATE, descriptor, 0);
-  int mapError = errno;
-  ::close(descriptor);
   if (base == MAP_FAILED) {
+    int mapError = errno;
     file.length = 0;
     return Status::error(
         ExitCode::IoError,
@@ -171,6 +179,14 @@ void MappedFile::release(uint64_t offset, uint64_t size) const {
   // A hint: when it fails the pages merely stay resident.
   (void)::madvise(const_cast<char *>(base) + first, last - first,
                   MADV_DONTNEED);
+}
+
+std::string digestOf(const MappedFile &file) {
+  Sha256 hash;
+  file.visit(0, file.size(), [&](const char *bytes, uint64_t size) {
+    hash.update(bytes, size);
+  });
+  return hash.finishHex();
 }
 
 // Only async-signal-safe calls from here on.

@@ -11,6 +11,7 @@
 
 #include "base/Status.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -32,6 +33,10 @@ public:
   /// cannot open or map it (limits, memory, device).
   static Result<MappedFile> open(const std::string &path);
 
+  /// Maps an open file, which may be closed then; `path` is its name in
+  /// messages. Errors: IoError.
+  static Result<MappedFile> map(int descriptor, const std::string &path);
+
   /// Page-aligned; valid until this object is destroyed or moved to.
   const char *data() const { return base; }
   uint64_t size() const { return length; }
@@ -43,6 +48,27 @@ public:
   /// dropped; reading them again is correct and reads the file again.
   void release(uint64_t offset, uint64_t size) const;
 
+  /// For a reader that has come to `end` and calls this at least once a MiB:
+  /// lets go of what is behind it. Not of all, which takes time for each page
+  /// that ever was resident.
+  void releaseBehind(uint64_t end) const {
+    uint64_t length = std::min(end, 4 * VisitBytes);
+    release(end - length, length);
+  }
+
+  /// Calls each(bytes, size) for one part after another and lets go of it:
+  /// hardly more than VisitBytes are resident at a time.
+  static constexpr uint64_t VisitBytes = 256 * 1024;
+  template <typename Visit>
+  void visit(uint64_t offset, uint64_t size, Visit each) const {
+    for (uint64_t done = 0; done < size;) {
+      uint64_t part = std::min(VisitBytes, size - done);
+      each(base + offset + done, part);
+      done += part;
+      releaseBehind(offset + done);
+    }
+  }
+
 private:
   void close();
   void take(MappedFile &other);
@@ -52,6 +78,9 @@ private:
   int slot = -1; // in the table that the SIGBUS handler searches
   std::string name;
 };
+
+/// The SHA-256 of a file, in hex, with little of it resident at a time.
+std::string digestOf(const MappedFile &file);
 
 /// Makes an access beyond the end of a mapped file that shrank print
 ///   error: <path>: the file became shorter while it was in use ...

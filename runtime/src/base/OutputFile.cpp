@@ -10,11 +10,14 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
@@ -51,22 +54,73 @@ static Status outputError(ExitCode code, const std::string &path,
        remedyFor(errorNumber)});
 }
 
+std::string temporaryPath(const std::string &path) {
+  uint64_t number = 0;
+  // Fails only on kernels without it; the clock is random enough to go on.
+  if (::getrandom(&number, sizeof number, 0) != sizeof number) {
+    timespec now;
+    ::clock_gettime(CLOCK_REALTIME, &now);
+    number = uint64_t(now.tv_sec) << 30 ^ uint64_t(now.tv_nsec) ^
+             uint64_t(::getpid()) << 48;
+  }
+  char suffix[24];
+  std::snprintf(suffix, sizeof suffix, ".tmp-%016llx",
+                static_cast<unsigned long long>(number));
+  return path + suffix;
+}
+
+/// Opens a new file that only we write; -1 with errno.
+static int createLocked(const std::string &path) {
+  int file;
+  do
+    file = ::open(path.c_str(),
+                  O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  while (file < 0 && errno == EINTR);
+  if (file < 0)
+    return file;
+  (void)::flock(file, LOCK_EX | LOCK_NB); // some file systems have no locks
+  // Whoever cleaned up before we had the lock took it for a stray.
+  struct stat info;
+  if (::fstat(file, &info) == 0 && info.st_nlink > 0)
+    return file;
+  ::close(file);
+  errno = EEXIST;
+  return -1;
+}
+
 Result<OutputFile> OutputFile::create(const std::string &path) {
   OutputFile file;
   file.finalPath = path;
-  file.temporaryPath = path + ".tmp-" + std::to_string(::getpid());
   file.buffer = std::make_unique<char[]>(BufferBytes);
-  // Ours by its process id: one that exists is left from a dead process. It
-  // is unlinked, not opened, so a symbolic link in its place is not followed.
-  ::unlink(file.temporaryPath.c_str());
-  do
-    file.descriptor =
-        ::open(file.temporaryPath.c_str(),
-               O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-  while (file.descriptor < 0 && errno == EINTR);
+  for (int attempt = 0; attempt < 8 && file.descriptor < 0; ++attempt) {
+    file.temporary = temporaryPath(path);
+    file.descriptor = createLocked(file.temporary);
+    if (file.descriptor < 0 && errno != EEXIST)
+      break;
+  }
   if (file.descriptor < 0)
     return outputError(ExitCode::CannotCreate, path, "creating the file",
                        errno);
+  return file;
+}
+
+Result<OutputFile> OutputFile::createUnnamed(const std::string &directory) {
+  OutputFile file;
+  file.finalPath = directory + "/(unnamed)";
+  file.buffer = std::make_unique<char[]>(BufferBytes);
+#ifdef O_TMPFILE
+  file.descriptor =
+      ::open(directory.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+#endif
+  if (file.descriptor < 0) { // not on all file systems
+    std::string path = temporaryPath(directory + "/unnamed");
+    file.descriptor = createLocked(path);
+    if (file.descriptor >= 0)
+      ::unlink(path.c_str());
+  }
+  if (file.descriptor < 0)
+    return outputError(ExitCode::CannotCreate, directory,
+                       "creating a temporary file", errno);
   return file;
 }
 
@@ -85,7 +139,7 @@ void OutputFile::take(OutputFile &other) {
   total = std::exchange(other.total, 0);
   buffer = std::move(other.buffer);
   finalPath = std::move(other.finalPath);
-  temporaryPath = std::move(other.temporaryPath);
+  temporary = std::move(other.temporary);
   hexDigest = std::move(other.hexDigest);
   hash = other.hash;
   firstError = std::move(other.firstError);
@@ -94,9 +148,11 @@ void OutputFile::take(OutputFile &other) {
 void OutputFile::discard() {
   if (descriptor < 0)
     return;
+  // Still locked: once it is not, it may be another's to remove.
+  if (!temporary.empty())
+    ::unlink(temporary.c_str());
   ::close(descriptor);
   descriptor = -1;
-  ::unlink(temporaryPath.c_str());
 }
 
 Status OutputFile::fail(const char *doing, int errorNumber) {
@@ -155,28 +211,31 @@ Status OutputFile::write(const void *bytes, uint64_t size) {
 Status OutputFile::commit() {
   if (!firstError.isOk())
     return firstError;
-  if (descriptor < 0)
+  if (descriptor < 0 || temporary.empty())
     return notOpen(finalPath);
   if (Status s = flush(); !s.isOk())
     return s;
+  // Network file systems report late write errors here at the latest.
   if (::fsync(descriptor) != 0)
     return fail("making the file durable (fsync)", errno);
-  // Network file systems report late write errors here.
-  int closing = ::close(std::exchange(descriptor, -1));
-  int closeError = errno;
-  if (closing != 0 && closeError != EINTR) {
-    ::unlink(temporaryPath.c_str());
-    return fail("closing the file", closeError);
-  }
-  if (::rename(temporaryPath.c_str(), finalPath.c_str()) != 0) {
-    int renameError = errno;
-    ::unlink(temporaryPath.c_str());
-    return fail("renaming the finished file into place", renameError);
-  }
+  // Renamed before it is closed: its lock says that it is being written.
+  if (::rename(temporary.c_str(), finalPath.c_str()) != 0)
+    return fail("renaming the finished file into place", errno);
+  ::close(std::exchange(descriptor, -1));
   if (hashing)
     hexDigest = hash.finishHex();
   firstError = syncDirectory(parentDirectory(finalPath));
   return firstError;
+}
+
+Result<MappedFile> OutputFile::map() {
+  if (!firstError.isOk())
+    return firstError;
+  if (descriptor < 0)
+    return notOpen(finalPath);
+  if (Status s = flush(); !s.isOk())
+    return s;
+  return MappedFile::map(descriptor, finalPath);
 }
 
 Status syncDirectory(const std::string &directory) {
@@ -220,44 +279,70 @@ Status createDirectories(const std::string &directory) {
   return Status::ok();
 }
 
-std::vector<std::string> listDirectory(const std::string &directory) {
+Result<std::vector<std::string>> listDirectory(const std::string &directory) {
   std::vector<std::string> names;
   DIR *stream = ::opendir(directory.c_str());
-  if (!stream)
-    return names;
-  while (const dirent *entry = ::readdir(stream)) {
+  int error = stream ? 0 : errno;
+  while (stream && error == 0) {
+    errno = 0;
+    const dirent *entry = ::readdir(stream);
+    error = errno;
+    if (!entry)
+      break;
     std::string name = entry->d_name;
     if (name != "." && name != "..")
       names.push_back(std::move(name));
   }
-  ::closedir(stream);
+  if (stream)
+    ::closedir(stream);
+  if (error != 0)
+    return outputError(error == ENOENT || error == ENOTDIR || error == EACCES
+                           ? ExitCode::NoInput
+                           : ExitCode::IoError,
+                       directory, "reading the folder", error);
   std::sort(names.begin(), names.end());
   return names;
 }
 
 bool removeFlatDirectory(const std::string &directory) {
-  for (const std::string &name : listDirectory(directory))
+  Result<std::vector<std::string>> names = listDirectory(directory);
+  for (const std::string &name : names.value())
     ::unlink((directory + "/" + name).c_str());
   return ::rmdir(directory.c_str()) == 0;
 }
 
-static bool isGone(pid_t process) {
-  return process == ::getpid() || (::kill(process, 0) != 0 && errno == ESRCH);
+/// The final name of a temporary: what is before ".tmp-" and hex digits. ""
+/// for other names.
+static std::string finalName(const std::string &name) {
+  static constexpr std::string_view mark = ".tmp-";
+  size_t at = name.rfind(mark);
+  if (at == std::string::npos || at + mark.size() == name.size() ||
+      name.find_first_not_of("0123456789abcdef", at + mark.size()) !=
+          std::string::npos)
+    return "";
+  return name.substr(0, at);
 }
 
-void removeStrayTemporaries(const std::string &path) {
-  std::string directory = parentDirectory(path);
-  std::string prefix = path.substr(path.find_last_of('/') + 1) + ".tmp-";
-  for (const std::string &name : listDirectory(directory)) {
-    if (name.compare(0, prefix.size(), prefix) != 0)
+/// Whether some process has the lock that createLocked takes.
+static bool isBeingWritten(const std::string &path) {
+  int file =
+      ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (file < 0)
+    return false;
+  bool locked = ::flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  ::close(file);
+  return locked;
+}
+
+void removeStrayTemporaries(const std::string &directory,
+                            bool (*isOurs)(const std::string &finalName)) {
+  Result<std::vector<std::string>> names = listDirectory(directory);
+  for (const std::string &name : names.value()) {
+    std::string path = directory + "/" + name, final = finalName(name);
+    if (final.empty() || !isOurs(final) || isBeingWritten(path))
       continue;
-    long process = std::strtol(name.c_str() + prefix.size(), nullptr, 10);
-    if (process <= 0 || process > INT32_MAX ||
-        !isGone(static_cast<pid_t>(process)))
-      continue;
-    std::string stray = directory + "/" + name;
-    if (::unlink(stray.c_str()) != 0)
-      removeFlatDirectory(stray);
+    if (::unlink(path.c_str()) != 0)
+      removeFlatDirectory(path);
   }
 }
 

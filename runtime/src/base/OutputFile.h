@@ -1,14 +1,19 @@
 //===- OutputFile.h - A file that appears whole or not at all -------------===//
 //
-// Bytes go to "<path>.tmp-<pid>"; commit() makes them durable and renames.
+// Bytes go to a temporary beside it; commit() makes them durable and renames.
 // Closing without commit() removes the temporary: an early return never
 // leaves a half-written file under the final name.
+//
+// A temporary is locked while it is written. The system drops the lock of a
+// process that is killed, so one that can be locked is nobody's: that holds
+// between containers and machines too, where process ids repeat.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef HONE_RUNTIME_BASE_OUTPUTFILE_H
 #define HONE_RUNTIME_BASE_OUTPUTFILE_H
 
+#include "base/MappedFile.h"
 #include "base/Sha256.h"
 #include "base/Status.h"
 
@@ -32,9 +37,14 @@ public:
   OutputFile(const OutputFile &) = delete;
   OutputFile &operator=(const OutputFile &) = delete;
 
-  /// Creates "<path>.tmp-<pid>" (mode 0666 less the umask). The folder must
+  /// Creates temporaryPath(path) (mode 0666 less the umask). The folder must
   /// exist. Errors: CannotCreate.
   static Result<OutputFile> create(const std::string &path);
+
+  /// A file without a name in `directory`, gone when this object and its
+  /// mappings are: nothing is left of it, however the process ends. To be
+  /// read with map(); not to be committed. Errors: CannotCreate.
+  static Result<OutputFile> createUnnamed(const std::string &directory);
 
   /// From now on also hashes what is written. Call before the first write.
   void enableDigest() { hashing = true; }
@@ -52,6 +62,9 @@ public:
   /// when only the folder's fsync fails, the new file is already in place.
   /// Errors: IoError.
   Status commit();
+
+  /// Maps what was written so far; before commit(). Errors: IoError.
+  Result<MappedFile> map();
 
   /// Closes and removes the temporary. Does nothing after commit().
   void discard();
@@ -74,7 +87,7 @@ private:
   uint64_t buffered = 0;
   uint64_t total = 0;
   std::unique_ptr<char[]> buffer;
-  std::string finalPath, temporaryPath, hexDigest;
+  std::string finalPath, temporary, hexDigest;
   Sha256 hash;
   Status firstError = Status::ok();
 };
@@ -86,12 +99,18 @@ Status syncDirectory(const std::string &directory);
 /// umask). Succeeds when it is there already. Errors: CannotCreate.
 Status createDirectories(const std::string &directory);
 
-/// Removes each "<path>.tmp-<pid>" whose process is gone or is this one. A
-/// folder goes with the files in it. Best effort: what cannot be removed stays.
-void removeStrayTemporaries(const std::string &path);
+/// A new name beside `path`: "<path>.tmp-" and 16 random hex digits.
+std::string temporaryPath(const std::string &path);
 
-/// The names in `directory`, sorted; none when it cannot be read.
-std::vector<std::string> listDirectory(const std::string &directory);
+/// Removes the temporaries in `directory` that nobody writes and whose final
+/// name `isOurs`. A folder goes with the files in it; as folders are not
+/// locked, whoever makes such holds a lock that covers them. Best effort: what
+/// cannot be removed stays.
+void removeStrayTemporaries(const std::string &directory,
+                            bool (*isOurs)(const std::string &finalName));
+
+/// The names in `directory`, sorted. Errors: NoInput, IoError.
+Result<std::vector<std::string>> listDirectory(const std::string &directory);
 
 /// Removes `directory` and the files in it; it must hold no folders. False
 /// when something is left.

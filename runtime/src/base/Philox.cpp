@@ -1,16 +1,15 @@
 //===- Philox.cpp - Random numbers without hidden state -------------------===//
 //
-// Every floating-point result here is specified to the bit, so the compiler
-// must not fuse a * b + c in this file.
+// Every floating-point result here is specified to the bit; the runtime is
+// compiled without contraction of a * b + c.
 //
 //===----------------------------------------------------------------------===//
 
 #include "base/Philox.h"
 
-#include <cmath>
-#include <cstring>
+#include "base/PortableMath.h"
 
-#pragma STDC FP_CONTRACT OFF
+#include <cmath>
 
 namespace hone::rt {
 
@@ -44,12 +43,16 @@ static uint64_t fnv1a(uint64_t hash, std::string_view bytes) {
 
 uint64_t hashName(std::string_view name) { return fnv1a(FnvBasis, name); }
 
+uint64_t hashStream(RandomPurpose purpose, std::string_view name) {
+  uint32_t p = static_cast<uint32_t>(purpose);
+  const char prefix[4] = {char(p), char(p >> 8), char(p >> 16), char(p >> 24)};
+  return fnv1a(fnv1a(FnvBasis, {prefix, 4}), name);
+}
+
 RandomStream::RandomStream(uint64_t seed, uint64_t step, RandomPurpose purpose,
                            std::string_view name)
     : seed(seed) {
-  uint32_t p = static_cast<uint32_t>(purpose);
-  const char prefix[4] = {char(p), char(p >> 8), char(p >> 16), char(p >> 24)};
-  uint64_t hash = fnv1a(fnv1a(FnvBasis, {prefix, 4}), name);
+  uint64_t hash = hashStream(purpose, name);
   auto words = philox4x32({low(step), high(step), low(hash), high(hash)},
                           {low(~seed), high(~seed)});
   stream = words[0] | uint64_t(words[1]) << 32;
@@ -72,43 +75,6 @@ float RandomStream::uniformF32(uint64_t index) const {
 double RandomStream::normal(uint64_t index) const {
   double cell = static_cast<double>(bits(index) >> 12) + 0.5;
   return inverseNormal(cell * 0x1p-52);
-}
-
-/// c[0] + x (c[1] + x (c[2] + ...))
-template <int N> static double horner(const double (&c)[N], double x) {
-  double sum = c[N - 1];
-  for (int i = N - 2; i >= 0; --i) {
-    double product = sum * x;
-    sum = product + c[i];
-  }
-  return sum;
-}
-
-double portableLog(double x) {
-  // x = m 2^e with m in [sqrt(1/2), sqrt(2)).
-  uint64_t bits;
-  std::memcpy(&bits, &x, sizeof bits);
-  int exponent = static_cast<int>(bits >> 52) - 1023;
-  bits = (bits & 0x000fffffffffffff) | 0x3ff0000000000000;
-  double m;
-  std::memcpy(&m, &bits, sizeof m);
-  if (m > 0x1.6a09e667f3bcdp0) {
-    m = m * 0.5;
-    exponent = exponent + 1;
-  }
-  // log m = 2 atanh(s); |s| < 0.1716, so 12 terms leave less than 2^-62.
-  static constexpr double series[] = {2.0 / 3,  2.0 / 5,  2.0 / 7,  2.0 / 9,
-                                      2.0 / 11, 2.0 / 13, 2.0 / 15, 2.0 / 17,
-                                      2.0 / 19, 2.0 / 21, 2.0 / 23};
-  double f = m - 1.0; // exact
-  double s = f / (2.0 + f);
-  double z = s * s;
-  // 2 s = f - s f, which keeps the leading term exact.
-  double rest = s * (f - z * horner(series, z));
-  double e = static_cast<double>(exponent);
-  // ln 2 in two parts; the first has 20 trailing zero bits, so e * it is exact.
-  double lowPart = e * 1.90821492927058770002e-10 - rest;
-  return e * 6.93147180369123816490e-01 + (f + lowPart);
 }
 
 double inverseNormal(double p) {

@@ -28,11 +28,14 @@ enum class RandomPurpose : uint32_t {
   Dropout = 3,    ///< masks
   Perturb = 4,    ///< directions of zeroth-order and forward-gradient methods
   Test = 5,       ///< inputs of tests
-  Round = 6,      ///< of parameters to bfloat16, by place in theta
+  Round = 6,      ///< of parameters to bfloat16
 };
 
 /// FNV-1a, 64 bits: offset basis 0xcbf29ce484222325, prime 0x100000001b3.
 uint64_t hashName(std::string_view name);
+
+/// What purpose and name add to a stream's key: h below.
+uint64_t hashStream(RandomPurpose purpose, std::string_view name);
 
 /// All numbers of one (seed, step, purpose, name). Copyable, stateless.
 ///
@@ -72,10 +75,6 @@ private:
 /// PPND16 (Wichura, Applied Statistics 37, 1988), relative error about 1e-15,
 /// with portableLog in the tails.
 double inverseNormal(double p);
-
-/// Natural logarithm of a positive normal number within 2 ulp, from + - * /
-/// alone: the same bits on every IEEE machine.
-double portableLog(double x);
 
 /// A bijection on [0, count), count <= 2^63: where `index` goes under the
 /// permutation that `key` selects. An 8-round Feistel network with Philox as

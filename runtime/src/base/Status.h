@@ -22,8 +22,9 @@ enum class ExitCode : int {
   Internal = 70,     ///< a bug in Hone
   CannotCreate = 73, ///< an output file or folder cannot be created
   IoError = 74,      ///< reading or writing failed
-  Interrupted = 130, ///< SIGINT: the step was finished and saved
-  Terminated = 143,  ///< SIGTERM: the step was finished and saved
+  // 128 + the number of a signal: the step was finished and saved.
+  Interrupted = 130, ///< SIGINT
+  Terminated = 143,  ///< SIGTERM
 };
 
 /// The three parts of a message that helps. `place` is a file, and within it

@@ -61,26 +61,46 @@ Status DataLines::bad(uint64_t lineNumber, const std::string &problem,
 }
 
 /// Without its line end.
-std::string_view DataLines::takeLine() {
-  const size_t end = content.find('\n', at);
-  const size_t stop = std::min(end, content.size());
-  const std::string_view line = content.substr(at, stop - at);
-  at = end == std::string_view::npos ? content.size() : end + 1;
+Status DataLines::takeLine(std::string_view &line) {
+  const std::string_view start = content.substr(at, LongestLine + 1);
   ++number;
-  return line;
+  line = start.substr(0, start.find('\n'));
+  if (line.size() > LongestLine)
+    return bad(number,
+               "expected lines of at most " + std::to_string(LongestLine) +
+                   " bytes but found a longer one",
+               "split the sample, or leave out keys that are not used");
+  at = std::min<uint64_t>(at + line.size() + 1, content.size());
+  return Status::ok();
+}
+
+/// Of an array or an object only the kind: as a tree it would take a hundred
+/// times its bytes, and no key asks for one.
+static bool readScalar(JsonReader &reader, Json &value) {
+  Json::Kind kind;
+  if (!reader.peek(kind))
+    return false;
+  if (kind != Json::Kind::Array && kind != Json::Kind::Object)
+    return reader.value(value);
+  return reader.failAt(reader.lastValue(),
+                       std::string("expected a number but found ") +
+                           describe(kind),
+                       "write lists of token ids, one list for a sample");
 }
 
 bool DataLines::readIds(JsonReader &reader, const char *key, bool allowNoTarget,
-                        std::vector<int32_t> &out) {
+                        std::vector<int32_t> &out, uint64_t &count) {
   out.clear();
-  Json id;
+  count = 0;
   for (reader.beginArray(); reader.nextElement();) {
-    if (!reader.value(id))
+    Json id;
+    if (!readScalar(reader, id))
       return false;
     const bool isId =
         id.isInteger() && id.integer() >= 0 && id.integer() < vocabularySize;
     if (isId || (allowNoTarget && id.isInteger() && id.integer() == NoTarget)) {
-      out.push_back(int32_t(id.integer()));
+      if (count++ < keptIds)
+        out.push_back(int32_t(id.integer()));
       continue;
     }
     const std::string found =
@@ -97,9 +117,9 @@ bool DataLines::readIds(JsonReader &reader, const char *key, bool allowNoTarget,
 
 /// Batches have no padding, so a mask that is not all ones means nothing.
 bool DataLines::readMask(JsonReader &reader) {
-  Json value;
   for (reader.beginArray(); reader.nextElement();) {
-    if (!reader.value(value))
+    Json value;
+    if (!readScalar(reader, value))
       return false;
     if (!value.isInteger() || value.integer() != 1)
       return reader.failAt(
@@ -110,21 +130,27 @@ bool DataLines::readMask(JsonReader &reader) {
   return reader.ok();
 }
 
-bool DataLines::skipValue(JsonReader &reader, const std::string &key) {
-  Json unused;
-  if (!reader.value(unused))
-    return false;
+bool DataLines::isObject(std::string_view line) {
+  JsonReader reader(line, "");
+  Json::Kind kind;
+  return reader.peek(kind) && kind == Json::Kind::Object && reader.skip() &&
+         reader.finish();
+}
+
+void DataLines::noteIgnored(const std::string &key) {
+  const std::string start = key.substr(0, 64);
   if (ignored.size() < 16 &&
-      std::find(ignored.begin(), ignored.end(), key) == ignored.end())
-    ignored.push_back(key);
-  return true;
+      std::find(ignored.begin(), ignored.end(), start) == ignored.end())
+    ignored.push_back(start);
 }
 
 bool DataLines::readKey(JsonReader &reader, const std::string &key,
                         DataLine &line, unsigned &seen) {
   const unsigned bit = bitOf(key);
-  if (bit == 0)
-    return skipValue(reader, key);
+  if (bit == 0) {
+    noteIgnored(key);
+    return reader.skip();
+  }
   if ((seen & bit) != 0)
     return reader.failAt(reader.lastToken(),
                          "the key \"" + key + "\" is there twice",
@@ -133,14 +159,18 @@ bool DataLines::readKey(JsonReader &reader, const std::string &key,
   switch (bit) {
   case SeenText:
   case SeenPrompt:
+    line.text.reserve(lineBytes); // growing would take three times as much
     return reader.string(line.text);
   case SeenCompletion:
+    line.completion.reserve(lineBytes);
     return reader.string(line.completion);
   case SeenIds:
-    return readIds(reader, "input_ids", /*allowNoTarget=*/false, line.ids);
+    return readIds(reader, "input_ids", /*allowNoTarget=*/false, line.ids,
+                   line.idCount);
   case SeenLabels:
     line.hasLabels = true;
-    return readIds(reader, "labels", /*allowNoTarget=*/true, line.labels);
+    return readIds(reader, "labels", /*allowNoTarget=*/true, line.labels,
+                   line.labelCount);
   default:
     return readMask(reader);
   }
@@ -148,6 +178,7 @@ bool DataLines::readKey(JsonReader &reader, const std::string &key,
 
 Status DataLines::read(std::string_view text, DataLine &line, unsigned &seen) {
   line.number = number;
+  lineBytes = text.size();
   line.hasLabels = false;
   seen = 0;
   JsonReader reader(text, path);
@@ -200,19 +231,22 @@ Status DataLines::checkShape(const DataLine &line, unsigned seen) const {
                                                             : "\"input_ids\"") +
                    " is empty",
                "remove the line or fill it");
-  if (line.hasLabels && line.labels.size() != line.ids.size())
+  if (line.hasLabels && line.labelCount != line.idCount)
     return bad(line.number,
                "expected as many \"labels\" as \"input_ids\", " +
-                   std::to_string(line.ids.size()) + ", but found " +
-                   std::to_string(line.labels.size()),
+                   std::to_string(line.idCount) + ", but found " +
+                   std::to_string(line.labelCount),
                "give every token a label, -100 for no loss; do not shift them");
   return Status::ok();
 }
 
 Status DataLines::detect() {
   DataLine line;
+  std::string_view text;
   unsigned seen;
-  Status status = read(takeLine(), line, seen);
+  Status status = takeLine(text);
+  if (status.isOk())
+    status = read(text, line, seen);
   at = 0;
   number = 0;
   if (!status.isOk())
@@ -235,12 +269,14 @@ Status DataLines::detect() {
 }
 
 Status DataLines::next(DataLine &line, bool &more) {
-  // Empty lines are allowed at the end, where editors leave them.
-  more = content.find_first_not_of(" \t\r\n", at) != std::string_view::npos;
+  more = at < content.size();
   if (!more)
     return Status::ok();
+  std::string_view text;
   unsigned seen;
-  if (Status status = read(takeLine(), line, seen); !status.isOk())
+  if (Status status = takeLine(text); !status.isOk())
+    return status;
+  if (Status status = read(text, line, seen); !status.isOk())
     return status;
   return checkShape(line, seen);
 }

@@ -1,7 +1,8 @@
 //===- DataLines.h - JSONL training data, one line at a time --------------===//
 //
 // The first line decides the shape of all lines; a later line of another
-// shape is an error, not a guess. One line is held in memory, never the file.
+// shape is an error, not a guess. One line is held in memory, never the file,
+// and of its lists only what fits in a sample.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,19 +37,28 @@ inline constexpr int32_t NoTarget = -100;
 struct DataLine {
   std::string text;            ///< "text", or "prompt"
   std::string completion;      ///< "completion"
-  std::vector<int32_t> ids;    ///< "input_ids"
-  std::vector<int32_t> labels; ///< "labels", not shifted
+  std::vector<int32_t> ids;    ///< "input_ids", the first keptIds
+  std::vector<int32_t> labels; ///< "labels", not shifted, the first keptIds
+  uint64_t idCount = 0, labelCount = 0; ///< of the line
   bool hasLabels = false;
   uint64_t number = 0; ///< from 1
 };
 
 class DataLines {
 public:
-  /// Reads `content`, the bytes of the file `path`. Ids and labels are checked
-  /// against `vocabularySize`.
-  DataLines(std::string_view content, std::string path, int64_t vocabularySize)
-      : content(content), path(std::move(path)),
-        vocabularySize(vocabularySize) {}
+  /// Longest line. It bounds the memory to about four times as much.
+  static constexpr uint64_t LongestLine = 512 * 1024;
+
+  /// Reads `content`, the bytes of the file `path` without empty lines at the
+  /// end. Ids and labels are checked against `vocabularySize`; of each line
+  /// the first `keptIds` are kept.
+  DataLines(std::string_view content, std::string path, int64_t vocabularySize,
+            uint64_t keptIds)
+      : content(content), path(std::move(path)), vocabularySize(vocabularySize),
+        keptIds(keptIds) {}
+
+  /// Whether `line` is one JSON object.
+  static bool isObject(std::string_view line);
 
   /// Finds the format from the first line. Errors: BadData when the keys are
   /// of no known format or of two.
@@ -61,7 +71,8 @@ public:
 
   /// Bytes of the file that were read.
   uint64_t position() const { return at; }
-  /// Keys that were ignored in some line, each once, at most 16.
+  /// Keys that were ignored in some line, each once, at most 16, of each the
+  /// first 64 bytes.
   const std::vector<std::string> &ignoredKeys() const { return ignored; }
 
   /// BadData at "file:line", about the key `key` when it is not empty.
@@ -69,20 +80,22 @@ public:
              const std::string &remedy) const;
 
 private:
-  std::string_view takeLine();
+  Status takeLine(std::string_view &line);
   Status read(std::string_view text, DataLine &line, unsigned &seen);
   Status checkShape(const DataLine &line, unsigned seen) const;
   bool readKey(JsonReader &reader, const std::string &key, DataLine &line,
                unsigned &seen);
   bool readIds(JsonReader &reader, const char *key, bool allowNoTarget,
-               std::vector<int32_t> &out);
+               std::vector<int32_t> &out, uint64_t &count);
   bool readMask(JsonReader &reader);
-  bool skipValue(JsonReader &reader, const std::string &key);
+  void noteIgnored(const std::string &key);
 
   std::string_view content;
   std::string path;
   int64_t vocabularySize;
-  uint64_t at = 0, number = 0;
+  uint64_t keptIds;
+  std::string skipped; // the last string or key that nobody wants
+  uint64_t at = 0, number = 0, lineBytes = 0;
   DataFormat shape = DataFormat::PlainText;
   std::vector<std::string> ignored;
 };

@@ -12,39 +12,66 @@
 #include "text/Utf8.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <vector>
 
 namespace hone::rt {
 
 namespace {
 
-class IdCollector : public TokenSink {
+/// The ids of a sample; of those that no sample has room for only the number,
+/// the largest and the last.
+class SampleIds : public TokenSink {
 public:
-  explicit IdCollector(std::vector<int32_t> &out) : out(out) {}
-  bool append(const int32_t *ids, size_t count) override {
-    out.insert(out.end(), ids, ids + count);
+  explicit SampleIds(uint64_t limit) : limit(limit) {}
+
+  void clear() {
+    kept.clear();
+    count = 0;
+    largest = -1;
+  }
+  bool append(const int32_t *ids, size_t size) override {
+    for (size_t i = 0; i < size; ++i) {
+      if (kept.size() < limit)
+        kept.push_back(ids[i]);
+      largest = std::max(largest, ids[i]);
+    }
+    count += size;
+    if (size != 0)
+      last = ids[size - 1];
     return true;
   }
+  void add(int32_t id) { append(&id, 1); }
+
+  std::vector<int32_t> kept;
+  uint64_t count = 0;
+  int32_t largest = -1, last = -1;
 
 private:
-  std::vector<int32_t> &out;
+  uint64_t limit;
 };
 
 /// Tokenises one file into a cache. Used once.
 class Preparation : public TokenSink {
 public:
   Preparation(const DatasetOptions &options, const Tokenizer *tokenizer,
-              std::string_view content)
-      : options(options), tokenizer(tokenizer), content(content) {}
+              const MappedFile &file, std::string_view content)
+      : options(options), tokenizer(tokenizer), file(file), content(content),
+        sample(uint64_t(options.maxSequenceLength)),
+        prompt(uint64_t(options.maxSequenceLength)) {}
 
-  Status run(const std::string &cachePath, const MappedFile &file);
+  /// `cachePath` may be empty; see TokenCacheWriter.
+  Result<MappedFile> run(const std::string &directory,
+                         const std::string &cachePath);
 
 private:
   bool looksLikeLines() const;
+  Status checkUtf8();
   Status packText();
-  Status readLines(const MappedFile &file);
-  Status encodeLine(const DataLine &line, const std::string &place);
-  Status finishSample();
+  Status readLines();
+  Status encodeLine(DataLine &line, const std::string &place);
+  Status finishSample(uint64_t length);
   Status checkTokenizer(const std::string &place) const;
   Status checkIds(const std::string &place) const;
   void addTemplate(uint32_t count,
@@ -53,14 +80,18 @@ private:
   std::string leftOut() const;
   std::string notes() const;
   bool append(const int32_t *newIds, size_t count) override;
+  bool passed(size_t bytes) override;
+  Status letGo(uint64_t bytes);
 
   const DatasetOptions &options;
   const Tokenizer *tokenizer;
+  const MappedFile &file;
   std::string_view content;
   DataFormat format = DataFormat::PlainText;
   TokenCacheWriter writer;
   TokenizerScratch scratch;
-  std::vector<int32_t> ids, labels, prompt;
+  SampleIds sample, prompt;
+  std::vector<int32_t> labels;
   std::vector<std::string> ignoredKeys;
   Status packed = Status::ok();
   uint64_t samples = 0, tooLong = 0, longest = 0, withoutTarget = 0,
@@ -86,10 +117,11 @@ bool Preparation::looksLikeLines() const {
     return false;
   if (endsWith(options.path, ".jsonl") || endsWith(options.path, ".json"))
     return true;
-  const std::string_view line = content.substr(0, content.find('\n'));
+  const std::string_view start = content.substr(0, DataLines::LongestLine + 1);
+  const std::string_view line = start.substr(0, start.find('\n'));
   const size_t first = line.find_first_not_of(" \t");
   return first != std::string_view::npos && line[first] == '{' &&
-         Json::parse(line, options.path).isOk();
+         (line.size() > DataLines::LongestLine || DataLines::isObject(line));
 }
 
 Status Preparation::checkTokenizer(const std::string &place) const {
@@ -104,14 +136,14 @@ Status Preparation::checkTokenizer(const std::string &place) const {
 }
 
 Status Preparation::checkIds(const std::string &place) const {
-  for (int32_t id : ids)
-    if (id >= options.vocabularySize)
-      return badData(place,
-                     "the tokenizer gives the id " + std::to_string(id) +
-                         ", but the model's vocabulary has " +
-                         std::to_string(options.vocabularySize) + " entries",
-                     "compile the model with the tokenizer that belongs to it");
-  return Status::ok();
+  if (sample.largest < options.vocabularySize)
+    return Status::ok();
+  return badData(place,
+                 "the tokenizer gives the id " +
+                     std::to_string(sample.largest) +
+                     ", but the model's vocabulary has " +
+                     std::to_string(options.vocabularySize) + " entries",
+                 "compile the model with the tokenizer that belongs to it");
 }
 
 /// Appends the post-processor's tokens before or after a text.
@@ -119,20 +151,20 @@ void Preparation::addTemplate(uint32_t count,
                               uint32_t (TokenizerTable::*token)(uint32_t)
                                   const) {
   for (uint32_t i = 0; i < count; ++i)
-    ids.push_back(int32_t((tokenizer->contents().*token)(i)));
+    sample.add(int32_t((tokenizer->contents().*token)(i)));
 }
 
 void Preparation::addEos() {
   const int32_t eos = tokenizer->eosToken();
-  if (eos >= 0 && (ids.empty() || ids.back() != eos))
-    ids.push_back(eos);
+  if (eos >= 0 && (sample.count == 0 || sample.last != eos))
+    sample.add(eos);
 }
 
-/// Takes `ids` and `labels` as a sample, or counts why not.
-Status Preparation::finishSample() {
+/// Takes the sample and `labels`, or counts why not.
+Status Preparation::finishSample(uint64_t length) {
   ++samples;
-  longest = std::max<uint64_t>(longest, ids.size());
-  if (ids.size() > uint64_t(options.maxSequenceLength)) {
+  longest = std::max(longest, length);
+  if (length > uint64_t(options.maxSequenceLength)) {
     ++tooLong;
     return Status::ok();
   }
@@ -143,39 +175,67 @@ Status Preparation::finishSample() {
     ++withoutTarget;
     return Status::ok();
   }
-  return writer.add(ids.data(), labels.data(), ids.size());
+  return writer.add(sample.kept.data(), labels.data(), length);
+}
+
+/// Ends the work on `content` up to `bytes`.
+Status Preparation::letGo(uint64_t bytes) {
+  file.releaseBehind(uint64_t(content.data() - file.data()) + bytes);
+  return options.onProgress ? options.onProgress() : Status::ok();
+}
+
+bool Preparation::passed(size_t bytes) {
+  packed = letGo(bytes);
+  return packed.isOk();
 }
 
 bool Preparation::append(const int32_t *newIds, size_t count) {
   const size_t length = size_t(options.maxSequenceLength);
   for (size_t i = 0; i < count; ++i) {
-    ids.push_back(newIds[i]);
-    if (ids.size() < length)
+    sample.add(newIds[i]);
+    if (sample.count < length)
       continue;
     packed = checkIds(options.path);
-    labels = ids;
+    labels = sample.kept;
     if (packed.isOk())
-      packed = finishSample();
-    ids.clear();
+      packed = finishSample(sample.count);
+    sample.clear();
     if (!packed.isOk())
       return false;
   }
   return true;
 }
 
+/// The tokenizer checks too, but does not know lines.
+Status Preparation::checkUtf8() {
+  uint64_t line = 1;
+  for (uint64_t at = 0; at < content.size();) {
+    std::string_view part = content.substr(at, MappedFile::VisitBytes);
+    while (at + part.size() < content.size() && !part.empty() &&
+           (uint8_t(content[at + part.size()]) & 0xC0) == 0x80 &&
+           part.size() > MappedFile::VisitBytes - 4)
+      part.remove_suffix(1);
+    const size_t invalid = findInvalidUtf8(part);
+    const std::string_view valid = part.substr(0, invalid);
+    line += uint64_t(std::count(valid.begin(), valid.end(), '\n'));
+    if (invalid != std::string_view::npos)
+      return badData(options.path + ":" + std::to_string(line),
+                     "expected UTF-8 text but byte " +
+                         std::to_string(at + invalid) +
+                         " of the file begins no valid character",
+                     "convert the file, for example with iconv -t UTF-8");
+    at += part.size();
+    if (Status s = letGo(at); !s.isOk())
+      return s;
+  }
+  return Status::ok();
+}
+
 Status Preparation::packText() {
   if (Status s = checkTokenizer(options.path); !s.isOk())
     return s;
-  const size_t invalid = findInvalidUtf8(content);
-  if (invalid != std::string_view::npos) {
-    const std::string_view before = content.substr(0, invalid);
-    const size_t line =
-        1 + size_t(std::count(before.begin(), before.end(), '\n'));
-    return badData(options.path + ":" + std::to_string(line),
-                   "expected UTF-8 text but byte " + std::to_string(invalid) +
-                       " of the file begins no valid character",
-                   "convert the file, for example with iconv -t UTF-8");
-  }
+  if (Status s = checkUtf8(); !s.isOk())
+    return s;
   // Template tokens are fewer than a sequence has room for only by chance, so
   // they take the same way as text.
   const TokenizerTable &table = tokenizer->contents();
@@ -192,58 +252,74 @@ Status Preparation::packText() {
   for (uint32_t i = 0; i < table.afterCount(); ++i)
     if (!put(table.after(i)))
       return packed;
-  if (ids.empty())
+  if (sample.count == 0)
     return Status::ok();
   if (Status s = checkIds(options.path); !s.isOk())
     return s;
-  labels = ids;
-  return finishSample();
+  labels = sample.kept;
+  return finishSample(sample.count);
 }
 
-Status Preparation::encodeLine(const DataLine &line, const std::string &place) {
-  ids.clear();
+/// Leaves the text with its completion in `line.text`.
+Status Preparation::encodeLine(DataLine &line, const std::string &place) {
+  sample.clear();
   const TokenizerTable &table = tokenizer->contents();
   addTemplate(table.beforeCount(), &TokenizerTable::before);
-  const size_t begin = ids.size();
-  IdCollector collector(ids);
-  size_t masked = 0;
+  const uint64_t begin = sample.count;
+  uint64_t masked = 0;
   if (format == DataFormat::PromptCompletion) {
     prompt.clear();
-    IdCollector promptCollector(prompt);
-    if (Status s =
-            tokenizer->encode(line.text, place, promptCollector, scratch);
+    if (Status s = tokenizer->encode(line.text, place, prompt, scratch);
         !s.isOk())
       return s;
-    if (Status s = tokenizer->encode(line.text + line.completion, place,
-                                     collector, scratch);
-        !s.isOk())
-      return s;
-    masked = begin + prompt.size();
-    mergedPrompts += prompt.size() > ids.size() - begin ||
-                     !std::equal(prompt.begin(), prompt.end(),
-                                 ids.begin() + ptrdiff_t(begin));
-  } else if (Status s = tokenizer->encode(line.text, place, collector, scratch);
-             !s.isOk()) {
+    line.text += line.completion;
+    masked = begin + prompt.count;
+  }
+  if (Status s = tokenizer->encode(line.text, place, sample, scratch);
+      !s.isOk())
     return s;
+  if (format == DataFormat::PromptCompletion) {
+    const auto text = sample.kept.begin() +
+                      ptrdiff_t(std::min<uint64_t>(begin, sample.kept.size()));
+    const auto common = std::min(ptrdiff_t(prompt.kept.size()),
+                                 ptrdiff_t(sample.kept.end() - text));
+    mergedPrompts +=
+        prompt.count > sample.count - begin ||
+        !std::equal(prompt.kept.begin(), prompt.kept.begin() + common, text);
   }
   addTemplate(table.afterCount(), &TokenizerTable::after);
   addEos();
-  labels = ids;
-  std::fill_n(labels.begin(), std::min(masked, labels.size()), NoTarget);
+  labels = sample.kept;
+  std::fill_n(labels.begin(), std::min<uint64_t>(masked, labels.size()),
+              NoTarget);
   return checkIds(place);
 }
 
-Status Preparation::readLines(const MappedFile &file) {
-  // Released pages are read again only if the run needs them; it does not.
-  constexpr uint64_t ReleaseBytes = uint64_t(16) << 20;
-  DataLines lines(content, options.path, options.vocabularySize);
+/// Editors leave empty lines at the end.
+static std::string_view withoutSpaceAtEnd(std::string_view text,
+                                          const MappedFile &file) {
+  while (!text.empty()) {
+    const size_t start =
+        text.size() - std::min<size_t>(text.size(), MappedFile::VisitBytes);
+    const size_t last = text.substr(start).find_last_not_of(" \t\r\n");
+    file.release(uint64_t(text.data() - file.data()) + start,
+                 2 * MappedFile::VisitBytes);
+    if (last != std::string_view::npos)
+      return text.substr(0, start + last + 1);
+    text = text.substr(0, start);
+  }
+  return text;
+}
+
+Status Preparation::readLines() {
+  DataLines lines(withoutSpaceAtEnd(content, file), options.path,
+                  options.vocabularySize, uint64_t(options.maxSequenceLength));
   if (Status s = lines.detect(); !s.isOk())
     return s;
   format = lines.format();
   if (format != DataFormat::TokenIds)
     if (Status s = checkTokenizer(options.path); !s.isOk())
       return s;
-  const uint64_t skipped = uint64_t(content.data() - file.data());
   uint64_t released = 0;
   DataLine line;
   for (bool more = true;;) {
@@ -251,22 +327,25 @@ Status Preparation::readLines(const MappedFile &file) {
       return s;
     if (!more)
       break;
+    uint64_t length = line.idCount;
     if (format == DataFormat::TokenIds) {
-      ids.swap(line.ids);
+      sample.kept.swap(line.ids);
       if (line.hasLabels)
         labels.swap(line.labels);
       else
-        labels = ids;
+        labels = sample.kept;
     } else {
       Status s =
           encodeLine(line, options.path + ":" + std::to_string(line.number));
       if (!s.isOk())
         return s;
+      length = sample.count;
     }
-    if (Status s = finishSample(); !s.isOk())
+    if (Status s = finishSample(length); !s.isOk())
       return s;
-    if (lines.position() - released >= ReleaseBytes) {
-      file.release(skipped + released, lines.position() - released);
+    if (lines.position() - released >= MappedFile::VisitBytes) {
+      if (Status s = letGo(lines.position()); !s.isOk())
+        return s;
       released = lines.position();
     }
   }
@@ -310,10 +389,13 @@ std::string Preparation::notes() const {
   return out;
 }
 
-Status Preparation::run(const std::string &cachePath, const MappedFile &file) {
-  if (Status s = writer.open(cachePath); !s.isOk())
+Result<MappedFile> Preparation::run(const std::string &directory,
+                                    const std::string &cachePath) {
+  if (Status s = writer.open(directory, cachePath); !s.isOk())
     return s;
-  Status read = looksLikeLines() ? readLines(file) : packText();
+  Status read = looksLikeLines() ? readLines() : packText();
+  if (read.isOk() && options.onProgress)
+    read = options.onProgress(); // all that it needed is still there
   if (!read.isOk())
     return read;
   if (writer.samples() == 0)
@@ -326,19 +408,22 @@ Status Preparation::run(const std::string &cachePath, const MappedFile &file) {
 }
 
 /// What the samples depend on, and nothing else.
-static std::string cacheName(const DatasetOptions &options,
-                             const Tokenizer *tokenizer,
-                             std::string_view content) {
+static std::string nameOf(const DatasetOptions &options,
+                          const Tokenizer *tokenizer, const MappedFile &file) {
   static constexpr std::string_view Extensions[] = {".txt", ".jsonl", ".json"};
   std::string key = "token cache 1\n";
   for (std::string_view extension : Extensions)
     key += endsWith(options.path, extension) ? '1' : '0';
   key += "\n" + std::to_string(options.maxSequenceLength) + "\n" +
-         std::to_string(options.vocabularySize) + "\n" + Sha256::hex(content) +
-         "\n" +
+         std::to_string(options.vocabularySize) + "\n" + digestOf(file) + "\n" +
          (tokenizer == nullptr ? std::string("no tokenizer")
                                : Sha256::hex(tokenizer->contents().block()));
   return Sha256::hex(key).substr(0, 32) + ".tokens";
+}
+
+static std::string temporaryDirectory() {
+  const char *directory = getenv("TMPDIR");
+  return directory && *directory ? directory : P_tmpdir;
 }
 
 Result<Dataset> Dataset::prepare(const DatasetOptions &options,
@@ -350,27 +435,36 @@ Result<Dataset> Dataset::prepare(const DatasetOptions &options,
   std::string_view content = file.bytes();
   if (content.substr(0, 3) == "\xEF\xBB\xBF") // a byte order mark is no text
     content.remove_prefix(3);
-  if (content.find_first_not_of(" \t\r\n") == std::string_view::npos)
+  if (withoutSpaceAtEnd(content, file).empty())
     return badData(options.path, "expected training data but the file is empty",
                    "give a text file or a JSONL file with samples");
   Dataset dataset;
-  dataset.path =
-      options.cacheDirectory + "/" + cacheName(options, tokenizer, content);
-  Result<TokenCache> cache = TokenCache::open(
-      dataset.path, options.vocabularySize, options.maxSequenceLength);
-  dataset.cached = cache.isOk();
-  if (!cache.isOk()) {
-    if (Status s = createDirectories(options.cacheDirectory); !s.isOk())
+  dataset.cacheName = nameOf(options, tokenizer, file);
+  const auto open = [&](Result<MappedFile> from) -> Status {
+    if (!from.isOk())
+      return from.status();
+    Result<TokenCache> cache =
+        TokenCache::open(std::move(from.value()), options.vocabularySize,
+                         options.maxSequenceLength);
+    if (cache.isOk())
+      dataset.cache = std::move(cache.value());
+    return cache.status();
+  };
+  std::string directory = options.cacheDirectory, path;
+  if (directory.empty()) {
+    directory = temporaryDirectory();
+  } else {
+    path = directory + "/" + dataset.cacheName;
+    removeStrayTemporaries(directory, TokenCache::isName);
+    dataset.cached = open(MappedFile::open(path)).isOk();
+    if (dataset.cached)
+      return dataset;
+    if (Status s = createDirectories(directory); !s.isOk())
       return s;
-    Preparation preparation(options, tokenizer, content);
-    if (Status s = preparation.run(dataset.path, file); !s.isOk())
-      return s;
-    cache = TokenCache::open(dataset.path, options.vocabularySize,
-                             options.maxSequenceLength);
-    if (!cache.isOk())
-      return cache.status();
   }
-  dataset.cache = std::move(cache.value());
+  Preparation preparation(options, tokenizer, file, content);
+  if (Status s = open(preparation.run(directory, path)); !s.isOk())
+    return s;
   return dataset;
 }
 

@@ -14,16 +14,22 @@
 #include "text/Tokenizer.h"
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
 namespace hone::rt {
 
 struct DatasetOptions {
-  std::string path;           ///< --data
-  int64_t maxSequenceLength;  ///< tokens, at least 2
-  std::string cacheDirectory; ///< made when missing
-  int64_t vocabularySize;     ///< of the model: its embedding's rows
+  std::string path;          ///< --data
+  int64_t maxSequenceLength; ///< tokens, at least 2
+  /// Made when missing; temporaries of dead processes in it are removed. Empty:
+  /// the samples go to a file without a name in $TMPDIR.
+  std::string cacheDirectory;
+  int64_t vocabularySize; ///< of the model: its embedding's rows
+  /// Called at least once for each 256 KiB that were read; an error ends the
+  /// preparation with it.
+  std::function<Status()> onProgress = {};
 };
 
 /// One training sequence.
@@ -39,7 +45,8 @@ public:
   /// Tokenises `options.path` into a cache file, or finds the one that an
   /// earlier run made from the same bytes, tokenizer and options.
   /// `tokenizer` may be null: then only JSONL with "input_ids" is accepted.
-  /// Heap: the longest line and its tokens, not the file.
+  /// Memory: the longest line and a sample, not the file; a part of the plan's
+  /// process line that runtime.h counts.
   /// Errors: NoInput, BadData (with file and line), CannotCreate, IoError.
   static Result<Dataset> prepare(const DatasetOptions &options,
                                  const Tokenizer *tokenizer);
@@ -65,11 +72,12 @@ public:
   std::string_view notes() const { return cache.notes(); }
   /// Whether an earlier run's cache was used.
   bool wasCached() const { return cached; }
-  const std::string &cachePath() const { return path; }
+  /// The cache's file name: a hash of all that the samples depend on.
+  const std::string &name() const { return cacheName; }
 
 private:
   TokenCache cache;
-  std::string path;
+  std::string cacheName;
   bool cached = false;
 };
 

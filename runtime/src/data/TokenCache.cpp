@@ -9,22 +9,27 @@
 
 #include <cstring>
 
-#include <unistd.h>
-
 namespace hone::rt {
 
 static constexpr char Magic[] = "HONEDAT1";
 
-static std::string offsetsPath(const std::string &path) {
-  return path + ".offsets-" + std::to_string(::getpid());
+static constexpr std::string_view Extension = ".tokens";
+
+bool TokenCache::isName(const std::string &name) {
+  return name.size() > Extension.size() &&
+         name.compare(name.size() - Extension.size(), Extension.size(),
+                      Extension) == 0;
 }
 
-Status TokenCacheWriter::open(const std::string &path) {
-  Result<OutputFile> created = OutputFile::create(path);
+Status TokenCacheWriter::open(const std::string &directory,
+                              const std::string &path) {
+  isNamed = !path.empty();
+  Result<OutputFile> created =
+      isNamed ? OutputFile::create(path) : OutputFile::createUnnamed(directory);
   if (!created.isOk())
     return created.status();
   data = std::move(created.value());
-  created = OutputFile::create(offsetsPath(path));
+  created = OutputFile::createUnnamed(directory);
   if (!created.isOk())
     return created.status();
   offsets = std::move(created.value());
@@ -48,22 +53,23 @@ Status TokenCacheWriter::add(const int32_t *ids, const int32_t *labels,
   return offsets.write(&end, sizeof end);
 }
 
-/// Appends the offsets file and removes it.
+/// Appends the offsets to the samples.
 static Status appendOffsets(OutputFile &offsets, OutputFile &data) {
-  if (Status s = offsets.commit(); !s.isOk())
-    return s;
+  Result<MappedFile> mapped = offsets.map();
+  if (!mapped.isOk())
+    return mapped.status();
   Status copied = Status::ok();
-  {
-    Result<MappedFile> mapped = MappedFile::open(offsets.path());
-    copied =
-        mapped.isOk() ? data.write(mapped.value().bytes()) : mapped.status();
-  }
-  ::unlink(offsets.path().c_str());
+  mapped.value().visit(0, mapped.value().size(),
+                       [&](const char *bytes, uint64_t size) {
+                         if (copied.isOk())
+                           copied = data.write(bytes, size);
+                       });
   return copied;
 }
 
-Status TokenCacheWriter::commit(DataFormat format, int64_t vocabularySize,
-                                std::string notes) {
+Result<MappedFile> TokenCacheWriter::commit(DataFormat format,
+                                            int64_t vocabularySize,
+                                            std::string notes) {
   notes.append((8 - notes.size() % 8) % 8, ' ');
   TokenCacheFooter footer{};
   std::memcpy(footer.magic, Magic, sizeof footer.magic);
@@ -79,7 +85,11 @@ Status TokenCacheWriter::commit(DataFormat format, int64_t vocabularySize,
     return s;
   if (Status s = data.write(&footer, sizeof footer); !s.isOk())
     return s;
-  return data.commit();
+  Result<MappedFile> mapped = data.map();
+  if (mapped.isOk() && isNamed)
+    if (Status s = data.commit(); !s.isOk())
+      return s;
+  return mapped;
 }
 
 uint64_t TokenCache::offset(uint64_t sample) const {
@@ -117,7 +127,7 @@ bool TokenCache::check(int64_t vocabularySize, int64_t maxSequenceLength) {
     return false;
   if (offset(0) != 0 || offset(counts.samples) != counts.tokens * 2)
     return false;
-  uint64_t targetCount = 0;
+  uint64_t targetCount = 0, checked = 0;
   for (uint64_t i = 0; i < counts.samples; ++i) {
     const uint64_t begin = offset(i), end = offset(i + 1);
     if (end <= begin || end > counts.tokens * 2 || (end - begin) % 2 != 0)
@@ -125,8 +135,11 @@ bool TokenCache::check(int64_t vocabularySize, int64_t maxSequenceLength) {
     const uint64_t size = length(i);
     if (size > uint64_t(maxSequenceLength))
       return false;
-    if (i % 1024 == 1023)
+    checked += size * 8;
+    if (checked >= MappedFile::VisitBytes) {
       release();
+      checked = 0;
+    }
     const int32_t *id = ids(i), *target = targets(i);
     for (uint64_t k = 0; k < size; ++k) {
       if (id[k] < 0 || id[k] >= vocabularySize)
@@ -141,17 +154,13 @@ bool TokenCache::check(int64_t vocabularySize, int64_t maxSequenceLength) {
   return targetCount == counts.targets;
 }
 
-Result<TokenCache> TokenCache::open(const std::string &path,
-                                    int64_t vocabularySize,
+Result<TokenCache> TokenCache::open(MappedFile file, int64_t vocabularySize,
                                     int64_t maxSequenceLength) {
-  Result<MappedFile> mapped = MappedFile::open(path);
-  if (!mapped.isOk())
-    return mapped.status();
   TokenCache cache;
-  cache.file = std::move(mapped.value());
+  cache.file = std::move(file);
   if (!cache.check(vocabularySize, maxSequenceLength))
     return Status::error(ExitCode::BadData,
-                         {path,
+                         {cache.file.path(),
                           "expected a token cache of this version but "
                           "its content does not add up",
                           "delete the file; it is made again from the data"});

@@ -36,15 +36,17 @@ struct TokenCacheFooter {
 ///   TokenCacheFooter
 class TokenCacheWriter {
 public:
-  /// Errors: CannotCreate.
-  Status open(const std::string &path);
+  /// Writes to `path`, or without one to a file in `directory` that has no
+  /// name and lasts as long as it is mapped. Errors: CannotCreate.
+  Status open(const std::string &directory, const std::string &path);
 
   /// `labels[i]` belongs to ids[i]; the target of i is the label of i + 1.
   /// Errors: IoError.
   Status add(const int32_t *ids, const int32_t *labels, size_t count);
 
-  /// Errors: IoError.
-  Status commit(DataFormat format, int64_t vocabularySize, std::string notes);
+  /// The whole cache, mapped. Errors: IoError.
+  Result<MappedFile> commit(DataFormat format, int64_t vocabularySize,
+                            std::string notes);
 
   uint64_t samples() const { return sampleCount; }
   uint64_t tokens() const { return tokenCount; }
@@ -52,18 +54,21 @@ public:
 
 private:
   OutputFile data, offsets;
+  bool isNamed = false;
   std::vector<int32_t> shifted;
   uint64_t sampleCount = 0, tokenCount = 0, targetCount = 0;
 };
 
 class TokenCache {
 public:
-  /// Maps `path` and checks all of it. Errors: NoInput when it is missing,
-  /// BadData when it is damaged, for another vocabulary, or has a sample that
-  /// is longer than the batch was compiled for.
-  static Result<TokenCache> open(const std::string &path,
-                                 int64_t vocabularySize,
+  /// Checks all of `file`. Errors: BadData when it is damaged, for another
+  /// vocabulary, or has a sample that is longer than the batch was compiled
+  /// for.
+  static Result<TokenCache> open(MappedFile file, int64_t vocabularySize,
                                  int64_t maxSequenceLength);
+
+  /// Whether a file of this name in a cache's folder is one.
+  static bool isName(const std::string &name);
 
   const TokenCacheFooter &footer() const { return counts; }
   std::string_view notes() const;
@@ -75,7 +80,8 @@ public:
     return (offset(sample + 1) - offset(sample)) / 2;
   }
 
-  /// Lets the pages go that were read so far.
+  /// Lets the pages go that were read so far: a fault brings in 64 KiB, so
+  /// after every few samples.
   void release() const { file.release(0, file.size()); }
 
 private:

@@ -17,16 +17,18 @@
 
 namespace hone::rt {
 
-static constexpr std::string_view Prefix = "base_model.model.";
 /// A release that knows every key written here; PEFT 0.21 loads them too.
 static constexpr const char *PeftVersion = "0.18.0";
 
+static constexpr std::string_view ConfigName = "adapter_config.json";
+static constexpr std::string_view ModelName = "adapter_model.safetensors";
+
 static std::string configPath(const std::string &directory) {
-  return directory + "/adapter_config.json";
+  return directory + "/" + std::string(ConfigName);
 }
 
 static std::string modelPath(const std::string &directory) {
-  return directory + "/adapter_model.safetensors";
+  return directory + "/" + std::string(ModelName);
 }
 
 //===----------------------------------------------------------------------===//
@@ -94,7 +96,7 @@ static Status writeTensors(const std::string &path,
   std::vector<TensorSpec> specs;
   std::vector<const AdapterTensor *> byName;
   for (const AdapterTensor &t : tensors) {
-    specs.push_back({std::string(Prefix) + t.name, t.dtype, t.shape});
+    specs.push_back({std::string(peftPrefix) + t.name, t.dtype, t.shape});
     byName.push_back(&t);
   }
   std::sort(byName.begin(), byName.end(),
@@ -107,7 +109,8 @@ static Status writeTensors(const std::string &path,
     return created.status();
   SafetensorsWriter &writer = created.value();
   for (const TensorInfo &info : writer.tensors()) {
-    std::string_view name = std::string_view(info.name).substr(Prefix.size());
+    std::string_view name =
+        std::string_view(info.name).substr(peftPrefix.size());
     auto found = std::lower_bound(
         byName.begin(), byName.end(), name,
         [](const AdapterTensor *t, std::string_view n) { return t->name < n; });
@@ -121,8 +124,9 @@ Status writeAdapter(const std::string &directory, const AdapterConfig &config,
                     const std::vector<AdapterTensor> &tensors) {
   if (Status s = createDirectories(directory); !s.isOk())
     return s;
-  removeStrayTemporaries(modelPath(directory));
-  removeStrayTemporaries(configPath(directory));
+  removeStrayTemporaries(directory, [](const std::string &name) {
+    return name == ModelName || name == ConfigName;
+  });
   if (Status s = writeTensors(modelPath(directory), tensors); !s.isOk())
     return s;
   return writeFile(configPath(directory), configText(config));
@@ -304,7 +308,7 @@ static Status compareConfigs(const std::string &path,
 
 static Status checkTensor(const SafetensorsFile &file,
                           const AdapterTarget &target) {
-  std::string name = std::string(Prefix) + target.name;
+  std::string name = std::string(peftPrefix) + target.name;
   std::string place = file.path() + ": tensor " + name;
   const TensorInfo *tensor = file.find(name);
   if (!tensor)
@@ -325,7 +329,7 @@ static Status checkNoOther(const SafetensorsFile &file,
                            const std::vector<AdapterTarget> &targets) {
   std::vector<std::string> names;
   for (const AdapterTarget &target : targets)
-    names.push_back(std::string(Prefix) + target.name);
+    names.push_back(std::string(peftPrefix) + target.name);
   std::sort(names.begin(), names.end());
   for (const TensorInfo &tensor : file.tensors()) {
     if (std::binary_search(names.begin(), names.end(), tensor.name))
@@ -358,10 +362,13 @@ Status readAdapter(const std::string &directory, const AdapterConfig &expected,
   if (Status s = checkNoOther(file, targets); !s.isOk())
     return s;
   for (const AdapterTarget &target : targets) {
-    const TensorInfo &tensor = *file.find(std::string(Prefix) + target.name);
-    convertElements(tensor.dtype, file.data(tensor), target.dtype, target.data,
-                    tensor.elements());
-    file.release(tensor);
+    const TensorInfo &tensor = *file.find(std::string(peftPrefix) + target.name);
+    char *to = static_cast<char *>(target.data);
+    file.visit(tensor, [&](const char *bytes, uint64_t size) {
+      uint64_t count = size / dtypeBytes(tensor.dtype);
+      convertElements(tensor.dtype, bytes, target.dtype, to, count);
+      to += count * dtypeBytes(target.dtype);
+    });
   }
   return Status::ok();
 }

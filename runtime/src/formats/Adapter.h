@@ -1,8 +1,8 @@
 //===- Adapter.h - PEFT LoRA adapter directories --------------------------===//
 //
 // adapter_config.json + adapter_model.safetensors as PEFT reads and writes
-// them. Names here are without PEFT's prefix "base_model.model.", which is
-// only in the file: "model.layers.0.self_attn.q_proj.lora_A.weight".
+// them. Names here are without peftPrefix, which is only in the file:
+// "model.layers.0.self_attn.q_proj.lora_A.weight".
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,9 +14,13 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace hone::rt {
+
+/// What PEFT puts before the model's own names.
+inline constexpr std::string_view peftPrefix = "base_model.model.";
 
 /// The part of PEFT's LoraConfig that changes what the adapter computes:
 /// y = W x + s B (A x), s = lora_alpha / r, or / sqrt(r) with use_rslora.

@@ -50,10 +50,14 @@ static int64_t stepOf(const std::string &name) {
   return checkpointName(step) == name ? step : -1;
 }
 
-/// The steps of the complete checkpoints, newest first.
-static std::vector<int64_t> stepsIn(const std::string &directory) {
+/// The steps of the complete checkpoints, newest first. Errors: as
+/// listDirectory.
+static Result<std::vector<int64_t>> stepsIn(const std::string &directory) {
+  Result<std::vector<std::string>> names = listDirectory(directory);
+  if (!names.isOk())
+    return names.status();
   std::vector<int64_t> steps;
-  for (const std::string &name : listDirectory(directory))
+  for (const std::string &name : names.value())
     if (int64_t step = stepOf(name); step >= 0)
       steps.push_back(step);
   std::sort(steps.rbegin(), steps.rend());
@@ -63,11 +67,8 @@ static std::vector<int64_t> stepsIn(const std::string &directory) {
 Result<CheckpointStore> CheckpointStore::open(const std::string &directory) {
   if (Status s = createDirectories(directory); !s.isOk())
     return s;
-  for (const std::string &name : listDirectory(directory)) {
-    size_t suffix = name.find(".tmp-");
-    if (suffix != std::string::npos && stepOf(name.substr(0, suffix)) >= 0)
-      removeStrayTemporaries(directory + "/" + name.substr(0, suffix));
-  }
+  removeStrayTemporaries(
+      directory, [](const std::string &name) { return stepOf(name) >= 0; });
   CheckpointStore store;
   store.directory = directory;
   return store;
@@ -170,7 +171,7 @@ static Status publish(const std::string &temporary,
                       const std::string &finalPath) {
   // A folder cannot be renamed over one that has files. Between the two
   // renames this step has no checkpoint; the ones before are there.
-  std::string replaced = temporary + "-replaced";
+  std::string replaced = temporaryPath(finalPath);
   bool moved = ::rename(finalPath.c_str(), replaced.c_str()) == 0;
   if (::rename(temporary.c_str(), finalPath.c_str()) != 0) {
     int error = errno;
@@ -185,12 +186,27 @@ static Status publish(const std::string &temporary,
   return synced;
 }
 
+/// Removes all but the newest that are not later than `step`. Later ones are of
+/// a history that was left; they are not counted and not ours to remove.
+static void removeOld(const std::string &directory, int64_t step) {
+  int kept = 0;
+  Result<std::vector<int64_t>> saved = stepsIn(directory);
+  for (int64_t old : saved.value()) {
+    if (old > step || ++kept <= CheckpointStore::Kept)
+      continue;
+    // Renamed first, so that none is ever half there under its final name.
+    std::string name = directory + "/" + checkpointName(old);
+    std::string stray = temporaryPath(name);
+    if (::rename(name.c_str(), stray.c_str()) == 0)
+      removeFlatDirectory(stray);
+  }
+}
+
 Status
 CheckpointStore::save(int64_t step, const CheckpointIdentity &identity,
                       const std::vector<CheckpointVector> &vectors) const {
   std::string finalPath = directory + "/" + checkpointName(step);
-  removeStrayTemporaries(finalPath);
-  std::string temporary = finalPath + ".tmp-" + std::to_string(::getpid());
+  std::string temporary = temporaryPath(finalPath);
   if (::mkdir(temporary.c_str(), 0777) != 0)
     return folderError(ExitCode::CannotCreate, temporary, "creating the folder",
                        errno);
@@ -201,18 +217,7 @@ CheckpointStore::save(int64_t step, const CheckpointIdentity &identity,
     removeFlatDirectory(temporary);
     return written;
   }
-  // Later checkpoints are of a history that was left; they are not counted
-  // and not ours to remove.
-  int kept = 0;
-  for (int64_t old : stepsIn(directory)) {
-    if (old > step || ++kept <= Kept)
-      continue;
-    // Renamed first, so that none is ever half there under its final name.
-    std::string name = directory + "/" + checkpointName(old);
-    std::string stray = name + ".tmp-" + std::to_string(::getpid());
-    if (::rename(name.c_str(), stray.c_str()) == 0)
-      removeFlatDirectory(stray);
-  }
+  removeOld(directory, step);
   return Status::ok();
 }
 
@@ -222,18 +227,6 @@ CheckpointStore::save(int64_t step, const CheckpointIdentity &identity,
 
 static Status damaged(const std::string &place, const std::string &problem) {
   return Status::error(ExitCode::BadData, {place, problem, ""});
-}
-
-/// Hashes a file with little of it resident at a time.
-static std::string digestOf(const MappedFile &file) {
-  static constexpr uint64_t Chunk = 1 << 20;
-  Sha256 hash;
-  for (uint64_t at = 0; at < file.size(); at += Chunk) {
-    uint64_t size = std::min(Chunk, file.size() - at);
-    hash.update(file.data() + at, size);
-    file.release(at, size);
-  }
-  return hash.finishHex();
 }
 
 static Status verifyFile(const std::string &folder, const Json &files,
@@ -309,9 +302,10 @@ static Result<CheckpointFields> readStrings(const std::string &path,
   return fields;
 }
 
-Status CheckpointStore::read(const std::string &directory,
-                             const std::vector<CheckpointTarget> &targets) {
-  std::string path = directory + "/" + StateName;
+Status
+CheckpointStore::read(const Found &found,
+                      const std::vector<CheckpointTarget> &targets) const {
+  std::string path = found.directory + "/" + StateName;
   Result<SafetensorsFile> opened = SafetensorsFile::open(path);
   if (!opened.isOk())
     return opened.status();
@@ -334,12 +328,25 @@ Status CheckpointStore::read(const std::string &directory,
                           "expected " + wanted + ", found " + got);
   }
   for (const CheckpointTarget &target : targets) {
-    const TensorInfo &tensor = *file.find(target.name);
-    if (tensor.bytes() > 0)
-      std::memcpy(target.data, file.data(tensor), tensor.bytes());
-    file.release(tensor);
+    char *to = static_cast<char *>(target.data);
+    file.visit(*file.find(target.name), [&](const char *bytes, uint64_t size) {
+      std::memcpy(to, bytes, size);
+      to += size;
+    });
   }
+  removeOld(directory, found.step); // what a killed save could not
   return Status::ok();
+}
+
+/// Whether `path` could not be opened because there is no such file. What is
+/// there and cannot be opened now may be sound.
+static bool isMissing(const Status &status) {
+  struct stat info;
+  if (status.code() != ExitCode::NoInput)
+    return false;
+  if (::stat(status.message().place.c_str(), &info) == 0)
+    return !S_ISREG(info.st_mode);
+  return errno == ENOENT || errno == ENOTDIR;
 }
 
 static Status readIdentity(const std::string &path,
@@ -359,11 +366,15 @@ static Status readIdentity(const std::string &path,
 
 Result<CheckpointStore::Found> CheckpointStore::newest() const {
   Found found;
-  for (int64_t step : stepsIn(directory)) {
+  Result<std::vector<int64_t>> steps = stepsIn(directory);
+  if (!steps.isOk())
+    return steps.status();
+  for (int64_t step : steps.value()) {
     std::string folder = directory + "/" + checkpointName(step);
     if (Status s = verifyManifest(folder, step); !s.isOk()) {
-      if (s.code() == ExitCode::IoError)
-        return s; // says nothing about the checkpoint
+      // Going on from the one before would lose work that may be there.
+      if (s.code() != ExitCode::BadData && !isMissing(s))
+        return s;
       found.notes.push_back("note: passing over the damaged checkpoint " +
                             folder + " (" + s.message().place + ": " +
                             s.message().problem + ")");

@@ -1,8 +1,8 @@
 //===- Checkpoint.h - Saving and resuming a training run ------------------===//
 //
 // A checkpoint is a directory checkpoint-%06lld that is complete when it has
-// that name: it is written as checkpoint-%06lld.tmp-<pid>, made durable, and
-// renamed last. The recipe is that of Pillai et al., OSDI'14.
+// that name: it is written under a temporary one, made durable, and renamed
+// last. The recipe is that of Pillai et al., OSDI'14.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,7 +57,8 @@ public:
   CheckpointStore() = default;
 
   /// Creates `directory` when missing and removes the temporaries that dead
-  /// processes left. Errors: CannotCreate, IoError.
+  /// processes left. One process at a time: the caller holds the folder's
+  /// lock as long as the store. Errors: CannotCreate, IoError.
   static Result<CheckpointStore> open(const std::string &directory);
 
   /// Saves after `step` steps, then removes all but the newest two. Streams
@@ -75,15 +76,16 @@ public:
     std::vector<std::string> notes;
   };
 
-  /// The newest checkpoint whose manifest verifies. A sound one that
-  /// has no identity is an error: nothing older is tried. Errors: BadData,
-  /// IoError.
+  /// The newest checkpoint whose manifest verifies. A sound one that has no
+  /// identity is an error, as is one that is there and cannot be opened:
+  /// nothing older is tried. Errors: BadData, NoInput, IoError.
   Result<Found> newest() const;
 
-  /// Reads the vectors of the checkpoint in `directory`, which must be the
-  /// targets. Errors: BadData, IoError.
-  static Status read(const std::string &directory,
-                     const std::vector<CheckpointTarget> &targets);
+  /// Reads the vectors of the checkpoint that was found, which must be the
+  /// targets, and removes all but the newest two up to it, as save() does.
+  /// Errors: BadData, NoInput, IoError.
+  Status read(const Found &found,
+              const std::vector<CheckpointTarget> &targets) const;
 
 private:
   std::string directory;

@@ -16,8 +16,6 @@ namespace hone::rt {
 static constexpr uint64_t MaxHeaderBytes = 100'000'000;
 static constexpr uint64_t MaxEntries = 1'000'000;
 static constexpr uint64_t MaxRank = 64;
-/// Inside keys that are passed over; bounds memory.
-static constexpr uint64_t MaxIgnoredValues = 1'000'000;
 static constexpr const char *MetadataKey = "__metadata__";
 static constexpr const char *RewriteRemedy =
     "the file is damaged or was written wrongly: get it again or write it "
@@ -87,9 +85,7 @@ public:
   HeaderParser(std::string_view json, const std::string &place,
                SafetensorsHeader &header)
       : reader(json, place, JsonReader::Position::ByteOffset, 8),
-        header(header) {
-    reader.limitTree(MaxIgnoredValues);
-  }
+        header(header) {}
 
   Status run();
 
@@ -137,10 +133,8 @@ bool HeaderParser::metadata() {
   Json::Kind kind;
   if (!reader.peek(kind))
     return false;
-  if (kind == Json::Kind::Null) { // which the reference reader takes as none
-    Json ignored;
-    return reader.value(ignored);
-  }
+  if (kind == Json::Kind::Null) // which the reference reader takes as none
+    return reader.skip();
   std::string key, value;
   reader.beginObject();
   while (reader.nextMember(key)) {
@@ -248,8 +242,7 @@ bool HeaderParser::tensor(TensorInfo &info) {
                                ", found more than 16 other keys",
                            RewriteRemedy);
     others.push_back(key);
-    Json ignored;
-    reader.value(ignored);
+    reader.skip();
   }
   for (int i = 0; i < 3 && reader.ok(); ++i)
     if (!seen[i])

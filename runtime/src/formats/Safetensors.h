@@ -99,6 +99,12 @@ public:
   /// The whole file, mapped.
   std::string_view bytes() const { return file.bytes(); }
 
+  /// each(bytes, size) for the parts of `tensor`; see MappedFile::visit.
+  template <typename Visit>
+  void visit(const TensorInfo &tensor, Visit each) const {
+    file.visit(header.bufferOffset + tensor.begin, tensor.bytes(), each);
+  }
+
   /// Lets the kernel drop the pages of `tensor`; see MappedFile::release.
   void release(const TensorInfo &tensor) const {
     file.release(header.bufferOffset + tensor.begin, tensor.bytes());

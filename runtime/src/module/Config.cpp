@@ -116,7 +116,7 @@ Result<ModuleConfig> ModuleConfig::parse(const char *json) {
   const Json &root = parsed.value();
   Status failure = Status::ok();
   ModuleConfig config;
-  config.processBytes = HONE_PROCESS_BYTES;
+  config.processBytes = hone_process_bytes(0, 0, 0, 0);
 
   ConfigSection model(root, "model", failure);
   model.read("name", config.modelName);

@@ -97,6 +97,11 @@ ResidentMemory residentMemory() {
   return {statusBytes(text, "RssAnon:"), statusBytes(text, "VmHWM:")};
 }
 
+void PeakMeter::sample() {
+  ResidentMemory now = residentMemory();
+  highest = {std::max(highest.anonymous, now.anonymous), now.peak};
+}
+
 AnonymousMapping::~AnonymousMapping() {
   if (base)
     munmap(base, length);

@@ -48,6 +48,19 @@ struct ResidentMemory {
 /// Zeros where the system does not tell. Allocates nothing.
 ResidentMemory residentMemory();
 
+/// The highest resident memory seen. Linux keeps no high-water mark of the
+/// anonymous part, so that is sampled: where a phase has taken what it takes.
+class PeakMeter {
+public:
+  void sample();
+  uint64_t anonymous() const { return highest.anonymous; }
+  /// Anonymous memory and mapped files together; the system's own mark.
+  uint64_t resident() const { return highest.peak; }
+
+private:
+  ResidentMemory highest;
+};
+
 /// Private memory that is resident from the start and stays so.
 class AnonymousMapping {
 public:

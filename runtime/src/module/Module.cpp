@@ -7,6 +7,8 @@
 
 #include "module/Module.h"
 
+#include "step/Interpreter.h"
+
 #include <cstring>
 
 namespace hone::rt {
@@ -34,14 +36,6 @@ static uint64_t elementsOf(const int64_t *shape, uint32_t rank) {
 
 static uint64_t dtypeSize(uint32_t dtype) {
   return dtype == HONE_F64 ? 8 : dtype == HONE_BF16 ? 2 : 4;
-}
-
-/// Null if there is none of this name.
-static hone_entry_fn findEntry(const hone_module &module, const char *name) {
-  for (uint32_t i = 0; i < module.entry_count; ++i)
-    if (strcmp(module.entries[i].name, name) == 0)
-      return module.entries[i].run;
-  return nullptr;
 }
 
 static Status findSlot(const hone_module &module, const hone_slot *slots,
@@ -73,43 +67,34 @@ static Status findSlot(const hone_module &module, const hone_slot *slots,
 }
 
 static Status findSlots(const hone_module &m, Module::Slots &slots) {
-  struct Wanted {
-    const char *name;
-    uint32_t dtype;
-    uint64_t elements;
-    uint64_t &offset;
-    bool needed;
-  };
-  uint64_t rows = uint64_t(m.max_rows);
-  bool adamw = m.optimizer == HONE_ADAMW;
-  const Wanted inputs[] = {
-      {"input_ids", HONE_I32, rows, slots.inputIds, true},
-      {"targets", HONE_I32, rows, slots.targets, true},
-      {"sequence_starts", HONE_I32, rows, slots.sequenceStarts, true},
-      {"loss_scale", HONE_F64, 1, slots.lossScale, true},
-      {"gradient_scale", HONE_F64, 1, slots.gradientScale, true},
-      {"learning_rate", HONE_F64, 1, slots.learningRate, true},
-      {"weight_decay", HONE_F64, 1, slots.weightDecay, true},
-      {"momentum", HONE_F64, 1, slots.momentum,
-       m.optimizer == HONE_SGD_MOMENTUM},
-      {"beta1", HONE_F64, 1, slots.beta1, adamw},
-      {"beta2", HONE_F64, 1, slots.beta2, adamw},
-      {"epsilon", HONE_F64, 1, slots.epsilon, adamw},
-      {"bias_correction1", HONE_F64, 1, slots.biasCorrection1, adamw},
-      {"bias_correction2", HONE_F64, 1, slots.biasCorrection2, adamw},
-      {"rounding_key", HONE_I32, 4, slots.roundingKey,
-       m.trainable_dtype == HONE_BF16},
-  };
-  for (const Wanted &each : inputs) {
-    if (!each.needed)
-      continue;
-    Status status = findSlot(m, m.inputs, m.input_count, each.name, each.dtype,
-                             each.elements, each.offset);
+  const std::pair<const char *, uint64_t *> inputs[] = {
+      {"input_ids", &slots.inputIds},
+      {"targets", &slots.targets},
+      {"sequence_starts", &slots.sequenceStarts}};
+  for (auto [name, offset] : inputs) {
+    Status status = findSlot(m, m.inputs, m.input_count, name, HONE_I32,
+                             uint64_t(m.max_rows), *offset);
     if (!status.isOk())
       return status;
   }
-  return findSlot(m, m.outputs, m.output_count, "loss", HONE_F64, 1,
-                  slots.loss);
+  return Status::ok();
+}
+
+static Status findSchedules(const hone_module &m,
+                            const hone_schedule **schedules) {
+  static const char *const names[] = {"train", "evaluate", "differentiate"};
+  for (uint32_t purpose = 0; purpose <= HONE_DIFFERENTIATE; ++purpose) {
+    std::string place = std::string("schedule '") + names[purpose] + "'";
+    for (uint32_t i = 0; i < m.schedule_count; ++i)
+      if (m.schedules[i].purpose == purpose)
+        schedules[purpose] = &m.schedules[i];
+    if (!schedules[purpose])
+      return mismatch(place, "expects the schedule but got none");
+    std::string problem = problemOf(*schedules[purpose], m.arena_bytes);
+    if (!problem.empty())
+      return mismatch(place, problem);
+  }
+  return Status::ok();
 }
 
 static Status checkTrainables(const Module &module) {
@@ -178,7 +163,7 @@ uint64_t Module::stateBytes() const {
 
 uint64_t Module::arenaBytes(bool withGradients) const {
   // Nothing is between the two but less than a cache line.
-  uint64_t slack = step && withGradients ? vectorBytes() + 64 : 0;
+  uint64_t slack = updatesLayers() && withGradients ? vectorBytes() + 64 : 0;
   return compiled->arena_bytes + slack;
 }
 
@@ -231,17 +216,8 @@ Result<Module> Module::open(const hone_module &compiled) {
                                 " times max_seq_length " +
                                 std::to_string(train.max_seq_length) +
                                 " rows but got " + std::to_string(rows));
-  std::pair<const char *, hone_entry_fn *> entries[] = {
-      {"loss", &module.loss},
-      {"gradient", &module.gradient},
-      {train.optimizer_in_backward ? "step" : "update",
-       train.optimizer_in_backward ? &module.step : &module.update}};
-  for (auto [name, entry] : entries) {
-    *entry = findEntry(compiled, name);
-    if (!*entry)
-      return mismatch(std::string("entry '") + name + "'",
-                      "expects the entry point but got none");
-  }
+  if (Status status = findSchedules(compiled, module.schedules); !status.isOk())
+    return status;
   if (Status status = findSlots(compiled, module.slots); !status.isOk())
     return status;
   if (Status status = checkTrainables(module); !status.isOk())

@@ -1,7 +1,7 @@
 //===- Module.h - The generated half, checked -----------------------------===//
 //
-// After Module::open every entry point and slot that a run needs is known to
-// be there, of the right type, and inside the arena. Nothing of the generated
+// After Module::open every schedule and slot that a run needs is known to be
+// there, of the right type, and inside the arena. Nothing of the generated
 // code runs before that, nor before the CPU is known to have what it uses.
 //
 //===----------------------------------------------------------------------===//
@@ -28,19 +28,17 @@ public:
   const hone_module &abi() const { return *compiled; }
   const ModuleConfig &config() const { return parsed; }
 
-  hone_entry_fn loss = nullptr, gradient = nullptr;
-  /// One of the two; with `step`, the gradients of all parameters are behind
-  /// the arena.
-  hone_entry_fn update = nullptr, step = nullptr;
+  /// What is run for `purpose`.
+  const hone_schedule &schedule(hone_purpose purpose) const {
+    return *schedules[purpose];
+  }
+  /// Whether training updates layer by layer: the gradients of all parameters
+  /// are then behind the arena.
+  bool updatesLayers() const { return parsed.train.optimizer_in_backward; }
 
-  /// Bytes from the start of the arena. The optimizer's own are only set when
-  /// it is the one that has them; see hone_slot.
+  /// Of the batch's inputs, in bytes from hone_frame::batch.
   struct Slots {
-    uint64_t inputIds, targets, sequenceStarts, lossScale;
-    uint64_t gradientScale, learningRate, weightDecay;
-    uint64_t momentum, beta1, beta2, epsilon, biasCorrection1, biasCorrection2;
-    uint64_t roundingKey;
-    uint64_t loss;
+    uint64_t inputIds, targets, sequenceStarts;
   };
   Slots slots{};
 
@@ -53,12 +51,13 @@ public:
   /// From one state vector to the next: each begins at a multiple of 64 bytes.
   uint64_t stateStride() const { return (vectorBytes() + 63) / 64 * 64; }
   uint64_t stateBytes() const; ///< of all state vectors
-  /// Of the arena, with or without the gradients that `step` does not need.
+  /// Of the arena, with or without the gradients that training does not need.
   uint64_t arenaBytes(bool withGradients) const;
   uint64_t trainableShapeElements(const hone_trainable &trainable) const;
 
 private:
   const hone_module *compiled = nullptr;
+  const hone_schedule *schedules[HONE_DIFFERENTIATE + 1] = {};
   ModuleConfig parsed;
 };
 

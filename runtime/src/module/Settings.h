@@ -22,6 +22,8 @@ namespace hone::rt {
 
 struct WeightSettings : Section {
   WeightSettings() : Section("weights") {}
+  WeightSettings(const WeightSettings &other) : WeightSettings() { *this = other; }
+  WeightSettings &operator=(const WeightSettings &) = default;
 
   Word dtype{*this, "dtype", "float32", Bits::Run, SetBy::Spec,
       "how frozen matrices are stored; default: as train.compute_dtype, "
@@ -41,6 +43,8 @@ struct WeightSettings : Section {
 
 struct LoraSettings : Section {
   LoraSettings() : Section("lora") {}
+  LoraSettings(const LoraSettings &other) : LoraSettings() { *this = other; }
+  LoraSettings &operator=(const LoraSettings &) = default;
 
   Integer r{*this, "r", 8, Bits::Run, SetBy::Spec,
       "rank of the update; common are 4 to 64", from(1, 65536)};

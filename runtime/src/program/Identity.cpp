@@ -24,9 +24,7 @@ static std::string adapterLayout(const hone_module &module) {
 CheckpointIdentity identityOf(const Module &module, const Options &options,
                               const Dataset &data, uint64_t steps) {
   CheckpointIdentity identity{module.config().identity, {}};
-  // The cache's name is a hash of the data, the tokenizer and the lengths.
-  const std::string &cache = data.cachePath();
-  identity.run["data"] = cache.substr(cache.rfind('/') + 1);
+  identity.run["data"] = data.name();
   identity.run["adapter layout"] = adapterLayout(module.abi());
   std::vector<const Setting *> all = options.settings.all();
   all.insert(all.end(), options.members().begin(), options.members().end());

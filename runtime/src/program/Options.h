@@ -41,6 +41,8 @@ struct Options : Section {
       "resume a run that was computed by other instructions or roundings"};
   Word weights{*this, "weights", "", Bits::None, SetBy::Option,
       "the frozen weights, if not beside this program", aFile};
+  Truth noVerify{*this, "no_verify", false, Bits::None, SetBy::Flag,
+      "start without reading the weights; damaged ones then train unnoticed"};
   Integer threads{*this, "threads", 1, Bits::None, SetBy::Option,
       "results do not depend on it", from(1, Pool::maxThreads)};
   Word log{*this, "log", "", Bits::None, SetBy::Option,

@@ -9,14 +9,15 @@
 
 #include "base/MappedFile.h"
 #include "data/Dataset.h"
-#include "program/OutputLock.h"
+#include "module/WeightDigests.h"
+#include "program/OutputFolder.h"
 #include "program/Profile.h"
 #include "program/Run.h"
 #include "program/Signals.h"
 #include "program/Summary.h"
-#include "program/TemporaryFolder.h"
 #include "text/Tokenizer.h"
 
+#include <chrono>
 #include <cinttypes>
 #include <cstdio>
 #ifdef __GLIBC__
@@ -31,32 +32,16 @@ namespace {
 
 /// What every mode of the program needs, in the order it is made.
 struct Setup {
+  PeakMeter peak;
   Module module;
   Options options;
   Weights weights;
+  OutputFolder output;
   std::optional<Tokenizer> tokenizer;
   std::unique_ptr<Pool> pool;
   std::unique_ptr<Trainer> trainer;
   Dataset data;     ///< of --data, unless only evaluating
   Dataset evalData; ///< of --eval-data
-};
-
-/// Remembers which of some folders, outermost first, are not there yet.
-class NewFolders {
-public:
-  explicit NewFolders(std::vector<std::string> folders) {
-    for (std::string &folder : folders)
-      if (access(folder.c_str(), F_OK) != 0)
-        absent.push_back(std::move(folder));
-  }
-  /// Those that are empty now: a run that failed leaves nothing behind.
-  void removeEmpty() const {
-    for (size_t i = absent.size(); i-- > 0;)
-      rmdir(absent[i].c_str());
-  }
-
-private:
-  std::vector<std::string> absent;
 };
 
 } // namespace
@@ -88,27 +73,27 @@ static Status openWeights(Setup &setup) {
   return Status::ok();
 }
 
-/// Tokenises `path` into --output, or into a folder that is removed again.
+/// Tokenises `path` into --output, or into a file without a name.
 static Status openData(Setup &setup, const std::string &path, Dataset &out) {
   if (path.empty())
     return Status::ok();
   const ModuleConfig &config = setup.module.config();
-  TemporaryFolder temporary;
-  std::string cache = setup.options.output + "/data";
-  if (setup.options.output.empty()) {
-    if (Status status = temporary.create(); !status.isOk())
-      return status;
-    cache = temporary.path();
-  }
-  NewFolders folders({setup.options.output, cache});
+  DatasetOptions options{path, int64_t(config.train.max_seq_length),
+                         setup.options.output.empty() ? std::string()
+                                                      : setup.output.dataPath(),
+                         int64_t(config.vocabSize)};
+  options.onProgress = [&] {
+    setup.peak.sample();
+    ExitCode stop = stopRequested();
+    if (stop == ExitCode::Success)
+      return Status::ok();
+    return Status::error(stop, {path, "stopped while the data was prepared",
+                                "the same command starts again"});
+  };
   Result<Dataset> data =
-      Dataset::prepare({path, int64_t(config.train.max_seq_length), cache,
-                        int64_t(config.vocabSize)},
-                       setup.tokenizer ? &*setup.tokenizer : nullptr);
-  if (!data.isOk()) {
-    folders.removeEmpty();
+      Dataset::prepare(options, setup.tokenizer ? &*setup.tokenizer : nullptr);
+  if (!data.isOk())
     return data.status();
-  }
   out = std::move(data.value());
   printf("data         %s\n", path.c_str());
   for (std::string_view notes = out.notes(); !notes.empty();) {
@@ -120,12 +105,35 @@ static Status openData(Setup &setup, const std::string &path, Dataset &out) {
   return Status::ok();
 }
 
-static Status makeTrainer(Setup &setup) {
+static Status makePool(Setup &setup) {
   Result<std::unique_ptr<Pool>> pool =
       Pool::create(unsigned(setup.options.threads));
   if (!pool.isOk())
     return pool.status();
   setup.pool = std::move(pool.value());
+  return Status::ok();
+}
+
+/// Whether the weights are those that were compiled, and what that cost.
+static Status checkWeights(const Setup &setup) {
+  const hone_module &module = setup.module.abi();
+  if (setup.options.noVerify || module.weight_file_bytes == 0) {
+    printf("verified     no, %s: damaged weights would go unnoticed\n",
+           setup.options.noVerify ? "because of --no-verify"
+                                  : "compiled without their digests");
+    return Status::ok();
+  }
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  Status status = verifyWeights(setup.weights.file(), module, *setup.pool);
+  if (status.isOk())
+    printf("verified     %.1f MiB of weights in %.2f s\n",
+           double(module.weight_file_bytes) / (1024 * 1024),
+           std::chrono::duration<double>(Clock::now() - start).count());
+  return status;
+}
+
+static Status makeTrainer(Setup &setup) {
   Result<std::unique_ptr<Trainer>> trainer =
       Trainer::create(setup.module, setup.weights, *setup.pool,
                       /*withGradients=*/!setup.options.dumpGradients.empty());
@@ -183,11 +191,9 @@ static Status train(Setup &setup, const MemoryPlan &plan, ExitCode &outcome) {
   Result<CheckpointStore> store = CheckpointStore::open(options.output);
   if (!store.isOk())
     return store.status();
-  OutputLock lock;
-  if (Status status = lock.acquire(options.output); !status.isOk())
-    return status;
   Run run({setup.module, options, setup.data,
-           options.evalData.empty() ? nullptr : &setup.evalData},
+           options.evalData.empty() ? nullptr : &setup.evalData,
+           setup.output.runName(), setup.peak},
           *setup.trainer, std::move(store.value()));
   fputs(describeRun(setup.module, options, run).c_str(), stdout);
   fputs(plan.render().c_str(), stdout);
@@ -254,6 +260,13 @@ static Status execute(const hone_module &compiled,
   if (Status status = openWeights(setup); !status.isOk())
     return status;
   fputs(describeModel(setup.module).c_str(), stdout);
+  if (Status status = makePool(setup); !status.isOk())
+    return status;
+  if (Status status = checkWeights(setup); !status.isOk())
+    return status;
+  if (!options.output.empty())
+    if (Status status = setup.output.claim(options.output); !status.isOk())
+      return status;
   if (!options.evalOnly)
     if (Status status = openData(setup, options.data, setup.data);
         !status.isOk())
@@ -264,10 +277,10 @@ static Status execute(const hone_module &compiled,
   const SafetensorsFile &weights = setup.weights.file();
   if (const TensorInfo *table = weights.find("hone.tokenizer"))
     weights.release(*table); // data is tokens from here on
+  setup.peak.sample();
 #ifdef __GLIBC__
   malloc_trim(0); // what tokenising freed must not stay resident
 #endif
-  installStopHandlers();
   if (Status status = makeTrainer(setup); !status.isOk())
     return status;
   if (options.evalOnly)
@@ -279,6 +292,13 @@ static Status execute(const hone_module &compiled,
 
 int runProgram(const hone_module &compiled, int argc, char **argv) {
   installSigbusHandler();
+  installSignalHandlers();
+#ifdef __GLIBC__
+  // Nothing goes back by itself: what is resident at the end of a phase is
+  // then the phase's peak, which makes a sample there the truth.
+  mallopt(M_MMAP_THRESHOLD, 32 * 1024 * 1024);
+  mallopt(M_TRIM_THRESHOLD, -1);
+#endif
   std::vector<std::string> arguments(argv + (argc > 0), argv + argc);
   ExitCode outcome = ExitCode::Success;
   Status status = execute(compiled, arguments, outcome);

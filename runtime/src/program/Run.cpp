@@ -24,11 +24,6 @@ static double now() {
       .count();
 }
 
-void PeakMeter::sample() {
-  ResidentMemory now = residentMemory();
-  highest = {std::max(highest.anonymous, now.anonymous), now.peak};
-}
-
 Run::Run(Inputs inputs, Trainer &trainer, CheckpointStore store)
     : inputs(inputs), trainer(trainer), store(std::move(store)) {
   const Options &options = inputs.options;
@@ -106,8 +101,8 @@ Status Run::start() {
                                 std::to_string(steps) + " asked for",
                             "ask for at least as many --steps, or give "
                             "another --output"});
-    if (Status status = CheckpointStore::read(
-            found.directory, trainer.trainables().checkpointTargets());
+    if (Status status =
+            store.read(found, trainer.trainables().checkpointTargets());
         !status.isOk())
       return status;
     printf("resuming after step %" PRIu64 " from %s\n", completed,
@@ -121,7 +116,8 @@ Status Run::start() {
     trainer.trainables().initialize(options.settings.train.seed);
   }
   fflush(stdout);
-  Result<StepLog> opened = StepLog::open(options.log, completed);
+  inputs.peak.sample(); // with the checkpoint's or the adapter's pages
+  Result<StepLog> opened = StepLog::open(options.log, inputs.name, completed);
   if (!opened.isOk())
     return opened.status();
   log = std::move(opened.value());
@@ -145,14 +141,14 @@ Status Run::step(Progress &progress) {
   ++ran;
   tokens += double(result.tokens);
   seconds += took;
-  meter.sample();
+  inputs.peak.sample();
   StepRecord record{completed,
                     result.loss,
                     result.learningRate,
                     result.gradientNorm,
                     double(result.tokens) / took,
-                    meter.anonymous(),
-                    meter.resident()};
+                    inputs.peak.anonymous(),
+                    inputs.peak.resident()};
   progress.step(record, after, took);
   return log.step(record);
 }
@@ -178,8 +174,10 @@ Status Run::save() {
   if (Status status = log.sync(); !status.isOk())
     return status;
   savedAt = completed;
-  return store.save(int64_t(completed), identity,
-                    trainer.trainables().checkpointVectors());
+  Status status = store.save(int64_t(completed), identity,
+                             trainer.trainables().checkpointVectors());
+  inputs.peak.sample();
+  return status;
 }
 
 Status Run::train(uint64_t plannedBytes, ExitCode &outcome) {
@@ -210,7 +208,7 @@ Status Run::train(uint64_t plannedBytes, ExitCode &outcome) {
     if (Status status = save(); !status.isOk())
       return status;
   Status status = trainer.trainables().save(options.output);
-  meter.sample();
+  inputs.peak.sample();
   return status;
 }
 

@@ -20,19 +20,6 @@
 
 namespace hone::rt {
 
-/// The highest resident memory seen. Linux keeps no high-water mark of the
-/// anonymous part, so that is sampled.
-class PeakMeter {
-public:
-  void sample();
-  uint64_t anonymous() const { return highest.anonymous; }
-  /// Anonymous memory and mapped files together.
-  uint64_t resident() const { return highest.peak; }
-
-private:
-  ResidentMemory highest;
-};
-
 class Run {
 public:
   struct Inputs {
@@ -40,6 +27,8 @@ public:
     const Options &options;
     const Dataset &data;
     const Dataset *evalData; ///< may be null
+    const std::string &name; ///< of the run, in the log
+    PeakMeter &peak;         ///< of the whole process
   };
 
   Run(Inputs inputs, Trainer &trainer, CheckpointStore store);
@@ -54,11 +43,11 @@ public:
   Status start();
 
   /// Trains until the last step or a signal, then writes the adapter.
-  /// `outcome` is Success, Interrupted or Terminated.
+  /// `outcome` is Success, or 128 + the signal's number.
   Status train(uint64_t plannedBytes, ExitCode &outcome);
 
   uint64_t completedSteps() const { return completed; }
-  const PeakMeter &peak() const { return meter; }
+  const PeakMeter &peak() const { return inputs.peak; }
   /// Of this process's steps, on average; 0 before the first.
   double secondsPerStep() const { return ran ? seconds / double(ran) : 0; }
   double tokensPerSecond() const { return seconds > 0 ? tokens / seconds : 0; }
@@ -80,7 +69,6 @@ private:
   Hyperparameters hyperparameters;
   CheckpointIdentity identity;
   StepLog log;
-  PeakMeter meter;
   uint64_t steps = 0, completed = 0;
   uint64_t savedAt = UINT64_MAX;  ///< completed steps of the newest checkpoint
   double tokens = 0, seconds = 0; ///< of this process's steps

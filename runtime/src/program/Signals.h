@@ -1,7 +1,9 @@
 //===- Signals.h - Stopping politely --------------------------------------===//
 //
-// The first SIGINT or SIGTERM only sets a flag that the trainer reads between
-// steps; the second ends the process at once. Either way a later run resumes.
+// A signal that would end the process only sets a flag, which is read between
+// steps and while data is prepared; a later run resumes. A second SIGINT,
+// SIGQUIT or SIGTERM ends the process at once. Writing to a closed pipe or
+// beyond a limit on file size is an error of that write.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,10 +14,11 @@
 
 namespace hone::rt {
 
-/// Installs the handlers. Call once, before threads are started.
-void installStopHandlers();
+/// Call once, before anything is written and before threads are started. What
+/// was ignored, as SIGHUP by nohup, stays so, except the three.
+void installSignalHandlers();
 
-/// Success while the run should go on, else Interrupted or Terminated.
+/// Success while the program should go on, else 128 + the signal's number.
 ExitCode stopRequested();
 
 } // namespace hone::rt

@@ -8,6 +8,7 @@
 
 #include "base/Json.h"
 #include "base/MappedFile.h"
+#include "base/OutputFile.h"
 
 #include <cerrno>
 #include <cinttypes>
@@ -17,40 +18,85 @@
 #include <cstring>
 #include <fcntl.h>
 #include <string_view>
+#include <sys/file.h>
 #include <unistd.h>
 #include <utility>
 
 namespace hone::rt {
 
-static constexpr std::string_view lineStart = "{\"step\": ";
+static constexpr std::string_view stepKey = "{\"step\": ";
+static constexpr std::string_view runKey = ", \"run\": \"";
 
-/// Sets `kept` to the bytes that hold the lines of the first `completed`
-/// steps; false when a line is not one of a log.
-static bool measureKept(std::string_view text, uint64_t completed,
-                        uint64_t &kept) {
-  kept = 0;
-  while (kept < text.size()) {
-    std::string_view rest = text.substr(kept);
-    size_t end = rest.find('\n');
-    std::string_view line = rest.substr(0, end);
-    // A kill can leave a line of any length, but not of any content.
-    std::string_view start = lineStart.substr(0, line.size());
-    if (line.substr(0, start.size()) != start)
-      return false;
-    if (end == std::string_view::npos)
-      return true;
-    uint64_t step = 0;
-    size_t at = lineStart.size();
-    for (; at < line.size() && line[at] >= '0' && line[at] <= '9'; ++at)
-      step = step * 10 + uint64_t(line[at] - '0');
-    if (at >= line.size() || line[at] != ',')
-      return false;
-    if (step > completed)
-      return true;
-    kept += end + 1;
-  }
+/// Takes `word` off the front of `text`.
+static bool take(std::string_view &text, std::string_view word) {
+  if (text.substr(0, word.size()) != word)
+    return false;
+  text.remove_prefix(word.size());
   return true;
 }
+
+namespace {
+/// What of a log stays when the run `name` resumes after `completed` steps.
+class LogLines {
+public:
+  LogLines(const MappedFile &file, const std::string &name, uint64_t completed)
+      : file(file), name(name), completed(completed) {}
+
+  /// Bytes before the first line that goes; all of them when none does.
+  uint64_t prefix = 0;
+  bool keepsMore = false; ///< behind that line
+  bool isLog = true;
+
+  /// Calls keep(line) for each that stays.
+  template <typename Keep> void read(Keep keep) {
+    std::string_view text = file.bytes();
+    bool goes = false;
+    for (uint64_t at = 0, released = 0; at < text.size() && isLog;) {
+      std::string_view line = text.substr(at, LongestLine);
+      size_t end = line.find('\n');
+      bool isWhole = end != std::string_view::npos;
+      if (isWhole)
+        line = line.substr(0, end + 1);
+      else if (line.size() == LongestLine)
+        isLog = false;
+      if (isLog && stays(line, isWhole)) {
+        keep(line);
+        keepsMore |= goes;
+        prefix += goes ? 0 : line.size();
+      } else {
+        goes = true;
+      }
+      at += line.size();
+      if (at - released >= MappedFile::VisitBytes) {
+        file.releaseBehind(at);
+        released = at;
+      }
+    }
+  }
+
+private:
+  /// otherNumerics() may name every feature of a target and every layer.
+  static constexpr size_t LongestLine = 1 << 16;
+
+  bool stays(std::string_view line, bool isWhole) {
+    // A kill can leave a line of any length, but not of any content.
+    isLog = line.substr(0, stepKey.size()) == stepKey.substr(0, line.size());
+    if (!isLog || !isWhole)
+      return false;
+    line.remove_prefix(stepKey.size());
+    uint64_t step = 0;
+    for (; !line.empty() && line[0] >= '0' && line[0] <= '9';
+         line.remove_prefix(1))
+      step = step * 10 + uint64_t(line[0] - '0');
+    isLog = line.substr(0, 1) == ",";
+    return step <= completed || !take(line, runKey) || !take(line, name);
+  }
+
+  const MappedFile &file;
+  const std::string &name;
+  uint64_t completed;
+};
+} // namespace
 
 StepLog::~StepLog() {
   if (file >= 0)
@@ -60,6 +106,7 @@ StepLog::~StepLog() {
 StepLog &StepLog::operator=(StepLog &&other) noexcept {
   std::swap(file, other.file);
   std::swap(path, other.path);
+  std::swap(name, other.name);
   return *this;
 }
 
@@ -69,11 +116,28 @@ Status StepLog::failure(const char *doing) const {
                         "check the disk, or give another --log"});
 }
 
-Result<StepLog> StepLog::open(const std::string &path, uint64_t completed) {
+/// Writes the lines that stay to a new file in the place of `path`.
+static Status rewrite(const std::string &path, LogLines lines) {
+  char *target = realpath(path.c_str(), nullptr); // not over a symbolic link
+  Result<OutputFile> out = OutputFile::create(target ? target : path);
+  free(target);
+  if (!out.isOk())
+    return out.status();
+  Status written = Status::ok();
+  lines.read([&](std::string_view line) {
+    if (written.isOk())
+      written = out.value().write(line);
+  });
+  return written.isOk() ? out.value().commit() : written;
+}
+
+Result<StepLog> StepLog::open(const std::string &path, const std::string &name,
+                              uint64_t completed) {
   StepLog log;
   if (path.empty())
     return log;
   log.path = path;
+  log.name = name;
   // O_NONBLOCK: opening a pipe that nobody reads must not hang.
   log.file = ::open(path.c_str(),
                     O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
@@ -81,23 +145,39 @@ Result<StepLog> StepLog::open(const std::string &path, uint64_t completed) {
     return Status::error(ExitCode::CannotCreate,
                          {path, std::string("cannot open: ") + strerror(errno),
                           "check the folder, or give another --log"});
+  // Writers share the lock; whoever takes lines out has it alone.
+  bool isAlone = flock(log.file, LOCK_EX | LOCK_NB) == 0;
+  if (!isAlone)
+    (void)flock(log.file, LOCK_SH);
   off_t size = lseek(log.file, 0, SEEK_END);
   if (size <= 0)
     return log;
-  uint64_t kept = 0;
-  {
-    Result<MappedFile> present = MappedFile::open(path);
-    if (!present.isOk())
-      return present.status();
-    if (!measureKept(present.value().bytes(), completed, kept))
-      return Status::error(ExitCode::BadData,
-                           {path,
-                            "expects a log that this program wrote but got "
-                            "something else",
-                            "give another --log; the file was not changed"});
+  Result<MappedFile> present = MappedFile::map(log.file, path);
+  if (!present.isOk())
+    return present.status();
+  LogLines lines(present.value(), name, completed);
+  lines.read([](std::string_view) {});
+  if (!lines.isLog)
+    return Status::error(ExitCode::BadData,
+                         {path,
+                          "expects a log that this program wrote but got "
+                          "something else",
+                          "give another --log; the file was not changed"});
+  if (lines.prefix < present.value().size() && !isAlone)
+    return Status::error(ExitCode::Usage,
+                         {path,
+                          "this run's lines after step " +
+                              std::to_string(completed) +
+                              " must go, but another run is writing this log",
+                          "wait for it to end, or give another --log"});
+  if (lines.keepsMore) {
+    Status status = rewrite(path, {present.value(), name, completed});
+    return status.isOk() ? open(path, name, completed) : status;
   }
-  if (ftruncate(log.file, off_t(kept)) != 0)
+  if (lines.prefix < present.value().size() &&
+      ftruncate(log.file, off_t(lines.prefix)) != 0)
     return log.failure("cannot cut off the lines after the checkpoint");
+  (void)flock(log.file, LOCK_SH);
   return log;
 }
 
@@ -116,32 +196,35 @@ Status StepLog::write(const char *line, int size) {
 }
 
 Status StepLog::step(const StepRecord &record) {
-  char line[384], norm[32] = "null";
+  char line[512], norm[32] = "null";
   if (!std::isnan(record.gradientNorm))
     snprintf(norm, sizeof(norm), "%.17g", record.gradientNorm);
   int size =
       snprintf(line, sizeof(line),
-               "%s%" PRIu64 ", \"loss\": %.17g, \"learning_rate\": %.17g, "
+               "%s%" PRIu64 "%s%s\", \"loss\": %.17g, "
+               "\"learning_rate\": %.17g, "
                "\"gradient_norm\": %s, \"tokens_per_second\": %.1f, "
                "\"peak_anonymous_bytes\": %" PRIu64
                ", \"peak_resident_bytes\": %" PRIu64 "}\n",
-               lineStart.data(), record.step, record.loss, record.learningRate,
-               norm, record.tokensPerSecond, record.peakAnonymousBytes,
-               record.peakResidentBytes);
+               stepKey.data(), record.step, runKey.data(), name.c_str(),
+               record.loss, record.learningRate, norm, record.tokensPerSecond,
+               record.peakAnonymousBytes, record.peakResidentBytes);
   return write(line, size);
 }
 
 Status StepLog::evaluation(uint64_t step, double loss) {
-  char line[96];
-  int size =
-      snprintf(line, sizeof(line), "%s%" PRIu64 ", \"eval_loss\": %.17g}\n",
-               lineStart.data(), step, loss);
+  char line[128];
+  int size = snprintf(line, sizeof(line),
+                      "%s%" PRIu64 "%s%s\", \"eval_loss\": %.17g}\n",
+                      stepKey.data(), step, runKey.data(), name.c_str(), loss);
   return write(line, size);
 }
 
 Status StepLog::otherNumerics(uint64_t step, const std::string &differences) {
-  std::string line =
-      std::string(lineStart) + std::to_string(step) + ", \"other_numerics\": ";
+  std::string line(stepKey);
+  line += std::to_string(step);
+  line += runKey;
+  line += name + "\", \"other_numerics\": ";
   appendJsonString(line, differences);
   line += "}\n";
   return write(line.data(), int(line.size()));

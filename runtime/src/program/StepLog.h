@@ -1,8 +1,9 @@
 //===- StepLog.h - The JSONL log of a run ---------------------------------===//
 //
 // One line a step, each written whole by one call, so a kill leaves at most
-// one broken line. On resume the lines beyond the checkpoint are cut off: a
-// resumed log has each step once.
+// one broken line. Each names its run, so that many runs may share a file: a
+// run that resumes takes out its own lines beyond the checkpoint and no others,
+// and has each of its steps once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,10 +37,12 @@ public:
   StepLog(const StepLog &) = delete;
   StepLog &operator=(const StepLog &) = delete;
 
-  /// Opens or creates `path`, keeping the lines of the first `completed`
-  /// steps. Errors: BadData when the file is there and is no log (it is then
-  /// untouched); CannotCreate, IoError.
-  static Result<StepLog> open(const std::string &path, uint64_t completed);
+  /// Opens or creates `path` for the run `name`, which has `completed` steps
+  /// behind it: its lines of later steps go, and a line that a kill cut off.
+  /// Errors, with the file untouched: BadData when it is no log; Usage when
+  /// lines must go while another run writes. CannotCreate, IoError.
+  static Result<StepLog> open(const std::string &path, const std::string &name,
+                              uint64_t completed);
 
   /// Both allocate nothing. Errors: IoError.
   Status step(const StepRecord &record);
@@ -56,7 +59,7 @@ private:
   Status failure(const char *doing) const;
 
   int file = -1;
-  std::string path;
+  std::string path, name;
 };
 
 } // namespace hone::rt

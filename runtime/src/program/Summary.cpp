@@ -40,11 +40,11 @@ std::string describeModel(const Module &module) {
            all ? 100.0 * double(trainable) / double(all) : 0.0);
   return row("model", config.modelName + " (" + config.modelType +
                           "), weights " + config.weights.dtype) +
-         row("method", config.train.method + ", residuals " +
-                           config.train.residuals + ", " +
-                           config.train.optimizer +
-                           (module.step ? " in the backward, " : ", ") +
-                           config.train.compute_dtype) +
+         row("method",
+             config.train.method + ", residuals " + config.train.residuals +
+                 ", " + config.train.optimizer +
+                 (module.updatesLayers() ? " in the backward, " : ", ") +
+                 config.train.compute_dtype) +
          row("lora", "r " + std::to_string(config.lora.r) + ", lora_alpha " +
                          number(config.lora.lora_alpha) +
                          (config.lora.use_rslora ? ", use_rslora" : "")) +

@@ -12,11 +12,11 @@
 
 namespace hone::rt {
 
-Batch::Batch(const Module &module, char *arena)
-    : inputIds(reinterpret_cast<int32_t *>(arena + module.slots.inputIds)),
-      targets(reinterpret_cast<int32_t *>(arena + module.slots.targets)),
+Batch::Batch(const Module &module, char *base)
+    : inputIds(reinterpret_cast<int32_t *>(base + module.slots.inputIds)),
+      targets(reinterpret_cast<int32_t *>(base + module.slots.targets)),
       sequenceStarts(
-          reinterpret_cast<int32_t *>(arena + module.slots.sequenceStarts)) {}
+          reinterpret_cast<int32_t *>(base + module.slots.sequenceStarts)) {}
 
 void Batch::append(const Sample &sample) {
   uint64_t bytes = uint64_t(sample.length) * sizeof(int32_t);

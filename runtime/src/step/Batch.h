@@ -1,6 +1,6 @@
 //===- Batch.h - Samples as the generated code reads them -----------------===//
 //
-// The sequences of a batch lie one after another in the rows of the arena's
+// The sequences of a batch lie one after another in the rows of the
 // input slots, without padding. A row's position is its distance from
 // sequence_starts, and attention never crosses that row.
 //
@@ -19,9 +19,8 @@ namespace hone::rt {
 /// The input slots, and how far they are filled.
 class Batch {
 public:
-  Batch(const Module &module, char *arena);
-
-  void clear() { filled = 0; }
+  /// `base`: from where the module's slots count.
+  Batch(const Module &module, char *base);
 
   /// Appends a sample. The samples of a batch must fit in max_rows.
   void append(const Sample &sample);

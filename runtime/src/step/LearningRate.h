@@ -9,14 +9,16 @@
 #ifndef HONE_RUNTIME_STEP_LEARNINGRATE_H
 #define HONE_RUNTIME_STEP_LEARNINGRATE_H
 
+#include "hone/runtime.h"
+
 #include <cstdint>
 
 namespace hone::rt {
 
 enum class LrScheduler {
-  Constant, ///< constant_with_warmup; without warm-up, constant
-  Linear,
-  Cosine, ///< half a cosine wave (num_cycles = 0.5)
+  Constant = HONE_LR_CONSTANT, ///< constant_with_warmup
+  Linear = HONE_LR_LINEAR,
+  Cosine = HONE_LR_COSINE, ///< half a cosine wave (num_cycles = 0.5)
 };
 
 struct LearningRate {
@@ -24,9 +26,6 @@ struct LearningRate {
   double peak = 0;
   uint64_t warmupSteps = 0;
   uint64_t steps = 0; ///< of the whole run
-
-  /// The rate of the update that follows `completed` updates.
-  double at(uint64_t completed) const;
 };
 
 } // namespace hone::rt

@@ -8,6 +8,7 @@
 #include "step/Trainables.h"
 
 #include "base/Philox.h"
+#include "formats/Adapter.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,14 +16,10 @@
 
 namespace hone::rt {
 
-static constexpr uint64_t normBlock = 16384; // part of the bits: keep
-
 Trainables::Trainables(const Module &module, char *arena)
     : module(module), theta(arena + module.abi().theta_offset),
       gradient(arena + module.abi().gradient_offset),
-      state(arena + module.abi().state_offset),
-      partialSums((module.abi().trainable_elements + normBlock - 1) /
-                  normBlock) {}
+      state(arena + module.abi().state_offset) {}
 
 char *Trainables::inTheta(const hone_trainable &t) const {
   return theta + t.offset * dtypeBytes(module.trainableDtype());
@@ -84,46 +81,6 @@ Status Trainables::save(const std::string &directory) const {
   return writeAdapter(directory, module.config().adapter, tensors);
 }
 
-void Trainables::zeroGradient() { memset(gradient, 0, module.vectorBytes()); }
-
-namespace {
-
-struct NormJob {
-  const char *gradient;
-  Dtype dtype;
-  uint64_t elements;
-  double *partialSums;
-};
-
-} // namespace
-
-template <typename T>
-static double sumOfSquares(const char *values, uint64_t first, uint64_t end) {
-  double sum = 0;
-  for (const T *v = reinterpret_cast<const T *>(values); first < end; ++first)
-    sum += double(v[first]) * double(v[first]);
-  return sum;
-}
-
-static void normTask(void *closure, int64_t block, int64_t) {
-  const NormJob &job = *static_cast<NormJob *>(closure);
-  uint64_t first = uint64_t(block) * normBlock;
-  uint64_t end = std::min(first + normBlock, job.elements);
-  job.partialSums[block] = job.dtype == Dtype::F64
-                               ? sumOfSquares<double>(job.gradient, first, end)
-                               : sumOfSquares<float>(job.gradient, first, end);
-}
-
-double Trainables::gradientNorm(Pool &pool) {
-  NormJob job{gradient, module.gradientDtype(), module.abi().trainable_elements,
-              partialSums.data()};
-  pool.run(normTask, &job, int64_t(partialSums.size()));
-  double sum = 0;
-  for (double partial : partialSums)
-    sum += partial;
-  return std::sqrt(sum);
-}
-
 bool Trainables::isFinite() const {
   // x - x is 0 for a finite x and NaN for all others.
   double sum = 0;
@@ -137,12 +94,12 @@ bool Trainables::isFinite() const {
 Status Trainables::dumpGradients(const std::string &path,
                                  const SafetensorsMetadata &metadata) const {
   const hone_module &abi = module.abi();
-  const std::string prefix = "base_model.model.";
   Dtype dtype = module.gradientDtype();
   std::vector<TensorSpec> specs;
   for (uint32_t i = 0; i < abi.trainable_count; ++i) {
     const hone_trainable &t = abi.trainables[i];
-    specs.push_back({prefix + t.name, dtype, {t.shape, t.shape + t.rank}});
+    specs.push_back(
+        {std::string(peftPrefix) + t.name, dtype, {t.shape, t.shape + t.rank}});
   }
   Result<SafetensorsWriter> writer =
       SafetensorsWriter::create(path, specs, metadata);

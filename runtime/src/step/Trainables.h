@@ -14,7 +14,6 @@
 #include "formats/Checkpoint.h"
 #include "formats/Safetensors.h"
 #include "module/Module.h"
-#include "threads/Pool.h"
 
 #include <cstdint>
 #include <string>
@@ -35,12 +34,6 @@ public:
   /// Theta as a PEFT directory. Errors: as writeAdapter.
   Status save(const std::string &directory) const;
 
-  void zeroGradient();
-
-  /// The 2-norm of the gradient: in double, by blocks of a fixed size that
-  /// are added in order, so neither threads nor their number change a bit.
-  double gradientNorm(Pool &pool);
-
   /// False when a value of theta is NaN or infinite.
   bool isFinite() const;
 
@@ -58,7 +51,6 @@ private:
 
   const Module &module;
   char *theta, *gradient, *state;
-  std::vector<double> partialSums; ///< of squares, one a block
 };
 
 } // namespace hone::rt

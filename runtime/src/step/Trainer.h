@@ -15,6 +15,7 @@
 #include "module/Module.h"
 #include "module/Weights.h"
 #include "step/Batch.h"
+#include "step/Interpreter.h"
 #include "step/LearningRate.h"
 #include "step/SampleOrder.h"
 #include "step/Trainables.h"
@@ -32,7 +33,7 @@ struct Hyperparameters {
   uint64_t seed = 0;      ///< of stochastic rounding
 };
 
-class Trainer {
+class Trainer : private BatchSource {
 public:
   struct StepResult {
     double loss = 0; ///< mean over the target tokens
@@ -74,21 +75,27 @@ private:
   Trainer(const Module &module, AnonymousMapping arena,
           AnonymousMapping scratch, const Weights &weights, Pool &pool);
 
-  double &scalar(uint64_t offset);
-  double run(hone_entry_fn entry);
-  /// Places [first, first + count) of an epoch as one batch; its rows are
-  /// added to `result`.
-  void load(const Dataset &data, const SampleOrder &order,
-            SampleOrder::Range range, StepResult &result);
-  void setRates(const Hyperparameters &hyperparameters, uint64_t completed,
-                StepResult &result);
+  int64_t load(char *base) override;
+  /// Loads places [first, first + count) of an epoch from now on, and tells
+  /// `interpreter` of them.
+  void begin(Interpreter &interpreter, const Dataset &data,
+             const SampleOrder &order, SampleOrder::Range range,
+             StepResult &result);
 
   const Module &module;
   Pool &pool;
   AnonymousMapping arena, scratch;
   hone_frame frame;
   Trainables variables;
-  Batch batch;
+  Interpreter train, evaluation, differentiation;
+  /// What the schedule that runs still has to load.
+  struct Source {
+    const Dataset *data;
+    SampleOrder order;
+    SampleOrder::Range range;
+    StepResult *result;
+  };
+  Source source{};
 };
 
 } // namespace hone::rt

@@ -41,10 +41,16 @@ private:
 };
 
 /// Merges one piece at a time in memory that grows to the longest piece
-/// (about 48 bytes for each of its bytes) and is reused.
+/// (40 bytes for each of its bytes) and is reused.
 class PieceMerger {
 public:
-  void clear() { symbols.clear(); }
+  /// Begins a piece of at most `tokens` tokens. The queue holds a pair for
+  /// each border and at most one more for each merge.
+  void begin(size_t tokens) {
+    symbols.clear();
+    symbols.reserve(tokens);
+    queue.reserve(2 * tokens);
+  }
   void add(uint32_t token) { symbols.push_back({token, 0, 0}); }
 
   /// Merges what was added and leaves the result in `ids`.

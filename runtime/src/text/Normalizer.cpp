@@ -80,8 +80,7 @@ static uint32_t compose(uint32_t first, uint32_t second) {
   return found->composite;
 }
 
-bool isNfc(std::string_view text) {
-  uint8_t previous = 0;
+bool NfcCheck::add(std::string_view text) {
   for (size_t at = 0; at < text.size();) {
     if (static_cast<unsigned char>(text[at]) < 0x80) {
       previous = 0;

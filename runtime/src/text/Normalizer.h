@@ -17,9 +17,19 @@
 
 namespace hone::rt {
 
-/// The quick check of UAX #15: true means `text` is its own NFC; false means
-/// it may not be. `text` is checked UTF-8.
-bool isNfc(std::string_view text);
+/// The quick check of UAX #15 on a text that comes in parts, which are checked
+/// UTF-8 and cut between characters.
+class NfcCheck {
+public:
+  /// True when the text up to the end of `part` is its own NFC, provided that
+  /// the parts before are; false means that it may not be.
+  bool add(std::string_view part);
+
+private:
+  uint8_t previous = 0; // the combining class of the last character
+};
+
+inline bool isNfc(std::string_view text) { return NfcCheck().add(text); }
 
 /// Normalises a long text piece by piece, with memory for one piece.
 class NfcNormalizer {

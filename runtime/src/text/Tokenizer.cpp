@@ -14,7 +14,7 @@
 
 namespace hone::rt {
 
-static constexpr size_t WindowBytes = size_t(256) << 10;
+static constexpr size_t WindowBytes = size_t(128) << 10;
 static constexpr std::string_view MetaspaceCharacter = "\xE2\x96\x81";
 
 Result<Tokenizer> Tokenizer::fromTable(std::string_view block,
@@ -36,7 +36,7 @@ bool Tokenizer::encodePiece(std::string_view piece, TokenSink &sink,
       return sink.append(&id, 1);
   }
   PieceMerger &merger = scratch.merger;
-  merger.clear();
+  merger.begin(piece.size());
   const auto addBytes = [&](std::string_view bytes) {
     for (char byte : bytes)
       merger.add(table.byteId(uint8_t(byte)));
@@ -72,33 +72,82 @@ static Status pieceTooLong(const std::string &place, size_t offset) {
        "split the text into shorter samples or lines with white space"});
 }
 
+/// At most `size` bytes of `text` from `at`, a few more to end a character.
+static std::string_view charactersAt(std::string_view text, size_t at,
+                                     size_t size) {
+  size_t end = at + std::min(size, text.size() - at);
+  for (int more = 0;
+       more < 3 && end < text.size() && (uint8_t(text[end]) & 0xC0) == 0x80;
+       ++more)
+    ++end;
+  return text.substr(at, end - at);
+}
+
 Status Tokenizer::encode(std::string_view text, const std::string &place,
                          TokenSink &sink, TokenizerScratch &scratch) const {
-  const size_t invalid = findInvalidUtf8(text);
-  if (invalid != std::string_view::npos)
-    return Status::error(
-        ExitCode::BadData,
-        {place,
-         "expected UTF-8 text but byte " + std::to_string(invalid) +
-             " begins no valid character",
-         "convert the file to UTF-8, for example with iconv -t UTF-8"});
+  NfcCheck check;
+  bool normalize = false;
+  for (size_t at = 0; at < text.size();) {
+    const std::string_view part = charactersAt(text, at, WindowBytes);
+    const size_t invalid = findInvalidUtf8(part);
+    if (invalid != std::string_view::npos)
+      return Status::error(
+          ExitCode::BadData,
+          {place,
+           "expected UTF-8 text but byte " + std::to_string(at + invalid) +
+               " begins no valid character",
+           "convert the file to UTF-8, for example with iconv -t UTF-8"});
+    normalize =
+        normalize || (table.hasFlag(TokenizerTable::Nfc) && !check.add(part));
+    at += part.size();
+    if (!sink.passed(at))
+      return Status::ok();
+  }
   if (text.empty())
     return Status::ok();
-  const bool normalize = table.hasFlag(TokenizerTable::Nfc) && !isNfc(text);
   const bool prefix =
       table.hasFlag(TokenizerTable::PrependSpace) ||
       (table.hasFlag(TokenizerTable::PrefixSpace) && text.front() != ' ');
-  if (normalize || prefix) {
-    scratch.window.assign(prefix ? 1 : 0, ' ');
-    return encodeWindows(text, place, sink, scratch, normalize);
-  }
-  PieceScanner scanner(table.preTokenizer(), text, /*isWhole=*/true);
+  if (!normalize && !prefix)
+    return encodeInPlace(text, place, sink, scratch);
+  scratch.window.assign(prefix ? 1 : 0, ' ');
+  return encodeWindows(text, place, sink, scratch, normalize);
+}
+
+/// Encodes the pieces of `window`. `taken` is what they hold; if one is too
+/// long, what those before it hold.
+Tokenizer::Outcome Tokenizer::encodeWindow(std::string_view window,
+                                           bool isWhole, TokenSink &sink,
+                                           TokenizerScratch &scratch,
+                                           size_t &taken) const {
+  PieceScanner scanner(table.preTokenizer(), window, isWhole);
   for (std::string_view piece = scanner.next(); !piece.empty();
        piece = scanner.next()) {
+    taken = size_t(piece.data() - window.data());
     if (piece.size() > LongestPiece)
-      return pieceTooLong(place, size_t(piece.data() - text.data()));
+      return Outcome::TooLong;
     if (!encodePiece(piece, sink, scratch))
-      return Status::ok();
+      return Outcome::Stopped;
+  }
+  taken = scanner.position();
+  // What is left of a window is the start of a piece.
+  return !isWhole && window.size() - taken > LongestPiece ? Outcome::TooLong
+                                                          : Outcome::Done;
+}
+
+/// Text that needs no change is cut where it lies.
+Status Tokenizer::encodeInPlace(std::string_view text, const std::string &place,
+                                TokenSink &sink,
+                                TokenizerScratch &scratch) const {
+  for (size_t position = 0, taken = 0; position < text.size();
+       position += taken) {
+    const std::string_view window = charactersAt(text, position, WindowBytes);
+    const bool isWhole = position + window.size() == text.size();
+    const Outcome outcome = encodeWindow(window, isWhole, sink, scratch, taken);
+    if (outcome == Outcome::TooLong)
+      return pieceTooLong(place, position + taken);
+    if (outcome == Outcome::Stopped || !sink.passed(position + taken))
+      break;
   }
   return Status::ok();
 }
@@ -107,39 +156,29 @@ Status Tokenizer::encodeWindows(std::string_view text, const std::string &place,
                                 TokenSink &sink, TokenizerScratch &scratch,
                                 bool normalize) const {
   std::string &window = scratch.window;
+  window.reserve(WindowBytes + LongestPiece); // marks follow what is wanted
   if (normalize)
     scratch.normalizer.reset(text);
-  size_t position = 0;
-  for (size_t wanted = WindowBytes;;) {
+  for (size_t position = 0;;) {
     if (normalize) {
-      if (!scratch.normalizer.append(window, wanted, LongestPiece / 4))
+      if (!scratch.normalizer.append(window, WindowBytes, LongestPiece / 4))
         return pieceTooLong(place, position);
       position = scratch.normalizer.position();
-    } else if (window.size() < wanted) {
-      size_t end =
-          position + std::min(wanted - window.size(), text.size() - position);
-      while (end < text.size() && (uint8_t(text[end]) & 0xC0) == 0x80)
-        ++end;
-      window.append(text.substr(position, end - position));
-      position = end;
+    } else {
+      const std::string_view more = charactersAt(
+          text, position, WindowBytes - std::min(WindowBytes, window.size()));
+      window += more;
+      position += more.size();
     }
+    size_t taken = 0;
     const bool isWhole = position == text.size();
-    PieceScanner scanner(table.preTokenizer(), window, isWhole);
-    for (std::string_view piece = scanner.next(); !piece.empty();
-         piece = scanner.next()) {
-      if (piece.size() > LongestPiece)
-        return pieceTooLong(place,
-                            position - (window.size() - scanner.position()));
-      if (!encodePiece(piece, sink, scratch))
-        return Status::ok();
-    }
-    if (isWhole)
+    const Outcome outcome = encodeWindow(window, isWhole, sink, scratch, taken);
+    if (outcome == Outcome::TooLong)
+      return pieceTooLong(place,
+                          position - std::min(position, window.size() - taken));
+    if (outcome == Outcome::Stopped || isWhole || !sink.passed(position))
       return Status::ok();
-    window.erase(0, scanner.position());
-    // A piece that fills the window needs a larger one.
-    if (window.size() > LongestPiece)
-      return pieceTooLong(place, position - std::min(position, window.size()));
-    wanted = std::max(WindowBytes, 2 * window.size());
+    window.erase(0, taken);
   }
 }
 

@@ -27,6 +27,9 @@ public:
   virtual ~TokenSink() = default;
   /// Returns false to stop the encoding; the sink knows why.
   virtual bool append(const int32_t *ids, size_t count) = 0;
+  /// Called at least once for each 256 KiB of text that were checked or
+  /// encoded: what is before `bytes` may be let go of. Returns as append.
+  virtual bool passed(size_t /*bytes*/) { return true; }
 };
 
 /// Memory that encode() reuses: a window of text and one piece.
@@ -41,9 +44,9 @@ class TokenizerScratch {
 /// Reads a table in place; the block must outlive the tokenizer.
 class Tokenizer {
 public:
-  /// Longest stretch of text without a place to cut. It bounds the scratch
-  /// memory to about 50 times as much.
-  static constexpr size_t LongestPiece = size_t(8) << 20;
+  /// Longest stretch of text without a place to cut, in bytes. It bounds the
+  /// scratch memory to about 50 times as much, which the memory plan has.
+  static constexpr size_t LongestPiece = size_t(32) << 10;
 
   Tokenizer() = default;
 
@@ -70,6 +73,11 @@ public:
   const TokenizerTable &contents() const { return table; }
 
 private:
+  enum class Outcome { Done, Stopped, TooLong };
+  Outcome encodeWindow(std::string_view window, bool isWhole, TokenSink &sink,
+                       TokenizerScratch &scratch, size_t &taken) const;
+  Status encodeInPlace(std::string_view text, const std::string &place,
+                       TokenSink &sink, TokenizerScratch &scratch) const;
   bool encodePiece(std::string_view piece, TokenSink &sink,
                    TokenizerScratch &scratch) const;
   Status encodeWindows(std::string_view text, const std::string &place,

@@ -3,18 +3,22 @@
 // Byte-level vocabularies spell bytes with printable characters; the table
 // holds the bytes themselves, so nothing is spelled at training time.
 //
+// Vocabulary and merges are read value by value, and what nobody asks for is
+// passed over: memory is a small multiple of the file, whatever is in it.
+//
 //===----------------------------------------------------------------------===//
 
 #include "text/TokenizerBuilder.h"
 
-#include "base/Json.h"
+#include "base/JsonReader.h"
 #include "base/MappedFile.h"
 #include "text/TokenizerPipeline.h"
 #include "text/TokenizerTable.h"
 #include "text/Utf8.h"
 
+#include <algorithm>
 #include <cstdio>
-#include <unordered_map>
+#include <map>
 
 #include <unistd.h>
 
@@ -32,22 +36,25 @@ private:
   bool has(const char *file) const {
     return ::access(path(file).c_str(), F_OK) == 0;
   }
-  Status readJson(const char *file, Json &out) const;
+  Status readSettings(const char *file,
+                      std::initializer_list<std::string_view> wanted,
+                      Json &out) const;
 
   Status readTokenizerJson();
-  Status readModel(const Json &model, const std::string &file);
+  Status readModel(JsonReader &reader, const std::string &file);
+  Status checkModelSettings(const Json &model, const std::string &file);
   Status readVocabAndMerges();
   Status chooseStages();
 
-  Status addVocabulary(const Json &vocabulary, const std::string &file);
+  void limitIds(const MappedFile &file);
+  Status addVocabulary(JsonReader &reader, const std::string &file);
   Status addToken(int64_t id, const std::string &name, const std::string &place,
                   const Json *where);
   Status addAddedToken(int64_t id, const Json &token, const std::string &file);
   Status addAddedTokens(const Json *list, const std::string &file);
-  Status addMerges(const Json &merges, const std::string &file);
+  Status addMerges(JsonReader &reader, const std::string &file);
   Status addMergesText(const std::string &file);
-  Status addMerge(std::string_view left, std::string_view right,
-                  const std::string &place);
+  std::string addMerge(std::string_view left, std::string_view right);
 
   Status readSpecialTokens();
   Result<int64_t> specialToken(const char *key) const;
@@ -61,17 +68,21 @@ private:
   Json config = Json(), tokenizerConfig = Json();
   TokenizerDefinition out;
   PipelineStages stages;
-  // Ids by name as the files spell it.
-  std::unordered_map<std::string, uint32_t> ids;
+  // Ids by name as the files spell it. A tree, because no choice of names makes
+  // it slow, as it could a hash table.
+  std::map<std::string, uint32_t, std::less<>> ids;
+  int64_t largestId = 0;
 };
 
 } // namespace
 
 static constexpr int64_t LargestId = (1 << 24) - 1;
 
-static Status badFile(
-    const std::string &place, std::string problem,
-    std::string remedy = "take the file again from where the model came from") {
+static constexpr const char *GetAgain =
+    "take the file again from where the model came from";
+
+static Status badFile(const std::string &place, std::string problem,
+                      std::string remedy = GetAgain) {
   return Status::error(ExitCode::BadData,
                        {place, std::move(problem), std::move(remedy)});
 }
@@ -95,27 +106,35 @@ static uint32_t spellingOf(uint32_t byte) {
   return next;
 }
 
-Status TokenizerBuilder::readJson(const char *file, Json &json) const {
+/// The members `wanted` of the object in `file`; none when there is no file.
+Status
+TokenizerBuilder::readSettings(const char *file,
+                               std::initializer_list<std::string_view> wanted,
+                               Json &json) const {
   if (!has(file))
     return Status::ok();
   Result<MappedFile> mapped = MappedFile::open(path(file));
   if (!mapped.isOk())
     return mapped.status();
-  Result<Json> parsed = Json::parse(mapped.value().bytes(), path(file));
-  if (!parsed.isOk())
-    return parsed.status();
-  if (!parsed.value().isObject())
-    return badFile(path(file), std::string("expected an object but found ") +
-                                   describe(parsed.value().kind()));
-  json = std::move(parsed.value());
-  return Status::ok();
+  JsonReader reader(mapped.value().bytes(), path(file));
+  if (reader.members(json, [&](const std::string &key) {
+        return std::find(wanted.begin(), wanted.end(), key) != wanted.end();
+      }))
+    reader.finish();
+  return reader.status();
+}
+
+/// The table has a place for every id up to the largest, so that one number
+/// must not size it: an entry of a vocabulary has at least 6 bytes.
+void TokenizerBuilder::limitIds(const MappedFile &file) {
+  largestId = std::min(LargestId, int64_t(file.size() / 6) + 65535);
 }
 
 Status TokenizerBuilder::addToken(int64_t id, const std::string &name,
                                   const std::string &place, const Json *where) {
   const std::string at = where == nullptr ? place : placeOf(place, *where);
-  if (id < 0 || id > LargestId)
-    return badFile(at, "expected an id from 0 to " + std::to_string(LargestId) +
+  if (id < 0 || id > largestId)
+    return badFile(at, "expected an id from 0 to " + std::to_string(largestId) +
                            " but found " + std::to_string(id));
   if (name.empty())
     return badFile(at, "expected a token but its name is empty");
@@ -125,29 +144,43 @@ Status TokenizerBuilder::addToken(int64_t id, const std::string &name,
     return badFile(at, "the id " + std::to_string(id) +
                            " is given to two tokens, \"" +
                            out.tokens[size_t(id)] + "\" and \"" + name + "\"");
+  if (!ids.emplace(name, uint32_t(id)).second)
+    return badFile(at, "the token \"" + name + "\" has two ids");
   out.tokens[size_t(id)] = name;
-  ids.emplace(name, uint32_t(id));
   return Status::ok();
 }
 
-Status TokenizerBuilder::addVocabulary(const Json &vocabulary,
+/// The object of ids that the reader is at.
+Status TokenizerBuilder::addVocabulary(JsonReader &reader,
                                        const std::string &file) {
-  if (!vocabulary.isObject() || vocabulary.object().empty())
-    return badFile(placeOf(file, vocabulary),
-                   std::string("expected the vocabulary as an object of token "
-                               "ids but found ") +
-                       describe(vocabulary.kind()));
-  ids.reserve(vocabulary.object().size());
-  for (const auto &[name, id] : vocabulary.object()) {
+  const uint64_t start = reader.lastValue();
+  Json::Kind kind;
+  if (reader.peek(kind) && kind != Json::Kind::Object)
+    reader.failAt(start,
+                  std::string("expected the vocabulary as an object of token "
+                              "ids but found ") +
+                      describe(kind),
+                  GetAgain);
+  std::string name;
+  for (reader.beginObject(); reader.nextMember(name);) {
+    if (reader.peek(kind) && kind != Json::Kind::Number)
+      reader.failAt(reader.lastValue(),
+                    "expected an integer id for \"" + name + "\" but found " +
+                        describe(kind),
+                    GetAgain);
+    Json id;
+    if (!reader.value(id))
+      break;
     if (!id.isInteger())
       return badFile(placeOf(file, id), "expected an integer id for \"" + name +
-                                            "\" but found " +
-                                            describe(id.kind()));
+                                            "\" but found a fraction");
     if (Status status = addToken(id.integer(), name, file, &id); !status.isOk())
       return status;
   }
+  if (out.tokens.empty())
+    reader.failAt(start, "expected a vocabulary but found none", GetAgain);
   out.unreachable.assign(out.tokens.size(), false);
-  return Status::ok();
+  return reader.status();
 }
 
 Status TokenizerBuilder::addAddedToken(int64_t id, const Json &token,
@@ -195,21 +228,22 @@ Status TokenizerBuilder::addAddedTokens(const Json *list,
   return Status::ok();
 }
 
-Status TokenizerBuilder::addMerge(std::string_view left, std::string_view right,
-                                  const std::string &place) {
-  const std::string names[] = {std::string(left), std::string(right),
-                               std::string(left) + std::string(right)};
+/// Returns what is wrong with it, or nothing.
+std::string TokenizerBuilder::addMerge(std::string_view left,
+                                       std::string_view right) {
+  const std::string whole = std::string(left) + std::string(right);
+  const std::string_view names[] = {left, right, whole};
   uint32_t found[3];
   for (int i = 0; i < 3; ++i) {
     const auto at = ids.find(names[i]);
     if (at == ids.end())
-      return badFile(place, "the merge of \"" + names[0] + "\" and \"" +
-                                names[1] + "\" needs the token \"" + names[i] +
-                                "\", which the vocabulary does not have");
+      return "the merge of \"" + std::string(left) + "\" and \"" +
+             std::string(right) + "\" needs the token \"" +
+             std::string(names[i]) + "\", which the vocabulary does not have";
     found[i] = at->second;
   }
   out.merges.push_back({found[0], found[1], found[2]});
-  return Status::ok();
+  return "";
 }
 
 /// Splits "a b" at its only space. Returns false when there is none or more.
@@ -224,29 +258,40 @@ static bool splitMerge(std::string_view line, std::string_view &left,
   return !left.empty() && !right.empty();
 }
 
-Status TokenizerBuilder::addMerges(const Json &merges,
+/// ["a", "b"]; the reader keeps the error.
+static bool readPair(JsonReader &reader, std::string &left,
+                     std::string &right) {
+  return reader.beginArray() && reader.nextElement() && reader.string(left) &&
+         reader.nextElement() && reader.string(right) && !reader.nextElement();
+}
+
+/// The array of merges that the reader is at.
+Status TokenizerBuilder::addMerges(JsonReader &reader,
                                    const std::string &file) {
-  if (!merges.isArray())
-    return badFile(placeOf(file, merges), "expected merges as an array");
-  for (const Json &merge : merges.array()) {
+  Json::Kind kind;
+  if (reader.peek(kind) && kind != Json::Kind::Array)
+    reader.failAt(reader.lastValue(), "expected merges as an array", GetAgain);
+  std::string text, other;
+  for (reader.beginArray(); reader.nextElement();) {
+    const uint64_t start = reader.lastValue();
     std::string_view left, right;
     bool isPair = false;
-    if (merge.isString()) {
-      isPair = splitMerge(merge.string(), left, right);
-    } else if (merge.isArray() && merge.array().size() == 2 &&
-               merge.array()[0].isString() && merge.array()[1].isString()) {
-      left = merge.array()[0].string();
-      right = merge.array()[1].string();
-      isPair = true;
+    if (reader.peek(kind) && kind == Json::Kind::String) {
+      isPair = reader.string(text) && splitMerge(text, left, right);
+    } else if (reader.ok() && kind == Json::Kind::Array) {
+      isPair = readPair(reader, text, other);
+      left = text;
+      right = other;
     }
     if (!isPair)
-      return badFile(placeOf(file, merge),
-                     "expected a merge as \"a b\" or [\"a\", \"b\"]");
-    if (Status status = addMerge(left, right, placeOf(file, merge));
-        !status.isOk())
-      return status;
+      reader.failAt(start, "expected a merge as \"a b\" or [\"a\", \"b\"]",
+                    GetAgain);
+    if (!reader.ok())
+      break;
+    if (std::string problem = addMerge(left, right); !problem.empty())
+      reader.failAt(start, problem, GetAgain);
   }
-  return Status::ok();
+  return reader.status();
 }
 
 Status TokenizerBuilder::addMergesText(const std::string &file) {
@@ -266,22 +311,19 @@ Status TokenizerBuilder::addMergesText(const std::string &file) {
     std::string_view left, right;
     if (!splitMerge(line, left, right))
       return badFile(place, "expected two tokens with a space between them");
-    if (Status status = addMerge(left, right, place); !status.isOk())
-      return status;
+    if (std::string problem = addMerge(left, right); !problem.empty())
+      return badFile(place, problem);
   }
   return Status::ok();
 }
 
-Status TokenizerBuilder::readModel(const Json &model, const std::string &file) {
-  static constexpr const char *Ignored[] = {"type", "vocab", "merges",
-                                            "unk_token", "fuse_unk"};
+Status TokenizerBuilder::checkModelSettings(const Json &model,
+                                            const std::string &file) {
+  static constexpr const char *Ignored[] = {"type", "unk_token", "fuse_unk"};
   const Json *type = model.find("type");
-  const std::string name =
-      type != nullptr && type->isString() ? type->string() : "BPE";
-  if (name != "BPE" || model.find("vocab") == nullptr ||
-      model.find("merges") == nullptr)
-    return unsupportedTokenizer(file, &model,
-                                "the tokenizer model \"" + name +
+  if (type != nullptr && type->isString() && type->string() != "BPE")
+    return unsupportedTokenizer(file, type,
+                                "the tokenizer model \"" + type->string() +
                                     "\" is not supported; expected BPE with "
                                     "vocab and merges");
   for (const auto &[key, value] : model.object()) {
@@ -299,20 +341,74 @@ Status TokenizerBuilder::readModel(const Json &model, const std::string &file) {
       return unsupportedTokenizer(
           file, &value, "the BPE setting \"" + key + "\" is not supported");
   }
-  if (Status status = addVocabulary(*model.find("vocab"), file); !status.isOk())
+  return Status::ok();
+}
+
+/// The object "model" that the reader is at.
+Status TokenizerBuilder::readModel(JsonReader &reader,
+                                   const std::string &file) {
+  const uint64_t start = reader.lastValue();
+  uint64_t vocabulary = 0, merges = 0;
+  Json settings;
+  bool read = reader.members(settings, [&](const std::string &key) {
+    uint64_t *found = key == "vocab"    ? &vocabulary
+                      : key == "merges" ? &merges
+                                        : nullptr;
+    if (found == nullptr)
+      return true;
+    if (*found != 0)
+      reader.failAt(reader.lastValue(),
+                    "expected \"" + key + "\" once, found it again", GetAgain);
+    *found = reader.lastValue();
+    return false;
+  });
+  if (!read)
+    return reader.status();
+  if (Status status = checkModelSettings(settings, file); !status.isOk())
     return status;
-  return addMerges(*model.find("merges"), file);
+  if (vocabulary == 0 || merges == 0)
+    return unsupportedTokenizer(reader.placeOf(start), nullptr,
+                                "expected a tokenizer model with vocab and "
+                                "merges but found one without");
+  // In this order, whichever comes first in the file.
+  reader.seek(vocabulary);
+  if (Status status = addVocabulary(reader, file); !status.isOk())
+    return status;
+  reader.seek(merges);
+  return addMerges(reader, file);
 }
 
 Status TokenizerBuilder::readTokenizerJson() {
+  static constexpr std::string_view Wanted[] = {
+      "added_tokens", "normalizer", "pre_tokenizer", "post_processor"};
   const std::string file = path("tokenizer.json");
+  Result<MappedFile> mapped = MappedFile::open(file);
+  if (!mapped.isOk())
+    return mapped.status();
+  JsonReader reader(mapped.value().bytes(), file);
+  uint64_t model = 0;
   Json root;
-  if (Status status = readJson("tokenizer.json", root); !status.isOk())
-    return status;
-  const Json *model = root.find("model");
-  if (model == nullptr || !model->isObject())
+  if (reader.members(root, [&](const std::string &key) {
+        if (key == "model" && model != 0)
+          reader.failAt(reader.lastValue(),
+                        "expected \"model\" once, found it again", GetAgain);
+        if (key == "model")
+          model = reader.lastValue();
+        return std::find(std::begin(Wanted), std::end(Wanted), key) !=
+               std::end(Wanted);
+      }))
+    reader.finish();
+  Json::Kind kind = Json::Kind::Null;
+  if (reader.ok() && model != 0) {
+    reader.seek(model);
+    reader.peek(kind);
+  }
+  if (!reader.ok())
+    return reader.status();
+  if (kind != Json::Kind::Object)
     return badFile(file, "expected the object \"model\"");
-  if (Status status = readModel(*model, file); !status.isOk())
+  limitIds(mapped.value());
+  if (Status status = readModel(reader, file); !status.isOk())
     return status;
   if (Status status = addAddedTokens(root.find("added_tokens"), file);
       !status.isOk())
@@ -322,7 +418,7 @@ Status TokenizerBuilder::readTokenizerJson() {
   if (stages.byteLevel == out.byteFallback ||
       (out.byteFallback && out.ignoreMerges))
     return unsupportedTokenizer(
-        file, model,
+        file, nullptr,
         "expected either a ByteLevel pre-tokenizer, or byte_fallback without "
         "ignore_merges");
   return Status::ok();
@@ -374,12 +470,15 @@ Status TokenizerBuilder::readVocabAndMerges() {
                             "vocab.json and merges.txt make a tokenizer "
                             "together, but this one is missing",
                             "add it, or the model's tokenizer.json"});
-  Json vocabulary;
-  if (Status status = readJson("vocab.json", vocabulary); !status.isOk())
+  Result<MappedFile> mapped = MappedFile::open(path("vocab.json"));
+  if (!mapped.isOk())
+    return mapped.status();
+  limitIds(mapped.value());
+  JsonReader reader(mapped.value().bytes(), path("vocab.json"));
+  if (Status status = addVocabulary(reader, path("vocab.json")); !status.isOk())
     return status;
-  if (Status status = addVocabulary(vocabulary, path("vocab.json"));
-      !status.isOk())
-    return status;
+  if (!reader.finish())
+    return reader.status();
   if (Status status = addMergesText(path("merges.txt")); !status.isOk())
     return status;
   return chooseStages();
@@ -534,10 +633,16 @@ Result<std::string> TokenizerBuilder::build() {
                                   "tokenizer.json is not supported");
     return std::string();
   }
-  if (Status status = readJson("tokenizer_config.json", tokenizerConfig);
+  if (Status status = readSettings(
+          "tokenizer_config.json",
+          {"tokenizer_class", "add_prefix_space", "add_bos_token",
+           "add_eos_token", "bos_token", "eos_token", "added_tokens_decoder"},
+          tokenizerConfig);
       !status.isOk())
     return status;
-  if (Status status = readJson("config.json", config); !status.isOk())
+  if (Status status =
+          readSettings("config.json", {"model_type", "eos_token_id"}, config);
+      !status.isOk())
     return status;
   Status status = hasJson ? readTokenizerJson() : readVocabAndMerges();
   if (!status.isOk())
@@ -551,7 +656,8 @@ Result<std::string> TokenizerBuilder::build() {
     spellBytes();
   else if (spacesNeverMerge())
     out.preTokenizer = PreTokenizerKind::SpaceBoundary;
-  return writeTokenizerTable(out);
+  return writeTokenizerTable(out,
+                             path(hasJson ? "tokenizer.json" : "vocab.json"));
 }
 
 Result<std::string> buildTokenizerTable(const std::string &modelDir) {

@@ -1,12 +1,13 @@
 //===- TokenizerTable.cpp - A tokenizer as one block of bytes -------------===//
 //
-// Both hash tables are at most two thirds full, and the reader insists on a
-// free slot in each: that is what ends every probe.
+// Both hash tables are at most two thirds full, and no run of taken slots is
+// longer than LongestRun: that bounds every probe, whoever chose the tokens.
 //
 //===----------------------------------------------------------------------===//
 
 #include "text/TokenizerTable.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace hone::rt {
@@ -16,6 +17,9 @@ static constexpr size_t HeaderBytes = sizeof Magic + 13 * sizeof(uint32_t);
 static constexpr uint32_t FreeSlot = 0xFFFFFFFF;
 static constexpr uint32_t LargestCount = 1u << 24;
 static constexpr uint32_t LongestTemplate = 64;
+/// At two thirds full, chance makes a run of this length in less than one of
+/// 2^90 tables.
+static constexpr uint32_t LongestRun = 1024;
 
 static uint32_t hashName(std::string_view name) { // FNV-1a
   uint32_t hash = 2166136261u;
@@ -39,39 +43,56 @@ static void appendWords(std::string &out, const uint32_t *words, size_t count) {
   out.append(reinterpret_cast<const char *>(words), count * sizeof *words);
 }
 
+/// Empty when tokens collide too often.
 static std::vector<uint32_t> hashTokens(const TokenizerDefinition &from) {
   std::vector<uint32_t> slots(slotsFor(from.tokens.size()), FreeSlot);
   const uint32_t mask = uint32_t(slots.size()) - 1;
   for (uint32_t id = 0; id < from.tokens.size(); ++id) {
     if (from.tokens[id].empty() || from.unreachable[id])
       continue;
-    uint32_t at = hashName(from.tokens[id]) & mask;
-    while (slots[at] != FreeSlot)
-      at = (at + 1) & mask;
-    slots[at] = id;
+    const uint32_t home = hashName(from.tokens[id]);
+    uint32_t probes = 0;
+    while (slots[(home + probes) & mask] != FreeSlot)
+      if (++probes == LongestRun)
+        return {};
+    slots[(home + probes) & mask] = id;
   }
   return slots;
 }
 
-/// Of two merges of one pair the later wins, as in a map filled in order.
+/// Of two merges of one pair the later wins, as in a map filled in order. Empty
+/// when pairs collide too often.
 static std::vector<uint32_t> hashMerges(const TokenizerDefinition &from) {
   const uint32_t count = slotsFor(from.merges.size()), mask = count - 1;
   std::vector<uint32_t> slots(size_t(count) * 4, FreeSlot);
   for (uint32_t rank = 0; rank < from.merges.size(); ++rank) {
     const TokenizerDefinition::Merge &merge = from.merges[rank];
     uint32_t at = MergeTable::hash(merge.left, merge.right) & mask;
-    while (slots[at * 4] != FreeSlot &&
-           (slots[at * 4] != merge.left || slots[at * 4 + 1] != merge.right))
-      at = (at + 1) & mask;
+    for (uint32_t probes = 0;
+         slots[at * 4] != FreeSlot &&
+         (slots[at * 4] != merge.left || slots[at * 4 + 1] != merge.right);
+         at = (at + 1) & mask)
+      if (++probes == LongestRun)
+        return {};
     const uint32_t slot[] = {merge.left, merge.right, rank, merge.result};
     std::memcpy(&slots[at * 4], slot, sizeof slot);
   }
   return slots;
 }
 
-std::string writeTokenizerTable(const TokenizerDefinition &from) {
+Result<std::string> writeTokenizerTable(const TokenizerDefinition &from,
+                                        const std::string &place) {
   const std::vector<uint32_t> tokenSlots = hashTokens(from);
   const std::vector<uint32_t> mergeSlots = hashMerges(from);
+  if (tokenSlots.empty() || mergeSlots.empty())
+    return Status::error(
+        ExitCode::BadData,
+        {place,
+         std::string("expected ") + (tokenSlots.empty() ? "tokens" : "merges") +
+             " that a hash table holds, found more than " +
+             std::to_string(LongestRun) + " that collide",
+         "no tokenizer that was trained on text is like this; it was made to "
+         "be slow"});
   std::vector<uint32_t> offsets(1, 0);
   for (const std::string &token : from.tokens)
     offsets.push_back(offsets.back() + uint32_t(token.size()));
@@ -192,25 +213,32 @@ const char *TokenizerTable::checkContents() const {
   for (uint32_t id = 0; id < tokens; ++id)
     if (word(offsetsAt, id) > word(offsetsAt, id + 1))
       return "the string offsets are not ascending";
-  bool hasFreeSlot = false;
+  // Runs are counted from a table's start, so that one across its end counts
+  // as two: twice LongestRun still bounds every probe.
+  uint32_t run = 0, longest = 0;
   for (uint32_t i = 0; i < slots; ++i) {
     const uint32_t id = word(slotsAt, i);
-    hasFreeSlot |= id == FreeSlot;
+    run = id == FreeSlot ? 0 : run + 1;
+    longest = std::max(longest, run);
     if (id != FreeSlot && id >= tokens)
       return "a vocabulary slot holds no token";
   }
-  bool hasFreeMerge = false;
+  if (run == slots)
+    return "a hash table is full";
+  run = 0;
   for (size_t i = 0; i < mergeSlots; ++i) {
-    if (word(mergesAt, i * 4) == FreeSlot) {
-      hasFreeMerge = true;
-      continue;
-    }
-    if (word(mergesAt, i * 4) >= tokens ||
-        word(mergesAt, i * 4 + 1) >= tokens ||
-        word(mergesAt, i * 4 + 3) >= tokens)
+    const bool isFree = word(mergesAt, i * 4) == FreeSlot;
+    run = isFree ? 0 : run + 1;
+    longest = std::max(longest, run);
+    if (!isFree && (word(mergesAt, i * 4) >= tokens ||
+                    word(mergesAt, i * 4 + 1) >= tokens ||
+                    word(mergesAt, i * 4 + 3) >= tokens))
       return "a merge names no token";
   }
-  return hasFreeSlot && hasFreeMerge ? nullptr : "a hash table is full";
+  if (run == mergeSlots)
+    return "a hash table is full";
+  return longest <= LongestRun ? nullptr
+                               : "a hash table has a run that makes it slow";
 }
 
 Result<TokenizerTable> TokenizerTable::open(std::string_view block,

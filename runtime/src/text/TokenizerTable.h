@@ -56,7 +56,9 @@ struct TokenizerDefinition {
 ///   before ids, after ids, 256 byte ids
 ///   string offsets [tokens + 1], reachable-token slots (id or 0xFFFFFFFF)
 ///   merge slots (MergeTable), string bytes
-std::string writeTokenizerTable(const TokenizerDefinition &definition);
+/// Errors: BadData naming `place` when tokens or merges were chosen to collide.
+Result<std::string> writeTokenizerTable(const TokenizerDefinition &definition,
+                                        const std::string &place);
 
 /// The parts of a checked table; views into the block, which must outlive it.
 class TokenizerTable {

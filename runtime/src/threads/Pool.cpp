@@ -41,8 +41,7 @@ unsigned Pool::availableCpus() {
 
 Result<std::unique_ptr<Pool>> Pool::create(unsigned threads) {
   std::unique_ptr<Pool> pool(new Pool());
-  // Spinning pays only when every thread has a CPU to itself.
-  pool->spins = threads <= availableCpus() ? 4096 : 0;
+  pool->cpus = availableCpus();
   // Workers keep a pointer to their entry, so the table must never move.
   pool->workers.reserve(threads - 1);
   pthread_attr_t attributes;
@@ -91,9 +90,15 @@ void Pool::serve(int64_t thread) {
   }
 }
 
+/// Spinning pays only for threads that have a CPU each: of more, all but as
+/// many as there are CPUs sleep.
+unsigned Pool::spins() const {
+  return workers.size() - sleepers.load() < cpus ? 4096 : 0;
+}
+
 /// Returns true when a job newer than `seen` is posted, false to stop.
 bool Pool::waitForJob(uint32_t seen) {
-  for (unsigned i = 0; i < spins; ++i) {
+  for (unsigned i = spins(); i > 0; --i) {
     if (generationOf(ticket.load(std::memory_order_acquire)) != seen)
       return true;
     if (stopping.load(std::memory_order_relaxed))
@@ -132,7 +137,7 @@ void Pool::takeWork(uint32_t generation, int64_t thread) {
 }
 
 void Pool::waitUntilFinished(uint32_t end) {
-  for (unsigned i = 0; i < spins; ++i) {
+  for (unsigned i = spins(); i > 0; --i) {
     if (finished.load(std::memory_order_acquire) == end)
       return;
     relax();
@@ -144,6 +149,21 @@ void Pool::waitUntilFinished(uint32_t end) {
   callerSleeps.store(false);
 }
 
+/// Wakes no more workers than can run beside the caller: the others would
+/// only take turns on its CPU.
+void Pool::wake(uint32_t indices) {
+  uint64_t useful = std::min(cpus, indices) - 1;
+  uint64_t asleep = sleepers.load(), awake = workers.size() - asleep;
+  if (asleep == 0 || awake >= useful)
+    return;
+  // Taking the lock orders us after a worker that is about to wait.
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+  }
+  for (uint64_t more = std::min(useful - awake, asleep); more > 0; --more)
+    jobPosted.notify_one();
+}
+
 void Pool::runChunk(hone_task run, void *with, int64_t base, uint32_t end) {
   uint32_t generation =
       generationOf(ticket.load(std::memory_order_relaxed)) + 1;
@@ -153,13 +173,7 @@ void Pool::runChunk(hone_task run, void *with, int64_t base, uint32_t end) {
   count.store(end, std::memory_order_relaxed);
   finished.store(0, std::memory_order_relaxed);
   ticket.store(uint64_t(generation) << 32 | end);
-  if (sleepers.load() != 0) {
-    // Taking the lock orders us after a worker that is about to wait.
-    {
-      std::lock_guard<std::mutex> lock(mutex);
-    }
-    jobPosted.notify_all();
-  }
+  wake(end);
   takeWork(generation, 0);
   waitUntilFinished(end);
 }

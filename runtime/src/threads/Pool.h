@@ -3,6 +3,7 @@
 // A fixed set of threads behind hone_parallel_for. A call allocates nothing
 // and touches no lock unless a thread has gone to sleep; the calling thread
 // takes part as thread 0. Loops do not nest: a task must not start another.
+// Threads beyond the CPUs sleep, so that too many cost memory and no time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -72,6 +73,8 @@ private:
   void runChunk(hone_task task, void *closure, int64_t first, uint32_t count);
   void takeWork(uint32_t generation, int64_t thread);
   bool waitForJob(uint32_t seen);
+  unsigned spins() const;
+  void wake(uint32_t indices);
   void waitUntilFinished(uint32_t count);
 
   // The job. Written only while no index is unclaimed, so whoever claims one
@@ -89,7 +92,7 @@ private:
   alignas(64) std::atomic<uint32_t> sleepers{0};
   std::atomic<bool> callerSleeps{false};
   std::atomic<bool> stopping{false};
-  unsigned spins = 0;
+  unsigned cpus = 1;
   LoopObserver *observer = nullptr;
 
   std::mutex mutex;

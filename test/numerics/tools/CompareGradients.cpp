@@ -39,8 +39,8 @@ struct Worst {
 
   void add(double newError, double limit, const std::string &newName) {
     double newRatio = newError / limit;
-    // Not-a-number must be the worst of all.
-    if (newRatio <= ratio)
+    // Not-a-number is the worst of all, whether it comes first or later.
+    if (newRatio <= ratio || std::isnan(ratio))
       return;
     ratio = newRatio;
     error = newError;

@@ -21,8 +21,6 @@
 using namespace hone::rt;
 using namespace hone::test;
 
-static const std::string peftPrefix = "base_model.model.";
-
 /// "q_proj" of "...self_attn.q_proj.lora_A.weight".
 static std::string moduleOf(const std::string &name) {
   size_t end = name.find(".lora_");

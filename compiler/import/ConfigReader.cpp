@@ -1,0 +1,285 @@
+//===- ConfigReader.cpp - The keys of a Hugging Face config.json ----------===//
+//
+// Three lists decide about a key: those that are taken, those that never change
+// numerics, and those that change nothing while they have a neutral value. A
+// key on no list is an error, unless it is null.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/import/ConfigReader.h"
+#include "program/NearestName.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace hone;
+using llvm::StringRef;
+using rt::ExitCode;
+using rt::Json;
+using rt::Result;
+using rt::Status;
+
+const char *const hone::takeFromTheSamePlace =
+    "take config.json from the same place as the weights";
+
+/// Bookkeeping, initialisation and generation settings.
+static const llvm::StringSet<> &benignKeys() {
+  static const llvm::StringSet<> keys = {"_attn_implementation_autoset",
+                                         "_name_or_path",
+                                         "add_cross_attention",
+                                         "bad_words_ids",
+                                         "begin_suppress_tokens",
+                                         "bos_token_id",
+                                         "chunk_size_feed_forward",
+                                         "cross_attention_hidden_size",
+                                         "decoder_start_token_id",
+                                         "diversity_penalty",
+                                         "do_sample",
+                                         "dtype",
+                                         "early_stopping",
+                                         "encoder_no_repeat_ngram_size",
+                                         "eos_token_id",
+                                         "exponential_decay_length_penalty",
+                                         "finetuning_task",
+                                         "forced_bos_token_id",
+                                         "forced_eos_token_id",
+                                         "id2label",
+                                         "is_decoder",
+                                         "is_encoder_decoder",
+                                         "is_llama_config",
+                                         "label2id",
+                                         "length_penalty",
+                                         "max_length",
+                                         "max_window_layers",
+                                         "min_length",
+                                         "no_repeat_ngram_size",
+                                         "num_beam_groups",
+                                         "num_beams",
+                                         "num_return_sequences",
+                                         "output_attentions",
+                                         "output_hidden_states",
+                                         "output_scores",
+                                         "pad_token_id",
+                                         "prefix",
+                                         "pretraining_tp",
+                                         "problem_type",
+                                         "pruned_heads",
+                                         "remove_invalid_values",
+                                         "repetition_penalty",
+                                         "return_dict",
+                                         "return_dict_in_generate",
+                                         "sep_token_id",
+                                         "suppress_tokens",
+                                         "task_specific_params",
+                                         "temperature",
+                                         "tf_legacy_loss",
+                                         "tie_encoder_decoder",
+                                         "tokenizer_class",
+                                         "top_k",
+                                         "top_p",
+                                         "torch_dtype",
+                                         "torchscript",
+                                         "transformers_version",
+                                         "typical_p",
+                                         "unsloth_version",
+                                         "unsloth_fixed",
+                                         "use_bfloat16",
+                                         "use_cache"};
+  return keys;
+}
+
+static bool isFalse(const Json &value) {
+  return value.isBool() && !value.boolean();
+}
+static bool isZero(const Json &value) {
+  return value.isNumber() && value.number() == 0;
+}
+static bool isOne(const Json &value) {
+  return value.isNumber() && value.number() == 1;
+}
+
+namespace {
+struct NeutralKey {
+  const char *name, *neutral;
+  bool (*isNeutral)(const Json &);
+};
+} // namespace
+
+static const NeutralKey neutralKeys[] = {
+    {"attention_dropout", "0", isZero},
+    {"hidden_dropout", "0", isZero},
+    {"partial_rotary_factor", "1", isOne},
+    {"rope_interleaved", "false", isFalse},
+    {"use_mrope", "false", isFalse},
+    {"use_sliding_window", "false", isFalse},
+    {"attention_bias", "false", isFalse},
+    {"mlp_bias", "false", isFalse},
+    {"use_qk_norm", "false", isFalse},
+};
+
+std::string hone::describeValue(const Json &value) {
+  switch (value.kind()) {
+  case Json::Kind::Number:
+    return value.isInteger() ? std::to_string(value.integer())
+                             : std::to_string(value.number());
+  case Json::Kind::String:
+    return "\"" + value.string() + "\"";
+  case Json::Kind::Bool:
+    return value.boolean() ? "true" : "false";
+  default:
+    return rt::describe(value.kind());
+  }
+}
+
+static std::string pointerTo(StringRef key) { return "/" + key.str(); }
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+void ConfigReader::note(Status status) {
+  if (firstError.isOk())
+    firstError = std::move(status);
+}
+
+void ConfigReader::fail(const Json &at, const std::string &pointer,
+                        const std::string &problem, const std::string &remedy) {
+  note(Status::error(ExitCode::BadData,
+                     {place + ":" + std::to_string(at.line()) + ":" +
+                          std::to_string(at.column()) + " " + pointer,
+                      problem, remedy}));
+}
+
+void ConfigReader::failAt(StringRef key, const std::string &problem,
+                          const std::string &remedy) {
+  const Json *value = root.find(key);
+  fail(value ? *value : root, pointerTo(key), problem, remedy);
+}
+
+const Json *ConfigReader::take(StringRef key) {
+  taken.insert(key);
+  const Json *value = root.find(key);
+  return value && !value->isNull() ? value : nullptr;
+}
+
+int64_t ConfigReader::size(StringRef key, std::optional<int64_t> fallback) {
+  constexpr int64_t largest = (int64_t(1) << 31) - 1;
+  const Json *found = take(key);
+  if (found && found->isInteger() && found->integer() >= 1 &&
+      found->integer() <= largest)
+    return found->integer();
+  if (!found && fallback)
+    return *fallback;
+  failAt(key,
+         found ? "expected an integer from 1 to " + std::to_string(largest) +
+                     " but found " + describeValue(*found)
+               : "the key is required but missing",
+         takeFromTheSamePlace);
+  return 1;
+}
+
+double ConfigReader::positive(StringRef key, std::optional<double> fallback) {
+  const Json *found = take(key);
+  if (!found && fallback)
+    return *fallback;
+  return positiveIn(root, "", key);
+}
+
+double ConfigReader::positiveIn(const Json &object, const std::string &pointer,
+                                StringRef key) {
+  const Json *found = object.find(key);
+  if (found && found->isNumber() && found->number() > 0)
+    return found->number();
+  fail(found ? *found : object, pointer + pointerTo(key),
+       found ? "expected a positive number but found " + describeValue(*found)
+             : "the key is required but missing",
+       takeFromTheSamePlace);
+  return 1;
+}
+
+bool ConfigReader::flag(StringRef key) {
+  const Json *found = take(key);
+  if (found && !found->isBool())
+    failAt(key, "expected true or false but found " + describeValue(*found),
+           takeFromTheSamePlace);
+  return found && found->isBool() && found->boolean();
+}
+
+//===----------------------------------------------------------------------===//
+// What every family has
+//===----------------------------------------------------------------------===//
+
+std::optional<Quantization> ConfigReader::quantization() {
+  std::optional<Quantization> quantization;
+  // MLX writes the same under both names.
+  for (const char *key : {"quantization", "quantization_config"}) {
+    const Json *value = take(key);
+    if (!value)
+      continue;
+    Result<Quantization> read = readQuantization(*value, key, place);
+    if (!read.isOk()) {
+      note(read.status());
+      break;
+    }
+    if (quantization && !(*quantization == read.value()))
+      failAt(key, "disagrees with /quantization", takeFromTheSamePlace);
+    quantization = std::move(read.value());
+  }
+  return quantization;
+}
+
+void ConfigReader::checkCommonKeys() {
+  if (take("auto_map"))
+    failAt("auto_map", "the model wants to run Python code from its repository",
+           "Hone never runs a model's code; use a checkpoint of a supported "
+           "model_type without auto_map");
+
+  if (const Json *types = take("layer_types")) {
+    if (!types->isArray())
+      return failAt("layer_types",
+                    "expected a list but found " + describeValue(*types),
+                    "leave it out: full attention is the default");
+    for (const Json &type : types->array())
+      if (!type.isString() || type.string() != "full_attention")
+        fail(type, "/layer_types",
+             "expected \"full_attention\" but found " + describeValue(type),
+             "layers with another attention are not supported");
+  }
+
+  const Json *oldName = take("torch_dtype");
+  const Json *newName = take("dtype");
+  if (oldName && newName &&
+      (!oldName->isString() || !newName->isString() ||
+       oldName->string() != newName->string()))
+    failAt("dtype",
+           "expected the same as /torch_dtype, " + describeValue(*oldName) +
+               ", but found " + describeValue(*newName),
+           "remove one of the two; the weights files decide");
+}
+
+void ConfigReader::refuseUnknownKeys(StringRef modelType) {
+  std::vector<std::string> known;
+  for (const auto &key : taken)
+    known.push_back(key.getKey().str());
+  for (const auto &[key, value] : root.object()) {
+    if (taken.contains(key) || benignKeys().contains(key) || value.isNull())
+      continue;
+    const NeutralKey *neutral =
+        llvm::find_if(neutralKeys, [name = &key](const NeutralKey &k) {
+          return *name == k.name;
+        });
+    if (neutral == std::end(neutralKeys)) {
+      std::string nearest = rt::nearestName(key, known);
+      failAt(key, "the key is not known for model type " + modelType.str(),
+             nearest.empty()
+                 ? "a key that Hone does not know may change what the model "
+                   "computes; remove it if it does not"
+                 : "did you mean '" + nearest + "'?");
+    } else if (!neutral->isNeutral(value)) {
+      failAt(key,
+             std::string("expected ") + neutral->neutral + " but found " +
+                 describeValue(value),
+             "models of type " + modelType.str() +
+                 " with another value are not supported");
+    }
+  }
+}

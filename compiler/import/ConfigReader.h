@@ -1,0 +1,83 @@
+//===- ConfigReader.h - The keys of a Hugging Face config.json ------------===//
+//
+// Strict on purpose: a key that Hone does not know may change what the model
+// computes, so it is an error. The first error stays; whoever reads goes on
+// with values that harm nothing and asks for the status at the end.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_COMPILER_IMPORT_CONFIGREADER_H
+#define HONE_COMPILER_IMPORT_CONFIGREADER_H
+
+#include "base/Json.h"
+#include "base/Status.h"
+#include "compiler/import/Quantization.h"
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/StringSet.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace hone {
+
+/// Every error is BadData with "config.json:line:column /key".
+class ConfigReader {
+public:
+  /// `place` names the file in messages.
+  ConfigReader(const rt::Json &root, const std::string &place)
+      : root(root), place(place) {}
+
+  /// The value, or null when absent or null in the file; the key is known now.
+  const rt::Json *take(llvm::StringRef key);
+  /// Whether the file has the key, if only as null.
+  bool has(llvm::StringRef key) const { return root.find(key); }
+
+  /// An integer from 1 to 2^31 - 1; 1 after an error. Without `fallback` the
+  /// key is required, here and below.
+  int64_t size(llvm::StringRef key, std::optional<int64_t> fallback = {});
+  /// A number above zero; 1 after an error.
+  double positive(llvm::StringRef key, std::optional<double> fallback = {});
+  /// The same of a member of `object`, which is at `pointer`.
+  double positiveIn(const rt::Json &object, const std::string &pointer,
+                    llvm::StringRef key);
+  /// false when absent.
+  bool flag(llvm::StringRef key);
+
+  /// What MLX wrote of the weights, if anything.
+  std::optional<Quantization> quantization();
+  /// Settings that no family may change: full attention in every layer, one
+  /// element type, no code of the model's own.
+  void checkCommonKeys();
+  /// Refuses what was not taken, unless it never changes numerics, or changes
+  /// nothing while it has the value that it has.
+  void refuseUnknownKeys(llvm::StringRef modelType);
+
+  /// Keeps the error if it is the first.
+  void fail(const rt::Json &at, const std::string &pointer,
+            const std::string &problem, const std::string &remedy);
+  /// The same, about the value of `key`, or the whole file if it is absent.
+  void failAt(llvm::StringRef key, const std::string &problem,
+              const std::string &remedy);
+  bool failed() const { return !firstError.isOk(); }
+  const rt::Status &status() const { return firstError; }
+
+private:
+  void note(rt::Status status);
+
+  const rt::Json &root;
+  std::string place;
+  llvm::StringSet<> taken;
+  rt::Status firstError = rt::Status::ok();
+};
+
+/// `"silu"`, `8`, `true`, or the kind of value: as messages cite it.
+std::string describeValue(const rt::Json &value);
+
+/// The remedy for a configuration that cannot be of any model.
+extern const char *const takeFromTheSamePlace;
+
+} // namespace hone
+
+#endif

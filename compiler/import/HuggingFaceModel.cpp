@@ -1,0 +1,97 @@
+//===- HuggingFaceModel.cpp - A model directory, understood ---------------===//
+
+#include "compiler/import/HuggingFaceModel.h"
+#include "compiler/import/ConfigReader.h"
+#include "compiler/import/families/Family.h"
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
+using namespace hone;
+using rt::ExitCode;
+using rt::Json;
+using rt::Result;
+using rt::Status;
+
+/// Null, with an error, when no family has the model's type.
+static const Family *familyOf(ConfigReader &config) {
+  auto names = llvm::map_range(
+      families, [](const Family *family) { return family->modelType; });
+  std::string supported = "supported: " + llvm::join(names, ", ");
+  const Json *type = config.take("model_type");
+  if (!type || !type->isString()) {
+    config.failAt("model_type",
+                  "expected the name of a model type but found " +
+                      (type ? describeValue(*type) : std::string("none")),
+                  supported);
+    return nullptr;
+  }
+  for (const Family *family : families)
+    if (family->modelType == type->string())
+      return family;
+  config.failAt("model_type",
+                "model type '" + type->string() + "' is not supported",
+                supported + "; other models can be written as an .mlir file");
+  return nullptr;
+}
+
+static void checkArchitecture(ConfigReader &config, const Family &family) {
+  const Json *found = config.take("architectures");
+  if (!found)
+    return;
+  bool isOne = found->isArray() && found->array().size() == 1;
+  const Json &name = isOne ? found->array()[0] : *found;
+  if (!isOne || !name.isString() || name.string() != family.architecture)
+    config.failAt("architectures",
+                  "expected [\"" + family.architecture.str() +
+                      "\"] but found " + describeValue(name),
+                  "only causal language models can be fine-tuned");
+}
+
+Result<std::unique_ptr<HuggingFaceModel>>
+HuggingFaceModel::parse(const std::string &text, const std::string &place) {
+  Result<Json> json = Json::parse(text, place);
+  if (!json.isOk())
+    return json.status();
+  ConfigReader config(json.value(), place);
+  if (!json.value().isObject())
+    config.fail(json.value(), "/",
+                std::string("expected an object but found ") +
+                    rt::describe(json.value().kind()),
+                takeFromTheSamePlace);
+  const Family *family = config.failed() ? nullptr : familyOf(config);
+  if (!family)
+    return config.status();
+
+  std::unique_ptr<HuggingFaceModel> model = family->create();
+  model->file = place;
+  model->modelType = family->modelType.str();
+  checkArchitecture(config, *family);
+  config.checkCommonKeys();
+  model->quantization = config.quantization();
+  model->maxPositionEmbeddings = config.size("max_position_embeddings", 0);
+  model->initializerRange = config.positive("initializer_range", 0.02);
+  model->read(config);
+  config.refuseUnknownKeys(family->modelType);
+  if (config.failed())
+    return config.status();
+  return Result<std::unique_ptr<HuggingFaceModel>>(std::move(model));
+}
+
+Result<std::unique_ptr<HuggingFaceModel>>
+HuggingFaceModel::open(const std::string &directory) {
+  llvm::SmallString<128> path(directory);
+  llvm::sys::path::append(path, "config.json");
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (!buffer)
+    return Status::error(
+        ExitCode::NoInput,
+        {path.str().str(),
+         "expected the model's configuration but it cannot be read: " +
+             buffer.getError().message(),
+         "`model:` must name a Hugging Face model directory or an .mlir "
+         "file"});
+  return parse((*buffer)->getBuffer().str(), path.str().str());
+}

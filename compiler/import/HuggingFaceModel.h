@@ -1,0 +1,58 @@
+//===- HuggingFaceModel.h - A model directory, understood -----------------===//
+//
+// A family (families/) reads its config.json and builds its blocks. What the
+// rest of the compiler must know of a model follows from the built module; here
+// is only what the module does not say.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_COMPILER_IMPORT_HUGGINGFACEMODEL_H
+#define HONE_COMPILER_IMPORT_HUGGINGFACEMODEL_H
+
+#include "base/Status.h"
+#include "compiler/import/Quantization.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hone {
+
+class ConfigReader;
+class ModelBuilder;
+
+class HuggingFaceModel {
+public:
+  virtual ~HuggingFaceModel() = default;
+
+  /// Reads config.json of a model directory.
+  /// Errors: NoInput; BadData with "config.json:line:column /key".
+  static rt::Result<std::unique_ptr<HuggingFaceModel>>
+  open(const std::string &directory);
+
+  /// The same for a text; `place` names it in messages.
+  static rt::Result<std::unique_ptr<HuggingFaceModel>>
+  parse(const std::string &text, const std::string &place);
+
+  /// Builds the blocks and the entry @loss, without adapters.
+  virtual void build(ModelBuilder &builder) const = 0;
+
+  std::string file;                  ///< where it was read, for messages
+  std::string modelType;             ///< "llama"
+  int64_t maxPositionEmbeddings = 0; ///< 0: not in the file
+  double initializerRange = 0.02;    ///< only random models are made with it
+  std::optional<Quantization> quantization; ///< of the files' weights
+  /// What the files may hold although the model does not read it.
+  std::vector<std::string> redundantTensors;
+
+protected:
+  /// Takes the keys of the family. Errors stay in `config`, and a model with
+  /// one is never built.
+  virtual void read(ConfigReader &config) = 0;
+};
+
+} // namespace hone
+
+#endif

@@ -1,0 +1,81 @@
+//===- ModelBuilder.cpp - hone IR in the words of a model -----------------===//
+
+#include "compiler/import/ModelBuilder.h"
+
+using namespace hone;
+using namespace mlir;
+
+int64_t hone::featuresOf(Value rows) {
+  return cast<RankedTensorType>(rows.getType()).getDimSize(1);
+}
+
+ModelBuilder::ModelBuilder(ModuleOp module, Type element)
+    : module(module), builder(OpBuilder::atBlockEnd(module.getBody())),
+      element(element) {}
+
+RankedTensorType ModelBuilder::rowsOf(int64_t features) const {
+  return RankedTensorType::get({ShapedType::kDynamic, features}, element);
+}
+
+Location ModelBuilder::at(const llvm::Twine &name) {
+  return NameLoc::get(builder.getStringAttr(name));
+}
+
+void ModelBuilder::block(StringRef name, TypeRange arguments,
+                         llvm::function_ref<Value(ValueRange)> body) {
+  OpBuilder::InsertionGuard guard(builder);
+  auto block = BlockOp::create(builder, at(name), name,
+                               builder.getFunctionType(arguments, {}));
+  builder.setInsertionPointToEnd(&block.getBody().front());
+  Value result = body(block.getBody().getArguments());
+  ReturnOp::create(builder, at(name), ValueRange(result));
+  block.setFunctionType(builder.getFunctionType(arguments, result.getType()));
+}
+
+void ModelBuilder::loss(llvm::function_ref<Value()> body) {
+  OpBuilder::InsertionGuard guard(builder);
+  auto entry = EntryOp::create(
+      builder, at("loss"), "loss", Phase::Forward, {},
+      RankedTensorType::get({}, builder.getF64Type()));
+  builder.setInsertionPointToEnd(&entry.getBodyBlock());
+  ReturnOp::create(builder, at("loss"), body());
+}
+
+Value ModelBuilder::call(StringRef block, const std::string &prefix,
+                         ValueRange operands) {
+  auto callee = module.lookupSymbol<BlockOp>(block);
+  return CallOp::create(builder, at(prefix.empty() ? block : prefix),
+                        callee.getResultTypes(), block, prefix, operands)
+      .getResult(0);
+}
+
+Value ModelBuilder::rowInput(StringRef name) {
+  auto indices =
+      RankedTensorType::get({ShapedType::kDynamic}, builder.getI32Type());
+  return InputOp::create(builder, at(name), indices, name);
+}
+
+Value ModelBuilder::parameter(const llvm::Twine &name,
+                              ArrayRef<int64_t> shape) {
+  return ParameterOp::create(builder, at(name),
+                             RankedTensorType::get(shape, element),
+                             builder.getStringAttr(name),
+                             /*trainable=*/false, InitAttr(), StorageAttr());
+}
+
+Value ModelBuilder::linear(StringRef name, Value x, int64_t out, bool hasBias) {
+  Value weight = parameter(name + ".weight", {out, featuresOf(x)});
+  Value bias = hasBias ? parameter(name + ".bias", {out}) : Value();
+  return LinearOp::create(builder, at(name), rowsOf(out), x, weight, bias);
+}
+
+Value ModelBuilder::rmsNorm(StringRef name, Value x, double epsilon) {
+  Value weight = parameter(name + ".weight", {featuresOf(x)});
+  return RmsNormOp::create(builder, at(name), x.getType(), /*rstd=*/Type(), x,
+                           weight, f64(epsilon))
+      .getY();
+}
+
+Value ModelBuilder::add(StringRef name, Value a, Value b) {
+  return AddOp::create(builder, at(name), a, b);
+}

@@ -1,0 +1,65 @@
+//===- ModelBuilder.h - hone IR in the words of a model -------------------===//
+//
+// What families write their blocks with. Every op's location is the name of
+// its Hugging Face module or tensor, relative to the layer.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_COMPILER_IMPORT_MODELBUILDER_H
+#define HONE_COMPILER_IMPORT_MODELBUILDER_H
+
+#include "dialects/Hone/HoneOps.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace hone {
+
+class ModelBuilder {
+public:
+  /// Adds to `module`, computing in elements of type `element`.
+  ModelBuilder(mlir::ModuleOp module, mlir::Type element);
+
+  /// `[rows, features]`.
+  mlir::RankedTensorType rowsOf(int64_t features) const;
+
+  /// A block with one result, which `body` makes of the arguments.
+  void block(llvm::StringRef name, mlir::TypeRange arguments,
+             llvm::function_ref<mlir::Value(mlir::ValueRange)> body);
+  /// The entry @loss; `body` calls the blocks and returns the loss.
+  void loss(llvm::function_ref<mlir::Value()> body);
+  /// One layer runs `block` on tensors whose names start with `prefix`.
+  mlir::Value call(llvm::StringRef block, const std::string &prefix,
+                   mlir::ValueRange operands);
+
+  /// One integer a row, from the batch.
+  mlir::Value rowInput(llvm::StringRef name);
+  /// The frozen tensor `name`.
+  mlir::Value parameter(const llvm::Twine &name, llvm::ArrayRef<int64_t> shape);
+
+  /// x W^T + b, with the tensors of the module `name`.
+  mlir::Value linear(llvm::StringRef name, mlir::Value x, int64_t out,
+                     bool hasBias);
+  mlir::Value rmsNorm(llvm::StringRef name, mlir::Value x, double epsilon);
+  mlir::Value add(llvm::StringRef name, mlir::Value a, mlir::Value b);
+
+  mlir::Location at(const llvm::Twine &name);
+  mlir::FloatAttr f64(double value) { return builder.getF64FloatAttr(value); }
+  mlir::IntegerAttr i64(int64_t value) {
+    return builder.getI64IntegerAttr(value);
+  }
+  /// At the end of the block or entry that is being built.
+  mlir::OpBuilder &ops() { return builder; }
+
+private:
+  mlir::ModuleOp module;
+  mlir::OpBuilder builder;
+  mlir::Type element;
+};
+
+/// Columns of a tensor of rows.
+int64_t featuresOf(mlir::Value rows);
+
+} // namespace hone
+
+#endif

@@ -1,0 +1,35 @@
+//===- Family.h - The families of models that can be imported -------------===//
+//
+// To add one: a file here that defines its Family, and its name in the list at
+// the end.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_COMPILER_IMPORT_FAMILIES_FAMILY_H
+#define HONE_COMPILER_IMPORT_FAMILIES_FAMILY_H
+
+#include "compiler/import/HuggingFaceModel.h"
+
+#include "llvm/ADT/StringRef.h"
+
+namespace hone {
+
+struct Family {
+  llvm::StringLiteral modelType, architecture; ///< as config.json has them
+  /// A model that has read nothing yet.
+  std::unique_ptr<HuggingFaceModel> (*create)();
+};
+
+/// For Family::create.
+template <typename Model> std::unique_ptr<HuggingFaceModel> create() {
+  return std::make_unique<Model>();
+}
+
+extern const Family llama, mistral, qwen2;
+
+/// In the order in which messages list them.
+inline const Family *const families[] = {&llama, &mistral, &qwen2};
+
+} // namespace hone
+
+#endif

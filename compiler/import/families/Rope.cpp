@@ -1,0 +1,130 @@
+//===- Rope.cpp - The rotary settings of a config.json --------------------===//
+
+#include "compiler/import/families/Rope.h"
+
+using namespace hone;
+using llvm::StringRef;
+using rt::Json;
+
+namespace {
+/// One of the two objects that may hold the settings.
+struct RopeObject {
+  bool isPresent = false;
+  std::optional<double> theta;
+  std::optional<RopeScaling> scaling;
+};
+} // namespace
+
+/// rope_type; empty after an error. Transformers before 4.43 wrote "type".
+static std::string readType(ConfigReader &config, const Json &object,
+                            const std::string &pointer) {
+  const Json *type = object.find("rope_type");
+  const Json *oldType = object.find("type");
+  if (type && oldType && type->isString() && oldType->isString() &&
+      type->string() != oldType->string())
+    config.fail(*oldType, pointer + "/type",
+                "expected the same as rope_type, " + describeValue(*type) +
+                    ", but found " + describeValue(*oldType),
+                "remove one of the two");
+  if (!type)
+    type = oldType;
+  if (!type || type->isNull())
+    return "default";
+  if (type->string() == "default" || type->string() == "llama3")
+    return type->string();
+  config.fail(*type, pointer + "/rope_type",
+              type->isString()
+                  ? "rope type '" + type->string() + "' is not supported"
+                  : "expected a word but found " + describeValue(*type),
+              "supported: default, llama3");
+  return "";
+}
+
+static RopeScaling readLlama3(ConfigReader &config, const Json &object,
+                              const std::string &pointer) {
+  RopeScaling scaling{};
+  scaling.factor = config.positiveIn(object, pointer, "factor");
+  scaling.lowFreqFactor = config.positiveIn(object, pointer, "low_freq_factor");
+  scaling.highFreqFactor =
+      config.positiveIn(object, pointer, "high_freq_factor");
+  const char *lengthKey = "original_max_position_embeddings";
+  config.positiveIn(object, pointer, lengthKey);
+  if (config.failed())
+    return scaling;
+  const Json &length = *object.find(lengthKey);
+  if (!length.isInteger())
+    config.fail(length, pointer + "/" + lengthKey,
+                "expected an integer but found " + describeValue(length),
+                "Llama 3 models have 8192");
+  scaling.originalMaxPositionEmbeddings = length.integer();
+  if (scaling.lowFreqFactor >= scaling.highFreqFactor)
+    config.fail(object, pointer,
+                "expected low_freq_factor to be below high_freq_factor but "
+                "found " +
+                    std::to_string(scaling.lowFreqFactor) + " and " +
+                    std::to_string(scaling.highFreqFactor),
+                "Llama 3 models have 1 and 4");
+  return scaling;
+}
+
+static RopeObject readObject(ConfigReader &config, const char *key) {
+  RopeObject rope;
+  const Json *object = config.take(key);
+  if (!object)
+    return rope;
+  rope.isPresent = true;
+  if (!object->isObject()) {
+    config.failAt(key, "expected an object but found " + describeValue(*object),
+                  "see Transformers' documentation of " + std::string(key));
+    return rope;
+  }
+  std::string pointer = "/" + std::string(key);
+  std::string type = readType(config, *object, pointer);
+  if (object->find("rope_theta"))
+    rope.theta = config.positiveIn(*object, pointer, "rope_theta");
+  llvm::StringSet<> known = {"rope_type", "type", "rope_theta"};
+  if (type == "llama3") {
+    rope.scaling = readLlama3(config, *object, pointer);
+    for (const char *part : {"factor", "low_freq_factor", "high_freq_factor",
+                             "original_max_position_embeddings"})
+      known.insert(part);
+  }
+  for (const auto &[name, value] : object->object()) {
+    bool wholeHead = name == "partial_rotary_factor" && value.isNumber() &&
+                     value.number() == 1;
+    if (!known.contains(name) && !value.isNull() && !wholeHead)
+      config.fail(value, pointer + "/" + name,
+                  "the key is not known for rope type " + type,
+                  "a key that Hone does not know may change what the model "
+                  "computes; remove it if it does not");
+  }
+  return rope;
+}
+
+Rope hone::readRope(ConfigReader &config, std::optional<double> defaultTheta) {
+  const char *whoWrites = "Transformers 4 writes the first, Transformers 5 the "
+                          "second; remove the wrong one";
+  RopeObject four = readObject(config, "rope_scaling");
+  RopeObject five = readObject(config, "rope_parameters");
+  if (config.take("rope_theta")) {
+    double theta = config.positive("rope_theta");
+    if (four.theta && *four.theta != theta)
+      config.failAt("rope_theta", "disagrees with /rope_scaling/rope_theta",
+                    "remove one of the two");
+    four.theta = theta;
+  }
+  if (four.theta && five.theta && *four.theta != *five.theta)
+    config.failAt("rope_theta",
+                  "expected the same as /rope_parameters/rope_theta, " +
+                      std::to_string(*five.theta) + ", but found " +
+                      std::to_string(*four.theta),
+                  whoWrites);
+  if (four.isPresent && five.isPresent && !(four.scaling == five.scaling))
+    config.failAt("rope_scaling", "disagrees with /rope_parameters", whoWrites);
+  Rope rope;
+  rope.scaling = five.isPresent ? five.scaling : four.scaling;
+  rope.theta = four.theta   ? *four.theta
+               : five.theta ? *five.theta
+                            : config.positive("rope_theta", defaultTheta);
+  return rope;
+}

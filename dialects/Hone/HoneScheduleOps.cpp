@@ -1,0 +1,250 @@
+//===- HoneScheduleOps.cpp - Verifiers of a step's items ------------------===//
+
+#include "dialects/Hone/HoneOps.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+
+namespace hone {
+
+//===----------------------------------------------------------------------===//
+// ScheduleOp
+//===----------------------------------------------------------------------===//
+
+void ScheduleOp::build(OpBuilder &builder, OperationState &state,
+                       Purpose purpose) {
+  state.addAttribute(getPurposeAttrName(state.name),
+                     PurposeAttr::get(builder.getContext(), purpose));
+  state.addRegion()->emplaceBlock();
+}
+
+LogicalResult ScheduleOp::verify() {
+  // (C1)
+  for (auto other :
+       cast<ModuleOp>((*this)->getParentOp()).getOps<ScheduleOp>()) {
+    if (other == *this)
+      break;
+    if (other.getPurpose() != getPurpose())
+      continue;
+    InFlightDiagnostic diag =
+        emitOpError("expects one schedule for each purpose, but '")
+        << stringifyPurpose(getPurpose()) << "' has two";
+    diag.attachNote(other.getLoc()) << "the other one is here";
+    return diag;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// RunOp, ScalarOp
+//===----------------------------------------------------------------------===//
+
+static bool anyHasRows(Operation *op) {
+  return llvm::any_of(op->getOperandTypes(), hasRows) ||
+         llvm::any_of(op->getResultTypes(), hasRows);
+}
+
+LogicalResult RunOp::verify() {
+  // (C2)
+  if (getOtherwise() && !getCondition())
+    return emitOpError("expects 'else' only with 'when'");
+  // (C3)
+  if (getCondition() && !getOtherwise() && getNumResults() > 0)
+    return emitOpError("expects no results of a run that may be skipped");
+  // (C4)
+  if (!getBatch() && anyHasRows(*this))
+    return emitOpError("expects 'on' a batch, since its values have rows");
+  return success();
+}
+
+/// (C1) and (C2): `symbol` is an entry of the op's type.
+static LogicalResult verifyEntry(RunOp op, FlatSymbolRefAttr symbol,
+                                 SymbolTableCollection &symbols) {
+  auto entry = symbols.lookupNearestSymbolFrom<EntryOp>(op, symbol);
+  if (!entry)
+    return op.emitOpError("expects '")
+           << symbol.getValue() << "' to be a 'hone.entry'";
+  auto type = FunctionType::get(op.getContext(), op.getValues().getTypes(),
+                                op.getResultTypes());
+  if (type == entry.getFunctionType())
+    return success();
+  InFlightDiagnostic diag = op.emitOpError("expects the type ")
+                            << entry.getFunctionType() << " but got " << type;
+  diag.attachNote(entry.getLoc()) << "entry declared here";
+  return diag;
+}
+
+LogicalResult RunOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (failed(verifyEntry(*this, getEntryAttr(), symbols)))
+    return failure();
+  if (FlatSymbolRefAttr other = getOtherwiseAttr())
+    return verifyEntry(*this, other, symbols);
+  return success();
+}
+
+LogicalResult ScalarOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  // (C1)
+  auto function =
+      symbols.lookupNearestSymbolFrom<func::FuncOp>(*this, getFunctionAttr());
+  if (!function)
+    return emitOpError("expects '") << getFunction() << "' to be a 'func.func'";
+  SmallVector<Type> inputs, results;
+  auto add = [](Type type, SmallVectorImpl<Type> &scalars,
+                SmallVectorImpl<Type> &vectors) {
+    auto tensor = cast<RankedTensorType>(type);
+    if (tensor.getRank() == 0)
+      scalars.push_back(tensor.getElementType());
+    else
+      vectors.push_back(
+          MemRefType::get(tensor.getShape(), tensor.getElementType()));
+  };
+  for (Type type : getOperandTypes())
+    add(type, inputs, inputs);
+  for (Type type : getResultTypes())
+    add(type, results, inputs);
+  auto type = FunctionType::get(getContext(), inputs, results);
+  if (type == function.getFunctionType())
+    return success();
+  InFlightDiagnostic diag = emitOpError("expects a function of the type ")
+                            << type << " but got "
+                            << function.getFunctionType();
+  diag.attachNote(function.getLoc()) << "function declared here";
+  return diag;
+}
+
+//===----------------------------------------------------------------------===//
+// RepeatOp
+//===----------------------------------------------------------------------===//
+
+/// `%count carry (%a = %b, ...) : types { ... }`
+ParseResult RepeatOp::parse(OpAsmParser &parser, OperationState &result) {
+  Builder &builder = parser.getBuilder();
+  OpAsmParser::UnresolvedOperand count;
+  SmallVector<OpAsmParser::UnresolvedOperand> carried;
+  SmallVector<OpAsmParser::Argument> arguments;
+  SmallVector<Type> types;
+  auto integer = RankedTensorType::get({}, builder.getI64Type());
+  if (parser.parseOperand(count) ||
+      parser.resolveOperand(count, integer, result.operands))
+    return failure();
+  SMLoc place = parser.getCurrentLocation();
+  if (succeeded(parser.parseOptionalKeyword("carry"))) {
+    if (parser.parseAssignmentList(arguments, carried) ||
+        parser.parseColonTypeList(types) ||
+        parser.resolveOperands(carried, types, place, result.operands))
+      return failure();
+    for (auto [argument, type] : llvm::zip_equal(arguments, types))
+      argument.type = type;
+  }
+  result.addTypes(types);
+  Region *body = result.addRegion();
+  if (parser.parseOptionalAttrDict(result.attributes) ||
+      parser.parseRegion(*body, arguments))
+    return failure();
+  if (body->empty())
+    body->emplaceBlock();
+  if (body->front().empty() || !isa<YieldOp>(body->front().back())) {
+    OpBuilder atEnd = OpBuilder::atBlockEnd(&body->front());
+    YieldOp::create(atEnd, result.location, ValueRange());
+  }
+  return success();
+}
+
+void RepeatOp::print(OpAsmPrinter &printer) {
+  printer << " " << getCount();
+  mlir::Block &body = getBody().front();
+  if (!getCarried().empty()) {
+    printer << " carry (";
+    llvm::interleaveComma(
+        llvm::zip_equal(body.getArguments(), getCarried()), printer,
+        [&](auto pair) {
+          printer << std::get<0>(pair) << " = " << std::get<1>(pair);
+        });
+    printer << ") : " << getCarried().getTypes();
+  }
+  printer.printOptionalAttrDict((*this)->getAttrs());
+  printer << " ";
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false,
+                      /*printBlockTerminators=*/!getCarried().empty());
+}
+
+static int64_t stageOf(Operation *op) {
+  auto item = dyn_cast<ItemOpInterface>(op);
+  return item ? item.getItemStage() : 0;
+}
+
+int64_t RepeatOp::getNumStages() {
+  int64_t last = 0;
+  for (Operation &op : getBody().front())
+    last = std::max(last, stageOf(&op));
+  return last + 1;
+}
+
+LogicalResult RepeatOp::verifyRegions() {
+  mlir::Block &body = getBody().front();
+  auto yield = dyn_cast<YieldOp>(body.back());
+  // (C1)
+  TypeRange types = getCarried().getTypes();
+  if (!yield || types != TypeRange(body.getArgumentTypes()) ||
+      types != yield.getOperandTypes() || types != getResultTypes())
+    return emitOpError("expects its carried values, its body's arguments, what "
+                       "it yields and its results to have the same types");
+  if (llvm::any_of(types, hasRows))
+    return emitOpError("expects carried values without rows");
+  // (C2)
+  for (Operation &op : body.without_terminator()) {
+    int64_t stage = stageOf(&op);
+    if (stage < 0)
+      return op.emitOpError("expects a stage that is not negative but got ")
+             << stage;
+    for (Value operand : op.getOperands()) {
+      Operation *maker = operand.getDefiningOp();
+      if (maker && maker->getBlock() == &body && stageOf(maker) > stage) {
+        InFlightDiagnostic diag =
+            op.emitOpError("reads at stage ")
+            << stage << " what is made at stage " << stageOf(maker);
+        diag.attachNote(maker->getLoc()) << "made here";
+        return diag;
+      }
+      auto argument = dyn_cast<BlockArgument>(operand);
+      if (!argument || argument.getOwner() != &body)
+        continue;
+      Operation *next = yield.getOperand(argument.getArgNumber())
+                            .getDefiningOp();
+      if (next && next->getBlock() == &body && stageOf(next) != stage)
+        return op.emitOpError("reads a carried value at stage ")
+               << stage << ", but it is yielded at stage " << stageOf(next);
+    }
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Exchanges
+//===----------------------------------------------------------------------===//
+
+template <typename OpTy> static LogicalResult verifyExchange(OpTy op) {
+  // (C1)
+  if (op.getPeer().empty() || op.getChannel().empty())
+    return op.emitOpError("expects a peer and a channel that are not empty");
+  return success();
+}
+
+LogicalResult SendOp::verify() { return verifyExchange(*this); }
+LogicalResult ReceiveOp::verify() { return verifyExchange(*this); }
+
+LogicalResult WaitOp::verify() {
+  // (C1)
+  auto isExchange = [&](Operation *op) {
+    return isa_and_nonnull<SendOp, ReceiveOp>(op) &&
+           op->getBlock() == (*this)->getBlock() &&
+           op->isBeforeInBlock(*this);
+  };
+  if (isExchange(getValue().getDefiningOp()) ||
+      llvm::any_of(getValue().getUsers(), isExchange))
+    return success();
+  return emitOpError("expects a value that is sent or received before it");
+}
+
+} // namespace hone

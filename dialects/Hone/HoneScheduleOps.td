@@ -1,0 +1,372 @@
+//===- HoneScheduleOps.td - The items of a step ---------------------------===//
+//
+// A schedule is data: the runtime has one interpreter for all of them and knows
+// no method, no formula and no rule of selection. What is computed on vectors is
+// an entry, what is computed on a few numbers is a scalar function.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_SCHEDULE_OPS_TD
+#define HONE_SCHEDULE_OPS_TD
+
+include "dialects/Hone/HoneModelOps.td"
+
+// What a schedule's values are: memory at a run-time base.
+defvar Hone_Boundary = AnyRankedTensor;
+defvar Hone_Condition = Hone_Integer;
+
+class Hone_InScheduleOp<string mnemonic, list<Trait> traits = []>
+    : Hone_Op<mnemonic, !listconcat(traits, [
+        ParentOneOf<["ScheduleOp", "RepeatOp"]>])>;
+// One that runs at a stage.
+class Hone_ItemOp<string mnemonic, list<Trait> traits = []>
+    : Hone_InScheduleOp<mnemonic, !listconcat(traits, [Hone_ItemOpInterface])>;
+
+def Hone_ScheduleOp : Hone_Op<"schedule", [IsolatedFromAbove, SingleBlock,
+    NoTerminator, NoRegionArguments, HasParent<"::mlir::ModuleOp">]> {
+  let summary = "a step as data: items, in the order in which they run";
+  let description = [{
+    What the program runs for a purpose: `train` is one optimizer update,
+    `evaluate` the loss of a data set, `differentiate` the gradient of some
+    batches without an update.
+
+    1. (C1) a module has one schedule for a purpose.
+
+    Example:
+    ```mlir
+    func.func private @add(%a: f64, %b: f64) -> f64 {
+      %0 = arith.addf %a, %b : f64
+      return %0 : f64
+    }
+    func.func private @zero() -> f64 {
+      %0 = arith.constant 0.0 : f64
+      return %0 : f64
+    }
+    hone.block @head() -> tensor<f64> {
+      %x = hone.input "hidden" : tensor<?x4xf32>
+      %t = hone.input "targets" : tensor<?xi32>
+      %w = hone.parameter "head.weight" : tensor<9x4xf32>
+      %y = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
+      hone.return %y : tensor<f64>
+    }
+    hone.entry @loss() -> tensor<f64> {
+      %y = hone.call @head "" () : () -> tensor<f64>
+      hone.return %y : tensor<f64>
+    }
+    hone.schedule evaluate {
+      %batches = hone.setting "batches" : tensor<i64>
+      %zero = hone.scalar @zero() : () -> tensor<f64>
+      %sum = hone.repeat %batches carry (%before = %zero) : tensor<f64> {
+        %batch = hone.load
+        %loss = hone.run @loss() on %batch : () -> tensor<f64>
+        %after = hone.scalar @add(%before, %loss) : (tensor<f64>, tensor<f64>) -> tensor<f64>
+        hone.yield %after : tensor<f64>
+      }
+      hone.report %sum as "loss" : tensor<f64>
+    }
+    ```
+  }];
+  let arguments = (ins Hone_PurposeAttr:$purpose);
+  let regions = (region SizedRegion<1>:$body);
+  let builders = [OpBuilder<(ins "::hone::Purpose":$purpose)>];
+  let assemblyFormat = "$purpose attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+  let skipDefaultBuilders = 1;
+}
+
+def Hone_SettingOp : Hone_InScheduleOp<"setting"> {
+  let summary = "a number that the program gives";
+  let description = [{
+    An option of the run or a counter of the step, by name: `learning_rate`,
+    `completed`, `batches`, ... (runtime.h has the list). It is the same from the
+    first item of the schedule to the last.
+
+    Example: see `hone.schedule`.
+  }];
+  let arguments = (ins StrAttr:$name);
+  let results = (outs AnyTypeOf<[Hone_Scalar, Hone_Integer]>:$result);
+  let assemblyFormat = "$name attr-dict `:` type($result)";
+}
+
+def Hone_LoadOp : Hone_ItemOp<"load"> {
+  let summary = "the next batch of the data";
+  let description = [{
+    Each run takes the next samples, in the order that seed and step decide.
+    `stage` as in `hone.run`.
+
+    Example: see `hone.schedule`.
+  }];
+  let arguments = (ins DefaultValuedAttr<I64Attr, "0">:$stage);
+  let results = (outs Hone_BatchType:$batch);
+  let assemblyFormat = "(`stage` $stage^)? attr-dict";
+}
+
+def Hone_RunOp : Hone_ItemOp<"run", [AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "an entry runs";
+  let description = [{
+    Runs `entry` on boundary values, `on` a batch if its blocks read inputs or its
+    values have rows. With `when`, only if the condition is not zero; then `else`
+    is what runs instead, into the same results.
+
+    In a repeat, an item of `stage` `s` runs iteration `i` at tick `i + s`: as many
+    iterations are in flight as there are stages. The items of a tick run in the
+    order in which they are written. Items that follow one another in different
+    `lane`s may run at the same time, so each lane has a working set of its own.
+
+    1. (C1) `entry` names a `hone.entry` of this type.
+    2. (C2) so does `otherwise`, which is there only with a condition.
+    3. (C3) a conditional run without `otherwise` has no results.
+    4. (C4) what has rows has a batch.
+
+    Example:
+    ```mlir
+    hone.entry vector @zero() {
+      hone.zero_gradient
+    }
+    hone.schedule train {
+      hone.run @zero() : () -> ()
+    }
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$entry,
+                       OptionalAttr<FlatSymbolRefAttr>:$otherwise,
+                       Variadic<Hone_Boundary>:$values,
+                       Optional<Hone_BatchType>:$batch,
+                       Optional<Hone_Condition>:$condition,
+                       DefaultValuedAttr<I64Attr, "0">:$stage,
+                       DefaultValuedAttr<I64Attr, "0">:$lane);
+  let results = (outs Variadic<Hone_Boundary>:$results);
+  let assemblyFormat = [{
+    $entry `(` $values `)` (`on` $batch^)? (`when` $condition^)?
+    (`else` $otherwise^)? (`stage` $stage^)? (`lane` $lane^)? attr-dict `:`
+    functional-type($values, $results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Hone_ScalarOp : Hone_ItemOp<"scalar", [
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "arithmetic on a few numbers";
+  let description = [{
+    Calls a function of the arith dialect: rates, clipping, coefficients,
+    selections. A `tensor<T>` is a `T` to it; a vector is a `memref`, and vectors
+    that it makes come last among its arguments.
+
+    1. (C1) `function` names a `func.func` of this type.
+
+    Example:
+    ```mlir
+    func.func private @clip(%norm: f64, %most: f64) -> f64 {
+      %0 = arith.divf %most, %norm : f64
+      %one = arith.constant 1.0 : f64
+      %1 = arith.minnumf %0, %one : f64
+      return %1 : f64
+    }
+    hone.schedule train {
+      %norm = hone.setting "weight_decay" : tensor<f64>
+      %most = hone.setting "max_grad_norm" : tensor<f64>
+      %clip = hone.scalar @clip(%norm, %most) : (tensor<f64>, tensor<f64>) -> tensor<f64>
+    }
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$function,
+                       Variadic<Hone_Boundary>:$operands,
+                       DefaultValuedAttr<I64Attr, "0">:$stage);
+  let results = (outs Variadic<Hone_Boundary>:$results);
+  let assemblyFormat = [{
+    $function `(` $operands `)` (`stage` $stage^)? attr-dict `:`
+    functional-type($operands, $results)
+  }];
+}
+
+def Hone_RepeatOp : Hone_InScheduleOp<"repeat", [SingleBlock]> {
+  let summary = "items that run again and again";
+  let description = [{
+    Runs its body `count` times; the count is known when the repeat begins. A
+    carried value is that of the iteration before. With stages, ticks run from 0 to
+    `count` plus the last stage: the pipeline fills, runs, and drains.
+
+    1. (C1) `carried`, the body's arguments, what it yields and `results` have
+       the same types, without rows.
+    2. (C2) what is read at a stage is made at no later one, and a carried value
+       is read only at the stage that yields it.
+
+    Example: see `hone.schedule`.
+  }];
+  let arguments = (ins Hone_Integer:$count, Variadic<Hone_Boundary>:$carried);
+  let results = (outs Variadic<Hone_Boundary>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// One more than the largest stage.
+    int64_t getNumStages();
+  }];
+}
+
+def Hone_YieldOp : Hone_Op<"yield", [Pure, Terminator, HasParent<"RepeatOp">]> {
+  let summary = "what the next iteration begins with";
+  let description = [{
+    Example: see `hone.schedule`.
+  }];
+  let arguments = (ins Variadic<Hone_Boundary>:$operands);
+  let builders = [OpBuilder<(ins), [{ (void)$_builder; (void)$_state; }]>];
+  let assemblyFormat = "($operands^ `:` type($operands))? attr-dict";
+}
+
+def Hone_CheckOp : Hone_ItemOp<"check"> {
+  let summary = "the step goes on only with finite numbers";
+  let description = [{
+    Ends the schedule with an error if one of the values is infinite or not a
+    number. What stands before it has happened; updates stand behind it.
+
+    Example:
+    ```mlir
+    hone.schedule train {
+      %rate = hone.setting "learning_rate" : tensor<f64>
+      hone.check %rate : tensor<f64>
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Hone_Scalar>:$operands,
+                       DefaultValuedAttr<I64Attr, "0">:$stage);
+  let assemblyFormat = "$operands (`stage` $stage^)? attr-dict `:` type($operands)";
+}
+
+def Hone_ReportOp : Hone_InScheduleOp<"report", [HasParent<"ScheduleOp">]> {
+  let summary = "a number for whoever runs the schedule";
+  let description = [{
+    What progress and logs show: `loss`, `gradient_norm`, `learning_rate`.
+
+    Example: see `hone.schedule`.
+  }];
+  let arguments = (ins Hone_Scalar:$value, StrAttr:$name);
+  let assemblyFormat = "$value `as` $name attr-dict `:` type($value)";
+}
+
+//===----------------------------------------------------------------------===//
+// Exchanges
+//===----------------------------------------------------------------------===//
+
+// Posting and waiting are apart, so that what lies between runs while the
+// message travels. A message is named by its channel and counted by its sender:
+// the n-th that is posted is the n-th that is received, whenever it arrives.
+class Hone_ExchangeOp<string mnemonic> : Hone_ItemOp<mnemonic> {
+  let hasVerifier = 1;
+}
+
+def Hone_SendOp : Hone_ExchangeOp<"send"> {
+  let summary = "a value leaves for another part";
+  let description = [{
+    Posts `value` to `peer` on `channel`. Its memory is read until the
+    `hone.wait` of that channel and iteration.
+
+    1. (C1) `peer` and `channel` are not empty.
+
+    Example:
+    ```mlir
+    hone.schedule train {
+      %rate = hone.setting "learning_rate" : tensor<f64>
+      hone.send %rate to "upper" channel "rate" : tensor<f64>
+      hone.wait %rate : tensor<f64>
+    }
+    ```
+  }];
+  let arguments = (ins Hone_Boundary:$value, StrAttr:$peer, StrAttr:$channel,
+                       Optional<Hone_BatchType>:$batch,
+                       DefaultValuedAttr<I64Attr, "0">:$stage);
+  let assemblyFormat = [{
+    $value `to` $peer `channel` $channel (`on` $batch^)? (`stage` $stage^)?
+    attr-dict `:` type($value)
+  }];
+}
+
+def Hone_ReceiveOp : Hone_ExchangeOp<"receive"> {
+  let summary = "a value arrives from another part";
+  let description = [{
+    Posts the memory of `value` for what `peer` sends on `channel`. It may be read
+    behind a `hone.wait` for it.
+
+    1. (C1) `peer` and `channel` are not empty.
+
+    Example:
+    ```mlir
+    hone.schedule train {
+      %rate = hone.receive from "lower" channel "rate" : tensor<f64>
+      hone.wait %rate : tensor<f64>
+      hone.check %rate : tensor<f64>
+    }
+    ```
+  }];
+  let arguments = (ins StrAttr:$peer, StrAttr:$channel,
+                       Optional<Hone_BatchType>:$batch,
+                       DefaultValuedAttr<I64Attr, "0">:$stage);
+  let results = (outs Hone_Boundary:$value);
+  let assemblyFormat = [{
+    `from` $peer `channel` $channel (`on` $batch^)? (`stage` $stage^)?
+    attr-dict `:` type($value)
+  }];
+}
+
+def Hone_WaitOp : Hone_ItemOp<"wait"> {
+  let summary = "until a value has left or arrived";
+  let description = [{
+    Blocks until every exchange of `value` in this iteration has ended.
+
+    1. (C1) `value` is sent or received before it, in the same body.
+
+    Example: see `hone.send`.
+  }];
+  let arguments = (ins Hone_Boundary:$value,
+                       DefaultValuedAttr<I64Attr, "0">:$stage);
+  let assemblyFormat = "$value (`stage` $stage^)? attr-dict `:` type($value)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Vectors
+//===----------------------------------------------------------------------===//
+
+// What reads or writes a vector of all trainable elements, in an entry.
+class Hone_VectorOp<string mnemonic> : Hone_Op<mnemonic, [
+    ParentOneOf<["EntryOp"]>]>;
+
+def Hone_ZeroGradientOp : Hone_VectorOp<"zero_gradient"> {
+  let summary = "sets the gradient of every parameter to zero";
+  let description = [{
+    Example: see `hone.run`.
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def Hone_GradientSquaresOp : Hone_VectorOp<"gradient_squares"> {
+  let summary = "sums of the squares of each parameter's gradient";
+  let description = [{
+    In double precision, one sum for each trainable parameter, in the order of the
+    table of parameters. So how the model is cut into parts changes no bit of a
+    norm that is taken of all of them. Not finite where an element is not finite.
+
+    1. (C1) `squares` has as many elements as there are trainable parameters.
+
+    Example:
+    ```mlir
+    hone.block @sink() {
+      %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
+      hone.gradient %a of "a" : tensor<2x4xf32>
+      hone.return
+    }
+    hone.entry gradient @gradient() {
+      hone.call @sink "layers.0." () : () -> ()
+    }
+    hone.entry vector @gradient_squares() -> tensor<1xf64> {
+      %squares = hone.gradient_squares : tensor<1xf64>
+      hone.return %squares : tensor<1xf64>
+    }
+    ```
+  }];
+  let results = (outs 1DTensorOf<[F64]>:$squares);
+  let assemblyFormat = "attr-dict `:` type($squares)";
+}
+
+#endif // HONE_SCHEDULE_OPS_TD

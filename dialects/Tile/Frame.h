@@ -1,0 +1,39 @@
+//===- Frame.h - hone_frame as generated code reads it --------------------===//
+//
+// The one copy of runtime.h's layout: fields of eight bytes, in its order.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_DIALECTS_TILE_FRAME_H
+#define HONE_DIALECTS_TILE_FRAME_H
+
+#include "runtime/include/hone/runtime.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+#include <cstddef>
+
+namespace hone {
+
+enum class FrameField : int32_t {
+  Pool,
+  Arena,
+  Batch,
+  Work,
+  ThreadScratch,
+  Weights,
+  Rows, ///< the only one that is no pointer
+};
+
+static_assert(offsetof(hone_frame, rows) == 8 * int(FrameField::Rows) &&
+              offsetof(hone_frame, batch) == 8 * int(FrameField::Batch) &&
+              offsetof(hone_frame, thread_scratch) ==
+                  8 * int(FrameField::ThreadScratch));
+
+/// Loads a field of `frame`, an LLVM pointer: an i64, or a pointer.
+mlir::Value loadFrameField(mlir::OpBuilder &builder, mlir::Location loc,
+                           mlir::Value frame, FrameField field);
+
+} // namespace hone
+
+#endif

@@ -1,0 +1,295 @@
+//===- ScheduleStep.cpp - hone-schedule-step ------------------------------===//
+//
+// What today's training is made of, as items. A weight of 1 / targets for each
+// token of a step's batches, and not a mean of their means, which would favour
+// the tokens of short ones.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Passes.h"
+#include "passes/derive/ScalarFunctions.h"
+#include "passes/derive/UpdateEntries.h"
+#include "passes/module/Schedule.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace hone {
+
+#define GEN_PASS_DEF_SCHEDULESTEP
+#include "passes/Passes.h.inc"
+
+namespace {
+
+/// Writes items at the builder's place.
+class ScheduleBuilder {
+public:
+  ScheduleBuilder(ModuleOp module, Purpose purpose)
+      : module(module), loc(module.getLoc()),
+        builder(OpBuilder::atBlockEnd(module.getBody())) {
+    auto schedule = ScheduleOp::create(builder, loc, purpose);
+    builder.setInsertionPointToEnd(&schedule.getBody().front());
+    real = RankedTensorType::get({}, builder.getF64Type());
+    integer = RankedTensorType::get({}, builder.getI64Type());
+  }
+
+  /// The number of the program called `name`.
+  Value setting(StringRef name, Type type) {
+    Value &known = settings[name];
+    if (!known)
+      known = SettingOp::create(builder, loc, type, name);
+    return known;
+  }
+  Value realSetting(StringRef name) { return setting(name, real); }
+  Value integerSetting(StringRef name) { return setting(name, integer); }
+
+  /// scalar.`name`(operands); null if it cannot be had.
+  Value scalar(StringRef name, ValueRange operands, Type type = {}) {
+    FailureOr<func::FuncOp> function =
+        getScalarFunction(module, name, operands.getTypes());
+    if (failed(function)) {
+      hasFailed = true;
+      return SettingOp::create(builder, loc, type ? type : real, name);
+    }
+    Type result = type ? type : real;
+    return ScalarOp::create(builder, loc, result, function->getSymName(),
+                            operands)
+        .getResult(0);
+  }
+
+  ResultRange run(EntryOp entry, ValueRange values, Value batch = {}) {
+    return RunOp::create(builder, loc, entry.getResultTypes(),
+                         entry.getSymName(), /*otherwise=*/nullptr, values,
+                         batch, /*condition=*/Value())
+        .getResults();
+  }
+
+  /// The sum of what `body` returns for each batch.
+  Value sumOverBatches(function_ref<Value(Value batch)> body) {
+    Value zero = scalar("zero", {});
+    auto repeat = RepeatOp::create(builder, loc, TypeRange(real),
+                                   integerSetting("batches"), ValueRange(zero));
+    mlir::Block &block = repeat.getBody().emplaceBlock();
+    Value before = block.addArgument(real, loc);
+    {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToEnd(&block);
+      Value batch = LoadOp::create(builder, loc);
+      Value term = body(batch);
+      Value after = scalar("add", {before, term});
+      YieldOp::create(builder, loc, after);
+    }
+    return repeat.getResult(0);
+  }
+
+  void report(Value value, StringRef name) {
+    ReportOp::create(builder, loc, value, name);
+  }
+  void check(ValueRange values) { CheckOp::create(builder, loc, values); }
+
+  /// What an update takes, computed from settings; `clip` scales gradients.
+  SmallVector<Value> updateScalars(const UpdateScalars &wanted, Value clip,
+                                   Value rate);
+  Value learningRate() {
+    return scalar("learning_rate",
+                  {realSetting("learning_rate"), integerSetting("lr_scheduler"),
+                   integerSetting("warmup_steps"), integerSetting("steps"),
+                   integerSetting("completed")});
+  }
+
+  ModuleOp module;
+  Location loc;
+  OpBuilder builder;
+  Type real, integer;
+  bool hasFailed = false;
+
+private:
+  llvm::StringMap<Value> settings;
+};
+
+struct ScheduleStep : impl::ScheduleStepBase<ScheduleStep> {
+  using ScheduleStepBase::ScheduleStepBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    std::optional<Optimizer> parsed = parseOptimizer(optimizer);
+    if (!parsed) {
+      module.emitError("expects optimizer to be one of sgd, sgd_momentum, "
+                       "adamw but got '")
+          << optimizer << "'";
+      return signalPassFailure();
+    }
+    FailureOr<EntryOp> loss = findLossEntry(module);
+    FailureOr<EntryOp> gradient = findGradientEntry(module);
+    FailureOr<ParameterTable> parameters = ParameterTable::build(module);
+    if (failed(loss) || failed(gradient) || failed(parameters) ||
+        failed(checkNames(module, *gradient)))
+      return signalPassFailure();
+    UpdateScalars scalars(&getContext(), *parsed, parameters->isRounded());
+    EntryOp zero = createVectorEntry<ZeroGradientOp>(module, {});
+    EntryOp squares = createVectorEntry<GradientSquaresOp>(
+        module, RankedTensorType::get(
+                    static_cast<int64_t>(parameters->trainable().size()),
+                    Float64Type::get(&getContext())));
+    bool isScheduled =
+        inBackward
+            ? scheduleTrainingLayerByLayer(
+                  createUpdatingCopy(*gradient, *parsed, *parameters), scalars)
+            : scheduleTraining(
+                  zero, *gradient, squares,
+                  createUpdateEntry(module, *parsed, *parameters), scalars);
+    if (!isScheduled || !scheduleEvaluation(*loss) ||
+        !scheduleGradient(zero, *gradient, squares))
+      signalPassFailure();
+  }
+
+private:
+  static FailureOr<EntryOp> findGradientEntry(ModuleOp module);
+  /// What scheduling defines must not be there already.
+  LogicalResult checkNames(ModuleOp module, EntryOp gradient);
+  template <typename OpTy>
+  static EntryOp createVectorEntry(ModuleOp module, TypeRange results);
+
+  /// @zero, then @gradient for each batch; returns its mean loss.
+  static Value differentiate(ScheduleBuilder &b, EntryOp zero,
+                             EntryOp gradient);
+  bool scheduleTraining(EntryOp zero, EntryOp gradient, EntryOp squares,
+                        EntryOp update, const UpdateScalars &scalars);
+  bool scheduleTrainingLayerByLayer(EntryOp step,
+                                    const UpdateScalars &scalars);
+  bool scheduleEvaluation(EntryOp loss);
+  bool scheduleGradient(EntryOp zero, EntryOp gradient, EntryOp squares);
+};
+
+} // namespace
+
+SmallVector<Value> ScheduleBuilder::updateScalars(const UpdateScalars &wanted,
+                                                  Value clip, Value rate) {
+  SmallVector<Value> values;
+  for (StringRef name : wanted.names) {
+    if (name == "gradient_scale")
+      values.push_back(clip);
+    else if (name == "learning_rate")
+      values.push_back(rate);
+    else if (name.consume_front("bias_correction"))
+      values.push_back(
+          scalar("bias_correction",
+                 {realSetting(("beta" + name).str()), integerSetting("completed")}));
+    else if (name == "rounding_key")
+      values.push_back(scalar(
+          name, {integerSetting("seed"), integerSetting("completed")},
+          RankedTensorType::get(4, builder.getI32Type())));
+    else
+      values.push_back(realSetting(name));
+  }
+  return values;
+}
+
+FailureOr<EntryOp> ScheduleStep::findGradientEntry(ModuleOp module) {
+  for (EntryOp entry : module.getOps<EntryOp>())
+    if (entry.getPhase() == Phase::Gradient)
+      return entry;
+  return module.emitError("expects an entry of the phase 'gradient'; run "
+                          "hone-derive-backward first");
+}
+
+/// "zero_gradient" of "hone.zero_gradient".
+template <typename OpTy> static StringRef entryName() {
+  return OpTy::getOperationName().split('.').second;
+}
+
+LogicalResult ScheduleStep::checkNames(ModuleOp module, EntryOp gradient) {
+  SymbolTable symbols(module);
+  StringRef update = stringifyPhase(Phase::Update);
+  std::string copy = (gradient.getSymName() + "." + update).str();
+  StringRef names[] = {inBackward ? StringRef(copy) : update,
+                       entryName<ZeroGradientOp>(),
+                       entryName<GradientSquaresOp>()};
+  for (StringRef name : names)
+    if (Operation *taken = symbols.lookup(name))
+      return taken->emitOpError("has the name '@")
+             << name << "', which scheduling defines; give it another name";
+  return success();
+}
+
+template <typename OpTy>
+EntryOp ScheduleStep::createVectorEntry(ModuleOp module, TypeRange results) {
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  auto entry = EntryOp::create(builder, module.getLoc(), entryName<OpTy>(),
+                               Phase::Vector, TypeRange(), results);
+  mlir::Block &body = entry.getBodyBlock();
+  builder.setInsertionPoint(&body, body.begin());
+  auto op = OpTy::create(builder, module.getLoc(), results);
+  if (!results.empty()) {
+    builder.setInsertionPointToEnd(&body);
+    ReturnOp::create(builder, module.getLoc(), op->getResults());
+  }
+  return entry;
+}
+
+Value ScheduleStep::differentiate(ScheduleBuilder &b, EntryOp zero,
+                                  EntryOp gradient) {
+  Value scale = b.scalar("inverse", b.realSetting("targets"));
+  b.integerSetting("batches");
+  b.run(zero, {});
+  Value sum = b.sumOverBatches(
+      [&](Value batch) { return b.run(gradient, scale, batch).front(); });
+  return b.scalar("multiply", {sum, scale});
+}
+
+bool ScheduleStep::scheduleTraining(EntryOp zero, EntryOp gradient,
+                                    EntryOp squares, EntryOp update,
+                                    const UpdateScalars &scalars) {
+  ScheduleBuilder b(getOperation(), Purpose::Train);
+  Value mean = differentiate(b, zero, gradient);
+  Value length = b.scalar("norm", b.run(squares, {}));
+  b.check({mean, length});
+  Value clip = b.scalar("clip", {length, b.realSetting("max_grad_norm")});
+  Value rate = b.learningRate();
+  b.run(update, b.updateScalars(scalars, clip, rate));
+  b.report(mean, "loss");
+  b.report(length, "gradient_norm");
+  b.report(rate, "learning_rate");
+  return !b.hasFailed;
+}
+
+bool ScheduleStep::scheduleTrainingLayerByLayer(EntryOp step,
+                                                const UpdateScalars &scalars) {
+  ScheduleBuilder b(getOperation(), Purpose::Train);
+  Value scale = b.scalar("inverse", b.realSetting("targets"));
+  Value rate = b.learningRate();
+  SmallVector<Value> values = {scale};
+  llvm::append_range(values,
+                     b.updateScalars(scalars, b.scalar("one", {}), rate));
+  Value batch = LoadOp::create(b.builder, b.loc);
+  Value sum = b.run(step, values, batch).front();
+  Value mean = b.scalar("multiply", {sum, scale});
+  b.check(mean);
+  b.report(mean, "loss");
+  b.report(rate, "learning_rate");
+  return !b.hasFailed;
+}
+
+bool ScheduleStep::scheduleEvaluation(EntryOp loss) {
+  ScheduleBuilder b(getOperation(), Purpose::Evaluate);
+  b.integerSetting("batches");
+  Value sum = b.sumOverBatches(
+      [&](Value batch) { return b.run(loss, {}, batch).front(); });
+  b.report(b.scalar("divide", {sum, b.realSetting("targets")}), "loss");
+  return !b.hasFailed;
+}
+
+bool ScheduleStep::scheduleGradient(EntryOp zero, EntryOp gradient,
+                                    EntryOp squares) {
+  ScheduleBuilder b(getOperation(), Purpose::Differentiate);
+  Value mean = differentiate(b, zero, gradient);
+  b.report(mean, "loss");
+  b.report(b.scalar("norm", b.run(squares, {})), "gradient_norm");
+  return !b.hasFailed;
+}
+
+} // namespace hone

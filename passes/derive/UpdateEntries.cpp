@@ -1,0 +1,129 @@
+//===- UpdateEntries.cpp - Entries that update parameters -----------------===//
+
+#include "passes/derive/UpdateEntries.h"
+
+#include "passes/module/Schedule.h"
+
+using namespace mlir;
+
+namespace hone {
+
+std::optional<Optimizer> parseOptimizer(StringRef name) {
+  return llvm::StringSwitch<std::optional<Optimizer>>(name)
+      .Case("sgd", Optimizer::Sgd)
+      .Case("sgd_momentum", Optimizer::SgdMomentum)
+      .Case("adamw", Optimizer::Adamw)
+      .Default(std::nullopt);
+}
+
+UpdateScalars::UpdateScalars(MLIRContext *context, Optimizer optimizer,
+                             bool rounds) {
+  names = {"gradient_scale", "learning_rate", "weight_decay"};
+  if (optimizer == Optimizer::Adamw)
+    names.append(
+        {"beta1", "beta2", "epsilon", "bias_correction1", "bias_correction2"});
+  else if (optimizer == Optimizer::SgdMomentum)
+    names.push_back("momentum");
+  types.assign(names.size(),
+               RankedTensorType::get({}, Float64Type::get(context)));
+  if (!rounds)
+    return;
+  names.push_back("rounding_key");
+  types.push_back(RankedTensorType::get(4, IntegerType::get(context, 32)));
+}
+
+/// Creates the optimizer's op on `scalars`; `gradient` is null for all
+/// parameters.
+static void createUpdate(OpBuilder &builder, Location loc, Optimizer optimizer,
+                         const UpdateScalars &meaning, ValueRange scalars,
+                         Value gradient) {
+  Value rounding;
+  if (meaning.names.back() == "rounding_key") {
+    rounding = scalars.back();
+    scalars = scalars.drop_back();
+  }
+  auto s = [&](size_t i) -> Value {
+    return i < scalars.size() ? scalars[i] : Value();
+  };
+  if (optimizer == Optimizer::Adamw)
+    AdamwOp::create(builder, loc, s(0), s(1), s(2), s(3), s(4), s(5), s(6),
+                    s(7), rounding, gradient);
+  else
+    SgdOp::create(builder, loc, s(0), s(1), s(2), s(3), rounding, gradient);
+}
+
+EntryOp createUpdateEntry(ModuleOp module, Optimizer optimizer,
+                          const ParameterTable &parameters) {
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  UpdateScalars scalars(module.getContext(), optimizer,
+                        parameters.isRounded());
+  auto entry = EntryOp::create(builder, module.getLoc(),
+                               stringifyPhase(Phase::Update), Phase::Update,
+                               scalars.types);
+  builder.setInsertionPoint(entry.getBodyBlock().getTerminator());
+  createUpdate(builder, module.getLoc(), optimizer, scalars,
+               entry.getBodyBlock().getArguments(), Value());
+  return entry;
+}
+
+namespace {
+/// The calls that the update of one layer has to respect.
+struct LayerUses {
+  CallOp firstSink; ///< null if nothing adds to the layer's gradients
+  CallOp lastUse;
+};
+} // namespace
+
+/// By layer of `parameters`.
+static SmallVector<LayerUses> findLayerUses(EntryOp entry,
+                                            const ParameterTable &parameters) {
+  SymbolTable symbols(entry->getParentOp());
+  SmallVector<LayerUses> uses(parameters.layers().size());
+  (void)forEachCall(entry, symbols, [&](CallOp call, BlockOp block) {
+    auto use = [&](StringRef name, bool isSink) {
+      const Parameter *parameter = parameters.find(call.getPrefix(), name);
+      if (!parameter || !parameter->trainable)
+        return;
+      LayerUses &layer = uses[parameter->layer];
+      layer.lastUse = call;
+      if (isSink && !layer.firstSink)
+        layer.firstSink = call;
+    };
+    block.walk([&](ParameterOp op) { use(op.getName(), /*isSink=*/false); });
+    block.walk([&](GradientOp op) { use(op.getOf(), /*isSink=*/true); });
+  });
+  return uses;
+}
+
+EntryOp createUpdatingCopy(EntryOp gradient, Optimizer optimizer,
+                           const ParameterTable &parameters) {
+  ModuleOp module = gradient->getParentOfType<ModuleOp>();
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  auto step = cast<EntryOp>(builder.clone(*gradient));
+  step.setSymName(
+      (gradient.getSymName() + "." + stringifyPhase(Phase::Update)).str());
+  UpdateScalars meaning(module.getContext(), optimizer,
+                        parameters.isRounded());
+  SmallVector<Value> scalars;
+  for (Type type : meaning.types)
+    scalars.push_back(
+        step.getBodyBlock().addArgument(type, gradient.getLoc()));
+  step.setFunctionType(
+      builder.getFunctionType(step.getBodyBlock().getArgumentTypes(),
+                              gradient.getResultTypes()));
+  SmallVector<LayerUses> uses = findLayerUses(step, parameters);
+  for (auto [layer, use] : llvm::zip_equal(parameters.layers(), uses)) {
+    if (!use.firstSink)
+      continue;
+    builder.setInsertionPoint(use.firstSink);
+    Value window = LayerGradientOp::create(
+        builder, module.getLoc(),
+        RankedTensorType::get(layer.elements, parameters.gradientElement()),
+        layer.prefix);
+    builder.setInsertionPointAfter(use.lastUse);
+    createUpdate(builder, module.getLoc(), optimizer, meaning, scalars, window);
+  }
+  return step;
+}
+
+} // namespace hone

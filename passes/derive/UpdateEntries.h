@@ -1,0 +1,42 @@
+//===- UpdateEntries.h - Entries that update parameters -------------------===//
+//
+// An update in the backward is a copy of the gradient's entry, whatever passes
+// made of it, with each layer's update behind the last call that adds to the
+// layer's gradients or reads its parameters.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_PASSES_DERIVE_UPDATEENTRIES_H
+#define HONE_PASSES_DERIVE_UPDATEENTRIES_H
+
+#include "passes/module/ParameterTable.h"
+
+namespace hone {
+
+/// The optimizers of UpdateOpInterface, by the names that a spec has for them.
+enum class Optimizer { Sgd, SgdMomentum, Adamw };
+std::optional<Optimizer> parseOptimizer(llvm::StringRef name);
+
+/// What an update takes beside the gradient, in order, as an entry's arguments.
+struct UpdateScalars {
+  /// Names of hone.setting, or of what a schedule computes: "gradient_scale",
+  /// "learning_rate", "bias_correction1", "rounding_key", ...
+  llvm::SmallVector<llvm::StringRef> names;
+  llvm::SmallVector<mlir::Type> types;
+
+  /// `rounds`: parameters are stored as bfloat16.
+  UpdateScalars(mlir::MLIRContext *context, Optimizer optimizer, bool rounds);
+};
+
+/// An entry that updates all trainable parameters.
+EntryOp createUpdateEntry(mlir::ModuleOp module, Optimizer optimizer,
+                          const ParameterTable &parameters);
+
+/// A copy of `gradient` that updates each layer as soon as it can; the update's
+/// scalars come behind the arguments of `gradient`.
+EntryOp createUpdatingCopy(EntryOp gradient, Optimizer optimizer,
+                           const ParameterTable &parameters);
+
+} // namespace hone
+
+#endif

@@ -1,0 +1,33 @@
+//===- WeightDigests.h - Whether the weights are those that were compiled -===//
+//
+// A training binary knows the SHA-256 of each MiB of its weights file. Parts
+// and not the whole: every thread takes some, and a message can say where.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_MODULE_WEIGHTDIGESTS_H
+#define HONE_RUNTIME_MODULE_WEIGHTDIGESTS_H
+
+#include "base/Status.h"
+#include "formats/Safetensors.h"
+#include "hone/runtime.h"
+#include "threads/Pool.h"
+
+#include <string>
+#include <string_view>
+
+namespace hone::rt {
+
+/// The digests of `file`, a mapping, as hone_module::weight_digests has them.
+/// At most HONE_DIGEST_PART_BYTES of it are resident for each thread, if it is
+/// the mapping of setStreamedMapping.
+std::string digestParts(std::string_view file, Pool &pool);
+
+/// Reads all of `file` once. Errors: BadData naming the first part that is not
+/// what `module` was compiled with, and a tensor in it.
+Status verifyWeights(const SafetensorsFile &file, const hone_module &module,
+                     Pool &pool);
+
+} // namespace hone::rt
+
+#endif

@@ -1,0 +1,47 @@
+//===- OutputFolder.h - The folder that one run writes to -----------------===//
+//
+// Locked until the process ends, however it ends: the system drops the lock of
+// a killed process. The file "lock" itself stays; in it is the name by which
+// the lines of this run are known in a log.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_PROGRAM_OUTPUTFOLDER_H
+#define HONE_RUNTIME_PROGRAM_OUTPUTFOLDER_H
+
+#include "base/Status.h"
+
+#include <string>
+
+namespace hone::rt {
+
+class OutputFolder {
+public:
+  OutputFolder() = default;
+  /// A folder that is new and that nothing was written to is gone again.
+  ~OutputFolder();
+  OutputFolder(const OutputFolder &) = delete;
+  OutputFolder &operator=(const OutputFolder &) = delete;
+
+  /// Makes `directory` if it is missing and locks it. To be called before
+  /// anything is written there or cleaned up. Errors: Usage when another
+  /// process has it; CannotCreate, IoError.
+  Status claim(const std::string &directory);
+
+  /// Of all the runs that began or resumed in this folder: 16 hex digits.
+  const std::string &runName() const { return name; }
+  /// Where tokenised data is kept.
+  std::string dataPath() const { return directory + "/data"; }
+
+private:
+  Status lock();
+  Status readName();
+
+  std::string directory, name;
+  bool isNew = false, isDataNew = false;
+  int file = -1;
+};
+
+} // namespace hone::rt
+
+#endif

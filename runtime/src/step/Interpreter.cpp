@@ -1,0 +1,260 @@
+//===- Interpreter.cpp - Runs a schedule ----------------------------------===//
+//
+// Nothing is allocated while items run: what they need is sized before.
+//
+//===----------------------------------------------------------------------===//
+
+#include "step/Interpreter.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+
+namespace hone::rt {
+
+static bool isExchange(const hone_item &item) {
+  return item.kind == HONE_SEND || item.kind == HONE_RECEIVE;
+}
+
+Interpreter::Interpreter(const hone_schedule &schedule, const hone_frame &frame,
+                         Transport *transport)
+    : schedule(schedule), frame(frame), transport(transport) {
+  uint32_t most = 0, exchanges = 0, slots = 1;
+  for (uint32_t i = 0; i < schedule.item_count; ++i) {
+    most = std::max(most, schedule.items[i].value_count);
+    exchanges += isExchange(schedule.items[i]);
+  }
+  for (uint32_t i = 0; i < schedule.value_count; ++i)
+    slots = std::max(slots, schedule.values[i].slots);
+  pointers.resize(most);
+  batchRows.resize(uint64_t(schedule.value_count) * schedule.batch_slots);
+  sequences.resize(schedule.item_count);
+  posted.reserve(uint64_t(exchanges) * slots);
+}
+
+void *Interpreter::find(const char *name, uint32_t dtype) {
+  for (uint32_t i = 0; i < schedule.setting_count; ++i) {
+    const hone_number &setting = schedule.settings[i];
+    if (setting.dtype == dtype && strcmp(setting.name, name) == 0)
+      return at(setting.value);
+  }
+  return nullptr;
+}
+
+void Interpreter::set(const char *name, double value) {
+  if (void *place = find(name, HONE_F64))
+    *static_cast<double *>(place) = value;
+}
+
+void Interpreter::set(const char *name, int64_t value) {
+  if (void *place = find(name, HONE_I64))
+    *static_cast<int64_t *>(place) = value;
+}
+
+double Interpreter::report(const char *name) const {
+  for (uint32_t i = 0; i < schedule.report_count; ++i)
+    if (strcmp(schedule.reports[i].name, name) == 0)
+      return number<double>(schedule.reports[i].value);
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+static uint64_t slotOf(const hone_value &value, const int64_t *iterations) {
+  return value.depth ? uint64_t(iterations[value.depth - 1]) % value.slots : 0;
+}
+
+char *Interpreter::at(uint32_t index) const {
+  const hone_value &value = schedule.values[index];
+  return frame.arena + value.offset + slotOf(value, iterations) * value.stride;
+}
+
+int64_t &Interpreter::rowsOf(uint32_t index) {
+  uint64_t slot = slotOf(schedule.values[index], iterations);
+  return batchRows[uint64_t(index) * schedule.batch_slots + slot];
+}
+
+bool Interpreter::run(BatchSource &batches) {
+  source = &batches;
+  for (uint32_t i = 0; i < schedule.report_count; ++i)
+    number<double>(schedule.reports[i].value) =
+        std::numeric_limits<double>::quiet_NaN();
+  return runItems(0, schedule.item_count, 0);
+}
+
+bool Interpreter::runItems(uint32_t first, uint32_t end, uint32_t depth) {
+  for (uint32_t i = first; i < end; i += 1 + schedule.items[i].body)
+    if (!runItem(i, depth))
+      return false;
+  return true;
+}
+
+bool Interpreter::runItem(uint32_t index, uint32_t depth) {
+  const hone_item &item = schedule.items[index];
+  switch (item.kind) {
+  case HONE_RUN:
+  case HONE_SCALAR:
+    call(item);
+    return true;
+  case HONE_LOAD: {
+    const hone_value &batch = schedule.values[item.batch];
+    rowsOf(item.batch) =
+        source->load(frame.arena + slotOf(batch, iterations) * batch.stride);
+    return true;
+  }
+  case HONE_REPEAT:
+    return repeat(index, depth);
+  case HONE_CHECK:
+    return std::all_of(item.values, item.values + item.value_count,
+                       [&](uint32_t value) {
+                         return std::isfinite(number<double>(value));
+                       });
+  case HONE_SEND:
+  case HONE_RECEIVE:
+    exchange(item);
+    return true;
+  default:
+    wait(item);
+    return true;
+  }
+}
+
+void Interpreter::call(const hone_item &item) {
+  hone_entry_fn run = item.run;
+  if (item.condition != HONE_NO_VALUE && number<int64_t>(item.condition) == 0)
+    run = item.otherwise;
+  if (!run)
+    return;
+  for (uint32_t i = 0; i < item.value_count; ++i)
+    pointers[i] = at(item.values[i]);
+  frame.work = frame.arena + item.work;
+  if (item.batch != HONE_NO_VALUE) {
+    const hone_value &batch = schedule.values[item.batch];
+    frame.batch = frame.arena + slotOf(batch, iterations) * batch.stride;
+    frame.rows = rowsOf(item.batch);
+  }
+  run(&frame, pointers.data());
+}
+
+bool Interpreter::repeat(uint32_t index, uint32_t depth) {
+  const hone_item &item = schedule.items[index];
+  int64_t count = number<int64_t>(item.values[0]);
+  const uint32_t *begin = item.values + 1, *carried = begin + item.carried,
+                 *yielded = carried + item.carried;
+  auto copy = [&](uint32_t to, uint32_t from) {
+    if (to != from)
+      memmove(at(to), at(from), schedule.values[to].bytes);
+  };
+  for (uint32_t i = 0; i < item.carried; ++i)
+    copy(carried[i], begin[i]);
+  int64_t &iteration = iterations[depth];
+  uint32_t end = index + 1 + item.body;
+  // Whether stage `stage` has an iteration at `tick`; if so, it is set.
+  auto begins = [&](int64_t tick, uint32_t stage) {
+    iteration = tick - int64_t(stage);
+    return iteration >= 0 && iteration < count;
+  };
+  for (int64_t tick = 0; tick < count + item.stages - 1; ++tick) {
+    for (uint32_t i = index + 1; i < end; i += 1 + schedule.items[i].body)
+      if (begins(tick, schedule.items[i].stage) && !runItem(i, depth + 1))
+        return false;
+    for (uint32_t i = 0; i < item.carried; ++i)
+      if (begins(tick, schedule.values[yielded[i]].stage))
+        copy(carried[i], yielded[i]);
+  }
+  iteration = 0;
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Exchanges
+//===----------------------------------------------------------------------===//
+
+uint64_t Interpreter::bytesOf(const hone_item &item) {
+  const hone_value &value = schedule.values[item.values[0]];
+  return item.batch == HONE_NO_VALUE
+             ? value.bytes
+             : value.row_bytes * uint64_t(rowsOf(item.batch));
+}
+
+void Interpreter::exchange(const hone_item &item) {
+  uint32_t value = item.values[0];
+  Transport::Message message{item.peer, item.channel,
+                             sequences[&item - schedule.items]++};
+  if (item.kind == HONE_SEND)
+    transport->postSend(message, at(value), bytesOf(item));
+  else
+    transport->postReceive(message, at(value), bytesOf(item));
+  posted.push_back(
+      {value, uint32_t(slotOf(schedule.values[value], iterations)), message});
+}
+
+void Interpreter::wait(const hone_item &item) {
+  uint32_t value = item.values[0];
+  uint64_t slot = slotOf(schedule.values[value], iterations);
+  for (size_t i = 0; i < posted.size();) {
+    if (posted[i].value != value || posted[i].slot != slot) {
+      ++i;
+      continue;
+    }
+    transport->wait(posted[i].message);
+    posted.erase(posted.begin() + long(i));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+static std::string problemOfValues(const hone_schedule &s, uint64_t arena) {
+  for (uint32_t i = 0; i < s.value_count; ++i) {
+    const hone_value &value = s.values[i];
+    uint64_t last = uint64_t(value.slots) - 1;
+    if (value.slots == 0 || value.slots > 1u << 20 || value.depth > 4 ||
+        value.offset > arena || value.bytes > arena || value.stride > arena ||
+        last * value.stride > arena - value.offset ||
+        value.bytes > arena - value.offset - last * value.stride ||
+        value.offset % 4 != 0)
+      return "value " + std::to_string(i) + " lies outside of the arena";
+  }
+  return "";
+}
+
+std::string problemOf(const hone_schedule &s, uint64_t arenaBytes) {
+  std::string problem = problemOfValues(s, arenaBytes);
+  if (!problem.empty())
+    return problem;
+  auto isValue = [&](uint32_t index) { return index < s.value_count; };
+  auto isValueOrNone = [&](uint32_t index) {
+    return index == HONE_NO_VALUE || isValue(index);
+  };
+  for (uint32_t i = 0; i < s.item_count; ++i) {
+    const hone_item &item = s.items[i];
+    bool calls = item.kind == HONE_RUN || item.kind == HONE_SCALAR;
+    bool fits =
+        item.kind <= HONE_WAIT && item.body < s.item_count - i &&
+        std::all_of(item.values, item.values + item.value_count, isValue) &&
+        isValueOrNone(item.condition) && isValueOrNone(item.batch) &&
+        item.work <= arenaBytes && (!calls || item.run) &&
+        (item.kind != HONE_LOAD || isValue(item.batch)) &&
+        (item.kind != HONE_REPEAT || (item.value_count == 1 + 3 * item.carried &&
+                                      item.stages > 0)) &&
+        (!isExchange(item) || (item.peer && item.channel)) &&
+        (item.kind < HONE_SEND || item.value_count == 1);
+    if (!fits)
+      return "item " + std::to_string(i) + " is not one that can be run";
+  }
+  for (const auto &[numbers, count] :
+       {std::pair(s.settings, s.setting_count),
+        std::pair(s.reports, s.report_count)})
+    for (uint32_t i = 0; i < count; ++i)
+      if (!isValue(numbers[i].value) ||
+          s.values[numbers[i].value].bytes != sizeof(double) ||
+          s.values[numbers[i].value].depth != 0)
+        return std::string("number '") + numbers[i].name + "' has no place";
+  if (s.batch_slots == 0)
+    return "there is no place for a batch";
+  return "";
+}
+
+} // namespace hone::rt

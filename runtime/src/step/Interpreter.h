@@ -1,0 +1,114 @@
+//===- Interpreter.h - Runs a schedule ------------------------------------===//
+//
+// The one loop over items, whatever the method. It knows how items follow one
+// another and where their values are, and nothing of what they compute.
+//
+// In a repeat, an item of stage s runs iteration i at tick i + s. What iteration
+// i makes is in slot i mod slots, so a reader of a later stage finds it there.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_STEP_INTERPRETER_H
+#define HONE_RUNTIME_STEP_INTERPRETER_H
+
+#include "base/Status.h"
+#include "hone/runtime.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace hone::rt {
+
+/// Where a schedule's batches come from.
+class BatchSource {
+public:
+  virtual ~BatchSource() = default;
+  /// Writes the next batch's inputs, whose offsets count from `base`; returns
+  /// its rows. Called once for each `hone.load` that runs, in order.
+  virtual int64_t load(char *base) = 0;
+};
+
+/// What carries values between parts. `sequence` counts the messages of a
+/// channel from 0, on both sides alike.
+class Transport {
+public:
+  struct Message {
+    const char *peer;
+    const char *channel;
+    uint64_t sequence;
+  };
+  virtual ~Transport() = default;
+  /// `bytes` may be read until `wait` for the message returns.
+  virtual void postSend(const Message &message, const char *bytes,
+                        uint64_t size) = 0;
+  /// `bytes` is written between this and the return of `wait`.
+  virtual void postReceive(const Message &message, char *bytes,
+                           uint64_t size) = 0;
+  virtual void wait(const Message &message) = 0;
+};
+
+class Interpreter {
+public:
+  /// `frame` gives pool, arena, thread scratch and weights. `transport` is null
+  /// for a schedule without exchanges. All must outlive the interpreter.
+  Interpreter(const hone_schedule &schedule, const hone_frame &frame,
+              Transport *transport = nullptr);
+
+  /// Before run(): a setting of the schedule; nothing if it has none of this
+  /// name.
+  void set(const char *name, double value);
+  void set(const char *name, int64_t value);
+
+  /// Runs every item. False if a number that must be finite is not: what stands
+  /// behind the check has not run.
+  bool run(BatchSource &batches);
+
+  /// Behind run(): the reported number, or NaN if the schedule has none of this
+  /// name, or did not come that far.
+  double report(const char *name) const;
+
+private:
+  static constexpr uint32_t maxDepth = 4;
+
+  void *find(const char *name, uint32_t dtype);
+  /// Where value `index` is in this iteration.
+  char *at(uint32_t index) const;
+  template <typename T> T &number(uint32_t index) const {
+    return *reinterpret_cast<T *>(at(index));
+  }
+  /// Rows of the batch that value `index` is, in this iteration.
+  int64_t &rowsOf(uint32_t index);
+  uint64_t bytesOf(const hone_item &item);
+  bool runItems(uint32_t first, uint32_t end, uint32_t depth);
+  bool runItem(uint32_t index, uint32_t depth);
+  bool repeat(uint32_t index, uint32_t depth);
+  void call(const hone_item &item);
+  void exchange(const hone_item &item);
+  void wait(const hone_item &item);
+
+  struct Posted {
+    uint32_t value; ///< where it is, in which slot
+    uint32_t slot;
+    Transport::Message message;
+  };
+
+  const hone_schedule &schedule;
+  hone_frame frame;
+  Transport *transport;
+  BatchSource *source = nullptr;
+  bool isComplete = false;
+  /// Of the repeats that surround the item, outermost first.
+  int64_t iterations[maxDepth] = {};
+  std::vector<char *> pointers;     ///< arguments of one call
+  std::vector<int64_t> batchRows;   ///< by value and slot
+  std::vector<uint64_t> sequences;  ///< of each exchange's channel
+  std::vector<Posted> posted;       ///< not waited for yet
+};
+
+/// Checks that `schedule` can be run: indices, kinds, and places in an arena of
+/// `arenaBytes`. Returns a problem, or "".
+std::string problemOf(const hone_schedule &schedule, uint64_t arenaBytes);
+
+} // namespace hone::rt
+
+#endif

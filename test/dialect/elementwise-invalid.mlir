@@ -1,0 +1,28 @@
+// RUN: hone-opt %s --split-input-file --verify-diagnostics
+
+// Ops on single elements: each constraint is violated once, in a case of its name.
+
+// A kernel is compiled for its features; only rows may be unknown.
+hone.block @features_are_known(%x: tensor<?x?xf32>) {
+  // expected-error @+1 {{'hone.add' op operand #0 must be 2D tensor of 32- or 64-bit float values with a known number of features, but got 'tensor<?x?xf32>'}}
+  %0 = hone.add %x, %x : tensor<?x?xf32>
+  hone.return
+}
+
+// -----
+
+hone.block @swiglu_has_one_type(%gate: tensor<?x8xf32>, %up: tensor<?x4xf32>) {
+  // expected-error @+1 {{'hone.swiglu' op requires the same type for all operands and results}}
+  %0 = "hone.swiglu"(%gate, %up)
+      : (tensor<?x8xf32>, tensor<?x4xf32>) -> tensor<?x8xf32>
+  hone.return
+}
+
+// -----
+
+hone.block @add_has_one_type(%lhs: tensor<?x8xf32>, %rhs: tensor<?x8xf64>) {
+  // expected-error @+1 {{'hone.add' op requires the same type for all operands and results}}
+  %0 = "hone.add"(%lhs, %rhs)
+      : (tensor<?x8xf32>, tensor<?x8xf64>) -> tensor<?x8xf32>
+  hone.return
+}

@@ -1,0 +1,37 @@
+// RUN: hone-opt %s --split-input-file --verify-diagnostics
+
+// hone.rms_norm: each constraint is violated once, in a case of its name.
+
+hone.block @rms_norm_c1(%x: tensor<?x4xf32>, %w: tensor<5xf32>) {
+  // expected-error @+1 {{'hone.rms_norm' op expects dimension 0 of 'weight' to be dimension 1 of 'x', but got 5 and 4}}
+  %0 = hone.rms_norm %x, %w eps 1.0e-5
+      : (tensor<?x4xf32>, tensor<5xf32>) -> tensor<?x4xf32>
+  hone.return
+}
+
+// -----
+
+hone.block @rms_norm_c1_type(%x: tensor<?x4xf32>, %w: tensor<4xf32>) {
+  // expected-error @+1 {{'hone.rms_norm' op expects 'x' and 'y' to have one type, but got 'tensor<?x4xf32>' and 'tensor<?x4xf64>'}}
+  %0 = hone.rms_norm %x, %w eps 1.0e-5
+      : (tensor<?x4xf32>, tensor<4xf32>) -> tensor<?x4xf64>
+  hone.return
+}
+
+// -----
+
+hone.block @rms_norm_c2(%x: tensor<?x4xf32>, %w: tensor<4xf32>) {
+  // expected-error @+1 {{'hone.rms_norm' op expects 'rstd' and 'x' to have one element type, but got 'tensor<?xf64>' and 'tensor<?x4xf32>'}}
+  %y, %rstd = hone.rms_norm %x, %w eps 1.0e-5
+      : (tensor<?x4xf32>, tensor<4xf32>) -> (tensor<?x4xf32>, tensor<?xf64>)
+  hone.return
+}
+
+// -----
+
+hone.block @rms_norm_c3(%x: tensor<?x4xf32>, %w: tensor<4xf32>) {
+  // expected-error @+1 {{'hone.rms_norm' op expects 'eps' not to be negative}}
+  %0 = hone.rms_norm %x, %w eps -1.0e-5
+      : (tensor<?x4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
+  hone.return
+}

@@ -1,0 +1,50 @@
+"""Data that is within the limits of Data in runtime/README.md and that takes
+memory where it is not bounded, and data that is beyond them."""
+
+import json
+import random
+
+LONGEST_LINE = 512 * 1024
+LONGEST_PIECE = 32 * 1024
+random.seed(1)
+
+
+def lines(name, count, sample):
+    with open(name, "w") as out:
+        for i in range(count):
+            out.write(json.dumps(sample(i)) + "\n")
+        out.write('{"text": "short"}\n')
+
+
+def text(size):
+    return " ".join("%x" % random.getrandbits(24) for _ in range(size // 7))
+
+
+page = text(16000)
+lines("short.jsonl", 8, lambda i: {"text": "some words " + str(i)})
+# Files far larger than the plan.
+lines("long.jsonl", 750, lambda i: {"text": page[i:]})
+with open("long.txt", "w") as out:
+    for i in range(750):
+        out.write(page[i:] + "\n")
+lines("many.jsonl", 40000, lambda i: {"text": "%028d" % i})
+# Lines as long as a line may be: keys that nobody reads, ids, escapes.
+lines("wide.jsonl", 7, lambda i: [
+    {"text": "a b", "x": [1] * (LONGEST_LINE // 3 - 99)},
+    {"text": "a b", "x": [{"y": [[0]]}] * (LONGEST_LINE // 15 - 99)},
+    {"text": "a b", "x" * (LONGEST_LINE - 99): 1},
+    {"text": "\na " * (LONGEST_LINE // 4 - 99)},
+    {"text": text(LONGEST_LINE - 99)[:LONGEST_LINE - 999]},
+    {"text": "\u0001 " * (LONGEST_LINE // 8)},
+    {"text": "e\u0301 " * (LONGEST_LINE // 9)}][i])
+# Pieces as long as a piece may be.
+lines("words.jsonl", 40, lambda i: {
+    "text": "a " + "ab "[i % 3] * (LONGEST_PIECE - 9)})
+
+with open("line.jsonl", "w") as out:
+    out.write('{"text": "' + "a b " * (2 << 20) + '"}\n')
+with open("space.jsonl", "w") as out:
+    out.write('{"text": "a b"}\n' + "\n" * (12 << 20) + '{"text": "a b"}\n')
+with open("word.txt", "w") as out:
+    out.write("a" * (12 << 20))
+lines("key.jsonl", 2, lambda i: {"text": "a b", "x": [1] * (1 << 20)})

@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# memory-data.sh TRAIN WORK
+#
+# Memory stays within the plan for data of any size and shape. TRAIN has a
+# tokenizer. Prints a line for each kind.
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+train=$1
+mkdir -p "$2"
+cd "$2"
+python3 "$here/Inputs/hostile-data.py"
+
+for data in long.jsonl long.txt many.jsonl wide.jsonl words.jsonl; do
+  printf '%s: ' "$data"
+  bash "$here/memory.sh" "$train" $data 0 --steps 2 --eval-data short.jsonl
+done
+
+# A step that reads all samples twice.
+printf 'accumulated: '
+bash "$here/memory.sh" "$train" many.jsonl 0 --steps 1 \
+  --gradient-accumulation-steps 20000
+
+# What is longer than the limits is an error before it takes memory.
+"${CC:-cc}" -O1 "$here/WatchMemory.c" -o watch
+planned=$("$train" --plan | sed -nE 's/.*planned peak *([0-9]+).*/\1/p')
+for data in line.jsonl space.jsonl word.txt key.jsonl; do
+  status=0
+  rm -rf out
+  (ulimit -d $((planned * 1024)) &&
+    ./watch seen "$train" --data $data --output out 2>error >/dev/null) ||
+    status=$?
+  read -r _ mark _ <seen
+  echo "$data: exit code $status, $([[ -e out ]] && echo something || echo nothing) left"
+  head -n 1 error
+  ((mark < (planned + 16) << 20)) || echo "$mark bytes resident"
+done
