@@ -63,6 +63,9 @@ public:
   Status planStep();
   /// Passes of `phase`, with its dump.
   Status run(CompilerPhase phase);
+  /// What a run's identity needs of the module as it is now.
+  void noteMathematics() { identity.mathematics = describeModel(*module); }
+  void noteRounding() { identity.rounding = describeRounding(*module); }
   /// The parameter table, the plan and the description of the placed module.
   Status summarize();
   /// What the program is linked with, if there will be one.
@@ -83,13 +86,13 @@ public:
   /// Says that the program will not start on this machine, if so.
   void noteOtherMachine() const;
 
-  bool stopsAfter(CompilerPhase phase) const { return request.stopAfter == phase; }
+  bool stopsAfter(CompilerPhase phase) const {
+    return request.stopAfter == phase;
+  }
 
 private:
   void setOptions(StepOptions &options);
-  bool isHuggingFace() const {
-    return !StringRef(spec.model).ends_with(".mlir");
-  }
+  bool isHuggingFace() const { return !spec.isMlir(); }
   std::string weightsPath() const;
   Status findTensors(const std::vector<ExpectedTensor> &expected);
   Status linkInto(const std::string &directory, const std::string &program);
@@ -192,7 +195,7 @@ Status Compilation::importModel() {
   if (!imported.isOk())
     return imported.status();
   module = std::move(imported.value().module);
-  Result<Spec::Weights> stored = assignStorage(*module, spec, model.get());
+  Result<rt::WeightSettings> stored = assignStorage(*module, spec, model.get());
   if (!stored.isOk())
     return stored.status();
 
@@ -201,7 +204,7 @@ Status Compilation::importModel() {
   identity.modelType = model ? model->modelType : "mlir";
   identity.vocabSize = vocabularySize(*module);
   identity.lora = std::move(imported.value().lora);
-  identity.weightDtype = stored.value().dtype;
+  identity.weights = stored.value();
   return Status::ok();
 }
 
@@ -264,7 +267,7 @@ Status Compilation::run(CompilerPhase phase) {
     pm.enableTiming();
   buildPhase(pm, phase, options, target.get());
   Status status = runPasses(pm, *module, "phase " + phaseName(phase).str(),
-                            isHuggingFace() ? "" : spec.model);
+                            isHuggingFace() ? "" : spec.model.text());
   if (!status.isOk())
     return status;
   if (request.dumpDir.empty())
@@ -350,8 +353,8 @@ Status Compilation::findWeights() {
     return Status::error(ExitCode::Internal,
                          {"import", "the imported module has no parameters",
                           "please report this with the spec"});
-  return findTensors(expectedTensors(table->frozen(),
-                                     model->quantization.has_value()));
+  return findTensors(
+      expectedTensors(table->frozen(), model->quantization.has_value()));
 }
 
 Status Compilation::openWeights() {
@@ -560,11 +563,13 @@ Status hone::compile(const CompileRequest &request) {
   if (needsWeights)
     HONE_TRY(c.findWeights());
   HONE_TRY(c.run(CompilerPhase::Import));
+  c.noteMathematics();
   if (c.stopsAfter(CompilerPhase::Import))
     return c.printModule();
 
   HONE_TRY(c.planStep());
   HONE_TRY(c.run(CompilerPhase::Derive));
+  c.noteRounding();
   if (c.stopsAfter(CompilerPhase::Derive))
     return c.printModule();
 

@@ -1,7 +1,7 @@
 //===- ModuleSummary.cpp - From a placed module to hone_module ------------===//
 //
-// Inputs are found by walking the module once more: a region knows where a value
-// is, only the op knows its type.
+// Inputs are found by walking the module once more: a region knows where a
+// value is, only the op knows its type.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,7 +47,7 @@ static uint64_t regionOffset(ModuleOp module, const std::string &name) {
 
 std::string hone::optimizerVariant(const Spec &spec) {
   bool withMomentum = spec.train.optimizer == "sgd" && spec.train.momentum > 0;
-  return withMomentum ? "sgd_momentum" : spec.train.optimizer;
+  return withMomentum ? "sgd_momentum" : spec.train.optimizer.text();
 }
 
 ModuleDescription hone::describeModule(ModuleOp module,
@@ -74,10 +74,9 @@ ModuleDescription hone::describeModule(ModuleOp module,
     inputs.insert({op.getName(), op.getResult().getType()});
   });
   for (auto &[name, type] : inputs)
-    description.inputs.push_back(
-        {name.str(), dtypeOf(elementOf(type)),
-         shapeOf(type, description.maxRows),
-         regionOffset(module, "input." + name.str())});
+    description.inputs.push_back({name.str(), dtypeOf(elementOf(type)),
+                                  shapeOf(type, description.maxRows),
+                                  regionOffset(module, "input." + name.str())});
 
   for (const Parameter &p : parameters.frozen())
     for (const StoredTensor &tensor : storedTensors(p.type, p.storage))
@@ -102,11 +101,26 @@ static std::string jsonString(const std::string &text) {
   return out;
 }
 
-static std::string jsonList(const std::vector<std::string> &items) {
-  std::string out = "[";
-  for (const std::string &item : items)
-    out += (out.size() > 1 ? "," : "") + jsonString(item);
-  return out + "]";
+/// What a run is apart from its settings and data, which the runtime knows.
+static std::string identityJson(const ModelIdentity &model,
+                                const std::string &layout,
+                                const std::string &sourceHash) {
+  IdentityFields fields = model.mathematics;
+  fields["weights"] = sourceHash;
+  fields["weights.layout"] = layout;
+  std::string out = "{";
+  for (const auto &[name, value] : fields)
+    out += (out.size() > 1 ? "," : "") + jsonString(name) + ":" +
+           jsonString(value);
+  return out + "}";
+}
+
+/// The settings of `section`, and behind them `more`, further members.
+static std::string sectionJson(const Spec &spec, const char *section,
+                               const std::string &more = "") {
+  std::string out = specSectionJson(spec, section);
+  out.insert(out.size() - 1, more);
+  return jsonString(section) + ":" + out;
 }
 
 std::string hone::moduleConfigJson(const Spec &spec, const ModelIdentity &model,
@@ -117,24 +131,26 @@ std::string hone::moduleConfigJson(const Spec &spec, const ModelIdentity &model,
   for (const Parameter &p : parameters.frozen())
     count += p.type.getNumElements();
 
+  // What the keys stand for here.
   Spec resolved = spec;
-  resolved.lora = model.lora; // PEFT's own keys
-  std::string lora = specSectionJson(resolved, "lora");
-  lora.pop_back();
-  lora += ",\"base_model_name_or_path\":" + jsonString(model.name) + "}";
-
-  std::string cpu = StringRef(target.describe()).rsplit(':').second.str();
+  resolved.lora = model.lora;
+  resolved.weights = model.weights;
+  resolved.train.kept_dtype = model.rounding;
+  resolved.target.triple = target.triple().str();
+  resolved.target.cpu = StringRef(target.describe()).rsplit(':').second.str();
+  resolved.target.features = target.features();
+  std::string layout = layoutName(parameters.frozen());
   return "{\"model\":{\"name\":" + jsonString(model.name) +
          ",\"model_type\":" + jsonString(model.modelType) +
          ",\"parameters\":" + std::to_string(count) +
          ",\"vocab_size\":" + std::to_string(model.vocabSize) +
-         "},\"lora\":" + lora + ",\"train\":" + specSectionJson(spec, "train") +
-         ",\"weights\":{\"layout\":" +
-         jsonString(layoutName(parameters.frozen())) +
-         ",\"source_hash\":" + jsonString(sourceHash) +
-         ",\"dtype\":" + jsonString(model.weightDtype) +
-         "},\"target\":{\"triple\":" + jsonString(target.triple().str()) +
-         ",\"cpu\":" + jsonString(cpu) +
-         ",\"features\":" + jsonList(target.features()) +
-         "},\"plan\":" + plan.json() + "}";
+         ",\"identity\":" + identityJson(model, layout, sourceHash) + "}," +
+         sectionJson(resolved, "lora",
+                     ",\"base_model_name_or_path\":" + jsonString(model.name)) +
+         "," + sectionJson(resolved, "train") + "," +
+         sectionJson(resolved, "weights",
+                     ",\"layout\":" + jsonString(layout) +
+                         ",\"source_hash\":" + jsonString(sourceHash)) +
+         "," + sectionJson(resolved, "target") + ",\"plan\":" + plan.json() +
+         "}";
 }

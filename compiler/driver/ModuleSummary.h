@@ -8,6 +8,7 @@
 #ifndef HONE_COMPILER_DRIVER_MODULESUMMARY_H
 #define HONE_COMPILER_DRIVER_MODULESUMMARY_H
 
+#include "compiler/driver/ModuleIdentity.h"
 #include "compiler/spec/Spec.h"
 #include "passes/module/ParameterTable.h"
 #include "passes/plan/MemoryPlan.h"
@@ -21,8 +22,10 @@ struct ModelIdentity {
   std::string name; ///< the directory's or the file's name
   std::string modelType;
   int64_t vocabSize = 0;
-  Spec::Lora lora;         ///< the spec's, with what the model decided
-  std::string weightDtype; ///< in which its matrices are stored
+  rt::LoraSettings lora;      ///< the spec's, with what the model decided
+  rt::WeightSettings weights; ///< likewise
+  IdentityFields mathematics; ///< describeModel
+  std::string rounding;       ///< describeRounding
 };
 
 /// Everything of the description except config and threadBytes.

@@ -112,8 +112,9 @@ static std::vector<bool> adaptedIn(BlockOp block, StringRef prefix,
   return adapted;
 }
 
-Result<Spec::Lora> hone::insertAdapters(ModuleOp module, const Spec &spec) {
-  Spec::Lora lora = spec.lora;
+Result<rt::LoraSettings> hone::insertAdapters(ModuleOp module,
+                                              const Spec &spec) {
+  rt::LoraSettings lora = spec.lora;
   if (isAllLinear(spec))
     lora.target_modules = linearWords(module);
   llvm::sort(lora.target_modules);

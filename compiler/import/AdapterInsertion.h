@@ -21,7 +21,8 @@ namespace hone {
 /// Returns `lora` with the modules' names for adapter_config.json, sorted, in
 /// place of "all-linear". Errors: Usage naming the entry that names no linear
 /// module, with the nearest that does.
-rt::Result<Spec::Lora> insertAdapters(mlir::ModuleOp module, const Spec &spec);
+rt::Result<rt::LoraSettings> insertAdapters(mlir::ModuleOp module,
+                                            const Spec &spec);
 
 } // namespace hone
 

@@ -43,7 +43,7 @@ Result<ImportedModel> hone::importModel(MLIRContext &context,
                                                    : builder.getF32Type());
   (*module)->setAttr(HoneDialect::getMaxRowsAttrName(),
                      builder.getI64IntegerAttr(spec.maxRows()));
-  Result<Spec::Lora> lora = insertAdapters(*module, spec);
+  Result<rt::LoraSettings> lora = insertAdapters(*module, spec);
   if (!lora.isOk())
     return lora.status();
   if (failed(verify(*module)))

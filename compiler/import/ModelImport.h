@@ -22,7 +22,7 @@ struct ImportedModel {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   /// The spec's, with what the model itself says: in adapter_config.json's
   /// words, without "all-linear".
-  Spec::Lora lora;
+  rt::LoraSettings lora;
 };
 
 /// The module of `model` without adapters, computing in `element`. The context

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/import/ModelImport.h"
-#include "passes/module/Schedule.h"
 #include "dialects/Hone/HoneOps.h"
+#include "passes/module/Schedule.h"
 
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"
@@ -78,7 +78,8 @@ static Status checkElementTypes(const Spec &spec, ModuleOp module) {
 
 /// What the adapter of a hand-written model is; it must be the same for all
 /// its hone.lora_linear, and the spec may only repeat it.
-static Status readAdapter(const Spec &spec, ModuleOp module, Spec::Lora &lora) {
+static Status readAdapter(const Spec &spec, ModuleOp module,
+                          rt::LoraSettings &lora) {
   struct {
     int64_t r = 0;
     double scale = 0;
@@ -149,7 +150,8 @@ Result<ImportedModel> hone::parseModel(MLIRContext &context, const Spec &spec) {
                           "the message above has the line and the column"});
   if (failed(findLossEntry(*module)))
     return Status::error(ExitCode::BadData,
-                         {spec.model, "expected one entry that returns the loss",
+                         {spec.model,
+                          "expected one entry that returns the loss",
                           "see dialects/Hone/README.md for an example"});
 
   int64_t rows = spec.maxRows();

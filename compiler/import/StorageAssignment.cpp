@@ -15,9 +15,9 @@ using rt::Result;
 using rt::Status;
 
 /// spec.weights, which follow a model that is quantised already.
-static Result<Spec::Weights> weightsOf(const Spec &spec,
-                                       const HuggingFaceModel *model) {
-  Spec::Weights weights = spec.weights;
+static Result<rt::WeightSettings> weightsOf(const Spec &spec,
+                                            const HuggingFaceModel *model) {
+  rt::WeightSettings weights = spec.weights;
   if (!model || !model->quantization)
     return weights;
   auto disagrees = [&](const char *key, const std::string &expected,
@@ -42,7 +42,7 @@ static Result<Spec::Weights> weightsOf(const Spec &spec,
 
 /// Null for weights.dtype float32 and float64.
 static StorageAttr storageOf(MLIRContext *context,
-                             const Spec::Weights &weights) {
+                             const rt::WeightSettings &weights) {
   auto type = symbolizeStoredType(weights.dtype);
   if (!type)
     return {};
@@ -61,9 +61,10 @@ static Status groupMisfit(const Spec &spec, StorageAttr storage,
        "use smaller groups if they divide it, or weights.dtype bfloat16"});
 }
 
-Result<Spec::Weights> hone::assignStorage(ModuleOp module, const Spec &spec,
-                                          const HuggingFaceModel *model) {
-  Result<Spec::Weights> weights = weightsOf(spec, model);
+Result<rt::WeightSettings> hone::assignStorage(ModuleOp module,
+                                               const Spec &spec,
+                                               const HuggingFaceModel *model) {
+  Result<rt::WeightSettings> weights = weightsOf(spec, model);
   if (!weights.isOk())
     return weights.status();
   if (spec.lora.dtype == "bfloat16")

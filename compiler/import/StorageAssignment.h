@@ -19,8 +19,9 @@ namespace hone {
 /// Returns spec.weights with the dtype and the groups of a model that is
 /// quantised. Errors: Usage when the spec disagrees with it, or a group does
 /// not divide a matrix; BadData when layers that share code differ.
-rt::Result<Spec::Weights> assignStorage(mlir::ModuleOp module, const Spec &spec,
-                                        const HuggingFaceModel *model);
+rt::Result<rt::WeightSettings> assignStorage(mlir::ModuleOp module,
+                                             const Spec &spec,
+                                             const HuggingFaceModel *model);
 
 } // namespace hone
 

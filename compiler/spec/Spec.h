@@ -1,8 +1,8 @@
 //===- Spec.h - What the user asked for -----------------------------------===//
 //
-// The YAML spec as a plain struct. One table (Spec.cpp) declares every key;
-// parsing, `--set`, `--help-spec` and the configuration in the binary all read
-// it. YAML's own typing is not used: `yes`, `0x10` and `1_000` are errors.
+// The table of its keys is module/Settings.h: parsing, `--set`, `--help-spec`
+// and the configuration in the binary all read it. YAML's own typing is not
+// used: `yes`, `0x10` and `1_000` are errors.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,6 +10,7 @@
 #define HONE_COMPILER_SPEC_SPEC_H
 
 #include "base/Status.h"
+#include "module/Settings.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -36,48 +37,13 @@ struct MemoryBudget {
   static std::optional<MemoryBudget> parse(llvm::StringRef text);
 };
 
-/// Defaults are in the table, in Spec.cpp, and nowhere else.
-struct Spec {
-  struct Weights {
-    std::string dtype;
-    int64_t group_size;
-    std::string path;
-    std::string streaming; ///< false, true or planned
-  };
-  /// Names and meaning are those of PEFT's LoraConfig.
-  struct Lora {
-    int64_t r;
-    double lora_alpha;
-    std::vector<std::string> target_modules;
-    bool use_rslora;
-    std::string dtype;
-  };
-  /// Names and meaning are those of Transformers' TrainingArguments.
-  struct Train {
-    std::string method, residuals, memory_budget, resident_budget, kept_dtype;
-    std::string optimizer, compute_dtype, float32_matmul_precision;
-    double momentum, adam_beta1, adam_beta2, adam_epsilon;
-    int64_t batch_size, max_seq_length, gradient_accumulation_steps;
-    double learning_rate, weight_decay, max_grad_norm;
-    std::string lr_scheduler_type;
-    int64_t warmup_steps, steps, save_every, seed;
-    bool shuffle, optimizer_in_backward;
-  };
-  struct Target {
-    std::string triple, cpu;
-    std::vector<std::string> features;
-    std::string profile;
-  };
-
-  std::string model; ///< a path that can be opened as it is
-  Weights weights;
-  Lora lora;
-  Train train;
-  Target target;
-
+/// The settings of a run, as the user gave them.
+struct Spec : rt::Settings {
   std::string file;            ///< the spec's own path, for messages
   std::set<std::string> given; ///< dotted keys that the user wrote
 
+  /// Whether `model` is an .mlir file, and not a Hugging Face directory.
+  bool isMlir() const { return llvm::StringRef(model).ends_with(".mlir"); }
   /// Rows of the largest batch.
   int64_t maxRows() const { return train.batch_size * train.max_seq_length; }
   MemoryBudget memoryBudget() const;

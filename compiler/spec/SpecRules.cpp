@@ -3,8 +3,6 @@
 #include "compiler/spec/SpecRules.h"
 #include "text/Utf8.h"
 
-#include "llvm/Support/FormatVariadic.h"
-
 using namespace hone;
 using rt::ExitCode;
 using rt::Status;
@@ -73,11 +71,32 @@ Status hone::checkSpec(Spec &spec) {
                 "only weights.dtype int8 and int4 have groups, but it is " +
                     spec.weights.dtype,
                 "remove weights.group_size, or set weights.dtype");
-  if (spec.given.count("train.momentum") && spec.train.optimizer != "sgd")
-    return fail("train.momentum",
-                "only optimizer sgd has a momentum, but optimizer is " +
-                    spec.train.optimizer,
-                "remove train.momentum, or set train.optimizer to sgd");
+  for (auto [key, optimizer] : {std::pair("train.momentum", "sgd"),
+                                std::pair("train.adam_beta1", "adamw"),
+                                std::pair("train.adam_beta2", "adamw"),
+                                std::pair("train.adam_epsilon", "adamw")})
+    if (spec.given.count(key) && spec.train.optimizer != optimizer)
+      return fail(key,
+                  "only optimizer " + std::string(optimizer) +
+                      " reads it, but optimizer is " + spec.train.optimizer,
+                  "remove " + std::string(key) +
+                      ", or set train.optimizer to " + optimizer);
+  if (spec.given.count("train.epochs") && spec.train.steps > 0)
+    return fail("train.epochs", "train.steps already says how long to train",
+                "give one of the two");
+  if (spec.given.count("weights.path") && !spec.isMlir())
+    return fail("weights.path",
+                "only an .mlir model has its weights elsewhere, but model is "
+                "the directory " +
+                    spec.model,
+                "remove weights.path: a Hugging Face directory has its own");
+  if (spec.train.float32_matmul_precision != "highest" && dtype != "float32")
+    return fail("train.float32_matmul_precision",
+                "only float32 products have a precision, but compute_dtype "
+                "is " +
+                    dtype,
+                "remove train.float32_matmul_precision, or set "
+                "train.compute_dtype to float32");
   for (auto [key, budget] :
        {std::pair("train.memory_budget", &spec.train.memory_budget),
         std::pair("train.resident_budget", &spec.train.resident_budget)}) {
@@ -110,7 +129,7 @@ Status hone::checkSpec(Spec &spec) {
       return fail("train.max_grad_norm",
                   "expected 0, since optimizer_in_backward never has all "
                   "gradients to take a norm of, but found " +
-                      llvm::formatv("{0}", spec.train.max_grad_norm).str(),
+                      spec.train.max_grad_norm.text(),
                   "leave train.max_grad_norm out, or set "
                   "train.optimizer_in_backward to false");
     if (spec.train.gradient_accumulation_steps > 1)
@@ -127,18 +146,12 @@ Status hone::checkSpec(Spec &spec) {
                     spec.train.residuals,
                 "remove train.kept_dtype, or set train.residuals to planned");
   constexpr int64_t mostRows = 1 << 24;
-  if (spec.train.batch_size > mostRows ||
-      spec.train.max_seq_length > mostRows || spec.maxRows() > mostRows)
+  if (spec.maxRows() > mostRows)
     return fail("train.batch_size",
                 "expected batch_size x max_seq_length to be at most " +
                     std::to_string(mostRows) + " but found " +
                     std::to_string(spec.train.batch_size) + " x " +
                     std::to_string(spec.train.max_seq_length),
                 "use gradient_accumulation_steps for larger batches");
-  if (spec.lora.r > (1 << 16))
-    return fail("lora.r",
-                "expected a rank of at most 65536 but found " +
-                    std::to_string(spec.lora.r),
-                "common ranks are 4 to 64");
   return Status::ok();
 }

@@ -50,15 +50,20 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 
   float theta[6];
   std::fill(std::begin(theta), std::end(theta), 7.0f);
-  rt::Result<rt::CheckpointStore::Loaded> loaded =
-      store.load({"m", "w", "d"}, {{"theta", rt::Dtype::F32, 6, theta}});
+  rt::Result<rt::CheckpointStore::Found> found = store.newest();
+  const bool isFound = found.isOk() && !found.value().directory.empty();
+  rt::Status read = rt::Status::ok();
+  if (isFound)
+    read = store.read(found.value(), {{"theta", rt::Dtype::F32, 6, theta}});
   const bool changed = std::any_of(std::begin(theta), std::end(theta),
                                    [](float x) { return x != 7.0f; });
-  if (!loaded.isOk())
-    fuzz::requireMessage(loaded.status());
-  else if (!loaded.value().found && loaded.value().notes.empty())
+  if (!found.isOk())
+    fuzz::requireMessage(found.status());
+  else if (!isFound && found.value().notes.empty())
     std::abort(); // passed over without a word
-  if (changed && (!loaded.isOk() || !loaded.value().found))
+  if (!read.isOk())
+    fuzz::requireMessage(read);
+  if (changed && !(isFound && read.isOk()))
     std::abort();
   return 0;
 }

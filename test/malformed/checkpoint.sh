@@ -75,15 +75,21 @@ passed 'no state' 'state.safetensors'
 again && rm -r $newest && mkdir $newest
 passed 'an empty folder' 'MANIFEST.json'
 
-again && edit $newest/trainer.json 'j["identity"]["module"] = "0" * 64' && reseal
-bad 'another program' 65 $newest/trainer.json 'of the same module'
-again && edit $newest/trainer.json 'j["identity"]["weights"] = "rows-v0"' && reseal
-bad 'other weights' 65 $newest/trainer.json 'of the same weights .* \(rows-v0\)'
-again && edit $newest/trainer.json 'del j["identity"]' && reseal
-bad 'no identity' 65 $newest/trainer.json 'expected an object "identity"'
-again && edit $newest/trainer.json 'j["fields"] = 1' && reseal
-bad 'no fields' 65 $newest/trainer.json 'expected an object "fields"'
-again && edit $newest/trainer.json 'j["fields"]["seed"] = 7' && reseal
+again && edit $newest/trainer.json 'j["run"]["model"] = "0" * 64' && reseal
+bad 'another model' 2 run 'another: model \(was 0{12}'
+again && edit $newest/trainer.json 'j["run"]["weights.layout"] = "rows-v0"' &&
+  reseal
+bad 'other weights' 2 run 'another: weights.layout \(was rows-v0, now'
+again && edit $newest/trainer.json 'j["run"]["parts"] = "2"' && reseal
+bad 'a name of the future' 2 run 'another: parts \(was 2, now none\)'
+again && edit $newest/trainer.json 'j["numerics"]["target.triple"] = "vax"' &&
+  reseal
+bad 'another machine' 2 run 'otherwise.*: target.triple \(was vax, now'
+again && edit $newest/trainer.json 'del j["run"]' && reseal
+bad 'no identity' 65 $newest/trainer.json 'expected an object "run"'
+again && edit $newest/trainer.json 'j["numerics"] = 1' && reseal
+bad 'no numerics' 65 $newest/trainer.json 'expected an object "numerics"'
+again && edit $newest/trainer.json 'j["run"]["--seed"] = 7' && reseal
 bad 'a number for a field' 65 $newest/trainer.json 'expected strings'
 again && tensors $newest/state.safetensors 'h["theta2"] = h.pop("theta")' &&
   reseal
@@ -102,5 +108,5 @@ again
 bad 'other options' 2 run '--learning-rate \(was' --learning-rate 1
 bad 'fewer steps than were made' 2 $newest 'more than the 1' --steps 1
 cp data.jsonl other.jsonl && echo '{"input_ids": [9, 9]}' >>other.jsonl
-bad 'other data' 65 $newest/trainer.json 'of the same data' --data other.jsonl
+bad 'other data' 2 run 'another: data \(was' --data other.jsonl
 finish

@@ -7,12 +7,13 @@
 #include "program/Options.h"
 #include "program/NearestName.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 using namespace hone::rt;
 
 static Result<Options> parse(std::vector<std::string> arguments) {
-  auto defaults = Options::defaults(TrainConfig());
+  auto defaults = Options::defaults(Settings());
   EXPECT_TRUE(defaults.isOk());
   return Options::parse(arguments, defaults.value());
 }
@@ -26,28 +27,29 @@ static std::string refusal(std::vector<std::string> arguments) {
 }
 
 TEST(Options, KeepWhatTheModuleWasCompiledWith) {
-  TrainConfig train;
-  train.learningRate = 0.5;
-  train.lrSchedulerType = "cosine";
-  train.steps = 9;
-  auto defaults = Options::defaults(train);
+  Settings compiled;
+  compiled.train.learning_rate = 0.5;
+  compiled.train.lr_scheduler_type = "cosine";
+  compiled.train.steps = 9;
+  auto defaults = Options::defaults(compiled);
   ASSERT_TRUE(defaults.isOk());
   auto options =
       Options::parse({"--data", "d", "--output", "o"}, defaults.value());
   ASSERT_TRUE(options.isOk());
-  EXPECT_EQ(options.value().learningRate, 0.5);
-  EXPECT_EQ(options.value().scheduler, LrScheduler::Cosine);
-  EXPECT_EQ(options.value().steps, 9u);
-  EXPECT_EQ(options.value().maxGradNorm, 1.0);
+  EXPECT_EQ(options.value().settings.train.learning_rate, 0.5);
+  EXPECT_EQ(options.value().scheduler(), LrScheduler::Cosine);
+  EXPECT_EQ(options.value().settings.train.steps, 9);
+  EXPECT_EQ(options.value().settings.train.max_grad_norm, 1.0);
 }
 
 TEST(Options, RefuseWhatAnUpdateInTheBackwardCannotDo) {
-  TrainConfig train;
-  train.optimizerInBackward = true;
-  train.maxGradNorm = 0;
+  Settings compiled;
+  compiled.train.optimizer_in_backward = true;
+  compiled.train.max_grad_norm = 0;
   auto refusal = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"--data=d", "--output=o"});
-    auto result = Options::parse(arguments, Options::defaults(train).value());
+    auto result =
+        Options::parse(arguments, Options::defaults(compiled).value());
     return result.isOk() ? "" : result.status().render();
   };
   EXPECT_EQ(refusal({}), "");
@@ -58,13 +60,13 @@ TEST(Options, RefuseWhatAnUpdateInTheBackwardCannotDo) {
 }
 
 TEST(Options, EpochsOverrideCompiledSteps) {
-  TrainConfig train;
-  train.steps = 9;
+  Settings compiled;
+  compiled.train.steps = 9;
   auto options = Options::parse({"--data=d", "--output=o", "--epochs=2"},
-                                Options::defaults(train).value());
+                                Options::defaults(compiled).value());
   ASSERT_TRUE(options.isOk());
-  EXPECT_EQ(options.value().steps, 0u);
-  EXPECT_EQ(options.value().epochs, 2u);
+  EXPECT_EQ(options.value().settings.train.steps, 0);
+  EXPECT_EQ(options.value().settings.train.epochs, 2);
 }
 
 TEST(Options, ReadEveryKindOfArgument) {
@@ -78,10 +80,10 @@ TEST(Options, ReadEveryKindOfArgument) {
                    "constant_with_warmup"});
   ASSERT_TRUE(options.isOk());
   EXPECT_EQ(options.value().output, "o");
-  EXPECT_EQ(options.value().learningRate, 1e-4);
-  EXPECT_EQ(options.value().seed, 5u);
-  EXPECT_FALSE(options.value().shuffle);
-  EXPECT_EQ(options.value().scheduler, LrScheduler::Constant);
+  EXPECT_EQ(options.value().settings.train.learning_rate, 1e-4);
+  EXPECT_EQ(options.value().settings.train.seed, 5);
+  EXPECT_FALSE(options.value().settings.train.shuffle);
+  EXPECT_EQ(options.value().scheduler(), LrScheduler::Constant);
 }
 
 TEST(Options, SuggestTheNearestName) {
@@ -93,23 +95,23 @@ TEST(Options, SuggestTheNearestName) {
 
 TEST(Options, RefuseValuesOutOfRange) {
   EXPECT_EQ(refusal({"--learning-rate", "nan"}),
-            "error: --learning-rate: expects a finite number that is not "
-            "negative but got 'nan'\n  help: write --learning-rate X\n");
+            "error: --learning-rate: expects a number at least 0 but "
+            "got 'nan'\n  help: write --learning-rate X\n");
   EXPECT_NE(refusal({"--learning-rate", "-1"}).find("'-1'"), std::string::npos);
-  EXPECT_NE(refusal({"--learning-rate", "1e999"}).find("finite"),
+  EXPECT_NE(refusal({"--learning-rate", "1e999"}).find("a number"),
             std::string::npos);
-  EXPECT_NE(refusal({"--learning-rate", "0x1"}).find("finite"),
+  EXPECT_NE(refusal({"--learning-rate", "0x1"}).find("a number"),
             std::string::npos);
-  EXPECT_NE(refusal({"--steps", "0"}).find("from 1"), std::string::npos);
+  EXPECT_NE(refusal({"--epochs", "0"}).find("at least 1"), std::string::npos);
   EXPECT_NE(refusal({"--steps", "ten"}).find("'ten'"), std::string::npos);
-  EXPECT_NE(refusal({"--steps", "1.5"}).find("whole"), std::string::npos);
+  EXPECT_NE(refusal({"--steps", "1.5"}).find("an integer"), std::string::npos);
   EXPECT_NE(refusal({"--threads", "0"}).find("from 1 to 1024"),
             std::string::npos);
   EXPECT_NE(refusal({"--shuffle", "maybe"}).find("true or false"),
             std::string::npos);
   EXPECT_NE(refusal({"--lr-scheduler-type", "step"}).find("cosine"),
             std::string::npos);
-  EXPECT_NE(refusal({"--log", ""}).find("not empty"), std::string::npos);
+  EXPECT_NE(refusal({"--log", ""}).find("expects a path"), std::string::npos);
 }
 
 TEST(Options, RefuseWhatMakesNoSense) {
@@ -134,8 +136,22 @@ TEST(Options, AskForLittleWhenNothingIsTrained) {
   EXPECT_TRUE(parse({"--eval-only", "--eval-data", "e"}).isOk());
 }
 
+TEST(Options, AreOfOneTableWithTheSpec) {
+  // What can be set is compiled in, an option, or both; none is both ways.
+  Options options = Options::defaults(Settings()).value();
+  std::vector<std::string> names;
+  for (const Setting *setting : options.all()) {
+    EXPECT_NE(setting->setBy, SetBy::Spec) << setting->key();
+    EXPECT_FALSE(std::count(names.begin(), names.end(), setting->option()))
+        << setting->option();
+    names.push_back(setting->option());
+  }
+  EXPECT_TRUE(std::count(names.begin(), names.end(), "learning-rate"));
+  EXPECT_FALSE(std::count(names.begin(), names.end(), "batch-size"));
+}
+
 TEST(Options, HelpShowsEveryOptionAndTheExitCodes) {
-  std::string text = Options::usage(Options::defaults(TrainConfig()).value());
+  std::string text = Options::usage(Options::defaults(Settings()).value());
   for (const char *word : {"--data FILE", "--dump-gradients FILE", "--plan",
                            "[5e-05]", "[linear]", "130"})
     EXPECT_NE(text.find(word), std::string::npos) << word;

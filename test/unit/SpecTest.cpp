@@ -94,6 +94,22 @@ TEST(Spec, RsloraScalesByTheRootOfTheRank) {
             2.0);
 }
 
+TEST(Spec, WeightsOfAnMlirModelMayBeElsewhere) {
+  EXPECT_EQ(parsed("model: m.mlir\nweights: {path: w}\n").weights.path,
+            "dir/w");
+}
+
+TEST(Spec, CopiesAreOfTheirOwn) {
+  Spec spec = parsed("model: m\nlora: {r: 4, target_modules: [a]}\n");
+  Spec copy = spec;
+  copy.lora.r = 2;
+  copy.lora.target_modules.push_back("b");
+  EXPECT_EQ(spec.lora.r, 4);
+  EXPECT_EQ(specSectionJson(spec, "lora").find("\"b\""), std::string::npos);
+  EXPECT_NE(specSectionJson(copy, "lora").find("[\"a\",\"b\"]"),
+            std::string::npos);
+}
+
 TEST(Spec, SectionsBecomeJson) {
   Spec spec = parsed("model: m\ntrain: {learning_rate: 1e-4}\n");
   std::string text = specSectionJson(spec, "train");
@@ -161,20 +177,21 @@ static const BadSpec badSpecs[] = {
     {"DuplicateNestedKey", "model: m\nlora:\n  r: 1\n  r: 2\n", "",
      "spec.yaml:4:3: lora.r", "appears twice", "remove one"},
     {"WordForInteger", "model: m\nlora: {r: eight}\n", "",
-     "spec.yaml:2:11: lora.r", "expected an integer but found 'eight'",
+     "spec.yaml:2:11: lora.r",
+     "expected an integer from 1 to 65536 but found 'eight'",
      "rank of the update"},
     {"QuotedInteger", "model: m\nlora: {r: \"8\"}\n", "",
      "spec.yaml:2:11: lora.r", "the quoted text \"8\"", "default is 8"},
     {"HexInteger", "model: m\nlora: {r: 0x10}\n", "", "spec.yaml:2:11: lora.r",
-     "expected an integer but found '0x10'", "rank"},
+     "expected an integer from 1 to 65536 but found '0x10'", "rank"},
     {"FractionForInteger", "model: m\nlora: {r: 8.5}\n", "",
      "spec.yaml:2:11: lora.r", "expected an integer", "rank"},
     {"HugeInteger", "model: m\ntrain: {seed: 99999999999999999999}\n", "",
      "spec.yaml:2:15: train.seed", "expected an integer", "seed"},
     {"ZeroRank", "model: m\nlora: {r: 0}\n", "", "spec.yaml:2:11: lora.r",
-     "greater than 0 but found 0", "rank"},
-    {"HugeRank", "model: m\nlora: {r: 100000}\n", "", "spec.yaml: lora.r",
-     "at most 65536", "4 to 64"},
+     "from 1 to 65536 but found '0'", "rank"},
+    {"HugeRank", "model: m\nlora: {r: 100000}\n", "", "spec.yaml:2:11: lora.r",
+     "from 1 to 65536", "4 to 64"},
     {"NegativeRate", "model: m\ntrain: {learning_rate: -1}\n", "",
      "spec.yaml:2:24: train.learning_rate", "at least 0", "peak"},
     {"NanRate", "model: m\ntrain: {learning_rate: nan}\n", "",
@@ -227,6 +244,23 @@ static const BadSpec badSpecs[] = {
      "batch_size"},
     {"MomentumOfAdam", "model: m\ntrain: {momentum: 0.9}\n", "",
      "spec.yaml: train.momentum", "only optimizer sgd", "set train.optimizer"},
+    {"EpsilonOfSgd", "model: m\ntrain: {optimizer: sgd, adam_epsilon: 1e-9}\n",
+     "", "spec.yaml: train.adam_epsilon", "only optimizer adamw reads it",
+     "remove train.adam_epsilon"},
+    {"BetaOfSgd", "model: m\ntrain: {optimizer: sgd, adam_beta2: 0.9}\n", "",
+     "spec.yaml: train.adam_beta2", "only optimizer adamw reads it",
+     "set train.optimizer to adamw"},
+    {"StepsAndEpochs", "model: m\ntrain: {epochs: 2, steps: 9}\n", "",
+     "spec.yaml: train.epochs", "already says how long", "one of the two"},
+    {"WeightsOfADirectory", "model: m\nweights: {path: other}\n", "",
+     "spec.yaml: weights.path", "only an .mlir model", "has its own"},
+    {"NoTokenToPredict", "model: m\ntrain: {max_seq_length: 1}\n", "",
+     "spec.yaml:2:25: train.max_seq_length", "from 2 to", "most tokens"},
+    {"PrecisionOfFloat64",
+     "model: m\ntrain: {compute_dtype: float64, float32_matmul_precision: "
+     "medium}\n",
+     "", "spec.yaml: train.float32_matmul_precision", "only float32 products",
+     "remove"},
     {"BudgetWithoutPlan",
      "model: m\ntrain: {residuals: mesp, memory_budget: 45MiB}\n", "",
      "spec.yaml: train.memory_budget", "only residuals planned",

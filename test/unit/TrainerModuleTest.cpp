@@ -130,16 +130,6 @@ TEST(Module, RefusesAConfigOfTheWrongKind) {
   EXPECT_NE(refusal(module).find("batch_size 5"), std::string::npos);
 }
 
-TEST(Module, IdentityIsOfTheCodeAndNotOfItsDefaults) {
-  hone_module module = bigramModule(HONE_SGD);
-  std::string before = Module::open(module).value().identity();
-  EXPECT_NE(before, Module::open(bigramModule(HONE_ADAMW)).value().identity());
-  std::string config = module.config;
-  config.replace(config.find("0.02"), 4, "0.03");
-  module.config = config.c_str();
-  EXPECT_EQ(before, Module::open(module).value().identity());
-}
-
 namespace {
 
 class WeightsTest : public BigramFixture {

@@ -123,6 +123,14 @@ TEST_F(TrainerProgramTest, ChangedOptionsAreRefusedByName) {
       << text;
 }
 
+TEST_F(TrainerProgramTest, MoreStepsThanCanBeCountedAreRefused) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(train("run", {"--epochs", "9007199254740992"}),
+            int(ExitCode::Usage));
+  std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_NE(text.find("--epochs: expects at most "), std::string::npos) << text;
+}
+
 TEST_F(TrainerProgramTest, DivergenceKeepsTheLastCheckpoint) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(train("run", {"--steps", "50", "--learning-rate", "1e300",

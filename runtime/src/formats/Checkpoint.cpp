@@ -13,7 +13,6 @@
 #include "formats/Safetensors.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -65,20 +64,6 @@ static Result<std::vector<int64_t>> stepsIn(const std::string &directory) {
   return steps;
 }
 
-std::string formatExact(double value) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%a", value);
-  return text;
-}
-
-bool parseExact(const std::string &text, double &value) {
-  if (text.empty() || std::isspace(static_cast<unsigned char>(text[0])))
-    return false;
-  char *end = nullptr;
-  value = std::strtod(text.c_str(), &end);
-  return end == text.c_str() + text.size();
-}
-
 Result<CheckpointStore> CheckpointStore::open(const std::string &directory) {
   if (Status s = createDirectories(directory); !s.isOk())
     return s;
@@ -115,18 +100,12 @@ static void appendStrings(std::string &text, const char *key,
   text += fields.empty() ? "},\n" : "\n  },\n";
 }
 
-static CheckpointFields identityFields(const CheckpointIdentity &identity) {
-  return {{"data", identity.data},
-          {"module", identity.module},
-          {"weights", identity.weights}};
-}
-
-static std::string trainerText(int64_t step, const CheckpointIdentity &identity,
-                               const CheckpointFields &fields) {
-  std::string text = "{\n";
-  appendStrings(text, "fields", fields);
-  text += "  \"format_version\": " + std::to_string(FormatVersion) + ",\n";
-  appendStrings(text, "identity", identityFields(identity));
+static std::string trainerText(int64_t step,
+                               const CheckpointIdentity &identity) {
+  std::string text =
+      "{\n  \"format_version\": " + std::to_string(FormatVersion) + ",\n";
+  appendStrings(text, "numerics", identity.numerics);
+  appendStrings(text, "run", identity.run);
   return text + "  \"step\": " + std::to_string(step) + "\n}\n";
 }
 
@@ -156,17 +135,16 @@ static Status writeState(const std::string &path,
 
 static Status writeContents(const std::string &folder, int64_t step,
                             const CheckpointIdentity &identity,
-                            const CheckpointFields &fields,
                             const std::vector<CheckpointVector> &vectors) {
   std::string stateEntry;
   if (Status s = writeState(folder + "/" + StateName, vectors, stateEntry);
       !s.isOk())
     return s;
-  std::string trainer = trainerText(step, identity, fields);
+  std::string trainer = trainerText(step, identity);
   if (trainer.size() > MaxJsonFileBytes)
     return Status::error(ExitCode::Internal,
                          {folder + "/" + TrainerName,
-                          "expected fields that fit in " +
+                          "expected an identity that fits in " +
                               std::to_string(MaxJsonFileBytes) + " bytes",
                           "report this bug"});
   if (Status s = writeFile(folder + "/" + TrainerName, trainer); !s.isOk())
@@ -226,14 +204,13 @@ static void removeOld(const std::string &directory, int64_t step) {
 
 Status
 CheckpointStore::save(int64_t step, const CheckpointIdentity &identity,
-                      const CheckpointFields &fields,
                       const std::vector<CheckpointVector> &vectors) const {
   std::string finalPath = directory + "/" + checkpointName(step);
   std::string temporary = temporaryPath(finalPath);
   if (::mkdir(temporary.c_str(), 0777) != 0)
     return folderError(ExitCode::CannotCreate, temporary, "creating the folder",
                        errno);
-  Status written = writeContents(temporary, step, identity, fields, vectors);
+  Status written = writeContents(temporary, step, identity, vectors);
   if (written.isOk())
     written = publish(temporary, finalPath);
   if (!written.isOk()) {
@@ -325,22 +302,10 @@ static Result<CheckpointFields> readStrings(const std::string &path,
   return fields;
 }
 
-static Status compareIdentity(const std::string &path,
-                              const CheckpointIdentity &identity,
-                              const CheckpointFields &found) {
-  for (const auto &[what, hash] : identityFields(identity)) {
-    auto at = found.find(what);
-    std::string other = at == found.end() ? "none" : at->second;
-    if (other != hash)
-      return cannotResume(path, "expected a checkpoint of the same " + what +
-                                    " (" + hash + "), found one of another (" +
-                                    other + ")");
-  }
-  return Status::ok();
-}
-
-static Status readState(const std::string &path,
-                        const std::vector<CheckpointTarget> &targets) {
+Status
+CheckpointStore::read(const Found &found,
+                      const std::vector<CheckpointTarget> &targets) const {
+  std::string path = found.directory + "/" + StateName;
   Result<SafetensorsFile> opened = SafetensorsFile::open(path);
   if (!opened.isOk())
     return opened.status();
@@ -369,6 +334,7 @@ static Status readState(const std::string &path,
       to += size;
     });
   }
+  removeOld(directory, found.step); // what a killed save could not
   return Status::ok();
 }
 
@@ -383,10 +349,23 @@ static bool isMissing(const Status &status) {
   return errno == ENOENT || errno == ENOTDIR;
 }
 
-Result<CheckpointStore::Loaded>
-CheckpointStore::load(const CheckpointIdentity &identity,
-                      const std::vector<CheckpointTarget> &targets) const {
-  Loaded loaded;
+static Status readIdentity(const std::string &path,
+                           CheckpointIdentity &identity) {
+  Result<Json> root = readJsonFile(path);
+  if (!root.isOk())
+    return root.status();
+  for (auto [key, fields] : {std::pair("run", &identity.run),
+                             std::pair("numerics", &identity.numerics)}) {
+    Result<CheckpointFields> read = readStrings(path, root.value(), key);
+    if (!read.isOk())
+      return read.status();
+    *fields = std::move(read.value());
+  }
+  return Status::ok();
+}
+
+Result<CheckpointStore::Found> CheckpointStore::newest() const {
+  Found found;
   Result<std::vector<int64_t>> steps = stepsIn(directory);
   if (!steps.isOk())
     return steps.status();
@@ -396,34 +375,19 @@ CheckpointStore::load(const CheckpointIdentity &identity,
       // Going on from the one before would lose work that may be there.
       if (s.code() != ExitCode::BadData && !isMissing(s))
         return s;
-      loaded.notes.push_back("note: passing over the damaged checkpoint " +
-                             folder + " (" + s.message().place + ": " +
-                             s.message().problem + ")");
+      found.notes.push_back("note: passing over the damaged checkpoint " +
+                            folder + " (" + s.message().place + ": " +
+                            s.message().problem + ")");
       continue;
     }
-    std::string path = folder + "/" + TrainerName;
-    Result<Json> root = readJsonFile(path);
-    if (!root.isOk())
-      return root.status();
-    Result<CheckpointFields> found =
-        readStrings(path, root.value(), "identity");
-    if (!found.isOk())
-      return found.status();
-    if (Status s = compareIdentity(path, identity, found.value()); !s.isOk())
+    if (Status s = readIdentity(folder + "/" + TrainerName, found.identity);
+        !s.isOk())
       return s;
-    Result<CheckpointFields> fields = readStrings(path, root.value(), "fields");
-    if (!fields.isOk())
-      return fields.status();
-    if (Status s = readState(folder + "/" + StateName, targets); !s.isOk())
-      return s;
-    removeOld(directory, step); // what a killed save could not
-    loaded.found = true;
-    loaded.step = step;
-    loaded.directory = folder;
-    loaded.fields = std::move(fields.value());
-    return loaded;
+    found.step = step;
+    found.directory = folder;
+    return found;
   }
-  return loaded;
+  return found;
 }
 
 } // namespace hone::rt

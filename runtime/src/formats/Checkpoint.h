@@ -35,23 +35,18 @@ struct CheckpointTarget {
   void *data = nullptr;
 };
 
-/// What a checkpoint belongs to, as hashes. All three must be equal for a run
-/// to resume: then its numbers continue bit for bit.
-struct CheckpointIdentity {
-  std::string module;  ///< what was compiled: shapes, plan, hyperparameters
-  std::string weights; ///< the frozen weights
-  std::string data;    ///< the training data and its order
-};
-
-/// The trainer's own values, e.g. {"samples", "128"}, {"learning_rate",
-/// "0x1.0624dd2f1a9fcp-10"}. Opaque here. Use formatExact for numbers.
+/// Names and values, e.g. {"--learning-rate", "0.001"}. Opaque here.
 using CheckpointFields = std::map<std::string, std::string>;
 
-/// A hex float, "0x1.8p+1": every double, restored to the bit.
-std::string formatExact(double value);
-
-/// The inverse; false when `text` is not one whole number.
-bool parseExact(const std::string &text, double &value);
+/// What a checkpoint belongs to, by name.
+struct CheckpointIdentity {
+  /// Model, weights, data, method and settings: with another of these it would
+  /// be another run.
+  CheckpointFields run;
+  /// How its numbers are computed: with others the same run goes on, but not
+  /// with the bits of an uninterrupted one.
+  CheckpointFields numerics;
+};
 
 /// The checkpoints of one output directory.
 class CheckpointStore {
@@ -71,26 +66,26 @@ public:
   /// this step is there already it is replaced. Errors: CannotCreate, IoError;
   /// the checkpoints from before are then intact.
   Status save(int64_t step, const CheckpointIdentity &identity,
-              const CheckpointFields &fields,
               const std::vector<CheckpointVector> &vectors) const;
 
-  struct Loaded {
-    bool found = false; ///< false: there is no usable checkpoint
+  struct Found {
+    std::string directory; ///< empty: there is no usable checkpoint
     int64_t step = 0;
-    std::string directory;
-    CheckpointFields fields;
+    CheckpointIdentity identity;
     /// One line for each damaged checkpoint that was passed over; print them.
     std::vector<std::string> notes;
   };
 
-  /// Reads the newest checkpoint whose manifest verifies into the targets, and
-  /// removes all but the newest two up to it, as save() does.
-  /// A sound checkpoint of another identity is an error that names which of
-  /// module, weights or data differs, as is one whose vectors are not the
-  /// targets, or one that is there and cannot be opened: nothing older is
-  /// tried. Errors: BadData, NoInput, IoError.
-  Result<Loaded> load(const CheckpointIdentity &identity,
-                      const std::vector<CheckpointTarget> &targets) const;
+  /// The newest checkpoint whose manifest verifies. A sound one that has no
+  /// identity is an error, as is one that is there and cannot be opened:
+  /// nothing older is tried. Errors: BadData, NoInput, IoError.
+  Result<Found> newest() const;
+
+  /// Reads the vectors of the checkpoint that was found, which must be the
+  /// targets, and removes all but the newest two up to it, as save() does.
+  /// Errors: BadData, NoInput, IoError.
+  Status read(const Found &found,
+              const std::vector<CheckpointTarget> &targets) const;
 
 private:
   std::string directory;

@@ -11,12 +11,20 @@
 
 namespace hone::rt {
 
+static Status wrong(const std::string &key, const std::string &expected,
+                    const std::string &found) {
+  return Status::error(
+      ExitCode::Internal,
+      {"compiled config, " + key, "expects " + expected + " but got " + found,
+       "compile the model again with the honec of this runtime"});
+}
+
 namespace {
 
 /// Reads the members of one section and remembers the first that is wrong.
-class Section {
+class ConfigSection {
 public:
-  Section(const Json &root, const char *name, Status &failure)
+  ConfigSection(const Json &root, const char *name, Status &failure)
       : json(root.find(name)), name(name), failure(failure) {}
 
   void read(const char *key, std::string &out) {
@@ -26,10 +34,6 @@ public:
   void read(const char *key, double &out) {
     if (const Json *value = get(key, Json::Kind::Number))
       out = value->number();
-  }
-  void read(const char *key, bool &out) {
-    if (const Json *value = get(key, Json::Kind::Bool))
-      out = value->boolean();
   }
   void read(const char *key, int64_t &out) {
     const Json *value = get(key, Json::Kind::Number);
@@ -46,15 +50,14 @@ public:
     else
       out = uint64_t(value);
   }
-  void read(const char *key, std::vector<std::string> &out) {
-    const Json *value = get(key, Json::Kind::Array);
+  void read(const char *key, std::map<std::string, std::string> &out) {
+    const Json *value = get(key, Json::Kind::Object);
     if (!value)
       return;
-    out.clear();
-    for (const Json &item : value->array()) {
+    for (const auto &[name, item] : value->object()) {
       if (!item.isString())
         return fail(key, "strings", describe(item.kind()));
-      out.push_back(item.string());
+      out[name] = item.string();
     }
   }
   void read(const char *key, std::vector<PlanClass> &out) {
@@ -82,13 +85,8 @@ private:
   }
   void fail(const char *key, const std::string &expected,
             const std::string &found) {
-    if (!failure.isOk())
-      return;
-    failure = Status::error(
-        ExitCode::Internal,
-        {std::string("compiled config, ") + name + "." + key,
-         "expects " + expected + " but got " + found,
-         "compile the model again with the honec of this runtime"});
+    if (failure.isOk())
+      failure = wrong(std::string(name) + "." + key, expected, found);
   }
 
   const Json *json;
@@ -98,28 +96,17 @@ private:
 
 } // namespace
 
-static void readTrain(Section section, TrainConfig &train) {
-  section.read("method", train.method);
-  section.read("residuals", train.residuals);
-  section.read("optimizer", train.optimizer);
-  section.read("compute_dtype", train.computeDtype);
-  section.read("batch_size", train.batchSize);
-  section.read("max_seq_length", train.maxSeqLength);
-  section.read("learning_rate", train.learningRate);
-  section.read("weight_decay", train.weightDecay);
-  section.read("warmup_steps", train.warmupSteps);
-  section.read("lr_scheduler_type", train.lrSchedulerType);
-  section.read("max_grad_norm", train.maxGradNorm);
-  section.read("gradient_accumulation_steps", train.gradientAccumulationSteps);
-  section.read("seed", train.seed);
-  section.read("steps", train.steps);
-  section.read("shuffle", train.shuffle);
-  section.read("optimizer_in_backward", train.optimizerInBackward);
-  section.read("momentum", train.momentum);
-  section.read("adam_beta1", train.adamBeta1);
-  section.read("adam_beta2", train.adamBeta2);
-  section.read("adam_epsilon", train.adamEpsilon);
-  section.read("save_every", train.saveEvery);
+/// What is not there keeps its default.
+static Status readSettings(const Json &root, Settings &settings) {
+  for (Setting *setting : settings.all()) {
+    const Json *section =
+        *setting->section ? root.find(setting->section) : nullptr;
+    const Json *value = section ? section->find(setting->name) : nullptr;
+    if (value && !value->isNull() && !setting->read(*value))
+      return wrong(setting->key(), setting->expected(),
+                   describe(value->kind()));
+  }
+  return Status::ok();
 }
 
 Result<ModuleConfig> ModuleConfig::parse(const char *json) {
@@ -131,32 +118,27 @@ Result<ModuleConfig> ModuleConfig::parse(const char *json) {
   ModuleConfig config;
   config.processBytes = hone_process_bytes(0, 0, 0, 0);
 
-  Section model(root, "model", failure);
+  ConfigSection model(root, "model", failure);
   model.read("name", config.modelName);
   model.read("model_type", config.modelType);
   model.read("parameters", config.parameters);
   model.read("vocab_size", config.vocabSize);
+  model.read("identity", config.identity);
 
-  Section lora(root, "lora", failure);
-  lora.read("r", config.lora.r);
-  lora.read("lora_alpha", config.lora.lora_alpha);
-  lora.read("use_rslora", config.lora.use_rslora);
-  lora.read("target_modules", config.lora.target_modules);
-  lora.read("base_model_name_or_path", config.lora.base_model_name_or_path);
+  if (Status status = readSettings(root, config); !status.isOk())
+    return status;
+  ConfigSection lora(root, "lora", failure);
+  config.adapter.r = config.lora.r;
+  config.adapter.lora_alpha = config.lora.lora_alpha;
+  config.adapter.use_rslora = config.lora.use_rslora;
+  config.adapter.target_modules = config.lora.target_modules;
+  lora.read("base_model_name_or_path", config.adapter.base_model_name_or_path);
 
-  readTrain(Section(root, "train", failure), config.train);
-
-  Section weights(root, "weights", failure);
+  ConfigSection weights(root, "weights", failure);
   weights.read("layout", config.weightsLayout);
   weights.read("source_hash", config.weightsSourceHash);
-  weights.read("dtype", config.weightsDtype);
 
-  Section target(root, "target", failure);
-  target.read("triple", config.triple);
-  target.read("cpu", config.cpu);
-  target.read("features", config.features);
-
-  Section plan(root, "plan", failure);
+  ConfigSection plan(root, "plan", failure);
   plan.read("classes", config.planClasses);
   plan.read("process_bytes", config.processBytes);
   plan.read("weight_bytes", config.weightBytes);

@@ -12,37 +12,14 @@
 #include "base/Json.h"
 #include "base/Status.h"
 #include "formats/Adapter.h"
+#include "module/Settings.h"
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 namespace hone::rt {
-
-/// Defaults are those of transformers.TrainingArguments, but for one epoch.
-struct TrainConfig {
-  std::string method = "backprop";
-  std::string residuals = "mesp";
-  std::string optimizer = "adamw";
-  std::string computeDtype = "float32";
-  uint64_t batchSize = 1;
-  uint64_t maxSeqLength = 0; ///< tokens of the longest sequence
-  double learningRate = 5e-5;
-  double weightDecay = 0;
-  uint64_t warmupSteps = 0;
-  std::string lrSchedulerType = "linear";
-  double maxGradNorm = 1.0; ///< 0: no clipping
-  uint64_t gradientAccumulationSteps = 1;
-  uint64_t seed = 42;
-  uint64_t steps = 0; ///< 0: by epochs
-  bool shuffle = true;
-  bool optimizerInBackward = false;
-  double momentum = 0;
-  double adamBeta1 = 0.9;
-  double adamBeta2 = 0.999;
-  double adamEpsilon = 1e-8;
-  uint64_t saveEvery = 500;
-};
 
 /// A line of the plan: what it is, and its bytes of anonymous memory.
 struct PlanClass {
@@ -50,15 +27,15 @@ struct PlanClass {
   uint64_t bytes = 0;
 };
 
-struct ModuleConfig {
+/// The settings are what the module was compiled with: the program's defaults.
+struct ModuleConfig : Settings {
   std::string modelName, modelType;
   uint64_t parameters = 0; ///< all of the model's, without the adapter's
   uint64_t vocabSize = 0;
-  AdapterConfig lora;
-  TrainConfig train;
-  std::string weightsLayout, weightsSourceHash, weightsDtype;
-  std::string triple, cpu;
-  std::vector<std::string> features; ///< LLVM's names, perhaps with '+'
+  /// What a run is apart from settings and data, see program/Identity.h.
+  std::map<std::string, std::string> identity;
+  AdapterConfig adapter;
+  std::string weightsLayout, weightsSourceHash;
   std::vector<PlanClass> planClasses;
   uint64_t processBytes = 0;
   uint64_t weightBytes = 0;

@@ -7,7 +7,6 @@
 
 #include "module/Module.h"
 
-#include "base/Sha256.h"
 #include "step/Interpreter.h"
 
 #include <cstring>
@@ -172,40 +171,6 @@ uint64_t Module::trainableShapeElements(const hone_trainable &t) const {
   return elementsOf(t.shape, t.rank);
 }
 
-std::string Module::identity() const {
-  const hone_module &m = *compiled;
-  const TrainConfig &train = parsed.train;
-  Sha256 hash;
-  auto add = [&](const std::string &text) {
-    hash.update(text);
-    hash.update("\n");
-  };
-  add(parsed.weightsLayout);
-  add(parsed.triple);
-  for (const std::string &feature : parsed.features)
-    add(feature);
-  for (const std::string &text :
-       {train.method, train.optimizer, train.residuals, train.computeDtype})
-    add(text);
-  for (uint64_t number :
-       {uint64_t(m.max_rows), uint64_t(m.optimizer),
-        uint64_t(m.trainable_dtype), m.trainable_elements, train.batchSize,
-        train.maxSeqLength, uint64_t(parsed.lora.r),
-        uint64_t(parsed.lora.use_rslora)})
-    add(std::to_string(number));
-  for (double number : {parsed.lora.lora_alpha, train.momentum, train.adamBeta1,
-                        train.adamBeta2, train.adamEpsilon}) {
-    char bytes[sizeof(number)];
-    memcpy(bytes, &number, sizeof(number));
-    hash.update(bytes, sizeof(bytes));
-  }
-  for (uint32_t i = 0; i < m.trainable_count; ++i) {
-    add(m.trainables[i].name);
-    add(std::to_string(m.trainables[i].offset));
-  }
-  return hash.finishHex();
-}
-
 Result<Module> Module::open(const hone_module &compiled) {
   // Nothing else may be read before these two say that it means what it says.
   if (compiled.abi_version != HONE_ABI_VERSION ||
@@ -223,13 +188,13 @@ Result<Module> Module::open(const hone_module &compiled) {
     return config.status();
   module.parsed = std::move(config.value());
 
-  std::string missing = missingCpuFeature(module.parsed.features);
+  std::string missing = missingCpuFeature(module.parsed.target.features);
   if (!missing.empty())
     return Status::error(
         ExitCode::Usage,
         {"this CPU",
-         "the program was compiled for '" + module.parsed.cpu + "' and needs " +
-             missing + ", which this CPU does not have",
+         "the program was compiled for '" + module.parsed.target.cpu +
+             "' and needs " + missing + ", which this CPU does not have",
          "compile again with target: native on this machine, or with an older "
          "CPU as the target"});
 
@@ -241,17 +206,17 @@ Result<Module> Module::open(const hone_module &compiled) {
       compiled.arena_bytes > (uint64_t(1) << 46) ||
       compiled.trainable_elements > (uint64_t(1) << 40))
     return mismatch("header", "expects sizes and types in range");
-  const TrainConfig &train = module.parsed.train;
-  uint64_t rows = uint64_t(compiled.max_rows);
-  if (train.batchSize < 1 || train.maxSeqLength < 2 ||
-      train.maxSeqLength > rows || train.batchSize > rows / train.maxSeqLength)
+  const TrainSettings &train = module.parsed.train;
+  int64_t rows = compiled.max_rows;
+  if (train.batch_size < 1 || train.max_seq_length < 2 ||
+      train.max_seq_length > rows ||
+      train.batch_size > rows / train.max_seq_length)
     return mismatch("rows", "expects room for batch_size " +
-                                std::to_string(train.batchSize) +
+                                std::to_string(train.batch_size) +
                                 " times max_seq_length " +
-                                std::to_string(train.maxSeqLength) +
+                                std::to_string(train.max_seq_length) +
                                 " rows but got " + std::to_string(rows));
-  if (Status status = findSchedules(compiled, module.schedules);
-      !status.isOk())
+  if (Status status = findSchedules(compiled, module.schedules); !status.isOk())
     return status;
   if (Status status = findSlots(compiled, module.slots); !status.isOk())
     return status;

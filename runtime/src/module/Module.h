@@ -34,7 +34,7 @@ public:
   }
   /// Whether training updates layer by layer: the gradients of all parameters
   /// are then behind the arena.
-  bool updatesLayers() const { return parsed.train.optimizerInBackward; }
+  bool updatesLayers() const { return parsed.train.optimizer_in_backward; }
 
   /// Of the batch's inputs, in bytes from hone_frame::batch.
   struct Slots {
@@ -54,9 +54,6 @@ public:
   /// Of the arena, with or without the gradients that training does not need.
   uint64_t arenaBytes(bool withGradients) const;
   uint64_t trainableShapeElements(const hone_trainable &trainable) const;
-
-  /// A hash of what was compiled, without the defaults of a command line.
-  std::string identity() const;
 
 private:
   const hone_module *compiled = nullptr;

@@ -1,8 +1,7 @@
 //===- Options.h - The command line of a training binary ------------------===//
 //
-// One table (in Options.cpp) declares every option with its argument, range
-// and help; parsing and --help both come from it. What a model was compiled
-// with, such as its method or batch size, is not an option.
+// Its options are the settings of the compiled module that may change, and
+// those of the program itself, declared here; parsing and --help walk both.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,37 +9,68 @@
 #define HONE_RUNTIME_PROGRAM_OPTIONS_H
 
 #include "base/Status.h"
-#include "module/Config.h"
+#include "module/Settings.h"
 #include "step/LearningRate.h"
+#include "threads/Pool.h"
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace hone::rt {
 
-struct Options {
-  std::string data, output, evalData, adapter, weights, log, profile,
-      dumpGradients;
-  uint64_t evalEvery = 0; ///< steps; 0: only after the last
-  uint64_t saveEvery = 0; ///< steps; 0: only after the last
-  uint64_t steps = 0;     ///< 0: `epochs` decides
-  uint64_t epochs = 1;
-  double learningRate = 0;
-  double weightDecay = 0;
-  uint64_t warmupSteps = 0;
-  LrScheduler scheduler = LrScheduler::Linear;
-  double maxGradNorm = 1;           ///< 0: no clipping
-  bool optimizerInBackward = false; ///< compiled in, no option of its own
-  uint64_t gradientAccumulationSteps = 1;
-  uint64_t seed = 42;
-  bool shuffle = true;
-  uint64_t threads = 1;
-  bool noVerify = false; ///< trust the weights file unread
-  bool plan = false, evalOnly = false, help = false, version = false;
+struct Options : Section {
+  Options() : Section("") {}
+  Options(const Options &other) : Options() { *this = other; }
+  Options &operator=(const Options &) = default;
+
+  // clang-format off
+  Word data{*this, "data", "", Bits::None, SetBy::Option,
+      "what to train on: .txt, or .jsonl of texts, prompts or ids", aFile};
+  Word output{*this, "output", "", Bits::None, SetBy::Option,
+      "where checkpoints and the adapter go; a run in it resumes", aFolder};
+  Word evalData{*this, "eval_data", "", Bits::None, SetBy::Option,
+      "what to evaluate on", aFile};
+  Integer evalEvery{*this, "eval_every", 0, Bits::None, SetBy::Option,
+      "evaluate after every N steps; 0: after the last", counts};
+  Truth evalOnly{*this, "eval_only", false, Bits::None, SetBy::Flag,
+      "print the mean loss on --eval-data and exit"};
+  Word adapter{*this, "adapter", "", Bits::Run, SetBy::Option,
+      "start from this PEFT adapter", aFolder};
+  Truth allowOtherNumerics{*this, "allow_other_numerics", false, Bits::None,
+      SetBy::Flag,
+      "resume a run that was computed by other instructions or roundings"};
+  Word weights{*this, "weights", "", Bits::None, SetBy::Option,
+      "the frozen weights, if not beside this program", aFile};
+  Truth noVerify{*this, "no_verify", false, Bits::None, SetBy::Flag,
+      "start without reading the weights; damaged ones then train unnoticed"};
+  Integer threads{*this, "threads", 1, Bits::None, SetBy::Option,
+      "results do not depend on it", from(1, Pool::maxThreads)};
+  Word log{*this, "log", "", Bits::None, SetBy::Option,
+      "append a JSON line for each step", aFile};
+  Word profile{*this, "profile", "", Bits::None, SetBy::Option,
+      "time every kernel; print where the time went and write it as JSON",
+      aFile};
+  Truth plan{*this, "plan", false, Bits::None, SetBy::Flag,
+      "print the planned peak of memory and exit"};
+  Word dumpGradients{*this, "dump_gradients", "", Bits::None, SetBy::Option,
+      "write the gradients of the file's first batch as safetensors and exit",
+      aFile};
+  Truth help{*this, "help", false, Bits::None, SetBy::Flag,
+      "print this and exit"};
+  Truth version{*this, "version", false, Bits::None, SetBy::Flag,
+      "print versions and exit"};
+  // clang-format on
+
+  /// With what the options changed.
+  Settings settings;
+
+  LrScheduler scheduler() const;
+
+  /// The program's own, then those of the settings that are options.
+  std::vector<Setting *> all();
 
   /// What the module was compiled with. Errors: Internal.
-  static Result<Options> defaults(const TrainConfig &train);
+  static Result<Options> defaults(const Settings &compiled);
 
   /// Reads `arguments` (without the program's name) over `defaults`, then
   /// checks that the combination makes sense. Errors: Usage.

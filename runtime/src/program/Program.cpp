@@ -78,7 +78,7 @@ static Status openData(Setup &setup, const std::string &path, Dataset &out) {
   if (path.empty())
     return Status::ok();
   const ModuleConfig &config = setup.module.config();
-  DatasetOptions options{path, int64_t(config.train.maxSeqLength),
+  DatasetOptions options{path, int64_t(config.train.max_seq_length),
                          setup.options.output.empty() ? std::string()
                                                       : setup.output.dataPath(),
                          int64_t(config.vocabSize)};
@@ -148,7 +148,7 @@ static Status startFresh(Setup &setup) {
   Trainables &trainables = setup.trainer->trainables();
   if (!setup.options.adapter.empty())
     return trainables.load(setup.options.adapter);
-  trainables.initialize(setup.options.seed);
+  trainables.initialize(setup.options.settings.train.seed);
   return Status::ok();
 }
 
@@ -157,7 +157,7 @@ static Status evaluateOnly(Setup &setup) {
     return status;
   const Dataset &data = setup.evalData;
   double loss =
-      setup.trainer->evaluate(data, setup.module.config().train.batchSize);
+      setup.trainer->evaluate(data, setup.module.config().train.batch_size);
   printf("eval loss    %.9f over %" PRIu64 " tokens\n", loss,
          data.targetCount());
   return Status::ok();
@@ -169,8 +169,8 @@ static Status dumpGradients(Setup &setup) {
     return status;
   const std::string &path = setup.options.dumpGradients;
   SampleOrder order{setup.data.sampleCount(),
-                    setup.module.config().train.batchSize, 1,
-                    setup.options.seed, false};
+                    uint64_t(setup.module.config().train.batch_size), 1,
+                    uint64_t(setup.options.settings.train.seed), false};
   Trainer::StepResult result =
       setup.trainer->gradient(setup.data, order, order.rangeOf(0));
   char loss[32];
@@ -191,12 +191,8 @@ static Status train(Setup &setup, const MemoryPlan &plan, ExitCode &outcome) {
   Result<CheckpointStore> store = CheckpointStore::open(options.output);
   if (!store.isOk())
     return store.status();
-  const ModuleConfig &config = setup.module.config();
-  CheckpointIdentity identity{
-      setup.module.identity(),
-      config.weightsLayout + " " + config.weightsSourceHash, setup.data.name()};
   Run run({setup.module, options, setup.data,
-           options.evalData.empty() ? nullptr : &setup.evalData, identity,
+           options.evalData.empty() ? nullptr : &setup.evalData,
            setup.output.runName(), setup.peak},
           *setup.trainer, std::move(store.value()));
   fputs(describeRun(setup.module, options, run).c_str(), stdout);
@@ -227,7 +223,7 @@ static Status printVersion(const Module &module) {
          "compiled for %s, %s\n",
          HONE_ABI_VERSION, config.modelName.c_str(),
          config.weightsSourceHash.c_str(), config.weightsLayout.c_str(),
-         config.triple.c_str(), config.cpu.c_str());
+         config.target.triple.c_str(), config.target.cpu.c_str());
   return Status::ok();
 }
 
@@ -239,7 +235,7 @@ static Status execute(const hone_module &compiled,
   if (!module.isOk())
     return module.status();
   setup.module = std::move(module.value());
-  Result<Options> defaults = Options::defaults(setup.module.config().train);
+  Result<Options> defaults = Options::defaults(setup.module.config());
   if (!defaults.isOk())
     return defaults.status();
   Result<Options> parsed = Options::parse(arguments, defaults.value());

@@ -27,105 +27,93 @@ static double now() {
 Run::Run(Inputs inputs, Trainer &trainer, CheckpointStore store)
     : inputs(inputs), trainer(trainer), store(std::move(store)) {
   const Options &options = inputs.options;
-  order = {inputs.data.sampleCount(), inputs.module.config().train.batchSize,
-           options.gradientAccumulationSteps, options.seed, options.shuffle};
-  steps =
-      options.steps ? options.steps : options.epochs * order.stepsPerEpoch();
-  hyperparameters = {
-      {options.scheduler, options.learningRate, options.warmupSteps, steps},
-      options.weightDecay,
-      options.maxGradNorm,
-      options.seed};
+  const TrainSettings &train = options.settings.train;
+  order = {inputs.data.sampleCount(), uint64_t(train.batch_size),
+           uint64_t(train.gradient_accumulation_steps), uint64_t(train.seed),
+           train.shuffle};
+  uint64_t epochs = std::min<uint64_t>(train.epochs, mostEpochs());
+  steps = train.steps ? train.steps : epochs * order.stepsPerEpoch();
+  hyperparameters = {{options.scheduler(), train.learning_rate,
+                      uint64_t(train.warmup_steps), steps},
+                     train.weight_decay,
+                     train.max_grad_norm,
+                     uint64_t(train.seed)};
+  identity = identityOf(inputs.module, options, inputs.data, steps);
 }
 
-/// Every option that the numbers of a step depend on.
-CheckpointFields Run::fields() const {
-  const Options &options = inputs.options;
-  CheckpointFields out = {
-      {"adapter", options.adapter},
-      {"gradient-accumulation-steps",
-       std::to_string(options.gradientAccumulationSteps)},
-      {"learning-rate", formatExact(options.learningRate)},
-      {"lr-scheduler-type", lrSchedulerName(options.scheduler)},
-      {"max-grad-norm", formatExact(options.maxGradNorm)},
-      {"seed", std::to_string(options.seed)},
-      {"shuffle", options.shuffle ? "true" : "false"},
-      {"warmup-steps", std::to_string(options.warmupSteps)},
-      {"weight-decay", formatExact(options.weightDecay)},
-  };
-  // A constant rate does not know how long the run is, so it may grow.
-  if (options.scheduler != LrScheduler::Constant)
-    out["steps"] = std::to_string(steps);
-  return out;
+uint64_t Run::mostEpochs() const {
+  return uint64_t(counts.most) / order.stepsPerEpoch();
 }
 
-static std::string showField(const CheckpointFields &fields,
-                             const std::string &name) {
-  auto found = fields.find(name);
-  if (found == fields.end() || found->second.empty())
-    return "none";
-  double value = 0;
-  if (found->second.compare(0, 2, "0x") != 0 ||
-      !parseExact(found->second, value))
-    return found->second;
-  char text[32];
-  snprintf(text, sizeof(text), "%.10g", value);
-  return text;
+/// What a checkpoint of another run can be told.
+static Status otherRun(const std::string &output, const std::string &problem,
+                       const std::string &remedy) {
+  return Status::error(ExitCode::Usage,
+                       {output, problem,
+                        remedy + ", or give another --output; --adapter " +
+                            output + " starts a new run from its adapter"});
 }
 
-Status Run::compareFields(const CheckpointFields &saved) const {
-  CheckpointFields mine = fields(), all = mine;
-  all.insert(saved.begin(), saved.end());
-  std::string differences;
-  for (const auto &[name, value] : all) {
-    CheckpointFields::const_iterator before = saved.find(name),
-                                     here = mine.find(name);
-    if (before != saved.end() && here != mine.end() &&
-        before->second == here->second)
-      continue;
-    differences += (differences.empty() ? "--" : ", --") + name + " (was " +
-                   showField(saved, name) + ", now " + showField(mine, name) +
-                   ")";
-  }
-  if (differences.empty())
+Status Run::compare(const CheckpointIdentity &saved,
+                    std::string &otherNumerics) const {
+  const std::string &output = inputs.options.output;
+  std::string differences = describeDifferences(saved.run, identity.run);
+  if (!differences.empty())
+    return otherRun(output, "the run in this folder is another: " + differences,
+                    "repeat what it was started with to resume it");
+  otherNumerics = describeDifferences(saved.numerics, identity.numerics);
+  if (otherNumerics.empty() || inputs.options.allowOtherNumerics)
     return Status::ok();
-  return Status::error(
-      ExitCode::Usage,
-      {inputs.options.output,
-       "the run in this folder was started with other options: " + differences,
-       "repeat its options to resume it, or give another --output; --adapter " +
-           inputs.options.output + " starts a new run from its adapter"});
+  return otherRun(output,
+                  "the run in this folder is computed otherwise, so it would "
+                  "not end with the bits of an uninterrupted one: " +
+                      otherNumerics,
+                  "compile as for that run, or go on with "
+                  "--allow-other-numerics");
 }
 
 Status Run::start() {
   const Options &options = inputs.options;
-  Result<CheckpointStore::Loaded> loaded =
-      store.load(inputs.identity, trainer.trainables().checkpointTargets());
-  if (!loaded.isOk())
-    return loaded.status();
-  for (const std::string &note : loaded.value().notes)
+  const TrainSettings &train = options.settings.train;
+  if (train.steps == 0 && uint64_t(train.epochs) > mostEpochs())
+    return Status::error(ExitCode::Usage,
+                         {"--epochs",
+                          "expects at most " + std::to_string(mostEpochs()) +
+                              ", of " + std::to_string(order.stepsPerEpoch()) +
+                              " steps each, but got " + train.epochs.text(),
+                          "give fewer, or --steps"});
+  Result<CheckpointStore::Found> newest = store.newest();
+  if (!newest.isOk())
+    return newest.status();
+  const CheckpointStore::Found &found = newest.value();
+  for (const std::string &note : found.notes)
     fprintf(stderr, "warning: %s\n", note.c_str());
-  if (loaded.value().found) {
-    if (Status status = compareFields(loaded.value().fields); !status.isOk())
+  std::string otherNumerics;
+  if (!found.directory.empty()) {
+    if (Status status = compare(found.identity, otherNumerics); !status.isOk())
       return status;
-    completed = savedAt = uint64_t(loaded.value().step);
+    completed = savedAt = uint64_t(found.step);
     if (completed > steps)
       return Status::error(ExitCode::Usage,
-                           {loaded.value().directory,
+                           {found.directory,
                             "the run has " + std::to_string(completed) +
                                 " steps behind it, more than the " +
                                 std::to_string(steps) + " asked for",
                             "ask for at least as many --steps, or give "
                             "another --output"});
+    if (Status status =
+            store.read(found, trainer.trainables().checkpointTargets());
+        !status.isOk())
+      return status;
     printf("resuming after step %" PRIu64 " from %s\n", completed,
-           loaded.value().directory.c_str());
+           found.directory.c_str());
   } else if (!options.adapter.empty()) {
     if (Status status = trainer.trainables().load(options.adapter);
         !status.isOk())
       return status;
     printf("starting from the adapter in %s\n", options.adapter.c_str());
   } else {
-    trainer.trainables().initialize(options.seed);
+    trainer.trainables().initialize(options.settings.train.seed);
   }
   fflush(stdout);
   inputs.peak.sample(); // with the checkpoint's or the adapter's pages
@@ -133,7 +121,12 @@ Status Run::start() {
   if (!opened.isOk())
     return opened.status();
   log = std::move(opened.value());
-  return Status::ok();
+  if (otherNumerics.empty())
+    return Status::ok();
+  fprintf(stderr,
+          "warning: %s: from here on the run is computed otherwise: %s\n",
+          found.directory.c_str(), otherNumerics.c_str());
+  return log.otherNumerics(completed, otherNumerics);
 }
 
 Status Run::step(Progress &progress) {
@@ -181,7 +174,7 @@ Status Run::save() {
   if (Status status = log.sync(); !status.isOk())
     return status;
   savedAt = completed;
-  Status status = store.save(int64_t(completed), inputs.identity, fields(),
+  Status status = store.save(int64_t(completed), identity,
                              trainer.trainables().checkpointVectors());
   inputs.peak.sample();
   return status;
@@ -199,7 +192,8 @@ Status Run::train(uint64_t plannedBytes, ExitCode &outcome) {
         (last || (options.evalEvery && completed % options.evalEvery == 0)))
       status = evaluate(progress);
     outcome = stopRequested();
-    bool due = options.saveEvery && completed % options.saveEvery == 0;
+    uint64_t every = options.settings.train.save_every;
+    bool due = every && completed % every == 0;
     if (status.isOk() && (last || due || outcome != ExitCode::Success))
       status = save();
     if (!status.isOk()) {

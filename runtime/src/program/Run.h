@@ -10,8 +10,7 @@
 #define HONE_RUNTIME_PROGRAM_RUN_H
 
 #include "base/Status.h"
-#include "formats/Checkpoint.h"
-#include "program/Options.h"
+#include "program/Identity.h"
 #include "program/Progress.h"
 #include "program/StepLog.h"
 #include "step/Trainer.h"
@@ -23,13 +22,11 @@ namespace hone::rt {
 
 class Run {
 public:
-  /// What all runs of an output folder must agree on.
   struct Inputs {
     const Module &module;
     const Options &options;
     const Dataset &data;
     const Dataset *evalData; ///< may be null
-    CheckpointIdentity identity;
     const std::string &name; ///< of the run, in the log
     PeakMeter &peak;         ///< of the whole process
   };
@@ -41,8 +38,8 @@ public:
   const SampleOrder &sampleOrder() const { return order; }
 
   /// Takes up the newest checkpoint in --output, or starts a new run from
-  /// --adapter or the seed. Prints which. Errors: Usage when an option that
-  /// changes the numbers differs from the checkpoint's; as CheckpointStore.
+  /// --adapter or the seed. Prints which. Errors: Usage when the checkpoint is
+  /// of another identity, naming what differs; as CheckpointStore.
   Status start();
 
   /// Trains until the last step or a signal, then writes the adapter.
@@ -56,17 +53,21 @@ public:
   double tokensPerSecond() const { return seconds > 0 ? tokens / seconds : 0; }
 
 private:
+  /// More have more steps than can be counted.
+  uint64_t mostEpochs() const;
   Status step(Progress &progress);
   Status evaluate(Progress &progress);
   Status save();
-  CheckpointFields fields() const;
-  Status compareFields(const CheckpointFields &saved) const;
+  /// `otherNumerics`: how they differ, if the options allow it.
+  Status compare(const CheckpointIdentity &saved,
+                 std::string &otherNumerics) const;
 
   Inputs inputs;
   Trainer &trainer;
   CheckpointStore store;
   SampleOrder order;
   Hyperparameters hyperparameters;
+  CheckpointIdentity identity;
   StepLog log;
   uint64_t steps = 0, completed = 0;
   uint64_t savedAt = UINT64_MAX;  ///< completed steps of the newest checkpoint

@@ -6,6 +6,7 @@
 
 #include "program/StepLog.h"
 
+#include "base/Json.h"
 #include "base/MappedFile.h"
 #include "base/OutputFile.h"
 
@@ -74,7 +75,8 @@ public:
   }
 
 private:
-  static constexpr size_t LongestLine = 1024; // twice what step() writes
+  /// otherNumerics() may name every feature of a target and every layer.
+  static constexpr size_t LongestLine = 1 << 16;
 
   bool stays(std::string_view line, bool isWhole) {
     // A kill can leave a line of any length, but not of any content.
@@ -216,6 +218,16 @@ Status StepLog::evaluation(uint64_t step, double loss) {
                       "%s%" PRIu64 "%s%s\", \"eval_loss\": %.17g}\n",
                       stepKey.data(), step, runKey.data(), name.c_str(), loss);
   return write(line, size);
+}
+
+Status StepLog::otherNumerics(uint64_t step, const std::string &differences) {
+  std::string line(stepKey);
+  line += std::to_string(step);
+  line += runKey;
+  line += name + "\", \"other_numerics\": ";
+  appendJsonString(line, differences);
+  line += "}\n";
+  return write(line.data(), int(line.size()));
 }
 
 Status StepLog::sync() {

@@ -48,6 +48,9 @@ public:
   Status step(const StepRecord &record);
   Status evaluation(uint64_t step, double loss);
 
+  /// Says that what follows `step` is computed otherwise. Errors: IoError.
+  Status otherNumerics(uint64_t step, const std::string &differences);
+
   /// Makes the lines durable; before a checkpoint that counts on them.
   Status sync();
 

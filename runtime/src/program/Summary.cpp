@@ -39,12 +39,12 @@ std::string describeModel(const Module &module) {
   snprintf(share, sizeof(share), "%.4f",
            all ? 100.0 * double(trainable) / double(all) : 0.0);
   return row("model", config.modelName + " (" + config.modelType +
-                          "), weights " + config.weightsDtype) +
-         row("method", config.train.method + ", residuals " +
-                           config.train.residuals + ", " +
-                           config.train.optimizer +
-                           (module.updatesLayers() ? " in the backward, " : ", ") +
-                           config.train.computeDtype) +
+                          "), weights " + config.weights.dtype) +
+         row("method",
+             config.train.method + ", residuals " + config.train.residuals +
+                 ", " + config.train.optimizer +
+                 (module.updatesLayers() ? " in the backward, " : ", ") +
+                 config.train.compute_dtype) +
          row("lora", "r " + std::to_string(config.lora.r) + ", lora_alpha " +
                          number(config.lora.lora_alpha) +
                          (config.lora.use_rslora ? ", use_rslora" : "")) +
@@ -55,26 +55,26 @@ std::string describeModel(const Module &module) {
 
 std::string describeRun(const Module &module, const Options &options,
                         const Run &run) {
-  const TrainConfig &train = module.config().train;
-  std::string batch = std::to_string(train.batchSize);
-  if (options.gradientAccumulationSteps > 1)
-    batch += " x " + std::to_string(options.gradientAccumulationSteps);
-  std::string rate = "learning rate " + number(options.learningRate) + " " +
-                     lrSchedulerName(options.scheduler);
-  if (options.warmupSteps > 0)
-    rate += " after " + std::to_string(options.warmupSteps) + " of warm-up";
-  if (options.weightDecay > 0)
-    rate += ", weight decay " + number(options.weightDecay);
-  if (options.maxGradNorm > 0)
-    rate += ", clipped to norm " + number(options.maxGradNorm);
+  const TrainSettings &train = options.settings.train;
+  std::string batch = std::to_string(train.batch_size);
+  if (train.gradient_accumulation_steps > 1)
+    batch += " x " + std::to_string(train.gradient_accumulation_steps);
+  std::string rate = "learning rate " + number(train.learning_rate) + " " +
+                     lrSchedulerName(options.scheduler());
+  if (train.warmup_steps > 0)
+    rate += " after " + std::to_string(train.warmup_steps) + " of warm-up";
+  if (train.weight_decay > 0)
+    rate += ", weight decay " + number(train.weight_decay);
+  if (train.max_grad_norm > 0)
+    rate += ", clipped to norm " + number(train.max_grad_norm);
   return row("steps", groupDigits(run.totalSteps()) + " of " + batch +
                           " sequences, " +
                           groupDigits(run.sampleOrder().stepsPerEpoch()) +
                           " an epoch, " +
-                          (options.shuffle ? "shuffled" : "in file order")) +
+                          (train.shuffle ? "shuffled" : "in file order")) +
          row("rates", rate) +
          row("threads", std::to_string(options.threads) + ", seed " +
-                            std::to_string(options.seed));
+                            std::to_string(train.seed));
 }
 
 std::string describeOutcome(const Module &module, const Options &options,
@@ -93,7 +93,7 @@ std::string describeOutcome(const Module &module, const Options &options,
   snprintf(speed, sizeof(speed), "%.0f tokens/s", run.tokensPerSecond());
   // Accumulated batches are one step.
   double estimate = module.config().estimatedSeconds *
-                    double(options.gradientAccumulationSteps);
+                    double(options.settings.train.gradient_accumulation_steps);
   int used = snprintf(step, sizeof(step), "%.3g s", run.secondsPerStep());
   if (estimate > 0)
     snprintf(step + used, sizeof(step) - size_t(used),

@@ -65,7 +65,7 @@ Status Trainables::load(const std::string &directory) {
   }
   memset(theta, 0, module.thetaBytes());
   zeroState();
-  return readAdapter(directory, module.config().lora, targets);
+  return readAdapter(directory, module.config().adapter, targets);
 }
 
 Status Trainables::save(const std::string &directory) const {
@@ -78,7 +78,7 @@ Status Trainables::save(const std::string &directory) const {
                        module.trainableDtype(),
                        inTheta(t)});
   }
-  return writeAdapter(directory, module.config().lora, tensors);
+  return writeAdapter(directory, module.config().adapter, tensors);
 }
 
 bool Trainables::isFinite() const {

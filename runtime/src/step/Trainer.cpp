@@ -1,8 +1,8 @@
 //===- Trainer.cpp - The numbers of a step --------------------------------===//
 //
-// What is computed is in the module's schedules; here are the data they load and
-// the numbers they are given. The targets of all batches of a step are counted
-// before the first one runs.
+// What is computed is in the module's schedules; here are the data they load
+// and the numbers they are given. The targets of all batches of a step are
+// counted before the first one runs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,9 +17,13 @@ Trainer::Trainer(const Module &module, AnonymousMapping arenaMapping,
                  AnonymousMapping scratchMapping, const Weights &weights,
                  Pool &pool)
     : module(module), pool(pool), arena(std::move(arenaMapping)),
-      scratch(std::move(scratchMapping)),
-      frame{pool.handle(),   arena.data(),    arena.data(), arena.data(),
-            scratch.data(), weights.table(), 0},
+      scratch(std::move(scratchMapping)), frame{pool.handle(),
+                                                arena.data(),
+                                                arena.data(),
+                                                arena.data(),
+                                                scratch.data(),
+                                                weights.table(),
+                                                0},
       variables(module, arena.data()),
       train(module.schedule(HONE_TRAIN), frame),
       evaluation(module.schedule(HONE_EVALUATE), frame),
@@ -59,8 +63,8 @@ int64_t Trainer::load(char *base) {
   uint64_t count = std::min(source.order.batchSize, left.count);
   Batch batch(module, base);
   for (uint64_t i = 0; i < count; ++i)
-    batch.append(source.data->sample(
-        source.order.sampleAt(left.epoch, left.first + i)));
+    batch.append(
+        source.data->sample(source.order.sampleAt(left.epoch, left.first + i)));
   source.data->release();
   left.first += count;
   left.count -= count;
@@ -93,7 +97,7 @@ Trainer::StepResult Trainer::gradient(const Dataset &data,
 Status Trainer::step(const Dataset &data, const SampleOrder &order,
                      const Hyperparameters &hyperparameters, uint64_t completed,
                      StepResult &result) {
-  const TrainConfig &config = module.config().train;
+  const TrainSettings &config = module.config().train;
   const LearningRate &rate = hyperparameters.learningRate;
   begin(train, data, order, order.rangeOf(completed), result);
   train.set("completed", int64_t(completed));
@@ -105,9 +109,9 @@ Status Trainer::step(const Dataset &data, const SampleOrder &order,
   train.set("weight_decay", hyperparameters.weightDecay);
   train.set("max_grad_norm", hyperparameters.maxGradNorm);
   train.set("momentum", config.momentum);
-  train.set("beta1", config.adamBeta1);
-  train.set("beta2", config.adamBeta2);
-  train.set("epsilon", config.adamEpsilon);
+  train.set("beta1", config.adam_beta1);
+  train.set("beta2", config.adam_beta2);
+  train.set("epsilon", config.adam_epsilon);
   bool isFinite = train.run(*this);
   result.loss = train.report("loss");
   result.gradientNorm = train.report("gradient_norm");

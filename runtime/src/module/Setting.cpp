@@ -1,0 +1,218 @@
+//===- Setting.cpp - One value that a user can set ------------------------===//
+
+#include "module/Setting.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <type_traits>
+
+namespace hone::rt {
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+Setting::Setting(Section &owner, const char *name, Bits bits, SetBy setBy,
+                 const char *help)
+    : section(owner.name), name(name), bits(bits), setBy(setBy), help(help) {
+  owner.list.push_back(this);
+}
+
+std::string Setting::key() const {
+  return std::string(section) + (*section ? "." : "") + name;
+}
+
+std::string Setting::option() const {
+  std::string text = name;
+  std::replace(text.begin(), text.end(), '_', '-');
+  return text;
+}
+
+std::string Setting::spelling() const {
+  return setBy == SetBy::Spec ? key() : "--" + option();
+}
+
+//===----------------------------------------------------------------------===//
+// Numbers
+//===----------------------------------------------------------------------===//
+
+bool Range::has(double number) const {
+  return (withLeast ? number >= least : number > least) &&
+         (withMost ? number <= most : number < most);
+}
+
+std::string Range::text() const {
+  // The largest counts are beyond what anybody means.
+  bool hasLeast = std::isfinite(least), hasMost = most < 0x1p53;
+  if (hasLeast && hasMost && withLeast && withMost)
+    return " from " + formatExact(least) + " to " + formatExact(most);
+  std::string out;
+  if (hasLeast)
+    out = (withLeast ? " at least " : " greater than ") + formatExact(least);
+  if (hasMost)
+    out += (hasLeast ? " and" : "") +
+           std::string(withMost ? " at most " : " below ") + formatExact(most);
+  return out;
+}
+
+std::string formatExact(double value) {
+  char text[40];
+  for (int digits = 15; digits <= 17; ++digits) {
+    snprintf(text, sizeof(text), "%.*g", digits, value);
+    if (strtod(text, nullptr) == value)
+      break;
+  }
+  return text;
+}
+
+static bool parseScalar(const std::string &text, int64_t &value) {
+  const char *last = text.data() + text.size();
+  auto [end, error] = std::from_chars(text.data(), last, value);
+  return error == std::errc() && end == last;
+}
+
+static bool parseScalar(const std::string &text, double &value) {
+  if (text.empty() ||
+      text.find_first_not_of("0123456789.eE+-") != std::string::npos)
+    return false;
+  char *end = nullptr;
+  value = strtod(text.c_str(), &end);
+  return *end == 0 && std::isfinite(value);
+}
+
+static bool parseScalar(const std::string &text, bool &value) {
+  value = text == "true";
+  return value || text == "false";
+}
+
+static bool readScalar(const Json &json, int64_t &value) {
+  value = json.integer();
+  return json.isInteger();
+}
+
+static bool readScalar(const Json &json, double &value) {
+  value = json.number();
+  return json.isNumber();
+}
+
+static bool readScalar(const Json &json, bool &value) {
+  value = json.boolean();
+  return json.isBool();
+}
+
+template <typename T> std::string Scalar<T>::expected() const {
+  if (std::is_same_v<T, bool>)
+    return "true or false";
+  return (std::is_same_v<T, double> ? "a number" : "an integer") + range.text();
+}
+
+template <typename T> const char *Scalar<T>::argument() const {
+  return std::is_same_v<T, bool>     ? "true|false"
+         : std::is_same_v<T, double> ? "X"
+                                     : "N";
+}
+
+template <typename T> bool Scalar<T>::parse(const std::string &text) {
+  T parsed{};
+  if (!parseScalar(text, parsed) || !range.has(double(parsed)))
+    return false;
+  value = parsed;
+  return true;
+}
+
+template <typename T> bool Scalar<T>::read(const Json &json) {
+  T found{};
+  if (!readScalar(json, found) || !range.has(double(found)))
+    return false;
+  value = found;
+  return true;
+}
+
+template <typename T> std::string Scalar<T>::text() const {
+  if constexpr (std::is_same_v<T, bool>)
+    return value ? "true" : "false";
+  else if constexpr (std::is_same_v<T, double>)
+    return formatExact(value);
+  else
+    return std::to_string(value);
+}
+
+template class Scalar<int64_t>;
+template class Scalar<double>;
+template class Scalar<bool>;
+
+//===----------------------------------------------------------------------===//
+// Words
+//===----------------------------------------------------------------------===//
+
+static std::string join(const std::vector<std::string> &words,
+                        const char *between) {
+  std::string out;
+  for (const std::string &word : words)
+    out += (&word == &words[0] ? "" : between) + word;
+  return out;
+}
+
+std::string Word::expected() const {
+  if (!words.allowed.empty())
+    return "one of " + join(words.allowed, ", ");
+  return words.path ? "a path" : "a word";
+}
+
+const char *Word::argument() const { return words.path ? words.path : "NAME"; }
+
+bool Word::parse(const std::string &text) {
+  const std::vector<std::string> &allowed = words.allowed;
+  if (text.empty() ||
+      (!allowed.empty() &&
+       std::find(allowed.begin(), allowed.end(), text) == allowed.end()))
+    return false;
+  *this = text;
+  return true;
+}
+
+bool Word::read(const Json &json) {
+  if (json.isString())
+    *this = json.string();
+  return json.isString();
+}
+
+void Word::appendJson(std::string &out) const { appendJsonString(out, *this); }
+
+bool Words::parse(const std::string &text) {
+  clear();
+  for (size_t begin = 0; begin <= text.size();) {
+    size_t end = std::min(text.find(',', begin), text.size());
+    push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return true;
+}
+
+bool Words::read(const Json &json) {
+  std::vector<std::string> found;
+  for (const Json &item : json.array()) {
+    if (!item.isString())
+      return false;
+    found.push_back(item.string());
+  }
+  if (json.isArray())
+    *this = std::move(found);
+  return json.isArray();
+}
+
+void Words::appendJson(std::string &out) const {
+  out += "[";
+  for (const std::string &word : *this) {
+    out += &word == &front() ? "" : ",";
+    appendJsonString(out, word);
+  }
+  out += "]";
+}
+
+std::string Words::text() const { return join(*this, ","); }
+
+} // namespace hone::rt

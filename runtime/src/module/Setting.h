@@ -1,0 +1,190 @@
+//===- Setting.h - One value that a user can set --------------------------===//
+//
+// A setting is a member of a Section and enters itself in the section's list,
+// as the members of MLIR's PassOptions do. So its line is its declaration, its
+// row of the table and its storage; whatever reads the table needs no other.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_MODULE_SETTING_H
+#define HONE_RUNTIME_MODULE_SETTING_H
+
+#include "base/Json.h"
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace hone::rt {
+
+/// Which bits of a run a setting changes.
+enum class Bits {
+  None,
+  Run,      ///< with another value it is another run
+  Numerics, ///< the same run, computed otherwise
+};
+
+/// Who sets it.
+enum class SetBy {
+  Spec,   ///< compiled in
+  Option, ///< compiled in as the default of an option of the program
+  Flag,   ///< an option of the program without an argument
+};
+
+/// The numbers that are allowed.
+struct Range {
+  double least = -std::numeric_limits<double>::infinity();
+  double most = std::numeric_limits<double>::infinity();
+  bool withLeast = true, withMost = true;
+
+  bool has(double number) const;
+  /// " at least 0 and below 1"; empty: any.
+  std::string text() const;
+};
+
+constexpr Range from(double least, double most) { return {least, most}; }
+constexpr Range below(double most) { return {0, most, true, false}; }
+/// Sums of two do not wrap, and doubles have them all.
+constexpr Range counts{0, 0x1p53};
+constexpr Range notNegative{0};
+constexpr Range positive{0, std::numeric_limits<double>::infinity(), false};
+
+/// The words that are allowed.
+struct Choices {
+  std::vector<std::string> allowed = {};  ///< empty: any
+  std::vector<std::string> reserved = {}; ///< known, but not supported yet
+  /// What it names, "FILE" or "DIR"; null: it is no path.
+  const char *path = nullptr;
+};
+
+inline const Choices aFile{{}, {}, "FILE"}, aFolder{{}, {}, "DIR"};
+
+class Section;
+
+class Setting {
+public:
+  const char *section; ///< "train"; empty for one that has none
+  const char *name;    ///< "learning_rate"
+  Bits bits;
+  SetBy setBy;
+  const char *help;
+
+  std::string key() const;    ///< "train.learning_rate"
+  std::string option() const; ///< "learning-rate"
+  /// As the user of a training program knows it: "--learning-rate", or the key
+  /// if it is compiled in.
+  std::string spelling() const;
+
+  /// "an integer greater than 0", "one of adamw, sgd".
+  virtual std::string expected() const = 0;
+  /// What an option's argument is called in a usage: "N".
+  virtual const char *argument() const = 0;
+  /// Sets it if `text` is such a value and allowed; else nothing changes.
+  virtual bool parse(const std::string &text) = 0;
+  /// Sets it from what appendJson wrote; false if it is of another kind.
+  virtual bool read(const Json &value) = 0;
+  virtual void appendJson(std::string &out) const = 0;
+  /// What parse reads back to the bit.
+  virtual std::string text() const = 0;
+  /// Null if it is no word.
+  virtual const Choices *choices() const { return nullptr; }
+  /// Null if it is no list.
+  virtual std::vector<std::string> *list() { return nullptr; }
+
+protected:
+  Setting(Section &owner, const char *name, Bits bits, SetBy setBy,
+          const char *help);
+  Setting(const Setting &) = delete;
+  Setting &operator=(const Setting &) = default;
+  ~Setting() = default;
+};
+
+/// An owner of settings. Copies by assignment, member by member.
+class Section {
+public:
+  const char *const name;
+  const std::vector<Setting *> &members() const { return list; }
+
+  Section(const Section &) = delete;
+  Section &operator=(const Section &) { return *this; }
+
+protected:
+  explicit Section(const char *name) : name(name) {}
+
+private:
+  friend class Setting;
+  std::vector<Setting *> list;
+};
+
+/// A number or truth that is used as it is.
+template <typename T> class Scalar : public Setting {
+public:
+  Scalar(Section &owner, const char *name, T value, Bits bits, SetBy setBy,
+         const char *help, Range range = {})
+      : Setting(owner, name, bits, setBy, help), value(value), range(range) {}
+
+  operator T() const { return value; }
+  Scalar &operator=(T other) {
+    value = other;
+    return *this;
+  }
+
+  std::string expected() const override;
+  const char *argument() const override;
+  bool parse(const std::string &text) override;
+  bool read(const Json &json) override;
+  void appendJson(std::string &out) const override { out += text(); }
+  std::string text() const override;
+
+private:
+  T value;
+  Range range;
+};
+
+using Integer = Scalar<int64_t>;
+using Real = Scalar<double>;
+using Truth = Scalar<bool>;
+
+class Word : public Setting, public std::string {
+public:
+  Word(Section &owner, const char *name, const char *value, Bits bits,
+       SetBy setBy, const char *help, Choices choices = {})
+      : Setting(owner, name, bits, setBy, help), std::string(value),
+        words(std::move(choices)) {}
+  using std::string::operator=;
+
+  std::string expected() const override;
+  const char *argument() const override;
+  bool parse(const std::string &text) override;
+  bool read(const Json &json) override;
+  void appendJson(std::string &out) const override;
+  std::string text() const override { return *this; }
+  const Choices *choices() const override { return &words; }
+
+private:
+  Choices words;
+};
+
+class Words : public Setting, public std::vector<std::string> {
+public:
+  Words(Section &owner, const char *name, std::vector<std::string> value,
+        Bits bits, SetBy setBy, const char *help)
+      : Setting(owner, name, bits, setBy, help), vector(std::move(value)) {}
+  using std::vector<std::string>::operator=;
+
+  std::string expected() const override { return "a list of words"; }
+  const char *argument() const override { return "A,B"; }
+  bool parse(const std::string &text) override;
+  bool read(const Json &json) override;
+  void appendJson(std::string &out) const override;
+  std::string text() const override; ///< with commas
+  std::vector<std::string> *list() override { return this; }
+};
+
+/// Decimal, of as many digits as read back to the bit.
+std::string formatExact(double value);
+
+} // namespace hone::rt
+
+#endif

@@ -1,0 +1,177 @@
+//===- Settings.h - Every setting of a training run -----------------------===//
+//
+// The one table. The spec's reader and its help, the configuration in the
+// binary, the program's options and their help, and the identity of a run all
+// walk it: adding a setting is one declaration here and its use. Rules between
+// keys are in compiler/spec/SpecRules.cpp.
+//
+// Names, meanings and defaults of lora and train are those of PEFT's LoraConfig
+// and Transformers' TrainingArguments where these have them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_MODULE_SETTINGS_H
+#define HONE_RUNTIME_MODULE_SETTINGS_H
+
+#include "module/Setting.h"
+
+namespace hone::rt {
+
+// A declaration would become a line for each word.
+// clang-format off
+
+struct WeightSettings : Section {
+  WeightSettings() : Section("weights") {}
+  WeightSettings(const WeightSettings &other) : WeightSettings() { *this = other; }
+  WeightSettings &operator=(const WeightSettings &) = default;
+
+  Word dtype{*this, "dtype", "float32", Bits::Run, SetBy::Spec,
+      "how frozen matrices are stored; default: as train.compute_dtype, "
+      "or as the model if it is quantised", {{"float32", "float64", "bfloat16",
+      "int8", "int4"}, {"float16"}}};
+  Integer group_size{*this, "group_size", 64, Bits::Run, SetBy::Spec,
+      "weights of int8 and int4 that share a scale: 32, 64 or 128",
+      from(32, 128)};
+  Word path{*this, "path", "", Bits::None, SetBy::Spec,
+      "safetensors file or directory of an .mlir model; default: "
+      "model.safetensors beside it", aFile};
+  Word streaming{*this, "streaming", "false", Bits::None, SetBy::Spec,
+      "let the pages of a layer's weights go when it has run, and read the "
+      "next layer's ahead; planned: if train.resident_budget asks for it",
+      {{"false", "true", "planned"}}};
+};
+
+struct LoraSettings : Section {
+  LoraSettings() : Section("lora") {}
+  LoraSettings(const LoraSettings &other) : LoraSettings() { *this = other; }
+  LoraSettings &operator=(const LoraSettings &) = default;
+
+  Integer r{*this, "r", 8, Bits::Run, SetBy::Spec,
+      "rank of the update; common are 4 to 64", from(1, 65536)};
+  Real lora_alpha{*this, "lora_alpha", 8, Bits::Run, SetBy::Spec,
+      "numerator of the scale of the update", positive};
+  Words target_modules{*this, "target_modules", {"q_proj", "v_proj"}, Bits::Run,
+      SetBy::Spec,
+      "modules that get an adapter: all-linear, or a list of names"};
+  Truth use_rslora{*this, "use_rslora", false, Bits::Run, SetBy::Spec,
+      "scale by lora_alpha / sqrt(r)"};
+  Word dtype{*this, "dtype", "float32", Bits::Run, SetBy::Spec,
+      "element type of the adapter; bfloat16 is rounded stochastically by each "
+      "update, its gradients and optimizer state are float32", {{"float32",
+      "float64", "bfloat16"}, {"float16"}}};
+};
+
+struct TrainSettings : Section {
+  TrainSettings() : Section("train") {}
+
+  Word method{*this, "method", "backprop", Bits::Run, SetBy::Spec,
+      "how gradients are obtained", {{"backprop"}, {"lcsb", "mezo", "fgd"}}};
+  Word residuals{*this, "residuals", "planned", Bits::None, SetBy::Spec,
+      "what the forward pass keeps: block inputs only (mesp), also LoRA's h = "
+      "xA (store-h), block inputs with the whole block run again (mebp), "
+      "everything the backward reads (full), or what train.memory_budget "
+      "allows (planned)", {{"mesp", "store-h", "mebp", "full", "planned"}}};
+  Word memory_budget{*this, "memory_budget", "", Bits::None, SetBy::Spec,
+      "for residuals: planned, the most anonymous memory that the process may "
+      "take, as in 45MiB, or none for the fastest step; default: the smallest "
+      "peak that costs 5 % of mesp's time"};
+  Word resident_budget{*this, "resident_budget", "", Bits::None, SetBy::Spec,
+      "for residuals: planned, the most resident memory: as memory_budget, "
+      "with the mapped weights, program and libraries"};
+  /// In a binary: what is kept rounded.
+  Word kept_dtype{*this, "kept_dtype", "float32", Bits::Numerics, SetBy::Spec,
+      "what block inputs and the inner values of layers may be kept in by "
+      "residuals: planned, where the budget asks for it; bfloat16 changes "
+      "gradients", {{"float32", "bfloat16"}}};
+  Word optimizer{*this, "optimizer", "adamw", Bits::Run, SetBy::Spec,
+      "update rule", {{"adamw", "sgd"}}};
+  Truth optimizer_in_backward{*this, "optimizer_in_backward", false,
+      Bits::None, SetBy::Spec,
+      "update each layer as soon as its backward has run, so that gradients of "
+      "one layer exist at a time; there is no max_grad_norm then"};
+  Real momentum{*this, "momentum", 0, Bits::Run, SetBy::Spec, "momentum of sgd",
+      below(1)};
+  Real adam_beta1{*this, "adam_beta1", 0.9, Bits::Run, SetBy::Spec,
+      "decay of adamw's first moment", below(1)};
+  Real adam_beta2{*this, "adam_beta2", 0.999, Bits::Run, SetBy::Spec,
+      "decay of adamw's second moment", below(1)};
+  Real adam_epsilon{*this, "adam_epsilon", 1e-8, Bits::Run, SetBy::Spec,
+      "added to adamw's denominator", notNegative};
+  Integer batch_size{*this, "batch_size", 1, Bits::Run, SetBy::Spec,
+      "most sequences in a batch", from(1, 1 << 24)};
+  Integer max_seq_length{*this, "max_seq_length", 256, Bits::Run, SetBy::Spec,
+      "most tokens in a sequence", from(2, 1 << 24)};
+  /// Of a run only if its rates depend on it: see identityOf.
+  Integer steps{*this, "steps", 0, Bits::None, SetBy::Option,
+      "how many updates; 0: passes over the data decide", counts};
+  Integer epochs{*this, "epochs", 1, Bits::None, SetBy::Option,
+      "how many passes over the data, if steps is 0", from(1, 0x1p53)};
+  Real learning_rate{*this, "learning_rate", 5e-5, Bits::Run, SetBy::Option,
+      "peak learning rate", notNegative};
+  Real weight_decay{*this, "weight_decay", 0, Bits::Run, SetBy::Option,
+      "decoupled decay for adamw, else added to the gradient", notNegative};
+  Integer warmup_steps{*this, "warmup_steps", 0, Bits::Run, SetBy::Option,
+      "steps over which the learning rate rises from 0", counts};
+  Word lr_scheduler_type{*this, "lr_scheduler_type", "linear", Bits::Run,
+      SetBy::Option, "learning rate after the warm-up", {{"constant", "linear",
+      "cosine", "constant_with_warmup"}, {"cosine_with_restarts", "polynomial",
+      "inverse_sqrt"}}};
+  Real max_grad_norm{*this, "max_grad_norm", 1, Bits::Run, SetBy::Option,
+      "global gradient norm to clip at; 0: never", notNegative};
+  Integer gradient_accumulation_steps{*this, "gradient_accumulation_steps", 1,
+      Bits::Run, SetBy::Option, "batches for each update", from(1, 1 << 20)};
+  Integer seed{*this, "seed", 42, Bits::Run, SetBy::Option,
+      "of the adapter's start and the order of the data", notNegative};
+  Truth shuffle{*this, "shuffle", true, Bits::Run, SetBy::Option,
+      "a new order of the data in each epoch"};
+  Integer save_every{*this, "save_every", 500, Bits::None, SetBy::Option,
+      "save a checkpoint every N steps; 0: after the last", counts};
+  Word compute_dtype{*this, "compute_dtype", "float32", Bits::Run, SetBy::Spec,
+      "element type of activations; float64 is for tests", {{"float32",
+      "float64"}, {"bfloat16", "float16"}}};
+  Word float32_matmul_precision{*this, "float32_matmul_precision", "highest",
+      Bits::Numerics, SetBy::Spec,
+      "what float32 products with weights and in attention compute with, as in "
+      "PyTorch: float32 (highest), or operands rounded to bfloat16 and float32 "
+      "sums (medium)", {{"highest", "medium"}, {"high"}}};
+};
+
+/// In a binary: the target that these name.
+struct TargetSettings : Section {
+  TargetSettings() : Section("target") {}
+
+  Word triple{*this, "triple", "native", Bits::Numerics, SetBy::Spec,
+      "native, or an LLVM target triple"};
+  /// Its features say what the code may compute with.
+  Word cpu{*this, "cpu", "", Bits::None, SetBy::Spec,
+      "LLVM CPU name; default: this machine's for native"};
+  Words features{*this, "features", {}, Bits::Numerics, SetBy::Spec,
+      "LLVM features to add or remove: +avx512f, -fma"};
+  Word profile{*this, "profile", "", Bits::None, SetBy::Spec,
+      "measured rates for residuals: planned (./dev bench --profile FILE); "
+      "default: nominal ones", aFile};
+};
+
+struct Settings : Section {
+  Settings() : Section("") {}
+  Settings(const Settings &other) : Settings() {*this = other; }
+  Settings &operator=(const Settings &) = default;
+
+  /// A run's identity has the imported module and the weights themselves.
+  Word model{*this, "model", "", Bits::None, SetBy::Spec,
+      "a Hugging Face model directory, or an .mlir file", aFolder};
+  WeightSettings weights;
+  LoraSettings lora;
+  TrainSettings train;
+  TargetSettings target;
+
+  /// In the order of the declarations.
+  std::vector<const Setting *> all() const;
+  std::vector<Setting *> all();
+};
+
+// clang-format on
+
+} // namespace hone::rt
+
+#endif

@@ -1,0 +1,75 @@
+//===- Identity.cpp - What a run is, and how its numbers are computed -----===//
+//
+// honec says which model it compiled (ModuleIdentity.cpp); here the settings
+// and the data are added.
+//
+//===----------------------------------------------------------------------===//
+
+#include "program/Identity.h"
+#include "base/Sha256.h"
+
+#include <algorithm>
+
+namespace hone::rt {
+
+/// The places in theta, which a checkpoint has as one vector.
+static std::string adapterLayout(const hone_module &module) {
+  Sha256 hash;
+  for (uint32_t i = 0; i < module.trainable_count; ++i)
+    hash.update(std::string(module.trainables[i].name) + " " +
+                std::to_string(module.trainables[i].offset) + "\n");
+  return hash.finishHex();
+}
+
+CheckpointIdentity identityOf(const Module &module, const Options &options,
+                              const Dataset &data, uint64_t steps) {
+  CheckpointIdentity identity{module.config().identity, {}};
+  identity.run["data"] = data.name();
+  identity.run["adapter layout"] = adapterLayout(module.abi());
+  std::vector<const Setting *> all = options.settings.all();
+  all.insert(all.end(), options.members().begin(), options.members().end());
+  for (const Setting *setting : all)
+    if (setting->bits != Bits::None)
+      (setting->bits == Bits::Run ? identity.run : identity.numerics)
+          .emplace(setting->spelling(), setting->text());
+  // A constant rate does not know how long the run is, so it may grow.
+  if (options.scheduler() != LrScheduler::Constant)
+    identity.run[options.settings.train.steps.spelling()] =
+        std::to_string(steps);
+  return identity;
+}
+
+/// The items of `list` that `other` lacks, digests by their beginning.
+static std::string itemsOnlyIn(const std::string &list,
+                               const std::string &other) {
+  std::string out;
+  for (size_t begin = 0; begin <= list.size();) {
+    size_t end = std::min(list.find(',', begin), list.size());
+    std::string item = list.substr(begin, end - begin);
+    if (("," + other + ",").find("," + item + ",") == std::string::npos)
+      out += (out.empty() ? "" : ",") +
+             (item.size() == 64 ? item.substr(0, 12) + "..." : item);
+    begin = end + 1;
+  }
+  return out.empty() ? "none" : out;
+}
+
+std::string describeDifferences(const CheckpointFields &before,
+                                const CheckpointFields &now) {
+  CheckpointFields all = before;
+  all.insert(now.begin(), now.end());
+  std::string text;
+  for (const auto &[name, value] : all) {
+    auto valueIn = [name = name](const CheckpointFields &fields) {
+      CheckpointFields::const_iterator found = fields.find(name);
+      return found == fields.end() ? "" : found->second;
+    };
+    std::string was = valueIn(before), is = valueIn(now);
+    if (was != is)
+      text += (text.empty() ? "" : ", ") + name + " (was " +
+              itemsOnlyIn(was, is) + ", now " + itemsOnlyIn(is, was) + ")";
+  }
+  return text;
+}
+
+} // namespace hone::rt
