@@ -243,7 +243,8 @@ void Compilation::setOptions(StepOptions &options) {
   options.bfloat16Products = spec.train.float32_matmul_precision == "medium";
   if (planned)
     applyPlan(*planned, options);
-  (void)options.parseFromString(request.stepOptions); // which says what is wrong
+  (void)options.parseFromString(
+      request.stepOptions); // which says what is wrong
 }
 
 Status Compilation::planStep() {

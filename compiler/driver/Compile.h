@@ -21,15 +21,17 @@ struct CompileRequest {
   /// A directory for Artifact::Binary, else a file; empty or "-": standard
   /// output.
   std::string output;
-  std::optional<CompilerPhase> stopAfter; ///< print the IR of this phase instead
+  std::optional<CompilerPhase>
+      stopAfter; ///< print the IR of this phase instead
   Artifact artifact = Artifact::Binary;
   /// Print the plan to standard output; without `output`, only that.
   PlanFormat plan = PlanFormat::None;
   std::string linker;     ///< compiler driver; empty: found on PATH
   std::string runtimeDir; ///< folder of the runtime's archives
-  /// Options of the phases' passes that no spec has yet, as hone-opt takes them.
+  /// Options of the phases' passes that no spec has yet, as hone-opt takes
+  /// them.
   std::string stepOptions;
-  std::string dumpDir;    ///< NN-phase.mlir after each phase; empty: none
+  std::string dumpDir; ///< NN-phase.mlir after each phase; empty: none
   bool timing = false;
   bool quantization = false; ///< print what quantising did to each tensor
 

@@ -1,7 +1,7 @@
 //===- Pipelines.cpp - The phases of the compiler -------------------------===//
 //
-// Between groups of passes stands what holds from there on. Derive and Place end
-// in a pass that verifies it.
+// Between groups of passes stands what holds from there on. Derive and Place
+// end in a pass that verifies it.
 //
 //===----------------------------------------------------------------------===//
 

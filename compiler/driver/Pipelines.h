@@ -24,8 +24,9 @@ enum class CompilerPhase {
   Emit,   ///< files
 };
 
-constexpr CompilerPhase allPhases[] = {CompilerPhase::Import, CompilerPhase::Derive, CompilerPhase::Place,
-                               CompilerPhase::Lower, CompilerPhase::Emit};
+constexpr CompilerPhase allPhases[] = {
+    CompilerPhase::Import, CompilerPhase::Derive, CompilerPhase::Place,
+    CompilerPhase::Lower, CompilerPhase::Emit};
 
 /// "import", "derive", ...
 llvm::StringRef phaseName(CompilerPhase phase);

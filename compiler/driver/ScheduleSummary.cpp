@@ -133,7 +133,7 @@ bool ScheduleWriter::describe(Operation *op, ItemDescription &item) {
       })
       .Case<SendOp, ReceiveOp>([&](auto exchange) {
         item.kind = std::is_same_v<decltype(exchange), SendOp> ? HONE_SEND
-                                                                : HONE_RECEIVE;
+                                                               : HONE_RECEIVE;
         item.peer = exchange.getPeer().str();
         item.channel = exchange.getChannel().str();
         if (exchange.getBatch())
@@ -147,9 +147,8 @@ bool ScheduleWriter::describe(Operation *op, ItemDescription &item) {
         return true;
       })
       .Case([&](SettingOp setting) {
-        bool isReal = cast<RankedTensorType>(setting.getType())
-                          .getElementType()
-                          .isF64();
+        bool isReal =
+            cast<RankedTensorType>(setting.getType()).getElementType().isF64();
         out.settings.push_back({setting.getName().str(),
                                 isReal ? HONE_F64 : HONE_I64,
                                 indexOf(setting)});
@@ -164,8 +163,8 @@ bool ScheduleWriter::describe(Operation *op, ItemDescription &item) {
 }
 
 ScheduleDescription ScheduleWriter::write() {
-  out.purpose = static_cast<hone_purpose>(
-      ScheduleOp(schedule.getOp()).getPurpose());
+  out.purpose =
+      static_cast<hone_purpose>(ScheduleOp(schedule.getOp()).getPurpose());
   for (const Schedule::Item &item : schedule.items())
     addValues(item);
   for (const Schedule::Item &item : schedule.items()) {

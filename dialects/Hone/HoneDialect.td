@@ -90,9 +90,9 @@ def Hone_SlotAttr : Hone_Attr<"Slot", "slot"> {
     `bytes` bytes at `offset`, in use from the op at position `first` to the op
     at position `last` of the enclosing body, both included. Offsets count from
     the scratch of a block, from the working set of an entry, and from the arena
-    in a schedule. `count` slots lie one behind the other, at multiples of 64
-    bytes, where iterations of a repeat hold a value at once: iteration `i` has
-    slot `i mod count`.
+    in a schedule. `count` slots of `bytes` bytes lie one behind the other where
+    iterations of a repeat hold a value at once: iteration `i` has slot
+    `i mod count`.
 
     Example: `#hone.slot<offset = 4096, bytes = 1024, first = 2, last = 5>`
   }];

@@ -145,7 +145,8 @@ void EntryOp::print(OpAsmPrinter &printer) {
        getArgAttrsAttrName(), getResAttrsAttrName()});
   printer << " ";
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false,
-                      /*printBlockTerminators=*/!getResultTypes().empty());
+                      /*printBlockTerminators=*/!getResultTypes().empty() ||
+                          llvm::hasSingleElement(getBodyBlock()));
 }
 
 LogicalResult ReturnOp::verify() {

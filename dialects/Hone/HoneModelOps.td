@@ -151,7 +151,7 @@ def Hone_EntryOp : Hone_Op<"entry", [FunctionOpInterface, IsolatedFromAbove,
       %x = hone.call @embed "model." () : () -> tensor<?x4xf32>
       hone.return %x : tensor<?x4xf32>
     }
-    hone.entry vector @lower.zero of "lower" () {
+    hone.entry vector of "lower" @lower.zero() {
       hone.zero_gradient
     }
     ```

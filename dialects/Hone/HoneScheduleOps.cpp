@@ -19,6 +19,34 @@ void ScheduleOp::build(OpBuilder &builder, OperationState &state,
   state.addRegion()->emplaceBlock();
 }
 
+ParseResult ScheduleOp::parse(OpAsmParser &parser, OperationState &result) {
+  StringRef keyword;
+  SMLoc place = parser.getCurrentLocation();
+  if (parser.parseKeyword(&keyword))
+    return failure();
+  std::optional<Purpose> purpose = symbolizePurpose(keyword);
+  if (!purpose)
+    return parser.emitError(place, "expects a purpose but got '")
+           << keyword << "'";
+  result.addAttribute(getPurposeAttrName(result.name),
+                      PurposeAttr::get(parser.getContext(), *purpose));
+  Region *body = result.addRegion();
+  if (parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
+      parser.parseRegion(*body))
+    return failure();
+  if (body->empty())
+    body->emplaceBlock();
+  return success();
+}
+
+void ScheduleOp::print(OpAsmPrinter &printer) {
+  printer << " " << stringifyPurpose(getPurpose());
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
+                                           {getPurposeAttrName()});
+  printer << " ";
+  printer.printRegion(getBody());
+}
+
 LogicalResult ScheduleOp::verify() {
   // (C1)
   for (auto other :
@@ -55,6 +83,10 @@ LogicalResult RunOp::verify() {
   // (C4)
   if (!getBatch() && anyHasRows(*this))
     return emitOpError("expects 'on' a batch, since its values have rows");
+  // (C5)
+  if (static_cast<int64_t>(getStage()) < 0 ||
+      static_cast<int64_t>(getLane()) < 0)
+    return emitOpError("expects a stage and a lane that are not negative");
   return success();
 }
 
@@ -139,15 +171,10 @@ ParseResult RepeatOp::parse(OpAsmParser &parser, OperationState &result) {
   }
   result.addTypes(types);
   Region *body = result.addRegion();
-  if (parser.parseOptionalAttrDict(result.attributes) ||
+  if (parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
       parser.parseRegion(*body, arguments))
     return failure();
-  if (body->empty())
-    body->emplaceBlock();
-  if (body->front().empty() || !isa<YieldOp>(body->front().back())) {
-    OpBuilder atEnd = OpBuilder::atBlockEnd(&body->front());
-    YieldOp::create(atEnd, result.location, ValueRange());
-  }
+  ensureTerminator(*body, builder, result.location);
   return success();
 }
 
@@ -156,14 +183,14 @@ void RepeatOp::print(OpAsmPrinter &printer) {
   mlir::Block &body = getBody().front();
   if (!getCarried().empty()) {
     printer << " carry (";
-    llvm::interleaveComma(
-        llvm::zip_equal(body.getArguments(), getCarried()), printer,
-        [&](auto pair) {
-          printer << std::get<0>(pair) << " = " << std::get<1>(pair);
-        });
+    llvm::interleaveComma(llvm::zip_equal(body.getArguments(), getCarried()),
+                          printer, [&](auto pair) {
+                            printer << std::get<0>(pair) << " = "
+                                    << std::get<1>(pair);
+                          });
     printer << ") : " << getCarried().getTypes();
   }
-  printer.printOptionalAttrDict((*this)->getAttrs());
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs());
   printer << " ";
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false,
                       /*printBlockTerminators=*/!getCarried().empty());
@@ -192,26 +219,36 @@ LogicalResult RepeatOp::verifyRegions() {
                        "it yields and its results to have the same types");
   if (llvm::any_of(types, hasRows))
     return emitOpError("expects carried values without rows");
-  // (C2)
+  // (C3)
+  for (auto [argument, value] :
+       llvm::zip_equal(body.getArguments(), yield.getOperands()))
+    if (value != argument && llvm::is_contained(body.getArguments(), value))
+      return yield.emitOpError("expects no carried value in the place of "
+                               "another");
+  // (C2): what a repeat inside reads, it reads at its own stage.
   for (Operation &op : body.without_terminator()) {
     int64_t stage = stageOf(&op);
     if (stage < 0)
       return op.emitOpError("expects a stage that is not negative but got ")
              << stage;
-    for (Value operand : op.getOperands()) {
+    SmallVector<Value> reads;
+    op.walk([&](Operation *inner) {
+      llvm::append_range(reads, inner->getOperands());
+    });
+    for (Value operand : reads) {
       Operation *maker = operand.getDefiningOp();
       if (maker && maker->getBlock() == &body && stageOf(maker) > stage) {
-        InFlightDiagnostic diag =
-            op.emitOpError("reads at stage ")
-            << stage << " what is made at stage " << stageOf(maker);
+        InFlightDiagnostic diag = op.emitOpError("reads at stage ")
+                                  << stage << " what is made at stage "
+                                  << stageOf(maker);
         diag.attachNote(maker->getLoc()) << "made here";
         return diag;
       }
       auto argument = dyn_cast<BlockArgument>(operand);
       if (!argument || argument.getOwner() != &body)
         continue;
-      Operation *next = yield.getOperand(argument.getArgNumber())
-                            .getDefiningOp();
+      Operation *next =
+          yield.getOperand(argument.getArgNumber()).getDefiningOp();
       if (next && next->getBlock() == &body && stageOf(next) != stage)
         return op.emitOpError("reads a carried value at stage ")
                << stage << ", but it is yielded at stage " << stageOf(next);
@@ -238,8 +275,7 @@ LogicalResult WaitOp::verify() {
   // (C1)
   auto isExchange = [&](Operation *op) {
     return isa_and_nonnull<SendOp, ReceiveOp>(op) &&
-           op->getBlock() == (*this)->getBlock() &&
-           op->isBeforeInBlock(*this);
+           op->getBlock() == (*this)->getBlock() && op->isBeforeInBlock(*this);
   };
   if (isExchange(getValue().getDefiningOp()) ||
       llvm::any_of(getValue().getUsers(), isExchange))

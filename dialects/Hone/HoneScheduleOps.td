@@ -69,7 +69,7 @@ def Hone_ScheduleOp : Hone_Op<"schedule", [IsolatedFromAbove, SingleBlock,
   let arguments = (ins Hone_PurposeAttr:$purpose);
   let regions = (region SizedRegion<1>:$body);
   let builders = [OpBuilder<(ins "::hone::Purpose":$purpose)>];
-  let assemblyFormat = "$purpose attr-dict-with-keyword $body";
+  let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let skipDefaultBuilders = 1;
 }
@@ -80,8 +80,6 @@ def Hone_SettingOp : Hone_InScheduleOp<"setting"> {
     An option of the run or a counter of the step, by name: `learning_rate`,
     `completed`, `batches`, ... (runtime.h has the list). It is the same from the
     first item of the schedule to the last.
-
-    Example: see `hone.schedule`.
   }];
   let arguments = (ins StrAttr:$name);
   let results = (outs AnyTypeOf<[Hone_Scalar, Hone_Integer]>:$result);
@@ -93,8 +91,6 @@ def Hone_LoadOp : Hone_ItemOp<"load"> {
   let description = [{
     Each run takes the next samples, in the order that seed and step decide.
     `stage` as in `hone.run`.
-
-    Example: see `hone.schedule`.
   }];
   let arguments = (ins DefaultValuedAttr<I64Attr, "0">:$stage);
   let results = (outs Hone_BatchType:$batch);
@@ -118,6 +114,7 @@ def Hone_RunOp : Hone_ItemOp<"run", [AttrSizedOperandSegments,
     2. (C2) so does `otherwise`, which is there only with a condition.
     3. (C3) a conditional run without `otherwise` has no results.
     4. (C4) what has rows has a batch.
+    5. (C5) stage and lane are not negative.
 
     Example:
     ```mlir
@@ -180,7 +177,8 @@ def Hone_ScalarOp : Hone_ItemOp<"scalar", [
   }];
 }
 
-def Hone_RepeatOp : Hone_InScheduleOp<"repeat", [SingleBlock]> {
+def Hone_RepeatOp : Hone_InScheduleOp<"repeat", [
+    SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "items that run again and again";
   let description = [{
     Runs its body `count` times; the count is known when the repeat begins. A
@@ -191,8 +189,7 @@ def Hone_RepeatOp : Hone_InScheduleOp<"repeat", [SingleBlock]> {
        the same types, without rows.
     2. (C2) what is read at a stage is made at no later one, and a carried value
        is read only at the stage that yields it.
-
-    Example: see `hone.schedule`.
+    3. (C3) what is yielded is no carried value but its own.
   }];
   let arguments = (ins Hone_Integer:$count, Variadic<Hone_Boundary>:$carried);
   let results = (outs Variadic<Hone_Boundary>:$results);
@@ -207,10 +204,7 @@ def Hone_RepeatOp : Hone_InScheduleOp<"repeat", [SingleBlock]> {
 
 def Hone_YieldOp : Hone_Op<"yield", [Pure, Terminator, HasParent<"RepeatOp">]> {
   let summary = "what the next iteration begins with";
-  let description = [{
-    Example: see `hone.schedule`.
-  }];
-  let arguments = (ins Variadic<Hone_Boundary>:$operands);
+    let arguments = (ins Variadic<Hone_Boundary>:$operands);
   let builders = [OpBuilder<(ins), [{ (void)$_builder; (void)$_state; }]>];
   let assemblyFormat = "($operands^ `:` type($operands))? attr-dict";
 }
@@ -238,8 +232,6 @@ def Hone_ReportOp : Hone_InScheduleOp<"report", [HasParent<"ScheduleOp">]> {
   let summary = "a number for whoever runs the schedule";
   let description = [{
     What progress and logs show: `loss`, `gradient_norm`, `learning_rate`.
-
-    Example: see `hone.schedule`.
   }];
   let arguments = (ins Hone_Scalar:$value, StrAttr:$name);
   let assemblyFormat = "$value `as` $name attr-dict `:` type($value)";
@@ -315,8 +307,6 @@ def Hone_WaitOp : Hone_ItemOp<"wait"> {
     Blocks until every exchange of `value` in this iteration has ended.
 
     1. (C1) `value` is sent or received before it, in the same body.
-
-    Example: see `hone.send`.
   }];
   let arguments = (ins Hone_Boundary:$value,
                        DefaultValuedAttr<I64Attr, "0">:$stage);
@@ -334,10 +324,7 @@ class Hone_VectorOp<string mnemonic> : Hone_Op<mnemonic, [
 
 def Hone_ZeroGradientOp : Hone_VectorOp<"zero_gradient"> {
   let summary = "sets the gradient of every parameter to zero";
-  let description = [{
-    Example: see `hone.run`.
-  }];
-  let assemblyFormat = "attr-dict";
+    let assemblyFormat = "attr-dict";
 }
 
 def Hone_GradientSquaresOp : Hone_VectorOp<"gradient_squares"> {

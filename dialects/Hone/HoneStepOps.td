@@ -319,7 +319,7 @@ def Hone_LayerGradientOp : Hone_Op<"layer_gradient", [
     The slice of the gradient that belongs to the trainable parameters of the
     layer `prefix`, in memory of its own from here to its last use. Sinks of
     the calls behind it add to it instead of to the gradient of all parameters.
-    `hone-schedule-update` makes it where each layer is updated by itself.
+    `hone-schedule-step` makes it where each layer is updated by itself.
 
     1. (C1) the length of `gradient` is static.
 

@@ -56,7 +56,8 @@ EntryActivity::EntryActivity(EntryOp entry) {
 
 SmallVector<CallOp> EntryActivity::layersBefore(CallOp loss) const {
   SmallVector<CallOp> layers;
-  for (CallOp call : loss->getParentOfType<EntryOp>().getBody().getOps<CallOp>())
+  for (CallOp call :
+       loss->getParentOfType<EntryOp>().getBody().getOps<CallOp>())
     if (isActive(call) && call != loss)
       layers.push_back(call);
   return layers;

@@ -37,7 +37,8 @@ public:
   const llvm::BitVector &argumentsOf(BlockOp block) const {
     return arguments.find(block)->second;
   }
-  /// The active calls before `loss`: those whose forward and backward are apart.
+  /// The active calls before `loss`: those whose forward and backward are
+  /// apart.
   llvm::SmallVector<CallOp> layersBefore(CallOp loss) const;
 
 private:

@@ -26,7 +26,7 @@ namespace {
 class EntryDerivation {
 public:
   EntryDerivation(EntryOp loss, const ResidualPlan &plan,
-                     int64_t recomputedInputs, int64_t roundedInputs)
+                  int64_t recomputedInputs, int64_t roundedInputs)
       : loss(loss), plan(plan), recomputedInputs(recomputedInputs),
         roundedInputs(roundedInputs),
         symbols(loss->getParentOfType<ModuleOp>()), activity(loss) {}
@@ -103,9 +103,8 @@ struct DeriveBackward : impl::DeriveBackwardBase<DeriveBackward> {
 static StringRef gradientName() { return stringifyPhase(Phase::Gradient); }
 
 LogicalResult EntryDerivation::findLossCall() {
-  Operation *end = loss.getBodyBlock().getTerminator();
-  if (end->getNumOperands() == 1)
-    lossCall = end->getOperand(0).getDefiningOp<CallOp>();
+  Value returned = loss.getBodyBlock().getTerminator()->getOperand(0);
+  lossCall = returned.getDefiningOp<CallOp>();
   if (!lossCall || lossCall.getNumResults() != 1)
     return loss.emitOpError("expects to return the loss, the one result of a "
                             "call, and nothing else");
@@ -156,7 +155,8 @@ LogicalResult EntryDerivation::deriveBlocks() {
     split[call] = &known->second;
     if (!isNew)
       continue;
-    auto derived = deriveSplit(block, activity.argumentsOf(block), policy, variant);
+    auto derived =
+        deriveSplit(block, activity.argumentsOf(block), policy, variant);
     if (failed(derived))
       return failure();
     known->second = *derived;
@@ -170,7 +170,7 @@ LogicalResult EntryDerivation::deriveBlocks() {
 }
 
 LogicalResult EntryDerivation::setCotangent(Value value, Value cotangent,
-                                               CallOp user) {
+                                            CallOp user) {
   if (!activity.isActive(value))
     return success(); // the first layer's input: nothing before it trains
   if (cotangents.try_emplace(value, cotangent).second)
@@ -228,8 +228,8 @@ LogicalResult EntryDerivation::chooseRecomputed() {
   return success();
 }
 
-Value EntryDerivation::createConversion(CallOp like, Value value,
-                                           Type element, OpBuilder &builder) {
+Value EntryDerivation::createConversion(CallOp like, Value value, Type element,
+                                        OpBuilder &builder) {
   auto from = cast<RankedTensorType>(value.getType());
   auto to = RankedTensorType::get(from.getShape(), element);
   std::string name;

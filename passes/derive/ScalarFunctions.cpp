@@ -267,8 +267,8 @@ FailureOr<func::FuncOp> getScalarFunction(ModuleOp module, StringRef name,
   auto first = operands.empty() ? RankedTensorType()
                                 : cast<RankedTensorType>(operands.front());
   int64_t length = first && first.getRank() == 1 ? first.getDimSize(0) : 1;
-  OwningOpRef<ModuleOp> all = parseSourceString<ModuleOp>(
-      formulasFor(length), module.getContext());
+  OwningOpRef<ModuleOp> all =
+      parseSourceString<ModuleOp>(formulasFor(length), module.getContext());
   if (!all)
     return module.emitError("the formulas of the step do not parse");
   auto function = all->lookupSymbol<func::FuncOp>(symbol);

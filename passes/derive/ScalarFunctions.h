@@ -1,8 +1,8 @@
 //===- ScalarFunctions.h - Formulas of a step on a few numbers ------------===//
 //
-// Learning rates, clipping, bias corrections: functions of the arith dialect that
-// the schedule calls. They are compiled, so that neither a C library nor the
-// runtime decides a bit of them.
+// Learning rates, clipping, bias corrections: functions of the arith dialect
+// that the schedule calls. They are compiled, so that neither a C library nor
+// the runtime decides a bit of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,9 +18,9 @@ namespace hone {
 /// calls, added to `module` if they are not there yet. The type of the first
 /// operand says how long a formula's vectors are. Fails with a diagnostic if
 /// something else in the module has the name.
-mlir::FailureOr<mlir::func::FuncOp>
-getScalarFunction(mlir::ModuleOp module, llvm::StringRef name,
-                  mlir::TypeRange operands);
+mlir::FailureOr<mlir::func::FuncOp> getScalarFunction(mlir::ModuleOp module,
+                                                      llvm::StringRef name,
+                                                      mlir::TypeRange operands);
 
 } // namespace hone
 

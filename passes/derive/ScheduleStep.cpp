@@ -129,6 +129,11 @@ struct ScheduleStep : impl::ScheduleStepBase<ScheduleStep> {
     if (failed(loss) || failed(gradient) || failed(parameters) ||
         failed(checkNames(module, *gradient)))
       return signalPassFailure();
+    if (!loss->getArgumentTypes().empty()) {
+      loss->emitOpError("expects a loss without arguments; blocks read the "
+                        "inputs of a batch with 'hone.input'");
+      return signalPassFailure();
+    }
     UpdateScalars scalars(&getContext(), *parsed, parameters->isRounded());
     EntryOp zero = createVectorEntry<ZeroGradientOp>(module, {});
     EntryOp squares = createVectorEntry<GradientSquaresOp>(
@@ -139,9 +144,9 @@ struct ScheduleStep : impl::ScheduleStepBase<ScheduleStep> {
         inBackward
             ? scheduleTrainingLayerByLayer(
                   createUpdatingCopy(*gradient, *parsed, *parameters), scalars)
-            : scheduleTraining(
-                  zero, *gradient, squares,
-                  createUpdateEntry(module, *parsed, *parameters), scalars);
+            : scheduleTraining(zero, *gradient, squares,
+                               createUpdateEntry(module, *parsed, *parameters),
+                               scalars);
     if (!isScheduled || !scheduleEvaluation(*loss) ||
         !scheduleGradient(zero, *gradient, squares))
       signalPassFailure();
@@ -159,8 +164,7 @@ private:
                              EntryOp gradient);
   bool scheduleTraining(EntryOp zero, EntryOp gradient, EntryOp squares,
                         EntryOp update, const UpdateScalars &scalars);
-  bool scheduleTrainingLayerByLayer(EntryOp step,
-                                    const UpdateScalars &scalars);
+  bool scheduleTrainingLayerByLayer(EntryOp step, const UpdateScalars &scalars);
   bool scheduleEvaluation(EntryOp loss);
   bool scheduleGradient(EntryOp zero, EntryOp gradient, EntryOp squares);
 };
@@ -177,12 +181,12 @@ SmallVector<Value> ScheduleBuilder::updateScalars(const UpdateScalars &wanted,
       values.push_back(rate);
     else if (name.consume_front("bias_correction"))
       values.push_back(
-          scalar("bias_correction",
-                 {realSetting(("beta" + name).str()), integerSetting("completed")}));
+          scalar("bias_correction", {realSetting(("beta" + name).str()),
+                                     integerSetting("completed")}));
     else if (name == "rounding_key")
-      values.push_back(scalar(
-          name, {integerSetting("seed"), integerSetting("completed")},
-          RankedTensorType::get(4, builder.getI32Type())));
+      values.push_back(
+          scalar(name, {integerSetting("seed"), integerSetting("completed")},
+                 RankedTensorType::get(4, builder.getI32Type())));
     else
       values.push_back(realSetting(name));
   }

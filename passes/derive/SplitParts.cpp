@@ -40,8 +40,7 @@ struct SplitParts : impl::SplitPartsBase<SplitParts> {
     FailureOr<EntryOp> loss = findLossEntry(module);
     if (failed(loss) || failed(assignLayers(*loss)))
       return signalPassFailure();
-    for (EntryOp entry :
-         llvm::make_early_inc_range(module.getOps<EntryOp>()))
+    for (EntryOp entry : llvm::make_early_inc_range(module.getOps<EntryOp>()))
       if (!entry.getBody().getOps<CallOp>().empty() && failed(split(entry)))
         return signalPassFailure();
   }
@@ -53,7 +52,8 @@ private:
   FailureOr<std::vector<Segment>> segmentsOf(EntryOp entry) const;
   LogicalResult split(EntryOp entry);
   void createEntry(EntryOp whole, Segment &segment, Phase phase);
-  LogicalResult replaceRuns(EntryOp whole, const std::vector<Segment> &segments);
+  LogicalResult replaceRuns(EntryOp whole,
+                            const std::vector<Segment> &segments);
 
   /// Prefix of a layer to its part.
   llvm::StringMap<StringRef> parts;
@@ -116,9 +116,8 @@ FailureOr<std::vector<Segment>> SplitParts::segmentsOf(EntryOp entry) const {
           owner.lookup(maker)->results.insert(operand);
       }
       for (Value result : op->getResults())
-        if (llvm::any_of(result.getUsers(), [](Operation *user) {
-              return isa<ReturnOp>(user);
-            }))
+        if (llvm::any_of(result.getUsers(),
+                         [](Operation *user) { return isa<ReturnOp>(user); }))
           segment.results.insert(result);
     }
   return segments;
@@ -208,9 +207,8 @@ LogicalResult SplitParts::split(EntryOp entry) {
   FailureOr<std::vector<Segment>> segments = segmentsOf(entry);
   if (failed(segments))
     return failure();
-  auto top = llvm::find_if(*segments, [](const Segment &segment) {
-    return segment.part == upper;
-  });
+  auto top = llvm::find_if(
+      *segments, [](const Segment &segment) { return segment.part == upper; });
   for (auto segment = segments->begin(); segment != segments->end(); ++segment)
     createEntry(entry, *segment,
                 entry.getPhase() == Phase::Forward || segment < top

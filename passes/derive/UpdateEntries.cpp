@@ -55,11 +55,10 @@ static void createUpdate(OpBuilder &builder, Location loc, Optimizer optimizer,
 EntryOp createUpdateEntry(ModuleOp module, Optimizer optimizer,
                           const ParameterTable &parameters) {
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-  UpdateScalars scalars(module.getContext(), optimizer,
-                        parameters.isRounded());
-  auto entry = EntryOp::create(builder, module.getLoc(),
-                               stringifyPhase(Phase::Update), Phase::Update,
-                               scalars.types);
+  UpdateScalars scalars(module.getContext(), optimizer, parameters.isRounded());
+  auto entry =
+      EntryOp::create(builder, module.getLoc(), stringifyPhase(Phase::Update),
+                      Phase::Update, scalars.types);
   builder.setInsertionPoint(entry.getBodyBlock().getTerminator());
   createUpdate(builder, module.getLoc(), optimizer, scalars,
                entry.getBodyBlock().getArguments(), Value());
@@ -102,15 +101,12 @@ EntryOp createUpdatingCopy(EntryOp gradient, Optimizer optimizer,
   auto step = cast<EntryOp>(builder.clone(*gradient));
   step.setSymName(
       (gradient.getSymName() + "." + stringifyPhase(Phase::Update)).str());
-  UpdateScalars meaning(module.getContext(), optimizer,
-                        parameters.isRounded());
+  UpdateScalars meaning(module.getContext(), optimizer, parameters.isRounded());
   SmallVector<Value> scalars;
   for (Type type : meaning.types)
-    scalars.push_back(
-        step.getBodyBlock().addArgument(type, gradient.getLoc()));
-  step.setFunctionType(
-      builder.getFunctionType(step.getBodyBlock().getArgumentTypes(),
-                              gradient.getResultTypes()));
+    scalars.push_back(step.getBodyBlock().addArgument(type, gradient.getLoc()));
+  step.setFunctionType(builder.getFunctionType(
+      step.getBodyBlock().getArgumentTypes(), gradient.getResultTypes()));
   SmallVector<LayerUses> uses = findLayerUses(step, parameters);
   for (auto [layer, use] : llvm::zip_equal(parameters.layers(), uses)) {
     if (!use.firstSink)

@@ -36,8 +36,9 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
     for (ScheduleOp schedule : module.getOps<ScheduleOp>())
       for (EntryOp entry : Schedule(schedule).entries())
         runs.insert(entry);
+    bool hasSchedule = !module.getOps<ScheduleOp>().empty();
     for (EntryOp entry : llvm::make_early_inc_range(module.getOps<EntryOp>()))
-      if (!runs.empty() && !runs.contains(entry))
+      if (hasSchedule && !runs.contains(entry))
         entry.erase();
     llvm::StringSet<> called;
     module.walk([&](CallOp call) { called.insert(call.getBlock()); });
@@ -87,7 +88,8 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
       if (!covered.contains(parameter.name))
         return module.emitError("expects a gradient of '")
                << parameter.name
-               << "' in the step; broken by hone-derive-backward";
+               << "' in the step; broken by hone-derive-backward or "
+                  "hone-schedule-step";
     return success();
   }
 

@@ -1,8 +1,8 @@
 //===- EntryFunctions.cpp - An entry as the function the runtime calls ----===//
 //
-// Resolves every name to a place: regions to offsets in the arena, inputs to the
-// batch, slots to the working set, boundary values to what the caller gave, and
-// parameters by the calling layer's prefix to a weight or a slice of theta.
+// Resolves every name to a place: regions to offsets in the arena, inputs to
+// the batch, slots to the working set, boundary values to what the caller gave,
+// and parameters by the calling layer's prefix to a weight or a slice of theta.
 //
 //===----------------------------------------------------------------------===//
 
@@ -95,9 +95,9 @@ FailureOr<Value> EntryConversion::region(Operation *op, Value base,
 Value EntryConversion::boundary(unsigned index, Type type) {
   Location loc = entry.getLoc();
   Type pointer = values.getType();
-  Value address = LLVM::GEPOp::create(
-      builder, loc, pointer, pointer, values,
-      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
+  Value address =
+      LLVM::GEPOp::create(builder, loc, pointer, pointer, values,
+                          ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
   Value base = LLVM::LoadOp::create(builder, loc, pointer, address);
   return viewAt(builder, loc, base, 0, bufferType(type, maxRows));
 }
@@ -252,10 +252,9 @@ LogicalResult EntryConversion::convert(GradientSquaresOp op) {
   auto slots = op->getAttrOfType<ArrayAttr>(HoneDialect::getSlotsAttrName());
   FailureOr<Value> squares =
       placeOf(op, op->getResult(0), slots ? slots[0] : Attribute());
-  FailureOr<Value> gradient =
-      region(op, "gradient",
-             MemRefType::get(table.trainableElements(),
-                             table.gradientElement()));
+  FailureOr<Value> gradient = region(
+      op, "gradient",
+      MemRefType::get(table.trainableElements(), table.gradientElement()));
   if (failed(squares) || failed(gradient))
     return failure();
   buffers.ofValue[op.getSquares()] = *squares;
@@ -327,7 +326,7 @@ LogicalResult EntryConversion::convertUpdate(UpdateOp op) {
   if (bool(op.getRounding()) !=
       (table.thetaElement() != table.gradientElement()))
     return op.emitOpError("expects 'rounding' exactly when parameters are "
-                          "stored as bfloat16; run hone-schedule-update first");
+                          "stored as bfloat16; run hone-schedule-step first");
   // The vectors, then the scalars, then the chunks of an update that rounds.
   SmallVector<Value> arguments;
   LogicalResult found = success();
@@ -379,9 +378,9 @@ LogicalResult EntryConversion::convertUpdate(UpdateOp op) {
 LogicalResult EntryConversion::run() {
   Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
   Location loc = entry.getLoc();
-  auto function = func::FuncOp::create(
-      builder, loc, entryFunctionName(entry.getSymName()),
-      builder.getFunctionType({pointer, pointer}, {}));
+  auto function =
+      func::FuncOp::create(builder, loc, entryFunctionName(entry.getSymName()),
+                           builder.getFunctionType({pointer, pointer}, {}));
   Block *body = function.addEntryBlock();
   builder.setInsertionPointToStart(body);
   frame = body->getArgument(0);

@@ -1,7 +1,7 @@
 //===- ScalarEntries.cpp - A function of scalars as an item's code --------===//
 //
-// The formula stays as it was written; what is made here loads its arguments from
-// where the interpreter says they are, and stores its results.
+// The formula stays as it was written; what is made here loads its arguments
+// from where the interpreter says they are, and stores its results.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,17 +23,15 @@ void hone::createScalarEntry(ScalarOp op) {
   Location loc = op.getLoc();
   OpBuilder builder(callee);
   Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
-  auto function =
-      func::FuncOp::create(builder, loc, name,
-                           builder.getFunctionType({pointer, pointer}, {}));
+  auto function = func::FuncOp::create(
+      builder, loc, name, builder.getFunctionType({pointer, pointer}, {}));
   Block *body = function.addEntryBlock();
   builder.setInsertionPointToStart(body);
   int32_t next = 0;
   auto view = [&](Type type) -> Value {
-    Value address =
-        LLVM::GEPOp::create(builder, loc, pointer, pointer,
-                            body->getArgument(1),
-                            ArrayRef<LLVM::GEPArg>{next++});
+    Value address = LLVM::GEPOp::create(builder, loc, pointer, pointer,
+                                        body->getArgument(1),
+                                        ArrayRef<LLVM::GEPArg>{next++});
     Value base = LLVM::LoadOp::create(builder, loc, pointer, address);
     return viewAt(builder, loc, base, 0, bufferType(type, /*maxRows=*/0));
   };

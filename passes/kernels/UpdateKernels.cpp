@@ -46,8 +46,8 @@ void hone::emitZeros(Value to, KernelBuilder &k) {
   forEachElement(k, to, [&](Value i) { k.store(zero, to, i); });
 }
 
-void hone::emitSquares(const ParameterTable &table, Value vector,
-                       Value squares, KernelBuilder &k) {
+void hone::emitSquares(const ParameterTable &table, Value vector, Value squares,
+                       KernelBuilder &k) {
   // Of each parameter, the first element and their number.
   SmallVector<int64_t> ranges;
   for (const Parameter &parameter : table.trainable())
@@ -55,21 +55,19 @@ void hone::emitSquares(const ParameterTable &table, Value vector,
   int64_t count = table.trainable().size();
   Value places = k.table(
       "parameter_ranges",
-      DenseElementsAttr::get(
-          RankedTensorType::get({count, 2}, k.getI64Type()),
-          ArrayRef<int64_t>(ranges)));
+      DenseElementsAttr::get(RankedTensorType::get({count, 2}, k.getI64Type()),
+                             ArrayRef<int64_t>(ranges)));
   Type real = k.getF64Type();
   k.parallel(k.index(count), {}, [&](Value parameter, ValueRange) {
     auto place = [&](int64_t which) -> Value {
       return arith::IndexCastOp::create(
-          k, k.getIndexType(),
-          k.load(places, {parameter, k.index(which)}));
+          k, k.getIndexType(), k.load(places, {parameter, k.index(which)}));
     };
     Value first = place(0), length = place(1);
     k.store(k.real(real, 0.0), squares, parameter);
     k.loop(k.index(0), length, numerics::kSquaresBlock, [&](Value block) {
-      Value size = k.min(k.index(numerics::kSquaresBlock),
-                         k.sub(length, block));
+      Value size =
+          k.min(k.index(numerics::kSquaresBlock), k.sub(length, block));
       Value start = k.add(first, block);
       Value sum =
           k.reduce(size, tile::Combine::add, real, [&](Value i) -> Value {

@@ -83,7 +83,7 @@ Schedule::Lifetime Schedule::lifetime(Value value) const {
   mlir::Block *body = value.getParentBlock();
   auto repeat = dyn_cast<RepeatOp>(body->getParentOp());
   bool isCarried = isa<BlockArgument>(value);
-  if (repeat && (isCarried || slotCount(value) > 1))
+  if (repeat && (isCarried || slotCount(value) > 1 || hasLanes(repeat)))
     return {itemOf(repeat).position, endOf(repeat)};
   Operation *maker = value.getDefiningOp();
   Lifetime life{itemOf(maker).position, itemOf(maker).position};
@@ -92,10 +92,17 @@ Schedule::Lifetime Schedule::lifetime(Value value) const {
   for (Operation *user : value.getUsers()) {
     Operation *outer = ancestorIn(body, user);
     auto inside = dyn_cast<RepeatOp>(outer);
-    life.last = std::max(life.last,
-                         inside ? endOf(inside) : itemOf(outer).position);
+    life.last =
+        std::max(life.last, inside ? endOf(inside) : itemOf(outer).position);
   }
   return life;
+}
+
+bool Schedule::hasLanes(RepeatOp repeat) {
+  auto runs = repeat.getBody().getOps<RunOp>();
+  return llvm::any_of(runs, [&](RunOp run) {
+    return run.getLane() != (*runs.begin()).getLane();
+  });
 }
 
 int64_t Schedule::slotCount(Value value) const {
@@ -112,8 +119,7 @@ int64_t Schedule::slotCount(Value value) const {
 }
 
 SmallVector<EntryOp> entriesOfStep(ModuleOp module) {
-  if (std::optional<Schedule> schedule =
-          Schedule::find(module, Purpose::Train))
+  if (std::optional<Schedule> schedule = Schedule::find(module, Purpose::Train))
     return schedule->entries();
   return SmallVector<EntryOp>(module.getOps<EntryOp>());
 }

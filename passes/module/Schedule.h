@@ -41,12 +41,16 @@ public:
   llvm::SmallVector<EntryOp> entries() const;
 
   /// From where `value` is made to where it is last read, in positions. What a
-  /// repeat carries or reads from outside is in use for the whole repeat, and so
-  /// is what crosses stages: iterations overlap.
+  /// repeat carries or reads from outside is in use for the whole repeat, and
+  /// so is what crosses stages, since iterations overlap, and everything in a
+  /// repeat with lanes, whose items overlap.
   struct Lifetime {
     int64_t first, last;
   };
   Lifetime lifetime(mlir::Value value) const;
+
+  /// Whether runs of `repeat` may overlap.
+  static bool hasLanes(RepeatOp repeat);
 
   /// How many iterations hold `value` at once: from the stage that makes it to
   /// the last that reads it, both counted.

@@ -64,10 +64,7 @@ void SchedulePlacement::add(Value value) {
 void SchedulePlacement::addWorkingSet(RunOp run, const SymbolTable &symbols) {
   int64_t bytes = workingSetBytes(run, symbols);
   auto repeat = dyn_cast<RepeatOp>(run->getParentOp());
-  bool hasLanes =
-      repeat && llvm::any_of(repeat.getBody().getOps<RunOp>(),
-                             [](RunOp other) { return other.getLane() != 0; });
-  if (!hasLanes) {
+  if (!repeat || !Schedule::hasLanes(repeat)) {
     int64_t position = schedule.itemOf(run).position;
     workingSets[run] = buffers.size();
     buffers.push_back({bytes, position, position});
@@ -96,9 +93,9 @@ int64_t SchedulePlacement::place(int64_t base, int64_t scalarBase,
     int64_t offset = isBatch         ? batchBase
                      : placed.buffer ? base + buffers[*placed.buffer].offset
                                      : scalarBase + placed.offset;
-    slots[placed.value.getDefiningOp()].push_back(SlotAttr::get(
-        context, offset, isBatch ? batchBytes : placed.bytes,
-        placed.life.first, placed.life.last, placed.count));
+    slots[placed.value.getDefiningOp()].push_back(
+        SlotAttr::get(context, offset, isBatch ? batchBytes : placed.bytes,
+                      placed.life.first, placed.life.last, placed.count));
   }
   for (auto &[op, attributes] : slots)
     op->setAttr(HoneDialect::getSlotsAttrName(),

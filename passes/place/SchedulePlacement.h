@@ -1,7 +1,7 @@
 //===- SchedulePlacement.h - Memory for what crosses items ----------------===//
 //
-// Entries are placed for themselves; here each run is one buffer, the working set
-// of its entry, among the values that cross from item to item.
+// Entries are placed for themselves; here each run is one buffer, the working
+// set of its entry, among the values that cross from item to item.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,9 +32,9 @@ public:
   int64_t batchSlots() const { return batches; }
   int64_t scalarBytes() const { return scalars; }
 
-  /// Places everything and writes it down; returns the bytes used from `base` on.
-  /// Scalars are placed from `scalarBase` on, batches from `batchBase` on, with
-  /// `batchBytes` bytes each.
+  /// Places everything and writes it down; returns the bytes used from `base`
+  /// on. Scalars are placed from `scalarBase` on, batches from `batchBase` on,
+  /// with `batchBytes` bytes each.
   int64_t place(int64_t base, int64_t scalarBase, int64_t batchBase,
                 int64_t batchBytes);
 

@@ -175,9 +175,8 @@ struct VerifyPlacement : impl::VerifyPlacementBase<VerifyPlacement> {
       if (failed(slots.results(&op)))
         return failure();
       auto call = dyn_cast<CallOp>(op);
-      if (call &&
-          failed(slots.scratch(
-              call, bytesOf(symbols.lookup(call.getBlock())).getInt())))
+      if (call && failed(slots.scratch(
+                      call, bytesOf(symbols.lookup(call.getBlock())).getInt())))
         return failure();
     }
     return success();
@@ -313,6 +312,11 @@ LogicalResult ScheduleCheck::value(Value value, Attribute attr) {
   if (slot.getBytes() < bytes)
     return op->emitOpError("expects a slot of ")
            << bytes << " bytes but got " << slot.getBytes();
+  int64_t whole = slot.getBytes() * slot.getCount();
+  if (slot.getOffset() < 0 || slot.getOffset() + whole > limit ||
+      (!isScalar(value.getType()) && slot.getOffset() % ArenaPlan::alignment))
+    return op->emitOpError("expects aligned slots within the arena of ")
+           << limit << " bytes but got " << slot;
   // Batches are all of one place, below the rest.
   if (isBatch)
     return success();
@@ -321,7 +325,7 @@ LogicalResult ScheduleCheck::value(Value value, Attribute attr) {
                     ? 0
                     : schedule.items().back().position;
   bool isSmall = isScalar(value.getType());
-  Use use{{bytes * count, isSmall ? 0 : life.first, isSmall ? end : life.last,
+  Use use{{whole, isSmall ? 0 : life.first, isSmall ? end : life.last,
            slot.getOffset()},
           op,
           /*lane=*/-1};
@@ -339,11 +343,7 @@ LogicalResult ScheduleCheck::workingSet(RunOp run) {
     return run.emitOpError("expects a working set of ") << bytes << " bytes";
   auto repeat = dyn_cast<RepeatOp>(run->getParentOp());
   int64_t first = schedule.itemOf(run).position, last = first;
-  bool overlaps =
-      repeat && llvm::any_of(repeat.getBody().getOps<RunOp>(), [&](RunOp op) {
-        return op.getLane() != run.getLane();
-      });
-  if (overlaps) {
+  if (repeat && Schedule::hasLanes(repeat)) {
     first = schedule.itemOf(repeat).position;
     last = schedule.itemOf(repeat.getBody().front().getTerminator()).position;
   }

@@ -233,7 +233,8 @@ void HoneProgram::run(int64_t rows, unsigned threads) {
   std::vector<char *> values;
   for (int64_t offset : boundary)
     values.push_back(arena + offset);
-  hone_frame frame = {pool.value()->handle(), arena, arena, arena + work,
-                      align64(scratch), pointers.data(), rows};
+  hone_frame frame = {
+      pool.value()->handle(), arena,           arena, arena + work,
+      align64(scratch),       pointers.data(), rows};
   compiled->schedules[0].items[0].run(&frame, values.data());
 }

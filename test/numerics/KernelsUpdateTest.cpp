@@ -30,8 +30,7 @@ protected:
                            const std::string &update) const {
     std::string arguments;
     for (const std::string &scalar : scalars)
-      arguments +=
-          (arguments.empty() ? "%" : ", %") + scalar + ": tensor<f64>";
+      arguments += (arguments.empty() ? "%" : ", %") + scalar + ": tensor<f64>";
     return typed(R"(module attributes {hone.max_rows = 4 : i64} {
       hone.block @sink() {
         %a = hone.parameter "a" trainable init <zero> : tensor<150x131xT>
@@ -42,7 +41,8 @@ protected:
       hone.entry update @test()" +
                  arguments + R"() {
         hone.call @sink "x." () : () -> ()
-        )" + update + "}}");
+        )" + update +
+                 "}}");
   }
 
   static constexpr int64_t length = 150 * 131;
@@ -101,8 +101,8 @@ TEST_P(KernelsUpdateTest, GradientsAddUpOverCallsOfALayer) {
 TEST_P(KernelsUpdateTest, Sgd) {
   for (bool withMomentum : {false, true}) {
     HoneProgram program(updateModule(
-        {"g", "l", "w", "m"},
-        withMomentum ? "hone.sgd %g, %l, %w momentum %m" : "hone.sgd %g, %l, %w"));
+        {"g", "l", "w", "m"}, withMomentum ? "hone.sgd %g, %l, %w momentum %m"
+                                           : "hone.sgd %g, %l, %w"));
     SgdRates rates{0.5, 0.1, 0.01, 0.9};
     setScalars(program, {rates.gradientScale, rates.learningRate,
                          rates.weightDecay, rates.momentum});

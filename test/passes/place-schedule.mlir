@@ -1,7 +1,7 @@
 // RUN: hone-opt %s --split-input-file --hone-place --hone-verify-placement | FileCheck %s --enable-var-scope
 
 // Memory for what crosses from item to item. Sizes are for 16 rows of 4 floats:
-// 256 bytes, which is also the working set of @make and @read.
+// 256 bytes.
 
 // In a tick stage 0 makes what stage 1 reads a tick later: two iterations hold
 // the value at once. What is read in its own stage is held by one.
@@ -12,21 +12,21 @@
 // CHECK-NEXT: hone.run @read(%[[STAYS]])
 // CHECK-NEXT: hone.run @read(%[[CROSSES]]) {{.*}}stage 1
 module @value_crosses_a_stage attributes {hone.max_rows = 16 : i64} {
-  hone.block @make() -> tensor<?x4xf32> {
+  hone.block @layer.make() -> tensor<?x4xf32> {
     %x = hone.input "hidden" : tensor<?x4xf32>
     %y = hone.add %x, %x : tensor<?x4xf32>
     hone.return %y : tensor<?x4xf32>
   }
-  hone.block @read(%x: tensor<?x4xf32>) {
+  hone.block @layer.read(%x: tensor<?x4xf32>) {
     %y = hone.add %x, %x : tensor<?x4xf32>
     hone.return
   }
   hone.entry @make() -> tensor<?x4xf32> {
-    %0 = hone.call @make "" () : () -> tensor<?x4xf32>
+    %0 = hone.call @layer.make "" () : () -> tensor<?x4xf32>
     hone.return %0 : tensor<?x4xf32>
   }
   hone.entry @read(%x: tensor<?x4xf32>) {
-    hone.call @read "" (%x) : (tensor<?x4xf32>) -> ()
+    hone.call @layer.read "" (%x) : (tensor<?x4xf32>) -> ()
   }
   hone.schedule train {
     %batches = hone.setting "batches" : tensor<i64>
@@ -49,13 +49,13 @@ module @value_crosses_a_stage attributes {hone.max_rows = 16 : i64} {
 // CHECK-NEXT: hone.region "scalars" batch at 768
 // CHECK: hone.load {hone.slots = [#hone.slot<offset = 0, bytes = 256, {{.*}}count = 3>]}
 module @batch_is_read_at_three_stages attributes {hone.max_rows = 16 : i64} {
-  hone.block @read() {
+  hone.block @layer.read() {
     %x = hone.input "hidden" : tensor<?x4xf32>
     %y = hone.add %x, %x : tensor<?x4xf32>
     hone.return
   }
   hone.entry @read() {
-    hone.call @read "" () : () -> ()
+    hone.call @layer.read "" () : () -> ()
   }
   hone.schedule train {
     %batches = hone.setting "batches" : tensor<i64>
@@ -77,13 +77,13 @@ module @batch_is_read_at_three_stages attributes {hone.max_rows = 16 : i64} {
 // CHECK-NEXT: hone.run @read() {{.*}}lane 1 {{.*}}hone.scratch = #hone.slot<offset = [[#ZERO+256]], bytes = 256,
 // CHECK-NEXT: hone.run @read() {{.*}}hone.scratch = #hone.slot<offset = [[#ZERO]], bytes = 256,
 module @lanes_have_working_sets attributes {hone.max_rows = 16 : i64} {
-  hone.block @read() {
+  hone.block @layer.read() {
     %x = hone.input "hidden" : tensor<?x4xf32>
     %y = hone.add %x, %x : tensor<?x4xf32>
     hone.return
   }
   hone.entry @read() {
-    hone.call @read "" () : () -> ()
+    hone.call @layer.read "" () : () -> ()
   }
   hone.schedule train {
     %batches = hone.setting "batches" : tensor<i64>
@@ -104,12 +104,12 @@ module @lanes_have_working_sets attributes {hone.max_rows = 16 : i64} {
 // CHECK-NEXT: hone.run @large() {{.*}}hone.scratch = #hone.slot<offset = [[AT]], bytes = 512,
 // CHECK-NEXT: hone.run @small() {{.*}}lane 1 {{.*}}hone.scratch = #hone.slot<{{.*}} bytes = 256,
 module @lane_holds_its_largest_run attributes {hone.max_rows = 16 : i64} {
-  hone.block @small() {
+  hone.block @layer.small() {
     %x = hone.input "hidden" : tensor<?x4xf32>
     %y = hone.add %x, %x : tensor<?x4xf32>
     hone.return
   }
-  hone.block @large() {
+  hone.block @layer.large() {
     %x = hone.input "hidden" : tensor<?x4xf32>
     %y = hone.add %x, %x : tensor<?x4xf32>
     %z = hone.add %x, %x : tensor<?x4xf32>
@@ -117,10 +117,10 @@ module @lane_holds_its_largest_run attributes {hone.max_rows = 16 : i64} {
     hone.return
   }
   hone.entry @small() {
-    hone.call @small "" () : () -> ()
+    hone.call @layer.small "" () : () -> ()
   }
   hone.entry @large() {
-    hone.call @large "" () : () -> ()
+    hone.call @layer.large "" () : () -> ()
   }
   hone.schedule train {
     %batches = hone.setting "batches" : tensor<i64>
@@ -143,13 +143,13 @@ module @lane_holds_its_largest_run attributes {hone.max_rows = 16 : i64} {
 // CHECK-NEXT: hone.run @read() {{.*}}hone.scratch = #hone.slot<offset = [[AT]], bytes = 256,
 // CHECK-NEXT: hone.run @read() {{.*}}hone.scratch = #hone.slot<offset = [[AT]], bytes = 256,
 module @runs_share_working_sets attributes {hone.max_rows = 16 : i64} {
-  hone.block @read() {
+  hone.block @layer.read() {
     %x = hone.input "hidden" : tensor<?x4xf32>
     %y = hone.add %x, %x : tensor<?x4xf32>
     hone.return
   }
   hone.entry @read() {
-    hone.call @read "" () : () -> ()
+    hone.call @layer.read "" () : () -> ()
   }
   hone.schedule train {
     %batch = hone.load
@@ -167,28 +167,28 @@ module @runs_share_working_sets attributes {hone.max_rows = 16 : i64} {
 // CHECK: hone.run @make() {{.*}}hone.slots = [#hone.slot<offset = [[#VALUE:]], bytes = 256, first = 1, last = 3>]
 // CHECK-NEXT: hone.run @between() {{.*}}hone.scratch = #hone.slot<offset = [[#VALUE+256]], bytes = 256, first = 2, last = 2>
 module @value_outlives_a_run attributes {hone.max_rows = 16 : i64} {
-  hone.block @make() -> tensor<?x4xf32> {
+  hone.block @layer.make() -> tensor<?x4xf32> {
     %x = hone.input "hidden" : tensor<?x4xf32>
     %y = hone.add %x, %x : tensor<?x4xf32>
     hone.return %y : tensor<?x4xf32>
   }
-  hone.block @between() {
+  hone.block @layer.between() {
     %x = hone.input "hidden" : tensor<?x4xf32>
     %y = hone.add %x, %x : tensor<?x4xf32>
     hone.return
   }
-  hone.block @read(%x: tensor<?x4xf32>) {
+  hone.block @layer.read(%x: tensor<?x4xf32>) {
     hone.return
   }
   hone.entry @make() -> tensor<?x4xf32> {
-    %0 = hone.call @make "" () : () -> tensor<?x4xf32>
+    %0 = hone.call @layer.make "" () : () -> tensor<?x4xf32>
     hone.return %0 : tensor<?x4xf32>
   }
   hone.entry @between() {
-    hone.call @between "" () : () -> ()
+    hone.call @layer.between "" () : () -> ()
   }
   hone.entry @read(%x: tensor<?x4xf32>) {
-    hone.call @read "" (%x) : (tensor<?x4xf32>) -> ()
+    hone.call @layer.read "" (%x) : (tensor<?x4xf32>) -> ()
   }
   hone.schedule train {
     %batch = hone.load

@@ -377,9 +377,9 @@ module @entries_share_memory attributes {hone.max_rows = 16 : i64} {
 // Two schedules never run at the same time, so their runs begin at the same
 // offset.
 // CHECK-LABEL: module @schedules_share_memory
-// CHECK: hone.schedule {{.*}}train
+// CHECK: hone.schedule train
 // CHECK: hone.run {{.*}}hone.scratch = #hone.slot<offset = [[AT:[0-9]+]], bytes = 256,
-// CHECK: hone.schedule {{.*}}evaluate
+// CHECK: hone.schedule evaluate
 // CHECK: hone.run {{.*}}hone.scratch = #hone.slot<offset = [[AT]], bytes = 256,
 module @schedules_share_memory attributes {hone.max_rows = 16 : i64} {
   hone.block @layer() {

@@ -5,8 +5,9 @@
 
 // From a model to a placed training step, phase by phase.
 
-// After derivation there are a loss, its gradient and an update, and exactly
-// the blocks that they call: one of each kind for two layers.
+// After derivation there are a loss, its gradient, an update, the schedules that
+// run them, and exactly the blocks that they call: one of each kind for two
+// layers.
 // DERIVE-NOT: hone.block @unused
 // DERIVE-DAG: hone.block @embed(
 // DERIVE-DAG: hone.block @decoder(
@@ -15,28 +16,36 @@
 // DERIVE-DAG: hone.block @head.gradient(
 // DERIVE-NOT: hone.block
 // DERIVE: hone.entry @loss
-// DERIVE: hone.entry @gradient
+// DERIVE: hone.entry gradient @gradient
 // DERIVE: hone.call @embed "model."
 // DERIVE-NEXT: hone.call @decoder "model.layers.0."
 // DERIVE-NEXT: hone.call @decoder "model.layers.1."
 // DERIVE: hone.call @head.gradient
 // DERIVE: hone.call @decoder.backward "model.layers.1."
 // DERIVE-NEXT: hone.call @decoder.backward "model.layers.0."
+// DERIVE-NEXT: hone.return
 // DERIVE-NEXT: }
-// DERIVE: hone.entry @update
+// DERIVE: hone.entry vector @zero_gradient
+// DERIVE: hone.entry vector @gradient_squares
+// DERIVE: hone.entry update @update
 // DERIVE: hone.adamw
+// DERIVE-NOT: hone.entry
+// DERIVE: hone.schedule train
+// DERIVE: hone.schedule evaluate
+// DERIVE: hone.schedule differentiate
 
 // `full` changes what is kept and nothing else.
 // FULL-DAG: hone.block @decoder.forward(
 // FULL-DAG: hone.block @decoder.backward(
 // FULL-NOT: @embed.
-// FULL: hone.entry @gradient
+// FULL: hone.entry gradient @gradient
 // FULL: hone.call @decoder.forward "model.layers.0."
 // FULL-NEXT: hone.call @decoder.forward "model.layers.1."
 // FULL-NOT: hone.call @decoder "
 
 // After placement the arena is known, the parameters of both layers are in it
-// (2 x (8 + 8 + 8 + 8) floats), and every call has its scratch.
+// (2 x (8 + 8 + 8 + 8) floats), every call has its scratch and every run its
+// working set.
 // PLACE: module attributes {
 // PLACE-SAME: hone.arena_bytes =
 // PLACE: hone.region "theta" adapter at 0 bytes 256
@@ -46,10 +55,11 @@
 // PLACE-DAG: hone.region "input.input_ids" batch
 // PLACE-DAG: hone.region "input.targets" batch
 // PLACE-DAG: hone.region "input.sequence_starts" batch
-// PLACE-DAG: hone.region "input.loss_scale" batch
-// PLACE-DAG: hone.region "output.loss" batch
-// PLACE: hone.entry @gradient
+// PLACE: hone.region "scalars" batch
+// PLACE: hone.entry gradient @gradient
 // PLACE-COUNT-6: hone.call {{.*}}hone.scratch = #hone.slot<
+// PLACE: hone.schedule train
+// PLACE: hone.run @gradient({{.*}}hone.scratch = #hone.slot<
 
 // SGD: hone.region "gradient" gradient
 // SGD-NOT: optimizer

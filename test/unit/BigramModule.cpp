@@ -189,8 +189,8 @@ template <typename T, uint32_t Optimizer> struct Bigram {
   static void gradientNorm(const hone_frame *frame, char *const *) {
     double sum = 0;
     for (uint64_t i = 0; i < elements; ++i)
-      sum += double(at<T>(frame, gradient)[i]) *
-             double(at<T>(frame, gradient)[i]);
+      sum +=
+          double(at<T>(frame, gradient)[i]) * double(at<T>(frame, gradient)[i]);
     scalar(frame, Norm) = std::sqrt(sum);
   }
 
@@ -254,14 +254,19 @@ static const char config[] = R"({
   "plan": {"classes": [{"name": "bigram", "bytes": 1000}]}
 })";
 
-static const hone_number settings[] = {
-    {"batches", HONE_I64, Batches},        {"targets", HONE_F64, Targets},
-    {"completed", HONE_I64, Completed},    {"steps", HONE_I64, Steps},
-    {"lr_scheduler", HONE_I64, Scheduler}, {"warmup_steps", HONE_I64, Warmup},
-    {"learning_rate", HONE_F64, PeakRate}, {"weight_decay", HONE_F64, WeightDecay},
-    {"max_grad_norm", HONE_F64, MaxNorm},  {"momentum", HONE_F64, Momentum},
-    {"beta1", HONE_F64, Beta1},            {"beta2", HONE_F64, Beta2},
-    {"epsilon", HONE_F64, Epsilon}};
+static const hone_number settings[] = {{"batches", HONE_I64, Batches},
+                                       {"targets", HONE_F64, Targets},
+                                       {"completed", HONE_I64, Completed},
+                                       {"steps", HONE_I64, Steps},
+                                       {"lr_scheduler", HONE_I64, Scheduler},
+                                       {"warmup_steps", HONE_I64, Warmup},
+                                       {"learning_rate", HONE_F64, PeakRate},
+                                       {"weight_decay", HONE_F64, WeightDecay},
+                                       {"max_grad_norm", HONE_F64, MaxNorm},
+                                       {"momentum", HONE_F64, Momentum},
+                                       {"beta1", HONE_F64, Beta1},
+                                       {"beta2", HONE_F64, Beta2},
+                                       {"epsilon", HONE_F64, Epsilon}};
 static const hone_number reports[] = {{"loss", HONE_F64, Mean},
                                       {"gradient_norm", HONE_F64, Norm},
                                       {"learning_rate", HONE_F64, Rate}};
@@ -327,21 +332,28 @@ static hone_schedule schedule(hone_purpose purpose,
 
 template <typename T, uint32_t Optimizer>
 const hone_module Bigram<T, Optimizer>::module = [] {
-  static const hone_item train[] = {
-      call(lossScale), call(zeroGradient),
-      forEachBatch(3), load(),
-      call(gradientEntry, TheBatch), call(addLoss),
-      call(mean),      call(gradientNorm),
-      checkFinite(),   call(rates),
-      call(update)};
-  static const hone_item evaluate[] = {
-      call(unitScale), forEachBatch(3), load(), call(loss, TheBatch),
-      call(addLoss),   call(meanOfAll)};
-  static const hone_item differentiate[] = {
-      call(lossScale), call(zeroGradient),
-      forEachBatch(3), load(),
-      call(gradientEntry, TheBatch), call(addLoss),
-      call(mean),      call(gradientNorm)};
+  static const hone_item train[] = {call(lossScale),
+                                    call(zeroGradient),
+                                    forEachBatch(3),
+                                    load(),
+                                    call(gradientEntry, TheBatch),
+                                    call(addLoss),
+                                    call(mean),
+                                    call(gradientNorm),
+                                    checkFinite(),
+                                    call(rates),
+                                    call(update)};
+  static const hone_item evaluate[] = {call(unitScale), forEachBatch(3),
+                                       load(),          call(loss, TheBatch),
+                                       call(addLoss),   call(meanOfAll)};
+  static const hone_item differentiate[] = {call(lossScale),
+                                            call(zeroGradient),
+                                            forEachBatch(3),
+                                            load(),
+                                            call(gradientEntry, TheBatch),
+                                            call(addLoss),
+                                            call(mean),
+                                            call(gradientNorm)};
   static const hone_schedule schedules[] = {
       schedule(HONE_TRAIN, train), schedule(HONE_EVALUATE, evaluate),
       schedule(HONE_DIFFERENTIATE, differentiate)};

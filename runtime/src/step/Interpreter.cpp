@@ -105,10 +105,9 @@ bool Interpreter::runItem(uint32_t index, uint32_t depth) {
   case HONE_REPEAT:
     return repeat(index, depth);
   case HONE_CHECK:
-    return std::all_of(item.values, item.values + item.value_count,
-                       [&](uint32_t value) {
-                         return std::isfinite(number<double>(value));
-                       });
+    return std::all_of(
+        item.values, item.values + item.value_count,
+        [&](uint32_t value) { return std::isfinite(number<double>(value)); });
   case HONE_SEND:
   case HONE_RECEIVE:
     exchange(item);
@@ -237,16 +236,15 @@ std::string problemOf(const hone_schedule &s, uint64_t arenaBytes) {
         isValueOrNone(item.condition) && isValueOrNone(item.batch) &&
         item.work <= arenaBytes && (!calls || item.run) &&
         (item.kind != HONE_LOAD || isValue(item.batch)) &&
-        (item.kind != HONE_REPEAT || (item.value_count == 1 + 3 * item.carried &&
-                                      item.stages > 0)) &&
+        (item.kind != HONE_REPEAT ||
+         (item.value_count == 1 + 3 * item.carried && item.stages > 0)) &&
         (!isExchange(item) || (item.peer && item.channel)) &&
         (item.kind < HONE_SEND || item.value_count == 1);
     if (!fits)
       return "item " + std::to_string(i) + " is not one that can be run";
   }
-  for (const auto &[numbers, count] :
-       {std::pair(s.settings, s.setting_count),
-        std::pair(s.reports, s.report_count)})
+  for (const auto &[numbers, count] : {std::pair(s.settings, s.setting_count),
+                                       std::pair(s.reports, s.report_count)})
     for (uint32_t i = 0; i < count; ++i)
       if (!isValue(numbers[i].value) ||
           s.values[numbers[i].value].bytes != sizeof(double) ||

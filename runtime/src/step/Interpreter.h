@@ -3,8 +3,9 @@
 // The one loop over items, whatever the method. It knows how items follow one
 // another and where their values are, and nothing of what they compute.
 //
-// In a repeat, an item of stage s runs iteration i at tick i + s. What iteration
-// i makes is in slot i mod slots, so a reader of a later stage finds it there.
+// In a repeat, an item of stage s runs iteration i at tick i + s. What
+// iteration i makes is in slot i mod slots, so a reader of a later stage finds
+// it there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -99,10 +100,10 @@ private:
   bool isComplete = false;
   /// Of the repeats that surround the item, outermost first.
   int64_t iterations[maxDepth] = {};
-  std::vector<char *> pointers;     ///< arguments of one call
-  std::vector<int64_t> batchRows;   ///< by value and slot
-  std::vector<uint64_t> sequences;  ///< of each exchange's channel
-  std::vector<Posted> posted;       ///< not waited for yet
+  std::vector<char *> pointers;    ///< arguments of one call
+  std::vector<int64_t> batchRows;  ///< by value and slot
+  std::vector<uint64_t> sequences; ///< of each exchange's channel
+  std::vector<Posted> posted;      ///< not waited for yet
 };
 
 /// Checks that `schedule` can be run: indices, kinds, and places in an arena of
