@@ -123,6 +123,21 @@ TEST_F(StepLogTest, TakesNothingOutWhileAnotherRunWrites) {
   EXPECT_TRUE(StepLog::open(path, "a", 4).isOk());
 }
 
+// It has no bound that a machine's features would not reach, and is the run's.
+TEST_F(StepLogTest, OtherNumericsOfAnyLengthStayAndGoWithTheirRun) {
+  write(1, 4);
+  std::string first = folder.read("log.jsonl");
+  {
+    auto log = StepLog::open(path, "a", 4);
+    ASSERT_TRUE(log.isOk()) << log.status().render();
+    ASSERT_TRUE(log.value().otherNumerics(4, std::string(20000, 'x')).isOk());
+  }
+  write(5, 6);
+  EXPECT_GT(folder.read("log.jsonl").size(), first.size() + 20000);
+  write(3, 4);
+  EXPECT_EQ(folder.read("log.jsonl"), first);
+}
+
 TEST_F(StepLogTest, LossKeepsEveryBit) {
   write(3, 3);
   EXPECT_NE(folder.read("log.jsonl").find("\"loss\": 0.33333333333333331,"),

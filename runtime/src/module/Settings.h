@@ -22,7 +22,7 @@ namespace hone::rt {
 
 struct WeightSettings : Section {
   WeightSettings() : Section("weights") {}
-  WeightSettings(const WeightSettings &other) : WeightSettings() { *this = other; }
+  WeightSettings(const WeightSettings &o) : WeightSettings() { *this = o; }
   WeightSettings &operator=(const WeightSettings &) = default;
 
   Word dtype{*this, "dtype", "float32", Bits::Run, SetBy::Spec,
@@ -43,7 +43,7 @@ struct WeightSettings : Section {
 
 struct LoraSettings : Section {
   LoraSettings() : Section("lora") {}
-  LoraSettings(const LoraSettings &other) : LoraSettings() { *this = other; }
+  LoraSettings(const LoraSettings &o) : LoraSettings() { *this = o; }
   LoraSettings &operator=(const LoraSettings &) = default;
 
   Integer r{*this, "r", 8, Bits::Run, SetBy::Spec,
