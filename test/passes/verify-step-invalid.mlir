@@ -3,7 +3,7 @@
 // Each broken promise of the derivation is an error that names the pass.
 
 // A sink that the derivation forgot.
-// expected-error @+1 {{expects a gradient of 'layers.0.b' in the step; broken by hone-derive-backward}}
+// expected-error @+1 {{expects a gradient of 'layers.0.b' in the step; broken by hone-derive-backward or hone-schedule-step}}
 module @parameter_has_no_sink {
   hone.block @layer.backward(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) {
     %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
@@ -20,7 +20,7 @@ module @parameter_has_no_sink {
 // -----
 
 // What another schedule than `train` runs is not in the step.
-// expected-error @+1 {{expects a gradient of 'layers.0.a' in the step; broken by hone-derive-backward}}
+// expected-error @+1 {{expects a gradient of 'layers.0.a' in the step; broken by hone-derive-backward or hone-schedule-step}}
 module @gradient_is_not_in_the_step {
   hone.block @layer() -> tensor<?x4xf32> {
     %x = hone.input "hidden" : tensor<?x4xf32>
