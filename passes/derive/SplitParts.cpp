@@ -68,7 +68,8 @@ LogicalResult SplitParts::assignLayers(EntryOp loss) {
   // The first call makes hidden states, the last one the loss of them.
   if (after + 1 >= static_cast<int64_t>(calls.size()))
     return loss.emitOpError("has ")
-           << calls.size() - 2 << " layers, so the cut after layer " << after
+           << calls.size() - 2 << " layers, so the cut after layer "
+           << int64_t(after)
            << " leaves none above";
   for (auto [index, call] : llvm::enumerate(calls)) {
     StringRef part = static_cast<int64_t>(index) <= after ? lower : upper;

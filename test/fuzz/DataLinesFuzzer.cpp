@@ -14,7 +14,7 @@ using namespace hone::rt;
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static constexpr int64_t Vocabulary = 300;
   std::string_view text(reinterpret_cast<const char *>(data), size);
-  DataLines lines(text, "input", Vocabulary);
+  DataLines lines(text, "input", Vocabulary, /*keptIds=*/1 << 20);
   Status status = lines.detect();
   DataLine line;
   for (bool more = true; status.isOk() && more;) {

@@ -288,7 +288,8 @@ TEST(KernelsRoundedUpdateTest, IsUnbiased) {
   const double unit = 1.0 / 256, change = unit / 4;
   double sum = 0;
   RoundedStep step({"0."}, /*inBackward=*/false);
-  for (double value : step.run(theta, gradient, change, 2)["0."]) {
+  auto found = step.run(theta, gradient, change, 2);
+  for (double value : found["0."]) {
     EXPECT_TRUE(value == 1 || value == 1 - unit) << value;
     sum += 1 - value;
   }

@@ -13,7 +13,7 @@ trap 'rm -rf "$work"' EXIT
 cat >"$work/spec.yaml" <<SPEC
 model: $model
 lora: {r: 4, lora_alpha: 8, target_modules: all-linear, dtype: bfloat16}
-train: {residuals: mesp*1+full*$((layers - 1)), optimizer: adamw, max_grad_norm: 0.5,
+train: {residuals: full, optimizer: adamw, max_grad_norm: 0.5,
         learning_rate: 1e-2, batch_size: 2, max_seq_length: 32}
 SPEC
 

@@ -54,7 +54,7 @@ TEST(Module, RefusesSchedulesThatCannotBeRun) {
                                  schedules[0].values + schedules[0].value_count);
   schedules[0].items = items.data();
   schedules[0].values = values.data();
-  EXPECT_EQ(refusal(module), "");
+  EXPECT_TRUE(Module::open(module).isOk());
   auto refuses = [&](auto &field, auto bad, const char *what) {
     auto good = field;
     field = bad;
