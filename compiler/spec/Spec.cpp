@@ -10,6 +10,7 @@
 #include "compiler/spec/SpecRules.h"
 #include "compiler/spec/Suggestion.h"
 
+#include "yaml-cpp/eventhandler.h"
 #include "yaml-cpp/yaml.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -19,6 +20,7 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <sstream>
 
 using namespace hone;
 using llvm::StringRef;
@@ -281,24 +283,49 @@ Status SpecReader::setMapping(const std::string &prefix,
   return Status::ok();
 }
 
+namespace {
+/// Reads past a document.
+struct IgnoreEvents : YAML::EventHandler {
+  using Mark = YAML::Mark;
+  using Style = YAML::EmitterStyle::value;
+  using Text = std::string;
+  void OnDocumentStart(const Mark &) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const Mark &, YAML::anchor_t) override {}
+  void OnAlias(const Mark &, YAML::anchor_t) override {}
+  void OnScalar(const Mark &, const Text &, YAML::anchor_t,
+                const Text &) override {}
+  void OnSequenceStart(const Mark &, const Text &, YAML::anchor_t,
+                       Style) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const Mark &, const Text &, YAML::anchor_t, Style) override {}
+  void OnMapEnd() override {}
+};
+} // namespace
+
 Status SpecReader::readDocument(const std::string &text) {
-  std::vector<YAML::Node> documents;
+  YAML::Node document;
+  bool hasMore = false;
   try {
-    documents = YAML::LoadAll(text);
+    // Not LoadAll: a document may be empty, and then it reads them for ever.
+    document = YAML::Load(text);
+    std::istringstream stream(text);
+    YAML::Parser parser(stream);
+    IgnoreEvents ignore;
+    parser.HandleNextDocument(ignore);
+    hasMore = static_cast<bool>(parser);
   } catch (const YAML::Exception &exception) {
     return errorAt(exception.mark, "",
                    "expected YAML but found a syntax error: " + exception.msg,
                    "see honec --help-spec for an example");
   }
-  if (documents.size() != 1 || !documents[0].IsMap())
+  if (hasMore || !document.IsMap())
     return errorAt(YAML::Mark::null_mark(), "",
                    "expected one YAML mapping but found " +
-                       (documents.size() > 1
-                            ? std::to_string(documents.size()) + " documents"
-                        : documents.empty() ? std::string("nothing")
-                                            : describeNode(documents[0])),
+                       (document.IsMap() ? std::string("2 documents or more")
+                                         : describeNode(document)),
                    "start with: model: path/to/model");
-  return setMapping("", documents[0]);
+  return setMapping("", document);
 }
 
 Result<Spec> hone::parseSpec(const std::string &text, const std::string &place,

@@ -122,6 +122,8 @@ TEST(Spec, SectionsBecomeJson) {
 TEST(Spec, RefusesWhatAParserWouldNotEndOn) {
   std::string nul = std::string("a: \"\0\0M\"", 9); // found by a fuzzer
   EXPECT_FALSE(parseSpec(nul, "s", {}).isOk());
+  EXPECT_FALSE(
+      parseSpec(",{pproj *m;ojlora: &", "s", {}).isOk()); // so was this
   std::string large = "model: m\n" + std::string(1 << 16, '#');
   rt::Result<Spec> spec = parseSpec(large, "s", {});
   ASSERT_FALSE(spec.isOk());
