@@ -16,10 +16,10 @@ for data in long.jsonl long.txt many.jsonl wide.jsonl words.jsonl; do
   bash "$here/memory.sh" "$train" $data 0 --steps 2 --eval-data short.jsonl
 done
 
-# A step that reads all samples twice.
+# A step that reads samples all over the cache.
 printf 'accumulated: '
 bash "$here/memory.sh" "$train" many.jsonl 0 --steps 1 \
-  --gradient-accumulation-steps 20000
+  --gradient-accumulation-steps 500
 
 # What is longer than the limits is an error before it takes memory.
 "${CC:-cc}" -O1 "$here/WatchMemory.c" -o watch

@@ -61,9 +61,9 @@ static inline uint64_t hone_process_bytes(uint64_t weights,
                                           uint64_t weight_name_bytes,
                                           uint64_t trainables,
                                           uint64_t trainable_name_bytes) {
-  uint64_t tables = (weights + trainables) * 128 +
+  uint64_t tables = (weights + trainables) * 160 +
                     (weight_name_bytes + trainable_name_bytes) * 2;
-  uint64_t saving = trainables * 288 + trainable_name_bytes * 6;
+  uint64_t saving = trainables * 384 + trainable_name_bytes * 6;
   return HONE_PROGRAM_BYTES + tables +
          (saving > HONE_PREPARATION_BYTES ? saving : HONE_PREPARATION_BYTES);
 }

@@ -27,7 +27,7 @@ lines("long.jsonl", 750, lambda i: {"text": page[i:]})
 with open("long.txt", "w") as out:
     for i in range(750):
         out.write(page[i:] + "\n")
-lines("many.jsonl", 40000, lambda i: {"text": "%028d" % i})
+lines("many.jsonl", 50000, lambda i: {"text": "%028d" % i})
 # Lines as long as a line may be: keys that nobody reads, ids, escapes.
 lines("wide.jsonl", 7, lambda i: [
     {"text": "a b", "x": [1] * (LONGEST_LINE // 3 - 99)},
