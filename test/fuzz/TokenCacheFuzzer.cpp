@@ -15,7 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static constexpr int64_t Vocabulary = 300, Longest = 16;
   static fuzz::Folder folder;
   folder.write("cache", {reinterpret_cast<const char *>(data), size});
-  rt::Result<rt::MappedFile> file = rt::MappedFile::open(folder.path + "/cache");
+  rt::Result<rt::MappedFile> file =
+      rt::MappedFile::open(folder.path + "/cache");
   if (!file.isOk()) {
     fuzz::requireMessage(file.status());
     return 0;

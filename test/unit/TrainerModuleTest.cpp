@@ -50,8 +50,8 @@ TEST(Module, RefusesSchedulesThatCannotBeRun) {
   module.schedules = schedules.data();
   std::vector<hone_item> items(schedules[0].items,
                                schedules[0].items + schedules[0].item_count);
-  std::vector<hone_value> values(schedules[0].values,
-                                 schedules[0].values + schedules[0].value_count);
+  std::vector<hone_value> values(
+      schedules[0].values, schedules[0].values + schedules[0].value_count);
   schedules[0].items = items.data();
   schedules[0].values = values.data();
   EXPECT_TRUE(Module::open(module).isOk());

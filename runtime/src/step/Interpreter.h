@@ -97,7 +97,6 @@ private:
   hone_frame frame;
   Transport *transport;
   BatchSource *source = nullptr;
-  bool isComplete = false;
   /// Of the repeats that surround the item, outermost first.
   int64_t iterations[maxDepth] = {};
   std::vector<char *> pointers;    ///< arguments of one call

@@ -16,7 +16,7 @@ namespace hone::rt {
 Trainer::Trainer(const Module &module, AnonymousMapping arenaMapping,
                  AnonymousMapping scratchMapping, const Weights &weights,
                  Pool &pool)
-    : module(module), pool(pool), arena(std::move(arenaMapping)),
+    : module(module), arena(std::move(arenaMapping)),
       scratch(std::move(scratchMapping)), frame{pool.handle(),
                                                 arena.data(),
                                                 arena.data(),

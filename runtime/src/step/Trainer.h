@@ -83,7 +83,6 @@ private:
              StepResult &result);
 
   const Module &module;
-  Pool &pool;
   AnonymousMapping arena, scratch;
   hone_frame frame;
   Trainables variables;
