@@ -217,9 +217,11 @@ def Hone_CheckOp : Hone_ItemOp<"check"> {
 
     Example:
     ```mlir
-    hone.schedule train {
-      %rate = hone.setting "learning_rate" : tensor<f64>
-      hone.check %rate : tensor<f64>
+    module {
+      hone.schedule train {
+        %rate = hone.setting "learning_rate" : tensor<f64>
+        hone.check %rate : tensor<f64>
+      }
     }
     ```
   }];
@@ -258,10 +260,12 @@ def Hone_SendOp : Hone_ExchangeOp<"send"> {
 
     Example:
     ```mlir
-    hone.schedule train {
-      %rate = hone.setting "learning_rate" : tensor<f64>
-      hone.send %rate to "upper" channel "rate" : tensor<f64>
-      hone.wait %rate : tensor<f64>
+    module {
+      hone.schedule train {
+        %rate = hone.setting "learning_rate" : tensor<f64>
+        hone.send %rate to "upper" channel "rate" : tensor<f64>
+        hone.wait %rate : tensor<f64>
+      }
     }
     ```
   }];
@@ -284,10 +288,12 @@ def Hone_ReceiveOp : Hone_ExchangeOp<"receive"> {
 
     Example:
     ```mlir
-    hone.schedule train {
-      %rate = hone.receive from "lower" channel "rate" : tensor<f64>
-      hone.wait %rate : tensor<f64>
-      hone.check %rate : tensor<f64>
+    module {
+      hone.schedule train {
+        %rate = hone.receive from "lower" channel "rate" : tensor<f64>
+        hone.wait %rate : tensor<f64>
+        hone.check %rate : tensor<f64>
+      }
     }
     ```
   }];
