@@ -30,7 +30,7 @@ static std::string model(int rows, const char *eps,
     %y = hone.convert %x : tensor<?x8xf32> to tensor<?x8xbf16>
     hone.return %y : tensor<?x8xbf16>
   }
-  hone.entry @loss {{
+  hone.entry @loss() {{
     %x = hone.call @embed "" () : () -> tensor<?x8xf32>
     %y = hone.call @norm "layers.3." (%x)
       : (tensor<?x8xf32>) -> tensor<?x8xf32>
