@@ -120,11 +120,6 @@ private:
 
 } // namespace
 
-/// Threads that plans are made for and printed for.
-static int64_t threadCount() {
-  return llvm::hardware_concurrency().compute_thread_count();
-}
-
 static DialectRegistry dialects() {
   DialectRegistry registry;
   registerDialects(registry);
@@ -142,6 +137,8 @@ Status Compilation::readSpec() {
   if (!result.isOk())
     return result.status();
   spec = std::move(result.value());
+  if (spec.target.threads == 0)
+    spec.target.threads = llvm::hardware_concurrency().compute_thread_count();
   if (spec.target.profile.empty())
     return Status::ok();
   Result<MachineProfile> read = readProfile(spec.target.profile);
@@ -239,6 +236,7 @@ void Compilation::setOptions(StepOptions &options) {
       planned ? planned->streams : spec.weights.streaming == "true";
   options.optimizer = optimizerVariant(spec);
   options.optimizerInBackward = spec.train.optimizer_in_backward;
+  options.accumulates = spec.train.gradient_accumulation_steps > 1;
   options.panelWidth = target->panelWidth(Float32Type::get(&context));
   options.bfloat16Products = spec.train.float32_matmul_precision == "medium";
   if (planned)
@@ -252,8 +250,9 @@ Status Compilation::planStep() {
     return Status::ok();
   StepOptions options;
   setOptions(options);
-  Result<PlannedStep> found = hone::planStep(
-      *module, PlanRequest::of(spec), options, *target, profile, threadCount());
+  Result<PlannedStep> found =
+      hone::planStep(*module, PlanRequest::of(spec), options, *target, profile,
+                     spec.target.threads);
   if (!found.isOk())
     return found.status();
   planned = found.value();
@@ -446,7 +445,7 @@ Status Compilation::printModule() {
 }
 
 void Compilation::printPlan() {
-  int64_t threads = threadCount();
+  int64_t threads = spec.target.threads;
   llvm::outs() << (request.plan == PlanFormat::Json ? plan.json() + "\n"
                                                     : plan.table(threads));
 }

@@ -148,7 +148,7 @@ PlanRequest PlanRequest::of(const Spec &spec) {
                         : spec.weights.streaming == "planned"
                             ? Streaming::Planned
                             : Streaming::Never;
-  return {spec.memoryBudget(), spec.residentBudget(),
+  return {spec.train.memory_budget, spec.train.resident_budget,
           spec.train.kept_dtype == "bfloat16", streaming, spec.file};
 }
 
@@ -184,9 +184,9 @@ private:
 
 Status PlanSearch::tooSmall(const StepPlan &smallest) {
   MemoryPlan memory = *judge.memoryOf(smallest);
-  bool isMemory = request.memory.kind == MemoryBudget::Kind::Bytes &&
-                  memory.peak(threads) > request.memory.bytes;
-  int64_t budget = isMemory ? request.memory.bytes : request.resident.bytes;
+  bool isMemory =
+      request.memory.isBytes() && memory.peak(threads) > request.memory.bytes();
+  int64_t budget = isMemory ? request.memory.bytes() : request.resident.bytes();
   int64_t least =
       isMemory ? memory.peak(threads) : memory.residentPeak(threads);
   std::string key = isMemory ? "train.memory_budget" : "train.resident_budget";
@@ -204,15 +204,15 @@ Status PlanSearch::tooSmall(const StepPlan &smallest) {
 }
 
 Result<PlannedStep> PlanSearch::find() {
-  using Kind = MemoryBudget::Kind;
-  bool hasResident = request.resident.kind == Kind::Bytes;
-  bool hasMemory = request.memory.kind == Kind::Bytes;
+  bool hasResident = request.resident.isBytes();
+  bool hasMemory = request.memory.isBytes();
   // Both budgets as one: what is mapped counts as far as it exceeds the
   // difference.
-  int64_t budget = hasMemory ? request.memory.bytes : request.resident.bytes;
+  int64_t budget =
+      hasMemory ? request.memory.bytes() : request.resident.bytes();
   if (hasMemory && hasResident)
-    budget = std::min(budget, request.resident.bytes);
-  int64_t mappedForFree = hasResident ? request.resident.bytes - budget
+    budget = std::min(budget, request.resident.bytes());
+  int64_t mappedForFree = hasResident ? request.resident.bytes() - budget
                                       : std::numeric_limits<int64_t>::max();
   while (true) {
     StepPlanner planner(
@@ -223,7 +223,7 @@ Result<PlannedStep> PlanSearch::find() {
       return PlannedStep{plan, judge.layers, streams};
     };
     if (!hasMemory && !hasResident) {
-      if (request.memory.kind == Kind::None)
+      if (request.memory.kind() == rt::Budget::Kind::None)
         return found(planner.fastest());
       return found(planner.smallestWithin(defaultSlowdown *
                                           planner.cost(StepPlan())->seconds));

@@ -25,9 +25,8 @@ struct PlannedStep {
 
 /// What a plan may be, from the spec.
 struct PlanRequest {
-  MemoryBudget memory;
-  /// Of resident memory: Bytes, or nothing is asked for.
-  MemoryBudget resident;
+  const rt::Budget &memory;   ///< of anonymous memory
+  const rt::Budget &resident; ///< Bytes, or nothing is asked for
   bool mayRound; ///< block inputs and inner values may be kept in bfloat16
   enum class Streaming { Never, Always, Planned } streaming;
   std::string place; ///< of the spec, for messages

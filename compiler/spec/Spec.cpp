@@ -17,7 +17,6 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <sstream>
@@ -29,36 +28,6 @@ using rt::Result;
 using rt::Status;
 
 using StringList = std::vector<std::string>;
-
-static bool parseReal(StringRef text, double &value) {
-  auto [end, error] = std::from_chars(text.begin(), text.end(), value);
-  return error == std::errc() && end == text.end() && !text.empty() &&
-         std::isfinite(value);
-}
-
-std::optional<MemoryBudget> MemoryBudget::parse(StringRef text) {
-  if (text == "none")
-    return MemoryBudget{Kind::None, 0};
-  double unit = 1;
-  for (auto [suffix, bytes] :
-       {std::pair("KiB", 0x1p10), std::pair("MiB", 0x1p20),
-        std::pair("GiB", 0x1p30)})
-    if (text.consume_back(suffix))
-      unit = bytes;
-  double number = 0;
-  if (!parseReal(text.rtrim(), number) || number <= 0 ||
-      number * unit >= 0x1p62)
-    return std::nullopt;
-  return MemoryBudget{Kind::Bytes, static_cast<int64_t>(number * unit)};
-}
-
-MemoryBudget Spec::memoryBudget() const {
-  return MemoryBudget::parse(train.memory_budget).value_or(MemoryBudget());
-}
-
-MemoryBudget Spec::residentBudget() const {
-  return MemoryBudget::parse(train.resident_budget).value_or(MemoryBudget());
-}
 
 double Spec::loraScale() const {
   double rank = static_cast<double>(lora.r);

@@ -16,26 +16,11 @@
 #include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 namespace hone {
-
-/// How much memory a planned step may take.
-struct MemoryBudget {
-  enum class Kind {
-    Default, ///< little, for little time
-    None,    ///< whatever is fastest
-    Bytes,   ///< anonymous memory of the whole process
-  };
-  Kind kind = Kind::Default;
-  int64_t bytes = 0;
-
-  /// `none`, bytes, or a number with KiB, MiB or GiB; empty for anything else.
-  static std::optional<MemoryBudget> parse(llvm::StringRef text);
-};
 
 /// The settings of a run, as the user gave them.
 struct Spec : rt::Settings {
@@ -46,9 +31,6 @@ struct Spec : rt::Settings {
   bool isMlir() const { return llvm::StringRef(model).ends_with(".mlir"); }
   /// Rows of the largest batch.
   int64_t maxRows() const { return train.batch_size * train.max_seq_length; }
-  MemoryBudget memoryBudget() const;
-  /// The same of resident memory; Default: none was given.
-  MemoryBudget residentBudget() const;
   /// What multiplies B(Ax): lora_alpha / r, or / sqrt(r) with use_rslora.
   double loraScale() const;
 };

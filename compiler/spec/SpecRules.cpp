@@ -97,25 +97,15 @@ Status hone::checkSpec(Spec &spec) {
                     dtype,
                 "remove train.float32_matmul_precision, or set "
                 "train.compute_dtype to float32");
-  for (auto [key, budget] :
-       {std::pair("train.memory_budget", &spec.train.memory_budget),
-        std::pair("train.resident_budget", &spec.train.resident_budget)}) {
-    if (!spec.given.count(key))
-      continue;
-    if (spec.train.residuals != "planned")
+  for (const char *key : {"train.memory_budget", "train.resident_budget"})
+    if (spec.given.count(key) && spec.train.residuals != "planned")
       return fail(key,
                   "only residuals planned has a budget, but residuals is " +
                       spec.train.residuals,
                   "remove " + std::string(key) +
                       ", or set train.residuals to planned");
-    if (!MemoryBudget::parse(*budget))
-      return fail(key,
-                  "expected none, or a size such as 45MiB, but found '" +
-                      *budget + "'",
-                  "units are KiB, MiB and GiB; a number alone is bytes");
-  }
   if (spec.weights.streaming == "planned" &&
-      spec.residentBudget().kind != MemoryBudget::Kind::Bytes)
+      !spec.train.resident_budget.isBytes())
     return fail("weights.streaming",
                 "planned needs a train.resident_budget to plan for",
                 "set train.resident_budget, or weights.streaming to true or "

@@ -14,12 +14,12 @@ using namespace hone::rt;
 
 static constexpr uint64_t mib = 1024 * 1024;
 
-TEST(MemoryPlan, AddsWhatTheRunTimeNeeds) {
+TEST(RunPlan, AddsWhatTheRunTimeNeeds) {
   ModuleConfig config;
   config.planClasses = {{"lora", 3 * mib}, {"kept activations", 5 * mib}};
   config.processBytes = 4 * mib;
-  MemoryPlan plan = MemoryPlan::make(config, 10 * mib, mib, 3);
-  EXPECT_EQ(plan.total, 10 * mib + 3 * mib + 2 * Pool::stackBytes + 4 * mib);
+  RunPlan plan = RunPlan::make(config, 10 * mib, {"accumulation", mib}, mib, 3);
+  EXPECT_EQ(plan.total, 11 * mib + 3 * mib + 2 * Pool::stackBytes + 4 * mib);
   EXPECT_EQ(plan.resident, plan.total + HONE_MAPPED_BYTES);
   uint64_t sum = 0;
   for (const PlanClass &entry : plan.classes)
@@ -29,20 +29,20 @@ TEST(MemoryPlan, AddsWhatTheRunTimeNeeds) {
             std::string::npos);
 }
 
-TEST(MemoryPlan, AddsTheWeightsThatAreResidentAtATime) {
+TEST(RunPlan, AddsTheWeightsThatAreResidentAtATime) {
   ModuleConfig config;
   config.weightBytes = 100 * mib;
   config.residentWeightBytes = 20 * mib;
   config.residentThreadBytes = mib;
   auto resident = [&](unsigned threads) {
-    MemoryPlan plan = MemoryPlan::make(config, 0, 0, threads);
+    RunPlan plan = RunPlan::make(config, 0, {}, 0, threads);
     return plan.resident - plan.total - HONE_MAPPED_BYTES;
   };
   EXPECT_EQ(resident(3), 23 * mib);
   EXPECT_EQ(resident(90), 100 * mib) << "never more than there are";
 }
 
-TEST(MemoryPlan, DescribesBytesForAPerson) {
+TEST(RunPlan, DescribesBytesForAPerson) {
   EXPECT_EQ(describeBytes(0), "0 B");
   EXPECT_EQ(describeBytes(1023), "1023 B");
   EXPECT_EQ(describeBytes(1536), "1.5 KiB");

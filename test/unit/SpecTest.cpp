@@ -77,15 +77,17 @@ TEST(Spec, BudgetIsBytesOrNone) {
   auto budget = [](const char *text) {
     Spec spec = parsed("model: m\ntrain: {residuals: planned}\n",
                        {std::string("train.memory_budget=") + text});
-    return spec.memoryBudget();
+    return std::pair(spec.train.memory_budget.kind(),
+                     spec.train.memory_budget.bytes());
   };
-  EXPECT_EQ(budget("45MiB").bytes, 45 << 20);
-  EXPECT_EQ(budget("1.5 GiB").bytes, int64_t(3) << 29);
-  EXPECT_EQ(budget("1000").bytes, 1000);
-  EXPECT_EQ(budget("none").kind, MemoryBudget::Kind::None);
-  EXPECT_EQ(
-      parsed("model: m\ntrain: {residuals: planned}\n").memoryBudget().kind,
-      MemoryBudget::Kind::Default);
+  using Kind = rt::Budget::Kind;
+  EXPECT_EQ(budget("45MiB"), std::pair(Kind::Bytes, int64_t(45) << 20));
+  EXPECT_EQ(budget("1.5 GiB"), std::pair(Kind::Bytes, int64_t(3) << 29));
+  EXPECT_EQ(budget("1000"), std::pair(Kind::Bytes, int64_t(1000)));
+  EXPECT_EQ(budget("none").first, Kind::None);
+  EXPECT_EQ(parsed("model: m\ntrain: {residuals: planned}\n")
+                .train.memory_budget.kind(),
+            Kind::Default);
 }
 
 TEST(Spec, RsloraScalesByTheRootOfTheRank) {
@@ -269,10 +271,10 @@ static const BadSpec badSpecs[] = {
      "set train.residuals"},
     {"BudgetInOtherUnits",
      "model: m\ntrain: {residuals: planned, memory_budget: 45MB}\n", "",
-     "spec.yaml: train.memory_budget", "found '45MB'", "KiB, MiB and GiB"},
+     "spec.yaml:2:44: train.memory_budget", "KiB, MiB and GiB", "45MiB"},
     {"BudgetOfNothing",
      "model: m\ntrain: {residuals: planned, memory_budget: 0}\n", "",
-     "spec.yaml: train.memory_budget", "such as 45MiB", "alone is bytes"},
+     "spec.yaml:2:44: train.memory_budget", "such as 45MiB", "45MiB"},
     {"TooManyRows",
      "model: m\ntrain: {batch_size: 100000, max_seq_length: 100000}\n", "",
      "spec.yaml: train.batch_size", "100000 x 100000",

@@ -8,7 +8,6 @@
 #include "module/Memory.h"
 
 #include "hone/runtime.h"
-#include "threads/Pool.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -21,25 +20,28 @@
 
 namespace hone::rt {
 
-MemoryPlan MemoryPlan::make(const ModuleConfig &config, uint64_t arenaBytes,
-                            uint64_t threadBytes, unsigned threads) {
-  MemoryPlan plan;
+RunPlan RunPlan::make(const ModuleConfig &config, uint64_t arenaBytes,
+                      const PlanClass &more, uint64_t threadBytes,
+                      unsigned threads) {
+  RunPlan plan;
   plan.classes = config.planClasses;
   uint64_t named = 0;
   for (const PlanClass &entry : plan.classes)
     named += entry.bytes;
   if (named < arenaBytes)
     plan.classes.push_back({"other", arenaBytes - named});
-  uint64_t threadsBytes =
-      threads * threadBytes + (threads - 1) * Pool::stackBytes;
-  plan.classes.push_back({"threads", threadsBytes});
+  if (more.bytes > 0)
+    plan.classes.push_back(more);
+  uint64_t all = arenaBytes + more.bytes;
+  uint64_t total =
+      hone_peak_bytes(all, config.processBytes, threadBytes, threads);
+  plan.classes.push_back({"threads", total - all - config.processBytes});
   plan.classes.push_back({"process", config.processBytes});
-  plan.total = arenaBytes + threadsBytes + config.processBytes;
+  plan.total = total;
   plan.weightBytes = config.weightBytes;
   plan.resident =
-      plan.total + HONE_MAPPED_BYTES +
-      std::min(config.weightBytes, config.residentWeightBytes +
-                                       threads * config.residentThreadBytes);
+      total + hone_mapped_bytes(config.weightBytes, config.residentWeightBytes,
+                                config.residentThreadBytes, threads);
   return plan;
 }
 
@@ -66,10 +68,11 @@ static void appendRow(std::string &out, const std::string &name, uint64_t bytes,
   out += line;
 }
 
-std::string MemoryPlan::render() const {
+std::string RunPlan::render() const {
   std::string out = "memory plan (anonymous memory at the peak)\n";
   for (const PlanClass &entry : classes)
-    appendRow(out, entry.name, entry.bytes, "");
+    appendRow(out, entry.name, entry.bytes,
+              entry.name == "threads" ? note.c_str() : "");
   appendRow(out, "planned peak", total, "");
   appendRow(out, "weights", weightBytes,
             "mapped read-only, not part of the peak");

@@ -19,18 +19,23 @@
 
 namespace hone::rt {
 
-struct MemoryPlan {
+/// What a run promises: the compiled plan, for its threads and options.
+struct RunPlan {
   /// The compiled classes, then threads (scratch and stacks) and process.
   std::vector<PlanClass> classes;
   uint64_t total = 0; ///< bytes of anonymous memory that are never exceeded
   uint64_t weightBytes = 0; ///< mapped from a file, not in the total
   /// Most resident memory: the total, and what is mapped of files at a time.
   uint64_t resident = 0;
+  /// Behind the line of the threads.
+  std::string note;
 
-  /// The plan of a run with `threads` threads. Classes that the compiled plan
-  /// leaves unnamed within `arenaBytes` become one line "other".
-  static MemoryPlan make(const ModuleConfig &config, uint64_t arenaBytes,
-                         uint64_t threadBytes, unsigned threads);
+  /// The plan of a run with `threads` threads and `more` memory than is
+  /// compiled in. Classes that the compiled plan leaves unnamed within
+  /// `arenaBytes` become one line "other".
+  static RunPlan make(const ModuleConfig &config, uint64_t arenaBytes,
+                      const PlanClass &more, uint64_t threadBytes,
+                      unsigned threads);
 
   /// The table for a person, in the form of honec --print-plan.
   std::string render() const;

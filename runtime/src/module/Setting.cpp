@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <tuple>
 #include <type_traits>
 
 namespace hone::rt {
@@ -214,5 +215,47 @@ void Words::appendJson(std::string &out) const {
 }
 
 std::string Words::text() const { return join(*this, ","); }
+
+//===----------------------------------------------------------------------===//
+// Budgets
+//===----------------------------------------------------------------------===//
+
+bool Budget::parse(const std::string &text) {
+  if (text == "none") {
+    std::tie(limit, size) = std::pair(Kind::None, int64_t(0));
+    return true;
+  }
+  double unit = 1, number = 0;
+  std::string digits = text;
+  for (auto [suffix, bytes] :
+       {std::pair("KiB", 0x1p10), std::pair("MiB", 0x1p20),
+        std::pair("GiB", 0x1p30)}) {
+    size_t at = digits.size() < 3 ? 0 : digits.size() - 3;
+    if (digits.compare(at, 3, suffix) != 0)
+      continue;
+    digits.resize(at);
+    unit = bytes;
+  }
+  digits.resize(digits.find_last_not_of(' ') + 1);
+  if (!parseScalar(digits, number) || number <= 0 || number * unit >= 0x1p62)
+    return false;
+  std::tie(limit, size) = std::pair(Kind::Bytes, int64_t(number * unit));
+  return true;
+}
+
+bool Budget::read(const Json &json) {
+  std::tie(limit, size) = std::pair(Kind::Default, int64_t(0));
+  return json.isString() && (json.string().empty() || parse(json.string()));
+}
+
+void Budget::appendJson(std::string &out) const {
+  appendJsonString(out, text());
+}
+
+std::string Budget::text() const {
+  return limit == Kind::Default ? ""
+         : limit == Kind::None  ? "none"
+                                : std::to_string(size);
+}
 
 } // namespace hone::rt

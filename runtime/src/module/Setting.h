@@ -182,6 +182,37 @@ public:
   std::vector<std::string> *list() override { return this; }
 };
 
+/// How much memory something may take.
+class Budget : public Setting {
+public:
+  enum class Kind {
+    Default, ///< nothing was said
+    None,    ///< whatever is fastest
+    Bytes,
+  };
+  Budget(Section &owner, const char *name, Bits bits, SetBy setBy,
+         const char *help)
+      : Setting(owner, name, bits, setBy, help) {}
+
+  Kind kind() const { return limit; }
+  bool isBytes() const { return limit == Kind::Bytes; }
+  int64_t bytes() const { return size; } ///< 0 unless isBytes()
+
+  std::string expected() const override {
+    return "none, or a size such as 45MiB (units are KiB, MiB and GiB; a "
+           "number alone is bytes)";
+  }
+  const char *argument() const override { return "SIZE"; }
+  bool parse(const std::string &text) override;
+  bool read(const Json &json) override;
+  void appendJson(std::string &out) const override;
+  std::string text() const override;
+
+private:
+  Kind limit = Kind::Default;
+  int64_t size = 0;
+};
+
 /// Decimal, of as many digits as read back to the bit.
 std::string formatExact(double value);
 

@@ -71,11 +71,11 @@ struct TrainSettings : Section {
       "xA (store-h), block inputs with the whole block run again (mebp), "
       "everything the backward reads (full), or what train.memory_budget "
       "allows (planned)", {{"mesp", "store-h", "mebp", "full", "planned"}}};
-  Word memory_budget{*this, "memory_budget", "", Bits::None, SetBy::Spec,
+  Budget memory_budget{*this, "memory_budget", Bits::None, SetBy::Spec,
       "for residuals: planned, the most anonymous memory that the process may "
       "take, as in 45MiB, or none for the fastest step; default: the smallest "
       "peak that costs 5 % of mesp's time"};
-  Word resident_budget{*this, "resident_budget", "", Bits::None, SetBy::Spec,
+  Budget resident_budget{*this, "resident_budget", Bits::None, SetBy::Spec,
       "for residuals: planned, the most resident memory: as memory_budget, "
       "with the mapped weights, program and libraries"};
   /// In a binary: what is kept rounded.
@@ -147,6 +147,11 @@ struct TargetSettings : Section {
       "LLVM CPU name; default: this machine's for native"};
   Words features{*this, "features", {}, Bits::Numerics, SetBy::Spec,
       "LLVM features to add or remove: +avx512f, -fma"};
+  /// In a binary: the threads that the plan was made for.
+  Integer threads{*this, "threads", 0, Bits::None, SetBy::Spec,
+      "threads that plans are made for, and up to which a budget holds; the "
+      "program takes fewer where more do not fit; 0: this machine's",
+      from(0, 1 << 10)};
   Word profile{*this, "profile", "", Bits::None, SetBy::Spec,
       "measured rates for residuals: planned (./dev bench --profile FILE); "
       "default: nominal ones", aFile};

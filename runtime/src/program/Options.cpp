@@ -106,7 +106,6 @@ std::vector<Setting *> Options::all() {
 Result<Options> Options::defaults(const Settings &compiled) {
   Options options;
   options.settings = compiled;
-  options.threads = std::min<int64_t>(Pool::availableCpus(), Pool::maxThreads);
   LrScheduler scheduler;
   const std::string &name = compiled.train.lr_scheduler_type;
   if (!parseScheduler(name, scheduler))

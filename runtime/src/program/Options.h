@@ -43,8 +43,9 @@ struct Options : Section {
       "the frozen weights, if not beside this program", aFile};
   Truth noVerify{*this, "no_verify", false, Bits::None, SetBy::Flag,
       "start without reading the weights; damaged ones then train unnoticed"};
-  Integer threads{*this, "threads", 1, Bits::None, SetBy::Option,
-      "results do not depend on it", from(1, Pool::maxThreads)};
+  Integer threads{*this, "threads", 0, Bits::None, SetBy::Option,
+      "results do not depend on it; 0: one for each CPU, as many as fit a budget",
+      from(0, Pool::maxThreads)};
   Word log{*this, "log", "", Bits::None, SetBy::Option,
       "append a JSON line for each step", aFile};
   Word profile{*this, "profile", "", Bits::None, SetBy::Option,

@@ -11,6 +11,7 @@
 #include "data/Dataset.h"
 #include "module/WeightDigests.h"
 #include "program/OutputFolder.h"
+#include "program/PlanRun.h"
 #include "program/Profile.h"
 #include "program/Run.h"
 #include "program/Signals.h"
@@ -134,9 +135,8 @@ static Status checkWeights(const Setup &setup) {
 }
 
 static Status makeTrainer(Setup &setup) {
-  Result<std::unique_ptr<Trainer>> trainer =
-      Trainer::create(setup.module, setup.weights, *setup.pool,
-                      /*withGradients=*/!setup.options.dumpGradients.empty());
+  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(
+      setup.module, setup.weights, *setup.pool, extentOf(setup.options));
   if (!trainer.isOk())
     return trainer.status();
   setup.trainer = std::move(trainer.value());
@@ -186,7 +186,7 @@ static Status dumpGradients(Setup &setup) {
   return status;
 }
 
-static Status train(Setup &setup, const MemoryPlan &plan, ExitCode &outcome) {
+static Status train(Setup &setup, const RunPlan &plan, ExitCode &outcome) {
   const Options &options = setup.options;
   Result<CheckpointStore> store = CheckpointStore::open(options.output);
   if (!store.isOk())
@@ -249,9 +249,10 @@ static Status execute(const hone_module &compiled,
   }
   if (options.version)
     return printVersion(setup.module);
-  MemoryPlan plan =
-      MemoryPlan::make(setup.module.config(), compiled.arena_bytes,
-                       compiled.thread_bytes, unsigned(options.threads));
+  Result<RunPlan> planned = planRun(setup.module, setup.options);
+  if (!planned.isOk())
+    return planned.status();
+  const RunPlan &plan = planned.value();
   if (options.plan) {
     fputs(plan.render().c_str(), stdout);
     return Status::ok();

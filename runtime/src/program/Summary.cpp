@@ -78,7 +78,7 @@ std::string describeRun(const Module &module, const Options &options,
 }
 
 std::string describeOutcome(const Module &module, const Options &options,
-                            const Run &run, const MemoryPlan &plan) {
+                            const Run &run, const RunPlan &plan) {
   char peak[128], resident[128], step[64], speed[64];
   constexpr double mib = 1024 * 1024;
   snprintf(peak, sizeof(peak),

@@ -27,7 +27,7 @@ std::string describeRun(const Module &module, const Options &options,
 
 /// Measured beside planned peak, speed, and where the adapter is.
 std::string describeOutcome(const Module &module, const Options &options,
-                            const Run &run, const MemoryPlan &plan);
+                            const Run &run, const RunPlan &plan);
 
 } // namespace hone::rt
 

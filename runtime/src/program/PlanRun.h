@@ -1,0 +1,24 @@
+//===- PlanRun.h - Threads and memory of a run ----------------------------===//
+
+#ifndef HONE_RUNTIME_PROGRAM_PLANRUN_H
+#define HONE_RUNTIME_PROGRAM_PLANRUN_H
+
+#include "base/Status.h"
+#include "module/Memory.h"
+#include "module/Module.h"
+#include "program/Options.h"
+
+namespace hone::rt {
+
+/// What `options` ask for that the arena does not hold for every run.
+Module::Extent extentOf(const Options &options);
+
+/// Decides options.threads where it is 0: one thread for each CPU, but no more
+/// than fit the budgets that `module` was compiled with; what they cost is
+/// returned. Errors: Usage if the run does not fit a budget, even with the
+/// threads that were asked for or with one.
+Result<RunPlan> planRun(const Module &module, Options &options);
+
+} // namespace hone::rt
+
+#endif
