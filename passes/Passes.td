@@ -44,16 +44,27 @@ def ScheduleStep : HonePass<"hone-schedule-step"> {
   let description = [{
     Needs: a forward entry that returns the loss and an entry of the phase
     `gradient`. Guarantees: a `hone.schedule` for each purpose, and the entries
-    that they run beside those: one that zeroes the gradient, one that sums its squares, and
-    `@update` with one optimizer op on all trainable parameters, whose arguments
-    are scalars that the schedule computes; with `in-backward`, instead of it
-    `@gradient.update`, which does what `@gradient` does and updates each layer
-    behind the last call that adds to its gradients or reads its parameters.
-    Leaves alone: the entries that are there.
+    that they run beside those: one that zeroes the gradient, one that sums its
+    squares, and `@update` with one optimizer op on all trainable parameters, whose
+    arguments are scalars that the schedule computes; with `in-backward`, instead
+    of it `@gradient.update`, which does what `@gradient` does and updates each
+    layer behind the last call that adds to its gradients or reads its parameters.
+    `@gradient` has an argument more: where it is not zero, a layer's gradients
+    begin at zero and are then folded to those of the batches before.
+    With `ranks`, `train` is that of one of several programs, each with data of its
+    own: gradients and losses are exchanged batch by batch and added in the order
+    of the batches, so that each rank has the bits of one program that has all the
+    data, in turn a batch of each rank.
+    Leaves alone: the other entries that are there.
   }];
   let options = [
     Option<"optimizer", "optimizer", "std::string", /*default=*/"\"adamw\"",
            "sgd, sgd_momentum or adamw">,
+    ListOption<"ranks", "ranks", "std::string",
+               "names of the programs that share a step, in the order of their "
+               "batches; none: this one alone">,
+    Option<"rank", "rank", "std::string", /*default=*/"\"\"",
+           "which of them this one is">,
     Option<"inBackward", "in-backward", "bool", /*default=*/"false",
            "update each layer as soon as its backward has run">
   ];
@@ -80,6 +91,27 @@ def SplitParts : HonePass<"hone-split-parts"> {
            "only makes the hidden states; -1: no cut">,
     Option<"pipelineEvaluation", "pipeline-evaluation", "bool",
            /*default=*/"false", "a stage for each part in `evaluate`">
+  ];
+}
+
+def ExtractPart : HonePass<"hone-extract-part"> {
+  let summary = "keep one part of a model that was cut";
+  let description = [{
+    Needs: schedules whose entries have parts. Guarantees: of the runs of entries
+    that have a part, only those of `part` are left; what crosses between it and
+    the others is sent and received instead, and what a run returns of all
+    parameters is gathered from what each part has, in the whole model's order. So
+    all parts together compute the bits of the whole. Leaves alone: what has no
+    part.
+  }];
+  let options = [
+    Option<"part", "part", "std::string", /*default=*/"\"\"",
+           "the part to keep; empty: all of them">
+  ];
+  let dependentDialects = [
+    "::hone::HoneDialect", "::mlir::arith::ArithDialect",
+    "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect"
   ];
 }
 
@@ -145,8 +177,13 @@ def Place : HonePass<"hone-place"> {
     operand takes that operand's memory. Schedules share the memory above the
     regions: they never run at the same time. Where an entry updates layer by
     layer, the gradient of all parameters is behind the arena: only who
-    differentiates has memory for it.
+    differentiates has memory for it. So are, without `accumulates`, the gradients
+    of a layer that a step of several batches needs.
   }];
+  let options = [
+    Option<"accumulates", "accumulates", "bool", /*default=*/"false",
+           "steps have several batches">
+  ];
 }
 
 def VerifyPlacement : HonePass<"hone-verify-placement"> {

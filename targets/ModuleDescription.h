@@ -66,7 +66,8 @@ struct ModuleDescription {
   std::string config; ///< JSON, see hone_module::config
   int64_t maxRows = 0;
   uint64_t arenaBytes = 0;
-  uint64_t threadBytes = 0; ///< private scratch of each thread
+  uint64_t accumulationEnd = 0; ///< see hone_module
+  uint64_t threadBytes = 0;     ///< private scratch of each thread
   hone_optimizer optimizer = HONE_SGD;
   hone_dtype trainableDtype = HONE_F32;
   uint64_t trainableElements = 0;

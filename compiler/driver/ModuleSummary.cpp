@@ -9,6 +9,7 @@
 #include "base/Json.h"
 #include "compiler/driver/ScheduleSummary.h"
 #include "passes/module/WeightStorage.h"
+#include "passes/place/Lifetimes.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -66,6 +67,10 @@ ModuleDescription hone::describeModule(ModuleOp module,
   description.thetaOffset = regionOffset(module, "theta");
   description.gradientOffset = regionOffset(module, "gradient");
   description.stateOffset = regionOffset(module, "state0");
+  description.accumulationEnd = description.arenaBytes;
+  if (RegionOp region = findRegion(module, "accumulation"))
+    description.accumulationEnd = std::max<uint64_t>(
+        description.arenaBytes, region.getOffset() + region.getBytes());
 
   description.schedules = describeSchedules(module);
 

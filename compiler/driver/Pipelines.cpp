@@ -41,11 +41,14 @@ static void buildDerive(OpPassManager &pm, const StepOptions &options) {
   // From here on the module computes gradients: every value that the backward
   // reads is kept or recomputed, explicitly.
   pm.addPass(
-      createScheduleStep({options.optimizer, options.optimizerInBackward}));
+      createScheduleStep({options.optimizer, llvm::to_vector(options.ranks),
+                          options.rank, options.optimizerInBackward}));
   // From here on the schedules say what runs when.
   if (options.splitAfter >= 0)
     pm.addPass(
         createSplitParts({options.splitAfter, options.pipelineEvaluation}));
+  if (!options.part.empty())
+    pm.addPass(createExtractPart({options.part}));
   pm.addPass(createVerifyStep());
   if (options.streamWeights)
     pm.addPass(createStreamWeights());
@@ -57,7 +60,7 @@ static void buildPlace(OpPassManager &pm, const StepOptions &options) {
   pm.addPass(createTileRows({options.tileRows, options.forwardTileRows}));
   // CSE and canonicalisation must not run from here on: they would move ops
   // across lifetimes that are already decided.
-  pm.addPass(createPlace());
+  pm.addPass(createPlace({options.accumulates}));
   // From here on every buffer has an offset, and the peak is a constant.
   pm.addPass(createVerifyPlacement());
 }

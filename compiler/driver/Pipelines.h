@@ -57,9 +57,18 @@ struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
   Option<bool> optimizerInBackward{
       *this, "optimizer-in-backward", llvm::cl::init(false),
       llvm::cl::desc("update each layer as soon as its backward has run")};
+  Option<bool> accumulates{*this, "accumulates", llvm::cl::init(false),
+                           llvm::cl::desc("steps have several batches")};
   Option<int64_t> splitAfter{
       *this, "split-after", llvm::cl::init(-1),
       llvm::cl::desc("the last layer of the lower of two parts; -1: one part")};
+  Option<std::string> part{
+      *this, "part", llvm::cl::init(""),
+      llvm::cl::desc("the part to keep: lower or upper; default: both")};
+  ListOption<std::string> ranks{*this, "ranks",
+                                llvm::cl::desc("programs that share a step")};
+  Option<std::string> rank{*this, "rank", llvm::cl::init(""),
+                           llvm::cl::desc("which of the ranks this one is")};
   Option<bool> pipelineEvaluation{
       *this, "pipeline-evaluation", llvm::cl::init(false),
       llvm::cl::desc("a stage for each part when evaluating")};

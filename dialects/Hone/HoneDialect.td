@@ -212,7 +212,8 @@ def Hone_MemoryClass : I32EnumAttr<"MemoryClass", "a row of the plan table", [
   I32EnumAttrCase<"Optimizer", 2, "optimizer">,
   I32EnumAttrCase<"Batch", 3, "batch">,
   I32EnumAttrCase<"Kept", 4, "kept">,
-  I32EnumAttrCase<"Working", 5, "working">]> {
+  I32EnumAttrCase<"Working", 5, "working">,
+  I32EnumAttrCase<"Accumulation", 6, "accumulation">]> {
   let cppNamespace = "::hone";
   let genSpecializedAttr = 0;
 }

@@ -156,6 +156,19 @@ LogicalResult LayerGradientOp::verify() {
   return success();
 }
 
+LayerGradientOp FoldGradientOp::getLayerGradient() {
+  return getWindow().getDefiningOp<LayerGradientOp>();
+}
+
+LogicalResult FoldGradientOp::verify() {
+  // (C1)
+  LayerGradientOp window = getLayerGradient();
+  if (!window || !window.getCondition())
+    return emitOpError("expects 'window' to be the result of a conditional "
+                       "'hone.layer_gradient'");
+  return success();
+}
+
 static LogicalResult verifyUpdate(UpdateOpInterface op) {
   // (C1)
   Value gradient = op.getLayerGradient();

@@ -321,6 +321,11 @@ def Hone_LayerGradientOp : Hone_Op<"layer_gradient", [
     the calls behind it add to it instead of to the gradient of all parameters.
     `hone-schedule-step` makes it where each layer is updated by itself.
 
+    With `when`, only if the condition is not zero, and in the region
+    `accumulation`; else it is that slice of the gradient of all parameters. So
+    the batches of a step but the first have gradients that begin at zero, which
+    `hone.fold_gradient` adds, and a step of one batch needs no memory for them.
+
     1. (C1) the length of `gradient` is static.
 
     Example:
@@ -330,10 +335,35 @@ def Hone_LayerGradientOp : Hone_Op<"layer_gradient", [
     }
     ```
   }];
-  let arguments = (ins StrAttr:$prefix);
+  let arguments = (ins StrAttr:$prefix, Optional<Hone_Integer>:$condition);
   let results = (outs Hone_Vector:$gradient);
-  let assemblyFormat = "$prefix attr-dict `:` type($gradient)";
+  let assemblyFormat = "$prefix (`when` $condition^)? attr-dict `:` type($gradient)";
   let hasVerifier = 1;
+}
+
+def Hone_FoldGradientOp : Hone_Op<"fold_gradient", [
+    ParentOneOf<["EntryOp"]>]> {
+  let summary = "adds one batch's gradients of a layer to those before";
+  let description = [{
+    What ends the window of a conditional `hone.layer_gradient`: the gradient of
+    all parameters becomes `gradient + window`, element by element. Does nothing
+    if the condition is zero. Batches are folded in their order, each from zero:
+    a sum that several machines can make with the same bits.
+
+    1. (C1) `window` is the result of a conditional `hone.layer_gradient`.
+
+    Example:
+    ```mlir
+    hone.entry gradient @gradient(%accumulates: tensor<i64>) {
+      %d = hone.layer_gradient "model.layers.0." when %accumulates : tensor<16xf32>
+      hone.fold_gradient %d : tensor<16xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Hone_Vector:$window);
+  let assemblyFormat = "$window attr-dict `:` type($window)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = "LayerGradientOp getLayerGradient();";
 }
 
 // An optimizer step. `gradient` restricts it to one layer. `rounding` is there
@@ -482,13 +512,16 @@ def Hone_RegionOp : Hone_Op<"region", [HasParent<"::mlir::ModuleOp">]> {
   let summary = "a part of the arena that lives as long as the program";
   let description = [{
     Created by placement: the trainable parameters `theta`, their gradients,
-    each optimizer state vector, each named input of the first batch in flight.
-    Where layers are updated one by one, `gradient` stands behind the arena: only
-    a run that asks for all gradients has memory for it.
+    each optimizer state vector, each named input of the first batch in flight,
+    and where the batches of a step but the first have one layer's gradients
+    (`accumulation`). Where layers are updated one by one, `gradient` stands behind
+    the arena, and where a spec does not accumulate `accumulation` does: only a
+    run that asks for them has memory for them.
 
     1. (C1) `offset` is a multiple of 64 and `bytes` is not negative.
 
-    Names are `theta`, `gradient`, `state0`, `state1` and `input.<name>`.
+    Names are `theta`, `gradient`, `state0`, `state1`, `accumulation`, `scalars`
+    and `input.<name>`.
 
     Example: `hone.region "theta" adapter at 0 bytes 4096`
   }];

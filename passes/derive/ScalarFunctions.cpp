@@ -62,6 +62,22 @@ func.func private @scalar.clip(%norm: f64, %most: f64) -> f64 {
   return %0 : f64
 }
 
+func.func private @scalar.false() -> i64 {
+  %false = arith.constant 0 : i64
+  return %false : i64
+}
+
+func.func private @scalar.true() -> i64 {
+  %true = arith.constant 1 : i64
+  return %true : i64
+}
+
+func.func private @scalar.decrement(%n: i64) -> i64 {
+  %one = arith.constant 1 : i64
+  %0 = arith.subi %n, %one : i64
+  return %0 : i64
+}
+
 func.func private @scalar.one() -> f64 {
   %one = arith.constant 1.0 : f64
   return %one : f64

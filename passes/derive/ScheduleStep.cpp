@@ -68,22 +68,46 @@ public:
         .getResults();
   }
 
-  /// The sum of what `body` returns for each batch.
-  Value sumOverBatches(function_ref<Value(Value batch)> body) {
-    Value zero = scalar("zero", {});
-    auto repeat = RepeatOp::create(builder, loc, TypeRange(real),
-                                   integerSetting("batches"), ValueRange(zero));
+  /// What `body` makes of `carried`, `count` times.
+  ResultRange repeat(Value count, ValueRange carried,
+                     function_ref<SmallVector<Value>(ValueRange)> body) {
+    auto repeat =
+        RepeatOp::create(builder, loc, carried.getTypes(), count, carried);
     mlir::Block &block = repeat.getBody().emplaceBlock();
-    Value before = block.addArgument(real, loc);
-    {
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToEnd(&block);
-      Value batch = LoadOp::create(builder, loc);
-      Value term = body(batch);
-      Value after = scalar("add", {before, term});
-      YieldOp::create(builder, loc, after);
+    for (Value value : carried)
+      block.addArgument(value.getType(), loc);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToEnd(&block);
+    YieldOp::create(builder, loc, body(block.getArguments()));
+    return repeat.getResults();
+  }
+
+  /// `sum` and what `body` returns for each of `count` batches.
+  Value addOverBatches(Value sum, Value count,
+                       function_ref<Value(Value batch)> body) {
+    return repeat(count, sum, [&](ValueRange before) {
+      Value term = body(LoadOp::create(builder, loc));
+      return SmallVector<Value>{scalar("add", {before[0], term})};
+    })[0];
+  }
+
+  /// `own` of each of `ranks`, in their order; `own` is that of `rank`.
+  SmallVector<Value> exchange(Value own, StringRef channel,
+                              ArrayRef<std::string> ranks, StringRef rank) {
+    SmallVector<Value> all;
+    for (StringRef other : ranks) {
+      if (other == rank) {
+        all.push_back(own);
+        continue;
+      }
+      SendOp::create(builder, loc, own, other, channel, /*batch=*/Value());
+      all.push_back(ReceiveOp::create(builder, loc, own.getType(), other,
+                                      channel, /*batch=*/Value()));
     }
-    return repeat.getResult(0);
+    for (Value value : all)
+      if (ranks.size() > 1)
+        WaitOp::create(builder, loc, value);
+    return all;
   }
 
   void report(Value value, StringRef name) {
@@ -123,6 +147,12 @@ struct ScheduleStep : impl::ScheduleStepBase<ScheduleStep> {
           << optimizer << "'";
       return signalPassFailure();
     }
+    if (!ranks.empty() && (!llvm::is_contained(*ranks, rank) || inBackward)) {
+      module.emitError("expects rank to be one of the ranks, and no update in "
+                       "the backward, but got '")
+          << rank << "'";
+      return signalPassFailure();
+    }
     FailureOr<EntryOp> loss = findLossEntry(module);
     FailureOr<EntryOp> gradient = findGradientEntry(module);
     FailureOr<ParameterTable> parameters = ParameterTable::build(module);
@@ -140,13 +170,14 @@ struct ScheduleStep : impl::ScheduleStepBase<ScheduleStep> {
         module, RankedTensorType::get(
                     static_cast<int64_t>(parameters->trainable().size()),
                     Float64Type::get(&getContext())));
+    EntryOp update = inBackward
+                         ? createUpdatingCopy(*gradient, *parsed, *parameters)
+                         : createUpdateEntry(module, *parsed, *parameters);
+    accumulateByLayer(*gradient, *parameters);
     bool isScheduled =
         inBackward
-            ? scheduleTrainingLayerByLayer(
-                  createUpdatingCopy(*gradient, *parsed, *parameters), scalars)
-            : scheduleTraining(zero, *gradient, squares,
-                               createUpdateEntry(module, *parsed, *parameters),
-                               scalars);
+            ? scheduleTrainingLayerByLayer(update, scalars)
+            : scheduleTraining(zero, *gradient, squares, update, scalars);
     if (!isScheduled || !scheduleEvaluation(*loss) ||
         !scheduleGradient(zero, *gradient, squares))
       signalPassFailure();
@@ -158,10 +189,14 @@ private:
   LogicalResult checkNames(ModuleOp module, EntryOp gradient);
   template <typename OpTy>
   static EntryOp createVectorEntry(ModuleOp module, TypeRange results);
+  EntryOp createAddEntry(RankedTensorType vector);
 
-  /// @zero, then @gradient for each batch; returns its mean loss.
+  /// @zero, then @gradient for each batch, those of the first in place and the
+  /// others folded to them in order; returns the mean loss.
   static Value differentiate(ScheduleBuilder &b, EntryOp zero,
                              EntryOp gradient);
+  /// The same where `ranks` have a batch each in turn.
+  Value differentiateShared(ScheduleBuilder &b, EntryOp zero, EntryOp gradient);
   bool scheduleTraining(EntryOp zero, EntryOp gradient, EntryOp squares,
                         EntryOp update, const UpdateScalars &scalars);
   bool scheduleTrainingLayerByLayer(EntryOp step, const UpdateScalars &scalars);
@@ -235,13 +270,72 @@ EntryOp ScheduleStep::createVectorEntry(ModuleOp module, TypeRange results) {
   return entry;
 }
 
+EntryOp ScheduleStep::createAddEntry(RankedTensorType vector) {
+  ModuleOp module = getOperation();
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  auto entry =
+      EntryOp::create(builder, module.getLoc(), entryName<AddGradientOp>(),
+                      Phase::Vector, TypeRange(vector), TypeRange());
+  mlir::Block &body = entry.getBodyBlock();
+  builder.setInsertionPoint(body.getTerminator());
+  AddGradientOp::create(builder, module.getLoc(), body.getArgument(0));
+  return entry;
+}
+
 Value ScheduleStep::differentiate(ScheduleBuilder &b, EntryOp zero,
                                   EntryOp gradient) {
   Value scale = b.scalar("inverse", b.realSetting("targets"));
-  b.integerSetting("batches");
+  Value batches = b.integerSetting("batches");
   b.run(zero, {});
-  Value sum = b.sumOverBatches(
-      [&](Value batch) { return b.run(gradient, scale, batch).front(); });
+  Value first = LoadOp::create(b.builder, b.loc);
+  Value no = b.scalar("false", {}, b.integer);
+  Value sum = b.run(gradient, {scale, no}, first).front();
+  Value others = b.scalar("decrement", batches, b.integer);
+  Value yes = b.scalar("true", {}, b.integer);
+  sum = b.addOverBatches(sum, others, [&](Value batch) {
+    return b.run(gradient, {scale, yes}, batch).front();
+  });
+  return b.scalar("multiply", {sum, scale});
+}
+
+Value ScheduleStep::differentiateShared(ScheduleBuilder &b, EntryOp zero,
+                                        EntryOp gradient) {
+  auto exchange = [&](Value own, StringRef channel) {
+    return b.exchange(own, channel, *ranks, rank);
+  };
+  auto addAll = [&](Value sum, ValueRange terms) {
+    for (Value term : terms)
+      sum = b.scalar("add", {sum, term});
+    return sum;
+  };
+  FailureOr<ParameterTable> parameters = ParameterTable::build(getOperation());
+  auto vector = RankedTensorType::get(parameters->trainableElements(),
+                                      parameters->gradientElement());
+  EntryOp read = createVectorEntry<ReadGradientOp>(getOperation(), vector);
+  EntryOp add = createAddEntry(vector);
+  Value none = b.scalar("zero", {});
+  // Counts are whole numbers: their sum is exact.
+  Value targets =
+      addAll(none, exchange(b.realSetting("targets"), "train.targets"));
+  Value scale = b.scalar("inverse", targets);
+  Value no = b.scalar("false", {}, b.integer);
+  b.run(zero, {});
+  Value empty = b.run(read, {}).front();
+  Value sum = b.repeat(
+      b.integerSetting("batches"), {none, empty}, [&](ValueRange before) {
+        Value batch = LoadOp::create(b.builder, b.loc);
+        b.run(zero, {});
+        Value loss = b.run(gradient, {scale, no}, batch).front();
+        SmallVector<Value> losses = exchange(loss, "train.loss");
+        SmallVector<Value> gradients =
+            exchange(b.run(read, {}).front(), "train.gradient");
+        b.run(zero, {});
+        b.run(add, before[1]);
+        for (Value term : gradients)
+          b.run(add, term);
+        return SmallVector<Value>{addAll(before[0], losses),
+                                  b.run(read, {}).front()};
+      })[0];
   return b.scalar("multiply", {sum, scale});
 }
 
@@ -249,7 +343,8 @@ bool ScheduleStep::scheduleTraining(EntryOp zero, EntryOp gradient,
                                     EntryOp squares, EntryOp update,
                                     const UpdateScalars &scalars) {
   ScheduleBuilder b(getOperation(), Purpose::Train);
-  Value mean = differentiate(b, zero, gradient);
+  Value mean = ranks.empty() ? differentiate(b, zero, gradient)
+                             : differentiateShared(b, zero, gradient);
   Value length = b.scalar("norm", b.run(squares, {}));
   b.check({mean, length});
   Value clip = b.scalar("clip", {length, b.realSetting("max_grad_norm")});
@@ -280,9 +375,10 @@ bool ScheduleStep::scheduleTrainingLayerByLayer(EntryOp step,
 
 bool ScheduleStep::scheduleEvaluation(EntryOp loss) {
   ScheduleBuilder b(getOperation(), Purpose::Evaluate);
-  b.integerSetting("batches");
-  Value sum = b.sumOverBatches(
-      [&](Value batch) { return b.run(loss, {}, batch).front(); });
+  Value batches = b.integerSetting("batches");
+  Value sum = b.addOverBatches(b.scalar("zero", {}), batches, [&](Value batch) {
+    return b.run(loss, {}, batch).front();
+  });
   b.report(b.scalar("divide", {sum, b.realSetting("targets")}), "loss");
   return !b.hasFailed;
 }

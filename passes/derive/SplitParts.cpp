@@ -69,8 +69,7 @@ LogicalResult SplitParts::assignLayers(EntryOp loss) {
   if (after + 1 >= static_cast<int64_t>(calls.size()))
     return loss.emitOpError("has ")
            << calls.size() - 2 << " layers, so the cut after layer "
-           << int64_t(after)
-           << " leaves none above";
+           << int64_t(after) << " leaves none above";
   for (auto [index, call] : llvm::enumerate(calls)) {
     StringRef part = static_cast<int64_t>(index) <= after ? lower : upper;
     auto [known, isNew] = parts.try_emplace(call.getPrefix(), part);
@@ -86,6 +85,8 @@ StringRef SplitParts::partOf(Operation *op) const {
     return parts.lookup(call.getPrefix());
   if (auto gradient = dyn_cast<LayerGradientOp>(op))
     return parts.lookup(gradient.getPrefix());
+  if (auto fold = dyn_cast<FoldGradientOp>(op))
+    return partOf(fold.getLayerGradient());
   if (auto update = dyn_cast<UpdateOpInterface>(op))
     if (Value gradient = update.getLayerGradient())
       return partOf(gradient.getDefiningOp());

@@ -69,6 +69,7 @@ namespace {
 /// The calls that the update of one layer has to respect.
 struct LayerUses {
   CallOp firstSink; ///< null if nothing adds to the layer's gradients
+  CallOp lastSink;
   CallOp lastUse;
 };
 } // namespace
@@ -85,13 +86,52 @@ static SmallVector<LayerUses> findLayerUses(EntryOp entry,
         return;
       LayerUses &layer = uses[parameter->layer];
       layer.lastUse = call;
-      if (isSink && !layer.firstSink)
+      if (!isSink)
+        return;
+      layer.lastSink = call;
+      if (!layer.firstSink)
         layer.firstSink = call;
     };
     block.walk([&](ParameterOp op) { use(op.getName(), /*isSink=*/false); });
     block.walk([&](GradientOp op) { use(op.getOf(), /*isSink=*/true); });
   });
   return uses;
+}
+
+/// Appends arguments of `types` to `entry`.
+static SmallVector<Value> addArguments(EntryOp entry, TypeRange types) {
+  SmallVector<Value> arguments;
+  for (Type type : types)
+    arguments.push_back(entry.getBodyBlock().addArgument(type, entry.getLoc()));
+  entry.setFunctionType(FunctionType::get(
+      entry.getContext(), entry.getBodyBlock().getArgumentTypes(),
+      entry.getResultTypes()));
+  return arguments;
+}
+
+/// Gradients of `layer` from before its first sink on.
+static Value createWindow(OpBuilder &builder, const ParameterTable &parameters,
+                          const TrainableLayer &layer, const LayerUses &uses,
+                          Value condition) {
+  builder.setInsertionPoint(uses.firstSink);
+  auto type =
+      RankedTensorType::get(layer.elements, parameters.gradientElement());
+  return LayerGradientOp::create(builder, CallOp(uses.firstSink).getLoc(), type,
+                                 layer.prefix, condition);
+}
+
+void accumulateByLayer(EntryOp gradient, const ParameterTable &parameters) {
+  OpBuilder builder(gradient);
+  Type integer = RankedTensorType::get({}, builder.getI64Type());
+  Value condition = addArguments(gradient, integer).front();
+  SmallVector<LayerUses> uses = findLayerUses(gradient, parameters);
+  for (auto [layer, use] : llvm::zip_equal(parameters.layers(), uses)) {
+    if (!use.firstSink)
+      continue;
+    Value window = createWindow(builder, parameters, layer, use, condition);
+    builder.setInsertionPointAfter(use.lastSink);
+    FoldGradientOp::create(builder, CallOp(use.lastSink).getLoc(), window);
+  }
 }
 
 EntryOp createUpdatingCopy(EntryOp gradient, Optimizer optimizer,
@@ -102,20 +142,13 @@ EntryOp createUpdatingCopy(EntryOp gradient, Optimizer optimizer,
   step.setSymName(
       (gradient.getSymName() + "." + stringifyPhase(Phase::Update)).str());
   UpdateScalars meaning(module.getContext(), optimizer, parameters.isRounded());
-  SmallVector<Value> scalars;
-  for (Type type : meaning.types)
-    scalars.push_back(step.getBodyBlock().addArgument(type, gradient.getLoc()));
-  step.setFunctionType(builder.getFunctionType(
-      step.getBodyBlock().getArgumentTypes(), gradient.getResultTypes()));
+  SmallVector<Value> scalars = addArguments(step, meaning.types);
   SmallVector<LayerUses> uses = findLayerUses(step, parameters);
   for (auto [layer, use] : llvm::zip_equal(parameters.layers(), uses)) {
     if (!use.firstSink)
       continue;
-    builder.setInsertionPoint(use.firstSink);
-    Value window = LayerGradientOp::create(
-        builder, module.getLoc(),
-        RankedTensorType::get(layer.elements, parameters.gradientElement()),
-        layer.prefix);
+    Value window =
+        createWindow(builder, parameters, layer, use, /*condition=*/Value());
     builder.setInsertionPointAfter(use.lastUse);
     createUpdate(builder, module.getLoc(), optimizer, meaning, scalars, window);
   }

@@ -2,7 +2,8 @@
 //
 // An update in the backward is a copy of the gradient's entry, whatever passes
 // made of it, with each layer's update behind the last call that adds to the
-// layer's gradients or reads its parameters.
+// layer's gradients or reads its parameters. Accumulation over batches is the
+// same window of one layer's gradients, folded where an update would stand.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,6 +32,11 @@ struct UpdateScalars {
 /// An entry that updates all trainable parameters.
 EntryOp createUpdateEntry(mlir::ModuleOp module, Optimizer optimizer,
                           const ParameterTable &parameters);
+
+/// Gives `gradient` an argument more, at the end: where it is not zero, each
+/// layer's gradients begin at zero, in memory of their own, and are added to
+/// the gradient of all parameters behind the layer's last sink.
+void accumulateByLayer(EntryOp gradient, const ParameterTable &parameters);
 
 /// A copy of `gradient` that updates each layer as soon as it can; the update's
 /// scalars come behind the arguments of `gradient`.

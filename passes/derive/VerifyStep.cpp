@@ -95,30 +95,44 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
 
   static LogicalResult checkUpdates(ModuleOp module,
                                     const ParameterTable &parameters) {
-    for (EntryOp entry : module.getOps<EntryOp>())
+    llvm::StringSet<> updated;
+    for (EntryOp entry : module.getOps<EntryOp>()) {
       if (!entry.getBody().getOps<LayerGradientOp>().empty() &&
-          failed(checkLayerUpdates(entry, parameters)))
+          failed(checkWindows(entry, parameters)))
         return failure();
+      for (auto update : entry.getBody().getOps<UpdateOpInterface>())
+        if (Value window = update.getLayerGradient())
+          updated.insert(window.getDefiningOp<LayerGradientOp>().getPrefix());
+    }
+    for (const TrainableLayer &layer : parameters.layers())
+      if (!updated.empty() && !updated.contains(layer.prefix))
+        return module.emitError("expects an update of the layer '")
+               << layer.prefix << "'; broken by hone-schedule-step";
     return success();
   }
 
-  /// Each layer has its gradients from before the first sink until its one
-  /// update, and is not used after that.
-  static LogicalResult checkLayerUpdates(EntryOp step,
-                                         const ParameterTable &parameters) {
+  /// Each layer's gradients are there from before the first sink until they are
+  /// used, by one update or one fold; no parameter is read behind its update.
+  static LogicalResult checkWindows(EntryOp step,
+                                    const ParameterTable &parameters) {
     SymbolTable symbols(step->getParentOp());
-    enum class State { Untouched, Gradient, Updated };
+    enum class State { Untouched, Gradient, Folded, Updated };
     SmallVector<State> states(parameters.layers().size(), State::Untouched);
     auto broken = [&](Operation *op, StringRef problem, StringRef prefix) {
-      return op->emitOpError(problem) << " of the layer '" << prefix
-                                      << "'; broken by hone-schedule-step";
+      return LogicalResult(op->emitOpError(problem)
+                           << " of the layer '" << prefix
+                           << "'; broken by hone-schedule-step");
     };
     auto stateOf = [&](StringRef prefix) -> State & {
-      auto layer =
-          llvm::find_if(parameters.layers(), [&](const TrainableLayer &layer) {
-            return layer.prefix == prefix;
-          });
-      return states[layer - parameters.layers().begin()];
+      return states[parameters.findLayer(prefix) - parameters.layers().data()];
+    };
+    auto close = [&](Operation *op, LayerGradientOp window, State end,
+                     StringRef problem) {
+      State &state = stateOf(window.getPrefix());
+      if (state != State::Gradient)
+        return broken(op, problem, window.getPrefix());
+      state = end;
+      return success();
     };
     auto checkUse = [&](CallOp call, StringRef name, bool isSink) {
       const Parameter *parameter = parameters.find(call.getPrefix(), name);
@@ -127,41 +141,42 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
       StringRef prefix = parameters.layers()[parameter->layer].prefix;
       State state = states[parameter->layer];
       if (state == State::Updated)
-        return LogicalResult(broken(call, "stands behind the update", prefix));
+        return broken(call, "stands behind the update", prefix);
+      if (isSink && state == State::Folded)
+        return broken(call, "stands behind the fold", prefix);
       if (isSink && state != State::Gradient)
-        return LogicalResult(
-            broken(call, "stands before the 'hone.layer_gradient'", prefix));
+        return broken(call, "stands before the 'hone.layer_gradient'", prefix);
       return success();
     };
     for (Operation &op : step.getBody().front()) {
+      LogicalResult isRight = success();
       if (auto window = dyn_cast<LayerGradientOp>(op)) {
         State &state = stateOf(window.getPrefix());
         if (state != State::Untouched)
           return broken(window, "is not the first", window.getPrefix());
         state = State::Gradient;
       } else if (auto update = dyn_cast<UpdateOpInterface>(op)) {
-        auto window =
-            update.getLayerGradient().getDefiningOp<LayerGradientOp>();
-        State &state = stateOf(window.getPrefix());
-        if (state == State::Updated)
-          return broken(update, "is not the only update", window.getPrefix());
-        state = State::Updated;
+        isRight = close(
+            update, update.getLayerGradient().getDefiningOp<LayerGradientOp>(),
+            State::Updated, "is not the only update");
+      } else if (auto fold = dyn_cast<FoldGradientOp>(op)) {
+        isRight = close(fold, fold.getLayerGradient(), State::Folded,
+                        "is not the only fold");
       } else if (auto call = dyn_cast<CallOp>(op)) {
         auto block = symbols.lookup<BlockOp>(call.getBlock());
-        LogicalResult isUsable = success();
         auto check = [&](StringRef name, bool isSink) {
-          if (succeeded(isUsable))
-            isUsable = checkUse(call, name, isSink);
+          if (succeeded(isRight))
+            isRight = checkUse(call, name, isSink);
         };
         block.walk([&](ParameterOp op) { check(op.getName(), false); });
         block.walk([&](GradientOp op) { check(op.getOf(), true); });
-        if (failed(isUsable))
-          return failure();
       }
+      if (failed(isRight))
+        return failure();
     }
     for (auto [layer, state] : llvm::zip_equal(parameters.layers(), states))
-      if (state != State::Updated)
-        return broken(step, "expects an update", layer.prefix);
+      if (state == State::Gradient)
+        return broken(step, "expects an update or a fold", layer.prefix);
     return success();
   }
 };

@@ -14,6 +14,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -33,6 +35,7 @@ public:
   LogicalResult run();
 
 private:
+  FailureOr<int64_t> regionOffset(Operation *op, const Twine &name);
   /// A view of a region of `base`, from its element `element` on.
   FailureOr<Value> region(Operation *op, Value base, const Twine &name,
                           MemRefType type, int64_t element = 0);
@@ -50,10 +53,22 @@ private:
   LogicalResult appendParameter(CallOp call, ParameterOp op,
                                 SmallVectorImpl<Value> &arguments);
   FailureOr<Value> gradient(CallOp call, StringRef name, Type type);
+  /// Bytes from the arena to what the gradient of all parameters has for the
+  /// layer of `window`.
+  FailureOr<int64_t> sliceOfLayer(LayerGradientOp window);
+  /// Whether `condition`, one of the entry's arguments, is not zero.
+  Value isTrue(Location loc, Value condition);
+  /// Emits `body` for where `condition` is true; without one, for always.
+  void emitWhen(Location loc, Value condition, function_ref<void()> body);
   LogicalResult convert(LayerGradientOp op);
+  LogicalResult convert(FoldGradientOp op);
   LogicalResult convert(CallOp call);
   LogicalResult convert(ZeroGradientOp op);
   LogicalResult convert(GradientSquaresOp op);
+  LogicalResult convert(ReadGradientOp op);
+  LogicalResult convert(AddGradientOp op);
+  /// The gradient of all parameters; `op` has a value of it, of type `own`.
+  FailureOr<Value> wholeGradient(Operation *op, RankedTensorType own);
   /// Emits the tile op of the same name for each tensor that the call reads.
   template <typename TileOp, typename ResidencyOp>
   LogicalResult convertResidency(ResidencyOp op);
@@ -76,20 +91,28 @@ private:
   OpBuilder builder;
   Buffers buffers;
   /// Prefix of a layer to where its gradients are, until its update.
-  llvm::StringMap<int64_t> layerGradients;
+  llvm::StringMap<Value> layerGradients;
   Value frame, values, arena, batch, work, weights, rows;
 };
 } // namespace
 
-FailureOr<Value> EntryConversion::region(Operation *op, Value base,
-                                         const Twine &name, MemRefType type,
-                                         int64_t element) {
+FailureOr<int64_t> EntryConversion::regionOffset(Operation *op,
+                                                 const Twine &name) {
   RegionOp place = findRegion(module, name.str());
   if (!place)
     return op->emitOpError("expects a hone.region \"")
            << name << "\"; run hone-place first";
+  return static_cast<int64_t>(place.getOffset());
+}
+
+FailureOr<Value> EntryConversion::region(Operation *op, Value base,
+                                         const Twine &name, MemRefType type,
+                                         int64_t element) {
+  FailureOr<int64_t> offset = regionOffset(op, name);
+  if (failed(offset))
+    return failure();
   int64_t bytes = element * type.getElementTypeBitWidth() / 8;
-  return viewAt(builder, op->getLoc(), base, place.getOffset() + bytes, type);
+  return viewAt(builder, op->getLoc(), base, *offset + bytes, type);
 }
 
 Value EntryConversion::boundary(unsigned index, Type type) {
@@ -179,7 +202,7 @@ FailureOr<Value> EntryConversion::gradient(CallOp call, StringRef name,
     MemRefType view = bufferType(type, maxRows);
     int64_t bytes =
         (found->offset - layer.offset) * view.getElementTypeBitWidth() / 8;
-    return viewAt(builder, call.getLoc(), work, own->second + bytes, view);
+    return viewAt(builder, call.getLoc(), own->second, bytes, view);
   }
   return region(call, "gradient", bufferType(type, maxRows), found->offset);
 }
@@ -266,6 +289,44 @@ LogicalResult EntryConversion::convert(GradientSquaresOp op) {
   return success();
 }
 
+FailureOr<Value> EntryConversion::wholeGradient(Operation *op,
+                                                RankedTensorType own) {
+  // (C1)
+  auto type =
+      MemRefType::get(table.trainableElements(), table.gradientElement());
+  if (bufferType(own, maxRows) != type)
+    return op->emitOpError("expects a value of ")
+           << type.getShape()[0] << " " << type.getElementType()
+           << ", as many as are trained";
+  return region(op, "gradient", type);
+}
+
+LogicalResult EntryConversion::convert(ReadGradientOp op) {
+  auto slots = op->getAttrOfType<ArrayAttr>(HoneDialect::getSlotsAttrName());
+  FailureOr<Value> from = wholeGradient(op, op.getValue().getType());
+  FailureOr<Value> to =
+      placeOf(op, op->getResult(0), slots ? slots[0] : Attribute());
+  if (failed(from) || failed(to))
+    return failure();
+  buffers.ofValue[op.getValue()] = *to;
+  callShared(op, "copy", {*from, *to},
+             [&](KernelBuilder &k, Buffers &, ValueRange given) {
+               emitCopy(given[0], given[1], k);
+             });
+  return success();
+}
+
+LogicalResult EntryConversion::convert(AddGradientOp op) {
+  FailureOr<Value> to = wholeGradient(op, op.getValue().getType());
+  if (failed(to))
+    return failure();
+  callShared(op, "fold", {buffers.ofValue.at(op.getValue()), *to},
+             [&](KernelBuilder &k, Buffers &, ValueRange given) {
+               emitFold(given[0], given[1], k);
+             });
+  return success();
+}
+
 void EntryConversion::callShared(
     Operation *op, StringRef name, ArrayRef<Value> arguments,
     function_ref<void(KernelBuilder &, Buffers &, ValueRange)> emitBody) {
@@ -290,20 +351,87 @@ void EntryConversion::callShared(
   func::CallOp::create(builder, loc, function, all);
 }
 
+FailureOr<int64_t> EntryConversion::sliceOfLayer(LayerGradientOp window) {
+  const TrainableLayer *layer = table.findLayer(window.getPrefix());
+  if (!layer)
+    return window.emitOpError("expects '")
+           << window.getPrefix() << "' to be a layer that trains";
+  FailureOr<int64_t> gradient = regionOffset(window, "gradient");
+  if (failed(gradient))
+    return failure();
+  Type element = window.getGradient().getType().getElementType();
+  return *gradient + layer->offset * element.getIntOrFloatBitWidth() / 8;
+}
+
+Value EntryConversion::isTrue(Location loc, Value condition) {
+  Value word =
+      memref::LoadOp::create(builder, loc, buffers.ofValue.at(condition));
+  Value zero = arith::ConstantOp::create(builder, loc,
+                                         builder.getZeroAttr(word.getType()));
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, word,
+                               zero);
+}
+
+void EntryConversion::emitWhen(Location loc, Value condition,
+                               function_ref<void()> body) {
+  if (!condition)
+    return body();
+  auto branch = scf::IfOp::create(builder, loc, isTrue(loc, condition),
+                                  /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  body();
+}
+
 LogicalResult EntryConversion::convert(LayerGradientOp op) {
   auto slots = op->getAttrOfType<ArrayAttr>(HoneDialect::getSlotsAttrName());
   if (!slots || slots.size() != 1)
     return op.emitOpError("expects a slot for its result; run hone-place "
                           "first");
+  Location loc = op.getLoc();
   int64_t offset = cast<SlotAttr>(slots[0]).getOffset();
   auto type = bufferType(op.getGradient().getType(), maxRows);
-  Value view = viewAt(builder, op.getLoc(), work, offset, type);
+  Value &view = layerGradients[op.getPrefix()];
+  if (!op.getCondition()) {
+    view = viewAt(builder, loc, work, offset, type);
+  } else {
+    FailureOr<int64_t> region = regionOffset(op, "accumulation");
+    FailureOr<int64_t> slice = sliceOfLayer(op);
+    if (failed(region) || failed(slice))
+      return failure();
+    auto index = [&](int64_t value) {
+      return arith::ConstantIndexOp::create(builder, loc, value);
+    };
+    Value place =
+        arith::SelectOp::create(builder, loc, isTrue(loc, op.getCondition()),
+                                index(*region + offset), index(*slice));
+    view = tile::ViewOp::create(builder, loc, type, arena, place);
+  }
   buffers.ofValue[op.getGradient()] = view;
-  layerGradients[op.getPrefix()] = offset;
-  callShared(op, "zeros", view,
-             [&](KernelBuilder &k, Buffers &, ValueRange given) {
-               emitZeros(given[0], k);
-             });
+  emitWhen(loc, op.getCondition(), [&] {
+    callShared(op, "zeros", view,
+               [&](KernelBuilder &k, Buffers &, ValueRange given) {
+                 emitZeros(given[0], k);
+               });
+  });
+  return success();
+}
+
+LogicalResult EntryConversion::convert(FoldGradientOp op) {
+  LayerGradientOp window = op.getLayerGradient();
+  FailureOr<int64_t> slice = sliceOfLayer(window);
+  if (failed(slice))
+    return failure();
+  Value view = buffers.ofValue.at(op.getWindow());
+  layerGradients.erase(window.getPrefix());
+  emitWhen(op.getLoc(), window.getCondition(), [&] {
+    Value sum = viewAt(builder, op.getLoc(), arena, *slice,
+                       cast<MemRefType>(view.getType()));
+    callShared(op, "fold", {view, sum},
+               [&](KernelBuilder &k, Buffers &, ValueRange given) {
+                 emitFold(given[0], given[1], k);
+               });
+  });
   return success();
 }
 
@@ -315,11 +443,9 @@ LogicalResult EntryConversion::convertUpdate(UpdateOp op) {
   int64_t first = 0, length = table.trainableElements();
   if (Value own = op.getGradient()) {
     StringRef prefix = own.getDefiningOp<LayerGradientOp>().getPrefix();
-    for (auto [index, layer] : llvm::enumerate(table.layers())) {
-      if (layer.prefix != prefix)
-        continue;
-      std::tie(first, length) = std::pair(layer.offset, layer.elements);
-      parameters = table.ofLayer(index);
+    if (const TrainableLayer *layer = table.findLayer(prefix)) {
+      std::tie(first, length) = std::pair(layer->offset, layer->elements);
+      parameters = table.ofLayer(layer - table.layers().data());
     }
     layerGradients.erase(prefix);
   }
@@ -401,7 +527,8 @@ LogicalResult EntryConversion::run() {
   for (Operation &op : entry.getBodyBlock()) {
     LogicalResult converted =
         TypeSwitch<Operation *, LogicalResult>(&op)
-            .Case<CallOp, LayerGradientOp, ZeroGradientOp, GradientSquaresOp>(
+            .Case<CallOp, LayerGradientOp, FoldGradientOp, ZeroGradientOp,
+                  GradientSquaresOp, ReadGradientOp, AddGradientOp>(
                 [&](auto typed) { return convert(typed); })
             .Case<SgdOp, AdamwOp>(
                 [&](auto typed) { return convertUpdate(typed); })

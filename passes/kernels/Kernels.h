@@ -49,6 +49,12 @@ void emitKernel(DotOp op, KernelBuilder &k);
 /// Adds `value` to the gradient `sink`, both of one static shape.
 void emitGradientSum(mlir::Value value, mlir::Value sink, KernelBuilder &k);
 
+/// Copies the vector `from` to `to`.
+void emitCopy(mlir::Value from, mlir::Value to, KernelBuilder &k);
+
+/// Adds the vector `from` to `to`, element by element.
+void emitFold(mlir::Value from, mlir::Value to, KernelBuilder &k);
+
 /// Sets every element of the vector `to` to zero.
 void emitZeros(mlir::Value to, KernelBuilder &k);
 

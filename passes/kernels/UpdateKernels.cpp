@@ -46,6 +46,16 @@ void hone::emitZeros(Value to, KernelBuilder &k) {
   forEachElement(k, to, [&](Value i) { k.store(zero, to, i); });
 }
 
+void hone::emitCopy(Value from, Value to, KernelBuilder &k) {
+  forEachElement(k, to, [&](Value i) { k.store(k.load(from, i), to, i); });
+}
+
+void hone::emitFold(Value from, Value to, KernelBuilder &k) {
+  forEachElement(k, to, [&](Value i) {
+    k.store(k.add(k.load(to, i), k.load(from, i)), to, i);
+  });
+}
+
 void hone::emitSquares(const ParameterTable &table, Value vector, Value squares,
                        KernelBuilder &k) {
   // Of each parameter, the first element and their number.

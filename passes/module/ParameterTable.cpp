@@ -117,6 +117,13 @@ ArrayRef<Parameter> ParameterTable::ofLayer(int64_t layer) const {
       .drop_until([&](const Parameter &p) { return p.layer == layer; });
 }
 
+const TrainableLayer *ParameterTable::findLayer(StringRef prefix) const {
+  auto layer = llvm::find_if(layerList, [&](const TrainableLayer &layer) {
+    return layer.prefix == prefix;
+  });
+  return layer == layerList.end() ? nullptr : &*layer;
+}
+
 const Parameter *ParameterTable::find(StringRef prefix, StringRef name) const {
   auto found = byName.find((prefix + name).str());
   if (found == byName.end())

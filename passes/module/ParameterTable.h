@@ -51,6 +51,8 @@ public:
   llvm::ArrayRef<Parameter> frozen() const { return frozenList; }
   llvm::ArrayRef<Parameter> trainable() const { return trainableList; }
   llvm::ArrayRef<TrainableLayer> layers() const { return layerList; }
+  /// The one of calls with `prefix`; null if nothing of it is trainable.
+  const TrainableLayer *findLayer(llvm::StringRef prefix) const;
   /// The trainable ones of a layer, in the order of their offsets.
   llvm::ArrayRef<Parameter> ofLayer(int64_t layer) const;
   /// Length of theta.

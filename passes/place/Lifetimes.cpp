@@ -17,6 +17,11 @@ static bool isReturned(Value value) {
                       [](Operation *user) { return isa<ReturnOp>(user); });
 }
 
+bool isAccumulation(Operation *op) {
+  auto window = dyn_cast<LayerGradientOp>(op);
+  return window && window.getCondition();
+}
+
 bool isOnlyAddedToGradient(Value value) {
   Operation *op = value.getDefiningOp();
   bool isSumOverRows = op && op->hasTrait<RowWise>() &&

@@ -66,6 +66,9 @@ private:
   llvm::DenseMap<mlir::Value, mlir::OpResult> before, after;
 };
 
+/// Whether `op` has its result in the region `accumulation`.
+bool isAccumulation(mlir::Operation *op);
+
 /// Whether `value` is a sum over rows that goes to one sink and nowhere else:
 /// its op adds it there and it needs no memory.
 bool isOnlyAddedToGradient(mlir::Value value);

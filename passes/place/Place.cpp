@@ -94,6 +94,8 @@ private:
 };
 
 struct Place : impl::PlaceBase<Place> {
+  using PlaceBase::PlaceBase;
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto rows = maxRows(module);
@@ -105,8 +107,11 @@ struct Place : impl::PlaceBase<Place> {
     if (failed(parameters))
       return signalPassFailure();
     SymbolTable symbols(module);
-    for (EntryOp entry : module.getOps<EntryOp>())
+    int64_t accumulation = 0;
+    for (EntryOp entry : module.getOps<EntryOp>()) {
       placeEntry(entry, symbols, *rows);
+      accumulation = std::max(accumulation, placeWindows(entry, *rows));
+    }
     bool updatesLayers = false, hasGradient = false;
     module.walk([&](Operation *op) {
       auto update = dyn_cast<UpdateOpInterface>(op);
@@ -116,6 +121,12 @@ struct Place : impl::PlaceBase<Place> {
     });
     RegionBuilder regions(module);
     placeVectors(module, *parameters, hasGradient && !updatesLayers, regions);
+    auto addAccumulation = [&] {
+      if (accumulation > 0)
+        regions.add("accumulation", MemoryClass::Accumulation, accumulation);
+    };
+    if (accumulates)
+      addAccumulation();
     std::vector<SchedulePlacement> schedules;
     int64_t batches = 1, scalarBytes = 0;
     for (ScheduleOp schedule : module.getOps<ScheduleOp>()) {
@@ -142,11 +153,12 @@ struct Place : impl::PlaceBase<Place> {
     Builder builder(module);
     module->setAttr(HoneDialect::getArenaBytesAttrName(),
                     builder.getI64IntegerAttr(base + most));
-    if (updatesLayers) {
-      regions.skip(most);
+    regions.skip(most);
+    if (updatesLayers)
       regions.add("gradient", MemoryClass::Gradient,
                   vectorBytes(*parameters, parameters->gradientElement()));
-    }
+    if (!accumulates)
+      addAccumulation();
   }
 
   static void placeBlock(BlockOp block, int64_t rows) {
@@ -179,11 +191,21 @@ struct Place : impl::PlaceBase<Place> {
   static void placeEntry(EntryOp entry, SymbolTable &symbols, int64_t rows) {
     BodyPlacement placement(entry.getBodyBlock(), rows);
     for (Operation &op : entry.getBodyBlock()) {
-      placement.addResults(&op);
+      if (!isAccumulation(&op))
+        placement.addResults(&op);
       if (auto call = dyn_cast<CallOp>(op))
         placement.addScratch(call, scratchOf(symbols.lookup(call.getBlock())));
     }
     setScratch(entry, placement.place());
+  }
+
+  /// What the region `accumulation` holds; returns its bytes.
+  static int64_t placeWindows(EntryOp entry, int64_t rows) {
+    BodyPlacement placement(entry.getBodyBlock(), rows);
+    for (Operation &op : entry.getBodyBlock())
+      if (isAccumulation(&op))
+        placement.addResults(&op);
+    return placement.place();
   }
 
   /// Theta, its gradient and the optimizer's state.

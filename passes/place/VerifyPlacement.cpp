@@ -102,14 +102,15 @@ struct VerifyPlacement : impl::VerifyPlacementBase<VerifyPlacement> {
              << HoneDialect::getArenaBytesAttrName() << "'; run hone-place";
     if (failed(checkRegionSizes(module, *rows)))
       return failure();
-    int64_t base = 0;
+    int64_t base = 0, end = 0;
     for (RegionOp region : module.getOps<RegionOp>()) {
       auto offset = static_cast<int64_t>(region.getOffset());
-      if (offset < base)
+      if (offset < end)
         return region.emitOpError("overlaps the region before it");
+      end = offset + ArenaPlan::align(region.getBytes());
       // Behind the arena no slot can be.
       if (offset < arena.getInt())
-        base = offset + ArenaPlan::align(region.getBytes());
+        base = end;
     }
     for (BlockOp block : module.getOps<BlockOp>()) {
       auto bytes = block->getAttrOfType<IntegerAttr>(
@@ -171,8 +172,12 @@ struct VerifyPlacement : impl::VerifyPlacementBase<VerifyPlacement> {
       return entry.emitOpError("has no '")
              << HoneDialect::getScratchBytesAttrName() << "'";
     SlotCheck slots(entry.getBodyBlock(), rows, 0, bytesOf(entry).getInt());
+    RegionOp region =
+        findRegion(entry->getParentOfType<ModuleOp>(), "accumulation");
+    SlotCheck windows(entry.getBodyBlock(), rows, 0,
+                      region ? static_cast<int64_t>(region.getBytes()) : 0);
     for (Operation &op : entry.getBodyBlock()) {
-      if (failed(slots.results(&op)))
+      if (failed((isAccumulation(&op) ? windows : slots).results(&op)))
         return failure();
       auto call = dyn_cast<CallOp>(op);
       if (call && failed(slots.scratch(

@@ -1,10 +1,10 @@
 //===- MemoryPlan.cpp - The promised peak, by class -----------------------===//
 //
 // The peak is reached during one call of one run of the schedule that trains.
-// The table attributes the arena to classes at that call: regions by their class,
-// values that cross items as boundary, values that live across calls as kept,
-// gradients of a layer as gradient, the call's own scratch and results as working
-// memory.
+// The table attributes the arena to classes at that call: regions by their
+// class, values that cross items as boundary, values that live across calls as
+// kept, gradients of a layer as gradient, the call's own scratch and results as
+// working memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,7 +52,7 @@ static Usage usageDuring(CallOp call) {
   for (Operation &other : *call->getBlock()) {
     auto slots =
         other.getAttrOfType<ArrayAttr>(HoneDialect::getSlotsAttrName());
-    if (!slots)
+    if (!slots || isAccumulation(&other))
       continue;
     for (Attribute attr : slots) {
       auto slot = dyn_cast<SlotAttr>(attr);
@@ -143,7 +143,8 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes) {
   for (RegionOp region : module.getOps<RegionOp>()) {
     int64_t bytes = ArenaPlan::align(region.getBytes());
     if (static_cast<int64_t>(region.getOffset()) >= plan.arenaBytes) {
-      plan.dumpBytes += bytes;
+      bool accumulates = region.getMemoryClass() == MemoryClass::Accumulation;
+      (accumulates ? plan.accumulationBytes : plan.dumpBytes) += bytes;
       continue;
     }
     byClass[static_cast<unsigned>(region.getMemoryClass())] += bytes;
@@ -182,6 +183,8 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes) {
   add(MemoryClass::Gradient,
       regionBytes(MemoryClass::Gradient) + worst.gradient,
       plan.dumpBytes ? "of one layer" : "");
+  if (int64_t bytes = regionBytes(MemoryClass::Accumulation))
+    add(MemoryClass::Accumulation, bytes, "one layer's gradient of a batch");
   add(MemoryClass::Optimizer, regionBytes(MemoryClass::Optimizer), "");
   add(MemoryClass::Batch, regionBytes(MemoryClass::Batch),
       "inputs and outputs");
@@ -216,10 +219,15 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes) {
   return plan;
 }
 
+int64_t MemoryPlan::peak(int64_t threads) const {
+  return static_cast<int64_t>(
+      hone_peak_bytes(arenaBytes, processBytes, threadBytes, threads));
+}
+
 int64_t MemoryPlan::mappedPeak(int64_t threads) const {
-  return HONE_MAPPED_BYTES +
-         std::min(weightBytes, residentWeights.bytes +
-                                   threads * residentWeights.threadBytes);
+  return static_cast<int64_t>(
+      hone_mapped_bytes(weightBytes, residentWeights.bytes,
+                        residentWeights.threadBytes, threads));
 }
 
 static void line(llvm::raw_ostream &os, StringRef name, int64_t bytes,
@@ -247,6 +255,9 @@ std::string MemoryPlan::table(int64_t threads) const {
   if (dumpBytes)
     line(os, "all gradients", dumpBytes,
          "with --dump-gradients only, on top of the peak");
+  if (accumulationBytes)
+    line(os, "accumulation", accumulationBytes,
+         "with several batches in a step only, on top of the peak");
   if (choice) {
     auto rows = [](int64_t tile) {
       return tile ? std::to_string(tile) : std::string("all");
@@ -280,6 +291,7 @@ std::string MemoryPlan::json() const {
       {"process_bytes", processBytes},
       {"weight_bytes", weightBytes},
       {"dump_bytes", dumpBytes},
+      {"accumulation_bytes", accumulationBytes},
       {"resident_weight_bytes", residentWeights.bytes},
       {"resident_thread_bytes", residentWeights.threadBytes},
       {"flops", counts.flops},

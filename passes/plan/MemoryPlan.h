@@ -48,6 +48,9 @@ struct MemoryPlan {
   /// Gradients of all parameters behind the arena, where a step has those of
   /// one layer at a time: only a run that writes them out has this memory.
   int64_t dumpBytes = 0;
+  /// One layer's gradient of a batch, behind the arena where the spec does not
+  /// accumulate: only a run that does has this memory.
+  int64_t accumulationBytes = 0;
   /// What one batch of the step at max_rows asks of the machine, recomputation
   /// included: what a rate in a benchmark is counted from.
   StepCounts counts;
@@ -62,10 +65,7 @@ struct MemoryPlan {
   std::optional<Choice> choice;
 
   /// The promise for `threads` threads, in bytes.
-  int64_t peak(int64_t threads) const {
-    return arenaBytes + processBytes + threads * threadBytes +
-           (threads - 1) * stackBytes;
-  }
+  int64_t peak(int64_t threads) const;
 
   /// The promise of resident memory: the peak, and what is mapped of weights,
   /// program and libraries at a time.
@@ -83,10 +83,10 @@ struct MemoryPlan {
   std::string table(int64_t threads) const;
   /// One JSON object: classes, arena_bytes, lower_bound_bytes, thread_bytes,
   /// stack_bytes, process_bytes, weight_bytes, resident_weight_bytes,
-  /// resident_thread_bytes, dump_bytes, flops, product_flops, row_bytes, fills,
-  /// fill_bytes, estimated_seconds, timeline; of a plan that was chosen also
-  /// residuals, recomputed_inputs, rounded_inputs, tile_rows,
-  /// forward_tile_rows and streams_weights.
+  /// resident_thread_bytes, dump_bytes, accumulation_bytes, flops,
+  /// product_flops, row_bytes, fills, fill_bytes, estimated_seconds, timeline;
+  /// of a plan that was chosen also residuals, recomputed_inputs,
+  /// rounded_inputs, tile_rows, forward_tile_rows and streams_weights.
   std::string json() const;
 };
 

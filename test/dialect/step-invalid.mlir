@@ -230,6 +230,14 @@ hone.block @update_is_of_entries(%g: tensor<f64>) {
 
 // -----
 
+hone.entry gradient @fold_gradient_c1() {
+  %d = hone.layer_gradient "layers.0." : tensor<16xf32>
+  // expected-error @+1 {{'hone.fold_gradient' op expects 'window' to be the result of a conditional 'hone.layer_gradient'}}
+  hone.fold_gradient %d : tensor<16xf32>
+}
+
+// -----
+
 hone.entry @layer_gradient_c1() {
   // expected-error @+1 {{'hone.layer_gradient' op expects a static length but got 'tensor<?xf32>'}}
   %d = hone.layer_gradient "layers.0." : tensor<?xf32>

@@ -5,7 +5,7 @@
 // last call that reads its parameters, whatever it is that stands between.
 
 // CHECK-LABEL: hone.entry gradient @gradient(
-// CHECK-NOT: hone.layer_gradient
+// CHECK-NOT: hone.sgd
 // CHECK-LABEL: hone.entry gradient @gradient.update(
 // CHECK-SAME: %[[WEIGHT:[^:]+]]: tensor<f64>, %[[SCALE:[^:]+]]: tensor<f64>, %[[RATE:[^:]+]]: tensor<f64>, %[[DECAY:[^:]+]]: tensor<f64>) -> tensor<f64> {
 // CHECK: %[[G1:.*]] = hone.layer_gradient "layers.1." : tensor<16xf32>

@@ -18,7 +18,8 @@
 // MOMENTUM-SAME: %[[SCALE:[^:]+]]: tensor<f64>, %[[RATE:[^:]+]]: tensor<f64>, %[[DECAY:[^:]+]]: tensor<f64>, %[[MOMENTUM:[^:]+]]: tensor<f64>) {
 // MOMENTUM-NEXT: hone.sgd %[[SCALE]], %[[RATE]], %[[DECAY]] momentum %[[MOMENTUM]]{{$}}
 
-// A step is the gradient of all its batches, from zero; its norm; a check that
+// A step is the gradient of all its batches, from zero: the first one's in place,
+// the others' each from zero and then folded; its norm; a check that
 // both are finite; the clipped update behind it; and what is reported. The
 // order of these items is the method.
 
@@ -27,10 +28,14 @@
 // CHECK: %[[WEIGHT:.*]] = hone.scalar @scalar.inverse(%[[TARGETS]])
 // CHECK: %[[BATCHES:.*]] = hone.setting "batches" : tensor<i64>
 // CHECK: hone.run @zero_gradient()
-// CHECK: %[[ZERO:.*]] = hone.scalar @scalar.zero()
-// CHECK: %[[SUM:.*]] = hone.repeat %[[BATCHES]] carry (%[[BEFORE:.*]] = %[[ZERO]]) : tensor<f64>
+// CHECK: %[[B0:.*]] = hone.load
+// CHECK: %[[NO:.*]] = hone.scalar @scalar.false()
+// CHECK: %[[LOSS0:.*]] = hone.run @gradient(%[[WEIGHT]], %[[NO]]) on %[[B0]]
+// CHECK: %[[OTHERS:.*]] = hone.scalar @scalar.decrement(%[[BATCHES]])
+// CHECK: %[[YES:.*]] = hone.scalar @scalar.true()
+// CHECK: %[[SUM:.*]] = hone.repeat %[[OTHERS]] carry (%[[BEFORE:.*]] = %[[LOSS0]]) : tensor<f64>
 // CHECK-NEXT: %[[BATCH:.*]] = hone.load
-// CHECK-NEXT: %[[LOSS:.*]] = hone.run @gradient(%[[WEIGHT]]) on %[[BATCH]]
+// CHECK-NEXT: %[[LOSS:.*]] = hone.run @gradient(%[[WEIGHT]], %[[YES]]) on %[[BATCH]]
 // CHECK-NEXT: %[[AFTER:.*]] = hone.scalar @scalar.add(%[[BEFORE]], %[[LOSS]])
 // CHECK-NEXT: hone.yield %[[AFTER]]
 // CHECK: %[[MEAN:.*]] = hone.scalar @scalar.multiply(%[[SUM]], %[[WEIGHT]])

@@ -144,7 +144,7 @@ module @layer_is_not_updated {
     hone.gradient %db of "b" : tensor<4x2xf32>
     hone.return
   }
-  // expected-error @+1 {{'hone.entry' op expects an update of the layer 'layers.0.'; broken by hone-schedule-step}}
+  // expected-error @+1 {{'hone.entry' op expects an update or a fold of the layer 'layers.0.'; broken by hone-schedule-step}}
   hone.entry gradient @step(%hidden: tensor<?x4xf32>) {
     %d = hone.layer_gradient "layers.0." : tensor<16xf32>
     hone.call @layer.backward "layers.0." (%hidden, %hidden) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
@@ -231,5 +231,43 @@ module @two_gradients {
     %e = hone.layer_gradient "layers.0." : tensor<16xf32>
     hone.call @layer.backward "layers.0." (%hidden, %hidden) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
     hone.sgd %s, %s, %s from %d : tensor<16xf32>
+  }
+}
+
+// -----
+
+module @sink_behind_the_fold {
+  hone.block @layer.backward(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) {
+    %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
+    %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
+    %da, %db = hone.lora_parameter_adjoint %dy, %x, %a, %b scale 2.0 : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>) -> (tensor<2x4xf32>, tensor<4x2xf32>)
+    hone.gradient %da of "a" : tensor<2x4xf32>
+    hone.gradient %db of "b" : tensor<4x2xf32>
+    hone.return
+  }
+  hone.entry gradient @step(%hidden: tensor<?x4xf32>, %when: tensor<i64>) {
+    %d = hone.layer_gradient "layers.0." when %when : tensor<16xf32>
+    hone.call @layer.backward "layers.0." (%hidden, %hidden) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
+    hone.fold_gradient %d : tensor<16xf32>
+    // expected-error @+1 {{'hone.call' op stands behind the fold of the layer 'layers.0.'; broken by hone-schedule-step}}
+    hone.call @layer.backward "layers.0." (%hidden, %hidden) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
+  }
+}
+
+// -----
+
+module @never_folded {
+  hone.block @layer.backward(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) {
+    %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
+    %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
+    %da, %db = hone.lora_parameter_adjoint %dy, %x, %a, %b scale 2.0 : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>) -> (tensor<2x4xf32>, tensor<4x2xf32>)
+    hone.gradient %da of "a" : tensor<2x4xf32>
+    hone.gradient %db of "b" : tensor<4x2xf32>
+    hone.return
+  }
+  // expected-error @+1 {{'hone.entry' op expects an update or a fold of the layer 'layers.0.'; broken by hone-schedule-step}}
+  hone.entry gradient @step(%hidden: tensor<?x4xf32>, %when: tensor<i64>) {
+    %d = hone.layer_gradient "layers.0." when %when : tensor<16xf32>
+    hone.call @layer.backward "layers.0." (%hidden, %hidden) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
   }
 }

@@ -22,7 +22,8 @@
 // DERIVE-NEXT: hone.call @decoder "model.layers.1."
 // DERIVE: hone.call @head.gradient
 // DERIVE: hone.call @decoder.backward "model.layers.1."
-// DERIVE-NEXT: hone.call @decoder.backward "model.layers.0."
+// DERIVE: hone.call @decoder.backward "model.layers.0."
+// DERIVE-NEXT: hone.fold_gradient
 // DERIVE-NEXT: hone.return
 // DERIVE-NEXT: }
 // DERIVE: hone.entry vector @zero_gradient

@@ -371,7 +371,7 @@ const hone_module Bigram<T, Optimizer>::module = [] {
   m.abi_version = HONE_ABI_VERSION;
   m.config = config;
   m.max_rows = rows;
-  m.arena_bytes = arenaBytes;
+  m.arena_bytes = m.accumulation_end = arenaBytes;
   m.thread_bytes = scratch;
   m.optimizer = Optimizer;
   m.trainable_dtype = sizeof(T) == 8 ? HONE_F64 : HONE_F32;

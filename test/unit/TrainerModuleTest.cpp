@@ -82,8 +82,8 @@ TEST(Module, HasRoomForGradientsBehindTheArena) {
   auto opened = Module::open(module);
   ASSERT_TRUE(opened.isOk()) << opened.status().render();
   EXPECT_TRUE(opened.value().updatesLayers());
-  EXPECT_EQ(opened.value().arenaBytes(false), module.arena_bytes);
-  EXPECT_GE(opened.value().arenaBytes(true),
+  EXPECT_EQ(opened.value().arenaBytes({}), module.arena_bytes);
+  EXPECT_GE(opened.value().arenaBytes({true}),
             module.arena_bytes + opened.value().vectorBytes());
 }
 

@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define HONE_ABI_VERSION 4u
+#define HONE_ABI_VERSION 5u
 
 typedef enum hone_dtype {
   HONE_F32 = 0,
@@ -52,11 +52,11 @@ typedef enum hone_optimizer {
 /* Anonymous memory that no buffer accounts for, a sum:
    the program's own data, heap, main stack and I/O buffers; */
 #define HONE_PROGRAM_BYTES (768 * 1024)
-/* what preparing data takes: a line (DataLines::LongestLine), a piece of text in
-   the tokenizer (Tokenizer::LongestPiece) and the buffers of two files; */
+/* what preparing data takes: a line (DataLines::LongestLine), a piece of text
+   in the tokenizer (Tokenizer::LongestPiece) and the buffers of two files; */
 #define HONE_PREPARATION_BYTES (3 * 1024 * 1024)
-/* the tables of tensors, and, when data is long prepared, what saving an adapter
-   makes of them. */
+/* the tables of tensors, and, when data is long prepared, what saving an
+   adapter makes of them. */
 static inline uint64_t hone_process_bytes(uint64_t weights,
                                           uint64_t weight_name_bytes,
                                           uint64_t trainables,
@@ -67,10 +67,26 @@ static inline uint64_t hone_process_bytes(uint64_t weights,
   return HONE_PROGRAM_BYTES + tables +
          (saving > HONE_PREPARATION_BYTES ? saving : HONE_PREPARATION_BYTES);
 }
+/* Anonymous memory of a run, at most. `arena`: what the run has of it, see
+   hone_module. */
+static inline uint64_t hone_peak_bytes(uint64_t arena, uint64_t process,
+                                       uint64_t thread_bytes,
+                                       uint64_t threads) {
+  return arena + process + threads * thread_bytes +
+         (threads - 1) * HONE_THREAD_STACK_BYTES;
+}
 /* Resident pages of files that are not weights: the program, its C library, and
    the tokens of a batch. Those are 5 MiB together; what is above them covers
    larger programs and the header of the weights file. */
 #define HONE_MAPPED_BYTES (8 * 1024 * 1024)
+/* Resident pages of files, at most: `resident` of the weights, and as much
+   again as `resident_thread` for each thread. */
+static inline uint64_t hone_mapped_bytes(uint64_t weights, uint64_t resident,
+                                         uint64_t resident_thread,
+                                         uint64_t threads) {
+  uint64_t at_a_time = resident + threads * resident_thread;
+  return HONE_MAPPED_BYTES + (at_a_time < weights ? at_a_time : weights);
+}
 /* Pages of a file become resident, and are let go, in units of this size. */
 #define HONE_RESIDENT_UNIT_BYTES (64 * 1024)
 /* Of the weights file, for each of hone_module::weight_digests. */
@@ -170,12 +186,12 @@ typedef enum hone_item_kind {
 
 typedef struct hone_item {
   uint32_t kind;
-  uint32_t stage;     /* ticks behind the begin of its iteration */
-  hone_entry_fn run;  /* HONE_RUN, HONE_SCALAR */
+  uint32_t stage;          /* ticks behind the begin of its iteration */
+  hone_entry_fn run;       /* HONE_RUN, HONE_SCALAR */
   hone_entry_fn otherwise; /* if `condition` is 0; null: nothing */
-  uint32_t condition; /* value: i64; HONE_NO_VALUE: always */
-  uint32_t batch;     /* value: where a batch is; HONE_NO_VALUE: none */
-  uint64_t work;      /* HONE_RUN: offset of its working set in the arena */
+  uint32_t condition;      /* value: i64; HONE_NO_VALUE: always */
+  uint32_t batch;          /* value: where a batch is; HONE_NO_VALUE: none */
+  uint64_t work; /* HONE_RUN: offset of its working set in the arena */
   const uint32_t *values;
   uint32_t value_count;
   uint32_t carried; /* HONE_REPEAT */
@@ -250,6 +266,9 @@ typedef struct hone_module {
   const char *config;
   int64_t max_rows;
   uint64_t arena_bytes;
+  /* What a step of several batches needs in its place: arena_bytes, or more
+     where the spec did not say that there are several. */
+  uint64_t accumulation_end;
   uint64_t thread_bytes; /* private scratch of each thread, multiple of 64 */
   uint32_t optimizer;    /* hone_optimizer */
   /* Of theta. Gradient and state vectors have this type, or HONE_F32 if it is

@@ -40,7 +40,7 @@ static uint64_t dtypeSize(uint32_t dtype) {
 
 static Status findSlot(const hone_module &module, const hone_slot *slots,
                        uint32_t count, const char *name, uint32_t dtype,
-                       uint64_t elements, uint64_t &offset) {
+                       uint64_t elements, std::optional<uint64_t> &offset) {
   std::string place = std::string("slot '") + name + "'";
   for (uint32_t i = 0; i < count; ++i) {
     const hone_slot &slot = slots[i];
@@ -63,11 +63,11 @@ static Status findSlot(const hone_module &module, const hone_slot *slots,
     offset = slot.offset;
     return Status::ok();
   }
-  return mismatch(place, "expects the slot but got none");
+  return Status::ok();
 }
 
 static Status findSlots(const hone_module &m, Module::Slots &slots) {
-  const std::pair<const char *, uint64_t *> inputs[] = {
+  const std::pair<const char *, std::optional<uint64_t> *> inputs[] = {
       {"input_ids", &slots.inputIds},
       {"targets", &slots.targets},
       {"sequence_starts", &slots.sequenceStarts}};
@@ -106,7 +106,7 @@ static Status checkTrainables(const Module &module) {
   const Region regions[] = {
       {"theta", m.theta_offset, module.thetaBytes(), m.arena_bytes},
       {"gradient", m.gradient_offset, module.vectorBytes(),
-       module.arenaBytes(/*withGradients=*/true)},
+       module.arenaBytes({/*withGradients=*/true})},
       {"state", m.state_offset, module.stateBytes(), m.arena_bytes},
   };
   for (const Region &region : regions)
@@ -161,10 +161,12 @@ uint64_t Module::stateBytes() const {
   return vectors == 0 ? 0 : (vectors - 1) * stateStride() + vectorBytes();
 }
 
-uint64_t Module::arenaBytes(bool withGradients) const {
-  // Nothing is between the two but less than a cache line.
-  uint64_t slack = updatesLayers() && withGradients ? vectorBytes() + 64 : 0;
-  return compiled->arena_bytes + slack;
+uint64_t Module::arenaBytes(Extent extent) const {
+  // Nothing is between arena and gradients but less than a cache line.
+  bool isBehind = updatesLayers() && extent.withGradients;
+  uint64_t bytes = compiled->arena_bytes + (isBehind ? vectorBytes() + 64 : 0);
+  return extent.accumulates ? std::max(bytes, compiled->accumulation_end)
+                            : bytes;
 }
 
 uint64_t Module::trainableShapeElements(const hone_trainable &t) const {
@@ -204,6 +206,8 @@ Result<Module> Module::open(const hone_module &compiled) {
        compiled.trainable_dtype != HONE_F64 &&
        compiled.trainable_dtype != HONE_BF16) ||
       compiled.arena_bytes > (uint64_t(1) << 46) ||
+      compiled.accumulation_end < compiled.arena_bytes ||
+      compiled.accumulation_end > (uint64_t(1) << 46) ||
       compiled.trainable_elements > (uint64_t(1) << 40))
     return mismatch("header", "expects sizes and types in range");
   const TrainSettings &train = module.parsed.train;

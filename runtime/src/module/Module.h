@@ -15,6 +15,7 @@
 #include "module/Config.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace hone::rt {
@@ -36,9 +37,10 @@ public:
   /// are then behind the arena.
   bool updatesLayers() const { return parsed.train.optimizer_in_backward; }
 
-  /// Of the batch's inputs, in bytes from hone_frame::batch.
+  /// Of the batch's inputs, in bytes from hone_frame::batch; none for what the
+  /// module, a part of a model, does not read.
   struct Slots {
-    uint64_t inputIds, targets, sequenceStarts;
+    std::optional<uint64_t> inputIds, targets, sequenceStarts;
   };
   Slots slots{};
 
@@ -51,8 +53,13 @@ public:
   /// From one state vector to the next: each begins at a multiple of 64 bytes.
   uint64_t stateStride() const { return (vectorBytes() + 63) / 64 * 64; }
   uint64_t stateBytes() const; ///< of all state vectors
-  /// Of the arena, with or without the gradients that training does not need.
-  uint64_t arenaBytes(bool withGradients) const;
+  /// Memory that not every run needs.
+  struct Extent {
+    bool withGradients = false; ///< gradients that training does not need
+    bool accumulates = false;   ///< several batches in a step
+  };
+  /// Of the arena.
+  uint64_t arenaBytes(Extent extent) const;
   uint64_t trainableShapeElements(const hone_trainable &trainable) const;
 
 private:
