@@ -333,6 +333,44 @@ def Hone_ZeroGradientOp : Hone_VectorOp<"zero_gradient"> {
     let assemblyFormat = "attr-dict";
 }
 
+def Hone_ReadGradientOp : Hone_VectorOp<"read_gradient"> {
+  let summary = "the gradient of every parameter as a value";
+  let description = [{
+    A copy, which a schedule can send.
+
+    1. (C1) `value` has as many elements as there are trainable ones.
+
+    Example:
+    ```mlir
+    hone.entry vector @read_gradient() -> tensor<8xf32> {
+      %g = hone.read_gradient : tensor<8xf32>
+      hone.return %g : tensor<8xf32>
+    }
+    ```
+  }];
+  let results = (outs Hone_Vector:$value);
+  let assemblyFormat = "attr-dict `:` type($value)";
+}
+
+def Hone_AddGradientOp : Hone_VectorOp<"add_gradient"> {
+  let summary = "adds a value to the gradient of every parameter";
+  let description = [{
+    `gradient + value`, element by element: how gradients of several programs
+    become one, in an order that the schedule says.
+
+    1. (C1) `value` has as many elements as there are trainable ones.
+
+    Example:
+    ```mlir
+    hone.entry vector @add_gradient(%g: tensor<8xf32>) {
+      hone.add_gradient %g : tensor<8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Hone_Vector:$value);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
+}
+
 def Hone_GradientSquaresOp : Hone_VectorOp<"gradient_squares"> {
   let summary = "sums of the squares of each parameter's gradient";
   let description = [{

@@ -12,17 +12,22 @@
 
 namespace hone::rt {
 
-Batch::Batch(const Module &module, char *base)
-    : inputIds(reinterpret_cast<int32_t *>(base + module.slots.inputIds)),
-      targets(reinterpret_cast<int32_t *>(base + module.slots.targets)),
-      sequenceStarts(
-          reinterpret_cast<int32_t *>(base + module.slots.sequenceStarts)) {}
+Batch::Batch(const Module &module, char *base) {
+  auto at = [&](std::optional<uint64_t> offset) {
+    return offset ? reinterpret_cast<int32_t *>(base + *offset) : nullptr;
+  };
+  inputIds = at(module.slots.inputIds);
+  targets = at(module.slots.targets);
+  sequenceStarts = at(module.slots.sequenceStarts);
+}
 
 void Batch::append(const Sample &sample) {
   uint64_t bytes = uint64_t(sample.length) * sizeof(int32_t);
-  memcpy(inputIds + filled, sample.ids, bytes);
-  memcpy(targets + filled, sample.targets, bytes);
-  for (int64_t i = 0; i < sample.length; ++i)
+  if (inputIds)
+    memcpy(inputIds + filled, sample.ids, bytes);
+  if (targets)
+    memcpy(targets + filled, sample.targets, bytes);
+  for (int64_t i = 0; sequenceStarts && i < sample.length; ++i)
     sequenceStarts[filled + i] = int32_t(filled);
   filled += sample.length;
 }

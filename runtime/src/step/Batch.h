@@ -31,7 +31,7 @@ public:
   static uint64_t countTargets(const Sample &sample);
 
 private:
-  int32_t *inputIds, *targets, *sequenceStarts;
+  int32_t *inputIds, *targets, *sequenceStarts; ///< null: not read
   int64_t filled = 0;
 };
 

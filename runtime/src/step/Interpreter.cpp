@@ -18,6 +18,19 @@ static bool isExchange(const hone_item &item) {
   return item.kind == HONE_SEND || item.kind == HONE_RECEIVE;
 }
 
+/// The first item that sends, or receives, on the channel of item `index`.
+static uint32_t firstOfChannel(const hone_schedule &schedule, uint32_t index) {
+  const hone_item &item = schedule.items[index];
+  uint32_t first = 0;
+  auto isSame = [&](const hone_item &other) {
+    return other.kind == item.kind && strcmp(other.peer, item.peer) == 0 &&
+           strcmp(other.channel, item.channel) == 0;
+  };
+  while (isExchange(item) && first < index && !isSame(schedule.items[first]))
+    ++first;
+  return isExchange(item) ? first : index;
+}
+
 Interpreter::Interpreter(const hone_schedule &schedule, const hone_frame &frame,
                          Transport *transport)
     : schedule(schedule), frame(frame), transport(transport) {
@@ -31,6 +44,9 @@ Interpreter::Interpreter(const hone_schedule &schedule, const hone_frame &frame,
   pointers.resize(most);
   batchRows.resize(uint64_t(schedule.value_count) * schedule.batch_slots);
   sequences.resize(schedule.item_count);
+  channels.resize(schedule.item_count);
+  for (uint32_t i = 0; i < schedule.item_count; ++i)
+    channels[i] = firstOfChannel(schedule, i);
   posted.reserve(uint64_t(exchanges) * slots);
 }
 
@@ -169,6 +185,12 @@ bool Interpreter::repeat(uint32_t index, uint32_t depth) {
 // Exchanges
 //===----------------------------------------------------------------------===//
 
+const char *peerOf(const hone_schedule &schedule) {
+  const hone_item *end = schedule.items + schedule.item_count;
+  const hone_item *first = std::find_if(schedule.items, end, isExchange);
+  return first == end ? nullptr : first->peer;
+}
+
 uint64_t Interpreter::bytesOf(const hone_item &item) {
   const hone_value &value = schedule.values[item.values[0]];
   return item.batch == HONE_NO_VALUE
@@ -179,7 +201,8 @@ uint64_t Interpreter::bytesOf(const hone_item &item) {
 void Interpreter::exchange(const hone_item &item) {
   uint32_t value = item.values[0];
   Transport::Message message{item.peer, item.channel,
-                             sequences[&item - schedule.items]++};
+                             sequences[channels[&item - schedule.items]]++,
+                             item.kind == HONE_SEND};
   if (item.kind == HONE_SEND)
     transport->postSend(message, at(value), bytesOf(item));
   else

@@ -30,13 +30,14 @@ public:
 };
 
 /// What carries values between parts. `sequence` counts the messages of a
-/// channel from 0, on both sides alike.
+/// channel from 0, on both sides alike; schedules have channels of their own.
 class Transport {
 public:
   struct Message {
     const char *peer;
     const char *channel;
     uint64_t sequence;
+    bool isSent; ///< by this side
   };
   virtual ~Transport() = default;
   /// `bytes` may be read until `wait` for the message returns.
@@ -99,11 +100,17 @@ private:
   BatchSource *source = nullptr;
   /// Of the repeats that surround the item, outermost first.
   int64_t iterations[maxDepth] = {};
-  std::vector<char *> pointers;    ///< arguments of one call
-  std::vector<int64_t> batchRows;  ///< by value and slot
-  std::vector<uint64_t> sequences; ///< of each exchange's channel
-  std::vector<Posted> posted;      ///< not waited for yet
+  std::vector<char *> pointers;   ///< arguments of one call
+  std::vector<int64_t> batchRows; ///< by value and slot
+  /// By item: messages of its channel so far, counted where the first item of
+  /// that channel stands.
+  std::vector<uint64_t> sequences;
+  std::vector<uint32_t> channels; ///< by item: the first one of its channel
+  std::vector<Posted> posted;     ///< not waited for yet
 };
+
+/// The first program that `schedule` exchanges with; null if none.
+const char *peerOf(const hone_schedule &schedule);
 
 /// Checks that `schedule` can be run: indices, kinds, and places in an arena of
 /// `arenaBytes`. Returns a problem, or "".

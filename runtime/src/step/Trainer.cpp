@@ -15,7 +15,7 @@ namespace hone::rt {
 
 Trainer::Trainer(const Module &module, AnonymousMapping arenaMapping,
                  AnonymousMapping scratchMapping, const Weights &weights,
-                 Pool &pool)
+                 Pool &pool, Transport *transport)
     : module(module), arena(std::move(arenaMapping)),
       scratch(std::move(scratchMapping)), frame{pool.handle(),
                                                 arena.data(),
@@ -25,16 +25,24 @@ Trainer::Trainer(const Module &module, AnonymousMapping arenaMapping,
                                                 weights.table(),
                                                 0},
       variables(module, arena.data()),
-      train(module.schedule(HONE_TRAIN), frame),
-      evaluation(module.schedule(HONE_EVALUATE), frame),
-      differentiation(module.schedule(HONE_DIFFERENTIATE), frame) {}
+      train(module.schedule(HONE_TRAIN), frame, transport),
+      evaluation(module.schedule(HONE_EVALUATE), frame, transport),
+      differentiation(module.schedule(HONE_DIFFERENTIATE), frame, transport) {}
 
-Result<std::unique_ptr<Trainer>> Trainer::create(const Module &module,
-                                                 const Weights &weights,
-                                                 Pool &pool,
-                                                 bool withGradients) {
+Result<std::unique_ptr<Trainer>>
+Trainer::create(const Module &module, const Weights &weights, Pool &pool,
+                Module::Extent extent, Transport *transport) {
+  const char *peer = peerOf(module.schedule(HONE_TRAIN));
+  if (peer && !transport)
+    return Status::error(
+        ExitCode::Usage,
+        {"this program",
+         std::string("is one part of a model and trains only together with "
+                     "'") +
+             peer + "', which it cannot reach",
+         "compile the model without --step-options"});
   Result<AnonymousMapping> arena =
-      AnonymousMapping::create(module.arenaBytes(withGradients));
+      AnonymousMapping::create(module.arenaBytes(extent));
   if (!arena.isOk())
     return arena.status();
   Result<AnonymousMapping> scratch = AnonymousMapping::create(
@@ -43,7 +51,7 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const Module &module,
     return scratch.status();
   return std::unique_ptr<Trainer>(new Trainer(module, std::move(arena.value()),
                                               std::move(scratch.value()),
-                                              weights, pool));
+                                              weights, pool, transport));
 }
 
 static uint64_t countTargets(const Dataset &data, const SampleOrder &order,

@@ -46,12 +46,13 @@ public:
   };
 
   /// Allocates the arena and the scratch of `pool`'s threads. `module`,
-  /// `weights` and `pool` must outlive the trainer. `gradient` may be called
-  /// if the module has an update, or `withGradients`. Errors: Internal.
-  static Result<std::unique_ptr<Trainer>> create(const Module &module,
-                                                 const Weights &weights,
-                                                 Pool &pool,
-                                                 bool withGradients = false);
+  /// `weights` and `pool` must outlive the trainer. `extent` says what may be
+  /// asked of it: gradients where the module updates layer by layer, and steps
+  /// of several batches. Without a `transport` the module must be a whole
+  /// model. Errors: Usage if it is not, Internal.
+  static Result<std::unique_ptr<Trainer>>
+  create(const Module &module, const Weights &weights, Pool &pool,
+         Module::Extent extent = {}, Transport *transport = nullptr);
 
   Trainables &trainables() { return variables; }
 
@@ -73,7 +74,8 @@ public:
 
 private:
   Trainer(const Module &module, AnonymousMapping arena,
-          AnonymousMapping scratch, const Weights &weights, Pool &pool);
+          AnonymousMapping scratch, const Weights &weights, Pool &pool,
+          Transport *transport);
 
   int64_t load(char *base) override;
   /// Loads places [first, first + count) of an epoch from now on, and tells

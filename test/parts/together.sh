@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# together.sh MODEL LAYERS DATA
+#
+# Trains MODEL, of LAYERS layers, as one module and as several that exchange what
+# crosses between them; clipping, AdamW, accumulation and a rounded adapter
+# included. Messages are delayed by seed. Losses, norms and the trained tensors
+# must be the same, bit for bit.
+set -euo pipefail
+
+model=$1 layers=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+steps=3
+# As many batches as any number of ranks needs.
+data=$work/data.jsonl
+for i in $(seq 6); do cat "$3"; tac "$3"; done >"$data"
+
+# build NAME ACCUMULATION [options of honec]: NAME.so.
+build() {
+  local name=$1
+  cat >"$work/spec.yaml" <<SPEC
+model: $model
+lora: {r: 4, lora_alpha: 8, target_modules: all-linear, dtype: bfloat16}
+train: {residuals: mesp, optimizer: adamw, max_grad_norm: 0.5,
+        learning_rate: 1e-2, batch_size: 2, max_seq_length: 32,
+        gradient_accumulation_steps: $2}
+SPEC
+  shift 2
+  honec "$work/spec.yaml" -o "$work/$name.o" --emit=object "$@" >/dev/null
+  c++ -shared -o "$work/$name.so" "$work/$name.o"
+}
+
+# weigh NAME [options of honec]: NAME/ with the weights of the last NAME.so.
+weigh() {
+  honec "$work/spec.yaml" -o "$work/$1" "${@:2}" >/dev/null
+}
+
+# program NAME DATA WEIGHTS: the arguments that run it.
+program() {
+  echo "$1 $work/$1.so $work/$3/weights.hone.safetensors $2"
+}
+
+# numbers NAME, tensors: of the output of run-together.
+numbers() { sed -n "s/^$1 number //p" "$work/out"; }
+tensors() { sed -n 's/^[^ ]* tensor //p' "$work/out" | sort -u; }
+
+# same WHAT NAME...: each program has the numbers of one module, and together
+# they have its tensors.
+same() {
+  local what=$1 name
+  shift
+  for name in "$@"; do
+    numbers "$name" | cmp - "$work/one.numbers" ||
+      { echo "together: $what: other numbers in $name" >&2; exit 1; }
+  done
+  tensors | cmp - "$work/one.tensors" ||
+    { echo "together: $what: other tensors" >&2; exit 1; }
+}
+
+# one ACCUMULATION: what it is compared with.
+one() {
+  build one "$1"
+  [ -e "$work/one" ] || weigh one
+  run-together $steps 0 $(program one "$data" one) >"$work/out"
+  numbers one >"$work/one.numbers"
+  tensors >"$work/one.tensors"
+}
+
+one 2
+for after in $(seq 0 $((layers - 1))); do
+  for part in lower upper; do
+    build $part 2 --step-options="split-after=$after part=$part"
+    weigh $part --step-options="split-after=$after part=$part"
+  done
+  for seed in 1 2; do
+    run-together $steps $seed $(program lower "$data" lower) \
+      $(program upper "$data" upper) >"$work/out"
+    same "a cut behind layer $after" lower upper
+  done
+done
+echo "same bits as one module: two parts, cut behind each of $layers layers"
+
+# share RANKS: the batches of DATA, dealt out in turn.
+share() {
+  local rank
+  for ((rank = 0; rank < $1; ++rank)); do
+    awk -v ranks="$1" -v rank="$rank" 'int((NR - 1) / 2) % ranks == rank' \
+      "$data" >"$work/rank$rank.jsonl"
+  done
+}
+
+# ranks RANKS BATCHES: evaluation is on a rank's own data, so it is left out.
+ranks() {
+  local rank list programs=() names=()
+  one $(($1 * $2))
+  sed -i '$d' "$work/one.numbers"
+  list=$(seq -f rank%g -s, 0 $(($1 - 1)))
+  share "$1"
+  for ((rank = 0; rank < $1; ++rank)); do
+    build rank$rank "$2" --step-options="ranks=$list rank=rank$rank"
+    programs+=($(program rank$rank "$work/rank$rank.jsonl" one))
+    names+=(rank$rank)
+  done
+  run-together $steps 1 "${programs[@]}" >"$work/out"
+  for rank in "${names[@]}"; do
+    numbers "$rank" | sed '$d' | cmp - "$work/one.numbers" ||
+      { echo "together: other numbers in $rank" >&2; exit 1; }
+  done
+  tensors | cmp - "$work/one.tensors" ||
+    { echo 'together: other tensors' >&2; exit 1; }
+}
+
+ranks 2 2
+echo 'same bits as one module: 2 ranks with 2 batches each'
+ranks 3 1
+echo 'same bits as one module: 3 ranks with a batch each'
+
+"$work/lower/train" --data "$data" --output "$work/run" --steps 1 \
+  >"$work/log" 2>&1 && exit 1
+grep -q 'is one part of a model' "$work/log" && echo 'a part alone is refused'

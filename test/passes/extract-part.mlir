@@ -1,0 +1,97 @@
+// RUN: hone-opt %s --hone-split-parts="after=1" --hone-extract-part="part=lower" | FileCheck %s --enable-var-scope --check-prefix=LOWER
+// RUN: hone-opt %s --hone-split-parts="after=1" --hone-extract-part="part=upper" | FileCheck %s --enable-var-scope --check-prefix=UPPER
+// RUN: not hone-opt %s --hone-split-parts="after=1" --hone-extract-part="part=middle" 2>&1 | FileCheck %s --check-prefix=OTHER
+
+// What one part makes and the other reads is sent behind the run that makes it,
+// waited for before it is read or, by its sender, at the end of the body. What
+// both read, as the loss, both have. Norms are of all parameters: each part has
+// the sums of its own, in the order of the whole.
+
+// LOWER-NOT: hone.entry {{.*}}@upper
+// LOWER: hone.entry vector @squares() -> tensor<1xf64>
+// LOWER: hone.schedule train
+// LOWER: %[[B:.*]] = hone.load
+// LOWER-NEXT: %[[H:.*]] = hone.run @lower.loss() on %[[B]]
+// LOWER-NEXT: hone.send %[[H]] to "upper" channel "train.lower.loss.0" on %[[B]]
+// LOWER-NEXT: %[[L:.*]] = hone.receive from "upper" channel "train.upper.loss.0" : tensor<f64>
+// LOWER-NEXT: hone.wait %[[L]]
+// LOWER-NEXT: hone.scalar @add(%{{.*}}, %[[L]])
+// LOWER-NEXT: hone.wait %[[H]]
+// LOWER-NEXT: hone.yield
+// LOWER: %[[OWN:.*]] = hone.run @squares() : () -> tensor<1xf64>
+// LOWER-NEXT: hone.send %[[OWN]] to "upper" channel "train.squares"
+// LOWER-NEXT: %[[THEIRS:.*]] = hone.receive from "upper" channel "train.squares" : tensor<2xf64>
+// LOWER-NEXT: hone.wait %[[THEIRS]]
+// LOWER-NEXT: %[[ALL:.*]] = hone.scalar @scalar.gather(%[[OWN]], %[[THEIRS]]) : {{.*}} -> tensor<3xf64>
+// LOWER-NEXT: hone.scalar @norm(%[[ALL]])
+
+// UPPER-NOT: hone.entry {{.*}}@lower
+// UPPER: hone.entry vector @squares() -> tensor<2xf64>
+// UPPER: hone.schedule train
+// UPPER: %[[B:.*]] = hone.load
+// UPPER-NEXT: %[[H:.*]] = hone.receive from "lower" channel "train.lower.loss.0" on %[[B]] : tensor<?x4xf32>
+// UPPER-NEXT: hone.wait %[[H]]
+// UPPER-NEXT: %[[L:.*]] = hone.run @upper.loss(%[[H]]) on %[[B]]
+// UPPER-NEXT: hone.send %[[L]] to "lower" channel "train.upper.loss.0"
+// UPPER-NEXT: hone.scalar @add(%{{.*}}, %[[L]])
+// UPPER-NEXT: hone.wait %[[L]]
+// UPPER: hone.scalar @scalar.gather(%{{.*}}, %{{.*}}) : (tensor<1xf64>, tensor<2xf64>) -> tensor<3xf64>
+
+// OTHER: has no part 'middle'; hone-split-parts makes 'lower' and 'upper'
+module attributes {hone.max_rows = 8 : i64} {
+  func.func private @add(%a: f64, %b: f64) -> f64 {
+    %0 = arith.addf %a, %b : f64
+    return %0 : f64
+  }
+  func.func private @zero() -> f64 {
+    %0 = arith.constant 0.0 : f64
+    return %0 : f64
+  }
+  func.func private @norm(%squares: memref<3xf64>) -> f64 {
+    %at = arith.constant 0 : index
+    %0 = memref.load %squares[%at] : memref<3xf64>
+    return %0 : f64
+  }
+  hone.block @embed() -> tensor<?x4xf32> {
+    %x = hone.input "hidden" : tensor<?x4xf32>
+    %y = hone.add %x, %x : tensor<?x4xf32>
+    hone.return %y : tensor<?x4xf32>
+  }
+  hone.block @layer(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+    %w = hone.parameter "w" trainable init <zero> : tensor<4x4xf32>
+    %y = hone.add %x, %x : tensor<?x4xf32>
+    hone.return %y : tensor<?x4xf32>
+  }
+  hone.block @head(%x: tensor<?x4xf32>) -> tensor<f64> {
+    %t = hone.input "targets" : tensor<?xi32>
+    %w = hone.parameter "head.weight" : tensor<9x4xf32>
+    %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
+    hone.return %l : tensor<f64>
+  }
+  hone.entry @loss() -> tensor<f64> {
+    %0 = hone.call @embed "model." () : () -> tensor<?x4xf32>
+    %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %2 = hone.call @layer "layers.1." (%1) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %3 = hone.call @layer "layers.2." (%2) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %4 = hone.call @head "" (%3) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.return %4 : tensor<f64>
+  }
+  hone.entry vector @squares() -> tensor<3xf64> {
+    %0 = hone.gradient_squares : tensor<3xf64>
+    hone.return %0 : tensor<3xf64>
+  }
+  hone.schedule train {
+    %batches = hone.setting "batches" : tensor<i64>
+    %zero = hone.scalar @zero() : () -> tensor<f64>
+    %sum = hone.repeat %batches carry (%before = %zero) : tensor<f64> {
+      %batch = hone.load
+      %loss = hone.run @loss() on %batch : () -> tensor<f64>
+      %after = hone.scalar @add(%before, %loss) : (tensor<f64>, tensor<f64>) -> tensor<f64>
+      hone.yield %after : tensor<f64>
+    }
+    %squares = hone.run @squares() : () -> tensor<3xf64>
+    %norm = hone.scalar @norm(%squares) : (tensor<3xf64>) -> tensor<f64>
+    hone.report %sum as "loss" : tensor<f64>
+    hone.report %norm as "gradient_norm" : tensor<f64>
+  }
+}
