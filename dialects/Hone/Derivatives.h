@@ -49,6 +49,9 @@ int64_t operandAndResultBytes(mlir::Operation *op, int64_t rows);
 /// Whether the first dimension of the tensor `type` is the rows of the batch.
 bool hasRows(mlir::Type type);
 
+/// Whether `value` is made by an ambient op: a parameter, an input.
+bool isAmbient(mlir::Value value);
+
 /// Elements of `type` with `rows` in place of the dynamic dimension.
 int64_t elementsAtRows(mlir::Type type, int64_t rows);
 

@@ -16,6 +16,11 @@ bool hasRows(Type type) {
   return tensor.getRank() > 0 && tensor.isDynamicDim(0);
 }
 
+bool isAmbient(Value value) {
+  Operation *op = value.getDefiningOp();
+  return op && op->hasTrait<Ambient>();
+}
+
 int64_t elementsAtRows(Type type, int64_t rows) {
   int64_t elements = 1;
   for (int64_t size : cast<ShapedType>(type).getShape())

@@ -213,6 +213,19 @@ LogicalResult InputOp::verify() {
   return success();
 }
 
+LogicalResult PerturbedOp::verify() {
+  // (C1)
+  auto parameter = getParameter().getDefiningOp<ParameterOp>();
+  if (!parameter || !parameter.getTrainable())
+    return emitOpError("expects 'parameter' to be the result of a trainable "
+                       "'hone.parameter'");
+  // (C2)
+  if (!isa<BlockArgument>(getKey()) || !isa<BlockArgument>(getScale()))
+    return emitOpError(
+        "expects 'key' and 'scale' to be arguments of the block");
+  return success();
+}
+
 LogicalResult ParameterOp::verify() {
   // (C1)
   if (!getType().hasStaticShape())

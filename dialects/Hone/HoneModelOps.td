@@ -267,6 +267,42 @@ def Hone_ParameterOp : Hone_Op<"parameter", [Pure, Hone_Ambient]> {
   let hasVerifier = 1;
 }
 
+def Hone_PerturbedOp : Hone_Op<"perturbed", [Pure, Hone_Ambient,
+    AllTypesMatch<["parameter", "result"]>]> {
+  let summary = "a parameter, moved along a random direction";
+  let description = [{
+    `parameter + scale * z`, formed in the element type of `result` wherever an op
+    reads it: no memory holds it, and the parameter stays as it is. Element `i` of
+    `z` is standard normal: number `i` of the random stream of purpose Perturb and
+    of the parameter's full name, whose seed, step and probe are in `key` (seed, then
+    step, each as its low and high half; the probe is in the upper 11 bits of the
+    last). `scale * z` is rounded once.
+
+    1. (C1) `parameter` is the result of a trainable `hone.parameter`.
+    2. (C2) `key` and `scale` are arguments of the block.
+
+    Example:
+    ```mlir
+    hone.block @probe(%x: tensor<?x4xf32>, %key: tensor<4xi32>, %epsilon: tensor<f64>) -> tensor<?x8xf32> {
+      %w = hone.parameter "w" : tensor<8x4xf32>
+      %a = hone.parameter "a" trainable init <kaiming_uniform> : tensor<2x4xf32>
+      %b = hone.parameter "b" trainable init <zero> : tensor<8x2xf32>
+      %az = hone.perturbed %a by %key scale %epsilon : tensor<2x4xf32>
+      %bz = hone.perturbed %b by %key scale %epsilon : tensor<8x2xf32>
+      %y = hone.lora_linear %x, %w, %az, %bz scale 2.0 : (tensor<?x4xf32>, tensor<8x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>) -> tensor<?x8xf32>
+      hone.return %y : tensor<?x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$parameter, Hone_RandomKey:$key,
+                       Hone_Scalar:$scale);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $parameter `by` $key `scale` $scale attr-dict `:` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Model ops
 //===----------------------------------------------------------------------===//

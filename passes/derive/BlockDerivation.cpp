@@ -98,11 +98,6 @@ private:
 
 } // namespace
 
-static bool isAmbient(Value value) {
-  Operation *op = value.getDefiningOp();
-  return op && op->hasTrait<Ambient>();
-}
-
 /// Whether a trainable parameter is an operand of `op`.
 static bool trains(Operation *op, const ActivityAnalysis &activity) {
   return llvm::any_of(op->getOperands(), [&](Value operand) {

@@ -42,6 +42,9 @@ BlockInterface hone::describeBlock(BlockOp block) {
       interface.inputs.insert({input.getName(), input});
     else if (auto gradient = dyn_cast<GradientOp>(op))
       interface.gradients.insert({gradient.getOf(), gradient});
+    else if (auto moved = dyn_cast<PerturbedOp>(op))
+      interface.perturbed.insert(
+          moved.getParameter().getDefiningOp<ParameterOp>().getName());
   });
   return interface;
 }
@@ -61,6 +64,7 @@ static FunctionType functionType(BlockOp block, const BlockInterface &interface,
   llvm::for_each(block.getResultTypes(), append);
   for (const auto &[name, op] : interface.gradients)
     append(GradientOp(op).getValue().getType());
+  inputs.append(interface.perturbed.size(), IntegerType::get(context, 64));
   return FunctionType::get(context, inputs, {});
 }
 
@@ -288,7 +292,7 @@ LogicalResult hone::createBlockFunction(BlockOp block,
     if (StorageAttr storage = ParameterOp(op).getStoredAttr();
         storage && storage.isGrouped()) {
       Value scales = next(), biases = next();
-      buffers.groups[numbers] = {scales, biases, storage.getBits()};
+      buffers.parameters[numbers] = {scales, biases, storage.getBits()};
     }
   }
   for (const auto &[name, op] : interface.inputs)
@@ -297,6 +301,9 @@ LogicalResult hone::createBlockFunction(BlockOp block,
     buffers.ofValue[result] = next();
   for (const auto &[name, op] : interface.gradients)
     emitter.gradients[name] = next();
+  llvm::StringMap<Value> streams;
+  for (StringRef name : interface.perturbed)
+    streams[name] = next();
   block.walk([&](Operation *op) {
     if (auto parameter = dyn_cast<ParameterOp>(op))
       buffers.ofValue[parameter.getResult()] = parameters[parameter.getName()];
@@ -305,6 +312,18 @@ LogicalResult hone::createBlockFunction(BlockOp block,
     else if (auto gradient = dyn_cast<GradientOp>(op);
              gradient && isOnlyAddedToGradient(gradient.getValue()))
       buffers.sinks[gradient.getValue()] = emitter.gradients[gradient.getOf()];
+    else if (auto moved = dyn_cast<PerturbedOp>(op)) {
+      // A memref of its own: the parameter may be read as it is, too.
+      Value stored = buffers.ofValue.at(moved.getParameter());
+      Value view = viewAt(builder, op->getLoc(), stored, 0,
+                          cast<MemRefType>(stored.getType()));
+      ParameterView &how = buffers.parameters[view];
+      how.key = buffers.ofValue.at(moved.getKey());
+      how.scale = buffers.ofValue.at(moved.getScale());
+      how.stream = streams.at(
+          moved.getParameter().getDefiningOp<ParameterOp>().getName());
+      buffers.ofValue[moved.getResult()] = view;
+    }
   });
 
   if (failed(emitter.emit(body, scratch, rows, maxRows)))

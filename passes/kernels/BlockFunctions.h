@@ -17,17 +17,19 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace hone {
 
 /// What the function of a block takes after frame, rows and scratch: arguments,
-/// parameters (each as its stored tensors), inputs, results, gradients; each in
-/// order of first use.
+/// parameters (each as its stored tensors), inputs, results, gradients, and the
+/// random streams (i64) of perturbed parameters; each in order of first use.
 struct BlockInterface {
   llvm::MapVector<llvm::StringRef, ParameterOp> parameters;
   llvm::MapVector<llvm::StringRef, InputOp> inputs;
   llvm::MapVector<llvm::StringRef, GradientOp> gradients;
+  llvm::SetVector<llvm::StringRef> perturbed;
 };
 
 struct TileOptions {
@@ -60,7 +62,8 @@ createEntryFunction(EntryOp entry, const ParameterTable &table,
                     const llvm::StringMap<BlockInterface> &interfaces,
                     SharedFunctions &shared, const TileOptions &options);
 
-/// The function that runs an entry, and the one that runs a function of scalars.
+/// The function that runs an entry, and the one that runs a function of
+/// scalars.
 inline std::string entryFunctionName(llvm::StringRef entry) {
   return ("hone_entry_" + entry).str();
 }

@@ -10,6 +10,7 @@
 #include "passes/kernels/BlockFunctions.h"
 #include "passes/kernels/Kernels.h"
 #include "passes/place/Lifetimes.h"
+#include "runtime/src/base/Philox.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -247,6 +248,12 @@ LogicalResult EntryConversion::convert(CallOp call) {
     if (failed(
             append(gradient(call, name, GradientOp(op).getValue().getType()))))
       return failure();
+  for (StringRef name : callee->second.perturbed) {
+    std::string full = (call.getPrefix() + name).str();
+    uint64_t stream = rt::hashStream(rt::RandomPurpose::Perturb, full);
+    arguments.push_back(arith::ConstantOp::create(
+        builder, loc, builder.getI64IntegerAttr(static_cast<int64_t>(stream))));
+  }
   func::CallOp::create(builder, loc, call.getBlock(), TypeRange(), arguments);
   return success();
 }

@@ -7,6 +7,8 @@
 
 #include "passes/kernels/KernelBuilder.h"
 
+#include "passes/kernels/PhiloxKernel.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -62,8 +64,25 @@ Value KernelBuilder::load(Value memref, ValueRange indices) {
   return memref::LoadOp::create(*this, memref, indices);
 }
 
+Value KernelBuilder::perturbation(const ParameterView &view, Type type,
+                                  Value index) {
+  auto word = [&](int64_t at) { return load(view.key, this->index(at)); };
+  RandomKey key =
+      streamKey(*this, {word(0), word(1), word(2), word(3)}, view.stream);
+  return convert(type,
+                 mul(load(view.scale, {}), randomNormal(*this, key, index)));
+}
+
 Value KernelBuilder::loadAs(Type type, Value memref, ValueRange indices) {
-  return convert(type, load(memref, indices));
+  Value element = convert(type, load(memref, indices));
+  ParameterView view = buffers.parameters.lookup(memref);
+  if (!view.isPerturbed())
+    return element;
+  Value place = index(0);
+  for (auto [size, at] :
+       llvm::zip_equal(cast<MemRefType>(memref.getType()).getShape(), indices))
+    place = add(mul(place, index(size)), at);
+  return add(element, perturbation(view, type, place));
 }
 
 Value KernelBuilder::loadIndex(Value memref, ValueRange indices) {
@@ -275,16 +294,26 @@ void KernelBuilder::forEachTile(Type element, const Tiling &tiling,
 
 void KernelBuilder::fill(Value panel, Value matrix, Value row, Value column,
                          Value height, Value width, bool transpose) {
-  Groups groups = buffers.groups.lookup(matrix);
-  tile::FillOp::create(*this, panel, matrix, row, column, height, width,
-                       transpose, groups.scales, groups.biases,
-                       groups.bits ? getI64IntegerAttr(groups.bits)
-                                   : IntegerAttr());
+  ParameterView view = buffers.parameters.lookup(matrix);
+  tile::FillOp::create(
+      *this, panel, matrix, row, column, height, width, transpose, view.scales,
+      view.biases, view.bits ? getI64IntegerAttr(view.bits) : IntegerAttr());
+  if (!view.isPerturbed())
+    return;
+  Type element = cast<MemRefType>(panel.getType()).getElementType();
+  Value columns = index(cast<MemRefType>(matrix.getType()).getDimSize(1));
+  map({height, width}, [&](ValueRange at) {
+    Value i = add(row, at[transpose ? 1 : 0]);
+    Value j = add(column, at[transpose ? 0 : 1]);
+    Value moved = perturbation(view, element, add(mul(i, columns), j));
+    store(add(load(panel, at), moved), panel, at);
+  });
 }
 
 bool KernelBuilder::isLikePanel(const Product &p, MemRefType panel) const {
   auto type = cast<MemRefType>(p.w.matrix.getType());
-  return !p.transposeW && !isPacked(p.w.matrix) &&
+  ParameterView view = buffers.parameters.lookup(p.w.matrix);
+  return !p.transposeW && !view.isPacked() && !view.isPerturbed() &&
          type.getElementType() == panel.getElementType();
 }
 
@@ -297,8 +326,8 @@ SmallVector<Value> KernelBuilder::pieceAt(const Product &p, Value term,
     return createOrFold<arith::MinSIOp>(left, size);
   };
   auto type = cast<MemRefType>(p.w.matrix.getType());
-  Groups groups = buffers.groups.lookup(p.w.matrix);
-  int64_t perByte = groups.bits ? 8 / groups.bits : 1;
+  ParameterView view = buffers.parameters.lookup(p.w.matrix);
+  int64_t perByte = view.isPacked() ? 8 / view.bits : 1;
   Value isLast =
       createOrFold<arith::CmpIOp>(arith::CmpIPredicate::uge, term, p.depth);
   term = createOrFold<arith::SelectOp>(isLast, index(0), term);
@@ -324,8 +353,8 @@ Location KernelBuilder::locationOf(Operation *op,
 }
 
 void KernelBuilder::release(Value matrix, Value row, Value count) {
-  Groups groups = buffers.groups.lookup(matrix);
-  for (Value tensor : {matrix, groups.scales, groups.biases})
+  ParameterView view = buffers.parameters.lookup(matrix);
+  for (Value tensor : {matrix, view.scales, view.biases})
     if (tensor)
       tile::ReleaseOp::create(*this, tensor, row, count);
 }

@@ -19,10 +19,18 @@
 
 namespace hone {
 
-/// How to read a matrix of packed integers; see #hone.storage.
-struct Groups {
-  mlir::Value scales, biases; ///< memref<out x groups x f32>
+/// How a parameter is read where that is more than loading its elements. All
+/// kernels read parameters by KernelBuilder's words, which know.
+struct ParameterView {
+  /// Of packed integers, see #hone.storage: memref<out x groups x f32>.
+  mlir::Value scales, biases;
   int64_t bits = 0;
+  /// See hone.perturbed: memref<4xi32>, memref<f64>, and an i64, the stream's
+  /// hash.
+  mlir::Value key, scale, stream;
+
+  bool isPacked() const { return bits != 0; }
+  bool isPerturbed() const { return static_cast<bool>(key); }
 };
 
 /// Where the values of one function are in memory.
@@ -34,8 +42,8 @@ struct Buffers {
   /// Result to the gradient it is only added to; such a result may have no
   /// memory of its own.
   llvm::DenseMap<mlir::Value, mlir::Value> sinks;
-  /// Memref of packed integers to what makes numbers of them.
-  llvm::DenseMap<mlir::Value, Groups> groups;
+  /// Memref of a parameter to how it is read; none: as it is.
+  llvm::DenseMap<mlir::Value, ParameterView> parameters;
 };
 
 /// What kernels must know of the target's panels.
@@ -84,12 +92,14 @@ public:
   /// Lets the resident pages of `count` rows of a mapped matrix go.
   void release(Value matrix, Value row, Value count);
   /// True of a memref that only fill() can read.
-  bool isPacked(Value matrix) const { return buffers.groups.contains(matrix); }
+  bool isPacked(Value matrix) const {
+    return buffers.parameters.lookup(matrix).isPacked();
+  }
   /// A constant in the module's read-only data; equal tables are one.
   Value table(llvm::StringRef name, mlir::DenseElementsAttr content);
 
   Value load(Value memref, ValueRange indices);
-  /// Loads and converts to the float type `type`.
+  /// Loads and converts to the float type `type`; a parameter as it is read.
   Value loadAs(mlir::Type type, Value memref, ValueRange indices);
   /// Loads an integer as an index.
   Value loadIndex(Value memref, ValueRange indices);
@@ -229,6 +239,8 @@ private:
   bool rounds(mlir::Type element) const {
     return panels.roundOperands && element.isF32();
   }
+  /// What moves element `index` of a perturbed parameter, in `type`.
+  Value perturbation(const ParameterView &view, mlir::Type type, Value index);
   static mlir::Location locationOf(mlir::Operation *op,
                                    ElementwiseOpInterface follower);
 

@@ -1,8 +1,11 @@
 //===- PhiloxKernel.cpp - Random numbers in generated code ----------------===//
 
 #include "passes/kernels/PhiloxKernel.h"
+#include "runtime/src/base/NormalQuantile.h"
+#include "runtime/src/base/PortableMath.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using namespace hone;
@@ -68,10 +71,112 @@ RandomKey hone::streamKey(KernelBuilder &k, const RandomKey &seedAndStep,
   return {seed0, seed1, id[0], id[1]};
 }
 
-Value hone::randomWord(KernelBuilder &k, const RandomKey &key, Value index) {
+/// Both upper words of the block that the stream of `key` has at `index`.
+static std::pair<Value, Value> randomWords(KernelBuilder &k,
+                                           const RandomKey &key, Value index) {
   Words w(k);
   auto [seed0, seed1, id0, id1] = key;
   auto [index0, index1] =
       w.halves(arith::IndexCastOp::create(k, k.getI64Type(), index));
-  return philox(w, {index0, index1, id0, id1}, {seed0, seed1})[0];
+  auto block = philox(w, {index0, index1, id0, id1}, {seed0, seed1});
+  return {block[0], block[1]};
+}
+
+Value hone::randomWord(KernelBuilder &k, const RandomKey &key, Value index) {
+  return randomWords(k, key, index).first;
+}
+
+//===----------------------------------------------------------------------===//
+// Normal numbers
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Doubles, by the operations of runtime/src/base/PortableMath.h in its order.
+class Doubles {
+public:
+  explicit Doubles(KernelBuilder &k) : k(k) {}
+
+  Value real(double value) { return k.real(k.getF64Type(), value); }
+  Value integer(int64_t value) {
+    return arith::ConstantOp::create(k, k.getI64IntegerAttr(value));
+  }
+  Value less(Value a, Value b) {
+    return arith::CmpFOp::create(k, arith::CmpFPredicate::OLT, a, b);
+  }
+  Value select(Value condition, Value a, Value b) {
+    return arith::SelectOp::create(k, condition, a, b);
+  }
+  Value negative(Value a) { return arith::NegFOp::create(k, a); }
+  Value fromInteger(Value a) {
+    return arith::SIToFPOp::create(k, k.getF64Type(), a);
+  }
+
+  template <size_t N> Value horner(const double (&c)[N], Value x) {
+    Value sum = real(c[N - 1]);
+    for (size_t i = N - 1; i-- > 0;)
+      sum = k.add(k.mul(sum, x), real(c[i]));
+    return sum;
+  }
+  template <size_t N>
+  Value ratio(const double (&above)[N], const double (&below)[N], Value x) {
+    return k.div(horner(above, x), horner(below, x));
+  }
+  /// portableLog.
+  Value log(Value x);
+  /// inverseNormal.
+  Value inverseNormal(Value p);
+
+private:
+  KernelBuilder &k;
+};
+} // namespace
+
+Value Doubles::log(Value x) {
+  Value bits = arith::BitcastOp::create(k, k.getI64Type(), x);
+  Value exponent =
+      k.sub(arith::ShRUIOp::create(k, bits, integer(52)), integer(1023));
+  Value fraction = arith::AndIOp::create(k, bits, integer(0x000fffffffffffff));
+  bits = arith::OrIOp::create(k, fraction, integer(0x3ff0000000000000));
+  Value m = arith::BitcastOp::create(k, k.getF64Type(), bits);
+  Value isLarge = less(real(0x1.6a09e667f3bcdp0), m);
+  m = select(isLarge, k.mul(m, real(0.5)), m);
+  exponent = select(isLarge, k.add(exponent, integer(1)), exponent);
+  Value f = k.sub(m, real(1.0));
+  Value s = k.div(f, k.add(real(2.0), f));
+  Value z = k.mul(s, s);
+  Value rest = k.mul(s, k.sub(f, k.mul(z, horner(rt::logSeries, z))));
+  Value e = fromInteger(exponent);
+  Value lowPart = k.sub(k.mul(e, real(1.90821492927058770002e-10)), rest);
+  return k.add(k.mul(e, real(6.93147180369123816490e-01)), k.add(f, lowPart));
+}
+
+Value Doubles::inverseNormal(Value p) {
+  using namespace rt::normal_quantile;
+  Value zero = real(0.0), q = k.sub(p, real(0.5));
+  Value central = k.sub(real(0.180625), k.mul(q, q));
+  Value centre = k.div(k.mul(q, horner(a, central)), horner(b, central));
+  Value isLeft = less(q, zero);
+  Value tail = select(isLeft, p, k.sub(real(1.0), p));
+  Value r = math::SqrtOp::create(k, negative(log(tail)));
+  Value isFar = less(real(5.0), r);
+  Value value = select(isFar, ratio(e, f, k.sub(r, real(5.0))),
+                       ratio(c, d, k.sub(r, real(1.6))));
+  value = select(isLeft, negative(value), value);
+  Value isTail = less(real(0.425), select(isLeft, negative(q), q));
+  return select(isTail, value, centre);
+}
+
+Value hone::randomNormal(KernelBuilder &k, const RandomKey &key, Value index) {
+  Doubles doubles(k);
+  auto [upper, lower] = randomWords(k, key, index);
+  auto wide = [&](Value word) -> Value {
+    return arith::ExtUIOp::create(k, k.getI64Type(), word);
+  };
+  Value bits = arith::OrIOp::create(
+      k, arith::ShLIOp::create(k, wide(upper), doubles.integer(32)),
+      wide(lower));
+  Value cell =
+      doubles.fromInteger(arith::ShRUIOp::create(k, bits, doubles.integer(12)));
+  return doubles.inverseNormal(
+      k.mul(k.add(cell, doubles.real(0.5)), doubles.real(0x1p-52)));
 }

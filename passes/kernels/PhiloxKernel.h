@@ -26,6 +26,10 @@ RandomKey streamKey(KernelBuilder &k, const RandomKey &seedAndStep,
 mlir::Value randomWord(KernelBuilder &k, const RandomKey &key,
                        mlir::Value index);
 
+/// RandomStream::normal() of the stream of `key` at `index`, as f64.
+mlir::Value randomNormal(KernelBuilder &k, const RandomKey &key,
+                         mlir::Value index);
+
 } // namespace hone
 
 #endif

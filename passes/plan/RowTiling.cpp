@@ -8,11 +8,6 @@ using namespace mlir;
 
 namespace hone {
 
-static bool isAmbient(Value value) {
-  Operation *op = value.getDefiningOp();
-  return op && op->hasTrait<Ambient>();
-}
-
 static int64_t bytesOfRow(Value value) {
   return bytesAtRows(value.getType(), 1);
 }

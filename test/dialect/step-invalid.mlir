@@ -230,6 +230,25 @@ hone.block @update_is_of_entries(%g: tensor<f64>) {
 
 // -----
 
+hone.block @perturbed_c1(%key: tensor<4xi32>, %s: tensor<f64>) {
+  %w = hone.parameter "w" : tensor<8x4xf32>
+  // expected-error @+1 {{'hone.perturbed' op expects 'parameter' to be the result of a trainable 'hone.parameter'}}
+  %z = hone.perturbed %w by %key scale %s : tensor<8x4xf32>
+  hone.return
+}
+
+// -----
+
+hone.block @perturbed_c2(%key: tensor<4xi32>) {
+  %w = hone.parameter "w" trainable init <zero> : tensor<8x4xf32>
+  %s = hone.input "scale" : tensor<f64>
+  // expected-error @+1 {{'hone.perturbed' op expects 'key' and 'scale' to be arguments of the block}}
+  %z = hone.perturbed %w by %key scale %s : tensor<8x4xf32>
+  hone.return
+}
+
+// -----
+
 hone.entry gradient @fold_gradient_c1() {
   %d = hone.layer_gradient "layers.0." : tensor<16xf32>
   // expected-error @+1 {{'hone.fold_gradient' op expects 'window' to be the result of a conditional 'hone.layer_gradient'}}

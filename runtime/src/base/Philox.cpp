@@ -7,6 +7,7 @@
 
 #include "base/Philox.h"
 
+#include "base/NormalQuantile.h"
 #include "base/PortableMath.h"
 
 #include <cmath>
@@ -50,10 +51,11 @@ uint64_t hashStream(RandomPurpose purpose, std::string_view name) {
 }
 
 RandomStream::RandomStream(uint64_t seed, uint64_t step, RandomPurpose purpose,
-                           std::string_view name)
+                           std::string_view name, uint32_t probe)
     : seed(seed) {
   uint64_t hash = hashStream(purpose, name);
-  auto words = philox4x32({low(step), high(step), low(hash), high(hash)},
+  uint32_t upper = high(step) | probe << probeShift;
+  auto words = philox4x32({low(step), upper, low(hash), high(hash)},
                           {low(~seed), high(~seed)});
   stream = words[0] | uint64_t(words[1]) << 32;
 }
@@ -78,46 +80,7 @@ double RandomStream::normal(uint64_t index) const {
 }
 
 double inverseNormal(double p) {
-  // Names and constants of AS 241: a/b for the centre, c/d and e/f the tails.
-  static constexpr double a[] = {
-      3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3,
-      1.3731693765509461125e4, 4.5921953931549871457e4, 6.7265770927008700853e4,
-      3.3430575583588128105e4, 2.5090809287301226727e3};
-  static constexpr double b[] = {1.0,
-                                 4.2313330701600911252e1,
-                                 6.8718700749205790830e2,
-                                 5.3941960214247511077e3,
-                                 2.1213794301586595867e4,
-                                 3.9307895800092710610e4,
-                                 2.8729085735721942674e4,
-                                 5.2264952788528545610e3};
-  static constexpr double c[] = {
-      1.42343711074968357734e0,  4.63033784615654529590e0,
-      5.76949722146069140550e0,  3.64784832476320460504e0,
-      1.27045825245236838258e0,  2.41780725177450611770e-1,
-      2.27238449892691845833e-2, 7.74545014278341407640e-4};
-  static constexpr double d[] = {1.0,
-                                 2.05319162663775882187e0,
-                                 1.67638483018380384940e0,
-                                 6.89767334985100004550e-1,
-                                 1.48103976427480074590e-1,
-                                 1.51986665636164571966e-2,
-                                 5.47593808499534494600e-4,
-                                 1.05075007164441684324e-9};
-  static constexpr double e[] = {
-      6.65790464350110377720e0,  5.46378491116411436990e0,
-      1.78482653991729133580e0,  2.96560571828504891230e-1,
-      2.65321895265761230930e-2, 1.24266094738807843860e-3,
-      2.71155556874348757815e-5, 2.01033439929228813265e-7};
-  static constexpr double f[] = {1.0,
-                                 5.99832206555887937690e-1,
-                                 1.36929880922735805310e-1,
-                                 1.48753612908506148525e-2,
-                                 7.86869131145613259100e-4,
-                                 1.84631831751005468180e-5,
-                                 1.42151175831644588870e-7,
-                                 2.04426310338993978564e-15};
-
+  using namespace normal_quantile;
   double q = p - 0.5;
   if (q >= -0.425 && q <= 0.425) {
     double square = q * q;

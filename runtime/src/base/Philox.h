@@ -37,19 +37,24 @@ uint64_t hashName(std::string_view name);
 /// What purpose and name add to a stream's key: h below.
 uint64_t hashStream(RandomPurpose purpose, std::string_view name);
 
-/// All numbers of one (seed, step, purpose, name). Copyable, stateless.
+/// All numbers of one (seed, step, probe, purpose, name); steps are below 2^53
+/// and probes, which count the directions of a step, below 2^11. Copyable,
+/// stateless.
 ///
 /// Specified as, with lo/hi the 32-bit halves of a 64-bit word:
 ///   h     = hashName(the 4 little-endian bytes of purpose, then name)
-///   s     = philox4x32({lo step, hi step, lo h, hi h}, {lo ~seed, hi ~seed})
+///   s     = philox4x32({lo step, hi step | probe << 21, lo h, hi h},
+///                      {lo ~seed, hi ~seed})
 ///   id    = s[0] | s[1] << 32
 ///   block = philox4x32({lo index, hi index, lo id, hi id},
 ///                      {lo seed, hi seed})
 ///   bits  = block[0] << 32 | block[1]
 class RandomStream {
 public:
+  static constexpr int probeShift = 21;
+
   RandomStream(uint64_t seed, uint64_t step, RandomPurpose purpose,
-               std::string_view name);
+               std::string_view name, uint32_t probe = 0);
 
   /// 64 uniform bits.
   uint64_t bits(uint64_t index) const;

@@ -24,14 +24,11 @@ double portableLog(double x) {
     exponent = exponent + 1;
   }
   // log m = 2 atanh(s); |s| < 0.1716, so 12 terms leave less than 2^-62.
-  static constexpr double series[] = {2.0 / 3,  2.0 / 5,  2.0 / 7,  2.0 / 9,
-                                      2.0 / 11, 2.0 / 13, 2.0 / 15, 2.0 / 17,
-                                      2.0 / 19, 2.0 / 21, 2.0 / 23};
   double f = m - 1.0; // exact
   double s = f / (2.0 + f);
   double z = s * s;
   // 2 s = f - s f, which keeps the leading term exact.
-  double rest = s * (f - z * horner(series, z));
+  double rest = s * (f - z * horner(logSeries, z));
   double e = static_cast<double>(exponent);
   // ln 2 in two parts; the first has 20 trailing zero bits, so e * it is exact.
   double lowPart = e * 1.90821492927058770002e-10 - rest;

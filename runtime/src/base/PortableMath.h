@@ -21,6 +21,11 @@ template <int N> double horner(const double (&c)[N], double x) {
   return sum;
 }
 
+/// 2/3, 2/5, ...: of 2 atanh(s) / s - 2 in powers of s s.
+inline constexpr double logSeries[] = {2.0 / 3,  2.0 / 5,  2.0 / 7,  2.0 / 9,
+                                       2.0 / 11, 2.0 / 13, 2.0 / 15, 2.0 / 17,
+                                       2.0 / 19, 2.0 / 21, 2.0 / 23};
+
 /// Natural logarithm of a positive normal number, within 2 ulp.
 double portableLog(double x);
 
