@@ -12,8 +12,8 @@ class HonePass<string flag> : Pass<flag, "::mlir::ModuleOp"> {
 def DeriveBackward : HonePass<"hone-derive-backward"> {
   let summary = "derive the entry of the gradient from that of the loss";
   let description = [{
-    Needs: one forward entry that returns the loss, the one result of a call.
-    Guarantees: an entry `@gradient` that returns the same loss and sends
+    Needs: one forward entry, all of whose calls run, that returns the loss, the one
+    result of a call. Guarantees: an entry `@gradient` that returns it too and sends
     `scale * d(loss)/d(p)` of every trainable parameter `p` to a `hone.gradient`;
     `scale` is its last argument. Each block that trains is derived once for each policy of
     its layers: `@b.backward` with what it recomputes, `@b.forward` if it keeps
@@ -81,7 +81,7 @@ def SplitParts : HonePass<"hone-split-parts"> {
     Needs: scheduled entries. Guarantees: each entry of calls is cut where calls of
     the layers up to `after` meet those above, into entries of the parts `lower`
     and `upper`; runs of it are runs of the pieces in order, with what crosses as
-    boundary values. Numbers do not change. Leaves alone: entries without calls.
+    boundary values; pools are of one part. Numbers do not change. Leaves alone: entries without calls.
     With `pipeline-evaluation`, pieces of the schedule `evaluate` are of one stage
     each, so that two batches are in flight.
   }];
@@ -119,7 +119,7 @@ def VerifyStep : HonePass<"hone-verify-step"> {
   let summary = "verify the contract between derivation and placement";
   let description = [{
     The seam after derivation. Guarantees that every trainable parameter has a
-    gradient in what the schedule `train` runs, that every gradient is of a
+    gradient in what `train` runs, conditional or not, that every gradient is of a
     trainable parameter and has its type, and that the parameters of all layers
     have one type under one name. In an entry that updates layers, that each layer
     is updated once, behind all that adds to its gradients and before nothing that

@@ -1,6 +1,7 @@
 //===- hone-opt.cpp - Run any pass or pipeline on IR ----------------------===//
 
 #include "compiler/driver/Registration.h"
+#include "test/lib/TestPasses.h"
 
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
@@ -8,6 +9,7 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   hone::registerDialects(registry);
   hone::registerPassesAndPipelines();
+  hone::registerTestPasses();
   return mlir::asMainReturnCode(mlir::MlirOptMain(
       argc, argv, "Hone's passes and pipelines, one at a time\n", registry));
 }

@@ -62,6 +62,10 @@ int64_t bytesAtRows(mlir::Type type, int64_t rows);
 template <typename ConcreteType>
 class Ambient : public mlir::OpTrait::TraitBase<ConcreteType, Ambient> {};
 
+/// Marks ops whose result is memory of their first operand.
+template <typename ConcreteType>
+class View : public mlir::OpTrait::TraitBase<ConcreteType, View> {};
+
 /// Marks ops that can run for slices of rows (HoneInterfaces.td).
 template <typename ConcreteType>
 class RowWise : public mlir::OpTrait::TraitBase<ConcreteType, RowWise> {};

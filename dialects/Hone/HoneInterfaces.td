@@ -215,6 +215,12 @@ def Hone_Ambient : NativeOpTrait<"Ambient"> {
   let cppNamespace = "::hone";
 }
 
+// The result is memory of the first operand: that is in use as long as the result
+// is read, and nothing is written over it.
+def Hone_View : NativeOpTrait<"View"> {
+  let cppNamespace = "::hone";
+}
+
 // A row of a result depends only on the same row of the operands that have
 // rows; a result without rows is a sum over rows, taken in blocks of
 // numerics::kGradientRows. All other operands are ambient, or whole for every

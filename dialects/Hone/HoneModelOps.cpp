@@ -166,44 +166,73 @@ LogicalResult ReturnOp::verify() {
   llvm::SmallDenseSet<Value> seen;
   for (Value value : getOperands()) {
     Operation *op = value.getDefiningOp();
-    if (!op || op->hasTrait<Ambient>() || !seen.insert(value).second)
+    if (!op || op->hasTrait<Ambient>() || op->hasTrait<View>() ||
+        !seen.insert(value).second)
       return emitOpError("expects each operand to be a value that the body "
                          "computes and returns once");
   }
   return success();
 }
 
-/// The block that `op` names; null after an error.
-template <typename OpTy>
-static BlockOp namedBlock(OpTy op, SymbolTableCollection &symbols) {
-  auto block = symbols.lookupNearestSymbolFrom<BlockOp>(op, op.getBlockAttr());
+/// The block that `op` calls `name`; null after an error.
+static BlockOp namedBlock(Operation *op, FlatSymbolRefAttr name,
+                          SymbolTableCollection &symbols) {
+  auto block = symbols.lookupNearestSymbolFrom<BlockOp>(op, name);
   if (!block)
-    op.emitOpError("expects '") << op.getBlock() << "' to be a 'hone.block'";
+    op->emitOpError("expects '") << name.getValue() << "' to be a 'hone.block'";
   return block;
 }
 
 LogicalResult PrefetchOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  return success(bool(namedBlock(*this, symbols))); // (C1)
+  return success(bool(namedBlock(*this, getBlockAttr(), symbols))); // (C1)
 }
 
 LogicalResult ReleaseOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  return success(bool(namedBlock(*this, symbols))); // (C1)
+  return success(bool(namedBlock(*this, getBlockAttr(), symbols))); // (C1)
+}
+
+void CallOp::build(OpBuilder &builder, OperationState &state, TypeRange results,
+                   StringRef block, StringRef prefix, ValueRange values) {
+  build(builder, state, results, block, prefix, values, /*mask=*/Value(),
+        /*mask_index=*/IntegerAttr(), /*otherwise=*/FlatSymbolRefAttr());
+}
+
+SmallVector<FlatSymbolRefAttr, 2> CallOp::getCallees() {
+  SmallVector<FlatSymbolRefAttr, 2> callees = {getBlockAttr()};
+  if (getOtherwise())
+    callees.push_back(getOtherwiseAttr());
+  return callees;
+}
+
+LogicalResult CallOp::verify() {
+  // (C3)
+  if (getOtherwise() && !getMask())
+    return emitOpError("expects 'else' only with 'when'");
+  // (C4)
+  if (getMask() && !getOtherwise() && getNumResults() > 0)
+    return emitOpError("expects an 'else' that gives its results when the "
+                       "condition does not hold");
+  // (C5)
+  return ShapeChecks(*this).isOfEntry("mask", getMask(), getMaskIndex());
 }
 
 LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  // (C1)
-  BlockOp block = namedBlock(*this, symbols);
-  if (!block)
-    return failure();
-  // (C2)
   auto type =
-      FunctionType::get(getContext(), getOperandTypes(), getResultTypes());
-  if (type == block.getFunctionType())
-    return success();
-  InFlightDiagnostic diag = emitOpError("expects the type ")
-                            << block.getFunctionType() << " but got " << type;
-  diag.attachNote(block.getLoc()) << "block declared here";
-  return diag;
+      FunctionType::get(getContext(), getValues().getTypes(), getResultTypes());
+  for (FlatSymbolRefAttr callee : getCallees()) {
+    // (C1, C3)
+    BlockOp block = namedBlock(*this, callee, symbols);
+    if (!block)
+      return failure();
+    // (C2, C3)
+    if (type == block.getFunctionType())
+      continue;
+    InFlightDiagnostic diag = emitOpError("expects the type ")
+                              << block.getFunctionType() << " but got " << type;
+    diag.attachNote(block.getLoc()) << "block declared here";
+    return diag;
+  }
+  return success();
 }
 
 LogicalResult InputOp::verify() {

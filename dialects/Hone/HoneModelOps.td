@@ -36,6 +36,11 @@ def Hone_Matrix : Type<
     "::mlir::RankedTensorType">;
 def Hone_Vector : 1DTensorOf<[Hone_Float]>;
 def Hone_RowIndices : 1DTensorOf<[I32]>;
+// What a schedule says of each layer: whether it runs, which slot it has. A
+// schedule computes it before the entry that reads it begins.
+def Hone_OfLayers : Type<
+    And<[Hone_RowIndices.predicate, HasStaticShapePred]>,
+    "a known number of 32-bit integers", "::mlir::RankedTensorType">;
 // The seed and the step of a RandomStream (runtime/src/base/Philox.h), each as
 // its low and high half; purpose and name are what reads it for which tensor.
 def Hone_RandomKey : Type<
@@ -107,8 +112,8 @@ def Hone_ReturnOp : Hone_Op<"return", [Pure, Terminator,
   let description = [{
     1. (C1) operand types are the result types of the enclosing block, entry or
        `hone.row_tiles`.
-    2. (C2) an operand is no argument, input or parameter, nor an operand that
-       stands before it: results are memory that the body writes.
+    2. (C2) an operand is no argument, input, parameter or view, nor an operand
+       that stands before it: results are memory that the body writes.
 
     Example:
     ```mlir
@@ -184,13 +189,19 @@ def Hone_EntryOp : Hone_Op<"entry", [FunctionOpInterface, IsolatedFromAbove,
 }
 
 def Hone_CallOp : Hone_Op<"call", [ParentOneOf<["EntryOp"]>,
+    AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "one layer runs one block";
   let description = [{
-    Runs `block`; its parameter `p` is the Hugging Face tensor `prefix + p`.
+    Runs `block`; its parameter `p` is the Hugging Face tensor `prefix + p`. With
+    `when`, only if that element of the mask is not zero; then `else` is what runs
+    instead, for the same layer and into the same results.
 
     1. (C1) `block` names a `hone.block`.
-    2. (C2) operand and result types are the block's.
+    2. (C2) the types of values and results are the block's.
+    3. (C3) so it is with `otherwise`, which is there only with a condition.
+    4. (C4) a conditional call without `otherwise` has no results.
+    5. (C5) `mask` is an argument of the entry and has an element `mask_index`.
 
     Example:
     ```mlir
@@ -207,14 +218,35 @@ def Hone_CallOp : Hone_Op<"call", [ParentOneOf<["EntryOp"]>,
       %x = hone.call @start "" () : () -> tensor<?x4xf32>
       %y = hone.call @twice "layers.0." (%x) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     }
+    hone.block @same(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+      %y = hone.convert %x : tensor<?x4xf32> to tensor<?x4xf32>
+      hone.return %y : tensor<?x4xf32>
+    }
+    hone.entry @run_some(%mask: tensor<2xi32>) {
+      %x = hone.call @start "" () : () -> tensor<?x4xf32>
+      %y = hone.call @twice "layers.0." (%x) when %mask[0] : tensor<2xi32> else @same : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    }
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$block, StrAttr:$prefix,
-                       Variadic<AnyRankedTensor>:$operands);
+                       Variadic<AnyRankedTensor>:$values,
+                       Optional<Hone_OfLayers>:$mask,
+                       OptionalAttr<I64Attr>:$mask_index,
+                       OptionalAttr<FlatSymbolRefAttr>:$otherwise);
   let results = (outs Variadic<AnyRankedTensor>:$results);
+  let builders = [OpBuilder<(ins "::mlir::TypeRange":$results,
+                                 "::llvm::StringRef":$block,
+                                 "::llvm::StringRef":$prefix,
+                                 "::mlir::ValueRange":$values)>];
   let assemblyFormat = [{
-    $block $prefix `(` $operands `)` attr-dict `:`
-    functional-type($operands, $results)
+    $block $prefix `(` $values `)`
+    (`when` $mask^ `[` $mask_index `]` `:` type($mask))? (`else` $otherwise^)?
+    attr-dict `:` functional-type($values, $results)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The blocks that it may run: `block`, and `otherwise` if there is one.
+    ::llvm::SmallVector<::mlir::FlatSymbolRefAttr, 2> getCallees();
   }];
 }
 

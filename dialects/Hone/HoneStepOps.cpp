@@ -148,6 +148,30 @@ int64_t RowTilesOp::getFlops(int64_t rows) {
   return flops;
 }
 
+LogicalResult PoolOp::verify() {
+  // (C1)
+  if (getPool().getType().getDimSize(0) < 1)
+    return emitOpError("expects at least one slot but got ")
+           << getPool().getType();
+  return success();
+}
+
+LogicalResult KeepOp::verify() {
+  // (C4)
+  if (!getPool().getDefiningOp<PoolOp>())
+    return emitOpError("expects 'pool' to be the result of a 'hone.pool'");
+  ShapeChecks check(*this);
+  return check.all({
+      check.isOfEntry("slots", getSlots(), getSlotIndex()), // (C2)
+      check.isOfEntry("mask", getMask(), getMaskIndex()),   // (C3)
+  });
+}
+
+LogicalResult KeptOp::verify() {
+  return ShapeChecks(*this).isOfEntry("slots", getSlots(),
+                                      getSlotIndex()); // (C2)
+}
+
 LogicalResult LayerGradientOp::verify() {
   // (C1)
   if (!getGradient().getType().hasStaticShape())

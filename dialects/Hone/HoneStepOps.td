@@ -40,12 +40,14 @@ def Hone_ScaleOp : Hone_DerivedOp<"scale", [Hone_RowWise,
 
 def Hone_KeptFloat : AnyTypeOf<[BF16, F32, F64], "a float of 16 to 64 bits">;
 def Hone_ConvertOp : Hone_DerivedOp<"convert", [Hone_RowWise,
+    Hone_InPlaceOpInterface,
     DeclareOpInterfaceMethods<Hone_ElementwiseOpInterface>]> {
   let summary = "each element in another float type, rounded to nearest even";
   let description = [{
     How a value is kept in half of its memory from forward to backward: rounded
     behind what makes it and converted back before what reads it. Of the options
-    of a plan it is the only one that changes gradients.
+    of a plan it is the only one that changes gradients. From a type to itself it
+    is the identity: what stands in for a block that is skipped.
 
     1. (C1) `x` and `y` have one shape.
 
@@ -306,6 +308,111 @@ def Hone_RowTilesOp : Hone_Op<"row_tiles", [HasParent<"BlockOp">, SingleBlock,
     functional-type($operands, $results) $body
   }];
   let hasRegionVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Pools: values of some layers, kept by their order within a selection
+//===----------------------------------------------------------------------===//
+
+def Hone_Pool : Type<
+    And<[3DTensorOf<[Hone_KeptFloat]>.predicate,
+         CPred<"!::llvm::cast<::mlir::RankedTensorType>($_self).isDynamicDim(0)">,
+         CPred<"!::llvm::cast<::mlir::RankedTensorType>($_self).isDynamicDim(2)">]>,
+    "a known number of matrices with a known number of features",
+    "::mlir::RankedTensorType">;
+
+def Hone_PoolOp : Hone_Op<"pool", [ParentOneOf<["EntryOp"]>]> {
+  let summary = "slots for values of as many layers as are selected";
+  let description = [{
+    Memory for the first dimension of its type many matrices, from here to the
+    last read of one. What a slot holds before the first `hone.keep` in it is
+    undefined.
+
+    1. (C1) there is a slot.
+
+    Example:
+    ```mlir
+    hone.block @start() -> tensor<?x4xf32> {
+      %x = hone.input "hidden" : tensor<?x4xf32>
+      %y = hone.add %x, %x : tensor<?x4xf32>
+      hone.return %y : tensor<?x4xf32>
+    }
+    hone.block @backward(%x: tensor<?x4xf32>) {
+      hone.return
+    }
+    hone.entry @gradient(%mask: tensor<8xi32>, %slots: tensor<8xi32>) {
+      %x = hone.call @start "" () : () -> tensor<?x4xf32>
+      %pool = hone.pool : tensor<2x?x4xf32>
+      hone.keep %x in %pool at %slots[3] when %mask[3] : tensor<2x?x4xf32>, tensor<8xi32>, tensor<8xi32>
+      %k = hone.kept %pool at %slots[3] : tensor<2x?x4xf32>, tensor<8xi32>
+      hone.call @backward "layers.3." (%k) when %mask[3] : tensor<8xi32> : (tensor<?x4xf32>) -> ()
+    }
+    ```
+  }];
+  let results = (outs Hone_Pool:$pool);
+  let assemblyFormat = "attr-dict `:` type($pool)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The type of what one slot of a pool holds.
+    static ::mlir::Type slotType(::mlir::Type pool) {
+      auto tensor = ::llvm::cast<::mlir::RankedTensorType>(pool);
+      return ::mlir::RankedTensorType::get(tensor.getShape().drop_front(),
+                                           tensor.getElementType());
+    }
+  }];
+}
+
+// Which slot is an element of `slots`, known when the entry runs. A number that
+// is no slot means the last one: memory outside of the pool is never touched.
+class Hone_SlotOp<string mnemonic, string value, list<Trait> traits = []>
+    : Hone_Op<mnemonic, !listconcat(traits, [ParentOneOf<["EntryOp"]>,
+        TypesMatchWith<"'" # value # "' has the type of a slot of 'pool'",
+                       "pool", value,
+                       "::hone::PoolOp::slotType($_self)">])> {
+  let hasVerifier = 1;
+}
+
+def Hone_KeepOp : Hone_SlotOp<"keep", "x"> {
+  let summary = "copies a value into a slot";
+  let description = [{
+    With `when`, only if that element of the mask is not zero. A slot number that
+    is negative or too large means the last slot.
+
+    1. (C1) `x` has the type of a slot.
+    2. (C2) `slots` is an argument of the entry and has an element `slot_index`.
+    3. (C3) so it is with `mask` and `mask_index`.
+    4. (C4) `pool` is a `hone.pool` of the entry, which has an example: what an
+       entry is given, it only reads.
+  }];
+  let arguments = (ins AnyRankedTensor:$x, Hone_Pool:$pool,
+                       Hone_OfLayers:$slots, I64Attr:$slot_index,
+                       Optional<Hone_OfLayers>:$mask,
+                       OptionalAttr<I64Attr>:$mask_index);
+  let assemblyFormat = [{
+    $x `in` $pool `at` $slots `[` $slot_index `]`
+    (`when` $mask^ `[` $mask_index `]`)? attr-dict `:` type($pool) `,`
+    type($slots) (`,` type($mask)^)?
+  }];
+}
+
+def Hone_KeptOp : Hone_SlotOp<"kept", "x", [Hone_View]> {
+  let summary = "what a slot holds";
+  let description = [{
+    The memory of the slot, without a copy; `slots` as in `hone.keep`. What reads
+    it must be as conditional as what kept it.
+
+    1. (C1) `x` has the type of a slot.
+    2. (C2) `slots` is an argument of the entry and has an element `slot_index`.
+
+    `hone.pool` has an example.
+  }];
+  let arguments = (ins Hone_Pool:$pool, Hone_OfLayers:$slots,
+                       I64Attr:$slot_index);
+  let results = (outs AnyRankedTensor:$x);
+  let assemblyFormat = [{
+    $pool `at` $slots `[` $slot_index `]` attr-dict `:` type($pool) `,`
+    type($slots)
+  }];
 }
 
 //===----------------------------------------------------------------------===//

@@ -79,6 +79,23 @@ LogicalResult ShapeChecks::headGroups(Value q, Value k, int64_t heads,
   return success();
 }
 
+LogicalResult ShapeChecks::isOfEntry(StringRef name, Value numbers,
+                                     std::optional<int64_t> index) const {
+  if (bool(numbers) != index.has_value())
+    return op->emitOpError()
+           << "expects '" << name << "' and an element of it, or neither";
+  if (!numbers)
+    return success();
+  auto argument = dyn_cast<BlockArgument>(numbers);
+  if (!argument || argument.getOwner() != op->getBlock())
+    return op->emitOpError()
+           << "expects '" << name << "' to be an argument of the entry";
+  if (*index >= 0 && *index < dimOf(numbers, 0))
+    return success();
+  return op->emitOpError() << "expects an element of the " << dimOf(numbers, 0)
+                           << " of '" << name << "' but got " << *index;
+}
+
 LogicalResult
 ShapeChecks::all(std::initializer_list<LogicalResult> results) const {
   return success(llvm::all_of(

@@ -34,6 +34,12 @@ public:
   mlir::LogicalResult headGroups(mlir::Value q, mlir::Value k, int64_t heads,
                                  int64_t kvHeads) const;
 
+  /// `numbers`, which a schedule computes, is an argument of the entry that
+  /// `op` stands in and has an element `index`, which is there exactly if it
+  /// is.
+  mlir::LogicalResult isOfEntry(llvm::StringRef name, mlir::Value numbers,
+                                std::optional<int64_t> index) const;
+
   /// Success if all hold. Each failed check has reported itself.
   mlir::LogicalResult
   all(std::initializer_list<mlir::LogicalResult> results) const;

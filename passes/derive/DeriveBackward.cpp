@@ -31,6 +31,7 @@ public:
         roundedInputs(roundedInputs),
         symbols(loss->getParentOfType<ModuleOp>()), activity(loss) {}
 
+  LogicalResult checkEveryCallRuns();
   LogicalResult findLossCall();
   LogicalResult checkNames();
   LogicalResult deriveBlocks();
@@ -88,7 +89,8 @@ struct DeriveBackward : impl::DeriveBackwardBase<DeriveBackward> {
       return signalPassFailure();
     EntryOp loss = *found;
     EntryDerivation derivation(loss, *plan, recomputedInputs, roundedInputs);
-    if (failed(derivation.findLossCall()) || failed(derivation.checkNames()))
+    if (failed(derivation.checkEveryCallRuns()) ||
+        failed(derivation.findLossCall()) || failed(derivation.checkNames()))
       return signalPassFailure();
     if (failed(derivation.deriveBlocks()) ||
         failed(derivation.chooseRecomputed()) ||
@@ -101,6 +103,16 @@ struct DeriveBackward : impl::DeriveBackwardBase<DeriveBackward> {
 
 /// What entries of gradients are called.
 static StringRef gradientName() { return stringifyPhase(Phase::Gradient); }
+
+LogicalResult EntryDerivation::checkEveryCallRuns() {
+  for (Operation &op : loss.getBodyBlock()) {
+    auto call = dyn_cast<CallOp>(op);
+    if ((call && call.getMask()) || isa<PoolOp, KeptOp>(op))
+      return op.emitOpError("stands in the loss, of which all is derived; "
+                            "choose what runs in the entry of its gradient");
+  }
+  return success();
+}
 
 LogicalResult EntryDerivation::findLossCall() {
   Value returned = loss.getBodyBlock().getTerminator()->getOperand(0);

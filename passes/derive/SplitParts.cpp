@@ -47,8 +47,10 @@ struct SplitParts : impl::SplitPartsBase<SplitParts> {
 
 private:
   LogicalResult assignLayers(EntryOp loss);
-  /// The part of an op that stands in an entry; "" if it has none of its own.
+  /// The part of an op that stands in an entry; "" if it has none of its own,
+  /// or is null.
   StringRef partOf(Operation *op) const;
+  LogicalResult checkPools(EntryOp entry) const;
   FailureOr<std::vector<Segment>> segmentsOf(EntryOp entry) const;
   LogicalResult split(EntryOp entry);
   void createEntry(EntryOp whole, Segment &segment, Phase phase);
@@ -81,6 +83,8 @@ LogicalResult SplitParts::assignLayers(EntryOp loss) {
 }
 
 StringRef SplitParts::partOf(Operation *op) const {
+  if (!op)
+    return {};
   if (auto call = dyn_cast<CallOp>(op))
     return parts.lookup(call.getPrefix());
   if (auto gradient = dyn_cast<LayerGradientOp>(op))
@@ -90,7 +94,31 @@ StringRef SplitParts::partOf(Operation *op) const {
   if (auto update = dyn_cast<UpdateOpInterface>(op))
     if (Value gradient = update.getLayerGradient())
       return partOf(gradient.getDefiningOp());
+  // A pool is of the part whose layers read it, and so is what is kept in it.
+  if (auto keep = dyn_cast<KeepOp>(op))
+    return partOf(keep.getPool().getDefiningOp());
+  if (isa<PoolOp, KeptOp>(op))
+    for (Operation *user : op->getUsers())
+      if (isa<KeptOp, CallOp>(user))
+        return partOf(user);
   return {};
+}
+
+/// What layers of one part keep stays there.
+LogicalResult SplitParts::checkPools(EntryOp entry) const {
+  for (KeptOp kept : entry.getBody().getOps<KeptOp>()) {
+    StringRef part = partOf(kept.getPool().getDefiningOp());
+    for (Operation *user : kept->getUsers()) {
+      if (partOf(user) == part)
+        continue;
+      InFlightDiagnostic diag =
+          kept.emitOpError("reads a pool of another part; give each part a "
+                           "pool of its own");
+      diag.attachNote(kept.getPool().getLoc()) << "the pool is here";
+      return diag;
+    }
+  }
+  return success();
 }
 
 FailureOr<std::vector<Segment>> SplitParts::segmentsOf(EntryOp entry) const {
@@ -206,6 +234,8 @@ LogicalResult SplitParts::replaceRuns(EntryOp whole,
 }
 
 LogicalResult SplitParts::split(EntryOp entry) {
+  if (failed(checkPools(entry)))
+    return failure();
   FailureOr<std::vector<Segment>> segments = segmentsOf(entry);
   if (failed(segments))
     return failure();

@@ -41,7 +41,10 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
       if (hasSchedule && !runs.contains(entry))
         entry.erase();
     llvm::StringSet<> called;
-    module.walk([&](CallOp call) { called.insert(call.getBlock()); });
+    module.walk([&](CallOp call) {
+      for (FlatSymbolRefAttr callee : call.getCallees())
+        called.insert(callee.getValue());
+    });
     for (BlockOp block : llvm::make_early_inc_range(module.getOps<BlockOp>()))
       if (!called.contains(block.getName()))
         block.erase();
@@ -52,8 +55,7 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
                                   const ParameterTable &parameters) {
     SymbolTable symbols(module);
     LogicalResult result = success();
-    module.walk([&](CallOp call) {
-      auto block = symbols.lookup<BlockOp>(call.getBlock());
+    auto check = [&](CallOp call, BlockOp block) {
       block.walk([&](GradientOp sink) {
         const Parameter *parameter =
             parameters.find(call.getPrefix(), sink.getOf());
@@ -68,11 +70,15 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
         diag.attachNote(call.getLoc()) << "for this layer";
         result = failure();
       });
-    });
+    };
+    for (EntryOp entry : module.getOps<EntryOp>())
+      if (failed(forEachCall(entry, symbols, check)))
+        return failure();
     return result;
   }
 
-  /// Every trainable parameter has a gradient in the step.
+  /// Every trainable parameter has a gradient in the step: zero where no sink
+  /// of it runs, since gradients start from zero.
   static LogicalResult checkCoverage(ModuleOp module,
                                      const ParameterTable &parameters) {
     SymbolTable symbols(module);
@@ -163,13 +169,15 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
         isRight = close(fold, fold.getLayerGradient(), State::Folded,
                         "is not the only fold");
       } else if (auto call = dyn_cast<CallOp>(op)) {
-        auto block = symbols.lookup<BlockOp>(call.getBlock());
         auto check = [&](StringRef name, bool isSink) {
           if (succeeded(isRight))
             isRight = checkUse(call, name, isSink);
         };
-        block.walk([&](ParameterOp op) { check(op.getName(), false); });
-        block.walk([&](GradientOp op) { check(op.getOf(), true); });
+        for (FlatSymbolRefAttr callee : call.getCallees()) {
+          auto block = symbols.lookup<BlockOp>(callee.getValue());
+          block.walk([&](ParameterOp op) { check(op.getName(), false); });
+          block.walk([&](GradientOp op) { check(op.getOf(), true); });
+        }
       }
       if (failed(isRight))
         return failure();

@@ -57,12 +57,27 @@ private:
   /// Bytes from the arena to what the gradient of all parameters has for the
   /// layer of `window`.
   FailureOr<int64_t> sliceOfLayer(LayerGradientOp window);
-  /// Whether `condition`, one of the entry's arguments, is not zero.
-  Value isTrue(Location loc, Value condition);
-  /// Emits `body` for where `condition` is true; without one, for always.
-  void emitWhen(Location loc, Value condition, function_ref<void()> body);
+  /// One of the entry's arguments: a number, or element `element` of several.
+  Value numberOf(Location loc, Value numbers, std::optional<int64_t> element);
+  /// Whether that number is not zero.
+  Value isTrue(Location loc, Value condition,
+               std::optional<int64_t> element = std::nullopt);
+  /// Emits `body` for where that is so, and `otherwise` for where it is not;
+  /// without a condition, `body` for always.
+  void emitWhen(Location loc, Value condition, std::optional<int64_t> element,
+                function_ref<void()> body,
+                function_ref<void()> otherwise = nullptr);
+  /// What the function of `block` takes when `call`, whose results have their
+  /// places, runs it with `scratch`.
+  FailureOr<SmallVector<Value>> argumentsOf(CallOp call, StringRef block,
+                                            Value scratch);
+  /// The slot of `pool` whose number is element `index` of `slots`.
+  Value slotOf(Location loc, Value pool, Value slots, int64_t index);
   LogicalResult convert(LayerGradientOp op);
   LogicalResult convert(FoldGradientOp op);
+  LogicalResult convert(PoolOp op);
+  LogicalResult convert(KeepOp op);
+  LogicalResult convert(KeptOp op);
   LogicalResult convert(CallOp call);
   LogicalResult convert(ZeroGradientOp op);
   LogicalResult convert(GradientSquaresOp op);
@@ -208,30 +223,18 @@ FailureOr<Value> EntryConversion::gradient(CallOp call, StringRef name,
   return region(call, "gradient", bufferType(type, maxRows), found->offset);
 }
 
-LogicalResult EntryConversion::convert(CallOp call) {
-  auto callee = interfaces.find(call.getBlock());
+FailureOr<SmallVector<Value>>
+EntryConversion::argumentsOf(CallOp call, StringRef block, Value scratch) {
+  auto callee = interfaces.find(block);
   if (callee == interfaces.end())
-    return call.emitOpError("expects a hone.block @") << call.getBlock();
-  Location loc = call.getLoc();
-  auto scratch =
-      call->getAttrOfType<SlotAttr>(HoneDialect::getScratchAttrName());
-  auto slots = call->getAttrOfType<ArrayAttr>(HoneDialect::getSlotsAttrName());
-  if (!scratch || (slots ? slots.size() : 0) != call.getNumResults())
-    return call.emitOpError("expects slots for its scratch and each result; "
-                            "run hone-place first");
-
-  SmallVector<Value> arguments = {frame, rows};
-  Value scratchOffset = LLVM::ConstantOp::create(
-      builder, loc, builder.getI64IntegerAttr(scratch.getOffset()));
-  arguments.push_back(
-      LLVM::GEPOp::create(builder, loc, frame.getType(), builder.getI8Type(),
-                          work, ArrayRef<LLVM::GEPArg>{scratchOffset}));
+    return call.emitOpError("expects a hone.block @") << block;
+  SmallVector<Value> arguments = {frame, rows, scratch};
   auto append = [&](FailureOr<Value> argument) {
     arguments.push_back(argument.value_or(Value()));
     return argument;
   };
-  for (Value operand : call.getOperands())
-    arguments.push_back(buffers.ofValue.at(operand));
+  for (Value value : call.getValues())
+    arguments.push_back(buffers.ofValue.at(value));
   for (const auto &[name, op] : callee->second.parameters)
     if (failed(appendParameter(call, op, arguments)))
       return failure();
@@ -239,11 +242,8 @@ LogicalResult EntryConversion::convert(CallOp call) {
     if (failed(append(region(call, batch, "input." + name,
                              bufferType(InputOp(op).getType(), maxRows)))))
       return failure();
-  for (OpResult result : call.getResults()) {
-    if (failed(append(placeOf(call, result, slots[result.getResultNumber()]))))
-      return failure();
-    buffers.ofValue[result] = arguments.back();
-  }
+  for (Value result : call.getResults())
+    arguments.push_back(buffers.ofValue.at(result));
   for (const auto &[name, op] : callee->second.gradients)
     if (failed(
             append(gradient(call, name, GradientOp(op).getValue().getType()))))
@@ -252,9 +252,89 @@ LogicalResult EntryConversion::convert(CallOp call) {
     std::string full = (call.getPrefix() + name).str();
     uint64_t stream = rt::hashStream(rt::RandomPurpose::Perturb, full);
     arguments.push_back(arith::ConstantOp::create(
-        builder, loc, builder.getI64IntegerAttr(static_cast<int64_t>(stream))));
+        builder, call.getLoc(),
+        builder.getI64IntegerAttr(static_cast<int64_t>(stream))));
   }
-  func::CallOp::create(builder, loc, call.getBlock(), TypeRange(), arguments);
+  return arguments;
+}
+
+LogicalResult EntryConversion::convert(CallOp call) {
+  Location loc = call.getLoc();
+  auto slot = call->getAttrOfType<SlotAttr>(HoneDialect::getScratchAttrName());
+  auto slots = call->getAttrOfType<ArrayAttr>(HoneDialect::getSlotsAttrName());
+  if (!slot || (slots ? slots.size() : 0) != call.getNumResults())
+    return call.emitOpError("expects slots for its scratch and each result; "
+                            "run hone-place first");
+  Value offset = LLVM::ConstantOp::create(
+      builder, loc, builder.getI64IntegerAttr(slot.getOffset()));
+  Value scratch =
+      LLVM::GEPOp::create(builder, loc, frame.getType(), builder.getI8Type(),
+                          work, ArrayRef<LLVM::GEPArg>{offset});
+  for (OpResult result : call.getResults()) {
+    FailureOr<Value> place =
+        placeOf(call, result, slots[result.getResultNumber()]);
+    if (failed(place))
+      return failure();
+    buffers.ofValue[result] = *place;
+  }
+  LogicalResult isConverted = success();
+  auto run = [&](StringRef block) {
+    auto arguments = argumentsOf(call, block, scratch);
+    if (failed(arguments))
+      isConverted = failure();
+    else
+      func::CallOp::create(builder, loc, block, TypeRange(), *arguments);
+  };
+  auto runOther = [&] { run(*call.getOtherwise()); };
+  emitWhen(
+      loc, call.getMask(), call.getMaskIndex(), [&] { run(call.getBlock()); },
+      call.getOtherwise() ? function_ref<void()>(runOther) : nullptr);
+  return isConverted;
+}
+
+LogicalResult EntryConversion::convert(PoolOp op) {
+  auto slots = op->getAttrOfType<ArrayAttr>(HoneDialect::getSlotsAttrName());
+  FailureOr<Value> place =
+      placeOf(op, op->getResult(0), slots ? slots[0] : Attribute());
+  buffers.ofValue[op.getPool()] = place.value_or(Value());
+  return place;
+}
+
+Value EntryConversion::slotOf(Location loc, Value pool, Value slots,
+                              int64_t index) {
+  Value memory = buffers.ofValue.at(pool);
+  auto whole = cast<MemRefType>(memory.getType());
+  auto one =
+      MemRefType::get(whole.getShape().drop_front(), whole.getElementType());
+  // What is no slot is, as unsigned, above the last one.
+  Value number = numberOf(loc, slots, index);
+  Value last =
+      arith::ConstantIntOp::create(builder, loc, whole.getDimSize(0) - 1, 32);
+  number = arith::MinUIOp::create(builder, loc, number, last);
+  Value slot = arith::IndexCastUIOp::create(builder, loc,
+                                            builder.getIndexType(), number);
+  Value bytes = arith::ConstantIndexOp::create(
+      builder, loc, one.getNumElements() * one.getElementTypeBitWidth() / 8);
+  Value offset = arith::MulIOp::create(builder, loc, slot, bytes);
+  return tile::ViewOp::create(builder, loc, one, memory, offset);
+}
+
+LogicalResult EntryConversion::convert(KeepOp op) {
+  Location loc = op.getLoc();
+  Value from = buffers.ofValue.at(op.getX());
+  emitWhen(loc, op.getMask(), op.getMaskIndex(), [&] {
+    Value to = slotOf(loc, op.getPool(), op.getSlots(), op.getSlotIndex());
+    callShared(op, "keep", {from, to},
+               [](KernelBuilder &k, Buffers &, ValueRange given) {
+                 emitRowCopy(given[0], given[1], k);
+               });
+  });
+  return success();
+}
+
+LogicalResult EntryConversion::convert(KeptOp op) {
+  buffers.ofValue[op.getX()] =
+      slotOf(op.getLoc(), op.getPool(), op.getSlots(), op.getSlotIndex());
   return success();
 }
 
@@ -370,9 +450,17 @@ FailureOr<int64_t> EntryConversion::sliceOfLayer(LayerGradientOp window) {
   return *gradient + layer->offset * element.getIntOrFloatBitWidth() / 8;
 }
 
-Value EntryConversion::isTrue(Location loc, Value condition) {
-  Value word =
-      memref::LoadOp::create(builder, loc, buffers.ofValue.at(condition));
+Value EntryConversion::numberOf(Location loc, Value numbers,
+                                std::optional<int64_t> element) {
+  SmallVector<Value, 1> at;
+  if (element)
+    at.push_back(arith::ConstantIndexOp::create(builder, loc, *element));
+  return memref::LoadOp::create(builder, loc, buffers.ofValue.at(numbers), at);
+}
+
+Value EntryConversion::isTrue(Location loc, Value condition,
+                              std::optional<int64_t> element) {
+  Value word = numberOf(loc, condition, element);
   Value zero = arith::ConstantOp::create(builder, loc,
                                          builder.getZeroAttr(word.getType()));
   return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, word,
@@ -380,14 +468,20 @@ Value EntryConversion::isTrue(Location loc, Value condition) {
 }
 
 void EntryConversion::emitWhen(Location loc, Value condition,
-                               function_ref<void()> body) {
+                               std::optional<int64_t> element,
+                               function_ref<void()> body,
+                               function_ref<void()> otherwise) {
   if (!condition)
     return body();
-  auto branch = scf::IfOp::create(builder, loc, isTrue(loc, condition),
-                                  /*withElseRegion=*/false);
+  auto branch = scf::IfOp::create(builder, loc, isTrue(loc, condition, element),
+                                  /*withElseRegion=*/bool(otherwise));
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(branch.thenBlock());
   body();
+  if (!otherwise)
+    return;
+  builder.setInsertionPointToStart(branch.elseBlock());
+  otherwise();
 }
 
 LogicalResult EntryConversion::convert(LayerGradientOp op) {
@@ -415,7 +509,7 @@ LogicalResult EntryConversion::convert(LayerGradientOp op) {
     view = tile::ViewOp::create(builder, loc, type, arena, place);
   }
   buffers.ofValue[op.getGradient()] = view;
-  emitWhen(loc, op.getCondition(), [&] {
+  emitWhen(loc, op.getCondition(), {}, [&] {
     callShared(op, "zeros", view,
                [&](KernelBuilder &k, Buffers &, ValueRange given) {
                  emitZeros(given[0], k);
@@ -431,7 +525,7 @@ LogicalResult EntryConversion::convert(FoldGradientOp op) {
     return failure();
   Value view = buffers.ofValue.at(op.getWindow());
   layerGradients.erase(window.getPrefix());
-  emitWhen(op.getLoc(), window.getCondition(), [&] {
+  emitWhen(op.getLoc(), window.getCondition(), {}, [&] {
     Value sum = viewAt(builder, op.getLoc(), arena, *slice,
                        cast<MemRefType>(view.getType()));
     callShared(op, "fold", {view, sum},
@@ -534,9 +628,9 @@ LogicalResult EntryConversion::run() {
   for (Operation &op : entry.getBodyBlock()) {
     LogicalResult converted =
         TypeSwitch<Operation *, LogicalResult>(&op)
-            .Case<CallOp, LayerGradientOp, FoldGradientOp, ZeroGradientOp,
-                  GradientSquaresOp, ReadGradientOp, AddGradientOp>(
-                [&](auto typed) { return convert(typed); })
+            .Case<CallOp, LayerGradientOp, FoldGradientOp, PoolOp, KeepOp,
+                  KeptOp, ZeroGradientOp, GradientSquaresOp, ReadGradientOp,
+                  AddGradientOp>([&](auto typed) { return convert(typed); })
             .Case<SgdOp, AdamwOp>(
                 [&](auto typed) { return convertUpdate(typed); })
             .Case([&](PrefetchOp prefetch) {

@@ -38,6 +38,8 @@ void emitKernel(RmsNormAdjointOp op, KernelBuilder &k);
 void emitKernel(RmsNormTangentOp op, KernelBuilder &k);
 void emitKernel(RopeOp op, KernelBuilder &k);
 void emitElementwise(ElementwiseOpInterface op, KernelBuilder &k);
+/// Copies the rows of the batch from one matrix to another.
+void emitRowCopy(mlir::Value from, mlir::Value to, KernelBuilder &k);
 
 // LossKernels.cpp
 void emitKernel(LinearCrossEntropyOp op, KernelBuilder &k);

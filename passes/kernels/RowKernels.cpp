@@ -198,6 +198,13 @@ void hone::emitKernel(RopeOp op, KernelBuilder &k) {
 // Element-wise
 //===----------------------------------------------------------------------===//
 
+void hone::emitRowCopy(Value from, Value to, KernelBuilder &k) {
+  int64_t columns = cast<MemRefType>(from.getType()).getDimSize(1);
+  k.forEachElement(columns, [&](Value row, Value column) {
+    k.store(k.load(from, {row, column}), to, {row, column});
+  });
+}
+
 void hone::emitElementwise(ElementwiseOpInterface op, KernelBuilder &k) {
   k.forEachElement(columnsOf(op->getResult(0)), [&](Value row, Value column) {
     SmallVector<Value> elements = k.elementsOf(op, row, column);

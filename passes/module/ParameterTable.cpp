@@ -2,6 +2,7 @@
 
 #include "passes/module/ParameterTable.h"
 
+#include "passes/module/Schedule.h"
 #include "passes/module/WeightStorage.h"
 
 using namespace mlir;
@@ -69,16 +70,16 @@ FailureOr<ParameterTable> ParameterTable::build(ModuleOp module) {
     return success();
   };
 
-  for (EntryOp entry : module.getOps<EntryOp>())
-    for (CallOp call : entry.getBody().getOps<CallOp>()) {
-      auto block = symbols.lookup<BlockOp>(call.getBlock());
-      if (!block)
-        return call.emitOpError("expects '")
-               << call.getBlock() << "' to be a 'hone.block'";
+  for (EntryOp entry : module.getOps<EntryOp>()) {
+    LogicalResult added = success();
+    auto addAll = [&](CallOp call, BlockOp block) {
       for (ParameterOp op : block.getBody().getOps<ParameterOp>())
-        if (failed(add(call.getPrefix(), op)))
-          return failure();
-    }
+        if (succeeded(added))
+          added = add(call.getPrefix(), op);
+    };
+    if (failed(forEachCall(entry, symbols, addAll)) || failed(added))
+      return failure();
+  }
   table.layOutTheta();
   return table;
 }

@@ -126,13 +126,14 @@ SmallVector<EntryOp> entriesOfStep(ModuleOp module) {
 
 LogicalResult forEachCall(EntryOp entry, const SymbolTable &symbols,
                           function_ref<void(CallOp, BlockOp)> visit) {
-  for (CallOp call : entry.getBodyBlock().getOps<CallOp>()) {
-    auto block = symbols.lookup<BlockOp>(call.getBlock());
-    if (!block)
-      return call.emitOpError("expects '")
-             << call.getBlock() << "' to be a 'hone.block'";
-    visit(call, block);
-  }
+  for (CallOp call : entry.getBodyBlock().getOps<CallOp>())
+    for (FlatSymbolRefAttr callee : call.getCallees()) {
+      auto block = symbols.lookup<BlockOp>(callee.getValue());
+      if (!block)
+        return call.emitOpError("expects '")
+               << callee.getValue() << "' to be a 'hone.block'";
+      visit(call, block);
+    }
   return success();
 }
 

@@ -69,8 +69,8 @@ private:
 /// schedule, or all of a module that has none.
 llvm::SmallVector<EntryOp> entriesOfStep(mlir::ModuleOp module);
 
-/// Calls `visit` for each call of `entry`, with its block. Fails with a
-/// diagnostic if there is no such block.
+/// Calls `visit` for each call of `entry` with each block that it may run.
+/// Fails with a diagnostic if there is no such block.
 mlir::LogicalResult
 forEachCall(EntryOp entry, const mlir::SymbolTable &symbols,
             llvm::function_ref<void(CallOp, BlockOp)> visit);

@@ -32,14 +32,18 @@ bool isOnlyAddedToGradient(Value value) {
 }
 
 bool Lifetimes::needsMemory(OpResult value) const {
-  return !value.getOwner()->hasTrait<Ambient>() && !isReturned(value) &&
+  return !value.getOwner()->hasTrait<Ambient>() &&
+         !value.getOwner()->hasTrait<View>() && !isReturned(value) &&
          !isOnlyAddedToGradient(value);
 }
 
 int64_t Lifetimes::lastUse(Value value) const {
   int64_t last = -1;
-  for (Operation *user : value.getUsers())
+  for (Operation *user : value.getUsers()) {
     last = std::max(last, position(user));
+    if (user->hasTrait<View>())
+      last = std::max(last, lastUse(user->getResult(0)));
+  }
   return last;
 }
 
@@ -71,30 +75,37 @@ static bool bodyMayOverwrite(mlir::Block &body, unsigned argument,
   return true;
 }
 
-/// The body that `op` runs with its operands as arguments, or null.
-static mlir::Block *bodyOf(Operation *op) {
+/// The bodies that `op` may run with its first operands as arguments.
+static SmallVector<mlir::Block *, 2> bodiesOf(Operation *op) {
   if (auto tiles = dyn_cast<RowTilesOp>(op))
-    return &tiles.getBody().front();
-  auto call = dyn_cast<CallOp>(op);
-  if (!call)
-    return nullptr;
-  auto block =
-      SymbolTable::lookupNearestSymbolFrom<BlockOp>(call, call.getBlockAttr());
-  return &block.getBody().front();
+    return {&tiles.getBody().front()};
+  SmallVector<mlir::Block *, 2> bodies;
+  if (auto call = dyn_cast<CallOp>(op))
+    for (FlatSymbolRefAttr callee : call.getCallees())
+      bodies.push_back(
+          &SymbolTable::lookupNearestSymbolFrom<BlockOp>(call, callee)
+               .getBody()
+               .front());
+  return bodies;
 }
 
 bool Lifetimes::mayOverwrite(Value operand, OpResult result) const {
   Operation *op = result.getOwner();
-  if (operand.getType() != result.getType() || lastUse(operand) > position(op))
+  Operation *maker = operand.getDefiningOp();
+  if (operand.getType() != result.getType() ||
+      lastUse(operand) > position(op) || (maker && maker->hasTrait<View>()))
     return false;
   auto inPlace = dyn_cast<InPlaceOpInterface>(op);
-  mlir::Block *body = bodyOf(op);
+  auto bodies = bodiesOf(op);
   for (OpOperand &use : op->getOpOperands()) {
     if (use.get() != operand)
       continue;
     unsigned from = use.getOperandNumber(), to = result.getResultNumber();
-    bool may = body ? bodyMayOverwrite(*body, from, to)
-                    : inPlace && inPlace.mayOverwrite(from, to);
+    bool may = bodies.empty() ? inPlace && inPlace.mayOverwrite(from, to)
+                              : llvm::all_of(bodies, [&](mlir::Block *body) {
+                                  return from < body->getNumArguments() &&
+                                         bodyMayOverwrite(*body, from, to);
+                                });
     if (!may)
       return false;
   }
@@ -160,6 +171,16 @@ FailureOr<int64_t> maxRows(Operation *module) {
     return module->emitError("expects the attribute '")
            << HoneDialect::getMaxRowsAttrName() << "'";
   return rows.getInt();
+}
+
+int64_t scratchBytes(CallOp call, const SymbolTable &symbols) {
+  int64_t bytes = 0;
+  for (FlatSymbolRefAttr callee : call.getCallees())
+    bytes = std::max(bytes, symbols.lookup(callee.getValue())
+                                ->getAttrOfType<IntegerAttr>(
+                                    HoneDialect::getScratchBytesAttrName())
+                                .getInt());
+  return bytes;
 }
 
 int64_t rowsOfTile(RowTilesOp tiles, int64_t rows) {

@@ -25,8 +25,8 @@ public:
   int64_t position(mlir::Operation *op) const { return positions.lookup(op); }
 
   /// Whether `value` needs memory of this body: it is a result of an op, not
-  /// ambient, not one of the body's own results, and not only added to a
-  /// gradient.
+  /// ambient, no view, not one of the body's own results, and not only added to
+  /// a gradient.
   bool needsMemory(mlir::OpResult value) const;
 
   /// `value` as a buffer for batches of `rows` rows: from its definition to
@@ -38,10 +38,12 @@ public:
 
   /// Whether the op of `result` can write it over `operand`, which it reads:
   /// they have one type, nothing reads `operand` later, and the op can. What a
-  /// call or row tiles can follows from their body.
+  /// call or row tiles can follows from their body; a conditional call can what
+  /// both of its blocks can.
   bool mayOverwrite(mlir::Value operand, mlir::OpResult result) const;
 
 private:
+  /// What reads a view of `value` reads it.
   int64_t lastUse(mlir::Value value) const;
 
   llvm::DenseMap<mlir::Operation *, int64_t> positions;
@@ -75,6 +77,10 @@ bool isOnlyAddedToGradient(mlir::Value value);
 
 /// The module's hone.max_rows; fails with a diagnostic if it has none.
 mlir::FailureOr<int64_t> maxRows(mlir::Operation *module);
+
+/// What `call` needs while it runs: the larger scratch of the blocks that it
+/// may run, which are placed.
+int64_t scratchBytes(CallOp call, const mlir::SymbolTable &symbols);
 
 /// Rows for which the body of `tiles` needs memory in batches of `rows` rows.
 int64_t rowsOfTile(RowTilesOp tiles, int64_t rows);

@@ -194,7 +194,7 @@ struct Place : impl::PlaceBase<Place> {
       if (!isAccumulation(&op))
         placement.addResults(&op);
       if (auto call = dyn_cast<CallOp>(op))
-        placement.addScratch(call, scratchOf(symbols.lookup(call.getBlock())));
+        placement.addScratch(call, scratchBytes(call, symbols));
     }
     setScratch(entry, placement.place());
   }
@@ -240,7 +240,8 @@ BodyPlacement::Home BodyPlacement::homeOf(OpResult result) {
 }
 
 void BodyPlacement::addResults(Operation *op) {
-  if (op->getNumResults() == 0 || op->hasTrait<Ambient>())
+  if (op->getNumResults() == 0 || op->hasTrait<Ambient>() ||
+      op->hasTrait<View>())
     return;
   Record record{op, HoneDialect::getSlotsAttrName(), {}, true};
   for (OpResult result : op->getResults())

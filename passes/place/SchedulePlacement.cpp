@@ -10,7 +10,7 @@ namespace hone {
 
 bool isScalar(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && !hasRows(tensor) &&
+  return tensor && tensor.hasStaticShape() &&
          bytesAtRows(tensor, 0) <= ArenaPlan::alignment;
 }
 

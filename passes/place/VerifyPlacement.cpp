@@ -180,8 +180,7 @@ struct VerifyPlacement : impl::VerifyPlacementBase<VerifyPlacement> {
       if (failed((isAccumulation(&op) ? windows : slots).results(&op)))
         return failure();
       auto call = dyn_cast<CallOp>(op);
-      if (call && failed(slots.scratch(
-                      call, bytesOf(symbols.lookup(call.getBlock())).getInt())))
+      if (call && failed(slots.scratch(call, scratchBytes(call, symbols))))
         return failure();
     }
     return success();

@@ -61,9 +61,9 @@ static Usage usageDuring(CallOp call) {
       if (slot.getBytes() && !places.insert(slot.getOffset()).second)
         continue;
       bool isOwn = &other == call || slot.getLast() == now;
-      int64_t &bytes = isa<LayerGradientOp>(other) ? usage.gradient
-                       : isOwn                     ? usage.working
-                                                   : usage.kept;
+      int64_t &bytes = isa<LayerGradientOp>(other)    ? usage.gradient
+                       : isOwn && !isa<PoolOp>(other) ? usage.working
+                                                      : usage.kept;
       bytes += ArenaPlan::align(slot.getBytes());
     }
   }

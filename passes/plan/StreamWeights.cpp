@@ -18,14 +18,26 @@ namespace hone {
 #define GEN_PASS_DEF_STREAMWEIGHTS
 #include "passes/Passes.h.inc"
 
-/// Names of the frozen parameters that `call` reads.
-static llvm::StringSet<> frozenParameters(CallOp call, SymbolTable &symbols) {
+namespace {
+/// The frozen parameters that a call reads, whichever block it runs.
+struct Reads {
   llvm::StringSet<> names;
-  auto block = symbols.lookup<BlockOp>(call.getBlock());
-  for (ParameterOp parameter : block.getBody().getOps<ParameterOp>())
-    if (!parameter.getTrainable())
-      names.insert((call.getPrefix() + parameter.getName()).str());
-  return names;
+  SmallVector<FlatSymbolRefAttr, 2> blocks; ///< that read some of them
+};
+} // namespace
+
+static Reads frozenParameters(CallOp call, SymbolTable &symbols) {
+  Reads reads;
+  for (FlatSymbolRefAttr callee : call.getCallees()) {
+    auto block = symbols.lookup<BlockOp>(callee.getValue());
+    size_t known = reads.names.size();
+    for (ParameterOp parameter : block.getBody().getOps<ParameterOp>())
+      if (!parameter.getTrainable())
+        reads.names.insert((call.getPrefix() + parameter.getName()).str());
+    if (reads.names.size() > known)
+      reads.blocks.push_back(callee);
+  }
+  return reads;
 }
 
 static bool intersect(const llvm::StringSet<> &a, const llvm::StringSet<> &b) {
@@ -35,25 +47,25 @@ static bool intersect(const llvm::StringSet<> &a, const llvm::StringSet<> &b) {
 
 static void streamEntry(EntryOp entry, SymbolTable &symbols) {
   SmallVector<CallOp> calls(entry.getBody().getOps<CallOp>());
-  SmallVector<llvm::StringSet<>> reads;
+  SmallVector<Reads> reads;
   for (CallOp call : calls)
     reads.push_back(frozenParameters(call, symbols));
 
   OpBuilder builder(entry.getContext());
   for (auto [i, call] : llvm::enumerate(calls)) {
     bool isLast = i + 1 == calls.size();
-    bool sharesNext = !isLast && intersect(reads[i], reads[i + 1]);
-    if (!isLast && !sharesNext && !reads[i + 1].empty()) {
+    bool sharesNext = !isLast && intersect(reads[i].names, reads[i + 1].names);
+    if (!isLast && !sharesNext) {
       CallOp next = calls[i + 1];
       builder.setInsertionPoint(call);
-      PrefetchOp::create(builder, next.getLoc(), next.getBlockAttr(),
-                         next.getPrefixAttr());
+      for (FlatSymbolRefAttr block : reads[i + 1].blocks)
+        PrefetchOp::create(builder, next.getLoc(), block, next.getPrefixAttr());
     }
-    if (sharesNext || reads[i].empty())
+    if (sharesNext)
       continue;
     builder.setInsertionPointAfter(call);
-    ReleaseOp::create(builder, call.getLoc(), call.getBlockAttr(),
-                      call.getPrefixAttr());
+    for (FlatSymbolRefAttr block : reads[i].blocks)
+      ReleaseOp::create(builder, call.getLoc(), block, call.getPrefixAttr());
   }
 }
 

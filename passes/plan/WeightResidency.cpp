@@ -64,10 +64,9 @@ static std::optional<int64_t> rowsOfPiece(ParameterOp parameter) {
 
 void Simulation::call(CallOp op) {
   WeightResidency now;
-  auto block = symbols.lookup<BlockOp>(op.getBlock());
-  for (ParameterOp parameter : block.getBody().getOps<ParameterOp>()) {
+  auto read = [&](ParameterOp parameter) {
     if (parameter.getTrainable())
-      continue;
+      return;
     if (std::optional<int64_t> rows = rowsOfPiece(parameter)) {
       now.bytes += bytesOf(parameter, *rows);
       now.threadBytes += bytesOf(parameter, 1);
@@ -75,7 +74,12 @@ void Simulation::call(CallOp op) {
       resident[(op.getPrefix() + parameter.getName()).str()] =
           bytesOf(parameter, -1);
     }
-  }
+  };
+  for (FlatSymbolRefAttr callee : op.getCallees())
+    for (ParameterOp parameter : symbols.lookup<BlockOp>(callee.getValue())
+                                     .getBody()
+                                     .getOps<ParameterOp>())
+      read(parameter);
   for (const auto &entry : resident)
     now.bytes += entry.second;
   most.bytes = std::max(most.bytes, now.bytes);

@@ -1,4 +1,4 @@
-// RUN: hone-opt %s --split-input-file --verify-diagnostics
+// RUN: hone-opt %s --allow-unregistered-dialect --split-input-file --verify-diagnostics
 
 // Ops of the step: each constraint is violated once, in a case of its name.
 
@@ -359,4 +359,78 @@ hone.block @convert(%x: tensor<?x4xf32>) {
   // expected-error @+1 {{'hone.convert' op expects 'x' and 'y' to have one shape but got 'tensor<?x4xf32>' and 'tensor<?x8xbf16>'}}
   %0 = hone.convert %x : tensor<?x4xf32> to tensor<?x8xbf16>
   hone.return
+}
+
+// -----
+
+hone.entry @pool_c1() {
+  // expected-error @+1 {{'hone.pool' op expects at least one slot but got 'tensor<0x?x4xf32>'}}
+  %0 = hone.pool : tensor<0x?x4xf32>
+}
+
+// -----
+
+hone.entry @pool_is_of_known_slots() {
+  // expected-error @+1 {{'hone.pool' op result #0 must be a known number of matrices with a known number of features, but got 'tensor<?x?x4xf32>'}}
+  %0 = hone.pool : tensor<?x?x4xf32>
+}
+
+// -----
+
+hone.entry @keep_c1(%x: tensor<?x8xf32>, %slots: tensor<2xi32>) {
+  %pool = hone.pool : tensor<2x?x4xf32>
+  // expected-error @+1 {{'hone.keep' op failed to verify that 'x' has the type of a slot of 'pool'}}
+  "hone.keep"(%x, %pool, %slots) <{slot_index = 0 : i64}> : (tensor<?x8xf32>, tensor<2x?x4xf32>, tensor<2xi32>) -> ()
+}
+
+// -----
+
+hone.entry @keep_c2(%x: tensor<?x4xf32>, %slots: tensor<2xi32>) {
+  %pool = hone.pool : tensor<2x?x4xf32>
+  // expected-error @+1 {{'hone.keep' op expects an element of the 2 of 'slots' but got 2}}
+  hone.keep %x in %pool at %slots[2] : tensor<2x?x4xf32>, tensor<2xi32>
+}
+
+// -----
+
+hone.block @choose(%x: tensor<2xi32>) -> tensor<2xi32> {
+  %y = "test.choose"(%x) : (tensor<2xi32>) -> tensor<2xi32>
+  hone.return %y : tensor<2xi32>
+}
+hone.entry @keep_c2_argument(%x: tensor<?x4xf32>, %given: tensor<2xi32>) {
+  %slots = hone.call @choose "" (%given) : (tensor<2xi32>) -> tensor<2xi32>
+  %pool = hone.pool : tensor<2x?x4xf32>
+  // expected-error @+1 {{'hone.keep' op expects 'slots' to be an argument of the entry}}
+  hone.keep %x in %pool at %slots[0] : tensor<2x?x4xf32>, tensor<2xi32>
+}
+
+// -----
+
+hone.entry @keep_c3(%x: tensor<?x4xf32>, %slots: tensor<2xi32>, %mask: tensor<3xi32>) {
+  %pool = hone.pool : tensor<2x?x4xf32>
+  // expected-error @+1 {{'hone.keep' op expects an element of the 3 of 'mask' but got 3}}
+  hone.keep %x in %pool at %slots[1] when %mask[3] : tensor<2x?x4xf32>, tensor<2xi32>, tensor<3xi32>
+}
+
+// -----
+
+hone.entry @kept_c1(%slots: tensor<2xi32>) {
+  %pool = hone.pool : tensor<2x?x4xf32>
+  // expected-error @+1 {{'hone.kept' op failed to verify that 'x' has the type of a slot of 'pool'}}
+  %x = "hone.kept"(%pool, %slots) <{slot_index = 0 : i64}> : (tensor<2x?x4xf32>, tensor<2xi32>) -> tensor<?x8xf32>
+}
+
+// -----
+
+hone.entry @kept_c2(%slots: tensor<2xi32>) {
+  %pool = hone.pool : tensor<2x?x4xf32>
+  // expected-error @+1 {{'hone.kept' op expects an element of the 2 of 'slots' but got -1}}
+  %x = hone.kept %pool at %slots[-1] : tensor<2x?x4xf32>, tensor<2xi32>
+}
+
+// -----
+
+hone.entry @keep_c4(%x: tensor<?x4xf32>, %pool: tensor<2x?x4xf32>, %slots: tensor<2xi32>) {
+  // expected-error @+1 {{'hone.keep' op expects 'pool' to be the result of a 'hone.pool'}}
+  hone.keep %x in %pool at %slots[0] : tensor<2x?x4xf32>, tensor<2xi32>
 }

@@ -162,3 +162,35 @@ hone.block @convert(%x: tensor<?x4xf32>) {
   %0 = hone.convert %x : tensor<?x4xf32> to tensor<?x4xbf16>
   hone.return
 }
+
+//===----------------------------------------------------------------------===//
+// Some of the layers
+//===----------------------------------------------------------------------===//
+
+hone.block @some(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  %y = hone.convert %x : tensor<?x4xf32> to tensor<?x4xf32>
+  hone.return %y : tensor<?x4xf32>
+}
+hone.block @others(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  %y = hone.add %x, %x : tensor<?x4xf32>
+  hone.return %y : tensor<?x4xf32>
+}
+hone.block @sinks(%x: tensor<?x4xf32>) {
+  hone.return
+}
+// CHECK-LABEL: hone.entry gradient @selected(
+// CHECK-SAME: %[[X:[^:]*]]: tensor<?x4xf32>, %[[M:[^:]*]]: tensor<2xi32>, %[[S:[^:]*]]: tensor<3xi32>)
+hone.entry gradient @selected(%x: tensor<?x4xf32>, %m: tensor<2xi32>, %s: tensor<3xi32>) {
+  // CHECK: %[[Y:.*]] = hone.call @others "layers.0."(%[[X]]) when %[[M]][1] : tensor<2xi32> else @some : (tensor<?x4xf32>) -> tensor<?x4xf32>
+  %y = hone.call @others "layers.0."(%x) when %m[1] : tensor<2xi32> else @some : (tensor<?x4xf32>) -> tensor<?x4xf32>
+  // CHECK: %[[P:.*]] = hone.pool : tensor<4x?x4xf32>
+  %p = hone.pool : tensor<4x?x4xf32>
+  // CHECK: hone.keep %[[Y]] in %[[P]] at %[[S]][0] : tensor<4x?x4xf32>, tensor<3xi32>{{$}}
+  hone.keep %y in %p at %s[0] : tensor<4x?x4xf32>, tensor<3xi32>
+  // CHECK: hone.keep %[[Y]] in %[[P]] at %[[S]][2] when %[[M]][0] : tensor<4x?x4xf32>, tensor<3xi32>, tensor<2xi32>
+  hone.keep %y in %p at %s[2] when %m[0] : tensor<4x?x4xf32>, tensor<3xi32>, tensor<2xi32>
+  // CHECK: %[[K:.*]] = hone.kept %[[P]] at %[[S]][2] : tensor<4x?x4xf32>, tensor<3xi32>
+  %k = hone.kept %p at %s[2] : tensor<4x?x4xf32>, tensor<3xi32>
+  // CHECK: hone.call @sinks "layers.1."(%[[K]]) when %[[M]][0] : tensor<2xi32> : (tensor<?x4xf32>) -> ()
+  hone.call @sinks "layers.1."(%k) when %m[0] : tensor<2xi32> : (tensor<?x4xf32>) -> ()
+}

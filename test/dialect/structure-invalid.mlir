@@ -1,4 +1,4 @@
-// RUN: hone-opt %s --split-input-file --verify-diagnostics
+// RUN: hone-opt %s --allow-unregistered-dialect --split-input-file --verify-diagnostics
 
 // Modules, blocks and their calls: each constraint is violated once, in a case
 // of its name. What holds of entries is in schedule-invalid.mlir.
@@ -117,4 +117,105 @@ hone.block @two_storages() {
   // expected-error @+1 {{'hone.parameter' op expects parameters of one name to have one type and storage, but 'w' has two}}
   %1 = hone.parameter "w" stored <bfloat16> : tensor<8x4xf32>
   hone.return
+}
+
+// -----
+
+hone.block @callee() {
+  hone.return
+}
+hone.entry @call_c3_without_condition() {
+  // expected-error @+1 {{'hone.call' op expects 'else' only with 'when'}}
+  hone.call @callee "" () else @callee : () -> ()
+}
+
+// -----
+
+hone.block @callee() {
+  hone.return
+}
+hone.entry @call_c3_block(%mask: tensor<2xi32>) {
+  // expected-error @+1 {{'hone.call' op expects 'nowhere' to be a 'hone.block'}}
+  hone.call @callee "" () when %mask[0] : tensor<2xi32> else @nowhere : () -> ()
+}
+
+// -----
+
+hone.block @callee() {
+  hone.return
+}
+// expected-note @+1 {{block declared here}}
+hone.block @other(%x: tensor<?x4xf32>) {
+  hone.return
+}
+hone.entry @call_c3_type(%mask: tensor<2xi32>) {
+  // expected-error @+1 {{'hone.call' op expects the type '(tensor<?x4xf32>) -> ()' but got '() -> ()'}}
+  hone.call @callee "" () when %mask[0] : tensor<2xi32> else @other : () -> ()
+}
+
+// -----
+
+hone.block @callee() -> tensor<?x4xf32> {
+  %x = hone.input "hidden" : tensor<?x4xf32>
+  %y = hone.add %x, %x : tensor<?x4xf32>
+  hone.return %y : tensor<?x4xf32>
+}
+hone.entry @call_c4(%mask: tensor<2xi32>) {
+  // expected-error @+1 {{'hone.call' op expects an 'else' that gives its results when the condition does not hold}}
+  %0 = hone.call @callee "" () when %mask[0] : tensor<2xi32> : () -> tensor<?x4xf32>
+}
+
+// -----
+
+hone.block @callee() {
+  hone.return
+}
+hone.entry @call_c5_index(%mask: tensor<2xi32>) {
+  // expected-error @+1 {{'hone.call' op expects an element of the 2 of 'mask' but got 2}}
+  hone.call @callee "" () when %mask[2] : tensor<2xi32> : () -> ()
+}
+
+// -----
+
+hone.block @callee() {
+  hone.return
+}
+hone.entry @call_c5_negative_index(%mask: tensor<2xi32>) {
+  // expected-error @+1 {{'hone.call' op expects an element of the 2 of 'mask' but got -1}}
+  hone.call @callee "" () when %mask[-1] : tensor<2xi32> : () -> ()
+}
+
+// -----
+
+hone.block @callee() {
+  hone.return
+}
+hone.entry @call_c5_without_index(%mask: tensor<2xi32>) {
+  // expected-error @+1 {{'hone.call' op expects 'mask' and an element of it, or neither}}
+  "hone.call"(%mask) <{block = @callee, prefix = "", operandSegmentSizes = array<i32: 0, 1>}> : (tensor<2xi32>) -> ()
+}
+
+// -----
+
+// Numbers of layers come from the schedule: an entry computes none.
+hone.block @choose(%x: tensor<2xi32>) -> tensor<2xi32> {
+  %y = "test.choose"(%x) : (tensor<2xi32>) -> tensor<2xi32>
+  hone.return %y : tensor<2xi32>
+}
+hone.block @callee() {
+  hone.return
+}
+hone.entry @call_c5_argument(%x: tensor<2xi32>) {
+  %mask = hone.call @choose "" (%x) : (tensor<2xi32>) -> tensor<2xi32>
+  // expected-error @+1 {{'hone.call' op expects 'mask' to be an argument of the entry}}
+  hone.call @callee "" () when %mask[0] : tensor<2xi32> : () -> ()
+}
+
+// -----
+
+// A view is memory of another value.
+hone.entry @return_c2_view(%pool: tensor<2x?x4xf32>, %slots: tensor<2xi32>) -> tensor<?x4xf32> {
+  %k = hone.kept %pool at %slots[0] : tensor<2x?x4xf32>, tensor<2xi32>
+  // expected-error @+1 {{'hone.return' op expects each operand to be a value that the body computes and returns once}}
+  hone.return %k : tensor<?x4xf32>
 }

@@ -432,3 +432,48 @@ module @backward_is_taken {
     hone.return %0 : tensor<f64>
   }
 }
+
+// -----
+
+// A condition would be lost on the way to the backward, so it is refused.
+module @loss_is_conditional {
+  hone.block @layer(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+    %w = hone.parameter "w" : tensor<4x4xf32>
+    %a = hone.parameter "a" trainable init <kaiming_uniform> : tensor<2x4xf32>
+    %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
+    %y = hone.lora_linear %x, %w, %a, %b scale 2.0 : (tensor<?x4xf32>, tensor<4x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>) -> tensor<?x4xf32>
+    hone.return %y : tensor<?x4xf32>
+  }
+  hone.block @head(%x: tensor<?x4xf32>) -> tensor<f64> {
+    %t = hone.input "targets" : tensor<?xi32>
+    %w = hone.parameter "lm_head.weight" : tensor<9x4xf32>
+    %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
+    hone.return %l : tensor<f64>
+  }
+  hone.entry @loss(%hidden: tensor<?x4xf32>, %mask: tensor<1xi32>) -> tensor<f64> {
+    // expected-error @+1 {{'hone.call' op stands in the loss, of which all is derived; choose what runs in the entry of its gradient}}
+    %0 = hone.call @layer "layers.0." (%hidden) when %mask[0] : tensor<1xi32> else @layer : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %1 = hone.call @head "" (%0) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.return %1 : tensor<f64>
+  }
+}
+
+// -----
+
+// A way through a pool is none that activity follows.
+module @loss_keeps_in_a_pool {
+  hone.block @head(%x: tensor<?x4xf32>) -> tensor<f64> {
+    %t = hone.input "targets" : tensor<?xi32>
+    %w = hone.parameter "lm_head.weight" : tensor<9x4xf32>
+    %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
+    hone.return %l : tensor<f64>
+  }
+  hone.entry @loss(%hidden: tensor<?x4xf32>, %slots: tensor<1xi32>) -> tensor<f64> {
+    // expected-error @+1 {{'hone.pool' op stands in the loss, of which all is derived; choose what runs in the entry of its gradient}}
+    %pool = hone.pool : tensor<1x?x4xf32>
+    hone.keep %hidden in %pool at %slots[0] : tensor<1x?x4xf32>, tensor<1xi32>
+    %0 = hone.kept %pool at %slots[0] : tensor<1x?x4xf32>, tensor<1xi32>
+    %1 = hone.call @head "" (%0) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.return %1 : tensor<f64>
+  }
+}

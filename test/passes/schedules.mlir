@@ -698,3 +698,112 @@ module @data_parallel_owner attributes {hone.max_rows = 16 : i64} {
     hone.run @update(%rate, %clip, %gradient) : (tensor<f64>, tensor<f64>, tensor<5x5xf32>) -> ()
   }
 }
+
+// -----
+
+// LCSB: which layers train follows from seed and step, and the order of each
+// within the selection from that. Inputs of the selected are kept in a pool of as
+// many slots as are ever selected; of the others the cotangent goes on. All
+// parameters are updated: gradients of the others are zero.
+// CHECK-LABEL: module @lcsb
+// CHECK: hone.pool {hone.slots = [#hone.slot<offset = {{[0-9]+}}, bytes = 512, first = 1, last = 14>]}
+// CHECK: hone.schedule train
+// CHECK: %[[MASK:.*]] = hone.scalar @select
+// CHECK: %[[SLOTS:.*]] = hone.scalar @order(%[[MASK]])
+// CHECK: hone.run @gradient(%[[MASK]], %[[SLOTS]])
+// CHECK: hone.run @update
+module @lcsb attributes {hone.max_rows = 16 : i64} {
+  hone.block @embed() -> tensor<?x4xf32> {
+    %ids = hone.input "input_ids" : tensor<?xi32>
+    %t = hone.parameter "embed_tokens.weight" : tensor<9x4xf32>
+    %x = hone.embedding %ids, %t : (tensor<?xi32>, tensor<9x4xf32>) -> tensor<?x4xf32>
+    hone.return %x : tensor<?x4xf32>
+  }
+  hone.block @layer(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+    %y = hone.add %x, %x : tensor<?x4xf32>
+    hone.return %y : tensor<?x4xf32>
+  }
+  hone.block @layer.backward(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) -> tensor<?x4xf32> {
+    %a = hone.parameter "a" trainable init <zero> : tensor<5x5xf32>
+    hone.gradient %a of "a" : tensor<5x5xf32>
+    %dx = hone.add %x, %dy : tensor<?x4xf32>
+    hone.return %dx : tensor<?x4xf32>
+  }
+  hone.block @pass_through(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) -> tensor<?x4xf32> {
+    %dx = hone.convert %dy : tensor<?x4xf32> to tensor<?x4xf32>
+    hone.return %dx : tensor<?x4xf32>
+  }
+  hone.block @head.gradient(%x: tensor<?x4xf32>) -> (tensor<f64>, tensor<?x4xf32>) {
+    %t = hone.input "targets" : tensor<?xi32>
+    %w = hone.parameter "lm_head.weight" : tensor<9x4xf32>
+    %l, %dx = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> (tensor<f64>, tensor<?x4xf32>)
+    hone.return %l, %dx : tensor<f64>, tensor<?x4xf32>
+  }
+  hone.entry gradient @gradient(%mask: tensor<3xi32>, %slots: tensor<3xi32>) -> tensor<f64> {
+    %0 = hone.call @embed "model." () : () -> tensor<?x4xf32>
+    %pool = hone.pool : tensor<2x?x4xf32>
+    hone.keep %0 in %pool at %slots[0] when %mask[0] : tensor<2x?x4xf32>, tensor<3xi32>, tensor<3xi32>
+    %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    hone.keep %1 in %pool at %slots[1] when %mask[1] : tensor<2x?x4xf32>, tensor<3xi32>, tensor<3xi32>
+    %2 = hone.call @layer "layers.1." (%1) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    hone.keep %2 in %pool at %slots[2] when %mask[2] : tensor<2x?x4xf32>, tensor<3xi32>, tensor<3xi32>
+    %3 = hone.call @layer "layers.2." (%2) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %loss, %d3 = hone.call @head.gradient "" (%3) : (tensor<?x4xf32>) -> (tensor<f64>, tensor<?x4xf32>)
+    %k2 = hone.kept %pool at %slots[2] : tensor<2x?x4xf32>, tensor<3xi32>
+    %d2 = hone.call @layer.backward "layers.2." (%k2, %d3) when %mask[2] : tensor<3xi32> else @pass_through : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+    %k1 = hone.kept %pool at %slots[1] : tensor<2x?x4xf32>, tensor<3xi32>
+    %d1 = hone.call @layer.backward "layers.1." (%k1, %d2) when %mask[1] : tensor<3xi32> else @pass_through : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+    %k0 = hone.kept %pool at %slots[0] : tensor<2x?x4xf32>, tensor<3xi32>
+    %d0 = hone.call @layer.backward "layers.0." (%k0, %d1) when %mask[0] : tensor<3xi32> else @pass_through : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+    hone.return %loss : tensor<f64>
+  }
+  hone.entry vector @clear() {
+    hone.zero_gradient
+  }
+  hone.entry update @update(%rate: tensor<f64>) {
+    hone.sgd %rate, %rate, %rate
+  }
+  // Layers i with (i + seed + step) mod 3 > 0: two of the three.
+  func.func private @select(%seed: i64, %step: i64, %mask: memref<3xi32>) {
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    %three = arith.constant 3 : index
+    %first = arith.addi %seed, %step : i64
+    %from = arith.index_cast %first : i64 to index
+    scf.for %i = %zero to %three step %one {
+      %at = arith.addi %from, %i : index
+      %left = arith.remui %at, %three : index
+      %is_set = arith.cmpi ne, %left, %zero : index
+      %number = arith.extui %is_set : i1 to i32
+      memref.store %number, %mask[%i] : memref<3xi32>
+    }
+    return
+  }
+  // How many layers before each are selected.
+  func.func private @order(%mask: memref<3xi32>, %slots: memref<3xi32>) {
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    %three = arith.constant 3 : index
+    %none = arith.constant 0 : i32
+    %all = scf.for %i = %zero to %three step %one iter_args(%before = %none) -> i32 {
+      memref.store %before, %slots[%i] : memref<3xi32>
+      %own = memref.load %mask[%i] : memref<3xi32>
+      %after = arith.addi %before, %own : i32
+      scf.yield %after : i32
+    }
+    return
+  }
+  hone.schedule train {
+    %seed = hone.setting "seed" : tensor<i64>
+    %step = hone.setting "completed" : tensor<i64>
+    %rate = hone.setting "learning_rate" : tensor<f64>
+    %mask = hone.scalar @select(%seed, %step) : (tensor<i64>, tensor<i64>) -> tensor<3xi32>
+    %slots = hone.scalar @order(%mask) : (tensor<3xi32>) -> tensor<3xi32>
+    hone.run @clear() : () -> ()
+    %batch = hone.load
+    %loss = hone.run @gradient(%mask, %slots) on %batch : (tensor<3xi32>, tensor<3xi32>) -> tensor<f64>
+    hone.check %loss : tensor<f64>
+    hone.run @update(%rate) : (tensor<f64>) -> ()
+    hone.report %loss as "loss" : tensor<f64>
+  }
+}

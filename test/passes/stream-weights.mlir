@@ -59,3 +59,28 @@ hone.block @embed() -> tensor<?x4xf32> {
   %x = hone.embedding %ids, %table : (tensor<?xi32>, tensor<9x4xf32>) -> tensor<?x4xf32>
   hone.return %x : tensor<?x4xf32>
 }
+
+hone.block @scaled(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  %w = hone.parameter "scale" : tensor<4xf32>
+  %y = hone.rms_norm %x, %w eps 1.0e-5 : (tensor<?x4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
+  hone.return %y : tensor<?x4xf32>
+}
+
+// What a conditional call reads is what each of its blocks reads.
+// CHECK-LABEL: hone.entry @run_some
+hone.entry @run_some(%mask: tensor<2xi32>) -> tensor<?x4xf32> {
+  // CHECK-NEXT: hone.prefetch @layer "0."
+  // CHECK-NEXT: hone.prefetch @scaled "0."
+  // CHECK-NEXT: hone.call @start
+  %0 = hone.call @start "" () : () -> tensor<?x4xf32>
+  // CHECK-NEXT: hone.prefetch @layer "1."
+  // CHECK-NEXT: hone.call @layer "0."
+  // CHECK-NEXT: hone.release @layer "0."
+  // CHECK-NEXT: hone.release @scaled "0."
+  %1 = hone.call @layer "0." (%0) when %mask[0] : tensor<2xi32> else @scaled : (tensor<?x4xf32>) -> tensor<?x4xf32>
+  // CHECK-NEXT: hone.call @layer "1."
+  // CHECK-NEXT: hone.release @layer "1."
+  // CHECK-NEXT: hone.return
+  %2 = hone.call @layer "1." (%1) when %mask[1] : tensor<2xi32> else @twice : (tensor<?x4xf32>) -> tensor<?x4xf32>
+  hone.return %2 : tensor<?x4xf32>
+}

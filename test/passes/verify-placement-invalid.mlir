@@ -384,3 +384,80 @@ module @result_overlaps_the_working_set attributes {hone.arena_bytes = 512 : i64
     %x = hone.run @make() {hone.scratch = #hone.slot<offset = 64, bytes = 256, first = 0, last = 0>, hone.slots = [#hone.slot<offset = 0, bytes = 256, first = 0, last = 0>]} : () -> tensor<16x4xf32>
   }
 }
+
+// -----
+
+// The block that stands in needs more than the other.
+module @scratch_is_for_one_block_only attributes {hone.arena_bytes = 640 : i64, hone.max_rows = 16 : i64} {
+  hone.block @small() attributes {hone.scratch_bytes = 0 : i64} {
+    hone.return
+  }
+  hone.block @large() attributes {hone.scratch_bytes = 512 : i64} {
+    %x = hone.input "hidden" : tensor<?x4xf32>
+    %y = hone.add %x, %x {hone.slots = [#hone.slot<offset = 0, bytes = 256, first = 1, last = 1>]} : tensor<?x4xf32>
+    hone.return
+  }
+  hone.entry @either(%mask: tensor<1xi32>) attributes {hone.scratch_bytes = 512 : i64} {
+    // expected-error @+1 {{'hone.call' op expects a slot of 512 bytes but got 0}}
+    hone.call @small "" () when %mask[0] : tensor<1xi32> else @large {hone.scratch = #hone.slot<offset = 0, bytes = 0, first = 0, last = 0>} : () -> ()
+  }
+}
+
+// -----
+
+// What is kept is read after %y, which lies where it is.
+module @pool_is_in_use_until_the_last_read attributes {hone.arena_bytes = 512 : i64, hone.max_rows = 16 : i64} {
+  hone.block @make() -> tensor<?x4xf32> attributes {hone.scratch_bytes = 0 : i64} {
+    %x = hone.input "hidden" : tensor<?x4xf32>
+    %y = hone.add %x, %x {hone.slots = [unit]} : tensor<?x4xf32>
+    hone.return %y : tensor<?x4xf32>
+  }
+  hone.block @read(%x: tensor<?x4xf32>) attributes {hone.scratch_bytes = 0 : i64} {
+    hone.return
+  }
+  hone.entry @gradient(%slots: tensor<2xi32>) attributes {hone.scratch_bytes = 512 : i64} {
+    // expected-note @+1 {{the other buffer is of this op}}
+    %pool = hone.pool {hone.slots = [#hone.slot<offset = 0, bytes = 512, first = 0, last = 1>]} : tensor<2x?x4xf32>
+    %k = hone.kept %pool at %slots[0] : tensor<2x?x4xf32>, tensor<2xi32>
+    // expected-error @+1 {{'hone.call' op shares memory with a buffer in use at the same time}}
+    %y = hone.call @make "" () {hone.scratch = #hone.slot<offset = 0, bytes = 0, first = 2, last = 2>, hone.slots = [#hone.slot<offset = 256, bytes = 256, first = 2, last = 4>]} : () -> tensor<?x4xf32>
+    hone.call @read "" (%k) {hone.scratch = #hone.slot<offset = 0, bytes = 0, first = 3, last = 3>} : (tensor<?x4xf32>) -> ()
+    hone.call @read "" (%y) {hone.scratch = #hone.slot<offset = 0, bytes = 0, first = 4, last = 4>} : (tensor<?x4xf32>) -> ()
+  }
+}
+
+// -----
+
+// It has room for all of its slots.
+module @pool_is_too_small attributes {hone.arena_bytes = 512 : i64, hone.max_rows = 16 : i64} {
+  hone.entry @gradient(%slots: tensor<2xi32>) attributes {hone.scratch_bytes = 512 : i64} {
+    // expected-error @+1 {{'hone.pool' op expects a slot of 512 bytes but got 256}}
+    %pool = hone.pool {hone.slots = [#hone.slot<offset = 0, bytes = 256, first = 0, last = 0>]} : tensor<2x?x4xf32>
+  }
+}
+
+// -----
+
+// A call that may run a product cannot write over what it reads.
+module @written_over_what_one_block_reads attributes {hone.arena_bytes = 512 : i64, hone.max_rows = 16 : i64} {
+  hone.block @make() -> tensor<?x4xf32> attributes {hone.scratch_bytes = 0 : i64} {
+    %x = hone.input "hidden" : tensor<?x4xf32>
+    %y = hone.add %x, %x {hone.slots = [unit]} : tensor<?x4xf32>
+    hone.return %y : tensor<?x4xf32>
+  }
+  hone.block @twice(%x: tensor<?x4xf32>) -> tensor<?x4xf32> attributes {hone.scratch_bytes = 0 : i64} {
+    %y = hone.add %x, %x {hone.slots = [unit]} : tensor<?x4xf32>
+    hone.return %y : tensor<?x4xf32>
+  }
+  hone.block @product(%x: tensor<?x4xf32>) -> tensor<?x4xf32> attributes {hone.scratch_bytes = 0 : i64} {
+    %w = hone.parameter "w" : tensor<4x4xf32>
+    %y = hone.linear %x, %w {hone.slots = [unit]} : (tensor<?x4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32>
+    hone.return %y : tensor<?x4xf32>
+  }
+  hone.entry @gradient(%mask: tensor<1xi32>) attributes {hone.scratch_bytes = 256 : i64} {
+    // expected-note @+1 {{the other buffer is of this op}}
+    %x = hone.call @make "" () {hone.scratch = #hone.slot<offset = 0, bytes = 0, first = 0, last = 0>, hone.slots = [#hone.slot<offset = 0, bytes = 256, first = 0, last = 1>]} : () -> tensor<?x4xf32>
+    // expected-error @+1 {{'hone.call' op shares memory with a buffer in use at the same time}}
+    %y = hone.call @twice "" (%x) when %mask[0] : tensor<1xi32> else @product {hone.scratch = #hone.slot<offset = 0, bytes = 0, first = 1, last = 1>, hone.slots = [#hone.slot<offset = 0, bytes = 256, first = 1, last = 1>]} : (tensor<?x4xf32>) -> tensor<?x4xf32>
+  }
+}

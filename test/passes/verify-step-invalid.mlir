@@ -271,3 +271,47 @@ module @never_folded {
     hone.call @layer.backward "layers.0." (%hidden, %hidden) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
   }
 }
+
+// -----
+
+// Also in the block that stands in.
+module @sink_that_stands_in_is_of_no_parameter {
+  hone.block @other(%dy: tensor<?x4xf32>) {
+    %a = hone.parameter "a" : tensor<2x4xf32>
+    // expected-error @+1 {{'hone.gradient' op expects 'layers.0.a' to be a trainable parameter of type 'tensor<2x4xf32>'; broken by hone-derive-backward}}
+    hone.gradient %a of "a" : tensor<2x4xf32>
+    hone.return
+  }
+  hone.block @runs(%dy: tensor<?x4xf32>) {
+    hone.return
+  }
+  hone.entry gradient @gradient(%dy: tensor<?x4xf32>, %mask: tensor<1xi32>) {
+    // expected-note @+1 {{for this layer}}
+    hone.call @runs "layers.0." (%dy) when %mask[0] : tensor<1xi32> else @other : (tensor<?x4xf32>) -> ()
+  }
+}
+
+// -----
+
+// A layer that is skipped is updated like any: what stands in reads it too late.
+module @block_that_stands_in_reads_after_the_update {
+  hone.block @sink() {
+    %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
+    hone.gradient %a of "a" : tensor<2x4xf32>
+    hone.return
+  }
+  hone.block @nothing() {
+    hone.return
+  }
+  hone.block @read() {
+    %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
+    hone.return
+  }
+  hone.entry gradient @gradient(%s: tensor<f64>, %mask: tensor<1xi32>) {
+    %d = hone.layer_gradient "layers.0." : tensor<8xf32>
+    hone.call @sink "layers.0." () : () -> ()
+    hone.sgd %s, %s, %s from %d : tensor<8xf32>
+    // expected-error @+1 {{'hone.call' op stands behind the update of the layer 'layers.0.'; broken by hone-schedule-step}}
+    hone.call @nothing "layers.0." () when %mask[0] : tensor<1xi32> else @read : () -> ()
+  }
+}

@@ -70,3 +70,32 @@ module @entry_that_does_not_run_is_removed {
     hone.run @evaluated() : () -> ()
   }
 }
+
+// -----
+
+// A sink that runs under a condition is a sink: where it does not run, the
+// gradient stays zero. The block that stands in is called too, and may have the
+// only sink of a parameter.
+// CHECK-LABEL: module @conditional_sinks_are_accepted
+// CHECK: hone.block @trains
+// CHECK: hone.block @stands_in
+// CHECK: hone.call @trains "layers.0."{{.*}} else @stands_in
+module @conditional_sinks_are_accepted {
+  hone.block @trains(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) {
+    %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
+    %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
+    %da, %db = hone.lora_parameter_adjoint %dy, %x, %a, %b scale 2.0 : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>) -> (tensor<2x4xf32>, tensor<4x2xf32>)
+    hone.gradient %da of "a" : tensor<2x4xf32>
+    hone.return
+  }
+  hone.block @stands_in(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) {
+    %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
+    %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
+    %da, %db = hone.lora_parameter_adjoint %dy, %x, %a, %b scale 2.0 : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>) -> (tensor<2x4xf32>, tensor<4x2xf32>)
+    hone.gradient %db of "b" : tensor<4x2xf32>
+    hone.return
+  }
+  hone.entry gradient @gradient(%hidden: tensor<?x4xf32>, %mask: tensor<1xi32>) {
+    hone.call @trains "layers.0." (%hidden, %hidden) when %mask[0] : tensor<1xi32> else @stands_in : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
+  }
+}

@@ -127,3 +127,41 @@ TEST(MemoryPlan, NeedsAPlacedModule) {
   EXPECT_EQ(module.messages[0],
             "expects a placed module; run hone-place first");
 }
+
+// A pool of two slots, and the last call reads one of them: what a backward reads
+// is kept until then, unlike the operands of other last calls.
+TEST(MemoryPlan, AttributesPoolsToWhatIsKept) {
+  ParsedModule module(R"(
+    module attributes {hone.arena_bytes = 256 : i64, hone.max_rows = 4 : i64} {
+      hone.block @read(%x: tensor<?x4xf32>) {
+        hone.return
+      }
+      hone.entry gradient @gradient(%slots: tensor<2xi32>) {
+        %pool = hone.pool {hone.slots = [#hone.slot<offset = 0, bytes = 128, first = 0, last = 2>]} : tensor<2x?x4xf32>
+        %k = hone.kept %pool at %slots[0] : tensor<2x?x4xf32>, tensor<2xi32>
+        hone.call @read "a." (%k) {hone.scratch = #hone.slot<offset = 128, bytes = 128, first = 2, last = 2>} : (tensor<?x4xf32>) -> ()
+      }
+    })");
+  MemoryPlan plan = readPlan(module, 0);
+  EXPECT_EQ(bytesOf(plan, "kept"), 128);
+  EXPECT_EQ(bytesOf(plan, "working"), 128);
+}
+
+TEST(MemoryPlan, CountsTheBlockThatRunsUnderACondition) {
+  ParsedModule module(R"(
+    module attributes {hone.arena_bytes = 0 : i64, hone.max_rows = 4 : i64} {
+      hone.block @twice(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+        %y = hone.add %x, %x : tensor<?x4xf32>
+        hone.return %y : tensor<?x4xf32>
+      }
+      hone.block @double(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+        %y = hone.add %x, %x : tensor<?x4xf32>
+        hone.return %y : tensor<?x4xf32>
+      }
+      hone.entry gradient @gradient(%x: tensor<?x4xf32>, %mask: tensor<1xi32>) -> tensor<?x4xf32> {
+        %y = hone.call @twice "a." (%x) when %mask[0] : tensor<1xi32> else @double {hone.slots = [unit], hone.scratch = #hone.slot<offset = 0, bytes = 0, first = 0, last = 0>} : (tensor<?x4xf32>) -> tensor<?x4xf32>
+        hone.return %y : tensor<?x4xf32>
+      }
+    })");
+  EXPECT_EQ(readPlan(module, 0).counts.flops, 16);
+}

@@ -63,3 +63,21 @@ TEST(WeightResidency, AStreamedTableCountsByItsPieces) {
   EXPECT_EQ(most.bytes, 2 * (2 * 8 * 4 * 2 + 2 * units));
   EXPECT_EQ(most.threadBytes, 4 * 4 + units);
 }
+
+TEST(WeightResidency, AConditionalCallReadsWhatEitherBlockDoes) {
+  WeightResidency most = residencyOf(R"(
+    hone.block @one(%x: tensor<?x4xf32>) {
+      %w = hone.parameter "w" : tensor<8x4xf32>
+      %y = hone.linear %x, %w : (tensor<?x4xf32>, tensor<8x4xf32>) -> tensor<?x8xf32>
+      hone.return
+    }
+    hone.block @other(%x: tensor<?x4xf32>) {
+      %v = hone.parameter "v" : tensor<2x4xf32>
+      %y = hone.linear %x, %v : (tensor<?x4xf32>, tensor<2x4xf32>) -> tensor<?x2xf32>
+      hone.return
+    }
+    hone.entry @run(%x: tensor<?x4xf32>, %mask: tensor<1xi32>) {
+      hone.call @one "0." (%x) when %mask[0] : tensor<1xi32> else @other : (tensor<?x4xf32>) -> ()
+    })");
+  EXPECT_EQ(most.bytes, (8 * 4 + 2 * 4) * 4);
+}

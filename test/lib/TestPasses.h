@@ -1,0 +1,19 @@
+//===- TestPasses.h - Passes that only tests run --------------------------===//
+
+#ifndef HONE_TEST_LIB_TESTPASSES_H
+#define HONE_TEST_LIB_TESTPASSES_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace hone {
+
+/// test-select-layers; see SelectLayers.cpp. `slots` of its pool; 0: one for
+/// each layer.
+std::unique_ptr<mlir::Pass> createSelectLayers(int64_t slots);
+
+/// All of this folder, for hone-opt.
+void registerTestPasses();
+
+} // namespace hone
+
+#endif
