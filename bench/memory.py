@@ -116,7 +116,7 @@ def measure_one(arguments, model, tokens, folder, bin_dir):
                     f"{compiled:.1f}"]
         return row + [describe_plan(plan)]
     except RuntimeError as error:
-        problem = str(error).splitlines()[0].split("error: ")[-1]
+        problem = str(error).splitlines()[0].split("]: ")[-1]
         columns = 9 if arguments.measure else 5
         return row + ["-"] * (columns - len(row)) + [problem]
 

@@ -41,7 +41,7 @@
 
 using namespace hone;
 using namespace mlir;
-using rt::ExitCode;
+using rt::ErrorCode;
 using rt::Result;
 using rt::Status;
 
@@ -155,7 +155,7 @@ Status Compilation::createTarget() {
   wanted.features = llvm::join(spec.target.features, ",");
   llvm::Expected<std::unique_ptr<Target>> created = hone::createTarget(wanted);
   if (!created)
-    return Status::error(ExitCode::Usage,
+    return Status::error(ErrorCode::UnknownTarget,
                          {spec.file + ": target",
                           llvm::toString(created.takeError()),
                           "write target: native, or a triple such as "
@@ -164,7 +164,7 @@ Status Compilation::createTarget() {
   if (spec.train.float32_matmul_precision == "medium" &&
       !target->hasBFloat16Products())
     return Status::error(
-        ExitCode::Usage,
+        ErrorCode::TargetLacksProducts,
         {spec.file + ": train.float32_matmul_precision",
          "medium needs bfloat16 dot products (avx512bf16), which the target " +
              target->describe() + " does not have",
@@ -213,7 +213,7 @@ Status Compilation::checkTables() const {
   });
   if (columns == 0 || spec.maxRows() <= most / columns)
     return Status::ok();
-  return Status::error(ExitCode::Usage,
+  return Status::error(ErrorCode::TooManyRows,
                        {spec.file + ": train.max_seq_length",
                         "expected batch_size x max_seq_length to be at most " +
                             std::to_string(most / columns) + " for heads of " +
@@ -274,7 +274,7 @@ Status Compilation::run(CompilerPhase phase) {
     return Status::ok();
 
   if (std::error_code error = createFolder(request.dumpDir))
-    return Status::error(ExitCode::CannotCreate,
+    return Status::error(ErrorCode::CannotCreate,
                          {request.dumpDir,
                           "cannot be created: " + error.message(),
                           "give --dump-dir a folder that you may write to"});
@@ -293,7 +293,7 @@ Status Compilation::summarize() {
   FailureOr<ParameterTable> table = ParameterTable::build(*module);
   FailureOr<MemoryPlan> read = MemoryPlan::read(*module, /*threadBytes=*/0);
   if (failed(table) || failed(read))
-    return Status::error(ExitCode::Internal,
+    return Status::error(ErrorCode::Bug,
                          {"phase place", "the placed module has no plan",
                           "please report this with the spec"});
   parameters = std::move(*table);
@@ -350,7 +350,7 @@ Status Compilation::findWeights() {
     return Status::ok();
   FailureOr<ParameterTable> table = ParameterTable::build(*module);
   if (failed(table))
-    return Status::error(ExitCode::Internal,
+    return Status::error(ErrorCode::Bug,
                          {"import", "the imported module has no parameters",
                           "please report this with the spec"});
   return findTensors(
@@ -377,7 +377,7 @@ Status Compilation::openWeights() {
       return opened.status();
     if (identity.vocabSize && opened.value().tokenCount() > identity.vocabSize)
       return Status::error(
-          ExitCode::BadData,
+          ErrorCode::TokenizerMisfit,
           {folder + "/tokenizer.json",
            "expected ids below vocab_size, " +
                std::to_string(identity.vocabSize) + ", but the tokenizer has " +
@@ -401,7 +401,7 @@ Status Compilation::lower() {
 //===----------------------------------------------------------------------===//
 
 static Status cannotWrite(const std::string &path, const std::string &why) {
-  return Status::error(ExitCode::CannotCreate,
+  return Status::error(ErrorCode::CannotCreate,
                        {path, "cannot be written: " + why,
                         "check -o, the folder's permissions and the free "
                         "space"});
@@ -477,7 +477,7 @@ Status Compilation::linkInto(const std::string &directory,
   link.triple = target->triple().str();
   link.linker = request.linker;
   if (llvm::Error error = linkBinary(link))
-    return Status::error(ExitCode::CannotCreate,
+    return Status::error(ErrorCode::LinkFailed,
                          {directory + "/train",
                           "linking failed: " + llvm::toString(std::move(error)),
                           "install a C++ compiler, or name one with --linker"});

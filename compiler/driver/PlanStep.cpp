@@ -17,7 +17,7 @@
 
 using namespace hone;
 using namespace mlir;
-using rt::ExitCode;
+using rt::ErrorCode;
 using rt::Result;
 using rt::Status;
 
@@ -194,7 +194,7 @@ Status PlanSearch::tooSmall(const StepPlan &smallest) {
   if (!isMemory && !streams)
     remedy += ", set weights.streaming to planned";
   return Status::error(
-      ExitCode::Usage,
+      ErrorCode::BudgetTooSmall,
       {request.place + ": " + key,
        "expected at least " + inMebibytes(least) + " (" +
            std::to_string(least) + " bytes, the smallest plan for " +

@@ -15,11 +15,11 @@
 #include <unistd.h>
 
 using namespace hone;
-using rt::ExitCode;
+using rt::ErrorCode;
 using rt::Status;
 
 static Status cannotReplace(const std::string &path, std::error_code error) {
-  return Status::error(ExitCode::CannotCreate,
+  return Status::error(ErrorCode::CannotCreate,
                        {path, "cannot be replaced: " + error.message(),
                         "check the folder's permissions, and that no folder "
                         "has this name"});
@@ -34,7 +34,7 @@ static Status makeDurable(const std::string &path) {
   ::close(descriptor);
   if (result == 0)
     return Status::ok();
-  return Status::error(ExitCode::IoError,
+  return Status::error(ErrorCode::WriteFailed,
                        {path, "cannot be made durable: " + error.message(),
                         "check the disk and the free space"});
 }

@@ -12,7 +12,7 @@
 #include "llvm/Support/Path.h"
 
 using namespace hone;
-using rt::ExitCode;
+using rt::ErrorCode;
 using rt::Result;
 using rt::Status;
 
@@ -29,7 +29,7 @@ hone::findRuntimeArchives(llvm::StringRef folder, llvm::StringRef triple) {
       continue;
     }
     return Status::error(
-        ExitCode::NoInput,
+        ErrorCode::NoRuntime,
         {path.str().str(), "the runtime's archive does not exist",
          isHost ? "give its folder with --runtime-dir"
                 : "install g++-" + toolchain +

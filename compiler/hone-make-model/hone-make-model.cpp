@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "base/OutputFile.h"
+#include "compiler/driver/CommandLine.h"
 #include "compiler/hone-make-model/ByteTokenizer.h"
 #include "compiler/hone-make-model/RandomWeights.h"
 #include "compiler/import/ModelImport.h"
@@ -18,7 +19,7 @@
 
 using namespace hone;
 namespace cl = llvm::cl;
-using rt::ExitCode;
+using rt::ErrorCode;
 using rt::Result;
 using rt::Status;
 
@@ -57,7 +58,7 @@ struct Options {
 static Status makeModel(const Options &options) {
   auto buffer = llvm::MemoryBuffer::getFile(options.config, /*IsText=*/true);
   if (!buffer)
-    return Status::error(ExitCode::NoInput,
+    return Status::error(ErrorCode::CannotRead,
                          {options.config,
                           "cannot be read: " + buffer.getError().message(),
                           "the first argument is a config.json"});
@@ -68,7 +69,7 @@ static Status makeModel(const Options &options) {
     return parsed.status();
   const HuggingFaceModel &model = *parsed.value();
   if (model.quantization)
-    return Status::error(ExitCode::BadData,
+    return Status::error(ErrorCode::BadConfig,
                          {options.config + " /quantization",
                           "expected none: random weights are not quantised",
                           "remove it; weights.dtype of a spec quantises"});
@@ -78,21 +79,21 @@ static Status makeModel(const Options &options) {
       buildModule(model, mlir::Float32Type::get(&context));
   mlir::FailureOr<ParameterTable> parameters = ParameterTable::build(*module);
   if (failed(parameters))
-    return Status::error(ExitCode::Internal,
+    return Status::error(ErrorCode::Bug,
                          {options.config, "the built module is not valid",
                           "please report this with config.json"});
   int64_t vocabulary = vocabularySize(*module);
   if (options.tokenizer == Tokenizer::Byte &&
       vocabulary < byteTokenizerVocabSize)
     return Status::error(
-        ExitCode::BadData,
+        ErrorCode::BadConfig,
         {options.config + " /vocab_size",
          "expected at least " + std::to_string(byteTokenizerVocabSize) +
              " for a byte tokenizer but found " + std::to_string(vocabulary),
          "set vocab_size to 257 or more"});
   const std::string &directory = options.output;
   if (std::error_code error = llvm::sys::fs::create_directories(directory))
-    return Status::error(ExitCode::CannotCreate,
+    return Status::error(ErrorCode::CannotCreate,
                          {directory, "cannot be created: " + error.message(),
                           "give -o a folder that you may write to"});
 
@@ -121,12 +122,7 @@ int main(int argc, char **argv) {
   cl::ResetCommandLineParser(); // LLVM's own flags
   Options options;
   cl::HideUnrelatedOptions(options.category);
-  if (!cl::ParseCommandLineOptions(
-          argc, argv,
-          "Makes a Hugging Face model directory with random weights\n",
-          &llvm::errs()))
-    return static_cast<int>(ExitCode::Usage);
-  Status status = makeModel(options);
-  llvm::errs() << (status.isOk() ? "" : status.render());
-  return static_cast<int>(status.code());
+  Status status = parseCommandLine(
+      argc, argv, "Makes a Hugging Face model directory with random weights\n");
+  return reportStatus(status.isOk() ? makeModel(options) : status);
 }

@@ -5,7 +5,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "base/MappedFile.h"
+#include "compiler/driver/CommandLine.h"
 #include "compiler/driver/Compile.h"
+#include "compiler/driver/Explanation.h"
 #include "compiler/spec/Spec.h"
 
 #include "llvm/Support/CommandLine.h"
@@ -65,6 +67,9 @@ struct Options {
                  clEnumValN(PlanFormat::Json, "json", "for a program"))};
   cl::opt<bool> helpSpec{"help-spec", cl::cat(category),
                          cl::desc("list the keys of the spec")};
+  cl::opt<std::string> explain{
+      "explain", cl::value_desc("code | all"), cl::cat(category),
+      cl::desc("say what the code of an error means and what to do")};
   cl::opt<std::string> linker{
       "linker", cl::value_desc("driver"), cl::cat(category),
       cl::desc("compiler driver that links the training binary")};
@@ -88,11 +93,10 @@ struct Options {
 
 } // namespace
 
-static int usageError(const std::string &problem, const std::string &remedy) {
-  llvm::errs() << rt::Status::error(rt::ExitCode::Usage,
-                                    {"honec", problem, remedy})
-                      .render();
-  return static_cast<int>(rt::ExitCode::Usage);
+static int missing(const std::string &what) {
+  return reportStatus(rt::Status::error(
+      rt::ErrorCode::MissingOption,
+      {"honec", "expected " + what, "write honec SPEC.yaml -o OUTDIR"}));
 }
 
 /// ../lib beside the folder of this program.
@@ -111,20 +115,21 @@ int main(int argc, char **argv) {
   cl::ResetCommandLineParser(); // LLVM's own flags, one is called stop-after
   Options options;
   cl::HideUnrelatedOptions(options.category);
-  std::string problem;
-  llvm::raw_string_ostream stream(problem);
-  if (!cl::ParseCommandLineOptions(
-          argc, argv, "Compiles a model and a spec into a training binary\n",
-          &stream))
-    return usageError(llvm::StringRef(problem).trim().str(),
-                      "see honec --help");
+  if (rt::Status status = parseCommandLine(
+          argc, argv, "Compiles a model and a spec into a training binary\n");
+      !status.isOk())
+    return reportStatus(status);
   if (options.helpSpec) {
     llvm::outs() << describeSpecKeys();
     return 0;
   }
+  if (options.explain.getNumOccurrences()) {
+    rt::Result<std::string> text = explain(options.explain);
+    llvm::outs() << text.value();
+    return reportStatus(text.status());
+  }
   if (options.spec.empty())
-    return usageError("expected a spec file",
-                      "write honec SPEC.yaml -o OUTDIR");
+    return missing("a spec file");
 
   CompileRequest request;
   request.specPath = options.spec;
@@ -151,9 +156,7 @@ int main(int argc, char **argv) {
   request.timing = options.timing;
   request.quantization = options.reportQuantization;
   if (request.writesBinary() && request.output.empty())
-    return usageError("expected -o OUTDIR", "write honec SPEC.yaml -o OUTDIR");
+    return missing("-o OUTDIR");
 
-  rt::Status status = compile(request);
-  llvm::errs() << (status.isOk() ? "" : status.render());
-  return static_cast<int>(status.code());
+  return reportStatus(compile(request));
 }

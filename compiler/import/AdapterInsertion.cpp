@@ -16,7 +16,7 @@
 
 using namespace hone;
 using namespace mlir;
-using rt::ExitCode;
+using rt::ErrorCode;
 using rt::Result;
 using rt::Status;
 
@@ -59,7 +59,7 @@ static Status refuse(const Spec &spec, const std::string &target,
   });
   std::vector<std::string> words = linearWords(module);
   return Status::error(
-      ExitCode::Usage,
+      ErrorCode::NoSuchModule,
       {spec.file + ": lora.target_modules",
        isFrozen ? "'" + target +
                       "' cannot have an adapter: embedding and head are frozen"

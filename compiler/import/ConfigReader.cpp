@@ -13,7 +13,7 @@
 
 using namespace hone;
 using llvm::StringRef;
-using rt::ExitCode;
+using rt::ErrorCode;
 using rt::Json;
 using rt::Result;
 using rt::Status;
@@ -141,18 +141,19 @@ void ConfigReader::note(Status status) {
     firstError = std::move(status);
 }
 
-void ConfigReader::fail(const Json &at, const std::string &pointer,
-                        const std::string &problem, const std::string &remedy) {
-  note(Status::error(ExitCode::BadData,
-                     {place + ":" + std::to_string(at.line()) + ":" +
-                          std::to_string(at.column()) + " " + pointer,
-                      problem, remedy}));
+void ConfigReader::fail(ErrorCode code, const Json &at,
+                        const std::string &pointer, const std::string &problem,
+                        const std::string &remedy) {
+  note(Status::error(code, {place + ":" + std::to_string(at.line()) + ":" +
+                                std::to_string(at.column()) + " " + pointer,
+                            problem, remedy}));
 }
 
-void ConfigReader::failAt(StringRef key, const std::string &problem,
+void ConfigReader::failAt(ErrorCode code, StringRef key,
+                          const std::string &problem,
                           const std::string &remedy) {
   const Json *value = root.find(key);
-  fail(value ? *value : root, pointerTo(key), problem, remedy);
+  fail(code, value ? *value : root, pointerTo(key), problem, remedy);
 }
 
 const Json *ConfigReader::take(StringRef key) {
@@ -169,7 +170,7 @@ int64_t ConfigReader::size(StringRef key, std::optional<int64_t> fallback) {
     return found->integer();
   if (!found && fallback)
     return *fallback;
-  failAt(key,
+  failAt(ErrorCode::BadConfig, key,
          found ? "expected an integer from 1 to " + std::to_string(largest) +
                      " but found " + describeValue(*found)
                : "the key is required but missing",
@@ -189,7 +190,7 @@ double ConfigReader::positiveIn(const Json &object, const std::string &pointer,
   const Json *found = object.find(key);
   if (found && found->isNumber() && found->number() > 0)
     return found->number();
-  fail(found ? *found : object, pointer + pointerTo(key),
+  fail(ErrorCode::BadConfig, found ? *found : object, pointer + pointerTo(key),
        found ? "expected a positive number but found " + describeValue(*found)
              : "the key is required but missing",
        takeFromTheSamePlace);
@@ -199,7 +200,8 @@ double ConfigReader::positiveIn(const Json &object, const std::string &pointer,
 bool ConfigReader::flag(StringRef key) {
   const Json *found = take(key);
   if (found && !found->isBool())
-    failAt(key, "expected true or false but found " + describeValue(*found),
+    failAt(ErrorCode::BadConfig, key,
+           "expected true or false but found " + describeValue(*found),
            takeFromTheSamePlace);
   return found && found->isBool() && found->boolean();
 }
@@ -221,7 +223,8 @@ std::optional<Quantization> ConfigReader::quantization() {
       break;
     }
     if (quantization && !(*quantization == read.value()))
-      failAt(key, "disagrees with /quantization", takeFromTheSamePlace);
+      failAt(ErrorCode::BadConfig, key, "disagrees with /quantization",
+             takeFromTheSamePlace);
     quantization = std::move(read.value());
   }
   return quantization;
@@ -229,18 +232,19 @@ std::optional<Quantization> ConfigReader::quantization() {
 
 void ConfigReader::checkCommonKeys() {
   if (take("auto_map"))
-    failAt("auto_map", "the model wants to run Python code from its repository",
+    failAt(ErrorCode::UnsupportedModel, "auto_map",
+           "the model wants to run Python code from its repository",
            "Hone never runs a model's code; use a checkpoint of a supported "
            "model_type without auto_map");
 
   if (const Json *types = take("layer_types")) {
     if (!types->isArray())
-      return failAt("layer_types",
+      return failAt(ErrorCode::BadConfig, "layer_types",
                     "expected a list but found " + describeValue(*types),
                     "leave it out: full attention is the default");
     for (const Json &type : types->array())
       if (!type.isString() || type.string() != "full_attention")
-        fail(type, "/layer_types",
+        fail(ErrorCode::UnsupportedModel, type, "/layer_types",
              "expected \"full_attention\" but found " + describeValue(type),
              "layers with another attention are not supported");
   }
@@ -250,7 +254,7 @@ void ConfigReader::checkCommonKeys() {
   if (oldName && newName &&
       (!oldName->isString() || !newName->isString() ||
        oldName->string() != newName->string()))
-    failAt("dtype",
+    failAt(ErrorCode::BadConfig, "dtype",
            "expected the same as /torch_dtype, " + describeValue(*oldName) +
                ", but found " + describeValue(*newName),
            "remove one of the two; the weights files decide");
@@ -269,13 +273,14 @@ void ConfigReader::refuseUnknownKeys(StringRef modelType) {
         });
     if (neutral == std::end(neutralKeys)) {
       std::string nearest = rt::nearestName(key, known);
-      failAt(key, "the key is not known for model type " + modelType.str(),
+      failAt(ErrorCode::UnknownConfigKey, key,
+             "the key is not known for model type " + modelType.str(),
              nearest.empty()
                  ? "a key that Hone does not know may change what the model "
                    "computes; remove it if it does not"
                  : "did you mean '" + nearest + "'?");
     } else if (!neutral->isNeutral(value)) {
-      failAt(key,
+      failAt(ErrorCode::UnsupportedModel, key,
              std::string("expected ") + neutral->neutral + " but found " +
                  describeValue(value),
              "models of type " + modelType.str() +

@@ -55,11 +55,11 @@ public:
   void refuseUnknownKeys(llvm::StringRef modelType);
 
   /// Keeps the error if it is the first.
-  void fail(const rt::Json &at, const std::string &pointer,
+  void fail(rt::ErrorCode code, const rt::Json &at, const std::string &pointer,
             const std::string &problem, const std::string &remedy);
   /// The same, about the value of `key`, or the whole file if it is absent.
-  void failAt(llvm::StringRef key, const std::string &problem,
-              const std::string &remedy);
+  void failAt(rt::ErrorCode code, llvm::StringRef key,
+              const std::string &problem, const std::string &remedy);
   bool failed() const { return !firstError.isOk(); }
   const rt::Status &status() const { return firstError; }
 

@@ -10,7 +10,7 @@
 #include "llvm/Support/Path.h"
 
 using namespace hone;
-using rt::ExitCode;
+using rt::ErrorCode;
 using rt::Json;
 using rt::Result;
 using rt::Status;
@@ -22,7 +22,7 @@ static const Family *familyOf(ConfigReader &config) {
   std::string supported = "supported: " + llvm::join(names, ", ");
   const Json *type = config.take("model_type");
   if (!type || !type->isString()) {
-    config.failAt("model_type",
+    config.failAt(ErrorCode::BadConfig, "model_type",
                   "expected the name of a model type but found " +
                       (type ? describeValue(*type) : std::string("none")),
                   supported);
@@ -31,7 +31,7 @@ static const Family *familyOf(ConfigReader &config) {
   for (const Family *family : families)
     if (family->modelType == type->string())
       return family;
-  config.failAt("model_type",
+  config.failAt(ErrorCode::UnsupportedModel, "model_type",
                 "model type '" + type->string() + "' is not supported",
                 supported + "; other models can be written as an .mlir file");
   return nullptr;
@@ -44,7 +44,7 @@ static void checkArchitecture(ConfigReader &config, const Family &family) {
   bool isOne = found->isArray() && found->array().size() == 1;
   const Json &name = isOne ? found->array()[0] : *found;
   if (!isOne || !name.isString() || name.string() != family.architecture)
-    config.failAt("architectures",
+    config.failAt(ErrorCode::UnsupportedModel, "architectures",
                   "expected [\"" + family.architecture.str() +
                       "\"] but found " + describeValue(name),
                   "only causal language models can be fine-tuned");
@@ -57,7 +57,7 @@ HuggingFaceModel::parse(const std::string &text, const std::string &place) {
     return json.status();
   ConfigReader config(json.value(), place);
   if (!json.value().isObject())
-    config.fail(json.value(), "/",
+    config.fail(ErrorCode::BadConfig, json.value(), "/",
                 std::string("expected an object but found ") +
                     rt::describe(json.value().kind()),
                 takeFromTheSamePlace);
@@ -87,7 +87,7 @@ HuggingFaceModel::open(const std::string &directory) {
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!buffer)
     return Status::error(
-        ExitCode::NoInput,
+        ErrorCode::NoModel,
         {path.str().str(),
          "expected the model's configuration but it cannot be read: " +
              buffer.getError().message(),

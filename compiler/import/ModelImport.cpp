@@ -11,7 +11,7 @@
 
 using namespace hone;
 using namespace mlir;
-using rt::ExitCode;
+using rt::ErrorCode;
 using rt::Result;
 using rt::Status;
 
@@ -31,7 +31,7 @@ Result<ImportedModel> hone::importModel(MLIRContext &context,
   if (model.maxPositionEmbeddings &&
       spec.train.max_seq_length > model.maxPositionEmbeddings)
     return Status::error(
-        ExitCode::Usage,
+        ErrorCode::SpecDisagreesWithModel,
         {spec.file + ": train.max_seq_length",
          "expected at most the model's max_position_embeddings, " +
              std::to_string(model.maxPositionEmbeddings) + ", but found " +
@@ -47,7 +47,7 @@ Result<ImportedModel> hone::importModel(MLIRContext &context,
   if (!lora.isOk())
     return lora.status();
   if (failed(verify(*module)))
-    return Status::error(ExitCode::Internal,
+    return Status::error(ErrorCode::Bug,
                          {model.file, "the imported module is not valid",
                           "please report this with config.json and the spec"});
   return Result<ImportedModel>({std::move(module), std::move(lora.value())});

@@ -18,13 +18,13 @@
 
 using namespace hone;
 using namespace mlir;
-using rt::ExitCode;
+using rt::ErrorCode;
 using rt::Result;
 using rt::Status;
 
 static Status disagrees(const Spec &spec, const std::string &key,
                         const std::string &expected, const std::string &found) {
-  return Status::error(ExitCode::Usage,
+  return Status::error(ErrorCode::SpecDisagreesWithModel,
                        {spec.file + ": " + key,
                         "expected " + expected + ", as in " + spec.model +
                             ", but found " + found,
@@ -65,7 +65,7 @@ static Status checkElementTypes(const Spec &spec, ModuleOp module) {
     if (element == expected || !status.isOk())
       return;
     status =
-        Status::error(ExitCode::Usage,
+        Status::error(ErrorCode::SpecDisagreesWithModel,
                       {spec.file + ": train.compute_dtype",
                        "expected the element type of " + spec.model +
                            " but found " + spec.train.compute_dtype +
@@ -91,7 +91,7 @@ static Status readAdapter(const Spec &spec, ModuleOp module,
     if (adapter.r && (adapter.r != rank || adapter.scale != scale) &&
         status.isOk())
       status = Status::error(
-          ExitCode::BadData,
+          ErrorCode::BadModule,
           {spec.model,
            "expected every hone.lora_linear to have rank " +
                std::to_string(adapter.r) + " and scale " +
@@ -138,18 +138,18 @@ static Status readAdapter(const Spec &spec, ModuleOp module,
 
 Result<ImportedModel> hone::parseModel(MLIRContext &context, const Spec &spec) {
   if (!llvm::sys::fs::exists(spec.model))
-    return Status::error(ExitCode::NoInput,
+    return Status::error(ErrorCode::NoModel,
                          {spec.model, "the model does not exist",
                           "`model:` must name a Hugging Face model directory "
                           "or an .mlir file"});
   OwningOpRef<ModuleOp> module =
       parseSourceFile<ModuleOp>(spec.model, ParserConfig(&context));
   if (!module)
-    return Status::error(ExitCode::BadData,
+    return Status::error(ErrorCode::BadModule,
                          {spec.model, "expected a valid module of hone ops",
                           "the message above has the line and the column"});
   if (failed(findLossEntry(*module)))
-    return Status::error(ExitCode::BadData,
+    return Status::error(ErrorCode::BadModule,
                          {spec.model,
                           "expected one entry that returns the loss",
                           "see dialects/Hone/README.md for an example"});
@@ -159,7 +159,7 @@ Result<ImportedModel> hone::parseModel(MLIRContext &context, const Spec &spec) {
       (*module)->getAttrOfType<IntegerAttr>(HoneDialect::getMaxRowsAttrName());
   if (written && written.getInt() != rows)
     return Status::error(
-        ExitCode::Usage,
+        ErrorCode::SpecDisagreesWithModel,
         {spec.file + ": train.max_seq_length",
          "expected batch_size x max_seq_length to be hone.max_rows of " +
              spec.model + ", " + std::to_string(written.getInt()) +

@@ -12,7 +12,7 @@
 
 using namespace hone;
 using llvm::StringRef;
-using rt::ExitCode;
+using rt::ErrorCode;
 using rt::Json;
 using rt::Result;
 using rt::Status;
@@ -48,7 +48,7 @@ public:
   Status readModules(const Json &object, Quantization &quantization) const;
   Status fail(const Json &found, const std::string &at,
               const std::string &problem, const std::string &remedy) const {
-    return Status::error(ExitCode::BadData,
+    return Status::error(ErrorCode::UnsupportedQuantization,
                          {place + ":" + std::to_string(found.line()) + ":" +
                               std::to_string(found.column()) + " " + pointer +
                               at,

@@ -10,7 +10,7 @@
 
 using namespace hone;
 using namespace mlir;
-using rt::ExitCode;
+using rt::ErrorCode;
 using rt::Result;
 using rt::Status;
 
@@ -22,7 +22,7 @@ static Result<rt::WeightSettings> weightsOf(const Spec &spec,
     return weights;
   auto disagrees = [&](const char *key, const std::string &expected,
                        const std::string &found) {
-    return Status::error(ExitCode::Usage,
+    return Status::error(ErrorCode::SpecDisagreesWithModel,
                          {spec.file + ": " + key,
                           "expected " + expected + ", as in " + model->file +
                               " /quantization, but found " + found,
@@ -53,7 +53,7 @@ static StorageAttr storageOf(MLIRContext *context,
 static Status groupMisfit(const Spec &spec, StorageAttr storage,
                           const std::string &name, RankedTensorType type) {
   return Status::error(
-      ExitCode::Usage,
+      ErrorCode::GroupMisfit,
       {spec.file + ": weights.group_size",
        "expected groups that divide the columns of every matrix, but tensor " +
            name + " is " + rt::describeShape(type.getShape().vec()) +
@@ -102,7 +102,7 @@ Result<rt::WeightSettings> hone::assignStorage(ModuleOp module,
         auto [at, isNew] = decisions.insert({op, {wanted, name}});
         if (!isNew && at->second.storage != wanted)
           return Status::error(
-              ExitCode::BadData,
+              ErrorCode::UnsupportedQuantization,
               {model->file + " /quantization",
                "expected layers of one kind to be quantised alike, but of " +
                    at->second.name + " and " + name + " one is not",

@@ -9,7 +9,7 @@
 #include <cmath>
 
 using namespace hone;
-using rt::ExitCode;
+using rt::ErrorCode;
 using rt::Result;
 using rt::Status;
 
@@ -18,7 +18,7 @@ Result<MachineProfile> hone::readProfile(const std::string &path) {
       "write one with ./dev bench --profile FILE, or leave target.profile out";
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!buffer)
-    return Status::error(ExitCode::NoInput,
+    return Status::error(ErrorCode::CannotRead,
                          {path,
                           "expected a machine profile but it cannot be read: " +
                               buffer.getError().message(),
@@ -44,7 +44,7 @@ Result<MachineProfile> hone::readProfile(const std::string &path) {
                 value->number() > 0;
     if (!good)
       return Status::error(
-          ExitCode::BadData,
+          ErrorCode::BadProfile,
           {path,
            std::string("expected '") + name + "' to be a number greater than 0",
            remedy});

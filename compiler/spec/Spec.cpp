@@ -23,7 +23,7 @@
 
 using namespace hone;
 using llvm::StringRef;
-using rt::ExitCode;
+using rt::ErrorCode;
 using rt::Result;
 using rt::Status;
 
@@ -72,11 +72,11 @@ public:
                 const YAML::Node &keyNode);
   Status setValue(rt::Setting &setting, const YAML::Node &node);
 
-  Status error(const YAML::Node &node, const std::string &key,
+  Status error(ErrorCode code, const YAML::Node &node, const std::string &key,
                const std::string &problem, const std::string &remedy) {
-    return errorAt(node.Mark(), key, problem, remedy);
+    return errorAt(code, node.Mark(), key, problem, remedy);
   }
-  Status errorAt(const YAML::Mark &mark, const std::string &key,
+  Status errorAt(ErrorCode code, const YAML::Mark &mark, const std::string &key,
                  const std::string &problem, const std::string &remedy);
 
   bool withLines = true; ///< false for --set, which has no lines
@@ -91,8 +91,8 @@ private:
 
 } // namespace
 
-Status SpecReader::errorAt(const YAML::Mark &mark, const std::string &key,
-                           const std::string &problem,
+Status SpecReader::errorAt(ErrorCode code, const YAML::Mark &mark,
+                           const std::string &key, const std::string &problem,
                            const std::string &remedy) {
   std::string where = place;
   if (withLines && mark.line >= 0)
@@ -100,7 +100,7 @@ Status SpecReader::errorAt(const YAML::Mark &mark, const std::string &key,
              std::to_string(mark.column + 1);
   if (!key.empty())
     where += ": " + key;
-  return Status::error(ExitCode::Usage, {where, problem, remedy});
+  return Status::error(code, {where, problem, remedy});
 }
 
 static std::string describeNode(const YAML::Node &node) {
@@ -140,28 +140,31 @@ Status SpecReader::setList(rt::Setting &setting, const YAML::Node &node) {
     return Status::ok();
   }
   if (modules && node.IsScalar())
-    return error(node, key,
+    return error(ErrorCode::UnsupportedValue, node, key,
                  "expected all-linear or a list of module names but found '" +
                      node.Scalar() + "'",
                  "PEFT reads a string as a regular expression, which is not "
                  "supported; write a list: [" +
                      node.Scalar() + "]");
   if (!node.IsSequence())
-    return error(node, key,
+    return error(ErrorCode::BadSpecValue, node, key,
                  "expected a list of words but found " + describeNode(node),
                  helpFor(setting));
   StringList list;
   for (const YAML::Node &item : node) {
     if (!item.IsScalar() || item.Scalar().empty())
-      return error(item, key, "expected a word but found " + describeNode(item),
+      return error(ErrorCode::BadSpecValue, item, key,
+                   "expected a word but found " + describeNode(item),
                    helpFor(setting));
     if (llvm::is_contained(list, item.Scalar()))
-      return error(item, key, "'" + item.Scalar() + "' appears twice",
+      return error(ErrorCode::RepeatedKey, item, key,
+                   "'" + item.Scalar() + "' appears twice",
                    "remove one of the two");
     list.push_back(item.Scalar());
   }
   if (modules && list.empty())
-    return error(node, key, "expected at least one module but found none",
+    return error(ErrorCode::BadSpecValue, node, key,
+                 "expected at least one module but found none",
                  "write all-linear, or a list of names such as [q_proj, "
                  "v_proj]");
   *setting.list() = std::move(list);
@@ -176,7 +179,8 @@ Status SpecReader::setValue(rt::Setting &setting, const YAML::Node &node) {
   bool isQuoted = node.IsScalar() && node.Tag() != "?";
   std::string text = node.IsScalar() ? node.Scalar() : "";
   if (choices && llvm::is_contained(choices->reserved, text))
-    return error(node, setting.key(), "'" + text + "' is not supported yet",
+    return error(ErrorCode::UnsupportedValue, node, setting.key(),
+                 "'" + text + "' is not supported yet",
                  "supported now: " + llvm::join(choices->allowed, ", "));
   if (choices && choices->path && !text.empty() &&
       llvm::sys::path::is_relative(text)) {
@@ -186,7 +190,7 @@ Status SpecReader::setValue(rt::Setting &setting, const YAML::Node &node) {
   }
   if ((!isQuoted || choices) && setting.parse(text))
     return Status::ok();
-  return error(node, setting.key(),
+  return error(ErrorCode::BadSpecValue, node, setting.key(),
                "expected " + setting.expected() + " but found " +
                    (isQuoted && !choices ? "the quoted text \"" + text + "\""
                                          : describeNode(node)),
@@ -211,16 +215,16 @@ Status SpecReader::setKey(const std::string &name, const YAML::Node &node,
     if (name == "target" && node.IsScalar())
       return setKey("target.triple", node, keyNode);
     if (!node.IsMap())
-      return error(node, name,
+      return error(ErrorCode::BadSpecValue, node, name,
                    "expected a mapping but found " + describeNode(node),
                    "its keys: " + llvm::join(wordsIn(spec, name), ", "));
     return setMapping(name, node);
   }
   auto [section, word] = StringRef(name).split('.');
   if (word.empty() || !isSection(spec, section))
-    return error(keyNode, name, "unknown key",
+    return error(ErrorCode::UnknownKey, keyNode, name, "unknown key",
                  suggest(section, wordsIn(spec, "")));
-  return error(keyNode, name, "unknown key",
+  return error(ErrorCode::UnknownKey, keyNode, name, "unknown key",
                suggest(word, wordsIn(spec, section)));
 }
 
@@ -229,7 +233,7 @@ Status SpecReader::setMapping(const std::string &prefix,
   std::map<std::string, YAML::Mark> seen;
   for (const auto &entry : map) {
     if (!entry.first.IsScalar())
-      return error(entry.first, prefix,
+      return error(ErrorCode::BadSpec, entry.first, prefix,
                    "expected a word as key but found " +
                        describeNode(entry.first),
                    "one of: " + llvm::join(wordsIn(spec, prefix), ", "));
@@ -237,12 +241,12 @@ Status SpecReader::setMapping(const std::string &prefix,
     std::string name = prefix.empty() ? word : prefix + "." + word;
     auto [first, isNew] = seen.emplace(word, entry.first.Mark());
     if (!isNew)
-      return error(entry.first, name,
+      return error(ErrorCode::RepeatedKey, entry.first, name,
                    "the key appears twice; the first is on line " +
                        std::to_string(first->second.line + 1),
                    "remove one of the two");
     if (prefix.empty() && StringRef(word).contains('.'))
-      return error(entry.first, name, "unknown key",
+      return error(ErrorCode::UnknownKey, entry.first, name, "unknown key",
                    "dotted names are for --set; in the file write sections, "
                    "e.g. train: {seed: 1}");
     Status status = setKey(name, entry.second, entry.first);
@@ -284,12 +288,12 @@ Status SpecReader::readDocument(const std::string &text) {
     parser.HandleNextDocument(ignore);
     hasMore = static_cast<bool>(parser);
   } catch (const YAML::Exception &exception) {
-    return errorAt(exception.mark, "",
+    return errorAt(ErrorCode::BadSpec, exception.mark, "",
                    "expected YAML but found a syntax error: " + exception.msg,
                    "see honec --help-spec for an example");
   }
   if (hasMore || !document.IsMap())
-    return errorAt(YAML::Mark::null_mark(), "",
+    return errorAt(ErrorCode::BadSpec, YAML::Mark::null_mark(), "",
                    "expected one YAML mapping but found " +
                        (document.IsMap() ? std::string("2 documents or more")
                                          : describeNode(document)),
@@ -317,12 +321,12 @@ Result<Spec> hone::parseSpec(const std::string &text, const std::string &place,
       if (!value.empty())
         node = YAML::Load(value.str());
     } catch (const YAML::Exception &exception) {
-      return argument.errorAt(YAML::Mark::null_mark(), "",
+      return argument.errorAt(ErrorCode::BadSpec, YAML::Mark::null_mark(), "",
                               "expected a YAML value but found a syntax error",
                               "write --set section.key=value");
     }
     if (name.empty() || value.empty())
-      return argument.errorAt(YAML::Mark::null_mark(), "",
+      return argument.errorAt(ErrorCode::BadSpec, YAML::Mark::null_mark(), "",
                               "expected section.key=value but found '" +
                                   override + "'",
                               "for example --set train.learning_rate=1e-3");
@@ -341,7 +345,7 @@ Result<Spec> hone::readSpec(const std::string &path,
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!buffer)
     return Status::error(
-        ExitCode::NoInput,
+        ErrorCode::CannotRead,
         {path,
          "expected a spec file but it cannot be read: " +
              buffer.getError().message(),

@@ -4,7 +4,7 @@
 #include "text/Utf8.h"
 
 using namespace hone;
-using rt::ExitCode;
+using rt::ErrorCode;
 using rt::Status;
 
 /// yaml-cpp takes a NUL for the end of its input and then never gets there.
@@ -12,7 +12,7 @@ Status hone::checkSpecText(llvm::StringRef text, const std::string &place) {
   constexpr size_t most = 1 << 16;
   auto fail = [&](const std::string &problem) {
     return Status::error(
-        ExitCode::Usage,
+        ErrorCode::BadSpec,
         {place, problem, "a spec is YAML; see honec --help-spec for one"});
   };
   if (text.size() > most)
@@ -32,13 +32,17 @@ Status hone::checkSpecText(llvm::StringRef text, const std::string &place) {
 }
 
 Status hone::checkSpec(Spec &spec) {
-  auto fail = [&](const std::string &key, const std::string &problem,
-                  const std::string &remedy) {
-    return Status::error(ExitCode::Usage,
-                         {spec.file + ": " + key, problem, remedy});
+  auto fail = [&](ErrorCode code, const std::string &key,
+                  const std::string &problem, const std::string &remedy) {
+    return Status::error(code, {spec.file + ": " + key, problem, remedy});
+  };
+  auto disagree = [&](const std::string &key, const std::string &problem,
+                      const std::string &remedy) {
+    return fail(ErrorCode::KeysDisagree, key, problem, remedy);
   };
   if (!spec.given.count("model"))
-    return fail("model", "the key is required but missing",
+    return fail(ErrorCode::MissingKey, "model",
+                "the key is required but missing",
                 "add: model: path/to/a/hugging-face/directory");
 
   // The element types of weights and adapter follow compute_dtype, unless the
@@ -54,90 +58,95 @@ Status hone::checkSpec(Spec &spec) {
     if (*value == "bfloat16" && dtype == "float32")
       continue;
     if (spec.given.count(key) && *value != dtype)
-      return fail(key,
-                  "expected " + dtype + ", as train.compute_dtype, but found " +
-                      *value,
-                  "leave " + std::string(key) + " out, or make the two equal");
+      return disagree(
+          key,
+          "expected " + dtype + ", as train.compute_dtype, but found " + *value,
+          "leave " + std::string(key) + " out, or make the two equal");
     *value = dtype;
   }
   int64_t group = spec.weights.group_size;
   if (group != 32 && group != 64 && group != 128)
-    return fail("weights.group_size",
+    return fail(ErrorCode::BadSpecValue, "weights.group_size",
                 "expected 32, 64 or 128 but found " + std::to_string(group),
                 "64 is the default of MLX");
   bool hasGroups = spec.weights.dtype == "int8" || spec.weights.dtype == "int4";
   if (spec.given.count("weights.group_size") && !hasGroups)
-    return fail("weights.group_size",
-                "only weights.dtype int8 and int4 have groups, but it is " +
-                    spec.weights.dtype,
-                "remove weights.group_size, or set weights.dtype");
+    return disagree("weights.group_size",
+                    "only weights.dtype int8 and int4 have groups, but it is " +
+                        spec.weights.dtype,
+                    "remove weights.group_size, or set weights.dtype");
   for (auto [key, optimizer] : {std::pair("train.momentum", "sgd"),
                                 std::pair("train.adam_beta1", "adamw"),
                                 std::pair("train.adam_beta2", "adamw"),
                                 std::pair("train.adam_epsilon", "adamw")})
     if (spec.given.count(key) && spec.train.optimizer != optimizer)
-      return fail(key,
-                  "only optimizer " + std::string(optimizer) +
-                      " reads it, but optimizer is " + spec.train.optimizer,
-                  "remove " + std::string(key) +
-                      ", or set train.optimizer to " + optimizer);
+      return disagree(key,
+                      "only optimizer " + std::string(optimizer) +
+                          " reads it, but optimizer is " + spec.train.optimizer,
+                      "remove " + std::string(key) +
+                          ", or set train.optimizer to " + optimizer);
   if (spec.given.count("train.epochs") && spec.train.steps > 0)
-    return fail("train.epochs", "train.steps already says how long to train",
-                "give one of the two");
+    return disagree("train.epochs",
+                    "train.steps already says how long to train",
+                    "give one of the two");
   if (spec.given.count("weights.path") && !spec.isMlir())
-    return fail("weights.path",
-                "only an .mlir model has its weights elsewhere, but model is "
-                "the directory " +
-                    spec.model,
-                "remove weights.path: a Hugging Face directory has its own");
+    return disagree(
+        "weights.path",
+        "only an .mlir model has its weights elsewhere, but model is "
+        "the directory " +
+            spec.model,
+        "remove weights.path: a Hugging Face directory has its own");
   if (spec.train.float32_matmul_precision != "highest" && dtype != "float32")
-    return fail("train.float32_matmul_precision",
-                "only float32 products have a precision, but compute_dtype "
-                "is " +
-                    dtype,
-                "remove train.float32_matmul_precision, or set "
-                "train.compute_dtype to float32");
+    return disagree("train.float32_matmul_precision",
+                    "only float32 products have a precision, but compute_dtype "
+                    "is " +
+                        dtype,
+                    "remove train.float32_matmul_precision, or set "
+                    "train.compute_dtype to float32");
   for (const char *key : {"train.memory_budget", "train.resident_budget"})
     if (spec.given.count(key) && spec.train.residuals != "planned")
-      return fail(key,
-                  "only residuals planned has a budget, but residuals is " +
-                      spec.train.residuals,
-                  "remove " + std::string(key) +
-                      ", or set train.residuals to planned");
+      return disagree(key,
+                      "only residuals planned has a budget, but residuals is " +
+                          spec.train.residuals,
+                      "remove " + std::string(key) +
+                          ", or set train.residuals to planned");
   if (spec.weights.streaming == "planned" &&
       !spec.train.resident_budget.isBytes())
-    return fail("weights.streaming",
-                "planned needs a train.resident_budget to plan for",
-                "set train.resident_budget, or weights.streaming to true or "
-                "false");
+    return disagree(
+        "weights.streaming",
+        "planned needs a train.resident_budget to plan for",
+        "set train.resident_budget, or weights.streaming to true or "
+        "false");
   if (spec.train.optimizer_in_backward) {
     // The norm is of all gradients, and a sum is of all batches; here a layer
     // is updated before the others have gradients.
     if (!spec.given.count("train.max_grad_norm"))
       spec.train.max_grad_norm = 0;
     if (spec.train.max_grad_norm > 0)
-      return fail("train.max_grad_norm",
-                  "expected 0, since optimizer_in_backward never has all "
-                  "gradients to take a norm of, but found " +
-                      spec.train.max_grad_norm.text(),
-                  "leave train.max_grad_norm out, or set "
-                  "train.optimizer_in_backward to false");
+      return disagree("train.max_grad_norm",
+                      "expected 0, since optimizer_in_backward never has all "
+                      "gradients to take a norm of, but found " +
+                          spec.train.max_grad_norm.text(),
+                      "leave train.max_grad_norm out, or set "
+                      "train.optimizer_in_backward to false");
     if (spec.train.gradient_accumulation_steps > 1)
-      return fail("train.gradient_accumulation_steps",
-                  "expected 1, since optimizer_in_backward updates in the "
-                  "backward of each batch, but found " +
-                      std::to_string(spec.train.gradient_accumulation_steps),
-                  "raise train.batch_size, or set "
-                  "train.optimizer_in_backward to false");
+      return disagree(
+          "train.gradient_accumulation_steps",
+          "expected 1, since optimizer_in_backward updates in the "
+          "backward of each batch, but found " +
+              std::to_string(spec.train.gradient_accumulation_steps),
+          "raise train.batch_size, or set "
+          "train.optimizer_in_backward to false");
   }
   if (spec.train.kept_dtype == "bfloat16" && spec.train.residuals != "planned")
-    return fail("train.kept_dtype",
-                "only residuals planned may keep bfloat16, but residuals is " +
-                    spec.train.residuals,
-                "remove train.kept_dtype, or set train.residuals to planned");
+    return disagree(
+        "train.kept_dtype",
+        "only residuals planned may keep bfloat16, but residuals is " +
+            spec.train.residuals,
+        "remove train.kept_dtype, or set train.residuals to planned");
   constexpr int64_t mostRows = 1 << 24;
   if (spec.maxRows() > mostRows)
-    return fail("train.batch_size",
+    return fail(ErrorCode::TooManyRows, "train.batch_size",
                 "expected batch_size x max_seq_length to be at most " +
                     std::to_string(mostRows) + " but found " +
                     std::to_string(spec.train.batch_size) + " x " +

@@ -25,15 +25,10 @@
 
 using namespace hone;
 using llvm::StringRef;
-using rt::ExitCode;
+using rt::ErrorCode;
 using rt::Json;
 using rt::Result;
 using rt::Status;
-
-static Status badData(const std::string &place, const std::string &problem,
-                      const std::string &remedy) {
-  return Status::error(ExitCode::BadData, {place, problem, remedy});
-}
 
 static std::string inDirectory(StringRef directory, StringRef name) {
   llvm::SmallString<128> path(directory);
@@ -80,10 +75,11 @@ Status WeightIndex::sortEntries() {
                                  });
   if (same == entries.end())
     return Status::ok();
-  return badData(same[1].file->path() + ": tensor " + same->tensor->name,
-                 "the tensor is in two shards; the first is " +
-                     same->file->path(),
-                 "download the model again");
+  return Status::error(
+      ErrorCode::ShardsDisagree,
+      {same[1].file->path() + ": tensor " + same->tensor->name,
+       "the tensor is in two shards; the first is " + same->file->path(),
+       "download the model again"});
 }
 
 /// The model's weights are not safetensors: say what they are instead.
@@ -102,12 +98,14 @@ static Status describeMissing(const std::string &directory) {
   }
   llvm::sort(others);
   if (!others.empty())
-    return badData(inDirectory(directory, others.front()),
-                   "expected safetensors but found pickle weights, which are "
-                   "never read because reading them can run any code",
-                   "convert the model to safetensors: "
-                   "save_pretrained(..., safe_serialization=True)");
-  return Status::error(ExitCode::NoInput,
+    return Status::error(
+        ErrorCode::PickledWeights,
+        {inDirectory(directory, others.front()),
+         "expected safetensors but found pickle weights, which are "
+         "never read because reading them can run any code",
+         "convert the model to safetensors: "
+         "save_pretrained(..., safe_serialization=True)"});
+  return Status::error(ErrorCode::NoWeights,
                        {directory,
                         "expected model.safetensors or "
                         "model.safetensors.index.json but found neither",
@@ -155,7 +153,7 @@ static Status readWeightMap(const std::string &path,
   Result<rt::MappedFile> file = rt::MappedFile::open(path);
   if (!file.isOk())
     return file.status();
-  rt::JsonReader reader(file.value().bytes(), path);
+  rt::JsonReader reader(file.value().bytes(), path, ErrorCode::BadShardIndex);
   uint64_t map = 0;
   Json none;
   if (reader.members(none, [&](const std::string &key) {
@@ -185,20 +183,24 @@ static Status readWeightMap(const std::string &path,
         continue;
       }
       if (reader.ok())
-        return badData(reader.placeOf(value) + " /weight_map/" + entry.tensor,
-                       "expected the name of a .safetensors file in the "
-                       "model's directory but found " +
-                           (isName ? "'" + entry.shard + "'"
-                                   : std::string(rt::describe(kind))),
-                       "shard names have letters, digits, '.', '_' and '-' "
-                       "only");
+        return Status::error(
+            ErrorCode::BadShardIndex,
+            {reader.placeOf(value) + " /weight_map/" + entry.tensor,
+             "expected the name of a .safetensors file in the "
+             "model's directory but found " +
+                 (isName ? "'" + entry.shard + "'"
+                         : std::string(rt::describe(kind))),
+             "shard names have letters, digits, '.', '_' and '-' "
+             "only"});
     }
   if (reader.ok() && mapped.empty())
-    return badData(path + " /weight_map",
-                   "expected an object from tensor names to file names but "
-                   "found " +
-                       std::string(map ? rt::describe(kind) : "none"),
-                   "download the index again");
+    return Status::error(
+        ErrorCode::BadShardIndex,
+        {path + " /weight_map",
+         "expected an object from tensor names to file names but "
+         "found " +
+             std::string(map ? rt::describe(kind) : "none"),
+         "download the index again"});
   return reader.status();
 }
 
@@ -234,21 +236,26 @@ Result<WeightIndex> WeightIndex::openShards(const std::string &directory,
         mapped, name,
         [](const Mapped &m, const std::string &n) { return m.tensor < n; });
     if (found == mapped.end() || found->tensor != name)
-      return badData(entry.file->path() + ": tensor " + name,
-                     "the shard has the tensor but the index does not", remedy);
+      return Status::error(ErrorCode::ShardsDisagree,
+                           {entry.file->path() + ": tensor " + name,
+                            "the shard has the tensor but the index does not",
+                            remedy});
   }
   for (const Mapped &entry : mapped) {
     if (&entry != &mapped.front() && (&entry - 1)->tensor == entry.tensor)
-      return badData(indexPath + " /weight_map/" + entry.tensor,
-                     "expected each tensor once, found it again",
-                     "download the index again");
+      return Status::error(ErrorCode::BadShardIndex,
+                           {indexPath + " /weight_map/" + entry.tensor,
+                            "expected each tensor once, found it again",
+                            "download the index again"});
     const Entry *found = index.find(entry.tensor);
     if (!found || found->file->path() != paths[entry.shard])
-      return badData(paths[entry.shard] + ": tensor " + entry.tensor,
-                     "the index says that the shard has the tensor but " +
-                         (found ? "it is in " + found->file->path()
-                                : std::string("it does not")),
-                     remedy);
+      return Status::error(
+          ErrorCode::ShardsDisagree,
+          {paths[entry.shard] + ": tensor " + entry.tensor,
+           "the index says that the shard has the tensor but " +
+               (found ? "it is in " + found->file->path()
+                      : std::string("it does not")),
+           remedy});
   }
   return Result<WeightIndex>(std::move(index));
 }
@@ -273,11 +280,12 @@ WeightIndex::get(StringRef name, const std::string &source,
   if (const Entry *entry = find(name))
     return *entry;
   std::string nearest = rt::nearestName(name.str(), names());
-  return badData(
-      where + ": tensor " + name.str(),
-      source + " asks for this tensor" + described + ", but no file has it" +
-          (nearest.empty() ? "" : "; the nearest name is " + nearest),
-      "check that " + source + " belongs to these weights");
+  return Status::error(
+      ErrorCode::MissingTensor,
+      {where + ": tensor " + name.str(),
+       source + " asks for this tensor" + described + ", but no file has it" +
+           (nearest.empty() ? "" : "; the nearest name is " + nearest),
+       "check that " + source + " belongs to these weights"});
 }
 
 Status WeightIndex::require(const std::vector<ExpectedTensor> &expected,
@@ -291,24 +299,26 @@ Status WeightIndex::require(const std::vector<ExpectedTensor> &expected,
     std::string place = entry->file->path() + ": tensor " + tensor.name;
     const rt::TensorInfo &info = *entry->tensor;
     if (info.shape != tensor.shape)
-      return badData(place,
-                     "expected shape " + rt::describeShape(tensor.shape) +
-                         " from " + source + " but found " +
-                         rt::dtypeName(info.dtype) + " " +
-                         rt::describeShape(info.shape),
-                     "check that " + source + " belongs to these weights");
+      return Status::error(
+          ErrorCode::TensorMisfit,
+          {place,
+           "expected shape " + rt::describeShape(tensor.shape) + " from " +
+               source + " but found " + rt::dtypeName(info.dtype) + " " +
+               rt::describeShape(info.shape),
+           "check that " + source + " belongs to these weights"});
     bool fits = tensor.dtype ? info.dtype == *tensor.dtype
                              : rt::isConvertible(info.dtype);
     if (!fits)
-      return badData(place,
-                     std::string("expected ") +
-                         (tensor.dtype ? rt::dtypeName(*tensor.dtype)
-                                       : "F32, BF16, F16 or F64") +
-                         " but found " + rt::dtypeName(info.dtype),
-                     tensor.dtype
-                         ? "check that " + source + " belongs to these weights"
-                         : "quantised weights need `quantization` in MLX's "
-                           "config.json; else use the original model");
+      return Status::error(
+          ErrorCode::TensorMisfit,
+          {place,
+           std::string("expected ") +
+               (tensor.dtype ? rt::dtypeName(*tensor.dtype)
+                             : "F32, BF16, F16 or F64") +
+               " but found " + rt::dtypeName(info.dtype),
+           tensor.dtype ? "check that " + source + " belongs to these weights"
+                        : "quantised weights need `quantization` in MLX's "
+                          "config.json; else use the original model"});
   }
   return Status::ok();
 }
@@ -326,15 +336,17 @@ WeightIndex::refuseUnused(const std::vector<ExpectedTensor> &expected,
         StringRef(name).ends_with(".rotary_emb.inv_freq"))
       continue;
     const Entry &entry = *find(name);
-    return badData(entry.file->path() + ": tensor " + name,
-                   "the model of config.json does not use this tensor, of "
-                   "shape " +
-                       rt::describeShape(entry.tensor->shape),
-                   StringRef(name).contains("lora_")
-                       ? "give adapters to the training binary with --adapter"
-                       : "check that config.json belongs to these weights; a "
-                         "tensor that is left out may change what the model "
-                         "computes");
+    return Status::error(
+        ErrorCode::UnusedTensor,
+        {entry.file->path() + ": tensor " + name,
+         "the model of config.json does not use this tensor, of "
+         "shape " +
+             rt::describeShape(entry.tensor->shape),
+         StringRef(name).contains("lora_")
+             ? "give adapters to the training binary with --adapter"
+             : "check that config.json belongs to these weights; a "
+               "tensor that is left out may change what the model "
+               "computes"});
   }
   return Status::ok();
 }

@@ -125,7 +125,7 @@ static Status notFinite(const WeightIndex::Entry &entry, uint64_t index) {
   double value =
       rt::loadAsDouble(tensor.dtype, entry.file->data(tensor), index);
   return Status::error(
-      rt::ExitCode::BadData,
+      rt::ErrorCode::NotFiniteWeight,
       {entry.file->path() + ": tensor " + tensor.name,
        "expected finite float32 numbers but found " + std::to_string(value) +
            " at [" + std::to_string(index / columns) + ", " +

@@ -19,51 +19,51 @@ config() { again && edit adapter/adapter_config.json "$1"; }
 model() { again && tensors adapter/adapter_model.safetensors "$1"; }
 
 again && rm adapter/adapter_config.json
-bad 'no configuration' 66 adapter_config.json 'No such file'
+bad 'no configuration' H1001 adapter_config.json 'No such file'
 again && rm adapter/adapter_model.safetensors
-bad 'no tensors' 66 adapter_model.safetensors 'No such file'
+bad 'no tensors' H1001 adapter_model.safetensors 'No such file'
 again && echo '{' >adapter/adapter_config.json
-bad 'half a configuration' 65 adapter_config.json:2 'expected'
+bad 'half a configuration' H1004 adapter_config.json:2 'expected'
 config 'del j["peft_type"]'
-bad 'no peft_type' 65 adapter_config.json 'peft_type'
+bad 'no peft_type' H0701 adapter_config.json 'peft_type'
 config 'j["peft_type"] = "IA3"'
-bad 'another method' 65 adapter_config.json 'expected "LORA".* found "IA3"'
+bad 'another method' H0701 adapter_config.json 'expected "LORA".* found "IA3"'
 config 'j["r"] = 5'
-bad 'another rank' 65 adapter_config.json 'expected r = 4, found 5'
+bad 'another rank' H0702 adapter_config.json 'expected r = 4, found 5'
 config 'j["r"] = -4'
-bad 'a negative rank' 65 adapter_config.json 'integer from 1 .* found -4'
+bad 'a negative rank' H0701 adapter_config.json 'integer from 1 .* found -4'
 config 'j["r"] = "4"'
-bad 'a string for a rank' 65 adapter_config.json 'integer from 1 .* found "4"'
+bad 'a string for a rank' H0701 adapter_config.json 'integer from 1 .* found "4"'
 config 'j["lora_alpha"] = 9'
-bad 'another alpha' 65 adapter_config.json 'expected lora_alpha = 8, found 9'
+bad 'another alpha' H0702 adapter_config.json 'expected lora_alpha = 8, found 9'
 config 'j["use_rslora"] = True'
-bad 'another scale' 65 adapter_config.json 'use_rslora = false, found true'
+bad 'another scale' H0702 adapter_config.json 'use_rslora = false, found true'
 config 'j["use_dora"] = True'
-bad 'DoRA' 65 adapter_config.json 'use_dora.* found true'
+bad 'DoRA' H0701 adapter_config.json 'use_dora.* found true'
 config 'j["bias"] = "all"'
-bad 'trained biases' 65 adapter_config.json 'expected "none" for "bias"'
+bad 'trained biases' H0701 adapter_config.json 'expected "none" for "bias"'
 config 'j["init_lora_weights"] = "pissa"'
-bad 'changed base weights' 65 adapter_config.json 'init_lora_weights.* "pissa"'
+bad 'changed base weights' H0701 adapter_config.json 'init_lora_weights.* "pissa"'
 config 'j["some_new_setting"] = 1'
-bad 'an unknown setting' 65 adapter_config.json 'some_new_setting'
+bad 'an unknown setting' H0701 adapter_config.json 'some_new_setting'
 again && truncate -s -8 adapter/adapter_model.safetensors
-bad 'a short tensor file' 65 adapter_model.safetensors 'bytes|end'
+bad 'a short tensor file' H0403 adapter_model.safetensors 'bytes|end'
 again && echo pickle >adapter/adapter_model.safetensors
-bad 'no safetensors' 65 adapter_model.safetensors 'bytes|header'
+bad 'no safetensors' H0403 adapter_model.safetensors 'bytes|header'
 model "h['$prefix.lora_C.weight'] = h.pop('$prefix.lora_A.weight')"
-bad 'a tensor that is missing' 65 "adapter_model.safetensors: tensor $prefix" \
+bad 'a tensor that is missing' H0702 "adapter_model.safetensors: tensor $prefix" \
   'found no such tensor'
 model "h['$prefix.lora_A.weight']['shape'].reverse()"
-bad 'a tensor of another shape' 65 "adapter_model.safetensors: tensor $prefix" \
+bad 'a tensor of another shape' H0702 "adapter_model.safetensors: tensor $prefix" \
   'expected shape \[4, 48\], found \[48, 4\]'
 model "h['$prefix.lora_A.weight']['dtype'] = 'I32'"
-bad 'a tensor of another type' 65 "adapter_model.safetensors: tensor $prefix" \
+bad 'a tensor of another type' H0702 "adapter_model.safetensors: tensor $prefix" \
   'found I32'
 model "h['$prefix.lora_A.bias'] = {'dtype': 'F32', 'shape': [0],
   'data_offsets': [len(b), len(b)]}"
-bad 'a tensor too many' 65 adapter_model.safetensors 'lora_A.bias" too'
+bad 'a tensor too many' H0702 adapter_model.safetensors 'lora_A.bias" too'
 
-refuses 'no folder' 66 'none/adapter_config.json' 'No such file' \
+refuses 'no folder' H1001 'none/adapter_config.json' 'No such file' \
   wide/train --adapter none --data data.jsonl --output fresh
 rm -rf fresh
 finish

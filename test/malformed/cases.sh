@@ -4,11 +4,12 @@
 #
 #   refuses NAME CODE PLACE FINDING COMMAND...
 #
-# COMMAND must exit with CODE (so not by a signal); its stderr must have one
-# "error:" line with PLACE, must have FINDING (extended regular expressions) and
-# a "help:" line; and every file below $kept must be as before. The last line of
-# a script, from `finish`, is the number of its cases. No case may run in a
-# subshell, such as the end of a pipe: it would not be counted.
+# COMMAND must exit as `honec --explain CODE` says (so not by a signal); its
+# stderr must have one "error[CODE]:" line with PLACE, must have FINDING
+# (extended regular expressions) and a "help:" line; and every file below $kept
+# must be as before. The last line of a script, from `finish`, is the number of
+# its cases. No case may run in a subshell, such as the end of a pipe: it would
+# not be counted.
 set -uo pipefail
 
 refused=0
@@ -31,19 +32,20 @@ complain() {
 }
 
 refuses() {
-  local name=$1 code=$2 place=$3 finding=$4 before status message line
+  local name=$1 code=$2 place=$3 finding=$4 before expected status message line
   shift 4
+  expected=$(honec --explain "$code" | sed -n 's/^exit code //p')
   before=$(snapshot)
   message=$("$@" 2>&1 >/dev/null)
   status=$?
   refused=$((refused + 1))
-  line=$(grep -a '^error: ' <<<"$message")
-  if [ "$status" -ne "$code" ]; then
-    complain "expected exit code $code but got $status"
+  line=$(grep -a '^error' <<<"$message")
+  if [ "$status" -ne "$expected" ]; then
+    complain "expected exit code $expected but got $status"
   elif [ "$(grep -c . <<<"$line")" -ne 1 ]; then
-    complain 'expected one line with "error:"'
-  elif ! grep -qaE -e "^error: .*$place" <<<"$line"; then
-    complain "expected the place '$place'"
+    complain 'expected one line with "error"'
+  elif ! grep -qaE -e "^error\[$code\]: .*$place" <<<"$line"; then
+    complain "expected error[$code] and the place '$place'"
   elif ! grep -qaE -e "$finding" <<<"$message"; then
     complain "expected the finding '$finding'"
   elif ! grep -qaE '^  help: .' <<<"$message"; then

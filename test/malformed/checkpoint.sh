@@ -36,7 +36,7 @@ passed() {
   refused=$((refused + 1))
   if [ "$status" -ne 0 ]; then
     complain "expected exit code 0 but got $status"
-  elif ! grep -qE "passing over the damaged checkpoint $newest .*$2" \
+  elif ! grep -qE "^warning\[H0804\]: passing over the damaged checkpoint $newest .*$2" \
     <<<"$message"; then
     complain "expected to be told that $newest is passed over: $2"
   elif ! grep -q 'resuming after step 1' run.log; then
@@ -76,37 +76,37 @@ again && rm -r $newest && mkdir $newest
 passed 'an empty folder' 'MANIFEST.json'
 
 again && edit $newest/trainer.json 'j["run"]["model"] = "0" * 64' && reseal
-bad 'another model' 2 run 'another: model \(was 0{12}'
+bad 'another model' H0801 run 'another: model \(was 0{12}'
 again && edit $newest/trainer.json 'j["run"]["weights.layout"] = "rows-v0"' &&
   reseal
-bad 'other weights' 2 run 'another: weights.layout \(was rows-v0, now'
+bad 'other weights' H0801 run 'another: weights.layout \(was rows-v0, now'
 again && edit $newest/trainer.json 'j["run"]["parts"] = "2"' && reseal
-bad 'a name of the future' 2 run 'another: parts \(was 2, now none\)'
+bad 'a name of the future' H0801 run 'another: parts \(was 2, now none\)'
 again && edit $newest/trainer.json 'j["numerics"]["target.triple"] = "vax"' &&
   reseal
-bad 'another machine' 2 run 'otherwise.*: target.triple \(was vax, now'
+bad 'another machine' H0802 run 'otherwise.*: target.triple \(was vax, now'
 again && edit $newest/trainer.json 'del j["run"]' && reseal
-bad 'no identity' 65 $newest/trainer.json 'expected an object "run"'
+bad 'no identity' H0805 $newest/trainer.json 'expected an object "run"'
 again && edit $newest/trainer.json 'j["numerics"] = 1' && reseal
-bad 'no numerics' 65 $newest/trainer.json 'expected an object "numerics"'
+bad 'no numerics' H0805 $newest/trainer.json 'expected an object "numerics"'
 again && edit $newest/trainer.json 'j["run"]["--seed"] = 7' && reseal
-bad 'a number for a field' 65 $newest/trainer.json 'expected strings'
+bad 'a number for a field' H0805 $newest/trainer.json 'expected strings'
 again && tensors $newest/state.safetensors 'h["theta2"] = h.pop("theta")' &&
   reseal
-bad 'no theta' 65 "$newest/state.safetensors: tensor theta" 'found none'
+bad 'no theta' H0805 "$newest/state.safetensors: tensor theta" 'found none'
 again && tensors $newest/state.safetensors 'h["theta"]["dtype"] = "I32"' &&
   reseal
-bad 'integers for theta' 65 "$newest/state.safetensors: tensor theta" \
+bad 'integers for theta' H0805 "$newest/state.safetensors: tensor theta" \
   'expected F32 .* found I32'
 again && tensors $newest/state.safetensors \
   'h["theta"]["shape"] = [2, h["theta"]["shape"][0] // 2]' && reseal
-bad 'a matrix for theta' 65 "$newest/state.safetensors: tensor theta" 'expected'
+bad 'a matrix for theta' H0805 "$newest/state.safetensors: tensor theta" 'expected'
 again && echo 'no header' >$newest/state.safetensors && reseal
-bad 'a state that is no safetensors' 65 $newest/state.safetensors 'header|byte'
+bad 'a state that is no safetensors' H0403 $newest/state.safetensors 'header|byte'
 
 again
-bad 'other options' 2 run '--learning-rate \(was' --learning-rate 1
-bad 'fewer steps than were made' 2 $newest 'more than the 1' --steps 1
+bad 'other options' H0801 run '--learning-rate \(was' --learning-rate 1
+bad 'fewer steps than were made' H0803 $newest 'more than the 1' --steps 1
 cp data.jsonl other.jsonl && echo '{"input_ids": [9, 9]}' >>other.jsonl
-bad 'other data' 2 run 'another: data \(was' --data other.jsonl
+bad 'other data' H0801 run 'another: data \(was' --data other.jsonl
 finish

@@ -23,16 +23,16 @@ code = subprocess.run(command, preexec_fn=limit).returncode
 peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
 print(peak)
 if code < 0 or peak > most:
-    print(f"error: took {peak} of {most} MiB, exit {code}", file=sys.stderr)
+    print(f"took {peak} of {most} MiB, exit {code}", file=sys.stderr)
     code = 99
 sys.exit(code)
 PY
 }
 most=$(($(bounded 1000 "${compile[@]}" model=model --print-plan | tail -n 1) + 128))
 
-# bad NAME PLACE FINDING: with the model in bad/, made by the line before.
+# bad NAME CODE PLACE FINDING: with the model in bad/, made by the line before.
 bad() {
-  refuses "$1" 65 "bad/$2" "$3" \
+  refuses "$1" "$2" "bad/$3" "$4" \
     bounded "$most" "${compile[@]}" model=bad -o built
 }
 again() { rm -rf bad && cp -r model bad; }
@@ -41,26 +41,26 @@ config() { again && edit bad/config.json "$1"; }
 many='[0] * (8 << 20)' # 16 MB of text once the spaces are gone
 
 tokenizer "j['model']['vocab'] = $many"
-bad 'a vocabulary of zeros' tokenizer.json: 'found an array'
+bad 'a vocabulary of zeros' H0501 tokenizer.json: 'found an array'
 tokenizer "j['model']['merges'] = $many"
-bad 'merges of zeros' tokenizer.json: 'expected a merge'
+bad 'merges of zeros' H0501 tokenizer.json: 'expected a merge'
 tokenizer "j['model']['setting'] = $many"
-bad 'a setting of zeros' tokenizer.json: 'at most [0-9]+ values'
+bad 'a setting of zeros' H0501 tokenizer.json: 'at most [0-9]+ values'
 tokenizer "j['normalizer'] = $many"
-bad 'a normalizer of zeros' tokenizer.json: 'at most [0-9]+ values'
+bad 'a normalizer of zeros' H0501 tokenizer.json: 'at most [0-9]+ values'
 tokenizer "j['unknown'] = $many; j['model']['type'] = 'none'"
-bad 'zeros that nobody asks for' tokenizer.json: '"none" is not supported'
+bad 'zeros that nobody asks for' H0502 tokenizer.json: '"none" is not supported'
 tokenizer "j['model']['vocab']['far'] = 2**24 - 1"
-bad 'an id that sizes a table' tokenizer.json: 'an id from 0 to [0-9]{5} but'
+bad 'an id that sizes a table' H0501 tokenizer.json: 'an id from 0 to [0-9]{5} but'
 config "j['unknown'] = $many"
-bad 'a configuration of zeros' config.json: 'at most [0-9]+ values'
+bad 'a configuration of zeros' H1004 config.json: 'at most [0-9]+ values'
 config "j['head_dim'] = 2**30; j['num_attention_heads'] = 1; \
 j['num_key_value_heads'] = 1"
-bad 'a head of 2^30' config.json: '/head_dim: expected a head size of at most'
+bad 'a head of 2^30' H0304 config.json: '/head_dim: expected a head size of at most'
 config "j['num_hidden_layers'] = 2**20"
-bad 'a million layers' config.json: 'at most 10000 layers'
+bad 'a million layers' H0302 config.json: 'at most 10000 layers'
 config "j['num_hidden_layers'] = 9999"
-bad 'layers that the weights do not have' model.safetensors: 'no file has it'
+bad 'layers that the weights do not have' H0406 model.safetensors: 'no file has it'
 
 again && rm bad/model.safetensors && python3 - <<'PY'
 import json, struct
@@ -72,5 +72,5 @@ with open("bad/x.safetensors", "wb") as file:
 with open("bad/model.safetensors.index.json", "w") as file:
     json.dump({"weight_map": {n: "x.safetensors" for n in names}}, file)
 PY
-bad '400,000 tensors' model.safetensors.index.json: 'no file has it'
+bad '400,000 tensors' H0406 model.safetensors.index.json: 'no file has it'
 finish

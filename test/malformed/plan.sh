@@ -5,24 +5,24 @@ cd "$1" || exit 1
 kept=planned
 compile=(honec "$2" --set model=model -o planned)
 
-refuses 'a budget below the smallest plan' 2 'train.memory_budget' \
+refuses 'a budget below the smallest plan' H0901 'train.memory_budget' \
   'at least [0-9.]+MiB .* but found 1048576 bytes' \
   "${compile[@]}" --memory-budget=1MiB
-refuses 'a budget in another unit' 2 'train.memory_budget' "'45MB'" \
+refuses 'a budget in another unit' H0203 'train.memory_budget' "'45MB'" \
   "${compile[@]}" --memory-budget=45MB
-refuses 'a budget without a plan' 2 'train.memory_budget' \
+refuses 'a budget without a plan' H0207 'train.memory_budget' \
   'only residuals planned' "${compile[@]}" --set train.memory_budget=45MiB \
   --set train.residuals=mesp
-refuses 'a resident budget below the smallest plan' 2 \
+refuses 'a resident budget below the smallest plan' H0901 \
   'train.resident_budget' 'at least [0-9.]+MiB .* but found 1048576 bytes' \
   "${compile[@]}" --resident-budget=1MiB
-refuses 'planned streaming without a budget' 2 'weights.streaming' \
+refuses 'planned streaming without a budget' H0207 'weights.streaming' \
   'needs a train.resident_budget' "${compile[@]}" \
   --set weights.streaming=planned
-refuses 'a profile that is not there' 66 'nowhere.json' 'cannot be read' \
+refuses 'a profile that is not there' H1001 'nowhere.json' 'cannot be read' \
   "${compile[@]}" --set target.profile=nowhere.json
 echo '{"flops_per_second": 0}' >profile.json
-refuses 'a profile with a rate of zero' 65 'profile.json' \
+refuses 'a profile with a rate of zero' H0214 'profile.json' \
   "'flops_per_second'" "${compile[@]}" --set target.profile=profile.json
 [ ! -e planned ] || { failed=1; echo 'FAILED: planned/ was written'; }
 finish

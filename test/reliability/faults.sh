@@ -46,7 +46,7 @@ for from in '' +; do
     call=$(<"$work/failed")
     rm "$work/failed"
     case $status in
-    0 | 65 | 66 | 70 | 73 | 74) ;;
+    0 | 65 | 66 | 70 | 71 | 73 | 74) ;;
     *) fail "call $i$from ($call): exit code $status" ;;
     esac
     ((status == 0)) || failures=$((failures + 1))
@@ -54,7 +54,7 @@ for from in '' +; do
     [[ $from ]] || [[ ! -e $work/run ]] ||
       [[ -z $(find "$work/run" -name '*.tmp-*') ]] ||
       fail "call $i ($call): temporaries are left"
-    [[ $status != 0 && $status != 70 ]] || grep -q . "$work/out" ||
+    [[ $status != 0 && $status != 7[01] ]] || grep -q . "$work/out" ||
       fail "call $i$from ($call): says nothing"
     run run || fail "call $i$from ($call): the next run failed"
     [[ $(digest run) == "$whole" ]] || fail "call $i$from ($call): bits differ"

@@ -79,6 +79,6 @@ least=$(grep -oE '\([0-9]+ bytes' note | tr -dc 0-9)
 changed rounding --set train.kept_dtype=bfloat16 --memory-budget="$least"
 cp kept.jsonl run.jsonl
 resume allowed other --allow-other-numerics --log run.jsonl
-grep -o '^warning: .*' err
+grep -o '^warning.*' err
 tail -n 1 run.jsonl
 resume 'allowed, another run' first --allow-other-numerics --seed 9

@@ -55,12 +55,12 @@ struct Targets {
 };
 } // namespace
 
-static void refuse(const Sample &sample, Targets &targets,
+static void refuse(const Sample &sample, Targets &targets, ErrorCode code,
                    const std::string &place, const std::string &problem,
                    const AdapterConfig &expected = settings()) {
   Status s = readAdapter(sample.path(), expected, targets.list);
   ASSERT_FALSE(s.isOk()) << problem;
-  EXPECT_EQ(s.code(), ExitCode::BadData);
+  EXPECT_EQ(s.errorCode(), code);
   EXPECT_NE(s.message().place.find(place), std::string::npos) << s.render();
   EXPECT_NE(s.message().problem.find(problem), std::string::npos) << s.render();
   EXPECT_FALSE(s.message().remedy.empty());
@@ -205,7 +205,8 @@ TEST(AdapterTest, RefusesSettingsThatChangeTheResult) {
     std::string key(setting);
     key = key.substr(0, key.find(':'));
     sample.config(configWith("," + std::string(setting)));
-    refuse(sample, targets, "adapter_config.json:1:", key);
+    refuse(sample, targets, ErrorCode::UnsupportedAdapter,
+           "adapter_config.json:1:", key);
   }
 }
 
@@ -222,16 +223,21 @@ TEST(AdapterTest, RefusesSettingsOfTheWrongKind) {
         R"({"peft_type":"LORA","target_modules":[1]})",
         R"({"peft_type":"PREFIX_TUNING"})", R"({"peft_type":null})"}) {
     sample.config(text);
-    refuse(sample, targets, "adapter_config.json:1:", "expected");
+    refuse(sample, targets, ErrorCode::UnsupportedAdapter,
+           "adapter_config.json:1:", "expected");
   }
   sample.config("{}");
-  refuse(sample, targets, "adapter_config.json", "\"peft_type\"");
+  refuse(sample, targets, ErrorCode::UnsupportedAdapter, "adapter_config.json",
+         "\"peft_type\"");
   sample.config("[]");
-  refuse(sample, targets, "adapter_config.json:1:1", "an object");
+  refuse(sample, targets, ErrorCode::BadJson, "adapter_config.json:1:1",
+         "an object");
   sample.config("{");
-  refuse(sample, targets, "adapter_config.json:1:2", "found the end");
+  refuse(sample, targets, ErrorCode::BadJson, "adapter_config.json:1:2",
+         "found the end");
   sample.config(std::string(2 << 20, ' '));
-  refuse(sample, targets, "adapter_config.json", "at most 1048576 bytes");
+  refuse(sample, targets, ErrorCode::BadJson, "adapter_config.json",
+         "at most 1048576 bytes");
 }
 
 TEST(AdapterTest, RefusesAnotherScale) {
@@ -239,15 +245,15 @@ TEST(AdapterTest, RefusesAnotherScale) {
   Targets targets;
   AdapterConfig other = settings();
   other.r = 4;
-  refuse(sample, targets, "adapter_config.json", "expected r = 4, found 2",
-         other);
+  refuse(sample, targets, ErrorCode::OtherAdapter, "adapter_config.json",
+         "expected r = 4, found 2", other);
   other = settings();
   other.lora_alpha = 32.5;
-  refuse(sample, targets, "adapter_config.json",
+  refuse(sample, targets, ErrorCode::OtherAdapter, "adapter_config.json",
          "expected lora_alpha = 32.5, found 16", other);
   other = settings();
   other.use_rslora = true;
-  refuse(sample, targets, "adapter_config.json",
+  refuse(sample, targets, ErrorCode::OtherAdapter, "adapter_config.json",
          "expected use_rslora = true, found false", other);
 }
 
@@ -255,14 +261,16 @@ TEST(AdapterTest, NamesMissingExtraAndMisshapenTensors) {
   Sample sample;
   Targets targets;
   targets.list[1].name = "model.layers.1.mlp.up_proj.lora_B.weight";
-  refuse(sample, targets,
+  refuse(sample, targets, ErrorCode::OtherAdapter,
          "tensor base_model.model.model.layers.1.mlp.up_proj.lora_B.weight",
          "no such tensor");
   targets.list.pop_back();
-  refuse(sample, targets, "adapter_model.safetensors", B + "\" too");
+  refuse(sample, targets, ErrorCode::OtherAdapter, "adapter_model.safetensors",
+         B + "\" too");
   Targets transposed;
   transposed.list[1].shape = {2, 1};
-  refuse(sample, transposed, B, "expected shape [2, 1], found [1, 2]");
+  refuse(sample, transposed, ErrorCode::OtherAdapter, B,
+         "expected shape [2, 1], found [1, 2]");
 }
 
 TEST(AdapterTest, RefusesTensorsThatAreNoFloats) {
@@ -276,14 +284,15 @@ TEST(AdapterTest, RefusesTensorsThatAreNoFloats) {
   ASSERT_TRUE(w.write(std::string(14, 'x').data(), 14).isOk());
   ASSERT_TRUE(w.commit().isOk());
   Targets targets;
-  refuse(sample, targets, A, "found I8");
+  refuse(sample, targets, ErrorCode::OtherAdapter, A, "found I8");
 }
 
 TEST(AdapterTest, RefusesABrokenTensorFile) {
   Sample sample;
   Targets targets;
   sample.folder.write("out/adapter/adapter_model.safetensors", "broken");
-  refuse(sample, targets, "adapter_model.safetensors", "at least 8 bytes");
+  refuse(sample, targets, ErrorCode::BadSafetensors,
+         "adapter_model.safetensors", "at least 8 bytes");
 }
 
 TEST(AdapterTest, MissingFilesAreNoInput) {
@@ -291,7 +300,7 @@ TEST(AdapterTest, MissingFilesAreNoInput) {
   Targets targets;
   std::filesystem::remove(sample.path() + "/adapter_model.safetensors");
   Status s = readAdapter(sample.path(), settings(), targets.list);
-  EXPECT_EQ(s.code(), ExitCode::NoInput);
+  EXPECT_EQ(s.errorCode(), ErrorCode::CannotRead);
   s = readAdapter(sample.folder.file("nowhere"), settings(), targets.list);
-  EXPECT_EQ(s.code(), ExitCode::NoInput);
+  EXPECT_EQ(s.errorCode(), ErrorCode::CannotRead);
 }

@@ -22,7 +22,7 @@ static int makeInputs(const std::string &directory) {
   for (const rt::Status &status : results)
     if (!status.isOk()) {
       fputs(status.render().c_str(), stderr);
-      return int(status.code());
+      return int(status.exitCode());
     }
   return 0;
 }

@@ -228,7 +228,7 @@ TEST(CheckpointTest, OtherVectorsAreAnError) {
   auto refused = [&](std::vector<CheckpointTarget> targets,
                      const char *problem) {
     Status status = run.store.read(run.store.newest().value(), targets);
-    EXPECT_EQ(status.code(), ExitCode::BadData);
+    EXPECT_EQ(status.errorCode(), ErrorCode::CheckpointMisfit);
     EXPECT_NE(status.render().find(problem), std::string::npos)
         << status.render();
     EXPECT_EQ(theta[0], -1);
@@ -284,7 +284,7 @@ TEST(CheckpointTest, OneThatCannotBeOpenedStopsTheRun) {
     std::filesystem::permissions(path, std::filesystem::perms(0));
     EXPECT_TRUE(holdsForAUser([&] {
       Result<CheckpointStore::Found> r = run.load();
-      return r.status().code() == ExitCode::NoInput &&
+      return r.status().errorCode() == ErrorCode::CannotRead &&
              r.status().message().place.compare(0, path.size(), path) == 0;
     })) << path;
     std::filesystem::permissions(path, std::filesystem::perms(0755));
@@ -298,7 +298,7 @@ TEST(CheckpointTest, TooManyOpenFilesAreNoDamage) {
   EXPECT_TRUE(holdsForAUser([&] {
     while (::dup(0) >= 0) {
     }
-    return run.load().status().code() == ExitCode::IoError;
+    return run.load().status().errorCode() == ErrorCode::ReadFailed;
   }));
 }
 
@@ -317,7 +317,7 @@ TEST(CheckpointTest, AFailedSaveLeavesTheOldOnes) {
 TEST(CheckpointTest, SavingIntoAFolderThatWentAwayIsCannotCreate) {
   SavedRun run;
   std::filesystem::remove_all(run.out);
-  EXPECT_EQ(run.save(1).code(), ExitCode::CannotCreate);
+  EXPECT_EQ(run.save(1).errorCode(), ErrorCode::CannotCreate);
 }
 
 TEST(CheckpointTest, IdentitiesOfAnyTextReadBack) {

@@ -223,7 +223,11 @@ TEST(Dataset, CacheWithValuesOutOfRangeIsRefused) {
     Result<MappedFile> file =
         writer.commit(DataFormat::TokenIds, vocabulary, "");
     EXPECT_TRUE(file.isOk());
-    return TokenCache::open(std::move(file.value()), vocabulary, length).isOk();
+    Status status =
+        TokenCache::open(std::move(file.value()), vocabulary, length).status();
+    EXPECT_TRUE(status.isOk() ||
+                status.errorCode() == ErrorCode::BadTokenCache);
+    return status.isOk();
   };
   EXPECT_TRUE(opens({0, 8, 9}, {0, 9, NoTarget}, 10, 3));
   EXPECT_FALSE(opens({0, 8, 10}, {0, 9, 9}, 10, 3)) << "id";
@@ -274,13 +278,13 @@ TEST(Dataset, AStopEndsThePreparationAndLeavesNothing) {
     lines += "{\"input_ids\": [1, 2, 3]}\n";
   int calls = 0;
   const auto stop = [&] {
-    return ++calls < 3 ? Status::ok() : Status::error(ExitCode::Terminated, {});
+    return ++calls < 3 ? Status::ok() : Status::error(ErrorCode::Stopped, {});
   };
   Result<Dataset> data =
       Dataset::prepare({folder.write("d.jsonl", lines), 8,
                         folder.path + "/cache", Vocabulary, stop},
                        nullptr);
-  EXPECT_EQ(data.status().code(), ExitCode::Terminated);
+  EXPECT_EQ(data.status().errorCode(), ErrorCode::Stopped);
   EXPECT_EQ(calls, 3);
   EXPECT_EQ(folder.count("cache"), 0u);
 }
@@ -289,7 +293,8 @@ TEST(Dataset, AStopEndsThePreparationAndLeavesNothing) {
 // Faults
 //===----------------------------------------------------------------------===//
 
-static void expectFault(const std::string &content, const std::string &expected,
+static void expectFault(ErrorCode code, const std::string &content,
+                        const std::string &expected,
                         const char *name = "d.jsonl",
                         const char *kind = "gpt2") {
   TemporaryFolder folder;
@@ -300,7 +305,7 @@ static void expectFault(const std::string &content, const std::string &expected,
       prepare(folder, folder.write(name, content),
               loaded == nullptr ? nullptr : &loaded->tokenizer, 8);
   ASSERT_FALSE(data.isOk()) << expected;
-  EXPECT_EQ(data.status().code(), ExitCode::BadData);
+  EXPECT_EQ(data.status().errorCode(), code);
   EXPECT_NE(data.status().render().find(expected), std::string::npos)
       << data.status().render();
   EXPECT_FALSE(data.status().message().remedy.empty());
@@ -313,109 +318,131 @@ TEST(DatasetFault, MissingFile) {
   TemporaryFolder folder;
   Result<Dataset> data = prepare(folder, folder.path + "/none.jsonl");
   ASSERT_FALSE(data.isOk());
-  EXPECT_EQ(data.status().code(), ExitCode::NoInput);
+  EXPECT_EQ(data.status().errorCode(), ErrorCode::CannotRead);
 }
 
 TEST(DatasetFault, EmptyFile) {
   for (const char *content : {"", "\n \n", "\xEF\xBB\xBF"})
     for (const char *name : {"d.jsonl", "d.txt", "d"})
-      expectFault(content, "the file is empty", name);
+      expectFault(ErrorCode::EmptyData, content, "the file is empty", name);
 }
 
 TEST(DatasetFault, LongLine) {
   const std::string line = "{\"text\": \"a b\", \"more\": \"" +
                            std::string(DataLines::LongestLine, 'x') + "\"}\n";
-  expectFault("{\"text\": \"a b c\"}\n" + line,
+  expectFault(ErrorCode::LineTooLong, "{\"text\": \"a b c\"}\n" + line,
               "d.jsonl:2: expected lines of at most 524288 bytes");
   // Not taken for plain text because its end is not looked at.
-  expectFault(line, "d.data:1: expected lines of at most", "d.data");
+  expectFault(ErrorCode::LineTooLong, line,
+              "d.data:1: expected lines of at most", "d.data");
 }
 
 TEST(DatasetFault, NotJson) {
-  expectFault("{\"text\":\"a\"}\n{\"text\":\"b\"\n", "d.jsonl:2:");
-  expectFault("{\"text\":\"a\"}\n{\"text\":\"b\"} x\n", "d.jsonl:2:14");
-  expectFault("just text\n", "d.jsonl:1:1");
-  expectFault("[{\"text\":\"a\"}]\n", "d.json:1:1", "d.json");
+  expectFault(ErrorCode::BadLine, "{\"text\":\"a\"}\n{\"text\":\"b\"\n",
+              "d.jsonl:2:");
+  expectFault(ErrorCode::BadLine, "{\"text\":\"a\"}\n{\"text\":\"b\"} x\n",
+              "d.jsonl:2:14");
+  expectFault(ErrorCode::BadLine, "just text\n", "d.jsonl:1:1");
+  expectFault(ErrorCode::BadLine, "[{\"text\":\"a\"}]\n", "d.json:1:1",
+              "d.json");
 }
 
 TEST(DatasetFault, UnknownOrMixedKeys) {
-  expectFault("{\"messages\":[]}\n",
+  expectFault(ErrorCode::MixedFormats, "{\"messages\":[]}\n",
               "d.jsonl:1: expected the keys of one data format but found none "
               "of these keys: \"messages\"");
-  expectFault("{\"text\":\"a\",\"input_ids\":[1]}\n",
+  expectFault(ErrorCode::MixedFormats, "{\"text\":\"a\",\"input_ids\":[1]}\n",
               "found \"text\", \"input_ids\"");
-  expectFault("{\"prompt\":\"a\"}\n",
+  expectFault(ErrorCode::MixedFormats, "{\"prompt\":\"a\"}\n",
               "d.jsonl:1: expected JSONL with \"prompt\"");
 }
 
 TEST(DatasetFault, LaterLineOfAnotherShape) {
   expectFault(
+      ErrorCode::MixedFormats,
       "{\"text\":\"a\"}\n{\"prompt\":\"a\",\"completion\":\"b\"}\n",
       "d.jsonl:2: expected JSONL with \"text\" as in the first line but "
       "found \"prompt\", \"completion\"");
-  expectFault("{\"text\":\"a\"}\n\n{\"text\":\"a\"}\n", "d.jsonl:2:");
+  expectFault(ErrorCode::BadLine, "{\"text\":\"a\"}\n\n{\"text\":\"a\"}\n",
+              "d.jsonl:2:");
 }
 
 TEST(DatasetFault, WrongTypes) {
-  expectFault("{\"text\":1}\n", "d.jsonl:1:9");
-  expectFault("{\"text\":\"a\"}\n{\"text\":null}\n", "d.jsonl:2:9");
-  expectFault("{\"prompt\":[],\"completion\":\"a\"}", "d.jsonl:1:11");
-  expectFault("{\"input_ids\":\"a\"}", "d.jsonl:1:14");
-  expectFault("{\"input_ids\":[1,\"2\"]}", "but found a string");
-  expectFault("{\"input_ids\":[1,2.5]}", "d.jsonl:1:17");
+  expectFault(ErrorCode::BadLine, "{\"text\":1}\n", "d.jsonl:1:9");
+  expectFault(ErrorCode::BadLine, "{\"text\":\"a\"}\n{\"text\":null}\n",
+              "d.jsonl:2:9");
+  expectFault(ErrorCode::BadLine, "{\"prompt\":[],\"completion\":\"a\"}",
+              "d.jsonl:1:11");
+  expectFault(ErrorCode::BadLine, "{\"input_ids\":\"a\"}", "d.jsonl:1:14");
+  expectFault(ErrorCode::TokenOutOfRange, "{\"input_ids\":[1,\"2\"]}",
+              "but found a string");
+  expectFault(ErrorCode::TokenOutOfRange, "{\"input_ids\":[1,2.5]}",
+              "d.jsonl:1:17");
 }
 
 TEST(DatasetFault, DuplicateKey) {
-  expectFault("{\"text\":\"a\",\"text\":\"b\"}", "\"text\" is there twice");
+  expectFault(ErrorCode::BadLine, "{\"text\":\"a\",\"text\":\"b\"}",
+              "\"text\" is there twice");
 }
 
 TEST(DatasetFault, IdsOutsideTheVocabulary) {
   expectFault(
+      ErrorCode::TokenOutOfRange,
       "{\"input_ids\":[1,2]}\n{\"input_ids\":[1,500]}\n",
       "d.jsonl:2:17: expected in \"input_ids\" a token id from 0 to 499 "
       "but found 500",
       "d.jsonl", nullptr);
-  expectFault("{\"input_ids\":[-1,2]}\n", "but found -1");
-  expectFault("{\"input_ids\":[-100,2]}\n", "but found -100");
-  expectFault("{\"input_ids\":[1,99999999999999999999]}\n", "d.jsonl:1:17");
-  expectFault("{\"input_ids\":[1,2],\"labels\":[1,-99]}\n",
+  expectFault(ErrorCode::TokenOutOfRange, "{\"input_ids\":[-1,2]}\n",
+              "but found -1");
+  expectFault(ErrorCode::TokenOutOfRange, "{\"input_ids\":[-100,2]}\n",
+              "but found -100");
+  expectFault(ErrorCode::TokenOutOfRange,
+              "{\"input_ids\":[1,99999999999999999999]}\n", "d.jsonl:1:17");
+  expectFault(ErrorCode::TokenOutOfRange,
+              "{\"input_ids\":[1,2],\"labels\":[1,-99]}\n",
               "or -100 but found");
 }
 
 TEST(DatasetFault, LabelsOfAnotherLength) {
-  expectFault("{\"input_ids\":[1,2],\"labels\":[1]}\n",
+  expectFault(ErrorCode::BadLine, "{\"input_ids\":[1,2],\"labels\":[1]}\n",
               "d.jsonl:1: expected as many \"labels\" as \"input_ids\", 2, but "
               "found 1");
 }
 
 TEST(DatasetFault, PaddingMask) {
-  expectFault("{\"input_ids\":[1,2],\"attention_mask\":[1,0]}\n",
+  expectFault(ErrorCode::BadLine,
+              "{\"input_ids\":[1,2],\"attention_mask\":[1,0]}\n",
               "expected \"attention_mask\" to be all 1");
 }
 
 TEST(DatasetFault, EmptySample) {
-  expectFault("{\"text\":\"\"}\n",
+  expectFault(ErrorCode::BadLine, "{\"text\":\"\"}\n",
               "d.jsonl:1: expected a sample but its \"text\" is empty");
-  expectFault("{\"prompt\":\"a\",\"completion\":\"\"}\n",
+  expectFault(ErrorCode::BadLine, "{\"prompt\":\"a\",\"completion\":\"\"}\n",
               "its \"completion\" is empty");
-  expectFault("{\"input_ids\":[]}\n", "its \"input_ids\" is empty");
+  expectFault(ErrorCode::BadLine, "{\"input_ids\":[]}\n",
+              "its \"input_ids\" is empty");
 }
 
 TEST(DatasetFault, InvalidUtf8) {
-  expectFault("{\"text\":\"a\"}\n{\"text\":\"\xFF\"}\n", "d.jsonl:2:");
-  expectFault("one\ntwo\n\xFFthree", "d.txt:3: expected UTF-8 text but byte 8",
-              "d.txt");
+  expectFault(ErrorCode::BadLine, "{\"text\":\"a\"}\n{\"text\":\"\xFF\"}\n",
+              "d.jsonl:2:");
+  expectFault(ErrorCode::DataNotUtf8, "one\ntwo\n\xFFthree",
+              "d.txt:3: expected UTF-8 text but byte 8", "d.txt");
 }
 
 TEST(DatasetFault, TextWithoutTokenizer) {
-  expectFault("{\"text\":\"a\"}\n", "without a tokenizer", "d.jsonl", nullptr);
-  expectFault("some text", "without a tokenizer", "d.txt", nullptr);
+  expectFault(ErrorCode::NoTokenizer, "{\"text\":\"a\"}\n",
+              "without a tokenizer", "d.jsonl", nullptr);
+  expectFault(ErrorCode::NoTokenizer, "some text", "without a tokenizer",
+              "d.txt", nullptr);
 }
 
 TEST(DatasetFault, NothingLeft) {
-  expectFault("{\"input_ids\":[1,2,3,4,5,6,7,8,9]}\n",
+  expectFault(ErrorCode::NoSample, "{\"input_ids\":[1,2,3,4,5,6,7,8,9]}\n",
               "1 of 1 samples are longer than 8 tokens");
-  expectFault("{\"input_ids\":[1]}\n", "no sample is left to train on");
+  expectFault(ErrorCode::NoSample, "{\"input_ids\":[1]}\n",
+              "no sample is left to train on");
 }
 
 TEST(DatasetFault, TokenizerLargerThanTheModel) {

@@ -23,7 +23,7 @@ static void refuse(const std::string &text, const std::string &place,
                    const std::string &problem) {
   Result<Json> json = Json::parse(text, "f");
   ASSERT_FALSE(json.isOk()) << text;
-  EXPECT_EQ(json.status().code(), ExitCode::BadData);
+  EXPECT_EQ(json.status().errorCode(), ErrorCode::BadJson);
   EXPECT_EQ(json.status().message().place, place) << text;
   EXPECT_NE(json.status().message().problem.find(problem), std::string::npos)
       << json.status().render();
@@ -212,7 +212,8 @@ TEST(JsonTest, WritesStringsThatReadBackTheSame) {
 }
 
 TEST(JsonTest, ReaderNamesBytesInsideABinaryFile) {
-  JsonReader reader("{\"a\":-1}", "w", JsonReader::Position::ByteOffset, 8);
+  JsonReader reader("{\"a\":-1}", "w", ErrorCode::BadJson,
+                    JsonReader::Position::ByteOffset, 8);
   std::string key;
   int64_t value;
   ASSERT_TRUE(reader.beginObject());

@@ -64,5 +64,6 @@ TEST(AnonymousMapping, IsZeroAndResidentFromTheStart) {
 TEST(AnonymousMapping, RefusalSaysWhatToDo) {
   auto mapping = AnonymousMapping::create(uint64_t(1) << 62);
   ASSERT_FALSE(mapping.isOk());
+  EXPECT_EQ(mapping.status().errorCode(), ErrorCode::NoMemory);
   EXPECT_NE(mapping.status().render().find("--threads"), std::string::npos);
 }

@@ -99,7 +99,7 @@ TEST_F(ModelImportTest, RefusesModulesThatCannotHaveAnAdapter) {
         spec(std::string("lora: {target_modules: [") + target + "]}"));
     ASSERT_FALSE(result.isOk()) << target;
     const rt::Status &status = result.status();
-    EXPECT_EQ(status.code(), rt::ExitCode::Usage);
+    EXPECT_EQ(status.errorCode(), rt::ErrorCode::NoSuchModule);
     EXPECT_EQ(status.message().place, "spec.yaml: lora.target_modules");
     EXPECT_NE(status.message().problem.find(problem), std::string::npos)
         << status.message().problem;

@@ -18,11 +18,12 @@ static Result<Options> parse(std::vector<std::string> arguments) {
   return Options::parse(arguments, defaults.value());
 }
 
-static std::string refusal(std::vector<std::string> arguments) {
+static std::string refusal(std::vector<std::string> arguments,
+                           ErrorCode code = ErrorCode::WrongOption) {
   arguments.insert(arguments.begin(), {"--data", "d", "--output", "o"});
   auto result = parse(arguments);
   EXPECT_FALSE(result.isOk());
-  EXPECT_EQ(result.status().code(), ExitCode::Usage);
+  EXPECT_EQ(result.status().errorCode(), code);
   return result.status().render();
 }
 
@@ -53,9 +54,11 @@ TEST(Options, RefuseWhatAnUpdateInTheBackwardCannotDo) {
     return result.isOk() ? "" : result.status().render();
   };
   EXPECT_EQ(refusal({}), "");
-  EXPECT_NE(refusal({"--max-grad-norm", "1"}).find("expects 0"),
+  EXPECT_NE(refusal({"--max-grad-norm", "1"})
+                .find("error[H0103]: --max-grad-norm: expects 0"),
             std::string::npos);
-  EXPECT_NE(refusal({"--gradient-accumulation-steps", "2"}).find("expects 1"),
+  EXPECT_NE(refusal({"--gradient-accumulation-steps", "2"})
+                .find("error[H0103]: --gradient-accumulation-steps: expects 1"),
             std::string::npos);
 }
 
@@ -88,14 +91,14 @@ TEST(Options, ReadEveryKindOfArgument) {
 
 TEST(Options, SuggestTheNearestName) {
   EXPECT_EQ(refusal({"--learning-rte", "1"}),
-            "error: --learning-rte: there is no such option\n"
+            "error[H0101]: --learning-rte: there is no such option\n"
             "  help: did you mean --learning-rate?\n");
   EXPECT_NE(refusal({"--frobnicate"}).find("--help"), std::string::npos);
 }
 
 TEST(Options, RefuseValuesOutOfRange) {
   EXPECT_EQ(refusal({"--learning-rate", "nan"}),
-            "error: --learning-rate: expects a number at least 0 but "
+            "error[H0101]: --learning-rate: expects a number at least 0 but "
             "got 'nan'\n  help: write --learning-rate X\n");
   EXPECT_NE(refusal({"--learning-rate", "-1"}).find("'-1'"), std::string::npos);
   EXPECT_NE(refusal({"--learning-rate", "1e999"}).find("a number"),
@@ -115,11 +118,16 @@ TEST(Options, RefuseValuesOutOfRange) {
 }
 
 TEST(Options, RefuseWhatMakesNoSense) {
-  EXPECT_NE(refusal({"--steps", "1", "--epochs", "1"}).find("one of the two"),
+  EXPECT_NE(
+      refusal({"--steps", "1", "--epochs", "1"}, ErrorCode::OptionsDisagree)
+          .find("one of the two"),
+      std::string::npos);
+  EXPECT_NE(refusal({"--eval-every", "2"}, ErrorCode::MissingOption)
+                .find("--eval-data"),
             std::string::npos);
-  EXPECT_NE(refusal({"--eval-every", "2"}).find("--eval-data"),
-            std::string::npos);
-  EXPECT_NE(refusal({"--eval-only"}).find("--eval-data"), std::string::npos);
+  EXPECT_NE(
+      refusal({"--eval-only"}, ErrorCode::MissingOption).find("--eval-data"),
+      std::string::npos);
   EXPECT_NE(refusal({"--plan=yes"}).find("takes no argument"),
             std::string::npos);
   EXPECT_NE(refusal({"--steps"}).find("got none"), std::string::npos);

@@ -78,7 +78,7 @@ TEST(OutputFileTest, MovingKeepsOneOwner) {
 TEST(OutputFileTest, MissingFolderIsNamed) {
   TemporaryFolder folder;
   Status s = writeFile(folder.file("no/a"), "x");
-  EXPECT_EQ(s.code(), ExitCode::CannotCreate);
+  EXPECT_EQ(s.errorCode(), ErrorCode::CannotCreate);
   EXPECT_EQ(s.message().place, folder.file("no/a"));
   EXPECT_NE(s.message().remedy.find("folder"), std::string::npos);
 }
@@ -88,7 +88,7 @@ TEST(OutputFileTest, RenameOverAFolderFailsAndLeavesNothing) {
   std::filesystem::create_directory(folder.file("a"));
   folder.write("a/inside", "x");
   Status s = writeFile(folder.file("a"), "x");
-  EXPECT_EQ(s.code(), ExitCode::IoError);
+  EXPECT_EQ(s.errorCode(), ErrorCode::WriteFailed);
   EXPECT_EQ(folder.count(), 1u);
 }
 
@@ -104,9 +104,9 @@ TEST(OutputFileTest, AFullDiskIsAnErrorAndTheTemporaryGoes) {
     Status s = Status::ok();
     for (int i = 0; i < 4 && s.isOk(); ++i)
       s = file.write(std::string(65536, 'x'));
-    bool sticky = file.commit().code() == ExitCode::IoError;
+    bool sticky = file.commit().errorCode() == ErrorCode::WriteFailed;
     bool named = s.message().place == folder.file("a");
-    ::_exit(s.code() == ExitCode::IoError && sticky && named &&
+    ::_exit(s.errorCode() == ErrorCode::WriteFailed && sticky && named &&
                     folder.count() == 1
                 ? 0
                 : 1);
@@ -121,8 +121,8 @@ TEST(OutputFileTest, WritingAfterCommitIsABugThatIsReported) {
   TemporaryFolder folder;
   OutputFile file = std::move(OutputFile::create(folder.file("a")).value());
   ASSERT_TRUE(file.commit().isOk());
-  EXPECT_EQ(file.write("x").code(), ExitCode::Internal);
-  EXPECT_EQ(file.commit().code(), ExitCode::Internal);
+  EXPECT_EQ(file.write("x").errorCode(), ErrorCode::Bug);
+  EXPECT_EQ(file.commit().errorCode(), ErrorCode::Bug);
 }
 
 TEST(OutputFileTest, CreatesMissingParents) {
@@ -133,9 +133,9 @@ TEST(OutputFileTest, CreatesMissingParents) {
   EXPECT_TRUE(createDirectories(".").isOk());
   EXPECT_TRUE(std::filesystem::is_directory(folder.file("x/y/z")));
   folder.write("file", "");
-  EXPECT_EQ(createDirectories(folder.file("file/y")).code(),
-            ExitCode::CannotCreate);
-  EXPECT_EQ(createDirectories("").code(), ExitCode::CannotCreate);
+  EXPECT_EQ(createDirectories(folder.file("file/y")).errorCode(),
+            ErrorCode::CannotCreate);
+  EXPECT_EQ(createDirectories("").errorCode(), ErrorCode::CannotCreate);
 }
 
 TEST(OutputFileTest, ParentDirectoryIgnoresTrailingSlashes) {
@@ -181,7 +181,7 @@ TEST(OutputFileTest, AnUnnamedFileIsReadThroughItsMapping) {
   ASSERT_TRUE(file.write(std::string(100000, 'x')).isOk());
   MappedFile mapped = std::move(file.map().value());
   EXPECT_EQ(folder.count(), 0u);
-  EXPECT_EQ(file.commit().code(), ExitCode::Internal);
+  EXPECT_EQ(file.commit().errorCode(), ErrorCode::Bug);
   file.discard();
   EXPECT_EQ(mapped.bytes(), std::string(100000, 'x'));
 }

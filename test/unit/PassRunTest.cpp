@@ -13,7 +13,7 @@
 
 using namespace hone;
 using namespace mlir;
-using rt::ExitCode;
+using rt::ErrorCode;
 using rt::Status;
 
 namespace {
@@ -67,8 +67,8 @@ TEST_F(PassRunTest, FailureOnAnImportedModelIsABugWithAReproducer) {
   testing::internal::CaptureStderr();
   Status status = run(/*fails=*/true, "");
   testing::internal::GetCapturedStderr();
-  EXPECT_EQ(status.code(), ExitCode::Internal);
-  EXPECT_EQ(static_cast<int>(status.code()), 70);
+  EXPECT_EQ(status.errorCode(), ErrorCode::Bug);
+  EXPECT_EQ(static_cast<int>(status.exitCode()), 70);
   EXPECT_EQ(status.message().place, "phase derive");
   ASSERT_EQ(files().size(), 1u);
   EXPECT_NE(status.message().remedy.find(files()[0]), std::string::npos);
@@ -82,7 +82,7 @@ TEST_F(PassRunTest, FailureOnAUsersModelIsBadData) {
   testing::internal::CaptureStderr();
   Status status = run(/*fails=*/true, "model.mlir");
   testing::internal::GetCapturedStderr();
-  EXPECT_EQ(status.code(), ExitCode::BadData);
+  EXPECT_EQ(status.errorCode(), ErrorCode::ModuleRefused);
   EXPECT_EQ(status.message().place, "model.mlir: phase derive");
   ASSERT_EQ(files().size(), 1u);
   EXPECT_NE(status.message().remedy.find(files()[0]), std::string::npos);

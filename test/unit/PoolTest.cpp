@@ -11,9 +11,16 @@
 #include <numeric>
 #include <sched.h>
 #include <sys/resource.h>
+#include <unistd.h>
 #include <vector>
 
 using namespace hone::rt;
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define HONE_SANITIZED
+#endif
+#endif
 
 namespace {
 
@@ -118,5 +125,20 @@ TEST(Pool, ThreadsBeyondTheCpusAreLeftAsleep) {
             jobs * 100);
   EXPECT_LT(sleeps() - start, 8 * jobs);
 }
+
+// A sanitizer needs address space of its own.
+#ifndef HONE_SANITIZED
+TEST(PoolDeathTest, AThreadThatCannotStartIsAnError) {
+  EXPECT_EXIT(
+      {
+        rlimit none;
+        none.rlim_cur = none.rlim_max = 0; // no room for a stack
+        ::setrlimit(RLIMIT_AS, &none);
+        auto pool = Pool::create(2);
+        ::_exit(pool.status().errorCode() == ErrorCode::NoThread ? 0 : 1);
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+#endif
 
 TEST(Pool, KnowsHowManyCpusItMayUse) { EXPECT_GE(Pool::availableCpus(), 1u); }

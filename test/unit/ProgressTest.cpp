@@ -118,7 +118,8 @@ TEST_F(StepLogTest, TakesNothingOutWhileAnotherRunWrites) {
   std::string before = folder.read("log.jsonl");
   auto other = StepLog::open(path, "b", 4);
   ASSERT_TRUE(other.isOk());
-  EXPECT_EQ(StepLog::open(path, "a", 2).status().code(), ExitCode::Usage);
+  EXPECT_EQ(StepLog::open(path, "a", 2).status().errorCode(),
+            ErrorCode::LogInUse);
   EXPECT_EQ(folder.read("log.jsonl"), before);
   EXPECT_TRUE(StepLog::open(path, "a", 4).isOk());
 }
@@ -148,7 +149,7 @@ TEST_F(StepLogTest, NeverOverwritesAFileThatIsNoLog) {
   std::ofstream(path) << "my only copy\n";
   auto log = StepLog::open(path, "a", 0);
   ASSERT_FALSE(log.isOk());
-  EXPECT_EQ(log.status().code(), ExitCode::BadData);
+  EXPECT_EQ(log.status().errorCode(), ErrorCode::NotALog);
   EXPECT_EQ(folder.read("log.jsonl"), "my only copy\n");
 }
 

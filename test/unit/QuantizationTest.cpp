@@ -7,6 +7,7 @@
 #include "gtest/gtest.h"
 
 using namespace hone;
+using rt::ErrorCode;
 using namespace mlir;
 
 static std::string configWith(const std::string &entries) {
@@ -81,7 +82,9 @@ TEST(Quantization, AModuleMayRepeatTheSettingsOfAll) {
 
 namespace {
 struct BadQuantization {
-  const char *name, *entries, *place, *problem;
+  const char *name;
+  ErrorCode code;
+  const char *entries, *place, *problem;
 };
 class BadQuantizationTest : public testing::TestWithParam<BadQuantization> {};
 } // namespace
@@ -90,7 +93,7 @@ TEST_P(BadQuantizationTest, IsRefusedWithPlaceProblemAndRemedy) {
   const BadQuantization &bad = GetParam();
   auto config = HuggingFaceModel::parse(configWith(bad.entries), "config.json");
   ASSERT_FALSE(config.isOk());
-  EXPECT_EQ(config.status().code(), rt::ExitCode::BadData);
+  EXPECT_EQ(config.status().errorCode(), bad.code);
   const rt::Message &message = config.status().message();
   EXPECT_NE(message.place.find(bad.place), std::string::npos) << message.place;
   EXPECT_NE(message.problem.find(bad.problem), std::string::npos)
@@ -99,28 +102,31 @@ TEST_P(BadQuantizationTest, IsRefusedWithPlaceProblemAndRemedy) {
 }
 
 static const BadQuantization badQuantizations[] = {
-    {"Bits", "\"quantization\":{\"group_size\":64,\"bits\":3}",
-     "/quantization/bits", "expected one of 4, 8 but found 3"},
-    {"NoBits", "\"quantization\":{\"group_size\":64}", "/quantization/bits",
+    {"Bits", ErrorCode::UnsupportedQuantization,
+     "\"quantization\":{\"group_size\":64,\"bits\":3}", "/quantization/bits",
+     "expected one of 4, 8 but found 3"},
+    {"NoBits", ErrorCode::UnsupportedQuantization,
+     "\"quantization\":{\"group_size\":64}", "/quantization/bits",
      "found none"},
-    {"GroupSize", "\"quantization\":{\"group_size\":16,\"bits\":4}",
+    {"GroupSize", ErrorCode::UnsupportedQuantization,
+     "\"quantization\":{\"group_size\":16,\"bits\":4}",
      "/quantization/group_size", "expected one of 32, 64, 128 but found 16"},
-    {"Mode",
+    {"Mode", ErrorCode::UnsupportedQuantization,
      "\"quantization\":{\"group_size\":32,\"bits\":4,\"mode\":\"mxfp4\"}",
      "/quantization/mode", "expected the mode \"affine\" but found \"mxfp4\""},
-    {"Module",
+    {"Module", ErrorCode::UnsupportedQuantization,
      "\"quantization\":{\"group_size\":64,\"bits\":4,"
      "\"lm_head\":{\"group_size\":64,\"bits\":8}}",
      "/quantization/lm_head", "found 8 and 64"},
-    {"UnknownKey",
+    {"UnknownKey", ErrorCode::UnsupportedQuantization,
      "\"quantization\":{\"group_size\":64,\"bits\":4,\"linear\":1}",
      "/quantization/linear", "expected the settings of a module"},
-    {"Disagreement",
+    {"Disagreement", ErrorCode::BadConfig,
      "\"quantization\":{\"group_size\":64,\"bits\":4},"
      "\"quantization_config\":{\"group_size\":64,\"bits\":8}",
      "/quantization_config", "disagrees with /quantization"},
-    {"NotAnObject", "\"quantization\":4", "/quantization",
-     "expected an object"},
+    {"NotAnObject", ErrorCode::UnsupportedQuantization, "\"quantization\":4",
+     "/quantization", "expected an object"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Quantization, BadQuantizationTest,

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 using namespace hone;
-using rt::ExitCode;
+using rt::ErrorCode;
 using rt::Status;
 
 namespace {
@@ -71,7 +71,7 @@ TEST_F(RenameTogetherTest, AFolderInTheSecondPlaceKeepsTheOldFirst) {
   ASSERT_FALSE(llvm::sys::fs::create_directory(path("train")));
   writeNew();
   Status status = renameBoth();
-  EXPECT_EQ(status.code(), ExitCode::CannotCreate);
+  EXPECT_EQ(status.errorCode(), ErrorCode::CannotCreate);
   EXPECT_EQ(status.message().place, path("train"));
   EXPECT_EQ(read("weights"), "old weights");
   EXPECT_EQ(names(), (Names{"train", "train.tmp", "weights"}));

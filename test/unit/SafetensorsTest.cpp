@@ -37,7 +37,7 @@ static void refuseBytes(const std::string &bytes, const std::string &place,
   Result<SafetensorsHeader> r = parse(bytes);
   ASSERT_FALSE(r.isOk()) << bytes.substr(0, 200);
   const Message &m = r.status().message();
-  EXPECT_EQ(r.status().code(), ExitCode::BadData);
+  EXPECT_EQ(r.status().errorCode(), ErrorCode::BadSafetensors);
   EXPECT_EQ(m.place, place) << m.problem;
   EXPECT_NE(m.problem.find(problem), std::string::npos) << m.problem;
   EXPECT_FALSE(m.remedy.empty());
@@ -344,7 +344,7 @@ TEST(SafetensorsTest, MisalignedBuffersAreReadable) {
   EXPECT_EQ(read[0], 1.5);
   EXPECT_EQ(read[1], -3);
   Status missing = file.value().require("b").status();
-  EXPECT_EQ(missing.code(), ExitCode::BadData);
+  EXPECT_EQ(missing.errorCode(), ErrorCode::MissingTensor);
   EXPECT_NE(missing.message().problem.find("\"b\""), std::string::npos);
 }
 
@@ -385,7 +385,7 @@ TEST(SafetensorsTest, WriterRefusesWhatTheFormatCannotHold) {
     Result<SafetensorsWriter> w =
         SafetensorsWriter::create(folder.file("m"), std::move(specs), {});
     ASSERT_FALSE(w.isOk()) << problem;
-    EXPECT_EQ(w.status().code(), ExitCode::Internal);
+    EXPECT_EQ(w.status().errorCode(), ErrorCode::Bug);
     EXPECT_NE(w.status().render().find(problem), std::string::npos)
         << w.status().render();
   };
@@ -404,8 +404,8 @@ TEST(SafetensorsTest, WriterCountsBytes) {
       SafetensorsWriter::create(folder.file("m"), {{"a", Dtype::U8, {2}}}, {})
           .value());
   EXPECT_TRUE(w.write("x", 1).isOk());
-  EXPECT_EQ(w.commit().code(), ExitCode::Internal);
-  EXPECT_EQ(w.write("xy", 2).code(), ExitCode::Internal);
+  EXPECT_EQ(w.commit().errorCode(), ErrorCode::Bug);
+  EXPECT_EQ(w.write("xy", 2).errorCode(), ErrorCode::Bug);
   EXPECT_TRUE(w.write("y", 1).isOk());
   EXPECT_TRUE(w.commit().isOk());
 }

@@ -6,11 +6,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "BigramFixture.h"
+#include "base/MappedFile.h"
 #include "program/Program.h"
+#include "program/Signals.h"
 
 #include <atomic>
+#include <csignal>
 #include <cstddef>
+#include <fstream>
 #include <regex>
+#include <unistd.h>
 
 using namespace hone;
 using namespace hone::rt;
@@ -110,7 +115,7 @@ TEST_F(TrainerProgramTest, ContinuedRunHasTheBitsOfAWholeOne) {
   EXPECT_EQ(adapter("whole"), adapter("parts"));
   testing::internal::CaptureStderr();
   EXPECT_EQ(train("parts", with({"--steps", "7"})), int(ExitCode::Usage));
-  EXPECT_NE(testing::internal::GetCapturedStderr().find("20 steps behind"),
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("error[H0803]: "),
             std::string::npos);
 }
 
@@ -129,7 +134,23 @@ TEST_F(TrainerProgramTest, MoreStepsThanCanBeCountedAreRefused) {
   EXPECT_EQ(train("run", {"--epochs", "9007199254740992"}),
             int(ExitCode::Usage));
   std::string text = testing::internal::GetCapturedStderr();
-  EXPECT_NE(text.find("--epochs: expects at most "), std::string::npos) << text;
+  EXPECT_NE(text.find("error[H0101]: --epochs: expects at most "),
+            std::string::npos)
+      << text;
+}
+
+TEST_F(TrainerProgramTest, ASignalWhileDataIsPreparedIsItsExitCode) {
+  std::ofstream lines(folder + "long.jsonl");
+  for (uint64_t i = 0; i < MappedFile::VisitBytes / 8; ++i)
+    lines << "{\"input_ids\": [1, 2, 3]}\n";
+  lines.close();
+  EXPECT_EXIT(
+      {
+        installSignalHandlers();
+        raise(SIGTERM);
+        ::_exit(train("run", {"--data", folder + "long.jsonl"}));
+      },
+      ::testing::ExitedWithCode(143), "error.H0810.: .*long.jsonl: stopped");
 }
 
 TEST_F(TrainerProgramTest, DivergenceKeepsTheLastCheckpoint) {
@@ -137,7 +158,7 @@ TEST_F(TrainerProgramTest, DivergenceKeepsTheLastCheckpoint) {
   EXPECT_EQ(train("run", {"--steps", "50", "--learning-rate", "1e300",
                           "--warmup-steps", "1", "--save-every", "1"}),
             int(ExitCode::BadData));
-  EXPECT_NE(testing::internal::GetCapturedStderr().find("error: step "),
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("error[H0809]: step "),
             std::string::npos);
   // The first step of a warm-up has rate 0: its checkpoint is the sound one.
   EXPECT_TRUE(std::filesystem::exists(folder + "run/checkpoint-000001"));

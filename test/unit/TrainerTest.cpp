@@ -186,7 +186,7 @@ TEST_F(TrainerTest, LossThatIsNotFiniteStopsBeforeTheUpdate) {
   for (uint64_t step = 0; step < 12 && status.isOk(); ++step)
     status = bigram.trainer->step(data, order, plain, step, result);
   ASSERT_FALSE(status.isOk());
-  EXPECT_EQ(status.code(), ExitCode::BadData);
+  EXPECT_EQ(status.errorCode(), ErrorCode::Diverged);
   EXPECT_NE(status.render().find("nan"), std::string::npos);
   EXPECT_NE(status.render().find("step "), std::string::npos);
   EXPECT_FALSE(bigram.trainer->trainables().isFinite());

@@ -64,7 +64,7 @@ TEST_F(WeightDigestsTest, NameThePartAndTheTensor) {
   flip(Part * 2 + 5);
   Status status = verify();
   ASSERT_FALSE(status.isOk());
-  EXPECT_EQ(status.code(), ExitCode::BadData);
+  EXPECT_EQ(status.errorCode(), ErrorCode::DamagedWeights);
   EXPECT_EQ(status.message().place, path + ": bytes 2097152 to 3145727, in "
                                            "tensor second or near it");
   EXPECT_NE(status.message().remedy.find("--no-verify"), std::string::npos);

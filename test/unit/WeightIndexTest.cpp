@@ -13,6 +13,7 @@
 #include <fstream>
 
 using namespace hone;
+using rt::ErrorCode;
 
 namespace {
 
@@ -43,18 +44,18 @@ protected:
   }
 
   /// Expects open() to fail with these parts in its message.
-  void expectRefused(rt::ExitCode code, const std::string &place,
+  void expectRefused(ErrorCode code, const std::string &place,
                      const std::string &problem, const std::string &remedy) {
     expectMessage(WeightIndex::open(folder).status(), code, place, problem,
                   remedy);
   }
 
-  static void expectMessage(const rt::Status &status, rt::ExitCode code,
+  static void expectMessage(const rt::Status &status, ErrorCode code,
                             const std::string &place,
                             const std::string &problem,
                             const std::string &remedy) {
     ASSERT_FALSE(status.isOk());
-    EXPECT_EQ(status.code(), code);
+    EXPECT_EQ(status.errorCode(), code);
     const rt::Message &m = status.message();
     EXPECT_NE(m.place.find(place), std::string::npos) << m.place;
     EXPECT_NE(m.problem.find(problem), std::string::npos) << m.problem;
@@ -68,7 +69,6 @@ protected:
 
 static const rt::TensorSpec a = {"a", rt::Dtype::F32, {2, 3}};
 static const rt::TensorSpec b = {"b", rt::Dtype::BF16, {4}};
-static constexpr auto BadData = rt::ExitCode::BadData;
 
 TEST_F(WeightIndexTest, FindsTensorsOfOneFile) {
   writeTensors("model.safetensors", {a, b});
@@ -94,12 +94,12 @@ TEST_F(WeightIndexTest, ShardingDoesNotChangeTheHash) {
 }
 
 TEST_F(WeightIndexTest, RefusesAnEmptyFolder) {
-  expectRefused(rt::ExitCode::NoInput, folder, "found neither", "download");
+  expectRefused(ErrorCode::NoWeights, folder, "found neither", "download");
 }
 
 TEST_F(WeightIndexTest, RefusesPickle) {
   writeText("pytorch_model.bin", "PK");
-  expectRefused(BadData, "pytorch_model.bin", "pickle",
+  expectRefused(ErrorCode::PickledWeights, "pytorch_model.bin", "pickle",
                 "convert the model to safetensors");
 }
 
@@ -112,17 +112,18 @@ TEST_F(WeightIndexTest, RefusesATruncatedFile) {
       folder + "/model.safetensors", file, llvm::sys::fs::CD_OpenExisting,
       llvm::sys::fs::OF_None));
   ASSERT_FALSE(llvm::sys::fs::resize_file(file, size - 1));
-  expectRefused(BadData, "model.safetensors", "", "");
+  expectRefused(ErrorCode::BadSafetensors, "model.safetensors", "", "");
 }
 
 TEST_F(WeightIndexTest, RefusesAnIndexWithoutAMap) {
   writeText("model.safetensors.index.json", "{\"metadata\": {}}");
-  expectRefused(BadData, "/weight_map", "but found none", "again");
+  expectRefused(ErrorCode::BadShardIndex, "/weight_map", "but found none",
+                "again");
 }
 
 TEST_F(WeightIndexTest, RefusesAnIndexThatIsNotJson) {
   writeText("model.safetensors.index.json", "{");
-  expectRefused(BadData, "index.json:1:", "", "");
+  expectRefused(ErrorCode::BadShardIndex, "index.json:1:", "", "");
 }
 
 TEST_F(WeightIndexTest, RefusesAShardOutsideTheFolder) {
@@ -130,28 +131,29 @@ TEST_F(WeightIndexTest, RefusesAShardOutsideTheFolder) {
                            ".safetensors", "a/b.safetensors"}) {
     writeText("model.safetensors.index.json",
               std::string("{\"weight_map\": {\"a\": \"") + name + "\"}}");
-    expectRefused(BadData, "/weight_map/a",
+    expectRefused(ErrorCode::BadShardIndex, "/weight_map/a",
                   "expected the name of a .safetensors file", "letters");
   }
 }
 
 TEST_F(WeightIndexTest, RefusesAShardThatIsANumber) {
   writeText("model.safetensors.index.json", "{\"weight_map\": {\"a\": 1}}");
-  expectRefused(BadData, "/weight_map/a", "found a number", "letters");
+  expectRefused(ErrorCode::BadShardIndex, "/weight_map/a", "found a number",
+                "letters");
 }
 
 TEST_F(WeightIndexTest, RefusesAMissingShard) {
   writeText("model.safetensors.index.json",
             "{\"weight_map\": {\"a\": \"x.safetensors\"}}");
-  expectRefused(rt::ExitCode::NoInput, "x.safetensors", "", "");
+  expectRefused(ErrorCode::CannotRead, "x.safetensors", "", "");
 }
 
 TEST_F(WeightIndexTest, RefusesATensorThatTheIndexDoesNotKnow) {
   writeTensors("x.safetensors", {a, b});
   writeText("model.safetensors.index.json",
             "{\"weight_map\": {\"a\": \"x.safetensors\"}}");
-  expectRefused(BadData, "x.safetensors: tensor b", "the index does not",
-                "different models");
+  expectRefused(ErrorCode::ShardsDisagree, "x.safetensors: tensor b",
+                "the index does not", "different models");
 }
 
 TEST_F(WeightIndexTest, RefusesATensorThatNoShardHas) {
@@ -159,8 +161,8 @@ TEST_F(WeightIndexTest, RefusesATensorThatNoShardHas) {
   writeText("model.safetensors.index.json",
             "{\"weight_map\": {\"a\": \"x.safetensors\", "
             "\"b\": \"x.safetensors\"}}");
-  expectRefused(BadData, "x.safetensors: tensor b", "but it does not",
-                "different models");
+  expectRefused(ErrorCode::ShardsDisagree, "x.safetensors: tensor b",
+                "but it does not", "different models");
 }
 
 TEST_F(WeightIndexTest, RefusesATensorInTwoShards) {
@@ -169,7 +171,8 @@ TEST_F(WeightIndexTest, RefusesATensorInTwoShards) {
   writeText("model.safetensors.index.json",
             "{\"weight_map\": {\"a\": \"x.safetensors\", "
             "\"b\": \"y.safetensors\"}}");
-  expectRefused(BadData, "y.safetensors: tensor a", "in two shards", "again");
+  expectRefused(ErrorCode::ShardsDisagree, "y.safetensors: tensor a",
+                "in two shards", "again");
 }
 
 TEST_F(WeightIndexTest, RefusesATensorInTheWrongShard) {
@@ -178,15 +181,16 @@ TEST_F(WeightIndexTest, RefusesATensorInTheWrongShard) {
   writeText("model.safetensors.index.json",
             "{\"weight_map\": {\"a\": \"y.safetensors\", "
             "\"b\": \"x.safetensors\"}}");
-  expectRefused(BadData, "tensor a", "the shard has the tensor but it is in",
-                "different models");
+  expectRefused(ErrorCode::ShardsDisagree, "tensor a",
+                "the shard has the tensor but it is in", "different models");
 }
 
 TEST_F(WeightIndexTest, NamesAMissingTensorAndTheNearest) {
   writeTensors("model.safetensors", {a, {"norm.weigth", rt::Dtype::F32, {2}}});
   auto index = WeightIndex::open(folder);
   expectMessage(index.value().require({{"norm.weight", {2}}}, "config.json"),
-                BadData, "model.safetensors: tensor norm.weight",
+                ErrorCode::MissingTensor,
+                "model.safetensors: tensor norm.weight",
                 "no file has it; the nearest name is norm.weigth",
                 "config.json belongs to these weights");
 }
@@ -194,8 +198,8 @@ TEST_F(WeightIndexTest, NamesAMissingTensorAndTheNearest) {
 TEST_F(WeightIndexTest, RefusesAnotherShape) {
   writeTensors("model.safetensors", {a});
   auto index = WeightIndex::open(folder);
-  expectMessage(index.value().require({{"a", {2, 4}}}, "config.json"), BadData,
-                "model.safetensors: tensor a",
+  expectMessage(index.value().require({{"a", {2, 4}}}, "config.json"),
+                ErrorCode::TensorMisfit, "model.safetensors: tensor a",
                 "expected shape [2, 4] from config.json but found F32 [2, 3]",
                 "belongs to these weights");
 }
@@ -203,16 +207,16 @@ TEST_F(WeightIndexTest, RefusesAnotherShape) {
 TEST_F(WeightIndexTest, RefusesIntegerWeights) {
   writeTensors("model.safetensors", {{"a", rt::Dtype::I32, {2}}});
   auto index = WeightIndex::open(folder);
-  expectMessage(index.value().require({{"a", {2}}}, "config.json"), BadData,
-                "tensor a", "found I32", "quantised");
+  expectMessage(index.value().require({{"a", {2}}}, "config.json"),
+                ErrorCode::TensorMisfit, "tensor a", "found I32", "quantised");
 }
 
 TEST_F(WeightIndexTest, RefusesTensorsThatNobodyReads) {
   writeTensors("model.safetensors", {a, b});
   auto index = WeightIndex::open(folder);
-  expectMessage(index.value().refuseUnused({{"a", {2, 3}}}, {}), BadData,
-                "tensor b", "does not use this tensor, of shape [4]",
-                "config.json");
+  expectMessage(index.value().refuseUnused({{"a", {2, 3}}}, {}),
+                ErrorCode::UnusedTensor, "tensor b",
+                "does not use this tensor, of shape [4]", "config.json");
 }
 
 TEST_F(WeightIndexTest, RedundantTensorsAreNotRead) {

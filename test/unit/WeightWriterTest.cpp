@@ -50,7 +50,7 @@ TEST_F(WeightWriterTest, NamesATensorThatIsNotThere) {
   rt::Status status =
       write(frozen("wq.weight"), {{"wk.weight", rt::Dtype::F32, {2, 32}}});
   ASSERT_FALSE(status.isOk());
-  EXPECT_EQ(status.code(), rt::ExitCode::BadData);
+  EXPECT_EQ(status.errorCode(), rt::ErrorCode::MissingTensor);
   EXPECT_NE(status.message().place.find("tensor wq.weight"), std::string::npos);
   EXPECT_NE(status.message().problem.find("the nearest name is wk.weight"),
             std::string::npos)

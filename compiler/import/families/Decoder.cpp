@@ -18,7 +18,7 @@ static void checkActivation(ConfigReader &config) {
   if (activation &&
       (!activation->isString() ||
        (activation->string() != "silu" && activation->string() != "swish")))
-    config.failAt("hidden_act",
+    config.failAt(rt::ErrorCode::UnsupportedModel, "hidden_act",
                   "expected the activation \"silu\" but found " +
                       describeValue(*activation),
                   "only SwiGLU models are supported");
@@ -37,7 +37,7 @@ void Decoder::readDecoder(ConfigReader &config, const Defaults &defaults) {
       asMany ? std::optional<int64_t>(numAttentionHeads) : std::nullopt);
   bool divides = hiddenSize % numAttentionHeads == 0;
   if (!defaults.headDim && !config.take("head_dim") && !divides)
-    config.failAt("hidden_size",
+    config.failAt(rt::ErrorCode::BadConfig, "hidden_size",
                   "expected a multiple of num_attention_heads, " +
                       std::to_string(numAttentionHeads) + ", but found " +
                       std::to_string(hiddenSize),
@@ -60,7 +60,7 @@ void Decoder::readSlidingWindow(ConfigReader &config) const {
   // Layers from max_window_layers on slide.
   if (isUsed && window &&
       !(first && first->isInteger() && first->integer() >= numHiddenLayers))
-    config.failAt("use_sliding_window",
+    config.failAt(rt::ErrorCode::UnsupportedModel, "use_sliding_window",
                   "sliding-window attention is not supported",
                   "set it to false only if the model was trained without it");
 }
@@ -69,19 +69,19 @@ void Decoder::checkShapes(ConfigReader &config) const {
   if (config.failed())
     return;
   if (headDim % 2)
-    config.failAt("head_dim",
+    config.failAt(rt::ErrorCode::BadConfig, "head_dim",
                   "expected an even head size for rotary embedding but found " +
                       std::to_string(headDim),
                   "check hidden_size and num_attention_heads");
   // Tables of rotary embedding have a column for each two of its numbers.
   if (headDim > 4096)
-    config.failAt("head_dim",
+    config.failAt(rt::ErrorCode::UnsupportedModel, "head_dim",
                   "expected a head size of at most 4096 but found " +
                       std::to_string(headDim),
                   "check hidden_size and num_attention_heads; 64 to 256 are "
                   "common");
   if (numAttentionHeads % numKeyValueHeads)
-    config.failAt("num_key_value_heads",
+    config.failAt(rt::ErrorCode::BadConfig, "num_key_value_heads",
                   "expected a divisor of num_attention_heads, " +
                       std::to_string(numAttentionHeads) + ", but found " +
                       std::to_string(numKeyValueHeads),
@@ -89,11 +89,11 @@ void Decoder::checkShapes(ConfigReader &config) const {
   // Every tensor then has fewer than 2^62 bytes.
   constexpr int64_t largest = int64_t(1) << 31;
   if (numAttentionHeads > largest / headDim)
-    config.failAt("num_attention_heads",
+    config.failAt(rt::ErrorCode::BadConfig, "num_attention_heads",
                   "num_attention_heads * head_dim is beyond 2^31",
                   takeFromTheSamePlace);
   if (numHiddenLayers > 10000)
-    config.failAt("num_hidden_layers",
+    config.failAt(rt::ErrorCode::BadConfig, "num_hidden_layers",
                   "expected at most 10000 layers but found " +
                       std::to_string(numHiddenLayers),
                   takeFromTheSamePlace);

@@ -19,7 +19,7 @@ class Mistral : public Decoder {
     defaults.ropeTheta = 10000.0;
     readDecoder(config, defaults);
     if (config.take("sliding_window") || !config.has("sliding_window"))
-      config.failAt("sliding_window",
+      config.failAt(rt::ErrorCode::UnsupportedModel, "sliding_window",
                     "expected null: sliding-window attention, which is the "
                     "default of this type, is not supported",
                     "set it to null only if the model was trained without it");

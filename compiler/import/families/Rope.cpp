@@ -22,7 +22,7 @@ static std::string readType(ConfigReader &config, const Json &object,
   const Json *oldType = object.find("type");
   if (type && oldType && type->isString() && oldType->isString() &&
       type->string() != oldType->string())
-    config.fail(*oldType, pointer + "/type",
+    config.fail(rt::ErrorCode::BadConfig, *oldType, pointer + "/type",
                 "expected the same as rope_type, " + describeValue(*type) +
                     ", but found " + describeValue(*oldType),
                 "remove one of the two");
@@ -32,7 +32,7 @@ static std::string readType(ConfigReader &config, const Json &object,
     return "default";
   if (type->string() == "default" || type->string() == "llama3")
     return type->string();
-  config.fail(*type, pointer + "/rope_type",
+  config.fail(rt::ErrorCode::UnsupportedModel, *type, pointer + "/rope_type",
               type->isString()
                   ? "rope type '" + type->string() + "' is not supported"
                   : "expected a word but found " + describeValue(*type),
@@ -53,12 +53,12 @@ static RopeScaling readLlama3(ConfigReader &config, const Json &object,
     return scaling;
   const Json &length = *object.find(lengthKey);
   if (!length.isInteger())
-    config.fail(length, pointer + "/" + lengthKey,
+    config.fail(rt::ErrorCode::BadConfig, length, pointer + "/" + lengthKey,
                 "expected an integer but found " + describeValue(length),
                 "Llama 3 models have 8192");
   scaling.originalMaxPositionEmbeddings = length.integer();
   if (scaling.lowFreqFactor >= scaling.highFreqFactor)
-    config.fail(object, pointer,
+    config.fail(rt::ErrorCode::BadConfig, object, pointer,
                 "expected low_freq_factor to be below high_freq_factor but "
                 "found " +
                     std::to_string(scaling.lowFreqFactor) + " and " +
@@ -74,7 +74,8 @@ static RopeObject readObject(ConfigReader &config, const char *key) {
     return rope;
   rope.isPresent = true;
   if (!object->isObject()) {
-    config.failAt(key, "expected an object but found " + describeValue(*object),
+    config.failAt(rt::ErrorCode::BadConfig, key,
+                  "expected an object but found " + describeValue(*object),
                   "see Transformers' documentation of " + std::string(key));
     return rope;
   }
@@ -93,7 +94,7 @@ static RopeObject readObject(ConfigReader &config, const char *key) {
     bool wholeHead = name == "partial_rotary_factor" && value.isNumber() &&
                      value.number() == 1;
     if (!known.contains(name) && !value.isNull() && !wholeHead)
-      config.fail(value, pointer + "/" + name,
+      config.fail(rt::ErrorCode::UnknownConfigKey, value, pointer + "/" + name,
                   "the key is not known for rope type " + type,
                   "a key that Hone does not know may change what the model "
                   "computes; remove it if it does not");
@@ -109,18 +110,20 @@ Rope hone::readRope(ConfigReader &config, std::optional<double> defaultTheta) {
   if (config.take("rope_theta")) {
     double theta = config.positive("rope_theta");
     if (four.theta && *four.theta != theta)
-      config.failAt("rope_theta", "disagrees with /rope_scaling/rope_theta",
+      config.failAt(rt::ErrorCode::BadConfig, "rope_theta",
+                    "disagrees with /rope_scaling/rope_theta",
                     "remove one of the two");
     four.theta = theta;
   }
   if (four.theta && five.theta && *four.theta != *five.theta)
-    config.failAt("rope_theta",
+    config.failAt(rt::ErrorCode::BadConfig, "rope_theta",
                   "expected the same as /rope_parameters/rope_theta, " +
                       std::to_string(*five.theta) + ", but found " +
                       std::to_string(*four.theta),
                   whoWrites);
   if (four.isPresent && five.isPresent && !(four.scaling == five.scaling))
-    config.failAt("rope_scaling", "disagrees with /rope_parameters", whoWrites);
+    config.failAt(rt::ErrorCode::BadConfig, "rope_scaling",
+                  "disagrees with /rope_parameters", whoWrites);
   Rope rope;
   rope.scaling = five.isPresent ? five.scaling : four.scaling;
   rope.theta = four.theta   ? *four.theta

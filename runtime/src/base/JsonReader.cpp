@@ -16,9 +16,10 @@
 namespace hone::rt {
 
 JsonReader::JsonReader(std::string_view text, std::string place,
-                       Position positions, uint64_t firstByte)
-    : text(text), place(std::move(place)), positions(positions),
-      firstByte(firstByte) {
+                       ErrorCode malformed, Position positions,
+                       uint64_t firstByte)
+    : text(text), place(std::move(place)), malformed(malformed),
+      positions(positions), firstByte(firstByte) {
   if (text.substr(0, 3) == "\xEF\xBB\xBF")
     failAt(0, "expected JSON, found a byte order mark",
            "save the file as UTF-8 without a byte order mark");
@@ -35,12 +36,16 @@ std::string JsonReader::placeOf(uint64_t offset) const {
          std::to_string(column + 1);
 }
 
+bool JsonReader::failAt(ErrorCode code, uint64_t offset,
+                        const std::string &problem, const std::string &remedy) {
+  if (ok())
+    firstError = Status::error(code, {placeOf(offset), problem, remedy});
+  return false;
+}
+
 bool JsonReader::failAt(uint64_t offset, const std::string &problem,
                         const std::string &remedy) {
-  if (ok())
-    firstError =
-        Status::error(ExitCode::BadData, {placeOf(offset), problem, remedy});
-  return false;
+  return failAt(malformed, offset, problem, remedy);
 }
 
 bool JsonReader::fail(uint64_t offset, const std::string &problem) {

@@ -34,7 +34,9 @@ public:
   /// is the offset of the text in that file.
   enum class Position { LineAndColumn, ByteOffset };
 
+  /// `malformed` is the code of its errors.
   JsonReader(std::string_view text, std::string place,
+             ErrorCode malformed = ErrorCode::BadJson,
              Position positions = Position::LineAndColumn,
              uint64_t firstByte = 0);
 
@@ -82,8 +84,11 @@ public:
   /// `offset` as messages name it.
   std::string placeOf(uint64_t offset) const;
 
-  /// Makes `problem` the error. Always returns false.
+  /// Makes `problem` the error, with a `code` of its own where the JSON is not
+  /// what is wrong. Always returns false.
   bool failAt(uint64_t offset, const std::string &problem,
+              const std::string &remedy);
+  bool failAt(ErrorCode code, uint64_t offset, const std::string &problem,
               const std::string &remedy);
 
 private:
@@ -110,6 +115,7 @@ private:
 
   std::string_view text;
   std::string place;
+  ErrorCode malformed;
   Position positions;
   uint64_t firstByte;
   uint64_t at = 0;

@@ -63,7 +63,7 @@ static void freeSlot(int index) {
 
 static Status cannotOpen(const std::string &path, const std::string &problem,
                          const std::string &remedy) {
-  return Status::error(ExitCode::NoInput, {path, problem, remedy});
+  return Status::error(ErrorCode::CannotRead, {path, problem, remedy});
 }
 
 static Status cannotOpen(const std::string &path, int errorNumber) {
@@ -71,7 +71,7 @@ static Status cannotOpen(const std::string &path, int errorNumber) {
   if (errorNumber == EMFILE || errorNumber == ENFILE || errorNumber == ENOMEM ||
       errorNumber == EIO)
     return Status::error(
-        ExitCode::IoError,
+        ErrorCode::ReadFailed,
         {path,
          std::string("opening the file failed: ") + std::strerror(errorNumber),
          "check the disk and the limits (ulimit -n, -v)"});
@@ -130,7 +130,7 @@ Result<MappedFile> MappedFile::map(int descriptor, const std::string &path) {
     int mapError = errno;
     file.length = 0;
     return Status::error(
-        ExitCode::IoError,
+        ErrorCode::ReadFailed,
         {path,
          std::string("mapping ") + std::to_string(info.st_size) +
              " bytes failed: " + std::strerror(mapError),
@@ -206,13 +206,15 @@ static void onSigbus(int signal, siginfo_t *info, void *) {
     ::signal(signal, SIG_DFL);
     return;
   }
-  say("error: ");
+  say("error[");
+  say(textOf(ErrorCode::InputChanged));
+  say("]: ");
   say(path);
   say(": expected the file to keep its size, but it became shorter or could "
       "not be read while it was in use\n"
       "  help: restore the file and start again; do not replace input files "
       "of a running program\n");
-  ::_exit(static_cast<int>(ExitCode::IoError));
+  ::_exit(static_cast<int>(exitCodeOf(ErrorCode::InputChanged)));
 }
 
 void installSigbusHandler() {

@@ -83,8 +83,8 @@ private:
 std::string digestOf(const MappedFile &file);
 
 /// Makes an access beyond the end of a mapped file that shrank print
-///   error: <path>: the file became shorter while it was in use ...
-/// and exit with ExitCode::IoError (74). Other SIGBUS causes keep their
+///   error[H1003]: <path>: the file became shorter while it was in use ...
+/// and exit with 74. Other SIGBUS causes keep their
 /// default action. Call once at program start; later calls do nothing.
 /// The handler knows the first 256 files that are mapped at one time; of more
 /// it says "an input file".

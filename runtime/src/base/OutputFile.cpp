@@ -46,7 +46,7 @@ static const char *remedyFor(int errorNumber) {
   }
 }
 
-static Status outputError(ExitCode code, const std::string &path,
+static Status outputError(ErrorCode code, const std::string &path,
                           const char *doing, int errorNumber) {
   return Status::error(
       code,
@@ -99,7 +99,7 @@ Result<OutputFile> OutputFile::create(const std::string &path) {
       break;
   }
   if (file.descriptor < 0)
-    return outputError(ExitCode::CannotCreate, path, "creating the file",
+    return outputError(ErrorCode::CannotCreate, path, "creating the file",
                        errno);
   return file;
 }
@@ -119,7 +119,7 @@ Result<OutputFile> OutputFile::createUnnamed(const std::string &directory) {
       ::unlink(path.c_str());
   }
   if (file.descriptor < 0)
-    return outputError(ExitCode::CannotCreate, directory,
+    return outputError(ErrorCode::CannotCreate, directory,
                        "creating a temporary file", errno);
   return file;
 }
@@ -156,7 +156,8 @@ void OutputFile::discard() {
 }
 
 Status OutputFile::fail(const char *doing, int errorNumber) {
-  firstError = outputError(ExitCode::IoError, finalPath, doing, errorNumber);
+  firstError =
+      outputError(ErrorCode::WriteFailed, finalPath, doing, errorNumber);
   discard();
   return firstError;
 }
@@ -176,7 +177,7 @@ Status OutputFile::flush() {
 }
 
 static Status notOpen(const std::string &path) {
-  return Status::error(ExitCode::Internal,
+  return Status::error(ErrorCode::Bug,
                        {path,
                         "expected an open output file, found one that "
                         "is finished",
@@ -244,21 +245,21 @@ Status syncDirectory(const std::string &directory) {
     descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   while (descriptor < 0 && errno == EINTR);
   if (descriptor < 0)
-    return outputError(ExitCode::IoError, directory, "opening the folder",
+    return outputError(ErrorCode::WriteFailed, directory, "opening the folder",
                        errno);
   int result = ::fsync(descriptor);
   int syncError = errno;
   ::close(descriptor);
   // Some file systems have no directory fsync and say so: EINVAL.
   if (result != 0 && syncError != EINVAL)
-    return outputError(ExitCode::IoError, directory,
+    return outputError(ErrorCode::WriteFailed, directory,
                        "making the folder durable (fsync)", syncError);
   return Status::ok();
 }
 
 Status createDirectories(const std::string &directory) {
   if (directory.empty())
-    return outputError(ExitCode::CannotCreate, "''", "creating the folder",
+    return outputError(ErrorCode::CannotCreate, "''", "creating the folder",
                        ENOENT);
   for (size_t at = 0; at != std::string::npos;) {
     at = directory.find('/', at + 1);
@@ -273,7 +274,7 @@ Status createDirectories(const std::string &directory) {
     int mkdirError = errno;
     if (::stat(prefix.c_str(), &info) == 0 && S_ISDIR(info.st_mode))
       continue;
-    return outputError(ExitCode::CannotCreate, prefix, "creating the folder",
+    return outputError(ErrorCode::CannotCreate, prefix, "creating the folder",
                        mkdirError == EEXIST ? ENOTDIR : mkdirError);
   }
   return Status::ok();
@@ -297,8 +298,8 @@ Result<std::vector<std::string>> listDirectory(const std::string &directory) {
     ::closedir(stream);
   if (error != 0)
     return outputError(error == ENOENT || error == ENOTDIR || error == EACCES
-                           ? ExitCode::NoInput
-                           : ExitCode::IoError,
+                           ? ErrorCode::CannotRead
+                           : ErrorCode::ReadFailed,
                        directory, "reading the folder", error);
   std::sort(names.begin(), names.end());
   return names;

@@ -1,4 +1,4 @@
-//===- Status.h - An exit code and a message that helps -------------------===//
+//===- Status.h - An error code and a message that helps ------------------===//
 //
 // The runtime has no exceptions: what can fail returns Status or Result<T>.
 // A message says where, what was expected, what was found and what to do.
@@ -8,24 +8,13 @@
 #ifndef HONE_RUNTIME_BASE_STATUS_H
 #define HONE_RUNTIME_BASE_STATUS_H
 
+#include "base/ErrorCode.h"
+
+#include <optional>
 #include <string>
 #include <utility>
 
 namespace hone::rt {
-
-/// Exit codes of every Hone program, after sysexits.h.
-enum class ExitCode : int {
-  Success = 0,
-  Usage = 2,         ///< wrong command line or spec
-  BadData = 65,      ///< an input file is malformed or does not fit
-  NoInput = 66,      ///< an input file is missing or unreadable
-  Internal = 70,     ///< a bug in Hone
-  CannotCreate = 73, ///< an output file or folder cannot be created
-  IoError = 74,      ///< reading or writing failed
-  // 128 + the number of a signal: the step was finished and saved.
-  Interrupted = 130, ///< SIGINT
-  Terminated = 143,  ///< SIGTERM
-};
 
 /// The three parts of a message that helps. `place` is a file, and within it
 /// a line, a tensor, a key or a byte; `problem` says what was expected and
@@ -39,20 +28,27 @@ struct Message {
 class [[nodiscard]] Status {
 public:
   static Status ok() { return Status(); }
-  static Status error(ExitCode code, Message message) {
+  static Status error(ErrorCode code, Message message) {
     Status s;
-    s.exitCode = code;
+    s.cause = code;
     s.text = std::move(message);
     return s;
   }
 
-  bool isOk() const { return exitCode == ExitCode::Success; }
-  ExitCode code() const { return exitCode; }
+  bool isOk() const { return !cause; }
+  /// Nothing when all is well.
+  std::optional<ErrorCode> errorCode() const { return cause; }
+  ExitCode exitCode() const {
+    return cause ? exitCodeOf(*cause) : ExitCode::Success;
+  }
   const Message &message() const { return text; }
 
-  /// "error: <place>: <problem>\n  help: <remedy>\n"
+  /// "error[<code>]: <place>: <problem>\n  help: <remedy>\n"; "" when all is
+  /// well.
   std::string render() const {
-    std::string out = "error: ";
+    if (!cause)
+      return "";
+    std::string out = label("error", *cause) + ": ";
     if (!text.place.empty())
       out += text.place + ": ";
     out += text.problem + "\n";
@@ -63,7 +59,7 @@ public:
 
 private:
   Status() = default;
-  ExitCode exitCode = ExitCode::Success;
+  std::optional<ErrorCode> cause;
   Message text;
 };
 

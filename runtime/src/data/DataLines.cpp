@@ -53,11 +53,11 @@ static unsigned bitOf(const std::string &key) {
   return key == "attention_mask" ? SeenMask : 0;
 }
 
-Status DataLines::bad(uint64_t lineNumber, const std::string &problem,
+Status DataLines::bad(ErrorCode code, uint64_t lineNumber,
+                      const std::string &problem,
                       const std::string &remedy) const {
   return Status::error(
-      ExitCode::BadData,
-      {path + ":" + std::to_string(lineNumber), problem, remedy});
+      code, {path + ":" + std::to_string(lineNumber), problem, remedy});
 }
 
 /// Without its line end.
@@ -66,7 +66,7 @@ Status DataLines::takeLine(std::string_view &line) {
   ++number;
   line = start.substr(0, start.find('\n'));
   if (line.size() > LongestLine)
-    return bad(number,
+    return bad(ErrorCode::LineTooLong, number,
                "expected lines of at most " + std::to_string(LongestLine) +
                    " bytes but found a longer one",
                "split the sample, or leave out keys that are not used");
@@ -106,7 +106,7 @@ bool DataLines::readIds(JsonReader &reader, const char *key, bool allowNoTarget,
     const std::string found =
         id.isInteger() ? std::to_string(id.integer()) : describe(id.kind());
     return reader.failAt(
-        reader.lastToken(),
+        ErrorCode::TokenOutOfRange, reader.lastToken(),
         std::string("expected in \"") + key + "\" a token id from 0 to " +
             std::to_string(vocabularySize - 1) +
             (allowNoTarget ? " or -100" : "") + " but found " + found,
@@ -131,7 +131,7 @@ bool DataLines::readMask(JsonReader &reader) {
 }
 
 bool DataLines::isObject(std::string_view line) {
-  JsonReader reader(line, "");
+  JsonReader reader(line, "", ErrorCode::BadLine);
   Json::Kind kind;
   return reader.peek(kind) && kind == Json::Kind::Object && reader.skip() &&
          reader.finish();
@@ -181,7 +181,7 @@ Status DataLines::read(std::string_view text, DataLine &line, unsigned &seen) {
   lineBytes = text.size();
   line.hasLabels = false;
   seen = 0;
-  JsonReader reader(text, path);
+  JsonReader reader(text, path, ErrorCode::BadLine);
   std::string key;
   for (reader.beginObject(); reader.nextMember(key);)
     if (!readKey(reader, key, line, seen))
@@ -194,7 +194,7 @@ Status DataLines::read(std::string_view text, DataLine &line, unsigned &seen) {
   if (message.place.compare(0, prefix.size(), prefix) == 0)
     message.place = path + ":" + std::to_string(number) + ":" +
                     message.place.substr(prefix.size());
-  return Status::error(reader.status().code(), std::move(message));
+  return Status::error(*reader.status().errorCode(), std::move(message));
 }
 
 static std::string keysOf(unsigned seen) {
@@ -215,7 +215,7 @@ Status DataLines::checkShape(const DataLine &line, unsigned seen) const {
   const unsigned optional =
       shape == DataFormat::TokenIds ? SeenLabels | SeenMask : 0u;
   if ((seen & required) != required || (seen & ~(required | optional)) != 0)
-    return bad(line.number,
+    return bad(ErrorCode::MixedFormats, line.number,
                std::string("expected ") + describe(shape) +
                    " as in the first line but found " + keysOf(seen),
                ShapeRemedy);
@@ -224,7 +224,7 @@ Status DataLines::checkShape(const DataLine &line, unsigned seen) const {
                            ? line.completion.empty()
                            : line.ids.empty();
   if (isEmpty)
-    return bad(line.number,
+    return bad(ErrorCode::BadLine, line.number,
                std::string("expected a sample but its ") +
                    (shape == DataFormat::Text               ? "\"text\""
                     : shape == DataFormat::PromptCompletion ? "\"completion\""
@@ -232,7 +232,7 @@ Status DataLines::checkShape(const DataLine &line, unsigned seen) const {
                    " is empty",
                "remove the line or fill it");
   if (line.hasLabels && line.labelCount != line.idCount)
-    return bad(line.number,
+    return bad(ErrorCode::BadLine, line.number,
                "expected as many \"labels\" as \"input_ids\", " +
                    std::to_string(line.idCount) + ", but found " +
                    std::to_string(line.labelCount),
@@ -259,7 +259,8 @@ Status DataLines::detect() {
     if (seen == 0)
       for (const std::string &key : ignored)
         found += (&key == &ignored.front() ? ": \"" : ", \"") + key + "\"";
-    return bad(1, "expected the keys of one data format but found " + found,
+    return bad(ErrorCode::MixedFormats, 1,
+               "expected the keys of one data format but found " + found,
                ShapeRemedy);
   }
   shape = isText     ? DataFormat::Text

@@ -75,8 +75,8 @@ public:
   /// first 64 bytes.
   const std::vector<std::string> &ignoredKeys() const { return ignored; }
 
-  /// BadData at "file:line", about the key `key` when it is not empty.
-  Status bad(uint64_t number, const std::string &problem,
+  /// An error at "file:line".
+  Status bad(ErrorCode code, uint64_t number, const std::string &problem,
              const std::string &remedy) const;
 
 private:

@@ -100,12 +100,6 @@ private:
 
 } // namespace
 
-static Status badData(std::string place, std::string problem,
-                      std::string remedy) {
-  return Status::error(ExitCode::BadData, {std::move(place), std::move(problem),
-                                           std::move(remedy)});
-}
-
 static bool endsWith(std::string_view text, std::string_view ending) {
   return text.size() >= ending.size() &&
          text.substr(text.size() - ending.size()) == ending;
@@ -127,23 +121,26 @@ bool Preparation::looksLikeLines() const {
 Status Preparation::checkTokenizer(const std::string &place) const {
   if (tokenizer != nullptr)
     return Status::ok();
-  return badData(place,
-                 std::string("the data is ") + describe(format) +
-                     ", but this program was compiled from a model folder "
-                     "without a tokenizer",
-                 "compile it from a folder with tokenizer.json, or give JSONL "
-                 "with \"input_ids\"");
+  return Status::error(
+      ErrorCode::NoTokenizer,
+      {place,
+       std::string("the data is ") + describe(format) +
+           ", but this program was compiled from a model folder "
+           "without a tokenizer",
+       "compile it from a folder with tokenizer.json, or give JSONL "
+       "with \"input_ids\""});
 }
 
 Status Preparation::checkIds(const std::string &place) const {
   if (sample.largest < options.vocabularySize)
     return Status::ok();
-  return badData(place,
-                 "the tokenizer gives the id " +
-                     std::to_string(sample.largest) +
-                     ", but the model's vocabulary has " +
-                     std::to_string(options.vocabularySize) + " entries",
-                 "compile the model with the tokenizer that belongs to it");
+  return Status::error(
+      ErrorCode::TokenizerMisfit,
+      {place,
+       "the tokenizer gives the id " + std::to_string(sample.largest) +
+           ", but the model's vocabulary has " +
+           std::to_string(options.vocabularySize) + " entries",
+       "compile the model with the tokenizer that belongs to it"});
 }
 
 /// Appends the post-processor's tokens before or after a text.
@@ -219,11 +216,12 @@ Status Preparation::checkUtf8() {
     const std::string_view valid = part.substr(0, invalid);
     line += uint64_t(std::count(valid.begin(), valid.end(), '\n'));
     if (invalid != std::string_view::npos)
-      return badData(options.path + ":" + std::to_string(line),
-                     "expected UTF-8 text but byte " +
-                         std::to_string(at + invalid) +
-                         " of the file begins no valid character",
-                     "convert the file, for example with iconv -t UTF-8");
+      return Status::error(
+          ErrorCode::DataNotUtf8,
+          {options.path + ":" + std::to_string(line),
+           "expected UTF-8 text but byte " + std::to_string(at + invalid) +
+               " of the file begins no valid character",
+           "convert the file, for example with iconv -t UTF-8"});
     at += part.size();
     if (Status s = letGo(at); !s.isOk())
       return s;
@@ -399,11 +397,13 @@ Result<MappedFile> Preparation::run(const std::string &directory,
   if (!read.isOk())
     return read;
   if (writer.samples() == 0)
-    return badData(options.path, "no sample is left to train on" + leftOut(),
-                   tooLong != 0 ? "compile with a larger max_seq_length or "
-                                  "split the samples"
-                                : "give every sample at least one token with "
-                                  "a target after its first");
+    return Status::error(
+        ErrorCode::NoSample,
+        {options.path, "no sample is left to train on" + leftOut(),
+         tooLong != 0 ? "compile with a larger max_seq_length or "
+                        "split the samples"
+                      : "give every sample at least one token with "
+                        "a target after its first"});
   return writer.commit(format, options.vocabularySize, notes());
 }
 
@@ -436,8 +436,10 @@ Result<Dataset> Dataset::prepare(const DatasetOptions &options,
   if (content.substr(0, 3) == "\xEF\xBB\xBF") // a byte order mark is no text
     content.remove_prefix(3);
   if (withoutSpaceAtEnd(content, file).empty())
-    return badData(options.path, "expected training data but the file is empty",
-                   "give a text file or a JSONL file with samples");
+    return Status::error(ErrorCode::EmptyData,
+                         {options.path,
+                          "expected training data but the file is empty",
+                          "give a text file or a JSONL file with samples"});
   Dataset dataset;
   dataset.cacheName = nameOf(options, tokenizer, file);
   const auto open = [&](Result<MappedFile> from) -> Status {

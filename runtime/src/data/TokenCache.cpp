@@ -159,7 +159,7 @@ Result<TokenCache> TokenCache::open(MappedFile file, int64_t vocabularySize,
   TokenCache cache;
   cache.file = std::move(file);
   if (!cache.check(vocabularySize, maxSequenceLength))
-    return Status::error(ExitCode::BadData,
+    return Status::error(ErrorCode::BadTokenCache,
                          {cache.file.path(),
                           "expected a token cache of this version but "
                           "its content does not add up",

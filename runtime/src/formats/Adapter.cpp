@@ -173,7 +173,7 @@ bool ConfigReader::refuse(const std::string &key, const Json &value,
                           const std::string &expected) {
   std::string quoted;
   appendJsonString(quoted, key);
-  error = badJson(path, &value,
+  error = badJson(ErrorCode::UnsupportedAdapter, path, &value,
                   "expected " + expected + " for " + quoted + ", found " +
                       show(value),
                   "use an adapter made with PEFT's LoraConfig without this "
@@ -259,7 +259,8 @@ bool ConfigReader::setting(const std::string &key, const Json &value) {
 
 Result<AdapterConfig> ConfigReader::read(const Json &root) {
   if (!root.find("peft_type"))
-    return badJson(path, nullptr, "expected \"peft_type\", found none",
+    return badJson(ErrorCode::UnsupportedAdapter, path, nullptr,
+                   "expected \"peft_type\", found none",
                    "check that this is the folder of a PEFT adapter");
   for (const auto &[key, value] : root.object())
     if (!setting(key, value))
@@ -280,7 +281,7 @@ Result<AdapterConfig> readAdapterConfig(const std::string &directory) {
 //===----------------------------------------------------------------------===//
 
 static Status badAdapter(const std::string &place, const std::string &problem) {
-  return Status::error(ExitCode::BadData,
+  return Status::error(ErrorCode::OtherAdapter,
                        {place, problem,
                         "use an adapter of this model with the same r, "
                         "lora_alpha and target_modules as the compiled module, "
@@ -362,7 +363,8 @@ Status readAdapter(const std::string &directory, const AdapterConfig &expected,
   if (Status s = checkNoOther(file, targets); !s.isOk())
     return s;
   for (const AdapterTarget &target : targets) {
-    const TensorInfo &tensor = *file.find(std::string(peftPrefix) + target.name);
+    const TensorInfo &tensor =
+        *file.find(std::string(peftPrefix) + target.name);
     char *to = static_cast<char *>(target.data);
     file.visit(tensor, [&](const char *bytes, uint64_t size) {
       uint64_t count = size / dtypeBytes(tensor.dtype);

@@ -142,7 +142,7 @@ static Status writeContents(const std::string &folder, int64_t step,
     return s;
   std::string trainer = trainerText(step, identity);
   if (trainer.size() > MaxJsonFileBytes)
-    return Status::error(ExitCode::Internal,
+    return Status::error(ErrorCode::Bug,
                          {folder + "/" + TrainerName,
                           "expected an identity that fits in " +
                               std::to_string(MaxJsonFileBytes) + " bytes",
@@ -158,7 +158,7 @@ static Status writeContents(const std::string &folder, int64_t step,
   return writeFile(folder + "/" + ManifestName, manifest);
 }
 
-static Status folderError(ExitCode code, const std::string &path,
+static Status folderError(ErrorCode code, const std::string &path,
                           const char *doing, int errorNumber) {
   return Status::error(
       code,
@@ -177,7 +177,7 @@ static Status publish(const std::string &temporary,
     int error = errno;
     if (moved && ::rename(replaced.c_str(), finalPath.c_str()) != 0)
       error = errno;
-    return folderError(ExitCode::IoError, finalPath,
+    return folderError(ErrorCode::WriteFailed, finalPath,
                        "renaming the finished checkpoint into place", error);
   }
   Status synced = syncDirectory(parentDirectory(finalPath));
@@ -208,8 +208,8 @@ CheckpointStore::save(int64_t step, const CheckpointIdentity &identity,
   std::string finalPath = directory + "/" + checkpointName(step);
   std::string temporary = temporaryPath(finalPath);
   if (::mkdir(temporary.c_str(), 0777) != 0)
-    return folderError(ExitCode::CannotCreate, temporary, "creating the folder",
-                       errno);
+    return folderError(ErrorCode::CannotCreate, temporary,
+                       "creating the folder", errno);
   Status written = writeContents(temporary, step, identity, vectors);
   if (written.isOk())
     written = publish(temporary, finalPath);
@@ -226,7 +226,7 @@ CheckpointStore::save(int64_t step, const CheckpointIdentity &identity,
 //===----------------------------------------------------------------------===//
 
 static Status damaged(const std::string &place, const std::string &problem) {
-  return Status::error(ExitCode::BadData, {place, problem, ""});
+  return Status::error(ErrorCode::DamagedCheckpoint, {place, problem, ""});
 }
 
 static Status verifyFile(const std::string &folder, const Json &files,
@@ -279,7 +279,7 @@ static Status verifyManifest(const std::string &folder, int64_t step) {
 
 static Status cannotResume(const std::string &place,
                            const std::string &problem) {
-  return Status::error(ExitCode::BadData,
+  return Status::error(ErrorCode::CheckpointMisfit,
                        {place, problem,
                         "resume with what the run began with, or choose "
                         "another output folder to start anew"});
@@ -342,7 +342,7 @@ CheckpointStore::read(const Found &found,
 /// there and cannot be opened now may be sound.
 static bool isMissing(const Status &status) {
   struct stat info;
-  if (status.code() != ExitCode::NoInput)
+  if (status.errorCode() != ErrorCode::CannotRead)
     return false;
   if (::stat(status.message().place.c_str(), &info) == 0)
     return !S_ISREG(info.st_mode);
@@ -373,9 +373,9 @@ Result<CheckpointStore::Found> CheckpointStore::newest() const {
     std::string folder = directory + "/" + checkpointName(step);
     if (Status s = verifyManifest(folder, step); !s.isOk()) {
       // Going on from the one before would lose work that may be there.
-      if (s.code() != ExitCode::BadData && !isMissing(s))
+      if (s.exitCode() != ExitCode::BadData && !isMissing(s))
         return s;
-      found.notes.push_back("note: passing over the damaged checkpoint " +
+      found.notes.push_back("passing over the damaged checkpoint " +
                             folder + " (" + s.message().place + ": " +
                             s.message().problem + ")");
       continue;

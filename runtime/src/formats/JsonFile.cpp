@@ -9,13 +9,13 @@
 
 namespace hone::rt {
 
-Status badJson(const std::string &path, const Json *value,
+Status badJson(ErrorCode code, const std::string &path, const Json *value,
                const std::string &problem, const std::string &remedy) {
   std::string place = path;
   if (value)
     place += ":" + std::to_string(value->line()) + ":" +
              std::to_string(value->column());
-  return Status::error(ExitCode::BadData, {place, problem, remedy});
+  return Status::error(code, {place, problem, remedy});
 }
 
 Result<Json> readJsonFile(const std::string &path) {
@@ -23,13 +23,13 @@ Result<Json> readJsonFile(const std::string &path) {
   if (!file.isOk())
     return file.status();
   if (file.value().size() > MaxJsonFileBytes)
-    return badJson(path, nullptr,
+    return badJson(ErrorCode::BadJson, path, nullptr,
                    "expected at most " + std::to_string(MaxJsonFileBytes) +
                        " bytes, found " + std::to_string(file.value().size()),
                    "check that this is the right file");
   Result<Json> json = Json::parse(file.value().bytes(), path);
   if (json.isOk() && !json.value().isObject())
-    return badJson(path, &json.value(),
+    return badJson(ErrorCode::BadJson, path, &json.value(),
                    std::string("expected an object, found ") +
                        describe(json.value().kind()),
                    "check that this is the right file");

@@ -22,8 +22,8 @@ static constexpr uint64_t MaxJsonFileBytes = 1 << 20;
 /// NoInput, BadData, IoError.
 Result<Json> readJsonFile(const std::string &path);
 
-/// BadData at `value`, or at the file when it is null.
-Status badJson(const std::string &path, const Json *value,
+/// An error at `value`, or at the file when it is null.
+Status badJson(ErrorCode code, const std::string &path, const Json *value,
                const std::string &problem, const std::string &remedy);
 
 } // namespace hone::rt

@@ -66,7 +66,8 @@ static std::string quote(std::string_view name) {
 }
 
 static Status badFile(const std::string &place, const std::string &problem) {
-  return Status::error(ExitCode::BadData, {place, problem, RewriteRemedy});
+  return Status::error(ErrorCode::BadSafetensors,
+                       {place, problem, RewriteRemedy});
 }
 
 static Status badTensor(const std::string &place, std::string_view name,
@@ -84,7 +85,8 @@ class HeaderParser {
 public:
   HeaderParser(std::string_view json, const std::string &place,
                SafetensorsHeader &header)
-      : reader(json, place, JsonReader::Position::ByteOffset, 8),
+      : reader(json, place, ErrorCode::BadSafetensors,
+               JsonReader::Position::ByteOffset, 8),
         header(header) {}
 
   Status run();
@@ -412,7 +414,7 @@ Result<const TensorInfo *>
 SafetensorsFile::require(std::string_view name) const {
   if (const TensorInfo *tensor = find(name))
     return tensor;
-  return Status::error(ExitCode::BadData,
+  return Status::error(ErrorCode::MissingTensor,
                        {path(),
                         "expected a tensor named " + quote(name) +
                             ", found none among " +
@@ -426,7 +428,7 @@ SafetensorsFile::require(std::string_view name) const {
 
 static Status cannotExpress(const std::string &path,
                             const std::string &problem) {
-  return Status::error(ExitCode::Internal, {path, problem, "report this bug"});
+  return Status::error(ErrorCode::Bug, {path, problem, "report this bug"});
 }
 
 static std::string headerText(const std::vector<TensorInfo> &tensors,

@@ -14,7 +14,7 @@ namespace hone::rt {
 static Status wrong(const std::string &key, const std::string &expected,
                     const std::string &found) {
   return Status::error(
-      ExitCode::Internal,
+      ErrorCode::OtherRuntime,
       {"compiled config, " + key, "expects " + expected + " but got " + found,
        "compile the model again with the honec of this runtime"});
 }
@@ -112,7 +112,7 @@ static Status readSettings(const Json &root, Settings &settings) {
 Result<ModuleConfig> ModuleConfig::parse(const char *json) {
   Result<Json> parsed = Json::parse(json, "compiled config");
   if (!parsed.isOk())
-    return Status::error(ExitCode::Internal, parsed.status().message());
+    return Status::error(ErrorCode::OtherRuntime, parsed.status().message());
   const Json &root = parsed.value();
   Status failure = Status::ok();
   ModuleConfig config;

@@ -145,7 +145,7 @@ Result<AnonymousMapping> AnonymousMapping::create(uint64_t bytes) {
       return mapping;
   }
   return Status::error(
-      ExitCode::Internal,
+      ErrorCode::NoMemory,
       {"memory",
        "the plan needs " + describeBytes(bytes) +
            " of memory and the system refused it: " + strerror(errno),

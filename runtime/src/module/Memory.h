@@ -78,7 +78,7 @@ public:
   AnonymousMapping(const AnonymousMapping &) = delete;
   AnonymousMapping &operator=(const AnonymousMapping &) = delete;
 
-  /// Zeroed, page-aligned. Errors: Internal when the system has no memory.
+  /// Zeroed, page-aligned. Errors: NoResources when the system has no memory.
   static Result<AnonymousMapping> create(uint64_t bytes);
 
   char *data() const { return base; }

@@ -14,7 +14,7 @@
 namespace hone::rt {
 
 static Status mismatch(const std::string &place, const std::string &problem) {
-  return Status::error(ExitCode::Internal,
+  return Status::error(ErrorCode::OtherRuntime,
                        {"compiled module, " + place, problem,
                         "compile the model again with the honec of this "
                         "runtime"});
@@ -193,7 +193,7 @@ Result<Module> Module::open(const hone_module &compiled) {
   std::string missing = missingCpuFeature(module.parsed.target.features);
   if (!missing.empty())
     return Status::error(
-        ExitCode::Usage,
+        ErrorCode::OtherProcessor,
         {"this CPU",
          "the program was compiled for '" + module.parsed.target.cpu +
              "' and needs " + missing + ", which this CPU does not have",

@@ -58,7 +58,7 @@ Status verifyWeights(const SafetensorsFile &file, const hone_module &module,
                        "compile again; --no-verify trains with it as it is";
   if (size != module.weight_file_bytes)
     return Status::error(
-        ExitCode::BadData,
+        ErrorCode::DamagedWeights,
         {file.path(),
          "expected the " + std::to_string(module.weight_file_bytes) +
              " bytes that honec wrote, found " + std::to_string(size),
@@ -72,7 +72,7 @@ Status verifyWeights(const SafetensorsFile &file, const hone_module &module,
       uint64_t(wrong - found.begin()) / DigestBytes * PartBytes;
   const uint64_t end = std::min(begin + PartBytes, size);
   return Status::error(
-      ExitCode::BadData,
+      ErrorCode::DamagedWeights,
       {file.path() + ": bytes " + std::to_string(begin) + " to " +
            std::to_string(end - 1) + tensorAt(file, begin, end),
        "expected what honec wrote, found something else", remedy});

@@ -30,7 +30,7 @@ static Dtype fileDtype(uint32_t dtype) {
 }
 
 static Status misfit(const std::string &place, const std::string &problem) {
-  return Status::error(ExitCode::BadData,
+  return Status::error(ErrorCode::OtherWeights,
                        {place, problem,
                         std::string("use the ") + Weights::fileName +
                             " that honec wrote together with this program"});

@@ -40,20 +40,16 @@ static bool parseScheduler(const std::string &text, LrScheduler &out) {
   return true;
 }
 
-static Status usageError(const std::string &place, const std::string &problem,
-                         const std::string &remedy) {
-  return Status::error(ExitCode::Usage, {place, problem, remedy});
-}
-
 static Status unknownOption(Options &options, const std::string &argument,
                             const std::string &name) {
   std::vector<std::string> names;
   for (const Setting *setting : options.all())
     names.push_back(setting->option());
   std::string near = nearestName(name, names);
-  return usageError(argument, "there is no such option",
-                    near.empty() ? "--help lists the options"
-                                 : "did you mean --" + near + "?");
+  return Status::error(ErrorCode::WrongOption,
+                       {argument, "there is no such option",
+                        near.empty() ? "--help lists the options"
+                                     : "did you mean --" + near + "?"});
 }
 
 static Status checkCombination(const Options &options) {
@@ -61,31 +57,40 @@ static Status checkCombination(const Options &options) {
     return Status::ok();
   if (options.evalOnly)
     return options.evalData.empty()
-               ? usageError("--eval-only", "expects --eval-data but got none",
-                            "add --eval-data FILE")
+               ? Status::error(ErrorCode::MissingOption,
+                               {"--eval-only",
+                                "expects --eval-data but got none",
+                                "add --eval-data FILE"})
                : Status::ok();
   if (options.data.empty())
-    return usageError("command line", "expects --data but got none",
-                      "add --data FILE; --help lists the options");
+    return Status::error(ErrorCode::MissingOption,
+                         {"command line", "expects --data but got none",
+                          "add --data FILE; --help lists the options"});
   if (options.output.empty() && options.dumpGradients.empty())
-    return usageError("command line", "expects --output but got none",
-                      "add --output DIR; --help lists the options");
+    return Status::error(ErrorCode::MissingOption,
+                         {"command line", "expects --output but got none",
+                          "add --output DIR; --help lists the options"});
   if (options.evalEvery != 0 && options.evalData.empty())
-    return usageError("--eval-every", "expects --eval-data but got none",
-                      "add --eval-data FILE");
+    return Status::error(ErrorCode::MissingOption,
+                         {"--eval-every", "expects --eval-data but got none",
+                          "add --eval-data FILE"});
   const TrainSettings &train = options.settings.train;
   if (train.optimizer_in_backward && train.max_grad_norm > 0)
-    return usageError("--max-grad-norm",
-                      "expects 0, since this program updates each layer in the "
-                      "backward and never has all gradients to take a norm of",
-                      "give --max-grad-norm 0, or compile with "
-                      "optimizer_in_backward: false");
+    return Status::error(
+        ErrorCode::OptionsDisagree,
+        {"--max-grad-norm",
+         "expects 0, since this program updates each layer in the "
+         "backward and never has all gradients to take a norm of",
+         "give --max-grad-norm 0, or compile with "
+         "optimizer_in_backward: false"});
   if (train.optimizer_in_backward && train.gradient_accumulation_steps > 1)
-    return usageError("--gradient-accumulation-steps",
-                      "expects 1, since this program updates each layer in the "
-                      "backward of each batch",
-                      "give 1 and compile with a larger batch_size, or with "
-                      "optimizer_in_backward: false");
+    return Status::error(
+        ErrorCode::OptionsDisagree,
+        {"--gradient-accumulation-steps",
+         "expects 1, since this program updates each layer in the "
+         "backward of each batch",
+         "give 1 and compile with a larger batch_size, or with "
+         "optimizer_in_backward: false"});
   return Status::ok();
 }
 
@@ -110,7 +115,7 @@ Result<Options> Options::defaults(const Settings &compiled) {
   const std::string &name = compiled.train.lr_scheduler_type;
   if (!parseScheduler(name, scheduler))
     return Status::error(
-        ExitCode::Internal,
+        ErrorCode::OtherRuntime,
         {"compiled config, train.lr_scheduler_type",
          "expects constant, linear or cosine but got '" + name + "'",
          "compile the model again"});
@@ -128,9 +133,10 @@ Result<Options> Options::parse(const std::vector<std::string> &arguments,
       continue;
     }
     if (argument.compare(0, 2, "--") != 0)
-      return usageError("'" + argument + "'",
-                        "expects an option, which starts with --",
-                        "--help lists the options");
+      return Status::error(ErrorCode::WrongOption,
+                           {"'" + argument + "'",
+                            "expects an option, which starts with --",
+                            "--help lists the options"});
     size_t equals = argument.find('=');
     bool attached = equals != std::string::npos;
     std::string name = argument.substr(2, attached ? equals - 2 : equals);
@@ -142,27 +148,31 @@ Result<Options> Options::parse(const std::vector<std::string> &arguments,
       return unknownOption(options, argument, name);
     if (found->setBy == SetBy::Flag) {
       if (attached)
-        return usageError(argument, "the option takes no argument",
-                          "write --" + name);
+        return Status::error(
+            ErrorCode::WrongOption,
+            {argument, "the option takes no argument", "write --" + name});
       found->parse("true");
       continue;
     }
     std::string usage = "--" + name + " " + found->argument();
     if (!attached && i + 1 == arguments.size())
-      return usageError("--" + name, "expects an argument but got none",
-                        "write " + usage);
+      return Status::error(
+          ErrorCode::WrongOption,
+          {"--" + name, "expects an argument but got none", "write " + usage});
     std::string value = attached ? argument.substr(equals + 1) : arguments[++i];
     if (!found->parse(value))
-      return usageError("--" + name,
-                        "expects " + found->expected() + " but got '" + value +
-                            "'",
-                        "write " + usage);
+      return Status::error(
+          ErrorCode::WrongOption,
+          {"--" + name,
+           "expects " + found->expected() + " but got '" + value + "'",
+           "write " + usage});
     stepsGiven |= found == &options.settings.train.steps;
     epochsGiven |= found == &options.settings.train.epochs;
   }
   if (stepsGiven && epochsGiven)
-    return usageError("--epochs", "--steps already says how long to train",
-                      "give one of the two");
+    return Status::error(ErrorCode::OptionsDisagree,
+                         {"--epochs", "--steps already says how long to train",
+                          "give one of the two"});
   if (epochsGiven)
     options.settings.train.steps = 0;
   if (Status status = checkCombination(options); !status.isOk())
@@ -186,9 +196,11 @@ std::string Options::usage(const Options &defaults) {
   return out +
          "\nexit codes\n"
          "  0 done   2 wrong command line   65 bad data, or the loss is no\n"
-         "  longer finite   66 no such file   70 a bug   73 cannot create a\n"
-         "  file   74 cannot read or write   130 stopped by SIGINT and saved\n"
-         "  143 stopped by SIGTERM and saved; a second signal stops at once\n";
+         "  longer finite   66 no such file   70 a bug   71 no memory or no\n"
+         "  thread   73 cannot create a file   74 cannot read or write\n"
+         "  130 stopped by SIGINT and saved   143 stopped by SIGTERM and\n"
+         "  saved; a second signal stops at once\n"
+         "\nhonec --explain CODE says what an error[CODE] means\n";
 }
 
 } // namespace hone::rt

@@ -58,7 +58,7 @@ Status OutputFolder::lock() {
   for (;;) {
     file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (file < 0)
-      return Status::error(ExitCode::CannotCreate,
+      return Status::error(ErrorCode::CannotCreate,
                            {path,
                             std::string("cannot create: ") + strerror(errno),
                             "check the folder, or give another --output"});
@@ -74,7 +74,7 @@ Status OutputFolder::lock() {
   }
   close(file);
   file = -1;
-  return Status::error(ExitCode::Usage,
+  return Status::error(ErrorCode::FolderInUse,
                        {directory, "another run is using this folder",
                         "wait for it to end, or give another --output"});
 }
@@ -93,7 +93,7 @@ Status OutputFolder::readName() {
   if (pwrite(file, line.data(), line.size(), 0) == ssize_t(line.size()) &&
       fsync(file) == 0)
     return Status::ok();
-  return Status::error(ExitCode::IoError,
+  return Status::error(ErrorCode::WriteFailed,
                        {directory + "/lock",
                         std::string("cannot write: ") + strerror(errno),
                         "check the disk, or give another --output"});

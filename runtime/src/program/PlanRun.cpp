@@ -67,7 +67,7 @@ Result<RunPlan> planRun(const Module &module, Options &options) {
   if (limit != std::end(limits)) {
     bool accumulates = extentOf(options).accumulates;
     return Status::error(
-        ExitCode::Usage,
+        ErrorCode::BudgetExceeded,
         {isGiven ? "--threads" : limit->budget.key(),
          "the run needs " + describeBytes(plan.*(limit->taken)) + " with " +
              std::to_string(threads) + " threads" +

@@ -52,11 +52,11 @@ static Status openWeights(Setup &setup) {
   Result<Weights> weights =
       Weights::open(given.empty() ? defaultWeightsPath() : given, setup.module);
   if (!weights.isOk() && given.empty() &&
-      weights.status().code() == ExitCode::NoInput) {
+      weights.status().errorCode() == ErrorCode::CannotRead) {
     Message message = weights.status().message();
     message.remedy = std::string("keep ") + Weights::fileName +
                      " beside this program, or give --weights FILE";
-    return Status::error(ExitCode::NoInput, message);
+    return Status::error(ErrorCode::NoCompiledWeights, message);
   }
   if (!weights.isOk())
     return weights.status();
@@ -85,11 +85,11 @@ static Status openData(Setup &setup, const std::string &path, Dataset &out) {
                          int64_t(config.vocabSize)};
   options.onProgress = [&] {
     setup.peak.sample();
-    ExitCode stop = stopRequested();
-    if (stop == ExitCode::Success)
+    if (stopRequested() == ExitCode::Success)
       return Status::ok();
-    return Status::error(stop, {path, "stopped while the data was prepared",
-                                "the same command starts again"});
+    return Status::error(ErrorCode::Stopped,
+                         {path, "stopped while the data was prepared",
+                          "the same command starts again"});
   };
   Result<Dataset> data =
       Dataset::prepare(options, setup.tokenizer ? &*setup.tokenizer : nullptr);
@@ -306,7 +306,8 @@ int runProgram(const hone_module &compiled, int argc, char **argv) {
   if (!status.isOk()) {
     fflush(stdout);
     fputs(status.render().c_str(), stderr);
-    return int(status.code());
+    return int(status.errorCode() == ErrorCode::Stopped ? stopRequested()
+                                                        : status.exitCode());
   }
   return int(outcome);
 }

@@ -46,9 +46,9 @@ uint64_t Run::mostEpochs() const {
 }
 
 /// What a checkpoint of another run can be told.
-static Status otherRun(const std::string &output, const std::string &problem,
-                       const std::string &remedy) {
-  return Status::error(ExitCode::Usage,
+static Status otherRun(ErrorCode code, const std::string &output,
+                       const std::string &problem, const std::string &remedy) {
+  return Status::error(code,
                        {output, problem,
                         remedy + ", or give another --output; --adapter " +
                             output + " starts a new run from its adapter"});
@@ -59,12 +59,13 @@ Status Run::compare(const CheckpointIdentity &saved,
   const std::string &output = inputs.options.output;
   std::string differences = describeDifferences(saved.run, identity.run);
   if (!differences.empty())
-    return otherRun(output, "the run in this folder is another: " + differences,
+    return otherRun(ErrorCode::OtherRun, output,
+                    "the run in this folder is another: " + differences,
                     "repeat what it was started with to resume it");
   otherNumerics = describeDifferences(saved.numerics, identity.numerics);
   if (otherNumerics.empty() || inputs.options.allowOtherNumerics)
     return Status::ok();
-  return otherRun(output,
+  return otherRun(ErrorCode::OtherNumerics, output,
                   "the run in this folder is computed otherwise, so it would "
                   "not end with the bits of an uninterrupted one: " +
                       otherNumerics,
@@ -76,7 +77,7 @@ Status Run::start() {
   const Options &options = inputs.options;
   const TrainSettings &train = options.settings.train;
   if (train.steps == 0 && uint64_t(train.epochs) > mostEpochs())
-    return Status::error(ExitCode::Usage,
+    return Status::error(ErrorCode::WrongOption,
                          {"--epochs",
                           "expects at most " + std::to_string(mostEpochs()) +
                               ", of " + std::to_string(order.stepsPerEpoch()) +
@@ -87,14 +88,16 @@ Status Run::start() {
     return newest.status();
   const CheckpointStore::Found &found = newest.value();
   for (const std::string &note : found.notes)
-    fprintf(stderr, "warning: %s\n", note.c_str());
+    fprintf(stderr, "%s: %s\n",
+            label("warning", ErrorCode::DamagedCheckpoint).c_str(),
+            note.c_str());
   std::string otherNumerics;
   if (!found.directory.empty()) {
     if (Status status = compare(found.identity, otherNumerics); !status.isOk())
       return status;
     completed = savedAt = uint64_t(found.step);
     if (completed > steps)
-      return Status::error(ExitCode::Usage,
+      return Status::error(ErrorCode::BeyondLastStep,
                            {found.directory,
                             "the run has " + std::to_string(completed) +
                                 " steps behind it, more than the " +
@@ -123,8 +126,8 @@ Status Run::start() {
   log = std::move(opened.value());
   if (otherNumerics.empty())
     return Status::ok();
-  fprintf(stderr,
-          "warning: %s: from here on the run is computed otherwise: %s\n",
+  fprintf(stderr, "%s: %s: from here on the run is computed otherwise: %s\n",
+          label("warning", ErrorCode::OtherNumerics).c_str(),
           found.directory.c_str(), otherNumerics.c_str());
   return log.otherNumerics(completed, otherNumerics);
 }
@@ -166,7 +169,7 @@ Status Run::save() {
   // A finite gradient can still overflow theta; never replace a sound
   // checkpoint by one that cannot go on.
   if (!trainer.trainables().isFinite())
-    return Status::error(ExitCode::BadData,
+    return Status::error(ErrorCode::Diverged,
                          {"step " + std::to_string(completed),
                           "expects finite parameters but got NaN or infinity",
                           "lower --learning-rate; the checkpoints from before "

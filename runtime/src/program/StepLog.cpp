@@ -111,7 +111,7 @@ StepLog &StepLog::operator=(StepLog &&other) noexcept {
 }
 
 Status StepLog::failure(const char *doing) const {
-  return Status::error(ExitCode::IoError,
+  return Status::error(ErrorCode::WriteFailed,
                        {path, std::string(doing) + ": " + strerror(errno),
                         "check the disk, or give another --log"});
 }
@@ -142,7 +142,7 @@ Result<StepLog> StepLog::open(const std::string &path, const std::string &name,
   log.file = ::open(path.c_str(),
                     O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
   if (log.file < 0)
-    return Status::error(ExitCode::CannotCreate,
+    return Status::error(ErrorCode::CannotCreate,
                          {path, std::string("cannot open: ") + strerror(errno),
                           "check the folder, or give another --log"});
   // Writers share the lock; whoever takes lines out has it alone.
@@ -158,13 +158,13 @@ Result<StepLog> StepLog::open(const std::string &path, const std::string &name,
   LogLines lines(present.value(), name, completed);
   lines.read([](std::string_view) {});
   if (!lines.isLog)
-    return Status::error(ExitCode::BadData,
+    return Status::error(ErrorCode::NotALog,
                          {path,
                           "expects a log that this program wrote but got "
                           "something else",
                           "give another --log; the file was not changed"});
   if (lines.prefix < present.value().size() && !isAlone)
-    return Status::error(ExitCode::Usage,
+    return Status::error(ErrorCode::LogInUse,
                          {path,
                           "this run's lines after step " +
                               std::to_string(completed) +

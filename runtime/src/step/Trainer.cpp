@@ -35,7 +35,7 @@ Trainer::create(const Module &module, const Weights &weights, Pool &pool,
   const char *peer = peerOf(module.schedule(HONE_TRAIN));
   if (peer && !transport)
     return Status::error(
-        ExitCode::Usage,
+        ErrorCode::OnePart,
         {"this program",
          std::string("is one part of a model and trains only together with "
                      "'") +
@@ -135,7 +135,7 @@ Status Trainer::step(const Dataset &data, const SampleOrder &order,
              "expects a finite loss and gradient but got loss %g and gradient "
              "norm %g",
              result.loss, result.gradientNorm);
-  return Status::error(ExitCode::BadData,
+  return Status::error(ErrorCode::Diverged,
                        {"step " + std::to_string(completed + 1), problem,
                         "lower --learning-rate or raise --warmup-steps, and "
                         "check the data"});

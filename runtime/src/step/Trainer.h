@@ -49,7 +49,7 @@ public:
   /// `weights` and `pool` must outlive the trainer. `extent` says what may be
   /// asked of it: gradients where the module updates layer by layer, and steps
   /// of several batches. Without a `transport` the module must be a whole
-  /// model. Errors: Usage if it is not, Internal.
+  /// model. Errors: Usage if it is not, NoResources.
   static Result<std::unique_ptr<Trainer>>
   create(const Module &module, const Weights &weights, Pool &pool,
          Module::Extent extent = {}, Transport *transport = nullptr);

@@ -64,7 +64,7 @@ bool Tokenizer::encodePiece(std::string_view piece, TokenSink &sink,
 
 static Status pieceTooLong(const std::string &place, size_t offset) {
   return Status::error(
-      ExitCode::BadData,
+      ErrorCode::NoWordBoundary,
       {place,
        "expected a word boundary in every " +
            std::to_string(Tokenizer::LongestPiece) +
@@ -92,7 +92,7 @@ Status Tokenizer::encode(std::string_view text, const std::string &place,
     const size_t invalid = findInvalidUtf8(part);
     if (invalid != std::string_view::npos)
       return Status::error(
-          ExitCode::BadData,
+          ErrorCode::DataNotUtf8,
           {place,
            "expected UTF-8 text but byte " + std::to_string(at + invalid) +
                " begins no valid character",

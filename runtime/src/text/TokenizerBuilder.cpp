@@ -83,7 +83,7 @@ static constexpr const char *GetAgain =
 
 static Status badFile(const std::string &place, std::string problem,
                       std::string remedy = GetAgain) {
-  return Status::error(ExitCode::BadData,
+  return Status::error(ErrorCode::BadTokenizer,
                        {place, std::move(problem), std::move(remedy)});
 }
 
@@ -116,7 +116,8 @@ TokenizerBuilder::readSettings(const char *file,
   Result<MappedFile> mapped = MappedFile::open(path(file));
   if (!mapped.isOk())
     return mapped.status();
-  JsonReader reader(mapped.value().bytes(), path(file));
+  JsonReader reader(mapped.value().bytes(), path(file),
+                    ErrorCode::BadTokenizer);
   if (reader.members(json, [&](const std::string &key) {
         return std::find(wanted.begin(), wanted.end(), key) != wanted.end();
       }))
@@ -385,7 +386,7 @@ Status TokenizerBuilder::readTokenizerJson() {
   Result<MappedFile> mapped = MappedFile::open(file);
   if (!mapped.isOk())
     return mapped.status();
-  JsonReader reader(mapped.value().bytes(), file);
+  JsonReader reader(mapped.value().bytes(), file, ErrorCode::BadTokenizer);
   uint64_t model = 0;
   Json root;
   if (reader.members(root, [&](const std::string &key) {
@@ -453,7 +454,7 @@ Status TokenizerBuilder::chooseStages() {
     return Status::ok();
   }
   return Status::error(
-      ExitCode::BadData,
+      ErrorCode::UnsupportedTokenizer,
       {path("vocab.json"),
        "how to cut text is not known: expected tokenizer_class in "
        "tokenizer_config.json or model_type in config.json to name GPT-2, OPT, "
@@ -465,7 +466,7 @@ Status TokenizerBuilder::chooseStages() {
 Status TokenizerBuilder::readVocabAndMerges() {
   for (const char *file : {"vocab.json", "merges.txt"})
     if (!has(file))
-      return Status::error(ExitCode::NoInput,
+      return Status::error(ErrorCode::IncompleteTokenizer,
                            {path(file),
                             "vocab.json and merges.txt make a tokenizer "
                             "together, but this one is missing",
@@ -474,7 +475,8 @@ Status TokenizerBuilder::readVocabAndMerges() {
   if (!mapped.isOk())
     return mapped.status();
   limitIds(mapped.value());
-  JsonReader reader(mapped.value().bytes(), path("vocab.json"));
+  JsonReader reader(mapped.value().bytes(), path("vocab.json"),
+                    ErrorCode::BadTokenizer);
   if (Status status = addVocabulary(reader, path("vocab.json")); !status.isOk())
     return status;
   if (!reader.finish())

@@ -40,7 +40,7 @@ Status unsupportedTokenizer(const std::string &path, const Json *where,
     place += ":" + std::to_string(where->line()) + ":" +
              std::to_string(where->column());
   return Status::error(
-      ExitCode::BadData,
+      ErrorCode::UnsupportedTokenizer,
       {place, problem,
        "use a model with a byte-level BPE tokenizer (GPT-2, Qwen2, Llama 3, "
        "SmolLM2) or a byte-fallback BPE one (Llama 2), or tokenise the data "

@@ -86,7 +86,7 @@ Result<std::string> writeTokenizerTable(const TokenizerDefinition &from,
   const std::vector<uint32_t> mergeSlots = hashMerges(from);
   if (tokenSlots.empty() || mergeSlots.empty())
     return Status::error(
-        ExitCode::BadData,
+        ErrorCode::BadTokenizer,
         {place,
          std::string("expected ") + (tokenSlots.empty() ? "tokens" : "merges") +
              " that a hash table holds, found more than " +
@@ -250,7 +250,7 @@ Result<TokenizerTable> TokenizerTable::open(std::string_view block,
     problem = table.checkContents();
   if (problem != nullptr)
     return Status::error(
-        ExitCode::BadData,
+        ErrorCode::BadTokenizerTable,
         {place, std::string("expected a tokenizer table, but ") + problem,
          "compile the model again with honec; the weights file is damaged or "
          "was made by another version"});

@@ -58,7 +58,7 @@ Result<std::unique_ptr<Pool>> Pool::create(unsigned threads) {
   pthread_attr_destroy(&attributes);
   if (failure != 0)
     return Status::error(
-        ExitCode::Internal,
+        ErrorCode::NoThread,
         {"--threads " + std::to_string(threads),
          std::string("the system refused to start a thread: ") +
              strerror(failure),

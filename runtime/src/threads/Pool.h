@@ -37,7 +37,7 @@ public:
   static constexpr unsigned maxThreads = 1024;
 
   /// A pool of `threads` threads in [1, maxThreads], counting the caller.
-  /// Errors: Internal when the system refuses to start one.
+  /// Errors: NoResources when the system refuses to start one.
   static Result<std::unique_ptr<Pool>> create(unsigned threads);
   ~Pool();
   Pool(const Pool &) = delete;

@@ -28,13 +28,14 @@ public:
 
 static int fail(const Status &status) {
   std::fputs(status.render().c_str(), stderr);
-  return int(status.code());
+  return int(status.exitCode());
 }
 
 int main(int argc, char **argv) {
   if (argc != 2)
-    return fail(Status::error(ExitCode::Usage, {"encode", "expects a folder",
-                                                "encode MODEL-FOLDER"}));
+    return fail(
+        Status::error(ErrorCode::MissingOption,
+                      {"encode", "expects a folder", "encode MODEL-FOLDER"}));
   Result<std::string> table = buildTokenizerTable(argv[1]);
   if (!table.isOk())
     return fail(table.status());

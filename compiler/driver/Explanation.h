@@ -1,0 +1,36 @@
+//===- Explanation.h - What an error code means ---------------------------===//
+
+#ifndef HONE_COMPILER_DRIVER_EXPLANATION_H
+#define HONE_COMPILER_DRIVER_EXPLANATION_H
+
+#include "base/Status.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <string>
+
+namespace hone {
+
+/// A kind of error, as runtime/src/base/Errors.def declares it.
+struct Explanation {
+  rt::ErrorCode code;
+  llvm::StringRef title, text;
+};
+
+/// A group of kinds: `prefix` is what their codes begin with.
+struct ExplanationGroup {
+  llvm::StringRef prefix, title;
+};
+
+/// In ascending order of codes.
+llvm::ArrayRef<Explanation> explanations();
+llvm::ArrayRef<ExplanationGroup> explanationGroups();
+
+/// Title, exit code and text of `code`, or for "all" the titles of all codes.
+/// Errors: Usage.
+rt::Result<std::string> explain(llvm::StringRef code);
+
+} // namespace hone
+
+#endif
