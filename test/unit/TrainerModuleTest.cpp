@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BigramFixture.h"
+#include "program/PlanRun.h"
 
 using namespace hone;
 using namespace hone::rt;
@@ -129,6 +130,17 @@ TEST(Module, RefusesAConfigOfTheWrongKind) {
   EXPECT_NE(refusal(module).find("compiled config"), std::string::npos);
   module.config = R"({"train": {"batch_size": 5, "max_seq_length": 32}})";
   EXPECT_NE(refusal(module).find("batch_size 5"), std::string::npos);
+}
+
+TEST(PlanRun, RefusesWhatNoThreadsBringBelowTheBudget) {
+  hone_module module = bigramModule(HONE_SGD);
+  module.config =
+      R"({"train": {"max_seq_length": 32, "memory_budget": "64KiB"}})";
+  Result<Module> opened = Module::open(module);
+  ASSERT_TRUE(opened.isOk()) << opened.status().render();
+  Options options = Options::defaults(opened.value().config()).value();
+  EXPECT_EQ(planRun(opened.value(), options).status().errorCode(),
+            ErrorCode::BudgetExceeded);
 }
 
 namespace {
