@@ -17,7 +17,7 @@ expect() { # expect WHAT [options of TRAIN]
 }
 
 expect 'unknown option' "${good[@]}" --lerning-rate 1
-expect 'value out of range' "${good[@]}" --threads 0
+expect 'value out of range' "${good[@]}" --threads -1
 expect 'no data file' "${good[@]}" --data missing.jsonl
 expect 'no weights' "${good[@]}" --weights missing.safetensors
 expect 'no weights beside the program' --data data.jsonl --output run

@@ -108,7 +108,7 @@ TEST(Options, RefuseValuesOutOfRange) {
   EXPECT_NE(refusal({"--epochs", "0"}).find("at least 1"), std::string::npos);
   EXPECT_NE(refusal({"--steps", "ten"}).find("'ten'"), std::string::npos);
   EXPECT_NE(refusal({"--steps", "1.5"}).find("an integer"), std::string::npos);
-  EXPECT_NE(refusal({"--threads", "0"}).find("from 1 to 1024"),
+  EXPECT_NE(refusal({"--threads", "-1"}).find("from 0 to 1024"),
             std::string::npos);
   EXPECT_NE(refusal({"--shuffle", "maybe"}).find("true or false"),
             std::string::npos);
