@@ -292,7 +292,9 @@ LogicalResult hone::createBlockFunction(BlockOp block,
     if (StorageAttr storage = ParameterOp(op).getStoredAttr();
         storage && storage.isGrouped()) {
       Value scales = next(), biases = next();
-      buffers.parameters[numbers] = {scales, biases, storage.getBits()};
+      ParameterView &view = buffers.parameters[numbers];
+      std::tie(view.scales, view.biases) = std::pair(scales, biases);
+      view.bits = storage.getBits();
     }
   }
   for (const auto &[name, op] : interface.inputs)
