@@ -390,9 +390,12 @@ Status Compilation::openWeights() {
 
 Status Compilation::lower() {
   Status status = run(CompilerPhase::Lower);
-  if (auto bytes = (*module)->getAttrOfType<IntegerAttr>(
-          tile::TileDialect::kThreadBytesAttrName))
-    plan.threadBytes = bytes.getInt();
+  auto read = [&](llvm::StringRef name, int64_t &bytes) {
+    if (auto found = (*module)->getAttrOfType<IntegerAttr>(name))
+      bytes = found.getInt();
+  };
+  read(tile::TileDialect::kThreadBytesAttrName, plan.threadBytes);
+  read(tile::TileDialect::kTableBytesAttrName, plan.tableBytes);
   return status;
 }
 

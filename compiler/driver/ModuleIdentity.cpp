@@ -55,6 +55,7 @@ IdentityFields hone::describeModel(ModuleOp imported) {
     fields[name] = llvm::join(values, ",");
   OwningOpRef<ModuleOp> ofAnyBatch = imported.clone();
   (*ofAnyBatch)->removeAttr(HoneDialect::getMaxRowsAttrName());
+  (*ofAnyBatch)->removeAttr(HoneDialect::getMaxPositionsAttrName());
   std::string text;
   llvm::raw_string_ostream(text) << **ofAnyBatch;
   fields["model"] = rt::Sha256::hex(text);

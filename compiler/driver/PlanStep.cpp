@@ -42,9 +42,9 @@ public:
   /// there is more than `mappedForFree`.
   std::optional<PlanCost> judge(const StepPlan &plan, int64_t mappedForFree);
   std::optional<MemoryPlan> memoryOf(const StepPlan &plan);
-  /// Lowers `plan` to find what each thread needs; true if it is more than
-  /// what judge() counted so far.
-  bool updateThreadBytes(const StepPlan &plan);
+  /// Lowers `plan` to find what each thread and the kernels' tables need; true
+  /// if it is more than what judge() counted so far.
+  bool updateLowered(const StepPlan &plan);
 
   int64_t layers = 0;
 
@@ -57,7 +57,7 @@ private:
   const StepOptions &options;
   const Target &target;
   MachineProfile profile;
-  int64_t threads, threadBytes = 0;
+  int64_t threads, threadBytes = 0, tableBytes = 0;
   bool streams;
 };
 
@@ -107,7 +107,8 @@ std::optional<MemoryPlan> PlanJudge::memoryOf(const StepPlan &plan) {
   OwningOpRef<ModuleOp> module = run(plan, /*lowers=*/false);
   if (!module)
     return std::nullopt;
-  FailureOr<MemoryPlan> memory = MemoryPlan::read(*module, threadBytes);
+  FailureOr<MemoryPlan> memory =
+      MemoryPlan::read(*module, threadBytes, tableBytes);
   if (failed(memory))
     return std::nullopt;
   return *memory;
@@ -124,15 +125,20 @@ std::optional<PlanCost> PlanJudge::judge(const StepPlan &plan,
                   memory->counts.seconds(profile, options.bfloat16Products)};
 }
 
-bool PlanJudge::updateThreadBytes(const StepPlan &plan) {
+bool PlanJudge::updateLowered(const StepPlan &plan) {
   OwningOpRef<ModuleOp> module = run(plan, /*lowers=*/true);
-  auto bytes = module ? (*module)->getAttrOfType<IntegerAttr>(
-                            tile::TileDialect::kThreadBytesAttrName)
-                      : IntegerAttr();
-  if (!bytes || bytes.getInt() <= threadBytes)
-    return false;
-  threadBytes = bytes.getInt();
-  return true;
+  auto update = [&](StringRef name, int64_t &known) {
+    auto bytes =
+        module ? (*module)->getAttrOfType<IntegerAttr>(name) : IntegerAttr();
+    if (!bytes || bytes.getInt() <= known)
+      return false;
+    known = bytes.getInt();
+    return true;
+  };
+  bool needsThreads =
+      update(tile::TileDialect::kThreadBytesAttrName, threadBytes);
+  bool needsTables = update(tile::TileDialect::kTableBytesAttrName, tableBytes);
+  return needsThreads || needsTables;
 }
 
 static std::string inMebibytes(int64_t bytes) {
@@ -230,8 +236,8 @@ Result<PlannedStep> PlanSearch::find() {
     }
     std::optional<StepPlan> plan = planner.fastestWithin(budget);
     StepPlan smallest = plan ? *plan : planner.smallest();
-    // A thread's scratch is known only after lowering.
-    if (judge.updateThreadBytes(smallest))
+    // A thread's scratch and tables are known only after lowering.
+    if (judge.updateLowered(smallest))
       continue;
     if (plan)
       return found(*plan);

@@ -43,6 +43,8 @@ Result<ImportedModel> hone::importModel(MLIRContext &context,
                                                    : builder.getF32Type());
   (*module)->setAttr(HoneDialect::getMaxRowsAttrName(),
                      builder.getI64IntegerAttr(spec.maxRows()));
+  (*module)->setAttr(HoneDialect::getMaxPositionsAttrName(),
+                     builder.getI64IntegerAttr(spec.train.max_seq_length));
   Result<rt::LoraSettings> lora = insertAdapters(*module, spec);
   if (!lora.isOk())
     return lora.status();

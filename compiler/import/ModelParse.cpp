@@ -167,6 +167,9 @@ Result<ImportedModel> hone::parseModel(MLIRContext &context, const Spec &spec) {
          "change the spec, or leave hone.max_rows out of the file"});
   (*module)->setAttr(HoneDialect::getMaxRowsAttrName(),
                      Builder(&context).getI64IntegerAttr(rows));
+  (*module)->setAttr(
+      HoneDialect::getMaxPositionsAttrName(),
+      Builder(&context).getI64IntegerAttr(spec.train.max_seq_length));
   ImportedModel model{std::move(module), spec.lora};
   Status status = checkElementTypes(spec, *model.module);
   if (status.isOk())

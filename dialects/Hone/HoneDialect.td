@@ -52,6 +52,10 @@ def Hone_Dialect : Dialect {
     static constexpr llvm::StringLiteral getMaxRowsAttrName() {
       return "hone.max_rows";
     }
+    /// Module attribute: rows that a sequence may have; absent: all of a batch.
+    static constexpr llvm::StringLiteral getMaxPositionsAttrName() {
+      return "hone.max_positions";
+    }
     /// Module attribute, set by placement: bytes of the one arena.
     static constexpr llvm::StringLiteral getArenaBytesAttrName() {
       return "hone.arena_bytes";

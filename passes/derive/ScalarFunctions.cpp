@@ -107,7 +107,7 @@ func.func private @scalar.bias_correction(%beta: f64, %completed: i64) -> f64 {
   return %0 : f64
 }
 
-// cos(pi y) for y >= 0 (runtime/src/base/PortableMath.h has the same formula).
+// cos(pi y) for y >= 0 (test/reference/ScalarFormulas.h has the same formula).
 func.func private @scalar.cos_pi(%y: f64) -> f64 {
   %zero = arith.constant 0.0 : f64
   %quarter = arith.constant 0.25 : f64

@@ -186,7 +186,7 @@ LogicalResult BodyEmitter::emit(mlir::Block &body, Value scratch, Value rows,
   SharedMemory shared(body, lifetimes);
   Operation *done = nullptr;
   for (Operation &op : body.without_terminator()) {
-    if (isa<ParameterOp, InputOp>(op) || &op == done)
+    if (op.hasTrait<Ambient>() || &op == done)
       continue;
     OpBuilder::InsertionGuard guard(builder);
     ElementwiseOpInterface follower = followerOf(op, shared);

@@ -65,6 +65,13 @@ struct ConvertToTiles : public hone::impl::ConvertToTilesBase<ConvertToTiles> {
     for (RegionOp region :
          llvm::make_early_inc_range(module.getOps<RegionOp>()))
       region.erase();
+    int64_t tables = 0;
+    for (auto global : module.getOps<memref::GlobalOp>())
+      tables += llvm::divideCeil(global.getType().getNumElements() *
+                                     global.getType().getElementTypeBitWidth(),
+                                 8);
+    module->setAttr(tile::TileDialect::kTableBytesAttrName,
+                    Builder(module).getI64IntegerAttr(tables));
   }
 };
 } // namespace

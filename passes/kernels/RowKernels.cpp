@@ -149,16 +149,16 @@ void hone::emitKernel(RmsNormTangentOp op, KernelBuilder &k) {
 
 /// `f(position * frequency)` for every position and frequency, computed in
 /// double and rounded once.
-static Value angleTable(KernelBuilder &k, StringRef name,
+static Value angleTable(KernelBuilder &k, StringRef name, int64_t positions,
                         ArrayRef<double> frequencies, Type element,
                         double (*f)(double)) {
   auto type = RankedTensorType::get(
-      {k.maxRows(), static_cast<int64_t>(frequencies.size())}, element);
+      {positions, static_cast<int64_t>(frequencies.size())}, element);
   SmallVector<APFloat> values;
   values.reserve(type.getNumElements());
   const llvm::fltSemantics &semantics =
       cast<FloatType>(element).getFloatSemantics();
-  for (int64_t position = 0; position < k.maxRows(); ++position)
+  for (int64_t position = 0; position < positions; ++position)
     for (double frequency : frequencies) {
       APFloat &value = values.emplace_back(f(position * frequency));
       bool losesInfo;
@@ -173,8 +173,13 @@ void hone::emitKernel(RopeOp op, KernelBuilder &k) {
   Type element = elementOf(op.getX());
   int64_t headDim = op.getHeadDim(), half = headDim / 2;
   SmallVector<double> frequencies = op.getFrequencies();
-  Value cosines = angleTable(k, "rope_cos", frequencies, element, std::cos);
-  Value sines = angleTable(k, "rope_sin", frequencies, element, std::sin);
+  auto most = op->getParentOfType<ModuleOp>()->getAttrOfType<IntegerAttr>(
+      HoneDialect::getMaxPositionsAttrName());
+  int64_t positions = most ? most.getInt() : k.maxRows();
+  Value cosines =
+      angleTable(k, "rope_cos", positions, frequencies, element, std::cos);
+  Value sines =
+      angleTable(k, "rope_sin", positions, frequencies, element, std::sin);
 
   k.forEachRow([&](Value row) {
     Value position = k.sub(row, k.loadIndex(starts, row));

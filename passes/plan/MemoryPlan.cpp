@@ -127,7 +127,8 @@ static SmallVector<StepRun> runsOfStep(ModuleOp module) {
   return runs;
 }
 
-FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes) {
+FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes,
+                                       int64_t tableBytes) {
   auto arena =
       module->getAttrOfType<IntegerAttr>(HoneDialect::getArenaBytesAttrName());
   if (!arena)
@@ -137,6 +138,7 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes) {
   plan.arenaBytes = arena.getInt();
   plan.threadBytes = ArenaPlan::align(threadBytes);
   plan.stackBytes = HONE_THREAD_STACK_BYTES;
+  plan.tableBytes = tableBytes;
 
   int64_t regions = 0;
   llvm::SmallVector<int64_t> byClass(getMaxEnumValForMemoryClass() + 1);
@@ -227,7 +229,7 @@ int64_t MemoryPlan::peak(int64_t threads) const {
 int64_t MemoryPlan::mappedPeak(int64_t threads) const {
   return static_cast<int64_t>(
       hone_mapped_bytes(weightBytes, residentWeights.bytes,
-                        residentWeights.threadBytes, threads));
+                        residentWeights.threadBytes, tableBytes, threads));
 }
 
 static void line(llvm::raw_ostream &os, StringRef name, int64_t bytes,
@@ -290,6 +292,7 @@ std::string MemoryPlan::json() const {
       {"stack_bytes", stackBytes},
       {"process_bytes", processBytes},
       {"weight_bytes", weightBytes},
+      {"table_bytes", tableBytes},
       {"dump_bytes", dumpBytes},
       {"accumulation_bytes", accumulationBytes},
       {"resident_weight_bytes", residentWeights.bytes},

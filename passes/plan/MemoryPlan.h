@@ -42,6 +42,7 @@ struct MemoryPlan {
   int64_t threadBytes = 0;  ///< private scratch of each thread
   int64_t stackBytes = 0;   ///< stack of each thread but the first
   int64_t processBytes = 0; ///< hone_process_bytes of the tensors
+  int64_t tableBytes = 0;   ///< of kernels' constants, known after lowering
   int64_t weightBytes = 0;  ///< mapped read-only, not part of the peak
   /// Of those, what is resident at a time; all but with hone-stream-weights.
   WeightResidency residentWeights;
@@ -74,16 +75,16 @@ struct MemoryPlan {
   }
   int64_t mappedPeak(int64_t threads) const;
 
-  /// Reads a placed module; `threadBytes` is known after lowering to tiles
-  /// and may be 0 before. Fails if the module is not placed.
-  static mlir::FailureOr<MemoryPlan> read(mlir::ModuleOp module,
-                                          int64_t threadBytes);
+  /// Reads a placed module; `threadBytes` and `tableBytes` are known after
+  /// lowering to tiles and may be 0 before. Fails if the module is not placed.
+  static mlir::FailureOr<MemoryPlan>
+  read(mlir::ModuleOp module, int64_t threadBytes, int64_t tableBytes = 0);
 
   /// The table for a person.
   std::string table(int64_t threads) const;
   /// One JSON object: classes, arena_bytes, lower_bound_bytes, thread_bytes,
   /// stack_bytes, process_bytes, weight_bytes, resident_weight_bytes,
-  /// resident_thread_bytes, dump_bytes, accumulation_bytes, flops,
+  /// resident_thread_bytes, table_bytes, dump_bytes, accumulation_bytes, flops,
   /// product_flops, row_bytes, fills, fill_bytes, estimated_seconds, timeline;
   /// of a plan that was chosen also residuals, recomputed_inputs,
   /// rounded_inputs, tile_rows, forward_tile_rows and streams_weights.

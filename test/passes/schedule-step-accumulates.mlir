@@ -16,10 +16,10 @@
 // Both layers have one place for it, of one layer: part of the arena where the
 // spec accumulates, behind it where only the command line may.
 // INSIDE: hone.arena_bytes = [[ARENA:[0-9]+]]
-// INSIDE: hone.region "accumulation" accumulation at 128 bytes 64
+// INSIDE: hone.region "accumulation"  accumulation at 256 bytes 64
 // INSIDE-COUNT-2: hone.layer_gradient {{.*}}offset = 0, bytes = 64
 // BEHIND: hone.arena_bytes = [[ARENA:[0-9]+]]
-// BEHIND: hone.region "accumulation" accumulation at [[ARENA]] bytes 64
+// BEHIND: hone.region "accumulation"  accumulation at [[ARENA]] bytes 64
 // BEHIND-COUNT-2: hone.layer_gradient {{.*}}offset = 0, bytes = 64
 module attributes {hone.max_rows = 4 : i64} {
   hone.block @layer() -> tensor<f64> {

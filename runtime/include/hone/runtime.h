@@ -79,13 +79,14 @@ static inline uint64_t hone_peak_bytes(uint64_t arena, uint64_t process,
    the tokens of a batch. Those are 5 MiB together; what is above them covers
    larger programs and the header of the weights file. */
 #define HONE_MAPPED_BYTES (8 * 1024 * 1024)
-/* Resident pages of files, at most: `resident` of the weights, and as much
-   again as `resident_thread` for each thread. */
+/* Resident pages of files, at most: the `tables` of kernels, `resident` of the
+   weights, and as much again as `resident_thread` for each thread. */
 static inline uint64_t hone_mapped_bytes(uint64_t weights, uint64_t resident,
                                          uint64_t resident_thread,
-                                         uint64_t threads) {
+                                         uint64_t tables, uint64_t threads) {
   uint64_t at_a_time = resident + threads * resident_thread;
-  return HONE_MAPPED_BYTES + (at_a_time < weights ? at_a_time : weights);
+  return HONE_MAPPED_BYTES + tables +
+         (at_a_time < weights ? at_a_time : weights);
 }
 /* Pages of a file become resident, and are let go, in units of this size. */
 #define HONE_RESIDENT_UNIT_BYTES (64 * 1024)

@@ -144,6 +144,7 @@ Result<ModuleConfig> ModuleConfig::parse(const char *json) {
   plan.read("weight_bytes", config.weightBytes);
   plan.read("resident_weight_bytes", config.residentWeightBytes);
   plan.read("resident_thread_bytes", config.residentThreadBytes);
+  plan.read("table_bytes", config.tableBytes);
   plan.read("estimated_seconds", config.estimatedSeconds);
 
   if (!failure.isOk())

@@ -41,7 +41,8 @@ RunPlan RunPlan::make(const ModuleConfig &config, uint64_t arenaBytes,
   plan.weightBytes = config.weightBytes;
   plan.resident =
       total + hone_mapped_bytes(config.weightBytes, config.residentWeightBytes,
-                                config.residentThreadBytes, threads);
+                                config.residentThreadBytes, config.tableBytes,
+                                threads);
   return plan;
 }
 
