@@ -267,7 +267,9 @@ Status Compilation::run(CompilerPhase phase) {
     pm.enableTiming();
   buildPhase(pm, phase, options, target.get());
   Status status = runPasses(pm, *module, "phase " + phaseName(phase).str(),
-                            isHuggingFace() ? "" : spec.model.text());
+                            !request.stepOptions.empty() ? "--step-options"
+                            : isHuggingFace()            ? ""
+                                                         : spec.model.text());
   if (!status.isOk())
     return status;
   if (request.dumpDir.empty())

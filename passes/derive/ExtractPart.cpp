@@ -68,10 +68,10 @@ private:
 
   LogicalResult extract(ScheduleOp schedule);
   LogicalResult exchange(RunOp run, ScheduleOp schedule);
-  /// Sends `value`, waiting at the end of the body.
+  /// Sends `value`, waiting before the next batch.
   void send(OpBuilder &builder, Value value, StringRef to, StringRef channel,
             Value batch, int64_t stage);
-  Value receive(OpBuilder &builder, Type type, StringRef from,
+  Value receive(OpBuilder &builder, Location loc, Type type, StringRef from,
                 StringRef channel, Value batch, int64_t stage);
   /// Behind a receive, before the first item that reads `value`.
   void waitBeforeUse(Value value, int64_t stage);
@@ -161,10 +161,13 @@ void ExtractPart::send(OpBuilder &builder, Value value, StringRef to,
   Location loc = value.getLoc();
   SendOp::create(builder, loc, value, to, channel,
                  batchFor(value.getType(), batch), stage);
+  // The value is in memory until then; the next batch needs it no more.
   mlir::Block *body = builder.getInsertionBlock();
-  bool ends = !body->empty() && isa<YieldOp>(body->back());
-  OpBuilder end =
-      ends ? OpBuilder(body->getTerminator()) : OpBuilder::atBlockEnd(body);
+  auto isNext = [](Operation &op) {
+    return isa<LoadOp, RepeatOp, YieldOp>(op);
+  };
+  auto next = std::find_if(builder.getInsertionPoint(), body->end(), isNext);
+  OpBuilder end(body, next);
   WaitOp::create(end, loc, value, stage);
 }
 
@@ -182,16 +185,15 @@ void ExtractPart::waitBeforeUse(Value value, int64_t stage) {
                  item ? std::max<int64_t>(stage, item.getItemStage()) : stage);
 }
 
-Value ExtractPart::receive(OpBuilder &builder, Type type, StringRef from,
-                           StringRef channel, Value batch, int64_t stage) {
-  return ReceiveOp::create(builder, builder.getUnknownLoc(), type, from,
-                           channel, batchFor(type, batch), stage);
+Value ExtractPart::receive(OpBuilder &builder, Location loc, Type type,
+                           StringRef from, StringRef channel, Value batch,
+                           int64_t stage) {
+  return ReceiveOp::create(builder, loc, type, from, channel,
+                           batchFor(type, batch), stage);
 }
 
 LogicalResult ExtractPart::exchange(RunOp run, ScheduleOp schedule) {
   StringRef owner = ownerOf(run);
-  if (run.getCondition())
-    return run.emitOpError("cannot be given to a part: it is conditional");
   OpBuilder builder(run->getContext());
   builder.setInsertionPointAfter(run);
   int64_t stage = run.getStage();
@@ -205,8 +207,8 @@ LogicalResult ExtractPart::exchange(RunOp run, ScheduleOp schedule) {
       for (StringRef reader : readers)
         send(builder, result, reader, channel, run.getBatch(), stage);
     } else if (llvm::is_contained(readers, part)) {
-      Value arrived = receive(builder, result.getType(), owner, channel,
-                              run.getBatch(), stage);
+      Value arrived = receive(builder, run.getLoc(), result.getType(), owner,
+                              channel, run.getBatch(), stage);
       result.replaceAllUsesWith(arrived);
     }
   }
@@ -293,9 +295,10 @@ LogicalResult ExtractPart::gather(RunOp run, ScheduleOp schedule) {
   SmallVector<Value> pieces;
   for (StringRef giver : parts)
     if (countOf(giver) > 0)
-      pieces.push_back(giver == part ? own
-                                     : receive(builder, squaresType(giver),
-                                               giver, channel, Value(), stage));
+      pieces.push_back(giver == part
+                           ? own
+                           : receive(builder, run.getLoc(), squaresType(giver),
+                                     giver, channel, Value(), stage));
   auto all = ScalarOp::create(builder, run.getLoc(), run.getResultTypes(),
                               gatherFunction().getSymName(), pieces, stage);
   run.getResult(0).replaceAllUsesWith(all.getResult(0));
@@ -323,6 +326,10 @@ void ExtractPart::narrowSquares() {
 LogicalResult ExtractPart::extract(ScheduleOp schedule) {
   SmallVector<RunOp> runs;
   schedule.walk([&](RunOp run) { runs.push_back(run); });
+  for (RunOp run : runs)
+    if (run.getCondition() &&
+        (!ownerOf(run).empty() || run.getNumResults() > 0))
+      return run.emitOpError("cannot be given to a part: it is conditional");
   // What crosses is decided with all runs in place.
   for (RunOp run : runs)
     if (failed(ownerOf(run).empty() ? gather(run, schedule)

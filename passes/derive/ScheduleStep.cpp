@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -147,12 +148,8 @@ struct ScheduleStep : impl::ScheduleStepBase<ScheduleStep> {
           << optimizer << "'";
       return signalPassFailure();
     }
-    if (!ranks.empty() && (!llvm::is_contained(*ranks, rank) || inBackward)) {
-      module.emitError("expects rank to be one of the ranks, and no update in "
-                       "the backward, but got '")
-          << rank << "'";
+    if (failed(checkRanks(module)))
       return signalPassFailure();
-    }
     FailureOr<EntryOp> loss = findLossEntry(module);
     FailureOr<EntryOp> gradient = findGradientEntry(module);
     FailureOr<ParameterTable> parameters = ParameterTable::build(module);
@@ -185,6 +182,8 @@ struct ScheduleStep : impl::ScheduleStepBase<ScheduleStep> {
 
 private:
   static FailureOr<EntryOp> findGradientEntry(ModuleOp module);
+  /// One of several different ranks, none of which updates in the backward.
+  LogicalResult checkRanks(ModuleOp module);
   /// What scheduling defines must not be there already.
   LogicalResult checkNames(ModuleOp module, EntryOp gradient);
   template <typename OpTy>
@@ -236,6 +235,23 @@ FailureOr<EntryOp> ScheduleStep::findGradientEntry(ModuleOp module) {
                           "hone-derive-backward first");
 }
 
+LogicalResult ScheduleStep::checkRanks(ModuleOp module) {
+  llvm::StringSet<> names;
+  for (StringRef name : *ranks)
+    if (!names.insert(name).second)
+      return module.emitError("expects different ranks but got '")
+             << name << "' twice";
+  if (ranks.empty() && rank.empty())
+    return success();
+  if (!names.contains(rank))
+    return module.emitError("expects rank to be one of the ranks but got '")
+           << rank << "'";
+  if (inBackward)
+    return module.emitError("expects no update in the backward: ranks add "
+                            "gradients of all layers");
+  return success();
+}
+
 /// "zero_gradient" of "hone.zero_gradient".
 template <typename OpTy> static StringRef entryName() {
   return OpTy::getOperationName().split('.').second;
@@ -247,7 +263,8 @@ LogicalResult ScheduleStep::checkNames(ModuleOp module, EntryOp gradient) {
   std::string copy = (gradient.getSymName() + "." + update).str();
   StringRef names[] = {inBackward ? StringRef(copy) : update,
                        entryName<ZeroGradientOp>(),
-                       entryName<GradientSquaresOp>()};
+                       entryName<GradientSquaresOp>(),
+                       entryName<ReadGradientOp>(), entryName<AddGradientOp>()};
   for (StringRef name : names)
     if (Operation *taken = symbols.lookup(name))
       return taken->emitOpError("has the name '@")
@@ -318,24 +335,27 @@ Value ScheduleStep::differentiateShared(ScheduleBuilder &b, EntryOp zero,
   Value targets =
       addAll(none, exchange(b.realSetting("targets"), "train.targets"));
   Value scale = b.scalar("inverse", targets);
+  // A rank with more batches would wait for ever.
+  Value batches = b.integerSetting("batches");
+  for (Value others : exchange(batches, "train.batches"))
+    b.check(b.scalar("same_count", {batches, others}));
   Value no = b.scalar("false", {}, b.integer);
   b.run(zero, {});
   Value empty = b.run(read, {}).front();
-  Value sum = b.repeat(
-      b.integerSetting("batches"), {none, empty}, [&](ValueRange before) {
-        Value batch = LoadOp::create(b.builder, b.loc);
-        b.run(zero, {});
-        Value loss = b.run(gradient, {scale, no}, batch).front();
-        SmallVector<Value> losses = exchange(loss, "train.loss");
-        SmallVector<Value> gradients =
-            exchange(b.run(read, {}).front(), "train.gradient");
-        b.run(zero, {});
-        b.run(add, before[1]);
-        for (Value term : gradients)
-          b.run(add, term);
-        return SmallVector<Value>{addAll(before[0], losses),
-                                  b.run(read, {}).front()};
-      })[0];
+  Value sum = b.repeat(batches, {none, empty}, [&](ValueRange before) {
+    Value batch = LoadOp::create(b.builder, b.loc);
+    b.run(zero, {});
+    Value loss = b.run(gradient, {scale, no}, batch).front();
+    SmallVector<Value> losses = exchange(loss, "train.loss");
+    SmallVector<Value> gradients =
+        exchange(b.run(read, {}).front(), "train.gradient");
+    b.run(zero, {});
+    b.run(add, before[1]);
+    for (Value term : gradients)
+      b.run(add, term);
+    return SmallVector<Value>{addAll(before[0], losses),
+                              b.run(read, {}).front()};
+  })[0];
   return b.scalar("multiply", {sum, scale});
 }
 

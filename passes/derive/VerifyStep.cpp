@@ -157,6 +157,20 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
     for (Operation &op : step.getBody().front()) {
       LogicalResult isRight = success();
       if (auto window = dyn_cast<LayerGradientOp>(op)) {
+        const TrainableLayer *layer = parameters.findLayer(window.getPrefix());
+        if (!layer)
+          return broken(window, "expects parameters that train",
+                        window.getPrefix());
+        auto type = RankedTensorType::get(layer->elements,
+                                          parameters.gradientElement());
+        if (window.getGradient().getType() != type)
+          return window.emitOpError("expects the type ")
+                 << type << " of the layer's gradients but got "
+                 << window.getGradient().getType();
+        // It is read again by the fold.
+        if (window.getCondition() && !isa<BlockArgument>(window.getCondition()))
+          return window.emitOpError("expects a condition that is an argument "
+                                    "of the entry");
         State &state = stateOf(window.getPrefix());
         if (state != State::Untouched)
           return broken(window, "is not the first", window.getPrefix());

@@ -446,8 +446,8 @@ FailureOr<int64_t> EntryConversion::sliceOfLayer(LayerGradientOp window) {
   FailureOr<int64_t> gradient = regionOffset(window, "gradient");
   if (failed(gradient))
     return failure();
-  Type element = window.getGradient().getType().getElementType();
-  return *gradient + layer->offset * element.getIntOrFloatBitWidth() / 8;
+  int64_t bits = table.gradientElement().getIntOrFloatBitWidth();
+  return *gradient + layer->offset * bits / 8;
 }
 
 Value EntryConversion::numberOf(Location loc, Value numbers,

@@ -41,7 +41,8 @@ int64_t Lifetimes::lastUse(Value value) const {
   int64_t last = -1;
   for (Operation *user : value.getUsers()) {
     last = std::max(last, position(user));
-    if (user->hasTrait<View>())
+    // What reads a perturbed parameter reads its key and scale.
+    if (user->hasTrait<View>() || user->hasTrait<Ambient>())
       last = std::max(last, lastUse(user->getResult(0)));
   }
   return last;
@@ -69,7 +70,8 @@ static bool bodyMayOverwrite(mlir::Block &body, unsigned argument,
   Value read = body.getArgument(argument);
   for (Operation *user : read.getUsers()) {
     int64_t at = lifetimes.position(user);
-    if (at > begin || (at == begin && !lifetimes.mayOverwrite(read, written)))
+    if (user->hasTrait<Ambient>() || at > begin ||
+        (at == begin && !lifetimes.mayOverwrite(read, written)))
       return false;
   }
   return true;

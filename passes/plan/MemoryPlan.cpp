@@ -257,7 +257,7 @@ std::string MemoryPlan::table(int64_t threads) const {
   if (dumpBytes)
     line(os, "all gradients", dumpBytes,
          "with --dump-gradients only, on top of the peak");
-  if (accumulationBytes)
+  if (accumulationBytes && !dumpBytes) // else a step has one batch
     line(os, "accumulation", accumulationBytes,
          "with several batches in a step only, on top of the peak");
   if (choice) {

@@ -315,3 +315,41 @@ module @block_that_stands_in_reads_after_the_update {
     hone.call @nothing "layers.0." () when %mask[0] : tensor<1xi32> else @read : () -> ()
   }
 }
+
+// -----
+
+module @window_of_another_size {
+  hone.block @layer.backward(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) {
+    %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
+    %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
+    %da, %db = hone.lora_parameter_adjoint %dy, %x, %a, %b scale 2.0 : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>) -> (tensor<2x4xf32>, tensor<4x2xf32>)
+    hone.gradient %da of "a" : tensor<2x4xf32>
+    hone.gradient %db of "b" : tensor<4x2xf32>
+    hone.return
+  }
+  hone.entry gradient @step(%hidden: tensor<?x4xf32>, %when: tensor<i64>) {
+    // expected-error @+1 {{'hone.layer_gradient' op expects the type 'tensor<16xf32>' of the layer's gradients but got 'tensor<1xf32>'}}
+    %d = hone.layer_gradient "layers.0." when %when : tensor<1xf32>
+    hone.call @layer.backward "layers.0." (%hidden, %hidden) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
+    hone.fold_gradient %d : tensor<1xf32>
+  }
+}
+
+// -----
+
+module @window_of_no_layer {
+  hone.block @layer.backward(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) {
+    %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
+    %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
+    %da, %db = hone.lora_parameter_adjoint %dy, %x, %a, %b scale 2.0 : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>) -> (tensor<2x4xf32>, tensor<4x2xf32>)
+    hone.gradient %da of "a" : tensor<2x4xf32>
+    hone.gradient %db of "b" : tensor<4x2xf32>
+    hone.return
+  }
+  hone.entry gradient @step(%hidden: tensor<?x4xf32>, %when: tensor<i64>) {
+    // expected-error @+1 {{'hone.layer_gradient' op expects parameters that train of the layer 'layers.9.'; broken by hone-schedule-step}}
+    %d = hone.layer_gradient "layers.9." when %when : tensor<16xf32>
+    hone.call @layer.backward "layers.0." (%hidden, %hidden) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
+    hone.fold_gradient %d : tensor<16xf32>
+  }
+}

@@ -50,6 +50,9 @@ refused() {
 }
 refused 'with 2 threads' --threads 2
 refused 'several batches in a step' --gradient-accumulation-steps 2
+refused 'with 2 threads' --threads 2 --dump-gradients "$work/gradients" --data "$data"
+"$train" --plan --eval-only --eval-data "$data" --gradient-accumulation-steps 2 \
+  >"$work/log" 2>&1 || fail 'an evaluation needs nothing for accumulation'
 "$train" --data "$data" --output "$work/run" --steps 1 --save-every 0 \
   --gradient-accumulation-steps 2 >"$work/log" 2>&1 && fail 'ran beyond the budget'
 [ ! -e "$work/run" ] || fail 'wrote something'

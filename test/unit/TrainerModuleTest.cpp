@@ -36,23 +36,15 @@ TEST(Module, RefusesAnotherAbi) {
   EXPECT_NE(refusal(module).find("ABI"), std::string::npos);
 }
 
-TEST(Module, RefusesMissingSchedules) {
+TEST(Module, RefusesMissingSchedulesAndSlots) {
   hone_module module = bigramModule(HONE_SGD);
   module.schedule_count = 1;
   EXPECT_NE(refusal(module).find("schedule 'evaluate'"), std::string::npos);
-}
-
-// A part of a model need not read everything of a batch.
-TEST(Module, HasTheInputsThatItReads) {
-  hone_module module = bigramModule(HONE_SGD);
+  module = bigramModule(HONE_SGD);
   module.input_count = 2;
-  auto opened = Module::open(module);
-  ASSERT_TRUE(opened.isOk()) << opened.status().render();
-  EXPECT_TRUE(opened.value().slots.targets.has_value());
-  EXPECT_FALSE(opened.value().slots.sequenceStarts.has_value());
+  EXPECT_NE(refusal(module).find("slot 'sequence_starts'"), std::string::npos);
 }
 
-// A table that another version of honec wrote must end in a message.
 TEST(Module, RefusesSchedulesThatCannotBeRun) {
   hone_module module = bigramModule(HONE_SGD);
   std::vector<hone_schedule> schedules(module.schedules, module.schedules + 3);

@@ -39,8 +39,9 @@ static uint64_t dtypeSize(uint32_t dtype) {
 }
 
 static Status findSlot(const hone_module &module, const hone_slot *slots,
-                       uint32_t count, const char *name, uint32_t dtype,
-                       uint64_t elements, std::optional<uint64_t> &offset) {
+                       uint32_t count, bool isPart, const char *name,
+                       uint32_t dtype, uint64_t elements,
+                       std::optional<uint64_t> &offset) {
   std::string place = std::string("slot '") + name + "'";
   for (uint32_t i = 0; i < count; ++i) {
     const hone_slot &slot = slots[i];
@@ -63,16 +64,18 @@ static Status findSlot(const hone_module &module, const hone_slot *slots,
     offset = slot.offset;
     return Status::ok();
   }
-  return Status::ok();
+  return isPart ? Status::ok()
+                : mismatch(place, "expects the slot but got none");
 }
 
-static Status findSlots(const hone_module &m, Module::Slots &slots) {
+static Status findSlots(const hone_module &m, bool isPart,
+                        Module::Slots &slots) {
   const std::pair<const char *, std::optional<uint64_t> *> inputs[] = {
       {"input_ids", &slots.inputIds},
       {"targets", &slots.targets},
       {"sequence_starts", &slots.sequenceStarts}};
   for (auto [name, offset] : inputs) {
-    Status status = findSlot(m, m.inputs, m.input_count, name, HONE_I32,
+    Status status = findSlot(m, m.inputs, m.input_count, isPart, name, HONE_I32,
                              uint64_t(m.max_rows), *offset);
     if (!status.isOk())
       return status;
@@ -222,7 +225,9 @@ Result<Module> Module::open(const hone_module &compiled) {
                                 " rows but got " + std::to_string(rows));
   if (Status status = findSchedules(compiled, module.schedules); !status.isOk())
     return status;
-  if (Status status = findSlots(compiled, module.slots); !status.isOk())
+  if (Status status = findSlots(compiled, peerOf(module.schedule(HONE_TRAIN)),
+                                module.slots);
+      !status.isOk())
     return status;
   if (Status status = checkTrainables(module); !status.isOk())
     return status;

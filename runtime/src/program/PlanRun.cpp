@@ -15,16 +15,17 @@
 namespace hone::rt {
 
 Module::Extent extentOf(const Options &options) {
+  // Whoever dumps or evaluates takes no step.
   Module::Extent extent;
   extent.withGradients = !options.dumpGradients.empty();
-  extent.accumulates = options.settings.train.gradient_accumulation_steps > 1;
+  extent.accumulates = !extent.withGradients && !options.evalOnly &&
+                       options.settings.train.gradient_accumulation_steps > 1;
   return extent;
 }
 
-static RunPlan planFor(const Module &module, const Options &options,
+static RunPlan planFor(const Module &module, Module::Extent extent,
                        int64_t threads) {
   const hone_module &abi = module.abi();
-  Module::Extent extent = extentOf(options);
   PlanClass more{extent.accumulates ? "accumulation" : "all gradients",
                  module.arenaBytes(extent) - abi.arena_bytes};
   return RunPlan::make(module.config(), abi.arena_bytes, more, abi.thread_bytes,
@@ -36,51 +37,60 @@ namespace {
 struct Limit {
   const Budget &budget;
   uint64_t RunPlan::*taken;
-
-  bool allows(const RunPlan &plan) const {
-    return !budget.isBytes() || plan.*taken <= uint64_t(budget.bytes());
-  }
 };
 } // namespace
+
+/// Both as a person reads sizes, or exactly where that makes no difference.
+static std::pair<std::string, std::string> describeBoth(uint64_t a,
+                                                        uint64_t b) {
+  std::pair<std::string, std::string> text{describeBytes(a), describeBytes(b)};
+  if (text.first == text.second)
+    text = {std::to_string(a) + " bytes", std::to_string(b) + " bytes"};
+  return text;
+}
 
 Result<RunPlan> planRun(const Module &module, Options &options) {
   const TrainSettings &train = module.config().train;
   const Limit limits[] = {{train.memory_budget, &RunPlan::total},
                           {train.resident_budget, &RunPlan::resident}};
-  auto exceeded = [&](const RunPlan &plan) {
-    return std::find_if(
-        std::begin(limits), std::end(limits),
-        [&](const Limit &limit) { return !limit.allows(plan); });
+  Module::Extent extent = extentOf(options);
+  // Gradients that are dumped are on top of a budget, as the plan says.
+  uint64_t onTop = extent.withGradients
+                       ? module.arenaBytes(extent) - module.abi().arena_bytes
+                       : 0;
+  auto exceeded = [&](const RunPlan &plan) -> const Limit * {
+    for (const Limit &limit : limits)
+      if (limit.budget.isBytes() &&
+          plan.*limit.taken - onTop > uint64_t(limit.budget.bytes()))
+        return &limit;
+    return nullptr;
   };
   bool isGiven = options.threads > 0;
   int64_t wanted =
       isGiven ? int64_t(options.threads)
               : std::min<int64_t>(Pool::availableCpus(), Pool::maxThreads);
   int64_t threads = wanted;
-  RunPlan plan = planFor(module, options, threads);
-  // Gradients that are dumped are on top of a budget, as the plan says.
-  bool isBound = options.dumpGradients.empty();
-  while (isBound && !isGiven && threads > 1 &&
-         exceeded(plan) != std::end(limits))
-    plan = planFor(module, options, --threads);
-  const Limit *limit = isBound ? exceeded(plan) : std::end(limits);
-  if (limit != std::end(limits)) {
-    bool accumulates = extentOf(options).accumulates;
+  RunPlan plan = planFor(module, extent, threads);
+  while (!isGiven && threads > 1 && exceeded(plan))
+    plan = planFor(module, extent, --threads);
+  if (const Limit *limit = exceeded(plan)) {
+    bool fitsWithFewer =
+        threads > 1 && !exceeded(planFor(module, extent, /*threads=*/1));
+    std::string remedy = "compile with a larger " + limit->budget.key();
+    if (extent.accumulates)
+      remedy = "give --gradient-accumulation-steps 1, or " + remedy;
+    if (fitsWithFewer)
+      remedy = "give fewer --threads, or " + remedy;
+    auto [needed, allowed] = describeBoth(plan.*limit->taken - onTop,
+                                          uint64_t(limit->budget.bytes()));
     return Status::error(
         ErrorCode::BudgetExceeded,
-        {isGiven ? "--threads" : limit->budget.key(),
-         "the run needs " + describeBytes(plan.*(limit->taken)) + " with " +
-             std::to_string(threads) + " threads" +
-             (accumulates ? " and several batches in a step" : "") +
-             ", but the program was compiled for a budget of " +
-             describeBytes(uint64_t(limit->budget.bytes())),
-         isGiven && threads > 1
-             ? "give fewer --threads, or compile with a larger " +
-                   limit->budget.key()
-             : std::string(accumulates
-                               ? "give --gradient-accumulation-steps 1, or "
-                               : "") +
-                   "compile with a larger " + limit->budget.key()});
+        {fitsWithFewer ? "--threads" : limit->budget.key(),
+         "the run needs " + needed + " with " + std::to_string(threads) +
+             (threads == 1 ? " thread" : " threads") +
+             (extent.accumulates ? " and several batches in a step" : "") +
+             ", but the program was compiled for a budget of " + allowed,
+         remedy});
   }
   options.threads = threads;
   if (threads < wanted)
