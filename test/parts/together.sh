@@ -115,6 +115,19 @@ echo 'same bits as one module: 2 ranks with 2 batches each'
 ranks 3 1
 echo 'same bits as one module: 3 ranks with a batch each'
 
+# A rank with one batch in a step beside one with two.
+sed 2q "$data" >"$work/few.jsonl"
+build rank0 2 --step-options="ranks=rank0,rank1 rank=rank0"
+build rank1 2 --step-options="ranks=rank0,rank1 rank=rank1"
+if timeout 50 run-together 1 1 $(program rank0 "$data" one) \
+  $(program rank1 "$work/few.jsonl" one) >"$work/out" 2>"$work/log"; then
+  echo 'together: uneven ranks trained' >&2
+  exit 1
+fi
+grep -q 'error\[H0809\]' "$work/log" ||
+  { cat "$work/log" >&2; exit 1; }
+echo 'uneven ranks stop'
+
 "$work/lower/train" --data "$data" --output "$work/run" --steps 1 \
   >"$work/log" 2>&1 && exit 1
 grep -q 'error\[H0811\]: .*is one part of a model' "$work/log" && echo 'a part alone is refused'

@@ -94,3 +94,53 @@ module @formula_is_taken {
     hone.return %y : tensor<f64>
   }
 }
+
+// -----
+
+module @read_gradient_is_taken {
+  // expected-error @+1 {{'hone.block' op has the name '@read_gradient', which scheduling defines; give it another name}}
+  hone.block @read_gradient() {
+    hone.return
+  }
+  hone.block @head() -> tensor<f64> {
+    %x = hone.input "hidden" : tensor<?x4xf32>
+    %t = hone.input "targets" : tensor<?xi32>
+    %w = hone.parameter "w" trainable init <zero> : tensor<9x4xf32>
+    %y = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
+    hone.gradient %w of "w" : tensor<9x4xf32>
+    hone.return %y : tensor<f64>
+  }
+  hone.entry @loss() -> tensor<f64> {
+    %y = hone.call @head "" () : () -> tensor<f64>
+    hone.return %y : tensor<f64>
+  }
+  hone.entry gradient @gradient(%scale: tensor<f64>) -> tensor<f64> {
+    %y = hone.call @head "" () : () -> tensor<f64>
+    hone.return %y : tensor<f64>
+  }
+}
+
+// -----
+
+module @add_gradient_is_taken {
+  // expected-error @+1 {{'hone.block' op has the name '@add_gradient', which scheduling defines; give it another name}}
+  hone.block @add_gradient() {
+    hone.return
+  }
+  hone.block @head() -> tensor<f64> {
+    %x = hone.input "hidden" : tensor<?x4xf32>
+    %t = hone.input "targets" : tensor<?xi32>
+    %w = hone.parameter "w" trainable init <zero> : tensor<9x4xf32>
+    %y = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
+    hone.gradient %w of "w" : tensor<9x4xf32>
+    hone.return %y : tensor<f64>
+  }
+  hone.entry @loss() -> tensor<f64> {
+    %y = hone.call @head "" () : () -> tensor<f64>
+    hone.return %y : tensor<f64>
+  }
+  hone.entry gradient @gradient(%scale: tensor<f64>) -> tensor<f64> {
+    %y = hone.call @head "" () : () -> tensor<f64>
+    hone.return %y : tensor<f64>
+  }
+}
