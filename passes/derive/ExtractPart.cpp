@@ -67,7 +67,7 @@ private:
   SmallVector<StringRef> readersOf(Value value, StringRef owner);
 
   LogicalResult extract(ScheduleOp schedule);
-  LogicalResult exchange(RunOp run, ScheduleOp schedule);
+  void exchange(RunOp run, ScheduleOp schedule);
   /// Sends `value`, waiting before the next batch.
   void send(OpBuilder &builder, Value value, StringRef to, StringRef channel,
             Value batch, int64_t stage);
@@ -131,21 +131,13 @@ StringRef ExtractPart::ownerOf(Operation *op) {
 }
 
 SmallVector<StringRef> ExtractPart::readersOf(Value value, StringRef owner) {
-  llvm::SmallSetVector<StringRef, 2> readers;
-  for (Operation *user : value.getUsers()) {
-    StringRef reader = ownerOf(user);
-    if (reader.empty())
-      readers.insert(parts.begin(), parts.end());
-    else
-      readers.insert(reader);
-  }
-  readers.remove(owner);
-  // In the order of the parts, whatever the order of the users.
-  SmallVector<StringRef> ordered;
-  for (StringRef name : parts)
-    if (readers.contains(name))
-      ordered.push_back(name);
-  return ordered;
+  return llvm::filter_to_vector(parts, [&](StringRef reader) {
+    return reader != owner &&
+           llvm::any_of(value.getUsers(), [&](Operation *user) {
+             StringRef runs = ownerOf(user);
+             return runs.empty() || runs == reader;
+           });
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -192,7 +184,7 @@ Value ExtractPart::receive(OpBuilder &builder, Location loc, Type type,
                            batchFor(type, batch), stage);
 }
 
-LogicalResult ExtractPart::exchange(RunOp run, ScheduleOp schedule) {
+void ExtractPart::exchange(RunOp run, ScheduleOp schedule) {
   StringRef owner = ownerOf(run);
   OpBuilder builder(run->getContext());
   builder.setInsertionPointAfter(run);
@@ -212,7 +204,6 @@ LogicalResult ExtractPart::exchange(RunOp run, ScheduleOp schedule) {
       result.replaceAllUsesWith(arrived);
     }
   }
-  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -331,16 +322,18 @@ LogicalResult ExtractPart::extract(ScheduleOp schedule) {
         (!ownerOf(run).empty() || run.getNumResults() > 0))
       return run.emitOpError("cannot be given to a part: it is conditional");
   // What crosses is decided with all runs in place.
-  for (RunOp run : runs)
-    if (failed(ownerOf(run).empty() ? gather(run, schedule)
-                                    : exchange(run, schedule)))
-      return failure();
   SmallVector<RunOp> foreign;
-  schedule.walk([&](RunOp run) {
+  for (RunOp run : runs) {
     StringRef owner = ownerOf(run);
-    if (!owner.empty() && owner != part)
+    if (owner.empty()) {
+      if (failed(gather(run, schedule)))
+        return failure();
+      continue;
+    }
+    exchange(run, schedule);
+    if (owner != part)
       foreign.push_back(run);
-  });
+  }
   for (RunOp run : llvm::reverse(foreign))
     run.erase();
   // What only the others read is not received; what is received is waited for.

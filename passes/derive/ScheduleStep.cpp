@@ -162,11 +162,12 @@ struct ScheduleStep : impl::ScheduleStepBase<ScheduleStep> {
       return signalPassFailure();
     }
     UpdateScalars scalars(&getContext(), *parsed, parameters->isRounded());
-    EntryOp zero = createVectorEntry<ZeroGradientOp>(module, {});
+    EntryOp zero = createVectorEntry<ZeroGradientOp>(module, {}, {});
     EntryOp squares = createVectorEntry<GradientSquaresOp>(
-        module, RankedTensorType::get(
-                    static_cast<int64_t>(parameters->trainable().size()),
-                    Float64Type::get(&getContext())));
+        module, {},
+        RankedTensorType::get(
+            static_cast<int64_t>(parameters->trainable().size()),
+            Float64Type::get(&getContext())));
     EntryOp update = inBackward
                          ? createUpdatingCopy(*gradient, *parsed, *parameters)
                          : createUpdateEntry(module, *parsed, *parameters);
@@ -187,8 +188,8 @@ private:
   /// What scheduling defines must not be there already.
   LogicalResult checkNames(ModuleOp module, EntryOp gradient);
   template <typename OpTy>
-  static EntryOp createVectorEntry(ModuleOp module, TypeRange results);
-  EntryOp createAddEntry(RankedTensorType vector);
+  static EntryOp createVectorEntry(ModuleOp module, TypeRange arguments,
+                                   TypeRange results);
 
   /// @zero, then @gradient for each batch, those of the first in place and the
   /// others folded to them in order; returns the mean loss.
@@ -273,29 +274,19 @@ LogicalResult ScheduleStep::checkNames(ModuleOp module, EntryOp gradient) {
 }
 
 template <typename OpTy>
-EntryOp ScheduleStep::createVectorEntry(ModuleOp module, TypeRange results) {
+EntryOp ScheduleStep::createVectorEntry(ModuleOp module, TypeRange arguments,
+                                        TypeRange results) {
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
   auto entry = EntryOp::create(builder, module.getLoc(), entryName<OpTy>(),
-                               Phase::Vector, TypeRange(), results);
+                               Phase::Vector, arguments, results);
   mlir::Block &body = entry.getBodyBlock();
   builder.setInsertionPoint(&body, body.begin());
-  auto op = OpTy::create(builder, module.getLoc(), results);
+  auto op = OpTy::create(builder, module.getLoc(), results,
+                         ValueRange(body.getArguments()));
   if (!results.empty()) {
     builder.setInsertionPointToEnd(&body);
     ReturnOp::create(builder, module.getLoc(), op->getResults());
   }
-  return entry;
-}
-
-EntryOp ScheduleStep::createAddEntry(RankedTensorType vector) {
-  ModuleOp module = getOperation();
-  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-  auto entry =
-      EntryOp::create(builder, module.getLoc(), entryName<AddGradientOp>(),
-                      Phase::Vector, TypeRange(vector), TypeRange());
-  mlir::Block &body = entry.getBodyBlock();
-  builder.setInsertionPoint(body.getTerminator());
-  AddGradientOp::create(builder, module.getLoc(), body.getArgument(0));
   return entry;
 }
 
@@ -328,8 +319,8 @@ Value ScheduleStep::differentiateShared(ScheduleBuilder &b, EntryOp zero,
   FailureOr<ParameterTable> parameters = ParameterTable::build(getOperation());
   auto vector = RankedTensorType::get(parameters->trainableElements(),
                                       parameters->gradientElement());
-  EntryOp read = createVectorEntry<ReadGradientOp>(getOperation(), vector);
-  EntryOp add = createAddEntry(vector);
+  EntryOp read = createVectorEntry<ReadGradientOp>(getOperation(), {}, vector);
+  EntryOp add = createVectorEntry<AddGradientOp>(getOperation(), vector, {});
   Value none = b.scalar("zero", {});
   // Counts are whole numbers: their sum is exact.
   Value targets =

@@ -48,6 +48,11 @@ private:
   Value boundary(unsigned index, Type type);
   /// Where `result` of `op`, whose place is `attr`, is written.
   FailureOr<Value> placeOf(Operation *op, OpResult result, Attribute attr);
+  /// Where the only result of `op` is written.
+  FailureOr<Value> placeOf(Operation *op) {
+    auto slots = op->getAttrOfType<ArrayAttr>(HoneDialect::getSlotsAttrName());
+    return placeOf(op, op->getResult(0), slots ? slots[0] : Attribute());
+  }
   /// Appends the views of the tensors that a frozen parameter is stored in.
   void appendFrozen(Operation *op, const Parameter &parameter,
                     SmallVectorImpl<Value> &arguments);
@@ -293,9 +298,7 @@ LogicalResult EntryConversion::convert(CallOp call) {
 }
 
 LogicalResult EntryConversion::convert(PoolOp op) {
-  auto slots = op->getAttrOfType<ArrayAttr>(HoneDialect::getSlotsAttrName());
-  FailureOr<Value> place =
-      placeOf(op, op->getResult(0), slots ? slots[0] : Attribute());
+  FailureOr<Value> place = placeOf(op);
   buffers.ofValue[op.getPool()] = place.value_or(Value());
   return place;
 }
@@ -359,9 +362,7 @@ LogicalResult EntryConversion::convert(GradientSquaresOp op) {
   if (count != static_cast<int64_t>(table.trainable().size()))
     return op.emitOpError("expects one sum for each of ")
            << table.trainable().size() << " trainable parameters";
-  auto slots = op->getAttrOfType<ArrayAttr>(HoneDialect::getSlotsAttrName());
-  FailureOr<Value> squares =
-      placeOf(op, op->getResult(0), slots ? slots[0] : Attribute());
+  FailureOr<Value> squares = placeOf(op);
   FailureOr<Value> gradient = region(
       op, "gradient",
       MemRefType::get(table.trainableElements(), table.gradientElement()));
@@ -389,10 +390,8 @@ FailureOr<Value> EntryConversion::wholeGradient(Operation *op,
 }
 
 LogicalResult EntryConversion::convert(ReadGradientOp op) {
-  auto slots = op->getAttrOfType<ArrayAttr>(HoneDialect::getSlotsAttrName());
   FailureOr<Value> from = wholeGradient(op, op.getValue().getType());
-  FailureOr<Value> to =
-      placeOf(op, op->getResult(0), slots ? slots[0] : Attribute());
+  FailureOr<Value> to = placeOf(op);
   if (failed(from) || failed(to))
     return failure();
   buffers.ofValue[op.getValue()] = *to;

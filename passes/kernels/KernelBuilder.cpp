@@ -64,14 +64,29 @@ Value KernelBuilder::load(Value memref, ValueRange indices) {
   return memref::LoadOp::create(*this, memref, indices);
 }
 
-Value KernelBuilder::perturbation(const ParameterView &view, Type type,
-                                  Value index) {
-  auto word = [&](int64_t at) { return load(view.key, this->index(at)); };
-  RandomKey key =
-      streamKey(*this, {word(0), word(1), word(2), word(3)}, view.stream);
-  return convert(type,
-                 mul(load(view.scale, {}), randomNormal(*this, key, index)));
-}
+namespace {
+/// What moves a perturbed parameter. What all elements share is computed where
+/// this is made: outside of their loop.
+class Direction {
+public:
+  Direction(KernelBuilder &k, const ParameterView &view, Type type)
+      : k(k), type(type), scale(k.load(view.scale, {})) {
+    auto word = [&](int64_t at) { return k.load(view.key, k.index(at)); };
+    key = streamKey(k, {word(0), word(1), word(2), word(3)}, view.stream);
+  }
+
+  /// `type` of element `index`.
+  Value at(Value index) {
+    return k.convert(type, k.mul(scale, randomNormal(k, key, index)));
+  }
+
+private:
+  KernelBuilder &k;
+  Type type;
+  Value scale;
+  RandomKey key;
+};
+} // namespace
 
 Value KernelBuilder::loadAs(Type type, Value memref, ValueRange indices) {
   Value element = convert(type, load(memref, indices));
@@ -82,7 +97,7 @@ Value KernelBuilder::loadAs(Type type, Value memref, ValueRange indices) {
   for (auto [size, at] :
        llvm::zip_equal(cast<MemRefType>(memref.getType()).getShape(), indices))
     place = add(mul(place, index(size)), at);
-  return add(element, perturbation(view, type, place));
+  return add(element, Direction(*this, view, type).at(place));
 }
 
 Value KernelBuilder::loadIndex(Value memref, ValueRange indices) {
@@ -302,10 +317,11 @@ void KernelBuilder::fill(Value panel, Value matrix, Value row, Value column,
     return;
   Type element = cast<MemRefType>(panel.getType()).getElementType();
   Value columns = index(cast<MemRefType>(matrix.getType()).getDimSize(1));
+  Direction direction(*this, view, element);
   map({height, width}, [&](ValueRange at) {
     Value i = add(row, at[transpose ? 1 : 0]);
     Value j = add(column, at[transpose ? 0 : 1]);
-    Value moved = perturbation(view, element, add(mul(i, columns), j));
+    Value moved = direction.at(add(mul(i, columns), j));
     store(add(load(panel, at), moved), panel, at);
   });
 }

@@ -239,8 +239,6 @@ private:
   bool rounds(mlir::Type element) const {
     return panels.roundOperands && element.isF32();
   }
-  /// What moves element `index` of a perturbed parameter, in `type`.
-  Value perturbation(const ParameterView &view, mlir::Type type, Value index);
   static mlir::Location locationOf(mlir::Operation *op,
                                    ElementwiseOpInterface follower);
 

@@ -175,13 +175,15 @@ FailureOr<int64_t> maxRows(Operation *module) {
   return rows.getInt();
 }
 
+int64_t scratchBytes(Operation *op) {
+  return op->getAttrOfType<IntegerAttr>(HoneDialect::getScratchBytesAttrName())
+      .getInt();
+}
+
 int64_t scratchBytes(CallOp call, const SymbolTable &symbols) {
   int64_t bytes = 0;
   for (FlatSymbolRefAttr callee : call.getCallees())
-    bytes = std::max(bytes, symbols.lookup(callee.getValue())
-                                ->getAttrOfType<IntegerAttr>(
-                                    HoneDialect::getScratchBytesAttrName())
-                                .getInt());
+    bytes = std::max(bytes, scratchBytes(symbols.lookup(callee.getValue())));
   return bytes;
 }
 

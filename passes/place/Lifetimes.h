@@ -78,6 +78,9 @@ bool isOnlyAddedToGradient(mlir::Value value);
 /// The module's hone.max_rows; fails with a diagnostic if it has none.
 mlir::FailureOr<int64_t> maxRows(mlir::Operation *module);
 
+/// What `op`, a block or an entry that is placed, needs while it runs.
+int64_t scratchBytes(mlir::Operation *op);
+
 /// What `call` needs while it runs: the larger scratch of the blocks that it
 /// may run, which are placed.
 int64_t scratchBytes(CallOp call, const mlir::SymbolTable &symbols);

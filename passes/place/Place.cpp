@@ -149,7 +149,7 @@ struct Place : impl::PlaceBase<Place> {
     // Without a schedule, each entry runs for itself.
     for (EntryOp entry : module.getOps<EntryOp>())
       if (schedules.empty())
-        most = std::max(most, scratchOf(entry));
+        most = std::max(most, scratchBytes(entry));
     Builder builder(module);
     module->setAttr(HoneDialect::getArenaBytesAttrName(),
                     builder.getI64IntegerAttr(base + most));
@@ -168,11 +168,6 @@ struct Place : impl::PlaceBase<Place> {
   static void setScratch(Operation *op, int64_t bytes) {
     op->setAttr(HoneDialect::getScratchBytesAttrName(),
                 Builder(op).getI64IntegerAttr(bytes));
-  }
-  static int64_t scratchOf(Operation *op) {
-    return op
-        ->getAttrOfType<IntegerAttr>(HoneDialect::getScratchBytesAttrName())
-        .getInt();
   }
 
   /// Places what computes; returns the bytes of scratch.

@@ -20,14 +20,9 @@ int64_t slotBytes(Type type, int64_t rows) {
 }
 
 int64_t workingSetBytes(RunOp run, const SymbolTable &symbols) {
-  auto bytesOf = [&](StringRef name) {
-    return symbols.lookup(name)
-        ->getAttrOfType<IntegerAttr>(HoneDialect::getScratchBytesAttrName())
-        .getInt();
-  };
-  int64_t bytes = bytesOf(run.getEntry());
+  int64_t bytes = scratchBytes(symbols.lookup(run.getEntry()));
   if (run.getOtherwise())
-    bytes = std::max(bytes, bytesOf(*run.getOtherwise()));
+    bytes = std::max(bytes, scratchBytes(symbols.lookup(*run.getOtherwise())));
   return bytes;
 }
 

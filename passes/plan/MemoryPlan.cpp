@@ -247,7 +247,7 @@ std::string MemoryPlan::table(int64_t threads) const {
   os << "memory plan (anonymous memory at the peak)\n";
   for (const Row &row : rows)
     line(os, row.name, row.bytes, row.note);
-  line(os, "threads", threads * threadBytes + (threads - 1) * stackBytes,
+  line(os, "threads", peak(threads) - arenaBytes - processBytes,
        std::to_string(threads) + " x scratch and stack");
   line(os, "process", processBytes, "program, preparing data, names");
   line(os, "planned peak", peak(threads), "");

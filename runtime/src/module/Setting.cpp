@@ -238,7 +238,8 @@ bool Budget::parse(const std::string &text) {
     break;
   }
   digits.resize(digits.find_last_not_of(' ') + 1);
-  if (!parseScalar(digits, number) || number * unit < 1 || number * unit >= 0x1p62)
+  if (!parseScalar(digits, number) || number * unit < 1 ||
+      number * unit >= 0x1p62)
     return false;
   std::tie(limit, size) = std::pair(Kind::Bytes, int64_t(number * unit));
   return true;
