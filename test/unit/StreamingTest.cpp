@@ -15,7 +15,8 @@
 
 using namespace hone::rt;
 
-static constexpr size_t fileBytes = 1 << 20;
+static constexpr size_t unit = HONE_RESIDENT_UNIT_BYTES;
+static constexpr size_t fileBytes = 4 * unit;
 
 /// Pages of [start, start + bytes) that this process has mapped. mincore would
 /// count the page cache, so /proc/self/pagemap is asked.
@@ -49,13 +50,14 @@ static int sum(const MappedFile &file) {
   return sum;
 }
 
+// Pages that one write made become one folio, which a fault may map whole.
 TEST(Streaming, ReleasedPagesAreNotResidentAndReadTheSame) {
   MappedFile file = mapFile();
   setStreamedMapping(file.bytes());
   int before = sum(file);
-  ASSERT_GT(mappedPages(file.data(), fileBytes), 200u);
+  ASSERT_EQ(mappedPages(file.data(), fileBytes), fileBytes / 4096);
   hone_release(file.data() + 100, int64_t(fileBytes) - 200);
-  EXPECT_EQ(mappedPages(file.data(), fileBytes), 0u);
+  EXPECT_EQ(mappedPages(file.data(), fileBytes - unit), 0u);
   EXPECT_EQ(sum(file), before);
 }
 
@@ -63,11 +65,29 @@ TEST(Streaming, OneByteTakesWhatItsFaultBroughtIn) {
   MappedFile file = mapFile();
   setStreamedMapping(file.bytes());
   hone_release(file.data(), int64_t(fileBytes));
-  volatile char value = file.data()[fileBytes / 2];
-  (void)value;
-  ASSERT_GE(mappedPages(file.data(), fileBytes), 1u);
-  hone_release(file.data() + fileBytes / 2, 1);
-  EXPECT_EQ(mappedPages(file.data(), fileBytes), 0u);
+  // The thread's last unit waits for the next one.
+  for (size_t at : {fileBytes - 1, fileBytes / 2, unit - 1, 2 * unit - 4096,
+                    2 * unit + 1, size_t(0), 3 * unit}) {
+    volatile char value = file.data()[at];
+    (void)value;
+    ASSERT_GE(mappedPages(file.data(), fileBytes), 1u) << at;
+    hone_release(file.data() + at, 1);
+    EXPECT_LE(mappedPages(file.data(), fileBytes), unit / 4096) << at;
+  }
+}
+
+TEST(Streaming, ASweepLeavesOneUnit) {
+  MappedFile file = mapFile();
+  setStreamedMapping(file.bytes());
+  constexpr size_t piece = 100 * 1000;
+  for (size_t at = 0; at + piece <= fileBytes; at += piece) {
+    for (size_t i = at; i < at + piece; i += 512) {
+      volatile char value = file.data()[i];
+      (void)value;
+    }
+    hone_release(file.data() + at, int64_t(piece));
+    EXPECT_LE(mappedPages(file.data(), fileBytes), unit / 4096) << at;
+  }
 }
 
 // Dropped pages of anonymous memory would read as zeros.

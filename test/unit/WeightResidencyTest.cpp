@@ -6,7 +6,7 @@
 
 using namespace hone;
 
-static constexpr int64_t units = 2 * HONE_RESIDENT_UNIT_BYTES;
+static constexpr int64_t unit = HONE_RESIDENT_UNIT_BYTES, units = 2 * unit;
 
 /// Two layers of 128 and 64 bytes of weights, then a table of 9 x 4.
 static std::string module(llvm::StringRef streamed, llvm::StringRef released) {
@@ -50,18 +50,31 @@ TEST(WeightResidency, EverythingStaysThatNobodyLetsGo) {
 }
 
 TEST(WeightResidency, ALayerIsThereUntilItIsLetGo) {
-  // Layer 1 is never let go, so it is there when layer 0 runs again. Ranges
-  // take whole units of pages at both ends.
+  // Layer 1 is never let go, so it is there when layer 0 runs again. The file
+  // has the layers behind one another, so both are one range, of bfloat16.
+  // Ranges take whole units at both ends.
   WeightResidency most = residencyOf(module("", "hone.release @layer \"0.\""));
-  EXPECT_EQ(most.bytes, 9 * 4 * 4 + units + 2 * (2 * 8 * 4 * 2 + 2 * units));
+  EXPECT_EQ(most.bytes, 9 * 4 * 4 + units + 2 * (2 * 8 * 4 * 2) + units);
 }
 
 TEST(WeightResidency, AStreamedTableCountsByItsPieces) {
   WeightResidency most =
       residencyOf(module("streamed", "hone.release @layer \"0.\""));
-  // The piece is gone when the layers run.
-  EXPECT_EQ(most.bytes, 2 * (2 * 8 * 4 * 2 + 2 * units));
-  EXPECT_EQ(most.threadBytes, 4 * 4 + units);
+  // The piece is gone when the layers run; layer 1 is there when it is read.
+  EXPECT_EQ(most.bytes, 4 * 4 + units + 2 * 8 * 4 * 2 + units);
+  EXPECT_EQ(most.threadBytes, 4 * 4 + units + unit);
+}
+
+TEST(WeightResidency, LayersThatAreApartAreTwoRanges) {
+  std::string text = module("", "hone.release @layer \"0.\"");
+  auto between = text.find("%2 = hone.call @layer \"1.\"");
+  text.insert(
+      between,
+      R"(%3 = hone.call @layer "0.5." (%1) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+      hone.release @layer "0.5."
+      )");
+  WeightResidency most = residencyOf(text);
+  EXPECT_EQ(most.bytes, 9 * 4 * 4 + units + 2 * (2 * 8 * 4 * 2) + 2 * units);
 }
 
 TEST(WeightResidency, AConditionalCallReadsWhatEitherBlockDoes) {

@@ -88,8 +88,9 @@ static inline uint64_t hone_mapped_bytes(uint64_t weights, uint64_t resident,
   return HONE_MAPPED_BYTES + tables +
          (at_a_time < weights ? at_a_time : weights);
 }
-/* Pages of a file become resident, and are let go, in units of this size. */
-#define HONE_RESIDENT_UNIT_BYTES (64 * 1024)
+/* Pages of a file become resident, and are let go, in units of at most this
+   size: a page table of 4 KiB pages. Each thread may hold one more of them. */
+#define HONE_RESIDENT_UNIT_BYTES (2 * 1024 * 1024)
 /* Of the weights file, for each of hone_module::weight_digests. */
 #define HONE_DIGEST_PART_BYTES (1024 * 1024)
 

@@ -80,8 +80,8 @@ public:
     return (offset(sample + 1) - offset(sample)) / 2;
   }
 
-  /// Lets the pages go that were read so far: a fault brings in 64 KiB, so
-  /// after every few samples.
+  /// Lets the pages go that were read so far: after every sample, where these
+  /// are read in any order, since each may bring in HONE_RESIDENT_UNIT_BYTES.
   void release() const { file.release(0, file.size()); }
 
 private:

@@ -60,8 +60,7 @@ static uint64_t countTargets(const Dataset &data, const SampleOrder &order,
   for (uint64_t i = 0; i < range.count; ++i) {
     targets += Batch::countTargets(
         data.sample(order.sampleAt(range.epoch, range.first + i)));
-    if (i % order.batchSize == 0)
-      data.release();
+    data.release();
   }
   return targets;
 }
@@ -70,10 +69,11 @@ int64_t Trainer::load(char *base) {
   SampleOrder::Range &left = source.range;
   uint64_t count = std::min(source.order.batchSize, left.count);
   Batch batch(module, base);
-  for (uint64_t i = 0; i < count; ++i)
+  for (uint64_t i = 0; i < count; ++i) {
     batch.append(
         source.data->sample(source.order.sampleAt(left.epoch, left.first + i)));
-  source.data->release();
+    source.data->release();
+  }
   left.first += count;
   left.count -= count;
   source.result->tokens += uint64_t(batch.rows());
