@@ -46,7 +46,7 @@ class HoneProgram:
         return Contestant(self.name, threads, is_hone=True,
                           flops=self.plan["flops"])
 
-    def _command(self, threads, data):
+    def command(self, threads, data):
         """The command of a run that is started afresh."""
         output = self.folder / "run"
         shutil.rmtree(output, ignore_errors=True)
@@ -57,7 +57,7 @@ class HoneProgram:
     def profile(self, threads, data):
         """Where the time of one more run goes, as the program writes it."""
         path = self.folder / "profile.json"
-        run_checked(self._command(threads, data) + ["--profile", path])
+        run_checked(self.command(threads, data) + ["--profile", path])
         return {"contestant": self.name, "threads": threads,
                 **json.loads(path.read_text())}
 
@@ -69,7 +69,7 @@ class HoneProgram:
         log.unlink(missing_ok=True)
         load = os.getloadavg()[0]
         process = subprocess.Popen(
-            self._command(contestant.threads, data) + ["--log", log],
+            self.command(contestant.threads, data) + ["--log", log],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         try:
             with MemoryWatch(process.pid) as watch:

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # run.sh BUILD_DIR [ARGS] - builds what is measured and measures it.
-# ARGS: see bench.py --help, or memory.py --help after --memory.
+# ARGS: see bench.py --help, memory.py --help after --memory, pairs.py --help
+# after --pairs.
 # --no-build: take the programs as they are.
 
 set -euo pipefail
@@ -14,8 +15,10 @@ else
     hone-bench-peak hone-bench-contract
 fi
 program=bench.py
-if [ "${1-}" = --memory ]; then
-  program=memory.py
+case ${1-} in
+--memory | --pairs)
+  program=${1#--}.py
   shift
-fi
+  ;;
+esac
 exec python3 "$here/$program" --build "$build" "$@"

@@ -25,7 +25,7 @@ struct ItemDescription {
   uint64_t work = 0;
   std::vector<uint32_t> values;
   uint32_t carried = 0, body = 0, stages = 1;
-  std::string peer, channel;
+  std::string peer, channel, problem; ///< empty for none
 };
 
 struct NumberDescription {
@@ -72,6 +72,7 @@ struct ModuleDescription {
   hone_dtype trainableDtype = HONE_F32;
   uint64_t trainableElements = 0;
   uint64_t thetaOffset = 0, gradientOffset = 0, stateOffset = 0; ///< bytes
+  uint64_t gradientEnd = 0; ///< see hone_module
   std::vector<ScheduleDescription> schedules;
   std::vector<SlotDescription> inputs;
   std::vector<WeightDescription> weights;

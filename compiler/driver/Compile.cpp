@@ -211,17 +211,18 @@ Status Compilation::checkTables() const {
   (*module)->walk([&](RopeOp op) {
     columns = std::max(columns, int64_t(op.getHeadDim()) / 2);
   });
-  if (columns == 0 || spec.maxRows() <= most / columns)
+  const int64_t positions = spec.train.max_seq_length;
+  if (columns == 0 || positions <= most / columns)
     return Status::ok();
   return Status::error(ErrorCode::TooManyRows,
                        {spec.file + ": train.max_seq_length",
-                        "expected batch_size x max_seq_length to be at most " +
-                            std::to_string(most / columns) + " for heads of " +
+                        "expected at most " + std::to_string(most / columns) +
+                            " positions for heads of " +
                             std::to_string(2 * columns) +
                             ", whose rotary embedding is a table, "
                             "but found " +
-                            std::to_string(spec.maxRows()),
-                        "use gradient_accumulation_steps for larger batches"});
+                            std::to_string(positions),
+                        "cut the data into shorter sequences"});
 }
 
 /// mkdir -p with the mode of the umask.

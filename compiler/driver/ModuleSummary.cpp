@@ -46,6 +46,18 @@ static uint64_t regionOffset(ModuleOp module, const std::string &name) {
   return 0;
 }
 
+/// What a run that uses the region needs of the arena: all of it, or more where
+/// the region is behind it.
+static uint64_t regionEnd(ModuleOp module, StringRef name) {
+  uint64_t arena =
+      module->getAttrOfType<IntegerAttr>(HoneDialect::getArenaBytesAttrName())
+          .getInt();
+  RegionOp region = findRegion(module, name);
+  return region
+             ? std::max<uint64_t>(arena, region.getOffset() + region.getBytes())
+             : arena;
+}
+
 std::string hone::optimizerVariant(const Spec &spec) {
   bool withMomentum = spec.train.optimizer == "sgd" && spec.train.momentum > 0;
   return withMomentum ? "sgd_momentum" : spec.train.optimizer.text();
@@ -66,11 +78,9 @@ ModuleDescription hone::describeModule(ModuleOp module,
   description.trainableElements = parameters.trainableElements();
   description.thetaOffset = regionOffset(module, "theta");
   description.gradientOffset = regionOffset(module, "gradient");
+  description.gradientEnd = regionEnd(module, "gradient");
   description.stateOffset = regionOffset(module, "state0");
-  description.accumulationEnd = description.arenaBytes;
-  if (RegionOp region = findRegion(module, "accumulation"))
-    description.accumulationEnd = std::max<uint64_t>(
-        description.arenaBytes, region.getOffset() + region.getBytes());
+  description.accumulationEnd = regionEnd(module, "accumulation");
 
   description.schedules = describeSchedules(module);
 

@@ -128,6 +128,7 @@ bool ScheduleWriter::describe(Operation *op, ItemDescription &item) {
       })
       .Case([&](CheckOp check) {
         item.kind = HONE_CHECK;
+        item.problem = check.getProblem().value_or("").str();
         append(item, check.getOperands());
         return true;
       })

@@ -196,7 +196,8 @@ def Hone_PhaseAttr : EnumAttr<Hone_Dialect, Hone_Phase, "phase">;
 def Hone_Purpose : I32EnumAttr<"Purpose", "what a schedule is run for", [
   I32EnumAttrCase<"Train", 0, "train">,
   I32EnumAttrCase<"Evaluate", 1, "evaluate">,
-  I32EnumAttrCase<"Differentiate", 2, "differentiate">]> {
+  I32EnumAttrCase<"Differentiate", 2, "differentiate">,
+  I32EnumAttrCase<"Validate", 3, "validate">]> {
   let cppNamespace = "::hone";
   let genSpecializedAttr = 0;
 }

@@ -209,6 +209,19 @@ def Hone_StreamOpInterface : OpInterface<"StreamOpInterface"> {
   ];
 }
 
+def Hone_PerParameterOpInterface : OpInterface<"PerParameterOpInterface"> {
+  let cppNamespace = "::hone";
+  let description = [{
+    An op whose result is one number for each trainable parameter, in the order
+    of their table. A part of a model has the numbers of its own parameters;
+    those of all parts together are the whole model's.
+  }];
+  let methods = [
+    InterfaceMethod<"The numbers: a tensor of f64.", "::mlir::OpResult",
+      "getNumbers">
+  ];
+}
+
 // The value is the same in every block and phase of one step and costs
 // nothing to read again, so no policy ever keeps it: parameters and inputs.
 def Hone_Ambient : NativeOpTrait<"Ambient"> {

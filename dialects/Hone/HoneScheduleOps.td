@@ -213,7 +213,8 @@ def Hone_CheckOp : Hone_ItemOp<"check"> {
   let summary = "the step goes on only with finite numbers";
   let description = [{
     Ends the schedule with an error if one of the values is infinite or not a
-    number. What stands before it has happened; updates stand behind it.
+    number. What stands before it has happened; updates stand behind it. `else`
+    says what is wrong then, where it is not that training diverged.
 
     Example:
     ```mlir
@@ -221,13 +222,19 @@ def Hone_CheckOp : Hone_ItemOp<"check"> {
       hone.schedule train {
         %rate = hone.setting "learning_rate" : tensor<f64>
         hone.check %rate : tensor<f64>
+        %beta = hone.setting "beta1" : tensor<f64>
+        hone.check %beta else "expects a finite beta1" : tensor<f64>
       }
     }
     ```
   }];
   let arguments = (ins Variadic<Hone_Scalar>:$operands,
+                       OptionalAttr<StrAttr>:$problem,
                        DefaultValuedAttr<I64Attr, "0">:$stage);
-  let assemblyFormat = "$operands (`stage` $stage^)? attr-dict `:` type($operands)";
+  let assemblyFormat = [{
+    $operands (`else` $problem^)? (`stage` $stage^)? attr-dict `:`
+    type($operands)
+  }];
 }
 
 def Hone_ReportOp : Hone_InScheduleOp<"report", [HasParent<"ScheduleOp">]> {
@@ -325,8 +332,8 @@ def Hone_WaitOp : Hone_ItemOp<"wait"> {
 //===----------------------------------------------------------------------===//
 
 // What reads or writes a vector of all trainable elements, in an entry.
-class Hone_VectorOp<string mnemonic> : Hone_Op<mnemonic, [
-    ParentOneOf<["EntryOp"]>]>;
+class Hone_VectorOp<string mnemonic, list<Trait> traits = []> :
+    Hone_Op<mnemonic, traits # [ParentOneOf<["EntryOp"]>]>;
 
 def Hone_ZeroGradientOp : Hone_VectorOp<"zero_gradient"> {
   let summary = "sets the gradient of every parameter to zero";
@@ -371,7 +378,16 @@ def Hone_AddGradientOp : Hone_VectorOp<"add_gradient"> {
   let assemblyFormat = "$value attr-dict `:` type($value)";
 }
 
-def Hone_GradientSquaresOp : Hone_VectorOp<"gradient_squares"> {
+class Hone_SquaresOp<string mnemonic> : Hone_VectorOp<mnemonic, [
+    DeclareOpInterfaceMethods<Hone_PerParameterOpInterface>]> {
+  let results = (outs 1DTensorOf<[F64]>:$squares);
+  let assemblyFormat = "attr-dict `:` type($squares)";
+  let extraClassDefinition = [{
+    ::mlir::OpResult $cppClass::getNumbers() { return getOperation()->getResult(0); }
+  }];
+}
+
+def Hone_GradientSquaresOp : Hone_SquaresOp<"gradient_squares"> {
   let summary = "sums of the squares of each parameter's gradient";
   let description = [{
     In double precision, one sum for each trainable parameter, in the order of the
@@ -396,8 +412,24 @@ def Hone_GradientSquaresOp : Hone_VectorOp<"gradient_squares"> {
     }
     ```
   }];
-  let results = (outs 1DTensorOf<[F64]>:$squares);
-  let assemblyFormat = "attr-dict `:` type($squares)";
+}
+
+def Hone_ParameterSquaresOp : Hone_SquaresOp<"parameter_squares"> {
+  let summary = "sums of the squares of each trainable parameter";
+  let description = [{
+    As `hone.gradient_squares`, of the parameters themselves: whether they are
+    finite is known before they are saved.
+
+    1. (C1) `squares` has as many elements as there are trainable parameters.
+
+    Example:
+    ```mlir
+    hone.entry vector @parameter_squares() -> tensor<0xf64> {
+      %squares = hone.parameter_squares : tensor<0xf64>
+      hone.return %squares : tensor<0xf64>
+    }
+    ```
+  }];
 }
 
 #endif // HONE_SCHEDULE_OPS_TD

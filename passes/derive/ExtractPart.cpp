@@ -265,7 +265,7 @@ LogicalResult ExtractPart::gather(RunOp run, ScheduleOp schedule) {
   if (run.getNumResults() == 0)
     return success();
   auto entry = module.lookupSymbol<EntryOp>(run.getEntry());
-  if (entry.getBody().getOps<GradientSquaresOp>().empty())
+  if (entry.getBody().getOps<PerParameterOpInterface>().empty())
     return run.emitOpError("cannot be given to a part: what it returns is of "
                            "all parameters");
   OpBuilder builder(run);
@@ -299,12 +299,12 @@ LogicalResult ExtractPart::gather(RunOp run, ScheduleOp schedule) {
 
 void ExtractPart::narrowSquares() {
   for (EntryOp entry : llvm::make_early_inc_range(module.getOps<EntryOp>()))
-    for (auto squares : entry.getBody().getOps<GradientSquaresOp>()) {
+    for (auto op : entry.getBody().getOps<PerParameterOpInterface>()) {
       if (countOf(part) == 0) {
         entry.erase(); // nothing runs it
         break;
       }
-      squares.getSquares().setType(squaresType(part));
+      op.getNumbers().setType(squaresType(part));
       entry.setFunctionType(FunctionType::get(
           entry.getContext(), entry.getArgumentTypes(), squaresType(part)));
     }

@@ -114,7 +114,12 @@ public:
   void report(Value value, StringRef name) {
     ReportOp::create(builder, loc, value, name);
   }
-  void check(ValueRange values) { CheckOp::create(builder, loc, values); }
+  /// The step goes on only if all are finite; `problem` if that is not about
+  /// training that diverged.
+  void check(ValueRange values, StringRef problem = {}) {
+    CheckOp::create(builder, loc, values,
+                    problem.empty() ? nullptr : builder.getStringAttr(problem));
+  }
 
   /// What an update takes, computed from settings; `clip` scales gradients.
   SmallVector<Value> updateScalars(const UpdateScalars &wanted, Value clip,
@@ -163,11 +168,11 @@ struct ScheduleStep : impl::ScheduleStepBase<ScheduleStep> {
     }
     UpdateScalars scalars(&getContext(), *parsed, parameters->isRounded());
     EntryOp zero = createVectorEntry<ZeroGradientOp>(module, {}, {});
-    EntryOp squares = createVectorEntry<GradientSquaresOp>(
-        module, {},
-        RankedTensorType::get(
-            static_cast<int64_t>(parameters->trainable().size()),
-            Float64Type::get(&getContext())));
+    Type perParameter = RankedTensorType::get(
+        static_cast<int64_t>(parameters->trainable().size()),
+        Float64Type::get(&getContext()));
+    EntryOp squares =
+        createVectorEntry<GradientSquaresOp>(module, {}, perParameter);
     EntryOp update = inBackward
                          ? createUpdatingCopy(*gradient, *parsed, *parameters)
                          : createUpdateEntry(module, *parsed, *parameters);
@@ -177,7 +182,9 @@ struct ScheduleStep : impl::ScheduleStepBase<ScheduleStep> {
             ? scheduleTrainingLayerByLayer(update, scalars)
             : scheduleTraining(zero, *gradient, squares, update, scalars);
     if (!isScheduled || !scheduleEvaluation(*loss) ||
-        !scheduleGradient(zero, *gradient, squares))
+        !scheduleGradient(zero, *gradient, squares) ||
+        !scheduleValidation(
+            createVectorEntry<ParameterSquaresOp>(module, {}, perParameter)))
       signalPassFailure();
   }
 
@@ -202,6 +209,7 @@ private:
   bool scheduleTrainingLayerByLayer(EntryOp step, const UpdateScalars &scalars);
   bool scheduleEvaluation(EntryOp loss);
   bool scheduleGradient(EntryOp zero, EntryOp gradient, EntryOp squares);
+  bool scheduleValidation(EntryOp squares);
 };
 
 } // namespace
@@ -262,10 +270,10 @@ LogicalResult ScheduleStep::checkNames(ModuleOp module, EntryOp gradient) {
   SymbolTable symbols(module);
   StringRef update = stringifyPhase(Phase::Update);
   std::string copy = (gradient.getSymName() + "." + update).str();
-  StringRef names[] = {inBackward ? StringRef(copy) : update,
-                       entryName<ZeroGradientOp>(),
-                       entryName<GradientSquaresOp>(),
-                       entryName<ReadGradientOp>(), entryName<AddGradientOp>()};
+  StringRef names[] = {
+      inBackward ? StringRef(copy) : update, entryName<ZeroGradientOp>(),
+      entryName<GradientSquaresOp>(),        entryName<ParameterSquaresOp>(),
+      entryName<ReadGradientOp>(),           entryName<AddGradientOp>()};
   for (StringRef name : names)
     if (Operation *taken = symbols.lookup(name))
       return taken->emitOpError("has the name '@")
@@ -329,7 +337,8 @@ Value ScheduleStep::differentiateShared(ScheduleBuilder &b, EntryOp zero,
   // A rank with more batches would wait for ever.
   Value batches = b.integerSetting("batches");
   for (Value others : exchange(batches, "train.batches"))
-    b.check(b.scalar("same_count", {batches, others}));
+    b.check(b.scalar("same_count", {batches, others}),
+            "expects as many batches on every rank");
   Value no = b.scalar("false", {}, b.integer);
   b.run(zero, {});
   Value empty = b.run(read, {}).front();
@@ -400,6 +409,14 @@ bool ScheduleStep::scheduleGradient(EntryOp zero, EntryOp gradient,
   Value mean = differentiate(b, zero, gradient);
   b.report(mean, "loss");
   b.report(b.scalar("norm", b.run(squares, {})), "gradient_norm");
+  return !b.hasFailed;
+}
+
+bool ScheduleStep::scheduleValidation(EntryOp squares) {
+  ScheduleBuilder b(getOperation(), Purpose::Validate);
+  Value length = b.scalar("norm", b.run(squares, {}));
+  b.check(length);
+  b.report(length, "parameter_norm");
   return !b.hasFailed;
 }
 

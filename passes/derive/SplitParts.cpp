@@ -236,6 +236,16 @@ LogicalResult SplitParts::replaceRuns(EntryOp whole,
 LogicalResult SplitParts::split(EntryOp entry) {
   if (failed(checkPools(entry)))
     return failure();
+  // One that stands at the top would be a piece of its part by itself.
+  for (PoolOp pool :
+       llvm::make_early_inc_range(entry.getBody().getOps<PoolOp>())) {
+    auto users = pool->getUsers();
+    if (!users.empty())
+      pool->moveBefore(
+          *llvm::min_element(users, [](Operation *a, Operation *b) {
+            return a->isBeforeInBlock(b);
+          }));
+  }
   FailureOr<std::vector<Segment>> segments = segmentsOf(entry);
   if (failed(segments))
     return failure();

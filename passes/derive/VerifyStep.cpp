@@ -27,7 +27,11 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
     if (failed(parameters) || failed(checkSinks(module, *parameters)) ||
         failed(checkCoverage(module, *parameters)) ||
         failed(checkUpdates(module, *parameters)))
-      signalPassFailure();
+      return signalPassFailure();
+    if (auto schedule = Schedule::find(module, Purpose::Train))
+      if (failed(checkOrder(*schedule, *parameters)) ||
+          failed(checkLanes(*schedule)))
+        signalPassFailure();
   }
 
   /// Entries that no schedule runs, and blocks that no entry calls.
@@ -114,6 +118,102 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
       if (!updated.empty() && !updated.contains(layer.prefix))
         return module.emitError("expects an update of the layer '")
                << layer.prefix << "'; broken by hone-schedule-step";
+    return success();
+  }
+
+  /// Trainable layers whose parameters `entry` reads, and that it updates.
+  struct Touched {
+    llvm::DenseSet<int64_t> reads, updates;
+  };
+  static FailureOr<Touched> touchedBy(EntryOp entry,
+                                      const ParameterTable &parameters) {
+    SymbolTable symbols(entry->getParentOp());
+    Touched touched;
+    auto layerOf = [&](StringRef prefix) {
+      return parameters.findLayer(prefix) - parameters.layers().data();
+    };
+    if (failed(forEachCall(entry, symbols, [&](CallOp call, BlockOp block) {
+          block.walk([&](ParameterOp op) {
+            const Parameter *parameter =
+                parameters.find(call.getPrefix(), op.getName());
+            if (parameter->trainable)
+              touched.reads.insert(parameter->layer);
+          });
+        })))
+      return failure();
+    for (auto update : entry.getBody().getOps<UpdateOpInterface>())
+      if (Value window = update.getLayerGradient())
+        touched.updates.insert(
+            layerOf(window.getDefiningOp<LayerGradientOp>().getPrefix()));
+      else
+        for (int64_t i = 0, e = parameters.layers().size(); i != e; ++i)
+          touched.updates.insert(i);
+    return touched;
+  }
+
+  /// In the order of the items, each layer is updated once and not read behind
+  /// that: a step is of the parameters that it began with.
+  static LogicalResult checkOrder(const Schedule &schedule,
+                                  const ParameterTable &parameters) {
+    SymbolTable symbols(ScheduleOp(schedule.getOp())->getParentOp());
+    llvm::DenseSet<int64_t> updated;
+    auto broken = [&](RunOp run, StringRef problem, int64_t layer) {
+      return run.emitOpError(problem)
+             << " of the layer '" << parameters.layers()[layer].prefix
+             << "'; broken by hone-schedule-step";
+    };
+    for (const Schedule::Item &item : schedule.items()) {
+      auto run = dyn_cast<RunOp>(item.op);
+      if (!run)
+        continue;
+      llvm::DenseSet<int64_t> updates;
+      for (StringRef name :
+           {run.getEntry(), run.getOtherwise().value_or(StringRef())}) {
+        if (name.empty())
+          continue;
+        FailureOr<Touched> touched =
+            touchedBy(symbols.lookup<EntryOp>(name), parameters);
+        if (failed(touched))
+          return failure();
+        for (int64_t layer : touched->reads)
+          if (updated.contains(layer))
+            return broken(run, "stands behind the update", layer);
+        updates.insert(touched->updates.begin(), touched->updates.end());
+      }
+      for (int64_t layer : updates)
+        if (item.repeat || !updated.insert(layer).second)
+          return broken(run, "is not the only update", layer);
+    }
+    return success();
+  }
+
+  /// Runs that may overlap have no gradient of one batch in common: the region
+  /// of a batch that is folded is there once.
+  static LogicalResult checkLanes(const Schedule &schedule) {
+    SymbolTable symbols(ScheduleOp(schedule.getOp())->getParentOp());
+    llvm::DenseMap<RepeatOp, RunOp> first;
+    for (const Schedule::Item &item : schedule.items()) {
+      auto run = dyn_cast<RunOp>(item.op);
+      if (!run || !item.repeat || !Schedule::hasLanes(item.repeat))
+        continue;
+      auto windows = symbols.lookup<EntryOp>(run.getEntry())
+                         .getBody()
+                         .getOps<LayerGradientOp>();
+      if (llvm::none_of(windows, [](LayerGradientOp window) {
+            return bool(window.getCondition());
+          }))
+        continue;
+      RunOp &known = first[item.repeat];
+      if (!known)
+        known = run;
+      if (known.getLane() == run.getLane())
+        continue;
+      InFlightDiagnostic diag =
+          run.emitOpError("accumulates in another lane than a run that may be "
+                          "at work at the same time; give both one lane");
+      diag.attachNote(known.getLoc()) << "the other one is here";
+      return diag;
+    }
     return success();
   }
 

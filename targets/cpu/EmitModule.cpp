@@ -111,7 +111,7 @@ static Constant *buildSchedule(TableBuilder &t, const ScheduleDescription &s) {
              t.u32(item.batch), t.u64(item.work), t.indices(item.values),
              t.u32(item.values.size()), t.u32(item.carried), t.u32(item.body),
              t.u32(item.stages), t.stringOrNull(item.peer),
-             t.stringOrNull(item.channel)});
+             t.stringOrNull(item.channel), t.stringOrNull(item.problem)});
       });
   Constant *values = t.table<hone_value>(s.values, [&](const hone_value &v) {
     return t.record({t.u64(v.offset), t.u64(v.stride), t.u64(v.bytes),
@@ -171,6 +171,7 @@ static Constant *buildModule(TableBuilder &t, llvm::Module &module,
                    t.u64(d.trainableElements),
                    t.u64(d.thetaOffset),
                    t.u64(d.gradientOffset),
+                   t.u64(d.gradientEnd),
                    t.u64(d.stateOffset),
                    schedules,
                    t.slots(d.inputs),

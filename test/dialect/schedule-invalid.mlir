@@ -313,3 +313,13 @@ module attributes {hone.max_rows = 16 : i64} {
     hone.return %squares : tensor<2xf64>
   }
 }
+
+// -----
+
+module attributes {hone.max_rows = 16 : i64} {
+  hone.entry vector @parameter_squares_c1() -> tensor<2xf64> {
+    // expected-error @+1 {{'hone.parameter_squares' op expects one sum for each of 0 trainable parameters}}
+    %squares = hone.parameter_squares : tensor<2xf64>
+    hone.return %squares : tensor<2xf64>
+  }
+}

@@ -74,6 +74,14 @@ hone.entry vector @zero_gradient() {
   hone.zero_gradient
 }
 
+// CHECK-LABEL: hone.entry vector @parameter_squares() -> tensor<1xf64> {
+hone.entry vector @parameter_squares() -> tensor<1xf64> {
+  // CHECK-NEXT: %[[OFTHETA:.*]] = hone.parameter_squares : tensor<1xf64>
+  %squares = hone.parameter_squares : tensor<1xf64>
+  // CHECK-NEXT: hone.return %[[OFTHETA]] : tensor<1xf64>
+  hone.return %squares : tensor<1xf64>
+}
+
 // CHECK-LABEL: hone.entry vector @gradient_squares() -> tensor<1xf64> {
 hone.entry vector @gradient_squares() -> tensor<1xf64> {
   // CHECK-NEXT: %[[SQUARES:.*]] = hone.gradient_squares : tensor<1xf64>
@@ -113,6 +121,8 @@ hone.schedule train {
   %factor = hone.scalar @sum(%both) : (tensor<2xf64>) -> tensor<f64>
   // CHECK-NEXT: hone.check %[[LOSS]], %[[FACTOR]] : tensor<f64>, tensor<f64>
   hone.check %loss, %factor : tensor<f64>, tensor<f64>
+  // CHECK-NEXT: hone.check %[[LOSS]] else "expects as many batches" : tensor<f64>
+  hone.check %loss else "expects as many batches" : tensor<f64>
   // CHECK-NEXT: hone.run @update(%[[FACTOR]], %[[RATE]]) : (tensor<f64>, tensor<f64>) -> ()
   hone.run @update(%factor, %rate) : (tensor<f64>, tensor<f64>) -> ()
   // CHECK-NEXT: hone.report %[[LOSS]] as "loss" : tensor<f64>

@@ -9,6 +9,7 @@
 #include "test/numerics/KernelCase.h"
 
 #include <cmath>
+#include <limits>
 #include <map>
 
 using namespace hone;
@@ -313,7 +314,13 @@ TEST(KernelsRoundedUpdateTest, KeepsWhatIsNotFinite) {
 // Vectors
 //===----------------------------------------------------------------------===//
 
-TEST(KernelsSquaresTest, SumsEachParameterByItself) {
+/// An op of squares and the vector that it reads.
+struct SquaresCase {
+  const char *op, *vector;
+};
+class KernelsSquaresTest : public testing::TestWithParam<SquaresCase> {};
+
+TEST_P(KernelsSquaresTest, SumsEachParameterByItself) {
   // More elements than a block, fewer, and a layer that is met again.
   std::string text = R"(module attributes {hone.max_rows = 4 : i64} {
     hone.block @sink() {
@@ -324,7 +331,7 @@ TEST(KernelsSquaresTest, SumsEachParameterByItself) {
       hone.return
     }
     hone.entry vector @test() -> tensor<4xf64> {
-      %s = hone.gradient_squares : tensor<4xf64>
+      %s = OP : tensor<4xf64>
       hone.return %s : tensor<4xf64>
     }
     hone.entry @loss() {
@@ -332,6 +339,7 @@ TEST(KernelsSquaresTest, SumsEachParameterByItself) {
       hone.call @sink "1." () : () -> ()
     }
   })";
+  text.replace(text.find("OP"), 2, GetParam().op);
   HoneProgram program(text);
   constexpr size_t lengths[] = {150 * 131, 15, 150 * 131, 15};
   std::vector<double> gradient, want;
@@ -344,7 +352,7 @@ TEST(KernelsSquaresTest, SumsEachParameterByItself) {
     want.push_back(sum);
     gradient.insert(gradient.end(), part.values.begin(), part.values.end());
   }
-  program.write("gradient", gradient);
+  program.write(GetParam().vector, gradient);
   std::vector<double> bits;
   for (unsigned threads : {1, 3}) {
     program.run(1, threads);
@@ -355,4 +363,17 @@ TEST(KernelsSquaresTest, SumsEachParameterByItself) {
       EXPECT_EQ(got, bits);
     bits = got;
   }
+  // What a check of a schedule stops at.
+  gradient[150 * 131 + 3] = std::numeric_limits<double>::infinity();
+  program.write(GetParam().vector, gradient);
+  program.run(1, 2);
+  std::vector<double> got = program.read("result.0", 4);
+  EXPECT_EQ(got[0], bits[0]);
+  EXPECT_FALSE(std::isfinite(got[1]));
 }
+
+INSTANTIATE_TEST_SUITE_P(
+    Vectors, KernelsSquaresTest,
+    testing::Values(SquaresCase{"hone.gradient_squares", "gradient"},
+                    SquaresCase{"hone.parameter_squares", "theta"}),
+    [](const auto &info) { return info.param.vector; });

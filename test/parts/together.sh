@@ -124,7 +124,7 @@ if timeout 50 run-together 1 1 $(program rank0 "$data" one) \
   echo 'together: uneven ranks trained' >&2
   exit 1
 fi
-grep -q 'error\[H0809\]' "$work/log" ||
+grep -q 'error\[H0812\]: step 1: expects as many batches on every rank' "$work/log" ||
   { cat "$work/log" >&2; exit 1; }
 echo 'uneven ranks stop'
 

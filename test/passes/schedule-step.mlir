@@ -82,6 +82,15 @@
 // CHECK: hone.run @gradient_squares()
 // CHECK-NOT: hone.run
 // CHECK: hone.report %{{.*}} as "gradient_norm"
+
+// Validation changes nothing: the norm of the parameters has to be finite.
+
+// CHECK: hone.schedule validate
+// CHECK-NEXT: %[[PSQUARES:.*]] = hone.run @parameter_squares() : () -> tensor<1xf64>
+// CHECK-NEXT: %[[PNORM:.*]] = hone.scalar @scalar.norm(%[[PSQUARES]])
+// CHECK-NEXT: hone.check %[[PNORM]]
+// CHECK-NEXT: hone.report %[[PNORM]] as "parameter_norm"
+// CHECK-NEXT: }
 module {
   hone.block @head() -> tensor<f64> {
     %x = hone.input "hidden" : tensor<?x4xf32>

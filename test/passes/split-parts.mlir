@@ -122,9 +122,9 @@ module @conditions_and_pools attributes {hone.max_rows = 8 : i64} {
   hone.entry gradient @gradient(%mask: tensor<2xi32>, %slots: tensor<2xi32>) -> tensor<f64> {
     %0 = hone.call @embed "model." () : () -> tensor<?x4xf32>
     %pool0 = hone.pool : tensor<1x?x4xf32>
+    %pool1 = hone.pool : tensor<1x?x4xf32>
     hone.keep %0 in %pool0 at %slots[0] when %mask[0] : tensor<1x?x4xf32>, tensor<2xi32>, tensor<2xi32>
     %1 = hone.call @layer "layers.0." (%0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-    %pool1 = hone.pool : tensor<1x?x4xf32>
     hone.keep %1 in %pool1 at %slots[1] when %mask[1] : tensor<1x?x4xf32>, tensor<2xi32>, tensor<2xi32>
     %2 = hone.call @layer "layers.1." (%1) : (tensor<?x4xf32>) -> tensor<?x4xf32>
     %3, %d2 = hone.call @head "" (%2) : (tensor<?x4xf32>) -> (tensor<f64>, tensor<?x4xf32>)

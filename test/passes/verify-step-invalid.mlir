@@ -353,3 +353,165 @@ module @window_of_no_layer {
     hone.fold_gradient %d : tensor<16xf32>
   }
 }
+
+// -----
+
+// A step is of the parameters that it began with, whichever entry reads them.
+module @gradient_behind_the_update {
+  hone.block @layer.backward(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) {
+    %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
+    %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
+    %da, %db = hone.lora_parameter_adjoint %dy, %x, %a, %b scale 2.0 : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>) -> (tensor<2x4xf32>, tensor<4x2xf32>)
+    hone.gradient %da of "a" : tensor<2x4xf32>
+    hone.gradient %db of "b" : tensor<4x2xf32>
+    hone.return
+  }
+  hone.entry gradient @gradient(%hidden: tensor<?x4xf32>) {
+    hone.call @layer.backward "layers.0." (%hidden, %hidden) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
+  }
+  hone.entry update @update(%rate: tensor<f64>) {
+    hone.sgd %rate, %rate, %rate
+  }
+  hone.entry @begin() -> tensor<?x4xf32> {
+    %0 = hone.call @embed "model." () : () -> tensor<?x4xf32>
+    hone.return %0 : tensor<?x4xf32>
+  }
+  hone.block @embed() -> tensor<?x4xf32> {
+    %ids = hone.input "input_ids" : tensor<?xi32>
+    %t = hone.parameter "table" : tensor<9x4xf32>
+    %x = hone.embedding %ids, %t : (tensor<?xi32>, tensor<9x4xf32>) -> tensor<?x4xf32>
+    hone.return %x : tensor<?x4xf32>
+  }
+  hone.schedule train {
+    %rate = hone.setting "learning_rate" : tensor<f64>
+    %batch = hone.load
+    %x = hone.run @begin() on %batch : () -> tensor<?x4xf32>
+    hone.run @gradient(%x) on %batch : (tensor<?x4xf32>) -> ()
+    hone.run @update(%rate) : (tensor<f64>) -> ()
+    // expected-error @+1 {{'hone.run' op stands behind the update of the layer 'layers.0.'; broken by hone-schedule-step}}
+    hone.run @gradient(%x) on %batch : (tensor<?x4xf32>) -> ()
+  }
+}
+
+// -----
+
+module @two_updates {
+  hone.block @layer.backward(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) {
+    %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
+    %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
+    %da, %db = hone.lora_parameter_adjoint %dy, %x, %a, %b scale 2.0 : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>) -> (tensor<2x4xf32>, tensor<4x2xf32>)
+    hone.gradient %da of "a" : tensor<2x4xf32>
+    hone.gradient %db of "b" : tensor<4x2xf32>
+    hone.return
+  }
+  hone.entry gradient @gradient(%hidden: tensor<?x4xf32>) {
+    hone.call @layer.backward "layers.0." (%hidden, %hidden) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
+  }
+  hone.entry update @update(%rate: tensor<f64>) {
+    hone.sgd %rate, %rate, %rate
+  }
+  hone.entry @begin() -> tensor<?x4xf32> {
+    %0 = hone.call @embed "model." () : () -> tensor<?x4xf32>
+    hone.return %0 : tensor<?x4xf32>
+  }
+  hone.block @embed() -> tensor<?x4xf32> {
+    %ids = hone.input "input_ids" : tensor<?xi32>
+    %t = hone.parameter "table" : tensor<9x4xf32>
+    %x = hone.embedding %ids, %t : (tensor<?xi32>, tensor<9x4xf32>) -> tensor<?x4xf32>
+    hone.return %x : tensor<?x4xf32>
+  }
+  hone.schedule train {
+    %rate = hone.setting "learning_rate" : tensor<f64>
+    %batch = hone.load
+    %x = hone.run @begin() on %batch : () -> tensor<?x4xf32>
+    hone.run @gradient(%x) on %batch : (tensor<?x4xf32>) -> ()
+    hone.run @update(%rate) : (tensor<f64>) -> ()
+    // expected-error @+1 {{'hone.run' op is not the only update of the layer 'layers.0.'; broken by hone-schedule-step}}
+    hone.run @update(%rate) : (tensor<f64>) -> ()
+  }
+}
+
+// -----
+
+module @update_for_each_batch {
+  hone.block @layer.backward(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) {
+    %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
+    %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
+    %da, %db = hone.lora_parameter_adjoint %dy, %x, %a, %b scale 2.0 : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>) -> (tensor<2x4xf32>, tensor<4x2xf32>)
+    hone.gradient %da of "a" : tensor<2x4xf32>
+    hone.gradient %db of "b" : tensor<4x2xf32>
+    hone.return
+  }
+  hone.entry gradient @gradient(%hidden: tensor<?x4xf32>) {
+    hone.call @layer.backward "layers.0." (%hidden, %hidden) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
+  }
+  hone.entry update @update(%rate: tensor<f64>) {
+    hone.sgd %rate, %rate, %rate
+  }
+  hone.entry @begin() -> tensor<?x4xf32> {
+    %0 = hone.call @embed "model." () : () -> tensor<?x4xf32>
+    hone.return %0 : tensor<?x4xf32>
+  }
+  hone.block @embed() -> tensor<?x4xf32> {
+    %ids = hone.input "input_ids" : tensor<?xi32>
+    %t = hone.parameter "table" : tensor<9x4xf32>
+    %x = hone.embedding %ids, %t : (tensor<?xi32>, tensor<9x4xf32>) -> tensor<?x4xf32>
+    hone.return %x : tensor<?x4xf32>
+  }
+  hone.schedule train {
+    %rate = hone.setting "learning_rate" : tensor<f64>
+    %batches = hone.setting "batches" : tensor<i64>
+    hone.repeat %batches {
+      %batch = hone.load
+      %x = hone.run @begin() on %batch : () -> tensor<?x4xf32>
+      hone.run @gradient(%x) on %batch : (tensor<?x4xf32>) -> ()
+      // expected-error @+1 {{'hone.run' op is not the only update of the layer 'layers.0.'; broken by hone-schedule-step}}
+      hone.run @update(%rate) : (tensor<f64>) -> ()
+      hone.yield
+    }
+  }
+}
+
+// -----
+
+// Where a batch's gradient is before it is folded is there once.
+module @lanes_share_the_accumulation {
+  hone.block @layer.backward(%x: tensor<?x4xf32>, %dy: tensor<?x4xf32>) {
+    %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
+    %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
+    %da, %db = hone.lora_parameter_adjoint %dy, %x, %a, %b scale 2.0 : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>) -> (tensor<2x4xf32>, tensor<4x2xf32>)
+    hone.gradient %da of "a" : tensor<2x4xf32>
+    hone.gradient %db of "b" : tensor<4x2xf32>
+    hone.return
+  }
+  hone.entry gradient @gradient(%hidden: tensor<?x4xf32>, %fold: tensor<i64>) {
+    %g = hone.layer_gradient "layers.0." when %fold : tensor<16xf32>
+    hone.call @layer.backward "layers.0." (%hidden, %hidden) : (tensor<?x4xf32>, tensor<?x4xf32>) -> ()
+    hone.fold_gradient %g : tensor<16xf32>
+  }
+  hone.entry update @update(%rate: tensor<f64>) {
+    hone.sgd %rate, %rate, %rate
+  }
+  hone.entry @begin() -> tensor<?x4xf32> {
+    %0 = hone.call @embed "model." () : () -> tensor<?x4xf32>
+    hone.return %0 : tensor<?x4xf32>
+  }
+  hone.block @embed() -> tensor<?x4xf32> {
+    %ids = hone.input "input_ids" : tensor<?xi32>
+    %t = hone.parameter "table" : tensor<9x4xf32>
+    %x = hone.embedding %ids, %t : (tensor<?xi32>, tensor<9x4xf32>) -> tensor<?x4xf32>
+    hone.return %x : tensor<?x4xf32>
+  }
+  hone.schedule train {
+    %fold = hone.setting "batches" : tensor<i64>
+    hone.repeat %fold {
+      %batch = hone.load
+      %x = hone.run @begin() on %batch : () -> tensor<?x4xf32>
+      // expected-note @+1 {{the other one is here}}
+      hone.run @gradient(%x, %fold) on %batch : (tensor<?x4xf32>, tensor<i64>) -> ()
+      // expected-error @+1 {{'hone.run' op accumulates in another lane than a run that may be at work at the same time; give both one lane}}
+      hone.run @gradient(%x, %fold) on %batch lane 1 : (tensor<?x4xf32>, tensor<i64>) -> ()
+      hone.yield
+    }
+  }
+}

@@ -186,11 +186,11 @@ template <typename T, uint32_t Optimizer> struct Bigram {
     memset(at<T>(frame, gradient), 0, elements * sizeof(T));
   }
 
-  static void gradientNorm(const hone_frame *frame, char *const *) {
+  template <uint64_t vector>
+  static void norm(const hone_frame *frame, char *const *) {
     double sum = 0;
     for (uint64_t i = 0; i < elements; ++i)
-      sum +=
-          double(at<T>(frame, gradient)[i]) * double(at<T>(frame, gradient)[i]);
+      sum += double(at<T>(frame, vector)[i]) * double(at<T>(frame, vector)[i]);
     scalar(frame, Norm) = std::sqrt(sum);
   }
 
@@ -298,11 +298,12 @@ static hone_item forEachBatch(uint32_t body) {
   return item;
 }
 
-static hone_item checkFinite() {
+/// Checks the last `count` of mean and norm.
+static hone_item checkFinite(uint32_t count) {
   hone_item item = call(nullptr);
   item.kind = HONE_CHECK;
-  item.values = checked;
-  item.value_count = 2;
+  item.values = checked + 2 - count;
+  item.value_count = count;
   return item;
 }
 
@@ -339,8 +340,8 @@ const hone_module Bigram<T, Optimizer>::module = [] {
                                     call(gradientEntry, TheBatch),
                                     call(addLoss),
                                     call(mean),
-                                    call(gradientNorm),
-                                    checkFinite(),
+                                    call(norm<gradient>),
+                                    checkFinite(2),
                                     call(rates),
                                     call(update)};
   static const hone_item evaluate[] = {call(unitScale), forEachBatch(3),
@@ -353,10 +354,12 @@ const hone_module Bigram<T, Optimizer>::module = [] {
                                             call(gradientEntry, TheBatch),
                                             call(addLoss),
                                             call(mean),
-                                            call(gradientNorm)};
+                                            call(norm<gradient>)};
+  static const hone_item validate[] = {call(norm<theta>), checkFinite(1)};
   static const hone_schedule schedules[] = {
       schedule(HONE_TRAIN, train), schedule(HONE_EVALUATE, evaluate),
-      schedule(HONE_DIFFERENTIATE, differentiate)};
+      schedule(HONE_DIFFERENTIATE, differentiate),
+      schedule(HONE_VALIDATE, validate)};
   static const hone_slot inputs[] = {
       {"input_ids", HONE_I32, 1, rowShape, ids},
       {"targets", HONE_I32, 1, rowShape, targets},
@@ -371,7 +374,7 @@ const hone_module Bigram<T, Optimizer>::module = [] {
   m.abi_version = HONE_ABI_VERSION;
   m.config = config;
   m.max_rows = rows;
-  m.arena_bytes = m.accumulation_end = arenaBytes;
+  m.arena_bytes = m.accumulation_end = m.gradient_end = arenaBytes;
   m.thread_bytes = scratch;
   m.optimizer = Optimizer;
   m.trainable_dtype = sizeof(T) == 8 ? HONE_F64 : HONE_F32;

@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define HONE_ABI_VERSION 5u
+#define HONE_ABI_VERSION 6u
 
 typedef enum hone_dtype {
   HONE_F32 = 0,
@@ -151,6 +151,7 @@ typedef enum hone_purpose {
   HONE_TRAIN = 0,         /* one optimizer update */
   HONE_EVALUATE = 1,      /* the loss of some batches */
   HONE_DIFFERENTIATE = 2, /* their loss and gradient, without an update */
+  HONE_VALIDATE = 3,      /* whether the trainable parameters are finite */
 } hone_purpose;
 
 /* How learning rates change, as the setting lr_scheduler counts them. */
@@ -201,6 +202,7 @@ typedef struct hone_item {
   uint32_t stages;  /* HONE_REPEAT: of its body */
   const char *peer; /* exchanges */
   const char *channel;
+  const char *problem; /* HONE_CHECK: what is wrong then; null: diverged */
 } hone_item;
 
 /* A number that the program gives before the first item, or reads behind the
@@ -214,7 +216,7 @@ typedef struct hone_item {
      warmup_steps
      learning_rate, weight_decay, max_grad_norm (0: no clipping), momentum,
      beta1, beta2, epsilon   f64
-   Reports, f64: loss, gradient_norm, learning_rate. */
+   Reports, f64: loss, gradient_norm, learning_rate, parameter_norm. */
 typedef struct hone_number {
   const char *name;
   uint32_t dtype; /* HONE_F64 or HONE_I64 */
@@ -279,8 +281,9 @@ typedef struct hone_module {
   uint64_t trainable_elements; /* length of theta */
   uint64_t theta_offset;       /* bytes; trainable_elements values each */
   /* Behind the arena where a step updates layer by layer: only who
-     differentiates has memory for it. */
+     differentiates has memory for it, up to gradient_end. */
   uint64_t gradient_offset;
+  uint64_t gradient_end;
   /* The first state vector; the second begins at the next multiple of 64 bytes
      behind its end. */
   uint64_t state_offset;

@@ -85,8 +85,9 @@ static Status findSlots(const hone_module &m, bool isPart,
 
 static Status findSchedules(const hone_module &m,
                             const hone_schedule **schedules) {
-  static const char *const names[] = {"train", "evaluate", "differentiate"};
-  for (uint32_t purpose = 0; purpose <= HONE_DIFFERENTIATE; ++purpose) {
+  static const char *const names[] = {"train", "evaluate", "differentiate",
+                                      "validate"};
+  for (uint32_t purpose = 0; purpose <= HONE_VALIDATE; ++purpose) {
     std::string place = std::string("schedule '") + names[purpose] + "'";
     for (uint32_t i = 0; i < m.schedule_count; ++i)
       if (m.schedules[i].purpose == purpose)
@@ -165,11 +166,12 @@ uint64_t Module::stateBytes() const {
 }
 
 uint64_t Module::arenaBytes(Extent extent) const {
-  // Nothing is between arena and gradients but less than a cache line.
-  bool isBehind = updatesLayers() && extent.withGradients;
-  uint64_t bytes = compiled->arena_bytes + (isBehind ? vectorBytes() + 64 : 0);
-  return extent.accumulates ? std::max(bytes, compiled->accumulation_end)
-                            : bytes;
+  uint64_t bytes = compiled->arena_bytes;
+  if (extent.withGradients)
+    bytes = std::max(bytes, compiled->gradient_end);
+  if (extent.accumulates)
+    bytes = std::max(bytes, compiled->accumulation_end);
+  return bytes;
 }
 
 uint64_t Module::trainableShapeElements(const hone_trainable &t) const {
@@ -209,8 +211,8 @@ Result<Module> Module::open(const hone_module &compiled) {
        compiled.trainable_dtype != HONE_F64 &&
        compiled.trainable_dtype != HONE_BF16) ||
       compiled.arena_bytes > (uint64_t(1) << 46) ||
-      compiled.accumulation_end < compiled.arena_bytes ||
       compiled.accumulation_end > (uint64_t(1) << 46) ||
+      compiled.gradient_end > (uint64_t(1) << 46) ||
       compiled.trainable_elements > (uint64_t(1) << 40))
     return mismatch("header", "expects sizes and types in range");
   const TrainSettings &train = module.parsed.train;

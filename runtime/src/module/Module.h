@@ -64,7 +64,7 @@ public:
 
 private:
   const hone_module *compiled = nullptr;
-  const hone_schedule *schedules[HONE_DIFFERENTIATE + 1] = {};
+  const hone_schedule *schedules[HONE_VALIDATE + 1] = {};
   ModuleConfig parsed;
 };
 

@@ -166,14 +166,9 @@ Status Run::evaluate(Progress &progress) {
 }
 
 Status Run::save() {
-  // A finite gradient can still overflow theta; never replace a sound
-  // checkpoint by one that cannot go on.
-  if (!trainer.trainables().isFinite())
-    return Status::error(ErrorCode::Diverged,
-                         {"step " + std::to_string(completed),
-                          "expects finite parameters but got NaN or infinity",
-                          "lower --learning-rate; the checkpoints from before "
-                          "are kept"});
+  // Never replace a sound checkpoint by one that cannot go on.
+  if (Status status = trainer.validate(completed); !status.isOk())
+    return status;
   if (Status status = log.sync(); !status.isOk())
     return status;
   savedAt = completed;

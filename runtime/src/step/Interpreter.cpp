@@ -121,6 +121,7 @@ bool Interpreter::runItem(uint32_t index, uint32_t depth) {
   case HONE_REPEAT:
     return repeat(index, depth);
   case HONE_CHECK:
+    failedCheck = &item;
     return std::all_of(
         item.values, item.values + item.value_count,
         [&](uint32_t value) { return std::isfinite(number<double>(value)); });

@@ -65,6 +65,10 @@ public:
   /// behind the check has not run.
   bool run(BatchSource &batches);
 
+  /// Behind a run() that was false: what the check says is wrong; null if it
+  /// says nothing, since numbers diverged.
+  const char *problem() const { return failedCheck->problem; }
+
   /// Behind run(): the reported number, or NaN if the schedule has none of this
   /// name, or did not come that far.
   double report(const char *name) const;
@@ -98,6 +102,7 @@ private:
   hone_frame frame;
   Transport *transport;
   BatchSource *source = nullptr;
+  const hone_item *failedCheck = nullptr;
   /// Of the repeats that surround the item, outermost first.
   int64_t iterations[maxDepth] = {};
   std::vector<char *> pointers;   ///< arguments of one call

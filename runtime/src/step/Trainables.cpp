@@ -81,16 +81,6 @@ Status Trainables::save(const std::string &directory) const {
   return writeAdapter(directory, module.config().adapter, tensors);
 }
 
-bool Trainables::isFinite() const {
-  // x - x is 0 for a finite x and NaN for all others.
-  double sum = 0;
-  for (uint64_t i = 0; i < module.abi().trainable_elements; ++i) {
-    double x = loadAsDouble(module.trainableDtype(), theta, i);
-    sum += x - x;
-  }
-  return sum == 0;
-}
-
 Status Trainables::dumpGradients(const std::string &path,
                                  const SafetensorsMetadata &metadata) const {
   const hone_module &abi = module.abi();

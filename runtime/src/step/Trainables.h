@@ -34,9 +34,6 @@ public:
   /// Theta as a PEFT directory. Errors: as writeAdapter.
   Status save(const std::string &directory) const;
 
-  /// False when a value of theta is NaN or infinite.
-  bool isFinite() const;
-
   /// The gradients as safetensors under PEFT's names. Errors: as OutputFile.
   Status dumpGradients(const std::string &path,
                        const SafetensorsMetadata &metadata) const;

@@ -27,7 +27,8 @@ Trainer::Trainer(const Module &module, AnonymousMapping arenaMapping,
       variables(module, arena.data()),
       train(module.schedule(HONE_TRAIN), frame, transport),
       evaluation(module.schedule(HONE_EVALUATE), frame, transport),
-      differentiation(module.schedule(HONE_DIFFERENTIATE), frame, transport) {}
+      differentiation(module.schedule(HONE_DIFFERENTIATE), frame, transport),
+      validation(module.schedule(HONE_VALIDATE), frame, transport) {}
 
 Result<std::unique_ptr<Trainer>>
 Trainer::create(const Module &module, const Weights &weights, Pool &pool,
@@ -102,6 +103,13 @@ Trainer::StepResult Trainer::gradient(const Dataset &data,
   return result;
 }
 
+static Status disagreement(uint64_t step, const char *problem) {
+  return Status::error(ErrorCode::PartsDiffer,
+                       {"step " + std::to_string(step), problem,
+                        "start all programs with the same options, and give "
+                        "them shares of the data of one size"});
+}
+
 Status Trainer::step(const Dataset &data, const SampleOrder &order,
                      const Hyperparameters &hyperparameters, uint64_t completed,
                      StepResult &result) {
@@ -126,6 +134,8 @@ Status Trainer::step(const Dataset &data, const SampleOrder &order,
   result.learningRate = train.report("learning_rate");
   if (isFinite)
     return Status::ok();
+  if (train.problem())
+    return disagreement(completed + 1, train.problem());
   char problem[128];
   if (module.updatesLayers())
     snprintf(problem, sizeof(problem), "expects a finite loss but got %g",
@@ -147,6 +157,16 @@ double Trainer::evaluate(const Dataset &data, uint64_t batchSize) {
   begin(evaluation, data, order, {0, 0, data.sampleCount()}, result);
   evaluation.run(*this);
   return evaluation.report("loss");
+}
+
+Status Trainer::validate(uint64_t completed) {
+  if (validation.run(*this))
+    return Status::ok();
+  return Status::error(ErrorCode::Diverged,
+                       {"step " + std::to_string(completed),
+                        "expects finite parameters but got NaN or infinity",
+                        "lower --learning-rate; the checkpoints from before "
+                        "are kept"});
 }
 
 } // namespace hone::rt

@@ -72,6 +72,10 @@ public:
   /// file's order, `batchSize` sequences at a time.
   double evaluate(const Dataset &data, uint64_t batchSize);
 
+  /// Whether the trainable parameters are finite: a finite gradient can still
+  /// overflow one. Errors: as step().
+  Status validate(uint64_t completed);
+
 private:
   Trainer(const Module &module, AnonymousMapping arena,
           AnonymousMapping scratch, const Weights &weights, Pool &pool,
@@ -88,7 +92,7 @@ private:
   AnonymousMapping arena, scratch;
   hone_frame frame;
   Trainables variables;
-  Interpreter train, evaluation, differentiation;
+  Interpreter train, evaluation, differentiation, validation;
   /// What the schedule that runs still has to load.
   struct Source {
     const Dataset *data;

@@ -1,0 +1,138 @@
+//===- EntryConversion.h - An entry as the function the runtime calls -----===//
+//
+// Resolves every name to a place: regions to offsets in the arena, inputs to
+// the batch, slots to the working set, boundary values to what the caller gave,
+// and parameters by the calling layer's prefix to a weight or a slice of theta.
+//
+// EntryFunctions.cpp has calls and what they stand on, EntryVectors.cpp what
+// reads and writes vectors of all trainable elements.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_PASSES_KERNELS_ENTRYCONVERSION_H
+#define HONE_PASSES_KERNELS_ENTRYCONVERSION_H
+
+#include "passes/kernels/BlockFunctions.h"
+#include "passes/kernels/Kernels.h"
+
+#include "llvm/ADT/StringMap.h"
+
+namespace hone {
+
+/// Converts one entry to a function of type hone_entry_fn.
+class EntryConversion {
+public:
+  EntryConversion(EntryOp entry, const ParameterTable &table,
+                  const llvm::StringMap<BlockInterface> &interfaces,
+                  SharedFunctions &shared, const TileOptions &options)
+      : entry(entry), module(entry->getParentOfType<mlir::ModuleOp>()),
+        table(table), interfaces(interfaces), shared(shared),
+        panels(options.panels), maxRows(options.maxRows), builder(entry) {}
+
+  mlir::LogicalResult run();
+
+private:
+  mlir::FailureOr<int64_t> regionOffset(mlir::Operation *op,
+                                        const llvm::Twine &name);
+  /// A view of a region of `base`, from its element `element` on.
+  mlir::FailureOr<mlir::Value> region(mlir::Operation *op, mlir::Value base,
+                                      const llvm::Twine &name,
+                                      mlir::MemRefType type,
+                                      int64_t element = 0);
+  mlir::FailureOr<mlir::Value> region(mlir::Operation *op,
+                                      const llvm::Twine &name,
+                                      mlir::MemRefType type,
+                                      int64_t element = 0) {
+    return region(op, arena, name, type, element);
+  }
+  /// Boundary value `index` of the entry: its arguments, then its results.
+  mlir::Value boundary(unsigned index, mlir::Type type);
+  /// Where `result` of `op`, whose place is `attr`, is written.
+  mlir::FailureOr<mlir::Value>
+  placeOf(mlir::Operation *op, mlir::OpResult result, mlir::Attribute attr);
+  /// Where the only result of `op` is written.
+  mlir::FailureOr<mlir::Value> placeOf(mlir::Operation *op) {
+    auto slots =
+        op->getAttrOfType<mlir::ArrayAttr>(HoneDialect::getSlotsAttrName());
+    return placeOf(op, op->getResult(0), slots ? slots[0] : mlir::Attribute());
+  }
+  /// Appends the views of the tensors that a frozen parameter is stored in.
+  void appendFrozen(mlir::Operation *op, const Parameter &parameter,
+                    llvm::SmallVectorImpl<mlir::Value> &arguments);
+  mlir::LogicalResult
+  appendParameter(CallOp call, ParameterOp op,
+                  llvm::SmallVectorImpl<mlir::Value> &arguments);
+  mlir::FailureOr<mlir::Value> gradient(CallOp call, llvm::StringRef name,
+                                        mlir::Type type);
+  /// Bytes from the arena to what the gradient of all parameters has for the
+  /// layer of `window`.
+  mlir::FailureOr<int64_t> sliceOfLayer(LayerGradientOp window);
+  /// One of the entry's arguments: a number, or element `element` of several.
+  mlir::Value numberOf(mlir::Location loc, mlir::Value numbers,
+                       std::optional<int64_t> element);
+  /// Whether that number is not zero.
+  mlir::Value isTrue(mlir::Location loc, mlir::Value condition,
+                     std::optional<int64_t> element = std::nullopt);
+  /// Emits `body` for where that is so, and `otherwise` for where it is not;
+  /// without a condition, `body` for always.
+  void emitWhen(mlir::Location loc, mlir::Value condition,
+                std::optional<int64_t> element, llvm::function_ref<void()> body,
+                llvm::function_ref<void()> otherwise = nullptr);
+  /// What the function of `block` takes when `call`, whose results have their
+  /// places, runs it with `scratch`.
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>>
+  argumentsOf(CallOp call, llvm::StringRef block, mlir::Value scratch);
+  /// The slot of `pool` whose number is element `index` of `slots`.
+  mlir::Value slotOf(mlir::Location loc, mlir::Value pool, mlir::Value slots,
+                     int64_t index);
+  mlir::LogicalResult convert(LayerGradientOp op);
+  mlir::LogicalResult convert(FoldGradientOp op);
+  mlir::LogicalResult convert(PoolOp op);
+  mlir::LogicalResult convert(KeepOp op);
+  mlir::LogicalResult convert(KeptOp op);
+  mlir::LogicalResult convert(CallOp call);
+  mlir::LogicalResult convert(ZeroGradientOp op);
+  mlir::LogicalResult convert(GradientSquaresOp op);
+  mlir::LogicalResult convert(ParameterSquaresOp op);
+  mlir::LogicalResult convert(ReadGradientOp op);
+  mlir::LogicalResult convert(AddGradientOp op);
+  /// The gradient of all parameters; `op` has a value of it, of type `own`.
+  mlir::FailureOr<mlir::Value> wholeGradient(mlir::Operation *op,
+                                             mlir::RankedTensorType own);
+  /// Emits the tile op of the same name for each tensor that the call reads.
+  template <typename TileOp, typename ResidencyOp>
+  mlir::LogicalResult convertResidency(ResidencyOp op);
+  mlir::LogicalResult convert(SgdOp op);
+  mlir::LogicalResult convert(AdamwOp op);
+  template <typename UpdateOp> mlir::LogicalResult convertUpdate(UpdateOp op);
+  /// The sums of squares of a whole vector, into the result of `op`.
+  mlir::LogicalResult convertSquares(PerParameterOpInterface op,
+                                     llvm::StringRef vector,
+                                     mlir::Type element);
+  /// Calls a function of frame, rows and `arguments` that does `op`, whose body
+  /// depends on the kind of `op` and the arguments' types alone. The first call
+  /// makes it and names it after `name`: equal layers share one, as they share
+  /// blocks.
+  void callShared(
+      mlir::Operation *op, llvm::StringRef name,
+      llvm::ArrayRef<mlir::Value> arguments,
+      llvm::function_ref<void(KernelBuilder &, Buffers &, mlir::ValueRange)>
+          emitBody);
+
+  EntryOp entry;
+  mlir::ModuleOp module;
+  const ParameterTable &table;
+  const llvm::StringMap<BlockInterface> &interfaces;
+  SharedFunctions &shared;
+  Panels panels;
+  int64_t maxRows;
+  mlir::OpBuilder builder;
+  Buffers buffers;
+  /// Prefix of a layer to where its gradients are, until its update.
+  llvm::StringMap<mlir::Value> layerGradients;
+  mlir::Value frame, values, arena, batch, work, weights, rows;
+};
+
+} // namespace hone
+
+#endif

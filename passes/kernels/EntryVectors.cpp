@@ -1,0 +1,248 @@
+//===- EntryVectors.cpp - Vectors of all trainable elements ---------------===//
+
+#include "passes/kernels/EntryConversion.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace hone;
+
+LogicalResult EntryConversion::convert(ZeroGradientOp op) {
+  if (table.trainable().empty())
+    return success();
+  int64_t length = table.trainableElements();
+  FailureOr<Value> gradient =
+      region(op, "gradient", MemRefType::get(length, table.gradientElement()));
+  if (failed(gradient))
+    return failure();
+  callShared(op, "zeros", *gradient,
+             [&](KernelBuilder &k, Buffers &, ValueRange given) {
+               emitZeros(given[0], k);
+             });
+  return success();
+}
+
+LogicalResult EntryConversion::convertSquares(PerParameterOpInterface op,
+                                              StringRef vector, Type element) {
+  // (C1)
+  OpResult numbers = op.getNumbers();
+  auto type = cast<RankedTensorType>(numbers.getType());
+  if (type.getDimSize(0) != static_cast<int64_t>(table.trainable().size()))
+    return op.emitOpError("expects one sum for each of ")
+           << table.trainable().size() << " trainable parameters";
+  FailureOr<Value> squares = placeOf(op);
+  FailureOr<Value> from =
+      region(op, vector, MemRefType::get(table.trainableElements(), element));
+  if (failed(squares) || failed(from))
+    return failure();
+  buffers.ofValue[numbers] = *squares;
+  callShared(op, "squares", {*from, *squares},
+             [&](KernelBuilder &k, Buffers &, ValueRange given) {
+               emitSquares(table, given[0], given[1], k);
+             });
+  return success();
+}
+
+LogicalResult EntryConversion::convert(GradientSquaresOp op) {
+  return convertSquares(op, "gradient", table.gradientElement());
+}
+
+LogicalResult EntryConversion::convert(ParameterSquaresOp op) {
+  return convertSquares(op, "theta", table.thetaElement());
+}
+
+FailureOr<Value> EntryConversion::wholeGradient(Operation *op,
+                                                RankedTensorType own) {
+  // (C1)
+  auto type =
+      MemRefType::get(table.trainableElements(), table.gradientElement());
+  if (bufferType(own, maxRows) != type)
+    return op->emitOpError("expects a value of ")
+           << type.getShape()[0] << " " << type.getElementType()
+           << ", as many as are trained";
+  return region(op, "gradient", type);
+}
+
+LogicalResult EntryConversion::convert(ReadGradientOp op) {
+  FailureOr<Value> from = wholeGradient(op, op.getValue().getType());
+  FailureOr<Value> to = placeOf(op);
+  if (failed(from) || failed(to))
+    return failure();
+  buffers.ofValue[op.getValue()] = *to;
+  callShared(op, "copy", {*from, *to},
+             [&](KernelBuilder &k, Buffers &, ValueRange given) {
+               emitCopy(given[0], given[1], k);
+             });
+  return success();
+}
+
+LogicalResult EntryConversion::convert(AddGradientOp op) {
+  FailureOr<Value> to = wholeGradient(op, op.getValue().getType());
+  if (failed(to))
+    return failure();
+  callShared(op, "fold", {buffers.ofValue.at(op.getValue()), *to},
+             [&](KernelBuilder &k, Buffers &, ValueRange given) {
+               emitFold(given[0], given[1], k);
+             });
+  return success();
+}
+
+void EntryConversion::callShared(
+    Operation *op, StringRef name, ArrayRef<Value> arguments,
+    function_ref<void(KernelBuilder &, Buffers &, ValueRange)> emitBody) {
+  Location loc = op->getLoc();
+  SmallVector<Value> all = {frame, rows};
+  llvm::append_range(all, arguments);
+  auto type = builder.getFunctionType(ValueRange(all).getTypes(), {});
+  func::FuncOp &function = shared[{op->getName(), type}];
+  if (!function) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(entry);
+    function =
+        func::FuncOp::create(builder, loc, freshSymbol(module, name), type);
+    function.setPrivate();
+    builder.setInsertionPointToStart(function.addEntryBlock());
+    Buffers own;
+    KernelBuilder k(op, builder, own, panels, function.getArgument(1), maxRows);
+    emitBody(k, own, function.getArguments().drop_front(2));
+    builder.setInsertionPointToEnd(&function.getBody().back());
+    func::ReturnOp::create(builder, loc);
+  }
+  func::CallOp::create(builder, loc, function, all);
+}
+
+FailureOr<int64_t> EntryConversion::sliceOfLayer(LayerGradientOp window) {
+  const TrainableLayer *layer = table.findLayer(window.getPrefix());
+  if (!layer)
+    return window.emitOpError("expects '")
+           << window.getPrefix() << "' to be a layer that trains";
+  FailureOr<int64_t> gradient = regionOffset(window, "gradient");
+  if (failed(gradient))
+    return failure();
+  int64_t bits = table.gradientElement().getIntOrFloatBitWidth();
+  return *gradient + layer->offset * bits / 8;
+}
+
+LogicalResult EntryConversion::convert(LayerGradientOp op) {
+  auto slots = op->getAttrOfType<ArrayAttr>(HoneDialect::getSlotsAttrName());
+  if (!slots || slots.size() != 1)
+    return op.emitOpError("expects a slot for its result; run hone-place "
+                          "first");
+  Location loc = op.getLoc();
+  int64_t offset = cast<SlotAttr>(slots[0]).getOffset();
+  auto type = bufferType(op.getGradient().getType(), maxRows);
+  Value &view = layerGradients[op.getPrefix()];
+  if (!op.getCondition()) {
+    view = viewAt(builder, loc, work, offset, type);
+  } else {
+    FailureOr<int64_t> region = regionOffset(op, "accumulation");
+    FailureOr<int64_t> slice = sliceOfLayer(op);
+    if (failed(region) || failed(slice))
+      return failure();
+    auto index = [&](int64_t value) {
+      return arith::ConstantIndexOp::create(builder, loc, value);
+    };
+    Value place =
+        arith::SelectOp::create(builder, loc, isTrue(loc, op.getCondition()),
+                                index(*region + offset), index(*slice));
+    view = tile::ViewOp::create(builder, loc, type, arena, place);
+  }
+  buffers.ofValue[op.getGradient()] = view;
+  emitWhen(loc, op.getCondition(), {}, [&] {
+    callShared(op, "zeros", view,
+               [&](KernelBuilder &k, Buffers &, ValueRange given) {
+                 emitZeros(given[0], k);
+               });
+  });
+  return success();
+}
+
+LogicalResult EntryConversion::convert(FoldGradientOp op) {
+  LayerGradientOp window = op.getLayerGradient();
+  FailureOr<int64_t> slice = sliceOfLayer(window);
+  if (failed(slice))
+    return failure();
+  Value view = buffers.ofValue.at(op.getWindow());
+  layerGradients.erase(window.getPrefix());
+  emitWhen(op.getLoc(), window.getCondition(), {}, [&] {
+    Value sum = viewAt(builder, op.getLoc(), arena, *slice,
+                       cast<MemRefType>(view.getType()));
+    callShared(op, "fold", {view, sum},
+               [&](KernelBuilder &k, Buffers &, ValueRange given) {
+                 emitFold(given[0], given[1], k);
+               });
+  });
+  return success();
+}
+
+template <typename UpdateOp>
+LogicalResult EntryConversion::convertUpdate(UpdateOp op) {
+  if (table.trainable().empty())
+    return success();
+  ArrayRef<Parameter> parameters = table.trainable();
+  int64_t first = 0, length = table.trainableElements();
+  if (Value own = op.getGradient()) {
+    StringRef prefix = own.getDefiningOp<LayerGradientOp>().getPrefix();
+    if (const TrainableLayer *layer = table.findLayer(prefix)) {
+      std::tie(first, length) = std::pair(layer->offset, layer->elements);
+      parameters = table.ofLayer(layer - table.layers().data());
+    }
+    layerGradients.erase(prefix);
+  }
+  if (bool(op.getRounding()) !=
+      (table.thetaElement() != table.gradientElement()))
+    return op.emitOpError("expects 'rounding' exactly when parameters are "
+                          "stored as bfloat16; run hone-schedule-step first");
+  // The vectors, then the scalars, then the chunks of an update that rounds.
+  SmallVector<Value> arguments;
+  LogicalResult found = success();
+  auto appendSlice = [&](const Twine &name, Type element) {
+    FailureOr<Value> view =
+        region(op, name, MemRefType::get(length, element), first);
+    if (failed(view))
+      found = failure();
+    arguments.push_back(view.value_or(Value()));
+  };
+  appendSlice("theta", table.thetaElement());
+  if (op.getGradient())
+    arguments.push_back(buffers.ofValue.at(op.getGradient()));
+  else
+    appendSlice("gradient", table.gradientElement());
+  for (unsigned i = 0; i < op.getNumStateVectors(); ++i)
+    appendSlice("state" + Twine(i), table.gradientElement());
+  if (failed(found))
+    return failure();
+  SmallVector<Value> scalars;
+  for (Value operand : op->getOperands())
+    if (operand != op.getGradient())
+      scalars.push_back(operand);
+  for (Value scalar : scalars)
+    arguments.push_back(buffers.ofValue.at(scalar));
+  if (op.getRounding()) {
+    KernelBuilder k(op, builder, buffers, panels, rows, maxRows);
+    arguments.push_back(k.table(
+        "rounding_chunks", roundingChunks(parameters, builder.getContext())));
+  }
+
+  callShared(op, "update", arguments,
+             [&](KernelBuilder &k, Buffers &own, ValueRange given) {
+               unsigned states = op.getNumStateVectors();
+               UpdateVectors vectors{given[0], given[1], {}, {}};
+               if (op.getRounding()) {
+                 vectors.chunks = given.back();
+                 given = given.drop_back();
+               }
+               llvm::append_range(vectors.state, given.slice(2, states));
+               for (auto [scalar, argument] :
+                    llvm::zip_equal(scalars, given.drop_front(2 + states)))
+                 own.ofValue[scalar] = argument;
+               emitUpdate(op, vectors, k);
+             });
+  return success();
+}
+
+LogicalResult EntryConversion::convert(SgdOp op) { return convertUpdate(op); }
+
+LogicalResult EntryConversion::convert(AdamwOp op) { return convertUpdate(op); }
