@@ -58,12 +58,6 @@ def write_spec(folder, model, tokens, budget):
     return spec
 
 
-def planned_bytes(plan, threads):
-    """Of the whole process, as the program itself computes it."""
-    return (plan["arena_bytes"] + threads * plan["thread_bytes"] +
-            (threads - 1) * plan["stack_bytes"] + plan["process_bytes"])
-
-
 def describe_plan(plan):
     return (f"{plan['residuals']}, {plan['recomputed_inputs']} inputs again, "
             f"tiles of {plan['tile_rows'] or 'all'} rows")
@@ -100,7 +94,8 @@ def measure_one(arguments, model, tokens, folder, bin_dir):
         shutil.copy(config, directory)
     spec = write_spec(place, directory, tokens, limit)
     row = [model, str(tokens), f"{MESP[model][tokens]:.1f}", f"{limit:.1f}"]
-    command = [bin_dir / "honec", spec, "--print-plan=json"]
+    command = [bin_dir / "honec", spec, "--print-plan=json", "--set",
+               f"target.threads={arguments.threads}"]
     for key in arguments.set:
         command += ["--set", key]
     if arguments.measure:
@@ -109,7 +104,7 @@ def measure_one(arguments, model, tokens, folder, bin_dir):
         began = time.monotonic()
         plan = json.loads(run_checked(command))
         compiled = time.monotonic() - began
-        row += [f"{planned_bytes(plan, arguments.threads) / MIB:.1f}"]
+        row += [f"{plan['peak_bytes'] / MIB:.1f}"]
         if arguments.measure:
             anonymous, resident, seconds = run(arguments, workload, place)
             row += [f"{anonymous:.1f}", f"{resident:.1f}", f"{seconds:.2f}",

@@ -452,7 +452,7 @@ Status Compilation::printModule() {
 
 void Compilation::printPlan() {
   int64_t threads = spec.target.threads;
-  llvm::outs() << (request.plan == PlanFormat::Json ? plan.json() + "\n"
+  llvm::outs() << (request.plan == PlanFormat::Json ? plan.json(threads) + "\n"
                                                     : plan.table(threads));
 }
 

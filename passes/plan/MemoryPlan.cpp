@@ -276,7 +276,7 @@ std::string MemoryPlan::table(int64_t threads) const {
   return text;
 }
 
-std::string MemoryPlan::json() const {
+std::string MemoryPlan::json(std::optional<int64_t> threads) const {
   llvm::json::Array classes, moments;
   for (const Row &row : rows)
     classes.push_back(
@@ -311,6 +311,11 @@ std::string MemoryPlan::json() const {
     plan["tile_rows"] = choice->tileRows;
     plan["forward_tile_rows"] = choice->forwardTileRows;
     plan["streams_weights"] = choice->streamsWeights;
+  }
+  if (threads) {
+    plan["threads"] = *threads;
+    plan["peak_bytes"] = peak(*threads);
+    plan["resident_bytes"] = residentPeak(*threads);
   }
   std::string text;
   llvm::raw_string_ostream(text) << llvm::json::Value(std::move(plan));

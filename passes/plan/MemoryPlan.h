@@ -87,8 +87,9 @@ struct MemoryPlan {
   /// resident_thread_bytes, table_bytes, dump_bytes, accumulation_bytes, flops,
   /// product_flops, row_bytes, fills, fill_bytes, estimated_seconds, timeline;
   /// of a plan that was chosen also residuals, recomputed_inputs,
-  /// rounded_inputs, tile_rows, forward_tile_rows and streams_weights.
-  std::string json() const;
+  /// rounded_inputs, tile_rows, forward_tile_rows and streams_weights; and of
+  /// so many `threads` also threads, peak_bytes and resident_bytes.
+  std::string json(std::optional<int64_t> threads = std::nullopt) const;
 };
 
 } // namespace hone
