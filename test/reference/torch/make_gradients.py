@@ -1,8 +1,9 @@
 # ===- make_gradients.py - Reference losses and LoRA gradients -------------===#
 #
 # For the project's own models it writes adapters, batches and every gradient
-# in float64 to golden/gradients/; for stories260k only figures, because
-# nothing of that model may be committed. Every gradient is first checked
+# in float64 to golden/gradients/; for those with wide heads batches and figures,
+# because their adapters and gradients are large; for stories260k only figures,
+# because nothing of that model may be committed. Every gradient is first checked
 # against finite differences of numpy_forward.py, or nothing is written.
 #
 # ===-----------------------------------------------------------------------===#
@@ -25,6 +26,12 @@ from stories import STORIES, sample_batch
 
 R, ALPHA = 4, 8
 LENGTHS = {"batch1": [27], "batch3": [11, 23, 17]}
+# Of models with wide heads: r, lora_alpha, and batches.
+WIDE = {
+    "heads80": (1, 2, {"ragged": [2, 40, 17, 3, 65]}),
+    "heads96": (13, 26, {"ragged": [33, 129, 2, 64]}),
+    "heads112": (64, 32, {"long": [1201], "ragged": [3, 517, 2, 300]}),
+}
 
 
 def write_batch(path, model, vocab, lengths):
@@ -44,7 +51,7 @@ def write_batch(path, model, vocab, lengths):
     path.write_text("".join(lines))
 
 
-def finite_difference_error(model_dir, tensors, batch, found):
+def finite_difference_error(model_dir, tensors, scaling, batch, found):
     """Largest | dL/dv - <gradient, v> | / |gradient| over one direction v a tensor.
 
     Fourth-order central differences; v is +-1/sqrt(n), so a right gradient
@@ -53,7 +60,7 @@ def finite_difference_error(model_dir, tensors, batch, found):
     weights = load_file(model_dir / "model.safetensors")
     step, worst = 1e-3, 0.0
     adapter = {name: t.astype(np.float64) for name, t in tensors.items()}
-    model = NumpyModel(read_config(model_dir), weights, adapter, ALPHA / R)
+    model = NumpyModel(read_config(model_dir), weights, adapter, scaling)
     for name, tensor in tensors.items():
         v = signs(name, 7, tensor.size).reshape(tensor.shape) / np.sqrt(tensor.size)
 
@@ -70,11 +77,13 @@ def finite_difference_error(model_dir, tensors, batch, found):
     return model.mean_nll(batch), worst
 
 
-def reference(model_dir, adapter_dir, tensors, batch):
+def reference(model_dir, adapter_dir, tensors, batch, scaling=ALPHA / R):
     """float64 gradients, and the figures of one batch."""
     loss, found = gradients(load_model(model_dir, adapter_dir, torch.float64), batch)
     loss32, found32 = gradients(load_model(model_dir, adapter_dir, torch.float32), batch)
-    numpy_loss, difference = finite_difference_error(model_dir, tensors, batch, found)
+    numpy_loss, difference = finite_difference_error(
+        model_dir, tensors, scaling, batch, found
+    )
     assert found.keys() == tensors.keys()
     assert abs(numpy_loss - loss) < 1e-12 * loss, (numpy_loss, loss)
     assert difference < 1e-8, difference
@@ -121,15 +130,34 @@ def make_own(name):
     write_json(out / "figures.json", figures)
 
 
+def projected_reference(model_dir, r, alpha, batch):
+    """The figures of one batch, with projections in place of gradients."""
+    with tempfile.TemporaryDirectory() as scratch:
+        adapter = pathlib.Path(scratch)
+        config = read_config(model_dir)
+        tensors = write_adapter(adapter, model_dir.name, config, r, alpha)
+        found, figures = reference(model_dir, adapter, tensors, batch, alpha / r)
+    for name, entry in figures["tensors"].items():
+        entry["projections"] = projections(name, found[name])
+    return figures
+
+
+def make_wide(name):
+    model_dir, out = GOLDEN / "models" / name, GOLDEN / "gradients" / name
+    out.mkdir(parents=True, exist_ok=True)
+    r, alpha, batches = WIDE[name]
+    figures = {}
+    for batch, lengths in batches.items():
+        path = out / f"{batch}.jsonl"
+        write_batch(path, name, read_config(model_dir)["vocab_size"], lengths)
+        figures[batch] = projected_reference(model_dir, r, alpha, read_batch(path))
+    write_json(out / "figures.json", figures)
+
+
 def make_stories():
     config = read_config(STORIES)
     weights = load_file(STORIES / "model.safetensors")
-    with tempfile.TemporaryDirectory() as scratch:
-        adapter = pathlib.Path(scratch)
-        tensors = write_adapter(adapter, "stories260k", config, R, ALPHA)
-        found, figures = reference(STORIES, adapter, tensors, sample_batch())
-    for name, entry in figures["tensors"].items():
-        entry["projections"] = projections(name, found[name])
+    figures = projected_reference(STORIES, R, ALPHA, sample_batch())
     figures["base_loss"] = NumpyModel(config, weights).mean_nll(sample_batch())
     print(f"stories260k without an adapter: {figures['base_loss']:.9f}")
     assert abs(figures["base_loss"] - 0.457346) < 1e-6
@@ -163,4 +191,9 @@ if __name__ == "__main__":
         emit_stories(options.emit_stories)
     else:
         for model in options.models:
-            make_stories() if model == "stories260k" else make_own(model)
+            if model == "stories260k":
+                make_stories()
+            elif model in WIDE:
+                make_wide(model)
+            else:
+                make_own(model)

@@ -1,6 +1,6 @@
 # ===- make_models.py - The project's own random models --------------------===#
 #
-# Writes golden/models/: three small models whose weights come from
+# Writes golden/models/: small models whose weights come from
 # hash_values.py alone. Running it again must leave the files unchanged, byte
 # for byte; every golden gradient depends on them. `parallel-tiny` is for a
 # hand-written block: its config.json is not one that an importer accepts.
@@ -16,6 +16,35 @@ from safetensors.numpy import save_file
 from hash_values import uniform
 
 GOLDEN = pathlib.Path(__file__).resolve().parent.parent / "golden"
+
+# Heads that fill no power of two of lanes: family, head_dim, query and key/value
+# heads, layers.
+WIDE_HEADS = {
+    "heads80": ("llama", 80, 3, 1, 1),
+    "heads96": ("qwen2", 96, 2, 2, 1),
+    "heads112": ("llama", 112, 2, 1, 2),
+}
+
+
+def wide_heads(family, head_dim, heads, key_value_heads, layers):
+    return {
+        "architectures": [{"llama": "Llama", "qwen2": "Qwen2"}[family] + "ForCausalLM"],
+        "model_type": family,
+        "hidden_size": 12,
+        "num_attention_heads": heads,
+        "num_key_value_heads": key_value_heads,
+        "head_dim": head_dim,
+        "intermediate_size": 20,
+        "num_hidden_layers": layers,
+        "vocab_size": 53,
+        "hidden_act": "silu",
+        "rms_norm_eps": 1e-06,
+        "rope_theta": 10000.0,
+        "max_position_embeddings": 2048,
+        "tie_word_embeddings": True,
+        "torch_dtype": "float32",
+    }
+
 
 MODELS = {
     # Transformers 4 spelling: rope_theta at the top, torch_dtype.
@@ -78,6 +107,7 @@ MODELS = {
         "rope_theta": 10000.0,
         "tie_word_embeddings": False,
     },
+    **{name: wide_heads(*shape) for name, shape in WIDE_HEADS.items()},
 }
 
 
