@@ -314,6 +314,22 @@ Status Compilation::summarize() {
   return Status::ok();
 }
 
+/// Options of a kind of output that is not asked for.
+static Status checkRequest(const CompileRequest &request) {
+  auto unused = [](const char *option, const char *reader) {
+    return Status::error(ErrorCode::OptionsDisagree,
+                         {option, std::string("only ") + reader + " reads it",
+                          std::string("leave ") + option + " out"});
+  };
+  if (request.stopAfter && request.artifact != Artifact::Binary)
+    return unused("--emit", "a compilation that --stop-after does not end");
+  if (!request.linker.empty() && !request.writesBinary())
+    return unused("--linker", "--emit=binary");
+  if (request.quantization && !request.writesBinary())
+    return unused("--report-quantization", "--emit=binary");
+  return Status::ok();
+}
+
 Status Compilation::findRuntime() {
   if (request.artifact != Artifact::Binary)
     return Status::ok();
@@ -559,6 +575,7 @@ Status hone::compile(const CompileRequest &request) {
   if (Status status = (STEP); !status.isOk())                                  \
   return status
 
+  HONE_TRY(checkRequest(request));
   HONE_TRY(c.checkOutput());
   HONE_TRY(c.readSpec());
   HONE_TRY(c.createTarget());

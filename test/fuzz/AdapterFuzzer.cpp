@@ -30,7 +30,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   rt::Status status =
       rt::readAdapter(folder.path, expected,
                       {{"q.lora_A.weight", {2, 3}, rt::Dtype::F32, a},
-                       {"q.lora_B.weight", {4, 2}, rt::Dtype::F32, b}});
+                       {"q.lora_B.weight", {4, 2}, rt::Dtype::F32, b}},
+                      rt::AdapterUse::Train);
   if (status.isOk())
     return 0;
   fuzz::requireMessage(status);

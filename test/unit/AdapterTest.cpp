@@ -58,7 +58,8 @@ struct Targets {
 static void refuse(const Sample &sample, Targets &targets, ErrorCode code,
                    const std::string &place, const std::string &problem,
                    const AdapterConfig &expected = settings()) {
-  Status s = readAdapter(sample.path(), expected, targets.list);
+  Status s =
+      readAdapter(sample.path(), expected, targets.list, AdapterUse::Train);
   ASSERT_FALSE(s.isOk()) << problem;
   EXPECT_EQ(s.errorCode(), code);
   EXPECT_NE(s.message().place.find(place), std::string::npos) << s.render();
@@ -117,7 +118,8 @@ TEST(AdapterTest, WritesThePrefixedKeys) {
 TEST(AdapterTest, ReadsWhatItWrote) {
   Sample sample;
   Targets targets;
-  Status s = readAdapter(sample.path(), settings(), targets.list);
+  Status s =
+      readAdapter(sample.path(), settings(), targets.list, AdapterUse::Train);
   ASSERT_TRUE(s.isOk()) << s.render();
   EXPECT_EQ(targets.a[5], 6);
   EXPECT_EQ(targets.b[0], 0.1);
@@ -129,6 +131,23 @@ TEST(AdapterTest, ReadsWhatItWrote) {
   EXPECT_EQ(config.value().base_model_name_or_path, "models/tiny");
   EXPECT_EQ(config.value().target_modules,
             (std::vector<std::string>{"q_proj", "v_proj"}));
+}
+
+TEST(AdapterTest, DropoutIsRefusedByTrainingAndNotByEvaluation) {
+  Sample sample;
+  Targets targets;
+  sample.config(R"({"peft_type": "LORA", "r": 2, "lora_alpha": 16,
+                    "lora_dropout": 0.05})");
+  Status s =
+      readAdapter(sample.path(), settings(), targets.list, AdapterUse::Train);
+  EXPECT_EQ(s.errorCode(), ErrorCode::OtherAdapter);
+  EXPECT_NE(s.render().find("lora_dropout = 0, as the program trains, found "
+                            "0.05"),
+            std::string::npos)
+      << s.render();
+  s = readAdapter(sample.path(), settings(), targets.list,
+                  AdapterUse::Evaluate);
+  EXPECT_TRUE(s.isOk()) << s.render();
 }
 
 TEST(AdapterTest, FractionalAlphaAndRsloraReadBackExactly) {
@@ -163,7 +182,8 @@ TEST(AdapterTest, ConvertsHalfAndBfloat16) {
   ASSERT_TRUE(w.write(half, sizeof half).isOk());
   ASSERT_TRUE(w.commit().isOk());
   Targets targets;
-  Status s = readAdapter(sample.path(), settings(), targets.list);
+  Status s =
+      readAdapter(sample.path(), settings(), targets.list, AdapterUse::Train);
   ASSERT_TRUE(s.isOk()) << s.render();
   EXPECT_EQ(targets.a[0], 1);
   EXPECT_EQ(targets.a[5], -2);
@@ -188,7 +208,8 @@ TEST(AdapterTest, NeutralSettingsOfNewerReleasesAreAccepted) {
       R"("qalora_group_size":16,"auto_mapping":{"x":1},)"
       R"("target_modules":"all-linear","exclude_modules":["lm_head"])"));
   Targets targets;
-  Status s = readAdapter(sample.path(), settings(), targets.list);
+  Status s =
+      readAdapter(sample.path(), settings(), targets.list, AdapterUse::Train);
   EXPECT_TRUE(s.isOk()) << s.render();
 }
 
@@ -299,8 +320,10 @@ TEST(AdapterTest, MissingFilesAreNoInput) {
   Sample sample;
   Targets targets;
   std::filesystem::remove(sample.path() + "/adapter_model.safetensors");
-  Status s = readAdapter(sample.path(), settings(), targets.list);
+  Status s =
+      readAdapter(sample.path(), settings(), targets.list, AdapterUse::Train);
   EXPECT_EQ(s.errorCode(), ErrorCode::CannotRead);
-  s = readAdapter(sample.folder.file("nowhere"), settings(), targets.list);
+  s = readAdapter(sample.folder.file("nowhere"), settings(), targets.list,
+                  AdapterUse::Train);
   EXPECT_EQ(s.errorCode(), ErrorCode::CannotRead);
 }

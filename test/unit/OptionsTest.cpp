@@ -128,6 +128,20 @@ TEST(Options, RefuseWhatMakesNoSense) {
   EXPECT_NE(
       refusal({"--eval-only"}, ErrorCode::MissingOption).find("--eval-data"),
       std::string::npos);
+  for (const char *name : {"--data", "--log", "--profile", "--dump-gradients",
+                           "--learning-rate", "--eval-every", "--seed"})
+    EXPECT_NE(refusal({"--eval-only", "--eval-data", "e", name, "1"},
+                      ErrorCode::OptionsDisagree)
+                  .find("--eval-only trains nothing and does not read it"),
+              std::string::npos)
+        << name;
+  for (const char *name : {"--eval-data", "--steps", "--max-grad-norm",
+                           "--gradient-accumulation-steps", "--save-every"})
+    EXPECT_NE(refusal({"--dump-gradients", "g", "--data", "d", name, "1"},
+                      ErrorCode::OptionsDisagree)
+                  .find("--dump-gradients trains nothing"),
+              std::string::npos)
+        << name;
   EXPECT_NE(refusal({"--plan=yes"}).find("takes no argument"),
             std::string::npos);
   EXPECT_NE(refusal({"--steps"}).find("got none"), std::string::npos);
@@ -142,6 +156,20 @@ TEST(Options, AskForLittleWhenNothingIsTrained) {
   EXPECT_TRUE(parse({"--version"}).isOk());
   EXPECT_TRUE(parse({"--data", "d", "--dump-gradients", "g"}).isOk());
   EXPECT_TRUE(parse({"--eval-only", "--eval-data", "e"}).isOk());
+  EXPECT_TRUE(parse({"--eval-only", "--eval-data", "e", "--adapter", "a",
+                     "--output", "o", "--threads", "2"})
+                  .isOk());
+  EXPECT_TRUE(parse({"--data", "d", "--dump-gradients", "g", "--seed", "1",
+                     "--output", "o", "--no-verify"})
+                  .isOk());
+}
+
+TEST(Options, StepsOfZeroLeaveItToTheEpochs) {
+  Result<Options> options =
+      parse({"--data", "d", "--output", "o", "--steps", "0", "--epochs", "2"});
+  ASSERT_TRUE(options.isOk()) << options.status().render();
+  EXPECT_EQ(options.value().settings.train.steps, 0);
+  EXPECT_EQ(options.value().settings.train.epochs, 2);
 }
 
 TEST(Options, AreOfOneTableWithTheSpec) {

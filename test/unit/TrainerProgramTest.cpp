@@ -180,7 +180,7 @@ TEST_F(TrainerProgramTest, EvaluatesWithoutTraining) {
             0);
   Dataset data = openData();
   BigramTrainer bigram(folder, HONE_SGD, HONE_F32);
-  ASSERT_TRUE(bigram.trainer->trainables().load(folder + "one").isOk());
+  ASSERT_TRUE(bigram.trainer->trainables().load(folder + "one", AdapterUse::Train).isOk());
   char expected[64];
   snprintf(expected, sizeof(expected), "eval loss    %.9f over 382 tokens",
            bigram.trainer->evaluate(data, 4));

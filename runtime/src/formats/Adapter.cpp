@@ -344,8 +344,24 @@ static Status checkNoOther(const SafetensorsFile &file,
   return Status::ok();
 }
 
+/// Dropout changes what training computes, and nothing else.
+static Status compareDropout(const std::string &path,
+                             const AdapterConfig &expected,
+                             const AdapterConfig &found) {
+  if (found.lora_dropout == expected.lora_dropout)
+    return Status::ok();
+  std::string wanted = jsonNumber(expected.lora_dropout);
+  return Status::error(
+      ErrorCode::OtherAdapter,
+      {path,
+       "expected lora_dropout = " + wanted + ", as the program trains, found " +
+           jsonNumber(found.lora_dropout),
+       "to go on training with " + wanted +
+           ", write that into the file; evaluation takes it as it is"});
+}
+
 Status readAdapter(const std::string &directory, const AdapterConfig &expected,
-                   const std::vector<AdapterTarget> &targets) {
+                   const std::vector<AdapterTarget> &targets, AdapterUse use) {
   Result<AdapterConfig> config = readAdapterConfig(directory);
   if (!config.isOk())
     return config.status();
@@ -353,6 +369,11 @@ Status readAdapter(const std::string &directory, const AdapterConfig &expected,
           compareConfigs(configPath(directory), expected, config.value());
       !s.isOk())
     return s;
+  if (use == AdapterUse::Train)
+    if (Status s =
+            compareDropout(configPath(directory), expected, config.value());
+        !s.isOk())
+      return s;
   Result<SafetensorsFile> opened = SafetensorsFile::open(modelPath(directory));
   if (!opened.isOk())
     return opened.status();

@@ -51,6 +51,9 @@ struct AdapterTarget {
   void *data = nullptr;
 };
 
+/// What an adapter is read for.
+enum class AdapterUse { Train, Evaluate };
+
 /// Creates `directory` when missing and writes both files, the tensors first,
 /// each whole or not at all. Errors: CannotCreate, IoError.
 Status writeAdapter(const std::string &directory, const AdapterConfig &config,
@@ -64,11 +67,12 @@ Result<AdapterConfig> readAdapterConfig(const std::string &directory);
 
 /// Reads the adapter into the targets' memory. The adapter must have exactly
 /// the targets' tensors with their shapes (F32, F64, BF16 or F16, converted)
-/// and the `r`, `lora_alpha` and `use_rslora` of `expected`; what else
-/// `expected` holds is not compared. All is checked before the first byte is
-/// copied: on an error no target has changed. Errors: NoInput, BadData.
+/// and the `r`, `lora_alpha` and `use_rslora` of `expected`, and to train also
+/// its `lora_dropout`; what else `expected` holds is not compared. All is
+/// checked before the first byte is copied: on an error no target has changed.
+/// Errors: NoInput, BadData.
 Status readAdapter(const std::string &directory, const AdapterConfig &expected,
-                   const std::vector<AdapterTarget> &targets);
+                   const std::vector<AdapterTarget> &targets, AdapterUse use);
 
 } // namespace hone::rt
 

@@ -52,9 +52,34 @@ static Status unknownOption(Options &options, const std::string &argument,
                                      : "did you mean --" + near + "?"});
 }
 
-static Status checkCombination(const Options &options) {
+/// Refuses what a mode that trains nothing was given and does not read.
+static Status checkOnlyRead(const Options &options,
+                            const std::vector<std::string> &given) {
+  if (!options.evalOnly && options.dumpGradients.empty())
+    return Status::ok();
+  std::vector<std::string> read = {"adapter", "no-verify", "output", "threads",
+                                   "weights"};
+  const char *mode = options.evalOnly ? "eval-only" : "dump-gradients";
+  for (const char *name : {mode, options.evalOnly ? "eval-data" : "data"})
+    read.push_back(name);
+  if (!options.evalOnly)
+    read.push_back("seed"); // of the adapter's start
+  for (const std::string &name : given)
+    if (std::find(read.begin(), read.end(), name) == read.end())
+      return Status::error(
+          ErrorCode::OptionsDisagree,
+          {"--" + name,
+           std::string("--") + mode + " trains nothing and does not read it",
+           "leave --" + name + " out"});
+  return Status::ok();
+}
+
+static Status checkCombination(const Options &options,
+                               const std::vector<std::string> &given) {
   if (options.help || options.version || options.plan)
     return Status::ok();
+  if (Status status = checkOnlyRead(options, given); !status.isOk())
+    return status;
   if (options.evalOnly)
     return options.evalData.empty()
                ? Status::error(ErrorCode::MissingOption,
@@ -125,7 +150,7 @@ Result<Options> Options::defaults(const Settings &compiled) {
 Result<Options> Options::parse(const std::vector<std::string> &arguments,
                                const Options &defaults) {
   Options options = defaults;
-  bool epochsGiven = false, stepsGiven = false;
+  std::vector<std::string> given;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string &argument = arguments[i];
     if (argument == "-h") {
@@ -152,6 +177,7 @@ Result<Options> Options::parse(const std::vector<std::string> &arguments,
             ErrorCode::WrongOption,
             {argument, "the option takes no argument", "write --" + name});
       found->parse("true");
+      given.push_back(name);
       continue;
     }
     std::string usage = "--" + name + " " + found->argument();
@@ -166,16 +192,19 @@ Result<Options> Options::parse(const std::vector<std::string> &arguments,
           {"--" + name,
            "expects " + found->expected() + " but got '" + value + "'",
            "write " + usage});
-    stepsGiven |= found == &options.settings.train.steps;
-    epochsGiven |= found == &options.settings.train.epochs;
+    given.push_back(name);
   }
-  if (stepsGiven && epochsGiven)
+  const auto isGiven = [&](const char *name) {
+    return std::find(given.begin(), given.end(), name) != given.end();
+  };
+  TrainSettings &train = options.settings.train;
+  if (isGiven("steps") && isGiven("epochs") && train.steps > 0)
     return Status::error(ErrorCode::OptionsDisagree,
                          {"--epochs", "--steps already says how long to train",
                           "give one of the two"});
-  if (epochsGiven)
-    options.settings.train.steps = 0;
-  if (Status status = checkCombination(options); !status.isOk())
+  if (isGiven("epochs"))
+    train.steps = 0;
+  if (Status status = checkCombination(options, given); !status.isOk())
     return status;
   return options;
 }

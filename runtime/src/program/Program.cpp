@@ -145,10 +145,13 @@ static Status makeTrainer(Setup &setup) {
 
 /// Theta of a mode that has no run to resume.
 static Status startFresh(Setup &setup) {
+  const Options &options = setup.options;
   Trainables &trainables = setup.trainer->trainables();
-  if (!setup.options.adapter.empty())
-    return trainables.load(setup.options.adapter);
-  trainables.initialize(setup.options.settings.train.seed);
+  if (!options.adapter.empty())
+    return trainables.load(options.adapter, options.evalOnly
+                                                ? AdapterUse::Evaluate
+                                                : AdapterUse::Train);
+  trainables.initialize(options.settings.train.seed);
   return Status::ok();
 }
 

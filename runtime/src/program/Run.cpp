@@ -111,7 +111,8 @@ Status Run::start() {
     printf("resuming after step %" PRIu64 " from %s\n", completed,
            found.directory.c_str());
   } else if (!options.adapter.empty()) {
-    if (Status status = trainer.trainables().load(options.adapter);
+    if (Status status =
+            trainer.trainables().load(options.adapter, AdapterUse::Train);
         !status.isOk())
       return status;
     printf("starting from the adapter in %s\n", options.adapter.c_str());

@@ -53,7 +53,7 @@ void Trainables::initialize(uint64_t seed) {
   }
 }
 
-Status Trainables::load(const std::string &directory) {
+Status Trainables::load(const std::string &directory, AdapterUse use) {
   const hone_module &abi = module.abi();
   std::vector<AdapterTarget> targets;
   for (uint32_t i = 0; i < abi.trainable_count; ++i) {
@@ -65,7 +65,7 @@ Status Trainables::load(const std::string &directory) {
   }
   memset(theta, 0, module.thetaBytes());
   zeroState();
-  return readAdapter(directory, module.config().adapter, targets);
+  return readAdapter(directory, module.config().adapter, targets, use);
 }
 
 Status Trainables::save(const std::string &directory) const {

@@ -29,7 +29,7 @@ public:
   void initialize(uint64_t seed);
 
   /// Theta from a PEFT directory; the state zero. Errors: as readAdapter.
-  Status load(const std::string &directory);
+  Status load(const std::string &directory, AdapterUse use);
 
   /// Theta as a PEFT directory. Errors: as writeAdapter.
   Status save(const std::string &directory) const;

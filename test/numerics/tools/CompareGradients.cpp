@@ -1,7 +1,6 @@
 //===- CompareGradients.cpp - Dumped gradients against golden figures -----===//
 //
-// compare-gradients DUMP.safetensors FIGURES.json [BATCH
-// [REFERENCE.safetensors]]
+// compare-gradients DUMP FIGURES.json [BATCH [REFERENCE]]
 //
 // With a reference: each gradient against the float64 one. Without: against
 // the norm and the four random projections in the figures, for models that are
