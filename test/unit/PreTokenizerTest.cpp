@@ -74,9 +74,33 @@ TEST(PreTokenizer, WideSpacesAreSpaces) {
             (Pieces{"a", "\xE3\x80\x80\xC2\xA0"}));
 }
 
-TEST(PreTokenizer, SpaceBoundaryKeepsRunsOfSpaces) {
-  EXPECT_EQ(cut(PreTokenizerKind::SpaceBoundary, " a  b\xE2\x96\x81 c"),
-            (Pieces{" a", "  b", "\xE2\x96\x81 c"}));
+TEST(PreTokenizer, UnmergedBorderCutsWhereNothingIsJoined) {
+  std::string bits(64, 0);
+  for (auto [left, right] :
+       {std::pair(0x2581u, 0x2581u), std::pair(0x2581u, uint32_t('a')),
+        std::pair(uint32_t('a'), 0x77F3u)}) {
+    const uint32_t bit = JoinedPairs::bitOf(left, right, 64);
+    bits[bit / 8] = char(bits[bit / 8] | 1 << bit % 8);
+  }
+  const auto cutAt = [&](std::string_view text, bool isWhole) {
+    PieceScanner scanner(PreTokenizerKind::UnmergedBorder, text, isWhole,
+                         JoinedPairs(bits.data(), 64));
+    Pieces pieces;
+    for (std::string_view piece = scanner.next(); !piece.empty();
+         piece = scanner.next())
+      pieces.emplace_back(piece);
+    return pieces;
+  };
+  EXPECT_EQ(cutAt("  a\xE7\x9F\xB3 \xE2\x96\x81"
+                  "aa",
+                  true),
+            (Pieces{"  a\xE7\x9F\xB3",
+                    " \xE2\x96\x81"
+                    "a",
+                    "a"}));
+  EXPECT_EQ(cutAt("aa", false), (Pieces{"a"}));
+  // Without the pairs nothing is known, and nothing cut.
+  EXPECT_EQ(cut(PreTokenizerKind::UnmergedBorder, "a b"), (Pieces{"a b"}));
 }
 
 TEST(PreTokenizer, PieceThatMayGrowIsNotGivenOut) {

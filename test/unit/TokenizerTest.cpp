@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <random>
 
 using namespace hone::rt;
 using namespace hone::test;
@@ -145,6 +146,55 @@ TEST(Tokenizer, EndlessWordIsRefused) {
     ASSERT_FALSE(status.isOk());
     EXPECT_EQ(status.errorCode(), ErrorCode::NoWordBoundary);
   }
+}
+
+/// `block` as a table that says nothing of where text may be cut.
+static std::string withoutBorders(std::string block) {
+  uint32_t header[13];
+  std::memcpy(header, block.data() + 8, sizeof header);
+  header[1] -= header[7]; // as many bytes as merge slots, at the end
+  header[3] = uint32_t(PreTokenizerKind::None);
+  std::memcpy(&block[8], header, sizeof header);
+  block.resize(header[1]);
+  return block;
+}
+
+TEST(Tokenizer, CutsAtBordersChangeNoId) {
+  Result<std::string> block =
+      buildTokenizerTable(goldenTokenizer("byte-fallback"));
+  ASSERT_TRUE(block.isOk());
+  const std::string whole = withoutBorders(block.value());
+  Tokenizer cut = Tokenizer::fromTable(block.value()).value();
+  Tokenizer uncut = Tokenizer::fromTable(whole).value();
+  EXPECT_EQ(cut.contents().preTokenizer(), PreTokenizerKind::UnmergedBorder);
+  // Tokens one after another, with and without spaces, and what is no token.
+  std::mt19937 random(1);
+  TokenizerScratch scratch;
+  for (int trial = 0; trial < 300; ++trial) {
+    std::string text;
+    while (text.size() < 2000)
+      text += random() % 8 == 0
+                  ? std::string("\xE7\x9F\xB3")
+                  : std::string(cut.contents().token(
+                        259 + random() % (cut.vocabularySize() - 259)));
+    IdSink pieces, one;
+    ASSERT_TRUE(cut.encode(text, "text", pieces, scratch).isOk());
+    ASSERT_TRUE(uncut.encode(text, "text", one, scratch).isOk());
+    ASSERT_EQ(pieces.ids, one.ids) << text;
+  }
+}
+
+TEST(Tokenizer, TextWithoutSpacesIsCutAtBorders) {
+  LoadedTokenizer loaded(goldenTokenizer("byte-fallback"));
+  std::string text; // letters and characters without tokens: 1 MiB
+  while (text.size() < (1u << 20))
+    text += "the\xE7\x9F\xB3\xE7\xA0\x81Qx";
+  IdSink sink;
+  Status status =
+      loaded.tokenizer.encode(text, "data.txt", sink, loaded.scratch);
+  EXPECT_TRUE(status.isOk()) << status.render();
+  EXPECT_EQ(loaded.tokenizer.decode(sink.ids.data(), sink.ids.size()) == text,
+            true);
 }
 
 TEST(Tokenizer, LongTextEqualsItsLines) {
@@ -351,7 +401,7 @@ TEST(Tokenizer, Stories260kMatchesItsExamples) {
   LoadedTokenizer loaded(folder);
   EXPECT_EQ(loaded.tokenizer.vocabularySize(), 512u);
   EXPECT_EQ(loaded.tokenizer.contents().preTokenizer(),
-            PreTokenizerKind::SpaceBoundary);
+            PreTokenizerKind::UnmergedBorder);
   const std::string path = folder + "/generation_sample.json";
   Result<Json> sample = Json::parse(readAll(path), path);
   ASSERT_TRUE(sample.isOk());

@@ -78,15 +78,14 @@ static Status checkCombination(const Options &options,
                                const std::vector<std::string> &given) {
   if (options.help || options.version || options.plan)
     return Status::ok();
+  if (options.evalOnly && options.evalData.empty())
+    return Status::error(ErrorCode::MissingOption,
+                         {"--eval-only", "expects --eval-data but got none",
+                          "add --eval-data FILE"});
   if (Status status = checkOnlyRead(options, given); !status.isOk())
     return status;
   if (options.evalOnly)
-    return options.evalData.empty()
-               ? Status::error(ErrorCode::MissingOption,
-                               {"--eval-only",
-                                "expects --eval-data but got none",
-                                "add --eval-data FILE"})
-               : Status::ok();
+    return Status::ok();
   if (options.data.empty())
     return Status::error(ErrorCode::MissingOption,
                          {"command line", "expects --data but got none",

@@ -8,6 +8,7 @@
 
 #include "text/PreTokenizer.h"
 
+#include "text/Bpe.h"
 #include "text/UnicodeClass.h"
 #include "text/Utf8.h"
 
@@ -142,21 +143,21 @@ size_t PieceScanner::endOfQwen2(unsigned longestNumber) {
   return trailingSpace(start, /*newlinesFirst=*/true);
 }
 
-size_t PieceScanner::endAtSpace() {
-  const auto isSpace = [](uint32_t point) {
-    return point == ' ' || point == 0x2581;
+uint32_t JoinedPairs::bitOf(uint32_t left, uint32_t right, uint32_t bytes) {
+  const auto spelled = [](uint32_t point) {
+    return point == ' ' ? 0x2581 : point;
   };
-  Peek p = peek(start);
-  size_t end = p.next;
-  while (isSpace(p.point)) {
-    p = peek(end);
-    if (p.cls == EndOfText)
-      return end;
-    end = p.next;
+  return MergeTable::hash(spelled(left), spelled(right)) & (bytes * 8 - 1);
+}
+
+size_t PieceScanner::endAtBorder() {
+  Peek left = peek(start);
+  for (;;) {
+    const Peek right = peek(left.next);
+    if (right.cls == EndOfText || !joined.has(left.point, right.point))
+      return left.next;
+    left = right;
   }
-  for (p = peek(end); p.cls != EndOfText && !isSpace(p.point); p = peek(end))
-    end = p.next;
-  return end;
 }
 
 std::string_view PieceScanner::next() {
@@ -180,8 +181,8 @@ std::string_view PieceScanner::next() {
   case PreTokenizerKind::Llama3:
     end = endOfQwen2(3);
     break;
-  case PreTokenizerKind::SpaceBoundary:
-    end = endAtSpace();
+  case PreTokenizerKind::UnmergedBorder:
+    end = endAtBorder();
     break;
   }
   if (sawEnd && !isWhole)

@@ -28,19 +28,41 @@ enum class PreTokenizerKind : uint32_t {
   Llama3 = 3,
   /// Each \p{N} alone, and Gpt2 on what lies between them (SmolLM2).
   Gpt2Digits = 4,
-  /// In front of each space (or U+2581) that follows another character. Exact
-  /// only if no merge crosses such a place; the table's writer proves that.
-  SpaceBoundary = 5,
+  /// Between two characters that no merge joins: no merge ever crosses such a
+  /// place, so that the ids are those of the uncut text.
+  UnmergedBorder = 5,
 };
 
 inline constexpr uint32_t LastPreTokenizerKind = 5;
+
+/// The pairs of characters that some merge joins, as bits of a hash: a pair
+/// that shares its bit with another counts as joined, which costs a cut and no
+/// id. U+2581 stands for the space too.
+class JoinedPairs {
+public:
+  JoinedPairs() = default;
+  /// `bytes` is a power of two.
+  JoinedPairs(const char *bits, uint32_t bytes) : bits(bits), bytes(bytes) {}
+
+  bool has(uint32_t left, uint32_t right) const {
+    const uint32_t bit = bitOf(left, right, bytes);
+    return bits == nullptr || (bits[bit / 8] >> bit % 8 & 1) != 0;
+  }
+  /// Of `bytes` * 8 bits, the one of a pair.
+  static uint32_t bitOf(uint32_t left, uint32_t right, uint32_t bytes);
+
+private:
+  const char *bits = nullptr;
+  uint32_t bytes = 1;
+};
 
 /// Cuts `text`, checked UTF-8, into pieces from left to right.
 class PieceScanner {
 public:
   /// `isWhole` is false when more text will follow behind `text`.
-  PieceScanner(PreTokenizerKind kind, std::string_view text, bool isWhole)
-      : kind(kind), text(text), isWhole(isWhole) {}
+  PieceScanner(PreTokenizerKind kind, std::string_view text, bool isWhole,
+               JoinedPairs joined = {})
+      : kind(kind), text(text), isWhole(isWhole), joined(joined) {}
 
   /// The next piece, or an empty view: the text is used up, or the piece
   /// cannot be told without the text that follows.
@@ -57,12 +79,13 @@ private:
   size_t trailingSpace(size_t at, bool newlinesFirst);
   size_t endOfGpt2(bool singleDigits);
   size_t endOfQwen2(unsigned longestNumber);
-  size_t endAtSpace();
+  size_t endAtBorder();
   size_t skipNewlines(size_t at);
 
   PreTokenizerKind kind;
   std::string_view text;
   bool isWhole;
+  JoinedPairs joined;
   bool sawEnd = false;
   size_t start = 0;
 };

@@ -120,7 +120,8 @@ Tokenizer::Outcome Tokenizer::encodeWindow(std::string_view window,
                                            bool isWhole, TokenSink &sink,
                                            TokenizerScratch &scratch,
                                            size_t &taken) const {
-  PieceScanner scanner(table.preTokenizer(), window, isWhole);
+  PieceScanner scanner(table.preTokenizer(), window, isWhole,
+                       table.joinedPairs());
   for (std::string_view piece = scanner.next(); !piece.empty();
        piece = scanner.next()) {
     taken = size_t(piece.data() - window.data());

@@ -62,7 +62,7 @@ private:
                           std::vector<uint32_t> &side, bool front);
   Status findByteIds(const std::string &file);
   void spellBytes();
-  bool spacesNeverMerge() const;
+  bool findJoined();
 
   std::string folder;
   Json config = Json(), tokenizerConfig = Json();
@@ -607,23 +607,26 @@ void TokenizerBuilder::spellBytes() {
   }
 }
 
-/// Whether no merge makes a token in which a space follows another character.
-/// Then text may be cut in front of such spaces without changing any id.
-bool TokenizerBuilder::spacesNeverMerge() const {
-  static constexpr std::string_view Space = "\xE2\x96\x81";
+/// Finds the characters that merges join; false where one joins bytes. A symbol
+/// is spelled as the text that it came from, so that a merge of two has joined
+/// the last character of one and the first of the other.
+bool TokenizerBuilder::findJoined() {
   std::vector<bool> isByte(out.tokens.size(), false);
   for (uint32_t id : out.byteIds)
     isByte[id] = true;
   for (const TokenizerDefinition::Merge &merge : out.merges) {
-    if (isByte[merge.left] || isByte[merge.right])
+    const std::string &left = out.tokens[merge.left];
+    const std::string &right = out.tokens[merge.right];
+    if (isByte[merge.left] || isByte[merge.right] || left.empty() ||
+        right.empty())
       return false;
-    std::string_view name = out.tokens[merge.result];
-    while (name.substr(0, Space.size()) == Space)
-      name.remove_prefix(Space.size());
-    if (name.find(Space) != std::string_view::npos)
-      return false;
+    size_t last = left.size() - 1, first = 0;
+    while (last > 0 && (uint8_t(left[last]) & 0xC0) == 0x80)
+      --last;
+    const uint32_t before = decodeUtf8(left, last);
+    out.joined.emplace_back(before, decodeUtf8(right, first));
   }
-  return out.metaspace;
+  return true;
 }
 
 Result<std::string> TokenizerBuilder::build() {
@@ -656,8 +659,8 @@ Result<std::string> TokenizerBuilder::build() {
     return status;
   if (!out.byteFallback)
     spellBytes();
-  else if (spacesNeverMerge())
-    out.preTokenizer = PreTokenizerKind::SpaceBoundary;
+  else if (findJoined())
+    out.preTokenizer = PreTokenizerKind::UnmergedBorder;
   return writeTokenizerTable(out,
                              path(hasJson ? "tokenizer.json" : "vocab.json"));
 }

@@ -80,6 +80,17 @@ static std::vector<uint32_t> hashMerges(const TokenizerDefinition &from) {
   return slots;
 }
 
+static std::string hashJoined(const TokenizerDefinition &from, uint32_t bytes) {
+  if (from.preTokenizer != PreTokenizerKind::UnmergedBorder)
+    return {};
+  std::string bits(bytes, 0);
+  for (auto [left, right] : from.joined) {
+    const uint32_t bit = JoinedPairs::bitOf(left, right, bytes);
+    bits[bit / 8] = char(bits[bit / 8] | 1 << bit % 8);
+  }
+  return bits;
+}
+
 Result<std::string> writeTokenizerTable(const TokenizerDefinition &from,
                                         const std::string &place) {
   const std::vector<uint32_t> tokenSlots = hashTokens(from);
@@ -93,6 +104,7 @@ Result<std::string> writeTokenizerTable(const TokenizerDefinition &from,
              std::to_string(LongestRun) + " that collide",
          "no tokenizer that was trained on text is like this; it was made to "
          "be slow"});
+  const std::string joined = hashJoined(from, uint32_t(mergeSlots.size() / 4));
   std::vector<uint32_t> offsets(1, 0);
   for (const std::string &token : from.tokens)
     offsets.push_back(offsets.back() + uint32_t(token.size()));
@@ -105,20 +117,20 @@ Result<std::string> writeTokenizerTable(const TokenizerDefinition &from,
   const size_t words = from.before.size() + from.after.size() +
                        from.byteIds.size() + offsets.size() +
                        tokenSlots.size() + mergeSlots.size();
-  const uint32_t header[] = {
-      TokenizerTable::Version,
-      uint32_t(HeaderBytes + words * sizeof(uint32_t) + offsets.back()),
-      flags,
-      uint32_t(from.preTokenizer),
-      uint32_t(from.eosToken),
-      uint32_t(from.tokens.size()),
-      uint32_t(tokenSlots.size()),
-      uint32_t(mergeSlots.size() / 4),
-      uint32_t(from.before.size()),
-      uint32_t(from.after.size()),
-      offsets.back(),
-      0,
-      0};
+  const uint32_t header[] = {TokenizerTable::Version,
+                             uint32_t(HeaderBytes + words * sizeof(uint32_t) +
+                                      offsets.back() + joined.size()),
+                             flags,
+                             uint32_t(from.preTokenizer),
+                             uint32_t(from.eosToken),
+                             uint32_t(from.tokens.size()),
+                             uint32_t(tokenSlots.size()),
+                             uint32_t(mergeSlots.size() / 4),
+                             uint32_t(from.before.size()),
+                             uint32_t(from.after.size()),
+                             offsets.back(),
+                             0,
+                             0};
   std::string out(Magic, sizeof Magic);
   for (uint32_t word : header)
     appendWord(out, word);
@@ -130,7 +142,7 @@ Result<std::string> writeTokenizerTable(const TokenizerDefinition &from,
   appendWords(out, mergeSlots.data(), mergeSlots.size());
   for (const std::string &token : from.tokens)
     out += token;
-  return out;
+  return out + joined;
 }
 
 uint32_t TokenizerTable::word(size_t at, size_t index) const {
@@ -194,8 +206,12 @@ const char *TokenizerTable::layOut() {
   slotsAt = offsetsAt + (size_t(tokens) + 1) * sizeof(uint32_t);
   mergesAt = slotsAt + size_t(slots) * sizeof(uint32_t);
   stringsAt = mergesAt + size_t(mergeSlots) * MergeTable::SlotBytes;
-  if (stringsAt + stringBytes != bytes.size())
+  const size_t pairsAt = stringsAt + stringBytes;
+  const bool hasPairs = kind == PreTokenizerKind::UnmergedBorder;
+  if (pairsAt + (hasPairs ? mergeSlots : 0) != bytes.size())
     return "its sections do not add up to its length";
+  if (hasPairs)
+    pairs = JoinedPairs(bytes.data() + pairsAt, mergeSlots);
   mergeTable = MergeTable(bytes.data() + mergesAt, mergeSlots);
   return nullptr;
 }

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace hone::rt {
@@ -33,6 +34,8 @@ struct TokenizerDefinition {
   /// byte alphabet cannot spell.
   std::vector<bool> unreachable;
   std::vector<Merge> merges; ///< by rank
+  /// For UnmergedBorder: the characters that each merge joins.
+  std::vector<std::pair<uint32_t, uint32_t>> joined;
   std::array<uint32_t, 256> byteIds{};
   PreTokenizerKind preTokenizer = PreTokenizerKind::None;
   bool byteFallback = false; ///< characters first, bytes for unknown ones
@@ -55,7 +58,8 @@ struct TokenizerDefinition {
 ///   | string bytes | reserved (0) x 2                      (56 bytes)
 ///   before ids, after ids, 256 byte ids
 ///   string offsets [tokens + 1], reachable-token slots (id or 0xFFFFFFFF)
-///   merge slots (MergeTable), string bytes
+///   merge slots (MergeTable), string bytes,
+///   and for UnmergedBorder as many bytes of JoinedPairs as merge slots
 /// Errors: BadData naming `place` when tokens or merges were chosen to collide.
 Result<std::string> writeTokenizerTable(const TokenizerDefinition &definition,
                                         const std::string &place);
@@ -86,6 +90,8 @@ public:
   int32_t eosToken() const { return eos; }
 
   PreTokenizerKind preTokenizer() const { return kind; }
+  /// Of UnmergedBorder.
+  JoinedPairs joinedPairs() const { return pairs; }
   bool hasFlag(uint32_t flag) const { return (flags & flag) != 0; }
 
   enum Flag : uint32_t {
@@ -105,6 +111,7 @@ private:
 
   std::string_view bytes;
   MergeTable mergeTable;
+  JoinedPairs pairs;
   size_t beforeAt = 0, afterAt = 0, byteIdsAt = 0, offsetsAt = 0, slotsAt = 0,
          mergesAt = 0, stringsAt = 0;
   uint32_t tokens = 0, slots = 0, mergeSlots = 0, befores = 0, afters = 0,

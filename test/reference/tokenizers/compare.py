@@ -118,6 +118,8 @@ def main():
     for name in ("tinyshakespeare/input.txt", "wikitext2/valid.txt", "wikitext2/test.txt"):
         with open(os.path.join(args.data, name), encoding="utf-8", newline="") as f:
             files[name] = [f.read()]
+    bare = "".join(files["wikitext2/test.txt"][0].split())
+    files["without spaces"] = [bare[at:at + 20000] for at in range(0, len(bare), 20000)]
     files["nasty"] = list(nasty(args.random, 1))
     files["one text of all nasty"] = ["".join(files["nasty"])]
     failed = False
