@@ -7,15 +7,19 @@
 //===----------------------------------------------------------------------===*/
 
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -107,4 +111,81 @@ void *mmap(void *at, size_t size, int protection, int flags, int file,
   if (fails("mmap", ENOMEM))
     return MAP_FAILED;
   return (void *)syscall(SYS_mmap, at, size, protection, flags, file, offset);
+}
+
+/* Those below only ask, or remove. */
+
+#define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+
+int stat(const char *path, struct stat *info) {
+  return fails("stat", EIO) ? -1 : NEXT(stat)(path, info);
+}
+
+int lstat(const char *path, struct stat *info) {
+  return fails("lstat", EIO) ? -1 : NEXT(lstat)(path, info);
+}
+
+int fstat(int file, struct stat *info) {
+  return fails("fstat", EIO) ? -1 : NEXT(fstat)(file, info);
+}
+
+ssize_t read(int file, void *bytes, size_t size) {
+  return fails("read", EIO) ? -1 : syscall(SYS_read, file, bytes, size);
+}
+
+ssize_t pread(int file, void *bytes, size_t size, off_t at) {
+  return fails("pread", EIO) ? -1
+                             : syscall(SYS_pread64, file, bytes, size, at);
+}
+
+off_t lseek(int file, off_t at, int whence) {
+  return fails("lseek", EIO) ? -1 : syscall(SYS_lseek, file, at, whence);
+}
+
+DIR *opendir(const char *path) {
+  return fails("opendir", EMFILE) ? NULL : NEXT(opendir)(path);
+}
+
+struct dirent *readdir(DIR *folder) {
+  return fails("readdir", EIO) ? NULL : NEXT(readdir)(folder);
+}
+
+int close(int file) {
+  int result = (int)syscall(SYS_close, file);
+  return fails("close", EIO) ? -1 : result;
+}
+
+int unlink(const char *path) {
+  return fails("unlink", EIO) ? -1
+                              : (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+}
+
+int rmdir(const char *path) {
+  return fails("rmdir", EIO)
+             ? -1
+             : (int)syscall(SYS_unlinkat, AT_FDCWD, path, AT_REMOVEDIR);
+}
+
+ssize_t getrandom(void *bytes, size_t size, unsigned flags) {
+  return fails("getrandom", ENOSYS)
+             ? -1
+             : syscall(SYS_getrandom, bytes, size, flags);
+}
+
+int madvise(void *at, size_t size, int advice) {
+  return fails("madvise", ENOMEM) ? -1
+                                  : (int)syscall(SYS_madvise, at, size, advice);
+}
+
+int sched_getaffinity(pid_t process, size_t size, cpu_set_t *set) {
+  return fails("sched_getaffinity", EPERM)
+             ? -1
+             : NEXT(sched_getaffinity)(process, size, set);
+}
+
+int pthread_create(pthread_t *id, const pthread_attr_t *attributes,
+                   void *(*run)(void *), void *with) {
+  if (fails("pthread_create", EAGAIN))
+    return EAGAIN;
+  return NEXT(pthread_create)(id, attributes, run, with);
 }

@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
 # faults.sh TRAIN DATA [options of TRAIN ...]
 #
-# The i-th system call that opens, writes, syncs, renames, maps or makes fails,
-# for every i until a run meets no failure, once alone and once from there on.
-# Each run must end with a documented exit code, leave nothing half-written,
-# and lose nothing: the next run ends with the bits of an undisturbed one.
-# TRAIN must be dynamically linked.
+# The i-th system call of those that FailCall.c knows fails, for every i until a
+# run meets no failure, once alone and once from there on. Each run must end
+# with a documented exit code, leave nothing half-written, and lose nothing: the
+# next run ends with the bits of an undisturbed one. TRAIN must be dynamically
+# linked.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
 train=$1 data=$2
 shift 2
+[[ ! -w /dev/shm ]] || export TMPDIR=/dev/shm
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "${CC:-cc}" -shared -fPIC -O1 "$here/FailCall.c" -o "$work/fail.so"
@@ -36,6 +37,7 @@ options=("$@")
 run whole || fail "the undisturbed run failed"
 whole=$(digest whole)
 calls=0 failures=0
+declare -A kinds
 for from in '' +; do
   for ((i = 1; ; ++i)); do
     rm -rf "$work/run" "$work/run.jsonl"
@@ -45,13 +47,14 @@ for from in '' +; do
     [[ -s $work/failed ]] || break
     call=$(<"$work/failed")
     rm "$work/failed"
+    kinds[$call]=1
     case $status in
     0 | 65 | 66 | 70 | 71 | 73 | 74) ;;
     *) fail "call $i$from ($call): exit code $status" ;;
     esac
     ((status == 0)) || failures=$((failures + 1))
-    # With every later call failing too, it cannot clean up.
-    [[ $from ]] || [[ ! -e $work/run ]] ||
+    # It cannot clean up where that is what fails, now or from now on.
+    [[ $from || $call == unlink || $call == rmdir ]] || [[ ! -e $work/run ]] ||
       [[ -z $(find "$work/run" -name '*.tmp-*') ]] ||
       fail "call $i ($call): temporaries are left"
     [[ $status != 0 && $status != 7[01] ]] || grep -q . "$work/out" ||
@@ -64,4 +67,5 @@ for from in '' +; do
   done
   run run
 done
-echo "faults: $calls calls failed, $failures runs with them, nothing lost"
+echo "faults: $calls calls of ${#kinds[@]} kinds failed, $failures runs with" \
+  "them, nothing lost"

@@ -3,8 +3,9 @@
 #
 # Each signal that would end a process: the step is finished and saved, the
 # exit code is 128 + its number, nothing half-written is left, and the next run
-# ends with the bits of an uninterrupted one. A closed pipe stops nothing; a
-# limit on file size is an error with an exit code. Choose options for a run of
+# ends with the bits of an uninterrupted one. A closed pipe stops nothing, nor do
+# closed standard descriptors, into which no file falls; a limit on file size is
+# an error with an exit code. Choose options for a run of
 # a second or more.
 set -euo pipefail
 
@@ -56,6 +57,14 @@ done
 same pipe
 "$train" --help | head -n 1 >"$work/head" || fail "--help into a closed pipe"
 
+# Whatever is opened first would be standard output.
+"$train" --data "$data" --output "$work/closed" --log "$work/log" \
+  "${options[@]}" <&- >&- 2>&- || fail "closed descriptors stopped the run"
+same closed
+[[ $(tr -d '0-9a-f' <"$work/closed/lock" | wc -c) == 1 ]] &&
+  [[ -z $(grep -v '^{"step"' "$work/log") ]] ||
+  fail "what was printed went into a file"
+
 # Too small for the cache, then for a checkpoint.
 for blocks in 1 20; do
   status=0
@@ -70,4 +79,5 @@ for blocks in 1 20; do
 done
 [[ ! -e $work/size1 ]] || fail "a run that wrote nothing left a folder"
 
-echo "signals: ${#signals[@]} of them, a closed pipe and a limit on file size"
+echo "signals: ${#signals[@]} of them, closed pipes and descriptors, and a limit" \
+  "on file size"

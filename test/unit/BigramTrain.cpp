@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BigramModule.h"
+#include "base/Process.h"
 #include "program/Program.h"
 
 #include <cstdio>
@@ -28,6 +29,7 @@ static int makeInputs(const std::string &directory) {
 }
 
 int main(int argc, char **argv) {
+  rt::startProcess(); // its module is made on the heap
   if (argc == 3 && strcmp(argv[1], "--make-inputs") == 0)
     return makeInputs(argv[2]);
   return rt::runProgram(test::bigramModule(HONE_ADAMW), argc, argv);

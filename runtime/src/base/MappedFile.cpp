@@ -7,6 +7,7 @@
 
 #include "base/MappedFile.h"
 
+#include "base/Process.h"
 #include "base/Sha256.h"
 
 #include <algorithm>
@@ -190,11 +191,6 @@ std::string digestOf(const MappedFile &file) {
 }
 
 // Only async-signal-safe calls from here on.
-static void say(const char *text) {
-  ssize_t ignored = ::write(STDERR_FILENO, text, std::strlen(text));
-  (void)ignored;
-}
-
 static void onSigbus(int signal, siginfo_t *info, void *) {
   uintptr_t at = reinterpret_cast<uintptr_t>(info->si_addr);
   const char *path = unnamed > 0 ? "an input file" : nullptr;
@@ -206,15 +202,11 @@ static void onSigbus(int signal, siginfo_t *info, void *) {
     ::signal(signal, SIG_DFL);
     return;
   }
-  say("error[");
-  say(textOf(ErrorCode::InputChanged));
-  say("]: ");
-  say(path);
-  say(": expected the file to keep its size, but it became shorter or could "
-      "not be read while it was in use\n"
-      "  help: restore the file and start again; do not replace input files "
-      "of a running program\n");
-  ::_exit(static_cast<int>(exitCodeOf(ErrorCode::InputChanged)));
+  endProcess(ErrorCode::InputChanged, path,
+             "expected the file to keep its size, but it became shorter or "
+             "could not be read while it was in use\n"
+             "  help: restore the file and start again; do not replace input "
+             "files of a running program");
 }
 
 void installSigbusHandler() {

@@ -8,6 +8,8 @@
 
 #include "base/OutputFile.h"
 
+#include "base/Process.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -81,7 +83,7 @@ static int createLocked(const std::string &path) {
   (void)::flock(file, LOCK_EX | LOCK_NB); // some file systems have no locks
   // Whoever cleaned up before we had the lock took it for a stray.
   struct stat info;
-  if (::fstat(file, &info) == 0 && info.st_nlink > 0)
+  if (::fstat(file, &info) != 0 || info.st_nlink > 0)
     return file;
   ::close(file);
   errno = EEXIST;
@@ -94,8 +96,14 @@ Result<OutputFile> OutputFile::create(const std::string &path) {
   file.buffer = std::make_unique<char[]>(BufferBytes);
   for (int attempt = 0; attempt < 8 && file.descriptor < 0; ++attempt) {
     file.temporary = temporaryPath(path);
+    rememberTemporary(file.temporary);
     file.descriptor = createLocked(file.temporary);
-    if (file.descriptor < 0 && errno != EEXIST)
+    if (file.descriptor >= 0)
+      break;
+    int error = errno;
+    forgetTemporary(file.temporary);
+    errno = error;
+    if (error != EEXIST)
       break;
   }
   if (file.descriptor < 0)
@@ -151,6 +159,7 @@ void OutputFile::discard() {
   // Still locked: once it is not, it may be another's to remove.
   if (!temporary.empty())
     ::unlink(temporary.c_str());
+  forgetTemporary(temporary);
   ::close(descriptor);
   descriptor = -1;
 }
@@ -209,7 +218,7 @@ Status OutputFile::write(const void *bytes, uint64_t size) {
   return Status::ok();
 }
 
-Status OutputFile::commit() {
+Status OutputFile::commit(FolderSync folder) {
   if (!firstError.isOk())
     return firstError;
   if (descriptor < 0 || temporary.empty())
@@ -222,10 +231,12 @@ Status OutputFile::commit() {
   // Renamed before it is closed: its lock says that it is being written.
   if (::rename(temporary.c_str(), finalPath.c_str()) != 0)
     return fail("renaming the finished file into place", errno);
+  forgetTemporary(temporary);
   ::close(std::exchange(descriptor, -1));
   if (hashing)
     hexDigest = hash.finishHex();
-  firstError = syncDirectory(parentDirectory(finalPath));
+  if (folder == FolderSync::Now)
+    firstError = syncDirectory(parentDirectory(finalPath));
   return firstError;
 }
 
@@ -257,7 +268,7 @@ Status syncDirectory(const std::string &directory) {
   return Status::ok();
 }
 
-Status createDirectories(const std::string &directory) {
+Status createDirectories(const std::string &directory, FolderSync parents) {
   if (directory.empty())
     return outputError(ErrorCode::CannotCreate, "''", "creating the folder",
                        ENOENT);
@@ -266,6 +277,8 @@ Status createDirectories(const std::string &directory) {
     std::string prefix = directory.substr(0, at);
     struct stat info;
     if (::mkdir(prefix.c_str(), 0777) == 0) {
+      if (parents == FolderSync::Later)
+        continue;
       // A new folder is only durable once its parent is.
       if (Status s = syncDirectory(parentDirectory(prefix)); !s.isOk())
         return s;
@@ -335,8 +348,9 @@ static bool isBeingWritten(const std::string &path) {
   return locked;
 }
 
-void removeStrayTemporaries(const std::string &directory,
-                            bool (*isOurs)(const std::string &finalName)) {
+void removeStrayTemporaries(
+    const std::string &directory,
+    const std::function<bool(const std::string &finalName)> &isOurs) {
   Result<std::vector<std::string>> names = listDirectory(directory);
   for (const std::string &name : names.value()) {
     std::string path = directory + "/" + name, final = finalName(name);
@@ -347,13 +361,14 @@ void removeStrayTemporaries(const std::string &directory,
   }
 }
 
-Status writeFile(const std::string &path, std::string_view text) {
+Status writeFile(const std::string &path, std::string_view text,
+                 FolderSync folder) {
   Result<OutputFile> file = OutputFile::create(path);
   if (!file.isOk())
     return file.status();
   if (Status s = file.value().write(text); !s.isOk())
     return s;
-  return file.value().commit();
+  return file.value().commit(folder);
 }
 
 std::string parentDirectory(const std::string &path) {

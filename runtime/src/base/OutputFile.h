@@ -18,12 +18,18 @@
 #include "base/Status.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace hone::rt {
+
+/// When a folder is fsynced: later where another sync of the same folder
+/// follows before anything relies on the name, or where losing it costs only
+/// time.
+enum class FolderSync { Now, Later };
 
 class OutputFile {
 public:
@@ -61,7 +67,7 @@ public:
   /// temporary is removed and the old file, if any, stays. The one exception:
   /// when only the folder's fsync fails, the new file is already in place.
   /// Errors: IoError.
-  Status commit();
+  Status commit(FolderSync folder = FolderSync::Now);
 
   /// Maps what was written so far; before commit(). Errors: IoError.
   Result<MappedFile> map();
@@ -96,18 +102,21 @@ private:
 Status syncDirectory(const std::string &directory);
 
 /// mkdir -p: creates `directory` and its missing parents (mode 0777 less the
-/// umask). Succeeds when it is there already. Errors: CannotCreate.
-Status createDirectories(const std::string &directory);
+/// umask), each in a parent that is synced. Succeeds when it is there already.
+/// Errors: CannotCreate.
+Status createDirectories(const std::string &directory,
+                         FolderSync parents = FolderSync::Now);
 
 /// A new name beside `path`: "<path>.tmp-" and 16 random hex digits.
 std::string temporaryPath(const std::string &path);
 
 /// Removes the temporaries in `directory` that nobody writes and whose final
-/// name `isOurs`. A folder goes with the files in it; as folders are not
+/// name is ours. A folder goes with the files in it; as folders are not
 /// locked, whoever makes such holds a lock that covers them. Best effort: what
 /// cannot be removed stays.
-void removeStrayTemporaries(const std::string &directory,
-                            bool (*isOurs)(const std::string &finalName));
+void removeStrayTemporaries(
+    const std::string &directory,
+    const std::function<bool(const std::string &finalName)> &isOurs);
 
 /// The names in `directory`, sorted. Errors: NoInput, IoError.
 Result<std::vector<std::string>> listDirectory(const std::string &directory);
@@ -117,7 +126,8 @@ Result<std::vector<std::string>> listDirectory(const std::string &directory);
 bool removeFlatDirectory(const std::string &directory);
 
 /// Writes `text` to `path` as one OutputFile.
-Status writeFile(const std::string &path, std::string_view text);
+Status writeFile(const std::string &path, std::string_view text,
+                 FolderSync folder = FolderSync::Now);
 
 /// The folder part of `path`, "." when it has none.
 std::string parentDirectory(const std::string &path);

@@ -461,7 +461,7 @@ Result<Dataset> Dataset::prepare(const DatasetOptions &options,
     dataset.cached = open(MappedFile::open(path)).isOk();
     if (dataset.cached)
       return dataset;
-    if (Status s = createDirectories(directory); !s.isOk())
+    if (Status s = createDirectories(directory, FolderSync::Later); !s.isOk())
       return s;
   }
   Preparation preparation(options, tokenizer, file, content);

@@ -87,7 +87,8 @@ Result<MappedFile> TokenCacheWriter::commit(DataFormat format,
     return s;
   Result<MappedFile> mapped = data.map();
   if (mapped.isOk() && isNamed)
-    if (Status s = data.commit(); !s.isOk())
+    // Durable bytes, or zeros could pass for tokens; a lost name costs time.
+    if (Status s = data.commit(FolderSync::Later); !s.isOk())
       return s;
   return mapped;
 }

@@ -117,7 +117,7 @@ static Status writeTensors(const std::string &path,
     if (Status s = writer.write((*found)->data, info.bytes()); !s.isOk())
       return s;
   }
-  return writer.commit();
+  return writer.commit(FolderSync::Later);
 }
 
 Status writeAdapter(const std::string &directory, const AdapterConfig &config,
@@ -129,6 +129,7 @@ Status writeAdapter(const std::string &directory, const AdapterConfig &config,
   });
   if (Status s = writeTensors(modelPath(directory), tensors); !s.isOk())
     return s;
+  // Makes the folder durable too, and with it the model.
   return writeFile(configPath(directory), configText(config));
 }
 

@@ -8,11 +8,13 @@
 #include "formats/Checkpoint.h"
 #include "base/MappedFile.h"
 #include "base/OutputFile.h"
+#include "base/Process.h"
 #include "base/Sha256.h"
 #include "formats/JsonFile.h"
 #include "formats/Safetensors.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -126,7 +128,7 @@ static Status writeState(const std::string &path,
       if (v.name == info.name)
         if (Status s = writer.write(v.data, info.bytes()); !s.isOk())
           return s;
-  if (Status s = writer.commit(); !s.isOk())
+  if (Status s = writer.commit(FolderSync::Later); !s.isOk())
     return s;
   entry =
       fileEntry(StateName, writer.output().size(), writer.output().digest());
@@ -147,7 +149,9 @@ static Status writeContents(const std::string &folder, int64_t step,
                           "expected an identity that fits in " +
                               std::to_string(MaxJsonFileBytes) + " bytes",
                           "report this bug"});
-  if (Status s = writeFile(folder + "/" + TrainerName, trainer); !s.isOk())
+  if (Status s =
+          writeFile(folder + "/" + TrainerName, trainer, FolderSync::Later);
+      !s.isOk())
     return s;
   std::string manifest =
       "{\n  \"files\": {\n" + stateEntry + ",\n" +
@@ -166,23 +170,59 @@ static Status folderError(ErrorCode code, const std::string &path,
        "check the disk and the output folder"});
 }
 
+namespace {
+/// A checkpoint's folder under a temporary name. Removed by whoever made it, or
+/// at the end of a process that has no time for that.
+class TemporaryFolder {
+public:
+  explicit TemporaryFolder(const std::string &finalPath)
+      : path(temporaryPath(finalPath)) {
+    forEach(rememberTemporary);
+  }
+  ~TemporaryFolder() { forEach(forgetTemporary); }
+  TemporaryFolder(const TemporaryFolder &) = delete;
+  TemporaryFolder &operator=(const TemporaryFolder &) = delete;
+
+  /// Takes no memory unless files are in it that no save makes.
+  void remove() const {
+    for (const std::string &file : files)
+      ::unlink(file.c_str());
+    if (::rmdir(path.c_str()) != 0)
+      removeFlatDirectory(path);
+  }
+
+  const std::string path;
+
+private:
+  template <typename Each> void forEach(Each each) const {
+    each(path);
+    for (const std::string &file : files)
+      each(file);
+  }
+
+  const std::array<std::string, 3> files{path + "/" + StateName,
+                                         path + "/" + TrainerName,
+                                         path + "/" + ManifestName};
+};
+} // namespace
+
 /// Gives the finished `temporary` its final name.
 static Status publish(const std::string &temporary,
                       const std::string &finalPath) {
   // A folder cannot be renamed over one that has files. Between the two
   // renames this step has no checkpoint; the ones before are there.
-  std::string replaced = temporaryPath(finalPath);
-  bool moved = ::rename(finalPath.c_str(), replaced.c_str()) == 0;
+  TemporaryFolder replaced(finalPath);
+  bool moved = ::rename(finalPath.c_str(), replaced.path.c_str()) == 0;
   if (::rename(temporary.c_str(), finalPath.c_str()) != 0) {
     int error = errno;
-    if (moved && ::rename(replaced.c_str(), finalPath.c_str()) != 0)
+    if (moved && ::rename(replaced.path.c_str(), finalPath.c_str()) != 0)
       error = errno;
     return folderError(ErrorCode::WriteFailed, finalPath,
                        "renaming the finished checkpoint into place", error);
   }
   Status synced = syncDirectory(parentDirectory(finalPath));
   if (moved && synced.isOk())
-    removeFlatDirectory(replaced);
+    replaced.remove();
   return synced;
 }
 
@@ -196,9 +236,9 @@ static void removeOld(const std::string &directory, int64_t step) {
       continue;
     // Renamed first, so that none is ever half there under its final name.
     std::string name = directory + "/" + checkpointName(old);
-    std::string stray = temporaryPath(name);
-    if (::rename(name.c_str(), stray.c_str()) == 0)
-      removeFlatDirectory(stray);
+    TemporaryFolder stray(name);
+    if (::rename(name.c_str(), stray.path.c_str()) == 0)
+      stray.remove();
   }
 }
 
@@ -206,15 +246,15 @@ Status
 CheckpointStore::save(int64_t step, const CheckpointIdentity &identity,
                       const std::vector<CheckpointVector> &vectors) const {
   std::string finalPath = directory + "/" + checkpointName(step);
-  std::string temporary = temporaryPath(finalPath);
-  if (::mkdir(temporary.c_str(), 0777) != 0)
-    return folderError(ErrorCode::CannotCreate, temporary,
+  TemporaryFolder temporary(finalPath);
+  if (::mkdir(temporary.path.c_str(), 0777) != 0)
+    return folderError(ErrorCode::CannotCreate, temporary.path,
                        "creating the folder", errno);
-  Status written = writeContents(temporary, step, identity, vectors);
+  Status written = writeContents(temporary.path, step, identity, vectors);
   if (written.isOk())
-    written = publish(temporary, finalPath);
+    written = publish(temporary.path, finalPath);
   if (!written.isOk()) {
-    removeFlatDirectory(temporary);
+    temporary.remove();
     return written;
   }
   removeOld(directory, step);
@@ -375,8 +415,8 @@ Result<CheckpointStore::Found> CheckpointStore::newest() const {
       // Going on from the one before would lose work that may be there.
       if (s.exitCode() != ExitCode::BadData && !isMissing(s))
         return s;
-      found.notes.push_back("passing over the damaged checkpoint " +
-                            folder + " (" + s.message().place + ": " +
+      found.notes.push_back("passing over the damaged checkpoint " + folder +
+                            " (" + s.message().place + ": " +
                             s.message().problem + ")");
       continue;
     }

@@ -520,12 +520,12 @@ Status SafetensorsWriter::write(const void *bytes, uint64_t size) {
   return file.write(bytes, size);
 }
 
-Status SafetensorsWriter::commit() {
+Status SafetensorsWriter::commit(FolderSync folder) {
   if (written != bufferBytes)
     return cannotExpress(
         file.path(), "expected " + std::to_string(bufferBytes) +
                          " bytes of tensors, found " + std::to_string(written));
-  return file.commit();
+  return file.commit(folder);
 }
 
 } // namespace hone::rt

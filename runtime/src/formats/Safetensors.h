@@ -145,7 +145,7 @@ public:
   Status write(const void *bytes, uint64_t size);
 
   /// Errors: Internal when bytes are missing, else as OutputFile::commit.
-  Status commit();
+  Status commit(FolderSync folder = FolderSync::Now);
 
   /// For its digest() and size(), after commit().
   const OutputFile &output() const { return file; }

@@ -92,7 +92,7 @@ Status OutputFolder::readName() {
   std::string line = name + "\n";
   if (pwrite(file, line.data(), line.size(), 0) == ssize_t(line.size()) &&
       fsync(file) == 0)
-    return Status::ok();
+    return syncDirectory(directory); // a log may have this name already
   return Status::error(ErrorCode::WriteFailed,
                        {directory + "/lock",
                         std::string("cannot write: ") + strerror(errno),

@@ -8,6 +8,7 @@
 #include "program/Program.h"
 
 #include "base/MappedFile.h"
+#include "base/Process.h"
 #include "data/Dataset.h"
 #include "module/WeightDigests.h"
 #include "program/OutputFolder.h"
@@ -295,6 +296,7 @@ static Status execute(const hone_module &compiled,
 }
 
 int runProgram(const hone_module &compiled, int argc, char **argv) {
+  startProcess();
   installSigbusHandler();
   installSignalHandlers();
 #ifdef __GLIBC__

@@ -7,8 +7,9 @@
 
 #include "program/Signals.h"
 
+#include "base/Process.h"
+
 #include <csignal>
-#include <unistd.h>
 
 namespace hone::rt {
 
@@ -23,7 +24,7 @@ static void onSignal(int signal) {
   // Others come in pairs by themselves: SIGHUP behind SIGTERM when a session
   // ends, SIGXCPU every second.
   if (received != 0 && isAsked(signal))
-    _exit(128 + signal);
+    endProcess(ExitCode(128 + signal));
   if (received == 0)
     received = signal;
 }

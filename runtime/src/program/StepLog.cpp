@@ -10,6 +10,7 @@
 #include "base/MappedFile.h"
 #include "base/OutputFile.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cinttypes>
 #include <cmath>
@@ -50,16 +51,25 @@ public:
   /// Calls keep(line) for each that stays.
   template <typename Keep> void read(Keep keep) {
     std::string_view text = file.bytes();
-    bool goes = false;
+    bool goes = false, isTorn = false;
     for (uint64_t at = 0, released = 0; at < text.size() && isLog;) {
       std::string_view line = text.substr(at, LongestLine);
-      size_t end = line.find('\n');
-      bool isWhole = end != std::string_view::npos;
-      if (isWhole)
-        line = line.substr(0, end + 1);
+      size_t zeros = std::min(line.find_first_not_of('\0'), line.size());
+      size_t end = line.find_first_of(std::string_view("\n\0", 2));
+      bool isWhole = end != std::string_view::npos && line[end] == '\n';
+      if (zeros > 0)
+        line = line.substr(0, zeros);
+      else if (end != std::string_view::npos)
+        line = line.substr(0, end + isWhole);
       else if (line.size() == LongestLine)
         isLog = false;
-      if (isLog && stays(line, isWhole)) {
+      if (zeros > 0 || isTorn) {
+        // A power cut leaves zeros for what was not durable, and behind them
+        // the rest of a line.
+        isLog = isLog && (zeros > 0 || isText(line));
+        isTorn = zeros > 0 || !isWhole;
+        goes = true;
+      } else if (isLog && stays(line, isWhole)) {
         keep(line);
         keepsMore |= goes;
         prefix += goes ? 0 : line.size();
@@ -77,6 +87,11 @@ public:
 private:
   /// otherNumerics() may name every feature of a target and every layer.
   static constexpr size_t LongestLine = 1 << 16;
+
+  static bool isText(std::string_view line) {
+    return std::all_of(line.begin(), line.end(),
+                       [](unsigned char c) { return c >= ' ' || c == '\n'; });
+  }
 
   bool stays(std::string_view line, bool isWhole) {
     // A kill can leave a line of any length, but not of any content.
@@ -116,11 +131,17 @@ Status StepLog::failure(const char *doing) const {
                         "check the disk, or give another --log"});
 }
 
+/// Where a symbolic link leads.
+static std::string targetOf(const std::string &path) {
+  char *found = realpath(path.c_str(), nullptr);
+  std::string target = found ? found : path;
+  free(found);
+  return target;
+}
+
 /// Writes the lines that stay to a new file in the place of `path`.
 static Status rewrite(const std::string &path, LogLines lines) {
-  char *target = realpath(path.c_str(), nullptr); // not over a symbolic link
-  Result<OutputFile> out = OutputFile::create(target ? target : path);
-  free(target);
+  Result<OutputFile> out = OutputFile::create(path);
   if (!out.isOk())
     return out.status();
   Status written = Status::ok();
@@ -150,8 +171,18 @@ Result<StepLog> StepLog::open(const std::string &path, const std::string &name,
   if (!isAlone)
     (void)flock(log.file, LOCK_SH);
   off_t size = lseek(log.file, 0, SEEK_END);
-  if (size <= 0)
+  if (size < 0) // a pipe or a terminal
     return log;
+  const std::string target = targetOf(path), folder = parentDirectory(target);
+  removeStrayTemporaries(folder, [&](const std::string &name) {
+    return name == target.substr(target.rfind('/') + 1);
+  });
+  // Checkpoints rely on the lines before them, so the name must be durable
+  // before the first.
+  if (size == 0) {
+    Status status = syncDirectory(folder);
+    return status.isOk() ? Result<StepLog>(std::move(log)) : status;
+  }
   Result<MappedFile> present = MappedFile::map(log.file, path);
   if (!present.isOk())
     return present.status();
@@ -171,7 +202,7 @@ Result<StepLog> StepLog::open(const std::string &path, const std::string &name,
                               " must go, but another run is writing this log",
                           "wait for it to end, or give another --log"});
   if (lines.keepsMore) {
-    Status status = rewrite(path, {present.value(), name, completed});
+    Status status = rewrite(target, {present.value(), name, completed});
     return status.isOk() ? open(path, name, completed) : status;
   }
   if (lines.prefix < present.value().size() &&

@@ -1,0 +1,58 @@
+//===- Process.h - How a process begins, and how it ends at once ----------===//
+//
+// Some ends run no destructor: memory is refused, a mapped file shrinks, a
+// second signal asks. What must not outlive the process is in a static table
+// until it has its final name, and such an end removes it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_BASE_PROCESS_H
+#define HONE_RUNTIME_BASE_PROCESS_H
+
+#include "base/ErrorCode.h"
+
+#include <string>
+#include <utility>
+
+namespace hone::rt {
+
+/// Call first in main(). Standard descriptors that are closed become /dev/null,
+/// lest a file of ours is opened as one of them and printed to. A heap that has
+/// no more memory prints H0902 and exits with 71.
+void startProcess();
+
+/// Prints "error[<code>]: <text>" and exits with the code's exit code, after
+/// removing what is remembered. Async-signal-safe; allocates nothing.
+[[noreturn]] void endProcess(ErrorCode code, const char *place,
+                             const char *text);
+/// The same without a message.
+[[noreturn]] void endProcess(ExitCode code);
+
+/// A file, or a folder that will be empty once the others are gone, which
+/// endProcess() removes. At most 32 at a time, of at most 1023 bytes; of more
+/// what is left is cleared by the next run, as after a kill.
+void rememberTemporary(const std::string &path);
+void forgetTemporary(const std::string &path);
+
+/// A temporary file of another writer, such as a linker. Gone with this object,
+/// unless it was renamed.
+class TemporaryFile {
+public:
+  explicit TemporaryFile(std::string path) : path(std::move(path)) {
+    rememberTemporary(this->path);
+  }
+  ~TemporaryFile() {
+    remove();
+    forgetTemporary(path);
+  }
+  TemporaryFile(const TemporaryFile &) = delete;
+  TemporaryFile &operator=(const TemporaryFile &) = delete;
+
+  void remove() const;
+
+  const std::string path;
+};
+
+} // namespace hone::rt
+
+#endif
