@@ -1,14 +1,99 @@
 //===- CommandLine.cpp - How a tool begins and ends -----------------------===//
 
 #include "compiler/driver/CommandLine.h"
+#include "base/MappedFile.h"
+#include "base/Process.h"
 
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Signals.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <new>
 
 using namespace hone;
 using rt::ErrorCode;
 using rt::Status;
+
+//===----------------------------------------------------------------------===//
+// Signals
+//===----------------------------------------------------------------------===//
+
+static volatile sig_atomic_t waiting = 0, pending = 0;
+
+static void onSignal(int signal) {
+  if (waiting) {
+    pending = signal;
+    return;
+  }
+  llvm::sys::RunInterruptHandlers(); // LLVM's own temporaries
+  rt::endProcess(rt::ExitCode(128 + signal));
+}
+
+hone::SignalsWait::SignalsWait() { waiting = waiting + 1; }
+
+hone::SignalsWait::~SignalsWait() {
+  waiting = waiting - 1;
+  if (!waiting && pending)
+    onSignal(pending);
+}
+
+static void installSignals() {
+  for (int signal : {SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM,
+                     SIGTERM, SIGVTALRM, SIGPROF, SIGXCPU}) {
+    struct sigaction action = {};
+    sigaction(signal, nullptr, &action);
+    if (action.sa_handler == SIG_IGN) // as SIGHUP by nohup
+      continue;
+    action = {};
+    action.sa_handler = onSignal;
+    action.sa_flags = SA_RESTART;
+    sigfillset(&action.sa_mask);
+    sigaction(signal, &action, nullptr);
+  }
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
+}
+
+//===----------------------------------------------------------------------===//
+// Standard output
+//===----------------------------------------------------------------------===//
+
+/// LLVM's streams end a program that they could not write for as a bug of it.
+static Status takeOutputError() {
+  llvm::errs().clear_error(); // there is nowhere to tell it
+  llvm::raw_fd_ostream &out = llvm::outs();
+  out.flush();
+  std::error_code error = out.error();
+  out.clear_error();
+  if (!error || error == std::errc::broken_pipe)
+    return Status::ok();
+  return Status::error(ErrorCode::WriteFailed,
+                       {"standard output", "writing failed: " + error.message(),
+                        "check where it goes, and the free space there"});
+}
+
+/// For --help and --version, with which LLVM exits by itself.
+static void endAtExit() {
+  if (Status status = takeOutputError(); !status.isOk()) {
+    llvm::errs() << status.render();
+    rt::endProcess(status.exitCode());
+  }
+}
+
+void hone::beginTool() {
+  rt::startProcess();
+  rt::installSigbusHandler();
+  installSignals();
+  llvm::install_bad_alloc_error_handler(
+      [](void *, const char *, bool) { std::get_new_handler()(); });
+  llvm::outs(); // made before the next line, so that it still is at exit
+  llvm::errs();
+  std::atexit(endAtExit);
+}
 
 Status hone::parseCommandLine(int argc, char **argv, const char *overview) {
   std::string problem;
@@ -24,6 +109,8 @@ Status hone::parseCommandLine(int argc, char **argv, const char *overview) {
 }
 
 int hone::reportStatus(const Status &status) {
-  llvm::errs() << status.render();
-  return static_cast<int>(status.exitCode());
+  Status output = takeOutputError();
+  const Status &said = status.isOk() ? output : status;
+  llvm::errs() << said.render();
+  return static_cast<int>(said.exitCode());
 }

@@ -7,6 +7,23 @@
 
 namespace hone {
 
+/// Call first in main(), after llvm::InitLLVM. From here on a signal ends the
+/// tool with 128 + its number and a refused allocation with 71, without what it
+/// was writing; beyond a limit on file size, or into a closed pipe, only the
+/// write fails. What goes to standard output is checked when the tool ends:
+/// 74, unless the reader of a pipe has gone, which had enough.
+void beginTool();
+
+/// Signals wait while one of these lives: for what would go on writing when the
+/// tool is gone, such as a linker.
+class SignalsWait {
+public:
+  SignalsWait();
+  ~SignalsWait();
+  SignalsWait(const SignalsWait &) = delete;
+  SignalsWait &operator=(const SignalsWait &) = delete;
+};
+
 /// Reads the command line into the tool's llvm::cl options; --help prints
 /// `overview` and exits. Errors: Usage.
 rt::Status parseCommandLine(int argc, char **argv, const char *overview);

@@ -7,6 +7,9 @@
 
 #include "compiler/driver/Compile.h"
 #include "base/MappedFile.h"
+#include "base/OutputFile.h"
+#include "base/Process.h"
+#include "compiler/driver/CommandLine.h"
 #include "compiler/driver/ModuleSummary.h"
 #include "compiler/driver/PassRun.h"
 #include "compiler/driver/PlanStep.h"
@@ -36,7 +39,6 @@
 #include "llvm/Support/Process.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/Threading.h"
-#include "llvm/Support/ToolOutputFile.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace hone;
@@ -260,6 +262,26 @@ Status Compilation::planStep() {
   return Status::ok();
 }
 
+static Status cannotWrite(const std::string &path, const std::string &why) {
+  return Status::error(ErrorCode::CannotCreate,
+                       {path, "cannot be written: " + why,
+                        "check -o, the folder's permissions and the free "
+                        "space"});
+}
+
+/// Text to a file, whole or not at all, or to standard output.
+static Status writeText(const std::string &output,
+                        llvm::function_ref<void(llvm::raw_ostream &)> print) {
+  if (output.empty() || output == "-") {
+    print(llvm::outs());
+    return Status::ok();
+  }
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  print(stream);
+  return rt::writeFile(output, text);
+}
+
 Status Compilation::run(CompilerPhase phase) {
   StepOptions options;
   setOptions(options);
@@ -285,11 +307,8 @@ Status Compilation::run(CompilerPhase phase) {
   llvm::sys::path::append(path, llvm::formatv("{0:d2}-{1}.mlir",
                                               static_cast<int>(phase) + 1,
                                               phaseName(phase)));
-  std::error_code error;
-  llvm::raw_fd_ostream out(path, error);
-  if (!error)
-    out << **module << "\n";
-  return Status::ok();
+  return writeText(path.str().str(),
+                   [&](llvm::raw_ostream &out) { out << **module << "\n"; });
 }
 
 Status Compilation::summarize() {
@@ -422,37 +441,17 @@ Status Compilation::lower() {
 // Output
 //===----------------------------------------------------------------------===//
 
-static Status cannotWrite(const std::string &path, const std::string &why) {
-  return Status::error(ErrorCode::CannotCreate,
-                       {path, "cannot be written: " + why,
-                        "check -o, the folder's permissions and the free "
-                        "space"});
-}
-
-/// Text to a file, whole or not at all, or to standard output.
-static Status writeText(const std::string &output,
-                        llvm::function_ref<void(llvm::raw_ostream &)> print) {
-  if (output.empty() || output == "-") {
-    print(llvm::outs());
-    return Status::ok();
-  }
-  if (llvm::Error error =
-          llvm::writeToOutput(output, [&](llvm::raw_ostream &out) {
-            print(out);
-            return llvm::Error::success();
-          }))
-    return cannotWrite(output, llvm::toString(std::move(error)));
-  return Status::ok();
-}
-
 Status Compilation::checkOutput() const {
   const std::string &path = request.output;
   if (!llvm::sys::fs::exists(path))
     return Status::ok();
   bool isFolder = llvm::sys::fs::is_directory(path);
-  if (!request.writesBinary())
-    return isFolder ? cannotWrite(path, "expected a file but found a folder")
-                    : Status::ok();
+  // What is written takes the place of what is there, which a device cannot.
+  if (!request.writesBinary() && path != "-")
+    return llvm::sys::fs::is_regular_file(path)
+               ? Status::ok()
+               : cannotWrite(path, "expected a file but found a folder or a "
+                                   "device");
   if (!isFolder)
     return cannotWrite(path, "expected a folder but found a file");
   for (const char *name : {"/train", "/weights.hone.safetensors"})
@@ -487,7 +486,7 @@ Status Compilation::linkInto(const std::string &directory,
   if (std::error_code error =
           llvm::sys::fs::createTemporaryFile("hone", "o", object))
     return cannotWrite("a temporary file", error.message());
-  llvm::FileRemover removeObject(object);
+  rt::TemporaryFile removeObject(object.str().str());
   Status status = emitFile(EmitKind::object, object.str().str());
   if (!status.isOk())
     return status;
@@ -498,11 +497,13 @@ Status Compilation::linkInto(const std::string &directory,
   link.output = program;
   link.triple = target->triple().str();
   link.linker = request.linker;
+  SignalsWait until; // the linker goes on without us
   if (llvm::Error error = linkBinary(link))
     return Status::error(ErrorCode::LinkFailed,
                          {directory + "/train",
                           "linking failed: " + llvm::toString(std::move(error)),
-                          "install a C++ compiler, or name one with --linker"});
+                          "install a C++ compiler, or name one with --linker; "
+                          "check the free space and the limit on file size"});
   return Status::ok();
 }
 
@@ -530,23 +531,23 @@ Status Compilation::emitBinary() {
       ".tmp-" + std::to_string(llvm::sys::Process::getProcessId());
   std::string program = directory + "/train";
   std::string data = directory + "/weights.hone.safetensors";
+  rt::TemporaryFile newProgram(program + suffix), newData(data + suffix);
   std::vector<QuantizationError> errors;
   Status status =
-      writeWeights(data + suffix, {parameters->frozen(), tokenizer, sourceHash},
+      writeWeights(newData.path, {parameters->frozen(), tokenizer, sourceHash},
                    *weights, request.quantization ? &errors : nullptr);
   if (status.isOk())
-    status = digestWeights(data + suffix);
+    status = digestWeights(newData.path);
   if (status.isOk())
-    status = linkInto(directory, program + suffix);
+    status = linkInto(directory, newProgram.path);
   if (status.isOk())
-    status =
-        renameTogether({{data + suffix, data}, {program + suffix, program}});
+    status = renameTogether({{newData.path, data}, {newProgram.path, program}});
   if (status.isOk() && request.quantization)
     llvm::outs() << describeErrors(errors);
   if (status.isOk())
     return status;
-  llvm::sys::fs::remove(program + suffix);
-  llvm::sys::fs::remove(data + suffix);
+  newProgram.remove();
+  newData.remove();
   if (isNew)
     llvm::sys::fs::remove(directory); // only when it is empty
   return status;

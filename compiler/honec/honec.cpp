@@ -4,7 +4,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "base/MappedFile.h"
 #include "compiler/driver/CommandLine.h"
 #include "compiler/driver/Compile.h"
 #include "compiler/driver/Explanation.h"
@@ -111,7 +110,7 @@ static std::string defaultRuntimeDir(const char *argv0) {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
-  rt::installSigbusHandler();
+  beginTool();
   cl::ResetCommandLineParser(); // LLVM's own flags, one is called stop-after
   Options options;
   cl::HideUnrelatedOptions(options.category);

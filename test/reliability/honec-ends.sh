@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# honec-ends.sh MODEL SPEC
+#
+# However honec is stopped, its exit code is a documented one, and nothing of
+# this run is in the output folder or the temporary one; the files of an earlier
+# run are whole. Signals at moments all over a run, limits on file size, a full
+# and a closed standard output, a closed pipe.
+set -euo pipefail
+
+model=$1 spec=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/tmp"
+
+honec() {
+  TMPDIR=$work/tmp exec honec "$spec" --set model="$model" \
+    --set train.residuals=mesp --set lora.target_modules='[q_proj]' \
+    --set target=x86-64-v2 "$@" # the least to compile
+}
+fail() {
+  echo "honec-ends: $1" >&2
+  tail -n 5 "$work/err" >&2
+  ls -RA "$work" >&2
+  exit 1
+}
+# expect WHAT CODES [honec-ARG...]: with standard output to $out
+out=$work/printed
+expect() {
+  local what=$1 codes=$2 status=0
+  shift 2
+  (honec "$@") >"$out" 2>"$work/err" || status=$?
+  ends "$what" "$status" "$codes"
+}
+ends() { # ends WHAT STATUS CODES
+  [[ " $3 " == *" $2 "* ]] || fail "$1: exit code $2, expects $3"
+  ! grep -q 'Stack dump\|LLVM ERROR' "$work/err" ||
+    fail "$1: ends as a bug"
+  (($2 == 0 || $2 >= 128)) || grep -q '^error\[H' "$work/err" ||
+    fail "$1: no message"
+  [[ -z $(ls -A "$work/tmp") ]] || fail "$1: temporary files are left"
+  [[ -z $(find "$work" -name '*.tmp-*' -o -name '*.old-*') ]] ||
+    fail "$1: half-written files are left"
+}
+untouched() { # the outputs of the first run
+  (cd "$work/kept" && sha256sum train weights.hone.safetensors)
+}
+
+started=$(date +%s%N)
+expect 'a first run' 0 -o "$work/kept"
+milliseconds=$((($(date +%s%N) - started) / 1000000))
+kept=$(untouched)
+
+signals=(HUP INT TERM QUIT XCPU TERM INT TERM)
+stopped=0
+for i in "${!signals[@]}"; do
+  signal=${signals[i]} status=0
+  output=$([[ $((i % 2)) == 0 ]] && echo "$work/new" || echo "$work/kept")
+  (honec -o "$output") >"$out" 2>"$work/err" &
+  pid=$!
+  # Most of them at the end, where files are written.
+  wait_ms=$((i < 2 ? milliseconds * (i + 1) / 4
+    : milliseconds * (50 + 6 * i) / 100))
+  sleep "$(printf '%d.%03d' $((wait_ms / 1000)) $((wait_ms % 1000)))"
+  kill "-$signal" "$pid" 2>/dev/null || true
+  wait "$pid" || status=$?
+  ends "SIG$signal after $wait_ms ms" "$status" \
+    "0 $((128 + $(kill -l "$signal")))"
+  ((status == 0)) || stopped=$((stopped + 1))
+  ((status == 0)) || [[ $output == */kept || ! -e $output/train ]] ||
+    fail "SIG$signal: a program without the end of its run"
+  [[ $(untouched) == "$kept" ]] || fail "SIG$signal: the files before are lost"
+  rm -rf "$work/new"
+done
+((stopped > 2)) || fail "only $stopped runs were stopped"
+
+limits=(1 100 400) # KiB: twice too few for the weights, then for the program
+for kib in "${limits[@]}"; do
+  status=0
+  (ulimit -f "$kib" && honec -o "$work/new") >"$out" 2>"$work/err" || status=$?
+  ends "$kib KiB a file" "$status" '73 74'
+  [[ ! -e $work/new ]] || fail "$kib KiB a file: the folder is left"
+done
+for emit in mlir object; do
+  status=0
+  (ulimit -f 20 && honec --emit=$emit -o "$work/file") >"$out" \
+    2>"$work/err" || status=$?
+  ends "20 KiB of --emit=$emit" "$status" '73 74'
+  [[ ! -e $work/file ]] || fail "20 KiB of --emit=$emit: half a file is left"
+done
+
+out=/dev/full
+expect 'a full standard output' 74 --stop-after=import
+expect '--help to a full standard output' 74 --help
+expect 'a device to be replaced' 73 --emit=mlir -o /dev/full
+[[ -c /dev/full ]] || fail "the device was replaced"
+status=0
+(honec --stop-after=import >&- 2>"$work/err") || status=$?
+ends 'a closed standard output' "$status" 0
+status=0
+{
+  (honec --stop-after=import) 2>"$work/err" || status=$?
+  echo "$status" >"$work/status"
+} | head -n 1 >"$work/head"
+ends 'a closed pipe' "$(<"$work/status")" 0
+status=0
+(honec -o "$work/closed" >&- 2>&- <&-) || status=$?
+ends 'no standard descriptors' "$status" 0
+cmp "$work"/{closed,kept}/weights.hone.safetensors ||
+  fail "no standard descriptors: other weights"
+echo "honec-ends: $stopped of ${#signals[@]} signals stopped it," \
+  "${#limits[@]} limits on file size, standard output full, closed, a pipe"
