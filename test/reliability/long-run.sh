@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# long-run.sh TRAIN DATA EVAL-DATA STEPS [options of TRAIN ...]
+#
+# Hours on paper: at step STEPS, after a save and an evaluation every 5 steps, a
+# run holds as many descriptors, mappings and bytes of heap and of resident
+# anonymous memory as at step 20. TRAIN must be dynamically linked.
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+train=$1 data=$2 eval=$3 steps=$4
+shift 4
+[[ ! -w /dev/shm ]] || export TMPDIR=/dev/shm # thousands of saves
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+"${CC:-cc}" -shared -fPIC -O1 "$here/CountHoldings.c" -o "$work/count.so"
+
+LD_PRELOAD=$work/count.so HONE_STEPS=" 15 20 $steps " \
+  HONE_HOLDINGS=$work/holdings "$train" --data "$data" --eval-data "$eval" \
+  --output "$work/run" --log "$work/log" --steps "$steps" --save-every 5 \
+  --eval-every 5 "$@" >"$work/out" 2>&1 || {
+  tail "$work/out" >&2
+  exit 1
+}
+{
+  read -r _ # freed pieces of the first count stay in the heap
+  read -r _ few
+  read -r _ many
+} <"$work/holdings"
+[[ $many && $few == "$many" ]] || {
+  echo "long-run: descriptors, mappings, heap, resident: $few at step 20," \
+    "$many at step $steps" >&2
+  exit 1
+}
+read -r descriptors mappings heap resident <<<"$many"
+echo "long-run: at step 20 as at step $steps $descriptors descriptors," \
+  "$mappings mappings, $heap bytes of heap, $resident resident"
