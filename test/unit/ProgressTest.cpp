@@ -153,6 +153,30 @@ TEST_F(StepLogTest, NeverOverwritesAFileThatIsNoLog) {
   EXPECT_EQ(folder.read("log.jsonl"), "my only copy\n");
 }
 
+TEST_F(StepLogTest, WhatAPowerCutLeftAsZerosGoes) {
+  write(1, 2);
+  const std::string whole = folder.read("log.jsonl"), zeros(100000, '\0');
+  for (const std::string &tail :
+       {zeros, "{\"step\": 3, \"ru" + zeros, zeros + "\": 3.5}\n",
+        zeros + "\": 3.5}\n{\"step\": 3, \"loss\"" + zeros}) {
+    std::ofstream(path) << whole << tail;
+    ASSERT_TRUE(StepLog::open(path, "a", 2).isOk());
+    EXPECT_EQ(folder.read("log.jsonl"), whole);
+  }
+}
+
+TEST_F(StepLogTest, FilesThatBeginWithZerosAreNoLogs) {
+  for (const std::string &other :
+       {std::string("\0\0\0\x20"
+                    "ftypisom\0\0\2\0",
+                    16),
+        std::string("\0\0lines of\nwhat else\n", 22)}) {
+    std::ofstream(path) << other;
+    EXPECT_FALSE(StepLog::open(path, "a", 0).isOk());
+    EXPECT_EQ(folder.read("log.jsonl"), other);
+  }
+}
+
 TEST_F(StepLogTest, WithoutAPathNothingIsWritten) {
   auto log = StepLog::open("", "a", 0);
   ASSERT_TRUE(log.isOk());
