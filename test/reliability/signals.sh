@@ -5,8 +5,7 @@
 # exit code is 128 + its number, nothing half-written is left, and the next run
 # ends with the bits of an uninterrupted one. A closed pipe stops nothing, nor do
 # closed standard descriptors, into which no file falls; a limit on file size is
-# an error with an exit code. Choose options for a run of
-# a second or more.
+# an error with an exit code. Choose options for a run of a second or more.
 set -euo pipefail
 
 train=$1 data=$2
