@@ -13,6 +13,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <new>
+#include <pthread.h>
 
 using namespace hone;
 using rt::ErrorCode;
@@ -24,7 +25,14 @@ using rt::Status;
 
 static volatile sig_atomic_t waiting = 0, pending = 0;
 
+static pthread_t mainThread;
+
 static void onSignal(int signal) {
+  // On another thread the main one could make a file behind our back.
+  if (!pthread_equal(pthread_self(), mainThread)) {
+    pthread_kill(mainThread, signal);
+    return;
+  }
   if (waiting) {
     pending = signal;
     return;
@@ -42,6 +50,7 @@ hone::SignalsWait::~SignalsWait() {
 }
 
 static void installSignals() {
+  mainThread = pthread_self();
   for (int signal : {SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM,
                      SIGTERM, SIGVTALRM, SIGPROF, SIGXCPU}) {
     struct sigaction action = {};
