@@ -56,6 +56,8 @@ public:
 
   /// What would make the output fail at the end, before any work.
   Status checkOutput() const;
+  /// That no file which is read is replaced.
+  Status checkInputsStay() const;
   Status readSpec();
   Status createTarget();
   Status importModel();
@@ -443,6 +445,10 @@ Status Compilation::lower() {
 
 Status Compilation::checkOutput() const {
   const std::string &path = request.output;
+  if (!request.dumpDir.empty() && llvm::sys::fs::exists(request.dumpDir) &&
+      !llvm::sys::fs::is_directory(request.dumpDir))
+    return cannotWrite(request.dumpDir,
+                       "--dump-dir expects a folder but found a file");
   if (!llvm::sys::fs::exists(path))
     return Status::ok();
   bool isFolder = llvm::sys::fs::is_directory(path);
@@ -457,6 +463,24 @@ Status Compilation::checkOutput() const {
   for (const char *name : {"/train", "/weights.hone.safetensors"})
     if (llvm::sys::fs::is_directory(path + name))
       return cannotWrite(path + name, "expected a file but found a folder");
+  return Status::ok();
+}
+
+Status Compilation::checkInputsStay() const {
+  const std::string &path = request.output;
+  if (!llvm::sys::fs::is_regular_file(path))
+    return Status::ok();
+  auto same = [](llvm::StringRef one, llvm::StringRef other) {
+    return !other.empty() && llvm::sys::fs::equivalent(one, other);
+  };
+  llvm::StringRef folder = llvm::sys::path::parent_path(path);
+  llvm::StringRef kind = llvm::sys::path::extension(path);
+  bool isOfModel = (kind == ".json" || kind == ".safetensors") &&
+                   same(folder.empty() ? "." : folder, spec.model.text());
+  if (isOfModel || same(path, request.specPath) ||
+      same(path, spec.target.profile.text()) || same(path, spec.model.text()))
+    return cannotWrite(path,
+                       "expected a file of its own but found one that is read");
   return Status::ok();
 }
 
@@ -579,6 +603,7 @@ Status hone::compile(const CompileRequest &request) {
   HONE_TRY(checkRequest(request));
   HONE_TRY(c.checkOutput());
   HONE_TRY(c.readSpec());
+  HONE_TRY(c.checkInputsStay());
   HONE_TRY(c.createTarget());
   HONE_TRY(c.importModel());
   HONE_TRY(c.checkTables());

@@ -3,8 +3,7 @@
 #include "compiler/spec/MachineProfileFile.h"
 
 #include "base/Json.h"
-
-#include "llvm/Support/MemoryBuffer.h"
+#include "base/MappedFile.h"
 
 #include <cmath>
 
@@ -16,16 +15,11 @@ using rt::Status;
 Result<MachineProfile> hone::readProfile(const std::string &path) {
   constexpr const char *remedy =
       "write one with ./dev bench --profile FILE, or leave target.profile out";
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
-  if (!buffer)
-    return Status::error(ErrorCode::CannotRead,
-                         {path,
-                          "expected a machine profile but it cannot be read: " +
-                              buffer.getError().message(),
-                          remedy});
-  llvm::StringRef text = (*buffer)->getBuffer();
-  Result<rt::Json> parsed =
-      rt::Json::parse(std::string_view(text.data(), text.size()), path);
+  Result<rt::MappedFile> file = rt::MappedFile::open(path);
+  if (!file.isOk())
+    return Status::error(*file.status().errorCode(),
+                         {path, file.status().message().problem, remedy});
+  Result<rt::Json> parsed = rt::Json::parse(file.value().bytes(), path);
   if (!parsed.isOk())
     return parsed.status();
   MachineProfile profile;

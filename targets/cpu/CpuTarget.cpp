@@ -259,11 +259,24 @@ hone::createCpuTarget(const TargetRequest &request) {
         "target '" + request.triple +
         "' is not supported; use native, x86-64-v3, x86-64-v4 or "
         "aarch64-linux-gnu");
+  if (!triple.isOSLinux())
+    return llvm::createStringError("target '" + request.triple +
+                                   "' is not supported: Hone has no runtime "
+                                   "for it; use a triple of Linux");
   std::unique_ptr<llvm::MCSubtargetInfo> subtarget(
       backend->createMCSubtargetInfo(triple, "", ""));
   if (!subtarget->isCPUStringValid(cpu))
     return llvm::createStringError("target '" + triple.str() +
                                    "' has no CPU called '" + cpu + "'");
+  for (llvm::StringRef feature : llvm::split(request.features, ','))
+    if (!feature.empty() &&
+        llvm::none_of(subtarget->getAllProcessorFeatures(),
+                      [&](const llvm::SubtargetFeatureKV &known) {
+                        return feature.ltrim("+-") == known.Key;
+                      }))
+      return llvm::createStringError("target '" + triple.str() +
+                                     "' has no feature called '" +
+                                     feature.str() + "'");
   std::unique_ptr<llvm::TargetMachine> machine(backend->createTargetMachine(
       triple, cpu, features, llvm::TargetOptions(), llvm::Reloc::PIC_,
       /*CM=*/std::nullopt, llvm::CodeGenOptLevel::Aggressive));

@@ -23,7 +23,9 @@ expect 'no weights' "${good[@]}" --weights missing.safetensors
 expect 'no weights beside the program' --data data.jsonl --output run
 expect 'no adapter' "${good[@]}" --adapter missing
 expect 'output is a file' "${good[@]}" --output data.jsonl
-expect 'log is not a log' "${good[@]}" --log data.jsonl
+cp data.jsonl notes.jsonl
+expect 'log is not a log' "${good[@]}" --log notes.jsonl
+expect 'log is the data' "${good[@]}" --log data.jsonl
 expect 'log in no folder' "${good[@]}" --log missing/log.jsonl
 
 echo 'keep me' >kept

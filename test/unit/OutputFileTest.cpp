@@ -83,12 +83,12 @@ TEST(OutputFileTest, MissingFolderIsNamed) {
   EXPECT_NE(s.message().remedy.find("folder"), std::string::npos);
 }
 
-TEST(OutputFileTest, RenameOverAFolderFailsAndLeavesNothing) {
+TEST(OutputFileTest, AFolderIsNotReplaced) {
   TemporaryFolder folder;
   std::filesystem::create_directory(folder.file("a"));
   folder.write("a/inside", "x");
   Status s = writeFile(folder.file("a"), "x");
-  EXPECT_EQ(s.errorCode(), ErrorCode::WriteFailed);
+  EXPECT_EQ(s.errorCode(), ErrorCode::CannotCreate);
   EXPECT_EQ(folder.count(), 1u);
 }
 

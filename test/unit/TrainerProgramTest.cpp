@@ -70,6 +70,9 @@ protected:
                                    "--threads",
                                    "2"};
     words.insert(words.end(), more.begin(), more.end());
+    return run(std::move(words));
+  }
+  int run(std::vector<std::string> words) {
     std::vector<char *> argv;
     for (std::string &word : words)
       argv.push_back(word.data());
@@ -175,12 +178,15 @@ TEST_F(TrainerProgramTest, AdapterIsAStart) {
 
 TEST_F(TrainerProgramTest, EvaluatesWithoutTraining) {
   ASSERT_EQ(train("one", {"--steps", "5"}), 0);
-  ASSERT_EQ(train("one", {"--eval-only", "--eval-data", folder + "data.jsonl",
-                          "--adapter", folder + "one"}),
+  ASSERT_EQ(run({"train", "--weights", folder + "weights", "--eval-only",
+                 "--eval-data", folder + "data.jsonl", "--adapter",
+                 folder + "one", "--threads", "2"}),
             0);
   Dataset data = openData();
   BigramTrainer bigram(folder, HONE_SGD, HONE_F32);
-  ASSERT_TRUE(bigram.trainer->trainables().load(folder + "one", AdapterUse::Train).isOk());
+  ASSERT_TRUE(bigram.trainer->trainables()
+                  .load(folder + "one", AdapterUse::Train)
+                  .isOk());
   char expected[64];
   snprintf(expected, sizeof(expected), "eval loss    %.9f over 382 tokens",
            bigram.trainer->evaluate(data, 4));

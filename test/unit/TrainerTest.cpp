@@ -199,7 +199,9 @@ TEST_F(TrainerTest, AdapterComesBackBitForBit) {
   Trainer::StepResult result;
   ASSERT_TRUE(bigram.trainer->step(data, order, plain, 0, result).isOk());
   ASSERT_TRUE(bigram.trainer->trainables().save(folder + "adapter").isOk());
-  ASSERT_TRUE(other.trainer->trainables().load(folder + "adapter", AdapterUse::Train).isOk());
+  ASSERT_TRUE(other.trainer->trainables()
+                  .load(folder + "adapter", AdapterUse::Train)
+                  .isOk());
   EXPECT_EQ(memcmp(bigram.values<float>(), other.values<float>(),
                    bigram.module.vectorBytes()),
             0);

@@ -90,12 +90,32 @@ static int createLocked(const std::string &path) {
   return -1;
 }
 
+std::string targetOf(const std::string &path) {
+  char *found = ::realpath(path.c_str(), nullptr);
+  std::string target = found ? found : path;
+  std::free(found);
+  return target;
+}
+
+Status checkReplaceable(const std::string &path) {
+  struct stat info;
+  if (::stat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode))
+    return Status::ok();
+  return Status::error(ErrorCode::CannotCreate,
+                       {path,
+                        "expected a file or nothing, found a folder, a device "
+                        "or a pipe, which a file cannot replace",
+                        "give another path"});
+}
+
 Result<OutputFile> OutputFile::create(const std::string &path) {
+  if (Status status = checkReplaceable(path); !status.isOk())
+    return status;
   OutputFile file;
-  file.finalPath = path;
+  file.finalPath = targetOf(path);
   file.buffer = std::make_unique<char[]>(BufferBytes);
   for (int attempt = 0; attempt < 8 && file.descriptor < 0; ++attempt) {
-    file.temporary = temporaryPath(path);
+    file.temporary = temporaryPath(file.finalPath);
     rememberTemporary(file.temporary);
     file.descriptor = createLocked(file.temporary);
     if (file.descriptor >= 0)

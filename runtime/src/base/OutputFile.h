@@ -43,8 +43,9 @@ public:
   OutputFile(const OutputFile &) = delete;
   OutputFile &operator=(const OutputFile &) = delete;
 
-  /// Creates temporaryPath(path) (mode 0666 less the umask). The folder must
-  /// exist. Errors: CannotCreate.
+  /// Creates a temporary beside `path`, or beside what a symbolic link there
+  /// leads to (mode 0666 less the umask). The folder must exist. Errors:
+  /// CannotCreate.
   static Result<OutputFile> create(const std::string &path);
 
   /// A file without a name in `directory`, gone when this object and its
@@ -97,6 +98,13 @@ private:
   Sha256 hash;
   Status firstError = Status::ok();
 };
+
+/// Where a symbolic link leads; other paths as they are.
+std::string targetOf(const std::string &path);
+
+/// Errors: CannotCreate if something is at `path` that OutputFile would not
+/// replace: all but files.
+Status checkReplaceable(const std::string &path);
 
 /// Makes renames and creations inside `directory` durable. Errors: IoError.
 Status syncDirectory(const std::string &directory);

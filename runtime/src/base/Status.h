@@ -12,6 +12,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace hone::rt {
@@ -24,6 +25,27 @@ struct Message {
   std::string problem;
   std::string remedy;
 };
+
+/// `text` with bytes that steer a terminal as \xNN: messages quote files that
+/// may be hostile.
+inline std::string printable(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    auto byte = static_cast<unsigned char>(text[i]);
+    // U+0080 to U+009F are C2 80 to C2 9F in UTF-8.
+    bool isControl = (byte < 0x20 && byte != '\n' && byte != '\t') ||
+                     byte == 0x7f ||
+                     (byte >= 0x80 && byte < 0xa0 && i > 0 &&
+                      static_cast<unsigned char>(text[i - 1]) == 0xc2);
+    if (isControl) {
+      constexpr const char *digits = "0123456789abcdef";
+      out += {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
 
 class [[nodiscard]] Status {
 public:
@@ -54,7 +76,7 @@ public:
     out += text.problem + "\n";
     if (!text.remedy.empty())
       out += "  help: " + text.remedy + "\n";
-    return out;
+    return printable(out);
   }
 
 private:

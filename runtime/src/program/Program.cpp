@@ -11,6 +11,7 @@
 #include "base/Process.h"
 #include "data/Dataset.h"
 #include "module/WeightDigests.h"
+#include "program/GivenFiles.h"
 #include "program/OutputFolder.h"
 #include "program/PlanRun.h"
 #include "program/Profile.h"
@@ -19,9 +20,11 @@
 #include "program/Summary.h"
 #include "text/Tokenizer.h"
 
+#include <cerrno>
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
+#include <cstring>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -48,10 +51,15 @@ struct Setup {
 
 } // namespace
 
+static std::string weightsPath(const Options &options) {
+  const std::string &given = options.weights;
+  return given.empty() ? defaultWeightsPath() : given;
+}
+
 static Status openWeights(Setup &setup) {
   const std::string &given = setup.options.weights;
   Result<Weights> weights =
-      Weights::open(given.empty() ? defaultWeightsPath() : given, setup.module);
+      Weights::open(weightsPath(setup.options), setup.module);
   if (!weights.isOk() && given.empty() &&
       weights.status().errorCode() == ErrorCode::CannotRead) {
     Message message = weights.status().message();
@@ -156,6 +164,19 @@ static Status startFresh(Setup &setup) {
   return Status::ok();
 }
 
+/// Where standard output is what the program is for. A pipe that nobody reads
+/// any more is no error.
+static Status flushOutput() {
+  errno = 0;
+  if ((fflush(stdout) == 0 && !ferror(stdout)) || errno == EPIPE)
+    return Status::ok();
+  return Status::error(
+      ErrorCode::WriteFailed,
+      {"standard output",
+       std::string("writing failed: ") + strerror(errno ? errno : EIO),
+       "check where it goes, and the free space there"});
+}
+
 static Status evaluateOnly(Setup &setup) {
   if (Status status = startFresh(setup); !status.isOk())
     return status;
@@ -164,7 +185,7 @@ static Status evaluateOnly(Setup &setup) {
       setup.trainer->evaluate(data, setup.module.config().train.batch_size);
   printf("eval loss    %.9f over %" PRIu64 " tokens\n", loss,
          data.targetCount());
-  return Status::ok();
+  return flushOutput();
 }
 
 /// Always the file's first batch: a reference must be able to name it.
@@ -228,7 +249,7 @@ static Status printVersion(const Module &module) {
          HONE_ABI_VERSION, config.modelName.c_str(),
          config.weightsSourceHash.c_str(), config.weightsLayout.c_str(),
          config.target.triple.c_str(), config.target.cpu.c_str());
-  return Status::ok();
+  return flushOutput();
 }
 
 static Status execute(const hone_module &compiled,
@@ -249,7 +270,7 @@ static Status execute(const hone_module &compiled,
 
   if (options.help) {
     fputs(Options::usage(defaults.value()).c_str(), stdout);
-    return Status::ok();
+    return flushOutput();
   }
   if (options.version)
     return printVersion(setup.module);
@@ -259,9 +280,12 @@ static Status execute(const hone_module &compiled,
   const RunPlan &plan = planned.value();
   if (options.plan) {
     fputs(plan.render().c_str(), stdout);
-    return Status::ok();
+    return flushOutput();
   }
 
+  if (Status status = checkGivenFiles(options, weightsPath(options));
+      !status.isOk())
+    return status;
   if (Status status = openWeights(setup); !status.isOk())
     return status;
   fputs(describeModel(setup.module).c_str(), stdout);

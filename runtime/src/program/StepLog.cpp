@@ -131,12 +131,15 @@ Status StepLog::failure(const char *doing) const {
                         "check the disk, or give another --log"});
 }
 
-/// Where a symbolic link leads.
-static std::string targetOf(const std::string &path) {
-  char *found = realpath(path.c_str(), nullptr);
-  std::string target = found ? found : path;
-  free(found);
-  return target;
+/// Shares the lock of the log's writers. False if somebody keeps it for himself
+/// longer than taking lines out can last.
+static bool shareLock(int file) {
+  for (int tries = 0; tries < 500; ++tries) {
+    if (flock(file, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+      return true; // some file systems have no locks
+    usleep(10 * 1000);
+  }
+  return false;
 }
 
 /// Writes the lines that stay to a new file in the place of `path`.
@@ -168,8 +171,10 @@ Result<StepLog> StepLog::open(const std::string &path, const std::string &name,
                           "check the folder, or give another --log"});
   // Writers share the lock; whoever takes lines out has it alone.
   bool isAlone = flock(log.file, LOCK_EX | LOCK_NB) == 0;
-  if (!isAlone)
-    (void)flock(log.file, LOCK_SH);
+  if (!isAlone && !shareLock(log.file))
+    return Status::error(ErrorCode::LogInUse,
+                         {path, "another program has locked it for itself",
+                          "wait for it to end, or give another --log"});
   off_t size = lseek(log.file, 0, SEEK_END);
   if (size < 0) // a pipe or a terminal
     return log;
@@ -208,7 +213,7 @@ Result<StepLog> StepLog::open(const std::string &path, const std::string &name,
   if (lines.prefix < present.value().size() &&
       ftruncate(log.file, off_t(lines.prefix)) != 0)
     return log.failure("cannot cut off the lines after the checkpoint");
-  (void)flock(log.file, LOCK_SH);
+  (void)shareLock(log.file);
   return log;
 }
 

@@ -1,0 +1,82 @@
+//===- GivenFiles.cpp - Files that the command line names -----------------===//
+
+#include "program/GivenFiles.h"
+
+#include "base/OutputFile.h"
+
+#include <cerrno>
+#include <cstring>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <vector>
+
+namespace hone::rt {
+
+namespace {
+struct GivenFile {
+  std::string name; ///< as messages call it
+  std::string path;
+  bool isWritten;
+};
+} // namespace
+
+/// Equal for two paths of one file, whether or not it is there yet.
+static std::string identityOf(const std::string &path) {
+  struct stat info;
+  if (::stat(path.c_str(), &info) == 0)
+    return std::to_string(info.st_dev) + ":" + std::to_string(info.st_ino);
+  return targetOf(parentDirectory(path)) + "/" +
+         path.substr(path.find_last_of("/") + 1);
+}
+
+/// What is written at the end of a run must not fail there. The run makes its
+/// folder `output` itself.
+static Status checkWritable(const GivenFile &file, const std::string &output) {
+  if (Status status = checkReplaceable(file.path); !status.isOk())
+    return status;
+  const std::string folder = parentDirectory(targetOf(file.path));
+  if (folder == parentDirectory(output + "/file") ||
+      ::access(folder.c_str(), W_OK | X_OK) == 0)
+    return Status::ok();
+  return Status::error(
+      ErrorCode::CannotCreate,
+      {file.path,
+       "expected a folder to write it to, but " + folder + ": " +
+           std::strerror(errno),
+       "create the folder, or give " + file.name + " another path"});
+}
+
+Status checkGivenFiles(const Options &options, const std::string &weights) {
+  std::vector<GivenFile> files;
+  auto add = [&](const char *name, const std::string &path, bool isWritten) {
+    if (!path.empty())
+      files.push_back({name, path, isWritten});
+  };
+  add("--profile", options.profile, true);
+  add("--dump-gradients", options.dumpGradients, true);
+  for (const GivenFile &file : files)
+    if (Status status = checkWritable(file, options.output); !status.isOk())
+      return status;
+  add("--log", options.log, true);
+  add("--data", options.data, false);
+  add("--eval-data", options.evalData, false);
+  add("--weights", weights, false);
+  // A run may go on from the adapter that it replaces.
+  for (const char *name :
+       {"adapter_model.safetensors", "adapter_config.json", "lock"})
+    if (!options.output.empty())
+      files.push_back({std::string("the run's ") + name,
+                       options.output + "/" + name, true});
+  for (size_t i = 0; i < files.size(); ++i)
+    for (size_t k = i + 1; k < files.size(); ++k)
+      if ((files[i].isWritten || files[k].isWritten) &&
+          identityOf(files[i].path) == identityOf(files[k].path))
+        return Status::error(ErrorCode::OptionsDisagree,
+                             {files[i].name,
+                              files[i].path + " is " + files[k].name +
+                                  " too, and one of them is written",
+                              "give another path"});
+  return Status::ok();
+}
+
+} // namespace hone::rt

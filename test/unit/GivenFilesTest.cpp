@@ -1,0 +1,96 @@
+//===- GivenFilesTest.cpp - Files that the command line names -------------===//
+//
+// What a run writes never takes the place of something that it reads.
+//
+//===----------------------------------------------------------------------===//
+
+#include "program/GivenFiles.h"
+
+#include "TemporaryFolder.h"
+#include "base/OutputFile.h"
+#include "program/StepLog.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace hone::rt;
+
+namespace {
+struct GivenFilesTest : testing::Test {
+  Status check(std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--data", data});
+    auto defaults = Options::defaults(Settings());
+    auto options = Options::parse(arguments, defaults.value());
+    EXPECT_TRUE(options.isOk()) << options.status().render();
+    return checkGivenFiles(options.value(), weights);
+  }
+  /// The path is the last of `arguments`.
+  void expectRefused(std::vector<std::string> arguments, ErrorCode code) {
+    Status status = check(arguments);
+    EXPECT_EQ(status.errorCode(), code) << arguments.back();
+    EXPECT_NE(status.render().find(arguments.back()), std::string::npos)
+        << status.render();
+  }
+
+  TemporaryFolder folder;
+  std::string data = folder.write("data.jsonl", "{}\n");
+  std::string weights = folder.write("weights", "w");
+  std::string output = folder.file("run");
+};
+} // namespace
+
+TEST_F(GivenFilesTest, OutputsAreFilesOfTheirOwn) {
+  ASSERT_EQ(symlink(data.c_str(), folder.file("link").c_str()), 0);
+  for (const std::string &taken :
+       {data, folder.file("link"), folder.path + "/./data.jsonl", weights,
+        output + "/adapter_model.safetensors", output + "/lock"})
+    expectRefused({"--output", output, "--profile", taken},
+                  ErrorCode::OptionsDisagree);
+  expectRefused({"--output", output, "--log", output + "/adapter_config.json"},
+                ErrorCode::OptionsDisagree);
+  expectRefused({"--dump-gradients", data}, ErrorCode::OptionsDisagree);
+  EXPECT_TRUE(check({"--output", output, "--profile", output + "/profile.json",
+                     "--log", folder.file("log")})
+                  .isOk());
+}
+
+TEST_F(GivenFilesTest, WhatCannotBeWrittenIsRefusedBeforeTraining) {
+  ASSERT_EQ(mkfifo(folder.file("pipe").c_str(), 0600), 0);
+  for (const std::string &path :
+       {folder.path, folder.file("pipe"), std::string("/dev/null"),
+        folder.file("none/profile")})
+    expectRefused({"--output", output, "--profile", path},
+                  ErrorCode::CannotCreate);
+}
+
+TEST_F(GivenFilesTest, ALinkStaysOne) {
+  ASSERT_EQ(symlink("real", folder.file("link").c_str()), 0);
+  folder.write("real", "old");
+  ASSERT_TRUE(writeFile(folder.file("link"), "new").isOk());
+  EXPECT_EQ(folder.read("real"), "new");
+  struct stat info;
+  ASSERT_EQ(lstat(folder.file("link").c_str(), &info), 0);
+  EXPECT_TRUE(S_ISLNK(info.st_mode));
+}
+
+// Not for ever: a run that hangs cannot say why.
+TEST_F(GivenFilesTest, ALogThatIsLockedIsAnError) {
+  int other = open(data.c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_EQ(flock(other, LOCK_EX), 0);
+  auto log = StepLog::open(data, "run", 0);
+  close(other);
+  EXPECT_EQ(log.status().errorCode(), ErrorCode::LogInUse);
+}
+
+TEST(Status, MessagesDoNotSteerTheTerminal) {
+  Status status = Status::error(
+      ErrorCode::CannotRead,
+      {"a\x1b[2Jb\x07\x7f", "C1 \xc2\x9b, not \xc3\x9b", "two\nlines\tand \\"});
+  EXPECT_NE(status.render().find("a\\x1b[2Jb\\x07\\x7f"), std::string::npos);
+  EXPECT_NE(status.render().find("C1 \xc2\\x9b, not \xc3\x9b"),
+            std::string::npos);
+  EXPECT_NE(status.render().find("two\nlines\tand \\"), std::string::npos);
+}
