@@ -44,10 +44,11 @@ struct Options {
                "train.resident_budget=...")};
   cl::opt<CompilerPhase> stopAfter{
       "stop-after", cl::desc("print the IR after a phase"), cl::cat(category),
-      cl::values(clEnumValN(CompilerPhase::Import, "import", "the model"),
-                 clEnumValN(CompilerPhase::Derive, "derive", "the training step"),
-                 clEnumValN(CompilerPhase::Place, "place", "every buffer has a place"),
-                 clEnumValN(CompilerPhase::Lower, "lower", "the target's dialect"))};
+      cl::values(
+          clEnumValN(CompilerPhase::Import, "import", "the model"),
+          clEnumValN(CompilerPhase::Derive, "derive", "the training step"),
+          clEnumValN(CompilerPhase::Place, "place", "every buffer has a place"),
+          clEnumValN(CompilerPhase::Lower, "lower", "the target's dialect"))};
   cl::opt<Artifact> emit{
       "emit", cl::desc("what to write"), cl::cat(category),
       cl::init(Artifact::Binary),
@@ -135,8 +136,16 @@ int main(int argc, char **argv) {
   request.overrides.assign(options.set.begin(), options.set.end());
   if (!options.target.empty())
     request.overrides.push_back("target=" + options.target);
-  if (!options.memoryBudget.empty() || !options.residentBudget.empty())
+  if (!options.memoryBudget.empty() || !options.residentBudget.empty()) {
+    for (const std::string &set : options.set)
+      if (llvm::StringRef(set).starts_with("train.residuals=") &&
+          set != "train.residuals=planned")
+        return reportStatus(rt::Status::error(
+            rt::ErrorCode::OptionsDisagree,
+            {"--set " + set, "only residuals planned has a budget",
+             "leave it or the budget out"}));
     request.overrides.push_back("train.residuals=planned");
+  }
   if (!options.memoryBudget.empty())
     request.overrides.push_back("train.memory_budget=" + options.memoryBudget);
   if (!options.residentBudget.empty())

@@ -19,7 +19,7 @@ refuses 'a resident budget below the smallest plan' H0901 \
 refuses 'planned streaming without a budget' H0207 'weights.streaming' \
   'needs a train.resident_budget' "${compile[@]}" \
   --set weights.streaming=planned
-refuses 'a profile that is not there' H1001 'nowhere.json' 'cannot be read' \
+refuses 'a profile that is not there' H1001 'nowhere.json' 'opening it failed' \
   "${compile[@]}" --set target.profile=nowhere.json
 echo '{"flops_per_second": 0}' >profile.json
 refuses 'a profile with a rate of zero' H0214 'profile.json' \
