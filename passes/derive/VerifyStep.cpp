@@ -125,9 +125,8 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
   struct Touched {
     llvm::DenseSet<int64_t> reads, updates;
   };
-  static FailureOr<Touched> touchedBy(EntryOp entry,
+  static FailureOr<Touched> touchedBy(EntryOp entry, const SymbolTable &symbols,
                                       const ParameterTable &parameters) {
-    SymbolTable symbols(entry->getParentOp());
     Touched touched;
     auto layerOf = [&](StringRef prefix) {
       return parameters.findLayer(prefix) - parameters.layers().data();
@@ -167,12 +166,8 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
       if (!run)
         continue;
       llvm::DenseSet<int64_t> updates;
-      for (StringRef name :
-           {run.getEntry(), run.getOtherwise().value_or(StringRef())}) {
-        if (name.empty())
-          continue;
-        FailureOr<Touched> touched =
-            touchedBy(symbols.lookup<EntryOp>(name), parameters);
+      for (EntryOp entry : entriesOf(run, symbols)) {
+        FailureOr<Touched> touched = touchedBy(entry, symbols, parameters);
         if (failed(touched))
           return failure();
         for (int64_t layer : touched->reads)
@@ -196,12 +191,14 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
       auto run = dyn_cast<RunOp>(item.op);
       if (!run || !item.repeat || !Schedule::hasLanes(item.repeat))
         continue;
-      auto windows = symbols.lookup<EntryOp>(run.getEntry())
-                         .getBody()
-                         .getOps<LayerGradientOp>();
-      if (llvm::none_of(windows, [](LayerGradientOp window) {
-            return bool(window.getCondition());
-          }))
+      bool accumulates =
+          llvm::any_of(entriesOf(run, symbols), [](EntryOp entry) {
+            return llvm::any_of(entry.getBody().getOps<LayerGradientOp>(),
+                                [](LayerGradientOp window) {
+                                  return bool(window.getCondition());
+                                });
+          });
+      if (!accumulates)
         continue;
       RunOp &known = first[item.repeat];
       if (!known)

@@ -60,12 +60,8 @@ SmallVector<EntryOp> Schedule::entries() const {
   SymbolTable symbols(ScheduleOp(op)->getParentOp());
   llvm::SetVector<EntryOp> entries;
   for (const Item &item : list) {
-    auto run = dyn_cast<RunOp>(item.op);
-    if (!run)
-      continue;
-    entries.insert(symbols.lookup<EntryOp>(run.getEntry()));
-    if (run.getOtherwise())
-      entries.insert(symbols.lookup<EntryOp>(*run.getOtherwise()));
+    if (auto run = dyn_cast<RunOp>(item.op))
+      entries.insert_range(entriesOf(run, symbols));
   }
   return entries.takeVector();
 }
@@ -116,6 +112,13 @@ int64_t Schedule::slotCount(Value value) const {
       last = std::max(last, itemOf(item).stage);
   }
   return last - itemOf(maker).stage + 1;
+}
+
+SmallVector<EntryOp, 2> entriesOf(RunOp run, const SymbolTable &symbols) {
+  SmallVector<EntryOp, 2> entries = {symbols.lookup<EntryOp>(run.getEntry())};
+  if (run.getOtherwise())
+    entries.push_back(symbols.lookup<EntryOp>(*run.getOtherwise()));
+  return entries;
 }
 
 SmallVector<EntryOp> entriesOfStep(ModuleOp module) {

@@ -65,6 +65,10 @@ private:
   llvm::DenseMap<mlir::Operation *, size_t> index;
 };
 
+/// The entries that `run` may run: its own, and that of `else`.
+llvm::SmallVector<EntryOp, 2> entriesOf(RunOp run,
+                                        const mlir::SymbolTable &symbols);
+
 /// The entries of a training step in the order in which they run: those of the
 /// schedule, or all of a module that has none.
 llvm::SmallVector<EntryOp> entriesOfStep(mlir::ModuleOp module);

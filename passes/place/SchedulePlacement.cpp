@@ -20,9 +20,9 @@ int64_t slotBytes(Type type, int64_t rows) {
 }
 
 int64_t workingSetBytes(RunOp run, const SymbolTable &symbols) {
-  int64_t bytes = scratchBytes(symbols.lookup(run.getEntry()));
-  if (run.getOtherwise())
-    bytes = std::max(bytes, scratchBytes(symbols.lookup(*run.getOtherwise())));
+  int64_t bytes = 0;
+  for (EntryOp entry : entriesOf(run, symbols))
+    bytes = std::max(bytes, scratchBytes(entry));
   return bytes;
 }
 

@@ -120,9 +120,8 @@ static SmallVector<StepRun> runsOfStep(ModuleOp module) {
     if (!run)
       continue;
     int64_t boundary = boundaryDuring(*schedule, run);
-    runs.push_back({symbols.lookup<EntryOp>(run.getEntry()), boundary});
-    if (run.getOtherwise())
-      runs.push_back({symbols.lookup<EntryOp>(*run.getOtherwise()), boundary});
+    for (EntryOp entry : entriesOf(run, symbols))
+      runs.push_back({entry, boundary});
   }
   return runs;
 }

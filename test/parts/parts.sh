@@ -6,6 +6,8 @@
 # rounded adapter included. Losses and adapter must be the same, bit for bit.
 set -euo pipefail
 
+source "$(dirname "$0")/../reliability/equal.sh"
+
 model=$1 layers=$2 data=$3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -27,7 +29,7 @@ digest() {
     --gradient-accumulation-steps 2 --eval-every 2 --output "$work/$name.run" \
     --log "$work/$name.jsonl" >"$work/log" 2>&1 || { cat "$work/log" >&2; return 1; }
   sha256sum <"$work/$name.run/adapter_model.safetensors"
-  sed -E 's/"(run|tokens_per_second|peak_[a-z]+_bytes)": [^,}]*[,}]//g' "$work/$name.jsonl"
+  losses "$work/$name.jsonl"
 }
 
 digest whole >"$work/whole.digest"

@@ -9,6 +9,7 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
+source "$here/equal.sh"
 train=$1 data=$2 most=$3
 shift 3
 options=("$@")
@@ -24,12 +25,6 @@ limited() { # limited I: a run whose I-th allocation fails
   HONE_FAIL_ALLOCATION=$1 HONE_ALLOCATIONS=$work/count \
     LD_PRELOAD=$work/fail.so run run
 }
-digest() {
-  sha256sum <"$work/$1/adapter_model.safetensors"
-  sha256sum <"$work/$1/adapter_config.json"
-  sed -E 's/"(run|tokens_per_second|peak_[a-z]+_bytes)": [^,}]*[,}]//g' \
-    "$work/$1.jsonl" | sha256sum
-}
 fail() {
   echo "allocations: $1" >&2
   tail -n 20 "$work/out" >&2
@@ -38,7 +33,7 @@ fail() {
 }
 
 run whole || fail "the undisturbed run failed"
-whole=$(digest whole)
+whole=$(digest_of "$work/whole")
 limited 0 || fail "the counted run failed"
 total=$(<"$work/count")
 ((total > 0)) || fail "nothing was counted; is $train statically linked?"
@@ -60,7 +55,7 @@ for from in '' +; do
     [[ -z $(find "$work" -name '*.tmp-*') ]] ||
       fail "$i$from of $total: temporaries are left"
     run run || fail "$i$from of $total: the next run failed"
-    [[ $(digest run) == "$whole" ]] || fail "$i$from of $total: the bits differ"
+    [[ $(digest_of "$work/run") == "$whole" ]] || fail "$i$from of $total: the bits differ"
     failed=$((failed + 1))
   done
 done

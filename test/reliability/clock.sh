@@ -9,6 +9,7 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
+source "$here/equal.sh"
 train=$1 data=$2
 shift 2
 options=("$@")
@@ -25,9 +26,6 @@ fail() {
   echo "clock: $1" >&2
   tail -n 5 "$work/out" >&2
   exit 1
-}
-losses() {
-  sed -E 's/"(run|tokens_per_second|peak_[a-z]+_bytes)": [^,}]*[,}]//g' "$1"
 }
 # Between 10 and 1e9 tokens a second; nothing left takes an hour.
 absurd() { # absurd NAME

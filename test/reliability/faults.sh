@@ -9,6 +9,7 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
+source "$here/equal.sh"
 train=$1 data=$2
 shift 2
 [[ ! -w /dev/shm ]] || export TMPDIR=/dev/shm
@@ -20,12 +21,6 @@ run() { # run NAME: what it prints goes to $work/out
   "$train" --data "$data" --output "$work/$1" --log "$work/$1.jsonl" \
     "${options[@]}" >"$work/out" 2>&1
 }
-digest() {
-  sha256sum <"$work/$1/adapter_model.safetensors"
-  sha256sum <"$work/$1/adapter_config.json"
-  sed -E 's/"(run|tokens_per_second|peak_[a-z]+_bytes)": [^,}]*[,}]//g' \
-    "$work/$1.jsonl" | sha256sum
-}
 fail() {
   echo "faults: $1" >&2
   tail -n 20 "$work/out" >&2
@@ -35,7 +30,7 @@ fail() {
 
 options=("$@")
 run whole || fail "the undisturbed run failed"
-whole=$(digest whole)
+whole=$(digest_of "$work/whole")
 calls=0 failures=0
 declare -A kinds
 for from in '' +; do
@@ -60,7 +55,7 @@ for from in '' +; do
     [[ $status != 0 && $status != 7[01] ]] || grep -q . "$work/out" ||
       fail "call $i$from ($call): says nothing"
     run run || fail "call $i$from ($call): the next run failed"
-    [[ $(digest run) == "$whole" ]] || fail "call $i$from ($call): bits differ"
+    [[ $(digest_of "$work/run") == "$whole" ]] || fail "call $i$from ($call): bits differ"
     [[ -z $(find "$work/run" -name '*.tmp-*') ]] ||
       fail "call $i$from ($call): the next run left temporaries"
     calls=$((calls + 1))

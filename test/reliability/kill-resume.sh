@@ -7,6 +7,8 @@
 # SEED=N repeats the same moments.
 set -euo pipefail
 
+source "$(dirname "$0")/equal.sh"
+
 train=$1 data=$2 kills=$3
 shift 3
 work=$(mktemp -d)
@@ -18,14 +20,6 @@ run() { # run NAME [options]: one process that trains into $work/NAME
   shift
   exec "$train" --data "$data" --output "$work/$name" \
     --log "$work/$name.jsonl" "$@" >>"$work/$name.out" 2>&1
-}
-
-# What must be equal: every file of the adapter, and loss by loss the log.
-digest() {
-  sha256sum <"$work/$1/adapter_model.safetensors"
-  sha256sum <"$work/$1/adapter_config.json"
-  sed -E 's/"(run|tokens_per_second|peak_[a-z]+_bytes)": [^,}]*[,}]//g' \
-    "$work/$1.jsonl" | sha256sum
 }
 
 fail() {
@@ -54,7 +48,7 @@ while ((done_kills < kills)); do
   wait "$pid" 2>/dev/null || status=$?
   if ((status == 0)); then
     # It ended before the kill: begin a new one, so that all kills count.
-    [[ $(digest whole) == $(digest killed) ]] || fail "bits differ"
+    [[ $(digest_of "$work/whole") == $(digest_of "$work/killed") ]] || fail "bits differ"
     rm -rf "$work/killed" "$work/killed.jsonl"
   elif ((status != 137)); then
     fail "a restart exited with $status"
@@ -62,7 +56,7 @@ while ((done_kills < kills)); do
 done
 (run killed "$@") || fail "the last restart failed"
 
-[[ $(digest whole) == $(digest killed) ]] ||
+[[ $(digest_of "$work/whole") == $(digest_of "$work/killed") ]] ||
   fail "the adapter or the losses differ after $kills kills"
 resumed=$(grep -c '^resuming' "$work/killed.out" || true)
 echo "kill-resume: same bits after $done_kills kills, $resumed resumptions"

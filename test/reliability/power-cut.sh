@@ -10,6 +10,7 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
+source "$here/equal.sh"
 train=$1 data=$2
 shift 2
 options=("$@")
@@ -35,9 +36,8 @@ recorded() { # recorded [CALLS] run...
   LD_PRELOAD=$work/record.so HONE_TRACE=$trace HONE_TRACE_ROOT=$disk \
     HONE_TRACE_CALLS=$1 "${@:2}"
 }
-losses() {
-  sed -E 's/"(run|tokens_per_second|peak_[a-z]+_bytes)": [^,}]*[,}]//g' \
-    "$1/logs/log.jsonl" | sort
+sorted_losses() {
+  losses "$1/logs/log.jsonl" | sort
 }
 
 # Killed after step 3; the other run's lines are behind those that must go.
@@ -51,7 +51,7 @@ recorded 0 run "$disk" other 2 || fail "the other run failed"
 recorded 0 run "$disk" run 4 || fail "the killed run did not resume"
 grep -q '^resuming after step 2' "$work/out" || fail "did not resume"
 calls=$(wc -l <"$trace")
-losses "$disk" >"$work/losses"
+sorted_losses "$disk" >"$work/losses"
 "$work/power-cut" "$trace" "$calls" 0 kept-kept "$cut" >"$work/state"
 diff -r "$disk" "$cut" >&2 || fail "RecordCalls.c misses a call"
 
@@ -97,7 +97,7 @@ broken() { # broken STEP CALLS
   (($2 < other)) || grep -q '^resuming after step 2' "$work/out" ||
     { echo "the other's checkpoint is lost" && return; }
   whole run && whole other || { echo "the bits differ" && return; }
-  losses "$cut" | cmp -s - "$work/losses" || echo "the log differs"
+  sorted_losses "$cut" | cmp -s - "$work/losses" || echo "the log differs"
 }
 
 # The other run has ended before the resumed one opens anything.

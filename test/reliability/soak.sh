@@ -9,6 +9,7 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
+source "$here/equal.sh"
 train=$1 kills=$3
 mkdir -p "$2"
 cd "$2"
@@ -29,10 +30,7 @@ run() { # run NAME
     >>"$1.out" 2>&1
 }
 digest() {
-  sha256sum <"$1/adapter_model.safetensors"
-  sha256sum <"$1/adapter_config.json"
-  sed -E 's/"(run|tokens_per_second|peak_[a-z]+_bytes)": [^,}]*[,}]//g' \
-    "$1.jsonl" | sha256sum
+  digest_of "$1"
   (cd "$1" && find . -type f | sort)
 }
 fail() {

@@ -5,6 +5,8 @@
 # bit for bit. EMULATOR, if set, is the command that runs TRAIN.
 set -euo pipefail
 
+source "$(dirname "$0")/equal.sh"
+
 train=$1 data=$2
 shift 2
 work=$(mktemp -d)
@@ -18,8 +20,7 @@ for threads in 1 2 3; do
   }
   {
     sha256sum <"$work/$threads/adapter_model.safetensors"
-    sed -E 's/"(run|tokens_per_second|peak_[a-z]+_bytes)": [^,}]*[,}]//g' \
-      "$work/$threads.jsonl"
+    losses "$work/$threads.jsonl"
   } >"$work/digest$threads"
   cmp "$work/digest1" "$work/digest$threads" || {
     echo "threads: $threads threads change the bits" >&2

@@ -211,7 +211,9 @@ Result<Module> Module::open(const hone_module &compiled) {
        compiled.trainable_dtype != HONE_F64 &&
        compiled.trainable_dtype != HONE_BF16) ||
       compiled.arena_bytes > (uint64_t(1) << 46) ||
+      compiled.accumulation_end < compiled.arena_bytes ||
       compiled.accumulation_end > (uint64_t(1) << 46) ||
+      compiled.gradient_end < compiled.arena_bytes ||
       compiled.gradient_end > (uint64_t(1) << 46) ||
       compiled.trainable_elements > (uint64_t(1) << 40))
     return mismatch("header", "expects sizes and types in range");
