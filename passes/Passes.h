@@ -4,6 +4,7 @@
 #define HONE_PASSES_PASSES_H
 
 #include "dialects/Hone/HoneOps.h"
+#include "dialects/Tile/Blocks.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
@@ -15,6 +16,12 @@ namespace hone {
 
 #define GEN_PASS_REGISTRATION
 #include "passes/Passes.h.inc"
+
+class TargetKernels;
+
+/// hone-convert-to-tiles for a target; `kernels` may be null.
+std::unique_ptr<mlir::Pass> createConvertToTiles(const tile::Blocks &blocks,
+                                                 const TargetKernels *kernels);
 
 } // namespace hone
 

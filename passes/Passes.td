@@ -198,27 +198,44 @@ def ConvertToTiles : HonePass<"hone-convert-to-tiles"> {
   let summary = "turn blocks and entries into functions of tile ops";
   let description = [{
     Needs: a placed module. Guarantees: no `hone` op remains; where regions are
-    is in the functions from here on.
-    Each block is a private function `(frame, rows, scratch, arguments,
-    parameters, inputs, results, gradients)`, each entry `@e` the function
-    `@hone_entry_e(frame, values)` that the runtime calls, each scalar function
-    `@f` one of that type too, `@hone_scalar_f`; `values` are pointers to arguments
-    and results. A value that is only added to
-    a gradient is added there by the kernel that computes it. An op without a
-    kernel is an error.
+    is in the functions from here on, which keep to the rules of
+    `hone-verify-tiles`.
+    Each block is a private function `(rows, scratch, arguments, parameters,
+    inputs, results, gradients)`, each entry `@e` the function `@hone_entry_e`
+    that the runtime calls, each scalar function `@f` one of that kind too,
+    `@hone_scalar_f`. A value that is only added to a gradient is added there by
+    the kernel that computes it. An op without a kernel is an error.
   }];
   let dependentDialects = [
     "::hone::HoneDialect", "::hone::tile::TileDialect",
     "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
-    "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
-    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect"
   ];
   let options = [
-    Option<"panelWidth", "panel-width", "int64_t", /*default=*/"64",
-           "columns of the target's f32 panels; f64 panels are half as wide">,
-    Option<"bfloat16Products", "bfloat16-products", "bool", /*default=*/"false",
-           "f32 products with weights and in attention round both operands to "
-           "bfloat16">
+    Option<"blockColumns", "block-columns", "int64_t", /*default=*/"64",
+           "columns of f32 of a product that one iteration computes, at most; "
+           "of f64 half as many">,
+    Option<"blockRows", "block-rows", "int64_t", /*default=*/"0",
+           "rows that one iteration computes, at most; 0: all">
+  ];
+}
+
+def VerifyTiles : HonePass<"hone-verify-tiles"> {
+  let summary = "check that functions of tile ops suit every target";
+  let description = [{
+    Changes nothing. In all functions but those of the host:
+
+    1. There is no op and no type beside those of tile, arith, math, memref, scf
+       and func: no pointer and no vector.
+    2. Memory is read and written inside of `tile.parallel`.
+    3. `tile.prefetch` and `tile.release` stand outside of it.
+    4. Without `float64`, nothing computes in f64.
+  }];
+  let dependentDialects = ["::hone::tile::TileDialect"];
+  let options = [
+    Option<"float64", "float64", "bool", /*default=*/"true",
+           "whether the target computes in f64">
   ];
 }
 

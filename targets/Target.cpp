@@ -1,6 +1,7 @@
 //===- Target.cpp - Choosing a target -------------------------------------===//
 //
-// "native" is resolved by the CPU target itself: only it can ask this machine.
+// The one file that names the targets there are. The first that knows the
+// triple of a request takes it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -8,10 +9,32 @@
 
 #include "targets/cpu/CpuPasses.h"
 #include "targets/cpu/CpuTarget.h"
+#include "targets/host/HostPasses.h"
+#include "targets/reference/ReferencePasses.h"
+#include "targets/reference/ReferenceTarget.h"
 
 #include "mlir/Pass/PassRegistry.h"
 
 using namespace hone;
+
+namespace {
+
+struct RegisteredTarget {
+  /// Null: another one's.
+  llvm::Expected<std::unique_ptr<Target>> (*create)(const TargetRequest &);
+  void (*registerPasses)();
+  /// Null: it has none of its own.
+  void (*registerDialects)(mlir::DialectRegistry &);
+  llvm::StringRef triples; ///< for people
+};
+
+constexpr RegisteredTarget targets[] = {
+    {createReferenceTarget, registerReferencePasses, nullptr, "reference"},
+    {createCpuTarget, registerCpuPasses, registerCpuDialect,
+     "native, x86-64-v3, x86-64-v4, aarch64-linux-gnu"},
+};
+
+} // namespace
 
 TargetRequest TargetRequest::parse(llvm::StringRef text) {
   TargetRequest request;
@@ -26,9 +49,22 @@ TargetRequest TargetRequest::parse(llvm::StringRef text) {
   return request;
 }
 
+std::string Target::describe() const {
+  TargetRequest resolved = request();
+  return resolved.triple + ":" + resolved.cpu;
+}
+
 llvm::Expected<std::unique_ptr<Target>>
 hone::createTarget(const TargetRequest &request) {
-  return createCpuTarget(request);
+  std::string known;
+  for (const RegisteredTarget &registered : targets) {
+    llvm::Expected<std::unique_ptr<Target>> target = registered.create(request);
+    if (!target || *target)
+      return target;
+    known += (known.empty() ? "" : ", ") + registered.triples.str();
+  }
+  return llvm::createStringError("target '" + request.triple +
+                                 "' is not supported; there are: " + known);
 }
 
 namespace {
@@ -42,8 +78,16 @@ struct TargetPipelineOptions
 
 } // namespace
 
-void hone::registerTargets() {
-  registerCpuPasses();
+void hone::registerTargetDialects(mlir::DialectRegistry &registry) {
+  for (const RegisteredTarget &registered : targets)
+    if (registered.registerDialects)
+      registered.registerDialects(registry);
+}
+
+void hone::registerTargetPasses() {
+  registerHostPasses();
+  for (const RegisteredTarget &registered : targets)
+    registered.registerPasses();
   mlir::PassPipelineRegistration<TargetPipelineOptions>(
       "hone-pipeline-target", "lower tile ops to what the target translates",
       [](mlir::OpPassManager &pm, const TargetPipelineOptions &options) {

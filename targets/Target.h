@@ -1,13 +1,15 @@
 //===- Target.h - What the compiler asks of a machine ---------------------===//
 //
-// A target turns tile ops into files. Passes above the waist may ask it for
-// tile shapes and for nothing else: a pass that needs a CPU's name is a bug.
+// A target turns tile ops into files and programs. Passes above the waist may
+// ask it how loops should be cut, what it lacks and which kernels it has of its
+// own, and for nothing else: a pass that needs a CPU's name is a bug.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef HONE_TARGETS_TARGET_H
 #define HONE_TARGETS_TARGET_H
 
+#include "dialects/Tile/Blocks.h"
 #include "targets/ModuleDescription.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -21,15 +23,28 @@
 
 namespace hone {
 
+class TargetKernels;
+
 /// Which machine to compile for.
 struct TargetRequest {
-  std::string triple = "native"; ///< "native": this machine and all it has
+  std::string triple = "native"; ///< see parse()
   std::string cpu;               ///< as in -mcpu; empty: the triple's baseline
   std::string features;          ///< as in -mattr, e.g. "+avx2,+fma"
 
-  /// Reads the spec's `target:`: "native", an x86-64 level ("x86-64-v3"), or a
-  /// triple ("aarch64-linux-gnu"), the latter optionally followed by ":cpu".
+  /// Reads the spec's `target:`: "native", which is this machine and all it
+  /// has, "reference", an x86-64 level ("x86-64-v3"), or a triple
+  /// ("aarch64-linux-gnu"), the latter optionally followed by ":cpu".
   static TargetRequest parse(llvm::StringRef text);
+};
+
+/// What a program is made of beside generated code.
+struct LinkRequest {
+  std::string object;
+  /// Static archives, in link order.
+  std::vector<std::string> libraries;
+  std::string output;
+  /// A compiler driver's name or path; empty: one that the target looks for.
+  std::string linker;
 };
 
 enum class EmitKind { llvm, assembly, object };
@@ -38,20 +53,31 @@ class Target {
 public:
   virtual ~Target() = default;
 
-  /// The full triple, and CPU with features: what `config` records.
-  virtual std::string describe() const = 0;
-  virtual llvm::StringRef triple() const = 0;
+  /// What a spec says to get this target, with the defaults resolved: a full
+  /// triple or the name of a target without one, and a CPU.
+  virtual TargetRequest request() const = 0;
+  /// The same for people: "x86_64-pc-linux-gnu:znver5".
+  std::string describe() const;
+  /// The name that cross toolchains have for its programs, and that the
+  /// runtime's folder for them has: "aarch64-linux-gnu". Empty: this machine's.
+  virtual std::string toolchain() const = 0;
 
   /// All that the code may use, in LLVM's names: instruction sets, and with
   /// them LLVM's tuning flags. Sorted.
   virtual std::vector<std::string> features() const = 0;
 
-  /// Columns of a panel of `tile.fill` and `tile.contract`; `element` is f32 or
-  /// f64.
-  virtual unsigned panelWidth(mlir::Type element) const = 0;
+  /// How products should be cut into iterations.
+  virtual tile::Blocks blocks() const { return {}; }
 
-  /// Whether panels can be of bf16, see `tile.contract`.
-  virtual bool hasBFloat16Products() const = 0;
+  /// Whether it multiplies operands that are rounded to bfloat16, see
+  /// `tile.product`.
+  virtual bool hasBFloat16Products() const { return false; }
+
+  /// Whether kernels may compute in f64. Losses and updates do.
+  virtual bool hasFloat64() const { return true; }
+
+  /// Kernels that take the place of those made of tile ops; null: none.
+  virtual const TargetKernels *kernels() const { return nullptr; }
 
   /// From tile ops and functions to the dialect that `emit` translates.
   virtual void buildLoweringPipeline(mlir::OpPassManager &pm) const = 0;
@@ -61,15 +87,22 @@ public:
   virtual llvm::Error emit(mlir::ModuleOp module,
                            const ModuleDescription &description, EmitKind kind,
                            llvm::StringRef path) const = 0;
+
+  /// Makes a program of what `emit` wrote. It is written whole or not at all;
+  /// the error holds what the linker printed.
+  virtual llvm::Error link(const LinkRequest &request) const = 0;
 };
 
 /// Finds the target for `request`, or says which ones there are.
 llvm::Expected<std::unique_ptr<Target>>
 createTarget(const TargetRequest &request);
 
-/// Registers the targets' passes and `hone-pipeline-target="target=..."`, which
-/// is buildLoweringPipeline by name.
-void registerTargets();
+/// The dialects that targets have of their own.
+void registerTargetDialects(mlir::DialectRegistry &registry);
+
+/// Registers the targets' passes, and `hone-pipeline-target="target=..."`,
+/// which is buildLoweringPipeline by name.
+void registerTargetPasses();
 
 } // namespace hone
 

@@ -15,7 +15,7 @@ from lit.llvm import llvm_config  # only after initialize()
 config.name = "Hone"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["Inputs", "unit", "reference", "CMakeLists.txt"]
+config.excludes = ["Inputs", "unit", "CMakeLists.txt"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.hone_obj_root, "test")
 

@@ -9,7 +9,7 @@
 
 #include "bench/kernels/FmaPeak.h"
 #include "targets/Target.h"
-#include "test/numerics/TileProgram.h"
+#include "test/targets/TileProgram.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -37,18 +37,18 @@ static std::string productIR(int64_t m, int64_t n, int64_t k, bool transpose,
   %k = arith.constant {2} : index
   %nr = arith.constant {3} : index
   %panels = arith.constant {4} : index
-  %x = tile.view %arena[%c0] : !llvm.ptr -> memref<{5}x{2}xf32>
-  %w = tile.view %arena[%w_at] : !llvm.ptr -> memref<{6}xf32>
-  %y = tile.view %arena[%y_at] : !llvm.ptr -> memref<{5}x{7}xf32>
+  %x = tile.view %arena[%c0] : !tile.memory -> memref<{5}x{2}xf32>
+  %w = tile.view %arena[%w_at] : !tile.memory -> memref<{6}xf32>
+  %y = tile.view %arena[%y_at] : !tile.memory -> memref<{5}x{7}xf32>
   %n = arith.constant {7} : index
   tile.parallel (%p) in (%panels) private(%panel : memref<{2}x{3}x{10}>) {{
     %j = arith.muli %p, %nr : index
-    tile.fill %panel, %w[{8}] size(%k, %nr){9}
+    cpu.fill %panel, %w[{8}] size(%k, %nr){9}
         : memref<{2}x{3}x{10}>, memref<{6}xf32>
     %next = arith.addi %j, %nr : index
     %left = arith.subi %n, %next : index
     %ahead = arith.minui %nr, %left : index
-    tile.contract %y[%c0, %j], %x[%c0, %c0], %panel size(%rows, %nr, %k)
+    cpu.contract %y[%c0, %j], %x[%c0, %c0], %panel size(%rows, %nr, %k)
         ahead %w[{11}]
         : memref<{5}x{7}xf32>, memref<{5}x{2}xf32>, memref<{2}x{3}x{10}>, memref<{6}xf32>
   })",
@@ -98,8 +98,7 @@ static void measure(int64_t m, int64_t n, int64_t k, bool transpose,
 int main() {
   llvm::ExitOnError check("error: ");
   auto target = check(createTarget(TargetRequest::parse("native")));
-  mlir::MLIRContext context;
-  int64_t nr = target->panelWidth(mlir::Float32Type::get(&context));
+  int64_t nr = target->blocks().columns;
   for (bool bfloat16 : {false, true})
     for (bool transpose : {true, false}) {
       if (bfloat16 && !target->hasBFloat16Products())

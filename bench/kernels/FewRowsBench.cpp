@@ -12,7 +12,7 @@
 #include "dialects/Hone/HoneOps.h"
 #include "passes/Passes.h"
 #include "targets/Target.h"
-#include "test/numerics/TileProgram.h"
+#include "test/targets/TileProgram.h"
 
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -104,10 +104,10 @@ static std::pair<std::string, int64_t> lowered(const Case &c, int64_t layers,
       mlir::parseSourceString<mlir::ModuleOp>(moduleText(c, layers), &context);
   mlir::PassManager passes(&context);
   passes.addPass(createPlace());
-  ConvertToTilesOptions options;
-  options.panelWidth = target.panelWidth(mlir::Float32Type::get(&context));
-  options.bfloat16Products = c.kind.rounds;
-  passes.addPass(createConvertToTiles(options));
+  passes.addPass(createConvertToTiles(target.blocks(), target.kernels()));
+  if (module && c.kind.rounds)
+    (*module)->setAttr(HoneDialect::getRoundedProductsAttrName(),
+                       mlir::UnitAttr::get(&context));
   if (!module || failed(passes.run(*module)))
     check(llvm::createStringError("cannot lower"));
   int64_t bytes = module->getOperation()

@@ -24,7 +24,6 @@
 #include "module/Module.h"
 #include "module/WeightDigests.h"
 #include "passes/Passes.h"
-#include "targets/cpu/LinkBinary.h"
 #include "text/TokenizerBuilder.h"
 #include "text/TokenizerTable.h"
 
@@ -196,6 +195,9 @@ Status Compilation::importModel() {
   if (!imported.isOk())
     return imported.status();
   module = std::move(imported.value().module);
+  if (spec.train.float32_matmul_precision == "medium")
+    (*module)->setAttr(HoneDialect::getRoundedProductsAttrName(),
+                       UnitAttr::get(&context));
   Result<rt::WeightSettings> stored = assignStorage(*module, spec, model.get());
   if (!stored.isOk())
     return stored.status();
@@ -242,8 +244,6 @@ void Compilation::setOptions(StepOptions &options) {
   options.optimizer = optimizerVariant(spec);
   options.optimizerInBackward = spec.train.optimizer_in_backward;
   options.accumulates = spec.train.gradient_accumulation_steps > 1;
-  options.panelWidth = target->panelWidth(Float32Type::get(&context));
-  options.bfloat16Products = spec.train.float32_matmul_precision == "medium";
   if (planned)
     applyPlan(*planned, options);
   (void)options.parseFromString(
@@ -355,7 +355,7 @@ Status Compilation::findRuntime() {
   if (request.artifact != Artifact::Binary)
     return Status::ok();
   Result<std::vector<std::string>> found =
-      findRuntimeArchives(request.runtimeDir, target->triple());
+      findRuntimeArchives(request.runtimeDir, target->toolchain());
   if (!found.isOk())
     return found.status();
   runtimeArchives = std::move(found.value());
@@ -519,10 +519,9 @@ Status Compilation::linkInto(const std::string &directory,
   link.object = object.str().str();
   link.libraries = runtimeArchives;
   link.output = program;
-  link.triple = target->triple().str();
   link.linker = request.linker;
   SignalsWait until; // the linker goes on without us
-  if (llvm::Error error = linkBinary(link))
+  if (llvm::Error error = target->link(link))
     return Status::error(ErrorCode::LinkFailed,
                          {directory + "/train",
                           "linking failed: " + llvm::toString(std::move(error)),
@@ -579,8 +578,8 @@ Status Compilation::emitBinary() {
 
 void Compilation::noteOtherMachine() const {
   std::string why;
-  if (!isHostTriple(target->triple()))
-    why = "is for " + toolchainTriple(target->triple());
+  if (std::string other = target->toolchain(); !other.empty())
+    why = "is for " + other;
   else if (std::string missing = rt::missingCpuFeature(target->features());
            !missing.empty())
     why = "needs a CPU with " + missing;

@@ -151,8 +151,9 @@ std::string hone::moduleConfigJson(const Spec &spec, const ModelIdentity &model,
   resolved.lora = model.lora;
   resolved.weights = model.weights;
   resolved.train.kept_dtype = model.rounding;
-  resolved.target.triple = target.triple().str();
-  resolved.target.cpu = StringRef(target.describe()).rsplit(':').second.str();
+  TargetRequest machine = target.request();
+  resolved.target.triple = machine.triple;
+  resolved.target.cpu = machine.cpu;
   resolved.target.features = target.features();
   std::string layout = layoutName(parameters.frozen());
   return "{\"model\":{\"name\":" + jsonString(model.name) +

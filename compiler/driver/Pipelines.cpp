@@ -1,7 +1,7 @@
 //===- Pipelines.cpp - The phases of the compiler -------------------------===//
 //
-// Between groups of passes stands what holds from there on. Derive and Place
-// end in a pass that verifies it.
+// Between groups of passes stands what holds from there on. Derive, Place and
+// the part of Lower that is every target's end in a pass that verifies it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -65,10 +65,9 @@ static void buildPlace(OpPassManager &pm, const StepOptions &options) {
   pm.addPass(createVerifyPlacement());
 }
 
-static void buildLower(OpPassManager &pm, const StepOptions &options,
-                       const Target &target) {
-  pm.addPass(
-      createConvertToTiles({options.panelWidth, options.bfloat16Products}));
+static void buildLower(OpPassManager &pm, const Target &target) {
+  pm.addPass(createConvertToTiles(target.blocks(), target.kernels()));
+  pm.addPass(createVerifyTiles({target.hasFloat64()}));
   // From here on there are functions of tile ops on memory, for any target.
   target.buildLoweringPipeline(pm);
   // From here on the module is in the LLVM dialect and calls nothing but the
@@ -85,7 +84,7 @@ void hone::buildPhase(OpPassManager &pm, CompilerPhase phase,
   case CompilerPhase::Place:
     return buildPlace(pm, options);
   case CompilerPhase::Lower:
-    return buildLower(pm, options, *target);
+    return buildLower(pm, *target);
   case CompilerPhase::Emit:
     return;
   }

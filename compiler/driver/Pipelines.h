@@ -75,13 +75,6 @@ struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
   Option<bool> streamWeights{
       *this, "stream-weights", llvm::cl::init(false),
       llvm::cl::desc("keep few of the frozen weights resident")};
-  Option<int64_t> panelWidth{
-      *this, "panel-width", llvm::cl::init(64),
-      llvm::cl::desc("columns of the target's f32 panels")};
-  Option<bool> bfloat16Products{
-      *this, "bfloat16-products", llvm::cl::init(false),
-      llvm::cl::desc("f32 products with weights and in attention round both "
-                     "operands to bfloat16")};
 };
 
 /// Appends the passes of `phase`. Lower needs `target`; Emit has no passes.

@@ -120,9 +120,11 @@ std::optional<PlanCost> PlanJudge::judge(const StepPlan &plan,
   if (!memory)
     return std::nullopt;
   int64_t mapped = memory->mappedPeak(threads);
-  return PlanCost{memory->peak(threads) +
-                      std::max<int64_t>(mapped - mappedForFree, 0),
-                  memory->counts.seconds(profile, options.bfloat16Products)};
+  return PlanCost{
+      memory->peak(threads) + std::max<int64_t>(mapped - mappedForFree, 0),
+      memory->counts.seconds(
+          profile,
+          imported->hasAttr(HoneDialect::getRoundedProductsAttrName()))};
 }
 
 bool PlanJudge::updateLowered(const StepPlan &plan) {

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/driver/RuntimeArchives.h"
-#include "targets/cpu/LinkBinary.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -17,13 +16,11 @@ using rt::Result;
 using rt::Status;
 
 Result<std::vector<std::string>>
-hone::findRuntimeArchives(llvm::StringRef folder, llvm::StringRef triple) {
-  std::string toolchain = toolchainTriple(triple);
-  bool isHost = isHostTriple(triple);
+hone::findRuntimeArchives(llvm::StringRef folder, llvm::StringRef toolchain) {
   std::vector<std::string> archives;
   for (const char *name : {"libhone_runtime_main.a", "libhone_runtime.a"}) {
     llvm::SmallString<128> path(folder);
-    llvm::sys::path::append(path, isHost ? "" : toolchain, name);
+    llvm::sys::path::append(path, toolchain, name);
     if (llvm::sys::fs::exists(path)) {
       archives.push_back(path.str().str());
       continue;
@@ -31,11 +28,12 @@ hone::findRuntimeArchives(llvm::StringRef folder, llvm::StringRef triple) {
     return Status::error(
         ErrorCode::NoRuntime,
         {path.str().str(), "the runtime's archive does not exist",
-         isHost ? "give its folder with --runtime-dir"
-                : "install g++-" + toolchain +
-                      " and build Hone again, which then makes it; or give "
-                      "the folder that has " +
-                      toolchain + "/ in it with --runtime-dir"});
+         toolchain.empty()
+             ? "give its folder with --runtime-dir"
+             : "install g++-" + toolchain.str() +
+                   " and build Hone again, which then makes it; or give "
+                   "the folder that has " +
+                   toolchain.str() + "/ in it with --runtime-dir"});
   }
   return archives;
 }

@@ -17,10 +17,10 @@
 
 namespace hone {
 
-/// Paths of the runtime's archives for `triple` below `folder`, in link order.
-/// An error says what to install if there are none.
+/// Paths of the runtime's archives for Target::toolchain() below `folder`, in
+/// link order. An error says what to install if there are none.
 rt::Result<std::vector<std::string>>
-findRuntimeArchives(llvm::StringRef folder, llvm::StringRef triple);
+findRuntimeArchives(llvm::StringRef folder, llvm::StringRef toolchain);
 
 } // namespace hone
 

@@ -56,6 +56,11 @@ def Hone_Dialect : Dialect {
     static constexpr llvm::StringLiteral getMaxPositionsAttrName() {
       return "hone.max_positions";
     }
+    /// Module attribute, unit: products of f32 with weights and in attention
+    /// round both operands to bfloat16.
+    static constexpr llvm::StringLiteral getRoundedProductsAttrName() {
+      return "hone.rounded_products";
+    }
     /// Module attribute, set by placement: bytes of the one arena.
     static constexpr llvm::StringLiteral getArenaBytesAttrName() {
       return "hone.arena_bytes";

@@ -65,7 +65,8 @@ SmallVector<MemRefType> AttentionAdjointOp::getWorkspace(int64_t maxRows) {
 }
 
 /// Of the rows that have a target: logits of one tile of the vocabulary, x, the
-/// row's number, maximum and sum so far, target's logit, result.
+/// row's number with their count behind the last, maximum and sum so far,
+/// target's logit, result.
 template <typename LossLike>
 static SmallVector<MemRefType> lossWorkspace(LossLike op, int64_t maxRows) {
   Type element = elementType(op.getX());
@@ -73,7 +74,7 @@ static SmallVector<MemRefType> lossWorkspace(LossLike op, int64_t maxRows) {
   MemRefType scalar = perRow(op.getContext(), maxRows);
   return {MemRefType::get({maxRows, tile}, element),
           MemRefType::get({maxRows, columns(op.getX())}, element),
-          MemRefType::get({maxRows}, IntegerType::get(op.getContext(), 32)),
+          MemRefType::get({maxRows + 1}, IntegerType::get(op.getContext(), 32)),
           scalar,
           scalar,
           scalar,

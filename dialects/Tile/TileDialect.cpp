@@ -6,13 +6,23 @@
 
 #include "dialects/Tile/TileDialect.h"
 
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
 using namespace hone::tile;
 
 #include "dialects/Tile/TileDialect.cpp.inc"
 
 #include "dialects/Tile/TileEnums.cpp.inc"
 
+#define GET_TYPEDEF_CLASSES
+#include "dialects/Tile/TileTypes.cpp.inc"
+
 void TileDialect::initialize() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialects/Tile/TileTypes.cpp.inc"
+      >();
   addOperations<
 #define GET_OP_LIST
 #include "dialects/Tile/TileOps.cpp.inc"

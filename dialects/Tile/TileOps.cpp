@@ -42,14 +42,14 @@ static void printDomain(OpAsmPrinter &p, ValueRange ivs, ValueRange bounds) {
 /// Checks the values of `body`'s terminator against `expected`.
 static LogicalResult verifyYield(Operation *op, Block &body, TypeRange expected,
                                  StringRef what) {
-  auto yield = dyn_cast<YieldOp>(body.getTerminator());
-  if (!yield)
-    return op->emitOpError() << "expects " << what << " to end in 'tile.yield'";
-  if (yield.getOperandTypes() == expected)
+  Operation *yield = body.getTerminator();
+  if (!yield->hasTrait<OpTrait::ReturnLike>())
+    return op->emitOpError() << "expects " << what << " to end in a yield";
+  if (yield->getOperandTypes() == expected)
     return success();
   InFlightDiagnostic diag = op->emitOpError()
                             << "expects " << what << " to yield (" << expected
-                            << ") but got (" << yield.getOperandTypes() << ")";
+                            << ") but got (" << yield->getOperandTypes() << ")";
   return diag;
 }
 
@@ -59,6 +59,57 @@ static LogicalResult verifyArguments(Operation *op, Block &body,
     return success();
   return op->emitOpError() << "expects " << what << " to take (" << expected
                            << ") but got (" << body.getArgumentTypes() << ")";
+}
+
+//===----------------------------------------------------------------------===//
+// What an entry works on
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyInEntry(Operation *op) {
+  auto function = op->getParentOfType<FunctionOpInterface>();
+  if (function && function->hasAttr(TileDialect::kEntryAttrName))
+    return success();
+  return op->emitOpError("expects the enclosing function to have the "
+                         "attribute '")
+         << TileDialect::kEntryAttrName << "'";
+}
+
+static LogicalResult verifyNumber(Operation *op, int64_t index) {
+  if (index >= 0)
+    return success();
+  return op->emitOpError("expects a number from 0 on but got ") << index;
+}
+
+LogicalResult BaseOp::verify() { return verifyInEntry(*this); }
+
+LogicalResult RowsOp::verify() { return verifyInEntry(*this); }
+
+LogicalResult WeightOp::verify() {
+  // (C1)
+  if (failed(verifyInEntry(*this)))
+    return failure();
+  // (C2)
+  return verifyNumber(*this, getIndex());
+}
+
+LogicalResult ArgumentOp::verify() {
+  // (C1)
+  if (failed(verifyInEntry(*this)))
+    return failure();
+  // (C2)
+  return verifyNumber(*this, getIndex());
+}
+
+LogicalResult NumberOp::verify() {
+  // (C1)
+  if (!getBuffer().getDefiningOp<ArgumentOp>())
+    return emitOpError("expects the result of 'tile.argument'");
+  // (C2)
+  int64_t rank = cast<MemRefType>(getBuffer().getType()).getRank();
+  if (static_cast<int64_t>(getIndices().size()) != rank)
+    return emitOpError("expects ")
+           << rank << " indices but got " << getIndices().size();
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -117,15 +168,9 @@ void ParallelOp::print(OpAsmPrinter &p) {
 
 LogicalResult ParallelOp::verify() {
   // (C1)
-  auto function = (*this)->getParentOfType<FunctionOpInterface>();
-  if (!function || function.getNumArguments() == 0 ||
-      !isa<LLVM::LLVMPointerType>(function.getArgument(0).getType()))
-    return emitOpError("expects the enclosing function's first argument to be "
-                       "the frame, '!llvm.ptr'");
-  // (C2)
   if ((*this)->getParentOfType<ParallelOp>())
     return emitOpError("expects not to be nested in another 'tile.parallel'");
-  // (C3)
+  // (C2)
   Block &body = *getBody();
   if (body.getNumArguments() == 0 || !body.getArgument(0).getType().isIndex())
     return emitOpError("expects the first region argument to be the index");
@@ -134,7 +179,7 @@ LogicalResult ParallelOp::verify() {
     if (!type)
       return emitOpError("expects private buffers to be memrefs but got ")
              << buffer.getType();
-    // (C4)
+    // (C3)
     if (!type.hasStaticShape() || !type.getLayout().isIdentity())
       return emitOpError("expects private buffers to have static shape and "
                          "identity layout but got ")
@@ -144,93 +189,68 @@ LogicalResult ParallelOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// FillOp
+// Stored matrices
 //===----------------------------------------------------------------------===//
 
-int64_t FillOp::getGroup() {
-  if (!getScales())
-    return 0;
-  int64_t numbers = getSource().getType().getDimSize(1) * 8 / *getBits();
-  int64_t groups = getScales().getType().getDimSize(1);
-  return groups && numbers % groups == 0 ? numbers / groups : 0;
+std::optional<int64_t> hone::tile::groupSize(MemRefType packed,
+                                             MemRefType scales, int64_t bits) {
+  int64_t numbers = packed.getDimSize(1) * 8 / bits;
+  int64_t groups = scales.getDimSize(1);
+  if (groups == 0 || numbers % groups != 0)
+    return std::nullopt;
+  return numbers / groups;
 }
 
-LogicalResult FillOp::verify() {
-  bool isPacked = getSource().getType().getElementType().isInteger(8);
+/// (C1) to (C3) of ops that read stored matrices.
+template <typename StoredOp> static LogicalResult verifyStorage(StoredOp op) {
+  return hone::tile::verifyStorage(op, op.getW(), op.getScales(),
+                                   op.getBiases(), op.getBits());
+}
+
+LogicalResult hone::tile::verifyStorage(Operation *op, Value matrix,
+                                        Value scales, Value biases,
+                                        std::optional<int64_t> bits) {
+  auto stored = cast<MemRefType>(matrix.getType());
+  bool isPacked = stored.getElementType().isInteger(8);
   // (C1)
-  if (isPacked != bool(getScales()) || isPacked != bool(getBiases()) ||
-      isPacked != getBits().has_value())
-    return emitOpError("expects scales, biases and bits exactly for a source "
-                       "of i8");
+  if (isPacked != bool(scales) || isPacked != bool(biases) ||
+      isPacked != bits.has_value())
+    return op->emitOpError("expects scales, biases and bits exactly for a "
+                           "matrix of i8");
   if (!isPacked)
     return success();
   // (C2)
-  if (*getBits() != 4 && *getBits() != 8)
-    return emitOpError("expects 4 or 8 bits but got ") << *getBits();
+  if (*bits != 4 && *bits != 8)
+    return op->emitOpError("expects 4 or 8 bits but got ") << *bits;
   // (C3)
-  MemRefType scales = getScales().getType();
-  if (scales != getBiases().getType() ||
-      scales.getDimSize(0) != getSource().getType().getDimSize(0))
-    return emitOpError("expects scales and biases of one type with the rows "
-                       "of the source but got ")
-           << scales << " and " << getBiases().getType();
-  if (getGroup() == 0 || getGroup() % 32 != 0)
-    return emitOpError("expects groups of a multiple of 32 numbers but got ")
-           << getSource().getType() << " with scales " << scales;
+  auto type = cast<MemRefType>(scales.getType());
+  if (type != biases.getType() || type.getDimSize(0) != stored.getDimSize(0))
+    return op->emitOpError("expects scales and biases of one type with the "
+                           "rows of the matrix but got ")
+           << type << " and " << biases.getType();
+  if (groupSize(stored, type, *bits).value_or(1) % 32 != 0)
+    return op->emitOpError("expects groups of a multiple of 32 numbers but "
+                           "got ")
+           << stored << " with scales " << type;
+  return success();
+}
+
+LogicalResult ReadRowOp::verify() {
+  if (failed(::verifyStorage(*this)))
+    return failure();
+  // (C4)
+  if (getTo().getType().getDimSize(0) != 1)
+    return emitOpError("expects a buffer of one row but got ")
+           << getTo().getType();
   return success();
 }
 
 //===----------------------------------------------------------------------===//
-// ContractOp
+// ProductOp
 //===----------------------------------------------------------------------===//
 
-void ContractOp::build(
-    OpBuilder &builder, OperationState &state, Value c, Value cRow,
-    Value cColumn, Value a, Value aRow, Value aK, Value panel,
-    ValueRange panelAt, Value m, Value n, Value k, bool accumulate,
-    bool transposeA,
-    function_ref<Value(OpBuilder &, Location, Value, Value, Value)>
-        epilogueBuilder,
-    Value ahead, ValueRange aheadPiece, Value sums, ValueRange sumsAt) {
-  OpBuilder::InsertionGuard guard(builder);
-  Properties &properties = state.getOrAddProperties<Properties>();
-  llvm::fill(properties.operandSegmentSizes, 1);
-  state.addOperands({c, cRow, cColumn, a, aRow, aK, panel});
-  state.addOperands(panelAt);
-  properties.operandSegmentSizes[7] = panelAt.size();
-  state.addOperands({m, n, k});
-  auto addMatrix = [&](unsigned segment, Value matrix, ValueRange indices) {
-    if (matrix)
-      state.addOperands(matrix);
-    else
-      properties.operandSegmentSizes[segment] = 0;
-    state.addOperands(indices);
-    properties.operandSegmentSizes[segment + 1] = indices.size();
-  };
-  addMatrix(11, sums, sumsAt);
-  addMatrix(13, ahead, aheadPiece);
-  if (accumulate)
-    properties.accumulate = builder.getUnitAttr();
-  if (transposeA)
-    properties.transposeA = builder.getUnitAttr();
-  Region *region = state.addRegion();
-  if (!epilogueBuilder)
-    return;
-  Type element = cast<MemRefType>(c.getType()).getElementType();
-  Type index = builder.getIndexType();
-  Block *block =
-      builder.createBlock(region, {}, {element, index, index},
-                          {state.location, state.location, state.location});
-  Value result = epilogueBuilder(builder, state.location, block->getArgument(0),
-                                 block->getArgument(1), block->getArgument(2));
-  YieldOp::create(builder, state.location, result);
-}
-
-/// Parses `epilogue (%acc, %i, %j) { ... }` or nothing.
-static ParseResult parseEpilogue(OpAsmParser &parser, Region &region,
-                                 Type matrix) {
-  if (failed(parser.parseOptionalKeyword("epilogue")))
-    return success();
+ParseResult hone::tile::parseElementBody(OpAsmParser &parser, Region &region,
+                                         Type matrix) {
   SmallVector<OpAsmParser::Argument> arguments;
   llvm::SMLoc loc = parser.getCurrentLocation();
   if (parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren))
@@ -242,55 +262,70 @@ static ParseResult parseEpilogue(OpAsmParser &parser, Region &region,
   return parser.parseRegion(region, arguments);
 }
 
-static void printEpilogue(OpAsmPrinter &p, Operation *, Region &region, Type) {
+void hone::tile::printElementBody(OpAsmPrinter &p, StringRef keyword,
+                                  Region &region) {
   if (region.empty())
     return;
-  p << "epilogue (";
+  p << keyword << " (";
   p.printOperands(region.getArguments());
   p << ") ";
   p.printRegion(region, /*printEntryBlockArgs=*/false);
 }
 
-LogicalResult ContractOp::verify() {
-  Type element = getC().getType().getElementType();
-  // (C1)
-  Type panel = getPanel().getType().getElementType();
-  bool rounds = panel.isBF16() && element.isF32() && !getTransposeA();
-  if (getA().getType().getElementType() != element ||
-      (panel != element && !rounds))
-    return emitOpError("expects 'c', 'a' and 'panel' to share an element type "
-                       "but got ")
-           << element << ", " << getA().getType().getElementType() << " and "
-           << getPanel().getType().getElementType();
-  // (C4)
-  unsigned expected = getAhead() ? 4 : 0;
-  if (getAheadPiece().size() != expected)
-    return emitOpError("expects ")
-           << expected << " indices of the piece ahead but got "
-           << getAheadPiece().size();
-  // (C5)
-  unsigned indices = getPanelAt().size();
-  if (indices != 0 && (indices != 2 || panel.isBF16()))
-    return emitOpError("expects a panel of ")
-           << panel << " to have " << (panel.isBF16() ? "no" : "two")
-           << " indices of a position but got " << indices;
-  // (C6)
-  if (getSums() && (getSums().getType().getElementType() != element ||
-                    getSumsAt().size() != 2))
-    return emitOpError("expects sums of ")
-           << element << " at two indices but got "
-           << getSums().getType().getElementType() << " at "
-           << getSumsAt().size();
-  if (getEpilogue().empty())
+LogicalResult hone::tile::verifyElementBody(Operation *op, Region &region,
+                                            Type element, StringRef what) {
+  if (region.empty())
     return success();
-  Block &body = getEpilogue().front();
-  Type index = IndexType::get(getContext());
-  // (C2)
-  if (failed(verifyArguments(*this, body, {element, index, index},
-                             "the epilogue")))
+  Block &body = region.front();
+  Type index = IndexType::get(op->getContext());
+  if (failed(verifyArguments(op, body, {element, index, index}, what)))
     return failure();
-  // (C3)
-  return verifyYield(*this, body, element, "the epilogue");
+  return verifyYield(op, body, element, what);
+}
+
+/// `prologue (...) {...} epilogue (...) {...}`, either of which may be missing.
+static ParseResult parseBodies(OpAsmParser &parser, Region &prologue,
+                               Region &epilogue, Type matrix) {
+  if (succeeded(parser.parseOptionalKeyword("prologue")) &&
+      parseElementBody(parser, prologue, matrix))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("epilogue")))
+    return parseElementBody(parser, epilogue, matrix);
+  return success();
+}
+
+static void printBodies(OpAsmPrinter &p, Operation *, Region &prologue,
+                        Region &epilogue, Type) {
+  printElementBody(p, "prologue", prologue);
+  if (!prologue.empty() && !epilogue.empty())
+    p << " ";
+  printElementBody(p, "epilogue", epilogue);
+}
+
+LogicalResult ProductOp::verify() {
+  if (failed(::verifyStorage(*this)))
+    return failure();
+  // (C4)
+  Type element = getC().getType().getElementType();
+  if (getA().getType().getElementType() != element)
+    return emitOpError("expects 'c' and 'a' to share an element type but got ")
+           << element << " and " << getA().getType().getElementType();
+  if (getInto() && getInto().getType().getElementType() != element)
+    return emitOpError("expects 'into' to have the element type of 'c' but "
+                       "got ")
+           << getInto().getType().getElementType() << " and " << element;
+  // (C5)
+  if (getRounded() && (!element.isF32() || getTransposeA()))
+    return emitOpError("expects 'rounded' with f32 alone and without "
+                       "'transpose_a'");
+  // (C6)
+  if (getTerms() < 1 || getColumns() < 1)
+    return emitOpError("expects blocks of at least 1 by 1 but got ")
+           << getTerms() << " by " << getColumns();
+  // (C7)
+  if (failed(verifyElementBody(*this, getPrologue(), element, "the prologue")))
+    return failure();
+  return verifyElementBody(*this, getEpilogue(), element, "the epilogue");
 }
 
 //===----------------------------------------------------------------------===//

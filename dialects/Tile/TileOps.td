@@ -1,114 +1,142 @@
-//===- TileOps.td - The tile dialect: the waist above the targets ---------===//
+//===- TileOps.td - Ops of the tile dialect -------------------------------===//
 //
-// What every target can run and nothing more: panels, register-tile products,
-// element-wise loops, row reductions, and independent iterations. Bodies are
-// scalar code; widening them (or mapping them to threads) is the target's work,
-// so no vector type ever appears in this dialect.
+// What the dialect is for is in TileBase.td.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef HONE_DIALECTS_TILE_TILEOPS_TD
 #define HONE_DIALECTS_TILE_TILEOPS_TD
 
-include "mlir/Dialect/LLVMIR/LLVMOpBase.td"
-include "mlir/IR/EnumAttr.td"
-include "mlir/IR/OpBase.td"
+include "dialects/Tile/TileBase.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
-
-//===----------------------------------------------------------------------===//
-// Dialect
-//===----------------------------------------------------------------------===//
-
-def TileDialect : Dialect {
-  let name = "tile";
-  let cppNamespace = "::hone::tile";
-  let summary = "kernel pieces shared by all targets";
-  let description = [{
-    The waist between the model and the machines. Operands are memrefs of static
-    shape and identity layout; the number of rows is a run-time `index`. Nothing
-    here allocates: buffers are views of the arena (`tile.view`) or private
-    scratch (`tile.parallel`).
-
-    All arithmetic has a fixed order: a result depends on the operands and the
-    target's vector width, never on threads or on the order of iterations.
-  }];
-  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
-  let extraClassDeclaration = [{
-    /// Module attribute, i64: bytes of private scratch that each thread needs.
-    /// Set where `tile.parallel` is outlined, read when the module is emitted.
-    static constexpr ::llvm::StringLiteral kThreadBytesAttrName =
-        "tile.thread_bytes";
-    /// Module attribute, i64: bytes of the constant tables that kernels read.
-    /// Set where kernels are made.
-    static constexpr ::llvm::StringLiteral kTableBytesAttrName =
-        "tile.table_bytes";
-  }];
-}
-
-class TileOp<string mnemonic, list<Trait> traits = []>
-    : Op<TileDialect, mnemonic, traits>;
-
-//===----------------------------------------------------------------------===//
-// Types and attributes
-//===----------------------------------------------------------------------===//
-
-def HasIdentityLayout
-    : CPred<"::llvm::cast<::mlir::MemRefType>($_self).getLayout().isIdentity()">;
-
-class TileBuffer<list<Type> elements, string elementNames>
-    : ConfinedType<MemRefOf<elements>, [HasStaticShapePred, HasIdentityLayout],
-          "a memref of " # elementNames #
-          " with static shape and identity layout",
-          "::mlir::MemRefType">;
-
-class TileMatrix<list<Type> elements, string elementNames>
-    : ConfinedType<MemRefRankOf<elements, [2]>,
-          [HasStaticShapePred, HasIdentityLayout],
-          "a 2-d memref of " # elementNames #
-          " with static shape and identity layout",
-          "::mlir::MemRefType">;
-
-def AnyBuffer : TileBuffer<[AnyType], "any type">;
-def FloatMatrix : TileMatrix<[F32, F64], "f32 or f64">;
-def PanelMatrix : TileMatrix<[F32, F64, BF16], "f32, f64 or bf16">;
-def SourceMatrix : TileMatrix<[F32, F64, BF16, I8], "f32, f64, bf16 or i8">;
-def GroupMatrix : TileMatrix<[F32], "f32">;
-
-def CombineAdd : I32EnumAttrCase<"add", 0>;
-def CombineMax : I32EnumAttrCase<"max", 1>;
-def CombineAttr : I32EnumAttr<"Combine", "how `tile.reduce` joins two values",
-                              [CombineAdd, CombineMax]> {
-  let cppNamespace = "::hone::tile";
-}
-def CombineArrayAttr
-    : TypedArrayAttrBase<CombineAttr, "one combination for each result">;
 
 //===----------------------------------------------------------------------===//
 // Memory and threads
 //===----------------------------------------------------------------------===//
 
-def ViewOp : TileOp<"view", [Pure]> {
-  let summary = "a typed buffer at a byte offset of a pointer or a buffer";
+def BaseOp : TileOp<"base", [Pure]> {
+  let summary = "memory that an entry is given";
   let description = [{
-    The only way from the pointers of the C ABI (`hone_frame`) to memrefs, and
-    from a buffer to a part of it. The address must be aligned for the element
-    type; the arena and thread scratch are 64-byte aligned, so offsets that are
-    multiples of 64 suffice.
+    The arena; where inputs of the batch count their offsets from; or the working
+    set of this call. Each begins at a multiple of 64 bytes.
+
+    1. (C1) It stands in an entry.
 
     Example:
 
     ```mlir
-    %x = tile.view %arena[%offset] : !llvm.ptr -> memref<256x896xf32>
-    %t = tile.view %x[%row] : memref<256x896xf32> -> memref<64x896xf32>
+    %arena = tile.base arena : !tile.memory
     ```
   }];
-  let arguments = (ins AnyTypeOf<[LLVM_AnyPointer, AnyBuffer]>:$base,
-                       Index:$byteOffset);
+  let arguments = (ins MemoryBaseAttr:$base);
+  let results = (outs TileMemory:$memory);
+  let assemblyFormat = "$base attr-dict `:` type($memory)";
+  let hasVerifier = 1;
+}
+
+def RowsOp : TileOp<"rows", [Pure]> {
+  let summary = "rows of the batch that an entry works on";
+  let description = [{
+    1. (C1) It stands in an entry.
+
+    Example:
+
+    ```mlir
+    %rows = tile.rows : index
+    ```
+  }];
+  let results = (outs Index:$rows);
+  let assemblyFormat = "attr-dict `:` type($rows)";
+  let hasVerifier = 1;
+}
+
+class TileNumberedOp<string mnemonic> : TileOp<mnemonic, [Pure]> {
+  let arguments = (ins I64Attr:$index);
   let results = (outs AnyBuffer:$buffer);
+  let assemblyFormat = "$index attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def WeightOp : TileNumberedOp<"weight"> {
+  let summary = "one of the module's frozen tensors";
+  let description = [{
+    Read, never written. `index` counts stored tensors, in the order of the
+    module's table of weights.
+
+    1. (C1) It stands in an entry.
+    2. (C2) `index` is not negative.
+
+    Example:
+
+    ```mlir
+    %w = tile.weight 3 : memref<4864x896xf32>
+    ```
+  }];
+}
+
+def ArgumentOp : TileNumberedOp<"argument"> {
+  let summary = "one of the values that an entry is called with";
+  let description = [{
+    Its arguments come first, then its results.
+
+    1. (C1) It stands in an entry.
+    2. (C2) `index` is not negative.
+
+    Example:
+
+    ```mlir
+    %x = tile.argument 0 : memref<256x896xf32>
+    ```
+  }];
+}
+
+def NumberOp : TileOp<"number",
+    [TypesMatchWith<"the number has the buffer's element type", "buffer",
+         "number", "::llvm::cast<::mlir::MemRefType>($_self).getElementType()">]> {
+  let summary = "a number that decides what an entry runs";
+  let description = [{
+    Reads an element of one of the entry's arguments where the loops of an entry
+    are launched. A target may need the value before the entry starts, so
+    nothing that the entry itself writes can be read.
+
+    1. (C1) `buffer` is the result of `tile.argument`.
+    2. (C2) There is an index for each dimension.
+
+    Example:
+
+    ```mlir
+    %layers = tile.argument 1 : memref<24xi64>
+    %selected = tile.number %layers[%c3] : memref<24xi64>
+    ```
+  }];
+  let arguments = (ins Arg<AnyBuffer, "", [MemRead]>:$buffer,
+                       Variadic<Index>:$indices);
+  let results = (outs AnyTypeOf<[AnyInteger, AnyFloat]>:$number);
+  let assemblyFormat = "$buffer `[` $indices `]` attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def ViewOp : TileOp<"view", [Pure]> {
+  let summary = "what is at a byte offset of memory or of a buffer";
+  let description = [{
+    The only way from memory to buffers, and from a buffer to a part of it. The
+    address must be aligned for the element type; the arena and thread scratch
+    are 64-byte aligned, so offsets that are multiples of 64 suffice.
+
+    Example:
+
+    ```mlir
+    %x = tile.view %arena[%offset] : !tile.memory -> memref<256x896xf32>
+    %t = tile.view %x[%row] : memref<256x896xf32> -> memref<64x896xf32>
+    %m = tile.view %arena[%offset] : !tile.memory -> !tile.memory
+    ```
+  }];
+  let arguments = (ins AnyPlace:$base, Index:$byteOffset);
+  let results = (outs AnyPlace:$place);
   let assemblyFormat = [{
     $base `[` $byteOffset `]` attr-dict `:` qualified(type($base)) `->`
-    type($buffer)
+    qualified(type($place))
   }];
 }
 
@@ -120,12 +148,10 @@ def ParallelOp : TileOp<"parallel",
     of the running thread; their content at the start of an iteration is
     undefined.
 
-    1. (C1) The enclosing function's first argument is the frame, `!llvm.ptr`
-       to a `hone_frame`; the pool and the scratch are found through it.
-    2. (C2) Parallel loops do not nest.
-    3. (C3) The region's arguments are the index, then one buffer per private
+    1. (C1) Parallel loops do not nest.
+    2. (C2) The region's arguments are the index, then one buffer per private
        type.
-    4. (C4) Private buffers have static shape and identity layout.
+    3. (C3) Private buffers have static shape and identity layout.
 
     Example:
 
@@ -189,161 +215,147 @@ def ReleaseOp : TileResidencyOp<"release"> {
 }
 
 //===----------------------------------------------------------------------===//
-// Matrix products
+// Matrices
 //===----------------------------------------------------------------------===//
 
-def FillOp : TileOp<"fill", [AttrSizedOperandSegments]> {
-  let summary = "copy a piece of a matrix into a panel";
+class TileStoredOp<string mnemonic, list<Trait> traits = []>
+    : TileOp<mnemonic, traits # [AttrSizedOperandSegments]>;
+
+def ReadRowOp : TileStoredOp<"read_row"> {
+  let summary = "copy a part of a matrix's row, however it is stored";
   let description = [{
-    For `k < height` and `j < width`,
+    For `j < count`,
 
-        panel[k][j] = source[row + k][column + j]
-        panel[k][j] = source[row + j][column + k]        with `transpose`
+        to[0][j] = w[row][column + j]
 
-    and zero for `width <= j < NR`, where `NR` is the panel's second dimension.
-    Rows from `height` on are left as they are. Converts the element type.
+    in the element type of `to`. A matrix of bytes is packed integers of `bits`
+    bits, the low half of a byte first. A row's columns fall into as many groups
+    as `scales` and `biases` have columns, and each number is
+    `scales[r][g] * q + biases[r][g]`, rounded once. `row`, `column` and `count`
+    count numbers.
 
-    A source of bytes is packed integers of `bits` bits, the low half of a byte
-    first. A row's columns fall into as many groups as `scales` and `biases` have
-    columns, and each number is `scales[r][g] * q + biases[r][g]`, in the panel's
-    element type and rounded once. `row`, `column` and sizes count numbers.
+    `release` is a hint: what was read is not read soon, see `tile.release`.
 
-    Preconditions, not checked at run time: `height` and `width` fit the panel,
-    and the piece lies inside the source. In a packed source, `column` is a
-    multiple of the panel's vectors, so that no vector is in two groups: of NR
-    or of 16, whichever is less.
+    Preconditions, not checked at run time: `count` numbers fit `to` and lie
+    inside the row; in a packed matrix, `column` is a multiple of 16.
 
-    1. (C1) `scales`, `biases` and `bits` come together, with a source of bytes.
+    1. (C1) `scales`, `biases` and `bits` come together, with a matrix of bytes.
     2. (C2) `bits` is 4 or 8.
-    3. (C3) `scales` and `biases` have one type and the source's rows, and a group
+    3. (C3) `scales` and `biases` have one type and the matrix's rows, and a group
        is a multiple of 32 numbers.
+    4. (C4) `to` has one row.
 
     Example:
 
     ```mlir
-    tile.fill %panel, %w[%n, %k] size(%kc, %nc) transpose
-        : memref<896x64xf32>, memref<4864x896xf32>
-    tile.fill %panel, %q[%n, %k] size(%kc, %nc) transpose
-        scales %s biases %b bits 4
-        : memref<896x64xf32>, memref<4864x448xi8>, memref<4864x14xf32>, memref<4864x14xf32>
+    tile.read_row %to, %q[%id, %c0] size %c896 scales %s biases %b bits 4
+        : memref<1x896xf32>, memref<4864x448xi8>, memref<4864x14xf32>, memref<4864x14xf32>
     ```
   }];
-  let arguments = (ins Arg<PanelMatrix, "", [MemWrite]>:$panel,
-      Arg<SourceMatrix, "", [MemRead]>:$source, Index:$row, Index:$column,
-      Index:$height, Index:$width, UnitAttr:$transpose,
+  let arguments = (ins Arg<FloatMatrix, "", [MemWrite]>:$to,
+      Arg<SourceMatrix, "", [MemRead]>:$w, Index:$row, Index:$column,
+      Index:$count, UnitAttr:$release,
       Arg<Optional<GroupMatrix>, "", [MemRead]>:$scales,
       Arg<Optional<GroupMatrix>, "", [MemRead]>:$biases,
       OptionalAttr<I64Attr>:$bits);
   let assemblyFormat = [{
-    $panel `,` $source `[` $row `,` $column `]` `size` `(` $height `,` $width
-    `)` (`transpose` $transpose^)?
+    $to `,` $w `[` $row `,` $column `]` `size` $count (`release` $release^)?
     (`scales` $scales^ `biases` $biases `bits` $bits)? attr-dict `:`
-    type($panel) `,` type($source) (`,` type($scales)^ `,` type($biases))?
+    type($to) `,` type($w) (`,` type($scales)^ `,` type($biases))?
   }];
   let hasVerifier = 1;
-  let extraClassDeclaration = [{
-    /// Numbers that share a scale; 0 if the source is not packed.
-    int64_t getGroup();
-  }];
 }
 
-def ContractOp : TileOp<"contract",
-    [RecursiveMemoryEffects, SingleBlock, AttrSizedOperandSegments]> {
-  let summary = "multiply rows of a matrix with a panel into a piece of another";
+def ProductOp : TileStoredOp<"product",
+    [RecursiveMemoryEffects, SingleBlock]> {
+  let summary = "multiply pieces of two matrices into a piece of a third";
   let description = [{
-    With `acc[i][j] = sum over kk < k of a[ai + i][ak + kk] * panel[kk][j]`
-    (`a[ak + kk][ai + i]` with `transpose_a`), for `i < m` and `j < n`,
+    With `A[i][t] = a[ai + i][at + t]` (`a[ai + t][at + i]` with `transpose_a`)
+    and `W[t][j] = w[wi + t][wj + j]` (`w[wi + j][wj + t]` with `transpose_w`),
+    for `i < m` and `j < n`,
 
         c[ci + i][cj + j] = epilogue(
-            (accumulate ? c[ci + i][cj + j] : 0) + acc[i][j], i, j)
+            (accumulate ? c[ci + i][cj + j] : 0) + sum over t < k of A W, i, j)
 
-    The sum starts at zero, or with `from %sums[row, column]` at
-    `sums[row + i][column + j]`, and runs over ascending `kk` in fused
-    multiply-adds: a long sum in pieces has the bits of the whole, and `sums` may
-    be where `c` is; `accumulate` adds once, at the end, and the epilogue is
-    applied to what is then complete. `m` and `k` may be zero: `m = 0` does
-    nothing and `k = 0` gives `acc = 0`. All `NR` columns of the first `k` panel
-    rows are read, so they must have been filled.
+    Terms are summed in blocks: `in [T, N]` says that `T` terms at a time are one
+    sum, which starts at zero and runs over ascending `t` in fused
+    multiply-adds, and that sums of blocks are added in order, the first to what
+    `c` had. `N` is the most that `n` can be. `m` may be zero, which does
+    nothing. With `into %z` what is complete goes to the same place of `z`, and
+    that of `c` holds something undefined afterwards.
 
-    `%panel[row, column]` reads a matrix where it is, as if the piece from there
-    on had been filled into a panel of `n` columns. If `n` is no constant, as many
-    columns as the target's panels have must be inside of the matrix.
+    A matrix `w` of bytes is packed as in `tile.read_row`. `prologue` is scalar
+    code that `w`'s elements go through, with their row and column in `w`.
+    `epilogue` is the same for results, with `i` and `j`. Neither stores. They
+    may load what the product does not write, and the epilogue also the element
+    of `c` that it is for. If indices of its loads are `i`, `j`, or one of them
+    plus something invariant, with `j` in the last one only, targets run it on
+    the sums before they store them.
 
-    The epilogue is scalar code as in `tile.map` and stores nothing. It may load
-    what the product does not write, and the element of `c` that it is for. If
-    indices of loads are `i`, `j`, or one of them plus something invariant, with
-    `j` in the last one only, targets run it on the sums before they store them.
+    With `rounded`, operands are rounded to bfloat16 before they are multiplied.
+    How many products are added at a time is then the target's affair.
 
-    `ahead %w[row, column, height, width]` names a piece of memory that will be
-    read soon. It is a hint without meaning: a target may ask for the piece
-    while it multiplies.
+    Hints: with `read_ahead`, `w` comes from far away, and the next iteration of
+    the loop around goes on where this piece ends; with `few_rows`, reading `w`
+    costs as much as multiplying; with `padded`, `c` has room for `N` columns,
+    and those from `n` on may be written with anything.
 
-    A panel of bf16 with `c` and `a` of f32 asks for operands of bfloat16: `a` is
-    rounded to it too, and sums are f32, of two products at a time. How such a
-    panel lies in memory is the target's affair; it must have been filled in one
-    piece.
-
-    1. (C1) `c`, `a` and `panel` share one element type `T`; or the panel is bf16,
-       `T` is f32, and `a` is not transposed.
-    2. (C2) The epilogue takes `(T, index, index)`.
-    3. (C3) The epilogue yields one `T`.
-    4. (C4) With `ahead` come four indices, without it none.
-    5. (C5) A panel's position has two indices, and a bf16 panel has none.
-    6. (C6) `sums` has the element type `T`, and two indices.
+    1. (C1) `scales`, `biases` and `bits` come together, with a matrix of bytes.
+    2. (C2) `bits` is 4 or 8.
+    3. (C3) `scales` and `biases` have one type and the matrix's rows, and a group
+       is a multiple of 32 numbers.
+    4. (C4) `c` and `a` share one element type `F`, and so does `into`.
+    5. (C5) `rounded` is for `F` = f32, with `a` not transposed.
+    6. (C6) `T` and `N` are at least 1.
+    7. (C7) `prologue` and `epilogue` take `(F, index, index)` and yield one `F`.
 
     Example:
 
     ```mlir
-    tile.contract %y[%i0, %j0], %x[%i0, %c0], %panel size(%m, %c64, %kc)
-        ahead %w[%next, %c0, %c64, %kc]
-        : memref<256x4864xf32>, memref<256x896xf32>, memref<896x64xf32>, memref<4864x896xf32>
+    tile.product %y[%i0, %j0], %x[%i0, %c0], %w[%j0, %c0]
+        size(%m, %c64, %c896) in [512, 64] transpose_w read_ahead
+        : memref<256x4864xf32>, memref<256x896xf32>, memref<4864x896xf32>
         epilogue (%acc, %i, %j) {
       %jj = arith.addi %j0, %j : index
       %b = memref.load %bias[%jj] : memref<4864xf32>
       %r = arith.addf %acc, %b : f32
       tile.yield %r : f32
     }
-    tile.contract %da[%c0, %j0], %u[%c0, %c0], %x[%c0, %j0] size(%c8, %c64, %m)
-        transpose_a : memref<8x896xf32>, memref<256x8xf32>, memref<256x896xf32>
+    tile.product %da[%c0, %j0], %u[%c0, %c0], %x[%c0, %j0]
+        size(%c8, %c64, %m) in [256, 64] accumulate transpose_a few_rows
+        : memref<8x896xf32>, memref<256x8xf32>, memref<256x896xf32>
     ```
   }];
   let arguments = (ins Arg<FloatMatrix, "", [MemRead, MemWrite]>:$c,
                        Index:$cRow, Index:$cColumn,
                        Arg<FloatMatrix, "", [MemRead]>:$a,
-                       Index:$aRow, Index:$aK,
-                       Arg<PanelMatrix, "", [MemRead]>:$panel,
-                       Variadic<Index>:$panelAt,
+                       Index:$aRow, Index:$aColumn,
+                       Arg<SourceMatrix, "", [MemRead]>:$w,
+                       Index:$wRow, Index:$wColumn,
                        Index:$m, Index:$n, Index:$k,
-                       Arg<Optional<FloatMatrix>, "", [MemRead]>:$sums,
-                       Variadic<Index>:$sumsAt,
-                       Optional<SourceMatrix>:$ahead,
-                       Variadic<Index>:$aheadPiece,
-                       UnitAttr:$accumulate, UnitAttr:$transposeA);
-  let regions = (region AnyRegion:$epilogue);
+                       I64Attr:$terms, I64Attr:$columns,
+                       UnitAttr:$accumulate, UnitAttr:$transposeA,
+                       UnitAttr:$transposeW, UnitAttr:$rounded,
+                       UnitAttr:$readAhead, UnitAttr:$fewRows,
+                       UnitAttr:$padded,
+                       Arg<Optional<FloatMatrix>, "", [MemWrite]>:$into,
+                       Arg<Optional<GroupMatrix>, "", [MemRead]>:$scales,
+                       Arg<Optional<GroupMatrix>, "", [MemRead]>:$biases,
+                       OptionalAttr<I64Attr>:$bits);
+  let regions = (region AnyRegion:$prologue, AnyRegion:$epilogue);
   let assemblyFormat = [{
-    $c `[` $cRow `,` $cColumn `]` `,` $a `[` $aRow `,` $aK `]` `,` $panel
-    (`[` $panelAt^ `]`)? `size` `(` $m `,` $n `,` $k `)` (`accumulate` $accumulate^)?
-    (`transpose_a` $transposeA^)? (`from` $sums^ `[` $sumsAt `]`)?
-    (`ahead` $ahead^ `[` $aheadPiece `]`)? attr-dict
-    `:` type($c) `,` type($a) `,` type($panel) (`from` type($sums)^)?
-    (`,` type($ahead)^)?
-    custom<Epilogue>($epilogue, ref(type($c)))
+    $c `[` $cRow `,` $cColumn `]` `,` $a `[` $aRow `,` $aColumn `]` `,`
+    $w `[` $wRow `,` $wColumn `]` `size` `(` $m `,` $n `,` $k `)`
+    `in` ` ` `[` $terms `,` $columns `]` (`accumulate` $accumulate^)?
+    (`transpose_a` $transposeA^)? (`transpose_w` $transposeW^)?
+    (`rounded` $rounded^)? (`read_ahead` $readAhead^)?
+    (`few_rows` $fewRows^)? (`padded` $padded^)? (`into` $into^)?
+    (`scales` $scales^ `biases` $biases `bits` $bits)? attr-dict
+    `:` type($c) `,` type($a) `,` type($w) (`into` type($into)^)?
+    (`,` type($scales)^ `,` type($biases))?
+    custom<Bodies>($prologue, $epilogue, ref(type($c)))
   }];
   let hasVerifier = 1;
-  let skipDefaultBuilders = 1;
-  let builders = [OpBuilder<(ins "::mlir::Value":$c, "::mlir::Value":$cRow,
-      "::mlir::Value":$cColumn, "::mlir::Value":$a, "::mlir::Value":$aRow,
-      "::mlir::Value":$aK, "::mlir::Value":$panel,
-      "::mlir::ValueRange":$panelAt, "::mlir::Value":$m,
-      "::mlir::Value":$n, "::mlir::Value":$k,
-      CArg<"bool", "false">:$accumulate, CArg<"bool", "false">:$transposeA,
-      CArg<"::llvm::function_ref<::mlir::Value(::mlir::OpBuilder &, "
-           "::mlir::Location, ::mlir::Value, ::mlir::Value, ::mlir::Value)>",
-           "nullptr">:$epilogueBuilder,
-      CArg<"::mlir::Value", "{}">:$ahead,
-      CArg<"::mlir::ValueRange", "{}">:$aheadPiece,
-      CArg<"::mlir::Value", "{}">:$sums,
-      CArg<"::mlir::ValueRange", "{}">:$sumsAt)>];
 }
 
 //===----------------------------------------------------------------------===//
@@ -419,7 +431,7 @@ def ReduceOp : TileOp<"reduce", [RecursiveMemoryEffects, SingleBlock]> {
 }
 
 def YieldOp : TileOp<"yield", [Pure, ReturnLike, Terminator,
-    ParentOneOf<["ParallelOp", "ContractOp", "MapOp", "ReduceOp"]>]> {
+    ParentOneOf<["ParallelOp", "ProductOp", "MapOp", "ReduceOp"]>]> {
   let summary = "end a tile body";
   let description = [{
     Hands values to the enclosing op; bodies that yield nothing omit it in text.

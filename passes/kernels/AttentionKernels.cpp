@@ -64,13 +64,12 @@ void hone::emitKernel(AttentionOp op, KernelBuilder &k) {
       op.getNormalizer() ? k.buffer(op.getNormalizer()) : Value();
   Strips strips(k, sizes);
 
-  MemRefType scratch[] = {strips.stripType(), strips.scorePanelType(),
-                          strips.sumPanelType(), strips.rowTermType()};
+  MemRefType scratch[] = {strips.stripType(), strips.rowTermType()};
   forEachQueryStrip(
       k, sizes, scratch, [&](const QueryStrip &s, ValueRange buffers) {
-        Value strip = buffers[0], reciprocals = buffers[3];
-        strips.dots(strip, buffers[1], {q, s.first, s.column},
-                    {key, s.origin, s.kvColumn}, s.count, s.keys);
+        Value strip = buffers[0], reciprocals = buffers[1];
+        strips.dots(strip, {q, s.first, s.column}, {key, s.origin, s.kvColumn},
+                    s.count, s.keys);
         forEachQuery(k, sizes, s, [&](const QueryRow &query) {
           Value maximum = softmaxRow(k, strips, strip, query, s.keys,
                                      sizes.scale, reciprocals);
@@ -81,7 +80,7 @@ void hone::emitKernel(AttentionOp op, KernelBuilder &k) {
           k.store(k.load(reciprocals, query.i), normalizer,
                   {query.row, k.add(at, k.index(1))});
         });
-        strips.weightedSum({y, s.first, s.column}, strip, buffers[2],
+        strips.weightedSum({y, s.first, s.column}, strip,
                            {v, s.origin, s.kvColumn}, s.count, s.keys,
                            /*accumulate=*/false, normalizedBy(k, reciprocals));
       });
@@ -142,16 +141,15 @@ void hone::emitKernel(AttentionTangentOp op, KernelBuilder &k) {
   bool scoresChange = tq || tk;
   Strips strips(k, sizes);
 
-  MemRefType scratch[] = {strips.stripType(), strips.scorePanelType(),
-                          strips.sumPanelType(), strips.rowTermType(),
+  MemRefType scratch[] = {strips.stripType(), strips.rowTermType(),
                           strips.stripType()};
   forEachQueryStrip(
       k, sizes, ArrayRef(scratch).drop_back(scoresChange ? 0 : 1),
       [&](const QueryStrip &s, ValueRange buffers) {
-        Value weights = buffers[0], reciprocals = buffers[3];
-        Value slopes = scoresChange ? buffers[4] : Value();
+        Value weights = buffers[0], reciprocals = buffers[1];
+        Value slopes = scoresChange ? buffers[2] : Value();
         auto dots = [&](Value strip, Value left, Value right, bool accumulate) {
-          strips.dots(strip, buffers[1], {left, s.first, s.column},
+          strips.dots(strip, {left, s.first, s.column},
                       {right, s.origin, s.kvColumn}, s.count, s.keys,
                       accumulate);
         };
@@ -175,7 +173,7 @@ void hone::emitKernel(AttentionTangentOp op, KernelBuilder &k) {
 
         auto normalized = normalizedBy(k, reciprocals);
         auto addSum = [&](Value strip, Value right, bool isFirst, bool isLast) {
-          strips.weightedSum({ty, s.first, s.column}, strip, buffers[2],
+          strips.weightedSum({ty, s.first, s.column}, strip,
                              {right, s.origin, s.kvColumn}, s.count, s.keys,
                              /*accumulate=*/!isFirst,
                              isLast ? KernelBuilder::Epilogue(normalized)
@@ -194,19 +192,22 @@ void hone::emitKernel(AttentionTangentOp op, KernelBuilder &k) {
 
 /// ends[i] = the row after the last row of row i's sequence.
 static void emitSequenceEnds(KernelBuilder &k, Value starts, Value ends) {
-  Value last = k.sub(k.rows(), k.index(1));
-  Value state[] = {k.rows(), k.loadIndex(starts, last)};
-  scf::ForOp::create(
-      k, k.index(0), k.rows(), k.index(1), state,
-      [&](OpBuilder &, Location, Value step, ValueRange carried) {
-        Value row = k.sub(last, step), start = k.loadIndex(starts, row);
-        Value same = arith::CmpIOp::create(k, arith::CmpIPredicate::eq, start,
-                                           carried[1]);
-        Value end = arith::SelectOp::create(k, same, carried[0],
-                                            k.add(row, k.index(1)));
-        k.store(arith::IndexCastOp::create(k, k.getI32Type(), end), ends, row);
-        scf::YieldOp::create(k, ValueRange{end, start});
-      });
+  k.once([&] {
+    Value last = k.sub(k.rows(), k.index(1));
+    Value state[] = {k.rows(), k.loadIndex(starts, last)};
+    scf::ForOp::create(
+        k, k.index(0), k.rows(), k.index(1), state,
+        [&](OpBuilder &, Location, Value step, ValueRange carried) {
+          Value row = k.sub(last, step), start = k.loadIndex(starts, row);
+          Value same = arith::CmpIOp::create(k, arith::CmpIPredicate::eq, start,
+                                             carried[1]);
+          Value end = arith::SelectOp::create(k, same, carried[0],
+                                              k.add(row, k.index(1)));
+          k.store(arith::IndexCastOp::create(k, k.getI32Type(), end), ends,
+                  row);
+          scf::YieldOp::create(k, ValueRange{end, start});
+        });
+  });
 }
 
 namespace {
@@ -244,14 +245,13 @@ static void emitQueryAdjoint(KernelBuilder &k, const AdjointOperands &in,
                              Value dq) {
   Value scale = in.sizes.scale;
   Strips strips(k, in.sizes);
-  MemRefType scratch[] = {strips.stripType(), strips.stripType(),
-                          strips.scorePanelType(), strips.sumPanelType()};
+  MemRefType scratch[] = {strips.stripType(), strips.stripType()};
   forEachQueryStrip(
       k, in.sizes, scratch, [&](const QueryStrip &s, ValueRange buffers) {
         Value scores = buffers[0], slopes = buffers[1];
-        strips.dots(scores, buffers[2], {in.q, s.first, s.column},
+        strips.dots(scores, {in.q, s.first, s.column},
                     {in.key, s.origin, s.kvColumn}, s.count, s.keys);
-        strips.dots(slopes, buffers[2], {in.dy, s.first, s.column},
+        strips.dots(slopes, {in.dy, s.first, s.column},
                     {in.v, s.origin, s.kvColumn}, s.count, s.keys);
         forEachQuery(k, in.sizes, s, [&](const QueryRow &query) {
           Value i = query.i, row = query.row;
@@ -269,7 +269,7 @@ static void emitQueryAdjoint(KernelBuilder &k, const AdjointOperands &in,
           strips.zeroOutside(slopes, i, query.from,
                              k.add(query.from, query.seen), s.keys);
         });
-        strips.weightedSum({dq, s.first, s.column}, slopes, buffers[3],
+        strips.weightedSum({dq, s.first, s.column}, slopes,
                            {in.key, s.origin, s.kvColumn}, s.count, s.keys,
                            /*accumulate=*/false);
       });
@@ -281,8 +281,7 @@ static void emitKeyAdjoint(KernelBuilder &k, const AdjointOperands &in,
                            Value dk, Value dv) {
   const AttentionSizes &sizes = in.sizes;
   Strips strips(k, sizes);
-  MemRefType scratch[] = {strips.stripType(), strips.stripType(),
-                          strips.scorePanelType(), strips.sumPanelType()};
+  MemRefType scratch[] = {strips.stripType(), strips.stripType()};
   forEachHeadBlock(
       k, sizes.kvHeads, scratch,
       [&](const HeadBlock &block, ValueRange buffers) {
@@ -300,10 +299,10 @@ static void emitKeyAdjoint(KernelBuilder &k, const AdjointOperands &in,
         k.loop(k.index(0), k.index(sizes.group()), 1, [&](Value member) {
           Value head = k.add(k.mul(kvHead, k.index(sizes.group())), member);
           Value column = k.mul(head, k.index(sizes.headDim));
-          strips.dots(weights, buffers[2], {in.key, first, kvColumn},
-                      {in.q, first, column}, count, queries);
-          strips.dots(slopes, buffers[2], {in.v, first, kvColumn},
-                      {in.dy, first, column}, count, queries);
+          strips.dots(weights, {in.key, first, kvColumn}, {in.q, first, column},
+                      count, queries);
+          strips.dots(slopes, {in.v, first, kvColumn}, {in.dy, first, column},
+                      count, queries);
           k.loop(k.index(0), count, 1, [&](Value i) {
             // Key `first + i` is seen by the queries from itself to the end of
             // its sequence.
@@ -323,10 +322,10 @@ static void emitKeyAdjoint(KernelBuilder &k, const AdjointOperands &in,
             strips.zeroOutside(weights, i, i, end, queries);
             strips.zeroOutside(slopes, i, i, end, queries);
           });
-          strips.weightedSum({dk, first, kvColumn}, slopes, buffers[3],
+          strips.weightedSum({dk, first, kvColumn}, slopes,
                              {in.q, first, column}, count, queries,
                              /*accumulate=*/true);
-          strips.weightedSum({dv, first, kvColumn}, weights, buffers[3],
+          strips.weightedSum({dv, first, kvColumn}, weights,
                              {in.dy, first, column}, count, queries,
                              /*accumulate=*/true);
         });

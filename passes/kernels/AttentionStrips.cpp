@@ -71,27 +71,24 @@ MemRefType Strips::rowTermType() const {
   return MemRefType::get({kAttentionRows}, element);
 }
 
-MemRefType Strips::scorePanelType() const {
-  return k.roundingPanel(element, headDim, width);
-}
-
-MemRefType Strips::sumPanelType() const {
-  return k.roundingPanel(
-      element, std::min(k.maxRows(), numerics::kAttentionBlock), headWidth);
-}
-
-void Strips::dots(Value strip, Value panel, const KernelBuilder::Piece &left,
+void Strips::dots(Value strip, const KernelBuilder::Piece &left,
                   const KernelBuilder::Piece &right, Value rows, Value columns,
                   bool accumulate) {
   k.loop(k.index(0), columns, width, [&](Value c) {
-    Value zero = k.index(0), whole = k.index(width), depth = k.index(headDim);
-    k.fill(panel, right.matrix, k.add(right.row, c), right.column, depth,
-           k.min(whole, k.sub(columns, c)), /*transpose=*/true);
-    // The last panel's spare columns are zero, and the strip has room.
-    tile::ContractOp::create(k, strip, zero, c, left.matrix, left.row,
-                             left.column, panel, /*panelAt=*/{}, rows, whole,
-                             depth, accumulate,
-                             /*transposeA=*/false);
+    KernelBuilder::Product product{
+        {strip, k.index(0), c},
+        left,
+        {right.matrix, k.add(right.row, c), right.column},
+        rows,
+        k.min(k.index(width), k.sub(columns, c)),
+        k.index(headDim),
+        width,
+        headDim};
+    product.rounded = k.rounds(element);
+    product.transposeW = true;
+    product.accumulate = accumulate;
+    product.padded = true;
+    k.product(product);
   });
 }
 
@@ -104,8 +101,8 @@ void Strips::zeroOutside(Value strip, Value i, Value from, Value to,
 }
 
 void Strips::weightedSum(const KernelBuilder::Piece &out, Value strip,
-                         Value panel, const KernelBuilder::Piece &right,
-                         Value rows, Value columns, bool accumulate,
+                         const KernelBuilder::Piece &right, Value rows,
+                         Value columns, bool accumulate,
                          KernelBuilder::Epilogue epilogue) {
   for (int64_t j = 0; j < headDim; j += headWidth) {
     Value zero = k.index(0), offset = k.index(j);
@@ -115,9 +112,12 @@ void Strips::weightedSum(const KernelBuilder::Piece &out, Value strip,
         {right.matrix, right.row, k.add(right.column, offset)},
         rows,
         k.index(std::min(headWidth, headDim - j)),
-        columns};
+        columns,
+        headWidth,
+        std::min(k.maxRows(), numerics::kAttentionBlock)};
+    product.rounded = k.rounds(element);
     product.accumulate = accumulate;
-    product.inPlace = true; // a strip is few rows
-    k.product(panel, product, epilogue);
+    product.fewRows = true;
+    k.product(product, epilogue);
   }
 }

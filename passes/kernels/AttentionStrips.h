@@ -66,27 +66,24 @@ void forEachQuery(KernelBuilder &k, const AttentionSizes &sizes,
                   const QueryStrip &strip,
                   llvm::function_ref<void(const QueryRow &)> body);
 
-/// The types of strips and panels, and what is done with them.
+/// The types of strips, and what is done with them.
 class Strips {
 public:
   using Value = mlir::Value;
 
   Strips(KernelBuilder &k, const AttentionSizes &sizes)
       : k(k), element(sizes.element), headDim(sizes.headDim),
-        width(k.panelWidth(element)),
-        headWidth(k.panelWidth(element, headDim)) {}
+        width(k.blockColumns(element)),
+        headWidth(k.blockColumns(element, headDim)) {}
 
-  /// `[numerics::kAttentionRows, rows]`, with room for one panel more.
+  /// `[numerics::kAttentionRows, rows]`, with room for one block of columns
+  /// more.
   mlir::MemRefType stripType() const;
   /// A value for each row of a strip.
   mlir::MemRefType rowTermType() const;
-  /// The panel for scores: a head's features by a panel of rows.
-  mlir::MemRefType scorePanelType() const;
-  /// The panel for weighted sums of rows: rows by a head's features.
-  mlir::MemRefType sumPanelType() const;
 
   /// strip[i][c] (+)= left[i] . right[c] for i < rows, c < columns.
-  void dots(Value strip, Value panel, const KernelBuilder::Piece &left,
+  void dots(Value strip, const KernelBuilder::Piece &left,
             const KernelBuilder::Piece &right, Value rows, Value columns,
             bool accumulate = false);
 
@@ -95,7 +92,7 @@ public:
 
   /// out[i] = epilogue((out[i]) + sum over c < columns of strip[i][c] *
   /// right[c]).
-  void weightedSum(const KernelBuilder::Piece &out, Value strip, Value panel,
+  void weightedSum(const KernelBuilder::Piece &out, Value strip,
                    const KernelBuilder::Piece &right, Value rows, Value columns,
                    bool accumulate, KernelBuilder::Epilogue epilogue = nullptr);
 

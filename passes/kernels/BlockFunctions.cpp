@@ -12,7 +12,6 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -52,8 +51,8 @@ BlockInterface hone::describeBlock(BlockOp block) {
 static FunctionType functionType(BlockOp block, const BlockInterface &interface,
                                  int64_t maxRows) {
   MLIRContext *context = block.getContext();
-  Type pointer = LLVM::LLVMPointerType::get(context);
-  SmallVector<Type> inputs = {pointer, IndexType::get(context), pointer};
+  SmallVector<Type> inputs = {IndexType::get(context),
+                              tile::MemoryType::get(context)};
   auto append = [&](Type type) { inputs.push_back(bufferType(type, maxRows)); };
   llvm::for_each(block.getArgumentTypes(), append);
   for (const auto &[name, op] : interface.parameters)
@@ -69,7 +68,7 @@ static FunctionType functionType(BlockOp block, const BlockInterface &interface,
 }
 
 Value hone::viewAt(OpBuilder &builder, Location loc, Value base, int64_t offset,
-                   MemRefType type) {
+                   Type type) {
   Value bytes = arith::ConstantIndexOp::create(builder, loc, offset);
   return tile::ViewOp::create(builder, loc, type, base, bytes);
 }
@@ -119,7 +118,7 @@ namespace {
 class BodyEmitter {
 public:
   BodyEmitter(OpBuilder &builder, const TileOptions &options)
-      : builder(builder), panels(options.panels) {}
+      : builder(builder), options(options) {}
 
   /// All ops of `body` for `rows` rows, at most `maxRows`, with what
   /// placement put in its memory from `scratch` on.
@@ -136,7 +135,7 @@ private:
                           int64_t maxRows);
 
   OpBuilder &builder;
-  Panels panels;
+  const TileOptions &options;
 };
 } // namespace
 
@@ -194,7 +193,7 @@ LogicalResult BodyEmitter::emit(mlir::Block &body, Value scratch, Value rows,
     if (failed(place(op, scratch, maxRows)) ||
         (follower && failed(place(*follower, scratch, maxRows))))
       return failure();
-    KernelBuilder kernel(&op, builder, buffers, panels, rows, maxRows,
+    KernelBuilder kernel(&op, builder, buffers, options.settings, rows, maxRows,
                          follower);
     if (auto tiles = dyn_cast<RowTilesOp>(op)) {
       if (failed(emitTiles(tiles, scratch, rows, maxRows)))
@@ -203,6 +202,8 @@ LogicalResult BodyEmitter::emit(mlir::Block &body, Value scratch, Value rows,
       if (!buffers.sinks.contains(gradient.getValue()))
         emitGradientSum(kernel.buffer(gradient.getValue()),
                         gradients[gradient.getOf()], kernel);
+    } else if (options.kernels && options.kernels->emit(&op, kernel)) {
+      continue;
     } else if (failed(emitCompute(op, kernel))) {
       return failure();
     }
@@ -236,11 +237,8 @@ LogicalResult BodyEmitter::emitTiles(RowTilesOp op, Value scratch, Value rows,
   Location loc = op.getLoc();
   int64_t tileRows = rowsOfTile(op, maxRows);
   mlir::Block &body = op.getBody().front();
-  Value offset = LLVM::ConstantOp::create(
-      builder, loc, builder.getI64IntegerAttr(slot.getOffset()));
   Value inner =
-      LLVM::GEPOp::create(builder, loc, scratch.getType(), builder.getI8Type(),
-                          scratch, ArrayRef<LLVM::GEPArg>{offset});
+      viewAt(builder, loc, scratch, slot.getOffset(), scratch.getType());
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
   Value step = arith::ConstantIndexOp::create(builder, loc, tileRows);
   auto loop = scf::ForOp::create(builder, loc, zero, rows, step);
@@ -274,8 +272,8 @@ LogicalResult hone::createBlockFunction(BlockOp block,
   builder.setInsertionPointToStart(entry);
 
   ValueRange arguments = entry->getArguments();
-  Value rows = arguments[1], scratch = arguments[2];
-  arguments = arguments.drop_front(3);
+  Value rows = arguments[0], scratch = arguments[1];
+  arguments = arguments.drop_front(2);
   auto next = [&] {
     Value argument = arguments.front();
     arguments = arguments.drop_front();

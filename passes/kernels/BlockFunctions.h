@@ -11,6 +11,7 @@
 
 #include "dialects/Hone/HoneOps.h"
 #include "passes/kernels/KernelBuilder.h"
+#include "passes/kernels/TargetKernels.h"
 #include "passes/module/ParameterTable.h"
 #include "passes/module/WeightStorage.h"
 
@@ -22,7 +23,7 @@
 
 namespace hone {
 
-/// What the function of a block takes after frame, rows and scratch: arguments,
+/// What the function of a block takes after rows and scratch: arguments,
 /// parameters (each as its stored tensors), inputs, results, gradients, and the
 /// random streams (i64) of perturbed parameters; each in order of first use.
 struct BlockInterface {
@@ -33,8 +34,9 @@ struct BlockInterface {
 };
 
 struct TileOptions {
-  Panels panels;
+  KernelSettings settings;
   int64_t maxRows;
+  const TargetKernels *kernels = nullptr; ///< null: none
 };
 
 BlockInterface describeBlock(BlockOp block);
@@ -54,7 +56,7 @@ using SharedFunctions =
     llvm::DenseMap<std::pair<mlir::OperationName, mlir::Type>,
                    mlir::func::FuncOp>;
 
-/// Creates the function `hone_entry_<name>`, of type hone_entry_fn (runtime.h),
+/// Creates the function `hone_entry_<name>`, with the attribute `tile.entry`,
 /// beside `entry`. `interfaces` is by block name; `shared` grows by what other
 /// entries of the module do not share yet.
 mlir::LogicalResult
@@ -71,16 +73,16 @@ inline std::string scalarEntryName(llvm::StringRef function) {
   return ("hone_" + function).str();
 }
 
-/// Creates the function scalarEntryName, of type hone_entry_fn, if it is not
-/// there yet.
+/// Creates the function scalarEntryName, with the attributes `tile.entry` and
+/// `tile.host`, if it is not there yet.
 void createScalarEntry(ScalarOp op);
 
 /// Memory of a tensor: the row count becomes the most rows there may be.
 mlir::MemRefType bufferType(mlir::Type type, int64_t maxRows);
 
-/// The buffer of `type` at a constant offset from `base`.
+/// What is at a constant offset from `base`: a buffer or memory.
 mlir::Value viewAt(mlir::OpBuilder &builder, mlir::Location loc,
-                   mlir::Value base, int64_t offset, mlir::MemRefType type);
+                   mlir::Value base, int64_t offset, mlir::Type type);
 
 } // namespace hone
 

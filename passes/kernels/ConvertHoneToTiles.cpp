@@ -26,6 +26,9 @@ using namespace hone;
 namespace {
 struct ConvertToTiles : public hone::impl::ConvertToTilesBase<ConvertToTiles> {
   using ConvertToTilesBase::ConvertToTilesBase;
+  ConvertToTiles(const ConvertToTilesOptions &options,
+                 const TargetKernels *kernels)
+      : ConvertToTilesBase(options), kernels(kernels) {}
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -41,7 +44,11 @@ struct ConvertToTiles : public hone::impl::ConvertToTilesBase<ConvertToTiles> {
 
     auto blocks = llvm::to_vector(module.getOps<BlockOp>());
     auto entries = llvm::to_vector(module.getOps<EntryOp>());
-    TileOptions options{{panelWidth * 4, bfloat16Products}, maxRows.getInt()};
+    TileOptions options{
+        {{blockColumns, blockRows},
+         module->hasAttr(HoneDialect::getRoundedProductsAttrName())},
+        maxRows.getInt(),
+        kernels};
     llvm::StringMap<BlockInterface> interfaces;
     for (BlockOp block : blocks) {
       BlockInterface &interface = interfaces[block.getSymName()];
@@ -73,5 +80,13 @@ struct ConvertToTiles : public hone::impl::ConvertToTilesBase<ConvertToTiles> {
     module->setAttr(tile::TileDialect::kTableBytesAttrName,
                     Builder(module).getI64IntegerAttr(tables));
   }
+
+  const TargetKernels *kernels = nullptr;
 };
 } // namespace
+
+std::unique_ptr<Pass> hone::createConvertToTiles(const tile::Blocks &blocks,
+                                                 const TargetKernels *kernels) {
+  return std::make_unique<ConvertToTiles>(
+      ConvertToTilesOptions{blocks.columns, blocks.rows}, kernels);
+}

@@ -19,7 +19,7 @@
 
 namespace hone {
 
-/// Converts one entry to a function of type hone_entry_fn.
+/// Converts one entry to a function with the attribute `tile.entry`.
 class EntryConversion {
 public:
   EntryConversion(EntryOp entry, const ParameterTable &table,
@@ -27,7 +27,7 @@ public:
                   SharedFunctions &shared, const TileOptions &options)
       : entry(entry), module(entry->getParentOfType<mlir::ModuleOp>()),
         table(table), interfaces(interfaces), shared(shared),
-        panels(options.panels), maxRows(options.maxRows), builder(entry) {}
+        settings(options.settings), maxRows(options.maxRows), builder(entry) {}
 
   mlir::LogicalResult run();
 
@@ -109,7 +109,7 @@ private:
   mlir::LogicalResult convertSquares(PerParameterOpInterface op,
                                      llvm::StringRef vector,
                                      mlir::Type element);
-  /// Calls a function of frame, rows and `arguments` that does `op`, whose body
+  /// Calls a function of rows and `arguments` that does `op`, whose body
   /// depends on the kind of `op` and the arguments' types alone. The first call
   /// makes it and names it after `name`: equal layers share one, as they share
   /// blocks.
@@ -124,13 +124,13 @@ private:
   const ParameterTable &table;
   const llvm::StringMap<BlockInterface> &interfaces;
   SharedFunctions &shared;
-  Panels panels;
+  const KernelSettings &settings;
   int64_t maxRows;
   mlir::OpBuilder builder;
   Buffers buffers;
   /// Prefix of a layer to where its gradients are, until its update.
   llvm::StringMap<mlir::Value> layerGradients;
-  mlir::Value frame, values, arena, batch, work, weights, rows;
+  mlir::Value arena, batch, work, rows;
 };
 
 } // namespace hone

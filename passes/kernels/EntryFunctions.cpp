@@ -2,14 +2,11 @@
 
 #include "passes/kernels/EntryConversion.h"
 
-#include "dialects/Tile/Frame.h"
 #include "passes/place/Lifetimes.h"
 #include "runtime/src/base/Philox.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -36,13 +33,8 @@ FailureOr<Value> EntryConversion::region(Operation *op, Value base,
 }
 
 Value EntryConversion::boundary(unsigned index, Type type) {
-  Location loc = entry.getLoc();
-  Type pointer = values.getType();
-  Value address =
-      LLVM::GEPOp::create(builder, loc, pointer, pointer, values,
-                          ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
-  Value base = LLVM::LoadOp::create(builder, loc, pointer, address);
-  return viewAt(builder, loc, base, 0, bufferType(type, maxRows));
+  return tile::ArgumentOp::create(builder, entry.getLoc(),
+                                  bufferType(type, maxRows), index);
 }
 
 FailureOr<Value> EntryConversion::placeOf(Operation *op, OpResult result,
@@ -79,17 +71,11 @@ EntryConversion::appendParameter(CallOp call, ParameterOp op,
 
 void EntryConversion::appendFrozen(Operation *op, const Parameter &parameter,
                                    SmallVectorImpl<Value> &arguments) {
-  Type pointer = frame.getType();
-  Location loc = op->getLoc();
-  auto index = static_cast<int32_t>(parameter.index);
+  int64_t index = parameter.index;
   for (const StoredTensor &tensor :
-       storedTensors(parameter.type, parameter.storage)) {
-    Value address = LLVM::GEPOp::create(builder, loc, pointer, pointer, weights,
-                                        ArrayRef<LLVM::GEPArg>{index++});
-    Value base = LLVM::LoadOp::create(builder, loc, pointer, address);
-    arguments.push_back(
-        viewAt(builder, loc, base, 0, bufferType(tensor.type, maxRows)));
-  }
+       storedTensors(parameter.type, parameter.storage))
+    arguments.push_back(tile::WeightOp::create(
+        builder, op->getLoc(), bufferType(tensor.type, maxRows), index++));
 }
 
 template <typename TileOp, typename ResidencyOp>
@@ -132,7 +118,7 @@ EntryConversion::argumentsOf(CallOp call, StringRef block, Value scratch) {
   auto callee = interfaces.find(block);
   if (callee == interfaces.end())
     return call.emitOpError("expects a hone.block @") << block;
-  SmallVector<Value> arguments = {frame, rows, scratch};
+  SmallVector<Value> arguments = {rows, scratch};
   auto append = [&](FailureOr<Value> argument) {
     arguments.push_back(argument.value_or(Value()));
     return argument;
@@ -169,11 +155,7 @@ LogicalResult EntryConversion::convert(CallOp call) {
   if (!slot || (slots ? slots.size() : 0) != call.getNumResults())
     return call.emitOpError("expects slots for its scratch and each result; "
                             "run hone-place first");
-  Value offset = LLVM::ConstantOp::create(
-      builder, loc, builder.getI64IntegerAttr(slot.getOffset()));
-  Value scratch =
-      LLVM::GEPOp::create(builder, loc, frame.getType(), builder.getI8Type(),
-                          work, ArrayRef<LLVM::GEPArg>{offset});
+  Value scratch = viewAt(builder, loc, work, slot.getOffset(), work.getType());
   for (OpResult result : call.getResults()) {
     FailureOr<Value> place =
         placeOf(call, result, slots[result.getResultNumber()]);
@@ -245,7 +227,9 @@ Value EntryConversion::numberOf(Location loc, Value numbers,
   SmallVector<Value, 1> at;
   if (element)
     at.push_back(arith::ConstantIndexOp::create(builder, loc, *element));
-  return memref::LoadOp::create(builder, loc, buffers.ofValue.at(numbers), at);
+  Value buffer = buffers.ofValue.at(numbers);
+  Type type = cast<MemRefType>(buffer.getType()).getElementType();
+  return tile::NumberOp::create(builder, loc, type, buffer, at);
 }
 
 Value EntryConversion::isTrue(Location loc, Value condition,
@@ -275,24 +259,21 @@ void EntryConversion::emitWhen(Location loc, Value condition,
 }
 
 LogicalResult EntryConversion::run() {
-  Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
   Location loc = entry.getLoc();
   auto function =
       func::FuncOp::create(builder, loc, entryFunctionName(entry.getSymName()),
-                           builder.getFunctionType({pointer, pointer}, {}));
+                           builder.getFunctionType({}, {}));
+  function->setAttr(tile::TileDialect::kEntryAttrName, builder.getUnitAttr());
   Block *body = function.addEntryBlock();
   builder.setInsertionPointToStart(body);
-  frame = body->getArgument(0);
-  values = body->getArgument(1);
-  auto field = [&](FrameField field) {
-    return loadFrameField(builder, loc, frame, field);
+  auto memory = [&](tile::MemoryBase base) -> Value {
+    Type type = tile::MemoryType::get(builder.getContext());
+    return tile::BaseOp::create(builder, loc, type, base);
   };
-  arena = field(FrameField::Arena);
-  batch = field(FrameField::Batch);
-  work = field(FrameField::Work);
-  weights = field(FrameField::Weights);
-  rows = arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
-                                    field(FrameField::Rows));
+  arena = memory(tile::MemoryBase::arena);
+  batch = memory(tile::MemoryBase::batch);
+  work = memory(tile::MemoryBase::work);
+  rows = tile::RowsOp::create(builder, loc, builder.getIndexType());
   for (BlockArgument argument : entry.getBodyBlock().getArguments())
     buffers.ofValue[argument] =
         boundary(argument.getArgNumber(), argument.getType());

@@ -4,7 +4,6 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace hone;
@@ -93,7 +92,7 @@ void EntryConversion::callShared(
     Operation *op, StringRef name, ArrayRef<Value> arguments,
     function_ref<void(KernelBuilder &, Buffers &, ValueRange)> emitBody) {
   Location loc = op->getLoc();
-  SmallVector<Value> all = {frame, rows};
+  SmallVector<Value> all = {rows};
   llvm::append_range(all, arguments);
   auto type = builder.getFunctionType(ValueRange(all).getTypes(), {});
   func::FuncOp &function = shared[{op->getName(), type}];
@@ -105,8 +104,9 @@ void EntryConversion::callShared(
     function.setPrivate();
     builder.setInsertionPointToStart(function.addEntryBlock());
     Buffers own;
-    KernelBuilder k(op, builder, own, panels, function.getArgument(1), maxRows);
-    emitBody(k, own, function.getArguments().drop_front(2));
+    KernelBuilder k(op, builder, own, settings, function.getArgument(0),
+                    maxRows);
+    emitBody(k, own, function.getArguments().drop_front(1));
     builder.setInsertionPointToEnd(&function.getBody().back());
     func::ReturnOp::create(builder, loc);
   }
@@ -221,7 +221,7 @@ LogicalResult EntryConversion::convertUpdate(UpdateOp op) {
   for (Value scalar : scalars)
     arguments.push_back(buffers.ofValue.at(scalar));
   if (op.getRounding()) {
-    KernelBuilder k(op, builder, buffers, panels, rows, maxRows);
+    KernelBuilder k(op, builder, buffers, settings, rows, maxRows);
     arguments.push_back(k.table(
         "rounding_chunks", roundingChunks(parameters, builder.getContext())));
   }

@@ -23,12 +23,6 @@ using namespace hone;
 /// so this is only a matter of speed.
 static constexpr int64_t kRowBlock = 16;
 
-/// Products of at most so many rows fill and multiply a panel piece by piece.
-static constexpr int64_t kFewRows = 32;
-
-/// Bytes of a piece: it is multiplied out of the first-level cache.
-static constexpr int64_t kPieceBytes = 16 << 10;
-
 //===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
@@ -189,6 +183,10 @@ void KernelBuilder::parallel(Value count, ArrayRef<MemRefType> scratch,
                                ValueRange buffers) { body(i, buffers); });
 }
 
+void KernelBuilder::once(function_ref<void()> body) {
+  parallel(index(1), {}, [&](Value, ValueRange) { body(); });
+}
+
 void KernelBuilder::loop(Value from, Value to, int64_t step,
                          function_ref<void(Value)> body) {
   scf::ForOp::create(*this, from, to, index(step), ValueRange(),
@@ -254,50 +252,35 @@ void KernelBuilder::forEachElement(int64_t columns,
 // Matrix products
 //===----------------------------------------------------------------------===//
 
-int64_t KernelBuilder::panelWidth(Type element) const {
-  return panels.bytes * 8 / element.getIntOrFloatBitWidth();
-}
-
-int64_t KernelBuilder::panelWidth(Type element, int64_t columns) const {
-  constexpr int64_t cacheLineBits = 512;
-  int64_t unit = cacheLineBits / element.getIntOrFloatBitWidth();
-  return std::min<int64_t>(panelWidth(element), llvm::alignTo(columns, unit));
-}
-
-MemRefType KernelBuilder::roundingPanel(Type element, int64_t depth,
-                                        int64_t width) const {
-  if (!rounds(element))
-    return MemRefType::get({depth, width}, element);
-  // Terms lie in pairs.
-  return MemRefType::get({static_cast<int64_t>(llvm::alignTo(depth, 2)), width},
-                         BFloat16Type::get(element.getContext()));
+int64_t KernelBuilder::blockColumns(Type element) const {
+  return settings.blocks.columns * 32 / element.getIntOrFloatBitWidth();
 }
 
 void KernelBuilder::forEachTile(Type element, const Tiling &tiling,
                                 function_ref<void(const Tile &)> body) {
-  bool rounding = tiling.mayRound && rounds(element);
-  int64_t width = panelWidth(element, tiling.columns);
-  // Half a line or a quarter, where pairs need a whole one.
-  constexpr int64_t minBits = 128;
-  while (!rounding && width / 2 >= tiling.columns &&
-         width / 2 * element.getIntOrFloatBitWidth() >= minBits)
-    width /= 2;
+  int64_t width = blockColumns(element, tiling.columns);
   int64_t count = llvm::divideCeil(tiling.columns, width);
+  int64_t most = settings.blocks.rows, height = tiling.rowBlock;
+  if (most && (!height || most < height))
+    height = most;
   Value zero = index(0);
   Value tiles = index(count);
-  if (tiling.rowBlock)
-    tiles = mul(ceilDiv(tiling.rows, tiling.rowBlock), tiles);
-  auto panel = tiling.mayRound
-                   ? roundingPanel(element, tiling.depth, width)
-                   : MemRefType::get({tiling.depth, width}, element);
-  parallel(tiles, panel, [&](Value i, ValueRange scratch) {
-    Tile tile{zero, tiling.rows, zero, index(tiling.columns), scratch[0]};
-    if (tiling.rowBlock) {
-      tile.row = mul(div(i, index(count)), index(tiling.rowBlock));
-      tile.rows = min(index(tiling.rowBlock), sub(tiling.rows, tile.row));
+  if (height)
+    tiles = mul(ceilDiv(tiling.rows, height), tiles);
+  parallel(tiles, {}, [&](Value i, ValueRange) {
+    Tile tile{zero,
+              tiling.rows,
+              zero,
+              index(tiling.columns),
+              width,
+              tiling.terms,
+              tiling.mayRound && rounds(element)};
+    if (height) {
+      tile.row = mul(div(i, index(count)), index(height));
+      tile.rows = min(index(height), sub(tiling.rows, tile.row));
     }
     if (count > 1) {
-      Value j = tiling.rowBlock ? rem(i, index(count)) : i;
+      Value j = height ? rem(i, index(count)) : i;
       tile.column = mul(j, index(width));
       tile.columns = tiling.columns % width == 0
                          ? index(width)
@@ -307,56 +290,39 @@ void KernelBuilder::forEachTile(Type element, const Tiling &tiling,
   });
 }
 
-void KernelBuilder::fill(Value panel, Value matrix, Value row, Value column,
-                         Value height, Value width, bool transpose) {
+KernelBuilder::Product KernelBuilder::productFor(const Tile &tile, Value c,
+                                                 const Piece &a, const Piece &w,
+                                                 Value depth) const {
+  Product product{
+      {c, tile.row, tile.column}, a,         w, tile.rows, tile.columns, depth,
+      tile.mostColumns,           tile.terms};
+  product.rounded = tile.rounded;
+  return product;
+}
+
+void KernelBuilder::readRow(Value to, Value matrix, Value row, Value column,
+                            Value count, bool release) {
   ParameterView view = buffers.parameters.lookup(matrix);
-  tile::FillOp::create(
-      *this, panel, matrix, row, column, height, width, transpose, view.scales,
-      view.biases, view.bits ? getI64IntegerAttr(view.bits) : IntegerAttr());
+  tile::ReadRowOp::create(
+      *this, to, matrix, row, column, count, release, view.scales, view.biases,
+      view.bits ? getI64IntegerAttr(view.bits) : IntegerAttr());
   if (!view.isPerturbed())
     return;
-  Type element = cast<MemRefType>(panel.getType()).getElementType();
+  Type element = cast<MemRefType>(to.getType()).getElementType();
   Value columns = index(cast<MemRefType>(matrix.getType()).getDimSize(1));
   Direction direction(*this, view, element);
-  map({height, width}, [&](ValueRange at) {
-    Value i = add(row, at[transpose ? 1 : 0]);
-    Value j = add(column, at[transpose ? 0 : 1]);
-    Value moved = direction.at(add(mul(i, columns), j));
-    store(add(load(panel, at), moved), panel, at);
+  Value first = add(mul(row, columns), column), zero = index(0);
+  map(count, [&](ValueRange j) {
+    Value moved = direction.at(add(first, j[0]));
+    store(add(load(to, {zero, j[0]}), moved), to, {zero, j[0]});
   });
 }
 
-bool KernelBuilder::isLikePanel(const Product &p, MemRefType panel) const {
-  auto type = cast<MemRefType>(p.w.matrix.getType());
-  ParameterView view = buffers.parameters.lookup(p.w.matrix);
-  return !p.transposeW && !view.isPacked() && !view.isPerturbed() &&
-         type.getElementType() == panel.getElementType();
-}
-
-SmallVector<Value> KernelBuilder::pieceAt(const Product &p, Value term,
-                                          int64_t size, int64_t panelColumns) {
-  // A piece that starts behind the matrix is of no size.
-  auto sizeWithin = [&](Value at, Value size, int64_t limit) {
-    Value left = sub(index(limit), at);
-    left = createOrFold<arith::MaxSIOp>(left, index(0));
-    return createOrFold<arith::MinSIOp>(left, size);
-  };
-  auto type = cast<MemRefType>(p.w.matrix.getType());
-  ParameterView view = buffers.parameters.lookup(p.w.matrix);
-  int64_t perByte = view.isPacked() ? 8 / view.bits : 1;
-  Value isLast =
-      createOrFold<arith::CmpIOp>(arith::CmpIPredicate::uge, term, p.depth);
-  term = createOrFold<arith::SelectOp>(isLast, index(0), term);
-  Value step =
-      createOrFold<arith::SelectOp>(isLast, index(panelColumns), index(0));
-  Value terms = min(index(size), sub(p.depth, term));
-  Value row = add(p.w.row, p.transposeW ? step : term);
-  Value column = add(p.w.column, p.transposeW ? term : step);
-  Value height = p.transposeW ? p.columns : terms;
-  Value width = p.transposeW ? terms : p.columns;
-  height = sizeWithin(row, height, type.getDimSize(0));
-  width = sizeWithin(column, width, type.getDimSize(1) * perByte);
-  return {row, div(column, index(perByte)), height, ceilDiv(width, perByte)};
+void KernelBuilder::release(Value matrix, Value row, Value count) {
+  ParameterView view = buffers.parameters.lookup(matrix);
+  for (Value tensor : {matrix, view.scales, view.biases})
+    if (tensor)
+      tile::ReleaseOp::create(*this, tensor, row, count);
 }
 
 /// "lora_linear" or "lora_linear+swiglu".
@@ -368,158 +334,49 @@ Location KernelBuilder::locationOf(Operation *op,
   return NameLoc::get(StringAttr::get(op->getContext(), name), op->getLoc());
 }
 
-void KernelBuilder::release(Value matrix, Value row, Value count) {
-  ParameterView view = buffers.parameters.lookup(matrix);
-  for (Value tensor : {matrix, view.scales, view.biases})
-    if (tensor)
-      tile::ReleaseOp::create(*this, tensor, row, count);
-}
-
-void KernelBuilder::contractTerms(Value panel, const Product &p,
-                                  const Terms &terms, Epilogue epilogue) {
-  auto panelType = cast<MemRefType>(panel.getType());
-  Value start = terms.first;
-  Value row = p.transposeW ? p.w.row : add(p.w.row, start);
-  Value column = p.transposeW ? add(p.w.column, start) : p.w.column;
-  // tile.contract counts a's indices as (rows, terms) in both layouts.
-  Value aRow = p.transposeA ? p.a.column : p.a.row;
-  Value aTerm = add(p.transposeA ? p.a.row : p.a.column, start);
-  auto body = [&](OpBuilder &, Location, Value acc, Value i, Value j) {
-    return epilogue(acc, i, j);
-  };
-  using Body = function_ref<Value(OpBuilder &, Location, Value, Value, Value)>;
-  SmallVector<Value> ahead;
-  if (p.readAhead)
-    ahead = pieceAt(p, add(start, terms.count), terms.most,
-                    panelType.getDimSize(1));
-  Value whole = index(panelType.getDimSize(1));
-  // Sums have room for all columns.
-  Value columns = p.c.matrix == terms.sums ? whole : p.columns;
-  SmallVector<Value> sumsAt;
-  if (terms.sums)
-    sumsAt.assign(2, index(0));
-  auto contract = [&](Value from, ValueRange at, Value columns) {
-    tile::ContractOp::create(
-        *this, p.c.matrix, p.c.row, p.c.column, p.a.matrix, aRow, aTerm, from,
-        at, p.rows, columns, terms.count, p.accumulate, p.transposeA,
-        epilogue ? Body(body) : Body(), p.readAhead ? p.w.matrix : Value(),
-        ahead, terms.sums, sumsAt);
-  };
-  auto fromPanel = [&] {
-    fill(panel, p.w.matrix, row, column, terms.count, p.columns, p.transposeW);
-    contract(panel, {}, columns);
-  };
-  if (!p.inPlace || !isLikePanel(p, panelType))
-    return fromPanel();
-  Value isWhole =
-      createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq, p.columns, whole);
-  auto fromMatrix = [&] { contract(p.w.matrix, {row, column}, whole); };
-  if (std::optional<int64_t> known = getConstantIntValue(isWhole))
-    return *known ? fromMatrix() : fromPanel();
-  when(isWhole, fromMatrix, fromPanel);
-}
-
-void KernelBuilder::contractPieces(Value panel, const Product &p,
-                                   const Terms &terms, Epilogue epilogue) {
-  int64_t piece = terms.most;
-  // The rest of the panel is free for the sums of what has been multiplied.
-  auto panelType = cast<MemRefType>(panel.getType());
-  int64_t width = panelType.getDimSize(1);
+void KernelBuilder::product(const Product &p, Epilogue epilogue) {
+  ParameterView view = buffers.parameters.lookup(p.w.matrix);
   Type element = cast<MemRefType>(p.c.matrix.getType()).getElementType();
-  Value sums = tile::ViewOp::create(
-      *this, MemRefType::get({kFewRows, width}, element), panel,
-      index(piece * width * panelType.getElementTypeBitWidth() / 8));
-  Value zero = index(0);
-  map({p.rows, index(width)},
-      [&](ValueRange point) { store(real(element, 0.0), sums, point); });
-  Product toSums = p;
-  toSums.c = {sums, zero, zero};
-  toSums.accumulate = false;
-  Value last = mul(div(sub(terms.count, index(1)), index(piece)), index(piece));
-  loop(zero, last, piece, [&](Value start) {
-    contractTerms(panel, toSums,
-                  {add(terms.first, start), index(piece), piece, sums},
-                  nullptr);
-  });
-  contractTerms(panel, p,
-                {add(terms.first, last), sub(terms.count, last), piece, sums},
-                epilogue);
-}
-
-/// Terms that a piece of a panel has, or 0 if there is no use in pieces or no
-/// room for the sums. A transposing fill takes rows as long as it can get them.
-int64_t KernelBuilder::pieceTerms(MemRefType panel, const Product &p) const {
-  auto c = cast<MemRefType>(p.c.matrix.getType());
-  int64_t width = panel.getDimSize(1), depth = panel.getDimSize(0);
-  int64_t rowBytes = width * panel.getElementTypeBitWidth() / 8;
-  int64_t sumsBytes = kFewRows * width * c.getElementTypeBitWidth() / 8;
-  int64_t terms = kPieceBytes / rowBytes;
-  bool isUseful = p.readAhead && !p.transposeW && depth >= 2 * terms;
-  return isUseful && depth * rowBytes >= kPieceBytes + sumsBytes ? terms : 0;
-}
-
-void KernelBuilder::productBlock(Value panel, const Product &p, Value start,
-                                 Value terms, bool accumulate,
-                                 Epilogue epilogue) {
-  auto type = cast<MemRefType>(panel.getType());
-  Product block = p;
-  block.accumulate = accumulate;
-  auto whole = [&] {
-    contractTerms(panel, block, {start, terms, type.getDimSize(0), Value()},
-                  epilogue);
+  // What moves all elements of the parameter is computed outside of them.
+  std::optional<Direction> direction;
+  Value wColumns;
+  if (view.isPerturbed()) {
+    direction.emplace(*this, view, element);
+    wColumns = index(cast<MemRefType>(p.w.matrix.getType()).getDimSize(1));
+  }
+  bool isFollowed = follower && p.completes;
+  auto product = tile::ProductOp::create(
+      *this, p.c.matrix, p.c.row, p.c.column, p.a.matrix, p.a.row, p.a.column,
+      p.w.matrix, p.w.row, p.w.column, p.rows, p.columns, p.depth, p.terms,
+      p.mostColumns, p.accumulate, p.transposeA, p.transposeW, p.rounded,
+      p.readAhead, p.fewRows, p.padded,
+      isFollowed ? buffer(follower->getResult(0)) : Value(), view.scales,
+      view.biases, view.bits ? getI64IntegerAttr(view.bits) : IntegerAttr());
+  auto fillRegion = [&](Region &region, Epilogue body) {
+    OpBuilder::InsertionGuard guard(*this);
+    Block *block =
+        createBlock(&region, {}, {element, getIndexType(), getIndexType()},
+                    {getLoc(), getLoc(), getLoc()});
+    Value result = body(block->getArgument(0), block->getArgument(1),
+                        block->getArgument(2));
+    tile::YieldOp::create(*this, result);
   };
-  int64_t piece = pieceTerms(type, p);
-  if (!piece)
-    return whole();
-  Value areFew = createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ule, p.rows,
-                                             index(kFewRows));
-  when(
-      areFew,
-      [&] {
-        contractPieces(panel, block, {start, terms, piece, Value()}, epilogue);
-      },
-      whole);
-}
-
-void KernelBuilder::lastBlock(Value panel, const Product &p, Value start,
-                              Value terms, bool accumulate, Epilogue epilogue) {
-  if (!follower || !p.completes)
-    return productBlock(panel, p, start, terms, accumulate, epilogue);
-  wasFollowed = true;
-  // What follows may be written elsewhere than the sums were until now.
-  Product last = p;
-  last.c.matrix = buffer(follower->getResult(0));
-  productBlock(panel, last, start, terms, /*accumulate=*/false,
-               [&](Value sum, Value i, Value j) {
-                 Value row = add(p.c.row, i), column = add(p.c.column, j);
-                 if (accumulate)
-                   sum = add(load(p.c.matrix, {row, column}), sum);
-                 if (epilogue)
-                   sum = epilogue(sum, i, j);
-                 return elementsOf(follower, row, column, sum).front();
+  if (direction)
+    fillRegion(product.getPrologue(),
+               [&](Value stored, Value row, Value column) {
+                 Value place = add(mul(row, wColumns), column);
+                 return add(stored, direction->at(place));
                });
-}
-
-void KernelBuilder::product(Value panel, const Product &p, Epilogue epilogue) {
-  int64_t block = cast<MemRefType>(panel.getType()).getDimSize(0);
-  Value zero = index(0), whole = index(block);
-  auto only = [&] {
-    lastBlock(panel, p, zero, p.depth, p.accumulate, epilogue);
-  };
-  // The last block may be short, the others are whole.
-  auto blocks = [&] {
-    Value last = mul(div(sub(p.depth, index(1)), whole), whole);
-    productBlock(panel, p, zero, whole, p.accumulate, nullptr);
-    if (getConstantIntValue(last) != block)
-      loop(whole, last, block, [&](Value start) {
-        productBlock(panel, p, start, whole, /*accumulate=*/true, nullptr);
-      });
-    lastBlock(panel, p, last, sub(p.depth, last), /*accumulate=*/true,
-              epilogue);
-  };
-  if (std::optional<int64_t> depth = getConstantIntValue(p.depth))
-    return *depth <= block ? only() : blocks();
-  Value isOne =
-      arith::CmpIOp::create(*this, arith::CmpIPredicate::ule, p.depth, whole);
-  when(isOne, only, blocks);
+  if (!isFollowed) {
+    if (epilogue)
+      fillRegion(product.getEpilogue(), epilogue);
+    return;
+  }
+  wasFollowed = true;
+  fillRegion(product.getEpilogue(), [&](Value sum, Value i, Value j) {
+    if (epilogue)
+      sum = epilogue(sum, i, j);
+    Value row = add(p.c.row, i), column = add(p.c.column, j);
+    return elementsOf(follower, row, column, sum).front();
+  });
 }

@@ -1,8 +1,8 @@
 //===- KernelBuilder.h - The words that kernels are written in ------------===//
 //
 // A kernel is tile ops over the memory of one hone op. This builder knows where
-// that memory is and offers the few loop shapes and the one blocked product
-// that all kernels share. Bodies run at the builder's own insertion point, so a
+// that memory is and offers the few loop shapes and the one product that all
+// kernels share. Bodies run at the builder's own insertion point, so a
 // kernel reads like the loop nest it makes.
 //
 //===----------------------------------------------------------------------===//
@@ -11,6 +11,7 @@
 #define HONE_PASSES_KERNELS_KERNELBUILDER_H
 
 #include "dialects/Hone/HoneOps.h"
+#include "dialects/Tile/Blocks.h"
 #include "dialects/Tile/TileDialect.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -46,12 +47,11 @@ struct Buffers {
   llvm::DenseMap<mlir::Value, ParameterView> parameters;
 };
 
-/// What kernels must know of the target's panels.
-struct Panels {
-  int64_t bytes; ///< columns of the target's register tile, in bytes
-  /// Products of f32 that may round both operands to bfloat16 do so: those with
-  /// weights and those in attention.
-  bool roundOperands = false;
+/// What a module and its target say about all kernels.
+struct KernelSettings {
+  tile::Blocks blocks;
+  /// See `hone.rounded_products`.
+  bool roundsProducts = false;
 };
 
 /// `name` and a number that no symbol of the module has: blocks, which users
@@ -69,11 +69,12 @@ public:
   /// reads the first result of `op` and is done to each element before that
   /// would be stored; see Product::completes.
   KernelBuilder(mlir::Operation *op, mlir::OpBuilder &builder,
-                const Buffers &buffers, Panels panels, Value rows,
-                int64_t maxRows, ElementwiseOpInterface follower = {})
+                const Buffers &buffers, const KernelSettings &settings,
+                Value rows, int64_t maxRows,
+                ElementwiseOpInterface follower = {})
       : ImplicitLocOpBuilder(locationOf(op, follower), builder), op(op),
-        follower(follower), buffers(buffers), panels(panels), rowCount(rows),
-        rowMaximum(maxRows) {}
+        follower(follower), buffers(buffers), settings(settings),
+        rowCount(rows), rowMaximum(maxRows) {}
 
   //===------------------------------------------------------------------===//
   // Memory
@@ -86,15 +87,12 @@ public:
   }
   /// The gradient that `result` is only added to, or null.
   Value sink(Value result) const { return buffers.sinks.lookup(result); }
-  /// Copies a piece of `matrix`, however it is stored, into a panel.
-  void fill(Value panel, Value matrix, Value row, Value column, Value height,
-            Value width, bool transpose);
+  /// to[0][j] = matrix[row][column + j] for j < count, however it is stored.
+  /// With `release`, its pages are let go.
+  void readRow(Value to, Value matrix, Value row, Value column, Value count,
+               bool release);
   /// Lets the resident pages of `count` rows of a mapped matrix go.
   void release(Value matrix, Value row, Value count);
-  /// True of a memref that only fill() can read.
-  bool isPacked(Value matrix) const {
-    return buffers.parameters.lookup(matrix).isPacked();
-  }
   /// A constant in the module's read-only data; equal tables are one.
   Value table(llvm::StringRef name, mlir::DenseElementsAttr content);
 
@@ -139,6 +137,8 @@ public:
 
   void parallel(Value count, llvm::ArrayRef<mlir::MemRefType> scratch,
                 llvm::function_ref<void(Value, ValueRange)> body);
+  /// The body alone, as one iteration: for what has an order.
+  void once(llvm::function_ref<void()> body);
   /// for (i = from; i < to; i += step), in order.
   void loop(Value from, Value to, int64_t step,
             llvm::function_ref<void(Value)> body);
@@ -157,26 +157,25 @@ public:
   // Matrix products
   //===------------------------------------------------------------------===//
 
-  /// Columns of a full panel of this element type.
-  int64_t panelWidth(mlir::Type element) const;
-  /// The panel for products of `columns` columns: full, or as narrow as whole
-  /// cache lines allow.
-  int64_t panelWidth(mlir::Type element, int64_t columns) const;
-  /// A panel of `depth` rows for a product that may round its operands.
-  mlir::MemRefType roundingPanel(mlir::Type element, int64_t depth,
-                                 int64_t width) const;
+  /// Columns of a product that one iteration computes, at most.
+  int64_t blockColumns(mlir::Type element) const;
+  int64_t blockColumns(mlir::Type element, int64_t columns) const {
+    return std::min(blockColumns(element), columns);
+  }
 
-  /// A piece of a result, computed by one iteration with one panel.
-  struct Tile {
-    Value row, rows, column, columns, panel;
-  };
   /// The pieces of a result `[rows, columns]`.
   struct Tiling {
     Value rows;
     int64_t columns;
-    int64_t depth;         ///< rows of the panel
-    int64_t rowBlock = 0;  ///< rows of a tile; 0: all
-    bool mayRound = false; ///< see Panels::roundOperands
+    int64_t terms;         ///< of one sum, see `tile.product`
+    int64_t rowBlock = 0;  ///< rows of a tile, at most; 0: the target's
+    bool mayRound = false; ///< see KernelSettings::roundsProducts
+  };
+  /// A piece of a result, computed by one iteration.
+  struct Tile {
+    Value row, rows, column, columns;
+    int64_t mostColumns, terms;
+    bool rounded;
   };
   /// Runs the body for each tile, in parallel.
   void forEachTile(mlir::Type element, const Tiling &tiling,
@@ -186,59 +185,33 @@ public:
   struct Piece {
     Value matrix, row, column;
   };
-  /// c (+)= a w for one panel of columns. The sum over `depth` terms is taken
-  /// in blocks of the panel's rows, in order.
+  /// c (+)= a w: one `tile.product`.
   struct Product {
     Piece c;
     Piece a; ///< `[rows, depth]`; `[depth, rows]` with transposeA
     Piece w; ///< `[depth, columns]`; `[columns, depth]` with transposeW
     Value rows, columns, depth;
+    int64_t mostColumns, terms;
+    bool rounded = false;
     bool transposeA = false, transposeW = false, accumulate = false;
-    /// The panel to the right will be next: ask for it on the way. For weights,
-    /// which come from far away.
-    bool readAhead = false;
-    /// Read whole panels where they are in w, if w is stored as the panel would
-    /// be. For few rows, which take less time than the copy; the sums are the
-    /// same.
-    bool inPlace = false;
+    bool readAhead = false, fewRows = false, padded = false;
     /// With it, elements of the op's first result are complete, so that what
     /// follows the op is done to them.
     bool completes = false;
   };
+  /// The product for a tile, which is also where it is written in `c`.
+  Product productFor(const Tile &tile, Value c, const Piece &a, const Piece &w,
+                     Value depth) const;
   /// `epilogue` is applied to the whole sum, with what was there before.
-  void product(Value panel, const Product &product,
-               Epilogue epilogue = nullptr);
+  void product(const Product &product, Epilogue epilogue = nullptr);
+  /// Whether products that may round their operands do.
+  bool rounds(mlir::Type element) const {
+    return settings.roundsProducts && element.isF32();
+  }
   /// False if there is a follower and no product did it.
   bool didFollower() const { return !follower || wasFollowed; }
 
 private:
-  /// The last part of `p`, after which its sums are complete.
-  void lastBlock(Value panel, const Product &p, Value start, Value terms,
-                 bool accumulate, Epilogue epilogue);
-  /// The part of `p` over `terms` terms from `start`.
-  void productBlock(Value panel, const Product &p, Value start, Value terms,
-                    bool accumulate, Epilogue epilogue);
-  /// Terms that one panel holds at a time.
-  struct Terms {
-    Value first, count;
-    int64_t most; ///< of what comes next
-    Value sums;   ///< what to start from; null: zero
-  };
-  void contractTerms(Value panel, const Product &product, const Terms &terms,
-                     Epilogue epilogue);
-  /// The same with few rows, which multiply a panel faster than it is written
-  /// and read: pieces of `terms.most` terms stay in the nearest cache.
-  void contractPieces(Value panel, const Product &product, const Terms &terms,
-                      Epilogue epilogue);
-  int64_t pieceTerms(mlir::MemRefType panel, const Product &product) const;
-  bool isLikePanel(const Product &product, mlir::MemRefType panel) const;
-  /// Row, column, height and width in w's memory of what is next: `size` terms
-  /// from `term`, or if the depth ends there, those on top of the next panel.
-  llvm::SmallVector<Value> pieceAt(const Product &product, Value term,
-                                   int64_t size, int64_t panelColumns);
-  bool rounds(mlir::Type element) const {
-    return panels.roundOperands && element.isF32();
-  }
   static mlir::Location locationOf(mlir::Operation *op,
                                    ElementwiseOpInterface follower);
 
@@ -246,7 +219,7 @@ private:
   ElementwiseOpInterface follower;
   bool wasFollowed = false;
   const Buffers &buffers;
-  Panels panels;
+  const KernelSettings &settings;
   Value rowCount;
   int64_t rowMaximum;
 };

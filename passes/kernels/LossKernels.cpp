@@ -31,12 +31,11 @@ struct LossBuffers {
   Value total;        ///< the sum of `terms`
   Value logits;       ///< of one tile; [packed rows, tile]
   Value packedX;      ///< [packed rows, hidden]
-  Value rowOf;        ///< the row of each packed row
+  Value rowOf;        ///< the row of each packed row; last, their count
   Value maxima;       ///< of the logits so far
   Value sums;         ///< of exp(logit - maximum), without the target's
   Value targetLogits; ///< of each packed row
   Value terms;        ///< the result of each packed row
-  Value count;        ///< packed rows
   Type element;
   int64_t hidden, vocabulary;
 };
@@ -77,19 +76,64 @@ static Value hasTarget(KernelBuilder &k, const LossBuffers &in, Value row) {
   return arith::CmpIOp::create(k, arith::CmpIPredicate::ne, target, ignored);
 }
 
-/// Fills `rowOf` and sets `count`.
-static void packRows(KernelBuilder &k, LossBuffers &in) {
-  auto scan = scf::ForOp::create(
-      k, k.index(0), k.rows(), k.index(1), k.index(0),
-      [&](OpBuilder &, Location, Value row, ValueRange found) {
-        // A row without a target is overwritten by the next that has one.
-        k.store(arith::IndexCastOp::create(k, k.getI32Type(), row), in.rowOf,
-                found[0]);
-        Value next = arith::SelectOp::create(
-            k, hasTarget(k, in, row), k.add(found[0], k.index(1)), found[0]);
-        scf::YieldOp::create(k, next);
-      });
-  in.count = scan.getResult(0);
+static Value countAt(KernelBuilder &k, const LossBuffers &in) {
+  auto type = cast<MemRefType>(in.rowOf.getType());
+  return k.index(type.getDimSize(0) - 1);
+}
+
+/// How many rows are packed.
+static Value packedCount(KernelBuilder &k, const LossBuffers &in) {
+  return k.loadIndex(in.rowOf, countAt(k, in));
+}
+
+/// Fills `rowOf`.
+static void packRows(KernelBuilder &k, const LossBuffers &in) {
+  auto toWord = [&](Value index) -> Value {
+    return arith::IndexCastOp::create(k, k.getI32Type(), index);
+  };
+  k.once([&] {
+    auto scan = scf::ForOp::create(
+        k, k.index(0), k.rows(), k.index(1), k.index(0),
+        [&](OpBuilder &, Location, Value row, ValueRange found) {
+          // A row without a target is overwritten by the next that has one.
+          k.store(toWord(row), in.rowOf, found[0]);
+          Value next = arith::SelectOp::create(
+              k, hasTarget(k, in, row), k.add(found[0], k.index(1)), found[0]);
+          scf::YieldOp::create(k, next);
+        });
+    k.store(toWord(scan.getResult(0)), in.rowOf, countAt(k, in));
+  });
+}
+
+/// Runs the body for each packed row, in parallel.
+static void forEachPacked(KernelBuilder &k, const LossBuffers &in,
+                          ArrayRef<MemRefType> scratch,
+                          function_ref<void(Value, ValueRange)> body) {
+  k.parallel(k.rows(), scratch, [&](Value i, ValueRange buffers) {
+    Value isPacked = arith::CmpIOp::create(k, arith::CmpIPredicate::ult, i,
+                                           packedCount(k, in));
+    k.when(isPacked, [&] { body(i, buffers); });
+  });
+}
+
+/// Runs the body for each tile of products with as many rows as are packed, if
+/// there are any.
+static void
+forEachPackedTile(KernelBuilder &k, const LossBuffers &in, int64_t columns,
+                  int64_t terms,
+                  function_ref<void(const KernelBuilder::Tile &)> body) {
+  KernelBuilder::Tiling tiling{k.rows(), columns, terms};
+  tiling.mayRound = true;
+  k.forEachTile(in.element, tiling, [&](const KernelBuilder::Tile &tile) {
+    KernelBuilder::Tile packed = tile;
+    Value count = packedCount(k, in);
+    Value any =
+        arith::CmpIOp::create(k, arith::CmpIPredicate::ugt, count, tile.row);
+    k.when(any, [&] {
+      packed.rows = k.min(tile.rows, k.sub(count, tile.row));
+      body(packed);
+    });
+  });
 }
 
 /// to[i] = from[rowOf[i]] for packed row `i`.
@@ -104,36 +148,41 @@ static void packRow(KernelBuilder &k, const LossBuffers &in, Value from,
 /// Moves the packed rows of `matrix` to their places, in place: the last first,
 /// since a row never moves up. The other rows become zero.
 static void unpackRows(KernelBuilder &k, const LossBuffers &in, Value matrix) {
-  Value last = k.sub(k.rows(), k.index(1)), zero = k.real(in.element, 0.0);
   auto writeRow = [&](Value row, function_ref<Value(Value)> value) {
     k.map(k.index(in.hidden),
           [&](ValueRange j) { k.store(value(j[0]), matrix, {row, j[0]}); });
   };
-  scf::ForOp::create(
-      k, k.index(0), k.rows(), k.index(1), in.count,
-      [&](OpBuilder &, Location, Value i, ValueRange left) {
-        Value row = k.sub(last, i), packed = k.sub(left[0], k.index(1));
-        Value isPacked = hasTarget(k, in, row);
-        auto move = [&] {
-          Value moves =
-              arith::CmpIOp::create(k, arith::CmpIPredicate::ne, packed, row);
-          k.when(moves, [&] {
-            writeRow(row, [&](Value j) { return k.load(matrix, {packed, j}); });
-          });
-        };
-        k.when(isPacked, move,
-               [&] { writeRow(row, [&](Value) { return zero; }); });
-        Value next = arith::SelectOp::create(k, isPacked, packed, left[0]);
-        scf::YieldOp::create(k, next);
-      });
+  k.once([&] {
+    Value last = k.sub(k.rows(), k.index(1)), zero = k.real(in.element, 0.0);
+    scf::ForOp::create(
+        k, k.index(0), k.rows(), k.index(1), packedCount(k, in),
+        [&](OpBuilder &, Location, Value i, ValueRange left) {
+          Value row = k.sub(last, i), packed = k.sub(left[0], k.index(1));
+          Value isPacked = hasTarget(k, in, row);
+          auto move = [&] {
+            Value moves =
+                arith::CmpIOp::create(k, arith::CmpIPredicate::ne, packed, row);
+            k.when(moves, [&] {
+              writeRow(row,
+                       [&](Value j) { return k.load(matrix, {packed, j}); });
+            });
+          };
+          k.when(isPacked, move,
+                 [&] { writeRow(row, [&](Value) { return zero; }); });
+          Value next = arith::SelectOp::create(k, isPacked, packed, left[0]);
+          scf::YieldOp::create(k, next);
+        });
+  });
 }
 
-/// total = the first `count` of `terms`, in order.
+/// total = the first `count` of `terms`, in order; `count` is emitted inside.
 static void sumInOrder(KernelBuilder &k, Value total, Value terms,
-                       Value count) {
-  k.store(k.real(k.getF64Type(), 0.0), total, {});
-  k.loop(k.index(0), count, 1, [&](Value i) {
-    k.store(k.add(k.load(total, {}), k.load(terms, i)), total, {});
+                       function_ref<Value()> count) {
+  k.once([&] {
+    k.store(k.real(k.getF64Type(), 0.0), total, {});
+    k.loop(k.index(0), count(), 1, [&](Value i) {
+      k.store(k.add(k.load(total, {}), k.load(terms, i)), total, {});
+    });
   });
 }
 
@@ -162,22 +211,17 @@ forEachVocabularyTile(KernelBuilder &k, const LossBuffers &in, bool streamed,
 static void emitLogits(KernelBuilder &k, const LossBuffers &in,
                        const VocabularyTile &vocabulary, Value x,
                        Value logits) {
-  KernelBuilder::Tiling tiling{in.count, vocabulary.width,
-                               numerics::dotBlock(in.hidden)};
-  tiling.mayRound = true;
-  k.forEachTile(in.element, tiling, [&](const KernelBuilder::Tile &tile) {
-    Value zero = k.index(0);
-    KernelBuilder::Product product{
-        {logits, zero, tile.column},
-        {x, zero, zero},
-        {in.weight, k.add(vocabulary.first, tile.column), zero},
-        tile.rows,
-        tile.columns,
-        k.index(in.hidden)};
-    product.transposeW = true;
-    product.readAhead = true;
-    k.product(tile.panel, product);
-  });
+  forEachPackedTile(k, in, vocabulary.width, numerics::dotBlock(in.hidden),
+                    [&](const KernelBuilder::Tile &tile) {
+                      Value zero = k.index(0),
+                            first = k.add(vocabulary.first, tile.column);
+                      KernelBuilder::Product product = k.productFor(
+                          tile, logits, {x, tile.row, zero},
+                          {in.weight, first, zero}, k.index(in.hidden));
+                      product.transposeW = true;
+                      product.readAhead = true;
+                      k.product(product);
+                    });
 }
 
 static void startRow(KernelBuilder &k, const LossBuffers &in, Value i) {
@@ -243,47 +287,40 @@ static Value wholeSum(KernelBuilder &k, const LossBuffers &in, Value i) {
 /// dx += e W, where e is what takeTile left of one tile.
 static void addInputAdjoint(KernelBuilder &k, const LossBuffers &in,
                             const VocabularyTile &vocabulary, Value dx) {
-  KernelBuilder::Tiling tiling{in.count, in.hidden, vocabulary.width};
-  tiling.mayRound = true;
-  k.forEachTile(in.element, tiling, [&](const KernelBuilder::Tile &tile) {
-    Value zero = k.index(0);
-    KernelBuilder::Product product{{dx, zero, tile.column},
-                                   {in.logits, zero, zero},
-                                   {in.weight, vocabulary.first, tile.column},
-                                   tile.rows,
-                                   tile.columns,
-                                   k.index(vocabulary.width)};
-    product.accumulate = true;
-    product.readAhead = true;
-    k.product(tile.panel, product);
-  });
+  forEachPackedTile(
+      k, in, in.hidden, vocabulary.width, [&](const KernelBuilder::Tile &tile) {
+        KernelBuilder::Product product =
+            k.productFor(tile, dx, {in.logits, tile.row, k.index(0)},
+                         {in.weight, vocabulary.first, tile.column},
+                         k.index(vocabulary.width));
+        product.accumulate = true;
+        product.readAhead = true;
+        k.product(product);
+      });
 }
 
 /// dx = (dx - sum * W[target]) / (the sum with the target's term), for packed
-/// row `i`; `panel` is one row. With `streamed`, the pages of the target's
+/// row `i`; `part` is one of a row. With `streamed`, the pages of the target's
 /// weights go at once: rows are far apart.
 static void finishInputAdjoint(KernelBuilder &k, const LossBuffers &in,
-                               bool streamed, Value dx, Value whole,
-                               Value panel, Value i) {
+                               bool streamed, Value dx, Value whole, Value part,
+                               Value i) {
   Value one = k.real(k.getF64Type(), 1.0);
   Value factor = k.convert(in.element, k.div(one, whole));
   Value others = k.convert(in.element, k.div(k.load(in.sums, i), whole));
   Value target = k.loadIndex(in.targets, k.loadIndex(in.rowOf, i));
-  int64_t width = cast<MemRefType>(panel.getType()).getDimSize(1);
+  int64_t width = cast<MemRefType>(part.getType()).getDimSize(1);
   Value hidden = k.index(in.hidden);
   k.loop(k.index(0), hidden, width, [&](Value first) {
     Value columns = k.min(k.index(width), k.sub(hidden, first));
-    k.fill(panel, in.weight, target, first, k.index(1), columns,
-           /*transpose=*/false);
+    k.readRow(part, in.weight, target, first, columns, streamed);
     k.map(columns, [&](ValueRange j) {
       Value column = k.add(first, j[0]);
       Value pull = k.mul(k.load(dx, {i, column}), factor);
-      Value push = k.mul(k.load(panel, {k.index(0), j[0]}), others);
+      Value push = k.mul(k.load(part, {k.index(0), j[0]}), others);
       k.store(k.sub(pull, push), dx, {i, column});
     });
   });
-  if (streamed)
-    k.release(in.weight, target, k.index(1));
 }
 
 void hone::emitKernel(LinearCrossEntropyOp op, KernelBuilder &k) {
@@ -310,27 +347,23 @@ void hone::emitKernel(LinearCrossEntropyOp op, KernelBuilder &k) {
   };
 
   packRows(k, in);
-  Value any =
-      arith::CmpIOp::create(k, arith::CmpIPredicate::ne, in.count, k.index(0));
-  k.when(any, [&] {
-    k.parallel(in.count, {}, start);
-    forEachVocabularyTile(
-        k, in, op.getStreamed(), [&](const VocabularyTile &vocabulary) {
-          emitLogits(k, in, vocabulary, in.packedX, in.logits);
-          k.parallel(in.count, {}, [&](Value i, ValueRange) {
-            takeTile(k, in, vocabulary, i,
-                     [&](Value factor) { rescale(i, factor); });
-          });
-          if (dx)
-            addInputAdjoint(k, in, vocabulary, dx);
-        });
-    SmallVector<MemRefType, 1> scratch;
-    if (dx)
-      scratch.push_back(MemRefType::get(
-          {1, k.panelWidth(in.element, in.hidden)}, in.element));
-    k.parallel(in.count, scratch, finish);
-  });
-  sumInOrder(k, in.total, in.terms, in.count);
+  forEachPacked(k, in, {}, start);
+  forEachVocabularyTile(k, in, op.getStreamed(),
+                        [&](const VocabularyTile &vocabulary) {
+                          emitLogits(k, in, vocabulary, in.packedX, in.logits);
+                          forEachPacked(k, in, {}, [&](Value i, ValueRange) {
+                            takeTile(k, in, vocabulary, i,
+                                     [&](Value factor) { rescale(i, factor); });
+                          });
+                          if (dx)
+                            addInputAdjoint(k, in, vocabulary, dx);
+                        });
+  SmallVector<MemRefType, 1> scratch;
+  if (dx)
+    scratch.push_back(MemRefType::get(
+        {1, k.blockColumns(in.element, in.hidden)}, in.element));
+  forEachPacked(k, in, scratch, finish);
+  sumInOrder(k, in.total, in.terms, [&] { return packedCount(k, in); });
   if (dx)
     unpackRows(k, in, dx);
 }
@@ -370,24 +403,20 @@ void hone::emitKernel(LinearCrossEntropyTangentOp op, KernelBuilder &k) {
   };
 
   packRows(k, in);
-  Value any =
-      arith::CmpIOp::create(k, arith::CmpIPredicate::ne, in.count, k.index(0));
-  k.when(any, [&] {
-    k.parallel(in.count, {}, [&](Value i, ValueRange) {
-      startRow(k, in, i);
-      packRow(k, in, tx, packedTx, i);
-      k.store(k.real(f64, 0.0), slopes, i);
-    });
-    forEachVocabularyTile(
-        k, in, op.getStreamed(), [&](const VocabularyTile &vocabulary) {
-          emitLogits(k, in, vocabulary, in.packedX, in.logits);
-          emitLogits(k, in, vocabulary, packedTx, tangents);
-          k.parallel(in.count, {},
-                     [&](Value i, ValueRange) { takeRow(vocabulary, i); });
-        });
-    k.parallel(in.count, {}, finish);
+  forEachPacked(k, in, {}, [&](Value i, ValueRange) {
+    startRow(k, in, i);
+    packRow(k, in, tx, packedTx, i);
+    k.store(k.real(f64, 0.0), slopes, i);
   });
-  sumInOrder(k, in.total, in.terms, in.count);
+  forEachVocabularyTile(
+      k, in, op.getStreamed(), [&](const VocabularyTile &vocabulary) {
+        emitLogits(k, in, vocabulary, in.packedX, in.logits);
+        emitLogits(k, in, vocabulary, packedTx, tangents);
+        forEachPacked(k, in, {},
+                      [&](Value i, ValueRange) { takeRow(vocabulary, i); });
+      });
+  forEachPacked(k, in, {}, finish);
+  sumInOrder(k, in.total, in.terms, [&] { return packedCount(k, in); });
 }
 
 void hone::emitKernel(DotOp op, KernelBuilder &k) {
@@ -402,5 +431,5 @@ void hone::emitKernel(DotOp op, KernelBuilder &k) {
         });
     k.store(sum, rows, row);
   });
-  sumInOrder(k, product, rows, k.rows());
+  sumInOrder(k, product, rows, [&] { return k.rows(); });
 }

@@ -1,9 +1,8 @@
 //===- MatmulKernels.cpp - Products with weights and adapters -------------===//
 //
-// One iteration owns a panel of result columns for all rows and runs over the
-// whole inner dimension, so no sum is shared between threads. Narrow products
-// (rank columns) are split over rows instead, each with its own copy of the
-// small panel.
+// One iteration owns a block of result columns, for as many rows as the target
+// wants, and runs over the whole inner dimension, so no sum is shared between
+// iterations. Narrow products (rank columns) are split over rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,6 +30,21 @@ static auto scaledBy(KernelBuilder &k, Value factor) {
   return [&k, factor](Value acc, Value, Value) { return k.mul(acc, factor); };
 }
 
+/// `c (+)= a w` for one tile, over all of `depth`.
+static KernelBuilder::Product
+tileProduct(KernelBuilder &k, const KernelBuilder::Tile &tile, Value c, Value a,
+            Value w, bool transposeW, int64_t depth, bool accumulate) {
+  Value zero = k.index(0);
+  KernelBuilder::Piece right{w, zero, tile.column};
+  if (transposeW)
+    std::swap(right.row, right.column);
+  KernelBuilder::Product product =
+      k.productFor(tile, c, {a, tile.row, zero}, right, k.index(depth));
+  product.transposeW = transposeW;
+  product.accumulate = accumulate;
+  return product;
+}
+
 /// c = epilogue(a w) with few columns: blocks of rows in parallel.
 static void narrowProduct(KernelBuilder &k, Value c, Value a, Value w,
                           bool transposeW, int64_t columns, int64_t depth,
@@ -39,63 +53,37 @@ static void narrowProduct(KernelBuilder &k, Value c, Value a, Value w,
   KernelBuilder::Tiling tiling{k.rows(), columns, numerics::dotBlock(depth),
                                kNarrowRows};
   k.forEachTile(element, tiling, [&](const KernelBuilder::Tile &tile) {
-    Value zero = k.index(0);
-    KernelBuilder::Product product{{c, tile.row, tile.column},
-                                   {a, tile.row, zero},
-                                   {w, zero, tile.column},
-                                   tile.rows,
-                                   tile.columns,
-                                   k.index(depth)};
-    if (transposeW) {
-      product.w = {w, tile.column, zero};
-      product.transposeW = true;
-    }
-    product.inPlace = true;
-    k.product(tile.panel, product, epilogue);
+    KernelBuilder::Product product =
+        tileProduct(k, tile, c, a, w, transposeW, depth, /*accumulate=*/false);
+    product.fewRows = true;
+    k.product(product, epilogue);
   });
 }
 
-/// One panel of `c (+)= a w`, over all of `depth`.
-static KernelBuilder::Product panelProduct(KernelBuilder &k,
-                                           const KernelBuilder::Tile &tile,
-                                           Value c, Value a, Value w,
-                                           bool transposeW, int64_t depth,
-                                           bool accumulate) {
-  Value zero = k.index(0);
-  KernelBuilder::Product product{{c, zero, tile.column}, {a, zero, zero},
-                                 {w, zero, tile.column}, tile.rows,
-                                 tile.columns,           k.index(depth)};
-  if (transposeW)
-    product.w = {w, tile.column, zero};
-  product.transposeW = transposeW;
-  product.accumulate = accumulate;
-  return product;
-}
-
-/// One panel of `dx (+)= dy W`, which completes it.
-static void inputAdjointPanel(KernelBuilder &k, const KernelBuilder::Tile &tile,
-                              Value dx, Value dy, Value weight,
-                              bool accumulate) {
+/// One tile of `dx (+)= dy W`, which completes it.
+static void inputAdjointTile(KernelBuilder &k, const KernelBuilder::Tile &tile,
+                             Value dx, Value dy, Value weight,
+                             bool accumulate) {
   int64_t out = cast<MemRefType>(dy.getType()).getDimSize(1);
-  KernelBuilder::Product product = panelProduct(
+  KernelBuilder::Product product = tileProduct(
       k, tile, dx, dy, weight, /*transposeW=*/false, out, accumulate);
   product.readAhead = true;
   product.completes = true;
-  k.product(tile.panel, product);
+  k.product(product);
 }
 
-/// One panel of `y (+)= x W^T + bias`, which completes it.
-static void forwardPanel(KernelBuilder &k, const KernelBuilder::Tile &tile,
-                         Value y, Value x, Value weight, Value bias,
-                         bool accumulate) {
+/// One tile of `y (+)= x W^T + bias`, which completes it.
+static void forwardTile(KernelBuilder &k, const KernelBuilder::Tile &tile,
+                        Value y, Value x, Value weight, Value bias,
+                        bool accumulate) {
   int64_t in = cast<MemRefType>(x.getType()).getDimSize(1);
   KernelBuilder::Product product =
-      panelProduct(k, tile, y, x, weight, /*transposeW=*/true, in, accumulate);
+      tileProduct(k, tile, y, x, weight, /*transposeW=*/true, in, accumulate);
   product.readAhead = true;
   product.completes = true;
   if (!bias)
-    return k.product(tile.panel, product);
-  k.product(tile.panel, product, [&](Value acc, Value, Value j) {
+    return k.product(product);
+  k.product(product, [&](Value acc, Value, Value j) {
     Value term = k.loadAs(acc.getType(), bias, k.add(tile.column, j));
     return k.add(acc, term);
   });
@@ -119,8 +107,8 @@ void hone::emitKernel(LinearOp op, KernelBuilder &k) {
   tiling.mayRound = true;
   k.forEachTile(type.getElementType(), tiling,
                 [&](const KernelBuilder::Tile &tile) {
-                  forwardPanel(k, tile, y, x, weight, bias,
-                               /*accumulate=*/false);
+                  forwardTile(k, tile, y, x, weight, bias,
+                              /*accumulate=*/false);
                 });
 }
 
@@ -134,8 +122,8 @@ void hone::emitKernel(LinearAdjointOp op, KernelBuilder &k) {
   tiling.mayRound = true;
   k.forEachTile(type.getElementType(), tiling,
                 [&](const KernelBuilder::Tile &tile) {
-                  inputAdjointPanel(k, tile, dx, dy, weight,
-                                    /*accumulate=*/false);
+                  inputAdjointTile(k, tile, dx, dy, weight,
+                                   /*accumulate=*/false);
                 });
 }
 
@@ -143,15 +131,15 @@ void hone::emitKernel(LinearAdjointOp op, KernelBuilder &k) {
 // Adapters
 //===----------------------------------------------------------------------===//
 
-/// One panel of `y (+)= h B^T`. `completes`: nothing is added to it.
-static void adapterPanel(KernelBuilder &k, const KernelBuilder::Tile &tile,
-                         Value y, Value h, Value b, bool accumulate,
-                         bool completes) {
+/// One tile of `y (+)= h B^T`. `completes`: nothing is added to it.
+static void adapterTile(KernelBuilder &k, const KernelBuilder::Tile &tile,
+                        Value y, Value h, Value b, bool accumulate,
+                        bool completes) {
   int64_t rank = cast<MemRefType>(b.getType()).getDimSize(1);
   KernelBuilder::Product product =
-      panelProduct(k, tile, y, h, b, /*transposeW=*/true, rank, accumulate);
+      tileProduct(k, tile, y, h, b, /*transposeW=*/true, rank, accumulate);
   product.completes = completes;
-  k.product(tile.panel, product);
+  k.product(product);
 }
 
 void hone::emitKernel(LoraLinearOp op, KernelBuilder &k) {
@@ -172,8 +160,8 @@ void hone::emitKernel(LoraLinearOp op, KernelBuilder &k) {
   tiling.mayRound = true;
   k.forEachTile(element, tiling, [&](const KernelBuilder::Tile &tile) {
     // The long product last: what follows it is fetched on the way.
-    adapterPanel(k, tile, y, h, b, /*accumulate=*/false, /*completes=*/false);
-    forwardPanel(k, tile, y, x, weight, bias, /*accumulate=*/true);
+    adapterTile(k, tile, y, h, b, /*accumulate=*/false, /*completes=*/false);
+    forwardTile(k, tile, y, x, weight, bias, /*accumulate=*/true);
   });
 }
 
@@ -203,8 +191,8 @@ void hone::emitKernel(LoraParameterTangentOp op, KernelBuilder &k) {
                                numerics::dotBlock(rank)};
   k.forEachTile(element, tiling, [&](const KernelBuilder::Tile &tile) {
     for (auto [i, term] : llvm::enumerate(terms))
-      adapterPanel(k, tile, ty, term.first, term.second,
-                   /*accumulate=*/i > 0, /*completes=*/i + 1 == terms.size());
+      adapterTile(k, tile, ty, term.first, term.second,
+                  /*accumulate=*/i > 0, /*completes=*/i + 1 == terms.size());
   });
 }
 
@@ -224,10 +212,9 @@ void hone::emitKernel(LoraLinearAdjointOp op, KernelBuilder &k) {
                                numerics::dotBlock(out)};
   tiling.mayRound = true;
   k.forEachTile(element, tiling, [&](const KernelBuilder::Tile &tile) {
-    k.product(tile.panel,
-              panelProduct(k, tile, dx, u, a, /*transposeW=*/false, rank,
-                           /*accumulate=*/false));
-    inputAdjointPanel(k, tile, dx, dy, weight, /*accumulate=*/true);
+    k.product(tileProduct(k, tile, dx, u, a, /*transposeW=*/false, rank,
+                          /*accumulate=*/false));
+    inputAdjointTile(k, tile, dx, dy, weight, /*accumulate=*/true);
   });
 }
 
@@ -239,20 +226,17 @@ static void rowSumProduct(KernelBuilder &k, Value gradient, bool accumulate,
   KernelBuilder::Tiling tiling{k.index(type.getDimSize(0)), type.getDimSize(1),
                                std::min(k.maxRows(), numerics::kGradientRows),
                                rowBlock};
-  k.forEachTile(
-      type.getElementType(), tiling, [&](const KernelBuilder::Tile &tile) {
-        Value zero = k.index(0);
-        KernelBuilder::Product product{{gradient, tile.row, tile.column},
-                                       {left, zero, tile.row},
-                                       {right, zero, tile.column},
-                                       tile.rows,
-                                       tile.columns,
-                                       k.rows()};
-        product.transposeA = true;
-        product.accumulate = accumulate;
-        product.inPlace = true;
-        k.product(tile.panel, product);
-      });
+  k.forEachTile(type.getElementType(), tiling,
+                [&](const KernelBuilder::Tile &tile) {
+                  Value zero = k.index(0);
+                  KernelBuilder::Product product =
+                      k.productFor(tile, gradient, {left, zero, tile.row},
+                                   {right, zero, tile.column}, k.rows());
+                  product.transposeA = true;
+                  product.accumulate = accumulate;
+                  product.fewRows = true;
+                  k.product(product);
+                });
 }
 
 void hone::emitKernel(LoraParameterAdjointOp op, KernelBuilder &k) {

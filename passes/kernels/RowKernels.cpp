@@ -23,37 +23,18 @@ static int64_t columnsOf(Value matrix) {
   return cast<RankedTensorType>(matrix.getType()).getDimSize(1);
 }
 
-/// The rows of a packed table are unpacked one at a time, as panels of one row.
-static void emitPackedEmbedding(KernelBuilder &k, Value ids, Value table,
-                                Value y, bool streamed) {
-  auto type = cast<MemRefType>(y.getType());
-  Value zero = k.index(0), one = k.index(1);
-  Value columns = k.index(type.getDimSize(1));
-  auto panel = MemRefType::get({1, type.getDimSize(1)}, type.getElementType());
-  k.parallel(k.rows(), panel, [&](Value row, ValueRange scratch) {
-    Value id = k.loadIndex(ids, row);
-    k.fill(scratch[0], table, id, zero, one, columns, /*transpose=*/false);
-    k.map(columns, [&](ValueRange j) {
-      k.store(k.load(scratch[0], {zero, j[0]}), y, {row, j[0]});
-    });
-    if (streamed)
-      k.release(table, id, one);
-  });
-}
-
 void hone::emitKernel(EmbeddingOp op, KernelBuilder &k) {
   Value ids = k.buffer(op.getIds()), table = k.buffer(op.getTable());
   Value y = k.buffer(op.getY());
-  if (k.isPacked(table))
-    return emitPackedEmbedding(k, ids, table, y, op.getStreamed());
-  Type element = elementOf(op.getY());
-  k.forEachRow([&](Value row) {
-    Value id = k.loadIndex(ids, row);
-    k.map(k.index(columnsOf(op.getY())), [&](ValueRange j) {
-      k.store(k.loadAs(element, table, {id, j[0]}), y, {row, j[0]});
+  auto type = cast<MemRefType>(y.getType());
+  Value zero = k.index(0), columns = k.index(type.getDimSize(1));
+  auto whole = MemRefType::get({1, type.getDimSize(1)}, type.getElementType());
+  k.parallel(k.rows(), whole, [&](Value row, ValueRange scratch) {
+    k.readRow(scratch[0], table, k.loadIndex(ids, row), zero, columns,
+              op.getStreamed());
+    k.map(columns, [&](ValueRange j) {
+      k.store(k.load(scratch[0], {zero, j[0]}), y, {row, j[0]});
     });
-    if (op.getStreamed())
-      k.release(table, id, k.index(1));
   });
 }
 

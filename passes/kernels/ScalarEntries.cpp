@@ -1,18 +1,30 @@
 //===- ScalarEntries.cpp - A function of scalars as an item's code --------===//
 //
 // The formula stays as it was written; what is made here loads its arguments
-// from where the interpreter says they are, and stores its results.
+// from where the interpreter says they are, and stores its results. Both run on
+// the host.
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/kernels/BlockFunctions.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace hone;
+
+/// Marks `function` and what it calls.
+static void runOnHost(func::FuncOp function) {
+  if (function->hasAttr(tile::TileDialect::kHostAttrName))
+    return;
+  function->setAttr(tile::TileDialect::kHostAttrName,
+                    UnitAttr::get(function.getContext()));
+  auto module = function->getParentOfType<ModuleOp>();
+  function.walk([&](func::CallOp call) {
+    runOnHost(module.lookupSymbol<func::FuncOp>(call.getCallee()));
+  });
+}
 
 void hone::createScalarEntry(ScalarOp op) {
   auto module = op->getParentOfType<ModuleOp>();
@@ -22,18 +34,17 @@ void hone::createScalarEntry(ScalarOp op) {
   auto callee = module.lookupSymbol<func::FuncOp>(op.getFunction());
   Location loc = op.getLoc();
   OpBuilder builder(callee);
-  Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
-  auto function = func::FuncOp::create(
-      builder, loc, name, builder.getFunctionType({pointer, pointer}, {}));
+  auto function =
+      func::FuncOp::create(builder, loc, name, builder.getFunctionType({}, {}));
+  function->setAttr(tile::TileDialect::kEntryAttrName, builder.getUnitAttr());
+  function->setAttr(tile::TileDialect::kHostAttrName, builder.getUnitAttr());
+  runOnHost(callee);
   Block *body = function.addEntryBlock();
   builder.setInsertionPointToStart(body);
-  int32_t next = 0;
+  int64_t next = 0;
   auto view = [&](Type type) -> Value {
-    Value address = LLVM::GEPOp::create(builder, loc, pointer, pointer,
-                                        body->getArgument(1),
-                                        ArrayRef<LLVM::GEPArg>{next++});
-    Value base = LLVM::LoadOp::create(builder, loc, pointer, address);
-    return viewAt(builder, loc, base, 0, bufferType(type, /*maxRows=*/0));
+    return tile::ArgumentOp::create(builder, loc,
+                                    bufferType(type, /*maxRows=*/0), next++);
   };
   auto isVector = [](Type type) {
     return cast<RankedTensorType>(type).getRank() > 0;

@@ -12,6 +12,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/FunctionExtras.h"
 
 using namespace mlir;
 using namespace hone;
@@ -19,39 +20,48 @@ using namespace hone;
 /// Elements that one iteration of an update handles.
 static constexpr int64_t kUpdateChunk = 16384;
 
-void hone::emitGradientSum(Value value, Value sink, KernelBuilder &k) {
-  auto type = cast<MemRefType>(sink.getType());
-  SmallVector<Value> bounds;
-  for (int64_t size : type.getShape())
-    bounds.push_back(k.index(size));
-  k.map(bounds, [&](ValueRange at) {
-    k.store(k.add(k.load(sink, at), k.load(value, at)), sink, at);
-  });
-}
+/// What all elements of a chunk need is made by `start`, inside of the loop
+/// over chunks; it may be null.
+using Start = function_ref<void()>;
 
 /// Runs the body for each element of the vector, chunks in parallel.
-static void forEachElement(KernelBuilder &k, Value vector,
+static void forEachElement(KernelBuilder &k, Value vector, Start start,
                            function_ref<void(Value)> body) {
   int64_t length = cast<MemRefType>(vector.getType()).getDimSize(0);
   int64_t chunks = llvm::divideCeil(length, kUpdateChunk);
   k.parallel(k.index(chunks), {}, [&](Value chunk, ValueRange) {
+    if (start)
+      start();
     Value first = k.mul(chunk, k.index(kUpdateChunk));
     Value count = k.min(k.index(kUpdateChunk), k.sub(k.index(length), first));
     k.map(count, [&](ValueRange j) { body(k.add(first, j[0])); });
   });
 }
 
+void hone::emitGradientSum(Value value, Value sink, KernelBuilder &k) {
+  ArrayRef<int64_t> shape = cast<MemRefType>(sink.getType()).getShape();
+  k.parallel(k.index(shape.front()), {}, [&](Value row, ValueRange) {
+    Value columns = k.index(shape.size() > 1 ? shape[1] : 1);
+    k.map(columns, [&](ValueRange j) {
+      SmallVector<Value> at = {row, j[0]};
+      at.truncate(shape.size());
+      k.store(k.add(k.load(sink, at), k.load(value, at)), sink, at);
+    });
+  });
+}
+
 void hone::emitZeros(Value to, KernelBuilder &k) {
   Value zero = k.real(cast<MemRefType>(to.getType()).getElementType(), 0.0);
-  forEachElement(k, to, [&](Value i) { k.store(zero, to, i); });
+  forEachElement(k, to, nullptr, [&](Value i) { k.store(zero, to, i); });
 }
 
 void hone::emitCopy(Value from, Value to, KernelBuilder &k) {
-  forEachElement(k, to, [&](Value i) { k.store(k.load(from, i), to, i); });
+  forEachElement(k, to, nullptr,
+                 [&](Value i) { k.store(k.load(from, i), to, i); });
 }
 
 void hone::emitFold(Value from, Value to, KernelBuilder &k) {
-  forEachElement(k, to, [&](Value i) {
+  forEachElement(k, to, nullptr, [&](Value i) {
     k.store(k.add(k.load(to, i), k.load(from, i)), to, i);
   });
 }
@@ -112,11 +122,12 @@ DenseElementsAttr hone::roundingChunks(ArrayRef<Parameter> parameters,
 /// Runs the body for each element of theta with the random word that rounds it,
 /// chunks in parallel. `rounding`: see hone.sgd.
 static void forEachRounded(KernelBuilder &k, Value chunks, Value rounding,
-                           function_ref<void(Value, Value)> body) {
-  auto word = [&](int64_t at) { return k.load(rounding, k.index(at)); };
-  RandomKey seedAndStep = {word(0), word(1), word(2), word(3)};
+                           Start start, function_ref<void(Value, Value)> body) {
   int64_t count = cast<MemRefType>(chunks.getType()).getDimSize(0);
   k.parallel(k.index(count), {}, [&](Value chunk, ValueRange) {
+    start();
+    auto word = [&](int64_t at) { return k.load(rounding, k.index(at)); };
+    RandomKey seedAndStep = {word(0), word(1), word(2), word(3)};
     auto column = [&](int64_t at) {
       return k.loadIndex(chunks, {chunk, k.index(at)});
     };
@@ -159,20 +170,24 @@ static Type elementOf(const UpdateVectors &vectors) {
   return cast<MemRefType>(vectors.gradient.getType()).getElementType();
 }
 
-/// Replaces each element of theta by what `body` makes of it and its place in
-/// the vectors.
+/// The new element of theta for the old one at place `i` of the vectors.
+using Rule = llvm::unique_function<Value(Value theta, Value i)>;
+
+/// Replaces each element of theta by what a rule makes of it. `makeRule` emits
+/// what the rule's elements share, for a chunk of them.
 template <typename UpdateOp>
 static void updateTheta(UpdateOp op, const UpdateVectors &vectors,
-                        KernelBuilder &k,
-                        function_ref<Value(Value theta, Value i)> body) {
+                        KernelBuilder &k, function_ref<Rule()> makeRule) {
+  Rule rule;
+  auto start = [&] { rule = makeRule(); };
   auto updated = [&](Value i) {
-    return body(k.loadAs(elementOf(vectors), vectors.theta, i), i);
+    return rule(k.loadAs(elementOf(vectors), vectors.theta, i), i);
   };
   if (!op.getRounding())
-    return forEachElement(k, vectors.theta, [&](Value i) {
+    return forEachElement(k, vectors.theta, start, [&](Value i) {
       k.store(updated(i), vectors.theta, i);
     });
-  forEachRounded(k, vectors.chunks, k.buffer(op.getRounding()),
+  forEachRounded(k, vectors.chunks, k.buffer(op.getRounding()), start,
                  [&](Value i, Value random) {
                    Value rounded = roundToBfloat16(updated(i), random, k);
                    k.store(rounded, vectors.theta, i);
@@ -185,18 +200,20 @@ void hone::emitUpdate(SgdOp op, const UpdateVectors &vectors,
   auto scalar = [&](Value value) {
     return k.loadAs(element, k.buffer(value), {});
   };
-  Value gradientScale = scalar(op.getGradientScale());
-  Value learningRate = scalar(op.getLearningRate());
-  Value decay = scalar(op.getWeightDecay());
-  Value momentum = op.getMomentum() ? scalar(op.getMomentum()) : Value();
-  updateTheta(op, vectors, k, [&](Value theta, Value i) {
-    Value step = k.add(k.mul(gradientScale, k.load(vectors.gradient, i)),
-                       k.mul(decay, theta));
-    if (momentum) {
-      step = k.add(k.mul(momentum, k.load(vectors.state[0], i)), step);
-      k.store(step, vectors.state[0], i);
-    }
-    return k.sub(theta, k.mul(learningRate, step));
+  updateTheta(op, vectors, k, [&]() -> Rule {
+    Value gradientScale = scalar(op.getGradientScale());
+    Value learningRate = scalar(op.getLearningRate());
+    Value decay = scalar(op.getWeightDecay());
+    Value momentum = op.getMomentum() ? scalar(op.getMomentum()) : Value();
+    return [=, &k, &vectors](Value theta, Value i) {
+      Value step = k.add(k.mul(gradientScale, k.load(vectors.gradient, i)),
+                         k.mul(decay, theta));
+      if (momentum) {
+        step = k.add(k.mul(momentum, k.load(vectors.state[0], i)), step);
+        k.store(step, vectors.state[0], i);
+      }
+      return k.sub(theta, k.mul(learningRate, step));
+    };
   });
 }
 
@@ -205,27 +222,29 @@ void hone::emitUpdate(AdamwOp op, const UpdateVectors &vectors,
   Type element = elementOf(vectors);
   auto scalar = [&](Value value) { return k.load(k.buffer(value), {}); };
   auto rounded = [&](Value value) { return k.convert(element, value); };
-  Value one = k.real(k.getF64Type(), 1.0);
-  Value rate = scalar(op.getLearningRate());
-  Value beta1 = scalar(op.getBeta1()), beta2 = scalar(op.getBeta2());
+  updateTheta(op, vectors, k, [&]() -> Rule {
+    Value one = k.real(k.getF64Type(), 1.0);
+    Value rate = scalar(op.getLearningRate());
+    Value beta1 = scalar(op.getBeta1()), beta2 = scalar(op.getBeta2());
 
-  Value gradientScale = rounded(scalar(op.getGradientScale()));
-  Value keep = rounded(k.sub(one, k.mul(rate, scalar(op.getWeightDecay()))));
-  Value keepFirst = rounded(beta1), addFirst = rounded(k.sub(one, beta1));
-  Value keepSecond = rounded(beta2), addSecond = rounded(k.sub(one, beta2));
-  Value step = rounded(k.div(rate, scalar(op.getBiasCorrection1())));
-  Value correction = rounded(scalar(op.getBiasCorrection2()));
-  Value epsilon = rounded(scalar(op.getEpsilon()));
-  updateTheta(op, vectors, k, [&](Value theta, Value i) {
-    Value g = k.mul(gradientScale, k.load(vectors.gradient, i));
-    Value first = k.add(k.mul(keepFirst, k.load(vectors.state[0], i)),
-                        k.mul(addFirst, g));
-    Value second = k.add(k.mul(keepSecond, k.load(vectors.state[1], i)),
-                         k.mul(addSecond, k.mul(g, g)));
-    k.store(first, vectors.state[0], i);
-    k.store(second, vectors.state[1], i);
-    Value root = math::SqrtOp::create(k, k.div(second, correction));
-    Value change = k.div(k.mul(step, first), k.add(root, epsilon));
-    return k.sub(k.mul(theta, keep), change);
+    Value gradientScale = rounded(scalar(op.getGradientScale()));
+    Value keep = rounded(k.sub(one, k.mul(rate, scalar(op.getWeightDecay()))));
+    Value keepFirst = rounded(beta1), addFirst = rounded(k.sub(one, beta1));
+    Value keepSecond = rounded(beta2), addSecond = rounded(k.sub(one, beta2));
+    Value step = rounded(k.div(rate, scalar(op.getBiasCorrection1())));
+    Value correction = rounded(scalar(op.getBiasCorrection2()));
+    Value epsilon = rounded(scalar(op.getEpsilon()));
+    return [=, &k, &vectors](Value theta, Value i) {
+      Value g = k.mul(gradientScale, k.load(vectors.gradient, i));
+      Value first = k.add(k.mul(keepFirst, k.load(vectors.state[0], i)),
+                          k.mul(addFirst, g));
+      Value second = k.add(k.mul(keepSecond, k.load(vectors.state[1], i)),
+                           k.mul(addSecond, k.mul(g, g)));
+      k.store(first, vectors.state[0], i);
+      k.store(second, vectors.state[1], i);
+      Value root = math::SqrtOp::create(k, k.div(second, correction));
+      Value change = k.div(k.mul(step, first), k.add(root, epsilon));
+      return k.sub(k.mul(theta, keep), change);
+    };
   });
 }

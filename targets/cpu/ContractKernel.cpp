@@ -39,16 +39,6 @@ KernelLibrary::declare(OpBuilder &b, StringRef name, TypeRange inputs) {
   return {function, true};
 }
 
-func::FuncOp KernelLibrary::external(StringRef name, TypeRange inputs) {
-  if (auto function = module.lookupSymbol<func::FuncOp>(name))
-    return function;
-  OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
-  auto function = func::FuncOp::create(b, module.getLoc(), name,
-                                       b.getFunctionType(inputs, {}));
-  function.setPrivate();
-  return function;
-}
-
 /// "tile_contract_f32_6x64_accumulate_addf_j". Of epilogues that are called
 /// alike but are not, all but the first have a number.
 std::string KernelLibrary::contractName(Type numbers, unsigned rows,

@@ -20,7 +20,7 @@ using namespace mlir;
 using namespace hone;
 
 /// Columns that may be read from the panel's first one on.
-static int64_t columnsOfPanel(tile::ContractOp op, const CpuDescription &cpu) {
+static int64_t columnsOfPanel(cpu::ContractOp op, const CpuDescription &cpu) {
   MemRefType panel = op.getPanel().getType();
   if (op.getPanelAt().empty())
     return panel.getDimSize(1);
@@ -46,7 +46,7 @@ struct Destination {
 
 class ContractLowering {
 public:
-  ContractLowering(tile::ContractOp op, KernelLibrary &kernels,
+  ContractLowering(cpu::ContractOp op, KernelLibrary &kernels,
                    const CpuDescription &cpu)
       : op(op), kernels(kernels), loc(op.getLoc()),
         element(op.getC().getType().getElementType()),
@@ -74,7 +74,7 @@ private:
   SmallVector<Value> requests(OpBuilder &b, Strip strip);
   Value scratchTile(MemRefType type);
 
-  tile::ContractOp op;
+  cpu::ContractOp op;
   KernelLibrary &kernels;
   Location loc;
   Type element;
@@ -299,7 +299,7 @@ void ContractLowering::emitEpilogue(OpBuilder &b, Strip strip, Value i0,
       });
 }
 
-void hone::lowerContract(tile::ContractOp op, KernelLibrary &kernels,
+void hone::lowerContract(cpu::ContractOp op, KernelLibrary &kernels,
                          const CpuDescription &cpu) {
   ContractLowering(op, kernels, cpu).lower();
 }

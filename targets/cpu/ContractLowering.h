@@ -7,7 +7,7 @@
 #ifndef HONE_TARGETS_CPU_CONTRACTLOWERING_H
 #define HONE_TARGETS_CPU_CONTRACTLOWERING_H
 
-#include "dialects/Tile/TileDialect.h"
+#include "targets/cpu/CpuDialect.h"
 #include "targets/cpu/KernelLibrary.h"
 
 namespace hone {
@@ -16,7 +16,7 @@ namespace hone {
 /// its columns fill them, they write the result themselves; elsewhere they
 /// leave their sums in a small scratch tile, and a tile.map, to be lowered like
 /// any other, carries them through the epilogue.
-void lowerContract(tile::ContractOp op, KernelLibrary &kernels,
+void lowerContract(cpu::ContractOp op, KernelLibrary &kernels,
                    const CpuDescription &cpu);
 
 } // namespace hone

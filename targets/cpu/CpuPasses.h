@@ -1,4 +1,4 @@
-//===- CpuPasses.h - From tile ops to the LLVM dialect --------------------===//
+//===- CpuPasses.h - From tile ops to loops over vectors ------------------===//
 //
 // CpuPasses.td is the manual.
 //
@@ -17,10 +17,6 @@ namespace hone {
 
 #define GEN_PASS_REGISTRATION
 #include "targets/cpu/CpuPasses.h.inc"
-
-/// LLVM function attribute of a task: "BLOCK: KERNEL", which becomes its
-/// hone_kernel.
-inline constexpr llvm::StringLiteral kKernelAttrName = "hone-kernel";
 
 } // namespace hone
 

@@ -1,7 +1,8 @@
-//===- CpuPasses.td - From tile ops to the LLVM dialect -------------------===//
+//===- CpuPasses.td - From tile ops to loops over vectors ------------------===//
 //
-// Run in the order of this file. Only `hone-cpu-lower-tiles` depends on which
-// CPU it is; the others only know that it is one.
+// Run in the order of this file, with those of targets/host between them. Only
+// `hone-cpu-lower-tiles` depends on which CPU it is; the others only know that
+// it is one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,18 +11,18 @@
 
 include "mlir/Pass/PassBase.td"
 
-def OutlineParallel : Pass<"hone-cpu-outline-parallel", "::mlir::ModuleOp"> {
-  let summary = "turn parallel loops into tasks of the runtime's pool";
+def ExpandProducts : Pass<"hone-cpu-expand-products", "::mlir::ModuleOp"> {
+  let summary = "turn products into fills and multiplications of panels";
   let description = [{
-    Moves each `tile.parallel` body to an internal function of type `hone_task`
-    and calls `hone_parallel_for`. Captured values travel in a struct on the
-    caller's stack, constants are cloned. Private buffers become slices of the
-    thread's scratch; `tile.thread_bytes` on the module says how much of it the
-    largest loop needs.
+    Each `tile.product` copies blocks of its terms into a panel, which becomes a
+    private buffer of the parallel loop around it, and multiplies from there.
+    Products of few rows go through the nearest cache in pieces, or read `w`
+    where it is. `tile.read_row` fills a panel of one row.
   }];
-  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+  let dependentDialects = ["::hone::cpu::CpuDialect",
                            "::mlir::arith::ArithDialect",
-                           "::mlir::memref::MemRefDialect"];
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect"];
 }
 
 def LowerTiles : Pass<"hone-cpu-lower-tiles", "::mlir::ModuleOp"> {
@@ -59,15 +60,6 @@ def ApproximateMath : Pass<"hone-cpu-approximate-math"> {
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect",
                            "::mlir::vector::VectorDialect"];
-}
-
-def ConvertToLLVM : Pass<"hone-cpu-convert-to-llvm", "::mlir::ModuleOp"> {
-  let summary = "convert what is left to the LLVM dialect";
-  let description = [{
-    One conversion for all dialects. Memrefs are bare pointers in signatures,
-    which static shapes and identity layouts allow.
-  }];
-  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
 #endif // HONE_TARGETS_CPU_CPUPASSES_TD

@@ -1,4 +1,4 @@
-//===- CpuTarget.h - x86-64 and AArch64 through LLVM ----------------------===//
+//===- CpuTarget.h - x86-64 and AArch64 with vectors ----------------------===//
 //
 // One emitter for all CPUs: what differs is in CpuDescription.
 //
@@ -11,16 +11,12 @@
 
 namespace hone {
 
-struct CpuDescription;
-
-/// Fails on a triple that this LLVM cannot compile for, or a CPU it does not
-/// know.
+/// Null for a triple that this LLVM cannot compile for; fails on one without a
+/// runtime, and on a CPU that LLVM does not know.
 llvm::Expected<std::unique_ptr<Target>>
 createCpuTarget(const TargetRequest &request);
 
-/// Appends the passes from tile ops to the LLVM dialect.
-void buildCpuLoweringPipeline(mlir::OpPassManager &pm,
-                              const CpuDescription &cpu);
+void registerCpuDialect(mlir::DialectRegistry &registry);
 
 } // namespace hone
 

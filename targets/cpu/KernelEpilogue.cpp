@@ -23,7 +23,7 @@ namespace {
 /// Copies the epilogue's value into a function, without its loads.
 class EpilogueReader {
 public:
-  explicit EpilogueReader(tile::ContractOp op)
+  explicit EpilogueReader(cpu::ContractOp op)
       : region(op.getEpilogue()), source(region.front()),
         alongRows(source, source.getArgument(1), source.getArgument(0)),
         alongColumns(source, source.getArgument(2), source.getArgument(0)) {
@@ -113,7 +113,7 @@ Value EpilogueReader::addLoad(memref::LoadOp load) {
   return addOperand(operand);
 }
 
-std::optional<KernelEpilogue> KernelEpilogue::of(tile::ContractOp op) {
+std::optional<KernelEpilogue> KernelEpilogue::of(cpu::ContractOp op) {
   return EpilogueReader(op).read();
 }
 

@@ -10,7 +10,7 @@
 #ifndef HONE_TARGETS_CPU_KERNELEPILOGUE_H
 #define HONE_TARGETS_CPU_KERNELEPILOGUE_H
 
-#include "dialects/Tile/TileDialect.h"
+#include "targets/cpu/CpuDialect.h"
 #include "targets/cpu/LoopWidening.h"
 #include "targets/cpu/PointerBuilder.h"
 
@@ -38,7 +38,7 @@ struct KernelEpilogue {
   /// Reads the epilogue of `op`, which must have one. None if lanes cannot run
   /// it together, if an operand's place does not move by whole rows and
   /// neighbouring columns, or if it computes with the element's place.
-  static std::optional<KernelEpilogue> of(tile::ContractOp op);
+  static std::optional<KernelEpilogue> of(cpu::ContractOp op);
 
   /// What is done, in order, with operands where they are first read:
   /// "_addf_ij" adds a matrix, "_addf_j" a bias.

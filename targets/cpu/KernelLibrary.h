@@ -73,9 +73,6 @@ public:
                                     mlir::Type element, unsigned lanes,
                                     unsigned columns);
 
-  /// The runtime's function `name`.
-  mlir::func::FuncOp external(llvm::StringRef name, mlir::TypeRange inputs);
-
 private:
   std::string contractName(mlir::Type numbers, unsigned rows, unsigned columns,
                            ContractStore store);

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Tile/TileDialect.h"
 #include "targets/cpu/ContractLowering.h"
+#include "targets/cpu/CpuDialect.h"
 #include "targets/cpu/CpuPasses.h"
 #include "targets/cpu/KernelLibrary.h"
 #include "targets/cpu/LoopLowering.h"
@@ -29,7 +29,7 @@ using namespace hone;
 // Fill
 //===----------------------------------------------------------------------===//
 
-static void lowerFill(tile::FillOp op, KernelLibrary &kernels,
+static void lowerFill(cpu::FillOp op, KernelLibrary &kernels,
                       const CpuDescription &cpu) {
   OpBuilder b(op);
   Location loc = op.getLoc();
@@ -69,29 +69,6 @@ static void lowerFill(tile::FillOp op, KernelLibrary &kernels,
 }
 
 //===----------------------------------------------------------------------===//
-// Prefetch and release
-//===----------------------------------------------------------------------===//
-
-/// Calls a function of the runtime: (start, bytes).
-template <typename OpTy>
-static void lowerResidency(OpTy op, KernelLibrary &kernels, StringRef callee) {
-  OpBuilder b(op);
-  Location loc = op.getLoc();
-  auto type = cast<MemRefType>(op.getBuffer().getType());
-  int64_t bits = type.getNumElements() * type.getElementTypeBitWidth();
-  Value rowBytes = indexConstant(b, loc, bits / 8 / type.getDimSize(0));
-  SmallVector<Value> at(type.getRank(), indexConstant(b, loc, 0));
-  at.front() = op.getRow();
-  Value start = elementPointer(b, loc, op.getBuffer(), at);
-  Value bytes =
-      toWord(b, loc, arith::MulIOp::create(b, loc, op.getCount(), rowBytes));
-  Type arguments[] = {start.getType(), bytes.getType()};
-  func::CallOp::create(b, loc, kernels.external(callee, arguments),
-                       ValueRange{start, bytes});
-  op.erase();
-}
-
-//===----------------------------------------------------------------------===//
 // Pass
 //===----------------------------------------------------------------------===//
 
@@ -110,13 +87,9 @@ struct LowerTiles : public hone::impl::LowerTilesBase<LowerTiles> {
     ModuleOp module = getOperation();
     CpuDescription cpu{vectorBits, vectorRegisters, maskedMemory, bfloat16Dots};
     KernelLibrary kernels(module, cpu);
-    for (auto op : collect<tile::FillOp>(module))
+    for (auto op : collect<cpu::FillOp>(module))
       lowerFill(op, kernels, cpu);
-    for (auto op : collect<tile::PrefetchOp>(module))
-      lowerResidency(op, kernels, "hone_prefetch");
-    for (auto op : collect<tile::ReleaseOp>(module))
-      lowerResidency(op, kernels, "hone_release");
-    for (auto op : collect<tile::ContractOp>(module))
+    for (auto op : collect<cpu::ContractOp>(module))
       lowerContract(op, kernels, cpu);
     // Products have become maps by now. Inner loops first: a reduction may
     // stand inside a map that stays scalar.

@@ -1,23 +1,224 @@
 // RUN: hone-opt %s --split-input-file --verify-diagnostics
 
-func.func @view_needs_identity_layout(%p: !llvm.ptr, %o: index) {
+func.func @view_needs_identity_layout(%p: !tile.memory, %o: index) {
   // expected-error @+1 {{static shape and identity layout}}
-  %x = tile.view %p[%o] : !llvm.ptr -> memref<4x4xf32, strided<[8, 1]>>
+  %x = tile.view %p[%o] : !tile.memory -> memref<4x4xf32, strided<[8, 1]>>
   return
 }
 
 // -----
 
-func.func @parallel_c1(%count: index) {
-  // expected-error @+1 {{expects the enclosing function's first argument to be the frame, '!llvm.ptr'}}
-  tile.parallel (%i) in (%count) {
+// base (C1)
+func.func @base_outside_of_an_entry() {
+  // expected-error @+1 {{expects the enclosing function to have the attribute 'tile.entry'}}
+  %m = tile.base arena : !tile.memory
+  return
+}
+
+// -----
+
+// rows (C1)
+func.func @rows_outside_of_an_entry() {
+  // expected-error @+1 {{expects the enclosing function to have the attribute 'tile.entry'}}
+  %m = tile.rows : index
+  return
+}
+
+// -----
+
+// weight (C1)
+func.func @weight_outside_of_an_entry() {
+  // expected-error @+1 {{expects the enclosing function to have the attribute 'tile.entry'}}
+  %m = tile.weight 0 : memref<4xf32>
+  return
+}
+
+// -----
+
+// weight (C2)
+func.func @weight_below_zero() attributes {tile.entry} {
+  // expected-error @+1 {{expects a number from 0 on but got -1}}
+  %m = tile.weight -1 : memref<4xf32>
+  return
+}
+
+// -----
+
+// argument (C1)
+func.func @argument_outside_of_an_entry() {
+  // expected-error @+1 {{expects the enclosing function to have the attribute 'tile.entry'}}
+  %m = tile.argument 0 : memref<4xf32>
+  return
+}
+
+// -----
+
+// argument (C2)
+func.func @argument_below_zero() attributes {tile.entry} {
+  // expected-error @+1 {{expects a number from 0 on but got -3}}
+  %m = tile.argument -3 : memref<4xf32>
+  return
+}
+
+// -----
+
+// number (C1)
+func.func @number_of_the_arena() attributes {tile.entry} {
+  %c0 = arith.constant 0 : index
+  %arena = tile.base arena : !tile.memory
+  %x = tile.view %arena[%c0] : !tile.memory -> memref<4xi64>
+  // expected-error @+1 {{expects the result of 'tile.argument'}}
+  %n = tile.number %x[%c0] : memref<4xi64>
+  return
+}
+
+// -----
+
+// number (C2)
+func.func @number_without_a_place() attributes {tile.entry} {
+  %x = tile.argument 0 : memref<4xi64>
+  // expected-error @+1 {{expects 1 indices but got 0}}
+  %n = tile.number %x[] : memref<4xi64>
+  return
+}
+
+// -----
+
+// read_row (C1)
+func.func @row_without_scales(%to: memref<1x64xf32>, %q: memref<8x32xi8>, %n: index) {
+  // expected-error @+1 {{expects scales, biases and bits exactly for a matrix of i8}}
+  tile.read_row %to, %q[%n, %n] size %n : memref<1x64xf32>, memref<8x32xi8>
+  return
+}
+
+// -----
+
+// read_row (C2)
+func.func @row_bits(%to: memref<1x64xf32>, %q: memref<8x32xi8>, %s: memref<8x2xf32>, %n: index) {
+  // expected-error @+1 {{expects 4 or 8 bits but got 3}}
+  tile.read_row %to, %q[%n, %n] size %n scales %s biases %s bits 3
+      : memref<1x64xf32>, memref<8x32xi8>, memref<8x2xf32>, memref<8x2xf32>
+  return
+}
+
+// -----
+
+// read_row (C3)
+func.func @row_group(%to: memref<1x64xf32>, %q: memref<8x32xi8>, %s: memref<8x4xf32>, %n: index) {
+  // expected-error @+1 {{expects groups of a multiple of 32 numbers but got 'memref<8x32xi8>' with scales 'memref<8x4xf32>'}}
+  tile.read_row %to, %q[%n, %n] size %n scales %s biases %s bits 4
+      : memref<1x64xf32>, memref<8x32xi8>, memref<8x4xf32>, memref<8x4xf32>
+  return
+}
+
+// -----
+
+// read_row (C4)
+func.func @row_into_two(%to: memref<2x64xf32>, %w: memref<8x64xf32>, %n: index) {
+  // expected-error @+1 {{expects a buffer of one row but got 'memref<2x64xf32>'}}
+  tile.read_row %to, %w[%n, %n] size %n : memref<2x64xf32>, memref<8x64xf32>
+  return
+}
+
+// -----
+
+// product (C1)
+func.func @product(%c: memref<8x64xf32>, %n: index) {
+  // expected-error @+1 {{expects scales, biases and bits exactly for a matrix of i8}}
+  tile.product %c[%n, %n], %c[%n, %n], %c[%n, %n] size(%n, %n, %n) in [16, 64] scales %c biases %c bits 4
+      : memref<8x64xf32>, memref<8x64xf32>, memref<8x64xf32>, memref<8x64xf32>, memref<8x64xf32>
+  return
+}
+
+// -----
+
+// product (C2)
+func.func @product(%c: memref<8x64xf32>, %q: memref<64x32xi8>, %s: memref<64x1xf32>, %n: index) {
+  // expected-error @+1 {{expects 4 or 8 bits but got 5}}
+  tile.product %c[%n, %n], %c[%n, %n], %q[%n, %n] size(%n, %n, %n) in [16, 64] scales %s biases %s bits 5
+      : memref<8x64xf32>, memref<8x64xf32>, memref<64x32xi8>, memref<64x1xf32>, memref<64x1xf32>
+  return
+}
+
+// -----
+
+// product (C3)
+func.func @product(%c: memref<8x64xf32>, %q: memref<64x32xi8>, %s: memref<8x1xf32>, %n: index) {
+  // expected-error @+1 {{expects scales and biases of one type with the rows of the matrix but got}}
+  tile.product %c[%n, %n], %c[%n, %n], %q[%n, %n] size(%n, %n, %n) in [16, 64] scales %s biases %s bits 4
+      : memref<8x64xf32>, memref<8x64xf32>, memref<64x32xi8>, memref<8x1xf32>, memref<8x1xf32>
+  return
+}
+
+// -----
+
+// product (C4)
+func.func @product(%c: memref<8x64xf32>, %a: memref<8x64xf64>, %n: index) {
+  // expected-error @+1 {{expects 'c' and 'a' to share an element type but got 'f32' and 'f64'}}
+  tile.product %c[%n, %n], %a[%n, %n], %c[%n, %n] size(%n, %n, %n) in [16, 64]
+      : memref<8x64xf32>, memref<8x64xf64>, memref<8x64xf32>
+  return
+}
+
+// -----
+
+// product (C4)
+func.func @product(%c: memref<8x64xf32>, %a: memref<8x64xf64>, %n: index) {
+  // expected-error @+1 {{expects 'into' to have the element type of 'c' but got 'f64' and 'f32'}}
+  tile.product %c[%n, %n], %c[%n, %n], %c[%n, %n] size(%n, %n, %n) in [16, 64] into %a
+      : memref<8x64xf32>, memref<8x64xf32>, memref<8x64xf32> into memref<8x64xf64>
+  return
+}
+
+// -----
+
+// product (C5)
+func.func @product(%c: memref<8x64xf32>, %n: index) {
+  // expected-error @+1 {{expects 'rounded' with f32 alone and without 'transpose_a'}}
+  tile.product %c[%n, %n], %c[%n, %n], %c[%n, %n] size(%n, %n, %n) in [16, 64] transpose_a rounded
+      : memref<8x64xf32>, memref<8x64xf32>, memref<8x64xf32>
+  return
+}
+
+// -----
+
+// product (C6)
+func.func @product(%c: memref<8x64xf32>, %n: index) {
+  // expected-error @+1 {{expects blocks of at least 1 by 1 but got 0 by 64}}
+  tile.product %c[%n, %n], %c[%n, %n], %c[%n, %n] size(%n, %n, %n) in [0, 64]
+      : memref<8x64xf32>, memref<8x64xf32>, memref<8x64xf32>
+  return
+}
+
+// -----
+
+// product (C7)
+func.func @product(%c: memref<8x64xf32>, %n: index) {
+  // expected-error @+1 {{expects the prologue to yield ('f32') but got ('index')}}
+  tile.product %c[%n, %n], %c[%n, %n], %c[%n, %n] size(%n, %n, %n) in [16, 64]
+      : memref<8x64xf32>, memref<8x64xf32>, memref<8x64xf32>
+      prologue (%e, %i, %j) {
+    tile.yield %i : index
   }
   return
 }
 
 // -----
 
-func.func @parallel_c2(%frame: !llvm.ptr, %count: index) {
+// product (C7)
+func.func @product(%c: memref<8x64xf32>, %n: index) {
+  // expected-error @+1 {{expects the epilogue to yield ('f32') but got ('index')}}
+  tile.product %c[%n, %n], %c[%n, %n], %c[%n, %n] size(%n, %n, %n) in [16, 64]
+      : memref<8x64xf32>, memref<8x64xf32>, memref<8x64xf32>
+      epilogue (%e, %i, %j) {
+    tile.yield %i : index
+  }
+  return
+}
+
+// -----
+
+func.func @parallel_c1(%count: index) {
   tile.parallel (%i) in (%count) {
     // expected-error @+1 {{expects not to be nested in another 'tile.parallel'}}
     tile.parallel (%j) in (%count) {
@@ -28,7 +229,7 @@ func.func @parallel_c2(%frame: !llvm.ptr, %count: index) {
 
 // -----
 
-func.func @parallel_c3(%frame: !llvm.ptr, %count: index) {
+func.func @parallel_c2(%count: index) {
   // expected-error @+1 {{expects private buffers to be memrefs but got 'f32'}}
   tile.parallel (%i) in (%count) private(%p : f32) {
   }
@@ -37,96 +238,10 @@ func.func @parallel_c3(%frame: !llvm.ptr, %count: index) {
 
 // -----
 
-func.func @parallel_c4(%frame: !llvm.ptr, %count: index) {
+func.func @parallel_c3(%count: index) {
   // expected-error @+1 {{expects private buffers to have static shape and identity layout but got 'memref<?xf32>'}}
   tile.parallel (%i) in (%count) private(%p : memref<?xf32>) {
   }
-  return
-}
-
-// -----
-
-func.func @fill_panel_is_float(%p: memref<8x16xi32>, %s: memref<8x16xf32>, %n: index) {
-  // expected-error @+1 {{must be a 2-d memref of f32, f64 or bf16 with static shape and identity layout}}
-  tile.fill %p, %s[%n, %n] size(%n, %n) : memref<8x16xi32>, memref<8x16xf32>
-  return
-}
-
-// -----
-
-func.func @contract_c1(%c: memref<8x16xf32>, %a: memref<8x16xf64>, %p: memref<16x16xf32>, %n: index) {
-  // expected-error @+1 {{expects 'c', 'a' and 'panel' to share an element type but got 'f32', 'f64' and 'f32'}}
-  tile.contract %c[%n, %n], %a[%n, %n], %p size(%n, %n, %n)
-      : memref<8x16xf32>, memref<8x16xf64>, memref<16x16xf32>
-  return
-}
-
-// -----
-
-func.func @contract_c1_rounded(%c: memref<8x16xf32>, %p: memref<16x16xbf16>, %n: index) {
-  // expected-error @+1 {{expects 'c', 'a' and 'panel' to share an element type but got 'f32', 'f32' and 'bf16'}}
-  tile.contract %c[%n, %n], %c[%n, %n], %p size(%n, %n, %n) transpose_a
-      : memref<8x16xf32>, memref<8x16xf32>, memref<16x16xbf16>
-  return
-}
-
-// -----
-
-func.func @contract_c2(%c: memref<8x16xf32>, %p: memref<16x16xf32>, %n: index) {
-  // expected-error @+1 {{expects the epilogue to take ('f32', 'index', 'index') but got ('f32')}}
-  "tile.contract"(%c, %n, %n, %c, %n, %n, %p, %n, %n, %n)
-      <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 0, 0, 0, 0>}> ({
-  ^bb0(%acc: f32):
-    tile.yield %acc : f32
-  }) : (memref<8x16xf32>, index, index, memref<8x16xf32>, index, index, memref<16x16xf32>, index, index, index) -> ()
-  return
-}
-
-// -----
-
-func.func @contract_c3(%c: memref<8x16xf32>, %p: memref<16x16xf32>, %n: index) {
-  // expected-error @+1 {{expects the epilogue to yield ('f32') but got ('index')}}
-  tile.contract %c[%n, %n], %c[%n, %n], %p size(%n, %n, %n)
-      : memref<8x16xf32>, memref<8x16xf32>, memref<16x16xf32>
-      epilogue (%acc, %i, %j) {
-    tile.yield %i : index
-  }
-  return
-}
-
-// -----
-
-func.func @contract_c4(%c: memref<8x16xf32>, %p: memref<16x16xf32>, %n: index) {
-  // expected-error @+1 {{expects 4 indices of the piece ahead but got 2}}
-  tile.contract %c[%n, %n], %c[%n, %n], %p size(%n, %n, %n) ahead %c[%n, %n]
-      : memref<8x16xf32>, memref<8x16xf32>, memref<16x16xf32>, memref<8x16xf32>
-  return
-}
-
-// -----
-
-func.func @contract_c5(%c: memref<8x16xf32>, %p: memref<16x16xbf16>, %n: index) {
-  // expected-error @+1 {{expects a panel of 'bf16' to have no indices of a position but got 2}}
-  tile.contract %c[%n, %n], %c[%n, %n], %p[%n, %n] size(%n, %n, %n)
-      : memref<8x16xf32>, memref<8x16xf32>, memref<16x16xbf16>
-  return
-}
-
-// -----
-
-func.func @contract_c5_one_index(%c: memref<8x16xf32>, %p: memref<16x16xf32>, %n: index) {
-  // expected-error @+1 {{expects a panel of 'f32' to have two indices of a position but got 1}}
-  tile.contract %c[%n, %n], %c[%n, %n], %p[%n] size(%n, %n, %n)
-      : memref<8x16xf32>, memref<8x16xf32>, memref<16x16xf32>
-  return
-}
-
-// -----
-
-func.func @contract_c6(%c: memref<8x16xf32>, %s: memref<8x16xf64>, %n: index) {
-  // expected-error @+1 {{expects sums of 'f32' at two indices but got 'f64' at 2}}
-  tile.contract %c[%n, %n], %c[%n, %n], %c size(%n, %n, %n) from %s[%n, %n]
-      : memref<8x16xf32>, memref<8x16xf32>, memref<8x16xf32> from memref<8x16xf64>
   return
 }
 
@@ -186,54 +301,5 @@ func.func @reduce_c4(%n: index) {
   %r = tile.reduce (%j) in (%n) combine [add] : index {
     tile.yield %j : index
   }
-  return
-}
-
-// -----
-
-// fill (C1)
-func.func @fill_without_scales(%p: memref<96x64xf32>, %q: memref<128x48xi8>, %n: index) {
-  // expected-error @+1 {{'tile.fill' op expects scales, biases and bits exactly for a source of i8}}
-  tile.fill %p, %q[%n, %n] size(%n, %n) : memref<96x64xf32>, memref<128x48xi8>
-  return
-}
-
-// -----
-
-// fill (C1)
-func.func @fill_scaled_floats(%p: memref<96x64xf32>, %s: memref<96x64xf32>, %n: index) {
-  // expected-error @+1 {{'tile.fill' op expects scales, biases and bits exactly for a source of i8}}
-  tile.fill %p, %s[%n, %n] size(%n, %n) scales %s biases %s bits 8
-      : memref<96x64xf32>, memref<96x64xf32>, memref<96x64xf32>, memref<96x64xf32>
-  return
-}
-
-// -----
-
-// fill (C2)
-func.func @fill_bits(%p: memref<96x64xf32>, %q: memref<128x48xi8>, %s: memref<128x1xf32>, %n: index) {
-  // expected-error @+1 {{'tile.fill' op expects 4 or 8 bits but got 2}}
-  tile.fill %p, %q[%n, %n] size(%n, %n) scales %s biases %s bits 2
-      : memref<96x64xf32>, memref<128x48xi8>, memref<128x1xf32>, memref<128x1xf32>
-  return
-}
-
-// -----
-
-// fill (C3)
-func.func @fill_rows(%p: memref<96x64xf32>, %q: memref<128x48xi8>, %s: memref<64x3xf32>, %n: index) {
-  // expected-error @+1 {{'tile.fill' op expects scales and biases of one type with the rows of the source but got 'memref<64x3xf32>' and 'memref<64x3xf32>'}}
-  tile.fill %p, %q[%n, %n] size(%n, %n) scales %s biases %s bits 4
-      : memref<96x64xf32>, memref<128x48xi8>, memref<64x3xf32>, memref<64x3xf32>
-  return
-}
-
-// -----
-
-// fill (C3)
-func.func @fill_group(%p: memref<96x64xf32>, %q: memref<128x48xi8>, %s: memref<128x6xf32>, %n: index) {
-  // expected-error @+1 {{'tile.fill' op expects groups of a multiple of 32 numbers but got 'memref<128x48xi8>' with scales 'memref<128x6xf32>'}}
-  tile.fill %p, %q[%n, %n] size(%n, %n) scales %s biases %s bits 4
-      : memref<96x64xf32>, memref<128x48xi8>, memref<128x6xf32>, memref<128x6xf32>
   return
 }

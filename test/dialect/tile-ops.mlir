@@ -1,22 +1,37 @@
 // RUN: hone-opt %s | hone-opt | FileCheck %s --enable-var-scope
 // RUN: hone-opt %s --emit-bytecode | hone-opt | FileCheck %s --enable-var-scope
 
-// CHECK-LABEL: func @view
-func.func @view(%frame: !llvm.ptr, %offset: index) -> memref<256x896xf32> {
-  // CHECK: tile.view %{{.*}}[%{{.*}}] : !llvm.ptr -> memref<256x896xf32>
-  %x = tile.view %frame[%offset] : !llvm.ptr -> memref<256x896xf32>
-  return %x : memref<256x896xf32>
+// CHECK-LABEL: func @entry() attributes {tile.entry}
+func.func @entry() attributes {tile.entry} {
+  %c3 = arith.constant 3 : index
+  // CHECK: %[[ARENA:.*]] = tile.base arena : !tile.memory
+  %arena = tile.base arena : !tile.memory
+  // CHECK: tile.base batch
+  %batch = tile.base batch : !tile.memory
+  // CHECK: tile.base work
+  %work = tile.base work : !tile.memory
+  // CHECK: tile.rows : index
+  %rows = tile.rows : index
+  // CHECK: tile.weight 3 : memref<4864x896xf32>
+  %w = tile.weight 3 : memref<4864x896xf32>
+  // CHECK: %[[MASK:.*]] = tile.argument 0 : memref<24xi64>
+  %mask = tile.argument 0 : memref<24xi64>
+  // CHECK: tile.number %[[MASK]][%{{.*}}] : memref<24xi64>
+  %number = tile.number %mask[%c3] : memref<24xi64>
+  // CHECK: tile.view %[[ARENA]][%{{.*}}] : !tile.memory -> memref<256x896xf32>
+  %x = tile.view %arena[%c3] : !tile.memory -> memref<256x896xf32>
+  // CHECK: tile.view %[[ARENA]][%{{.*}}] : !tile.memory -> !tile.memory
+  %m = tile.view %arena[%c3] : !tile.memory -> !tile.memory
+  return
 }
 
 // CHECK-LABEL: func @parallel
-func.func @parallel(%frame: !llvm.ptr, %count: index, %w: memref<128x96xbf16>) {
-  %c0 = arith.constant 0 : index
-  // CHECK: tile.parallel (%[[I:.*]]) in (%{{.*}}) private(%[[P:.*]] : memref<96x64xf32>) {
+func.func @parallel(%count: index, %x: memref<64xf32>) {
+  %zero = arith.constant 0.0 : f32
+  // CHECK: tile.parallel (%[[I:.*]]) in (%{{.*}}) private(%[[P:.*]] : memref<64xf32>) {
   // CHECK-NOT: tile.yield
-  tile.parallel (%i) in (%count) private(%p : memref<96x64xf32>) {
-    // CHECK: tile.fill %[[P]], %{{.*}}[%[[I]], %{{.*}}] size(%{{.*}}, %{{.*}}) transpose : memref<96x64xf32>, memref<128x96xbf16>
-    tile.fill %p, %w[%i, %c0] size(%count, %count) transpose
-        : memref<96x64xf32>, memref<128x96xbf16>
+  tile.parallel (%i) in (%count) private(%p : memref<64xf32>) {
+    memref.store %zero, %p[%i] : memref<64xf32>
   }
   // CHECK: tile.parallel (%{{.*}}) in (%{{.*}}) {
   tile.parallel (%i) in (%count) {
@@ -24,44 +39,41 @@ func.func @parallel(%frame: !llvm.ptr, %count: index, %w: memref<128x96xbf16>) {
   return
 }
 
-// CHECK-LABEL: func @packed
-func.func @packed(%p: memref<96x64xf32>, %q: memref<128x48xi8>,
-                  %s: memref<128x3xf32>, %n: index) {
-  // CHECK: tile.fill %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] size(%{{.*}}, %{{.*}}) transpose scales %[[S:.*]] biases %[[S]] bits 4 : memref<96x64xf32>, memref<128x48xi8>, memref<128x3xf32>, memref<128x3xf32>
-  tile.fill %p, %q[%n, %n] size(%n, %n) transpose scales %s biases %s bits 4
-      : memref<96x64xf32>, memref<128x48xi8>, memref<128x3xf32>, memref<128x3xf32>
+// CHECK-LABEL: func @read_row
+func.func @read_row(%to: memref<1x64xf32>, %w: memref<8x64xbf16>,
+                    %q: memref<8x32xi8>, %s: memref<8x2xf32>, %n: index) {
+  // CHECK: tile.read_row %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] size %{{.*}} release : memref<1x64xf32>, memref<8x64xbf16>
+  tile.read_row %to, %w[%n, %n] size %n release
+      : memref<1x64xf32>, memref<8x64xbf16>
+  // CHECK: tile.read_row {{.*}} scales %[[S:.*]] biases %[[S]] bits 4 : memref<1x64xf32>, memref<8x32xi8>, memref<8x2xf32>, memref<8x2xf32>
+  tile.read_row %to, %q[%n, %n] size %n scales %s biases %s bits 4
+      : memref<1x64xf32>, memref<8x32xi8>, memref<8x2xf32>, memref<8x2xf32>
   return
 }
 
-// CHECK-LABEL: func @contract
-func.func @contract(%c: memref<8x64xf64>, %a: memref<8x32xf64>,
-                    %p: memref<32x16xf64>, %c32: memref<8x64xf32>,
-                    %a32: memref<8x32xf32>, %p16: memref<32x16xbf16>,
-                    %m: index) {
-  // CHECK: tile.contract {{.*}} : memref<8x64xf32>, memref<8x32xf32>, memref<32x16xbf16>
-  tile.contract %c32[%m, %m], %a32[%m, %m], %p16 size(%m, %m, %m)
-      : memref<8x64xf32>, memref<8x32xf32>, memref<32x16xbf16>
-  // CHECK: tile.contract {{.*}} ahead %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}] : {{.*}}, memref<8x32xf64>
-  tile.contract %c[%m, %m], %a[%m, %m], %p size(%m, %m, %m)
-      ahead %a[%m, %m, %m, %m]
-      : memref<8x64xf64>, memref<8x32xf64>, memref<32x16xf64>, memref<8x32xf64>
-  // CHECK: tile.contract %{{.*}}[%{{.*}}, %{{.*}}], %{{.*}}[%{{.*}}, %{{.*}}], %{{.*}} size(%{{.*}}, %{{.*}}, %{{.*}}) : memref<8x64xf64>, memref<8x32xf64>, memref<32x16xf64>
-  tile.contract %c[%m, %m], %a[%m, %m], %p size(%m, %m, %m)
-      : memref<8x64xf64>, memref<8x32xf64>, memref<32x16xf64>
-  // CHECK: tile.contract {{.*}}, %{{.*}}[%{{.*}}, %{{.*}}], %{{.*}}[%{{.*}}, %{{.*}}] size(
-  tile.contract %c[%m, %m], %a[%m, %m], %p[%m, %m] size(%m, %m, %m)
-      : memref<8x64xf64>, memref<8x32xf64>, memref<32x16xf64>
-  // CHECK: tile.contract {{.*}} from %{{.*}}[%{{.*}}, %{{.*}}] ahead {{.*}} from memref<8x64xf64>, memref<8x32xf64>
-  tile.contract %c[%m, %m], %a[%m, %m], %p size(%m, %m, %m) from %c[%m, %m]
-      ahead %a[%m, %m, %m, %m]
-      : memref<8x64xf64>, memref<8x32xf64>, memref<32x16xf64> from memref<8x64xf64>, memref<8x32xf64>
-  // CHECK: accumulate transpose_a : {{.*}} epilogue (%[[ACC:.*]], %{{.*}}, %{{.*}}) {
-  // CHECK: tile.yield %[[ACC]] : f64
-  tile.contract %c[%m, %m], %a[%m, %m], %p size(%m, %m, %m)
-      accumulate transpose_a
-      : memref<8x64xf64>, memref<8x32xf64>, memref<32x16xf64>
-      epilogue (%acc, %i, %j) {
-    tile.yield %acc : f64
+// CHECK-LABEL: func @product
+func.func @product(%c: memref<8x64xf32>, %a: memref<8x32xf32>,
+                   %w: memref<64x32xbf16>, %q: memref<64x16xi8>,
+                   %s: memref<64x1xf32>, %m: index) {
+  // CHECK: tile.product %[[C:.*]][%{{.*}}, %{{.*}}], %{{.*}}[%{{.*}}, %{{.*}}], %{{.*}}[%{{.*}}, %{{.*}}] size(%{{.*}}, %{{.*}}, %{{.*}}) in [16, 64] : memref<8x64xf32>, memref<8x32xf32>, memref<64x32xbf16>
+  tile.product %c[%m, %m], %a[%m, %m], %w[%m, %m] size(%m, %m, %m) in [16, 64]
+      : memref<8x64xf32>, memref<8x32xf32>, memref<64x32xbf16>
+  // CHECK: accumulate transpose_w rounded read_ahead padded into %[[C]] scales {{.*}} bits 4 : {{.*}} into memref<8x64xf32>, memref<64x1xf32>, memref<64x1xf32>
+  tile.product %c[%m, %m], %a[%m, %m], %q[%m, %m] size(%m, %m, %m) in [16, 64]
+      accumulate transpose_w rounded read_ahead padded into %c
+      scales %s biases %s bits 4
+      : memref<8x64xf32>, memref<8x32xf32>, memref<64x16xi8> into memref<8x64xf32>, memref<64x1xf32>, memref<64x1xf32>
+  // CHECK: transpose_a few_rows : {{.*}} prologue (%[[E:.*]], %{{.*}}, %{{.*}}) {
+  // CHECK: tile.yield %[[E]] : f32
+  // CHECK: } epilogue (%[[SUM:.*]], %{{.*}}, %{{.*}}) {
+  // CHECK: tile.yield %[[SUM]] : f32
+  tile.product %c[%m, %m], %a[%m, %m], %a[%m, %m] size(%m, %m, %m) in [16, 64]
+      transpose_a few_rows
+      : memref<8x64xf32>, memref<8x32xf32>, memref<8x32xf32>
+      prologue (%e, %i, %j) {
+    tile.yield %e : f32
+  } epilogue (%sum, %i, %j) {
+    tile.yield %sum : f32
   }
   return
 }

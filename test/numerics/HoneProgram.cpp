@@ -24,7 +24,14 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 
+#include <cstdlib>
+
 using namespace hone;
+
+std::string hone::targetUnderTest() {
+  const char *given = std::getenv("HONE_TARGET");
+  return given ? given : "native";
+}
 
 static char *align64(std::vector<char> &storage) {
   return reinterpret_cast<char *>(
@@ -59,9 +66,11 @@ static std::vector<char> encode(const std::vector<double> &values) {
 
 HoneProgram::HoneProgram(llvm::StringRef ir, bool bfloat16Products) {
   llvm::ExitOnError check("cannot build the program under test: ");
-  auto target = check(createTarget(TargetRequest::parse("native")));
+  auto target = check(createTarget(TargetRequest::parse(targetUnderTest())));
 
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  mlir::DialectRegistry registry;
+  registerTargetDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<HoneDialect, mlir::arith::ArithDialect,
                       mlir::func::FuncDialect, mlir::math::MathDialect,
                       mlir::memref::MemRefDialect, mlir::scf::SCFDialect>();
@@ -126,10 +135,11 @@ HoneProgram::HoneProgram(llvm::StringRef ir, bool bfloat16Products) {
   addBoundary("result", results);
 
   mlir::PassManager lowering(&context);
-  ConvertToTilesOptions options;
-  options.panelWidth = target->panelWidth(mlir::Float32Type::get(&context));
-  options.bfloat16Products = bfloat16Products;
-  lowering.addPass(createConvertToTiles(options));
+  if (bfloat16Products)
+    (*module)->setAttr(HoneDialect::getRoundedProductsAttrName(),
+                       mlir::UnitAttr::get(&context));
+  lowering.addPass(createConvertToTiles(target->blocks(), target->kernels()));
+  lowering.addPass(createVerifyTiles({target->hasFloat64()}));
   target->buildLoweringPipeline(lowering);
   if (failed(lowering.run(*module)))
     check(llvm::createStringError("cannot lower:\n" + ir));

@@ -25,6 +25,10 @@ class LLJIT;
 
 namespace hone {
 
+/// The target that programs are compiled for: what HONE_TARGET names, or
+/// "native".
+std::string targetUnderTest();
+
 class HoneProgram {
 public:
   /// Compiles the module `ir` to run its first entry, or if it has none the

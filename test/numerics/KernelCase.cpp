@@ -117,9 +117,9 @@ std::vector<Matrix> KernelCase::run(int64_t rows) {
 
 void KernelTest::SetUp() {
   llvm::ExitOnError check("error: ");
-  auto target = check(createTarget(TargetRequest::parse("native")));
+  auto target = check(createTarget(TargetRequest::parse(targetUnderTest())));
   if (GetParam() == std::string(kMedium) && !target->hasBFloat16Products())
-    GTEST_SKIP() << "needs avx512bf16";
+    GTEST_SKIP() << "needs products of bfloat16";
 }
 
 void hone::expectClose(const Matrix &actual, const Matrix &expected,

@@ -4,16 +4,16 @@
 // that it reads; nothing runs before the mask is read.
 // CHECK-LABEL: module @one_of_two_blocks
 // CHECK: func.func @hone_entry_gradient(
-// CHECK: %[[MASK:.*]] = tile.view %{{.*}} : !llvm.ptr -> memref<4xi32>
+// CHECK: %[[MASK:.*]] = tile.argument 1 : memref<4xi32>
 // CHECK-NOT: call
 // CHECK: %[[AT:.*]] = arith.constant 3 : index
-// CHECK: %[[NUMBER:.*]] = memref.load %[[MASK]][%[[AT]]] : memref<4xi32>
+// CHECK: %[[NUMBER:.*]] = tile.number %[[MASK]][%[[AT]]] : memref<4xi32>
 // CHECK: %[[ZERO:.*]] = arith.constant 0 : i32
 // CHECK: %[[IS_SET:.*]] = arith.cmpi ne, %[[NUMBER]], %[[ZERO]] : i32
 // CHECK: scf.if %[[IS_SET]] {
-// CHECK: func.call @product(%{{.*}}, %{{.*}}, %[[SCRATCH:.*]], %[[X:.*]], %{{.*}}, %[[Y:.*]]) : (!llvm.ptr, index, !llvm.ptr, memref<16x4xf32>, memref<4x4xf32>, memref<16x4xf32>) -> ()
+// CHECK: func.call @product(%{{.*}}, %[[SCRATCH:.*]], %[[X:.*]], %{{.*}}, %[[Y:.*]]) : (index, !tile.memory, memref<16x4xf32>, memref<4x4xf32>, memref<16x4xf32>) -> ()
 // CHECK-NEXT: } else {
-// CHECK: func.call @norm(%{{.*}}, %{{.*}}, %[[SCRATCH]], %[[X]], %{{.*}}, %[[Y]]) : (!llvm.ptr, index, !llvm.ptr, memref<16x4xf32>, memref<4xf32>, memref<16x4xf32>) -> ()
+// CHECK: func.call @norm(%{{.*}}, %[[SCRATCH]], %[[X]], %{{.*}}, %[[Y]]) : (index, !tile.memory, memref<16x4xf32>, memref<4xf32>, memref<16x4xf32>) -> ()
 // CHECK-NEXT: }
 module @one_of_two_blocks attributes {hone.max_rows = 16 : i64} {
   hone.block @product(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
@@ -58,22 +58,22 @@ module @skipped attributes {hone.max_rows = 16 : i64} {
 // condition and one without are of one function.
 // CHECK-LABEL: module @slots
 // CHECK: func.func @hone_entry_gradient(
-// CHECK: %[[POOL:.*]] = tile.view %{{.*}} : !llvm.ptr -> memref<3x16x4xf32>
+// CHECK: %[[POOL:.*]] = tile.view %{{.*}} : !tile.memory -> memref<3x16x4xf32>
 // CHECK: scf.if
-// CHECK: %[[NUMBER:.*]] = memref.load %{{.*}} : memref<2xi32>
+// CHECK: %[[NUMBER:.*]] = tile.number %{{.*}} : memref<2xi32>
 // CHECK: %[[LAST:.*]] = arith.constant 2 : i32
 // CHECK: %[[SLOT:.*]] = arith.minui %[[NUMBER]], %[[LAST]] : i32
 // CHECK: %[[INDEX:.*]] = arith.index_castui %[[SLOT]] : i32 to index
 // CHECK: %[[BYTES:.*]] = arith.constant 256 : index
 // CHECK: %[[OFFSET:.*]] = arith.muli %[[INDEX]], %[[BYTES]] : index
 // CHECK: %[[VIEW:.*]] = tile.view %[[POOL]][%[[OFFSET]]] : memref<3x16x4xf32> -> memref<16x4xf32>
-// CHECK: func.call @[[KEEP:keep[_0-9]*]](%{{.*}}, %{{.*}}, %{{.*}}, %[[VIEW]])
+// CHECK: func.call @[[KEEP:keep[_0-9]*]](%{{.*}}, %{{.*}}, %[[VIEW]])
 // CHECK-NEXT: }
 // CHECK: call @[[KEEP]](
 // CHECK: arith.minui
 // CHECK: %[[KEPT:.*]] = tile.view %[[POOL]][%{{.*}}] : memref<3x16x4xf32> -> memref<16x4xf32>
-// CHECK: call @read(%{{.*}}, %{{.*}}, %{{.*}}, %[[KEPT]])
-// CHECK: func.func private @[[KEEP]](%{{.*}}, %{{.*}}: index, %[[FROM:.*]]: memref<16x4xf32>, %[[TO:.*]]: memref<16x4xf32>)
+// CHECK: call @read(%{{.*}}, %{{.*}}, %[[KEPT]])
+// CHECK: func.func private @[[KEEP]](%{{.*}}: index, %[[FROM:.*]]: memref<16x4xf32>, %[[TO:.*]]: memref<16x4xf32>)
 // CHECK: %[[V:.*]] = memref.load %[[FROM]]
 // CHECK: memref.store %[[V]], %[[TO]]
 // CHECK-NOT: func.func private @keep

@@ -4,7 +4,7 @@
 // needs no loop; here in the memory that both share.
 // CHECK-LABEL: module @product_does_what_follows
 // CHECK: func.func private @mlp(
-// CHECK: tile.contract
+// CHECK: tile.product
 // CHECK-SAME: epilogue (%[[SUM:.*]], %{{.*}}, %{{.*}}) {
 // CHECK: %[[UP:.*]] = memref.load
 // CHECK: math.exp
@@ -26,19 +26,18 @@ module @product_does_what_follows attributes {hone.max_rows = 16 : i64} {
 // Sums that are not complete stay in the product's own memory; the last part
 // adds them, and what follows is written over its other operand.
 // CHECK-LABEL: module @only_complete_sums
-// CHECK: func.func private @mlp(%{{[^,]*}}, %{{[^,]*}}, %[[SCRATCH:[^:]*]]: !llvm.ptr
+// CHECK: func.func private @mlp(%{{[^,]*}}, %[[SCRATCH:[^:]*]]: !tile.memory
 // CHECK: %[[X:.*]] = tile.view %[[SCRATCH]][%c0{{[_0-9]*}}]
 // CHECK: %[[P:.*]] = tile.view %[[SCRATCH]][%c512{{[_0-9]*}}]
 // CHECK: %[[Y:.*]] = tile.view %[[SCRATCH]][%c0{{[_0-9]*}}]
-// CHECK: tile.contract %[[P]]
-// CHECK-NOT: epilogue
-// CHECK: tile.contract %[[Y]]
-// CHECK-NOT: accumulate
+// CHECK: tile.product %[[P]]
+// CHECK-NOT: {{into|epilogue}}
+// CHECK: tile.product %[[P]]
+// CHECK-SAME: accumulate
+// CHECK-SAME: into %[[Y]]
 // CHECK-SAME: epilogue (%[[SUM:.*]], %{{.*}}, %{{.*}}) {
-// CHECK: %[[PART:.*]] = memref.load %[[P]]
-// CHECK: %[[ALL:.*]] = arith.addf %[[PART]], %[[SUM]]
 // CHECK: %[[OTHER:.*]] = memref.load %[[X]]
-// CHECK: arith.addf %[[OTHER]], %[[ALL]]
+// CHECK: arith.addf %[[OTHER]], %[[SUM]]
 module @only_complete_sums attributes {hone.max_rows = 16 : i64} {
   hone.block @mlp(%h: tensor<?x4xf32>) {
     %w = hone.parameter "weight" : tensor<8x4xf32>
@@ -56,8 +55,8 @@ module @only_complete_sums attributes {hone.max_rows = 16 : i64} {
 // A product that something else reads too must be stored.
 // CHECK-LABEL: module @product_is_needed
 // CHECK: func.func private @mlp(
-// CHECK: tile.contract
-// CHECK: tile.contract
+// CHECK: tile.product
+// CHECK: tile.product
 // CHECK-NOT: epilogue
 // CHECK: tile.map
 module @product_is_needed attributes {hone.max_rows = 16 : i64} {
@@ -76,8 +75,8 @@ module @product_is_needed attributes {hone.max_rows = 16 : i64} {
 // Nothing is written over what the product still reads.
 // CHECK-LABEL: module @operand_is_needed
 // CHECK: func.func private @mlp(
-// CHECK: tile.contract
-// CHECK: tile.contract
+// CHECK: tile.product
+// CHECK: tile.product
 // CHECK-NOT: epilogue
 // CHECK: tile.map
 module @operand_is_needed attributes {hone.max_rows = 16 : i64} {
@@ -96,9 +95,9 @@ module @operand_is_needed attributes {hone.max_rows = 16 : i64} {
 // CHECK-LABEL: module @in_row_tiles
 // CHECK: func.func private @mlp(
 // CHECK: scf.for
-// CHECK: tile.contract
+// CHECK: tile.product
 // CHECK-NOT: epilogue
-// CHECK: tile.contract {{.*}} epilogue
+// CHECK: tile.product {{.*}} epilogue
 // CHECK-NOT: tile.map
 // CHECK: return
 module @in_row_tiles attributes {hone.max_rows = 256 : i64} {

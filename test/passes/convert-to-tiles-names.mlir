@@ -17,7 +17,7 @@ module @names attributes {hone.max_rows = 16 : i64} {
 // Updates share a function where kind and types are equal, and only there; no
 // name that a user may give to a block is taken.
 // CHECK-DAG: func.func private @update.25(
-// CHECK-DAG: func.func private @update_0(%{{[^,]*}}: !llvm.ptr{{[^,]*}}, %{{[^,]*}}: index
+// CHECK-DAG: func.func private @update_0(%{{[^,]*}}: index
 // CHECK-LABEL: func.func @hone_entry_step(
 // CHECK: call @update.25(
 // CHECK: call @zeros_0(

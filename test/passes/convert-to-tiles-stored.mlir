@@ -4,25 +4,21 @@
 // table has them in the same order: head 0 to 2, table 3 to 5, norm 6, out 7.
 // CHECK: func.func private @head(
 // CHECK-SAME: %[[Q:[a-z0-9]*]]: memref<128x32xi8>, %[[S:[a-z0-9]*]]: memref<128x1xf32>, %[[B:[a-z0-9]*]]: memref<128x1xf32>
-// CHECK: tile.fill {{.*}} transpose scales %[[S]] biases %[[B]] bits 4 : memref<64x64xf32>, memref<128x32xi8>
+// CHECK: tile.product {{.*}} transpose_w {{.*}}scales %[[S]] biases %[[B]] bits 4 : {{.*}}, memref<128x32xi8>
 
-// Rows of a packed table are unpacked by a fill, too: panels of one row.
+// Rows of a table are unpacked one at a time.
 // CHECK: func.func private @embed(
 // CHECK-SAME: memref<9x64xi8>, %[[ES:[a-z0-9]*]]: memref<9x2xf32>, %[[EB:[a-z0-9]*]]: memref<9x2xf32>, %{{.*}}: memref<64xbf16>, %[[OUT:[a-z0-9]*]]: memref<64x64xbf16>
 // CHECK: tile.parallel {{.*}} private(%[[ROW:.*]] : memref<1x64xf32>)
-// CHECK: tile.fill %[[ROW]], {{.*}} scales %[[ES]] biases %[[EB]] bits 8
+// CHECK: tile.read_row %[[ROW]], {{.*}} scales %[[ES]] biases %[[EB]] bits 8
 // CHECK: arith.extf {{.*}} : bf16 to f32
-// CHECK: tile.fill {{.*}}, %[[OUT]]{{.*}} transpose : memref<64x64xf32>, memref<64x64xbf16>
+// CHECK: tile.product {{.*}}, %[[OUT]]{{.*}} transpose_w
 
 // CHECK: func.func @hone_entry_loss(
-// CHECK: getelementptr %[[WEIGHTS:.*]][0]
-// CHECK: tile.view {{.*}} -> memref<128x32xi8>
-// CHECK: getelementptr %[[WEIGHTS]][3]
-// CHECK: tile.view {{.*}} -> memref<9x64xi8>
-// CHECK: getelementptr %[[WEIGHTS]][4]
-// CHECK: tile.view {{.*}} -> memref<9x2xf32>
-// CHECK: getelementptr %[[WEIGHTS]][7]
-// CHECK: tile.view {{.*}} -> memref<64x64xbf16>
+// CHECK: tile.weight 0 : memref<128x32xi8>
+// CHECK: tile.weight 3 : memref<9x64xi8>
+// CHECK: tile.weight 4 : memref<9x2xf32>
+// CHECK: tile.weight 7 : memref<64x64xbf16>
 module attributes {hone.max_rows = 16 : i64} {
   hone.block @head() -> tensor<?x128xf32> {
     %x = hone.input "x" : tensor<?x64xf32>

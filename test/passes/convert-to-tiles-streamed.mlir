@@ -37,7 +37,7 @@ module attributes {hone.max_rows = 8 : i64} {
   hone.block @head(%x: tensor<?x64xf32>) -> tensor<f64> {
     %t = hone.input "targets" : tensor<?xi32>
     %w = hone.parameter "lm_head.weight" : tensor<4096x64xf32>
-    // CHECK: tile.contract
+    // CHECK: tile.product
     // CHECK: tile.release %{{.*}} size %{{.*}} : memref<4096x64xf32>
     %loss = hone.linear_cross_entropy %x, %w, %t streamed : (tensor<?x64xf32>, tensor<4096x64xf32>, tensor<?xi32>) -> tensor<f64>
     hone.return %loss : tensor<f64>

@@ -5,9 +5,9 @@
 // CHECK-LABEL: module @block_signature
 // CHECK-NOT: hone.{{[a-z_]*}} {{["@%]}}
 // CHECK: func.func private @layer(
-// CHECK-SAME: %{{.*}}: !llvm.ptr, %{{.*}}: index, %{{.*}}: !llvm.ptr,
+// CHECK-SAME: %{{.*}}: index, %{{.*}}: !tile.memory,
 // CHECK-SAME: %{{.*}}: memref<16x4xf32>, %{{.*}}: memref<4xf32>, %{{.*}}: memref<16xi32>, %{{.*}}: memref<16x4xf32>)
-// CHECK: func.func @hone_entry_loss(%{{[^,]*}}: !llvm.ptr, %{{[^,]*}}: !llvm.ptr)
+// CHECK: func.func @hone_entry_loss() attributes {tile.entry}
 // CHECK: call @layer(
 // CHECK-NOT: hone.{{[a-z_]*}} {{["@%]}}
 module @block_signature attributes {hone.max_rows = 16 : i64} {
@@ -32,22 +32,16 @@ module @block_signature attributes {hone.max_rows = 16 : i64} {
 
 // -----
 
-// Sums over features are taken in equal blocks of at most 1024, in order: the
-// first writes, the others add, and the last adds the bias.
+// Sums over features are taken in equal blocks of at most 1024, and the bias is
+// added to the whole; an iteration has no more columns than the target says.
 // CHECK-LABEL: module @long_sums_are_blocked
 // CHECK: func.func private @project(
 // CHECK: tile.parallel
-// CHECK-SAME: private(%[[PANEL:.*]] : memref<848x64xf32>)
-// CHECK: tile.fill %[[PANEL]], {{.*}} transpose
-// CHECK: tile.contract
-// CHECK-NOT: {{accumulate|epilogue}}
-// CHECK: scf.for
-// CHECK: tile.fill %[[PANEL]], {{.*}} transpose
-// CHECK: tile.contract {{.*}} accumulate
-// CHECK-NOT: epilogue
-// CHECK: tile.fill %[[PANEL]], {{.*}} transpose
-// CHECK: tile.contract {{.*}} accumulate{{.*}} epilogue
-// CHECK-NOT: tile.contract
+// CHECK: tile.product
+// CHECK-SAME: in [848, 64] transpose_w read_ahead
+// CHECK-SAME: epilogue (%[[SUM:.*]], %{{.*}}, %{{.*}}) {
+// CHECK: arith.addf %[[SUM]]
+// CHECK-NOT: tile.product
 module @long_sums_are_blocked attributes {hone.max_rows = 16 : i64} {
   hone.block @project() -> tensor<?x128xf32> {
     %x = hone.input "x" : tensor<?x2500xf32>
@@ -68,8 +62,8 @@ module @long_sums_are_blocked attributes {hone.max_rows = 16 : i64} {
 // CHECK-LABEL: module @gradient_is_accumulated_in_place
 // CHECK: func.func private @adapter(
 // CHECK-SAME: %[[DA:[^:]*]]: memref<2x4xf32>, %[[DB:[^:]*]]: memref<8x2xf32>)
-// CHECK: tile.contract %[[DA]][{{.*}} accumulate transpose_a
-// CHECK: tile.contract %[[DB]][{{.*}} accumulate transpose_a
+// CHECK: tile.product %[[DA]][{{.*}} accumulate transpose_a
+// CHECK: tile.product %[[DB]][{{.*}} accumulate transpose_a
 // CHECK-NOT: tile.map
 // CHECK: return
 module @gradient_is_accumulated_in_place attributes {hone.max_rows = 16 : i64} {
@@ -90,21 +84,12 @@ module @gradient_is_accumulated_in_place attributes {hone.max_rows = 16 : i64} {
 
 // -----
 
-// Few rows take less time than a copy of what they are multiplied with: whole
-// panels of x are read where they are, and h is a panel already.
-// CHECK-LABEL: module @few_rows_copy_nothing
-// CHECK: func.func private @adapter(
-// CHECK-SAME: , %[[X:[^:]*]]: memref<16x100xf32>, %[[H:[^:]*]]: memref<16x8xf32>,
-// CHECK: scf.if
-// CHECK-NOT: tile.fill
-// CHECK: tile.contract {{.*}}, %[[X]][%{{.*}}, %{{.*}}] size(%{{.*}}, %c64{{.*}}) {{.*}}transpose_a
-// CHECK: } else {
-// CHECK: tile.fill %{{.*}}, %[[X]]
-// CHECK: tile.contract
-// CHECK: tile.parallel
-// CHECK-NOT: tile.fill
-// CHECK: tile.contract {{.*}}, %[[H]][%{{.*}}, %{{.*}}] size(%{{.*}}, %c8{{.*}}) {{.*}}transpose_a
-module @few_rows_copy_nothing attributes {hone.max_rows = 16 : i64} {
+// The adapter's products say that they have few rows.
+// CHECK-LABEL: module @few_rows
+// CHECK: tile.product {{.*}} few_rows
+// CHECK: tile.product {{.*}} accumulate transpose_a few_rows
+// CHECK: tile.product {{.*}} accumulate transpose_a few_rows
+module @few_rows attributes {hone.max_rows = 16 : i64} {
   hone.block @adapter() {
     %dy = hone.input "dy" : tensor<?x40xf32>
     %x = hone.input "x" : tensor<?x100xf32>
@@ -118,37 +103,6 @@ module @few_rows_copy_nothing attributes {hone.max_rows = 16 : i64} {
   }
   hone.entry gradient @gradient() {
     hone.call @adapter "q_proj." () : () -> ()
-  }
-}
-
-// -----
-
-// Few rows fill and multiply the panel piece by piece; sums wait in the rest of
-// it. More rows take the whole block.
-// CHECK-LABEL: module @few_rows_go_in_pieces
-// CHECK: tile.parallel {{.*}} private(%[[PANEL:.*]] : memref<500x64xf32>)
-// CHECK: arith.cmpi ule
-// CHECK: scf.if
-// CHECK: %[[SUMS:.*]] = tile.view %[[PANEL]][{{.*}} -> memref<32x64xf32>
-// CHECK: scf.for
-// CHECK: tile.fill %[[PANEL]]
-// CHECK: tile.contract %[[SUMS]][{{.*}} from %[[SUMS]]
-// CHECK: tile.fill %[[PANEL]]
-// CHECK: tile.contract {{.*}} from %[[SUMS]]
-// CHECK: } else {
-// CHECK: tile.fill %[[PANEL]]
-// CHECK: tile.contract
-// CHECK-NOT: from
-// CHECK: return
-module @few_rows_go_in_pieces attributes {hone.max_rows = 64 : i64} {
-  hone.block @project() -> tensor<?x64xf32> {
-    %dy = hone.input "dy" : tensor<?x500xf32>
-    %w = hone.parameter "weight" : tensor<500x64xf32>
-    %dx = hone.linear_adjoint %dy, %w : (tensor<?x500xf32>, tensor<500x64xf32>) -> tensor<?x64xf32>
-    hone.return %dx : tensor<?x64xf32>
-  }
-  hone.entry @loss() {
-    %y = hone.call @project "lm_head." () : () -> tensor<?x64xf32>
   }
 }
 
@@ -195,15 +149,15 @@ module @panels_of_double attributes {hone.max_rows = 16 : i64} {
 // crosses the border is viewed from the first of them on: 16 bytes a row.
 // CHECK-LABEL: module @row_tiles_are_a_loop
 // CHECK: func.func private @mlp(
-// CHECK-SAME: %[[ROWS:[^:]*]]: index, %{{[^:]*}}: !llvm.ptr, %[[X:[^:]*]]: memref<256x4xf32>, {{.*}}, %[[Y:[^:]*]]: memref<256x4xf32>)
+// CHECK-SAME: %[[ROWS:[^:]*]]: index, %{{[^:]*}}: !tile.memory, %[[X:[^:]*]]: memref<256x4xf32>, {{.*}}, %[[Y:[^:]*]]: memref<256x4xf32>)
 // CHECK: scf.for %[[FIRST:.*]] = %{{.*}} to %[[ROWS]] step
 // CHECK: %[[LEFT:.*]] = arith.subi %[[ROWS]], %[[FIRST]]
 // CHECK: %[[COUNT:.*]] = arith.minui %{{.*}}, %[[LEFT]]
 // CHECK: %[[AT:.*]] = arith.muli %[[FIRST]], %{{.*}}
 // CHECK: %[[XS:.*]] = tile.view %[[X]][%[[AT]]] : memref<256x4xf32> -> memref<32x4xf32>
 // CHECK: %[[YS:.*]] = tile.view %[[Y]]
-// CHECK: tile.contract %{{.*}}, %[[XS]][{{.*}} size(%[[COUNT]],
-// CHECK: tile.contract %[[YS]]
+// CHECK: tile.product %{{.*}}, %[[XS]][{{.*}} size(%[[COUNT]],
+// CHECK: tile.product %[[YS]]
 module @row_tiles_are_a_loop attributes {hone.max_rows = 256 : i64} {
   hone.block @mlp(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
     %up = hone.parameter "up" : tensor<8x4xf32>

@@ -14,12 +14,12 @@ func.func @product(%c: memref<32x64xf32>, %a: memref<32x96xf32>,
   %c0 = arith.constant 0 : index
   %n = arith.constant 64 : index
   %k = arith.constant 96 : index
-  tile.contract %c[%c0, %c0], %a[%c0, %c0], %p size(%m, %n, %k)
+  cpu.contract %c[%c0, %c0], %a[%c0, %c0], %p size(%m, %n, %k)
       : memref<32x64xf32>, memref<32x96xf32>, memref<96x64xf32>
       epilogue (%acc, %i, %j) {
     %b = memref.load %bias[%j] : memref<64xf32>
     %r = arith.addf %acc, %b : f32
-    tile.yield %r : f32
+    cpu.yield %r : f32
   }
   return
 }
@@ -41,13 +41,13 @@ func.func @other_epilogue(%c: memref<32x64xf32>, %a: memref<32x96xf32>,
                           %p: memref<96x64xf32>, %m: index) {
   %c0 = arith.constant 0 : index
   %n = arith.constant 64 : index
-  tile.contract %c[%c0, %c0], %a[%c0, %c0], %p size(%m, %n, %n)
+  cpu.contract %c[%c0, %c0], %a[%c0, %c0], %p size(%m, %n, %n)
       : memref<32x64xf32>, memref<32x96xf32>, memref<96x64xf32>
       epilogue (%acc, %i, %j) {
     %word = arith.index_cast %j : index to i32
     %number = arith.sitofp %word : i32 to f32
     %r = arith.mulf %acc, %number : f32
-    tile.yield %r : f32
+    cpu.yield %r : f32
   }
   return
 }
@@ -68,14 +68,14 @@ func.func @operands(%c: memref<32x64xf32>, %a: memref<32x96xf32>,
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %n = arith.constant 64 : index
-  tile.contract %c[%c0, %c0], %a[%c0, %c0], %p size(%m, %n, %n)
+  cpu.contract %c[%c0, %c0], %a[%c0, %c0], %p size(%m, %n, %n)
       : memref<32x64xf32>, memref<32x96xf32>, memref<96x64xf32>
       epilogue (%acc, %i, %j) {
     %below = arith.addi %i, %c1 : index
     %y = memref.load %x[%below, %j] : memref<33x80xf32>
     %scaled = arith.mulf %acc, %s : f32
     %r = arith.addf %scaled, %y : f32
-    tile.yield %r : f32
+    cpu.yield %r : f32
   }
   return
 }
@@ -91,26 +91,26 @@ func.func @shared(%c: memref<32x64xf32>, %a: memref<32x96xf32>,
                   %y: memref<48x128xf32>, %m: index) {
   %c0 = arith.constant 0 : index
   %n = arith.constant 64 : index
-  tile.contract %c[%c0, %c0], %a[%c0, %c0], %p size(%m, %n, %n)
+  cpu.contract %c[%c0, %c0], %a[%c0, %c0], %p size(%m, %n, %n)
       : memref<32x64xf32>, memref<32x96xf32>, memref<96x64xf32>
       epilogue (%acc, %i, %j) {
     %z = memref.load %x[%i, %j] : memref<32x64xf32>
     %r = arith.subf %acc, %z : f32
-    tile.yield %r : f32
+    cpu.yield %r : f32
   }
-  tile.contract %c[%c0, %c0], %a[%c0, %c0], %p size(%m, %n, %n)
+  cpu.contract %c[%c0, %c0], %a[%c0, %c0], %p size(%m, %n, %n)
       : memref<32x64xf32>, memref<32x96xf32>, memref<96x64xf32>
       epilogue (%acc, %i, %j) {
     %z = memref.load %y[%i, %j] : memref<48x128xf32>
     %r = arith.subf %acc, %z : f32
-    tile.yield %r : f32
+    cpu.yield %r : f32
   }
-  tile.contract %c[%c0, %c0], %a[%c0, %c0], %p size(%m, %n, %n)
+  cpu.contract %c[%c0, %c0], %a[%c0, %c0], %p size(%m, %n, %n)
       : memref<32x64xf32>, memref<32x96xf32>, memref<96x64xf32>
       epilogue (%acc, %i, %j) {
     %z = memref.load %x[%i, %j] : memref<32x64xf32>
     %r = arith.subf %z, %acc : f32
-    tile.yield %r : f32
+    cpu.yield %r : f32
   }
   return
 }
@@ -126,11 +126,11 @@ func.func @unknown_columns(%c: memref<32x64xf32>, %a: memref<32x96xf32>,
                            %p: memref<96x64xf32>, %m: index, %n: index,
                            %scale: f32) {
   %c0 = arith.constant 0 : index
-  tile.contract %c[%c0, %c0], %a[%c0, %c0], %p size(%m, %n, %m) accumulate
+  cpu.contract %c[%c0, %c0], %a[%c0, %c0], %p size(%m, %n, %m) accumulate
       : memref<32x64xf32>, memref<32x96xf32>, memref<96x64xf32>
       epilogue (%acc, %i, %j) {
     %r = arith.mulf %acc, %scale : f32
-    tile.yield %r : f32
+    cpu.yield %r : f32
   }
   return
 }
@@ -145,7 +145,7 @@ func.func @narrow_product(%c: memref<32x8xf32>, %a: memref<32x96xf32>,
                           %p: memref<96x64xf32>, %m: index) {
   %c0 = arith.constant 0 : index
   %n = arith.constant 8 : index
-  tile.contract %c[%c0, %c0], %a[%c0, %c0], %p size(%m, %n, %m) transpose_a
+  cpu.contract %c[%c0, %c0], %a[%c0, %c0], %p size(%m, %n, %m) transpose_a
       : memref<32x8xf32>, memref<32x96xf32>, memref<96x64xf32>
   return
 }
@@ -163,7 +163,7 @@ func.func @in_place(%c: memref<32x64xf32>, %a: memref<32x96xf32>,
                     %x: memref<96x896xf32>, %m: index) {
   %c0 = arith.constant 0 : index
   %n = arith.constant 64 : index
-  tile.contract %c[%c0, %c0], %a[%c0, %c0], %x[%m, %n] size(%m, %n, %m)
+  cpu.contract %c[%c0, %c0], %a[%c0, %c0], %x[%m, %n] size(%m, %n, %m)
       : memref<32x64xf32>, memref<32x96xf32>, memref<96x896xf32>
   return
 }
@@ -177,7 +177,7 @@ func.func @narrow_in_place(%c: memref<32x8xf32>, %a: memref<32x96xf32>,
                            %b: memref<96x8xf32>, %m: index) {
   %c0 = arith.constant 0 : index
   %n = arith.constant 8 : index
-  tile.contract %c[%c0, %c0], %a[%c0, %c0], %b[%c0, %c0] size(%m, %n, %m)
+  cpu.contract %c[%c0, %c0], %a[%c0, %c0], %b[%c0, %c0] size(%m, %n, %m)
       : memref<32x8xf32>, memref<32x96xf32>, memref<96x8xf32>
   return
 }
@@ -197,9 +197,9 @@ func.func @from_sums(%c: memref<32x64xf32>, %a: memref<32x96xf32>,
                      %p: memref<96x16xf32>, %s: memref<32x64xf32>, %m: index) {
   %c0 = arith.constant 0 : index
   %n = arith.constant 8 : index
-  tile.contract %c[%c0, %c0], %a[%c0, %c0], %p[%c0, %c0] size(%m, %n, %m) from %s[%c0, %c0]
+  cpu.contract %c[%c0, %c0], %a[%c0, %c0], %p[%c0, %c0] size(%m, %n, %m) from %s[%c0, %c0]
       : memref<32x64xf32>, memref<32x96xf32>, memref<96x16xf32> from memref<32x64xf32>
-  tile.contract %c[%c0, %c0], %a[%c0, %c0], %p[%c0, %c0] size(%m, %n, %m)
+  cpu.contract %c[%c0, %c0], %a[%c0, %c0], %p[%c0, %c0] size(%m, %n, %m)
       : memref<32x64xf32>, memref<32x96xf32>, memref<96x16xf32>
   return
 }
@@ -212,7 +212,7 @@ func.func @ahead(%c: memref<32x64xf32>, %a: memref<32x96xf32>,
                  %p: memref<96x64xf32>, %w: memref<64x96xbf16>, %m: index) {
   %c0 = arith.constant 0 : index
   %n = arith.constant 64 : index
-  tile.contract %c[%c0, %c0], %a[%c0, %c0], %p size(%m, %n, %n)
+  cpu.contract %c[%c0, %c0], %a[%c0, %c0], %p size(%m, %n, %n)
       ahead %w[%c0, %m, %n, %m]
       : memref<32x64xf32>, memref<32x96xf32>, memref<96x64xf32>, memref<64x96xbf16>
   return

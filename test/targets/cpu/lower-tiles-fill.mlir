@@ -7,9 +7,9 @@
 // CHECK: call @tile_fill_bf16_f32_64
 func.func @fills(%p: memref<96x64xf32>, %x: memref<64x96xf32>,
                  %y: memref<80x200xf32>, %z: memref<96x64xbf16>, %n: index) {
-  tile.fill %p, %x[%n, %n] size(%n, %n) transpose : memref<96x64xf32>, memref<64x96xf32>
-  tile.fill %p, %y[%n, %n] size(%n, %n) transpose : memref<96x64xf32>, memref<80x200xf32>
-  tile.fill %p, %z[%n, %n] size(%n, %n) : memref<96x64xf32>, memref<96x64xbf16>
+  cpu.fill %p, %x[%n, %n] size(%n, %n) transpose : memref<96x64xf32>, memref<64x96xf32>
+  cpu.fill %p, %y[%n, %n] size(%n, %n) transpose : memref<96x64xf32>, memref<80x200xf32>
+  cpu.fill %p, %z[%n, %n] size(%n, %n) : memref<96x64xf32>, memref<96x64xbf16>
   return
 }
 
@@ -20,9 +20,9 @@ func.func @fills(%p: memref<96x64xf32>, %x: memref<64x96xf32>,
 // CHECK: call @tile_fill_int8_g32_f32_64
 func.func @packed(%p: memref<96x64xf32>, %q: memref<128x48xi8>,
                   %qs: memref<128x3xf32>, %w: memref<128x96xi8>, %n: index) {
-  tile.fill %p, %q[%n, %n] size(%n, %n) transpose scales %qs biases %qs bits 4
+  cpu.fill %p, %q[%n, %n] size(%n, %n) transpose scales %qs biases %qs bits 4
       : memref<96x64xf32>, memref<128x48xi8>, memref<128x3xf32>, memref<128x3xf32>
-  tile.fill %p, %w[%n, %n] size(%n, %n) scales %qs biases %qs bits 8
+  cpu.fill %p, %w[%n, %n] size(%n, %n) scales %qs biases %qs bits 8
       : memref<96x64xf32>, memref<128x96xi8>, memref<128x3xf32>, memref<128x3xf32>
   return
 }

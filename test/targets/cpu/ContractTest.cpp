@@ -1,4 +1,4 @@
-//===- ContractTest.cpp - tile.fill and tile.contract against naive loops -===//
+//===- ContractTest.cpp - cpu.fill and cpu.contract against naive loops -===//
 //
 // Every shape runs with each vector level that this machine has, since tails
 // fall differently in each.
@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "targets/Target.h"
-#include "test/numerics/TileProgram.h"
+#include "test/targets/TileProgram.h"
 
 #include "llvm/Support/FormatVariadic.h"
 #include "gtest/gtest.h"
@@ -60,17 +60,17 @@ static std::string productIR(const Product &p, const char *type, int64_t bytes,
   line(llvm::formatv("%c_at = arith.constant {0} : index", cAt).str());
   line(llvm::formatv("%factors_at = arith.constant {0} : index", factorsAt)
            .str());
-  line("%a = tile.view %arena[%c0] : !llvm.ptr -> " + a);
-  line("%b = tile.view %arena[%b_at] : !llvm.ptr -> " + b);
-  line("%c = tile.view %arena[%c_at] : !llvm.ptr -> " + c);
-  line("%factors = tile.view %arena[%factors_at] : !llvm.ptr -> " +
+  line("%a = tile.view %arena[%c0] : !tile.memory -> " + a);
+  line("%b = tile.view %arena[%b_at] : !tile.memory -> " + b);
+  line("%c = tile.view %arena[%c_at] : !tile.memory -> " + c);
+  line("%factors = tile.view %arena[%factors_at] : !tile.memory -> " +
        matrix(1, p.n));
   line(llvm::formatv("%k = arith.constant {0} : index", p.k).str());
   line(llvm::formatv("%n = arith.constant {0} : index", p.n).str());
   line(llvm::formatv("%nr = arith.constant {0} : index", panel).str());
   line("%count = arith.ceildivui %n, %nr : index");
   if (p.inPlace) {
-    line("tile.contract %c[%c0, %c0], %a[%c0, %c0], %b[%c0, %c0] "
+    line("cpu.contract %c[%c0, %c0], %a[%c0, %c0], %b[%c0, %c0] "
          "size(%rows, %n, %k) : " +
          c + ", " + a + ", " + b);
     return entryFunction(body);
@@ -79,10 +79,10 @@ static std::string productIR(const Product &p, const char *type, int64_t bytes,
   line("%j0 = arith.muli %p, %nr : index");
   line("%left = arith.subi %n, %j0 : index");
   line("%w = arith.minui %left, %nr : index");
-  line(std::string("tile.fill %panel, %b[") +
+  line(std::string("cpu.fill %panel, %b[") +
        (p.transposeB ? "%j0, %c0" : "%c0, %j0") + "] size(%k, %w)" +
        (p.transposeB ? " transpose : " : " : ") + panelType + ", " + b);
-  line(std::string("tile.contract %c[%c0, %j0], %a[%c0, %c0], %panel "
+  line(std::string("cpu.contract %c[%c0, %j0], %a[%c0, %c0], %panel "
                    "size(%rows, %w, %k)") +
        (p.accumulate ? " accumulate" : "") +
        (p.transposeA ? " transpose_a" : "") + " : " + c + ", " + a + ", " +
@@ -92,7 +92,7 @@ static std::string productIR(const Product &p, const char *type, int64_t bytes,
     line("%jj = arith.addi %j0, %j : index");
     line("%x = memref.load %factors[%c0, %jj] : " + matrix(1, p.n));
     line(std::string("%y = arith.mulf %acc, %x : ") + type);
-    line(std::string("tile.yield %y : ") + type + "\n}");
+    line(std::string("cpu.yield %y : ") + type + "\n}");
   }
   line("}");
   return entryFunction(body);
@@ -262,7 +262,7 @@ TEST(TileContract, ASumInPiecesHasTheBitsOfTheWhole) {
                                       n)
                             .str();
     auto contract = [&](const char *text) {
-      return std::string("tile.contract ") + text + " : " + types;
+      return std::string("cpu.contract ") + text + " : " + types;
     };
     std::string whole = contract("%c[%c0, %c0], %a[%c0, %c0], %b[%c0, %c0] "
                                  "size(%rows, %n, %k) accumulate");
@@ -281,10 +281,10 @@ TEST(TileContract, ASumInPiecesHasTheBitsOfTheWhole) {
   %b_at = arith.constant 4096 : index
   %c_at = arith.constant 32768 : index
   %s_at = arith.constant 40960 : index
-  %a = tile.view %arena[%c0] : !llvm.ptr -> memref<13x70xf32>
-  %b = tile.view %arena[%b_at] : !llvm.ptr -> memref<70x{0}xf32>
-  %c = tile.view %arena[%c_at] : !llvm.ptr -> memref<13x{0}xf32>
-  %s = tile.view %arena[%s_at] : !llvm.ptr -> memref<13x{0}xf32>
+  %a = tile.view %arena[%c0] : !tile.memory -> memref<13x70xf32>
+  %b = tile.view %arena[%b_at] : !tile.memory -> memref<70x{0}xf32>
+  %c = tile.view %arena[%c_at] : !tile.memory -> memref<13x{0}xf32>
+  %s = tile.view %arena[%s_at] : !tile.memory -> memref<13x{0}xf32>
   {1}
 )",
                                                    n, inPieces ? pieces : whole)
@@ -321,9 +321,9 @@ TEST(TileFill, ConvertsFromBfloat16) {
   %at = arith.constant 2048 : index
   %h = arith.constant 24 : index
   %w = arith.constant {0} : index
-  %s = tile.view %arena[%c0] : !llvm.ptr -> {1}
-  %p = tile.view %arena[%at] : !llvm.ptr -> memref<24x32xf32>
-  tile.fill %p, %s[%c0, %c0] size(%h, %w){2} : memref<24x32xf32>, {1}
+  %s = tile.view %arena[%c0] : !tile.memory -> {1}
+  %p = tile.view %arena[%at] : !tile.memory -> memref<24x32xf32>
+  cpu.fill %p, %s[%c0, %c0] size(%h, %w){2} : memref<24x32xf32>, {1}
 )",
                         width, source, transpose ? " transpose" : "")
               .str()));

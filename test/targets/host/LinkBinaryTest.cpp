@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "targets/cpu/LinkBinary.h"
+#include "targets/host/LinkBinary.h"
 
 #include "llvm/BinaryFormat/ELF.h"
 #include "llvm/Support/FileSystem.h"
@@ -37,7 +37,6 @@ protected:
     LinkRequest r;
     r.object = file("main.cpp");
     r.output = file("train");
-    r.triple = llvm::sys::getDefaultTargetTriple();
     return r;
   }
   unsigned fileCount() {
@@ -50,6 +49,7 @@ protected:
   }
 
   llvm::SmallString<64> folder;
+  std::string triple = llvm::sys::getDefaultTargetTriple();
 };
 
 } // namespace
@@ -57,7 +57,7 @@ protected:
 TEST_F(LinkBinary, MakesAProgram) {
   LinkRequest r = request("#include <string>\n"
                           "int main() { return std::string(\"ab\").size(); }");
-  EXPECT_EQ(llvm::toString(linkBinary(r)), "");
+  EXPECT_EQ(llvm::toString(linkBinary(r, triple)), "");
   EXPECT_TRUE(llvm::sys::fs::can_execute(r.output));
   EXPECT_EQ(llvm::sys::ExecuteAndWait(r.output, {r.output}), 2);
   EXPECT_EQ(fileCount(), 2u);
@@ -66,7 +66,7 @@ TEST_F(LinkBinary, MakesAProgram) {
 TEST_F(LinkBinary, ReportsWhatTheDriverPrinted) {
   LinkRequest r =
       request("void absent_function(); int main() { absent_function(); }");
-  std::string message = llvm::toString(linkBinary(r));
+  std::string message = llvm::toString(linkBinary(r, triple));
   EXPECT_NE(message.find("absent_function"), std::string::npos) << message;
   EXPECT_FALSE(llvm::sys::fs::exists(r.output));
   EXPECT_EQ(fileCount(), 1u);
@@ -75,7 +75,7 @@ TEST_F(LinkBinary, ReportsWhatTheDriverPrinted) {
 TEST_F(LinkBinary, NamesALinkerThatIsMissing) {
   LinkRequest r = request("int main() {}");
   r.linker = "no-such-driver";
-  EXPECT_NE(llvm::toString(linkBinary(r)).find("'no-such-driver'"),
+  EXPECT_NE(llvm::toString(linkBinary(r, triple)).find("'no-such-driver'"),
             std::string::npos);
 }
 
@@ -83,7 +83,7 @@ TEST_F(LinkBinary, NamesALinkerThatIsMissing) {
 TEST_F(LinkBinary, UsesNoShell) {
   LinkRequest r = request("int main() {}");
   r.output = file("a 'b' $(c)");
-  EXPECT_EQ(llvm::toString(linkBinary(r)), "");
+  EXPECT_EQ(llvm::toString(linkBinary(r, triple)), "");
   EXPECT_TRUE(llvm::sys::fs::can_execute(r.output));
 }
 
@@ -105,7 +105,7 @@ TEST_F(LinkBinary, LinksForAnotherMachine) {
   std::string searched = std::getenv("PATH");
   auto linkedMachine = [&](LinkRequest r) {
     llvm::sys::fs::remove(r.output);
-    EXPECT_EQ(llvm::toString(linkBinary(r)), "");
+    EXPECT_EQ(llvm::toString(linkBinary(r, triple)), "");
     auto program = llvm::MemoryBuffer::getFile(r.output);
     if (!program || (*program)->getBufferSize() < 20)
       return -1;
@@ -113,7 +113,7 @@ TEST_F(LinkBinary, LinksForAnotherMachine) {
   };
   LinkRequest r = request("#include <string>\n"
                           "int main() { return std::string(\"ab\").size(); }");
-  r.triple = "aarch64-unknown-linux-gnu";
+  triple = "aarch64-unknown-linux-gnu";
   if (llvm::sys::findProgramByName("clang++-22")) {
     EXPECT_EQ(linkedMachine(r), llvm::ELF::EM_AARCH64);
   }

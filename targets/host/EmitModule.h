@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TARGETS_CPU_EMITMODULE_H
-#define HONE_TARGETS_CPU_EMITMODULE_H
+#ifndef HONE_TARGETS_HOST_EMITMODULE_H
+#define HONE_TARGETS_HOST_EMITMODULE_H
 
 #include "targets/ModuleDescription.h"
 
@@ -26,4 +26,4 @@ llvm::Error emitModuleTables(llvm::Module &module,
 
 } // namespace hone
 
-#endif // HONE_TARGETS_CPU_EMITMODULE_H
+#endif // HONE_TARGETS_HOST_EMITMODULE_H

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_DIALECTS_TILE_FRAME_H
-#define HONE_DIALECTS_TILE_FRAME_H
+#ifndef HONE_TARGETS_HOST_FRAME_H
+#define HONE_TARGETS_HOST_FRAME_H
 
 #include "runtime/include/hone/runtime.h"
 
@@ -33,6 +33,13 @@ static_assert(offsetof(hone_frame, rows) == 8 * int(FrameField::Rows) &&
 /// Loads a field of `frame`, an LLVM pointer: an i64, or a pointer.
 mlir::Value loadFrameField(mlir::OpBuilder &builder, mlir::Location loc,
                            mlir::Value frame, FrameField field);
+
+/// Between an LLVM pointer and a `!tile.memory`, until
+/// hone-host-convert-to-llvm makes them one.
+mlir::Value memoryAt(mlir::OpBuilder &builder, mlir::Location loc,
+                     mlir::Value pointer);
+mlir::Value pointerTo(mlir::OpBuilder &builder, mlir::Location loc,
+                      mlir::Value memory);
 
 } // namespace hone
 

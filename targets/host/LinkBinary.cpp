@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "targets/cpu/LinkBinary.h"
+#include "targets/host/LinkBinary.h"
 
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallVector.h"
@@ -58,9 +58,10 @@ static bool isClang(StringRef path) {
   return llvm::sys::path::filename(path).starts_with("clang");
 }
 
-static llvm::Expected<Driver> findDriver(const LinkRequest &request) {
-  bool isHost = isHostTriple(request.triple);
-  std::string toolchain = toolchainTriple(request.triple);
+static llvm::Expected<Driver> findDriver(const LinkRequest &request,
+                                         StringRef triple) {
+  bool isHost = isHostTriple(triple);
+  std::string toolchain = toolchainTriple(triple);
   std::vector<std::string> names;
   if (!request.linker.empty())
     names = {request.linker};
@@ -133,8 +134,8 @@ runDriver(const Driver &driver, const LinkRequest &request, StringRef output,
   return text;
 }
 
-llvm::Error hone::linkBinary(const LinkRequest &request) {
-  llvm::Expected<Driver> driver = findDriver(request);
+llvm::Error hone::linkBinary(const LinkRequest &request, StringRef triple) {
+  llvm::Expected<Driver> driver = findDriver(request, triple);
   if (!driver)
     return driver.takeError();
 

@@ -4,14 +4,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "test/numerics/TileProgram.h"
+#include "test/targets/TileProgram.h"
 
 #include "dialects/Tile/TileDialect.h"
 #include "targets/Target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -39,14 +38,11 @@ static char *align64(char *pointer) {
 
 std::string hone::entryFunction(llvm::StringRef body) {
   return (R"(
-func.func @hone_entry_main(%frame: !llvm.ptr, %values: !llvm.ptr) {
+func.func @hone_entry_main() attributes {tile.entry} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %arena_at = llvm.getelementptr %frame[8] : (!llvm.ptr) -> !llvm.ptr, i8
-  %arena = llvm.load %arena_at : !llvm.ptr -> !llvm.ptr
-  %rows_at = llvm.getelementptr %frame[48] : (!llvm.ptr) -> !llvm.ptr, i8
-  %rows_word = llvm.load %rows_at : !llvm.ptr -> i64
-  %rows = arith.index_cast %rows_word : i64 to index
+  %arena = tile.base arena : !tile.memory
+  %rows = tile.rows : index
 )" + body +
           "\n  return\n}\n")
       .str();
@@ -78,11 +74,13 @@ TileProgram::TileProgram(llvm::StringRef ir, llvm::StringRef targetName,
   llvm::ExitOnError check("cannot build the program under test: ");
   auto target = check(createTarget(TargetRequest::parse(targetName)));
 
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  mlir::DialectRegistry registry;
+  registerTargetDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<tile::TileDialect, mlir::arith::ArithDialect,
-                      mlir::func::FuncDialect, mlir::LLVM::LLVMDialect,
-                      mlir::math::MathDialect, mlir::memref::MemRefDialect,
-                      mlir::scf::SCFDialect>();
+                      mlir::func::FuncDialect, mlir::math::MathDialect,
+                      mlir::memref::MemRefDialect, mlir::scf::SCFDialect>();
+  context.loadAllAvailableDialects();
   auto module = mlir::parseSourceString<mlir::ModuleOp>(ir, &context);
   mlir::PassManager pm(&context);
   target->buildLoweringPipeline(pm);

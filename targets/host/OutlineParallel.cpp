@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Tile/Frame.h"
 #include "dialects/Tile/TileDialect.h"
-#include "targets/cpu/CpuPasses.h"
+#include "targets/host/Frame.h"
+#include "targets/host/HostPasses.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -19,7 +19,7 @@
 
 namespace hone {
 #define GEN_PASS_DEF_OUTLINEPARALLEL
-#include "targets/cpu/CpuPasses.h.inc"
+#include "targets/host/HostPasses.h.inc"
 } // namespace hone
 
 using namespace mlir;
@@ -45,7 +45,7 @@ static Type closureType(Type type) {
   MLIRContext *context = type.getContext();
   if (type.isIndex())
     return IntegerType::get(context, 64);
-  if (isa<MemRefType>(type))
+  if (isa<MemRefType, tile::MemoryType>(type))
     return LLVM::LLVMPointerType::get(context);
   if (isa<FloatType, IntegerType, LLVM::LLVMPointerType>(type))
     return type;
@@ -150,16 +150,20 @@ LLVM::LLVMFuncOp TaskOutliner::buildTask(StringRef name) {
     if (isa<MemRefType>(value.getType())) {
       if (!zero)
         zero = arith::ConstantIndexOp::create(b, loc, 0);
-      field = tile::ViewOp::create(b, loc, value.getType(), field, zero);
+      field = tile::ViewOp::create(b, loc, value.getType(),
+                                   memoryAt(b, loc, field), zero);
     }
+    if (isa<tile::MemoryType>(value.getType()))
+      field = memoryAt(b, loc, field);
     mapping.map(value, field);
   }
 
   mapping.map(loop.getIndex(),
               arith::IndexCastOp::create(b, loc, index, entry->getArgument(1)));
   if (!loop.getPrivateBuffers().empty()) {
-    Value scratch = loadFrameField(b, loc, mapping.lookup(frame()),
-                                   FrameField::ThreadScratch);
+    Value scratch = memoryAt(b, loc,
+                             loadFrameField(b, loc, mapping.lookup(frame()),
+                                            FrameField::ThreadScratch));
     Value thread =
         arith::IndexCastOp::create(b, loc, index, entry->getArgument(2));
     Value stride = arith::ConstantIndexOp::create(b, loc, threadBytes);
@@ -199,6 +203,8 @@ void TaskOutliner::buildCall(LLVM::LLVMFuncOp parallelFor,
       field = arith::IndexCastOp::create(b, loc, word, address);
       field = LLVM::IntToPtrOp::create(b, loc, pointer, field);
     }
+    if (isa<tile::MemoryType>(value.getType()))
+      field = pointerTo(b, loc, field);
     LLVM::StoreOp::create(b, loc, field, closureField(b, closure, i));
   }
   Value pool = loadFrameField(b, loc, frame(), FrameField::Pool);

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Tile/TileDialect.h"
-#include "targets/cpu/CpuPasses.h"
+#include "targets/host/HostPasses.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -20,6 +20,8 @@
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/FunctionCallUtils.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
 #include "mlir/Dialect/Vector/Transforms/VectorTransforms.h"
 #include "mlir/Transforms/DialectConversion.h"
@@ -27,7 +29,7 @@
 
 namespace hone {
 #define GEN_PASS_DEF_CONVERTTOLLVM
-#include "targets/cpu/CpuPasses.h.inc"
+#include "targets/host/HostPasses.h.inc"
 } // namespace hone
 
 using namespace mlir;
@@ -48,11 +50,64 @@ struct ConvertView : public ConvertOpToLLVMPattern<tile::ViewOp> {
     Value start = LLVM::GEPOp::create(
         rewriter, loc, base.getType(), rewriter.getI8Type(), base,
         ArrayRef<LLVM::GEPArg>{adaptor.getByteOffset()});
-    rewriter.replaceOp(op, {MemRefDescriptor::fromStaticShape(
-                               rewriter, loc, *getTypeConverter(),
-                               cast<MemRefType>(op.getType()), start)});
+    if (auto type = dyn_cast<MemRefType>(op.getType()))
+      start = MemRefDescriptor::fromStaticShape(
+          rewriter, loc, *getTypeConverter(), type, start);
+    rewriter.replaceOp(op, start);
     return success();
   }
+};
+
+/// Memory and the pointer to it are one from here on.
+struct ConvertMemoryCast
+    : public OpConversionPattern<UnrealizedConversionCastOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(UnrealizedConversionCastOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOp(op, adaptor.getInputs());
+    return success();
+  }
+};
+
+/// A hint about rows of a buffer becomes a call of the runtime: (start, bytes).
+template <typename ResidencyOp>
+struct ConvertResidency : public ConvertOpToLLVMPattern<ResidencyOp> {
+  ConvertResidency(LLVMTypeConverter &converter, StringRef callee)
+      : ConvertOpToLLVMPattern<ResidencyOp>(converter), callee(callee) {}
+
+  LogicalResult
+  matchAndRewrite(ResidencyOp op, typename ResidencyOp::Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    auto type = cast<MemRefType>(op.getBuffer().getType());
+    int64_t bits = type.getNumElements() * type.getElementTypeBitWidth();
+    Value rowBytes = LLVM::ConstantOp::create(
+        rewriter, loc,
+        rewriter.getI64IntegerAttr(bits / 8 / type.getDimSize(0)));
+    auto bytesOf = [&](Value rows) -> Value {
+      return LLVM::MulOp::create(rewriter, loc, rows, rowBytes);
+    };
+    Value buffer =
+        MemRefDescriptor(adaptor.getBuffer()).alignedPtr(rewriter, loc);
+    Value start = LLVM::GEPOp::create(
+        rewriter, loc, buffer.getType(), rewriter.getI8Type(), buffer,
+        ArrayRef<LLVM::GEPArg>{bytesOf(adaptor.getRow())});
+    Value bytes = bytesOf(adaptor.getCount());
+    Type arguments[] = {start.getType(), bytes.getType()};
+    auto module = op->template getParentOfType<ModuleOp>();
+    FailureOr<LLVM::LLVMFuncOp> function =
+        LLVM::lookupOrCreateFn(rewriter, module, callee, arguments,
+                               LLVM::LLVMVoidType::get(rewriter.getContext()));
+    if (failed(function))
+      return failure();
+    rewriter.replaceOpWithNewOp<LLVM::CallOp>(op, *function,
+                                              ValueRange{start, bytes});
+    return success();
+  }
+
+  StringRef callee;
 };
 
 struct ConvertToLLVM : public hone::impl::ConvertToLLVMBase<ConvertToLLVM> {
@@ -66,9 +121,16 @@ struct ConvertToLLVM : public hone::impl::ConvertToLLVMBase<ConvertToLLVM> {
     LowerToLLVMOptions options(context);
     options.useBarePtrCallConv = true;
     LLVMTypeConverter converter(context, options);
+    converter.addConversion([](tile::MemoryType type) -> Type {
+      return LLVM::LLVMPointerType::get(type.getContext());
+    });
 
     RewritePatternSet patterns(context);
     patterns.add<ConvertView>(converter);
+    patterns.add<ConvertMemoryCast>(converter, context);
+    patterns.add<ConvertResidency<tile::PrefetchOp>>(converter,
+                                                     "hone_prefetch");
+    patterns.add<ConvertResidency<tile::ReleaseOp>>(converter, "hone_release");
     vector::populateVectorMaskMaterializationPatterns(
         patterns, /*force32BitVectorIndices=*/true);
     arith::populateArithToLLVMConversionPatterns(converter, patterns);
@@ -82,6 +144,8 @@ struct ConvertToLLVM : public hone::impl::ConvertToLLVMBase<ConvertToLLVM> {
 
     LLVMConversionTarget target(*context);
     target.addLegalOp<ModuleOp>();
+    target.addDynamicallyLegalOp<UnrealizedConversionCastOp>(
+        [&](UnrealizedConversionCastOp op) { return converter.isLegal(op); });
     if (failed(
             applyFullConversion(getOperation(), target, std::move(patterns))))
       signalPassFailure();

@@ -1,4 +1,4 @@
-//===- EpilogueTest.cpp - Epilogues of tile.contract against loops --------===//
+//===- EpilogueTest.cpp - Epilogues of cpu.contract against loops --------===//
 //
 // What an epilogue makes of a product must be, to the bit, what a tile.map
 // makes of the same product afterwards: plans differ in which of the two they
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "test/numerics/TileProgram.h"
+#include "test/targets/TileProgram.h"
 
 #include "llvm/Support/FormatVariadic.h"
 #include "gtest/gtest.h"
@@ -121,7 +121,7 @@ static std::string programIR(Body body, const Shape &shape, const char *type,
   };
   auto view = [&](const char *name, int64_t region, const std::string &memref) {
     line(llvm::formatv("%{0}_at = arith.constant {1} : index\n"
-                       "%{0} = tile.view %arena[%{0}_at] : !llvm.ptr -> {2}",
+                       "%{0} = tile.view %arena[%{0}_at] : !tile.memory -> {2}",
                        name, region * kRegion * bytes, memref)
              .str());
   };
@@ -145,17 +145,17 @@ static std::string programIR(Body body, const Shape &shape, const char *type,
   line("%j0 = arith.muli %p, %nr : index");
   line("%left = arith.subi %n, %j0 : index");
   line("%w = arith.minui %left, %nr : index");
-  line("tile.fill %panel, %b[%c0, %j0] size(%k, %w) : " + panelType + ", " +
+  line("cpu.fill %panel, %b[%c0, %j0] size(%k, %w) : " + panelType + ", " +
        right);
   auto contract = [&](const std::string &result) {
-    line("tile.contract " + result + "[%c0, %j0], %a[%c0, %c0], %panel " +
+    line("cpu.contract " + result + "[%c0, %j0], %a[%c0, %c0], %panel " +
          "size(%rows, %w, %k)" + (shape.accumulate ? " accumulate" : "") +
          " : $C, " + left + ", " + panelType);
   };
   contract("%fused");
   line("epilogue (%acc, %i, %j) {\n%jj = arith.addi %j0, %j : index");
   text += fillIn(body, "%fused", shape, type);
-  line("\ntile.yield %y : T\n}");
+  line("\ncpu.yield %y : T\n}");
   contract("%plain");
   line("tile.map (%i, %j) in (%rows, %w) {\n%jj = arith.addi %j0, %j : index\n"
        "%acc = memref.load %plain[%i, %jj] : $C");

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "test/numerics/TileProgram.h"
+#include "test/targets/TileProgram.h"
 
 #include "llvm/Support/FormatVariadic.h"
 #include "gtest/gtest.h"
@@ -36,8 +36,8 @@ template <typename T> static std::string loopIR(std::string body) {
   std::string text = "%y_at = arith.constant " +
                      std::to_string(Arena<T>::elements * sizeof(T)) +
                      " : index\n"
-                     "%x = tile.view %arena[%c0] : !llvm.ptr -> $M\n"
-                     "%y = tile.view %arena[%y_at] : !llvm.ptr -> $M\n" +
+                     "%x = tile.view %arena[%c0] : !tile.memory -> $M\n"
+                     "%y = tile.view %arena[%y_at] : !tile.memory -> $M\n" +
                      body;
   for (auto [from, to] :
        {std::pair<std::string, std::string>("$M", matrix),
@@ -181,7 +181,7 @@ TEST(TileMap, WhatCannotBeWidenedStaysScalar) {
 TEST(TileMap, ConvertsIntegersAndBroadcasts) {
   for (const char *target : targets()) {
     TileProgram program(loopIR<float>(R"(
-      %ids = tile.view %arena[%c0] : !llvm.ptr -> memref<64xi32>
+      %ids = tile.view %arena[%c0] : !tile.memory -> memref<64xi32>
       tile.map (%i, %j) in (%c1, %rows) {
         %id = memref.load %ids[%j] : memref<64xi32>
         %f = arith.sitofp %id : i32 to $T
@@ -208,7 +208,7 @@ TEST(TileMap, ConvertsIntegersAndBroadcasts) {
 TEST(TileMap, RoundsToBfloat16) {
   for (const char *target : targets()) {
     TileProgram program(loopIR<float>(R"(
-      %halves = tile.view %arena[%y_at] : !llvm.ptr -> memref<64xbf16>
+      %halves = tile.view %arena[%y_at] : !tile.memory -> memref<64xbf16>
       tile.map (%j) in (%rows) {
         %v = memref.load %x[%c0, %j] : $M
         %h = arith.truncf %v : $T to bf16

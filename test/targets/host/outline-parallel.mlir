@@ -1,4 +1,4 @@
-// RUN: hone-opt %s --hone-cpu-outline-parallel | FileCheck %s --enable-var-scope
+// RUN: hone-opt %s --hone-host-outline-parallel | FileCheck %s --enable-var-scope
 
 // The module records what the largest loop needs: 20 f32 and 3 f64, each
 // rounded up to 64 bytes.
@@ -10,7 +10,7 @@
 // CHECK-SAME: (%[[CLOSURE:.*]]: !llvm.ptr, %[[INDEX:.*]]: i64, %{{.*}}: i64)
 // CHECK: arith.constant 2.500000e+00 : f32
 // CHECK: llvm.getelementptr %[[CLOSURE]][0, 2] {{.*}} !llvm.struct<(ptr, i64, ptr)>
-// CHECK: tile.view %{{.*}}[%{{.*}}] : !llvm.ptr -> memref<8xf32>
+// CHECK: tile.view %{{.*}}[%{{.*}}] : !tile.memory -> memref<8xf32>
 // CHECK: arith.index_cast %[[INDEX]] : i64 to index
 // CHECK: memref.store
 // CHECK: llvm.return
@@ -37,10 +37,10 @@ func.func @captures(%frame: !llvm.ptr, %count: index, %x: memref<8xf32>,
 // CHECK: %[[T:.*]] = arith.index_cast %[[THREAD]] : i64 to index
 // CHECK: %[[BYTES:.*]] = arith.constant 192 : index
 // CHECK: %[[START:.*]] = arith.muli %[[T]], %[[BYTES]]
-// CHECK: tile.view %{{.*}}[%{{.*}}] : !llvm.ptr -> memref<20xf32>
+// CHECK: tile.view %{{.*}}[%{{.*}}] : !tile.memory -> memref<20xf32>
 // CHECK: %[[SECOND:.*]] = arith.constant 128 : index
 // CHECK: %[[AT:.*]] = arith.addi %[[START]], %[[SECOND]]
-// CHECK: tile.view %{{.*}}[%[[AT]]] : !llvm.ptr -> memref<3xf64>
+// CHECK: tile.view %{{.*}}[%[[AT]]] : !tile.memory -> memref<3xf64>
 func.func @scratch(%frame: !llvm.ptr, %count: index) {
   %zero = arith.constant 0.0 : f32
   tile.parallel (%i) in (%count) private(%p : memref<20xf32>, %q : memref<3xf64>) {

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TEST_NUMERICS_TILEPROGRAM_H
-#define HONE_TEST_NUMERICS_TILEPROGRAM_H
+#ifndef HONE_TEST_TARGETS_TILEPROGRAM_H
+#define HONE_TEST_TARGETS_TILEPROGRAM_H
 
 #include "targets/ModuleDescription.h"
 
@@ -55,4 +55,4 @@ bool canRun(llvm::StringRef target);
 
 } // namespace hone
 
-#endif // HONE_TEST_NUMERICS_TILEPROGRAM_H
+#endif // HONE_TEST_TARGETS_TILEPROGRAM_H

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "targets/cpu/EmitModule.h"
+#include "targets/host/EmitModule.h"
 
-#include "targets/cpu/CpuPasses.h"
+#include "targets/host/HostPasses.h"
 
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DataLayout.h"

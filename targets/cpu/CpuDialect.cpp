@@ -1,0 +1,124 @@
+//===- CpuDialect.cpp - Panels and register tiles of a CPU ----------------===//
+//
+// Constraints are numbered as in CpuOps.td.
+//
+//===----------------------------------------------------------------------===//
+
+#include "targets/cpu/CpuDialect.h"
+
+using namespace mlir;
+using namespace hone;
+using namespace hone::cpu;
+
+#include "targets/cpu/CpuDialect.cpp.inc"
+
+void CpuDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "targets/cpu/CpuOps.cpp.inc"
+      >();
+}
+
+int64_t FillOp::getGroup() {
+  if (!getScales())
+    return 0;
+  return tile::groupSize(getSource().getType(), getScales().getType(),
+                         *getBits())
+      .value_or(0);
+}
+
+LogicalResult FillOp::verify() {
+  // (C1) to (C3)
+  return tile::verifyStorage(*this, getSource(), getScales(), getBiases(),
+                             getBits());
+}
+
+void ContractOp::build(
+    OpBuilder &builder, OperationState &state, Value c, Value cRow,
+    Value cColumn, Value a, Value aRow, Value aK, Value panel,
+    ValueRange panelAt, Value m, Value n, Value k, bool accumulate,
+    bool transposeA,
+    function_ref<Value(OpBuilder &, Location, Value, Value, Value)>
+        epilogueBuilder,
+    Value ahead, ValueRange aheadPiece, Value sums, ValueRange sumsAt) {
+  OpBuilder::InsertionGuard guard(builder);
+  Properties &properties = state.getOrAddProperties<Properties>();
+  llvm::fill(properties.operandSegmentSizes, 1);
+  state.addOperands({c, cRow, cColumn, a, aRow, aK, panel});
+  state.addOperands(panelAt);
+  properties.operandSegmentSizes[7] = panelAt.size();
+  state.addOperands({m, n, k});
+  auto addMatrix = [&](unsigned segment, Value matrix, ValueRange indices) {
+    if (matrix)
+      state.addOperands(matrix);
+    else
+      properties.operandSegmentSizes[segment] = 0;
+    state.addOperands(indices);
+    properties.operandSegmentSizes[segment + 1] = indices.size();
+  };
+  addMatrix(11, sums, sumsAt);
+  addMatrix(13, ahead, aheadPiece);
+  if (accumulate)
+    properties.accumulate = builder.getUnitAttr();
+  if (transposeA)
+    properties.transposeA = builder.getUnitAttr();
+  Region *region = state.addRegion();
+  if (!epilogueBuilder)
+    return;
+  Type element = cast<MemRefType>(c.getType()).getElementType();
+  Type index = builder.getIndexType();
+  Block *block =
+      builder.createBlock(region, {}, {element, index, index},
+                          {state.location, state.location, state.location});
+  Value result = epilogueBuilder(builder, state.location, block->getArgument(0),
+                                 block->getArgument(1), block->getArgument(2));
+  YieldOp::create(builder, state.location, result);
+}
+
+static ParseResult parseEpilogue(OpAsmParser &parser, Region &region,
+                                 Type matrix) {
+  if (failed(parser.parseOptionalKeyword("epilogue")))
+    return success();
+  return tile::parseElementBody(parser, region, matrix);
+}
+
+static void printEpilogue(OpAsmPrinter &p, Operation *, Region &region, Type) {
+  tile::printElementBody(p, "epilogue", region);
+}
+
+LogicalResult ContractOp::verify() {
+  Type element = getC().getType().getElementType();
+  // (C1)
+  Type panel = getPanel().getType().getElementType();
+  bool rounds = panel.isBF16() && element.isF32() && !getTransposeA();
+  if (getA().getType().getElementType() != element ||
+      (panel != element && !rounds))
+    return emitOpError("expects 'c', 'a' and 'panel' to share an element type "
+                       "but got ")
+           << element << ", " << getA().getType().getElementType() << " and "
+           << getPanel().getType().getElementType();
+  // (C4)
+  unsigned expected = getAhead() ? 4 : 0;
+  if (getAheadPiece().size() != expected)
+    return emitOpError("expects ")
+           << expected << " indices of the piece ahead but got "
+           << getAheadPiece().size();
+  // (C5)
+  unsigned indices = getPanelAt().size();
+  if (indices != 0 && (indices != 2 || panel.isBF16()))
+    return emitOpError("expects a panel of ")
+           << panel << " to have " << (panel.isBF16() ? "no" : "two")
+           << " indices of a position but got " << indices;
+  // (C6)
+  if (getSums() && (getSums().getType().getElementType() != element ||
+                    getSumsAt().size() != 2))
+    return emitOpError("expects sums of ")
+           << element << " at two indices but got "
+           << getSums().getType().getElementType() << " at "
+           << getSumsAt().size();
+  // (C2), (C3)
+  return tile::verifyElementBody(*this, getEpilogue(), element, "the epilogue");
+}
+
+#define GET_OP_CLASSES
+#include "targets/cpu/CpuOps.cpp.inc"

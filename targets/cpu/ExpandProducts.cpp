@@ -1,0 +1,384 @@
+//===- ExpandProducts.cpp - Products become panels and register tiles -----===//
+//
+// A block of one operand's terms is copied into a panel and multiplied from
+// there. What is decided here changes speed and no bit: `cpu.contract` carries
+// on sums where they were left.
+//
+//===----------------------------------------------------------------------===//
+
+#include "targets/cpu/CpuDescription.h"
+#include "targets/cpu/CpuDialect.h"
+#include "targets/cpu/CpuPasses.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace hone {
+#define GEN_PASS_DEF_EXPANDPRODUCTS
+#include "targets/cpu/CpuPasses.h.inc"
+} // namespace hone
+
+using namespace mlir;
+using namespace hone;
+
+/// Products of at most so many rows fill and multiply a panel piece by piece.
+static constexpr int64_t kFewRows = 32;
+
+/// Bytes of a piece: it is multiplied out of the first-level cache.
+static constexpr int64_t kPieceBytes = 16 << 10;
+
+static constexpr int64_t kLineBits = 512;
+
+//===----------------------------------------------------------------------===//
+// Panels
+//===----------------------------------------------------------------------===//
+
+/// The panel of `op`: whole cache lines, or half of one or a quarter where the
+/// product is that narrow and no pairs need a whole one.
+static MemRefType panelOf(tile::ProductOp op) {
+  Type element = op.getC().getType().getElementType();
+  int64_t bits = element.getIntOrFloatBitWidth(), columns = op.getColumns();
+  int64_t width = llvm::alignTo(columns, kLineBits / bits);
+  auto depth = static_cast<int64_t>(op.getTerms());
+  if (op.getRounded()) // Terms lie in pairs.
+    return MemRefType::get({(depth + 1) / 2 * 2, width},
+                           BFloat16Type::get(op.getContext()));
+  while (width / 2 >= columns && width / 2 * bits >= kLineBits / 4)
+    width /= 2;
+  return MemRefType::get({depth, width}, element);
+}
+
+/// The private buffer of this type of the loop around `op`; products, which
+/// fill a panel before they read it, share it.
+static Value
+panelFor(tile::ProductOp op, MemRefType type,
+         llvm::DenseMap<std::pair<Operation *, Type>, Value> &known) {
+  auto loop = op->getParentOfType<tile::ParallelOp>();
+  Value &panel = known[{loop, type}];
+  if (!panel)
+    panel = loop.getBody()->addArgument(type, op.getLoc());
+  return panel;
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Emits one product at its place.
+class ProductExpansion : public ImplicitLocOpBuilder {
+public:
+  ProductExpansion(tile::ProductOp op, Value panel)
+      : ImplicitLocOpBuilder(op.getLoc(), op), op(op), panel(panel),
+        panelType(cast<MemRefType>(panel.getType())) {}
+
+  void expand();
+
+private:
+  /// Where sums go, and what becomes of them.
+  struct Result {
+    Value matrix;
+    Value row, column;
+    bool accumulate;
+    bool completes; ///< the epilogue is applied
+  };
+  /// Terms that one panel holds at a time.
+  struct Terms {
+    Value first, count;
+    int64_t most; ///< of what comes next
+    Value sums;   ///< what to start from; null: zero
+  };
+
+  void block(Value start, Value terms, const Result &to);
+  void lastBlock(Value start, Value terms, bool accumulate);
+  void contractTerms(const Terms &terms, const Result &to);
+  /// The same with few rows, which multiply a panel faster than it is written
+  /// and read: pieces of `terms.most` terms stay in the nearest cache.
+  void contractPieces(const Terms &terms, const Result &to);
+  int64_t pieceTerms();
+  bool isLikePanel();
+  void fill(Value row, Value column, Value terms);
+  SmallVector<Value> pieceAt(Value term, int64_t size);
+  Value complete(Value sum, Value i, Value j, const Result &to);
+
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(*this, value);
+  }
+  Value add(Value a, Value b) { return createOrFold<arith::AddIOp>(a, b); }
+  Value sub(Value a, Value b) { return createOrFold<arith::SubIOp>(a, b); }
+  Value mul(Value a, Value b) { return createOrFold<arith::MulIOp>(a, b); }
+  Value div(Value a, Value b) { return createOrFold<arith::DivUIOp>(a, b); }
+  Value min(Value a, Value b) { return createOrFold<arith::MinUIOp>(a, b); }
+  Value compare(arith::CmpIPredicate predicate, Value a, Value b) {
+    return createOrFold<arith::CmpIOp>(predicate, a, b);
+  }
+  /// Emits both, or if the condition is known, one.
+  void choose(Value condition, function_ref<void()> then,
+              function_ref<void()> otherwise);
+  void loop(Value from, Value to, int64_t step, function_ref<void(Value)> body);
+
+  tile::ProductOp op;
+  Value panel;
+  MemRefType panelType;
+};
+
+} // namespace
+
+void ProductExpansion::choose(Value condition, function_ref<void()> then,
+                              function_ref<void()> otherwise) {
+  if (std::optional<int64_t> known = getConstantIntValue(condition))
+    return *known ? then() : otherwise();
+  auto branch = scf::IfOp::create(*this, condition, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(*this);
+  setInsertionPointToStart(branch.thenBlock());
+  then();
+  setInsertionPointToStart(branch.elseBlock());
+  otherwise();
+}
+
+void ProductExpansion::loop(Value from, Value to, int64_t step,
+                            function_ref<void(Value)> body) {
+  auto loop = scf::ForOp::create(*this, from, to, index(step));
+  OpBuilder::InsertionGuard guard(*this);
+  setInsertionPointToStart(loop.getBody());
+  body(loop.getInductionVar());
+}
+
+void ProductExpansion::expand() {
+  int64_t size = panelType.getDimSize(0);
+  Value zero = index(0), whole = index(size), depth = op.getK();
+  Result partial{op.getC(), op.getCRow(), op.getCColumn(), op.getAccumulate(),
+                 /*completes=*/false};
+  auto only = [&] { lastBlock(zero, depth, op.getAccumulate()); };
+  // The last block may be short, the others are whole.
+  auto blocks = [&] {
+    Value last = mul(div(sub(depth, index(1)), whole), whole);
+    block(zero, whole, partial);
+    partial.accumulate = true;
+    if (getConstantIntValue(last) != size)
+      loop(whole, last, size,
+           [&](Value start) { block(start, whole, partial); });
+    lastBlock(last, sub(depth, last), /*accumulate=*/true);
+  };
+  choose(compare(arith::CmpIPredicate::ule, depth, whole), only, blocks);
+  op.erase();
+}
+
+void ProductExpansion::lastBlock(Value start, Value terms, bool accumulate) {
+  Result to{op.getC(), op.getCRow(), op.getCColumn(), accumulate,
+            /*completes=*/true};
+  // What is complete may be written elsewhere than the sums were until now; the
+  // epilogue then reads these.
+  if (op.getInto())
+    to.matrix = op.getInto();
+  block(start, terms, to);
+}
+
+void ProductExpansion::block(Value start, Value terms, const Result &to) {
+  auto whole = [&] {
+    contractTerms({start, terms, panelType.getDimSize(0), Value()}, to);
+  };
+  int64_t piece = pieceTerms();
+  if (!piece)
+    return whole();
+  choose(
+      compare(arith::CmpIPredicate::ule, op.getM(), index(kFewRows)),
+      [&] { contractPieces({start, terms, piece, Value()}, to); }, whole);
+}
+
+/// Terms that a piece of a panel has, or 0 if there is no use in pieces or no
+/// room for the sums. A transposing fill takes rows as long as it can get them.
+int64_t ProductExpansion::pieceTerms() {
+  int64_t width = panelType.getDimSize(1), depth = panelType.getDimSize(0);
+  int64_t rowBytes = width * panelType.getElementTypeBitWidth() / 8;
+  int64_t sumsBytes =
+      kFewRows * width * op.getC().getType().getElementTypeBitWidth() / 8;
+  int64_t terms = kPieceBytes / rowBytes;
+  bool isUseful =
+      op.getReadAhead() && !op.getTransposeW() && depth >= 2 * terms;
+  return isUseful && depth * rowBytes >= kPieceBytes + sumsBytes ? terms : 0;
+}
+
+void ProductExpansion::contractPieces(const Terms &terms, const Result &to) {
+  int64_t piece = terms.most;
+  // The rest of the panel is free for the sums of what has been multiplied.
+  int64_t width = panelType.getDimSize(1);
+  Type element = op.getC().getType().getElementType();
+  Value sums = tile::ViewOp::create(
+      *this, MemRefType::get({kFewRows, width}, element), panel,
+      index(piece * width * panelType.getElementTypeBitWidth() / 8));
+  Value zero = index(0);
+  tile::MapOp::create(*this, ValueRange{op.getM(), index(width)},
+                      [&](OpBuilder &, Location, ValueRange point) {
+                        Value none = arith::ConstantOp::create(
+                            *this, getFloatAttr(element, 0.0));
+                        memref::StoreOp::create(*this, none, sums, point);
+                      });
+  Value last = mul(div(sub(terms.count, index(1)), index(piece)), index(piece));
+  loop(zero, last, piece, [&](Value start) {
+    contractTerms({add(terms.first, start), index(piece), piece, sums},
+                  {sums, zero, zero, /*accumulate=*/false,
+                   /*completes=*/false});
+  });
+  contractTerms({add(terms.first, last), sub(terms.count, last), piece, sums},
+                to);
+}
+
+/// Whether w lies in memory as the panel would.
+bool ProductExpansion::isLikePanel() {
+  return !op.getTransposeW() && op.getPrologue().empty() &&
+         op.getW().getType().getElementType() == panelType.getElementType();
+}
+
+/// Copies `terms` terms from there on into the panel.
+void ProductExpansion::fill(Value row, Value column, Value terms) {
+  cpu::FillOp::create(*this, panel, op.getW(), row, column, terms, op.getN(),
+                      op.getTransposeW(), op.getScales(), op.getBiases(),
+                      op.getBitsAttr());
+  if (op.getPrologue().empty())
+    return;
+  bool transpose = op.getTransposeW();
+  Block &body = op.getPrologue().front();
+  tile::MapOp::create(
+      *this, ValueRange{terms, op.getN()},
+      [&](OpBuilder &, Location, ValueRange at) {
+        IRMapping mapping;
+        Value stored = memref::LoadOp::create(*this, panel, at);
+        mapping.map(body.getArguments(),
+                    ValueRange{stored, add(row, at[transpose ? 1 : 0]),
+                               add(column, at[transpose ? 0 : 1])});
+        for (Operation &inner : body.without_terminator())
+          clone(inner, mapping);
+        Value read =
+            mapping.lookupOrDefault(body.getTerminator()->getOperand(0));
+        memref::StoreOp::create(*this, read, panel, at);
+      });
+}
+
+/// Row, column, height and width in w's memory of what is next: `size` terms
+/// from `term`, or if the depth ends there, those on top of the next panel.
+SmallVector<Value> ProductExpansion::pieceAt(Value term, int64_t size) {
+  // A piece that starts behind the matrix is of no size.
+  auto sizeWithin = [&](Value at, Value size, int64_t limit) {
+    Value left = sub(index(limit), at);
+    left = createOrFold<arith::MaxSIOp>(left, index(0));
+    return createOrFold<arith::MinSIOp>(left, size);
+  };
+  MemRefType type = op.getW().getType();
+  int64_t perByte = op.getBits() ? 8 / *op.getBits() : 1;
+  Value isLast = compare(arith::CmpIPredicate::uge, term, op.getK());
+  term = createOrFold<arith::SelectOp>(isLast, index(0), term);
+  Value step = createOrFold<arith::SelectOp>(
+      isLast, index(panelType.getDimSize(1)), index(0));
+  Value terms = min(index(size), sub(op.getK(), term));
+  bool transpose = op.getTransposeW();
+  Value row = add(op.getWRow(), transpose ? step : term);
+  Value column = add(op.getWColumn(), transpose ? term : step);
+  Value height = transpose ? op.getN() : terms;
+  Value width = transpose ? terms : op.getN();
+  height = sizeWithin(row, height, type.getDimSize(0));
+  width = sizeWithin(column, width, type.getDimSize(1) * perByte);
+  Value bytes = div(add(width, index(perByte - 1)), index(perByte));
+  return {row, div(column, index(perByte)), height, bytes};
+}
+
+/// What a sum of the last block becomes.
+Value ProductExpansion::complete(Value sum, Value i, Value j,
+                                 const Result &to) {
+  if (to.accumulate && op.getInto()) {
+    Value at[] = {add(op.getCRow(), i), add(op.getCColumn(), j)};
+    Value before = memref::LoadOp::create(*this, op.getC(), at);
+    sum = arith::AddFOp::create(*this, before, sum);
+  }
+  if (op.getEpilogue().empty())
+    return sum;
+  Block &body = op.getEpilogue().front();
+  IRMapping mapping;
+  mapping.map(body.getArguments(), ValueRange{sum, i, j});
+  for (Operation &inner : body.without_terminator())
+    clone(inner, mapping);
+  return mapping.lookupOrDefault(body.getTerminator()->getOperand(0));
+}
+
+void ProductExpansion::contractTerms(const Terms &terms, const Result &to) {
+  Value start = terms.first;
+  bool transpose = op.getTransposeW();
+  Value row = transpose ? op.getWRow() : add(op.getWRow(), start);
+  Value column = transpose ? add(op.getWColumn(), start) : op.getWColumn();
+  // cpu.contract counts a's indices as (rows, terms) in both layouts.
+  Value aRow = op.getARow(), aTerm = op.getAColumn();
+  if (op.getTransposeA())
+    std::swap(aRow, aTerm);
+  aTerm = add(aTerm, start);
+  auto body = [&](OpBuilder &, Location, Value sum, Value i, Value j) {
+    return complete(sum, i, j, to);
+  };
+  using Body = function_ref<Value(OpBuilder &, Location, Value, Value, Value)>;
+  bool hasBody = to.completes &&
+                 (!op.getEpilogue().empty() || (to.accumulate && op.getInto()));
+  bool accumulate = to.accumulate && !(to.completes && op.getInto());
+  SmallVector<Value> ahead;
+  if (op.getReadAhead())
+    ahead = pieceAt(add(start, terms.count), terms.most);
+  Value whole = index(panelType.getDimSize(1));
+  // Sums and padded results have room for all columns.
+  bool hasRoom = to.matrix == terms.sums ||
+                 (op.getPadded() && static_cast<int64_t>(op.getColumns()) ==
+                                        panelType.getDimSize(1));
+  Value columns = hasRoom ? whole : op.getN();
+  SmallVector<Value> sumsAt;
+  if (terms.sums)
+    sumsAt.assign(2, index(0));
+  auto contract = [&](Value from, ValueRange at, Value columns) {
+    cpu::ContractOp::create(
+        *this, to.matrix, to.row, to.column, op.getA(), aRow, aTerm, from, at,
+        op.getM(), columns, terms.count, accumulate, op.getTransposeA(),
+        hasBody ? Body(body) : Body(), op.getReadAhead() ? op.getW() : Value(),
+        ahead, terms.sums, sumsAt);
+  };
+  auto fromPanel = [&] {
+    fill(row, column, terms.count);
+    contract(panel, {}, columns);
+  };
+  if (!op.getFewRows() || !isLikePanel())
+    return fromPanel();
+  choose(
+      compare(arith::CmpIPredicate::eq, op.getN(), whole),
+      [&] { contract(op.getW(), {row, column}, whole); }, fromPanel);
+}
+
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
+
+static void expandRow(tile::ReadRowOp op) {
+  ImplicitLocOpBuilder b(op.getLoc(), op);
+  Value one = arith::ConstantIndexOp::create(b, 1);
+  cpu::FillOp::create(b, op.getTo(), op.getW(), op.getRow(), op.getColumn(),
+                      one, op.getCount(), /*transpose=*/false, op.getScales(),
+                      op.getBiases(), op.getBitsAttr());
+  for (Value tensor :
+       {Value(op.getW()), Value(op.getScales()), Value(op.getBiases())})
+    if (op.getRelease() && tensor)
+      tile::ReleaseOp::create(b, tensor, op.getRow(), one);
+  op.erase();
+}
+
+namespace {
+
+struct ExpandProducts : public hone::impl::ExpandProductsBase<ExpandProducts> {
+  void runOnOperation() override {
+    llvm::DenseMap<std::pair<Operation *, Type>, Value> panels;
+    getOperation().walk([&](tile::ProductOp op) {
+      ProductExpansion(op, panelFor(op, panelOf(op), panels)).expand();
+    });
+    getOperation().walk([](tile::ReadRowOp op) { expandRow(op); });
+  }
+};
+
+} // namespace

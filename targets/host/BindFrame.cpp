@@ -1,0 +1,147 @@
+//===- BindFrame.cpp - Functions take the frame that the runtime has ------===//
+//
+// Above, an entry's memory has names; here the names become fields of
+// hone_frame. The frame goes to whoever runs parallel loops, since the pool and
+// the scratch of its threads are found through it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Tile/TileDialect.h"
+#include "targets/host/Frame.h"
+#include "targets/host/HostPasses.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace hone {
+#define GEN_PASS_DEF_BINDFRAME
+#include "targets/host/HostPasses.h.inc"
+} // namespace hone
+
+using namespace mlir;
+using namespace hone;
+
+static bool isEntry(func::FuncOp function) {
+  return function->hasAttr(tile::TileDialect::kEntryAttrName);
+}
+
+/// Functions that run parallel loops, themselves or through others.
+static llvm::SetVector<func::FuncOp> functionsWithLoops(ModuleOp module) {
+  llvm::SetVector<func::FuncOp> found;
+  module.walk([&](tile::ParallelOp loop) {
+    if (auto function = loop->getParentOfType<func::FuncOp>())
+      found.insert(function);
+  });
+  for (size_t i = 0; i < found.size(); ++i) {
+    auto uses = SymbolTable::getSymbolUses(found[i], module);
+    for (SymbolTable::SymbolUse use : *uses)
+      found.insert(use.getUser()->getParentOfType<func::FuncOp>());
+  }
+  return found;
+}
+
+/// Appends arguments of type `pointer` in front of the function's own.
+static void prependPointers(func::FuncOp function, unsigned count) {
+  Type pointer = LLVM::LLVMPointerType::get(function.getContext());
+  for (unsigned i = 0; i < count; ++i)
+    (void)function.insertArgument(i, pointer, {}, function.getLoc());
+}
+
+/// The buffer or memory behind pointer `index` of a table of pointers.
+static Value loadFromTable(OpBuilder &b, Location loc, Value table,
+                           int64_t index, Type type) {
+  Type pointer = table.getType();
+  Value address =
+      LLVM::GEPOp::create(b, loc, pointer, pointer, table,
+                          ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
+  Value start = LLVM::LoadOp::create(b, loc, pointer, address);
+  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+  return tile::ViewOp::create(b, loc, type, memoryAt(b, loc, start), zero);
+}
+
+static FrameField fieldOf(tile::MemoryBase base) {
+  switch (base) {
+  case tile::MemoryBase::arena:
+    return FrameField::Arena;
+  case tile::MemoryBase::batch:
+    return FrameField::Batch;
+  case tile::MemoryBase::work:
+    return FrameField::Work;
+  }
+  llvm_unreachable("unknown base");
+}
+
+/// Replaces what the entry names by what is in its frame and values.
+static void bindNames(func::FuncOp entry) {
+  Value frame = entry.getArgument(0), values = entry.getArgument(1);
+  Value weights;
+  entry.walk([&](Operation *op) {
+    OpBuilder b(op);
+    Location loc = op->getLoc();
+    Value bound =
+        llvm::TypeSwitch<Operation *, Value>(op)
+            .Case([&](tile::BaseOp base) {
+              return memoryAt(
+                  b, loc,
+                  loadFrameField(b, loc, frame, fieldOf(base.getBase())));
+            })
+            .Case([&](tile::RowsOp) {
+              return arith::IndexCastOp::create(
+                  b, loc, b.getIndexType(),
+                  loadFrameField(b, loc, frame, FrameField::Rows));
+            })
+            .Case([&](tile::WeightOp weight) {
+              if (!weights) {
+                OpBuilder first =
+                    OpBuilder::atBlockBegin(&entry.getBody().front());
+                weights =
+                    loadFrameField(first, loc, frame, FrameField::Weights);
+              }
+              return loadFromTable(b, loc, weights, weight.getIndex(),
+                                   weight.getBuffer().getType());
+            })
+            .Case([&](tile::ArgumentOp argument) {
+              return loadFromTable(b, loc, values, argument.getIndex(),
+                                   argument.getBuffer().getType());
+            })
+            .Case([&](tile::NumberOp number) {
+              return memref::LoadOp::create(b, loc, number.getBuffer(),
+                                            number.getIndices());
+            })
+            .Default(Value());
+    if (!bound)
+      return;
+    op->getResult(0).replaceAllUsesWith(bound);
+    op->erase();
+  });
+}
+
+namespace {
+
+struct BindFrame : public hone::impl::BindFrameBase<BindFrame> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    llvm::SetVector<func::FuncOp> withLoops = functionsWithLoops(module);
+    auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
+    for (func::FuncOp function : functions) {
+      if (isEntry(function)) {
+        prependPointers(function, 2);
+        bindNames(function);
+        function->removeAttr(tile::TileDialect::kEntryAttrName);
+      } else if (withLoops.contains(function)) {
+        prependPointers(function, 1);
+      }
+      function->removeAttr(tile::TileDialect::kHostAttrName);
+    }
+    module.walk([&](func::CallOp call) {
+      if (withLoops.contains(
+              module.lookupSymbol<func::FuncOp>(call.getCallee())))
+        call->insertOperands(
+            0, call->getParentOfType<func::FuncOp>().getArgument(0));
+    });
+  }
+};
+
+} // namespace

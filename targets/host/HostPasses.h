@@ -1,0 +1,27 @@
+//===- HostPasses.h - What all targets that run in the process share ------===//
+//
+// HostPasses.td is the manual.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_TARGETS_HOST_HOSTPASSES_H
+#define HONE_TARGETS_HOST_HOSTPASSES_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace hone {
+
+#define GEN_PASS_DECL
+#include "targets/host/HostPasses.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "targets/host/HostPasses.h.inc"
+
+/// LLVM function attribute of a task: "BLOCK: KERNEL", which becomes its
+/// hone_kernel.
+inline constexpr llvm::StringLiteral kKernelAttrName = "hone-kernel";
+
+} // namespace hone
+
+#endif // HONE_TARGETS_HOST_HOSTPASSES_H

@@ -1,0 +1,51 @@
+//===- HostPasses.td - What all targets that run in the process share -----===//
+//
+// Nothing here knows how loops and products are computed: only how generated
+// code is called, where its memory is, and how it reaches the pool.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_TARGETS_HOST_HOSTPASSES_TD
+#define HONE_TARGETS_HOST_HOSTPASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def BindFrame : Pass<"hone-host-bind-frame", "::mlir::ModuleOp"> {
+  let summary = "give functions the frame that the runtime calls entries with";
+  let description = [{
+    Entries become functions of type `hone_entry_fn`, and what `tile.base`,
+    `tile.rows`, `tile.weight` and `tile.argument` name is loaded from their two
+    arguments. Functions that run parallel loops, or call one that does, take the
+    frame as their first argument.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::func::FuncDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
+def OutlineParallel : Pass<"hone-host-outline-parallel", "::mlir::ModuleOp"> {
+  let summary = "turn parallel loops into tasks of the runtime's pool";
+  let description = [{
+    Needs: `hone-host-bind-frame`. Moves each `tile.parallel` body to an internal
+    function of type `hone_task` and calls `hone_parallel_for`. Captured values
+    travel in a struct on the caller's stack, constants are cloned. Private
+    buffers become slices of the thread's scratch; `tile.thread_bytes` on the
+    module says how much of it the largest loop needs.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
+def ConvertToLLVM : Pass<"hone-host-convert-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "convert what is left to the LLVM dialect";
+  let description = [{
+    One conversion for all dialects. Memrefs are bare pointers in signatures,
+    which static shapes and identity layouts allow. `tile.prefetch` and
+    `tile.release` become calls of the runtime.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+#endif // HONE_TARGETS_HOST_HOSTPASSES_TD

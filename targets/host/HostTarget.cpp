@@ -1,0 +1,245 @@
+//===- HostTarget.cpp - Objects and programs for an operating system ------===//
+//
+// The target machine is given to the optimiser as well as to the code
+// generator: without it the optimiser would assume 128-bit vectors.
+//
+//===----------------------------------------------------------------------===//
+
+#include "targets/host/HostTarget.h"
+
+#include "dialects/Tile/TileDialect.h"
+#include "targets/host/EmitModule.h"
+#include "targets/host/LinkBinary.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Target/LLVMIR/Dialect/All.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/TargetParser/Host.h"
+
+using namespace mlir;
+using namespace hone;
+
+HostTarget::HostTarget(std::unique_ptr<llvm::TargetMachine> machine)
+    : machine(std::move(machine)) {}
+
+HostTarget::~HostTarget() = default;
+
+TargetRequest HostTarget::request() const {
+  return {machine->getTargetTriple().str(), machine->getTargetCPU().str(),
+          machine->getTargetFeatureString().str()};
+}
+
+std::string HostTarget::toolchain() const {
+  StringRef triple = machine->getTargetTriple().str();
+  return isHostTriple(triple) ? "" : toolchainTriple(triple);
+}
+
+std::vector<std::string> HostTarget::features() const {
+  std::vector<std::string> names;
+  for (const llvm::SubtargetFeatureKV &feature :
+       machine->getMCSubtargetInfo()->getEnabledProcessorFeatures())
+    names.push_back(feature.Key);
+  return names; // LLVM's tables are sorted
+}
+
+bool HostTarget::hasFeature(StringRef feature) const {
+  return machine->getMCSubtargetInfo()->checkFeatures(("+" + feature).str());
+}
+
+llvm::Triple::ArchType HostTarget::architecture() const {
+  return machine->getTargetTriple().getArch();
+}
+
+llvm::Error HostTarget::link(const LinkRequest &request) const {
+  return linkBinary(request, machine->getTargetTriple().str());
+}
+
+//===----------------------------------------------------------------------===//
+// Emission
+//===----------------------------------------------------------------------===//
+
+/// Calls `write` on a file beside `path`, which then takes its place.
+static llvm::Error
+writeWhole(StringRef path,
+           llvm::function_ref<llvm::Error(llvm::raw_pwrite_stream &)> write) {
+  if (path == "-") {
+    // Object files need to seek, which standard output may not.
+    llvm::SmallString<0> text;
+    llvm::raw_svector_ostream buffer(text);
+    if (llvm::Error error = write(buffer))
+      return error;
+    llvm::outs() << text;
+    return llvm::Error::success();
+  }
+  llvm::Expected<llvm::sys::fs::TempFile> file =
+      llvm::sys::fs::TempFile::create(path + ".%%%%%%");
+  if (!file)
+    return llvm::createStringError("cannot write '" + path +
+                                   "': " + llvm::toString(file.takeError()));
+  llvm::Error failed = llvm::Error::success();
+  {
+    llvm::raw_fd_ostream out(file->FD, /*shouldClose=*/false);
+    failed = write(out);
+    out.flush();
+    if (!failed && out.has_error())
+      failed =
+          llvm::createStringError(out.error(), "cannot write '" + path + "'");
+    out.clear_error();
+  }
+  if (failed)
+    return llvm::joinErrors(std::move(failed), file->discard());
+  return file->keep(path);
+}
+
+llvm::Expected<std::unique_ptr<llvm::Module>>
+HostTarget::translate(ModuleOp module, llvm::LLVMContext &context,
+                      ModuleDescription description) const {
+  DialectRegistry registry;
+  registerAllToLLVMIRTranslations(registry);
+  module.getContext()->appendDialectRegistry(registry);
+  std::unique_ptr<llvm::Module> translated =
+      translateModuleToLLVMIR(module, context, "hone");
+  if (!translated)
+    return llvm::createStringError(
+        "the module is not wholly in the LLVM dialect");
+  translated->setTargetTriple(machine->getTargetTriple());
+  translated->setDataLayout(machine->createDataLayout());
+  if (auto bytes = module->getAttrOfType<IntegerAttr>(
+          tile::TileDialect::kThreadBytesAttrName))
+    description.threadBytes = bytes.getInt();
+  if (llvm::Error error = emitModuleTables(*translated, description))
+    return error;
+  return translated;
+}
+
+void HostTarget::optimize(llvm::Module &module) const {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager callGraph;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PipelineTuningOptions tuning;
+  // Loops that gain from vectors have them already.
+  tuning.SLPVectorization = false;
+  tuning.LoopVectorization = vectorizes();
+  // Unrolled, the loops of products need more addresses than there are integer
+  // registers.
+  tuning.LoopUnrolling = false;
+  llvm::PassBuilder builder(machine.get(), tuning);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(callGraph);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, callGraph, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
+      .run(module, modules);
+}
+
+llvm::Error HostTarget::write(llvm::Module &module, EmitKind kind,
+                              llvm::raw_pwrite_stream &out) const {
+  if (kind == EmitKind::llvm) {
+    module.print(out, nullptr);
+    return llvm::Error::success();
+  }
+  llvm::CodeGenFileType type = kind == EmitKind::assembly
+                                   ? llvm::CodeGenFileType::AssemblyFile
+                                   : llvm::CodeGenFileType::ObjectFile;
+  llvm::legacy::PassManager passes;
+  if (machine->addPassesToEmitFile(passes, out, nullptr, type))
+    return llvm::createStringError("'" + describe() +
+                                   "' cannot write this kind of file");
+  passes.run(module);
+  return llvm::Error::success();
+}
+
+llvm::Error HostTarget::emit(ModuleOp module,
+                             const ModuleDescription &description,
+                             EmitKind kind, StringRef path) const {
+  llvm::LLVMContext context;
+  llvm::Expected<std::unique_ptr<llvm::Module>> translated =
+      translate(module, context, description);
+  if (!translated)
+    return translated.takeError();
+  optimize(**translated);
+  return writeWhole(path, [&](llvm::raw_pwrite_stream &out) {
+    return write(**translated, kind, out);
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Machines
+//===----------------------------------------------------------------------===//
+
+static void initializeCodeGenerators() {
+  LLVMInitializeX86TargetInfo();
+  LLVMInitializeX86Target();
+  LLVMInitializeX86TargetMC();
+  LLVMInitializeX86AsmPrinter();
+  LLVMInitializeX86AsmParser();
+  LLVMInitializeAArch64TargetInfo();
+  LLVMInitializeAArch64Target();
+  LLVMInitializeAArch64TargetMC();
+  LLVMInitializeAArch64AsmPrinter();
+  LLVMInitializeAArch64AsmParser();
+}
+
+/// This machine's features, as in -mattr.
+static std::string hostFeatures() {
+  std::string features;
+  for (auto &feature : llvm::sys::getHostCPUFeatures()) {
+    if (!features.empty())
+      features += ",";
+    features += (feature.second ? "+" : "-") + feature.first().str();
+  }
+  return features;
+}
+
+llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
+hone::createHostMachine(const TargetRequest &request) {
+  initializeCodeGenerators();
+  bool native = request.triple == "native" || request.triple.empty();
+  llvm::Triple triple(llvm::Triple::normalize(
+      native ? llvm::sys::getDefaultTargetTriple() : request.triple));
+  std::string cpu = request.cpu, features = request.features;
+  if (native && cpu.empty())
+    cpu = llvm::sys::getHostCPUName().str();
+  if (native && features.empty())
+    features = hostFeatures();
+  if (triple.isAArch64() && cpu.empty())
+    cpu = "generic";
+  if (triple.getArch() == llvm::Triple::x86_64 && cpu.empty())
+    cpu = "x86-64";
+
+  std::string reason;
+  const llvm::Target *backend =
+      llvm::TargetRegistry::lookupTarget(triple, reason);
+  if (!backend)
+    return nullptr;
+  if (!triple.isOSLinux())
+    return llvm::createStringError("target '" + request.triple +
+                                   "' is not supported: Hone has no runtime "
+                                   "for it; use a triple of Linux");
+  std::unique_ptr<llvm::MCSubtargetInfo> subtarget(
+      backend->createMCSubtargetInfo(triple, "", ""));
+  if (!subtarget->isCPUStringValid(cpu))
+    return llvm::createStringError("target '" + triple.str() +
+                                   "' has no CPU called '" + cpu + "'");
+  for (llvm::StringRef feature : llvm::split(request.features, ','))
+    if (!feature.empty() &&
+        llvm::none_of(subtarget->getAllProcessorFeatures(),
+                      [&](const llvm::SubtargetFeatureKV &known) {
+                        return feature.ltrim("+-") == known.Key;
+                      }))
+      return llvm::createStringError("target '" + triple.str() +
+                                     "' has no feature called '" +
+                                     feature.str() + "'");
+  return std::unique_ptr<llvm::TargetMachine>(backend->createTargetMachine(
+      triple, cpu, features, llvm::TargetOptions(), llvm::Reloc::PIC_,
+      /*CM=*/std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+}

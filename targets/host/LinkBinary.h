@@ -1,0 +1,30 @@
+//===- LinkBinary.h - One object and the runtime become a program ---------===//
+//
+// A compiler driver is run, never a linker: only drivers know where a
+// system's start files and C++ library are. No shell is involved.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_TARGETS_HOST_LINKBINARY_H
+#define HONE_TARGETS_HOST_LINKBINARY_H
+
+#include "targets/Target.h"
+
+namespace hone {
+
+/// Whether programs for `triple` are of this machine's architecture and
+/// system. They may still need features that its CPU lacks.
+bool isHostTriple(llvm::StringRef triple);
+
+/// The name that cross toolchains have for any spelling of `triple`, and that
+/// the runtime's folder for it has: "aarch64-linux-gnu".
+std::string toolchainTriple(llvm::StringRef triple);
+
+/// See Target::link. Without a linker's name: $CXX for this machine's triple,
+/// then the first of clang++-22, clang++, g++, c++ that is found; for another
+/// triple clang++-22 with --target and lld, `<triple>-g++`, then clang++.
+llvm::Error linkBinary(const LinkRequest &request, llvm::StringRef triple);
+
+} // namespace hone
+
+#endif // HONE_TARGETS_HOST_LINKBINARY_H

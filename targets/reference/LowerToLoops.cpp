@@ -1,0 +1,275 @@
+//===- LowerToLoops.cpp - Tile ops as loops over scalars ------------------===//
+//
+// Each function here is the formula at the op (TileOps.td) and nothing else.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Tile/TileDialect.h"
+#include "targets/reference/ReferencePasses.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+#include <cmath>
+
+namespace hone {
+#define GEN_PASS_DEF_LOWERTOLOOPS
+#include "targets/reference/ReferencePasses.h.inc"
+} // namespace hone
+
+using namespace mlir;
+using namespace hone;
+
+namespace {
+
+/// Emits loops over scalars in place of one op.
+class LoopBuilder : public ImplicitLocOpBuilder {
+public:
+  explicit LoopBuilder(Operation *op)
+      : ImplicitLocOpBuilder(op->getLoc(), op) {}
+
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(*this, value);
+  }
+  Value real(Type type, double value) {
+    return arith::ConstantOp::create(*this, getFloatAttr(type, value));
+  }
+  Value add(Value a, Value b) { return arith::AddIOp::create(*this, a, b); }
+  Value load(Value buffer, ValueRange at) {
+    return memref::LoadOp::create(*this, buffer, at);
+  }
+  void store(Value value, Value buffer, ValueRange at) {
+    memref::StoreOp::create(*this, value, buffer, at);
+  }
+  Value convert(Type type, Value value);
+
+  /// for (i = from; i < to; i += step) carries `values` through the body.
+  SmallVector<Value>
+  fold(Value from, Value to, int64_t step, ValueRange values,
+       function_ref<SmallVector<Value>(Value, ValueRange)> body);
+  void loop(Value count, function_ref<void(Value)> body) {
+    fold(index(0), count, 1, {}, [&](Value i, ValueRange) {
+      body(i);
+      return SmallVector<Value>();
+    });
+  }
+  /// What the block yields for these arguments.
+  SmallVector<Value> inlined(Block &body, ValueRange arguments);
+  /// w[row][column], however it is stored, in the type `element`.
+  template <typename StoredOp>
+  Value stored(StoredOp op, Type element, Value row, Value column);
+};
+
+} // namespace
+
+Value LoopBuilder::convert(Type type, Value value) {
+  unsigned from = value.getType().getIntOrFloatBitWidth();
+  unsigned to = type.getIntOrFloatBitWidth();
+  if (from == to)
+    return value;
+  if (from < to)
+    return arith::ExtFOp::create(*this, type, value);
+  return arith::TruncFOp::create(*this, type, value);
+}
+
+SmallVector<Value>
+LoopBuilder::fold(Value from, Value to, int64_t step, ValueRange values,
+                  function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+  auto loop = scf::ForOp::create(
+      *this, from, to, index(step), values,
+      [&](OpBuilder &, Location, Value i, ValueRange carried) {
+        scf::YieldOp::create(*this, body(i, carried));
+      });
+  return llvm::to_vector_of<Value>(loop.getResults());
+}
+
+SmallVector<Value> LoopBuilder::inlined(Block &body, ValueRange arguments) {
+  IRMapping mapping;
+  mapping.map(body.getArguments(), arguments);
+  for (Operation &op : body.without_terminator())
+    clone(op, mapping);
+  SmallVector<Value> values;
+  for (Value value : body.getTerminator()->getOperands())
+    values.push_back(mapping.lookupOrDefault(value));
+  return values;
+}
+
+template <typename StoredOp>
+Value LoopBuilder::stored(StoredOp op, Type element, Value row, Value column) {
+  Value matrix = op.getW();
+  if (!op.getScales())
+    return convert(element, load(matrix, {row, column}));
+  int64_t bits = *op.getBits(), perByte = 8 / bits;
+  MemRefType type = op.getW().getType(), scales = op.getScales().getType();
+  int64_t group = *tile::groupSize(type, scales, bits);
+  Value place = arith::DivUIOp::create(*this, column, index(perByte));
+  Value byte = load(matrix, {row, place});
+  if (perByte > 1) {
+    Value half = arith::RemUIOp::create(*this, column, index(perByte));
+    Value shift = arith::IndexCastOp::create(
+        *this, byte.getType(), arith::MulIOp::create(*this, half, index(bits)));
+    Value mask = arith::ConstantOp::create(
+        *this, getIntegerAttr(byte.getType(), (1 << bits) - 1));
+    byte = arith::AndIOp::create(
+        *this, arith::ShRUIOp::create(*this, byte, shift), mask);
+  }
+  Value number = arith::UIToFPOp::create(*this, element, byte);
+  Value at[] = {row, arith::DivUIOp::create(*this, column, index(group))};
+  return math::FmaOp::create(*this, convert(element, load(op.getScales(), at)),
+                             number,
+                             convert(element, load(op.getBiases(), at)));
+}
+
+//===----------------------------------------------------------------------===//
+// Matrices
+//===----------------------------------------------------------------------===//
+
+static void lower(tile::ReadRowOp op) {
+  LoopBuilder b(op);
+  Type element = op.getTo().getType().getElementType();
+  b.loop(op.getCount(), [&](Value j) {
+    Value value = b.stored(op, element, op.getRow(), b.add(op.getColumn(), j));
+    b.store(value, op.getTo(), {b.index(0), j});
+  });
+}
+
+namespace {
+/// One element of a product.
+struct ProductElement {
+  tile::ProductOp op;
+  LoopBuilder &b;
+  Type element;
+  Value i, j;
+
+  Value rounded(Value value) {
+    if (!op.getRounded())
+      return value;
+    return b.convert(element, b.convert(b.getBF16Type(), value));
+  }
+  Value left(Value t) {
+    bool transpose = op.getTransposeA();
+    Value row = b.add(op.getARow(), transpose ? t : i);
+    Value column = b.add(op.getAColumn(), transpose ? i : t);
+    return rounded(b.load(op.getA(), {row, column}));
+  }
+  Value right(Value t) {
+    bool transpose = op.getTransposeW();
+    Value row = b.add(op.getWRow(), transpose ? j : t);
+    Value column = b.add(op.getWColumn(), transpose ? t : j);
+    Value value = b.stored(op, element, row, column);
+    if (!op.getPrologue().empty())
+      value = b.inlined(op.getPrologue().front(), {value, row, column}).front();
+    return rounded(value);
+  }
+  /// The sum of the block of terms from `start` on.
+  Value block(Value start) {
+    Value end = arith::MinUIOp::create(b, op.getK(),
+                                       b.add(start, b.index(op.getTerms())));
+    Value zero = b.real(element, 0.0);
+    return b
+        .fold(start, end, 1, zero,
+              [&](Value t, ValueRange sum) -> SmallVector<Value> {
+                return {math::FmaOp::create(b, left(t), right(t), sum[0])};
+              })
+        .front();
+  }
+};
+} // namespace
+
+static void lower(tile::ProductOp op) {
+  LoopBuilder b(op);
+  Type element = op.getC().getType().getElementType();
+  Value to = op.getInto() ? op.getInto() : op.getC();
+  b.loop(op.getM(), [&](Value i) {
+    b.loop(op.getN(), [&](Value j) {
+      ProductElement p{op, b, element, i, j};
+      Value at[] = {b.add(op.getCRow(), i), b.add(op.getCColumn(), j)};
+      // A first block without terms is zero, so all products have one.
+      Value zero = b.index(0), first = b.index(op.getTerms());
+      Value sum = p.block(zero);
+      if (op.getAccumulate())
+        sum = arith::AddFOp::create(b, b.load(op.getC(), at), sum);
+      sum =
+          b.fold(first, op.getK(), op.getTerms(), sum,
+                 [&](Value start, ValueRange before) -> SmallVector<Value> {
+                   return {arith::AddFOp::create(b, before[0], p.block(start))};
+                 })
+              .front();
+      if (!op.getEpilogue().empty())
+        sum = b.inlined(op.getEpilogue().front(), {sum, i, j}).front();
+      b.store(sum, to, at);
+    });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Loops over elements
+//===----------------------------------------------------------------------===//
+
+static void lower(tile::MapOp op) {
+  LoopBuilder b(op);
+  ValueRange bounds = op.getBounds();
+  b.loop(bounds[0], [&](Value i) {
+    if (bounds.size() == 1)
+      return (void)b.inlined(*op.getBody(), i);
+    b.loop(bounds[1], [&](Value j) { b.inlined(*op.getBody(), {i, j}); });
+  });
+}
+
+static Value identityOf(LoopBuilder &b, tile::Combine combine, Type type) {
+  return b.real(type, combine == tile::Combine::add ? 0.0 : -HUGE_VAL);
+}
+
+static Value join(LoopBuilder &b, tile::Combine combine, Value x, Value y) {
+  if (combine == tile::Combine::add)
+    return arith::AddFOp::create(b, x, y);
+  return arith::MaximumFOp::create(b, x, y);
+}
+
+static void lower(tile::ReduceOp op) {
+  LoopBuilder b(op);
+  SmallVector<tile::Combine> kinds;
+  SmallVector<Value> start;
+  for (auto [kind, type] :
+       llvm::zip_equal(op.getCombine().getAsRange<tile::CombineAttr>(),
+                       op.getResultTypes())) {
+    kinds.push_back(kind.getValue());
+    start.push_back(identityOf(b, kinds.back(), type));
+  }
+  SmallVector<Value> joined = b.fold(
+      b.index(0), op.getBound(), 1, start, [&](Value j, ValueRange before) {
+        SmallVector<Value> values = b.inlined(*op.getBody(), j);
+        for (auto [kind, old, value] : llvm::zip_equal(kinds, before, values))
+          value = join(b, kind, old, value);
+        return values;
+      });
+  op.replaceAllUsesWith(joined);
+}
+
+namespace {
+
+struct LowerToLoops : public hone::impl::LowerToLoopsBase<LowerToLoops> {
+  void runOnOperation() override {
+    // Inner ops first: an op is only read when all in it are loops.
+    getOperation().walk([](Operation *op) {
+      if (!isa<tile::ReadRowOp, tile::ProductOp, tile::MapOp, tile::ReduceOp>(
+              op))
+        return;
+      if (auto row = dyn_cast<tile::ReadRowOp>(op))
+        lower(row);
+      else if (auto product = dyn_cast<tile::ProductOp>(op))
+        lower(product);
+      else if (auto map = dyn_cast<tile::MapOp>(op))
+        lower(map);
+      else
+        lower(cast<tile::ReduceOp>(op));
+      op->erase();
+    });
+  }
+};
+
+} // namespace

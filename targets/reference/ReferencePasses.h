@@ -1,0 +1,23 @@
+//===- ReferencePasses.h - The waist as scalar loops ----------------------===//
+//
+// ReferencePasses.td is the manual.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_TARGETS_REFERENCE_REFERENCEPASSES_H
+#define HONE_TARGETS_REFERENCE_REFERENCEPASSES_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace hone {
+
+#define GEN_PASS_DECL
+#include "targets/reference/ReferencePasses.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "targets/reference/ReferencePasses.h.inc"
+
+} // namespace hone
+
+#endif // HONE_TARGETS_REFERENCE_REFERENCEPASSES_H

@@ -1,0 +1,107 @@
+//===- TargetTest.cpp - Choosing a target and what it brings --------------===//
+
+#include "targets/Target.h"
+
+#include "passes/Passes.h"
+#include "passes/kernels/TargetKernels.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "gtest/gtest.h"
+
+using namespace hone;
+
+//===----------------------------------------------------------------------===//
+// Choosing
+//===----------------------------------------------------------------------===//
+
+TEST(Target, RefusesWhatNoneKnows) {
+  for (const char *text : {"riscv64-linux-gnu", "nonsense"}) {
+    auto target = createTarget(TargetRequest::parse(text));
+    ASSERT_FALSE(bool(target));
+    std::string message = llvm::toString(target.takeError());
+    EXPECT_NE(message.find(text), std::string::npos);
+    EXPECT_NE(message.find("there are: reference, native"), std::string::npos)
+        << message;
+  }
+  auto target = createTarget(TargetRequest::parse("x86-64-v9"));
+  ASSERT_FALSE(bool(target));
+  EXPECT_NE(llvm::toString(target.takeError()).find("'x86-64-v9'"),
+            std::string::npos);
+}
+
+TEST(TargetRequest, ReadsLevelsAndTriples) {
+  EXPECT_EQ(TargetRequest::parse("native").triple, "native");
+  TargetRequest level = TargetRequest::parse("x86-64-v3");
+  EXPECT_EQ(level.triple, "x86_64-unknown-linux-gnu");
+  EXPECT_EQ(level.cpu, "x86-64-v3");
+  TargetRequest phone = TargetRequest::parse("aarch64-linux-gnu:cortex-x2");
+  EXPECT_EQ(phone.triple, "aarch64-linux-gnu");
+  EXPECT_EQ(phone.cpu, "cortex-x2");
+}
+
+// What a spec would say to get the same code again.
+TEST(Target, SaysHowToGetIt) {
+  auto requestOf = [](const char *text) {
+    return llvm::cantFail(createTarget(TargetRequest::parse(text)))->request();
+  };
+  EXPECT_EQ(requestOf("x86-64-v3").triple, "x86_64-unknown-linux-gnu");
+  EXPECT_EQ(requestOf("x86-64-v3").cpu, "x86-64-v3");
+  EXPECT_EQ(requestOf("reference").triple, "reference");
+  EXPECT_NE(requestOf("native").triple, "native");
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels of its own
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A product as exp(log(a) + log(b)), which no other kernel would.
+class OwnProducts : public TargetKernels {
+  bool emit(mlir::Operation *op, KernelBuilder &k) const override {
+    auto swiglu = llvm::dyn_cast<SwigluOp>(op);
+    if (!swiglu)
+      return false;
+    k.forEachElement(8, [&](mlir::Value row, mlir::Value column) {
+      auto logAt = [&](mlir::Value matrix) -> mlir::Value {
+        return mlir::math::LogOp::create(
+            k, k.load(k.buffer(matrix), {row, column}));
+      };
+      mlir::Value sum =
+          k.add(logAt(op->getOperand(0)), logAt(op->getOperand(1)));
+      k.store(k.exp(sum), k.buffer(op->getResult(0)), {row, column});
+    });
+    return true;
+  }
+};
+} // namespace
+
+TEST(TargetKernels, TakeThePlaceOfTheOpsTheyKnow) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<HoneDialect>();
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(R"(
+module attributes {hone.max_rows = 16 : i64} {
+  hone.block @both(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
+    %0 = hone.swiglu %x, %x : tensor<?x8xf32>
+    %1 = hone.add %0, %x : tensor<?x8xf32>
+    hone.return %1 : tensor<?x8xf32>
+  }
+})",
+                                                        &context);
+  ASSERT_TRUE(module);
+  OwnProducts kernels;
+  mlir::PassManager passes(&context);
+  passes.addPass(createPlace());
+  passes.addPass(createConvertToTiles(tile::Blocks(), &kernels));
+  passes.addPass(createVerifyTiles());
+  ASSERT_TRUE(succeeded(passes.run(*module)));
+  unsigned logs = 0, sums = 0, products = 0;
+  module->walk([&](mlir::math::LogOp) { ++logs; });
+  module->walk([&](mlir::arith::AddFOp) { ++sums; });
+  module->walk([&](mlir::arith::MulFOp) { ++products; });
+  EXPECT_EQ(logs, 2u);
+  EXPECT_EQ(sums, 2u); // of logarithms, and hone.add
+  EXPECT_EQ(products, 0u);
+}

@@ -1,0 +1,188 @@
+// RUN: hone-opt %s --split-input-file --hone-cpu-expand-products | FileCheck %s --enable-var-scope
+
+// The blocks of a long sum: the first writes, the others add, and the last, which
+// may be short, runs the epilogue.
+// CHECK-LABEL: func.func @long_sums
+// CHECK: tile.parallel
+// CHECK-SAME: private(%[[PANEL:.*]] : memref<848x64xf32>)
+// CHECK: cpu.fill %[[PANEL]], {{.*}} transpose
+// CHECK: cpu.contract
+// CHECK-NOT: {{accumulate|epilogue}}
+// CHECK: scf.for
+// CHECK: cpu.fill %[[PANEL]], {{.*}} transpose
+// CHECK: cpu.contract {{.*}} accumulate
+// CHECK-NOT: epilogue
+// CHECK: cpu.fill %[[PANEL]], {{.*}} transpose
+// CHECK: cpu.contract {{.*}} accumulate{{.*}} epilogue
+// CHECK-NOT: cpu.contract
+func.func @long_sums(%y: memref<16x128xf32>, %x: memref<16x2500xf32>,
+                     %w: memref<128x2500xf32>, %m: index) {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %c64 = arith.constant 64 : index
+  %k = arith.constant 2500 : index
+  tile.parallel (%i) in (%c2) {
+    %j = arith.muli %i, %c64 : index
+    tile.product %y[%c0, %j], %x[%c0, %c0], %w[%j, %c0] size(%m, %c64, %k)
+        in [848, 64] transpose_w
+        : memref<16x128xf32>, memref<16x2500xf32>, memref<128x2500xf32>
+        epilogue (%sum, %r, %c) {
+      %0 = arith.negf %sum : f32
+      tile.yield %0 : f32
+    }
+  }
+  return
+}
+
+// -----
+
+// What is complete goes elsewhere; the sums so far are then an operand of the
+// epilogue.
+// CHECK-LABEL: func.func @into
+// CHECK-SAME: %[[C:[^:]*]]: memref<16x8xf32>, %[[Z:[^:]*]]: memref<16x8xf32>
+// CHECK: cpu.contract %[[Z]]
+// CHECK-NOT: accumulate
+// CHECK-SAME: epilogue (%[[SUM:.*]], %{{.*}}, %{{.*}}) {
+// CHECK: %[[PART:.*]] = memref.load %[[C]]
+// CHECK: arith.addf %[[PART]], %[[SUM]]
+func.func @into(%c: memref<16x8xf32>, %z: memref<16x8xf32>,
+                %x: memref<16x4xf32>, %w: memref<8x4xf32>, %m: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  tile.parallel (%i) in (%c1) {
+    tile.product %c[%c0, %c0], %x[%c0, %c0], %w[%c0, %c0] size(%m, %c8, %c4)
+        in [4, 8] accumulate transpose_w into %z
+        : memref<16x8xf32>, memref<16x4xf32>, memref<8x4xf32> into memref<16x8xf32>
+  }
+  return
+}
+
+// -----
+
+// Few rows take less time than a copy of what they are multiplied with: whole
+// panels of x are read where they are.
+// CHECK-LABEL: func.func @few_rows
+// CHECK-SAME: %[[X:[^:]*]]: memref<16x100xf32>
+// CHECK: scf.if
+// CHECK-NOT: cpu.fill
+// CHECK: cpu.contract {{.*}}, %[[X]][%{{.*}}, %{{.*}}] size(%{{.*}}, %c64{{.*}}) {{.*}}transpose_a
+// CHECK: } else {
+// CHECK: cpu.fill %{{.*}}, %[[X]]
+// CHECK: cpu.contract
+func.func @few_rows(%x: memref<16x100xf32>, %da: memref<8x100xf32>,
+                    %u: memref<16x8xf32>, %n: index, %rows: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  tile.parallel (%i) in (%c1) {
+    tile.product %da[%c0, %n], %u[%c0, %c0], %x[%c0, %n] size(%c8, %n, %rows)
+        in [16, 64] accumulate transpose_a few_rows
+        : memref<8x100xf32>, memref<16x8xf32>, memref<16x100xf32>
+  }
+  return
+}
+
+// -----
+
+// Few rows of a product with weights fill and multiply the panel piece by piece;
+// sums wait in the rest of it. More rows take the whole block.
+// CHECK-LABEL: func.func @pieces
+// CHECK: tile.parallel {{.*}} private(%[[PANEL:.*]] : memref<500x64xf32>)
+// CHECK: arith.cmpi ule
+// CHECK: scf.if
+// CHECK: %[[SUMS:.*]] = tile.view %[[PANEL]][{{.*}} -> memref<32x64xf32>
+// CHECK: scf.for
+// CHECK: cpu.fill %[[PANEL]]
+// CHECK: cpu.contract %[[SUMS]][{{.*}} from %[[SUMS]]
+// CHECK: cpu.fill %[[PANEL]]
+// CHECK: cpu.contract {{.*}} from %[[SUMS]]
+// CHECK: } else {
+// CHECK: cpu.fill %[[PANEL]]
+// CHECK: cpu.contract
+// CHECK-NOT: from
+// CHECK: return
+func.func @pieces(%dx: memref<64x64xf32>, %dy: memref<64x500xf32>,
+                  %w: memref<500x64xf32>, %m: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %k = arith.constant 500 : index
+  tile.parallel (%i) in (%c1) {
+    tile.product %dx[%c0, %c0], %dy[%c0, %c0], %w[%c0, %c0] size(%m, %c64, %k)
+        in [500, 64] read_ahead
+        : memref<64x64xf32>, memref<64x500xf32>, memref<500x64xf32>
+  }
+  return
+}
+
+// -----
+
+// What elements of w go through is done to the panel, at their places in w.
+// CHECK-LABEL: func.func @prologue
+// CHECK: cpu.fill %[[PANEL:[^,]*]], {{.*}} transpose
+// CHECK: tile.map (%[[T:.*]], %[[J:.*]]) in
+// CHECK: %[[STORED:.*]] = memref.load %[[PANEL]][%[[T]], %[[J]]]
+// CHECK: %[[ROW:.*]] = arith.addi %{{.*}}, %[[J]]
+// CHECK: memref.load %{{.*}}[%[[ROW]]] : memref<64xf32>
+// CHECK: memref.store %{{.*}}, %[[PANEL]][%[[T]], %[[J]]]
+// CHECK: cpu.contract
+func.func @prologue(%y: memref<16x64xf32>, %x: memref<16x40xf32>,
+                    %w: memref<64x40xf32>, %scales: memref<64xf32>, %j: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  tile.parallel (%i) in (%c1) {
+    tile.product %y[%c0, %j], %x[%c0, %c0], %w[%j, %c0] size(%j, %j, %j)
+        in [40, 64] transpose_w
+        : memref<16x64xf32>, memref<16x40xf32>, memref<64x40xf32>
+        prologue (%e, %r, %c) {
+      %s = memref.load %scales[%r] : memref<64xf32>
+      %m = arith.mulf %e, %s : f32
+      tile.yield %m : f32
+    }
+  }
+  return
+}
+
+// -----
+
+// Rounded operands lie in pairs; a result with room for it is written in whole
+// panels; equal panels of a loop are one.
+// CHECK-LABEL: func.func @rounded
+// CHECK: private(%[[PAIRS:.*]] : memref<42x64xbf16>) {
+// CHECK: cpu.fill %[[PAIRS]], {{.*}} size(%{{.*}}, %[[N:.*]]) : memref<42x64xbf16>
+// CHECK: cpu.contract {{.*}}, %[[PAIRS]] size(%{{.*}}, %c64
+// CHECK: cpu.contract {{.*}}, %[[PAIRS]] size(
+func.func @rounded(%y: memref<16x128xf32>, %x: memref<16x41xf32>,
+                   %w: memref<41x128xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  tile.parallel (%i) in (%c1) {
+    tile.product %y[%c0, %c0], %x[%c0, %c0], %w[%c0, %c0] size(%n, %n, %n)
+        in [41, 64] rounded padded
+        : memref<16x128xf32>, memref<16x41xf32>, memref<41x128xf32>
+    tile.product %y[%c0, %c0], %x[%c0, %c0], %w[%c0, %c0] size(%n, %n, %n)
+        in [41, 64] rounded
+        : memref<16x128xf32>, memref<16x41xf32>, memref<41x128xf32>
+  }
+  return
+}
+
+// -----
+
+// A row is a panel of one; its pages go with those of its scales and biases.
+// CHECK-LABEL: func.func @row
+// CHECK: cpu.fill %{{.*}}, %[[Q:[^\[]*]][{{.*}}] size(%c1, %{{.*}}) scales %[[S:[^ ]*]] biases %[[B:[^ ]*]] bits 4
+// CHECK: tile.release %[[Q]][
+// CHECK: tile.release %[[S]][
+// CHECK: tile.release %[[B]][
+// CHECK-NOT: tile.release
+func.func @row(%to: memref<1x64xf32>, %q: memref<8x32xi8>, %s: memref<8x2xf32>,
+               %b: memref<8x2xf32>, %n: index) {
+  tile.read_row %to, %q[%n, %n] size %n release scales %s biases %b bits 4
+      : memref<1x64xf32>, memref<8x32xi8>, memref<8x2xf32>, memref<8x2xf32>
+  tile.read_row %to, %q[%n, %n] size %n scales %s biases %b bits 4
+      : memref<1x64xf32>, memref<8x32xi8>, memref<8x2xf32>, memref<8x2xf32>
+  return
+}

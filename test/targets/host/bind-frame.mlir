@@ -1,0 +1,53 @@
+// RUN: hone-opt %s --hone-host-bind-frame | FileCheck %s --enable-var-scope
+
+// Whoever runs loops takes the frame, and who calls it hands it on; a function
+// of scalars takes none.
+// CHECK-LABEL: func.func private @loops(
+// CHECK-SAME: %{{.*}}: !llvm.ptr, %{{.*}}: index)
+func.func private @loops(%count: index) {
+  tile.parallel (%i) in (%count) {
+  }
+  return
+}
+// CHECK-LABEL: func.func private @calls(
+// CHECK-SAME: %[[FRAME:.*]]: !llvm.ptr, %[[COUNT:.*]]: index)
+// CHECK: call @loops(%[[FRAME]], %[[COUNT]])
+func.func private @calls(%count: index) {
+  call @loops(%count) : (index) -> ()
+  return
+}
+// CHECK-LABEL: func.func private @scalar(
+// CHECK-SAME: %{{.*}}: f64)
+func.func private @scalar(%x: f64) attributes {tile.host} {
+  return
+}
+
+// Names become fields: 8 bytes each, in the order of hone_frame; numbered things
+// come from tables of pointers.
+// CHECK-LABEL: func.func @entry(
+// CHECK-SAME: %[[FRAME:.*]]: !llvm.ptr, %[[VALUES:.*]]: !llvm.ptr)
+// CHECK-NOT: tile.entry
+// CHECK: %[[WEIGHTS:.*]] = llvm.getelementptr %[[FRAME]][5]
+// CHECK: %[[TABLE:.*]] = llvm.load %[[WEIGHTS]]
+// CHECK: llvm.getelementptr %[[FRAME]][1]
+// CHECK: llvm.getelementptr %[[FRAME]][2]
+// CHECK: llvm.getelementptr %[[FRAME]][3]
+// CHECK: llvm.getelementptr %[[FRAME]][6]
+// CHECK: llvm.getelementptr %[[TABLE]][7]
+// CHECK: llvm.getelementptr %[[VALUES]][2]
+// CHECK: %[[NUMBER:.*]] = memref.load
+// CHECK: arith.index_cast %[[NUMBER]] : i64 to index
+// CHECK: call @calls(%[[FRAME]],
+func.func @entry() attributes {tile.entry} {
+  %c0 = arith.constant 0 : index
+  %arena = tile.base arena : !tile.memory
+  %batch = tile.base batch : !tile.memory
+  %work = tile.base work : !tile.memory
+  %rows = tile.rows : index
+  %w = tile.weight 7 : memref<4x4xf32>
+  %numbers = tile.argument 2 : memref<3xi64>
+  %number = tile.number %numbers[%c0] : memref<3xi64>
+  %count = arith.index_cast %number : i64 to index
+  call @calls(%count) : (index) -> ()
+  return
+}
