@@ -50,10 +50,10 @@ TEST(RunPlan, DescribesBytesForAPerson) {
 }
 
 TEST(AnonymousMapping, IsZeroAndResidentFromTheStart) {
-  uint64_t before = residentMemory().anonymous;
+  uint64_t before = platform::residentMemory().anonymous;
   auto mapping = AnonymousMapping::create(64 * mib);
   ASSERT_TRUE(mapping.isOk());
-  uint64_t after = residentMemory().anonymous;
+  uint64_t after = platform::residentMemory().anonymous;
   EXPECT_EQ(reinterpret_cast<uintptr_t>(mapping.value().data()) % 64, 0u);
   for (uint64_t i = 0; i < 64 * mib; i += 4093)
     EXPECT_EQ(mapping.value().data()[i], 0);

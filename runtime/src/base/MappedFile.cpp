@@ -9,16 +9,13 @@
 
 #include "base/Process.h"
 #include "base/Sha256.h"
+#include "platform/Pages.h"
+#include "platform/Signals.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace hone::rt {
 
@@ -67,21 +64,17 @@ static Status cannotOpen(const std::string &path, const std::string &problem,
   return Status::error(ErrorCode::CannotRead, {path, problem, remedy});
 }
 
-static Status cannotOpen(const std::string &path, int errorNumber) {
+static Status cannotOpen(const std::string &path, platform::Error error) {
   // These say nothing about the file.
-  if (errorNumber == EMFILE || errorNumber == ENFILE || errorNumber == ENOMEM ||
-      errorNumber == EIO)
-    return Status::error(
-        ErrorCode::ReadFailed,
-        {path,
-         std::string("opening the file failed: ") + std::strerror(errorNumber),
-         "check the disk and the limits (ulimit -n, -v)"});
-  const char *remedy = "check the path and the file's permissions";
+  for (int number : {EMFILE, ENFILE, ENOMEM, EIO})
+    if (error.value() == number)
+      return Status::error(ErrorCode::ReadFailed,
+                           {path, "opening the file failed: " + error.message(),
+                            "check the disk and the limits (ulimit -n, -v)"});
   return cannotOpen(path,
-                    std::string("expected a readable file, but opening it "
-                                "failed: ") +
-                        std::strerror(errorNumber),
-                    remedy);
+                    "expected a readable file, but opening it failed: " +
+                        error.message(),
+                    "check the path and the file's permissions");
 }
 
 static Result<MappedFile> isNotRegular(const std::string &path) {
@@ -92,52 +85,38 @@ static Result<MappedFile> isNotRegular(const std::string &path) {
 
 Result<MappedFile> MappedFile::open(const std::string &path) {
   // Not opening a FIFO or a device at all: open() alone could block or act.
-  struct stat info;
-  if (::stat(path.c_str(), &info) != 0)
-    return cannotOpen(path, errno);
-  if (!S_ISREG(info.st_mode))
+  platform::FileInfo info;
+  if (platform::Error error = platform::inspect(path, info))
+    return cannotOpen(path, error);
+  if (info.kind != platform::FileKind::Regular)
     return isNotRegular(path);
-  int descriptor;
-  do
-    descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  while (descriptor < 0 && errno == EINTR);
-  if (descriptor < 0)
-    return cannotOpen(path, errno);
+  platform::File file;
+  if (platform::Error error = file.open(path, platform::File::Mode::Read))
+    return cannotOpen(path, error);
 
-  // Again, on the descriptor: the path may name something else by now.
-  if (::fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode)) {
-    ::close(descriptor);
+  // Again, on what was opened: the path may name something else by now.
+  if (file.inspect(info) || info.kind != platform::FileKind::Regular)
     return isNotRegular(path);
-  }
-  Result<MappedFile> file = map(descriptor, path);
-  ::close(descriptor);
-  return file;
+  return map(file, path);
 }
 
-Result<MappedFile> MappedFile::map(int descriptor, const std::string &path) {
+Result<MappedFile> MappedFile::map(const platform::File &open,
+                                   const std::string &path) {
+  platform::FileInfo info;
+  if (open.inspect(info))
+    return cannotOpen(path, make_error_code(std::errc::io_error));
   MappedFile file;
   file.name = path;
-  struct stat info;
-  if (::fstat(descriptor, &info) != 0)
-    return cannotOpen(path, EIO);
-  file.length = static_cast<uint64_t>(info.st_size);
-  if (file.length == 0)
+  if (info.size == 0)
     return file;
-  void *base = MAP_FAILED;
-  errno = ENOMEM;
-  if (file.length <= SIZE_MAX)
-    base = ::mmap(nullptr, file.length, PROT_READ, MAP_PRIVATE, descriptor, 0);
-  if (base == MAP_FAILED) {
-    int mapError = errno;
-    file.length = 0;
+  if (platform::Error error = platform::mapFile(open, info.size, file.base))
     return Status::error(
         ErrorCode::ReadFailed,
         {path,
-         std::string("mapping ") + std::to_string(info.st_size) +
-             " bytes failed: " + std::strerror(mapError),
+         "mapping " + std::to_string(info.size) +
+             " bytes failed: " + error.message(),
          "check the address space limit (ulimit -v) and the file system"});
-  }
-  file.base = static_cast<const char *>(base);
+  file.length = info.size;
   file.slot = claimSlot(file.base, file.length, path);
   return file;
 }
@@ -161,7 +140,7 @@ void MappedFile::close() {
   if (!base)
     return;
   freeSlot(slot);
-  ::munmap(const_cast<char *>(base), length);
+  platform::unmap(base, length);
   base = nullptr;
   length = 0;
   slot = -1;
@@ -170,16 +149,13 @@ void MappedFile::close() {
 void MappedFile::release(uint64_t offset, uint64_t size) const {
   if (!base || offset >= length)
     return;
-  uint64_t page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  uint64_t page = platform::pageBytes();
   uint64_t end = size < length - offset ? offset + size : length;
   // The last page of the file has no other owner, whole or not.
   uint64_t last = end == length ? length : end / page * page;
   uint64_t first = (offset + page - 1) / page * page;
-  if (first >= last)
-    return;
-  // A hint: when it fails the pages merely stay resident.
-  (void)::madvise(const_cast<char *>(base) + first, last - first,
-                  MADV_DONTNEED);
+  if (first < last)
+    platform::dropPages(base + first, last - first);
 }
 
 std::string digestOf(const MappedFile &file) {
@@ -191,17 +167,13 @@ std::string digestOf(const MappedFile &file) {
 }
 
 // Only async-signal-safe calls from here on.
-static void onSigbus(int signal, siginfo_t *info, void *) {
-  uintptr_t at = reinterpret_cast<uintptr_t>(info->si_addr);
+static bool onLostPage(uintptr_t at) {
   const char *path = unnamed > 0 ? "an input file" : nullptr;
   for (Slot &slot : slots)
     if (slot.state == Live && at >= slot.base && at - slot.base < slot.size)
       path = slot.path;
-  if (!path) {
-    // Not ours: returning runs the access again, now with the default action.
-    ::signal(signal, SIG_DFL);
-    return;
-  }
+  if (!path)
+    return false;
   endProcess(ErrorCode::InputChanged, path,
              "expected the file to keep its size, but it became shorter or "
              "could not be read while it was in use\n"
@@ -209,12 +181,6 @@ static void onSigbus(int signal, siginfo_t *info, void *) {
              "files of a running program");
 }
 
-void installSigbusHandler() {
-  struct sigaction action = {};
-  action.sa_sigaction = onSigbus;
-  action.sa_flags = SA_SIGINFO;
-  sigemptyset(&action.sa_mask);
-  ::sigaction(SIGBUS, &action, nullptr);
-}
+void installSigbusHandler() { platform::handleLostPages(onLostPage); }
 
 } // namespace hone::rt

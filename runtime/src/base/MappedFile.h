@@ -10,6 +10,7 @@
 #define HONE_RUNTIME_BASE_MAPPEDFILE_H
 
 #include "base/Status.h"
+#include "platform/Files.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -35,7 +36,8 @@ public:
 
   /// Maps an open file, which may be closed then; `path` is its name in
   /// messages. Errors: IoError.
-  static Result<MappedFile> map(int descriptor, const std::string &path);
+  static Result<MappedFile> map(const platform::File &open,
+                                const std::string &path);
 
   /// Page-aligned; valid until this object is destroyed or moved to.
   const char *data() const { return base; }

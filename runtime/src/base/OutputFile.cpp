@@ -9,25 +9,22 @@
 #include "base/OutputFile.h"
 
 #include "base/Process.h"
+#include "platform/System.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <ctime>
-#include <dirent.h>
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/random.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <vector>
 
 namespace hone::rt {
 
-static const char *remedyFor(int errorNumber) {
-  switch (errorNumber) {
+using platform::File;
+using platform::FileInfo;
+using platform::FileKind;
+
+static const char *remedyFor(platform::Error error) {
+  switch (error.value()) {
   case ENOSPC:
   case EDQUOT:
     return "free some space or choose another output folder";
@@ -49,57 +46,40 @@ static const char *remedyFor(int errorNumber) {
 }
 
 static Status outputError(ErrorCode code, const std::string &path,
-                          const char *doing, int errorNumber) {
+                          const char *doing, platform::Error error) {
   return Status::error(
-      code,
-      {path, std::string(doing) + " failed: " + std::strerror(errorNumber),
-       remedyFor(errorNumber)});
+      code, {path, std::string(doing) + " failed: " + error.message(),
+             remedyFor(error)});
 }
 
 std::string temporaryPath(const std::string &path) {
-  uint64_t number = 0;
-  // Fails only on kernels without it; the clock is random enough to go on.
-  if (::getrandom(&number, sizeof number, 0) != sizeof number) {
-    timespec now;
-    ::clock_gettime(CLOCK_REALTIME, &now);
-    number = uint64_t(now.tv_sec) << 30 ^ uint64_t(now.tv_nsec) ^
-             uint64_t(::getpid()) << 48;
-  }
   char suffix[24];
   std::snprintf(suffix, sizeof suffix, ".tmp-%016llx",
-                static_cast<unsigned long long>(number));
+                static_cast<unsigned long long>(platform::randomNumber()));
   return path + suffix;
 }
 
-/// Opens a new file that only we write; -1 with errno.
-static int createLocked(const std::string &path) {
-  int file;
-  do
-    file = ::open(path.c_str(),
-                  O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-  while (file < 0 && errno == EINTR);
-  if (file < 0)
-    return file;
-  (void)::flock(file, LOCK_EX | LOCK_NB); // some file systems have no locks
+/// Opens a new file that only we write.
+static platform::Error createLocked(const std::string &path, File &file) {
+  if (platform::Error error = file.open(path, File::Mode::Create))
+    return error;
+  (void)file.lock(File::Lock::Alone); // some file systems have no locks
   // Whoever cleaned up before we had the lock took it for a stray.
-  struct stat info;
-  if (::fstat(file, &info) != 0 || info.st_nlink > 0)
-    return file;
-  ::close(file);
-  errno = EEXIST;
-  return -1;
+  FileInfo info;
+  if (file.inspect(info) || info.links > 0)
+    return {};
+  file.close();
+  return make_error_code(std::errc::file_exists);
 }
 
 std::string targetOf(const std::string &path) {
-  char *found = ::realpath(path.c_str(), nullptr);
-  std::string target = found ? found : path;
-  std::free(found);
-  return target;
+  std::string target = platform::resolve(path);
+  return target.empty() ? path : target;
 }
 
 Status checkReplaceable(const std::string &path) {
-  struct stat info;
-  if (::stat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode))
+  FileInfo info;
+  if (platform::inspect(path, info) || info.kind == FileKind::Regular)
     return Status::ok();
   return Status::error(ErrorCode::CannotCreate,
                        {path,
@@ -111,45 +91,36 @@ Status checkReplaceable(const std::string &path) {
 Result<OutputFile> OutputFile::create(const std::string &path) {
   if (Status status = checkReplaceable(path); !status.isOk())
     return status;
-  OutputFile file;
-  file.finalPath = targetOf(path);
-  file.buffer = std::make_unique<char[]>(BufferBytes);
-  for (int attempt = 0; attempt < 8 && file.descriptor < 0; ++attempt) {
-    file.temporary = temporaryPath(file.finalPath);
-    rememberTemporary(file.temporary);
-    file.descriptor = createLocked(file.temporary);
-    if (file.descriptor >= 0)
-      break;
-    int error = errno;
-    forgetTemporary(file.temporary);
-    errno = error;
-    if (error != EEXIST)
-      break;
+  OutputFile out;
+  out.finalPath = targetOf(path);
+  out.buffer = std::make_unique<char[]>(BufferBytes);
+  platform::Error error = make_error_code(std::errc::file_exists);
+  for (int i = 0; i < 8 && error == std::errc::file_exists; ++i) {
+    out.temporary = temporaryPath(out.finalPath);
+    rememberTemporary(out.temporary);
+    error = createLocked(out.temporary, out.file);
+    if (error)
+      forgetTemporary(out.temporary);
   }
-  if (file.descriptor < 0)
+  if (error)
     return outputError(ErrorCode::CannotCreate, path, "creating the file",
-                       errno);
-  return file;
+                       error);
+  return out;
 }
 
 Result<OutputFile> OutputFile::createUnnamed(const std::string &directory) {
-  OutputFile file;
-  file.finalPath = directory + "/(unnamed)";
-  file.buffer = std::make_unique<char[]>(BufferBytes);
-#ifdef O_TMPFILE
-  file.descriptor =
-      ::open(directory.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
-#endif
-  if (file.descriptor < 0) { // not on all file systems
-    std::string path = temporaryPath(directory + "/unnamed");
-    file.descriptor = createLocked(path);
-    if (file.descriptor >= 0)
-      ::unlink(path.c_str());
-  }
-  if (file.descriptor < 0)
+  OutputFile out;
+  out.finalPath = directory + "/(unnamed)";
+  out.buffer = std::make_unique<char[]>(BufferBytes);
+  if (!out.file.createUnnamed(directory))
+    return out;
+  // Not on all file systems.
+  std::string path = temporaryPath(directory + "/unnamed");
+  if (platform::Error error = createLocked(path, out.file))
     return outputError(ErrorCode::CannotCreate, directory,
-                       "creating a temporary file", errno);
-  return file;
+                       "creating a temporary file", error);
+  platform::removeFile(path.c_str());
+  return out;
 }
 
 OutputFile &OutputFile::operator=(OutputFile &&other) noexcept {
@@ -161,7 +132,7 @@ OutputFile &OutputFile::operator=(OutputFile &&other) noexcept {
 }
 
 void OutputFile::take(OutputFile &other) {
-  descriptor = std::exchange(other.descriptor, -1);
+  file = std::move(other.file);
   hashing = other.hashing;
   buffered = std::exchange(other.buffered, 0);
   total = std::exchange(other.total, 0);
@@ -174,33 +145,24 @@ void OutputFile::take(OutputFile &other) {
 }
 
 void OutputFile::discard() {
-  if (descriptor < 0)
+  if (!file.isOpen())
     return;
   // Still locked: once it is not, it may be another's to remove.
   if (!temporary.empty())
-    ::unlink(temporary.c_str());
+    platform::removeFile(temporary.c_str());
   forgetTemporary(temporary);
-  ::close(descriptor);
-  descriptor = -1;
+  file.close();
 }
 
-Status OutputFile::fail(const char *doing, int errorNumber) {
-  firstError =
-      outputError(ErrorCode::WriteFailed, finalPath, doing, errorNumber);
+Status OutputFile::fail(const char *doing, platform::Error error) {
+  firstError = outputError(ErrorCode::WriteFailed, finalPath, doing, error);
   discard();
   return firstError;
 }
 
 Status OutputFile::flush() {
-  uint64_t done = 0;
-  while (done < buffered) {
-    ssize_t n = ::write(descriptor, buffer.get() + done, buffered - done);
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n <= 0)
-      return fail("writing the file", n < 0 ? errno : ENOSPC);
-    done += static_cast<uint64_t>(n);
-  }
+  if (platform::Error error = file.write(buffer.get(), buffered))
+    return fail("writing the file", error);
   buffered = 0;
   return Status::ok();
 }
@@ -216,7 +178,7 @@ static Status notOpen(const std::string &path) {
 Status OutputFile::write(const void *bytes, uint64_t size) {
   if (!firstError.isOk())
     return firstError;
-  if (descriptor < 0)
+  if (!file.isOpen())
     return notOpen(finalPath);
   if (size == 0)
     return Status::ok();
@@ -241,18 +203,18 @@ Status OutputFile::write(const void *bytes, uint64_t size) {
 Status OutputFile::commit(FolderSync folder) {
   if (!firstError.isOk())
     return firstError;
-  if (descriptor < 0 || temporary.empty())
+  if (!file.isOpen() || temporary.empty())
     return notOpen(finalPath);
   if (Status s = flush(); !s.isOk())
     return s;
   // Network file systems report late write errors here at the latest.
-  if (::fsync(descriptor) != 0)
-    return fail("making the file durable (fsync)", errno);
+  if (platform::Error error = file.sync())
+    return fail("making the file durable (fsync)", error);
   // Renamed before it is closed: its lock says that it is being written.
-  if (::rename(temporary.c_str(), finalPath.c_str()) != 0)
-    return fail("renaming the finished file into place", errno);
+  if (platform::Error error = platform::rename(temporary, finalPath))
+    return fail("renaming the finished file into place", error);
   forgetTemporary(temporary);
-  ::close(std::exchange(descriptor, -1));
+  file.close();
   if (hashing)
     hexDigest = hash.finishHex();
   if (folder == FolderSync::Now)
@@ -263,40 +225,35 @@ Status OutputFile::commit(FolderSync folder) {
 Result<MappedFile> OutputFile::map() {
   if (!firstError.isOk())
     return firstError;
-  if (descriptor < 0)
+  if (!file.isOpen())
     return notOpen(finalPath);
   if (Status s = flush(); !s.isOk())
     return s;
-  return MappedFile::map(descriptor, finalPath);
+  return MappedFile::map(file, finalPath);
 }
 
 Status syncDirectory(const std::string &directory) {
-  int descriptor;
-  do
-    descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  while (descriptor < 0 && errno == EINTR);
-  if (descriptor < 0)
+  File folder;
+  if (platform::Error error = folder.open(directory, File::Mode::ReadFolder))
     return outputError(ErrorCode::WriteFailed, directory, "opening the folder",
-                       errno);
-  int result = ::fsync(descriptor);
-  int syncError = errno;
-  ::close(descriptor);
-  // Some file systems have no directory fsync and say so: EINVAL.
-  if (result != 0 && syncError != EINVAL)
+                       error);
+  // Some file systems have no fsync of folders and say so.
+  if (platform::Error error = folder.sync();
+      error && error != std::errc::invalid_argument)
     return outputError(ErrorCode::WriteFailed, directory,
-                       "making the folder durable (fsync)", syncError);
+                       "making the folder durable (fsync)", error);
   return Status::ok();
 }
 
 Status createDirectories(const std::string &directory, FolderSync parents) {
   if (directory.empty())
     return outputError(ErrorCode::CannotCreate, "''", "creating the folder",
-                       ENOENT);
+                       make_error_code(std::errc::no_such_file_or_directory));
   for (size_t at = 0; at != std::string::npos;) {
     at = directory.find('/', at + 1);
     std::string prefix = directory.substr(0, at);
-    struct stat info;
-    if (::mkdir(prefix.c_str(), 0777) == 0) {
+    platform::Error error = platform::makeFolder(prefix);
+    if (!error) {
       if (parents == FolderSync::Later)
         continue;
       // A new folder is only durable once its parent is.
@@ -304,36 +261,26 @@ Status createDirectories(const std::string &directory, FolderSync parents) {
         return s;
       continue;
     }
-    int mkdirError = errno;
-    if (::stat(prefix.c_str(), &info) == 0 && S_ISDIR(info.st_mode))
+    FileInfo info;
+    if (!platform::inspect(prefix, info) && info.kind == FileKind::Folder)
       continue;
+    if (error == std::errc::file_exists)
+      error = make_error_code(std::errc::not_a_directory);
     return outputError(ErrorCode::CannotCreate, prefix, "creating the folder",
-                       mkdirError == EEXIST ? ENOTDIR : mkdirError);
+                       error);
   }
   return Status::ok();
 }
 
 Result<std::vector<std::string>> listDirectory(const std::string &directory) {
   std::vector<std::string> names;
-  DIR *stream = ::opendir(directory.c_str());
-  int error = stream ? 0 : errno;
-  while (stream && error == 0) {
-    errno = 0;
-    const dirent *entry = ::readdir(stream);
-    error = errno;
-    if (!entry)
-      break;
-    std::string name = entry->d_name;
-    if (name != "." && name != "..")
-      names.push_back(std::move(name));
-  }
-  if (stream)
-    ::closedir(stream);
-  if (error != 0)
-    return outputError(error == ENOENT || error == ENOTDIR || error == EACCES
-                           ? ErrorCode::CannotRead
-                           : ErrorCode::ReadFailed,
+  if (platform::Error error = platform::listFolder(directory, names)) {
+    bool isPaths = error == std::errc::no_such_file_or_directory ||
+                   error == std::errc::not_a_directory ||
+                   error == std::errc::permission_denied;
+    return outputError(isPaths ? ErrorCode::CannotRead : ErrorCode::ReadFailed,
                        directory, "reading the folder", error);
+  }
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -341,8 +288,8 @@ Result<std::vector<std::string>> listDirectory(const std::string &directory) {
 bool removeFlatDirectory(const std::string &directory) {
   Result<std::vector<std::string>> names = listDirectory(directory);
   for (const std::string &name : names.value())
-    ::unlink((directory + "/" + name).c_str());
-  return ::rmdir(directory.c_str()) == 0;
+    platform::removeFile((directory + "/" + name).c_str());
+  return platform::removeFolder(directory.c_str());
 }
 
 /// The final name of a temporary: what is before ".tmp-" and hex digits. ""
@@ -359,13 +306,9 @@ static std::string finalName(const std::string &name) {
 
 /// Whether some process has the lock that createLocked takes.
 static bool isBeingWritten(const std::string &path) {
-  int file =
-      ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (file < 0)
-    return false;
-  bool locked = ::flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-  ::close(file);
-  return locked;
+  File file;
+  return !file.open(path, File::Mode::ReadUnlinked) &&
+         file.lock(File::Lock::Shared) == std::errc::operation_would_block;
 }
 
 void removeStrayTemporaries(
@@ -376,7 +319,7 @@ void removeStrayTemporaries(
     std::string path = directory + "/" + name, final = finalName(name);
     if (final.empty() || !isOurs(final) || isBeingWritten(path))
       continue;
-    if (::unlink(path.c_str()) != 0)
+    if (!platform::removeFile(path.c_str()))
       removeFlatDirectory(path);
   }
 }

@@ -16,6 +16,7 @@
 #include "base/MappedFile.h"
 #include "base/Sha256.h"
 #include "base/Status.h"
+#include "platform/Files.h"
 
 #include <cstdint>
 #include <functional>
@@ -87,9 +88,9 @@ public:
 private:
   void take(OutputFile &other);
   Status flush();
-  Status fail(const char *doing, int errorNumber);
+  Status fail(const char *doing, platform::Error error);
 
-  int descriptor = -1;
+  platform::File file;
   bool hashing = false;
   uint64_t buffered = 0;
   uint64_t total = 0;

@@ -7,12 +7,12 @@
 
 #include "base/Process.h"
 
+#include "platform/Files.h"
+#include "platform/System.h"
+
 #include <atomic>
-#include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <new>
-#include <unistd.h>
 
 namespace hone::rt {
 
@@ -44,22 +44,21 @@ void forgetTemporary(const std::string &path) {
       entry.state = Free;
 }
 
-void TemporaryFile::remove() const { ::unlink(path.c_str()); }
+void TemporaryFile::remove() const { platform::removeFile(path.c_str()); }
 
 // Only async-signal-safe calls from here on.
 static void say(const char *text) {
-  ssize_t ignored = ::write(STDERR_FILENO, text, std::strlen(text));
-  (void)ignored;
+  (void)platform::write(platform::StandardError, text, std::strlen(text));
 }
 
 void endProcess(ExitCode code) {
   for (const Entry &entry : entries)
     if (entry.state == Live)
-      ::unlink(entry.path);
+      platform::removeFile(entry.path);
   for (const Entry &entry : entries) // folders, empty now
     if (entry.state == Live)
-      ::rmdir(entry.path);
-  ::_exit(static_cast<int>(code));
+      platform::removeFolder(entry.path);
+  platform::exitAtOnce(static_cast<int>(code));
 }
 
 void endProcess(ErrorCode code, const char *place, const char *text) {
@@ -77,10 +76,7 @@ static void onNoMemory() {
 }
 
 void startProcess() {
-  // Each is opened as the lowest descriptor that is free.
-  for (int file = STDIN_FILENO; file <= STDERR_FILENO; ++file)
-    if (::fcntl(file, F_GETFD) < 0 && errno == EBADF)
-      (void)::open("/dev/null", O_RDWR);
+  platform::openStandardDescriptors();
   std::set_new_handler(onNoMemory);
 }
 

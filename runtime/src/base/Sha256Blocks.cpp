@@ -8,12 +8,13 @@
 
 #include "base/Sha256.h"
 
+#include "platform/System.h"
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <immintrin.h>
 #elif defined(__aarch64__)
 #include <arm_neon.h>
-#include <sys/auxv.h>
 #endif
 
 namespace hone::rt {
@@ -146,8 +147,7 @@ instructionBlocks(uint32_t *state, const uint8_t *bytes, uint64_t count) {
 }
 
 static bool hasInstructions() {
-  constexpr unsigned long sha2 = 1 << 6; // HWCAP_SHA2
-  return (getauxval(AT_HWCAP) & sha2) != 0;
+  return platform::hasArmFeature("sha2").value_or(false);
 }
 
 #else

@@ -9,6 +9,7 @@
 #include "data/Dataset.h"
 
 #include "base/Sha256.h"
+#include "platform/Files.h"
 #include "text/Utf8.h"
 
 #include <algorithm>
@@ -421,11 +422,6 @@ static std::string nameOf(const DatasetOptions &options,
   return Sha256::hex(key).substr(0, 32) + ".tokens";
 }
 
-static std::string temporaryDirectory() {
-  const char *directory = getenv("TMPDIR");
-  return directory && *directory ? directory : P_tmpdir;
-}
-
 Result<Dataset> Dataset::prepare(const DatasetOptions &options,
                                  const Tokenizer *tokenizer) {
   Result<MappedFile> mapped = MappedFile::open(options.path);
@@ -454,7 +450,7 @@ Result<Dataset> Dataset::prepare(const DatasetOptions &options,
   };
   std::string directory = options.cacheDirectory, path;
   if (directory.empty()) {
-    directory = temporaryDirectory();
+    directory = platform::temporaryFolder();
   } else {
     path = directory + "/" + dataset.cacheName;
     removeStrayTemporaries(directory, TokenCache::isName);

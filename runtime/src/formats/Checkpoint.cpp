@@ -12,15 +12,13 @@
 #include "base/Sha256.h"
 #include "formats/JsonFile.h"
 #include "formats/Safetensors.h"
+#include "platform/Files.h"
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace hone::rt {
 
@@ -163,11 +161,10 @@ static Status writeContents(const std::string &folder, int64_t step,
 }
 
 static Status folderError(ErrorCode code, const std::string &path,
-                          const char *doing, int errorNumber) {
+                          const char *doing, platform::Error error) {
   return Status::error(
-      code,
-      {path, std::string(doing) + " failed: " + std::strerror(errorNumber),
-       "check the disk and the output folder"});
+      code, {path, std::string(doing) + " failed: " + error.message(),
+             "check the disk and the output folder"});
 }
 
 namespace {
@@ -186,8 +183,8 @@ public:
   /// Takes no memory unless files are in it that no save makes.
   void remove() const {
     for (const std::string &file : files)
-      ::unlink(file.c_str());
-    if (::rmdir(path.c_str()) != 0)
+      platform::removeFile(file.c_str());
+    if (!platform::removeFolder(path.c_str()))
       removeFlatDirectory(path);
   }
 
@@ -212,11 +209,11 @@ static Status publish(const std::string &temporary,
   // A folder cannot be renamed over one that has files. Between the two
   // renames this step has no checkpoint; the ones before are there.
   TemporaryFolder replaced(finalPath);
-  bool moved = ::rename(finalPath.c_str(), replaced.path.c_str()) == 0;
-  if (::rename(temporary.c_str(), finalPath.c_str()) != 0) {
-    int error = errno;
-    if (moved && ::rename(replaced.path.c_str(), finalPath.c_str()) != 0)
-      error = errno;
+  bool moved = !platform::rename(finalPath, replaced.path);
+  if (platform::Error error = platform::rename(temporary, finalPath)) {
+    if (moved)
+      if (platform::Error worse = platform::rename(replaced.path, finalPath))
+        error = worse;
     return folderError(ErrorCode::WriteFailed, finalPath,
                        "renaming the finished checkpoint into place", error);
   }
@@ -237,7 +234,7 @@ static void removeOld(const std::string &directory, int64_t step) {
     // Renamed first, so that none is ever half there under its final name.
     std::string name = directory + "/" + checkpointName(old);
     TemporaryFolder stray(name);
-    if (::rename(name.c_str(), stray.path.c_str()) == 0)
+    if (!platform::rename(name, stray.path))
       stray.remove();
   }
 }
@@ -247,9 +244,9 @@ CheckpointStore::save(int64_t step, const CheckpointIdentity &identity,
                       const std::vector<CheckpointVector> &vectors) const {
   std::string finalPath = directory + "/" + checkpointName(step);
   TemporaryFolder temporary(finalPath);
-  if (::mkdir(temporary.path.c_str(), 0777) != 0)
+  if (platform::Error error = platform::makeFolder(temporary.path))
     return folderError(ErrorCode::CannotCreate, temporary.path,
-                       "creating the folder", errno);
+                       "creating the folder", error);
   Status written = writeContents(temporary.path, step, identity, vectors);
   if (written.isOk())
     written = publish(temporary.path, finalPath);
@@ -381,12 +378,13 @@ CheckpointStore::read(const Found &found,
 /// Whether `path` could not be opened because there is no such file. What is
 /// there and cannot be opened now may be sound.
 static bool isMissing(const Status &status) {
-  struct stat info;
   if (status.errorCode() != ErrorCode::CannotRead)
     return false;
-  if (::stat(status.message().place.c_str(), &info) == 0)
-    return !S_ISREG(info.st_mode);
-  return errno == ENOENT || errno == ENOTDIR;
+  platform::FileInfo info;
+  platform::Error error = platform::inspect(status.message().place, info);
+  return error ? error == std::errc::no_such_file_or_directory ||
+                     error == std::errc::not_a_directory
+               : info.kind != platform::FileKind::Regular;
 }
 
 static Status readIdentity(const std::string &path,

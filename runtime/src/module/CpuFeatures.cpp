@@ -7,13 +7,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "module/Module.h"
+#include "platform/System.h"
 
 #include <optional>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
-#elif defined(__aarch64__)
-#include <sys/auxv.h>
 #endif
 
 namespace hone::rt {
@@ -101,48 +100,11 @@ static bool isSupported(const std::string &name) {
 
 #undef HONE_CHECK_FEATURE
 
-#elif defined(__aarch64__)
-
-// Linux says which instructions it lets programs use; NEON it always does.
-static bool isSupported(const std::string &name) {
-  struct Bit {
-    const char *name;
-    unsigned long word;
-    unsigned long bit;
-  };
-  static constexpr Bit bits[] = {
-      {"aes", AT_HWCAP, HWCAP_AES},
-      {"sha2", AT_HWCAP, HWCAP_SHA2},
-      {"sha3", AT_HWCAP, HWCAP_SHA3},
-      {"crc", AT_HWCAP, HWCAP_CRC32},
-      {"lse", AT_HWCAP, HWCAP_ATOMICS},
-      {"lse2", AT_HWCAP, HWCAP_USCAT},
-      {"rcpc", AT_HWCAP, HWCAP_LRCPC},
-      {"rcpc-immo", AT_HWCAP, HWCAP_ILRCPC},
-      {"rdm", AT_HWCAP, HWCAP_ASIMDRDM},
-      {"fullfp16", AT_HWCAP, HWCAP_FPHP | HWCAP_ASIMDHP},
-      {"fp16fml", AT_HWCAP, HWCAP_ASIMDFHM},
-      {"dotprod", AT_HWCAP, HWCAP_ASIMDDP},
-      {"jsconv", AT_HWCAP, HWCAP_JSCVT},
-      {"complxnum", AT_HWCAP, HWCAP_FCMA},
-      {"flagm", AT_HWCAP, HWCAP_FLAGM},
-      {"altnzcv", AT_HWCAP2, HWCAP2_FLAGM2},
-      {"fptoint", AT_HWCAP2, HWCAP2_FRINT},
-      {"bf16", AT_HWCAP2, HWCAP2_BF16},
-      {"i8mm", AT_HWCAP2, HWCAP2_I8MM},
-      {"sve", AT_HWCAP, HWCAP_SVE},
-      {"sve2", AT_HWCAP2, HWCAP2_SVE2},
-      {"sve-bitperm", AT_HWCAP2, HWCAP2_SVEBITPERM},
-  };
-  for (const Bit &bit : bits)
-    if (name == bit.name)
-      return (getauxval(bit.word) & bit.bit) == bit.bit;
-  return true;
-}
-
 #else
 
-static bool isSupported(const std::string &) { return true; }
+static bool isSupported(const std::string &name) {
+  return platform::hasArmFeature(name).value_or(true);
+}
 
 #endif
 

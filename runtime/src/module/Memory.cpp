@@ -1,22 +1,13 @@
 //===- Memory.cpp - The planned peak, and the measured one ----------------===//
-//
-// Huge pages are refused before the first touch: with them a page that is
-// planned as 4 KiB may become 2 MiB resident.
-//
 //===----------------------------------------------------------------------===//
 
 #include "module/Memory.h"
 
 #include "hone/runtime.h"
+#include "platform/Pages.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 namespace hone::rt {
 
@@ -82,33 +73,14 @@ std::string RunPlan::render() const {
   return out;
 }
 
-/// The field `name` of a /proc status text, 0 if it is not there.
-static uint64_t statusBytes(const char *text, const char *name) {
-  const char *line = strstr(text, name);
-  return line ? strtoull(line + strlen(name), nullptr, 10) * 1024 : 0;
-}
-
-ResidentMemory residentMemory() {
-  int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-  if (file < 0)
-    return {};
-  char text[4096];
-  ssize_t size = read(file, text, sizeof(text) - 1);
-  close(file);
-  if (size <= 0)
-    return {};
-  text[size] = 0;
-  return {statusBytes(text, "RssAnon:"), statusBytes(text, "VmHWM:")};
-}
-
 void PeakMeter::sample() {
-  ResidentMemory now = residentMemory();
+  platform::ResidentMemory now = platform::residentMemory();
   highest = {std::max(highest.anonymous, now.anonymous), now.peak};
 }
 
 AnonymousMapping::~AnonymousMapping() {
   if (base)
-    munmap(base, length);
+    platform::unmap(base, length);
 }
 
 AnonymousMapping &
@@ -118,38 +90,22 @@ AnonymousMapping::operator=(AnonymousMapping &&other) noexcept {
   return *this;
 }
 
-/// Makes every page resident; false when the system has no memory for it.
-static bool populate(char *base, uint64_t length) {
-#ifdef MADV_POPULATE_WRITE
-  if (madvise(base, length, MADV_POPULATE_WRITE) == 0)
-    return true;
-  if (errno != EINVAL) // EINVAL: a kernel before 5.14
-    return false;
-#endif
-  uint64_t page = uint64_t(sysconf(_SC_PAGESIZE));
-  for (uint64_t offset = 0; offset < length; offset += page)
-    const_cast<volatile char *>(base)[offset] = 0;
-  return true;
-}
-
 Result<AnonymousMapping> AnonymousMapping::create(uint64_t bytes) {
   AnonymousMapping mapping;
   if (bytes == 0)
     return mapping;
-  void *base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (base != MAP_FAILED) {
-    mapping.base = static_cast<char *>(base);
+  platform::Error error = platform::mapMemory(bytes, mapping.base);
+  if (!error) {
     mapping.length = bytes;
-    madvise(base, bytes, MADV_NOHUGEPAGE); // fails harmlessly without THP
-    if (populate(mapping.base, bytes))
-      return mapping;
+    error = platform::makeResident(mapping.base, bytes);
   }
+  if (!error)
+    return mapping;
   return Status::error(
       ErrorCode::NoMemory,
       {"memory",
        "the plan needs " + describeBytes(bytes) +
-           " of memory and the system refused it: " + strerror(errno),
+           " of memory and the system refused it: " + error.message(),
        "free memory, use fewer --threads, or compile with a smaller "
        "batch_size or max_seq_length"});
 }

@@ -11,6 +11,7 @@
 
 #include "base/Status.h"
 #include "module/Config.h"
+#include "platform/System.h"
 
 #include <cstdint>
 #include <string>
@@ -44,15 +45,6 @@ struct RunPlan {
 /// "143.2 MiB", "812 B".
 std::string describeBytes(uint64_t bytes);
 
-/// What of this process is in memory, in bytes.
-struct ResidentMemory {
-  uint64_t anonymous = 0; ///< now
-  uint64_t peak = 0;      ///< anonymous and mapped files, at its highest so far
-};
-
-/// Zeros where the system does not tell. Allocates nothing.
-ResidentMemory residentMemory();
-
 /// The highest resident memory seen. Linux keeps no high-water mark of the
 /// anonymous part, so that is sampled: where a phase has taken what it takes.
 class PeakMeter {
@@ -63,7 +55,7 @@ public:
   uint64_t resident() const { return highest.peak; }
 
 private:
-  ResidentMemory highest;
+  platform::ResidentMemory highest;
 };
 
 /// Private memory that is resident from the start and stays so.

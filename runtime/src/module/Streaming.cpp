@@ -14,11 +14,10 @@
 #include "module/Streaming.h"
 
 #include "hone/runtime.h"
+#include "platform/Pages.h"
 
 #include <algorithm>
 #include <cstdint>
-#include <sys/mman.h>
-#include <unistd.h>
 
 static std::string_view mapping;
 
@@ -43,22 +42,23 @@ static bool contains(const void *start, int64_t bytes) {
   return bytes > 0 && first >= begin && first - begin < mapping.size();
 }
 
-/// Advises on [first, end) of the mapping, as offsets; `first` is a multiple of
-/// the page size.
-static void advise(uintptr_t first, uintptr_t end, int advice) {
+/// Gives `hint` for [first, end) of the mapping, as offsets; `first` is a
+/// multiple of the page size.
+static void advise(uintptr_t first, uintptr_t end,
+                   void (*hint)(const char *start, uint64_t bytes)) {
   end = std::min(end, uintptr_t(mapping.size()));
   if (first < end)
-    (void)madvise(const_cast<char *>(mapping.data()) + first, end - first,
-                  advice);
+    hint(mapping.data() + first, end - first);
 }
 
 extern "C" void hone_prefetch(const void *start, int64_t bytes) {
-  static const uintptr_t page = uintptr_t(sysconf(_SC_PAGESIZE));
+  const uintptr_t page = hone::rt::platform::pageBytes();
   if (!contains(start, bytes))
     return;
   uintptr_t first =
       uintptr_t(static_cast<const char *>(start) - mapping.data());
-  advise(first / page * page, first + uintptr_t(bytes), MADV_WILLNEED);
+  advise(first / page * page, first + uintptr_t(bytes),
+         hone::rt::platform::prefetchPages);
 }
 
 extern "C" void hone_release(const void *start, int64_t bytes) {
@@ -76,7 +76,7 @@ extern "C" void hone_release(const void *start, int64_t bytes) {
       (std::min(end, uintptr_t(mapping.size())) - 1) / unitBytes;
   if (waitingUnit != noUnit && (waitingUnit < unit || waitingUnit > last))
     advise(waitingUnit * unitBytes, (waitingUnit + 1) * unitBytes,
-           MADV_DONTNEED);
-  advise(unit * unitBytes, last * unitBytes, MADV_DONTNEED);
+           hone::rt::platform::dropPages);
+  advise(unit * unitBytes, last * unitBytes, hone::rt::platform::dropPages);
   waitingUnit = last;
 }

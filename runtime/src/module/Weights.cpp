@@ -8,9 +8,7 @@
 #include "module/Weights.h"
 
 #include "module/Streaming.h"
-
-#include <climits>
-#include <unistd.h>
+#include "platform/System.h"
 
 namespace hone::rt {
 
@@ -94,11 +92,7 @@ Result<Weights> Weights::open(const std::string &path, const Module &module) {
 }
 
 std::string defaultWeightsPath() {
-  char program[PATH_MAX];
-  ssize_t size = readlink("/proc/self/exe", program, sizeof(program) - 1);
-  if (size <= 0)
-    return Weights::fileName;
-  std::string path(program, size_t(size));
+  std::string path = platform::programPath();
   return path.substr(0, path.rfind('/') + 1) + Weights::fileName;
 }
 

@@ -3,11 +3,8 @@
 #include "program/GivenFiles.h"
 
 #include "base/OutputFile.h"
+#include "platform/Files.h"
 
-#include <cerrno>
-#include <cstring>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <vector>
 
 namespace hone::rt {
@@ -22,9 +19,9 @@ struct GivenFile {
 
 /// Equal for two paths of one file, whether or not it is there yet.
 static std::string identityOf(const std::string &path) {
-  struct stat info;
-  if (::stat(path.c_str(), &info) == 0)
-    return std::to_string(info.st_dev) + ":" + std::to_string(info.st_ino);
+  platform::FileInfo info;
+  if (!platform::inspect(path, info))
+    return std::to_string(info.device) + ":" + std::to_string(info.number);
   return targetOf(parentDirectory(path)) + "/" +
          path.substr(path.find_last_of("/") + 1);
 }
@@ -35,14 +32,16 @@ static Status checkWritable(const GivenFile &file, const std::string &output) {
   if (Status status = checkReplaceable(file.path); !status.isOk())
     return status;
   const std::string folder = parentDirectory(targetOf(file.path));
-  if (folder == parentDirectory(output + "/file") ||
-      ::access(folder.c_str(), W_OK | X_OK) == 0)
+  if (folder == parentDirectory(output + "/file"))
+    return Status::ok();
+  platform::Error error = platform::checkWritable(folder);
+  if (!error)
     return Status::ok();
   return Status::error(
       ErrorCode::CannotCreate,
       {file.path,
        "expected a folder to write it to, but " + folder + ": " +
-           std::strerror(errno),
+           error.message(),
        "create the folder, or give " + file.name + " another path"});
 }
 

@@ -1,6 +1,6 @@
 //===- OutputFolder.cpp - The folder that one run writes to ---------------===//
 //
-// flock and not a file with a process id: that would outlive a kill, and ids
+// A lock and not a file with a process id: that would outlive a kill, and ids
 // are used again.
 //
 //===----------------------------------------------------------------------===//
@@ -9,71 +9,59 @@
 
 #include "base/OutputFile.h"
 
-#include <cerrno>
 #include <cstring>
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace hone::rt {
 
-static bool exists(const std::string &path) {
-  struct stat info;
-  return lstat(path.c_str(), &info) == 0;
-}
+using platform::File;
 
 OutputFolder::~OutputFolder() {
   // Folders go only when they are empty.
   if (isDataNew)
-    rmdir(dataPath().c_str());
-  if (file < 0) {
+    platform::removeFolder(dataPath().c_str());
+  if (!file.isOpen()) {
     if (isNew)
-      rmdir(directory.c_str());
+      platform::removeFolder(directory.c_str());
     return;
   }
   Result<std::vector<std::string>> left = listDirectory(directory);
   if (isNew && left.isOk() && left.value().size() == 1) {
-    unlink((directory + "/lock").c_str());
-    rmdir(directory.c_str());
+    platform::removeFile((directory + "/lock").c_str());
+    platform::removeFolder(directory.c_str());
   }
-  close(file);
 }
 
 Status OutputFolder::claim(const std::string &path) {
   directory = path;
-  isNew = !exists(directory);
+  isNew = !platform::exists(directory);
   if (Status status = createDirectories(directory); !status.isOk())
     return status;
   if (Status status = lock(); !status.isOk())
     return status;
   if (Status status = readName(); !status.isOk())
     return status;
-  isDataNew = !exists(dataPath());
+  isDataNew = !platform::exists(dataPath());
   return Status::ok();
 }
 
 Status OutputFolder::lock() {
   std::string path = directory + "/lock";
   for (;;) {
-    file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (file < 0)
+    if (platform::Error error = file.open(path, File::Mode::Update))
       return Status::error(ErrorCode::CannotCreate,
-                           {path,
-                            std::string("cannot create: ") + strerror(errno),
+                           {path, "cannot create: " + error.message(),
                             "check the folder, or give another --output"});
     // A file system without locks is no reason not to train.
-    if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    if (file.lock(File::Lock::Alone) == std::errc::operation_would_block)
       break;
     // Another run may have failed and removed the file before we locked it.
-    struct stat ours, named;
-    if (fstat(file, &ours) == 0 && stat(path.c_str(), &named) == 0 &&
-        ours.st_ino == named.st_ino && ours.st_dev == named.st_dev)
+    platform::FileInfo ours, named;
+    if (!file.inspect(ours) && !platform::inspect(path, named) &&
+        ours.isSame(named))
       return Status::ok();
-    close(file);
+    file.close();
   }
-  close(file);
-  file = -1;
+  file.close();
   return Status::error(ErrorCode::FolderInUse,
                        {directory, "another run is using this folder",
                         "wait for it to end, or give another --output"});
@@ -82,7 +70,7 @@ Status OutputFolder::lock() {
 /// Names a new run: the file is empty, or is of a version without names.
 Status OutputFolder::readName() {
   char text[17];
-  if (pread(file, text, sizeof(text), 0) == sizeof(text) && text[16] == '\n' &&
+  if (file.readAt(text, sizeof(text), 0) == sizeof(text) && text[16] == '\n' &&
       strspn(text, "0123456789abcdef") == 16) {
     name.assign(text, 16);
     return Status::ok();
@@ -90,12 +78,13 @@ Status OutputFolder::readName() {
   std::string random = temporaryPath("");
   name = random.substr(random.size() - 16);
   std::string line = name + "\n";
-  if (pwrite(file, line.data(), line.size(), 0) == ssize_t(line.size()) &&
-      fsync(file) == 0)
+  platform::Error error = file.write(line.data(), line.size());
+  if (!error)
+    error = file.sync();
+  if (!error)
     return syncDirectory(directory); // a log may have this name already
   return Status::error(ErrorCode::WriteFailed,
-                       {directory + "/lock",
-                        std::string("cannot write: ") + strerror(errno),
+                       {directory + "/lock", "cannot write: " + error.message(),
                         "check the disk, or give another --output"});
 }
 

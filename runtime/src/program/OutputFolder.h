@@ -10,6 +10,7 @@
 #define HONE_RUNTIME_PROGRAM_OUTPUTFOLDER_H
 
 #include "base/Status.h"
+#include "platform/Files.h"
 
 #include <string>
 
@@ -39,7 +40,7 @@ private:
 
   std::string directory, name;
   bool isNew = false, isDataNew = false;
-  int file = -1;
+  platform::File file;
 };
 
 } // namespace hone::rt

@@ -11,6 +11,7 @@
 #include "base/Process.h"
 #include "data/Dataset.h"
 #include "module/WeightDigests.h"
+#include "platform/System.h"
 #include "program/GivenFiles.h"
 #include "program/OutputFolder.h"
 #include "program/PlanRun.h"
@@ -25,11 +26,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 #include <optional>
-#include <unistd.h>
 
 namespace hone::rt {
 
@@ -307,9 +304,7 @@ static Status execute(const hone_module &compiled,
   if (const TensorInfo *table = weights.find("hone.tokenizer"))
     weights.release(*table); // data is tokens from here on
   setup.peak.sample();
-#ifdef __GLIBC__
-  malloc_trim(0); // what tokenising freed must not stay resident
-#endif
+  platform::trimHeap(); // what tokenising freed must not stay resident
   if (Status status = makeTrainer(setup); !status.isOk())
     return status;
   if (options.evalOnly)
@@ -323,12 +318,9 @@ int runProgram(const hone_module &compiled, int argc, char **argv) {
   startProcess();
   installSigbusHandler();
   installSignalHandlers();
-#ifdef __GLIBC__
-  // Nothing goes back by itself: what is resident at the end of a phase is
-  // then the phase's peak, which makes a sample there the truth.
-  mallopt(M_MMAP_THRESHOLD, 32 * 1024 * 1024);
-  mallopt(M_TRIM_THRESHOLD, -1);
-#endif
+  // What is resident at the end of a phase is then the phase's peak, which
+  // makes a sample there the truth.
+  platform::keepHeap();
   std::vector<std::string> arguments(argv + (argc > 0), argv + argc);
   ExitCode outcome = ExitCode::Success;
   Status status = execute(compiled, arguments, outcome);

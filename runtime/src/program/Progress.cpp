@@ -7,11 +7,12 @@
 
 #include "program/Progress.h"
 
+#include "platform/Files.h"
+
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <unistd.h>
 
 namespace hone::rt {
 
@@ -19,14 +20,9 @@ namespace hone::rt {
 static const char redraw[] = "\r\x1b[?7l";
 static const char redrawn[] = "\x1b[K\x1b[?7h";
 
-static void writeAll(int file, const char *text, size_t size) {
-  while (size > 0) {
-    ssize_t some = write(file, text, size);
-    if (some <= 0)
-      return; // nobody watches; the run goes on
-    text += some;
-    size -= size_t(some);
-  }
+/// An error says that nobody watches; the run goes on.
+static void show(int file, const char *text, size_t size) {
+  (void)platform::write(file, text, size);
 }
 
 static void renderDuration(char *out, size_t size, double seconds) {
@@ -75,19 +71,19 @@ void Progress::step(const StepRecord &record, double now, double seconds) {
                  smoothSeconds * double(steps - record.step));
   used += snprintf(line + used, sizeof(line) - size_t(used), "%s",
                    terminal ? redrawn : "\n");
-  writeAll(file, line, size_t(used));
+  show(file, line, size_t(used));
   lineOpen = terminal;
 }
 
 void Progress::note(const char *line) {
   finish();
-  writeAll(file, line, strlen(line));
-  writeAll(file, "\n", 1);
+  show(file, line, strlen(line));
+  show(file, "\n", 1);
 }
 
 void Progress::finish() {
   if (lineOpen)
-    writeAll(file, "\n", 1);
+    show(file, "\n", 1);
   lineOpen = false;
 }
 

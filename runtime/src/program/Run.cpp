@@ -8,13 +8,13 @@
 
 #include "program/Run.h"
 
+#include "platform/Files.h"
 #include "program/Signals.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
-#include <unistd.h>
 
 namespace hone::rt {
 
@@ -181,8 +181,9 @@ Status Run::save() {
 
 Status Run::train(uint64_t plannedBytes, ExitCode &outcome) {
   const Options &options = inputs.options;
-  Progress progress(STDOUT_FILENO, isatty(STDOUT_FILENO) == 1, completed + 1,
-                    steps, plannedBytes);
+  Progress progress(platform::StandardOutput,
+                    platform::isTerminal(platform::StandardOutput),
+                    completed + 1, steps, plannedBytes);
   outcome = stopRequested();
   while (completed < steps && outcome == ExitCode::Success) {
     Status status = step(progress);

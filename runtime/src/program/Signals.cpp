@@ -8,52 +8,27 @@
 #include "program/Signals.h"
 
 #include "base/Process.h"
+#include "platform/Signals.h"
 
-#include <csignal>
+#include <atomic>
 
 namespace hone::rt {
 
-static volatile sig_atomic_t received = 0;
+static std::atomic<int> received{0};
+static_assert(std::atomic<int>::is_always_lock_free); // or a signal could hang
 
-/// Signals that a person sends.
-static bool isAsked(int signal) {
-  return signal == SIGINT || signal == SIGQUIT || signal == SIGTERM;
-}
-
-static void onSignal(int signal) {
+static void onSignal(int signal, bool isAsked) {
   // Others come in pairs by themselves: SIGHUP behind SIGTERM when a session
   // ends, SIGXCPU every second.
-  if (received != 0 && isAsked(signal))
+  if (received != 0 && isAsked)
     endProcess(ExitCode(128 + signal));
   if (received == 0)
     received = signal;
 }
 
-static void stopOn(int signal) {
-  struct sigaction action = {};
-  // A shell ignores SIGINT and SIGQUIT for what it runs in the background.
-  if (sigaction(signal, nullptr, &action) != 0 ||
-      (action.sa_handler != SIG_DFL && !isAsked(signal)))
-    return;
-  action = {};
-  action.sa_handler = onSignal;
-  action.sa_flags = SA_RESTART; // a write in progress is not cut short
-  sigemptyset(&action.sa_mask);
-  sigaction(signal, &action, nullptr);
-}
-
 void installSignalHandlers() {
-  for (int signal : {SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM,
-                     SIGTERM, SIGVTALRM, SIGPROF, SIGXCPU})
-    stopOn(signal);
-#ifdef __linux__
-  for (int signal : {SIGIO, SIGPWR, SIGSTKFLT})
-    stopOn(signal);
-  for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal)
-    stopOn(signal);
-#endif
-  signal(SIGPIPE, SIG_IGN);
-  signal(SIGXFSZ, SIG_IGN);
+  platform::handleEndingSignals(onSignal);
+  platform::ignoreWriteSignals();
 }
 
 ExitCode stopRequested() {

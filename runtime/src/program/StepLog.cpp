@@ -11,19 +11,17 @@
 #include "base/OutputFile.h"
 
 #include <algorithm>
-#include <cerrno>
+#include <chrono>
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <fcntl.h>
 #include <string_view>
-#include <sys/file.h>
-#include <unistd.h>
+#include <thread>
 #include <utility>
 
 namespace hone::rt {
+
+using platform::File;
 
 static constexpr std::string_view stepKey = "{\"step\": ";
 static constexpr std::string_view runKey = ", \"run\": \"";
@@ -113,31 +111,19 @@ private:
 };
 } // namespace
 
-StepLog::~StepLog() {
-  if (file >= 0)
-    close(file);
-}
-
-StepLog &StepLog::operator=(StepLog &&other) noexcept {
-  std::swap(file, other.file);
-  std::swap(path, other.path);
-  std::swap(name, other.name);
-  return *this;
-}
-
-Status StepLog::failure(const char *doing) const {
+Status StepLog::failure(const char *doing, platform::Error error) const {
   return Status::error(ErrorCode::WriteFailed,
-                       {path, std::string(doing) + ": " + strerror(errno),
+                       {path, std::string(doing) + ": " + error.message(),
                         "check the disk, or give another --log"});
 }
 
 /// Shares the lock of the log's writers. False if somebody keeps it for himself
 /// longer than taking lines out can last.
-static bool shareLock(int file) {
+static bool shareLock(const File &file) {
   for (int tries = 0; tries < 500; ++tries) {
-    if (flock(file, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+    if (file.lock(File::Lock::Shared) != std::errc::operation_would_block)
       return true; // some file systems have no locks
-    usleep(10 * 1000);
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   return false;
 }
@@ -162,21 +148,18 @@ Result<StepLog> StepLog::open(const std::string &path, const std::string &name,
     return log;
   log.path = path;
   log.name = name;
-  // O_NONBLOCK: opening a pipe that nobody reads must not hang.
-  log.file = ::open(path.c_str(),
-                    O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
-  if (log.file < 0)
+  if (platform::Error error = log.file.open(path, File::Mode::Append))
     return Status::error(ErrorCode::CannotCreate,
-                         {path, std::string("cannot open: ") + strerror(errno),
+                         {path, "cannot open: " + error.message(),
                           "check the folder, or give another --log"});
   // Writers share the lock; whoever takes lines out has it alone.
-  bool isAlone = flock(log.file, LOCK_EX | LOCK_NB) == 0;
+  bool isAlone = !log.file.lock(File::Lock::Alone);
   if (!isAlone && !shareLock(log.file))
     return Status::error(ErrorCode::LogInUse,
                          {path, "another program has locked it for itself",
                           "wait for it to end, or give another --log"});
-  off_t size = lseek(log.file, 0, SEEK_END);
-  if (size < 0) // a pipe or a terminal
+  uint64_t size = 0;
+  if (log.file.size(size)) // a pipe or a terminal
     return log;
   const std::string target = targetOf(path), folder = parentDirectory(target);
   removeStrayTemporaries(folder, [&](const std::string &name) {
@@ -210,25 +193,19 @@ Result<StepLog> StepLog::open(const std::string &path, const std::string &name,
     Status status = rewrite(target, {present.value(), name, completed});
     return status.isOk() ? open(path, name, completed) : status;
   }
-  if (lines.prefix < present.value().size() &&
-      ftruncate(log.file, off_t(lines.prefix)) != 0)
-    return log.failure("cannot cut off the lines after the checkpoint");
+  if (lines.prefix < present.value().size())
+    if (platform::Error error = log.file.truncate(lines.prefix))
+      return log.failure("cannot cut off the lines after the checkpoint",
+                         error);
   (void)shareLock(log.file);
   return log;
 }
 
 Status StepLog::write(const char *line, int size) {
-  if (file < 0)
+  if (!file.isOpen())
     return Status::ok();
-  for (int done = 0; done < size;) {
-    ssize_t some = ::write(file, line + done, size_t(size - done));
-    if (some < 0 && errno == EINTR)
-      continue;
-    if (some <= 0)
-      return failure("cannot write");
-    done += int(some);
-  }
-  return Status::ok();
+  platform::Error error = file.write(line, uint64_t(size));
+  return error ? failure("cannot write", error) : Status::ok();
 }
 
 Status StepLog::step(const StepRecord &record) {
@@ -267,10 +244,13 @@ Status StepLog::otherNumerics(uint64_t step, const std::string &differences) {
 }
 
 Status StepLog::sync() {
-  // EINVAL: the log is a pipe or a terminal, where there is nothing to sync.
-  if (file >= 0 && fdatasync(file) != 0 && errno != EINVAL)
-    return failure("cannot make the log durable");
-  return Status::ok();
+  if (!file.isOpen())
+    return Status::ok();
+  platform::Error error = file.syncData();
+  // A pipe or a terminal, where there is nothing to sync.
+  if (!error || error == std::errc::invalid_argument)
+    return Status::ok();
+  return failure("cannot make the log durable", error);
 }
 
 } // namespace hone::rt

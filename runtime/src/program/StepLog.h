@@ -11,6 +11,7 @@
 #define HONE_RUNTIME_PROGRAM_STEPLOG_H
 
 #include "base/Status.h"
+#include "platform/Files.h"
 
 #include <cstdint>
 #include <string>
@@ -31,11 +32,6 @@ struct StepRecord {
 class StepLog {
 public:
   StepLog() = default; ///< writes nothing
-  ~StepLog();
-  StepLog(StepLog &&other) noexcept { *this = static_cast<StepLog &&>(other); }
-  StepLog &operator=(StepLog &&other) noexcept;
-  StepLog(const StepLog &) = delete;
-  StepLog &operator=(const StepLog &) = delete;
 
   /// Opens or creates `path` for the run `name`, which has `completed` steps
   /// behind it: its lines of later steps go, and a line that a kill cut off.
@@ -56,9 +52,9 @@ public:
 
 private:
   Status write(const char *line, int size);
-  Status failure(const char *doing) const;
+  Status failure(const char *doing, platform::Error error) const;
 
-  int file = -1;
+  platform::File file; ///< open unless nothing is written
   std::string path, name;
 };
 

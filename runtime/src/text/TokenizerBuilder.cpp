@@ -12,6 +12,7 @@
 
 #include "base/JsonReader.h"
 #include "base/MappedFile.h"
+#include "platform/Files.h"
 #include "text/TokenizerPipeline.h"
 #include "text/TokenizerTable.h"
 #include "text/Utf8.h"
@@ -19,8 +20,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
-
-#include <unistd.h>
 
 namespace hone::rt {
 
@@ -34,7 +33,8 @@ public:
 private:
   std::string path(const char *file) const { return folder + "/" + file; }
   bool has(const char *file) const {
-    return ::access(path(file).c_str(), F_OK) == 0;
+    platform::FileInfo info;
+    return !platform::inspect(path(file), info);
   }
   Status readSettings(const char *file,
                       std::initializer_list<std::string_view> wanted,

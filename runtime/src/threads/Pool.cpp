@@ -9,10 +9,10 @@
 
 #include "threads/Pool.h"
 
+#include "platform/System.h"
+
 #include <algorithm>
 #include <chrono>
-#include <cstring>
-#include <sched.h>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -31,38 +31,26 @@ static void relax() {
 static uint32_t generationOf(uint64_t ticket) { return uint32_t(ticket >> 32); }
 static uint32_t unclaimedOf(uint64_t ticket) { return uint32_t(ticket); }
 
-unsigned Pool::availableCpus() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof(set), &set) != 0)
-    return 1;
-  int cpus = CPU_COUNT(&set);
-  return cpus > 0 ? unsigned(cpus) : 1;
-}
+unsigned Pool::availableCpus() { return platform::availableCpus(); }
 
 Result<std::unique_ptr<Pool>> Pool::create(unsigned threads) {
   std::unique_ptr<Pool> pool(new Pool());
   pool->cpus = availableCpus();
   // Workers keep a pointer to their entry, so the table must never move.
   pool->workers.reserve(threads - 1);
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, stackBytes);
-  int failure = 0;
-  for (unsigned i = 1; i < threads && failure == 0; ++i) {
+  for (unsigned i = 1; i < threads; ++i) {
     pool->workers.push_back({pool.get(), int64_t(i), {}});
     Worker &worker = pool->workers.back();
-    failure = pthread_create(&worker.id, &attributes, enter, &worker);
-    if (failure != 0)
-      pool->workers.pop_back();
-  }
-  pthread_attr_destroy(&attributes);
-  if (failure != 0)
+    std::error_code error = worker.system.start(stackBytes, enter, &worker);
+    if (!error)
+      continue;
+    pool->workers.pop_back();
     return Status::error(
         ErrorCode::NoThread,
         {"--threads " + std::to_string(threads),
-         std::string("the system refused to start a thread: ") +
-             strerror(failure),
+         "the system refused to start a thread: " + error.message(),
          "use fewer threads"});
+  }
   return pool;
 }
 
@@ -73,7 +61,7 @@ Pool::~Pool() {
   }
   jobPosted.notify_all();
   for (Worker &worker : workers)
-    pthread_join(worker.id, nullptr);
+    worker.system.join();
 }
 
 void *Pool::enter(void *argument) {

@@ -12,13 +12,13 @@
 
 #include "base/Status.h"
 #include "hone/runtime.h"
+#include "platform/Thread.h"
 
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <pthread.h>
 #include <vector>
 
 namespace hone::rt {
@@ -63,7 +63,7 @@ private:
   struct Worker {
     Pool *pool;
     int64_t thread;
-    pthread_t id;
+    platform::Thread system;
   };
 
   Pool() = default;

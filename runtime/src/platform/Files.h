@@ -1,0 +1,123 @@
+//===- Files.h - What the runtime needs of a file system ------------------===//
+//
+// What fails gives the system's reason and no message: what was expected and
+// what to do is known to the caller alone. Names are UTF-8 or whatever bytes
+// the system gave; nothing here follows one name twice.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_PLATFORM_FILES_H
+#define HONE_RUNTIME_PLATFORM_FILES_H
+
+#include <cstdint>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace hone::rt::platform {
+
+using Error = std::error_code; ///< of the generic category; true: it failed
+
+enum class FileKind { Regular, Folder, Other };
+
+struct FileInfo {
+  FileKind kind = FileKind::Other;
+  uint64_t size = 0;  ///< bytes
+  uint64_t links = 0; ///< names; 0 when the last one is gone
+  uint64_t device = 0, number = 0;
+
+  /// Whether both are of one file, however it was called.
+  bool isSame(const FileInfo &other) const {
+    return device == other.device && number == other.number;
+  }
+};
+
+/// An open file, closed with this object. A program that this one starts does
+/// not inherit it.
+class File {
+public:
+  enum class Mode {
+    Read,         ///< never waits for a pipe's other end
+    ReadUnlinked, ///< the same, unless the name is a symbolic link
+    ReadFolder,   ///< to be synced
+    Create,       ///< to write; an error if anything has the name
+    Update,       ///< to read and write; created if it is missing
+    Append,       ///< the same, writing at the end; never waits
+  };
+  enum class Lock { Shared, Alone };
+
+  File() = default;
+  ~File() { close(); }
+  File(File &&other) noexcept
+      : descriptor(std::exchange(other.descriptor, -1)) {}
+  File &operator=(File &&other) noexcept {
+    std::swap(descriptor, other.descriptor);
+    return *this;
+  }
+  File(const File &) = delete;
+  File &operator=(const File &) = delete;
+
+  /// Of a file that is not open. New ones have mode 0666 less the umask.
+  Error open(const std::string &path, Mode mode);
+  /// A file without a name in `folder`, for this user alone. An error where
+  /// the file system has no such files.
+  Error createUnnamed(const std::string &folder);
+  bool isOpen() const { return descriptor >= 0; }
+  void close();
+
+  Error inspect(FileInfo &info) const;
+  /// Where its end is. An error for a pipe or a terminal, which has none.
+  Error size(uint64_t &bytes) const;
+  /// Up to `size` bytes from `offset`; how many there were, 0 on an error.
+  uint64_t readAt(void *bytes, uint64_t size, uint64_t offset) const;
+  /// All of them, or an error.
+  Error write(const void *bytes, uint64_t size) const;
+  Error truncate(uint64_t size) const;
+
+  /// Makes contents, size and what else the system knows of the file durable;
+  /// syncData() what is needed to read the contents.
+  Error sync() const;
+  Error syncData() const;
+
+  /// Never waits: operation_would_block when another has the lock. Lasts until
+  /// the file is closed, however the process ends.
+  Error lock(Lock lock) const;
+
+  /// For the mapping of the file.
+  int handle() const { return descriptor; }
+
+private:
+  int descriptor = -1;
+};
+
+/// Descriptors that every process has.
+inline constexpr int StandardOutput = 1, StandardError = 2;
+/// All of them, or an error. Async-signal-safe.
+Error write(int descriptor, const void *bytes, uint64_t size);
+bool isTerminal(int descriptor);
+
+/// Symbolic links are followed.
+Error inspect(const std::string &path, FileInfo &info);
+/// Whether anything has the name, be it a link that leads nowhere.
+bool exists(const std::string &path);
+/// The absolute path without links; "" if there is nothing.
+std::string resolve(const std::string &path);
+
+Error rename(const std::string &from, const std::string &to);
+/// False when it is still there. Async-signal-safe, both.
+bool removeFile(const char *path);
+bool removeFolder(const char *path); ///< an empty one
+
+/// Mode 0777 less the umask.
+Error makeFolder(const std::string &path);
+/// Appends the names in it, in any order, without "." and "..".
+Error listFolder(const std::string &path, std::vector<std::string> &names);
+/// Success if this process may make files in `folder`.
+Error checkWritable(const std::string &folder);
+/// Where files go that outlive nothing.
+std::string temporaryFolder();
+
+} // namespace hone::rt::platform
+
+#endif

@@ -1,0 +1,299 @@
+//===- Posix.cpp - The part of the platform that all POSIX systems share --===//
+
+#include "platform/Files.h"
+#include "platform/Pages.h"
+#include "platform/Signals.h"
+#include "platform/System.h"
+#include "platform/Thread.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace hone::rt::platform {
+
+static Error errorOf(int number) { return {number, std::generic_category()}; }
+
+/// Of a call that returns -1 when it fails.
+static Error resultOf(int returned) {
+  return returned == 0 ? Error() : errorOf(errno);
+}
+
+//===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
+
+static int flagsOf(File::Mode mode) {
+  switch (mode) {
+  case File::Mode::Read:
+    return O_RDONLY | O_NONBLOCK;
+  case File::Mode::ReadUnlinked:
+    return O_RDONLY | O_NONBLOCK | O_NOFOLLOW;
+  case File::Mode::ReadFolder:
+    return O_RDONLY | O_DIRECTORY;
+  case File::Mode::Create:
+    return O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW;
+  case File::Mode::Update:
+    return O_RDWR | O_CREAT;
+  case File::Mode::Append:
+    return O_RDWR | O_CREAT | O_APPEND | O_NONBLOCK;
+  }
+  return 0;
+}
+
+Error File::open(const std::string &path, Mode mode) {
+  do
+    descriptor = ::open(path.c_str(), flagsOf(mode) | O_CLOEXEC, 0666);
+  while (descriptor < 0 && errno == EINTR);
+  return isOpen() ? Error() : errorOf(errno);
+}
+
+void File::close() {
+  if (isOpen())
+    ::close(std::exchange(descriptor, -1));
+}
+
+static FileInfo describe(const struct stat &info) {
+  FileKind kind = S_ISREG(info.st_mode)   ? FileKind::Regular
+                  : S_ISDIR(info.st_mode) ? FileKind::Folder
+                                          : FileKind::Other;
+  return {kind, uint64_t(info.st_size), uint64_t(info.st_nlink),
+          uint64_t(info.st_dev), uint64_t(info.st_ino)};
+}
+
+Error File::inspect(FileInfo &info) const {
+  struct stat found;
+  if (::fstat(descriptor, &found) != 0)
+    return errorOf(errno);
+  info = describe(found);
+  return {};
+}
+
+Error File::size(uint64_t &bytes) const {
+  off_t end = ::lseek(descriptor, 0, SEEK_END);
+  bytes = end < 0 ? 0 : uint64_t(end);
+  return end < 0 ? errorOf(errno) : Error();
+}
+
+uint64_t File::readAt(void *bytes, uint64_t size, uint64_t offset) const {
+  ssize_t some = ::pread(descriptor, bytes, size, off_t(offset));
+  return some < 0 ? 0 : uint64_t(some);
+}
+
+Error File::write(const void *bytes, uint64_t size) const {
+  return platform::write(descriptor, bytes, size);
+}
+
+Error File::truncate(uint64_t size) const {
+  return resultOf(::ftruncate(descriptor, off_t(size)));
+}
+
+Error File::lock(Lock lock) const {
+  int operation = lock == Lock::Alone ? LOCK_EX : LOCK_SH;
+  return resultOf(::flock(descriptor, operation | LOCK_NB));
+}
+
+Error write(int descriptor, const void *bytes, uint64_t size) {
+  const char *from = static_cast<const char *>(bytes);
+  while (size > 0) {
+    ssize_t some = ::write(descriptor, from, size);
+    if (some < 0 && errno == EINTR)
+      continue;
+    if (some <= 0)
+      return errorOf(some < 0 ? errno : ENOSPC);
+    from += some;
+    size -= uint64_t(some);
+  }
+  return {};
+}
+
+bool isTerminal(int descriptor) { return ::isatty(descriptor) == 1; }
+
+Error inspect(const std::string &path, FileInfo &info) {
+  struct stat found;
+  if (::stat(path.c_str(), &found) != 0)
+    return errorOf(errno);
+  info = describe(found);
+  return {};
+}
+
+bool exists(const std::string &path) {
+  struct stat found;
+  return ::lstat(path.c_str(), &found) == 0;
+}
+
+std::string resolve(const std::string &path) {
+  char *found = ::realpath(path.c_str(), nullptr);
+  std::string target = found ? found : "";
+  std::free(found);
+  return target;
+}
+
+Error rename(const std::string &from, const std::string &to) {
+  return resultOf(::rename(from.c_str(), to.c_str()));
+}
+
+bool removeFile(const char *path) { return ::unlink(path) == 0; }
+bool removeFolder(const char *path) { return ::rmdir(path) == 0; }
+
+Error makeFolder(const std::string &path) {
+  return resultOf(::mkdir(path.c_str(), 0777));
+}
+
+Error listFolder(const std::string &path, std::vector<std::string> &names) {
+  DIR *stream = ::opendir(path.c_str());
+  if (!stream)
+    return errorOf(errno);
+  for (;;) {
+    errno = 0;
+    const dirent *entry = ::readdir(stream);
+    if (!entry)
+      break;
+    std::string name = entry->d_name;
+    if (name != "." && name != "..")
+      names.push_back(std::move(name));
+  }
+  int error = errno;
+  ::closedir(stream);
+  return errorOf(error);
+}
+
+Error checkWritable(const std::string &folder) {
+  return resultOf(::access(folder.c_str(), W_OK | X_OK));
+}
+
+std::string temporaryFolder() {
+  const char *folder = std::getenv("TMPDIR");
+  return folder && *folder ? folder : P_tmpdir;
+}
+
+//===----------------------------------------------------------------------===//
+// Pages
+//===----------------------------------------------------------------------===//
+
+uint64_t pageBytes() {
+  static const uint64_t bytes = uint64_t(::sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
+/// The mapping, or null with errno.
+static char *map(uint64_t bytes, int protection, int flags, int file) {
+  errno = ENOMEM;
+  if (bytes > SIZE_MAX)
+    return nullptr;
+  void *base = ::mmap(nullptr, bytes, protection, flags, file, 0);
+  return base == MAP_FAILED ? nullptr : static_cast<char *>(base);
+}
+
+Error mapFile(const File &file, uint64_t bytes, const char *&base) {
+  base = map(bytes, PROT_READ, MAP_PRIVATE, file.handle());
+  return base ? Error() : errorOf(errno);
+}
+
+Error mapMemory(uint64_t bytes, char *&base) {
+  base = map(bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+  return base ? Error() : errorOf(errno);
+}
+
+void unmap(const char *base, uint64_t bytes) {
+  ::munmap(const_cast<char *>(base), bytes);
+}
+
+//===----------------------------------------------------------------------===//
+// The process
+//===----------------------------------------------------------------------===//
+
+void openStandardDescriptors() {
+  // Each is opened as the lowest descriptor that is free.
+  for (int file = STDIN_FILENO; file <= STDERR_FILENO; ++file)
+    if (::fcntl(file, F_GETFD) < 0 && errno == EBADF)
+      (void)::open("/dev/null", O_RDWR);
+}
+
+void exitAtOnce(int code) { ::_exit(code); }
+
+//===----------------------------------------------------------------------===//
+// Signals
+//===----------------------------------------------------------------------===//
+
+static void (*endingHandler)(int signal, bool isAsked);
+static bool (*lostPageHandler)(uintptr_t address);
+
+static bool isAsked(int signal) {
+  return signal == SIGINT || signal == SIGQUIT || signal == SIGTERM;
+}
+
+static void onEndingSignal(int signal) {
+  endingHandler(signal, isAsked(signal));
+}
+
+void handleEndingSignals(void (*handler)(int signal, bool isAsked)) {
+  endingHandler = handler;
+  for (int signal : endingSignals()) {
+    struct sigaction action = {};
+    // A shell ignores SIGINT and SIGQUIT for what it runs in the background.
+    if (::sigaction(signal, nullptr, &action) != 0 ||
+        (action.sa_handler != SIG_DFL && !isAsked(signal)))
+      continue;
+    action = {};
+    action.sa_handler = onEndingSignal;
+    action.sa_flags = SA_RESTART; // a write in progress is not cut short
+    ::sigemptyset(&action.sa_mask);
+    ::sigaction(signal, &action, nullptr);
+  }
+}
+
+void ignoreWriteSignals() {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+}
+
+static void onSigbus(int signal, siginfo_t *info, void *) {
+  // Returning runs the access again, now with the default action.
+  if (!lostPageHandler(reinterpret_cast<uintptr_t>(info->si_addr)))
+    std::signal(signal, SIG_DFL);
+}
+
+void handleLostPages(bool (*handler)(uintptr_t address)) {
+  lostPageHandler = handler;
+  struct sigaction action = {};
+  action.sa_sigaction = onSigbus;
+  action.sa_flags = SA_SIGINFO;
+  ::sigemptyset(&action.sa_mask);
+  ::sigaction(SIGBUS, &action, nullptr);
+}
+
+//===----------------------------------------------------------------------===//
+// Threads
+//===----------------------------------------------------------------------===//
+
+static_assert(sizeof(pthread_t) <= sizeof(uintptr_t));
+
+std::error_code Thread::start(uint64_t stackBytes, void *(*run)(void *argument),
+                              void *argument) {
+  pthread_attr_t attributes;
+  ::pthread_attr_init(&attributes);
+  ::pthread_attr_setstacksize(&attributes, stackBytes);
+  pthread_t started = {};
+  int error = ::pthread_create(&started, &attributes, run, argument);
+  ::pthread_attr_destroy(&attributes);
+  std::memcpy(&id, &started, sizeof started);
+  return errorOf(error);
+}
+
+void Thread::join() const {
+  pthread_t started;
+  std::memcpy(&started, &id, sizeof started);
+  ::pthread_join(started, nullptr);
+}
+
+} // namespace hone::rt::platform

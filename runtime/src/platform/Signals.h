@@ -1,0 +1,34 @@
+//===- Signals.h - What the system interrupts a process for ---------------===//
+//
+// Handlers are called on the stack of whichever thread was interrupted and may
+// do only what is async-signal-safe.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_PLATFORM_SIGNALS_H
+#define HONE_RUNTIME_PLATFORM_SIGNALS_H
+
+#include <cstdint>
+#include <vector>
+
+namespace hone::rt::platform {
+
+/// Signals that end a process by default and say nothing of a fault in it.
+std::vector<int> endingSignals();
+
+/// Calls handler(signal, isAsked) for each of endingSignals(); `isAsked` says
+/// that a person sends it. What is ignored stays so, unless it is asked.
+void handleEndingSignals(void (*handler)(int signal, bool isAsked));
+
+/// Writing to a closed pipe or beyond a limit on file size is from now on an
+/// error of that write, and no signal.
+void ignoreWriteSignals();
+
+/// Calls handler(address) for an access to a mapped page that its file has no
+/// longer. It returns false for an address that is not its own: the access
+/// then ends the process as it does by default.
+void handleLostPages(bool (*handler)(uintptr_t address));
+
+} // namespace hone::rt::platform
+
+#endif

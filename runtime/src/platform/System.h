@@ -1,0 +1,49 @@
+//===- System.h - What a process knows of itself and its machine ----------===//
+
+#ifndef HONE_RUNTIME_PLATFORM_SYSTEM_H
+#define HONE_RUNTIME_PLATFORM_SYSTEM_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace hone::rt::platform {
+
+/// Of the running program; "" where the system does not tell.
+std::string programPath();
+
+/// What of this process is in memory, in bytes.
+struct ResidentMemory {
+  uint64_t anonymous = 0; ///< now
+  uint64_t peak = 0;      ///< anonymous and mapped files, at its highest so far
+};
+
+/// Zeros where the system does not tell. Allocates nothing.
+ResidentMemory residentMemory();
+
+/// CPUs that this process may run on, at least 1.
+unsigned availableCpus();
+
+/// Another one each time, also in processes that start together.
+uint64_t randomNumber();
+
+/// Whether the system lets programs use an AArch64 CPU's `feature`, in LLVM's
+/// words; nothing on other CPUs and for names that are no matter of
+/// instructions.
+std::optional<bool> hasArmFeature(const std::string &feature);
+
+/// Standard descriptors that are closed become ones that swallow everything,
+/// lest a file of ours is opened as one of them and printed to.
+void openStandardDescriptors();
+
+/// From now on the heap gives nothing back by itself; trimHeap() gives back
+/// what it can. Nothing where the C library has no such settings.
+void keepHeap();
+void trimHeap();
+
+/// Ends the process and runs nothing. Async-signal-safe.
+[[noreturn]] void exitAtOnce(int code);
+
+} // namespace hone::rt::platform
+
+#endif

@@ -1,0 +1,29 @@
+//===- Thread.h - A thread whose stack has a known size -------------------===//
+//
+// That is why it is not std::thread. Locks and clocks are the standard
+// library's.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_PLATFORM_THREAD_H
+#define HONE_RUNTIME_PLATFORM_THREAD_H
+
+#include <cstdint>
+#include <system_error>
+
+namespace hone::rt::platform {
+
+class Thread {
+public:
+  /// Runs run(argument) on a thread with a stack of `stackBytes`. To be joined.
+  std::error_code start(uint64_t stackBytes, void *(*run)(void *argument),
+                        void *argument);
+  void join() const;
+
+private:
+  uintptr_t id = 0;
+};
+
+} // namespace hone::rt::platform
+
+#endif
