@@ -3,8 +3,9 @@
 #
 # Trains MODEL, of LAYERS layers, as one module and as several that exchange what
 # crosses between them; clipping, AdamW, accumulation and a rounded adapter
-# included. Messages are delayed by seed. Losses, norms and the trained tensors
-# must be the same, bit for bit.
+# included. Messages are delayed by seed. Some run on a device whose memory the
+# host cannot see. Losses, norms and the trained tensors must be the same, bit for
+# bit.
 set -euo pipefail
 
 model=$1 layers=$2
@@ -61,7 +62,7 @@ same() {
 one() {
   build one "$1"
   [ -e "$work/one" ] || weigh one
-  run-together $steps 0 $(program one "$data" one) >"$work/out"
+  run-together host $steps 0 $(program one "$data" one) >"$work/out"
   numbers one >"$work/one.numbers"
   tensors >"$work/one.tensors"
 }
@@ -72,10 +73,10 @@ for after in $(seq 0 $((layers - 1))); do
     build $part 2 --step-options="split-after=$after part=$part"
     weigh $part --step-options="split-after=$after part=$part"
   done
-  for seed in 1 2; do
-    run-together $steps $seed $(program lower "$data" lower) \
+  for device in host guarded; do
+    run-together $device $steps ${#device} $(program lower "$data" lower) \
       $(program upper "$data" upper) >"$work/out"
-    same "a cut behind layer $after" lower upper
+    same "a cut behind layer $after, on $device" lower upper
   done
 done
 echo "same bits as one module: two parts, cut behind each of $layers layers"
@@ -89,9 +90,10 @@ share() {
   done
 }
 
-# ranks RANKS BATCHES: evaluation is on a rank's own data, so it is left out.
+# ranks DEVICE RANKS BATCHES: evaluation is on a rank's own data, so it is left out.
 ranks() {
-  local rank list programs=() names=()
+  local device=$1 rank list programs=() names=()
+  shift
   one $(($1 * $2))
   sed -i '$d' "$work/one.numbers"
   list=$(seq -f rank%g -s, 0 $(($1 - 1)))
@@ -101,7 +103,7 @@ ranks() {
     programs+=($(program rank$rank "$work/rank$rank.jsonl" one))
     names+=(rank$rank)
   done
-  run-together $steps 1 "${programs[@]}" >"$work/out"
+  run-together "$device" $steps 1 "${programs[@]}" >"$work/out"
   for rank in "${names[@]}"; do
     numbers "$rank" | sed '$d' | cmp - "$work/one.numbers" ||
       { echo "together: other numbers in $rank" >&2; exit 1; }
@@ -110,16 +112,16 @@ ranks() {
     { echo 'together: other tensors' >&2; exit 1; }
 }
 
-ranks 2 2
+ranks host 2 2
 echo 'same bits as one module: 2 ranks with 2 batches each'
-ranks 3 1
+ranks guarded 3 1
 echo 'same bits as one module: 3 ranks with a batch each'
 
 # A rank with one batch in a step beside one with two.
 sed 2q "$data" >"$work/few.jsonl"
 build rank0 2 --step-options="ranks=rank0,rank1 rank=rank0"
 build rank1 2 --step-options="ranks=rank0,rank1 rank=rank1"
-if timeout 50 run-together 1 1 $(program rank0 "$data" one) \
+if timeout 50 run-together host 1 1 $(program rank0 "$data" one) \
   $(program rank1 "$work/few.jsonl" one) >"$work/out" 2>"$work/log"; then
   echo 'together: uneven ranks trained' >&2
   exit 1

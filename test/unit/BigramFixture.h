@@ -9,6 +9,7 @@
 
 #include "BigramModule.h"
 #include "data/Dataset.h"
+#include "device/HostDevice.h"
 #include "step/Trainer.h"
 
 #include <gtest/gtest.h>
@@ -53,6 +54,7 @@ struct BigramTrainer {
   rt::Module module;
   rt::Weights weights;
   std::unique_ptr<rt::Pool> pool;
+  std::unique_ptr<rt::Device> device;
   std::unique_ptr<rt::Trainer> trainer;
 
   BigramTrainer(const std::string &folder, uint32_t optimizer, uint32_t dtype,
@@ -64,14 +66,18 @@ struct BigramTrainer {
     EXPECT_TRUE(mapped.isOk()) << mapped.status().render();
     weights = std::move(mapped.value());
     pool = std::move(rt::Pool::create(threads).value());
-    trainer = std::move(rt::Trainer::create(module, weights, *pool).value());
+    device = std::make_unique<rt::HostDevice>(*pool);
+    trainer = std::move(rt::Trainer::create(module, weights, *device).value());
     trainer->trainables().initialize(7);
   }
 
   /// The trainables as doubles or floats, through the checkpoint's door.
   template <typename T> T *values(unsigned vector = 0) {
     auto targets = trainer->trainables().checkpointTargets();
-    return static_cast<T *>(targets[vector].data);
+    char *place = nullptr;
+    targets[vector].data.write(count() * sizeof(T),
+                               [&](char *part, uint64_t) { place = part; });
+    return reinterpret_cast<T *>(place);
   }
   uint64_t count() const { return module.abi().trainable_elements; }
 };

@@ -7,6 +7,8 @@
 
 #include "step/Interpreter.h"
 
+#include "device/HostDevice.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -68,7 +70,9 @@ protected:
       int64_t load(char *) override { return ++count; }
       int64_t count = 0;
     } source;
-    return Interpreter(s, frame, transport).run(source);
+    auto pool = Pool::create(1);
+    HostDevice device(*pool.value());
+    return Interpreter(s, device, frame, transport).run(source);
   }
 
   int64_t &number(uint32_t index) { return arena[values[index].offset / 8]; }

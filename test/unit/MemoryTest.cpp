@@ -48,22 +48,3 @@ TEST(RunPlan, DescribesBytesForAPerson) {
   EXPECT_EQ(describeBytes(1536), "1.5 KiB");
   EXPECT_EQ(describeBytes(150 * mib), "150.0 MiB");
 }
-
-TEST(AnonymousMapping, IsZeroAndResidentFromTheStart) {
-  uint64_t before = platform::residentMemory().anonymous;
-  auto mapping = AnonymousMapping::create(64 * mib);
-  ASSERT_TRUE(mapping.isOk());
-  uint64_t after = platform::residentMemory().anonymous;
-  EXPECT_EQ(reinterpret_cast<uintptr_t>(mapping.value().data()) % 64, 0u);
-  for (uint64_t i = 0; i < 64 * mib; i += 4093)
-    EXPECT_EQ(mapping.value().data()[i], 0);
-  // The system counts in batches of pages for each CPU.
-  EXPECT_GE(after + 2 * mib, before + 64 * mib);
-}
-
-TEST(AnonymousMapping, RefusalSaysWhatToDo) {
-  auto mapping = AnonymousMapping::create(uint64_t(1) << 62);
-  ASSERT_FALSE(mapping.isOk());
-  EXPECT_EQ(mapping.status().errorCode(), ErrorCode::NoMemory);
-  EXPECT_NE(mapping.status().render().find("--threads"), std::string::npos);
-}

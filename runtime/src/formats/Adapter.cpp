@@ -387,11 +387,16 @@ Status readAdapter(const std::string &directory, const AdapterConfig &expected,
   for (const AdapterTarget &target : targets) {
     const TensorInfo &tensor =
         *file.find(std::string(peftPrefix) + target.name);
-    char *to = static_cast<char *>(target.data);
+    const uint64_t from = dtypeBytes(tensor.dtype),
+                   width = dtypeBytes(target.dtype);
+    MemoryView to = target.data;
     file.visit(tensor, [&](const char *bytes, uint64_t size) {
-      uint64_t count = size / dtypeBytes(tensor.dtype);
-      convertElements(tensor.dtype, bytes, target.dtype, to, count);
-      to += count * dtypeBytes(target.dtype);
+      to.write(size / from * width, [&](char *part, uint64_t partBytes) {
+        uint64_t count = partBytes / width;
+        convertElements(tensor.dtype, bytes, target.dtype, part, count);
+        bytes += count * from;
+      });
+      to = to + size / from * width;
     });
   }
   return Status::ok();

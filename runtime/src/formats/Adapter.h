@@ -11,6 +11,7 @@
 
 #include "base/Dtype.h"
 #include "base/Status.h"
+#include "device/Device.h"
 
 #include <cstdint>
 #include <string>
@@ -40,7 +41,7 @@ struct AdapterTensor {
   std::string name;
   std::vector<int64_t> shape;
   Dtype dtype = Dtype::F32;
-  const void *data = nullptr;
+  MemoryView data;
 };
 
 /// Memory to read a tensor into: F32 or F64, the product of shape elements.
@@ -48,7 +49,7 @@ struct AdapterTarget {
   std::string name;
   std::vector<int64_t> shape;
   Dtype dtype = Dtype::F32;
-  void *data = nullptr;
+  MemoryView data;
 };
 
 /// What an adapter is read for.

@@ -365,10 +365,13 @@ CheckpointStore::read(const Found &found,
                           "expected " + wanted + ", found " + got);
   }
   for (const CheckpointTarget &target : targets) {
-    char *to = static_cast<char *>(target.data);
+    MemoryView to = target.data;
     file.visit(*file.find(target.name), [&](const char *bytes, uint64_t size) {
-      std::memcpy(to, bytes, size);
-      to += size;
+      to.write(size, [&](char *part, uint64_t partBytes) {
+        std::memcpy(part, bytes, partBytes);
+        bytes += partBytes;
+      });
+      to = to + size;
     });
   }
   removeOld(directory, found.step); // what a killed save could not

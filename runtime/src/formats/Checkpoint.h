@@ -11,6 +11,7 @@
 
 #include "base/Dtype.h"
 #include "base/Status.h"
+#include "device/Device.h"
 
 #include <cstdint>
 #include <map>
@@ -24,7 +25,7 @@ struct CheckpointVector {
   std::string name;
   Dtype dtype = Dtype::F32;
   uint64_t elements = 0;
-  const void *data = nullptr;
+  MemoryView data;
 };
 
 /// Where to read a vector to.
@@ -32,7 +33,7 @@ struct CheckpointTarget {
   std::string name;
   Dtype dtype = Dtype::F32;
   uint64_t elements = 0;
-  void *data = nullptr;
+  MemoryView data;
 };
 
 /// Names and values, e.g. {"--learning-rate", "0.001"}. Opaque here.

@@ -520,6 +520,15 @@ Status SafetensorsWriter::write(const void *bytes, uint64_t size) {
   return file.write(bytes, size);
 }
 
+Status SafetensorsWriter::write(const MemoryView &bytes, uint64_t size) {
+  Status status = Status::ok();
+  bytes.read(size, [&](const char *part, uint64_t partBytes) {
+    if (status.isOk())
+      status = write(part, partBytes);
+  });
+  return status;
+}
+
 Status SafetensorsWriter::commit(FolderSync folder) {
   if (written != bufferBytes)
     return cannotExpress(

@@ -15,6 +15,7 @@
 #include "base/MappedFile.h"
 #include "base/OutputFile.h"
 #include "base/Status.h"
+#include "device/Device.h"
 
 #include <cstdint>
 #include <optional>
@@ -143,6 +144,7 @@ public:
   /// The next bytes of the buffer, in chunks of any size.
   /// Errors: IoError; Internal beyond the declared size.
   Status write(const void *bytes, uint64_t size);
+  Status write(const MemoryView &bytes, uint64_t size);
 
   /// Errors: Internal when bytes are missing, else as OutputFile::commit.
   Status commit(FolderSync folder = FolderSync::Now);

@@ -4,7 +4,6 @@
 #include "module/Memory.h"
 
 #include "hone/runtime.h"
-#include "platform/Pages.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -76,38 +75,6 @@ std::string RunPlan::render() const {
 void PeakMeter::sample() {
   platform::ResidentMemory now = platform::residentMemory();
   highest = {std::max(highest.anonymous, now.anonymous), now.peak};
-}
-
-AnonymousMapping::~AnonymousMapping() {
-  if (base)
-    platform::unmap(base, length);
-}
-
-AnonymousMapping &
-AnonymousMapping::operator=(AnonymousMapping &&other) noexcept {
-  std::swap(base, other.base);
-  std::swap(length, other.length);
-  return *this;
-}
-
-Result<AnonymousMapping> AnonymousMapping::create(uint64_t bytes) {
-  AnonymousMapping mapping;
-  if (bytes == 0)
-    return mapping;
-  platform::Error error = platform::mapMemory(bytes, mapping.base);
-  if (!error) {
-    mapping.length = bytes;
-    error = platform::makeResident(mapping.base, bytes);
-  }
-  if (!error)
-    return mapping;
-  return Status::error(
-      ErrorCode::NoMemory,
-      {"memory",
-       "the plan needs " + describeBytes(bytes) +
-           " of memory and the system refused it: " + error.message(),
-       "free memory, use fewer --threads, or compile with a smaller "
-       "batch_size or max_seq_length"});
 }
 
 } // namespace hone::rt

@@ -15,7 +15,6 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace hone::rt {
@@ -56,29 +55,6 @@ public:
 
 private:
   platform::ResidentMemory highest;
-};
-
-/// Private memory that is resident from the start and stays so.
-class AnonymousMapping {
-public:
-  AnonymousMapping() = default;
-  ~AnonymousMapping();
-  AnonymousMapping(AnonymousMapping &&other) noexcept {
-    *this = std::move(other);
-  }
-  AnonymousMapping &operator=(AnonymousMapping &&other) noexcept;
-  AnonymousMapping(const AnonymousMapping &) = delete;
-  AnonymousMapping &operator=(const AnonymousMapping &) = delete;
-
-  /// Zeroed, page-aligned. Errors: NoResources when the system has no memory.
-  static Result<AnonymousMapping> create(uint64_t bytes);
-
-  char *data() const { return base; }
-  uint64_t size() const { return length; }
-
-private:
-  char *base = nullptr;
-  uint64_t length = 0;
 };
 
 } // namespace hone::rt

@@ -10,6 +10,7 @@
 #include "base/MappedFile.h"
 #include "base/Process.h"
 #include "data/Dataset.h"
+#include "device/HostDevice.h"
 #include "module/WeightDigests.h"
 #include "platform/System.h"
 #include "program/GivenFiles.h"
@@ -41,6 +42,7 @@ struct Setup {
   OutputFolder output;
   std::optional<Tokenizer> tokenizer;
   std::unique_ptr<Pool> pool;
+  std::unique_ptr<Device> device;
   std::unique_ptr<Trainer> trainer;
   Dataset data;     ///< of --data, unless only evaluating
   Dataset evalData; ///< of --eval-data
@@ -141,8 +143,9 @@ static Status checkWeights(const Setup &setup) {
 }
 
 static Status makeTrainer(Setup &setup) {
+  setup.device = std::make_unique<HostDevice>(*setup.pool);
   Result<std::unique_ptr<Trainer>> trainer = Trainer::create(
-      setup.module, setup.weights, *setup.pool, extentOf(setup.options));
+      setup.module, setup.weights, *setup.device, extentOf(setup.options));
   if (!trainer.isOk())
     return trainer.status();
   setup.trainer = std::move(trainer.value());
@@ -178,9 +181,11 @@ static Status evaluateOnly(Setup &setup) {
   if (Status status = startFresh(setup); !status.isOk())
     return status;
   const Dataset &data = setup.evalData;
-  double loss =
+  Result<double> loss =
       setup.trainer->evaluate(data, setup.module.config().train.batch_size);
-  printf("eval loss    %.9f over %" PRIu64 " tokens\n", loss,
+  if (!loss.isOk())
+    return loss.status();
+  printf("eval loss    %.9f over %" PRIu64 " tokens\n", loss.value(),
          data.targetCount());
   return flushOutput();
 }
@@ -193,8 +198,11 @@ static Status dumpGradients(Setup &setup) {
   SampleOrder order{setup.data.sampleCount(),
                     uint64_t(setup.module.config().train.batch_size), 1,
                     uint64_t(setup.options.settings.train.seed), false};
-  Trainer::StepResult result =
+  Result<Trainer::StepResult> computed =
       setup.trainer->gradient(setup.data, order, order.rangeOf(0));
+  if (!computed.isOk())
+    return computed.status();
+  const Trainer::StepResult &result = computed.value();
   char loss[32];
   snprintf(loss, sizeof(loss), "%.17g", result.loss);
   Status status = setup.trainer->trainables().dumpGradients(

@@ -158,12 +158,14 @@ Status Run::step(Progress &progress) {
 }
 
 Status Run::evaluate(Progress &progress) {
-  double loss = trainer.evaluate(*inputs.evalData, order.batchSize);
+  Result<double> loss = trainer.evaluate(*inputs.evalData, order.batchSize);
+  if (!loss.isOk())
+    return loss.status();
   char line[96];
   snprintf(line, sizeof(line), "step %" PRIu64 "  eval loss %.6f", completed,
-           loss);
+           loss.value());
   progress.note(line);
-  return log.evaluation(completed, loss);
+  return log.evaluation(completed, loss.value());
 }
 
 Status Run::save() {

@@ -10,6 +10,7 @@
 #define HONE_RUNTIME_PROGRAM_RUN_H
 
 #include "base/Status.h"
+#include "module/Memory.h"
 #include "program/Identity.h"
 #include "program/Progress.h"
 #include "program/StepLog.h"

@@ -8,27 +8,39 @@
 
 #include "step/Batch.h"
 
-#include <cstring>
+#include <algorithm>
 
 namespace hone::rt {
 
-Batch::Batch(const Module &module, char *base) {
+Batch::Batch(const Module &module, Device &device, char *base) {
   auto at = [&](std::optional<uint64_t> offset) {
-    return offset ? reinterpret_cast<int32_t *>(base + *offset) : nullptr;
+    return offset ? std::optional(MemoryView(device, base + *offset))
+                  : std::nullopt;
   };
   inputIds = at(module.slots.inputIds);
   targets = at(module.slots.targets);
   sequenceStarts = at(module.slots.sequenceStarts);
 }
 
+/// Writes what numbers(i) gives for each of `count` rows.
+template <typename Numbers>
+static void fill(std::optional<MemoryView> &slot, int64_t count,
+                 Numbers numbers) {
+  if (!slot)
+    return;
+  int64_t i = 0;
+  uint64_t bytes = uint64_t(count) * sizeof(int32_t);
+  slot->write(bytes, [&](char *part, uint64_t size) {
+    auto *out = reinterpret_cast<int32_t *>(part);
+    std::generate_n(out, size / sizeof *out, [&] { return numbers(i++); });
+  });
+  slot = *slot + bytes;
+}
+
 void Batch::append(const Sample &sample) {
-  uint64_t bytes = uint64_t(sample.length) * sizeof(int32_t);
-  if (inputIds)
-    memcpy(inputIds + filled, sample.ids, bytes);
-  if (targets)
-    memcpy(targets + filled, sample.targets, bytes);
-  for (int64_t i = 0; sequenceStarts && i < sample.length; ++i)
-    sequenceStarts[filled + i] = int32_t(filled);
+  fill(inputIds, sample.length, [&](int64_t i) { return sample.ids[i]; });
+  fill(targets, sample.length, [&](int64_t i) { return sample.targets[i]; });
+  fill(sequenceStarts, sample.length, [&](int64_t) { return int32_t(filled); });
   filled += sample.length;
 }
 

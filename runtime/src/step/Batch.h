@@ -10,17 +10,19 @@
 #define HONE_RUNTIME_STEP_BATCH_H
 
 #include "data/Dataset.h"
+#include "device/Device.h"
 #include "module/Module.h"
 
 #include <cstdint>
+#include <optional>
 
 namespace hone::rt {
 
 /// The input slots, and how far they are filled.
 class Batch {
 public:
-  /// `base`: from where the module's slots count.
-  Batch(const Module &module, char *base);
+  /// `base`: from where the module's slots count, an address of `device`.
+  Batch(const Module &module, Device &device, char *base);
 
   /// Appends a sample. The samples of a batch must fit in max_rows.
   void append(const Sample &sample);
@@ -31,7 +33,8 @@ public:
   static uint64_t countTargets(const Sample &sample);
 
 private:
-  int32_t *inputIds, *targets, *sequenceStarts; ///< null: not read
+  /// Of the next row; nothing for what is not read.
+  std::optional<MemoryView> inputIds, targets, sequenceStarts;
   int64_t filled = 0;
 };
 

@@ -31,9 +31,33 @@ static uint32_t firstOfChannel(const hone_schedule &schedule, uint32_t index) {
   return isExchange(item) ? first : index;
 }
 
-Interpreter::Interpreter(const hone_schedule &schedule, const hone_frame &frame,
-                         Transport *transport)
-    : schedule(schedule), frame(frame), transport(transport) {
+/// By item that calls: where behind its arguments its results begin. A value is
+/// made once, by the first item in the table that has it.
+static std::vector<uint32_t> firstResults(const hone_schedule &schedule) {
+  std::vector<bool> isMade(schedule.value_count);
+  for (uint32_t i = 0; i < schedule.setting_count; ++i)
+    isMade[schedule.settings[i].value] = true;
+  std::vector<uint32_t> first;
+  for (uint32_t i = 0; i < schedule.item_count; ++i) {
+    const hone_item &item = schedule.items[i];
+    auto isResult = [&](uint32_t value) { return !isMade[value]; };
+    const uint32_t *begin = item.values, *end = begin + item.value_count;
+    if (item.kind == HONE_REPEAT) { // what it yields is made behind it
+      begin += 1 + item.carried;
+      end = begin + item.carried;
+    }
+    const uint32_t *result = std::find_if(begin, end, isResult);
+    first.push_back(uint32_t(result - item.values));
+    std::for_each(result, end, [&](uint32_t value) { isMade[value] = true; });
+  }
+  return first;
+}
+
+Interpreter::Interpreter(const hone_schedule &schedule, Device &device,
+                         const hone_frame &frame, Transport *transport)
+    : schedule(schedule), device(device), frame(frame),
+      values(schedule, device, frame.arena), transport(transport),
+      results(firstResults(schedule)) {
   uint32_t most = 0, exchanges = 0, slots = 1;
   for (uint32_t i = 0; i < schedule.item_count; ++i) {
     most = std::max(most, schedule.items[i].value_count);
@@ -54,7 +78,7 @@ void *Interpreter::find(const char *name, uint32_t dtype) {
   for (uint32_t i = 0; i < schedule.setting_count; ++i) {
     const hone_number &setting = schedule.settings[i];
     if (setting.dtype == dtype && strcmp(setting.name, name) == 0)
-      return at(setting.value);
+      return values.onHost(setting.value, Values::Use::Write);
   }
   return nullptr;
 }
@@ -69,31 +93,28 @@ void Interpreter::set(const char *name, int64_t value) {
     *static_cast<int64_t *>(place) = value;
 }
 
-double Interpreter::report(const char *name) const {
+double Interpreter::report(const char *name) {
   for (uint32_t i = 0; i < schedule.report_count; ++i)
     if (strcmp(schedule.reports[i].name, name) == 0)
       return number<double>(schedule.reports[i].value);
   return std::numeric_limits<double>::quiet_NaN();
 }
 
-static uint64_t slotOf(const hone_value &value, const int64_t *iterations) {
-  return value.depth ? uint64_t(iterations[value.depth - 1]) % value.slots : 0;
-}
-
-char *Interpreter::at(uint32_t index) const {
-  const hone_value &value = schedule.values[index];
-  return frame.arena + value.offset + slotOf(value, iterations) * value.stride;
+/// From where the inputs of the batch that value `index` is count.
+char *Interpreter::batchAt(uint32_t index) const {
+  return frame.arena + values.slotOf(index) * schedule.values[index].stride;
 }
 
 int64_t &Interpreter::rowsOf(uint32_t index) {
-  uint64_t slot = slotOf(schedule.values[index], iterations);
-  return batchRows[uint64_t(index) * schedule.batch_slots + slot];
+  return batchRows[uint64_t(index) * schedule.batch_slots +
+                   values.slotOf(index)];
 }
 
 bool Interpreter::run(BatchSource &batches) {
   source = &batches;
   for (uint32_t i = 0; i < schedule.report_count; ++i)
-    number<double>(schedule.reports[i].value) =
+    *reinterpret_cast<double *>(
+        values.onHost(schedule.reports[i].value, Values::Use::Write)) =
         std::numeric_limits<double>::quiet_NaN();
   return runItems(0, schedule.item_count, 0);
 }
@@ -112,12 +133,9 @@ bool Interpreter::runItem(uint32_t index, uint32_t depth) {
   case HONE_SCALAR:
     call(item);
     return true;
-  case HONE_LOAD: {
-    const hone_value &batch = schedule.values[item.batch];
-    rowsOf(item.batch) =
-        source->load(frame.arena + slotOf(batch, iterations) * batch.stride);
+  case HONE_LOAD:
+    rowsOf(item.batch) = source->load(batchAt(item.batch));
     return true;
-  }
   case HONE_REPEAT:
     return repeat(index, depth);
   case HONE_CHECK:
@@ -141,15 +159,21 @@ void Interpreter::call(const hone_item &item) {
     run = item.otherwise;
   if (!run)
     return;
-  for (uint32_t i = 0; i < item.value_count; ++i)
-    pointers[i] = at(item.values[i]);
+  const bool isScalar = item.kind == HONE_SCALAR;
+  for (uint32_t i = 0; i < item.value_count; ++i) {
+    auto use = i < results[&item - schedule.items] ? Values::Use::Read
+                                                   : Values::Use::Write;
+    pointers[i] = isScalar ? values.onHost(item.values[i], use)
+                           : values.onDevice(item.values[i], use);
+  }
+  if (isScalar)
+    return run(&frame, pointers.data());
   frame.work = frame.arena + item.work;
   if (item.batch != HONE_NO_VALUE) {
-    const hone_value &batch = schedule.values[item.batch];
-    frame.batch = frame.arena + slotOf(batch, iterations) * batch.stride;
+    frame.batch = batchAt(item.batch);
     frame.rows = rowsOf(item.batch);
   }
-  run(&frame, pointers.data());
+  device.launch(run, frame, pointers.data());
 }
 
 bool Interpreter::repeat(uint32_t index, uint32_t depth) {
@@ -157,13 +181,9 @@ bool Interpreter::repeat(uint32_t index, uint32_t depth) {
   int64_t count = number<int64_t>(item.values[0]);
   const uint32_t *begin = item.values + 1, *carried = begin + item.carried,
                  *yielded = carried + item.carried;
-  auto copy = [&](uint32_t to, uint32_t from) {
-    if (to != from)
-      memmove(at(to), at(from), schedule.values[to].bytes);
-  };
   for (uint32_t i = 0; i < item.carried; ++i)
-    copy(carried[i], begin[i]);
-  int64_t &iteration = iterations[depth];
+    values.copy(carried[i], begin[i]);
+  int64_t &iteration = values.iterations[depth];
   uint32_t end = index + 1 + item.body;
   // Whether stage `stage` has an iteration at `tick`; if so, it is set.
   auto begins = [&](int64_t tick, uint32_t stage) {
@@ -176,7 +196,7 @@ bool Interpreter::repeat(uint32_t index, uint32_t depth) {
         return false;
     for (uint32_t i = 0; i < item.carried; ++i)
       if (begins(tick, schedule.values[yielded[i]].stage))
-        copy(carried[i], yielded[i]);
+        values.copy(carried[i], yielded[i]);
   }
   iteration = 0;
   return true;
@@ -205,16 +225,17 @@ void Interpreter::exchange(const hone_item &item) {
                              sequences[channels[&item - schedule.items]]++,
                              item.kind == HONE_SEND};
   if (item.kind == HONE_SEND)
-    transport->postSend(message, at(value), bytesOf(item));
+    transport->postSend(message, values.onHost(value, Values::Use::Read),
+                        bytesOf(item));
   else
-    transport->postReceive(message, at(value), bytesOf(item));
-  posted.push_back(
-      {value, uint32_t(slotOf(schedule.values[value], iterations)), message});
+    transport->postReceive(message, values.onHost(value, Values::Use::Write),
+                           bytesOf(item));
+  posted.push_back({value, uint32_t(values.slotOf(value)), message});
 }
 
 void Interpreter::wait(const hone_item &item) {
   uint32_t value = item.values[0];
-  uint64_t slot = slotOf(schedule.values[value], iterations);
+  uint64_t slot = values.slotOf(value);
   for (size_t i = 0; i < posted.size();) {
     if (posted[i].value != value || posted[i].slot != slot) {
       ++i;

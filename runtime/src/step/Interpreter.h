@@ -1,7 +1,8 @@
 //===- Interpreter.h - Runs a schedule ------------------------------------===//
 //
 // The one loop over items, whatever the method. It knows how items follow one
-// another and where their values are, and nothing of what they compute.
+// another and what of them reads and writes which value, and nothing of what
+// they compute. Entries run on the device, all else on the host.
 //
 // In a repeat, an item of stage s runs iteration i at tick i + s. What
 // iteration i makes is in slot i mod slots, so a reader of a later stage finds
@@ -14,6 +15,7 @@
 
 #include "base/Status.h"
 #include "hone/runtime.h"
+#include "step/Values.h"
 
 #include <cstdint>
 #include <vector>
@@ -24,8 +26,9 @@ namespace hone::rt {
 class BatchSource {
 public:
   virtual ~BatchSource() = default;
-  /// Writes the next batch's inputs, whose offsets count from `base`; returns
-  /// its rows. Called once for each `hone.load` that runs, in order.
+  /// Writes the next batch's inputs, whose offsets count from `base`, an
+  /// address of the device; returns its rows. Called once for each `hone.load`
+  /// that runs, in order.
   virtual int64_t load(char *base) = 0;
 };
 
@@ -51,10 +54,10 @@ public:
 
 class Interpreter {
 public:
-  /// `frame` gives pool, arena, thread scratch and weights. `transport` is null
-  /// for a schedule without exchanges. All must outlive the interpreter.
-  Interpreter(const hone_schedule &schedule, const hone_frame &frame,
-              Transport *transport = nullptr);
+  /// `frame` is what `device` loaded, with an arena. `transport` is null for a
+  /// schedule without exchanges. All must outlive the interpreter.
+  Interpreter(const hone_schedule &schedule, Device &device,
+              const hone_frame &frame, Transport *transport = nullptr);
 
   /// Before run(): a setting of the schedule; nothing if it has none of this
   /// name.
@@ -71,17 +74,16 @@ public:
 
   /// Behind run(): the reported number, or NaN if the schedule has none of this
   /// name, or did not come that far.
-  double report(const char *name) const;
+  double report(const char *name);
 
 private:
-  static constexpr uint32_t maxDepth = 4;
-
+  /// Where the setting is written; null if there is none.
   void *find(const char *name, uint32_t dtype);
-  /// Where value `index` is in this iteration.
-  char *at(uint32_t index) const;
-  template <typename T> T &number(uint32_t index) const {
-    return *reinterpret_cast<T *>(at(index));
+  /// Value `index` in this iteration, on the host.
+  template <typename T> T number(uint32_t index) {
+    return *reinterpret_cast<T *>(values.onHost(index, Values::Use::Read));
   }
+  char *batchAt(uint32_t index) const;
   /// Rows of the batch that value `index` is, in this iteration.
   int64_t &rowsOf(uint32_t index);
   uint64_t bytesOf(const hone_item &item);
@@ -99,13 +101,14 @@ private:
   };
 
   const hone_schedule &schedule;
+  Device &device;
   hone_frame frame;
+  Values values;
   Transport *transport;
   BatchSource *source = nullptr;
   const hone_item *failedCheck = nullptr;
-  /// Of the repeats that surround the item, outermost first.
-  int64_t iterations[maxDepth] = {};
   std::vector<char *> pointers;   ///< arguments of one call
+  std::vector<uint32_t> results;  ///< by item: the first of its values it makes
   std::vector<int64_t> batchRows; ///< by value and slot
   /// By item: messages of its channel so far, counted where the first item of
   /// that channel stands.

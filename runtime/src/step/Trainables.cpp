@@ -16,32 +16,38 @@
 
 namespace hone::rt {
 
-Trainables::Trainables(const Module &module, char *arena)
-    : module(module), theta(arena + module.abi().theta_offset),
-      gradient(arena + module.abi().gradient_offset),
-      state(arena + module.abi().state_offset) {}
+Trainables::Trainables(const Module &module, Device &device, char *arena)
+    : module(module), theta(device, arena + module.abi().theta_offset),
+      gradient(device, arena + module.abi().gradient_offset),
+      state(device, arena + module.abi().state_offset) {}
 
-char *Trainables::inTheta(const hone_trainable &t) const {
+MemoryView Trainables::inTheta(const hone_trainable &t) const {
   return theta + t.offset * dtypeBytes(module.trainableDtype());
 }
 
-static void fillUniform(Dtype dtype, char *out, uint64_t elements, double bound,
-                        const RandomStream &stream) {
-  for (uint64_t i = 0; i < elements; ++i) {
-    double value = (2.0 * stream.uniform(i) - 1.0) * bound;
-    convertElements(Dtype::F64, &value, dtype, out + i * dtypeBytes(dtype), 1);
-  }
+static void fillUniform(Dtype dtype, MemoryView tensor, uint64_t elements,
+                        double bound, const RandomStream &stream) {
+  const uint64_t width = dtypeBytes(dtype);
+  uint64_t i = 0;
+  tensor.write(elements * width, [&](char *out, uint64_t size) {
+    for (char *end = out + size; out < end; out += width) {
+      double value = (2.0 * stream.uniform(i++) - 1.0) * bound;
+      convertElements(Dtype::F64, &value, dtype, out, 1);
+    }
+  });
 }
 
-void Trainables::zeroState() {
+/// Theta and the state.
+void Trainables::zero() {
+  auto clear = [](char *part, uint64_t size) { memset(part, 0, size); };
+  theta.write(module.thetaBytes(), clear);
   if (module.stateVectors() != 0)
-    memset(state, 0, module.stateBytes());
+    state.write(module.stateBytes(), clear);
 }
 
 void Trainables::initialize(uint64_t seed) {
   const hone_module &abi = module.abi();
-  memset(theta, 0, module.thetaBytes());
-  zeroState();
+  zero();
   for (uint32_t i = 0; i < abi.trainable_count; ++i) {
     const hone_trainable &t = abi.trainables[i];
     if (t.init != HONE_INIT_KAIMING_UNIFORM)
@@ -63,8 +69,7 @@ Status Trainables::load(const std::string &directory, AdapterUse use) {
                        module.trainableDtype(),
                        inTheta(t)});
   }
-  memset(theta, 0, module.thetaBytes());
-  zeroState();
+  zero();
   return readAdapter(directory, module.config().adapter, targets, use);
 }
 

@@ -1,8 +1,8 @@
 //===- Trainables.h - Theta, its gradient and the optimizer's state -------===//
 //
-// Views into the arena, with the outside's names. Nothing here owns memory:
-// the arena outlives it. Starting values depend on the seed and the Hugging
-// Face name of a tensor only, never on where the compiler put it.
+// Views into a device's arena, with the outside's names. Nothing here owns
+// memory: the arena outlives it. Starting values depend on the seed and the
+// Hugging Face name of a tensor only, never on where the compiler put it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ namespace hone::rt {
 
 class Trainables {
 public:
-  Trainables(const Module &module, char *arena);
+  Trainables(const Module &module, Device &device, char *arena);
 
   /// Theta as hone_trainable::init asks, keyed by `seed`; the state zero.
   void initialize(uint64_t seed);
@@ -43,11 +43,11 @@ public:
   std::vector<CheckpointTarget> checkpointTargets();
 
 private:
-  char *inTheta(const hone_trainable &trainable) const;
-  void zeroState();
+  MemoryView inTheta(const hone_trainable &trainable) const;
+  void zero();
 
   const Module &module;
-  char *theta, *gradient, *state;
+  MemoryView theta, gradient, state;
 };
 
 } // namespace hone::rt

@@ -13,25 +13,18 @@
 
 namespace hone::rt {
 
-Trainer::Trainer(const Module &module, AnonymousMapping arenaMapping,
-                 AnonymousMapping scratchMapping, const Weights &weights,
-                 Pool &pool, Transport *transport)
-    : module(module), arena(std::move(arenaMapping)),
-      scratch(std::move(scratchMapping)), frame{pool.handle(),
-                                                arena.data(),
-                                                arena.data(),
-                                                arena.data(),
-                                                scratch.data(),
-                                                weights.table(),
-                                                0},
-      variables(module, arena.data()),
-      train(module.schedule(HONE_TRAIN), frame, transport),
-      evaluation(module.schedule(HONE_EVALUATE), frame, transport),
-      differentiation(module.schedule(HONE_DIFFERENTIATE), frame, transport),
-      validation(module.schedule(HONE_VALIDATE), frame, transport) {}
+Trainer::Trainer(const Module &module, Device &device, DeviceMemory memory,
+                 const hone_frame &frame, Transport *transport)
+    : module(module), device(device), arena(std::move(memory)),
+      variables(module, device, arena.address()),
+      train(module.schedule(HONE_TRAIN), device, frame, transport),
+      evaluation(module.schedule(HONE_EVALUATE), device, frame, transport),
+      differentiation(module.schedule(HONE_DIFFERENTIATE), device, frame,
+                      transport),
+      validation(module.schedule(HONE_VALIDATE), device, frame, transport) {}
 
 Result<std::unique_ptr<Trainer>>
-Trainer::create(const Module &module, const Weights &weights, Pool &pool,
+Trainer::create(const Module &module, const Weights &weights, Device &device,
                 Module::Extent extent, Transport *transport) {
   const char *peer = peerOf(module.schedule(HONE_TRAIN));
   if (peer && !transport)
@@ -42,17 +35,16 @@ Trainer::create(const Module &module, const Weights &weights, Pool &pool,
                      "'") +
              peer + "', which it cannot reach",
          "compile the model without --step-options"});
-  Result<AnonymousMapping> arena =
-      AnonymousMapping::create(module.arenaBytes(extent));
+  Result<DeviceMemory> arena = device.allocate(module.arenaBytes(extent));
   if (!arena.isOk())
     return arena.status();
-  Result<AnonymousMapping> scratch = AnonymousMapping::create(
-      module.abi().thread_bytes * uint64_t(pool.threads()));
-  if (!scratch.isOk())
-    return scratch.status();
-  return std::unique_ptr<Trainer>(new Trainer(module, std::move(arena.value()),
-                                              std::move(scratch.value()),
-                                              weights, pool, transport));
+  Result<hone_frame> loaded = device.load(module, weights);
+  if (!loaded.isOk())
+    return loaded.status();
+  hone_frame frame = loaded.value();
+  frame.arena = frame.batch = frame.work = arena.value().address();
+  return std::unique_ptr<Trainer>(
+      new Trainer(module, device, std::move(arena.value()), frame, transport));
 }
 
 static uint64_t countTargets(const Dataset &data, const SampleOrder &order,
@@ -69,7 +61,7 @@ static uint64_t countTargets(const Dataset &data, const SampleOrder &order,
 int64_t Trainer::load(char *base) {
   SampleOrder::Range &left = source.range;
   uint64_t count = std::min(source.order.batchSize, left.count);
-  Batch batch(module, base);
+  Batch batch(module, device, base);
   for (uint64_t i = 0; i < count; ++i) {
     batch.append(
         source.data->sample(source.order.sampleAt(left.epoch, left.first + i)));
@@ -92,14 +84,16 @@ void Trainer::begin(Interpreter &interpreter, const Dataset &data,
                                      order.batchSize));
 }
 
-Trainer::StepResult Trainer::gradient(const Dataset &data,
-                                      const SampleOrder &order,
-                                      SampleOrder::Range range) {
+Result<Trainer::StepResult> Trainer::gradient(const Dataset &data,
+                                              const SampleOrder &order,
+                                              SampleOrder::Range range) {
   StepResult result;
   begin(differentiation, data, order, range, result);
   differentiation.run(*this);
   result.loss = differentiation.report("loss");
   result.gradientNorm = differentiation.report("gradient_norm");
+  if (Status status = device.wait(); !status.isOk())
+    return status;
   return result;
 }
 
@@ -132,8 +126,8 @@ Status Trainer::step(const Dataset &data, const SampleOrder &order,
   result.loss = train.report("loss");
   result.gradientNorm = train.report("gradient_norm");
   result.learningRate = train.report("learning_rate");
-  if (isFinite)
-    return Status::ok();
+  if (Status status = device.wait(); isFinite || !status.isOk())
+    return status;
   if (train.problem())
     return disagreement(completed + 1, train.problem());
   char problem[128];
@@ -151,17 +145,20 @@ Status Trainer::step(const Dataset &data, const SampleOrder &order,
                         "check the data"});
 }
 
-double Trainer::evaluate(const Dataset &data, uint64_t batchSize) {
+Result<double> Trainer::evaluate(const Dataset &data, uint64_t batchSize) {
   SampleOrder order{data.sampleCount(), batchSize, 1, 0, /*shuffle=*/false};
   StepResult result;
   begin(evaluation, data, order, {0, 0, data.sampleCount()}, result);
   evaluation.run(*this);
+  if (Status status = device.wait(); !status.isOk())
+    return status;
   return evaluation.report("loss");
 }
 
 Status Trainer::validate(uint64_t completed) {
-  if (validation.run(*this))
-    return Status::ok();
+  bool isFinite = validation.run(*this);
+  if (Status status = device.wait(); isFinite || !status.isOk())
+    return status;
   return Status::error(ErrorCode::Diverged,
                        {"step " + std::to_string(completed),
                         "expects finite parameters but got NaN or infinity",

@@ -11,7 +11,7 @@
 
 #include "base/Status.h"
 #include "data/Dataset.h"
-#include "module/Memory.h"
+#include "device/Device.h"
 #include "module/Module.h"
 #include "module/Weights.h"
 #include "step/Batch.h"
@@ -19,7 +19,6 @@
 #include "step/LearningRate.h"
 #include "step/SampleOrder.h"
 #include "step/Trainables.h"
-#include "threads/Pool.h"
 
 #include <cstdint>
 #include <memory>
@@ -45,41 +44,40 @@ public:
     uint64_t targets = 0; ///< rows with a target
   };
 
-  /// Allocates the arena and the scratch of `pool`'s threads. `module`,
-  /// `weights` and `pool` must outlive the trainer. `extent` says what may be
+  /// Allocates the arena on `device` and loads the module there. `module`,
+  /// `weights` and `device` must outlive the trainer. `extent` says what may be
   /// asked of it: gradients where the module updates layer by layer, and steps
   /// of several batches. Without a `transport` the module must be a whole
   /// model. Errors: Usage if it is not, NoResources.
   static Result<std::unique_ptr<Trainer>>
-  create(const Module &module, const Weights &weights, Pool &pool,
+  create(const Module &module, const Weights &weights, Device &device,
          Module::Extent extent = {}, Transport *transport = nullptr);
 
   Trainables &trainables() { return variables; }
 
-  /// One update after `completed` updates. Errors: BadData when the loss or
-  /// the gradient is not finite; theta is then as before the step, unless the
-  /// module updates in the backward.
+  /// One update after `completed` updates. Errors: as Device::wait; BadData
+  /// when the loss or the gradient is not finite; theta is then as before the
+  /// step, unless the module updates in the backward.
   Status step(const Dataset &data, const SampleOrder &order,
               const Hyperparameters &hyperparameters, uint64_t completed,
               StepResult &result);
 
   /// Loss and gradient of places [first, first + count) of an epoch, in
-  /// batches; no update.
-  StepResult gradient(const Dataset &data, const SampleOrder &order,
-                      SampleOrder::Range range);
+  /// batches; no update. Errors: as Device::wait.
+  Result<StepResult> gradient(const Dataset &data, const SampleOrder &order,
+                              SampleOrder::Range range);
 
   /// Mean negative log-likelihood of the target tokens of `data`, in the
-  /// file's order, `batchSize` sequences at a time.
-  double evaluate(const Dataset &data, uint64_t batchSize);
+  /// file's order, `batchSize` sequences at a time. Errors: as Device::wait.
+  Result<double> evaluate(const Dataset &data, uint64_t batchSize);
 
   /// Whether the trainable parameters are finite: a finite gradient can still
   /// overflow one. Errors: as step().
   Status validate(uint64_t completed);
 
 private:
-  Trainer(const Module &module, AnonymousMapping arena,
-          AnonymousMapping scratch, const Weights &weights, Pool &pool,
-          Transport *transport);
+  Trainer(const Module &module, Device &device, DeviceMemory arena,
+          const hone_frame &frame, Transport *transport);
 
   int64_t load(char *base) override;
   /// Loads places [first, first + count) of an epoch from now on, and tells
@@ -89,8 +87,8 @@ private:
              StepResult &result);
 
   const Module &module;
-  AnonymousMapping arena, scratch;
-  hone_frame frame;
+  Device &device;
+  DeviceMemory arena;
   Trainables variables;
   Interpreter train, evaluation, differentiation, validation;
   /// What the schedule that runs still has to load.

@@ -1,0 +1,42 @@
+//===- HostDevice.h - The processor that the program runs on --------------===//
+//
+// Memory is the plan's: one mapping each for arena and scratch, resident from
+// the start. Weights stay where their file is mapped, an entry is a call.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_DEVICE_HOSTDEVICE_H
+#define HONE_RUNTIME_DEVICE_HOSTDEVICE_H
+
+#include "device/Device.h"
+#include "threads/Pool.h"
+
+namespace hone::rt {
+
+class HostDevice final : public Device {
+public:
+  /// Entries run on `pool`, which outlives the device.
+  explicit HostDevice(Pool &pool) : pool(pool) {}
+
+  const char *name() const override { return "host"; }
+  bool isHostVisible() const override { return true; }
+  Result<DeviceMemory> allocate(uint64_t bytes) override;
+  Result<hone_frame> load(const Module &module,
+                          const Weights &weights) override;
+  void copyIn(char *to, const void *from, uint64_t bytes) override;
+  void copyOut(void *to, const char *from, uint64_t bytes) override;
+  void copy(char *to, const char *from, uint64_t bytes) override;
+  void launch(hone_entry_fn entry, const hone_frame &frame,
+              char *const *values) override;
+  Status wait() override { return Status::ok(); }
+
+private:
+  void free(char *address, uint64_t bytes) override;
+
+  Pool &pool;
+  DeviceMemory scratch; ///< of the pool's threads
+};
+
+} // namespace hone::rt
+
+#endif

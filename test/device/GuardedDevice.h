@@ -1,0 +1,104 @@
+//===- GuardedDevice.h - A device whose memory nobody else can touch ------===//
+//
+// Entries run on the host's processor, but arena, scratch and weights are
+// mapped without any permission outside of copies and launches: whoever passes
+// by the device crashes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_TEST_DEVICE_GUARDEDDEVICE_H
+#define HONE_TEST_DEVICE_GUARDEDDEVICE_H
+
+#include "device/Device.h"
+#include "module/Module.h"
+#include "module/Weights.h"
+#include "threads/Pool.h"
+
+#include <map>
+#include <sys/mman.h>
+#include <vector>
+
+namespace hone::test {
+
+class GuardedDevice final : public rt::Device {
+public:
+  explicit GuardedDevice(rt::Pool &pool) : pool(pool) {}
+
+  uint64_t copiedIn = 0, copiedOut = 0; ///< how often
+
+  const char *name() const override { return "guarded"; }
+  bool isHostVisible() const override { return false; }
+
+  rt::Result<rt::DeviceMemory> allocate(uint64_t bytes) override {
+    if (bytes == 0)
+      return rt::DeviceMemory();
+    void *base =
+        mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (base == MAP_FAILED)
+      return rt::Status::error(rt::ErrorCode::NoMemory, {name(), "full", ""});
+    regions[static_cast<char *>(base)] = bytes;
+    return rt::DeviceMemory(*this, static_cast<char *>(base), bytes);
+  }
+
+  rt::Result<hone_frame> load(const rt::Module &module,
+                              const rt::Weights &weights) override {
+    scratch = std::move(
+        allocate(module.abi().thread_bytes * uint64_t(pool.threads())).value());
+    for (uint32_t i = 0; i < module.abi().weight_count; ++i) {
+      uint64_t bytes =
+          weights.file().find(module.abi().weights[i].name)->bytes();
+      uploads.push_back(std::move(allocate(bytes).value()));
+      copyIn(uploads.back().address(), weights.table()[i], bytes);
+      table.push_back(uploads.back().address());
+    }
+    hone_frame frame = {};
+    frame.pool = pool.handle();
+    frame.thread_scratch = scratch.address();
+    frame.weights = table.data();
+    return frame;
+  }
+
+  void copyIn(char *to, const void *from, uint64_t bytes) override {
+    ++copiedIn;
+    open([&] { memcpy(to, from, bytes); });
+  }
+  void copyOut(void *to, const char *from, uint64_t bytes) override {
+    ++copiedOut;
+    open([&] { memcpy(to, from, bytes); });
+  }
+  void copy(char *to, const char *from, uint64_t bytes) override {
+    open([&] { memmove(to, from, bytes); });
+  }
+  void launch(hone_entry_fn entry, const hone_frame &frame,
+              char *const *values) override {
+    open([&] { entry(&frame, values); });
+  }
+  rt::Status wait() override { return rt::Status::ok(); }
+
+private:
+  void free(char *address, uint64_t bytes) override {
+    regions.erase(address);
+    munmap(address, bytes);
+  }
+
+  template <typename Access> void open(Access access) {
+    protect(PROT_READ | PROT_WRITE);
+    access();
+    protect(PROT_NONE);
+  }
+  void protect(int protection) {
+    for (auto [base, bytes] : regions)
+      if (mprotect(base, bytes, protection) != 0)
+        abort();
+  }
+
+  rt::Pool &pool;
+  std::map<char *, uint64_t> regions;
+  std::vector<const void *> table;
+  std::vector<rt::DeviceMemory> uploads;
+  rt::DeviceMemory scratch;
+};
+
+} // namespace hone::test
+
+#endif

@@ -1,0 +1,173 @@
+//===- DeviceTest.cpp - Memory that the host sees, and that it does not ---===//
+//
+// What the seam costs on the host, nothing, is in the counts of what a device
+// copies where it is not the host.
+//
+//===----------------------------------------------------------------------===//
+
+#include "../device/GuardedDevice.h"
+#include "device/HostDevice.h"
+#include "platform/System.h"
+#include "step/Values.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+using namespace hone::rt;
+using hone::test::GuardedDevice;
+
+static constexpr uint64_t mib = 1024 * 1024;
+
+namespace {
+class DeviceTest : public testing::Test {
+protected:
+  std::unique_ptr<Pool> pool = std::move(Pool::create(1).value());
+  HostDevice host{*pool};
+  GuardedDevice guarded{*pool};
+};
+} // namespace
+
+// RssAnon is the system's own figure; the memory must be in it at once.
+TEST_F(DeviceTest, HostMemoryIsZeroAndResidentFromTheStart) {
+  uint64_t before = platform::residentMemory().anonymous;
+  auto memory = host.allocate(64 * mib);
+  ASSERT_TRUE(memory.isOk());
+  uint64_t after = platform::residentMemory().anonymous;
+  const char *address = memory.value().address();
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(address) % 64, 0u);
+  for (uint64_t i = 0; i < 64 * mib; i += 4093)
+    EXPECT_EQ(address[i], 0);
+  // The system counts in batches of pages for each CPU.
+  EXPECT_GE(after + 2 * mib, before + 64 * mib);
+  memory.value() = DeviceMemory();
+  EXPECT_LE(platform::residentMemory().anonymous, before + 2 * mib);
+}
+
+TEST_F(DeviceTest, RefusedMemorySaysWhatToDo) {
+  auto memory = host.allocate(uint64_t(1) << 62);
+  ASSERT_FALSE(memory.isOk());
+  EXPECT_EQ(memory.status().errorCode(), ErrorCode::NoMemory);
+  EXPECT_NE(memory.status().render().find("--threads"), std::string::npos);
+}
+
+TEST_F(DeviceTest, TheGuardHolds) {
+  auto memory = guarded.allocate(64);
+  EXPECT_DEATH(
+      {
+        volatile char byte = memory.value().address()[0];
+        (void)byte;
+      },
+      "");
+}
+
+TEST_F(DeviceTest, ViewsOfEveryMemoryHoldWhatWasWritten) {
+  const uint64_t count = 50 * 1000, bytes = count * sizeof(int32_t);
+  auto onHost = host.allocate(bytes + 64),
+       onGuarded = guarded.allocate(bytes + 64);
+  std::vector<int32_t> plain(count + 16);
+  for (MemoryView view :
+       {MemoryView(plain.data()), MemoryView(host, onHost.value().address()),
+        MemoryView(guarded, onGuarded.value().address())}) {
+    int32_t next = 0;
+    (view + 64).write(bytes, [&](char *part, uint64_t size) {
+      auto *out = reinterpret_cast<int32_t *>(part);
+      std::iota(out, out + size / sizeof *out, next);
+      next += int32_t(size / sizeof *out);
+    });
+    std::vector<int32_t> read;
+    (view + 64).read(bytes, [&](const char *part, uint64_t size) {
+      auto *in = reinterpret_cast<const int32_t *>(part);
+      read.insert(read.end(), in, in + size / sizeof *in);
+    });
+    ASSERT_EQ(read.size(), count);
+    for (uint64_t i = 0; i < count; ++i)
+      ASSERT_EQ(read[i], int32_t(i));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Values of eight bytes that both sides use
+//===----------------------------------------------------------------------===//
+
+namespace {
+class ValuesTest : public DeviceTest {
+protected:
+  ValuesTest() {
+    schedule.values = table;
+    schedule.value_count = 3;
+  }
+  static int64_t &number(char *place) {
+    return *reinterpret_cast<int64_t *>(place);
+  }
+  static void addOne(const hone_frame *, char *const *values) {
+    number(values[1]) = number(values[0]) + 1;
+  }
+  /// value[to] = value[from] + 1, by an entry.
+  static void launch(Device &device, Values &values, uint32_t to,
+                     uint32_t from) {
+    char *places[] = {values.onDevice(from, Values::Use::Read),
+                      values.onDevice(to, Values::Use::Write)};
+    device.launch(addOne, {}, places);
+  }
+
+  // The last one has a slot for every other iteration.
+  hone_value table[3] = {
+      {0, 8, 8, 0, 1, 0, 0}, {8, 8, 8, 0, 1, 0, 0}, {16, 8, 8, 0, 2, 1, 0}};
+  hone_schedule schedule = {};
+};
+} // namespace
+
+TEST_F(ValuesTest, CrossOnceAndOnlyWhenTheOtherSideReads) {
+  auto memory = guarded.allocate(4096);
+  Values values(schedule, guarded, memory.value().address());
+  number(values.onHost(0, Values::Use::Write)) = 41;
+  EXPECT_EQ(guarded.copiedIn, 0u);
+  launch(guarded, values, 1, 0);
+  launch(guarded, values, 1, 0);
+  EXPECT_EQ(guarded.copiedIn, 1u);
+  EXPECT_EQ(guarded.copiedOut, 0u);
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(number(values.onHost(1, Values::Use::Read)), 42);
+  EXPECT_EQ(guarded.copiedOut, 1u);
+  // What the host only reads is not given back.
+  launch(guarded, values, 0, 1);
+  EXPECT_EQ(guarded.copiedIn, 1u);
+  EXPECT_EQ(number(values.onHost(0, Values::Use::Read)), 43);
+}
+
+TEST_F(ValuesTest, CopiesStayOnTheSideThatHasTheValue) {
+  auto memory = guarded.allocate(4096);
+  Values values(schedule, guarded, memory.value().address());
+  number(values.onHost(0, Values::Use::Write)) = 7;
+  values.copy(1, 0);
+  EXPECT_EQ(number(values.onHost(1, Values::Use::Read)), 7);
+  EXPECT_EQ(guarded.copiedIn + guarded.copiedOut, 0u);
+  launch(guarded, values, 0, 1);
+  values.copy(1, 0);
+  EXPECT_EQ(guarded.copiedOut, 0u);
+  EXPECT_EQ(number(values.onHost(1, Values::Use::Read)), 8);
+}
+
+TEST_F(ValuesTest, SlotsAreApart) {
+  auto memory = guarded.allocate(4096);
+  Values values(schedule, guarded, memory.value().address());
+  for (int64_t i : {0, 1}) {
+    values.iterations[0] = i;
+    number(values.onHost(2, Values::Use::Write)) = 10 * i;
+  }
+  for (int64_t i : {2, 3}) {
+    values.iterations[0] = i;
+    launch(guarded, values, 1, 2);
+    EXPECT_EQ(number(values.onHost(1, Values::Use::Read)), 10 * (i - 2) + 1);
+  }
+}
+
+TEST_F(ValuesTest, TheHostWorksInItsMemory) {
+  auto memory = host.allocate(4096);
+  Values values(schedule, host, memory.value().address());
+  for (auto use : {Values::Use::Read, Values::Use::Write}) {
+    EXPECT_EQ(values.onHost(1, use), memory.value().address() + 8);
+    EXPECT_EQ(values.onDevice(1, use), memory.value().address() + 8);
+  }
+}
