@@ -26,7 +26,6 @@ public:
 
   uint64_t copiedIn = 0, copiedOut = 0; ///< how often
 
-  const char *name() const override { return "guarded"; }
   bool isHostVisible() const override { return false; }
 
   rt::Result<rt::DeviceMemory> allocate(uint64_t bytes) override {
@@ -35,7 +34,8 @@ public:
     void *base =
         mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED)
-      return rt::Status::error(rt::ErrorCode::NoMemory, {name(), "full", ""});
+      return rt::Status::error(rt::ErrorCode::NoMemory,
+                               {"guarded", "full", ""});
     regions[static_cast<char *>(base)] = bytes;
     return rt::DeviceMemory(*this, static_cast<char *>(base), bytes);
   }
@@ -62,9 +62,10 @@ public:
     ++copiedIn;
     open([&] { memcpy(to, from, bytes); });
   }
-  void copyOut(void *to, const char *from, uint64_t bytes) override {
+  rt::Status copyOut(void *to, const char *from, uint64_t bytes) override {
     ++copiedOut;
     open([&] { memcpy(to, from, bytes); });
+    return rt::Status::ok();
   }
   void copy(char *to, const char *from, uint64_t bytes) override {
     open([&] { memmove(to, from, bytes); });

@@ -46,11 +46,14 @@ public:
     for (uint32_t i = 0; i < m.trainable_count; ++i) {
       const hone_trainable &t = m.trainables[i];
       Sha256 hash;
-      (theta + t.offset * element)
-          .read(program.module.trainableShapeElements(t) * element,
-                [&](const char *bytes, uint64_t size) {
-                  hash.update(bytes, size);
-                });
+      auto update = [&](const char *bytes, uint64_t size) {
+        hash.update(bytes, size);
+        return Status::ok();
+      };
+      test::require(
+          (theta + t.offset * element)
+              .read(program.module.trainableShapeElements(t) * element,
+                    update));
       printf("%s tensor %s %s\n", name.c_str(), t.name,
              hash.finishHex().c_str());
     }

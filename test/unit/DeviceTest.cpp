@@ -76,10 +76,12 @@ TEST_F(DeviceTest, ViewsOfEveryMemoryHoldWhatWasWritten) {
       next += int32_t(size / sizeof *out);
     });
     std::vector<int32_t> read;
-    (view + 64).read(bytes, [&](const char *part, uint64_t size) {
+    auto append = [&](const char *part, uint64_t size) {
       auto *in = reinterpret_cast<const int32_t *>(part);
       read.insert(read.end(), in, in + size / sizeof *in);
-    });
+      return Status::ok();
+    };
+    ASSERT_TRUE((view + 64).read(bytes, append).isOk());
     ASSERT_EQ(read.size(), count);
     for (uint64_t i = 0; i < count; ++i)
       ASSERT_EQ(read[i], int32_t(i));

@@ -1,9 +1,8 @@
 //===- Device.h - Where a step's memory is and its entries run ------------===//
 //
 // Copies and launches happen in the order in which they are asked for, when the
-// device comes to them. Whatever of them fails makes the next wait() fail, and
-// memory holds nothing of use then; so only wait() and what precedes the first
-// launch returns errors.
+// device comes to them. Once one has failed, copyOut() and wait() fail, which
+// return when all before them has happened; memory holds nothing of use then.
 //
 // An address of a device is no pointer: unless the device is host-visible the
 // host reads and writes what is there through copies. MemoryView hides which.
@@ -32,9 +31,6 @@ class Device {
 public:
   virtual ~Device() = default;
 
-  /// As messages call it.
-  virtual const char *name() const = 0;
-
   /// Whether the host reads and writes the device's memory where it is. A
   /// launch has then ended when it returns.
   virtual bool isHostVisible() const = 0;
@@ -50,10 +46,10 @@ public:
   virtual Result<hone_frame> load(const Module &module,
                                   const Weights &weights) = 0;
 
-  /// To and from the host's memory, which is free again on return, and within
-  /// the device's, where both ends may overlap.
+  /// From and to the host's memory, which is free again on return, and within
+  /// the device's, where both ends may overlap. Errors: as wait().
   virtual void copyIn(char *to, const void *from, uint64_t bytes) = 0;
-  virtual void copyOut(void *to, const char *from, uint64_t bytes) = 0;
+  virtual Status copyOut(void *to, const char *from, uint64_t bytes) = 0;
   virtual void copy(char *to, const char *from, uint64_t bytes) = 0;
 
   /// Runs an entry of the loaded module. `frame` and `values` are free again on
@@ -61,8 +57,7 @@ public:
   virtual void launch(hone_entry_fn entry, const hone_frame &frame,
                       char *const *values) = 0;
 
-  /// Returns when all that was asked for has happened. Errors: NoResources,
-  /// Internal.
+  /// Errors: NoResources, Internal.
   virtual Status wait() = 0;
 
 private:
@@ -115,13 +110,17 @@ public:
 
   /// Calls each(bytes, size) for one part of the first `size` bytes after
   /// another: to read it, or to write all of it. Parts are whole elements of
-  /// any type; of what the host sees there is one.
-  template <typename Each> void read(uint64_t size, Each each) const {
+  /// any type; of what the host sees there is one. Errors: the first of each(),
+  /// or as Device::copyOut.
+  template <typename Each> Status read(uint64_t size, Each each) const {
+    Status status = Status::ok();
     forEachPart(size, [&](char *part, const char *at, uint64_t bytes) {
-      if (device)
-        device->copyOut(part, at, bytes);
-      each(static_cast<const char *>(part), bytes);
+      if (device && status.isOk())
+        status = device->copyOut(part, at, bytes);
+      if (status.isOk())
+        status = each(static_cast<const char *>(part), bytes);
     });
+    return status;
   }
   template <typename Each> void write(uint64_t size, Each each) const {
     forEachPart(size, [&](char *part, char *at, uint64_t bytes) {

@@ -52,8 +52,9 @@ void HostDevice::copyIn(char *to, const void *from, uint64_t bytes) {
   memcpy(to, from, bytes);
 }
 
-void HostDevice::copyOut(void *to, const char *from, uint64_t bytes) {
+Status HostDevice::copyOut(void *to, const char *from, uint64_t bytes) {
   memcpy(to, from, bytes);
+  return Status::ok();
 }
 
 void HostDevice::copy(char *to, const char *from, uint64_t bytes) {

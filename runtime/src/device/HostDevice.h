@@ -18,13 +18,12 @@ public:
   /// Entries run on `pool`, which outlives the device.
   explicit HostDevice(Pool &pool) : pool(pool) {}
 
-  const char *name() const override { return "host"; }
   bool isHostVisible() const override { return true; }
   Result<DeviceMemory> allocate(uint64_t bytes) override;
   Result<hone_frame> load(const Module &module,
                           const Weights &weights) override;
   void copyIn(char *to, const void *from, uint64_t bytes) override;
-  void copyOut(void *to, const char *from, uint64_t bytes) override;
+  Status copyOut(void *to, const char *from, uint64_t bytes) override;
   void copy(char *to, const char *from, uint64_t bytes) override;
   void launch(hone_entry_fn entry, const hone_frame &frame,
               char *const *values) override;

@@ -521,12 +521,9 @@ Status SafetensorsWriter::write(const void *bytes, uint64_t size) {
 }
 
 Status SafetensorsWriter::write(const MemoryView &bytes, uint64_t size) {
-  Status status = Status::ok();
-  bytes.read(size, [&](const char *part, uint64_t partBytes) {
-    if (status.isOk())
-      status = write(part, partBytes);
+  return bytes.read(size, [&](const char *part, uint64_t partBytes) {
+    return write(part, partBytes);
   });
-  return status;
 }
 
 Status SafetensorsWriter::commit(FolderSync folder) {

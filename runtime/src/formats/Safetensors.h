@@ -141,8 +141,8 @@ public:
   /// In the order their bytes must be written; there is no gap between them.
   const std::vector<TensorInfo> &tensors() const { return infos; }
 
-  /// The next bytes of the buffer, in chunks of any size.
-  /// Errors: IoError; Internal beyond the declared size.
+  /// The next bytes of the buffer, in chunks of any size. Errors: IoError;
+  /// Internal beyond the declared size; as MemoryView::read.
   Status write(const void *bytes, uint64_t size);
   Status write(const MemoryView &bytes, uint64_t size);
 

@@ -1,8 +1,7 @@
 //===- Files.h - What the runtime needs of a file system ------------------===//
 //
 // What fails gives the system's reason and no message: what was expected and
-// what to do is known to the caller alone. Names are UTF-8 or whatever bytes
-// the system gave; nothing here follows one name twice.
+// what to do is known to the caller alone.
 //
 //===----------------------------------------------------------------------===//
 

@@ -28,6 +28,7 @@ char *Values::place(uint32_t index) const {
   return arena + value.offset + slotOf(index) * value.stride;
 }
 
+// What fails makes the step's last wait() fail too.
 char *Values::onHost(uint32_t index, Use use) {
   if (mirrors.empty())
     return place(index);
@@ -39,7 +40,7 @@ char *Values::onHost(uint32_t index, Use use) {
     mirror.newer = Mirror::Device;
   }
   if (use == Use::Read && mirror.newer == Mirror::Device) {
-    device.copyOut(mirror.bytes.get(), place(index), bytes);
+    (void)device.copyOut(mirror.bytes.get(), place(index), bytes);
     mirror.newer = Mirror::None;
   }
   if (use == Use::Write)
