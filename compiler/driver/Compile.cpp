@@ -22,6 +22,7 @@
 #include "compiler/weights/WeightWriter.h"
 #include "dialects/Tile/TileDialect.h"
 #include "module/Module.h"
+#include "module/Streaming.h"
 #include "module/WeightDigests.h"
 #include "passes/Passes.h"
 #include "text/TokenizerBuilder.h"
@@ -538,8 +539,10 @@ Status Compilation::digestWeights(const std::string &path) {
       rt::Pool::create(rt::Pool::availableCpus());
   if (!pool.isOk())
     return pool.status();
+  rt::setStreamedMapping(file.value().bytes()); // lets go of what was hashed
   description.weightDigests =
       rt::digestParts(file.value().bytes(), *pool.value());
+  rt::setStreamedMapping({});
   description.weightFileBytes = file.value().size();
   return Status::ok();
 }

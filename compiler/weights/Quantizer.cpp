@@ -7,42 +7,84 @@
 
 #include "compiler/weights/Quantizer.h"
 
-#include "llvm/Support/Parallel.h"
-
 #include <algorithm>
-#include <atomic>
 #include <cmath>
+#include <cstring>
 
 using namespace hone;
 
+/// Values at a time; divides every group.
+static constexpr int64_t lanes = 8;
+template <typename T>
+using Vector __attribute__((vector_size(lanes * sizeof(T)))) = T;
+
+static Vector<float> load(const float *values) {
+  Vector<float> loaded;
+  std::memcpy(&loaded, values, sizeof loaded);
+  return loaded;
+}
+
 /// False if a value is not finite.
-bool Quantizer::quantizeGroup(const float *values, float &scale, float &bias,
-                              uint8_t *packed) const {
-  float least = values[0], most = values[0];
-  bool finite = true;
-  for (int64_t i = 0; i < group; ++i) {
-    finite &= std::isfinite(values[i]);
-    least = std::min(least, values[i]);
-    most = std::max(most, values[i]);
+bool Quantizer::fitGroup(const float *values, float &scale, float &bias) const {
+  Vector<float> least = load(values), most = least, check = {};
+  for (int64_t i = 0; i < group; i += lanes) {
+    Vector<float> now = load(values + i);
+    least = now < least ? now : least;
+    most = now > most ? now : most;
+    check += now * 0.0f; // NaN unless finite
   }
-  if (!finite)
-    return false;
+  float top = most[0];
+  bias = least[0];
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    if (check[lane] != 0.0f)
+      return false;
+    top = std::max(top, most[lane]);
+    bias = std::min(bias, least[lane]);
+  }
+  if (bias == 0.0f) // of zeros with both signs, the first
+    bias = *std::find(values, values + group, 0.0f);
   const int steps = (1 << bits) - 1;
-  scale = static_cast<float>((double(most) - double(least)) / steps);
-  bias = least;
-  // A constant group, or a range below the smallest float, is its bias.
-  double inverse = scale > 0 ? 1.0 / double(scale) : 0.0;
-  auto nearest = [&](int64_t i) {
-    double step = std::rint((double(values[i]) - double(bias)) * inverse);
-    return static_cast<uint8_t>(std::min<double>(step, steps));
-  };
-  for (int64_t i = 0; i < group; ++i) {
-    if (bits == 8)
-      packed[i] = nearest(i);
-    else if (i % 2 == 0)
-      packed[i / 2] = uint8_t(nearest(i) | nearest(i + 1) << 4);
-  }
+  scale = top > bias ? static_cast<float>((double(top) - double(bias)) / steps)
+                     : 0.0f;
   return true;
+}
+
+void Quantizer::packGroup(const float *values, float scale, float bias,
+                          uint8_t *packed) const {
+  // A constant group, or a range below the smallest float, is its bias.
+  const double inverse = scale > 0 ? 1.0 / double(scale) : 0.0;
+  const double first = bias, steps = (1 << bits) - 1;
+  // Leaves the nearest integer, ties to even, in the low bits of a small
+  // number that it is added to: rint() without a call.
+  constexpr double rounder = 0x1.8p52;
+  for (int64_t i = 0; i < group; i += lanes) {
+    auto step =
+        (__builtin_convertvector(load(values + i), Vector<double>) - first) *
+        inverse;
+    step = step < steps ? step : steps + Vector<double>{};
+    auto numbers = __builtin_convertvector((Vector<uint64_t>)(step + rounder),
+                                           Vector<uint8_t>);
+    uint64_t bytes;
+    std::memcpy(&bytes, &numbers, lanes);
+    if (bits == 4) { // pairs in one byte of two, then of four, then together
+      bytes = (bytes | bytes >> 4) & 0x00ff00ff00ff00ff;
+      bytes = (bytes | bytes >> 8) & 0x0000ffff0000ffff;
+      bytes |= bytes >> 16;
+    }
+    std::memcpy(packed + i * bits / 8, &bytes, lanes * bits / 8);
+  }
+}
+
+std::optional<uint64_t> Quantizer::fit(const float *values, uint64_t count,
+                                       float *scales, float *biases) const {
+  bool finite = true;
+  for (uint64_t g = 0; g < count / group; ++g)
+    finite &= fitGroup(values + g * group, scales[g], biases[g]);
+  if (finite)
+    return std::nullopt;
+  return std::find_if(values, values + count,
+                      [](float x) { return !std::isfinite(x); }) -
+         values;
 }
 
 std::optional<uint64_t> Quantizer::quantize(const float *values, uint64_t count,
@@ -52,21 +94,12 @@ std::optional<uint64_t> Quantizer::quantize(const float *values, uint64_t count,
   out.scales.resize(groups);
   out.biases.resize(groups);
   out.packed.resize(groups * groupBytes);
-  constexpr uint64_t groupsPerTask = 256;
-  std::atomic<bool> finite{true};
-  llvm::parallelFor(
-      0, (groups + groupsPerTask - 1) / groupsPerTask, [&](size_t task) {
-        uint64_t end = std::min(groups, (task + 1) * groupsPerTask);
-        for (uint64_t g = task * groupsPerTask; g < end; ++g)
-          if (!quantizeGroup(values + g * group, out.scales[g], out.biases[g],
-                             out.packed.data() + g * groupBytes))
-            finite = false;
-      });
-  if (finite)
-    return std::nullopt;
-  return std::find_if(values, values + count,
-                      [](float x) { return !std::isfinite(x); }) -
-         values;
+  if (auto bad = fit(values, count, out.scales.data(), out.biases.data()))
+    return bad;
+  for (uint64_t g = 0; g < groups; ++g)
+    packGroup(values + g * group, out.scales[g], out.biases[g],
+              out.packed.data() + g * groupBytes);
+  return std::nullopt;
 }
 
 void Quantizer::dequantize(const QuantizedGroups &groups, float *values) const {

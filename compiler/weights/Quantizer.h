@@ -23,11 +23,18 @@ struct QuantizedGroups {
 
 class Quantizer {
 public:
-  /// `bits` is 4 or 8; `group` is even.
+  /// `bits` is 4 or 8; `group` is a multiple of 8.
   Quantizer(int64_t bits, int64_t group) : bits(bits), group(group) {}
 
-  /// Quantises `count` values, a multiple of the group. On a value that is not
-  /// finite, returns its index; `out` is then unspecified.
+  int64_t groupSize() const { return group; }
+
+  /// Scale and bias of each group of `count` values, a multiple of the group.
+  /// On a value that is not finite, returns its index; the output is then
+  /// unspecified.
+  std::optional<uint64_t> fit(const float *values, uint64_t count,
+                              float *scales, float *biases) const;
+
+  /// fit(), and the numbers.
   std::optional<uint64_t> quantize(const float *values, uint64_t count,
                                    QuantizedGroups &out) const;
 
@@ -35,8 +42,9 @@ public:
   void dequantize(const QuantizedGroups &groups, float *values) const;
 
 private:
-  bool quantizeGroup(const float *values, float &scale, float &bias,
-                     uint8_t *packed) const;
+  bool fitGroup(const float *values, float &scale, float &bias) const;
+  void packGroup(const float *values, float scale, float bias,
+                 uint8_t *packed) const;
 
   int64_t bits, group;
 };

@@ -357,9 +357,10 @@ std::string WeightIndex::contentHash() const {
   llvm::parallelFor(0, all.size(), [&](size_t i) {
     const Entry &entry = *find(all[i]);
     rt::Sha256 hash;
-    hash.update(entry.file->data(*entry.tensor), entry.tensor->bytes());
+    entry.file->visit(*entry.tensor, [&](const char *bytes, uint64_t size) {
+      hash.update(bytes, size);
+    });
     digests[i] = hash.finishHex();
-    entry.file->release(*entry.tensor);
   });
   rt::Sha256 whole;
   for (size_t i = 0; i < all.size(); ++i) {

@@ -1,8 +1,10 @@
 //===- WeightWriter.cpp - The weights that the training binary maps -------===//
 //
-// The page cache is given its pages back tensor by tensor: writing a model
-// needs one chunk of memory, whatever the model's size. The file's order puts
-// scales and biases before the numbers, so a tensor is quantised once for each.
+// The page cache is given its pages back chunk by chunk: writing a model needs
+// one chunk of memory, whatever the model's size. The pieces of a chunk are
+// independent of each other, so no number of threads changes a byte. The file's
+// order puts scales and biases before the numbers, so a tensor's groups are
+// fitted once for each.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,10 +15,13 @@
 #include "passes/module/WeightStorage.h"
 
 #include "llvm/Support/Format.h"
+#include "llvm/Support/Parallel.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <memory>
 
 using namespace hone;
 using rt::Dtype;
@@ -26,8 +31,11 @@ using rt::Status;
 /// What asks for the tensors, in messages.
 static constexpr const char *asker = "the compiled model";
 static constexpr const char *tokenizerName = "hone.tokenizer";
-/// A multiple of every group.
-static constexpr uint64_t chunkElements = 1 << 18;
+/// What one thread encodes at a time, from and to its cache; a multiple of
+/// every group.
+static constexpr uint64_t pieceElements = 1 << 14;
+/// What is encoded before it is written.
+static constexpr uint64_t chunkElements = 256 * pieceElements;
 
 static Dtype fileDtype(mlir::Type element) {
   if (element.isF64())
@@ -45,85 +53,51 @@ struct Part {
   enum { Numbers, Scales, Biases } kind; ///< the order of storedTensors()
 };
 
+/// Sums over the squares of values and of what quantising them changed.
+struct Squares {
+  double values = 0, errors = 0;
+};
+
 class PartWriter {
 public:
   PartWriter(rt::SafetensorsWriter &writer, const WeightIndex &source,
              std::vector<QuantizationError> *errors)
-      : writer(writer), source(source), errors(errors),
-        converted(chunkElements * sizeof(double)) {}
+      : writer(writer), source(source), errors(errors) {}
 
   Status write(const Part &part, Dtype dtype);
 
 private:
+  /// Elements of a tensor, and where their bytes go in the file.
+  struct Piece {
+    uint64_t first, count;
+    char *to;
+  };
   Status writeConverted(const WeightIndex::Entry &entry, Dtype to);
   Status writeBytes(const WeightIndex::Entry &entry);
   Status writeQuantized(const Part &part, const WeightIndex::Entry &entry);
-  /// Calls body(first, count) for chunks of the tensor, which is dropped from
-  /// memory afterwards.
-  Status forEachChunk(const WeightIndex::Entry &entry,
-                      llvm::function_ref<Status(uint64_t, uint64_t)> body);
-  /// Elements [first, first + count) of the tensor, as `to`.
-  char *convert(const WeightIndex::Entry &entry, uint64_t first, uint64_t count,
-                Dtype to);
+  /// Writes the tensor as `encode` makes it: `bytes` for each `elements`. On
+  /// false, encode has found a number that is not finite.
+  Status writeEncoded(const WeightIndex::Entry &entry, uint64_t bytes,
+                      uint64_t elements,
+                      llvm::function_ref<bool(const Piece &)> encode);
 
   rt::SafetensorsWriter &writer;
   const WeightIndex &source;
   std::vector<QuantizationError> *errors;
-  std::vector<char> converted;
-  std::vector<uint16_t> halves;
-  std::vector<float> restored;
-  QuantizedGroups groups;
+  std::vector<char> encoded;
 };
 
 } // namespace
 
-Status
-PartWriter::forEachChunk(const WeightIndex::Entry &entry,
-                         llvm::function_ref<Status(uint64_t, uint64_t)> body) {
-  uint64_t elements = entry.tensor->elements();
-  for (uint64_t first = 0; first < elements; first += chunkElements) {
-    Status status = body(first, std::min(chunkElements, elements - first));
-    if (!status.isOk())
-      return status;
-  }
-  entry.file->release(*entry.tensor);
-  return Status::ok();
-}
-
-char *PartWriter::convert(const WeightIndex::Entry &entry, uint64_t first,
-                          uint64_t count, Dtype to) {
-  Dtype from = entry.tensor->dtype;
-  const char *bytes =
-      entry.file->data(*entry.tensor) + first * rt::dtypeBytes(from);
-  rt::convertElements(from, bytes, to, converted.data(), count);
-  return converted.data();
-}
-
-Status PartWriter::writeConverted(const WeightIndex::Entry &entry, Dtype to) {
-  return forEachChunk(entry, [&](uint64_t first, uint64_t count) {
-    if (to != Dtype::BF16)
-      return writer.write(convert(entry, first, count, to),
-                          count * rt::dtypeBytes(to));
-    auto *values = reinterpret_cast<const float *>(
-        convert(entry, first, count, Dtype::F32));
-    halves.resize(count);
-    std::transform(values, values + count, halves.begin(), rt::floatToBfloat16);
-    return writer.write(halves.data(), count * sizeof(uint16_t));
-  });
-}
-
-Status PartWriter::writeBytes(const WeightIndex::Entry &entry) {
-  Status status =
-      writer.write(entry.file->data(*entry.tensor), entry.tensor->bytes());
-  entry.file->release(*entry.tensor);
-  return status;
-}
-
+/// What is said of the first such number from `index` on, as a float32.
 static Status notFinite(const WeightIndex::Entry &entry, uint64_t index) {
   const rt::TensorInfo &tensor = *entry.tensor;
   uint64_t columns = static_cast<uint64_t>(tensor.shape[1]);
-  double value =
-      rt::loadAsDouble(tensor.dtype, entry.file->data(tensor), index);
+  double value;
+  while (value =
+             rt::loadAsDouble(tensor.dtype, entry.file->data(tensor), index),
+         std::isfinite(static_cast<float>(value)))
+    ++index;
   return Status::error(
       rt::ErrorCode::NotFiniteWeight,
       {entry.file->path() + ": tensor " + tensor.name,
@@ -134,37 +108,115 @@ static Status notFinite(const WeightIndex::Entry &entry, uint64_t index) {
        "weights.dtype to bfloat16"});
 }
 
+Status
+PartWriter::writeEncoded(const WeightIndex::Entry &entry, uint64_t bytes,
+                         uint64_t elements,
+                         llvm::function_ref<bool(const Piece &)> encode) {
+  const uint64_t all = entry.tensor->elements();
+  const uint64_t elementBytes = rt::dtypeBytes(entry.tensor->dtype);
+  for (uint64_t first = 0; first < all; first += chunkElements) {
+    uint64_t count = std::min(chunkElements, all - first);
+    encoded.resize(count / elements * bytes);
+    std::atomic<bool> finite{true};
+    llvm::parallelFor(0, llvm::divideCeil(count, pieceElements), [&](size_t i) {
+      uint64_t begin = i * pieceElements;
+      if (!encode({first + begin, std::min(pieceElements, count - begin),
+                   encoded.data() + begin / elements * bytes}))
+        finite = false;
+    });
+    if (!finite)
+      return notFinite(entry, first);
+    if (Status status = writer.write(encoded.data(), encoded.size());
+        !status.isOk())
+      return status;
+    entry.file->release(*entry.tensor, first * elementBytes,
+                        count * elementBytes);
+  }
+  return Status::ok();
+}
+
+/// Elements of the tensor, as `to`.
+static void convert(const WeightIndex::Entry &entry, uint64_t first,
+                    uint64_t count, Dtype to, void *converted) {
+  Dtype from = entry.tensor->dtype;
+  const char *bytes =
+      entry.file->data(*entry.tensor) + first * rt::dtypeBytes(from);
+  rt::convertElements(from, bytes, to, converted, count);
+}
+
+Status PartWriter::writeConverted(const WeightIndex::Entry &entry, Dtype to) {
+  return writeEncoded(entry, rt::dtypeBytes(to), 1, [&](const Piece &piece) {
+    convert(entry, piece.first, piece.count, to, piece.to);
+    return true;
+  });
+}
+
+Status PartWriter::writeBytes(const WeightIndex::Entry &entry) {
+  Status status =
+      writer.write(entry.file->data(*entry.tensor), entry.tensor->bytes());
+  entry.file->release(*entry.tensor);
+  return status;
+}
+
+/// Of `values`, with what `groups` make of them.
+static Squares compare(const float *values, const Quantizer &quantizer,
+                       const QuantizedGroups &groups) {
+  std::vector<float> restored(groups.scales.size() * quantizer.groupSize());
+  quantizer.dequantize(groups, restored.data());
+  Squares squares;
+  for (size_t i = 0; i < restored.size(); ++i) {
+    double w = values[i], error = restored[i] - w;
+    squares.values += w * w;
+    squares.errors += error * error;
+  }
+  return squares;
+}
+
 Status PartWriter::writeQuantized(const Part &part,
                                   const WeightIndex::Entry &entry) {
-  StorageAttr storage = part.parameter->storage;
-  Quantizer quantizer(storage.getBits(), storage.getGroup());
-  bool measures = errors && part.kind == Part::Numbers;
-  double squares = 0, errorSquares = 0;
-  Status status = forEachChunk(entry, [&](uint64_t first, uint64_t count) {
-    auto *values = reinterpret_cast<const float *>(
-        convert(entry, first, count, Dtype::F32));
-    if (auto bad = quantizer.quantize(values, count, groups))
-      return notFinite(entry, first + *bad);
-    if (part.kind == Part::Scales)
-      return writer.write(groups.scales.data(),
-                          groups.scales.size() * sizeof(float));
-    if (part.kind == Part::Biases)
-      return writer.write(groups.biases.data(),
-                          groups.biases.size() * sizeof(float));
-    if (measures) {
-      restored.resize(count);
-      quantizer.dequantize(groups, restored.data());
-      for (uint64_t i = 0; i < count; ++i) {
-        double w = values[i], error = restored[i] - w;
-        squares += w * w;
-        errorSquares += error * error;
-      }
-    }
-    return writer.write(groups.packed.data(), groups.packed.size());
-  });
-  if (measures && status.isOk())
-    errors->push_back({part.parameter->name, storage,
-                       squares > 0 ? std::sqrt(errorSquares / squares) : 0});
+  const StorageAttr storage = part.parameter->storage;
+  const uint64_t group = storage.getGroup();
+  const Quantizer quantizer(storage.getBits(), group);
+  auto valuesOf = [&](const Piece &piece) {
+    std::unique_ptr<float[]> values(new float[piece.count]);
+    convert(entry, piece.first, piece.count, Dtype::F32, values.get());
+    return values;
+  };
+  if (part.kind != Part::Numbers)
+    return writeEncoded(entry, sizeof(float), group, [&](const Piece &piece) {
+      auto *fitted = reinterpret_cast<float *>(piece.to);
+      std::vector<float> others(piece.count / group);
+      bool isScales = part.kind == Part::Scales;
+      return !quantizer.fit(valuesOf(piece).get(), piece.count,
+                            isScales ? fitted : others.data(),
+                            isScales ? others.data() : fitted);
+    });
+
+  // One for each piece: their sum depends on no number of threads.
+  std::vector<Squares> squares;
+  if (errors)
+    squares.resize(llvm::divideCeil(entry.tensor->elements(), pieceElements));
+  Status status = writeEncoded(
+      entry, group * storage.getBits() / 8, group, [&](const Piece &piece) {
+        std::unique_ptr<float[]> values = valuesOf(piece);
+        QuantizedGroups groups;
+        if (quantizer.quantize(values.get(), piece.count, groups))
+          return false;
+        std::copy(groups.packed.begin(), groups.packed.end(), piece.to);
+        if (errors)
+          squares[piece.first / pieceElements] =
+              compare(values.get(), quantizer, groups);
+        return true;
+      });
+  if (!errors || !status.isOk())
+    return status;
+  Squares sum;
+  for (const Squares &each : squares) {
+    sum.values += each.values;
+    sum.errors += each.errors;
+  }
+  errors->push_back({part.parameter->name, storage,
+                     sum.values > 0 ? std::sqrt(sum.errors / sum.values) : 0});
   return status;
 }
 

@@ -99,6 +99,23 @@ double loadAsDouble(Dtype dtype, const void *data, uint64_t index) {
   }
 }
 
+/// One loop for each pair of types, so that it becomes vector instructions.
+template <typename Stored, typename Decode>
+static void convertFrom(const void *from, Dtype toType, void *to,
+                        uint64_t count, Decode decode) {
+  auto each = [&](auto *out, auto encode) {
+    for (uint64_t i = 0; i < count; ++i)
+      out[i] = encode(decode(loadUnaligned<Stored>(from, i)));
+  };
+  if (toType == Dtype::F64)
+    each(static_cast<double *>(to), [](double x) { return x; });
+  else if (toType == Dtype::BF16)
+    each(static_cast<uint16_t *>(to),
+         [](double x) { return floatToBfloat16(float(x)); });
+  else
+    each(static_cast<float *>(to), [](double x) { return float(x); });
+}
+
 void convertElements(Dtype fromType, const void *from, Dtype toType, void *to,
                      uint64_t count) {
   if (count == 0)
@@ -107,14 +124,19 @@ void convertElements(Dtype fromType, const void *from, Dtype toType, void *to,
     std::memcpy(to, from, count * dtypeBytes(toType));
     return;
   }
-  for (uint64_t i = 0; i < count; ++i) {
-    double value = loadAsDouble(fromType, from, i);
-    if (toType == Dtype::F64)
-      static_cast<double *>(to)[i] = value;
-    else if (toType == Dtype::BF16)
-      static_cast<uint16_t *>(to)[i] = floatToBfloat16(float(value));
-    else
-      static_cast<float *>(to)[i] = static_cast<float>(value);
+  switch (fromType) {
+  case Dtype::F64:
+    return convertFrom<double>(from, toType, to, count,
+                               [](double x) { return x; });
+  case Dtype::F32:
+    return convertFrom<float>(from, toType, to, count,
+                              [](float x) { return x; });
+  case Dtype::BF16:
+    return convertFrom<uint16_t>(from, toType, to, count, bfloat16ToFloat);
+  case Dtype::F16:
+    return convertFrom<uint16_t>(from, toType, to, count, halfToFloat);
+  default:
+    break; // callers check isConvertible
   }
 }
 

@@ -106,9 +106,13 @@ public:
     file.visit(header.bufferOffset + tensor.begin, tensor.bytes(), each);
   }
 
-  /// Lets the kernel drop the pages of `tensor`; see MappedFile::release.
+  /// Lets the kernel drop the pages of `tensor`, or of `size` bytes of it from
+  /// the byte `first`; see MappedFile::release.
   void release(const TensorInfo &tensor) const {
-    file.release(header.bufferOffset + tensor.begin, tensor.bytes());
+    release(tensor, 0, tensor.bytes());
+  }
+  void release(const TensorInfo &tensor, uint64_t first, uint64_t size) const {
+    file.release(header.bufferOffset + tensor.begin + first, size);
   }
 
 private:
