@@ -81,6 +81,10 @@ public:
 
   /// From tile ops and functions to the dialect that `emit` translates.
   virtual void buildLoweringPipeline(mlir::OpPassManager &pm) const = 0;
+  /// The first part of it, behind which the module has `tile.thread_bytes`.
+  virtual void buildSizingPipeline(mlir::OpPassManager &pm) const {
+    buildLoweringPipeline(pm);
+  }
 
   /// Writes the lowered `module` with the tables of `description` to `path`
   /// ("-": standard output). The file appears whole or not at all.

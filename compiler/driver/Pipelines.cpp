@@ -49,7 +49,8 @@ static void buildDerive(OpPassManager &pm, const StepOptions &options) {
         createSplitParts({options.splitAfter, options.pipelineEvaluation}));
   if (!options.part.empty())
     pm.addPass(createExtractPart({options.part}));
-  pm.addPass(createVerifyStep());
+  if (options.verifies)
+    pm.addPass(createVerifyStep());
   if (options.streamWeights)
     pm.addPass(createStreamWeights());
 }
@@ -62,7 +63,8 @@ static void buildPlace(OpPassManager &pm, const StepOptions &options) {
   // across lifetimes that are already decided.
   pm.addPass(createPlace({options.accumulates}));
   // From here on every buffer has an offset, and the peak is a constant.
-  pm.addPass(createVerifyPlacement());
+  if (options.verifies)
+    pm.addPass(createVerifyPlacement());
 }
 
 static void buildLower(OpPassManager &pm, const Target &target) {
@@ -72,6 +74,11 @@ static void buildLower(OpPassManager &pm, const Target &target) {
   target.buildLoweringPipeline(pm);
   // From here on the module is in the LLVM dialect and calls nothing but the
   // runtime's symbols.
+}
+
+void hone::buildSizing(OpPassManager &pm, const Target &target) {
+  pm.addPass(createConvertToTiles(target.blocks(), target.kernels()));
+  target.buildSizingPipeline(pm);
 }
 
 void hone::buildPhase(OpPassManager &pm, CompilerPhase phase,

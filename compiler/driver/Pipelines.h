@@ -75,11 +75,17 @@ struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
   Option<bool> streamWeights{
       *this, "stream-weights", llvm::cl::init(false),
       llvm::cl::desc("keep few of the frozen weights resident")};
+  /// Whether Derive and Place end in a pass that checks what they promise.
+  bool verifies = true;
 };
 
 /// Appends the passes of `phase`. Lower needs `target`; Emit has no passes.
 void buildPhase(mlir::OpPassManager &pm, CompilerPhase phase,
                 const StepOptions &options, const Target *target);
+
+/// Appends the first passes of phase Lower, behind which the module says what
+/// a thread and the kernels' tables need.
+void buildSizing(mlir::OpPassManager &pm, const Target &target);
 
 /// hone-pipeline-<phase>, for hone-opt.
 void registerPipelines();

@@ -14,6 +14,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <set>
 
 using namespace hone;
 using namespace mlir;
@@ -44,14 +46,14 @@ public:
   std::optional<MemoryPlan> memoryOf(const StepPlan &plan);
   /// Lowers `plan` to find what each thread and the kernels' tables need; true
   /// if it is more than what judge() counted so far.
-  bool updateLowered(const StepPlan &plan);
+  bool updateSizes(const StepPlan &plan);
 
   int64_t layers = 0;
 
 private:
-  /// A copy of the module after phases Derive and Place, and Lower if asked
-  /// for; null if a pass fails.
-  OwningOpRef<ModuleOp> run(const StepPlan &plan, bool lowers);
+  /// A copy of the module after phases Derive and Place, and as much of Lower
+  /// as finds sizes if asked for; null if a pass fails.
+  OwningOpRef<ModuleOp> run(const StepPlan &plan, bool findsSizes);
 
   ModuleOp imported;
   const StepOptions &options;
@@ -59,6 +61,9 @@ private:
   MachineProfile profile;
   int64_t threads, threadBytes = 0, tableBytes = 0;
   bool streams;
+  /// Placements, without what threads and tables need; none if a pass fails.
+  std::map<StepPlan, std::optional<MemoryPlan>> placed;
+  std::set<StepPlan> sized;
 };
 
 } // namespace
@@ -73,17 +78,18 @@ void hone::applyPlan(const PlannedStep &planned, StepOptions &options) {
   options.forwardTileRows = planned.plan.forwardTileRows;
 }
 
-OwningOpRef<ModuleOp> PlanJudge::run(const StepPlan &plan, bool lowers) {
+OwningOpRef<ModuleOp> PlanJudge::run(const StepPlan &plan, bool findsSizes) {
   StepOptions planned;
   planned.copyOptionValuesFrom(options);
   applyPlan({plan, layers, streams}, planned);
+  planned.verifies = false; // the plan that is chosen will be
   OwningOpRef<ModuleOp> module(imported.clone());
   PassManager pm(module->getContext(), ModuleOp::getOperationName());
   pm.enableVerifier(false);
   buildPhase(pm, CompilerPhase::Derive, planned, &target);
   buildPhase(pm, CompilerPhase::Place, planned, &target);
-  if (lowers)
-    buildPhase(pm, CompilerPhase::Lower, planned, &target);
+  if (findsSizes)
+    buildSizing(pm, target);
   ScopedDiagnosticHandler silence(module->getContext(),
                                   [](Diagnostic &) { return success(); });
   if (failed(pm.run(*module)))
@@ -100,18 +106,21 @@ int64_t PlanJudge::countLayers() {
   Value returned = loss->getBodyBlock().getTerminator()->getOperand(0);
   auto call = returned.getDefiningOp<CallOp>();
   layers = EntryActivity(*loss).layersBefore(call).size();
-  return run(StepPlan(), /*lowers=*/false) ? layers : 0;
+  return memoryOf(StepPlan()) ? layers : 0;
 }
 
 std::optional<MemoryPlan> PlanJudge::memoryOf(const StepPlan &plan) {
-  OwningOpRef<ModuleOp> module = run(plan, /*lowers=*/false);
-  if (!module)
-    return std::nullopt;
-  FailureOr<MemoryPlan> memory =
-      MemoryPlan::read(*module, threadBytes, tableBytes);
-  if (failed(memory))
-    return std::nullopt;
-  return *memory;
+  auto [known, isNew] = placed.try_emplace(plan);
+  if (isNew)
+    if (OwningOpRef<ModuleOp> module = run(plan, /*findsSizes=*/false))
+      if (FailureOr<MemoryPlan> memory =
+              MemoryPlan::read(*module, /*threadBytes=*/0);
+          succeeded(memory))
+        known->second = std::move(*memory);
+  std::optional<MemoryPlan> memory = known->second;
+  if (memory)
+    memory->setSizes(threadBytes, tableBytes);
+  return memory;
 }
 
 std::optional<PlanCost> PlanJudge::judge(const StepPlan &plan,
@@ -127,8 +136,10 @@ std::optional<PlanCost> PlanJudge::judge(const StepPlan &plan,
           imported->hasAttr(HoneDialect::getRoundedProductsAttrName()))};
 }
 
-bool PlanJudge::updateLowered(const StepPlan &plan) {
-  OwningOpRef<ModuleOp> module = run(plan, /*lowers=*/true);
+bool PlanJudge::updateSizes(const StepPlan &plan) {
+  if (!sized.insert(plan).second)
+    return false;
+  OwningOpRef<ModuleOp> module = run(plan, /*findsSizes=*/true);
   auto update = [&](StringRef name, int64_t &known) {
     auto bytes =
         module ? (*module)->getAttrOfType<IntegerAttr>(name) : IntegerAttr();
@@ -239,7 +250,7 @@ Result<PlannedStep> PlanSearch::find() {
     std::optional<StepPlan> plan = planner.fastestWithin(budget);
     StepPlan smallest = plan ? *plan : planner.smallest();
     // A thread's scratch and tables are known only after lowering.
-    if (judge.updateLowered(smallest))
+    if (judge.updateSizes(smallest))
       continue;
     if (plan)
       return found(*plan);

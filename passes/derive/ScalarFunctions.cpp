@@ -271,10 +271,16 @@ func.func private @scalar.norm(%squares: memref<LENGTHxf64>) -> f64 {
 }
 )mlir";
 
-/// The formulas with vectors of `length` elements.
-static std::string formulasFor(int64_t length) {
-  std::string text = kFunctions;
-  const StringRef word = "LENGTH";
+/// The text of one function, with vectors of `length` elements; empty if there
+/// is none of that name. A step needs few of them, and planning makes many
+/// steps.
+static std::string formulaFor(StringRef symbol, int64_t length) {
+  StringRef all = kFunctions;
+  size_t begin = all.find(("func.func private @" + symbol + "(").str());
+  if (begin == StringRef::npos)
+    return "";
+  const StringRef end = "\n}\n", word = "LENGTH";
+  std::string text = all.slice(begin, all.find(end, begin) + end.size()).str();
   for (size_t at; (at = text.find(word)) != std::string::npos;)
     text.replace(at, word.size(), std::to_string(length));
   return text;
@@ -292,13 +298,15 @@ FailureOr<func::FuncOp> getScalarFunction(ModuleOp module, StringRef name,
   auto first = operands.empty() ? RankedTensorType()
                                 : cast<RankedTensorType>(operands.front());
   int64_t length = first && first.getRank() == 1 ? first.getDimSize(0) : 1;
-  OwningOpRef<ModuleOp> all =
-      parseSourceString<ModuleOp>(formulasFor(length), module.getContext());
-  if (!all)
-    return module.emitError("the formulas of the step do not parse");
-  auto function = all->lookupSymbol<func::FuncOp>(symbol);
-  if (!function)
+  std::string text = formulaFor(symbol, length);
+  if (text.empty())
     return module.emitError("there is no formula '") << name << "'";
+  // Not verified here: what it calls is in another text.
+  OwningOpRef<ModuleOp> parsed = parseSourceString<ModuleOp>(
+      text, ParserConfig(module.getContext(), /*verifyAfterParse=*/false));
+  if (!parsed)
+    return module.emitError("the formula '") << name << "' does not parse";
+  auto function = parsed->lookupSymbol<func::FuncOp>(symbol);
   LogicalResult found = success();
   function.walk([&](func::CallOp call) {
     StringRef callee = call.getCallee();

@@ -70,10 +70,14 @@ FailureOr<ParameterTable> ParameterTable::build(ModuleOp module) {
     return success();
   };
 
+  llvm::DenseMap<Operation *, SmallVector<ParameterOp>> parametersOf;
   for (EntryOp entry : module.getOps<EntryOp>()) {
     LogicalResult added = success();
     auto addAll = [&](CallOp call, BlockOp block) {
-      for (ParameterOp op : block.getBody().getOps<ParameterOp>())
+      auto [list, isNew] = parametersOf.try_emplace(block);
+      if (isNew)
+        llvm::append_range(list->second, block.getBody().getOps<ParameterOp>());
+      for (ParameterOp op : list->second)
         if (succeeded(added))
           added = add(call.getPrefix(), op);
     };

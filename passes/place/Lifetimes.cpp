@@ -77,17 +77,26 @@ static bool bodyMayOverwrite(mlir::Block &body, unsigned argument,
   return true;
 }
 
+bool Lifetimes::mayOverwriteIn(mlir::Block &body, unsigned argument,
+                               unsigned result) const {
+  auto [known, isNew] =
+      overwrites.try_emplace({&body, argument, result}, false);
+  if (isNew)
+    known->second = bodyMayOverwrite(body, argument, result);
+  return known->second;
+}
+
 /// The bodies that `op` may run with its first operands as arguments.
-static SmallVector<mlir::Block *, 2> bodiesOf(Operation *op) {
+static SmallVector<mlir::Block *, 2> bodiesOf(Operation *op,
+                                              SymbolTableCollection &symbols) {
   if (auto tiles = dyn_cast<RowTilesOp>(op))
     return {&tiles.getBody().front()};
   SmallVector<mlir::Block *, 2> bodies;
   if (auto call = dyn_cast<CallOp>(op))
     for (FlatSymbolRefAttr callee : call.getCallees())
-      bodies.push_back(
-          &SymbolTable::lookupNearestSymbolFrom<BlockOp>(call, callee)
-               .getBody()
-               .front());
+      bodies.push_back(&symbols.lookupNearestSymbolFrom<BlockOp>(call, callee)
+                            .getBody()
+                            .front());
   return bodies;
 }
 
@@ -98,7 +107,7 @@ bool Lifetimes::mayOverwrite(Value operand, OpResult result) const {
       lastUse(operand) > position(op) || (maker && maker->hasTrait<View>()))
     return false;
   auto inPlace = dyn_cast<InPlaceOpInterface>(op);
-  auto bodies = bodiesOf(op);
+  auto bodies = bodiesOf(op, symbols);
   for (OpOperand &use : op->getOpOperands()) {
     if (use.get() != operand)
       continue;
@@ -106,7 +115,7 @@ bool Lifetimes::mayOverwrite(Value operand, OpResult result) const {
     bool may = bodies.empty() ? inPlace && inPlace.mayOverwrite(from, to)
                               : llvm::all_of(bodies, [&](mlir::Block *body) {
                                   return from < body->getNumArguments() &&
-                                         bodyMayOverwrite(*body, from, to);
+                                         mayOverwriteIn(*body, from, to);
                                 });
     if (!may)
       return false;

@@ -46,7 +46,15 @@ private:
   /// What reads a view of `value` reads it.
   int64_t lastUse(mlir::Value value) const;
 
+  /// What bodyMayOverwrite says of an argument and a result, asked once: all
+  /// layers call one block.
+  bool mayOverwriteIn(mlir::Block &body, unsigned argument,
+                      unsigned result) const;
+
   llvm::DenseMap<mlir::Operation *, int64_t> positions;
+  mutable mlir::SymbolTableCollection symbols;
+  mutable llvm::DenseMap<std::tuple<mlir::Block *, unsigned, unsigned>, bool>
+      overwrites;
 };
 
 /// Which values of a body share memory: chains in which each value is written

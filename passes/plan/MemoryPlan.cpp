@@ -40,8 +40,29 @@ struct StepRun {
 
 } // namespace
 
-/// Bytes of `call`'s entry that are in use while `call` runs.
-static Usage usageDuring(CallOp call) {
+namespace {
+/// A value of an entry that is in its working set.
+struct HeldValue {
+  Operation *op;
+  SlotAttr slot;
+};
+} // namespace
+
+static SmallVector<HeldValue> heldValues(EntryOp entry) {
+  SmallVector<HeldValue> values;
+  for (Operation &op : entry.getBodyBlock()) {
+    auto slots = op.getAttrOfType<ArrayAttr>(HoneDialect::getSlotsAttrName());
+    if (!slots || isAccumulation(&op))
+      continue;
+    for (Attribute attr : slots)
+      if (auto slot = dyn_cast<SlotAttr>(attr))
+        values.push_back({&op, slot});
+  }
+  return values;
+}
+
+/// Bytes of `values` that are in use while `call` runs.
+static Usage usageDuring(CallOp call, ArrayRef<HeldValue> values) {
   Usage usage;
   auto scratch =
       call->getAttrOfType<SlotAttr>(HoneDialect::getScratchAttrName());
@@ -49,23 +70,16 @@ static Usage usageDuring(CallOp call) {
   usage.working = ArenaPlan::align(scratch.getBytes());
   // A result may be written over an operand: one place is counted once.
   llvm::DenseSet<int64_t> places;
-  for (Operation &other : *call->getBlock()) {
-    auto slots =
-        other.getAttrOfType<ArrayAttr>(HoneDialect::getSlotsAttrName());
-    if (!slots || isAccumulation(&other))
+  for (auto [op, slot] : values) {
+    if (slot.getFirst() > now || slot.getLast() < now)
       continue;
-    for (Attribute attr : slots) {
-      auto slot = dyn_cast<SlotAttr>(attr);
-      if (!slot || slot.getFirst() > now || slot.getLast() < now)
-        continue;
-      if (slot.getBytes() && !places.insert(slot.getOffset()).second)
-        continue;
-      bool isOwn = &other == call || slot.getLast() == now;
-      int64_t &bytes = isa<LayerGradientOp>(other)    ? usage.gradient
-                       : isOwn && !isa<PoolOp>(other) ? usage.working
-                                                      : usage.kept;
-      bytes += ArenaPlan::align(slot.getBytes());
-    }
+    if (slot.getBytes() && !places.insert(slot.getOffset()).second)
+      continue;
+    bool isOwn = op == call || slot.getLast() == now;
+    int64_t &bytes = isa<LayerGradientOp>(op)    ? usage.gradient
+                     : isOwn && !isa<PoolOp>(op) ? usage.working
+                                                 : usage.kept;
+    bytes += ArenaPlan::align(slot.getBytes());
   }
   return usage;
 }
@@ -135,9 +149,8 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes,
   MemoryPlan plan;
   plan.counts = countStep(module);
   plan.arenaBytes = arena.getInt();
-  plan.threadBytes = ArenaPlan::align(threadBytes);
+  plan.setSizes(threadBytes, tableBytes);
   plan.stackBytes = HONE_THREAD_STACK_BYTES;
-  plan.tableBytes = tableBytes;
 
   int64_t regions = 0;
   llvm::SmallVector<int64_t> byClass(getMaxEnumValForMemoryClass() + 1);
@@ -159,9 +172,10 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes,
 
   Usage worst;
   std::string worstCall;
-  for (const StepRun &run : runsOfStep(module))
+  for (const StepRun &run : runsOfStep(module)) {
+    SmallVector<HeldValue> values = heldValues(run.entry);
     for (CallOp call : EntryOp(run.entry).getBody().getOps<CallOp>()) {
-      Usage usage = usageDuring(call);
+      Usage usage = usageDuring(call, values);
       usage.boundary = run.boundary;
       std::string name = (call.getBlock() + " " + call.getPrefix()).str();
       if (StringAttr part = EntryOp(run.entry).getPartAttr())
@@ -172,6 +186,7 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes,
       worst = usage;
       worstCall = name;
     }
+  }
   auto add = [&](MemoryClass memoryClass, int64_t bytes, std::string note) {
     plan.rows.push_back(
         {stringifyMemoryClass(memoryClass).str(), bytes, std::move(note)});
@@ -218,6 +233,11 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes,
       weights.count, weights.bytes, trainables.count, trainables.bytes));
   plan.residentWeights = WeightResidency::of(module);
   return plan;
+}
+
+void MemoryPlan::setSizes(int64_t thread, int64_t table) {
+  threadBytes = ArenaPlan::align(thread);
+  tableBytes = table;
 }
 
 int64_t MemoryPlan::peak(int64_t threads) const {

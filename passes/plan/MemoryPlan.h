@@ -75,6 +75,9 @@ struct MemoryPlan {
   }
   int64_t mappedPeak(int64_t threads) const;
 
+  /// What is known after lowering to tiles; both 0 before.
+  void setSizes(int64_t thread, int64_t table);
+
   /// Reads a placed module; `threadBytes` and `tableBytes` are known after
   /// lowering to tiles and may be 0 before. Fails if the module is not placed.
   static mlir::FailureOr<MemoryPlan>

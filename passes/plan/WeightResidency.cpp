@@ -22,27 +22,25 @@ namespace {
 /// in memory or not.
 class ResidentTensors {
 public:
-  void add(StringRef prefix, ParameterOp parameter);
-  /// After the last add().
-  void number();
-  void load(StringRef prefix, ParameterOp parameter) {
-    set(prefix, parameter, true);
-  }
-  void release(StringRef prefix, ParameterOp parameter) {
-    set(prefix, parameter, false);
-  }
-
-  int64_t bytes = 0;  ///< in memory
-  int64_t ranges = 0; ///< that they are in
-
-private:
   struct Tensor {
     int64_t index = 0;
     int64_t bytes = 0;
     bool isResident = false;
   };
+  using Tensors = SmallVector<Tensor *, 3>;
 
-  void set(StringRef prefix, ParameterOp parameter, bool isResident);
+  /// Of one layer's parameter. A tensor stays where it is.
+  Tensors add(StringRef prefix, ParameterOp parameter);
+  /// After the last add().
+  void number();
+  void load(ArrayRef<Tensor *> list) { set(list, true); }
+  void release(ArrayRef<Tensor *> list) { set(list, false); }
+
+  int64_t bytes = 0;  ///< in memory
+  int64_t ranges = 0; ///< that they are in
+
+private:
+  void set(ArrayRef<Tensor *> list, bool isResident);
 
   /// By element type, then by name. Which type comes first does not matter.
   std::map<std::pair<const void *, std::string>, Tensor> tensors;
@@ -58,14 +56,24 @@ public:
   WeightResidency most;
 
 private:
+  /// A frozen parameter of a block.
+  struct Frozen {
+    ParameterOp op;
+    std::optional<WeightResidency> piece; ///< if it is read piece by piece
+  };
+  using TensorsOfBlock = SmallVector<ResidentTensors::Tensors>;
+
   void call(CallOp op);
-  /// Calls body(parameter) for the frozen ones of a block.
-  template <typename Body> void forEachFrozen(StringRef block, Body body) const;
+  ArrayRef<Frozen> frozenOf(StringRef block);
+  /// Those of frozenOf() in the layer `prefix`.
+  const TensorsOfBlock &tensorsOf(StringRef block, StringRef prefix);
   /// Bytes that are in memory when `rows` rows of a parameter were read.
   int64_t bytesOf(ParameterOp parameter, int64_t rows) const;
 
   SymbolTable symbols;
   ResidentTensors resident;
+  llvm::StringMap<SmallVector<Frozen>> frozen;
+  llvm::DenseMap<std::pair<StringRef, StringRef>, TensorsOfBlock> tensors;
   int64_t unit = 0; ///< none if nothing is ever let go
 };
 
@@ -81,10 +89,15 @@ keyOf(StringRef prefix, ParameterOp parameter, const StoredTensor &tensor) {
           (prefix + parameter.getName() + tensor.suffix).str()};
 }
 
-void ResidentTensors::add(StringRef prefix, ParameterOp parameter) {
-  for (const StoredTensor &tensor : storedTensors(parameter))
-    tensors[keyOf(prefix, parameter, tensor)].bytes =
-        bytesAtRows(tensor.type, 0);
+ResidentTensors::Tensors ResidentTensors::add(StringRef prefix,
+                                              ParameterOp parameter) {
+  Tensors list;
+  for (const StoredTensor &stored : storedTensors(parameter)) {
+    Tensor &tensor = tensors[keyOf(prefix, parameter, stored)];
+    tensor.bytes = bytesAtRows(stored.type, 0);
+    list.push_back(&tensor);
+  }
+  return list;
 }
 
 void ResidentTensors::number() {
@@ -99,52 +112,19 @@ void ResidentTensors::number() {
   order.push_back(nullptr);
 }
 
-void ResidentTensors::set(StringRef prefix, ParameterOp parameter,
-                          bool isResident) {
+void ResidentTensors::set(ArrayRef<Tensor *> list, bool isResident) {
   int64_t sign = isResident ? 1 : -1;
-  for (const StoredTensor &stored : storedTensors(parameter)) {
-    Tensor &tensor = tensors.find(keyOf(prefix, parameter, stored))->second;
-    if (tensor.isResident == isResident)
+  for (Tensor *tensor : list) {
+    if (tensor->isResident == isResident)
       continue;
-    tensor.isResident = isResident;
-    bytes += sign * tensor.bytes;
+    tensor->isResident = isResident;
+    bytes += sign * tensor->bytes;
     // A range more, or two joined, or one that grows.
-    const Tensor *before = order[tensor.index - 1];
-    const Tensor *after = order[tensor.index + 1];
+    const Tensor *before = order[tensor->index - 1];
+    const Tensor *after = order[tensor->index + 1];
     ranges += sign * (1 - (before && before->isResident) -
                       (after && after->isResident));
   }
-}
-
-template <typename Body>
-void Simulation::forEachFrozen(StringRef block, Body body) const {
-  for (ParameterOp parameter :
-       symbols.lookup<BlockOp>(block).getBody().getOps<ParameterOp>())
-    if (!parameter.getTrainable())
-      body(parameter);
-}
-
-Simulation::Simulation(ModuleOp module) : symbols(module) {
-  for (EntryOp entry : module.getOps<EntryOp>()) {
-    for (CallOp call : entry.getBody().getOps<CallOp>())
-      for (FlatSymbolRefAttr callee : call.getCallees())
-        forEachFrozen(callee.getValue(), [&](ParameterOp parameter) {
-          resident.add(call.getPrefix(), parameter);
-        });
-    if (!entry.getBody().getOps<ReleaseOp>().empty())
-      unit = HONE_RESIDENT_UNIT_BYTES;
-  }
-  resident.number();
-}
-
-int64_t Simulation::bytesOf(ParameterOp parameter, int64_t rows) const {
-  int64_t bytes = 0;
-  for (const StoredTensor &tensor : storedTensors(parameter)) {
-    SmallVector<int64_t> shape(tensor.type.getShape());
-    shape.front() = std::min(shape.front(), rows);
-    bytes += bytesAtRows(tensor.type.clone(shape), 0) + 2 * unit;
-  }
-  return bytes;
 }
 
 /// Rows of `parameter` that are read before they are let go again, if ops that
@@ -160,18 +140,65 @@ static std::optional<int64_t> rowsOfPiece(ParameterOp parameter) {
   return rows;
 }
 
+Simulation::Simulation(ModuleOp module) : symbols(module) {
+  for (EntryOp entry : module.getOps<EntryOp>())
+    if (!entry.getBody().getOps<ReleaseOp>().empty())
+      unit = HONE_RESIDENT_UNIT_BYTES;
+  for (EntryOp entry : module.getOps<EntryOp>())
+    for (CallOp call : entry.getBody().getOps<CallOp>())
+      for (FlatSymbolRefAttr callee : call.getCallees())
+        tensorsOf(callee.getValue(), call.getPrefix());
+  resident.number();
+}
+
+ArrayRef<Simulation::Frozen> Simulation::frozenOf(StringRef block) {
+  auto [list, isNew] = frozen.try_emplace(block);
+  if (isNew)
+    for (ParameterOp parameter :
+         symbols.lookup<BlockOp>(block).getBody().getOps<ParameterOp>()) {
+      if (parameter.getTrainable())
+        continue;
+      Frozen &added = list->second.emplace_back();
+      added.op = parameter;
+      if (std::optional<int64_t> rows = rowsOfPiece(parameter))
+        added.piece = {bytesOf(parameter, *rows), bytesOf(parameter, 1)};
+    }
+  return list->second;
+}
+
+const Simulation::TensorsOfBlock &Simulation::tensorsOf(StringRef block,
+                                                        StringRef prefix) {
+  auto [list, isNew] = tensors.try_emplace({block, prefix});
+  if (isNew)
+    for (const Frozen &parameter : frozenOf(block))
+      list->second.push_back(resident.add(prefix, parameter.op));
+  return list->second;
+}
+
+int64_t Simulation::bytesOf(ParameterOp parameter, int64_t rows) const {
+  int64_t bytes = 0;
+  for (const StoredTensor &tensor : storedTensors(parameter)) {
+    SmallVector<int64_t> shape(tensor.type.getShape());
+    shape.front() = std::min(shape.front(), rows);
+    bytes += bytesAtRows(tensor.type.clone(shape), 0) + 2 * unit;
+  }
+  return bytes;
+}
+
 void Simulation::call(CallOp op) {
   WeightResidency now;
   now.threadBytes = unit; // hone_release lets a thread's last one wait
   for (FlatSymbolRefAttr callee : op.getCallees())
-    forEachFrozen(callee.getValue(), [&](ParameterOp parameter) {
-      if (std::optional<int64_t> rows = rowsOfPiece(parameter)) {
-        now.bytes += bytesOf(parameter, *rows);
-        now.threadBytes += bytesOf(parameter, 1);
+    for (auto [parameter, list] :
+         llvm::zip_equal(frozenOf(callee.getValue()),
+                         tensorsOf(callee.getValue(), op.getPrefix()))) {
+      if (parameter.piece) {
+        now.bytes += parameter.piece->bytes;
+        now.threadBytes += parameter.piece->threadBytes;
       } else {
-        resident.load(op.getPrefix(), parameter);
+        resident.load(list);
       }
-    });
+    }
   now.bytes += resident.bytes + 2 * unit * resident.ranges;
   most.bytes = std::max(most.bytes, now.bytes);
   most.threadBytes = std::max(most.threadBytes, now.threadBytes);
@@ -182,9 +209,9 @@ void Simulation::run(EntryOp entry) {
     if (auto called = dyn_cast<CallOp>(op))
       call(called);
     else if (auto released = dyn_cast<ReleaseOp>(op))
-      forEachFrozen(released.getBlock(), [&](ParameterOp parameter) {
-        resident.release(released.getPrefix(), parameter);
-      });
+      for (const ResidentTensors::Tensors &list :
+           tensorsOf(released.getBlock(), released.getPrefix()))
+        resident.release(list);
   }
 }
 

@@ -30,6 +30,7 @@ public:
   tile::Blocks blocks() const override { return {cpu.panelWidth(32)}; }
   bool hasBFloat16Products() const override { return cpu.bfloat16Dots; }
   void buildLoweringPipeline(OpPassManager &pm) const override;
+  void buildSizingPipeline(OpPassManager &pm) const override;
 
 private:
   CpuDescription cpu;
@@ -37,13 +38,17 @@ private:
 
 } // namespace
 
-void CpuTarget::buildLoweringPipeline(OpPassManager &pm) const {
+void CpuTarget::buildSizingPipeline(OpPassManager &pm) const {
   pm.addPass(createExpandProducts());
   pm.addPass(createBindFrame());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createOutlineParallel());
   // From here on no parallel loop remains, and scratch sizes are known.
+}
+
+void CpuTarget::buildLoweringPipeline(OpPassManager &pm) const {
+  buildSizingPipeline(pm);
   pm.addPass(createLowerTiles({cpu.vectorBits, cpu.vectorRegisters,
                                cpu.maskedMemory, cpu.bfloat16Dots}));
   // From here on vectors are final: canonicalising would take shuffle networks
