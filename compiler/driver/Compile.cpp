@@ -12,6 +12,7 @@
 #include "compiler/driver/CommandLine.h"
 #include "compiler/driver/ModuleSummary.h"
 #include "compiler/driver/PassRun.h"
+#include "compiler/driver/PhaseTimes.h"
 #include "compiler/driver/PlanStep.h"
 #include "compiler/driver/Registration.h"
 #include "compiler/driver/RenameTogether.h"
@@ -53,6 +54,10 @@ namespace {
 class Compilation {
 public:
   explicit Compilation(const CompileRequest &request);
+  ~Compilation() {
+    if (request.timing)
+      llvm::errs() << times.finish();
+  }
 
   /// What would make the output fail at the end, before any work.
   Status checkOutput() const;
@@ -104,6 +109,7 @@ private:
   Status digestWeights(const std::string &path);
 
   const CompileRequest &request;
+  PhaseTimes times;
   MLIRContext context;
   llvm::SourceMgr sources; ///< so that diagnostics show lines of an .mlir file
   SourceMgrDiagnosticHandler diagnostics;
@@ -132,6 +138,7 @@ static DialectRegistry dialects() {
 
 Compilation::Compilation(const CompileRequest &request)
     : request(request), context(dialects()), diagnostics(sources, &context) {
+  times.begin("import");
   context.loadAllAvailableDialects();
   context.printOpOnDiagnostic(false);
 }
@@ -254,6 +261,7 @@ void Compilation::setOptions(StepOptions &options) {
 Status Compilation::planStep() {
   if (spec.train.residuals != "planned")
     return Status::ok();
+  times.begin("plan");
   StepOptions options;
   setOptions(options);
   Result<PlannedStep> found =
@@ -286,6 +294,8 @@ static Status writeText(const std::string &output,
 }
 
 Status Compilation::run(CompilerPhase phase) {
+  if (phase != CompilerPhase::Import) // which begins with reading the spec
+    times.begin(phaseName(phase));
   StepOptions options;
   setOptions(options);
   PassManager pm(&context, ModuleOp::getOperationName());
@@ -425,6 +435,7 @@ Status Compilation::openWeights() {
                std::to_string(opened.value().tokenCount()) + " tokens",
            "take the tokenizer from the same place as the weights"});
   }
+  times.begin("hash");
   sourceHash = weights->contentHash();
   return Status::ok();
 }
@@ -497,6 +508,7 @@ void Compilation::printPlan() {
 }
 
 Status Compilation::emitFile(EmitKind kind, const std::string &path) {
+  times.begin(phaseName(CompilerPhase::Emit));
   description.config =
       moduleConfigJson(spec, identity, *parameters, plan, *target, sourceHash);
   description.threadBytes = plan.threadBytes;
@@ -516,6 +528,7 @@ Status Compilation::linkInto(const std::string &directory,
   if (!status.isOk())
     return status;
 
+  times.begin("link");
   LinkRequest link;
   link.object = object.str().str();
   link.libraries = runtimeArchives;
@@ -532,6 +545,7 @@ Status Compilation::linkInto(const std::string &directory,
 }
 
 Status Compilation::digestWeights(const std::string &path) {
+  times.begin("digest");
   Result<rt::MappedFile> file = rt::MappedFile::open(path);
   if (!file.isOk())
     return file.status();
@@ -559,6 +573,7 @@ Status Compilation::emitBinary() {
   std::string data = directory + "/weights.hone.safetensors";
   rt::TemporaryFile newProgram(program + suffix), newData(data + suffix);
   std::vector<QuantizationError> errors;
+  times.begin("pack");
   Status status =
       writeWeights(newData.path, {parameters->frozen(), tokenizer, sourceHash},
                    *weights, request.quantization ? &errors : nullptr);
