@@ -270,6 +270,9 @@ Status Compilation::planStep() {
   if (!found.isOk())
     return found.status();
   planned = found.value();
+  if (request.timing)
+    llvm::errs() << planned->placed << " plans placed, " << planned->sized
+                 << " sized\n";
   return Status::ok();
 }
 

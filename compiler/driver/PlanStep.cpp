@@ -48,6 +48,10 @@ public:
   /// if it is more than what judge() counted so far.
   bool updateSizes(const StepPlan &plan);
 
+  /// How many plans were placed, and how many of them sized.
+  int64_t placedPlans() const { return placed.size(); }
+  int64_t sizedPlans() const { return sized.size(); }
+
   int64_t layers = 0;
 
 private:
@@ -188,6 +192,13 @@ public:
   Result<PlannedStep> find();
   /// Of what find() returned.
   double seconds = 0;
+  /// Adds what this search took to `plan`.
+  void addEffort(Result<PlannedStep> &plan) const {
+    if (!plan.isOk())
+      return;
+    plan.value().placed += judge.placedPlans();
+    plan.value().sized += judge.sizedPlans();
+  }
 
 private:
   Status tooSmall(const StepPlan &smallest);
@@ -269,6 +280,7 @@ Result<PlannedStep> hone::planStep(ModuleOp module, const PlanRequest &request,
   if (!mapped.canPlan())
     return PlannedStep{StepPlan(), 1, request.streaming == Streaming::Always};
   Result<PlannedStep> found = mapped.find();
+  mapped.addEffort(found);
   if (request.streaming != Streaming::Planned)
     return found;
   PlanSearch streaming(module, request, options, target, profile, threads,
@@ -276,6 +288,9 @@ Result<PlannedStep> hone::planStep(ModuleOp module, const PlanRequest &request,
   if (!streaming.canPlan())
     return found;
   Result<PlannedStep> streamed = streaming.find();
+  mapped.addEffort(streamed);
+  streaming.addEffort(streamed);
+  streaming.addEffort(found);
   bool isNeeded =
       !found.isOk() || (streamed.isOk() && streaming.seconds < mapped.seconds);
   return isNeeded ? streamed : found;

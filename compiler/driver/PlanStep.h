@@ -21,6 +21,9 @@ struct PlannedStep {
   StepPlan plan;
   int64_t layers; ///< that have a forward and a backward apart
   bool streams;   ///< hone-stream-weights runs
+  /// What finding it took: plans that were placed, and of those lowered for the
+  /// size of a thread's scratch and of tables.
+  int64_t placed = 0, sized = 0;
 };
 
 /// What a plan may be, from the spec.

@@ -81,8 +81,9 @@ struct Options {
       "runtime-dir", cl::value_desc("folder"), cl::cat(category),
       cl::desc("where libhone_runtime.a is, and in folders called by "
                "their triples those for other machines; default: ../lib")};
-  cl::opt<bool> timing{"timing", cl::cat(category),
-                       cl::desc("report the time of each pass")};
+  cl::opt<bool> timing{
+      "timing", cl::cat(category),
+      cl::desc("report the time of each phase and its passes")};
   cl::opt<bool> reportQuantization{
       "report-quantization", cl::cat(category),
       cl::desc("print the relative error of each quantised tensor")};

@@ -1,10 +1,10 @@
 //===- WeightWriter.cpp - The weights that the training binary maps -------===//
 //
 // The page cache is given its pages back chunk by chunk: writing a model needs
-// one chunk of memory, whatever the model's size. The pieces of a chunk are
-// independent of each other, so no number of threads changes a byte. The file's
-// order puts scales and biases before the numbers, so a tensor's groups are
-// fitted once for each.
+// one chunk of memory and the scales of one tensor, whatever the model's size.
+// The pieces of a chunk are independent of each other, so no number of threads
+// changes a byte. The file's order puts all biases and scales before the
+// numbers, so a tensor's groups are fitted once for both and once more.
 //
 //===----------------------------------------------------------------------===//
 
@@ -85,6 +85,9 @@ private:
   const WeightIndex &source;
   std::vector<QuantizationError> *errors;
   std::vector<char> encoded;
+  /// Scales of a parameter whose biases were written: they are next.
+  std::vector<float> scales;
+  const Parameter *scalesOf = nullptr;
 };
 
 } // namespace
@@ -174,7 +177,8 @@ static Squares compare(const float *values, const Quantizer &quantizer,
 
 Status PartWriter::writeQuantized(const Part &part,
                                   const WeightIndex::Entry &entry) {
-  const StorageAttr storage = part.parameter->storage;
+  const Parameter &parameter = *part.parameter;
+  const StorageAttr storage = parameter.storage;
   const uint64_t group = storage.getGroup();
   const Quantizer quantizer(storage.getBits(), group);
   auto valuesOf = [&](const Piece &piece) {
@@ -182,15 +186,21 @@ Status PartWriter::writeQuantized(const Part &part,
     convert(entry, piece.first, piece.count, Dtype::F32, values.get());
     return values;
   };
-  if (part.kind != Part::Numbers)
+  const bool isScales = part.kind == Part::Scales;
+  if (isScales && scalesOf == &parameter)
+    return writer.write(scales.data(), scales.size() * sizeof(float));
+  if (part.kind != Part::Numbers) {
+    std::vector<float> &others = scales;
+    others.resize(entry.tensor->elements() / group);
+    scalesOf = isScales ? nullptr : &parameter;
     return writeEncoded(entry, sizeof(float), group, [&](const Piece &piece) {
       auto *fitted = reinterpret_cast<float *>(piece.to);
-      std::vector<float> others(piece.count / group);
-      bool isScales = part.kind == Part::Scales;
+      float *other = others.data() + piece.first / group;
       return !quantizer.fit(valuesOf(piece).get(), piece.count,
-                            isScales ? fitted : others.data(),
-                            isScales ? others.data() : fitted);
+                            isScales ? fitted : other,
+                            isScales ? other : fitted);
     });
+  }
 
   // One for each piece: their sum depends on no number of threads.
   std::vector<Squares> squares;
@@ -215,7 +225,7 @@ Status PartWriter::writeQuantized(const Part &part,
     sum.values += each.values;
     sum.errors += each.errors;
   }
-  errors->push_back({part.parameter->name, storage,
+  errors->push_back({parameter.name, storage,
                      sum.values > 0 ? std::sqrt(sum.errors / sum.values) : 0});
   return status;
 }

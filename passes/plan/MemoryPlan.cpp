@@ -69,7 +69,7 @@ static Usage usageDuring(CallOp call, ArrayRef<HeldValue> values) {
   int64_t now = scratch.getFirst();
   usage.working = ArenaPlan::align(scratch.getBytes());
   // A result may be written over an operand: one place is counted once.
-  llvm::DenseSet<int64_t> places;
+  llvm::SmallDenseSet<int64_t, 64> places;
   for (auto [op, slot] : values) {
     if (slot.getFirst() > now || slot.getLast() < now)
       continue;

@@ -4,6 +4,7 @@
 
 #include "gtest/gtest.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -103,6 +104,41 @@ TEST_P(QuantizerTest, NamesTheFirstValueThatIsNotFinite) {
     auto found = quantizer.quantize(values.data(), values.size(), groups);
     ASSERT_TRUE(found);
     EXPECT_EQ(*found, uint64_t(5 * group + 7));
+  }
+}
+
+/// One number after the other, as the format defines them.
+TEST_P(QuantizerTest, HasTheBitsOfThePlainFormula) {
+  const int64_t bits = GetParam().bits;
+  const int steps = (1 << bits) - 1;
+  std::mt19937 generator(11);
+  std::vector<float> values = random(64 * group);
+  for (int64_t i = 8 * group; i < 24 * group; ++i) // ties, and both zeros
+    values[i] = 0.5f * float(generator() % (i < 16 * group ? 64 : 2)) *
+                (generator() % 2  ? 1.0f
+                 : i < 12 * group ? -0.0f
+                                  : -1.0f);
+  for (int64_t i = 24 * group; i < 32 * group; ++i) // below normal numbers
+    values[i] = float(generator() % 40) * 0x1p-149f;
+  QuantizedGroups groups;
+  ASSERT_FALSE(quantizer.quantize(values.data(), values.size(), groups));
+  for (size_t g = 0; g < groups.scales.size(); ++g) {
+    const float *first = &values[g * group];
+    float bias = *std::min_element(first, first + group);
+    float most = *std::max_element(first, first + group);
+    auto scale = static_cast<float>((double(most) - double(bias)) / steps);
+    EXPECT_EQ(groups.biases[g], bias);
+    EXPECT_EQ(std::signbit(groups.biases[g]), std::signbit(bias)) << g;
+    EXPECT_EQ(groups.scales[g], scale);
+    EXPECT_FALSE(std::signbit(groups.scales[g]));
+    double inverse = scale > 0 ? 1.0 / double(scale) : 0.0;
+    for (int64_t i = 0; i < group; ++i) {
+      double step = std::rint((double(first[i]) - double(bias)) * inverse);
+      size_t at = g * group + i;
+      unsigned found = bits == 8 ? groups.packed[at]
+                                 : groups.packed[at / 2] >> (at % 2 * 4) & 15;
+      EXPECT_EQ(found, unsigned(std::min<double>(step, steps))) << at;
+    }
   }
 }
 
