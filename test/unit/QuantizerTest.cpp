@@ -113,11 +113,10 @@ TEST_P(QuantizerTest, HasTheBitsOfThePlainFormula) {
   const int steps = (1 << bits) - 1;
   std::mt19937 generator(11);
   std::vector<float> values = random(64 * group);
-  for (int64_t i = 8 * group; i < 24 * group; ++i) // ties, and both zeros
-    values[i] = 0.5f * float(generator() % (i < 16 * group ? 64 : 2)) *
-                (generator() % 2  ? 1.0f
-                 : i < 12 * group ? -0.0f
-                                  : -1.0f);
+  for (int64_t i = 8 * group; i < 16 * group; ++i) // ties
+    values[i] = 0.5f * float(generator() % 64);
+  for (int64_t i = 16 * group; i < 24 * group; ++i) // both zeros
+    values[i] = generator() % 8 ? 1.0f : generator() % 2 ? 0.0f : -0.0f;
   for (int64_t i = 24 * group; i < 32 * group; ++i) // below normal numbers
     values[i] = float(generator() % 40) * 0x1p-149f;
   QuantizedGroups groups;
