@@ -5,7 +5,7 @@
 
 An example is a ```mlir block or a `one-liner` after the word `Example:`. What
 it leaves out is supplied: ops stand in a block, or, if they are of the tile
-dialect, in a function whose arguments are the values that they do not define;
+dialect or below it, in a function whose arguments are the values that they do not define;
 attributes stand on a module. A line of `...` stands for nothing. Prints each
 failure as FILE:LINE and exits with 1 if there is one.
 """
@@ -25,15 +25,20 @@ def top_level(text):
                     text)
 
 
+def stands_in_function(text):
+    return re.search(r"\b(tile|cpu)\.\w", text)
+
+
 def wrapped(text, signatures):
     """`text` as a module: as it is, as an attribute, or inside a function."""
     if top_level(text):
         return text
     if text.lstrip().startswith("#"):
         return f"module attributes {{test.example = {text}}} {{}}"
-    if "tile." not in text:
+    if not stands_in_function(text):
         return f"hone.block @example() {{\n{text}\nhone.return\n}}"
-    return f"func.func @example({signatures}) {{\n{text}\nreturn\n}}"
+    return (f"func.func @example({signatures}) attributes {{tile.entry}} "
+            f"{{\n{text}\nreturn\n}}")
 
 
 def free_values(text):
@@ -42,7 +47,7 @@ def free_values(text):
     defined = set()
     for names in re.findall(r"^\s*((?:%\w+(?::\d+)?,?\s*)+)=", text, re.M):
         defined.update(re.findall(r"%\w+", names))
-    for names in re.findall(r"(?:tile\.\w+|epilogue) \(([^)]*)\)", text):
+    for names in re.findall(r"(?:tile\.\w+|prologue|epilogue) \(([^)]*)\)", text):
         defined.update(re.findall(r"%\w+", names))
     for names in re.findall(r"private\(([^)]*)\)", text):
         defined.update(re.findall(r"%\w+", names))
@@ -59,7 +64,7 @@ def run(tool, text):
 def types_that_fit(tool, text):
     """Arguments for the free values of a tile example. The parser says which
     type each use expects: one value is settled with each run."""
-    types = {"%frame": "!llvm.ptr"}
+    types = {}
     for name in free_values(text):
         types.setdefault(name, "index")
     for _ in range(2 * len(types) + 1):
@@ -74,7 +79,7 @@ def types_that_fit(tool, text):
 
 
 def check(tool, text):
-    if top_level(text) or "tile." not in text:
+    if top_level(text) or not stands_in_function(text):
         return run(tool, wrapped(text, ""))
     return types_that_fit(tool, text)
 

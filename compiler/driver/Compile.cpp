@@ -160,14 +160,23 @@ Status Compilation::readSpec() {
 }
 
 Status Compilation::createTarget() {
+  // One key after another, so that the wrong one is known.
   TargetRequest wanted = TargetRequest::parse(spec.target.triple);
-  if (!spec.target.cpu.empty())
+  auto created = hone::createTarget(wanted);
+  std::string key = "target.triple";
+  if (created && !spec.target.cpu.empty()) {
     wanted.cpu = spec.target.cpu;
-  wanted.features = llvm::join(spec.target.features, ",");
-  llvm::Expected<std::unique_ptr<Target>> created = hone::createTarget(wanted);
+    created = hone::createTarget(wanted);
+    key = "target.cpu";
+  }
+  if (created && !spec.target.features.empty()) {
+    wanted.features = llvm::join(spec.target.features, ",");
+    created = hone::createTarget(wanted);
+    key = "target.features";
+  }
   if (!created)
     return Status::error(ErrorCode::UnknownTarget,
-                         {spec.file + ": target",
+                         {spec.placeOf(key),
                           llvm::toString(created.takeError()),
                           "write target: native, or a triple such as "
                           "aarch64-linux-gnu"});
@@ -176,7 +185,7 @@ Status Compilation::createTarget() {
       !target->hasBFloat16Products())
     return Status::error(
         ErrorCode::TargetLacksProducts,
-        {spec.file + ": train.float32_matmul_precision",
+        {spec.placeOf("train.float32_matmul_precision"),
          "medium needs bfloat16 dot products (avx512bf16), which the target " +
              target->describe() + " does not have",
          "set float32_matmul_precision: highest, or choose a target that has "
@@ -229,7 +238,7 @@ Status Compilation::checkTables() const {
   if (columns == 0 || positions <= most / columns)
     return Status::ok();
   return Status::error(ErrorCode::TooManyRows,
-                       {spec.file + ": train.max_seq_length",
+                       {spec.placeOf("train.max_seq_length"),
                         "expected at most " + std::to_string(most / columns) +
                             " positions for heads of " +
                             std::to_string(2 * columns) +

@@ -5,6 +5,7 @@
 
 #include "base/Status.h"
 #include "compiler/driver/Pipelines.h"
+#include "compiler/spec/Spec.h"
 
 #include <optional>
 #include <string>
@@ -17,7 +18,7 @@ enum class PlanFormat { None, Table, Json };
 
 struct CompileRequest {
   std::string specPath;
-  std::vector<std::string> overrides; ///< section.key=value
+  std::vector<SpecOverride> overrides;
   /// A directory for Artifact::Binary, else a file; empty or "-": standard
   /// output.
   std::string output;

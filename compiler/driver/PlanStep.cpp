@@ -171,8 +171,12 @@ PlanRequest PlanRequest::of(const Spec &spec) {
                         : spec.weights.streaming == "planned"
                             ? Streaming::Planned
                             : Streaming::Never;
-  return {spec.train.memory_budget, spec.train.resident_budget,
-          spec.train.kept_dtype == "bfloat16", streaming, spec.file};
+  return {spec.train.memory_budget,
+          spec.train.resident_budget,
+          spec.train.kept_dtype == "bfloat16",
+          streaming,
+          spec.placeOf("train.memory_budget"),
+          spec.placeOf("train.resident_budget")};
 }
 
 namespace {
@@ -219,13 +223,12 @@ Status PlanSearch::tooSmall(const StepPlan &smallest) {
   int64_t budget = isMemory ? request.memory.bytes() : request.resident.bytes();
   int64_t least =
       isMemory ? memory.peak(threads) : memory.residentPeak(threads);
-  std::string key = isMemory ? "train.memory_budget" : "train.resident_budget";
   std::string remedy = "raise the budget to " + inMebibytes(least);
   if (!isMemory && !streams)
     remedy += ", set weights.streaming to planned";
   return Status::error(
       ErrorCode::BudgetTooSmall,
-      {request.place + ": " + key,
+      {isMemory ? request.memoryPlace : request.residentPlace,
        "expected at least " + inMebibytes(least) + " (" +
            std::to_string(least) + " bytes, the smallest plan for " +
            std::to_string(rows) + " rows and " + std::to_string(threads) +

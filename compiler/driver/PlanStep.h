@@ -32,7 +32,8 @@ struct PlanRequest {
   const rt::Budget &resident; ///< Bytes, or nothing is asked for
   bool mayRound; ///< block inputs and inner values may be kept in bfloat16
   enum class Streaming { Never, Always, Planned } streaming;
-  std::string place; ///< of the spec, for messages
+  /// Where the budgets are from, for messages.
+  std::string memoryPlace, residentPlace;
 
   static PlanRequest of(const Spec &spec);
 };

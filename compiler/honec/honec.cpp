@@ -136,7 +136,7 @@ int main(int argc, char **argv) {
   request.specPath = options.spec;
   request.overrides.assign(options.set.begin(), options.set.end());
   if (!options.target.empty())
-    request.overrides.push_back("target=" + options.target);
+    request.overrides.emplace_back("target", "--target", options.target);
   if (!options.memoryBudget.empty() || !options.residentBudget.empty()) {
     for (const std::string &set : options.set)
       if (llvm::StringRef(set).starts_with("train.residuals=") &&
@@ -145,13 +145,14 @@ int main(int argc, char **argv) {
             rt::ErrorCode::OptionsDisagree,
             {"--set " + set, "only residuals planned has a budget",
              "leave it or the budget out"}));
-    request.overrides.push_back("train.residuals=planned");
+    request.overrides.emplace_back("train.residuals=planned");
   }
   if (!options.memoryBudget.empty())
-    request.overrides.push_back("train.memory_budget=" + options.memoryBudget);
+    request.overrides.emplace_back("train.memory_budget", "--memory-budget",
+                                   options.memoryBudget);
   if (!options.residentBudget.empty())
-    request.overrides.push_back("train.resident_budget=" +
-                                options.residentBudget);
+    request.overrides.emplace_back("train.resident_budget", "--resident-budget",
+                                   options.residentBudget);
   request.output = options.output;
   if (options.stopAfter.getNumOccurrences())
     request.stopAfter = options.stopAfter;

@@ -60,7 +60,7 @@ static Status refuse(const Spec &spec, const std::string &target,
   std::vector<std::string> words = linearWords(module);
   return Status::error(
       ErrorCode::NoSuchModule,
-      {spec.file + ": lora.target_modules",
+      {spec.placeOf("lora.target_modules"),
        isFrozen ? "'" + target +
                       "' cannot have an adapter: embedding and head are frozen"
        : isNorm ? "'" + target + "' is a norm, not a linear module"

@@ -34,9 +34,8 @@ void ModelBuilder::block(StringRef name, TypeRange arguments,
 
 void ModelBuilder::loss(llvm::function_ref<Value()> body) {
   OpBuilder::InsertionGuard guard(builder);
-  auto entry = EntryOp::create(
-      builder, at("loss"), "loss", Phase::Forward, {},
-      RankedTensorType::get({}, builder.getF64Type()));
+  auto entry = EntryOp::create(builder, at("loss"), "loss", Phase::Forward, {},
+                               RankedTensorType::get({}, builder.getF64Type()));
   builder.setInsertionPointToEnd(&entry.getBodyBlock());
   ReturnOp::create(builder, at("loss"), body());
 }

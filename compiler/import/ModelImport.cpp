@@ -32,7 +32,7 @@ Result<ImportedModel> hone::importModel(MLIRContext &context,
       spec.train.max_seq_length > model.maxPositionEmbeddings)
     return Status::error(
         ErrorCode::SpecDisagreesWithModel,
-        {spec.file + ": train.max_seq_length",
+        {spec.placeOf("train.max_seq_length"),
          "expected at most the model's max_position_embeddings, " +
              std::to_string(model.maxPositionEmbeddings) + ", but found " +
              std::to_string(spec.train.max_seq_length),

@@ -25,7 +25,7 @@ using rt::Status;
 static Status disagrees(const Spec &spec, const std::string &key,
                         const std::string &expected, const std::string &found) {
   return Status::error(ErrorCode::SpecDisagreesWithModel,
-                       {spec.file + ": " + key,
+                       {spec.placeOf(key),
                         "expected " + expected + ", as in " + spec.model +
                             ", but found " + found,
                         "an .mlir model has its adapters written out; leave " +
@@ -66,7 +66,7 @@ static Status checkElementTypes(const Spec &spec, ModuleOp module) {
       return;
     status =
         Status::error(ErrorCode::SpecDisagreesWithModel,
-                      {spec.file + ": train.compute_dtype",
+                      {spec.placeOf("train.compute_dtype"),
                        "expected the element type of " + spec.model +
                            " but found " + spec.train.compute_dtype +
                            ", where parameter " + op.getName().str() + " is " +
@@ -160,7 +160,7 @@ Result<ImportedModel> hone::parseModel(MLIRContext &context, const Spec &spec) {
   if (written && written.getInt() != rows)
     return Status::error(
         ErrorCode::SpecDisagreesWithModel,
-        {spec.file + ": train.max_seq_length",
+        {spec.placeOf("train.max_seq_length"),
          "expected batch_size x max_seq_length to be hone.max_rows of " +
              spec.model + ", " + std::to_string(written.getInt()) +
              ", but found " + std::to_string(rows),

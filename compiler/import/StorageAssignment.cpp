@@ -23,7 +23,7 @@ static Result<rt::WeightSettings> weightsOf(const Spec &spec,
   auto disagrees = [&](const char *key, const std::string &expected,
                        const std::string &found) {
     return Status::error(ErrorCode::SpecDisagreesWithModel,
-                         {spec.file + ": " + key,
+                         {spec.placeOf(key),
                           "expected " + expected + ", as in " + model->file +
                               " /quantization, but found " + found,
                           "leave " + std::string(key) +
@@ -54,7 +54,7 @@ static Status groupMisfit(const Spec &spec, StorageAttr storage,
                           const std::string &name, RankedTensorType type) {
   return Status::error(
       ErrorCode::GroupMisfit,
-      {spec.file + ": weights.group_size",
+      {spec.placeOf("weights.group_size"),
        "expected groups that divide the columns of every matrix, but tensor " +
            name + " is " + rt::describeShape(type.getShape().vec()) +
            " and the groups are of " + std::to_string(storage.getGroup()),

@@ -79,7 +79,7 @@ public:
   Status errorAt(ErrorCode code, const YAML::Mark &mark, const std::string &key,
                  const std::string &problem, const std::string &remedy);
 
-  bool withLines = true; ///< false for --set, which has no lines
+  std::string option; ///< that sets the key; empty: the file, which has lines
 
 private:
   Status setMapping(const std::string &prefix, const YAML::Node &map);
@@ -95,7 +95,7 @@ Status SpecReader::errorAt(ErrorCode code, const YAML::Mark &mark,
                            const std::string &key, const std::string &problem,
                            const std::string &remedy) {
   std::string where = place;
-  if (withLines && mark.line >= 0)
+  if (option.empty() && mark.line >= 0)
     where += ":" + std::to_string(mark.line + 1) + ":" +
              std::to_string(mark.column + 1);
   if (!key.empty())
@@ -207,7 +207,7 @@ Status SpecReader::setKey(const std::string &name, const YAML::Node &node,
                           const YAML::Node &keyNode) {
   for (rt::Setting *setting : spec.all())
     if (setting->key() == name) {
-      spec.given.insert(name);
+      spec.given[name] = option;
       return setValue(*setting, node);
     }
   if (isSection(spec, name)) {
@@ -301,8 +301,14 @@ Status SpecReader::readDocument(const std::string &text) {
   return setMapping("", document);
 }
 
+std::string Spec::placeOf(const std::string &key) const {
+  auto found = given.find(key);
+  bool isOption = found != given.end() && !found->second.empty();
+  return (isOption ? found->second : file) + ": " + key;
+}
+
 Result<Spec> hone::parseSpec(const std::string &text, const std::string &place,
-                             llvm::ArrayRef<std::string> overrides) {
+                             llvm::ArrayRef<SpecOverride> overrides) {
   Spec spec;
   if (Status status = checkSpecText(text, place); !status.isOk())
     return status;
@@ -312,10 +318,10 @@ Result<Spec> hone::parseSpec(const std::string &text, const std::string &place,
   if (!status.isOk())
     return status;
 
-  for (const std::string &override : overrides) {
-    auto [name, value] = StringRef(override).split('=');
-    SpecReader argument(spec, "--set " + override, "");
-    argument.withLines = false;
+  for (const SpecOverride &override : overrides) {
+    auto [name, value] = StringRef(override.setting).split('=');
+    SpecReader argument(spec, override.option, "");
+    argument.option = override.option;
     YAML::Node node;
     try {
       if (!value.empty())
@@ -328,7 +334,7 @@ Result<Spec> hone::parseSpec(const std::string &text, const std::string &place,
     if (name.empty() || value.empty())
       return argument.errorAt(ErrorCode::BadSpec, YAML::Mark::null_mark(), "",
                               "expected section.key=value but found '" +
-                                  override + "'",
+                                  override.setting + "'",
                               "for example --set train.learning_rate=1e-3");
     status = argument.setKey(name.str(), node, YAML::Node());
     if (!status.isOk())
@@ -341,7 +347,7 @@ Result<Spec> hone::parseSpec(const std::string &text, const std::string &place,
 }
 
 Result<Spec> hone::readSpec(const std::string &path,
-                            llvm::ArrayRef<std::string> overrides) {
+                            llvm::ArrayRef<SpecOverride> overrides) {
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!buffer)
     return Status::error(

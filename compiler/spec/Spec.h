@@ -16,7 +16,7 @@
 #include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
-#include <set>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,8 +24,14 @@ namespace hone {
 
 /// The settings of a run, as the user gave them.
 struct Spec : rt::Settings {
-  std::string file;            ///< the spec's own path, for messages
-  std::set<std::string> given; ///< dotted keys that the user wrote
+  std::string file; ///< the spec's own path, for messages
+  /// Dotted keys that the user wrote, and the option that set each; empty: the
+  /// file.
+  std::map<std::string, std::string> given;
+
+  /// Where the value of `key` is from, for messages: "spec.yaml: target.triple"
+  /// or "--target=native: target.triple".
+  std::string placeOf(const std::string &key) const;
 
   /// Whether `model` is an .mlir file, and not a Hugging Face directory.
   bool isMlir() const { return llvm::StringRef(model).ends_with(".mlir"); }
@@ -35,16 +41,28 @@ struct Spec : rt::Settings {
   double loraScale() const;
 };
 
-/// Reads `path` and applies `overrides`, each "section.key=value" with the
-/// value in YAML. Paths in the file are relative to the file, paths in
-/// overrides to the working directory.
-/// Errors: NoInput; Usage with file:line:column and the key.
+/// A key of the spec that an option sets: "section.key=value" with the value in
+/// YAML.
+struct SpecOverride {
+  std::string setting;
+  std::string option; ///< as the user wrote it, for messages
+
+  SpecOverride(std::string setting)
+      : setting(std::move(setting)), option("--set " + this->setting) {}
+  SpecOverride(const std::string &key, const std::string &option,
+               const std::string &value)
+      : setting(key + "=" + value), option(option + "=" + value) {}
+};
+
+/// Reads `path` and applies `overrides` in order. Paths in the file are
+/// relative to the file, paths in overrides to the working directory. Errors:
+/// NoInput; Usage with file:line:column and the key.
 rt::Result<Spec> readSpec(const std::string &path,
-                          llvm::ArrayRef<std::string> overrides);
+                          llvm::ArrayRef<SpecOverride> overrides);
 
 /// The same for a text; `place` names it in messages.
 rt::Result<Spec> parseSpec(const std::string &text, const std::string &place,
-                           llvm::ArrayRef<std::string> overrides = {});
+                           llvm::ArrayRef<SpecOverride> overrides = {});
 
 /// Every key with its type, default, allowed values and meaning.
 std::string describeSpecKeys();

@@ -34,7 +34,7 @@ Status hone::checkSpecText(llvm::StringRef text, const std::string &place) {
 Status hone::checkSpec(Spec &spec) {
   auto fail = [&](ErrorCode code, const std::string &key,
                   const std::string &problem, const std::string &remedy) {
-    return Status::error(code, {spec.file + ": " + key, problem, remedy});
+    return Status::error(code, {spec.placeOf(key), problem, remedy});
   };
   auto disagree = [&](const std::string &key, const std::string &problem,
                       const std::string &remedy) {

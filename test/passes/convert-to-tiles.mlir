@@ -127,11 +127,10 @@ module @rotation_tables_are_shared attributes {hone.max_rows = 16 : i64} {
 
 // -----
 
-// f64 panels are as many bytes wide as f32 panels.
-// CHECK-LABEL: module @panels_of_double
-// CHECK: tile.parallel
-// CHECK-SAME: private(%{{.*}} : memref<4x32xf64>)
-module @panels_of_double attributes {hone.max_rows = 16 : i64} {
+// Blocks of f64 are as many bytes wide as those of f32.
+// CHECK-LABEL: module @blocks_of_double
+// CHECK: tile.product {{.*}} in [4, 32]
+module @blocks_of_double attributes {hone.max_rows = 16 : i64} {
   hone.block @project() -> tensor<?x128xf64> {
     %x = hone.input "x" : tensor<?x4xf64>
     %w = hone.parameter "weight" : tensor<128x4xf64>

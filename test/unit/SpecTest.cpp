@@ -11,7 +11,9 @@ using rt::ErrorCode;
 
 static Spec parsed(const std::string &text,
                    std::vector<std::string> overrides = {}) {
-  rt::Result<Spec> spec = parseSpec(text, "dir/spec.yaml", overrides);
+  rt::Result<Spec> spec =
+      parseSpec(text, "dir/spec.yaml",
+                std::vector<SpecOverride>(overrides.begin(), overrides.end()));
   EXPECT_TRUE(spec.isOk()) << spec.status().render();
   return spec.value();
 }
@@ -147,9 +149,9 @@ class BadSpecTest : public testing::TestWithParam<BadSpec> {};
 
 TEST_P(BadSpecTest, IsRefusedWithPlaceProblemAndRemedy) {
   const BadSpec &bad = GetParam();
-  std::vector<std::string> overrides;
+  std::vector<SpecOverride> overrides;
   if (*bad.override)
-    overrides.push_back(bad.override);
+    overrides.emplace_back(bad.override);
   rt::Result<Spec> spec = parseSpec(bad.text, "spec.yaml", overrides);
   ASSERT_FALSE(spec.isOk());
   EXPECT_EQ(spec.status().errorCode(), bad.code);
