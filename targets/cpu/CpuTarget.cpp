@@ -40,15 +40,17 @@ private:
 
 void CpuTarget::buildSizingPipeline(OpPassManager &pm) const {
   pm.addPass(createExpandProducts());
-  pm.addPass(createBindFrame());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
-  pm.addPass(createOutlineParallel());
-  // From here on no parallel loop remains, and scratch sizes are known.
+  // From here on all private buffers are there.
+  pm.addPass(createSizeScratch());
 }
 
 void CpuTarget::buildLoweringPipeline(OpPassManager &pm) const {
   buildSizingPipeline(pm);
+  pm.addPass(createBindFrame());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createOutlineParallel());
+  // From here on no parallel loop remains.
   pm.addPass(createLowerTiles({cpu.vectorBits, cpu.vectorRegisters,
                                cpu.maskedMemory, cpu.bfloat16Dots}));
   // From here on vectors are final: canonicalising would take shuffle networks

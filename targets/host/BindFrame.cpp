@@ -28,21 +28,23 @@ static bool isEntry(func::FuncOp function) {
 }
 
 /// Functions that run parallel loops, themselves or through others.
-static llvm::SetVector<func::FuncOp> functionsWithLoops(ModuleOp module) {
+static llvm::SetVector<func::FuncOp> functionsWithLoops(ModuleOp module,
+                                                        SymbolTable &symbols) {
   llvm::SetVector<func::FuncOp> found;
-  module.walk([&](tile::ParallelOp loop) {
-    if (auto function = loop->getParentOfType<func::FuncOp>())
-      found.insert(function);
-  });
-  for (size_t i = 0; i < found.size(); ++i) {
-    auto uses = SymbolTable::getSymbolUses(found[i], module);
-    for (SymbolTable::SymbolUse use : *uses)
-      found.insert(use.getUser()->getParentOfType<func::FuncOp>());
-  }
+  llvm::DenseMap<Operation *, SmallVector<func::FuncOp, 2>> callers;
+  for (auto function : module.getOps<func::FuncOp>())
+    function.walk([&](Operation *op) {
+      if (isa<tile::ParallelOp>(op))
+        found.insert(function);
+      else if (auto call = dyn_cast<func::CallOp>(op))
+        callers[symbols.lookup(call.getCallee())].push_back(function);
+    });
+  for (size_t i = 0; i < found.size(); ++i)
+    found.insert_range(callers.lookup(found[i]));
   return found;
 }
 
-/// Appends arguments of type `pointer` in front of the function's own.
+/// Gives the function `count` pointers in front of its own arguments.
 static void prependPointers(func::FuncOp function, unsigned count) {
   Type pointer = LLVM::LLVMPointerType::get(function.getContext());
   for (unsigned i = 0; i < count; ++i)
@@ -123,7 +125,9 @@ namespace {
 struct BindFrame : public hone::impl::BindFrameBase<BindFrame> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    llvm::SetVector<func::FuncOp> withLoops = functionsWithLoops(module);
+    SymbolTable symbols(module);
+    llvm::SetVector<func::FuncOp> withLoops =
+        functionsWithLoops(module, symbols);
     auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
     for (func::FuncOp function : functions) {
       if (isEntry(function)) {
@@ -136,8 +140,7 @@ struct BindFrame : public hone::impl::BindFrameBase<BindFrame> {
       function->removeAttr(tile::TileDialect::kHostAttrName);
     }
     module.walk([&](func::CallOp call) {
-      if (withLoops.contains(
-              module.lookupSymbol<func::FuncOp>(call.getCallee())))
+      if (withLoops.contains(symbols.lookup<func::FuncOp>(call.getCallee())))
         call->insertOperands(
             0, call->getParentOfType<func::FuncOp>().getArgument(0));
     });

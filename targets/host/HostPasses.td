@@ -10,6 +10,14 @@
 
 include "mlir/Pass/PassBase.td"
 
+def SizeScratch : Pass<"hone-host-size-scratch", "::mlir::ModuleOp"> {
+  let summary = "find how much scratch a thread needs";
+  let description = [{
+    Sets `tile.thread_bytes` on the module: what the private buffers of the
+    largest `tile.parallel` take.
+  }];
+}
+
 def BindFrame : Pass<"hone-host-bind-frame", "::mlir::ModuleOp"> {
   let summary = "give functions the frame that the runtime calls entries with";
   let description = [{
@@ -27,11 +35,11 @@ def BindFrame : Pass<"hone-host-bind-frame", "::mlir::ModuleOp"> {
 def OutlineParallel : Pass<"hone-host-outline-parallel", "::mlir::ModuleOp"> {
   let summary = "turn parallel loops into tasks of the runtime's pool";
   let description = [{
-    Needs: `hone-host-bind-frame`. Moves each `tile.parallel` body to an internal
-    function of type `hone_task` and calls `hone_parallel_for`. Captured values
-    travel in a struct on the caller's stack, constants are cloned. Private
-    buffers become slices of the thread's scratch; `tile.thread_bytes` on the
-    module says how much of it the largest loop needs.
+    Needs: `hone-host-size-scratch` and `hone-host-bind-frame`. Moves each
+    `tile.parallel` body to an internal function of type `hone_task` and calls
+    `hone_parallel_for`. Captured values travel in a struct on the caller's
+    stack, constants are cloned. Private buffers become slices of the thread's
+    scratch.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect",
                            "::mlir::arith::ArithDialect",

@@ -18,6 +18,7 @@
 #include "mlir/Transforms/RegionUtils.h"
 
 namespace hone {
+#define GEN_PASS_DEF_SIZESCRATCH
 #define GEN_PASS_DEF_OUTLINEPARALLEL
 #include "targets/host/HostPasses.h.inc"
 } // namespace hone
@@ -237,19 +238,33 @@ static LLVM::LLVMFuncOp declareParallelFor(ModuleOp module) {
 
 namespace {
 
+struct SizeScratch : public hone::impl::SizeScratchBase<SizeScratch> {
+  void runOnOperation() override {
+    int64_t threadBytes = 0;
+    getOperation().walk([&](tile::ParallelOp loop) {
+      threadBytes = std::max(threadBytes, scratchBytes(loop));
+    });
+    getOperation()->setAttr(
+        tile::TileDialect::kThreadBytesAttrName,
+        Builder(&getContext()).getI64IntegerAttr(threadBytes));
+    markAllAnalysesPreserved();
+  }
+};
+
 struct OutlineParallel
     : public hone::impl::OutlineParallelBase<OutlineParallel> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SmallVector<tile::ParallelOp> loops;
-    int64_t threadBytes = 0;
-    module.walk([&](tile::ParallelOp loop) {
-      loops.push_back(loop);
-      threadBytes = std::max(threadBytes, scratchBytes(loop));
-    });
-    OpBuilder b(module);
-    module->setAttr(tile::TileDialect::kThreadBytesAttrName,
-                    b.getI64IntegerAttr(threadBytes));
+    module.walk([&](tile::ParallelOp loop) { loops.push_back(loop); });
+    auto threadBytes = module->getAttrOfType<IntegerAttr>(
+        tile::TileDialect::kThreadBytesAttrName);
+    if (!threadBytes) {
+      module.emitError("expects the attribute '")
+          << tile::TileDialect::kThreadBytesAttrName
+          << "'; run hone-host-size-scratch first";
+      return signalPassFailure();
+    }
     if (loops.empty())
       return;
 
@@ -260,7 +275,7 @@ struct OutlineParallel
       std::string name = (function.getName() + ".task" +
                           Twine(tasksOf[function.getOperation()]++))
                              .str();
-      TaskOutliner outliner(loop, threadBytes);
+      TaskOutliner outliner(loop, threadBytes.getInt());
       if (failed(outliner.outline(parallelFor, name)))
         return signalPassFailure();
     }

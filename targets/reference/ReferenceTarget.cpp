@@ -32,6 +32,7 @@ public:
   tile::Blocks blocks() const override { return {/*columns=*/24, /*rows=*/16}; }
   bool hasBFloat16Products() const override { return true; }
   void buildLoweringPipeline(OpPassManager &pm) const override;
+  void buildSizingPipeline(OpPassManager &pm) const override;
 
 protected:
   bool vectorizes() const override { return false; }
@@ -39,7 +40,12 @@ protected:
 
 } // namespace
 
+void ReferenceTarget::buildSizingPipeline(OpPassManager &pm) const {
+  pm.addPass(createSizeScratch());
+}
+
 void ReferenceTarget::buildLoweringPipeline(OpPassManager &pm) const {
+  buildSizingPipeline(pm);
   pm.addPass(createLowerToLoops());
   pm.addPass(createBindFrame());
   pm.addPass(createOutlineParallel());

@@ -1,4 +1,4 @@
-// RUN: hone-opt %s --hone-host-outline-parallel | FileCheck %s --enable-var-scope
+// RUN: hone-opt %s --hone-host-size-scratch --hone-host-outline-parallel | FileCheck %s --enable-var-scope
 
 // The module records what the largest loop needs: 20 f32 and 3 f64, each
 // rounded up to 64 bytes.
