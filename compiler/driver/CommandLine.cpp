@@ -107,7 +107,15 @@ void hone::beginTool() {
 Status hone::parseCommandLine(int argc, char **argv, const char *overview) {
   std::string problem;
   llvm::raw_string_ostream stream(problem);
-  if (llvm::cl::ParseCommandLineOptions(argc, argv, overview, &stream))
+  bool isParsed =
+      llvm::cl::ParseCommandLineOptions(argc, argv, overview, &stream);
+  for (auto [name, option] : llvm::cl::getRegisteredOptions())
+    if (isParsed && option->getNumOccurrences() > 1 &&
+        option->getNumOccurrencesFlag() == llvm::cl::Optional) {
+      isParsed = false;
+      stream << "--" << name << " is given more than once";
+    }
+  if (isParsed)
     return Status::ok();
   if (problem.empty()) // LLVM has printed what is wrong with a value
     problem = "the option above has no value, or one that it cannot take";

@@ -164,22 +164,26 @@ Status Compilation::createTarget() {
   TargetRequest wanted = TargetRequest::parse(spec.target.triple);
   auto created = hone::createTarget(wanted);
   std::string key = "target.triple";
+  std::string remedy =
+      "write target: native, or a triple such as aarch64-linux-gnu";
   if (created && !spec.target.cpu.empty()) {
     wanted.cpu = spec.target.cpu;
     created = hone::createTarget(wanted);
     key = "target.cpu";
+    remedy = "leave it out, or name a CPU as clang's -mcpu does; for this "
+             "machine's, write target: native";
   }
   if (created && !spec.target.features.empty()) {
     wanted.features = llvm::join(spec.target.features, ",");
     created = hone::createTarget(wanted);
     key = "target.features";
+    remedy = "leave it out, or list features with their signs, such as "
+             "[+avx512bf16]";
   }
   if (!created)
-    return Status::error(ErrorCode::UnknownTarget,
-                         {spec.placeOf(key),
-                          llvm::toString(created.takeError()),
-                          "write target: native, or a triple such as "
-                          "aarch64-linux-gnu"});
+    return Status::error(
+        ErrorCode::UnknownTarget,
+        {spec.placeOf(key), llvm::toString(created.takeError()), remedy});
   target = std::move(*created);
   if (spec.train.float32_matmul_precision == "medium" &&
       !target->hasBFloat16Products())

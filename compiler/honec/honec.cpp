@@ -135,9 +135,10 @@ int main(int argc, char **argv) {
   CompileRequest request;
   request.specPath = options.spec;
   request.overrides.assign(options.set.begin(), options.set.end());
-  if (!options.target.empty())
+  if (options.target.getNumOccurrences())
     request.overrides.emplace_back("target", "--target", options.target);
-  if (!options.memoryBudget.empty() || !options.residentBudget.empty()) {
+  if (options.memoryBudget.getNumOccurrences() ||
+      options.residentBudget.getNumOccurrences()) {
     for (const std::string &set : options.set)
       if (llvm::StringRef(set).starts_with("train.residuals=") &&
           set != "train.residuals=planned")
@@ -147,10 +148,10 @@ int main(int argc, char **argv) {
              "leave it or the budget out"}));
     request.overrides.emplace_back("train.residuals=planned");
   }
-  if (!options.memoryBudget.empty())
+  if (options.memoryBudget.getNumOccurrences())
     request.overrides.emplace_back("train.memory_budget", "--memory-budget",
                                    options.memoryBudget);
-  if (!options.residentBudget.empty())
+  if (options.residentBudget.getNumOccurrences())
     request.overrides.emplace_back("train.resident_budget", "--resident-budget",
                                    options.residentBudget);
   request.output = options.output;

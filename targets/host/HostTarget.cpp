@@ -200,6 +200,30 @@ static std::string hostFeatures() {
   return features;
 }
 
+/// Architectures that runtimes are made for, with pointers of 64 bits.
+static bool isKnownArchitecture(const llvm::Triple &triple) {
+  return (triple.getArch() == llvm::Triple::x86_64 && !triple.isX32()) ||
+         (triple.getArch() == llvm::Triple::aarch64 &&
+          triple.getEnvironment() != llvm::Triple::GNUILP32);
+}
+
+/// What `subtarget` lacks of its system's calling convention, or has against
+/// it; empty: nothing. LLVM would end the process for it.
+static std::string brokenAbi(const llvm::Triple &triple,
+                             const llvm::MCSubtargetInfo &subtarget) {
+  auto has = [&](llvm::StringRef feature) {
+    return subtarget.checkFeatures(("+" + feature).str());
+  };
+  if (triple.isAArch64())
+    return !has("fp-armv8") ? "lacks fp-armv8"
+           : !has("neon")   ? "lacks neon"
+                            : "";
+  for (llvm::StringRef needed : {"64bit", "cx8", "fxsr", "sse2", "x87"})
+    if (!has(needed))
+      return ("lacks " + needed).str();
+  return has("soft-float") ? "has soft-float" : "";
+}
+
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
 hone::createHostMachine(const TargetRequest &request) {
   initializeCodeGenerators();
@@ -219,7 +243,7 @@ hone::createHostMachine(const TargetRequest &request) {
   std::string reason;
   const llvm::Target *backend =
       llvm::TargetRegistry::lookupTarget(triple, reason);
-  if (!backend)
+  if (!backend || !isKnownArchitecture(triple))
     return nullptr;
   if (!triple.isOSLinux())
     return llvm::createStringError("target '" + request.triple +
@@ -239,6 +263,10 @@ hone::createHostMachine(const TargetRequest &request) {
       return llvm::createStringError("target '" + triple.str() +
                                      "' has no feature called '" +
                                      feature.str() + "'");
+  subtarget.reset(backend->createMCSubtargetInfo(triple, cpu, features));
+  if (std::string wrong = brokenAbi(triple, *subtarget); !wrong.empty())
+    return llvm::createStringError("target '" + triple.str() + "' " + wrong +
+                                   ", which its programs cannot do without");
   return std::unique_ptr<llvm::TargetMachine>(backend->createTargetMachine(
       triple, cpu, features, llvm::TargetOptions(), llvm::Reloc::PIC_,
       /*CM=*/std::nullopt, llvm::CodeGenOptLevel::Aggressive));
