@@ -202,9 +202,9 @@ LogicalResult BodyEmitter::emit(mlir::Block &body, Value scratch, Value rows,
       if (!buffers.sinks.contains(gradient.getValue()))
         emitGradientSum(kernel.buffer(gradient.getValue()),
                         gradients[gradient.getOf()], kernel);
-    } else if (options.kernels && options.kernels->emit(&op, kernel)) {
-      continue;
-    } else if (failed(emitCompute(op, kernel))) {
+    } else if (bool isEmitted =
+                   options.kernels && options.kernels->emit(&op, kernel);
+               !isEmitted && failed(emitCompute(op, kernel))) {
       return failure();
     }
     if (!kernel.didFollower())

@@ -105,3 +105,41 @@ module attributes {hone.max_rows = 16 : i64} {
   EXPECT_EQ(sums, 2u); // of logarithms, and hone.add
   EXPECT_EQ(products, 0u);
 }
+
+namespace {
+/// Does a product and not what follows it.
+class Forgetful : public TargetKernels {
+  bool emit(mlir::Operation *op, KernelBuilder &) const override {
+    return llvm::isa<LinearOp>(op);
+  }
+};
+} // namespace
+
+TEST(TargetKernels, DoWhatFollowsTheOp) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<HoneDialect>();
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(R"(
+module attributes {hone.max_rows = 16 : i64} {
+  hone.block @mlp(%x: tensor<?x4xf32>, %up: tensor<?x8xf32>) {
+    %w = hone.parameter "weight" : tensor<8x4xf32>
+    %gate = hone.linear %x, %w : (tensor<?x4xf32>, tensor<8x4xf32>) -> tensor<?x8xf32>
+    %y = hone.swiglu %gate, %up : tensor<?x8xf32>
+    hone.return
+  }
+})",
+                                                        &context);
+  ASSERT_TRUE(module);
+  std::string said;
+  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &d) {
+    said = d.str();
+    return mlir::success();
+  });
+  Forgetful kernels;
+  mlir::PassManager passes(&context);
+  passes.addPass(createPlace());
+  passes.addPass(createConvertToTiles(tile::Blocks(), &kernels));
+  EXPECT_TRUE(failed(passes.run(*module)));
+  EXPECT_NE(said.find("expects its kernel to do what follows it"),
+            std::string::npos)
+      << said;
+}
