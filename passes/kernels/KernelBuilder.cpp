@@ -1,7 +1,6 @@
 //===- KernelBuilder.cpp - The words that kernels are written in ----------===//
 //
-// Index arithmetic is folded while it is built: a size that is static stays
-// visible to the targets as a constant.
+// See KernelBuilder.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,10 +9,7 @@
 #include "passes/kernels/PhiloxKernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/SymbolTable.h"
 
 using namespace mlir;
@@ -52,10 +48,6 @@ Value KernelBuilder::table(StringRef name, DenseElementsAttr content) {
                                       /*constant=*/true, getI64IntegerAttr(64));
   }
   return memref::GetGlobalOp::create(*this, type, global.getSymName());
-}
-
-Value KernelBuilder::load(Value memref, ValueRange indices) {
-  return memref::LoadOp::create(*this, memref, indices);
 }
 
 namespace {
@@ -99,64 +91,6 @@ Value KernelBuilder::loadIndex(Value memref, ValueRange indices) {
                                     load(memref, indices));
 }
 
-void KernelBuilder::store(Value value, Value memref, ValueRange indices) {
-  memref::StoreOp::create(*this, value, memref, indices);
-}
-
-//===----------------------------------------------------------------------===//
-// Scalars
-//===----------------------------------------------------------------------===//
-
-Value KernelBuilder::index(int64_t value) {
-  return arith::ConstantIndexOp::create(*this, value);
-}
-
-Value KernelBuilder::real(Type type, double value) {
-  return arith::ConstantOp::create(*this, getFloatAttr(type, value));
-}
-
-template <typename Int, typename Float>
-static Value binary(KernelBuilder &k, Value a, Value b) {
-  if (a.getType().isIntOrIndex())
-    return k.createOrFold<Int>(a, b);
-  return Float::create(k, a, b);
-}
-
-Value KernelBuilder::add(Value a, Value b) {
-  return binary<arith::AddIOp, arith::AddFOp>(*this, a, b);
-}
-
-Value KernelBuilder::sub(Value a, Value b) {
-  return binary<arith::SubIOp, arith::SubFOp>(*this, a, b);
-}
-
-Value KernelBuilder::mul(Value a, Value b) {
-  return binary<arith::MulIOp, arith::MulFOp>(*this, a, b);
-}
-
-Value KernelBuilder::div(Value a, Value b) {
-  return binary<arith::DivUIOp, arith::DivFOp>(*this, a, b);
-}
-
-Value KernelBuilder::rem(Value a, Value b) {
-  return createOrFold<arith::RemUIOp>(a, b);
-}
-
-Value KernelBuilder::min(Value a, Value b) {
-  return createOrFold<arith::MinUIOp>(a, b);
-}
-
-Value KernelBuilder::ceilDiv(Value a, int64_t b) {
-  return div(add(a, index(b - 1)), index(b));
-}
-
-Value KernelBuilder::exp(Value a) { return math::ExpOp::create(*this, a); }
-
-Value KernelBuilder::convert(Type type, Value a) {
-  return convertScalarToDtype(*this, getLoc(), a, type,
-                              /*isUnsignedCast=*/false);
-}
-
 SmallVector<Value> KernelBuilder::elementsOf(ElementwiseOpInterface elementwise,
                                              Value row, Value column,
                                              Value known) {
@@ -185,27 +119,6 @@ void KernelBuilder::parallel(Value count, ArrayRef<MemRefType> scratch,
 
 void KernelBuilder::once(function_ref<void()> body) {
   parallel(index(1), {}, [&](Value, ValueRange) { body(); });
-}
-
-void KernelBuilder::loop(Value from, Value to, int64_t step,
-                         function_ref<void(Value)> body) {
-  scf::ForOp::create(*this, from, to, index(step), ValueRange(),
-                     [&](OpBuilder &, Location, Value i, ValueRange) {
-                       body(i);
-                       scf::YieldOp::create(*this);
-                     });
-}
-
-void KernelBuilder::when(Value condition, function_ref<void()> then,
-                         function_ref<void()> otherwise) {
-  auto branch = scf::IfOp::create(*this, condition, bool(otherwise));
-  OpBuilder::InsertionGuard guard(*this);
-  setInsertionPointToStart(branch.thenBlock());
-  then();
-  if (!otherwise)
-    return;
-  setInsertionPointToStart(branch.elseBlock());
-  otherwise();
 }
 
 void KernelBuilder::map(ValueRange bounds,
@@ -300,12 +213,15 @@ KernelBuilder::Product KernelBuilder::productFor(const Tile &tile, Value c,
   return product;
 }
 
+IntegerAttr KernelBuilder::bitsOf(const ParameterView &view) {
+  return view.isPacked() ? getI64IntegerAttr(view.bits) : IntegerAttr();
+}
+
 void KernelBuilder::readRow(Value to, Value matrix, Value row, Value column,
                             Value count, bool release) {
   ParameterView view = buffers.parameters.lookup(matrix);
-  tile::ReadRowOp::create(
-      *this, to, matrix, row, column, count, release, view.scales, view.biases,
-      view.bits ? getI64IntegerAttr(view.bits) : IntegerAttr());
+  tile::ReadRowOp::create(*this, to, matrix, row, column, count, release,
+                          view.scales, view.biases, bitsOf(view));
   if (!view.isPerturbed())
     return;
   Type element = cast<MemRefType>(to.getType()).getElementType();
@@ -351,7 +267,7 @@ void KernelBuilder::product(const Product &p, Epilogue epilogue) {
       p.mostColumns, p.accumulate, p.transposeA, p.transposeW, p.rounded,
       p.readAhead, p.fewRows, p.padded,
       isFollowed ? buffer(follower->getResult(0)) : Value(), view.scales,
-      view.biases, view.bits ? getI64IntegerAttr(view.bits) : IntegerAttr());
+      view.biases, bitsOf(view));
   auto fillRegion = [&](Region &region, Epilogue body) {
     OpBuilder::InsertionGuard guard(*this);
     Block *block =

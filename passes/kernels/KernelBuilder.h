@@ -12,10 +12,10 @@
 
 #include "dialects/Hone/HoneOps.h"
 #include "dialects/Tile/Blocks.h"
+#include "dialects/Tile/ScalarBuilder.h"
 #include "dialects/Tile/TileDialect.h"
 
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace hone {
@@ -58,10 +58,8 @@ struct KernelSettings {
 /// name, become functions too.
 std::string freshSymbol(mlir::ModuleOp module, llvm::StringRef name);
 
-class KernelBuilder : public mlir::ImplicitLocOpBuilder {
+class KernelBuilder : public ScalarBuilder {
 public:
-  using Value = mlir::Value;
-  using ValueRange = mlir::ValueRange;
   using Epilogue = llvm::function_ref<Value(Value acc, Value i, Value j)>;
 
   /// Locations of what is emitted begin with the name of `op`, then its site.
@@ -72,7 +70,7 @@ public:
                 const Buffers &buffers, const KernelSettings &settings,
                 Value rows, int64_t maxRows,
                 ElementwiseOpInterface follower = {})
-      : ImplicitLocOpBuilder(locationOf(op, follower), builder), op(op),
+      : ScalarBuilder(locationOf(op, follower), builder), op(op),
         follower(follower), buffers(buffers), settings(settings),
         rowCount(rows), rowMaximum(maxRows) {}
 
@@ -96,30 +94,10 @@ public:
   /// A constant in the module's read-only data; equal tables are one.
   Value table(llvm::StringRef name, mlir::DenseElementsAttr content);
 
-  Value load(Value memref, ValueRange indices);
   /// Loads and converts to the float type `type`; a parameter as it is read.
   Value loadAs(mlir::Type type, Value memref, ValueRange indices);
   /// Loads an integer as an index.
   Value loadIndex(Value memref, ValueRange indices);
-  void store(Value value, Value memref, ValueRange indices);
-
-  //===------------------------------------------------------------------===//
-  // Scalars: index and float alike
-  //===------------------------------------------------------------------===//
-
-  Value index(int64_t value);
-  Value real(mlir::Type type, double value);
-  Value add(Value a, Value b);
-  Value sub(Value a, Value b);
-  Value mul(Value a, Value b);
-  /// Quotient of floats, or of non-negative indices rounded down.
-  Value div(Value a, Value b);
-  Value rem(Value a, Value b);
-  Value min(Value a, Value b);
-  Value ceilDiv(Value a, int64_t b);
-  Value exp(Value a);
-  /// Converts between float types.
-  Value convert(mlir::Type type, Value a);
 
   /// What an element-wise op makes at a place. `known` may be null: the element
   /// of this kernel's first result there, which is then not read from memory.
@@ -139,11 +117,6 @@ public:
                 llvm::function_ref<void(Value, ValueRange)> body);
   /// The body alone, as one iteration: for what has an order.
   void once(llvm::function_ref<void()> body);
-  /// for (i = from; i < to; i += step), in order.
-  void loop(Value from, Value to, int64_t step,
-            llvm::function_ref<void(Value)> body);
-  void when(Value condition, llvm::function_ref<void()> then,
-            llvm::function_ref<void()> otherwise = nullptr);
   void map(ValueRange bounds, llvm::function_ref<void(ValueRange)> body);
   Value reduce(Value bound, tile::Combine combine, mlir::Type type,
                llvm::function_ref<Value(Value)> body);
@@ -212,6 +185,7 @@ public:
   bool didFollower() const { return !follower || wasFollowed; }
 
 private:
+  mlir::IntegerAttr bitsOf(const ParameterView &view);
   static mlir::Location locationOf(mlir::Operation *op,
                                    ElementwiseOpInterface follower);
 

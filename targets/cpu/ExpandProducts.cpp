@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "targets/cpu/CpuDescription.h"
+#include "dialects/Tile/ScalarBuilder.h"
 #include "targets/cpu/CpuDialect.h"
 #include "targets/cpu/CpuPasses.h"
 
@@ -14,8 +14,6 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
-#include "mlir/IR/IRMapping.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace hone {
 #define GEN_PASS_DEF_EXPANDPRODUCTS
@@ -71,10 +69,10 @@ panelFor(tile::ProductOp op, MemRefType type,
 namespace {
 
 /// Emits one product at its place.
-class ProductExpansion : public ImplicitLocOpBuilder {
+class ProductExpansion : public ScalarBuilder {
 public:
   ProductExpansion(tile::ProductOp op, Value panel)
-      : ImplicitLocOpBuilder(op.getLoc(), op), op(op), panel(panel),
+      : ScalarBuilder(op.getLoc(), op), op(op), panel(panel),
         panelType(cast<MemRefType>(panel.getType())) {}
 
   void expand();
@@ -106,21 +104,12 @@ private:
   SmallVector<Value> pieceAt(Value term, int64_t size);
   Value complete(Value sum, Value i, Value j, const Result &to);
 
-  Value index(int64_t value) {
-    return arith::ConstantIndexOp::create(*this, value);
-  }
-  Value add(Value a, Value b) { return createOrFold<arith::AddIOp>(a, b); }
-  Value sub(Value a, Value b) { return createOrFold<arith::SubIOp>(a, b); }
-  Value mul(Value a, Value b) { return createOrFold<arith::MulIOp>(a, b); }
-  Value div(Value a, Value b) { return createOrFold<arith::DivUIOp>(a, b); }
-  Value min(Value a, Value b) { return createOrFold<arith::MinUIOp>(a, b); }
   Value compare(arith::CmpIPredicate predicate, Value a, Value b) {
     return createOrFold<arith::CmpIOp>(predicate, a, b);
   }
   /// Emits both, or if the condition is known, one.
   void choose(Value condition, function_ref<void()> then,
               function_ref<void()> otherwise);
-  void loop(Value from, Value to, int64_t step, function_ref<void(Value)> body);
 
   tile::ProductOp op;
   Value panel;
@@ -133,20 +122,7 @@ void ProductExpansion::choose(Value condition, function_ref<void()> then,
                               function_ref<void()> otherwise) {
   if (std::optional<int64_t> known = getConstantIntValue(condition))
     return *known ? then() : otherwise();
-  auto branch = scf::IfOp::create(*this, condition, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(*this);
-  setInsertionPointToStart(branch.thenBlock());
-  then();
-  setInsertionPointToStart(branch.elseBlock());
-  otherwise();
-}
-
-void ProductExpansion::loop(Value from, Value to, int64_t step,
-                            function_ref<void(Value)> body) {
-  auto loop = scf::ForOp::create(*this, from, to, index(step));
-  OpBuilder::InsertionGuard guard(*this);
-  setInsertionPointToStart(loop.getBody());
-  body(loop.getInductionVar());
+  when(condition, then, otherwise);
 }
 
 void ProductExpansion::expand() {
@@ -247,16 +223,10 @@ void ProductExpansion::fill(Value row, Value column, Value terms) {
   tile::MapOp::create(
       *this, ValueRange{terms, op.getN()},
       [&](OpBuilder &, Location, ValueRange at) {
-        IRMapping mapping;
-        Value stored = memref::LoadOp::create(*this, panel, at);
-        mapping.map(body.getArguments(),
-                    ValueRange{stored, add(row, at[transpose ? 1 : 0]),
-                               add(column, at[transpose ? 0 : 1])});
-        for (Operation &inner : body.without_terminator())
-          clone(inner, mapping);
-        Value read =
-            mapping.lookupOrDefault(body.getTerminator()->getOperand(0));
-        memref::StoreOp::create(*this, read, panel, at);
+        Value wRow = add(row, at[transpose ? 1 : 0]);
+        Value wColumn = add(column, at[transpose ? 0 : 1]);
+        Value read = inlined(body, {load(panel, at), wRow, wColumn}).front();
+        store(read, panel, at);
       });
 }
 
@@ -283,8 +253,7 @@ SmallVector<Value> ProductExpansion::pieceAt(Value term, int64_t size) {
   Value width = transpose ? terms : op.getN();
   height = sizeWithin(row, height, type.getDimSize(0));
   width = sizeWithin(column, width, type.getDimSize(1) * perByte);
-  Value bytes = div(add(width, index(perByte - 1)), index(perByte));
-  return {row, div(column, index(perByte)), height, bytes};
+  return {row, div(column, index(perByte)), height, ceilDiv(width, perByte)};
 }
 
 /// What a sum of the last block becomes.
@@ -292,17 +261,11 @@ Value ProductExpansion::complete(Value sum, Value i, Value j,
                                  const Result &to) {
   if (to.accumulate && op.getInto()) {
     Value at[] = {add(op.getCRow(), i), add(op.getCColumn(), j)};
-    Value before = memref::LoadOp::create(*this, op.getC(), at);
-    sum = arith::AddFOp::create(*this, before, sum);
+    sum = add(load(op.getC(), at), sum);
   }
   if (op.getEpilogue().empty())
     return sum;
-  Block &body = op.getEpilogue().front();
-  IRMapping mapping;
-  mapping.map(body.getArguments(), ValueRange{sum, i, j});
-  for (Operation &inner : body.without_terminator())
-    clone(inner, mapping);
-  return mapping.lookupOrDefault(body.getTerminator()->getOperand(0));
+  return inlined(op.getEpilogue().front(), {sum, i, j}).front();
 }
 
 void ProductExpansion::contractTerms(const Terms &terms, const Result &to) {
@@ -357,8 +320,8 @@ void ProductExpansion::contractTerms(const Terms &terms, const Result &to) {
 //===----------------------------------------------------------------------===//
 
 static void expandRow(tile::ReadRowOp op) {
-  ImplicitLocOpBuilder b(op.getLoc(), op);
-  Value one = arith::ConstantIndexOp::create(b, 1);
+  ScalarBuilder b(op.getLoc(), op);
+  Value one = b.index(1);
   cpu::FillOp::create(b, op.getTo(), op.getW(), op.getRow(), op.getColumn(),
                       one, op.getCount(), /*transpose=*/false, op.getScales(),
                       op.getBiases(), op.getBitsAttr());

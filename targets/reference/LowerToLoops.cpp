@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Tile/ScalarBuilder.h"
 #include "dialects/Tile/TileDialect.h"
 #include "targets/reference/ReferencePasses.h"
 
@@ -11,8 +12,6 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/IRMapping.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 
 #include <cmath>
 
@@ -27,54 +26,23 @@ using namespace hone;
 namespace {
 
 /// Emits loops over scalars in place of one op.
-class LoopBuilder : public ImplicitLocOpBuilder {
+class LoopBuilder : public ScalarBuilder {
 public:
-  explicit LoopBuilder(Operation *op)
-      : ImplicitLocOpBuilder(op->getLoc(), op) {}
-
-  Value index(int64_t value) {
-    return arith::ConstantIndexOp::create(*this, value);
-  }
-  Value real(Type type, double value) {
-    return arith::ConstantOp::create(*this, getFloatAttr(type, value));
-  }
-  Value add(Value a, Value b) { return arith::AddIOp::create(*this, a, b); }
-  Value load(Value buffer, ValueRange at) {
-    return memref::LoadOp::create(*this, buffer, at);
-  }
-  void store(Value value, Value buffer, ValueRange at) {
-    memref::StoreOp::create(*this, value, buffer, at);
-  }
-  Value convert(Type type, Value value);
+  explicit LoopBuilder(Operation *op) : ScalarBuilder(op->getLoc(), op) {}
 
   /// for (i = from; i < to; i += step) carries `values` through the body.
   SmallVector<Value>
   fold(Value from, Value to, int64_t step, ValueRange values,
        function_ref<SmallVector<Value>(Value, ValueRange)> body);
-  void loop(Value count, function_ref<void(Value)> body) {
-    fold(index(0), count, 1, {}, [&](Value i, ValueRange) {
-      body(i);
-      return SmallVector<Value>();
-    });
+  void upTo(Value count, function_ref<void(Value)> body) {
+    loop(index(0), count, 1, body);
   }
-  /// What the block yields for these arguments.
-  SmallVector<Value> inlined(Block &body, ValueRange arguments);
   /// w[row][column], however it is stored, in the type `element`.
   template <typename StoredOp>
   Value stored(StoredOp op, Type element, Value row, Value column);
 };
 
 } // namespace
-
-Value LoopBuilder::convert(Type type, Value value) {
-  unsigned from = value.getType().getIntOrFloatBitWidth();
-  unsigned to = type.getIntOrFloatBitWidth();
-  if (from == to)
-    return value;
-  if (from < to)
-    return arith::ExtFOp::create(*this, type, value);
-  return arith::TruncFOp::create(*this, type, value);
-}
 
 SmallVector<Value>
 LoopBuilder::fold(Value from, Value to, int64_t step, ValueRange values,
@@ -87,17 +55,6 @@ LoopBuilder::fold(Value from, Value to, int64_t step, ValueRange values,
   return llvm::to_vector_of<Value>(loop.getResults());
 }
 
-SmallVector<Value> LoopBuilder::inlined(Block &body, ValueRange arguments) {
-  IRMapping mapping;
-  mapping.map(body.getArguments(), arguments);
-  for (Operation &op : body.without_terminator())
-    clone(op, mapping);
-  SmallVector<Value> values;
-  for (Value value : body.getTerminator()->getOperands())
-    values.push_back(mapping.lookupOrDefault(value));
-  return values;
-}
-
 template <typename StoredOp>
 Value LoopBuilder::stored(StoredOp op, Type element, Value row, Value column) {
   Value matrix = op.getW();
@@ -106,19 +63,19 @@ Value LoopBuilder::stored(StoredOp op, Type element, Value row, Value column) {
   int64_t bits = *op.getBits(), perByte = 8 / bits;
   MemRefType type = op.getW().getType(), scales = op.getScales().getType();
   int64_t group = *tile::groupSize(type, scales, bits);
-  Value place = arith::DivUIOp::create(*this, column, index(perByte));
+  Value place = div(column, index(perByte));
   Value byte = load(matrix, {row, place});
   if (perByte > 1) {
-    Value half = arith::RemUIOp::create(*this, column, index(perByte));
-    Value shift = arith::IndexCastOp::create(
-        *this, byte.getType(), arith::MulIOp::create(*this, half, index(bits)));
+    Value half = rem(column, index(perByte));
+    Value shift = arith::IndexCastOp::create(*this, byte.getType(),
+                                             mul(half, index(bits)));
     Value mask = arith::ConstantOp::create(
         *this, getIntegerAttr(byte.getType(), (1 << bits) - 1));
     byte = arith::AndIOp::create(
         *this, arith::ShRUIOp::create(*this, byte, shift), mask);
   }
   Value number = arith::UIToFPOp::create(*this, element, byte);
-  Value at[] = {row, arith::DivUIOp::create(*this, column, index(group))};
+  Value at[] = {row, div(column, index(group))};
   return math::FmaOp::create(*this, convert(element, load(op.getScales(), at)),
                              number,
                              convert(element, load(op.getBiases(), at)));
@@ -131,7 +88,7 @@ Value LoopBuilder::stored(StoredOp op, Type element, Value row, Value column) {
 static void lower(tile::ReadRowOp op) {
   LoopBuilder b(op);
   Type element = op.getTo().getType().getElementType();
-  b.loop(op.getCount(), [&](Value j) {
+  b.upTo(op.getCount(), [&](Value j) {
     Value value = b.stored(op, element, op.getRow(), b.add(op.getColumn(), j));
     b.store(value, op.getTo(), {b.index(0), j});
   });
@@ -184,21 +141,20 @@ static void lower(tile::ProductOp op) {
   LoopBuilder b(op);
   Type element = op.getC().getType().getElementType();
   Value to = op.getInto() ? op.getInto() : op.getC();
-  b.loop(op.getM(), [&](Value i) {
-    b.loop(op.getN(), [&](Value j) {
+  b.upTo(op.getM(), [&](Value i) {
+    b.upTo(op.getN(), [&](Value j) {
       ProductElement p{op, b, element, i, j};
       Value at[] = {b.add(op.getCRow(), i), b.add(op.getCColumn(), j)};
       // A first block without terms is zero, so all products have one.
       Value zero = b.index(0), first = b.index(op.getTerms());
       Value sum = p.block(zero);
       if (op.getAccumulate())
-        sum = arith::AddFOp::create(b, b.load(op.getC(), at), sum);
-      sum =
-          b.fold(first, op.getK(), op.getTerms(), sum,
-                 [&](Value start, ValueRange before) -> SmallVector<Value> {
-                   return {arith::AddFOp::create(b, before[0], p.block(start))};
-                 })
-              .front();
+        sum = b.add(b.load(op.getC(), at), sum);
+      sum = b.fold(first, op.getK(), op.getTerms(), sum,
+                   [&](Value start, ValueRange before) -> SmallVector<Value> {
+                     return {b.add(before[0], p.block(start))};
+                   })
+                .front();
       if (!op.getEpilogue().empty())
         sum = b.inlined(op.getEpilogue().front(), {sum, i, j}).front();
       b.store(sum, to, at);
@@ -213,10 +169,10 @@ static void lower(tile::ProductOp op) {
 static void lower(tile::MapOp op) {
   LoopBuilder b(op);
   ValueRange bounds = op.getBounds();
-  b.loop(bounds[0], [&](Value i) {
+  b.upTo(bounds[0], [&](Value i) {
     if (bounds.size() == 1)
       return (void)b.inlined(*op.getBody(), i);
-    b.loop(bounds[1], [&](Value j) { b.inlined(*op.getBody(), {i, j}); });
+    b.upTo(bounds[1], [&](Value j) { b.inlined(*op.getBody(), {i, j}); });
   });
 }
 
@@ -226,7 +182,7 @@ static Value identityOf(LoopBuilder &b, tile::Combine combine, Type type) {
 
 static Value join(LoopBuilder &b, tile::Combine combine, Value x, Value y) {
   if (combine == tile::Combine::add)
-    return arith::AddFOp::create(b, x, y);
+    return b.add(x, y);
   return arith::MaximumFOp::create(b, x, y);
 }
 

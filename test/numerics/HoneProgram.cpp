@@ -19,10 +19,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-#include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
-#include "llvm/ExecutionEngine/Orc/LLJIT.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 #include <cstdlib>
 
@@ -31,11 +27,6 @@ using namespace hone;
 std::string hone::targetUnderTest() {
   const char *given = std::getenv("HONE_TARGET");
   return given ? given : "native";
-}
-
-static char *align64(std::vector<char> &storage) {
-  return reinterpret_cast<char *>(
-      llvm::alignTo(reinterpret_cast<uintptr_t>(storage.data()), 64));
 }
 
 static char elementCode(mlir::Type type) {
@@ -149,35 +140,10 @@ HoneProgram::HoneProgram(llvm::StringRef ir, bool bfloat16Products) {
   item.run = function;
   description.schedules.emplace_back();
   description.schedules.back().items = {item};
-  llvm::SmallString<64> path;
-  check(llvm::errorCodeToError(
-      llvm::sys::fs::createTemporaryFile("hone-numerics", "o", path)));
-  check(target->emit(*module, description, EmitKind::object, path));
-  load(path);
-  llvm::sys::fs::remove(path);
+  loaded = LoadedModule(*module, *target, description, hone_parallel_for);
   arenaStorage.resize(boundaryEnd + 64);
-  arena = align64(arenaStorage);
+  arena = align64(arenaStorage.data());
   reset();
-}
-
-HoneProgram::~HoneProgram() = default;
-
-void HoneProgram::load(llvm::StringRef objectFile) {
-  llvm::ExitOnError check("cannot load the program under test: ");
-  auto object =
-      check(llvm::errorOrToExpected(llvm::MemoryBuffer::getFile(objectFile)));
-  loader = check(llvm::orc::LLJITBuilder().create());
-  llvm::orc::JITDylib &library = loader->getMainJITDylib();
-  library.addGenerator(
-      check(llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
-          loader->getDataLayout().getGlobalPrefix())));
-  check(library.define(llvm::orc::absoluteSymbols(
-      {{loader->mangleAndIntern("hone_parallel_for"),
-        {llvm::orc::ExecutorAddr::fromPtr(&hone_parallel_for),
-         llvm::JITSymbolFlags::Exported}}})));
-  check(loader->addObjectFile(std::move(object)));
-  compiled = check(loader->lookup("hone_compiled_module"))
-                 .toPtr<const hone_module *>();
 }
 
 void HoneProgram::reset() {
@@ -236,7 +202,7 @@ void HoneProgram::run(int64_t rows, unsigned threads) {
   auto pool = rt::Pool::create(threads);
   if (!pool.isOk())
     llvm::report_fatal_error("cannot start threads");
-  std::vector<char> scratch(compiled->thread_bytes * threads + 64, '\xff');
+  std::vector<char> scratch(loaded->thread_bytes * threads + 64, '\xff');
   std::vector<const void *> pointers;
   for (const std::vector<char> &tensor : weights)
     pointers.push_back(tensor.data());
@@ -244,7 +210,7 @@ void HoneProgram::run(int64_t rows, unsigned threads) {
   for (int64_t offset : boundary)
     values.push_back(arena + offset);
   hone_frame frame = {
-      pool.value()->handle(), arena,           arena, arena + work,
-      align64(scratch),       pointers.data(), rows};
-  compiled->schedules[0].items[0].run(&frame, values.data());
+      pool.value()->handle(),  arena,           arena, arena + work,
+      align64(scratch.data()), pointers.data(), rows};
+  loaded->schedules[0].items[0].run(&frame, values.data());
 }

@@ -9,7 +9,7 @@
 #ifndef HONE_TEST_NUMERICS_HONEPROGRAM_H
 #define HONE_TEST_NUMERICS_HONEPROGRAM_H
 
-#include "targets/ModuleDescription.h"
+#include "test/targets/LoadedModule.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
@@ -18,10 +18,6 @@
 #include <memory>
 #include <string>
 #include <vector>
-
-namespace llvm::orc {
-class LLJIT;
-} // namespace llvm::orc
 
 namespace hone {
 
@@ -36,7 +32,6 @@ public:
   /// that fails: a test cannot go on. `bfloat16Products`: products may round
   /// their operands.
   explicit HoneProgram(llvm::StringRef ir, bool bfloat16Products = false);
-  ~HoneProgram();
 
   /// Fills the arena with NaN and zeroes the gradient.
   void reset();
@@ -52,12 +47,10 @@ public:
   void run(int64_t rows, unsigned threads);
 
 private:
-  void load(llvm::StringRef objectFile);
   char elementOf(llvm::StringRef region) const;
   char *at(llvm::StringRef region) const;
 
-  std::unique_ptr<llvm::orc::LLJIT> loader;
-  const hone_module *compiled = nullptr;
+  LoadedModule loaded;
   llvm::StringMap<int64_t> offsets;
   llvm::StringMap<char> elements;
   int64_t arenaBytes = 0, gradientBytes = 0, gradientEnd = 0;

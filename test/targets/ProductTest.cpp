@@ -134,8 +134,7 @@ static std::string productText(const Case &c) {
 static std::vector<char> arenaOf(const Case &c, char *&aligned) {
   Layout at = layoutOf(c);
   std::vector<char> storage(at.end + 64);
-  aligned =
-      storage.data() + 64 - reinterpret_cast<uintptr_t>(storage.data()) % 64;
+  aligned = align64(storage.data());
   std::mt19937 random(11);
   for (int64_t i = 0; i + 4 <= at.end; i += 4) {
     float value = random() / 2147483648.0f - 1;

@@ -15,10 +15,6 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Parser/Parser.h"
-#include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
-#include "llvm/ExecutionEngine/Orc/LLJIT.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/TargetParser/Host.h"
 
 using namespace hone;
@@ -29,11 +25,6 @@ static void parallelFor(hone_pool *, hone_task task, void *closure,
                         int64_t count) {
   for (int64_t i = count - 1; i >= 0; --i)
     task(closure, i, i % kThreads);
-}
-
-static char *align64(char *pointer) {
-  return reinterpret_cast<char *>(
-      llvm::alignTo(reinterpret_cast<uintptr_t>(pointer), 64));
 }
 
 std::string hone::entryFunction(llvm::StringRef body) {
@@ -87,33 +78,13 @@ TileProgram::TileProgram(llvm::StringRef ir, llvm::StringRef targetName,
   if (!module || failed(pm.run(*module)))
     check(llvm::createStringError("invalid IR:\n" + ir));
 
-  llvm::SmallString<64> path;
-  check(llvm::errorCodeToError(
-      llvm::sys::fs::createTemporaryFile("hone-tile", "o", path)));
-  check(target->emit(*module, description, EmitKind::object, path));
-  auto object = llvm::MemoryBuffer::getFile(path);
-  llvm::sys::fs::remove(path);
-
-  loader = check(llvm::orc::LLJITBuilder().create());
-  llvm::orc::JITDylib &library = loader->getMainJITDylib();
-  library.addGenerator(
-      check(llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
-          loader->getDataLayout().getGlobalPrefix())));
-  check(library.define(llvm::orc::absoluteSymbols(
-      {{loader->mangleAndIntern("hone_parallel_for"),
-        {llvm::orc::ExecutorAddr::fromPtr(&parallelFor),
-         llvm::JITSymbolFlags::Exported}}})));
-  check(loader->addObjectFile(std::move(*object)));
-  compiled = check(loader->lookup("hone_compiled_module"))
-                 .toPtr<const hone_module *>();
-  scratch.resize(compiled->thread_bytes * kThreads + 64);
+  loaded = LoadedModule(*module, *target, description, parallelFor);
+  scratch.resize(loaded->thread_bytes * kThreads + 64);
 }
-
-TileProgram::~TileProgram() = default;
 
 void TileProgram::run(void *arena, int64_t rows, const void *const *weights) {
   char *base = static_cast<char *>(arena);
   hone_frame frame = {nullptr, base, base, base, align64(scratch.data()),
                       weights, rows};
-  compiled->schedules[0].items[0].run(&frame, nullptr);
+  loaded->schedules[0].items[0].run(&frame, nullptr);
 }

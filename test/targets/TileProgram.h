@@ -1,7 +1,6 @@
 //===- TileProgram.h - Compile tile IR and run it in this process ---------===//
 //
-// The object file is the one that honec would link; LLVM's in-memory linker
-// only loads it. The pool is serial and runs iterations backwards, so code
+// The pool is serial and runs iterations backwards, so code
 // that relies on an order fails.
 //
 //===----------------------------------------------------------------------===//
@@ -9,7 +8,7 @@
 #ifndef HONE_TEST_TARGETS_TILEPROGRAM_H
 #define HONE_TEST_TARGETS_TILEPROGRAM_H
 
-#include "targets/ModuleDescription.h"
+#include "test/targets/LoadedModule.h"
 
 #include "llvm/ADT/StringRef.h"
 
@@ -17,10 +16,6 @@
 #include <memory>
 #include <string>
 #include <vector>
-
-namespace llvm::orc {
-class LLJIT;
-} // namespace llvm::orc
 
 namespace hone {
 
@@ -34,7 +29,6 @@ public:
   /// Exits with a message if that fails: a test cannot go on.
   TileProgram(llvm::StringRef ir, llvm::StringRef target = "native",
               ModuleDescription description = defaultDescription());
-  ~TileProgram();
 
   /// One entry, "main", in hone_entry_main.
   static ModuleDescription defaultDescription();
@@ -42,11 +36,10 @@ public:
   /// Runs entry 0 on `arena`, whose first byte is 64-byte aligned.
   void run(void *arena, int64_t rows, const void *const *weights = nullptr);
 
-  const hone_module &module() const { return *compiled; }
+  const hone_module &module() const { return *loaded; }
 
 private:
-  std::unique_ptr<llvm::orc::LLJIT> loader;
-  const hone_module *compiled = nullptr;
+  LoadedModule loaded;
   std::vector<char> scratch;
 };
 

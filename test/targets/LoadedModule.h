@@ -1,0 +1,50 @@
+//===- LoadedModule.h - A lowered module in this process ------------------===//
+//
+// The object file is the one that honec would link; LLVM's in-memory linker
+// only loads it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_TEST_TARGETS_LOADEDMODULE_H
+#define HONE_TEST_TARGETS_LOADEDMODULE_H
+
+#include "targets/Target.h"
+
+#include <cstdint>
+#include <memory>
+
+namespace llvm::orc {
+class LLJIT;
+} // namespace llvm::orc
+
+namespace hone {
+
+/// The type of hone_parallel_for.
+using ParallelFor = void (*)(hone_pool *, hone_task, void *, int64_t);
+
+class LoadedModule {
+public:
+  LoadedModule();
+  /// What `target` emits for the lowered `module`; its loops run by
+  /// `parallelFor`. Exits with a message if that fails: a test cannot go on.
+  LoadedModule(mlir::ModuleOp module, const Target &target,
+               const ModuleDescription &description, ParallelFor parallelFor);
+  ~LoadedModule();
+  LoadedModule &operator=(LoadedModule &&other) noexcept;
+
+  const hone_module &operator*() const { return *compiled; }
+  const hone_module *operator->() const { return compiled; }
+
+private:
+  std::unique_ptr<llvm::orc::LLJIT> loader;
+  const hone_module *compiled = nullptr;
+};
+
+/// The first multiple of 64 bytes from `start` on.
+inline char *align64(char *start) {
+  return start + (64 - reinterpret_cast<uintptr_t>(start) % 64) % 64;
+}
+
+} // namespace hone
+
+#endif // HONE_TEST_TARGETS_LOADEDMODULE_H
