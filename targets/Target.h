@@ -73,6 +73,9 @@ public:
   /// `tile.product`.
   virtual bool hasBFloat16Products() const { return false; }
 
+  /// Whether these are also the faster ones for what is bfloat16 already.
+  virtual bool prefersBFloat16Products() const { return false; }
+
   /// Whether kernels may compute in f64. Losses and updates do.
   virtual bool hasFloat64() const { return true; }
 

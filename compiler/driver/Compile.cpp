@@ -74,7 +74,12 @@ public:
   Status run(CompilerPhase phase);
   /// What a run's identity needs of the module as it is now.
   void noteMathematics() { identity.mathematics = describeModel(*module); }
-  void noteRounding() { identity.rounding = describeRounding(*module); }
+  /// Of bfloat16 nothing is rounded to be kept, so the plan changes no bit.
+  void noteRounding() {
+    identity.rounding = spec.train.compute_dtype == "bfloat16"
+                            ? "bfloat16"
+                            : describeRounding(*module);
+  }
   /// The parameter table, the plan and the description of the placed module.
   Status summarize();
   /// What the program is linked with, if there will be one.
@@ -185,17 +190,24 @@ Status Compilation::createTarget() {
         ErrorCode::UnknownTarget,
         {spec.placeOf(key), llvm::toString(created.takeError()), remedy});
   target = std::move(*created);
-  if (spec.train.float32_matmul_precision == "medium" &&
-      !target->hasBFloat16Products())
-    return Status::error(
-        ErrorCode::TargetLacksProducts,
-        {spec.placeOf("train.float32_matmul_precision"),
-         "medium needs bfloat16 dot products (avx512bf16), which the target " +
-             target->describe() + " does not have",
-         "set float32_matmul_precision: highest, or choose a target that has "
-         "them, such as target: {triple: x86-64-v4, features: "
-         "[+avx512bf16]}"});
-  return Status::ok();
+  bool isBFloat16 = spec.train.compute_dtype == "bfloat16";
+  if (isBFloat16 && spec.train.bfloat16_products == "auto")
+    spec.train.bfloat16_products =
+        target->prefersBFloat16Products() ? "pairs" : "widened";
+  if (!spec.roundsProducts() || target->hasBFloat16Products())
+    return Status::ok();
+  const rt::Word &setting = isBFloat16 ? spec.train.bfloat16_products
+                                       : spec.train.float32_matmul_precision;
+  std::string other = isBFloat16 ? "widened" : "highest";
+  return Status::error(
+      ErrorCode::TargetLacksProducts,
+      {spec.placeOf("train." + std::string(setting.name)),
+       setting +
+           " needs bfloat16 dot products (avx512bf16), which the target " +
+           target->describe() + " does not have",
+       "set " + std::string(setting.name) + ": " + other +
+           ", or choose a target that has them, such as target: {triple: "
+           "x86-64-v4, features: [+avx512bf16]}"});
 }
 
 //===----------------------------------------------------------------------===//
@@ -216,7 +228,7 @@ Status Compilation::importModel() {
   if (!imported.isOk())
     return imported.status();
   module = std::move(imported.value().module);
-  if (spec.train.float32_matmul_precision == "medium")
+  if (spec.roundsProducts())
     (*module)->setAttr(HoneDialect::getRoundedProductsAttrName(),
                        UnitAttr::get(&context));
   Result<rt::WeightSettings> stored = assignStorage(*module, spec, model.get());
@@ -349,8 +361,7 @@ Status Compilation::summarize() {
                           "please report this with the spec"});
   parameters = std::move(*table);
   plan = std::move(*read);
-  plan.seconds = plan.counts.seconds(
-      profile, spec.train.float32_matmul_precision == "medium");
+  plan.seconds = plan.counts.seconds(profile, spec.roundsProducts());
   if (planned) {
     StepOptions options;
     setOptions(options);

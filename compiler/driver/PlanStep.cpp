@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <set>
 
 using namespace hone;
 using namespace mlir;
@@ -44,17 +43,22 @@ public:
   /// there is more than `mappedForFree`.
   std::optional<PlanCost> judge(const StepPlan &plan, int64_t mappedForFree);
   std::optional<MemoryPlan> memoryOf(const StepPlan &plan);
-  /// Lowers `plan` to find what each thread and the kernels' tables need; true
-  /// if it is more than what judge() counted so far.
-  bool updateSizes(const StepPlan &plan);
+  /// Lowers `plan` to find what each thread and the kernels' tables need; false
+  /// if that was known. Until then judge() counts what plans with the same tiles
+  /// were found to need.
+  bool findSizes(const StepPlan &plan);
 
   /// How many plans were placed, and how many of them sized.
   int64_t placedPlans() const { return placed.size(); }
-  int64_t sizedPlans() const { return sized.size(); }
+  int64_t sizedPlans() const { return sizes.size(); }
 
   int64_t layers = 0;
 
 private:
+  struct Sizes {
+    int64_t threadBytes = 0, tableBytes = 0;
+  };
+  Sizes sizesOf(const StepPlan &plan) const;
   /// A copy of the module after phases Derive and Place, and as much of Lower
   /// as finds sizes if asked for; null if a pass fails.
   OwningOpRef<ModuleOp> run(const StepPlan &plan, bool findsSizes);
@@ -63,11 +67,11 @@ private:
   const StepOptions &options;
   const Target &target;
   MachineProfile profile;
-  int64_t threads, threadBytes = 0, tableBytes = 0;
+  int64_t threads;
   bool streams;
   /// Placements, without what threads and tables need; none if a pass fails.
   std::map<StepPlan, std::optional<MemoryPlan>> placed;
-  std::set<StepPlan> sized;
+  std::map<StepPlan, Sizes> sizes;
 };
 
 } // namespace
@@ -122,8 +126,9 @@ std::optional<MemoryPlan> PlanJudge::memoryOf(const StepPlan &plan) {
           succeeded(memory))
         known->second = std::move(*memory);
   std::optional<MemoryPlan> memory = known->second;
+  Sizes found = sizesOf(plan);
   if (memory)
-    memory->setSizes(threadBytes, tableBytes);
+    memory->setSizes(found.threadBytes, found.tableBytes);
   return memory;
 }
 
@@ -140,22 +145,30 @@ std::optional<PlanCost> PlanJudge::judge(const StepPlan &plan,
           imported->hasAttr(HoneDialect::getRoundedProductsAttrName()))};
 }
 
-bool PlanJudge::updateSizes(const StepPlan &plan) {
-  if (!sized.insert(plan).second)
+PlanJudge::Sizes PlanJudge::sizesOf(const StepPlan &plan) const {
+  if (auto known = sizes.find(plan); known != sizes.end())
+    return known->second;
+  Sizes most;
+  for (const auto &[other, found] : sizes)
+    if (other.tileRows == plan.tileRows &&
+        other.forwardTileRows == plan.forwardTileRows)
+      most = {std::max(most.threadBytes, found.threadBytes),
+              std::max(most.tableBytes, found.tableBytes)};
+  return most;
+}
+
+bool PlanJudge::findSizes(const StepPlan &plan) {
+  if (sizes.count(plan))
     return false;
   OwningOpRef<ModuleOp> module = run(plan, /*findsSizes=*/true);
-  auto update = [&](StringRef name, int64_t &known) {
-    auto bytes =
+  auto bytes = [&](StringRef name) {
+    auto found =
         module ? (*module)->getAttrOfType<IntegerAttr>(name) : IntegerAttr();
-    if (!bytes || bytes.getInt() <= known)
-      return false;
-    known = bytes.getInt();
-    return true;
+    return found ? found.getInt() : 0;
   };
-  bool needsThreads =
-      update(tile::TileDialect::kThreadBytesAttrName, threadBytes);
-  bool needsTables = update(tile::TileDialect::kTableBytesAttrName, tableBytes);
-  return needsThreads || needsTables;
+  sizes[plan] = {bytes(tile::TileDialect::kThreadBytesAttrName),
+                 bytes(tile::TileDialect::kTableBytesAttrName)};
+  return true;
 }
 
 static std::string inMebibytes(int64_t bytes) {
@@ -264,7 +277,7 @@ Result<PlannedStep> PlanSearch::find() {
     std::optional<StepPlan> plan = planner.fastestWithin(budget);
     StepPlan smallest = plan ? *plan : planner.smallest();
     // A thread's scratch and tables are known only after lowering.
-    if (judge.updateSizes(smallest))
+    if (judge.findSizes(smallest))
       continue;
     if (plan)
       return found(*plan);

@@ -57,7 +57,7 @@ Value ModelBuilder::rowInput(StringRef name) {
 Value ModelBuilder::parameter(const llvm::Twine &name,
                               ArrayRef<int64_t> shape) {
   return ParameterOp::create(builder, at(name),
-                             RankedTensorType::get(shape, element),
+                             RankedTensorType::get(shape, computeType(element)),
                              builder.getStringAttr(name),
                              /*trainable=*/false, InitAttr(), StorageAttr());
 }

@@ -17,7 +17,7 @@ namespace hone {
 
 class ModelBuilder {
 public:
-  /// Adds to `module`, computing in elements of type `element`.
+  /// Adds to `module`, with activations of type `element`.
   ModelBuilder(mlir::ModuleOp module, mlir::Type element);
 
   /// `[rows, features]`.

@@ -25,6 +25,14 @@ OwningOpRef<ModuleOp> hone::buildModule(const HuggingFaceModel &model,
   return module;
 }
 
+Type hone::activationType(const Spec &spec, MLIRContext *context) {
+  if (spec.train.compute_dtype == "float64")
+    return Float64Type::get(context);
+  if (spec.train.compute_dtype == "bfloat16")
+    return BFloat16Type::get(context);
+  return Float32Type::get(context);
+}
+
 Result<ImportedModel> hone::importModel(MLIRContext &context,
                                         const HuggingFaceModel &model,
                                         const Spec &spec) {
@@ -38,9 +46,8 @@ Result<ImportedModel> hone::importModel(MLIRContext &context,
              std::to_string(spec.train.max_seq_length),
          "longer samples can be split, or the model's rope settings changed"});
   Builder builder(&context);
-  OwningOpRef<ModuleOp> module = buildModule(
-      model, spec.train.compute_dtype == "float64" ? Type(builder.getF64Type())
-                                                   : builder.getF32Type());
+  OwningOpRef<ModuleOp> module =
+      buildModule(model, activationType(spec, &context));
   (*module)->setAttr(HoneDialect::getMaxRowsAttrName(),
                      builder.getI64IntegerAttr(spec.maxRows()));
   (*module)->setAttr(HoneDialect::getMaxPositionsAttrName(),

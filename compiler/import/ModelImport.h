@@ -25,8 +25,11 @@ struct ImportedModel {
   rt::LoraSettings lora;
 };
 
-/// The module of `model` without adapters, computing in `element`. The context
-/// must have the hone dialect.
+/// The type of activations that `train.compute_dtype` names.
+mlir::Type activationType(const Spec &spec, mlir::MLIRContext *context);
+
+/// The module of `model` without adapters, with activations of type `element`.
+/// The context must have the hone dialect.
 mlir::OwningOpRef<mlir::ModuleOp> buildModule(const HuggingFaceModel &model,
                                               mlir::Type element);
 

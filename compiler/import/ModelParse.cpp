@@ -53,26 +53,37 @@ static StringRef adaptedModule(StringRef parameter) {
   return parameter.contains('.') ? parameter.rsplit('.').second : parameter;
 }
 
-/// Every parameter has the element type that the spec computes in.
+static std::string nameOf(Type element) {
+  return element.isF64()    ? "float64"
+         : element.isBF16() ? "bfloat16"
+                            : "float32";
+}
+
+/// Every parameter has the element type that the spec computes in, and what
+/// blocks take and give has the spec's own.
 static Status checkElementTypes(const Spec &spec, ModuleOp module) {
-  Type expected = spec.train.compute_dtype == "float64"
-                      ? Type(Float64Type::get(module.getContext()))
-                      : Float32Type::get(module.getContext());
+  Type expected = activationType(spec, module.getContext());
   Status status = Status::ok();
-  module.walk([&](ParameterOp op) {
-    Type element =
-        cast<RankedTensorType>(op.getResult().getType()).getElementType();
-    if (element == expected || !status.isOk())
+  auto check = [&](Type type, Type expected, const std::string &what) {
+    Type element = getElementTypeOrSelf(type);
+    if (!isa<FloatType>(element) || element == expected || !status.isOk())
       return;
-    status =
-        Status::error(ErrorCode::SpecDisagreesWithModel,
-                      {spec.placeOf("train.compute_dtype"),
-                       "expected the element type of " + spec.model +
-                           " but found " + spec.train.compute_dtype +
-                           ", where parameter " + op.getName().str() + " is " +
-                           (element.isF64() ? "float64" : "float32"),
-                       "set train.compute_dtype to the type in the file"});
+    status = Status::error(ErrorCode::SpecDisagreesWithModel,
+                           {spec.placeOf("train.compute_dtype"),
+                            "expected the element type of " + spec.model +
+                                " but found " + spec.train.compute_dtype +
+                                ", where " + what + " is " + nameOf(element),
+                            "set train.compute_dtype to the type in the file"});
+  };
+  module.walk([&](ParameterOp op) {
+    check(op.getType(), computeType(expected),
+          "parameter " + op.getName().str());
   });
+  for (BlockOp block : module.getOps<BlockOp>())
+    for (Type type : llvm::concat<const Type>(block.getArgumentTypes(),
+                                              block.getResultTypes()))
+      if (cast<RankedTensorType>(type).getRank() == 2)
+        check(type, expected, "a value of block " + block.getSymName().str());
   return status;
 }
 

@@ -29,6 +29,12 @@ using rt::Status;
 
 using StringList = std::vector<std::string>;
 
+bool Spec::roundsProducts() const {
+  return train.compute_dtype == "bfloat16"
+             ? train.bfloat16_products == "pairs"
+             : train.float32_matmul_precision == "medium";
+}
+
 double Spec::loraScale() const {
   double rank = static_cast<double>(lora.r);
   return lora.lora_alpha / (lora.use_rslora ? std::sqrt(rank) : rank);

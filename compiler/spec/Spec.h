@@ -39,6 +39,9 @@ struct Spec : rt::Settings {
   int64_t maxRows() const { return train.batch_size * train.max_seq_length; }
   /// What multiplies B(Ax): lora_alpha / r, or / sqrt(r) with use_rslora.
   double loraScale() const;
+  /// Whether products multiply bfloat16, see hone.rounded_products. Known when
+  /// train.bfloat16_products is not auto.
+  bool roundsProducts() const;
 };
 
 /// A key of the spec that an option sets: "section.key=value" with the value in

@@ -45,24 +45,32 @@ Status hone::checkSpec(Spec &spec) {
                 "the key is required but missing",
                 "add: model: path/to/a/hugging-face/directory");
 
-  // The element types of weights and adapter follow compute_dtype, unless the
-  // weights are stored smaller.
+  // The element types of weights and adapter follow compute_dtype, unless they
+  // are stored smaller; an adapter has the type that bfloat16 is computed in.
   const std::string &dtype = spec.train.compute_dtype;
+  bool isBFloat16 = dtype == "bfloat16";
   bool isStoredSmaller = spec.weights.dtype == "bfloat16" ||
                          spec.weights.dtype == "int8" ||
                          spec.weights.dtype == "int4";
   for (auto [key, value] : {std::pair("weights.dtype", &spec.weights.dtype),
                             std::pair("lora.dtype", &spec.lora.dtype)}) {
-    if (value == &spec.weights.dtype && isStoredSmaller)
+    bool isAdapter = value == &spec.lora.dtype;
+    if (!isAdapter && isStoredSmaller)
       continue;
-    if (*value == "bfloat16" && dtype == "float32")
+    if (isAdapter && *value == "bfloat16" && dtype != "float64")
       continue;
-    if (spec.given.count(key) && *value != dtype)
+    std::string expected = isAdapter && isBFloat16 ? "float32" : dtype;
+    if (spec.given.count(key) && *value != expected)
       return disagree(
           key,
-          "expected " + dtype + ", as train.compute_dtype, but found " + *value,
-          "leave " + std::string(key) + " out, or make the two equal");
-    *value = dtype;
+          "expected " + expected +
+              (expected == dtype
+                   ? ", as train.compute_dtype"
+                   : ", in which train.compute_dtype " + dtype + " adds up") +
+              ", but found " + *value,
+          "leave " + std::string(key) + " out, or change " +
+              "train.compute_dtype");
+    *value = expected;
   }
   int64_t group = spec.weights.group_size;
   if (group != 32 && group != 64 && group != 128)
@@ -96,13 +104,26 @@ Status hone::checkSpec(Spec &spec) {
         "the directory " +
             spec.model,
         "remove weights.path: a Hugging Face directory has its own");
-  if (spec.train.float32_matmul_precision != "highest" && dtype != "float32")
+  bool hasPrecision =
+      spec.train.float32_matmul_precision != "highest" ||
+      (isBFloat16 && spec.given.count("train.float32_matmul_precision"));
+  if (hasPrecision && dtype != "float32")
     return disagree("train.float32_matmul_precision",
                     "only float32 products have a precision, but compute_dtype "
                     "is " +
                         dtype,
-                    "remove train.float32_matmul_precision, or set "
-                    "train.compute_dtype to float32");
+                    isBFloat16
+                        ? "remove train.float32_matmul_precision; "
+                          "train.bfloat16_products says what is multiplied"
+                        : "remove train.float32_matmul_precision, or set "
+                          "train.compute_dtype to float32");
+  if (!isBFloat16 && spec.given.count("train.bfloat16_products"))
+    return disagree("train.bfloat16_products",
+                    "only compute_dtype bfloat16 reads it, but compute_dtype "
+                    "is " +
+                        dtype,
+                    "remove train.bfloat16_products, or set "
+                    "train.compute_dtype to bfloat16");
   for (const char *key : {"train.memory_budget", "train.resident_budget"})
     if (spec.given.count(key) && spec.train.residuals != "planned")
       return disagree(key,
@@ -138,6 +159,11 @@ Status hone::checkSpec(Spec &spec) {
           "raise train.batch_size, or set "
           "train.optimizer_in_backward to false");
   }
+  if (isBFloat16 && spec.given.count("train.kept_dtype"))
+    return disagree("train.kept_dtype",
+                    "with compute_dtype bfloat16 what is kept is bfloat16 "
+                    "already",
+                    "remove train.kept_dtype");
   if (spec.train.kept_dtype == "bfloat16" && spec.train.residuals != "planned")
     return disagree(
         "train.kept_dtype",

@@ -14,6 +14,12 @@
 using namespace mlir;
 using namespace hone;
 
+Type hone::computeType(Type type) {
+  if (auto shaped = dyn_cast<ShapedType>(type))
+    return shaped.clone(computeType(shaped.getElementType()));
+  return type.isBF16() ? Float32Type::get(type.getContext()) : type;
+}
+
 using Elements = SmallVector<Value>;
 
 static Value add(ImplicitLocOpBuilder &b, Value x, Value y) {

@@ -301,13 +301,14 @@ LogicalResult RmsNormOp::verify() {
       check.sameType("x", getX(), "y", getY()),                // (C1)
       check.sameDim("weight", getWeight(), 0, "x", getX(), 1), // (C1)
       check.sameDim("rstd", getRstd(), 0, "x", getX(), 0),     // (C2)
-      check.sameElementType("rstd", getRstd(), "x", getX()),   // (C2)
+      check.computesIn("x", getX(), "rstd", getRstd()),        // (C2)
   });
 }
 
 Type RmsNormOp::getAuxiliaryType() {
   RankedTensorType type = getX().getType();
-  return RankedTensorType::get({type.getDimSize(0)}, type.getElementType());
+  return RankedTensorType::get({type.getDimSize(0)},
+                               computeType(type.getElementType()));
 }
 
 LogicalResult LinearOp::verify() {
@@ -334,9 +335,9 @@ LogicalResult LoraLinearOp::verify() {
       check.sameDim("h", getH(), 0, "x", getX(), 0),           // (C4)
       check.sameDim("h", getH(), 1, "a", getA(), 0),           // (C4)
       check.sameElementType("x", getX(), "y", getY()),         // (C5)
-      check.sameElementType("a", getA(), "x", getX()),         // (C5)
-      check.sameElementType("b", getB(), "x", getX()),         // (C5)
-      check.sameElementType("h", getH(), "x", getX()),         // (C5)
+      check.computesIn("x", getX(), "a", getA()),              // (C5)
+      check.computesIn("x", getX(), "b", getB()),              // (C5)
+      check.computesIn("x", getX(), "h", getH()),              // (C5)
   });
 }
 
@@ -344,7 +345,7 @@ Type LoraLinearOp::getAuxiliaryType() {
   RankedTensorType type = getX().getType();
   return RankedTensorType::get(
       {type.getDimSize(0), getA().getType().getDimSize(0)},
-      type.getElementType());
+      computeType(type.getElementType()));
 }
 
 LogicalResult RopeOp::verify() {
@@ -403,8 +404,7 @@ LogicalResult AttentionOp::verify() {
       check.sameDim("normalizer", getNormalizer(), 0, "q", getQ(), 0), // (C4)
       check.dimIs("normalizer", getNormalizer(), 1, 2 * getHeads()),   // (C4)
       check.sameElementType("k", getK(), "q", getQ()),                 // (C5)
-      check.sameElementType("normalizer", getNormalizer(), "q",
-                            getQ()), // (C5)
+      check.computesIn("q", getQ(), "normalizer", getNormalizer()),    // (C5)
   });
 }
 
@@ -412,7 +412,7 @@ Type AttentionOp::getAuxiliaryType() {
   RankedTensorType type = getQ().getType();
   return RankedTensorType::get(
       {type.getDimSize(0), 2 * static_cast<int64_t>(getHeads())},
-      type.getElementType());
+      computeType(type.getElementType()));
 }
 
 LogicalResult LinearCrossEntropyOp::verify() {

@@ -1,7 +1,9 @@
 //===- HoneModelOps.td - What a model computes ----------------------------===//
 //
 // Ops that importers create and people write by hand. Activations are
-// tensor<?xNxT>: rows first, features last.
+// tensor<?xNxT>: rows first, features last. Ops on bf16 compute in f32, in
+// which sums, statistics and adapters are, and round each element of a result
+// once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,12 +29,14 @@ class Hone_DifferentiableOp<string mnemonic, list<Trait> traits = []>
         DeclareOpInterfaceMethods<Hone_CostOpInterface, ["getFlops"]>])>;
 
 def Hone_Float : AnyTypeOf<[F32, F64], "32- or 64-bit float">;
+def Hone_ActivationFloat : AnyTypeOf<[BF16, F32, F64],
+                                     "a float of 16 to 64 bits">;
 // Only rows may be unknown: a kernel is compiled for its features.
 def Hone_Matrix : Type<
-    And<[2DTensorOf<[Hone_Float]>.predicate,
+    And<[2DTensorOf<[Hone_ActivationFloat]>.predicate,
          CPred<"!::llvm::cast<::mlir::RankedTensorType>($_self)"
                ".isDynamicDim(1)">]>,
-    "2D tensor of 32- or 64-bit float values with a known number of features",
+    "2D tensor of floats of 16 to 64 bits with a known number of features",
     "::mlir::RankedTensorType">;
 def Hone_Vector : 1DTensorOf<[Hone_Float]>;
 def Hone_RowIndices : 1DTensorOf<[I32]>;
@@ -375,7 +379,7 @@ def Hone_RmsNormOp : Hone_DifferentiableOp<"rms_norm", [
     of each row, which the adjoint can read instead of recomputing it.
 
     1. (C1) `x` and `y` have one type `[rows, hidden]`; `weight` is `[hidden]`.
-    2. (C2) `rstd`, if asked for, is `[rows]` of the element type of `x`.
+    2. (C2) `rstd`, if asked for, is `[rows]` of the type that `x` is computed in.
     3. (C3) `eps` is not negative.
 
     Example:
@@ -402,7 +406,7 @@ def Hone_LinearOp : Hone_DifferentiableOp<"linear", [
     1. (C1) `x` is `[rows, in]`, `weight` is `[out, in]`, `y` is `[rows, out]`.
     2. (C2) `bias`, if present, is `[out]`.
     3. (C3) `x` and `y` have one element type; `weight` and `bias` are converted
-       to it.
+       to the type that it is computed in.
 
     Example:
     ```mlir
@@ -432,8 +436,8 @@ def Hone_LoraLinearOp : Hone_DifferentiableOp<"lora_linear", [
     2. (C2) `a` is `[rank, in]`, `b` is `[out, rank]`, of one rank.
     3. (C3) `bias`, if present, is `[out]`.
     4. (C4) `h`, if asked for, is `[rows, rank]`.
-    5. (C5) `x`, `a`, `b`, `y` and `h` have one element type; `weight` and
-       `bias` are converted to it.
+    5. (C5) `x` and `y` have one element type; `a`, `b` and `h` have the type
+       that it is computed in, and `weight` and `bias` are converted to it.
 
     Example:
     ```mlir
@@ -514,7 +518,8 @@ def Hone_AttentionOp : Hone_DifferentiableOp<"attention", [
     2. (C2) `kv_heads` divides `heads`.
     3. (C3) `starts` is `[rows]`.
     4. (C4) `normalizer`, if asked for, is `[rows, 2 * heads]`.
-    5. (C5) `q`, `k` and `normalizer` have one element type.
+    5. (C5) `q` and `k` have one element type, `normalizer` the type that it is
+       computed in.
 
     Example:
     ```mlir
@@ -604,6 +609,10 @@ def Hone_LinearCrossEntropyOp : Hone_DifferentiableOp<"linear_cross_entropy", [
   let extraClassDeclaration = [{
     ::mlir::Type getAuxiliaryType();
     int64_t getPieceRows() { return numerics::kLossColumns; }
+    /// Whether `dx` is narrower than its sums, which then are workspace.
+    bool sumsApart() {
+      return getDx() && computeType(getDx().getType()) != getDx().getType();
+    }
   }];
 }
 

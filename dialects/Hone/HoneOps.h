@@ -31,6 +31,15 @@
 
 #include "dialects/Hone/HoneInterfaces.h.inc"
 
+namespace hone {
+
+/// The type that ops on elements of `type` compute in, in which their
+/// statistics, their sums and their trainable parameters are: f32 for bf16, and
+/// else `type` itself. Takes and gives shaped types as well.
+mlir::Type computeType(mlir::Type type);
+
+} // namespace hone
+
 #define GET_OP_CLASSES
 #include "dialects/Hone/HoneOps.h.inc"
 

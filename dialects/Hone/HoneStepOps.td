@@ -38,7 +38,6 @@ def Hone_ScaleOp : Hone_DerivedOp<"scale", [Hone_RowWise,
   let hasVerifier = 1;
 }
 
-def Hone_KeptFloat : AnyTypeOf<[BF16, F32, F64], "a float of 16 to 64 bits">;
 def Hone_ConvertOp : Hone_DerivedOp<"convert", [Hone_RowWise,
     Hone_InPlaceOpInterface,
     DeclareOpInterfaceMethods<Hone_ElementwiseOpInterface>]> {
@@ -57,8 +56,8 @@ def Hone_ConvertOp : Hone_DerivedOp<"convert", [Hone_RowWise,
     %y = hone.convert %x : tensor<?x4xf32> to tensor<?x4xbf16>
     ```
   }];
-  let arguments = (ins 2DTensorOf<[Hone_KeptFloat]>:$x);
-  let results = (outs 2DTensorOf<[Hone_KeptFloat]>:$y);
+  let arguments = (ins 2DTensorOf<[Hone_ActivationFloat]>:$x);
+  let results = (outs 2DTensorOf<[Hone_ActivationFloat]>:$y);
   let assemblyFormat = "$x attr-dict `:` type($x) `to` type($y)";
   let hasVerifier = 1;
 }
@@ -72,7 +71,7 @@ def Hone_RmsNormAdjointOp : Hone_DerivedOp<"rms_norm_adjoint", [
 
     1. (C1) `dy`, `x` and `dx` have one type `[rows, hidden]`; `weight` is
        `[hidden]`.
-    2. (C2) `rstd`, if present, is `[rows]` of the element type of `x`.
+    2. (C2) `rstd`, if present, is `[rows]` of the type that `x` is computed in.
 
     Example:
     ```mlir
@@ -97,7 +96,8 @@ def Hone_LinearAdjointOp : Hone_DerivedOp<"linear_adjoint", [
 
     1. (C1) `dy` is `[rows, out]`, `weight` is `[out, in]`, `dx` is
        `[rows, in]`.
-    2. (C2) `dy` and `dx` have one element type; `weight` is converted to it.
+    2. (C2) `dy` and `dx` have one element type; `weight` is converted to the
+       type that it is computed in.
 
     Example:
     ```mlir
@@ -122,8 +122,8 @@ def Hone_LoraLinearAdjointOp : Hone_DerivedOp<"lora_linear_adjoint", [
     1. (C1) `dy` is `[rows, out]`, `weight` is `[out, in]`, `dx` is
        `[rows, in]`.
     2. (C2) `a` is `[rank, in]`, `b` is `[out, rank]`.
-    3. (C3) `dy`, `a`, `b` and `dx` have one element type; `weight` is converted
-       to it.
+    3. (C3) `dy` and `dx` have one element type; `a` and `b` have the type that
+       it is computed in, and `weight` is converted to it.
 
     Example:
     ```mlir
@@ -154,7 +154,8 @@ def Hone_LoraParameterAdjointOp : Hone_DerivedOp<"lora_parameter_adjoint", [
     2. (C2) `a` and `da` have one type `[rank, in]`; `b` and `db` have one type
        `[out, rank]`.
     3. (C3) `h`, if present, is `[rows, rank]`.
-    4. (C4) `dy`, `x`, `a`, `b` and `h` have one element type.
+    4. (C4) `dy` and `x` have one element type; `a`, `b` and `h` have the type
+       that it is computed in.
 
     Example:
     ```mlir
@@ -188,7 +189,8 @@ def Hone_AttentionAdjointOp : Hone_DerivedOp<"attention_adjoint", [
        `v`, `dk` and `dv` have one type `[rows, kv_heads * d]`.
     2. (C2) `kv_heads` divides `heads`.
     3. (C3) `normalizer` is `[rows, 2 * heads]`, `starts` is `[rows]`.
-    4. (C4) `q`, `k` and `normalizer` have one element type.
+    4. (C4) `q` and `k` have one element type, `normalizer` the type that it is
+       computed in.
 
     Example:
     ```mlir
@@ -315,7 +317,7 @@ def Hone_RowTilesOp : Hone_Op<"row_tiles", [HasParent<"BlockOp">, SingleBlock,
 //===----------------------------------------------------------------------===//
 
 def Hone_Pool : Type<
-    And<[3DTensorOf<[Hone_KeptFloat]>.predicate,
+    And<[3DTensorOf<[Hone_ActivationFloat]>.predicate,
          CPred<"!::llvm::cast<::mlir::RankedTensorType>($_self).isDynamicDim(0)">,
          CPred<"!::llvm::cast<::mlir::RankedTensorType>($_self).isDynamicDim(2)">]>,
     "a known number of matrices with a known number of features",

@@ -25,7 +25,7 @@ LogicalResult RmsNormTangentOp::verify() {
       check.sameType("x", getX(), "ty", getTy()),              // (C1)
       check.sameDim("weight", getWeight(), 0, "x", getX(), 1), // (C1)
       check.sameDim("rstd", getRstd(), 0, "x", getX(), 0),     // (C2)
-      check.sameElementType("rstd", getRstd(), "x", getX()),   // (C2)
+      check.computesIn("x", getX(), "rstd", getRstd()),        // (C2)
   });
 }
 
@@ -41,9 +41,9 @@ LogicalResult LoraParameterTangentOp::verify() {
       check.sameDim("h", getH(), 0, "x", getX(), 0),     // (C3)
       check.sameDim("h", getH(), 1, "a", getA(), 0),     // (C3)
       anyTangent(*this, {getTa(), getTb()}),             // (C4)
-      check.sameElementType("a", getA(), "x", getX()),   // (C5)
-      check.sameElementType("b", getB(), "x", getX()),   // (C5)
-      check.sameElementType("h", getH(), "x", getX()),   // (C5)
+      check.computesIn("x", getX(), "a", getA()),        // (C5)
+      check.computesIn("x", getX(), "b", getB()),        // (C5)
+      check.computesIn("x", getX(), "h", getH()),        // (C5)
       check.sameElementType("ty", getTy(), "x", getX()), // (C5)
   });
 }
@@ -65,8 +65,7 @@ LogicalResult AttentionTangentOp::verify() {
       check.dimIs("normalizer", getNormalizer(), 1, 2 * getHeads()),   // (C3)
       anyTangent(*this, {getTq(), getTk(), getTv()}),                  // (C4)
       check.sameElementType("k", getK(), "q", getQ()),                 // (C5)
-      check.sameElementType("normalizer", getNormalizer(), "q",
-                            getQ()), // (C5)
+      check.computesIn("q", getQ(), "normalizer", getNormalizer()),    // (C5)
   });
 }
 

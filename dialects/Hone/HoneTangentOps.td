@@ -20,7 +20,7 @@ def Hone_RmsNormTangentOp : Hone_DerivedOp<"rms_norm_tangent"> {
 
     1. (C1) `tx`, `x` and `ty` have one type `[rows, hidden]`; `weight` is
        `[hidden]`.
-    2. (C2) `rstd`, if present, is `[rows]` of the element type of `x`.
+    2. (C2) `rstd`, if present, is `[rows]` of the type that `x` is computed in.
 
     Example:
     ```mlir
@@ -51,7 +51,8 @@ def Hone_LoraParameterTangentOp : Hone_DerivedOp<"lora_parameter_tangent", [
        `[out, rank]`.
     3. (C3) `h`, if present, is `[rows, rank]`.
     4. (C4) `ta` or `tb` is present.
-    5. (C5) `x`, `a`, `b`, `h` and `ty` have one element type.
+    5. (C5) `x` and `ty` have one element type; `a`, `b` and `h` have the type
+       that it is computed in.
 
     Example:
     ```mlir
@@ -87,7 +88,8 @@ def Hone_AttentionTangentOp : Hone_DerivedOp<"attention_tangent", [
     3. (C3) `starts` is `[rows]`; `normalizer`, if present, is
        `[rows, 2 * heads]`.
     4. (C4) `tq`, `tk` or `tv` is present.
-    5. (C5) `q`, `k` and `normalizer` have one element type.
+    5. (C5) `q` and `k` have one element type, `normalizer` the type that it is
+       computed in.
 
     Example:
     ```mlir

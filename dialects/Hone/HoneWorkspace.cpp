@@ -16,6 +16,12 @@ static Type elementType(Value value) {
   return cast<RankedTensorType>(value.getType()).getElementType();
 }
 
+/// What is neither operand nor result is as precise as what it is computed
+/// from.
+static Type computedType(Value value) {
+  return computeType(elementType(value));
+}
+
 static int64_t columns(Value matrix) {
   return cast<RankedTensorType>(matrix.getType()).getDimSize(1);
 }
@@ -33,18 +39,18 @@ static MemRefType perRow(MLIRContext *context, int64_t rows) {
 SmallVector<MemRefType> LoraLinearOp::getWorkspace(int64_t maxRows) {
   if (getH())
     return {};
-  return {MemRefType::get({maxRows, columns(getB())}, elementType(getX()))};
+  return {MemRefType::get({maxRows, columns(getB())}, computedType(getX()))};
 }
 
 /// `u = scale * dy B`.
 SmallVector<MemRefType> LoraLinearAdjointOp::getWorkspace(int64_t maxRows) {
-  return {MemRefType::get({maxRows, columns(getB())}, elementType(getDy()))};
+  return {MemRefType::get({maxRows, columns(getB())}, computedType(getDy()))};
 }
 
 /// `u = scale * dy B`, and `h = scale * x A^T` unless it was kept.
 SmallVector<MemRefType> LoraParameterAdjointOp::getWorkspace(int64_t maxRows) {
   auto narrow =
-      MemRefType::get({maxRows, columns(getB())}, elementType(getDy()));
+      MemRefType::get({maxRows, columns(getB())}, computedType(getDy()));
   if (getH())
     return {narrow};
   return {narrow, narrow};
@@ -59,7 +65,7 @@ SmallVector<MemRefType> AttentionOp::getWorkspace(int64_t maxRows) {
 /// where each row's sequence ends.
 SmallVector<MemRefType> AttentionAdjointOp::getWorkspace(int64_t maxRows) {
   auto perHead = MemRefType::get({static_cast<int64_t>(getHeads()), maxRows},
-                                 elementType(getDy()));
+                                 computedType(getDy()));
   auto ends = MemRefType::get({maxRows}, IntegerType::get(getContext(), 32));
   return {perHead, perHead, perHead, ends};
 }
@@ -72,7 +78,7 @@ static SmallVector<MemRefType> lossWorkspace(LossLike op, int64_t maxRows) {
   Type element = elementType(op.getX());
   int64_t tile = std::min(rowsOf(op.getWeight()), numerics::kLossColumns);
   MemRefType scalar = perRow(op.getContext(), maxRows);
-  return {MemRefType::get({maxRows, tile}, element),
+  return {MemRefType::get({maxRows, tile}, computeType(element)),
           MemRefType::get({maxRows, columns(op.getX())}, element),
           MemRefType::get({maxRows + 1}, IntegerType::get(op.getContext(), 32)),
           scalar,
@@ -81,15 +87,19 @@ static SmallVector<MemRefType> lossWorkspace(LossLike op, int64_t maxRows) {
           scalar};
 }
 
+/// With sums of dx in place of x, see LinearCrossEntropyOp::sumsApart.
 SmallVector<MemRefType> LinearCrossEntropyOp::getWorkspace(int64_t maxRows) {
-  return lossWorkspace(*this, maxRows);
+  SmallVector<MemRefType> buffers = lossWorkspace(*this, maxRows);
+  if (sumsApart())
+    buffers[1] = cast<MemRefType>(computeType(buffers[1]));
+  return buffers;
 }
 
 /// `scale * x ta^T` if `ta` is given, then `h = scale * x A^T` if it is read
 /// and was not kept.
 SmallVector<MemRefType> LoraParameterTangentOp::getWorkspace(int64_t maxRows) {
   auto narrow =
-      MemRefType::get({maxRows, columns(getB())}, elementType(getX()));
+      MemRefType::get({maxRows, columns(getB())}, computedType(getX()));
   unsigned count = bool(getTa()) + (getTb() && !getH());
   return SmallVector<MemRefType>(count, narrow);
 }

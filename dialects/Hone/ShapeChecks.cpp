@@ -2,6 +2,8 @@
 
 #include "dialects/Hone/ShapeChecks.h"
 
+#include "dialects/Hone/HoneOps.h"
+
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -34,6 +36,18 @@ LogicalResult ShapeChecks::sameElementType(StringRef nameA, Value a,
   return op->emitOpError() << "expects '" << nameA << "' and '" << nameB
                            << "' to have one element type, but got "
                            << a.getType() << " and " << b.getType();
+}
+
+LogicalResult ShapeChecks::computesIn(StringRef nameOf, Value of,
+                                      StringRef name, Value value) const {
+  if (!of || !value)
+    return success();
+  Type expected = computeType(getElementTypeOrSelf(of.getType()));
+  if (getElementTypeOrSelf(value.getType()) == expected)
+    return success();
+  return op->emitOpError() << "expects '" << name << "' to be of " << expected
+                           << ", which '" << nameOf
+                           << "' is computed in, but got " << value.getType();
 }
 
 LogicalResult ShapeChecks::sameDim(StringRef nameA, Value a, unsigned dimA,

@@ -23,6 +23,9 @@ public:
   mlir::LogicalResult sameElementType(llvm::StringRef nameA, mlir::Value a,
                                       llvm::StringRef nameB,
                                       mlir::Value b) const;
+  /// `value` has the element type that `of` is computed in.
+  mlir::LogicalResult computesIn(llvm::StringRef nameOf, mlir::Value of,
+                                 llvm::StringRef name, mlir::Value value) const;
   mlir::LogicalResult sameDim(llvm::StringRef nameA, mlir::Value a,
                               unsigned dimA, llvm::StringRef nameB,
                               mlir::Value b, unsigned dimB) const;

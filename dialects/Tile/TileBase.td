@@ -87,6 +87,7 @@ class TileMatrix<list<Type> elements, string elementNames>
 def AnyBuffer : TileBuffer<[AnyType], "any type">;
 def AnyPlace : AnyTypeOf<[TileMemory, AnyBuffer]>;
 def FloatMatrix : TileMatrix<[F32, F64], "f32 or f64">;
+def ActivationMatrix : TileMatrix<[F32, F64, BF16], "f32, f64 or bf16">;
 def SourceMatrix : TileMatrix<[F32, F64, BF16, I8], "f32, f64, bf16 or i8">;
 def GroupMatrix : TileMatrix<[F32], "f32">;
 

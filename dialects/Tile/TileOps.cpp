@@ -307,13 +307,22 @@ LogicalResult ProductOp::verify() {
     return failure();
   // (C4)
   Type element = getC().getType().getElementType();
-  if (getA().getType().getElementType() != element)
-    return emitOpError("expects 'c' and 'a' to share an element type but got ")
-           << element << " and " << getA().getType().getElementType();
-  if (getInto() && getInto().getType().getElementType() != element)
-    return emitOpError("expects 'into' to have the element type of 'c' but "
+  for (auto [name, matrix] :
+       {std::pair("a", Value(getA())), std::pair("into", Value(getInto()))}) {
+    if (!matrix)
+      continue;
+    Type type = cast<MemRefType>(matrix.getType()).getElementType();
+    if (type != element && !(type.isBF16() && element.isF32()))
+      return emitOpError("expects '")
+             << name
+             << "' to have the element type of 'c', or bf16 beside f32, but "
+                "got "
+             << type << " and " << element;
+  }
+  if (getIntoAt().size() != (getInto() ? 2u : 0u))
+    return emitOpError("expects two indices with 'into' and none without but "
                        "got ")
-           << getInto().getType().getElementType() << " and " << element;
+           << getIntoAt().size();
   // (C5)
   if (getRounded() && (!element.isF32() || getTransposeA()))
     return emitOpError("expects 'rounded' with f32 alone and without "

@@ -281,8 +281,9 @@ def ProductOp : TileStoredOp<"product",
     sum, which starts at zero and runs over ascending `t` in fused
     multiply-adds, and that sums of blocks are added in order, the first to what
     `c` had. `N` is the most that `n` can be. `m` may be zero, which does
-    nothing. With `into %z` what is complete goes to the same place of `z`, and
-    that of `c` holds something undefined afterwards.
+    nothing. With `into %z[zi, zj]` what is complete goes to `z[zi + i][zj + j]`,
+    rounded to its type, and `c` holds something undefined afterwards: sums in a
+    private `c` are rounded once, however many products add to them.
 
     A matrix `w` of bytes is packed as in `tile.read_row`. `prologue` is scalar
     code that `w`'s elements go through, with their row and column in `w`.
@@ -304,7 +305,8 @@ def ProductOp : TileStoredOp<"product",
     2. (C2) `bits` is 4 or 8.
     3. (C3) `scales` and `biases` have one type and the matrix's rows, and a group
        is a multiple of 32 numbers.
-    4. (C4) `c` and `a` share one element type `F`, and so does `into`.
+    4. (C4) `c` is of `F`; `a` and `into` are too, or of bf16 if `F` is f32. A
+       place comes with `into`.
     5. (C5) `rounded` is for `F` = f32, with `a` not transposed.
     6. (C6) `T` and `N` are at least 1.
     7. (C7) `prologue` and `epilogue` take `(F, index, index)` and yield one `F`.
@@ -328,7 +330,7 @@ def ProductOp : TileStoredOp<"product",
   }];
   let arguments = (ins Arg<FloatMatrix, "", [MemRead, MemWrite]>:$c,
                        Index:$cRow, Index:$cColumn,
-                       Arg<FloatMatrix, "", [MemRead]>:$a,
+                       Arg<ActivationMatrix, "", [MemRead]>:$a,
                        Index:$aRow, Index:$aColumn,
                        Arg<SourceMatrix, "", [MemRead]>:$w,
                        Index:$wRow, Index:$wColumn,
@@ -338,7 +340,8 @@ def ProductOp : TileStoredOp<"product",
                        UnitAttr:$transposeW, UnitAttr:$rounded,
                        UnitAttr:$readAhead, UnitAttr:$fewRows,
                        UnitAttr:$padded,
-                       Arg<Optional<FloatMatrix>, "", [MemWrite]>:$into,
+                       Arg<Optional<ActivationMatrix>, "", [MemWrite]>:$into,
+                       Variadic<Index>:$intoAt,
                        Arg<Optional<GroupMatrix>, "", [MemRead]>:$scales,
                        Arg<Optional<GroupMatrix>, "", [MemRead]>:$biases,
                        OptionalAttr<I64Attr>:$bits);
@@ -349,7 +352,8 @@ def ProductOp : TileStoredOp<"product",
     `in` ` ` `[` $terms `,` $columns `]` (`accumulate` $accumulate^)?
     (`transpose_a` $transposeA^)? (`transpose_w` $transposeW^)?
     (`rounded` $rounded^)? (`read_ahead` $readAhead^)?
-    (`few_rows` $fewRows^)? (`padded` $padded^)? (`into` $into^)?
+    (`few_rows` $fewRows^)? (`padded` $padded^)?
+    (`into` $into^ `[` $intoAt `]`)?
     (`scales` $scales^ `biases` $biases `bits` $bits)? attr-dict
     `:` type($c) `,` type($a) `,` type($w) (`into` type($into)^)?
     (`,` type($scales)^ `,` type($biases))?

@@ -64,10 +64,13 @@ void hone::emitKernel(AttentionOp op, KernelBuilder &k) {
       op.getNormalizer() ? k.buffer(op.getNormalizer()) : Value();
   Strips strips(k, sizes);
 
-  MemRefType scratch[] = {strips.stripType(), strips.rowTermType()};
+  SmallVector<MemRefType> scratch = {strips.stripType(), strips.rowTermType()};
+  strips.addResults(scratch, 1);
   forEachQueryStrip(
       k, sizes, scratch, [&](const QueryStrip &s, ValueRange buffers) {
         Value strip = buffers[0], reciprocals = buffers[1];
+        HeadResult result =
+            strips.resultAt({y, s.first, s.column}, buffers.back());
         strips.dots(strip, {q, s.first, s.column}, {key, s.origin, s.kvColumn},
                     s.count, s.keys);
         forEachQuery(k, sizes, s, [&](const QueryRow &query) {
@@ -80,9 +83,10 @@ void hone::emitKernel(AttentionOp op, KernelBuilder &k) {
           k.store(k.load(reciprocals, query.i), normalizer,
                   {query.row, k.add(at, k.index(1))});
         });
-        strips.weightedSum({y, s.first, s.column}, strip,
-                           {v, s.origin, s.kvColumn}, s.count, s.keys,
-                           /*accumulate=*/false, normalizedBy(k, reciprocals));
+        strips.weightedSum(result.sums, strip, {v, s.origin, s.kvColumn},
+                           s.count, s.keys, /*accumulate=*/false,
+                           normalizedBy(k, reciprocals));
+        strips.finish(result, s.count);
       });
 }
 
@@ -141,12 +145,15 @@ void hone::emitKernel(AttentionTangentOp op, KernelBuilder &k) {
   bool scoresChange = tq || tk;
   Strips strips(k, sizes);
 
-  MemRefType scratch[] = {strips.stripType(), strips.rowTermType(),
-                          strips.stripType()};
+  SmallVector<MemRefType> scratch = {strips.stripType(), strips.rowTermType()};
+  if (scoresChange)
+    scratch.push_back(strips.stripType());
+  strips.addResults(scratch, 1);
   forEachQueryStrip(
-      k, sizes, ArrayRef(scratch).drop_back(scoresChange ? 0 : 1),
-      [&](const QueryStrip &s, ValueRange buffers) {
+      k, sizes, scratch, [&](const QueryStrip &s, ValueRange buffers) {
         Value weights = buffers[0], reciprocals = buffers[1];
+        HeadResult result =
+            strips.resultAt({ty, s.first, s.column}, buffers.back());
         Value slopes = scoresChange ? buffers[2] : Value();
         auto dots = [&](Value strip, Value left, Value right, bool accumulate) {
           strips.dots(strip, {left, s.first, s.column},
@@ -173,9 +180,8 @@ void hone::emitKernel(AttentionTangentOp op, KernelBuilder &k) {
 
         auto normalized = normalizedBy(k, reciprocals);
         auto addSum = [&](Value strip, Value right, bool isFirst, bool isLast) {
-          strips.weightedSum({ty, s.first, s.column}, strip,
-                             {right, s.origin, s.kvColumn}, s.count, s.keys,
-                             /*accumulate=*/!isFirst,
+          strips.weightedSum(result.sums, strip, {right, s.origin, s.kvColumn},
+                             s.count, s.keys, /*accumulate=*/!isFirst,
                              isLast ? KernelBuilder::Epilogue(normalized)
                                     : nullptr);
         };
@@ -183,6 +189,7 @@ void hone::emitKernel(AttentionTangentOp op, KernelBuilder &k) {
           addSum(slopes, v, /*isFirst=*/true, /*isLast=*/!tv);
         if (tv)
           addSum(weights, tv, /*isFirst=*/!scoresChange, /*isLast=*/true);
+        strips.finish(result, s.count);
       });
 }
 
@@ -245,10 +252,13 @@ static void emitQueryAdjoint(KernelBuilder &k, const AdjointOperands &in,
                              Value dq) {
   Value scale = in.sizes.scale;
   Strips strips(k, in.sizes);
-  MemRefType scratch[] = {strips.stripType(), strips.stripType()};
+  SmallVector<MemRefType> scratch = {strips.stripType(), strips.stripType()};
+  strips.addResults(scratch, 1);
   forEachQueryStrip(
       k, in.sizes, scratch, [&](const QueryStrip &s, ValueRange buffers) {
         Value scores = buffers[0], slopes = buffers[1];
+        HeadResult result =
+            strips.resultAt({dq, s.first, s.column}, buffers.back());
         strips.dots(scores, {in.q, s.first, s.column},
                     {in.key, s.origin, s.kvColumn}, s.count, s.keys);
         strips.dots(slopes, {in.dy, s.first, s.column},
@@ -269,9 +279,9 @@ static void emitQueryAdjoint(KernelBuilder &k, const AdjointOperands &in,
           strips.zeroOutside(slopes, i, query.from,
                              k.add(query.from, query.seen), s.keys);
         });
-        strips.weightedSum({dq, s.first, s.column}, slopes,
-                           {in.key, s.origin, s.kvColumn}, s.count, s.keys,
-                           /*accumulate=*/false);
+        strips.weightedSum(result.sums, slopes, {in.key, s.origin, s.kvColumn},
+                           s.count, s.keys, /*accumulate=*/false);
+        strips.finish(result, s.count);
       });
 }
 
@@ -281,7 +291,8 @@ static void emitKeyAdjoint(KernelBuilder &k, const AdjointOperands &in,
                            Value dk, Value dv) {
   const AttentionSizes &sizes = in.sizes;
   Strips strips(k, sizes);
-  MemRefType scratch[] = {strips.stripType(), strips.stripType()};
+  SmallVector<MemRefType> scratch = {strips.stripType(), strips.stripType()};
+  strips.addResults(scratch, 2);
   forEachHeadBlock(
       k, sizes.kvHeads, scratch,
       [&](const HeadBlock &block, ValueRange buffers) {
@@ -290,11 +301,15 @@ static void emitKeyAdjoint(KernelBuilder &k, const AdjointOperands &in,
         Value kvColumn = k.mul(kvHead, k.index(sizes.headDim));
         Value last = k.add(first, k.sub(count, k.index(1)));
         Value queries = k.sub(k.loadIndex(in.ends, last), first);
+        HeadResult keys =
+            strips.resultAt({dk, first, kvColumn}, buffers[buffers.size() - 2]);
+        HeadResult values =
+            strips.resultAt({dv, first, kvColumn}, buffers.back());
         Value zero = k.real(sizes.element, 0.0);
         k.map({count, k.index(sizes.headDim)}, [&](ValueRange point) {
-          Value row = k.add(first, point[0]), at = k.add(kvColumn, point[1]);
-          k.store(zero, dk, {row, at});
-          k.store(zero, dv, {row, at});
+          for (const KernelBuilder::Piece &sums : {keys.sums, values.sums})
+            k.store(zero, sums.matrix,
+                    {k.add(sums.row, point[0]), k.add(sums.column, point[1])});
         });
         k.loop(k.index(0), k.index(sizes.group()), 1, [&](Value member) {
           Value head = k.add(k.mul(kvHead, k.index(sizes.group())), member);
@@ -322,13 +337,13 @@ static void emitKeyAdjoint(KernelBuilder &k, const AdjointOperands &in,
             strips.zeroOutside(weights, i, i, end, queries);
             strips.zeroOutside(slopes, i, i, end, queries);
           });
-          strips.weightedSum({dk, first, kvColumn}, slopes,
-                             {in.q, first, column}, count, queries,
-                             /*accumulate=*/true);
-          strips.weightedSum({dv, first, kvColumn}, weights,
-                             {in.dy, first, column}, count, queries,
-                             /*accumulate=*/true);
+          strips.weightedSum(keys.sums, slopes, {in.q, first, column}, count,
+                             queries, /*accumulate=*/true);
+          strips.weightedSum(values.sums, weights, {in.dy, first, column},
+                             count, queries, /*accumulate=*/true);
         });
+        strips.finish(keys, count);
+        strips.finish(values, count);
       });
 }
 

@@ -71,6 +71,28 @@ MemRefType Strips::rowTermType() const {
   return MemRefType::get({kAttentionRows}, element);
 }
 
+void Strips::addResults(SmallVectorImpl<MemRefType> &scratch,
+                        unsigned count) const {
+  if (roundsResults)
+    scratch.append(count, MemRefType::get({kAttentionRows, headDim}, element));
+}
+
+HeadResult Strips::resultAt(const KernelBuilder::Piece &result, Value scratch) {
+  if (!roundsResults)
+    return {result, result};
+  return {{scratch, k.index(0), k.index(0)}, result};
+}
+
+void Strips::finish(const HeadResult &result, Value rows) {
+  if (!roundsResults)
+    return;
+  const KernelBuilder::Piece &to = result.result;
+  k.map({rows, k.index(headDim)}, [&](ValueRange point) {
+    k.store(k.load(result.sums.matrix, point), to.matrix,
+            {k.add(to.row, point[0]), k.add(to.column, point[1])});
+  });
+}
+
 void Strips::dots(Value strip, const KernelBuilder::Piece &left,
                   const KernelBuilder::Piece &right, Value rows, Value columns,
                   bool accumulate) {

@@ -17,7 +17,8 @@ namespace hone {
 
 /// What attention, its adjoint and its tangent have in common.
 struct AttentionSizes {
-  mlir::Type element;
+  mlir::Type element; ///< that scores are computed in
+  bool roundsResults; ///< results are narrower than that
   int64_t heads, kvHeads, headDim;
   mlir::Value starts; ///< buffer
   mlir::Value scale;  ///< of type `element`
@@ -26,8 +27,9 @@ struct AttentionSizes {
   static AttentionSizes of(AttentionLike op, KernelBuilder &k) {
     auto type = llvm::cast<mlir::RankedTensorType>(op.getQ().getType());
     int64_t heads = op.getHeads(), kvHeads = op.getKvHeads();
-    mlir::Type element = type.getElementType();
+    mlir::Type element = computeType(type.getElementType());
     return {element,
+            element != type.getElementType(),
             heads,
             kvHeads,
             type.getDimSize(1) / heads,
@@ -66,14 +68,22 @@ void forEachQuery(KernelBuilder &k, const AttentionSizes &sizes,
                   const QueryStrip &strip,
                   llvm::function_ref<void(const QueryRow &)> body);
 
+/// A result for the rows that one iteration owns.
+struct HeadResult {
+  /// Where its sums are taken: the result itself or, where that is narrower
+  /// than they are, private memory.
+  KernelBuilder::Piece sums;
+  KernelBuilder::Piece result;
+};
+
 /// The types of strips, and what is done with them.
 class Strips {
 public:
   using Value = mlir::Value;
 
   Strips(KernelBuilder &k, const AttentionSizes &sizes)
-      : k(k), element(sizes.element), headDim(sizes.headDim),
-        width(k.blockColumns(element)),
+      : k(k), element(sizes.element), roundsResults(sizes.roundsResults),
+        headDim(sizes.headDim), width(k.blockColumns(element)),
         headWidth(k.blockColumns(element, headDim)) {}
 
   /// `[numerics::kAttentionRows, rows]`, with room for one block of columns
@@ -81,6 +91,14 @@ public:
   mlir::MemRefType stripType() const;
   /// A value for each row of a strip.
   mlir::MemRefType rowTermType() const;
+  /// Adds to `scratch` what `count` results need.
+  void addResults(llvm::SmallVectorImpl<mlir::MemRefType> &scratch,
+                  unsigned count) const;
+
+  /// `result` has the memory `scratch` if it needs any.
+  HeadResult resultAt(const KernelBuilder::Piece &result, Value scratch);
+  /// Brings complete sums of `rows` rows to the result.
+  void finish(const HeadResult &result, Value rows);
 
   /// strip[i][c] (+)= left[i] . right[c] for i < rows, c < columns.
   void dots(Value strip, const KernelBuilder::Piece &left,
@@ -99,6 +117,7 @@ public:
 private:
   KernelBuilder &k;
   mlir::Type element;
+  bool roundsResults;
   int64_t headDim, width, headWidth;
 };
 

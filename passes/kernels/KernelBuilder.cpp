@@ -19,6 +19,9 @@ using namespace hone;
 /// so this is only a matter of speed.
 static constexpr int64_t kRowBlock = 16;
 
+/// Rows of private sums, at most: beside a panel they fit a second-level cache.
+static constexpr int64_t kSumRows = 256;
+
 //===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
@@ -73,6 +76,16 @@ private:
   RandomKey key;
 };
 } // namespace
+
+Value KernelBuilder::load(Value memref, ValueRange indices) {
+  Value element = ScalarBuilder::load(memref, indices);
+  return convert(computeType(element.getType()), element);
+}
+
+void KernelBuilder::store(Value value, Value memref, ValueRange indices) {
+  Type type = cast<MemRefType>(memref.getType()).getElementType();
+  ScalarBuilder::store(convert(type, value), memref, indices);
+}
 
 Value KernelBuilder::loadAs(Type type, Value memref, ValueRange indices) {
   Value element = convert(type, load(memref, indices));
@@ -171,23 +184,35 @@ int64_t KernelBuilder::blockColumns(Type element) const {
 
 void KernelBuilder::forEachTile(Type element, const Tiling &tiling,
                                 function_ref<void(const Tile &)> body) {
-  int64_t width = blockColumns(element, tiling.columns);
+  Type sumType = computeType(element);
+  int64_t width = blockColumns(sumType, tiling.columns);
   int64_t count = llvm::divideCeil(tiling.columns, width);
-  int64_t most = settings.blocks.rows, height = tiling.rowBlock;
-  if (most && (!height || most < height))
-    height = most;
+  int64_t height = tiling.rowBlock;
+  auto limit = [&](int64_t most) {
+    height = height ? std::min(height, most) : most;
+  };
+  if (settings.blocks.rows)
+    limit(settings.blocks.rows);
+  SmallVector<MemRefType, 1> sums;
+  if (sumType != element) {
+    if (rowMaximum > kSumRows)
+      limit(kSumRows);
+    int64_t rows = height ? std::min(height, rowMaximum) : rowMaximum;
+    sums.push_back(MemRefType::get({rows, width}, sumType));
+  }
   Value zero = index(0);
   Value tiles = index(count);
   if (height)
     tiles = mul(ceilDiv(tiling.rows, height), tiles);
-  parallel(tiles, {}, [&](Value i, ValueRange) {
+  parallel(tiles, sums, [&](Value i, ValueRange scratch) {
     Tile tile{zero,
               tiling.rows,
               zero,
               index(tiling.columns),
               width,
               tiling.terms,
-              tiling.mayRound && rounds(element)};
+              tiling.mayRound && rounds(sumType),
+              scratch.empty() ? Value() : scratch.front()};
     if (height) {
       tile.row = mul(div(i, index(count)), index(height));
       tile.rows = min(index(height), sub(tiling.rows, tile.row));
@@ -210,6 +235,8 @@ KernelBuilder::Product KernelBuilder::productFor(const Tile &tile, Value c,
       {c, tile.row, tile.column}, a,         w, tile.rows, tile.columns, depth,
       tile.mostColumns,           tile.terms};
   product.rounded = tile.rounded;
+  product.sums = tile.sums;
+  product.padded = static_cast<bool>(tile.sums);
   return product;
 }
 
@@ -252,7 +279,8 @@ Location KernelBuilder::locationOf(Operation *op,
 
 void KernelBuilder::product(const Product &p, Epilogue epilogue) {
   ParameterView view = buffers.parameters.lookup(p.w.matrix);
-  Type element = cast<MemRefType>(p.c.matrix.getType()).getElementType();
+  Type stored = cast<MemRefType>(p.c.matrix.getType()).getElementType();
+  Type element = computeType(stored);
   // What moves all elements of the parameter is computed outside of them.
   std::optional<Direction> direction;
   Value wColumns;
@@ -261,13 +289,20 @@ void KernelBuilder::product(const Product &p, Epilogue epilogue) {
     wColumns = index(cast<MemRefType>(p.w.matrix.getType()).getDimSize(1));
   }
   bool isFollowed = follower && p.completes;
+  Value into;
+  if (isFollowed)
+    into = buffer(follower->getResult(0));
+  else if (p.sums && p.completes)
+    into = p.c.matrix;
+  Value intoAt[] = {p.c.row, p.c.column};
+  Piece c = p.sums ? Piece{p.sums, index(0), index(0)} : p.c;
   auto product = tile::ProductOp::create(
-      *this, p.c.matrix, p.c.row, p.c.column, p.a.matrix, p.a.row, p.a.column,
+      *this, c.matrix, c.row, c.column, p.a.matrix, p.a.row, p.a.column,
       p.w.matrix, p.w.row, p.w.column, p.rows, p.columns, p.depth, p.terms,
       p.mostColumns, p.accumulate, p.transposeA, p.transposeW, p.rounded,
-      p.readAhead, p.fewRows, p.padded,
-      isFollowed ? buffer(follower->getResult(0)) : Value(), view.scales,
-      view.biases, bitsOf(view));
+      p.readAhead, p.fewRows, p.padded, into,
+      into ? ValueRange(intoAt) : ValueRange(), view.scales, view.biases,
+      bitsOf(view));
   auto fillRegion = [&](Region &region, Epilogue body) {
     OpBuilder::InsertionGuard guard(*this);
     Block *block =
@@ -293,6 +328,8 @@ void KernelBuilder::product(const Product &p, Epilogue epilogue) {
     if (epilogue)
       sum = epilogue(sum, i, j);
     Value row = add(p.c.row, i), column = add(p.c.column, j);
-    return elementsOf(follower, row, column, sum).front();
+    // What follows sees what would have been stored.
+    Value known = convert(element, convert(stored, sum));
+    return elementsOf(follower, row, column, known).front();
   });
 }

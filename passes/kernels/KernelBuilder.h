@@ -94,6 +94,10 @@ public:
   /// A constant in the module's read-only data; equal tables are one.
   Value table(llvm::StringRef name, mlir::DenseElementsAttr content);
 
+  /// In the type that the element is computed in; see computeType.
+  Value load(Value memref, ValueRange indices);
+  /// Rounds floats to what the memref holds.
+  void store(Value value, Value memref, ValueRange indices);
   /// Loads and converts to the float type `type`; a parameter as it is read.
   Value loadAs(mlir::Type type, Value memref, ValueRange indices);
   /// Loads an integer as an index.
@@ -130,7 +134,8 @@ public:
   // Matrix products
   //===------------------------------------------------------------------===//
 
-  /// Columns of a product that one iteration computes, at most.
+  /// Columns of a product that one iteration computes, at most, for a type that
+  /// sums are in.
   int64_t blockColumns(mlir::Type element) const;
   int64_t blockColumns(mlir::Type element, int64_t columns) const {
     return std::min(blockColumns(element), columns);
@@ -149,8 +154,9 @@ public:
     Value row, rows, column, columns;
     int64_t mostColumns, terms;
     bool rounded;
+    Value sums = {}; ///< private; null: the result itself
   };
-  /// Runs the body for each tile, in parallel.
+  /// Runs the body for each tile of a result of `element`, in parallel.
   void forEachTile(mlir::Type element, const Tiling &tiling,
                    llvm::function_ref<void(const Tile &)> body);
 
@@ -171,6 +177,8 @@ public:
     /// With it, elements of the op's first result are complete, so that what
     /// follows the op is done to them.
     bool completes = false;
+    /// What is not complete is here, from the first element on; null: in `c`.
+    Value sums = {};
   };
   /// The product for a tile, which is also where it is written in `c`.
   Product productFor(const Tile &tile, Value c, const Piece &a, const Piece &w,

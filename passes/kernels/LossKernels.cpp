@@ -17,6 +17,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/TypeUtilities.h"
 
 #include <cmath>
 
@@ -36,7 +37,7 @@ struct LossBuffers {
   Value sums;         ///< of exp(logit - maximum), without the target's
   Value targetLogits; ///< of each packed row
   Value terms;        ///< the result of each packed row
-  Type element;
+  Type element;       ///< that logits are computed in
   int64_t hidden, vocabulary;
 };
 
@@ -59,7 +60,7 @@ static LossBuffers lossBuffers(LossLike op, KernelBuilder &k, Value total) {
   for (Value *buffer : {&in.logits, &in.packedX, &in.rowOf, &in.maxima,
                         &in.sums, &in.targetLogits, &in.terms})
     *buffer = k.workspace(op, next++);
-  in.element = cast<RankedTensorType>(op.getX().getType()).getElementType();
+  in.element = computeType(getElementTypeOrSelf(op.getX().getType()));
   in.hidden = weight.getDimSize(1);
   in.vocabulary = weight.getDimSize(0);
   return in;
@@ -299,12 +300,12 @@ static void addInputAdjoint(KernelBuilder &k, const LossBuffers &in,
       });
 }
 
-/// dx = (dx - sum * W[target]) / (the sum with the target's term), for packed
-/// row `i`; `part` is one of a row. With `streamed`, the pages of the target's
-/// weights go at once: rows are far apart.
+/// dx = (dxSums - sum * W[target]) / (the sum with the target's term), for
+/// packed row `i`; `part` is one of a row. With `streamed`, the pages of the
+/// target's weights go at once: rows are far apart.
 static void finishInputAdjoint(KernelBuilder &k, const LossBuffers &in,
-                               bool streamed, Value dx, Value whole, Value part,
-                               Value i) {
+                               bool streamed, Value dxSums, Value dx,
+                               Value whole, Value part, Value i) {
   Value one = k.real(k.getF64Type(), 1.0);
   Value factor = k.convert(in.element, k.div(one, whole));
   Value others = k.convert(in.element, k.div(k.load(in.sums, i), whole));
@@ -316,7 +317,7 @@ static void finishInputAdjoint(KernelBuilder &k, const LossBuffers &in,
     k.readRow(part, in.weight, target, first, columns, streamed);
     k.map(columns, [&](ValueRange j) {
       Value column = k.add(first, j[0]);
-      Value pull = k.mul(k.load(dx, {i, column}), factor);
+      Value pull = k.mul(k.load(dxSums, {i, column}), factor);
       Value push = k.mul(k.load(part, {k.index(0), j[0]}), others);
       k.store(k.sub(pull, push), dx, {i, column});
     });
@@ -326,16 +327,22 @@ static void finishInputAdjoint(KernelBuilder &k, const LossBuffers &in,
 void hone::emitKernel(LinearCrossEntropyOp op, KernelBuilder &k) {
   LossBuffers in = lossBuffers(op, k, op.getLoss());
   Value dx = op.getDx() ? k.buffer(op.getDx()) : Value();
+  // A dx that is narrower than its sums has the packed rows of x until it is
+  // complete.
+  Value dxSums = dx;
+  if (op.sumsApart())
+    std::swap(dxSums, in.packedX);
   Value columns = k.index(in.hidden), zero = k.real(in.element, 0.0);
   auto start = [&](Value i, ValueRange) {
     startRow(k, in, i);
     if (dx)
-      k.map(columns, [&](ValueRange j) { k.store(zero, dx, {i, j[0]}); });
+      k.map(columns, [&](ValueRange j) { k.store(zero, dxSums, {i, j[0]}); });
   };
   auto rescale = [&](Value i, Value factor) {
     if (dx)
       k.map(columns, [&](ValueRange j) {
-        k.store(k.mul(k.load(dx, {i, j[0]}), factor), dx, {i, j[0]});
+        Value sum = k.load(dxSums, {i, j[0]});
+        k.store(k.mul(sum, factor), dxSums, {i, j[0]});
       });
   };
   auto finish = [&](Value i, ValueRange scratch) {
@@ -343,7 +350,8 @@ void hone::emitKernel(LinearCrossEntropyOp op, KernelBuilder &k) {
     Value distance = k.sub(k.load(in.maxima, i), k.load(in.targetLogits, i));
     k.store(k.add(distance, math::LogOp::create(k, whole)), in.terms, i);
     if (dx)
-      finishInputAdjoint(k, in, op.getStreamed(), dx, whole, scratch[0], i);
+      finishInputAdjoint(k, in, op.getStreamed(), dxSums, dx, whole, scratch[0],
+                         i);
   };
 
   packRows(k, in);
@@ -356,7 +364,7 @@ void hone::emitKernel(LinearCrossEntropyOp op, KernelBuilder &k) {
                                      [&](Value factor) { rescale(i, factor); });
                           });
                           if (dx)
-                            addInputAdjoint(k, in, vocabulary, dx);
+                            addInputAdjoint(k, in, vocabulary, dxSums);
                         });
   SmallVector<MemRefType, 1> scratch;
   if (dx)

@@ -151,7 +151,7 @@ void hone::emitKernel(LoraLinearOp op, KernelBuilder &k) {
   Value bias = bufferOrNull(k, op.getBias());
   Value h = op.getH() ? k.buffer(op.getH()) : k.workspace(op, 0);
 
-  Value scale = k.real(element, op.getScale().convertToDouble());
+  Value scale = k.real(computeType(element), op.getScale().convertToDouble());
   narrowProduct(k, h, x, k.buffer(op.getA()), /*transposeW=*/true, rank, in,
                 scaledBy(k, scale));
 
@@ -172,7 +172,7 @@ void hone::emitKernel(LoraParameterTangentOp op, KernelBuilder &k) {
   Value x = k.buffer(op.getX()), ty = k.buffer(op.getTy());
 
   // Each term is h B^T, with ta in place of A or tb in place of B.
-  Value scale = k.real(element, op.getScale().convertToDouble());
+  Value scale = k.real(computeType(element), op.getScale().convertToDouble());
   SmallVector<std::pair<Value, Value>, 2> terms;
   unsigned nextWorkspace = 0;
   auto timesX = [&](Value a) {
@@ -204,7 +204,7 @@ void hone::emitKernel(LoraLinearAdjointOp op, KernelBuilder &k) {
   Value weight = k.buffer(op.getWeight()), a = k.buffer(op.getA());
   Value u = k.workspace(op, 0);
 
-  Value scale = k.real(element, op.getScale().convertToDouble());
+  Value scale = k.real(computeType(element), op.getScale().convertToDouble());
   narrowProduct(k, u, dy, k.buffer(op.getB()), /*transposeW=*/false, rank, out,
                 scaledBy(k, scale));
 
@@ -244,7 +244,7 @@ void hone::emitKernel(LoraParameterAdjointOp op, KernelBuilder &k) {
   int64_t in = columnsOf(op.getX()), out = columnsOf(op.getDy());
   int64_t rank = columnsOf(op.getB());
   Value x = k.buffer(op.getX()), dy = k.buffer(op.getDy());
-  Value scale = k.real(element, op.getScale().convertToDouble());
+  Value scale = k.real(computeType(element), op.getScale().convertToDouble());
 
   auto destination = [&](Value result) {
     Value sink = k.sink(result);

@@ -9,14 +9,16 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/TypeUtilities.h"
 
 #include <cmath>
 
 using namespace mlir;
 using namespace hone;
 
+/// The type that ops on `value` compute in.
 static Type elementOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getElementType();
+  return computeType(getElementTypeOrSelf(value.getType()));
 }
 
 static int64_t columnsOf(Value matrix) {
@@ -26,9 +28,9 @@ static int64_t columnsOf(Value matrix) {
 void hone::emitKernel(EmbeddingOp op, KernelBuilder &k) {
   Value ids = k.buffer(op.getIds()), table = k.buffer(op.getTable());
   Value y = k.buffer(op.getY());
-  auto type = cast<MemRefType>(y.getType());
-  Value zero = k.index(0), columns = k.index(type.getDimSize(1));
-  auto whole = MemRefType::get({1, type.getDimSize(1)}, type.getElementType());
+  int64_t width = columnsOf(op.getY());
+  Value zero = k.index(0), columns = k.index(width);
+  auto whole = MemRefType::get({1, width}, elementOf(op.getY()));
   k.parallel(k.rows(), whole, [&](Value row, ValueRange scratch) {
     k.readRow(scratch[0], table, k.loadIndex(ids, row), zero, columns,
               op.getStreamed());
@@ -46,7 +48,7 @@ void hone::emitKernel(EmbeddingOp op, KernelBuilder &k) {
 static Value reciprocalRms(KernelBuilder &k, Value x, Value row,
                            const APFloat &eps) {
   auto type = cast<MemRefType>(x.getType());
-  Type element = type.getElementType();
+  Type element = computeType(type.getElementType());
   int64_t columns = type.getDimSize(1);
   Value sum =
       k.reduce(k.index(columns), tile::Combine::add, element, [&](Value j) {

@@ -3,8 +3,9 @@
 // All accumulators live in registers across the k loop and go straight to the
 // result. The inner loop is deliberately not unrolled.
 // Each sum is one chain of fused multiply-adds over ascending k, so results do
-// not depend on the tile that a row falls into. With bfloat16 operands the
-// chain is one of two-term dot products.
+// not depend on the tile that a row falls into. With a panel of pairs the chain
+// is one of two-term dot products. Rows that are not of the type that is
+// multiplied are converted a few terms at a time, into the nearest cache.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,9 +18,9 @@ using namespace mlir;
 using namespace hone;
 
 /// Terms between two requests for memory: requests come in small bursts, so
-/// that the multiply-adds around them hide the wait. Rounding to bfloat16 needs
+/// that the multiply-adds around them hide the wait. Converting rows needs
 /// longer runs.
-static constexpr int64_t kTermsPerRequest = 16, kPairTermsPerRequest = 64;
+static constexpr int64_t kTermsPerRequest = 16, kConvertedTerms = 64;
 static constexpr int64_t kLineBytes = 64;
 
 /// Rows that take more than this come from far away each time.
@@ -41,11 +42,16 @@ KernelLibrary::declare(OpBuilder &b, StringRef name, TypeRange inputs) {
 
 /// "tile_contract_f32_6x64_accumulate_addf_j". Of epilogues that are called
 /// alike but are not, all but the first have a number.
-std::string KernelLibrary::contractName(Type numbers, unsigned rows,
-                                        unsigned columns, ContractStore store) {
+std::string KernelLibrary::contractName(const ContractTypes &types,
+                                        unsigned rows, unsigned columns,
+                                        ContractStore store) {
   std::string name;
   llvm::raw_string_ostream os(name);
-  os << "tile_contract_" << numbers << "_" << rows << "x" << columns;
+  os << "tile_contract_" << types.panel << "_" << rows << "x" << columns;
+  if (types.a != types.sum)
+    os << "_from_" << types.a;
+  if (types.widensA() && types.transposeA)
+    os << "_transposed";
   if (store.accumulates)
     os << "_accumulate";
   if (!store.epilogue)
@@ -67,12 +73,14 @@ namespace {
 /// Emits the body of one kernel.
 class ContractEmitter {
 public:
-  ContractEmitter(OpBuilder &b, Location loc, Type element, bool pairs,
+  ContractEmitter(OpBuilder &b, Location loc, const ContractTypes &types,
                   unsigned lanes, unsigned vectors, ContractStore store,
                   ValueRange arguments)
-      : p(b, loc), b(b), loc(loc), element(element), pairs(pairs),
-        vector(VectorType::get(lanes, element)), lanes(lanes), vectors(vectors),
-        termsPerRequest(pairs ? kPairTermsPerRequest : kTermsPerRequest),
+      : p(b, loc), b(b), loc(loc), types(types), element(types.sum),
+        pairs(types.hasPairs()), vector(VectorType::get(lanes, element)),
+        lanes(lanes), vectors(vectors),
+        termsPerRequest(pairs || types.widensA() ? kConvertedTerms
+                                                 : kTermsPerRequest),
         store(store), a(arguments[0]), aRow(arguments[1]), aK(arguments[2]),
         panel(arguments[3]), ld(arguments[4]), k(arguments[5]), c(arguments[6]),
         cRow(arguments[7]), start(arguments[8]), startRow(arguments[9]),
@@ -89,8 +97,14 @@ private:
   void emitRequests(Value request);
   void emitRowRequests(ArrayRef<Value> rowPointers, Value request);
   void roundRows(ArrayRef<Value> rowPointers, Value from, Value terms);
-  ValueRange emitTerms(ArrayRef<Value> rowPointers, Value from, Value to,
-                       ValueRange sums);
+  SmallVector<Value> pairRows(ArrayRef<Value> rowPointers, Value from,
+                              Value terms);
+  void widenRows(ArrayRef<Value> rowPointers, Value from, Value terms);
+  void widenColumns(Value column, unsigned rows, Value from, Value terms);
+  ValueRange emitTerms(ArrayRef<Value> rowPointers, Value step, Value panelRow,
+                       Value from, Value to, ValueRange sums);
+  ValueRange emitWidened(ArrayRef<Value> rowPointers, Value from, Value to,
+                         ValueRange sums);
   ValueRange emitPairs(ArrayRef<Value> rowPointers, Value from, Value to,
                        ValueRange sums);
   void emitStore(unsigned rows, Value cTile, Value firstRow, ValueRange sums);
@@ -98,7 +112,8 @@ private:
   PointerBuilder p;
   OpBuilder &b;
   Location loc;
-  Type element;
+  ContractTypes types;
+  Type element; ///< types.sum
   bool pairs;
   VectorType vector;
   unsigned lanes, vectors;
@@ -110,16 +125,16 @@ private:
   Value requests;        // of one row tile
   Value linesPerRequest; // enough for all of them together
   Value asksForRows;
-  Value rounded; // with pairs: termsPerRequest numbers for each row
+  Value converted; // termsPerRequest numbers of a for each row, as multiplied
 };
 
 } // namespace
 
 void ContractEmitter::emit(unsigned maxRows) {
-  if (pairs)
-    rounded = LLVM::AllocaOp::create(b, loc, a.getType(), b.getBF16Type(),
-                                     p.word(maxRows * termsPerRequest),
-                                     /*alignment=*/64);
+  if (pairs || types.widensA())
+    converted = LLVM::AllocaOp::create(b, loc, a.getType(), types.panel,
+                                       p.word(maxRows * termsPerRequest),
+                                       /*alignment=*/64);
   Value one = p.word(1);
   Value tiles = p.ceilDivide(m, maxRows);
   Value some = p.maximum(tiles, one);
@@ -132,7 +147,7 @@ void ContractEmitter::emit(unsigned maxRows) {
   Value rowsApart =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, aRow, k);
   Value rowBytes =
-      p.multiply(aRow, p.word(element.getIntOrFloatBitWidth() / 8));
+      p.multiply(aRow, p.word(types.a.getIntOrFloatBitWidth() / 8));
   Value rowsFar =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt,
                             p.multiply(m, rowBytes), p.word(kNearBytes));
@@ -163,7 +178,7 @@ void ContractEmitter::emit(unsigned maxRows) {
       emitTile(count, at[0], at[1], at[2], at[3], p.multiply(t, requests));
       scf::YieldOp::create(b, loc);
     }
-    Value next[] = {p.at(element, at[0], p.multiply(rows, aRow)),
+    Value next[] = {p.at(types.a, at[0], p.multiply(rows, aRow)),
                     p.at(element, at[1], p.multiply(rows, cRow)),
                     p.at(element, at[2], p.multiply(rows, startRow)),
                     p.add(at[3], rows)};
@@ -205,13 +220,13 @@ void ContractEmitter::emitRequests(Value request) {
 /// where the processor does not look ahead. Harmless after the last tile.
 void ContractEmitter::emitRowRequests(ArrayRef<Value> rowPointers,
                                       Value request) {
-  int64_t rowBytes = termsPerRequest * element.getIntOrFloatBitWidth() / 8;
+  int64_t rowBytes = termsPerRequest * types.a.getIntOrFloatBitWidth() / 8;
   Value from = p.multiply(p.multiply(request, p.word(termsPerRequest)), aK);
   Value tileRows = p.multiply(p.word(rowPointers.size()), aRow);
   Value offset = p.add(from, tileRows);
   scf::IfOp::create(b, loc, asksForRows, [&](OpBuilder &, Location) {
     for (Value row : rowPointers) {
-      Value first = p.at(element, row, offset);
+      Value first = p.at(types.a, row, offset);
       for (int64_t byte = 0; byte < rowBytes; byte += kLineBytes)
         LLVM::Prefetch::create(b, loc, p.at(b.getI8Type(), first, p.word(byte)),
                                /*rw=*/0, /*hint=*/3, /*cache=*/1);
@@ -220,19 +235,21 @@ void ContractEmitter::emitRowRequests(ArrayRef<Value> rowPointers,
   });
 }
 
-/// Adds the products of the terms from..to to the sums.
-ValueRange ContractEmitter::emitTerms(ArrayRef<Value> rowPointers, Value from,
-                                      Value to, ValueRange sums) {
+/// Adds the products of the terms from..to to the sums: of numbers `step` apart
+/// in each row, and of the panel's rows from `panelRow` on.
+ValueRange ContractEmitter::emitTerms(ArrayRef<Value> rowPointers, Value step,
+                                      Value panelRow, Value from, Value to,
+                                      ValueRange sums) {
   auto body = [&](OpBuilder &, Location, Value kk, ValueRange inner) {
-    Value panelRow = p.at(element, panel, p.multiply(kk, ld));
+    Value panelAt = p.at(element, panelRow, p.multiply(kk, ld));
     SmallVector<Value> columns;
     for (unsigned v = 0; v < vectors; ++v)
       columns.push_back(
-          p.load(vector, p.at(element, panelRow, p.word(v * lanes))));
-    Value step = p.multiply(kk, aK);
+          p.load(vector, p.at(element, panelAt, p.word(v * lanes))));
+    Value offset = p.multiply(kk, step);
     SmallVector<Value> result;
     for (auto [r, row] : llvm::enumerate(rowPointers)) {
-      Value x = p.load(element, p.at(element, row, step));
+      Value x = p.load(element, p.at(element, row, offset));
       Value broadcast = vector::BroadcastOp::create(b, loc, vector, x);
       for (unsigned v = 0; v < vectors; ++v)
         result.push_back(vector::FMAOp::create(b, loc, broadcast, columns[v],
@@ -244,10 +261,58 @@ ValueRange ContractEmitter::emitTerms(ArrayRef<Value> rowPointers, Value from,
       .getResults();
 }
 
-/// rounded[r][t] = row r's term from + t, zero for terms <= t.
+/// converted[r][t] = row r's term from + t.
+void ContractEmitter::widenRows(ArrayRef<Value> rowPointers, Value from,
+                                Value terms) {
+  auto widen = [&](Value t, Type numbers, Type wide) {
+    for (auto [r, row] : llvm::enumerate(rowPointers)) {
+      Value narrow = p.load(numbers, p.at(types.a, row, p.add(from, t)));
+      p.store(arith::ExtFOp::create(b, loc, wide, narrow),
+              p.at(element, converted, p.add(p.word(r * termsPerRequest), t)));
+    }
+  };
+  Value whole = p.multiply(p.divide(terms, lanes), p.word(lanes));
+  p.loop(p.word(0), whole, lanes,
+         [&](Value t) { widen(t, vector.clone(types.a), vector); });
+  p.loop(whole, terms, 1, [&](Value t) { widen(t, types.a, element); });
+}
+
+/// converted[t][r] = the same, of rows that are columns in memory.
+void ContractEmitter::widenColumns(Value column, unsigned rows, Value from,
+                                   Value terms) {
+  auto narrow = VectorType::get(rows, types.a);
+  p.loop(p.word(0), terms, 1, [&](Value t) {
+    Value at = p.at(types.a, column, p.multiply(p.add(from, t), aK));
+    p.store(arith::ExtFOp::create(b, loc, narrow.clone(element),
+                                  p.load(narrow, at)),
+            p.at(element, converted, p.multiply(t, p.word(rows))));
+  });
+}
+
+/// The same as emitTerms for a narrow `a`.
+ValueRange ContractEmitter::emitWidened(ArrayRef<Value> rowPointers, Value from,
+                                        Value to, ValueRange sums) {
+  Value terms = p.subtract(to, from);
+  unsigned rows = rowPointers.size();
+  bool byColumns = types.transposeA;
+  if (byColumns)
+    widenColumns(rowPointers.front(), rows, from, terms);
+  else
+    widenRows(rowPointers, from, terms);
+  SmallVector<Value> wideRows;
+  for (unsigned r = 0; r < rows; ++r)
+    wideRows.push_back(
+        p.at(element, converted, p.word(byColumns ? r : r * termsPerRequest)));
+  return emitTerms(wideRows, p.word(byColumns ? rows : 1),
+                   p.at(element, panel, p.multiply(from, ld)), p.word(0), terms,
+                   sums);
+}
+
+/// converted[r][t] = row r's term from + t, zero for terms <= t.
 void ContractEmitter::roundRows(ArrayRef<Value> rowPointers, Value from,
                                 Value terms) {
-  Value zero = arith::ConstantOp::create(b, loc, vector, b.getZeroAttr(vector));
+  VectorType source = vector.clone(types.a);
+  Value zero = arith::ConstantOp::create(b, loc, source, b.getZeroAttr(source));
   VectorType narrow = vector.clone(b.getBF16Type());
   for (unsigned t = 0; t < termsPerRequest; t += lanes) {
     Value left = arith::IndexCastOp::create(b, loc, b.getIndexType(),
@@ -255,20 +320,46 @@ void ContractEmitter::roundRows(ArrayRef<Value> rowPointers, Value from,
     Value mask = vector::CreateMaskOp::create(
         b, loc, VectorType::get(lanes, b.getI1Type()), left);
     for (auto [r, row] : llvm::enumerate(rowPointers)) {
-      Value at = p.at(element, row, p.add(from, p.word(t)));
+      Value at = p.at(types.a, row, p.add(from, p.word(t)));
       Value numbers = LLVM::MaskedLoadOp::create(
-          b, loc, vector, at, mask, zero,
-          /*alignment=*/element.getIntOrFloatBitWidth() / 8);
-      Value bfloat16s =
-          LLVM::CallIntrinsicOp::create(
-              b, loc, narrow,
-              b.getStringAttr("llvm.x86.avx512bf16.cvtneps2bf16.512"),
-              ValueRange{numbers})
-              .getResult(0);
-      p.store(bfloat16s,
-              p.at(b.getBF16Type(), rounded, p.word(r * termsPerRequest + t)));
+          b, loc, source, at, mask, zero,
+          /*alignment=*/types.a.getIntOrFloatBitWidth() / 8);
+      if (source != narrow)
+        numbers = LLVM::CallIntrinsicOp::create(
+                      b, loc, narrow,
+                      b.getStringAttr("llvm.x86.avx512bf16.cvtneps2bf16.512"),
+                      ValueRange{numbers})
+                      .getResult(0);
+      p.store(numbers, p.at(b.getBF16Type(), converted,
+                            p.word(r * termsPerRequest + t)));
     }
   }
+}
+
+/// Where pairs of each row begin. Rows of bf16 are read in place, but for an
+/// odd number of terms: the second of the last pair may be anything.
+SmallVector<Value> ContractEmitter::pairRows(ArrayRef<Value> rowPointers,
+                                             Value from, Value terms) {
+  Value copies;
+  if (types.a.isBF16()) {
+    Value odd = arith::AndIOp::create(b, loc, terms, p.word(1));
+    copies =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, odd, p.word(0));
+    scf::IfOp::create(b, loc, copies, [&](OpBuilder &, Location) {
+      roundRows(rowPointers, from, terms);
+      scf::YieldOp::create(b, loc);
+    });
+  } else {
+    roundRows(rowPointers, from, terms);
+  }
+  SmallVector<Value> rows;
+  for (auto [r, row] : llvm::enumerate(rowPointers)) {
+    Value copy = p.at(b.getBF16Type(), converted, p.word(r * termsPerRequest));
+    rows.push_back(copies ? arith::SelectOp::create(b, loc, copies, copy,
+                                                    p.at(types.a, row, from))
+                          : copy);
+  }
+  return rows;
 }
 
 /// The same as emitTerms for rounded operands, two terms at a time. `from` is
@@ -276,7 +367,7 @@ void ContractEmitter::roundRows(ArrayRef<Value> rowPointers, Value from,
 ValueRange ContractEmitter::emitPairs(ArrayRef<Value> rowPointers, Value from,
                                       Value to, ValueRange sums) {
   Value terms = p.subtract(to, from);
-  roundRows(rowPointers, from, terms);
+  SmallVector<Value> rows = pairRows(rowPointers, from, terms);
   Type pair = b.getI32Type();
   VectorType pairVector = vector.clone(pair);
   auto numbers = VectorType::get(2 * lanes, b.getBF16Type());
@@ -291,10 +382,11 @@ ValueRange ContractEmitter::emitPairs(ArrayRef<Value> rowPointers, Value from,
       columns.push_back(
           bitcast(p.load(pairVector, p.at(pair, panelRow, p.word(v * lanes)))));
     SmallVector<Value> result;
-    for (unsigned r = 0; r < rowPointers.size(); ++r) {
-      Value at = p.at(pair, rounded, p.add(q, p.word(r * termsPerRequest / 2)));
-      Value x = bitcast(
-          vector::BroadcastOp::create(b, loc, pairVector, p.load(pair, at)));
+    for (auto [r, row] : llvm::enumerate(rows)) {
+      Value numbers = LLVM::LoadOp::create(b, loc, pair, p.at(pair, row, q),
+                                           /*alignment=*/2);
+      Value x =
+          bitcast(vector::BroadcastOp::create(b, loc, pairVector, numbers));
       for (unsigned v = 0; v < vectors; ++v)
         result.push_back(
             LLVM::CallIntrinsicOp::create(
@@ -356,7 +448,7 @@ void ContractEmitter::emitTile(unsigned rows, Value aTile, Value cTile,
                                Value firstRequest) {
   SmallVector<Value> rowPointers;
   for (unsigned r = 0; r < rows; ++r)
-    rowPointers.push_back(p.at(element, aTile, p.multiply(p.word(r), aRow)));
+    rowPointers.push_back(p.at(types.a, aTile, p.multiply(p.word(r), aRow)));
   auto burst = scf::ForOp::create(
       b, loc, p.word(0), requests, p.word(1), emitStart(rows, startTile),
       [&](OpBuilder &, Location, Value request, ValueRange sums) {
@@ -364,29 +456,31 @@ void ContractEmitter::emitTile(unsigned rows, Value aTile, Value cTile,
         emitRowRequests(rowPointers, request);
         Value from = p.multiply(request, p.word(termsPerRequest));
         Value to = p.minimum(p.add(from, p.word(termsPerRequest)), k);
-        scf::YieldOp::create(b, loc,
-                             pairs ? emitPairs(rowPointers, from, to, sums)
-                                   : emitTerms(rowPointers, from, to, sums));
+        ValueRange next =
+            pairs ? emitPairs(rowPointers, from, to, sums)
+            : types.widensA()
+                ? emitWidened(rowPointers, from, to, sums)
+                : emitTerms(rowPointers, aK, panel, from, to, sums);
+        scf::YieldOp::create(b, loc, next);
       });
   emitStore(rows, cTile, firstRow, burst.getResults());
 }
 
-func::FuncOp KernelLibrary::contract(Type element, Type numbers, unsigned lanes,
+func::FuncOp KernelLibrary::contract(const ContractTypes &types, unsigned lanes,
                                      unsigned vectors, ContractStore store) {
   unsigned rows = contractRows(vectors);
   OpBuilder b(module.getContext());
   Type pointer = LLVM::LLVMPointerType::get(module.getContext());
   Type i64 = b.getI64Type();
-  SmallVector<Type> types = {pointer, i64, i64,     pointer, i64, i64,
-                             pointer, i64, pointer, i64,     i64};
+  SmallVector<Type> arguments = {pointer, i64, i64,     pointer, i64, i64,
+                                 pointer, i64, pointer, i64,     i64};
   if (store.epilogue)
-    types.append(store.epilogue->argumentTypes());
-  types.append({pointer, i64, i64, i64});
+    arguments.append(store.epilogue->argumentTypes());
+  arguments.append({pointer, i64, i64, i64});
   auto [function, isNew] =
-      declare(b, contractName(numbers, rows, vectors * lanes, store), types);
+      declare(b, contractName(types, rows, vectors * lanes, store), arguments);
   if (isNew)
-    ContractEmitter(b, function.getLoc(), element,
-                    /*pairs=*/numbers != element, lanes, vectors, store,
+    ContractEmitter(b, function.getLoc(), types, lanes, vectors, store,
                     function.getArguments())
         .emit(rows);
   return function;

@@ -264,9 +264,11 @@ void ContractLowering::callKernel(OpBuilder &b, Strip strip, Value i0,
     arguments.append(to.store.epilogue->arguments(
         b, loc, i0, indexConstant(b, loc, strip.firstColumn)));
   arguments.append(requests(b, strip));
-  func::CallOp::create(
-      b, loc, kernels.contract(element, number, lanes, strip.vectors, to.store),
-      arguments);
+  ContractTypes types{element, number, op.getA().getType().getElementType(),
+                      op.getTransposeA()};
+  func::CallOp::create(b, loc,
+                       kernels.contract(types, lanes, strip.vectors, to.store),
+                       arguments);
 }
 
 /// c[..] = epilogue((c[..]) + scratch[i][j], i, j).

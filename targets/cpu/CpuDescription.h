@@ -45,6 +45,11 @@ struct CpuDescription {
   }
 };
 
+/// Whether the CPU that LLVM calls so begins as many bfloat16 dot products a
+/// cycle as multiply-adds of f32, which do half the work. Features do not say
+/// it.
+bool hasFastBFloat16Dots(llvm::StringRef cpu);
+
 /// Reads the vector unit out of LLVM's subtarget features. `hasFeature` is
 /// asked for names as in `-mattr`, without the sign.
 CpuDescription

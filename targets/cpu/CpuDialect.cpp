@@ -89,14 +89,17 @@ static void printEpilogue(OpAsmPrinter &p, Operation *, Region &region, Type) {
 LogicalResult ContractOp::verify() {
   Type element = getC().getType().getElementType();
   // (C1)
+  Type a = getA().getType().getElementType();
   Type panel = getPanel().getType().getElementType();
-  bool rounds = panel.isBF16() && element.isF32() && !getTransposeA();
-  if (getA().getType().getElementType() != element ||
-      (panel != element && !rounds))
-    return emitOpError("expects 'c', 'a' and 'panel' to share an element type "
-                       "but got ")
-           << element << ", " << getA().getType().getElementType() << " and "
-           << getPanel().getType().getElementType();
+  auto fits = [&](Type type) {
+    return type == element || (type.isBF16() && element.isF32());
+  };
+  if (!fits(a) || !fits(panel))
+    return emitOpError("expects 'a' and 'panel' of the element type of 'c', or "
+                       "of bf16 beside f32, but got ")
+           << a << " and " << panel << " with " << element;
+  if (getTransposeA() && panel.isBF16())
+    return emitOpError("expects no 'transpose_a' with a panel of bf16");
   // (C4)
   unsigned expected = getAhead() ? 4 : 0;
   if (getAheadPiece().size() != expected)

@@ -115,13 +115,13 @@ def ContractOp : CpuOp<"contract",
     read soon. It is a hint without meaning: a target may ask for the piece
     while it multiplies.
 
-    A panel of bf16 with `c` and `a` of f32 asks for operands of bfloat16: `a` is
-    rounded to it too, and sums are f32, of two products at a time. How such a
-    panel lies in memory is the target's affair; it must have been filled in one
-    piece.
+    Sums are of type `T`, that of `c`. A panel of bf16 asks for operands of
+    bfloat16: `a` is rounded to it too, and sums are f32, of two products at a
+    time. How such a panel lies in memory is the target's affair; it must have
+    been filled in one piece.
 
-    1. (C1) `c`, `a` and `panel` share one element type `T`; or the panel is bf16,
-       `T` is f32, and `a` is not transposed.
+    1. (C1) `c` is of type `T`; `a` is too, or of bf16, which is widened, where
+       `T` is f32. It is not transposed if the panel is bf16.
     2. (C2) The epilogue takes `(T, index, index)`.
     3. (C3) The epilogue yields one `T`.
     4. (C4) With `ahead` come four indices, without it none.
@@ -146,7 +146,7 @@ def ContractOp : CpuOp<"contract",
   }];
   let arguments = (ins Arg<FloatMatrix, "", [MemRead, MemWrite]>:$c,
                        Index:$cRow, Index:$cColumn,
-                       Arg<FloatMatrix, "", [MemRead]>:$a,
+                       Arg<ActivationMatrix, "", [MemRead]>:$a,
                        Index:$aRow, Index:$aK,
                        Arg<CpuPanel, "", [MemRead]>:$panel,
                        Variadic<Index>:$panelAt,

@@ -29,6 +29,9 @@ public:
 
   tile::Blocks blocks() const override { return {cpu.panelWidth(32)}; }
   bool hasBFloat16Products() const override { return cpu.bfloat16Dots; }
+  bool prefersBFloat16Products() const override {
+    return cpu.bfloat16Dots && hasFastBFloat16Dots(request().cpu);
+  }
   void buildLoweringPipeline(OpPassManager &pm) const override;
   void buildSizingPipeline(OpPassManager &pm) const override;
 

@@ -94,6 +94,14 @@ private:
 
   void block(Value start, Value terms, const Result &to);
   void lastBlock(Value start, Value terms, bool accumulate);
+  /// Whether what is complete is rounded, which kernels do not do: the sums are
+  /// near, and a kernel for each epilogue would take longer to compile.
+  bool roundsResult() {
+    return op.getInto() && op.getInto().getType().getElementType() !=
+                               op.getC().getType().getElementType();
+  }
+  /// Writes the sums in c, complete and rounded, to where they go.
+  void roundSums();
   void contractTerms(const Terms &terms, const Result &to);
   /// The same with few rows, which multiply a panel faster than it is written
   /// and read: pieces of `terms.most` terms stay in the nearest cache.
@@ -142,17 +150,36 @@ void ProductExpansion::expand() {
     lastBlock(last, sub(depth, last), /*accumulate=*/true);
   };
   choose(compare(arith::CmpIPredicate::ule, depth, whole), only, blocks);
+  if (roundsResult())
+    roundSums();
   op.erase();
 }
 
 void ProductExpansion::lastBlock(Value start, Value terms, bool accumulate) {
   Result to{op.getC(), op.getCRow(), op.getCColumn(), accumulate,
-            /*completes=*/true};
+            /*completes=*/!roundsResult()};
   // What is complete may be written elsewhere than the sums were until now; the
   // epilogue then reads these.
-  if (op.getInto())
-    to.matrix = op.getInto();
+  if (op.getInto() && to.completes)
+    to = {op.getInto(), op.getIntoAt()[0], op.getIntoAt()[1], accumulate,
+          /*completes=*/true};
   block(start, terms, to);
+}
+
+void ProductExpansion::roundSums() {
+  Type rounded = op.getInto().getType().getElementType();
+  ValueRange place = op.getIntoAt();
+  tile::MapOp::create(
+      *this, ValueRange{op.getM(), op.getN()},
+      [&](OpBuilder &, Location, ValueRange at) {
+        Value i = at[0], j = at[1];
+        Value sum =
+            load(op.getC(), {add(op.getCRow(), i), add(op.getCColumn(), j)});
+        if (!op.getEpilogue().empty())
+          sum = inlined(op.getEpilogue().front(), {sum, i, j}).front();
+        store(convert(rounded, sum), op.getInto(),
+              {add(place[0], i), add(place[1], j)});
+      });
 }
 
 void ProductExpansion::block(Value start, Value terms, const Result &to) {
@@ -207,7 +234,7 @@ void ProductExpansion::contractPieces(const Terms &terms, const Result &to) {
 
 /// Whether w lies in memory as the panel would.
 bool ProductExpansion::isLikePanel() {
-  return !op.getTransposeW() && op.getPrologue().empty() &&
+  return !op.getTransposeW() && op.getPrologue().empty() && !op.getRounded() &&
          op.getW().getType().getElementType() == panelType.getElementType();
 }
 
@@ -290,9 +317,10 @@ void ProductExpansion::contractTerms(const Terms &terms, const Result &to) {
     ahead = pieceAt(add(start, terms.count), terms.most);
   Value whole = index(panelType.getDimSize(1));
   // Sums and padded results have room for all columns.
-  bool hasRoom = to.matrix == terms.sums ||
-                 (op.getPadded() && static_cast<int64_t>(op.getColumns()) ==
-                                        panelType.getDimSize(1));
+  bool hasRoom =
+      to.matrix == terms.sums ||
+      (op.getPadded() && to.matrix == op.getC() &&
+       static_cast<int64_t>(op.getColumns()) == panelType.getDimSize(1));
   Value columns = hasRoom ? whole : op.getN();
   SmallVector<Value> sumsAt;
   if (terms.sums)

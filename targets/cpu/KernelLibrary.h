@@ -20,6 +20,18 @@
 
 namespace hone {
 
+/// What a kernel multiplies.
+struct ContractTypes {
+  mlir::Type sum;   ///< f32 or f64; of results too
+  mlir::Type panel; ///< `sum`, or bf16: pairs, see KernelLibrary::fill
+  mlir::Type a;     ///< `sum` or bf16
+  /// Only told where `a` is widened: its rows are columns in memory.
+  bool transposeA;
+
+  bool hasPairs() const { return panel != sum; }
+  bool widensA() const { return !hasPairs() && a != sum; }
+};
+
 /// What becomes of a sum while it is still in registers:
 /// c = epilogue((accumulates ? c : 0) + sum).
 struct ContractStore {
@@ -55,11 +67,9 @@ public:
   ///    next: ptr, nextRow: i64, rowLines: i64, lines: i64)
   /// Strides count elements; nextRow counts bytes. On the way it asks the
   /// memory for `lines` cache lines, `rowLines` of each row of `next`.
-  /// With `numbers` bf16 and `element` f32, aK is 1, `a` is rounded to bf16,
-  /// and the panel is one of pairs, see fill(); `ld` counts pairs.
-  mlir::func::FuncOp contract(mlir::Type element, mlir::Type numbers,
-                              unsigned lanes, unsigned vectors,
-                              ContractStore store);
+  /// With a panel of pairs, aK is 1 and `ld` counts pairs; `a` is rounded.
+  mlir::func::FuncOp contract(const ContractTypes &types, unsigned lanes,
+                              unsigned vectors, ContractStore store);
 
   /// panel[k][j] = source[k][j], zero for width <= j < columns.
   ///   (source.argumentTypes()..., panel: ptr, height: i64, width: i64)
@@ -74,8 +84,8 @@ public:
                                     unsigned columns);
 
 private:
-  std::string contractName(mlir::Type numbers, unsigned rows, unsigned columns,
-                           ContractStore store);
+  std::string contractName(const ContractTypes &types, unsigned rows,
+                           unsigned columns, ContractStore store);
   mlir::func::FuncOp fillPairs(const SourceFormat &source, unsigned columns,
                                bool transpose);
   /// Returns the function called `name`, and whether its body is still to be

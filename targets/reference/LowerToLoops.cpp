@@ -111,7 +111,7 @@ struct ProductElement {
     bool transpose = op.getTransposeA();
     Value row = b.add(op.getARow(), transpose ? t : i);
     Value column = b.add(op.getAColumn(), transpose ? i : t);
-    return rounded(b.load(op.getA(), {row, column}));
+    return rounded(b.convert(element, b.load(op.getA(), {row, column})));
   }
   Value right(Value t) {
     bool transpose = op.getTransposeW();
@@ -140,7 +140,6 @@ struct ProductElement {
 static void lower(tile::ProductOp op) {
   LoopBuilder b(op);
   Type element = op.getC().getType().getElementType();
-  Value to = op.getInto() ? op.getInto() : op.getC();
   b.upTo(op.getM(), [&](Value i) {
     b.upTo(op.getN(), [&](Value j) {
       ProductElement p{op, b, element, i, j};
@@ -157,7 +156,13 @@ static void lower(tile::ProductOp op) {
                 .front();
       if (!op.getEpilogue().empty())
         sum = b.inlined(op.getEpilogue().front(), {sum, i, j}).front();
-      b.store(sum, to, at);
+      Value into = op.getInto();
+      if (!into)
+        return b.store(sum, op.getC(), at);
+      Type rounded = op.getInto().getType().getElementType();
+      ValueRange place = op.getIntoAt();
+      b.store(b.convert(rounded, sum), into,
+              {b.add(place[0], i), b.add(place[1], j)});
     });
   });
 }

@@ -4,7 +4,7 @@
 
 // A kernel is compiled for its features; only rows may be unknown.
 hone.block @features_are_known(%x: tensor<?x?xf32>) {
-  // expected-error @+1 {{'hone.add' op operand #0 must be 2D tensor of 32- or 64-bit float values with a known number of features, but got 'tensor<?x?xf32>'}}
+  // expected-error @+1 {{'hone.add' op operand #0 must be 2D tensor of floats of 16 to 64 bits with a known number of features, but got 'tensor<?x?xf32>'}}
   %0 = hone.add %x, %x : tensor<?x?xf32>
   hone.return
 }

@@ -49,7 +49,7 @@ hone.block @lora_linear_c4(%x: tensor<?x4xf32>, %w: tensor<8x4xf32>,
 
 hone.block @lora_linear_c5(%x: tensor<?x4xf64>, %w: tensor<8x4xf32>,
                            %a: tensor<2x4xf32>, %b: tensor<8x2xf64>) {
-  // expected-error @+1 {{'hone.lora_linear' op expects 'a' and 'x' to have one element type, but got 'tensor<2x4xf32>' and 'tensor<?x4xf64>'}}
+  // expected-error @+1 {{'hone.lora_linear' op expects 'a' to be of 'f64', which 'x' is computed in, but got 'tensor<2x4xf32>'}}
   %0 = hone.lora_linear %x, %w, %a, %b scale 2.0
       : (tensor<?x4xf64>, tensor<8x4xf32>, tensor<2x4xf32>, tensor<8x2xf64>)
       -> tensor<?x8xf64>

@@ -21,7 +21,7 @@ hone.block @rms_norm_c1_type(%x: tensor<?x4xf32>, %w: tensor<4xf32>) {
 // -----
 
 hone.block @rms_norm_c2(%x: tensor<?x4xf32>, %w: tensor<4xf32>) {
-  // expected-error @+1 {{'hone.rms_norm' op expects 'rstd' and 'x' to have one element type, but got 'tensor<?xf64>' and 'tensor<?x4xf32>'}}
+  // expected-error @+1 {{'hone.rms_norm' op expects 'rstd' to be of 'f32', which 'x' is computed in, but got 'tensor<?xf64>'}}
   %y, %rstd = hone.rms_norm %x, %w eps 1.0e-5
       : (tensor<?x4xf32>, tensor<4xf32>) -> (tensor<?x4xf32>, tensor<?xf64>)
   hone.return

@@ -33,7 +33,7 @@ hone.block @rms_norm_adjoint_c2(%dy: tensor<?x4xf32>, %x: tensor<?x4xf32>,
 
 hone.block @rms_norm_adjoint_c2_type(%dy: tensor<?x4xf32>, %x: tensor<?x4xf32>,
                                      %w: tensor<4xf32>, %r: tensor<?xf64>) {
-  // expected-error @+1 {{'hone.rms_norm_adjoint' op expects 'rstd' and 'x' to have one element type, but got 'tensor<?xf64>' and 'tensor<?x4xf32>'}}
+  // expected-error @+1 {{'hone.rms_norm_adjoint' op expects 'rstd' to be of 'f32', which 'x' is computed in, but got 'tensor<?xf64>'}}
   %0 = hone.rms_norm_adjoint %dy, %x, %w rstd %r eps 1.0e-5
       : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>, tensor<?xf64>)
       -> tensor<?x4xf32>
@@ -84,7 +84,7 @@ hone.block @lora_linear_adjoint_c2(%dy: tensor<?x8xf32>, %w: tensor<8x4xf32>,
 
 hone.block @lora_linear_adjoint_c3(%dy: tensor<?x8xf32>, %w: tensor<8x4xf32>,
                                    %a: tensor<2x4xf32>, %b: tensor<8x2xf64>) {
-  // expected-error @+1 {{'hone.lora_linear_adjoint' op expects 'b' and 'dx' to have one element type, but got 'tensor<8x2xf64>' and 'tensor<?x4xf32>'}}
+  // expected-error @+1 {{'hone.lora_linear_adjoint' op expects 'b' to be of 'f32', which 'dx' is computed in, but got 'tensor<8x2xf64>'}}
   %0 = hone.lora_linear_adjoint %dy, %w, %a, %b scale 2.0
       : (tensor<?x8xf32>, tensor<8x4xf32>, tensor<2x4xf32>, tensor<8x2xf64>)
       -> tensor<?x4xf32>
@@ -186,7 +186,7 @@ hone.block @attention_adjoint_c3(%q: tensor<?x8xf32>, %k: tensor<?x4xf32>,
 
 hone.block @attention_adjoint_c4(%q: tensor<?x8xf32>, %k: tensor<?x4xf32>,
                                  %l: tensor<?x4xf64>, %s: tensor<?xi32>) {
-  // expected-error @+1 {{'hone.attention_adjoint' op expects 'normalizer' and 'q' to have one element type, but got 'tensor<?x4xf64>' and 'tensor<?x8xf32>'}}
+  // expected-error @+1 {{'hone.attention_adjoint' op expects 'normalizer' to be of 'f32', which 'q' is computed in, but got 'tensor<?x4xf64>'}}
   %dq, %dk, %dv = hone.attention_adjoint %q, %q, %k, %k, %q, %l, %s
       heads 2 kv_heads 1 scale 0.5
       : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>,

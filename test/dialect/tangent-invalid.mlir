@@ -26,7 +26,7 @@ hone.block @rms_norm_tangent_c2(%tx: tensor<?x4xf32>, %x: tensor<?x4xf32>,
 hone.block @rms_norm_tangent_c2_element(%tx: tensor<?x4xf32>,
                                         %x: tensor<?x4xf32>, %w: tensor<4xf32>,
                                         %r: tensor<?xf64>) {
-  // expected-error @+1 {{'hone.rms_norm_tangent' op expects 'rstd' and 'x' to have one element type, but got 'tensor<?xf64>' and 'tensor<?x4xf32>'}}
+  // expected-error @+1 {{'hone.rms_norm_tangent' op expects 'rstd' to be of 'f32', which 'x' is computed in, but got 'tensor<?xf64>'}}
   %0 = hone.rms_norm_tangent %tx, %x, %w rstd %r eps 1.0e-5
       : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>, tensor<?xf64>)
       -> tensor<?x4xf32>
@@ -81,7 +81,7 @@ hone.block @lora_parameter_tangent_c4(%x: tensor<?x4xf32>, %a: tensor<2x4xf32>,
 
 hone.block @lora_parameter_tangent_c5(%x: tensor<?x4xf32>, %a: tensor<2x4xf32>,
                                       %b: tensor<8x2xf64>) {
-  // expected-error @+1 {{'hone.lora_parameter_tangent' op expects 'b' and 'x' to have one element type, but got 'tensor<8x2xf64>' and 'tensor<?x4xf32>'}}
+  // expected-error @+1 {{'hone.lora_parameter_tangent' op expects 'b' to be of 'f32', which 'x' is computed in, but got 'tensor<8x2xf64>'}}
   %0 = hone.lora_parameter_tangent %x, %a, %b ta %a scale 2.0
       : (tensor<?x4xf32>, tensor<2x4xf32>, tensor<8x2xf64>, tensor<2x4xf32>)
       -> tensor<?x8xf32>
@@ -149,7 +149,7 @@ hone.block @attention_tangent_c4(%q: tensor<?x8xf32>, %k: tensor<?x4xf32>,
 
 hone.block @attention_tangent_c5(%q: tensor<?x8xf32>, %k: tensor<?x4xf32>,
                                  %l: tensor<?x4xf64>, %s: tensor<?xi32>) {
-  // expected-error @+1 {{'hone.attention_tangent' op expects 'normalizer' and 'q' to have one element type, but got 'tensor<?x4xf64>' and 'tensor<?x8xf32>'}}
+  // expected-error @+1 {{'hone.attention_tangent' op expects 'normalizer' to be of 'f32', which 'q' is computed in, but got 'tensor<?x4xf64>'}}
   %0 = hone.attention_tangent %q, %k, %k, %s tq %q normalizer %l
       heads 2 kv_heads 1 scale 0.5
       : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?xi32>,

@@ -154,7 +154,7 @@ func.func @product(%c: memref<8x64xf32>, %q: memref<64x32xi8>, %s: memref<8x1xf3
 
 // product (C4)
 func.func @product(%c: memref<8x64xf32>, %a: memref<8x64xf64>, %n: index) {
-  // expected-error @+1 {{expects 'c' and 'a' to share an element type but got 'f32' and 'f64'}}
+  // expected-error @+1 {{expects 'a' to have the element type of 'c', or bf16 beside f32, but got 'f64' and 'f32'}}
   tile.product %c[%n, %n], %a[%n, %n], %c[%n, %n] size(%n, %n, %n) in [16, 64]
       : memref<8x64xf32>, memref<8x64xf64>, memref<8x64xf32>
   return
@@ -164,9 +164,29 @@ func.func @product(%c: memref<8x64xf32>, %a: memref<8x64xf64>, %n: index) {
 
 // product (C4)
 func.func @product(%c: memref<8x64xf32>, %a: memref<8x64xf64>, %n: index) {
-  // expected-error @+1 {{expects 'into' to have the element type of 'c' but got 'f64' and 'f32'}}
-  tile.product %c[%n, %n], %c[%n, %n], %c[%n, %n] size(%n, %n, %n) in [16, 64] into %a
+  // expected-error @+1 {{expects 'into' to have the element type of 'c', or bf16 beside f32, but got 'f64' and 'f32'}}
+  tile.product %c[%n, %n], %c[%n, %n], %c[%n, %n] size(%n, %n, %n) in [16, 64] into %a[%n, %n]
       : memref<8x64xf32>, memref<8x64xf32>, memref<8x64xf32> into memref<8x64xf64>
+  return
+}
+
+// -----
+
+// product (C4): bf16 adds up in f32.
+func.func @product(%c: memref<8x64xf64>, %a: memref<8x64xbf16>, %n: index) {
+  // expected-error @+1 {{expects 'a' to have the element type of 'c', or bf16 beside f32, but got 'bf16' and 'f64'}}
+  tile.product %c[%n, %n], %a[%n, %n], %c[%n, %n] size(%n, %n, %n) in [16, 64]
+      : memref<8x64xf64>, memref<8x64xbf16>, memref<8x64xf64>
+  return
+}
+
+// -----
+
+// product (C4)
+func.func @product(%c: memref<8x64xf32>, %n: index) {
+  // expected-error @+1 {{expects two indices with 'into' and none without but got 1}}
+  tile.product %c[%n, %n], %c[%n, %n], %c[%n, %n] size(%n, %n, %n) in [16, 64] into %c[%n]
+      : memref<8x64xf32>, memref<8x64xf32>, memref<8x64xf32> into memref<8x64xf32>
   return
 }
 

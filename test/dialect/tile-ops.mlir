@@ -58,9 +58,9 @@ func.func @product(%c: memref<8x64xf32>, %a: memref<8x32xf32>,
   // CHECK: tile.product %[[C:.*]][%{{.*}}, %{{.*}}], %{{.*}}[%{{.*}}, %{{.*}}], %{{.*}}[%{{.*}}, %{{.*}}] size(%{{.*}}, %{{.*}}, %{{.*}}) in [16, 64] : memref<8x64xf32>, memref<8x32xf32>, memref<64x32xbf16>
   tile.product %c[%m, %m], %a[%m, %m], %w[%m, %m] size(%m, %m, %m) in [16, 64]
       : memref<8x64xf32>, memref<8x32xf32>, memref<64x32xbf16>
-  // CHECK: accumulate transpose_w rounded read_ahead padded into %[[C]] scales {{.*}} bits 4 : {{.*}} into memref<8x64xf32>, memref<64x1xf32>, memref<64x1xf32>
+  // CHECK: accumulate transpose_w rounded read_ahead padded into %[[C]][%{{.*}}, %{{.*}}] scales {{.*}} bits 4 : {{.*}} into memref<8x64xf32>, memref<64x1xf32>, memref<64x1xf32>
   tile.product %c[%m, %m], %a[%m, %m], %q[%m, %m] size(%m, %m, %m) in [16, 64]
-      accumulate transpose_w rounded read_ahead padded into %c
+      accumulate transpose_w rounded read_ahead padded into %c[%m, %m]
       scales %s biases %s bits 4
       : memref<8x64xf32>, memref<8x32xf32>, memref<64x16xi8> into memref<8x64xf32>, memref<64x1xf32>, memref<64x1xf32>
   // CHECK: transpose_a few_rows : {{.*}} prologue (%[[E:.*]], %{{.*}}, %{{.*}}) {

@@ -33,6 +33,8 @@ static char elementCode(mlir::Type type) {
   mlir::Type element = mlir::getElementTypeOrSelf(type);
   if (element.isInteger(64))
     return 'l';
+  if (element.isBF16())
+    return 'b';
   return element.isF32() ? 'f' : element.isF64() ? 'd' : 'i';
 }
 
@@ -147,7 +149,7 @@ HoneProgram::HoneProgram(llvm::StringRef ir, bool bfloat16Products) {
 }
 
 void HoneProgram::reset() {
-  // Every float and double whose bytes are all ones is a NaN.
+  // Every float of any width whose bytes are all ones is a NaN.
   memset(arena, 0xff, boundaryEnd);
   auto gradient = offsets.find("gradient");
   if (gradient != offsets.end())

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/numerics/KernelCase.h"
+#include "runtime/src/base/Dtype.h"
 #include "targets/Target.h"
 
 #include <cmath>
@@ -21,6 +22,10 @@ Rows hone::sequenceStarts(int64_t rows) {
   return starts;
 }
 
+static bool isBFloat16(const std::string &element) {
+  return element.rfind("bf16", 0) == 0;
+}
+
 Matrix hone::randomMatrix(int64_t rows, int64_t columns, unsigned seed,
                           const std::string &element) {
   std::mt19937 generator(seed);
@@ -29,14 +34,19 @@ Matrix hone::randomMatrix(int64_t rows, int64_t columns, unsigned seed,
     value = (generator() + 0.5) / 2147483648.0 - 1;
     if (element != "f64")
       value = static_cast<float>(value);
+    if (isBFloat16(element))
+      value = rt::bfloat16ToFloat(rt::floatToBfloat16(value));
   }
   return result;
 }
 
 /// "?x32xT" to "tensor<?x32xf32>".
 static std::string tensorType(std::string type, const std::string &element) {
-  if (type.back() == 'T')
-    type.replace(type.size() - 1, 1, element.substr(0, 3));
+  std::string name = element.substr(0, element.find('-'));
+  if (type.back() == 'C' && isBFloat16(element))
+    name = "f32";
+  if (type.back() == 'T' || type.back() == 'C')
+    type.replace(type.size() - 1, 1, name);
   return "tensor<" + type + ">";
 }
 
@@ -71,7 +81,7 @@ KernelCase::KernelCase(std::string element, std::vector<Operand> inputs,
                        const std::string &text, int64_t maxRows)
     : elementName(element), resultTypes(results),
       program(moduleText(element, inputs, results, text, maxRows),
-              /*bfloat16Products=*/element == kMedium) {}
+              /*bfloat16Products=*/element == kMedium || element == kPairs) {}
 
 /// Rows and columns of a type such as "?x32xT", "?xT", "f64".
 static Matrix resultMatrix(const std::string &type, int64_t rows) {
@@ -118,8 +128,15 @@ std::vector<Matrix> KernelCase::run(int64_t rows) {
 void KernelTest::SetUp() {
   llvm::ExitOnError check("error: ");
   auto target = check(createTarget(TargetRequest::parse(targetUnderTest())));
-  if (GetParam() == std::string(kMedium) && !target->hasBFloat16Products())
+  bool needsProducts = element() == kMedium || element() == kPairs;
+  if (needsProducts && !target->hasBFloat16Products())
     GTEST_SKIP() << "needs products of bfloat16";
+}
+
+std::string KernelTest::computed() const {
+  return element() == "bf16"   ? "f32"
+         : element() == kPairs ? kMedium
+                               : element();
 }
 
 void hone::expectClose(const Matrix &actual, const Matrix &expected,
@@ -135,7 +152,9 @@ void hone::expectClose(const Matrix &actual, const Matrix &expected,
   double unit = element == "f32" ? std::ldexp(1.0, -24) : 1e-14;
   double most = unit * (8 + 2 * std::sqrt(double(length)));
   // Up to two products in a row; each rounds both operands by up to 2^-9.
-  if (element == kMedium)
+  if (element == kMedium || element == kPairs)
     most = std::ldexp(1.0, -7);
+  if (element == "bf16")
+    most = std::ldexp(1.0, -8);
   EXPECT_LE(error, most) << what << ", " << element;
 }

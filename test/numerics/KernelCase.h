@@ -23,6 +23,8 @@ namespace hone {
 /// f32 with products of operands that are rounded to bfloat16, where the
 /// machine has them.
 inline constexpr const char *kMedium = "f32-medium";
+/// bf16 with such products; "bf16" alone is widened.
+inline constexpr const char *kPairs = "bf16-pairs";
 
 /// Rows that batches are run with; the module allows kMaxRows.
 constexpr int64_t kMaxRows = 100;
@@ -33,14 +35,15 @@ constexpr int64_t kRowCounts[] = {1, 5, 27, 64, 100};
 reference::Rows sequenceStarts(int64_t rows);
 
 /// Uniform in (-1, 1), a function of `seed` alone, rounded to `element`: f32,
-/// f64 or kMedium.
+/// f64, bf16, kMedium or kPairs.
 reference::Matrix randomMatrix(int64_t rows, int64_t columns, unsigned seed,
                                const std::string &element);
 
 class KernelCase {
 public:
   struct Operand {
-    std::string name, type; ///< type as in "?x32xT", T the element type
+    /// As in "?x32xT": T is the element type, C what it is computed in.
+    std::string name, type;
   };
 
   /// `text` is the op; its results are %r0, %r1, ...
@@ -71,7 +74,8 @@ private:
 
 /// Expects the relative error in the Frobenius norm to be within what sums of
 /// `length` terms cost in this element type; with kMedium, within what rounding
-/// operands costs, which does not grow with their number. NaN fails.
+/// operands costs, which does not grow with their number; with bf16, within
+/// what rounding the result costs. NaN fails.
 void expectClose(const reference::Matrix &actual,
                  const reference::Matrix &expected, const std::string &element,
                  int64_t length, const std::string &what);
@@ -81,6 +85,8 @@ class KernelTest : public testing::TestWithParam<const char *> {
 protected:
   void SetUp() override;
   std::string element() const { return GetParam(); }
+  /// The same for results of the type that elements are computed in.
+  std::string computed() const;
   reference::Matrix random(int64_t rows, int64_t columns) {
     return randomMatrix(rows, columns, ++seed, element());
   }

@@ -28,7 +28,8 @@ protected:
   }
 };
 INSTANTIATE_TEST_SUITE_P(Elements, KernelsAttentionTest,
-                         testing::Values("f32", "f64", kMedium));
+                         testing::Values("f32", "f64", kMedium, "bf16",
+                                         kPairs));
 } // namespace
 
 TEST_P(KernelsAttentionTest, Forward) {
@@ -39,7 +40,7 @@ TEST_P(KernelsAttentionTest, Forward) {
     std::string kv = "?x" + std::to_string(narrow) + "xT";
     KernelCase kernel(element(),
                       {{"q", q}, {"k", kv}, {"v", kv}, {"starts", "?xi32"}},
-                      {q, "?x" + std::to_string(2 * shape.heads) + "xT"},
+                      {q, "?x" + std::to_string(2 * shape.heads) + "xC"},
                       "hone.attention %q, %k, %v, %starts" + text(shape));
     for (int64_t rows : kRowCounts) {
       Matrix query = scale(random(rows, wide), 4), key = random(rows, narrow);
@@ -53,7 +54,7 @@ TEST_P(KernelsAttentionTest, Forward) {
       Attention want = attention(query, key, value, starts,
                                  {shape.heads, shape.kvHeads, 0.3});
       expectClose(got[0], want.y, element(), rows, "attention");
-      expectClose(got[1], want.normalizer, element(), rows,
+      expectClose(got[1], want.normalizer, computed(), rows,
                   "attention_normalizer");
     }
   }
@@ -72,7 +73,7 @@ TEST_P(KernelsAttentionTest, Adjoint) {
          {"k", kv},
          {"v", kv},
          {"y", q},
-         {"normalizer", "?x" + std::to_string(2 * shape.heads) + "xT"},
+         {"normalizer", "?x" + std::to_string(2 * shape.heads) + "xC"},
          {"starts", "?xi32"}},
         {q, kv, kv},
         "hone.attention_adjoint %dy, %q, %k, %v, %y, %normalizer, %starts" +
@@ -114,7 +115,7 @@ TEST_P(KernelsAttentionTest, LongSequence) {
   KernelCase forward(
       element(),
       {{"q", "?x32xT"}, {"k", "?x16xT"}, {"v", "?x16xT"}, {"starts", "?xi32"}},
-      {"?x32xT", "?x4xT"},
+      {"?x32xT", "?x4xC"},
       "hone.attention %q, %k, %v, %starts heads 2 kv_heads 1 "
       "scale 0.3",
       /*maxRows=*/700);
@@ -131,7 +132,7 @@ TEST_P(KernelsAttentionTest, LongSequence) {
                       {"k", "?x16xT"},
                       {"v", "?x16xT"},
                       {"y", "?x32xT"},
-                      {"normalizer", "?x4xT"},
+                      {"normalizer", "?x4xC"},
                       {"starts", "?xi32"}},
                      {"?x32xT", "?x16xT", "?x16xT"},
                      "hone.attention_adjoint %dy, %q, %k, %v, %y, %normalizer, "

@@ -21,7 +21,8 @@ protected:
   }
 };
 INSTANTIATE_TEST_SUITE_P(Elements, KernelsLossTest,
-                         testing::Values("f32", "f64", kMedium));
+                         testing::Values("f32", "f64", kMedium, "bf16",
+                                         kPairs));
 } // namespace
 
 TEST_P(KernelsLossTest, LossAndInputAdjoint) {

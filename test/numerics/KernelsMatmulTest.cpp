@@ -13,7 +13,8 @@ using namespace hone::reference;
 namespace {
 class KernelsMatmulTest : public KernelTest {};
 INSTANTIATE_TEST_SUITE_P(Elements, KernelsMatmulTest,
-                         testing::Values("f32", "f64", kMedium));
+                         testing::Values("f32", "f64", kMedium, "bf16",
+                                         kPairs));
 } // namespace
 
 TEST_P(KernelsMatmulTest, Linear) {
@@ -21,7 +22,7 @@ TEST_P(KernelsMatmulTest, Linear) {
     std::string i = std::to_string(in), o = std::to_string(out);
     KernelCase kernel(
         element(),
-        {{"x", "?x" + i + "xT"}, {"w", o + "x" + i + "xT"}, {"b", o + "xT"}},
+        {{"x", "?x" + i + "xT"}, {"w", o + "x" + i + "xT"}, {"b", o + "xC"}},
         {"?x" + o + "xT"}, "hone.linear %x, %w bias %b");
     Matrix w = random(out, in), b = random(1, out);
     kernel.set("w", w);
@@ -83,13 +84,13 @@ TEST_P(KernelsMatmulTest, LoraLinear) {
     for (bool keepH : {false, true}) {
       std::vector<std::string> results = {"?x" + o + "xT"};
       if (keepH)
-        results.push_back("?x" + r + "xT");
+        results.push_back("?x" + r + "xC");
       KernelCase kernel(element(),
                         {{"x", "?x" + i + "xT"},
                          {"w", o + "x" + i + "xT"},
-                         {"a", r + "x" + i + "xT"},
-                         {"b", o + "x" + r + "xT"},
-                         {"bias", o + "xT"}},
+                         {"a", r + "x" + i + "xC"},
+                         {"b", o + "x" + r + "xC"},
+                         {"bias", o + "xC"}},
                         results,
                         "hone.lora_linear %x, %w, %a, %b bias %bias scale 1.5");
       kernel.set("w", lora.w);
@@ -104,7 +105,7 @@ TEST_P(KernelsMatmulTest, LoraLinear) {
                     "lora_linear");
         if (keepH)
           expectClose(got[1], scale(product(x, transpose(lora.a)), lora.scale),
-                      element(), in, "lora_linear_h");
+                      computed(), in, "lora_linear_h");
       }
     }
   }
@@ -117,8 +118,8 @@ TEST_P(KernelsMatmulTest, LoraLinearAdjoint) {
     KernelCase kernel(element(),
                       {{"dy", "?x" + o + "xT"},
                        {"w", o + "x" + i + "xT"},
-                       {"a", r + "x" + i + "xT"},
-                       {"b", o + "x" + r + "xT"}},
+                       {"a", r + "x" + i + "xC"},
+                       {"b", o + "x" + r + "xC"}},
                       {"?x" + i + "xT"},
                       "hone.lora_linear_adjoint %dy, %w, %a, %b scale 1.5");
     Lora lora{random(out, in), random(rank, in), random(out, rank), 1.5};
@@ -142,12 +143,12 @@ TEST_P(KernelsMatmulTest, LoraParameterAdjoint) {
     for (bool keptH : {false, true}) {
       std::vector<KernelCase::Operand> operands = {{"dy", "?x" + o + "xT"},
                                                    {"x", "?x" + i + "xT"},
-                                                   {"a", r + "x" + i + "xT"},
-                                                   {"b", o + "x" + r + "xT"}};
+                                                   {"a", r + "x" + i + "xC"},
+                                                   {"b", o + "x" + r + "xC"}};
       if (keptH)
-        operands.push_back({"h", "?x" + r + "xT"});
+        operands.push_back({"h", "?x" + r + "xC"});
       KernelCase kernel(element(), operands,
-                        {r + "x" + i + "xT", o + "x" + r + "xT"},
+                        {r + "x" + i + "xC", o + "x" + r + "xC"},
                         std::string("hone.lora_parameter_adjoint %dy, %x, %a, "
                                     "%b ") +
                             (keptH ? "h %h " : "") + "scale 1.5");
@@ -161,9 +162,9 @@ TEST_P(KernelsMatmulTest, LoraParameterAdjoint) {
           kernel.set("h", scale(product(x, transpose(lora.a)), lora.scale));
         std::vector<Matrix> got = kernel.run(rows);
         LoraGradients want = loraParameterAdjoint(dy, x, lora);
-        expectClose(got[0], want.da, element(), out + rows,
+        expectClose(got[0], want.da, computed(), out + rows,
                     "lora_parameter_adjoint_a");
-        expectClose(got[1], want.db, element(), in + rows,
+        expectClose(got[1], want.db, computed(), in + rows,
                     "lora_parameter_adjoint_b");
       }
     }
@@ -175,8 +176,8 @@ TEST_P(KernelsMatmulTest, LoraParameterAdjointOfManyRows) {
   constexpr int64_t rows = 600;
   KernelCase kernel(
       element(),
-      {{"dy", "?x72xT"}, {"x", "?x48xT"}, {"a", "4x48xT"}, {"b", "72x4xT"}},
-      {"4x48xT", "72x4xT"},
+      {{"dy", "?x72xT"}, {"x", "?x48xT"}, {"a", "4x48xC"}, {"b", "72x4xC"}},
+      {"4x48xC", "72x4xC"},
       "hone.lora_parameter_adjoint %dy, %x, %a, %b scale 1.5",
       /*maxRows=*/700);
   Lora lora{Matrix(), random(4, 48), random(72, 4), 1.5};
@@ -187,6 +188,6 @@ TEST_P(KernelsMatmulTest, LoraParameterAdjointOfManyRows) {
   kernel.set("x", x);
   std::vector<Matrix> got = kernel.run(rows);
   LoraGradients want = loraParameterAdjoint(dy, x, lora);
-  expectClose(got[0], want.da, element(), rows, "lora_parameter_adjoint_a");
-  expectClose(got[1], want.db, element(), rows, "lora_parameter_adjoint_b");
+  expectClose(got[0], want.da, computed(), rows, "lora_parameter_adjoint_a");
+  expectClose(got[1], want.db, computed(), rows, "lora_parameter_adjoint_b");
 }

@@ -12,7 +12,7 @@ using namespace hone::reference;
 namespace {
 class KernelsRowTest : public KernelTest {};
 INSTANTIATE_TEST_SUITE_P(Elements, KernelsRowTest,
-                         testing::Values("f32", "f64"));
+                         testing::Values("f32", "f64", "bf16"));
 } // namespace
 
 TEST_P(KernelsRowTest, Embedding) {
@@ -31,8 +31,8 @@ TEST_P(KernelsRowTest, Embedding) {
 }
 
 TEST_P(KernelsRowTest, RmsNorm) {
-  KernelCase kernel(element(), {{"x", "?x75xT"}, {"w", "75xT"}},
-                    {"?x75xT", "?xT"}, "hone.rms_norm %x, %w eps 1.0e-5");
+  KernelCase kernel(element(), {{"x", "?x75xT"}, {"w", "75xC"}},
+                    {"?x75xT", "?xC"}, "hone.rms_norm %x, %w eps 1.0e-5");
   Matrix w = random(1, 75);
   kernel.set("w", w);
   for (int64_t rows : kRowCounts) {
@@ -47,9 +47,9 @@ TEST_P(KernelsRowTest, RmsNorm) {
 TEST_P(KernelsRowTest, RmsNormAdjoint) {
   for (bool keptRstd : {false, true}) {
     std::vector<KernelCase::Operand> operands = {
-        {"dy", "?x75xT"}, {"x", "?x75xT"}, {"w", "75xT"}};
+        {"dy", "?x75xT"}, {"x", "?x75xT"}, {"w", "75xC"}};
     if (keptRstd)
-      operands.push_back({"rstd", "?xT"});
+      operands.push_back({"rstd", "?xC"});
     KernelCase kernel(element(), operands, {"?x75xT"},
                       std::string("hone.rms_norm_adjoint %dy, %x, %w ") +
                           (keptRstd ? "rstd %rstd " : "") + "eps 1.0e-5");

@@ -32,13 +32,13 @@ protected:
   }
 };
 INSTANTIATE_TEST_SUITE_P(Elements, KernelsTangentTest,
-                         testing::Values("f32", "f64"));
+                         testing::Values("f32", "f64", "bf16"));
 } // namespace
 
 TEST_P(KernelsTangentTest, RmsNorm) {
   for (bool keptRstd : {false, true}) {
-    Operands operands = {{"tx", "?x75xT"}, {"x", "?x75xT"}, {"w", "75xT"}};
-    std::string rstd = optional(operands, keptRstd, "rstd", "?xT");
+    Operands operands = {{"tx", "?x75xT"}, {"x", "?x75xT"}, {"w", "75xC"}};
+    std::string rstd = optional(operands, keptRstd, "rstd", "?xC");
     KernelCase kernel(element(), operands, {"?x75xT"},
                       "hone.rms_norm_tangent %tx, %x, %w" + rstd +
                           " eps 1.0e-5");
@@ -95,12 +95,12 @@ TEST_P(KernelsTangentTest, LoraParameters) {
                        Given{false, true, true}}) {
       std::string i = std::to_string(in), o = std::to_string(out);
       std::string r = std::to_string(rank);
-      std::string typeOfA = r + "x" + i + "xT", typeOfB = o + "x" + r + "xT";
+      std::string typeOfA = r + "x" + i + "xC", typeOfB = o + "x" + r + "xC";
       Operands operands = {
           {"x", "?x" + i + "xT"}, {"a", typeOfA}, {"b", typeOfB}};
       std::string tangents = optional(operands, with.ta, "ta", typeOfA) +
                              optional(operands, with.tb, "tb", typeOfB) +
-                             optional(operands, with.h, "h", "?x" + r + "xT");
+                             optional(operands, with.h, "h", "?x" + r + "xC");
       KernelCase kernel(element(), operands, {"?x" + o + "xT"},
                         "hone.lora_parameter_tangent %x, %a, %b" + tangents +
                             " scale 1.5");
@@ -153,7 +153,7 @@ TEST_P(KernelsTangentTest, Attention) {
           optional(operands, with.tk, "tk", kv) +
           optional(operands, with.tv, "tv", kv) +
           optional(operands, with.normalizer, "normalizer",
-                   "?x" + std::to_string(2 * heads.heads) + "xT");
+                   "?x" + std::to_string(2 * heads.heads) + "xC");
       KernelCase kernel(element(), operands, {q},
                         "hone.attention_tangent %q, %k, %v, %starts" +
                             tangents + " heads " + std::to_string(heads.heads) +

@@ -27,6 +27,7 @@ struct Case {
   bool transposeA = false, transposeW = false;
   bool into = false, prologue = false, epilogue = false;
   int64_t terms = 128;
+  const char *a = "f32", *z = "f32"; ///< elements of a and of what is complete
 };
 
 /// Sizes of buffers in bytes, in their order.
@@ -65,13 +66,14 @@ static std::string productText(const Case &c) {
   auto matrix = [](int64_t rows, int64_t columns, llvm::StringRef type) {
     return llvm::formatv("memref<{0}x{1}x{2}>", rows, columns, type).str();
   };
-  std::string a = c.transposeA ? matrix(kDepth, kRows, "f32")
-                               : matrix(kRows, kDepth, "f32");
+  std::string a =
+      c.transposeA ? matrix(kDepth, kRows, c.a) : matrix(kRows, kDepth, c.a);
   std::string w = isPacked
                       ? matrix(wRows, wColumns * bitsOf(c.stored) / 8, "i8")
                       : matrix(wRows, wColumns, c.stored);
   std::string groups = matrix(wRows, wColumns / 32, "f32");
   std::string result = matrix(kRows, kColumns, "f32");
+  std::string complete = matrix(kRows, kColumns, c.z);
   std::string text;
   auto view = [&](const char *name, int64_t offset, const std::string &type) {
     text += llvm::formatv("%{0}_at = arith.constant {1} : index\n"
@@ -85,7 +87,7 @@ static std::string productText(const Case &c) {
   view("scales", at.scales, groups);
   view("biases", at.biases, groups);
   view("c", at.c, result);
-  view("z", at.z, result);
+  view("z", at.z, complete);
   text += llvm::formatv("%k = arith.constant {0} : index\n"
                         "%most = arith.constant {1} : index\n"
                         "%c64 = arith.constant 64 : index\n"
@@ -102,14 +104,14 @@ static std::string productText(const Case &c) {
       llvm::formatv(" size(%rows, %n, %k) in [{0}, 64] {1}", c.terms, c.flags)
           .str();
   if (c.into)
-    text += " into %z";
+    text += " into %z[%c0, %j]";
   if (isPacked)
     text += llvm::formatv(" scales %scales biases %biases bits {0}",
                           bitsOf(c.stored))
                 .str();
   text += " : " + result + ", " + a + ", " + w;
   if (c.into)
-    text += " into " + result;
+    text += " into " + complete;
   if (isPacked)
     text += ", " + groups + ", " + groups;
   text += "\n";
@@ -124,8 +126,11 @@ static std::string productText(const Case &c) {
     text += "epilogue (%sum, %i, %q) {\n"
             "%at = arith.addi %j, %q : index\n"
             "%x = memref.load %z[%i, %at] : " +
-            result +
-            "\n%r = arith.mulf %sum, %x : f32\n"
+            complete +
+            (c.z == std::string("bf16") ? "\n%y = arith.extf %x : bf16 to f32\n"
+                                        : "\n%zero = arith.constant 0.0 : f32\n"
+                                          "%y = arith.addf %x, %zero : f32\n") +
+            "%r = arith.mulf %sum, %y : f32\n"
             "tile.yield %r : f32\n}\n";
   return entryFunction(text + "}");
 }
@@ -143,11 +148,15 @@ static std::vector<char> arenaOf(const Case &c, char *&aligned) {
   for (int64_t i = at.w; i < at.scales; ++i)
     if (c.stored[0] == 'i')
       aligned[i] = static_cast<char>(random());
-  for (int64_t i = at.w; i + 2 <= at.scales; i += 2)
-    if (c.stored[0] == 'b') {
+  auto fillBfloat16 = [&](llvm::StringRef type, int64_t from, int64_t to) {
+    for (int64_t i = from; type == "bf16" && i + 2 <= to; i += 2) {
       float value = random() / 2147483648.0f - 1;
       memcpy(aligned + i, reinterpret_cast<char *>(&value) + 2, 2);
     }
+  };
+  fillBfloat16(c.stored, at.w, at.scales);
+  fillBfloat16(c.a, at.a, at.w);
+  fillBfloat16(c.z, at.z, at.end);
   return storage;
 }
 
@@ -157,7 +166,8 @@ static std::string run(TileProgram &program, const Case &c, int64_t rows) {
   std::vector<char> storage = arenaOf(c, arena);
   program.run(arena, rows);
   Layout at = layoutOf(c);
-  return std::string(arena + (c.into ? at.z : at.c), kRows * kColumns * 4);
+  return c.into ? std::string(arena + at.z, kRows * kColumns * bitsOf(c.z) / 8)
+                : std::string(arena + at.c, kRows * kColumns * 4);
 }
 
 TEST(Product, HasTheReferencesBits) {
@@ -185,6 +195,20 @@ TEST(Product, HasTheReferencesBits) {
       {"int4, transposed", "transpose_w read_ahead", "i4", false, true},
       {"int8", "accumulate", "i8"},
       {"int8, transposed", "transpose_w", "i8", false, true},
+      {"bf16 rows", "transpose_w read_ahead", "bf16", false, true, false, false,
+       false, 128, "bf16"},
+      {"bf16 rows, pieces", "read_ahead", "i4", false, false, false, false,
+       false, 300, "bf16"},
+      {"bf16 gradient", "accumulate transpose_a few_rows", "f32", true, false,
+       false, false, false, 128, "bf16"},
+      {"into bf16", "accumulate transpose_w read_ahead", "bf16", false, true,
+       true, false, false, 128, "bf16", "bf16"},
+      {"into bf16, one block", "padded", "bf16", false, false, true, false,
+       false, 512, "bf16", "bf16"},
+      {"into bf16 with epilogue", "accumulate", "f32", false, false, true,
+       false, true, 128, "f32", "bf16"},
+      {"into bf16 with prologue", "few_rows", "bf16", false, false, true, true,
+       false, 300, "bf16", "bf16"},
   };
   for (const Case &c : cases) {
     SCOPED_TRACE(c.name);

@@ -66,6 +66,19 @@ TEST(Spec, ElementTypesFollowComputeDtype) {
   EXPECT_EQ(spec.lora.dtype, "float64");
 }
 
+TEST(Spec, BFloat16HasAFloat32Adapter) {
+  Spec spec = parsed("model: m\ntrain: {compute_dtype: bfloat16}\n");
+  EXPECT_EQ(spec.weights.dtype, "bfloat16");
+  EXPECT_EQ(spec.lora.dtype, "float32");
+  EXPECT_EQ(parsed("model: m\nlora: {dtype: bfloat16}\n"
+                   "train: {compute_dtype: bfloat16}\n")
+                .lora.dtype,
+            "bfloat16");
+  EXPECT_FALSE(spec.roundsProducts());
+  spec.train.bfloat16_products = "pairs";
+  EXPECT_TRUE(spec.roundsProducts());
+}
+
 TEST(Spec, StoredTypesGoWithAnyComputeDtype) {
   Spec spec = parsed("model: m\nweights: {dtype: int4, group_size: 128}\n"
                      "train: {compute_dtype: float64}\n");
@@ -262,6 +275,25 @@ static const BadSpec badSpecs[] = {
     {"DtypesDisagree", ErrorCode::KeysDisagree,
      "model: m\nlora: {dtype: float32}\ntrain: {compute_dtype: float64}\n", "",
      "spec.yaml: lora.dtype", "expected float64", "leave lora.dtype out"},
+    {"WeightsOfBFloat16", ErrorCode::KeysDisagree,
+     "model: m\nweights: {dtype: float32}\ntrain: {compute_dtype: bfloat16}\n",
+     "", "spec.yaml: weights.dtype", "expected bfloat16",
+     "leave weights.dtype out"},
+    {"AdapterOfBFloat16", ErrorCode::KeysDisagree,
+     "model: m\nlora: {dtype: float64}\ntrain: {compute_dtype: bfloat16}\n", "",
+     "spec.yaml: lora.dtype", "expected float32", "leave lora.dtype out"},
+    {"KeptDtypeOfBFloat16", ErrorCode::KeysDisagree,
+     "model: m\ntrain: {compute_dtype: bfloat16, kept_dtype: float32}\n", "",
+     "spec.yaml: train.kept_dtype", "bfloat16 already", "remove"},
+    {"PrecisionOfBFloat16", ErrorCode::KeysDisagree,
+     "model: m\ntrain: {compute_dtype: bfloat16, float32_matmul_precision: "
+     "highest}\n",
+     "", "spec.yaml: train.float32_matmul_precision", "only float32 products",
+     "train.bfloat16_products"},
+    {"BFloat16ProductsOfFloat32", ErrorCode::KeysDisagree,
+     "model: m\ntrain: {bfloat16_products: pairs}\n", "",
+     "spec.yaml: train.bfloat16_products", "compute_dtype is float32",
+     "set train.compute_dtype to bfloat16"},
     {"ClippingInTheBackward", ErrorCode::KeysDisagree,
      "model: m\ntrain: {optimizer_in_backward: true, max_grad_norm: 1}\n", "",
      "spec.yaml: train.max_grad_norm", "expected 0", "leave"},

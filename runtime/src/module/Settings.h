@@ -127,8 +127,17 @@ struct TrainSettings : Section {
   Integer save_every{*this, "save_every", 500, Bits::None, SetBy::Option,
       "save a checkpoint every N steps; 0: after the last", counts};
   Word compute_dtype{*this, "compute_dtype", "float32", Bits::Run, SetBy::Spec,
-      "element type of activations; float64 is for tests", {{"float32",
-      "float64"}, {"bfloat16", "float16"}}};
+      "element type of activations and of their cotangents; with bfloat16, "
+      "sums, statistics, gradients and the optimizer are float32; float64 is "
+      "for tests", {{"float32", "bfloat16", "float64"}, {"float16"}}};
+  /// In a binary of bfloat16: what was chosen.
+  Word bfloat16_products{*this, "bfloat16_products", "auto", Bits::Numerics,
+      SetBy::Spec,
+      "with compute_dtype bfloat16, what products with weights and in attention "
+      "multiply: pairs of bfloat16 in one instruction, to which other operands "
+      "are rounded, or float32, to which bfloat16 is widened without loss; "
+      "auto: the faster of the two on target.cpu", {{"auto", "pairs",
+      "widened"}}};
   Word float32_matmul_precision{*this, "float32_matmul_precision", "highest",
       Bits::Numerics, SetBy::Spec,
       "what float32 products with weights and in attention compute with, as in "

@@ -44,7 +44,10 @@ std::string describeModel(const Module &module) {
              config.train.method + ", residuals " + config.train.residuals +
                  ", " + config.train.optimizer +
                  (module.updatesLayers() ? " in the backward, " : ", ") +
-                 config.train.compute_dtype) +
+                 config.train.compute_dtype +
+                 (config.train.compute_dtype == "bfloat16"
+                      ? " (products " + config.train.bfloat16_products + ")"
+                      : "")) +
          row("lora", "r " + std::to_string(config.lora.r) + ", lora_alpha " +
                          number(config.lora.lora_alpha) +
                          (config.lora.use_rslora ? ", use_rslora" : "")) +

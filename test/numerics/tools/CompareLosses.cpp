@@ -1,9 +1,12 @@
 //===- CompareLosses.cpp - A training log against golden losses -----------===//
 //
 // compare-losses LOG.jsonl FIGURES.json TOLERANCE
+// compare-losses LOG.jsonl FIGURES.json RATIO LIST
 //
 // Exit 1 unless the log has every step of the figures' "float32" losses, each
-// within TOLERANCE (absolute). Prints the largest difference.
+// within TOLERANCE (absolute), and prints the largest difference; or unless the
+// root mean square of all differences is at most RATIO times that of the
+// figures' LIST.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +27,10 @@ template <typename T> static T require(Result<T> result) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 4) {
-    std::fprintf(stderr, "usage: compare-losses LOG FIGURES TOLERANCE\n");
+  bool isRatio = argc == 5;
+  if (argc != 4 && !isRatio) {
+    std::fprintf(stderr, "usage: compare-losses LOG FIGURES TOLERANCE\n"
+                         "       compare-losses LOG FIGURES RATIO LIST\n");
     return 2;
   }
   MappedFile log = require(MappedFile::open(argv[1]));
@@ -35,7 +40,7 @@ int main(int argc, char **argv) {
   const std::vector<Json> &expected = figures.find("float32")->array();
 
   size_t step = 0;
-  double largest = 0;
+  double largest = 0, squares = 0;
   std::string_view rest(log.data(), log.size());
   while (!rest.empty()) {
     size_t end = std::min(rest.find('\n'), rest.size());
@@ -46,9 +51,23 @@ int main(int argc, char **argv) {
       continue;
     double difference = std::fabs(loss->number() - expected[step++].number());
     largest = difference <= largest ? largest : difference;
+    squares += difference * difference;
   }
-  bool holds =
-      step == expected.size() && step > 0 && largest <= std::atof(argv[3]);
+  bool isWhole = step == expected.size() && step > 0;
+  if (isRatio) {
+    const std::vector<Json> &theirs = figures.find(argv[4])->array();
+    double theirSquares = 0;
+    for (size_t i = 0; i < theirs.size(); ++i)
+      theirSquares += std::pow(theirs[i].number() - expected[i].number(), 2);
+    double ratio = std::sqrt(squares / theirSquares);
+    bool holds = isWhole && ratio <= std::atof(argv[3]);
+    std::printf("%zu of %zu losses, RMS difference %.2e, %.2f times that of "
+                "%s: %s\n",
+                step, expected.size(), std::sqrt(squares / double(step)), ratio,
+                argv[4], holds ? "within the ratio" : "BEYOND THE RATIO");
+    return holds ? 0 : 1;
+  }
+  bool holds = isWhole && largest <= std::atof(argv[3]);
   std::printf("%zu of %zu losses, largest difference %.2e: %s\n", step,
               expected.size(), largest,
               holds ? "within the tolerance" : "BEYOND THE TOLERANCE");

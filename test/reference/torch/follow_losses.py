@@ -83,8 +83,11 @@ def main():
         write_adapter(adapter, "stories260k", config, R, ALPHA, zero_b=True)
         float32 = train(adapter, sequences, torch.float32)
         float64 = train(adapter, sequences, torch.float64)
+        bfloat16 = train(adapter, sequences, torch.bfloat16)
     apart = max(abs(a - b) for a, b in zip(float32, float64))
     print(f"loss {float64[0]:.6f} -> {float64[-1]:.6f}; float32 within {apart:.1e}")
+    rms = np.sqrt(np.mean((np.array(bfloat16) - np.array(float32)) ** 2))
+    print(f"bfloat16 is apart from float32 by {rms:.2e} (root mean square)")
     figures = {
         "settings": SETTINGS,
         "text_tokens": len(ids),
@@ -92,6 +95,7 @@ def main():
         "largest_float32_difference": apart,
         "float32": float32,
         "float64": float64,
+        "bfloat16": bfloat16,
     }
     path = GOLDEN / "losses" / "stories260k.json"
     path.parent.mkdir(exist_ok=True)

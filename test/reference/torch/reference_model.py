@@ -28,7 +28,8 @@ def read_config(model_dir):
 
 
 def load_model(model_dir, adapter_dir, dtype):
-    """The base model with a trainable PEFT adapter, in torch.float32 or float64."""
+    """The base model with a trainable PEFT adapter, in torch.float32 or float64;
+    with torch.bfloat16 the adapter is float32, as PEFT makes it."""
     config = read_config(model_dir)
     if config["model_type"] == "parallel":
         base = ParallelModel(config)
@@ -45,9 +46,14 @@ def load_model(model_dir, adapter_dir, dtype):
             in_float64(base, config)
     for parameter in base.parameters():
         parameter.requires_grad_(False)
+    mixed = dtype == torch.bfloat16
     model = PeftModel.from_pretrained(
-        base, str(adapter_dir), is_trainable=True, autocast_adapter_dtype=False
+        base, str(adapter_dir), is_trainable=True, autocast_adapter_dtype=mixed
     )
+    if mixed:
+        trained = {p.dtype for p in model.parameters() if p.requires_grad}
+        assert trained == {torch.float32}, trained
+        return model.eval()
     return model.to(dtype).eval()
 
 
@@ -109,6 +115,9 @@ def mean_nll(model, batch):
             logits = model(ids)
         else:
             logits = model(input_ids=ids[None], use_cache=False).logits[0]
+        # As transformers' own loss does.
+        if logits.dtype == torch.bfloat16:
+            logits = logits.float()
         total = total + torch.nn.functional.cross_entropy(
             logits[:-1], targets, ignore_index=-100, reduction="sum"
         )

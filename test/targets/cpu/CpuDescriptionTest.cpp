@@ -40,6 +40,13 @@ TEST(CpuDescription, BFloat16DotsNeedAllOfAvx512) {
                    .bfloat16Dots);
 }
 
+TEST(CpuDescription, SomeCpusAreFastWithBFloat16Dots) {
+  EXPECT_TRUE(hasFastBFloat16Dots("znver4"));
+  EXPECT_TRUE(hasFastBFloat16Dots("znver5"));
+  EXPECT_FALSE(hasFastBFloat16Dots("sapphirerapids"));
+  EXPECT_FALSE(hasFastBFloat16Dots("x86-64-v4"));
+}
+
 TEST(CpuDescription, Avx2HasTiles6By16) {
   CpuDescription cpu = describe(llvm::Triple::x86_64, {"avx", "avx2", "fma"});
   EXPECT_FALSE(cpu.maskedMemory);

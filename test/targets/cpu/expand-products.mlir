@@ -53,7 +53,7 @@ func.func @into(%c: memref<16x8xf32>, %z: memref<16x8xf32>,
   %c8 = arith.constant 8 : index
   tile.parallel (%i) in (%c1) {
     tile.product %c[%c0, %c0], %x[%c0, %c0], %w[%c0, %c0] size(%m, %c8, %c4)
-        in [4, 8] accumulate transpose_w into %z
+        in [4, 8] accumulate transpose_w into %z[%c0, %c0]
         : memref<16x8xf32>, memref<16x4xf32>, memref<8x4xf32> into memref<16x8xf32>
   }
   return

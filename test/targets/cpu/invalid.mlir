@@ -9,7 +9,7 @@ func.func @fill_panel_is_float(%p: memref<8x16xi32>, %s: memref<8x16xf32>, %n: i
 // -----
 
 func.func @contract_c1(%c: memref<8x16xf32>, %a: memref<8x16xf64>, %p: memref<16x16xf32>, %n: index) {
-  // expected-error @+1 {{expects 'c', 'a' and 'panel' to share an element type but got 'f32', 'f64' and 'f32'}}
+  // expected-error @+1 {{expects 'a' and 'panel' of the element type of 'c', or of bf16 beside f32, but got 'f64' and 'f32' with 'f32'}}
   cpu.contract %c[%n, %n], %a[%n, %n], %p size(%n, %n, %n)
       : memref<8x16xf32>, memref<8x16xf64>, memref<16x16xf32>
   return
@@ -18,7 +18,7 @@ func.func @contract_c1(%c: memref<8x16xf32>, %a: memref<8x16xf64>, %p: memref<16
 // -----
 
 func.func @contract_c1_rounded(%c: memref<8x16xf32>, %p: memref<16x16xbf16>, %n: index) {
-  // expected-error @+1 {{expects 'c', 'a' and 'panel' to share an element type but got 'f32', 'f32' and 'bf16'}}
+  // expected-error @+1 {{expects no 'transpose_a' with a panel of bf16}}
   cpu.contract %c[%n, %n], %c[%n, %n], %p size(%n, %n, %n) transpose_a
       : memref<8x16xf32>, memref<8x16xf32>, memref<16x16xbf16>
   return

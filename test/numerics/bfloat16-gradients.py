@@ -1,0 +1,34 @@
+"""bfloat16-gradients.py FLOAT32 BFLOAT16...: gradients of one adapter.
+
+Roundings to bfloat16 are at most 2^-9 of a value each, and a gradient goes
+through a few dozen of them.
+"""
+
+import array
+import json
+import struct
+import sys
+
+
+def read(path):
+    with open(path, "rb") as file:
+        header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
+        data = file.read()
+    header.pop("__metadata__", None)
+    return {name: array.array("f", data[slice(*tensor["data_offsets"])])
+            for name, tensor in header.items()}
+
+
+def apart(exact, rounded):
+    assert exact.keys() == rounded.keys()
+    difference = sum((v - w) ** 2 for name in exact
+                     for v, w in zip(exact[name], rounded[name]))
+    return (difference / sum(v * v for t in exact.values() for v in t)) ** 0.5
+
+
+float32, *others = map(read, sys.argv[1:])
+for path, other in zip(sys.argv[2:], others):
+    error = apart(float32, other)
+    assert 2 ** -14 < error < 2 ** -6, (path, error)
+assert len(others) > 1
+print("gradients of both targets are those of float32 but for roundings")

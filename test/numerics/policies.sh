@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# policies.sh WORK DATA HONEC-ARG...: compiles under each policy of residuals.
+# Losses and gradients of an adapter that was trained for a few steps must be
+# the same, bit for bit.
+set -euo pipefail
+work=$1 data=$2
+shift 2
+rm -rf "$work"
+mkdir -p "$work"
+policies=(mesp store-h mebp full)
+for policy in "${policies[@]}"; do
+  honec "$@" --set train.residuals="$policy" -o "$work/$policy"
+  [ -d "$work/run" ] || "$work/$policy/train" --data "$data" --steps 3 \
+    --learning-rate 1e-2 --output "$work/run" >"$work/log" 2>&1
+  "$work/$policy/train" --data "$data" --adapter "$work/run" \
+    --dump-gradients "$work/$policy.safetensors" >"$work/log" 2>&1
+  cmp "$work/mesp.safetensors" "$work/$policy.safetensors"
+done
+echo "same bits of ${policies[*]}"
