@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# parts.sh MODEL LAYERS DATA
+# parts.sh MODEL LAYERS DATA [COMPUTE-DTYPE]
 #
 # Trains and evaluates MODEL whole, cut behind each of its LAYERS, and cut with
 # two batches in flight when evaluating: clipping, AdamW, accumulation and a
@@ -8,14 +8,14 @@ set -euo pipefail
 
 source "$(dirname "$0")/../reliability/equal.sh"
 
-model=$1 layers=$2 data=$3
+model=$1 layers=$2 data=$3 compute=${4-float32}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 cat >"$work/spec.yaml" <<SPEC
 model: $model
 lora: {r: 4, lora_alpha: 8, target_modules: all-linear, dtype: bfloat16}
-train: {residuals: full, optimizer: adamw, max_grad_norm: 0.5,
+train: {compute_dtype: $compute, residuals: full, optimizer: adamw, max_grad_norm: 0.5,
         learning_rate: 1e-2, batch_size: 2, max_seq_length: 32}
 SPEC
 
