@@ -11,6 +11,7 @@
 
 #include "targets/cpu/KernelLibrary.h"
 #include "targets/cpu/PointerBuilder.h"
+#include "targets/cpu/ReadAhead.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -85,8 +86,7 @@ public:
         panel(arguments[3]), ld(arguments[4]), k(arguments[5]), c(arguments[6]),
         cRow(arguments[7]), start(arguments[8]), startRow(arguments[9]),
         m(arguments[10]), operands(arguments.drop_front(11).drop_back(4)),
-        next(arguments.take_back(4)[0]), nextRow(arguments.take_back(3)[0]),
-        rowLines(arguments.take_back(2)[0]), lines(arguments.back()) {}
+        ahead(ReadAhead::of(arguments)) {}
 
   void emit(unsigned maxRows);
 
@@ -94,7 +94,6 @@ private:
   void emitTile(unsigned rows, Value aTile, Value cTile, Value startTile,
                 Value firstRow, Value firstRequest);
   ValueRange emitStart(unsigned rows, Value startTile);
-  void emitRequests(Value request);
   void emitRowRequests(ArrayRef<Value> rowPointers, Value request);
   void roundRows(ArrayRef<Value> rowPointers, Value from, Value terms);
   SmallVector<Value> pairRows(ArrayRef<Value> rowPointers, Value from,
@@ -121,9 +120,8 @@ private:
   ContractStore store;
   Value a, aRow, aK, panel, ld, k, c, cRow, start, startRow, m;
   ValueRange operands; // of the epilogue
-  Value next, nextRow, rowLines, lines;
-  Value requests;        // of one row tile
-  Value linesPerRequest; // enough for all of them together
+  ReadAhead ahead;
+  Value requests; // of one row tile
   Value asksForRows;
   Value converted; // termsPerRequest numbers of a for each row, as multiplied
 };
@@ -141,8 +139,7 @@ void ContractEmitter::emit(unsigned maxRows) {
   Value small = p.divide(m, some);
   Value larger = p.subtract(m, p.multiply(small, some));
   requests = p.ceilDivide(k, termsPerRequest);
-  linesPerRequest =
-      p.ceilDivide(lines, p.maximum(p.multiply(tiles, requests), one));
+  ahead.divide(p, p.multiply(tiles, requests));
   // Rows one behind the other are one stream, which the processor reads ahead.
   Value rowsApart =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, aRow, k);
@@ -187,33 +184,6 @@ void ContractEmitter::emit(unsigned maxRows) {
   scf::ForOp::create(b, loc, p.word(0), tiles, p.word(1),
                      ValueRange{a, c, start, p.word(0)}, body);
   func::ReturnOp::create(b, loc);
-}
-
-/// Asks for the lines of one burst. Each burst divides once: a division for
-/// each line takes longer than the multiply-adds of a few rows.
-void ContractEmitter::emitRequests(Value request) {
-  Value first = p.multiply(request, linesPerRequest);
-  Value end = p.minimum(p.add(first, linesPerRequest), lines);
-  Value width = p.maximum(rowLines, p.word(1));
-  Value row = p.divide(first, width);
-  Value pointer = p.at(b.getI8Type(), next, p.multiply(row, nextRow));
-  Value column = p.subtract(first, p.multiply(row, width));
-  auto body = [&](OpBuilder &, Location, Value, ValueRange at) {
-    // For reading, into the second-level cache.
-    LLVM::Prefetch::create(
-        b, loc,
-        p.at(b.getI8Type(), at[0], p.multiply(at[1], p.word(kLineBytes))),
-        /*rw=*/0, /*hint=*/2, /*cache=*/1);
-    Value right = p.add(at[1], p.word(1));
-    Value isLast = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                         right, rowLines);
-    Value below = p.at(b.getI8Type(), at[0], nextRow);
-    Value after[] = {arith::SelectOp::create(b, loc, isLast, below, at[0]),
-                     arith::SelectOp::create(b, loc, isLast, p.word(0), right)};
-    scf::YieldOp::create(b, loc, after);
-  };
-  scf::ForOp::create(b, loc, first, end, p.word(1), ValueRange{pointer, column},
-                     body);
 }
 
 /// Asks for the same terms of the next tile's rows, each on a page of its own,
@@ -452,7 +422,7 @@ void ContractEmitter::emitTile(unsigned rows, Value aTile, Value cTile,
   auto burst = scf::ForOp::create(
       b, loc, p.word(0), requests, p.word(1), emitStart(rows, startTile),
       [&](OpBuilder &, Location, Value request, ValueRange sums) {
-        emitRequests(p.add(firstRequest, request));
+        ahead.emit(b, loc, p.add(firstRequest, request));
         emitRowRequests(rowPointers, request);
         Value from = p.multiply(request, p.word(termsPerRequest));
         Value to = p.minimum(p.add(from, p.word(termsPerRequest)), k);
@@ -468,7 +438,7 @@ void ContractEmitter::emitTile(unsigned rows, Value aTile, Value cTile,
 
 func::FuncOp KernelLibrary::contract(const ContractTypes &types, unsigned lanes,
                                      unsigned vectors, ContractStore store) {
-  unsigned rows = contractRows(vectors);
+  unsigned rows = contractRows(types, vectors);
   OpBuilder b(module.getContext());
   Type pointer = LLVM::LLVMPointerType::get(module.getContext());
   Type i64 = b.getI64Type();
@@ -479,7 +449,11 @@ func::FuncOp KernelLibrary::contract(const ContractTypes &types, unsigned lanes,
   arguments.append({pointer, i64, i64, i64});
   auto [function, isNew] =
       declare(b, contractName(types, rows, vectors * lanes, store), arguments);
-  if (isNew)
+  if (!isNew)
+    return function;
+  if (usesUnit(types))
+    emitMatrixUnitContract(b, function, types, vectors, store.accumulates);
+  else
     ContractEmitter(b, function.getLoc(), types, lanes, vectors, store,
                     function.getArguments())
         .emit(rows);

@@ -62,7 +62,14 @@ public:
 private:
   SmallVector<Strip> strips();
   /// Whether kernels can finish what they compute.
-  bool canWriteDirectly() { return epilogue || op.getEpilogue().empty(); }
+  bool canWriteDirectly() {
+    return op.getEpilogue().empty() ||
+           (epilogue && kernels.takesEpilogues(types()));
+  }
+  ContractTypes types() {
+    return {element, op.getPanel().getType().getElementType(),
+            op.getA().getType().getElementType(), op.getTransposeA()};
+  }
   int64_t width(Strip strip) const { return strip.vectors * lanes; }
   void writeDirectly(OpBuilder &b, Strip strip);
   void writeThroughScratch(OpBuilder &b, Strip strip, Value columns);
@@ -164,7 +171,7 @@ void ContractLowering::writeDirectly(OpBuilder &b, Strip strip) {
 
 void ContractLowering::writeThroughScratch(OpBuilder &b, Strip strip,
                                            Value columns) {
-  int64_t tileRows = kernels.contractRows(strip.vectors);
+  int64_t tileRows = kernels.contractRows(types(), strip.vectors);
   Value scratch =
       scratchTile(MemRefType::get({tileRows, width(strip)}, element));
   Value step = indexConstant(b, loc, tileRows), zero = indexConstant(b, loc, 0);
@@ -264,11 +271,9 @@ void ContractLowering::callKernel(OpBuilder &b, Strip strip, Value i0,
     arguments.append(to.store.epilogue->arguments(
         b, loc, i0, indexConstant(b, loc, strip.firstColumn)));
   arguments.append(requests(b, strip));
-  ContractTypes types{element, number, op.getA().getType().getElementType(),
-                      op.getTransposeA()};
-  func::CallOp::create(b, loc,
-                       kernels.contract(types, lanes, strip.vectors, to.store),
-                       arguments);
+  func::CallOp::create(
+      b, loc, kernels.contract(types(), lanes, strip.vectors, to.store),
+      arguments);
 }
 
 /// c[..] = epilogue((c[..]) + scratch[i][j], i, j).

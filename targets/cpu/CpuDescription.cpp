@@ -27,7 +27,9 @@ hone::describeCpu(llvm::Triple::ArchType arch,
   switch (arch) {
   case llvm::Triple::x86_64:
     if (hasFeature("avx512f") && hasFeature("avx512vl"))
-      return {512, 32, true, hasFeature("avx512bf16")};
+      return {512, 32, true, hasFeature("avx512bf16"),
+              hasFeature("avx512bf16") && hasFeature("amx-bf16") &&
+                  hasFeature("amx-tile")};
     if (hasFeature("avx"))
       return {256, 16, false};
     return cpu;

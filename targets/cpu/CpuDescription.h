@@ -25,6 +25,11 @@ struct CpuDescription {
   /// One instruction multiplies pairs of bfloat16 numbers and adds them to f32
   /// sums, in vectors of 512 bits.
   bool bfloat16Dots = false;
+  /// One instruction does so for 16 rows and 16 columns: x86's AMX.
+  bool bfloat16Unit = false;
+
+  /// What a kernel on the matrix unit multiplies at a time.
+  static constexpr int64_t kUnitRows = 32, kUnitTerms = 32;
 
   /// Elements of `elementBits` bits in one vector.
   unsigned lanes(unsigned elementBits) const {

@@ -42,6 +42,8 @@ def LowerTiles : Pass<"hone-cpu-lower-tiles", "::mlir::ModuleOp"> {
            "whether masked loads and stores are cheap">,
     Option<"bfloat16Dots", "bfloat16-dots", "bool", "false",
            "whether pairs of bfloat16 are multiplied and added to f32">,
+    Option<"bfloat16Unit", "bfloat16-unit", "bool", "false",
+           "whether a matrix unit does so">,
   ];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect",
                            "::mlir::arith::ArithDialect",

@@ -30,7 +30,8 @@ public:
   tile::Blocks blocks() const override { return {cpu.panelWidth(32)}; }
   bool hasBFloat16Products() const override { return cpu.bfloat16Dots; }
   bool prefersBFloat16Products() const override {
-    return cpu.bfloat16Dots && hasFastBFloat16Dots(request().cpu);
+    return cpu.bfloat16Unit ||
+           (cpu.bfloat16Dots && hasFastBFloat16Dots(request().cpu));
   }
   void buildLoweringPipeline(OpPassManager &pm) const override;
   void buildSizingPipeline(OpPassManager &pm) const override;
@@ -54,8 +55,9 @@ void CpuTarget::buildLoweringPipeline(OpPassManager &pm) const {
   pm.addPass(createCSEPass());
   pm.addPass(createOutlineParallel());
   // From here on no parallel loop remains.
-  pm.addPass(createLowerTiles({cpu.vectorBits, cpu.vectorRegisters,
-                               cpu.maskedMemory, cpu.bfloat16Dots}));
+  pm.addPass(
+      createLowerTiles({cpu.vectorBits, cpu.vectorRegisters, cpu.maskedMemory,
+                        cpu.bfloat16Dots, cpu.bfloat16Unit}));
   // From here on vectors are final: canonicalising would take shuffle networks
   // apart.
   pm.addPass(createApproximateMath());

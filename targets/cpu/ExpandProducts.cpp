@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Tile/ScalarBuilder.h"
+#include "targets/cpu/CpuDescription.h"
 #include "targets/cpu/CpuDialect.h"
 #include "targets/cpu/CpuPasses.h"
 
@@ -42,9 +43,11 @@ static MemRefType panelOf(tile::ProductOp op) {
   int64_t bits = element.getIntOrFloatBitWidth(), columns = op.getColumns();
   int64_t width = llvm::alignTo(columns, kLineBits / bits);
   auto depth = static_cast<int64_t>(op.getTerms());
-  if (op.getRounded()) // Terms lie in pairs.
-    return MemRefType::get({(depth + 1) / 2 * 2, width},
-                           BFloat16Type::get(op.getContext()));
+  if (op.getRounded()) // Terms lie in pairs, and are filled up with zeros.
+    return MemRefType::get(
+        {static_cast<int64_t>(llvm::alignTo(depth, CpuDescription::kUnitTerms)),
+         width},
+        BFloat16Type::get(op.getContext()));
   while (width / 2 >= columns && width / 2 * bits >= kLineBits / 4)
     width /= 2;
   return MemRefType::get({depth, width}, element);
@@ -106,6 +109,10 @@ private:
   /// The same with few rows, which multiply a panel faster than it is written
   /// and read: pieces of `terms.most` terms stay in the nearest cache.
   void contractPieces(const Terms &terms, const Result &to);
+  /// Terms that a panel is filled with; pairs stay together.
+  int64_t blockTerms() {
+    return llvm::alignTo(op.getTerms(), op.getRounded() ? 2 : 1);
+  }
   int64_t pieceTerms();
   bool isLikePanel();
   void fill(Value row, Value column, Value terms);
@@ -134,7 +141,7 @@ void ProductExpansion::choose(Value condition, function_ref<void()> then,
 }
 
 void ProductExpansion::expand() {
-  int64_t size = panelType.getDimSize(0);
+  int64_t size = blockTerms();
   Value zero = index(0), whole = index(size), depth = op.getK();
   Result partial{op.getC(), op.getCRow(), op.getCColumn(), op.getAccumulate(),
                  /*completes=*/false};
@@ -184,7 +191,7 @@ void ProductExpansion::roundSums() {
 
 void ProductExpansion::block(Value start, Value terms, const Result &to) {
   auto whole = [&] {
-    contractTerms({start, terms, panelType.getDimSize(0), Value()}, to);
+    contractTerms({start, terms, blockTerms(), Value()}, to);
   };
   int64_t piece = pieceTerms();
   if (!piece)
@@ -197,11 +204,13 @@ void ProductExpansion::block(Value start, Value terms, const Result &to) {
 /// Terms that a piece of a panel has, or 0 if there is no use in pieces or no
 /// room for the sums. A transposing fill takes rows as long as it can get them.
 int64_t ProductExpansion::pieceTerms() {
-  int64_t width = panelType.getDimSize(1), depth = panelType.getDimSize(0);
+  int64_t width = panelType.getDimSize(1), depth = blockTerms();
   int64_t rowBytes = width * panelType.getElementTypeBitWidth() / 8;
   int64_t sumsBytes =
       kFewRows * width * op.getC().getType().getElementTypeBitWidth() / 8;
   int64_t terms = kPieceBytes / rowBytes;
+  if (op.getRounded()) // What is behind a piece must not be filled up.
+    terms = llvm::alignDown(terms, CpuDescription::kUnitTerms);
   bool isUseful =
       op.getReadAhead() && !op.getTransposeW() && depth >= 2 * terms;
   return isUseful && depth * rowBytes >= kPieceBytes + sumsBytes ? terms : 0;

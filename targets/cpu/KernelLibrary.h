@@ -52,9 +52,13 @@ public:
   KernelLibrary(mlir::ModuleOp module, const CpuDescription &cpu)
       : module(module), cpu(cpu) {}
 
-  /// Rows of the kernel that is `vectors` wide.
-  unsigned contractRows(unsigned vectors) const {
-    return cpu.tileRows(vectors);
+  /// Rows of a tile of the kernel that is `vectors` wide.
+  unsigned contractRows(const ContractTypes &types, unsigned vectors) const {
+    return usesUnit(types) ? CpuDescription::kUnitRows : cpu.tileRows(vectors);
+  }
+  /// Whether kernels can finish what they compute.
+  bool takesEpilogues(const ContractTypes &types) const {
+    return !usesUnit(types);
   }
 
   /// c[i][j] = store(from[i][j] + sum over kk < k of
@@ -67,14 +71,15 @@ public:
   ///    next: ptr, nextRow: i64, rowLines: i64, lines: i64)
   /// Strides count elements; nextRow counts bytes. On the way it asks the
   /// memory for `lines` cache lines, `rowLines` of each row of `next`.
-  /// With a panel of pairs, aK is 1 and `ld` counts pairs; `a` is rounded.
+  /// With a panel of pairs, aK is 1 and `ld` counts pairs; `a` is rounded. On a
+  /// matrix unit there is no epilogue, and `from` has kUnitRows rows.
   mlir::func::FuncOp contract(const ContractTypes &types, unsigned lanes,
                               unsigned vectors, ContractStore store);
 
   /// panel[k][j] = source[k][j], zero for width <= j < columns.
   ///   (source.argumentTypes()..., panel: ptr, height: i64, width: i64)
   /// A panel of bf16 is one of pairs: the terms 2q and 2q + 1 of a column are
-  /// neighbours in memory, zero where there is no second one.
+  /// neighbours in memory, and zero from `height` to a multiple of kUnitTerms.
   mlir::func::FuncOp fill(const SourceFormat &source, mlir::Type element,
                           unsigned lanes, unsigned columns);
 
@@ -84,6 +89,9 @@ public:
                                     unsigned columns);
 
 private:
+  bool usesUnit(const ContractTypes &types) const {
+    return types.hasPairs() && cpu.bfloat16Unit;
+  }
   std::string contractName(const ContractTypes &types, unsigned rows,
                            unsigned columns, ContractStore store);
   mlir::func::FuncOp fillPairs(const SourceFormat &source, unsigned columns,
@@ -98,6 +106,11 @@ private:
   /// Names of epilogues to the keys of those that are called so.
   llvm::StringMap<llvm::SmallVector<std::string, 1>> epilogues;
 };
+
+/// The body of a kernel of KernelLibrary::contract that runs on a matrix unit.
+void emitMatrixUnitContract(mlir::OpBuilder &b, mlir::func::FuncOp function,
+                            const ContractTypes &types, unsigned vectors,
+                            bool accumulates);
 
 } // namespace hone
 

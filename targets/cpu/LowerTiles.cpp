@@ -85,7 +85,8 @@ struct LowerTiles : public hone::impl::LowerTilesBase<LowerTiles> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    CpuDescription cpu{vectorBits, vectorRegisters, maskedMemory, bfloat16Dots};
+    CpuDescription cpu{vectorBits, vectorRegisters, maskedMemory, bfloat16Dots,
+                       bfloat16Unit};
     KernelLibrary kernels(module, cpu);
     for (auto op : collect<cpu::FillOp>(module))
       lowerFill(op, kernels, cpu);

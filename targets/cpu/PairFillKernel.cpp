@@ -34,6 +34,7 @@ public:
   void emit(bool transpose);
 
 private:
+  void fillUp();
   void copyRows();
   void copyPairOfRows(Value q, bool hasSecond);
   void transposeRows(Value j);
@@ -188,7 +189,20 @@ void PairFillEmitter::transposeRows(Value j) {
   });
 }
 
+/// Zeros behind the last pair: a matrix unit multiplies whole blocks of terms.
+void PairFillEmitter::fillUp() {
+  Value pairs = p.ceilDivide(height, 2);
+  Value whole = p.multiply(p.ceilDivide(height, CpuDescription::kUnitTerms),
+                           p.word(CpuDescription::kUnitTerms / 2));
+  Value zero = zeroOf(vectorOf(b.getI32Type(), kLanes));
+  p.loop(pairs, whole, 1, [&](Value q) {
+    p.loop(p.word(0), p.word(columns), kLanes,
+           [&](Value j) { p.store(zero, pairAt(q, j)); });
+  });
+}
+
 void PairFillEmitter::emit(bool transpose) {
+  fillUp();
   if (!transpose)
     return copyRows();
   p.loop(p.word(0), p.word(columns), kLanes, [&](Value j) {

@@ -6,6 +6,8 @@
 
 #include "test/targets/LoadedModule.h"
 
+#include "runtime/src/module/Module.h"
+
 #include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/Support/FileSystem.h"
@@ -21,6 +23,10 @@ LoadedModule::LoadedModule(mlir::ModuleOp module, const Target &target,
                            const ModuleDescription &description,
                            ParallelFor parallelFor) {
   llvm::ExitOnError check("cannot load the program under test: ");
+  // As a training binary does; it also asks for what must be asked for.
+  std::string missing = rt::missingCpuFeature(target.features());
+  if (!missing.empty())
+    check(llvm::createStringError("this CPU lacks " + missing));
   llvm::SmallString<64> path;
   check(llvm::errorCodeToError(
       llvm::sys::fs::createTemporaryFile("hone-test", "o", path)));

@@ -92,7 +92,8 @@ static bool isSupported(const std::string &name) {
   HONE_CHECK_FEATURE("avx512vpopcntdq")
   HONE_CHECK_FEATURE("avx512bf16")
   HONE_CHECK_FEATURE("avx512fp16")
-  HONE_CHECK_FEATURE("amx-tile")
+  if (name == "amx-tile")
+    return __builtin_cpu_supports("amx-tile") && platform::allowMatrixUnit();
   HONE_CHECK_FEATURE("amx-int8")
   HONE_CHECK_FEATURE("amx-bf16")
   return true;

@@ -24,6 +24,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace hone::rt::platform {
@@ -159,6 +160,15 @@ std::optional<bool> hasArmFeature([[maybe_unused]] const std::string &feature) {
       return (::getauxval(bit.word) & bit.bit) == bit.bit;
 #endif
   return std::nullopt;
+}
+
+bool allowMatrixUnit() {
+#ifdef __x86_64__
+  constexpr long requestPermission = 0x1023, tileData = 18;
+  return ::syscall(SYS_arch_prctl, requestPermission, tileData) == 0;
+#else
+  return false;
+#endif
 }
 
 void keepHeap() {

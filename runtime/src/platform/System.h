@@ -32,6 +32,10 @@ uint64_t randomNumber();
 /// instructions.
 std::optional<bool> hasArmFeature(const std::string &feature);
 
+/// Asks the system to let this process use its CPU's matrix unit, whose
+/// registers it saves for no one else; false if there is none or it refuses.
+bool allowMatrixUnit();
+
 /// Standard descriptors that are closed become ones that swallow everything,
 /// lest a file of ours is opened as one of them and printed to.
 void openStandardDescriptors();

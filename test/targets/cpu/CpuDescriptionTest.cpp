@@ -40,6 +40,16 @@ TEST(CpuDescription, BFloat16DotsNeedAllOfAvx512) {
                    .bfloat16Dots);
 }
 
+TEST(CpuDescription, AMatrixUnitNeedsPairsAndTiles) {
+  std::set<std::string> features = {"avx", "avx512f", "avx512vl", "avx512bf16",
+                                    "amx-tile"};
+  EXPECT_FALSE(describe(llvm::Triple::x86_64, features).bfloat16Unit);
+  features.insert("amx-bf16");
+  EXPECT_TRUE(describe(llvm::Triple::x86_64, features).bfloat16Unit);
+  features.erase("avx512bf16");
+  EXPECT_FALSE(describe(llvm::Triple::x86_64, features).bfloat16Unit);
+}
+
 TEST(CpuDescription, SomeCpusAreFastWithBFloat16Dots) {
   EXPECT_TRUE(hasFastBFloat16Dots("znver4"));
   EXPECT_TRUE(hasFastBFloat16Dots("znver5"));

@@ -147,11 +147,11 @@ func.func @prologue(%y: memref<16x64xf32>, %x: memref<16x40xf32>,
 
 // -----
 
-// Rounded operands lie in pairs; a result with room for it is written in whole
+// Rounded operands lie in pairs, with room to whole blocks of a matrix unit; a result with room for it is written in whole
 // panels; equal panels of a loop are one.
 // CHECK-LABEL: func.func @rounded
-// CHECK: private(%[[PAIRS:.*]] : memref<42x64xbf16>) {
-// CHECK: cpu.fill %[[PAIRS]], {{.*}} size(%{{.*}}, %[[N:.*]]) : memref<42x64xbf16>
+// CHECK: private(%[[PAIRS:.*]] : memref<64x64xbf16>) {
+// CHECK: cpu.fill %[[PAIRS]], {{.*}} size(%{{.*}}, %[[N:.*]]) : memref<64x64xbf16>
 // CHECK: cpu.contract {{.*}}, %[[PAIRS]] size(%{{.*}}, %c64
 // CHECK: cpu.contract {{.*}}, %[[PAIRS]] size(
 func.func @rounded(%y: memref<16x128xf32>, %x: memref<16x41xf32>,

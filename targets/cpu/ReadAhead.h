@@ -1,0 +1,29 @@
+//===- ReadAhead.h - Asking for memory while multiplying ------------------===//
+
+#ifndef HONE_TARGETS_CPU_READAHEAD_H
+#define HONE_TARGETS_CPU_READAHEAD_H
+
+#include "targets/cpu/PointerBuilder.h"
+
+namespace hone {
+
+/// What a kernel asks for on its way: `lines` cache lines, `rowLines` of each
+/// row from `next` on, which are `nextRow` bytes apart.
+struct ReadAhead {
+  mlir::Value next, nextRow, rowLines, lines;
+  mlir::Value linesPerRequest; ///< enough for all requests together
+
+  /// The last four arguments of a kernel.
+  static ReadAhead of(mlir::ValueRange arguments) {
+    mlir::ValueRange last = arguments.take_back(4);
+    return {last[0], last[1], last[2], last[3], {}};
+  }
+  /// Shares the lines among `requests` requests.
+  void divide(PointerBuilder &p, mlir::Value requests);
+  /// Asks for the lines of one burst.
+  void emit(mlir::OpBuilder &b, mlir::Location loc, mlir::Value request) const;
+};
+
+} // namespace hone
+
+#endif // HONE_TARGETS_CPU_READAHEAD_H
