@@ -56,6 +56,8 @@ IdentityFields hone::describeModel(ModuleOp imported) {
   OwningOpRef<ModuleOp> ofAnyBatch = imported.clone();
   (*ofAnyBatch)->removeAttr(HoneDialect::getMaxRowsAttrName());
   (*ofAnyBatch)->removeAttr(HoneDialect::getMaxPositionsAttrName());
+  // The settings that ask for it are told by name.
+  (*ofAnyBatch)->removeAttr(HoneDialect::getRoundedProductsAttrName());
   std::string text;
   llvm::raw_string_ostream(text) << **ofAnyBatch;
   fields["model"] = rt::Sha256::hex(text);

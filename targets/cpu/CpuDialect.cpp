@@ -6,6 +6,8 @@
 
 #include "targets/cpu/CpuDialect.h"
 
+#include "targets/cpu/CpuDescription.h"
+
 using namespace mlir;
 using namespace hone;
 using namespace hone::cpu;
@@ -28,6 +30,12 @@ int64_t FillOp::getGroup() {
 }
 
 LogicalResult FillOp::verify() {
+  // (C4)
+  MemRefType panel = getPanel().getType();
+  if (panel.getElementType().isBF16() &&
+      panel.getDimSize(0) % CpuDescription::kUnitTerms != 0)
+    return emitOpError("expects a panel of bf16 to have a multiple of ")
+           << CpuDescription::kUnitTerms << " rows but got " << panel;
   // (C1) to (C3)
   return tile::verifyStorage(*this, getSource(), getScales(), getBiases(),
                              getBits());

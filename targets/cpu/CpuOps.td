@@ -38,7 +38,8 @@ def FillOp : CpuOp<"fill", [AttrSizedOperandSegments]> {
         panel[k][j] = source[row + j][column + k]        with `transpose`
 
     and zero for `width <= j < NR`, where `NR` is the panel's second dimension.
-    Rows from `height` on are left as they are. Converts the element type.
+    Rows from `height` on are left as they are, but in a panel of bf16, which is
+    filled up with zeros to a multiple of 32 rows. Converts the element type.
 
     A source of bytes is packed integers of `bits` bits, the low half of a byte
     first. A row's columns fall into as many groups as `scales` and `biases` have
@@ -54,6 +55,7 @@ def FillOp : CpuOp<"fill", [AttrSizedOperandSegments]> {
     2. (C2) `bits` is 4 or 8.
     3. (C3) `scales` and `biases` have one type and the source's rows, and a group
        is a multiple of 32 numbers.
+    4. (C4) a panel of bf16 has a multiple of 32 rows.
 
     Example:
 

@@ -110,6 +110,44 @@ struct ConvertResidency : public ConvertOpToLLVMPattern<ResidencyOp> {
   StringRef callee;
 };
 
+/// The integers that numbers of bfloat16 are to be moved as; null for others.
+static Type integersOf(Type type) {
+  if (!getElementTypeOrSelf(type).isBF16())
+    return {};
+  Type integer = IntegerType::get(type.getContext(), 16);
+  if (auto vector = dyn_cast<VectorType>(type))
+    return vector.clone(integer);
+  return integer;
+}
+
+/// Loads, stores and selections of bfloat16 become those of integers. Where a
+/// CPU has no instructions for bfloat16, LLVM would else convert each number to
+/// f32 and back, by the routine that is missing.
+static void moveBFloat16AsIntegers(ModuleOp module) {
+  SmallVector<Operation *> moves;
+  module.walk([&](Operation *op) {
+    if (isa<LLVM::LoadOp, LLVM::StoreOp, LLVM::MaskedLoadOp,
+            LLVM::MaskedStoreOp, LLVM::SelectOp>(op))
+      moves.push_back(op);
+  });
+  for (Operation *op : moves) {
+    OpBuilder builder(op);
+    for (OpOperand &operand : op->getOpOperands())
+      if (Type integers = integersOf(operand.get().getType()))
+        operand.set(LLVM::BitcastOp::create(builder, op->getLoc(), integers,
+                                            operand.get()));
+    builder.setInsertionPointAfter(op);
+    for (OpResult result : op->getResults())
+      if (Type integers = integersOf(result.getType())) {
+        Type numbers = result.getType();
+        result.setType(integers);
+        auto cast =
+            LLVM::BitcastOp::create(builder, op->getLoc(), numbers, result);
+        result.replaceAllUsesExcept(cast, cast);
+      }
+  }
+}
+
 struct ConvertToLLVM : public hone::impl::ConvertToLLVMBase<ConvertToLLVM> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
@@ -148,7 +186,8 @@ struct ConvertToLLVM : public hone::impl::ConvertToLLVMBase<ConvertToLLVM> {
         [&](UnrealizedConversionCastOp op) { return converter.isLegal(op); });
     if (failed(
             applyFullConversion(getOperation(), target, std::move(patterns))))
-      signalPassFailure();
+      return signalPassFailure();
+    moveBFloat16AsIntegers(getOperation());
   }
 };
 

@@ -233,8 +233,9 @@ hone::createHostMachine(const TargetRequest &request) {
   std::string cpu = request.cpu, features = request.features;
   if (native && cpu.empty())
     cpu = llvm::sys::getHostCPUName().str();
-  if (native && features.empty())
-    features = hostFeatures();
+  // What is given adds to this machine's, and takes from them.
+  if (native)
+    features = hostFeatures() + (features.empty() ? "" : "," + features);
   if (triple.isAArch64() && cpu.empty())
     cpu = "generic";
   if (triple.getArch() == llvm::Triple::x86_64 && cpu.empty())

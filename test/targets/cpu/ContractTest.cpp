@@ -53,7 +53,8 @@ static std::string productIR(const Product &p, const char *type, int64_t bytes,
   std::string b = p.transposeB ? matrix(p.n, k) : matrix(k, p.n);
   std::string c = matrix(m, p.n), panelType = matrix(k, panel);
   if (p.rounds)
-    panelType = llvm::formatv("memref<{0}x{1}xbf16>", (k + 1) / 2 * 2, panel);
+    panelType =
+        llvm::formatv("memref<{0}x{1}xbf16>", (k + 31) / 32 * 32, panel);
   std::string body;
   auto line = [&](const auto &text) { body += std::string(text) + "\n"; };
   line(llvm::formatv("%b_at = arith.constant {0} : index", bAt).str());

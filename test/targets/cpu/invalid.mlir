@@ -8,6 +8,14 @@ func.func @fill_panel_is_float(%p: memref<8x16xi32>, %s: memref<8x16xf32>, %n: i
 
 // -----
 
+func.func @fill_c4(%p: memref<8x16xbf16>, %s: memref<8x16xf32>, %n: index) {
+  // expected-error @+1 {{expects a panel of bf16 to have a multiple of 32 rows but got 'memref<8x16xbf16>'}}
+  cpu.fill %p, %s[%n, %n] size(%n, %n) : memref<8x16xbf16>, memref<8x16xf32>
+  return
+}
+
+// -----
+
 func.func @contract_c1(%c: memref<8x16xf32>, %a: memref<8x16xf64>, %p: memref<16x16xf32>, %n: index) {
   // expected-error @+1 {{expects 'a' and 'panel' of the element type of 'c', or of bf16 beside f32, but got 'f64' and 'f32' with 'f32'}}
   cpu.contract %c[%n, %n], %a[%n, %n], %p size(%n, %n, %n)
