@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "targets/cpu/BFloat16.h"
 #include "targets/cpu/KernelLibrary.h"
 #include "targets/cpu/PointerBuilder.h"
 #include "targets/cpu/ReadAhead.h"
@@ -281,27 +282,13 @@ ValueRange ContractEmitter::emitWidened(ArrayRef<Value> rowPointers, Value from,
 /// converted[r][t] = row r's term from + t, zero for terms <= t.
 void ContractEmitter::roundRows(ArrayRef<Value> rowPointers, Value from,
                                 Value terms) {
-  VectorType source = vector.clone(types.a);
-  Value zero = arith::ConstantOp::create(b, loc, source, b.getZeroAttr(source));
-  VectorType narrow = vector.clone(b.getBF16Type());
   for (unsigned t = 0; t < termsPerRequest; t += lanes) {
-    Value left = arith::IndexCastOp::create(b, loc, b.getIndexType(),
-                                            p.subtract(terms, p.word(t)));
-    Value mask = vector::CreateMaskOp::create(
-        b, loc, VectorType::get(lanes, b.getI1Type()), left);
+    Value left = p.subtract(terms, p.word(t));
     for (auto [r, row] : llvm::enumerate(rowPointers)) {
       Value at = p.at(types.a, row, p.add(from, p.word(t)));
-      Value numbers = LLVM::MaskedLoadOp::create(
-          b, loc, source, at, mask, zero,
-          /*alignment=*/types.a.getIntOrFloatBitWidth() / 8);
-      if (source != narrow)
-        numbers = LLVM::CallIntrinsicOp::create(
-                      b, loc, narrow,
-                      b.getStringAttr("llvm.x86.avx512bf16.cvtneps2bf16.512"),
-                      ValueRange{numbers})
-                      .getResult(0);
-      p.store(numbers, p.at(b.getBF16Type(), converted,
-                            p.word(r * termsPerRequest + t)));
+      p.store(
+          loadRoundedTerms(b, loc, types.a, at, left),
+          p.at(b.getBF16Type(), converted, p.word(r * termsPerRequest + t)));
     }
   }
 }

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "targets/cpu/BFloat16.h"
 #include "targets/cpu/KernelLibrary.h"
 #include "targets/cpu/PointerBuilder.h"
 #include "targets/cpu/ReadAhead.h"
@@ -130,22 +131,11 @@ MatrixUnitEmitter::startSquares(Value first, unsigned column, unsigned count) {
 /// copied[r][t] = the term `term` + t of row r, rounded; zero for terms <= t.
 void MatrixUnitEmitter::copyTerms(Value aTile, Value rows, Value term,
                                   Value terms) {
-  auto numbers = VectorType::get(kSide, types.a);
-  VectorType narrow = numbers.clone(b.getBF16Type());
-  Value none =
-      arith::ConstantOp::create(b, loc, numbers, b.getZeroAttr(numbers));
   p.loop(p.word(0), rows, 1, [&](Value r) {
     for (int64_t t = 0; t < kTerms; t += kSide) {
-      Value left = arith::IndexCastOp::create(b, loc, b.getIndexType(),
-                                              p.subtract(terms, p.word(t)));
-      Value mask = vector::CreateMaskOp::create(
-          b, loc, VectorType::get(kSide, b.getI1Type()), left);
       Value at = p.add(p.multiply(r, aRow), p.add(term, p.word(t)));
-      Value read = LLVM::MaskedLoadOp::create(
-          b, loc, numbers, p.at(types.a, aTile, at), mask, none,
-          /*alignment=*/types.a.getIntOrFloatBitWidth() / 8);
-      if (numbers != narrow)
-        read = call("llvm.x86.avx512bf16.cvtneps2bf16.512", narrow, read);
+      Value read = loadRoundedTerms(b, loc, types.a, p.at(types.a, aTile, at),
+                                    p.subtract(terms, p.word(t)));
       p.store(read, p.at(b.getBF16Type(), copied,
                          p.add(bytes(r, kTerms), p.word(t))));
     }

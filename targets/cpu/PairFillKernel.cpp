@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "targets/cpu/BFloat16.h"
 #include "targets/cpu/KernelLibrary.h"
 #include "targets/cpu/PointerBuilder.h"
 #include "targets/cpu/TransposeNetwork.h"
@@ -57,7 +58,6 @@ private:
     return p.at(b.getBF16Type(), panel,
                 p.add(p.multiply(pair, p.word(2)), p.word(half)));
   }
-  Value round(Value numbers);
   Value roundScalar(Value value) {
     if (value.getType().isBF16())
       return value;
@@ -65,7 +65,7 @@ private:
   }
   /// 16 numbers of a row, rounded.
   Value numbersOf(const PanelSource::Row &row, Value column) {
-    return round(source.vector(row, column, kLanes));
+    return roundToBFloat16(b, loc, source.vector(row, column, kLanes));
   }
 
   PointerBuilder p;
@@ -78,16 +78,6 @@ private:
 };
 
 } // namespace
-
-Value PairFillEmitter::round(Value numbers) {
-  if (getElementTypeOrSelf(numbers).isBF16())
-    return numbers;
-  return LLVM::CallIntrinsicOp::create(
-             b, loc, vectorOf(b.getBF16Type(), kLanes),
-             b.getStringAttr("llvm.x86.avx512bf16.cvtneps2bf16.512"),
-             ValueRange{numbers})
-      .getResult(0);
-}
 
 /// Copies rows 2q and, if there is one, 2q + 1 side by side.
 void PairFillEmitter::copyPairOfRows(Value q, bool hasSecond) {

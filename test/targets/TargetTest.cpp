@@ -42,6 +42,22 @@ TEST(TargetRequest, ReadsLevelsAndTriples) {
   EXPECT_EQ(phone.cpu, "cortex-x2");
 }
 
+// On this machine they are added to its own.
+TEST(Target, FeaturesAddAndRemove) {
+  auto native = llvm::cantFail(createTarget(TargetRequest::parse("native")));
+  std::vector<std::string> own = native->features();
+  ASSERT_FALSE(own.empty());
+  TargetRequest request = TargetRequest::parse("native");
+  request.features = "+" + own.front();
+  EXPECT_EQ(llvm::cantFail(createTarget(request))->features(), own);
+  // Nothing else implies it.
+  if (!llvm::is_contained(own, "gfni"))
+    GTEST_SKIP() << "needs gfni";
+  request.features = "-gfni";
+  llvm::erase(own, "gfni");
+  EXPECT_EQ(llvm::cantFail(createTarget(request))->features(), own);
+}
+
 // What a spec would say to get the same code again.
 TEST(Target, SaysHowToGetIt) {
   auto requestOf = [](const char *text) {
