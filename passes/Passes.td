@@ -75,6 +75,29 @@ def ScheduleStep : HonePass<"hone-schedule-step"> {
   ];
 }
 
+def ScheduleSpsa : HonePass<"hone-schedule-spsa"> {
+  let summary = "add the schedules that train by losses along random directions";
+  let description = [{
+    Needs: a forward entry that returns the loss. Guarantees: a copy of it,
+    `@loss.perturbed`, whose trainable parameters are moved along a direction
+    that a key names; a `hone.schedule` for each purpose, `replay` too; and the
+    entries that they run, with `@update` along all directions. Nothing but an
+    update writes a parameter, and there is no gradient but for `differentiate`,
+    which has the estimate. See docs/methods/mezo.md. Leaves alone: the loss.
+  }];
+  let options = [
+    Option<"optimizer", "optimizer", "std::string", /*default=*/"\"sgd\"",
+           "sgd, sgd_momentum or adamw">,
+    Option<"directions", "directions", "int64_t", /*default=*/"1",
+           "random directions of a step, each with two losses">
+  ];
+  let dependentDialects = [
+    "::hone::HoneDialect", "::mlir::arith::ArithDialect",
+    "::mlir::func::FuncDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"
+  ];
+}
+
 def SplitParts : HonePass<"hone-split-parts"> {
   let summary = "cut the model into two parts";
   let description = [{
@@ -176,8 +199,8 @@ def Place : HonePass<"hone-place"> {
     the working set of its entry. A result that its op can write over a dying
     operand takes that operand's memory. Schedules share the memory above the
     regions: they never run at the same time. Where an entry updates layer by
-    layer, the gradient of all parameters is behind the arena: only who
-    differentiates has memory for it. So are, without `accumulates`, the gradients
+    layer, or along random directions, the gradient of all parameters is behind
+    the arena: only who differentiates has memory for it. So are, without `accumulates`, the gradients
     of a layer that a step of several batches needs.
   }];
   let options = [

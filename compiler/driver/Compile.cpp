@@ -271,6 +271,8 @@ static std::error_code createFolder(const std::string &path) {
 }
 
 void Compilation::setOptions(StepOptions &options) {
+  options.method = spec.train.method;
+  options.directions = spec.train.directions;
   options.residuals = spec.train.residuals;
   options.streamWeights =
       planned ? planned->streams : spec.weights.streaming == "true";
@@ -365,7 +367,8 @@ Status Compilation::summarize() {
   if (planned) {
     StepOptions options;
     setOptions(options);
-    plan.choice = {options.residuals,       options.recomputedInputs,
+    plan.choice = {options.hasBackward() ? options.residuals : std::string(),
+                   options.recomputedInputs,
                    options.roundedInputs,   options.tileRows,
                    options.forwardTileRows, options.streamWeights};
   }

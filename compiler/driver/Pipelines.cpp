@@ -36,13 +36,17 @@ static void buildImport(OpPassManager &pm) {
 }
 
 static void buildDerive(OpPassManager &pm, const StepOptions &options) {
-  pm.addPass(createDeriveBackward(
-      {options.residuals, options.recomputedInputs, options.roundedInputs}));
-  // From here on the module computes gradients: every value that the backward
-  // reads is kept or recomputed, explicitly.
-  pm.addPass(
-      createScheduleStep({options.optimizer, llvm::to_vector(options.ranks),
-                          options.rank, options.optimizerInBackward}));
+  if (!options.hasBackward()) {
+    pm.addPass(createScheduleSpsa({options.optimizer, options.directions}));
+  } else {
+    pm.addPass(createDeriveBackward(
+        {options.residuals, options.recomputedInputs, options.roundedInputs}));
+    // From here on the module computes gradients: every value that the backward
+    // reads is kept or recomputed, explicitly.
+    pm.addPass(
+        createScheduleStep({options.optimizer, llvm::to_vector(options.ranks),
+                            options.rank, options.optimizerInBackward}));
+  }
   // From here on the schedules say what runs when.
   if (options.splitAfter >= 0)
     pm.addPass(

@@ -33,6 +33,12 @@ llvm::StringRef phaseName(CompilerPhase phase);
 
 /// What the passes of all phases must be told, declared once.
 struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
+  Option<std::string> method{
+      *this, "method", llvm::cl::init("backprop"),
+      llvm::cl::desc("how gradients are obtained: backprop or mezo")};
+  Option<int64_t> directions{
+      *this, "directions", llvm::cl::init(1),
+      llvm::cl::desc("of a step, as in hone-schedule-spsa")};
   Option<std::string> residuals{
       *this, "residuals", llvm::cl::init("mesp"),
       llvm::cl::desc("what the forward pass keeps, as in "
@@ -75,6 +81,8 @@ struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
   Option<bool> streamWeights{
       *this, "stream-weights", llvm::cl::init(false),
       llvm::cl::desc("keep few of the frozen weights resident")};
+  /// Whether the method has values to keep from forward to backward.
+  bool hasBackward() const { return method != "mezo"; }
   /// Whether Derive and Place end in a pass that checks what they promise.
   bool verifies = true;
 };

@@ -36,9 +36,10 @@ public:
       : imported(imported), options(options), target(target), profile(profile),
         threads(threads), streams(streams) {}
 
-  /// Layers whose forward and backward are apart; none if the model cannot be
-  /// derived, which is reported when the phase runs.
-  int64_t countLayers();
+  /// Finds layers whose forward and backward are apart; false if there is
+  /// nothing to plan, or the model cannot be derived, which is reported when the
+  /// phase runs.
+  bool findLayers();
   /// The peak of `plan` is of anonymous memory, with as much of the mapped as
   /// there is more than `mappedForFree`.
   std::optional<PlanCost> judge(const StepPlan &plan, int64_t mappedForFree);
@@ -105,16 +106,18 @@ OwningOpRef<ModuleOp> PlanJudge::run(const StepPlan &plan, bool findsSizes) {
   return module;
 }
 
-int64_t PlanJudge::countLayers() {
+bool PlanJudge::findLayers() {
   ScopedDiagnosticHandler silence(imported.getContext(),
                                   [](Diagnostic &) { return success(); });
   FailureOr<EntryOp> loss = findLossEntry(imported);
   if (failed(loss))
-    return 0;
+    return false;
+  if (!options.hasBackward()) // then only tiles are planned
+    return memoryOf(StepPlan()).has_value();
   Value returned = loss->getBodyBlock().getTerminator()->getOperand(0);
   auto call = returned.getDefiningOp<CallOp>();
   layers = EntryActivity(*loss).layersBefore(call).size();
-  return memoryOf(StepPlan()) ? layers : 0;
+  return layers > 0 && memoryOf(StepPlan());
 }
 
 std::optional<MemoryPlan> PlanJudge::memoryOf(const StepPlan &plan) {
@@ -205,7 +208,7 @@ public:
         threads(threads), streams(streams), rows(maxRows(module).value_or(0)) {}
 
   /// Whether there is anything to plan.
-  bool canPlan() { return rows > 0 && judge.countLayers() > 0; }
+  bool canPlan() { return rows > 0 && judge.findLayers(); }
   Result<PlannedStep> find();
   /// Of what find() returned.
   double seconds = 0;

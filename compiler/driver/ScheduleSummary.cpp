@@ -91,6 +91,12 @@ void ScheduleWriter::describeRepeat(RepeatOp repeat,
   });
 }
 
+/// Of a number that the program gives or reads.
+static hone_dtype dtypeOf(Type type) {
+  Type element = cast<RankedTensorType>(type).getElementType();
+  return element.isF64() ? HONE_F64 : element.isF32() ? HONE_F32 : HONE_I64;
+}
+
 bool ScheduleWriter::describe(Operation *op, ItemDescription &item) {
   return TypeSwitch<Operation *, bool>(op)
       .Case([&](RunOp run) {
@@ -148,16 +154,14 @@ bool ScheduleWriter::describe(Operation *op, ItemDescription &item) {
         return true;
       })
       .Case([&](SettingOp setting) {
-        bool isReal =
-            cast<RankedTensorType>(setting.getType()).getElementType().isF64();
         out.settings.push_back({setting.getName().str(),
-                                isReal ? HONE_F64 : HONE_I64,
-                                indexOf(setting)});
+                                dtypeOf(setting.getType()), indexOf(setting)});
         return false;
       })
       .Case([&](ReportOp report) {
-        out.reports.push_back(
-            {report.getName().str(), HONE_F64, indexOf(report.getValue())});
+        out.reports.push_back({report.getName().str(),
+                               dtypeOf(report.getValue().getType()),
+                               indexOf(report.getValue())});
         return false;
       })
       .Default([](Operation *) { return false; });

@@ -45,6 +45,23 @@ Status hone::checkSpec(Spec &spec) {
                 "the key is required but missing",
                 "add: model: path/to/a/hugging-face/directory");
 
+  const std::string &method = spec.train.method;
+  for (const rt::Setting *setting : spec.all())
+    if (spec.given.count(setting->key()) && !spec.isRead(*setting))
+      return disagree(setting->key(),
+                      "only method " + setting->methodList() +
+                          " reads it, but method is " + method,
+                      "remove " + setting->key() + ", or set train.method to " +
+                          setting->methods.front());
+  if (method == "mezo") {
+    // As the reference implementation has them (princeton-nlp/MeZO).
+    if (!spec.given.count("train.optimizer"))
+      spec.train.optimizer = "sgd";
+    if (!spec.given.count("train.lr_scheduler_type"))
+      spec.train.lr_scheduler_type = "constant";
+    spec.train.max_grad_norm = 0; // there is no gradient to take a norm of
+  }
+
   // The element types of weights and adapter follow compute_dtype, unless they
   // are stored smaller; an adapter has the type that bfloat16 is computed in.
   const std::string &dtype = spec.train.compute_dtype;

@@ -202,7 +202,8 @@ def Hone_Purpose : I32EnumAttr<"Purpose", "what a schedule is run for", [
   I32EnumAttrCase<"Train", 0, "train">,
   I32EnumAttrCase<"Evaluate", 1, "evaluate">,
   I32EnumAttrCase<"Differentiate", 2, "differentiate">,
-  I32EnumAttrCase<"Validate", 3, "validate">]> {
+  I32EnumAttrCase<"Validate", 3, "validate">,
+  I32EnumAttrCase<"Replay", 4, "replay">]> {
   let cppNamespace = "::hone";
   let genSpecializedAttr = 0;
 }

@@ -177,6 +177,13 @@ def Hone_UpdateOpInterface : OpInterface<"UpdateOpInterface"> {
       }],
       "::mlir::Value", "getLayerGradient", (ins), [{
         return $_op.getGradient();
+      }]>,
+    InterfaceMethod<[{
+        Those of the random directions whose sum is the gradient, which then is in
+        no memory; null where it is.
+      }],
+      "::mlir::Value", "getDirectionCoefficients", (ins), [{
+        return $_op.getCoefficients();
       }]>
   ];
 }

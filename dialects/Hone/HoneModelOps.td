@@ -53,6 +53,11 @@ def Hone_RandomKey : Type<
     "tensor<4xi32>", "::mlir::RankedTensorType">,
   BuildableType<"::mlir::RankedTensorType::get({4}, "
                 "$_builder.getI32Type())">;
+// Of random directions, one for each: what a step writes down of them.
+def Hone_Coefficients : Type<
+    And<[1DTensorOf<[F32]>.predicate, HasStaticShapePred]>,
+    "a known number of f32", "::mlir::RankedTensorType">;
+
 def Hone_Integer : Type<
     CPred<"$_self == ::mlir::RankedTensorType::get({}, "
           "::mlir::IntegerType::get($_self.getContext(), 64))">,

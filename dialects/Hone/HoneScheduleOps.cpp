@@ -149,7 +149,7 @@ LogicalResult ScalarOp::verifySymbolUses(SymbolTableCollection &symbols) {
 // RepeatOp
 //===----------------------------------------------------------------------===//
 
-/// `%count carry (%a = %b, ...) : types { ... }`
+/// `%count expected N carry (%a = %b, ...) : types { ... }`
 ParseResult RepeatOp::parse(OpAsmParser &parser, OperationState &result) {
   Builder &builder = parser.getBuilder();
   OpAsmParser::UnresolvedOperand count;
@@ -160,6 +160,12 @@ ParseResult RepeatOp::parse(OpAsmParser &parser, OperationState &result) {
   if (parser.parseOperand(count) ||
       parser.resolveOperand(count, integer, result.operands))
     return failure();
+  int64_t expected = 1;
+  if (succeeded(parser.parseOptionalKeyword("expected")) &&
+      parser.parseInteger(expected))
+    return failure();
+  result.addAttribute(getExpectedAttrName(result.name),
+                      builder.getI64IntegerAttr(expected));
   SMLoc place = parser.getCurrentLocation();
   if (succeeded(parser.parseOptionalKeyword("carry"))) {
     if (parser.parseAssignmentList(arguments, carried) ||
@@ -180,6 +186,8 @@ ParseResult RepeatOp::parse(OpAsmParser &parser, OperationState &result) {
 
 void RepeatOp::print(OpAsmPrinter &printer) {
   printer << " " << getCount();
+  if (getExpected() != 1)
+    printer << " expected " << int64_t(getExpected());
   mlir::Block &body = getBody().front();
   if (!getCarried().empty()) {
     printer << " carry (";
@@ -190,7 +198,8 @@ void RepeatOp::print(OpAsmPrinter &printer) {
                           });
     printer << ") : " << getCarried().getTypes();
   }
-  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs());
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
+                                           {getExpectedAttrName()});
   printer << " ";
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false,
                       /*printBlockTerminators=*/!getCarried().empty());

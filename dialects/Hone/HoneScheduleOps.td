@@ -28,7 +28,9 @@ def Hone_ScheduleOp : Hone_Op<"schedule", [IsolatedFromAbove, SingleBlock,
   let description = [{
     What the program runs for a purpose: `train` is one optimizer update,
     `evaluate` the loss of a data set, `differentiate` the gradient of some
-    batches without an update.
+    batches without an update, `validate` whether parameters are finite, and
+    `replay`, which not every method has, an update from what `train` reported
+    of it, without data.
 
     1. (C1) a module has one schedule for a purpose.
 
@@ -79,10 +81,12 @@ def Hone_SettingOp : Hone_InScheduleOp<"setting"> {
   let description = [{
     An option of the run or a counter of the step, by name: `learning_rate`,
     `completed`, `batches`, ... (runtime.h has the list). It is the same from the
-    first item of the schedule to the last.
+    first item of the schedule to the last. Several numbers are what `replay` is
+    given of a step: the report of that name of `train`.
   }];
   let arguments = (ins StrAttr:$name);
-  let results = (outs AnyTypeOf<[Hone_Scalar, Hone_Integer]>:$result);
+  let results = (outs AnyTypeOf<[Hone_Scalar, Hone_Integer,
+                                 Hone_Coefficients]>:$result);
   let assemblyFormat = "$name attr-dict `:` type($result)";
 }
 
@@ -183,7 +187,8 @@ def Hone_RepeatOp : Hone_InScheduleOp<"repeat", [
   let description = [{
     Runs its body `count` times; the count is known when the repeat begins. A
     carried value is that of the iteration before. With stages, ticks run from 0 to
-    `count` plus the last stage: the pipeline fills, runs, and drains.
+    `count` plus the last stage: the pipeline fills, runs, and drains. `expected`
+    is how often estimates take it to run: once where nothing is said.
 
     1. (C1) `carried`, the body's arguments, what it yields and `results` have
        the same types, without rows.
@@ -191,7 +196,8 @@ def Hone_RepeatOp : Hone_InScheduleOp<"repeat", [
        is read only at the stage that yields it.
     3. (C3) what is yielded is no carried value but its own.
   }];
-  let arguments = (ins Hone_Integer:$count, Variadic<Hone_Boundary>:$carried);
+  let arguments = (ins Hone_Integer:$count, Variadic<Hone_Boundary>:$carried,
+                       DefaultValuedAttr<I64Attr, "1">:$expected);
   let results = (outs Variadic<Hone_Boundary>:$results);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
@@ -240,9 +246,12 @@ def Hone_CheckOp : Hone_ItemOp<"check"> {
 def Hone_ReportOp : Hone_InScheduleOp<"report", [HasParent<"ScheduleOp">]> {
   let summary = "a number for whoever runs the schedule";
   let description = [{
-    What progress and logs show: `loss`, `gradient_norm`, `learning_rate`.
+    What progress and logs show: `loss`, `gradient_norm`, `learning_rate`; and
+    `coefficients`, all that a step adds to the seed: with them `replay` makes
+    the same update.
   }];
-  let arguments = (ins Hone_Scalar:$value, StrAttr:$name);
+  let arguments = (ins AnyTypeOf<[Hone_Scalar, Hone_Coefficients]>:$value,
+                       StrAttr:$name);
   let assemblyFormat = "$value `as` $name attr-dict `:` type($value)";
 }
 
@@ -376,6 +385,24 @@ def Hone_AddGradientOp : Hone_VectorOp<"add_gradient"> {
   }];
   let arguments = (ins Hone_Vector:$value);
   let assemblyFormat = "$value attr-dict `:` type($value)";
+}
+
+def Hone_EstimateGradientOp : Hone_VectorOp<"estimate_gradient"> {
+  let summary = "the gradient of every parameter, a sum of random directions";
+  let description = [{
+    `gradient = sum_p coefficients[p] * z_p`, where `z_p` is the direction of
+    `hone.perturbed` whose key is `key` with the probe `p`. Summed in f64 and
+    rounded once.
+
+    Example:
+    ```mlir
+    hone.entry vector @estimate(%key: tensor<4xi32>, %c: tensor<2xf32>) {
+      hone.estimate_gradient along %key, %c : tensor<2xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Hone_RandomKey:$key, Hone_Coefficients:$coefficients);
+  let assemblyFormat = "`along` $key `,` $coefficients attr-dict `:` type($coefficients)";
 }
 
 class Hone_SquaresOp<string mnemonic> : Hone_VectorOp<mnemonic, [

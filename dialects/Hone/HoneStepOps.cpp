@@ -198,6 +198,9 @@ static LogicalResult verifyUpdate(UpdateOpInterface op) {
   if (gradient && !gradient.getDefiningOp<LayerGradientOp>())
     return op->emitOpError("expects 'gradient' to be the result of a "
                            "'hone.layer_gradient'");
+  // (C2)
+  if (gradient && op.getDirectionCoefficients())
+    return op->emitOpError("expects a gradient or directions but got both");
   return success();
 }
 

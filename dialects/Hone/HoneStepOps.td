@@ -475,7 +475,9 @@ def Hone_FoldGradientOp : Hone_Op<"fold_gradient", [
   let extraClassDeclaration = "LayerGradientOp getLayerGradient();";
 }
 
-// An optimizer step. `gradient` restricts it to one layer. `rounding` is there
+// An optimizer step. `gradient` restricts it to one layer. With `along`, the
+// gradient is in no memory: it is that of `hone.estimate_gradient`, formed where
+// it is read. `rounding` is there
 // exactly when the parameters are stored as bfloat16: each new value is computed
 // in the type of the gradient and becomes one of its two neighbours, the upper
 // one with the probability (value - lower) / (upper - lower). Element i of a
@@ -498,6 +500,7 @@ def Hone_SgdOp : Hone_UpdateOp<"sgd", [AttrSizedOperandSegments]> {
     rounded at random without bias.
 
     1. (C1) `gradient` is the result of a `hone.layer_gradient`.
+    2. (C2) `from` and `along` do not stand together.
 
     Example:
     ```mlir
@@ -508,16 +511,24 @@ def Hone_SgdOp : Hone_UpdateOp<"sgd", [AttrSizedOperandSegments]> {
       %d = hone.layer_gradient "model.layers.0." : tensor<16xf32>
       hone.sgd %g, %l, %w from %d : tensor<16xf32>
     }
+    hone.entry update @move(
+        %g: tensor<f64>, %l: tensor<f64>, %w: tensor<f64>,
+        %key: tensor<4xi32>, %c: tensor<1xf32>) {
+      hone.sgd %g, %l, %w along %key, %c : tensor<1xf32>
+    }
     ```
   }];
   let arguments = (ins Hone_Scalar:$gradient_scale, Hone_Scalar:$learning_rate,
                        Hone_Scalar:$weight_decay,
                        Optional<Hone_Scalar>:$momentum,
                        Optional<Hone_RandomKey>:$rounding,
-                       Optional<Hone_Vector>:$gradient);
+                       Optional<Hone_Vector>:$gradient,
+                       Optional<Hone_RandomKey>:$key,
+                       Optional<Hone_Coefficients>:$coefficients);
   let assemblyFormat = [{
     $gradient_scale `,` $learning_rate `,` $weight_decay
-    (`momentum` $momentum^)? (`round` $rounding^)? (`from` $gradient^ `:` type($gradient))? attr-dict
+    (`momentum` $momentum^)? (`round` $rounding^)? (`from` $gradient^ `:` type($gradient))?
+    (`along` $key^ `,` $coefficients `:` type($coefficients))? attr-dict
   }];
 }
 
@@ -534,6 +545,7 @@ def Hone_AdamwOp : Hone_UpdateOp<"adamw", [AttrSizedOperandSegments]> {
     are bfloat16 and rounded at random without bias.
 
     1. (C1) `gradient` is the result of a `hone.layer_gradient`.
+    2. (C2) `from` and `along` do not stand together.
 
     Example:
     ```mlir
@@ -550,11 +562,14 @@ def Hone_AdamwOp : Hone_UpdateOp<"adamw", [AttrSizedOperandSegments]> {
                        Hone_Scalar:$bias_correction1,
                        Hone_Scalar:$bias_correction2,
                        Optional<Hone_RandomKey>:$rounding,
-                       Optional<Hone_Vector>:$gradient);
+                       Optional<Hone_Vector>:$gradient,
+                       Optional<Hone_RandomKey>:$key,
+                       Optional<Hone_Coefficients>:$coefficients);
   let assemblyFormat = [{
     $gradient_scale `,` $learning_rate `,` $weight_decay `,` $beta1 `,` $beta2
     `,` $epsilon `,` $bias_correction1 `,` $bias_correction2
-    (`round` $rounding^)? (`from` $gradient^ `:` type($gradient))? attr-dict
+    (`round` $rounding^)? (`from` $gradient^ `:` type($gradient))?
+    (`along` $key^ `,` $coefficients `:` type($coefficients))? attr-dict
   }];
 }
 

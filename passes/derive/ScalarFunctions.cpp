@@ -236,7 +236,7 @@ func.func private @scalar.learning_rate(%peak: f64, %scheduler: i64, %warmup: i6
 
 // The key that rounds the parameters of the update behind `completed` others:
 // seed and step, each as its low and high half.
-func.func private @scalar.rounding_key(%seed: i64, %completed: i64, %key: memref<4xi32>) {
+func.func private @scalar.step_key(%seed: i64, %completed: i64, %key: memref<4xi32>) {
   %wide = arith.constant 32 : i64
   %i0 = arith.constant 0 : index
   %i1 = arith.constant 1 : index
@@ -253,6 +253,117 @@ func.func private @scalar.rounding_key(%seed: i64, %completed: i64, %key: memref
   memref.store %low_step, %key[%i2] : memref<4xi32>
   memref.store %high_step, %key[%i3] : memref<4xi32>
   return
+}
+
+// The same for one of two probes along a direction.
+func.func private @scalar.probe_key(%seed: i64, %completed: i64, %probe: i64, %key: memref<4xi32>) {
+  %one = arith.constant 1 : i64
+  %shift = arith.constant 53 : i64
+  %direction = arith.shrui %probe, %one : i64
+  %upper = arith.shli %direction, %shift : i64
+  %step = arith.ori %completed, %upper : i64
+  func.call @scalar.step_key(%seed, %step, %key) : (i64, i64, memref<4xi32>) -> ()
+  return
+}
+
+// The first of two probes goes forward, the second back.
+func.func private @scalar.probe_shift(%epsilon: f64, %probe: i64) -> f64 {
+  %one = arith.constant 1 : i64
+  %bit = arith.trunci %probe : i64 to i1
+  %back = arith.negf %epsilon : f64
+  %0 = arith.select %bit, %back, %epsilon : f64
+  return %0 : f64
+}
+
+// How many probes there are along as many directions.
+func.func private @scalar.probes(%directions: memref<LENGTHxf64>) -> i64 {
+  %0 = arith.constant LENGTH : index
+  %one = arith.constant 1 : index
+  %1 = arith.shli %0, %one : index
+  %2 = arith.index_cast %1 : index to i64
+  return %2 : i64
+}
+
+func.func private @scalar.zeros(%vector: memref<LENGTHxf64>) {
+  %zero = arith.constant 0.0 : f64
+  %first = arith.constant 0 : index
+  %step = arith.constant 1 : index
+  %end = arith.constant LENGTH : index
+  scf.for %i = %first to %end step %step {
+    memref.store %zero, %vector[%i] : memref<LENGTHxf64>
+  }
+  return
+}
+
+func.func private @scalar.increment(%n: i64) -> i64 {
+  %one = arith.constant 1 : i64
+  %0 = arith.addi %n, %one : i64
+  return %0 : i64
+}
+
+// Of each direction, what the loss forward is more than the loss back.
+func.func private @scalar.add_difference(%differences: memref<LENGTHxf64>, %loss: f64, %probe: i64, %sums: memref<LENGTHxf64>) {
+  %one = arith.constant 1 : i64
+  %direction = arith.shrui %probe, %one : i64
+  %at = arith.index_cast %direction : i64 to index
+  %signed = func.call @scalar.probe_shift(%loss, %probe) : (f64, i64) -> f64
+  %first = arith.constant 0 : index
+  %step = arith.constant 1 : index
+  %end = arith.constant LENGTH : index
+  scf.for %i = %first to %end step %step {
+    %before = memref.load %differences[%i] : memref<LENGTHxf64>
+    %sum = arith.addf %before, %signed : f64
+    %is_there = arith.cmpi eq, %i, %at : index
+    %after = arith.select %is_there, %sum, %before : f64
+    memref.store %after, %sums[%i] : memref<LENGTHxf64>
+  }
+  return
+}
+
+// (l+ - l-) / (2 epsilon) along each of P directions, divided by P, in f32: it is
+// what is written down. `weight` makes a sum over tokens a mean.
+func.func private @scalar.coefficients(%differences: memref<LENGTHxf64>, %weight: f64, %epsilon: f64, %coefficients: memref<LENGTHxf32>) {
+  %two = arith.constant 2.0 : f64
+  %first = arith.constant 0 : index
+  %step = arith.constant 1 : index
+  %end = arith.constant LENGTH : index
+  %wide = arith.index_cast %end : index to i64
+  %count = arith.sitofp %wide : i64 to f64
+  %both = arith.mulf %epsilon, %two : f64
+  %all = arith.mulf %both, %count : f64
+  scf.for %i = %first to %end step %step {
+    %difference = memref.load %differences[%i] : memref<LENGTHxf64>
+    %mean = arith.mulf %difference, %weight : f64
+    %slope = arith.divf %mean, %all : f64
+    %coefficient = arith.truncf %slope : f64 to f32
+    memref.store %coefficient, %coefficients[%i] : memref<LENGTHxf32>
+  }
+  return
+}
+
+// A mean over tokens and probes, of a sum over both.
+func.func private @scalar.mean_of_probes(%sum: f64, %weight: f64, %probes: i64) -> f64 {
+  %count = arith.sitofp %probes : i64 to f64
+  %mean = arith.mulf %sum, %weight : f64
+  %0 = arith.divf %mean, %count : f64
+  return %0 : f64
+}
+
+// The largest magnitude; infinite or no number if one of them is.
+func.func private @scalar.largest(%vector: memref<LENGTHxf32>) -> f64 {
+  %none = arith.constant 0.0 : f64
+  %first = arith.constant 0 : index
+  %step = arith.constant 1 : index
+  %end = arith.constant LENGTH : index
+  %largest = scf.for %i = %first to %end step %step iter_args(%before = %none) -> f64 {
+    %element = memref.load %vector[%i] : memref<LENGTHxf32>
+    %wide = arith.extf %element : f32 to f64
+    %back = arith.negf %wide : f64
+    %magnitude = arith.maximumf %wide, %back : f64
+    %after = arith.maximumf %before, %magnitude : f64
+    scf.yield %after : f64
+  }
+  return %largest : f64
 }
 
 // The length of a vector, from the sums of the squares of its parts, in order.
@@ -287,7 +398,7 @@ static std::string formulaFor(StringRef symbol, int64_t length) {
 }
 
 FailureOr<func::FuncOp> getScalarFunction(ModuleOp module, StringRef name,
-                                          TypeRange operands) {
+                                          TypeRange operands, Type result) {
   std::string symbol = ("scalar." + name).str();
   if (Operation *known = module.lookupSymbol(symbol)) {
     if (auto function = dyn_cast<func::FuncOp>(known))
@@ -295,9 +406,14 @@ FailureOr<func::FuncOp> getScalarFunction(ModuleOp module, StringRef name,
     return known->emitOpError("has the name '@")
            << symbol << "', which scheduling defines; give it another name";
   }
-  auto first = operands.empty() ? RankedTensorType()
-                                : cast<RankedTensorType>(operands.front());
-  int64_t length = first && first.getRank() == 1 ? first.getDimSize(0) : 1;
+  SmallVector<Type> types(operands);
+  types.push_back(result);
+  auto vector = llvm::find_if(types, [](Type type) {
+    return type && cast<RankedTensorType>(type).getRank() == 1;
+  });
+  int64_t length = vector == types.end()
+                       ? 1
+                       : cast<RankedTensorType>(*vector).getDimSize(0);
   std::string text = formulaFor(symbol, length);
   if (text.empty())
     return module.emitError("there is no formula '") << name << "'";
@@ -311,7 +427,7 @@ FailureOr<func::FuncOp> getScalarFunction(ModuleOp module, StringRef name,
   function.walk([&](func::CallOp call) {
     StringRef callee = call.getCallee();
     callee.consume_front("scalar.");
-    if (failed(getScalarFunction(module, callee, {})))
+    if (failed(getScalarFunction(module, callee, {}, {})))
       found = failure();
   });
   if (failed(found))

@@ -1,15 +1,13 @@
 //===- ScheduleStep.cpp - hone-schedule-step ------------------------------===//
 //
-// What today's training is made of, as items. A weight of 1 / targets for each
+// Training by the gradient of a backward, as items. A weight of 1 / targets for each
 // token of a step's batches, and not a mean of their means, which would favour
 // the tokens of short ones.
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/Passes.h"
-#include "passes/derive/ScalarFunctions.h"
-#include "passes/derive/UpdateEntries.h"
-#include "passes/module/Schedule.h"
+#include "passes/derive/ScheduleBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -26,165 +24,36 @@ namespace hone {
 
 namespace {
 
-/// Writes items at the builder's place.
-class ScheduleBuilder {
-public:
-  ScheduleBuilder(ModuleOp module, Purpose purpose)
-      : module(module), loc(module.getLoc()),
-        builder(OpBuilder::atBlockEnd(module.getBody())) {
-    auto schedule = ScheduleOp::create(builder, loc, purpose);
-    builder.setInsertionPointToEnd(&schedule.getBody().front());
-    real = RankedTensorType::get({}, builder.getF64Type());
-    integer = RankedTensorType::get({}, builder.getI64Type());
-  }
-
-  /// The number of the program called `name`.
-  Value setting(StringRef name, Type type) {
-    Value &known = settings[name];
-    if (!known)
-      known = SettingOp::create(builder, loc, type, name);
-    return known;
-  }
-  Value realSetting(StringRef name) { return setting(name, real); }
-  Value integerSetting(StringRef name) { return setting(name, integer); }
-
-  /// scalar.`name`(operands); null if it cannot be had.
-  Value scalar(StringRef name, ValueRange operands, Type type = {}) {
-    FailureOr<func::FuncOp> function =
-        getScalarFunction(module, name, operands.getTypes());
-    if (failed(function)) {
-      hasFailed = true;
-      return SettingOp::create(builder, loc, type ? type : real, name);
-    }
-    Type result = type ? type : real;
-    return ScalarOp::create(builder, loc, result, function->getSymName(),
-                            operands)
-        .getResult(0);
-  }
-
-  ResultRange run(EntryOp entry, ValueRange values, Value batch = {}) {
-    return RunOp::create(builder, loc, entry.getResultTypes(),
-                         entry.getSymName(), /*otherwise=*/nullptr, values,
-                         batch, /*condition=*/Value())
-        .getResults();
-  }
-
-  /// What `body` makes of `carried`, `count` times.
-  ResultRange repeat(Value count, ValueRange carried,
-                     function_ref<SmallVector<Value>(ValueRange)> body) {
-    auto repeat =
-        RepeatOp::create(builder, loc, carried.getTypes(), count, carried);
-    mlir::Block &block = repeat.getBody().emplaceBlock();
-    for (Value value : carried)
-      block.addArgument(value.getType(), loc);
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToEnd(&block);
-    YieldOp::create(builder, loc, body(block.getArguments()));
-    return repeat.getResults();
-  }
-
-  /// `sum` and what `body` returns for each of `count` batches.
-  Value addOverBatches(Value sum, Value count,
-                       function_ref<Value(Value batch)> body) {
-    return repeat(count, sum, [&](ValueRange before) {
-      Value term = body(LoadOp::create(builder, loc));
-      return SmallVector<Value>{scalar("add", {before[0], term})};
-    })[0];
-  }
-
-  /// `own` of each of `ranks`, in their order; `own` is that of `rank`.
-  SmallVector<Value> exchange(Value own, StringRef channel,
-                              ArrayRef<std::string> ranks, StringRef rank) {
-    SmallVector<Value> all;
-    for (StringRef other : ranks) {
-      if (other == rank) {
-        all.push_back(own);
-        continue;
-      }
-      SendOp::create(builder, loc, own, other, channel, /*batch=*/Value());
-      all.push_back(ReceiveOp::create(builder, loc, own.getType(), other,
-                                      channel, /*batch=*/Value()));
-    }
-    for (Value value : all)
-      if (ranks.size() > 1)
-        WaitOp::create(builder, loc, value);
-    return all;
-  }
-
-  void report(Value value, StringRef name) {
-    ReportOp::create(builder, loc, value, name);
-  }
-  /// The step goes on only if all are finite; `problem` if that is not about
-  /// training that diverged.
-  void check(ValueRange values, StringRef problem = {}) {
-    CheckOp::create(builder, loc, values,
-                    problem.empty() ? nullptr : builder.getStringAttr(problem));
-  }
-
-  /// What an update takes, computed from settings; `clip` scales gradients.
-  SmallVector<Value> updateScalars(const UpdateScalars &wanted, Value clip,
-                                   Value rate);
-  Value learningRate() {
-    return scalar("learning_rate",
-                  {realSetting("learning_rate"), integerSetting("lr_scheduler"),
-                   integerSetting("warmup_steps"), integerSetting("steps"),
-                   integerSetting("completed")});
-  }
-
-  ModuleOp module;
-  Location loc;
-  OpBuilder builder;
-  Type real, integer;
-  bool hasFailed = false;
-
-private:
-  llvm::StringMap<Value> settings;
-};
-
 struct ScheduleStep : impl::ScheduleStepBase<ScheduleStep> {
   using ScheduleStepBase::ScheduleStepBase;
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    std::optional<Optimizer> parsed = parseOptimizer(optimizer);
-    if (!parsed) {
-      module.emitError("expects optimizer to be one of sgd, sgd_momentum, "
-                       "adamw but got '")
-          << optimizer << "'";
-      return signalPassFailure();
-    }
     if (failed(checkRanks(module)))
       return signalPassFailure();
-    FailureOr<EntryOp> loss = findLossEntry(module);
+    FailureOr<StepParts> parts = StepParts::find(module, optimizer);
     FailureOr<EntryOp> gradient = findGradientEntry(module);
-    FailureOr<ParameterTable> parameters = ParameterTable::build(module);
-    if (failed(loss) || failed(gradient) || failed(parameters) ||
+    if (failed(parts) || failed(gradient) ||
         failed(checkNames(module, *gradient)))
       return signalPassFailure();
-    if (!loss->getArgumentTypes().empty()) {
-      loss->emitOpError("expects a loss without arguments; blocks read the "
-                        "inputs of a batch with 'hone.input'");
-      return signalPassFailure();
-    }
-    UpdateScalars scalars(&getContext(), *parsed, parameters->isRounded());
+    const ParameterTable &parameters = parts->parameters;
+    UpdateScalars scalars(&getContext(), parts->optimizer,
+                          parameters.isRounded());
     EntryOp zero = createVectorEntry<ZeroGradientOp>(module, {}, {});
-    Type perParameter = RankedTensorType::get(
-        static_cast<int64_t>(parameters->trainable().size()),
-        Float64Type::get(&getContext()));
     EntryOp squares =
-        createVectorEntry<GradientSquaresOp>(module, {}, perParameter);
-    EntryOp update = inBackward
-                         ? createUpdatingCopy(*gradient, *parsed, *parameters)
-                         : createUpdateEntry(module, *parsed, *parameters);
-    accumulateByLayer(*gradient, *parameters);
+        createVectorEntry<GradientSquaresOp>(module, {}, parts->perParameter);
+    EntryOp update =
+        inBackward
+            ? createUpdatingCopy(*gradient, parts->optimizer, parameters)
+            : createUpdateEntry(module, parts->optimizer, parameters);
+    accumulateByLayer(*gradient, parameters);
     bool isScheduled =
         inBackward
             ? scheduleTrainingLayerByLayer(update, scalars)
             : scheduleTraining(zero, *gradient, squares, update, scalars);
-    if (!isScheduled || !scheduleEvaluation(*loss) ||
+    if (!isScheduled || failed(scheduleEvaluation(module, *parts)) ||
         !scheduleGradient(zero, *gradient, squares) ||
-        !scheduleValidation(
-            createVectorEntry<ParameterSquaresOp>(module, {}, perParameter)))
+        failed(scheduleValidation(module, *parts)))
       signalPassFailure();
   }
 
@@ -194,9 +63,6 @@ private:
   LogicalResult checkRanks(ModuleOp module);
   /// What scheduling defines must not be there already.
   LogicalResult checkNames(ModuleOp module, EntryOp gradient);
-  template <typename OpTy>
-  static EntryOp createVectorEntry(ModuleOp module, TypeRange arguments,
-                                   TypeRange results);
 
   /// @zero, then @gradient for each batch, those of the first in place and the
   /// others folded to them in order; returns the mean loss.
@@ -207,34 +73,10 @@ private:
   bool scheduleTraining(EntryOp zero, EntryOp gradient, EntryOp squares,
                         EntryOp update, const UpdateScalars &scalars);
   bool scheduleTrainingLayerByLayer(EntryOp step, const UpdateScalars &scalars);
-  bool scheduleEvaluation(EntryOp loss);
   bool scheduleGradient(EntryOp zero, EntryOp gradient, EntryOp squares);
-  bool scheduleValidation(EntryOp squares);
 };
 
 } // namespace
-
-SmallVector<Value> ScheduleBuilder::updateScalars(const UpdateScalars &wanted,
-                                                  Value clip, Value rate) {
-  SmallVector<Value> values;
-  for (StringRef name : wanted.names) {
-    if (name == "gradient_scale")
-      values.push_back(clip);
-    else if (name == "learning_rate")
-      values.push_back(rate);
-    else if (name.consume_front("bias_correction"))
-      values.push_back(
-          scalar("bias_correction", {realSetting(("beta" + name).str()),
-                                     integerSetting("completed")}));
-    else if (name == "rounding_key")
-      values.push_back(
-          scalar(name, {integerSetting("seed"), integerSetting("completed")},
-                 RankedTensorType::get(4, builder.getI32Type())));
-    else
-      values.push_back(realSetting(name));
-  }
-  return values;
-}
 
 FailureOr<EntryOp> ScheduleStep::findGradientEntry(ModuleOp module) {
   for (EntryOp entry : module.getOps<EntryOp>())
@@ -261,41 +103,16 @@ LogicalResult ScheduleStep::checkRanks(ModuleOp module) {
   return success();
 }
 
-/// "zero_gradient" of "hone.zero_gradient".
-template <typename OpTy> static StringRef entryName() {
-  return OpTy::getOperationName().split('.').second;
-}
-
 LogicalResult ScheduleStep::checkNames(ModuleOp module, EntryOp gradient) {
-  SymbolTable symbols(module);
-  StringRef update = stringifyPhase(Phase::Update);
-  std::string copy = (gradient.getSymName() + "." + update).str();
-  StringRef names[] = {
-      inBackward ? StringRef(copy) : update, entryName<ZeroGradientOp>(),
-      entryName<GradientSquaresOp>(),        entryName<ParameterSquaresOp>(),
-      entryName<ReadGradientOp>(),           entryName<AddGradientOp>()};
-  for (StringRef name : names)
-    if (Operation *taken = symbols.lookup(name))
-      return taken->emitOpError("has the name '@")
-             << name << "', which scheduling defines; give it another name";
-  return success();
-}
-
-template <typename OpTy>
-EntryOp ScheduleStep::createVectorEntry(ModuleOp module, TypeRange arguments,
-                                        TypeRange results) {
-  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-  auto entry = EntryOp::create(builder, module.getLoc(), entryName<OpTy>(),
-                               Phase::Vector, arguments, results);
-  mlir::Block &body = entry.getBodyBlock();
-  builder.setInsertionPoint(&body, body.begin());
-  auto op = OpTy::create(builder, module.getLoc(), results,
-                         ValueRange(body.getArguments()));
-  if (!results.empty()) {
-    builder.setInsertionPointToEnd(&body);
-    ReturnOp::create(builder, module.getLoc(), op->getResults());
-  }
-  return entry;
+  std::string update = stringifyPhase(Phase::Update).str();
+  if (inBackward)
+    update = gradient.getSymName().str() + "." + update;
+  return checkNamesAreFree(module,
+                           {update, vectorEntryName<ZeroGradientOp>(),
+                            vectorEntryName<GradientSquaresOp>(),
+                            vectorEntryName<ParameterSquaresOp>(),
+                            vectorEntryName<ReadGradientOp>(),
+                            vectorEntryName<AddGradientOp>()});
 }
 
 Value ScheduleStep::differentiate(ScheduleBuilder &b, EntryOp zero,
@@ -303,7 +120,7 @@ Value ScheduleStep::differentiate(ScheduleBuilder &b, EntryOp zero,
   Value scale = b.scalar("inverse", b.realSetting("targets"));
   Value batches = b.integerSetting("batches");
   b.run(zero, {});
-  Value first = LoadOp::create(b.builder, b.loc);
+  Value first = b.load();
   Value no = b.scalar("false", {}, b.integer);
   Value sum = b.run(gradient, {scale, no}, first).front();
   Value others = b.scalar("decrement", batches, b.integer);
@@ -343,7 +160,7 @@ Value ScheduleStep::differentiateShared(ScheduleBuilder &b, EntryOp zero,
   b.run(zero, {});
   Value empty = b.run(read, {}).front();
   Value sum = b.repeat(batches, {none, empty}, [&](ValueRange before) {
-    Value batch = LoadOp::create(b.builder, b.loc);
+    Value batch = b.load();
     b.run(zero, {});
     Value loss = b.run(gradient, {scale, no}, batch).front();
     SmallVector<Value> losses = exchange(loss, "train.loss");
@@ -384,22 +201,12 @@ bool ScheduleStep::scheduleTrainingLayerByLayer(EntryOp step,
   SmallVector<Value> values = {scale};
   llvm::append_range(values,
                      b.updateScalars(scalars, b.scalar("one", {}), rate));
-  Value batch = LoadOp::create(b.builder, b.loc);
+  Value batch = b.load();
   Value sum = b.run(step, values, batch).front();
   Value mean = b.scalar("multiply", {sum, scale});
   b.check(mean);
   b.report(mean, "loss");
   b.report(rate, "learning_rate");
-  return !b.hasFailed;
-}
-
-bool ScheduleStep::scheduleEvaluation(EntryOp loss) {
-  ScheduleBuilder b(getOperation(), Purpose::Evaluate);
-  Value batches = b.integerSetting("batches");
-  Value sum = b.addOverBatches(b.scalar("zero", {}), batches, [&](Value batch) {
-    return b.run(loss, {}, batch).front();
-  });
-  b.report(b.scalar("divide", {sum, b.realSetting("targets")}), "loss");
   return !b.hasFailed;
 }
 
@@ -409,14 +216,6 @@ bool ScheduleStep::scheduleGradient(EntryOp zero, EntryOp gradient,
   Value mean = differentiate(b, zero, gradient);
   b.report(mean, "loss");
   b.report(b.scalar("norm", b.run(squares, {})), "gradient_norm");
-  return !b.hasFailed;
-}
-
-bool ScheduleStep::scheduleValidation(EntryOp squares) {
-  ScheduleBuilder b(getOperation(), Purpose::Validate);
-  Value length = b.scalar("norm", b.run(squares, {}));
-  b.check(length);
-  b.report(length, "parameter_norm");
   return !b.hasFailed;
 }
 

@@ -32,11 +32,19 @@ UpdateScalars::UpdateScalars(MLIRContext *context, Optimizer optimizer,
   types.push_back(RankedTensorType::get(4, IntegerType::get(context, 32)));
 }
 
-/// Creates the optimizer's op on `scalars`; `gradient` is null for all
+namespace {
+/// Where an update has its gradient from; with nothing, from memory, for all
 /// parameters.
+struct GradientSource {
+  Value ofLayer;           ///< a hone.layer_gradient
+  Value key, coefficients; ///< of random directions
+};
+} // namespace
+
+/// Creates the optimizer's op on `scalars`.
 static void createUpdate(OpBuilder &builder, Location loc, Optimizer optimizer,
                          const UpdateScalars &meaning, ValueRange scalars,
-                         Value gradient) {
+                         const GradientSource &from) {
   Value rounding;
   if (meaning.names.back() == "rounding_key") {
     rounding = scalars.back();
@@ -47,22 +55,47 @@ static void createUpdate(OpBuilder &builder, Location loc, Optimizer optimizer,
   };
   if (optimizer == Optimizer::Adamw)
     AdamwOp::create(builder, loc, s(0), s(1), s(2), s(3), s(4), s(5), s(6),
-                    s(7), rounding, gradient);
+                    s(7), rounding, from.ofLayer, from.key, from.coefficients);
   else
-    SgdOp::create(builder, loc, s(0), s(1), s(2), s(3), rounding, gradient);
+    SgdOp::create(builder, loc, s(0), s(1), s(2), s(3), rounding, from.ofLayer,
+                  from.key, from.coefficients);
+}
+
+/// @update(scalars, more), whose gradient is from where `from` says of `more`.
+static EntryOp
+createUpdateEntry(ModuleOp module, Optimizer optimizer,
+                  const ParameterTable &parameters, TypeRange more,
+                  function_ref<GradientSource(ValueRange)> from) {
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  UpdateScalars scalars(module.getContext(), optimizer, parameters.isRounded());
+  SmallVector<Type> types(scalars.types);
+  llvm::append_range(types, more);
+  auto entry =
+      EntryOp::create(builder, module.getLoc(), stringifyPhase(Phase::Update),
+                      Phase::Update, types);
+  mlir::Block &body = entry.getBodyBlock();
+  builder.setInsertionPoint(body.getTerminator());
+  ValueRange arguments = body.getArguments();
+  createUpdate(builder, module.getLoc(), optimizer, scalars,
+               arguments.drop_back(more.size()),
+               from(arguments.take_back(more.size())));
+  return entry;
 }
 
 EntryOp createUpdateEntry(ModuleOp module, Optimizer optimizer,
                           const ParameterTable &parameters) {
-  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-  UpdateScalars scalars(module.getContext(), optimizer, parameters.isRounded());
-  auto entry =
-      EntryOp::create(builder, module.getLoc(), stringifyPhase(Phase::Update),
-                      Phase::Update, scalars.types);
-  builder.setInsertionPoint(entry.getBodyBlock().getTerminator());
-  createUpdate(builder, module.getLoc(), optimizer, scalars,
-               entry.getBodyBlock().getArguments(), Value());
-  return entry;
+  return createUpdateEntry(module, optimizer, parameters, {},
+                           [](ValueRange) { return GradientSource(); });
+}
+
+EntryOp createUpdateEntryAlong(ModuleOp module, Optimizer optimizer,
+                               const ParameterTable &parameters,
+                               Type coefficients) {
+  Type key = RankedTensorType::get(4, IntegerType::get(module.getContext(), 32));
+  return createUpdateEntry(module, optimizer, parameters, {key, coefficients},
+                           [](ValueRange more) {
+                             return GradientSource{{}, more[0], more[1]};
+                           });
 }
 
 namespace {
@@ -150,7 +183,8 @@ EntryOp createUpdatingCopy(EntryOp gradient, Optimizer optimizer,
     Value window =
         createWindow(builder, parameters, layer, use, /*condition=*/Value());
     builder.setInsertionPointAfter(use.lastUse);
-    createUpdate(builder, module.getLoc(), optimizer, meaning, scalars, window);
+    createUpdate(builder, module.getLoc(), optimizer, meaning, scalars,
+                 {window, {}, {}});
   }
   return step;
 }

@@ -33,6 +33,12 @@ struct UpdateScalars {
 EntryOp createUpdateEntry(mlir::ModuleOp module, Optimizer optimizer,
                           const ParameterTable &parameters);
 
+/// The same along random directions; the key and the coefficients of
+/// hone.estimate_gradient, of the type `coefficients`, come behind the scalars.
+EntryOp createUpdateEntryAlong(mlir::ModuleOp module, Optimizer optimizer,
+                               const ParameterTable &parameters,
+                               mlir::Type coefficients);
+
 /// Gives `gradient` an argument more, at the end: where it is not zero, each
 /// layer's gradients begin at zero, in memory of their own, and are added to
 /// the gradient of all parameters behind the layer's last sink.

@@ -87,15 +87,19 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
                                      const ParameterTable &parameters) {
     SymbolTable symbols(module);
     llvm::StringSet<> covered;
-    for (EntryOp entry : entriesOfStep(module))
+    bool isEstimated = false; // of all parameters
+    for (EntryOp entry : entriesOfStep(module)) {
+      for (auto update : entry.getBody().getOps<UpdateOpInterface>())
+        isEstimated |= bool(update.getDirectionCoefficients());
       if (failed(forEachCall(entry, symbols, [&](CallOp call, BlockOp block) {
             block.walk([&](GradientOp sink) {
               covered.insert((call.getPrefix() + sink.getOf()).str());
             });
           })))
         return failure();
+    }
     for (const Parameter &parameter : parameters.trainable())
-      if (!covered.contains(parameter.name))
+      if (!isEstimated && !covered.contains(parameter.name))
         return module.emitError("expects a gradient of '")
                << parameter.name
                << "' in the step; broken by hone-derive-backward or "

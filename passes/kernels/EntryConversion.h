@@ -96,6 +96,10 @@ private:
   mlir::LogicalResult convert(ParameterSquaresOp op);
   mlir::LogicalResult convert(ReadGradientOp op);
   mlir::LogicalResult convert(AddGradientOp op);
+  mlir::LogicalResult convert(EstimateGradientOp op);
+  /// The table of randomChunks() for what `op` does to `parameters`.
+  mlir::Value chunksOf(mlir::Operation *op,
+                       llvm::ArrayRef<Parameter> parameters);
   /// The gradient of all parameters; `op` has a value of it, of type `own`.
   mlir::FailureOr<mlir::Value> wholeGradient(mlir::Operation *op,
                                              mlir::RankedTensorType own);

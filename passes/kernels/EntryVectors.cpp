@@ -88,6 +88,32 @@ LogicalResult EntryConversion::convert(AddGradientOp op) {
   return success();
 }
 
+Value EntryConversion::chunksOf(Operation *op, ArrayRef<Parameter> parameters) {
+  KernelBuilder k(op, builder, buffers, settings, rows, maxRows);
+  return k.table("random_chunks",
+                 randomChunks(parameters, builder.getContext()));
+}
+
+LogicalResult EntryConversion::convert(EstimateGradientOp op) {
+  if (table.trainable().empty())
+    return success();
+  FailureOr<Value> gradient = region(
+      op, "gradient",
+      MemRefType::get(table.trainableElements(), table.gradientElement()));
+  if (failed(gradient))
+    return failure();
+  callShared(op, "estimate",
+             {buffers.ofValue.at(op.getKey()),
+              buffers.ofValue.at(op.getCoefficients()), *gradient,
+              chunksOf(op, table.trainable())},
+             [&](KernelBuilder &k, Buffers &own, ValueRange given) {
+               own.ofValue[op.getKey()] = given[0];
+               own.ofValue[op.getCoefficients()] = given[1];
+               emitEstimate(op, given[2], given[3], k);
+             });
+  return success();
+}
+
 void EntryConversion::callShared(
     Operation *op, StringRef name, ArrayRef<Value> arguments,
     function_ref<void(KernelBuilder &, Buffers &, ValueRange)> emitBody) {
@@ -195,7 +221,8 @@ LogicalResult EntryConversion::convertUpdate(UpdateOp op) {
       (table.thetaElement() != table.gradientElement()))
     return op.emitOpError("expects 'rounding' exactly when parameters are "
                           "stored as bfloat16; run hone-schedule-step first");
-  // The vectors, then the scalars, then the chunks of an update that rounds.
+  // The vectors, then the scalars, then the chunks if the update draws random
+  // numbers.
   SmallVector<Value> arguments;
   LogicalResult found = success();
   auto appendSlice = [&](const Twine &name, Type element) {
@@ -206,9 +233,10 @@ LogicalResult EntryConversion::convertUpdate(UpdateOp op) {
     arguments.push_back(view.value_or(Value()));
   };
   appendSlice("theta", table.thetaElement());
+  const bool hasGradient = !op.getCoefficients();
   if (op.getGradient())
     arguments.push_back(buffers.ofValue.at(op.getGradient()));
-  else
+  else if (hasGradient)
     appendSlice("gradient", table.gradientElement());
   for (unsigned i = 0; i < op.getNumStateVectors(); ++i)
     appendSlice("state" + Twine(i), table.gradientElement());
@@ -220,23 +248,26 @@ LogicalResult EntryConversion::convertUpdate(UpdateOp op) {
       scalars.push_back(operand);
   for (Value scalar : scalars)
     arguments.push_back(buffers.ofValue.at(scalar));
-  if (op.getRounding()) {
-    KernelBuilder k(op, builder, buffers, settings, rows, maxRows);
-    arguments.push_back(k.table(
-        "rounding_chunks", roundingChunks(parameters, builder.getContext())));
-  }
+  const bool isRandom = op.getRounding() || op.getCoefficients();
+  if (isRandom)
+    arguments.push_back(chunksOf(op, parameters));
 
   callShared(op, "update", arguments,
              [&](KernelBuilder &k, Buffers &own, ValueRange given) {
                unsigned states = op.getNumStateVectors();
-               UpdateVectors vectors{given[0], given[1], {}, {}};
-               if (op.getRounding()) {
+               UpdateVectors vectors{given[0], {}, {}, {}};
+               given = given.drop_front();
+               if (isRandom) {
                  vectors.chunks = given.back();
                  given = given.drop_back();
                }
-               llvm::append_range(vectors.state, given.slice(2, states));
+               if (hasGradient) {
+                 vectors.gradient = given.front();
+                 given = given.drop_front();
+               }
+               llvm::append_range(vectors.state, given.take_front(states));
                for (auto [scalar, argument] :
-                    llvm::zip_equal(scalars, given.drop_front(2 + states)))
+                    llvm::zip_equal(scalars, given.drop_front(states)))
                  own.ofValue[scalar] = argument;
                emitUpdate(op, vectors, k);
              });

@@ -70,17 +70,24 @@ void emitSquares(const ParameterTable &table, mlir::Value vector,
 /// The flat vectors of an update, memref<length x T>: all trainable elements,
 /// or the slices of one layer.
 struct UpdateVectors {
-  /// Theta is bfloat16 where the others are float32 if there is a table of
-  /// chunks, as roundingChunks() makes it.
-  mlir::Value theta, gradient, chunks;
+  /// Null if the update says along which directions it is.
+  mlir::Value theta, gradient;
+  /// As randomChunks() makes it, for an update that rounds to bfloat16 or goes
+  /// along random directions; else null.
+  mlir::Value chunks;
   llvm::SmallVector<mlir::Value, 2> state;
 };
 
-/// Where an update may be divided whose random numbers have the names of
-/// `parameters`, which lie one after the other in its vectors: rows of first
-/// element, count, first index in the tensor, hashStream() of its name.
-mlir::DenseElementsAttr roundingChunks(llvm::ArrayRef<Parameter> parameters,
-                                       mlir::MLIRContext *context);
+/// How a loop over vectors is divided whose random numbers have the names of
+/// `parameters`, which lie one after the other in the vectors: rows of first
+/// element, count, first index in the tensor, and hashStream() of its name for
+/// the purposes Round and Perturb.
+mlir::DenseElementsAttr randomChunks(llvm::ArrayRef<Parameter> parameters,
+                                     mlir::MLIRContext *context);
+
+/// Writes the estimate that `op` describes to `gradient`.
+void emitEstimate(EstimateGradientOp op, mlir::Value gradient,
+                  mlir::Value chunks, KernelBuilder &k);
 
 void emitUpdate(SgdOp op, const UpdateVectors &vectors, KernelBuilder &k);
 void emitUpdate(AdamwOp op, const UpdateVectors &vectors, KernelBuilder &k);

@@ -100,45 +100,119 @@ void hone::emitSquares(const ParameterTable &table, Value vector, Value squares,
 }
 
 //===----------------------------------------------------------------------===//
-// Rounding to bfloat16
+// Random numbers, by the names of tensors
 //===----------------------------------------------------------------------===//
 
-DenseElementsAttr hone::roundingChunks(ArrayRef<Parameter> parameters,
-                                       MLIRContext *context) {
+/// Elements that one iteration handles which draws random numbers: it may hold a
+/// sum of directions for each.
+static constexpr int64_t kRandomChunk = 2048;
+
+DenseElementsAttr hone::randomChunks(ArrayRef<Parameter> parameters,
+                                     MLIRContext *context) {
   SmallVector<int64_t> rows;
   for (const Parameter &parameter : parameters) {
     int64_t start = parameter.offset - parameters.front().offset;
     int64_t elements = parameter.type.getNumElements();
-    uint64_t hash = rt::hashStream(rt::RandomPurpose::Round, parameter.name);
-    for (int64_t first = 0; first < elements; first += kUpdateChunk)
-      rows.append({start + first, std::min(kUpdateChunk, elements - first),
-                   first, static_cast<int64_t>(hash)});
+    auto hash = [&](rt::RandomPurpose purpose) {
+      return static_cast<int64_t>(rt::hashStream(purpose, parameter.name));
+    };
+    for (int64_t first = 0; first < elements; first += kRandomChunk)
+      rows.append({start + first, std::min(kRandomChunk, elements - first),
+                   first, hash(rt::RandomPurpose::Round),
+                   hash(rt::RandomPurpose::Perturb)});
   }
-  auto type = RankedTensorType::get({static_cast<int64_t>(rows.size()) / 4, 4},
+  auto type = RankedTensorType::get({static_cast<int64_t>(rows.size()) / 5, 5},
                                     IntegerType::get(context, 64));
   return DenseElementsAttr::get(type, ArrayRef(rows));
 }
 
-/// Runs the body for each element of theta with the random word that rounds it,
-/// chunks in parallel. `rounding`: see hone.sgd.
-static void forEachRounded(KernelBuilder &k, Value chunks, Value rounding,
-                           Start start, function_ref<void(Value, Value)> body) {
+namespace {
+/// A row of randomChunks().
+struct RandomChunk {
+  Value first, count, inTensor; ///< index
+  Value round, perturb;         ///< i64: what names the streams
+};
+} // namespace
+
+/// Runs the body for each chunk, in parallel.
+static void forEachChunk(KernelBuilder &k, Value chunks,
+                         ArrayRef<MemRefType> scratch,
+                         function_ref<void(RandomChunk, ValueRange)> body) {
   int64_t count = cast<MemRefType>(chunks.getType()).getDimSize(0);
-  k.parallel(k.index(count), {}, [&](Value chunk, ValueRange) {
-    start();
-    auto word = [&](int64_t at) { return k.load(rounding, k.index(at)); };
-    RandomKey seedAndStep = {word(0), word(1), word(2), word(3)};
-    auto column = [&](int64_t at) {
+  k.parallel(k.index(count), scratch, [&](Value chunk, ValueRange buffers) {
+    auto place = [&](int64_t at) {
       return k.loadIndex(chunks, {chunk, k.index(at)});
     };
-    Value first = column(0), indexInTensor = column(2);
-    RandomKey key =
-        streamKey(k, seedAndStep, k.load(chunks, {chunk, k.index(3)}));
-    k.map(column(1), [&](ValueRange j) {
-      Value random = randomWord(k, key, k.add(indexInTensor, j[0]));
-      body(k.add(first, j[0]), random);
+    auto hash = [&](int64_t at) {
+      return k.load(chunks, {chunk, k.index(at)});
+    };
+    body({place(0), place(1), place(2), hash(3), hash(4)}, buffers);
+  });
+}
+
+/// The words of a hone random key.
+static RandomKey keyWords(KernelBuilder &k, Value key) {
+  auto word = [&](int64_t at) { return k.load(key, k.index(at)); };
+  return {word(0), word(1), word(2), word(3)};
+}
+
+namespace {
+/// The gradient that is a sum of random directions, one chunk at a time.
+class Directions {
+public:
+  /// `key` and `coefficients`: see hone.estimate_gradient.
+  Directions(KernelBuilder &k, Value key, Value coefficients)
+      : k(k), key(key), coefficients(coefficients) {}
+
+  MemRefType scratch() const {
+    return MemRefType::get(kRandomChunk, k.getF64Type());
+  }
+  /// Adds up in `sums`, a scratch(). Directions are added in their order.
+  void sum(const RandomChunk &chunk, Value sums) const;
+
+private:
+  KernelBuilder &k;
+  Value key, coefficients;
+};
+} // namespace
+
+void Directions::sum(const RandomChunk &chunk, Value sums) const {
+  Type real = k.getF64Type(), word = k.getI32Type();
+  k.map(chunk.count, [&](ValueRange j) {
+    k.store(k.real(real, 0.0), sums, j[0]);
+  });
+  int64_t count = cast<MemRefType>(coefficients.getType()).getDimSize(0);
+  auto [seed0, seed1, step0, step1] = keyWords(k, key);
+  k.loop(k.index(0), k.index(count), 1, [&, &seed0 = seed0, &seed1 = seed1,
+                                         &step0 = step0,
+                                         &step1 = step1](Value direction) {
+    Value probe = arith::ShLIOp::create(
+        k, arith::IndexCastOp::create(k, word, direction),
+        arith::ConstantOp::create(
+            k, k.getIntegerAttr(word, rt::RandomStream::probeShift)));
+    RandomKey stream = streamKey(
+        k, {seed0, seed1, step0, arith::OrIOp::create(k, step1, probe)},
+        chunk.perturb);
+    Value coefficient = k.loadAs(real, coefficients, direction);
+    k.map(chunk.count, [&](ValueRange j) {
+      Value z = randomNormal(k, stream, k.add(chunk.inTensor, j[0]));
+      k.store(k.add(k.load(sums, j[0]), k.mul(coefficient, z)), sums, j[0]);
     });
   });
+}
+
+void hone::emitEstimate(EstimateGradientOp op, Value gradient, Value chunks,
+                        KernelBuilder &k) {
+  Directions directions(k, k.buffer(op.getKey()),
+                        k.buffer(op.getCoefficients()));
+  forEachChunk(k, chunks, directions.scratch(),
+               [&](RandomChunk chunk, ValueRange scratch) {
+                 directions.sum(chunk, scratch[0]);
+                 k.map(chunk.count, [&](ValueRange j) {
+                   k.store(k.load(scratch[0], j[0]), gradient,
+                           k.add(chunk.first, j[0]));
+                 });
+               });
 }
 
 /// A carry out of the 16 bits that bfloat16 lacks, after a random number was
@@ -165,33 +239,60 @@ static Value roundToBfloat16(Value value, Value random, KernelBuilder &k) {
 // Optimizer steps
 //===----------------------------------------------------------------------===//
 
-/// The type that an update computes in.
-static Type elementOf(const UpdateVectors &vectors) {
-  return cast<MemRefType>(vectors.gradient.getType()).getElementType();
-}
+/// The new element of theta for the old one and the gradient there, at place `i`
+/// of the vectors.
+using Rule = llvm::unique_function<Value(Value theta, Value gradient, Value i)>;
 
-/// The new element of theta for the old one at place `i` of the vectors.
-using Rule = llvm::unique_function<Value(Value theta, Value i)>;
+/// The type that an update computes in: of bfloat16, float32.
+static Type elementOf(const UpdateVectors &vectors) {
+  return computeType(
+      cast<MemRefType>(vectors.theta.getType()).getElementType());
+}
 
 /// Replaces each element of theta by what a rule makes of it. `makeRule` emits
 /// what the rule's elements share, for a chunk of them.
 template <typename UpdateOp>
 static void updateTheta(UpdateOp op, const UpdateVectors &vectors,
                         KernelBuilder &k, function_ref<Rule()> makeRule) {
+  Type element = elementOf(vectors);
   Rule rule;
-  auto start = [&] { rule = makeRule(); };
-  auto updated = [&](Value i) {
-    return rule(k.loadAs(elementOf(vectors), vectors.theta, i), i);
+  auto updated = [&](Value gradient, Value i) {
+    return rule(k.loadAs(element, vectors.theta, i), gradient, i);
   };
-  if (!op.getRounding())
-    return forEachElement(k, vectors.theta, start, [&](Value i) {
-      k.store(updated(i), vectors.theta, i);
-    });
-  forEachRounded(k, vectors.chunks, k.buffer(op.getRounding()), start,
-                 [&](Value i, Value random) {
-                   Value rounded = roundToBfloat16(updated(i), random, k);
-                   k.store(rounded, vectors.theta, i);
-                 });
+  if (!vectors.chunks)
+    return forEachElement(
+        k, vectors.theta, [&] { rule = makeRule(); },
+        [&](Value i) {
+          k.store(updated(k.load(vectors.gradient, i), i), vectors.theta, i);
+        });
+  std::optional<Directions> directions;
+  SmallVector<MemRefType> scratch;
+  if (op.getCoefficients()) {
+    directions.emplace(k, k.buffer(op.getKey()),
+                       k.buffer(op.getCoefficients()));
+    scratch.push_back(directions->scratch());
+  }
+  forEachChunk(
+      k, vectors.chunks, scratch, [&](RandomChunk chunk, ValueRange sums) {
+        if (directions)
+          directions->sum(chunk, sums[0]);
+        rule = makeRule();
+        RandomKey rounding;
+        if (op.getRounding())
+          rounding = streamKey(k, keyWords(k, k.buffer(op.getRounding())),
+                               chunk.round);
+        k.map(chunk.count, [&](ValueRange j) {
+          Value i = k.add(chunk.first, j[0]);
+          Value gradient = directions
+                               ? k.convert(element, k.load(sums[0], j[0]))
+                               : k.load(vectors.gradient, i);
+          Value value = updated(gradient, i);
+          if (op.getRounding())
+            value = roundToBfloat16(
+                value, randomWord(k, rounding, k.add(chunk.inTensor, j[0])), k);
+          k.store(value, vectors.theta, i);
+        });
+      });
 }
 
 void hone::emitUpdate(SgdOp op, const UpdateVectors &vectors,
@@ -205,9 +306,9 @@ void hone::emitUpdate(SgdOp op, const UpdateVectors &vectors,
     Value learningRate = scalar(op.getLearningRate());
     Value decay = scalar(op.getWeightDecay());
     Value momentum = op.getMomentum() ? scalar(op.getMomentum()) : Value();
-    return [=, &k, &vectors](Value theta, Value i) {
-      Value step = k.add(k.mul(gradientScale, k.load(vectors.gradient, i)),
-                         k.mul(decay, theta));
+    return [=, &k, &vectors](Value theta, Value gradient, Value i) {
+      Value step =
+          k.add(k.mul(gradientScale, gradient), k.mul(decay, theta));
       if (momentum) {
         step = k.add(k.mul(momentum, k.load(vectors.state[0], i)), step);
         k.store(step, vectors.state[0], i);
@@ -234,8 +335,8 @@ void hone::emitUpdate(AdamwOp op, const UpdateVectors &vectors,
     Value step = rounded(k.div(rate, scalar(op.getBiasCorrection1())));
     Value correction = rounded(scalar(op.getBiasCorrection2()));
     Value epsilon = rounded(scalar(op.getEpsilon()));
-    return [=, &k, &vectors](Value theta, Value i) {
-      Value g = k.mul(gradientScale, k.load(vectors.gradient, i));
+    return [=, &k, &vectors](Value theta, Value gradient, Value i) {
+      Value g = k.mul(gradientScale, gradient);
       Value first = k.add(k.mul(keepFirst, k.load(vectors.state[0], i)),
                           k.mul(addFirst, g));
       Value second = k.add(k.mul(keepSecond, k.load(vectors.state[1], i)),

@@ -112,15 +112,10 @@ struct Place : impl::PlaceBase<Place> {
       placeEntry(entry, symbols, *rows);
       accumulation = std::max(accumulation, placeWindows(entry, *rows));
     }
-    bool updatesLayers = false, hasGradient = false;
-    module.walk([&](Operation *op) {
-      auto update = dyn_cast<UpdateOpInterface>(op);
-      bool ofLayer = update && update.getLayerGradient();
-      updatesLayers |= ofLayer;
-      hasGradient |= isa<GradientOp>(op) || (update && !ofLayer);
-    });
+    GradientPlace gradient = findGradientPlace(module);
     RegionBuilder regions(module);
-    placeVectors(module, *parameters, hasGradient && !updatesLayers, regions);
+    placeVectors(module, *parameters, gradient == GradientPlace::Arena,
+                 regions);
     auto addAccumulation = [&] {
       if (accumulation > 0)
         regions.add("accumulation", MemoryClass::Accumulation, accumulation);
@@ -154,7 +149,7 @@ struct Place : impl::PlaceBase<Place> {
     module->setAttr(HoneDialect::getArenaBytesAttrName(),
                     builder.getI64IntegerAttr(base + most));
     regions.skip(most);
-    if (updatesLayers)
+    if (gradient == GradientPlace::BehindArena)
       regions.add("gradient", MemoryClass::Gradient,
                   vectorBytes(*parameters, parameters->gradientElement()));
     if (!accumulates)
@@ -203,6 +198,10 @@ struct Place : impl::PlaceBase<Place> {
     return placement.place();
   }
 
+  enum class GradientPlace { None, Arena, BehindArena };
+  /// Where the gradient of all parameters is. A step that updates layer by layer
+  /// or along directions never has all of it, but who differentiates does.
+  static GradientPlace findGradientPlace(ModuleOp module);
   /// Theta, its gradient and the optimizer's state.
   static void placeVectors(ModuleOp module, const ParameterTable &parameters,
                            bool withGradient, RegionBuilder &regions);
@@ -281,6 +280,24 @@ int64_t BodyPlacement::place() {
                                         : slots.front());
   }
   return bytes;
+}
+
+Place::GradientPlace Place::findGradientPlace(ModuleOp module) {
+  bool updatesLayers = false, isSummed = false, isEstimated = false;
+  module.walk([&](Operation *op) {
+    isSummed |= isa<GradientOp>(op);
+    isEstimated |= isa<EstimateGradientOp>(op);
+    auto update = dyn_cast<UpdateOpInterface>(op);
+    if (!update)
+      return;
+    updatesLayers |= bool(update.getLayerGradient());
+    isSummed |=
+        !update.getLayerGradient() && !update.getDirectionCoefficients();
+  });
+  if (isSummed && !updatesLayers)
+    return GradientPlace::Arena;
+  return updatesLayers || isEstimated ? GradientPlace::BehindArena
+                                      : GradientPlace::None;
 }
 
 void Place::placeVectors(ModuleOp module, const ParameterTable &parameters,

@@ -6,6 +6,8 @@
 #include "passes/module/WeightStorage.h"
 #include "passes/place/Lifetimes.h"
 
+#include "llvm/ADT/MapVector.h"
+
 using namespace mlir;
 
 namespace hone {
@@ -65,6 +67,29 @@ bool isCheap(Operation *op) {
              elementsAtRows(op->getResult(0).getType(), rows);
 }
 
+/// The entries of a step, and how often each is expected to run for one batch:
+/// what runs for the first and again for the others counts once.
+static llvm::MapVector<EntryOp, int64_t> expectedRuns(ModuleOp module) {
+  llvm::MapVector<EntryOp, int64_t> runs;
+  for (EntryOp entry : entriesOfStep(module))
+    runs[entry] = 1;
+  SymbolTable symbols(module);
+  std::optional<Schedule> schedule = Schedule::find(module, Purpose::Train);
+  for (const Schedule::Item &item :
+       schedule ? schedule->items() : ArrayRef<Schedule::Item>()) {
+    auto run = dyn_cast<RunOp>(item.op);
+    if (!run)
+      continue;
+    int64_t times = 1;
+    for (RepeatOp repeat = item.repeat; repeat;
+         repeat = repeat->getParentOfType<RepeatOp>())
+      times *= repeat.getExpected();
+    for (EntryOp entry : entriesOf(run, symbols))
+      runs[entry] = std::max(runs[entry], times);
+  }
+  return runs;
+}
+
 StepCounts countStep(ModuleOp module) {
   SymbolTable symbols(module);
   auto rows = maxRows(module);
@@ -72,16 +97,18 @@ StepCounts countStep(ModuleOp module) {
   if (failed(rows))
     return counts;
   llvm::DenseMap<Operation *, StepCounts> ofBlock;
-  for (EntryOp entry : entriesOfStep(module))
-    (void)forEachCall(entry, symbols, [&](CallOp call, BlockOp block) {
+  for (auto [ran, expected] : expectedRuns(module)) {
+    int64_t times = expected;
+    (void)forEachCall(ran, symbols, [&](CallOp call, BlockOp block) {
       // As if every condition held: what stands in is cheaper.
       if (block.getSymName() != call.getBlock())
         return;
       auto [known, isNew] = ofBlock.try_emplace(block);
       if (isNew)
         known->second = countBody(block.getBody().front(), *rows);
-      counts += known->second;
+      counts += known->second * times;
     });
+  }
   return counts;
 }
 

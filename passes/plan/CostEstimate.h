@@ -54,9 +54,14 @@ struct StepCounts {
     fillBytes += other.fillBytes;
     return *this;
   }
+  StepCounts operator*(int64_t times) const {
+    return {flops * times, productFlops * times, rowBytes * times,
+            fills * times, fillBytes * times};
+  }
 };
 
-/// Counts of the entries of a step with hone.max_rows rows, each run once.
+/// Counts of the entries of a step of one batch with hone.max_rows rows, each
+/// run as often as its repeats are expected to.
 StepCounts countStep(mlir::ModuleOp module);
 
 /// Whether `op` takes about as long as reading its operands does, with

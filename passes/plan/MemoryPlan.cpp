@@ -283,11 +283,16 @@ std::string MemoryPlan::table(int64_t threads) const {
     auto rows = [](int64_t tile) {
       return tile ? std::to_string(tile) : std::string("all");
     };
-    os << "planned\n  layers keep        " << choice->residuals
-       << "\n  inputs run again   " << choice->recomputedInputs
-       << "\n  inputs in bfloat16 " << choice->roundedInputs
-       << "\n  rows of a tile     " << rows(choice->tileRows) << " backward, "
-       << rows(choice->forwardTileRows) << " forward\n  weights            "
+    os << "planned\n";
+    if (choice->residuals.empty())
+      os << "  rows of a tile     " << rows(choice->forwardTileRows);
+    else
+      os << "  layers keep        " << choice->residuals
+         << "\n  inputs run again   " << choice->recomputedInputs
+         << "\n  inputs in bfloat16 " << choice->roundedInputs
+         << "\n  rows of a tile     " << rows(choice->tileRows)
+         << " backward, " << rows(choice->forwardTileRows) << " forward";
+    os << "\n  weights            "
        << (choice->streamsWeights ? "streamed" : "stay mapped") << "\n";
   }
   if (seconds > 0)

@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define HONE_ABI_VERSION 6u
+#define HONE_ABI_VERSION 7u
 
 typedef enum hone_dtype {
   HONE_F32 = 0,
@@ -152,6 +152,8 @@ typedef enum hone_purpose {
   HONE_EVALUATE = 1,      /* the loss of some batches */
   HONE_DIFFERENTIATE = 2, /* their loss and gradient, without an update */
   HONE_VALIDATE = 3,      /* whether the trainable parameters are finite */
+  HONE_REPLAY = 4,        /* an update, from what training reported of it; only
+                             of some methods */
 } hone_purpose;
 
 /* How learning rates change, as the setting lr_scheduler counts them. */
@@ -215,11 +217,13 @@ typedef struct hone_item {
      lr_scheduler  hone_lr_scheduler
      warmup_steps
      learning_rate, weight_decay, max_grad_norm (0: no clipping), momentum,
-     beta1, beta2, epsilon   f64
-   Reports, f64: loss, gradient_norm, learning_rate, parameter_norm. */
+     beta1, beta2, epsilon, perturbation_scale   f64
+     coefficients  f32, several: of HONE_REPLAY
+   Reports, f64: loss, gradient_norm, learning_rate, parameter_norm; and
+   coefficients, f32, several: all that a step adds to its seed. */
 typedef struct hone_number {
   const char *name;
-  uint32_t dtype; /* HONE_F64 or HONE_I64 */
+  uint32_t dtype; /* HONE_F64, HONE_I64, or HONE_F32 for several */
   uint32_t value;
 } hone_number;
 

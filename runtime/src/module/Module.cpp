@@ -86,12 +86,14 @@ static Status findSlots(const hone_module &m, bool isPart,
 static Status findSchedules(const hone_module &m,
                             const hone_schedule **schedules) {
   static const char *const names[] = {"train", "evaluate", "differentiate",
-                                      "validate"};
-  for (uint32_t purpose = 0; purpose <= HONE_VALIDATE; ++purpose) {
+                                      "validate", "replay"};
+  for (uint32_t purpose = 0; purpose <= HONE_REPLAY; ++purpose) {
     std::string place = std::string("schedule '") + names[purpose] + "'";
     for (uint32_t i = 0; i < m.schedule_count; ++i)
       if (m.schedules[i].purpose == purpose)
         schedules[purpose] = &m.schedules[i];
+    if (!schedules[purpose] && purpose == HONE_REPLAY)
+      continue;
     if (!schedules[purpose])
       return mismatch(place, "expects the schedule but got none");
     std::string problem = problemOf(*schedules[purpose], m.arena_bytes);

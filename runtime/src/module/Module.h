@@ -33,6 +33,8 @@ public:
   const hone_schedule &schedule(hone_purpose purpose) const {
     return *schedules[purpose];
   }
+  /// Whether the updates of a run can be made again from what steps report.
+  bool canReplay() const { return schedules[HONE_REPLAY]; }
   /// Whether training updates layer by layer: the gradients of all parameters
   /// are then behind the arena.
   bool updatesLayers() const { return parsed.train.optimizer_in_backward; }
@@ -64,7 +66,7 @@ public:
 
 private:
   const hone_module *compiled = nullptr;
-  const hone_schedule *schedules[HONE_VALIDATE + 1] = {};
+  const hone_schedule *schedules[HONE_REPLAY + 1] = {};
   ModuleConfig parsed;
 };
 

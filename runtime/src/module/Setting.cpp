@@ -17,9 +17,22 @@ namespace hone::rt {
 //===----------------------------------------------------------------------===//
 
 Setting::Setting(Section &owner, const char *name, Bits bits, SetBy setBy,
-                 const char *help)
-    : section(owner.name), name(name), bits(bits), setBy(setBy), help(help) {
+                 const char *help, Methods methods)
+    : section(owner.name), name(name), bits(bits), setBy(setBy), help(help),
+      methods(std::move(methods)) {
   owner.list.push_back(this);
+}
+
+bool Setting::isReadBy(const std::string &method) const {
+  return methods.empty() ||
+         std::find(methods.begin(), methods.end(), method) != methods.end();
+}
+
+std::string Setting::methodList() const {
+  std::string text;
+  for (const char *method : methods)
+    text += (text.empty() ? "" : ", ") + std::string(method);
+  return text;
 }
 
 std::string Setting::key() const {

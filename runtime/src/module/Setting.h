@@ -62,6 +62,9 @@ inline const Choices aFile{{}, {}, "FILE"}, aFolder{{}, {}, "DIR"};
 
 class Section;
 
+/// Values of train.method; empty: all.
+using Methods = std::vector<const char *>;
+
 class Setting {
 public:
   const char *section; ///< "train"; empty for one that has none
@@ -69,6 +72,11 @@ public:
   Bits bits;
   SetBy setBy;
   const char *help;
+  /// Values of train.method that read it; empty: all.
+  const Methods methods;
+
+  bool isReadBy(const std::string &method) const;
+  std::string methodList() const; ///< "backprop, lcsb"
 
   std::string key() const;    ///< "train.learning_rate"
   std::string option() const; ///< "learning-rate"
@@ -94,9 +102,10 @@ public:
 
 protected:
   Setting(Section &owner, const char *name, Bits bits, SetBy setBy,
-          const char *help);
+          const char *help, Methods methods = {});
   Setting(const Setting &) = delete;
-  Setting &operator=(const Setting &) = default;
+  /// Of one declaration: only the value, which a subclass has, can differ.
+  Setting &operator=(const Setting &) { return *this; }
   ~Setting() = default;
 };
 
@@ -121,8 +130,9 @@ private:
 template <typename T> class Scalar : public Setting {
 public:
   Scalar(Section &owner, const char *name, T value, Bits bits, SetBy setBy,
-         const char *help, Range range = {})
-      : Setting(owner, name, bits, setBy, help), value(value), range(range) {}
+         const char *help, Range range = {}, Methods methods = {})
+      : Setting(owner, name, bits, setBy, help, std::move(methods)),
+        value(value), range(range) {}
 
   operator T() const { return value; }
   Scalar &operator=(T other) {
@@ -149,9 +159,10 @@ using Truth = Scalar<bool>;
 class Word : public Setting, public std::string {
 public:
   Word(Section &owner, const char *name, const char *value, Bits bits,
-       SetBy setBy, const char *help, Choices choices = {})
-      : Setting(owner, name, bits, setBy, help), std::string(value),
-        words(std::move(choices)) {}
+       SetBy setBy, const char *help, Choices choices = {},
+       Methods methods = {})
+      : Setting(owner, name, bits, setBy, help, std::move(methods)),
+        std::string(value), words(std::move(choices)) {}
   using std::string::operator=;
 
   std::string expected() const override;

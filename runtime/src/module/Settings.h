@@ -65,12 +65,20 @@ struct TrainSettings : Section {
   TrainSettings() : Section("train") {}
 
   Word method{*this, "method", "backprop", Bits::Run, SetBy::Spec,
-      "how gradients are obtained", {{"backprop"}, {"lcsb", "mezo", "fgd"}}};
+      "how gradients are obtained: by a backward (backprop), or estimated from "
+      "losses along random directions (mezo)", {{"backprop", "mezo"},
+      {"lcsb", "fgd"}}};
+  Integer directions{*this, "directions", 1, Bits::Run, SetBy::Spec,
+      "random directions of a step of mezo, each with two losses; the estimate "
+      "is their mean", from(1, 2047), {"mezo"}};
+  Real perturbation_scale{*this, "perturbation_scale", 1e-2, Bits::Run,
+      SetBy::Option, "how far from the parameters mezo takes losses along a "
+      "direction", {1e-8, 1e8}, {"mezo"}};
   Word residuals{*this, "residuals", "planned", Bits::None, SetBy::Spec,
       "what the forward pass keeps: block inputs only (mesp), also LoRA's h = "
       "xA (store-h), block inputs with the whole block run again (mebp), "
       "everything the backward reads (full), or what train.memory_budget "
-      "allows (planned)", {{"mesp", "store-h", "mebp", "full", "planned"}}};
+      "allows (planned)", {{"mesp", "store-h", "mebp", "full", "planned"}}, {"backprop"}};
   Budget memory_budget{*this, "memory_budget", Bits::None, SetBy::Spec,
       "for residuals: planned, the most anonymous memory that the process may "
       "take, as in 45MiB, or none for the fastest step; default: the smallest "
@@ -82,13 +90,14 @@ struct TrainSettings : Section {
   Word kept_dtype{*this, "kept_dtype", "float32", Bits::Numerics, SetBy::Spec,
       "what block inputs and the inner values of layers may be kept in by "
       "residuals: planned, where the budget asks for it; bfloat16 changes "
-      "gradients", {{"float32", "bfloat16"}}};
+      "gradients", {{"float32", "bfloat16"}}, {"backprop"}};
   Word optimizer{*this, "optimizer", "adamw", Bits::Run, SetBy::Spec,
-      "update rule", {{"adamw", "sgd"}}};
+      "update rule; default with mezo: sgd", {{"adamw", "sgd"}}};
   Truth optimizer_in_backward{*this, "optimizer_in_backward", false,
       Bits::None, SetBy::Spec,
       "update each layer as soon as its backward has run, so that gradients of "
-      "one layer exist at a time; there is no max_grad_norm then"};
+      "one layer exist at a time; there is no max_grad_norm then", {},
+      {"backprop"}};
   Real momentum{*this, "momentum", 0, Bits::Run, SetBy::Spec, "momentum of sgd",
       below(1)};
   Real adam_beta1{*this, "adam_beta1", 0.9, Bits::Run, SetBy::Spec,
@@ -113,11 +122,12 @@ struct TrainSettings : Section {
   Integer warmup_steps{*this, "warmup_steps", 0, Bits::Run, SetBy::Option,
       "steps over which the learning rate rises from 0", counts};
   Word lr_scheduler_type{*this, "lr_scheduler_type", "linear", Bits::Run,
-      SetBy::Option, "learning rate after the warm-up", {{"constant", "linear",
+      SetBy::Option, "learning rate after the warm-up; default with mezo: "
+      "constant", {{"constant", "linear",
       "cosine", "constant_with_warmup"}, {"cosine_with_restarts", "polynomial",
       "inverse_sqrt"}}};
   Real max_grad_norm{*this, "max_grad_norm", 1, Bits::Run, SetBy::Option,
-      "global gradient norm to clip at; 0: never", notNegative};
+      "global gradient norm to clip at; 0: never", notNegative, {"backprop"}};
   Integer gradient_accumulation_steps{*this, "gradient_accumulation_steps", 1,
       Bits::Run, SetBy::Option, "batches for each update", from(1, 1 << 20)};
   Integer seed{*this, "seed", 42, Bits::Run, SetBy::Option,
@@ -178,6 +188,11 @@ struct Settings : Section {
   LoraSettings lora;
   TrainSettings train;
   TargetSettings target;
+
+  /// Whether the method that is set reads `setting`.
+  bool isRead(const Setting &setting) const {
+    return setting.isReadBy(train.method);
+  }
 
   /// In the order of the declarations.
   std::vector<const Setting *> all() const;

@@ -59,6 +59,7 @@ Status checkGivenFiles(const Options &options, const std::string &weights) {
   add("--log", options.log, true);
   add("--data", options.data, false);
   add("--eval-data", options.evalData, false);
+  add("--replay", options.replay, false);
   add("--weights", weights, false);
   // A run may go on from the adapter that it replaces.
   for (const char *name :

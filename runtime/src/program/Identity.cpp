@@ -22,14 +22,14 @@ static std::string adapterLayout(const hone_module &module) {
 }
 
 CheckpointIdentity identityOf(const Module &module, const Options &options,
-                              const Dataset &data, uint64_t steps) {
+                              const std::string &data, uint64_t steps) {
   CheckpointIdentity identity{module.config().identity, {}};
-  identity.run["data"] = data.name();
+  identity.run["data"] = data;
   identity.run["adapter layout"] = adapterLayout(module.abi());
   std::vector<const Setting *> all = options.settings.all();
   all.insert(all.end(), options.members().begin(), options.members().end());
   for (const Setting *setting : all)
-    if (setting->bits != Bits::None)
+    if (setting->bits != Bits::None && options.settings.isRead(*setting))
       (setting->bits == Bits::Run ? identity.run : identity.numerics)
           .emplace(setting->spelling(), setting->text());
   // A constant rate does not know how long the run is, so it may grow.

@@ -17,9 +17,9 @@
 
 namespace hone::rt {
 
-/// Of a run of `steps` steps on `data`.
+/// Of a run of `steps` steps on what Dataset::name() calls `data`.
 CheckpointIdentity identityOf(const Module &module, const Options &options,
-                              const Dataset &data, uint64_t steps);
+                              const std::string &data, uint64_t steps);
 
 /// "NAME (was X, now Y), ..." for each name whose values differ; of two lists
 /// with commas only the items that the other lacks. Empty: none differs.

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 
 namespace hone::rt {
 
@@ -52,25 +53,44 @@ static Status unknownOption(Options &options, const std::string &argument,
                                      : "did you mean --" + near + "?"});
 }
 
-/// Refuses what a mode that trains nothing was given and does not read.
-static Status checkOnlyRead(const Options &options,
+namespace {
+/// What the program is asked for beside training, and what it then reads.
+struct Mode {
+  const char *name;
+  const char *action;
+  std::vector<std::string> reads;
+};
+} // namespace
+
+/// Nothing when it trains.
+static std::optional<Mode> modeOf(const Options &options) {
+  std::optional<Mode> mode;
+  if (options.evalOnly)
+    mode = {"eval-only", "trains nothing", {"eval-data"}};
+  else if (!options.dumpGradients.empty())
+    // The seed: of the adapter's start, and of an estimate.
+    mode = {"dump-gradients",
+            "trains nothing",
+            {"data", "seed", "perturbation-scale"}};
+  else if (!options.replay.empty())
+    mode = {"replay", "has its settings from the file", {}};
+  if (mode)
+    mode->reads.insert(mode->reads.end(), {mode->name, "adapter", "no-verify",
+                                           "output", "threads", "weights"});
+  return mode;
+}
+
+/// Refuses what a mode was given and does not read.
+static Status checkOnlyRead(const Mode &mode,
                             const std::vector<std::string> &given) {
-  if (!options.evalOnly && options.dumpGradients.empty())
-    return Status::ok();
-  std::vector<std::string> read = {"adapter", "no-verify", "output", "threads",
-                                   "weights"};
-  const char *mode = options.evalOnly ? "eval-only" : "dump-gradients";
-  for (const char *name : {mode, options.evalOnly ? "eval-data" : "data"})
-    read.push_back(name);
-  if (!options.evalOnly)
-    read.push_back("seed"); // of the adapter's start
   for (const std::string &name : given)
-    if (std::find(read.begin(), read.end(), name) == read.end())
-      return Status::error(
-          ErrorCode::OptionsDisagree,
-          {"--" + name,
-           std::string("--") + mode + " trains nothing and does not read it",
-           "leave --" + name + " out"});
+    if (std::find(mode.reads.begin(), mode.reads.end(), name) ==
+        mode.reads.end())
+      return Status::error(ErrorCode::OptionsDisagree,
+                           {"--" + name,
+                            std::string("--") + mode.name + " " + mode.action +
+                                " and does not read it",
+                            "leave --" + name + " out"});
   return Status::ok();
 }
 
@@ -82,11 +102,13 @@ static Status checkCombination(const Options &options,
     return Status::error(ErrorCode::MissingOption,
                          {"--eval-only", "expects --eval-data but got none",
                           "add --eval-data FILE"});
-  if (Status status = checkOnlyRead(options, given); !status.isOk())
-    return status;
+  std::optional<Mode> mode = modeOf(options);
+  if (mode)
+    if (Status status = checkOnlyRead(*mode, given); !status.isOk())
+      return status;
   if (options.evalOnly)
     return Status::ok();
-  if (options.data.empty())
+  if (options.data.empty() && options.replay.empty())
     return Status::error(ErrorCode::MissingOption,
                          {"command line", "expects --data but got none",
                           "add --data FILE; --help lists the options"});
@@ -170,6 +192,14 @@ Result<Options> Options::parse(const std::vector<std::string> &arguments,
         found = setting;
     if (!found)
       return unknownOption(options, argument, name);
+    if (!options.settings.isRead(*found))
+      return Status::error(
+          ErrorCode::OptionsDisagree,
+          {"--" + name,
+           "only method " + found->methodList() +
+               " reads it, but this program was compiled with method " +
+               options.settings.train.method,
+           "leave --" + name + " out"});
     if (found->setBy == SetBy::Flag) {
       if (attached)
         return Status::error(
@@ -213,6 +243,8 @@ std::string Options::usage(const Options &defaults) {
   std::string out = "usage: train --data FILE --output DIR [options]\n\n";
   char line[256];
   for (const Setting *setting : options.all()) {
+    if (!options.settings.isRead(*setting))
+      continue;
     bool isFlag = setting->setBy == SetBy::Flag;
     std::string left = setting->spelling(), value = setting->text();
     if (!isFlag)

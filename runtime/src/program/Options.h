@@ -34,6 +34,9 @@ struct Options : Section {
       "evaluate after every N steps; 0: after the last", counts};
   Truth evalOnly{*this, "eval_only", false, Bits::None, SetBy::Flag,
       "print the mean loss on --eval-data and exit"};
+  Word replay{*this, "replay", "", Bits::None, SetBy::Option,
+      "make the updates of this run's replay.hone again, without data, and write "
+      "the adapter", aFile, {"mezo"}};
   Word adapter{*this, "adapter", "", Bits::Run, SetBy::Option,
       "start from this PEFT adapter", aFolder};
   Truth allowOtherNumerics{*this, "allow_other_numerics", false, Bits::None,

@@ -19,6 +19,7 @@ Module::Extent extentOf(const Options &options) {
   Module::Extent extent;
   extent.withGradients = !options.dumpGradients.empty();
   extent.accumulates = !extent.withGradients && !options.evalOnly &&
+                       options.replay.empty() &&
                        options.settings.train.gradient_accumulation_steps > 1;
   return extent;
 }

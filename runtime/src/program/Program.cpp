@@ -17,6 +17,7 @@
 #include "program/OutputFolder.h"
 #include "program/PlanRun.h"
 #include "program/Profile.h"
+#include "program/ReplayRun.h"
 #include "program/Run.h"
 #include "program/Signals.h"
 #include "program/Summary.h"
@@ -199,7 +200,8 @@ static Status dumpGradients(Setup &setup) {
                     uint64_t(setup.module.config().train.batch_size), 1,
                     uint64_t(setup.options.settings.train.seed), false};
   Result<Trainer::StepResult> computed =
-      setup.trainer->gradient(setup.data, order, order.rangeOf(0));
+      setup.trainer->gradient(setup.data, order, order.rangeOf(0),
+                              hyperparametersOf(setup.options, 1));
   if (!computed.isOk())
     return computed.status();
   const Trainer::StepResult &result = computed.value();
@@ -301,7 +303,7 @@ static Status execute(const hone_module &compiled,
   if (!options.output.empty())
     if (Status status = setup.output.claim(options.output); !status.isOk())
       return status;
-  if (!options.evalOnly)
+  if (!options.evalOnly && options.replay.empty())
     if (Status status = openData(setup, options.data, setup.data);
         !status.isOk())
       return status;
@@ -319,6 +321,8 @@ static Status execute(const hone_module &compiled,
     return evaluateOnly(setup);
   if (!options.dumpGradients.empty())
     return dumpGradients(setup);
+  if (!options.replay.empty())
+    return replayRun(setup.module, options, *setup.trainer);
   return train(setup, plan, outcome);
 }
 

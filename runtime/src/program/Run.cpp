@@ -24,6 +24,16 @@ static double now() {
       .count();
 }
 
+Hyperparameters hyperparametersOf(const Options &options, uint64_t steps) {
+  const TrainSettings &train = options.settings.train;
+  return {{options.scheduler(), train.learning_rate,
+           uint64_t(train.warmup_steps), steps},
+          train.weight_decay,
+          train.max_grad_norm,
+          uint64_t(train.seed),
+          train.perturbation_scale};
+}
+
 Run::Run(Inputs inputs, Trainer &trainer, CheckpointStore store)
     : inputs(inputs), trainer(trainer), store(std::move(store)) {
   const Options &options = inputs.options;
@@ -33,12 +43,8 @@ Run::Run(Inputs inputs, Trainer &trainer, CheckpointStore store)
            train.shuffle};
   uint64_t epochs = std::min<uint64_t>(train.epochs, mostEpochs());
   steps = train.steps ? train.steps : epochs * order.stepsPerEpoch();
-  hyperparameters = {{options.scheduler(), train.learning_rate,
-                      uint64_t(train.warmup_steps), steps},
-                     train.weight_decay,
-                     train.max_grad_norm,
-                     uint64_t(train.seed)};
-  identity = identityOf(inputs.module, options, inputs.data, steps);
+  hyperparameters = hyperparametersOf(options, steps);
+  identity = identityOf(inputs.module, options, inputs.data.name(), steps);
 }
 
 uint64_t Run::mostEpochs() const {
@@ -120,6 +126,8 @@ Status Run::start() {
     trainer.trainables().initialize(options.settings.train.seed);
   }
   fflush(stdout);
+  if (Status status = startReplay(); !status.isOk())
+    return status;
   inputs.peak.sample(); // with the checkpoint's or the adapter's pages
   Result<StepLog> opened = StepLog::open(options.log, inputs.name, completed);
   if (!opened.isOk())
@@ -131,6 +139,25 @@ Status Run::start() {
           label("warning", ErrorCode::OtherNumerics).c_str(),
           found.directory.c_str(), otherNumerics.c_str());
   return log.otherNumerics(completed, otherNumerics);
+}
+
+Status Run::startReplay() {
+  if (!inputs.module.canReplay())
+    return Status::ok();
+  const std::string path =
+      inputs.options.output + "/" + ReplayWriter::FileName;
+  Result<std::string> start = trainer.trainables().digest();
+  if (!start.isOk())
+    return start.status();
+  Result<ReplayWriter> opened =
+      completed > 0
+          ? ReplayWriter::resume(path, completed, identity.run)
+          : ReplayWriter::create(path, {identity.run, start.value(),
+                                        trainer.coefficientCount()});
+  if (!opened.isOk())
+    return opened.status();
+  replay = std::move(opened.value());
+  return Status::ok();
 }
 
 Status Run::step(Progress &progress) {
@@ -154,6 +181,9 @@ Status Run::step(Progress &progress) {
                     inputs.peak.anonymous(),
                     inputs.peak.resident()};
   progress.step(record, after, took);
+  if (result.coefficients)
+    if (Status status = replay.append(result.coefficients); !status.isOk())
+      return status;
   return log.step(record);
 }
 
@@ -173,6 +203,8 @@ Status Run::save() {
   if (Status status = trainer.validate(completed); !status.isOk())
     return status;
   if (Status status = log.sync(); !status.isOk())
+    return status;
+  if (Status status = replay.sync(); !status.isOk())
     return status;
   savedAt = completed;
   Status status = store.save(int64_t(completed), identity,

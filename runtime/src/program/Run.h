@@ -10,6 +10,7 @@
 #define HONE_RUNTIME_PROGRAM_RUN_H
 
 #include "base/Status.h"
+#include "formats/ReplayLog.h"
 #include "module/Memory.h"
 #include "program/Identity.h"
 #include "program/Progress.h"
@@ -20,6 +21,9 @@
 #include <string>
 
 namespace hone::rt {
+
+/// As the options have them, for a run of `steps` steps.
+Hyperparameters hyperparametersOf(const Options &options, uint64_t steps);
 
 class Run {
 public:
@@ -59,6 +63,8 @@ private:
   Status step(Progress &progress);
   Status evaluate(Progress &progress);
   Status save();
+  /// Begins replay.hone, or goes on in it.
+  Status startReplay();
   /// `otherNumerics`: how they differ, if the options allow it.
   Status compare(const CheckpointIdentity &saved,
                  std::string &otherNumerics) const;
@@ -70,6 +76,7 @@ private:
   Hyperparameters hyperparameters;
   CheckpointIdentity identity;
   StepLog log;
+  ReplayWriter replay;
   uint64_t steps = 0, completed = 0;
   uint64_t savedAt = UINT64_MAX;  ///< completed steps of the newest checkpoint
   double tokens = 0, seconds = 0; ///< of this process's steps

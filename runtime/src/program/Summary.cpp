@@ -41,7 +41,13 @@ std::string describeModel(const Module &module) {
   return row("model", config.modelName + " (" + config.modelType +
                           "), weights " + config.weights.dtype) +
          row("method",
-             config.train.method + ", residuals " + config.train.residuals +
+             config.train.method +
+                 (config.isRead(config.train.residuals)
+                      ? ", residuals " + config.train.residuals
+                      : "") +
+                 (config.isRead(config.train.directions)
+                      ? ", directions " + config.train.directions.text()
+                      : "") +
                  ", " + config.train.optimizer +
                  (module.updatesLayers() ? " in the backward, " : ", ") +
                  config.train.compute_dtype +
@@ -68,6 +74,8 @@ std::string describeRun(const Module &module, const Options &options,
     rate += " after " + std::to_string(train.warmup_steps) + " of warm-up";
   if (train.weight_decay > 0)
     rate += ", weight decay " + number(train.weight_decay);
+  if (options.settings.isRead(train.perturbation_scale))
+    rate += ", perturbation scale " + number(train.perturbation_scale);
   if (train.max_grad_norm > 0)
     rate += ", clipped to norm " + number(train.max_grad_norm);
   return row("steps", groupDigits(run.totalSteps()) + " of " + batch +

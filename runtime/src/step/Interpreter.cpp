@@ -74,6 +74,17 @@ Interpreter::Interpreter(const hone_schedule &schedule, Device &device,
   posted.reserve(uint64_t(exchanges) * slots);
 }
 
+uint64_t countOf(const hone_schedule &schedule, const char *name) {
+  for (const auto &[numbers, count] :
+       {std::pair(schedule.settings, schedule.setting_count),
+        std::pair(schedule.reports, schedule.report_count)})
+    for (uint32_t i = 0; i < count; ++i)
+      if (strcmp(numbers[i].name, name) == 0)
+        return schedule.values[numbers[i].value].bytes /
+               (numbers[i].dtype == HONE_F32 ? sizeof(float) : sizeof(double));
+  return 0;
+}
+
 void *Interpreter::find(const char *name, uint32_t dtype) {
   for (uint32_t i = 0; i < schedule.setting_count; ++i) {
     const hone_number &setting = schedule.settings[i];
@@ -93,11 +104,32 @@ void Interpreter::set(const char *name, int64_t value) {
     *static_cast<int64_t *>(place) = value;
 }
 
+void Interpreter::set(const char *name, const float *several) {
+  if (void *place = find(name, HONE_F32))
+    memcpy(place, several, countOf(schedule, name) * sizeof(float));
+}
+
+const hone_number *Interpreter::findReport(const char *name,
+                                           uint32_t dtype) const {
+  const hone_number *end = schedule.reports + schedule.report_count;
+  const hone_number *found =
+      std::find_if(schedule.reports, end, [&](const hone_number &report) {
+        return report.dtype == dtype && strcmp(report.name, name) == 0;
+      });
+  return found == end ? nullptr : found;
+}
+
 double Interpreter::report(const char *name) {
-  for (uint32_t i = 0; i < schedule.report_count; ++i)
-    if (strcmp(schedule.reports[i].name, name) == 0)
-      return number<double>(schedule.reports[i].value);
-  return std::numeric_limits<double>::quiet_NaN();
+  const hone_number *found = findReport(name, HONE_F64);
+  return found ? number<double>(found->value)
+               : std::numeric_limits<double>::quiet_NaN();
+}
+
+const float *Interpreter::reports(const char *name) {
+  const hone_number *found = findReport(name, HONE_F32);
+  return found ? reinterpret_cast<const float *>(
+                     values.onHost(found->value, Values::Use::Read))
+               : nullptr;
 }
 
 /// From where the inputs of the batch that value `index` is count.
@@ -113,9 +145,10 @@ int64_t &Interpreter::rowsOf(uint32_t index) {
 bool Interpreter::run(BatchSource &batches) {
   source = &batches;
   for (uint32_t i = 0; i < schedule.report_count; ++i)
-    *reinterpret_cast<double *>(
-        values.onHost(schedule.reports[i].value, Values::Use::Write)) =
-        std::numeric_limits<double>::quiet_NaN();
+    if (schedule.reports[i].dtype == HONE_F64)
+      *reinterpret_cast<double *>(
+          values.onHost(schedule.reports[i].value, Values::Use::Write)) =
+          std::numeric_limits<double>::quiet_NaN();
   return runItems(0, schedule.item_count, 0);
 }
 
@@ -264,6 +297,12 @@ static std::string problemOfValues(const hone_schedule &s, uint64_t arena) {
   return "";
 }
 
+static bool hasPlace(const hone_number &number, const hone_value &value) {
+  return number.dtype == HONE_F32
+             ? value.bytes > 0 && value.bytes % sizeof(float) == 0
+             : value.bytes == sizeof(double);
+}
+
 std::string problemOf(const hone_schedule &s, uint64_t arenaBytes) {
   std::string problem = problemOfValues(s, arenaBytes);
   if (!problem.empty())
@@ -292,7 +331,7 @@ std::string problemOf(const hone_schedule &s, uint64_t arenaBytes) {
                                        std::pair(s.reports, s.report_count)})
     for (uint32_t i = 0; i < count; ++i)
       if (!isValue(numbers[i].value) ||
-          s.values[numbers[i].value].bytes != sizeof(double) ||
+          !hasPlace(numbers[i], s.values[numbers[i].value]) ||
           s.values[numbers[i].value].depth != 0)
         return std::string("number '") + numbers[i].name + "' has no place";
   if (s.batch_slots == 0)

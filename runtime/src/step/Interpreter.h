@@ -63,6 +63,7 @@ public:
   /// name.
   void set(const char *name, double value);
   void set(const char *name, int64_t value);
+  void set(const char *name, const float *values);
 
   /// Runs every item. False if a number that must be finite is not: what stands
   /// behind the check has not run.
@@ -75,10 +76,14 @@ public:
   /// Behind run(): the reported number, or NaN if the schedule has none of this
   /// name, or did not come that far.
   double report(const char *name);
+  /// The same for several; null if the schedule has none of this name. They stay
+  /// there until the next run().
+  const float *reports(const char *name);
 
 private:
   /// Where the setting is written; null if there is none.
   void *find(const char *name, uint32_t dtype);
+  const hone_number *findReport(const char *name, uint32_t dtype) const;
   /// Value `index` in this iteration, on the host.
   template <typename T> T number(uint32_t index) {
     return *reinterpret_cast<T *>(values.onHost(index, Values::Use::Read));
@@ -116,6 +121,9 @@ private:
   std::vector<uint32_t> channels; ///< by item: the first one of its channel
   std::vector<Posted> posted;     ///< not waited for yet
 };
+
+/// How many numbers the setting or report of this name is; 0 if there is none.
+uint64_t countOf(const hone_schedule &schedule, const char *name);
 
 /// The first program that `schedule` exchanges with; null if none.
 const char *peerOf(const hone_schedule &schedule);

@@ -8,6 +8,7 @@
 #include "step/Trainables.h"
 
 #include "base/Philox.h"
+#include "base/Sha256.h"
 #include "formats/Adapter.h"
 
 #include <algorithm>
@@ -71,6 +72,16 @@ Status Trainables::load(const std::string &directory, AdapterUse use) {
   }
   zero();
   return readAdapter(directory, module.config().adapter, targets, use);
+}
+
+Result<std::string> Trainables::digest() const {
+  Sha256 hash;
+  Status status =
+      theta.read(module.thetaBytes(), [&](const char *part, uint64_t size) {
+        hash.update(part, size);
+        return Status::ok();
+      });
+  return status.isOk() ? Result<std::string>(hash.finishHex()) : status;
 }
 
 Status Trainables::save(const std::string &directory) const {

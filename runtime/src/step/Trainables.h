@@ -31,6 +31,9 @@ public:
   /// Theta from a PEFT directory; the state zero. Errors: as readAdapter.
   Status load(const std::string &directory, AdapterUse use);
 
+  /// SHA-256 of theta, in hex. Errors: as Device::wait.
+  Result<std::string> digest() const;
+
   /// Theta as a PEFT directory. Errors: as writeAdapter.
   Status save(const std::string &directory) const;
 

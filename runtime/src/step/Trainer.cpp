@@ -21,7 +21,10 @@ Trainer::Trainer(const Module &module, Device &device, DeviceMemory memory,
       evaluation(module.schedule(HONE_EVALUATE), device, frame, transport),
       differentiation(module.schedule(HONE_DIFFERENTIATE), device, frame,
                       transport),
-      validation(module.schedule(HONE_VALIDATE), device, frame, transport) {}
+      validation(module.schedule(HONE_VALIDATE), device, frame, transport) {
+  if (module.canReplay())
+    replayer.emplace(module.schedule(HONE_REPLAY), device, frame, transport);
+}
 
 Result<std::unique_ptr<Trainer>>
 Trainer::create(const Module &module, const Weights &weights, Device &device,
@@ -86,9 +89,11 @@ void Trainer::begin(Interpreter &interpreter, const Dataset &data,
 
 Result<Trainer::StepResult> Trainer::gradient(const Dataset &data,
                                               const SampleOrder &order,
-                                              SampleOrder::Range range) {
+                                              SampleOrder::Range range,
+                                              const Hyperparameters &given) {
   StepResult result;
   begin(differentiation, data, order, range, result);
+  setUpdate(differentiation, given, /*completed=*/0);
   differentiation.run(*this);
   result.loss = differentiation.report("loss");
   result.gradientNorm = differentiation.report("gradient_norm");
@@ -104,25 +109,47 @@ static Status disagreement(uint64_t step, const char *problem) {
                         "them shares of the data of one size"});
 }
 
+void Trainer::setUpdate(Interpreter &interpreter,
+                        const Hyperparameters &hyperparameters,
+                        uint64_t completed) {
+  const TrainSettings &config = module.config().train;
+  const LearningRate &rate = hyperparameters.learningRate;
+  interpreter.set("completed", int64_t(completed));
+  interpreter.set("steps", int64_t(rate.steps));
+  interpreter.set("seed", int64_t(hyperparameters.seed));
+  interpreter.set("lr_scheduler", int64_t(rate.scheduler));
+  interpreter.set("warmup_steps", int64_t(rate.warmupSteps));
+  interpreter.set("learning_rate", rate.peak);
+  interpreter.set("weight_decay", hyperparameters.weightDecay);
+  interpreter.set("max_grad_norm", hyperparameters.maxGradNorm);
+  interpreter.set("perturbation_scale", hyperparameters.perturbationScale);
+  interpreter.set("momentum", config.momentum);
+  interpreter.set("beta1", config.adam_beta1);
+  interpreter.set("beta2", config.adam_beta2);
+  interpreter.set("epsilon", config.adam_epsilon);
+}
+
+uint64_t Trainer::coefficientCount() const {
+  return module.canReplay()
+             ? countOf(module.schedule(HONE_REPLAY), "coefficients")
+             : 0;
+}
+
+Status Trainer::replay(const Hyperparameters &hyperparameters,
+                       uint64_t completed, const float *coefficients) {
+  setUpdate(*replayer, hyperparameters, completed);
+  replayer->set("coefficients", coefficients);
+  replayer->run(*this);
+  return device.wait();
+}
+
 Status Trainer::step(const Dataset &data, const SampleOrder &order,
                      const Hyperparameters &hyperparameters, uint64_t completed,
                      StepResult &result) {
-  const TrainSettings &config = module.config().train;
-  const LearningRate &rate = hyperparameters.learningRate;
   begin(train, data, order, order.rangeOf(completed), result);
-  train.set("completed", int64_t(completed));
-  train.set("steps", int64_t(rate.steps));
-  train.set("seed", int64_t(hyperparameters.seed));
-  train.set("lr_scheduler", int64_t(rate.scheduler));
-  train.set("warmup_steps", int64_t(rate.warmupSteps));
-  train.set("learning_rate", rate.peak);
-  train.set("weight_decay", hyperparameters.weightDecay);
-  train.set("max_grad_norm", hyperparameters.maxGradNorm);
-  train.set("momentum", config.momentum);
-  train.set("beta1", config.adam_beta1);
-  train.set("beta2", config.adam_beta2);
-  train.set("epsilon", config.adam_epsilon);
+  setUpdate(train, hyperparameters, completed);
   bool isFinite = train.run(*this);
+  result.coefficients = train.reports("coefficients");
   result.loss = train.report("loss");
   result.gradientNorm = train.report("gradient_norm");
   result.learningRate = train.report("learning_rate");
@@ -131,7 +158,7 @@ Status Trainer::step(const Dataset &data, const SampleOrder &order,
   if (train.problem())
     return disagreement(completed + 1, train.problem());
   char problem[128];
-  if (module.updatesLayers())
+  if (module.updatesLayers() || module.canReplay()) // there is no norm
     snprintf(problem, sizeof(problem), "expects a finite loss but got %g",
              result.loss);
   else

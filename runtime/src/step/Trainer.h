@@ -22,6 +22,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 namespace hone::rt {
 
@@ -29,7 +30,8 @@ struct Hyperparameters {
   LearningRate learningRate;
   double weightDecay = 0;
   double maxGradNorm = 0; ///< 0: no clipping
-  uint64_t seed = 0;      ///< of stochastic rounding
+  uint64_t seed = 0;      ///< of stochastic rounding and directions
+  double perturbationScale = 0;
 };
 
 class Trainer : private BatchSource {
@@ -40,8 +42,11 @@ public:
     /// backward and has no norm.
     double gradientNorm = 0;
     double learningRate = 0;
-    uint64_t tokens = 0;  ///< rows computed
+    uint64_t tokens = 0;  ///< rows of batches
     uint64_t targets = 0; ///< rows with a target
+    /// What replay() makes the same update of, coefficientCount() of them, until
+    /// the next step; null where the module cannot.
+    const float *coefficients = nullptr;
   };
 
   /// Allocates the arena on `device` and loads the module there. `module`,
@@ -62,10 +67,18 @@ public:
               const Hyperparameters &hyperparameters, uint64_t completed,
               StepResult &result);
 
+  /// 0 unless the module can replay.
+  uint64_t coefficientCount() const;
+  /// The update after `completed` updates, from what step() gave of it. Errors:
+  /// as Device::wait.
+  Status replay(const Hyperparameters &hyperparameters, uint64_t completed,
+                const float *coefficients);
+
   /// Loss and gradient of places [first, first + count) of an epoch, in
   /// batches; no update. Errors: as Device::wait.
   Result<StepResult> gradient(const Dataset &data, const SampleOrder &order,
-                              SampleOrder::Range range);
+                              SampleOrder::Range range,
+                              const Hyperparameters &hyperparameters = {});
 
   /// Mean negative log-likelihood of the target tokens of `data`, in the
   /// file's order, `batchSize` sequences at a time. Errors: as Device::wait.
@@ -80,6 +93,9 @@ private:
           const hone_frame &frame, Transport *transport);
 
   int64_t load(char *base) override;
+  /// What an update is a function of beside the gradient.
+  void setUpdate(Interpreter &interpreter,
+                 const Hyperparameters &hyperparameters, uint64_t completed);
   /// Loads places [first, first + count) of an epoch from now on, and tells
   /// `interpreter` of them.
   void begin(Interpreter &interpreter, const Dataset &data,
@@ -91,6 +107,7 @@ private:
   DeviceMemory arena;
   Trainables variables;
   Interpreter train, evaluation, differentiation, validation;
+  std::optional<Interpreter> replayer;
   /// What the schedule that runs still has to load.
   struct Source {
     const Dataset *data;

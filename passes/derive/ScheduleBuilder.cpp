@@ -1,0 +1,178 @@
+//===- ScheduleBuilder.cpp - Writes the items of a schedule ---------------===//
+
+#include "passes/derive/ScheduleBuilder.h"
+
+#include "passes/derive/ScalarFunctions.h"
+
+using namespace mlir;
+
+namespace hone {
+
+ScheduleBuilder::ScheduleBuilder(ModuleOp module, Purpose purpose)
+    : module(module), loc(module.getLoc()),
+      builder(OpBuilder::atBlockEnd(module.getBody())) {
+  auto schedule = ScheduleOp::create(builder, loc, purpose);
+  builder.setInsertionPointToEnd(&schedule.getBody().front());
+  real = RankedTensorType::get({}, builder.getF64Type());
+  integer = RankedTensorType::get({}, builder.getI64Type());
+}
+
+Value ScheduleBuilder::setting(StringRef name, Type type) {
+  Value &known = settings[name];
+  if (!known)
+    known = SettingOp::create(builder, loc, type, name);
+  return known;
+}
+
+Value ScheduleBuilder::scalar(StringRef name, ValueRange operands, Type type) {
+  Type result = type ? type : real;
+  FailureOr<func::FuncOp> function =
+      getScalarFunction(module, name, operands.getTypes(), result);
+  if (failed(function)) {
+    hasFailed = true;
+    return SettingOp::create(builder, loc, result, name);
+  }
+  return ScalarOp::create(builder, loc, result, function->getSymName(),
+                          operands)
+      .getResult(0);
+}
+
+ResultRange ScheduleBuilder::run(EntryOp entry, ValueRange values,
+                                 Value batch) {
+  return RunOp::create(builder, loc, entry.getResultTypes(),
+                       entry.getSymName(), /*otherwise=*/nullptr, values, batch,
+                       /*condition=*/Value())
+      .getResults();
+}
+
+ResultRange ScheduleBuilder::repeat(
+    Value count, ValueRange carried,
+    function_ref<SmallVector<Value>(ValueRange)> body, int64_t expected) {
+  auto repeat = RepeatOp::create(builder, loc, carried.getTypes(), count,
+                                 carried, expected);
+  mlir::Block &block = repeat.getBody().emplaceBlock();
+  for (Value value : carried)
+    block.addArgument(value.getType(), loc);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(&block);
+  YieldOp::create(builder, loc, body(block.getArguments()));
+  return repeat.getResults();
+}
+
+Value ScheduleBuilder::addOverBatches(Value sum, Value count,
+                                      function_ref<Value(Value batch)> body) {
+  return repeat(count, sum, [&](ValueRange before) {
+    Value term = body(load());
+    return SmallVector<Value>{scalar("add", {before[0], term})};
+  })[0];
+}
+
+SmallVector<Value> ScheduleBuilder::exchange(Value own, StringRef channel,
+                                             ArrayRef<std::string> ranks,
+                                             StringRef rank) {
+  SmallVector<Value> all;
+  for (StringRef other : ranks) {
+    if (other == rank) {
+      all.push_back(own);
+      continue;
+    }
+    SendOp::create(builder, loc, own, other, channel, /*batch=*/Value());
+    all.push_back(ReceiveOp::create(builder, loc, own.getType(), other, channel,
+                                    /*batch=*/Value()));
+  }
+  for (Value value : all)
+    if (ranks.size() > 1)
+      WaitOp::create(builder, loc, value);
+  return all;
+}
+
+void ScheduleBuilder::check(ValueRange values, StringRef problem) {
+  CheckOp::create(builder, loc, values,
+                  problem.empty() ? nullptr : builder.getStringAttr(problem));
+}
+
+SmallVector<Value> ScheduleBuilder::updateScalars(const UpdateScalars &wanted,
+                                                  Value clip, Value rate) {
+  SmallVector<Value> values;
+  for (StringRef name : wanted.names) {
+    if (name == "gradient_scale")
+      values.push_back(clip);
+    else if (name == "learning_rate")
+      values.push_back(rate);
+    else if (name.consume_front("bias_correction"))
+      values.push_back(
+          scalar("bias_correction", {realSetting(("beta" + name).str()),
+                                     integerSetting("completed")}));
+    else if (name == "rounding_key")
+      values.push_back(stepKey());
+    else
+      values.push_back(realSetting(name));
+  }
+  return values;
+}
+
+Value ScheduleBuilder::learningRate() {
+  return scalar("learning_rate",
+                {realSetting("learning_rate"), integerSetting("lr_scheduler"),
+                 integerSetting("warmup_steps"), integerSetting("steps"),
+                 integerSetting("completed")});
+}
+
+Value ScheduleBuilder::stepKey() {
+  return scalar("step_key", {integerSetting("seed"), integerSetting("completed")},
+                RankedTensorType::get(4, builder.getI32Type()));
+}
+
+//===----------------------------------------------------------------------===//
+// What every method has
+//===----------------------------------------------------------------------===//
+
+FailureOr<StepParts> StepParts::find(ModuleOp module, StringRef optimizer) {
+  std::optional<Optimizer> parsed = parseOptimizer(optimizer);
+  if (!parsed)
+    return module.emitError("expects optimizer to be one of sgd, sgd_momentum, "
+                            "adamw but got '")
+           << optimizer << "'";
+  FailureOr<EntryOp> loss = findLossEntry(module);
+  FailureOr<ParameterTable> parameters = ParameterTable::build(module);
+  if (failed(loss) || failed(parameters))
+    return failure();
+  if (!loss->getArgumentTypes().empty())
+    return loss->emitOpError("expects a loss without arguments; blocks read the "
+                             "inputs of a batch with 'hone.input'");
+  Type perParameter = RankedTensorType::get(
+      static_cast<int64_t>(parameters->trainable().size()),
+      Float64Type::get(module.getContext()));
+  return StepParts{*loss, std::move(*parameters), *parsed, perParameter};
+}
+
+LogicalResult checkNamesAreFree(ModuleOp module, ArrayRef<std::string> names) {
+  SymbolTable symbols(module);
+  for (const std::string &name : names)
+    if (Operation *taken = symbols.lookup(name))
+      return taken->emitOpError("has the name '@")
+             << name << "', which scheduling defines; give it another name";
+  return success();
+}
+
+LogicalResult scheduleEvaluation(ModuleOp module, const StepParts &parts) {
+  ScheduleBuilder b(module, Purpose::Evaluate);
+  Value batches = b.integerSetting("batches");
+  Value sum = b.addOverBatches(b.scalar("zero", {}), batches, [&](Value batch) {
+    return b.run(parts.loss, {}, batch).front();
+  });
+  b.report(b.scalar("divide", {sum, b.realSetting("targets")}), "loss");
+  return failure(b.hasFailed);
+}
+
+LogicalResult scheduleValidation(ModuleOp module, const StepParts &parts) {
+  EntryOp squares =
+      createVectorEntry<ParameterSquaresOp>(module, {}, parts.perParameter);
+  ScheduleBuilder b(module, Purpose::Validate);
+  Value length = b.scalar("norm", b.run(squares, {}));
+  b.check(length);
+  b.report(length, "parameter_norm");
+  return failure(b.hasFailed);
+}
+
+} // namespace hone

@@ -1,0 +1,116 @@
+//===- ReplayRun.cpp - The updates of a run, made again -------------------===//
+
+#include "program/ReplayRun.h"
+
+#include "formats/ReplayLog.h"
+#include "program/Identity.h"
+#include "program/Run.h"
+#include "program/Signals.h"
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+
+namespace hone::rt {
+
+static Status otherRun(const std::string &path, const std::string &problem,
+                       const std::string &remedy) {
+  return Status::error(ErrorCode::OtherReplay, {path, problem, remedy});
+}
+
+/// The options of the run that wrote the file, over this program's. What is
+/// compiled in is compared, not set.
+static Options optionsOf(const Options &given, const CheckpointFields &run) {
+  Options options = given;
+  for (Setting *setting : options.settings.all()) {
+    auto found = run.find(setting->spelling());
+    if (setting->setBy == SetBy::Option && found != run.end())
+      setting->parse(found->second);
+  }
+  return options;
+}
+
+/// How the file's run differs from one of this program, from the same files.
+static std::string differences(const Module &module, const Options &options,
+                               const CheckpointFields &run, uint64_t steps) {
+  CheckpointFields own =
+      identityOf(module, options, run.count("data") ? run.at("data") : "",
+                 steps)
+          .run;
+  // Where it started is known by its digest.
+  own[options.adapter.spelling()] = run.count(options.adapter.spelling())
+                                        ? run.at(options.adapter.spelling())
+                                        : "";
+  return describeDifferences(run, own);
+}
+
+Status replayRun(const Module &module, const Options &given,
+                 Trainer &trainer) {
+  Result<CheckpointStore> store = CheckpointStore::open(given.output);
+  if (!store.isOk())
+    return store.status();
+  Result<CheckpointStore::Found> newest = store.value().newest();
+  if (!newest.isOk())
+    return newest.status();
+  if (!newest.value().directory.empty())
+    return Status::error(ErrorCode::OtherRun,
+                         {given.output,
+                          "expects a folder without a run but found " +
+                              newest.value().directory,
+                          "give another --output"});
+  Result<ReplayReader> opened = ReplayReader::open(given.replay);
+  if (!opened.isOk())
+    return opened.status();
+  const ReplayReader &log = opened.value();
+  const CheckpointFields &run = log.header().run;
+  Options options = optionsOf(given, run);
+  // There only if rates depend on it.
+  auto steps = run.find(options.settings.train.steps.spelling());
+  uint64_t total = steps == run.end()
+                       ? log.steps()
+                       : strtoull(steps->second.c_str(), nullptr, 10);
+  std::string differs = differences(module, options, run, total);
+  if (!differs.empty() ||
+      log.header().coefficients != trainer.coefficientCount())
+    return otherRun(given.replay, "it is of another run: " + differs,
+                    "compile the model with the spec of that run");
+  Trainables &trainables = trainer.trainables();
+  if (given.adapter.empty())
+    trainables.initialize(options.settings.train.seed);
+  else if (Status status = trainables.load(given.adapter, AdapterUse::Train);
+           !status.isOk())
+    return status;
+  Result<std::string> start = trainables.digest();
+  if (!start.isOk())
+    return start.status();
+  if (start.value() != log.header().start)
+    return otherRun(given.replay,
+                    "the run started from other parameters than " +
+                        (given.adapter.empty() ? "those of its seed"
+                                               : std::string(given.adapter)),
+                    given.adapter.empty()
+                        ? "give the --adapter that it started from"
+                        : "give the adapter that it started from");
+  Hyperparameters hyperparameters = hyperparametersOf(options, total);
+  for (uint64_t i = 0; i < log.steps(); ++i) {
+    if (stopRequested() != ExitCode::Success)
+      return Status::error(ErrorCode::Stopped,
+                           {given.replay,
+                            "stopped after " + std::to_string(i) + " of " +
+                                std::to_string(log.steps()) + " steps",
+                            "the same command starts again"});
+    if (Status status =
+            trainer.replay(hyperparameters, i, log.step(i).data());
+        !status.isOk())
+      return status;
+  }
+  if (Status status = trainer.validate(log.steps()); !status.isOk())
+    return status;
+  if (Status status = trainables.save(given.output); !status.isOk())
+    return status;
+  printf("replayed     %" PRIu64 " steps of %s\nadapter      %s\n",
+         log.steps(), given.replay.c_str(), given.output.c_str());
+  return Status::ok();
+}
+
+} // namespace hone::rt
