@@ -44,7 +44,7 @@ private:
                         mlir::memref::MemRefDialect, mlir::scf::SCFDialect>();
     mlir::OwningOpRef<mlir::ModuleOp> module(
         mlir::ModuleOp::create(mlir::UnknownLoc::get(&context)));
-    auto function = getScalarFunction(*module, name, {});
+    auto function = getScalarFunction(*module, name, {}, {});
     EXPECT_TRUE(succeeded(function));
     std::string text = "module attributes {hone.max_rows = 1 : i64} {\n",
                 operands, operandTypes;

@@ -8,7 +8,7 @@
 // CHECK: hone.schedule train
 // CHECK: %[[COMPLETED:.*]] = hone.setting "completed" : tensor<i64>
 // CHECK: %[[SEED:.*]] = hone.setting "seed" : tensor<i64>
-// CHECK: %[[STEPKEY:.*]] = hone.scalar @scalar.rounding_key(%[[SEED]], %[[COMPLETED]]) : (tensor<i64>, tensor<i64>) -> tensor<4xi32>
+// CHECK: %[[STEPKEY:.*]] = hone.scalar @scalar.step_key(%[[SEED]], %[[COMPLETED]]) : (tensor<i64>, tensor<i64>) -> tensor<4xi32>
 // CHECK: hone.run @update({{.*}}, %[[STEPKEY]])
 module {
   hone.block @head() -> tensor<f64> {

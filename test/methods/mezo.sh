@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# mezo.sh MODEL DATA WORK HONEC-ARG...: a run of mezo is its coefficients. They
+# make its bits again, without data, after kills, and nothing else does.
+set -euo pipefail
+here=$(dirname "$0")
+model=$1 data=$2 work=$3
+shift 3
+rm -rf "$work"
+mkdir -p "$work"
+compile() { # compile NAME HONEC-ARG...
+  local name=$1
+  shift
+  honec "$here/Inputs/mezo.yaml" -o "$work/$name" --set model="$model" "$@"
+}
+refuses() { # refuses TEXT COMMAND...
+  local text=$1
+  shift
+  if "$@" >"$work/out" 2>&1; then
+    echo "mezo: expected a refusal: $*" >&2
+    exit 1
+  fi
+  grep -q "$text" "$work/out" || {
+    cat "$work/out" >&2
+    exit 1
+  }
+}
+adapter=adapter_model.safetensors
+
+compile program "$@"
+train=$work/program/train
+bash "$here/../reliability/threads.sh" "$train" "$data" --steps 6
+bash "$here/../reliability/kill-resume.sh" "$train" "$data" 5 --steps 400 \
+  --save-every 7
+
+# In parts, and again from its coefficients.
+"$train" --data "$data" --output "$work/whole" --steps 20 >"$work/out"
+"$train" --data "$data" --output "$work/parts" --steps 7 >"$work/out"
+"$train" --data "$data" --output "$work/parts" --steps 20 >"$work/out"
+cmp "$work/whole/replay.hone" "$work/parts/replay.hone"
+"$train" --replay "$work/whole/replay.hone" --output "$work/again"
+cmp "$work/whole/$adapter" "$work/again/$adapter"
+echo "replay: same bits"
+
+# From an adapter, which is part of the run.
+"$train" --data "$data" --output "$work/more" --steps 5 --seed 7 \
+  --adapter "$work/whole" >"$work/out"
+"$train" --replay "$work/more/replay.hone" --output "$work/more-again" \
+  --adapter "$work/whole"
+cmp "$work/more/$adapter" "$work/more-again/$adapter"
+refuses "H0815.*other parameters" "$train" --replay "$work/more/replay.hone" \
+  --output "$work/other"
+[[ ! -e $work/other/$adapter ]]
+
+# A rate of zero moves nothing: probes leave no trace.
+"$train" --data "$data" --output "$work/still1" --steps 1 --learning-rate 0 >"$work/out"
+"$train" --data "$data" --output "$work/still9" --steps 9 --learning-rate 0 >"$work/out"
+cmp "$work/still1/$adapter" "$work/still9/$adapter"
+
+# What is not such a file, not whole, or not of this program.
+head -c -3 "$work/whole/replay.hone" >"$work/torn"
+refuses "H0814.*a part of one" "$train" --replay "$work/torn" --output "$work/other"
+refuses "H0813" "$train" --replay "$data" --output "$work/other"
+refuses "H0801" "$train" --replay "$work/whole/replay.hone" --output "$work/whole"
+refuses "H0103" "$train" --replay "$work/whole/replay.hone" --output "$work/other" --seed 1
+compile other "$@" --set train.batch_size=2
+refuses "H0815.*batch_size" "$work/other/train" --replay "$work/whole/replay.hone" \
+  --output "$work/other-out"
+compile exact --set train.method=backprop
+refuses "only method mezo reads it" "$work/exact/train" \
+  --replay "$work/whole/replay.hone" --output "$work/other-out"
+refuses "only method mezo reads it" "$work/exact/train" --data "$data" \
+  --output "$work/other-out" --perturbation-scale 1
+[[ ! -e $work/other-out ]]
+echo "refused: what is of another run"
