@@ -369,8 +369,10 @@ Status Compilation::summarize() {
     setOptions(options);
     plan.choice = {options.hasBackward() ? options.residuals : std::string(),
                    options.recomputedInputs,
-                   options.roundedInputs,   options.tileRows,
-                   options.forwardTileRows, options.streamWeights};
+                   options.roundedInputs,
+                   options.tileRows,
+                   options.forwardTileRows,
+                   options.streamWeights};
   }
   description = describeModule(*module, *parameters, spec);
   return Status::ok();

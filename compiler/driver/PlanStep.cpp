@@ -37,16 +37,16 @@ public:
         threads(threads), streams(streams) {}
 
   /// Finds layers whose forward and backward are apart; false if there is
-  /// nothing to plan, or the model cannot be derived, which is reported when the
-  /// phase runs.
+  /// nothing to plan, or the model cannot be derived, which is reported when
+  /// the phase runs.
   bool findLayers();
   /// The peak of `plan` is of anonymous memory, with as much of the mapped as
   /// there is more than `mappedForFree`.
   std::optional<PlanCost> judge(const StepPlan &plan, int64_t mappedForFree);
   std::optional<MemoryPlan> memoryOf(const StepPlan &plan);
   /// Lowers `plan` to find what each thread and the kernels' tables need; false
-  /// if that was known. Until then judge() counts what plans with the same tiles
-  /// were found to need.
+  /// if that was known. Until then judge() counts what plans with the same
+  /// tiles were found to need.
   bool findSizes(const StepPlan &plan);
 
   /// How many plans were placed, and how many of them sized.

@@ -13,8 +13,7 @@ static std::string perturbedName(StringRef name) {
 }
 
 /// Appends the key and the scale to the arguments of a block or an entry.
-template <typename OpTy>
-static std::pair<Value, Value> addDirection(OpTy op) {
+template <typename OpTy> static std::pair<Value, Value> addDirection(OpTy op) {
   Builder builder(op.getContext());
   mlir::Block &body = op.getBody().front();
   Value key = body.addArgument(RankedTensorType::get(4, builder.getI32Type()),
@@ -43,9 +42,9 @@ static BlockOp createPerturbedCopy(BlockOp block) {
   auto [key, scale] = addDirection(copy);
   for (ParameterOp parameter : trainableParameters(copy)) {
     builder.setInsertionPointAfter(parameter);
-    auto moved = PerturbedOp::create(builder, parameter.getLoc(),
-                                     parameter.getType(), parameter.getResult(),
-                                     key, scale);
+    auto moved =
+        PerturbedOp::create(builder, parameter.getLoc(), parameter.getType(),
+                            parameter.getResult(), key, scale);
     parameter.getResult().replaceAllUsesExcept(moved.getResult(), moved);
   }
   return copy;

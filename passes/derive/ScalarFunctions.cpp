@@ -411,9 +411,8 @@ FailureOr<func::FuncOp> getScalarFunction(ModuleOp module, StringRef name,
   auto vector = llvm::find_if(types, [](Type type) {
     return type && cast<RankedTensorType>(type).getRank() == 1;
   });
-  int64_t length = vector == types.end()
-                       ? 1
-                       : cast<RankedTensorType>(*vector).getDimSize(0);
+  int64_t length =
+      vector == types.end() ? 1 : cast<RankedTensorType>(*vector).getDimSize(0);
   std::string text = formulaFor(symbol, length);
   if (text.empty())
     return module.emitError("there is no formula '") << name << "'";

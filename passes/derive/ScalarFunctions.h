@@ -19,9 +19,10 @@ namespace hone {
 /// vector among operands and result says how long a formula's vectors are; in a
 /// module it has one length. Fails with a diagnostic if something else in the
 /// module has the name.
-mlir::FailureOr<mlir::func::FuncOp>
-getScalarFunction(mlir::ModuleOp module, llvm::StringRef name,
-                  mlir::TypeRange operands, mlir::Type result);
+mlir::FailureOr<mlir::func::FuncOp> getScalarFunction(mlir::ModuleOp module,
+                                                      llvm::StringRef name,
+                                                      mlir::TypeRange operands,
+                                                      mlir::Type result);
 
 } // namespace hone
 

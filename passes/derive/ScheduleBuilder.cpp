@@ -39,15 +39,16 @@ Value ScheduleBuilder::scalar(StringRef name, ValueRange operands, Type type) {
 
 ResultRange ScheduleBuilder::run(EntryOp entry, ValueRange values,
                                  Value batch) {
-  return RunOp::create(builder, loc, entry.getResultTypes(),
-                       entry.getSymName(), /*otherwise=*/nullptr, values, batch,
+  return RunOp::create(builder, loc, entry.getResultTypes(), entry.getSymName(),
+                       /*otherwise=*/nullptr, values, batch,
                        /*condition=*/Value())
       .getResults();
 }
 
-ResultRange ScheduleBuilder::repeat(
-    Value count, ValueRange carried,
-    function_ref<SmallVector<Value>(ValueRange)> body, int64_t expected) {
+ResultRange
+ScheduleBuilder::repeat(Value count, ValueRange carried,
+                        function_ref<SmallVector<Value>(ValueRange)> body,
+                        int64_t expected) {
   auto repeat = RepeatOp::create(builder, loc, carried.getTypes(), count,
                                  carried, expected);
   mlir::Block &block = repeat.getBody().emplaceBlock();
@@ -119,7 +120,8 @@ Value ScheduleBuilder::learningRate() {
 }
 
 Value ScheduleBuilder::stepKey() {
-  return scalar("step_key", {integerSetting("seed"), integerSetting("completed")},
+  return scalar("step_key",
+                {integerSetting("seed"), integerSetting("completed")},
                 RankedTensorType::get(4, builder.getI32Type()));
 }
 
@@ -138,8 +140,9 @@ FailureOr<StepParts> StepParts::find(ModuleOp module, StringRef optimizer) {
   if (failed(loss) || failed(parameters))
     return failure();
   if (!loss->getArgumentTypes().empty())
-    return loss->emitOpError("expects a loss without arguments; blocks read the "
-                             "inputs of a batch with 'hone.input'");
+    return loss->emitOpError(
+        "expects a loss without arguments; blocks read the "
+        "inputs of a batch with 'hone.input'");
   Type perParameter = RankedTensorType::get(
       static_cast<int64_t>(parameters->trainable().size()),
       Float64Type::get(module.getContext()));

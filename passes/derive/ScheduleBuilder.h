@@ -104,8 +104,9 @@ template <typename OpTy>
 EntryOp createVectorEntry(mlir::ModuleOp module, mlir::TypeRange arguments,
                           mlir::TypeRange results) {
   auto builder = mlir::OpBuilder::atBlockEnd(module.getBody());
-  auto entry = EntryOp::create(builder, module.getLoc(), vectorEntryName<OpTy>(),
-                               Phase::Vector, arguments, results);
+  auto entry =
+      EntryOp::create(builder, module.getLoc(), vectorEntryName<OpTy>(),
+                      Phase::Vector, arguments, results);
   mlir::Block &body = entry.getBodyBlock();
   builder.setInsertionPoint(&body, body.begin());
   auto op = OpTy::create(builder, module.getLoc(), results,

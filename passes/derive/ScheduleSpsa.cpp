@@ -4,8 +4,8 @@
 // 1): along each of P random directions z_p, two losses give the slope
 //   c_p = (L(theta + epsilon z_p) - L(theta - epsilon z_p)) / (2 epsilon P)
 // and sum_p c_p z_p is the estimate of the gradient. All batches of a step have
-// the same directions. What a step adds to its seed are the c_p: `train` reports
-// them, and `replay` makes the same update of them, without data.
+// the same directions. What a step adds to its seed are the c_p: `train`
+// reports them, and `replay` makes the same update of them, without data.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +14,7 @@
 #include "passes/derive/ScheduleBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -38,17 +39,18 @@ struct ScheduleSpsa : impl::ScheduleSpsaBase<ScheduleSpsa> {
       return signalPassFailure();
     }
     FailureOr<StepParts> parts = StepParts::find(module, optimizer);
-    if (failed(parts) ||
-        failed(checkNamesAreFree(
-            module, {stringifyPhase(Phase::Update).str(),
-                     vectorEntryName<EstimateGradientOp>(),
-                     vectorEntryName<GradientSquaresOp>(),
-                     vectorEntryName<ParameterSquaresOp>()})))
+    if (failed(parts) || failed(checkNamesAreFree(
+                             module, {stringifyPhase(Phase::Update).str(),
+                                      vectorEntryName<EstimateGradientOp>(),
+                                      vectorEntryName<GradientSquaresOp>(),
+                                      vectorEntryName<ParameterSquaresOp>()})))
       return signalPassFailure();
     FailureOr<EntryOp> probe = createPerturbedCopy(parts->loss);
     if (failed(probe))
       return signalPassFailure();
-    coefficients = RankedTensorType::get(directions, Float32Type::get(&getContext()));
+    count = directions;
+    coefficients =
+        RankedTensorType::get(count, Float32Type::get(&getContext()));
     EntryOp update = createUpdateEntryAlong(module, parts->optimizer,
                                             parts->parameters, coefficients);
     UpdateScalars scalars(&getContext(), parts->optimizer,
@@ -75,6 +77,7 @@ private:
   LogicalResult scheduleGradient(EntryOp probe, const StepParts &parts);
   LogicalResult scheduleReplay(EntryOp update, const UpdateScalars &scalars);
 
+  int64_t count = 0; ///< of directions
   Type coefficients;
 };
 
@@ -85,7 +88,7 @@ ScheduleSpsa::Estimate ScheduleSpsa::estimate(ScheduleBuilder &b,
   Value weight = b.scalar("inverse", b.realSetting("targets"));
   Value seed = b.integerSetting("seed"), step = b.integerSetting("completed");
   Value epsilon = b.realSetting("perturbation_scale");
-  Type differences = RankedTensorType::get(directions, b.builder.getF64Type());
+  Type differences = RankedTensorType::get(count, b.builder.getF64Type());
   Type key = RankedTensorType::get(4, b.builder.getI32Type());
   Value none = b.scalar("zeros", {}, differences);
   Value zero = b.scalar("zero", {});
@@ -110,7 +113,7 @@ ScheduleSpsa::Estimate ScheduleSpsa::estimate(ScheduleBuilder &b,
                            differences),
                   b.scalar("add", {carried[2], loss})};
             },
-            /*expected=*/2 * directions);
+            /*expected=*/2 * count);
         return SmallVector<Value>(after.drop_front());
       });
   return {b.scalar("coefficients", {sums[0], weight, epsilon}, coefficients),

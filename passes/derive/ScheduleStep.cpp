@@ -1,8 +1,8 @@
 //===- ScheduleStep.cpp - hone-schedule-step ------------------------------===//
 //
-// Training by the gradient of a backward, as items. A weight of 1 / targets for each
-// token of a step's batches, and not a mean of their means, which would favour
-// the tokens of short ones.
+// Training by the gradient of a backward, as items. A weight of 1 / targets for
+// each token of a step's batches, and not a mean of their means, which would
+// favour the tokens of short ones.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,6 +10,7 @@
 #include "passes/derive/ScheduleBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -43,9 +44,8 @@ struct ScheduleStep : impl::ScheduleStepBase<ScheduleStep> {
     EntryOp squares =
         createVectorEntry<GradientSquaresOp>(module, {}, parts->perParameter);
     EntryOp update =
-        inBackward
-            ? createUpdatingCopy(*gradient, parts->optimizer, parameters)
-            : createUpdateEntry(module, parts->optimizer, parameters);
+        inBackward ? createUpdatingCopy(*gradient, parts->optimizer, parameters)
+                   : createUpdateEntry(module, parts->optimizer, parameters);
     accumulateByLayer(*gradient, parameters);
     bool isScheduled =
         inBackward
@@ -107,12 +107,11 @@ LogicalResult ScheduleStep::checkNames(ModuleOp module, EntryOp gradient) {
   std::string update = stringifyPhase(Phase::Update).str();
   if (inBackward)
     update = gradient.getSymName().str() + "." + update;
-  return checkNamesAreFree(module,
-                           {update, vectorEntryName<ZeroGradientOp>(),
-                            vectorEntryName<GradientSquaresOp>(),
-                            vectorEntryName<ParameterSquaresOp>(),
-                            vectorEntryName<ReadGradientOp>(),
-                            vectorEntryName<AddGradientOp>()});
+  return checkNamesAreFree(module, {update, vectorEntryName<ZeroGradientOp>(),
+                                    vectorEntryName<GradientSquaresOp>(),
+                                    vectorEntryName<ParameterSquaresOp>(),
+                                    vectorEntryName<ReadGradientOp>(),
+                                    vectorEntryName<AddGradientOp>()});
 }
 
 Value ScheduleStep::differentiate(ScheduleBuilder &b, EntryOp zero,

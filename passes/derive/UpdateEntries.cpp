@@ -91,11 +91,11 @@ EntryOp createUpdateEntry(ModuleOp module, Optimizer optimizer,
 EntryOp createUpdateEntryAlong(ModuleOp module, Optimizer optimizer,
                                const ParameterTable &parameters,
                                Type coefficients) {
-  Type key = RankedTensorType::get(4, IntegerType::get(module.getContext(), 32));
-  return createUpdateEntry(module, optimizer, parameters, {key, coefficients},
-                           [](ValueRange more) {
-                             return GradientSource{{}, more[0], more[1]};
-                           });
+  Type key =
+      RankedTensorType::get(4, IntegerType::get(module.getContext(), 32));
+  return createUpdateEntry(
+      module, optimizer, parameters, {key, coefficients},
+      [](ValueRange more) { return GradientSource{{}, more[0], more[1]}; });
 }
 
 namespace {

@@ -283,8 +283,8 @@ LogicalResult EntryConversion::run() {
         TypeSwitch<Operation *, LogicalResult>(&op)
             .Case<CallOp, LayerGradientOp, FoldGradientOp, PoolOp, KeepOp,
                   KeptOp, ZeroGradientOp, GradientSquaresOp, ParameterSquaresOp,
-                  ReadGradientOp, AddGradientOp, EstimateGradientOp, SgdOp, AdamwOp>(
-                [&](auto typed) { return convert(typed); })
+                  ReadGradientOp, AddGradientOp, EstimateGradientOp, SgdOp,
+                  AdamwOp>([&](auto typed) { return convert(typed); })
             .Case([&](PrefetchOp prefetch) {
               return convertResidency<tile::PrefetchOp>(prefetch);
             })

@@ -103,8 +103,8 @@ void hone::emitSquares(const ParameterTable &table, Value vector, Value squares,
 // Random numbers, by the names of tensors
 //===----------------------------------------------------------------------===//
 
-/// Elements that one iteration handles which draws random numbers: it may hold a
-/// sum of directions for each.
+/// Elements that one iteration handles which draws random numbers: it may hold
+/// a sum of directions for each.
 static constexpr int64_t kRandomChunk = 2048;
 
 DenseElementsAttr hone::randomChunks(ArrayRef<Parameter> parameters,
@@ -178,27 +178,27 @@ private:
 
 void Directions::sum(const RandomChunk &chunk, Value sums) const {
   Type real = k.getF64Type(), word = k.getI32Type();
-  k.map(chunk.count, [&](ValueRange j) {
-    k.store(k.real(real, 0.0), sums, j[0]);
-  });
+  k.map(chunk.count,
+        [&](ValueRange j) { k.store(k.real(real, 0.0), sums, j[0]); });
   int64_t count = cast<MemRefType>(coefficients.getType()).getDimSize(0);
   auto [seed0, seed1, step0, step1] = keyWords(k, key);
-  k.loop(k.index(0), k.index(count), 1, [&, &seed0 = seed0, &seed1 = seed1,
-                                         &step0 = step0,
-                                         &step1 = step1](Value direction) {
-    Value probe = arith::ShLIOp::create(
-        k, arith::IndexCastOp::create(k, word, direction),
-        arith::ConstantOp::create(
-            k, k.getIntegerAttr(word, rt::RandomStream::probeShift)));
-    RandomKey stream = streamKey(
-        k, {seed0, seed1, step0, arith::OrIOp::create(k, step1, probe)},
-        chunk.perturb);
-    Value coefficient = k.loadAs(real, coefficients, direction);
-    k.map(chunk.count, [&](ValueRange j) {
-      Value z = randomNormal(k, stream, k.add(chunk.inTensor, j[0]));
-      k.store(k.add(k.load(sums, j[0]), k.mul(coefficient, z)), sums, j[0]);
-    });
-  });
+  k.loop(k.index(0), k.index(count), 1,
+         [&, &seed0 = seed0, &seed1 = seed1, &step0 = step0,
+          &step1 = step1](Value direction) {
+           Value probe = arith::ShLIOp::create(
+               k, arith::IndexCastOp::create(k, word, direction),
+               arith::ConstantOp::create(
+                   k, k.getIntegerAttr(word, rt::RandomStream::probeShift)));
+           RandomKey stream = streamKey(
+               k, {seed0, seed1, step0, arith::OrIOp::create(k, step1, probe)},
+               chunk.perturb);
+           Value coefficient = k.loadAs(real, coefficients, direction);
+           k.map(chunk.count, [&](ValueRange j) {
+             Value z = randomNormal(k, stream, k.add(chunk.inTensor, j[0]));
+             k.store(k.add(k.load(sums, j[0]), k.mul(coefficient, z)), sums,
+                     j[0]);
+           });
+         });
 }
 
 void hone::emitEstimate(EstimateGradientOp op, Value gradient, Value chunks,
@@ -239,8 +239,8 @@ static Value roundToBfloat16(Value value, Value random, KernelBuilder &k) {
 // Optimizer steps
 //===----------------------------------------------------------------------===//
 
-/// The new element of theta for the old one and the gradient there, at place `i`
-/// of the vectors.
+/// The new element of theta for the old one and the gradient there, at place
+/// `i` of the vectors.
 using Rule = llvm::unique_function<Value(Value theta, Value gradient, Value i)>;
 
 /// The type that an update computes in: of bfloat16, float32.
@@ -307,8 +307,7 @@ void hone::emitUpdate(SgdOp op, const UpdateVectors &vectors,
     Value decay = scalar(op.getWeightDecay());
     Value momentum = op.getMomentum() ? scalar(op.getMomentum()) : Value();
     return [=, &k, &vectors](Value theta, Value gradient, Value i) {
-      Value step =
-          k.add(k.mul(gradientScale, gradient), k.mul(decay, theta));
+      Value step = k.add(k.mul(gradientScale, gradient), k.mul(decay, theta));
       if (momentum) {
         step = k.add(k.mul(momentum, k.load(vectors.state[0], i)), step);
         k.store(step, vectors.state[0], i);

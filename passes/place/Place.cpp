@@ -199,8 +199,9 @@ struct Place : impl::PlaceBase<Place> {
   }
 
   enum class GradientPlace { None, Arena, BehindArena };
-  /// Where the gradient of all parameters is. A step that updates layer by layer
-  /// or along directions never has all of it, but who differentiates does.
+  /// Where the gradient of all parameters is. A step that updates layer by
+  /// layer or along directions never has all of it, but who differentiates
+  /// does.
   static GradientPlace findGradientPlace(ModuleOp module);
   /// Theta, its gradient and the optimizer's state.
   static void placeVectors(ModuleOp module, const ParameterTable &parameters,

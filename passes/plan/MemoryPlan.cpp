@@ -290,8 +290,8 @@ std::string MemoryPlan::table(int64_t threads) const {
       os << "  layers keep        " << choice->residuals
          << "\n  inputs run again   " << choice->recomputedInputs
          << "\n  inputs in bfloat16 " << choice->roundedInputs
-         << "\n  rows of a tile     " << rows(choice->tileRows)
-         << " backward, " << rows(choice->forwardTileRows) << " forward";
+         << "\n  rows of a tile     " << rows(choice->tileRows) << " backward, "
+         << rows(choice->forwardTileRows) << " forward";
     os << "\n  weights            "
        << (choice->streamsWeights ? "streamed" : "stay mapped") << "\n";
   }

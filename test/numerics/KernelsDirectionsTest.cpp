@@ -114,7 +114,8 @@ protected:
 };
 
 TEST_P(DirectionsTest, EstimateIsTheSumOfStreams) {
-  HoneProgram program(ir("hone.estimate_gradient along %k, %c : tensor<3xf32>"));
+  HoneProgram program(
+      ir("hone.estimate_gradient along %k, %c : tensor<3xf32>"));
   setArguments(program);
   for (unsigned threads : {1, 3}) {
     program.run(1, threads);
@@ -134,13 +135,14 @@ TEST_P(DirectionsTest, UpdateHasTheBitsOfTheSumInMemory) {
 constexpr const char *kSgd = "hone.sgd %g, %l, %w";
 INSTANTIATE_TEST_SUITE_P(
     Kernels, DirectionsTest,
-    testing::Values(
-        Case{"Sgd", "f32", "", kSgd, 0}, Case{"SgdOfDoubles", "f64", "", kSgd, 0},
-        Case{"Momentum", "f32", "", "hone.sgd %g, %l, %w momentum %g", 1},
-        Case{"Rounded", "f32", "stored <bfloat16>",
-             "hone.sgd %g, %l, %w round %k", 0},
-        Case{"Adamw", "f32", "",
-             "hone.adamw %g, %l, %w, %g, %g, %g, %g, %g", 2}),
+    testing::Values(Case{"Sgd", "f32", "", kSgd, 0},
+                    Case{"SgdOfDoubles", "f64", "", kSgd, 0},
+                    Case{"Momentum", "f32", "",
+                         "hone.sgd %g, %l, %w momentum %g", 1},
+                    Case{"Rounded", "f32", "stored <bfloat16>",
+                         "hone.sgd %g, %l, %w round %k", 0},
+                    Case{"Adamw", "f32", "",
+                         "hone.adamw %g, %l, %w, %g, %g, %g, %g, %g", 2}),
     [](const auto &info) { return info.param.name; });
 
 } // namespace

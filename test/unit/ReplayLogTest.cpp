@@ -92,9 +92,9 @@ TEST_F(ReplayLogTest, NamesWhatIsDamaged) {
   // A record that is missing, and two that changed places.
   replace(whole.substr(0, first) + whole.substr(first + recordBytes));
   expectError(ErrorCode::DamagedReplay, "step 1 of 3");
-  replace(whole.substr(0, first) + whole.substr(first + recordBytes, recordBytes) +
-          whole.substr(first, recordBytes) +
-          whole.substr(first + 2 * recordBytes));
+  replace(
+      whole.substr(0, first) + whole.substr(first + recordBytes, recordBytes) +
+      whole.substr(first, recordBytes) + whole.substr(first + 2 * recordBytes));
   expectError(ErrorCode::DamagedReplay, "step 1 of 4");
 }
 

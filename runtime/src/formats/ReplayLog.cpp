@@ -133,8 +133,8 @@ Result<ReplayReader> ReplayReader::read(const std::string &path,
     const char *record = bytes.data() + log.placeOf(i);
     log.chain = chainBehind(&log.chain, record, payload);
     if (memcmp(log.chain.data(), record + payload, sizeof(Chain)) != 0)
-      return damaged(path, "step " + std::to_string(i + 1) +
-                               " of " + std::to_string(log.count) +
+      return damaged(path, "step " + std::to_string(i + 1) + " of " +
+                               std::to_string(log.count) +
                                " is not as it was written");
     if (log.placeOf(i) - released < MappedFile::VisitBytes)
       continue;
@@ -174,8 +174,7 @@ Result<ReplayWriter> ReplayWriter::create(const std::string &path,
   log.path = path;
   log.coefficients = header.coefficients;
   log.chain = chainBehind(nullptr, line.data(), line.size());
-  if (platform::Error error =
-          log.file.open(path, platform::File::Mode::Append))
+  if (platform::Error error = log.file.open(path, platform::File::Mode::Append))
     return log.failure("cannot open", error);
   return log;
 }

@@ -44,8 +44,7 @@ static std::string differences(const Module &module, const Options &options,
   return describeDifferences(run, own);
 }
 
-Status replayRun(const Module &module, const Options &given,
-                 Trainer &trainer) {
+Status replayRun(const Module &module, const Options &given, Trainer &trainer) {
   Result<CheckpointStore> store = CheckpointStore::open(given.output);
   if (!store.isOk())
     return store.status();
@@ -53,11 +52,11 @@ Status replayRun(const Module &module, const Options &given,
   if (!newest.isOk())
     return newest.status();
   if (!newest.value().directory.empty())
-    return Status::error(ErrorCode::OtherRun,
-                         {given.output,
-                          "expects a folder without a run but found " +
-                              newest.value().directory,
-                          "give another --output"});
+    return Status::error(
+        ErrorCode::OtherRun,
+        {given.output,
+         "expects a folder without a run but found " + newest.value().directory,
+         "give another --output"});
   Result<ReplayReader> opened = ReplayReader::open(given.replay);
   if (!opened.isOk())
     return opened.status();
@@ -99,8 +98,7 @@ Status replayRun(const Module &module, const Options &given,
                             "stopped after " + std::to_string(i) + " of " +
                                 std::to_string(log.steps()) + " steps",
                             "the same command starts again"});
-    if (Status status =
-            trainer.replay(hyperparameters, i, log.step(i).data());
+    if (Status status = trainer.replay(hyperparameters, i, log.step(i).data());
         !status.isOk())
       return status;
   }
@@ -108,8 +106,8 @@ Status replayRun(const Module &module, const Options &given,
     return status;
   if (Status status = trainables.save(given.output); !status.isOk())
     return status;
-  printf("replayed     %" PRIu64 " steps of %s\nadapter      %s\n",
-         log.steps(), given.replay.c_str(), given.output.c_str());
+  printf("replayed     %" PRIu64 " steps of %s\nadapter      %s\n", log.steps(),
+         given.replay.c_str(), given.output.c_str());
   return Status::ok();
 }
 

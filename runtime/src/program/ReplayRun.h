@@ -11,9 +11,10 @@
 namespace hone::rt {
 
 /// Makes the updates of --replay from where its run started and writes the
-/// adapter to --output: the bits that the run had behind its last step. Settings
-/// are those of the file. Errors: as ReplayReader and Trainables; Usage when the
-/// file is of another model, method or start, or the folder has a run.
+/// adapter to --output: the bits that the run had behind its last step.
+/// Settings are those of the file. Errors: as ReplayReader and Trainables;
+/// Usage when the file is of another model, method or start, or the folder has
+/// a run.
 Status replayRun(const Module &module, const Options &options,
                  Trainer &trainer);
 

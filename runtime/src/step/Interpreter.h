@@ -76,8 +76,8 @@ public:
   /// Behind run(): the reported number, or NaN if the schedule has none of this
   /// name, or did not come that far.
   double report(const char *name);
-  /// The same for several; null if the schedule has none of this name. They stay
-  /// there until the next run().
+  /// The same for several; null if the schedule has none of this name. They
+  /// stay there until the next run().
   const float *reports(const char *name);
 
 private:
