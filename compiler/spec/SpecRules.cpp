@@ -46,8 +46,13 @@ Status hone::checkSpec(Spec &spec) {
                 "add: model: path/to/a/hugging-face/directory");
 
   const std::string &method = spec.train.method;
+  // Tiles of rows are planned for every method.
+  auto isPlanned = [&](const rt::Setting &setting) {
+    return &setting == &spec.train.residuals && setting.text() == "planned";
+  };
   for (const rt::Setting *setting : spec.all())
-    if (spec.given.count(setting->key()) && !spec.isRead(*setting))
+    if (spec.given.count(setting->key()) && !spec.isRead(*setting) &&
+        !isPlanned(*setting))
       return disagree(setting->key(),
                       "only method " + setting->methodList() +
                           " reads it, but method is " + method,

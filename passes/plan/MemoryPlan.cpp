@@ -198,7 +198,7 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes,
       "trainable parameters");
   add(MemoryClass::Gradient,
       regionBytes(MemoryClass::Gradient) + worst.gradient,
-      plan.dumpBytes ? "of one layer" : "");
+      worst.gradient ? "of one layer" : "");
   if (int64_t bytes = regionBytes(MemoryClass::Accumulation))
     add(MemoryClass::Accumulation, bytes, "one layer's gradient of a batch");
   add(MemoryClass::Optimizer, regionBytes(MemoryClass::Optimizer), "");

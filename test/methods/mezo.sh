@@ -7,10 +7,10 @@ model=$1 data=$2 work=$3
 shift 3
 rm -rf "$work"
 mkdir -p "$work"
-compile() { # compile NAME HONEC-ARG...
-  local name=$1
-  shift
-  honec "$here/Inputs/mezo.yaml" -o "$work/$name" --set model="$model" "$@"
+compile() { # compile NAME SPEC HONEC-ARG...
+  local name=$1 spec=$2
+  shift 2
+  honec "$here/$spec" -o "$work/$name" --set model="$model" "$@"
 }
 refuses() { # refuses TEXT COMMAND...
   local text=$1
@@ -26,7 +26,7 @@ refuses() { # refuses TEXT COMMAND...
 }
 adapter=adapter_model.safetensors
 
-compile program "$@"
+compile program Inputs/mezo.yaml "$@"
 train=$work/program/train
 bash "$here/../reliability/threads.sh" "$train" "$data" --steps 6
 bash "$here/../reliability/kill-resume.sh" "$train" "$data" 5 --steps 400 \
@@ -62,10 +62,10 @@ refuses "H0814.*a part of one" "$train" --replay "$work/torn" --output "$work/ot
 refuses "H0813" "$train" --replay "$data" --output "$work/other"
 refuses "H0801" "$train" --replay "$work/whole/replay.hone" --output "$work/whole"
 refuses "H0103" "$train" --replay "$work/whole/replay.hone" --output "$work/other" --seed 1
-compile other "$@" --set train.batch_size=2
+compile other Inputs/mezo.yaml "$@" --set train.batch_size=2
 refuses "H0815.*batch_size" "$work/other/train" --replay "$work/whole/replay.hone" \
   --output "$work/other-out"
-compile exact --set train.method=backprop
+compile exact ../numerics/Inputs/lora.yaml
 refuses "only method mezo reads it" "$work/exact/train" \
   --replay "$work/whole/replay.hone" --output "$work/other-out"
 refuses "only method mezo reads it" "$work/exact/train" --data "$data" \
