@@ -35,7 +35,8 @@ struct ScheduleSpsa : impl::ScheduleSpsaBase<ScheduleSpsa> {
     ModuleOp module = getOperation();
     // The probe is in 11 bits of a key.
     if (directions < 1 || directions >= 1 << 11) {
-      module.emitError("expects 1 to 2047 directions but got ") << directions;
+      module.emitError("expects 1 to 2047 directions but got ")
+          << int64_t(directions);
       return signalPassFailure();
     }
     FailureOr<StepParts> parts = StepParts::find(module, optimizer);

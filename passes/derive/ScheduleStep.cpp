@@ -33,9 +33,10 @@ struct ScheduleStep : impl::ScheduleStepBase<ScheduleStep> {
     if (failed(checkRanks(module)))
       return signalPassFailure();
     FailureOr<StepParts> parts = StepParts::find(module, optimizer);
+    if (failed(parts))
+      return signalPassFailure();
     FailureOr<EntryOp> gradient = findGradientEntry(module);
-    if (failed(parts) || failed(gradient) ||
-        failed(checkNames(module, *gradient)))
+    if (failed(gradient) || failed(checkNames(module, *gradient)))
       return signalPassFailure();
     const ParameterTable &parameters = parts->parameters;
     UpdateScalars scalars(&getContext(), parts->optimizer,

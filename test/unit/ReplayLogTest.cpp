@@ -1,7 +1,7 @@
 //===- ReplayLogTest.cpp - A run as the numbers of its steps --------------===//
 
 #include "formats/ReplayLog.h"
-#include "test/unit/TemporaryFolder.h"
+#include "TemporaryFolder.h"
 
 #include "gtest/gtest.h"
 

@@ -44,7 +44,7 @@ static Status damaged(const std::string &path, const std::string &problem) {
 static Status noLog(const std::string &path) {
   return Status::error(ErrorCode::NotAReplay,
                        {path,
-                        "expects what a run of mezo wrote as replay.hone, but "
+                        "expects what a run wrote as replay.hone, but "
                         "it does not begin like that",
                         "name the replay.hone in that run's --output"});
 }
