@@ -98,6 +98,27 @@ def ScheduleSpsa : HonePass<"hone-schedule-spsa"> {
   ];
 }
 
+def ScheduleForwardGradient : HonePass<"hone-schedule-forward-gradient"> {
+  let summary = "add the schedules that train by derivatives along random directions";
+  let description = [{
+    Needs: a forward entry that returns the loss. Guarantees: a copy of it,
+    `@loss.tangent`, that carries the derivative along a direction that a key names
+    beside each value; the schedules and entries of hone-schedule-spsa. See
+    docs/methods/forward-gradient.md. Leaves alone: the loss.
+  }];
+  let options = [
+    Option<"optimizer", "optimizer", "std::string", /*default=*/"\"sgd\"",
+           "sgd, sgd_momentum or adamw">,
+    Option<"directions", "directions", "int64_t", /*default=*/"1",
+           "random directions of a step, each with one derivative">
+  ];
+  let dependentDialects = [
+    "::hone::HoneDialect", "::mlir::arith::ArithDialect",
+    "::mlir::func::FuncDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"
+  ];
+}
+
 def SplitParts : HonePass<"hone-split-parts"> {
   let summary = "cut the model into two parts";
   let description = [{

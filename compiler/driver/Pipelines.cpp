@@ -36,8 +36,11 @@ static void buildImport(OpPassManager &pm) {
 }
 
 static void buildDerive(OpPassManager &pm, const StepOptions &options) {
-  if (!options.hasBackward()) {
+  if (options.method == "mezo") {
     pm.addPass(createScheduleSpsa({options.optimizer, options.directions}));
+  } else if (options.method == "fgd") {
+    pm.addPass(createScheduleForwardGradient(
+        {options.optimizer, options.directions}));
   } else {
     pm.addPass(createDeriveBackward(
         {options.residuals, options.recomputedInputs, options.roundedInputs}));

@@ -35,7 +35,7 @@ llvm::StringRef phaseName(CompilerPhase phase);
 struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
   Option<std::string> method{
       *this, "method", llvm::cl::init("backprop"),
-      llvm::cl::desc("how gradients are obtained: backprop or mezo")};
+      llvm::cl::desc("how gradients are obtained: backprop, mezo or fgd")};
   Option<int64_t> directions{
       *this, "directions", llvm::cl::init(1),
       llvm::cl::desc("of a step, as in hone-schedule-spsa")};
@@ -82,7 +82,7 @@ struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
       *this, "stream-weights", llvm::cl::init(false),
       llvm::cl::desc("keep few of the frozen weights resident")};
   /// Whether the method has values to keep from forward to backward.
-  bool hasBackward() const { return method != "mezo"; }
+  bool hasBackward() const { return method != "mezo" && method != "fgd"; }
   /// Whether Derive and Place end in a pass that checks what they promise.
   bool verifies = true;
 };

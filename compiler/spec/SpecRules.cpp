@@ -58,8 +58,8 @@ Status hone::checkSpec(Spec &spec) {
                           " reads it, but method is " + method,
                       "remove " + setting->key() + ", or set train.method to " +
                           setting->methods.front());
-  if (method == "mezo") {
-    // As the reference implementation has them (princeton-nlp/MeZO).
+  if (method == "mezo" || method == "fgd") {
+    // As MeZO's reference implementation has them (princeton-nlp/MeZO).
     if (!spec.given.count("train.optimizer"))
       spec.train.optimizer = "sgd";
     if (!spec.given.count("train.lr_scheduler_type"))

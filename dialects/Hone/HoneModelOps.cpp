@@ -242,12 +242,27 @@ LogicalResult InputOp::verify() {
   return success();
 }
 
+/// (C1)
+static LogicalResult verifyIsTrainable(Operation *op, Value value) {
+  auto parameter = value.getDefiningOp<ParameterOp>();
+  if (parameter && parameter.getTrainable())
+    return success();
+  return op->emitOpError("expects 'parameter' to be the result of a trainable "
+                         "'hone.parameter'");
+}
+
+LogicalResult DirectionOp::verify() {
+  if (failed(verifyIsTrainable(*this, getParameter())))
+    return failure();
+  // (C2)
+  if (!isa<BlockArgument>(getKey()))
+    return emitOpError("expects 'key' to be an argument of the block");
+  return success();
+}
+
 LogicalResult PerturbedOp::verify() {
-  // (C1)
-  auto parameter = getParameter().getDefiningOp<ParameterOp>();
-  if (!parameter || !parameter.getTrainable())
-    return emitOpError("expects 'parameter' to be the result of a trainable "
-                       "'hone.parameter'");
+  if (failed(verifyIsTrainable(*this, getParameter())))
+    return failure();
   // (C2)
   if (!isa<BlockArgument>(getKey()) || !isa<BlockArgument>(getScale()))
     return emitOpError(

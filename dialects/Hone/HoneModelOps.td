@@ -344,6 +344,33 @@ def Hone_PerturbedOp : Hone_Op<"perturbed", [Pure, Hone_Ambient,
   let hasVerifier = 1;
 }
 
+def Hone_DirectionOp : Hone_Op<"direction", [Pure, Hone_Ambient,
+    AllTypesMatch<["parameter", "result"]>]> {
+  let summary = "the random direction of a parameter";
+  let description = [{
+    The `z` along which `hone.perturbed` moves `parameter`: a tangent that is a seed.
+    Like that op it is in no memory, but formed where it is read.
+
+    1. (C1) `parameter` is the result of a trainable `hone.parameter`.
+    2. (C2) `key` is an argument of the block.
+
+    Example:
+    ```mlir
+    hone.block @tangent(%x: tensor<?x4xf32>, %key: tensor<4xi32>) -> tensor<?x8xf32> {
+      %a = hone.parameter "a" trainable init <kaiming_uniform> : tensor<2x4xf32>
+      %b = hone.parameter "b" trainable init <zero> : tensor<8x2xf32>
+      %ta = hone.direction %a by %key : tensor<2x4xf32>
+      %ty = hone.lora_parameter_tangent %x, %a, %b ta %ta scale 2.0 : (tensor<?x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>, tensor<2x4xf32>) -> tensor<?x8xf32>
+      hone.return %ty : tensor<?x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$parameter, Hone_RandomKey:$key);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$parameter `by` $key attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Model ops
 //===----------------------------------------------------------------------===//

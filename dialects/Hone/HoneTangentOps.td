@@ -12,7 +12,7 @@
 
 include "dialects/Hone/HoneStepOps.td"
 
-def Hone_RmsNormTangentOp : Hone_DerivedOp<"rms_norm_tangent"> {
+def Hone_RmsNormTangentOp : Hone_DerivedOp<"rms_norm_tangent", [Hone_RowWise]> {
   let summary = "tangent of rms_norm along its input";
   let description = [{
     With `r = 1/sqrt(mean(x^2)+eps)`, read if kept and recomputed if not:
@@ -38,7 +38,7 @@ def Hone_RmsNormTangentOp : Hone_DerivedOp<"rms_norm_tangent"> {
 }
 
 def Hone_LoraParameterTangentOp : Hone_DerivedOp<"lora_parameter_tangent", [
-    AttrSizedOperandSegments, Hone_TakesEpilogue,
+    Hone_RowWise, AttrSizedOperandSegments, Hone_TakesEpilogue,
     DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
   let summary = "tangent of lora_linear along A and B";
   let description = [{
@@ -116,7 +116,7 @@ def Hone_AttentionTangentOp : Hone_DerivedOp<"attention_tangent", [
 }
 
 def Hone_SwigluTangentOp : Hone_DerivedOp<"swiglu_tangent", [
-    AttrSizedOperandSegments,
+    Hone_RowWise, AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<Hone_ElementwiseOpInterface>]> {
   let summary = "tangent of swiglu along both operands";
   let description = [{

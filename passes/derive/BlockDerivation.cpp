@@ -135,22 +135,30 @@ ResidualDemand::analyse(BlockOp block, const ActivityAnalysis &activity,
   return demand;
 }
 
-void BlockWriter::clone(Operation *op, bool withAuxiliary) {
+Operation *cloneWithAuxiliary(OpBuilder &builder, Operation *op,
+                              IRMapping &mapping, bool withAuxiliary) {
   SmallVector<Value> operands;
   for (Value operand : op->getOperands())
-    operands.push_back(read(operand));
+    operands.push_back(mapping.lookup(operand));
   auto adjoint = dyn_cast<AdjointOpInterface>(op);
-  Type auxiliaryType = withAuxiliary ? adjoint.getAuxiliaryType() : Type();
+  Type auxiliaryType =
+      withAuxiliary && adjoint ? adjoint.getAuxiliaryType() : Type();
   // The auxiliary result is the last: an op that has it already has it here.
-  unsigned numPrimal = op->getNumResults();
   SmallVector<Type> types(op->getResultTypes());
-  if (auxiliaryType && numPrimal == 1)
+  if (auxiliaryType && types.size() == 1)
     types.push_back(auxiliaryType);
   OperationState state(op->getLoc(), op->getName(), operands, types,
                        op->getAttrDictionary().getValue());
   Operation *copy = builder.create(state);
   for (auto [from, to] : llvm::zip(op->getResults(), copy->getResults()))
     mapping.map(from, to);
+  return copy;
+}
+
+void BlockWriter::clone(Operation *op, bool withAuxiliary) {
+  for (Value operand : op->getOperands())
+    read(operand);
+  Operation *copy = cloneWithAuxiliary(builder, op, mapping, withAuxiliary);
   if (withAuxiliary)
     auxiliaryOf[op] = copy->getResults().back();
 }

@@ -255,14 +255,20 @@ func.func private @scalar.step_key(%seed: i64, %completed: i64, %key: memref<4xi
   return
 }
 
-// The same for one of two probes along a direction.
-func.func private @scalar.probe_key(%seed: i64, %completed: i64, %probe: i64, %key: memref<4xi32>) {
-  %one = arith.constant 1 : i64
+// The same for one of a step's directions, whose number is in the upper 11 bits.
+func.func private @scalar.direction_key(%seed: i64, %completed: i64, %direction: i64, %key: memref<4xi32>) {
   %shift = arith.constant 53 : i64
-  %direction = arith.shrui %probe, %one : i64
   %upper = arith.shli %direction, %shift : i64
   %step = arith.ori %completed, %upper : i64
   func.call @scalar.step_key(%seed, %step, %key) : (i64, i64, memref<4xi32>) -> ()
+  return
+}
+
+// The same for one of two probes along a direction.
+func.func private @scalar.probe_key(%seed: i64, %completed: i64, %probe: i64, %key: memref<4xi32>) {
+  %one = arith.constant 1 : i64
+  %direction = arith.shrui %probe, %one : i64
+  func.call @scalar.direction_key(%seed, %completed, %direction, %key) : (i64, i64, i64, memref<4xi32>) -> ()
   return
 }
 
@@ -275,13 +281,14 @@ func.func private @scalar.probe_shift(%epsilon: f64, %probe: i64) -> f64 {
   return %0 : f64
 }
 
-// How many probes there are along as many directions.
-func.func private @scalar.probes(%directions: memref<LENGTHxf64>) -> i64 {
-  %0 = arith.constant LENGTH : index
-  %one = arith.constant 1 : index
-  %1 = arith.shli %0, %one : index
-  %2 = arith.index_cast %1 : index to i64
-  return %2 : i64
+func.func private @scalar.directions(%numbers: memref<LENGTHxf64>) -> i64 {
+  %0 = arith.constant LENGTH : i64
+  return %0 : i64
+}
+
+func.func private @scalar.twice(%n: i64) -> i64 {
+  %0 = arith.addi %n, %n : i64
+  return %0 : i64
 }
 
 func.func private @scalar.zeros(%vector: memref<LENGTHxf64>) {
@@ -301,22 +308,12 @@ func.func private @scalar.increment(%n: i64) -> i64 {
   return %0 : i64
 }
 
-// Of each direction, what the loss forward is more than the loss back.
+// The same with what the loss forward is more than the loss back.
 func.func private @scalar.add_difference(%differences: memref<LENGTHxf64>, %loss: f64, %probe: i64, %sums: memref<LENGTHxf64>) {
   %one = arith.constant 1 : i64
   %direction = arith.shrui %probe, %one : i64
-  %at = arith.index_cast %direction : i64 to index
   %signed = func.call @scalar.probe_shift(%loss, %probe) : (f64, i64) -> f64
-  %first = arith.constant 0 : index
-  %step = arith.constant 1 : index
-  %end = arith.constant LENGTH : index
-  scf.for %i = %first to %end step %step {
-    %before = memref.load %differences[%i] : memref<LENGTHxf64>
-    %sum = arith.addf %before, %signed : f64
-    %is_there = arith.cmpi eq, %i, %at : index
-    %after = arith.select %is_there, %sum, %before : f64
-    memref.store %after, %sums[%i] : memref<LENGTHxf64>
-  }
+  func.call @scalar.add_slope(%differences, %signed, %direction, %sums) : (memref<LENGTHxf64>, f64, i64, memref<LENGTHxf64>) -> ()
   return
 }
 
@@ -341,9 +338,42 @@ func.func private @scalar.coefficients(%differences: memref<LENGTHxf64>, %weight
   return
 }
 
-// A mean over tokens and probes, of a sum over both.
-func.func private @scalar.mean_of_probes(%sum: f64, %weight: f64, %probes: i64) -> f64 {
-  %count = arith.sitofp %probes : i64 to f64
+// What each direction had, with `slope` more for one of them.
+func.func private @scalar.add_slope(%slopes: memref<LENGTHxf64>, %slope: f64, %direction: i64, %sums: memref<LENGTHxf64>) {
+  %at = arith.index_cast %direction : i64 to index
+  %first = arith.constant 0 : index
+  %step = arith.constant 1 : index
+  %end = arith.constant LENGTH : index
+  scf.for %i = %first to %end step %step {
+    %before = memref.load %slopes[%i] : memref<LENGTHxf64>
+    %sum = arith.addf %before, %slope : f64
+    %is_there = arith.cmpi eq, %i, %at : index
+    %after = arith.select %is_there, %sum, %before : f64
+    memref.store %after, %sums[%i] : memref<LENGTHxf64>
+  }
+  return
+}
+
+// Slopes along n directions, divided by n, in f32, as `coefficients`.
+func.func private @scalar.mean_slopes(%slopes: memref<LENGTHxf64>, %weight: f64, %coefficients: memref<LENGTHxf32>) {
+  %first = arith.constant 0 : index
+  %step = arith.constant 1 : index
+  %end = arith.constant LENGTH : index
+  %wide = arith.index_cast %end : index to i64
+  %count = arith.sitofp %wide : i64 to f64
+  scf.for %i = %first to %end step %step {
+    %slope = memref.load %slopes[%i] : memref<LENGTHxf64>
+    %mean = arith.mulf %slope, %weight : f64
+    %part = arith.divf %mean, %count : f64
+    %coefficient = arith.truncf %part : f64 to f32
+    memref.store %coefficient, %coefficients[%i] : memref<LENGTHxf32>
+  }
+  return
+}
+
+// A mean over tokens and trials, of a sum over both.
+func.func private @scalar.mean_of_trials(%sum: f64, %weight: f64, %trials: i64) -> f64 {
+  %count = arith.sitofp %trials : i64 to f64
   %mean = arith.mulf %sum, %weight : f64
   %0 = arith.divf %mean, %count : f64
   return %0 : f64
@@ -426,7 +456,7 @@ FailureOr<func::FuncOp> getScalarFunction(ModuleOp module, StringRef name,
   function.walk([&](func::CallOp call) {
     StringRef callee = call.getCallee();
     callee.consume_front("scalar.");
-    if (failed(getScalarFunction(module, callee, {}, {})))
+    if (failed(getScalarFunction(module, callee, types, result)))
       found = failure();
   });
   if (failed(found))

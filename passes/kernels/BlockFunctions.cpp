@@ -41,9 +41,9 @@ BlockInterface hone::describeBlock(BlockOp block) {
       interface.inputs.insert({input.getName(), input});
     else if (auto gradient = dyn_cast<GradientOp>(op))
       interface.gradients.insert({gradient.getOf(), gradient});
-    else if (auto moved = dyn_cast<PerturbedOp>(op))
-      interface.perturbed.insert(
-          moved.getParameter().getDefiningOp<ParameterOp>().getName());
+    else if (isa<PerturbedOp, DirectionOp>(op))
+      interface.random.insert(
+          op->getOperand(0).getDefiningOp<ParameterOp>().getName());
   });
   return interface;
 }
@@ -63,7 +63,7 @@ static FunctionType functionType(BlockOp block, const BlockInterface &interface,
   llvm::for_each(block.getResultTypes(), append);
   for (const auto &[name, op] : interface.gradients)
     append(GradientOp(op).getValue().getType());
-  inputs.append(interface.perturbed.size(), IntegerType::get(context, 64));
+  inputs.append(interface.random.size(), IntegerType::get(context, 64));
   return FunctionType::get(context, inputs, {});
 }
 
@@ -302,7 +302,7 @@ LogicalResult hone::createBlockFunction(BlockOp block,
   for (const auto &[name, op] : interface.gradients)
     emitter.gradients[name] = next();
   llvm::StringMap<Value> streams;
-  for (StringRef name : interface.perturbed)
+  for (StringRef name : interface.random)
     streams[name] = next();
   block.walk([&](Operation *op) {
     if (auto parameter = dyn_cast<ParameterOp>(op))
@@ -312,17 +312,18 @@ LogicalResult hone::createBlockFunction(BlockOp block,
     else if (auto gradient = dyn_cast<GradientOp>(op);
              gradient && isOnlyAddedToGradient(gradient.getValue()))
       buffers.sinks[gradient.getValue()] = emitter.gradients[gradient.getOf()];
-    else if (auto moved = dyn_cast<PerturbedOp>(op)) {
+    else if (isa<PerturbedOp, DirectionOp>(op)) {
       // A memref of its own: the parameter may be read as it is, too.
-      Value stored = buffers.ofValue.at(moved.getParameter());
+      auto parameter = op->getOperand(0).getDefiningOp<ParameterOp>();
+      Value stored = buffers.ofValue.at(parameter.getResult());
       Value view = viewAt(builder, op->getLoc(), stored, 0,
                           cast<MemRefType>(stored.getType()));
       ParameterView &how = buffers.parameters[view];
-      how.key = buffers.ofValue.at(moved.getKey());
-      how.scale = buffers.ofValue.at(moved.getScale());
-      how.stream = streams.at(
-          moved.getParameter().getDefiningOp<ParameterOp>().getName());
-      buffers.ofValue[moved.getResult()] = view;
+      how.key = buffers.ofValue.at(op->getOperand(1));
+      if (auto moved = dyn_cast<PerturbedOp>(op))
+        how.scale = buffers.ofValue.at(moved.getScale());
+      how.stream = streams.at(parameter.getName());
+      buffers.ofValue[op->getResult(0)] = view;
     }
   });
 

@@ -138,7 +138,7 @@ EntryConversion::argumentsOf(CallOp call, StringRef block, Value scratch) {
     if (failed(
             append(gradient(call, name, GradientOp(op).getValue().getType()))))
       return failure();
-  for (StringRef name : callee->second.perturbed) {
+  for (StringRef name : callee->second.random) {
     std::string full = (call.getPrefix() + name).str();
     uint64_t stream = rt::hashStream(rt::RandomPurpose::Perturb, full);
     arguments.push_back(arith::ConstantOp::create(

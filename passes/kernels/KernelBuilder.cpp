@@ -54,19 +54,22 @@ Value KernelBuilder::table(StringRef name, DenseElementsAttr content) {
 }
 
 namespace {
-/// What moves a perturbed parameter. What all elements share is computed where
-/// this is made: outside of their loop.
+/// What a perturbed parameter, or a direction, is where it is read. What all
+/// elements share is computed where this is made: outside of their loop.
 class Direction {
 public:
   Direction(KernelBuilder &k, const ParameterView &view, Type type)
-      : k(k), type(type), scale(k.load(view.scale, {})) {
+      : k(k), type(type), scale(view.scale ? k.load(view.scale, {}) : Value()) {
     auto word = [&](int64_t at) { return k.load(view.key, k.index(at)); };
     key = streamKey(k, {word(0), word(1), word(2), word(3)}, view.stream);
   }
 
-  /// `type` of element `index`.
-  Value at(Value index) {
-    return k.convert(type, k.mul(scale, randomNormal(k, key, index)));
+  /// Element `index`, of the type, where `stored` is in memory.
+  Value at(Value index, Value stored) {
+    Value z = randomNormal(k, key, index);
+    if (!scale)
+      return k.convert(type, z);
+    return k.add(stored, k.convert(type, k.mul(scale, z)));
   }
 
 private:
@@ -90,13 +93,13 @@ void KernelBuilder::store(Value value, Value memref, ValueRange indices) {
 Value KernelBuilder::loadAs(Type type, Value memref, ValueRange indices) {
   Value element = convert(type, load(memref, indices));
   ParameterView view = buffers.parameters.lookup(memref);
-  if (!view.isPerturbed())
+  if (!view.isRandom())
     return element;
   Value place = index(0);
   for (auto [size, at] :
        llvm::zip_equal(cast<MemRefType>(memref.getType()).getShape(), indices))
     place = add(mul(place, index(size)), at);
-  return add(element, Direction(*this, view, type).at(place));
+  return Direction(*this, view, type).at(place, element);
 }
 
 Value KernelBuilder::loadIndex(Value memref, ValueRange indices) {
@@ -249,15 +252,15 @@ void KernelBuilder::readRow(Value to, Value matrix, Value row, Value column,
   ParameterView view = buffers.parameters.lookup(matrix);
   tile::ReadRowOp::create(*this, to, matrix, row, column, count, release,
                           view.scales, view.biases, bitsOf(view));
-  if (!view.isPerturbed())
+  if (!view.isRandom())
     return;
   Type element = cast<MemRefType>(to.getType()).getElementType();
   Value columns = index(cast<MemRefType>(matrix.getType()).getDimSize(1));
   Direction direction(*this, view, element);
   Value first = add(mul(row, columns), column), zero = index(0);
   map(count, [&](ValueRange j) {
-    Value moved = direction.at(add(first, j[0]));
-    store(add(load(to, {zero, j[0]}), moved), to, {zero, j[0]});
+    Value read = direction.at(add(first, j[0]), load(to, {zero, j[0]}));
+    store(read, to, {zero, j[0]});
   });
 }
 
@@ -281,10 +284,10 @@ void KernelBuilder::product(const Product &p, Epilogue epilogue) {
   ParameterView view = buffers.parameters.lookup(p.w.matrix);
   Type stored = cast<MemRefType>(p.c.matrix.getType()).getElementType();
   Type element = computeType(stored);
-  // What moves all elements of the parameter is computed outside of them.
+  // What all elements of the parameter share is computed outside of them.
   std::optional<Direction> direction;
   Value wColumns;
-  if (view.isPerturbed()) {
+  if (view.isRandom()) {
     direction.emplace(*this, view, element);
     wColumns = index(cast<MemRefType>(p.w.matrix.getType()).getDimSize(1));
   }
@@ -316,7 +319,7 @@ void KernelBuilder::product(const Product &p, Epilogue epilogue) {
     fillRegion(product.getPrologue(),
                [&](Value stored, Value row, Value column) {
                  Value place = add(mul(row, wColumns), column);
-                 return add(stored, direction->at(place));
+                 return direction->at(place, stored);
                });
   if (!isFollowed) {
     if (epilogue)

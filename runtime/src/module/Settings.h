@@ -66,11 +66,11 @@ struct TrainSettings : Section {
 
   Word method{*this, "method", "backprop", Bits::Run, SetBy::Spec,
       "how gradients are obtained: by a backward (backprop), or estimated from "
-      "losses along random directions (mezo)", {{"backprop", "mezo"},
-      {"lcsb", "fgd"}}};
+      "losses (mezo) or derivatives (fgd) along random directions",
+      {{"backprop", "mezo", "fgd"}, {"lcsb"}}};
   Integer directions{*this, "directions", 1, Bits::Run, SetBy::Spec,
-      "random directions of a step of mezo, each with two losses; the estimate "
-      "is their mean", from(1, 2047), {"mezo"}};
+      "random directions of a step, each with two losses (mezo) or one derivative "
+      "(fgd); the estimate is their mean", from(1, 2047), {"mezo", "fgd"}};
   Real perturbation_scale{*this, "perturbation_scale", 1e-2, Bits::Run,
       SetBy::Option, "how far from the parameters mezo takes losses along a "
       "direction", {1e-8, 1e8}, {"mezo"}};
@@ -92,7 +92,7 @@ struct TrainSettings : Section {
       "residuals: planned, where the budget asks for it; bfloat16 changes "
       "gradients", {{"float32", "bfloat16"}}, {"backprop"}};
   Word optimizer{*this, "optimizer", "adamw", Bits::Run, SetBy::Spec,
-      "update rule; default with mezo: sgd", {{"adamw", "sgd"}}};
+      "update rule; default with mezo and fgd: sgd", {{"adamw", "sgd"}}};
   Truth optimizer_in_backward{*this, "optimizer_in_backward", false,
       Bits::None, SetBy::Spec,
       "update each layer as soon as its backward has run, so that gradients of "
@@ -122,8 +122,8 @@ struct TrainSettings : Section {
   Integer warmup_steps{*this, "warmup_steps", 0, Bits::Run, SetBy::Option,
       "steps over which the learning rate rises from 0", counts};
   Word lr_scheduler_type{*this, "lr_scheduler_type", "linear", Bits::Run,
-      SetBy::Option, "learning rate after the warm-up; default with mezo: "
-      "constant", {{"constant", "linear",
+      SetBy::Option, "learning rate after the warm-up; default with mezo and "
+      "fgd: constant", {{"constant", "linear",
       "cosine", "constant_with_warmup"}, {"cosine_with_restarts", "polynomial",
       "inverse_sqrt"}}};
   Real max_grad_norm{*this, "max_grad_norm", 1, Bits::Run, SetBy::Option,

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# mezo.sh MODEL DATA WORK HONEC-ARG...: a run of mezo is its coefficients. They
-# make its bits again, without data, after kills, and nothing else does.
+# directions.sh METHOD MODEL DATA WORK HONEC-ARG...: a run along directions is its
+# coefficients. They make its bits again, without data, after kills, and nothing
+# else does.
 set -euo pipefail
 here=$(dirname "$0")
-model=$1 data=$2 work=$3
-shift 3
+method=$1 model=$2 data=$3 work=$4
+shift 4
 rm -rf "$work"
 mkdir -p "$work"
 compile() { # compile NAME SPEC HONEC-ARG...
@@ -16,7 +17,7 @@ refuses() { # refuses TEXT COMMAND...
   local text=$1
   shift
   if "$@" >"$work/out" 2>&1; then
-    echo "mezo: expected a refusal: $*" >&2
+    echo "directions: expected a refusal: $*" >&2
     exit 1
   fi
   grep -q "$text" "$work/out" || {
@@ -26,7 +27,8 @@ refuses() { # refuses TEXT COMMAND...
 }
 adapter=adapter_model.safetensors
 
-compile program Inputs/mezo.yaml "$@"
+set -- --set train.method="$method" "$@"
+compile program Inputs/directions.yaml "$@"
 train=$work/program/train
 bash "$here/../reliability/threads.sh" "$train" "$data" --steps 6
 bash "$here/../reliability/kill-resume.sh" "$train" "$data" 5 --steps 400 \
@@ -62,11 +64,11 @@ refuses "H0814.*a part of one" "$train" --replay "$work/torn" --output "$work/ot
 refuses "H0813" "$train" --replay "$data" --output "$work/other"
 refuses "H0801" "$train" --replay "$work/whole/replay.hone" --output "$work/whole"
 refuses "H0103" "$train" --replay "$work/whole/replay.hone" --output "$work/other" --seed 1
-compile other Inputs/mezo.yaml "$@" --set train.batch_size=2
+compile other Inputs/directions.yaml "$@" --set train.batch_size=2
 refuses "H0815.*batch_size" "$work/other/train" --replay "$work/whole/replay.hone" \
   --output "$work/other-out"
 compile exact ../numerics/Inputs/lora.yaml
-refuses "only method mezo reads it" "$work/exact/train" \
+refuses "only method mezo, fgd reads it" "$work/exact/train" \
   --replay "$work/whole/replay.hone" --output "$work/other-out"
 refuses "only method mezo reads it" "$work/exact/train" --data "$data" \
   --output "$work/other-out" --perturbation-scale 1

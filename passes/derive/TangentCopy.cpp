@@ -1,0 +1,200 @@
+//===- TangentCopy.cpp - The loss and its slope along a direction ---------===//
+//
+// Forward mode, op by op: a tangent stands behind its op and reads what is there.
+// A tangent that is zero is absent, in blocks as between them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/derive/TangentCopy.h"
+
+#include "passes/derive/BlockDerivation.h"
+#include "passes/derive/ScheduleBuilder.h"
+
+using namespace mlir;
+
+namespace hone {
+
+namespace {
+
+/// A copy of a block for one set of arguments that have tangents. Its arguments
+/// are the block's, their tangents and the key; its results the block's and their
+/// tangents.
+struct TangentBlock {
+  BlockOp block; ///< null: nothing has a tangent
+  llvm::BitVector activeResults;
+};
+
+class TangentWriter {
+public:
+  explicit TangentWriter(EntryOp entry)
+      : module(entry->getParentOfType<ModuleOp>()), symbols(module),
+        entry(entry) {}
+
+  FailureOr<EntryOp> write();
+
+private:
+  /// The copy of `block` whose arguments `active` have tangents.
+  FailureOr<TangentBlock> copyOf(BlockOp block, const llvm::BitVector &active);
+  FailureOr<TangentBlock> makeCopy(BlockOp block,
+                                   const llvm::BitVector &active,
+                                   StringRef name);
+  LogicalResult writeCall(CallOp call, OpBuilder &builder, Value key);
+
+  ModuleOp module;
+  SymbolTable symbols;
+  EntryOp entry;
+  llvm::DenseMap<Value, Value> tangents; ///< of the copy's values
+  std::map<std::pair<std::string, std::vector<bool>>, TangentBlock> copies;
+  llvm::StringMap<unsigned> numbers; ///< of copies, by block
+};
+
+} // namespace
+
+static Type keyType(MLIRContext *context) {
+  return RankedTensorType::get(4, IntegerType::get(context, 32));
+}
+
+
+FailureOr<TangentBlock> TangentWriter::copyOf(BlockOp block,
+                                              const llvm::BitVector &active) {
+  std::vector<bool> key;
+  for (unsigned i = 0; i < active.size(); ++i)
+    key.push_back(active[i]);
+  auto [known, isNew] =
+      copies.try_emplace({block.getSymName().str(), std::move(key)});
+  if (!isNew)
+    return known->second;
+  unsigned number = numbers[block.getSymName()]++;
+  std::string name = (block.getSymName() + ".tangent").str();
+  if (number > 0)
+    name += std::to_string(number + 1);
+  FailureOr<TangentBlock> made = makeCopy(block, active, name);
+  if (succeeded(made))
+    known->second = *made;
+  return made;
+}
+
+FailureOr<TangentBlock> TangentWriter::makeCopy(BlockOp block,
+                                                const llvm::BitVector &active,
+                                                StringRef name) {
+  bool trains = false;
+  block.walk([&](ParameterOp op) { trains |= op.getTrainable(); });
+  if (!trains && active.none())
+    return TangentBlock();
+  if (failed(checkNamesAreFree(module, {name.str()})))
+    return failure();
+  OpBuilder builder(block);
+  builder.setInsertionPointAfter(block);
+  auto copy = BlockOp::create(
+      builder, block.getLoc(), name,
+      builder.getFunctionType(block.getArgumentTypes(), {}));
+  mlir::Block &body = copy.getBody().front();
+  IRMapping values;
+  llvm::DenseMap<Value, Value> inside;
+  for (auto [from, to] : llvm::zip_equal(block.getBody().front().getArguments(),
+                                         body.getArguments()))
+    values.map(from, to);
+  for (unsigned index : active.set_bits()) {
+    Value argument = body.getArgument(index);
+    inside[argument] = body.addArgument(argument.getType(), copy.getLoc());
+  }
+  Value key =
+      body.addArgument(keyType(builder.getContext()), copy.getLoc());
+  builder.setInsertionPointToEnd(&body);
+  mlir::Block &original = block.getBody().front();
+  for (Operation &op : original.without_terminator()) {
+    SmallVector<Value> directions;
+    for (Value operand : op.getOperands())
+      directions.push_back(inside.lookup(values.lookup(operand)));
+    bool isActive = llvm::any_of(directions, [](Value v) { return bool(v); });
+    Operation *made = cloneWithAuxiliary(builder, &op, values, isActive);
+    auto parameter = dyn_cast<ParameterOp>(made);
+    if (parameter && parameter.getTrainable())
+      inside[parameter.getResult()] = DirectionOp::create(
+          builder, parameter.getLoc(), parameter.getType(),
+          parameter.getResult(), key);
+    if (!isActive)
+      continue;
+    auto tangent = dyn_cast<TangentOpInterface>(made);
+    if (!tangent)
+      return op.emitOpError("has no derivative rule (TangentOpInterface), but "
+                            "depends on trainable parameters");
+    FailureOr<Value> built = tangent.buildTangent(builder, directions);
+    if (failed(built))
+      return failure();
+    inside[made->getResult(0)] = *built;
+  }
+  SmallVector<Value> returned, slopes;
+  TangentBlock result{copy, llvm::BitVector()};
+  for (Value value : original.getTerminator()->getOperands()) {
+    returned.push_back(values.lookup(value));
+    Value slope = inside.lookup(returned.back());
+    result.activeResults.push_back(bool(slope));
+    if (slope)
+      slopes.push_back(slope);
+  }
+  llvm::append_range(returned, slopes);
+  ReturnOp::create(builder, block.getLoc(), returned);
+  copy.setFunctionType(builder.getFunctionType(
+      body.getArgumentTypes(), ValueRange(returned).getTypes()));
+  return result;
+}
+
+LogicalResult TangentWriter::writeCall(CallOp call, OpBuilder &builder,
+                                       Value key) {
+  auto block = symbols.lookup<BlockOp>(call.getBlock());
+  llvm::BitVector active(call.getValues().size());
+  SmallVector<Value> arguments(call.getValues());
+  for (auto [index, value] : llvm::enumerate(call.getValues()))
+    if (Value tangent = tangents.lookup(value)) {
+      active.set(index);
+      arguments.push_back(tangent);
+    }
+  FailureOr<TangentBlock> copy = copyOf(block, active);
+  if (failed(copy))
+    return failure();
+  if (!copy->block)
+    return success();
+  arguments.push_back(key);
+  builder.setInsertionPoint(call);
+  auto made = CallOp::create(builder, call.getLoc(),
+                             BlockOp(copy->block).getResultTypes(),
+                             BlockOp(copy->block).getSymName(),
+                             call.getPrefix(), arguments);
+  unsigned count = call.getNumResults(), next = count;
+  for (unsigned i = 0; i < count; ++i)
+    if (copy->activeResults[i])
+      tangents[made.getResult(i)] = made.getResult(next++);
+  call.getResults().replaceAllUsesWith(made.getResults().take_front(count));
+  call.erase();
+  return success();
+}
+
+FailureOr<EntryOp> TangentWriter::write() {
+  const std::string name = (entry.getSymName() + ".tangent").str();
+  if (failed(checkNamesAreFree(module, {name})))
+    return failure();
+  OpBuilder builder(entry);
+  builder.setInsertionPointAfter(entry);
+  auto copy = cast<EntryOp>(builder.clone(*entry));
+  copy.setSymName(name);
+  mlir::Block &body = copy.getBodyBlock();
+  Value key = body.addArgument(keyType(builder.getContext()), copy.getLoc());
+  for (CallOp call : llvm::make_early_inc_range(body.getOps<CallOp>()))
+    if (failed(writeCall(call, builder, key)))
+      return failure();
+  Operation *end = body.getTerminator();
+  Value slope = tangents.lookup(end->getOperand(0));
+  if (!slope)
+    return entry.emitOpError("has no trainable parameter to move");
+  end->insertOperands(1, slope);
+  copy.setFunctionType(builder.getFunctionType(body.getArgumentTypes(),
+                                               end->getOperandTypes()));
+  return copy;
+}
+
+FailureOr<EntryOp> createTangentCopy(EntryOp entry) {
+  return TangentWriter(entry).write();
+}
+
+} // namespace hone
