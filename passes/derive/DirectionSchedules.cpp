@@ -14,9 +14,9 @@ LogicalResult checkDirections(ModuleOp module, int64_t directions) {
          << directions;
 }
 
-TrialSums
-sumOverTrials(ScheduleBuilder &b, int64_t directions, int64_t perDirection,
-              function_ref<TrialSums(Value, Value, TrialSums)> body) {
+TrialSums sumOverTrials(ScheduleBuilder &b, int64_t directions,
+                        int64_t perDirection,
+                        function_ref<TrialSums(Value, Value, TrialSums)> body) {
   Type vector = RankedTensorType::get(directions, b.builder.getF64Type());
   Value none = b.scalar("zeros", {}, vector);
   Value zero = b.scalar("zero", {});
@@ -122,11 +122,10 @@ LogicalResult DirectionScheduler::run() {
     return failure();
   updateEntry = createUpdateEntryAlong(module, parts.optimizer,
                                        parts.parameters, coefficients);
-  return failure(failed(scheduleTraining()) ||
-                 failed(scheduleEvaluation(module, parts)) ||
-                 failed(scheduleGradient()) ||
-                 failed(scheduleValidation(module, parts)) ||
-                 failed(scheduleReplay()));
+  return failure(
+      failed(scheduleTraining()) || failed(scheduleEvaluation(module, parts)) ||
+      failed(scheduleGradient()) || failed(scheduleValidation(module, parts)) ||
+      failed(scheduleReplay()));
 }
 
 LogicalResult scheduleAlongDirections(ModuleOp module, const StepParts &parts,

@@ -1,8 +1,8 @@
 //===- DirectionSchedules.h - Steps along random directions ---------------===//
 //
 // What methods share whose gradient is a sum of random directions: the update
-// along them, the estimate in memory for who asks, and the update again from what
-// a step reported. A method says how it finds the coefficients.
+// along them, the estimate in memory for who asks, and the update again from
+// what a step reported. A method says how it finds the coefficients.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,19 +30,19 @@ mlir::LogicalResult scheduleAlongDirections(mlir::ModuleOp module,
                                             int64_t directions,
                                             FindCoefficients find);
 
-/// What trials of all batches add up to: a number for each direction, f64, and the
-/// loss, over target tokens.
+/// What trials of all batches add up to: a number for each direction, f64, and
+/// the loss, over target tokens.
 struct TrialSums {
   mlir::Value numbers, loss;
 };
 /// Runs `perDirection` trials along each of `directions` for each batch. `body`
-/// gets the batch, the number of the trial and the sums so far, and returns them
-/// with its own. In what is returned the loss is a mean, of trials too.
-TrialSums sumOverTrials(
-    ScheduleBuilder &b, int64_t directions, int64_t perDirection,
-    llvm::function_ref<TrialSums(mlir::Value batch, mlir::Value trial,
-                                 TrialSums before)>
-        body);
+/// gets the batch, the number of the trial and the sums so far, and returns
+/// them with its own. In what is returned the loss is a mean, of trials too.
+TrialSums
+sumOverTrials(ScheduleBuilder &b, int64_t directions, int64_t perDirection,
+              llvm::function_ref<TrialSums(mlir::Value batch, mlir::Value trial,
+                                           TrialSums before)>
+                  body);
 /// 1 / target tokens of the step.
 inline mlir::Value tokenWeight(ScheduleBuilder &b) {
   return b.scalar("inverse", b.realSetting("targets"));

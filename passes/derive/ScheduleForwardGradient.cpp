@@ -1,10 +1,10 @@
 //===- ScheduleForwardGradient.cpp - hone-schedule-forward-gradient -------===//
 //
-// The forward gradient (Baydin et al. 2022; of AsyncFGD, Guo et al. 2023, eq. 4,
-// the sequential case): along each of n random directions u_d, forward mode gives
-// the derivative j_d of the loss, and sum_d j_d / n u_d is an unbiased estimate of
-// the gradient. Directions are seeds, so between blocks there are a value and its
-// tangent, and nothing is kept.
+// The forward gradient (Baydin et al. 2022; of AsyncFGD, Guo et al. 2023, eq.
+// 4, the sequential case): along each of n random directions u_d, forward mode
+// gives the derivative j_d of the loss, and sum_d j_d / n u_d is an unbiased
+// estimate of the gradient. Directions are seeds, so between blocks there are a
+// value and its tangent, and nothing is kept.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,8 +34,8 @@ static DirectionEstimate estimate(ScheduleBuilder &b, EntryOp tangent,
       b, directions, /*perDirection=*/1,
       [&](Value batch, Value number, TrialSums before) -> TrialSums {
         ResultRange found =
-            b.run(tangent,
-                  b.scalar("direction_key", {seed, step, number}, key), batch);
+            b.run(tangent, b.scalar("direction_key", {seed, step, number}, key),
+                  batch);
         return {b.scalar("add_slope", {before.numbers, found[1], number},
                          before.numbers.getType()),
                 b.scalar("add", {before.loss, found[0]})};

@@ -4,8 +4,8 @@
 // 1): along each of P random directions z_p, two losses give the slope
 //   c_p = (L(theta + epsilon z_p) - L(theta - epsilon z_p)) / (2 epsilon P)
 // and sum_p c_p z_p is the estimate of the gradient. All batches of a step have
-// the same directions. What a step adds to its seed are the c_p: `train` reports
-// them, and `replay` makes the same update of them, without data.
+// the same directions. What a step adds to its seed are the c_p: `train`
+// reports them, and `replay` makes the same update of them, without data.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,10 +62,10 @@ struct ScheduleSpsa : impl::ScheduleSpsaBase<ScheduleSpsa> {
       return signalPassFailure();
     FailureOr<EntryOp> probe = createPerturbedCopy(parts->loss);
     if (failed(probe) ||
-        failed(scheduleAlongDirections(
-            module, *parts, directions, [&](ScheduleBuilder &b) {
-              return estimate(b, *probe, directions);
-            })))
+        failed(scheduleAlongDirections(module, *parts, directions,
+                                       [&](ScheduleBuilder &b) {
+                                         return estimate(b, *probe, directions);
+                                       })))
       signalPassFailure();
   }
 };

@@ -1,7 +1,7 @@
 //===- TangentCopy.cpp - The loss and its slope along a direction ---------===//
 //
-// Forward mode, op by op: a tangent stands behind its op and reads what is there.
-// A tangent that is zero is absent, in blocks as between them.
+// Forward mode, op by op: a tangent stands behind its op and reads what is
+// there. A tangent that is zero is absent, in blocks as between them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -10,6 +10,8 @@
 #include "passes/derive/BlockDerivation.h"
 #include "passes/derive/ScheduleBuilder.h"
 
+#include "mlir/IR/IRMapping.h"
+
 using namespace mlir;
 
 namespace hone {
@@ -17,8 +19,8 @@ namespace hone {
 namespace {
 
 /// A copy of a block for one set of arguments that have tangents. Its arguments
-/// are the block's, their tangents and the key; its results the block's and their
-/// tangents.
+/// are the block's, their tangents and the key; its results the block's and
+/// their tangents.
 struct TangentBlock {
   BlockOp block; ///< null: nothing has a tangent
   llvm::BitVector activeResults;
@@ -35,8 +37,7 @@ public:
 private:
   /// The copy of `block` whose arguments `active` have tangents.
   FailureOr<TangentBlock> copyOf(BlockOp block, const llvm::BitVector &active);
-  FailureOr<TangentBlock> makeCopy(BlockOp block,
-                                   const llvm::BitVector &active,
+  FailureOr<TangentBlock> makeCopy(BlockOp block, const llvm::BitVector &active,
                                    StringRef name);
   LogicalResult writeCall(CallOp call, OpBuilder &builder, Value key);
 
@@ -53,7 +54,6 @@ private:
 static Type keyType(MLIRContext *context) {
   return RankedTensorType::get(4, IntegerType::get(context, 32));
 }
-
 
 FailureOr<TangentBlock> TangentWriter::copyOf(BlockOp block,
                                               const llvm::BitVector &active) {
@@ -85,9 +85,9 @@ FailureOr<TangentBlock> TangentWriter::makeCopy(BlockOp block,
     return failure();
   OpBuilder builder(block);
   builder.setInsertionPointAfter(block);
-  auto copy = BlockOp::create(
-      builder, block.getLoc(), name,
-      builder.getFunctionType(block.getArgumentTypes(), {}));
+  auto copy =
+      BlockOp::create(builder, block.getLoc(), name,
+                      builder.getFunctionType(block.getArgumentTypes(), {}));
   mlir::Block &body = copy.getBody().front();
   IRMapping values;
   llvm::DenseMap<Value, Value> inside;
@@ -98,8 +98,7 @@ FailureOr<TangentBlock> TangentWriter::makeCopy(BlockOp block,
     Value argument = body.getArgument(index);
     inside[argument] = body.addArgument(argument.getType(), copy.getLoc());
   }
-  Value key =
-      body.addArgument(keyType(builder.getContext()), copy.getLoc());
+  Value key = body.addArgument(keyType(builder.getContext()), copy.getLoc());
   builder.setInsertionPointToEnd(&body);
   mlir::Block &original = block.getBody().front();
   for (Operation &op : original.without_terminator()) {
@@ -110,9 +109,9 @@ FailureOr<TangentBlock> TangentWriter::makeCopy(BlockOp block,
     Operation *made = cloneWithAuxiliary(builder, &op, values, isActive);
     auto parameter = dyn_cast<ParameterOp>(made);
     if (parameter && parameter.getTrainable())
-      inside[parameter.getResult()] = DirectionOp::create(
-          builder, parameter.getLoc(), parameter.getType(),
-          parameter.getResult(), key);
+      inside[parameter.getResult()] =
+          DirectionOp::create(builder, parameter.getLoc(), parameter.getType(),
+                              parameter.getResult(), key);
     if (!isActive)
       continue;
     auto tangent = dyn_cast<TangentOpInterface>(made);
@@ -157,10 +156,9 @@ LogicalResult TangentWriter::writeCall(CallOp call, OpBuilder &builder,
     return success();
   arguments.push_back(key);
   builder.setInsertionPoint(call);
-  auto made = CallOp::create(builder, call.getLoc(),
-                             BlockOp(copy->block).getResultTypes(),
-                             BlockOp(copy->block).getSymName(),
-                             call.getPrefix(), arguments);
+  auto made = CallOp::create(
+      builder, call.getLoc(), BlockOp(copy->block).getResultTypes(),
+      BlockOp(copy->block).getSymName(), call.getPrefix(), arguments);
   unsigned count = call.getNumResults(), next = count;
   for (unsigned i = 0; i < count; ++i)
     if (copy->activeResults[i])
@@ -188,8 +186,8 @@ FailureOr<EntryOp> TangentWriter::write() {
   if (!slope)
     return entry.emitOpError("has no trainable parameter to move");
   end->insertOperands(1, slope);
-  copy.setFunctionType(builder.getFunctionType(body.getArgumentTypes(),
-                                               end->getOperandTypes()));
+  copy.setFunctionType(
+      builder.getFunctionType(body.getArgumentTypes(), end->getOperandTypes()));
   return copy;
 }
 

@@ -25,8 +25,8 @@ namespace hone {
 
 /// What the function of a block takes after rows and scratch: arguments,
 /// parameters (each as its stored tensors), inputs, results, gradients, and the
-/// random streams (i64) of parameters that are perturbed or have directions; each
-/// in order of first use.
+/// random streams (i64) of parameters that are perturbed or have directions;
+/// each in order of first use.
 struct BlockInterface {
   llvm::MapVector<llvm::StringRef, ParameterOp> parameters;
   llvm::MapVector<llvm::StringRef, InputOp> inputs;

@@ -27,7 +27,8 @@ struct ParameterView {
   mlir::Value scales, biases;
   int64_t bits = 0;
   /// See hone.perturbed: memref<4xi32>, memref<f64>, and an i64, the stream's
-  /// hash. Without a scale, what is read is the direction in the parameter's place.
+  /// hash. Without a scale, what is read is the direction in the parameter's
+  /// place.
   mlir::Value key, scale, stream;
 
   bool isPacked() const { return bits != 0; }
