@@ -249,7 +249,7 @@ Status PlanSearch::tooSmall(const StepPlan &smallest) {
            std::to_string(least) + " bytes, the smallest plan for " +
            std::to_string(rows) + " rows and " + std::to_string(threads) +
            " threads) but found " + std::to_string(budget) + " bytes",
-       remedy + ", or lower max_seq_length or lora.r"});
+       remedy + ", or lower max_seq_length, batch_size or lora.r"});
 }
 
 Result<PlannedStep> PlanSearch::find() {

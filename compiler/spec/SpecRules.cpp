@@ -54,8 +54,7 @@ Status hone::checkSpec(Spec &spec) {
     if (spec.given.count(setting->key()) && !spec.isRead(*setting) &&
         !isPlanned(*setting))
       return disagree(setting->key(),
-                      "only method " + setting->methodList() +
-                          " reads it, but method is " + method,
+                      setting->readers() + ", but method is " + method,
                       "remove " + setting->key() + ", or set train.method to " +
                           setting->methods.front());
   if (method == "mezo" || method == "fgd") {

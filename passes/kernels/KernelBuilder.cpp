@@ -299,10 +299,12 @@ void KernelBuilder::product(const Product &p, Epilogue epilogue) {
     into = p.c.matrix;
   Value intoAt[] = {p.c.row, p.c.column};
   Piece c = p.sums ? Piece{p.sums, index(0), index(0)} : p.c;
+  // A step along a direction is smaller than what bfloat16 can tell apart.
+  bool rounded = p.rounded && !view.isRandom();
   auto product = tile::ProductOp::create(
       *this, c.matrix, c.row, c.column, p.a.matrix, p.a.row, p.a.column,
       p.w.matrix, p.w.row, p.w.column, p.rows, p.columns, p.depth, p.terms,
-      p.mostColumns, p.accumulate, p.transposeA, p.transposeW, p.rounded,
+      p.mostColumns, p.accumulate, p.transposeA, p.transposeW, rounded,
       p.readAhead, p.fewRows, p.padded, into,
       into ? ValueRange(intoAt) : ValueRange(), view.scales, view.biases,
       bitsOf(view));

@@ -33,12 +33,9 @@ static Chain chainBehind(const Chain *before, const void *bytes,
   return chain;
 }
 
-static Status damaged(const std::string &path, const std::string &problem) {
-  return Status::error(
-      ErrorCode::DamagedReplay,
-      {path, problem,
-       "get the whole file again; what a run that resumes has lost of its own, "
-       "it makes again if an older checkpoint is there"});
+static Status damaged(const std::string &path, const std::string &problem,
+                      const std::string &remedy = "get the whole file again") {
+  return Status::error(ErrorCode::DamagedReplay, {path, problem, remedy});
 }
 
 static Status noLog(const std::string &path) {
@@ -133,7 +130,8 @@ Result<ReplayReader> ReplayReader::read(const std::string &path,
     const char *record = bytes.data() + log.placeOf(i);
     log.chain = chainBehind(&log.chain, record, payload);
     if (memcmp(log.chain.data(), record + payload, sizeof(Chain)) != 0)
-      return damaged(path, "step " + std::to_string(i + 1) + " of " +
+      return damaged(path, (i == 0 ? "the first line, or step " : "step ") +
+                               std::to_string(i + 1) + " of " +
                                std::to_string(log.count) +
                                " is not as it was written");
     if (log.placeOf(i) - released < MappedFile::VisitBytes)
@@ -182,12 +180,16 @@ Result<ReplayWriter> ReplayWriter::create(const std::string &path,
 Result<ReplayWriter> ReplayWriter::resume(const std::string &path,
                                           uint64_t steps,
                                           const CheckpointFields &run) {
+  // A run without the steps behind its checkpoint would leave a log of another.
+  const char *remedy = "put the whole file of this run back, or start again in "
+                       "another --output";
   Result<ReplayReader> read = ReplayReader::read(path, &steps);
   if (!read.isOk())
-    return read.status();
+    return damaged(path, read.status().message().problem, remedy);
   const ReplayReader &there = read.value();
   if (there.header().run != run)
-    return damaged(path, "it is of another run than the checkpoint beside it");
+    return damaged(path, "it is of another run than the checkpoint beside it",
+                   remedy);
   ReplayWriter log;
   log.path = path;
   log.coefficients = there.header().coefficients;

@@ -28,11 +28,15 @@ bool Setting::isReadBy(const std::string &method) const {
          std::find(methods.begin(), methods.end(), method) != methods.end();
 }
 
-std::string Setting::methodList() const {
-  std::string text;
-  for (const char *method : methods)
-    text += (text.empty() ? "" : ", ") + std::string(method);
-  return text;
+std::string Setting::readers() const {
+  std::string names;
+  for (size_t i = 0; i < methods.size(); ++i)
+    names += (i == 0                    ? ""
+              : i + 1 == methods.size() ? " and "
+                                        : ", ") +
+             std::string(methods[i]);
+  return methods.size() == 1 ? "only method " + names + " reads it"
+                             : "only methods " + names + " read it";
 }
 
 std::string Setting::key() const {

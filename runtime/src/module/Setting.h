@@ -76,7 +76,8 @@ public:
   const Methods methods;
 
   bool isReadBy(const std::string &method) const;
-  std::string methodList() const; ///< "backprop, lcsb"
+  /// "only methods mezo and fgd read it"
+  std::string readers() const;
 
   std::string key() const;    ///< "train.learning_rate"
   std::string option() const; ///< "learning-rate"

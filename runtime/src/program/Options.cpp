@@ -98,11 +98,16 @@ static Status checkCombination(const Options &options,
                                const std::vector<std::string> &given) {
   if (options.help || options.version || options.plan)
     return Status::ok();
+  std::optional<Mode> mode = modeOf(options);
+  if (!options.replay.empty() && std::string(mode->name) != "replay")
+    return Status::error(
+        ErrorCode::OptionsDisagree,
+        {"--replay", std::string("--") + mode->name + " is another thing to do",
+         "give one of the two"});
   if (options.evalOnly && options.evalData.empty())
     return Status::error(ErrorCode::MissingOption,
                          {"--eval-only", "expects --eval-data but got none",
                           "add --eval-data FILE"});
-  std::optional<Mode> mode = modeOf(options);
   if (mode)
     if (Status status = checkOnlyRead(*mode, given); !status.isOk())
       return status;
@@ -193,13 +198,12 @@ Result<Options> Options::parse(const std::vector<std::string> &arguments,
     if (!found)
       return unknownOption(options, argument, name);
     if (!options.settings.isRead(*found))
-      return Status::error(
-          ErrorCode::OptionsDisagree,
-          {"--" + name,
-           "only method " + found->methodList() +
-               " reads it, but this program was compiled with method " +
-               options.settings.train.method,
-           "leave --" + name + " out"});
+      return Status::error(ErrorCode::OptionsDisagree,
+                           {"--" + name,
+                            found->readers() +
+                                ", but this program was compiled with method " +
+                                options.settings.train.method,
+                            "leave --" + name + " out"});
     if (found->setBy == SetBy::Flag) {
       if (attached)
         return Status::error(

@@ -199,9 +199,8 @@ static Status dumpGradients(Setup &setup) {
   SampleOrder order{setup.data.sampleCount(),
                     uint64_t(setup.module.config().train.batch_size), 1,
                     uint64_t(setup.options.settings.train.seed), false};
-  Result<Trainer::StepResult> computed =
-      setup.trainer->gradient(setup.data, order, order.rangeOf(0),
-                              hyperparametersOf(setup.options, 1));
+  Result<Trainer::StepResult> computed = setup.trainer->gradient(
+      setup.data, order, order.rangeOf(0), hyperparametersOf(setup.options, 1));
   if (!computed.isOk())
     return computed.status();
   const Trainer::StepResult &result = computed.value();

@@ -102,8 +102,11 @@ Status replayRun(const Module &module, const Options &given, Trainer &trainer) {
         !status.isOk())
       return status;
   }
-  if (Status status = trainer.validate(log.steps()); !status.isOk())
-    return status;
+  if (Status status = trainer.validate(log.steps()); !status.isOk()) {
+    Message message = status.message();
+    message.remedy = "the run diverged: it has no adapter from its last steps";
+    return Status::error(*status.errorCode(), message);
+  }
   if (Status status = trainables.save(given.output); !status.isOk())
     return status;
   printf("replayed     %" PRIu64 " steps of %s\nadapter      %s\n", log.steps(),

@@ -144,16 +144,14 @@ Status Run::start() {
 Status Run::startReplay() {
   if (!inputs.module.canReplay())
     return Status::ok();
-  const std::string path =
-      inputs.options.output + "/" + ReplayWriter::FileName;
+  const std::string path = inputs.options.output + "/" + ReplayWriter::FileName;
   Result<std::string> start = trainer.trainables().digest();
   if (!start.isOk())
     return start.status();
   Result<ReplayWriter> opened =
-      completed > 0
-          ? ReplayWriter::resume(path, completed, identity.run)
-          : ReplayWriter::create(path, {identity.run, start.value(),
-                                        trainer.coefficientCount()});
+      completed > 0 ? ReplayWriter::resume(path, completed, identity.run)
+                    : ReplayWriter::create(path, {identity.run, start.value(),
+                                                  trainer.coefficientCount()});
   if (!opened.isOk())
     return opened.status();
   replay = std::move(opened.value());

@@ -166,10 +166,13 @@ Status Trainer::step(const Dataset &data, const SampleOrder &order,
              "expects a finite loss and gradient but got loss %g and gradient "
              "norm %g",
              result.loss, result.gradientNorm);
-  return Status::error(ErrorCode::Diverged,
-                       {"step " + std::to_string(completed + 1), problem,
-                        "lower --learning-rate or raise --warmup-steps, and "
-                        "check the data"});
+  std::string remedy = "lower --learning-rate or raise --warmup-steps, and "
+                       "check the data";
+  if (module.config().isRead(module.config().train.perturbation_scale))
+    remedy = "lower --perturbation-scale, " + remedy;
+  return Status::error(
+      ErrorCode::Diverged,
+      {"step " + std::to_string(completed + 1), problem, remedy});
 }
 
 Result<double> Trainer::evaluate(const Dataset &data, uint64_t batchSize) {
