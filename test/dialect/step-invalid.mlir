@@ -434,3 +434,30 @@ hone.entry @keep_c4(%x: tensor<?x4xf32>, %pool: tensor<2x?x4xf32>, %slots: tenso
   // expected-error @+1 {{'hone.keep' op expects 'pool' to be the result of a 'hone.pool'}}
   hone.keep %x in %pool at %slots[0] : tensor<2x?x4xf32>, tensor<2xi32>
 }
+
+// -----
+
+hone.block @direction_c1(%key: tensor<4xi32>) {
+  %w = hone.parameter "w" : tensor<8x4xf32>
+  // expected-error @+1 {{'hone.direction' op expects 'parameter' to be the result of a trainable 'hone.parameter'}}
+  %z = hone.direction %w by %key : tensor<8x4xf32>
+  hone.return
+}
+
+// -----
+
+hone.block @direction_c2() {
+  %w = hone.parameter "w" trainable init <zero> : tensor<8x4xf32>
+  %key = hone.input "key" : tensor<4xi32>
+  // expected-error @+1 {{'hone.direction' op expects 'key' to be an argument of the block}}
+  %z = hone.direction %w by %key : tensor<8x4xf32>
+  hone.return
+}
+
+// -----
+
+hone.entry gradient @sgd_c2(%g: tensor<f64>, %key: tensor<4xi32>, %c: tensor<1xf32>) {
+  %d = hone.layer_gradient "model.layers.0." : tensor<16xf32>
+  // expected-error @+1 {{'hone.sgd' op expects a gradient or directions but got both}}
+  hone.sgd %g, %g, %g from %d : tensor<16xf32> along %key, %c : tensor<1xf32>
+}
