@@ -55,6 +55,10 @@ def ScheduleStep : HonePass<"hone-schedule-step"> {
     own: gradients and losses are exchanged batch by batch and added in the order
     of the batches, so that each rank has the bits of one program that has all the
     data, in turn a batch of each rank.
+    With `selection`, of a gradient that keeps block inputs only, a step runs the
+    backwards of the layers that a formula selects before it, all of its batches
+    alike; through the others the cotangent goes unchanged, and as many inputs are
+    kept as the largest selection has (docs/methods/lcsb.md).
     Leaves alone: the other entries that are there.
   }];
   let options = [
@@ -66,7 +70,20 @@ def ScheduleStep : HonePass<"hone-schedule-step"> {
     Option<"rank", "rank", "std::string", /*default=*/"\"\"",
            "which of them this one is">,
     Option<"inBackward", "in-backward", "bool", /*default=*/"false",
-           "update each layer as soon as its backward has run">
+           "update each layer as soon as its backward has run">,
+    Option<"selection", "selection", "std::string", /*default=*/"\"\"",
+           "which layers have a backward in a step: uniform, bernoulli, cyclic or "
+           "round-robin; empty: all">,
+    Option<"selectionRatio", "selection-ratio", "double", /*default=*/"0.5",
+           "part of the layers that is selected, but for cyclic">,
+    Option<"selectionGroups", "selection-groups", "int64_t", /*default=*/"4",
+           "groups of layers of cyclic">,
+    Option<"selectionWarmup", "selection-warmup", "int64_t", /*default=*/"0",
+           "first steps, which select all layers">,
+    Option<"unselected", "unselected", "std::string",
+           /*default=*/"\"identity\"",
+           "what lets the cotangent through a layer that is not selected: identity, "
+           "or exact, which keeps the inputs of all layers">
   ];
   let dependentDialects = [
     "::hone::HoneDialect", "::mlir::arith::ArithDialect",

@@ -26,6 +26,8 @@
 #include "module/Streaming.h"
 #include "module/WeightDigests.h"
 #include "passes/Passes.h"
+#include "passes/derive/SelectLayers.h"
+#include "passes/module/Schedule.h"
 #include "text/TokenizerBuilder.h"
 #include "text/TokenizerTable.h"
 
@@ -68,6 +70,8 @@ public:
   Status importModel();
   /// Tables of rotary embedding are constants of the program.
   Status checkTables() const;
+  /// That there are as many layers as groups of them.
+  Status checkSelection() const;
   /// What `residuals: planned` stands for.
   Status planStep();
   /// Passes of `phase`, with its dump.
@@ -264,6 +268,26 @@ Status Compilation::checkTables() const {
                         "cut the data into shorter sequences"});
 }
 
+Status Compilation::checkSelection() const {
+  if (spec.train.method != "lcsb" || spec.train.selection != "cyclic")
+    return Status::ok();
+  ScopedDiagnosticHandler silence(module.get()->getContext(),
+                                  [](Diagnostic &) { return success(); });
+  FailureOr<EntryOp> loss = findLossEntry(*module);
+  if (failed(loss))
+    return Status::ok(); // reported when the step is derived
+  int64_t layers = countSelectableLayers(*loss);
+  int64_t groups = spec.train.selection_groups;
+  if (groups <= layers)
+    return Status::ok();
+  return Status::error(ErrorCode::BadSpecValue,
+                       {spec.placeOf("train.selection_groups"),
+                        "expected at most " + std::to_string(layers) +
+                            ", since that many layers train, but found " +
+                            std::to_string(groups),
+                        "lower train.selection_groups, or train more layers"});
+}
+
 /// mkdir -p with the mode of the umask.
 static std::error_code createFolder(const std::string &path) {
   return llvm::sys::fs::create_directories(path, /*IgnoreExisting=*/true,
@@ -273,6 +297,11 @@ static std::error_code createFolder(const std::string &path) {
 void Compilation::setOptions(StepOptions &options) {
   options.method = spec.train.method;
   options.directions = spec.train.directions;
+  options.selection = spec.train.selection;
+  options.selectionRatio = spec.train.selection_ratio;
+  options.selectionGroups = spec.train.selection_groups;
+  options.selectionWarmup = spec.train.selection_warmup;
+  options.unselected = spec.train.unselected;
   options.residuals = spec.train.residuals;
   options.streamWeights =
       planned ? planned->streams : spec.weights.streaming == "true";
@@ -665,6 +694,7 @@ Status hone::compile(const CompileRequest &request) {
   if (c.stopsAfter(CompilerPhase::Import))
     return c.printModule();
 
+  HONE_TRY(c.checkSelection());
   HONE_TRY(c.planStep());
   HONE_TRY(c.run(CompilerPhase::Derive));
   c.noteRounding();

@@ -46,9 +46,12 @@ static void buildDerive(OpPassManager &pm, const StepOptions &options) {
         {options.residuals, options.recomputedInputs, options.roundedInputs}));
     // From here on the module computes gradients: every value that the backward
     // reads is kept or recomputed, explicitly.
-    pm.addPass(
-        createScheduleStep({options.optimizer, llvm::to_vector(options.ranks),
-                            options.rank, options.optimizerInBackward}));
+    pm.addPass(createScheduleStep(
+        {options.optimizer, llvm::to_vector(options.ranks), options.rank,
+         options.optimizerInBackward,
+         options.selectsLayers() ? options.selection.getValue() : std::string(),
+         options.selectionRatio, options.selectionGroups,
+         options.selectionWarmup, options.unselected}));
   }
   // From here on the schedules say what runs when.
   if (options.splitAfter >= 0)

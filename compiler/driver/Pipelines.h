@@ -35,10 +35,23 @@ llvm::StringRef phaseName(CompilerPhase phase);
 struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
   Option<std::string> method{
       *this, "method", llvm::cl::init("backprop"),
-      llvm::cl::desc("how gradients are obtained: backprop, mezo or fgd")};
+      llvm::cl::desc(
+          "how gradients are obtained: backprop, lcsb, mezo or fgd")};
   Option<int64_t> directions{
       *this, "directions", llvm::cl::init(1),
       llvm::cl::desc("of a step, as in hone-schedule-spsa")};
+  Option<std::string> selection{
+      *this, "selection", llvm::cl::init("uniform"),
+      llvm::cl::desc("of lcsb, as in hone-schedule-step")};
+  Option<double> selectionRatio{*this, "selection-ratio", llvm::cl::init(0.5),
+                                llvm::cl::desc("the same")};
+  Option<int64_t> selectionGroups{*this, "selection-groups", llvm::cl::init(4),
+                                  llvm::cl::desc("the same")};
+  Option<int64_t> selectionWarmup{*this, "selection-warmup", llvm::cl::init(0),
+                                  llvm::cl::desc("the same")};
+  Option<std::string> unselected{*this, "unselected",
+                                 llvm::cl::init("identity"),
+                                 llvm::cl::desc("the same")};
   Option<std::string> residuals{
       *this, "residuals", llvm::cl::init("mesp"),
       llvm::cl::desc("what the forward pass keeps, as in "
@@ -83,6 +96,12 @@ struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
       llvm::cl::desc("keep few of the frozen weights resident")};
   /// Whether the method has values to keep from forward to backward.
   bool hasBackward() const { return method != "mezo" && method != "fgd"; }
+  /// Whether a step has the backward of some layers only.
+  bool selectsLayers() const { return method == "lcsb"; }
+  /// Whether plans choose what each layer keeps; else it is `mesp`.
+  bool choosesResiduals() const {
+    return hasBackward() && (!selectsLayers() || unselected == "exact");
+  }
   /// Whether Derive and Place end in a pass that checks what they promise.
   bool verifies = true;
 };

@@ -112,7 +112,8 @@ bool PlanJudge::findLayers() {
   FailureOr<EntryOp> loss = findLossEntry(imported);
   if (failed(loss))
     return false;
-  if (!options.hasBackward()) // then only tiles are planned
+  // Then only tiles are planned.
+  if (!options.choosesResiduals())
     return memoryOf(StepPlan()).has_value();
   Value returned = loss->getBodyBlock().getTerminator()->getOperand(0);
   auto call = returned.getDefiningOp<CallOp>();

@@ -66,6 +66,30 @@ Status hone::checkSpec(Spec &spec) {
     spec.train.max_grad_norm = 0; // there is no gradient to take a norm of
   }
 
+  if (method == "lcsb") {
+    if (spec.train.unselected == "identity" && spec.train.residuals != "mesp" &&
+        spec.train.residuals != "planned")
+      return disagree("train.residuals",
+                      "expected mesp or planned, since layers that method lcsb "
+                      "selects keep their inputs only, but found " +
+                          spec.train.residuals,
+                      "leave train.residuals out, or set train.unselected to "
+                      "exact");
+    bool hasGroups = spec.train.selection == "cyclic";
+    const char *unread =
+        hasGroups ? "train.selection_ratio" : "train.selection_groups";
+    if (spec.given.count(unread))
+      return disagree(unread,
+                      (hasGroups ? "selection cyclic has groups instead"
+                                 : "only selection cyclic reads it, but "
+                                   "selection is " +
+                                       spec.train.selection),
+                      "remove " + std::string(unread) +
+                          (hasGroups ? "; train.selection_groups: 2 selects "
+                                       "half of the layers"
+                                     : ", or set train.selection to cyclic"));
+  }
+
   // The element types of weights and adapter follow compute_dtype, unless they
   // are stored smaller; an adapter has the type that bfloat16 is computed in.
   const std::string &dtype = spec.train.compute_dtype;

@@ -37,11 +37,13 @@ Value ScheduleBuilder::scalar(StringRef name, ValueRange operands, Type type) {
       .getResult(0);
 }
 
-ResultRange ScheduleBuilder::run(EntryOp entry, ValueRange values,
-                                 Value batch) {
+ResultRange ScheduleBuilder::runEither(Value condition, EntryOp entry,
+                                       EntryOp otherwise, ValueRange values,
+                                       Value batch) {
+  auto other = otherwise ? FlatSymbolRefAttr::get(otherwise.getSymNameAttr())
+                         : FlatSymbolRefAttr();
   return RunOp::create(builder, loc, entry.getResultTypes(), entry.getSymName(),
-                       /*otherwise=*/nullptr, values, batch,
-                       /*condition=*/Value())
+                       other, values, batch, condition)
       .getResults();
 }
 

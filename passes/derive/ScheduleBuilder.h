@@ -35,7 +35,13 @@ public:
   /// such a function hasFailed, and the result is not to be used.
   Value scalar(llvm::StringRef name, ValueRange operands, Type type = {});
 
-  mlir::ResultRange run(EntryOp entry, ValueRange values, Value batch = {});
+  mlir::ResultRange run(EntryOp entry, ValueRange values, Value batch = {}) {
+    return runEither({}, entry, {}, values, batch);
+  }
+  /// `entry` if `condition` is not zero, else `otherwise`; without a condition
+  /// `entry`.
+  mlir::ResultRange runEither(Value condition, EntryOp entry, EntryOp otherwise,
+                              ValueRange values, Value batch);
   Value load() { return LoadOp::create(builder, loc); }
 
   /// What `body` makes of `carried`, `count` times; `expected`: for estimates.

@@ -71,10 +71,11 @@ bool isCheap(Operation *op) {
 /// what runs for the first and again for the others counts once.
 static llvm::MapVector<EntryOp, int64_t> expectedRuns(ModuleOp module) {
   llvm::MapVector<EntryOp, int64_t> runs;
-  for (EntryOp entry : entriesOfStep(module))
-    runs[entry] = 1;
   SymbolTable symbols(module);
   std::optional<Schedule> schedule = Schedule::find(module, Purpose::Train);
+  if (!schedule)
+    for (EntryOp entry : entriesOfStep(module))
+      runs[entry] = 1;
   for (const Schedule::Item &item :
        schedule ? schedule->items() : ArrayRef<Schedule::Item>()) {
     auto run = dyn_cast<RunOp>(item.op);
@@ -84,8 +85,9 @@ static llvm::MapVector<EntryOp, int64_t> expectedRuns(ModuleOp module) {
     for (RepeatOp repeat = item.repeat; repeat;
          repeat = repeat->getParentOfType<RepeatOp>())
       times *= repeat.getExpected();
-    for (EntryOp entry : entriesOf(run, symbols))
-      runs[entry] = std::max(runs[entry], times);
+    // As if every condition held, as of calls.
+    auto entry = symbols.lookup<EntryOp>(run.getEntry());
+    runs[entry] = std::max(runs[entry], times);
   }
   return runs;
 }

@@ -7,8 +7,7 @@
 
 namespace hone {
 
-/// test-select-layers; see SelectLayers.cpp. `slots` of its pool; 0: one for
-/// each layer.
+/// test-select-layers; `slots` of its pool.
 std::unique_ptr<mlir::Pass> createSelectLayers(int64_t slots);
 
 /// All of this folder, for hone-opt.

@@ -193,6 +193,13 @@ std::vector<double> HoneProgram::read(llvm::StringRef region,
   return values;
 }
 
+std::vector<int32_t> HoneProgram::readIntegers(llvm::StringRef region,
+                                               size_t count) const {
+  std::vector<int32_t> values(count);
+  memcpy(values.data(), at(region), count * sizeof(int32_t));
+  return values;
+}
+
 void HoneProgram::setWeights(std::vector<std::vector<double>> values) {
   weights.clear();
   for (const std::vector<double> &tensor : values)

@@ -41,6 +41,8 @@ public:
   void write(llvm::StringRef region, const std::vector<int32_t> &values);
   /// The first `count` values of a region.
   std::vector<double> read(llvm::StringRef region, size_t count) const;
+  /// The same of one of 32-bit integers.
+  std::vector<int32_t> readIntegers(llvm::StringRef region, size_t count) const;
   /// Sets the frozen tensors in the order of their first use.
   void setWeights(std::vector<std::vector<double>> values);
 

@@ -9,10 +9,12 @@
 #ifndef HONE_TEST_REFERENCE_SCALARFORMULAS_H
 #define HONE_TEST_REFERENCE_SCALARFORMULAS_H
 
+#include "base/Philox.h"
 #include "base/PortableMath.h"
 
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
 namespace hone::reference {
 
@@ -74,6 +76,32 @@ inline double cosPi(double y) {
   double x = pi * (0.5 - y);
   double t = x * x;
   return sign * (x + x * (t * rt::horner(sine, t)));
+}
+
+/// For each of `layers` layers whether it is selected. `random` has one number
+/// for each.
+using Selection = std::vector<int32_t>;
+
+/// `wanted` of them: Knuth's algorithm S.
+inline Selection selectUniform(int64_t layers, int64_t wanted,
+                               const rt::RandomStream &random) {
+  Selection mask;
+  for (int64_t layer = 0; layer < layers; ++layer) {
+    bool takes =
+        double(layers - layer) * random.uniform(layer) < double(wanted);
+    mask.push_back(takes);
+    wanted -= takes;
+  }
+  return mask;
+}
+
+/// Each with `probability`.
+inline Selection selectBernoulli(int64_t layers, double probability,
+                                 const rt::RandomStream &random) {
+  Selection mask;
+  for (int64_t layer = 0; layer < layers; ++layer)
+    mask.push_back(random.uniform(layer) < probability);
+  return mask;
 }
 
 } // namespace hone::reference

@@ -29,6 +29,7 @@ enum class RandomPurpose : uint32_t {
   Perturb = 4,    ///< directions of zeroth-order and forward-gradient methods
   Test = 5,       ///< inputs of tests
   Round = 6,      ///< of parameters to bfloat16
+  Select = 7,     ///< which layers train in a step
 };
 
 /// FNV-1a, 64 bits: offset basis 0xcbf29ce484222325, prime 0x100000001b3.

@@ -65,9 +65,27 @@ struct TrainSettings : Section {
   TrainSettings() : Section("train") {}
 
   Word method{*this, "method", "backprop", Bits::Run, SetBy::Spec,
-      "how gradients are obtained: by a backward (backprop), or estimated from "
-      "losses (mezo) or derivatives (fgd) along random directions",
-      {{"backprop", "mezo", "fgd"}, {"lcsb"}}};
+      "how gradients are obtained: by the backward of all layers (backprop), or "
+      "of some of them, others in each step (lcsb), or estimated from losses "
+      "(mezo) or derivatives (fgd) along random directions", {{"backprop", "lcsb",
+      "mezo", "fgd"}}};
+  Word selection{*this, "selection", "uniform", Bits::Run, SetBy::Spec,
+      "which layers have a backward in a step of lcsb: always as many, at random "
+      "(uniform), each by a probability (bernoulli), one of several groups in "
+      "turn (cyclic), or the next ones, around (round-robin)", {{"uniform",
+      "bernoulli", "cyclic", "round-robin"}, {"importance"}}, {"lcsb"}};
+  Real selection_ratio{*this, "selection_ratio", 0.5, Bits::Run, SetBy::Spec,
+      "part of the layers that is selected, rounded up to whole ones",
+      {0, 1, false, true}, {"lcsb"}};
+  Integer selection_groups{*this, "selection_groups", 4, Bits::Run, SetBy::Spec,
+      "contiguous groups of layers of selection cyclic", from(1, 65536),
+      {"lcsb"}};
+  Integer selection_warmup{*this, "selection_warmup", 50, Bits::Run, SetBy::Spec,
+      "first steps, which select all layers", counts, {"lcsb"}};
+  Word unselected{*this, "unselected", "identity", Bits::Run, SetBy::Spec,
+      "how a gradient goes through a layer that is not selected: unchanged "
+      "(identity), or by the layer's derivative (exact), for which the inputs of "
+      "all layers are kept", {{"identity", "exact"}}, {"lcsb"}};
   Integer directions{*this, "directions", 1, Bits::Run, SetBy::Spec,
       "random directions of a step, each with two losses (mezo) or one derivative "
       "(fgd); the estimate is their mean", from(1, 2047), {"mezo", "fgd"}};
@@ -78,7 +96,8 @@ struct TrainSettings : Section {
       "what the forward pass keeps: block inputs only (mesp), also LoRA's h = "
       "xA (store-h), block inputs with the whole block run again (mebp), "
       "everything the backward reads (full), or what train.memory_budget "
-      "allows (planned)", {{"mesp", "store-h", "mebp", "full", "planned"}}, {"backprop"}};
+      "allows (planned)", {{"mesp", "store-h", "mebp", "full", "planned"}},
+      {"backprop", "lcsb"}};
   Budget memory_budget{*this, "memory_budget", Bits::None, SetBy::Spec,
       "for residuals: planned, the most anonymous memory that the process may "
       "take, as in 45MiB, or none for the fastest step; default: the smallest "
@@ -97,7 +116,7 @@ struct TrainSettings : Section {
       Bits::None, SetBy::Spec,
       "update each layer as soon as its backward has run, so that gradients of "
       "one layer exist at a time; there is no max_grad_norm then", {},
-      {"backprop"}};
+      {"backprop", "lcsb"}};
   Real momentum{*this, "momentum", 0, Bits::Run, SetBy::Spec, "momentum of sgd",
       below(1)};
   Real adam_beta1{*this, "adam_beta1", 0.9, Bits::Run, SetBy::Spec,
@@ -127,7 +146,8 @@ struct TrainSettings : Section {
       "cosine", "constant_with_warmup"}, {"cosine_with_restarts", "polynomial",
       "inverse_sqrt"}}};
   Real max_grad_norm{*this, "max_grad_norm", 1, Bits::Run, SetBy::Option,
-      "global gradient norm to clip at; 0: never", notNegative, {"backprop"}};
+      "global gradient norm to clip at; 0: never", notNegative,
+      {"backprop", "lcsb"}};
   Integer gradient_accumulation_steps{*this, "gradient_accumulation_steps", 1,
       Bits::Run, SetBy::Option, "batches for each update", from(1, 1 << 20)};
   Integer seed{*this, "seed", 42, Bits::Run, SetBy::Option,

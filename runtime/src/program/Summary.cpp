@@ -31,6 +31,19 @@ static std::string number(double value) {
   return text;
 }
 
+/// "uniform 0.5 after 50 steps"
+static std::string selectionOf(const TrainSettings &train) {
+  std::string text = train.selection + " ";
+  text += train.selection == "cyclic"
+              ? "1 of " + std::to_string(train.selection_groups)
+              : number(train.selection_ratio);
+  if (train.selection_warmup > 0)
+    text += " after " + std::to_string(train.selection_warmup) + " steps";
+  if (train.unselected == "exact")
+    text += ", others exact";
+  return text;
+}
+
 std::string describeModel(const Module &module) {
   const ModuleConfig &config = module.config();
   uint64_t trainable = module.abi().trainable_elements;
@@ -44,6 +57,9 @@ std::string describeModel(const Module &module) {
              config.train.method +
                  (config.isRead(config.train.residuals)
                       ? ", residuals " + config.train.residuals
+                      : "") +
+                 (config.isRead(config.train.selection)
+                      ? ", selection " + selectionOf(config.train)
                       : "") +
                  (config.isRead(config.train.directions)
                       ? ", directions " + config.train.directions.text()

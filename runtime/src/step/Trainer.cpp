@@ -127,6 +127,9 @@ void Trainer::setUpdate(Interpreter &interpreter,
   interpreter.set("beta1", config.adam_beta1);
   interpreter.set("beta2", config.adam_beta2);
   interpreter.set("epsilon", config.adam_epsilon);
+  interpreter.set("selection_ratio", config.selection_ratio);
+  interpreter.set("selection_groups", int64_t(config.selection_groups));
+  interpreter.set("selection_warmup", int64_t(config.selection_warmup));
 }
 
 uint64_t Trainer::coefficientCount() const {
