@@ -7,6 +7,7 @@
 
 #include "compiler/driver/Pipelines.h"
 #include "passes/Passes.h"
+#include "passes/derive/Methods.h"
 
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
@@ -36,23 +37,7 @@ static void buildImport(OpPassManager &pm) {
 }
 
 static void buildDerive(OpPassManager &pm, const StepOptions &options) {
-  if (options.method == "mezo") {
-    pm.addPass(createScheduleSpsa({options.optimizer, options.directions}));
-  } else if (options.method == "fgd") {
-    pm.addPass(createScheduleForwardGradient(
-        {options.optimizer, options.directions}));
-  } else {
-    pm.addPass(createDeriveBackward(
-        {options.residuals, options.recomputedInputs, options.roundedInputs}));
-    // From here on the module computes gradients: every value that the backward
-    // reads is kept or recomputed, explicitly.
-    pm.addPass(createScheduleStep(
-        {options.optimizer, llvm::to_vector(options.ranks), options.rank,
-         options.optimizerInBackward,
-         options.selectsLayers() ? options.selection.getValue() : std::string(),
-         options.selectionRatio, options.selectionGroups,
-         options.selectionWarmup, options.unselected}));
-  }
+  buildMethod(pm, options);
   // From here on the schedules say what runs when.
   if (options.splitAfter >= 0)
     pm.addPass(

@@ -8,9 +8,8 @@
 #ifndef HONE_COMPILER_DRIVER_PIPELINES_H
 #define HONE_COMPILER_DRIVER_PIPELINES_H
 
+#include "passes/StepOptions.h"
 #include "targets/Target.h"
-
-#include "mlir/Pass/PassOptions.h"
 
 #include <optional>
 
@@ -30,81 +29,6 @@ constexpr CompilerPhase allPhases[] = {
 
 /// "import", "derive", ...
 llvm::StringRef phaseName(CompilerPhase phase);
-
-/// What the passes of all phases must be told, declared once.
-struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
-  Option<std::string> method{
-      *this, "method", llvm::cl::init("backprop"),
-      llvm::cl::desc(
-          "how gradients are obtained: backprop, lcsb, mezo or fgd")};
-  Option<int64_t> directions{
-      *this, "directions", llvm::cl::init(1),
-      llvm::cl::desc("of a step, as in hone-schedule-spsa")};
-  Option<std::string> selection{
-      *this, "selection", llvm::cl::init("uniform"),
-      llvm::cl::desc("of lcsb, as in hone-schedule-step")};
-  Option<double> selectionRatio{*this, "selection-ratio", llvm::cl::init(0.5),
-                                llvm::cl::desc("the same")};
-  Option<int64_t> selectionGroups{*this, "selection-groups", llvm::cl::init(4),
-                                  llvm::cl::desc("the same")};
-  Option<int64_t> selectionWarmup{*this, "selection-warmup", llvm::cl::init(0),
-                                  llvm::cl::desc("the same")};
-  Option<std::string> unselected{*this, "unselected",
-                                 llvm::cl::init("identity"),
-                                 llvm::cl::desc("the same")};
-  Option<std::string> residuals{
-      *this, "residuals", llvm::cl::init("mesp"),
-      llvm::cl::desc("what the forward pass keeps, as in "
-                     "hone-derive-backward")};
-  Option<int64_t> recomputedInputs{
-      *this, "recomputed-inputs", llvm::cl::init(0),
-      llvm::cl::desc("block inputs that are computed again, not kept")};
-  Option<int64_t> roundedInputs{
-      *this, "rounded-inputs", llvm::cl::init(0),
-      llvm::cl::desc("block inputs that are kept in bfloat16")};
-  Option<bool> rematerialize{
-      *this, "rematerialize", llvm::cl::init(false),
-      llvm::cl::desc("compute cheap values again where they are read late")};
-  Option<int64_t> tileRows{
-      *this, "tile-rows", llvm::cl::init(0),
-      llvm::cl::desc("rows of a tile of wide row-wise ops in blocks with "
-                     "sinks; 0: no tiles")};
-  Option<int64_t> forwardTileRows{*this, "forward-tile-rows", llvm::cl::init(0),
-                                  llvm::cl::desc("the same in other blocks")};
-  Option<std::string> optimizer{*this, "optimizer", llvm::cl::init("adamw"),
-                                llvm::cl::desc("sgd, sgd_momentum or adamw")};
-  Option<bool> optimizerInBackward{
-      *this, "optimizer-in-backward", llvm::cl::init(false),
-      llvm::cl::desc("update each layer as soon as its backward has run")};
-  Option<bool> accumulates{*this, "accumulates", llvm::cl::init(false),
-                           llvm::cl::desc("steps have several batches")};
-  Option<int64_t> splitAfter{
-      *this, "split-after", llvm::cl::init(-1),
-      llvm::cl::desc("the last layer of the lower of two parts; -1: one part")};
-  Option<std::string> part{
-      *this, "part", llvm::cl::init(""),
-      llvm::cl::desc("the part to keep: lower or upper; default: both")};
-  ListOption<std::string> ranks{*this, "ranks",
-                                llvm::cl::desc("programs that share a step")};
-  Option<std::string> rank{*this, "rank", llvm::cl::init(""),
-                           llvm::cl::desc("which of the ranks this one is")};
-  Option<bool> pipelineEvaluation{
-      *this, "pipeline-evaluation", llvm::cl::init(false),
-      llvm::cl::desc("a stage for each part when evaluating")};
-  Option<bool> streamWeights{
-      *this, "stream-weights", llvm::cl::init(false),
-      llvm::cl::desc("keep few of the frozen weights resident")};
-  /// Whether the method has values to keep from forward to backward.
-  bool hasBackward() const { return method != "mezo" && method != "fgd"; }
-  /// Whether a step has the backward of some layers only.
-  bool selectsLayers() const { return method == "lcsb"; }
-  /// Whether plans choose what each layer keeps; else it is `mesp`.
-  bool choosesResiduals() const {
-    return hasBackward() && (!selectsLayers() || unselected == "exact");
-  }
-  /// Whether Derive and Place end in a pass that checks what they promise.
-  bool verifies = true;
-};
 
 /// Appends the passes of `phase`. Lower needs `target`; Emit has no passes.
 void buildPhase(mlir::OpPassManager &pm, CompilerPhase phase,

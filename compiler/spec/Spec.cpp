@@ -385,6 +385,8 @@ std::string hone::describeSpecKeys() {
                 ? llvm::join(choices->allowed, " | ")
                 : setting->expected());
     std::string standard = defaultOf(*setting);
+    for (auto [method, other] : setting->standards)
+      standard += std::string("; with ") + method + ": " + other;
     out += setting == &settings.model ? " (required)"
            : standard.empty()         ? ""
                                       : " (default " + standard + ")";

@@ -57,15 +57,10 @@ Status hone::checkSpec(Spec &spec) {
                       setting->readers() + ", but method is " + method,
                       "remove " + setting->key() + ", or set train.method to " +
                           setting->methods.front());
-  if (method == "mezo" || method == "fgd") {
-    // As MeZO's reference implementation has them (princeton-nlp/MeZO).
-    if (!spec.given.count("train.optimizer"))
-      spec.train.optimizer = "sgd";
-    if (!spec.given.count("train.lr_scheduler_type"))
-      spec.train.lr_scheduler_type = "constant";
-    spec.train.max_grad_norm = 0; // there is no gradient to take a norm of
-  }
-
+  for (rt::Setting *setting : spec.all())
+    for (auto [of, standard] : setting->standards)
+      if (of == method && !spec.given.count(setting->key()))
+        setting->parse(standard);
   if (method == "lcsb") {
     if (spec.train.unselected == "identity" && spec.train.residuals != "mesp" &&
         spec.train.residuals != "planned")

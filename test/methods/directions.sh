@@ -68,7 +68,7 @@ compile other Inputs/directions.yaml "$@" --set train.batch_size=2
 refuses "H0815.*batch_size" "$work/other/train" --replay "$work/whole/replay.hone" \
   --output "$work/other-out"
 compile exact ../numerics/Inputs/lora.yaml
-refuses "only methods mezo and fgd read it" "$work/exact/train" \
+refuses "H0103.*backprop" "$work/exact/train" \
   --replay "$work/whole/replay.hone" --output "$work/other-out"
 refuses "only method mezo reads it" "$work/exact/train" --data "$data" \
   --output "$work/other-out" --perturbation-scale 1

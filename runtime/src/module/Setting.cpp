@@ -17,9 +17,9 @@ namespace hone::rt {
 //===----------------------------------------------------------------------===//
 
 Setting::Setting(Section &owner, const char *name, Bits bits, SetBy setBy,
-                 const char *help, Methods methods)
+                 const char *help, Methods methods, Standards standards)
     : section(owner.name), name(name), bits(bits), setBy(setBy), help(help),
-      methods(std::move(methods)) {
+      methods(std::move(methods)), standards(std::move(standards)) {
   owner.list.push_back(this);
 }
 

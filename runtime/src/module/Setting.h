@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace hone::rt {
@@ -64,6 +65,8 @@ class Section;
 
 /// Values of train.method; empty: all.
 using Methods = std::vector<const char *>;
+/// What is the default with some values of train.method, as parse reads it.
+using Standards = std::vector<std::pair<const char *, const char *>>;
 
 class Setting {
 public:
@@ -74,6 +77,7 @@ public:
   const char *help;
   /// Values of train.method that read it; empty: all.
   const Methods methods;
+  const Standards standards;
 
   bool isReadBy(const std::string &method) const;
   /// "only methods mezo and fgd read it"
@@ -103,7 +107,7 @@ public:
 
 protected:
   Setting(Section &owner, const char *name, Bits bits, SetBy setBy,
-          const char *help, Methods methods = {});
+          const char *help, Methods methods = {}, Standards standards = {});
   Setting(const Setting &) = delete;
   /// Of one declaration: only the value, which a subclass has, can differ.
   Setting &operator=(const Setting &) { return *this; }
@@ -161,8 +165,9 @@ class Word : public Setting, public std::string {
 public:
   Word(Section &owner, const char *name, const char *value, Bits bits,
        SetBy setBy, const char *help, Choices choices = {},
-       Methods methods = {})
-      : Setting(owner, name, bits, setBy, help, std::move(methods)),
+       Methods methods = {}, Standards standards = {})
+      : Setting(owner, name, bits, setBy, help, std::move(methods),
+                std::move(standards)),
         std::string(value), words(std::move(choices)) {}
   using std::string::operator=;
 

@@ -111,7 +111,8 @@ struct TrainSettings : Section {
       "residuals: planned, where the budget asks for it; bfloat16 changes "
       "gradients", {{"float32", "bfloat16"}}, {"backprop"}};
   Word optimizer{*this, "optimizer", "adamw", Bits::Run, SetBy::Spec,
-      "update rule; default with mezo and fgd: sgd", {{"adamw", "sgd"}}};
+      "update rule", {{"adamw", "sgd"}}, {},
+      {{"mezo", "sgd"}, {"fgd", "sgd"}}};
   Truth optimizer_in_backward{*this, "optimizer_in_backward", false,
       Bits::None, SetBy::Spec,
       "update each layer as soon as its backward has run, so that gradients of "
@@ -141,10 +142,9 @@ struct TrainSettings : Section {
   Integer warmup_steps{*this, "warmup_steps", 0, Bits::Run, SetBy::Option,
       "steps over which the learning rate rises from 0", counts};
   Word lr_scheduler_type{*this, "lr_scheduler_type", "linear", Bits::Run,
-      SetBy::Option, "learning rate after the warm-up; default with mezo and "
-      "fgd: constant", {{"constant", "linear",
+      SetBy::Option, "learning rate after the warm-up", {{"constant", "linear",
       "cosine", "constant_with_warmup"}, {"cosine_with_restarts", "polynomial",
-      "inverse_sqrt"}}};
+      "inverse_sqrt"}}, {}, {{"mezo", "constant"}, {"fgd", "constant"}}};
   Real max_grad_norm{*this, "max_grad_norm", 1, Bits::Run, SetBy::Option,
       "global gradient norm to clip at; 0: never", notNegative,
       {"backprop", "lcsb"}};

@@ -36,7 +36,7 @@ struct Options : Section {
       "print the mean loss on --eval-data and exit"};
   Word replay{*this, "replay", "", Bits::None, SetBy::Option,
       "make the updates of this run's replay.hone again, without data, and write "
-      "the adapter", aFile, {"mezo", "fgd"}};
+      "the adapter", aFile};
   Word adapter{*this, "adapter", "", Bits::Run, SetBy::Option,
       "start from this PEFT adapter", aFolder};
   Truth allowOtherNumerics{*this, "allow_other_numerics", false, Bits::None,

@@ -92,7 +92,7 @@ std::string describeRun(const Module &module, const Options &options,
     rate += ", weight decay " + number(train.weight_decay);
   if (options.settings.isRead(train.perturbation_scale))
     rate += ", perturbation scale " + number(train.perturbation_scale);
-  if (train.max_grad_norm > 0)
+  if (options.settings.isRead(train.max_grad_norm) && train.max_grad_norm > 0)
     rate += ", clipped to norm " + number(train.max_grad_norm);
   return row("steps", groupDigits(run.totalSteps()) + " of " + batch +
                           " sequences, " +

@@ -1,0 +1,24 @@
+//===- Methods.h - The training methods -----------------------------------===//
+//
+// A method is a list of passes that turns a loss into the schedules of a step.
+// This is the one list of methods; what they may be told is in StepOptions.h,
+// and in runtime/src/module/Settings.h for specs.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_PASSES_DERIVE_METHODS_H
+#define HONE_PASSES_DERIVE_METHODS_H
+
+#include "passes/StepOptions.h"
+
+#include "mlir/Pass/PassManager.h"
+
+namespace hone {
+
+/// Appends the passes of the method that `options` name. Reports an unknown one
+/// as a misuse of the tool and exits: specs are checked before.
+void buildMethod(mlir::OpPassManager &pm, const StepOptions &options);
+
+} // namespace hone
+
+#endif
