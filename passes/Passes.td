@@ -106,7 +106,9 @@ def ScheduleSpsa : HonePass<"hone-schedule-spsa"> {
     Option<"optimizer", "optimizer", "std::string", /*default=*/"\"sgd\"",
            "sgd, sgd_momentum or adamw">,
     Option<"directions", "directions", "int64_t", /*default=*/"1",
-           "random directions of a step, each with two losses">
+           "random directions of a step, each with two losses">,
+    Option<"oneSided", "one-sided", "bool", /*default=*/"false",
+           "each with one loss, and one that all have in common">
   ];
   let dependentDialects = [
     "::hone::HoneDialect", "::mlir::arith::ArithDialect",

@@ -14,16 +14,21 @@ LogicalResult checkDirections(ModuleOp module, int64_t directions) {
          << directions;
 }
 
-TrialSums sumOverTrials(ScheduleBuilder &b, int64_t directions,
-                        int64_t perDirection,
+TrialSums sumOverTrials(ScheduleBuilder &b, int64_t directions, Trials trials,
                         function_ref<TrialSums(Value, Value, TrialSums)> body) {
   Type vector = RankedTensorType::get(directions, b.builder.getF64Type());
   Value none = b.scalar("zeros", {}, vector);
   Value zero = b.scalar("zero", {});
   Value first = b.scalar("false", {}, b.integer);
   Value count = b.scalar("directions", none, b.integer);
-  if (perDirection == 2)
+  int64_t expected = directions;
+  if (trials == Trials::Pairs) {
     count = b.scalar("twice", count, b.integer);
+    expected = 2 * directions;
+  } else if (trials == Trials::AndBase) {
+    count = b.scalar("increment", count, b.integer);
+    expected = directions + 1;
+  }
   ResultRange sums = b.repeat(
       b.integerSetting("batches"), {none, zero}, [&](ValueRange before) {
         Value batch = b.load();
@@ -36,7 +41,7 @@ TrialSums sumOverTrials(ScheduleBuilder &b, int64_t directions,
                   b.scalar("increment", carried[0], b.integer), sums.numbers,
                   sums.loss};
             },
-            /*expected=*/perDirection * directions);
+            expected);
         return SmallVector<Value>(after.drop_front());
       });
   return {sums[0],

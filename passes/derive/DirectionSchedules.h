@@ -35,12 +35,18 @@ mlir::LogicalResult scheduleAlongDirections(mlir::ModuleOp module,
 struct TrialSums {
   mlir::Value numbers, loss;
 };
-/// Runs `perDirection` trials along each of `directions` for each batch. `body`
-/// gets the batch, the number of the trial and the sums so far, and returns
-/// them with its own. In what is returned the loss is a mean, of trials too.
-TrialSums
-sumOverTrials(ScheduleBuilder &b, int64_t directions, int64_t perDirection,
-              llvm::function_ref<TrialSums(mlir::Value batch, mlir::Value trial,
+/// How many trials there are of a batch.
+enum class Trials {
+  OfEach,  ///< one along each direction
+  Pairs,   ///< two
+  AndBase, ///< one, and before all of them one along none
+};
+/// Runs trials along `directions` for each batch. `body` gets the batch, the
+/// number of the trial and the sums so far, and returns them with its own. In
+/// what is returned the loss is a mean, of trials too.
+TrialSums sumOverTrials(
+    ScheduleBuilder &b, int64_t directions, Trials trials,
+    llvm::function_ref<TrialSums(mlir::Value batch, mlir::Value trial,
                                            TrialSums before)>
                   body);
 /// 1 / target tokens of the step.

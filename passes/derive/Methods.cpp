@@ -46,7 +46,13 @@ static constexpr Method kMethods[] = {
      [](const StepOptions &options) { return options.unselected == "exact"; }},
     {"mezo",
      [](OpPassManager &pm, const StepOptions &options) {
-       pm.addPass(createScheduleSpsa({options.optimizer, options.directions}));
+       pm.addPass(createScheduleSpsa(
+           {options.optimizer, options.directions, /*oneSided=*/false}));
+     }},
+    {"mezo-one-sided",
+     [](OpPassManager &pm, const StepOptions &options) {
+       pm.addPass(createScheduleSpsa(
+           {options.optimizer, options.directions, /*oneSided=*/true}));
      }},
     {"fgd",
      [](OpPassManager &pm, const StepOptions &options) {

@@ -317,6 +317,52 @@ func.func private @scalar.add_difference(%differences: memref<LENGTHxf64>, %loss
   return
 }
 
+// One-sided, the first trial is along no direction.
+func.func private @scalar.one_sided_probe_key(%seed: i64, %completed: i64, %trial: i64, %key: memref<4xi32>) {
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %before = arith.subi %trial, %one : i64
+  %direction = arith.maxsi %before, %zero : i64
+  func.call @scalar.direction_key(%seed, %completed, %direction, %key) : (i64, i64, i64, memref<4xi32>) -> ()
+  return
+}
+
+func.func private @scalar.one_sided_probe_shift(%epsilon: f64, %trial: i64) -> f64 {
+  %zero = arith.constant 0 : i64
+  %none = arith.constant 0.0 : f64
+  %is_base = arith.cmpi eq, %trial, %zero : i64
+  %0 = arith.select %is_base, %none, %epsilon : f64
+  return %0 : f64
+}
+
+// The base is taken from all directions.
+func.func private @scalar.one_sided_add_difference(%differences: memref<LENGTHxf64>, %loss: f64, %trial: i64, %sums: memref<LENGTHxf64>) {
+  %zero = arith.constant 0 : i64
+  %is_base = arith.cmpi eq, %trial, %zero : i64
+  %back = arith.negf %loss : f64
+  %signed = arith.select %is_base, %back, %loss : f64
+  %first = arith.constant 0 : index
+  %step = arith.constant 1 : index
+  %end = arith.constant LENGTH : index
+  %next = arith.index_cast %trial : i64 to index
+  scf.for %i = %first to %end step %step {
+    %before = memref.load %differences[%i] : memref<LENGTHxf64>
+    %sum = arith.addf %before, %signed : f64
+    %number = arith.addi %i, %step : index
+    %is_own = arith.cmpi eq, %number, %next : index
+    %is_there = arith.ori %is_own, %is_base : i1
+    %after = arith.select %is_there, %sum, %before : f64
+    memref.store %after, %sums[%i] : memref<LENGTHxf64>
+  }
+  return
+}
+
+func.func private @scalar.half(%x: f64) -> f64 {
+  %half = arith.constant 0.5 : f64
+  %0 = arith.mulf %x, %half : f64
+  return %0 : f64
+}
+
 // (l+ - l-) / (2 epsilon) along each of P directions, divided by P, in f32: it is
 // what is written down. `weight` makes a sum over tokens a mean.
 func.func private @scalar.coefficients(%differences: memref<LENGTHxf64>, %weight: f64, %epsilon: f64, %coefficients: memref<LENGTHxf32>) {

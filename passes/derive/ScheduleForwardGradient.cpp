@@ -31,7 +31,7 @@ static DirectionEstimate estimate(ScheduleBuilder &b, EntryOp tangent,
   Type key = RankedTensorType::get(4, b.builder.getI32Type());
   Value seed = b.integerSetting("seed"), step = b.integerSetting("completed");
   TrialSums sums = sumOverTrials(
-      b, directions, /*perDirection=*/1,
+      b, directions, Trials::OfEach,
       [&](Value batch, Value number, TrialSums before) -> TrialSums {
         ResultRange found =
             b.run(tangent, b.scalar("direction_key", {seed, step, number}, key),

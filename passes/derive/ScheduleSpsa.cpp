@@ -7,6 +7,9 @@
 // the same directions. What a step adds to its seed are the c_p: `train`
 // reports them, and `replay` makes the same update of them, without data.
 //
+// One-sided, all directions have the loss at theta in common:
+//   c_p = (L(theta + epsilon z_p) - L(theta)) / (epsilon P)
+//
 //===----------------------------------------------------------------------===//
 
 #include "passes/Passes.h"
@@ -26,25 +29,28 @@ namespace hone {
 #define GEN_PASS_DEF_SCHEDULESPSA
 #include "passes/Passes.h.inc"
 
-/// The losses of all batches, each at both ends of each direction.
+/// Slopes from the losses of all batches: at both ends of each direction, or at
+/// one and at theta.
 static DirectionEstimate estimate(ScheduleBuilder &b, EntryOp probe,
-                                  int64_t directions) {
-  Type key = RankedTensorType::get(4, b.builder.getI32Type());
+                                  int64_t directions, bool oneSided) {
+  const std::string sided = oneSided ? "one_sided_" : "";
+  Type keyType = RankedTensorType::get(4, b.builder.getI32Type());
   Value seed = b.integerSetting("seed"), step = b.integerSetting("completed");
   Value epsilon = b.realSetting("perturbation_scale");
   TrialSums sums = sumOverTrials(
-      b, directions, /*perDirection=*/2,
+      b, directions, oneSided ? Trials::AndBase : Trials::Pairs,
       [&](Value batch, Value number, TrialSums before) -> TrialSums {
-        Value loss = b.run(probe,
-                           {b.scalar("probe_key", {seed, step, number}, key),
-                            b.scalar("probe_shift", {epsilon, number})},
-                           batch)
-                         .front();
-        return {b.scalar("add_difference", {before.numbers, loss, number},
+        Value key =
+            b.scalar(sided + "probe_key", {seed, step, number}, keyType);
+        Value shift = b.scalar(sided + "probe_shift", {epsilon, number});
+        Value loss = b.run(probe, {key, shift}, batch).front();
+        return {b.scalar(sided + "add_difference",
+                         {before.numbers, loss, number},
                          before.numbers.getType()),
                 b.scalar("add", {before.loss, loss})};
       });
-  return {b.scalar("coefficients", {sums.numbers, tokenWeight(b), epsilon},
+  Value reach = oneSided ? b.scalar("half", epsilon) : epsilon;
+  return {b.scalar("coefficients", {sums.numbers, tokenWeight(b), reach},
                    RankedTensorType::get(directions, b.builder.getF32Type())),
           sums.loss};
 }
@@ -64,7 +70,8 @@ struct ScheduleSpsa : impl::ScheduleSpsaBase<ScheduleSpsa> {
     if (failed(probe) ||
         failed(scheduleAlongDirections(module, *parts, directions,
                                        [&](ScheduleBuilder &b) {
-                                         return estimate(b, *probe, directions);
+                                         return estimate(b, *probe, directions,
+                                                         oneSided);
                                        })))
       signalPassFailure();
   }

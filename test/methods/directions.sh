@@ -70,7 +70,7 @@ refuses "H0815.*batch_size" "$work/other/train" --replay "$work/whole/replay.hon
 compile exact ../numerics/Inputs/lora.yaml
 refuses "H0103.*backprop" "$work/exact/train" \
   --replay "$work/whole/replay.hone" --output "$work/other-out"
-refuses "only method mezo reads it" "$work/exact/train" --data "$data" \
+refuses "only methods mezo and mezo-one-sided read it" "$work/exact/train" --data "$data" \
   --output "$work/other-out" --perturbation-scale 1
 [[ ! -e $work/other-out ]]
 echo "refused: what is of another run"

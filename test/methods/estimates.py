@@ -1,9 +1,9 @@
-"""estimates.py EXACT MANY DIRECTIONS FORWARD REPLAY [MEZO REPLAY ...]
+"""estimates.py EXACT MANY DIRECTIONS (ESTIMATE REPLAY) x 7
 
-EXACT is the gradient, in float64. FORWARD and each MEZO are c z for one direction
-z and the c that is the first number of REPLAY: the derivative along z, and slopes
-for distances that halve, which go to it quadratically. MANY is the mean of j z
-over as many DIRECTIONS.
+EXACT is the gradient, in float64. Each ESTIMATE is c z for one direction z and the
+c that is the first number of REPLAY: the derivative along z; three slopes of two
+sides, for distances that halve, which go to it quadratically; and three of one
+side, which go to it linearly. MANY is the mean of j z over as many DIRECTIONS.
 """
 
 import array
@@ -53,8 +53,11 @@ for estimate, replay in zip(*[iter(sys.argv[4:])] * 2):
     print("relative error", errors[-1])
 # What is written down has 24 bits.
 assert errors[0] < 1e-6, errors[0]
-for far, near in zip(errors[1:], errors[2:]):
+assert len(errors) == 7
+for far, near in zip(errors[1:4], errors[2:4]):
     assert 3 < far / near < 5, (far, near)
+for far, near in zip(errors[4:], errors[5:]):
+    assert 1.6 < far / near < 2.4, (far, near)
 
 difference = {name: [x - y for x, y in zip(values, exact[name])]
               for name, values in many.items()}

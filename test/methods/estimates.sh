@@ -16,6 +16,7 @@ compile() { # compile NAME HONEC-ARG...
 }
 compile exact
 compile mezo --set train.method=mezo
+compile one-sided --set train.method=mezo-one-sided
 compile fgd --set train.method=fgd
 compile many --set train.method=fgd --set train.directions=$directions
 common=(--data "$figures/batch1.jsonl" --adapter "$figures/adapter")
@@ -33,6 +34,9 @@ estimate() { # estimate NAME PROGRAM [options]: one direction, and its coefficie
 estimate forward fgd
 for scale in 0.004 0.002 0.001; do
   estimate $scale mezo --perturbation-scale $scale
+done
+for scale in 0.0004 0.0002 0.0001; do
+  estimate one-sided-$scale one-sided --perturbation-scale $scale
 done
 python3 "$here/estimates.py" "$work/exact.safetensors" "$work/many.safetensors" \
   $directions "${list[@]}"

@@ -67,8 +67,8 @@ struct TrainSettings : Section {
   Word method{*this, "method", "backprop", Bits::Run, SetBy::Spec,
       "how gradients are obtained: by the backward of all layers (backprop), or "
       "of some of them, others in each step (lcsb), or estimated from losses "
-      "(mezo) or derivatives (fgd) along random directions", {{"backprop", "lcsb",
-      "mezo", "fgd"}}};
+      "(mezo, mezo-one-sided) or derivatives (fgd) along random directions",
+      {{"backprop", "lcsb", "mezo", "mezo-one-sided", "fgd"}}};
   Word selection{*this, "selection", "uniform", Bits::Run, SetBy::Spec,
       "which layers have a backward in a step of lcsb: always as many, at random "
       "(uniform), each by a probability (bernoulli), one of several groups in "
@@ -87,11 +87,12 @@ struct TrainSettings : Section {
       "(identity), or by the layer's derivative (exact), for which the inputs of "
       "all layers are kept", {{"identity", "exact"}}, {"lcsb"}};
   Integer directions{*this, "directions", 1, Bits::Run, SetBy::Spec,
-      "random directions of a step, each with two losses (mezo) or one derivative "
-      "(fgd); the estimate is their mean", from(1, 2047), {"mezo", "fgd"}};
+      "random directions of a step, each with two losses (mezo), one and one for "
+      "all (mezo-one-sided), or one derivative (fgd); the estimate is their mean",
+      from(1, 2047), {"mezo", "mezo-one-sided", "fgd"}};
   Real perturbation_scale{*this, "perturbation_scale", 1e-2, Bits::Run,
       SetBy::Option, "how far from the parameters mezo takes losses along a "
-      "direction", {1e-8, 1e8}, {"mezo"}};
+      "direction", {1e-8, 1e8}, {"mezo", "mezo-one-sided"}};
   Word residuals{*this, "residuals", "planned", Bits::None, SetBy::Spec,
       "what the forward pass keeps: block inputs only (mesp), also LoRA's h = "
       "xA (store-h), block inputs with the whole block run again (mebp), "
@@ -112,7 +113,7 @@ struct TrainSettings : Section {
       "gradients", {{"float32", "bfloat16"}}, {"backprop"}};
   Word optimizer{*this, "optimizer", "adamw", Bits::Run, SetBy::Spec,
       "update rule", {{"adamw", "sgd"}}, {},
-      {{"mezo", "sgd"}, {"fgd", "sgd"}}};
+      {{"mezo", "sgd"}, {"mezo-one-sided", "sgd"}, {"fgd", "sgd"}}};
   Truth optimizer_in_backward{*this, "optimizer_in_backward", false,
       Bits::None, SetBy::Spec,
       "update each layer as soon as its backward has run, so that gradients of "
@@ -144,7 +145,8 @@ struct TrainSettings : Section {
   Word lr_scheduler_type{*this, "lr_scheduler_type", "linear", Bits::Run,
       SetBy::Option, "learning rate after the warm-up", {{"constant", "linear",
       "cosine", "constant_with_warmup"}, {"cosine_with_restarts", "polynomial",
-      "inverse_sqrt"}}, {}, {{"mezo", "constant"}, {"fgd", "constant"}}};
+      "inverse_sqrt"}}, {}, {{"mezo", "constant"},
+      {"mezo-one-sided", "constant"}, {"fgd", "constant"}}};
   Real max_grad_norm{*this, "max_grad_norm", 1, Bits::Run, SetBy::Option,
       "global gradient norm to clip at; 0: never", notNegative,
       {"backprop", "lcsb"}};
