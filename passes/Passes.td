@@ -55,10 +55,11 @@ def ScheduleStep : HonePass<"hone-schedule-step"> {
     own: gradients and losses are exchanged batch by batch and added in the order
     of the batches, so that each rank has the bits of one program that has all the
     data, in turn a batch of each rank.
-    With `selection`, of a gradient that keeps block inputs only, a step runs the
-    backwards of the layers that a formula selects before it, all of its batches
-    alike; through the others the cotangent goes unchanged, and as many inputs are
-    kept as the largest selection has (docs/methods/lcsb.md).
+    With `selection`, a step runs the backwards of the layers that a formula selects
+    before it, all of its batches alike. Through the others the cotangent goes
+    unchanged, and of a gradient that keeps block inputs only as many are kept as
+    the largest selection has; or with `unselected=exact` as it went before
+    (docs/methods/lcsb.md).
     Leaves alone: the other entries that are there.
   }];
   let options = [

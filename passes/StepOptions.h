@@ -69,10 +69,6 @@ struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
   Option<bool> streamWeights{
       *this, "stream-weights", llvm::cl::init(false),
       llvm::cl::desc("keep few of the frozen weights resident")};
-  /// Whether the method has values to keep from forward to backward.
-  bool hasBackward() const;
-  /// Whether plans choose what each layer keeps; else it is `mesp`, or nothing.
-  bool choosesResiduals() const;
   /// Whether Derive and Place end in a pass that checks what they promise.
   bool verifies = true;
 };

@@ -26,6 +26,7 @@
 #include "module/Streaming.h"
 #include "module/WeightDigests.h"
 #include "passes/Passes.h"
+#include "passes/derive/Methods.h"
 #include "passes/derive/SelectLayers.h"
 #include "passes/module/Schedule.h"
 #include "text/TokenizerBuilder.h"
@@ -72,6 +73,8 @@ public:
   Status checkTables() const;
   /// That there are as many layers as groups of them.
   Status checkSelection() const;
+  /// That --step-options suit the spec's method.
+  Status checkStepOptions();
   /// What `residuals: planned` stands for.
   Status planStep();
   /// Passes of `phase`, with its dump.
@@ -268,6 +271,23 @@ Status Compilation::checkTables() const {
                         "cut the data into shorter sequences"});
 }
 
+Status Compilation::checkStepOptions() {
+  StepOptions options;
+  setOptions(options);
+  if (options.method != std::string(spec.train.method))
+    return Status::error(ErrorCode::OptionsDisagree,
+                         {"--step-options: method",
+                          "the spec's method is " + spec.train.method,
+                          "set train.method"});
+  if (options.ranks.empty() || hasBackward(options))
+    return Status::ok();
+  return Status::error(ErrorCode::OptionsDisagree,
+                       {"--step-options: ranks",
+                        "ranks exchange gradients, and method " +
+                            spec.train.method + " has none",
+                        "leave ranks out, or set train.method to backprop"});
+}
+
 Status Compilation::checkSelection() const {
   if (spec.train.method != "lcsb" || spec.train.selection != "cyclic")
     return Status::ok();
@@ -396,7 +416,7 @@ Status Compilation::summarize() {
   if (planned) {
     StepOptions options;
     setOptions(options);
-    plan.choice = {options.hasBackward() ? options.residuals : std::string(),
+    plan.choice = {hasBackward(options) ? options.residuals : std::string(),
                    options.recomputedInputs,
                    options.roundedInputs,
                    options.tileRows,
@@ -694,6 +714,7 @@ Status hone::compile(const CompileRequest &request) {
   if (c.stopsAfter(CompilerPhase::Import))
     return c.printModule();
 
+  HONE_TRY(c.checkStepOptions());
   HONE_TRY(c.checkSelection());
   HONE_TRY(c.planStep());
   HONE_TRY(c.run(CompilerPhase::Derive));

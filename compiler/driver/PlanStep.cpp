@@ -5,6 +5,7 @@
 #include "dialects/Hone/Numerics.h"
 #include "dialects/Tile/TileDialect.h"
 #include "passes/derive/ActivityAnalysis.h"
+#include "passes/derive/Methods.h"
 #include "passes/module/Schedule.h"
 #include "passes/place/Lifetimes.h"
 #include "passes/plan/MemoryPlan.h"
@@ -113,7 +114,7 @@ bool PlanJudge::findLayers() {
   if (failed(loss))
     return false;
   // Then only tiles are planned.
-  if (!options.choosesResiduals())
+  if (!choosesResiduals(options))
     return memoryOf(StepPlan()).has_value();
   Value returned = loss->getBodyBlock().getTerminator()->getOperand(0);
   auto call = returned.getDefiningOp<CallOp>();

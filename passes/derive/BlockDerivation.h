@@ -52,8 +52,8 @@ deriveSplit(BlockOp block, const llvm::BitVector &activeArguments,
 mlir::FailureOr<FusedDerivation>
 deriveFused(BlockOp block, const llvm::BitVector &activeArguments);
 
-/// Clones `op` as `mapping` has its operands, and extends that; with its auxiliary
-/// result, if it may have one and `withAuxiliary`.
+/// Clones `op` as `mapping` has its operands, and extends that; with its
+/// auxiliary result, if it may have one and `withAuxiliary`.
 mlir::Operation *cloneWithAuxiliary(mlir::OpBuilder &builder,
                                     mlir::Operation *op,
                                     mlir::IRMapping &mapping,

@@ -44,9 +44,9 @@ enum class Trials {
 /// Runs trials along `directions` for each batch. `body` gets the batch, the
 /// number of the trial and the sums so far, and returns them with its own. In
 /// what is returned the loss is a mean, of trials too.
-TrialSums sumOverTrials(
-    ScheduleBuilder &b, int64_t directions, Trials trials,
-    llvm::function_ref<TrialSums(mlir::Value batch, mlir::Value trial,
+TrialSums
+sumOverTrials(ScheduleBuilder &b, int64_t directions, Trials trials,
+              llvm::function_ref<TrialSums(mlir::Value batch, mlir::Value trial,
                                            TrialSums before)>
                   body);
 /// 1 / target tokens of the step.

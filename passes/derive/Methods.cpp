@@ -67,21 +67,21 @@ static const Method *findMethod(StringRef name) {
   return found == std::end(kMethods) ? nullptr : found;
 }
 
-bool StepOptions::hasBackward() const {
-  const Method *found = findMethod(method);
+bool hasBackward(const StepOptions &options) {
+  const Method *found = findMethod(options.method);
   return found && found->hasBackward;
 }
 
-bool StepOptions::choosesResiduals() const {
-  const Method *found = findMethod(method);
-  return found && found->choosesResiduals && found->choosesResiduals(*this);
+bool choosesResiduals(const StepOptions &options) {
+  const Method *found = findMethod(options.method);
+  return found && found->choosesResiduals && found->choosesResiduals(options);
 }
 
 void buildMethod(OpPassManager &pm, const StepOptions &options) {
   const Method *found = findMethod(options.method);
   if (!found)
-    llvm::reportFatalUsageError(
-        llvm::Twine("there is no training method '") + options.method + "'");
+    llvm::reportFatalUsageError(llvm::Twine("there is no training method '") +
+                                options.method + "'");
   found->build(pm, options);
 }
 

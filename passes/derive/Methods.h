@@ -15,6 +15,11 @@
 
 namespace hone {
 
+/// Whether the method has values to keep from forward to backward.
+bool hasBackward(const StepOptions &options);
+/// Whether plans choose what each layer keeps; else it is `mesp`, or nothing.
+bool choosesResiduals(const StepOptions &options);
+
 /// Appends the passes of the method that `options` name. Reports an unknown one
 /// as a misuse of the tool and exits: specs are checked before.
 void buildMethod(mlir::OpPassManager &pm, const StepOptions &options);

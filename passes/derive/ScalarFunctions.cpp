@@ -234,8 +234,8 @@ func.func private @scalar.learning_rate(%peak: f64, %scheduler: i64, %warmup: i6
   return %3 : f64
 }
 
-// The key that rounds the parameters of the update behind `completed` others:
-// seed and step, each as its low and high half.
+// The key of a step's random streams, behind `completed` updates: seed and step,
+// each as its low and high half.
 func.func private @scalar.step_key(%seed: i64, %completed: i64, %key: memref<4xi32>) {
   %wide = arith.constant 32 : i64
   %i0 = arith.constant 0 : index
@@ -308,7 +308,7 @@ func.func private @scalar.increment(%n: i64) -> i64 {
   return %0 : i64
 }
 
-// The same with what the loss forward is more than the loss back.
+// `add_slope` of what the loss forward is more than the loss back.
 func.func private @scalar.add_difference(%differences: memref<LENGTHxf64>, %loss: f64, %probe: i64, %sums: memref<LENGTHxf64>) {
   %one = arith.constant 1 : i64
   %direction = arith.shrui %probe, %one : i64
@@ -357,33 +357,6 @@ func.func private @scalar.one_sided_add_difference(%differences: memref<LENGTHxf
   return
 }
 
-func.func private @scalar.half(%x: f64) -> f64 {
-  %half = arith.constant 0.5 : f64
-  %0 = arith.mulf %x, %half : f64
-  return %0 : f64
-}
-
-// (l+ - l-) / (2 epsilon) along each of P directions, divided by P, in f32: it is
-// what is written down. `weight` makes a sum over tokens a mean.
-func.func private @scalar.coefficients(%differences: memref<LENGTHxf64>, %weight: f64, %epsilon: f64, %coefficients: memref<LENGTHxf32>) {
-  %two = arith.constant 2.0 : f64
-  %first = arith.constant 0 : index
-  %step = arith.constant 1 : index
-  %end = arith.constant LENGTH : index
-  %wide = arith.index_cast %end : index to i64
-  %count = arith.sitofp %wide : i64 to f64
-  %both = arith.mulf %epsilon, %two : f64
-  %all = arith.mulf %both, %count : f64
-  scf.for %i = %first to %end step %step {
-    %difference = memref.load %differences[%i] : memref<LENGTHxf64>
-    %mean = arith.mulf %difference, %weight : f64
-    %slope = arith.divf %mean, %all : f64
-    %coefficient = arith.truncf %slope : f64 to f32
-    memref.store %coefficient, %coefficients[%i] : memref<LENGTHxf32>
-  }
-  return
-}
-
 // What each direction had, with `slope` more for one of them.
 func.func private @scalar.add_slope(%slopes: memref<LENGTHxf64>, %slope: f64, %direction: i64, %sums: memref<LENGTHxf64>) {
   %at = arith.index_cast %direction : i64 to index
@@ -400,18 +373,21 @@ func.func private @scalar.add_slope(%slopes: memref<LENGTHxf64>, %slope: f64, %d
   return
 }
 
-// Slopes along n directions, divided by n, in f32, as `coefficients`.
-func.func private @scalar.mean_slopes(%slopes: memref<LENGTHxf64>, %weight: f64, %coefficients: memref<LENGTHxf32>) {
+// A sum of differences along each of n directions, over the distance and n: slopes
+// whose mean is the estimate, in f32, which is what is written down. `weight` makes
+// a sum over tokens a mean.
+func.func private @scalar.slopes(%differences: memref<LENGTHxf64>, %weight: f64, %distance: f64, %coefficients: memref<LENGTHxf32>) {
   %first = arith.constant 0 : index
   %step = arith.constant 1 : index
   %end = arith.constant LENGTH : index
   %wide = arith.index_cast %end : index to i64
   %count = arith.sitofp %wide : i64 to f64
+  %all = arith.mulf %distance, %count : f64
   scf.for %i = %first to %end step %step {
-    %slope = memref.load %slopes[%i] : memref<LENGTHxf64>
-    %mean = arith.mulf %slope, %weight : f64
-    %part = arith.divf %mean, %count : f64
-    %coefficient = arith.truncf %part : f64 to f32
+    %difference = memref.load %differences[%i] : memref<LENGTHxf64>
+    %mean = arith.mulf %difference, %weight : f64
+    %slope = arith.divf %mean, %all : f64
+    %coefficient = arith.truncf %slope : f64 to f32
     memref.store %coefficient, %coefficients[%i] : memref<LENGTHxf32>
   }
   return
@@ -456,6 +432,7 @@ func.func private @scalar.norm(%squares: memref<LENGTHxf64>) -> f64 {
   %0 = math.sqrt %sum : f64
   return %0 : f64
 }
+
 // A selection of layers: an integer for each, not zero if it trains in this step
 // (docs/methods/lcsb.md).
 

@@ -40,7 +40,8 @@ static DirectionEstimate estimate(ScheduleBuilder &b, EntryOp tangent,
                          before.numbers.getType()),
                 b.scalar("add", {before.loss, found[0]})};
       });
-  return {b.scalar("mean_slopes", {sums.numbers, tokenWeight(b)},
+  return {b.scalar("slopes",
+                   {sums.numbers, tokenWeight(b), b.scalar("one", {})},
                    RankedTensorType::get(directions, b.builder.getF32Type())),
           sums.loss};
 }

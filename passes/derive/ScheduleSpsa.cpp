@@ -33,24 +33,28 @@ namespace hone {
 /// one and at theta.
 static DirectionEstimate estimate(ScheduleBuilder &b, EntryOp probe,
                                   int64_t directions, bool oneSided) {
-  const std::string sided = oneSided ? "one_sided_" : "";
+  struct Formulas {
+    StringRef key, shift, add;
+  };
+  const Formulas of =
+      oneSided ? Formulas{"one_sided_probe_key", "one_sided_probe_shift",
+                          "one_sided_add_difference"}
+               : Formulas{"probe_key", "probe_shift", "add_difference"};
   Type keyType = RankedTensorType::get(4, b.builder.getI32Type());
   Value seed = b.integerSetting("seed"), step = b.integerSetting("completed");
   Value epsilon = b.realSetting("perturbation_scale");
   TrialSums sums = sumOverTrials(
       b, directions, oneSided ? Trials::AndBase : Trials::Pairs,
       [&](Value batch, Value number, TrialSums before) -> TrialSums {
-        Value key =
-            b.scalar(sided + "probe_key", {seed, step, number}, keyType);
-        Value shift = b.scalar(sided + "probe_shift", {epsilon, number});
+        Value key = b.scalar(of.key, {seed, step, number}, keyType);
+        Value shift = b.scalar(of.shift, {epsilon, number});
         Value loss = b.run(probe, {key, shift}, batch).front();
-        return {b.scalar(sided + "add_difference",
-                         {before.numbers, loss, number},
+        return {b.scalar(of.add, {before.numbers, loss, number},
                          before.numbers.getType()),
                 b.scalar("add", {before.loss, loss})};
       });
-  Value reach = oneSided ? b.scalar("half", epsilon) : epsilon;
-  return {b.scalar("coefficients", {sums.numbers, tokenWeight(b), reach},
+  Value distance = oneSided ? epsilon : b.scalar("add", {epsilon, epsilon});
+  return {b.scalar("slopes", {sums.numbers, tokenWeight(b), distance},
                    RankedTensorType::get(directions, b.builder.getF32Type())),
           sums.loss};
 }
@@ -68,11 +72,10 @@ struct ScheduleSpsa : impl::ScheduleSpsaBase<ScheduleSpsa> {
       return signalPassFailure();
     FailureOr<EntryOp> probe = createPerturbedCopy(parts->loss);
     if (failed(probe) ||
-        failed(scheduleAlongDirections(module, *parts, directions,
-                                       [&](ScheduleBuilder &b) {
-                                         return estimate(b, *probe, directions,
-                                                         oneSided);
-                                       })))
+        failed(scheduleAlongDirections(
+            module, *parts, directions, [&](ScheduleBuilder &b) {
+              return estimate(b, *probe, directions, oneSided);
+            })))
       signalPassFailure();
   }
 };

@@ -12,6 +12,8 @@
 
 #include "mlir/IR/IRMapping.h"
 
+#include <map>
+
 using namespace mlir;
 
 namespace hone {

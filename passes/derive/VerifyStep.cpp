@@ -81,25 +81,28 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
     return result;
   }
 
-  /// Every trainable parameter has a gradient in the step: zero where no sink
-  /// of it runs, since gradients start from zero.
+  /// Every trainable parameter has a gradient in the step, or moves along the
+  /// directions whose sum that is: zero where no sink of it runs, since
+  /// gradients start from zero.
   static LogicalResult checkCoverage(ModuleOp module,
                                      const ParameterTable &parameters) {
     SymbolTable symbols(module);
     llvm::StringSet<> covered;
-    bool isEstimated = false; // of all parameters
-    for (EntryOp entry : entriesOfStep(module)) {
-      for (auto update : entry.getBody().getOps<UpdateOpInterface>())
-        isEstimated |= bool(update.getDirectionCoefficients());
+    for (EntryOp entry : entriesOfStep(module))
       if (failed(forEachCall(entry, symbols, [&](CallOp call, BlockOp block) {
-            block.walk([&](GradientOp sink) {
-              covered.insert((call.getPrefix() + sink.getOf()).str());
+            auto cover = [&](StringRef name) {
+              covered.insert((call.getPrefix() + name).str());
+            };
+            block.walk([&](Operation *op) {
+              if (auto sink = dyn_cast<GradientOp>(op))
+                cover(sink.getOf());
+              else if (isa<PerturbedOp, DirectionOp>(op))
+                cover(op->getOperand(0).getDefiningOp<ParameterOp>().getName());
             });
           })))
         return failure();
-    }
     for (const Parameter &parameter : parameters.trainable())
-      if (!isEstimated && !covered.contains(parameter.name))
+      if (!covered.contains(parameter.name))
         return module.emitError("expects a gradient of '")
                << parameter.name
                << "' in the step; broken by hone-derive-backward or "

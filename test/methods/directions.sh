@@ -62,8 +62,21 @@ cmp "$work/still1/$adapter" "$work/still9/$adapter"
 head -c -3 "$work/whole/replay.hone" >"$work/torn"
 refuses "H0814.*a part of one" "$train" --replay "$work/torn" --output "$work/other"
 refuses "H0813" "$train" --replay "$data" --output "$work/other"
-refuses "H0801" "$train" --replay "$work/whole/replay.hone" --output "$work/whole"
+refuses "H0103" "$train" --replay "$work/whole/replay.hone" --output "$work/whole"
+cp "$work/whole/replay.hone" "$work/copy.hone"
+refuses "H0801" "$train" --replay "$work/copy.hone" --output "$work/whole"
 refuses "H0103" "$train" --replay "$work/whole/replay.hone" --output "$work/other" --seed 1
+refuses "H0103.*replay.hone" "$train" --data "$data" --output "$work/whole" \
+  --steps 30 --log "$work/whole/replay.hone"
+refuses "H0103.*ranks" honec "$here/Inputs/directions.yaml" --set model="$model" \
+  "$@" --step-options "ranks=a,b rank=a" -o "$work/ranks"
+# A run that lost its checkpoints still has its log, which nothing replaces.
+cp -r "$work/whole" "$work/lost"
+for manifest in "$work"/lost/checkpoint-*/MANIFEST.json; do
+  : >"$manifest"
+done
+refuses "H0804.*replay.hone" "$train" --data "$data" --output "$work/lost" --steps 20
+cmp "$work/whole/replay.hone" "$work/lost/replay.hone"
 compile other Inputs/directions.yaml "$@" --set train.batch_size=2
 refuses "H0815.*batch_size" "$work/other/train" --replay "$work/whole/replay.hone" \
   --output "$work/other-out"

@@ -36,7 +36,7 @@
 // CHECK: %[[KEY:.*]] = hone.scalar @scalar.probe_key(%{{.*}}, %{{.*}}, %[[PROBE]])
 // CHECK: %[[SHIFT:.*]] = hone.scalar @scalar.probe_shift(%{{.*}}, %[[PROBE]])
 // CHECK: hone.run @loss.perturbed(%[[KEY]], %[[SHIFT]]) on %[[BATCH]]
-// CHECK: %[[FOUND:.*]] = hone.scalar @scalar.coefficients(
+// CHECK: %[[FOUND:.*]] = hone.scalar @scalar.slopes(
 // CHECK: hone.check
 // CHECK: hone.run @update({{.*}}, %[[FOUND]])
 // CHECK: hone.report %[[FOUND]] as "coefficients" : tensor<3xf32>

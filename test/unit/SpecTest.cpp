@@ -253,7 +253,7 @@ static const BadSpec badSpecs[] = {
      "leave weights.dtype out"},
     {"UnknownMethod", ErrorCode::BadSpecValue,
      "model: m\ntrain: {method: hosl}\n", "", "spec.yaml:2:17: train.method",
-     "one of backprop, lcsb, mezo, fgd", "one of: backprop, lcsb"},
+     "one of backprop, lcsb, mezo", "one of: backprop, lcsb"},
     {"SettingOfOtherMethod", ErrorCode::KeysDisagree,
      "model: m\ntrain: {method: mezo, residuals: full}\n", "",
      "spec.yaml: train.residuals",

@@ -184,6 +184,8 @@ Result<ReplayWriter> ReplayWriter::resume(const std::string &path,
   const char *remedy = "put the whole file of this run back, or start again in "
                        "another --output";
   Result<ReplayReader> read = ReplayReader::read(path, &steps);
+  if (!read.isOk() && read.status().errorCode() == ErrorCode::ReadFailed)
+    return read.status();
   if (!read.isOk())
     return damaged(path, read.status().message().problem, remedy);
   const ReplayReader &there = read.value();

@@ -35,8 +35,8 @@ public:
   }
   /// Whether the updates of a run can be made again from what steps report.
   bool canReplay() const { return schedules[HONE_REPLAY]; }
-  /// Whether training updates layer by layer: the gradients of all parameters
-  /// are then behind the arena.
+  /// Whether training updates layer by layer. The gradients of all parameters are
+  /// then behind the arena, as they are where steps go along directions.
   bool updatesLayers() const { return parsed.train.optimizer_in_backward; }
 
   /// Of the batch's inputs, in bytes from hone_frame::batch; none for what the

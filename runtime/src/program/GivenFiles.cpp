@@ -3,6 +3,7 @@
 #include "program/GivenFiles.h"
 
 #include "base/OutputFile.h"
+#include "formats/ReplayLog.h"
 #include "platform/Files.h"
 
 #include <vector>
@@ -62,8 +63,8 @@ Status checkGivenFiles(const Options &options, const std::string &weights) {
   add("--replay", options.replay, false);
   add("--weights", weights, false);
   // A run may go on from the adapter that it replaces.
-  for (const char *name :
-       {"adapter_model.safetensors", "adapter_config.json", "lock"})
+  for (const char *name : {"adapter_model.safetensors", "adapter_config.json",
+                           "lock", ReplayWriter::FileName})
     if (!options.output.empty())
       files.push_back({std::string("the run's ") + name,
                        options.output + "/" + name, true});

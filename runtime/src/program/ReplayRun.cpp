@@ -69,8 +69,12 @@ Status replayRun(const Module &module, const Options &given, Trainer &trainer) {
                        ? log.steps()
                        : strtoull(steps->second.c_str(), nullptr, 10);
   std::string differs = differences(module, options, run, total);
-  if (!differs.empty() ||
+  if (differs.empty() &&
       log.header().coefficients != trainer.coefficientCount())
+    differs = std::to_string(log.header().coefficients) +
+              " coefficients of a step, but this program has " +
+              std::to_string(trainer.coefficientCount());
+  if (!differs.empty())
     return otherRun(given.replay, "it is of another run: " + differs,
                     "compile the model with the spec of that run");
   Trainables &trainables = trainer.trainables();

@@ -126,7 +126,9 @@ Status Run::start() {
     trainer.trainables().initialize(options.settings.train.seed);
   }
   fflush(stdout);
-  if (Status status = startReplay(); !status.isOk())
+  if (Status status =
+          startReplay(found.directory.empty() && !found.notes.empty());
+      !status.isOk())
     return status;
   inputs.peak.sample(); // with the checkpoint's or the adapter's pages
   Result<StepLog> opened = StepLog::open(options.log, inputs.name, completed);
@@ -141,17 +143,28 @@ Status Run::start() {
   return log.otherNumerics(completed, otherNumerics);
 }
 
-Status Run::startReplay() {
+Status Run::startReplay(bool lostCheckpoints) {
   if (!inputs.module.canReplay())
     return Status::ok();
   const std::string path = inputs.options.output + "/" + ReplayWriter::FileName;
-  Result<std::string> start = trainer.trainables().digest();
-  if (!start.isOk())
-    return start.status();
-  Result<ReplayWriter> opened =
-      completed > 0 ? ReplayWriter::resume(path, completed, identity.run)
-                    : ReplayWriter::create(path, {identity.run, start.value(),
-                                                  trainer.coefficientCount()});
+  if (lostCheckpoints && platform::exists(path))
+    return Status::error(
+        ErrorCode::DamagedCheckpoint,
+        {path,
+         "no checkpoint of this run is sound, and to start again would replace "
+         "its log",
+         "make its adapter with --replay in another --output, or move it "
+         "away"});
+  Result<ReplayWriter> opened = ReplayWriter();
+  if (completed > 0) {
+    opened = ReplayWriter::resume(path, completed, identity.run);
+  } else {
+    Result<std::string> start = trainer.trainables().digest();
+    if (!start.isOk())
+      return start.status();
+    opened = ReplayWriter::create(
+        path, {identity.run, start.value(), trainer.coefficientCount()});
+  }
   if (!opened.isOk())
     return opened.status();
   replay = std::move(opened.value());

@@ -63,8 +63,9 @@ private:
   Status step(Progress &progress);
   Status evaluate(Progress &progress);
   Status save();
-  /// Begins replay.hone, or goes on in it.
-  Status startReplay();
+  /// Begins replay.hone, or goes on in it. With `lostCheckpoints` one that is
+  /// there is not replaced.
+  Status startReplay(bool lostCheckpoints);
   /// `otherNumerics`: how they differ, if the options allow it.
   Status compare(const CheckpointIdentity &saved,
                  std::string &otherNumerics) const;

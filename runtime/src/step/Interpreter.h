@@ -77,7 +77,7 @@ public:
   /// name, or did not come that far.
   double report(const char *name);
   /// The same for several; null if the schedule has none of this name. They
-  /// stay there until the next run().
+  /// stay there until this or another schedule of the arena runs.
   const float *reports(const char *name);
 
 private:

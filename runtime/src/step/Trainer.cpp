@@ -161,7 +161,15 @@ Status Trainer::step(const Dataset &data, const SampleOrder &order,
   if (train.problem())
     return disagreement(completed + 1, train.problem());
   char problem[128];
-  if (module.updatesLayers() || module.canReplay()) // there is no norm
+  std::string remedy = "lower --learning-rate or raise --warmup-steps, and "
+                       "check the data";
+  if (module.canReplay())
+    snprintf(
+        problem, sizeof(problem),
+        "expects finite losses and slopes along all directions but got loss "
+        "%g",
+        result.loss);
+  else if (module.updatesLayers())
     snprintf(problem, sizeof(problem), "expects a finite loss but got %g",
              result.loss);
   else
@@ -169,10 +177,8 @@ Status Trainer::step(const Dataset &data, const SampleOrder &order,
              "expects a finite loss and gradient but got loss %g and gradient "
              "norm %g",
              result.loss, result.gradientNorm);
-  std::string remedy = "lower --learning-rate or raise --warmup-steps, and "
-                       "check the data";
   if (module.config().isRead(module.config().train.perturbation_scale))
-    remedy = "lower --perturbation-scale, " + remedy;
+    remedy = "give another --perturbation-scale, " + remedy;
   return Status::error(
       ErrorCode::Diverged,
       {"step " + std::to_string(completed + 1), problem, remedy});

@@ -44,8 +44,8 @@ public:
     double learningRate = 0;
     uint64_t tokens = 0;  ///< rows of batches
     uint64_t targets = 0; ///< rows with a target
-    /// What replay() makes the same update of, coefficientCount() of them,
-    /// until the next step; null where the module cannot.
+    /// What replay() makes the same update of, coefficientCount() of them; null
+    /// where the module cannot. There until anything else runs.
     const float *coefficients = nullptr;
   };
 
