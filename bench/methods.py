@@ -27,9 +27,9 @@ METHODS = [
     "lcsb:train.learning_rate=3e-3",
     "lcsb:train.learning_rate=3e-3,train.unselected=exact",
     "mezo:train.learning_rate=1e-3",
-    "mezo:train.learning_rate=3e-3,train.directions=8",
+    "mezo:train.learning_rate=3e-3,train.directions=4",
     "fgd:train.learning_rate=1e-3",
-    "fgd:train.learning_rate=3e-3,train.directions=8",
+    "fgd:train.learning_rate=3e-3,train.directions=4",
 ]
 
 
