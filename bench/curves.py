@@ -2,7 +2,7 @@
 
 from xml.sax.saxutils import escape
 
-COLOURS = ["#1f5fa8", "#c2410c", "#15803d", "#7e22ce", "#b45309", "#0f766e",
+COLOURS = ["#1f5fa8", "#c2410c", "#15803d", "#7e22ce", "#0891b2", "#a16207",
            "#be123c", "#475569"]
 LEFT, TOP, WIDTH, HEIGHT, GAP = 60, 50, 380, 280, 90
 

@@ -160,7 +160,7 @@ def main():
     arguments = parse_arguments()
     folder = arguments.folder or arguments.build.resolve() / "bench" / "methods"
     folder.mkdir(parents=True, exist_ok=True)
-    held_out = folder / "held-out.txt"
+    held_out = folder / f"held-out{arguments.eval_data.suffix}"
     lines = arguments.eval_data.read_text().splitlines(keepends=True)
     held_out.write_text("".join(lines[:arguments.eval_lines]))
     methods = [Method(text) for text in arguments.method or METHODS]
