@@ -13,18 +13,7 @@ compile() { # compile NAME SPEC HONEC-ARG...
   shift 2
   honec "$here/$spec" -o "$work/$name" --set model="$model" "$@"
 }
-refuses() { # refuses TEXT COMMAND...
-  local text=$1
-  shift
-  if "$@" >"$work/out" 2>&1; then
-    echo "directions: expected a refusal: $*" >&2
-    exit 1
-  fi
-  grep -q "$text" "$work/out" || {
-    cat "$work/out" >&2
-    exit 1
-  }
-}
+source "$here/refuses.sh"
 adapter=adapter_model.safetensors
 
 set -- --set train.method="$method" "$@"

@@ -15,18 +15,7 @@ compile() { # compile NAME HONEC-ARG...: without a warm-up, unless one is given
   honec "$here/Inputs/lcsb.yaml" -o "$work/$name" "${options[@]}" \
     "${warmup[@]}" "$@"
 }
-refuses() { # refuses TEXT COMMAND...
-  local text=$1
-  shift
-  if "$@" >"$work/out" 2>&1; then
-    echo "lcsb: expected a refusal: $*" >&2
-    exit 1
-  fi
-  grep -q "$text" "$work/out" || {
-    cat "$work/out" >&2
-    exit 1
-  }
-}
+source "$here/refuses.sh"
 source "$here/../reliability/equal.sh"
 run() { # run NAME PROGRAM TRAIN-ARG...
   local name=$1 program=$2
