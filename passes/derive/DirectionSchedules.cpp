@@ -6,7 +6,8 @@ using namespace mlir;
 
 namespace hone {
 
-LogicalResult checkDirections(ModuleOp module, int64_t directions) {
+/// Directions have names.
+static LogicalResult checkDirections(ModuleOp module, int64_t directions) {
   // The number of a direction is in 11 bits of a key.
   if (directions >= 1 && directions < 1 << 11)
     return success();
@@ -136,6 +137,8 @@ LogicalResult DirectionScheduler::run() {
 LogicalResult scheduleAlongDirections(ModuleOp module, const StepParts &parts,
                                       int64_t directions,
                                       FindCoefficients find) {
+  if (failed(checkDirections(module, directions)))
+    return failure();
   return DirectionScheduler(module, parts, directions, find).run();
 }
 

@@ -24,7 +24,8 @@ using FindCoefficients =
     llvm::function_ref<DirectionEstimate(ScheduleBuilder &)>;
 
 /// Adds `train`, `evaluate`, `differentiate`, `validate` and `replay`, and the
-/// entries that they run. Fails with a diagnostic if a name is taken.
+/// entries that they run. Fails with a diagnostic if a name is taken, or
+/// directions are more than have names.
 mlir::LogicalResult scheduleAlongDirections(mlir::ModuleOp module,
                                             const StepParts &parts,
                                             int64_t directions,
@@ -53,9 +54,6 @@ sumOverTrials(ScheduleBuilder &b, int64_t directions, Trials trials,
 inline mlir::Value tokenWeight(ScheduleBuilder &b) {
   return b.scalar("inverse", b.realSetting("targets"));
 }
-
-/// Fails with a diagnostic unless `directions` have names.
-mlir::LogicalResult checkDirections(mlir::ModuleOp module, int64_t directions);
 
 } // namespace hone
 

@@ -53,8 +53,6 @@ struct ScheduleForwardGradient
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    if (failed(checkDirections(module, directions)))
-      return signalPassFailure();
     FailureOr<StepParts> parts = StepParts::find(module, optimizer);
     if (failed(parts))
       return signalPassFailure();

@@ -65,8 +65,6 @@ struct ScheduleSpsa : impl::ScheduleSpsaBase<ScheduleSpsa> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    if (failed(checkDirections(module, directions)))
-      return signalPassFailure();
     FailureOr<StepParts> parts = StepParts::find(module, optimizer);
     if (failed(parts))
       return signalPassFailure();
