@@ -19,6 +19,9 @@ def DeriveBackward : HonePass<"hone-derive-backward"> {
     its layers: `@b.backward` with what it recomputes, `@b.forward` if it keeps
     more than its inputs (with the policy at the end, as in `@b.backward.full`,
     if layers differ), and `@b.gradient` for the block of the loss, whose two halves run back to back.
+    With `part`, only parameters of those layers have gradients: those of the others
+    are constants, through which the cotangent goes by `@b.backward.held`, and below
+    the lowest layer that trains there is no backward.
     Leaves alone: the entry of the loss and the blocks that it calls.
   }];
   let options = [
@@ -35,16 +38,23 @@ def DeriveBackward : HonePass<"hone-derive-backward"> {
            "backward of the layers that read them">,
     Option<"roundedInputs", "rounded-inputs", "int64_t", /*default=*/"0",
            "how many of the block inputs that are kept are kept in bfloat16; "
-           "this changes gradients">
+           "this changes gradients">,
+    Option<"lowerLayers", "lower-layers", "int64_t", /*default=*/"0",
+           "how many layers are the part lower">,
+    Option<"part", "part", "std::string", /*default=*/"\"\"",
+           "the part whose parameters have gradients, lower or upper; empty: all">
   ];
 }
 
 def ScheduleStep : HonePass<"hone-schedule-step"> {
   let summary = "add the schedules that train, evaluate and differentiate";
   let description = [{
-    Needs: a forward entry that returns the loss and an entry of the phase
-    `gradient`. Guarantees: a `hone.schedule` for each purpose, and the entries
-    that they run beside those: one that zeroes the gradient, one that sums its
+    Needs: a forward entry that returns the loss, and for methods with a backward
+    an entry of the phase `gradient`. Guarantees: a `hone.schedule` for each purpose,
+    and the entries that they run beside those. Leaves alone: the other entries that
+    are there.
+
+    `backprop` and `lcsb`: an entry that zeroes the gradient, one that sums its
     squares, and `@update` with one optimizer op on all trainable parameters, whose
     arguments are scalars that the schedule computes; with `in-backward`, instead
     of it `@gradient.update`, which does what `@gradient` does and updates each
@@ -55,26 +65,35 @@ def ScheduleStep : HonePass<"hone-schedule-step"> {
     own: gradients and losses are exchanged batch by batch and added in the order
     of the batches, so that each rank has the bits of one program that has all the
     data, in turn a batch of each rank.
-    With `selection`, a step runs the backwards of the layers that a formula selects
-    before it, all of its batches alike. Through the others the cotangent goes
-    unchanged, and of a gradient that keeps block inputs only as many are kept as
-    the largest selection has; or with `unselected=exact` as it went before
-    (docs/methods/lcsb.md).
-    Leaves alone: the other entries that are there.
+
+    `lcsb`: a step runs the backwards of the layers that a formula selects before it,
+    all of its batches alike. Through the others the cotangent goes unchanged, and
+    of a gradient that keeps block inputs only as many are kept as the largest
+    selection has; or with `unselected=exact` as it went before (docs/methods/lcsb.md).
+
+    `mezo` and `mezo-one-sided`: a copy of the loss, `@loss.perturbed`, whose
+    trainable parameters are moved along a direction that a key names; `@update` along
+    all directions, and a schedule `replay`. Nothing but an update writes a parameter,
+    and there is no gradient but for `differentiate`, which has the estimate
+    (docs/methods/mezo.md).
+
+    `fgd`: the same with `@loss.tangent`, a copy of the loss that carries the
+    derivative along a direction beside each value (docs/methods/forward-gradient.md).
+
+    With `lower` and `upper`, the first `lower-layers` layers and the others have a
+    method each; names of entries, settings and reports then begin with the part's.
+    All batches of a step go through both, and updates come last (docs/methods/parts.md).
   }];
   let options = [
+    Option<"method", "method", "std::string", /*default=*/"\"backprop\"",
+           "backprop, lcsb, mezo, mezo-one-sided or fgd">,
     Option<"optimizer", "optimizer", "std::string", /*default=*/"\"adamw\"",
            "sgd, sgd_momentum or adamw">,
-    ListOption<"ranks", "ranks", "std::string",
-               "names of the programs that share a step, in the order of their "
-               "batches; none: this one alone">,
-    Option<"rank", "rank", "std::string", /*default=*/"\"\"",
-           "which of them this one is">,
-    Option<"inBackward", "in-backward", "bool", /*default=*/"false",
-           "update each layer as soon as its backward has run">,
-    Option<"selection", "selection", "std::string", /*default=*/"\"\"",
-           "which layers have a backward in a step: uniform, bernoulli, cyclic or "
-           "round-robin; empty: all">,
+    Option<"directions", "directions", "int64_t", /*default=*/"1",
+           "random directions of a step of mezo and fgd">,
+    Option<"selection", "selection", "std::string", /*default=*/"\"uniform\"",
+           "which layers have a backward in a step of lcsb: uniform, bernoulli, "
+           "cyclic or round-robin">,
     Option<"selectionRatio", "selection-ratio", "double", /*default=*/"0.5",
            "part of the layers that is selected, but for cyclic">,
     Option<"selectionGroups", "selection-groups", "int64_t", /*default=*/"4",
@@ -84,53 +103,20 @@ def ScheduleStep : HonePass<"hone-schedule-step"> {
     Option<"unselected", "unselected", "std::string",
            /*default=*/"\"identity\"",
            "what lets the cotangent through a layer that is not selected: identity, "
-           "or exact, which keeps the inputs of all layers">
-  ];
-  let dependentDialects = [
-    "::hone::HoneDialect", "::mlir::arith::ArithDialect",
-    "::mlir::func::FuncDialect", "::mlir::math::MathDialect",
-    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"
-  ];
-}
-
-def ScheduleSpsa : HonePass<"hone-schedule-spsa"> {
-  let summary = "add the schedules that train by losses along random directions";
-  let description = [{
-    Needs: a forward entry that returns the loss. Guarantees: a copy of it,
-    `@loss.perturbed`, whose trainable parameters are moved along a direction
-    that a key names; a `hone.schedule` for each purpose, `replay` too; and the
-    entries that they run, with `@update` along all directions. Nothing but an
-    update writes a parameter, and there is no gradient but for `differentiate`,
-    which has the estimate. See docs/methods/mezo.md. Leaves alone: the loss.
-  }];
-  let options = [
-    Option<"optimizer", "optimizer", "std::string", /*default=*/"\"sgd\"",
-           "sgd, sgd_momentum or adamw">,
-    Option<"directions", "directions", "int64_t", /*default=*/"1",
-           "random directions of a step, each with two losses">,
-    Option<"oneSided", "one-sided", "bool", /*default=*/"false",
-           "each with one loss, and one that all have in common">
-  ];
-  let dependentDialects = [
-    "::hone::HoneDialect", "::mlir::arith::ArithDialect",
-    "::mlir::func::FuncDialect", "::mlir::math::MathDialect",
-    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"
-  ];
-}
-
-def ScheduleForwardGradient : HonePass<"hone-schedule-forward-gradient"> {
-  let summary = "add the schedules that train by derivatives along random directions";
-  let description = [{
-    Needs: a forward entry that returns the loss. Guarantees: a copy of it,
-    `@loss.tangent`, that carries the derivative along a direction that a key names
-    beside each value; the schedules and entries of hone-schedule-spsa. See
-    docs/methods/forward-gradient.md. Leaves alone: the loss.
-  }];
-  let options = [
-    Option<"optimizer", "optimizer", "std::string", /*default=*/"\"sgd\"",
-           "sgd, sgd_momentum or adamw">,
-    Option<"directions", "directions", "int64_t", /*default=*/"1",
-           "random directions of a step, each with one derivative">
+           "or exact, which keeps the inputs of all layers">,
+    Option<"lowerLayers", "lower-layers", "int64_t", /*default=*/"0",
+           "how many layers are the part lower">,
+    Option<"lower", "lower", "std::string", /*default=*/"\"\"",
+           "the options above for the part lower, as in 'method=mezo directions=4'">,
+    Option<"upper", "upper", "std::string", /*default=*/"\"\"",
+           "the same for the other layers">,
+    ListOption<"ranks", "ranks", "std::string",
+               "names of the programs that share a step, in the order of their "
+               "batches; none: this one alone">,
+    Option<"rank", "rank", "std::string", /*default=*/"\"\"",
+           "which of them this one is">,
+    Option<"inBackward", "in-backward", "bool", /*default=*/"false",
+           "update each layer as soon as its backward has run">
   ];
   let dependentDialects = [
     "::hone::HoneDialect", "::mlir::arith::ArithDialect",

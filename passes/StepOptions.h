@@ -14,7 +14,7 @@ struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
       llvm::cl::desc("how gradients are obtained, as train.method of a spec")};
   Option<int64_t> directions{
       *this, "directions", llvm::cl::init(1),
-      llvm::cl::desc("of a step, as in hone-schedule-spsa")};
+      llvm::cl::desc("of a step, as in hone-schedule-step")};
   Option<std::string> selection{
       *this, "selection", llvm::cl::init("uniform"),
       llvm::cl::desc("of lcsb, as in hone-schedule-step")};
@@ -27,6 +27,15 @@ struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
   Option<std::string> unselected{*this, "unselected",
                                  llvm::cl::init("identity"),
                                  llvm::cl::desc("the same")};
+  Option<int64_t> lowerLayers{
+      *this, "lower-layers", llvm::cl::init(0),
+      llvm::cl::desc("how many layers have the method of lower")};
+  Option<std::string> lower{
+      *this, "lower", llvm::cl::init(""),
+      llvm::cl::desc("method and what it is told, of the first layers, as in "
+                     "hone-schedule-step; default: one method for all")};
+  Option<std::string> upper{*this, "upper", llvm::cl::init(""),
+                            llvm::cl::desc("the same of the others")};
   Option<std::string> residuals{
       *this, "residuals", llvm::cl::init("mesp"),
       llvm::cl::desc("what the forward pass keeps, as in "

@@ -37,7 +37,7 @@ static void buildImport(OpPassManager &pm) {
 }
 
 static void buildDerive(OpPassManager &pm, const StepOptions &options) {
-  buildMethod(pm, options);
+  buildMethods(pm, options);
   // From here on the schedules say what runs when.
   if (options.splitAfter >= 0)
     pm.addPass(

@@ -116,9 +116,10 @@ bool PlanJudge::findLayers() {
   // Then only tiles are planned.
   if (!choosesResiduals(options))
     return memoryOf(StepPlan()).has_value();
-  Value returned = loss->getBodyBlock().getTerminator()->getOperand(0);
-  auto call = returned.getDefiningOp<CallOp>();
-  layers = EntryActivity(*loss).layersBefore(call).size();
+  FailureOr<int64_t> derived = countDerivedLayers(*loss, options);
+  if (failed(derived))
+    return false;
+  layers = *derived;
   return layers > 0 && memoryOf(StepPlan());
 }
 

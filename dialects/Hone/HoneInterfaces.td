@@ -164,7 +164,7 @@ def Hone_UpdateOpInterface : OpInterface<"UpdateOpInterface"> {
   let cppNamespace = "::hone";
   let description = [{
     An optimizer step in an entry, on all trainable parameters or on those of
-    one layer.
+    some layers.
   }];
   let methods = [
     InterfaceMethod<[{
@@ -184,7 +184,11 @@ def Hone_UpdateOpInterface : OpInterface<"UpdateOpInterface"> {
       }],
       "::mlir::Value", "getDirectionCoefficients", (ins), [{
         return $_op.getCoefficients();
-      }]>
+      }]>,
+    InterfaceMethod<[{
+        The prefixes of the layers that are updated; null for all, or one.
+      }],
+      "::mlir::ArrayAttr", "getLayersAttr">
   ];
 }
 

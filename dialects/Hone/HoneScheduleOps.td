@@ -340,7 +340,8 @@ def Hone_WaitOp : Hone_ItemOp<"wait"> {
 // Vectors
 //===----------------------------------------------------------------------===//
 
-// What reads or writes a vector of all trainable elements, in an entry.
+// What reads or writes a vector of all trainable elements, or with `on` those of
+// some layers, which lie behind each other, in an entry.
 class Hone_VectorOp<string mnemonic, list<Trait> traits = []> :
     Hone_Op<mnemonic, traits # [ParentOneOf<["EntryOp"]>]>;
 
@@ -392,7 +393,7 @@ def Hone_EstimateGradientOp : Hone_VectorOp<"estimate_gradient"> {
   let description = [{
     `gradient = sum_p coefficients[p] * z_p`, where `z_p` is the direction of
     `hone.perturbed` whose key is `key` with the probe `p`. Summed in f64 and
-    rounded once.
+    rounded once. With `on`, only of those layers.
 
     Example:
     ```mlir
@@ -401,14 +402,18 @@ def Hone_EstimateGradientOp : Hone_VectorOp<"estimate_gradient"> {
     }
     ```
   }];
-  let arguments = (ins Hone_RandomKey:$key, Hone_Coefficients:$coefficients);
-  let assemblyFormat = "`along` $key `,` $coefficients attr-dict `:` type($coefficients)";
+  let arguments = (ins Hone_RandomKey:$key, Hone_Coefficients:$coefficients,
+                       OptionalAttr<StrArrayAttr>:$layers);
+  let assemblyFormat = [{
+    `along` $key `,` $coefficients (`on` $layers^)? attr-dict `:` type($coefficients)
+  }];
 }
 
 class Hone_SquaresOp<string mnemonic> : Hone_VectorOp<mnemonic, [
     DeclareOpInterfaceMethods<Hone_PerParameterOpInterface>]> {
+  let arguments = (ins OptionalAttr<StrArrayAttr>:$layers);
   let results = (outs 1DTensorOf<[F64]>:$squares);
-  let assemblyFormat = "attr-dict `:` type($squares)";
+  let assemblyFormat = "(`on` $layers^)? attr-dict `:` type($squares)";
   let extraClassDefinition = [{
     ::mlir::OpResult $cppClass::getNumbers() { return getOperation()->getResult(0); }
   }];
@@ -421,7 +426,8 @@ def Hone_GradientSquaresOp : Hone_SquaresOp<"gradient_squares"> {
     table of parameters. So how the model is cut into parts changes no bit of a
     norm that is taken of all of them. Not finite where an element is not finite.
 
-    1. (C1) `squares` has as many elements as there are trainable parameters.
+    1. (C1) `squares` has as many elements as there are trainable parameters, in
+       the layers of `on` if there is one.
 
     Example:
     ```mlir

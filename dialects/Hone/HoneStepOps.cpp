@@ -201,6 +201,8 @@ static LogicalResult verifyUpdate(UpdateOpInterface op) {
   // (C2)
   if (gradient && op.getDirectionCoefficients())
     return op->emitOpError("expects a gradient or directions but got both");
+  if (gradient && op.getLayersAttr())
+    return op->emitOpError("expects one layer or several but got both");
   return success();
 }
 

@@ -475,9 +475,9 @@ def Hone_FoldGradientOp : Hone_Op<"fold_gradient", [
   let extraClassDeclaration = "LayerGradientOp getLayerGradient();";
 }
 
-// An optimizer step. `gradient` restricts it to one layer. With `along`, the
-// gradient is in no memory: it is that of `hone.estimate_gradient`, formed where
-// it is read. `rounding` is there
+// An optimizer step. `gradient` restricts it to one layer, `layers` to some. With
+// `along`, the gradient is in no memory: it is that of `hone.estimate_gradient`,
+// formed where it is read. `rounding` is there
 // exactly when the parameters are stored as bfloat16: each new value is computed
 // in the type of the gradient and becomes one of its two neighbours, the upper
 // one with the probability (value - lower) / (upper - lower). Element i of a
@@ -496,11 +496,12 @@ def Hone_SgdOp : Hone_UpdateOp<"sgd", [AttrSizedOperandSegments]> {
     As torch.optim.SGD: `g = gradient_scale * gradient + weight_decay * theta`;
     with `momentum`, `m = momentum * m + g` and `g = m`;
     `theta = theta - learning_rate * g`. On all trainable parameters, or with
-    `from` on those of one layer; with `round`, parameters are bfloat16 and
-    rounded at random without bias.
+    `on` on those of some layers, which lie behind each other, or with `from` on
+    those of one; with `round`, parameters are bfloat16 and rounded at random
+    without bias.
 
     1. (C1) `gradient` is the result of a `hone.layer_gradient`.
-    2. (C2) `from` and `along` do not stand together.
+    2. (C2) `from` stands together with neither `along` nor `on`.
 
     Example:
     ```mlir
@@ -514,7 +515,7 @@ def Hone_SgdOp : Hone_UpdateOp<"sgd", [AttrSizedOperandSegments]> {
     hone.entry update @move(
         %g: tensor<f64>, %l: tensor<f64>, %w: tensor<f64>,
         %key: tensor<4xi32>, %c: tensor<1xf32>) {
-      hone.sgd %g, %l, %w along %key, %c : tensor<1xf32>
+      hone.sgd %g, %l, %w along %key, %c : tensor<1xf32> on ["model.layers.0."]
     }
     ```
   }];
@@ -524,11 +525,13 @@ def Hone_SgdOp : Hone_UpdateOp<"sgd", [AttrSizedOperandSegments]> {
                        Optional<Hone_RandomKey>:$rounding,
                        Optional<Hone_Vector>:$gradient,
                        Optional<Hone_RandomKey>:$key,
-                       Optional<Hone_Coefficients>:$coefficients);
+                       Optional<Hone_Coefficients>:$coefficients,
+                       OptionalAttr<StrArrayAttr>:$layers);
   let assemblyFormat = [{
     $gradient_scale `,` $learning_rate `,` $weight_decay
     (`momentum` $momentum^)? (`round` $rounding^)? (`from` $gradient^ `:` type($gradient))?
-    (`along` $key^ `,` $coefficients `:` type($coefficients))? attr-dict
+    (`along` $key^ `,` $coefficients `:` type($coefficients))? (`on` $layers^)?
+    attr-dict
   }];
 }
 
@@ -541,11 +544,12 @@ def Hone_AdamwOp : Hone_UpdateOp<"adamw", [AttrSizedOperandSegments]> {
     `m = beta1 * m + (1 - beta1) * g`, `v = beta2 * v + (1 - beta2) * g^2`,
     `theta = theta - learning_rate / c1 * m / (sqrt(v / c2) + epsilon)`, where
     `c1` and `c2` are the bias corrections `1 - beta^step`. On all trainable
-    parameters, or with `from` on those of one layer; with `round`, parameters
-    are bfloat16 and rounded at random without bias.
+    parameters, or with `on` on those of some layers, which lie behind each other,
+    or with `from` on those of one; with `round`, parameters are bfloat16 and
+    rounded at random without bias.
 
     1. (C1) `gradient` is the result of a `hone.layer_gradient`.
-    2. (C2) `from` and `along` do not stand together.
+    2. (C2) `from` stands together with neither `along` nor `on`.
 
     Example:
     ```mlir
@@ -564,12 +568,14 @@ def Hone_AdamwOp : Hone_UpdateOp<"adamw", [AttrSizedOperandSegments]> {
                        Optional<Hone_RandomKey>:$rounding,
                        Optional<Hone_Vector>:$gradient,
                        Optional<Hone_RandomKey>:$key,
-                       Optional<Hone_Coefficients>:$coefficients);
+                       Optional<Hone_Coefficients>:$coefficients,
+                       OptionalAttr<StrArrayAttr>:$layers);
   let assemblyFormat = [{
     $gradient_scale `,` $learning_rate `,` $weight_decay `,` $beta1 `,` $beta2
     `,` $epsilon `,` $bias_correction1 `,` $bias_correction2
     (`round` $rounding^)? (`from` $gradient^ `:` type($gradient))?
-    (`along` $key^ `,` $coefficients `:` type($coefficients))? attr-dict
+    (`along` $key^ `,` $coefficients `:` type($coefficients))? (`on` $layers^)?
+    attr-dict
   }];
 }
 

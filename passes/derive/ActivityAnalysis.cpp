@@ -6,14 +6,13 @@ using namespace mlir;
 
 namespace hone {
 
-ActivityAnalysis::ActivityAnalysis(BlockOp block,
-                                   const llvm::BitVector &activeArguments)
+ActivityAnalysis::ActivityAnalysis(BlockOp block, const ActiveInputs &inputs)
     : terminator(block.getBody().front().getTerminator()) {
-  for (unsigned index : activeArguments.set_bits())
+  for (unsigned index : inputs.arguments.set_bits())
     active.insert(block.getBody().getArgument(index));
   for (Operation &op : block.getBody().front()) {
     auto parameter = dyn_cast<ParameterOp>(op);
-    bool isSource = parameter && parameter.getTrainable();
+    bool isSource = inputs.parameters && parameter && parameter.getTrainable();
     if (isSource || activeOperands(&op).any())
       active.insert(op.result_begin(), op.result_end());
   }
@@ -30,7 +29,7 @@ llvm::BitVector ActivityAnalysis::activeResults() const {
   return activeOperands(terminator);
 }
 
-EntryActivity::EntryActivity(EntryOp entry) {
+EntryActivity::EntryActivity(EntryOp entry, LayerFilter trains) {
   SymbolTable symbols(entry->getParentOp());
   // A block that is active for one call is derived for all, which can make
   // results of earlier calls of that block active: repeat until nothing
@@ -40,11 +39,14 @@ EntryActivity::EntryActivity(EntryOp entry) {
     known = values.size() + calls.size();
     for (CallOp call : entry.getBody().getOps<CallOp>()) {
       auto block = symbols.lookup<BlockOp>(call.getBlock());
-      llvm::BitVector &active = arguments[block];
-      active.resize(call.getNumOperands());
+      Kind kind(block, hasLayer(trains, call.getPrefix()));
+      kinds[call] = kind;
+      ActiveInputs &active = inputs[kind];
+      active.parameters = kind.getInt();
+      active.arguments.resize(call.getNumOperands());
       for (auto [index, operand] : llvm::enumerate(call.getOperands()))
         if (values.contains(operand))
-          active.set(index);
+          active.arguments.set(index);
       llvm::BitVector results = ActivityAnalysis(block, active).activeResults();
       for (unsigned index : results.set_bits())
         values.insert(call.getResult(index));

@@ -2,20 +2,28 @@
 //
 // A value is active when it depends on a trainable parameter or on an active
 // argument of its block. Only active values have cotangents. A block is derived
-// once for all its calls, so an argument is active if it is in any of them.
+// once for all its calls that train, so an argument is active if it is in any
+// of them; and once for calls of layers that do not, whose parameters are
+// constants.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef HONE_PASSES_DERIVE_ACTIVITYANALYSIS_H
 #define HONE_PASSES_DERIVE_ACTIVITYANALYSIS_H
 
-#include "dialects/Hone/HoneOps.h"
+#include "passes/derive/LayerParts.h"
 
 namespace hone {
 
+/// What a block reads that has a cotangent.
+struct ActiveInputs {
+  llvm::BitVector arguments;
+  bool parameters = true; ///< the trainable ones
+};
+
 class ActivityAnalysis {
 public:
-  ActivityAnalysis(BlockOp block, const llvm::BitVector &activeArguments);
+  ActivityAnalysis(BlockOp block, const ActiveInputs &inputs);
 
   bool isActive(mlir::Value value) const { return active.contains(value); }
   llvm::BitVector activeOperands(mlir::Operation *op) const;
@@ -30,21 +38,27 @@ private:
 /// Which calls of an entry have something to derive.
 class EntryActivity {
 public:
-  explicit EntryActivity(EntryOp entry);
+  /// Parameters of the layers that `trains` has are active.
+  explicit EntryActivity(EntryOp entry, LayerFilter trains = nullptr);
 
   bool isActive(mlir::Value value) const { return values.contains(value); }
   bool isActive(CallOp call) const { return calls.contains(call); }
-  const llvm::BitVector &argumentsOf(BlockOp block) const {
-    return arguments.find(block)->second;
+  /// What is active in any call like `call`.
+  const ActiveInputs &inputsOf(CallOp call) const {
+    return inputs.at(kinds.at(call));
   }
   /// The active calls before `loss`: those whose forward and backward are
   /// apart.
   llvm::SmallVector<CallOp> layersBefore(CallOp loss) const;
 
 private:
+  /// A block, and whether the layer trains.
+  using Kind = llvm::PointerIntPair<mlir::Operation *, 1, bool>;
+
   llvm::DenseSet<mlir::Value> values;
   llvm::DenseSet<mlir::Operation *> calls;
-  llvm::DenseMap<BlockOp, llvm::BitVector> arguments;
+  llvm::DenseMap<mlir::Operation *, Kind> kinds; ///< by call
+  llvm::DenseMap<Kind, ActiveInputs> inputs;
 };
 
 } // namespace hone

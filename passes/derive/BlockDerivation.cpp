@@ -13,7 +13,6 @@
 
 #include "passes/derive/BlockDerivation.h"
 
-#include "passes/derive/ActivityAnalysis.h"
 #include "passes/plan/CostEstimate.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -347,10 +346,10 @@ static BlockOp writeForward(BlockOp block, StringRef variant,
 }
 
 FailureOr<SplitDerivation> deriveSplit(BlockOp block,
-                                       const llvm::BitVector &activeArguments,
+                                       const ActiveInputs &active,
                                        const ResidualPolicy &policy,
                                        StringRef variant) {
-  ActivityAnalysis activity(block, activeArguments);
+  ActivityAnalysis activity(block, active);
   auto demand = ResidualDemand::analyse(
       block, activity, [&](unsigned count, bool trains) {
         return policy.chooseAlternative(count, trains);
@@ -360,7 +359,7 @@ FailureOr<SplitDerivation> deriveSplit(BlockOp block,
 
   SplitDerivation result;
   result.forward = block;
-  result.activeArguments = setBits(activeArguments);
+  result.activeArguments = setBits(active.arguments);
   result.activeResults = setBits(activity.activeResults());
 
   // Kept values: not arguments, which the caller has, nor results of the
@@ -448,15 +447,15 @@ FailureOr<SplitDerivation> deriveSplit(BlockOp block,
 }
 
 FailureOr<FusedDerivation> deriveFused(BlockOp block,
-                                       const llvm::BitVector &activeArguments) {
-  ActivityAnalysis activity(block, activeArguments);
+                                       const ActiveInputs &active) {
+  ActivityAnalysis activity(block, active);
   auto demand = ResidualDemand::analyse(block, activity,
                                         [](unsigned, bool) { return 0; });
   if (failed(demand))
     return failure();
 
   FusedDerivation result;
-  result.activeArguments = setBits(activeArguments);
+  result.activeArguments = setBits(active.arguments);
   result.activeResults = setBits(activity.activeResults());
   SmallVector<Type> inputs(block.getArgumentTypes());
   for (unsigned index : result.activeResults)

@@ -10,6 +10,7 @@
 #define HONE_PASSES_DERIVE_BLOCKDERIVATION_H
 
 #include "dialects/Hone/HoneOps.h"
+#include "passes/derive/ActivityAnalysis.h"
 #include "passes/derive/ResidualPolicy.h"
 
 namespace hone {
@@ -38,19 +39,20 @@ struct FusedDerivation {
   llvm::SmallVector<unsigned> activeArguments;
 };
 
-/// Derives `block` for calls whose `activeArguments` carry cotangents.
+/// Derives `block` for calls whose `active` inputs carry cotangents.
 /// The new blocks stand after it and are named after it: `@b.forward`,
 /// `@b.backward`, with `variant` at the end if a module needs the block under
 /// more than one policy. Fails with a diagnostic at the op that has no
 /// derivative.
-mlir::FailureOr<SplitDerivation>
-deriveSplit(BlockOp block, const llvm::BitVector &activeArguments,
-            const ResidualPolicy &policy, llvm::StringRef variant = "");
+mlir::FailureOr<SplitDerivation> deriveSplit(BlockOp block,
+                                             const ActiveInputs &active,
+                                             const ResidualPolicy &policy,
+                                             llvm::StringRef variant = "");
 
 /// As deriveSplit, as one block `@b.gradient`. Every forward value is at hand,
 /// so no policy is asked.
-mlir::FailureOr<FusedDerivation>
-deriveFused(BlockOp block, const llvm::BitVector &activeArguments);
+mlir::FailureOr<FusedDerivation> deriveFused(BlockOp block,
+                                             const ActiveInputs &active);
 
 /// Clones `op` as `mapping` has its operands, and extends that; with its
 /// auxiliary result, if it may have one and `withAuxiliary`.

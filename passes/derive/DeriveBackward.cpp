@@ -26,10 +26,11 @@ namespace {
 class EntryDerivation {
 public:
   EntryDerivation(EntryOp loss, const ResidualPlan &plan,
-                  int64_t recomputedInputs, int64_t roundedInputs)
+                  int64_t recomputedInputs, int64_t roundedInputs,
+                  LayerFilter trains)
       : loss(loss), plan(plan), recomputedInputs(recomputedInputs),
         roundedInputs(roundedInputs),
-        symbols(loss->getParentOfType<ModuleOp>()), activity(loss) {}
+        symbols(loss->getParentOfType<ModuleOp>()), activity(loss, trains) {}
 
   LogicalResult checkEveryCallRuns();
   LogicalResult findLossCall();
@@ -42,6 +43,10 @@ public:
 private:
   BlockOp blockOf(CallOp call) {
     return symbols.lookup<BlockOp>(call.getBlock());
+  }
+  /// Of what is derived for `call` under a policy.
+  std::string nameOf(const std::string &variant, CallOp call) const {
+    return activity.inputsOf(call).parameters ? variant : variant + ".held";
   }
   LogicalResult setCotangent(Value value, Value cotangent, CallOp user);
   /// `value` of the loss where the backward stands: kept, or computed again.
@@ -88,7 +93,17 @@ struct DeriveBackward : impl::DeriveBackwardBase<DeriveBackward> {
     if (failed(found))
       return signalPassFailure();
     EntryOp loss = *found;
-    EntryDerivation derivation(loss, *plan, recomputedInputs, roundedInputs);
+    LayerParts parts;
+    if (!part.empty()) {
+      FailureOr<LayerParts> cut = LayerParts::cut(loss, lowerLayers);
+      if (failed(cut))
+        return signalPassFailure();
+      parts = std::move(*cut);
+    }
+    EntryDerivation derivation(
+        loss, *plan, recomputedInputs, roundedInputs, [&](StringRef prefix) {
+          return part.empty() || parts.partOf(prefix) == part;
+        });
     if (failed(derivation.checkEveryCallRuns()) ||
         failed(derivation.findLossCall()) || failed(derivation.checkNames()))
       return signalPassFailure();
@@ -142,8 +157,8 @@ LogicalResult EntryDerivation::checkNames() {
       return failure();
     for (const std::string &variant : plan.variants())
       for (const char *suffix : {".forward", ".backward"})
-        if (failed(
-                expectFree(blockOf(call), call.getBlock() + suffix + variant)))
+        if (failed(expectFree(blockOf(call), call.getBlock() + suffix +
+                                                 nameOf(variant, call))))
           return failure();
   }
   return success();
@@ -160,21 +175,19 @@ LogicalResult EntryDerivation::deriveBlocks() {
            << plan.str() << "'";
   for (auto [layer, call] : llvm::enumerate(splitCalls)) {
     ResidualPolicy policy = plan.policyOf(layer);
-    std::string variant = plan.variantOf(policy);
+    std::string variant = nameOf(plan.variantOf(policy), call);
     BlockOp block = blockOf(call);
     auto [known, isNew] =
         derivations.try_emplace((call.getBlock() + "/" + variant).str());
     split[call] = &known->second;
     if (!isNew)
       continue;
-    auto derived =
-        deriveSplit(block, activity.argumentsOf(block), policy, variant);
+    auto derived = deriveSplit(block, activity.inputsOf(call), policy, variant);
     if (failed(derived))
       return failure();
     known->second = *derived;
   }
-  auto derived =
-      deriveFused(blockOf(lossCall), activity.argumentsOf(blockOf(lossCall)));
+  auto derived = deriveFused(blockOf(lossCall), activity.inputsOf(lossCall));
   if (failed(derived))
     return failure();
   fused = *derived;

@@ -3,8 +3,8 @@
 #include "passes/derive/Methods.h"
 
 #include "passes/Passes.h"
-
-#include "llvm/Support/ErrorHandling.h"
+#include "passes/derive/ActivityAnalysis.h"
+#include "passes/derive/DirectionMethod.h"
 
 using namespace mlir;
 
@@ -13,52 +13,28 @@ namespace hone {
 namespace {
 struct Method {
   llvm::StringLiteral name;
-  void (*build)(OpPassManager &, const StepOptions &);
-  bool hasBackward = false;
+  /// Null: it has a backward.
+  std::unique_ptr<StepMethod> (*create)(StepModel &, const TrainedPart &);
   /// What plans choose is what each layer keeps, too.
-  bool (*choosesResiduals)(const StepOptions &) = nullptr;
+  bool (*choosesResiduals)(const MethodOptions &) = nullptr;
+  bool selects = false;
 };
 } // namespace
 
-static void buildBackward(OpPassManager &pm, const StepOptions &options,
-                          StringRef selection) {
-  pm.addPass(createDeriveBackward(
-      {options.residuals, options.recomputedInputs, options.roundedInputs}));
-  // From here on the module computes gradients: every value that the backward
-  // reads is kept or recomputed, explicitly.
-  pm.addPass(createScheduleStep(
-      {options.optimizer, llvm::to_vector(options.ranks), options.rank,
-       options.optimizerInBackward, selection.str(), options.selectionRatio,
-       options.selectionGroups, options.selectionWarmup, options.unselected}));
-}
-
 static constexpr Method kMethods[] = {
-    {"backprop",
-     [](OpPassManager &pm, const StepOptions &options) {
-       buildBackward(pm, options, "");
-     },
-     true, [](const StepOptions &) { return true; }},
-    {"lcsb",
-     [](OpPassManager &pm, const StepOptions &options) {
-       buildBackward(pm, options, options.selection);
-     },
-     true,
-     [](const StepOptions &options) { return options.unselected == "exact"; }},
+    {"backprop", nullptr, [](const MethodOptions &) { return true; }},
+    {"lcsb", nullptr,
+     [](const MethodOptions &options) { return options.unselected == "exact"; },
+     /*selects=*/true},
     {"mezo",
-     [](OpPassManager &pm, const StepOptions &options) {
-       pm.addPass(createScheduleSpsa(
-           {options.optimizer, options.directions, /*oneSided=*/false}));
+     [](StepModel &model, const TrainedPart &part) {
+       return createSpsaMethod(model, part, /*oneSided=*/false);
      }},
     {"mezo-one-sided",
-     [](OpPassManager &pm, const StepOptions &options) {
-       pm.addPass(createScheduleSpsa(
-           {options.optimizer, options.directions, /*oneSided=*/true}));
+     [](StepModel &model, const TrainedPart &part) {
+       return createSpsaMethod(model, part, /*oneSided=*/true);
      }},
-    {"fgd",
-     [](OpPassManager &pm, const StepOptions &options) {
-       pm.addPass(createScheduleForwardGradient(
-           {options.optimizer, options.directions}));
-     }},
+    {"fgd", createForwardGradientMethod},
 };
 
 static const Method *findMethod(StringRef name) {
@@ -67,22 +43,130 @@ static const Method *findMethod(StringRef name) {
   return found == std::end(kMethods) ? nullptr : found;
 }
 
-bool hasBackward(const StepOptions &options) {
+static MethodOptions methodOptions(const StepOptions &options) {
+  return {options.method,          options.optimizer,
+          options.directions,      options.selection,
+          options.selectionRatio,  options.selectionGroups,
+          options.selectionWarmup, options.unselected};
+}
+
+FailureOr<MethodOptions> parseMethodOptions(StringRef text) {
+  StepOptions options;
+  if (failed(options.parseFromString(text)))
+    return failure();
+  return methodOptions(options);
+}
+
+namespace {
+struct NamedOptions {
+  std::string part; ///< empty: all layers
+  MethodOptions options;
+};
+} // namespace
+
+/// The methods of a step; none of what cannot be parsed.
+static SmallVector<NamedOptions> methodsOf(const StepOptions &options) {
+  if (options.lower.empty() && options.upper.empty())
+    return {{"", methodOptions(options)}};
+  SmallVector<NamedOptions> parts;
+  for (auto [name, text] :
+       {std::pair(LayerParts::lower, options.lower.getValue()),
+        std::pair(LayerParts::upper, options.upper.getValue())})
+    if (FailureOr<MethodOptions> own = parseMethodOptions(text); succeeded(own))
+      parts.push_back({name.str(), *own});
+  return parts;
+}
+
+static bool hasBackward(const MethodOptions &options) {
   const Method *found = findMethod(options.method);
-  return found && found->hasBackward;
+  return found && !found->create;
+}
+
+bool hasBackward(const StepOptions &options) {
+  return llvm::any_of(methodsOf(options), [](const NamedOptions &part) {
+    return hasBackward(part.options);
+  });
 }
 
 bool choosesResiduals(const StepOptions &options) {
-  const Method *found = findMethod(options.method);
-  return found && found->choosesResiduals && found->choosesResiduals(options);
+  // Inputs in slots are all that a selected layer may keep.
+  bool any = false;
+  for (const NamedOptions &part : methodsOf(options))
+    if (const Method *found = findMethod(part.options.method);
+        found && found->choosesResiduals) {
+      if (!found->choosesResiduals(part.options))
+        return false;
+      any = true;
+    }
+  return any;
 }
 
-void buildMethod(OpPassManager &pm, const StepOptions &options) {
-  const Method *found = findMethod(options.method);
-  if (!found)
-    llvm::reportFatalUsageError(llvm::Twine("there is no training method '") +
-                                options.method + "'");
-  found->build(pm, options);
+FailureOr<SmallVector<std::unique_ptr<StepMethod>>>
+createMethods(StepModel &model, ArrayRef<TrainedPart> parts,
+              const BackwardOptions &options) {
+  SmallVector<std::unique_ptr<StepMethod>> methods;
+  SmallVector<TrainedPart> withBackward;
+  for (const TrainedPart &part : parts) {
+    const Method *found = findMethod(part.options.method);
+    if (!found)
+      return model.module.emitError("expects a training method but got '")
+             << part.options.method << "'";
+    if (found->create) {
+      methods.push_back(found->create(model, part));
+      continue;
+    }
+    withBackward.push_back(part);
+    if (!found->selects)
+      withBackward.back().options.selection.clear();
+  }
+  if (!withBackward.empty())
+    methods.push_back(
+        std::make_unique<BackwardMethod>(model, withBackward, options));
+  return methods;
+}
+
+/// The part that has a backward; empty: all layers.
+static std::string partWithBackward(const StepOptions &options) {
+  std::string found;
+  for (const NamedOptions &part : methodsOf(options))
+    if (hasBackward(part.options)) {
+      if (!found.empty())
+        return "";
+      found = part.part;
+    }
+  return found;
+}
+
+FailureOr<int64_t> countDerivedLayers(EntryOp loss,
+                                      const StepOptions &options) {
+  Value returned = loss.getBodyBlock().getTerminator()->getOperand(0);
+  std::string part = partWithBackward(options);
+  LayerParts parts;
+  if (!part.empty()) {
+    FailureOr<LayerParts> cut = LayerParts::cut(loss, options.lowerLayers);
+    if (failed(cut))
+      return failure();
+    parts = std::move(*cut);
+  }
+  EntryActivity activity(loss, [&](StringRef prefix) {
+    return part.empty() || parts.partOf(prefix) == part;
+  });
+  return activity.layersBefore(returned.getDefiningOp<CallOp>()).size();
+}
+
+void buildMethods(OpPassManager &pm, const StepOptions &options) {
+  if (hasBackward(options))
+    pm.addPass(createDeriveBackward(
+        {options.residuals, options.recomputedInputs, options.roundedInputs,
+         options.lowerLayers, partWithBackward(options)}));
+  // From here on the module computes gradients: every value that the backward
+  // reads is kept or recomputed, explicitly.
+  pm.addPass(createScheduleStep(
+      {options.method, options.optimizer, options.directions, options.selection,
+       options.selectionRatio, options.selectionGroups, options.selectionWarmup,
+       options.unselected, options.lowerLayers, options.lower, options.upper,
+       llvm::to_vector(options.ranks), options.rank,
+       options.optimizerInBackward}));
 }
 
 } // namespace hone

@@ -1,7 +1,6 @@
 //===- Methods.h - The training methods -----------------------------------===//
 //
-// A method is a list of passes that turns a loss into the schedules of a step.
-// This is the one list of methods; what they may be told is in StepOptions.h,
+// This is the one list of methods. What they may be told is in StepOptions.h,
 // and in runtime/src/module/Settings.h for specs.
 //
 //===----------------------------------------------------------------------===//
@@ -10,19 +9,34 @@
 #define HONE_PASSES_DERIVE_METHODS_H
 
 #include "passes/StepOptions.h"
+#include "passes/derive/BackwardMethod.h"
 
 #include "mlir/Pass/PassManager.h"
 
 namespace hone {
 
-/// Whether the method has values to keep from forward to backward.
+/// Whether a method has values to keep from forward to backward.
 bool hasBackward(const StepOptions &options);
 /// Whether plans choose what each layer keeps; else it is `mesp`, or nothing.
 bool choosesResiduals(const StepOptions &options);
 
-/// Appends the passes of the method that `options` name. Reports an unknown one
-/// as a misuse of the tool and exits: specs are checked before.
-void buildMethod(mlir::OpPassManager &pm, const StepOptions &options);
+/// What a method is told, from the text of options of StepOptions:
+/// "method=mezo directions=4". Fails if that is no such text.
+mlir::FailureOr<MethodOptions> parseMethodOptions(llvm::StringRef text);
+
+/// The methods of `parts`; those with a backward have one in common. Fails with
+/// a diagnostic if there is none of a name.
+mlir::FailureOr<llvm::SmallVector<std::unique_ptr<StepMethod>>>
+createMethods(StepModel &model, llvm::ArrayRef<TrainedPart> parts,
+              const BackwardOptions &options);
+
+/// How many layers of `loss` have a forward and a backward apart. Fails with a
+/// diagnostic if parts cannot be cut as `options` say.
+mlir::FailureOr<int64_t> countDerivedLayers(EntryOp loss,
+                                            const StepOptions &options);
+
+/// Appends the passes that turn a loss into the schedules of a step.
+void buildMethods(mlir::OpPassManager &pm, const StepOptions &options);
 
 } // namespace hone
 

@@ -8,10 +8,6 @@ using namespace mlir;
 
 namespace hone {
 
-static std::string perturbedName(StringRef name) {
-  return (name + ".perturbed").str();
-}
-
 /// Appends the key and the scale to the arguments of a block or an entry.
 template <typename OpTy> static std::pair<Value, Value> addDirection(OpTy op) {
   Builder builder(op.getContext());
@@ -34,11 +30,11 @@ static SmallVector<ParameterOp> trainableParameters(BlockOp block) {
   return found;
 }
 
-static BlockOp createPerturbedCopy(BlockOp block) {
+static BlockOp createPerturbedCopy(BlockOp block, StringRef name) {
   OpBuilder builder(block);
   builder.setInsertionPointAfter(block);
   auto copy = cast<BlockOp>(builder.clone(*block));
-  copy.setSymName(perturbedName(block.getSymName()));
+  copy.setSymName(name);
   auto [key, scale] = addDirection(copy);
   for (ParameterOp parameter : trainableParameters(copy)) {
     builder.setInsertionPointAfter(parameter);
@@ -50,37 +46,36 @@ static BlockOp createPerturbedCopy(BlockOp block) {
   return copy;
 }
 
-FailureOr<EntryOp> createPerturbedCopy(EntryOp entry) {
+FailureOr<EntryOp> PerturbedCopies::create(EntryOp entry, StringRef name,
+                                           LayerFilter moves) {
   auto module = entry->getParentOfType<ModuleOp>();
-  SymbolTable symbols(module);
-  llvm::MapVector<StringRef, BlockOp> moved;
-  for (CallOp call : entry.getBodyBlock().getOps<CallOp>()) {
-    auto block = symbols.lookup<BlockOp>(call.getBlock());
-    if (!trainableParameters(block).empty())
-      moved.insert({block.getSymName(), block});
-  }
-  if (moved.empty())
-    return entry.emitOpError("has no trainable parameter to move");
-  SmallVector<std::string> names = {perturbedName(entry.getSymName())};
-  for (auto &[name, block] : moved)
-    names.push_back(perturbedName(name));
-  if (failed(checkNamesAreFree(module, names)))
+  if (failed(checkNamesAreFree(module, {name.str()})))
     return failure();
-  for (auto &[name, block] : moved)
-    block = createPerturbedCopy(block);
-
+  SymbolTable symbols(module);
   OpBuilder builder(entry);
   builder.setInsertionPointAfter(entry);
   auto copy = cast<EntryOp>(builder.clone(*entry));
-  copy.setSymName(perturbedName(entry.getSymName()));
+  copy.setSymName(name);
   auto [key, scale] = addDirection(copy);
+  bool moved = false;
   for (CallOp call : copy.getBodyBlock().getOps<CallOp>()) {
-    auto found = moved.find(call.getBlock());
-    if (found == moved.end())
+    auto block = symbols.lookup<BlockOp>(call.getBlock());
+    if (!hasLayer(moves, call.getPrefix()) ||
+        trainableParameters(block).empty())
       continue;
-    call.setBlock(found->second.getSymName());
+    BlockOp &ofBlock = copies[block.getSymName()];
+    if (!ofBlock) {
+      std::string copyName = (block.getSymName() + ".perturbed").str();
+      if (failed(checkNamesAreFree(module, {copyName})))
+        return failure();
+      ofBlock = createPerturbedCopy(block, copyName);
+    }
+    call.setBlock(ofBlock.getSymName());
     call.getValuesMutable().append({key, scale});
+    moved = true;
   }
+  if (!moved)
+    return entry.emitOpError("has no trainable parameter to move");
   return copy;
 }
 

@@ -3,18 +3,27 @@
 #ifndef HONE_PASSES_DERIVE_PERTURBPARAMETERS_H
 #define HONE_PASSES_DERIVE_PERTURBPARAMETERS_H
 
-#include "dialects/Hone/HoneOps.h"
+#include "passes/derive/LayerParts.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
 namespace hone {
 
-/// Adds a copy of `entry` in which all trainable parameters are moved along a
-/// random direction: `@entry.perturbed`, with two arguments more, the key and
-/// the scale of `hone.perturbed`. Blocks without trainable parameters are
-/// shared; of the others there are copies, `@block.perturbed`. Fails with a
-/// diagnostic if one of the names is taken, or nothing trains.
-mlir::FailureOr<EntryOp> createPerturbedCopy(EntryOp entry);
+/// Copies of entries in which trainable parameters are moved along a random
+/// direction. Blocks without any are shared; of the others there are copies,
+/// `@block.perturbed`, which all entries share.
+class PerturbedCopies {
+public:
+  /// Adds `@name`, a copy of `entry` that moves the parameters of the layers
+  /// that `moves` has, with two arguments more, the key and the scale of
+  /// `hone.perturbed`. Fails with a diagnostic if a name is taken, or nothing
+  /// trains.
+  mlir::FailureOr<EntryOp> create(EntryOp entry, llvm::StringRef name,
+                                  LayerFilter moves);
+
+private:
+  llvm::StringMap<BlockOp> copies; ///< by the name of the block
+};
 
 } // namespace hone
 

@@ -81,12 +81,6 @@ func.func private @scalar.same_count(%a: i64, %b: i64) -> f64 {
   return %0 : f64
 }
 
-func.func private @scalar.decrement(%n: i64) -> i64 {
-  %one = arith.constant 1 : i64
-  %0 = arith.subi %n, %one : i64
-  return %0 : i64
-}
-
 func.func private @scalar.one() -> f64 {
   %one = arith.constant 1.0 : f64
   return %one : f64

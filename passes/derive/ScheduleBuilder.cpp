@@ -94,8 +94,17 @@ void ScheduleBuilder::check(ValueRange values, StringRef problem) {
                   problem.empty() ? nullptr : builder.getStringAttr(problem));
 }
 
+/// "lower.momentum"
+static std::string ownSetting(StringRef part, StringRef name) {
+  return (part.empty() ? name : part + "." + name).str();
+}
+
 SmallVector<Value> ScheduleBuilder::updateScalars(const UpdateScalars &wanted,
-                                                  Value clip, Value rate) {
+                                                  StringRef part, Value clip,
+                                                  Value rate) {
+  auto own = [&](const Twine &name) {
+    return realSetting(ownSetting(part, name.str()));
+  };
   SmallVector<Value> values;
   for (StringRef name : wanted.names) {
     if (name == "gradient_scale")
@@ -104,20 +113,22 @@ SmallVector<Value> ScheduleBuilder::updateScalars(const UpdateScalars &wanted,
       values.push_back(rate);
     else if (name.consume_front("bias_correction"))
       values.push_back(
-          scalar("bias_correction", {realSetting(("beta" + name).str()),
-                                     integerSetting("completed")}));
+          scalar("bias_correction",
+                 {own("beta" + name), integerSetting("completed")}));
     else if (name == "rounding_key")
       values.push_back(stepKey());
     else
-      values.push_back(realSetting(name));
+      values.push_back(own(name));
   }
   return values;
 }
 
-Value ScheduleBuilder::learningRate() {
+Value ScheduleBuilder::learningRate(StringRef part) {
+  auto own = [&](StringRef name) { return ownSetting(part, name); };
   return scalar("learning_rate",
-                {realSetting("learning_rate"), integerSetting("lr_scheduler"),
-                 integerSetting("warmup_steps"), integerSetting("steps"),
+                {realSetting(own("learning_rate")),
+                 integerSetting(own("lr_scheduler")),
+                 integerSetting(own("warmup_steps")), integerSetting("steps"),
                  integerSetting("completed")});
 }
 
@@ -125,30 +136,6 @@ Value ScheduleBuilder::stepKey() {
   return scalar("step_key",
                 {integerSetting("seed"), integerSetting("completed")},
                 RankedTensorType::get(4, builder.getI32Type()));
-}
-
-//===----------------------------------------------------------------------===//
-// What every method has
-//===----------------------------------------------------------------------===//
-
-FailureOr<StepParts> StepParts::find(ModuleOp module, StringRef optimizer) {
-  std::optional<Optimizer> parsed = parseOptimizer(optimizer);
-  if (!parsed)
-    return module.emitError("expects optimizer to be one of sgd, sgd_momentum, "
-                            "adamw but got '")
-           << optimizer << "'";
-  FailureOr<EntryOp> loss = findLossEntry(module);
-  FailureOr<ParameterTable> parameters = ParameterTable::build(module);
-  if (failed(loss) || failed(parameters))
-    return failure();
-  if (!loss->getArgumentTypes().empty())
-    return loss->emitOpError(
-        "expects a loss without arguments; blocks read the "
-        "inputs of a batch with 'hone.input'");
-  Type perParameter = RankedTensorType::get(
-      static_cast<int64_t>(parameters->trainable().size()),
-      Float64Type::get(module.getContext()));
-  return StepParts{*loss, std::move(*parameters), *parsed, perParameter};
 }
 
 LogicalResult checkNamesAreFree(ModuleOp module, ArrayRef<std::string> names) {
@@ -160,24 +147,8 @@ LogicalResult checkNamesAreFree(ModuleOp module, ArrayRef<std::string> names) {
   return success();
 }
 
-LogicalResult scheduleEvaluation(ModuleOp module, const StepParts &parts) {
-  ScheduleBuilder b(module, Purpose::Evaluate);
-  Value batches = b.integerSetting("batches");
-  Value sum = b.addOverBatches(b.scalar("zero", {}), batches, [&](Value batch) {
-    return b.run(parts.loss, {}, batch).front();
-  });
-  b.report(b.scalar("divide", {sum, b.realSetting("targets")}), "loss");
-  return failure(b.hasFailed);
-}
-
-LogicalResult scheduleValidation(ModuleOp module, const StepParts &parts) {
-  EntryOp squares =
-      createVectorEntry<ParameterSquaresOp>(module, {}, parts.perParameter);
-  ScheduleBuilder b(module, Purpose::Validate);
-  Value length = b.scalar("norm", b.run(squares, {}));
-  b.check(length);
-  b.report(length, "parameter_norm");
-  return failure(b.hasFailed);
+EntryOp findEntry(ModuleOp module, StringRef name) {
+  return SymbolTable(module).lookup<EntryOp>(name);
 }
 
 } // namespace hone

@@ -65,10 +65,12 @@ public:
   /// training that diverged.
   void check(ValueRange values, llvm::StringRef problem = {});
 
-  /// What an update takes, computed from settings; `clip` scales gradients.
+  /// What an update takes, computed from settings of `part`, which may be
+  /// empty; `clip` scales gradients.
   llvm::SmallVector<Value> updateScalars(const UpdateScalars &wanted,
-                                         Value clip, Value rate);
-  Value learningRate();
+                                         llvm::StringRef part, Value clip,
+                                         Value rate);
+  Value learningRate(llvm::StringRef part);
   /// Seed and step, which random streams have for a key.
   Value stepKey();
 
@@ -82,19 +84,6 @@ private:
   llvm::StringMap<Value> settings;
 };
 
-/// What every method's schedules are made of.
-struct StepParts {
-  EntryOp loss; ///< without arguments
-  ParameterTable parameters;
-  Optimizer optimizer;
-  mlir::Type perParameter; ///< a number for each trainable parameter
-
-  /// Fails with a diagnostic if the module has no such loss or there is no such
-  /// optimizer.
-  static mlir::FailureOr<StepParts> find(mlir::ModuleOp module,
-                                         llvm::StringRef optimizer);
-};
-
 /// The names that symbols of `module` must not have: those that a pass defines.
 /// Fails with a diagnostic at the symbol.
 mlir::LogicalResult checkNamesAreFree(mlir::ModuleOp module,
@@ -105,18 +94,21 @@ template <typename OpTy> std::string vectorEntryName() {
   return OpTy::getOperationName().split('.').second.str();
 }
 
-/// An entry with one op, on the entry's arguments.
+/// An entry with one op, on the entry's arguments; with `layers`, on those.
 template <typename OpTy>
 EntryOp createVectorEntry(mlir::ModuleOp module, mlir::TypeRange arguments,
-                          mlir::TypeRange results) {
+                          mlir::TypeRange results,
+                          llvm::StringRef name = vectorEntryName<OpTy>(),
+                          mlir::ArrayAttr layers = {}) {
   auto builder = mlir::OpBuilder::atBlockEnd(module.getBody());
-  auto entry =
-      EntryOp::create(builder, module.getLoc(), vectorEntryName<OpTy>(),
-                      Phase::Vector, arguments, results);
+  auto entry = EntryOp::create(builder, module.getLoc(), name, Phase::Vector,
+                               arguments, results);
   mlir::Block &body = entry.getBodyBlock();
   builder.setInsertionPoint(&body, body.begin());
   auto op = OpTy::create(builder, module.getLoc(), results,
                          mlir::ValueRange(body.getArguments()));
+  if (layers)
+    op->setAttr("layers", layers);
   if (!results.empty()) {
     builder.setInsertionPointToEnd(&body);
     ReturnOp::create(builder, module.getLoc(), op->getResults());
@@ -124,12 +116,8 @@ EntryOp createVectorEntry(mlir::ModuleOp module, mlir::TypeRange arguments,
   return entry;
 }
 
-/// `evaluate` and `validate`, the same whatever the method. Fail with a
-/// diagnostic if a name is taken.
-mlir::LogicalResult scheduleEvaluation(mlir::ModuleOp module,
-                                       const StepParts &parts);
-mlir::LogicalResult scheduleValidation(mlir::ModuleOp module,
-                                       const StepParts &parts);
+/// The entry of `module` with this name; null: there is none.
+EntryOp findEntry(mlir::ModuleOp module, llvm::StringRef name);
 
 } // namespace hone
 

@@ -71,24 +71,26 @@ static Operation *lossCallOf(EntryOp entry) {
   return entry.getBodyBlock().getTerminator()->getOperand(0).getDefiningOp();
 }
 
-/// The calls of `entry` whose block `isLayer`, without that of the loss.
-static SmallVector<CallOp> layersOf(EntryOp entry,
+/// The calls of `entry` for `layers` whose block `isLayer`, without that of the
+/// loss.
+static SmallVector<CallOp> layersOf(EntryOp entry, LayerFilter layers,
                                     function_ref<bool(BlockOp)> isLayer) {
   SymbolTable symbols(entry->getParentOp());
   Operation *loss = lossCallOf(entry);
   SmallVector<CallOp> calls;
   for (CallOp call : entry.getBody().getOps<CallOp>())
-    if (call != loss && isLayer(symbols.lookup<BlockOp>(call.getBlock())))
+    if (call != loss && hasLayer(layers, call.getPrefix()) &&
+        isLayer(symbols.lookup<BlockOp>(call.getBlock())))
       calls.push_back(call);
   return calls;
 }
 
-int64_t countSelectableLayers(EntryOp loss) {
+int64_t countSelectableLayers(EntryOp loss, LayerFilter layers) {
   auto trains = [](BlockOp block) {
     return llvm::any_of(block.getBody().getOps<ParameterOp>(),
                         [](ParameterOp op) { return op.getTrainable(); });
   };
-  return layersOf(loss, trains).size();
+  return layersOf(loss, layers, trains).size();
 }
 
 namespace {
@@ -156,9 +158,9 @@ static Operation *firstReader(Value value) {
   });
 }
 
-/// The backwards of `gradient`, in the order of the forwards.
-static SmallVector<CallOp> backwardsOf(EntryOp gradient) {
-  SmallVector<CallOp> calls = layersOf(gradient, [](BlockOp block) {
+/// The backwards of `layers` in `gradient`, in the order of the forwards.
+static SmallVector<CallOp> backwardsOf(EntryOp gradient, LayerFilter layers) {
+  SmallVector<CallOp> calls = layersOf(gradient, layers, [](BlockOp block) {
     return !block.getBody().getOps<GradientOp>().empty();
   });
   std::reverse(calls.begin(), calls.end());
@@ -208,9 +210,10 @@ private:
 
 } // namespace
 
-/// Computes inputs of `backwards` again but for `least` of them, or as few more
-/// as that takes.
-static void runInputsAgain(ArrayRef<CallOp> backwards, int64_t least) {
+/// Computes inputs of `backwards`, those of `layers`, again but for `least` of
+/// them, or as few more as that takes. What comes from other layers is kept.
+static void runInputsAgain(ArrayRef<CallOp> backwards, int64_t least,
+                           LayerFilter layers) {
   int64_t count = backwards.size();
   int64_t again = std::max<int64_t>(count - least, 0);
   while (again > 0 && !keptInputs(count, again))
@@ -220,6 +223,12 @@ static void runInputsAgain(ArrayRef<CallOp> backwards, int64_t least) {
        llvm::zip_equal(backwards, *keptInputs(count, again)))
     if (isKept)
       kept.insert(call->getOperand(0));
+  for (CallOp call : backwards) {
+    Value input = call.getValues().front();
+    auto maker = input.getDefiningOp<CallOp>();
+    if (maker && !hasLayer(layers, maker.getPrefix()))
+      kept.insert(input);
+  }
   Restorer restorer(std::move(kept));
   for (CallOp call : llvm::reverse(backwards)) {
     OpBuilder builder(call);
@@ -227,16 +236,12 @@ static void runInputsAgain(ArrayRef<CallOp> backwards, int64_t least) {
   }
 }
 
-EntryOp createGradientOfAll(EntryOp gradient, StringRef name,
-                            std::optional<int64_t> slots) {
-  OpBuilder builder(gradient);
-  auto all = cast<EntryOp>(builder.clone(*gradient));
-  all.setSymName(name);
-  SmallVector<CallOp> backwards = backwardsOf(all);
+void selectAllLayers(EntryOp all, std::optional<int64_t> slots,
+                     LayerFilter layers) {
+  SmallVector<CallOp> backwards = backwardsOf(all, layers);
   if (slots)
-    runInputsAgain(backwards, *slots);
+    runInputsAgain(backwards, *slots, layers);
   addNumbers(all, slots ? 2 : 1, backwards.size());
-  return all;
 }
 
 namespace {
@@ -281,8 +286,9 @@ LogicalResult InputPool::keep(CallOp backward, int64_t index) {
   return success();
 }
 
-LogicalResult selectLayers(EntryOp gradient, std::optional<int64_t> slots) {
-  SmallVector<CallOp> backwards = backwardsOf(gradient);
+LogicalResult selectLayers(EntryOp gradient, std::optional<int64_t> slots,
+                           LayerFilter layers) {
+  SmallVector<CallOp> backwards = backwardsOf(gradient, layers);
   if (backwards.empty())
     return gradient.emitOpError("has no layer that trains");
   SmallVector<Value> numbers =

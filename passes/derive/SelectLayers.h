@@ -10,7 +10,7 @@
 #ifndef HONE_PASSES_DERIVE_SELECTLAYERS_H
 #define HONE_PASSES_DERIVE_SELECTLAYERS_H
 
-#include "dialects/Hone/HoneOps.h"
+#include "passes/derive/LayerParts.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -51,27 +51,27 @@ struct SelectionRule {
   int64_t mostOf(int64_t layers) const;
 };
 
-/// How many calls of `loss` are layers that can be selected: those before the
-/// loss itself whose blocks have trainable parameters.
-int64_t countSelectableLayers(EntryOp loss);
+/// How many calls of `loss` are layers that can be selected: those of `layers`
+/// before the loss itself whose blocks have trainable parameters.
+int64_t countSelectableLayers(EntryOp loss, LayerFilter layers = nullptr);
 
-/// A copy of `gradient` of all layers, with the arguments that selectLayers
-/// adds, which it does not read. With `slots`, as few of the inputs are kept as
-/// can be, but that many; the others are computed again (keptInputs).
-EntryOp createGradientOfAll(EntryOp gradient, llvm::StringRef name,
-                            std::optional<int64_t> slots);
+/// Gives `all`, a copy of a gradient, the arguments that selectLayers adds, and
+/// does not read them. With `slots`, as few of the inputs of `layers` are kept
+/// as can be, but that many; the others are computed again (keptInputs).
+void selectAllLayers(EntryOp all, std::optional<int64_t> slots,
+                     LayerFilter layers = nullptr);
 
-/// Makes the backward of each layer of `gradient` conditional on an element of
-/// `mask`, an argument that joins the entry, an i32 for each layer in the order
-/// of the forwards.
+/// Makes the backward of each of `layers` of `gradient` conditional on an
+/// element of `mask`, an argument that joins the entry, an i32 for each in the
+/// order of the forwards.
 ///
 /// With `slots`, `gradient` keeps block inputs only, and the cotangent goes
 /// unchanged through layers whose element is zero. Inputs of the others are
 /// kept in a pool of `slots` slots, in that which another argument says.
 /// Without `slots`, what does not run is what only gradients of parameters
 /// need. Fails with a diagnostic at what is no such gradient.
-mlir::LogicalResult selectLayers(EntryOp gradient,
-                                 std::optional<int64_t> slots);
+mlir::LogicalResult selectLayers(EntryOp gradient, std::optional<int64_t> slots,
+                                 LayerFilter layers = nullptr);
 
 } // namespace hone
 

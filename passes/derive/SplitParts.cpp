@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Passes.h"
+#include "passes/derive/LayerParts.h"
 #include "passes/module/Schedule.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -38,15 +39,18 @@ struct SplitParts : impl::SplitPartsBase<SplitParts> {
     if (after < 0)
       return;
     FailureOr<EntryOp> loss = findLossEntry(module);
-    if (failed(loss) || failed(assignLayers(*loss)))
+    if (failed(loss))
       return signalPassFailure();
+    FailureOr<LayerParts> cut = LayerParts::cut(*loss, after);
+    if (failed(cut))
+      return signalPassFailure();
+    parts = std::move(*cut);
     for (EntryOp entry : llvm::make_early_inc_range(module.getOps<EntryOp>()))
       if (!entry.getBody().getOps<CallOp>().empty() && failed(split(entry)))
         return signalPassFailure();
   }
 
 private:
-  LogicalResult assignLayers(EntryOp loss);
   /// The part of an op that stands in an entry; "" if it has none of its own,
   /// or is null.
   StringRef partOf(Operation *op) const;
@@ -57,38 +61,18 @@ private:
   LogicalResult replaceRuns(EntryOp whole,
                             const std::vector<Segment> &segments);
 
-  /// Prefix of a layer to its part.
-  llvm::StringMap<StringRef> parts;
+  LayerParts parts;
 };
 
-constexpr StringRef lower = "lower", upper = "upper";
-
 } // namespace
-
-LogicalResult SplitParts::assignLayers(EntryOp loss) {
-  auto calls = llvm::to_vector(loss.getBody().getOps<CallOp>());
-  // The first call makes hidden states, the last one the loss of them.
-  if (after + 1 >= static_cast<int64_t>(calls.size()))
-    return loss.emitOpError("has ")
-           << calls.size() - 2 << " layers, so the cut after layer "
-           << int64_t(after) << " leaves none above";
-  for (auto [index, call] : llvm::enumerate(calls)) {
-    StringRef part = static_cast<int64_t>(index) <= after ? lower : upper;
-    auto [known, isNew] = parts.try_emplace(call.getPrefix(), part);
-    if (!isNew && known->second != part)
-      return call.emitOpError("has the prefix of a layer on the other side of "
-                              "the cut");
-  }
-  return success();
-}
 
 StringRef SplitParts::partOf(Operation *op) const {
   if (!op)
     return {};
   if (auto call = dyn_cast<CallOp>(op))
-    return parts.lookup(call.getPrefix());
+    return parts.partOf(call.getPrefix());
   if (auto gradient = dyn_cast<LayerGradientOp>(op))
-    return parts.lookup(gradient.getPrefix());
+    return parts.partOf(gradient.getPrefix());
   if (auto fold = dyn_cast<FoldGradientOp>(op))
     return partOf(fold.getLayerGradient());
   if (auto update = dyn_cast<UpdateOpInterface>(op))
@@ -249,8 +233,9 @@ LogicalResult SplitParts::split(EntryOp entry) {
   FailureOr<std::vector<Segment>> segments = segmentsOf(entry);
   if (failed(segments))
     return failure();
-  auto top = llvm::find_if(
-      *segments, [](const Segment &segment) { return segment.part == upper; });
+  auto top = llvm::find_if(*segments, [](const Segment &segment) {
+    return segment.part == LayerParts::upper;
+  });
   for (auto segment = segments->begin(); segment != segments->end(); ++segment)
     createEntry(entry, *segment,
                 entry.getPhase() == Phase::Forward || segment < top

@@ -12,78 +12,43 @@
 
 #include "mlir/IR/IRMapping.h"
 
-#include <map>
-
 using namespace mlir;
 
 namespace hone {
-
-namespace {
-
-/// A copy of a block for one set of arguments that have tangents. Its arguments
-/// are the block's, their tangents and the key; its results the block's and
-/// their tangents.
-struct TangentBlock {
-  BlockOp block; ///< null: nothing has a tangent
-  llvm::BitVector activeResults;
-};
-
-class TangentWriter {
-public:
-  explicit TangentWriter(EntryOp entry)
-      : module(entry->getParentOfType<ModuleOp>()), symbols(module),
-        entry(entry) {}
-
-  FailureOr<EntryOp> write();
-
-private:
-  /// The copy of `block` whose arguments `active` have tangents.
-  FailureOr<TangentBlock> copyOf(BlockOp block, const llvm::BitVector &active);
-  FailureOr<TangentBlock> makeCopy(BlockOp block, const llvm::BitVector &active,
-                                   StringRef name);
-  LogicalResult writeCall(CallOp call, OpBuilder &builder, Value key);
-
-  ModuleOp module;
-  SymbolTable symbols;
-  EntryOp entry;
-  llvm::DenseMap<Value, Value> tangents; ///< of the copy's values
-  std::map<std::pair<std::string, std::vector<bool>>, TangentBlock> copies;
-  llvm::StringMap<unsigned> numbers; ///< of copies, by block
-};
-
-} // namespace
 
 static Type keyType(MLIRContext *context) {
   return RankedTensorType::get(4, IntegerType::get(context, 32));
 }
 
-FailureOr<TangentBlock> TangentWriter::copyOf(BlockOp block,
-                                              const llvm::BitVector &active) {
+FailureOr<TangentBlock> TangentCopies::copyOf(BlockOp block,
+                                              const llvm::BitVector &active,
+                                              bool moved) {
   std::vector<bool> key;
   for (unsigned i = 0; i < active.size(); ++i)
     key.push_back(active[i]);
   auto [known, isNew] =
-      copies.try_emplace({block.getSymName().str(), std::move(key)});
+      copies.try_emplace({block.getSymName().str(), std::move(key), moved});
   if (!isNew)
     return known->second;
   unsigned number = numbers[block.getSymName()]++;
   std::string name = (block.getSymName() + ".tangent").str();
   if (number > 0)
     name += std::to_string(number + 1);
-  FailureOr<TangentBlock> made = makeCopy(block, active, name);
+  FailureOr<TangentBlock> made = makeCopy(block, active, moved, name);
   if (succeeded(made))
     known->second = *made;
   return made;
 }
 
-FailureOr<TangentBlock> TangentWriter::makeCopy(BlockOp block,
+FailureOr<TangentBlock> TangentCopies::makeCopy(BlockOp block,
                                                 const llvm::BitVector &active,
-                                                StringRef name) {
-  bool trains = false;
-  block.walk([&](ParameterOp op) { trains |= op.getTrainable(); });
-  if (!trains && active.none())
+                                                bool moved, StringRef name) {
+  auto isMoved = [&](ParameterOp op) { return moved && op.getTrainable(); };
+  if (llvm::none_of(block.getBody().getOps<ParameterOp>(), isMoved) &&
+      active.none())
     return TangentBlock();
-  if (failed(checkNamesAreFree(module, {name.str()})))
+  if (failed(
+          checkNamesAreFree(block->getParentOfType<ModuleOp>(), {name.str()})))
     return failure();
   OpBuilder builder(block);
   builder.setInsertionPointAfter(block);
@@ -110,7 +75,7 @@ FailureOr<TangentBlock> TangentWriter::makeCopy(BlockOp block,
     bool isActive = llvm::any_of(directions, [](Value v) { return bool(v); });
     Operation *made = cloneWithAuxiliary(builder, &op, values, isActive);
     auto parameter = dyn_cast<ParameterOp>(made);
-    if (parameter && parameter.getTrainable())
+    if (parameter && isMoved(parameter))
       inside[parameter.getResult()] =
           DirectionOp::create(builder, parameter.getLoc(), parameter.getType(),
                               parameter.getResult(), key);
@@ -141,9 +106,11 @@ FailureOr<TangentBlock> TangentWriter::makeCopy(BlockOp block,
   return result;
 }
 
-LogicalResult TangentWriter::writeCall(CallOp call, OpBuilder &builder,
-                                       Value key) {
-  auto block = symbols.lookup<BlockOp>(call.getBlock());
+LogicalResult TangentCopies::writeCall(CallOp call, OpBuilder &builder,
+                                       Value key, bool moved,
+                                       llvm::DenseMap<Value, Value> &tangents) {
+  auto block =
+      SymbolTable::lookupNearestSymbolFrom<BlockOp>(call, call.getBlockAttr());
   llvm::BitVector active(call.getValues().size());
   SmallVector<Value> arguments(call.getValues());
   for (auto [index, value] : llvm::enumerate(call.getValues()))
@@ -151,7 +118,7 @@ LogicalResult TangentWriter::writeCall(CallOp call, OpBuilder &builder,
       active.set(index);
       arguments.push_back(tangent);
     }
-  FailureOr<TangentBlock> copy = copyOf(block, active);
+  FailureOr<TangentBlock> copy = copyOf(block, active, moved);
   if (failed(copy))
     return failure();
   if (!copy->block)
@@ -170,9 +137,10 @@ LogicalResult TangentWriter::writeCall(CallOp call, OpBuilder &builder,
   return success();
 }
 
-FailureOr<EntryOp> TangentWriter::write() {
-  const std::string name = (entry.getSymName() + ".tangent").str();
-  if (failed(checkNamesAreFree(module, {name})))
+FailureOr<EntryOp> TangentCopies::create(EntryOp entry, StringRef name,
+                                         LayerFilter moves) {
+  if (failed(
+          checkNamesAreFree(entry->getParentOfType<ModuleOp>(), {name.str()})))
     return failure();
   OpBuilder builder(entry);
   builder.setInsertionPointAfter(entry);
@@ -180,8 +148,10 @@ FailureOr<EntryOp> TangentWriter::write() {
   copy.setSymName(name);
   mlir::Block &body = copy.getBodyBlock();
   Value key = body.addArgument(keyType(builder.getContext()), copy.getLoc());
+  llvm::DenseMap<Value, Value> tangents; // of the copy's values
   for (CallOp call : llvm::make_early_inc_range(body.getOps<CallOp>()))
-    if (failed(writeCall(call, builder, key)))
+    if (failed(writeCall(call, builder, key, hasLayer(moves, call.getPrefix()),
+                         tangents)))
       return failure();
   Operation *end = body.getTerminator();
   Value slope = tangents.lookup(end->getOperand(0));
@@ -191,10 +161,6 @@ FailureOr<EntryOp> TangentWriter::write() {
   copy.setFunctionType(
       builder.getFunctionType(body.getArgumentTypes(), end->getOperandTypes()));
   return copy;
-}
-
-FailureOr<EntryOp> createTangentCopy(EntryOp entry) {
-  return TangentWriter(entry).write();
 }
 
 } // namespace hone

@@ -38,6 +38,7 @@ namespace {
 struct GradientSource {
   Value ofLayer;           ///< a hone.layer_gradient
   Value key, coefficients; ///< of random directions
+  ArrayAttr layers;        ///< those it is of; null: all, or one
 };
 } // namespace
 
@@ -55,15 +56,16 @@ static void createUpdate(OpBuilder &builder, Location loc, Optimizer optimizer,
   };
   if (optimizer == Optimizer::Adamw)
     AdamwOp::create(builder, loc, s(0), s(1), s(2), s(3), s(4), s(5), s(6),
-                    s(7), rounding, from.ofLayer, from.key, from.coefficients);
+                    s(7), rounding, from.ofLayer, from.key, from.coefficients,
+                    from.layers);
   else
     SgdOp::create(builder, loc, s(0), s(1), s(2), s(3), rounding, from.ofLayer,
-                  from.key, from.coefficients);
+                  from.key, from.coefficients, from.layers);
 }
 
-/// @update(scalars, more), whose gradient is from where `from` says of `more`.
+/// @name(scalars, more), whose gradient is from where `from` says of `more`.
 static EntryOp
-createUpdateEntry(ModuleOp module, Optimizer optimizer,
+createUpdateEntry(ModuleOp module, StringRef name, Optimizer optimizer,
                   const ParameterTable &parameters, TypeRange more,
                   function_ref<GradientSource(ValueRange)> from) {
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
@@ -71,8 +73,7 @@ createUpdateEntry(ModuleOp module, Optimizer optimizer,
   SmallVector<Type> types(scalars.types);
   llvm::append_range(types, more);
   auto entry =
-      EntryOp::create(builder, module.getLoc(), stringifyPhase(Phase::Update),
-                      Phase::Update, types);
+      EntryOp::create(builder, module.getLoc(), name, Phase::Update, types);
   mlir::Block &body = entry.getBodyBlock();
   builder.setInsertionPoint(body.getTerminator());
   ValueRange arguments = body.getArguments();
@@ -82,20 +83,24 @@ createUpdateEntry(ModuleOp module, Optimizer optimizer,
   return entry;
 }
 
-EntryOp createUpdateEntry(ModuleOp module, Optimizer optimizer,
-                          const ParameterTable &parameters) {
-  return createUpdateEntry(module, optimizer, parameters, {},
-                           [](ValueRange) { return GradientSource(); });
+EntryOp createUpdateEntry(ModuleOp module, StringRef name, Optimizer optimizer,
+                          const ParameterTable &parameters, ArrayAttr layers) {
+  return createUpdateEntry(
+      module, name, optimizer, parameters, {},
+      [&](ValueRange) { return GradientSource{{}, {}, {}, layers}; });
 }
 
-EntryOp createUpdateEntryAlong(ModuleOp module, Optimizer optimizer,
+EntryOp createUpdateEntryAlong(ModuleOp module, StringRef name,
+                               Optimizer optimizer,
                                const ParameterTable &parameters,
-                               Type coefficients) {
+                               ArrayAttr layers, Type coefficients) {
   Type key =
       RankedTensorType::get(4, IntegerType::get(module.getContext(), 32));
-  return createUpdateEntry(
-      module, optimizer, parameters, {key, coefficients},
-      [](ValueRange more) { return GradientSource{{}, more[0], more[1]}; });
+  return createUpdateEntry(module, name, optimizer, parameters,
+                           {key, coefficients}, [&](ValueRange more) {
+                             return GradientSource{
+                                 {}, more[0], more[1], layers};
+                           });
 }
 
 namespace {
@@ -184,7 +189,7 @@ EntryOp createUpdatingCopy(EntryOp gradient, Optimizer optimizer,
         createWindow(builder, parameters, layer, use, /*condition=*/Value());
     builder.setInsertionPointAfter(use.lastUse);
     createUpdate(builder, module.getLoc(), optimizer, meaning, scalars,
-                 {window, {}, {}});
+                 {window, {}, {}, {}});
   }
   return step;
 }

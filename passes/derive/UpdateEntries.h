@@ -29,15 +29,17 @@ struct UpdateScalars {
   UpdateScalars(mlir::MLIRContext *context, Optimizer optimizer, bool rounds);
 };
 
-/// An entry that updates all trainable parameters.
-EntryOp createUpdateEntry(mlir::ModuleOp module, Optimizer optimizer,
-                          const ParameterTable &parameters);
+/// @name, which updates the parameters of `layers`, or all that are trainable.
+EntryOp createUpdateEntry(mlir::ModuleOp module, llvm::StringRef name,
+                          Optimizer optimizer, const ParameterTable &parameters,
+                          mlir::ArrayAttr layers);
 
 /// The same along random directions; the key and the coefficients of
 /// hone.estimate_gradient, of the type `coefficients`, come behind the scalars.
-EntryOp createUpdateEntryAlong(mlir::ModuleOp module, Optimizer optimizer,
+EntryOp createUpdateEntryAlong(mlir::ModuleOp module, llvm::StringRef name,
+                               Optimizer optimizer,
                                const ParameterTable &parameters,
-                               mlir::Type coefficients);
+                               mlir::ArrayAttr layers, mlir::Type coefficients);
 
 /// Gives `gradient` an argument more, at the end: where it is not zero, each
 /// layer's gradients begin at zero, in memory of their own, and are added to

@@ -97,9 +97,12 @@ private:
   mlir::LogicalResult convert(ReadGradientOp op);
   mlir::LogicalResult convert(AddGradientOp op);
   mlir::LogicalResult convert(EstimateGradientOp op);
-  /// The table of randomChunks() for what `op` does to `parameters`.
-  mlir::Value chunksOf(mlir::Operation *op,
-                       llvm::ArrayRef<Parameter> parameters);
+  /// What `layers` of `op` say that it is of.
+  mlir::FailureOr<ThetaSlice> sliceOf(mlir::Operation *op,
+                                      mlir::ArrayAttr layers);
+  /// A constant that a function of `op` takes.
+  mlir::Value tableOf(mlir::Operation *op, llvm::StringRef name,
+                      mlir::DenseElementsAttr values);
   /// The gradient of all parameters; `op` has a value of it, of type `own`.
   mlir::FailureOr<mlir::Value> wholeGradient(mlir::Operation *op,
                                              mlir::RankedTensorType own);
@@ -109,9 +112,9 @@ private:
   mlir::LogicalResult convert(SgdOp op);
   mlir::LogicalResult convert(AdamwOp op);
   template <typename UpdateOp> mlir::LogicalResult convertUpdate(UpdateOp op);
-  /// The sums of squares of a whole vector, into the result of `op`.
-  mlir::LogicalResult convertSquares(PerParameterOpInterface op,
-                                     llvm::StringRef vector,
+  /// The sums of squares of a vector, into the result of `op`.
+  template <typename SquaresOp>
+  mlir::LogicalResult convertSquares(SquaresOp op, llvm::StringRef vector,
                                      mlir::Type element);
   /// Calls a function of rows and `arguments` that does `op`, whose body
   /// depends on the kind of `op` and the arguments' types alone. The first call

@@ -23,23 +23,43 @@ LogicalResult EntryConversion::convert(ZeroGradientOp op) {
   return success();
 }
 
-LogicalResult EntryConversion::convertSquares(PerParameterOpInterface op,
-                                              StringRef vector, Type element) {
+FailureOr<ThetaSlice> EntryConversion::sliceOf(Operation *op,
+                                               ArrayAttr layers) {
+  std::optional<ThetaSlice> slice = table.slice(layers);
+  if (!slice)
+    return op->emitOpError(
+        "expects layers that lie behind each other in theta");
+  return *slice;
+}
+
+Value EntryConversion::tableOf(Operation *op, StringRef name,
+                               DenseElementsAttr values) {
+  return KernelBuilder(op, builder, buffers, settings, rows, maxRows)
+      .table(name, values);
+}
+
+template <typename SquaresOp>
+LogicalResult EntryConversion::convertSquares(SquaresOp op, StringRef vector,
+                                              Type element) {
+  FailureOr<ThetaSlice> slice = sliceOf(op, op.getLayersAttr());
+  if (failed(slice))
+    return failure();
   // (C1)
-  OpResult numbers = op.getNumbers();
-  auto type = cast<RankedTensorType>(numbers.getType());
-  if (type.getDimSize(0) != static_cast<int64_t>(table.trainable().size()))
+  ArrayRef<Parameter> parameters = slice->parameters;
+  if (op.getSquares().getType().getDimSize(0) != int64_t(parameters.size()))
     return op.emitOpError("expects one sum for each of ")
-           << table.trainable().size() << " trainable parameters";
+           << parameters.size() << " trainable parameters";
   FailureOr<Value> squares = placeOf(op);
-  FailureOr<Value> from =
-      region(op, vector, MemRefType::get(table.trainableElements(), element));
+  FailureOr<Value> from = region(
+      op, vector, MemRefType::get(slice->elements, element), slice->offset);
   if (failed(squares) || failed(from))
     return failure();
-  buffers.ofValue[numbers] = *squares;
-  callShared(op, "squares", {*from, *squares},
+  buffers.ofValue[op.getSquares()] = *squares;
+  Value ranges = tableOf(op, "parameter_ranges",
+                         parameterRanges(parameters, builder.getContext()));
+  callShared(op, "squares", {ranges, *from, *squares},
              [&](KernelBuilder &k, Buffers &, ValueRange given) {
-               emitSquares(table, given[0], given[1], k);
+               emitSquares(given[0], given[1], given[2], k);
              });
   return success();
 }
@@ -88,24 +108,22 @@ LogicalResult EntryConversion::convert(AddGradientOp op) {
   return success();
 }
 
-Value EntryConversion::chunksOf(Operation *op, ArrayRef<Parameter> parameters) {
-  KernelBuilder k(op, builder, buffers, settings, rows, maxRows);
-  return k.table("random_chunks",
-                 randomChunks(parameters, builder.getContext()));
-}
-
 LogicalResult EntryConversion::convert(EstimateGradientOp op) {
-  if (table.trainable().empty())
+  FailureOr<ThetaSlice> slice = sliceOf(op, op.getLayersAttr());
+  if (failed(slice))
+    return failure();
+  if (slice->parameters.empty())
     return success();
   FailureOr<Value> gradient = region(
-      op, "gradient",
-      MemRefType::get(table.trainableElements(), table.gradientElement()));
+      op, "gradient", MemRefType::get(slice->elements, table.gradientElement()),
+      slice->offset);
   if (failed(gradient))
     return failure();
+  Value chunks = tableOf(op, "random_chunks",
+                         randomChunks(slice->parameters, builder.getContext()));
   callShared(op, "estimate",
              {buffers.ofValue.at(op.getKey()),
-              buffers.ofValue.at(op.getCoefficients()), *gradient,
-              chunksOf(op, table.trainable())},
+              buffers.ofValue.at(op.getCoefficients()), *gradient, chunks},
              [&](KernelBuilder &k, Buffers &own, ValueRange given) {
                own.ofValue[op.getKey()] = given[0];
                own.ofValue[op.getCoefficients()] = given[1];
@@ -205,18 +223,17 @@ LogicalResult EntryConversion::convert(FoldGradientOp op) {
 
 template <typename UpdateOp>
 LogicalResult EntryConversion::convertUpdate(UpdateOp op) {
-  if (table.trainable().empty())
-    return success();
-  ArrayRef<Parameter> parameters = table.trainable();
-  int64_t first = 0, length = table.trainableElements();
+  ArrayAttr layers = op.getLayersAttr();
   if (Value own = op.getGradient()) {
     StringRef prefix = own.getDefiningOp<LayerGradientOp>().getPrefix();
-    if (const TrainableLayer *layer = table.findLayer(prefix)) {
-      std::tie(first, length) = std::pair(layer->offset, layer->elements);
-      parameters = table.ofLayer(layer - table.layers().data());
-    }
+    layers = builder.getStrArrayAttr(prefix);
     layerGradients.erase(prefix);
   }
+  FailureOr<ThetaSlice> slice = sliceOf(op, layers);
+  if (failed(slice))
+    return failure();
+  if (slice->parameters.empty())
+    return success();
   if (bool(op.getRounding()) !=
       (table.thetaElement() != table.gradientElement()))
     return op.emitOpError("expects 'rounding' exactly when parameters are "
@@ -226,8 +243,8 @@ LogicalResult EntryConversion::convertUpdate(UpdateOp op) {
   SmallVector<Value> arguments;
   LogicalResult found = success();
   auto appendSlice = [&](const Twine &name, Type element) {
-    FailureOr<Value> view =
-        region(op, name, MemRefType::get(length, element), first);
+    FailureOr<Value> view = region(
+        op, name, MemRefType::get(slice->elements, element), slice->offset);
     if (failed(view))
       found = failure();
     arguments.push_back(view.value_or(Value()));
@@ -250,7 +267,9 @@ LogicalResult EntryConversion::convertUpdate(UpdateOp op) {
     arguments.push_back(buffers.ofValue.at(scalar));
   const bool isRandom = op.getRounding() || op.getCoefficients();
   if (isRandom)
-    arguments.push_back(chunksOf(op, parameters));
+    arguments.push_back(
+        tableOf(op, "random_chunks",
+                randomChunks(slice->parameters, builder.getContext())));
 
   callShared(op, "update", arguments,
              [&](KernelBuilder &k, Buffers &own, ValueRange given) {

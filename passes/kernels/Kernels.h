@@ -60,15 +60,20 @@ void emitFold(mlir::Value from, mlir::Value to, KernelBuilder &k);
 /// Sets every element of the vector `to` to zero.
 void emitZeros(mlir::Value to, KernelBuilder &k);
 
+/// Where `parameters`, which lie one after the other in a vector, are in it:
+/// rows of first element and count.
+mlir::DenseElementsAttr parameterRanges(llvm::ArrayRef<Parameter> parameters,
+                                        mlir::MLIRContext *context);
+
 /// Writes to `squares`, memref<count x f64>, the sum of the squares of each
-/// trainable parameter's elements in `vector`, in the table's order: blocks of
-/// numerics::kSquaresBlock elements, counted from the parameter's first, each
-/// summed by lanes, added in order.
-void emitSquares(const ParameterTable &table, mlir::Value vector,
-                 mlir::Value squares, KernelBuilder &k);
+/// parameter's elements in `vector`; `ranges` is of parameterRanges(). Blocks
+/// of numerics::kSquaresBlock elements, counted from the parameter's first, are
+/// each summed by lanes, and added in order.
+void emitSquares(mlir::Value ranges, mlir::Value vector, mlir::Value squares,
+                 KernelBuilder &k);
 
 /// The flat vectors of an update, memref<length x T>: all trainable elements,
-/// or the slices of one layer.
+/// or the slices of some layers.
 struct UpdateVectors {
   /// Null if the update says along which directions it is.
   mlir::Value theta, gradient;

@@ -66,22 +66,25 @@ void hone::emitFold(Value from, Value to, KernelBuilder &k) {
   });
 }
 
-void hone::emitSquares(const ParameterTable &table, Value vector, Value squares,
-                       KernelBuilder &k) {
-  // Of each parameter, the first element and their number.
+DenseElementsAttr hone::parameterRanges(ArrayRef<Parameter> parameters,
+                                        MLIRContext *context) {
   SmallVector<int64_t> ranges;
-  for (const Parameter &parameter : table.trainable())
-    ranges.append({parameter.offset, parameter.type.getNumElements()});
-  int64_t count = table.trainable().size();
-  Value places = k.table(
-      "parameter_ranges",
-      DenseElementsAttr::get(RankedTensorType::get({count, 2}, k.getI64Type()),
-                             ArrayRef<int64_t>(ranges)));
+  for (const Parameter &parameter : parameters)
+    ranges.append({parameter.offset - parameters.front().offset,
+                   parameter.type.getNumElements()});
+  auto type = RankedTensorType::get({int64_t(parameters.size()), 2},
+                                    IntegerType::get(context, 64));
+  return DenseElementsAttr::get(type, ArrayRef<int64_t>(ranges));
+}
+
+void hone::emitSquares(Value ranges, Value vector, Value squares,
+                       KernelBuilder &k) {
+  int64_t count = cast<MemRefType>(squares.getType()).getDimSize(0);
   Type real = k.getF64Type();
   k.parallel(k.index(count), {}, [&](Value parameter, ValueRange) {
     auto place = [&](int64_t which) -> Value {
       return arith::IndexCastOp::create(
-          k, k.getIndexType(), k.load(places, {parameter, k.index(which)}));
+          k, k.getIndexType(), k.load(ranges, {parameter, k.index(which)}));
     };
     Value first = place(0), length = place(1);
     k.store(k.real(real, 0.0), squares, parameter);

@@ -129,6 +129,31 @@ const TrainableLayer *ParameterTable::findLayer(StringRef prefix) const {
   return layer == layerList.end() ? nullptr : &*layer;
 }
 
+std::optional<ThetaSlice> ParameterTable::slice(ArrayAttr prefixes) const {
+  if (!prefixes)
+    return ThetaSlice{0, elements, trainableList};
+  ThetaSlice found{0, 0, {}};
+  int64_t end = 0;
+  for (StringRef prefix : prefixes.getAsValueRange<StringAttr>()) {
+    const TrainableLayer *layer = findLayer(prefix);
+    if (!layer)
+      continue;
+    if (found.elements == 0)
+      found.offset = layer->offset;
+    found.offset = std::min(found.offset, layer->offset);
+    end = std::max(end, layer->offset + layer->elements);
+    found.elements += layer->elements;
+  }
+  if (end > found.offset + found.elements)
+    return std::nullopt;
+  found.parameters =
+      ArrayRef(trainableList)
+          .drop_until(
+              [&](const Parameter &p) { return p.offset >= found.offset; })
+          .take_while([&](const Parameter &p) { return p.offset < end; });
+  return found;
+}
+
 const Parameter *ParameterTable::find(StringRef prefix, StringRef name) const {
   auto found = byName.find((prefix + name).str());
   if (found == byName.end())

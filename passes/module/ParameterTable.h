@@ -37,6 +37,12 @@ struct TrainableLayer {
   int64_t offset = 0, elements = 0; ///< its slice of theta
 };
 
+/// Trainable parameters that lie behind each other.
+struct ThetaSlice {
+  int64_t offset, elements;
+  llvm::ArrayRef<Parameter> parameters;
+};
+
 class ParameterTable {
 public:
   /// Walks the calls of every entry in order. Fails with a diagnostic when one
@@ -55,6 +61,10 @@ public:
   const TrainableLayer *findLayer(llvm::StringRef prefix) const;
   /// The trainable ones of a layer, in the order of their offsets.
   llvm::ArrayRef<Parameter> ofLayer(int64_t layer) const;
+  /// What the layers of these prefixes have; all that there is without
+  /// prefixes. Layers that train nothing have nothing. None if others are
+  /// between them.
+  std::optional<ThetaSlice> slice(mlir::ArrayAttr prefixes) const;
   /// Length of theta.
   int64_t trainableElements() const { return elements; }
   /// Element type of theta as it is stored, and of gradients and optimizer

@@ -1,16 +1,16 @@
-// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="selection=uniform selection-ratio=0.3" | FileCheck %s --check-prefixes=CHECK,UNIFORM --enable-var-scope
-// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="selection=round-robin selection-ratio=0.3" | FileCheck %s --check-prefixes=CHECK,ROBIN --enable-var-scope
-// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="selection=cyclic selection-groups=3" | FileCheck %s --check-prefixes=CHECK,CYCLIC --enable-var-scope
-// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="selection=bernoulli selection-ratio=0.3" | FileCheck %s --check-prefix=BERNOULLI --enable-var-scope
-// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="selection=uniform selection-ratio=0.3 selection-warmup=2" | FileCheck %s --check-prefix=WARM --enable-var-scope
-// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="selection=uniform selection-warmup=2 in-backward" --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=BACKWARD --enable-var-scope
-// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="selection=uniform ranks=a,b rank=a" --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=RANKS --enable-var-scope
-// RUN: hone-opt %s --hone-derive-backward="residuals=full" --hone-schedule-step="selection=uniform unselected=exact" | FileCheck %s --check-prefix=EXACT --enable-var-scope
-// RUN: not hone-opt %s --hone-derive-backward --hone-schedule-step="selection=uniform unselected=none" 2>&1 | FileCheck %s --check-prefix=BADREST
-// RUN: not hone-opt %s --hone-derive-backward --hone-schedule-step="selection=even" 2>&1 | FileCheck %s --check-prefix=BADKIND
-// RUN: not hone-opt %s --hone-derive-backward --hone-schedule-step="selection=uniform selection-ratio=0" 2>&1 | FileCheck %s --check-prefix=BADRATIO
-// RUN: not hone-opt %s --hone-derive-backward --hone-schedule-step="selection=cyclic selection-groups=4" 2>&1 | FileCheck %s --check-prefix=BADGROUPS
-// RUN: not hone-opt %s --hone-derive-backward="residuals=full" --hone-schedule-step="selection=uniform" 2>&1 | FileCheck %s --check-prefix=FULL
+// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=uniform selection-ratio=0.3" | FileCheck %s --check-prefixes=CHECK,UNIFORM --enable-var-scope
+// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=round-robin selection-ratio=0.3" | FileCheck %s --check-prefixes=CHECK,ROBIN --enable-var-scope
+// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=cyclic selection-groups=3" | FileCheck %s --check-prefixes=CHECK,CYCLIC --enable-var-scope
+// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=bernoulli selection-ratio=0.3" | FileCheck %s --check-prefix=BERNOULLI --enable-var-scope
+// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=uniform selection-ratio=0.3 selection-warmup=2" | FileCheck %s --check-prefix=WARM --enable-var-scope
+// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=uniform selection-warmup=2 in-backward" --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=BACKWARD --enable-var-scope
+// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=uniform ranks=a,b rank=a" --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=RANKS --enable-var-scope
+// RUN: hone-opt %s --hone-derive-backward="residuals=full" --hone-schedule-step="method=lcsb selection=uniform unselected=exact" | FileCheck %s --check-prefix=EXACT --enable-var-scope
+// RUN: not hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=uniform unselected=none" 2>&1 | FileCheck %s --check-prefix=BADREST
+// RUN: not hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=even" 2>&1 | FileCheck %s --check-prefix=BADKIND
+// RUN: not hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=uniform selection-ratio=0" 2>&1 | FileCheck %s --check-prefix=BADRATIO
+// RUN: not hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=cyclic selection-groups=4" 2>&1 | FileCheck %s --check-prefix=BADGROUPS
+// RUN: not hone-opt %s --hone-derive-backward="residuals=full" --hone-schedule-step="method=lcsb selection=uniform" 2>&1 | FileCheck %s --check-prefix=FULL
 
 // The pool has as many slots as the largest selection: one of three layers here,
 // but with a probability for each as many as there are layers.
@@ -33,11 +33,9 @@
 // CYCLIC-DAG: %[[GROUPS:.*]] = hone.setting "selection_groups" : tensor<i64>
 // CYCLIC: %[[MASK:.*]] = hone.scalar @scalar.select_cyclic(%[[GROUPS]], %[[STEP]])
 // CHECK-NEXT: %[[SLOTS:.*]] = hone.scalar @scalar.slots(%[[MASK]])
-// CHECK: %[[FIRST:.*]] = hone.load
-// CHECK: hone.run @gradient(%{{.*}}, %[[MASK]], %[[SLOTS]], %{{.*}}) on %[[FIRST]]
 // CHECK: hone.repeat
-// CHECK-NEXT: %[[OTHER:.*]] = hone.load
-// CHECK-NEXT: hone.run @gradient(%{{.*}}, %[[MASK]], %[[SLOTS]], %{{.*}}) on %[[OTHER]]
+// CHECK-NEXT: %[[BATCH:.*]] = hone.load
+// CHECK-NEXT: hone.run @gradient(%{{.*}}, %[[MASK]], %[[SLOTS]], %{{.*}}) on %[[BATCH]]
 
 // So is the gradient that is dumped.
 // CHECK-LABEL: hone.schedule differentiate

@@ -24,21 +24,18 @@
 // order of these items is the method.
 
 // CHECK: hone.schedule train
+// CHECK: %[[BATCHES:.*]] = hone.setting "batches" : tensor<i64>
 // CHECK: %[[TARGETS:.*]] = hone.setting "targets"
 // CHECK: %[[WEIGHT:.*]] = hone.scalar @scalar.inverse(%[[TARGETS]])
-// CHECK: %[[BATCHES:.*]] = hone.setting "batches" : tensor<i64>
 // CHECK: hone.run @zero_gradient()
-// CHECK: %[[B0:.*]] = hone.load
 // CHECK: %[[NO:.*]] = hone.scalar @scalar.false()
-// CHECK: %[[LOSS0:.*]] = hone.run @gradient(%[[WEIGHT]], %[[NO]]) on %[[B0]]
-// CHECK: %[[OTHERS:.*]] = hone.scalar @scalar.decrement(%[[BATCHES]])
 // CHECK: %[[YES:.*]] = hone.scalar @scalar.true()
-// CHECK: %[[SUM:.*]] = hone.repeat %[[OTHERS]] carry (%[[BEFORE:.*]] = %[[LOSS0]]) : tensor<f64>
+// CHECK: %[[SUM:.*]]:2 = hone.repeat %[[BATCHES]] carry (%[[FOLDS:.*]] = %[[NO]], %[[BEFORE:.*]] = %{{.*}}) : tensor<i64>, tensor<f64>
 // CHECK-NEXT: %[[BATCH:.*]] = hone.load
-// CHECK-NEXT: %[[LOSS:.*]] = hone.run @gradient(%[[WEIGHT]], %[[YES]]) on %[[BATCH]]
+// CHECK-NEXT: %[[LOSS:.*]] = hone.run @gradient(%[[WEIGHT]], %[[FOLDS]]) on %[[BATCH]]
 // CHECK-NEXT: %[[AFTER:.*]] = hone.scalar @scalar.add(%[[BEFORE]], %[[LOSS]])
-// CHECK-NEXT: hone.yield %[[AFTER]]
-// CHECK: %[[MEAN:.*]] = hone.scalar @scalar.multiply(%[[SUM]], %[[WEIGHT]])
+// CHECK-NEXT: hone.yield %[[YES]], %[[AFTER]]
+// CHECK: %[[MEAN:.*]] = hone.scalar @scalar.multiply(%[[SUM]]#1, %[[WEIGHT]])
 // CHECK: %[[SQUARES:.*]] = hone.run @gradient_squares() : () -> tensor<1xf64>
 // CHECK: %[[NORM:.*]] = hone.scalar @scalar.norm(%[[SQUARES]])
 // CHECK: hone.check %[[MEAN]], %[[NORM]]

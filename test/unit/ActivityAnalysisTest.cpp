@@ -19,7 +19,7 @@ static constexpr llvm::StringLiteral source = R"(
 TEST(ActivityAnalysis, BeginsAtTrainableParameters) {
   ParsedModule module(source);
   BlockOp block = module.block("layer");
-  ActivityAnalysis activity(block, llvm::BitVector(2));
+  ActivityAnalysis activity(block, {llvm::BitVector(2)});
   auto lora = module.only<LoraLinearOp>(block);
   EXPECT_TRUE(activity.isActive(lora.getA()));
   EXPECT_FALSE(activity.isActive(lora.getB()));
@@ -30,7 +30,7 @@ TEST(ActivityAnalysis, BeginsAtTrainableParameters) {
 TEST(ActivityAnalysis, LeavesWhatDependsOnNothingTrainable) {
   ParsedModule module(source);
   BlockOp block = module.block("layer");
-  ActivityAnalysis activity(block, llvm::BitVector(2));
+  ActivityAnalysis activity(block, {llvm::BitVector(2)});
   EXPECT_FALSE(activity.isActive(module.only<LinearOp>(block).getY()));
   llvm::BitVector results = activity.activeResults();
   EXPECT_FALSE(results.test(0));
@@ -42,7 +42,7 @@ TEST(ActivityAnalysis, FollowsActiveArguments) {
   BlockOp block = module.block("layer");
   llvm::BitVector first(2);
   first.set(0);
-  ActivityAnalysis activity(block, first);
+  ActivityAnalysis activity(block, {first});
   EXPECT_TRUE(activity.isActive(module.only<LinearOp>(block).getY()));
   EXPECT_FALSE(activity.isActive(block.getBody().getArgument(1)));
   EXPECT_TRUE(activity.activeResults().all());
@@ -53,7 +53,7 @@ TEST(ActivityAnalysis, NamesTheActiveOperandsOfAnOp) {
   BlockOp block = module.block("layer");
   llvm::BitVector second(2);
   second.set(1);
-  ActivityAnalysis activity(block, second);
+  ActivityAnalysis activity(block, {second});
   llvm::BitVector operands =
       activity.activeOperands(module.only<LoraLinearOp>(block));
   EXPECT_EQ(operands.count(), 2u);

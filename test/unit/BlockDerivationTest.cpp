@@ -31,7 +31,7 @@ static llvm::BitVector firstOf(unsigned count) {
 TEST(BlockDerivation, MespUsesTheBlockItselfAsForward) {
   ParsedModule module(source);
   BlockOp block = module.block("layer");
-  auto split = deriveSplit(block, firstOf(2),
+  auto split = deriveSplit(block, {firstOf(2)},
                            ResidualPolicy(ResidualPolicy::Kind::Mesp));
   ASSERT_TRUE(mlir::succeeded(split));
   EXPECT_EQ(split->forward, block);
@@ -41,7 +41,7 @@ TEST(BlockDerivation, MespUsesTheBlockItselfAsForward) {
 
 TEST(BlockDerivation, BackwardReadsOnlyTheArgumentsItNeeds) {
   ParsedModule module(source);
-  auto split = deriveSplit(module.block("layer"), firstOf(2),
+  auto split = deriveSplit(module.block("layer"), {firstOf(2)},
                            ResidualPolicy(ResidualPolicy::Kind::Mesp));
   ASSERT_TRUE(mlir::succeeded(split));
   EXPECT_EQ(split->arguments, (llvm::SmallVector<unsigned>{0}));
@@ -54,7 +54,7 @@ TEST(BlockDerivation, BackwardReadsOnlyTheArgumentsItNeeds) {
 
 TEST(BlockDerivation, FullKeepsWhatTheBackwardReads) {
   ParsedModule module(source);
-  auto split = deriveSplit(module.block("layer"), firstOf(2),
+  auto split = deriveSplit(module.block("layer"), {firstOf(2)},
                            ResidualPolicy(ResidualPolicy::Kind::Full));
   ASSERT_TRUE(mlir::succeeded(split));
   // The input of the projection and its h = x A^T.
@@ -67,7 +67,7 @@ TEST(BlockDerivation, FullKeepsWhatTheBackwardReads) {
 
 TEST(BlockDerivation, WithoutActiveArgumentsReturnsNothing) {
   ParsedModule module(source);
-  auto split = deriveSplit(module.block("layer"), llvm::BitVector(2),
+  auto split = deriveSplit(module.block("layer"), {llvm::BitVector(2)},
                            ResidualPolicy(ResidualPolicy::Kind::Mesp));
   ASSERT_TRUE(mlir::succeeded(split));
   EXPECT_TRUE(split->backward.getResultTypes().empty());
@@ -78,7 +78,7 @@ TEST(BlockDerivation, WithoutActiveArgumentsReturnsNothing) {
 TEST(BlockDerivation, FusedReturnsResultsThenCotangents) {
   ParsedModule module(source);
   BlockOp block = module.block("layer");
-  auto fused = deriveFused(block, firstOf(2));
+  auto fused = deriveFused(block, {firstOf(2)});
   ASSERT_TRUE(mlir::succeeded(fused));
   EXPECT_EQ(fused->gradient.getName(), "layer.gradient");
   // Both arguments and one cotangent to both results and one cotangent.
@@ -94,7 +94,7 @@ TEST(BlockDerivation, LeavesTheBlockAsItIs) {
   std::string before, after;
   llvm::raw_string_ostream(before) << block;
   ASSERT_TRUE(mlir::succeeded(deriveSplit(
-      block, firstOf(2), ResidualPolicy(ResidualPolicy::Kind::Full))));
+      block, {firstOf(2)}, ResidualPolicy(ResidualPolicy::Kind::Full))));
   llvm::raw_string_ostream(after) << block;
   EXPECT_EQ(before, after);
 }

@@ -1,7 +1,7 @@
-// RUN: hone-opt %s --hone-schedule-spsa="directions=3" | FileCheck %s --enable-var-scope
-// RUN: hone-opt %s --hone-schedule-spsa="directions=3" --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=PLACED
-// RUN: hone-opt %s --hone-schedule-spsa="optimizer=adamw" | FileCheck %s --check-prefix=ADAMW
-// RUN: not hone-opt %s --hone-schedule-spsa="directions=2048" 2>&1 | FileCheck %s --check-prefix=MANY
+// RUN: hone-opt %s --hone-schedule-step="method=mezo optimizer=sgd directions=3" | FileCheck %s --enable-var-scope
+// RUN: hone-opt %s --hone-schedule-step="method=mezo optimizer=sgd directions=3" --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=PLACED
+// RUN: hone-opt %s --hone-schedule-step="method=mezo" | FileCheck %s --check-prefix=ADAMW
+// RUN: not hone-opt %s --hone-schedule-step="method=mezo directions=2048" 2>&1 | FileCheck %s --check-prefix=MANY
 
 // MANY: error: expects 1 to 2047 directions but got 2048
 

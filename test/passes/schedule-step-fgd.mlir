@@ -1,5 +1,5 @@
-// RUN: hone-opt %s --hone-schedule-forward-gradient="directions=2" | FileCheck %s --enable-var-scope
-// RUN: not hone-opt %s --hone-schedule-forward-gradient="directions=0" 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: hone-opt %s --hone-schedule-step="method=fgd optimizer=sgd directions=2" | FileCheck %s --enable-var-scope
+// RUN: not hone-opt %s --hone-schedule-step="method=fgd optimizer=sgd directions=0" 2>&1 | FileCheck %s --check-prefix=NONE
 
 // NONE: error: expects 1 to 2047 directions but got 0
 

@@ -1,0 +1,342 @@
+//===- BackwardMethod.cpp - Training by the gradient of a backward --------===//
+//
+// A weight of 1 / targets for each token of a step's batches, and not a mean of
+// their means, which would favour the tokens of short ones.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/derive/BackwardMethod.h"
+
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+
+namespace hone {
+
+BackwardMethod::BackwardMethod(StepModel &model, ArrayRef<TrainedPart> given,
+                               BackwardOptions options)
+    : model(model), options(std::move(options)) {
+  for (const TrainedPart &part : given)
+    parts.emplace_back(part);
+}
+
+//===----------------------------------------------------------------------===//
+// Entries
+//===----------------------------------------------------------------------===//
+
+LogicalResult BackwardMethod::findGradient() {
+  for (EntryOp entry : model.module.getOps<EntryOp>())
+    if (entry.getPhase() == Phase::Gradient) {
+      gradient = entry;
+      return success();
+    }
+  return model.module.emitError("expects an entry of the phase 'gradient'; run "
+                                "hone-derive-backward first");
+}
+
+LogicalResult BackwardMethod::checkRanks() {
+  llvm::StringSet<> names;
+  for (StringRef name : options.ranks)
+    if (!names.insert(name).second)
+      return model.module.emitError("expects different ranks but got '")
+             << name << "' twice";
+  if (options.ranks.empty() && options.rank.empty())
+    return success();
+  if (!names.contains(options.rank))
+    return model.module.emitError("expects rank to be one of the ranks but "
+                                  "got '")
+           << options.rank << "'";
+  if (options.inBackward)
+    return model.module.emitError("expects no update in the backward: ranks "
+                                  "add gradients of all layers");
+  return success();
+}
+
+/// One entry is of all layers.
+LogicalResult BackwardMethod::checkWarmups() {
+  std::optional<int64_t> steps;
+  for (const Part &part : parts) {
+    if (!part.rule)
+      continue;
+    if (steps.value_or(part.rule->warmup) != part.rule->warmup)
+      return model.module.emitError("expects one warm-up of all parts that "
+                                    "select layers but got ")
+             << *steps << " and " << part.rule->warmup << " steps";
+    steps = part.rule->warmup;
+  }
+  return success();
+}
+
+LogicalResult BackwardMethod::readSelection(Part &part) {
+  const MethodOptions &given = part.trained.options;
+  if (given.selection.empty())
+    return success();
+  std::optional<SelectionRule::Kind> kind =
+      SelectionRule::parseKind(given.selection);
+  if (!kind)
+    return gradient.emitError("expects selection to be one of ")
+           << SelectionRule::kindNames() << " but got '" << given.selection
+           << "'";
+  part.rule = {*kind, given.selectionRatio, given.selectionGroups,
+               given.selectionWarmup};
+  if (!(part.rule->ratio > 0 && part.rule->ratio <= 1))
+    return gradient.emitError("expects selection-ratio to be greater than 0 "
+                              "and at most 1 but got ")
+           << std::to_string(part.rule->ratio);
+  int64_t layers = countSelectableLayers(
+      model.loss, [&](StringRef prefix) { return part.trained.has(prefix); });
+  if (*kind == SelectionRule::Kind::Cyclic &&
+      (part.rule->groups < 1 || part.rule->groups > layers))
+    return gradient.emitError("expects selection-groups to be from 1 to ")
+           << layers << ", the layers that train, but got "
+           << part.rule->groups;
+  part.ofLayers = RankedTensorType::get(
+      layers, IntegerType::get(model.module.getContext(), 32));
+  if (given.unselected == "identity")
+    part.slots = part.rule->mostOf(layers);
+  else if (given.unselected != "exact")
+    return gradient.emitError("expects unselected to be identity or exact but "
+                              "got '")
+           << given.unselected << "'";
+  return success();
+}
+
+LogicalResult BackwardMethod::selectLayers() {
+  for (Part &part : parts)
+    if (failed(readSelection(part)))
+      return failure();
+  if (failed(checkWarmups()))
+    return failure();
+  if (llvm::any_of(parts, [](const Part &part) {
+        return part.rule && part.rule->warmup > 0;
+      })) {
+    std::string name = gradient.getSymName().str() + ".all";
+    if (failed(checkNamesAreFree(model.module, {name})))
+      return failure();
+    OpBuilder builder(gradient);
+    ofAll = cast<EntryOp>(builder.clone(*gradient));
+    ofAll.setSymName(name);
+  }
+  for (Part &part : parts) {
+    auto isOwn = [&](StringRef prefix) { return part.trained.has(prefix); };
+    if (!part.rule)
+      continue;
+    if (ofAll)
+      selectAllLayers(ofAll, part.slots, isOwn);
+    if (failed(hone::selectLayers(gradient, part.slots, isOwn)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult BackwardMethod::createEntries() {
+  if (failed(checkRanks()) || failed(findGradient()) || failed(selectLayers()))
+    return failure();
+  std::vector<std::string> names = {vectorEntryName<ZeroGradientOp>(),
+                                    vectorEntryName<ReadGradientOp>(),
+                                    vectorEntryName<AddGradientOp>()};
+  const std::string update = stringifyPhase(Phase::Update).str();
+  for (EntryOp entry : {gradient, ofAll})
+    if (entry && options.inBackward)
+      names.push_back(entry.getSymName().str() + "." + update);
+  for (const Part &part : parts)
+    if (!options.inBackward)
+      names.push_back(part.trained.symbol(update));
+  if (failed(checkNamesAreFree(model.module, names)))
+    return failure();
+
+  const ParameterTable &parameters = model.parameters;
+  zero = createVectorEntry<ZeroGradientOp>(model.module, {}, {});
+  if (options.inBackward) {
+    Optimizer optimizer = parts.front().trained.optimizer;
+    updating = createUpdatingCopy(gradient, optimizer, parameters);
+    if (ofAll)
+      updatingAll = createUpdatingCopy(ofAll, optimizer, parameters);
+  }
+  for (EntryOp entry : {gradient, ofAll})
+    if (entry)
+      accumulateByLayer(entry, parameters);
+  for (Part &part : parts) {
+    ArrayAttr prefixes = part.trained.prefixes(model);
+    std::string name =
+        part.trained.symbol(vectorEntryName<GradientSquaresOp>());
+    part.squares = findEntry(model.module, name);
+    if (!part.squares)
+      part.squares = createVectorEntry<GradientSquaresOp>(
+          model.module, {}, model.perParameter(prefixes), name, prefixes);
+    if (!options.inBackward)
+      part.update =
+          createUpdateEntry(model.module, part.trained.symbol(update),
+                            part.trained.optimizer, parameters, prefixes);
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Schedules
+//===----------------------------------------------------------------------===//
+
+void BackwardMethod::selectForStep(ScheduleBuilder &b) {
+  selected.clear();
+  isWarm = {};
+  for (Part &part : parts) {
+    if (!part.rule)
+      continue;
+    auto own = [&](StringRef name) { return part.trained.symbol(name); };
+    Value completed = b.integerSetting("completed");
+    SmallVector<Value> operands = {
+        part.rule->kind == SelectionRule::Kind::Cyclic
+            ? b.integerSetting(own("selection_groups"))
+            : b.realSetting(own("selection_ratio")),
+        completed};
+    if (part.rule->isRandom())
+      operands.push_back(b.integerSetting("seed"));
+    Value mask = b.scalar(part.rule->formula(), operands, part.ofLayers);
+    selected.push_back(mask);
+    if (part.slots)
+      selected.push_back(b.scalar("slots", mask, part.ofLayers));
+    if (part.rule->warmup > 0 && !isWarm)
+      isWarm = b.scalar("is_warm",
+                        {completed, b.integerSetting(own("selection_warmup"))},
+                        b.integer);
+  }
+}
+
+/// Runs `entry`, or `ofAll` in a warm-up.
+static Value runEither(ScheduleBuilder &b, Value isWarm, EntryOp entry,
+                       EntryOp ofAll, Value scale, ArrayRef<Value> selected,
+                       ValueRange more, Value batch) {
+  SmallVector<Value> values = {scale};
+  llvm::append_range(values, selected);
+  llvm::append_range(values, more);
+  return b.runEither(isWarm, entry, ofAll, values, batch).front();
+}
+
+Value BackwardMethod::runGradient(ScheduleBuilder &b, ValueRange more,
+                                  Value batch) {
+  return runEither(b, isWarm, gradient, ofAll, scale, selected, more, batch);
+}
+
+SmallVector<Value> BackwardMethod::begin(ScheduleBuilder &b) {
+  scale = b.scalar("inverse", b.realSetting("targets"));
+  selectForStep(b);
+  b.run(zero, {});
+  no = b.scalar("false", {}, b.integer);
+  yes = b.scalar("true", {}, b.integer);
+  return {no, b.scalar("zero", {})};
+}
+
+SmallVector<Value> BackwardMethod::addBatch(ScheduleBuilder &b, Value batch,
+                                            ValueRange carried) {
+  // The first batch's gradients are in place, the others' are folded to them.
+  Value loss = runGradient(b, carried[0], batch);
+  return {yes, b.scalar("add", {carried[1], loss})};
+}
+
+Value BackwardMethod::end(ScheduleBuilder &b, ValueRange carried) {
+  return b.scalar("multiply", {carried[1], scale});
+}
+
+void BackwardMethod::appendChecked(ScheduleBuilder &b,
+                                   SmallVector<Value> &checked) {
+  for (Part &part : parts) {
+    part.length = b.scalar("norm", b.run(part.squares, {}));
+    checked.push_back(part.length);
+  }
+}
+
+void BackwardMethod::update(ScheduleBuilder &b) {
+  for (Part &part : parts) {
+    const TrainedPart &own = part.trained;
+    UpdateScalars scalars(b.builder.getContext(), own.optimizer,
+                          model.parameters.isRounded());
+    Value clip = b.scalar(
+        "clip", {part.length, b.realSetting(own.symbol("max_grad_norm"))});
+    part.rate = b.learningRate(own.name);
+    b.run(part.update, b.updateScalars(scalars, own.name, clip, part.rate));
+  }
+}
+
+void BackwardMethod::report(ScheduleBuilder &b) {
+  for (const Part &part : parts) {
+    b.report(part.length, part.trained.symbol("gradient_norm"));
+    b.report(part.rate, part.trained.symbol("learning_rate"));
+  }
+}
+
+LogicalResult BackwardMethod::scheduleTraining() {
+  return options.inBackward ? scheduleInBackward() : scheduleShared();
+}
+
+LogicalResult BackwardMethod::scheduleInBackward() {
+  ScheduleBuilder b(model.module, Purpose::Train);
+  scale = b.scalar("inverse", b.realSetting("targets"));
+  Value rate = b.learningRate("");
+  selectForStep(b);
+  UpdateScalars scalars(b.builder.getContext(), parts.front().trained.optimizer,
+                        model.parameters.isRounded());
+  SmallVector<Value> update =
+      b.updateScalars(scalars, "", b.scalar("one", {}), rate);
+  Value sum = runEither(b, isWarm, updating, updatingAll, scale, selected,
+                        update, b.load());
+  Value mean = b.scalar("multiply", {sum, scale});
+  b.check(mean);
+  b.report(mean, "loss");
+  b.report(rate, "learning_rate");
+  return failure(b.hasFailed);
+}
+
+LogicalResult BackwardMethod::scheduleShared() {
+  const ParameterTable &parameters = model.parameters;
+  auto vector = RankedTensorType::get(parameters.trainableElements(),
+                                      parameters.gradientElement());
+  EntryOp read = createVectorEntry<ReadGradientOp>(model.module, {}, vector);
+  EntryOp add = createVectorEntry<AddGradientOp>(model.module, vector, {});
+  ScheduleBuilder b(model.module, Purpose::Train);
+  auto exchange = [&](Value own, StringRef channel) {
+    return b.exchange(own, channel, options.ranks, options.rank);
+  };
+  auto addAll = [&](Value sum, ValueRange terms) {
+    for (Value term : terms)
+      sum = b.scalar("add", {sum, term});
+    return sum;
+  };
+  Value none = b.scalar("zero", {});
+  // Counts are whole numbers: their sum is exact.
+  Value targets =
+      addAll(none, exchange(b.realSetting("targets"), "train.targets"));
+  scale = b.scalar("inverse", targets);
+  selectForStep(b);
+  // A rank with more batches would wait for ever.
+  Value batches = b.integerSetting("batches");
+  for (Value others : exchange(batches, "train.batches"))
+    b.check(b.scalar("same_count", {batches, others}),
+            "expects as many batches on every rank");
+  no = b.scalar("false", {}, b.integer);
+  b.run(zero, {});
+  Value empty = b.run(read, {}).front();
+  Value sum = b.repeat(batches, {none, empty}, [&](ValueRange before) {
+    Value batch = b.load();
+    b.run(zero, {});
+    Value loss = runGradient(b, no, batch);
+    SmallVector<Value> losses = exchange(loss, "train.loss");
+    SmallVector<Value> gradients =
+        exchange(b.run(read, {}).front(), "train.gradient");
+    b.run(zero, {});
+    b.run(add, before[1]);
+    for (Value term : gradients)
+      b.run(add, term);
+    return SmallVector<Value>{addAll(before[0], losses),
+                              b.run(read, {}).front()};
+  })[0];
+  Value mean = b.scalar("multiply", {sum, scale});
+  SmallVector<Value> checked = {mean};
+  appendChecked(b, checked);
+  b.check(checked);
+  update(b);
+  b.report(mean, "loss");
+  report(b);
+  return failure(b.hasFailed);
+}
+
+} // namespace hone

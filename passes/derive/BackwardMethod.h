@@ -1,0 +1,85 @@
+//===- BackwardMethod.h - Training by the gradient of a backward ----------===//
+
+#ifndef HONE_PASSES_DERIVE_BACKWARDMETHOD_H
+#define HONE_PASSES_DERIVE_BACKWARDMETHOD_H
+
+#include "passes/derive/SelectLayers.h"
+#include "passes/derive/StepMethod.h"
+
+namespace hone {
+
+/// How a step with a backward may be changed, where no other method is in it.
+struct BackwardOptions {
+  bool inBackward = false; ///< updates follow each layer's backward
+  /// Programs that share a step, in the order of their batches, and which of
+  /// them this one is; none: this one alone.
+  llvm::SmallVector<std::string> ranks = {};
+  std::string rank = {};
+};
+
+/// The backward of the gradient's entry, which all of `parts` have in common,
+/// with all layers or some that are selected before a step.
+class BackwardMethod : public StepMethod {
+public:
+  BackwardMethod(StepModel &model, llvm::ArrayRef<TrainedPart> parts,
+                 BackwardOptions options);
+
+  mlir::LogicalResult createEntries() override;
+  llvm::SmallVector<Value> begin(ScheduleBuilder &b) override;
+  llvm::SmallVector<Value> addBatch(ScheduleBuilder &b, Value batch,
+                                    ValueRange carried) override;
+  Value end(ScheduleBuilder &b, ValueRange carried) override;
+  void appendChecked(ScheduleBuilder &b, llvm::SmallVector<Value> &) override;
+  void update(ScheduleBuilder &b) override;
+  void report(ScheduleBuilder &b) override;
+  void writeGradient(ScheduleBuilder &) override {}
+  bool isLossClean() const override { return true; }
+  bool trainsAlone() const override {
+    return options.inBackward || !options.ranks.empty();
+  }
+  mlir::LogicalResult scheduleTraining() override;
+
+private:
+  /// Some of the layers, with an optimizer of their own.
+  struct Part {
+    explicit Part(TrainedPart trained) : trained(std::move(trained)) {}
+
+    TrainedPart trained;
+    std::optional<SelectionRule> rule; ///< none: all layers in every step
+    mlir::Type ofLayers;               ///< an integer for each of them
+    std::optional<int64_t> slots;      ///< of selectLayers
+    EntryOp squares, update;
+    /// Of the schedule that is written.
+    Value length, rate;
+  };
+
+  mlir::LogicalResult findGradient();
+  /// One of several different ranks, none of which updates in the backward.
+  mlir::LogicalResult checkRanks();
+  mlir::LogicalResult checkWarmups();
+  mlir::LogicalResult readSelection(Part &part);
+  mlir::LogicalResult selectLayers();
+
+  /// What the gradient's entry takes beside its scale, for each part.
+  void selectForStep(ScheduleBuilder &b);
+  Value runGradient(ScheduleBuilder &b, ValueRange more, Value batch);
+
+  mlir::LogicalResult scheduleInBackward();
+  mlir::LogicalResult scheduleShared();
+
+  StepModel &model;
+  std::vector<Part> parts;
+  BackwardOptions options;
+  EntryOp zero;
+  EntryOp gradient; ///< of the layers that are selected, if any are
+  EntryOp ofAll;    ///< of all of them, in a warm-up; null: there is none
+  /// The same where they update.
+  EntryOp updating, updatingAll;
+  /// Of the schedule that is written.
+  Value scale, no, yes, isWarm;
+  llvm::SmallVector<Value> selected;
+};
+
+} // namespace hone
+
+#endif

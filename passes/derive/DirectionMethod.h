@@ -1,0 +1,80 @@
+//===- DirectionMethod.h - Methods along random directions ----------------===//
+//
+// What methods share whose gradient is a sum of random directions: trials of
+// every batch add up to a coefficient for each direction; an update is along
+// them, and is made again from what a step reported. All batches of a step have
+// the same directions.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_PASSES_DERIVE_DIRECTIONMETHOD_H
+#define HONE_PASSES_DERIVE_DIRECTIONMETHOD_H
+
+#include "passes/derive/StepMethod.h"
+
+namespace hone {
+
+/// What trials of all batches add up to: a number for each direction, f64, and
+/// the loss, over target tokens.
+struct TrialSums {
+  mlir::Value numbers, loss;
+};
+
+class DirectionMethod : public StepMethod {
+public:
+  DirectionMethod(StepModel &model, TrainedPart part);
+
+  mlir::LogicalResult createEntries() override;
+  llvm::SmallVector<Value> begin(ScheduleBuilder &b) override;
+  llvm::SmallVector<Value> addBatch(ScheduleBuilder &b, Value batch,
+                                    ValueRange carried) override;
+  Value end(ScheduleBuilder &b, ValueRange carried) override;
+  void appendChecked(ScheduleBuilder &b,
+                     llvm::SmallVector<Value> &checked) override;
+  void update(ScheduleBuilder &b) override;
+  void report(ScheduleBuilder &b) override;
+  void writeGradient(ScheduleBuilder &b) override;
+  mlir::LogicalResult scheduleReplay() override;
+
+protected:
+  /// How many trials there are of a batch.
+  enum class Trials {
+    OfEach,  ///< one along each direction
+    Pairs,   ///< two
+    AndBase, ///< one, and before all of them one along none
+  };
+  virtual Trials trials() const = 0;
+  /// Adds the entry of a trial.
+  virtual mlir::FailureOr<EntryOp> createTrial() = 0;
+  /// Items before the trials.
+  virtual void beginTrials(ScheduleBuilder &b) = 0;
+  /// One trial of a batch, and the sums with what it found.
+  virtual TrialSums runTrial(ScheduleBuilder &b, Value batch, Value number,
+                             TrialSums before) = 0;
+  /// What differences of a direction's trials are divided by.
+  virtual Value distance(ScheduleBuilder &b) = 0;
+
+  StepModel &model;
+  TrainedPart part;
+  EntryOp trial;
+  mlir::Type keyType;
+
+private:
+  /// The update along `coefficients`, and the learning rate.
+  Value updateAlong(ScheduleBuilder &b, Value coefficients);
+
+  mlir::Type coefficientType;
+  EntryOp updateEntry, estimateEntry;
+  UpdateScalars scalars;
+  /// Of the schedule that is written.
+  Value first, count, weight, found, rate;
+};
+
+std::unique_ptr<StepMethod>
+createSpsaMethod(StepModel &model, const TrainedPart &part, bool oneSided);
+std::unique_ptr<StepMethod>
+createForwardGradientMethod(StepModel &model, const TrainedPart &part);
+
+} // namespace hone
+
+#endif

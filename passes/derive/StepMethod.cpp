@@ -1,0 +1,167 @@
+//===- StepMethod.cpp - What a training method does in a step -------------===//
+
+#include "passes/derive/StepMethod.h"
+
+using namespace mlir;
+
+namespace hone {
+
+FailureOr<StepModel> StepModel::find(ModuleOp module) {
+  FailureOr<EntryOp> loss = findLossEntry(module);
+  FailureOr<ParameterTable> parameters = ParameterTable::build(module);
+  if (failed(loss) || failed(parameters))
+    return failure();
+  if (!loss->getArgumentTypes().empty())
+    return loss->emitOpError(
+        "expects a loss without arguments; blocks read the "
+        "inputs of a batch with 'hone.input'");
+  return StepModel{module, *loss, std::move(*parameters)};
+}
+
+Type StepModel::perParameter(ArrayAttr prefixes) const {
+  std::optional<ThetaSlice> slice = parameters.slice(prefixes);
+  return RankedTensorType::get(
+      static_cast<int64_t>(slice ? slice->parameters.size() : 0),
+      Float64Type::get(EntryOp(loss).getContext()));
+}
+
+ArrayAttr TrainedPart::prefixes(const StepModel &model) const {
+  if (name.empty())
+    return {};
+  SmallVector<StringRef> own;
+  for (const TrainableLayer &layer : model.parameters.layers())
+    if (has(layer.prefix))
+      own.push_back(layer.prefix);
+  return Builder(EntryOp(model.loss).getContext()).getStrArrayAttr(own);
+}
+
+LogicalResult StepMethod::scheduleTraining() {
+  llvm_unreachable("this method has no schedule of its own");
+}
+
+LogicalResult StepMethod::scheduleReplay() { return success(); }
+
+namespace {
+
+/// A schedule whose items are those of several methods.
+class StepWriter {
+public:
+  StepWriter(ScheduleBuilder &b, ArrayRef<std::unique_ptr<StepMethod>> methods)
+      : b(b), methods(methods) {}
+
+  /// What the methods find in all batches; returns the mean loss.
+  Value findGradients();
+
+private:
+  ScheduleBuilder &b;
+  ArrayRef<std::unique_ptr<StepMethod>> methods;
+};
+
+} // namespace
+
+Value StepWriter::findGradients() {
+  Value batches = b.integerSetting("batches");
+  SmallVector<Value> carried;
+  SmallVector<size_t> ends;
+  for (auto &method : methods) {
+    llvm::append_range(carried, method->begin(b));
+    ends.push_back(carried.size());
+  }
+  // What `values` has for each method.
+  auto forEachMethod = [&](ValueRange values,
+                           function_ref<void(StepMethod &, ValueRange)> body) {
+    size_t start = 0;
+    for (auto [method, end] : llvm::zip_equal(methods, ends)) {
+      body(*method, values.slice(start, end - start));
+      start = end;
+    }
+  };
+  ResultRange sums = b.repeat(batches, carried, [&](ValueRange before) {
+    Value batch = b.load();
+    SmallVector<Value> after;
+    forEachMethod(before, [&](StepMethod &method, ValueRange own) {
+      llvm::append_range(after, method.addBatch(b, batch, own));
+    });
+    return after;
+  });
+  Value loss;
+  bool isClean = false;
+  forEachMethod(sums, [&](StepMethod &method, ValueRange own) {
+    Value found = method.end(b, own);
+    if (!loss || (!isClean && method.isLossClean()))
+      std::tie(loss, isClean) = std::pair(found, method.isLossClean());
+  });
+  return loss;
+}
+
+static LogicalResult
+scheduleTraining(const StepModel &model,
+                 ArrayRef<std::unique_ptr<StepMethod>> methods) {
+  if (methods.size() == 1 && methods.front()->trainsAlone())
+    return methods.front()->scheduleTraining();
+  ScheduleBuilder b(model.module, Purpose::Train);
+  Value loss = StepWriter(b, methods).findGradients();
+  SmallVector<Value> checked = {loss};
+  for (auto &method : methods)
+    method->appendChecked(b, checked);
+  b.check(checked);
+  for (auto &method : methods)
+    method->update(b);
+  b.report(loss, "loss");
+  for (auto &method : methods)
+    method->report(b);
+  return failure(b.hasFailed);
+}
+
+static LogicalResult
+scheduleGradient(const StepModel &model,
+                 ArrayRef<std::unique_ptr<StepMethod>> methods) {
+  auto squares = findEntry(model.module, vectorEntryName<GradientSquaresOp>());
+  ScheduleBuilder b(model.module, Purpose::Differentiate);
+  Value loss = StepWriter(b, methods).findGradients();
+  for (auto &method : methods)
+    method->writeGradient(b);
+  b.report(loss, "loss");
+  b.report(b.scalar("norm", b.run(squares, {})), "gradient_norm");
+  return failure(b.hasFailed);
+}
+
+static LogicalResult scheduleEvaluation(const StepModel &model) {
+  ScheduleBuilder b(model.module, Purpose::Evaluate);
+  Value batches = b.integerSetting("batches");
+  Value sum = b.addOverBatches(b.scalar("zero", {}), batches, [&](Value batch) {
+    return b.run(model.loss, {}, batch).front();
+  });
+  b.report(b.scalar("divide", {sum, b.realSetting("targets")}), "loss");
+  return failure(b.hasFailed);
+}
+
+static LogicalResult scheduleValidation(const StepModel &model) {
+  EntryOp squares = createVectorEntry<ParameterSquaresOp>(model.module, {},
+                                                          model.perParameter());
+  ScheduleBuilder b(model.module, Purpose::Validate);
+  Value length = b.scalar("norm", b.run(squares, {}));
+  b.check(length);
+  b.report(length, "parameter_norm");
+  return failure(b.hasFailed);
+}
+
+LogicalResult scheduleStep(const StepModel &model,
+                           ArrayRef<std::unique_ptr<StepMethod>> methods) {
+  if (failed(checkNamesAreFree(model.module,
+                               {vectorEntryName<GradientSquaresOp>(),
+                                vectorEntryName<ParameterSquaresOp>()})))
+    return failure();
+  createVectorEntry<GradientSquaresOp>(model.module, {}, model.perParameter());
+  for (auto &method : methods)
+    if (failed(method->createEntries()))
+      return failure();
+  if (failed(scheduleTraining(model, methods)) ||
+      failed(scheduleEvaluation(model)) ||
+      failed(scheduleGradient(model, methods)) ||
+      failed(scheduleValidation(model)))
+    return failure();
+  return methods.size() == 1 ? methods.front()->scheduleReplay() : success();
+}
+
+} // namespace hone

@@ -1,0 +1,107 @@
+//===- StepMethod.h - What a training method does in a step ---------------===//
+//
+// A step is one or several methods, each for some of the layers, on the same
+// batches: every method has its say for a batch, then the next batch is loaded.
+// All estimates are at the parameters that the step began with, since updates
+// come last; so methods know nothing of each other (HOSL, Liu et al. 2025, the
+// order of phases 1 to 3).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_PASSES_DERIVE_STEPMETHOD_H
+#define HONE_PASSES_DERIVE_STEPMETHOD_H
+
+#include "passes/derive/LayerParts.h"
+#include "passes/derive/PerturbParameters.h"
+#include "passes/derive/ScheduleBuilder.h"
+#include "passes/derive/TangentCopy.h"
+
+#include <memory>
+
+namespace hone {
+
+/// What a method may be told, as options of hone-schedule-step.
+struct MethodOptions {
+  std::string method, optimizer;
+  int64_t directions;
+  std::string selection;
+  double selectionRatio;
+  int64_t selectionGroups, selectionWarmup;
+  std::string unselected;
+};
+
+/// The model that a step trains, and what methods share that derive from it.
+struct StepModel {
+  mlir::ModuleOp module;
+  EntryOp loss; ///< without arguments
+  ParameterTable parameters;
+  PerturbedCopies perturbed = {};
+  TangentCopies tangents = {};
+
+  /// Fails with a diagnostic if the module has no such loss.
+  static mlir::FailureOr<StepModel> find(mlir::ModuleOp module);
+
+  /// A number for each trainable parameter of `prefixes`; null: of all.
+  mlir::Type perParameter(mlir::ArrayAttr prefixes = {}) const;
+};
+
+/// The layers that one method trains, and how.
+struct TrainedPart {
+  std::string name; ///< lower or upper; empty: all layers
+  MethodOptions options;
+  Optimizer optimizer = Optimizer::Adamw; ///< as options say
+  const LayerParts *cut = nullptr;        ///< null: all layers
+
+  bool has(llvm::StringRef prefix) const {
+    return name.empty() || cut->partOf(prefix) == name;
+  }
+  /// "lower.update"
+  std::string symbol(llvm::StringRef of) const {
+    return (name.empty() ? "" : name + ".") + of.str();
+  }
+  /// The layers that train, for ops that are `on` some; null: all of them.
+  mlir::ArrayAttr prefixes(const StepModel &model) const;
+};
+
+class StepMethod {
+public:
+  using Value = mlir::Value;
+  using ValueRange = mlir::ValueRange;
+
+  virtual ~StepMethod() = default;
+
+  /// Adds the entries that items run. Fails with a diagnostic.
+  virtual mlir::LogicalResult createEntries() = 0;
+
+  /// Items before the batches; returns what is carried over these.
+  virtual llvm::SmallVector<Value> begin(ScheduleBuilder &b) = 0;
+  virtual llvm::SmallVector<Value> addBatch(ScheduleBuilder &b, Value batch,
+                                            ValueRange carried) = 0;
+  /// Items behind the batches; returns the mean loss over target tokens.
+  virtual Value end(ScheduleBuilder &b, ValueRange carried) = 0;
+  /// What must be finite beside the loss before there is an update.
+  virtual void appendChecked(ScheduleBuilder &b,
+                             llvm::SmallVector<Value> &checked) = 0;
+  virtual void update(ScheduleBuilder &b) = 0;
+  /// What a step reports beside the loss.
+  virtual void report(ScheduleBuilder &b) = 0;
+  /// Puts the gradient of its layers into memory.
+  virtual void writeGradient(ScheduleBuilder &b) = 0;
+
+  /// Whether the loss that `end` returns is of the step's parameters.
+  virtual bool isLossClean() const = 0;
+  /// Whether it has a schedule of its own that trains, with no other method.
+  virtual bool trainsAlone() const { return false; }
+  virtual mlir::LogicalResult scheduleTraining();
+  /// The update again, from what a step without other methods reported.
+  virtual mlir::LogicalResult scheduleReplay();
+};
+
+/// Adds the schedules of a step of `methods`. Fails with a diagnostic.
+mlir::LogicalResult
+scheduleStep(const StepModel &model,
+             llvm::ArrayRef<std::unique_ptr<StepMethod>> methods);
+
+} // namespace hone
+
+#endif
