@@ -10,6 +10,7 @@
 #include "base/OutputFile.h"
 #include "base/Process.h"
 #include "compiler/driver/CommandLine.h"
+#include "compiler/driver/ModelRules.h"
 #include "compiler/driver/ModuleSummary.h"
 #include "compiler/driver/PassRun.h"
 #include "compiler/driver/PhaseTimes.h"
@@ -27,7 +28,6 @@
 #include "module/WeightDigests.h"
 #include "passes/Passes.h"
 #include "passes/derive/Methods.h"
-#include "passes/derive/SelectLayers.h"
 #include "passes/module/Schedule.h"
 #include "text/TokenizerBuilder.h"
 #include "text/TokenizerTable.h"
@@ -69,12 +69,9 @@ public:
   Status readSpec();
   Status createTarget();
   Status importModel();
-  /// Tables of rotary embedding are constants of the program.
-  Status checkTables() const;
-  /// That there are as many layers as groups of them.
-  Status checkSelection() const;
-  /// That --step-options suit the spec's method.
-  Status checkStepOptions();
+  Status checkPositions() const { return checkTables(*module, spec); }
+  /// That methods suit the model, and --step-options them.
+  Status checkStep();
   /// What `residuals: planned` stands for.
   Status planStep();
   /// Passes of `phase`, with its dump.
@@ -112,6 +109,7 @@ public:
   }
 
 private:
+  void setMethods(StepOptions &options) const;
   void setOptions(StepOptions &options);
   bool isHuggingFace() const { return !spec.isMlir(); }
   std::string weightsPath() const;
@@ -251,61 +249,35 @@ Status Compilation::importModel() {
   return Status::ok();
 }
 
-Status Compilation::checkTables() const {
-  constexpr int64_t most = int64_t(1) << 24; // 64 MiB of float32, twice
-  int64_t columns = 0;
-  (*module)->walk([&](RopeOp op) {
-    columns = std::max(columns, int64_t(op.getHeadDim()) / 2);
-  });
-  const int64_t positions = spec.train.max_seq_length;
-  if (columns == 0 || positions <= most / columns)
-    return Status::ok();
-  return Status::error(ErrorCode::TooManyRows,
-                       {spec.placeOf("train.max_seq_length"),
-                        "expected at most " + std::to_string(most / columns) +
-                            " positions for heads of " +
-                            std::to_string(2 * columns) +
-                            ", whose rotary embedding is a table, "
-                            "but found " +
-                            std::to_string(positions),
-                        "cut the data into shorter sequences"});
-}
-
-Status Compilation::checkStepOptions() {
+Status Compilation::checkStep() {
+  if (Status status = checkLayers(*module, spec); !status.isOk())
+    return status;
   StepOptions options;
   setOptions(options);
-  if (options.method != std::string(spec.train.method))
+  StepOptions ofSpec;
+  setMethods(ofSpec);
+  auto refuse = [](const std::string &option, const std::string &problem,
+                   const std::string &remedy) {
     return Status::error(ErrorCode::OptionsDisagree,
-                         {"--step-options: method",
-                          "the spec's method is " + spec.train.method,
-                          "set train.method"});
+                         {"--step-options: " + option, problem, remedy});
+  };
+  if (options.method != ofSpec.method)
+    return refuse("method", "the spec's method is " + spec.train.method,
+                  "set train.method");
+  if (options.lowerLayers != ofSpec.lowerLayers ||
+      options.lower != ofSpec.lower || options.upper != ofSpec.upper)
+    return refuse("lower, upper", "the spec says what methods parts have",
+                  "set parts.lower and parts.upper");
+  if (spec.hasParts() && (options.splitAfter >= 0 || !options.ranks.empty()))
+    return refuse(options.splitAfter >= 0 ? "split-after" : "ranks",
+                  "parts with methods of their own are of one program",
+                  "leave it out, or remove parts");
   if (options.ranks.empty() || hasBackward(options))
     return Status::ok();
-  return Status::error(ErrorCode::OptionsDisagree,
-                       {"--step-options: ranks",
-                        "ranks exchange gradients, and method " +
-                            spec.train.method + " has none",
-                        "leave ranks out, or set train.method to backprop"});
-}
-
-Status Compilation::checkSelection() const {
-  if (spec.train.method != "lcsb" || spec.train.selection != "cyclic")
-    return Status::ok();
-  ScopedDiagnosticHandler silence(module.get()->getContext(),
-                                  [](Diagnostic &) { return success(); });
-  FailureOr<EntryOp> loss = findLossEntry(*module);
-  if (failed(loss))
-    return Status::ok(); // reported when the step is derived
-  int64_t layers = countSelectableLayers(*loss);
-  int64_t groups = spec.train.selection_groups;
-  if (groups <= layers)
-    return Status::ok();
-  return Status::error(ErrorCode::BadSpecValue,
-                       {spec.placeOf("train.selection_groups"),
-                        "expected at most " + std::to_string(layers) +
-                            ", since that many layers train, but found " +
-                            std::to_string(groups),
-                        "lower train.selection_groups, or train more layers"});
+  return refuse("ranks",
+                "ranks exchange gradients, and method " + spec.train.method +
+                    " has none",
+                "leave ranks out, or set train.method to backprop");
 }
 
 /// mkdir -p with the mode of the umask.
@@ -314,18 +286,35 @@ static std::error_code createFolder(const std::string &path) {
                                            llvm::sys::fs::all_all);
 }
 
+/// Sets what `method` is told.
+static void setMethod(StepOptions &options, const rt::MethodSettings &method) {
+  options.method = method.method;
+  options.optimizer = optimizerVariant(method);
+  options.directions = method.directions;
+  options.selection = method.selection;
+  options.selectionRatio = method.selection_ratio;
+  options.selectionGroups = method.selection_groups;
+  options.selectionWarmup = method.selection_warmup;
+  options.unselected = method.unselected;
+}
+
+void Compilation::setMethods(StepOptions &options) const {
+  if (!spec.hasParts())
+    return setMethod(options, spec.train);
+  options.lowerLayers = spec.lowerLayers();
+  for (auto [text, part] : {std::pair(&options.lower, &spec.lower),
+                            std::pair(&options.upper, &spec.upper)}) {
+    StepOptions own;
+    setMethod(own, *part);
+    *text = printMethodOptions(own);
+  }
+}
+
 void Compilation::setOptions(StepOptions &options) {
-  options.method = spec.train.method;
-  options.directions = spec.train.directions;
-  options.selection = spec.train.selection;
-  options.selectionRatio = spec.train.selection_ratio;
-  options.selectionGroups = spec.train.selection_groups;
-  options.selectionWarmup = spec.train.selection_warmup;
-  options.unselected = spec.train.unselected;
+  setMethods(options);
   options.residuals = spec.train.residuals;
   options.streamWeights =
       planned ? planned->streams : spec.weights.streaming == "true";
-  options.optimizer = optimizerVariant(spec);
   options.optimizerInBackward = spec.train.optimizer_in_backward;
   options.accumulates = spec.train.gradient_accumulation_steps > 1;
   if (planned)
@@ -704,7 +693,7 @@ Status hone::compile(const CompileRequest &request) {
   HONE_TRY(c.checkInputsStay());
   HONE_TRY(c.createTarget());
   HONE_TRY(c.importModel());
-  HONE_TRY(c.checkTables());
+  HONE_TRY(c.checkPositions());
   bool needsWeights = !request.stopAfter && !request.printsPlanOnly() &&
                       request.artifact != Artifact::Mlir;
   if (needsWeights)
@@ -714,8 +703,7 @@ Status hone::compile(const CompileRequest &request) {
   if (c.stopsAfter(CompilerPhase::Import))
     return c.printModule();
 
-  HONE_TRY(c.checkStepOptions());
-  HONE_TRY(c.checkSelection());
+  HONE_TRY(c.checkStep());
   HONE_TRY(c.planStep());
   HONE_TRY(c.run(CompilerPhase::Derive));
   c.noteRounding();

@@ -58,9 +58,22 @@ static uint64_t regionEnd(ModuleOp module, StringRef name) {
              : arena;
 }
 
-std::string hone::optimizerVariant(const Spec &spec) {
-  bool withMomentum = spec.train.optimizer == "sgd" && spec.train.momentum > 0;
-  return withMomentum ? "sgd_momentum" : spec.train.optimizer.text();
+std::string hone::optimizerVariant(const rt::MethodSettings &method) {
+  bool withMomentum = method.optimizer == "sgd" && method.momentum > 0;
+  return withMomentum ? "sgd_momentum" : method.optimizer.text();
+}
+
+/// The one with the most state: parts have their places in it.
+static hone_optimizer optimizerOf(const Spec &spec) {
+  hone_optimizer most = HONE_SGD;
+  for (const rt::MethodSettings *method : spec.methods()) {
+    std::string optimizer = optimizerVariant(*method);
+    if (optimizer == "adamw")
+      return HONE_ADAMW;
+    if (optimizer == "sgd_momentum")
+      most = HONE_SGD_MOMENTUM;
+  }
+  return most;
 }
 
 ModuleDescription hone::describeModule(ModuleOp module,
@@ -71,10 +84,7 @@ ModuleDescription hone::describeModule(ModuleOp module,
   description.arenaBytes =
       module->getAttrOfType<IntegerAttr>(HoneDialect::getArenaBytesAttrName())
           .getInt();
-  std::string optimizer = optimizerVariant(spec);
-  description.optimizer = optimizer == "adamw"          ? HONE_ADAMW
-                          : optimizer == "sgd_momentum" ? HONE_SGD_MOMENTUM
-                                                        : HONE_SGD;
+  description.optimizer = optimizerOf(spec);
   description.trainableElements = parameters.trainableElements();
   description.thetaOffset = regionOffset(module, "theta");
   description.gradientOffset = regionOffset(module, "gradient");
@@ -164,6 +174,9 @@ std::string hone::moduleConfigJson(const Spec &spec, const ModelIdentity &model,
          sectionJson(resolved, "lora",
                      ",\"base_model_name_or_path\":" + jsonString(model.name)) +
          "," + sectionJson(resolved, "train") + "," +
+         (spec.hasParts() ? sectionJson(resolved, spec.lower.name) + "," +
+                                sectionJson(resolved, spec.upper.name) + ","
+                          : "") +
          sectionJson(resolved, "weights",
                      ",\"layout\":" + jsonString(layout) +
                          ",\"source_hash\":" + jsonString(sourceHash)) +

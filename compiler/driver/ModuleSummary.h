@@ -42,7 +42,7 @@ std::string moduleConfigJson(const Spec &spec, const ModelIdentity &model,
                              const std::string &sourceHash);
 
 /// Name of the optimizer pass option: sgd, sgd_momentum or adamw.
-std::string optimizerVariant(const Spec &spec);
+std::string optimizerVariant(const rt::MethodSettings &method);
 
 } // namespace hone
 

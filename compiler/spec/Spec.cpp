@@ -44,15 +44,17 @@ double Spec::loraScale() const {
 // Values
 //===----------------------------------------------------------------------===//
 
-/// Last words of the keys in `section`, or the words of the top level.
+/// The words that may stand in `section`, or at the top level.
 static StringList wordsIn(const Spec &spec, StringRef section) {
   StringList words;
   for (const rt::Setting *setting : spec.all()) {
-    StringRef word = setting->name;
-    if (section.empty() && *setting->section)
-      word = setting->section;
-    if ((section.empty() || setting->section == section) &&
-        (words.empty() || words.back() != word))
+    std::string key = setting->key();
+    StringRef word = key;
+    if (!section.empty() &&
+        (!word.consume_front(section) || !word.consume_front(".")))
+      continue;
+    word = word.split('.').first;
+    if (words.empty() || words.back() != word)
       words.push_back(word.str());
   }
   return words;
@@ -61,7 +63,9 @@ static StringList wordsIn(const Spec &spec, StringRef section) {
 static bool isSection(const Spec &spec, StringRef name) {
   return !name.empty() &&
          llvm::any_of(spec.all(), [&](const rt::Setting *setting) {
-           return setting->section == name;
+           StringRef section = setting->section;
+           return section.consume_front(name) &&
+                  (section.empty() || section.starts_with("."));
          });
 }
 
@@ -226,7 +230,7 @@ Status SpecReader::setKey(const std::string &name, const YAML::Node &node,
                    "its keys: " + llvm::join(wordsIn(spec, name), ", "));
     return setMapping(name, node);
   }
-  auto [section, word] = StringRef(name).split('.');
+  auto [section, word] = StringRef(name).rsplit('.');
   if (word.empty() || !isSection(spec, section))
     return error(ErrorCode::UnknownKey, keyNode, name, "unknown key",
                  suggest(section, wordsIn(spec, "")));
@@ -379,6 +383,10 @@ std::string hone::describeSpecKeys() {
                     "  target: native\n\nKeys:\n";
   rt::Settings settings;
   for (const rt::Setting *setting : settings.all()) {
+    // Of a part they are as of train.
+    if (StringRef(setting->section).contains('.') &&
+        rt::Settings::find(settings.train, *setting))
+      continue;
     const rt::Choices *choices = setting->choices();
     out += "\n  " + setting->key() + ": " +
            (choices && !choices->allowed.empty()

@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,10 @@ struct Spec : rt::Settings {
 
   /// Whether `model` is an .mlir file, and not a Hugging Face directory.
   bool isMlir() const { return llvm::StringRef(model).ends_with(".mlir"); }
+  /// Layers of the lower part; 0: there are no parts.
+  int64_t lowerLayers() const;
+  /// The last one of the upper part, if the user said that.
+  std::optional<int64_t> lastLayer() const;
   /// Rows of the largest batch.
   int64_t maxRows() const { return train.batch_size * train.max_seq_length; }
   /// What multiplies B(Ax): lora_alpha / r, or / sqrt(r) with use_rslora.

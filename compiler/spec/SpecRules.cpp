@@ -3,6 +3,11 @@
 #include "compiler/spec/SpecRules.h"
 #include "text/Utf8.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <optional>
+
 using namespace hone;
 using rt::ErrorCode;
 using rt::Status;
@@ -31,59 +36,227 @@ Status hone::checkSpecText(llvm::StringRef text, const std::string &place) {
               " at offset " + std::to_string(wrong));
 }
 
+static Status fail(const Spec &spec, ErrorCode code, const std::string &key,
+                   const std::string &problem, const std::string &remedy) {
+  return Status::error(code, {spec.placeOf(key), problem, remedy});
+}
+
+static Status disagree(const Spec &spec, const std::string &key,
+                       const std::string &problem, const std::string &remedy) {
+  return fail(spec, ErrorCode::KeysDisagree, key, problem, remedy);
+}
+
+//===----------------------------------------------------------------------===//
+// Methods
+//===----------------------------------------------------------------------===//
+
+/// Checks the keys of a method, in train or in a part, and sets defaults that
+/// follow from the method.
+static Status checkMethod(Spec &spec, rt::MethodSettings &own) {
+  auto isGiven = [&](const rt::Setting &setting) {
+    return spec.given.count(setting.key()) > 0;
+  };
+  const std::string &method = own.method;
+  rt::PartSettings any(""); // of what train has, only what methods are told
+  for (const rt::Setting *setting : own.members())
+    if (isGiven(*setting) && !setting->isReadBy(method) &&
+        rt::Settings::find(any, *setting))
+      return disagree(spec, setting->key(),
+                      setting->readers() + ", but method is " + method,
+                      "remove " + setting->key() + ", or set " +
+                          own.method.key() + " to " + setting->methods.front());
+  for (rt::Setting *setting : own.members())
+    for (auto [of, standard] : setting->standards)
+      if (of == method && !isGiven(*setting) &&
+          !isGiven(*rt::Settings::find(spec.train, *setting)))
+        setting->parse(standard);
+  if (method == "lcsb") {
+    if (own.unselected == "identity" && spec.train.residuals != "mesp" &&
+        spec.train.residuals != "planned")
+      return disagree(spec, "train.residuals",
+                      "expected mesp or planned, since layers that method lcsb "
+                      "selects keep their inputs only, but found " +
+                          spec.train.residuals,
+                      "leave train.residuals out, or set " +
+                          own.unselected.key() + " to exact");
+    bool hasGroups = own.selection == "cyclic";
+    const rt::Setting &unread =
+        hasGroups ? static_cast<const rt::Setting &>(own.selection_ratio)
+                  : own.selection_groups;
+    if (isGiven(unread))
+      return disagree(
+          spec, unread.key(),
+          (hasGroups ? "selection cyclic has groups instead"
+                     : "only selection cyclic reads it, but selection is " +
+                           own.selection),
+          "remove " + unread.key() +
+              (hasGroups ? "; " + own.selection_groups.key() +
+                               ": 2 selects half of the layers"
+                         : ", or set " + own.selection.key() + " to cyclic"));
+  }
+  for (auto [setting, optimizer] :
+       {std::pair(&own.momentum, "sgd"), std::pair(&own.adam_beta1, "adamw"),
+        std::pair(&own.adam_beta2, "adamw"),
+        std::pair(&own.adam_epsilon, "adamw")})
+    if (isGiven(*setting) && own.optimizer != optimizer)
+      return disagree(spec, setting->key(),
+                      "only optimizer " + std::string(optimizer) +
+                          " reads it, but optimizer is " + own.optimizer,
+                      "remove " + setting->key() + ", or set " +
+                          own.optimizer.key() + " to " + optimizer);
+  return Status::ok();
+}
+
+/// "2-5", or "2"; none if it is something else.
+static std::optional<std::pair<int64_t, int64_t>>
+parseLayers(llvm::StringRef text) {
+  auto [first, last] = text.split('-');
+  if (!text.contains('-'))
+    last = first;
+  constexpr int64_t most = 1 << 24;
+  std::pair<int64_t, int64_t> range;
+  auto isNumber = [](llvm::StringRef word, int64_t &number) {
+    return !word.empty() && llvm::all_of(word, llvm::isDigit) &&
+           !word.getAsInteger(10, number) && number < most;
+  };
+  if (!isNumber(first, range.first) || !isNumber(last, range.second) ||
+      range.first > range.second)
+    return std::nullopt;
+  return range;
+}
+
+int64_t Spec::lowerLayers() const {
+  auto range = parseLayers(lower.layers);
+  return range ? range->second + 1 : 0;
+}
+
+std::optional<int64_t> Spec::lastLayer() const {
+  auto range = parseLayers(upper.layers);
+  return range ? std::optional(range->second) : std::nullopt;
+}
+
+/// Checks which layers are whose.
+static Status checkLayers(const Spec &spec) {
+  const rt::Word &lower = spec.lower.layers, &upper = spec.upper.layers;
+  for (const rt::Word *layers : {&lower, &upper})
+    if (!layers->empty() && !parseLayers(*layers))
+      return fail(spec, ErrorCode::BadSpecValue, layers->key(),
+                  "expected a range of layers such as 0-4 but found '" +
+                      *layers + "'",
+                  "layers are counted from 0, both ends are meant");
+  if (lower.empty())
+    return fail(spec, ErrorCode::MissingKey, lower.key(),
+                "the key is required where there are parts, but missing",
+                "add layers: 0-4 for the first five layers; "
+                "parts.upper has the others");
+  auto range = *parseLayers(lower);
+  if (range.first != 0)
+    return fail(spec, ErrorCode::BadSpecValue, lower.key(),
+                "expected layers from 0 on but found '" + lower +
+                    "', which leaves the layers below without a part",
+                "write 0-" + std::to_string(range.second));
+  if (upper.empty() || parseLayers(upper)->first == range.second + 1)
+    return Status::ok();
+  bool overlap = parseLayers(upper)->first <= range.second;
+  return fail(spec, ErrorCode::BadSpecValue, upper.key(),
+              "expected layers from " + std::to_string(range.second + 1) +
+                  " on, behind those of " + lower.key() + ", but found '" +
+                  upper + "', which " +
+                  (overlap ? "overlaps with them" : "leaves layers out"),
+              "leave " + upper.key() + " out to have all the others");
+}
+
+/// What a part is not given is as in train.
+static Status inheritFromTrain(Spec &spec) {
+  for (const rt::Setting *common : spec.train.members()) {
+    if (!spec.given.count(common->key()))
+      continue;
+    bool isCommon = false, isUsed = false;
+    for (rt::PartSettings *part : {&spec.lower, &spec.upper}) {
+      rt::Setting *own = rt::Settings::find(*part, *common);
+      if (!own)
+        continue;
+      isCommon = true;
+      if (spec.given.count(own->key()) || !own->isReadBy(part->method))
+        continue;
+      own->parse(common->text());
+      isUsed = true;
+    }
+    if (isCommon && !isUsed)
+      return disagree(spec, common->key(),
+                      "no part reads it: both have their own, or methods that "
+                      "do not",
+                      "remove " + common->key());
+  }
+  return Status::ok();
+}
+
+static Status checkParts(Spec &spec) {
+  auto isOfPart = [&](const auto &given) {
+    return llvm::StringRef(given.first).starts_with("parts.");
+  };
+  if (llvm::none_of(spec.given, isOfPart))
+    return Status::ok();
+  if (Status status = checkLayers(spec); !status.isOk())
+    return status;
+  if (spec.train.optimizer_in_backward)
+    return disagree(spec, "train.optimizer_in_backward",
+                    "expected false, since updates of parts come behind all "
+                    "gradients, but found true",
+                    "remove train.optimizer_in_backward, or parts");
+  return inheritFromTrain(spec);
+}
+
 Status hone::checkSpec(Spec &spec) {
   auto fail = [&](ErrorCode code, const std::string &key,
                   const std::string &problem, const std::string &remedy) {
-    return Status::error(code, {spec.placeOf(key), problem, remedy});
+    return ::fail(spec, code, key, problem, remedy);
   };
   auto disagree = [&](const std::string &key, const std::string &problem,
                       const std::string &remedy) {
-    return fail(ErrorCode::KeysDisagree, key, problem, remedy);
+    return ::disagree(spec, key, problem, remedy);
   };
   if (!spec.given.count("model"))
     return fail(ErrorCode::MissingKey, "model",
                 "the key is required but missing",
                 "add: model: path/to/a/hugging-face/directory");
 
-  const std::string &method = spec.train.method;
+  if (Status status = checkParts(spec); !status.isOk())
+    return status;
+  if (!spec.hasParts())
+    if (Status status = checkMethod(spec, spec.train); !status.isOk())
+      return status;
+  if (spec.hasParts()) {
+    for (rt::PartSettings *part : {&spec.lower, &spec.upper})
+      if (Status status = checkMethod(spec, *part); !status.isOk())
+        return status;
+    const rt::Integer &below = spec.lower.selection_warmup,
+                      &above = spec.upper.selection_warmup;
+    if (spec.isRead(below) && spec.isRead(above) && below != above)
+      return disagree(above.key(),
+                      "expected " + below.text() + ", as " + below.key() +
+                          ", since one backward is of all layers in a warm-up, "
+                          "but found " +
+                          above.text(),
+                      "set train.selection_warmup for both");
+  }
   // Tiles of rows are planned for every method.
   auto isPlanned = [&](const rt::Setting &setting) {
     return &setting == &spec.train.residuals && setting.text() == "planned";
   };
-  for (const rt::Setting *setting : spec.all())
+  rt::PartSettings any("");
+  for (const rt::Setting *setting : spec.train.members())
     if (spec.given.count(setting->key()) && !spec.isRead(*setting) &&
-        !isPlanned(*setting))
+        !rt::Settings::find(any, *setting) && !isPlanned(*setting))
       return disagree(setting->key(),
-                      setting->readers() + ", but method is " + method,
-                      "remove " + setting->key() + ", or set train.method to " +
-                          setting->methods.front());
-  for (rt::Setting *setting : spec.all())
-    for (auto [of, standard] : setting->standards)
-      if (of == method && !spec.given.count(setting->key()))
-        setting->parse(standard);
-  if (method == "lcsb") {
-    if (spec.train.unselected == "identity" && spec.train.residuals != "mesp" &&
-        spec.train.residuals != "planned")
-      return disagree("train.residuals",
-                      "expected mesp or planned, since layers that method lcsb "
-                      "selects keep their inputs only, but found " +
-                          spec.train.residuals,
-                      "leave train.residuals out, or set train.unselected to "
-                      "exact");
-    bool hasGroups = spec.train.selection == "cyclic";
-    const char *unread =
-        hasGroups ? "train.selection_ratio" : "train.selection_groups";
-    if (spec.given.count(unread))
-      return disagree(unread,
-                      (hasGroups ? "selection cyclic has groups instead"
-                                 : "only selection cyclic reads it, but "
-                                   "selection is " +
-                                       spec.train.selection),
-                      "remove " + std::string(unread) +
-                          (hasGroups ? "; train.selection_groups: 2 selects "
-                                       "half of the layers"
-                                     : ", or set train.selection to cyclic"));
-  }
+                      setting->readers() + ", but method is " +
+                          (spec.hasParts()
+                               ? spec.lower.method + " and " + spec.upper.method
+                               : spec.train.method.text()),
+                      "remove " + setting->key() + ", or set " +
+                          (spec.hasParts() ? spec.upper.method.key()
+                                           : spec.train.method.key()) +
+                          " to " + setting->methods.front());
 
   // The element types of weights and adapter follow compute_dtype, unless they
   // are stored smaller; an adapter has the type that bfloat16 is computed in.
@@ -123,16 +296,6 @@ Status hone::checkSpec(Spec &spec) {
                     "only weights.dtype int8 and int4 have groups, but it is " +
                         spec.weights.dtype,
                     "remove weights.group_size, or set weights.dtype");
-  for (auto [key, optimizer] : {std::pair("train.momentum", "sgd"),
-                                std::pair("train.adam_beta1", "adamw"),
-                                std::pair("train.adam_beta2", "adamw"),
-                                std::pair("train.adam_epsilon", "adamw")})
-    if (spec.given.count(key) && spec.train.optimizer != optimizer)
-      return disagree(key,
-                      "only optimizer " + std::string(optimizer) +
-                          " reads it, but optimizer is " + spec.train.optimizer,
-                      "remove " + std::string(key) +
-                          ", or set train.optimizer to " + optimizer);
   if (spec.given.count("train.epochs") && spec.train.steps > 0)
     return disagree("train.epochs",
                     "train.steps already says how long to train",

@@ -5,6 +5,7 @@
 #include "passes/Passes.h"
 #include "passes/derive/ActivityAnalysis.h"
 #include "passes/derive/DirectionMethod.h"
+#include "runtime/src/module/Setting.h"
 
 using namespace mlir;
 
@@ -55,6 +56,24 @@ FailureOr<MethodOptions> parseMethodOptions(StringRef text) {
   if (failed(options.parseFromString(text)))
     return failure();
   return methodOptions(options);
+}
+
+std::string printMethodOptions(const StepOptions &options) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  // An option is a cl::opt, and knows its name.
+  auto print = [&](const auto &option, const std::string &value) {
+    stream << (text.empty() ? "" : " ") << option.ArgStr << "=" << value;
+  };
+  print(options.method, options.method);
+  print(options.optimizer, options.optimizer);
+  print(options.directions, std::to_string(options.directions));
+  print(options.selection, options.selection);
+  print(options.selectionRatio, rt::formatExact(options.selectionRatio));
+  print(options.selectionGroups, std::to_string(options.selectionGroups));
+  print(options.selectionWarmup, std::to_string(options.selectionWarmup));
+  print(options.unselected, options.unselected);
+  return text;
 }
 
 namespace {

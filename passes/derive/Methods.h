@@ -23,6 +23,8 @@ bool choosesResiduals(const StepOptions &options);
 /// What a method is told, from the text of options of StepOptions:
 /// "method=mezo directions=4". Fails if that is no such text.
 mlir::FailureOr<MethodOptions> parseMethodOptions(llvm::StringRef text);
+/// The text that is parsed to what `options` tell a method.
+std::string printMethodOptions(const StepOptions &options);
 
 /// The methods of `parts`; those with a backward have one in common. Fails with
 /// a diagnostic if there is none of a name.

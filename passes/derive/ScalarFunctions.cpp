@@ -628,22 +628,33 @@ static std::string formulaFor(StringRef symbol, int64_t length) {
   return text;
 }
 
+/// Elements of the first vector among `types`, tensors or memory.
+static std::optional<int64_t> lengthOf(TypeRange types) {
+  for (Type type : types)
+    if (auto shaped = dyn_cast_or_null<ShapedType>(type);
+        shaped && shaped.getRank() == 1)
+      return shaped.getDimSize(0);
+  return std::nullopt;
+}
+
 FailureOr<func::FuncOp> getScalarFunction(ModuleOp module, StringRef name,
                                           TypeRange operands, Type result) {
-  std::string symbol = ("scalar." + name).str();
-  if (Operation *known = module.lookupSymbol(symbol)) {
-    if (auto function = dyn_cast<func::FuncOp>(known))
-      return function;
-    return known->emitOpError("has the name '@")
-           << symbol << "', which scheduling defines; give it another name";
-  }
+  const std::string symbol = ("scalar." + name).str();
   SmallVector<Type> types(operands);
   types.push_back(result);
-  auto vector = llvm::find_if(types, [](Type type) {
-    return type && cast<RankedTensorType>(type).getRank() == 1;
-  });
-  int64_t length =
-      vector == types.end() ? 1 : cast<RankedTensorType>(*vector).getDimSize(0);
+  std::optional<int64_t> wanted = lengthOf(types);
+  const int64_t length = wanted.value_or(1);
+  std::string own = symbol;
+  while (Operation *known = module.lookupSymbol(own)) {
+    auto function = dyn_cast<func::FuncOp>(known);
+    if (!function)
+      return known->emitOpError("has the name '@")
+             << own << "', which scheduling defines; give it another name";
+    auto there = lengthOf(function.getArgumentTypes());
+    if (!there || there == wanted)
+      return function;
+    own = symbol + "." + std::to_string(length);
+  }
   std::string text = formulaFor(symbol, length);
   if (text.empty())
     return module.emitError("there is no formula '") << name << "'";
@@ -657,11 +668,15 @@ FailureOr<func::FuncOp> getScalarFunction(ModuleOp module, StringRef name,
   function.walk([&](func::CallOp call) {
     StringRef callee = call.getCallee();
     callee.consume_front("scalar.");
-    if (failed(getScalarFunction(module, callee, types, result)))
+    auto called = getScalarFunction(module, callee, types, result);
+    if (failed(called))
       found = failure();
+    else
+      call.setCallee(called->getSymName());
   });
   if (failed(found))
     return failure();
+  function.setSymName(own);
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
   return cast<func::FuncOp>(builder.clone(*function));
 }

@@ -110,19 +110,37 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
     return success();
   }
 
+  /// The layers that `update` is of.
+  static llvm::DenseSet<int64_t> layersOf(UpdateOpInterface update,
+                                          const ParameterTable &parameters) {
+    llvm::DenseSet<int64_t> layers;
+    auto add = [&](StringRef prefix) {
+      if (const TrainableLayer *layer = parameters.findLayer(prefix))
+        layers.insert(layer - parameters.layers().data());
+    };
+    if (Value window = update.getLayerGradient())
+      add(window.getDefiningOp<LayerGradientOp>().getPrefix());
+    else if (ArrayAttr some = update.getLayersAttr())
+      for (StringRef prefix : some.getAsValueRange<StringAttr>())
+        add(prefix);
+    else
+      for (const TrainableLayer &layer : parameters.layers())
+        add(layer.prefix);
+    return layers;
+  }
+
   static LogicalResult checkUpdates(ModuleOp module,
                                     const ParameterTable &parameters) {
-    llvm::StringSet<> updated;
+    llvm::DenseSet<int64_t> updated;
     for (EntryOp entry : module.getOps<EntryOp>()) {
       if (!entry.getBody().getOps<LayerGradientOp>().empty() &&
           failed(checkWindows(entry, parameters)))
         return failure();
       for (auto update : entry.getBody().getOps<UpdateOpInterface>())
-        if (Value window = update.getLayerGradient())
-          updated.insert(window.getDefiningOp<LayerGradientOp>().getPrefix());
+        updated.insert_range(layersOf(update, parameters));
     }
-    for (const TrainableLayer &layer : parameters.layers())
-      if (!updated.empty() && !updated.contains(layer.prefix))
+    for (auto [index, layer] : llvm::enumerate(parameters.layers()))
+      if (!updated.empty() && !updated.contains(index))
         return module.emitError("expects an update of the layer '")
                << layer.prefix << "'; broken by hone-schedule-step";
     return success();
@@ -135,9 +153,6 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
   static FailureOr<Touched> touchedBy(EntryOp entry, const SymbolTable &symbols,
                                       const ParameterTable &parameters) {
     Touched touched;
-    auto layerOf = [&](StringRef prefix) {
-      return parameters.findLayer(prefix) - parameters.layers().data();
-    };
     if (failed(forEachCall(entry, symbols, [&](CallOp call, BlockOp block) {
           block.walk([&](ParameterOp op) {
             const Parameter *parameter =
@@ -148,12 +163,7 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
         })))
       return failure();
     for (auto update : entry.getBody().getOps<UpdateOpInterface>())
-      if (Value window = update.getLayerGradient())
-        touched.updates.insert(
-            layerOf(window.getDefiningOp<LayerGradientOp>().getPrefix()));
-      else
-        for (int64_t i = 0, e = parameters.layers().size(); i != e; ++i)
-          touched.updates.insert(i);
+      touched.updates.insert_range(layersOf(update, parameters));
     return touched;
   }
 

@@ -76,13 +76,16 @@ public:
   rt::Trainer::StepResult step(uint64_t completed, uint64_t steps) {
     const rt::TrainSettings &train = module.config().train;
     rt::Trainer::StepResult result;
-    require(
-        trainer->step(data, order(),
-                      {{rt::LrScheduler::Cosine, train.learning_rate, 1, steps},
-                       train.weight_decay,
-                       train.max_grad_norm,
-                       uint64_t(train.seed)},
-                      completed, result));
+    require(trainer->step(
+        data, order(),
+        {{{rt::LrScheduler::Cosine, train.learning_rate, 1, steps},
+          train.weight_decay,
+          train.max_grad_norm,
+          0},
+         uint64_t(train.seed),
+         {},
+         {}},
+        completed, result));
     return result;
   }
 

@@ -38,7 +38,7 @@ TEST(Options, KeepWhatTheModuleWasCompiledWith) {
       Options::parse({"--data", "d", "--output", "o"}, defaults.value());
   ASSERT_TRUE(options.isOk());
   EXPECT_EQ(options.value().settings.train.learning_rate, 0.5);
-  EXPECT_EQ(options.value().scheduler(), LrScheduler::Cosine);
+  EXPECT_EQ(schedulerOf(options.value().settings.train), LrScheduler::Cosine);
   EXPECT_EQ(options.value().settings.train.steps, 9);
   EXPECT_EQ(options.value().settings.train.max_grad_norm, 1.0);
 }
@@ -86,7 +86,7 @@ TEST(Options, ReadEveryKindOfArgument) {
   EXPECT_EQ(options.value().settings.train.learning_rate, 1e-4);
   EXPECT_EQ(options.value().settings.train.seed, 5);
   EXPECT_FALSE(options.value().settings.train.shuffle);
-  EXPECT_EQ(options.value().scheduler(), LrScheduler::Constant);
+  EXPECT_EQ(schedulerOf(options.value().settings.train), LrScheduler::Constant);
 }
 
 TEST(Options, SuggestTheNearestName) {

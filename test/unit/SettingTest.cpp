@@ -48,6 +48,8 @@ TEST(Setting, IsSpelledAsItsUserKnowsIt) {
   Settings settings;
   EXPECT_EQ(settings.train.learning_rate.spelling(), "--learning-rate");
   EXPECT_EQ(settings.train.adam_beta1.spelling(), "train.adam_beta1");
+  EXPECT_EQ(settings.lower.learning_rate.spelling(), "--lower-learning-rate");
+  EXPECT_EQ(settings.upper.method.key(), "parts.upper.method");
   EXPECT_EQ(settings.model.key(), "model");
 }
 

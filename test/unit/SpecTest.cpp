@@ -128,6 +128,33 @@ TEST(Spec, CopiesAreOfTheirOwn) {
             std::string::npos);
 }
 
+TEST(Spec, PartsHaveWhatTrainHasUnlessTheySayOtherwise) {
+  Spec spec = parsed("model: m\n"
+                     "train: {learning_rate: 1e-3, momentum: 0.5}\n"
+                     "parts:\n"
+                     "  lower: {layers: 0-2, method: mezo}\n"
+                     "  upper: {optimizer: adamw, learning_rate: 2e-3}\n");
+  EXPECT_TRUE(spec.hasParts());
+  EXPECT_EQ(spec.lowerLayers(), 3);
+  EXPECT_EQ(spec.lower.learning_rate, 1e-3);
+  EXPECT_EQ(spec.upper.learning_rate, 2e-3);
+  EXPECT_EQ(spec.lower.momentum, 0.5);
+  // The defaults of the part's own method.
+  EXPECT_EQ(spec.lower.optimizer, "sgd");
+  EXPECT_EQ(spec.lower.lr_scheduler_type, "constant");
+  EXPECT_EQ(spec.upper.method, "backprop");
+  EXPECT_EQ(spec.upper.lr_scheduler_type, "linear");
+  EXPECT_TRUE(spec.isRead(spec.upper.max_grad_norm));
+  EXPECT_FALSE(spec.isRead(spec.lower.max_grad_norm));
+  EXPECT_FALSE(spec.isRead(spec.train.learning_rate));
+  EXPECT_TRUE(spec.isRead(spec.train.residuals));
+}
+
+TEST(Spec, ALayerByItselfIsARange) {
+  EXPECT_EQ(parsed("model: m\nparts: {lower: {layers: 0}}\n").lowerLayers(), 1);
+  EXPECT_FALSE(parsed("model: m\n").hasParts());
+}
+
 TEST(Spec, SectionsBecomeJson) {
   Spec spec = parsed("model: m\ntrain: {learning_rate: 1e-4}\n");
   std::string text = specSectionJson(spec, "train");

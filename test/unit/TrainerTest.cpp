@@ -20,7 +20,7 @@ namespace {
 class TrainerTest : public BigramFixture {
 protected:
   SampleOrder order{21, 4, 1, 7, true};
-  Hyperparameters plain{{LrScheduler::Constant, 0.5, 0, 10}, 0, 0};
+  Hyperparameters plain{{{LrScheduler::Constant, 0.5, 0, 10}, 0, 0}, 0, {}, {}};
 
   /// The gradient of `range`, read from a dump.
   std::vector<double> gradientOf(BigramTrainer &bigram, const Dataset &data,
@@ -123,7 +123,7 @@ TEST_F(TrainerTest, ClipsAsTorchDoes) {
   std::vector<double> before(bigram.values<double>(),
                              bigram.values<double>() + bigram.count());
   Hyperparameters clipped = plain;
-  clipped.maxGradNorm = 0.01;
+  clipped.rates.maxGradNorm = 0.01;
   Trainer::StepResult result;
   ASSERT_TRUE(bigram.trainer->step(data, order, clipped, 0, result).isOk());
   ASSERT_GT(result.gradientNorm, 0.01);
@@ -139,7 +139,8 @@ TEST_F(TrainerTest, AdamWGetsTheScalarsOfTorch) {
   uint64_t n = bigram.count();
   std::vector<double> x(bigram.values<double>(), bigram.values<double>() + n);
   std::vector<double> m(n), v(n);
-  Hyperparameters settings{{LrScheduler::Linear, 0.01, 2, 6}, 0.1, 0};
+  Hyperparameters settings{
+      {{LrScheduler::Linear, 0.01, 2, 6}, 0.1, 0}, 0, {}, {}};
   for (uint64_t completed = 0; completed < 6; ++completed) {
     std::vector<double> g = gradientOf(bigram, data, order.rangeOf(completed));
     double rate = completed < 2 ? 0.01 * (double(completed) / 2)

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <tuple>
 #include <type_traits>
 
@@ -44,7 +45,9 @@ std::string Setting::key() const {
 }
 
 std::string Setting::option() const {
-  std::string text = name;
+  // "parts.lower.momentum" is --lower-momentum.
+  const char *part = strchr(section, '.');
+  std::string text = part ? part + 1 + std::string("-") + name : name;
   std::replace(text.begin(), text.end(), '_', '-');
   return text;
 }

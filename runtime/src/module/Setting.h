@@ -84,7 +84,7 @@ public:
   std::string readers() const;
 
   std::string key() const;    ///< "train.learning_rate"
-  std::string option() const; ///< "learning-rate"
+  std::string option() const; ///< "learning-rate", "lower-learning-rate"
   /// As the user of a training program knows it: "--learning-rate", or the key
   /// if it is compiled in.
   std::string spelling() const;

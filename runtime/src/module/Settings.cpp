@@ -2,6 +2,9 @@
 
 #include "module/Settings.h"
 
+#include <algorithm>
+#include <cstring>
+
 namespace hone::rt {
 
 std::vector<Setting *> Settings::all() {
@@ -9,6 +12,8 @@ std::vector<Setting *> Settings::all() {
   for (const Section *section : {static_cast<const Section *>(&weights),
                                  static_cast<const Section *>(&lora),
                                  static_cast<const Section *>(&train),
+                                 static_cast<const Section *>(&lower),
+                                 static_cast<const Section *>(&upper),
                                  static_cast<const Section *>(&target)})
     out.insert(out.end(), section->members().begin(), section->members().end());
   return out;
@@ -17,6 +22,32 @@ std::vector<Setting *> Settings::all() {
 std::vector<const Setting *> Settings::all() const {
   std::vector<Setting *> out = const_cast<Settings *>(this)->all();
   return {out.begin(), out.end()};
+}
+
+std::vector<const MethodSettings *> Settings::methods() const {
+  if (!hasParts())
+    return {&train};
+  return {&lower, &upper};
+}
+
+Setting *Settings::find(MethodSettings &part, const Setting &setting) {
+  for (Setting *own : part.members())
+    if (!strcmp(own->name, setting.name))
+      return own;
+  return nullptr;
+}
+
+bool Settings::isRead(const Setting &setting) const {
+  for (const PartSettings *part : {&lower, &upper})
+    if (!strcmp(setting.section, part->name))
+      return hasParts() && setting.isReadBy(part->method);
+  PartSettings any("");
+  if (hasParts() && !strcmp(setting.section, train.name) && find(any, setting))
+    return false;
+  std::vector<const MethodSettings *> all = methods();
+  return std::any_of(all.begin(), all.end(), [&](const MethodSettings *each) {
+    return setting.isReadBy(each->method);
+  });
 }
 
 } // namespace hone::rt

@@ -61,8 +61,9 @@ struct LoraSettings : Section {
       "float64", "bfloat16"}, {"float16"}}};
 };
 
-struct TrainSettings : Section {
-  TrainSettings() : Section("train") {}
+/// What a method is told: for all layers, or for those of one part.
+struct MethodSettings : Section {
+  MethodSettings &operator=(const MethodSettings &) = default;
 
   Word method{*this, "method", "backprop", Bits::Run, SetBy::Spec,
       "how gradients are obtained: by the backward of all layers (backprop), or "
@@ -93,6 +94,39 @@ struct TrainSettings : Section {
   Real perturbation_scale{*this, "perturbation_scale", 1e-2, Bits::Run,
       SetBy::Option, "how far from the parameters mezo takes losses along a "
       "direction", {1e-8, 1e8}, {"mezo", "mezo-one-sided"}};
+  Word optimizer{*this, "optimizer", "adamw", Bits::Run, SetBy::Spec,
+      "update rule", {{"adamw", "sgd"}}, {},
+      {{"mezo", "sgd"}, {"mezo-one-sided", "sgd"}, {"fgd", "sgd"}}};
+  Real momentum{*this, "momentum", 0, Bits::Run, SetBy::Spec, "momentum of sgd",
+      below(1)};
+  Real adam_beta1{*this, "adam_beta1", 0.9, Bits::Run, SetBy::Spec,
+      "decay of adamw's first moment", below(1)};
+  Real adam_beta2{*this, "adam_beta2", 0.999, Bits::Run, SetBy::Spec,
+      "decay of adamw's second moment", below(1)};
+  Real adam_epsilon{*this, "adam_epsilon", 1e-8, Bits::Run, SetBy::Spec,
+      "added to adamw's denominator", notNegative};
+  Real learning_rate{*this, "learning_rate", 5e-5, Bits::Run, SetBy::Option,
+      "peak learning rate", notNegative};
+  Real weight_decay{*this, "weight_decay", 0, Bits::Run, SetBy::Option,
+      "decoupled decay for adamw, else added to the gradient", notNegative};
+  Integer warmup_steps{*this, "warmup_steps", 0, Bits::Run, SetBy::Option,
+      "steps over which the learning rate rises from 0", counts};
+  Word lr_scheduler_type{*this, "lr_scheduler_type", "linear", Bits::Run,
+      SetBy::Option, "learning rate after the warm-up", {{"constant", "linear",
+      "cosine", "constant_with_warmup"}, {"cosine_with_restarts", "polynomial",
+      "inverse_sqrt"}}, {}, {{"mezo", "constant"},
+      {"mezo-one-sided", "constant"}, {"fgd", "constant"}}};
+  Real max_grad_norm{*this, "max_grad_norm", 1, Bits::Run, SetBy::Option,
+      "global gradient norm to clip at; 0: never", notNegative,
+      {"backprop", "lcsb"}};
+
+protected:
+  explicit MethodSettings(const char *name) : Section(name) {}
+};
+
+struct TrainSettings : MethodSettings {
+  TrainSettings() : MethodSettings("train") {}
+
   Word residuals{*this, "residuals", "planned", Bits::None, SetBy::Spec,
       "what the forward pass keeps: block inputs only (mesp), also LoRA's h = "
       "xA (store-h), block inputs with the whole block run again (mebp), "
@@ -111,22 +145,11 @@ struct TrainSettings : Section {
       "what block inputs and the inner values of layers may be kept in by "
       "residuals: planned, where the budget asks for it; bfloat16 changes "
       "gradients", {{"float32", "bfloat16"}}, {"backprop"}};
-  Word optimizer{*this, "optimizer", "adamw", Bits::Run, SetBy::Spec,
-      "update rule", {{"adamw", "sgd"}}, {},
-      {{"mezo", "sgd"}, {"mezo-one-sided", "sgd"}, {"fgd", "sgd"}}};
   Truth optimizer_in_backward{*this, "optimizer_in_backward", false,
       Bits::None, SetBy::Spec,
       "update each layer as soon as its backward has run, so that gradients of "
       "one layer exist at a time; there is no max_grad_norm then", {},
       {"backprop", "lcsb"}};
-  Real momentum{*this, "momentum", 0, Bits::Run, SetBy::Spec, "momentum of sgd",
-      below(1)};
-  Real adam_beta1{*this, "adam_beta1", 0.9, Bits::Run, SetBy::Spec,
-      "decay of adamw's first moment", below(1)};
-  Real adam_beta2{*this, "adam_beta2", 0.999, Bits::Run, SetBy::Spec,
-      "decay of adamw's second moment", below(1)};
-  Real adam_epsilon{*this, "adam_epsilon", 1e-8, Bits::Run, SetBy::Spec,
-      "added to adamw's denominator", notNegative};
   Integer batch_size{*this, "batch_size", 1, Bits::Run, SetBy::Spec,
       "most sequences in a batch", from(1, 1 << 24)};
   Integer max_seq_length{*this, "max_seq_length", 256, Bits::Run, SetBy::Spec,
@@ -136,20 +159,6 @@ struct TrainSettings : Section {
       "how many updates; 0: passes over the data decide", counts};
   Integer epochs{*this, "epochs", 1, Bits::None, SetBy::Option,
       "how many passes over the data, if steps is 0", from(1, 0x1p53)};
-  Real learning_rate{*this, "learning_rate", 5e-5, Bits::Run, SetBy::Option,
-      "peak learning rate", notNegative};
-  Real weight_decay{*this, "weight_decay", 0, Bits::Run, SetBy::Option,
-      "decoupled decay for adamw, else added to the gradient", notNegative};
-  Integer warmup_steps{*this, "warmup_steps", 0, Bits::Run, SetBy::Option,
-      "steps over which the learning rate rises from 0", counts};
-  Word lr_scheduler_type{*this, "lr_scheduler_type", "linear", Bits::Run,
-      SetBy::Option, "learning rate after the warm-up", {{"constant", "linear",
-      "cosine", "constant_with_warmup"}, {"cosine_with_restarts", "polynomial",
-      "inverse_sqrt"}}, {}, {{"mezo", "constant"},
-      {"mezo-one-sided", "constant"}, {"fgd", "constant"}}};
-  Real max_grad_norm{*this, "max_grad_norm", 1, Bits::Run, SetBy::Option,
-      "global gradient norm to clip at; 0: never", notNegative,
-      {"backprop", "lcsb"}};
   Integer gradient_accumulation_steps{*this, "gradient_accumulation_steps", 1,
       Bits::Run, SetBy::Option, "batches for each update", from(1, 1 << 20)};
   Integer seed{*this, "seed", 42, Bits::Run, SetBy::Option,
@@ -175,6 +184,16 @@ struct TrainSettings : Section {
       "what float32 products with weights and in attention compute with, as in "
       "PyTorch: float32 (highest), or operands rounded to bfloat16 and float32 "
       "sums (medium)", {{"highest", "medium"}, {"high"}}};
+};
+
+/// Layers that have a method of their own. What is not given is as in train.
+struct PartSettings : MethodSettings {
+  explicit PartSettings(const char *name) : MethodSettings(name) {}
+
+  Word layers{*this, "layers", "", Bits::Run, SetBy::Spec,
+      "layers with a method of their own, counted from 0, as in 0-4; the keys of "
+      "train that say how they are trained may stand beside it: what is not there "
+      "is as in train"};
 };
 
 /// In a binary: the target that these name.
@@ -209,12 +228,18 @@ struct Settings : Section {
   WeightSettings weights;
   LoraSettings lora;
   TrainSettings train;
+  PartSettings lower{"parts.lower"}, upper{"parts.upper"};
   TargetSettings target;
 
-  /// Whether the method that is set reads `setting`.
-  bool isRead(const Setting &setting) const {
-    return setting.isReadBy(train.method);
-  }
+  /// Whether the layers below and above a cut have methods of their own.
+  bool hasParts() const { return !lower.layers.empty(); }
+  /// Of all layers, or of both parts.
+  std::vector<const MethodSettings *> methods() const;
+  /// The one of `part` that has the name of `setting`; null: there is none.
+  static Setting *find(MethodSettings &part, const Setting &setting);
+  /// Whether a method reads `setting`; of train, if there are no parts or these
+  /// have none of the name.
+  bool isRead(const Setting &setting) const;
 
   /// In the order of the declarations.
   std::vector<const Setting *> all() const;

@@ -33,7 +33,11 @@ CheckpointIdentity identityOf(const Module &module, const Options &options,
       (setting->bits == Bits::Run ? identity.run : identity.numerics)
           .emplace(setting->spelling(), setting->text());
   // A constant rate does not know how long the run is, so it may grow.
-  if (options.scheduler() != LrScheduler::Constant)
+  std::vector<const MethodSettings *> methods = options.settings.methods();
+  if (std::any_of(methods.begin(), methods.end(),
+                  [](const MethodSettings *method) {
+                    return schedulerOf(*method) != LrScheduler::Constant;
+                  }))
     identity.run[options.settings.train.steps.spelling()] =
         std::to_string(steps);
   return identity;

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <optional>
 
 namespace hone::rt {
@@ -145,9 +146,35 @@ static Status checkCombination(const Options &options,
   return Status::ok();
 }
 
-LrScheduler Options::scheduler() const {
+/// Refuses what nothing in this program reads.
+static Status checkIsRead(const Settings &settings, const Setting &setting) {
+  if (settings.isRead(setting))
+    return Status::ok();
+  const std::string name = "--" + setting.option();
+  auto refuse = [&](const std::string &problem, const std::string &remedy) {
+    return Status::error(ErrorCode::OptionsDisagree, {name, problem, remedy});
+  };
+  bool isOfPart = strchr(setting.section, '.');
+  if (isOfPart && !settings.hasParts())
+    return refuse("this program was compiled without parts",
+                  "leave the name of the part out");
+  PartSettings any("");
+  if (!isOfPart && settings.hasParts() && Settings::find(any, setting))
+    return refuse("each part of this program has its own",
+                  "give --lower-" + setting.option() + " or --upper-" +
+                      setting.option());
+  std::string methods;
+  for (const MethodSettings *method : settings.methods())
+    if (!isOfPart || !strcmp(method->name, setting.section))
+      methods += (methods.empty() ? "" : " and ") + method->method;
+  return refuse(setting.readers() +
+                    ", but this program was compiled with method " + methods,
+                "leave " + name + " out");
+}
+
+LrScheduler schedulerOf(const MethodSettings &method) {
   LrScheduler out = LrScheduler::Linear;
-  parseScheduler(settings.train.lr_scheduler_type, out);
+  parseScheduler(method.lr_scheduler_type, out);
   return out;
 }
 
@@ -163,13 +190,14 @@ Result<Options> Options::defaults(const Settings &compiled) {
   Options options;
   options.settings = compiled;
   LrScheduler scheduler;
-  const std::string &name = compiled.train.lr_scheduler_type;
-  if (!parseScheduler(name, scheduler))
-    return Status::error(
-        ErrorCode::OtherRuntime,
-        {"compiled config, train.lr_scheduler_type",
-         "expects constant, linear or cosine but got '" + name + "'",
-         "compile the model again"});
+  for (const MethodSettings *method : compiled.methods())
+    if (const Word &name = method->lr_scheduler_type;
+        !parseScheduler(name, scheduler))
+      return Status::error(
+          ErrorCode::OtherRuntime,
+          {"compiled config, " + name.key(),
+           "expects constant, linear or cosine but got '" + name + "'",
+           "compile the model again"});
   return options;
 }
 
@@ -197,13 +225,8 @@ Result<Options> Options::parse(const std::vector<std::string> &arguments,
         found = setting;
     if (!found)
       return unknownOption(options, argument, name);
-    if (!options.settings.isRead(*found))
-      return Status::error(ErrorCode::OptionsDisagree,
-                           {"--" + name,
-                            found->readers() +
-                                ", but this program was compiled with method " +
-                                options.settings.train.method,
-                            "leave --" + name + " out"});
+    if (Status status = checkIsRead(options.settings, *found); !status.isOk())
+      return status;
     if (found->setBy == SetBy::Flag) {
       if (attached)
         return Status::error(

@@ -68,7 +68,6 @@ struct Options : Section {
   /// With what the options changed.
   Settings settings;
 
-  LrScheduler scheduler() const;
 
   /// The program's own, then those of the settings that are options.
   std::vector<Setting *> all();
@@ -87,6 +86,7 @@ struct Options : Section {
 
 /// "constant", "linear" or "cosine".
 const char *lrSchedulerName(LrScheduler scheduler);
+LrScheduler schedulerOf(const MethodSettings &method);
 
 } // namespace hone::rt
 

@@ -25,13 +25,16 @@ static double now() {
 }
 
 Hyperparameters hyperparametersOf(const Options &options, uint64_t steps) {
-  const TrainSettings &train = options.settings.train;
-  return {{options.scheduler(), train.learning_rate,
-           uint64_t(train.warmup_steps), steps},
-          train.weight_decay,
-          train.max_grad_norm,
-          uint64_t(train.seed),
-          train.perturbation_scale};
+  auto ratesOf = [&](const MethodSettings &method) -> Rates {
+    return {{schedulerOf(method), method.learning_rate,
+             uint64_t(method.warmup_steps), steps},
+            method.weight_decay,
+            method.max_grad_norm,
+            method.perturbation_scale};
+  };
+  const Settings &settings = options.settings;
+  return {ratesOf(settings.train), uint64_t(settings.train.seed),
+          ratesOf(settings.lower), ratesOf(settings.upper)};
 }
 
 Run::Run(Inputs inputs, Trainer &trainer, CheckpointStore store)
@@ -187,6 +190,7 @@ Status Run::step(Progress &progress) {
   StepRecord record{completed,
                     result.loss,
                     result.learningRate,
+                    result.lowerLearningRate,
                     result.gradientNorm,
                     double(result.tokens) / took,
                     inputs.peak.anonymous(),

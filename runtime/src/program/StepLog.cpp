@@ -209,19 +209,22 @@ Status StepLog::write(const char *line, int size) {
 }
 
 Status StepLog::step(const StepRecord &record) {
-  char line[512], norm[32] = "null";
+  char line[512], norm[32] = "null", lower[64] = "";
   if (!std::isnan(record.gradientNorm))
     snprintf(norm, sizeof(norm), "%.17g", record.gradientNorm);
-  int size =
-      snprintf(line, sizeof(line),
-               "%s%" PRIu64 "%s%s\", \"loss\": %.17g, "
-               "\"learning_rate\": %.17g, "
-               "\"gradient_norm\": %s, \"tokens_per_second\": %.1f, "
-               "\"peak_anonymous_bytes\": %" PRIu64
-               ", \"peak_resident_bytes\": %" PRIu64 "}\n",
-               stepKey.data(), record.step, runKey.data(), name.c_str(),
-               record.loss, record.learningRate, norm, record.tokensPerSecond,
-               record.peakAnonymousBytes, record.peakResidentBytes);
+  if (!std::isnan(record.lowerLearningRate))
+    snprintf(lower, sizeof(lower), "\"lower_learning_rate\": %.17g, ",
+             record.lowerLearningRate);
+  int size = snprintf(line, sizeof(line),
+                      "%s%" PRIu64 "%s%s\", \"loss\": %.17g, "
+                      "\"learning_rate\": %.17g, %s"
+                      "\"gradient_norm\": %s, \"tokens_per_second\": %.1f, "
+                      "\"peak_anonymous_bytes\": %" PRIu64
+                      ", \"peak_resident_bytes\": %" PRIu64 "}\n",
+                      stepKey.data(), record.step, runKey.data(), name.c_str(),
+                      record.loss, record.learningRate, lower, norm,
+                      record.tokensPerSecond, record.peakAnonymousBytes,
+                      record.peakResidentBytes);
   return write(line, size);
 }
 

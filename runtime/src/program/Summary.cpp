@@ -32,7 +32,7 @@ static std::string number(double value) {
 }
 
 /// "uniform 0.5 after 50 steps"
-static std::string selectionOf(const TrainSettings &train) {
+static std::string selectionOf(const MethodSettings &train) {
   std::string text = train.selection + " ";
   text += train.selection == "cyclic"
               ? "1 of " + std::to_string(train.selection_groups)
@@ -42,6 +42,42 @@ static std::string selectionOf(const TrainSettings &train) {
   if (train.unselected == "exact")
     text += ", others exact";
   return text;
+}
+
+/// "layers 0-4: mezo, directions 10, sgd; layers 5-23: backprop, adamw"
+static std::string methodsOf(const Settings &config) {
+  std::string text;
+  for (const MethodSettings *method : config.methods()) {
+    text += text.empty() ? "" : "; ";
+    if (config.hasParts())
+      text +=
+          "layers " + static_cast<const PartSettings *>(method)->layers + ": ";
+    text += method->method;
+    if (config.train.residuals.isReadBy(method->method))
+      text += ", residuals " + config.train.residuals;
+    if (config.isRead(method->selection))
+      text += ", selection " + selectionOf(*method);
+    if (config.isRead(method->directions))
+      text += ", directions " + method->directions.text();
+    text += ", " + method->optimizer;
+  }
+  return text;
+}
+
+/// "learning rate 5e-05 linear, clipped to norm 1"
+static std::string ratesOf(const Settings &settings,
+                           const MethodSettings &method) {
+  std::string rate = "learning rate " + number(method.learning_rate) + " " +
+                     lrSchedulerName(schedulerOf(method));
+  if (method.warmup_steps > 0)
+    rate += " after " + std::to_string(method.warmup_steps) + " of warm-up";
+  if (method.weight_decay > 0)
+    rate += ", weight decay " + number(method.weight_decay);
+  if (settings.isRead(method.perturbation_scale))
+    rate += ", perturbation scale " + number(method.perturbation_scale);
+  if (settings.isRead(method.max_grad_norm) && method.max_grad_norm > 0)
+    rate += ", clipped to norm " + number(method.max_grad_norm);
+  return rate;
 }
 
 std::string describeModel(const Module &module) {
@@ -54,17 +90,7 @@ std::string describeModel(const Module &module) {
   return row("model", config.modelName + " (" + config.modelType +
                           "), weights " + config.weights.dtype) +
          row("method",
-             config.train.method +
-                 (config.isRead(config.train.residuals)
-                      ? ", residuals " + config.train.residuals
-                      : "") +
-                 (config.isRead(config.train.selection)
-                      ? ", selection " + selectionOf(config.train)
-                      : "") +
-                 (config.isRead(config.train.directions)
-                      ? ", directions " + config.train.directions.text()
-                      : "") +
-                 ", " + config.train.optimizer +
+             methodsOf(config) +
                  (module.updatesLayers() ? " in the backward, " : ", ") +
                  config.train.compute_dtype +
                  (config.train.compute_dtype == "bfloat16"
@@ -84,16 +110,9 @@ std::string describeRun(const Module &module, const Options &options,
   std::string batch = std::to_string(train.batch_size);
   if (train.gradient_accumulation_steps > 1)
     batch += " x " + std::to_string(train.gradient_accumulation_steps);
-  std::string rate = "learning rate " + number(train.learning_rate) + " " +
-                     lrSchedulerName(options.scheduler());
-  if (train.warmup_steps > 0)
-    rate += " after " + std::to_string(train.warmup_steps) + " of warm-up";
-  if (train.weight_decay > 0)
-    rate += ", weight decay " + number(train.weight_decay);
-  if (options.settings.isRead(train.perturbation_scale))
-    rate += ", perturbation scale " + number(train.perturbation_scale);
-  if (options.settings.isRead(train.max_grad_norm) && train.max_grad_norm > 0)
-    rate += ", clipped to norm " + number(train.max_grad_norm);
+  std::string rate;
+  for (const MethodSettings *method : options.settings.methods())
+    rate += (rate.empty() ? "" : "; ") + ratesOf(options.settings, *method);
   return row("steps", groupDigits(run.totalSteps()) + " of " + batch +
                           " sequences, " +
                           groupDigits(run.sampleOrder().stepsPerEpoch()) +

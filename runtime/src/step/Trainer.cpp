@@ -9,6 +9,7 @@
 #include "step/Trainer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 namespace hone::rt {
@@ -102,6 +103,13 @@ Result<Trainer::StepResult> Trainer::gradient(const Dataset &data,
   return result;
 }
 
+/// Whether a method takes losses beside the parameters.
+static bool movesParameters(const Settings &config) {
+  return config.isRead(config.train.perturbation_scale) ||
+         config.isRead(config.lower.perturbation_scale) ||
+         config.isRead(config.upper.perturbation_scale);
+}
+
 static Status disagreement(uint64_t step, const char *problem) {
   return Status::error(ErrorCode::PartsDiffer,
                        {"step " + std::to_string(step), problem,
@@ -112,24 +120,36 @@ static Status disagreement(uint64_t step, const char *problem) {
 void Trainer::setUpdate(Interpreter &interpreter,
                         const Hyperparameters &hyperparameters,
                         uint64_t completed) {
-  const TrainSettings &config = module.config().train;
-  const LearningRate &rate = hyperparameters.learningRate;
+  const ModuleConfig &config = module.config();
   interpreter.set("completed", int64_t(completed));
-  interpreter.set("steps", int64_t(rate.steps));
+  interpreter.set("steps", int64_t(hyperparameters.rates.learningRate.steps));
   interpreter.set("seed", int64_t(hyperparameters.seed));
-  interpreter.set("lr_scheduler", int64_t(rate.scheduler));
-  interpreter.set("warmup_steps", int64_t(rate.warmupSteps));
-  interpreter.set("learning_rate", rate.peak);
-  interpreter.set("weight_decay", hyperparameters.weightDecay);
-  interpreter.set("max_grad_norm", hyperparameters.maxGradNorm);
-  interpreter.set("perturbation_scale", hyperparameters.perturbationScale);
-  interpreter.set("momentum", config.momentum);
-  interpreter.set("beta1", config.adam_beta1);
-  interpreter.set("beta2", config.adam_beta2);
-  interpreter.set("epsilon", config.adam_epsilon);
-  interpreter.set("selection_ratio", config.selection_ratio);
-  interpreter.set("selection_groups", int64_t(config.selection_groups));
-  interpreter.set("selection_warmup", int64_t(config.selection_warmup));
+  setRates(interpreter, "", hyperparameters.rates, config.train);
+  setRates(interpreter, "lower.", hyperparameters.lower, config.lower);
+  setRates(interpreter, "upper.", hyperparameters.upper, config.upper);
+}
+
+void Trainer::setRates(Interpreter &interpreter, const char *part,
+                       const Rates &rates, const MethodSettings &method) {
+  auto set = [&](const char *name, auto value) {
+    char whole[64]; // steps allocate nothing
+    snprintf(whole, sizeof(whole), "%s%s", part, name);
+    interpreter.set(whole, value);
+  };
+  const LearningRate &rate = rates.learningRate;
+  set("lr_scheduler", int64_t(rate.scheduler));
+  set("warmup_steps", int64_t(rate.warmupSteps));
+  set("learning_rate", rate.peak);
+  set("weight_decay", rates.weightDecay);
+  set("max_grad_norm", rates.maxGradNorm);
+  set("perturbation_scale", rates.perturbationScale);
+  set("momentum", double(method.momentum));
+  set("beta1", double(method.adam_beta1));
+  set("beta2", double(method.adam_beta2));
+  set("epsilon", double(method.adam_epsilon));
+  set("selection_ratio", double(method.selection_ratio));
+  set("selection_groups", int64_t(method.selection_groups));
+  set("selection_warmup", int64_t(method.selection_warmup));
 }
 
 uint64_t Trainer::coefficientCount() const {
@@ -146,6 +166,14 @@ Status Trainer::replay(const Hyperparameters &hyperparameters,
   return device.wait();
 }
 
+double Trainer::gradientNorm() {
+  double norm = train.report("gradient_norm");
+  for (const char *part : {"lower.gradient_norm", "upper.gradient_norm"})
+    if (double own = train.report(part); !std::isnan(own))
+      norm = std::isnan(norm) ? own : std::hypot(norm, own);
+  return norm;
+}
+
 Status Trainer::step(const Dataset &data, const SampleOrder &order,
                      const Hyperparameters &hyperparameters, uint64_t completed,
                      StepResult &result) {
@@ -154,8 +182,11 @@ Status Trainer::step(const Dataset &data, const SampleOrder &order,
   bool isFinite = train.run(*this);
   result.coefficients = train.reports("coefficients");
   result.loss = train.report("loss");
-  result.gradientNorm = train.report("gradient_norm");
-  result.learningRate = train.report("learning_rate");
+  result.gradientNorm = gradientNorm();
+  bool hasParts = module.config().hasParts();
+  result.learningRate =
+      train.report(hasParts ? "upper.learning_rate" : "learning_rate");
+  result.lowerLearningRate = train.report("lower.learning_rate");
   if (Status status = device.wait(); isFinite || !status.isOk())
     return status;
   if (train.problem())
@@ -163,7 +194,7 @@ Status Trainer::step(const Dataset &data, const SampleOrder &order,
   char problem[128];
   std::string remedy = "lower --learning-rate or raise --warmup-steps, and "
                        "check the data";
-  if (module.canReplay())
+  if (std::isnan(result.gradientNorm) && !module.updatesLayers())
     snprintf(
         problem, sizeof(problem),
         "expects finite losses and slopes along all directions but got loss "
@@ -177,7 +208,7 @@ Status Trainer::step(const Dataset &data, const SampleOrder &order,
              "expects a finite loss and gradient but got loss %g and gradient "
              "norm %g",
              result.loss, result.gradientNorm);
-  if (module.config().isRead(module.config().train.perturbation_scale))
+  if (movesParameters(module.config()))
     remedy = "give another --perturbation-scale, " + remedy;
   return Status::error(
       ErrorCode::Diverged,

@@ -26,12 +26,18 @@
 
 namespace hone::rt {
 
-struct Hyperparameters {
+/// Of a method.
+struct Rates {
   LearningRate learningRate;
   double weightDecay = 0;
   double maxGradNorm = 0; ///< 0: no clipping
-  uint64_t seed = 0;      ///< of stochastic rounding and directions
   double perturbationScale = 0;
+};
+
+struct Hyperparameters {
+  Rates rates;        ///< where there is one method
+  uint64_t seed = 0;  ///< of stochastic rounding and directions
+  Rates lower, upper; ///< where parts have one each
 };
 
 class Trainer : private BatchSource {
@@ -39,11 +45,12 @@ public:
   struct StepResult {
     double loss = 0; ///< mean over the target tokens
     /// Of the mean loss, before clipping; NaN when the module updates in the
-    /// backward and has no norm.
+    /// backward, or has none, and has no norm.
     double gradientNorm = 0;
-    double learningRate = 0;
-    uint64_t tokens = 0;  ///< rows of batches
-    uint64_t targets = 0; ///< rows with a target
+    double learningRate = 0;      ///< of the upper part, if there are two
+    double lowerLearningRate = 0; ///< NaN if there is one part
+    uint64_t tokens = 0;          ///< rows of batches
+    uint64_t targets = 0;         ///< rows with a target
     /// What replay() makes the same update of, coefficientCount() of them; null
     /// where the module cannot. There until anything else runs.
     const float *coefficients = nullptr;
@@ -93,9 +100,15 @@ private:
           const hone_frame &frame, Transport *transport);
 
   int64_t load(char *base) override;
-  /// What an update is a function of beside the gradient.
+  /// What an update of the layers of `part`, which may be empty, is a function
+  /// of beside the gradient.
+  static void setRates(Interpreter &interpreter, const char *part,
+                       const Rates &rates, const MethodSettings &method);
+  /// The same for all parts.
   void setUpdate(Interpreter &interpreter,
                  const Hyperparameters &hyperparameters, uint64_t completed);
+  /// Of the step that ran last, of all parts that have one; NaN: none has.
+  double gradientNorm();
   /// Loads places [first, first + count) of an epoch from now on, and tells
   /// `interpreter` of them.
   void begin(Interpreter &interpreter, const Dataset &data,

@@ -1,0 +1,93 @@
+//===- ModelRules.cpp - What a spec and its model say of each other -------===//
+
+#include "compiler/driver/ModelRules.h"
+#include "passes/derive/SelectLayers.h"
+#include "passes/module/Schedule.h"
+
+using namespace hone;
+using namespace mlir;
+using rt::ErrorCode;
+using rt::Status;
+
+Status hone::checkTables(ModuleOp module, const Spec &spec) {
+  constexpr int64_t most = int64_t(1) << 24; // 64 MiB of float32, twice
+  int64_t columns = 0;
+  module->walk([&](RopeOp op) {
+    columns = std::max(columns, int64_t(op.getHeadDim()) / 2);
+  });
+  const int64_t positions = spec.train.max_seq_length;
+  if (columns == 0 || positions <= most / columns)
+    return Status::ok();
+  return Status::error(ErrorCode::TooManyRows,
+                       {spec.placeOf("train.max_seq_length"),
+                        "expected at most " + std::to_string(most / columns) +
+                            " positions for heads of " +
+                            std::to_string(2 * columns) +
+                            ", whose rotary embedding is a table, "
+                            "but found " +
+                            std::to_string(positions),
+                        "cut the data into shorter sequences"});
+}
+
+Status hone::checkLayers(ModuleOp module, Spec &spec) {
+  ScopedDiagnosticHandler silence(module->getContext(),
+                                  [](Diagnostic &) { return success(); });
+  FailureOr<EntryOp> loss = findLossEntry(module);
+  if (failed(loss))
+    return Status::ok(); // reported when the step is derived
+  auto refuse = [&](const rt::Setting &setting, const std::string &problem,
+                    const std::string &remedy) {
+    return Status::error(ErrorCode::BadSpecValue,
+                         {spec.placeOf(setting.key()), problem, remedy});
+  };
+  LayerParts cut;
+  if (spec.hasParts()) {
+    // The first call makes hidden states, the last one the loss of them.
+    int64_t count = llvm::range_size(loss->getBody().getOps<CallOp>()) - 2;
+    const rt::Word &lower = spec.lower.layers, &upper = spec.upper.layers;
+    if (spec.lowerLayers() >= count)
+      return refuse(lower,
+                    "expected to leave layers to parts.upper, but the model "
+                    "has layers 0-" +
+                        std::to_string(count - 1) + " and found '" + lower +
+                        "'",
+                    "lower the last layer, or remove parts");
+    if (spec.lastLayer().value_or(count - 1) != count - 1)
+      return refuse(upper,
+                    "expected layers up to " + std::to_string(count - 1) +
+                        ", the model's last, but found '" + upper + "'",
+                    "leave " + upper.key() + " out to have all the others");
+    if (upper.empty())
+      spec.upper.layers =
+          std::to_string(spec.lowerLayers()) + "-" + std::to_string(count - 1);
+    FailureOr<LayerParts> found = LayerParts::cut(*loss, spec.lowerLayers());
+    if (failed(found))
+      return refuse(lower,
+                    "expected layers with prefixes of their own on both sides "
+                    "of the cut",
+                    "cut the model elsewhere");
+    cut = std::move(*found);
+  }
+  for (const rt::MethodSettings *method : spec.methods()) {
+    StringRef part = spec.hasParts()
+                         ? StringRef(method->name).rsplit('.').second
+                         : StringRef();
+    int64_t layers = countSelectableLayers(*loss, [&](StringRef prefix) {
+      return part.empty() || cut.partOf(prefix) == part;
+    });
+    if (!part.empty() && layers == 0)
+      return refuse(spec.lower.layers,
+                    "expected parameters to train in parts." + part.str() +
+                        " but there are none",
+                    "cut the model elsewhere, or remove parts");
+    const rt::Integer &groups = method->selection_groups;
+    if (method->method == "lcsb" && method->selection == "cyclic" &&
+        groups > layers)
+      return refuse(groups,
+                    "expected at most " + std::to_string(layers) +
+                        ", since that many layers train, but found " +
+                        groups.text(),
+                    "lower " + groups.key() + ", or train more layers");
+  }
+  return Status::ok();
+}

@@ -1,0 +1,23 @@
+//===- ModelRules.h - What a spec and its model say of each other ---------===//
+
+#ifndef HONE_COMPILER_DRIVER_MODELRULES_H
+#define HONE_COMPILER_DRIVER_MODELRULES_H
+
+#include "compiler/spec/Spec.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace hone {
+
+/// Tables of rotary embedding are constants of the program. Errors: Usage for
+/// more positions than those may have.
+rt::Status checkTables(mlir::ModuleOp imported, const Spec &spec);
+
+/// That the model has the layers of parts, and as many as groups of them. The
+/// upper part gets all that are left if nothing is said. Errors: Usage, naming
+/// the key.
+rt::Status checkLayers(mlir::ModuleOp imported, Spec &spec);
+
+} // namespace hone
+
+#endif
