@@ -9,7 +9,10 @@
 #include "compiler/selfcheck/CheckModel.h"
 #include "compiler/selfcheck/ModelChecks.h"
 #include "compiler/selfcheck/OpChecks.h"
+#include "dialects/Hone/HoneOps.h"
 #include "module/Module.h"
+
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace hone;
@@ -35,6 +38,25 @@ static Status checkMachine(const Spec &spec, const Target &target) {
                             target.describe() + " " + needs,
                         "run honec on such a machine, or check with "
                         "--target=native"});
+}
+
+/// That a layer can be in memory in f64: a configuration without weights beside
+/// it may name any widths.
+static Status checkSize(ModuleOp shrunk, const Spec &spec) {
+  constexpr double most = 0x1p31;
+  double elements = 0;
+  shrunk.walk([&](ParameterOp op) {
+    elements += cast<RankedTensorType>(op.getType()).getNumElements();
+  });
+  if (elements <= most)
+    return Status::ok();
+  return Status::error(
+      ErrorCode::BadConfig,
+      {spec.model,
+       llvm::formatv("expected blocks of at most {0:e1} numbers in all to "
+                     "check, but found {1:e1}",
+                     most, elements),
+       "if these widths are right, check narrower layers of the family"});
 }
 
 /// What roundings may add up to in a tensor of the gradient, relative. The
@@ -98,6 +120,8 @@ Result<Report> hone::selfCheck(ModuleOp module, const Spec &spec,
 
   Report report;
   shrink(module);
+  if (Status status = checkSize(module, spec); !status.isOk())
+    return status;
   OwningOpRef<ModuleOp> float64(module.clone());
   convertToFloat64(*float64);
   if (llvm::Error error = checkOps(*float64, findOps(*float64), kRows, target,
