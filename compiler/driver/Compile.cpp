@@ -20,6 +20,8 @@
 #include "compiler/driver/RuntimeArchives.h"
 #include "compiler/import/ModelImport.h"
 #include "compiler/import/StorageAssignment.h"
+#include "compiler/selfcheck/CheckModel.h"
+#include "compiler/selfcheck/SelfCheck.h"
 #include "compiler/spec/MachineProfileFile.h"
 #include "compiler/weights/WeightWriter.h"
 #include "dialects/Tile/TileDialect.h"
@@ -74,6 +76,8 @@ public:
   Status checkStep();
   /// What `residuals: planned` stands for.
   Status planStep();
+  /// Checks a small model of the imported one, which is used up by that.
+  Status selfCheck();
   /// Passes of `phase`, with its dump.
   Status run(CompilerPhase phase);
   /// What a run's identity needs of the module as it is now.
@@ -341,6 +345,17 @@ Status Compilation::planStep() {
   return Status::ok();
 }
 
+Status Compilation::selfCheck() {
+  times.begin("self-check");
+  Result<selfcheck::Report> report = hone::selfCheck(*module, spec, *target);
+  if (!report.isOk())
+    return report.status();
+  llvm::outs() << identity.name << " on " << target->describe() << ": "
+               << selfcheck::describeModel() << "\n"
+               << report.value().table();
+  return report.value().status(spec.model);
+}
+
 static Status cannotWrite(const std::string &path, const std::string &why) {
   return Status::error(ErrorCode::CannotCreate,
                        {path, "cannot be written: " + why,
@@ -425,6 +440,28 @@ static Status checkRequest(const CompileRequest &request) {
   };
   if (request.stopAfter && request.artifact != Artifact::Binary)
     return unused("--emit", "a compilation that --stop-after does not end");
+  if (request.selfCheck) {
+    auto writes = [&](const char *option) {
+      return Status::error(
+          ErrorCode::OptionsDisagree,
+          {option,
+           "--self-check writes and prints nothing "
+           "but what it finds",
+           std::string("leave ") + option + " or --self-check out"});
+    };
+    if (!request.output.empty())
+      return writes("-o");
+    if (request.stopAfter)
+      return writes("--stop-after");
+    if (request.artifact != Artifact::Binary)
+      return writes("--emit");
+    if (request.plan != PlanFormat::None)
+      return writes("--print-plan");
+    if (!request.dumpDir.empty())
+      return writes("--dump-dir");
+    if (!request.stepOptions.empty())
+      return writes("--step-options");
+  }
   if (!request.linker.empty() && !request.writesBinary())
     return unused("--linker", "--emit=binary");
   if (request.quantization && !request.writesBinary())
@@ -695,7 +732,7 @@ Status hone::compile(const CompileRequest &request) {
   HONE_TRY(c.importModel());
   HONE_TRY(c.checkPositions());
   bool needsWeights = !request.stopAfter && !request.printsPlanOnly() &&
-                      request.artifact != Artifact::Mlir;
+                      !request.selfCheck && request.artifact != Artifact::Mlir;
   if (needsWeights)
     HONE_TRY(c.findWeights());
   HONE_TRY(c.run(CompilerPhase::Import));
@@ -704,6 +741,8 @@ Status hone::compile(const CompileRequest &request) {
     return c.printModule();
 
   HONE_TRY(c.checkStep());
+  if (request.selfCheck)
+    return c.selfCheck();
   HONE_TRY(c.planStep());
   HONE_TRY(c.run(CompilerPhase::Derive));
   c.noteRounding();

@@ -33,6 +33,8 @@ struct CompileRequest {
   /// them.
   std::string stepOptions;
   std::string dumpDir; ///< NN-phase.mlir after each phase; empty: none
+  /// Check the model's derivatives, print what was found and write nothing.
+  bool selfCheck = false;
   bool timing = false;
   bool quantization = false; ///< print what quantising did to each tensor
 
@@ -40,7 +42,8 @@ struct CompileRequest {
     return plan != PlanFormat::None && output.empty();
   }
   bool writesBinary() const {
-    return artifact == Artifact::Binary && !stopAfter && !printsPlanOnly();
+    return artifact == Artifact::Binary && !stopAfter && !printsPlanOnly() &&
+           !selfCheck;
   }
 };
 

@@ -81,6 +81,11 @@ struct Options {
       "runtime-dir", cl::value_desc("folder"), cl::cat(category),
       cl::desc("where libhone_runtime.a is, and in folders called by "
                "their triples those for other machines; default: ../lib")};
+  cl::opt<bool> selfCheck{
+      "self-check", cl::cat(category),
+      cl::desc(
+          "check the derivatives of the model and its spec on this "
+          "machine, within a minute; writes nothing and needs no weights")};
   cl::opt<bool> timing{
       "timing", cl::cat(category),
       cl::desc("report the time of each phase and its passes")};
@@ -164,6 +169,7 @@ int main(int argc, char **argv) {
   request.runtimeDir = options.runtimeDir.empty() ? defaultRuntimeDir(argv[0])
                                                   : options.runtimeDir;
   request.dumpDir = options.dumpDir;
+  request.selfCheck = options.selfCheck;
   request.timing = options.timing;
   request.quantization = options.reportQuantization;
   if (request.writesBinary() && request.output.empty())

@@ -88,6 +88,17 @@ for emit in mlir object; do
   [[ ! -e $work/file ]] || fail "20 KiB of --emit=$emit: half a file is left"
 done
 
+status=0
+(honec --self-check) >"$out" 2>"$work/err" &
+pid=$!
+sleep 1
+kill -TERM "$pid" 2>/dev/null || true
+wait "$pid" || status=$?
+ends 'SIGTERM in a self-check' "$status" '0 143'
+status=0
+(ulimit -f 20 && honec --self-check) >"$out" 2>"$work/err" || status=$?
+ends '20 KiB of a self-check' "$status" 73
+
 out=/dev/full
 expect 'a full standard output' 74 --stop-after=import
 expect '--help to a full standard output' 74 --help

@@ -78,7 +78,8 @@ TileProgram::TileProgram(llvm::StringRef ir, llvm::StringRef targetName,
   if (!module || failed(pm.run(*module)))
     check(llvm::createStringError("invalid IR:\n" + ir));
 
-  loaded = LoadedModule(*module, *target, description, parallelFor);
+  loaded =
+      check(LoadedModule::load(*module, *target, description, parallelFor));
   scratch.resize(loaded->thread_bytes * kThreads + 64);
 }
 

@@ -8,7 +8,7 @@
 #ifndef HONE_TEST_TARGETS_TILEPROGRAM_H
 #define HONE_TEST_TARGETS_TILEPROGRAM_H
 
-#include "test/targets/LoadedModule.h"
+#include "targets/host/LoadedModule.h"
 
 #include "llvm/ADT/StringRef.h"
 

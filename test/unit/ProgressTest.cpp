@@ -25,7 +25,7 @@ static std::string readAll(int file) {
 
 TEST(Progress, LineShowsMeasuredBesidePlannedPeak) {
   char line[256];
-  StepRecord record{420, 1.83421, 9.6e-6, 0.5, 812, 143 * mib};
+  StepRecord record{420, 1.83421, 9.6e-6, 0.5, 812, 143 * mib, 0};
   Progress::render(line, sizeof(line), record, 1000, 150 * mib, 812, 372);
   EXPECT_STREQ(line, "step   420/1000  loss 1.8342  lr 9.6e-06  812 tok/s  "
                      "peak 143.0/150.0 MiB  eta 6m12s");

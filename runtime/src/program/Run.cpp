@@ -190,11 +190,11 @@ Status Run::step(Progress &progress) {
   StepRecord record{completed,
                     result.loss,
                     result.learningRate,
-                    result.lowerLearningRate,
                     result.gradientNorm,
                     double(result.tokens) / took,
                     inputs.peak.anonymous(),
-                    inputs.peak.resident()};
+                    inputs.peak.resident(),
+                    result.lowerLearningRate};
   progress.step(record, after, took);
   if (result.coefficients)
     if (Status status = replay.append(result.coefficients); !status.isOk())

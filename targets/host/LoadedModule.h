@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TEST_TARGETS_LOADEDMODULE_H
-#define HONE_TEST_TARGETS_LOADEDMODULE_H
+#ifndef HONE_TARGETS_HOST_LOADEDMODULE_H
+#define HONE_TARGETS_HOST_LOADEDMODULE_H
 
 #include "targets/Target.h"
 
@@ -26,10 +26,13 @@ class LoadedModule {
 public:
   LoadedModule();
   /// What `target` emits for the lowered `module`; its loops run by
-  /// `parallelFor`. Exits with a message if that fails: a test cannot go on.
-  LoadedModule(mlir::ModuleOp module, const Target &target,
-               const ModuleDescription &description, ParallelFor parallelFor);
+  /// `parallelFor`. An error if this machine cannot run it.
+  static llvm::Expected<LoadedModule> load(mlir::ModuleOp module,
+                                           const Target &target,
+                                           const ModuleDescription &description,
+                                           ParallelFor parallelFor);
   ~LoadedModule();
+  LoadedModule(LoadedModule &&other) noexcept;
   LoadedModule &operator=(LoadedModule &&other) noexcept;
 
   const hone_module &operator*() const { return *compiled; }
@@ -47,4 +50,4 @@ inline char *align64(char *start) {
 
 } // namespace hone
 
-#endif // HONE_TEST_TARGETS_LOADEDMODULE_H
+#endif // HONE_TARGETS_HOST_LOADEDMODULE_H

@@ -1,0 +1,267 @@
+//===- CheckModel.cpp - The user's model, small enough to check -----------===//
+//
+// See CheckModel.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/selfcheck/CheckModel.h"
+
+#include "base/Dtype.h"
+#include "base/Philox.h"
+#include "compiler/weights/Quantizer.h"
+#include "passes/module/WeightStorage.h"
+
+#include "llvm/Support/Parallel.h"
+
+#include <cmath>
+#include <cstring>
+
+using namespace mlir;
+using namespace hone;
+using namespace hone::selfcheck;
+
+//===----------------------------------------------------------------------===//
+// The module
+//===----------------------------------------------------------------------===//
+
+/// The operands that stand for the results of `call` where its layer is left
+/// out; empty if there is none for one of them.
+static SmallVector<Value> inPlaceOf(CallOp call) {
+  SmallVector<Value> operands(call.getOperands()), stand;
+  for (Type type : call.getResultTypes()) {
+    auto *found = llvm::find_if(
+        operands, [&](Value operand) { return operand.getType() == type; });
+    if (found == operands.end())
+      return {};
+    stand.push_back(*found);
+    operands.erase(found);
+  }
+  return stand;
+}
+
+static void leaveOutLayers(EntryOp loss) {
+  llvm::StringMap<int64_t> counts;
+  for (CallOp call :
+       llvm::make_early_inc_range(loss.getBody().getOps<CallOp>())) {
+    if (counts[call.getBlock()]++ < kLayersOfAKind)
+      continue;
+    SmallVector<Value> stand = inPlaceOf(call);
+    if (stand.empty())
+      continue;
+    call.getResults().replaceAllUsesWith(stand);
+    call.erase();
+  }
+}
+
+/// `table` has a row for each token.
+static void cutVocabulary(Value table) {
+  auto type = cast<RankedTensorType>(table.getType());
+  if (isa_and_present<ParameterOp>(table.getDefiningOp()) &&
+      type.getDimSize(0) > kVocabulary)
+    table.setType(type.clone({kVocabulary, type.getDimSize(1)}));
+}
+
+void selfcheck::shrink(ModuleOp module) {
+  Builder builder(module.getContext());
+  for (EntryOp entry : module.getOps<EntryOp>())
+    leaveOutLayers(entry);
+  module.walk([](EmbeddingOp op) { cutVocabulary(op.getTable()); });
+  module.walk([](LinearCrossEntropyOp op) { cutVocabulary(op.getWeight()); });
+  module->setAttr(HoneDialect::getMaxRowsAttrName(),
+                  builder.getI64IntegerAttr(kRows));
+  module->setAttr(HoneDialect::getMaxPositionsAttrName(),
+                  builder.getI64IntegerAttr(kRows));
+}
+
+std::string selfcheck::describeModel() {
+  return "up to " + std::to_string(kLayersOfAKind) + " layers of each kind, " +
+         std::to_string(kRows) + " rows, up to " + std::to_string(kVocabulary) +
+         " ids, random values";
+}
+
+static Type inFloat64(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !isa<FloatType>(tensor.getElementType()))
+    return type;
+  return tensor.clone(Float64Type::get(type.getContext()));
+}
+
+static FunctionType inFloat64(FunctionType type) {
+  SmallVector<Type> inputs, results;
+  for (Type input : type.getInputs())
+    inputs.push_back(inFloat64(input));
+  for (Type result : type.getResults())
+    results.push_back(inFloat64(result));
+  return FunctionType::get(type.getContext(), inputs, results);
+}
+
+void selfcheck::convertToFloat64(ModuleOp module) {
+  module->removeAttr(HoneDialect::getRoundedProductsAttrName());
+  module.walk([](Operation *op) {
+    for (Value result : op->getResults())
+      result.setType(inFloat64(result.getType()));
+    for (Region &region : op->getRegions())
+      for (Value argument : region.getArguments())
+        argument.setType(inFloat64(argument.getType()));
+    if (auto parameter = dyn_cast<ParameterOp>(op))
+      parameter.removeStoredAttr();
+    if (auto function = dyn_cast<FunctionOpInterface>(op))
+      function.setType(
+          inFloat64(cast<FunctionType>(function.getFunctionType())));
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// The values
+//===----------------------------------------------------------------------===//
+
+RandomNumbers::RandomNumbers(const std::string &name)
+    : key(rt::hashStream(rt::RandomPurpose::Test, name)) {}
+
+double RandomNumbers::operator[](uint64_t index) const {
+  auto bits = rt::philox4x32({uint32_t(index), uint32_t(index >> 32), 0, 0},
+                             {uint32_t(key), uint32_t(key >> 32)});
+  return (bits[0] >> 8) * 0x1p-23 - 1.0;
+}
+
+std::vector<double> RandomNumbers::take(size_t count) const {
+  std::vector<double> values(count);
+  for (size_t i = 0; i < count; ++i)
+    values[i] = (*this)[i];
+  return values;
+}
+
+std::vector<int32_t> selfcheck::rowInput(llvm::StringRef name,
+                                         int64_t vocabulary, int64_t rows) {
+  std::vector<int32_t> values(rows);
+  for (int64_t i = 0; i < rows; ++i) {
+    if (name == "sequence_starts")
+      values[i] = i < kSecondSequence ? 0 : kSecondSequence;
+    else if (name == "targets")
+      values[i] = i % 5 == 3 ? -100 : (i * 31 + 7) % vocabulary;
+    else
+      values[i] = (i * 17 + 3) % vocabulary;
+  }
+  return values;
+}
+
+static bool multipliesNorm(ParameterOp op) {
+  return llvm::any_of(op->getUsers(),
+                      [](Operation *user) { return isa<RmsNormOp>(user); });
+}
+
+CheckValues::CheckValues(ModuleOp module, const ParameterTable &table)
+    : parameters(table) {
+  std::map<Operation *, std::string> firstNames;
+  SymbolTable symbols(module);
+  for (EntryOp entry : module.getOps<EntryOp>())
+    for (CallOp call : entry.getBody().getOps<CallOp>())
+      for (ParameterOp op : symbols.lookup<BlockOp>(call.getBlock())
+                                .getBody()
+                                .getOps<ParameterOp>()) {
+        std::string name = (call.getPrefix() + op.getName()).str();
+        auto first = firstNames.try_emplace(op, name).first;
+        sources.insert({name, {first->second, multipliesNorm(op)}});
+      }
+  trainable.resize(table.trainableElements());
+  for (const Parameter &parameter : table.trainable()) {
+    // Each layer has an adapter of its own.
+    std::vector<float> values = random(parameter, {parameter.name, false});
+    for (size_t i = 0; i < values.size(); ++i)
+      trainable[parameter.offset + i] =
+          table.thetaElement().isBF16()
+              ? rt::bfloat16ToFloat(rt::floatToBfloat16(values[i]))
+              : values[i];
+  }
+}
+
+/// What is multiplied by it keeps its size, norms are around 1.
+std::vector<float> CheckValues::random(const Parameter &parameter,
+                                       const Source &source) const {
+  RandomNumbers numbers(source.name);
+  RankedTensorType type = parameter.type;
+  double width =
+      type.getRank() == 2 ? std::sqrt(3.0 / type.getDimSize(1)) : 0.3;
+  double center = source.isNorm ? 1.0 : 0.0;
+  std::vector<float> values(type.getNumElements());
+  constexpr size_t chunk = 1 << 16;
+  llvm::parallelFor(0, llvm::divideCeil(values.size(), chunk), [&](size_t n) {
+    size_t end = std::min(values.size(), (n + 1) * chunk);
+    for (size_t i = n * chunk; i < end; ++i)
+      values[i] = static_cast<float>(center + width * numbers[i]);
+  });
+  return values;
+}
+
+template <typename T>
+static std::vector<char> bytesOf(const std::vector<T> &v) {
+  std::vector<char> bytes(v.size() * sizeof(T));
+  std::memcpy(bytes.data(), v.data(), bytes.size());
+  return bytes;
+}
+
+static std::vector<uint16_t> toBfloat16(const std::vector<float> &values) {
+  std::vector<uint16_t> rounded(values.size());
+  llvm::transform(values, rounded.begin(), rt::floatToBfloat16);
+  return rounded;
+}
+
+static QuantizedGroups quantized(const std::vector<float> &values,
+                                 StorageAttr storage) {
+  QuantizedGroups groups;
+  (void)Quantizer(storage.getBits(), storage.getGroup())
+      .quantize(values.data(), values.size(), groups); // which are finite
+  return groups;
+}
+
+CheckValues::Tensors CheckValues::make(
+    llvm::function_ref<std::vector<std::vector<char>>(const Parameter &,
+                                                      const Source &)>
+        encode) const {
+  Tensors result;
+  std::map<std::string, std::pair<size_t, size_t>> made; // by source
+  for (const Parameter &parameter : parameters.frozen()) {
+    const Source &source = sources.at(parameter.name);
+    auto [at, isNew] = made.try_emplace(source.name);
+    if (isNew) {
+      at->second.first = result.bytes.size();
+      for (std::vector<char> &tensor : encode(parameter, source))
+        result.bytes.push_back(std::move(tensor));
+      at->second.second = result.bytes.size();
+    }
+    for (size_t i = at->second.first; i < at->second.second; ++i)
+      result.table.push_back(result.bytes[i].data());
+  }
+  return result;
+}
+
+CheckValues::Tensors CheckValues::stored() const {
+  return make([&](const Parameter &parameter,
+                  const Source &source) -> std::vector<std::vector<char>> {
+    std::vector<float> values = random(parameter, source);
+    StorageAttr storage = parameter.storage;
+    if (storage && !storage.isGrouped())
+      return {bytesOf(toBfloat16(values))};
+    if (!storage && parameter.type.getElementType().isF64())
+      return {bytesOf(std::vector<double>(values.begin(), values.end()))};
+    if (!storage)
+      return {bytesOf(values)};
+    QuantizedGroups groups = quantized(values, storage);
+    return {bytesOf(groups.packed), bytesOf(groups.scales),
+            bytesOf(groups.biases)};
+  });
+}
+
+CheckValues::Tensors CheckValues::decoded() const {
+  return make([&](const Parameter &parameter,
+                  const Source &source) -> std::vector<std::vector<char>> {
+    std::vector<float> values = random(parameter, source);
+    StorageAttr storage = parameter.storage;
+    if (storage && storage.isGrouped())
+      Quantizer(storage.getBits(), storage.getGroup())
+          .dequantize(quantized(values, storage), values.data());
+    else if (storage)
+      llvm::transform(toBfloat16(values), values.begin(), rt::bfloat16ToFloat);
+    return {bytesOf(std::vector<double>(values.begin(), values.end()))};
+  });
+}

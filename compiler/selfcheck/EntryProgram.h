@@ -1,0 +1,77 @@
+//===- EntryProgram.h - One entry of a module, run in this process --------===//
+//
+// Placement, kernels and code generation are the real ones, and so is the
+// thread pool; only the frame is made by hand. Memory that a run must not read
+// is filled with NaN, so a kernel that strays shows it in its result.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_COMPILER_SELFCHECK_ENTRYPROGRAM_H
+#define HONE_COMPILER_SELFCHECK_ENTRYPROGRAM_H
+
+#include "targets/host/LoadedModule.h"
+#include "threads/Pool.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace hone {
+
+class EntryProgram {
+public:
+  EntryProgram() = default;
+  /// Compiles `module`, which is placed and lowered by that, to run its first
+  /// entry, or if it has none the function that its schedule's `hone.scalar`
+  /// calls. An error if a pass fails or this machine cannot run the target's
+  /// code.
+  static llvm::Expected<EntryProgram> build(mlir::ModuleOp module,
+                                            const Target &target);
+
+  /// Fills the arena with NaN and zeroes the gradient.
+  void reset();
+  /// Writes a region from its start on: "theta", "input.x", or a value of the
+  /// entry: "argument.0", "result.0". Values are converted to its element type.
+  void write(llvm::StringRef region, llvm::ArrayRef<double> values);
+  void write(llvm::StringRef region, llvm::ArrayRef<int32_t> values);
+  /// The first `count` values of a region.
+  std::vector<double> read(llvm::StringRef region, size_t count) const;
+  /// The same of one of 32-bit integers.
+  std::vector<int32_t> readIntegers(llvm::StringRef region, size_t count) const;
+  /// The frozen tensors in the order of their first use. They are not copied.
+  void setWeights(std::vector<const void *> tensors) {
+    weights = std::move(tensors);
+  }
+  /// Whether gradients, and with them tensors without a storage, are float32.
+  bool hasFloat32Gradients() const {
+    return elements.lookup("gradient") == 'f';
+  }
+
+  void run(int64_t rows, rt::Pool &pool);
+
+private:
+  void describe(mlir::ModuleOp placed);
+  char elementOf(llvm::StringRef region) const;
+  char *at(llvm::StringRef region) const;
+
+  LoadedModule loaded;
+  std::string function; ///< that is run
+  llvm::StringMap<int64_t> offsets;
+  llvm::StringMap<char> elements;
+  int64_t arenaBytes = 0, gradientBytes = 0, gradientEnd = 0;
+  /// Where the entry's arguments and results are, behind the arena; where its
+  /// working set is.
+  std::vector<int64_t> boundary;
+  int64_t boundaryEnd = 0, work = 0;
+  std::vector<const void *> weights;
+  std::vector<char> arenaStorage, scratch;
+  char *arena = nullptr;
+};
+
+} // namespace hone
+
+#endif

@@ -1,0 +1,46 @@
+//===- ModelChecks.h - The gradient of the whole, small model -------------===//
+//
+// What the checks of single ops do not see: how adjoints are put together, what
+// is recomputed for them, and every kernel as it is compiled for training.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_COMPILER_SELFCHECK_MODELCHECKS_H
+#define HONE_COMPILER_SELFCHECK_MODELCHECKS_H
+
+#include "compiler/selfcheck/Report.h"
+
+#include "targets/Target.h"
+#include "threads/Pool.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <vector>
+
+namespace hone::selfcheck {
+
+/// What a method has of the model beside, or in place of, its gradient.
+enum class Estimate { Tangent, PerturbedLoss };
+
+struct ModelCheckRequest {
+  mlir::ModuleOp stored;  ///< shrunk, with the user's element types
+  mlir::ModuleOp float64; ///< the same in f64
+  const Target &target;
+  const Target *reference; ///< null: `target` is the reference
+  std::string residuals;   ///< of every layer, as in hone-derive-backward
+  std::vector<Estimate> estimates; ///< of the methods, each once
+  std::string computeType;         ///< of `stored`, for people: "bfloat16"
+  /// Of each tensor's gradient, relative: what roundings in it may add up to.
+  double limit;
+};
+
+/// Appends checks: of each layer's gradient against differences of the loss,
+/// and of what methods estimate with, in f64; of each layer's gradient in
+/// the user's types against f64, and on the target against the reference. An
+/// error if a module cannot be derived or the target's code cannot be run.
+llvm::Error checkModel(const ModelCheckRequest &request, rt::Pool &pool,
+                       Report &report);
+
+} // namespace hone::selfcheck
+
+#endif

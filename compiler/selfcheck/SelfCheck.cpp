@@ -1,0 +1,148 @@
+//===- SelfCheck.cpp - Whether a model's gradients are right --------------===//
+//
+// See SelfCheck.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/selfcheck/SelfCheck.h"
+
+#include "compiler/selfcheck/CheckModel.h"
+#include "compiler/selfcheck/ModelChecks.h"
+#include "compiler/selfcheck/OpChecks.h"
+#include "dialects/Hone/HoneOps.h"
+#include "module/Module.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace hone;
+using namespace hone::selfcheck;
+using rt::ErrorCode;
+using rt::Result;
+using rt::Status;
+
+/// That what is compiled for `target` can be run here.
+static Status checkMachine(const Spec &spec, const Target &target) {
+  std::string needs;
+  if (std::string other = target.toolchain(); !other.empty())
+    needs = "is for " + other;
+  else if (std::string missing = rt::missingCpuFeature(target.features());
+           !missing.empty())
+    needs = "needs a CPU with " + missing;
+  if (needs.empty())
+    return Status::ok();
+  return Status::error(ErrorCode::OtherProcessor,
+                       {spec.placeOf("target.triple"),
+                        "expected a target that this machine can run, since "
+                        "--self-check runs what it compiles, but " +
+                            target.describe() + " " + needs,
+                        "run honec on such a machine, or check with "
+                        "--target=native"});
+}
+
+/// That a layer can be in memory in f64: a configuration without weights beside
+/// it may name any widths.
+static Status checkSize(ModuleOp shrunk, const Spec &spec) {
+  constexpr double most = 0x1p31;
+  double elements = 0;
+  shrunk.walk([&](ParameterOp op) {
+    elements += cast<RankedTensorType>(op.getType()).getNumElements();
+  });
+  if (elements <= most)
+    return Status::ok();
+  return Status::error(
+      ErrorCode::BadConfig,
+      {spec.model,
+       llvm::formatv("expected blocks of at most {0:e1} numbers in all to "
+                     "check, but found {1:e1}",
+                     most, elements),
+       "if these widths are right, check narrower layers of the family"});
+}
+
+/// What roundings may add up to in a tensor of the gradient, relative. The
+/// order of sums decides on which side many numbers are rounded, so targets
+/// differ by as much. A wrong sign is an error of about one.
+static double limitOf(const Spec &spec) {
+  if (spec.train.compute_dtype == "float64")
+    return 1e-10;
+  bool isRounded =
+      spec.train.compute_dtype == "bfloat16" || spec.roundsProducts();
+  return isRounded ? 0.3 : 1e-4;
+}
+
+static std::vector<Estimate> estimatesOf(const Spec &spec) {
+  std::vector<Estimate> estimates;
+  for (const rt::MethodSettings *method : spec.methods()) {
+    std::optional<Estimate> own;
+    if (method->method == "fgd")
+      own = Estimate::Tangent;
+    else if (spec.isRead(method->perturbation_scale))
+      own = Estimate::PerturbedLoss;
+    if (own && !llvm::is_contained(estimates, *own))
+      estimates.push_back(*own);
+  }
+  return estimates;
+}
+
+/// Plans change no bit, so one that is to be found needs no search here.
+static std::string residualsOf(const Spec &spec) {
+  bool isNamed =
+      spec.isRead(spec.train.residuals) && spec.train.residuals != "planned";
+  return isNamed ? spec.train.residuals.text() : "mesp";
+}
+
+/// The system's error, if it is one, and the message.
+static std::pair<std::error_code, std::string> describe(llvm::Error error) {
+  std::pair<std::error_code, std::string> found;
+  llvm::handleAllErrors(std::move(error), [&](const llvm::ErrorInfoBase &info) {
+    found = {info.convertToErrorCode(), info.message()};
+  });
+  return found;
+}
+
+Result<Report> hone::selfCheck(ModuleOp module, const Spec &spec,
+                               const Target &target) {
+  if (Status status = checkMachine(spec, target); !status.isOk())
+    return status;
+  auto failed = [&](llvm::Error failure) {
+    auto [code, why] = describe(std::move(failure));
+    if (code != llvm::inconvertibleErrorCode())
+      return Status::error(ErrorCode::CannotCreate,
+                           {"a temporary file", why,
+                            "check the free space and the permissions of "
+                            "$TMPDIR"});
+    return Status::error(
+        spec.isMlir() ? ErrorCode::ModuleRefused : ErrorCode::Bug,
+        {spec.model, "cannot be checked: " + why,
+         spec.isMlir() ? "see the message above"
+                       : "please report this with config.json and the spec"});
+  };
+  auto reference = createTarget(TargetRequest::parse("reference"));
+  if (!reference)
+    return failed(reference.takeError());
+  auto pool = rt::Pool::create(spec.target.threads);
+  if (!pool.isOk())
+    return pool.status();
+
+  Report report;
+  shrink(module);
+  if (Status status = checkSize(module, spec); !status.isOk())
+    return status;
+  OwningOpRef<ModuleOp> float64(module.clone());
+  convertToFloat64(*float64);
+  if (llvm::Error error = checkOps(*float64, findOps(*float64), kRows, target,
+                                   *pool.value(), report))
+    return failed(std::move(error));
+  bool isReference = (*reference)->request().triple == target.request().triple;
+  ModelCheckRequest request{module,
+                            *float64,
+                            target,
+                            isReference ? nullptr : reference->get(),
+                            residualsOf(spec),
+                            estimatesOf(spec),
+                            spec.train.compute_dtype,
+                            limitOf(spec)};
+  if (llvm::Error error = checkModel(request, *pool.value(), report))
+    return failed(std::move(error));
+  return report;
+}

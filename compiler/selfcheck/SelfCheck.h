@@ -1,0 +1,27 @@
+//===- SelfCheck.h - Whether a model's gradients are right ----------------===//
+//
+// `honec --self-check`: what it compares, and why, is in compiler/README.md.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_COMPILER_SELFCHECK_SELFCHECK_H
+#define HONE_COMPILER_SELFCHECK_SELFCHECK_H
+
+#include "compiler/selfcheck/Report.h"
+#include "compiler/spec/Spec.h"
+#include "targets/Target.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace hone {
+
+/// Checks the derivatives of `module`, which is as imported for `spec`, with
+/// its element types and storages, and is cut to a small model by that. What
+/// disagrees is in the report. Errors: OtherProcessor if this machine cannot
+/// run the target's code; BadData or Internal if nothing can be derived.
+rt::Result<selfcheck::Report> selfCheck(mlir::ModuleOp module, const Spec &spec,
+                                        const Target &target);
+
+} // namespace hone
+
+#endif

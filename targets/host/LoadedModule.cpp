@@ -1,0 +1,75 @@
+//===- LoadedModule.cpp - A lowered module in this process ----------------===//
+//
+// See LoadedModule.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "targets/host/LoadedModule.h"
+
+#include "runtime/src/base/Process.h"
+#include "runtime/src/module/Module.h"
+
+#include "llvm/ExecutionEngine/Orc/ExecutionUtils.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace hone;
+
+LoadedModule::LoadedModule() = default;
+LoadedModule::~LoadedModule() = default;
+LoadedModule::LoadedModule(LoadedModule &&other) noexcept = default;
+LoadedModule &LoadedModule::operator=(LoadedModule &&other) noexcept = default;
+
+static llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+emitObject(mlir::ModuleOp module, const Target &target,
+           const ModuleDescription &description) {
+  llvm::SmallString<64> path;
+  if (std::error_code error =
+          llvm::sys::fs::createTemporaryFile("hone", "o", path))
+    return llvm::errorCodeToError(error);
+  rt::TemporaryFile object(path.str().str());
+  if (llvm::Error error =
+          target.emit(module, description, EmitKind::object, path))
+    return llvm::createStringError(std::make_error_code(std::errc::io_error),
+                                   llvm::toString(std::move(error)));
+  return llvm::errorOrToExpected(llvm::MemoryBuffer::getFile(path));
+}
+
+llvm::Expected<LoadedModule>
+LoadedModule::load(mlir::ModuleOp module, const Target &target,
+                   const ModuleDescription &description,
+                   ParallelFor parallelFor) {
+  // As a training binary does; it also asks for what must be asked for.
+  std::string missing = rt::missingCpuFeature(target.features());
+  if (!missing.empty())
+    return llvm::createStringError("this CPU lacks " + missing);
+  auto object = emitObject(module, target, description);
+  if (!object)
+    return object.takeError();
+  auto created = llvm::orc::LLJITBuilder().create();
+  if (!created)
+    return created.takeError();
+
+  LoadedModule result;
+  result.loader = std::move(*created);
+  llvm::orc::LLJIT &loader = *result.loader;
+  llvm::orc::JITDylib &library = loader.getMainJITDylib();
+  auto process = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
+      loader.getDataLayout().getGlobalPrefix());
+  if (!process)
+    return process.takeError();
+  library.addGenerator(std::move(*process));
+  if (llvm::Error error = library.define(llvm::orc::absoluteSymbols(
+          {{loader.mangleAndIntern("hone_parallel_for"),
+            {llvm::orc::ExecutorAddr::fromPtr(parallelFor),
+             llvm::JITSymbolFlags::Exported}}})))
+    return error;
+  if (llvm::Error error = loader.addObjectFile(std::move(*object)))
+    return error;
+  auto symbol = loader.lookup("hone_compiled_module");
+  if (!symbol)
+    return symbol.takeError();
+  result.compiled = symbol->toPtr<const hone_module *>();
+  return result;
+}

@@ -1,0 +1,418 @@
+//===- SelfCheckTest.cpp - Every flipped sign is found and named ----------===//
+//
+// Rules are broken where ops answer AdjointOpInterface and TangentOpInterface:
+// all that asks for a derivative gets the wrong one, as with a bug.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/selfcheck/SelfCheck.h"
+#include "compiler/driver/Registration.h"
+#include "compiler/selfcheck/CheckModel.h"
+#include "compiler/selfcheck/ModelChecks.h"
+#include "compiler/selfcheck/OpChecks.h"
+#include "dialects/Hone/HoneOps.h"
+#include "passes/module/Schedule.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/Pass.h"
+#include "gtest/gtest.h"
+
+#include <map>
+#include <set>
+
+using namespace hone;
+using namespace hone::selfcheck;
+using mlir::OpBuilder;
+using mlir::Operation;
+using mlir::Value;
+
+/// Every op that has a derivative, in two layers of one kind and a third that
+/// is left out; more ids than are kept.
+static constexpr llvm::StringLiteral model = R"(
+  hone.block @embed() -> tensor<?x32xf32> {
+    %ids = hone.input "input_ids" : tensor<?xi32>
+    %w = hone.parameter "embed.weight" stored <bfloat16> : tensor<600x32xf32>
+    %y = hone.embedding %ids, %w : (tensor<?xi32>, tensor<600x32xf32>) -> tensor<?x32xf32>
+    hone.return %y : tensor<?x32xf32>
+  }
+  hone.block @layer(%x: tensor<?x32xf32>) -> tensor<?x32xf32> {
+    %s = hone.input "sequence_starts" : tensor<?xi32>
+    %n = hone.parameter "norm.weight" : tensor<32xf32>
+    %z = hone.rms_norm %x, %n eps 1.0e-5 : (tensor<?x32xf32>, tensor<32xf32>) -> tensor<?x32xf32>
+    %qw = hone.parameter "q.weight" stored <int4, group = 32> : tensor<32x32xf32>
+    %qa = hone.parameter "q.lora_A" trainable init <kaiming_uniform> : tensor<4x32xf32>
+    %qb = hone.parameter "q.lora_B" trainable init <zero> : tensor<32x4xf32>
+    %q = hone.lora_linear %z, %qw, %qa, %qb scale 2.0 : (tensor<?x32xf32>, tensor<32x32xf32>, tensor<4x32xf32>, tensor<32x4xf32>) -> tensor<?x32xf32>
+    %kw = hone.parameter "k.weight" : tensor<16x32xf32>
+    %kb = hone.parameter "k.bias" : tensor<16xf32>
+    %k = hone.linear %z, %kw bias %kb : (tensor<?x32xf32>, tensor<16x32xf32>, tensor<16xf32>) -> tensor<?x16xf32>
+    %v = hone.linear %z, %kw bias %kb : (tensor<?x32xf32>, tensor<16x32xf32>, tensor<16xf32>) -> tensor<?x16xf32>
+    %qr = hone.rope %q, %s heads 4 theta 1.0e4 : (tensor<?x32xf32>, tensor<?xi32>) -> tensor<?x32xf32>
+    %kr = hone.rope %k, %s heads 2 theta 1.0e4 : (tensor<?x16xf32>, tensor<?xi32>) -> tensor<?x16xf32>
+    %a = hone.attention %qr, %kr, %v, %s heads 4 kv_heads 2 scale 0.35 : (tensor<?x32xf32>, tensor<?x16xf32>, tensor<?x16xf32>, tensor<?xi32>) -> tensor<?x32xf32>
+    %g = hone.swiglu %a, %z : tensor<?x32xf32>
+    %y = hone.add %x, %g : tensor<?x32xf32>
+    hone.return %y : tensor<?x32xf32>
+  }
+  hone.block @head(%x: tensor<?x32xf32>) -> tensor<f64> {
+    %t = hone.input "targets" : tensor<?xi32>
+    %w = hone.parameter "head.weight" : tensor<600x32xf32>
+    %loss = hone.linear_cross_entropy %x, %w, %t : (tensor<?x32xf32>, tensor<600x32xf32>, tensor<?xi32>) -> tensor<f64>
+    hone.return %loss : tensor<f64>
+  }
+  hone.entry @loss() -> tensor<f64> {
+    %0 = hone.call @embed "m."() : () -> tensor<?x32xf32>
+    %1 = hone.call @layer "m.0."(%0) : (tensor<?x32xf32>) -> tensor<?x32xf32>
+    %2 = hone.call @layer "m.1."(%1) : (tensor<?x32xf32>) -> tensor<?x32xf32>
+    %3 = hone.call @layer "m.2."(%2) : (tensor<?x32xf32>) -> tensor<?x32xf32>
+    %4 = hone.call @head ""(%3) : (tensor<?x32xf32>) -> tensor<f64>
+    hone.return %4 : tensor<f64>
+  })";
+
+//===----------------------------------------------------------------------===//
+// Wrong rules
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// -x of rows.
+class NegateOp
+    : public mlir::Op<
+          NegateOp, mlir::OpTrait::OneResult, mlir::OpTrait::OneOperand,
+          mlir::OpTrait::ZeroRegions, mlir::OpTrait::ZeroSuccessors,
+          mlir::MemoryEffectOpInterface::Trait, ElementwiseOpInterface::Trait> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(NegateOp)
+  using Op::Op;
+  static llvm::StringRef getOperationName() { return "test.negate"; }
+  static llvm::ArrayRef<llvm::StringRef> getAttributeNames() { return {}; }
+  void
+  getEffects(llvm::SmallVectorImpl<mlir::MemoryEffects::EffectInstance> &) {}
+  llvm::SmallVector<Value> buildElements(mlir::ImplicitLocOpBuilder &b,
+                                         mlir::ValueRange operands) {
+    return {mlir::arith::NegFOp::create(b, operands[0])};
+  }
+};
+
+struct TestDialect : mlir::Dialect {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TestDialect)
+  static llvm::StringRef getDialectNamespace() { return "test"; }
+  explicit TestDialect(mlir::MLIRContext *context)
+      : Dialect(getDialectNamespace(), context,
+                mlir::TypeID::get<TestDialect>()) {
+    addOperations<NegateOp>();
+  }
+};
+
+using AdjointRule = decltype(AdjointOpInterface::Concept::buildAdjoint);
+using TangentRule = decltype(TangentOpInterface::Concept::buildTangent);
+
+/// Which derivatives have the wrong sign. Rules are functions without state.
+struct Fault {
+  enum class Of { Adjoint, Tangent } of;
+  std::string op;        ///< empty: all ops
+  unsigned operand;      ///< along which
+  bool inFloat64 = true; ///< or in f32 alone
+};
+Fault fault;
+std::map<std::string, AdjointRule> adjointRules;
+std::map<std::string, TangentRule> tangentRules;
+
+bool isWrong(Operation *op) {
+  mlir::Type type = op->getOperand(0).getType();
+  return (fault.op.empty() || op->getName().getStringRef() == fault.op) &&
+         (fault.inFloat64 || mlir::getElementTypeOrSelf(type).isF32());
+}
+
+Value negate(OpBuilder &builder, Value value) {
+  mlir::OperationState state(value.getLoc(), NegateOp::getOperationName());
+  state.addOperands(value);
+  state.addTypes(value.getType());
+  return builder.create(state)->getResult(0);
+}
+
+mlir::FailureOr<llvm::SmallVector<Value>>
+wrongAdjoint(const AdjointOpInterface::Concept *concept_, Operation *op,
+             OpBuilder &builder, const AdjointRequest &request) {
+  AdjointRule rule = adjointRules.at(op->getName().getStringRef().str());
+  auto right = rule(concept_, op, builder, request);
+  if (failed(right) || !isWrong(op) || fault.operand >= right->size() ||
+      !(*right)[fault.operand])
+    return right;
+  Value &value = (*right)[fault.operand];
+  if (hasRows(value.getType())) {
+    value = negate(builder, value);
+    return right;
+  }
+  // Of a parameter: linear in what comes from above.
+  llvm::SmallVector<Value> cotangents(request.cotangents);
+  cotangents[0] = negate(builder, cotangents[0]);
+  auto wrong = rule(concept_, op, builder,
+                    AdjointRequest{request.activeOperands, cotangents,
+                                   request.alternative, request.read});
+  value = (*wrong)[fault.operand];
+  return right;
+}
+
+mlir::FailureOr<Value> wrongTangent(const TangentOpInterface::Concept *concept_,
+                                    Operation *op, OpBuilder &builder,
+                                    llvm::ArrayRef<Value> directions) {
+  TangentRule rule = tangentRules.at(op->getName().getStringRef().str());
+  if (!isWrong(op) || fault.operand >= directions.size() ||
+      !directions[fault.operand])
+    return rule(concept_, op, builder, directions);
+  llvm::SmallVector<Value> one(directions.size()), others(directions);
+  std::swap(one[fault.operand], others[fault.operand]);
+  if (!hasRows(op->getResult(0).getType())) {
+    one[fault.operand] = negate(builder, one[fault.operand]);
+    return rule(concept_, op, builder, one);
+  }
+  Value wrong = negate(builder, *rule(concept_, op, builder, one));
+  if (llvm::none_of(others, [](Value value) { return bool(value); }))
+    return wrong;
+  Value right = *rule(concept_, op, builder, others);
+  return AddOp::create(builder, op->getLoc(), right, wrong).getResult();
+}
+
+class SelfCheckTest : public testing::Test {
+protected:
+  SelfCheckTest() {
+    mlir::DialectRegistry registry;
+    registerDialects(registry);
+    context.appendDialectRegistry(registry);
+    context.loadAllAvailableDialects();
+    context.loadDialect<TestDialect>();
+    module = mlir::parseSourceString<mlir::ModuleOp>(model, &context);
+    shrink(*module);
+    float64 = module->clone();
+    convertToFloat64(*float64);
+    target = cantFail(createTarget(TargetRequest::parse("native")));
+    pool = std::move(rt::Pool::create(2).value());
+  }
+
+  /// From here on derivatives are wrong.
+  void breakRules(const Fault &wrong) {
+    fault = wrong;
+    for (mlir::RegisteredOperationName name :
+         context.getRegisteredOperations()) {
+      std::string text = name.getStringRef().str();
+      if (auto *rules = name.getInterface<AdjointOpInterface>();
+          rules && fault.of == Fault::Of::Adjoint) {
+        adjointRules.try_emplace(text, rules->buildAdjoint);
+        rules->buildAdjoint = wrongAdjoint;
+      }
+      if (auto *rules = name.getInterface<TangentOpInterface>();
+          rules && fault.of == Fault::Of::Tangent) {
+        tangentRules.try_emplace(text, rules->buildTangent);
+        rules->buildTangent = wrongTangent;
+      }
+    }
+  }
+
+  Report checkAllOps() {
+    Report report;
+    llvm::Error error =
+        checkOps(*float64, findOps(*float64), kRows, *target, *pool, report);
+    EXPECT_FALSE(bool(error)) << llvm::toString(std::move(error));
+    return report;
+  }
+  Report checkWholeModel(std::vector<Estimate> estimates = {},
+                         const Target *reference = nullptr) {
+    Report report;
+    llvm::Error error =
+        checkModel({*module, *float64, *target, reference, "mesp",
+                    std::move(estimates), "float32", 1e-4},
+                   *pool, report);
+    EXPECT_FALSE(bool(error)) << llvm::toString(std::move(error));
+    return report;
+  }
+  /// The methods of the checks that failed.
+  static std::set<std::string> failures(const Report &report) {
+    std::set<std::string> methods;
+    for (const Check &check : report.checks)
+      if (!check.holds())
+        methods.insert(check.method);
+    return methods;
+  }
+
+  mlir::MLIRContext context;
+  mlir::OwningOpRef<mlir::ModuleOp> module, float64;
+  std::unique_ptr<Target> target;
+  std::unique_ptr<rt::Pool> pool;
+};
+
+class SelfCheckOfOps
+    : public SelfCheckTest,
+      public testing::WithParamInterface<std::tuple<Fault::Of, unsigned>> {};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Tests
+//===----------------------------------------------------------------------===//
+
+TEST_F(SelfCheckTest, KeepsTwoLayersOfAKindAndSomeIds) {
+  mlir::FailureOr<EntryOp> loss = findLossEntry(*module);
+  ASSERT_TRUE(succeeded(loss));
+  std::vector<std::string> prefixes;
+  for (CallOp call : loss->getBody().getOps<CallOp>())
+    prefixes.push_back(call.getPrefix().str());
+  EXPECT_EQ(prefixes, (std::vector<std::string>{"m.", "m.0.", "m.1.", ""}));
+  module->walk([](EmbeddingOp op) {
+    EXPECT_EQ(llvm::cast<mlir::RankedTensorType>(op.getTable().getType())
+                  .getDimSize(0),
+              kVocabulary);
+  });
+}
+
+// An embedding has no operand with a derivative.
+TEST_F(SelfCheckTest, ModelHasEveryOpWithAnAdjoint) {
+  std::set<std::string> there, expected;
+  module->walk(
+      [&](Operation *op) { there.insert(op->getName().getStringRef().str()); });
+  for (mlir::RegisteredOperationName name : context.getRegisteredOperations())
+    if (name.hasInterface<AdjointOpInterface>())
+      EXPECT_TRUE(there.count(name.getStringRef().str()))
+          << name.getStringRef().str();
+}
+
+TEST_F(SelfCheckTest, FindsNothingWhereNothingIsWrong) {
+  auto reference = cantFail(createTarget(TargetRequest::parse("reference")));
+  Report ops = checkAllOps();
+  Report whole = checkWholeModel({Estimate::Tangent}, reference.get());
+  EXPECT_TRUE(ops.holds()) << ops.table();
+  EXPECT_TRUE(whole.holds()) << whole.table();
+  EXPECT_TRUE(whole.status("model").isOk());
+}
+
+/// Whether the ops of `subject` have a derivative along `operand`.
+static bool hasDerivative(llvm::StringRef subject, unsigned operand) {
+  static const std::map<std::string, std::set<unsigned>> operands = {
+      {"hone.rms_norm", {0}},
+      {"hone.linear", {0}},
+      {"hone.lora_linear", {0, 2, 3}},
+      {"hone.rope", {0}},
+      {"hone.attention", {0, 1, 2}},
+      {"hone.swiglu", {0, 1}},
+      {"hone.add", {0, 1}},
+      {"hone.linear_cross_entropy", {0}}};
+  return operands.at(subject.split(' ').first.str()).count(operand);
+}
+
+TEST_P(SelfCheckOfOps, NamesEachOpAndOperandOfWrongSign) {
+  auto [of, operand] = GetParam();
+  breakRules({of, "", operand});
+  Report report = checkAllOps();
+  std::string culprit =
+      std::string(of == Fault::Of::Adjoint ? "adjoint" : "tangent") +
+      " along operand #" + std::to_string(operand);
+  std::set<std::string> named;
+  for (const Check &check : report.checks) {
+    bool isExpected = hasDerivative(check.subject, operand);
+    EXPECT_EQ(check.holds(), !isExpected) << check.method << check.subject;
+    EXPECT_EQ(check.culprit, isExpected ? culprit : "") << check.subject;
+    if (isExpected)
+      named.insert(llvm::StringRef(check.subject).split(' ').first.str());
+  }
+  EXPECT_FALSE(named.empty());
+  rt::Status status = report.status("model");
+  EXPECT_EQ(status.errorCode(), rt::ErrorCode::SelfCheckFailed);
+  EXPECT_NE(status.render().find(culprit), std::string::npos);
+}
+
+static constexpr unsigned operandsOfOps[] = {0, 1, 2, 3};
+
+INSTANTIATE_TEST_SUITE_P(Signs, SelfCheckOfOps,
+                         testing::Combine(testing::Values(Fault::Of::Adjoint,
+                                                          Fault::Of::Tangent),
+                                          testing::ValuesIn(operandsOfOps)),
+                         [](const auto &info) {
+                           bool isAdjoint =
+                               std::get<0>(info.param) == Fault::Of::Adjoint;
+                           return (isAdjoint ? "Adjoint" : "Tangent") +
+                                  std::to_string(std::get<1>(info.param));
+                         });
+
+// What single ops do not show: a derivative that is put together wrongly.
+TEST_F(SelfCheckTest, DifferencesOfTheLossNameTheLayersAndTensors) {
+  breakRules({Fault::Of::Adjoint, "hone.lora_linear", /*A*/ 2});
+  Report report = checkWholeModel();
+  EXPECT_EQ(failures(report),
+            (std::set<std::string>{"differences of the loss"}))
+      << report.table();
+  for (const Check &check : report.checks)
+    if (!check.holds())
+      EXPECT_TRUE(check.culprit == "m.0.q.lora_A" ||
+                  check.culprit == "m.1.q.lora_A")
+          << check.culprit;
+}
+
+TEST_F(SelfCheckTest, Float64FindsWhatIsWrongInFloat32Alone) {
+  breakRules({Fault::Of::Adjoint, "hone.attention", /*v*/ 2, false});
+  Report report = checkWholeModel();
+  EXPECT_EQ(failures(report),
+            (std::set<std::string>{"float32 against float64"}))
+      << report.table();
+}
+
+TEST_F(SelfCheckTest, TheSlopeFindsATangentThatIsWrong) {
+  breakRules({Fault::Of::Tangent, "hone.swiglu", 1});
+  EXPECT_EQ(failures(checkWholeModel({Estimate::Tangent})),
+            (std::set<std::string>{"adjoint identity"}));
+}
+
+TEST_F(SelfCheckTest, PerturbedParametersAreWhereTheyShouldBe) {
+  Report report = checkWholeModel({Estimate::PerturbedLoss});
+  EXPECT_TRUE(report.holds()) << report.table();
+}
+
+namespace {
+/// Tiles as loops, some of whose differences have the wrong sign.
+class WrongTarget : public Target {
+public:
+  explicit WrongTarget(const Target &right) : right(right) {}
+  TargetRequest request() const override { return right.request(); }
+  std::string toolchain() const override { return right.toolchain(); }
+  std::vector<std::string> features() const override {
+    return right.features();
+  }
+  tile::Blocks blocks() const override { return right.blocks(); }
+  void buildLoweringPipeline(mlir::OpPassManager &pm) const override;
+  llvm::Error emit(mlir::ModuleOp module, const ModuleDescription &description,
+                   EmitKind kind, llvm::StringRef path) const override {
+    return right.emit(module, description, kind, path);
+  }
+  llvm::Error link(const LinkRequest &request) const override {
+    return right.link(request);
+  }
+
+private:
+  const Target &right;
+};
+
+struct SwapDifferences
+    : mlir::PassWrapper<SwapDifferences, mlir::OperationPass<mlir::ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SwapDifferences)
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<mlir::func::FuncOp>())
+      if (function.getName().contains("layer.backward"))
+        function.walk([](mlir::arith::SubFOp op) {
+          op->setOperands({op.getRhs(), op.getLhs()});
+        });
+  }
+};
+} // namespace
+
+void WrongTarget::buildLoweringPipeline(mlir::OpPassManager &pm) const {
+  pm.addPass(std::make_unique<SwapDifferences>());
+  right.buildLoweringPipeline(pm);
+}
+
+TEST_F(SelfCheckTest, TheReferenceFindsWhatATargetDoesWrong) {
+  auto reference = cantFail(createTarget(TargetRequest::parse("reference")));
+  WrongTarget wrong(*reference);
+  EXPECT_EQ(failures(checkWholeModel({}, &wrong)),
+            (std::set<std::string>{"target against reference"}));
+}
