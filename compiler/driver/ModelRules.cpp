@@ -58,8 +58,10 @@ Status hone::checkLayers(ModuleOp module, Spec &spec) {
                         ", the model's last, but found '" + upper + "'",
                     "leave " + upper.key() + " out to have all the others");
     if (upper.empty())
-      spec.upper.layers =
-          std::to_string(spec.lowerLayers()) + "-" + std::to_string(count - 1);
+      spec.upper.layers = (spec.lowerLayers() < count - 1
+                               ? std::to_string(spec.lowerLayers()) + "-"
+                               : "") +
+                          std::to_string(count - 1);
     FailureOr<LayerParts> found = LayerParts::cut(*loss, spec.lowerLayers());
     if (failed(found))
       return refuse(lower,

@@ -228,14 +228,22 @@ Status SpecReader::setKey(const std::string &name, const YAML::Node &node,
       return error(ErrorCode::BadSpecValue, node, name,
                    "expected a mapping but found " + describeNode(node),
                    "its keys: " + llvm::join(wordsIn(spec, name), ", "));
+    if (node.size() == 0 && StringRef(name).starts_with("parts"))
+      return error(
+          ErrorCode::BadSpecValue, node, name, "expected keys but found none",
+          "remove " + name + ", or write parts: {lower: {layers: 0-4}}");
     return setMapping(name, node);
   }
-  auto [section, word] = StringRef(name).rsplit('.');
-  if (word.empty() || !isSection(spec, section))
-    return error(ErrorCode::UnknownKey, keyNode, name, "unknown key",
-                 suggest(section, wordsIn(spec, "")));
+  // The words of the innermost section that there is.
+  StringRef section = name;
+  do
+    section =
+        section.take_front(section.contains('.') ? section.rfind('.') : 0);
+  while (!section.empty() && !isSection(spec, section));
+  StringRef word = StringRef(name).drop_front(section.size());
+  word.consume_front(".");
   return error(ErrorCode::UnknownKey, keyNode, name, "unknown key",
-               suggest(word, wordsIn(spec, section)));
+               suggest(word.split('.').first, wordsIn(spec, section)));
 }
 
 Status SpecReader::setMapping(const std::string &prefix,

@@ -145,7 +145,8 @@ wrong "without a part" --set parts.lower.layers=1-2
 wrong "range of layers" --set parts.lower.layers=2-0
 wrong "range of layers" --set parts.lower.layers=a
 wrong "model has layers 0-5" --set parts.lower.layers=0-5
-wrong "unknown key" "${lower[@]}" --set parts.middle.method=mezo
+wrong "one of: lower, upper\|did you mean" "${lower[@]}" --set parts.middle.method=mezo
+wrong "expected keys but found none" --set 'parts.lower={}'
 wrong "H0207.*only methods mezo" "${lower[@]}" --set parts.upper.directions=2
 wrong "no part reads it" "${lower[@]}" --set train.directions=2
 wrong "optimizer_in_backward" "${lower[@]}" --set train.optimizer_in_backward=true
@@ -159,7 +160,7 @@ refuses "only methods" "$train" --data "$data" --output "$work/none" \
   --lower-max-grad-norm 1
 refuses "compiled without parts" "$work/plain/train" --data "$data" \
   --output "$work/none" --lower-learning-rate 1
-refuses "H0103.*--replay" "$train" --replay "$data" --output "$work/none"
+refuses "H0103.*no replay.hone" "$train" --replay "$data" --output "$work/none"
 refuses "lower-learning-rate" "$train" --data "$data" --output "$work/fast" \
   --steps 3 --lower-learning-rate 3
 echo "refused: what cannot be, and another part's rate"

@@ -281,12 +281,20 @@ static Status execute(const hone_module &compiled,
   if (options.version)
     return printVersion(setup.module);
   if (!options.replay.empty() && !setup.module.canReplay())
-    return Status::error(ErrorCode::OptionsDisagree,
-                         {"--replay",
-                          "this program's method, " +
-                              setup.module.config().train.method +
-                              ", has gradients that no few numbers make again",
-                          "use the program that made the run"});
+    return setup.module.config().hasParts()
+               ? Status::error(
+                     ErrorCode::OptionsDisagree,
+                     {"--replay",
+                      "runs of parts with methods of their own have no "
+                      "replay.hone",
+                      "train again, or start from the run with --adapter"})
+               : Status::error(
+                     ErrorCode::OptionsDisagree,
+                     {"--replay",
+                      "this program's method, " +
+                          setup.module.config().train.method +
+                          ", has gradients that no few numbers make again",
+                      "use the program that made the run"});
   Result<RunPlan> planned = planRun(setup.module, setup.options);
   if (!planned.isOk())
     return planned.status();
