@@ -266,8 +266,11 @@ Status Compilation::checkStep() {
                          {"--step-options: " + option, problem, remedy});
   };
   if (options.method != ofSpec.method)
-    return refuse("method", "the spec's method is " + spec.train.method,
-                  "set train.method");
+    return spec.hasParts()
+               ? refuse("method", "the spec's parts have methods of their own",
+                        "set parts.lower.method or parts.upper.method")
+               : refuse("method", "the spec's method is " + spec.train.method,
+                        "set train.method");
   if (options.lowerLayers != ofSpec.lowerLayers ||
       options.lower != ofSpec.lower || options.upper != ofSpec.upper)
     return refuse("lower, upper", "the spec says what methods parts have",

@@ -2,6 +2,7 @@
 
 #include "compiler/driver/ModelRules.h"
 #include "passes/derive/SelectLayers.h"
+#include "passes/module/ParameterTable.h"
 #include "passes/module/Schedule.h"
 
 using namespace hone;
@@ -44,7 +45,13 @@ Status hone::checkLayers(ModuleOp module, Spec &spec) {
   if (spec.hasParts()) {
     // The first call makes hidden states, the last one the loss of them.
     int64_t count = llvm::range_size(loss->getBody().getOps<CallOp>()) - 2;
-    const rt::Word &lower = spec.lower.layers, &upper = spec.upper.layers;
+    rt::Word &lower = spec.lower.layers, &upper = spec.upper.layers;
+    if (count < 2)
+      return refuse(lower,
+                    "expected a model of two layers or more, one for each "
+                    "part, but it has " +
+                        std::to_string(std::max<int64_t>(count, 0)),
+                    "remove parts");
     if (spec.lowerLayers() >= count)
       return refuse(lower,
                     "expected to leave layers to parts.upper, but the model "
@@ -57,11 +64,13 @@ Status hone::checkLayers(ModuleOp module, Spec &spec) {
                     "expected layers up to " + std::to_string(count - 1) +
                         ", the model's last, but found '" + upper + "'",
                     "leave " + upper.key() + " out to have all the others");
-    if (upper.empty())
-      spec.upper.layers = (spec.lowerLayers() < count - 1
-                               ? std::to_string(spec.lowerLayers()) + "-"
-                               : "") +
-                          std::to_string(count - 1);
+    // A run's identity has them: in one spelling.
+    auto write = [](rt::Word &layers, int64_t first, int64_t last) {
+      layers = (first < last ? std::to_string(first) + "-" : "") +
+               std::to_string(last);
+    };
+    write(lower, 0, spec.lowerLayers() - 1);
+    write(upper, spec.lowerLayers(), count - 1);
     FailureOr<LayerParts> found = LayerParts::cut(*loss, spec.lowerLayers());
     if (failed(found))
       return refuse(lower,
@@ -70,14 +79,21 @@ Status hone::checkLayers(ModuleOp module, Spec &spec) {
                     "cut the model elsewhere");
     cut = std::move(*found);
   }
+  FailureOr<ParameterTable> parameters = ParameterTable::build(module);
+  if (failed(parameters))
+    return Status::ok(); // the same
   for (const rt::MethodSettings *method : spec.methods()) {
     StringRef part = spec.hasParts()
                          ? StringRef(method->name).rsplit('.').second
                          : StringRef();
-    int64_t layers = countSelectableLayers(*loss, [&](StringRef prefix) {
+    auto isOwn = [&](StringRef prefix) {
       return part.empty() || cut.partOf(prefix) == part;
-    });
-    if (!part.empty() && layers == 0)
+    };
+    int64_t layers = countSelectableLayers(*loss, isOwn);
+    if (!part.empty() &&
+        llvm::none_of(parameters->layers(), [&](const TrainableLayer &layer) {
+          return isOwn(layer.prefix);
+        }))
       return refuse(spec.lower.layers,
                     "expected parameters to train in parts." + part.str() +
                         " but there are none",

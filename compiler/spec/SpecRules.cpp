@@ -50,9 +50,34 @@ static Status disagree(const Spec &spec, const std::string &key,
 // Methods
 //===----------------------------------------------------------------------===//
 
-/// Checks the keys of a method, in train or in a part, and sets defaults that
-/// follow from the method.
-static Status checkMethod(Spec &spec, rt::MethodSettings &own) {
+/// Sets the defaults that follow from the method, of what is given nowhere.
+static void setStandards(const Spec &spec, rt::MethodSettings &own) {
+  for (rt::Setting *setting : own.members())
+    for (auto [of, standard] : setting->standards)
+      if (of == own.method && !spec.given.count(setting->key()) &&
+          !spec.given.count(std::string(spec.train.name) + "." + setting->name))
+        setting->parse(standard);
+}
+
+/// The optimizer that alone reads `setting` of `own`; null: all do.
+static const char *optimizerOf(const rt::MethodSettings &own,
+                               const rt::Setting &setting) {
+  if (&setting == &own.momentum)
+    return "sgd";
+  bool isAdam = &setting == &own.adam_beta1 || &setting == &own.adam_beta2 ||
+                &setting == &own.adam_epsilon;
+  return isAdam ? "adamw" : nullptr;
+}
+
+/// What the selection of `own` does not read.
+static const rt::Setting &unreadBySelection(const rt::MethodSettings &own) {
+  return own.selection == "cyclic"
+             ? static_cast<const rt::Setting &>(own.selection_ratio)
+             : own.selection_groups;
+}
+
+/// Checks the keys of a method, in train or in a part.
+static Status checkMethod(const Spec &spec, const rt::MethodSettings &own) {
   auto isGiven = [&](const rt::Setting &setting) {
     return spec.given.count(setting.key()) > 0;
   };
@@ -65,11 +90,6 @@ static Status checkMethod(Spec &spec, rt::MethodSettings &own) {
                       setting->readers() + ", but method is " + method,
                       "remove " + setting->key() + ", or set " +
                           own.method.key() + " to " + setting->methods.front());
-  for (rt::Setting *setting : own.members())
-    for (auto [of, standard] : setting->standards)
-      if (of == method && !isGiven(*setting) &&
-          !isGiven(*rt::Settings::find(spec.train, *setting)))
-        setting->parse(standard);
   if (method == "lcsb") {
     if (own.unselected == "identity" && spec.train.residuals != "mesp" &&
         spec.train.residuals != "planned")
@@ -80,9 +100,7 @@ static Status checkMethod(Spec &spec, rt::MethodSettings &own) {
                       "leave train.residuals out, or set " +
                           own.unselected.key() + " to exact");
     bool hasGroups = own.selection == "cyclic";
-    const rt::Setting &unread =
-        hasGroups ? static_cast<const rt::Setting &>(own.selection_ratio)
-                  : own.selection_groups;
+    const rt::Setting &unread = unreadBySelection(own);
     if (isGiven(unread))
       return disagree(
           spec, unread.key(),
@@ -94,11 +112,9 @@ static Status checkMethod(Spec &spec, rt::MethodSettings &own) {
                                ": 2 selects half of the layers"
                          : ", or set " + own.selection.key() + " to cyclic"));
   }
-  for (auto [setting, optimizer] :
-       {std::pair(&own.momentum, "sgd"), std::pair(&own.adam_beta1, "adamw"),
-        std::pair(&own.adam_beta2, "adamw"),
-        std::pair(&own.adam_epsilon, "adamw")})
-    if (isGiven(*setting) && own.optimizer != optimizer)
+  for (const rt::Setting *setting : own.members())
+    if (const char *optimizer = optimizerOf(own, *setting);
+        optimizer && isGiven(*setting) && own.optimizer != optimizer)
       return disagree(spec, setting->key(),
                       "only optimizer " + std::string(optimizer) +
                           " reads it, but optimizer is " + own.optimizer,
@@ -166,7 +182,8 @@ static Status checkLayers(const Spec &spec) {
               "leave " + upper.key() + " out to have all the others");
 }
 
-/// What a part is not given is as in train.
+/// What a part is not given is as in train; optimizer and selection are
+/// declared before what only some of them read.
 static Status inheritFromTrain(Spec &spec) {
   for (const rt::Setting *common : spec.train.members()) {
     if (!spec.given.count(common->key()))
@@ -180,7 +197,9 @@ static Status inheritFromTrain(Spec &spec) {
       if (spec.given.count(own->key()) || !own->isReadBy(part->method))
         continue;
       own->parse(common->text());
-      isUsed = true;
+      const char *optimizer = optimizerOf(*part, *own);
+      isUsed |= (!optimizer || part->optimizer == optimizer) &&
+                own != &unreadBySelection(*part);
     }
     if (isCommon && !isUsed)
       return disagree(spec, common->key(),
@@ -204,6 +223,11 @@ static Status checkParts(Spec &spec) {
                     "expected false, since updates of parts come behind all "
                     "gradients, but found true",
                     "remove train.optimizer_in_backward, or parts");
+  for (rt::PartSettings *part : {&spec.lower, &spec.upper}) {
+    if (!spec.given.count(part->method.key()))
+      part->method = spec.train.method.text();
+    setStandards(spec, *part);
+  }
   return inheritFromTrain(spec);
 }
 
@@ -223,9 +247,11 @@ Status hone::checkSpec(Spec &spec) {
 
   if (Status status = checkParts(spec); !status.isOk())
     return status;
-  if (!spec.hasParts())
+  if (!spec.hasParts()) {
+    setStandards(spec, spec.train);
     if (Status status = checkMethod(spec, spec.train); !status.isOk())
       return status;
+  }
   if (spec.hasParts()) {
     for (rt::PartSettings *part : {&spec.lower, &spec.upper})
       if (Status status = checkMethod(spec, *part); !status.isOk())

@@ -139,9 +139,13 @@ LogicalResult BackwardMethod::createEntries() {
   for (EntryOp entry : {gradient, ofAll})
     if (entry && options.inBackward)
       names.push_back(entry.getSymName().str() + "." + update);
-  for (const Part &part : parts)
+  for (const Part &part : parts) {
     if (!options.inBackward)
       names.push_back(part.trained.symbol(update));
+    if (!part.trained.name.empty())
+      names.push_back(
+          part.trained.symbol(vectorEntryName<GradientSquaresOp>()));
+  }
   if (failed(checkNamesAreFree(model.module, names)))
     return failure();
 
@@ -189,8 +193,13 @@ void BackwardMethod::selectForStep(ScheduleBuilder &b) {
             ? b.integerSetting(own("selection_groups"))
             : b.realSetting(own("selection_ratio")),
         completed};
-    if (part.rule->isRandom())
-      operands.push_back(b.integerSetting("seed"));
+    if (part.rule->isRandom()) {
+      Value seed = b.integerSetting("seed");
+      // Layers are counted from the part's first.
+      operands.push_back(part.trained.name == LayerParts::upper
+                             ? b.scalar("upper_seed", seed, b.integer)
+                             : seed);
+    }
     Value mask = b.scalar(part.rule->formula(), operands, part.ofLayers);
     selected.push_back(mask);
     if (part.slots)

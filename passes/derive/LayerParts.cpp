@@ -11,7 +11,8 @@ FailureOr<LayerParts> LayerParts::cut(EntryOp loss, int64_t below) {
   // The first call makes hidden states, the last one the loss of them.
   if (below + 1 >= static_cast<int64_t>(calls.size()))
     return loss.emitOpError("has ")
-           << calls.size() - 2 << " layers, so the cut after layer " << below
+           << std::max<int64_t>(int64_t(calls.size()) - 2, 0)
+           << " layers, so the cut after layer " << below
            << " leaves none above";
   LayerParts result;
   for (auto [index, call] : llvm::enumerate(calls)) {

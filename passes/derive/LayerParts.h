@@ -15,8 +15,9 @@ class LayerParts {
 public:
   static constexpr llvm::StringLiteral lower = "lower", upper = "upper";
 
-  /// `below` layers of `loss` are of the lower part. Fails with a diagnostic if
-  /// there are no more, or a prefix is on both sides.
+  /// `below` layers of `loss` are of the lower part; above, there is the loss
+  /// at least. Fails with a diagnostic if there are fewer, or a prefix is on
+  /// both sides.
   static mlir::FailureOr<LayerParts> cut(EntryOp loss, int64_t below);
 
   /// Which one calls with `prefix` are of; empty: there are none.

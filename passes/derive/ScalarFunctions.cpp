@@ -509,6 +509,13 @@ func.func private @scalar.selection_uniform(%seed: i64, %completed: i64, %index:
   return %0 : f64
 }
 
+// So that both parts of a model select by random numbers of their own.
+func.func private @scalar.upper_seed(%seed: i64) -> i64 {
+  %other = arith.constant 0x3C6EF372FE94F82B : i64
+  %0 = arith.xori %seed, %other : i64
+  return %0 : i64
+}
+
 // As many as the ratio says, each choice of them as likely as any other (Knuth,
 // The Art of Computer Programming, volume 2, 3.4.2, algorithm S).
 func.func private @scalar.select_uniform(%ratio: f64, %completed: i64, %seed: i64, %mask: memref<LENGTHxi32>) {
@@ -644,16 +651,20 @@ FailureOr<func::FuncOp> getScalarFunction(ModuleOp module, StringRef name,
   types.push_back(result);
   std::optional<int64_t> wanted = lengthOf(types);
   const int64_t length = wanted.value_or(1);
-  std::string own = symbol;
-  while (Operation *known = module.lookupSymbol(own)) {
+  const std::string ofLength = symbol + "." + std::to_string(length);
+  std::string own;
+  for (const std::string &name : {symbol, ofLength}) {
+    own = name;
+    Operation *known = module.lookupSymbol(own);
+    if (!known)
+      break;
     auto function = dyn_cast<func::FuncOp>(known);
-    if (!function)
+    auto there = function ? lengthOf(function.getArgumentTypes()) : wanted;
+    if (function && (!there || there == wanted))
+      return function;
+    if (!function || own == ofLength)
       return known->emitOpError("has the name '@")
              << own << "', which scheduling defines; give it another name";
-    auto there = lengthOf(function.getArgumentTypes());
-    if (!there || there == wanted)
-      return function;
-    own = symbol + "." + std::to_string(length);
   }
   std::string text = formulaFor(symbol, length);
   if (text.empty())

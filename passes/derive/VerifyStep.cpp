@@ -136,9 +136,10 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
       if (!entry.getBody().getOps<LayerGradientOp>().empty() &&
           failed(checkWindows(entry, parameters)))
         return failure();
+    }
+    for (EntryOp entry : entriesOfStep(module))
       for (auto update : entry.getBody().getOps<UpdateOpInterface>())
         updated.insert_range(layersOf(update, parameters));
-    }
     for (auto [index, layer] : llvm::enumerate(parameters.layers()))
       if (!updated.empty() && !updated.contains(index))
         return module.emitError("expects an update of the layer '")

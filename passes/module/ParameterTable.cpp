@@ -134,10 +134,13 @@ std::optional<ThetaSlice> ParameterTable::slice(ArrayAttr prefixes) const {
     return ThetaSlice{0, elements, trainableList};
   ThetaSlice found{0, 0, {}};
   int64_t end = 0;
+  llvm::SmallPtrSet<const TrainableLayer *, 8> known;
   for (StringRef prefix : prefixes.getAsValueRange<StringAttr>()) {
     const TrainableLayer *layer = findLayer(prefix);
     if (!layer)
       continue;
+    if (!known.insert(layer).second)
+      return std::nullopt;
     if (found.elements == 0)
       found.offset = layer->offset;
     found.offset = std::min(found.offset, layer->offset);

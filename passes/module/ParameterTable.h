@@ -63,7 +63,7 @@ public:
   llvm::ArrayRef<Parameter> ofLayer(int64_t layer) const;
   /// What the layers of these prefixes have; all that there is without
   /// prefixes. Layers that train nothing have nothing. None if others are
-  /// between them.
+  /// between them, or one is there twice.
   std::optional<ThetaSlice> slice(mlir::ArrayAttr prefixes) const;
   /// Length of theta.
   int64_t trainableElements() const { return elements; }

@@ -63,7 +63,7 @@ inline const Choices aFile{{}, {}, "FILE"}, aFolder{{}, {}, "DIR"};
 
 class Section;
 
-/// Values of train.method; empty: all.
+/// Values of train.method, or a part's; empty: all.
 using Methods = std::vector<const char *>;
 /// What is the default with some values of train.method, as parse reads it.
 using Standards = std::vector<std::pair<const char *, const char *>>;

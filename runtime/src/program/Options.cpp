@@ -159,10 +159,15 @@ static Status checkIsRead(const Settings &settings, const Setting &setting) {
     return refuse("this program was compiled without parts",
                   "leave the name of the part out");
   PartSettings any("");
-  if (!isOfPart && settings.hasParts() && Settings::find(any, setting))
+  if (!isOfPart && settings.hasParts() && Settings::find(any, setting)) {
+    std::string own;
+    for (const PartSettings *part : {&settings.lower, &settings.upper})
+      for (const Setting *each : part->members())
+        if (!strcmp(each->name, setting.name) && settings.isRead(*each))
+          own += (own.empty() ? "give --" : " or --") + each->option();
     return refuse("each part of this program has its own",
-                  "give --lower-" + setting.option() + " or --upper-" +
-                      setting.option());
+                  own.empty() ? "leave " + name + " out" : own);
+  }
   std::string methods;
   for (const MethodSettings *method : settings.methods())
     if (!isOfPart || !strcmp(method->name, setting.section))

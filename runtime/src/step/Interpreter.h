@@ -76,6 +76,9 @@ public:
   /// Behind run(): the reported number, or NaN if the schedule has none of this
   /// name, or did not come that far.
   double report(const char *name);
+  bool hasReport(const char *name) const {
+    return findReport(name, HONE_F64) != nullptr;
+  }
   /// The same for several; null if the schedule has none of this name. They
   /// stay there until this or another schedule of the arena runs.
   const float *reports(const char *name);

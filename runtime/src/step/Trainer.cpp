@@ -103,13 +103,6 @@ Result<Trainer::StepResult> Trainer::gradient(const Dataset &data,
   return result;
 }
 
-/// Whether a method takes losses beside the parameters.
-static bool movesParameters(const Settings &config) {
-  return config.isRead(config.train.perturbation_scale) ||
-         config.isRead(config.lower.perturbation_scale) ||
-         config.isRead(config.upper.perturbation_scale);
-}
-
 static Status disagreement(uint64_t step, const char *problem) {
   return Status::error(ErrorCode::PartsDiffer,
                        {"step " + std::to_string(step), problem,
@@ -166,12 +159,31 @@ Status Trainer::replay(const Hyperparameters &hyperparameters,
   return device.wait();
 }
 
-double Trainer::gradientNorm() {
-  double norm = train.report("gradient_norm");
-  for (const char *part : {"lower.gradient_norm", "upper.gradient_norm"})
-    if (double own = train.report(part); !std::isnan(own))
-      norm = std::isnan(norm) ? own : std::hypot(norm, own);
+std::optional<double> Trainer::gradientNorm() {
+  std::optional<double> norm;
+  for (const char *name :
+       {"gradient_norm", "lower.gradient_norm", "upper.gradient_norm"})
+    if (train.hasReport(name)) {
+      double own = train.report(name);
+      norm = norm ? std::hypot(*norm, own) : own;
+    }
   return norm;
+}
+
+/// "lower --learning-rate or raise --warmup-steps", by the names of both parts.
+static std::string remedyOf(const Settings &config) {
+  std::string scale, rates, warmups;
+  auto append = [&](std::string &list, const Setting &setting) {
+    list += (list.empty() ? "" : " or ") + setting.spelling();
+  };
+  for (const MethodSettings *method : config.methods()) {
+    if (config.isRead(method->perturbation_scale))
+      append(scale, method->perturbation_scale);
+    append(rates, method->learning_rate);
+    append(warmups, method->warmup_steps);
+  }
+  return (scale.empty() ? "" : "give another " + scale + ", ") + "lower " +
+         rates + " or raise " + warmups + ", and check the data";
 }
 
 Status Trainer::step(const Dataset &data, const SampleOrder &order,
@@ -182,7 +194,8 @@ Status Trainer::step(const Dataset &data, const SampleOrder &order,
   bool isFinite = train.run(*this);
   result.coefficients = train.reports("coefficients");
   result.loss = train.report("loss");
-  result.gradientNorm = gradientNorm();
+  std::optional<double> norm = gradientNorm();
+  result.gradientNorm = norm.value_or(NAN);
   bool hasParts = module.config().hasParts();
   result.learningRate =
       train.report(hasParts ? "upper.learning_rate" : "learning_rate");
@@ -192,9 +205,7 @@ Status Trainer::step(const Dataset &data, const SampleOrder &order,
   if (train.problem())
     return disagreement(completed + 1, train.problem());
   char problem[128];
-  std::string remedy = "lower --learning-rate or raise --warmup-steps, and "
-                       "check the data";
-  if (std::isnan(result.gradientNorm) && !module.updatesLayers())
+  if (!norm && !module.updatesLayers())
     snprintf(
         problem, sizeof(problem),
         "expects finite losses and slopes along all directions but got loss "
@@ -208,11 +219,9 @@ Status Trainer::step(const Dataset &data, const SampleOrder &order,
              "expects a finite loss and gradient but got loss %g and gradient "
              "norm %g",
              result.loss, result.gradientNorm);
-  if (movesParameters(module.config()))
-    remedy = "give another --perturbation-scale, " + remedy;
-  return Status::error(
-      ErrorCode::Diverged,
-      {"step " + std::to_string(completed + 1), problem, remedy});
+  return Status::error(ErrorCode::Diverged,
+                       {"step " + std::to_string(completed + 1), problem,
+                        remedyOf(module.config())});
 }
 
 Result<double> Trainer::evaluate(const Dataset &data, uint64_t batchSize) {

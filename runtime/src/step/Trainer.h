@@ -107,8 +107,8 @@ private:
   /// The same for all parts.
   void setUpdate(Interpreter &interpreter,
                  const Hyperparameters &hyperparameters, uint64_t completed);
-  /// Of the step that ran last, of all parts that have one; NaN: none has.
-  double gradientNorm();
+  /// Of the step that ran last, of all parts that have one; none: no part has.
+  std::optional<double> gradientNorm();
   /// Loads places [first, first + count) of an epoch from now on, and tells
   /// `interpreter` of them.
   void begin(Interpreter &interpreter, const Dataset &data,
