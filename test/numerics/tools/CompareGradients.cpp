@@ -91,13 +91,14 @@ static double norm(const std::vector<double> &v) {
   return std::sqrt(sum);
 }
 
-/// |g - r| / |r|.
+/// |g - r| / |r|; 0 where both are zero.
 static double differenceFrom(const std::vector<double> &found,
                              const std::vector<double> &reference) {
   std::vector<double> difference(found.size());
   for (size_t i = 0; i < found.size(); ++i)
     difference[i] = found[i] - reference[i];
-  return norm(difference) / norm(reference);
+  double error = norm(difference);
+  return error == 0 ? 0 : error / norm(reference);
 }
 
 /// The estimate of |g - r| / |r| from four projections, or the error of the

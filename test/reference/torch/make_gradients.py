@@ -20,12 +20,20 @@ from safetensors.numpy import load_file, save_file
 from adapters import write_adapter
 from hash_values import integers, projections, signs
 from make_models import GOLDEN, MODELS
-from numpy_forward import NumpyModel
-from reference_model import gradients, load_model, read_batch, read_config
+from numpy_forward import NumpyModel, SelectedNumpyModel
+from reference_model import (
+    detach_layers,
+    gradients,
+    load_model,
+    read_batch,
+    read_config,
+)
 from stories import STORIES, sample_batch
 
 R, ALPHA = 4, 8
 LENGTHS = {"batch1": [27], "batch3": [11, 23, 17]}
+# Layers with a backward, of the models that a selection is tested with.
+SELECTED = {"llama-tiny": {0}, "qwen2-tiny": {0, 2}}
 # Of models with wide heads: r, lora_alpha, and batches.
 WIDE = {
     "heads80": (1, 2, {"ragged": [2, 40, 17, 3, 65]}),
@@ -51,7 +59,7 @@ def write_batch(path, model, vocab, lengths):
     path.write_text("".join(lines))
 
 
-def finite_difference_error(model_dir, tensors, scaling, batch, found):
+def finite_difference_error(model_dir, tensors, scaling, batch, found, selected):
     """Largest | dL/dv - <gradient, v> | / |gradient| over one direction v a tensor.
 
     Fourth-order central differences; v is +-1/sqrt(n), so a right gradient
@@ -60,7 +68,11 @@ def finite_difference_error(model_dir, tensors, scaling, batch, found):
     weights = load_file(model_dir / "model.safetensors")
     step, worst = 1e-3, 0.0
     adapter = {name: t.astype(np.float64) for name, t in tensors.items()}
-    model = NumpyModel(read_config(model_dir), weights, adapter, scaling)
+    parts = read_config(model_dir), weights, adapter, scaling
+    model = NumpyModel(*parts)
+    if selected:
+        model = SelectedNumpyModel(selected, *parts)
+        model.mean_nll(batch)
     for name, tensor in tensors.items():
         v = signs(name, 7, tensor.size).reshape(tensor.shape) / np.sqrt(tensor.size)
 
@@ -72,23 +84,35 @@ def finite_difference_error(model_dir, tensors, scaling, batch, found):
         far = loss_at(2 * step) - loss_at(-2 * step)
         model.adapter[name] = tensor.astype(np.float64)
         slope = (8 * near - far) / (12 * step)
-        error = abs(slope - (found[name] * v).sum()) / np.linalg.norm(found[name])
-        worst = max(worst, float(error))
+        error = abs(slope - (found[name] * v).sum())
+        worst = max(worst, ratio(error, np.linalg.norm(found[name])))
     return model.mean_nll(batch), worst
 
 
-def reference(model_dir, adapter_dir, tensors, batch, scaling=ALPHA / R):
+def ratio(error, size):
+    """error / size; 0 where both are none."""
+    return float(error / size) if error or size else 0.0
+
+
+def reference(
+    model_dir, adapter_dir, tensors, batch, scaling=ALPHA / R, selected=None
+):
     """float64 gradients, and the figures of one batch."""
-    loss, found = gradients(load_model(model_dir, adapter_dir, torch.float64), batch)
-    loss32, found32 = gradients(load_model(model_dir, adapter_dir, torch.float32), batch)
+
+    def found_in(dtype):
+        model = load_model(model_dir, adapter_dir, dtype)
+        return gradients(detach_layers(model, selected) if selected else model, batch)
+
+    loss, found = found_in(torch.float64)
+    loss32, found32 = found_in(torch.float32)
     numpy_loss, difference = finite_difference_error(
-        model_dir, tensors, scaling, batch, found
+        model_dir, tensors, scaling, batch, found, selected
     )
     assert found.keys() == tensors.keys()
     assert abs(numpy_loss - loss) < 1e-12 * loss, (numpy_loss, loss)
     assert difference < 1e-8, difference
     relative = {
-        name: float(np.linalg.norm(found32[name] - g) / np.linalg.norm(g))
+        name: ratio(np.linalg.norm(found32[name] - g), np.linalg.norm(g))
         for name, g in found.items()
     }
     print(
@@ -116,17 +140,23 @@ def make_own(name):
     config = read_config(model_dir)
     tensors = write_adapter(out / "adapter", name, config, R, ALPHA)
     figures = {}
-    for batch, lengths in LENGTHS.items():
-        path = out / f"{batch}.jsonl"
-        write_batch(path, name, config["vocab_size"], lengths)
-        found, figures[batch] = reference(
-            model_dir, out / "adapter", tensors, read_batch(path)
+
+    def write(key, batch, selected=None):
+        found, figures[key] = reference(
+            model_dir, out / "adapter", tensors, batch, selected=selected
         )
         save_file(
             found,
-            out / f"{batch}.safetensors",
-            metadata={"loss": repr(figures[batch]["loss"])},
+            out / f"{key}.safetensors",
+            metadata={"loss": repr(figures[key]["loss"])},
         )
+
+    for key, lengths in LENGTHS.items():
+        path = out / f"{key}.jsonl"
+        write_batch(path, name, config["vocab_size"], lengths)
+        write(key, read_batch(path))
+        if name in SELECTED:
+            write(f"{key}.lcsb", read_batch(path), SELECTED[name])
     write_json(out / "figures.json", figures)
 
 

@@ -70,15 +70,18 @@ class NumpyModel:
             return self._rms_norm(x, "norm.weight") @ self.weights["head.weight"].T
         x = self.weights["model.embed_tokens.weight"][ids]
         for layer in range(self.config["num_hidden_layers"]):
-            p = f"model.layers.{layer}."
-            y = self._rms_norm(x, p + "input_layernorm.weight")
-            x = x + self._attention(y, p + "self_attn.", "_proj")
-            y = self._rms_norm(x, p + "post_attention_layernorm.weight")
-            x = x + self._mlp(y, p + "mlp.", "_proj")
+            x = self._layer(x, layer, ids)
         head = self.weights.get("lm_head.weight")
         if head is None:
             head = self.weights["model.embed_tokens.weight"]
         return self._rms_norm(x, "model.norm.weight") @ head.T
+
+    def _layer(self, x, layer, ids):
+        p = f"model.layers.{layer}."
+        y = self._rms_norm(x, p + "input_layernorm.weight")
+        x = x + self._attention(y, p + "self_attn.", "_proj")
+        y = self._rms_norm(x, p + "post_attention_layernorm.weight")
+        return x + self._mlp(y, p + "mlp.", "_proj")
 
     def _linear(self, x, module):
         y = x @ self.weights[module + ".weight"].T
@@ -122,3 +125,21 @@ class NumpyModel:
         gate = self._linear(x, prefix + "gate" + suffix)
         up = self._linear(x, prefix + "up" + suffix)
         return self._linear(gate / (1 + np.exp(-gate)) * up, prefix + "down" + suffix)
+
+
+class SelectedNumpyModel(NumpyModel):
+    """A layer that is not selected adds what it added to a sequence at first,
+    whatever the adapter is since then: what selective backpropagation derives."""
+
+    def __init__(self, selected, *model):
+        super().__init__(*model)
+        self.selected = selected
+        self.added = {}
+
+    def _layer(self, x, layer, ids):
+        if layer in self.selected:
+            return super()._layer(x, layer, ids)
+        key = (layer, ids.tobytes())
+        if key not in self.added:
+            self.added[key] = super()._layer(x, layer, ids) - x
+        return x + self.added[key]

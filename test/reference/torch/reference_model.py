@@ -57,6 +57,20 @@ def load_model(model_dir, adapter_dir, dtype):
     return model.to(dtype).eval()
 
 
+def detach_layers(model, selected):
+    """Lets gradients through layers that are not selected as if they were the
+    identity: algorithm 1 of Park et al. 2026 (LCSB)."""
+
+    def detach(module, inputs, named, output):
+        h = inputs[0] if inputs else named["hidden_states"]
+        return h + (output - h).detach()
+
+    for index, layer in enumerate(model.get_base_model().model.layers):
+        if index not in selected:
+            layer.register_forward_hook(detach, with_kwargs=True)
+    return model
+
+
 def in_float64(model, config):
     """Makes every float32 island of a transformers decoder float64."""
     frequency = torch.from_numpy(inverse_frequencies(config))
@@ -131,7 +145,9 @@ def gradients(model, batch):
     loss = mean_nll(model, batch)
     loss.backward()
     found = {
-        name.replace(".default", ""): p.grad.numpy().astype(np.float64)
+        name.replace(".default", ""): (
+            np.zeros(p.shape) if p.grad is None else p.grad.numpy().astype(np.float64)
+        )
         for name, p in model.named_parameters()
         if p.requires_grad
     }
