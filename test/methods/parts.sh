@@ -149,6 +149,7 @@ wrong "one of: lower, upper\|did you mean" "${lower[@]}" --set parts.middle.meth
 wrong "expected keys but found none" --set 'parts.lower={}'
 wrong "H0207.*only methods mezo" "${lower[@]}" --set parts.upper.directions=2
 wrong "no part reads it" "${lower[@]}" --set train.directions=2
+wrong "no part reads it" "${lower[@]}" --set train.momentum=0.5
 wrong "optimizer_in_backward" "${lower[@]}" --set train.optimizer_in_backward=true
 wrong "one backward is of all" "${lower[@]}" --set train.method=lcsb \
   --set parts.lower.selection_warmup=3 --set parts.upper.selection_warmup=4
@@ -158,6 +159,10 @@ refuses "each part of this program has its own" "$train" --data "$data" \
   --output "$work/none" --learning-rate 1
 refuses "only methods" "$train" --data "$data" --output "$work/none" \
   --lower-max-grad-norm 1
+"$train" --help >"$work/out"
+grep -q -- "--lower-perturbation-scale" "$work/out"
+refuses "H1001\|--lower-learning-rate or --upper-learning-rate" "$train" \
+  --data "$data" --output "$work/diverged" --steps 5 --lower-learning-rate 1e30
 refuses "compiled without parts" "$work/plain/train" --data "$data" \
   --output "$work/none" --lower-learning-rate 1
 refuses "H0103.*no replay.hone" "$train" --replay "$data" --output "$work/none"

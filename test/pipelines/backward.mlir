@@ -26,8 +26,8 @@
 // DERIVE-NEXT: hone.fold_gradient
 // DERIVE-NEXT: hone.return
 // DERIVE-NEXT: }
-// DERIVE: hone.entry vector @zero_gradient
 // DERIVE: hone.entry vector @gradient_squares
+// DERIVE: hone.entry vector @zero_gradient
 // DERIVE: hone.entry update @update
 // DERIVE: hone.adamw
 // DERIVE-NOT: hone.entry
