@@ -86,9 +86,7 @@ Status hone::checkLayers(ModuleOp module, Spec &spec) {
     StringRef part = spec.hasParts()
                          ? StringRef(method->name).rsplit('.').second
                          : StringRef();
-    auto isOwn = [&](StringRef prefix) {
-      return part.empty() || cut.partOf(prefix) == part;
-    };
+    auto isOwn = [&](StringRef prefix) { return cut.has(part, prefix); };
     int64_t layers = countSelectableLayers(*loss, isOwn);
     if (!part.empty() &&
         llvm::none_of(parameters->layers(), [&](const TrainableLayer &layer) {

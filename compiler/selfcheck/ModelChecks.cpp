@@ -129,10 +129,7 @@ static FailureOr<EntryOp> deriveGradient(EntryOp loss, StringRef residuals) {
   derive.addPass(createDeriveBackward(options));
   if (failed(derive.run(module)))
     return failure();
-  for (EntryOp entry : module.getOps<EntryOp>())
-    if (entry.getPhase() == Phase::Gradient)
-      return entry;
-  return failure();
+  return findGradientEntry(module);
 }
 
 //===----------------------------------------------------------------------===//

@@ -82,10 +82,9 @@ static Status checkMethod(const Spec &spec, const rt::MethodSettings &own) {
     return spec.given.count(setting.key()) > 0;
   };
   const std::string &method = own.method;
-  rt::PartSettings any(""); // of what train has, only what methods are told
   for (const rt::Setting *setting : own.members())
     if (isGiven(*setting) && !setting->isReadBy(method) &&
-        rt::Settings::find(any, *setting))
+        rt::Settings::isOfMethod(*setting))
       return disagree(spec, setting->key(),
                       setting->readers() + ", but method is " + method,
                       "remove " + setting->key() + ", or set " +
@@ -270,10 +269,9 @@ Status hone::checkSpec(Spec &spec) {
   auto isPlanned = [&](const rt::Setting &setting) {
     return &setting == &spec.train.residuals && setting.text() == "planned";
   };
-  rt::PartSettings any("");
   for (const rt::Setting *setting : spec.train.members())
     if (spec.given.count(setting->key()) && !spec.isRead(*setting) &&
-        !rt::Settings::find(any, *setting) && !isPlanned(*setting))
+        !rt::Settings::isOfMethod(*setting) && !isPlanned(*setting))
       return disagree(setting->key(),
                       setting->readers() + ", but method is " +
                           (spec.hasParts()

@@ -24,16 +24,6 @@ BackwardMethod::BackwardMethod(StepModel &model, ArrayRef<TrainedPart> given,
 // Entries
 //===----------------------------------------------------------------------===//
 
-LogicalResult BackwardMethod::findGradient() {
-  for (EntryOp entry : model.module.getOps<EntryOp>())
-    if (entry.getPhase() == Phase::Gradient) {
-      gradient = entry;
-      return success();
-    }
-  return model.module.emitError("expects an entry of the phase 'gradient'; run "
-                                "hone-derive-backward first");
-}
-
 LogicalResult BackwardMethod::checkRanks() {
   llvm::StringSet<> names;
   for (StringRef name : options.ranks)
@@ -130,7 +120,13 @@ LogicalResult BackwardMethod::selectLayers() {
 }
 
 LogicalResult BackwardMethod::createEntries() {
-  if (failed(checkRanks()) || failed(findGradient()) || failed(selectLayers()))
+  if (failed(checkRanks()))
+    return failure();
+  FailureOr<EntryOp> found = findGradientEntry(model.module);
+  if (failed(found))
+    return failure();
+  gradient = *found;
+  if (failed(selectLayers()))
     return failure();
   std::vector<std::string> names = {vectorEntryName<ZeroGradientOp>(),
                                     vectorEntryName<ReadGradientOp>(),
@@ -230,7 +226,7 @@ SmallVector<Value> BackwardMethod::begin(ScheduleBuilder &b) {
   scale = b.scalar("inverse", b.realSetting("targets"));
   selectForStep(b);
   b.run(zero, {});
-  no = b.scalar("false", {}, b.integer);
+  Value no = b.scalar("false", {}, b.integer);
   yes = b.scalar("true", {}, b.integer);
   return {no, b.scalar("zero", {})};
 }
@@ -321,7 +317,7 @@ LogicalResult BackwardMethod::scheduleShared() {
   for (Value others : exchange(batches, "train.batches"))
     b.check(b.scalar("same_count", {batches, others}),
             "expects as many batches on every rank");
-  no = b.scalar("false", {}, b.integer);
+  Value no = b.scalar("false", {}, b.integer);
   b.run(zero, {});
   Value empty = b.run(read, {}).front();
   Value sum = b.repeat(batches, {none, empty}, [&](ValueRange before) {

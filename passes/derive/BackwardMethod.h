@@ -53,7 +53,6 @@ private:
     Value length, rate;
   };
 
-  mlir::LogicalResult findGradient();
   /// One of several different ranks, none of which updates in the backward.
   mlir::LogicalResult checkRanks();
   mlir::LogicalResult checkWarmups();
@@ -76,7 +75,7 @@ private:
   /// The same where they update.
   EntryOp updating, updatingAll;
   /// Of the schedule that is written.
-  Value scale, no, yes, isWarm;
+  Value scale, yes, isWarm;
   llvm::SmallVector<Value> selected;
 };
 

@@ -93,17 +93,12 @@ struct DeriveBackward : impl::DeriveBackwardBase<DeriveBackward> {
     if (failed(found))
       return signalPassFailure();
     EntryOp loss = *found;
-    LayerParts parts;
-    if (!part.empty()) {
-      FailureOr<LayerParts> cut = LayerParts::cut(loss, lowerLayers);
-      if (failed(cut))
-        return signalPassFailure();
-      parts = std::move(*cut);
-    }
+    FailureOr<LayerParts> parts = LayerParts::cutFor(part, loss, lowerLayers);
+    if (failed(parts))
+      return signalPassFailure();
     EntryDerivation derivation(
-        loss, *plan, recomputedInputs, roundedInputs, [&](StringRef prefix) {
-          return part.empty() || parts.partOf(prefix) == part;
-        });
+        loss, *plan, recomputedInputs, roundedInputs,
+        [&](StringRef prefix) { return parts->has(part, prefix); });
     if (failed(derivation.checkEveryCallRuns()) ||
         failed(derivation.findLossCall()) || failed(derivation.checkNames()))
       return signalPassFailure();

@@ -40,6 +40,8 @@ LogicalResult DirectionMethod::createEntries() {
 }
 
 SmallVector<Value> DirectionMethod::begin(ScheduleBuilder &b) {
+  seed = b.integerSetting("seed");
+  step = b.integerSetting("completed");
   beginTrials(b);
   Value none = b.scalar(
       "zeros", {},

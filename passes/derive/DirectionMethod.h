@@ -46,8 +46,8 @@ protected:
   virtual Trials trials() const = 0;
   /// Adds the entry of a trial.
   virtual mlir::FailureOr<EntryOp> createTrial() = 0;
-  /// Items before the trials.
-  virtual void beginTrials(ScheduleBuilder &b) = 0;
+  /// Items before the trials, beside the key.
+  virtual void beginTrials(ScheduleBuilder &) {}
   /// One trial of a batch, and the sums with what it found.
   virtual TrialSums runTrial(ScheduleBuilder &b, Value batch, Value number,
                              TrialSums before) = 0;
@@ -58,6 +58,8 @@ protected:
   TrainedPart part;
   EntryOp trial;
   mlir::Type keyType;
+  /// What keys are made of, in the schedule that is written.
+  Value seed, step;
 
 private:
   /// The update along `coefficients`, and the learning rate.

@@ -29,10 +29,6 @@ private:
     return model.tangents.create(
         model.loss, name, [&](StringRef prefix) { return part.has(prefix); });
   }
-  void beginTrials(ScheduleBuilder &b) override {
-    seed = b.integerSetting("seed");
-    step = b.integerSetting("completed");
-  }
   TrialSums runTrial(ScheduleBuilder &b, Value batch, Value number,
                      TrialSums before) override {
     Value key = b.scalar("direction_key", {seed, step, number}, keyType);
@@ -42,8 +38,6 @@ private:
             b.scalar("add", {before.loss, slope[0]})};
   }
   Value distance(ScheduleBuilder &b) override { return b.scalar("one", {}); }
-
-  Value seed, step;
 };
 
 } // namespace

@@ -19,10 +19,19 @@ public:
   /// at least. Fails with a diagnostic if there are fewer, or a prefix is on
   /// both sides.
   static mlir::FailureOr<LayerParts> cut(EntryOp loss, int64_t below);
+  /// The same for who asks about `part`; no cut is needed if that is empty.
+  static mlir::FailureOr<LayerParts> cutFor(llvm::StringRef part, EntryOp loss,
+                                            int64_t below) {
+    return part.empty() ? LayerParts() : cut(loss, below);
+  }
 
   /// Which one calls with `prefix` are of; empty: there are none.
   llvm::StringRef partOf(llvm::StringRef prefix) const {
     return parts.lookup(prefix);
+  }
+  /// Whether they are of `part`; empty: of the whole model.
+  bool has(llvm::StringRef part, llvm::StringRef prefix) const {
+    return part.empty() || partOf(prefix) == part;
   }
 
 private:

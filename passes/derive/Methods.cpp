@@ -160,16 +160,12 @@ FailureOr<int64_t> countDerivedLayers(EntryOp loss,
                                       const StepOptions &options) {
   Value returned = loss.getBodyBlock().getTerminator()->getOperand(0);
   std::string part = partWithBackward(options);
-  LayerParts parts;
-  if (!part.empty()) {
-    FailureOr<LayerParts> cut = LayerParts::cut(loss, options.lowerLayers);
-    if (failed(cut))
-      return failure();
-    parts = std::move(*cut);
-  }
-  EntryActivity activity(loss, [&](StringRef prefix) {
-    return part.empty() || parts.partOf(prefix) == part;
-  });
+  FailureOr<LayerParts> parts =
+      LayerParts::cutFor(part, loss, options.lowerLayers);
+  if (failed(parts))
+    return failure();
+  EntryActivity activity(
+      loss, [&](StringRef prefix) { return parts->has(part, prefix); });
   return activity.layersBefore(returned.getDefiningOp<CallOp>()).size();
 }
 

@@ -28,15 +28,12 @@ struct ScheduleStep : impl::ScheduleStepBase<ScheduleStep> {
     FailureOr<StepModel> model = StepModel::find(getOperation());
     if (failed(model))
       return signalPassFailure();
-    LayerParts cut;
-    if (parts->size() > 1) {
-      FailureOr<LayerParts> found = LayerParts::cut(model->loss, lowerLayers);
-      if (failed(found))
-        return signalPassFailure();
-      cut = std::move(*found);
-    }
+    FailureOr<LayerParts> cut =
+        LayerParts::cutFor(parts->front().name, model->loss, lowerLayers);
+    if (failed(cut))
+      return signalPassFailure();
     for (TrainedPart &part : *parts)
-      part.cut = &cut;
+      part.cut = &*cut;
     auto methods = createMethods(
         *model, *parts, {inBackward, llvm::to_vector(ranks), rank.getValue()});
     if (failed(methods) || failed(scheduleStep(*model, *methods)))

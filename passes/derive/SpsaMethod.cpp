@@ -37,8 +37,6 @@ private:
         model.loss, name, [&](StringRef prefix) { return part.has(prefix); });
   }
   void beginTrials(ScheduleBuilder &b) override {
-    seed = b.integerSetting("seed");
-    step = b.integerSetting("completed");
     epsilon = b.realSetting(part.symbol("perturbation_scale"));
   }
   TrialSums runTrial(ScheduleBuilder &b, Value batch, Value number,
@@ -57,7 +55,7 @@ private:
   }
 
   bool oneSided;
-  Value seed, step, epsilon;
+  Value epsilon;
 };
 
 } // namespace

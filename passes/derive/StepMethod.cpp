@@ -41,25 +41,9 @@ LogicalResult StepMethod::scheduleTraining() {
 
 LogicalResult StepMethod::scheduleReplay() { return success(); }
 
-namespace {
-
-/// A schedule whose items are those of several methods.
-class StepWriter {
-public:
-  StepWriter(ScheduleBuilder &b, ArrayRef<std::unique_ptr<StepMethod>> methods)
-      : b(b), methods(methods) {}
-
-  /// What the methods find in all batches; returns the mean loss.
-  Value findGradients();
-
-private:
-  ScheduleBuilder &b;
-  ArrayRef<std::unique_ptr<StepMethod>> methods;
-};
-
-} // namespace
-
-Value StepWriter::findGradients() {
+/// Writes what `methods` find in all batches; returns the mean loss.
+static Value findGradients(ScheduleBuilder &b,
+                           ArrayRef<std::unique_ptr<StepMethod>> methods) {
   Value batches = b.integerSetting("batches");
   SmallVector<Value> carried;
   SmallVector<size_t> ends;
@@ -100,7 +84,7 @@ scheduleTraining(const StepModel &model,
   if (methods.size() == 1 && methods.front()->trainsAlone())
     return methods.front()->scheduleTraining();
   ScheduleBuilder b(model.module, Purpose::Train);
-  Value loss = StepWriter(b, methods).findGradients();
+  Value loss = findGradients(b, methods);
   SmallVector<Value> checked = {loss};
   for (auto &method : methods)
     method->appendChecked(b, checked);
@@ -118,7 +102,7 @@ scheduleGradient(const StepModel &model,
                  ArrayRef<std::unique_ptr<StepMethod>> methods) {
   auto squares = findEntry(model.module, vectorEntryName<GradientSquaresOp>());
   ScheduleBuilder b(model.module, Purpose::Differentiate);
-  Value loss = StepWriter(b, methods).findGradients();
+  Value loss = findGradients(b, methods);
   for (auto &method : methods)
     method->writeGradient(b);
   b.report(loss, "loss");

@@ -50,11 +50,9 @@ struct TrainedPart {
   std::string name; ///< lower or upper; empty: all layers
   MethodOptions options;
   Optimizer optimizer = Optimizer::Adamw; ///< as options say
-  const LayerParts *cut = nullptr;        ///< null: all layers
+  const LayerParts *cut = nullptr;        ///< of the model
 
-  bool has(llvm::StringRef prefix) const {
-    return name.empty() || cut->partOf(prefix) == name;
-  }
+  bool has(llvm::StringRef prefix) const { return cut->has(name, prefix); }
   /// "lower.update"
   std::string symbol(llvm::StringRef of) const {
     return (name.empty() ? "" : name + ".") + of.str();

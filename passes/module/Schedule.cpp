@@ -33,6 +33,14 @@ FailureOr<EntryOp> findLossEntry(ModuleOp module) {
   return found;
 }
 
+FailureOr<EntryOp> findGradientEntry(ModuleOp module) {
+  for (EntryOp entry : module.getOps<EntryOp>())
+    if (entry.getPhase() == Phase::Gradient)
+      return entry;
+  return module.emitError("expects an entry of the phase 'gradient'; run "
+                          "hone-derive-backward first");
+}
+
 Schedule::Schedule(ScheduleOp op) : op(op) {
   auto add = [&](Operation *item, RepeatOp repeat) {
     auto staged = dyn_cast<ItemOpInterface>(item);

@@ -18,6 +18,8 @@ namespace hone {
 /// The forward entry that returns the loss, one tensor<f64>. Fails with a
 /// diagnostic if there is none, or more than one.
 mlir::FailureOr<EntryOp> findLossEntry(mlir::ModuleOp module);
+/// The entry of the phase `gradient`. Fails with a diagnostic if there is none.
+mlir::FailureOr<EntryOp> findGradientEntry(mlir::ModuleOp module);
 
 class Schedule {
 public:

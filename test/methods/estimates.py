@@ -11,14 +11,11 @@ import json
 import struct
 import sys
 
+import tensors
+
 
 def read(path):
-    with open(path, "rb") as file:
-        header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
-        data = file.read()
-    header.pop("__metadata__", None)
-    return {name: array.array("d", data[slice(*tensor["data_offsets"])])
-            for name, tensor in header.items()}
+    return tensors.read(path, lambda data: array.array("d", data))
 
 
 def first_coefficient(path):

@@ -9,27 +9,22 @@ gradient whose backward is the identity but in layers S.
 """
 
 import array
-import json
-import re
-import struct
 import sys
+
+import tensors
 
 folder, below = sys.argv[1], int(sys.argv[2])
 LAYERS = 6
 
 
 def read(name):
-    with open(f"{folder}/{name}.safetensors", "rb") as file:
-        header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
-        data = file.read()
-    header.pop("__metadata__", None)
-    return {name: array.array("d", data[slice(*tensor["data_offsets"])])
-            for name, tensor in header.items()}
+    return tensors.read(f"{folder}/{name}.safetensors",
+                        lambda data: array.array("d", data))
 
 
 def rows(gradient, layers):
     return [x for name in sorted(gradient)
-            if int(re.search(r"layers\.(\d+)\.", name)[1]) in layers
+            if tensors.layer_of(name) in layers
             for x in gradient[name]]
 
 

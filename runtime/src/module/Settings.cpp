@@ -37,12 +37,17 @@ Setting *Settings::find(MethodSettings &part, const Setting &setting) {
   return nullptr;
 }
 
+bool Settings::isOfMethod(const Setting &setting) {
+  TrainSettings train;
+  PartSettings part("");
+  return find(train, setting) && find(part, setting);
+}
+
 bool Settings::isRead(const Setting &setting) const {
   for (const PartSettings *part : {&lower, &upper})
     if (!strcmp(setting.section, part->name))
       return hasParts() && setting.isReadBy(part->method);
-  PartSettings any("");
-  if (hasParts() && !strcmp(setting.section, train.name) && find(any, setting))
+  if (hasParts() && !strcmp(setting.section, train.name) && isOfMethod(setting))
     return false;
   std::vector<const MethodSettings *> all = methods();
   return std::any_of(all.begin(), all.end(), [&](const MethodSettings *each) {

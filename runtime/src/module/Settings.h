@@ -237,6 +237,8 @@ struct Settings : Section {
   std::vector<const MethodSettings *> methods() const;
   /// The one of `part` that has the name of `setting`; null: there is none.
   static Setting *find(MethodSettings &part, const Setting &setting);
+  /// Whether train and both parts have one of its name.
+  static bool isOfMethod(const Setting &setting);
   /// Whether a method reads `setting`; of train, if there are no parts or these
   /// have none of the name.
   bool isRead(const Setting &setting) const;

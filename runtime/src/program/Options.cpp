@@ -158,8 +158,7 @@ static Status checkIsRead(const Settings &settings, const Setting &setting) {
   if (isOfPart && !settings.hasParts())
     return refuse("this program was compiled without parts",
                   "leave the name of the part out");
-  PartSettings any("");
-  if (!isOfPart && settings.hasParts() && Settings::find(any, setting)) {
+  if (!isOfPart && settings.hasParts() && Settings::isOfMethod(setting)) {
     std::string own;
     for (const PartSettings *part : {&settings.lower, &settings.upper})
       for (const Setting *each : part->members())
