@@ -69,7 +69,9 @@ def ScheduleStep : HonePass<"hone-schedule-step"> {
     `lcsb`: a step runs the backwards of the layers that a formula selects before it,
     all of its batches alike. Through the others the cotangent goes unchanged, and
     of a gradient that keeps block inputs only as many are kept as the largest
-    selection has; or with `unselected=exact` as it went before (docs/methods/lcsb.md).
+    selection has; or with `unselected=exact` as it went before. With
+    `unselected-update=none` an update is of the selected layers only
+    (docs/methods/lcsb.md).
 
     `mezo` and `mezo-one-sided`: a copy of the loss, `@loss.perturbed`, whose
     trainable parameters are moved along a direction that a key names; `@update` along
@@ -93,17 +95,29 @@ def ScheduleStep : HonePass<"hone-schedule-step"> {
            "random directions of a step of mezo and fgd">,
     Option<"selection", "selection", "std::string", /*default=*/"\"uniform\"",
            "which layers have a backward in a step of lcsb: uniform, bernoulli, "
-           "cyclic or round-robin">,
+           "cyclic, round-robin, importance, freeze, lisa, badam or "
+           "stochastic-depth">,
     Option<"selectionRatio", "selection-ratio", "double", /*default=*/"0.5",
-           "part of the layers that is selected, but for cyclic">,
+           "part of the layers that is selected, but for cyclic and badam">,
+    Option<"selectionRatioEnd", "selection-ratio-end", "double",
+           /*default=*/"0.5", "the same in the last step, with a schedule">,
+    Option<"selectionSchedule", "selection-schedule", "std::string",
+           /*default=*/"\"constant\"",
+           "from one to the other: constant, step, linear or cosine">,
     Option<"selectionGroups", "selection-groups", "int64_t", /*default=*/"4",
            "groups of layers of cyclic">,
     Option<"selectionWarmup", "selection-warmup", "int64_t", /*default=*/"0",
            "first steps, which select all layers">,
+    Option<"selectionPeriod", "selection-period", "int64_t", /*default=*/"1",
+           "steps that have one selection">,
     Option<"unselected", "unselected", "std::string",
            /*default=*/"\"identity\"",
            "what lets the cotangent through a layer that is not selected: identity, "
            "or exact, which keeps the inputs of all layers">,
+    Option<"unselectedUpdate", "unselected-update", "std::string",
+           /*default=*/"\"momentum\"",
+           "what an update does to a layer that is not selected: as for a gradient "
+           "of zero (momentum), or none">,
     Option<"lowerLayers", "lower-layers", "int64_t", /*default=*/"0",
            "how many layers are the part lower">,
     Option<"lower", "lower", "std::string", /*default=*/"\"\"",

@@ -20,13 +20,24 @@ struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
       llvm::cl::desc("of lcsb, as in hone-schedule-step")};
   Option<double> selectionRatio{*this, "selection-ratio", llvm::cl::init(0.5),
                                 llvm::cl::desc("the same")};
+  Option<double> selectionRatioEnd{*this, "selection-ratio-end",
+                                   llvm::cl::init(0.5),
+                                   llvm::cl::desc("the same")};
+  Option<std::string> selectionSchedule{*this, "selection-schedule",
+                                        llvm::cl::init("constant"),
+                                        llvm::cl::desc("the same")};
   Option<int64_t> selectionGroups{*this, "selection-groups", llvm::cl::init(4),
                                   llvm::cl::desc("the same")};
   Option<int64_t> selectionWarmup{*this, "selection-warmup", llvm::cl::init(0),
                                   llvm::cl::desc("the same")};
+  Option<int64_t> selectionPeriod{*this, "selection-period", llvm::cl::init(1),
+                                  llvm::cl::desc("the same")};
   Option<std::string> unselected{*this, "unselected",
                                  llvm::cl::init("identity"),
                                  llvm::cl::desc("the same")};
+  Option<std::string> unselectedUpdate{*this, "unselected-update",
+                                       llvm::cl::init("momentum"),
+                                       llvm::cl::desc("the same")};
   Option<int64_t> lowerLayers{
       *this, "lower-layers", llvm::cl::init(0),
       llvm::cl::desc("how many layers have the method of lower")};

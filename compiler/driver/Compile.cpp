@@ -300,9 +300,13 @@ static void setMethod(StepOptions &options, const rt::MethodSettings &method) {
   options.directions = method.directions;
   options.selection = method.selection;
   options.selectionRatio = method.selection_ratio;
+  options.selectionRatioEnd = method.selection_ratio_end;
+  options.selectionSchedule = method.selection_schedule;
   options.selectionGroups = method.selection_groups;
   options.selectionWarmup = method.selection_warmup;
+  options.selectionPeriod = method.selection_period;
   options.unselected = method.unselected;
+  options.unselectedUpdate = method.unselected_update;
 }
 
 void Compilation::setMethods(StepOptions &options) const {

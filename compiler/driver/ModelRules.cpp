@@ -87,7 +87,7 @@ Status hone::checkLayers(ModuleOp module, Spec &spec) {
                          ? StringRef(method->name).rsplit('.').second
                          : StringRef();
     auto isOwn = [&](StringRef prefix) { return cut.has(part, prefix); };
-    int64_t layers = countSelectableLayers(*loss, isOwn);
+    int64_t layers = selectableLayers(*loss, isOwn).size();
     if (!part.empty() &&
         llvm::none_of(parameters->layers(), [&](const TrainableLayer &layer) {
           return isOwn(layer.prefix);

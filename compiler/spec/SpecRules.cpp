@@ -69,11 +69,147 @@ static const char *optimizerOf(const rt::MethodSettings &own,
   return isAdam ? "adamw" : nullptr;
 }
 
-/// What the selection of `own` does not read.
-static const rt::Setting &unreadBySelection(const rt::MethodSettings &own) {
-  return own.selection == "cyclic"
-             ? static_cast<const rt::Setting &>(own.selection_ratio)
-             : own.selection_groups;
+namespace {
+/// What a selection means where a spec does not say it, and which keys it has.
+struct SelectionStandard {
+  const char *selection;
+  int64_t warmup = -1, period = 1; ///< -1: as the setting has it
+  const char *unselected = "identity", *update = "momentum";
+  bool isFixed = false; ///< the last two are what it is
+  bool hasRatio = true, hasSchedule = true;
+};
+} // namespace
+
+static constexpr SelectionStandard kSelections[] = {
+    {"uniform"},
+    {"bernoulli"},
+    {"cyclic", -1, 1, "identity", "momentum", false, false, false},
+    {"round-robin", -1, 1, "identity", "momentum", false, true, false},
+    {"importance"},
+    {"freeze", 0, 1, "identity", "none"},
+    {"lisa", 0, 20, "exact", "none", true},
+    {"badam", 0, 100, "exact", "none", true, false, false},
+    {"stochastic-depth", -1, 1, "identity", "momentum", false, true, false},
+};
+
+static const SelectionStandard &standardOf(const rt::MethodSettings &own) {
+  return *llvm::find_if(kSelections, [&](const SelectionStandard &standard) {
+    return own.selection == standard.selection;
+  });
+}
+
+/// Sets the defaults that follow from the selection.
+static void setSelectionStandards(const Spec &spec, rt::MethodSettings &own) {
+  const SelectionStandard &standard = standardOf(own);
+  auto isGiven = [&](const rt::Setting &setting) {
+    return spec.given.count(setting.key()) ||
+           spec.given.count(std::string(spec.train.name) + "." + setting.name);
+  };
+  if (standard.warmup >= 0 && !isGiven(own.selection_warmup))
+    own.selection_warmup = standard.warmup;
+  if (!isGiven(own.selection_period))
+    own.selection_period = standard.period;
+  if (!isGiven(own.unselected))
+    own.unselected = standard.unselected;
+  if (!isGiven(own.unselected_update))
+    own.unselected_update = standard.update;
+}
+
+/// Which selections read `setting` of `own`, if this one does not; "": it does.
+static std::string selectionsReading(const rt::MethodSettings &own,
+                                     const rt::Setting &setting) {
+  const SelectionStandard &standard = standardOf(own);
+  auto ofOnly = [&](const char *selection) {
+    return own.selection == selection ? "" : std::string(selection);
+  };
+  if (&setting == &own.selection_groups)
+    return ofOnly("cyclic");
+  if (&setting == &own.selection_decay ||
+      &setting == &own.selection_temperature)
+    return ofOnly("importance");
+  if (&setting == &own.selection_ratio)
+    return standard.hasRatio ? "" : "uniform";
+  if (&setting == &own.selection_schedule ||
+      &setting == &own.selection_ratio_end)
+    return standard.hasSchedule ? "" : "uniform";
+  return "";
+}
+
+/// Checks the keys of lcsb.
+static Status checkSelection(const Spec &spec, const rt::MethodSettings &own) {
+  auto isGiven = [&](const rt::Setting &setting) {
+    return spec.given.count(setting.key()) > 0;
+  };
+  const std::string selection = "selection " + own.selection;
+  if (own.unselected == "identity" && spec.train.residuals != "mesp" &&
+      spec.train.residuals != "planned")
+    return disagree(spec, "train.residuals",
+                    "expected mesp or planned, since layers that method lcsb "
+                    "selects keep their inputs only, but found " +
+                        spec.train.residuals,
+                    "leave train.residuals out, or set " +
+                        own.unselected.key() + " to exact");
+  for (const rt::Setting *setting : own.members())
+    if (std::string readers = selectionsReading(own, *setting);
+        isGiven(*setting) && !readers.empty())
+      return disagree(
+          spec, setting->key(),
+          own.selection == "cyclic" && setting == &own.selection_ratio
+              ? "selection cyclic has groups instead"
+              : selection + " does not read it",
+          own.selection == "cyclic" && setting == &own.selection_ratio
+              ? "remove " + setting->key() + "; " + own.selection_groups.key() +
+                    ": 2 selects half of the layers"
+              : "remove " + setting->key() + ", or set " + own.selection.key() +
+                    " to " + readers);
+  if (isGiven(own.selection_ratio_end) && own.selection_schedule == "constant")
+    return disagree(spec, own.selection_ratio_end.key(),
+                    "only a " + own.selection_schedule.key() +
+                        " reads it, but that is constant",
+                    "remove " + own.selection_ratio_end.key() + ", or set " +
+                        own.selection_schedule.key() + " to linear");
+  if (own.selection_schedule != "constant" &&
+      !isGiven(own.selection_ratio_end) &&
+      !spec.given.count("train.selection_ratio_end"))
+    return fail(spec, ErrorCode::MissingKey, own.selection_ratio_end.key(),
+                "the key is required where " + own.selection_schedule.key() +
+                    " is " + own.selection_schedule + ", but missing",
+                "add the part of the layers that the last step selects, such "
+                "as " +
+                    std::string(own.selection_ratio_end.name) + ": 0.3");
+  const SelectionStandard &standard = standardOf(own);
+  auto isOther = [](const rt::Word &word, const char *text) {
+    return static_cast<const std::string &>(word) != text;
+  };
+  for (auto [word, text] : {std::pair(&own.unselected, standard.unselected),
+                            std::pair(&own.unselected_update, standard.update)})
+    if (standard.isFixed && isOther(*word, text))
+      return disagree(spec, word->key(),
+                      "expected " + std::string(text) + ", which " + selection +
+                          " is, but found " + *word,
+                      "remove " + word->key() + ", or set " +
+                          own.selection.key() + " to uniform");
+  if (own.selection == "stochastic-depth" && own.unselected != "identity")
+    return disagree(spec, own.unselected.key(),
+                    "expected identity, since " + selection +
+                        " skips forwards, but found " + own.unselected,
+                    "remove " + own.unselected.key());
+  if (own.selection != "importance")
+    return Status::ok();
+  if (own.selection_warmup < 1)
+    return disagree(spec, own.selection_warmup.key(),
+                    "expected at least 1, since " + selection +
+                        " has no gradients to average before, but found " +
+                        own.selection_warmup.text(),
+                    "raise " + own.selection_warmup.key());
+  if (spec.train.optimizer_in_backward)
+    return disagree(spec, "train.optimizer_in_backward",
+                    "expected false, since " + selection +
+                        " averages the lengths of all gradients, but found "
+                        "true",
+                    "remove train.optimizer_in_backward, or set " +
+                        own.selection.key() + " to uniform");
+  return Status::ok();
 }
 
 /// Checks the keys of a method, in train or in a part.
@@ -89,28 +225,9 @@ static Status checkMethod(const Spec &spec, const rt::MethodSettings &own) {
                       setting->readers() + ", but method is " + method,
                       "remove " + setting->key() + ", or set " +
                           own.method.key() + " to " + setting->methods.front());
-  if (method == "lcsb") {
-    if (own.unselected == "identity" && spec.train.residuals != "mesp" &&
-        spec.train.residuals != "planned")
-      return disagree(spec, "train.residuals",
-                      "expected mesp or planned, since layers that method lcsb "
-                      "selects keep their inputs only, but found " +
-                          spec.train.residuals,
-                      "leave train.residuals out, or set " +
-                          own.unselected.key() + " to exact");
-    bool hasGroups = own.selection == "cyclic";
-    const rt::Setting &unread = unreadBySelection(own);
-    if (isGiven(unread))
-      return disagree(
-          spec, unread.key(),
-          (hasGroups ? "selection cyclic has groups instead"
-                     : "only selection cyclic reads it, but selection is " +
-                           own.selection),
-          "remove " + unread.key() +
-              (hasGroups ? "; " + own.selection_groups.key() +
-                               ": 2 selects half of the layers"
-                         : ", or set " + own.selection.key() + " to cyclic"));
-  }
+  if (method == "lcsb")
+    if (Status status = checkSelection(spec, own); !status.isOk())
+      return status;
   for (const rt::Setting *setting : own.members())
     if (const char *optimizer = optimizerOf(own, *setting);
         optimizer && isGiven(*setting) && own.optimizer != optimizer)
@@ -197,8 +314,9 @@ static Status inheritFromTrain(Spec &spec) {
         continue;
       own->parse(common->text());
       const char *optimizer = optimizerOf(*part, *own);
-      isUsed |= (!optimizer || part->optimizer == optimizer) &&
-                own != &unreadBySelection(*part);
+      isUsed |=
+          (!optimizer || part->optimizer == optimizer) &&
+          (part->method != "lcsb" || selectionsReading(*part, *own).empty());
     }
     if (isCommon && !isUsed)
       return disagree(spec, common->key(),
@@ -248,10 +366,13 @@ Status hone::checkSpec(Spec &spec) {
     return status;
   if (!spec.hasParts()) {
     setStandards(spec, spec.train);
+    setSelectionStandards(spec, spec.train);
     if (Status status = checkMethod(spec, spec.train); !status.isOk())
       return status;
   }
   if (spec.hasParts()) {
+    for (rt::PartSettings *part : {&spec.lower, &spec.upper})
+      setSelectionStandards(spec, *part);
     for (rt::PartSettings *part : {&spec.lower, &spec.upper})
       if (Status status = checkMethod(spec, *part); !status.isOk())
         return status;

@@ -188,7 +188,13 @@ def Hone_UpdateOpInterface : OpInterface<"UpdateOpInterface"> {
     InterfaceMethod<[{
         The prefixes of the layers that are updated; null for all, or one.
       }],
-      "::mlir::ArrayAttr", "getLayersAttr">
+      "::mlir::ArrayAttr", "getLayersAttr">,
+    InterfaceMethod<[{
+        Whose element `getMaskIndex` must not be zero for the update to be done;
+        null: it always is.
+      }],
+      "::mlir::Value", "getMask">,
+    InterfaceMethod<"", "::std::optional<int64_t>", "getMaskIndex">
   ];
 }
 

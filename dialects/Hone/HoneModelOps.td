@@ -45,6 +45,9 @@ def Hone_RowIndices : 1DTensorOf<[I32]>;
 def Hone_OfLayers : Type<
     And<[Hone_RowIndices.predicate, HasStaticShapePred]>,
     "a known number of 32-bit integers", "::mlir::RankedTensorType">;
+def Hone_Numbers : Type<
+    And<[1DTensorOf<[F64]>.predicate, HasStaticShapePred]>,
+    "a known number of 64-bit floats", "::mlir::RankedTensorType">;
 // The seed and the step of a RandomStream (runtime/src/base/Philox.h), each as
 // its low and high half; purpose and name are what reads it for which tensor.
 def Hone_RandomKey : Type<

@@ -82,7 +82,8 @@ def Hone_SettingOp : Hone_InScheduleOp<"setting"> {
     An option of the run or a counter of the step, by name: `learning_rate`,
     `completed`, `batches`, ... (runtime.h has the list). It is the same from the
     first item of the schedule to the last. Several numbers are what `replay` is
-    given of a step: the report of that name of `train`.
+    given of a step: the report of that name of `train`. `before.NAME` is the report
+    NAME of the step before, zeros at first; checkpoints have it.
   }];
   let arguments = (ins StrAttr:$name);
   let results = (outs AnyTypeOf<[Hone_Scalar, Hone_Integer,
@@ -348,6 +349,23 @@ class Hone_VectorOp<string mnemonic, list<Trait> traits = []> :
 def Hone_ZeroGradientOp : Hone_VectorOp<"zero_gradient"> {
   let summary = "sets the gradient of every parameter to zero";
     let assemblyFormat = "attr-dict";
+}
+
+def Hone_ZeroStateOp : Hone_VectorOp<"zero_state"> {
+  let summary = "sets what the optimizer remembers to zero";
+  let description = [{
+    All vectors of the state, of all trainable parameters, or with `on` of those
+    of some layers.
+
+    Example:
+    ```mlir
+    hone.entry vector @zero_state() {
+      hone.zero_state on ["model.layers.0."]
+    }
+    ```
+  }];
+  let arguments = (ins OptionalAttr<StrArrayAttr>:$layers);
+  let assemblyFormat = "(`on` $layers^)? attr-dict";
 }
 
 def Hone_ReadGradientOp : Hone_VectorOp<"read_gradient"> {

@@ -203,11 +203,17 @@ static LogicalResult verifyUpdate(UpdateOpInterface op) {
     return op->emitOpError("expects a gradient or directions but got both");
   if (gradient && op.getLayersAttr())
     return op->emitOpError("expects one layer or several but got both");
-  return success();
+  return ShapeChecks(op).isOfEntry("mask", op.getMask(),
+                                   op.getMaskIndex()); // (C3)
 }
 
 LogicalResult SgdOp::verify() { return verifyUpdate(*this); }
 LogicalResult AdamwOp::verify() { return verifyUpdate(*this); }
+
+LogicalResult ElementOp::verify() {
+  return ShapeChecks(*this).isOfEntry("numbers", getNumbers(),
+                                      getIndex()); // (C1)
+}
 
 unsigned SgdOp::getNumStateVectors() { return getMomentum() ? 1 : 0; }
 unsigned AdamwOp::getNumStateVectors() { return 2; }

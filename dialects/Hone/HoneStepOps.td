@@ -475,8 +475,8 @@ def Hone_FoldGradientOp : Hone_Op<"fold_gradient", [
   let extraClassDeclaration = "LayerGradientOp getLayerGradient();";
 }
 
-// An optimizer step. `gradient` restricts it to one layer, `layers` to some. With
-// `along`, the gradient is in no memory: it is that of `hone.estimate_gradient`,
+// An optimizer step. `gradient` restricts it to one layer, `layers` to some; with
+// `when` it is done only if that element of the mask is not zero. With `along`, the gradient is in no memory: it is that of `hone.estimate_gradient`,
 // formed where it is read. `rounding` is there
 // exactly when the parameters are stored as bfloat16: each new value is computed
 // in the type of the gradient and becomes one of its two neighbours, the upper
@@ -502,11 +502,16 @@ def Hone_SgdOp : Hone_UpdateOp<"sgd", [AttrSizedOperandSegments]> {
 
     1. (C1) `gradient` is the result of a `hone.layer_gradient`.
     2. (C2) `from` stands together with neither `along` nor `on`.
+    3. (C3) `mask` is an argument of the entry and has an element `mask_index`.
 
     Example:
     ```mlir
     hone.entry update @update(%g: tensor<f64>, %l: tensor<f64>, %w: tensor<f64>) {
       hone.sgd %g, %l, %w
+    }
+    hone.entry update @some(
+        %g: tensor<f64>, %l: tensor<f64>, %w: tensor<f64>, %mask: tensor<8xi32>) {
+      hone.sgd %g, %l, %w on ["model.layers.3."] when %mask[3] : tensor<8xi32>
     }
     hone.entry gradient @step(%g: tensor<f64>, %l: tensor<f64>, %w: tensor<f64>) {
       %d = hone.layer_gradient "model.layers.0." : tensor<16xf32>
@@ -526,12 +531,14 @@ def Hone_SgdOp : Hone_UpdateOp<"sgd", [AttrSizedOperandSegments]> {
                        Optional<Hone_Vector>:$gradient,
                        Optional<Hone_RandomKey>:$key,
                        Optional<Hone_Coefficients>:$coefficients,
-                       OptionalAttr<StrArrayAttr>:$layers);
+                       OptionalAttr<StrArrayAttr>:$layers,
+                       Optional<Hone_OfLayers>:$mask,
+                       OptionalAttr<I64Attr>:$mask_index);
   let assemblyFormat = [{
     $gradient_scale `,` $learning_rate `,` $weight_decay
     (`momentum` $momentum^)? (`round` $rounding^)? (`from` $gradient^ `:` type($gradient))?
     (`along` $key^ `,` $coefficients `:` type($coefficients))? (`on` $layers^)?
-    attr-dict
+    (`when` $mask^ `[` $mask_index `]` `:` type($mask))? attr-dict
   }];
 }
 
@@ -550,6 +557,7 @@ def Hone_AdamwOp : Hone_UpdateOp<"adamw", [AttrSizedOperandSegments]> {
 
     1. (C1) `gradient` is the result of a `hone.layer_gradient`.
     2. (C2) `from` stands together with neither `along` nor `on`.
+    3. (C3) `mask` is an argument of the entry and has an element `mask_index`.
 
     Example:
     ```mlir
@@ -569,14 +577,39 @@ def Hone_AdamwOp : Hone_UpdateOp<"adamw", [AttrSizedOperandSegments]> {
                        Optional<Hone_Vector>:$gradient,
                        Optional<Hone_RandomKey>:$key,
                        Optional<Hone_Coefficients>:$coefficients,
-                       OptionalAttr<StrArrayAttr>:$layers);
+                       OptionalAttr<StrArrayAttr>:$layers,
+                       Optional<Hone_OfLayers>:$mask,
+                       OptionalAttr<I64Attr>:$mask_index);
   let assemblyFormat = [{
     $gradient_scale `,` $learning_rate `,` $weight_decay `,` $beta1 `,` $beta2
     `,` $epsilon `,` $bias_correction1 `,` $bias_correction2
     (`round` $rounding^)? (`from` $gradient^ `:` type($gradient))?
     (`along` $key^ `,` $coefficients `:` type($coefficients))? (`on` $layers^)?
-    attr-dict
+    (`when` $mask^ `[` $mask_index `]` `:` type($mask))? attr-dict
   }];
+}
+
+def Hone_ElementOp : Hone_Op<"element", [ParentOneOf<["EntryOp"]>,
+    Hone_View]> {
+  let summary = "one of the numbers that an entry is given";
+  let description = [{
+    A layer's own, where an update takes one number of each layer.
+
+    1. (C1) `numbers` is an argument of the entry and has an element `index`.
+
+    Example:
+    ```mlir
+    hone.entry update @update(
+        %g: tensor<f64>, %rates: tensor<8xf64>, %w: tensor<f64>) {
+      %rate = hone.element %rates[3] : tensor<8xf64>
+      hone.sgd %g, %rate, %w on ["model.layers.3."]
+    }
+    ```
+  }];
+  let arguments = (ins Hone_Numbers:$numbers, I64Attr:$index);
+  let results = (outs Hone_Scalar:$number);
+  let assemblyFormat = "$numbers `[` $index `]` attr-dict `:` type($numbers)";
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//

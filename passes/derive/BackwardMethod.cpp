@@ -7,6 +7,8 @@
 
 #include "passes/derive/BackwardMethod.h"
 
+#include "passes/derive/SelectLayers.h"
+
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -46,59 +48,31 @@ LogicalResult BackwardMethod::checkRanks() {
 LogicalResult BackwardMethod::checkWarmups() {
   std::optional<int64_t> steps;
   for (const Part &part : parts) {
-    if (!part.rule)
+    if (!part.selection)
       continue;
-    if (steps.value_or(part.rule->warmup) != part.rule->warmup)
+    int64_t own = part.selection->rule().warmup;
+    if (steps.value_or(own) != own)
       return model.module.emitError("expects one warm-up of all parts that "
                                     "select layers but got ")
-             << *steps << " and " << part.rule->warmup << " steps";
-    steps = part.rule->warmup;
+             << *steps << " and " << own << " steps";
+    steps = own;
   }
   return success();
 }
 
-LogicalResult BackwardMethod::readSelection(Part &part) {
-  const MethodOptions &given = part.trained.options;
-  if (given.selection.empty())
-    return success();
-  std::optional<SelectionRule::Kind> kind =
-      SelectionRule::parseKind(given.selection);
-  if (!kind)
-    return gradient.emitError("expects selection to be one of ")
-           << SelectionRule::kindNames() << " but got '" << given.selection
-           << "'";
-  part.rule = {*kind, given.selectionRatio, given.selectionGroups,
-               given.selectionWarmup};
-  if (!(part.rule->ratio > 0 && part.rule->ratio <= 1))
-    return gradient.emitError("expects selection-ratio to be greater than 0 "
-                              "and at most 1 but got ")
-           << std::to_string(part.rule->ratio);
-  int64_t layers = countSelectableLayers(
-      model.loss, [&](StringRef prefix) { return part.trained.has(prefix); });
-  if (*kind == SelectionRule::Kind::Cyclic &&
-      (part.rule->groups < 1 || part.rule->groups > layers))
-    return gradient.emitError("expects selection-groups to be from 1 to ")
-           << layers << ", the layers that train, but got "
-           << part.rule->groups;
-  part.ofLayers = RankedTensorType::get(
-      layers, IntegerType::get(model.module.getContext(), 32));
-  if (given.unselected == "identity")
-    part.slots = part.rule->mostOf(layers);
-  else if (given.unselected != "exact")
-    return gradient.emitError("expects unselected to be identity or exact but "
-                              "got '")
-           << given.unselected << "'";
-  return success();
-}
-
 LogicalResult BackwardMethod::selectLayers() {
-  for (Part &part : parts)
-    if (failed(readSelection(part)))
+  for (Part &part : parts) {
+    if (part.trained.options.selection.empty())
+      continue;
+    auto read = LayerSelection::read(model, part.trained, options.inBackward);
+    if (failed(read))
       return failure();
+    part.selection = std::move(*read);
+  }
   if (failed(checkWarmups()))
     return failure();
   if (llvm::any_of(parts, [](const Part &part) {
-        return part.rule && part.rule->warmup > 0;
+        return part.selection && part.selection->rule().warmup > 0;
       })) {
     std::string name = gradient.getSymName().str() + ".all";
     if (failed(checkNamesAreFree(model.module, {name})))
@@ -109,14 +83,42 @@ LogicalResult BackwardMethod::selectLayers() {
   }
   for (Part &part : parts) {
     auto isOwn = [&](StringRef prefix) { return part.trained.has(prefix); };
-    if (!part.rule)
+    if (!part.selection)
       continue;
+    std::optional<int64_t> slots = part.selection->slots();
     if (ofAll)
-      selectAllLayers(ofAll, part.slots, isOwn);
-    if (failed(hone::selectLayers(gradient, part.slots, isOwn)))
+      selectAllLayers(ofAll, slots, isOwn);
+    if (failed(hone::selectLayers(gradient, slots, isOwn)))
+      return failure();
+    if (!part.selection->rule().skipsForwards())
+      continue;
+    if (failed(skipForwards(gradient, isOwn)) || failed(scaleEvaluation(part)))
       return failure();
   }
   return success();
+}
+
+LogicalResult BackwardMethod::scaleEvaluation(const Part &part) {
+  if (model.evaluated == model.loss) {
+    std::string name = model.loss.getSymName().str() + ".scaled";
+    if (failed(checkNamesAreFree(model.module, {name})))
+      return failure();
+    OpBuilder builder(model.loss);
+    builder.setInsertionPointAfter(model.loss);
+    model.evaluated = cast<EntryOp>(builder.clone(*model.loss));
+    model.evaluated.setSymName(name);
+  }
+  scaleLayers(model.evaluated,
+              [&](StringRef prefix) { return part.trained.has(prefix); });
+  return success();
+}
+
+SmallVector<Value> BackwardMethod::evaluationArguments(ScheduleBuilder &b) {
+  SmallVector<Value> weights;
+  for (const Part &part : parts)
+    if (part.selection)
+      llvm::append_range(weights, part.selection->evaluationWeights(b));
+  return weights;
 }
 
 LogicalResult BackwardMethod::createEntries() {
@@ -141,6 +143,8 @@ LogicalResult BackwardMethod::createEntries() {
     if (!part.trained.name.empty())
       names.push_back(
           part.trained.symbol(vectorEntryName<GradientSquaresOp>()));
+    if (part.selection)
+      llvm::append_range(names, part.selection->names());
   }
   if (failed(checkNamesAreFree(model.module, names)))
     return failure();
@@ -148,10 +152,14 @@ LogicalResult BackwardMethod::createEntries() {
   const ParameterTable &parameters = model.parameters;
   zero = createVectorEntry<ZeroGradientOp>(model.module, {}, {});
   if (options.inBackward) {
-    Optimizer optimizer = parts.front().trained.optimizer;
-    updating = createUpdatingCopy(gradient, optimizer, parameters);
+    const Part &all = parts.front();
+    auto createCopy = [&](EntryOp entry) {
+      return createUpdatingCopy(entry, all.trained.optimizer, parameters,
+                                all.conditionalLayers());
+    };
+    updating = createCopy(gradient);
     if (ofAll)
-      updatingAll = createUpdatingCopy(ofAll, optimizer, parameters);
+      updatingAll = createCopy(ofAll);
   }
   for (EntryOp entry : {gradient, ofAll})
     if (entry)
@@ -164,10 +172,19 @@ LogicalResult BackwardMethod::createEntries() {
     if (!part.squares)
       part.squares = createVectorEntry<GradientSquaresOp>(
           model.module, {}, model.perParameter(prefixes), name, prefixes);
-    if (!options.inBackward)
-      part.update =
-          createUpdateEntry(model.module, part.trained.symbol(update),
-                            part.trained.optimizer, parameters, prefixes);
+    if (part.selection)
+      part.selection->createEntries(model);
+    if (options.inBackward)
+      continue;
+    const Optimizer optimizer = part.trained.optimizer;
+    std::string updateName = part.trained.symbol(update);
+    ArrayRef<StringRef> conditional = part.conditionalLayers();
+    part.update =
+        conditional.empty()
+            ? createUpdateEntry(model.module, updateName, optimizer, parameters,
+                                prefixes)
+            : createSelectedUpdateEntry(model.module, updateName, optimizer,
+                                        parameters, conditional);
   }
   return success();
 }
@@ -180,31 +197,24 @@ void BackwardMethod::selectForStep(ScheduleBuilder &b) {
   selected.clear();
   isWarm = {};
   for (Part &part : parts) {
-    if (!part.rule)
+    if (!part.selection)
       continue;
-    auto own = [&](StringRef name) { return part.trained.symbol(name); };
-    Value completed = b.integerSetting("completed");
-    SmallVector<Value> operands = {
-        part.rule->kind == SelectionRule::Kind::Cyclic
-            ? b.integerSetting(own("selection_groups"))
-            : b.realSetting(own("selection_ratio")),
-        completed};
-    if (part.rule->isRandom()) {
-      Value seed = b.integerSetting("seed");
-      // Layers are counted from the part's first.
-      operands.push_back(part.trained.name == LayerParts::upper
-                             ? b.scalar("upper_seed", seed, b.integer)
-                             : seed);
-    }
-    Value mask = b.scalar(part.rule->formula(), operands, part.ofLayers);
-    selected.push_back(mask);
-    if (part.slots)
-      selected.push_back(b.scalar("slots", mask, part.ofLayers));
-    if (part.rule->warmup > 0 && !isWarm)
-      isWarm = b.scalar("is_warm",
-                        {completed, b.integerSetting(own("selection_warmup"))},
-                        b.integer);
+    part.selection->begin(b);
+    llvm::append_range(selected, part.selection->arguments());
+    if (!isWarm)
+      isWarm = part.selection->isPast();
   }
+}
+
+SmallVector<Value> BackwardMethod::updateScalars(ScheduleBuilder &b, Part &part,
+                                                 Value clip, Value rate) {
+  UpdatedLayers updated;
+  if (part.selection)
+    updated = part.selection->beginUpdates(b);
+  UpdateScalars scalars(b.builder.getContext(), part.trained.optimizer,
+                        model.parameters.isRounded(),
+                        part.conditionalLayers().size());
+  return b.updateScalars(scalars, part.trained.name, clip, rate, updated);
 }
 
 /// Runs `entry`, or `ofAll` in a warm-up.
@@ -245,7 +255,8 @@ Value BackwardMethod::end(ScheduleBuilder &b, ValueRange carried) {
 void BackwardMethod::appendChecked(ScheduleBuilder &b,
                                    SmallVector<Value> &checked) {
   for (Part &part : parts) {
-    part.length = b.scalar("norm", b.run(part.squares, {}));
+    part.squaresNow = b.run(part.squares, {}).front();
+    part.length = b.scalar("norm", part.squaresNow);
     checked.push_back(part.length);
   }
 }
@@ -253,19 +264,21 @@ void BackwardMethod::appendChecked(ScheduleBuilder &b,
 void BackwardMethod::update(ScheduleBuilder &b) {
   for (Part &part : parts) {
     const TrainedPart &own = part.trained;
-    UpdateScalars scalars(b.builder.getContext(), own.optimizer,
-                          model.parameters.isRounded());
     Value clip = b.scalar(
         "clip", {part.length, b.realSetting(own.symbol("max_grad_norm"))});
     part.rate = b.learningRate(own.name);
-    b.run(part.update, b.updateScalars(scalars, own.name, clip, part.rate));
+    if (part.selection)
+      part.selection->average(b, part.squaresNow);
+    b.run(part.update, updateScalars(b, part, clip, part.rate));
   }
 }
 
 void BackwardMethod::report(ScheduleBuilder &b) {
-  for (const Part &part : parts) {
+  for (Part &part : parts) {
     b.report(part.length, part.trained.symbol("gradient_norm"));
     b.report(part.rate, part.trained.symbol("learning_rate"));
+    if (part.selection)
+      part.selection->report(b);
   }
 }
 
@@ -278,16 +291,16 @@ LogicalResult BackwardMethod::scheduleInBackward() {
   scale = b.scalar("inverse", b.realSetting("targets"));
   Value rate = b.learningRate("");
   selectForStep(b);
-  UpdateScalars scalars(b.builder.getContext(), parts.front().trained.optimizer,
-                        model.parameters.isRounded());
-  SmallVector<Value> update =
-      b.updateScalars(scalars, "", b.scalar("one", {}), rate);
+  Part &all = parts.front();
+  SmallVector<Value> update = updateScalars(b, all, b.scalar("one", {}), rate);
   Value sum = runEither(b, isWarm, updating, updatingAll, scale, selected,
                         update, b.load());
   Value mean = b.scalar("multiply", {sum, scale});
   b.check(mean);
   b.report(mean, "loss");
   b.report(rate, "learning_rate");
+  if (all.selection)
+    all.selection->report(b);
   return failure(b.hasFailed);
 }
 

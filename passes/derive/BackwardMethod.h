@@ -3,7 +3,7 @@
 #ifndef HONE_PASSES_DERIVE_BACKWARDMETHOD_H
 #define HONE_PASSES_DERIVE_BACKWARDMETHOD_H
 
-#include "passes/derive/SelectLayers.h"
+#include "passes/derive/LayerSelection.h"
 #include "passes/derive/StepMethod.h"
 
 namespace hone {
@@ -34,6 +34,7 @@ public:
   void report(ScheduleBuilder &b) override;
   void writeGradient(ScheduleBuilder &) override {}
   bool isLossClean() const override { return true; }
+  llvm::SmallVector<Value> evaluationArguments(ScheduleBuilder &b) override;
   bool trainsAlone() const override {
     return options.inBackward || !options.ranks.empty();
   }
@@ -44,23 +45,31 @@ private:
   struct Part {
     explicit Part(TrainedPart trained) : trained(std::move(trained)) {}
 
+    /// Those that an update is of only if they are selected; empty: all.
+    llvm::ArrayRef<llvm::StringRef> conditionalLayers() const {
+      return selection ? selection->conditionalLayers()
+                       : llvm::ArrayRef<llvm::StringRef>();
+    }
+
     TrainedPart trained;
-    std::optional<SelectionRule> rule; ///< none: all layers in every step
-    mlir::Type ofLayers;               ///< an integer for each of them
-    std::optional<int64_t> slots;      ///< of selectLayers
+    std::optional<LayerSelection> selection; ///< none: all in every step
     EntryOp squares, update;
     /// Of the schedule that is written.
-    Value length, rate;
+    Value squaresNow, length, rate;
   };
 
   /// One of several different ranks, none of which updates in the backward.
   mlir::LogicalResult checkRanks();
   mlir::LogicalResult checkWarmups();
-  mlir::LogicalResult readSelection(Part &part);
   mlir::LogicalResult selectLayers();
+  /// What evaluation runs has the layers of `part` scaled.
+  mlir::LogicalResult scaleEvaluation(const Part &part);
 
   /// What the gradient's entry takes beside its scale, for each part.
   void selectForStep(ScheduleBuilder &b);
+  /// What the update of `part` takes; items that come before it.
+  llvm::SmallVector<Value> updateScalars(ScheduleBuilder &b, Part &part,
+                                         Value clip, Value rate);
   Value runGradient(ScheduleBuilder &b, ValueRange more, Value batch);
 
   mlir::LogicalResult scheduleInBackward();

@@ -44,18 +44,11 @@ static const Method *findMethod(StringRef name) {
   return found == std::end(kMethods) ? nullptr : found;
 }
 
-static MethodOptions methodOptions(const StepOptions &options) {
-  return {options.method,          options.optimizer,
-          options.directions,      options.selection,
-          options.selectionRatio,  options.selectionGroups,
-          options.selectionWarmup, options.unselected};
-}
-
 FailureOr<MethodOptions> parseMethodOptions(StringRef text) {
   StepOptions options;
   if (failed(options.parseFromString(text)))
     return failure();
-  return methodOptions(options);
+  return MethodOptions::of(options);
 }
 
 std::string printMethodOptions(const StepOptions &options) {
@@ -70,9 +63,13 @@ std::string printMethodOptions(const StepOptions &options) {
   print(options.directions, std::to_string(options.directions));
   print(options.selection, options.selection);
   print(options.selectionRatio, rt::formatExact(options.selectionRatio));
+  print(options.selectionRatioEnd, rt::formatExact(options.selectionRatioEnd));
+  print(options.selectionSchedule, options.selectionSchedule);
   print(options.selectionGroups, std::to_string(options.selectionGroups));
   print(options.selectionWarmup, std::to_string(options.selectionWarmup));
+  print(options.selectionPeriod, std::to_string(options.selectionPeriod));
   print(options.unselected, options.unselected);
+  print(options.unselectedUpdate, options.unselectedUpdate);
   return text;
 }
 
@@ -84,10 +81,10 @@ struct NamedOptions {
 } // namespace
 
 /// The methods of a step; none of what cannot be parsed.
-static SmallVector<NamedOptions> methodsOf(const StepOptions &options) {
+static std::vector<NamedOptions> methodsOf(const StepOptions &options) {
   if (options.lower.empty() && options.upper.empty())
-    return {{"", methodOptions(options)}};
-  SmallVector<NamedOptions> parts;
+    return {{"", MethodOptions::of(options)}};
+  std::vector<NamedOptions> parts;
   for (auto [name, text] :
        {std::pair(LayerParts::lower, options.lower.getValue()),
         std::pair(LayerParts::upper, options.upper.getValue())})
@@ -124,7 +121,7 @@ FailureOr<SmallVector<std::unique_ptr<StepMethod>>>
 createMethods(StepModel &model, ArrayRef<TrainedPart> parts,
               const BackwardOptions &options) {
   SmallVector<std::unique_ptr<StepMethod>> methods;
-  SmallVector<TrainedPart> withBackward;
+  std::vector<TrainedPart> withBackward;
   for (const TrainedPart &part : parts) {
     const Method *found = findMethod(part.options.method);
     if (!found)
@@ -178,9 +175,11 @@ void buildMethods(OpPassManager &pm, const StepOptions &options) {
   // reads is kept or recomputed, explicitly.
   pm.addPass(createScheduleStep(
       {options.method, options.optimizer, options.directions, options.selection,
-       options.selectionRatio, options.selectionGroups, options.selectionWarmup,
-       options.unselected, options.lowerLayers, options.lower, options.upper,
-       llvm::to_vector(options.ranks), options.rank,
+       options.selectionRatio, options.selectionRatioEnd,
+       options.selectionSchedule, options.selectionGroups,
+       options.selectionWarmup, options.selectionPeriod, options.unselected,
+       options.unselectedUpdate, options.lowerLayers, options.lower,
+       options.upper, llvm::to_vector(options.ranks), options.rank,
        options.optimizerInBackward}));
 }
 

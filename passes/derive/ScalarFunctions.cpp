@@ -6,11 +6,14 @@
 
 #include "passes/derive/ScalarFunctions.h"
 
+#include "passes/derive/SelectionFunctions.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 
@@ -426,206 +429,17 @@ func.func private @scalar.norm(%squares: memref<LENGTHxf64>) -> f64 {
   %0 = math.sqrt %sum : f64
   return %0 : f64
 }
-
-// A selection of layers: an integer for each, not zero if it trains in this step
-// (docs/methods/lcsb.md).
-
-// How many of n a ratio means: n * ratio, rounded up. What is a whole number but
-// for the rounding of ratio and product counts as that.
-func.func private @scalar.part_of(%ratio: f64, %n: i64) -> i64 {
-  %n_f = arith.sitofp %n : i64 to f64
-  %product = arith.mulf %n_f, %ratio : f64
-  %nearly_one = arith.constant 0x3FEFFFFFFFFFFFF8 : f64 // 1 - 2^-50
-  %part = arith.mulf %product, %nearly_one : f64
-  %whole = arith.fptosi %part : f64 to i64
-  %whole_f = arith.sitofp %whole : i64 to f64
-  %is_more = arith.cmpf olt, %whole_f, %part : f64
-  %rest = arith.extui %is_more : i1 to i64
-  %up = arith.addi %whole, %rest : i64
-  %one = arith.constant 1 : i64
-  %0 = arith.maxsi %up, %one : i64
-  return %0 : i64
-}
-
-// The first two words that philox4x32 (runtime/src/base/Philox.h) makes of a
-// counter and a key. A pair of words is an i64, the first in its lower half.
-func.func private @scalar.philox(%low: i64, %high: i64, %key: i64) -> i64 {
-  %word = arith.constant 0xFFFFFFFF : i64
-  %half = arith.constant 32 : i64
-  %factor0 = arith.constant 0xD2511F53 : i64
-  %factor1 = arith.constant 0xCD9E8D57 : i64
-  %weyl0 = arith.constant 0x9E3779B9 : i64
-  %weyl1 = arith.constant 0xBB67AE85 : i64
-  %first = arith.constant 0 : index
-  %step = arith.constant 1 : index
-  %rounds = arith.constant 10 : index
-  %end:3 = scf.for %i = %first to %rounds step %step
-      iter_args(%x = %low, %y = %high, %k = %key) -> (i64, i64, i64) {
-    %c0 = arith.andi %x, %word : i64
-    %c1 = arith.shrui %x, %half : i64
-    %c2 = arith.andi %y, %word : i64
-    %c3 = arith.shrui %y, %half : i64
-    %k0 = arith.andi %k, %word : i64
-    %k1 = arith.shrui %k, %half : i64
-    %p0 = arith.muli %c0, %factor0 : i64
-    %p1 = arith.muli %c2, %factor1 : i64
-    %p1_high = arith.shrui %p1, %half : i64
-    %p0_high = arith.shrui %p0, %half : i64
-    %a0 = arith.xori %p1_high, %c1 : i64
-    %n0 = arith.xori %a0, %k0 : i64
-    %a2 = arith.xori %p0_high, %c3 : i64
-    %n2 = arith.xori %a2, %k1 : i64
-    // The lower word of each product moves up.
-    %n1 = arith.shli %p1, %half : i64
-    %n3 = arith.shli %p0, %half : i64
-    %next_x = arith.ori %n0, %n1 : i64
-    %next_y = arith.ori %n2, %n3 : i64
-    %s0 = arith.addi %k0, %weyl0 : i64
-    %next_k0 = arith.andi %s0, %word : i64
-    %s1 = arith.addi %k1, %weyl1 : i64
-    %next_k1 = arith.shli %s1, %half : i64
-    %next_k = arith.ori %next_k0, %next_k1 : i64
-    scf.yield %next_x, %next_y, %next_k : i64, i64, i64
-  }
-  return %end#0 : i64
-}
-
-// RandomStream(seed, completed, RandomPurpose::Select, "selection").
-func.func private @scalar.selection_uniform(%seed: i64, %completed: i64, %index: i64) -> f64 {
-  %name = arith.constant 0x95F1E1F299F70174 : i64 // hashStream of the two
-  %all = arith.constant -1 : i64
-  %other = arith.xori %seed, %all : i64
-  %stream = func.call @scalar.philox(%completed, %name, %other) : (i64, i64, i64) -> i64
-  %words = func.call @scalar.philox(%index, %stream, %seed) : (i64, i64, i64) -> i64
-  %half = arith.constant 32 : i64
-  %upper = arith.shli %words, %half : i64
-  %lower = arith.shrui %words, %half : i64
-  %bits = arith.ori %upper, %lower : i64
-  %unused = arith.constant 11 : i64
-  %whole = arith.shrui %bits, %unused : i64
-  %whole_f = arith.sitofp %whole : i64 to f64
-  %unit = arith.constant 0x3CA0000000000000 : f64 // 2^-53
-  %0 = arith.mulf %whole_f, %unit : f64
-  return %0 : f64
-}
-
-// So that both parts of a model select by random numbers of their own.
-func.func private @scalar.upper_seed(%seed: i64) -> i64 {
-  %other = arith.constant 0x3C6EF372FE94F82B : i64
-  %0 = arith.xori %seed, %other : i64
-  return %0 : i64
-}
-
-// As many as the ratio says, each choice of them as likely as any other (Knuth,
-// The Art of Computer Programming, volume 2, 3.4.2, algorithm S).
-func.func private @scalar.select_uniform(%ratio: f64, %completed: i64, %seed: i64, %mask: memref<LENGTHxi32>) {
-  %first = arith.constant 0 : index
-  %step = arith.constant 1 : index
-  %end = arith.constant LENGTH : index
-  %n = arith.constant LENGTH : i64
-  %wanted = func.call @scalar.part_of(%ratio, %n) : (f64, i64) -> i64
-  %none = scf.for %i = %first to %end step %step iter_args(%wants = %wanted) -> i64 {
-    %layer = arith.index_cast %i : index to i64
-    %u = func.call @scalar.selection_uniform(%seed, %completed, %layer) : (i64, i64, i64) -> f64
-    %rest = arith.subi %n, %layer : i64
-    %rest_f = arith.sitofp %rest : i64 to f64
-    %place = arith.mulf %rest_f, %u : f64
-    %wants_f = arith.sitofp %wants : i64 to f64
-    %takes = arith.cmpf olt, %place, %wants_f : f64
-    %number = arith.extui %takes : i1 to i32
-    memref.store %number, %mask[%i] : memref<LENGTHxi32>
-    %taken = arith.extui %takes : i1 to i64
-    %left = arith.subi %wants, %taken : i64
-    scf.yield %left : i64
-  }
-  return
-}
-
-// Each with the ratio as its probability.
-func.func private @scalar.select_bernoulli(%ratio: f64, %completed: i64, %seed: i64, %mask: memref<LENGTHxi32>) {
-  %first = arith.constant 0 : index
-  %step = arith.constant 1 : index
-  %end = arith.constant LENGTH : index
-  scf.for %i = %first to %end step %step {
-    %layer = arith.index_cast %i : index to i64
-    %u = func.call @scalar.selection_uniform(%seed, %completed, %layer) : (i64, i64, i64) -> f64
-    %takes = arith.cmpf olt, %u, %ratio : f64
-    %number = arith.extui %takes : i1 to i32
-    memref.store %number, %mask[%i] : memref<LENGTHxi32>
-  }
-  return
-}
-
-// Group (completed mod groups) of contiguous ones; layer i of n is in group
-// floor(i * groups / n).
-func.func private @scalar.select_cyclic(%groups: i64, %completed: i64, %mask: memref<LENGTHxi32>) {
-  %first = arith.constant 0 : index
-  %step = arith.constant 1 : index
-  %end = arith.constant LENGTH : index
-  %n = arith.constant LENGTH : i64
-  %turn = arith.remui %completed, %groups : i64
-  scf.for %i = %first to %end step %step {
-    %layer = arith.index_cast %i : index to i64
-    %product = arith.muli %layer, %groups : i64
-    %group = arith.divui %product, %n : i64
-    %takes = arith.cmpi eq, %group, %turn : i64
-    %number = arith.extui %takes : i1 to i32
-    memref.store %number, %mask[%i] : memref<LENGTHxi32>
-  }
-  return
-}
-
-// As many as the ratio says, from where the step before ended on, around.
-func.func private @scalar.select_round_robin(%ratio: f64, %completed: i64, %mask: memref<LENGTHxi32>) {
-  %first = arith.constant 0 : index
-  %step = arith.constant 1 : index
-  %end = arith.constant LENGTH : index
-  %n = arith.constant LENGTH : i64
-  %part = func.call @scalar.part_of(%ratio, %n) : (f64, i64) -> i64
-  %turn = arith.remui %completed, %n : i64
-  %passed = arith.muli %turn, %part : i64
-  %begin = arith.remui %passed, %n : i64
-  %back = arith.subi %n, %begin : i64
-  scf.for %i = %first to %end step %step {
-    %layer = arith.index_cast %i : index to i64
-    %ahead = arith.addi %layer, %back : i64
-    %distance = arith.remui %ahead, %n : i64
-    %takes = arith.cmpi ult, %distance, %part : i64
-    %number = arith.extui %takes : i1 to i32
-    memref.store %number, %mask[%i] : memref<LENGTHxi32>
-  }
-  return
-}
-
-// Whether a step comes behind the first `warmup`.
-func.func private @scalar.is_warm(%completed: i64, %warmup: i64) -> i64 {
-  %is_past = arith.cmpi uge, %completed, %warmup : i64
-  %0 = arith.extui %is_past : i1 to i64
-  return %0 : i64
-}
-
-// How many before each are selected.
-func.func private @scalar.slots(%mask: memref<LENGTHxi32>, %slots: memref<LENGTHxi32>) {
-  %none = arith.constant 0 : i32
-  %first = arith.constant 0 : index
-  %step = arith.constant 1 : index
-  %end = arith.constant LENGTH : index
-  %all = scf.for %i = %first to %end step %step iter_args(%before = %none) -> i32 {
-    memref.store %before, %slots[%i] : memref<LENGTHxi32>
-    %number = memref.load %mask[%i] : memref<LENGTHxi32>
-    %after = arith.addi %before, %number : i32
-    scf.yield %after : i32
-  }
-  return
-}
 )mlir";
 
 /// The text of one function, with vectors of `length` elements; empty if there
 /// is none of that name. A step needs few of them, and planning makes many
 /// steps.
 static std::string formulaFor(StringRef symbol, int64_t length) {
+  const std::string start = ("func.func private @" + symbol + "(").str();
   StringRef all = kFunctions;
-  size_t begin = all.find(("func.func private @" + symbol + "(").str());
+  if (!all.contains(start))
+    all = kSelectionFunctions;
+  size_t begin = all.find(start);
   if (begin == StringRef::npos)
     return "";
   const StringRef end = "\n}\n", word = "LENGTH";
@@ -642,6 +456,48 @@ static std::optional<int64_t> lengthOf(TypeRange types) {
         shaped && shaped.getRank() == 1)
       return shaped.getDimSize(0);
   return std::nullopt;
+}
+
+/// Null with a diagnostic if it is none. Not verified: what a formula calls is
+/// in another text.
+static OwningOpRef<ModuleOp> parseFormula(ModuleOp module, StringRef text) {
+  auto parsed = parseSourceString<ModuleOp>(
+      text, ParserConfig(module.getContext(), /*verifyAfterParse=*/false));
+  if (!parsed)
+    module.emitError("a formula does not parse");
+  return parsed;
+}
+
+FailureOr<func::FuncOp> getLayerNorms(ModuleOp module, StringRef name,
+                                      ArrayRef<ParameterRange> ranges,
+                                      int64_t parameters) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  const std::string symbol = ("scalar." + name).str();
+  os << "func.func private @" << symbol << "(%squares: memref<" << parameters
+     << "xf64>, %norms: memref<" << ranges.size() << "xf64>) {\n"
+     << "%none = arith.constant 0.0 : f64\n%step = arith.constant 1 : index\n";
+  for (auto [i, range] : llvm::enumerate(ranges))
+    os << llvm::formatv(R"(
+%layer{0} = arith.constant {0} : index
+%begin{0} = arith.constant {1} : index
+%end{0} = arith.constant {2} : index
+%sum{0} = scf.for %i = %begin{0} to %end{0} step %step iter_args(%sum = %none) -> f64 {{
+  %square = memref.load %squares[%i] : memref<{3}xf64>
+  %after = arith.addf %sum, %square : f64
+  scf.yield %after : f64
+}
+%norm{0} = math.sqrt %sum{0} : f64
+memref.store %norm{0}, %norms[%layer{0}] : memref<{4}xf64>
+)",
+                        i, range.begin, range.end, parameters, ranges.size());
+  os << "return\n}\n";
+  OwningOpRef<ModuleOp> parsed = parseFormula(module, text);
+  if (!parsed)
+    return failure();
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  return cast<func::FuncOp>(
+      builder.clone(*parsed->lookupSymbol<func::FuncOp>(symbol)));
 }
 
 FailureOr<func::FuncOp> getScalarFunction(ModuleOp module, StringRef name,
@@ -669,11 +525,9 @@ FailureOr<func::FuncOp> getScalarFunction(ModuleOp module, StringRef name,
   std::string text = formulaFor(symbol, length);
   if (text.empty())
     return module.emitError("there is no formula '") << name << "'";
-  // Not verified here: what it calls is in another text.
-  OwningOpRef<ModuleOp> parsed = parseSourceString<ModuleOp>(
-      text, ParserConfig(module.getContext(), /*verifyAfterParse=*/false));
+  OwningOpRef<ModuleOp> parsed = parseFormula(module, text);
   if (!parsed)
-    return module.emitError("the formula '") << name << "' does not parse";
+    return failure();
   auto function = parsed->lookupSymbol<func::FuncOp>(symbol);
   LogicalResult found = success();
   function.walk([&](func::CallOp call) {

@@ -24,6 +24,17 @@ mlir::FailureOr<mlir::func::FuncOp> getScalarFunction(mlir::ModuleOp module,
                                                       mlir::TypeRange operands,
                                                       mlir::Type result);
 
+/// Trainable parameters of a layer, in the order of their table.
+struct ParameterRange {
+  int64_t begin, end;
+};
+
+/// @scalar.`name`: the length of each of `ranges` of vectors, from sums of the
+/// squares of all `parameters`. The module has nothing of that name.
+mlir::FailureOr<mlir::func::FuncOp>
+getLayerNorms(mlir::ModuleOp module, llvm::StringRef name,
+              llvm::ArrayRef<ParameterRange> ranges, int64_t parameters);
+
 } // namespace hone
 
 #endif

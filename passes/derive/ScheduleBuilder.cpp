@@ -2,8 +2,6 @@
 
 #include "passes/derive/ScheduleBuilder.h"
 
-#include "passes/derive/ScalarFunctions.h"
-
 using namespace mlir;
 
 namespace hone {
@@ -99,22 +97,29 @@ static std::string ownSetting(StringRef part, StringRef name) {
   return (part.empty() ? name : part + "." + name).str();
 }
 
-SmallVector<Value> ScheduleBuilder::updateScalars(const UpdateScalars &wanted,
-                                                  StringRef part, Value clip,
-                                                  Value rate) {
+SmallVector<Value>
+ScheduleBuilder::updateScalars(const UpdateScalars &wanted, StringRef part,
+                               Value clip, Value rate,
+                               const UpdatedLayers &updated) {
   auto own = [&](const Twine &name) {
     return realSetting(ownSetting(part, name.str()));
   };
   SmallVector<Value> values;
-  for (StringRef name : wanted.names) {
+  for (auto [wantedName, type] : llvm::zip_equal(wanted.names, wanted.types)) {
+    StringRef name = wantedName;
     if (name == "gradient_scale")
       values.push_back(clip);
     else if (name == "learning_rate")
       values.push_back(rate);
+    else if (name == "selected")
+      values.push_back(updated.mask);
     else if (name.consume_front("bias_correction"))
       values.push_back(
-          scalar("bias_correction",
-                 {own("beta" + name), integerSetting("completed")}));
+          updated.mask
+              ? scalar("bias_corrections", {own("beta" + name), updated.counts},
+                       type)
+              : scalar("bias_correction",
+                       {own("beta" + name), integerSetting("completed")}));
     else if (name == "rounding_key")
       values.push_back(stepKey());
     else
@@ -130,6 +135,21 @@ Value ScheduleBuilder::learningRate(StringRef part) {
                  integerSetting(own("lr_scheduler")),
                  integerSetting(own("warmup_steps")), integerSetting("steps"),
                  integerSetting("completed")});
+}
+
+Value ScheduleBuilder::layerNorms(StringRef name,
+                                  ArrayRef<ParameterRange> ranges,
+                                  Value squares) {
+  auto type = RankedTensorType::get(ranges.size(), builder.getF64Type());
+  auto function =
+      getLayerNorms(module, name, ranges,
+                    cast<RankedTensorType>(squares.getType()).getDimSize(0));
+  if (failed(function)) {
+    hasFailed = true;
+    return SettingOp::create(builder, loc, type, name);
+  }
+  return ScalarOp::create(builder, loc, type, function->getSymName(), squares)
+      .getResult(0);
 }
 
 Value ScheduleBuilder::stepKey() {

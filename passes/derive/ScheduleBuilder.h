@@ -8,6 +8,7 @@
 #ifndef HONE_PASSES_DERIVE_SCHEDULEBUILDER_H
 #define HONE_PASSES_DERIVE_SCHEDULEBUILDER_H
 
+#include "passes/derive/ScalarFunctions.h"
 #include "passes/derive/UpdateEntries.h"
 #include "passes/module/ParameterTable.h"
 #include "passes/module/Schedule.h"
@@ -15,6 +16,12 @@
 #include "llvm/ADT/StringMap.h"
 
 namespace hone {
+
+/// Which layers a step updates, where it does not update all: an i32 for each,
+/// and how many updates each has had with this one, an f32.
+struct UpdatedLayers {
+  mlir::Value mask = {}, counts = {};
+};
 
 /// Writes items at the builder's place.
 class ScheduleBuilder {
@@ -69,8 +76,13 @@ public:
   /// empty; `clip` scales gradients.
   llvm::SmallVector<Value> updateScalars(const UpdateScalars &wanted,
                                          llvm::StringRef part, Value clip,
-                                         Value rate);
+                                         Value rate,
+                                         const UpdatedLayers &updated = {});
   Value learningRate(llvm::StringRef part);
+  /// The lengths of each of `ranges`, by a function scalar.`name` of its own,
+  /// from sums of the squares of each parameter.
+  Value layerNorms(llvm::StringRef name, llvm::ArrayRef<ParameterRange> ranges,
+                   Value squares);
   /// Seed and step, which random streams have for a key.
   Value stepKey();
 

@@ -22,7 +22,7 @@ struct ScheduleStep : impl::ScheduleStepBase<ScheduleStep> {
   using ScheduleStepBase::ScheduleStepBase;
 
   void runOnOperation() override {
-    FailureOr<SmallVector<TrainedPart>> parts = readParts();
+    FailureOr<std::vector<TrainedPart>> parts = readParts();
     if (failed(parts))
       return signalPassFailure();
     FailureOr<StepModel> model = StepModel::find(getOperation());
@@ -41,13 +41,12 @@ struct ScheduleStep : impl::ScheduleStepBase<ScheduleStep> {
   }
 
 private:
-  FailureOr<SmallVector<TrainedPart>> readParts() {
-    SmallVector<TrainedPart> parts;
+  friend struct hone::MethodOptions; // reads the options, which are protected
+
+  FailureOr<std::vector<TrainedPart>> readParts() {
+    std::vector<TrainedPart> parts;
     if (lower.empty() && upper.empty())
-      parts.push_back(
-          {"",
-           {method, optimizer, directions, selection, selectionRatio,
-            selectionGroups, selectionWarmup, unselected}});
+      parts.push_back({"", MethodOptions::of(*this)});
     else
       for (auto [name, text] : {std::pair(LayerParts::lower, &lower),
                                 std::pair(LayerParts::upper, &upper)}) {

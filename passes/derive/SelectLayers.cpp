@@ -8,59 +8,11 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/StringMap.h"
 
-#include "llvm/ADT/StringSwitch.h"
-
 #include <algorithm>
-#include <cmath>
 
 using namespace mlir;
 
 namespace hone {
-
-//===----------------------------------------------------------------------===//
-// The rule
-//===----------------------------------------------------------------------===//
-
-int64_t partOf(int64_t layers, double ratio) {
-  // Ratio and product are rounded, by 2^-53 of themselves each.
-  double part = double(layers) * ratio * (1 - 0x1p-50);
-  return std::max<int64_t>(1, int64_t(std::ceil(part)));
-}
-
-std::optional<SelectionRule::Kind> SelectionRule::parseKind(StringRef name) {
-  return llvm::StringSwitch<std::optional<Kind>>(name)
-      .Case("uniform", Kind::Uniform)
-      .Case("bernoulli", Kind::Bernoulli)
-      .Case("cyclic", Kind::Cyclic)
-      .Case("round-robin", Kind::RoundRobin)
-      .Default(std::nullopt);
-}
-
-StringRef SelectionRule::kindNames() {
-  return "uniform, bernoulli, cyclic, round-robin";
-}
-
-StringRef SelectionRule::formula() const {
-  switch (kind) {
-  case Kind::Uniform:
-    return "select_uniform";
-  case Kind::Bernoulli:
-    return "select_bernoulli";
-  case Kind::Cyclic:
-    return "select_cyclic";
-  case Kind::RoundRobin:
-    return "select_round_robin";
-  }
-  return "";
-}
-
-int64_t SelectionRule::mostOf(int64_t layers) const {
-  if (kind == Kind::Bernoulli)
-    return layers;
-  if (kind == Kind::Cyclic)
-    return llvm::divideCeil(layers, groups);
-  return partOf(layers, ratio);
-}
 
 //===----------------------------------------------------------------------===//
 // The gradient
@@ -85,12 +37,16 @@ static SmallVector<CallOp> layersOf(EntryOp entry, LayerFilter layers,
   return calls;
 }
 
-int64_t countSelectableLayers(EntryOp loss, LayerFilter layers) {
-  auto trains = [](BlockOp block) {
-    return llvm::any_of(block.getBody().getOps<ParameterOp>(),
-                        [](ParameterOp op) { return op.getTrainable(); });
-  };
-  return layersOf(loss, layers, trains).size();
+static bool trains(BlockOp block) {
+  return llvm::any_of(block.getBody().getOps<ParameterOp>(),
+                      [](ParameterOp op) { return op.getTrainable(); });
+}
+
+SmallVector<StringRef> selectableLayers(EntryOp loss, LayerFilter layers) {
+  SmallVector<StringRef> prefixes;
+  for (CallOp call : layersOf(loss, layers, trains))
+    prefixes.push_back(call.getPrefix());
+  return prefixes;
 }
 
 namespace {
@@ -167,12 +123,12 @@ static SmallVector<CallOp> backwardsOf(EntryOp gradient, LayerFilter layers) {
   return calls;
 }
 
-/// Adds `count` arguments, each with a number for each of `layers` layers.
+/// Adds `count` arguments, each with a `type` for each of `layers` layers.
 static SmallVector<Value> addNumbers(EntryOp entry, int64_t count,
-                                     int64_t layers) {
+                                     int64_t layers, Type type) {
   Builder builder(entry.getContext());
   mlir::Block &body = entry.getBodyBlock();
-  auto numbers = RankedTensorType::get(layers, builder.getI32Type());
+  auto numbers = RankedTensorType::get(layers, type);
   SmallVector<Value> arguments;
   for (int64_t i = 0; i < count; ++i)
     arguments.push_back(body.addArgument(numbers, entry.getLoc()));
@@ -241,7 +197,8 @@ void selectAllLayers(EntryOp all, std::optional<int64_t> slots,
   SmallVector<CallOp> backwards = backwardsOf(all, layers);
   if (slots)
     runInputsAgain(backwards, *slots, layers);
-  addNumbers(all, slots ? 2 : 1, backwards.size());
+  addNumbers(all, slots ? 2 : 1, backwards.size(),
+             IntegerType::get(all.getContext(), 32));
 }
 
 namespace {
@@ -292,7 +249,8 @@ LogicalResult selectLayers(EntryOp gradient, std::optional<int64_t> slots,
   if (backwards.empty())
     return gradient.emitOpError("has no layer that trains");
   SmallVector<Value> numbers =
-      addNumbers(gradient, slots ? 2 : 1, backwards.size());
+      addNumbers(gradient, slots ? 2 : 1, backwards.size(),
+                 IntegerType::get(gradient.getContext(), 32));
   Value mask = numbers.front();
   InputPool inputs = {mask, numbers.back(), slots.value_or(0)};
   Substitutes substitutes(gradient->getParentOp());
@@ -312,6 +270,77 @@ LogicalResult selectLayers(EntryOp gradient, std::optional<int64_t> slots,
     call.setOtherwise(otherwise.getName());
   }
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Stochastic depth
+//===----------------------------------------------------------------------===//
+
+LogicalResult skipForwards(EntryOp gradient, LayerFilter layers) {
+  Substitutes substitutes(gradient->getParentOp());
+  SmallVector<CallOp> forwards = layersOf(gradient, layers, [](BlockOp block) {
+    return trains(block) && block.getBody().getOps<GradientOp>().empty();
+  });
+  for (CallOp backward : backwardsOf(gradient, layers)) {
+    auto *forward = llvm::find_if(forwards, [&](CallOp call) {
+      return call.getPrefix() == backward.getPrefix();
+    });
+    if (forward == forwards.end() || !backward.getMask())
+      return backward.emitOpError("expects a forward of its layer that the "
+                                  "same mask can skip");
+    CallOp call = *forward;
+    BlockOp otherwise = substitutes.passThrough(call);
+    if (!otherwise)
+      return failure();
+    call.getMaskMutable().assign(backward.getMask());
+    call.setMaskIndex(backward.getMaskIndex());
+    call.setOtherwise(otherwise.getName());
+  }
+  return success();
+}
+
+/// rest x + weight y, of two hidden states and two numbers.
+static BlockOp createBlend(EntryOp before, Type type) {
+  OpBuilder builder(before);
+  Location loc = before.getLoc();
+  auto number = RankedTensorType::get({}, builder.getF64Type());
+  auto block = BlockOp::create(
+      builder, loc, "blend",
+      builder.getFunctionType({type, type, number, number}, type));
+  mlir::Block &body = block.getBody().front();
+  builder.setInsertionPointToEnd(&body);
+  auto scaled = [&](unsigned state) -> Value {
+    return ScaleOp::create(builder, loc, type, body.getArgument(state),
+                           body.getArgument(2 + state));
+  };
+  Value sum = AddOp::create(builder, loc, scaled(0), scaled(1));
+  ReturnOp::create(builder, loc, sum);
+  return block;
+}
+
+void scaleLayers(EntryOp loss, LayerFilter layers) {
+  SmallVector<CallOp> calls = layersOf(loss, layers, trains);
+  if (calls.empty())
+    return;
+  Builder types(loss.getContext());
+  auto number = RankedTensorType::get({}, types.getF64Type());
+  SmallVector<Value> weights =
+      addNumbers(loss, 2, calls.size(), types.getF64Type());
+  SymbolTable symbols(loss->getParentOp());
+  BlockOp blend = createBlend(loss, calls.front().getResult(0).getType());
+  symbols.insert(blend);
+  for (auto [index, call] : llvm::enumerate(calls)) {
+    Value input = call.getValues().front(), output = call.getResult(0);
+    OpBuilder builder(call->getContext());
+    builder.setInsertionPointAfter(call);
+    SmallVector<Value> operands = {input, output};
+    for (Value numbers : weights)
+      operands.push_back(
+          ElementOp::create(builder, call.getLoc(), number, numbers, index));
+    auto scaled = CallOp::create(builder, call.getLoc(), output.getType(),
+                                 blend.getName(), call.getPrefix(), operands);
+    output.replaceAllUsesExcept(scaled.getResult(0), scaled);
+  }
 }
 
 } // namespace hone

@@ -2,8 +2,9 @@
 //
 // Selective backpropagation (Park et al. 2026, "LCSB"): a step runs the
 // backwards of some layers, and the cotangent goes through the others
-// unchanged, or by its exact derivative. Which ones is a rule; that some do not
-// run is a change of a derived gradient. docs/methods/lcsb.md has the formulas.
+// unchanged, or by its exact derivative. Which ones is a rule
+// (SelectionRule.h); that some do not run is a change of a derived gradient,
+// here.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,46 +15,15 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
-#include <cstdint>
 #include <optional>
 
 namespace hone {
 
-/// layers * ratio rounded up, at least 1, for a ratio in (0, 1]. A product that
-/// is whole but for its rounding counts as whole: 0.07 of 100 are 7.
-int64_t partOf(int64_t layers, double ratio);
-
-/// How a step selects layers.
-struct SelectionRule {
-  enum class Kind {
-    Uniform,    ///< partOf layers at random
-    Bernoulli,  ///< each with the ratio as its probability
-    Cyclic,     ///< one of `groups` contiguous groups in turn
-    RoundRobin, ///< the next partOf layers, around
-  };
-
-  Kind kind;
-  double ratio;   ///< in (0, 1]; not of Cyclic
-  int64_t groups; ///< positive; of Cyclic only
-  int64_t warmup; ///< first steps, which have all layers
-
-  /// The kind that specs and pass options call `name`.
-  static std::optional<Kind> parseKind(llvm::StringRef name);
-  /// All names, for messages.
-  static llvm::StringRef kindNames();
-
-  bool isRandom() const {
-    return kind == Kind::Uniform || kind == Kind::Bernoulli;
-  }
-  /// The formula of ScalarFunctions that makes its mask.
-  llvm::StringRef formula() const;
-  /// How many of `layers` a step behind the warm-up selects at most.
-  int64_t mostOf(int64_t layers) const;
-};
-
-/// How many calls of `loss` are layers that can be selected: those of `layers`
-/// before the loss itself whose blocks have trainable parameters.
-int64_t countSelectableLayers(EntryOp loss, LayerFilter layers = nullptr);
+/// The prefixes of the layers of `loss` that can be selected, in their order:
+/// those of `layers` before the loss itself whose blocks have trainable
+/// parameters.
+llvm::SmallVector<llvm::StringRef>
+selectableLayers(EntryOp loss, LayerFilter layers = nullptr);
 
 /// Gives `all`, a copy of a gradient, the arguments that selectLayers adds, and
 /// does not read them. With `slots`, as few of the inputs of `layers` are kept
@@ -72,6 +42,15 @@ void selectAllLayers(EntryOp all, std::optional<int64_t> slots,
 /// need. Fails with a diagnostic at what is no such gradient.
 mlir::LogicalResult selectLayers(EntryOp gradient, std::optional<int64_t> slots,
                                  LayerFilter layers = nullptr);
+
+/// Stochastic depth (Huang et al. 2016): lets the forwards of `layers` be
+/// skipped by the mask that selectLayers made their backwards conditional on.
+mlir::LogicalResult skipForwards(EntryOp gradient, LayerFilter layers);
+
+/// The same for evaluation: layer i, with output o for the input h, becomes
+/// rests[i] h + weights[i] o. Both, an f64 for each of `layers`, join the
+/// arguments.
+void scaleLayers(EntryOp loss, LayerFilter layers);
 
 } // namespace hone
 

@@ -15,7 +15,7 @@ FailureOr<StepModel> StepModel::find(ModuleOp module) {
     return loss->emitOpError(
         "expects a loss without arguments; blocks read the "
         "inputs of a batch with 'hone.input'");
-  return StepModel{module, *loss, std::move(*parameters)};
+  return StepModel{module, *loss, *loss, std::move(*parameters)};
 }
 
 Type StepModel::perParameter(ArrayAttr prefixes) const {
@@ -110,11 +110,16 @@ scheduleGradient(const StepModel &model,
   return failure(b.hasFailed);
 }
 
-static LogicalResult scheduleEvaluation(const StepModel &model) {
+static LogicalResult
+scheduleEvaluation(const StepModel &model,
+                   ArrayRef<std::unique_ptr<StepMethod>> methods) {
   ScheduleBuilder b(model.module, Purpose::Evaluate);
+  SmallVector<Value> values;
+  for (auto &method : methods)
+    llvm::append_range(values, method->evaluationArguments(b));
   Value batches = b.integerSetting("batches");
   Value sum = b.addOverBatches(b.scalar("zero", {}), batches, [&](Value batch) {
-    return b.run(model.loss, {}, batch).front();
+    return b.run(model.evaluated, values, batch).front();
   });
   b.report(b.scalar("divide", {sum, b.realSetting("targets")}), "loss");
   return failure(b.hasFailed);
@@ -141,7 +146,7 @@ LogicalResult scheduleStep(const StepModel &model,
     if (failed(method->createEntries()))
       return failure();
   if (failed(scheduleTraining(model, methods)) ||
-      failed(scheduleEvaluation(model)) ||
+      failed(scheduleEvaluation(model, methods)) ||
       failed(scheduleGradient(model, methods)) ||
       failed(scheduleValidation(model)))
     return failure();

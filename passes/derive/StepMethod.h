@@ -25,15 +25,33 @@ struct MethodOptions {
   std::string method, optimizer;
   int64_t directions;
   std::string selection;
-  double selectionRatio;
-  int64_t selectionGroups, selectionWarmup;
-  std::string unselected;
+  double selectionRatio, selectionRatioEnd;
+  std::string selectionSchedule;
+  int64_t selectionGroups, selectionWarmup, selectionPeriod;
+  std::string unselected, unselectedUpdate;
+
+  /// From options of a pass or a pipeline, which have these names.
+  template <typename Options> static MethodOptions of(const Options &o) {
+    return {o.method,
+            o.optimizer,
+            o.directions,
+            o.selection,
+            o.selectionRatio,
+            o.selectionRatioEnd,
+            o.selectionSchedule,
+            o.selectionGroups,
+            o.selectionWarmup,
+            o.selectionPeriod,
+            o.unselected,
+            o.unselectedUpdate};
+  }
 };
 
 /// The model that a step trains, and what methods share that derive from it.
 struct StepModel {
   mlir::ModuleOp module;
-  EntryOp loss; ///< without arguments
+  EntryOp loss;             ///< without arguments
+  EntryOp evaluated = loss; ///< what evaluation runs
   ParameterTable parameters;
   PerturbedCopies perturbed = {};
   TangentCopies tangents = {};
@@ -85,6 +103,11 @@ public:
   virtual void report(ScheduleBuilder &b) = 0;
   /// Puts the gradient of its layers into memory.
   virtual void writeGradient(ScheduleBuilder &b) = 0;
+
+  /// What the evaluated loss takes for this method.
+  virtual llvm::SmallVector<Value> evaluationArguments(ScheduleBuilder &) {
+    return {};
+  }
 
   /// Whether the loss that `end` returns is of the step's parameters.
   virtual bool isLossClean() const = 0;

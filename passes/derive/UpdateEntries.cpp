@@ -17,19 +17,28 @@ std::optional<Optimizer> parseOptimizer(StringRef name) {
 }
 
 UpdateScalars::UpdateScalars(MLIRContext *context, Optimizer optimizer,
-                             bool rounds) {
+                             bool rounds, int64_t selectable) {
+  auto real = Float64Type::get(context);
+  auto word = IntegerType::get(context, 32);
   names = {"gradient_scale", "learning_rate", "weight_decay"};
   if (optimizer == Optimizer::Adamw)
     names.append(
         {"beta1", "beta2", "epsilon", "bias_correction1", "bias_correction2"});
   else if (optimizer == Optimizer::SgdMomentum)
     names.push_back("momentum");
-  types.assign(names.size(),
-               RankedTensorType::get({}, Float64Type::get(context)));
-  if (!rounds)
-    return;
-  names.push_back("rounding_key");
-  types.push_back(RankedTensorType::get(4, IntegerType::get(context, 32)));
+  for (StringRef name : names) {
+    bool isOfLayers = selectable > 0 && name.starts_with("bias_correction");
+    types.push_back(isOfLayers ? RankedTensorType::get(selectable, real)
+                               : RankedTensorType::get({}, real));
+  }
+  if (selectable > 0) {
+    names.push_back("selected");
+    types.push_back(RankedTensorType::get(selectable, word));
+  }
+  if (rounds) {
+    names.push_back("rounding_key");
+    types.push_back(RankedTensorType::get(4, word));
+  }
 }
 
 namespace {
@@ -39,17 +48,30 @@ struct GradientSource {
   Value ofLayer;           ///< a hone.layer_gradient
   Value key, coefficients; ///< of random directions
   ArrayAttr layers;        ///< those it is of; null: all, or one
+  int64_t index = 0;       ///< in what scalars there are of each layer
 };
 } // namespace
 
-/// Creates the optimizer's op on `scalars`.
+/// Creates the optimizer's op on `given`, which `meaning` says.
 static void createUpdate(OpBuilder &builder, Location loc, Optimizer optimizer,
-                         const UpdateScalars &meaning, ValueRange scalars,
+                         const UpdateScalars &meaning, ValueRange given,
                          const GradientSource &from) {
-  Value rounding;
-  if (meaning.names.back() == "rounding_key") {
-    rounding = scalars.back();
-    scalars = scalars.drop_back();
+  Value rounding, mask;
+  IntegerAttr maskIndex;
+  SmallVector<Value> scalars;
+  for (auto [name, value] : llvm::zip_equal(meaning.names, given)) {
+    if (name == "rounding_key") {
+      rounding = value;
+    } else if (name == "selected") {
+      mask = value;
+      maskIndex = builder.getI64IntegerAttr(from.index);
+    } else if (cast<RankedTensorType>(value.getType()).getRank() > 0) {
+      auto real = RankedTensorType::get({}, builder.getF64Type());
+      scalars.push_back(
+          ElementOp::create(builder, loc, real, value, from.index));
+    } else {
+      scalars.push_back(value);
+    }
   }
   auto s = [&](size_t i) -> Value {
     return i < scalars.size() ? scalars[i] : Value();
@@ -57,19 +79,19 @@ static void createUpdate(OpBuilder &builder, Location loc, Optimizer optimizer,
   if (optimizer == Optimizer::Adamw)
     AdamwOp::create(builder, loc, s(0), s(1), s(2), s(3), s(4), s(5), s(6),
                     s(7), rounding, from.ofLayer, from.key, from.coefficients,
-                    from.layers);
+                    from.layers, mask, maskIndex);
   else
     SgdOp::create(builder, loc, s(0), s(1), s(2), s(3), rounding, from.ofLayer,
-                  from.key, from.coefficients, from.layers);
+                  from.key, from.coefficients, from.layers, mask, maskIndex);
 }
 
-/// @name(scalars, more), whose gradient is from where `from` says of `more`.
+/// @name(scalars, more), whose updates have their gradients from where `from`
+/// says of `more`.
 static EntryOp
 createUpdateEntry(ModuleOp module, StringRef name, Optimizer optimizer,
-                  const ParameterTable &parameters, TypeRange more,
-                  function_ref<GradientSource(ValueRange)> from) {
+                  const UpdateScalars &scalars, TypeRange more,
+                  function_ref<SmallVector<GradientSource>(ValueRange)> from) {
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-  UpdateScalars scalars(module.getContext(), optimizer, parameters.isRounded());
   SmallVector<Type> types(scalars.types);
   llvm::append_range(types, more);
   auto entry =
@@ -77,17 +99,39 @@ createUpdateEntry(ModuleOp module, StringRef name, Optimizer optimizer,
   mlir::Block &body = entry.getBodyBlock();
   builder.setInsertionPoint(body.getTerminator());
   ValueRange arguments = body.getArguments();
-  createUpdate(builder, module.getLoc(), optimizer, scalars,
-               arguments.drop_back(more.size()),
-               from(arguments.take_back(more.size())));
+  for (const GradientSource &source : from(arguments.take_back(more.size())))
+    createUpdate(builder, module.getLoc(), optimizer, scalars,
+                 arguments.drop_back(more.size()), source);
   return entry;
 }
 
 EntryOp createUpdateEntry(ModuleOp module, StringRef name, Optimizer optimizer,
                           const ParameterTable &parameters, ArrayAttr layers) {
+  UpdateScalars scalars(module.getContext(), optimizer, parameters.isRounded());
+  return createUpdateEntry(module, name, optimizer, scalars, {},
+                           [&](ValueRange) -> SmallVector<GradientSource> {
+                             return {{{}, {}, {}, layers}};
+                           });
+}
+
+EntryOp createSelectedUpdateEntry(ModuleOp module, StringRef name,
+                                  Optimizer optimizer,
+                                  const ParameterTable &parameters,
+                                  ArrayRef<StringRef> selectable) {
+  Builder builder(module.getContext());
+  UpdateScalars scalars(module.getContext(), optimizer, parameters.isRounded(),
+                        selectable.size());
   return createUpdateEntry(
-      module, name, optimizer, parameters, {},
-      [&](ValueRange) { return GradientSource{{}, {}, {}, layers}; });
+      module, name, optimizer, scalars, {}, [&](ValueRange) {
+        SmallVector<GradientSource> sources;
+        for (auto [index, prefix] : llvm::enumerate(selectable))
+          sources.push_back({{},
+                             {},
+                             {},
+                             builder.getStrArrayAttr(prefix),
+                             static_cast<int64_t>(index)});
+        return sources;
+      });
 }
 
 EntryOp createUpdateEntryAlong(ModuleOp module, StringRef name,
@@ -96,10 +140,11 @@ EntryOp createUpdateEntryAlong(ModuleOp module, StringRef name,
                                ArrayAttr layers, Type coefficients) {
   Type key =
       RankedTensorType::get(4, IntegerType::get(module.getContext(), 32));
-  return createUpdateEntry(module, name, optimizer, parameters,
-                           {key, coefficients}, [&](ValueRange more) {
-                             return GradientSource{
-                                 {}, more[0], more[1], layers};
+  UpdateScalars scalars(module.getContext(), optimizer, parameters.isRounded());
+  return createUpdateEntry(module, name, optimizer, scalars,
+                           {key, coefficients},
+                           [&](ValueRange more) -> SmallVector<GradientSource> {
+                             return {{{}, more[0], more[1], layers}};
                            });
 }
 
@@ -173,13 +218,15 @@ void accumulateByLayer(EntryOp gradient, const ParameterTable &parameters) {
 }
 
 EntryOp createUpdatingCopy(EntryOp gradient, Optimizer optimizer,
-                           const ParameterTable &parameters) {
+                           const ParameterTable &parameters,
+                           ArrayRef<StringRef> selectable) {
   ModuleOp module = gradient->getParentOfType<ModuleOp>();
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
   auto step = cast<EntryOp>(builder.clone(*gradient));
   step.setSymName(
       (gradient.getSymName() + "." + stringifyPhase(Phase::Update)).str());
-  UpdateScalars meaning(module.getContext(), optimizer, parameters.isRounded());
+  UpdateScalars meaning(module.getContext(), optimizer, parameters.isRounded(),
+                        selectable.size());
   SmallVector<Value> scalars = addArguments(step, meaning.types);
   SmallVector<LayerUses> uses = findLayerUses(step, parameters);
   for (auto [layer, use] : llvm::zip_equal(parameters.layers(), uses)) {
@@ -188,8 +235,9 @@ EntryOp createUpdatingCopy(EntryOp gradient, Optimizer optimizer,
     Value window =
         createWindow(builder, parameters, layer, use, /*condition=*/Value());
     builder.setInsertionPointAfter(use.lastUse);
+    int64_t index = llvm::find(selectable, layer.prefix) - selectable.begin();
     createUpdate(builder, module.getLoc(), optimizer, meaning, scalars,
-                 {window, {}, {}, {}});
+                 {window, {}, {}, {}, index});
   }
   return step;
 }

@@ -25,14 +25,23 @@ struct UpdateScalars {
   llvm::SmallVector<llvm::StringRef> names;
   llvm::SmallVector<mlir::Type> types;
 
-  /// `rounds`: parameters are stored as bfloat16.
-  UpdateScalars(mlir::MLIRContext *context, Optimizer optimizer, bool rounds);
+  /// `rounds`: parameters are stored as bfloat16. With `selectable`, layers are
+  /// updated by a mask of that many, "selected", and have bias corrections of
+  /// their own.
+  UpdateScalars(mlir::MLIRContext *context, Optimizer optimizer, bool rounds,
+                int64_t selectable = 0);
 };
 
 /// @name, which updates the parameters of `layers`, or all that are trainable.
 EntryOp createUpdateEntry(mlir::ModuleOp module, llvm::StringRef name,
                           Optimizer optimizer, const ParameterTable &parameters,
                           mlir::ArrayAttr layers);
+
+/// @name, which updates those of `selectable` that a mask says.
+EntryOp createSelectedUpdateEntry(mlir::ModuleOp module, llvm::StringRef name,
+                                  Optimizer optimizer,
+                                  const ParameterTable &parameters,
+                                  llvm::ArrayRef<llvm::StringRef> selectable);
 
 /// The same along random directions; the key and the coefficients of
 /// hone.estimate_gradient, of the type `coefficients`, come behind the scalars.
@@ -47,9 +56,11 @@ EntryOp createUpdateEntryAlong(mlir::ModuleOp module, llvm::StringRef name,
 void accumulateByLayer(EntryOp gradient, const ParameterTable &parameters);
 
 /// A copy of `gradient` that updates each layer as soon as it can; the update's
-/// scalars come behind the arguments of `gradient`.
+/// scalars come behind the arguments of `gradient`. With `selectable`, which
+/// are then all layers that train, those that a mask says.
 EntryOp createUpdatingCopy(EntryOp gradient, Optimizer optimizer,
-                           const ParameterTable &parameters);
+                           const ParameterTable &parameters,
+                           llvm::ArrayRef<llvm::StringRef> selectable = {});
 
 } // namespace hone
 

@@ -90,8 +90,10 @@ private:
   mlir::LogicalResult convert(PoolOp op);
   mlir::LogicalResult convert(KeepOp op);
   mlir::LogicalResult convert(KeptOp op);
+  mlir::LogicalResult convert(ElementOp op);
   mlir::LogicalResult convert(CallOp call);
   mlir::LogicalResult convert(ZeroGradientOp op);
+  mlir::LogicalResult convert(ZeroStateOp op);
   mlir::LogicalResult convert(GradientSquaresOp op);
   mlir::LogicalResult convert(ParameterSquaresOp op);
   mlir::LogicalResult convert(ReadGradientOp op);

@@ -222,6 +222,16 @@ LogicalResult EntryConversion::convert(KeptOp op) {
   return success();
 }
 
+LogicalResult EntryConversion::convert(ElementOp op) {
+  Value numbers = buffers.ofValue.at(op.getNumbers());
+  auto one = MemRefType::get({}, builder.getF64Type());
+  Value bytes = arith::ConstantIndexOp::create(builder, op.getLoc(),
+                                               op.getIndex() * sizeof(double));
+  buffers.ofValue[op.getNumber()] =
+      tile::ViewOp::create(builder, op.getLoc(), one, numbers, bytes);
+  return success();
+}
+
 Value EntryConversion::numberOf(Location loc, Value numbers,
                                 std::optional<int64_t> element) {
   SmallVector<Value, 1> at;
@@ -282,9 +292,10 @@ LogicalResult EntryConversion::run() {
     LogicalResult converted =
         TypeSwitch<Operation *, LogicalResult>(&op)
             .Case<CallOp, LayerGradientOp, FoldGradientOp, PoolOp, KeepOp,
-                  KeptOp, ZeroGradientOp, GradientSquaresOp, ParameterSquaresOp,
-                  ReadGradientOp, AddGradientOp, EstimateGradientOp, SgdOp,
-                  AdamwOp>([&](auto typed) { return convert(typed); })
+                  KeptOp, ElementOp, ZeroGradientOp, ZeroStateOp,
+                  GradientSquaresOp, ParameterSquaresOp, ReadGradientOp,
+                  AddGradientOp, EstimateGradientOp, SgdOp, AdamwOp>(
+                [&](auto typed) { return convert(typed); })
             .Case([&](PrefetchOp prefetch) {
               return convertResidency<tile::PrefetchOp>(prefetch);
             })

@@ -1,6 +1,7 @@
 //===- EntryVectors.cpp - Vectors of all trainable elements ---------------===//
 
 #include "passes/kernels/EntryConversion.h"
+#include "passes/place/Lifetimes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -20,6 +21,24 @@ LogicalResult EntryConversion::convert(ZeroGradientOp op) {
              [&](KernelBuilder &k, Buffers &, ValueRange given) {
                emitZeros(given[0], k);
              });
+  return success();
+}
+
+LogicalResult EntryConversion::convert(ZeroStateOp op) {
+  FailureOr<ThetaSlice> slice = sliceOf(op, op.getLayersAttr());
+  if (failed(slice))
+    return failure();
+  const auto type = MemRefType::get(slice->elements, table.gradientElement());
+  for (unsigned i = 0; findRegion(module, "state" + std::to_string(i)); ++i) {
+    FailureOr<Value> state =
+        region(op, "state" + Twine(i), type, slice->offset);
+    if (failed(state))
+      return failure();
+    callShared(op, "zeros", *state,
+               [&](KernelBuilder &k, Buffers &, ValueRange given) {
+                 emitZeros(given[0], k);
+               });
+  }
   return success();
 }
 
@@ -261,7 +280,7 @@ LogicalResult EntryConversion::convertUpdate(UpdateOp op) {
     return failure();
   SmallVector<Value> scalars;
   for (Value operand : op->getOperands())
-    if (operand != op.getGradient())
+    if (operand != op.getGradient() && operand != op.getMask())
       scalars.push_back(operand);
   for (Value scalar : scalars)
     arguments.push_back(buffers.ofValue.at(scalar));
@@ -271,25 +290,27 @@ LogicalResult EntryConversion::convertUpdate(UpdateOp op) {
         tableOf(op, "random_chunks",
                 randomChunks(slice->parameters, builder.getContext())));
 
-  callShared(op, "update", arguments,
-             [&](KernelBuilder &k, Buffers &own, ValueRange given) {
-               unsigned states = op.getNumStateVectors();
-               UpdateVectors vectors{given[0], {}, {}, {}};
-               given = given.drop_front();
-               if (isRandom) {
-                 vectors.chunks = given.back();
-                 given = given.drop_back();
-               }
-               if (hasGradient) {
-                 vectors.gradient = given.front();
+  emitWhen(op.getLoc(), op.getMask(), op.getMaskIndex(), [&] {
+    callShared(op, "update", arguments,
+               [&](KernelBuilder &k, Buffers &own, ValueRange given) {
+                 unsigned states = op.getNumStateVectors();
+                 UpdateVectors vectors{given[0], {}, {}, {}};
                  given = given.drop_front();
-               }
-               llvm::append_range(vectors.state, given.take_front(states));
-               for (auto [scalar, argument] :
-                    llvm::zip_equal(scalars, given.drop_front(states)))
-                 own.ofValue[scalar] = argument;
-               emitUpdate(op, vectors, k);
-             });
+                 if (isRandom) {
+                   vectors.chunks = given.back();
+                   given = given.drop_back();
+                 }
+                 if (hasGradient) {
+                   vectors.gradient = given.front();
+                   given = given.drop_front();
+                 }
+                 llvm::append_range(vectors.state, given.take_front(states));
+                 for (auto [scalar, argument] :
+                      llvm::zip_equal(scalars, given.drop_front(states)))
+                   own.ofValue[scalar] = argument;
+                 emitUpdate(op, vectors, k);
+               });
+  });
   return success();
 }
 

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Hone/HoneOps.h"
 #include "passes/derive/ScalarFunctions.h"
-#include "passes/derive/SelectLayers.h"
+#include "passes/derive/SelectionRule.h"
 #include "test/numerics/HoneProgram.h"
 #include "test/reference/ScalarFormulas.h"
 
@@ -15,6 +16,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
 #include <numeric>
 
@@ -24,11 +26,11 @@ using reference::Selection;
 namespace {
 
 /// One formula, compiled. `types` of operands and result: 'd' is an f64, 'l' an
-/// i64, 'm' an i32 for each of `layers` layers.
+/// i64; 'm', 'v' and 'r' are an i32, f32 and f64 for each of `layers` layers.
 class Formula {
 public:
   Formula(const std::string &name, const std::string &types, int64_t layers = 1)
-      : layers(layers), program(ir(name, types, layers)) {}
+      : types(types), layers(layers), program(ir(name, types, layers)) {}
 
   /// Runs it on numbers; a mask comes first.
   void run(const std::vector<double> &numbers, const Selection &mask = {}) {
@@ -45,6 +47,16 @@ public:
     run(numbers, before);
     return program.readIntegers("result.0", layers);
   }
+  /// Runs it on what is given for each operand; the result has `count` numbers.
+  std::vector<double> reals(const std::vector<std::vector<double>> &given,
+                            size_t count) {
+    writeAll(given);
+    return program.read("result.0", count);
+  }
+  Selection maskOf(const std::vector<std::vector<double>> &given) {
+    writeAll(given);
+    return program.readIntegers("result.0", layers);
+  }
   double number(const std::vector<double> &numbers) {
     run(numbers);
     return program.read("result.0", 1)[0];
@@ -55,6 +67,17 @@ public:
   }
 
 private:
+  void writeAll(const std::vector<std::vector<double>> &given) {
+    for (size_t i = 0; i < given.size(); ++i) {
+      const std::string name = "argument." + std::to_string(i);
+      if (types[i] == 'm')
+        program.write(name, Selection(given[i].begin(), given[i].end()));
+      else
+        program.write(name, given[i]);
+    }
+    program.run(1, 1);
+  }
+
   static std::string ir(const std::string &name, const std::string &types,
                         int64_t layers) {
     mlir::MLIRContext context;
@@ -73,16 +96,18 @@ private:
       mlir::Type element = builder.getI64Type();
       if (type == 'd')
         element = builder.getF64Type();
-      if (type == 'm') {
-        element = builder.getI32Type();
+      if (isVector(type)) {
+        element = type == 'm'   ? mlir::Type(builder.getI32Type())
+                  : type == 'v' ? mlir::Type(builder.getF32Type())
+                                : mlir::Type(builder.getF64Type());
         shape = {layers};
       }
       all.push_back(mlir::RankedTensorType::get(shape, element));
       if (i + 1 == types.size())
         break;
       settingsOs << "%a" << i << " = ";
-      if (type == 'm')
-        settingsOs << "hone.scalar @given() : () -> ";
+      if (isVector(type))
+        settingsOs << "hone.scalar @given_" << type << "() : () -> ";
       else
         settingsOs << "hone.setting \"a" << i << "\" : ";
       settingsOs << all.back() << "\n";
@@ -91,8 +116,10 @@ private:
     }
     mlir::Type result = all.pop_back_val();
     EXPECT_TRUE(succeeded(getScalarFunction(*module, name, all, result)));
-    os << "func.func private @given(%m: memref<" << layers
-       << "xi32>) {\n  return\n}\n";
+    for (auto [type, element] :
+         {std::pair('m', "i32"), std::pair('v', "f32"), std::pair('r', "f64")})
+      os << "func.func private @given_" << type << "(%m: memref<" << layers
+         << "x" << element << ">) {\n  return\n}\n";
     for (mlir::Operation &op : *module->getBody())
       os << op << "\n";
     os << "hone.schedule train {\n"
@@ -101,11 +128,27 @@ private:
     return text;
   }
 
+  static bool isVector(char type) {
+    return type == 'm' || type == 'v' || type == 'r';
+  }
+
+  std::string types;
   int64_t layers;
   HoneProgram program;
 };
 
 } // namespace
+
+static SelectionRule ruleOf(const char *kind, double ratio, int64_t groups = 1,
+                            const char *schedule = "constant",
+                            double lastRatio = 1) {
+  SelectionRule rule;
+  rule.ratio = ratio;
+  rule.lastRatio = lastRatio;
+  rule.groups = groups;
+  EXPECT_EQ(rule.parse(kind, schedule), "");
+  return rule;
+}
 
 static int64_t sizeOf(const Selection &mask) {
   return std::accumulate(mask.begin(), mask.end(), int64_t(0));
@@ -174,8 +217,7 @@ TEST(SelectionFormulas, CyclicTakesContiguousGroupsInTurn) {
   EXPECT_EQ(ten.mask({1, 5}), Selection(10, 1));
   // Never more than the compiler has slots for, and each layer once in a turn.
   for (int64_t groups = 1; groups <= 10; ++groups) {
-    int64_t most =
-        SelectionRule{SelectionRule::Kind::Cyclic, 1, groups, 0}.mostOf(10);
+    int64_t most = ruleOf("cyclic", 1, groups).mostOf(10);
     Selection all(10, 0);
     for (int64_t step = 0; step < groups; ++step) {
       Selection mask = ten.mask({double(groups), double(step)});
@@ -210,4 +252,159 @@ TEST(SelectionFormulas, AWarmUpHasAsManySteps) {
 TEST(SelectionFormulas, SelectedLayersHaveSlotsInOrder) {
   Formula slots("slots", "mm", 6);
   EXPECT_EQ(slots.mask({}, {0, 1, 1, 0, 0, 1}), (Selection{0, 0, 1, 2, 2, 2}));
+}
+
+TEST(SelectionFormulas, FreezeTakesTheLast) {
+  Formula ten("select_freeze", "dlm", 10);
+  EXPECT_EQ(ten.mask({0.25, 0}), (Selection{0, 0, 0, 0, 0, 0, 0, 1, 1, 1}));
+  EXPECT_EQ(ten.mask({0.25, 9}), ten.mask({0.25, 0}));
+  EXPECT_EQ(ten.mask({1, 0}), Selection(10, 1));
+  EXPECT_EQ(ruleOf("freeze", 0.25).mostOf(10), 3);
+}
+
+TEST(SelectionFormulas, OneInTurn) {
+  Formula three("select_one", "lm", 3);
+  EXPECT_EQ(three.mask({0}), (Selection{1, 0, 0}));
+  EXPECT_EQ(three.mask({2}), (Selection{0, 0, 1}));
+  EXPECT_EQ(three.mask({3}), three.mask({0}));
+  EXPECT_EQ(ruleOf("badam", 1).mostOf(3), 1);
+}
+
+TEST(SelectionFormulas, DepthDecidesHowOftenALayerIsSkipped) {
+  constexpr int64_t layers = 4, steps = 2000;
+  Formula select("select_stochastic_depth", "dllm", layers);
+  Formula weights("depth_weights", "dr", layers),
+      rests("depth_rests", "dr", layers);
+  Selection counts(layers, 0);
+  for (int64_t step = 0; step < steps; ++step)
+    for (auto [layer, taken] :
+         llvm::enumerate(select.mask({0.2, double(step), 5})))
+      counts[layer] += taken;
+  std::vector<double> kept = weights.reals({{0.2}}, layers);
+  std::vector<double> skipped = rests.reals({{0.2}}, layers);
+  for (int64_t layer = 0; layer < layers; ++layer) {
+    // Huang et al. 2016, eq. 4.
+    EXPECT_NEAR(kept[layer], 1 - (layer + 1) / 4.0 * 0.8, 1e-15);
+    EXPECT_NEAR(kept[layer] + skipped[layer], 1, 1e-15);
+    // A standard deviation is at most 22.
+    EXPECT_NEAR(counts[layer], steps * kept[layer], 110);
+  }
+  EXPECT_EQ(select.mask({1, 0, 5}), Selection(layers, 1));
+}
+
+TEST(SelectionFormulas, ExponentialOfNegativeNumbers) {
+  Formula exponential("exp_of_negative", "dd");
+  EXPECT_EQ(exponential.number({0}), 1);
+  EXPECT_EQ(exponential.number({-701}), 0);
+  for (double x = -1e-9; x > -700; x *= 1.37)
+    EXPECT_NEAR(exponential.number({x}) / std::exp(x), 1, 1e-15) << x;
+}
+
+/// What select_importance says it does, with the mathematics library's exp.
+static Selection selectByImportance(const std::vector<double> &importance,
+                                    int64_t wanted, double temperature,
+                                    const rt::RandomStream &random) {
+  const size_t layers = importance.size();
+  double mean = std::accumulate(importance.begin(), importance.end(), 0.0) /
+                double(layers);
+  Selection mask(layers, 0);
+  for (int64_t draw = 0; draw < wanted; ++draw) {
+    std::vector<double> sums;
+    double sum = 0;
+    for (size_t layer = 0; layer < layers; ++layer)
+      sums.push_back(
+          sum +=
+          mask[layer] ? 0 : std::exp(importance[layer] / (temperature * mean)));
+    double target = random.uniform(draw) * sum;
+    size_t own = 0;
+    while (own + 1 < layers && (mask[own] || sums[own] <= target))
+      ++own;
+    mask[own] = 1;
+  }
+  return mask;
+}
+
+TEST(SelectionFormulas, ImportancePrefersLongGradients) {
+  constexpr int64_t layers = 5, steps = 500;
+  Formula select("select_importance", "dllvdm", layers);
+  const std::vector<double> importance = {0.5, 4, 0.25, 1, 0.25};
+  Selection counts(layers, 0);
+  for (double step = 0; step < steps; ++step) {
+    Selection mask = select.maskOf({{0.4}, {step}, {11}, importance, {0.5}});
+    EXPECT_EQ(sizeOf(mask), 2);
+    EXPECT_EQ(mask, selectByImportance(importance, 2, 0.5,
+                                       streamOf(11, uint64_t(step))));
+    for (int64_t layer = 0; layer < layers; ++layer)
+      counts[layer] += mask[layer];
+  }
+  EXPECT_GT(counts[1], 490);
+  EXPECT_GT(counts[3], counts[0]);
+  EXPECT_GT(counts[0], counts[2]);
+  // Nothing known, and something that is not finite in one place.
+  EXPECT_EQ(sizeOf(select.maskOf(
+                {{0.4}, {0}, {1}, std::vector<double>(layers, 0), {2}})),
+            2);
+  EXPECT_EQ(
+      sizeOf(select.maskOf({{0.4}, {0}, {1}, {1e38, 0, 0, 0, 0}, {1e-3}})), 2);
+}
+
+TEST(SelectionFormulas, ImportanceIsAnAverageOfTheSelected) {
+  Formula before("importance_before", "vlv", 3);
+  EXPECT_EQ(before.reals({{5, 6, 7}, {0}}, 3), std::vector<double>(3, 1));
+  EXPECT_EQ(before.reals({{5, 6, 7}, {1}}, 3), (std::vector<double>{5, 6, 7}));
+  Formula after("importance_after", "vmrdv", 3);
+  EXPECT_EQ(after.reals({{1, 2, 3}, {1, 0, 1}, {3, 9, 5}, {0.5}}, 3),
+            (std::vector<double>{2, 2, 4}));
+}
+
+TEST(SelectionFormulas, UpdatesAreCountedByLayer) {
+  Formula count("count_updates", "vmlv", 3);
+  EXPECT_EQ(count.reals({{4, 0, 2}, {1, 0, 0}, {0}}, 3),
+            (std::vector<double>{5, 0, 2}));
+  EXPECT_EQ(count.reals({{4, 0, 2}, {1, 0, 0}, {1}}, 3),
+            (std::vector<double>{1, 0, 0}));
+  Formula corrections("bias_corrections", "dvr", 3);
+  std::vector<double> found = corrections.reals({{0.9}, {0, 1, 3}}, 3);
+  EXPECT_EQ(found[0], 1);
+  EXPECT_NEAR(found[1], 0.1, 1e-15);
+  EXPECT_NEAR(found[2], 1 - 0.729, 1e-15);
+  Formula selected("selected_now", "mlm", 3);
+  EXPECT_EQ(selected.maskOf({{0, 1, 0}, {0}}), Selection(3, 1));
+  EXPECT_EQ(selected.maskOf({{0, 1, 0}, {1}}), (Selection{0, 1, 0}));
+}
+
+TEST(SelectionFormulas, ASelectionIsHeld) {
+  Formula turn("turn", "lll"), begins("begins_turn", "llll");
+  EXPECT_EQ(turn.integer({5, 3}), 1);
+  EXPECT_EQ(turn.integer({6, 3}), 2);
+  EXPECT_EQ(begins.integer({6, 3, 0}), 1);
+  EXPECT_EQ(begins.integer({7, 3, 0}), 0);
+  EXPECT_EQ(begins.integer({7, 3, 7}), 1);
+}
+
+TEST(SelectionFormulas, RatiosGoFromTheFirstToTheLastStep) {
+  // Steps 2 to 12 of 13 come behind the warm-up.
+  auto at = [](Formula &ratio, double step) {
+    return ratio.number({0.8, 0.3, 2, 13, step});
+  };
+  Formula step("ratio_step", "ddllld"), linear("ratio_linear", "ddllld"),
+      cosine("ratio_cosine", "ddllld");
+  for (Formula *ratio : {&step, &linear, &cosine}) {
+    EXPECT_EQ(at(*ratio, 0), 0.8);
+    EXPECT_EQ(at(*ratio, 2), 0.8);
+    EXPECT_NEAR(at(*ratio, 12), 0.3, 1e-15);
+    EXPECT_NEAR(at(*ratio, 99), 0.3, 1e-15);
+  }
+  EXPECT_EQ(at(step, 6), 0.8);
+  EXPECT_EQ(at(step, 7), 0.3);
+  EXPECT_NEAR(at(linear, 7), 0.55, 1e-15);
+  EXPECT_NEAR(at(cosine, 7), 0.55, 1e-15);
+  EXPECT_NEAR(at(cosine, 4), 0.3 + 0.25 * (1 + std::cos(0.2 * std::acos(-1))),
+              1e-15);
+  // A run of one step, or of none behind the warm-up.
+  EXPECT_EQ(linear.number({0.8, 0.3, 0, 1, 0}), 0.8);
+  EXPECT_EQ(linear.number({0.8, 0.3, 5, 3, 2}), 0.8);
+  // Slots are for the larger end.
+  EXPECT_EQ(ruleOf("uniform", 0.3, 1, "linear", 0.8).mostOf(10), 8);
+  EXPECT_EQ(ruleOf("uniform", 0.8, 1, "step", 0.3).mostOf(10), 8);
 }

@@ -84,7 +84,7 @@
 // EXACT: hone.call @layer.backward "layers.0."{{.*}} when %{{.*}}[0] : tensor<3xi32> else @pass_through
 // BADREST: expects unselected to be identity or exact but got 'none'
 
-// BADKIND: expects selection to be one of uniform, bernoulli, cyclic, round-robin but got 'even'
+// BADKIND: expects selection to be one of uniform, bernoulli, cyclic, round-robin, importance, freeze, lisa, badam, stochastic-depth but got 'even'
 // BADRATIO: expects selection-ratio to be greater than 0 and at most 1 but got 0
 // BADGROUPS: expects selection-groups to be from 1 to 3, the layers that train, but got 4
 // FULL: expects an input and a cotangent: layers that are selected keep nothing but their one input

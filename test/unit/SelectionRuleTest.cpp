@@ -1,6 +1,6 @@
 //===- SelectionRuleTest.cpp - How many layers a step selects -------------===//
 
-#include "passes/derive/SelectLayers.h"
+#include "passes/derive/SelectionRule.h"
 
 #include <gtest/gtest.h>
 
@@ -23,17 +23,49 @@ TEST(SelectionRule, AWholePartIsNotRoundedUp) {
       EXPECT_EQ(partOf(layers, double(part) / double(layers)), part);
 }
 
-TEST(SelectionRule, KindsAreFoundByName) {
-  EXPECT_EQ(SelectionRule::parseKind("uniform"), Kind::Uniform);
-  EXPECT_EQ(SelectionRule::parseKind("round-robin"), Kind::RoundRobin);
-  EXPECT_EQ(SelectionRule::parseKind("Uniform"), std::nullopt);
+static SelectionRule ruleOf(const char *kind, double ratio) {
+  SelectionRule rule;
+  rule.ratio = ratio;
+  rule.groups = 4;
+  EXPECT_EQ(rule.parse(kind, "constant"), "");
+  return rule;
+}
+
+TEST(SelectionRule, NamesAreFoundOrListed) {
+  EXPECT_EQ(ruleOf("uniform", 1).kind, Kind::Uniform);
+  EXPECT_EQ(ruleOf("stochastic-depth", 1).kind, Kind::StochasticDepth);
+  SelectionRule rule;
+  EXPECT_EQ(rule.parse("Uniform", "constant"),
+            "expects selection to be one of uniform, bernoulli, cyclic, "
+            "round-robin, importance, freeze, lisa, badam, stochastic-depth "
+            "but got 'Uniform'");
+  EXPECT_EQ(rule.parse("uniform", "even"),
+            "expects selection-schedule to be one of constant, step, linear, "
+            "cosine but got 'even'");
+}
+
+TEST(SelectionRule, NumbersAreChecked) {
+  SelectionRule rule;
+  rule.lastRatio = 0;
+  EXPECT_NE(rule.parse("uniform", "linear"), "");
+  rule.lastRatio = 1;
+  EXPECT_EQ(rule.parse("uniform", "linear"), "");
+  EXPECT_NE(rule.parse("round-robin", "linear"), "");
+  rule.period = 0;
+  EXPECT_NE(rule.parse("uniform", "linear"), "");
 }
 
 TEST(SelectionRule, MostIsWhatNoStepExceeds) {
-  EXPECT_EQ((SelectionRule{Kind::Uniform, 0.3, 4, 0}).mostOf(10), 3);
-  EXPECT_EQ((SelectionRule{Kind::RoundRobin, 0.3, 4, 0}).mostOf(10), 3);
-  EXPECT_EQ((SelectionRule{Kind::Cyclic, 0.3, 4, 0}).mostOf(10), 3);
-  EXPECT_EQ((SelectionRule{Kind::Bernoulli, 0.3, 4, 0}).mostOf(10), 10);
-  EXPECT_EQ((SelectionRule{Kind::Uniform, 0.3, 4, 9}).mostOf(10), 3)
-      << "a warm-up has no selection";
+  EXPECT_EQ(ruleOf("uniform", 0.3).mostOf(10), 3);
+  EXPECT_EQ(ruleOf("round-robin", 0.3).mostOf(10), 3);
+  EXPECT_EQ(ruleOf("cyclic", 0.3).mostOf(10), 3);
+  EXPECT_EQ(ruleOf("bernoulli", 0.3).mostOf(10), 10);
+  EXPECT_EQ(ruleOf("stochastic-depth", 0.3).mostOf(10), 10);
+  EXPECT_EQ(ruleOf("badam", 0.3).mostOf(10), 1);
+  SelectionRule rule = ruleOf("freeze", 0.3);
+  rule.warmup = 9;
+  EXPECT_EQ(rule.mostOf(10), 3) << "a warm-up has no selection";
+  rule.lastRatio = 0.7;
+  EXPECT_EQ(rule.parse("freeze", "cosine"), "");
+  EXPECT_EQ(rule.mostOf(10), 7);
 }

@@ -32,12 +32,14 @@ CheckpointIdentity identityOf(const Module &module, const Options &options,
     if (setting->bits != Bits::None && options.settings.isRead(*setting))
       (setting->bits == Bits::Run ? identity.run : identity.numerics)
           .emplace(setting->spelling(), setting->text());
-  // A constant rate does not know how long the run is, so it may grow.
+  // Constant rates and ratios do not know how long the run is, so it may grow.
   std::vector<const MethodSettings *> methods = options.settings.methods();
-  if (std::any_of(methods.begin(), methods.end(),
-                  [](const MethodSettings *method) {
-                    return schedulerOf(*method) != LrScheduler::Constant;
-                  }))
+  if (std::any_of(
+          methods.begin(), methods.end(), [&](const MethodSettings *method) {
+            const Word &ratio = method->selection_schedule;
+            return schedulerOf(*method) != LrScheduler::Constant ||
+                   (options.settings.isRead(ratio) && ratio != "constant");
+          }))
     identity.run[options.settings.train.steps.spelling()] =
         std::to_string(steps);
   return identity;

@@ -31,16 +31,24 @@ static std::string number(double value) {
   return text;
 }
 
-/// "uniform 0.5 after 50 steps"
+/// "uniform 0.8 to 0.3 linear after 50 steps"
 static std::string selectionOf(const MethodSettings &train) {
-  std::string text = train.selection + " ";
-  text += train.selection == "cyclic"
-              ? "1 of " + std::to_string(train.selection_groups)
-              : number(train.selection_ratio);
+  std::string text = train.selection;
+  if (train.selection == "cyclic")
+    text += " 1 of " + std::to_string(train.selection_groups);
+  else if (train.selection != "badam")
+    text += " " + number(train.selection_ratio);
+  if (train.selection_schedule != "constant")
+    text += " to " + number(train.selection_ratio_end) + " " +
+            train.selection_schedule;
+  if (train.selection_period > 1)
+    text += " for " + std::to_string(train.selection_period) + " steps each";
   if (train.selection_warmup > 0)
     text += " after " + std::to_string(train.selection_warmup) + " steps";
   if (train.unselected == "exact")
     text += ", others exact";
+  if (train.unselected_update == "none")
+    text += ", others not updated";
   return text;
 }
 

@@ -10,17 +10,28 @@
 #include "base/Philox.h"
 #include "base/Sha256.h"
 #include "formats/Adapter.h"
+#include "step/Interpreter.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <string_view>
 
 namespace hone::rt {
 
 Trainables::Trainables(const Module &module, Device &device, char *arena)
     : module(module), theta(device, arena + module.abi().theta_offset),
       gradient(device, arena + module.abi().gradient_offset),
-      state(device, arena + module.abi().state_offset) {}
+      state(device, arena + module.abi().state_offset) {
+  const hone_schedule &step = module.schedule(HONE_TRAIN);
+  for (uint32_t i = 0; i < step.setting_count; ++i) {
+    constexpr std::string_view prefix = "before.";
+    const char *name = step.settings[i].name;
+    if (std::string_view(name).substr(0, prefix.size()) == prefix)
+      memory.push_back({name, name + prefix.size(),
+                        std::vector<float>(countOf(step, name))});
+  }
+}
 
 MemoryView Trainables::inTheta(const hone_trainable &t) const {
   return theta + t.offset * dtypeBytes(module.trainableDtype());
@@ -44,6 +55,8 @@ void Trainables::zero() {
   theta.write(module.thetaBytes(), clear);
   if (module.stateVectors() != 0)
     state.write(module.stateBytes(), clear);
+  for (Remembered &own : memory)
+    std::fill(own.values.begin(), own.values.end(), 0.0f);
 }
 
 void Trainables::initialize(uint64_t seed) {
@@ -128,14 +141,11 @@ static std::string stateName(unsigned index) {
   return "state" + std::to_string(index);
 }
 
-std::vector<CheckpointVector> Trainables::checkpointVectors() const {
-  Dtype dtype = module.gradientDtype();
-  uint64_t elements = module.abi().trainable_elements;
-  std::vector<CheckpointVector> vectors{
-      {"theta", module.trainableDtype(), elements, theta}};
-  for (unsigned i = 0; i < module.stateVectors(); ++i)
+std::vector<CheckpointVector> Trainables::checkpointVectors() {
+  std::vector<CheckpointVector> vectors;
+  for (CheckpointTarget &target : checkpointTargets())
     vectors.push_back(
-        {stateName(i), dtype, elements, state + i * module.stateStride()});
+        {target.name, target.dtype, target.elements, target.data});
   return vectors;
 }
 
@@ -147,6 +157,9 @@ std::vector<CheckpointTarget> Trainables::checkpointTargets() {
   for (unsigned i = 0; i < module.stateVectors(); ++i)
     targets.push_back(
         {stateName(i), dtype, elements, state + i * module.stateStride()});
+  for (Remembered &own : memory)
+    targets.push_back({own.setting, Dtype::F32, own.values.size(),
+                       MemoryView(own.values.data())});
   return targets;
 }
 

@@ -25,7 +25,8 @@ class Trainables {
 public:
   Trainables(const Module &module, Device &device, char *arena);
 
-  /// Theta as hone_trainable::init asks, keyed by `seed`; the state zero.
+  /// Theta as hone_trainable::init asks, keyed by `seed`; the state, and what
+  /// is remembered, zero.
   void initialize(uint64_t seed);
 
   /// Theta from a PEFT directory; the state zero. Errors: as readAdapter.
@@ -41,8 +42,16 @@ public:
   Status dumpGradients(const std::string &path,
                        const SafetensorsMetadata &metadata) const;
 
-  /// "theta", "state0", "state1".
-  std::vector<CheckpointVector> checkpointVectors() const;
+  /// What a step reported for the next one, in host memory.
+  struct Remembered {
+    const char *setting; ///< "before.updates", where the next step has it
+    const char *report;  ///< "updates"
+    std::vector<float> values;
+  };
+  std::vector<Remembered> &remembered() { return memory; }
+
+  /// "theta", "state0", "state1", "before.updates".
+  std::vector<CheckpointVector> checkpointVectors();
   std::vector<CheckpointTarget> checkpointTargets();
 
 private:
@@ -51,6 +60,7 @@ private:
 
   const Module &module;
   MemoryView theta, gradient, state;
+  std::vector<Remembered> memory;
 };
 
 } // namespace hone::rt

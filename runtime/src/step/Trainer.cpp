@@ -141,6 +141,10 @@ void Trainer::setRates(Interpreter &interpreter, const char *part,
   set("beta2", double(method.adam_beta2));
   set("epsilon", double(method.adam_epsilon));
   set("selection_ratio", double(method.selection_ratio));
+  set("selection_ratio_end", double(method.selection_ratio_end));
+  set("selection_decay", double(method.selection_decay));
+  set("selection_temperature", double(method.selection_temperature));
+  set("selection_period", int64_t(method.selection_period));
   set("selection_groups", int64_t(method.selection_groups));
   set("selection_warmup", int64_t(method.selection_warmup));
 }
@@ -191,7 +195,13 @@ Status Trainer::step(const Dataset &data, const SampleOrder &order,
                      StepResult &result) {
   begin(train, data, order, order.rangeOf(completed), result);
   setUpdate(train, hyperparameters, completed);
+  for (const Trainables::Remembered &own : variables.remembered())
+    train.set(own.setting, own.values.data());
   bool isFinite = train.run(*this);
+  if (isFinite)
+    for (Trainables::Remembered &own : variables.remembered())
+      if (const float *values = train.reports(own.report))
+        std::copy_n(values, own.values.size(), own.values.data());
   result.coefficients = train.reports("coefficients");
   result.loss = train.report("loss");
   std::optional<double> norm = gradientNorm();
@@ -228,6 +238,7 @@ Result<double> Trainer::evaluate(const Dataset &data, uint64_t batchSize) {
   SampleOrder order{data.sampleCount(), batchSize, 1, 0, /*shuffle=*/false};
   StepResult result;
   begin(evaluation, data, order, {0, 0, data.sampleCount()}, result);
+  setUpdate(evaluation, {}, /*completed=*/0);
   evaluation.run(*this);
   if (Status status = device.wait(); !status.isOk())
     return status;

@@ -1,0 +1,209 @@
+//===- LayerSelection.cpp - The layers of a part that a step selects ------===//
+
+#include "passes/derive/LayerSelection.h"
+
+#include "passes/derive/SelectLayers.h"
+
+using namespace mlir;
+
+namespace hone {
+
+FailureOr<LayerSelection> LayerSelection::read(StepModel &model,
+                                               const TrainedPart &part,
+                                               bool inBackward) {
+  const MethodOptions &given = part.options;
+  LayerSelection selection(part);
+  SelectionRule &rule = selection.own;
+  rule.ratio = given.selectionRatio;
+  rule.lastRatio = given.selectionRatioEnd;
+  rule.groups = given.selectionGroups;
+  rule.warmup = given.selectionWarmup;
+  rule.period = given.selectionPeriod;
+  std::string problem = rule.parse(given.selection, given.selectionSchedule);
+  if (!problem.empty())
+    return model.module.emitError(problem);
+  selection.prefixes = selectableLayers(
+      model.loss, [&](StringRef prefix) { return part.has(prefix); });
+  selection.updatesAll = given.unselectedUpdate != "none";
+  if (failed(selection.check(model, inBackward)))
+    return failure();
+  const auto layers = static_cast<int64_t>(selection.prefixes.size());
+  if (given.unselected == "identity")
+    selection.inputs = rule.mostOf(layers);
+  Builder builder(model.module.getContext());
+  selection.integers = RankedTensorType::get(layers, builder.getI32Type());
+  selection.floats = RankedTensorType::get(layers, builder.getF32Type());
+  std::optional<ThetaSlice> slice =
+      model.parameters.slice(part.prefixes(model));
+  for (StringRef prefix : selection.prefixes) {
+    ParameterRange range = {0, 0};
+    for (auto [index, parameter] : llvm::enumerate(slice->parameters))
+      if (model.parameters.layers()[parameter.layer].prefix == prefix) {
+        range.begin = range.end == 0 ? index : range.begin;
+        range.end = index + 1;
+      }
+    selection.ranges.push_back(range);
+  }
+  return selection;
+}
+
+LogicalResult LayerSelection::check(StepModel &model, bool inBackward) const {
+  using Kind = SelectionRule::Kind;
+  const MethodOptions &given = part.options;
+  auto expects = [&](const Twine &what, StringRef found) {
+    return model.module.emitError("expects ")
+           << what << " but got '" << found << "'";
+  };
+  const auto layers = static_cast<int64_t>(prefixes.size());
+  if (own.kind == Kind::Cyclic && (own.groups < 1 || own.groups > layers))
+    return model.module.emitError("expects selection-groups to be from 1 to ")
+           << layers << ", the layers that train, but got " << own.groups;
+  if (given.unselected != "identity" && given.unselected != "exact")
+    return expects("unselected to be identity or exact", given.unselected);
+  if (given.unselectedUpdate != "momentum" && given.unselectedUpdate != "none")
+    return expects("unselected-update to be momentum or none",
+                   given.unselectedUpdate);
+  bool isBlockwise = own.kind == Kind::Lisa || own.kind == Kind::Badam;
+  if (isBlockwise && (given.unselected != "exact" || updatesAll))
+    return model.module.emitError("expects unselected exact and "
+                                  "unselected-update none of selection ")
+           << given.selection;
+  if (own.skipsForwards() && given.unselected != "identity")
+    return expects("unselected to be identity, as the forward of a layer that "
+                   "is skipped",
+                   given.unselected);
+  if (averages() && inBackward)
+    return model.module.emitError(
+        "expects no update in the backward: importance is the length of "
+        "gradients of all layers");
+  if (averages() && own.warmup < 1)
+    return model.module.emitError(
+        "expects a warm-up of selection importance: without one there are no "
+        "gradients to average");
+  if (updatesAll)
+    return success();
+  for (const TrainableLayer &layer : model.parameters.layers())
+    if (part.has(layer.prefix) && !llvm::is_contained(prefixes, layer.prefix))
+      return model.module.emitError("expects layers that can be selected, "
+                                    "since those that are not have no update, "
+                                    "but '")
+             << layer.prefix << "' trains, too";
+  return success();
+}
+
+SmallVector<std::string> LayerSelection::names() const {
+  if (!restartsState())
+    return {};
+  return {part.symbol(vectorEntryName<ZeroStateOp>())};
+}
+
+void LayerSelection::createEntries(const StepModel &model) {
+  if (restartsState())
+    zeroState = createVectorEntry<ZeroStateOp>(
+        model.module, {}, {}, names().front(), part.prefixes(model));
+}
+
+Value LayerSelection::ratio(ScheduleBuilder &b) {
+  Value first = b.realSetting(setting("selection_ratio"));
+  StringRef formula = own.ratioFormula();
+  if (formula.empty())
+    return first;
+  return b.scalar(formula,
+                  {first, b.realSetting(setting("selection_ratio_end")),
+                   b.integerSetting(setting("selection_warmup")),
+                   b.integerSetting("steps"), b.integerSetting("completed")});
+}
+
+void LayerSelection::begin(ScheduleBuilder &b) {
+  Value completed = b.integerSetting("completed");
+  Value turn =
+      own.period > 1
+          ? b.scalar("turn",
+                     {completed, b.integerSetting(setting("selection_period"))},
+                     b.integer)
+          : completed;
+  SmallVector<Value> operands;
+  if (own.hasRatio())
+    operands.push_back(ratio(b));
+  else if (own.kind == SelectionRule::Kind::Cyclic)
+    operands.push_back(b.integerSetting(setting("selection_groups")));
+  operands.push_back(turn);
+  if (own.isRandom()) {
+    Value seed = b.integerSetting("seed");
+    // Layers are counted from the part's first.
+    operands.push_back(part.name == LayerParts::upper
+                           ? b.scalar("upper_seed", seed, b.integer)
+                           : seed);
+  }
+  if (averages()) {
+    importance = b.scalar(
+        "importance_before",
+        {b.setting("before." + setting("importance"), floats), completed},
+        floats);
+    operands.append(
+        {importance, b.realSetting(setting("selection_temperature"))});
+  }
+  mask = b.scalar(own.formula(), operands, integers);
+  values = {mask};
+  if (inputs)
+    values.push_back(b.scalar("slots", mask, integers));
+  past = {};
+  if (own.warmup > 0)
+    past = b.scalar("is_warm",
+                    {completed, b.integerSetting(setting("selection_warmup"))},
+                    b.integer);
+  // The mask of a warm-up is not that of what runs.
+  selected = mask;
+  if (past && (averages() || !updatesAll))
+    selected = b.scalar("selected_now", {mask, past}, integers);
+}
+
+UpdatedLayers LayerSelection::beginUpdates(ScheduleBuilder &b) {
+  if (updatesAll)
+    return {};
+  Value restarts =
+      restartsState()
+          ? b.scalar("begins_turn",
+                     {b.integerSetting("completed"),
+                      b.integerSetting(setting("selection_period")),
+                      b.integerSetting(setting("selection_warmup"))},
+                     b.integer)
+          : b.scalar("never", {}, b.integer);
+  if (restartsState())
+    b.runEither(restarts, zeroState, {}, {}, {});
+  if (part.optimizer == Optimizer::Adamw)
+    counts = b.scalar(
+        "count_updates",
+        {b.setting("before." + setting("updates"), floats), selected, restarts},
+        floats);
+  return {selected, counts};
+}
+
+void LayerSelection::average(ScheduleBuilder &b, Value squares) {
+  if (!averages())
+    return;
+  Value norms = b.layerNorms(setting("layer_norms"), ranges, squares);
+  importance = b.scalar(
+      "importance_after",
+      {importance, selected, norms, b.realSetting(setting("selection_decay"))},
+      floats);
+}
+
+void LayerSelection::report(ScheduleBuilder &b) {
+  if (averages())
+    b.report(importance, setting("importance"));
+  if (counts)
+    b.report(counts, setting("updates"));
+}
+
+SmallVector<Value> LayerSelection::evaluationWeights(ScheduleBuilder &b) const {
+  if (!own.skipsForwards())
+    return {};
+  const auto layers = static_cast<int64_t>(prefixes.size());
+  auto reals = RankedTensorType::get(layers, b.builder.getF64Type());
+  Value ratio = b.realSetting(setting("selection_ratio"));
+  return {b.scalar("depth_rests", ratio, reals),
+          b.scalar("depth_weights", ratio, reals)};
+}
+
+} // namespace hone

@@ -1,0 +1,78 @@
+//===- LayerSelection.h - The layers of a part that a step selects --------===//
+//
+// What a schedule computes for a selection: the mask that the gradient's entry
+// takes, what is known of layers from the steps before, and which of them an
+// update is of. docs/methods/lcsb.md has the formulas.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_PASSES_DERIVE_LAYERSELECTION_H
+#define HONE_PASSES_DERIVE_LAYERSELECTION_H
+
+#include "passes/derive/SelectionRule.h"
+#include "passes/derive/StepMethod.h"
+
+#include <optional>
+
+namespace hone {
+
+class LayerSelection {
+public:
+  using Value = mlir::Value;
+
+  /// What the options of `part` say; `inBackward`: layers are updated there.
+  /// Fails with a diagnostic.
+  static mlir::FailureOr<LayerSelection>
+  read(StepModel &model, const TrainedPart &part, bool inBackward);
+
+  const SelectionRule &rule() const { return own; }
+  /// Of the gradient's entry, for selectLayers().
+  std::optional<int64_t> slots() const { return inputs; }
+  llvm::ArrayRef<llvm::StringRef> layers() const { return prefixes; }
+  /// Those that an update is of only if they are selected; empty: all.
+  llvm::ArrayRef<llvm::StringRef> conditionalLayers() const {
+    return updatesAll ? llvm::ArrayRef<llvm::StringRef>() : prefixes;
+  }
+  /// Names of what createEntries() adds.
+  llvm::SmallVector<std::string> names() const;
+  void createEntries(const StepModel &model);
+
+  /// Items before the batches.
+  void begin(ScheduleBuilder &b);
+  /// What the gradient's entry takes for this part, behind begin().
+  llvm::ArrayRef<Value> arguments() const { return values; }
+  /// Not zero behind the warm-up; null: there is none.
+  Value isPast() const { return past; }
+  /// Items before the updates, and which layers these are of.
+  UpdatedLayers beginUpdates(ScheduleBuilder &b);
+  /// Behind begin(); `squares`: sums of each parameter's squares.
+  void average(ScheduleBuilder &b, Value squares);
+  void report(ScheduleBuilder &b);
+  /// What scaleLayers() adds to the loss, if forwards are skipped.
+  llvm::SmallVector<Value> evaluationWeights(ScheduleBuilder &b) const;
+
+private:
+  explicit LayerSelection(TrainedPart part) : part(std::move(part)) {}
+
+  mlir::LogicalResult check(StepModel &model, bool inBackward) const;
+  std::string setting(llvm::StringRef name) const { return part.symbol(name); }
+  bool restartsState() const { return own.kind == SelectionRule::Kind::Badam; }
+  bool averages() const { return own.kind == SelectionRule::Kind::Importance; }
+  Value ratio(ScheduleBuilder &b);
+
+  TrainedPart part;
+  SelectionRule own;
+  llvm::SmallVector<llvm::StringRef> prefixes;
+  llvm::SmallVector<ParameterRange> ranges; ///< of each layer, in the part
+  std::optional<int64_t> inputs;
+  bool updatesAll = true;
+  mlir::Type integers, floats; ///< one for each layer
+  EntryOp zeroState;
+  /// Of the schedule that is written.
+  Value mask, past, importance, selected, counts;
+  llvm::SmallVector<Value> values;
+};
+
+} // namespace hone
+
+#endif

@@ -1,0 +1,144 @@
+#!/usr/bin/env bash
+# selections.sh MODEL DATA WORK: MODEL has six layers. Selections that are held
+# for some steps, depend on the steps before, or leave layers out of updates or
+# out of the forward: what each promises, the same bits for any threads and after
+# kills, on the reference target too.
+set -euo pipefail
+here=$(dirname "$0")
+model=$1 data=$2 work=$3
+rm -rf "$work"
+mkdir -p "$work"
+compile() { # compile NAME HONEC-ARG...
+  local name=$1
+  shift
+  honec "$here/Inputs/lcsb.yaml" -o "$work/$name" --set model="$model" \
+    --set train.method=lcsb "$@"
+}
+source "$here/refuses.sh"
+source "$here/../reliability/equal.sh"
+run() { # run NAME PROGRAM TRAIN-ARG...
+  local name=$1 program=$2
+  shift 2
+  "$work/$program/train" --data "$data" --output "$work/$name" \
+    --log "$work/$name.jsonl" "$@" >"$work/out"
+}
+same() { # same RUN RUN
+  cmp "$work/$1/adapter_model.safetensors" "$work/$2/adapter_model.safetensors"
+  cmp <(losses "$work/$1.jsonl") <(losses "$work/$2.jsonl")
+}
+moved() { # moved RUN RUN: layers whose parameters differ
+  python3 "$here/moved-layers.py" "$work/$1/adapter_model.safetensors" \
+    "$work/$2/adapter_model.safetensors"
+}
+half=(--set train.selection_ratio=0.5)
+once=(--set train.selection_warmup=0)
+
+# All layers, selected by any rule, are the plain run, updates by layer included.
+honec "$here/Inputs/lcsb.yaml" -o "$work/plain" --set model="$model"  \
+  --set train.residuals=mesp
+run run-plain plain --steps 8
+for selection in importance freeze lisa stochastic-depth; do
+  compile all --set train.selection=$selection --set train.selection_ratio=1
+  run "all-$selection" all --steps 8
+  same run-plain "all-$selection"
+done
+compile all --set train.selection_warmup=8 --set train.unselected_update=none
+run all-warm all --steps 8
+same run-plain all-warm
+echo "all layers: the plain run's bits"
+
+# Each has the same bits for any threads; what remembers, after kills too.
+compile freeze "${half[@]}" --set train.selection=freeze
+compile importance "${half[@]}" --set train.selection=importance \
+  --set train.selection_warmup=2
+compile lisa "${half[@]}" --set train.selection=lisa \
+  --set train.selection_period=3
+compile badam --set train.selection=badam --set train.selection_period=3
+compile depth "${half[@]}" "${once[@]}" --set train.selection=stochastic-depth
+compile linear "${once[@]}" --set train.selection_ratio=1 \
+  --set train.selection_schedule=linear --set train.selection_ratio_end=0.1
+for some in freeze importance lisa badam depth linear; do
+  echo "$some: $(bash "$here/../reliability/threads.sh" \
+    "$work/$some/train" "$data" --steps 12)"
+done
+for some in importance lisa badam; do
+  echo "$some: $(bash "$here/../reliability/kill-resume.sh" \
+    "$work/$some/train" "$data" 3 --steps 200 --save-every 7)"
+done
+
+# Who moves, and how: the reference has the exact gradients before each step.
+head -n 1 "$data" >"$work/one.jsonl"
+steps() { # steps PROGRAM KIND STEPS
+  local program=$1 kind=$2 count=$3 folder=$work/$1-steps step
+  mkdir -p "$folder"
+  for ((step = 0; step <= count; ++step)); do
+    local more=(--steps "$step")
+    ((step > 0)) || more=(--steps 1 --learning-rate 0)
+    "$work/$program/train" --data "$work/one.jsonl" --output "$folder/$step" \
+      "${more[@]}" >"$work/out"
+    "$work/plain/train" --data "$work/one.jsonl" --adapter "$folder/$step" \
+      --dump-gradients "$folder/$step.safetensors" >"$work/out"
+  done
+  echo "$program: $(python3 "$here/selected-updates.py" "$kind" 1e-3 "$folder" \
+    "$count")"
+}
+rate=(--set train.lr_scheduler_type=constant)
+compile badam "${rate[@]}" --set train.selection=badam \
+  --set train.selection_period=2
+steps badam badam 14
+compile lisa "${rate[@]}" --set train.selection=lisa \
+  --set train.selection_period=1 --set train.selection_ratio=0.5
+steps lisa lisa 6
+compile freeze "${rate[@]}" "${half[@]}" --set train.selection=freeze
+steps freeze freeze 3
+
+# A step whose forwards are skipped has the gradient of a model without these.
+python3 "$here/six-layers.py" "$work/weights.safetensors"
+reference=(--set train.compute_dtype=float64 --set weights.dtype=float64
+  --set lora.dtype=float64 --set weights.path="$work/weights.safetensors"
+  --target=reference)
+honec "$here/Inputs/lcsb.yaml" -o "$work/depth" "${reference[@]}" \
+  --set model="$here/Inputs/six-layers.mlir" --set train.method=lcsb \
+  --set train.selection=stochastic-depth --set train.selection_ratio=0.2 \
+  --set train.selection_warmup=0
+for seed in 1 2 3; do
+  "$work/depth/train" --data "$data" --seed $seed \
+    --dump-gradients "$work/depth.safetensors" >"$work/out"
+  kept=$(python3 "$here/lcsb-layers.py" "$work/depth.safetensors")
+  python3 "$here/without-layers.py" "$here/Inputs/six-layers.mlir" \
+    ${kept//[^0-9 ]/} >"$work/short.mlir"
+  honec "$here/Inputs/lcsb.yaml" -o "$work/short" "${reference[@]}" \
+    --set model="$work/short.mlir"
+  "$work/short/train" --data "$data" --seed $seed \
+    --dump-gradients "$work/short.safetensors" >"$work/out"
+  echo "stochastic-depth: $(python3 "$here/lcsb-layers.py" \
+    "$work/depth.safetensors" "$work/short.safetensors")"
+done
+
+# What cannot be.
+refuses "H0207.*selection_warmup: expected at least 1, since selection importance" \
+  compile refused --set train.selection=importance "${once[@]}"
+refuses "H0207.*optimizer_in_backward: expected false, since selection importance" \
+  compile refused --set train.selection=importance \
+  --set train.optimizer_in_backward=true
+refuses "H0207.*unselected: expected exact, which selection lisa is" \
+  compile refused --set train.selection=lisa --set train.unselected=identity
+refuses "H0207.*unselected_update: expected none, which selection badam is" \
+  compile refused --set train.selection=badam \
+  --set train.unselected_update=momentum
+refuses "H0207.*selection_ratio: selection badam does not read it" \
+  compile refused --set train.selection=badam "${half[@]}"
+refuses "H0207.*selection_schedule: selection cyclic does not read it" \
+  compile refused --set train.selection=cyclic \
+  --set train.selection_schedule=linear --set train.selection_ratio_end=0.2
+refuses "H0207.*selection_decay: selection uniform does not read it" \
+  compile refused --set train.selection_decay=0.5
+refuses "H02.*selection_ratio_end: the key is required where" \
+  compile refused --set train.selection_schedule=cosine
+refuses "H0207.*selection_ratio_end: only a train.selection_schedule reads it" \
+  compile refused --set train.selection_ratio_end=0.2
+refuses "H0207.*unselected: expected identity, since selection stochastic-depth" \
+  compile refused --set train.selection=stochastic-depth \
+  --set train.unselected=exact
+[[ ! -e $work/refused ]]
+echo "refused: what cannot be"
