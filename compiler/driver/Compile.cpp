@@ -346,6 +346,8 @@ Status Compilation::planStep() {
   if (!found.isOk())
     return found.status();
   planned = found.value();
+  if (planned->selectionRatio)
+    spec.train.selection_ratio = *planned->selectionRatio;
   if (request.timing)
     llvm::errs() << planned->placed << " plans placed, " << planned->sized
                  << " sized\n";
@@ -432,7 +434,8 @@ Status Compilation::summarize() {
                    options.roundedInputs,
                    options.tileRows,
                    options.forwardTileRows,
-                   options.streamWeights};
+                   options.streamWeights,
+                   planned->selectionRatio};
   }
   description = describeModule(*module, *parameters, spec);
   return Status::ok();

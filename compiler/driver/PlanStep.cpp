@@ -6,6 +6,7 @@
 #include "dialects/Tile/TileDialect.h"
 #include "passes/derive/ActivityAnalysis.h"
 #include "passes/derive/Methods.h"
+#include "passes/derive/SelectLayers.h"
 #include "passes/module/Schedule.h"
 #include "passes/place/Lifetimes.h"
 #include "passes/plan/MemoryPlan.h"
@@ -195,7 +196,8 @@ PlanRequest PlanRequest::of(const Spec &spec) {
           spec.train.kept_dtype == "bfloat16",
           streaming,
           spec.placeOf("train.memory_budget"),
-          spec.placeOf("train.resident_budget")};
+          spec.placeOf("train.resident_budget"),
+          spec.train.selection_ratio.isPlanned()};
 }
 
 namespace {
@@ -291,11 +293,11 @@ Result<PlannedStep> PlanSearch::find() {
   }
 }
 
-Result<PlannedStep> hone::planStep(ModuleOp module, const PlanRequest &request,
-                                   const StepOptions &options,
-                                   const Target &target,
-                                   const MachineProfile &profile,
-                                   int64_t threads) {
+static Result<PlannedStep> planWith(ModuleOp module, const PlanRequest &request,
+                                    const StepOptions &options,
+                                    const Target &target,
+                                    const MachineProfile &profile,
+                                    int64_t threads) {
   using Streaming = PlanRequest::Streaming;
   PlanSearch mapped(module, request, options, target, profile, threads,
                     request.streaming == Streaming::Always);
@@ -316,4 +318,37 @@ Result<PlannedStep> hone::planStep(ModuleOp module, const PlanRequest &request,
   bool isNeeded =
       !found.isOk() || (streamed.isOk() && streaming.seconds < mapped.seconds);
   return isNeeded ? streamed : found;
+}
+
+Result<PlannedStep> hone::planStep(ModuleOp module, const PlanRequest &request,
+                                   const StepOptions &given,
+                                   const Target &target,
+                                   const MachineProfile &profile,
+                                   int64_t threads) {
+  FailureOr<EntryOp> loss = failure();
+  if (request.plansSelection)
+    loss = findLossEntry(module);
+  int64_t layers = succeeded(loss) ? selectableLayers(*loss).size() : 0;
+  if (layers == 0)
+    return planWith(module, request, given, target, profile, threads);
+  auto planFor = [&](int64_t selected) {
+    StepOptions options;
+    options.copyOptionValuesFrom(given);
+    options.selectionRatio = double(selected) / double(layers);
+    Result<PlannedStep> found =
+        planWith(module, request, options, target, profile, threads);
+    if (found.isOk())
+      found.value().selectionRatio = options.selectionRatio;
+    return found;
+  };
+  // A layer more keeps an input more, so the largest is found by halves.
+  int64_t least = 1, most = layers;
+  while (least < most) {
+    int64_t middle = (least + most + 1) / 2;
+    if (planFor(middle).isOk())
+      least = middle;
+    else
+      most = middle - 1;
+  }
+  return planFor(least);
 }

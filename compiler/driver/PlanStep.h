@@ -15,6 +15,8 @@
 #include "passes/plan/CostEstimate.h"
 #include "passes/plan/StepPlanner.h"
 
+#include <optional>
+
 namespace hone {
 
 struct PlannedStep {
@@ -24,6 +26,9 @@ struct PlannedStep {
   /// What finding it took: plans that were placed, and of those lowered for the
   /// size of a thread's scratch and of tables.
   int64_t placed = 0, sized = 0;
+  /// The largest train.selection_ratio with which there is a plan, if that was
+  /// to be found.
+  std::optional<double> selectionRatio = {};
 };
 
 /// What a plan may be, from the spec.
@@ -34,6 +39,7 @@ struct PlanRequest {
   enum class Streaming { Never, Always, Planned } streaming;
   /// Where the budgets are from, for messages.
   std::string memoryPlace, residentPlace;
+  bool plansSelection; ///< train.selection_ratio, too
 
   static PlanRequest of(const Spec &spec);
 };

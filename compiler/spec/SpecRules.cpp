@@ -194,6 +194,30 @@ static Status checkSelection(const Spec &spec, const rt::MethodSettings &own) {
                     "expected identity, since " + selection +
                         " skips forwards, but found " + own.unselected,
                     "remove " + own.unselected.key());
+  if (own.selection_ratio.isPlanned()) {
+    const std::string &key = own.selection_ratio.key();
+    if (!spec.train.memory_budget.isBytes())
+      return disagree(spec, key,
+                      "planned needs a train.memory_budget to plan for",
+                      "set train.memory_budget, or give a number");
+    if (spec.hasParts())
+      return disagree(
+          spec, key,
+          "expected a number, since a plan finds one ratio and here "
+          "are two parts, but found planned",
+          "give a number");
+    bool hasSlots =
+        own.unselected == "identity" && own.selection_schedule == "constant" &&
+        own.selection != "bernoulli" && own.selection != "stochastic-depth";
+    if (!hasSlots)
+      return disagree(spec, key,
+                      "expected a number, since memory does not depend on it "
+                      "with " +
+                          selection + ", unselected " + own.unselected +
+                          " and a selection_schedule that is " +
+                          own.selection_schedule + ", but found planned",
+                      "give a number, or leave selection to uniform");
+  }
   if (own.selection != "importance")
     return Status::ok();
   if (own.selection_warmup < 1)

@@ -294,6 +294,9 @@ std::string MemoryPlan::table(int64_t threads) const {
          << rows(choice->forwardTileRows) << " forward";
     os << "\n  weights            "
        << (choice->streamsWeights ? "streamed" : "stay mapped") << "\n";
+    if (choice->selectionRatio)
+      os << llvm::format("  selection ratio    %.6g\n",
+                         *choice->selectionRatio);
   }
   if (seconds > 0)
     os << llvm::format("  estimated step     %.2f s\n", seconds);
@@ -335,6 +338,8 @@ std::string MemoryPlan::json(std::optional<int64_t> threads) const {
     plan["tile_rows"] = choice->tileRows;
     plan["forward_tile_rows"] = choice->forwardTileRows;
     plan["streams_weights"] = choice->streamsWeights;
+    if (choice->selectionRatio)
+      plan["selection_ratio"] = *choice->selectionRatio;
   }
   if (threads) {
     plan["threads"] = *threads;

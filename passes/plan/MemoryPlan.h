@@ -62,6 +62,7 @@ struct MemoryPlan {
     std::string residuals; ///< as in hone-derive-backward
     int64_t recomputedInputs, roundedInputs, tileRows, forwardTileRows;
     bool streamsWeights;
+    std::optional<double> selectionRatio; ///< where that was planned
   };
   std::optional<Choice> choice;
 

@@ -115,7 +115,27 @@ for seed in 1 2 3; do
     "$work/depth.safetensors" "$work/short.safetensors")"
 done
 
+# A planned ratio is the largest that fits: with the least memory of a ratio it is
+# that, with a byte less it is of a layer less, and the promise holds.
+long=(--set train.method=lcsb --set train.max_seq_length=128 --set model="$model")
+bytes=$(honec "$here/Inputs/lcsb.yaml" "${long[@]}" "${half[@]}" "${once[@]}" \
+  --set train.memory_budget=1 --print-plan 2>&1 | sed -n 's/.*(\([0-9]*\) bytes.*/\1/p')
+for less in 0 1; do
+  echo "planned:$(honec "$here/Inputs/lcsb.yaml" "${long[@]}" "${once[@]}" \
+    --set train.selection_ratio=planned --print-plan \
+    --set train.memory_budget=$((bytes - less)) | grep "selection ratio")"
+done
+compile fits --set train.selection_ratio=planned --set train.max_seq_length=128 \
+  --set train.memory_budget=$bytes "${once[@]}"
+echo "planned: $(bash "$here/../reliability/memory.sh" "$work/fits/train" "$data" 0 \
+  --steps 5)"
+
 # What cannot be.
+refuses "H0207.*selection_ratio: planned needs a train.memory_budget" \
+  compile refused --set train.selection_ratio=planned
+refuses "H0207.*selection_ratio: expected a number, since memory does not depend" \
+  compile refused --set train.selection_ratio=planned \
+  --set train.memory_budget=9MiB --set train.unselected=exact
 refuses "H0207.*selection_warmup: expected at least 1, since selection importance" \
   compile refused --set train.selection=importance "${once[@]}"
 refuses "H0207.*optimizer_in_backward: expected false, since selection importance" \

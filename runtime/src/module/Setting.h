@@ -161,6 +161,31 @@ using Integer = Scalar<int64_t>;
 using Real = Scalar<double>;
 using Truth = Scalar<bool>;
 
+/// A number, or `planned` until a plan has found it.
+class PlannedReal : public Real {
+public:
+  using Real::Real;
+
+  bool isPlanned() const { return waits; }
+  PlannedReal &operator=(double found) {
+    waits = false;
+    Real::operator=(found);
+    return *this;
+  }
+
+  std::string expected() const override {
+    return Real::expected() + ", or planned";
+  }
+  bool parse(const std::string &text) override {
+    waits = text == "planned";
+    return waits || Real::parse(text);
+  }
+  std::string text() const override { return waits ? "planned" : Real::text(); }
+
+private:
+  bool waits = false;
+};
+
 class Word : public Setting, public std::string {
 public:
   Word(Section &owner, const char *name, const char *value, Bits bits,

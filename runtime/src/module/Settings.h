@@ -79,8 +79,9 @@ struct MethodSettings : Section {
       "alone have a forward (stochastic-depth)", {{"uniform", "bernoulli", "cyclic",
       "round-robin", "importance", "freeze", "lisa", "badam", "stochastic-depth"}},
       {"lcsb"}};
-  Real selection_ratio{*this, "selection_ratio", 0.5, Bits::Run, SetBy::Spec,
-      "part of the layers that is selected, rounded up to whole ones",
+  PlannedReal selection_ratio{*this, "selection_ratio", 0.5, Bits::Run,
+      SetBy::Spec, "part of the layers that is selected, rounded up to whole ones; "
+      "planned: the largest with which train.memory_budget can be kept",
       {0, 1, false, true}, {"lcsb"}};
   Word selection_schedule{*this, "selection_schedule", "constant", Bits::Run,
       SetBy::Spec, "how that part becomes selection_ratio_end by the last step: it "
