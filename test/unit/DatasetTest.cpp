@@ -354,14 +354,14 @@ TEST(DatasetFault, UnknownOrMixedKeys) {
   expectFault(ErrorCode::MixedFormats, "{\"text\":\"a\",\"input_ids\":[1]}\n",
               "found \"text\", \"input_ids\"");
   expectFault(ErrorCode::MixedFormats, "{\"prompt\":\"a\"}\n",
-              "d.jsonl:1: expected JSONL with \"prompt\"");
+              "d.jsonl:1: expected JSON with \"prompt\"");
 }
 
 TEST(DatasetFault, LaterLineOfAnotherShape) {
   expectFault(
       ErrorCode::MixedFormats,
       "{\"text\":\"a\"}\n{\"prompt\":\"a\",\"completion\":\"b\"}\n",
-      "d.jsonl:2: expected JSONL with \"text\" as in the first line but "
+      "d.jsonl:2: expected JSON with \"text\" as in the first line but "
       "found \"prompt\", \"completion\"");
   expectFault(ErrorCode::BadLine, "{\"text\":\"a\"}\n\n{\"text\":\"a\"}\n",
               "d.jsonl:2:");

@@ -15,14 +15,18 @@ ChatMessages::ChatMessages(std::vector<ChatTurn> turns) {
   for (ChatTurn &turn : turns) {
     roles.push_back(turn.role);
     TemplateValue::Members members;
-    members.reserve(2 + turn.hasReasoning);
+    members.reserve(2 + 2 * turn.hasReasoning);
+    // Under both names and in this order, as Transformers 5 gives it.
+    TemplateValue reasoning;
+    if (turn.hasReasoning) {
+      reasoning = TemplateValue::string(memory, std::move(turn.reasoning));
+      members.emplace_back("thinking", reasoning);
+    }
     members.emplace_back("role", names[size_t(turn.role)]);
     members.emplace_back(
         "content", TemplateValue::string(memory, std::move(turn.content)));
     if (turn.hasReasoning)
-      members.emplace_back("reasoning_content",
-                           TemplateValue::string(memory,
-                                                 std::move(turn.reasoning)));
+      members.emplace_back("reasoning_content", reasoning);
     values.push_back(TemplateValue::dict(memory, std::move(members)));
   }
 }

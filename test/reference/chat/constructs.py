@@ -3,7 +3,7 @@
 MESSAGES = [
     {"role": "system", "content": "  Be brief.\n"},
     {"role": "user", "content": "What is ö? \u00a0"},
-    {"role": "assistant", "content": "<think>\nhm\n</think>\n\nA letter.", "reasoning_content": "hm"},
+    {"thinking": "hm", "role": "assistant", "content": "<think>\nhm\n</think>\n\nA letter.", "reasoning_content": "hm"},
     {"role": "user", "content": "Thanks, bye!"},
 ]
 
