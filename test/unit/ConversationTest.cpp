@@ -473,7 +473,7 @@ TEST(Conversation, PlacesInAnArrayAreThoseOfTheFile) {
                 .substr(0, 12),
             "d.json:5:2: ");
   EXPECT_EQ(problemOf("[" + good + ", {\"messages\": 5}]").substr(0, 12),
-            "d.json:2:80:");
+            "d.json:2:78:");
   EXPECT_EQ(problemOf("[\n" + good + "\n  {}]").substr(0, 12),
             "d.json:4:3: ");
   EXPECT_EQ(problemOf("[" + good).substr(0, 9), "d.json:2:");

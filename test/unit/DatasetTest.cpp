@@ -343,14 +343,14 @@ TEST(DatasetFault, NotJson) {
   expectFault(ErrorCode::BadLine, "{\"text\":\"a\"}\n{\"text\":\"b\"} x\n",
               "d.jsonl:2:14");
   expectFault(ErrorCode::BadLine, "just text\n", "d.jsonl:1:1");
-  expectFault(ErrorCode::BadLine, "[{\"text\":\"a\"}]\n", "d.json:1:1",
+  expectFault(ErrorCode::BadLine, "[{\"text\":\"a\"}\n", "d.json:1:15",
               "d.json");
 }
 
 TEST(DatasetFault, UnknownOrMixedKeys) {
-  expectFault(ErrorCode::MixedFormats, "{\"messages\":[]}\n",
+  expectFault(ErrorCode::MixedFormats, "{\"turns\":[]}\n",
               "d.jsonl:1: expected the keys of one data format but found none "
-              "of these keys: \"messages\"");
+              "of these keys: \"turns\"");
   expectFault(ErrorCode::MixedFormats, "{\"text\":\"a\",\"input_ids\":[1]}\n",
               "found \"text\", \"input_ids\"");
   expectFault(ErrorCode::MixedFormats, "{\"prompt\":\"a\"}\n",
