@@ -343,7 +343,7 @@ TEST(DatasetFault, NotJson) {
   expectFault(ErrorCode::BadLine, "{\"text\":\"a\"}\n{\"text\":\"b\"} x\n",
               "d.jsonl:2:14");
   expectFault(ErrorCode::BadLine, "just text\n", "d.jsonl:1:1");
-  expectFault(ErrorCode::BadLine, "[{\"text\":\"a\"}\n", "d.json:1:15",
+  expectFault(ErrorCode::BadLine, "[{\"text\":\"a\"}\n", "d.json:1:14",
               "d.json");
 }
 

@@ -286,12 +286,12 @@ uint32_t TemplateParser::attribute(uint32_t object) {
                                [&](const char *field) {
                                  return name == field;
                                }) == std::end(LoopFields))
-      return refuse("'loop." + name + "'");
+      return refuse("'loop." + name + "'", line);
     return make(Syntax::Attribute, line, {object}, intern(name));
   }
   const TemplateSignature *signature = findSignature(TemplateMethods, name);
   if (signature == nullptr || isLoop)
-    return refuse("the method '" + name + "'");
+    return refuse("the method '" + name + "'", line);
   Nodes positional, keywords, parts = {object};
   arguments(positional, keywords);
   if (!bind("method", *signature, positional, keywords, parts))
@@ -467,7 +467,7 @@ uint32_t TemplateParser::selection(uint32_t list, const std::string &name,
       return refuse("the filter '" + name + "' with these arguments");
     const TemplateSignature *known = findSignature(TemplateTests, testName);
     if (known == nullptr)
-      return refuse("the test '" + testName + "'");
+      return refuse("the test '" + testName + "'", line);
     const Nodes rest(positional.begin() + ptrdiff_t(used), positional.end());
     if (!bind("test", *known, rest, {}, parts))
       return 0;
@@ -490,7 +490,7 @@ uint32_t TemplateParser::filter(uint32_t value) {
     return selection(value, name, line);
   const TemplateSignature *known = findSignature(TemplateFilters, name);
   if (known == nullptr)
-    return refuse("the filter '" + name + "'");
+    return refuse("the filter '" + name + "'", line);
   Nodes positional, keywords, parts = {value};
   if (isOperator("("))
     arguments(positional, keywords);
@@ -509,7 +509,7 @@ uint32_t TemplateParser::test(uint32_t value) {
     return 0;
   const TemplateSignature *known = findSignature(TemplateTests, name);
   if (known == nullptr)
-    return refuse("the test '" + name + "'");
+    return refuse("the test '" + name + "'", line);
   Nodes positional, keywords, parts = {value};
   const Token &token = now();
   if (isOperator("(")) {

@@ -51,7 +51,8 @@ private:
   // Errors.
   bool ok() const { return firstError.isOk(); }
   uint32_t fail(const std::string &problem);
-  uint32_t refuse(const std::string &what);
+  /// At `line`, or at the token at hand.
+  uint32_t refuse(const std::string &what, uint32_t line = 0);
 
   // Nodes.
   uint32_t intern(const std::string &text);

@@ -26,11 +26,11 @@ uint32_t TemplateParser::fail(const std::string &problem) {
   return 0;
 }
 
-uint32_t TemplateParser::refuse(const std::string &what) {
+uint32_t TemplateParser::refuse(const std::string &what, uint32_t line) {
   if (ok())
     firstError = Status::error(
         ErrorCode::UnsupportedChatTemplate,
-        {place + ":" + std::to_string(now().line),
+        {place + ":" + std::to_string(line ? line : now().line),
          what + " is not in the subset of Jinja that chat templates may use "
                 "here",
          "rewrite the template without it, or remove it to train on data "
