@@ -689,10 +689,9 @@ Status Compilation::emitBinary() {
   rt::TemporaryFile newProgram(program + suffix), newData(data + suffix);
   std::vector<QuantizationError> errors;
   times.begin("pack");
-  Status status =
-      writeWeights(newData.path,
-                   {parameters->frozen(), tokenizer, chat, sourceHash},
-                   *weights, request.quantization ? &errors : nullptr);
+  Status status = writeWeights(
+      newData.path, {parameters->frozen(), tokenizer, chat, sourceHash},
+      *weights, request.quantization ? &errors : nullptr);
   if (status.isOk())
     status = digestWeights(newData.path);
   if (status.isOk())

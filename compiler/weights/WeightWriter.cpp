@@ -268,8 +268,7 @@ Status hone::writeWeights(const std::string &path, const WeightFile &file,
       {tokenizerName, &file.tokenizer}, {chatName, &file.chat}};
   for (auto [name, block] : blocks)
     if (!block->empty())
-      specs.push_back(
-          {name, Dtype::U8, {static_cast<int64_t>(block->size())}});
+      specs.push_back({name, Dtype::U8, {static_cast<int64_t>(block->size())}});
   Result<rt::SafetensorsWriter> created =
       rt::SafetensorsWriter::create(path, std::move(specs),
                                     {{"format", "hone"},

@@ -41,7 +41,8 @@ static std::vector<ChatTurn> turnsOf(std::string_view line) {
   std::vector<ChatTurn> turns(4);
   for (size_t i = 0; i < turns.size(); ++i) {
     turns[i].role = i % 2 ? ChatRole::Assistant : ChatRole::User;
-    turns[i].content = i % 2 ? "<think>\na\n</think>\n\nb" : " \xC3\xB6<|im_end|> ";
+    turns[i].content =
+        i % 2 ? "<think>\na\n</think>\n\nb" : " \xC3\xB6<|im_end|> ";
   }
   return turns;
 }
@@ -77,17 +78,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   TokenizerScratch scratch;
   ConversationCounts counts;
   ConversationEncoder encoder(model.value(), tokenizer, scratch, counts);
-  Status status = encoder.encode(
-      turnsOf(parts[1]), "place",
-      [](SampleIds &ids, const std::vector<TokenSpan> &spans) {
-        for (int32_t id : ids.kept)
-          if (id < 0 || id > 257)
-            std::abort();
-        for (const TokenSpan &span : spans)
-          if (span.end > ids.kept.size())
-            std::abort();
-        return Status::ok();
-      });
+  Status status =
+      encoder.encode(turnsOf(parts[1]), "place",
+                     [](SampleIds &ids, const std::vector<TokenSpan> &spans) {
+                       for (int32_t id : ids.kept)
+                         if (id < 0 || id > 257)
+                           std::abort();
+                       for (const TokenSpan &span : spans)
+                         if (span.end > ids.kept.size())
+                           std::abort();
+                       return Status::ok();
+                     });
   if (!status.isOk())
     fuzz::requireMessage(status);
   return 0;

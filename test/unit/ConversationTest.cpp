@@ -102,8 +102,8 @@ static void append(std::string &out, const std::vector<int32_t> &ids) {
 
 static void expectSamples(const std::string &kind, const std::string &name,
                           const std::string &source) {
-  Result<Json> all = Json::parse(readAll(goldenChat(kind + "/samples.json")),
-                                 "samples.json");
+  Result<Json> all =
+      Json::parse(readAll(goldenChat(kind + "/samples.json")), "samples.json");
   ASSERT_TRUE(all.isOk()) << all.status().render();
   const Json *expected = all.value().find(name);
   ASSERT_NE(expected, nullptr) << name;
@@ -128,8 +128,8 @@ static void expectSamples(const std::string &kind, const std::string &name,
     json += "]";
     EXPECT_EQ(status.isOk() ? Sha256::hex(json).substr(0, 12) : "refused",
               wanted)
-        << kind << " " << name << ", dialogue " << i << ": "
-        << status.render() << json.substr(0, 2000);
+        << kind << " " << name << ", dialogue " << i << ": " << status.render()
+        << json.substr(0, 2000);
     ++compared;
   }
   EXPECT_GE(compared, 25u);
@@ -141,9 +141,9 @@ class WrittenTemplateSamples
 };
 class ShippedTemplateSamples : public WrittenTemplateSamples {};
 
-std::string nameOf(
-    const ::testing::TestParamInfo<std::tuple<const char *, const char *>>
-        &info) {
+std::string
+nameOf(const ::testing::TestParamInfo<std::tuple<const char *, const char *>>
+           &info) {
   std::string name =
       std::string(std::get<0>(info.param)) + "_" + std::get<1>(info.param);
   for (char &c : name)
@@ -172,9 +172,8 @@ TEST_P(ShippedTemplateSamples, AreTransformersPrefixes) {
   if (shared == nullptr || *shared == '\0')
     GTEST_SKIP() << "HONE_SHARED is not set";
   const std::string name = std::string(std::get<1>(GetParam())) + ".jinja";
-  expectSamples(
-      std::get<0>(GetParam()), "shared/" + name,
-      readAll(std::string(shared) + "/data/chat-templates/" + name));
+  expectSamples(std::get<0>(GetParam()), "shared/" + name,
+                readAll(std::string(shared) + "/data/chat-templates/" + name));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -200,16 +199,14 @@ static std::string writtenTemplate(const std::string &name) {
 TEST(Conversation, LossIsOfTheAssistantsTurnsAndTheirEnds) {
   LoadedChat chat("qwen2", writtenTemplate("chatml"));
   std::vector<LoadedChat::Made> made;
-  Status status = chat.encode({turn(ChatRole::System, "be grey"),
-                               turn(ChatRole::User, "stone"),
-                               turn(ChatRole::Assistant, "blade"),
-                               turn(ChatRole::User, "miller"),
-                               turn(ChatRole::Assistant, "whetstone")},
-                              made);
+  Status status = chat.encode(
+      {turn(ChatRole::System, "be grey"), turn(ChatRole::User, "stone"),
+       turn(ChatRole::Assistant, "blade"), turn(ChatRole::User, "miller"),
+       turn(ChatRole::Assistant, "whetstone")},
+      made);
   ASSERT_TRUE(status.isOk()) << status.render();
   ASSERT_EQ(made.size(), 1u);
-  EXPECT_EQ(chat.targets(made[0]),
-            "blade<|im_end|>\nwhetstone<|im_end|>\n");
+  EXPECT_EQ(chat.targets(made[0]), "blade<|im_end|>\nwhetstone<|im_end|>\n");
   EXPECT_NE(chat.counts.notes().find("answers end in <|im_end|>"),
             std::string::npos);
 }
@@ -230,11 +227,11 @@ TEST(Conversation, ThoughtsThatAreStrippedLaterAreLearnt) {
   EXPECT_EQ(chat.targets(made[1]),
             "<think>\ntwo\n</think>\n\ngrey<|im_end|>\n");
   // The first thought is not in what the second answer sees.
-  EXPECT_EQ(chat.loaded.tokenizer.decode(made[1].ids.data(),
-                                         made[1].ids.size()),
-            "<|im_start|>user\nstone<|im_end|>\n<|im_start|>assistant\n"
-            "blade<|im_end|>\n<|im_start|>user\nmiller<|im_end|>\n"
-            "<|im_start|>assistant\n<think>\ntwo\n</think>\n\ngrey<|im_end|>\n");
+  EXPECT_EQ(
+      chat.loaded.tokenizer.decode(made[1].ids.data(), made[1].ids.size()),
+      "<|im_start|>user\nstone<|im_end|>\n<|im_start|>assistant\n"
+      "blade<|im_end|>\n<|im_start|>user\nmiller<|im_end|>\n"
+      "<|im_start|>assistant\n<think>\ntwo\n</think>\n\ngrey<|im_end|>\n");
   EXPECT_NE(chat.counts.notes().find("1 of 1 conversations are a sample for "
                                      "each answer"),
             std::string::npos);
@@ -282,8 +279,7 @@ TEST(Conversation, AnswersWithoutAnEndAreCounted) {
       {turn(ChatRole::User, "stone"), turn(ChatRole::Assistant, "blade")},
       made);
   ASSERT_TRUE(status.isOk()) << status.render();
-  EXPECT_NE(chat.counts.notes().find("after 1 of 1 answers"),
-            std::string::npos)
+  EXPECT_NE(chat.counts.notes().find("after 1 of 1 answers"), std::string::npos)
       << chat.counts.notes();
 }
 
@@ -303,16 +299,15 @@ TEST(Conversation, SpecialTokensInTurnsAreText) {
   ASSERT_TRUE(status.isOk()) << status.render();
   EXPECT_EQ(chat.counts.spelled, 4u);
   const auto specials = [&](const std::vector<int32_t> &ids) {
-    return std::count_if(ids.begin(), ids.end(), [&](int32_t id) {
-      return chat.model.isSpecial(id);
-    });
+    return std::count_if(ids.begin(), ids.end(),
+                         [&](int32_t id) { return chat.model.isSpecial(id); });
   };
   EXPECT_EQ(specials(plain[0].ids), 4);
   EXPECT_EQ(specials(spelled[0].ids), 4);
-  EXPECT_NE(chat.loaded.tokenizer
-                .decode(spelled[0].ids.data(), spelled[0].ids.size())
-                .find(injected),
-            std::string::npos);
+  EXPECT_NE(
+      chat.loaded.tokenizer.decode(spelled[0].ids.data(), spelled[0].ids.size())
+          .find(injected),
+      std::string::npos);
   EXPECT_EQ(chat.targets(plain[0]), chat.targets(spelled[0]));
 }
 
@@ -321,8 +316,7 @@ TEST(Conversation, SpecialTokensInTurnsAreText) {
 //===----------------------------------------------------------------------===//
 
 static Result<Dataset> prepare(LoadedChat &chat, const std::string &name,
-                               const std::string &content,
-                               int64_t length = 256,
+                               const std::string &content, int64_t length = 256,
                                TooLong tooLong = TooLong::LeaveOut) {
   DatasetOptions options{chat.folder.write(name, content), length,
                          chat.folder.path + "/cache", 600};
@@ -396,8 +390,8 @@ TEST(Conversation, AlpacaHasItsOwnPromptWithoutATemplate) {
             "### Instruction:\nturn\n\n### Response:ok</s>");
   EXPECT_NE(data.value().notes().find("Alpaca's own prompt"),
             std::string_view::npos);
-  Result<Dataset> system = prepare(
-      R"([{"instruction": "turn", "system": "grey", "output": "ok"}])");
+  Result<Dataset> system =
+      prepare(R"([{"instruction": "turn", "system": "grey", "output": "ok"}])");
   EXPECT_EQ(system.status().errorCode(), ErrorCode::NoChatTemplate);
 }
 
@@ -407,17 +401,18 @@ TEST(Conversation, WithoutATemplateIsRefusedWithARemedy) {
   Result<Dataset> data = prepare(
       chat, "d.jsonl", R"({"messages": [{"role": "user", "content": "a"}]})");
   EXPECT_EQ(data.status().errorCode(), ErrorCode::NoChatTemplate);
-  EXPECT_NE(data.status().message().place.find("d.jsonl:1"),
-            std::string::npos);
+  EXPECT_NE(data.status().message().place.find("d.jsonl:1"), std::string::npos);
 }
 
 TEST(Conversation, WhatIsNotSupportedIsNamedWithItsPlace) {
   LoadedChat chat("qwen2", writtenTemplate("mistral"));
   const std::tuple<const char *, ErrorCode, const char *> cases[] = {
       {R"({"messages": [{"role": "tool", "content": "a"}]})",
-       ErrorCode::UnsupportedTurn, R"(:1:24: expected a turn of system, user or assistant but found the role "tool")"},
+       ErrorCode::UnsupportedTurn,
+       R"(:1:24: expected a turn of system, user or assistant but found the role "tool")"},
       {R"({"messages": [{"role": "user", "content": [{"type": "text"}]}]})",
-       ErrorCode::UnsupportedTurn, "\"content\" to be a string but found an array"},
+       ErrorCode::UnsupportedTurn,
+       "\"content\" to be a string but found an array"},
       {R"({"messages": [{"role": "user", "content": null}]})",
        ErrorCode::UnsupportedTurn, "to be a string but found null"},
       {R"({"messages": [{"role": "assistant", "content": "", "tool_calls": [1]}]})",
@@ -469,13 +464,11 @@ TEST(Conversation, PlacesInAnArrayAreThoseOfTheFile) {
   const std::string good =
       R"({"messages": [{"role": "user", "content": "a"},
                        {"role": "assistant", "content": "b"}]})";
-  EXPECT_EQ(problemOf("[\n" + good + ",\n  {\"messages\":\n 5}]")
-                .substr(0, 12),
+  EXPECT_EQ(problemOf("[\n" + good + ",\n  {\"messages\":\n 5}]").substr(0, 12),
             "d.json:5:2: ");
   EXPECT_EQ(problemOf("[" + good + ", {\"messages\": 5}]").substr(0, 12),
             "d.json:2:78:");
-  EXPECT_EQ(problemOf("[\n" + good + "\n  {}]").substr(0, 12),
-            "d.json:4:3: ");
+  EXPECT_EQ(problemOf("[\n" + good + "\n  {}]").substr(0, 12), "d.json:4:3: ");
   EXPECT_EQ(problemOf("[" + good).substr(0, 9), "d.json:2:");
   EXPECT_EQ(problemOf("[" + good + "] x").substr(0, 9), "d.json:2:");
   EXPECT_NE(problemOf("[]").find("array is empty"), std::string::npos);
@@ -490,11 +483,11 @@ TEST(Conversation, LongLinesAreRefusedBeforeTheyTakeMemory) {
   const std::string turns(DataLines::LongestConversation, 'a');
   for (const char *name : {"d.jsonl", "d.json"}) {
     const bool isArray = std::string(name) == "d.json";
-    Result<Dataset> data = prepare(
-        chat, name,
-        (isArray ? "[" : "") +
-            (R"({"messages": [{"role": "user", "content": ")" + turns) +
-            "\"}]}" + (isArray ? "]" : ""));
+    Result<Dataset> data =
+        prepare(chat, name,
+                (isArray ? "[" : "") +
+                    (R"({"messages": [{"role": "user", "content": ")" + turns) +
+                    "\"}]}" + (isArray ? "]" : ""));
     EXPECT_EQ(data.status().errorCode(), ErrorCode::LineTooLong)
         << data.status().render();
   }
@@ -549,9 +542,9 @@ TEST(Conversation, SplitPartsKeepTheirLoss) {
   }
   const uint64_t skipped = uint64_t(sample.length) - parts.size();
   EXPECT_EQ(skipped % 8, 0u); // parts without targets are left out
-  EXPECT_EQ(std::vector<int32_t>(sample.ids + skipped,
-                                 sample.ids + sample.length),
-            parts);
+  EXPECT_EQ(
+      std::vector<int32_t>(sample.ids + skipped, sample.ids + sample.length),
+      parts);
   uint64_t at = skipped;
   for (uint64_t i = 0; i < split.value().sampleCount(); ++i) {
     const Sample part = split.value().sample(i);

@@ -358,11 +358,10 @@ TEST(DatasetFault, UnknownOrMixedKeys) {
 }
 
 TEST(DatasetFault, LaterLineOfAnotherShape) {
-  expectFault(
-      ErrorCode::MixedFormats,
-      "{\"text\":\"a\"}\n{\"prompt\":\"a\",\"completion\":\"b\"}\n",
-      "d.jsonl:2: expected JSON with \"text\" as in the first line but "
-      "found \"prompt\", \"completion\"");
+  expectFault(ErrorCode::MixedFormats,
+              "{\"text\":\"a\"}\n{\"prompt\":\"a\",\"completion\":\"b\"}\n",
+              "d.jsonl:2: expected JSON with \"text\" as in the first line but "
+              "found \"prompt\", \"completion\"");
   expectFault(ErrorCode::BadLine, "{\"text\":\"a\"}\n\n{\"text\":\"a\"}\n",
               "d.jsonl:2:");
 }

@@ -89,8 +89,8 @@ Status ChatBuilder::findTemplate() {
     Result<MappedFile> mapped = MappedFile::open(place);
     if (!mapped.isOk())
       return mapped.status();
-    source = std::string(mapped.value().bytes().substr(
-        0, TemplateLexer::LongestTemplate + 1));
+    source = std::string(
+        mapped.value().bytes().substr(0, TemplateLexer::LongestTemplate + 1));
     return Status::ok();
   }
   const std::string file = path("tokenizer_config.json");
@@ -128,12 +128,12 @@ Status ChatBuilder::addToken(int64_t id, const Json &token,
         value != nullptr && value->isBool() ? value->boolean() : standard;
     return isSet ? bit : uint8_t(0);
   };
-  added.emplace(content->string(),
-                Added{id, uint8_t(flag("special", AddedTokens::Special, true) |
-                                  flag("lstrip", AddedTokens::LeftStrip, false) |
-                                  flag("rstrip", AddedTokens::RightStrip, false) |
-                                  flag("single_word", AddedTokens::SingleWord,
-                                       false))});
+  added.emplace(
+      content->string(),
+      Added{id, uint8_t(flag("special", AddedTokens::Special, true) |
+                        flag("lstrip", AddedTokens::LeftStrip, false) |
+                        flag("rstrip", AddedTokens::RightStrip, false) |
+                        flag("single_word", AddedTokens::SingleWord, false))});
   return Status::ok();
 }
 
@@ -200,13 +200,13 @@ Result<std::string> ChatBuilder::build() {
       preTokenizer == nullptr ? nullptr : preTokenizer->find("prepend_scheme");
   const bool prefixOnce =
       scheme != nullptr && scheme->isString() && scheme->string() == "first";
-  block += "}, \"prefix_once\": " + std::to_string(prefixOnce) +
-           ", \"added\": [";
+  block +=
+      "}, \"prefix_once\": " + std::to_string(prefixOnce) + ", \"added\": [";
   bool first = true;
   for (const auto &[text, token] : added) {
     block += first ? "" : ", ";
-    block += std::to_string(token.id) + ", " + std::to_string(token.flags) +
-             ", ";
+    block +=
+        std::to_string(token.id) + ", " + std::to_string(token.flags) + ", ";
     appendJsonString(block, text);
     first = false;
   }

@@ -42,11 +42,11 @@ const AddedTokens::Token *AddedTokens::match(std::string_view all, size_t at,
     const std::string_view wanted = all.substr(at, size);
     if (wanted.size() != size)
       continue;
-    const auto found = std::lower_bound(
-        tokens.begin(), tokens.end(), wanted,
-        [&](const Token &token, std::string_view key) {
-          return text(token) < key;
-        });
+    const auto found =
+        std::lower_bound(tokens.begin(), tokens.end(), wanted,
+                         [&](const Token &token, std::string_view key) {
+                           return text(token) < key;
+                         });
     if (found == tokens.end() || text(*found) != wanted ||
         (!maySpecial && (found->flags & Special) != 0))
       continue;

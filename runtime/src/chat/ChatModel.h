@@ -52,8 +52,8 @@ public:
 
 private:
   std::string texts;
-  std::vector<Token> tokens;    // by text
-  std::vector<uint32_t> sizes;  // each once, longest first
+  std::vector<Token> tokens;      // by text
+  std::vector<uint32_t> sizes;    // each once, longest first
   std::array<bool, 256> begins{}; // first bytes
 };
 

@@ -19,9 +19,9 @@ TemplateValue TemplateInterpreter::strip(const SyntaxNode &node,
   const bool isSpace = characters.isUndefined() || characters.isNone();
   if (!isSpace && !characters.isString())
     return failOperand(node, "characters to strip", characters);
-  return makeString(node, std::string(stripText(
-                              text, left, right,
-                              isSpace ? nullptr : &characters.text())));
+  return makeString(
+      node, std::string(stripText(text, left, right,
+                                  isSpace ? nullptr : &characters.text())));
 }
 
 TemplateValue TemplateInterpreter::replace(const SyntaxNode &node,
@@ -144,14 +144,12 @@ TemplateValue TemplateInterpreter::applyFilter(const SyntaxNode &node,
     return failOperand(node, "measured", value);
   case TemplateFilter::Join: {
     std::string separator;
-    return toText(node, arguments[0], separator)
-               ? join(node, value, separator)
-               : Value();
+    return toText(node, arguments[0], separator) ? join(node, value, separator)
+                                                 : Value();
   }
   case TemplateFilter::ToJson: {
     std::string out;
-    const bool isCompact =
-        arguments[0].isUndefined() || arguments[0].isNone();
+    const bool isCompact = arguments[0].isUndefined() || arguments[0].isNone();
     if (!isCompact && (!arguments[0].isInteger() || arguments[0].integer() < 0))
       return failOperand(node, "the indent of JSON", arguments[0]);
     if (toJson(value, isCompact ? -1 : arguments[0].integer(), limits.values,
@@ -186,10 +184,10 @@ TemplateValue TemplateInterpreter::applyFilter(const SyntaxNode &node,
     }
     if (!items.empty())
       return filter == TemplateFilter::First ? items.front() : items.back();
-    return checked(node, Value::undefined(
-                             memory, filter == TemplateFilter::First
-                                         ? "the first of nothing"
-                                         : "the last of nothing"));
+    return checked(node,
+                   Value::undefined(memory, filter == TemplateFilter::First
+                                                ? "the first of nothing"
+                                                : "the last of nothing"));
   }
   case TemplateFilter::Items:
     if (value.isUndefined())
@@ -205,7 +203,8 @@ TemplateValue TemplateInterpreter::applyFilter(const SyntaxNode &node,
       return failOperand(node, "an integer", value);
     if (!value.isString())
       return standard;
-    const std::string_view digits = stripText(value.text(), true, true, nullptr);
+    const std::string_view digits =
+        stripText(value.text(), true, true, nullptr);
     int64_t number = 0;
     const char *end = digits.data() + digits.size();
     const auto read = std::from_chars(digits.data(), end, number);
@@ -440,15 +439,15 @@ TemplateValue TemplateInterpreter::stringMethod(const SyntaxNode &node,
     // Parts are counted before they are made.
     uint64_t ends = 0;
     for (size_t at = 0; at < text.size(); ++at)
-      ends += isSpace ? pythonSpaceAt(text, at) != 0
-                      : text[at] == first.text()[0];
+      ends +=
+          isSpace ? pythonSpaceAt(text, at) != 0 : text[at] == first.text()[0];
     if (ends * sizeof(Value) > limits.values)
       return fail(node, "the template takes more memory than a conversation "
                         "may need");
-    return makeParts(splitText(
-        text, isSpace ? nullptr : &first.text(),
-        arguments[1].isInteger() ? arguments[1].integer() : -1,
-        TemplateMethod(node.number) == TemplateMethod::RSplit));
+    return makeParts(
+        splitText(text, isSpace ? nullptr : &first.text(),
+                  arguments[1].isInteger() ? arguments[1].integer() : -1,
+                  TemplateMethod(node.number) == TemplateMethod::RSplit));
   }
   case TemplateMethod::SplitLines:
     return makeParts(splitLines(text));
@@ -461,8 +460,8 @@ TemplateValue TemplateInterpreter::stringMethod(const SyntaxNode &node,
     for (const Value &each : first.isList() ? first.items() : alone) {
       if (!each.isString())
         return failOperand(node, "the start or the end of a string", each);
-      found |= isStart ? hasPrefix(text, each.text())
-                       : hasSuffix(text, each.text());
+      found |=
+          isStart ? hasPrefix(text, each.text()) : hasSuffix(text, each.text());
     }
     return Value::boolean(found);
   }

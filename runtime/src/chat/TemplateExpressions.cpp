@@ -63,8 +63,8 @@ TemplateValue TemplateInterpreter::evalAny(const SyntaxNode &node) {
   case Syntax::Test: {
     const Value value = evalChild(node, 0);
     const Value argument = evalChild(node, 1);
-    return ok() ? Value::boolean(test(node, TemplateTest(node.number), value,
-                                      argument))
+    return ok() ? Value::boolean(
+                      test(node, TemplateTest(node.number), value, argument))
                 : Value();
   }
   case Syntax::Select:
@@ -159,9 +159,8 @@ TemplateValue TemplateInterpreter::evalMember(const SyntaxNode &node,
   case Kind::String:
     if (node.kind == Syntax::Attribute && !object.isNamespace() &&
         findSignature(TemplateMethods, name) != nullptr &&
-        (object.isString() ||
-         (name == "items" || name == "keys" || name == "values" ||
-          name == "get")))
+        (object.isString() || (name == "items" || name == "keys" ||
+                               name == "values" || name == "get")))
       return fail(node, "the method '" + name + "' is used without a call");
     if (!object.isString()) {
       if (!step(node, object.members().size() / 8))
@@ -197,24 +196,24 @@ TemplateValue TemplateInterpreter::evalItem(const SyntaxNode &node) {
   if (index.isString())
     return evalMember(node, object, index.text());
   if (index.isInteger() && (object.isList() || object.isString())) {
-    const int64_t count = int64_t(object.isList()
-                                      ? object.items().size()
-                                      : characterCount(object.text()));
+    const int64_t count =
+        int64_t(object.isList() ? object.items().size()
+                                : characterCount(object.text()));
     const int64_t at = index.integer() + (index.integer() < 0 ? count : 0);
     if (!step(node, object.isList() ? 1 : object.text().size() / 16))
       return Value();
     if (at >= 0 && at < count)
       return object.isList()
                  ? object.items()[size_t(at)]
-                 : makeString(node, std::string(charactersOf(
-                                        object.text(), size_t(at),
-                                        size_t(at) + 1)));
+                 : makeString(
+                       node, std::string(charactersOf(object.text(), size_t(at),
+                                                      size_t(at) + 1)));
   }
-  return checked(node, Value::undefined(
-                           memory, index.isInteger()
-                                       ? "item " +
-                                             std::to_string(index.integer())
-                                       : std::string("an item")));
+  return checked(
+      node,
+      Value::undefined(memory, index.isInteger()
+                                   ? "item " + std::to_string(index.integer())
+                                   : std::string("an item")));
 }
 
 /// Python's slices.
@@ -222,8 +221,8 @@ TemplateValue TemplateInterpreter::evalSlice(const SyntaxNode &node) {
   const Value object = evalChild(node, 0);
   Value bounds[3];
   for (uint32_t i = 0; i < 3; ++i) {
-    bounds[i] = tree.child(node, i + 1) == 0 ? Value::none()
-                                             : evalChild(node, i + 1);
+    bounds[i] =
+        tree.child(node, i + 1) == 0 ? Value::none() : evalChild(node, i + 1);
     if (!ok())
       return Value();
     if (!bounds[i].isNone() && !bounds[i].isInteger())
@@ -231,9 +230,8 @@ TemplateValue TemplateInterpreter::evalSlice(const SyntaxNode &node) {
   }
   if (!object.isList() && !object.isString())
     return failOperand(node, "sliced", object);
-  const int64_t count =
-      int64_t(object.isList() ? object.items().size()
-                              : characterCount(object.text()));
+  const int64_t count = int64_t(
+      object.isList() ? object.items().size() : characterCount(object.text()));
   const int64_t step = bounds[2].isNone() ? 1 : bounds[2].integer();
   if (step == 0)
     return fail(node, "the step of a slice cannot be 0");
@@ -253,10 +251,10 @@ TemplateValue TemplateInterpreter::evalSlice(const SyntaxNode &node) {
                                         : object.text().size() / 16))
     return Value();
   if (object.isString() && step == 1)
-    return makeString(node, begin >= end ? std::string()
-                                         : std::string(charactersOf(
-                                               object.text(), size_t(begin),
-                                               size_t(end))));
+    return makeString(
+        node, begin >= end ? std::string()
+                           : std::string(charactersOf(
+                                 object.text(), size_t(begin), size_t(end))));
   Value::List items, from;
   if (!toItems(node, object, from))
     return Value();

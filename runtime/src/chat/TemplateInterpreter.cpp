@@ -87,8 +87,7 @@ TemplateFault TemplateInterpreter::render(const Variables &variables,
   scopes.assign(1, {0, {}});
   loops.clear();
   for (const TemplateSignature &function : TemplateFunctions)
-    if (date.isKnown() ||
-        function.which != int(TemplateFunction::StrftimeNow))
+    if (date.isKnown() || function.which != int(TemplateFunction::StrftimeNow))
       for (uint32_t i = 0; i < tree.texts.size(); ++i)
         if (tree.texts[i] == function.name)
           set(i, Value::macro(0)); // so that it is defined
@@ -374,8 +373,7 @@ TemplateValue TemplateInterpreter::evalFunction(const SyntaxNode &node) {
     const bool onlyEnd = tree.child(node, 1) == 0;
     int64_t at = onlyEnd ? 0 : arguments[0].integer();
     const int64_t end = arguments[onlyEnd ? 0 : 1].integer();
-    const int64_t by =
-        tree.child(node, 2) == 0 ? 1 : arguments[2].integer();
+    const int64_t by = tree.child(node, 2) == 0 ? 1 : arguments[2].integer();
     if (by == 0)
       return fail(node, "the step of a range cannot be 0");
     Value::List items;
@@ -429,8 +427,8 @@ TemplateValue TemplateInterpreter::evalMacro(const SyntaxNode &node) {
         isNamed ? argument.text : this->node(tree.child(macro, i + 1)).text;
     for (const auto &[taken, old] : bound)
       if (taken == name)
-        return fail(node, "the argument '" + tree.texts[name] +
-                              "' is given twice");
+        return fail(node,
+                    "the argument '" + tree.texts[name] + "' is given twice");
     bound.emplace_back(name, std::move(value));
   }
   const size_t givenCount = bound.size();

@@ -23,12 +23,12 @@ size_t pythonSpaceAt(std::string_view text, size_t at) {
     return at < text.size();
   if (a == 0xC2 && (b == 0x85 || b == 0xA0))
     return 2;
-  const bool isThree = (a == 0xE1 && b == 0x9A && c == 0x80) ||
-                       (a == 0xE2 && b == 0x80 &&
-                        ((c >= 0x80 && c <= 0x8A) || c == 0xA8 || c == 0xA9 ||
-                         c == 0xAF)) ||
-                       (a == 0xE2 && b == 0x81 && c == 0x9F) ||
-                       (a == 0xE3 && b == 0x80 && c == 0x80);
+  const bool isThree =
+      (a == 0xE1 && b == 0x9A && c == 0x80) ||
+      (a == 0xE2 && b == 0x80 &&
+       ((c >= 0x80 && c <= 0x8A) || c == 0xA8 || c == 0xA9 || c == 0xAF)) ||
+      (a == 0xE2 && b == 0x81 && c == 0x9F) ||
+      (a == 0xE3 && b == 0x80 && c == 0x80);
   return isThree ? 3 : 0;
 }
 
@@ -275,8 +275,8 @@ Status TemplateLexer::escape(std::string &value, char) {
   }
   uint32_t point = 0;
   for (int i = 1; i <= digits; ++i) {
-    const char digit = at + size_t(i) < source.size() ? source[at + size_t(i)]
-                                                      : '\0';
+    const char digit =
+        at + size_t(i) < source.size() ? source[at + size_t(i)] : '\0';
     const char *found =
         digit ? std::strchr("0123456789abcdefABCDEF", digit) : nullptr;
     if (!found || point > 0x10FFFF / 16)
@@ -340,8 +340,8 @@ Status TemplateLexer::operatorToken() {
     return Status::ok();
   }
   return bad("expected an expression but found '" +
-             source.substr(at, std::max<size_t>(
-                                   1, size_t(utf8Length(uint8_t(source[at]))))) +
+             source.substr(at, std::max<size_t>(1, size_t(utf8Length(
+                                                       uint8_t(source[at]))))) +
              "'");
 }
 

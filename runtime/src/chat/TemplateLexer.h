@@ -30,7 +30,7 @@ struct TemplateToken {
     End,
   };
   Kind kind;
-  uint32_t line; ///< from 1
+  uint32_t line;    ///< from 1
   std::string text; ///< of Text and String what it stands for
   int64_t number = 0;
 };
@@ -57,7 +57,8 @@ private:
   Status escape(std::string &out, char quote);
   Status number();
   Status operatorToken();
-  void add(TemplateToken::Kind kind, std::string value = {}, int64_t number = 0);
+  void add(TemplateToken::Kind kind, std::string value = {},
+           int64_t number = 0);
   void skip(size_t bytes);
   size_t spaceAt(size_t position) const;
   Status bad(const std::string &problem) const;

@@ -32,7 +32,11 @@ inline constexpr TemplateSignature TemplateFilters[] = {
     {"lower", int(TemplateFilter::Lower), 0, 0},
     {"capitalize", int(TemplateFilter::Capitalize), 0, 0},
     {"title", int(TemplateFilter::Title), 0, 0},
-    {"default", int(TemplateFilter::Default), 0, 2, {"default_value", "boolean"}},
+    {"default",
+     int(TemplateFilter::Default),
+     0,
+     2,
+     {"default_value", "boolean"}},
     {"d", int(TemplateFilter::Default), 0, 2, {"default_value", "boolean"}},
     {"first", int(TemplateFilter::First), 0, 0},
     {"last", int(TemplateFilter::Last), 0, 0},
@@ -77,7 +81,11 @@ inline constexpr TemplateSignature TemplateTests[] = {
 };
 
 inline constexpr TemplateSignature TemplateFunctions[] = {
-    {"raise_exception", int(TemplateFunction::RaiseException), 1, 1, {"message"}},
+    {"raise_exception",
+     int(TemplateFunction::RaiseException),
+     1,
+     1,
+     {"message"}},
     {"strftime_now", int(TemplateFunction::StrftimeNow), 1, 1, {"format"}},
     {"range", int(TemplateFunction::Range), 1, 3},
 };
@@ -109,9 +117,8 @@ inline constexpr TemplateSignature TemplateMethods[] = {
 
 /// What `loop` has.
 inline constexpr const char *LoopFields[] = {
-    "index",  "index0", "revindex", "revindex0", "first",
-    "last",   "length", "previtem", "nextitem",  "depth",
-    "depth0"};
+    "index",  "index0",   "revindex", "revindex0", "first", "last",
+    "length", "previtem", "nextitem", "depth",     "depth0"};
 
 template <size_t Size>
 const TemplateSignature *findSignature(const TemplateSignature (&table)[Size],

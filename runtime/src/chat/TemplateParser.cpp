@@ -273,8 +273,7 @@ uint32_t TemplateParser::postfix(uint32_t object) {
 uint32_t TemplateParser::attribute(uint32_t object) {
   const uint32_t line = now().line;
   if (now().kind == Token::Integer) {
-    const uint32_t index =
-        make(Syntax::Integer, line, {}, 0, now().number);
+    const uint32_t index = make(Syntax::Integer, line, {}, 0, now().number);
     next();
     return make(Syntax::Item, line, {object, index});
   }
@@ -356,8 +355,8 @@ bool TemplateParser::bind(const char *kind, const TemplateSignature &signature,
   const std::string name = std::string(kind) + " '" + signature.name + "'";
   Nodes bound(signature.most, 0);
   if (positional.size() > signature.most) {
-    refuse("the " + name + " with more than " +
-           std::to_string(signature.most) + " arguments");
+    refuse("the " + name + " with more than " + std::to_string(signature.most) +
+           " arguments");
     return false;
   }
   std::copy(positional.begin(), positional.end(), bound.begin());
@@ -456,9 +455,9 @@ uint32_t TemplateParser::selection(uint32_t list, const std::string &name,
   std::string field, testName;
   size_t used = 0;
   if (!keywords.empty() ||
-      (ofField && (positional.empty() ||
-                   !constantString(positional[used++], field) ||
-                   field.empty() || field.find('.') != std::string::npos)))
+      (ofField &&
+       (positional.empty() || !constantString(positional[used++], field) ||
+        field.empty() || field.find('.') != std::string::npos)))
     return refuse("the filter '" + name + "' with these arguments");
   int64_t which = int64_t(TemplateTest::Truth);
   Nodes parts = {list};

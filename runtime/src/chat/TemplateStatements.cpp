@@ -89,8 +89,8 @@ void TemplateParser::expectEnd(Token::Kind kind) {
   if (now().kind == kind)
     next();
   else
-    fail(std::string("expected ") + (kind == Token::BlockEnd ? "'%}'" : "'}}'") +
-         " but found " + found());
+    fail(std::string("expected ") +
+         (kind == Token::BlockEnd ? "'%}'" : "'}}'") + " but found " + found());
 }
 
 uint32_t TemplateParser::intern(const std::string &text) {
@@ -255,8 +255,8 @@ void TemplateParser::targets(Nodes &out, bool mayBeField) {
       fail("cannot assign to '" + name + "'");
     if (mayBeField && takeOperator(".")) {
       const std::string field = expectName("the name of a field");
-      out.push_back(make(Syntax::NamespaceField, line, {}, intern(name),
-                         intern(field)));
+      out.push_back(
+          make(Syntax::NamespaceField, line, {}, intern(name), intern(field)));
     } else {
       out.push_back(make(Syntax::Name, line, {}, intern(name)));
     }

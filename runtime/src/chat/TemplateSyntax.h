@@ -35,31 +35,31 @@ enum class Syntax : uint8_t {
   Keyword,        ///< text [value]
   // Expressions.
   None,
-  Boolean,     ///< number
-  Integer,     ///< number
-  String,      ///< text
-  Name,        ///< text
-  List,        ///< [value*]
-  Dict,        ///< [key, value, ...]
-  Attribute,   ///< text [object]
-  Item,        ///< [object, index]
-  Slice,       ///< [object, begin?, end?, step?]
-  Filter,      ///< number: TemplateFilter; [value, argument?*]
-  Test,        ///< number: TemplateTest; [value, argument?]
-  Select,      ///< number: TemplateTest; text: attribute or empty;
-               ///< what: whether those that pass are kept; [list, argument?]
-  MapField,    ///< text [list]
-  MapFilter,   ///< number: TemplateFilter; [list]
-  Function,    ///< number: TemplateFunction; [argument?*]
-  MacroCall,   ///< text [argument*, Keyword*]
-  Method,      ///< number: TemplateMethod; [object, argument?*]
-  Not,         ///< [value]
-  Negate,      ///< [value]
-  And,         ///< [left, right]
-  Or,          ///< [left, right]
-  Compare,     ///< [left, Comparison*]
-  Comparison,  ///< what: TemplateComparison; [right]
-  Add,         ///< [left, right], as those that follow
+  Boolean,    ///< number
+  Integer,    ///< number
+  String,     ///< text
+  Name,       ///< text
+  List,       ///< [value*]
+  Dict,       ///< [key, value, ...]
+  Attribute,  ///< text [object]
+  Item,       ///< [object, index]
+  Slice,      ///< [object, begin?, end?, step?]
+  Filter,     ///< number: TemplateFilter; [value, argument?*]
+  Test,       ///< number: TemplateTest; [value, argument?]
+  Select,     ///< number: TemplateTest; text: attribute or empty;
+              ///< what: whether those that pass are kept; [list, argument?]
+  MapField,   ///< text [list]
+  MapFilter,  ///< number: TemplateFilter; [list]
+  Function,   ///< number: TemplateFunction; [argument?*]
+  MacroCall,  ///< text [argument*, Keyword*]
+  Method,     ///< number: TemplateMethod; [object, argument?*]
+  Not,        ///< [value]
+  Negate,     ///< [value]
+  And,        ///< [left, right]
+  Or,         ///< [left, right]
+  Compare,    ///< [left, Comparison*]
+  Comparison, ///< what: TemplateComparison; [right]
+  Add,        ///< [left, right], as those that follow
   Subtract,
   Multiply,
   FloorDivide,
@@ -69,38 +69,108 @@ enum class Syntax : uint8_t {
 };
 
 enum class TemplateComparison : uint8_t {
-  Equal, NotEqual, Less, LessOrEqual, Greater, GreaterOrEqual, In, NotIn
+  Equal,
+  NotEqual,
+  Less,
+  LessOrEqual,
+  Greater,
+  GreaterOrEqual,
+  In,
+  NotIn
 };
 
 enum class TemplateFilter : uint8_t {
-  Trim, Length, Join, ToJson, Upper, Lower, Capitalize, Title, Default, First,
-  Last, List, String, Int, Replace, Reverse, Items, Indent, Safe, Count
+  Trim,
+  Length,
+  Join,
+  ToJson,
+  Upper,
+  Lower,
+  Capitalize,
+  Title,
+  Default,
+  First,
+  Last,
+  List,
+  String,
+  Int,
+  Replace,
+  Reverse,
+  Items,
+  Indent,
+  Safe,
+  Count
 };
 
 enum class TemplateTest : uint8_t {
-  Defined, Undefined, None, String, Mapping, Iterable, Sequence, Number,
-  Integer, Boolean, True, False, Equal, NotEqual, Less, LessOrEqual, Greater,
-  GreaterOrEqual, In, Odd, Even, DivisibleBy, Truth, Count
+  Defined,
+  Undefined,
+  None,
+  String,
+  Mapping,
+  Iterable,
+  Sequence,
+  Number,
+  Integer,
+  Boolean,
+  True,
+  False,
+  Equal,
+  NotEqual,
+  Less,
+  LessOrEqual,
+  Greater,
+  GreaterOrEqual,
+  In,
+  Odd,
+  Even,
+  DivisibleBy,
+  Truth,
+  Count
 };
 
 enum class TemplateFunction : uint8_t {
-  RaiseException, StrftimeNow, Namespace, Range, Count
+  RaiseException,
+  StrftimeNow,
+  Namespace,
+  Range,
+  Count
 };
 
 enum class TemplateMethod : uint8_t {
-  Strip, LStrip, RStrip, Split, RSplit, SplitLines, StartsWith, EndsWith,
-  Replace, Upper, Lower, Capitalize, Title, Join, Find, CountOf, RemovePrefix,
-  RemoveSuffix, Items, Keys, Values, Get, Count
+  Strip,
+  LStrip,
+  RStrip,
+  Split,
+  RSplit,
+  SplitLines,
+  StartsWith,
+  EndsWith,
+  Replace,
+  Upper,
+  Lower,
+  Capitalize,
+  Title,
+  Join,
+  Find,
+  CountOf,
+  RemovePrefix,
+  RemoveSuffix,
+  Items,
+  Keys,
+  Values,
+  Get,
+  Count
 };
 
 struct SyntaxNode {
   Syntax kind = Syntax::None;
   uint8_t what = 0;
-  uint16_t depth = 1;   ///< levels of nodes below and including this one
-  uint32_t line = 0;    ///< from 1
-  uint32_t text = 0;    ///< index in TemplateTree::texts
-  uint32_t first = 0;   ///< of its children, in TemplateTree::children
-  uint32_t count = 0;   ///< of its children
+  uint16_t depth = 1; ///< levels of nodes below and including this one
+  uint32_t line = 0;  ///< from 1
+  uint32_t text = 0;  ///< index in TemplateTree::texts
+  uint32_t first = 0; ///< of its children, in TemplateTree::children
+  uint32_t count = 0; ///< of its children
   int64_t number = 0;
 };
 

@@ -85,9 +85,8 @@ std::vector<std::string_view> splitLines(std::string_view text) {
   return lines;
 }
 
-static std::vector<std::string_view> splitAtSpace(std::string_view text,
-                                                  int64_t most,
-                                                  bool fromRight) {
+static std::vector<std::string_view>
+splitAtSpace(std::string_view text, int64_t most, bool fromRight) {
   std::vector<std::string_view> parts;
   for (;;) {
     text = pythonStrip(text, !fromRight, fromRight);
@@ -145,8 +144,8 @@ bool replaceText(std::string_view text, std::string_view from,
                  std::string_view to, int64_t most, size_t limit,
                  std::string &out) {
   for (size_t at = 0;;) {
-    const size_t found = most == 0 ? std::string_view::npos
-                                   : text.find(from, at);
+    const size_t found =
+        most == 0 ? std::string_view::npos : text.find(from, at);
     const size_t end = std::min(found, text.size());
     if (out.size() + (end - at) + to.size() > limit)
       return false;
@@ -174,8 +173,8 @@ bool changeCase(std::string_view text, LetterCase to, std::string &out) {
   for (char c : text) {
     if (uint8_t(c) >= 0x80 && c != DataMark)
       return false;
-    const bool upper = to == LetterCase::Upper ||
-                       (to != LetterCase::Lower && starts);
+    const bool upper =
+        to == LetterCase::Upper || (to != LetterCase::Lower && starts);
     out.push_back(withCase(c, upper));
     if (to == LetterCase::TitleMethod)
       starts = !isLetter(c);
@@ -193,8 +192,8 @@ static void appendJsonText(std::string &out, std::string_view text) {
   for (char c : text) {
     static constexpr char Letters[] = "\"\\\n\r\t\b\f";
     static constexpr char Names[] = "\"\\nrtbf";
-    const size_t at = c == '\0' ? std::string_view::npos
-                                : std::string_view(Letters).find(c);
+    const size_t at =
+        c == '\0' ? std::string_view::npos : std::string_view(Letters).find(c);
     if (at != std::string_view::npos) {
       out += {'\\', Names[at]};
     } else if (uint8_t(c) < 0x20) {

@@ -27,13 +27,13 @@ void TemplateValue::Object::charge() {
 }
 
 TemplateValue TemplateValue::undefined(ValueMemory &memory, std::string name) {
-  return {Kind::Undefined, std::make_shared<Object>(memory, std::move(name),
-                                                    List(), Members())};
+  return {Kind::Undefined,
+          std::make_shared<Object>(memory, std::move(name), List(), Members())};
 }
 
 TemplateValue TemplateValue::string(ValueMemory &memory, std::string text) {
-  return {Kind::String, std::make_shared<Object>(memory, std::move(text),
-                                                 List(), Members())};
+  return {Kind::String,
+          std::make_shared<Object>(memory, std::move(text), List(), Members())};
 }
 
 TemplateValue TemplateValue::list(ValueMemory &memory, List items) {
@@ -48,9 +48,9 @@ TemplateValue TemplateValue::dict(ValueMemory &memory, Members members) {
 
 TemplateValue TemplateValue::makeNamespace(ValueMemory &memory,
                                            Members members) {
-  return {Kind::Namespace, std::make_shared<Object>(memory, std::string(),
-                                                    List(),
-                                                    std::move(members))};
+  return {Kind::Namespace,
+          std::make_shared<Object>(memory, std::string(), List(),
+                                   std::move(members))};
 }
 
 const std::string &TemplateValue::text() const {

@@ -122,8 +122,7 @@ Status ConversationEncoder::encode(std::vector<ChatTurn> turns,
   if (!answers.empty() && answers.front() == 0)
     return Status::error(
         ErrorCode::UnsupportedTurn,
-        {place,
-         "expected a turn of the user before the first of the assistant",
+        {place, "expected a turn of the user before the first of the assistant",
          "remove the first turn, or put what it answers before it"});
   ChatMessages messages(std::move(turns));
   if (Status s = renderWhole(messages, messages.size()); !s.isOk())

@@ -4,12 +4,12 @@
 // what rendering the turns up to i adds to rendering those before it with the
 // prompt to go on. Both are compared as tokens. A prompt that ends otherwise
 // than the turn begins ("<think>") counts as far as both agree; one that tells
-// what came before otherwise leaves the loss no place and is refused. Where the whole conversation
-// begins with each of these prefixes, it is one sample. Where it does not,
-// because the template shows earlier turns otherwise once there are later ones
-// (thoughts that are left out, a system text that moves), each turn of the
-// assistant is a sample of its own: what the model would have seen when it said
-// that turn.
+// what came before otherwise leaves the loss no place and is refused. Where the
+// whole conversation begins with each of these prefixes, it is one sample.
+// Where it does not, because the template shows earlier turns otherwise once
+// there are later ones (thoughts that are left out, a system text that moves),
+// each turn of the assistant is a sample of its own: what the model would have
+// seen when it said that turn.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,12 +33,12 @@ struct TokenSpan {
 /// What a person should know of the conversations of a file.
 struct ConversationCounts {
   uint64_t conversations = 0;
-  uint64_t split = 0;      ///< into a sample for each turn of the assistant
-  uint64_t turns = 0;      ///< of assistants
-  uint64_t parted = 0;     ///< whose beginning is not what a prompt ends with
-  uint64_t endless = 0;    ///< without a special token at their end
-  uint64_t spelled = 0;    ///< special tokens that data spells
-  std::string end;         ///< the special token of the first turn that has one
+  uint64_t split = 0;   ///< into a sample for each turn of the assistant
+  uint64_t turns = 0;   ///< of assistants
+  uint64_t parted = 0;  ///< whose beginning is not what a prompt ends with
+  uint64_t endless = 0; ///< without a special token at their end
+  uint64_t spelled = 0; ///< special tokens that data spells
+  std::string end;      ///< the special token of the first turn that has one
 
   /// A sentence a line, each after a line end.
   std::string notes() const;

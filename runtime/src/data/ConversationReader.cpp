@@ -8,18 +8,17 @@ static constexpr struct {
   const char *name;
   ChatRole role;
 } Roles[] = {
-    {"system", ChatRole::System},       {"user", ChatRole::User},
-    {"human", ChatRole::User},          {"assistant", ChatRole::Assistant},
-    {"gpt", ChatRole::Assistant},       {"chatgpt", ChatRole::Assistant},
-    {"bing", ChatRole::Assistant},      {"bard", ChatRole::Assistant},
+    {"system", ChatRole::System},   {"user", ChatRole::User},
+    {"human", ChatRole::User},      {"assistant", ChatRole::Assistant},
+    {"gpt", ChatRole::Assistant},   {"chatgpt", ChatRole::Assistant},
+    {"bing", ChatRole::Assistant},  {"bard", ChatRole::Assistant},
     {"model", ChatRole::Assistant},
 };
 
 /// Keys that say something of their turn.
 static constexpr const char *Refused[] = {
-    "tool_calls", "function_call", "tool_call_id", "tools",
-    "images",     "weight",        "train",        "training",
-    "refusal",    "audio"};
+    "tool_calls", "function_call", "tool_call_id", "tools",   "images",
+    "weight",     "train",         "training",     "refusal", "audio"};
 
 bool isEmptyValue(JsonReader &reader) {
   Json::Kind kind;
@@ -132,13 +131,13 @@ static bool readTurn(JsonReader &reader, ChatTurn &turn,
   if (!reader.ok())
     return false;
   if (!hasRole || !hasContent)
-    return reader.failAt(start,
-                         std::string("expected a turn with ") +
-                             (hasRole ? "\"content\" or \"value\""
-                                      : "\"role\" or \"from\"") +
-                             " but found none",
-                         "write each turn as {\"role\", \"content\"} or "
-                         "{\"from\", \"value\"}");
+    return reader.failAt(
+        start,
+        std::string("expected a turn with ") +
+            (hasRole ? "\"content\" or \"value\"" : "\"role\" or \"from\"") +
+            " but found none",
+        "write each turn as {\"role\", \"content\"} or "
+        "{\"from\", \"value\"}");
   return true;
 }
 

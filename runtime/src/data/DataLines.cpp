@@ -318,14 +318,12 @@ bool DataLines::readEmpty(JsonReader &reader, const std::string &key) {
   return reader.ok() &&
          reader.failAt(ErrorCode::UnsupportedTurn, start,
                        "\"" + key + "\" is not supported",
-                       key == "tools"
-                           ? "leave out conversations that use tools"
-                           : "write earlier turns as \"messages\"");
+                       key == "tools" ? "leave out conversations that use tools"
+                                      : "write earlier turns as \"messages\"");
 }
 
 /// The reader saw one record, which begins at line 1 and column 1 for it.
-Status DataLines::moveTo(Status status, uint64_t line,
-                         uint64_t before) const {
+Status DataLines::moveTo(Status status, uint64_t line, uint64_t before) const {
   Message message = status.message();
   const std::string prefix = path + ":";
   if (message.place.compare(0, prefix.size(), prefix) != 0)
@@ -372,8 +370,9 @@ Status DataLines::checkShape(const DataLine &line, unsigned seen) const {
   if ((seen & wanted.required) != wanted.required ||
       (seen & ~(wanted.required | wanted.optional)) != 0)
     return bad(ErrorCode::MixedFormats, line.number,
-               std::string("expected ") + describe(shape) + " as in the first " +
-                   (inArray ? "sample" : "line") + " but found " + keysOf(seen),
+               std::string("expected ") + describe(shape) +
+                   " as in the first " + (inArray ? "sample" : "line") +
+                   " but found " + keysOf(seen),
                ShapeRemedy);
   const bool isEmpty =
       shape == DataFormat::Text       ? line.text.empty()
@@ -404,9 +403,10 @@ Status DataLines::detect() {
   longest = LongestLine; // which lines may be is known with their format
   Status status = takeRecord(text, more);
   if (status.isOk() && !more)
-    status = Status::error(ErrorCode::EmptyData,
-                           {path, "expected training data but the array is empty",
-                            "give a file with samples"});
+    status =
+        Status::error(ErrorCode::EmptyData,
+                      {path, "expected training data but the array is empty",
+                       "give a file with samples"});
   if (status.isOk())
     status = read(text, line, seen);
   longest = most;
@@ -420,9 +420,8 @@ Status DataLines::detect() {
   for (const auto &each : Shapes)
     if (each.format == DataFormat::Alpaca
             ? (seen & alpaca) == alpaca
-            : (seen & each.required) != 0 &&
-                  (each.format != DataFormat::Text ||
-                   (seen & alpaca) != alpaca)) {
+            : (seen & each.required) != 0 && (each.format != DataFormat::Text ||
+                                              (seen & alpaca) != alpaca)) {
       ++found;
       shape = each.format;
     }

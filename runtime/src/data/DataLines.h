@@ -115,9 +115,9 @@ private:
   bool inArray, isDetected = false;
   JsonReader elements; // of an array
   uint64_t at = 0, lineBytes = 0;
-  uint64_t number = 0;     // line of the record at hand
-  uint64_t column = 0;     // bytes before it in that line
-  uint64_t counted = 0;    // bytes of an array whose lines are in `lines`
+  uint64_t number = 0;  // line of the record at hand
+  uint64_t column = 0;  // bytes before it in that line
+  uint64_t counted = 0; // bytes of an array whose lines are in `lines`
   uint64_t lines = 1, lineStart = 0;
   DataFormat shape = DataFormat::PlainText;
   std::vector<std::string> ignored;

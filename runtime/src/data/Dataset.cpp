@@ -420,8 +420,7 @@ Status Preparation::readLines() {
       return s;
     if (!more)
       break;
-    const std::string place =
-        options.path + ":" + std::to_string(line.number);
+    const std::string place = options.path + ":" + std::to_string(line.number);
     if (format == DataFormat::Alpaca && chat) {
       makeTurns(line);
       if (Status s = addConversation(line, place); !s.isOk())
@@ -481,7 +480,8 @@ std::string Preparation::leftOut() const {
                                                 : "left out") +
            "; the longest has " + std::to_string(longest);
   if (withoutTarget != 0)
-    out += "\n" + countOf(withoutTarget, samples + parts - (parts ? tooLong : 0)) +
+    out += "\n" +
+           countOf(withoutTarget, samples + parts - (parts ? tooLong : 0)) +
            "have no target token and are left out";
   return out;
 }

@@ -68,9 +68,8 @@ struct Mode {
 static std::optional<Mode> modeOf(const Options &options) {
   std::optional<Mode> mode;
   if (options.evalOnly)
-    mode = {"eval-only",
-            "trains nothing",
-            {"eval-data", "too-long", "chat-date"}};
+    mode = {
+        "eval-only", "trains nothing", {"eval-data", "too-long", "chat-date"}};
   else if (!options.dumpGradients.empty())
     // The seed: of the adapter's start, and of an estimate.
     mode = {"dump-gradients",
@@ -104,11 +103,11 @@ static Status checkCombination(const Options &options,
     return Status::ok();
   if (TemplateDate date;
       !options.chatDate.empty() && !parseDate(options.chatDate, date))
-    return Status::error(ErrorCode::WrongOption,
-                         {"--chat-date",
-                          "expects a day as YYYY-MM-DD but got '" +
-                              options.chatDate + "'",
-                          "write --chat-date 2025-03-07"});
+    return Status::error(
+        ErrorCode::WrongOption,
+        {"--chat-date",
+         "expects a day as YYYY-MM-DD but got '" + options.chatDate + "'",
+         "write --chat-date 2025-03-07"});
   std::optional<Mode> mode = modeOf(options);
   if (!options.replay.empty() && std::string(mode->name) != "replay")
     return Status::error(

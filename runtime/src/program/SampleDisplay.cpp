@@ -46,8 +46,7 @@ static void appendStretch(std::string &out, const std::string &text,
 
 std::string describeSample(const Sample &sample, const Tokenizer *tokenizer,
                            bool inColour) {
-  const int64_t hidden =
-      std::max<int64_t>(sample.length - 2 * ShownTokens, 0);
+  const int64_t hidden = std::max<int64_t>(sample.length - 2 * ShownTokens, 0);
   const int64_t first = hidden ? ShownTokens : sample.length;
   std::vector<Stretch> shown = stretchesOf(sample, 0, first);
   const std::vector<Stretch> rest =
@@ -64,8 +63,8 @@ std::string describeSample(const Sample &sample, const Tokenizer *tokenizer,
                        tokenizer->decode(sample.ids + stretch.begin,
                                          size_t(stretch.end - stretch.begin)));
     for (int64_t i = stretch.begin; i < stretch.end; ++i)
-      numbers += (i == stretch.begin ? "" : " ") +
-                 std::to_string(sample.ids[i]);
+      numbers +=
+          (i == stretch.begin ? "" : " ") + std::to_string(sample.ids[i]);
     appendStretch(texts, printable(text), stretch.isTarget, inColour);
     appendStretch(ids, numbers, stretch.isTarget, inColour);
   }
