@@ -9,6 +9,7 @@
 #include "base/MappedFile.h"
 #include "base/OutputFile.h"
 #include "base/Process.h"
+#include "chat/ChatModel.h"
 #include "compiler/driver/CommandLine.h"
 #include "compiler/driver/ModelRules.h"
 #include "compiler/driver/ModuleSummary.h"
@@ -138,7 +139,7 @@ private:
   MemoryPlan plan;
   ModuleDescription description;
   std::optional<WeightIndex> weights;
-  std::string tokenizer, sourceHash;
+  std::string tokenizer, chat, sourceHash;
   std::vector<std::string> runtimeArchives;
 };
 
@@ -551,6 +552,10 @@ Status Compilation::openWeights() {
                std::to_string(identity.vocabSize) + ", but the tokenizer has " +
                std::to_string(opened.value().tokenCount()) + " tokens",
            "take the tokenizer from the same place as the weights"});
+    Result<std::string> block = rt::buildChatBlock(folder);
+    if (!block.isOk())
+      return block.status();
+    chat = std::move(block.value());
   }
   times.begin("hash");
   sourceHash = weights->contentHash();
@@ -691,9 +696,9 @@ Status Compilation::emitBinary() {
   rt::TemporaryFile newProgram(program + suffix), newData(data + suffix);
   std::vector<QuantizationError> errors;
   times.begin("pack");
-  Status status =
-      writeWeights(newData.path, {parameters->frozen(), tokenizer, sourceHash},
-                   *weights, request.quantization ? &errors : nullptr);
+  Status status = writeWeights(
+      newData.path, {parameters->frozen(), tokenizer, chat, sourceHash},
+      *weights, request.quantization ? &errors : nullptr);
   if (status.isOk())
     status = digestWeights(newData.path);
   if (status.isOk())

@@ -31,6 +31,7 @@ using rt::Status;
 /// What asks for the tensors, in messages.
 static constexpr const char *asker = "the compiled model";
 static constexpr const char *tokenizerName = "hone.tokenizer";
+static constexpr const char *chatName = "hone.chat";
 /// What one thread encodes at a time, from and to its cache; a multiple of
 /// every group.
 static constexpr uint64_t pieceElements = 1 << 14;
@@ -263,10 +264,11 @@ Status hone::writeWeights(const std::string &path, const WeightFile &file,
                        tensor.type.getShape().vec()});
       parts[name] = {&parameter, static_cast<decltype(Part::kind)>(kind)};
     }
-  if (!file.tokenizer.empty())
-    specs.push_back({tokenizerName,
-                     Dtype::U8,
-                     {static_cast<int64_t>(file.tokenizer.size())}});
+  const std::pair<const char *, const std::string *> blocks[] = {
+      {tokenizerName, &file.tokenizer}, {chatName, &file.chat}};
+  for (auto [name, block] : blocks)
+    if (!block->empty())
+      specs.push_back({name, Dtype::U8, {static_cast<int64_t>(block->size())}});
   Result<rt::SafetensorsWriter> created =
       rt::SafetensorsWriter::create(path, std::move(specs),
                                     {{"format", "hone"},
@@ -278,10 +280,12 @@ Status hone::writeWeights(const std::string &path, const WeightFile &file,
 
   PartWriter partWriter(writer, source, errors);
   for (const rt::TensorInfo &tensor : writer.tensors()) {
-    Status status =
-        tensor.name == tokenizerName
-            ? writer.write(file.tokenizer.data(), file.tokenizer.size())
-            : partWriter.write(parts[tensor.name], tensor.dtype);
+    const std::string *block = nullptr;
+    for (auto [name, each] : blocks)
+      if (tensor.name == name)
+        block = each;
+    Status status = block ? writer.write(block->data(), block->size())
+                          : partWriter.write(parts[tensor.name], tensor.dtype);
     if (!status.isOk())
       return status;
   }

@@ -23,6 +23,7 @@ struct QuantizationError {
 struct WeightFile {
   llvm::ArrayRef<Parameter> frozen;
   std::string tokenizer; ///< the tensor hone.tokenizer; none if empty
+  std::string chat;      ///< the tensor hone.chat; none if empty
   std::string sourceHash;
 };
 

@@ -16,6 +16,12 @@ for data in long.jsonl long.txt many.jsonl wide.jsonl words.jsonl; do
   bash "$here/memory.sh" "$train" $data 0 --steps 2 --eval-data short.jsonl
 done
 
+# Conversations, which are rendered, and long samples, which are held whole.
+for what in cut split; do
+  printf 'chat.json %s: ' $what
+  bash "$here/memory.sh" "$train" chat.json 0 --steps 2 --too-long $what
+done
+
 # A step that reads samples all over the cache.
 printf 'accumulated: '
 bash "$here/memory.sh" "$train" many.jsonl 0 --steps 1 \

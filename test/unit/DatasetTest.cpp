@@ -343,26 +343,25 @@ TEST(DatasetFault, NotJson) {
   expectFault(ErrorCode::BadLine, "{\"text\":\"a\"}\n{\"text\":\"b\"} x\n",
               "d.jsonl:2:14");
   expectFault(ErrorCode::BadLine, "just text\n", "d.jsonl:1:1");
-  expectFault(ErrorCode::BadLine, "[{\"text\":\"a\"}]\n", "d.json:1:1",
+  expectFault(ErrorCode::BadLine, "[{\"text\":\"a\"}\n", "d.json:1:14",
               "d.json");
 }
 
 TEST(DatasetFault, UnknownOrMixedKeys) {
-  expectFault(ErrorCode::MixedFormats, "{\"messages\":[]}\n",
+  expectFault(ErrorCode::MixedFormats, "{\"turns\":[]}\n",
               "d.jsonl:1: expected the keys of one data format but found none "
-              "of these keys: \"messages\"");
+              "of these keys: \"turns\"");
   expectFault(ErrorCode::MixedFormats, "{\"text\":\"a\",\"input_ids\":[1]}\n",
               "found \"text\", \"input_ids\"");
   expectFault(ErrorCode::MixedFormats, "{\"prompt\":\"a\"}\n",
-              "d.jsonl:1: expected JSONL with \"prompt\"");
+              "d.jsonl:1: expected JSON with \"prompt\"");
 }
 
 TEST(DatasetFault, LaterLineOfAnotherShape) {
-  expectFault(
-      ErrorCode::MixedFormats,
-      "{\"text\":\"a\"}\n{\"prompt\":\"a\",\"completion\":\"b\"}\n",
-      "d.jsonl:2: expected JSONL with \"text\" as in the first line but "
-      "found \"prompt\", \"completion\"");
+  expectFault(ErrorCode::MixedFormats,
+              "{\"text\":\"a\"}\n{\"prompt\":\"a\",\"completion\":\"b\"}\n",
+              "d.jsonl:2: expected JSON with \"text\" as in the first line but "
+              "found \"prompt\", \"completion\"");
   expectFault(ErrorCode::BadLine, "{\"text\":\"a\"}\n\n{\"text\":\"a\"}\n",
               "d.jsonl:2:");
 }

@@ -203,6 +203,19 @@ TEST(Options, HelpShowsEveryOptionAndTheExitCodes) {
     EXPECT_NE(text.find(word), std::string::npos) << word;
 }
 
+TEST(Options, TheChatTemplatesDateIsADay) {
+  const auto with = [](const char *date) {
+    return parse({"--data", "d", "--output", "o", "--chat-date", date});
+  };
+  EXPECT_TRUE(with("2024-02-29").isOk());
+  for (const char *date : {"2023-02-29", "2024-13-01", "2024-1-1", "today",
+                           "1899-12-31", "2024-00-10", "2024-02-30x"}) {
+    Result<Options> parsed = with(date);
+    EXPECT_EQ(parsed.status().errorCode(), ErrorCode::WrongOption) << date;
+    EXPECT_EQ(parsed.status().message().place, "--chat-date");
+  }
+}
+
 TEST(NearestName, OffersNothingThatIsFar) {
   EXPECT_EQ(nearestName("sed", {"steps", "seed"}), "seed");
   EXPECT_EQ(nearestName("grad", {"gradient", "data"}), "gradient");

@@ -33,7 +33,7 @@ protected:
     EXPECT_TRUE(writer.value().commit().isOk());
     auto index = WeightIndex::open(folder.path);
     EXPECT_TRUE(index.isOk()) << index.status().render();
-    return writeWeights(folder.file("out"), {parameter, "", "hash"},
+    return writeWeights(folder.file("out"), {parameter, "", "", "hash"},
                         index.value(), /*errors=*/nullptr);
   }
 

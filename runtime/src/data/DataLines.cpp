@@ -1,13 +1,16 @@
-//===- DataLines.cpp - JSONL training data, one line at a time ------------===//
+//===- DataLines.cpp - JSON training data, one sample at a time -----------===//
 //
-// Lines are read token by token, so a long list of ids costs four bytes an id
+// Samples are read token by token, so a long list of ids costs four bytes an id
 // and not a tree node.
 //
 //===----------------------------------------------------------------------===//
 
 #include "data/DataLines.h"
 
+#include "data/ConversationReader.h"
+
 #include <algorithm>
+#include <cstdlib>
 
 namespace hone::rt {
 
@@ -19,39 +22,108 @@ enum : unsigned {
   SeenIds = 8,
   SeenLabels = 16,
   SeenMask = 32,
+  SeenMessages = 64,
+  SeenConversations = 128,
+  SeenInstruction = 256,
+  SeenInput = 512,
+  SeenOutput = 1024,
+  SeenSystem = 2048,
+  SeenHistory = 4096,
+  SeenTools = 8192,
 };
 
+/// Keys that are passed over where the format has other ones.
+static constexpr unsigned WeakKeys = SeenInstruction | SeenInput | SeenOutput |
+                                     SeenSystem | SeenHistory | SeenTools;
+
 static constexpr const char *ShapeRemedy =
-    "write every line as {\"text\"}, {\"prompt\", \"completion\"} or "
+    "write every line as {\"text\"}, {\"prompt\", \"completion\"}, "
+    "{\"messages\"}, {\"conversations\"}, {\"instruction\", \"output\"} or "
     "{\"input_ids\", \"labels\"}";
+
+static constexpr struct {
+  const char *key;
+  unsigned bit;
+} Keys[] = {
+    {"text", SeenText},
+    {"prompt", SeenPrompt},
+    {"completion", SeenCompletion},
+    {"input_ids", SeenIds},
+    {"labels", SeenLabels},
+    {"attention_mask", SeenMask},
+    {"messages", SeenMessages},
+    {"conversations", SeenConversations},
+    {"instruction", SeenInstruction},
+    {"input", SeenInput},
+    {"output", SeenOutput},
+    {"system", SeenSystem},
+    {"history", SeenHistory},
+    {"tools", SeenTools},
+};
+
+/// What lines of a format have, and what they may have.
+static constexpr struct {
+  DataFormat format;
+  unsigned required, optional;
+  const char *filled; ///< the key that must not be empty
+} Shapes[] = {
+    // An Alpaca line may repeat itself as one text.
+    {DataFormat::Alpaca, SeenInstruction | SeenOutput,
+     SeenInput | SeenSystem | SeenHistory | SeenText, "output"},
+    {DataFormat::Text, SeenText, 0, "text"},
+    {DataFormat::PromptCompletion, SeenPrompt | SeenCompletion, 0,
+     "completion"},
+    {DataFormat::TokenIds, SeenIds, SeenLabels | SeenMask, "input_ids"},
+    {DataFormat::Messages, SeenMessages, SeenTools, "messages"},
+    {DataFormat::ShareGpt, SeenConversations, SeenSystem | SeenTools,
+     "conversations"},
+};
+
+static const auto &shapeOf(DataFormat format) {
+  size_t i = 0;
+  while (Shapes[i].format != format)
+    ++i;
+  return Shapes[i];
+}
 
 const char *describe(DataFormat format) {
   switch (format) {
   case DataFormat::PlainText:
     return "plain text, packed";
   case DataFormat::Text:
-    return "JSONL with \"text\"";
+    return "JSON with \"text\"";
   case DataFormat::PromptCompletion:
-    return "JSONL with \"prompt\" and \"completion\"";
+    return "JSON with \"prompt\" and \"completion\"";
   case DataFormat::TokenIds:
-    return "JSONL with \"input_ids\"";
+    return "JSON with \"input_ids\"";
+  case DataFormat::Messages:
+    return "conversations with \"messages\"";
+  case DataFormat::ShareGpt:
+    return "conversations as ShareGPT has them";
+  case DataFormat::Alpaca:
+    return "instructions as Alpaca has them";
   }
   return "";
 }
 
 static unsigned bitOf(const std::string &key) {
-  if (key == "text")
-    return SeenText;
-  if (key == "prompt")
-    return SeenPrompt;
-  if (key == "completion")
-    return SeenCompletion;
-  if (key == "input_ids")
-    return SeenIds;
-  if (key == "labels")
-    return SeenLabels;
-  return key == "attention_mask" ? SeenMask : 0;
+  for (const auto &each : Keys)
+    if (key == each.key)
+      return each.bit;
+  return 0;
 }
+
+bool DataLines::isArray(std::string_view content) {
+  const size_t first = content.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && content[first] == '[';
+}
+
+DataLines::DataLines(std::string_view content, std::string path,
+                     int64_t vocabularySize, uint64_t keptIds, uint64_t longest)
+    : content(content), path(std::move(path)), vocabularySize(vocabularySize),
+      keptIds(keptIds), longest(std::min(longest, LongestLine)),
+      inArray(isArray(content.substr(0, LongestLine))),
+      elements(content, this->path, ErrorCode::BadLine) {}
 
 Status DataLines::bad(ErrorCode code, uint64_t lineNumber,
                       const std::string &problem,
@@ -60,18 +132,58 @@ Status DataLines::bad(ErrorCode code, uint64_t lineNumber,
       code, {path + ":" + std::to_string(lineNumber), problem, remedy});
 }
 
+Status DataLines::refuseLong(uint64_t most) const {
+  return bad(ErrorCode::LineTooLong, number,
+             std::string("expected ") + (inArray ? "samples" : "lines") +
+                 " of at most " + std::to_string(most) +
+                 " bytes but found a longer one",
+             "split the sample, or leave out keys that are not used");
+}
+
 /// Without its line end.
 Status DataLines::takeLine(std::string_view &line) {
-  const std::string_view start = content.substr(at, LongestLine + 1);
+  const std::string_view start = content.substr(at, longest + 1);
   ++number;
   line = start.substr(0, start.find('\n'));
-  if (line.size() > LongestLine)
-    return bad(ErrorCode::LineTooLong, number,
-               "expected lines of at most " + std::to_string(LongestLine) +
-                   " bytes but found a longer one",
-               "split the sample, or leave out keys that are not used");
+  if (line.size() > longest)
+    return refuseLong(longest);
   at = std::min<uint64_t>(at + line.size() + 1, content.size());
   return Status::ok();
+}
+
+/// The next element of the array. It is passed over first, so that one of any
+/// length takes no memory.
+Status DataLines::takeElement(std::string_view &element, bool &more) {
+  if (at == 0)
+    elements.beginArray();
+  more = elements.nextElement();
+  if (!more) {
+    if (elements.ok())
+      elements.finish();
+    at = content.size();
+    return elements.status();
+  }
+  const uint64_t start = elements.lastValue();
+  const std::string_view passed = content.substr(counted, start - counted);
+  lines += uint64_t(std::count(passed.begin(), passed.end(), '\n'));
+  const size_t lineEnd = passed.rfind('\n');
+  if (lineEnd != std::string_view::npos)
+    lineStart = counted + lineEnd + 1;
+  counted = start;
+  number = lines;
+  column = start - lineStart;
+  if (!elements.skip())
+    return elements.status();
+  at = elements.lastValue();
+  element = content.substr(start, at - start);
+  return element.size() > longest ? refuseLong(longest) : Status::ok();
+}
+
+Status DataLines::takeRecord(std::string_view &record, bool &more) {
+  if (inArray)
+    return takeElement(record, more);
+  more = at < content.size();
+  return more ? takeLine(record) : Status::ok();
 }
 
 /// Of an array or an object only the kind: as a tree it would take a hundred
@@ -147,7 +259,13 @@ void DataLines::noteIgnored(const std::string &key) {
 bool DataLines::readKey(JsonReader &reader, const std::string &key,
                         DataLine &line, unsigned &seen) {
   const unsigned bit = bitOf(key);
-  if (bit == 0) {
+  if ((bit & WeakKeys) != 0 && !isDetected) {
+    seen |= bit;
+    return reader.skip();
+  }
+  const unsigned own =
+      isDetected ? shapeOf(shape).required | shapeOf(shape).optional : ~0u;
+  if (bit == 0 || ((bit & WeakKeys) != 0 && (bit & own) == 0)) {
     noteIgnored(key);
     return reader.skip();
   }
@@ -158,12 +276,28 @@ bool DataLines::readKey(JsonReader &reader, const std::string &key,
   seen |= bit;
   switch (bit) {
   case SeenText:
+    if (shape == DataFormat::Alpaca) // the line once more, as one text
+      return reader.skip();
+    [[fallthrough]];
   case SeenPrompt:
+  case SeenInstruction:
     line.text.reserve(lineBytes); // growing would take three times as much
     return reader.string(line.text);
   case SeenCompletion:
+  case SeenOutput:
     line.completion.reserve(lineBytes);
     return reader.string(line.completion);
+  case SeenInput:
+    return reader.string(line.input);
+  case SeenSystem:
+    return reader.string(line.system);
+  case SeenMessages:
+  case SeenConversations:
+    return readTurns(reader, MostTurns, line.turns,
+                     [this](const std::string &name) { noteIgnored(name); });
+  case SeenHistory:
+  case SeenTools:
+    return readEmpty(reader, key);
   case SeenIds:
     return readIds(reader, "input_ids", /*allowNoTarget=*/false, line.ids,
                    line.idCount);
@@ -176,10 +310,42 @@ bool DataLines::readKey(JsonReader &reader, const std::string &key,
   }
 }
 
+/// What changes a conversation and is not supported must say nothing.
+bool DataLines::readEmpty(JsonReader &reader, const std::string &key) {
+  const uint64_t start = reader.lastValue();
+  if (isEmptyValue(reader))
+    return true;
+  return reader.ok() &&
+         reader.failAt(ErrorCode::UnsupportedTurn, start,
+                       "\"" + key + "\" is not supported",
+                       key == "tools" ? "leave out conversations that use tools"
+                                      : "write earlier turns as \"messages\"");
+}
+
+/// The reader saw one record, which begins at line 1 and column 1 for it.
+Status DataLines::moveTo(Status status, uint64_t line, uint64_t before) const {
+  Message message = status.message();
+  const std::string prefix = path + ":";
+  if (message.place.compare(0, prefix.size(), prefix) != 0)
+    return status;
+  char *end = nullptr;
+  const uint64_t inner =
+      std::strtoull(message.place.c_str() + prefix.size(), &end, 10);
+  if (inner == 0 || *end != ':')
+    return status;
+  const uint64_t innerColumn = std::strtoull(end + 1, nullptr, 10);
+  message.place = prefix + std::to_string(line + inner - 1) + ":" +
+                  std::to_string(innerColumn + (inner == 1 ? before : 0));
+  return Status::error(*status.errorCode(), std::move(message));
+}
+
 Status DataLines::read(std::string_view text, DataLine &line, unsigned &seen) {
   line.number = number;
   lineBytes = text.size();
   line.hasLabels = false;
+  line.input.clear();
+  line.system.clear();
+  line.turns.clear();
   seen = 0;
   JsonReader reader(text, path, ErrorCode::BadLine);
   std::string key;
@@ -188,48 +354,36 @@ Status DataLines::read(std::string_view text, DataLine &line, unsigned &seen) {
       break;
   if (reader.ok() && reader.finish())
     return Status::ok();
-  // The reader saw a single line and calls it line 1.
-  Message message = reader.status().message();
-  const std::string prefix = path + ":1:";
-  if (message.place.compare(0, prefix.size(), prefix) == 0)
-    message.place = path + ":" + std::to_string(number) + ":" +
-                    message.place.substr(prefix.size());
-  return Status::error(*reader.status().errorCode(), std::move(message));
+  return moveTo(reader.status(), number, column);
 }
 
 static std::string keysOf(unsigned seen) {
-  static constexpr const char *Names[] = {
-      "text", "prompt", "completion", "input_ids", "labels", "attention_mask"};
   std::string out;
-  for (unsigned i = 0; i < 6; ++i)
-    if ((seen >> i & 1) != 0)
-      out += std::string(out.empty() ? "\"" : ", \"") + Names[i] + "\"";
+  for (const auto &each : Keys)
+    if ((seen & each.bit) != 0)
+      out += std::string(out.empty() ? "\"" : ", \"") + each.key + "\"";
   return out.empty() ? "none of these keys" : out;
 }
 
 Status DataLines::checkShape(const DataLine &line, unsigned seen) const {
-  const unsigned required = shape == DataFormat::Text ? SeenText
-                            : shape == DataFormat::PromptCompletion
-                                ? SeenPrompt | SeenCompletion
-                                : SeenIds;
-  const unsigned optional =
-      shape == DataFormat::TokenIds ? SeenLabels | SeenMask : 0u;
-  if ((seen & required) != required || (seen & ~(required | optional)) != 0)
+  const auto &wanted = shapeOf(shape);
+  if ((seen & wanted.required) != wanted.required ||
+      (seen & ~(wanted.required | wanted.optional)) != 0)
     return bad(ErrorCode::MixedFormats, line.number,
                std::string("expected ") + describe(shape) +
-                   " as in the first line but found " + keysOf(seen),
+                   " as in the first " + (inArray ? "sample" : "line") +
+                   " but found " + keysOf(seen),
                ShapeRemedy);
-  const bool isEmpty = shape == DataFormat::Text ? line.text.empty()
-                       : shape == DataFormat::PromptCompletion
-                           ? line.completion.empty()
-                           : line.ids.empty();
+  const bool isEmpty =
+      shape == DataFormat::Text       ? line.text.empty()
+      : shape == DataFormat::TokenIds ? line.ids.empty()
+      : shape == DataFormat::Messages || shape == DataFormat::ShareGpt
+          ? line.turns.empty()
+          : line.completion.empty();
   if (isEmpty)
     return bad(ErrorCode::BadLine, line.number,
-               std::string("expected a sample but its ") +
-                   (shape == DataFormat::Text               ? "\"text\""
-                    : shape == DataFormat::PromptCompletion ? "\"completion\""
-                                                            : "\"input_ids\"") +
-                   " is empty",
+               std::string("expected a sample but its \"") + wanted.filled +
+                   "\" is empty",
                "remove the line or fill it");
   if (line.hasLabels && line.labelCount != line.idCount)
     return bad(ErrorCode::BadLine, line.number,
@@ -243,39 +397,58 @@ Status DataLines::checkShape(const DataLine &line, unsigned seen) const {
 Status DataLines::detect() {
   DataLine line;
   std::string_view text;
-  unsigned seen;
-  Status status = takeLine(text);
+  unsigned seen = 0;
+  bool more = true;
+  const uint64_t most = longest;
+  longest = LongestLine; // which lines may be is known with their format
+  Status status = takeRecord(text, more);
+  if (status.isOk() && !more)
+    status =
+        Status::error(ErrorCode::EmptyData,
+                      {path, "expected training data but the array is empty",
+                       "give a file with samples"});
   if (status.isOk())
     status = read(text, line, seen);
-  at = 0;
-  number = 0;
+  longest = most;
+  at = counted = lineStart = number = column = 0;
+  lines = 1;
+  elements = JsonReader(content, path, ErrorCode::BadLine);
   if (!status.isOk())
     return status;
-  const bool isText = (seen & SeenText) != 0;
-  const bool isPrompt = (seen & (SeenPrompt | SeenCompletion)) != 0;
-  const bool isIds = (seen & SeenIds) != 0;
-  if (isText + isPrompt + isIds != 1) {
-    std::string found = keysOf(seen);
+  const unsigned alpaca = SeenInstruction | SeenOutput;
+  unsigned found = 0;
+  for (const auto &each : Shapes)
+    if (each.format == DataFormat::Alpaca
+            ? (seen & alpaca) == alpaca
+            : (seen & each.required) != 0 && (each.format != DataFormat::Text ||
+                                              (seen & alpaca) != alpaca)) {
+      ++found;
+      shape = each.format;
+    }
+  if (found == 0 && (seen & alpaca) != 0) {
+    ++found; // which checkShape will say is not whole
+    shape = DataFormat::Alpaca;
+  }
+  if (found != 1) {
+    std::string keys = keysOf(seen);
     if (seen == 0)
       for (const std::string &key : ignored)
-        found += (&key == &ignored.front() ? ": \"" : ", \"") + key + "\"";
-    return bad(ErrorCode::MixedFormats, 1,
-               "expected the keys of one data format but found " + found,
+        keys += (&key == &ignored.front() ? ": \"" : ", \"") + key + "\"";
+    return bad(ErrorCode::MixedFormats, line.number,
+               "expected the keys of one data format but found " + keys,
                ShapeRemedy);
   }
-  shape = isText     ? DataFormat::Text
-          : isPrompt ? DataFormat::PromptCompletion
-                     : DataFormat::TokenIds;
+  if (shape == DataFormat::Messages || shape == DataFormat::ShareGpt ||
+      shape == DataFormat::Alpaca)
+    longest = std::min(longest, LongestConversation);
+  isDetected = true;
   return Status::ok();
 }
 
 Status DataLines::next(DataLine &line, bool &more) {
-  more = at < content.size();
-  if (!more)
-    return Status::ok();
   std::string_view text;
   unsigned seen;
-  if (Status status = takeLine(text); !status.isOk())
+  if (Status status = takeRecord(text, more); !status.isOk() || !more)
     return status;
   if (Status status = read(text, line, seen); !status.isOk())
     return status;

@@ -1,8 +1,9 @@
-//===- DataLines.h - JSONL training data, one line at a time --------------===//
+//===- DataLines.h - JSON training data, one sample at a time -------------===//
 //
-// The first line decides the shape of all lines; a later line of another
-// shape is an error, not a guess. One line is held in memory, never the file,
-// and of its lists only what fits in a sample.
+// A sample is a line of JSONL or an element of one JSON array. The first
+// decides the shape of all; a later one of another shape is an error, not a
+// guess. One is held in memory, never the file, and of its lists only what fits
+// in a sample.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,6 +12,7 @@
 
 #include "base/JsonReader.h"
 #include "base/Status.h"
+#include "chat/ChatTemplate.h"
 
 #include <cstdint>
 #include <string>
@@ -25,7 +27,11 @@ enum class DataFormat : uint32_t {
   Text = 1,             ///< {"text"}
   PromptCompletion = 2, ///< {"prompt", "completion"}
   TokenIds = 3,         ///< {"input_ids", "labels"?}
+  Messages = 4,         ///< {"messages": [{"role", "content"}]}
+  ShareGpt = 5,         ///< {"conversations": [{"from", "value"}], "system"?}
+  Alpaca = 6,           ///< {"instruction", "input"?, "output", "system"?}
 };
+inline constexpr DataFormat LastDataFormat = DataFormat::Alpaca;
 
 /// The format as a person names it.
 const char *describe(DataFormat format);
@@ -35,30 +41,37 @@ inline constexpr int32_t NoTarget = -100;
 
 /// One line; only the members of its format are set.
 struct DataLine {
-  std::string text;            ///< "text", or "prompt"
-  std::string completion;      ///< "completion"
+  std::string text;            ///< "text", "prompt" or "instruction"
+  std::string completion;      ///< "completion" or "output"
+  std::string input;           ///< "input"
+  std::string system;          ///< "system" beside other keys
+  std::vector<ChatTurn> turns; ///< "messages" or "conversations"
   std::vector<int32_t> ids;    ///< "input_ids", the first keptIds
   std::vector<int32_t> labels; ///< "labels", not shifted, the first keptIds
   uint64_t idCount = 0, labelCount = 0; ///< of the line
   bool hasLabels = false;
-  uint64_t number = 0; ///< from 1
+  uint64_t number = 0; ///< of its first line, from 1
 };
 
 class DataLines {
 public:
   /// Longest line. It bounds the memory to about four times as much.
   static constexpr uint64_t LongestLine = 512 * 1024;
+  /// Longest sample that is rendered, or split and so held as all its ids.
+  static constexpr uint64_t LongestConversation = 128 * 1024;
+  /// Turns of a conversation. Each is rendered with all before it.
+  static constexpr size_t MostTurns = 1024;
 
   /// Reads `content`, the bytes of the file `path` without empty lines at the
   /// end. Ids and labels are checked against `vocabularySize`; of each line
-  /// the first `keptIds` are kept.
+  /// the first `keptIds` are kept, and lines longer than `longest` refused.
   DataLines(std::string_view content, std::string path, int64_t vocabularySize,
-            uint64_t keptIds)
-      : content(content), path(std::move(path)), vocabularySize(vocabularySize),
-        keptIds(keptIds) {}
+            uint64_t keptIds, uint64_t longest = LongestLine);
 
   /// Whether `line` is one JSON object.
   static bool isObject(std::string_view line);
+  /// Whether `content` begins as an array of objects does.
+  static bool isArray(std::string_view content);
 
   /// Finds the format from the first line. Errors: BadData when the keys are
   /// of no known format or of two.
@@ -80,7 +93,11 @@ public:
              const std::string &remedy) const;
 
 private:
+  Status takeRecord(std::string_view &record, bool &more);
+  Status takeElement(std::string_view &element, bool &more);
   Status takeLine(std::string_view &line);
+  Status refuseLong(uint64_t longest) const;
+  Status moveTo(Status status, uint64_t line, uint64_t column) const;
   Status read(std::string_view text, DataLine &line, unsigned &seen);
   Status checkShape(const DataLine &line, unsigned seen) const;
   bool readKey(JsonReader &reader, const std::string &key, DataLine &line,
@@ -88,14 +105,20 @@ private:
   bool readIds(JsonReader &reader, const char *key, bool allowNoTarget,
                std::vector<int32_t> &out, uint64_t &count);
   bool readMask(JsonReader &reader);
+  bool readEmpty(JsonReader &reader, const std::string &key);
   void noteIgnored(const std::string &key);
 
   std::string_view content;
   std::string path;
   int64_t vocabularySize;
-  uint64_t keptIds;
-  std::string skipped; // the last string or key that nobody wants
-  uint64_t at = 0, number = 0, lineBytes = 0;
+  uint64_t keptIds, longest;
+  bool inArray, isDetected = false;
+  JsonReader elements; // of an array
+  uint64_t at = 0, lineBytes = 0;
+  uint64_t number = 0;  // line of the record at hand
+  uint64_t column = 0;  // bytes before it in that line
+  uint64_t counted = 0; // bytes of an array whose lines are in `lines`
+  uint64_t lines = 1, lineStart = 0;
   DataFormat shape = DataFormat::PlainText;
   std::vector<std::string> ignored;
 };

@@ -9,49 +9,20 @@
 #include "data/Dataset.h"
 
 #include "base/Sha256.h"
+#include "data/Conversation.h"
+#include "data/SampleIds.h"
 #include "platform/Files.h"
 #include "text/Utf8.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <vector>
 
 namespace hone::rt {
 
 namespace {
-
-/// The ids of a sample; of those that no sample has room for only the number,
-/// the largest and the last.
-class SampleIds : public TokenSink {
-public:
-  explicit SampleIds(uint64_t limit) : limit(limit) {}
-
-  void clear() {
-    kept.clear();
-    count = 0;
-    largest = -1;
-  }
-  bool append(const int32_t *ids, size_t size) override {
-    for (size_t i = 0; i < size; ++i) {
-      if (kept.size() < limit)
-        kept.push_back(ids[i]);
-      largest = std::max(largest, ids[i]);
-    }
-    count += size;
-    if (size != 0)
-      last = ids[size - 1];
-    return true;
-  }
-  void add(int32_t id) { append(&id, 1); }
-
-  std::vector<int32_t> kept;
-  uint64_t count = 0;
-  int32_t largest = -1, last = -1;
-
-private:
-  uint64_t limit;
-};
 
 /// Tokenises one file into a cache. Used once.
 class Preparation : public TokenSink {
@@ -59,8 +30,7 @@ public:
   Preparation(const DatasetOptions &options, const Tokenizer *tokenizer,
               const MappedFile &file, std::string_view content)
       : options(options), tokenizer(tokenizer), file(file), content(content),
-        sample(uint64_t(options.maxSequenceLength)),
-        prompt(uint64_t(options.maxSequenceLength)) {}
+        sample(keptIds(options)), prompt(keptIds(options)) {}
 
   /// `cachePath` may be empty; see TokenCacheWriter.
   Result<MappedFile> run(const std::string &directory,
@@ -72,7 +42,16 @@ private:
   Status packText();
   Status readLines();
   Status encodeLine(DataLine &line, const std::string &place);
-  Status finishSample(uint64_t length);
+  Status openChat();
+  Status addConversation(DataLine &line, const std::string &place);
+  /// What a sample of a line keeps: all its ids if it may be split.
+  static uint64_t keptIds(const DatasetOptions &options) {
+    return options.tooLong == TooLong::Split
+               ? UINT64_MAX
+               : uint64_t(options.maxSequenceLength);
+  }
+  Status finishSample(uint64_t length, const std::string &place);
+  Status addPart(uint64_t begin, uint64_t length);
   Status checkTokenizer(const std::string &place) const;
   Status checkIds(const std::string &place) const;
   void addTemplate(uint32_t count,
@@ -94,9 +73,11 @@ private:
   SampleIds sample, prompt;
   std::vector<int32_t> labels;
   std::vector<std::string> ignoredKeys;
+  std::optional<ChatModel> chat;
+  ConversationCounts counts;
   Status packed = Status::ok();
   uint64_t samples = 0, tooLong = 0, longest = 0, withoutTarget = 0,
-           mergedPrompts = 0;
+           mergedPrompts = 0, parts = 0;
 };
 
 } // namespace
@@ -112,6 +93,11 @@ bool Preparation::looksLikeLines() const {
     return false;
   if (endsWith(options.path, ".jsonl") || endsWith(options.path, ".json"))
     return true;
+  if (DataLines::isArray(content.substr(0, DataLines::LongestLine))) {
+    const size_t bracket = content.find('[');
+    const size_t next = content.find_first_not_of(" \t\r\n", bracket + 1);
+    return next != std::string_view::npos && content[next] == '{';
+  }
   const std::string_view start = content.substr(0, DataLines::LongestLine + 1);
   const std::string_view line = start.substr(0, start.find('\n'));
   const size_t first = line.find_first_not_of(" \t");
@@ -158,22 +144,50 @@ void Preparation::addEos() {
     sample.add(eos);
 }
 
-/// Takes the sample and `labels`, or counts why not.
-Status Preparation::finishSample(uint64_t length) {
-  ++samples;
-  longest = std::max(longest, length);
-  if (length > uint64_t(options.maxSequenceLength)) {
-    ++tooLong;
-    return Status::ok();
-  }
+/// Takes a part of the sample and `labels`, or counts why not.
+Status Preparation::addPart(uint64_t begin, uint64_t length) {
+  const auto first = labels.begin() + ptrdiff_t(begin);
   const bool hasTarget =
-      std::any_of(labels.begin() + 1, labels.end(),
+      std::any_of(first + 1, first + ptrdiff_t(length),
                   [](int32_t label) { return label != NoTarget; });
   if (!hasTarget) {
     ++withoutTarget;
     return Status::ok();
   }
-  return writer.add(sample.kept.data(), labels.data(), length);
+  return writer.add(sample.kept.data() + begin, labels.data() + begin, length);
+}
+
+/// Takes the sample of `length` tokens and `labels`.
+Status Preparation::finishSample(uint64_t length, const std::string &place) {
+  const auto most = uint64_t(options.maxSequenceLength);
+  ++samples;
+  longest = std::max(longest, length);
+  if (length <= most)
+    return addPart(0, length);
+  ++tooLong;
+  switch (options.tooLong) {
+  case TooLong::LeaveOut:
+    return Status::ok();
+  case TooLong::Refuse:
+    return Status::error(ErrorCode::SampleTooLong,
+                         {place,
+                          "expected a sample of at most " +
+                              std::to_string(most) + " tokens but found " +
+                              std::to_string(length),
+                          "split it, compile with a larger max_seq_length, or "
+                          "give another --too-long"});
+  case TooLong::Cut:
+    return addPart(0, most);
+  case TooLong::Split:
+    break;
+  }
+  for (uint64_t begin = 0; begin < length; begin += most) {
+    ++parts;
+    Status status = addPart(begin, std::min(most, length - begin));
+    if (!status.isOk())
+      return status;
+  }
+  return Status::ok();
 }
 
 /// Ends the work on `content` up to `bytes`.
@@ -196,7 +210,7 @@ bool Preparation::append(const int32_t *newIds, size_t count) {
     packed = checkIds(options.path);
     labels = sample.kept;
     if (packed.isOk())
-      packed = finishSample(sample.count);
+      packed = finishSample(sample.count, options.path);
     sample.clear();
     if (!packed.isOk())
       return false;
@@ -256,7 +270,7 @@ Status Preparation::packText() {
   if (Status s = checkIds(options.path); !s.isOk())
     return s;
   labels = sample.kept;
-  return finishSample(sample.count);
+  return finishSample(sample.count, options.path);
 }
 
 /// Leaves the text with its completion in `line.text`.
@@ -266,7 +280,7 @@ Status Preparation::encodeLine(DataLine &line, const std::string &place) {
   addTemplate(table.beforeCount(), &TokenizerTable::before);
   const uint64_t begin = sample.count;
   uint64_t masked = 0;
-  if (format == DataFormat::PromptCompletion) {
+  if (format != DataFormat::Text) {
     prompt.clear();
     if (Status s = tokenizer->encode(line.text, place, prompt, scratch);
         !s.isOk())
@@ -277,7 +291,7 @@ Status Preparation::encodeLine(DataLine &line, const std::string &place) {
   if (Status s = tokenizer->encode(line.text, place, sample, scratch);
       !s.isOk())
     return s;
-  if (format == DataFormat::PromptCompletion) {
+  if (format != DataFormat::Text) {
     const auto text = sample.kept.begin() +
                       ptrdiff_t(std::min<uint64_t>(begin, sample.kept.size()));
     const auto common = std::min(ptrdiff_t(prompt.kept.size()),
@@ -292,6 +306,78 @@ Status Preparation::encodeLine(DataLine &line, const std::string &place) {
   std::fill_n(labels.begin(), std::min<uint64_t>(masked, labels.size()),
               NoTarget);
   return checkIds(place);
+}
+
+Status Preparation::openChat() {
+  if (options.chat.empty())
+    return Status::ok();
+  Result<ChatModel> opened = ChatModel::open(options.chat, *tokenizer,
+                                             options.chatPlace, options.date);
+  if (opened.isOk())
+    chat = std::move(opened.value());
+  return opened.status();
+}
+
+Status Preparation::addConversation(DataLine &line, const std::string &place) {
+  if (!chat)
+    return Status::error(
+        ErrorCode::NoChatTemplate,
+        {place,
+         std::string("the data is ") + describe(format) +
+             ", but this program was compiled from a model folder without a "
+             "chat template",
+         "add the model's chat_template to the folder and compile again, or "
+         "write the data as {\"prompt\", \"completion\"}"});
+  if (!line.system.empty()) {
+    if (line.turns.front().role == ChatRole::System)
+      return Status::error(ErrorCode::BadLine,
+                           {place,
+                            "the conversation has a system turn and a key "
+                            "\"system\"",
+                            "keep one of the two"});
+    line.turns.insert(line.turns.begin(), ChatTurn());
+    line.turns.front().role = ChatRole::System;
+    line.turns.front().content = std::move(line.system);
+  }
+  ConversationEncoder encoder(*chat, *tokenizer, scratch, counts);
+  return encoder.encode(
+      std::move(line.turns), place,
+      [&](SampleIds &ids, const std::vector<TokenSpan> &spans) {
+        sample.clear();
+        sample.append(ids.kept.data(), ids.kept.size());
+        labels.assign(sample.kept.size(), NoTarget);
+        for (const TokenSpan &span : spans)
+          for (uint64_t i = span.begin; i < span.end && i < labels.size(); ++i)
+            labels[i] = sample.kept[i];
+        if (Status s = checkIds(place); !s.isOk())
+          return s;
+        return finishSample(sample.count, place);
+      });
+}
+
+/// Stanford Alpaca's own words, for models without a chat template.
+static std::string alpacaPrompt(const DataLine &line) {
+  const bool hasInput = !line.input.empty();
+  std::string out = "Below is an instruction that describes a task";
+  out += hasInput ? ", paired with an input that provides further context. "
+                  : ". ";
+  out += "Write a response that appropriately completes the request.\n\n"
+         "### Instruction:\n" +
+         line.text + "\n\n";
+  if (hasInput)
+    out += "### Input:\n" + line.input + "\n\n";
+  return out + "### Response:";
+}
+
+/// As LLaMA-Factory does: the input in a line of its own.
+static void makeTurns(DataLine &line) {
+  line.turns.resize(2);
+  line.turns[0].role = ChatRole::User;
+  line.turns[0].content = std::move(line.text);
+  if (!line.input.empty())
+    line.turns[0].content += "\n" + line.input;
+  line.turns[1].role = ChatRole::Assistant;
+  line.turns[1].content = std::move(line.completion);
 }
 
 /// Editors leave empty lines at the end.
@@ -311,13 +397,21 @@ static std::string_view withoutSpaceAtEnd(std::string_view text,
 }
 
 Status Preparation::readLines() {
+  const bool splits = options.tooLong == TooLong::Split;
   DataLines lines(withoutSpaceAtEnd(content, file), options.path,
-                  options.vocabularySize, uint64_t(options.maxSequenceLength));
+                  options.vocabularySize, keptIds(options),
+                  splits ? DataLines::LongestConversation
+                         : DataLines::LongestLine);
   if (Status s = lines.detect(); !s.isOk())
     return s;
   format = lines.format();
   if (format != DataFormat::TokenIds)
     if (Status s = checkTokenizer(options.path); !s.isOk())
+      return s;
+  const bool isChat =
+      format == DataFormat::Messages || format == DataFormat::ShareGpt;
+  if (isChat || format == DataFormat::Alpaca)
+    if (Status s = openChat(); !s.isOk())
       return s;
   uint64_t released = 0;
   DataLine line;
@@ -326,22 +420,37 @@ Status Preparation::readLines() {
       return s;
     if (!more)
       break;
-    uint64_t length = line.idCount;
-    if (format == DataFormat::TokenIds) {
+    const std::string place = options.path + ":" + std::to_string(line.number);
+    if (format == DataFormat::Alpaca && chat) {
+      makeTurns(line);
+      if (Status s = addConversation(line, place); !s.isOk())
+        return s;
+    } else if (isChat) {
+      if (Status s = addConversation(line, place); !s.isOk())
+        return s;
+    } else if (format == DataFormat::TokenIds) {
       sample.kept.swap(line.ids);
       if (line.hasLabels)
         labels.swap(line.labels);
       else
         labels = sample.kept;
-    } else {
-      Status s =
-          encodeLine(line, options.path + ":" + std::to_string(line.number));
-      if (!s.isOk())
+      if (Status s = finishSample(line.idCount, place); !s.isOk())
         return s;
-      length = sample.count;
+    } else {
+      if (format == DataFormat::Alpaca) {
+        if (!line.system.empty())
+          return lines.bad(ErrorCode::NoChatTemplate, line.number,
+                           "the line has a \"system\" text, for which "
+                           "Alpaca's own prompt has no place",
+                           "leave it out, or compile a model with a chat "
+                           "template");
+        line.text = alpacaPrompt(line);
+      }
+      if (Status s = encodeLine(line, place); !s.isOk())
+        return s;
+      if (Status s = finishSample(sample.count, place); !s.isOk())
+        return s;
     }
-    if (Status s = finishSample(length); !s.isOk())
-      return s;
     if (lines.position() - released >= MappedFile::VisitBytes) {
       if (Status s = letGo(lines.position()); !s.isOk())
         return s;
@@ -359,13 +468,20 @@ static std::string countOf(uint64_t part, uint64_t all) {
 /// What is left out and why, a line each.
 std::string Preparation::leftOut() const {
   std::string out;
+  const std::string pieces =
+      options.tooLong != TooLong::Split
+          ? ""
+          : " into " + std::to_string(parts) + " samples";
   if (tooLong != 0)
     out += "\n" + countOf(tooLong, samples) + "are longer than " +
-           std::to_string(options.maxSequenceLength) +
-           " tokens and are left out; the longest has " +
-           std::to_string(longest);
+           std::to_string(options.maxSequenceLength) + " tokens and are " +
+           (options.tooLong == TooLong::Cut     ? "cut at the end"
+            : options.tooLong == TooLong::Split ? "split" + pieces
+                                                : "left out") +
+           "; the longest has " + std::to_string(longest);
   if (withoutTarget != 0)
-    out += "\n" + countOf(withoutTarget, samples) +
+    out += "\n" +
+           countOf(withoutTarget, samples + parts - (parts ? tooLong : 0)) +
            "have no target token and are left out";
   return out;
 }
@@ -380,6 +496,12 @@ std::string Preparation::notes() const {
     out += "\nin " + countOf(mergedPrompts, samples) +
            "a token spans the end of the prompt and the start of the "
            "completion; end the prompts at a word boundary";
+  if (format == DataFormat::Alpaca)
+    out += chat ? "\ninstructions are turns of the model's chat template"
+                : "\ninstructions are written with Alpaca's own prompt, since "
+                  "the model has no chat template";
+  if (chat)
+    out += counts.notes();
   if (!ignoredKeys.empty()) {
     out += "\nkeys that are not used:";
     for (const std::string &key : ignoredKeys)
@@ -412,11 +534,15 @@ Result<MappedFile> Preparation::run(const std::string &directory,
 static std::string nameOf(const DatasetOptions &options,
                           const Tokenizer *tokenizer, const MappedFile &file) {
   static constexpr std::string_view Extensions[] = {".txt", ".jsonl", ".json"};
-  std::string key = "token cache 1\n";
+  std::string key = "token cache 2\n";
   for (std::string_view extension : Extensions)
     key += endsWith(options.path, extension) ? '1' : '0';
   key += "\n" + std::to_string(options.maxSequenceLength) + "\n" +
-         std::to_string(options.vocabularySize) + "\n" + digestOf(file) + "\n" +
+         std::to_string(options.vocabularySize) + "\n" +
+         std::to_string(int(options.tooLong)) + "\n" +
+         std::to_string(options.date.year * 10000 + options.date.month * 100 +
+                        options.date.day) +
+         "\n" + Sha256::hex(options.chat) + "\n" + digestOf(file) + "\n" +
          (tokenizer == nullptr ? std::string("no tokenizer")
                                : Sha256::hex(tokenizer->contents().block()));
   return Sha256::hex(key).substr(0, 32) + ".tokens";

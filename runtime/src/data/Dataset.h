@@ -10,6 +10,7 @@
 #define HONE_RUNTIME_DATA_DATASET_H
 
 #include "base/Status.h"
+#include "chat/ChatModel.h"
 #include "data/TokenCache.h"
 #include "text/Tokenizer.h"
 
@@ -19,6 +20,14 @@
 #include <string_view>
 
 namespace hone::rt {
+
+/// What becomes of samples longer than maxSequenceLength.
+enum class TooLong : uint8_t {
+  LeaveOut, ///< they are not trained on
+  Refuse,   ///< an error
+  Cut,      ///< their ends are not trained on
+  Split,    ///< they become several samples
+};
 
 struct DatasetOptions {
   std::string path;          ///< --data
@@ -30,6 +39,11 @@ struct DatasetOptions {
   /// Called at least once for each 256 KiB that were read; an error ends the
   /// preparation with it.
   std::function<Status()> onProgress = {};
+  TooLong tooLong = TooLong::LeaveOut;
+  /// The block of buildChatBlock; empty: conversations are refused.
+  std::string_view chat = {};
+  std::string chatPlace = "chat template"; ///< names the block in messages
+  TemplateDate date = {};                  ///< today's, for the chat template
 };
 
 /// One training sequence.

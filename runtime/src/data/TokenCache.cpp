@@ -118,7 +118,7 @@ bool TokenCache::check(int64_t vocabularySize, int64_t maxSequenceLength) {
   const uint64_t body = file.size() - sizeof counts;
   std::memcpy(&counts, file.data() + body, sizeof counts);
   if (std::memcmp(counts.magic, Magic, sizeof counts.magic) != 0 ||
-      counts.format > uint32_t(DataFormat::TokenIds) ||
+      counts.format > uint32_t(LastDataFormat) ||
       counts.vocabularySize != vocabularySize)
     return false;
   // Each count is below 2^60 before it is multiplied.

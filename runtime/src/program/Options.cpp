@@ -7,6 +7,7 @@
 
 #include "program/Options.h"
 
+#include "chat/TemplateText.h"
 #include "program/NearestName.h"
 
 #include <algorithm>
@@ -67,12 +68,13 @@ struct Mode {
 static std::optional<Mode> modeOf(const Options &options) {
   std::optional<Mode> mode;
   if (options.evalOnly)
-    mode = {"eval-only", "trains nothing", {"eval-data"}};
+    mode = {
+        "eval-only", "trains nothing", {"eval-data", "too-long", "chat-date"}};
   else if (!options.dumpGradients.empty())
     // The seed: of the adapter's start, and of an estimate.
     mode = {"dump-gradients",
             "trains nothing",
-            {"data", "seed", "perturbation-scale"}};
+            {"data", "seed", "perturbation-scale", "too-long", "chat-date"}};
   else if (!options.replay.empty())
     mode = {"replay", "has its settings from the file", {}};
   if (mode)
@@ -99,6 +101,13 @@ static Status checkCombination(const Options &options,
                                const std::vector<std::string> &given) {
   if (options.help || options.version || options.plan)
     return Status::ok();
+  if (TemplateDate date;
+      !options.chatDate.empty() && !parseDate(options.chatDate, date))
+    return Status::error(
+        ErrorCode::WrongOption,
+        {"--chat-date",
+         "expects a day as YYYY-MM-DD but got '" + options.chatDate + "'",
+         "write --chat-date 2025-03-07"});
   std::optional<Mode> mode = modeOf(options);
   if (!options.replay.empty() && std::string(mode->name) != "replay")
     return Status::error(

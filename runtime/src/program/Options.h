@@ -25,7 +25,17 @@ struct Options : Section {
 
   // clang-format off
   Word data{*this, "data", "", Bits::None, SetBy::Option,
-      "what to train on: .txt, or .jsonl of texts, prompts or ids", aFile};
+      "what to train on: .txt, or .jsonl or .json of texts, prompts, conversations "
+      "or ids", aFile};
+  Word tooLong{*this, "too_long", "leave-out", Bits::None, SetBy::Option,
+      "samples longer than max_seq_length: leave-out, refuse, cut their ends, or "
+      "split them into several", {{"leave-out", "refuse", "cut", "split"}}};
+  Word chatDate{*this, "chat_date", "", Bits::None, SetBy::Option,
+      "today, as YYYY-MM-DD, for chat templates that write it; empty: they are not "
+      "told"};
+  Integer showSamples{*this, "show_samples", 2, Bits::None, SetBy::Option,
+      "print the first N samples before step 0, marking what the loss is taken "
+      "from", counts};
   Word output{*this, "output", "", Bits::None, SetBy::Option,
       "where checkpoints and the adapter go; a run in it resumes", aFolder};
   Word evalData{*this, "eval_data", "", Bits::None, SetBy::Option,

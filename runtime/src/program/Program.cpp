@@ -19,6 +19,7 @@
 #include "program/Profile.h"
 #include "program/ReplayRun.h"
 #include "program/Run.h"
+#include "program/SampleDisplay.h"
 #include "program/Signals.h"
 #include "program/Summary.h"
 #include "text/Tokenizer.h"
@@ -42,6 +43,7 @@ struct Setup {
   Weights weights;
   OutputFolder output;
   std::optional<Tokenizer> tokenizer;
+  std::string_view chat; ///< the block; empty: the model has no template
   std::unique_ptr<Pool> pool;
   std::unique_ptr<Device> device;
   std::unique_ptr<Trainer> trainer;
@@ -80,7 +82,16 @@ static Status openWeights(Setup &setup) {
   if (!tokenizer.isOk())
     return tokenizer.status();
   setup.tokenizer = std::move(tokenizer.value());
+  if (const TensorInfo *block = file.find("hone.chat"))
+    setup.chat = {file.data(*block), block->bytes()};
   return Status::ok();
+}
+
+static TooLong tooLongOf(const Options &options) {
+  return options.tooLong == "refuse"  ? TooLong::Refuse
+         : options.tooLong == "cut"   ? TooLong::Cut
+         : options.tooLong == "split" ? TooLong::Split
+                                      : TooLong::LeaveOut;
 }
 
 /// Tokenises `path` into --output, or into a file without a name.
@@ -92,6 +103,11 @@ static Status openData(Setup &setup, const std::string &path, Dataset &out) {
                          setup.options.output.empty() ? std::string()
                                                       : setup.output.dataPath(),
                          int64_t(config.vocabSize)};
+  options.tooLong = tooLongOf(setup.options);
+  options.chat = setup.chat;
+  options.chatPlace = setup.weights.file().path() + ": tensor 'hone.chat'";
+  if (!setup.options.chatDate.empty())
+    parseDate(setup.options.chatDate, options.date);
   options.onProgress = [&] {
     setup.peak.sample();
     if (stopRequested() == ExitCode::Success)
@@ -324,9 +340,15 @@ static Status execute(const hone_module &compiled,
   if (Status status = openData(setup, options.evalData, setup.evalData);
       !status.isOk())
     return status;
+  if (!options.evalOnly && options.replay.empty() &&
+      options.dumpGradients.empty())
+    showSamples(setup.data, setup.tokenizer ? &*setup.tokenizer : nullptr,
+                uint64_t(options.showSamples),
+                platform::isTerminal(platform::StandardOutput));
   const SafetensorsFile &weights = setup.weights.file();
-  if (const TensorInfo *table = weights.find("hone.tokenizer"))
-    weights.release(*table); // data is tokens from here on
+  for (const char *name : {"hone.tokenizer", "hone.chat"})
+    if (const TensorInfo *table = weights.find(name))
+      weights.release(*table); // data is tokens from here on
   setup.peak.sample();
   platform::trimHeap(); // what tokenising freed must not stay resident
   if (Status status = makeTrainer(setup); !status.isOk())

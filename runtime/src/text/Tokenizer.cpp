@@ -84,7 +84,8 @@ static std::string_view charactersAt(std::string_view text, size_t at,
 }
 
 Status Tokenizer::encode(std::string_view text, const std::string &place,
-                         TokenSink &sink, TokenizerScratch &scratch) const {
+                         TokenSink &sink, TokenizerScratch &scratch,
+                         bool mayPrefix) const {
   NfcCheck check;
   bool normalize = false;
   for (size_t at = 0; at < text.size();) {
@@ -106,8 +107,9 @@ Status Tokenizer::encode(std::string_view text, const std::string &place,
   if (text.empty())
     return Status::ok();
   const bool prefix =
-      table.hasFlag(TokenizerTable::PrependSpace) ||
-      (table.hasFlag(TokenizerTable::PrefixSpace) && text.front() != ' ');
+      mayPrefix &&
+      (table.hasFlag(TokenizerTable::PrependSpace) ||
+       (table.hasFlag(TokenizerTable::PrefixSpace) && text.front() != ' '));
   if (!normalize && !prefix)
     return encodeInPlace(text, place, sink, scratch);
   scratch.window.assign(prefix ? 1 : 0, ' ');

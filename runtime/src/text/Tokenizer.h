@@ -57,9 +57,11 @@ public:
   /// Appends the ids of `text` to `sink`, without the template's tokens.
   /// Success also when the sink stopped it. Errors: BadData naming `place`
   /// and the byte when the text is not UTF-8 or has no place to cut in
-  /// LongestPiece bytes.
+  /// LongestPiece bytes. `mayPrefix`: whether the space goes in front that some
+  /// tokenizers put there.
   Status encode(std::string_view text, const std::string &place,
-                TokenSink &sink, TokenizerScratch &scratch) const;
+                TokenSink &sink, TokenizerScratch &scratch,
+                bool mayPrefix = true) const;
 
   /// The text of `ids`; ids outside the vocabulary are left out. For tests
   /// and messages.

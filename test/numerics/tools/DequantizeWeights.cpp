@@ -97,7 +97,7 @@ int main(int argc, char **argv) {
     const std::string &name = tensor.name;
     bool isPart = withoutSuffix(name, ".scales") != name ||
                   withoutSuffix(name, ".biases") != name;
-    if (name == "hone.tokenizer" || isPart)
+    if (name == "hone.tokenizer" || name == "hone.chat" || isPart)
       continue;
     const TensorInfo *scales = file.find(name + ".scales");
     const TensorInfo *biases = file.find(name + ".biases");

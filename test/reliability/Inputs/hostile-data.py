@@ -6,6 +6,7 @@ import random
 
 LONGEST_LINE = 512 * 1024
 LONGEST_PIECE = 32 * 1024
+LONGEST_CONVERSATION = 128 * 1024
 random.seed(1)
 
 
@@ -40,6 +41,23 @@ lines("wide.jsonl", 7, lambda i: [
 # Pieces as long as a piece may be.
 lines("words.jsonl", 40, lambda i: {
     "text": "a " + "ab "[i % 3] * (LONGEST_PIECE - 9)})
+
+# Conversations as long as they may be, of few turns and of many, in an array.
+def chat(*turns):
+    return {"messages": [{"role": "assistant" if i % 2 else "user", "content": turn}
+                         for i, turn in enumerate(turns)]}
+
+
+with open("chat.json", "w") as out:
+    json.dump([
+        chat("a b", "c"),
+        chat(text(LONGEST_CONVERSATION - 999), "c"),
+        chat("a", text(LONGEST_CONVERSATION - 999)),
+        chat("a", "b " * (LONGEST_CONVERSATION // 2 - 99)),
+        chat("a", "<|im_end|>" * (LONGEST_CONVERSATION // 10 - 99)),
+        chat(*["%d" % i for i in range(1000)]),
+        chat("a", "ab " * (LONGEST_PIECE // 3)),
+    ] + [chat("a b %d" % i, "c") for i in range(9)], out)
 
 with open("line.jsonl", "w") as out:
     out.write('{"text": "' + "a b " * (2 << 20) + '"}\n')

@@ -1,0 +1,76 @@
+//===- ChatTemplate.h - Conversations as a model's text -------------------===//
+//
+// What Transformers' apply_chat_template writes, tools and documents aside.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_CHAT_CHATTEMPLATE_H
+#define HONE_RUNTIME_CHAT_CHATTEMPLATE_H
+
+#include "base/Status.h"
+#include "chat/TemplateInterpreter.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace hone::rt {
+
+enum class ChatRole : uint8_t { System, User, Assistant };
+
+struct ChatTurn {
+  ChatRole role = ChatRole::User;
+  std::string content;
+  std::string reasoning; ///< of an assistant; "reasoning_content"
+  bool hasReasoning = false;
+};
+
+/// A conversation as templates see it. Its values share memory with no other.
+class ChatMessages {
+public:
+  /// Takes the texts of `turns`.
+  explicit ChatMessages(std::vector<ChatTurn> turns);
+  ChatMessages(const ChatMessages &) = delete;
+  ChatMessages &operator=(const ChatMessages &) = delete;
+
+  size_t size() const { return roles.size(); }
+  ChatRole role(size_t i) const { return roles[i]; }
+
+private:
+  friend class ChatTemplate;
+  ValueMemory memory; // first: it outlives the values
+  std::vector<ChatRole> roles;
+  TemplateValue::List values;
+};
+
+class ChatTemplate {
+public:
+  /// Strings that templates have as variables, such as bos_token.
+  using Variables = std::vector<std::pair<std::string, std::string>>;
+
+  ChatTemplate() = default;
+
+  /// `place` names the template in messages. Errors: BadChatTemplate,
+  /// UnsupportedChatTemplate.
+  static Result<ChatTemplate> parse(std::string_view source,
+                                    const std::string &place,
+                                    Variables variables,
+                                    const TemplateDate &date = {});
+
+  /// Renders the first `count` of `messages` into `out`, then, if asked, what
+  /// an assistant's turn begins with. `place` is where the conversation is
+  /// from. Errors: ConversationRefused.
+  Status render(ChatMessages &messages, size_t count, bool generationPrompt,
+                const std::string &place, std::string &out) const;
+
+private:
+  TemplateTree tree;
+  std::string name;
+  Variables variables;
+  TemplateDate date;
+};
+
+} // namespace hone::rt
+
+#endif

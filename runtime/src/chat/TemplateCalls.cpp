@@ -1,0 +1,524 @@
+//===- TemplateCalls.cpp - Filters, tests and methods of templates --------===//
+
+#include "chat/TemplateInterpreter.h"
+
+#include "chat/TemplateLexer.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace hone::rt {
+
+//===----------------------------------------------------------------------===//
+// What filters and methods share
+//===----------------------------------------------------------------------===//
+
+TemplateValue TemplateInterpreter::strip(const SyntaxNode &node,
+                                         const std::string &text, bool left,
+                                         bool right, const Value &characters) {
+  const bool isSpace = characters.isUndefined() || characters.isNone();
+  if (!isSpace && !characters.isString())
+    return failOperand(node, "characters to strip", characters);
+  return makeString(
+      node, std::string(stripText(text, left, right,
+                                  isSpace ? nullptr : &characters.text())));
+}
+
+TemplateValue TemplateInterpreter::replace(const SyntaxNode &node,
+                                           const std::string &text,
+                                           const Value::List &arguments) {
+  for (int i = 0; i < 2; ++i)
+    if (!arguments[size_t(i)].isString())
+      return failOperand(node, "replaced or put in its place",
+                         arguments[size_t(i)]);
+  const Value &count = arguments[2];
+  if (!count.isUndefined() && !count.isNone() && !count.isInteger())
+    return failOperand(node, "a count of replacements", count);
+  if (arguments[0].text().empty())
+    return fail(node, "an empty string cannot be replaced here");
+  std::string out;
+  if (!replaceText(text, arguments[0].text(), arguments[1].text(),
+                   count.isInteger() ? count.integer() : -1, limits.values,
+                   out))
+    return fail(node, "the template makes a text that is too long");
+  return makeString(node, std::move(out));
+}
+
+TemplateValue TemplateInterpreter::changeCaseOf(const SyntaxNode &node,
+                                                const std::string &text,
+                                                LetterCase to) {
+  std::string out;
+  if (!changeCase(text, to, out))
+    return fail(node, "upper and lower case of letters beyond ASCII are not "
+                      "supported");
+  return makeString(node, std::move(out));
+}
+
+TemplateValue TemplateInterpreter::join(const SyntaxNode &node,
+                                        const Value &list,
+                                        const std::string &separator) {
+  Value::List items;
+  if (!toItems(node, list, items))
+    return Value();
+  std::string out;
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (i != 0)
+      out += separator;
+    if (!toText(node, items[i], out))
+      return Value();
+    if (out.size() > limits.values)
+      return fail(node, "the template makes a text that is too long");
+  }
+  return makeString(node, std::move(out));
+}
+
+/// Of a mapping, lists of two.
+TemplateValue TemplateInterpreter::pairs(const SyntaxNode &node,
+                                         const Value &dict) {
+  Value::List out;
+  for (const auto &[name, value] : dict.members()) {
+    const Value key = makeString(node, name);
+    out.push_back(ok() ? makeList(node, {key, value}) : Value());
+  }
+  return ok() ? makeList(node, std::move(out)) : Value();
+}
+
+//===----------------------------------------------------------------------===//
+// Filters
+//===----------------------------------------------------------------------===//
+
+TemplateValue TemplateInterpreter::evalFilter(const SyntaxNode &node) {
+  const Value value = evalChild(node, 0);
+  Value::List arguments(3);
+  for (uint32_t i = 1; i < node.count && ok(); ++i)
+    arguments[i - 1] = evalChild(node, i);
+  return ok() ? applyFilter(node, TemplateFilter(node.number), value, arguments)
+              : Value();
+}
+
+/// jinja2.filters.do_indent.
+TemplateValue TemplateInterpreter::indent(const SyntaxNode &node,
+                                          const std::string &text,
+                                          const Value::List &arguments) {
+  std::string indention(4, ' ');
+  if (arguments[0].isString())
+    indention = arguments[0].text();
+  else if (arguments[0].isInteger())
+    indention.assign(size_t(std::clamp<int64_t>(arguments[0].integer(), 0, 64)),
+                     ' ');
+  else if (!arguments[0].isUndefined())
+    return failOperand(node, "a width to indent by", arguments[0]);
+  // The line end that it adds keeps a last empty line.
+  const std::string lined = text + "\n";
+  std::string out = arguments[1].isTrue() ? indention : std::string();
+  bool isFirst = true;
+  for (std::string_view line : splitLines(lined)) {
+    if (!isFirst)
+      out += "\n";
+    if (!isFirst && (arguments[2].isTrue() || !line.empty()))
+      out += indention;
+    out += line;
+    isFirst = false;
+    if (out.size() > limits.values)
+      return fail(node, "the template makes a text that is too long");
+  }
+  return makeString(node, std::move(out));
+}
+
+TemplateValue TemplateInterpreter::applyFilter(const SyntaxNode &node,
+                                               TemplateFilter filter,
+                                               const Value &value,
+                                               const Value::List &arguments) {
+  // What is not about text first.
+  switch (filter) {
+  case TemplateFilter::Length:
+    if (value.isUndefined())
+      return Value::integer(0);
+    if (value.isString())
+      return step(node, value.text().size() / 64)
+                 ? Value::integer(int64_t(characterCount(value.text())))
+                 : Value();
+    if (value.isList() || value.isDict())
+      return Value::integer(int64_t(value.isList() ? value.items().size()
+                                                   : value.members().size()));
+    return failOperand(node, "measured", value);
+  case TemplateFilter::Join: {
+    std::string separator;
+    return toText(node, arguments[0], separator) ? join(node, value, separator)
+                                                 : Value();
+  }
+  case TemplateFilter::ToJson: {
+    std::string out;
+    const bool isCompact = arguments[0].isUndefined() || arguments[0].isNone();
+    if (!isCompact && (!arguments[0].isInteger() || arguments[0].integer() < 0))
+      return failOperand(node, "the indent of JSON", arguments[0]);
+    if (toJson(value, isCompact ? -1 : arguments[0].integer(), limits.values,
+               work, out))
+      return makeString(node, std::move(out));
+    if (!step(node))
+      return Value();
+    return failOperand(node, "written as JSON", value);
+  }
+  case TemplateFilter::Default: {
+    const bool missing =
+        value.isUndefined() || (arguments[1].isTrue() && !value.isTrue());
+    if (!missing)
+      return value;
+    return arguments[0].isUndefined() && tree.child(node, 1) == 0
+               ? makeString(node, "")
+               : arguments[0];
+  }
+  case TemplateFilter::First:
+  case TemplateFilter::Last:
+  case TemplateFilter::List:
+  case TemplateFilter::Reverse: {
+    Value::List items;
+    if (!toItems(node, value, items))
+      return Value();
+    if (filter == TemplateFilter::List)
+      return makeList(node, std::move(items));
+    if (filter == TemplateFilter::Reverse) {
+      std::reverse(items.begin(), items.end());
+      return value.isString() ? join(node, makeList(node, items), "")
+                              : makeList(node, std::move(items));
+    }
+    if (!items.empty())
+      return filter == TemplateFilter::First ? items.front() : items.back();
+    return checked(node,
+                   Value::undefined(memory, filter == TemplateFilter::First
+                                                ? "the first of nothing"
+                                                : "the last of nothing"));
+  }
+  case TemplateFilter::Items:
+    if (value.isUndefined())
+      return makeList(node, {});
+    return value.isDict() ? pairs(node, value)
+                          : failOperand(node, "taken as pairs", value);
+  case TemplateFilter::Int: {
+    if (value.isInteger())
+      return Value::integer(value.integer());
+    const Value standard =
+        arguments[0].isUndefined() ? Value::integer(0) : arguments[0];
+    if (value.isUndefined())
+      return failOperand(node, "an integer", value);
+    if (!value.isString())
+      return standard;
+    const std::string_view digits =
+        stripText(value.text(), true, true, nullptr);
+    int64_t number = 0;
+    const char *end = digits.data() + digits.size();
+    const auto read = std::from_chars(digits.data(), end, number);
+    if (read.ec == std::errc() && read.ptr == end)
+      return Value::integer(number);
+    if (digits.find_first_of("0123456789") != std::string_view::npos)
+      return fail(node, "'" + std::string(digits.substr(0, 40)) +
+                            "' as an integer is not supported");
+    return standard;
+  }
+  default:
+    break;
+  }
+  std::string text;
+  if (!toText(node, value, text))
+    return Value();
+  switch (filter) {
+  case TemplateFilter::Trim:
+    return strip(node, text, true, true, arguments[0]);
+  case TemplateFilter::Upper:
+    return changeCaseOf(node, text, LetterCase::Upper);
+  case TemplateFilter::Lower:
+    return changeCaseOf(node, text, LetterCase::Lower);
+  case TemplateFilter::Capitalize:
+    return changeCaseOf(node, text, LetterCase::Capitalize);
+  case TemplateFilter::Title:
+    return changeCaseOf(node, text, LetterCase::TitleFilter);
+  case TemplateFilter::Replace:
+    return replace(node, text, arguments);
+  case TemplateFilter::Indent:
+    return indent(node, text, arguments);
+  default: // String, Safe
+    return makeString(node, std::move(text));
+  }
+}
+
+TemplateValue TemplateInterpreter::evalMap(const SyntaxNode &node) {
+  const Value list = evalChild(node, 0);
+  Value::List items, out;
+  if (!ok() || !toItems(node, list, items))
+    return Value();
+  for (const Value &item : items) {
+    if (!step(node))
+      return Value();
+    out.push_back(node.kind == Syntax::MapField
+                      ? evalMember(node, item, textOf(node))
+                      : applyFilter(node, TemplateFilter(node.number), item,
+                                    Value::List(3)));
+  }
+  return ok() ? makeList(node, std::move(out)) : Value();
+}
+
+TemplateValue TemplateInterpreter::evalSelect(const SyntaxNode &node) {
+  const Value list = evalChild(node, 0);
+  const Value argument = evalChild(node, 1);
+  Value::List items, out;
+  if (!ok() || !toItems(node, list, items))
+    return Value();
+  const std::string &field = textOf(node);
+  for (const Value &item : items) {
+    if (!step(node))
+      return Value();
+    const Value subject = field.empty() ? item : evalMember(node, item, field);
+    if (ok() && test(node, TemplateTest(node.number), subject, argument) ==
+                    (node.what != 0))
+      out.push_back(item);
+  }
+  return ok() ? makeList(node, std::move(out)) : Value();
+}
+
+//===----------------------------------------------------------------------===//
+// Tests
+//===----------------------------------------------------------------------===//
+
+bool TemplateInterpreter::test(const SyntaxNode &node, TemplateTest test,
+                               const Value &value, const Value &argument) {
+  using Kind = Value::Kind;
+  const Kind kind = value.kind();
+  const bool isIterable = kind == Kind::Undefined || kind == Kind::String ||
+                          kind == Kind::List || kind == Kind::Dict;
+  switch (test) {
+  case TemplateTest::Defined:
+    return kind != Kind::Undefined;
+  case TemplateTest::Undefined:
+    return kind == Kind::Undefined;
+  case TemplateTest::None:
+    return kind == Kind::None;
+  case TemplateTest::String:
+    return kind == Kind::String;
+  case TemplateTest::Mapping:
+    return kind == Kind::Dict;
+  case TemplateTest::Iterable:
+    return isIterable || kind == Kind::Loop;
+  case TemplateTest::Sequence:
+    return isIterable;
+  case TemplateTest::Number:
+    return value.isInteger();
+  case TemplateTest::Integer:
+    return kind == Kind::Integer;
+  case TemplateTest::Boolean:
+    return kind == Kind::Boolean;
+  case TemplateTest::True:
+  case TemplateTest::False:
+    return kind == Kind::Boolean &&
+           (value.integer() != 0) == (test == TemplateTest::True);
+  case TemplateTest::Equal:
+    return compare(node, TemplateComparison::Equal, value, argument);
+  case TemplateTest::NotEqual:
+    return compare(node, TemplateComparison::NotEqual, value, argument);
+  case TemplateTest::Less:
+    return compare(node, TemplateComparison::Less, value, argument);
+  case TemplateTest::LessOrEqual:
+    return compare(node, TemplateComparison::LessOrEqual, value, argument);
+  case TemplateTest::Greater:
+    return compare(node, TemplateComparison::Greater, value, argument);
+  case TemplateTest::GreaterOrEqual:
+    return compare(node, TemplateComparison::GreaterOrEqual, value, argument);
+  case TemplateTest::In:
+    return contains(node, argument, value);
+  case TemplateTest::Odd:
+  case TemplateTest::Even:
+  case TemplateTest::DivisibleBy: {
+    const int64_t by =
+        test == TemplateTest::DivisibleBy ? argument.integer() : 2;
+    if (!value.isInteger() ||
+        (test == TemplateTest::DivisibleBy && !argument.isInteger())) {
+      failOperand(node, "divided", value.isInteger() ? argument : value);
+      return false;
+    }
+    if (by == 0) {
+      fail(node, "division by zero");
+      return false;
+    }
+    const bool divides = by == -1 || value.integer() % by == 0;
+    return divides == (test != TemplateTest::Odd);
+  }
+  default:
+    return value.isTrue();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Methods
+//===----------------------------------------------------------------------===//
+
+TemplateValue TemplateInterpreter::evalMethod(const SyntaxNode &node) {
+  const Value object = evalChild(node, 0);
+  Value::List arguments(3);
+  for (uint32_t i = 1; i < node.count && ok(); ++i)
+    arguments[i - 1] = evalChild(node, i);
+  if (!ok())
+    return Value();
+  const auto method = TemplateMethod(node.number);
+  const bool isOfDict =
+      method == TemplateMethod::Items || method == TemplateMethod::Keys ||
+      method == TemplateMethod::Values || method == TemplateMethod::Get;
+  if (isOfDict && object.isDict())
+    return dictMethod(node, object, arguments);
+  if (!isOfDict && object.isString())
+    return stringMethod(node, object, arguments);
+  if (object.isUndefined())
+    return failOperand(node, ("asked for '" + textOf(node) + "'").c_str(),
+                       object);
+  return fail(node, std::string(object.describe()) + " has no method '" +
+                        textOf(node) + "' here");
+}
+
+TemplateValue TemplateInterpreter::dictMethod(const SyntaxNode &node,
+                                              const Value &object,
+                                              const Value::List &arguments) {
+  Value::List out;
+  switch (TemplateMethod(node.number)) {
+  case TemplateMethod::Items:
+    return pairs(node, object);
+  case TemplateMethod::Keys:
+    return toItems(node, object, out) ? makeList(node, std::move(out))
+                                      : Value();
+  case TemplateMethod::Values:
+    for (const auto &[name, value] : object.members())
+      out.push_back(value);
+    return makeList(node, std::move(out));
+  default: { // get
+    if (!arguments[0].isString())
+      return failOperand(node, "a key of a mapping", arguments[0]);
+    if (!step(node, object.members().size() / 8))
+      return Value();
+    if (const Value *found = object.find(arguments[0].text()))
+      return *found;
+    return tree.child(node, 2) == 0 ? Value::none() : arguments[1];
+  }
+  }
+}
+
+static bool hasPrefix(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
+
+static bool hasSuffix(std::string_view text, std::string_view suffix) {
+  return text.size() >= suffix.size() &&
+         text.substr(text.size() - suffix.size()) == suffix;
+}
+
+TemplateValue TemplateInterpreter::stringMethod(const SyntaxNode &node,
+                                                const Value &object,
+                                                const Value::List &arguments) {
+  const std::string &text = object.text();
+  const Value &first = arguments[0];
+  if (!step(node, text.size() / 64))
+    return Value();
+  const auto makeParts = [&](const std::vector<std::string_view> &parts) {
+    Value::List out;
+    for (size_t i = 0; i < parts.size() && ok(); ++i)
+      out.push_back(makeString(node, std::string(parts[i])));
+    return ok() ? makeList(node, std::move(out)) : Value();
+  };
+  switch (TemplateMethod(node.number)) {
+  case TemplateMethod::Strip:
+    return strip(node, text, true, true, first);
+  case TemplateMethod::LStrip:
+    return strip(node, text, true, false, first);
+  case TemplateMethod::RStrip:
+    return strip(node, text, false, true, first);
+  case TemplateMethod::Split:
+  case TemplateMethod::RSplit: {
+    const bool isSpace = first.isUndefined() || first.isNone();
+    if (!isSpace && !first.isString())
+      return failOperand(node, "a separator", first);
+    if (!isSpace && first.text().empty())
+      return fail(node, "the separator is an empty string");
+    if (!arguments[1].isUndefined() && !arguments[1].isInteger())
+      return failOperand(node, "a count of splits", arguments[1]);
+    // Parts are counted before they are made.
+    uint64_t ends = 0;
+    for (size_t at = 0; at < text.size(); ++at)
+      ends +=
+          isSpace ? pythonSpaceAt(text, at) != 0 : text[at] == first.text()[0];
+    if (ends * sizeof(Value) > limits.values)
+      return fail(node, "the template takes more memory than a conversation "
+                        "may need");
+    return makeParts(
+        splitText(text, isSpace ? nullptr : &first.text(),
+                  arguments[1].isInteger() ? arguments[1].integer() : -1,
+                  TemplateMethod(node.number) == TemplateMethod::RSplit));
+  }
+  case TemplateMethod::SplitLines:
+    return makeParts(splitLines(text));
+  case TemplateMethod::StartsWith:
+  case TemplateMethod::EndsWith: {
+    const bool isStart =
+        TemplateMethod(node.number) == TemplateMethod::StartsWith;
+    const Value::List alone = {first};
+    bool found = false;
+    for (const Value &each : first.isList() ? first.items() : alone) {
+      if (!each.isString())
+        return failOperand(node, "the start or the end of a string", each);
+      found |=
+          isStart ? hasPrefix(text, each.text()) : hasSuffix(text, each.text());
+    }
+    return Value::boolean(found);
+  }
+  case TemplateMethod::RemovePrefix:
+  case TemplateMethod::RemoveSuffix: {
+    if (!first.isString())
+      return failOperand(node, "the start or the end of a string", first);
+    const bool isStart =
+        TemplateMethod(node.number) == TemplateMethod::RemovePrefix;
+    const size_t size = first.text().size();
+    if (isStart && hasPrefix(text, first.text()))
+      return makeString(node, text.substr(size));
+    if (!isStart && hasSuffix(text, first.text()))
+      return makeString(node, text.substr(0, text.size() - size));
+    return object;
+  }
+  case TemplateMethod::Replace:
+    return replace(node, text, arguments);
+  case TemplateMethod::Upper:
+    return changeCaseOf(node, text, LetterCase::Upper);
+  case TemplateMethod::Lower:
+    return changeCaseOf(node, text, LetterCase::Lower);
+  case TemplateMethod::Capitalize:
+    return changeCaseOf(node, text, LetterCase::Capitalize);
+  case TemplateMethod::Title:
+    return changeCaseOf(node, text, LetterCase::TitleMethod);
+  case TemplateMethod::Join: {
+    Value::List items;
+    if (!toItems(node, first, items))
+      return Value();
+    for (const Value &item : items)
+      if (!item.isString())
+        return failOperand(node, "joined", item);
+    return join(node, first, text);
+  }
+  case TemplateMethod::Find:
+  case TemplateMethod::CountOf: {
+    if (!first.isString())
+      return failOperand(node, "looked for in a string", first);
+    const std::string_view all = text;
+    if (TemplateMethod(node.number) == TemplateMethod::Find) {
+      const size_t at = all.find(first.text());
+      return Value::integer(at == std::string_view::npos
+                                ? -1
+                                : int64_t(characterCount(all.substr(0, at))));
+    }
+    if (first.text().empty())
+      return Value::integer(int64_t(characterCount(all)) + 1);
+    int64_t count = 0;
+    for (size_t at = 0; (at = all.find(first.text(), at)) != all.npos;
+         at += first.text().size())
+      ++count;
+    return Value::integer(count);
+  }
+  default:
+    return fail(node, "a string has no method '" + textOf(node) + "'");
+  }
+}
+
+} // namespace hone::rt

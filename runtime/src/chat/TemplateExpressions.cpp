@@ -1,0 +1,492 @@
+//===- TemplateExpressions.cpp - Operators and literals of templates ------===//
+
+#include "chat/TemplateInterpreter.h"
+
+#include "chat/TemplateNames.h"
+
+#include <algorithm>
+
+namespace hone::rt {
+
+TemplateValue TemplateInterpreter::evalAny(const SyntaxNode &node) {
+  switch (node.kind) {
+  case Syntax::None:
+    return Value::none();
+  case Syntax::Boolean:
+    return Value::boolean(node.number != 0);
+  case Syntax::Integer:
+    return Value::integer(node.number);
+  case Syntax::String:
+    return makeString(node, textOf(node));
+  case Syntax::Name:
+    return evalName(node);
+  case Syntax::List: {
+    Value::List items;
+    for (uint32_t i = 0; i < node.count && ok(); ++i)
+      items.push_back(evalChild(node, i));
+    return ok() ? makeList(node, std::move(items)) : Value();
+  }
+  case Syntax::Dict: {
+    const Value empty = Value::dict(memory, {});
+    Value::Members members;
+    for (uint32_t i = 0; i + 1 < node.count && ok(); i += 2) {
+      const Value key = evalChild(node, i);
+      Value value = evalChild(node, i + 1);
+      if (!ok())
+        return Value();
+      if (!key.isString())
+        return failOperand(node, "a key of a mapping", key);
+      if (value.isNamespace())
+        return failOperand(node, "put into a mapping", value);
+      const auto known =
+          std::find_if(members.begin(), members.end(), [&](const auto &member) {
+            return member.first == key.text();
+          });
+      if (known != members.end())
+        known->second = value;
+      else
+        members.emplace_back(key.text(), value);
+    }
+    return ok() ? checked(node, Value::dict(memory, std::move(members)))
+                : Value();
+  }
+  case Syntax::Attribute: {
+    const Value object = evalChild(node, 0);
+    return ok() ? evalMember(node, object, textOf(node)) : Value();
+  }
+  case Syntax::Item:
+    return evalItem(node);
+  case Syntax::Slice:
+    return evalSlice(node);
+  case Syntax::Filter:
+    return evalFilter(node);
+  case Syntax::Test: {
+    const Value value = evalChild(node, 0);
+    const Value argument = evalChild(node, 1);
+    return ok() ? Value::boolean(
+                      test(node, TemplateTest(node.number), value, argument))
+                : Value();
+  }
+  case Syntax::Select:
+    return evalSelect(node);
+  case Syntax::MapField:
+  case Syntax::MapFilter:
+    return evalMap(node);
+  case Syntax::Function:
+    return evalFunction(node);
+  case Syntax::MacroCall:
+    return evalMacro(node);
+  case Syntax::Method:
+    return evalMethod(node);
+  case Syntax::Not:
+    return Value::boolean(!evalChild(node, 0).isTrue());
+  case Syntax::And: {
+    const Value left = evalChild(node, 0);
+    return left.isTrue() ? evalChild(node, 1) : left;
+  }
+  case Syntax::Or: {
+    const Value left = evalChild(node, 0);
+    return left.isTrue() || !ok() ? left : evalChild(node, 1);
+  }
+  case Syntax::Compare:
+    return evalCompare(node);
+  case Syntax::Negate:
+  case Syntax::Add:
+  case Syntax::Subtract:
+  case Syntax::Multiply:
+  case Syntax::FloorDivide:
+  case Syntax::Modulo:
+    return evalArithmetic(node);
+  case Syntax::Concatenate:
+    return evalConcatenation(node);
+  case Syntax::Conditional: {
+    const bool isTrue = evalChild(node, 0).isTrue();
+    return ok() ? evalChild(node, isTrue ? 1 : 2) : Value();
+  }
+  default:
+    return fail(node, "this is no expression");
+  }
+}
+
+TemplateValue TemplateInterpreter::evalName(const SyntaxNode &node) {
+  if (const Value *known = lookup(node.text))
+    return *known;
+  return checked(node, Value::undefined(memory, textOf(node)));
+}
+
+TemplateValue TemplateInterpreter::evalLoopField(const SyntaxNode &node,
+                                                 size_t index,
+                                                 const std::string &name) {
+  if (index >= loops.size())
+    return fail(node, "the loop that '" + name + "' is asked of has ended");
+  const Loop &loop = loops[index];
+  const Value::List &items = loop.list.items();
+  const int64_t at = int64_t(loop.index), count = int64_t(items.size());
+  const bool first = at == 0, last = at + 1 == count;
+  if (name == "index")
+    return Value::integer(at + 1);
+  if (name == "index0")
+    return Value::integer(at);
+  if (name == "revindex")
+    return Value::integer(count - at);
+  if (name == "revindex0")
+    return Value::integer(count - at - 1);
+  if (name == "first" || name == "last")
+    return Value::boolean(name == "first" ? first : last);
+  if (name == "length")
+    return Value::integer(count);
+  if (name == "depth" || name == "depth0")
+    return Value::integer(name == "depth");
+  if (name == "previtem" && !first)
+    return items[size_t(at - 1)];
+  if (name == "nextitem" && !last)
+    return items[size_t(at + 1)];
+  return checked(node, Value::undefined(memory, "loop." + name));
+}
+
+/// Python's getattr, then its subscript; a method without a call is refused.
+TemplateValue TemplateInterpreter::evalMember(const SyntaxNode &node,
+                                              const Value &object,
+                                              const std::string &name) {
+  using Kind = Value::Kind;
+  switch (object.kind()) {
+  case Kind::Undefined:
+    return failOperand(node, ("asked for '" + name + "'").c_str(), object);
+  case Kind::Loop:
+    return evalLoopField(node, size_t(object.integer()), name);
+  case Kind::Dict:
+  case Kind::Namespace:
+  case Kind::String:
+    if (node.kind == Syntax::Attribute && !object.isNamespace() &&
+        findSignature(TemplateMethods, name) != nullptr &&
+        (object.isString() || (name == "items" || name == "keys" ||
+                               name == "values" || name == "get")))
+      return fail(node, "the method '" + name + "' is used without a call");
+    if (!object.isString()) {
+      if (!step(node, object.members().size() / 8))
+        return Value();
+      if (const Value *found = object.find(name))
+        return *found;
+    }
+    [[fallthrough]];
+  default:
+    return checked(node, Value::undefined(memory, name));
+  }
+}
+
+/// The bytes of `text` from character `from` to `to`.
+static std::string_view charactersOf(std::string_view text, size_t from,
+                                     size_t to) {
+  size_t begin = 0;
+  for (size_t i = 0; i < from; ++i)
+    begin += characterBytes(text.substr(begin));
+  size_t end = begin;
+  for (size_t i = from; i < to; ++i)
+    end += characterBytes(text.substr(end));
+  return text.substr(begin, end - begin);
+}
+
+TemplateValue TemplateInterpreter::evalItem(const SyntaxNode &node) {
+  const Value object = evalChild(node, 0);
+  const Value index = evalChild(node, 1);
+  if (!ok())
+    return Value();
+  if (object.isUndefined())
+    return failOperand(node, "given a subscript", object);
+  if (index.isString())
+    return evalMember(node, object, index.text());
+  if (index.isInteger() && (object.isList() || object.isString())) {
+    const int64_t count =
+        int64_t(object.isList() ? object.items().size()
+                                : characterCount(object.text()));
+    const int64_t at = index.integer() + (index.integer() < 0 ? count : 0);
+    if (!step(node, object.isList() ? 1 : object.text().size() / 16))
+      return Value();
+    if (at >= 0 && at < count)
+      return object.isList()
+                 ? object.items()[size_t(at)]
+                 : makeString(
+                       node, std::string(charactersOf(object.text(), size_t(at),
+                                                      size_t(at) + 1)));
+  }
+  return checked(
+      node,
+      Value::undefined(memory, index.isInteger()
+                                   ? "item " + std::to_string(index.integer())
+                                   : std::string("an item")));
+}
+
+/// Python's slices.
+TemplateValue TemplateInterpreter::evalSlice(const SyntaxNode &node) {
+  const Value object = evalChild(node, 0);
+  Value bounds[3];
+  for (uint32_t i = 0; i < 3; ++i) {
+    bounds[i] =
+        tree.child(node, i + 1) == 0 ? Value::none() : evalChild(node, i + 1);
+    if (!ok())
+      return Value();
+    if (!bounds[i].isNone() && !bounds[i].isInteger())
+      return failOperand(node, "a bound of a slice", bounds[i]);
+  }
+  if (!object.isList() && !object.isString())
+    return failOperand(node, "sliced", object);
+  const int64_t count = int64_t(
+      object.isList() ? object.items().size() : characterCount(object.text()));
+  const int64_t step = bounds[2].isNone() ? 1 : bounds[2].integer();
+  if (step == 0)
+    return fail(node, "the step of a slice cannot be 0");
+  const auto clamp = [&](const Value &bound, int64_t standard) {
+    if (bound.isNone())
+      return standard;
+    const int64_t at =
+        bound.integer() < 0
+            ? (bound.integer() < -count ? -1 : bound.integer() + count)
+            : bound.integer();
+    const int64_t least = step < 0 ? -1 : 0;
+    return std::max(least, std::min(at, step < 0 ? count - 1 : count));
+  };
+  const int64_t begin = clamp(bounds[0], step < 0 ? count - 1 : 0);
+  const int64_t end = clamp(bounds[1], step < 0 ? -1 : count);
+  if (!this->step(node, object.isList() ? uint64_t(count)
+                                        : object.text().size() / 16))
+    return Value();
+  if (object.isString() && step == 1)
+    return makeString(
+        node, begin >= end ? std::string()
+                           : std::string(charactersOf(
+                                 object.text(), size_t(begin), size_t(end))));
+  Value::List items, from;
+  if (!toItems(node, object, from))
+    return Value();
+  // A step beyond the length takes one item, and must not overflow.
+  const int64_t stride = std::max(-count - 1, std::min(step, count + 1));
+  for (int64_t at = begin; step < 0 ? at > end : at < end; at += stride)
+    items.push_back(from[size_t(at)]);
+  if (object.isList())
+    return makeList(node, std::move(items));
+  std::string text;
+  for (const Value &character : items)
+    text += character.text();
+  return makeString(node, std::move(text));
+}
+
+TemplateValue TemplateInterpreter::evalCompare(const SyntaxNode &node) {
+  Value left = evalChild(node, 0);
+  for (uint32_t i = 1; i < node.count && ok(); ++i) {
+    const SyntaxNode &comparison = this->node(tree.child(node, i));
+    Value right = evalChild(comparison, 0);
+    if (!ok() ||
+        !compare(comparison, TemplateComparison(comparison.what), left, right))
+      return Value::boolean(false);
+    left = std::move(right);
+  }
+  return Value::boolean(true);
+}
+
+bool TemplateInterpreter::compare(const SyntaxNode &node,
+                                  TemplateComparison how, const Value &left,
+                                  const Value &right) {
+  switch (how) {
+  case TemplateComparison::Equal:
+  case TemplateComparison::NotEqual: {
+    const bool equal = left.equals(right, work);
+    return step(node) && equal == (how == TemplateComparison::Equal);
+  }
+  case TemplateComparison::In:
+    return contains(node, right, left);
+  case TemplateComparison::NotIn:
+    return !contains(node, right, left) && ok();
+  default:
+    break;
+  }
+  int order;
+  if (left.isInteger() && right.isInteger()) {
+    order = left.integer() < right.integer()   ? -1
+            : left.integer() > right.integer() ? 1
+                                               : 0;
+  } else if (left.isString() && right.isString()) {
+    order = left.text().compare(right.text()); // as code points would
+    step(node, left.text().size() / 64);
+  } else {
+    const bool rightIsWrong =
+        right.isUndefined() || left.isString() || left.isInteger();
+    failOperand(node, "compared by size", rightIsWrong ? right : left);
+    return false;
+  }
+  switch (how) {
+  case TemplateComparison::Less:
+    return order < 0;
+  case TemplateComparison::LessOrEqual:
+    return order <= 0;
+  case TemplateComparison::Greater:
+    return order > 0;
+  default:
+    return order >= 0;
+  }
+}
+
+bool TemplateInterpreter::contains(const SyntaxNode &node, const Value &in,
+                                   const Value &what) {
+  if (in.isUndefined())
+    return false;
+  if (in.isString() && what.isString())
+    return step(node, in.text().size() / 64) &&
+           in.text().find(what.text()) != std::string::npos;
+  if (in.isDict() && what.isString())
+    return step(node, in.members().size() / 8) &&
+           in.find(what.text()) != nullptr;
+  if (in.isDict() && !what.isList() && !what.isDict())
+    return false;
+  if (in.isList()) {
+    for (const Value &item : in.items())
+      if (item.equals(what, work) || !step(node))
+        return ok();
+    return false;
+  }
+  if (in.isString())
+    failOperand(node, "looked for in a string", what);
+  else
+    failOperand(node, "searched", in);
+  return false;
+}
+
+TemplateValue TemplateInterpreter::evalArithmetic(const SyntaxNode &node) {
+  const Value left = evalChild(node, 0);
+  const Value right =
+      node.kind == Syntax::Negate ? Value::integer(0) : evalChild(node, 1);
+  if (!ok())
+    return Value();
+  if (node.kind == Syntax::Add && left.isString() && right.isString()) {
+    if (left.text().size() + right.text().size() > limits.values)
+      return checked(node, fail(node, "the template makes a text that is too "
+                                      "long"));
+    std::string text;
+    text.reserve(left.text().size() + right.text().size());
+    text.append(left.text()).append(right.text());
+    return makeString(node, std::move(text));
+  }
+  if (node.kind == Syntax::Add && left.isList() && right.isList()) {
+    Value::List items = left.items();
+    items.insert(items.end(), right.items().begin(), right.items().end());
+    return makeList(node, std::move(items));
+  }
+  if (node.kind == Syntax::Multiply && left.isString() && right.isInteger()) {
+    const uint64_t times = uint64_t(std::max<int64_t>(right.integer(), 0));
+    if (!left.text().empty() && times > limits.values / left.text().size())
+      return fail(node, "the template makes a text that is too long");
+    std::string text;
+    if (!left.text().empty())
+      for (uint64_t i = 0; i < times; ++i)
+        text += left.text();
+    return makeString(node, std::move(text));
+  }
+  const char *name = node.kind == Syntax::Negate        ? "negated"
+                     : node.kind == Syntax::Add         ? "added"
+                     : node.kind == Syntax::Subtract    ? "subtracted"
+                     : node.kind == Syntax::Multiply    ? "multiplied"
+                     : node.kind == Syntax::FloorDivide ? "divided"
+                                                        : "taken modulo";
+  if (!left.isInteger() || !right.isInteger()) {
+    if (left.isUndefined() || right.isUndefined())
+      return failOperand(node, name, left.isUndefined() ? left : right);
+    return fail(node, std::string(left.describe()) + " and " +
+                          right.describe() + " cannot be " + name);
+  }
+  const int64_t a = left.integer(), b = right.integer();
+  int64_t result = 0;
+  bool overflows = false;
+  switch (node.kind) {
+  case Syntax::Negate:
+    overflows = __builtin_sub_overflow(int64_t(0), a, &result);
+    break;
+  case Syntax::Add:
+    overflows = __builtin_add_overflow(a, b, &result);
+    break;
+  case Syntax::Subtract:
+    overflows = __builtin_sub_overflow(a, b, &result);
+    break;
+  case Syntax::Multiply:
+    overflows = __builtin_mul_overflow(a, b, &result);
+    break;
+  default: {
+    if (b == 0)
+      return fail(node, "division by zero");
+    overflows = a == INT64_MIN && b == -1;
+    if (overflows)
+      break;
+    // Python rounds down, C++ towards zero.
+    const bool isBelow = a % b != 0 && (a < 0) != (b < 0);
+    result = node.kind == Syntax::FloorDivide ? a / b - isBelow
+                                              : a % b + (isBelow ? b : 0);
+  }
+  }
+  if (overflows)
+    return fail(node, "an integer beyond 64 bits");
+  return Value::integer(result);
+}
+
+/// str(value), as it is printed.
+bool TemplateInterpreter::toText(const SyntaxNode &node, const Value &value,
+                                 std::string &out) {
+  using Kind = Value::Kind;
+  switch (value.kind()) {
+  case Kind::Undefined:
+    return ok();
+  case Kind::String:
+    out += value.text();
+    return step(node, value.text().size() / 64);
+  case Kind::None:
+    out += "None";
+    return ok();
+  case Kind::Boolean:
+    out += value.integer() ? "True" : "False";
+    return ok();
+  case Kind::Integer:
+    out += std::to_string(value.integer());
+    return ok();
+  default:
+    failOperand(node, "written as text; tojson can", value);
+    return false;
+  }
+}
+
+TemplateValue TemplateInterpreter::evalConcatenation(const SyntaxNode &node) {
+  std::string text;
+  for (uint32_t i = 0; i < node.count && ok(); ++i) {
+    const Value part = evalChild(node, i);
+    if (!ok() || !toText(node, part, text))
+      return Value();
+    if (text.size() > limits.values)
+      return fail(node, "the template makes a text that is too long");
+  }
+  return ok() ? makeString(node, std::move(text)) : Value();
+}
+
+bool TemplateInterpreter::toItems(const SyntaxNode &node, const Value &value,
+                                  Value::List &out) {
+  using Kind = Value::Kind;
+  switch (value.kind()) {
+  case Kind::Undefined:
+    return ok();
+  case Kind::List:
+    out = value.items();
+    return step(node, out.size());
+  case Kind::Dict:
+    for (const auto &[name, member] : value.members())
+      out.push_back(makeString(node, name));
+    return step(node, out.size());
+  case Kind::String:
+    for (std::string_view rest = value.text(); !rest.empty() && ok();) {
+      const size_t size = characterBytes(rest);
+      out.push_back(makeString(node, std::string(rest.substr(0, size))));
+      rest.remove_prefix(size);
+      step(node);
+    }
+    return ok();
+  default:
+    failOperand(node, "gone through", value);
+    return false;
+  }
+}
+
+} // namespace hone::rt

@@ -1,0 +1,156 @@
+//===- TemplateInterpreter.h - Renders a checked template -----------------===//
+//
+// Jinja as Transformers sets it up: undefined values print as nothing and are
+// false, but have no fields; nothing that a template was given can be changed.
+// Steps, depth, memory and output are bounded, so that any template ends.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_CHAT_TEMPLATEINTERPRETER_H
+#define HONE_RUNTIME_CHAT_TEMPLATEINTERPRETER_H
+
+#include "chat/TemplateSyntax.h"
+#include "chat/TemplateText.h"
+#include "chat/TemplateValue.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace hone::rt {
+
+/// What bounds a rendering.
+struct TemplateLimits {
+  uint64_t work = 4'000'000;
+  size_t output = 512 * 1024;
+  size_t values = 1024 * 1024;
+};
+
+/// Why a rendering ended.
+struct TemplateFault {
+  std::string problem; ///< empty: it did not
+  uint32_t line = 0;
+  bool isRaised = false; ///< by raise_exception: the template's own words
+};
+
+class TemplateInterpreter {
+public:
+  using Variables = std::vector<std::pair<std::string, TemplateValue>>;
+
+  /// Both must outlive this.
+  TemplateInterpreter(const TemplateTree &tree, ValueMemory &memory,
+                      TemplateLimits limits = {})
+      : tree(tree), memory(memory), limits(limits) {
+    work.most = limits.work;
+  }
+
+  /// Renders with `variables` into `out`, which is replaced.
+  TemplateFault render(const Variables &variables, const TemplateDate &date,
+                       std::string &out);
+
+private:
+  using Value = TemplateValue;
+  enum class Flow { Next, Break, Continue };
+  struct Scope {
+    size_t parent;
+    std::vector<std::pair<uint32_t, Value>> variables; ///< by text's index
+  };
+  struct Loop {
+    Value list;
+    size_t index;
+  };
+
+  // Faults are sticky: after one every value is undefined.
+  bool ok() const { return fault.problem.empty(); }
+  Value fail(const SyntaxNode &node, const std::string &problem);
+  Value failOperand(const SyntaxNode &node, const char *operation,
+                    const Value &value);
+  bool step(const SyntaxNode &node, uint64_t amount = 1);
+  Value checked(const SyntaxNode &node, Value value);
+  Value makeString(const SyntaxNode &node, std::string text);
+  Value makeList(const SyntaxNode &node, Value::List items);
+
+  const SyntaxNode &node(uint32_t index) const { return tree.nodes[index]; }
+  const std::string &textOf(const SyntaxNode &node) const {
+    return tree.texts[node.text];
+  }
+  /// Of the i-th child; undefined when there is none.
+  Value evalChild(const SyntaxNode &node, uint32_t i);
+
+  // Statements.
+  Flow run(uint32_t index);
+  Flow runBlock(const SyntaxNode &block);
+  Flow runIf(const SyntaxNode &node);
+  Flow runFor(const SyntaxNode &node);
+  void runSet(const SyntaxNode &node);
+  bool capture(uint32_t block, std::string &out);
+  void put(const SyntaxNode &node, std::string_view text);
+  void assign(uint32_t target, const Value &value);
+  void assignAll(const SyntaxNode &node, uint32_t from, const Value &value);
+  const Value *lookup(uint32_t name) const;
+  void set(uint32_t name, Value value);
+  void pushScope(size_t parent);
+  void popScope() { scopes.pop_back(); }
+
+  // Expressions.
+  Value eval(uint32_t index);
+  Value evalAny(const SyntaxNode &node);
+  Value evalName(const SyntaxNode &node);
+  Value evalItem(const SyntaxNode &node);
+  Value evalSlice(const SyntaxNode &node);
+  Value evalCompare(const SyntaxNode &node);
+  bool compare(const SyntaxNode &node, TemplateComparison how,
+               const Value &left, const Value &right);
+  bool contains(const SyntaxNode &node, const Value &in, const Value &what);
+  Value evalArithmetic(const SyntaxNode &node);
+  Value evalConcatenation(const SyntaxNode &node);
+  Value evalFunction(const SyntaxNode &node);
+  Value evalMacro(const SyntaxNode &node);
+  Value evalMember(const SyntaxNode &node, const Value &object,
+                   const std::string &name);
+  Value evalLoopField(const SyntaxNode &node, size_t loop,
+                      const std::string &name);
+  bool toText(const SyntaxNode &node, const Value &value, std::string &out);
+  /// What a `for` or a filter goes through.
+  bool toItems(const SyntaxNode &node, const Value &value, Value::List &out);
+
+  // Filters, tests and methods (TemplateCalls.cpp).
+  Value evalFilter(const SyntaxNode &node);
+  Value applyFilter(const SyntaxNode &node, TemplateFilter filter,
+                    const Value &value, const Value::List &arguments);
+  Value evalMap(const SyntaxNode &node);
+  Value evalSelect(const SyntaxNode &node);
+  bool test(const SyntaxNode &node, TemplateTest test, const Value &value,
+            const Value &argument);
+  Value evalMethod(const SyntaxNode &node);
+  Value stringMethod(const SyntaxNode &node, const Value &object,
+                     const Value::List &arguments);
+  Value dictMethod(const SyntaxNode &node, const Value &object,
+                   const Value::List &arguments);
+  Value strip(const SyntaxNode &node, const std::string &text, bool left,
+              bool right, const Value &characters);
+  Value replace(const SyntaxNode &node, const std::string &text,
+                const Value::List &arguments);
+  Value changeCaseOf(const SyntaxNode &node, const std::string &text,
+                     LetterCase to);
+  Value join(const SyntaxNode &node, const Value &list,
+             const std::string &separator);
+  Value indent(const SyntaxNode &node, const std::string &text,
+               const Value::List &arguments);
+  Value pairs(const SyntaxNode &node, const Value &dict);
+
+  const TemplateTree &tree;
+  ValueMemory &memory;
+  TemplateLimits limits;
+  TemplateWork work{0, 0};
+  TemplateFault fault;
+  TemplateDate date;
+  std::vector<Scope> scopes;
+  std::vector<Loop> loops;
+  std::string *output = nullptr;
+  unsigned depth = 0;
+};
+
+} // namespace hone::rt
+
+#endif

@@ -1,0 +1,348 @@
+//===- TemplateLexer.cpp - A chat template as tokens ----------------------===//
+//
+// Follows jinja2/lexer.py, of which `raw` blocks and line statements are left
+// out: no known chat template has them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "chat/TemplateLexer.h"
+
+#include "text/Utf8.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace hone::rt {
+
+size_t pythonSpaceAt(std::string_view text, size_t at) {
+  const auto byte = [&](size_t i) {
+    return at + i < text.size() ? uint8_t(text[at + i]) : 0u;
+  };
+  const unsigned a = byte(0), b = byte(1), c = byte(2);
+  if (a == ' ' || (a >= 9 && a <= 13) || (a >= 0x1c && a <= 0x1f))
+    return at < text.size();
+  if (a == 0xC2 && (b == 0x85 || b == 0xA0))
+    return 2;
+  const bool isThree =
+      (a == 0xE1 && b == 0x9A && c == 0x80) ||
+      (a == 0xE2 && b == 0x80 &&
+       ((c >= 0x80 && c <= 0x8A) || c == 0xA8 || c == 0xA9 || c == 0xAF)) ||
+      (a == 0xE2 && b == 0x81 && c == 0x9F) ||
+      (a == 0xE3 && b == 0x80 && c == 0x80);
+  return isThree ? 3 : 0;
+}
+
+std::string_view pythonStrip(std::string_view text, bool left, bool right) {
+  while (left && !text.empty()) {
+    const size_t space = pythonSpaceAt(text, 0);
+    if (space == 0)
+      break;
+    text.remove_prefix(space);
+  }
+  while (right && !text.empty()) {
+    size_t start = text.size() - 1;
+    while (start > 0 && (uint8_t(text[start]) & 0xC0) == 0x80)
+      --start;
+    if (pythonSpaceAt(text, start) == 0)
+      break;
+    text = text.substr(0, start);
+  }
+  return text;
+}
+
+/// All line ends as "\n", and without the last one: keep_trailing_newline is
+/// off.
+static std::string withUnixLines(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool isReturn = text[i] == '\r';
+    if (isReturn && i + 1 < text.size() && text[i + 1] == '\n')
+      ++i;
+    out.push_back(isReturn ? '\n' : text[i]);
+  }
+  if (!out.empty() && out.back() == '\n')
+    out.pop_back();
+  return out;
+}
+
+TemplateLexer::TemplateLexer(std::string_view given, std::string place)
+    : place(std::move(place)) {
+  if (given.size() <= LongestTemplate)
+    source = withUnixLines(given);
+  else
+    source.assign(given.substr(0, LongestTemplate + 1));
+}
+
+Status TemplateLexer::bad(const std::string &problem) const {
+  return Status::error(ErrorCode::BadChatTemplate,
+                       {place + ":" + std::to_string(line), problem,
+                        "take the template again from where the model came "
+                        "from"});
+}
+
+Status TemplateLexer::unsupported(const std::string &what) const {
+  return Status::error(
+      ErrorCode::UnsupportedChatTemplate,
+      {place + ":" + std::to_string(line),
+       what + " is not in the subset of Jinja that chat templates may use here",
+       "rewrite the template without it, or remove it to train on data "
+       "without conversations"});
+}
+
+void TemplateLexer::add(TemplateToken::Kind kind, std::string value,
+                        int64_t number) {
+  out->push_back({kind, line, std::move(value), number});
+}
+
+void TemplateLexer::skip(size_t bytes) {
+  for (size_t end = at + bytes; at < end; ++at)
+    line += source[at] == '\n';
+}
+
+size_t TemplateLexer::spaceAt(size_t position) const {
+  return pythonSpaceAt(source, position);
+}
+
+Status TemplateLexer::run(std::vector<TemplateToken> &tokens) {
+  out = &tokens;
+  if (source.size() > LongestTemplate)
+    return bad("expected a chat template of at most " +
+               std::to_string(LongestTemplate) + " bytes");
+  if (findInvalidUtf8(source) != std::string_view::npos)
+    return bad("expected a chat template in UTF-8");
+  while (at < source.size())
+    if (Status s = text(); !s.isOk())
+      return s;
+  add(TemplateToken::End);
+  return Status::ok();
+}
+
+/// Text up to the next tag, and that tag.
+Status TemplateLexer::text() {
+  size_t tag = at;
+  while ((tag = source.find('{', tag)) != std::string::npos)
+    if (tag + 1 < source.size() && std::strchr("{%#", source[tag + 1]))
+      break;
+    else
+      ++tag;
+  const size_t end = std::min(tag, source.size());
+  std::string_view data = std::string_view(source).substr(at, end - at);
+  if (tag == std::string::npos) {
+    add(TemplateToken::Text, std::string(data));
+    skip(data.size());
+    return Status::ok();
+  }
+  const char kind = source[tag + 1];
+  const char sign = tag + 2 < source.size() ? source[tag + 2] : '\0';
+  std::string_view kept = data;
+  if (sign == '-') {
+    kept = pythonStrip(data, false, true);
+  } else if (sign != '+' && kind != '{') {
+    const size_t start = data.rfind('\n') + 1; // 0 when there is none
+    const std::string_view indent = data.substr(start);
+    if ((start > 0 || lineStarts) && pythonStrip(indent, true, false).empty())
+      kept = data.substr(0, start);
+  }
+  if (!kept.empty())
+    add(TemplateToken::Text, std::string(kept));
+  skip(data.size() + 2 + (sign == '-' || sign == '+'));
+  if (kind == '#')
+    return comment();
+  return kind == '{'
+             ? inside(TemplateToken::OutputBegin, TemplateToken::OutputEnd)
+             : inside(TemplateToken::BlockBegin, TemplateToken::BlockEnd);
+}
+
+Status TemplateLexer::comment() {
+  const size_t end = source.find("#}", at);
+  if (end == std::string::npos)
+    return bad("expected '#}' after '{#' but found the end");
+  const bool strips = end > at && source[end - 1] == '-';
+  const bool keeps = end > at && source[end - 1] == '+';
+  skip(end + 2 - at);
+  if (strips)
+    while (size_t space = spaceAt(at))
+      skip(space);
+  else if (!keeps && at < source.size() && source[at] == '\n')
+    skip(1);
+  lineStarts = source[at - 1] == '\n';
+  return Status::ok();
+}
+
+/// Whether a tag ends here, which is then skipped with what it trims.
+bool TemplateLexer::atEnd(std::string_view closing, bool isBlock) {
+  const std::string_view rest = std::string_view(source).substr(at);
+  const bool strips = !rest.empty() && rest[0] == '-';
+  const bool keeps = isBlock && !rest.empty() && rest[0] == '+';
+  if (!open.empty() || rest.substr(strips || keeps, 2) != closing)
+    return false;
+  skip(2 + (strips || keeps));
+  if (strips)
+    while (size_t space = spaceAt(at))
+      skip(space);
+  else if (isBlock && !keeps && at < source.size() && source[at] == '\n')
+    skip(1);
+  lineStarts = source[at - 1] == '\n';
+  return true;
+}
+
+static bool isNameByte(char c, bool first) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+         (!first && c >= '0' && c <= '9');
+}
+
+Status TemplateLexer::inside(TemplateToken::Kind begin,
+                             TemplateToken::Kind end) {
+  add(begin);
+  const bool isBlock = begin == TemplateToken::BlockBegin;
+  const std::string_view closing = isBlock ? "%}" : "}}";
+  const uint32_t startLine = line;
+  for (;;) {
+    while (size_t space = spaceAt(at))
+      skip(space);
+    if (at >= source.size()) {
+      line = startLine;
+      return bad("expected '" + std::string(closing) + "' but found the end");
+    }
+    if (out->size() > MostTokens)
+      return bad("expected a chat template of at most " +
+                 std::to_string(MostTokens) + " words and signs");
+    const uint32_t endLine = line;
+    if (atEnd(closing, isBlock)) {
+      out->push_back({end, endLine, {}, 0});
+      return Status::ok();
+    }
+    const char c = source[at];
+    Status status = Status::ok();
+    if (isNameByte(c, true)) {
+      size_t last = at;
+      while (last < source.size() && isNameByte(source[last], false))
+        ++last;
+      add(TemplateToken::Name, source.substr(at, last - at));
+      at = last;
+    } else if (c >= '0' && c <= '9') {
+      status = number();
+    } else if (c == '\'' || c == '"') {
+      status = string();
+    } else {
+      status = operatorToken();
+    }
+    if (!status.isOk())
+      return status;
+  }
+}
+
+Status TemplateLexer::number() {
+  size_t last = at;
+  int64_t value = 0;
+  for (; last < source.size() && source[last] >= '0' && source[last] <= '9';
+       ++last) {
+    if (value > (INT64_MAX - 9) / 10)
+      return unsupported("a number beyond 64 bits");
+    value = value * 10 + (source[last] - '0');
+  }
+  const char next = last < source.size() ? source[last] : '\0';
+  const char second = last + 1 < source.size() ? source[last + 1] : '\0';
+  if (isNameByte(next, true) || (next == '.' && second >= '0' && second <= '9'))
+    return unsupported("a number that is no decimal integer");
+  if (last - at > 1 && source[at] == '0' && value != 0)
+    return bad("expected a number without leading zeros");
+  at = last;
+  add(TemplateToken::Integer, {}, value);
+  return Status::ok();
+}
+
+/// Behind a backslash.
+Status TemplateLexer::escape(std::string &value, char) {
+  static constexpr char Letters[] = "\\'\"abfnrtv";
+  static constexpr char Meanings[] = "\\'\"\a\b\f\n\r\t\v";
+  const char c = source[at];
+  if (const char *found = std::strchr(Letters, c); found && c != '\0') {
+    value.push_back(Meanings[found - Letters]);
+    ++at;
+    return Status::ok();
+  }
+  const int digits = c == 'x' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : 0;
+  if (digits == 0) {
+    if ((c >= '0' && c <= '7') || c == 'N')
+      return unsupported("the escape \\" + std::string(1, c));
+    if (c == '\n') // a line that goes on
+      skip(1);
+    else
+      value.push_back('\\'); // Python keeps it
+    return Status::ok();
+  }
+  uint32_t point = 0;
+  for (int i = 1; i <= digits; ++i) {
+    const char digit =
+        at + size_t(i) < source.size() ? source[at + size_t(i)] : '\0';
+    const char *found =
+        digit ? std::strchr("0123456789abcdefABCDEF", digit) : nullptr;
+    if (!found || point > 0x10FFFF / 16)
+      return bad("expected " + std::to_string(digits) +
+                 " hexadecimal digits of a character after \\" +
+                 std::string(1, c));
+    const uint32_t place =
+        uint32_t(found - std::strchr("0123456789abcdefABCDEF", '0'));
+    point = point * 16 + (place < 16 ? place : place - 6);
+  }
+  if (point > 0x10FFFF || (point >= 0xD800 && point < 0xE000))
+    return unsupported("half of a surrogate pair in a string");
+  appendUtf8(value, point);
+  at += size_t(digits) + 1;
+  return Status::ok();
+}
+
+Status TemplateLexer::string() {
+  const char quote = source[at];
+  const uint32_t startLine = line;
+  ++at;
+  std::string value;
+  while (at < source.size() && source[at] != quote) {
+    if (source[at] != '\\') {
+      value.push_back(source[at]);
+      skip(1);
+      continue;
+    }
+    ++at;
+    if (at >= source.size())
+      break;
+    if (Status s = escape(value, quote); !s.isOk())
+      return s;
+  }
+  if (at >= source.size()) {
+    line = startLine;
+    return bad("expected a closing quote but found the end");
+  }
+  ++at;
+  out->push_back({TemplateToken::String, startLine, std::move(value), 0});
+  return Status::ok();
+}
+
+Status TemplateLexer::operatorToken() {
+  static constexpr const char *Operators[] = {
+      "==", "!=", ">=", "<=", "//", "**", "+", "-", "/", "*", "%", "~", "[",
+      "]",  "(",  ")",  "{",  "}",  ">",  "<", "=", ".", ":", "|", ","};
+  for (const char *name : Operators) {
+    const size_t size = std::strlen(name);
+    if (source.compare(at, size, name) != 0)
+      continue;
+    if (std::strchr("([{", name[0])) {
+      open.push_back(name[0] == '(' ? ')' : name[0] == '[' ? ']' : '}');
+    } else if (std::strchr(")]}", name[0])) {
+      if (open.empty() || open.back() != name[0])
+        return bad(std::string("found '") + name + "' that closes nothing");
+      open.pop_back();
+    }
+    add(TemplateToken::Operator, name);
+    at += size;
+    return Status::ok();
+  }
+  return bad("expected an expression but found '" +
+             source.substr(at, std::max<size_t>(1, size_t(utf8Length(
+                                                       uint8_t(source[at]))))) +
+             "'");
+}
+
+} // namespace hone::rt

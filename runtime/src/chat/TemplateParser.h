@@ -1,0 +1,30 @@
+//===- TemplateParser.h - A chat template, checked ------------------------===//
+//
+// Accepts exactly what the interpreter can do. honec runs it when a model is
+// compiled, a training binary when its data has conversations.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_CHAT_TEMPLATEPARSER_H
+#define HONE_RUNTIME_CHAT_TEMPLATEPARSER_H
+
+#include "base/Status.h"
+#include "chat/TemplateSyntax.h"
+
+#include <string>
+#include <string_view>
+
+namespace hone::rt {
+
+/// Levels of nodes; the interpreter's stack is bounded by a multiple of it.
+inline constexpr unsigned DeepestTemplate = 160;
+
+/// `place` names the template in messages, which are about "place:line".
+/// Errors: BadChatTemplate for what is no Jinja, UnsupportedChatTemplate naming
+/// what is not in the subset.
+Result<TemplateTree> parseTemplate(std::string_view source,
+                                   const std::string &place);
+
+} // namespace hone::rt
+
+#endif

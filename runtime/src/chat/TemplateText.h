@@ -1,0 +1,74 @@
+//===- TemplateText.h - Python's strings, as templates use them -----------===//
+//
+// Text is UTF-8; where Python counts, characters are counted. The byte
+// DataMark is a character of its own, see ChatTokens.h.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_CHAT_TEMPLATETEXT_H
+#define HONE_RUNTIME_CHAT_TEMPLATETEXT_H
+
+#include "chat/TemplateValue.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hone::rt {
+
+/// Never part of UTF-8.
+inline constexpr char DataMark = char(0xFF);
+
+/// Bytes of the character at the front of `text`, which is not empty.
+size_t characterBytes(std::string_view text);
+size_t characterCount(std::string_view text);
+
+/// str.strip(characters), or of white space if `characters` is null.
+std::string_view stripText(std::string_view text, bool left, bool right,
+                           const std::string *characters);
+
+/// str.splitlines().
+std::vector<std::string_view> splitLines(std::string_view text);
+
+/// str.split(separator, most) or, from the right, rsplit; a null separator is
+/// white space; `most` below 0: all.
+std::vector<std::string_view> splitText(std::string_view text,
+                                        const std::string *separator,
+                                        int64_t most, bool fromRight);
+
+/// str.replace(); `from` is not empty; `most` below 0: all. False when the
+/// result would be longer than `limit`.
+bool replaceText(std::string_view text, std::string_view from,
+                 std::string_view to, int64_t most, size_t limit,
+                 std::string &out);
+
+enum class LetterCase { Upper, Lower, Capitalize, TitleMethod, TitleFilter };
+
+/// Of ASCII; false for text with other letters, whose tables are not here.
+bool changeCase(std::string_view text, LetterCase to, std::string &out);
+
+/// json.dumps(value, ensure_ascii=False, indent=indent); `indent` below 0:
+/// None. False when the value has what JSON cannot hold, when it would be
+/// longer than `limit`, or too much work.
+bool toJson(const TemplateValue &value, int64_t indent, size_t limit,
+            TemplateWork &work, std::string &out);
+
+/// What strftime_now tells.
+struct TemplateDate {
+  int year = 0, month = 0, day = 0; ///< 0: it is not known
+  bool isKnown() const { return year != 0; }
+};
+
+/// Reads "YYYY-MM-DD", a day of the Gregorian calendar from 1900 on.
+bool parseDate(const std::string &text, TemplateDate &date);
+
+/// strftime() of midnight on `date`. Returns the directive that it does not
+/// know, or nothing.
+std::string formatDate(const TemplateDate &date, std::string_view format,
+                       std::string &out);
+
+} // namespace hone::rt
+
+#endif

@@ -1,0 +1,165 @@
+//===- TemplateValue.cpp - What a chat template computes with -------------===//
+
+#include "chat/TemplateValue.h"
+
+#include <algorithm>
+
+namespace hone::rt {
+
+TemplateValue::Object::Object(ValueMemory &memory, std::string givenText,
+                              List givenItems, Members givenMembers)
+    : memory(memory), text(std::move(givenText)), items(std::move(givenItems)),
+      members(std::move(givenMembers)) {
+  charge();
+}
+
+void TemplateValue::Object::charge() {
+  memory.bytes -= charged;
+  charged = sizeof(Object) + 16 + text.capacity() +
+            items.capacity() * sizeof(TemplateValue) +
+            members.capacity() * sizeof(Members::value_type);
+  memory.bytes += charged;
+  depth = 0;
+  for (const TemplateValue &item : items)
+    depth = std::max(depth, item.depth() + 1);
+  for (const auto &[name, value] : members)
+    depth = std::max(depth, value.depth() + 1);
+}
+
+TemplateValue TemplateValue::undefined(ValueMemory &memory, std::string name) {
+  return {Kind::Undefined,
+          std::make_shared<Object>(memory, std::move(name), List(), Members())};
+}
+
+TemplateValue TemplateValue::string(ValueMemory &memory, std::string text) {
+  return {Kind::String,
+          std::make_shared<Object>(memory, std::move(text), List(), Members())};
+}
+
+TemplateValue TemplateValue::list(ValueMemory &memory, List items) {
+  return {Kind::List, std::make_shared<Object>(memory, std::string(),
+                                               std::move(items), Members())};
+}
+
+TemplateValue TemplateValue::dict(ValueMemory &memory, Members members) {
+  return {Kind::Dict, std::make_shared<Object>(memory, std::string(), List(),
+                                               std::move(members))};
+}
+
+TemplateValue TemplateValue::makeNamespace(ValueMemory &memory,
+                                           Members members) {
+  return {Kind::Namespace,
+          std::make_shared<Object>(memory, std::string(), List(),
+                                   std::move(members))};
+}
+
+const std::string &TemplateValue::text() const {
+  static const std::string none;
+  return object ? object->text : none;
+}
+
+const TemplateValue *TemplateValue::find(std::string_view name) const {
+  for (const auto &[key, value] : object->members)
+    if (key == name)
+      return &value;
+  return nullptr;
+}
+
+void TemplateValue::setMember(const std::string &name, TemplateValue value) {
+  for (auto &[key, old] : object->members)
+    if (key == name) {
+      old = std::move(value);
+      return object->charge();
+    }
+  object->members.emplace_back(name, std::move(value));
+  object->charge();
+}
+
+bool TemplateValue::isTrue() const {
+  switch (tag) {
+  case Kind::Undefined:
+  case Kind::None:
+    return false;
+  case Kind::Boolean:
+  case Kind::Integer:
+    return number != 0;
+  case Kind::String:
+    return !object->text.empty();
+  case Kind::List:
+    return !object->items.empty();
+  case Kind::Dict:
+    return !object->members.empty();
+  default:
+    return true;
+  }
+}
+
+bool TemplateValue::equals(const TemplateValue &other,
+                           TemplateWork &work) const {
+  if (!work.add(1))
+    return false;
+  if (isInteger() && other.isInteger())
+    return number == other.number;
+  if (tag != other.tag)
+    return false;
+  switch (tag) {
+  case Kind::String:
+    return work.add(text().size() / 64) && text() == other.text();
+  case Kind::List:
+    if (object == other.object)
+      return true;
+    if (items().size() != other.items().size())
+      return false;
+    for (size_t i = 0; i < items().size(); ++i)
+      if (!items()[i].equals(other.items()[i], work))
+        return false;
+    return true;
+  case Kind::Dict:
+    if (object == other.object)
+      return true;
+    if (members().size() != other.members().size())
+      return false;
+    for (const auto &[name, value] : members()) {
+      const TemplateValue *found = other.find(name);
+      if (!work.add(other.members().size()) || found == nullptr ||
+          !value.equals(*found, work))
+        return false;
+    }
+    return true;
+  case Kind::Namespace:
+    return object == other.object;
+  case Kind::Macro:
+  case Kind::Loop:
+    return number == other.number;
+  default:
+    return true; // None, and undefined ones
+  }
+}
+
+const char *TemplateValue::describe() const {
+  switch (tag) {
+  case Kind::Undefined:
+    return "an undefined value";
+  case Kind::None:
+    return "None";
+  case Kind::Boolean:
+    return "a boolean";
+  case Kind::Integer:
+    return "an integer";
+  case Kind::String:
+    return "a string";
+  case Kind::List:
+    return "a list";
+  case Kind::Dict:
+    return "a mapping";
+  case Kind::Namespace:
+    return "a namespace";
+  case Kind::Macro:
+    return "a macro";
+  case Kind::Loop:
+    return "a loop";
+  }
+  return "";
+}
+
+} // namespace hone::rt

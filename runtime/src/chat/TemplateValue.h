@@ -1,0 +1,131 @@
+//===- TemplateValue.h - What a chat template computes with ---------------===//
+//
+// Strings, lists and mappings are immutable and shared. Only a namespace
+// changes, and it can be in nothing, so that no value contains itself and
+// reference counts free all.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_CHAT_TEMPLATEVALUE_H
+#define HONE_RUNTIME_CHAT_TEMPLATEVALUE_H
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace hone::rt {
+
+/// Bytes of the values that live; it outlives them.
+struct ValueMemory {
+  size_t bytes = 0;
+};
+
+/// A count of elementary operations that ends what goes on for too long: few
+/// values can stand for very many, by naming one another.
+struct TemplateWork {
+  uint64_t done = 0;
+  uint64_t most;
+  /// False when it is too much.
+  bool add(uint64_t operations) { return (done += operations) <= most; }
+  bool isTooMuch() const { return done > most; }
+};
+
+class TemplateValue {
+public:
+  enum class Kind : uint8_t {
+    Undefined, ///< with the name of what was not there
+    None,
+    Boolean,
+    Integer,
+    String,
+    List,
+    Dict,
+    Namespace,
+    Macro, ///< a node of the tree
+    Loop,  ///< the variable `loop`: an index of the interpreter's loops
+  };
+  using List = std::vector<TemplateValue>;
+  using Members = std::vector<std::pair<std::string, TemplateValue>>;
+
+  /// Undefined without a name.
+  TemplateValue() = default;
+  static TemplateValue none() { return TemplateValue(Kind::None, 0); }
+  static TemplateValue boolean(bool value) {
+    return TemplateValue(Kind::Boolean, value);
+  }
+  static TemplateValue integer(int64_t value) {
+    return TemplateValue(Kind::Integer, value);
+  }
+  static TemplateValue macro(uint32_t node) {
+    return TemplateValue(Kind::Macro, node);
+  }
+  static TemplateValue loop(size_t index) {
+    return TemplateValue(Kind::Loop, int64_t(index));
+  }
+  static TemplateValue undefined(ValueMemory &memory, std::string name);
+  static TemplateValue string(ValueMemory &memory, std::string text);
+  static TemplateValue list(ValueMemory &memory, List items);
+  static TemplateValue dict(ValueMemory &memory, Members members);
+  static TemplateValue makeNamespace(ValueMemory &memory, Members members);
+
+  Kind kind() const { return tag; }
+  bool isUndefined() const { return tag == Kind::Undefined; }
+  bool isNone() const { return tag == Kind::None; }
+  bool isString() const { return tag == Kind::String; }
+  bool isList() const { return tag == Kind::List; }
+  bool isDict() const { return tag == Kind::Dict; }
+  bool isNamespace() const { return tag == Kind::Namespace; }
+  /// Booleans count as integers, as in Python.
+  bool isInteger() const {
+    return tag == Kind::Integer || tag == Kind::Boolean;
+  }
+
+  int64_t integer() const { return number; }
+  /// Of a string; of an undefined value its name.
+  const std::string &text() const;
+  const List &items() const { return object->items; }
+  const Members &members() const { return object->members; }
+  /// Of a dict or a namespace; null when it has no such member.
+  const TemplateValue *find(std::string_view name) const;
+  /// Of a namespace.
+  void setMember(const std::string &name, TemplateValue value);
+
+  /// Levels of lists and mappings, 0 for others.
+  unsigned depth() const { return object ? object->depth : 0; }
+  /// Python's bool().
+  bool isTrue() const;
+  /// Python's ==; false when it would be too much work.
+  bool equals(const TemplateValue &other, TemplateWork &work) const;
+  /// "a string", "None".
+  const char *describe() const;
+
+private:
+  struct Object {
+    Object(ValueMemory &memory, std::string text, List items, Members members);
+    ~Object() { memory.bytes -= charged; }
+    void charge();
+
+    ValueMemory &memory;
+    size_t charged = 0;
+    unsigned depth = 0;
+    std::string text;
+    List items;
+    Members members;
+  };
+
+  TemplateValue(Kind tag, int64_t number) : number(number), tag(tag) {}
+  TemplateValue(Kind tag, std::shared_ptr<Object> object)
+      : object(std::move(object)), tag(tag) {}
+
+  std::shared_ptr<Object> object;
+  int64_t number = 0;
+  Kind tag = Kind::Undefined;
+};
+
+} // namespace hone::rt
+
+#endif

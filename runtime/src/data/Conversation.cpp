@@ -1,0 +1,187 @@
+//===- Conversation.cpp - From turns to samples and their loss ------------===//
+
+#include "data/Conversation.h"
+
+#include <algorithm>
+
+namespace hone::rt {
+
+namespace {
+
+/// Compares what it is given with ids that are known.
+class ComparingSink : public TokenSink {
+public:
+  ComparingSink(const std::vector<int32_t> &with, int32_t end)
+      : with(with), end(end) {}
+
+  bool append(const int32_t *ids, size_t size) override {
+    for (size_t i = 0; i < size; ++i) {
+      if (common == all && common < with.size() && with[common] == ids[i])
+        ++common;
+      else
+        onlyEndFollows &= ids[i] == end;
+      ++all;
+    }
+    return true;
+  }
+
+  const std::vector<int32_t> &with;
+  const int32_t end;
+  uint64_t common = 0, all = 0; ///< of what was given
+  bool onlyEndFollows = true;
+};
+
+} // namespace
+
+Status ConversationEncoder::renderTo(ChatMessages &messages, size_t count,
+                                     bool prompt, TokenSink &sink,
+                                     std::string &out) {
+  Status status =
+      model.chatTemplate().render(messages, count, prompt, place, out);
+  if (status.isOk())
+    status = model.encode(out, tokenizer, place, sink, scratch);
+  return status;
+}
+
+Status ConversationEncoder::renderWhole(ChatMessages &messages, size_t count) {
+  whole.clear();
+  return renderTo(messages, count, false, whole, wholeText);
+}
+
+/// Leaves the rendering in `text`.
+Status ConversationEncoder::compare(ChatMessages &messages, size_t count,
+                                    bool prompt, Common &common) {
+  ComparingSink sink(whole.kept, tokenizer.eosToken());
+  Status status = renderTo(messages, count, prompt, sink, text);
+  common = {sink.common, sink.onlyEndFollows};
+  return status;
+}
+
+static bool beginsWith(const std::string &text, const std::string &start) {
+  return text.compare(0, start.size(), start) == 0;
+}
+
+/// Where in `whole` the turn `answer` begins that it has, and whether the
+/// prompt ends otherwise.
+Status ConversationEncoder::findStart(ChatMessages &messages, size_t answer,
+                                      uint64_t &start, bool &parts) {
+  Common prompt, before;
+  if (Status s = compare(messages, answer, true, prompt); !s.isOk())
+    return s;
+  start = prompt.tokens;
+  parts = !beginsWith(wholeText, text);
+  if (!parts)
+    return Status::ok();
+  if (Status s = compare(messages, answer, false, before); !s.isOk())
+    return s;
+  const int32_t eos = tokenizer.eosToken();
+  const std::string end = eos < 0 ? "" : tokenizer.decode(&eos, 1);
+  if (text.size() >= end.size() &&
+      text.compare(text.size() - end.size(), end.size(), end) == 0)
+    text.resize(text.size() - end.size());
+  if (beginsWith(wholeText, text))
+    return Status::ok();
+  return Status::error(
+      ErrorCode::ConversationRefused,
+      {place,
+       "the chat template tells the turns before turn " +
+           std::to_string(answer + 1) +
+           " otherwise once that turn follows, so it is not known what the "
+           "model would have seen",
+       "some templates do so with system turns: put their text into the first "
+       "turn of the user"});
+}
+
+/// Counts a turn of the assistant that is `span` of `whole`.
+void ConversationEncoder::noteTurn(const TokenSpan &span, bool parts) {
+  ++counts.turns;
+  counts.parted += parts;
+  // Templates put line ends behind the token that ends it.
+  for (uint64_t i = span.end; i > span.begin; --i) {
+    const int32_t id = whole.kept[i - 1];
+    if (id != tokenizer.eosToken() && !model.isSpecial(id))
+      continue;
+    if (counts.end.empty())
+      counts.end = tokenizer.decode(&id, 1);
+    return;
+  }
+  ++counts.endless;
+}
+
+Status ConversationEncoder::encode(std::vector<ChatTurn> turns,
+                                   const std::string &from, const Emit &emit) {
+  place = from;
+  ++counts.conversations;
+  std::vector<size_t> answers;
+  for (size_t i = 0; i < turns.size(); ++i) {
+    if (turns[i].role == ChatRole::Assistant)
+      answers.push_back(i);
+    counts.spelled += model.mark(turns[i].content);
+    counts.spelled += model.mark(turns[i].reasoning);
+  }
+  if (!answers.empty() && answers.front() == 0)
+    return Status::error(
+        ErrorCode::UnsupportedTurn,
+        {place, "expected a turn of the user before the first of the assistant",
+         "remove the first turn, or put what it answers before it"});
+  ChatMessages messages(std::move(turns));
+  if (Status s = renderWhole(messages, messages.size()); !s.isOk())
+    return s;
+
+  bool isShared = true;
+  std::vector<TokenSpan> spans(answers.size());
+  for (size_t i = 0; i < answers.size() && isShared; ++i) {
+    Common turn;
+    if (Status s = compare(messages, answers[i] + 1, false, turn); !s.isOk())
+      return s;
+    spans[i].end = turn.tokens;
+    isShared = turn.onlyEndFollows;
+  }
+  if (!isShared)
+    ++counts.split;
+  for (size_t i = 0; i < answers.size(); ++i) {
+    if (!isShared) {
+      if (Status s = renderWhole(messages, answers[i] + 1); !s.isOk())
+        return s;
+      spans[i].end = whole.count;
+    }
+    bool parts;
+    Status status = findStart(messages, answers[i], spans[i].begin, parts);
+    if (!status.isOk())
+      return status;
+    noteTurn(spans[i], parts);
+    if (isShared)
+      continue;
+    if (status = emit(whole, {spans[i]}); !status.isOk())
+      return status;
+  }
+  return isShared ? emit(whole, spans) : Status::ok();
+}
+
+static std::string countOf(uint64_t part, uint64_t all, const char *what) {
+  return std::to_string(part) + " of " + std::to_string(all) + " " + what;
+}
+
+std::string ConversationCounts::notes() const {
+  std::string out;
+  if (!end.empty())
+    out += "\nanswers end in " + end + ", which is a target";
+  if (endless != 0)
+    out += "\nafter " + countOf(endless, turns, "answers") +
+           " the chat template puts no special token: the model does not learn "
+           "to stop there";
+  if (split != 0)
+    out += "\n" + countOf(split, conversations, "conversations") +
+           " are a sample for each answer, since the chat template shows "
+           "earlier turns otherwise once there are later ones";
+  if (parted != 0)
+    out += "\n" + countOf(parted, turns, "answers") +
+           " begin otherwise than the chat template's prompt ends; their loss "
+           "is taken from where the two part";
+  if (spelled != 0)
+    out += "\nspecial tokens that turns spell are taken as text: " +
+           std::to_string(spelled);
+  return out;
+}
+
+} // namespace hone::rt

@@ -1,0 +1,88 @@
+//===- Conversation.h - From turns to samples and their loss --------------===//
+//
+// The loss is taken from what an assistant says, by prefix rendering: turn i is
+// what rendering the turns up to i adds to rendering those before it with the
+// prompt to go on. Both are compared as tokens. A prompt that ends otherwise
+// than the turn begins ("<think>") counts as far as both agree; one that tells
+// what came before otherwise leaves the loss no place and is refused. Where the
+// whole conversation begins with each of these prefixes, it is one sample.
+// Where it does not, because the template shows earlier turns otherwise once
+// there are later ones (thoughts that are left out, a system text that moves),
+// each turn of the assistant is a sample of its own: what the model would have
+// seen when it said that turn.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_DATA_CONVERSATION_H
+#define HONE_RUNTIME_DATA_CONVERSATION_H
+
+#include "chat/ChatModel.h"
+#include "data/SampleIds.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace hone::rt {
+
+struct TokenSpan {
+  uint64_t begin, end;
+};
+
+/// What a person should know of the conversations of a file.
+struct ConversationCounts {
+  uint64_t conversations = 0;
+  uint64_t split = 0;   ///< into a sample for each turn of the assistant
+  uint64_t turns = 0;   ///< of assistants
+  uint64_t parted = 0;  ///< whose beginning is not what a prompt ends with
+  uint64_t endless = 0; ///< without a special token at their end
+  uint64_t spelled = 0; ///< special tokens that data spells
+  std::string end;      ///< the special token of the first turn that has one
+
+  /// A sentence a line, each after a line end.
+  std::string notes() const;
+};
+
+class ConversationEncoder {
+public:
+  /// Told each sample, all of whose ids it keeps, and where its loss is.
+  using Emit =
+      std::function<Status(SampleIds &, const std::vector<TokenSpan> &)>;
+
+  ConversationEncoder(const ChatModel &model, const Tokenizer &tokenizer,
+                      TokenizerScratch &scratch, ConversationCounts &counts)
+      : model(model), tokenizer(tokenizer), scratch(scratch), counts(counts) {}
+
+  /// `place` is where the turns are from. Errors: UnsupportedTurn,
+  /// ConversationRefused, those of `emit` and of Tokenizer::encode.
+  Status encode(std::vector<ChatTurn> turns, const std::string &place,
+                const Emit &emit);
+
+private:
+  /// How many of the first tokens of a rendering another has too.
+  struct Common {
+    uint64_t tokens = 0;
+    bool onlyEndFollows = true; ///< behind them nothing but end-of-text
+  };
+  Status renderTo(ChatMessages &messages, size_t count, bool prompt,
+                  TokenSink &sink, std::string &text);
+  Status renderWhole(ChatMessages &messages, size_t count);
+  Status compare(ChatMessages &messages, size_t count, bool prompt,
+                 Common &common);
+  Status findStart(ChatMessages &messages, size_t answer, uint64_t &start,
+                   bool &parts);
+  void noteTurn(const TokenSpan &span, bool parts);
+
+  const ChatModel &model;
+  const Tokenizer &tokenizer;
+  TokenizerScratch &scratch;
+  ConversationCounts &counts;
+  std::string place, text;
+  SampleIds whole{UINT64_MAX}; ///< the sample that prefixes are looked for in
+  std::string wholeText;
+};
+
+} // namespace hone::rt
+
+#endif

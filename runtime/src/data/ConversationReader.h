@@ -1,0 +1,32 @@
+//===- ConversationReader.h - The turns of a conversation in JSON ---------===//
+//
+// As OpenAI has them, {"role", "content"}, and as ShareGPT has them, {"from",
+// "value"}. What changes what a turn says and is not supported (calls of tools,
+// their results, images, marks of single turns) is refused by name.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_DATA_CONVERSATIONREADER_H
+#define HONE_RUNTIME_DATA_CONVERSATIONREADER_H
+
+#include "base/JsonReader.h"
+#include "chat/ChatTemplate.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace hone::rt {
+
+/// Reads the array of turns that `reader` is at, of at most `most`. `ignored`
+/// is told each key that is passed over. Errors of the reader: BadLine,
+/// UnsupportedTurn.
+bool readTurns(JsonReader &reader, size_t most, std::vector<ChatTurn> &turns,
+               const std::function<void(const std::string &)> &ignored);
+
+/// Reads a value; whether it is null, false, "", [] or {}.
+bool isEmptyValue(JsonReader &reader);
+
+} // namespace hone::rt
+
+#endif

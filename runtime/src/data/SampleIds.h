@@ -1,0 +1,48 @@
+//===- SampleIds.h - The ids of a sample ----------------------------------===//
+
+#ifndef HONE_RUNTIME_DATA_SAMPLEIDS_H
+#define HONE_RUNTIME_DATA_SAMPLEIDS_H
+
+#include "text/Tokenizer.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace hone::rt {
+
+/// The ids of a sample; of those that no sample has room for only the number,
+/// the largest and the last.
+class SampleIds : public TokenSink {
+public:
+  explicit SampleIds(uint64_t limit) : limit(limit) {}
+
+  void clear() {
+    kept.clear();
+    count = 0;
+    largest = -1;
+  }
+  bool append(const int32_t *ids, size_t size) override {
+    for (size_t i = 0; i < size; ++i) {
+      if (kept.size() < limit)
+        kept.push_back(ids[i]);
+      largest = std::max(largest, ids[i]);
+    }
+    count += size;
+    if (size != 0)
+      last = ids[size - 1];
+    return true;
+  }
+  void add(int32_t id) { append(&id, 1); }
+
+  std::vector<int32_t> kept;
+  uint64_t count = 0;
+  int32_t largest = -1, last = -1;
+
+private:
+  uint64_t limit;
+};
+
+} // namespace hone::rt
+
+#endif

@@ -1,0 +1,94 @@
+//===- SampleDisplay.cpp - Samples as a person can check them -------------===//
+
+#include "program/SampleDisplay.h"
+
+#include "base/Json.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+
+namespace hone::rt {
+
+namespace {
+/// Tokens one after another that all have a loss, or all have none.
+struct Stretch {
+  int64_t begin, end;
+  bool isTarget;
+};
+} // namespace
+
+/// Token i is a target if the row before it has it as one.
+static bool isTarget(const Sample &sample, int64_t i) {
+  return i > 0 && sample.targets[i - 1] != NoTarget;
+}
+
+static std::vector<Stretch> stretchesOf(const Sample &sample, int64_t begin,
+                                        int64_t end) {
+  std::vector<Stretch> out;
+  for (int64_t i = begin; i < end; ++i) {
+    if (out.empty() || out.back().isTarget != isTarget(sample, i))
+      out.push_back({i, i, isTarget(sample, i)});
+    out.back().end = i + 1;
+  }
+  return out;
+}
+
+static void appendStretch(std::string &out, const std::string &text,
+                          bool isTarget, bool inColour) {
+  out += out.empty() ? "" : " ";
+  if (isTarget)
+    out += inColour ? "\x1b[32m" : "[";
+  out += text;
+  if (isTarget)
+    out += inColour ? "\x1b[0m" : "]";
+}
+
+std::string describeSample(const Sample &sample, const Tokenizer *tokenizer,
+                           bool inColour) {
+  const int64_t hidden = std::max<int64_t>(sample.length - 2 * ShownTokens, 0);
+  const int64_t first = hidden ? ShownTokens : sample.length;
+  std::vector<Stretch> shown = stretchesOf(sample, 0, first);
+  const std::vector<Stretch> rest =
+      stretchesOf(sample, first + hidden, sample.length);
+  shown.insert(shown.end(), rest.begin(), rest.end());
+  std::string texts, ids;
+  for (const Stretch &stretch : shown) {
+    if (hidden && stretch.begin == first + hidden)
+      for (std::string *line : {&texts, &ids})
+        *line += " ... " + std::to_string(hidden) + " tokens ...";
+    std::string text, numbers;
+    if (tokenizer != nullptr)
+      appendJsonString(text,
+                       tokenizer->decode(sample.ids + stretch.begin,
+                                         size_t(stretch.end - stretch.begin)));
+    for (int64_t i = stretch.begin; i < stretch.end; ++i)
+      numbers +=
+          (i == stretch.begin ? "" : " ") + std::to_string(sample.ids[i]);
+    appendStretch(texts, printable(text), stretch.isTarget, inColour);
+    appendStretch(ids, numbers, stretch.isTarget, inColour);
+  }
+  std::string out;
+  if (tokenizer != nullptr)
+    out += "  text " + texts + "\n";
+  return out + "  ids  " + ids + "\n";
+}
+
+void showSamples(const Dataset &data, const Tokenizer *tokenizer,
+                 uint64_t count, bool inColour) {
+  count = std::min(count, data.sampleCount());
+  for (uint64_t i = 0; i < count; ++i) {
+    const Sample sample = data.sample(i);
+    const auto targets =
+        std::count_if(sample.targets, sample.targets + sample.length,
+                      [](int32_t target) { return target != NoTarget; });
+    printf("sample %" PRIu64 "     %" PRId64 " tokens, loss of the %" PRId64
+           " %s\n",
+           i + 1, sample.length, int64_t(targets),
+           inColour ? "in green" : "in brackets");
+    fputs(describeSample(sample, tokenizer, inColour).c_str(), stdout);
+  }
+  data.release();
+}
+
+} // namespace hone::rt
