@@ -93,6 +93,10 @@ def ScheduleStep : HonePass<"hone-schedule-step"> {
            "sgd, sgd_momentum or adamw">,
     Option<"directions", "directions", "int64_t", /*default=*/"1",
            "random directions of a step of mezo and fgd">,
+    Option<"directionScales", "direction-scales", "std::string",
+           /*default=*/"\"\"",
+           "how much of a direction layers of fgd move along, as in 0-4=0.15; all "
+           "where nothing is said">,
     Option<"selection", "selection", "std::string", /*default=*/"\"uniform\"",
            "which layers have a backward in a step of lcsb: uniform, bernoulli, "
            "cyclic, round-robin, importance, freeze, lisa, badam or "

@@ -15,6 +15,9 @@ struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
   Option<int64_t> directions{
       *this, "directions", llvm::cl::init(1),
       llvm::cl::desc("of a step, as in hone-schedule-step")};
+  Option<std::string> directionScales{
+      *this, "direction-scales", llvm::cl::init(""),
+      llvm::cl::desc("of fgd, as in hone-schedule-step")};
   Option<std::string> selection{
       *this, "selection", llvm::cl::init("uniform"),
       llvm::cl::desc("of lcsb, as in hone-schedule-step")};

@@ -299,6 +299,7 @@ static void setMethod(StepOptions &options, const rt::MethodSettings &method) {
   options.method = method.method;
   options.optimizer = optimizerVariant(method);
   options.directions = method.directions;
+  options.directionScales = method.direction_scales.text();
   options.selection = method.selection;
   options.selectionRatio = method.selection_ratio;
   options.selectionRatioEnd = method.selection_ratio_end;

@@ -1,6 +1,7 @@
 //===- ModelRules.cpp - What a spec and its model say of each other -------===//
 
 #include "compiler/driver/ModelRules.h"
+#include "passes/derive/DirectionScales.h"
 #include "passes/derive/SelectLayers.h"
 #include "passes/module/ParameterTable.h"
 #include "passes/module/Schedule.h"
@@ -96,6 +97,16 @@ Status hone::checkLayers(ModuleOp module, Spec &spec) {
                     "expected parameters to train in parts." + part.str() +
                         " but there are none",
                     "cut the model elsewhere, or remove parts");
+    std::string problem;
+    int64_t last = llvm::range_size(loss->getBody().getOps<CallOp>()) - 3;
+    for (const DirectionScale &scale :
+         parseDirectionScales(method->direction_scales.text(), problem))
+      if (method->method == "fgd" && scale.last > last)
+        return refuse(method->direction_scales,
+                      "expected layers up to " + std::to_string(last) +
+                          ", the model's last, but found " +
+                          std::to_string(scale.last),
+                      "give scales of layers that the model has");
     const rt::Integer &groups = method->selection_groups;
     if (method->method == "lcsb" && method->selection == "cyclic" &&
         groups > layers)

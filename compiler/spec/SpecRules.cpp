@@ -1,6 +1,7 @@
 //===- SpecRules.cpp - Rules between the keys of a spec -------------------===//
 
 #include "compiler/spec/SpecRules.h"
+#include "passes/derive/DirectionScales.h"
 #include "text/Utf8.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -249,6 +250,18 @@ static Status checkMethod(const Spec &spec, const rt::MethodSettings &own) {
                       setting->readers() + ", but method is " + method,
                       "remove " + setting->key() + ", or set " +
                           own.method.key() + " to " + setting->methods.front());
+  std::string problem;
+  bool hasScales =
+      !parseDirectionScales(own.direction_scales.text(), problem).empty();
+  if (!problem.empty())
+    return fail(spec, ErrorCode::BadSpecValue, own.direction_scales.key(),
+                problem, "write layers in their order, counted from 0");
+  if (isGiven(own.direction_scale_steps) && !hasScales)
+    return disagree(spec, own.direction_scale_steps.key(),
+                    "only " + own.direction_scales.key() +
+                        " rise, but there are none",
+                    "remove " + own.direction_scale_steps.key() + ", or add " +
+                        own.direction_scales.key());
   if (method == "lcsb")
     if (Status status = checkSelection(spec, own); !status.isOk())
       return status;

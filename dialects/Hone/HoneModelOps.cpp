@@ -251,24 +251,20 @@ static LogicalResult verifyIsTrainable(Operation *op, Value value) {
                          "'hone.parameter'");
 }
 
-LogicalResult DirectionOp::verify() {
-  if (failed(verifyIsTrainable(*this, getParameter())))
+/// (C1, C2)
+template <typename Op> static LogicalResult verifyRandom(Op op) {
+  if (failed(verifyIsTrainable(op, op.getParameter())))
     return failure();
-  // (C2)
-  if (!isa<BlockArgument>(getKey()))
-    return emitOpError("expects 'key' to be an argument of the block");
-  return success();
-}
-
-LogicalResult PerturbedOp::verify() {
-  if (failed(verifyIsTrainable(*this, getParameter())))
-    return failure();
-  // (C2)
-  if (!isa<BlockArgument>(getKey()) || !isa<BlockArgument>(getScale()))
-    return emitOpError(
+  if (!isa<BlockArgument>(op.getKey()) ||
+      !isa_and_present<BlockArgument>(op.getScale() ? op.getScale()
+                                                    : op.getKey()))
+    return op.emitOpError(
         "expects 'key' and 'scale' to be arguments of the block");
   return success();
 }
+
+LogicalResult DirectionOp::verify() { return verifyRandom(*this); }
+LogicalResult PerturbedOp::verify() { return verifyRandom(*this); }
 
 LogicalResult ParameterOp::verify() {
   // (C1)

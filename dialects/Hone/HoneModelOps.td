@@ -351,11 +351,11 @@ def Hone_DirectionOp : Hone_Op<"direction", [Pure, Hone_Ambient,
     AllTypesMatch<["parameter", "result"]>]> {
   let summary = "the random direction of a parameter";
   let description = [{
-    The `z` along which `hone.perturbed` moves `parameter`: a tangent that is a seed.
-    Like that op it is in no memory, but formed where it is read.
+    The `z` along which `hone.perturbed` moves `parameter`, or `scale * z`: a tangent
+    that is a seed. Like that op it is in no memory, but formed where it is read.
 
     1. (C1) `parameter` is the result of a trainable `hone.parameter`.
-    2. (C2) `key` is an argument of the block.
+    2. (C2) `key` and `scale` are arguments of the block.
 
     Example:
     ```mlir
@@ -368,9 +368,12 @@ def Hone_DirectionOp : Hone_Op<"direction", [Pure, Hone_Ambient,
     }
     ```
   }];
-  let arguments = (ins AnyRankedTensor:$parameter, Hone_RandomKey:$key);
+  let arguments = (ins AnyRankedTensor:$parameter, Hone_RandomKey:$key,
+                       Optional<Hone_Scalar>:$scale);
   let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "$parameter `by` $key attr-dict `:` type($result)";
+  let assemblyFormat = [{
+    $parameter `by` $key (`scale` $scale^)? attr-dict `:` type($result)
+  }];
   let hasVerifier = 1;
 }
 

@@ -410,8 +410,8 @@ def Hone_EstimateGradientOp : Hone_VectorOp<"estimate_gradient"> {
   let summary = "the gradient of every parameter, a sum of random directions";
   let description = [{
     `gradient = sum_p coefficients[p] * z_p`, where `z_p` is the direction of
-    `hone.perturbed` whose key is `key` with the probe `p`. Summed in f64 and
-    rounded once. With `on`, only of those layers.
+    `hone.perturbed` whose key is `key` with the probe `p`; with `scale`, so many
+    times that. Summed in f64 and rounded once. With `on`, only of those layers.
 
     Example:
     ```mlir
@@ -421,9 +421,11 @@ def Hone_EstimateGradientOp : Hone_VectorOp<"estimate_gradient"> {
     ```
   }];
   let arguments = (ins Hone_RandomKey:$key, Hone_Coefficients:$coefficients,
+                       Optional<Hone_Scalar>:$scale,
                        OptionalAttr<StrArrayAttr>:$layers);
   let assemblyFormat = [{
-    `along` $key `,` $coefficients (`on` $layers^)? attr-dict `:` type($coefficients)
+    `along` $key `,` $coefficients (`scale` $scale^)? (`on` $layers^)? attr-dict
+    `:` type($coefficients)
   }];
 }
 

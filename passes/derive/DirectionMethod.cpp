@@ -2,14 +2,14 @@
 
 #include "passes/derive/DirectionMethod.h"
 
+#include "passes/derive/DirectionScales.h"
+
 using namespace mlir;
 
 namespace hone {
 
 DirectionMethod::DirectionMethod(StepModel &model, TrainedPart part)
-    : model(model), part(std::move(part)),
-      scalars(model.module.getContext(), this->part.optimizer,
-              model.parameters.isRounded()) {
+    : model(model), part(std::move(part)) {
   Builder builder(model.module.getContext());
   keyType = RankedTensorType::get(4, builder.getI32Type());
   coefficientType = RankedTensorType::get(this->part.options.directions,
@@ -22,6 +22,11 @@ LogicalResult DirectionMethod::createEntries() {
   if (directions < 1 || directions >= 1 << 11)
     return model.module.emitError("expects 1 to 2047 directions but got ")
            << directions;
+  if (failed(readScales()))
+    return failure();
+  scalars.emplace(model.module.getContext(), part.optimizer,
+                  model.parameters.isRounded(), /*selectable=*/0,
+                  scaled.size());
   FailureOr<EntryOp> created = createTrial();
   if (failed(created))
     return failure();
@@ -31,17 +36,79 @@ LogicalResult DirectionMethod::createEntries() {
   if (failed(checkNamesAreFree(model.module, {update, estimate})))
     return failure();
   ArrayAttr prefixes = part.prefixes(model);
-  updateEntry =
-      createUpdateEntryAlong(model.module, update, part.optimizer,
-                             model.parameters, prefixes, coefficientType);
-  estimateEntry = createVectorEntry<EstimateGradientOp>(
-      model.module, {keyType, coefficientType}, {}, estimate, prefixes);
+  updateEntry = createUpdateEntryAlong(model.module, update, part.optimizer,
+                                       model.parameters, prefixes,
+                                       coefficientType, scaled);
+  estimateEntry = createEstimate(estimate);
   return success();
+}
+
+LogicalResult DirectionMethod::readScales() {
+  const std::string &given = part.options.directionScales;
+  if (given.empty())
+    return success();
+  std::string problem;
+  SmallVector<DirectionScale> wanted = parseDirectionScales(given, problem);
+  if (!problem.empty())
+    return model.module.emitError("direction-scales: ") << problem;
+  // The first call makes what the first layer reads.
+  llvm::StringMap<int64_t> numbers;
+  int64_t next = -1;
+  for (CallOp call : model.loss.getBody().getOps<CallOp>())
+    numbers.try_emplace(call.getPrefix(), next++);
+  for (const TrainableLayer &layer : model.parameters.layers()) {
+    if (!part.has(layer.prefix))
+      continue;
+    int64_t number = numbers.lookup(layer.prefix);
+    const auto *own = llvm::find_if(wanted, [&](const DirectionScale &scale) {
+      return scale.first <= number && number <= scale.last;
+    });
+    bool isGiven = own != wanted.end();
+    scaled.push_back(layer.prefix);
+    lastScales.push_back(isGiven ? own->scale : 1);
+    rises.push_back(isGiven);
+  }
+  return success();
+}
+
+EntryOp DirectionMethod::createEstimate(StringRef name) const {
+  OpBuilder builder = OpBuilder::atBlockEnd(model.module.getBody());
+  Location loc = model.module.getLoc();
+  auto real = RankedTensorType::get({}, builder.getF64Type());
+  SmallVector<Type> types = {keyType, coefficientType};
+  if (!scaled.empty())
+    types.push_back(RankedTensorType::get(scaled.size(), builder.getF64Type()));
+  auto entry = EntryOp::create(builder, loc, name, Phase::Vector, types);
+  mlir::Block &body = entry.getBodyBlock();
+  builder.setInsertionPoint(body.getTerminator());
+  auto estimate = [&](Value scale, ArrayAttr layers) {
+    EstimateGradientOp::create(builder, loc, body.getArgument(0),
+                               body.getArgument(1), scale, layers);
+  };
+  if (scaled.empty())
+    estimate({}, part.prefixes(model));
+  for (auto [index, prefix] : llvm::enumerate(scaled))
+    estimate(ElementOp::create(builder, loc, real, body.getArgument(2), index),
+             builder.getStrArrayAttr(prefix));
+  return entry;
+}
+
+Value DirectionMethod::makeScales(ScheduleBuilder &b) const {
+  if (scaled.empty())
+    return {};
+  Value rise = b.scalar(
+      "rise", {b.integerSetting("completed"),
+               b.integerSetting(part.symbol("direction_scale_steps"))});
+  Value last = b.constants(part.symbol("direction_scales"), lastScales);
+  return b.scalar("risen_scales",
+                  {last, b.constants(part.symbol("scales_rise"), rises), rise},
+                  last.getType());
 }
 
 SmallVector<Value> DirectionMethod::begin(ScheduleBuilder &b) {
   seed = b.integerSetting("seed");
   step = b.integerSetting("completed");
+  scales = makeScales(b);
   beginTrials(b);
   Value none = b.scalar(
       "zeros", {},
@@ -86,8 +153,8 @@ void DirectionMethod::appendChecked(ScheduleBuilder &b,
 
 Value DirectionMethod::updateAlong(ScheduleBuilder &b, Value coefficients) {
   Value rate = b.learningRate(part.name);
-  SmallVector<Value> values =
-      b.updateScalars(scalars, part.name, b.scalar("one", {}), rate);
+  Value scale = scales ? scales : b.scalar("one", {});
+  SmallVector<Value> values = b.updateScalars(*scalars, part.name, scale, rate);
   values.append({b.stepKey(), coefficients});
   b.run(updateEntry, values);
   return rate;
@@ -103,11 +170,15 @@ void DirectionMethod::report(ScheduleBuilder &b) {
 }
 
 void DirectionMethod::writeGradient(ScheduleBuilder &b) {
-  b.run(estimateEntry, {b.stepKey(), found});
+  SmallVector<Value> values = {b.stepKey(), found};
+  if (scales)
+    values.push_back(scales);
+  b.run(estimateEntry, values);
 }
 
 LogicalResult DirectionMethod::scheduleReplay() {
   ScheduleBuilder b(model.module, Purpose::Replay);
+  scales = makeScales(b);
   Value given = b.setting(part.symbol("coefficients"), coefficientType);
   b.report(updateAlong(b, given), part.symbol("learning_rate"));
   return failure(b.hasFailed);

@@ -57,17 +57,26 @@ protected:
   StepModel &model;
   TrainedPart part;
   EntryOp trial;
+  /// The layers whose directions are scaled, which are then all that train in
+  /// the part, and what by in the schedule that is written.
+  llvm::SmallVector<llvm::StringRef> scaled;
+  Value scales;
   mlir::Type keyType;
   /// What keys are made of, in the schedule that is written.
   Value seed, step;
 
 private:
+  mlir::LogicalResult readScales();
+  EntryOp createEstimate(llvm::StringRef name) const;
+  /// Null: directions are not scaled.
+  Value makeScales(ScheduleBuilder &b) const;
   /// The update along `coefficients`, and the learning rate.
   Value updateAlong(ScheduleBuilder &b, Value coefficients);
 
   mlir::Type coefficientType;
   EntryOp updateEntry, estimateEntry;
-  UpdateScalars scalars;
+  std::optional<UpdateScalars> scalars;
+  llvm::SmallVector<double> lastScales, rises; ///< of `scaled`
   /// Of the schedule that is written.
   Value first, count, weight, found, rate;
 };

@@ -27,12 +27,16 @@ private:
   FailureOr<EntryOp> createTrial() override {
     std::string name = part.symbol(model.loss.getSymName()) + ".tangent";
     return model.tangents.create(
-        model.loss, name, [&](StringRef prefix) { return part.has(prefix); });
+        model.loss, name, [&](StringRef prefix) { return part.has(prefix); },
+        scaled);
   }
   TrialSums runTrial(ScheduleBuilder &b, Value batch, Value number,
                      TrialSums before) override {
     Value key = b.scalar("direction_key", {seed, step, number}, keyType);
-    ResultRange slope = b.run(trial, key, batch);
+    SmallVector<Value> values = {key};
+    if (scales)
+      values.push_back(scales);
+    ResultRange slope = b.run(trial, values, batch);
     return {b.scalar("add_slope", {before.numbers, slope[1], number},
                      before.numbers.getType()),
             b.scalar("add", {before.loss, slope[0]})};

@@ -61,6 +61,8 @@ std::string printMethodOptions(const StepOptions &options) {
   print(options.method, options.method);
   print(options.optimizer, options.optimizer);
   print(options.directions, std::to_string(options.directions));
+  if (!options.directionScales.empty())
+    print(options.directionScales, options.directionScales);
   print(options.selection, options.selection);
   print(options.selectionRatio, rt::formatExact(options.selectionRatio));
   print(options.selectionRatioEnd, rt::formatExact(options.selectionRatioEnd));
@@ -174,12 +176,13 @@ void buildMethods(OpPassManager &pm, const StepOptions &options) {
   // From here on the module computes gradients: every value that the backward
   // reads is kept or recomputed, explicitly.
   pm.addPass(createScheduleStep(
-      {options.method, options.optimizer, options.directions, options.selection,
-       options.selectionRatio, options.selectionRatioEnd,
-       options.selectionSchedule, options.selectionGroups,
-       options.selectionWarmup, options.selectionPeriod, options.unselected,
-       options.unselectedUpdate, options.lowerLayers, options.lower,
-       options.upper, llvm::to_vector(options.ranks), options.rank,
+      {options.method, options.optimizer, options.directions,
+       options.directionScales, options.selection, options.selectionRatio,
+       options.selectionRatioEnd, options.selectionSchedule,
+       options.selectionGroups, options.selectionWarmup,
+       options.selectionPeriod, options.unselected, options.unselectedUpdate,
+       options.lowerLayers, options.lower, options.upper,
+       llvm::to_vector(options.ranks), options.rank,
        options.optimizerInBackward}));
 }
 

@@ -398,6 +398,38 @@ func.func private @scalar.mean_of_trials(%sum: f64, %weight: f64, %trials: i64) 
   return %0 : f64
 }
 
+// How much of the steps in which scales rise is over, from 0 to 1.
+func.func private @scalar.rise(%completed: i64, %steps: i64) -> f64 {
+  %unit = arith.constant 1 : i64
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1.0 : f64
+  %some = arith.maxsi %steps, %unit : i64
+  %least = arith.minsi %completed, %some : i64
+  %done_f = arith.sitofp %least : i64 to f64
+  %steps_f = arith.sitofp %some : i64 to f64
+  %part = arith.divf %done_f, %steps_f : f64
+  %rises = arith.cmpi ne, %steps, %zero : i64
+  %0 = arith.select %rises, %part, %one : f64
+  return %0 : f64
+}
+
+// Those scales that rise have come so far; the others are what they are.
+func.func private @scalar.risen_scales(%scales: memref<LENGTHxf64>, %rises: memref<LENGTHxf64>, %part: f64, %risen: memref<LENGTHxf64>) {
+  %none = arith.constant 0.0 : f64
+  %first = arith.constant 0 : index
+  %step = arith.constant 1 : index
+  %end = arith.constant LENGTH : index
+  scf.for %i = %first to %end step %step {
+    %scale = memref.load %scales[%i] : memref<LENGTHxf64>
+    %flag = memref.load %rises[%i] : memref<LENGTHxf64>
+    %is_rising = arith.cmpf ogt, %flag, %none : f64
+    %some = arith.mulf %scale, %part : f64
+    %own = arith.select %is_rising, %some, %scale : f64
+    memref.store %own, %risen[%i] : memref<LENGTHxf64>
+  }
+  return
+}
+
 // The largest magnitude; infinite or no number if one of them is.
 func.func private @scalar.largest(%vector: memref<LENGTHxf32>) -> f64 {
   %none = arith.constant 0.0 : f64
@@ -468,6 +500,16 @@ static OwningOpRef<ModuleOp> parseFormula(ModuleOp module, StringRef text) {
   return parsed;
 }
 
+static FailureOr<func::FuncOp> addFormula(ModuleOp module, StringRef symbol,
+                                          StringRef text) {
+  OwningOpRef<ModuleOp> parsed = parseFormula(module, text);
+  if (!parsed)
+    return failure();
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  return cast<func::FuncOp>(
+      builder.clone(*parsed->lookupSymbol<func::FuncOp>(symbol)));
+}
+
 FailureOr<func::FuncOp> getLayerNorms(ModuleOp module, StringRef name,
                                       ArrayRef<ParameterRange> ranges,
                                       int64_t parameters) {
@@ -492,12 +534,26 @@ memref.store %norm{0}, %norms[%layer{0}] : memref<{4}xf64>
 )",
                         i, range.begin, range.end, parameters, ranges.size());
   os << "return\n}\n";
-  OwningOpRef<ModuleOp> parsed = parseFormula(module, text);
-  if (!parsed)
-    return failure();
-  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-  return cast<func::FuncOp>(
-      builder.clone(*parsed->lookupSymbol<func::FuncOp>(symbol)));
+  return addFormula(module, symbol, text);
+}
+
+FailureOr<func::FuncOp> getConstants(ModuleOp module, StringRef name,
+                                     ArrayRef<double> numbers) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  const std::string symbol = ("scalar." + name).str();
+  os << "func.func private @" << symbol << "(%numbers: memref<"
+     << numbers.size() << "xf64>) {\n";
+  for (auto [i, number] : llvm::enumerate(numbers))
+    os << llvm::formatv(R"(
+%i{0} = arith.constant {0} : index
+%c{0} = arith.constant {1} : f64
+memref.store %c{0}, %numbers[%i{0}] : memref<{2}xf64>
+)",
+                        i, llvm::formatv("{0:E17}", number).str(),
+                        numbers.size());
+  os << "return\n}\n";
+  return addFormula(module, symbol, text);
 }
 
 FailureOr<func::FuncOp> getScalarFunction(ModuleOp module, StringRef name,

@@ -24,6 +24,11 @@ mlir::FailureOr<mlir::func::FuncOp> getScalarFunction(mlir::ModuleOp module,
                                                       mlir::TypeRange operands,
                                                       mlir::Type result);
 
+/// @scalar.`name`, which gives `numbers`. The module has nothing of that name.
+mlir::FailureOr<mlir::func::FuncOp>
+getConstants(mlir::ModuleOp module, llvm::StringRef name,
+             llvm::ArrayRef<double> numbers);
+
 /// Trainable parameters of a layer, in the order of their table.
 struct ParameterRange {
   int64_t begin, end;

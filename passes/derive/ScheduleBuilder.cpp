@@ -137,6 +137,22 @@ Value ScheduleBuilder::learningRate(StringRef part) {
                  integerSetting("completed")});
 }
 
+Value ScheduleBuilder::constants(StringRef name, ArrayRef<double> numbers) {
+  auto type = RankedTensorType::get(numbers.size(), builder.getF64Type());
+  auto function = module.lookupSymbol<func::FuncOp>(("scalar." + name).str());
+  if (!function) {
+    auto made = getConstants(module, name, numbers);
+    if (failed(made)) {
+      hasFailed = true;
+      return SettingOp::create(builder, loc, type, name);
+    }
+    function = *made;
+  }
+  return ScalarOp::create(builder, loc, type, function.getSymName(),
+                          ValueRange())
+      .getResult(0);
+}
+
 Value ScheduleBuilder::layerNorms(StringRef name,
                                   ArrayRef<ParameterRange> ranges,
                                   Value squares) {

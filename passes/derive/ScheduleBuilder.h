@@ -79,6 +79,9 @@ public:
                                          Value rate,
                                          const UpdatedLayers &updated = {});
   Value learningRate(llvm::StringRef part);
+  /// `numbers`, by a function scalar.`name` of its own, which the first one
+  /// adds.
+  Value constants(llvm::StringRef name, llvm::ArrayRef<double> numbers);
   /// The lengths of each of `ranges`, by a function scalar.`name` of its own,
   /// from sums of the squares of each parameter.
   Value layerNorms(llvm::StringRef name, llvm::ArrayRef<ParameterRange> ranges,

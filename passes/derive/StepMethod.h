@@ -24,6 +24,7 @@ namespace hone {
 struct MethodOptions {
   std::string method, optimizer;
   int64_t directions;
+  std::string directionScales;
   std::string selection;
   double selectionRatio, selectionRatioEnd;
   std::string selectionSchedule;
@@ -35,6 +36,7 @@ struct MethodOptions {
     return {o.method,
             o.optimizer,
             o.directions,
+            o.directionScales,
             o.selection,
             o.selectionRatio,
             o.selectionRatioEnd,

@@ -22,19 +22,19 @@ static Type keyType(MLIRContext *context) {
 
 FailureOr<TangentBlock> TangentCopies::copyOf(BlockOp block,
                                               const llvm::BitVector &active,
-                                              bool moved) {
+                                              Moves moves) {
   std::vector<bool> key;
   for (unsigned i = 0; i < active.size(); ++i)
     key.push_back(active[i]);
   auto [known, isNew] =
-      copies.try_emplace({block.getSymName().str(), std::move(key), moved});
+      copies.try_emplace({block.getSymName().str(), std::move(key), moves});
   if (!isNew)
     return known->second;
   unsigned number = numbers[block.getSymName()]++;
   std::string name = (block.getSymName() + ".tangent").str();
   if (number > 0)
     name += std::to_string(number + 1);
-  FailureOr<TangentBlock> made = makeCopy(block, active, moved, name);
+  FailureOr<TangentBlock> made = makeCopy(block, active, moves, name);
   if (succeeded(made))
     known->second = *made;
   return made;
@@ -42,8 +42,10 @@ FailureOr<TangentBlock> TangentCopies::copyOf(BlockOp block,
 
 FailureOr<TangentBlock> TangentCopies::makeCopy(BlockOp block,
                                                 const llvm::BitVector &active,
-                                                bool moved, StringRef name) {
-  auto isMoved = [&](ParameterOp op) { return moved && op.getTrainable(); };
+                                                Moves moves, StringRef name) {
+  auto isMoved = [&](ParameterOp op) {
+    return moves != Moves::No && op.getTrainable();
+  };
   if (llvm::none_of(block.getBody().getOps<ParameterOp>(), isMoved) &&
       active.none())
     return TangentBlock();
@@ -66,6 +68,10 @@ FailureOr<TangentBlock> TangentCopies::makeCopy(BlockOp block,
     inside[argument] = body.addArgument(argument.getType(), copy.getLoc());
   }
   Value key = body.addArgument(keyType(builder.getContext()), copy.getLoc());
+  Value scale;
+  if (moves == Moves::Scaled)
+    scale = body.addArgument(RankedTensorType::get({}, builder.getF64Type()),
+                             copy.getLoc());
   builder.setInsertionPointToEnd(&body);
   mlir::Block &original = block.getBody().front();
   for (Operation &op : original.without_terminator()) {
@@ -78,7 +84,7 @@ FailureOr<TangentBlock> TangentCopies::makeCopy(BlockOp block,
     if (parameter && isMoved(parameter))
       inside[parameter.getResult()] =
           DirectionOp::create(builder, parameter.getLoc(), parameter.getType(),
-                              parameter.getResult(), key);
+                              parameter.getResult(), key, scale);
     if (!isActive)
       continue;
     auto tangent = dyn_cast<TangentOpInterface>(made);
@@ -107,7 +113,7 @@ FailureOr<TangentBlock> TangentCopies::makeCopy(BlockOp block,
 }
 
 LogicalResult TangentCopies::writeCall(CallOp call, OpBuilder &builder,
-                                       Value key, bool moved,
+                                       Value key, bool moved, Value scale,
                                        llvm::DenseMap<Value, Value> &tangents) {
   auto block =
       SymbolTable::lookupNearestSymbolFrom<BlockOp>(call, call.getBlockAttr());
@@ -118,12 +124,15 @@ LogicalResult TangentCopies::writeCall(CallOp call, OpBuilder &builder,
       active.set(index);
       arguments.push_back(tangent);
     }
-  FailureOr<TangentBlock> copy = copyOf(block, active, moved);
+  Moves moves = !moved ? Moves::No : scale ? Moves::Scaled : Moves::Whole;
+  FailureOr<TangentBlock> copy = copyOf(block, active, moves);
   if (failed(copy))
     return failure();
   if (!copy->block)
     return success();
   arguments.push_back(key);
+  if (moves == Moves::Scaled)
+    arguments.push_back(scale);
   builder.setInsertionPoint(call);
   auto made = CallOp::create(
       builder, call.getLoc(), BlockOp(copy->block).getResultTypes(),
@@ -138,7 +147,8 @@ LogicalResult TangentCopies::writeCall(CallOp call, OpBuilder &builder,
 }
 
 FailureOr<EntryOp> TangentCopies::create(EntryOp entry, StringRef name,
-                                         LayerFilter moves) {
+                                         LayerFilter moves,
+                                         ArrayRef<StringRef> scaled) {
   if (failed(
           checkNamesAreFree(entry->getParentOfType<ModuleOp>(), {name.str()})))
     return failure();
@@ -148,10 +158,20 @@ FailureOr<EntryOp> TangentCopies::create(EntryOp entry, StringRef name,
   copy.setSymName(name);
   mlir::Block &body = copy.getBodyBlock();
   Value key = body.addArgument(keyType(builder.getContext()), copy.getLoc());
+  auto real = RankedTensorType::get({}, builder.getF64Type());
+  llvm::StringMap<Value> scales;
+  if (!scaled.empty()) {
+    auto type = RankedTensorType::get(scaled.size(), builder.getF64Type());
+    Value numbers = body.addArgument(type, copy.getLoc());
+    builder.setInsertionPointToStart(&body);
+    for (auto [index, prefix] : llvm::enumerate(scaled))
+      scales[prefix] =
+          ElementOp::create(builder, copy.getLoc(), real, numbers, index);
+  }
   llvm::DenseMap<Value, Value> tangents; // of the copy's values
   for (CallOp call : llvm::make_early_inc_range(body.getOps<CallOp>()))
     if (failed(writeCall(call, builder, key, hasLayer(moves, call.getPrefix()),
-                         tangents)))
+                         scales.lookup(call.getPrefix()), tangents)))
       return failure();
   Operation *end = body.getTerminator();
   Value slope = tangents.lookup(end->getOperand(0));

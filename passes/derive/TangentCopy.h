@@ -30,27 +30,34 @@ class TangentCopies {
 public:
   /// Adds `@name`, a copy of `entry`, which returns the loss, with the key of
   /// `hone.direction` for an argument and the derivative of the loss for a
-  /// second result. Parameters of the layers that `moves` has are moved. Fails
-  /// with a diagnostic if a name is taken, nothing trains, or an op has no
-  /// tangent.
+  /// second result. Parameters of the layers that `moves` has are moved; with
+  /// `scaled`, which are then all layers with such, by so many times their
+  /// directions as another argument, an f64 for each, says. Fails with a
+  /// diagnostic if a name is taken, nothing trains, or an op has no tangent.
   mlir::FailureOr<EntryOp> create(EntryOp entry, llvm::StringRef name,
-                                  LayerFilter moves);
+                                  LayerFilter moves,
+                                  llvm::ArrayRef<llvm::StringRef> scaled = {});
 
 private:
+  /// How parameters of a call move: not, along a direction, or some of it.
+  enum class Moves { No, Whole, Scaled };
+
   /// The copy of `block` whose arguments `active` have tangents, and whose
-  /// parameters do if they are `moved`.
+  /// parameters do if they move.
   mlir::FailureOr<TangentBlock>
-  copyOf(BlockOp block, const llvm::BitVector &active, bool moved);
+  copyOf(BlockOp block, const llvm::BitVector &active, Moves moves);
   mlir::FailureOr<TangentBlock> makeCopy(BlockOp block,
                                          const llvm::BitVector &active,
-                                         bool moved, llvm::StringRef name);
-  /// Replaces `call`, and adds tangents of its results to `tangents`.
+                                         Moves moves, llvm::StringRef name);
+  /// Replaces `call`, and adds tangents of its results to `tangents`. `scale`
+  /// is that of its layer, if it has one.
   mlir::LogicalResult
   writeCall(CallOp call, mlir::OpBuilder &builder, mlir::Value key, bool moved,
+            mlir::Value scale,
             llvm::DenseMap<mlir::Value, mlir::Value> &tangents);
 
-  /// By block, arguments and whether parameters move.
-  std::map<std::tuple<std::string, std::vector<bool>, bool>, TangentBlock>
+  /// By block, arguments and how parameters move.
+  std::map<std::tuple<std::string, std::vector<bool>, Moves>, TangentBlock>
       copies;
   llvm::StringMap<unsigned> numbers; ///< of copies, by block
 };

@@ -17,7 +17,7 @@ std::optional<Optimizer> parseOptimizer(StringRef name) {
 }
 
 UpdateScalars::UpdateScalars(MLIRContext *context, Optimizer optimizer,
-                             bool rounds, int64_t selectable) {
+                             bool rounds, int64_t selectable, int64_t scaled) {
   auto real = Float64Type::get(context);
   auto word = IntegerType::get(context, 32);
   names = {"gradient_scale", "learning_rate", "weight_decay"};
@@ -27,8 +27,10 @@ UpdateScalars::UpdateScalars(MLIRContext *context, Optimizer optimizer,
   else if (optimizer == Optimizer::SgdMomentum)
     names.push_back("momentum");
   for (StringRef name : names) {
-    bool isOfLayers = selectable > 0 && name.starts_with("bias_correction");
-    types.push_back(isOfLayers ? RankedTensorType::get(selectable, real)
+    int64_t layers = name == "gradient_scale"              ? scaled
+                     : name.starts_with("bias_correction") ? selectable
+                                                           : 0;
+    types.push_back(layers > 0 ? RankedTensorType::get(layers, real)
                                : RankedTensorType::get({}, real));
   }
   if (selectable > 0) {
@@ -114,38 +116,47 @@ EntryOp createUpdateEntry(ModuleOp module, StringRef name, Optimizer optimizer,
                            });
 }
 
+/// `all` for each of `layers` by itself.
+static SmallVector<GradientSource> splitByLayer(MLIRContext *context,
+                                                const GradientSource &all,
+                                                ArrayRef<StringRef> layers) {
+  SmallVector<GradientSource> sources(layers.size(), all);
+  for (auto [index, prefix] : llvm::enumerate(layers)) {
+    sources[index].layers = Builder(context).getStrArrayAttr(prefix);
+    sources[index].index = index;
+  }
+  return sources;
+}
+
 EntryOp createSelectedUpdateEntry(ModuleOp module, StringRef name,
                                   Optimizer optimizer,
                                   const ParameterTable &parameters,
                                   ArrayRef<StringRef> selectable) {
-  Builder builder(module.getContext());
   UpdateScalars scalars(module.getContext(), optimizer, parameters.isRounded(),
                         selectable.size());
   return createUpdateEntry(
       module, name, optimizer, scalars, {}, [&](ValueRange) {
-        SmallVector<GradientSource> sources;
-        for (auto [index, prefix] : llvm::enumerate(selectable))
-          sources.push_back({{},
-                             {},
-                             {},
-                             builder.getStrArrayAttr(prefix),
-                             static_cast<int64_t>(index)});
-        return sources;
+        return splitByLayer(module.getContext(), {}, selectable);
       });
 }
 
 EntryOp createUpdateEntryAlong(ModuleOp module, StringRef name,
                                Optimizer optimizer,
                                const ParameterTable &parameters,
-                               ArrayAttr layers, Type coefficients) {
+                               ArrayAttr layers, Type coefficients,
+                               ArrayRef<StringRef> scaled) {
   Type key =
       RankedTensorType::get(4, IntegerType::get(module.getContext(), 32));
-  UpdateScalars scalars(module.getContext(), optimizer, parameters.isRounded());
-  return createUpdateEntry(module, name, optimizer, scalars,
-                           {key, coefficients},
-                           [&](ValueRange more) -> SmallVector<GradientSource> {
-                             return {{{}, more[0], more[1], layers}};
-                           });
+  UpdateScalars scalars(module.getContext(), optimizer, parameters.isRounded(),
+                        /*selectable=*/0, scaled.size());
+  return createUpdateEntry(
+      module, name, optimizer, scalars, {key, coefficients},
+      [&](ValueRange more) -> SmallVector<GradientSource> {
+        GradientSource all = {{}, more[0], more[1], layers};
+        if (scaled.empty())
+          return {all};
+        return splitByLayer(module.getContext(), all, scaled);
+      });
 }
 
 namespace {

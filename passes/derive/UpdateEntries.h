@@ -27,9 +27,9 @@ struct UpdateScalars {
 
   /// `rounds`: parameters are stored as bfloat16. With `selectable`, layers are
   /// updated by a mask of that many, "selected", and have bias corrections of
-  /// their own.
+  /// their own. With `scaled`, so many have gradient scales of their own.
   UpdateScalars(mlir::MLIRContext *context, Optimizer optimizer, bool rounds,
-                int64_t selectable = 0);
+                int64_t selectable = 0, int64_t scaled = 0);
 };
 
 /// @name, which updates the parameters of `layers`, or all that are trainable.
@@ -45,10 +45,13 @@ EntryOp createSelectedUpdateEntry(mlir::ModuleOp module, llvm::StringRef name,
 
 /// The same along random directions; the key and the coefficients of
 /// hone.estimate_gradient, of the type `coefficients`, come behind the scalars.
+/// With `scaled`, which are then all of `layers`, these have gradient scales of
+/// their own.
 EntryOp createUpdateEntryAlong(mlir::ModuleOp module, llvm::StringRef name,
                                Optimizer optimizer,
                                const ParameterTable &parameters,
-                               mlir::ArrayAttr layers, mlir::Type coefficients);
+                               mlir::ArrayAttr layers, mlir::Type coefficients,
+                               llvm::ArrayRef<llvm::StringRef> scaled = {});
 
 /// Gives `gradient` an argument more, at the end: where it is not zero, each
 /// layer's gradients begin at zero, in memory of their own, and are added to

@@ -320,8 +320,9 @@ LogicalResult hone::createBlockFunction(BlockOp block,
                           cast<MemRefType>(stored.getType()));
       ParameterView &how = buffers.parameters[view];
       how.key = buffers.ofValue.at(op->getOperand(1));
-      if (auto moved = dyn_cast<PerturbedOp>(op))
-        how.scale = buffers.ofValue.at(moved.getScale());
+      if (op->getNumOperands() > 2)
+        how.scale = buffers.ofValue.at(op->getOperand(2));
+      how.isDirection = isa<DirectionOp>(op);
       how.stream = streams.at(parameter.getName());
       buffers.ofValue[op->getResult(0)] = view;
     }

@@ -140,13 +140,15 @@ LogicalResult EntryConversion::convert(EstimateGradientOp op) {
     return failure();
   Value chunks = tableOf(op, "random_chunks",
                          randomChunks(slice->parameters, builder.getContext()));
-  callShared(op, "estimate",
-             {buffers.ofValue.at(op.getKey()),
-              buffers.ofValue.at(op.getCoefficients()), *gradient, chunks},
+  SmallVector<Value> arguments = {*gradient, chunks};
+  for (Value operand : op->getOperands())
+    arguments.push_back(buffers.ofValue.at(operand));
+  callShared(op, "estimate", arguments,
              [&](KernelBuilder &k, Buffers &own, ValueRange given) {
-               own.ofValue[op.getKey()] = given[0];
-               own.ofValue[op.getCoefficients()] = given[1];
-               emitEstimate(op, given[2], given[3], k);
+               for (auto [operand, argument] :
+                    llvm::zip_equal(op->getOperands(), given.drop_front(2)))
+                 own.ofValue[operand] = argument;
+               emitEstimate(op, given[0], given[1], k);
              });
   return success();
 }

@@ -59,7 +59,8 @@ namespace {
 class Direction {
 public:
   Direction(KernelBuilder &k, const ParameterView &view, Type type)
-      : k(k), type(type), scale(view.scale ? k.load(view.scale, {}) : Value()) {
+      : k(k), type(type), scale(view.scale ? k.load(view.scale, {}) : Value()),
+        isAlone(view.isDirection) {
     auto word = [&](int64_t at) { return k.load(view.key, k.index(at)); };
     key = streamKey(k, {word(0), word(1), word(2), word(3)}, view.stream);
   }
@@ -67,15 +68,15 @@ public:
   /// Element `index`, of the type, where `stored` is in memory.
   Value at(Value index, Value stored) {
     Value z = randomNormal(k, key, index);
-    if (!scale)
-      return k.convert(type, z);
-    return k.add(stored, k.convert(type, k.mul(scale, z)));
+    Value moved = k.convert(type, scale ? k.mul(scale, z) : z);
+    return isAlone ? moved : k.add(stored, moved);
   }
 
 private:
   KernelBuilder &k;
   Type type;
   Value scale;
+  bool isAlone;
   RandomKey key;
 };
 } // namespace

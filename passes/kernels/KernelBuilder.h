@@ -27,9 +27,11 @@ struct ParameterView {
   mlir::Value scales, biases;
   int64_t bits = 0;
   /// See hone.perturbed: memref<4xi32>, memref<f64>, and an i64, the stream's
-  /// hash. Without a scale, what is read is the direction in the parameter's
-  /// place.
+  /// hash.
   mlir::Value key, scale, stream;
+  /// What is read is the direction in the parameter's place, as long as it is
+  /// or scaled.
+  bool isDirection = false;
 
   bool isPacked() const { return bits != 0; }
   bool isRandom() const { return static_cast<bool>(key); }

@@ -211,8 +211,12 @@ void hone::emitEstimate(EstimateGradientOp op, Value gradient, Value chunks,
   forEachChunk(k, chunks, directions.scratch(),
                [&](RandomChunk chunk, ValueRange scratch) {
                  directions.sum(chunk, scratch[0]);
+                 Value scale;
+                 if (op.getScale())
+                   scale = k.load(k.buffer(op.getScale()), {});
                  k.map(chunk.count, [&](ValueRange j) {
-                   k.store(k.load(scratch[0], j[0]), gradient,
+                   Value sum = k.load(scratch[0], j[0]);
+                   k.store(scale ? k.mul(scale, sum) : sum, gradient,
                            k.add(chunk.first, j[0]));
                  });
                });

@@ -408,3 +408,13 @@ TEST(SelectionFormulas, RatiosGoFromTheFirstToTheLastStep) {
   EXPECT_EQ(ruleOf("uniform", 0.3, 1, "linear", 0.8).mostOf(10), 8);
   EXPECT_EQ(ruleOf("uniform", 0.8, 1, "step", 0.3).mostOf(10), 8);
 }
+
+TEST(DirectionFormulas, ScalesRiseEvenly) {
+  Formula rise("rise", "lld"), risen("risen_scales", "rrdr", 3);
+  EXPECT_EQ(rise.number({0, 4}), 0);
+  EXPECT_EQ(rise.number({1, 4}), 0.25);
+  EXPECT_EQ(rise.number({9, 4}), 1);
+  EXPECT_EQ(rise.number({0, 0}), 1);
+  EXPECT_EQ(risen.reals({{0.5, 1, 1}, {1, 0, 1}, {0.25}}, 3),
+            (std::vector<double>{0.125, 1, 0.25}));
+}

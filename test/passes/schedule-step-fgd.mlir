@@ -1,6 +1,26 @@
 // RUN: hone-opt %s --hone-schedule-step="method=fgd optimizer=sgd directions=2" | FileCheck %s --enable-var-scope
 // RUN: not hone-opt %s --hone-schedule-step="method=fgd optimizer=sgd directions=0" 2>&1 | FileCheck %s --check-prefix=NONE
 
+// RUN: hone-opt %s --hone-schedule-step="method=fgd optimizer=sgd direction-scales=1=0.25" --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=SCALED --enable-var-scope
+// RUN: not hone-opt %s --hone-schedule-step="method=fgd optimizer=sgd direction-scales=1=2" 2>&1 | FileCheck %s --check-prefix=BADSCALE
+
+// BADSCALE: direction-scales: expected layers and a scale from 0 to 1 such as 0-4=0.15 but found '1=2'
+// A scale of each layer is in its directions and in its update.
+// SCALED: hone.direction %{{.*}} by %[[KEY:[^ ]*]] scale %[[SCALE:[^ ]*]] :
+// SCALED-LABEL: hone.entry @loss.tangent(
+// SCALED-SAME: %[[KEY:[^:]+]]: tensor<4xi32>, %[[SCALES:[^:]+]]: tensor<2xf64>)
+// SCALED: %[[S1:[^ ]*]] = hone.element %[[SCALES]][1]
+// SCALED: hone.call @layer.tangent2 "1."({{.*}}, %[[KEY]], %[[S1]])
+// SCALED-LABEL: hone.entry update @update(
+// SCALED-SAME: %[[OWN:[^:]+]]: tensor<2xf64>
+// SCALED: %[[G1:[^ ]*]] = hone.element %[[OWN]][1]
+// SCALED: hone.sgd %[[G1]], {{.*}} on ["1."]
+// SCALED-LABEL: hone.entry vector @estimate_gradient(
+// SCALED: hone.estimate_gradient along {{.*}} scale %{{.*}} on ["1."]
+// SCALED-LABEL: hone.schedule train
+// SCALED: %[[RISEN:[^ ]*]] = hone.scalar @scalar.risen_scales
+// SCALED: hone.run @loss.tangent(%{{.*}}, %[[RISEN]])
+// SCALED: hone.run @update(%[[RISEN]],
 // NONE: error: expects 1 to 2047 directions but got 0
 
 // The first layer's input has no tangent: its copy takes none, and the next

@@ -211,8 +211,9 @@ private:
 class Words : public Setting, public std::vector<std::string> {
 public:
   Words(Section &owner, const char *name, std::vector<std::string> value,
-        Bits bits, SetBy setBy, const char *help)
-      : Setting(owner, name, bits, setBy, help), vector(std::move(value)) {}
+        Bits bits, SetBy setBy, const char *help, Methods methods = {})
+      : Setting(owner, name, bits, setBy, help, std::move(methods)),
+        vector(std::move(value)) {}
   using std::vector<std::string>::operator=;
 
   std::string expected() const override { return "a list of words"; }

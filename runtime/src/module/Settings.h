@@ -119,6 +119,12 @@ struct MethodSettings : Section {
       "random directions of a step, each with two losses (mezo), one and one for "
       "all (mezo-one-sided), or one derivative (fgd); the estimate is their mean",
       from(1, 2047), {"mezo", "mezo-one-sided", "fgd"}};
+  Words direction_scales{*this, "direction_scales", {}, Bits::Run, SetBy::Spec,
+      "how much of a direction layers of fgd move along, from 0 to 1, as in "
+      "[0-19=0, 20-22=0.15]; all of it where nothing is said", {"fgd"}};
+  Integer direction_scale_steps{*this, "direction_scale_steps", 0, Bits::Run,
+      SetBy::Spec, "steps in which direction_scales rise evenly from 0; 0: they are "
+      "there at once", counts, {"fgd"}};
   Real perturbation_scale{*this, "perturbation_scale", 1e-2, Bits::Run,
       SetBy::Option, "how far from the parameters mezo takes losses along a "
       "direction", {1e-8, 1e8}, {"mezo", "mezo-one-sided"}};

@@ -140,6 +140,7 @@ void Trainer::setRates(Interpreter &interpreter, const char *part,
   set("beta1", double(method.adam_beta1));
   set("beta2", double(method.adam_beta2));
   set("epsilon", double(method.adam_epsilon));
+  set("direction_scale_steps", int64_t(method.direction_scale_steps));
   set("selection_ratio", double(method.selection_ratio));
   set("selection_ratio_end", double(method.selection_ratio_end));
   set("selection_decay", double(method.selection_decay));

@@ -1,0 +1,33 @@
+//===- DirectionScales.h - How far layers move along a direction ----------===//
+//
+// AsyncFGD's alpha (Guo et al. 2023, section 4.2): the direction of a layer's
+// parameters is alpha u instead of u, in the derivative and in the update, so
+// that what is expected of the estimate is alpha^2 times the gradient.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_PASSES_DERIVE_DIRECTIONSCALES_H
+#define HONE_PASSES_DERIVE_DIRECTIONSCALES_H
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+#include <string>
+
+namespace hone {
+
+/// Layers, counted from 0, both ends meant, and their alpha.
+struct DirectionScale {
+  int64_t first, last;
+  double scale;
+};
+
+/// "0-19=0,20-22=0.15", in the order of the layers; `problem` is what is wrong,
+/// empty if nothing is.
+llvm::SmallVector<DirectionScale> parseDirectionScales(llvm::StringRef text,
+                                                       std::string &problem);
+
+} // namespace hone
+
+#endif
