@@ -38,11 +38,13 @@ done
 for scale in 0.0004 0.0002 0.0001; do
   estimate one-sided-$scale one-sided --perturbation-scale $scale
 done
-compile scaled --set train.method=fgd \
-  --set train.direction_scales=0=0,1=0.25 --set train.direction_scale_steps=0
-"$work/scaled/train" "${common[@]}" \
-  --dump-gradients "$work/scaled.safetensors"
-python3 "$here/scaled-estimate.py" "$work/exact.safetensors" \
-  "$work/forward.safetensors" "$work/scaled.safetensors" 0 0.25
+for scale in 0 0.25; do
+  compile scaled --set train.method=fgd \
+    --set "train.direction_scales=[0=$scale]"
+  "$work/scaled/train" "${common[@]}" \
+    --dump-gradients "$work/scaled.safetensors"
+  python3 "$here/scaled-estimate.py" "$work/exact.safetensors" \
+    "$work/forward.safetensors" "$work/scaled.safetensors" $scale
+done
 python3 "$here/estimates.py" "$work/exact.safetensors" "$work/many.safetensors" \
   $directions "${list[@]}"
