@@ -157,7 +157,12 @@ static Status checkSelection(const Spec &spec, const rt::MethodSettings &own) {
           spec, setting->key(),
           own.selection == "cyclic" && setting == &own.selection_ratio
               ? "selection cyclic has groups instead"
-              : selection + " does not read it",
+          : setting == &own.selection_ratio ||
+                  setting == &own.selection_schedule ||
+                  setting == &own.selection_ratio_end
+              ? selection + " does not read it"
+              : "only selection " + readers + " reads it, but selection is " +
+                    own.selection,
           own.selection == "cyclic" && setting == &own.selection_ratio
               ? "remove " + setting->key() + "; " + own.selection_groups.key() +
                     ": 2 selects half of the layers"

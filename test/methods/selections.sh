@@ -151,7 +151,7 @@ refuses "H0207.*selection_ratio: selection badam does not read it" \
 refuses "H0207.*selection_schedule: selection cyclic does not read it" \
   compile refused --set train.selection=cyclic \
   --set train.selection_schedule=linear --set train.selection_ratio_end=0.2
-refuses "H0207.*selection_decay: selection uniform does not read it" \
+refuses "H0207.*selection_decay: only selection importance reads it" \
   compile refused --set train.selection_decay=0.5
 refuses "H02.*selection_ratio_end: the key is required where" \
   compile refused --set train.selection_schedule=cosine
