@@ -31,9 +31,10 @@ LogicalResult DirectionMethod::createEntries() {
   if (failed(checkNamesAreFree(model.module, {update, estimate})))
     return failure();
   ArrayAttr prefixes = part.prefixes(model);
-  updateEntry =
-      createUpdateEntryAlong(model.module, update, part.optimizer,
-                             model.parameters, prefixes, coefficientType);
+  if (!part.isCompared)
+    updateEntry =
+        createUpdateEntryAlong(model.module, update, part.optimizer,
+                               model.parameters, prefixes, coefficientType);
   estimateEntry = createVectorEntry<EstimateGradientOp>(
       model.module, {keyType, coefficientType}, {}, estimate, prefixes);
   return success();
