@@ -85,6 +85,10 @@ def ScheduleStep : HonePass<"hone-schedule-step"> {
     With `lower` and `upper`, the first `lower-layers` layers and the others have a
     method each; names of entries, settings and reports then begin with the part's.
     All batches of a step go through both, and updates come last (docs/methods/parts.md).
+
+    With `compare`, a schedule of that purpose puts the gradient of another method
+    where `differentiate` puts that of `method`. Names of its entries and settings
+    begin with "compare."; the other schedules are as without (docs/methods/compare.md).
   }];
   let options = [
     Option<"method", "method", "std::string", /*default=*/"\"backprop\"",
@@ -122,6 +126,9 @@ def ScheduleStep : HonePass<"hone-schedule-step"> {
            /*default=*/"\"momentum\"",
            "what an update does to a layer that is not selected: as for a gradient "
            "of zero (momentum), or none">,
+    Option<"compare", "compare", "std::string", /*default=*/"\"\"",
+           "another method, of the options above, whose gradient is to be compared "
+           "with that of method; empty: none">,
     Option<"lowerLayers", "lower-layers", "int64_t", /*default=*/"0",
            "how many layers are the part lower">,
     Option<"lower", "lower", "std::string", /*default=*/"\"\"",

@@ -41,6 +41,10 @@ struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
   Option<std::string> unselectedUpdate{*this, "unselected-update",
                                        llvm::cl::init("momentum"),
                                        llvm::cl::desc("the same")};
+  Option<std::string> compare{
+      *this, "compare", llvm::cl::init(""),
+      llvm::cl::desc("a second method whose gradient is to be compared, as in "
+                     "hone-schedule-step")};
   Option<int64_t> lowerLayers{
       *this, "lower-layers", llvm::cl::init(0),
       llvm::cl::desc("how many layers have the method of lower")};

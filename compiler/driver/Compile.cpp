@@ -19,6 +19,7 @@
 #include "compiler/driver/Registration.h"
 #include "compiler/driver/RenameTogether.h"
 #include "compiler/driver/RuntimeArchives.h"
+#include "compiler/driver/StepRequest.h"
 #include "compiler/import/ModelImport.h"
 #include "compiler/import/StorageAssignment.h"
 #include "compiler/selfcheck/CheckModel.h"
@@ -114,7 +115,6 @@ public:
   }
 
 private:
-  void setMethods(StepOptions &options) const;
   void setOptions(StepOptions &options);
   bool isHuggingFace() const { return !spec.isMlir(); }
   std::string weightsPath() const;
@@ -259,33 +259,7 @@ Status Compilation::checkStep() {
     return status;
   StepOptions options;
   setOptions(options);
-  StepOptions ofSpec;
-  setMethods(ofSpec);
-  auto refuse = [](const std::string &option, const std::string &problem,
-                   const std::string &remedy) {
-    return Status::error(ErrorCode::OptionsDisagree,
-                         {"--step-options: " + option, problem, remedy});
-  };
-  if (options.method != ofSpec.method)
-    return spec.hasParts()
-               ? refuse("method", "the spec's parts have methods of their own",
-                        "set parts.lower.method or parts.upper.method")
-               : refuse("method", "the spec's method is " + spec.train.method,
-                        "set train.method");
-  if (options.lowerLayers != ofSpec.lowerLayers ||
-      options.lower != ofSpec.lower || options.upper != ofSpec.upper)
-    return refuse("lower, upper", "the spec says what methods parts have",
-                  "set parts.lower and parts.upper");
-  if (spec.hasParts() && (options.splitAfter >= 0 || !options.ranks.empty()))
-    return refuse(options.splitAfter >= 0 ? "split-after" : "ranks",
-                  "parts with methods of their own are of one program",
-                  "leave it out, or remove parts");
-  if (options.ranks.empty() || hasBackward(options))
-    return Status::ok();
-  return refuse("ranks",
-                "ranks exchange gradients, and method " + spec.train.method +
-                    " has none",
-                "leave ranks out, or set train.method to backprop");
+  return checkStepOptions(options, spec);
 }
 
 /// mkdir -p with the mode of the umask.
@@ -294,37 +268,8 @@ static std::error_code createFolder(const std::string &path) {
                                            llvm::sys::fs::all_all);
 }
 
-/// Sets what `method` is told.
-static void setMethod(StepOptions &options, const rt::MethodSettings &method) {
-  options.method = method.method;
-  options.optimizer = optimizerVariant(method);
-  options.directions = method.directions;
-  options.directionScales = method.direction_scales.text();
-  options.selection = method.selection;
-  options.selectionRatio = method.selection_ratio;
-  options.selectionRatioEnd = method.selection_ratio_end;
-  options.selectionSchedule = method.selection_schedule;
-  options.selectionGroups = method.selection_groups;
-  options.selectionWarmup = method.selection_warmup;
-  options.selectionPeriod = method.selection_period;
-  options.unselected = method.unselected;
-  options.unselectedUpdate = method.unselected_update;
-}
-
-void Compilation::setMethods(StepOptions &options) const {
-  if (!spec.hasParts())
-    return setMethod(options, spec.train);
-  options.lowerLayers = spec.lowerLayers();
-  for (auto [text, part] : {std::pair(&options.lower, &spec.lower),
-                            std::pair(&options.upper, &spec.upper)}) {
-    StepOptions own;
-    setMethod(own, *part);
-    *text = printMethodOptions(own);
-  }
-}
-
 void Compilation::setOptions(StepOptions &options) {
-  setMethods(options);
+  setMethods(options, spec);
   options.residuals = spec.train.residuals;
   options.streamWeights =
       planned ? planned->streams : spec.weights.streaming == "true";

@@ -72,11 +72,14 @@ static double limitOf(const Spec &spec) {
 
 static std::vector<Estimate> estimatesOf(const Spec &spec) {
   std::vector<Estimate> estimates;
-  for (const rt::MethodSettings *method : spec.methods()) {
+  std::vector<std::string> methods = {spec.train.compare};
+  for (const rt::MethodSettings *method : spec.methods())
+    methods.push_back(method->method);
+  for (const std::string &method : methods) {
     std::optional<Estimate> own;
-    if (method->method == "fgd")
+    if (method == "fgd")
       own = Estimate::Tangent;
-    else if (spec.isRead(method->perturbation_scale))
+    else if (method == "mezo" || method == "mezo-one-sided")
       own = Estimate::PerturbedLoss;
     if (own && !llvm::is_contained(estimates, *own))
       estimates.push_back(*own);

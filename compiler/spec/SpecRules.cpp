@@ -242,6 +242,11 @@ static Status checkSelection(const Spec &spec, const rt::MethodSettings &own) {
   return Status::ok();
 }
 
+/// ", and compare is mezo"
+static std::string ofComparison(const Spec &spec) {
+  return spec.compares() ? ", and compare is " + spec.train.compare.text() : "";
+}
+
 /// Checks the keys of a method, in train or in a part.
 static Status checkMethod(const Spec &spec, const rt::MethodSettings &own) {
   auto isGiven = [&](const rt::Setting &setting) {
@@ -249,10 +254,11 @@ static Status checkMethod(const Spec &spec, const rt::MethodSettings &own) {
   };
   const std::string &method = own.method;
   for (const rt::Setting *setting : own.members())
-    if (isGiven(*setting) && !setting->isReadBy(method) &&
+    if (isGiven(*setting) && !spec.isRead(*setting) &&
         rt::Settings::isOfMethod(*setting))
       return disagree(spec, setting->key(),
-                      setting->readers() + ", but method is " + method,
+                      setting->readers() + ", but method is " + method +
+                          ofComparison(spec),
                       "remove " + setting->key() + ", or set " +
                           own.method.key() + " to " + setting->methods.front());
   std::string problem;
@@ -267,7 +273,7 @@ static Status checkMethod(const Spec &spec, const rt::MethodSettings &own) {
                         " rise, but there are none",
                     "remove " + own.direction_scale_steps.key() + ", or add " +
                         own.direction_scales.key());
-  if (method == "lcsb")
+  if (method == "lcsb" || spec.train.compare == "lcsb")
     if (Status status = checkSelection(spec, own); !status.isOk())
       return status;
   for (const rt::Setting *setting : own.members())
@@ -390,6 +396,48 @@ static Status checkParts(Spec &spec) {
   return inheritFromTrain(spec);
 }
 
+/// Checks the second method.
+static Status checkComparison(const Spec &spec) {
+  const rt::TrainSettings &train = spec.train;
+  const std::string &key = train.compare.key();
+  if (!spec.compares())
+    return spec.given.count(train.compare_every.key())
+               ? disagree(spec, train.compare_every.key(),
+                          "only a comparison reads it, but compare is none",
+                          "remove " + train.compare_every.key() + ", or set " +
+                              key + " to another method")
+               : Status::ok();
+  if (spec.hasParts())
+    return disagree(spec, key,
+                    "expected none, since parts have methods of their own, but "
+                    "found " +
+                        train.compare,
+                    "remove " + key + ", or parts");
+  if (train.compare.text() == train.method.text())
+    return disagree(spec, key,
+                    "expected another method than that which trains, whose "
+                    "gradient it would be again, but found " +
+                        train.compare,
+                    "remove " + key + ", or set " + train.method.key() +
+                        " to another one");
+  // What is kept rounded follows from what a plan has room for.
+  if (train.kept_dtype == "bfloat16")
+    return disagree(spec, key,
+                    "expected none, since with kept_dtype bfloat16 the room "
+                    "that a comparison takes would change the run's gradients, "
+                    "but found " +
+                        train.compare,
+                    "remove " + key + ", or " + train.kept_dtype.key());
+  if (train.compare == "lcsb" && train.selection == "importance")
+    return disagree(spec, train.selection.key(),
+                    "expected another selection, since importance is the "
+                    "average length of gradients of steps that lcsb trained, "
+                    "but found importance",
+                    "set " + train.selection.key() + " to uniform, or " +
+                        train.method.key() + " to lcsb");
+  return Status::ok();
+}
+
 Status hone::checkSpec(Spec &spec) {
   auto fail = [&](ErrorCode code, const std::string &key,
                   const std::string &problem, const std::string &remedy) {
@@ -405,6 +453,8 @@ Status hone::checkSpec(Spec &spec) {
                 "add: model: path/to/a/hugging-face/directory");
 
   if (Status status = checkParts(spec); !status.isOk())
+    return status;
+  if (Status status = checkComparison(spec); !status.isOk())
     return status;
   if (!spec.hasParts()) {
     setStandards(spec, spec.train);
@@ -439,7 +489,8 @@ Status hone::checkSpec(Spec &spec) {
                       setting->readers() + ", but method is " +
                           (spec.hasParts()
                                ? spec.lower.method + " and " + spec.upper.method
-                               : spec.train.method.text()),
+                               : spec.train.method.text()) +
+                          ofComparison(spec),
                       "remove " + setting->key() + ", or set " +
                           (spec.hasParts() ? spec.upper.method.key()
                                            : spec.train.method.key()) +

@@ -203,7 +203,8 @@ def Hone_Purpose : I32EnumAttr<"Purpose", "what a schedule is run for", [
   I32EnumAttrCase<"Evaluate", 1, "evaluate">,
   I32EnumAttrCase<"Differentiate", 2, "differentiate">,
   I32EnumAttrCase<"Validate", 3, "validate">,
-  I32EnumAttrCase<"Replay", 4, "replay">]> {
+  I32EnumAttrCase<"Replay", 4, "replay">,
+  I32EnumAttrCase<"Compare", 5, "compare">]> {
   let cppNamespace = "::hone";
   let genSpecializedAttr = 0;
 }
@@ -224,7 +225,8 @@ def Hone_MemoryClass : I32EnumAttr<"MemoryClass", "a row of the plan table", [
   I32EnumAttrCase<"Batch", 3, "batch">,
   I32EnumAttrCase<"Kept", 4, "kept">,
   I32EnumAttrCase<"Working", 5, "working">,
-  I32EnumAttrCase<"Accumulation", 6, "accumulation">]> {
+  I32EnumAttrCase<"Accumulation", 6, "accumulation">,
+  I32EnumAttrCase<"Comparison", 7, "comparison">]> {
   let cppNamespace = "::hone";
   let genSpecializedAttr = 0;
 }

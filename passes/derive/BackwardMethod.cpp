@@ -92,7 +92,10 @@ LogicalResult BackwardMethod::selectLayers() {
       return failure();
     if (!part.selection->rule().skipsForwards())
       continue;
-    if (failed(skipForwards(gradient, isOwn)) || failed(scaleEvaluation(part)))
+    if (failed(skipForwards(gradient, isOwn)))
+      return failure();
+    // What is evaluated is what was trained.
+    if (updates() && failed(scaleEvaluation(part)))
       return failure();
   }
   return success();
@@ -121,17 +124,33 @@ SmallVector<Value> BackwardMethod::evaluationArguments(ScheduleBuilder &b) {
   return weights;
 }
 
+FailureOr<EntryOp> BackwardMethod::findGradient() {
+  FailureOr<EntryOp> found = findGradientEntry(model.module);
+  if (failed(found) || updates())
+    return found;
+  std::string name = parts.front().trained.symbol(found->getSymName());
+  if (failed(checkNamesAreFree(model.module, {name})))
+    return failure();
+  // Behind it, since the first is the one that others find.
+  OpBuilder builder(*found);
+  builder.setInsertionPointAfter(*found);
+  auto copy = cast<EntryOp>(builder.clone(**found));
+  copy.setSymName(name);
+  return copy;
+}
+
 LogicalResult BackwardMethod::createEntries() {
   if (failed(checkRanks()))
     return failure();
-  FailureOr<EntryOp> found = findGradientEntry(model.module);
+  FailureOr<EntryOp> found = findGradient();
   if (failed(found))
     return failure();
   gradient = *found;
   if (failed(selectLayers()))
     return failure();
-  std::vector<std::string> names = {vectorEntryName<ZeroGradientOp>(),
-                                    vectorEntryName<ReadGradientOp>(),
+  const std::string zeroName =
+      parts.front().trained.symbol(vectorEntryName<ZeroGradientOp>());
+  std::vector<std::string> names = {zeroName, vectorEntryName<ReadGradientOp>(),
                                     vectorEntryName<AddGradientOp>()};
   const std::string update = stringifyPhase(Phase::Update).str();
   for (EntryOp entry : {gradient, ofAll})
@@ -150,7 +169,7 @@ LogicalResult BackwardMethod::createEntries() {
     return failure();
 
   const ParameterTable &parameters = model.parameters;
-  zero = createVectorEntry<ZeroGradientOp>(model.module, {}, {});
+  zero = createVectorEntry<ZeroGradientOp>(model.module, {}, {}, zeroName);
   if (options.inBackward) {
     const Part &all = parts.front();
     auto createCopy = [&](EntryOp entry) {
@@ -164,6 +183,8 @@ LogicalResult BackwardMethod::createEntries() {
   for (EntryOp entry : {gradient, ofAll})
     if (entry)
       accumulateByLayer(entry, parameters);
+  if (!updates())
+    return success();
   for (Part &part : parts) {
     ArrayAttr prefixes = part.trained.prefixes(model);
     std::string name =

@@ -58,6 +58,9 @@ private:
     Value squaresNow, length, rate;
   };
 
+  bool updates() const { return !parts.front().trained.isCompared; }
+  /// The gradient's entry; of what is compared, a copy.
+  mlir::FailureOr<EntryOp> findGradient();
   /// One of several different ranks, none of which updates in the backward.
   mlir::LogicalResult checkRanks();
   mlir::LogicalResult checkWarmups();

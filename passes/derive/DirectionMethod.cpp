@@ -36,9 +36,10 @@ LogicalResult DirectionMethod::createEntries() {
   if (failed(checkNamesAreFree(model.module, {update, estimate})))
     return failure();
   ArrayAttr prefixes = part.prefixes(model);
-  updateEntry = createUpdateEntryAlong(model.module, update, part.optimizer,
-                                       model.parameters, prefixes,
-                                       coefficientType, scaled);
+  if (!part.isCompared)
+    updateEntry = createUpdateEntryAlong(model.module, update, part.optimizer,
+                                         model.parameters, prefixes,
+                                         coefficientType, scaled);
   estimateEntry = createEstimate(estimate);
   return success();
 }

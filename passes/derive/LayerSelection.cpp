@@ -80,7 +80,7 @@ LogicalResult LayerSelection::check(StepModel &model, bool inBackward) const {
     return model.module.emitError(
         "expects a warm-up of selection importance: without one there are no "
         "gradients to average");
-  if (updatesAll)
+  if (updatesAll || part.isCompared)
     return success();
   for (const TrainableLayer &layer : model.parameters.layers())
     if (part.has(layer.prefix) && !llvm::is_contained(prefixes, layer.prefix))

@@ -82,11 +82,21 @@ struct NamedOptions {
 };
 } // namespace
 
+MethodOptions comparedOptions(MethodOptions options, StringRef method) {
+  options.method = method.str();
+  return options;
+}
+
 /// The methods of a step; none of what cannot be parsed.
 static std::vector<NamedOptions> methodsOf(const StepOptions &options) {
-  if (options.lower.empty() && options.upper.empty())
-    return {{"", MethodOptions::of(options)}};
   std::vector<NamedOptions> parts;
+  if (options.lower.empty() && options.upper.empty()) {
+    parts.push_back({"", MethodOptions::of(options)});
+    if (!options.compare.empty())
+      parts.push_back(
+          {"", comparedOptions(parts.front().options, options.compare)});
+    return parts;
+  }
   for (auto [name, text] :
        {std::pair(LayerParts::lower, options.lower.getValue()),
         std::pair(LayerParts::upper, options.upper.getValue())})
@@ -175,15 +185,26 @@ void buildMethods(OpPassManager &pm, const StepOptions &options) {
          options.lowerLayers, partWithBackward(options)}));
   // From here on the module computes gradients: every value that the backward
   // reads is kept or recomputed, explicitly.
-  pm.addPass(createScheduleStep(
-      {options.method, options.optimizer, options.directions,
-       options.directionScales, options.selection, options.selectionRatio,
-       options.selectionRatioEnd, options.selectionSchedule,
-       options.selectionGroups, options.selectionWarmup,
-       options.selectionPeriod, options.unselected, options.unselectedUpdate,
-       options.lowerLayers, options.lower, options.upper,
-       llvm::to_vector(options.ranks), options.rank,
-       options.optimizerInBackward}));
+  pm.addPass(createScheduleStep({options.method,
+                                 options.optimizer,
+                                 options.directions,
+                                 options.directionScales,
+                                 options.selection,
+                                 options.selectionRatio,
+                                 options.selectionRatioEnd,
+                                 options.selectionSchedule,
+                                 options.selectionGroups,
+                                 options.selectionWarmup,
+                                 options.selectionPeriod,
+                                 options.unselected,
+                                 options.unselectedUpdate,
+                                 options.compare,
+                                 options.lowerLayers,
+                                 options.lower,
+                                 options.upper,
+                                 llvm::to_vector(options.ranks),
+                                 options.rank,
+                                 options.optimizerInBackward}));
 }
 
 } // namespace hone

@@ -26,6 +26,9 @@ mlir::FailureOr<MethodOptions> parseMethodOptions(llvm::StringRef text);
 /// The text that is parsed to what `options` tell a method.
 std::string printMethodOptions(const StepOptions &options);
 
+/// What a method is told whose gradient is compared with that of `options`.
+MethodOptions comparedOptions(MethodOptions options, llvm::StringRef method);
+
 /// The methods of `parts`; those with a backward have one in common. Fails with
 /// a diagnostic if there is none of a name.
 mlir::FailureOr<llvm::SmallVector<std::unique_ptr<StepMethod>>>

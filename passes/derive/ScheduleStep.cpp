@@ -36,12 +36,31 @@ struct ScheduleStep : impl::ScheduleStepBase<ScheduleStep> {
       part.cut = &*cut;
     auto methods = createMethods(
         *model, *parts, {inBackward, llvm::to_vector(ranks), rank.getValue()});
-    if (failed(methods) || failed(scheduleStep(*model, *methods)))
+    auto compared = createCompared(*model, parts->front());
+    if (failed(methods) || failed(compared) ||
+        failed(scheduleStep(*model, *methods, *compared)))
       signalPassFailure();
   }
 
 private:
   friend struct hone::MethodOptions; // reads the options, which are protected
+
+  /// The method that is compared; empty: there is none.
+  FailureOr<SmallVector<std::unique_ptr<StepMethod>>>
+  createCompared(StepModel &model, TrainedPart own) {
+    if (compare.empty())
+      return SmallVector<std::unique_ptr<StepMethod>>();
+    if (!own.name.empty())
+      return getOperation().emitError(
+          "expects one method for all layers where one is compared");
+    if (!ranks.empty())
+      return getOperation().emitError(
+          "expects no ranks where a method is compared: each would have the "
+          "gradient of its own batches");
+    own.options = comparedOptions(own.options, compare);
+    own.isCompared = true;
+    return createMethods(model, own, {});
+  }
 
   FailureOr<std::vector<TrainedPart>> readParts() {
     std::vector<TrainedPart> parts;

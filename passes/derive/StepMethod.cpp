@@ -98,10 +98,10 @@ scheduleTraining(const StepModel &model,
 }
 
 static LogicalResult
-scheduleGradient(const StepModel &model,
+scheduleGradient(const StepModel &model, Purpose purpose,
                  ArrayRef<std::unique_ptr<StepMethod>> methods) {
   auto squares = findEntry(model.module, vectorEntryName<GradientSquaresOp>());
-  ScheduleBuilder b(model.module, Purpose::Differentiate);
+  ScheduleBuilder b(model.module, purpose);
   Value loss = findGradients(b, methods);
   for (auto &method : methods)
     method->writeGradient(b);
@@ -136,19 +136,25 @@ static LogicalResult scheduleValidation(const StepModel &model) {
 }
 
 LogicalResult scheduleStep(const StepModel &model,
-                           ArrayRef<std::unique_ptr<StepMethod>> methods) {
+                           ArrayRef<std::unique_ptr<StepMethod>> methods,
+                           ArrayRef<std::unique_ptr<StepMethod>> compared) {
   if (failed(checkNamesAreFree(model.module,
                                {vectorEntryName<GradientSquaresOp>(),
                                 vectorEntryName<ParameterSquaresOp>()})))
     return failure();
   createVectorEntry<GradientSquaresOp>(model.module, {}, model.perParameter());
-  for (auto &method : methods)
-    if (failed(method->createEntries()))
-      return failure();
+  // What is compared copies the gradient's entry before others change it.
+  for (ArrayRef<std::unique_ptr<StepMethod>> some : {compared, methods})
+    for (auto &method : some)
+      if (failed(method->createEntries()))
+        return failure();
   if (failed(scheduleTraining(model, methods)) ||
       failed(scheduleEvaluation(model, methods)) ||
-      failed(scheduleGradient(model, methods)) ||
+      failed(scheduleGradient(model, Purpose::Differentiate, methods)) ||
       failed(scheduleValidation(model)))
+    return failure();
+  if (!compared.empty() &&
+      failed(scheduleGradient(model, Purpose::Compare, compared)))
     return failure();
   return methods.size() == 1 ? methods.front()->scheduleReplay() : success();
 }

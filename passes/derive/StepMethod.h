@@ -71,11 +71,14 @@ struct TrainedPart {
   MethodOptions options;
   Optimizer optimizer = Optimizer::Adamw; ///< as options say
   const LayerParts *cut = nullptr;        ///< of the model
+  /// Another method trains: of this one there is a gradient, and no update.
+  bool isCompared = false;
 
   bool has(llvm::StringRef prefix) const { return cut->has(name, prefix); }
-  /// "lower.update"
+  /// "lower.update", "compare.selection_ratio"
   std::string symbol(llvm::StringRef of) const {
-    return (name.empty() ? "" : name + ".") + of.str();
+    llvm::StringRef prefix = isCompared ? "compare" : llvm::StringRef(name);
+    return ((prefix.empty() ? "" : prefix + ".") + of).str();
   }
   /// The layers that train, for ops that are `on` some; null: all of them.
   mlir::ArrayAttr prefixes(const StepModel &model) const;
@@ -88,7 +91,8 @@ public:
 
   virtual ~StepMethod() = default;
 
-  /// Adds the entries that items run. Fails with a diagnostic.
+  /// Adds the entries that items run; of a method that is compared, none that
+  /// update. Fails with a diagnostic.
   virtual mlir::LogicalResult createEntries() = 0;
 
   /// Items before the batches; returns what is carried over these.
@@ -120,10 +124,12 @@ public:
   virtual mlir::LogicalResult scheduleReplay();
 };
 
-/// Adds the schedules of a step of `methods`. Fails with a diagnostic.
+/// Adds the schedules of a step of `methods`, and of the gradient of `compared`,
+/// if there is one. Fails with a diagnostic.
 mlir::LogicalResult
 scheduleStep(const StepModel &model,
-             llvm::ArrayRef<std::unique_ptr<StepMethod>> methods);
+             llvm::ArrayRef<std::unique_ptr<StepMethod>> methods,
+             llvm::ArrayRef<std::unique_ptr<StepMethod>> compared = {});
 
 } // namespace hone
 

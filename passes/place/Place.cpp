@@ -114,8 +114,7 @@ struct Place : impl::PlaceBase<Place> {
     }
     GradientPlace gradient = findGradientPlace(module);
     RegionBuilder regions(module);
-    placeVectors(module, *parameters, gradient == GradientPlace::Arena,
-                 regions);
+    placeVectors(module, *parameters, gradient, regions);
     auto addAccumulation = [&] {
       if (accumulation > 0)
         regions.add("accumulation", MemoryClass::Accumulation, accumulation);
@@ -201,11 +200,11 @@ struct Place : impl::PlaceBase<Place> {
   enum class GradientPlace { None, Arena, BehindArena };
   /// Where the gradient of all parameters is. A step that updates layer by
   /// layer or along directions never has all of it, but who differentiates
-  /// does.
+  /// does, and so does each comparison.
   static GradientPlace findGradientPlace(ModuleOp module);
-  /// Theta, its gradient and the optimizer's state.
+  /// Theta, its gradient, a copy for comparisons and the optimizer's state.
   static void placeVectors(ModuleOp module, const ParameterTable &parameters,
-                           bool withGradient, RegionBuilder &regions);
+                           GradientPlace gradient, RegionBuilder &regions);
   /// The inputs of one batch.
   static LogicalResult placeInputs(ModuleOp module, int64_t rows,
                                    RegionBuilder &regions);
@@ -283,7 +282,13 @@ int64_t BodyPlacement::place() {
   return bytes;
 }
 
+static bool compares(ModuleOp module) {
+  return Schedule::find(module, Purpose::Compare).has_value();
+}
+
 Place::GradientPlace Place::findGradientPlace(ModuleOp module) {
+  if (compares(module))
+    return GradientPlace::Arena;
   bool updatesLayers = false, isSummed = false, isEstimated = false;
   module.walk([&](Operation *op) {
     isSummed |= isa<GradientOp>(op);
@@ -302,7 +307,7 @@ Place::GradientPlace Place::findGradientPlace(ModuleOp module) {
 }
 
 void Place::placeVectors(ModuleOp module, const ParameterTable &parameters,
-                         bool withGradient, RegionBuilder &regions) {
+                         GradientPlace gradient, RegionBuilder &regions) {
   int64_t vector = vectorBytes(parameters, parameters.gradientElement());
   unsigned states = 0;
   module.walk([&](UpdateOpInterface update) {
@@ -310,8 +315,10 @@ void Place::placeVectors(ModuleOp module, const ParameterTable &parameters,
   });
   regions.add("theta", MemoryClass::Adapter,
               vectorBytes(parameters, parameters.thetaElement()));
-  if (withGradient)
+  if (gradient == GradientPlace::Arena)
     regions.add("gradient", MemoryClass::Gradient, vector);
+  if (compares(module)) // behind the gradient: see hone_module
+    regions.add("comparison", MemoryClass::Comparison, vector);
   for (unsigned state = 0; state < states; ++state)
     regions.add("state" + Twine(state), MemoryClass::Optimizer, vector);
 }

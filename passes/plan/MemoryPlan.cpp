@@ -1,6 +1,7 @@
 //===- MemoryPlan.cpp - The promised peak, by class -----------------------===//
 //
-// The peak is reached during one call of one run of the schedule that trains.
+// The peak is reached during one call of one run of the schedule that trains,
+// or of the one that compares.
 // The table attributes the arena to classes at that call: regions by their
 // class, values that cross items as boundary, values that live across calls as
 // kept, gradients of a layer as gradient, the call's own scratch and results as
@@ -32,7 +33,8 @@ struct Usage {
   int64_t total() const { return boundary + kept + working + gradient; }
 };
 
-/// A run of the step, and what is in use beside its working set.
+/// A run of the step or of its comparison, and what is in use beside its
+/// working set.
 struct StepRun {
   EntryOp entry;
   int64_t boundary;
@@ -122,20 +124,22 @@ static int64_t otherBatchBytes(ModuleOp module) {
 
 static SmallVector<StepRun> runsOfStep(ModuleOp module) {
   SmallVector<StepRun> runs;
-  std::optional<Schedule> schedule = Schedule::find(module, Purpose::Train);
-  if (!schedule) {
-    for (EntryOp entry : entriesOfStep(module))
-      runs.push_back({entry, 0});
-    return runs;
-  }
   SymbolTable symbols(module);
-  for (const Schedule::Item &item : schedule->items()) {
-    auto run = dyn_cast<RunOp>(item.op);
-    if (!run)
+  for (Purpose purpose : {Purpose::Train, Purpose::Compare}) {
+    std::optional<Schedule> schedule = Schedule::find(module, purpose);
+    if (!schedule && purpose == Purpose::Train)
+      for (EntryOp entry : entriesOfStep(module))
+        runs.push_back({entry, 0});
+    if (!schedule)
       continue;
-    int64_t boundary = boundaryDuring(*schedule, run);
-    for (EntryOp entry : entriesOf(run, symbols))
-      runs.push_back({entry, boundary});
+    for (const Schedule::Item &item : schedule->items()) {
+      auto run = dyn_cast<RunOp>(item.op);
+      if (!run)
+        continue;
+      int64_t boundary = boundaryDuring(*schedule, run);
+      for (EntryOp entry : entriesOf(run, symbols))
+        runs.push_back({entry, boundary});
+    }
   }
   return runs;
 }
@@ -201,6 +205,8 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes,
       worst.gradient ? "of one layer" : "");
   if (int64_t bytes = regionBytes(MemoryClass::Accumulation))
     add(MemoryClass::Accumulation, bytes, "one layer's gradient of a batch");
+  if (int64_t bytes = regionBytes(MemoryClass::Comparison))
+    add(MemoryClass::Comparison, bytes, "the gradient that another has beside");
   add(MemoryClass::Optimizer, regionBytes(MemoryClass::Optimizer), "");
   add(MemoryClass::Batch, regionBytes(MemoryClass::Batch),
       "inputs and outputs");

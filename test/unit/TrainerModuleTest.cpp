@@ -90,6 +90,33 @@ TEST(Module, HasRoomForGradientsBehindTheArena) {
   EXPECT_EQ(opened.value().arenaBytes({true}), module.gradient_end);
 }
 
+// A copy of the gradient is behind it where another one is compared.
+TEST(Module, HasRoomForTwoGradientsToCompare) {
+  hone_module module = bigramModule(HONE_SGD);
+  std::vector<hone_schedule> schedules(
+      module.schedules, module.schedules + module.schedule_count);
+  for (uint32_t i = 0; i < module.schedule_count; ++i)
+    if (schedules[i].purpose == HONE_DIFFERENTIATE)
+      schedules.push_back(schedules[i]);
+  schedules.back().purpose = HONE_COMPARE;
+  const char *compares =
+      R"({"train": {"max_seq_length": 32, "compare": "mezo"}})";
+  module.config = compares;
+  EXPECT_NE(refusal(module).find("schedule 'compare'"), std::string::npos);
+  module.schedules = schedules.data();
+  module.schedule_count = uint32_t(schedules.size());
+  module.arena_bytes += 4 * module.trainable_elements * sizeof(double);
+  module.accumulation_end = module.gradient_end = module.arena_bytes;
+  auto opened = Module::open(module);
+  ASSERT_TRUE(opened.isOk()) << opened.status().render();
+  EXPECT_TRUE(opened.value().compares());
+  uint64_t bytes = opened.value().vectorBytes();
+  module.gradient_offset = (module.arena_bytes - bytes) / 8 * 8;
+  EXPECT_NE(refusal(module).find("comparison"), std::string::npos);
+  module.config = bigramModule(HONE_SGD).config;
+  EXPECT_NE(refusal(module).find("schedule 'compare'"), std::string::npos);
+}
+
 TEST(Module, RefusesWhatReachesBeyondTheArena) {
   hone_module module = bigramModule(HONE_SGD);
   module.arena_bytes = 64;

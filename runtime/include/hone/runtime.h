@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define HONE_ABI_VERSION 7u
+#define HONE_ABI_VERSION 8u
 
 typedef enum hone_dtype {
   HONE_F32 = 0,
@@ -154,6 +154,8 @@ typedef enum hone_purpose {
   HONE_VALIDATE = 3,      /* whether the trainable parameters are finite */
   HONE_REPLAY = 4,        /* an update, from what training reported of it; only
                              of some methods */
+  HONE_COMPARE = 5,       /* the loss and gradient of another method; only where
+                             the spec compares one */
 } hone_purpose;
 
 /* How learning rates change, as the setting lr_scheduler counts them. */
@@ -219,6 +221,7 @@ typedef struct hone_item {
      learning_rate, weight_decay, max_grad_norm (0: no clipping), momentum,
      beta1, beta2, epsilon, perturbation_scale   f64
      coefficients  f32, several: of HONE_REPLAY
+   Those of a method that HONE_COMPARE compares begin with "compare.".
    Reports, f64: loss, gradient_norm, learning_rate, parameter_norm; and
    coefficients, f32, several: all that a step adds to its seed. */
 typedef struct hone_number {
@@ -285,7 +288,8 @@ typedef struct hone_module {
   uint64_t trainable_elements; /* length of theta */
   uint64_t theta_offset;       /* bytes; trainable_elements values each */
   /* Behind the arena where a step updates layer by layer: only who
-     differentiates has memory for it, up to gradient_end. */
+     differentiates has memory for it, up to gradient_end. With HONE_COMPARE there
+     is a second vector for a copy, at the next multiple of 64 bytes behind it. */
   uint64_t gradient_offset;
   uint64_t gradient_end;
   /* The first state vector; the second begins at the next multiple of 64 bytes

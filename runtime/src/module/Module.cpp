@@ -86,13 +86,14 @@ static Status findSlots(const hone_module &m, bool isPart,
 static Status findSchedules(const hone_module &m,
                             const hone_schedule **schedules) {
   static const char *const names[] = {"train", "evaluate", "differentiate",
-                                      "validate", "replay"};
-  for (uint32_t purpose = 0; purpose <= HONE_REPLAY; ++purpose) {
+                                      "validate", "replay", "compare"};
+  for (uint32_t purpose = 0; purpose <= HONE_COMPARE; ++purpose) {
     std::string place = std::string("schedule '") + names[purpose] + "'";
     for (uint32_t i = 0; i < m.schedule_count; ++i)
       if (m.schedules[i].purpose == purpose)
         schedules[purpose] = &m.schedules[i];
-    if (!schedules[purpose] && purpose == HONE_REPLAY)
+    if (!schedules[purpose] &&
+        (purpose == HONE_REPLAY || purpose == HONE_COMPARE))
       continue;
     if (!schedules[purpose])
       return mismatch(place, "expects the schedule but got none");
@@ -113,6 +114,8 @@ static Status checkTrainables(const Module &module) {
       {"theta", m.theta_offset, module.thetaBytes(), m.arena_bytes},
       {"gradient", m.gradient_offset, module.vectorBytes(),
        module.arenaBytes({/*withGradients=*/true})},
+      {"comparison", module.comparisonOffset(),
+       module.compares() ? module.vectorBytes() : 0, m.arena_bytes},
       {"state", m.state_offset, module.stateBytes(), m.arena_bytes},
   };
   for (const Region &region : regions)
@@ -231,6 +234,9 @@ Result<Module> Module::open(const hone_module &compiled) {
                                 " rows but got " + std::to_string(rows));
   if (Status status = findSchedules(compiled, module.schedules); !status.isOk())
     return status;
+  if (module.compares() != module.parsed.compares())
+    return mismatch("schedule 'compare'",
+                    "expects it where the spec compares a method");
   if (Status status = findSlots(compiled, peerOf(module.schedule(HONE_TRAIN)),
                                 module.slots);
       !status.isOk())

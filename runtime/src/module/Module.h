@@ -35,6 +35,12 @@ public:
   }
   /// Whether the updates of a run can be made again from what steps report.
   bool canReplay() const { return schedules[HONE_REPLAY]; }
+  /// Whether there is the gradient of a second method.
+  bool compares() const { return schedules[HONE_COMPARE]; }
+  /// Where the run's own gradient is copied to then, in bytes of the arena.
+  uint64_t comparisonOffset() const {
+    return compiled->gradient_offset + stateStride();
+  }
   /// Whether training updates layer by layer. The gradients of all parameters are
   /// then behind the arena, as they are where steps go along directions.
   bool updatesLayers() const { return parsed.train.optimizer_in_backward; }
@@ -52,7 +58,7 @@ public:
   uint64_t thetaBytes() const;
   uint64_t vectorBytes() const; ///< of the gradient, of a state
   unsigned stateVectors() const;
-  /// From one state vector to the next: each begins at a multiple of 64 bytes.
+  /// From one vector to the next: each begins at a multiple of 64 bytes.
   uint64_t stateStride() const { return (vectorBytes() + 63) / 64 * 64; }
   uint64_t stateBytes() const; ///< of all state vectors
   /// Memory that not every run needs.
@@ -66,7 +72,7 @@ public:
 
 private:
   const hone_module *compiled = nullptr;
-  const hone_schedule *schedules[HONE_REPLAY + 1] = {};
+  const hone_schedule *schedules[HONE_COMPARE + 1] = {};
   ModuleConfig parsed;
 };
 

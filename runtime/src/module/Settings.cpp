@@ -43,7 +43,20 @@ bool Settings::isOfMethod(const Setting &setting) {
   return find(train, setting) && find(part, setting);
 }
 
-bool Settings::isRead(const Setting &setting) const {
+bool Settings::isReadByComparison(const Setting &setting) const {
+  if (!compares() || strcmp(setting.section, train.name) != 0)
+    return false;
+  // What says how a gradient is used, or asks for one of less precision.
+  for (const char *other : {"max_grad_norm", "unselected_update",
+                            "optimizer_in_backward", "kept_dtype"})
+    if (!strcmp(setting.name, other))
+      return false;
+  return setting.isReadBy(train.compare);
+}
+
+bool Settings::isReadByTraining(const Setting &setting) const {
+  if (!strcmp(setting.key().c_str(), train.compare_every.key().c_str()))
+    return false;
   for (const PartSettings *part : {&lower, &upper})
     if (!strcmp(setting.section, part->name))
       return hasParts() && setting.isReadBy(part->method);

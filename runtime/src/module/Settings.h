@@ -179,6 +179,15 @@ struct TrainSettings : MethodSettings {
       "what block inputs and the inner values of layers may be kept in by "
       "residuals: planned, where the budget asks for it; bfloat16 changes "
       "gradients", {{"float32", "bfloat16"}}, {"backprop"}};
+  /// How a gradient is found, and not what is done with it, is also of the
+  /// method that is compared: see isReadByComparison.
+  Word compare{*this, "compare", "none", Bits::None, SetBy::Spec,
+      "a second method whose gradient the run's own is compared with, in "
+      "compare.jsonl, a table and compare.svg; it has the settings of train that "
+      "it reads, and changes no bit of the run", {{"none", "backprop", "lcsb",
+      "mezo", "mezo-one-sided", "fgd"}}};
+  Integer compare_every{*this, "compare_every", 10, Bits::None, SetBy::Option,
+      "compare every N-th step, from the first", from(1, 1 << 24)};
   Truth optimizer_in_backward{*this, "optimizer_in_backward", false,
       Bits::None, SetBy::Spec,
       "update each layer as soon as its backward has run, so that gradients of "
@@ -273,9 +282,16 @@ struct Settings : Section {
   static Setting *find(MethodSettings &part, const Setting &setting);
   /// Whether train and both parts have one of its name.
   static bool isOfMethod(const Setting &setting);
+  /// Whether gradients are compared with those of a second method.
+  bool compares() const { return train.compare.text() != "none"; }
   /// Whether a method reads `setting`; of train, if there are no parts or these
   /// have none of the name.
-  bool isRead(const Setting &setting) const;
+  bool isRead(const Setting &setting) const {
+    return isReadByTraining(setting) || isReadByComparison(setting);
+  }
+  /// The same, but for what only a comparison reads: that is not of the run.
+  bool isReadByTraining(const Setting &setting) const;
+  bool isReadByComparison(const Setting &setting) const;
 
   /// In the order of the declarations.
   std::vector<const Setting *> all() const;

@@ -5,6 +5,7 @@
 #include "base/OutputFile.h"
 #include "formats/ReplayLog.h"
 #include "platform/Files.h"
+#include "program/ComparisonLog.h"
 
 #include <vector>
 
@@ -63,8 +64,12 @@ Status checkGivenFiles(const Options &options, const std::string &weights) {
   add("--replay", options.replay, false);
   add("--weights", weights, false);
   // A run may go on from the adapter that it replaces.
-  for (const char *name : {"adapter_model.safetensors", "adapter_config.json",
-                           "lock", ReplayWriter::FileName})
+  std::vector<const char *> own = {"adapter_model.safetensors",
+                                   "adapter_config.json", "lock",
+                                   ReplayWriter::FileName};
+  if (options.settings.compares())
+    own.insert(own.end(), {ComparisonLog::FileName, ComparisonLog::PlotName});
+  for (const char *name : own)
     if (!options.output.empty())
       files.push_back({std::string("the run's ") + name,
                        options.output + "/" + name, true});

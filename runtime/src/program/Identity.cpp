@@ -29,7 +29,8 @@ CheckpointIdentity identityOf(const Module &module, const Options &options,
   std::vector<const Setting *> all = options.settings.all();
   all.insert(all.end(), options.members().begin(), options.members().end());
   for (const Setting *setting : all)
-    if (setting->bits != Bits::None && options.settings.isRead(*setting))
+    if (setting->bits != Bits::None &&
+        options.settings.isReadByTraining(*setting))
       (setting->bits == Bits::Run ? identity.run : identity.numerics)
           .emplace(setting->spelling(), setting->text());
   // Constant rates and ratios do not know how long the run is, so it may grow.
@@ -38,7 +39,7 @@ CheckpointIdentity identityOf(const Module &module, const Options &options,
           methods.begin(), methods.end(), [&](const MethodSettings *method) {
             const Word &ratio = method->selection_schedule;
             return schedulerOf(*method) != LrScheduler::Constant ||
-                   (options.settings.isRead(ratio) && ratio != "constant");
+                   (options.settings.isReadByTraining(ratio) && ratio != "constant");
           }))
     identity.run[options.settings.train.steps.spelling()] =
         std::to_string(steps);

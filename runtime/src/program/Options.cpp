@@ -176,6 +176,9 @@ static Status checkIsRead(const Settings &settings, const Setting &setting) {
     return refuse("each part of this program has its own",
                   own.empty() ? "leave " + name + " out" : own);
   }
+  if (&setting == &settings.train.compare_every)
+    return refuse("this program was compiled without train.compare",
+                  "leave " + name + " out");
   std::string methods;
   for (const MethodSettings *method : settings.methods())
     if (!isOfPart || !strcmp(method->name, setting.section))

@@ -138,6 +138,14 @@ Status Run::start() {
   if (!opened.isOk())
     return opened.status();
   log = std::move(opened.value());
+  if (inputs.module.compares()) {
+    Result<ComparisonLog> found = ComparisonLog::open(
+        options.output, inputs.name, completed, inputs.module);
+    if (!found.isOk())
+      return found.status();
+    comparisons = std::move(found.value());
+    comparison.emplace(inputs.module);
+  }
   if (otherNumerics.empty())
     return Status::ok();
   fprintf(stderr, "%s: %s: from here on the run is computed otherwise: %s\n",
@@ -202,6 +210,26 @@ Status Run::step(Progress &progress) {
   return log.step(record);
 }
 
+Status Run::compareGradients(Progress &progress) {
+  uint64_t every = uint64_t(inputs.options.settings.train.compare_every);
+  if (!comparison || completed % every != 0)
+    return Status::ok();
+  Status status = trainer.compare(inputs.data, order, hyperparameters,
+                                  completed, *comparison);
+  if (!status.isOk())
+    return status;
+  inputs.peak.sample();
+  if (comparison->all.notFinite > 0) {
+    char line[128];
+    snprintf(line, sizeof(line),
+             "step %" PRIu64 "  %" PRIu64
+             " elements of compared gradients are not finite",
+             completed + 1, comparison->all.notFinite);
+    progress.note(line);
+  }
+  return comparisons.add(completed + 1, *comparison);
+}
+
 Status Run::evaluate(Progress &progress) {
   Result<double> loss = trainer.evaluate(*inputs.evalData, order.batchSize);
   if (!loss.isOk())
@@ -221,6 +249,8 @@ Status Run::save() {
     return status;
   if (Status status = replay.sync(); !status.isOk())
     return status;
+  if (Status status = comparisons.sync(); !status.isOk())
+    return status;
   savedAt = completed;
   Status status = store.save(int64_t(completed), identity,
                              trainer.trainables().checkpointVectors());
@@ -235,7 +265,9 @@ Status Run::train(uint64_t plannedBytes, ExitCode &outcome) {
                     completed + 1, steps, plannedBytes);
   outcome = stopRequested();
   while (completed < steps && outcome == ExitCode::Success) {
-    Status status = step(progress);
+    Status status = compareGradients(progress);
+    if (status.isOk())
+      status = step(progress);
     bool last = completed == steps;
     if (status.isOk() && inputs.evalData &&
         (last || (options.evalEvery && completed % options.evalEvery == 0)))
@@ -256,6 +288,8 @@ Status Run::train(uint64_t plannedBytes, ExitCode &outcome) {
   if (savedAt != completed)
     if (Status status = save(); !status.isOk())
       return status;
+  if (Status status = comparisons.writePlot(); !status.isOk())
+    return status;
   Status status = trainer.trainables().save(options.output);
   inputs.peak.sample();
   return status;

@@ -2,7 +2,8 @@
 //
 // Decides when to evaluate, log, save and stop; the numbers are Trainer's.
 // After a step the order is: log line, evaluation, checkpoint. So a checkpoint
-// counts on a log that is complete up to its step.
+// counts on a log that is complete up to its step. Gradients are compared before
+// a step: its update may fail, and they may say why.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,12 +13,14 @@
 #include "base/Status.h"
 #include "formats/ReplayLog.h"
 #include "module/Memory.h"
+#include "program/ComparisonLog.h"
 #include "program/Identity.h"
 #include "program/Progress.h"
 #include "program/StepLog.h"
 #include "step/Trainer.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace hone::rt {
@@ -56,11 +59,14 @@ public:
   /// Of this process's steps, on average; 0 before the first.
   double secondsPerStep() const { return ran ? seconds / double(ran) : 0; }
   double tokensPerSecond() const { return seconds > 0 ? tokens / seconds : 0; }
+  const ComparedSteps &compared() const { return comparisons.steps(); }
 
 private:
   /// More have more steps than can be counted.
   uint64_t mostEpochs() const;
   Status step(Progress &progress);
+  /// Gradients of the next step, if it is one to compare.
+  Status compareGradients(Progress &progress);
   Status evaluate(Progress &progress);
   Status save();
   /// Begins replay.hone, or goes on in it. With `lostCheckpoints` one that is
@@ -78,6 +84,8 @@ private:
   CheckpointIdentity identity;
   StepLog log;
   ReplayWriter replay;
+  ComparisonLog comparisons;
+  std::optional<GradientComparison> comparison; ///< none: nothing is compared
   uint64_t steps = 0, completed = 0;
   uint64_t savedAt = UINT64_MAX;  ///< completed steps of the newest checkpoint
   double tokens = 0, seconds = 0; ///< of this process's steps

@@ -83,8 +83,9 @@ public:
   }
 
 private:
-  /// otherNumerics() may name every feature of a target and every layer.
-  static constexpr size_t LongestLine = 1 << 16;
+  /// otherNumerics() may name every feature of a target and every layer, and
+  /// comparison() has some 200 bytes of each layer.
+  static constexpr size_t LongestLine = 1 << 20;
 
   static bool isText(std::string_view line) {
     return std::all_of(line.begin(), line.end(),
@@ -243,6 +244,14 @@ Status StepLog::otherNumerics(uint64_t step, const std::string &differences) {
   line += name + "\", \"other_numerics\": ";
   appendJsonString(line, differences);
   line += "}\n";
+  return write(line.data(), int(line.size()));
+}
+
+Status StepLog::comparison(uint64_t step, const std::string &members) {
+  std::string line(stepKey);
+  line += std::to_string(step);
+  line += runKey;
+  line += name + "\", " + members + "}\n";
   return write(line.data(), int(line.size()));
 }
 

@@ -46,6 +46,9 @@ public:
   Status step(const StepRecord &record);
   Status evaluation(uint64_t step, double loss);
 
+  /// A line with `members` of JSON of its own. Errors: IoError.
+  Status comparison(uint64_t step, const std::string &members);
+
   /// Says that what follows `step` is computed otherwise. Errors: IoError.
   Status otherNumerics(uint64_t step, const std::string &differences);
 

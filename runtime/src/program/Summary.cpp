@@ -52,6 +52,17 @@ static std::string selectionOf(const MethodSettings &train) {
   return text;
 }
 
+/// ", directions 4": what `method` has of `settings` for its gradient.
+static std::string toldTo(const std::string &method,
+                          const MethodSettings &settings) {
+  std::string text;
+  if (settings.selection.isReadBy(method))
+    text += ", selection " + selectionOf(settings);
+  if (settings.directions.isReadBy(method))
+    text += ", directions " + settings.directions.text();
+  return text;
+}
+
 /// "layers 0-4: mezo, directions 10, sgd; layers 5-23: backprop, adamw"
 static std::string methodsOf(const Settings &config) {
   std::string text;
@@ -63,27 +74,22 @@ static std::string methodsOf(const Settings &config) {
     text += method->method;
     if (config.train.residuals.isReadBy(method->method))
       text += ", residuals " + config.train.residuals;
-    if (config.isRead(method->selection))
-      text += ", selection " + selectionOf(*method);
-    if (config.isRead(method->directions))
-      text += ", directions " + method->directions.text();
-    text += ", " + method->optimizer;
+    text += toldTo(method->method, *method) + ", " + method->optimizer;
   }
   return text;
 }
 
 /// "learning rate 5e-05 linear, clipped to norm 1"
-static std::string ratesOf(const Settings &settings,
-                           const MethodSettings &method) {
+static std::string ratesOf(const MethodSettings &method) {
   std::string rate = "learning rate " + number(method.learning_rate) + " " +
                      lrSchedulerName(schedulerOf(method));
   if (method.warmup_steps > 0)
     rate += " after " + std::to_string(method.warmup_steps) + " of warm-up";
   if (method.weight_decay > 0)
     rate += ", weight decay " + number(method.weight_decay);
-  if (settings.isRead(method.perturbation_scale))
+  if (method.perturbation_scale.isReadBy(method.method))
     rate += ", perturbation scale " + number(method.perturbation_scale);
-  if (settings.isRead(method.max_grad_norm) && method.max_grad_norm > 0)
+  if (method.max_grad_norm.isReadBy(method.method) && method.max_grad_norm > 0)
     rate += ", clipped to norm " + number(method.max_grad_norm);
   return rate;
 }
@@ -120,13 +126,20 @@ std::string describeRun(const Module &module, const Options &options,
     batch += " x " + std::to_string(train.gradient_accumulation_steps);
   std::string rate;
   for (const MethodSettings *method : options.settings.methods())
-    rate += (rate.empty() ? "" : "; ") + ratesOf(options.settings, *method);
+    rate += (rate.empty() ? "" : "; ") + ratesOf(*method);
+  std::string compared;
+  if (options.settings.compares())
+    compared = row("compared", "with " + train.compare +
+                                   toldTo(train.compare, train) + ", every " +
+                                   train.compare_every.text() +
+                                   " steps from the first");
   return row("steps", groupDigits(run.totalSteps()) + " of " + batch +
                           " sequences, " +
                           groupDigits(run.sampleOrder().stepsPerEpoch()) +
                           " an epoch, " +
                           (train.shuffle ? "shuffled" : "in file order")) +
          row("rates", rate) +
+         compared +
          row("threads", std::to_string(options.threads) + ", seed " +
                             std::to_string(train.seed));
 }
@@ -152,7 +165,11 @@ std::string describeOutcome(const Module &module, const Options &options,
   if (estimate > 0)
     snprintf(step + used, sizeof(step) - size_t(used),
              ", %.3g s estimated by the plan", estimate);
-  return row("peak", peak) + row("resident", resident) + row("step", step) +
+  std::string compared;
+  if (module.compares())
+    compared = run.compared().table();
+  return compared + row("peak", peak) + row("resident", resident) +
+         row("step", step) +
          row("speed", speed) +
          row("adapter", options.output + " after " +
                             groupDigits(run.completedSteps()) + " of " +

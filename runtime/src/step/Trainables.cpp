@@ -22,6 +22,7 @@ namespace hone::rt {
 Trainables::Trainables(const Module &module, Device &device, char *arena)
     : module(module), theta(device, arena + module.abi().theta_offset),
       gradient(device, arena + module.abi().gradient_offset),
+      compared(device, arena + module.comparisonOffset()),
       state(device, arena + module.abi().state_offset) {
   const hone_schedule &step = module.schedule(HONE_TRAIN);
   for (uint32_t i = 0; i < step.setting_count; ++i) {
@@ -135,6 +136,32 @@ Status Trainables::dumpGradients(const std::string &path,
         return status;
     }
   return writer.value().commit();
+}
+
+Status Trainables::compareGradients(GradientComparison &out) const {
+  const hone_module &abi = module.abi();
+  const Dtype dtype = module.gradientDtype();
+  const uint64_t width = dtypeBytes(dtype);
+  out.clear();
+  for (uint32_t i = 0; i < abi.trainable_count; ++i) {
+    const hone_trainable &t = abi.trainables[i];
+    uint64_t at = t.offset * width;
+    // A part of one is, at its place, a part of the other.
+    Status status = (compared + at).read(
+        module.trainableShapeElements(t) * width,
+        [&](const char *own, uint64_t bytes) {
+          MemoryView reference = gradient + at;
+          at += bytes;
+          return reference.read(bytes, [&](const char *part, uint64_t) {
+            out.add(i, dtype, own, part, bytes / width);
+            return Status::ok();
+          });
+        });
+    if (!status.isOk())
+      return status;
+  }
+  out.finish();
+  return Status::ok();
 }
 
 static std::string stateName(unsigned index) {

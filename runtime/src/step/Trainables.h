@@ -14,6 +14,7 @@
 #include "formats/Checkpoint.h"
 #include "formats/Safetensors.h"
 #include "module/Module.h"
+#include "step/GradientComparison.h"
 
 #include <cstdint>
 #include <string>
@@ -42,6 +43,10 @@ public:
   Status dumpGradients(const std::string &path,
                        const SafetensorsMetadata &metadata) const;
 
+  /// Compares the copy of the gradient that Trainer::compare() makes with the
+  /// gradient. Errors: as Device::wait.
+  Status compareGradients(GradientComparison &out) const;
+
   /// What a step reported for the next one, in host memory.
   struct Remembered {
     const char *setting; ///< "before.updates", where the next step has it
@@ -59,7 +64,7 @@ private:
   void zero();
 
   const Module &module;
-  MemoryView theta, gradient, state;
+  MemoryView theta, gradient, compared, state;
   std::vector<Remembered> memory;
 };
 

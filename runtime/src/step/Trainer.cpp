@@ -25,6 +25,8 @@ Trainer::Trainer(const Module &module, Device &device, DeviceMemory memory,
       validation(module.schedule(HONE_VALIDATE), device, frame, transport) {
   if (module.canReplay())
     replayer.emplace(module.schedule(HONE_REPLAY), device, frame, transport);
+  if (module.compares())
+    comparison.emplace(module.schedule(HONE_COMPARE), device, frame, transport);
 }
 
 Result<std::unique_ptr<Trainer>>
@@ -88,19 +90,49 @@ void Trainer::begin(Interpreter &interpreter, const Dataset &data,
                                      order.batchSize));
 }
 
+Trainer::StepResult
+Trainer::differentiate(Interpreter &interpreter, const Dataset &data,
+                       const SampleOrder &order, SampleOrder::Range range,
+                       const Hyperparameters &hyperparameters,
+                       uint64_t completed) {
+  StepResult result;
+  begin(interpreter, data, order, range, result);
+  setUpdate(interpreter, hyperparameters, completed);
+  for (const Trainables::Remembered &own : variables.remembered())
+    interpreter.set(own.setting, own.values.data());
+  interpreter.run(*this);
+  result.loss = interpreter.report("loss");
+  result.gradientNorm = interpreter.report("gradient_norm");
+  return result;
+}
+
 Result<Trainer::StepResult> Trainer::gradient(const Dataset &data,
                                               const SampleOrder &order,
                                               SampleOrder::Range range,
                                               const Hyperparameters &given) {
-  StepResult result;
-  begin(differentiation, data, order, range, result);
-  setUpdate(differentiation, given, /*completed=*/0);
-  differentiation.run(*this);
-  result.loss = differentiation.report("loss");
-  result.gradientNorm = differentiation.report("gradient_norm");
+  StepResult result = differentiate(differentiation, data, order, range, given,
+                                    /*completed=*/0);
   if (Status status = device.wait(); !status.isOk())
     return status;
   return result;
+}
+
+Status Trainer::compare(const Dataset &data, const SampleOrder &order,
+                        const Hyperparameters &hyperparameters,
+                        uint64_t completed, GradientComparison &result) {
+  SampleOrder::Range range = order.rangeOf(completed);
+  result.loss = differentiate(differentiation, data, order, range,
+                              hyperparameters, completed)
+                    .loss;
+  char *memory = arena.address();
+  device.copy(memory + module.comparisonOffset(),
+              memory + module.abi().gradient_offset, module.vectorBytes());
+  result.referenceLoss = differentiate(*comparison, data, order, range,
+                                       hyperparameters, completed)
+                             .loss;
+  if (Status status = device.wait(); !status.isOk())
+    return status;
+  return variables.compareGradients(result);
 }
 
 static Status disagreement(uint64_t step, const char *problem) {
@@ -120,6 +152,8 @@ void Trainer::setUpdate(Interpreter &interpreter,
   setRates(interpreter, "", hyperparameters.rates, config.train);
   setRates(interpreter, "lower.", hyperparameters.lower, config.lower);
   setRates(interpreter, "upper.", hyperparameters.upper, config.upper);
+  if (module.compares())
+    setRates(interpreter, "compare.", hyperparameters.rates, config.train);
 }
 
 void Trainer::setRates(Interpreter &interpreter, const char *part,
@@ -182,7 +216,7 @@ static std::string remedyOf(const Settings &config) {
     list += (list.empty() ? "" : " or ") + setting.spelling();
   };
   for (const MethodSettings *method : config.methods()) {
-    if (config.isRead(method->perturbation_scale))
+    if (method->perturbation_scale.isReadBy(method->method))
       append(scale, method->perturbation_scale);
     append(rates, method->learning_rate);
     append(warmups, method->warmup_steps);

@@ -87,6 +87,13 @@ public:
                               SampleOrder::Range range,
                               const Hyperparameters &hyperparameters = {});
 
+  /// The gradient of step() after `completed` updates, compared with that of the
+  /// method which the module compares, of the same batches and parameters; no
+  /// update. What is not finite is in `result`. Errors: as Device::wait.
+  Status compare(const Dataset &data, const SampleOrder &order,
+                 const Hyperparameters &hyperparameters, uint64_t completed,
+                 GradientComparison &result);
+
   /// Mean negative log-likelihood of the target tokens of `data`, in the
   /// file's order, `batchSize` sequences at a time. Errors: as Device::wait.
   Result<double> evaluate(const Dataset &data, uint64_t batchSize);
@@ -107,6 +114,11 @@ private:
   /// The same for all parts.
   void setUpdate(Interpreter &interpreter,
                  const Hyperparameters &hyperparameters, uint64_t completed);
+  /// Runs a schedule that writes a gradient.
+  StepResult differentiate(Interpreter &interpreter, const Dataset &data,
+                           const SampleOrder &order, SampleOrder::Range range,
+                           const Hyperparameters &hyperparameters,
+                           uint64_t completed);
   /// Of the step that ran last, of all parts that have one; none: no part has.
   std::optional<double> gradientNorm();
   /// Loads places [first, first + count) of an epoch from now on, and tells
@@ -120,7 +132,7 @@ private:
   DeviceMemory arena;
   Trainables variables;
   Interpreter train, evaluation, differentiation, validation;
-  std::optional<Interpreter> replayer;
+  std::optional<Interpreter> replayer, comparison;
   /// What the schedule that runs still has to load.
   struct Source {
     const Dataset *data;

@@ -1,0 +1,245 @@
+#!/usr/bin/env bash
+# compare.sh MODEL DATA WORK: MODEL has six layers. A run that compares gradients with those of another
+# method says what they are to each other, and is otherwise the run it was.
+set -euo pipefail
+here=$(dirname "$0")
+model=$1 data=$2 work=$3
+rm -rf "$work"
+mkdir -p "$work"
+source "$here/refuses.sh"
+source "$here/../reliability/equal.sh"
+adapter=adapter_model.safetensors
+compile() { # compile NAME METHOD REFERENCE HONEC-ARG...
+  local name=$1 method=$2 reference=$3
+  shift 3
+  honec "$here/Inputs/lcsb.yaml" -o "$work/$name" \
+    --set model="$model" --set train.method="$method" \
+    --set train.compare="$reference" "$@"
+}
+run() { # run NAME PROGRAM TRAIN-ARG...
+  local name=$1 program=$2
+  shift 2
+  "$work/$program/train" --data "$data" --output "$work/$name" \
+    --log "$work/$name.jsonl" "$@" >"$work/out"
+}
+compared() { # compared RUN: its comparisons, which name the run
+  losses "$work/$1/compare.jsonl"
+}
+
+# The numbers, in float64: of a run along SGD's path, what an update was made of,
+# against the gradient at the parameters before, of that step's lines. Step 3 has
+# other directions, other layers and another line than step 1.
+float64=(--set train.compute_dtype=float64 --set weights.dtype=float64
+  --set lora.dtype=float64)
+once=(--set train.selection_warmup=0)
+half=(--set train.selection_ratio=0.5)
+fine=(--set train.perturbation_scale=1e-4)
+compile exact backprop none "${float64[@]}"
+"$work/exact/train" --data "$data" --output "$work/start" --steps 4 \
+  --learning-rate 0.05 >"$work/out"
+sgd=(--set train.optimizer=sgd --set train.lr_scheduler_type=constant
+  --set train.learning_rate=0.1 --set train.compare_every=2)
+path() { # path METHOD HONEC-ARG...: a run of METHOD, compared with backprop
+  local method=$1
+  shift
+  compile "$method" "$method" backprop "${float64[@]}" "${sgd[@]}" "$@"
+  local clip=()
+  [[ $method != lcsb ]] || clip=(--max-grad-norm 0)
+  for steps in 1 2 3; do
+    "$work/$method/train" --data "$data" --adapter "$work/start" \
+      --output "$work/$method-$steps" --steps $steps --shuffle false \
+      "${clip[@]}" >"$work/out"
+  done
+  for step in 1 3; do
+    sed -n ${step}p "$data" >"$work/line.jsonl"
+    local before=$work/$method-$((step - 1))
+    ((step > 1)) || before=$work/start
+    "$work/exact/train" --data "$work/line.jsonl" --adapter "$before" \
+      --dump-gradients "$work/reference.safetensors" >"$work/out"
+    python3 "$here/compared-gradients.py" "$work/$method-3/compare.jsonl" $step \
+      "$before:$work/$method-$step:0.1" "$work/reference.safetensors"
+  done
+}
+path mezo "${fine[@]}"
+path mezo-one-sided "${fine[@]}"
+path fgd --set train.directions=2
+path lcsb "${once[@]}" "${half[@]}"
+
+# The other way round, and two estimates: what the first step has of both.
+dump() { # dump NAME PROGRAM
+  "$work/$2/train" --data "$work/line.jsonl" --adapter "$work/start" \
+    --dump-gradients "$work/$1.safetensors" >"$work/out"
+}
+sed -n 1p "$data" >"$work/line.jsonl"
+dump backprop exact
+for method in mezo fgd lcsb; do
+  dump $method $method
+done
+pair() { # pair METHOD REFERENCE HONEC-ARG...
+  compile pair "$1" "$2" "${float64[@]}" "${@:3}"
+  "$work/pair/train" --data "$data" --adapter "$work/start" --shuffle false \
+    --output "$work/pair-$1-$2" --steps 1 >"$work/out"
+  python3 "$here/compared-gradients.py" "$work/pair-$1-$2/compare.jsonl" 1 \
+    "$work/$1.safetensors" "$work/$2.safetensors"
+}
+pair backprop mezo "${fine[@]}"
+pair backprop fgd --set train.directions=2
+pair backprop lcsb "${once[@]}" "${half[@]}"
+pair lcsb fgd "${once[@]}" "${half[@]}" --set train.directions=2
+pair fgd lcsb "${once[@]}" "${half[@]}" --set train.directions=2
+# Two batches of a step are one of both.
+compile batches mezo backprop "${float64[@]}" "${fine[@]}"
+compile both backprop none "${float64[@]}" --set train.batch_size=2
+compile both-mezo mezo none "${float64[@]}" "${fine[@]}" --set train.batch_size=2
+"$work/batches/train" --data "$data" --adapter "$work/start" --shuffle false \
+  --output "$work/batches-run" --steps 1 --gradient-accumulation-steps 2 \
+  >"$work/out"
+head -n 2 "$data" >"$work/line.jsonl"
+dump backprop both
+dump mezo both-mezo
+python3 "$here/compared-gradients.py" "$work/batches-run/compare.jsonl" 1 \
+  "$work/mezo.safetensors" "$work/backprop.safetensors"
+
+# A gradient and itself, by way of a selection of all layers.
+compile same lcsb backprop "${once[@]}" --set train.selection_ratio=1
+run same same --steps 12
+python3 - "$work/same/compare.jsonl" <<'PY'
+import json, sys
+lines = [json.loads(line) for line in open(sys.argv[1])]
+assert [line["step"] for line in lines] == [1, 11]
+for line in lines:
+    for own in line["layers"] + line["kinds"] + [line["all"]]:
+        if own.get("name") == "lora_A" and line["step"] == 1:
+            # B begins at 0, so dA is 0 and has neither direction nor signs.
+            assert own["reference_zeros"] == own["elements"] == own["zeros"]
+            assert own["cosine"] is own["sign_agreement"] is None
+            assert own["relative_error"] is None
+            continue
+        assert own["cosine"] == own["sign_agreement"] == 1, own
+        assert own["relative_error"] == 0, own
+print("with itself: cosine 1, equal signs, no error; dA of the first step is 0")
+PY
+grep -q "lora_A .*50.00 %" "$work/out"
+grep -q "0 everywhere, as dA where B is: up to 1 step" "$work/out"
+
+# No bit of a run changes, and none of a comparison with threads or kills.
+pairs=("mezo backprop" "backprop mezo" "lcsb backprop" "backprop lcsb" "fgd mezo")
+for names in "${pairs[@]}"; do
+  set -- $names
+  more=()
+  [[ $names != *lcsb* ]] || more=("${once[@]}" "${half[@]}")
+  own=("${more[@]}")
+  [[ $1 == lcsb ]] || own=()
+  compile plain "$1" none "${own[@]}"
+  compile both "$1" "$2" "${more[@]}"
+  rm -rf "$work"/bits-*
+  run bits-plain plain --steps 20
+  for threads in 1 2 3; do
+    run bits-$threads both --steps 20 --threads $threads --compare-every 4
+    cmp "$work/bits-plain/$adapter" "$work/bits-$threads/$adapter"
+    cmp <(losses "$work/bits-plain.jsonl") <(losses "$work/bits-$threads.jsonl")
+    cmp <(compared bits-1) <(compared bits-$threads)
+    cmp "$work/bits-1/compare.svg" "$work/bits-$threads/compare.svg"
+  done
+  [[ $(wc -l <"$work/bits-1/compare.jsonl") == 5 ]]
+  echo "$1 with $2: the run's bits, and the same comparison with 1, 2 and 3 threads"
+done
+
+# Of a selection by what earlier steps found, too.
+compile plain lcsb none --set train.selection=importance \
+  --set train.selection_warmup=3
+compile both lcsb backprop --set train.selection=importance \
+  --set train.selection_warmup=3
+run importance plain --steps 12
+run importance-compared both --steps 12 --compare-every 1
+cmp "$work/importance/$adapter" "$work/importance-compared/$adapter"
+
+# Switched on in the middle of a run, and off again.
+compile plain mezo none
+compile both mezo backprop
+run switched plain --steps 5
+run switched both --steps 12 --compare-every 3
+run switched plain --steps 20
+run bits-plain-mezo plain --steps 20
+cmp "$work/switched/$adapter" "$work/bits-plain-mezo/$adapter"
+[[ $(cut -d, -f1 "$work/switched/compare.jsonl" | tr -d '\n') == \
+  '{"step": 7{"step": 10' ]]
+echo "switched on and off: the run's bits"
+
+# After kills each comparison is there once, and the plot has all of them.
+run whole both --steps 300 --save-every 7 --compare-every 3
+for moment in 0.03 0.05 0.08 0.11 0.14 0.17; do
+  timeout -s KILL $moment "$work/both/train" --data "$data" \
+    --output "$work/killed" --steps 300 --save-every 7 --compare-every 3 \
+    >"$work/out" 2>&1 || true
+done
+printf '{"step": 999, "ru' >>"$work/killed/compare.jsonl"
+run killed both --steps 300 --save-every 7 --compare-every 3
+cmp "$work/whole/$adapter" "$work/killed/$adapter"
+cmp <(compared whole) <(compared killed)
+cmp "$work/whole/compare.svg" "$work/killed/compare.svg"
+[[ $(wc -l <"$work/whole/compare.jsonl") == 100 ]]
+echo "after kills: the same comparisons"
+python3 "$here/compared-plot.py" "$work/whole/compare.jsonl" \
+  "$work/whole/compare.svg"
+
+# What is planned has room for both, whichever needs more.
+for names in "${pairs[@]}"; do
+  set -- $names
+  compile both "$1" "$2" --set train.max_seq_length=64
+  echo "$1 with $2: $(bash "$here/../reliability/memory.sh" "$work/both/train" \
+    "$data" 0 --steps 12 --gradient-accumulation-steps 2)"
+done
+
+# What is not finite is said.
+compile both mezo backprop
+"$work/both/train" --data "$data" --output "$work/diverged" --steps 9 \
+  --perturbation-scale 1e8 --compare-every 1 >"$work/out" 2>&1 || true
+python3 - "$work/diverged/compare.jsonl" "$work/out" <<'PY'
+import json, sys
+line = json.loads(open(sys.argv[1]).readline())
+own = line["all"]
+if own.get("not_finite"):
+    assert own["cosine"] is own["sign_agreement"] is own["relative_error"] is None
+    assert "not finite" in open(sys.argv[2]).read()
+print("not finite:", own.get("not_finite", 0) > 0)
+PY
+
+# What cannot be.
+wrong() { # wrong TEXT METHOD REFERENCE HONEC-ARG...
+  local text=$1
+  shift
+  refuses "$text" compile other "$@"
+  [[ ! -e $work/other ]]
+}
+wrong "H0207.*train.compare: expected another method" backprop backprop
+wrong "H0204\|one of none, backprop" backprop adjoint
+wrong "H0207.*train.compare: expected none, since parts" backprop mezo \
+  --set parts.lower.layers=0-0
+wrong "H0207.*train.compare: expected none.*kept_dtype" backprop mezo \
+  --set train.kept_dtype=bfloat16
+wrong "H0207.*train.selection: expected another selection" backprop lcsb \
+  --set train.selection=importance
+wrong "H0207.*train.compare_every: only a comparison" backprop none \
+  --set train.compare_every=3
+wrong "H0207.*train.directions: only methods.*compare is lcsb" backprop lcsb \
+  --set train.directions=3
+wrong "H0207.*train.max_grad_norm: only methods.*compare is backprop" mezo \
+  backprop --set train.max_grad_norm=1
+wrong "H0207.*train.residuals: expected mesp or planned" backprop lcsb \
+  --set train.residuals=full
+wrong "H0103.*split-after: gradients are compared in one program" backprop mezo \
+  --step-options=split-after=1
+wrong "H0103.*ranks: gradients are compared in one program" backprop mezo \
+  --step-options="ranks=a,b rank=a"
+wrong "H0103.*compare: the spec says" backprop none --step-options=compare=mezo
+compile plain backprop none
+refuses "H0103.*--compare-every.*without train.compare" "$work/plain/train" \
+  --data "$data" --output "$work/none" --compare-every 3
+refuses "H0102\|--compare-every" "$work/both/train" --data "$data" \
+  --output "$work/none" --compare-every 0
+refuses "H0103.*compare.jsonl" "$work/both/train" --data "$data" \
+  --output "$work/none" --log "$work/none/compare.jsonl"
+refuses "--perturbation-scale\|only methods" "$work/plain/train" --data "$data" \
+  --output "$work/none" --perturbation-scale 1
+echo "refused: what cannot be"
