@@ -449,7 +449,7 @@ hone.block @direction_c1(%key: tensor<4xi32>) {
 hone.block @direction_c2() {
   %w = hone.parameter "w" trainable init <zero> : tensor<8x4xf32>
   %key = hone.input "key" : tensor<4xi32>
-  // expected-error @+1 {{'hone.direction' op expects 'key' to be an argument of the block}}
+  // expected-error @+1 {{'hone.direction' op expects 'key' and 'scale' to be arguments of the block}}
   %z = hone.direction %w by %key : tensor<8x4xf32>
   hone.return
 }
