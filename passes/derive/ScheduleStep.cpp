@@ -23,7 +23,7 @@ struct ScheduleStep : impl::ScheduleStepBase<ScheduleStep> {
 
   void runOnOperation() override {
     FailureOr<std::vector<TrainedPart>> parts = readParts();
-    if (failed(parts))
+    if (failed(parts) || failed(checkCompared(*parts)))
       return signalPassFailure();
     FailureOr<StepModel> model = StepModel::find(getOperation());
     if (failed(model))
@@ -45,18 +45,22 @@ struct ScheduleStep : impl::ScheduleStepBase<ScheduleStep> {
 private:
   friend struct hone::MethodOptions; // reads the options, which are protected
 
+  LogicalResult checkCompared(ArrayRef<TrainedPart> parts) {
+    if (!compare.empty() && parts.size() > 1)
+      return getOperation().emitError(
+          "expects one method for all layers where another is compared");
+    if (!compare.empty() && !ranks.empty())
+      return getOperation().emitError(
+          "expects no ranks where a method is compared: each would have the "
+          "gradient of its own batches");
+    return success();
+  }
+
   /// The method that is compared; empty: there is none.
   FailureOr<SmallVector<std::unique_ptr<StepMethod>>>
   createCompared(StepModel &model, TrainedPart own) {
     if (compare.empty())
       return SmallVector<std::unique_ptr<StepMethod>>();
-    if (!own.name.empty())
-      return getOperation().emitError(
-          "expects one method for all layers where one is compared");
-    if (!ranks.empty())
-      return getOperation().emitError(
-          "expects no ranks where a method is compared: each would have the "
-          "gradient of its own batches");
     own.options = comparedOptions(own.options, compare);
     own.isCompared = true;
     return createMethods(model, own, {});

@@ -39,31 +39,34 @@ compile exact backprop none "${float64[@]}"
   --learning-rate 0.05 >"$work/out"
 sgd=(--set train.optimizer=sgd --set train.lr_scheduler_type=constant
   --set train.learning_rate=0.1 --set train.compare_every=2)
-path() { # path METHOD HONEC-ARG...: a run of METHOD, compared with backprop
-  local method=$1
-  shift
+path() { # path METHOD STEPS HONEC-ARG...: a run of METHOD, compared with backprop
+  local method=$1 compared=$2 step before clip=()
+  shift 2
   compile "$method" "$method" backprop "${float64[@]}" "${sgd[@]}" "$@"
-  local clip=()
   [[ $method != lcsb ]] || clip=(--max-grad-norm 0)
-  for steps in 1 2 3; do
-    "$work/$method/train" --data "$data" --adapter "$work/start" \
-      --output "$work/$method-$steps" --steps $steps --shuffle false \
-      "${clip[@]}" >"$work/out"
-  done
-  for step in 1 3; do
+  rm -rf "$work/to"-*
+  cp -r "$work/start" "$work/to-0"
+  rm -rf "$work/to-0"/checkpoint-*
+  for step in $compared; do
+    for steps in $((step - 1)) $step; do
+      ((steps == 0)) || "$work/$method/train" --data "$data" --adapter \
+        "$work/start" --output "$work/to-$steps" --steps $steps --shuffle false \
+        "${clip[@]}" >"$work/out"
+    done
+    before=$work/to-$((step - 1))
     sed -n ${step}p "$data" >"$work/line.jsonl"
-    local before=$work/$method-$((step - 1))
-    ((step > 1)) || before=$work/start
     "$work/exact/train" --data "$work/line.jsonl" --adapter "$before" \
       --dump-gradients "$work/reference.safetensors" >"$work/out"
-    python3 "$here/compared-gradients.py" "$work/$method-3/compare.jsonl" $step \
-      "$before:$work/$method-$step:0.1" "$work/reference.safetensors"
+    python3 "$here/compared-gradients.py" "$work/to-$step/compare.jsonl" $step \
+      "$before:$work/to-$step:0.1" "$work/reference.safetensors"
   done
 }
-path mezo "${fine[@]}"
-path mezo-one-sided "${fine[@]}"
-path fgd --set train.directions=2
-path lcsb "${once[@]}" "${half[@]}"
+path mezo "1 3" "${fine[@]}"
+path mezo-one-sided "1 3" "${fine[@]}"
+path fgd "1 3" --set train.directions=2
+path lcsb 7 --set train.selection=importance --set train.selection_warmup=3 \
+  "${half[@]}"
+path lcsb "1 3" "${once[@]}" "${half[@]}"
 
 # The other way round, and two estimates: what the first step has of both.
 dump() { # dump NAME PROGRAM
@@ -119,8 +122,8 @@ for line in lines:
         assert own["relative_error"] == 0, own
 print("with itself: cosine 1, equal signs, no error; dA of the first step is 0")
 PY
-grep -q "lora_A .*50.00 %" "$work/out"
-grep -q "0 everywhere, as dA where B is: up to 1 step" "$work/out"
+grep -q "lora_A .*50.00 % *50.00 %" "$work/out"
+grep -q "0 everywhere, as dA is where B is: up to 1 step" "$work/out"
 
 # No bit of a run changes, and none of a comparison with threads or kills.
 pairs=("mezo backprop" "backprop mezo" "lcsb backprop" "backprop lcsb" "fgd mezo")
@@ -143,7 +146,14 @@ for names in "${pairs[@]}"; do
   done
   [[ $(wc -l <"$work/bits-1/compare.jsonl") == 5 ]]
   echo "$1 with $2: the run's bits, and the same comparison with 1, 2 and 3 threads"
+  # What is planned has room for both, whichever needs more.
+  bash "$here/../reliability/memory.sh" "$work/both/train" "$data" 0 --steps 12 \
+    --gradient-accumulation-steps 2
 done
+
+# Where gradients are most of what is planned, that is what they take.
+compile both mezo backprop --set lora.r=512
+bash "$here/../reliability/memory.sh" "$work/both/train" "$data" 70 --steps 12
 
 # Of a selection by what earlier steps found, too.
 compile plain lcsb none --set train.selection=importance \
@@ -169,9 +179,9 @@ echo "switched on and off: the run's bits"
 # After kills each comparison is there once, and the plot has all of them.
 run whole both --steps 300 --save-every 7 --compare-every 3
 for moment in 0.03 0.05 0.08 0.11 0.14 0.17; do
-  timeout -s KILL $moment "$work/both/train" --data "$data" \
+  { timeout -s KILL $moment "$work/both/train" --data "$data" \
     --output "$work/killed" --steps 300 --save-every 7 --compare-every 3 \
-    >"$work/out" 2>&1 || true
+    >"$work/out" || true; } 2>"$work/killed.err"
 done
 printf '{"step": 999, "ru' >>"$work/killed/compare.jsonl"
 run killed both --steps 300 --save-every 7 --compare-every 3
@@ -182,14 +192,6 @@ cmp "$work/whole/compare.svg" "$work/killed/compare.svg"
 echo "after kills: the same comparisons"
 python3 "$here/compared-plot.py" "$work/whole/compare.jsonl" \
   "$work/whole/compare.svg"
-
-# What is planned has room for both, whichever needs more.
-for names in "${pairs[@]}"; do
-  set -- $names
-  compile both "$1" "$2" --set train.max_seq_length=64
-  echo "$1 with $2: $(bash "$here/../reliability/memory.sh" "$work/both/train" \
-    "$data" 0 --steps 12 --gradient-accumulation-steps 2)"
-done
 
 # What is not finite is said.
 compile both mezo backprop
@@ -240,6 +242,6 @@ refuses "H0102\|--compare-every" "$work/both/train" --data "$data" \
   --output "$work/none" --compare-every 0
 refuses "H0103.*compare.jsonl" "$work/both/train" --data "$data" \
   --output "$work/none" --log "$work/none/compare.jsonl"
-refuses "--perturbation-scale\|only methods" "$work/plain/train" --data "$data" \
+refuses "only methods mezo" "$work/plain/train" --data "$data" \
   --output "$work/none" --perturbation-scale 1
 echo "refused: what cannot be"

@@ -7,7 +7,7 @@
 // RUN: not hone-opt %s --hone-derive-backward --hone-schedule-step="compare=adjoint" 2>&1 | FileCheck %s --check-prefix=NONE
 
 // RANKS: expects no ranks where a method is compared
-// PARTS: expects one method for all layers where one is compared
+// PARTS: expects one method for all layers where another is compared
 // NONE: expects a training method but got 'adjoint'
 
 // A second backward is a copy of the first from before layers are selected: it runs

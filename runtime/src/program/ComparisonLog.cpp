@@ -85,8 +85,9 @@ static void add(ComparedGroup &group, const Json &line) {
   group.cosine.add(numberOf(line, "cosine"));
   group.signAgreement.add(numberOf(line, "sign_agreement"));
   group.relativeError.add(numberOf(line, "relative_error"));
-  group.zeros.add(numberOf(line, "reference_zeros") /
-                  numberOf(line, "elements"));
+  const double elements = numberOf(line, "elements");
+  group.zeros.add(numberOf(line, "zeros") / elements);
+  group.referenceZeros.add(numberOf(line, "reference_zeros") / elements);
 }
 
 bool ComparisonLog::addLine(const Json &line) {
@@ -184,7 +185,8 @@ static std::string rowOf(const ComparedGroup &group) {
   return name + cell(9, "%.4f", group.cosine.mean()) +
          cell(12, "%.2f %%", 100 * group.signAgreement.mean()) +
          cell(13, "%.4g", group.relativeError.mean()) +
-         cell(11, "%.2f %%", 100 * group.zeros.mean()) + "\n";
+         cell(12, "%.2f %%", 100 * group.zeros.mean()) +
+         cell(12, "%.2f %%", 100 * group.referenceZeros.mean()) + "\n";
 }
 
 std::string ComparedSteps::table() const {
@@ -195,9 +197,9 @@ std::string ComparedSteps::table() const {
     return text + ": no step yet\n";
   snprintf(head, sizeof(head),
            ": means over %" PRIu64 " steps, %" PRIu64 " to %" PRIu64
-           "\n%-12s %-8s%9s%12s%13s%11s\n",
+           "\n%-12s %-8s%9s%12s%13s%12s%12s\n",
            count, first, last, "", "layer", "cosine", "equal signs", "error",
-           "zeros");
+           "zeros of g", "zeros of r");
   text += head;
   uint64_t without = 0;
   auto add = [&](const ComparedGroup &group) {
@@ -212,8 +214,8 @@ std::string ComparedSteps::table() const {
     snprintf(head, sizeof(head), "%-12s ", "");
     text += head + line + "\n";
   };
-  note("error |g - r| / |r| against " + reference + "; signs where r is not 0, "
-       "zeros of r");
+  note("g: " + method + ", r: " + reference +
+       "; signs are those where r is not 0, error is |g - r| / |r|");
   auto stepsOf = [](uint64_t number) {
     return std::to_string(number) + (number == 1 ? " step" : " steps");
   };
@@ -221,7 +223,7 @@ std::string ComparedSteps::table() const {
     note("in " + stepsOf(notFinite) +
          " a gradient has elements that are not finite: those have no measure");
   if (without > notFinite)
-    note("means leave out steps in which a gradient is 0 everywhere, as dA "
+    note("cosines leave out steps in which g or r is 0 everywhere, as dA is "
          "where B is: up to " +
          stepsOf(without - notFinite));
   return text;

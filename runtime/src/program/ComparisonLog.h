@@ -35,7 +35,7 @@ struct MeasuredSteps {
 struct ComparedGroup {
   std::string name;
   MeasuredSteps cosine = {}, signAgreement = {}, relativeError = {};
-  MeasuredSteps zeros = {}; ///< share of the reference's elements
+  MeasuredSteps zeros = {}, referenceZeros = {}; ///< shares of elements
 };
 
 /// What is known of all steps that were compared.
