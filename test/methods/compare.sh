@@ -164,6 +164,13 @@ run importance plain --steps 12
 run importance-compared both --steps 12 --compare-every 1
 cmp "$work/importance/$adapter" "$work/importance-compared/$adapter"
 
+# Where updates are in the backward, too.
+compile plain backprop none --set train.optimizer_in_backward=true
+compile both backprop fgd --set train.optimizer_in_backward=true
+run backward plain --steps 12
+run backward-compared both --steps 12 --compare-every 1
+cmp "$work/backward/$adapter" "$work/backward-compared/$adapter"
+
 # Switched on in the middle of a run, and off again.
 compile plain mezo none
 compile both mezo backprop
