@@ -189,8 +189,9 @@ void buildMethods(OpPassManager &pm, const StepOptions &options) {
        options.selectionSchedule, options.selectionGroups,
        options.selectionWarmup, options.selectionPeriod, options.unselected,
        options.unselectedUpdate, options.compare, options.lowerLayers,
-       options.lower, options.upper, llvm::to_vector(options.ranks),
-       options.rank, options.optimizerInBackward}));
+       options.lower,
+       options.upper, llvm::to_vector(options.ranks), options.rank,
+       options.optimizerInBackward}));
 }
 
 } // namespace hone
