@@ -124,8 +124,8 @@ public:
   virtual mlir::LogicalResult scheduleReplay();
 };
 
-/// Adds the schedules of a step of `methods`, and of the gradient of `compared`,
-/// if there is one. Fails with a diagnostic.
+/// Adds the schedules of a step of `methods`, and of the gradient of
+/// `compared`, if there is one. Fails with a diagnostic.
 mlir::LogicalResult
 scheduleStep(const StepModel &model,
              llvm::ArrayRef<std::unique_ptr<StepMethod>> methods,

@@ -103,6 +103,31 @@ dump mezo both-mezo
 python3 "$here/compared-gradients.py" "$work/batches-run/compare.jsonl" 1 \
   "$work/mezo.safetensors" "$work/backprop.safetensors"
 
+# A reference is of the same step, too: two estimates have its directions, and of a
+# selection in turn the layers are those that a run of it has.
+compile pair fgd mezo "${float64[@]}" "${fine[@]}"
+"$work/pair/train" --data "$data" --adapter "$work/start" --output "$work/steps" \
+  --steps 4 --compare-every 1 >"$work/out"
+turns=("${once[@]}" --set train.selection=cyclic --set train.selection_groups=3)
+for names in "lcsb backprop" "backprop lcsb"; do
+  set -- $names
+  compile pair "$1" "$2" "${turns[@]}"
+  "$work/pair/train" --data "$data" --adapter "$work/start" --output \
+    "$work/turns-$1" --steps 4 --compare-every 1 >"$work/out"
+done
+python3 - "$work"/{steps,turns-lcsb,turns-backprop}/compare.jsonl <<'PY'
+import json, sys
+steps, own, reference = ([json.loads(line) for line in open(path)]
+                         for path in sys.argv[1:])
+assert all(line["all"]["cosine"] > 0.9999 for line in steps), steps
+def selected(line, zeros):
+    return [layer["name"] for layer in line["layers"] if not layer[zeros]]
+turns = [selected(line, "zeros") for line in own]
+assert turns == [selected(line, "reference_zeros") for line in reference]
+assert len(turns) == 4 and turns[0] == turns[3] != turns[1] != turns[2]
+print("references are of their step")
+PY
+
 # A gradient and itself, by way of a selection of all layers.
 compile same lcsb backprop "${once[@]}" --set train.selection_ratio=1
 run same same --steps 12
@@ -163,6 +188,13 @@ compile both lcsb backprop --set train.selection=importance \
 run importance plain --steps 12
 run importance-compared both --steps 12 --compare-every 1
 cmp "$work/importance/$adapter" "$work/importance-compared/$adapter"
+
+# Where updates are in the backward, too.
+compile plain backprop none --set train.optimizer_in_backward=true
+compile both backprop fgd --set train.optimizer_in_backward=true
+run backward plain --steps 12
+run backward-compared both --steps 12 --compare-every 1
+cmp "$work/backward/$adapter" "$work/backward-compared/$adapter"
 
 # Switched on in the middle of a run, and off again.
 compile plain mezo none

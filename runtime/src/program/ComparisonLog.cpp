@@ -99,7 +99,8 @@ bool ComparisonLog::addLine(const Json &line) {
              *kinds = line.find("kinds"), *all = line.find("all");
   if (!isText("method", known.method) ||
       !isText("reference", known.reference) || !step || !step->isInteger() ||
-      !layers || !kinds || !all || layers->array().size() != known.layers.size() ||
+      !layers || !kinds || !all ||
+      layers->array().size() != known.layers.size() ||
       kinds->array().size() != known.kinds.size())
     return false;
   for (size_t i = 0; i < known.layers.size(); ++i)

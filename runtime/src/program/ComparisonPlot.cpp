@@ -1,8 +1,8 @@
 //===- ComparisonPlot.cpp - Compared gradients as a picture ---------------===//
 //
-// Axes of cosines and signs have a fixed range: that a bad estimate looks bad is
-// what the picture is for. Errors differ by powers of ten, and have a scale of
-// them.
+// Axes of cosines and signs have a fixed range: that a bad estimate looks bad
+// is what the picture is for. Errors differ by powers of ten, and have a scale
+// of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +33,8 @@ public:
   }
   double yOf(double value) const {
     double at = isLogarithmic ? std::log10(std::max(value, 1e-300)) : value;
-    return y + panelHeight * (1 - std::clamp((at - low) / (high - low), 0., 1.));
+    return y +
+           panelHeight * (1 - std::clamp((at - low) / (high - low), 0., 1.));
   }
   double bottom() const { return y + panelHeight; }
 
@@ -100,15 +101,16 @@ static void drawMeasure(std::string &out, const Panel &panel,
   }
 }
 
-/// Whole powers of ten that all errors are between; 0 is drawn at the bottom.
+/// Whole powers of ten that all errors are between. Below 1e-4, and 0 above
+/// all, there is nothing to see: those are drawn at the bottom.
 static void findRange(Panel &panel, const std::vector<ComparedGroup> &layers) {
   double low = 0, high = 0;
   for (const ComparedGroup &layer : layers) {
     const MeasuredSteps &steps = layer.relativeError;
     if (steps.count == 0)
       continue;
-    high = std::max(high, std::ceil(std::log10(std::max(steps.most, 1e-18))));
-    low = std::min(low, std::floor(std::log10(std::max(steps.least, 1e-18))));
+    high = std::max(high, std::ceil(std::log10(std::max(steps.most, 1e-4))));
+    low = std::min(low, std::floor(std::log10(std::max(steps.least, 1e-4))));
   }
   panel.isLogarithmic = true;
   panel.low = std::min(low, -1.);
@@ -126,8 +128,8 @@ std::string plotComparison(const ComparedSteps &steps) {
            "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
            left + width + right, height);
   std::string out = head;
-  label(out, 10, 18, steps.method + " compared with " + steps.reference, "start",
-        "bold");
+  label(out, 10, 18, steps.method + " compared with " + steps.reference,
+        "start", "bold");
   label(out, 10, 33,
         std::to_string(steps.count) + " steps, mean and range, by layer",
         "start");

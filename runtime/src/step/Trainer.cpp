@@ -127,9 +127,9 @@ Status Trainer::compare(const Dataset &data, const SampleOrder &order,
   char *memory = arena.address();
   device.copy(memory + module.comparisonOffset(),
               memory + module.abi().gradient_offset, module.vectorBytes());
-  result.referenceLoss = differentiate(*comparison, data, order, range,
-                                       hyperparameters, completed)
-                             .loss;
+  result.referenceLoss =
+      differentiate(*comparison, data, order, range, hyperparameters, completed)
+          .loss;
   if (Status status = device.wait(); !status.isOk())
     return status;
   return variables.compareGradients(result);
