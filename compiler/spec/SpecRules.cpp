@@ -428,6 +428,14 @@ static Status checkComparison(const Spec &spec) {
                     "but found " +
                         train.compare,
                     "remove " + key + ", or " + train.kept_dtype.key());
+  if (train.selection_ratio.isPlanned())
+    return disagree(spec, key,
+                    "expected none, since with a planned selection_ratio the "
+                    "room that a comparison takes would change the run's "
+                    "gradients, but found " +
+                        train.compare,
+                    "remove " + key + ", or give " +
+                        train.selection_ratio.key() + " a number");
   if (train.compare == "lcsb" && train.selection == "importance")
     return disagree(spec, train.selection.key(),
                     "expected another selection, since importance is the "

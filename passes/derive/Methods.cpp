@@ -84,6 +84,8 @@ struct NamedOptions {
 
 MethodOptions comparedOptions(MethodOptions options, StringRef method) {
   options.method = method.str();
+  if (method != "fgd") // which alone reads them
+    options.directionScales.clear();
   return options;
 }
 
