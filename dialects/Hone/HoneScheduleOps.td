@@ -28,9 +28,9 @@ def Hone_ScheduleOp : Hone_Op<"schedule", [IsolatedFromAbove, SingleBlock,
   let description = [{
     What the program runs for a purpose: `train` is one optimizer update,
     `evaluate` the loss of a data set, `differentiate` the gradient of some
-    batches without an update, `validate` whether parameters are finite, and
-    `replay`, which not every method has, an update from what `train` reported
-    of it, without data.
+    batches without an update, `validate` whether parameters are finite; and not
+    in every module, `replay` an update from what `train` reported of it, without
+    data, and `compare` the gradient of a second method.
 
     1. (C1) a module has one schedule for a purpose.
 
