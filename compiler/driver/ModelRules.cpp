@@ -101,11 +101,11 @@ Status hone::checkLayers(ModuleOp module, Spec &spec) {
     int64_t last = llvm::range_size(loss->getBody().getOps<CallOp>()) - 3;
     for (const DirectionScale &scale :
          parseDirectionScales(method->direction_scales.text(), problem))
-      if (method->method == "fgd" && scale.last > last)
+      if (spec.isRead(method->direction_scales) && scale.layers.last > last)
         return refuse(method->direction_scales,
                       "expected layers up to " + std::to_string(last) +
                           ", the model's last, but found " +
-                          std::to_string(scale.last),
+                          std::to_string(scale.layers.last),
                       "give scales of layers that the model has");
     const rt::Integer &groups = method->selection_groups;
     if (method->method == "lcsb" && method->selection == "cyclic" &&

@@ -2,6 +2,7 @@
 
 #include "compiler/spec/SpecRules.h"
 #include "passes/derive/DirectionScales.h"
+#include "passes/derive/SelectionRule.h"
 #include "text/Utf8.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -71,32 +72,35 @@ static const char *optimizerOf(const rt::MethodSettings &own,
 }
 
 namespace {
-/// What a selection means where a spec does not say it, and which keys it has.
+/// What a selection means where a spec does not say it.
 struct SelectionStandard {
   const char *selection;
   int64_t warmup = -1, period = 1; ///< -1: as the setting has it
   const char *unselected = "identity", *update = "momentum";
-  bool isFixed = false; ///< the last two are what it is
-  bool hasRatio = true, hasSchedule = true;
 };
 } // namespace
 
+/// Of those that differ from the first, which is all others'.
 static constexpr SelectionStandard kSelections[] = {
-    {"uniform"},
-    {"bernoulli"},
-    {"cyclic", -1, 1, "identity", "momentum", false, false, false},
-    {"round-robin", -1, 1, "identity", "momentum", false, true, false},
-    {"importance"},
+    {""},
     {"freeze", 0, 1, "identity", "none"},
-    {"lisa", 0, 20, "exact", "none", true},
-    {"badam", 0, 100, "exact", "none", true, false, false},
-    {"stochastic-depth", -1, 1, "identity", "momentum", false, true, false},
+    {"lisa", 0, 20, "exact", "none"},
+    {"badam", 0, 100, "exact", "none"},
 };
 
 static const SelectionStandard &standardOf(const rt::MethodSettings &own) {
-  return *llvm::find_if(kSelections, [&](const SelectionStandard &standard) {
-    return own.selection == standard.selection;
-  });
+  const auto *found =
+      llvm::find_if(kSelections, [&](const SelectionStandard &standard) {
+        return own.selection == standard.selection;
+      });
+  return found == std::end(kSelections) ? kSelections[0] : *found;
+}
+
+/// What passes know of the selection.
+static SelectionRule ruleOf(const rt::MethodSettings &own) {
+  SelectionRule rule;
+  (void)rule.parse(own.selection, "constant"); // the setting has no other names
+  return rule;
 }
 
 /// Sets the defaults that follow from the selection.
@@ -119,7 +123,7 @@ static void setSelectionStandards(const Spec &spec, rt::MethodSettings &own) {
 /// Which selections read `setting` of `own`, if this one does not; "": it does.
 static std::string selectionsReading(const rt::MethodSettings &own,
                                      const rt::Setting &setting) {
-  const SelectionStandard &standard = standardOf(own);
+  const SelectionRule rule = ruleOf(own);
   auto ofOnly = [&](const char *selection) {
     return own.selection == selection ? "" : std::string(selection);
   };
@@ -129,10 +133,10 @@ static std::string selectionsReading(const rt::MethodSettings &own,
       &setting == &own.selection_temperature)
     return ofOnly("importance");
   if (&setting == &own.selection_ratio)
-    return standard.hasRatio ? "" : "uniform";
+    return rule.hasRatio() ? "" : "uniform";
   if (&setting == &own.selection_schedule ||
       &setting == &own.selection_ratio_end)
-    return standard.hasSchedule ? "" : "uniform";
+    return rule.mayHaveSchedule() ? "" : "uniform";
   return "";
 }
 
@@ -184,18 +188,19 @@ static Status checkSelection(const Spec &spec, const rt::MethodSettings &own) {
                 "as " +
                     std::string(own.selection_ratio_end.name) + ": 0.3");
   const SelectionStandard &standard = standardOf(own);
+  const SelectionRule rule = ruleOf(own);
   auto isOther = [](const rt::Word &word, const char *text) {
     return static_cast<const std::string &>(word) != text;
   };
   for (auto [word, text] : {std::pair(&own.unselected, standard.unselected),
                             std::pair(&own.unselected_update, standard.update)})
-    if (standard.isFixed && isOther(*word, text))
+    if (rule.isBlockwise() && isOther(*word, text))
       return disagree(spec, word->key(),
                       "expected " + std::string(text) + ", which " + selection +
                           " is, but found " + *word,
                       "remove " + word->key() + ", or set " +
                           own.selection.key() + " to uniform");
-  if (own.selection == "stochastic-depth" && own.unselected != "identity")
+  if (rule.skipsForwards() && own.unselected != "identity")
     return disagree(spec, own.unselected.key(),
                     "expected identity, since " + selection +
                         " skips forwards, but found " + own.unselected,
@@ -212,9 +217,8 @@ static Status checkSelection(const Spec &spec, const rt::MethodSettings &own) {
           "expected a number, since a plan finds one ratio and here "
           "are two parts, but found planned",
           "give a number");
-    bool hasSlots =
-        own.unselected == "identity" && own.selection_schedule == "constant" &&
-        own.selection != "bernoulli" && own.selection != "stochastic-depth";
+    bool hasSlots = own.unselected == "identity" &&
+                    own.selection_schedule == "constant" && !rule.isUnbounded();
     if (!hasSlots)
       return disagree(spec, key,
                       "expected a number, since memory does not depend on it "
@@ -287,39 +291,21 @@ static Status checkMethod(const Spec &spec, const rt::MethodSettings &own) {
   return Status::ok();
 }
 
-/// "2-5", or "2"; none if it is something else.
-static std::optional<std::pair<int64_t, int64_t>>
-parseLayers(llvm::StringRef text) {
-  auto [first, last] = text.split('-');
-  if (!text.contains('-'))
-    last = first;
-  constexpr int64_t most = 1 << 24;
-  std::pair<int64_t, int64_t> range;
-  auto isNumber = [](llvm::StringRef word, int64_t &number) {
-    return !word.empty() && llvm::all_of(word, llvm::isDigit) &&
-           !word.getAsInteger(10, number) && number < most;
-  };
-  if (!isNumber(first, range.first) || !isNumber(last, range.second) ||
-      range.first > range.second)
-    return std::nullopt;
-  return range;
-}
-
 int64_t Spec::lowerLayers() const {
-  auto range = parseLayers(lower.layers);
-  return range ? range->second + 1 : 0;
+  auto range = parseLayerRange(lower.layers);
+  return range ? range->last + 1 : 0;
 }
 
 std::optional<int64_t> Spec::lastLayer() const {
-  auto range = parseLayers(upper.layers);
-  return range ? std::optional(range->second) : std::nullopt;
+  auto range = parseLayerRange(upper.layers);
+  return range ? std::optional(range->last) : std::nullopt;
 }
 
 /// Checks which layers are whose.
 static Status checkLayers(const Spec &spec) {
   const rt::Word &lower = spec.lower.layers, &upper = spec.upper.layers;
   for (const rt::Word *layers : {&lower, &upper})
-    if (!layers->empty() && !parseLayers(*layers))
+    if (!layers->empty() && !parseLayerRange(*layers))
       return fail(spec, ErrorCode::BadSpecValue, layers->key(),
                   "expected a range of layers such as 0-4 but found '" +
                       *layers + "'",
@@ -329,17 +315,17 @@ static Status checkLayers(const Spec &spec) {
                 "the key is required where there are parts, but missing",
                 "add layers: 0-4 for the first five layers; "
                 "parts.upper has the others");
-  auto range = *parseLayers(lower);
+  auto range = *parseLayerRange(lower);
   if (range.first != 0)
     return fail(spec, ErrorCode::BadSpecValue, lower.key(),
                 "expected layers from 0 on but found '" + lower +
                     "', which leaves the layers below without a part",
-                "write 0-" + std::to_string(range.second));
-  if (upper.empty() || parseLayers(upper)->first == range.second + 1)
+                "write 0-" + std::to_string(range.last));
+  if (upper.empty() || parseLayerRange(upper)->first == range.last + 1)
     return Status::ok();
-  bool overlap = parseLayers(upper)->first <= range.second;
+  bool overlap = parseLayerRange(upper)->first <= range.last;
   return fail(spec, ErrorCode::BadSpecValue, upper.key(),
-              "expected layers from " + std::to_string(range.second + 1) +
+              "expected layers from " + std::to_string(range.last + 1) +
                   " on, behind those of " + lower.key() + ", but found '" +
                   upper + "', which " +
                   (overlap ? "overlaps with them" : "leaves layers out"),

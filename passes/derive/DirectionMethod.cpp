@@ -62,7 +62,7 @@ LogicalResult DirectionMethod::readScales() {
       continue;
     int64_t number = numbers.lookup(layer.prefix);
     const auto *own = llvm::find_if(wanted, [&](const DirectionScale &scale) {
-      return scale.first <= number && number <= scale.last;
+      return scale.layers.first <= number && number <= scale.layers.last;
     });
     bool isGiven = own != wanted.end();
     scaled.push_back(layer.prefix);

@@ -13,6 +13,17 @@ static bool parseLayer(StringRef text, int64_t &layer) {
          !text.getAsInteger(10, layer) && layer < int64_t(1) << 24;
 }
 
+std::optional<LayerRange> parseLayerRange(StringRef text) {
+  auto [first, last] = text.split('-');
+  if (!text.contains('-'))
+    last = first;
+  LayerRange range;
+  if (!parseLayer(first, range.first) || !parseLayer(last, range.last) ||
+      range.first > range.last)
+    return std::nullopt;
+  return range;
+}
+
 SmallVector<DirectionScale> parseDirectionScales(StringRef text,
                                                  std::string &problem) {
   SmallVector<DirectionScale> scales;
@@ -20,26 +31,22 @@ SmallVector<DirectionScale> parseDirectionScales(StringRef text,
   text.split(items, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
   for (StringRef item : items) {
     auto [layers, number] = item.split('=');
-    auto [first, last] = layers.split('-');
-    if (!layers.contains('-'))
-      last = first;
-    DirectionScale scale;
-    if (!parseLayer(first, scale.first) || !parseLayer(last, scale.last) ||
-        scale.first > scale.last || number.getAsDouble(scale.scale) ||
-        !(scale.scale >= 0 && scale.scale <= 1)) {
+    std::optional<LayerRange> range = parseLayerRange(layers);
+    double scale;
+    if (!range || number.getAsDouble(scale) || !(scale >= 0 && scale <= 1)) {
       problem = ("expected layers and a scale from 0 to 1 such as 0-4=0.15 but "
                  "found '" +
                  item + "'")
                     .str();
       return {};
     }
-    if (!scales.empty() && scale.first <= scales.back().last) {
-      problem = ("expected layers behind " + Twine(scales.back().last) +
+    if (!scales.empty() && range->first <= scales.back().layers.last) {
+      problem = ("expected layers behind " + Twine(scales.back().layers.last) +
                  " but found '" + item + "'")
                     .str();
       return {};
     }
-    scales.push_back(scale);
+    scales.push_back({*range, scale});
   }
   return scales;
 }

@@ -13,13 +13,22 @@
 #include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace hone {
 
-/// Layers, counted from 0, both ends meant, and their alpha.
-struct DirectionScale {
+/// Layers, counted from 0, both ends meant.
+struct LayerRange {
   int64_t first, last;
+};
+
+/// "2-5", or "2"; none if it is something else.
+std::optional<LayerRange> parseLayerRange(llvm::StringRef text);
+
+/// Layers and their alpha.
+struct DirectionScale {
+  LayerRange layers;
   double scale;
 };
 

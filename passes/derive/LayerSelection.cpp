@@ -63,8 +63,7 @@ LogicalResult LayerSelection::check(StepModel &model, bool inBackward) const {
   if (given.unselectedUpdate != "momentum" && given.unselectedUpdate != "none")
     return expects("unselected-update to be momentum or none",
                    given.unselectedUpdate);
-  bool isBlockwise = own.kind == Kind::Lisa || own.kind == Kind::Badam;
-  if (isBlockwise && (given.unselected != "exact" || updatesAll))
+  if (own.isBlockwise() && (given.unselected != "exact" || updatesAll))
     return model.module.emitError("expects unselected exact and "
                                   "unselected-update none of selection ")
            << given.selection;

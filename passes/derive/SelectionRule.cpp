@@ -114,10 +114,9 @@ StringRef SelectionRule::ratioFormula() const {
 }
 
 int64_t SelectionRule::mostOf(int64_t layers) const {
-  switch (kind) {
-  case Kind::Bernoulli:
-  case Kind::StochasticDepth:
+  if (isUnbounded())
     return layers;
+  switch (kind) {
   case Kind::Cyclic:
     return divideCeil(layers, groups);
   case Kind::Badam:

@@ -49,6 +49,13 @@ struct SelectionRule {
   bool hasRatio() const { return kind != Kind::Cyclic && kind != Kind::Badam; }
   /// Whether the ratio may change from step to step.
   bool mayHaveSchedule() const;
+  /// Whether it is block-coordinate descent: gradients are exact, and only the
+  /// selected are updated.
+  bool isBlockwise() const { return kind == Kind::Lisa || kind == Kind::Badam; }
+  /// Whether a step may select any number of layers.
+  bool isUnbounded() const {
+    return kind == Kind::Bernoulli || kind == Kind::StochasticDepth;
+  }
   /// Whether forwards are skipped, too.
   bool skipsForwards() const { return kind == Kind::StochasticDepth; }
   /// The formula that makes its mask.
