@@ -33,18 +33,27 @@ FailureOr<LayerSelection> LayerSelection::read(StepModel &model,
   Builder builder(model.module.getContext());
   selection.integers = RankedTensorType::get(layers, builder.getI32Type());
   selection.floats = RankedTensorType::get(layers, builder.getF32Type());
+  if (selection.averages() && failed(selection.findRanges(model)))
+    return failure();
+  return selection;
+}
+
+LogicalResult LayerSelection::findRanges(StepModel &model) {
   std::optional<ThetaSlice> slice =
       model.parameters.slice(part.prefixes(model));
-  for (StringRef prefix : selection.prefixes) {
+  if (!slice)
+    return model.module.emitError(
+        "expects layers of a part that lie behind each other in theta");
+  for (StringRef prefix : prefixes) {
     ParameterRange range = {0, 0};
     for (auto [index, parameter] : llvm::enumerate(slice->parameters))
       if (model.parameters.layers()[parameter.layer].prefix == prefix) {
         range.begin = range.end == 0 ? index : range.begin;
         range.end = index + 1;
       }
-    selection.ranges.push_back(range);
+    ranges.push_back(range);
   }
-  return selection;
+  return success();
 }
 
 LogicalResult LayerSelection::check(StepModel &model, bool inBackward) const {
@@ -167,7 +176,7 @@ UpdatedLayers LayerSelection::beginUpdates(ScheduleBuilder &b) {
                       b.integerSetting(setting("selection_period")),
                       b.integerSetting(setting("selection_warmup"))},
                      b.integer)
-          : b.scalar("never", {}, b.integer);
+          : b.scalar("false", {}, b.integer);
   if (restartsState())
     b.runEither(restarts, zeroState, {}, {}, {});
   if (part.optimizer == Optimizer::Adamw)

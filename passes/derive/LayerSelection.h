@@ -55,6 +55,8 @@ private:
   explicit LayerSelection(TrainedPart part) : part(std::move(part)) {}
 
   mlir::LogicalResult check(StepModel &model, bool inBackward) const;
+  /// Where the parameters of each layer are among those of the part.
+  mlir::LogicalResult findRanges(StepModel &model);
   std::string setting(llvm::StringRef name) const { return part.symbol(name); }
   bool restartsState() const { return own.kind == SelectionRule::Kind::Badam; }
   bool averages() const { return own.kind == SelectionRule::Kind::Importance; }
@@ -63,7 +65,7 @@ private:
   TrainedPart part;
   SelectionRule own;
   llvm::SmallVector<llvm::StringRef> prefixes;
-  llvm::SmallVector<ParameterRange> ranges; ///< of each layer, in the part
+  llvm::SmallVector<ParameterRange> ranges; ///< if gradients are averaged
   std::optional<int64_t> inputs;
   bool updatesAll = true;
   mlir::Type integers, floats; ///< one for each layer

@@ -515,11 +515,6 @@ func.func private @scalar.begins_turn(%completed: i64, %period: i64, %warmup: i6
   return %0 : i64
 }
 
-func.func private @scalar.never() -> i64 {
-  %zero = arith.constant 0 : i64
-  return %zero : i64
-}
-
 // How much of the steps behind the warm-up is over, from 0 to 1.
 func.func private @scalar.selection_progress(%warmup: i64, %steps: i64, %completed: i64) -> f64 {
   %zero = arith.constant 0 : i64

@@ -7,7 +7,7 @@ model=$1 data=$2 work=$3
 rm -rf "$work"
 mkdir -p "$work"
 source "$here/refuses.sh"
-source "$here/../reliability/equal.sh"
+source "$here/runs.sh"
 adapter=adapter_model.safetensors
 compile() { # compile NAME METHOD REFERENCE HONEC-ARG...
   local name=$1 method=$2 reference=$3
@@ -15,12 +15,6 @@ compile() { # compile NAME METHOD REFERENCE HONEC-ARG...
   honec "$here/Inputs/lcsb.yaml" -o "$work/$name" \
     --set model="$model" --set train.method="$method" \
     --set train.compare="$reference" "$@"
-}
-run() { # run NAME PROGRAM TRAIN-ARG...
-  local name=$1 program=$2
-  shift 2
-  "$work/$program/train" --data "$data" --output "$work/$name" \
-    --log "$work/$name.jsonl" "$@" >"$work/out"
 }
 compared() { # compared RUN: its comparisons, which name the run
   losses "$work/$1/compare.jsonl"

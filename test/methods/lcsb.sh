@@ -16,17 +16,7 @@ compile() { # compile NAME HONEC-ARG...: without a warm-up, unless one is given
     "${warmup[@]}" "$@"
 }
 source "$here/refuses.sh"
-source "$here/../reliability/equal.sh"
-run() { # run NAME PROGRAM TRAIN-ARG...
-  local name=$1 program=$2
-  shift 2
-  "$work/$program/train" --data "$data" --output "$work/$name" \
-    --log "$work/$name.jsonl" "$@" >"$work/out"
-}
-same() { # same RUN RUN
-  cmp "$work/$1/adapter_model.safetensors" "$work/$2/adapter_model.safetensors"
-  cmp <(losses "$work/$1.jsonl") <(losses "$work/$2.jsonl")
-}
+source "$here/runs.sh"
 
 # All layers, by a ratio, one group or a warm-up, are the plain run.
 more=(--set train.gradient_accumulation_steps=2)

@@ -15,21 +15,7 @@ compile() { # compile NAME HONEC-ARG...
     --set train.method=lcsb "$@"
 }
 source "$here/refuses.sh"
-source "$here/../reliability/equal.sh"
-run() { # run NAME PROGRAM TRAIN-ARG...
-  local name=$1 program=$2
-  shift 2
-  "$work/$program/train" --data "$data" --output "$work/$name" \
-    --log "$work/$name.jsonl" "$@" >"$work/out"
-}
-same() { # same RUN RUN
-  cmp "$work/$1/adapter_model.safetensors" "$work/$2/adapter_model.safetensors"
-  cmp <(losses "$work/$1.jsonl") <(losses "$work/$2.jsonl")
-}
-moved() { # moved RUN RUN: layers whose parameters differ
-  python3 "$here/moved-layers.py" "$work/$1/adapter_model.safetensors" \
-    "$work/$2/adapter_model.safetensors"
-}
+source "$here/runs.sh"
 half=(--set train.selection_ratio=0.5)
 once=(--set train.selection_warmup=0)
 

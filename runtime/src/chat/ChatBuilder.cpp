@@ -6,10 +6,9 @@
 
 #include "chat/ChatModel.h"
 
-#include "base/JsonReader.h"
 #include "base/MappedFile.h"
 #include "chat/TemplateLexer.h"
-#include "platform/Files.h"
+#include "text/ModelFolder.h"
 
 #include <algorithm>
 #include <map>
@@ -36,18 +35,11 @@ public:
   Result<std::string> build();
 
 private:
-  std::string path(const char *file) const { return folder + "/" + file; }
-  bool has(const char *file) const {
-    platform::FileInfo info;
-    return !platform::inspect(path(file), info);
-  }
-  Status readMembers(const char *file,
-                     std::initializer_list<std::string_view> wanted,
-                     Json &out) const;
   Status findTemplate();
   Status addToken(int64_t id, const Json &token, const std::string &file);
 
-  std::string folder, source, place;
+  ModelFolder folder;
+  std::string source, place;
   Json config, tokenizer;
   std::map<std::string, Added> added; // by text
 };
@@ -57,35 +49,13 @@ private:
 static Status badFile(const std::string &place, const Json &where,
                       const std::string &problem) {
   return Status::error(ErrorCode::BadTokenizer,
-                       {place + ":" + std::to_string(where.line()) + ":" +
-                            std::to_string(where.column()),
-                        problem, GetAgain});
-}
-
-Status ChatBuilder::readMembers(const char *file,
-                                std::initializer_list<std::string_view> wanted,
-                                Json &out) const {
-  if (!has(file))
-    return Status::ok();
-  Result<MappedFile> mapped = MappedFile::open(path(file));
-  if (!mapped.isOk())
-    return mapped.status();
-  JsonReader reader(mapped.value().bytes(), path(file),
-                    ErrorCode::BadTokenizer);
-  if (reader.members(out, [&](const std::string &key) {
-        for (std::string_view each : wanted)
-          if (key == each)
-            return true;
-        return false;
-      }))
-    reader.finish();
-  return reader.status();
+                       {placeOf(place, where), problem, GetAgain});
 }
 
 /// Leaves `source` empty when there is none.
 Status ChatBuilder::findTemplate() {
-  if (has("chat_template.jinja")) {
-    place = path("chat_template.jinja");
+  if (folder.has("chat_template.jinja")) {
+    place = folder.path("chat_template.jinja");
     Result<MappedFile> mapped = MappedFile::open(place);
     if (!mapped.isOk())
       return mapped.status();
@@ -93,7 +63,7 @@ Status ChatBuilder::findTemplate() {
         mapped.value().bytes().substr(0, TemplateLexer::LongestTemplate + 1));
     return Status::ok();
   }
-  const std::string file = path("tokenizer_config.json");
+  const std::string file = folder.path("tokenizer_config.json");
   place = file + ": chat_template";
   const Json *found = config.find("chat_template");
   if (found == nullptr || found->isNull())
@@ -138,7 +108,7 @@ Status ChatBuilder::addToken(int64_t id, const Json &token,
 }
 
 Result<std::string> ChatBuilder::build() {
-  Status status = readMembers(
+  Status status = folder.readMembers(
       "tokenizer_config.json",
       {"chat_template", "added_tokens_decoder", "bos_token", "eos_token",
        "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"},
@@ -149,8 +119,8 @@ Result<std::string> ChatBuilder::build() {
     return status;
   if (source.empty())
     return std::string();
-  if (status = readMembers("tokenizer.json", {"added_tokens", "pre_tokenizer"},
-                           tokenizer);
+  if (status = folder.readMembers("tokenizer.json",
+                                  {"added_tokens", "pre_tokenizer"}, tokenizer);
       !status.isOk())
     return status;
 
@@ -159,9 +129,9 @@ Result<std::string> ChatBuilder::build() {
     for (const Json &token : list->array()) {
       const Json *id = token.find("id");
       if (id == nullptr || !id->isInteger())
-        return badFile(path("tokenizer.json"), token,
+        return badFile(folder.path("tokenizer.json"), token,
                        "expected an added token with an integer \"id\"");
-      status = addToken(id->integer(), token, path("tokenizer.json"));
+      status = addToken(id->integer(), token, folder.path("tokenizer.json"));
       if (!status.isOk())
         return status;
     }
@@ -170,14 +140,14 @@ Result<std::string> ChatBuilder::build() {
       int64_t id = 0;
       for (char digit : key)
         id = std::min<int64_t>(id * 10 + (digit - '0'), INT32_MAX);
-      status = addToken(id, token, path("tokenizer_config.json"));
+      status = addToken(id, token, folder.path("tokenizer_config.json"));
       if (!status.isOk())
         return status;
     }
 
   // Without the folder, so that equal models make equal files.
   std::string block = "{\"place\": ";
-  appendJsonString(block, place.substr(folder.size() + 1));
+  appendJsonString(block, place.substr(folder.path("").size()));
   block += ", \"variables\": {";
   ChatTemplate::Variables variables;
   for (const char *name : SpecialNames) {

@@ -12,7 +12,7 @@
 
 #include "base/JsonReader.h"
 #include "base/MappedFile.h"
-#include "platform/Files.h"
+#include "text/ModelFolder.h"
 #include "text/TokenizerPipeline.h"
 #include "text/TokenizerTable.h"
 #include "text/Utf8.h"
@@ -31,15 +31,6 @@ public:
   Result<std::string> build();
 
 private:
-  std::string path(const char *file) const { return folder + "/" + file; }
-  bool has(const char *file) const {
-    platform::FileInfo info;
-    return !platform::inspect(path(file), info);
-  }
-  Status readSettings(const char *file,
-                      std::initializer_list<std::string_view> wanted,
-                      Json &out) const;
-
   Status readTokenizerJson();
   Status readModel(JsonReader &reader, const std::string &file);
   Status checkModelSettings(const Json &model, const std::string &file);
@@ -64,7 +55,7 @@ private:
   void spellBytes();
   bool findJoined();
 
-  std::string folder;
+  ModelFolder folder;
   Json config = Json(), tokenizerConfig = Json();
   TokenizerDefinition out;
   PipelineStages stages;
@@ -87,11 +78,6 @@ static Status badFile(const std::string &place, std::string problem,
                        {place, std::move(problem), std::move(remedy)});
 }
 
-static std::string placeOf(const std::string &file, const Json &where) {
-  return file + ":" + std::to_string(where.line()) + ":" +
-         std::to_string(where.column());
-}
-
 /// GPT-2's bytes_to_unicode: the printable characters of Latin-1 stand for
 /// themselves, the other bytes for U+0100 onwards in order.
 static uint32_t spellingOf(uint32_t byte) {
@@ -104,25 +90,6 @@ static uint32_t spellingOf(uint32_t byte) {
   for (uint32_t b = 0; b < byte; ++b)
     next += !isPrintable(b);
   return next;
-}
-
-/// The members `wanted` of the object in `file`; none when there is no file.
-Status
-TokenizerBuilder::readSettings(const char *file,
-                               std::initializer_list<std::string_view> wanted,
-                               Json &json) const {
-  if (!has(file))
-    return Status::ok();
-  Result<MappedFile> mapped = MappedFile::open(path(file));
-  if (!mapped.isOk())
-    return mapped.status();
-  JsonReader reader(mapped.value().bytes(), path(file),
-                    ErrorCode::BadTokenizer);
-  if (reader.members(json, [&](const std::string &key) {
-        return std::find(wanted.begin(), wanted.end(), key) != wanted.end();
-      }))
-    reader.finish();
-  return reader.status();
 }
 
 /// The table has a place for every id up to the largest, so that one number
@@ -382,7 +349,7 @@ Status TokenizerBuilder::readModel(JsonReader &reader,
 Status TokenizerBuilder::readTokenizerJson() {
   static constexpr std::string_view Wanted[] = {
       "added_tokens", "normalizer", "pre_tokenizer", "post_processor"};
-  const std::string file = path("tokenizer.json");
+  const std::string file = folder.path("tokenizer.json");
   Result<MappedFile> mapped = MappedFile::open(file);
   if (!mapped.isOk())
     return mapped.status();
@@ -455,7 +422,7 @@ Status TokenizerBuilder::chooseStages() {
   }
   return Status::error(
       ErrorCode::UnsupportedTokenizer,
-      {path("vocab.json"),
+      {folder.path("vocab.json"),
        "how to cut text is not known: expected tokenizer_class in "
        "tokenizer_config.json or model_type in config.json to name GPT-2, OPT, "
        "GPT-Neo or Qwen2 but found \"" +
@@ -465,23 +432,24 @@ Status TokenizerBuilder::chooseStages() {
 
 Status TokenizerBuilder::readVocabAndMerges() {
   for (const char *file : {"vocab.json", "merges.txt"})
-    if (!has(file))
+    if (!folder.has(file))
       return Status::error(ErrorCode::IncompleteTokenizer,
-                           {path(file),
+                           {folder.path(file),
                             "vocab.json and merges.txt make a tokenizer "
                             "together, but this one is missing",
                             "add it, or the model's tokenizer.json"});
-  Result<MappedFile> mapped = MappedFile::open(path("vocab.json"));
+  Result<MappedFile> mapped = MappedFile::open(folder.path("vocab.json"));
   if (!mapped.isOk())
     return mapped.status();
   limitIds(mapped.value());
-  JsonReader reader(mapped.value().bytes(), path("vocab.json"),
+  JsonReader reader(mapped.value().bytes(), folder.path("vocab.json"),
                     ErrorCode::BadTokenizer);
-  if (Status status = addVocabulary(reader, path("vocab.json")); !status.isOk())
+  if (Status status = addVocabulary(reader, folder.path("vocab.json"));
+      !status.isOk())
     return status;
   if (!reader.finish())
     return reader.status();
-  if (Status status = addMergesText(path("merges.txt")); !status.isOk())
+  if (Status status = addMergesText(folder.path("merges.txt")); !status.isOk())
     return status;
   return chooseStages();
 }
@@ -493,7 +461,7 @@ Result<int64_t> TokenizerBuilder::specialToken(const char *key) const {
     token = token->find("content");
   if (token == nullptr || token->isNull())
     return int64_t(-1);
-  const std::string file = path("tokenizer_config.json");
+  const std::string file = folder.path("tokenizer_config.json");
   if (!token->isString())
     return badFile(placeOf(file, *token),
                    std::string("expected ") + key + " to name a token");
@@ -518,7 +486,7 @@ Status TokenizerBuilder::setTemplateToken(const char *key, const char *token,
     return id.status();
   if (id.value() < 0)
     return wanted->boolean()
-               ? badFile(placeOf(path("tokenizer_config.json"), *wanted),
+               ? badFile(placeOf(folder.path("tokenizer_config.json"), *wanted),
                          std::string(key) + " is true but there is no " + token)
                : Status::ok();
   const uint32_t value = uint32_t(id.value());
@@ -531,7 +499,7 @@ Status TokenizerBuilder::setTemplateToken(const char *key, const char *token,
 }
 
 Status TokenizerBuilder::readSpecialTokens() {
-  const std::string file = path("tokenizer_config.json");
+  const std::string file = folder.path("tokenizer_config.json");
   if (const Json *added = tokenizerConfig.find("added_tokens_decoder")) {
     for (const auto &[key, token] : added->object()) {
       int64_t id = 0;
@@ -630,23 +598,23 @@ bool TokenizerBuilder::findJoined() {
 }
 
 Result<std::string> TokenizerBuilder::build() {
-  const bool hasJson = has("tokenizer.json");
-  if (!hasJson && !has("vocab.json") && !has("merges.txt")) {
-    if (has("tokenizer.model"))
-      return unsupportedTokenizer(path("tokenizer.model"), nullptr,
+  const bool hasJson = folder.has("tokenizer.json");
+  if (!hasJson && !folder.has("vocab.json") && !folder.has("merges.txt")) {
+    if (folder.has("tokenizer.model"))
+      return unsupportedTokenizer(folder.path("tokenizer.model"), nullptr,
                                   "a SentencePiece model without "
                                   "tokenizer.json is not supported");
     return std::string();
   }
-  if (Status status = readSettings(
+  if (Status status = folder.readMembers(
           "tokenizer_config.json",
           {"tokenizer_class", "add_prefix_space", "add_bos_token",
            "add_eos_token", "bos_token", "eos_token", "added_tokens_decoder"},
           tokenizerConfig);
       !status.isOk())
     return status;
-  if (Status status =
-          readSettings("config.json", {"model_type", "eos_token_id"}, config);
+  if (Status status = folder.readMembers(
+          "config.json", {"model_type", "eos_token_id"}, config);
       !status.isOk())
     return status;
   Status status = hasJson ? readTokenizerJson() : readVocabAndMerges();
@@ -654,15 +622,15 @@ Result<std::string> TokenizerBuilder::build() {
     return status;
   if (status = readSpecialTokens(); !status.isOk())
     return status;
-  status = findByteIds(path(hasJson ? "tokenizer.json" : "vocab.json"));
+  status = findByteIds(folder.path(hasJson ? "tokenizer.json" : "vocab.json"));
   if (!status.isOk())
     return status;
   if (!out.byteFallback)
     spellBytes();
   else if (findJoined())
     out.preTokenizer = PreTokenizerKind::UnmergedBorder;
-  return writeTokenizerTable(out,
-                             path(hasJson ? "tokenizer.json" : "vocab.json"));
+  return writeTokenizerTable(
+      out, folder.path(hasJson ? "tokenizer.json" : "vocab.json"));
 }
 
 Result<std::string> buildTokenizerTable(const std::string &modelDir) {

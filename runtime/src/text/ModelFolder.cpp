@@ -1,0 +1,40 @@
+//===- ModelFolder.cpp - The tokenizer's files of a Hugging Face model ----===//
+
+#include "text/ModelFolder.h"
+
+#include "base/JsonReader.h"
+#include "base/MappedFile.h"
+#include "platform/Files.h"
+
+#include <algorithm>
+
+namespace hone::rt {
+
+bool ModelFolder::has(const char *file) const {
+  platform::FileInfo info;
+  return !platform::inspect(path(file), info);
+}
+
+Status ModelFolder::readMembers(const char *file,
+                                std::initializer_list<std::string_view> wanted,
+                                Json &out) const {
+  if (!has(file))
+    return Status::ok();
+  Result<MappedFile> mapped = MappedFile::open(path(file));
+  if (!mapped.isOk())
+    return mapped.status();
+  JsonReader reader(mapped.value().bytes(), path(file),
+                    ErrorCode::BadTokenizer);
+  if (reader.members(out, [&](const std::string &key) {
+        return std::find(wanted.begin(), wanted.end(), key) != wanted.end();
+      }))
+    reader.finish();
+  return reader.status();
+}
+
+std::string placeOf(const std::string &file, const Json &where) {
+  return file + ":" + std::to_string(where.line()) + ":" +
+         std::to_string(where.column());
+}
+
+} // namespace hone::rt

@@ -1,0 +1,37 @@
+//===- ModelFolder.h - The tokenizer's files of a Hugging Face model ------===//
+
+#ifndef HONE_RUNTIME_TEXT_MODELFOLDER_H
+#define HONE_RUNTIME_TEXT_MODELFOLDER_H
+
+#include "base/Json.h"
+#include "base/Status.h"
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+namespace hone::rt {
+
+class ModelFolder {
+public:
+  explicit ModelFolder(std::string directory) : name(std::move(directory)) {}
+
+  std::string path(const char *file) const { return name + "/" + file; }
+  bool has(const char *file) const;
+
+  /// The members `wanted` of the object in `file`; none when there is no file.
+  /// Errors: BadTokenizer, as MappedFile::open.
+  Status readMembers(const char *file,
+                     std::initializer_list<std::string_view> wanted,
+                     Json &out) const;
+
+private:
+  std::string name;
+};
+
+/// "tokenizer.json:3:14"
+std::string placeOf(const std::string &file, const Json &where);
+
+} // namespace hone::rt
+
+#endif
