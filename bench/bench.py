@@ -67,7 +67,7 @@ def describe_machine():
 
 def say(contestant, repetition):
     print(f"{contestant.name}, {contestant.threads} threads: "
-          f"{repetition.seconds * 1e3:.2f} ms, load {repetition.load:.1f}",
+          f"{repetition.seconds * 1e3:.2f} ms, others {repetition.others:.2f} processors",
           flush=True)
 
 

@@ -11,12 +11,19 @@ class Repetition:
     anonymous: int       # bytes, peak
     resident: int        # bytes, peak
     first_loss: float    # of the first step, before any update
-    load: float          # load average of the machine when it began
+    others: float        # processors that others kept busy meanwhile
     fma_gflops: float = 0.0  # peak probe just before, on as many threads
+
+    # Clock ticks and the watch on memory come to half of it and more.
+    QUIET_PROCESSORS = 0.15
 
     @property
     def seconds(self):
         return statistics.median(self.step_seconds)
+
+    @property
+    def is_quiet(self):
+        return self.others < self.QUIET_PROCESSORS
 
 
 @dataclasses.dataclass

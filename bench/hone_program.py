@@ -1,13 +1,13 @@
 """Hone in the benchmark: compiles a training program and runs it."""
 
 import json
-import os
 import re
 import shutil
 import subprocess
 
 from build_tools import run_checked
 from contestant import Contestant, Repetition
+from other_load import OtherLoad, children_seconds
 from process_memory import MemoryWatch
 
 
@@ -28,13 +28,17 @@ class HoneProgram:
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
         spec = self.folder / "spec.yaml"
+        # Where a gradient is estimated there is no norm to clip by.
+        estimates = {"train.method=mezo", "train.method=fgd"}
+        clipping = ("" if estimates & set(self.settings)
+                    else "max_grad_norm: 0, ")
         spec.write_text(
             f"model: {json.dumps(str(model))}\n"
             f"lora: {{r: {w.rank}, lora_alpha: {w.alpha}, "
             f"target_modules: all-linear}}\n"
             f"train: {{optimizer: {w.optimizer}, batch_size: {w.batch}, "
             f"max_seq_length: {w.sequence}, learning_rate: {w.learning_rate}, "
-            f"lr_scheduler_type: constant, max_grad_norm: 0, "
+            f"lr_scheduler_type: constant, {clipping}"
             f"shuffle: false, save_every: 0}}\n")
         command = [self.bin_dir / "honec", spec]
         for setting in self.settings:
@@ -67,12 +71,12 @@ class HoneProgram:
         fma_gflops = probe.measure(contestant.threads)
         log = self.folder / "log.jsonl"
         log.unlink(missing_ok=True)
-        load = os.getloadavg()[0]
         process = subprocess.Popen(
             self.command(contestant.threads, data) + ["--log", log],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         try:
-            with MemoryWatch(process.pid) as watch:
+            with MemoryWatch(process.pid) as watch, \
+                    OtherLoad(children_seconds) as load:
                 text, _ = process.communicate()
         finally:
             process.kill()
@@ -83,6 +87,6 @@ class HoneProgram:
         steps = [json.loads(line) for line in log.read_text().splitlines()]
         contestant.repetitions.append(Repetition(
             [w.tokens / s["tokens_per_second"] for s in steps[w.warmup:]],
-            watch.anonymous, watch.resident, steps[0]["loss"], load,
-            fma_gflops))
+            watch.anonymous, watch.resident, steps[0]["loss"],
+            load.processors,            fma_gflops))
         return contestant.repetitions[-1]

@@ -11,6 +11,7 @@ import sys
 import threading
 
 from contestant import Contestant, Repetition
+from other_load import OtherLoad, process_seconds
 from process_memory import MemoryWatch, reset_high_water
 from workload import PROJECTIONS
 
@@ -128,13 +129,14 @@ class PeerProgram:
         """One repetition. The high-water mark begins anew before it: what the
         set-up needed does not count."""
         w = self.workload
-        load = os.getloadavg()[0]
         reset_high_water(self.process.pid)
-        with MemoryWatch(self.process.pid) as watch:
+        pid = self.process.pid
+        with MemoryWatch(pid) as watch, \
+                OtherLoad(lambda: process_seconds(pid)) as load:
             answer = self._steps(w.warmup + w.steps)
         contestant.repetitions.append(Repetition(
             answer["seconds"][w.warmup:], watch.anonymous, watch.resident,
-            self.first_loss, load))
+            self.first_loss, load.processors))
         return contestant.repetitions[-1]
 
     def stop(self):

@@ -20,14 +20,14 @@ def step_rows(results):
     tokens = results["workload"].tokens
     rows = [["contestant", "threads", "step ms", "tokens/s", "GFLOP/s",
              "of FMA peak", "time / hone", "anonymous MiB", "planned MiB",
-             "resident MiB", "first loss", "load"]]
+             "resident MiB", "first loss", "others"]]
     for c in results["contestants"]:
         if not c.repetitions:
             rows.append([c.name, str(c.threads), f"failed: {c.failure}"] +
                         ["-"] * 9)
             continue
         share = c.share_of_peak if c.is_hone else None
-        loads = [r.load for r in c.repetitions]
+        others = [r.others for r in c.repetitions]
         rows.append([
             c.name, str(c.threads), f"{c.seconds * 1e3:.2f}",
             f"{tokens / c.seconds:.1f}",
@@ -36,7 +36,7 @@ def step_rows(results):
             _cell(c.time_ratio, "{:.2f}"), f"{c.anonymous / MIB:.1f}",
             _cell(c.planned / MIB, "{:.1f}"), f"{c.resident / MIB:.1f}",
             f"{c.repetitions[0].first_loss:.5f}",
-            f"{min(loads):.1f}-{max(loads):.1f}"])
+            f"{min(others):.2f}-{max(others):.2f}"])
     return rows
 
 
@@ -67,6 +67,10 @@ def profile_rows(profile, shown=12):
     return rows
 
 
+def _scale(rounds):
+    return statistics.median(one.seconds / many.seconds for one, many in rounds)
+
+
 def conclusions(results):
     """The comparisons that the figures allow, as lines of text."""
     done = [c for c in results["contestants"] if c.repetitions]
@@ -78,11 +82,13 @@ def conclusions(results):
             for threads, c in by_threads.items():
                 if threads > 1:
                     # Only those that took turns: zip ends with the shorter.
-                    scale = statistics.median(
-                        one.seconds / many.seconds for one, many in
-                        zip(by_threads[1].repetitions, c.repetitions))
-                    lines.append(f"{name}: {threads} threads are "
-                                 f"{scale:.2f} x one")
+                    rounds = list(zip(by_threads[1].repetitions, c.repetitions))
+                    quiet = [r for r in rounds if all(x.is_quiet for x in r)]
+                    lines.append(
+                        f"{name}: {threads} threads are {_scale(rounds):.2f} x "
+                        f"one" + (f", {_scale(quiet):.2f} in the {len(quiet)} "
+                                  f"of {len(rounds)} rounds that were quiet"
+                                  if quiet else ", no round was quiet"))
     for framework in results["frameworks"]:
         peers = [c for c in done if c.name.split()[0] == framework]
         if not peers or not hone:

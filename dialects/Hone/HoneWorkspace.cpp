@@ -35,11 +35,24 @@ static MemRefType perRow(MLIRContext *context, int64_t rows) {
   return MemRefType::get({rows}, Float64Type::get(context));
 }
 
-/// `h = scale * x A^T`, unless it is a result.
-SmallVector<MemRefType> LoraLinearOp::getWorkspace(int64_t maxRows) {
-  if (getH())
+/// Where a parameter is written down that is read for many tiles of rows, if
+/// each reading would make its random numbers again; else nothing.
+static SmallVector<MemRefType> formedOnce(Value parameter) {
+  Operation *op = parameter ? parameter.getDefiningOp() : nullptr;
+  if (!isa_and_nonnull<PerturbedOp, DirectionOp>(op))
     return {};
-  return {MemRefType::get({maxRows, columns(getB())}, computedType(getX()))};
+  return {MemRefType::get({rowsOf(parameter), columns(parameter)},
+                          computedType(parameter))};
+}
+
+/// `h = scale * x A^T`, unless it is a result; A, if it is formed once.
+SmallVector<MemRefType> LoraLinearOp::getWorkspace(int64_t maxRows) {
+  SmallVector<MemRefType> buffers;
+  if (!getH())
+    buffers.push_back(
+        MemRefType::get({maxRows, columns(getB())}, computedType(getX())));
+  buffers.append(formedOnce(getA()));
+  return buffers;
 }
 
 /// `u = scale * dy B`.
@@ -96,12 +109,14 @@ SmallVector<MemRefType> LinearCrossEntropyOp::getWorkspace(int64_t maxRows) {
 }
 
 /// `scale * x ta^T` if `ta` is given, then `h = scale * x A^T` if it is read
-/// and was not kept.
+/// and was not kept; `ta`, if it is formed once.
 SmallVector<MemRefType> LoraParameterTangentOp::getWorkspace(int64_t maxRows) {
   auto narrow =
       MemRefType::get({maxRows, columns(getB())}, computedType(getX()));
   unsigned count = bool(getTa()) + (getTb() && !getH());
-  return SmallVector<MemRefType>(count, narrow);
+  SmallVector<MemRefType> buffers(count, narrow);
+  buffers.append(formedOnce(getTa()));
+  return buffers;
 }
 
 /// As the loss; then tangents of the logits, tx, the tangent of the target's

@@ -92,6 +92,10 @@ public:
   /// With `release`, its pages are let go.
   void readRow(Value to, Value matrix, Value row, Value column, Value count,
                bool release);
+  /// Whether a matrix is formed from random numbers where it is read.
+  bool isRandom(Value matrix) const {
+    return buffers.parameters.lookup(matrix).isRandom();
+  }
   /// Lets the resident pages of `count` rows of a mapped matrix go.
   void release(Value matrix, Value row, Value count);
   /// A constant in the module's read-only data; equal tables are one.

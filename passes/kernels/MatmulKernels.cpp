@@ -45,6 +45,38 @@ tileProduct(KernelBuilder &k, const KernelBuilder::Tile &tile, Value c, Value a,
   return product;
 }
 
+/// Elements of a row that one iteration forms.
+static constexpr int64_t kFormedColumns = 512;
+
+/// What products read `parameter` from: its memory, or, if it is formed from
+/// random numbers, workspace `index` of `op`, in which it is written first.
+static Value formedOnce(KernelBuilder &k, Operation *op, Value parameter,
+                        unsigned index) {
+  Value stored = k.buffer(parameter);
+  if (!k.isRandom(stored))
+    return stored;
+  Value formed = k.workspace(op, index);
+  auto type = cast<MemRefType>(formed.getType());
+  int64_t columns = type.getDimSize(1);
+  int64_t width = std::min(columns, kFormedColumns);
+  int64_t pieces = llvm::divideCeil(columns, width);
+  k.parallel(k.index(type.getDimSize(0) * pieces),
+             MemRefType::get({1, width}, type.getElementType()),
+             [&](Value i, ValueRange scratch) {
+               Value row = k.div(i, k.index(pieces));
+               Value column = k.mul(k.rem(i, k.index(pieces)), k.index(width));
+               Value count =
+                   k.min(k.index(width), k.sub(k.index(columns), column));
+               k.readRow(scratch[0], stored, row, column, count,
+                         /*release=*/false);
+               k.map(count, [&](ValueRange j) {
+                 k.store(k.load(scratch[0], {k.index(0), j[0]}), formed,
+                         {row, k.add(column, j[0])});
+               });
+             });
+  return formed;
+}
+
 /// c = epilogue(a w) with few columns: blocks of rows in parallel.
 static void narrowProduct(KernelBuilder &k, Value c, Value a, Value w,
                           bool transposeW, int64_t columns, int64_t depth,
@@ -152,8 +184,8 @@ void hone::emitKernel(LoraLinearOp op, KernelBuilder &k) {
   Value h = op.getH() ? k.buffer(op.getH()) : k.workspace(op, 0);
 
   Value scale = k.real(computeType(element), op.getScale().convertToDouble());
-  narrowProduct(k, h, x, k.buffer(op.getA()), /*transposeW=*/true, rank, in,
-                scaledBy(k, scale));
+  Value a = formedOnce(k, op, op.getA(), op.getH() ? 0 : 1);
+  narrowProduct(k, h, x, a, /*transposeW=*/true, rank, in, scaledBy(k, scale));
 
   KernelBuilder::Tiling tiling{k.rows(), type.getDimSize(1),
                                numerics::dotBlock(in)};
@@ -177,15 +209,19 @@ void hone::emitKernel(LoraParameterTangentOp op, KernelBuilder &k) {
   unsigned nextWorkspace = 0;
   auto timesX = [&](Value a) {
     Value h = k.workspace(op, nextWorkspace++);
-    narrowProduct(k, h, x, k.buffer(a), /*transposeW=*/true, rank, in,
+    narrowProduct(k, h, x, a, /*transposeW=*/true, rank, in,
                   scaledBy(k, scale));
     return h;
   };
-  if (op.getTa())
-    terms.push_back({timesX(op.getTa()), k.buffer(op.getB())});
+  if (op.getTa()) {
+    unsigned behind = 1 + (op.getTb() && !op.getH());
+    Value ta = formedOnce(k, op, op.getTa(), behind);
+    terms.push_back({timesX(ta), k.buffer(op.getB())});
+  }
   if (op.getTb())
-    terms.push_back({op.getH() ? k.buffer(op.getH()) : timesX(op.getA()),
-                     k.buffer(op.getTb())});
+    terms.push_back(
+        {op.getH() ? k.buffer(op.getH()) : timesX(k.buffer(op.getA())),
+         k.buffer(op.getTb())});
 
   KernelBuilder::Tiling tiling{k.rows(), type.getDimSize(1),
                                numerics::dotBlock(rank)};
