@@ -96,6 +96,9 @@ TemplateValue TemplateInterpreter::evalFilter(const SyntaxNode &node) {
               : Value();
 }
 
+/// Wider ones are refused, since nobody reads them.
+static constexpr int64_t kWidestIndent = 64;
+
 /// jinja2.filters.do_indent.
 TemplateValue TemplateInterpreter::indent(const SyntaxNode &node,
                                           const std::string &text,
@@ -103,9 +106,8 @@ TemplateValue TemplateInterpreter::indent(const SyntaxNode &node,
   std::string indention(4, ' ');
   if (arguments[0].isString())
     indention = arguments[0].text();
-  else if (arguments[0].isInteger())
-    indention.assign(size_t(std::clamp<int64_t>(arguments[0].integer(), 0, 64)),
-                     ' ');
+  else if (arguments[0].isInteger() && arguments[0].integer() <= kWidestIndent)
+    indention.assign(size_t(std::max<int64_t>(arguments[0].integer(), 0)), ' ');
   else if (!arguments[0].isUndefined())
     return failOperand(node, "a width to indent by", arguments[0]);
   // The line end that it adds keeps a last empty line.
@@ -150,7 +152,9 @@ TemplateValue TemplateInterpreter::applyFilter(const SyntaxNode &node,
   case TemplateFilter::ToJson: {
     std::string out;
     const bool isCompact = arguments[0].isUndefined() || arguments[0].isNone();
-    if (!isCompact && (!arguments[0].isInteger() || arguments[0].integer() < 0))
+    if (!isCompact &&
+        (!arguments[0].isInteger() || arguments[0].integer() < 0 ||
+         arguments[0].integer() > kWidestIndent))
       return failOperand(node, "the indent of JSON", arguments[0]);
     if (toJson(value, isCompact ? -1 : arguments[0].integer(), limits.values,
                work, out))

@@ -261,9 +261,7 @@ static bool appendJson(const TemplateValue &value, int64_t indent,
 
 bool toJson(const TemplateValue &value, int64_t indent, size_t limit,
             TemplateWork &work, std::string &out) {
-  return appendJson(value, std::min<int64_t>(indent, 64), 0, limit, work,
-                    out) &&
-         out.size() <= limit;
+  return appendJson(value, indent, 0, limit, work, out) && out.size() <= limit;
 }
 
 static bool isLeapYear(int year) {
