@@ -15,12 +15,14 @@ include "dialects/Hone/HoneStepOps.td"
 def Hone_RmsNormTangentOp : Hone_DerivedOp<"rms_norm_tangent", [Hone_RowWise]> {
   let summary = "tangent of rms_norm along its input";
   let description = [{
-    With `r = 1/sqrt(mean(x^2)+eps)`, read if kept and recomputed if not:
-    `ty = weight * r * (tx - x * r^2 * mean(tx * x))`.
+    With `r = 1/sqrt(mean(x^2)+eps)`, read if kept and recomputed if not, in each
+    head: `ty = (offset + weight) * r * (tx - x * r^2 * mean(tx * x))`.
 
-    1. (C1) `tx`, `x` and `ty` have one type `[rows, hidden]`; `weight` is
-       `[hidden]`.
-    2. (C2) `rstd`, if present, is `[rows]` of the type that `x` is computed in.
+    1. (C1) `tx`, `x` and `ty` have one type `[rows, heads * d]`; `weight` is
+       `[d]`.
+    2. (C2) `rstd`, if present, is `[rows, heads]` of the type that `x` is
+       computed in.
+    3. (C3) `heads` is positive.
 
     Example:
     ```mlir
@@ -31,9 +33,15 @@ def Hone_RmsNormTangentOp : Hone_DerivedOp<"rms_norm_tangent", [Hone_RowWise]> {
     ```
   }];
   let arguments = (ins Hone_Matrix:$tx, Hone_Matrix:$x, Hone_Vector:$weight,
-                       Optional<Hone_Vector>:$rstd, F64Attr:$eps);
+                       Optional<Hone_Matrix>:$rstd,
+                       DefaultValuedAttr<I64Attr, "1">:$heads,
+                       DefaultValuedAttr<F64Attr, "0.0">:$offset, F64Attr:$eps);
   let results = (outs Hone_Matrix:$ty);
-  let assemblyFormat = "$tx `,` $x `,` $weight (`rstd` $rstd^)? `eps` $eps attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $tx `,` $x `,` $weight (`rstd` $rstd^)? (`heads` $heads^)?
+    (`offset` $offset^)? `eps` $eps attr-dict `:`
+    functional-type(operands, results)
+  }];
   let hasVerifier = 1;
 }
 
@@ -118,13 +126,12 @@ def Hone_AttentionTangentOp : Hone_DerivedOp<"attention_tangent", [
   let hasVerifier = 1;
 }
 
-def Hone_SwigluTangentOp : Hone_DerivedOp<"swiglu_tangent", [
+def Hone_GatedActivationTangentOp : Hone_DerivedOp<"gated_activation_tangent", [
     Hone_RowWise, AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<Hone_ElementwiseOpInterface>]> {
-  let summary = "tangent of swiglu along both operands";
+  let summary = "tangent of gated_activation along both operands";
   let description = [{
-    With `s = 1/(1+exp(-gate))`:
-    `ty = tgate * up * s * (1 + gate * (1 - s)) + tup * gate * s`.
+    `ty = tgate * up * f'(gate) + tup * f(gate)`.
 
     1. (C1) all operands and the result have one type.
     2. (C2) `tgate` or `tup` is present.
@@ -134,15 +141,15 @@ def Hone_SwigluTangentOp : Hone_DerivedOp<"swiglu_tangent", [
     %g = hone.input "gate" : tensor<?x8xf32>
     %u = hone.input "up" : tensor<?x8xf32>
     %tg = hone.input "tgate" : tensor<?x8xf32>
-    %ty = hone.swiglu_tangent %g, %u tgate %tg : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+    %ty = hone.gated_activation_tangent silu %g, %u tgate %tg : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
     ```
   }];
-  let arguments = (ins Hone_Matrix:$gate, Hone_Matrix:$up,
-                       Optional<Hone_Matrix>:$tgate,
+  let arguments = (ins Hone_ActivationAttr:$activation, Hone_Matrix:$gate,
+                       Hone_Matrix:$up, Optional<Hone_Matrix>:$tgate,
                        Optional<Hone_Matrix>:$tup);
   let results = (outs Hone_Matrix:$ty);
   let assemblyFormat = [{
-    $gate `,` $up (`tgate` $tgate^)? (`tup` $tup^)? attr-dict `:`
+    $activation $gate `,` $up (`tgate` $tgate^)? (`tup` $tup^)? attr-dict `:`
     functional-type(operands, results)
   }];
   let hasVerifier = 1;

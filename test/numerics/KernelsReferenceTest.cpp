@@ -74,10 +74,14 @@ TEST_F(KernelsReferenceTest, LoraLinear) {
       lora.b, dy, gradients.db);
 }
 
+static constexpr Norm norms[] = {{1e-5}, {1e-5, 3, 1}};
+
 TEST_F(KernelsReferenceTest, RmsNorm) {
-  Matrix x = random(5, 6), w = random(1, 6), dy = random(5, 6);
-  expectAdjoint([&](const Matrix &x) { return rmsNorm(x, w, 1e-5); }, x, dy,
-                rmsNormAdjoint(dy, x, w, 1e-5));
+  for (const Norm &norm : norms) {
+    Matrix x = random(5, 6), w = random(1, 6 / norm.heads), dy = random(5, 6);
+    expectAdjoint([&](const Matrix &x) { return rmsNorm(x, w, norm); }, x, dy,
+                  rmsNormAdjoint(dy, x, w, norm));
+  }
 }
 
 TEST_F(KernelsReferenceTest, Rope) {
@@ -108,13 +112,15 @@ void KernelsReferenceTest::checkAttention(const Heads &heads) {
       dy, gradients.dv);
 }
 
-TEST_F(KernelsReferenceTest, Swiglu) {
-  Matrix g = random(5, 6), u = random(5, 6), dy = random(5, 6);
-  SwigluGradients gradients = swigluAdjoint(dy, g, u);
-  expectAdjoint([&](const Matrix &g) { return swiglu(g, u); }, g, dy,
-                gradients.dgate);
-  expectAdjoint([&](const Matrix &u) { return swiglu(g, u); }, u, dy,
-                gradients.dup);
+TEST_F(KernelsReferenceTest, GatedActivation) {
+  for (const Activation &f : activations) {
+    Matrix g = random(5, 6), u = random(5, 6), dy = random(5, 6);
+    GatedGradients gradients = gatedActivationAdjoint(f, dy, g, u);
+    expectAdjoint([&](const Matrix &g) { return gatedActivation(f, g, u); }, g,
+                  dy, gradients.dgate);
+    expectAdjoint([&](const Matrix &u) { return gatedActivation(f, g, u); }, u,
+                  dy, gradients.dup);
+  }
 }
 
 TEST_F(KernelsReferenceTest, LinearCrossEntropy) {
@@ -147,9 +153,11 @@ TEST_F(KernelsReferenceTest, LoraParameterTangent) {
 }
 
 TEST_F(KernelsReferenceTest, RmsNormTangent) {
-  Matrix x = random(5, 6), w = random(1, 6), tx = random(5, 6);
-  expectTangent([&](const Matrix &x) { return rmsNorm(x, w, 1e-5); }, x, tx,
-                rmsNormTangent(tx, x, w, 1e-5));
+  for (const Norm &norm : norms) {
+    Matrix x = random(5, 6), w = random(1, 6 / norm.heads), tx = random(5, 6);
+    expectTangent([&](const Matrix &x) { return rmsNorm(x, w, norm); }, x, tx,
+                  rmsNormTangent(tx, x, w, norm));
+  }
 }
 
 TEST_F(KernelsReferenceTest, AttentionTangent) {
@@ -175,13 +183,15 @@ void KernelsReferenceTest::checkAttentionTangent(const Heads &heads) {
       tv, along(nullptr, nullptr, &tv));
 }
 
-TEST_F(KernelsReferenceTest, SwigluTangent) {
-  Matrix g = random(5, 6), u = random(5, 6);
-  Matrix tg = random(5, 6), tu = random(5, 6);
-  expectTangent([&](const Matrix &g) { return swiglu(g, u); }, g, tg,
-                swigluTangent(g, u, &tg, nullptr));
-  expectTangent([&](const Matrix &u) { return swiglu(g, u); }, u, tu,
-                swigluTangent(g, u, nullptr, &tu));
+TEST_F(KernelsReferenceTest, GatedActivationTangent) {
+  for (const Activation &f : activations) {
+    Matrix g = random(5, 6), u = random(5, 6);
+    Matrix tg = random(5, 6), tu = random(5, 6);
+    expectTangent([&](const Matrix &g) { return gatedActivation(f, g, u); }, g,
+                  tg, gatedActivationTangent(f, g, u, &tg, nullptr));
+    expectTangent([&](const Matrix &u) { return gatedActivation(f, g, u); }, u,
+                  tu, gatedActivationTangent(f, g, u, nullptr, &tu));
+  }
 }
 
 TEST_F(KernelsReferenceTest, LinearCrossEntropyTangent) {

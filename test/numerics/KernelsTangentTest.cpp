@@ -36,52 +36,60 @@ INSTANTIATE_TEST_SUITE_P(Elements, KernelsTangentTest,
 } // namespace
 
 TEST_P(KernelsTangentTest, RmsNorm) {
-  for (bool keptRstd : {false, true}) {
-    Operands operands = {{"tx", "?x75xT"}, {"x", "?x75xT"}, {"w", "75xC"}};
-    std::string rstd = optional(operands, keptRstd, "rstd", "?xC");
-    KernelCase kernel(element(), operands, {"?x75xT"},
-                      "hone.rms_norm_tangent %tx, %x, %w" + rstd +
-                          " eps 1.0e-5");
-    Matrix w = random(1, 75);
-    kernel.set("w", w);
-    for (int64_t rows : kRowCounts) {
-      Matrix x = random(rows, 75), tx = random(rows, 75);
-      kernel.set("x", x);
-      kernel.set("tx", tx);
-      if (keptRstd)
-        kernel.set("rstd", reciprocalRms(x, 1e-5));
-      expectClose(kernel.run(rows)[0], rmsNormTangent(tx, x, w, 1e-5),
-                  element(), 75, "rms_norm_tangent");
+  for (const Norm &norm : {Norm{1e-5}, Norm{1e-5, 5, 1}})
+    for (bool keptRstd : {false, true}) {
+      std::string heads = std::to_string(norm.heads);
+      Operands operands = {{"tx", "?x75xT"},
+                           {"x", "?x75xT"},
+                           {"w", std::to_string(75 / norm.heads) + "xC"}};
+      std::string rstd =
+          optional(operands, keptRstd, "rstd", "?x" + heads + "xC");
+      KernelCase kernel(element(), operands, {"?x75xT"},
+                        "hone.rms_norm_tangent %tx, %x, %w" + rstd + " heads " +
+                            heads + " offset " + std::to_string(norm.offset) +
+                            " eps 1.0e-5");
+      Matrix w = random(1, 75 / norm.heads);
+      kernel.set("w", w);
+      for (int64_t rows : kRowCounts) {
+        Matrix x = random(rows, 75), tx = random(rows, 75);
+        kernel.set("x", x);
+        kernel.set("tx", tx);
+        if (keptRstd)
+          kernel.set("rstd", reciprocalRms(x, norm));
+        expectClose(kernel.run(rows)[0], rmsNormTangent(tx, x, w, norm),
+                    element(), 75, "rms_norm_tangent");
+      }
     }
-  }
 }
 
-TEST_P(KernelsTangentTest, Swiglu) {
-  for (auto [withGate, withUp] :
-       {std::pair{true, true}, {true, false}, {false, true}}) {
-    Operands operands = {{"g", "?x75xT"}, {"u", "?x75xT"}};
-    std::string tangents = optional(operands, withGate, "tgate", "?x75xT") +
-                           optional(operands, withUp, "tup", "?x75xT");
-    KernelCase kernel(element(), operands, {"?x75xT"},
-                      "hone.swiglu_tangent %g, %u" + tangents);
-    for (int64_t rows : kRowCounts) {
-      Matrix g = scale(random(rows, 75), 16), u = random(rows, 75);
-      Matrix tgate = random(rows, 75), tup = random(rows, 75);
-      // The tails, where exp overflows in single precision.
-      g(0, 0) = -100;
-      g(0, 1) = 100;
-      kernel.set("g", g);
-      kernel.set("u", u);
-      if (withGate)
-        kernel.set("tgate", tgate);
-      if (withUp)
-        kernel.set("tup", tup);
-      expectClose(
-          kernel.run(rows)[0],
-          swigluTangent(g, u, given(withGate, tgate), given(withUp, tup)),
-          element(), 0, "swiglu_tangent");
+TEST_P(KernelsTangentTest, GatedActivation) {
+  for (const Activation &f : activations)
+    for (auto [withGate, withUp] :
+         {std::pair{true, true}, {true, false}, {false, true}}) {
+      Operands operands = {{"g", "?x75xT"}, {"u", "?x75xT"}};
+      std::string tangents = optional(operands, withGate, "tgate", "?x75xT") +
+                             optional(operands, withUp, "tup", "?x75xT");
+      KernelCase kernel(element(), operands, {"?x75xT"},
+                        std::string("hone.gated_activation_tangent ") + f.name +
+                            " %g, %u" + tangents);
+      for (int64_t rows : kRowCounts) {
+        Matrix g = scale(random(rows, 75), 16), u = random(rows, 75);
+        Matrix tgate = random(rows, 75), tup = random(rows, 75);
+        // The tails, where exp overflows in single precision.
+        g(0, 0) = -100;
+        g(0, 1) = 100;
+        kernel.set("g", g);
+        kernel.set("u", u);
+        if (withGate)
+          kernel.set("tgate", tgate);
+        if (withUp)
+          kernel.set("tup", tup);
+        expectClose(kernel.run(rows)[0],
+                    gatedActivationTangent(f, g, u, given(withGate, tgate),
+                                           given(withUp, tup)),
+                    element(), 0, "gated_activation_tangent");
+      }
     }
-  }
 }
 
 TEST_P(KernelsTangentTest, LoraParameters) {
