@@ -36,10 +36,10 @@ struct Distribution {
 } // namespace
 
 static Distribution distributionOf(llvm::StringRef name,
-                                   double standardDeviation) {
+                                   const RandomWeights &options) {
   if (name.ends_with("norm.weight"))
-    return {1.0f, 0.1f};
-  return {0.0f, static_cast<float>(standardDeviation * std::sqrt(3.0))};
+    return {static_cast<float>(options.normCenter), 0.1f};
+  return {0.0f, static_cast<float>(options.standardDeviation * std::sqrt(3.0))};
 }
 
 /// Elements [first, first + count) of the tensor called `name`; `first` is a
@@ -75,8 +75,7 @@ static Status writeFile(const RandomWeights &options, const std::string &path,
   unsigned bytes = rt::dtypeBytes(options.dtype);
   std::vector<char> buffer(chunksInFlight * chunkElements * bytes);
   for (const rt::TensorInfo &tensor : writer.tensors()) {
-    Distribution distribution =
-        distributionOf(tensor.name, options.standardDeviation);
+    Distribution distribution = distributionOf(tensor.name, options);
     uint64_t elements = tensor.elements();
     uint64_t group = chunksInFlight * chunkElements;
     for (uint64_t first = 0; first < elements; first += group) {

@@ -13,6 +13,7 @@ struct RandomWeights {
   uint64_t seed = 0;
   rt::Dtype dtype = rt::Dtype::F32; ///< F32 or BF16
   double standardDeviation = 0.02;  ///< of matrices and biases
+  double normCenter = 1;            ///< of the weights of norms
   /// Most bytes of a file; 0: one file, without an index.
   uint64_t shardBytes = 0;
 

@@ -102,6 +102,9 @@ static Status makeModel(const Options &options) {
   weights.dtype = options.dtype;
   weights.standardDeviation = model.initializerRange;
   weights.shardBytes = options.shardBytes;
+  module->walk([&](RmsNormOp op) {
+    weights.normCenter = 1 - op.getOffset().convertToDouble();
+  });
   Status status = weights.write(directory, parameters->frozen());
   if (status.isOk() && options.tokenizer == Tokenizer::Byte)
     status = writeByteTokenizer(directory);

@@ -29,6 +29,7 @@ static const llvm::StringSet<> &benignKeys() {
                                          "bad_words_ids",
                                          "begin_suppress_tokens",
                                          "bos_token_id",
+                                         "cache_implementation",
                                          "chunk_size_feed_forward",
                                          "cross_attention_hidden_size",
                                          "decoder_start_token_id",
@@ -110,6 +111,7 @@ static const NeutralKey neutralKeys[] = {
     {"partial_rotary_factor", "1", isOne},
     {"rope_interleaved", "false", isFalse},
     {"use_mrope", "false", isFalse},
+    {"use_bidirectional_attention", "false", isFalse},
     {"use_sliding_window", "false", isFalse},
     {"attention_bias", "false", isFalse},
     {"mlp_bias", "false", isFalse},
@@ -197,13 +199,13 @@ double ConfigReader::positiveIn(const Json &object, const std::string &pointer,
   return 1;
 }
 
-bool ConfigReader::flag(StringRef key) {
+bool ConfigReader::flag(StringRef key, bool fallback) {
   const Json *found = take(key);
   if (found && !found->isBool())
     failAt(ErrorCode::BadConfig, key,
            "expected true or false but found " + describeValue(*found),
            takeFromTheSamePlace);
-  return found && found->isBool() && found->boolean();
+  return found && found->isBool() ? found->boolean() : fallback;
 }
 
 //===----------------------------------------------------------------------===//
@@ -236,18 +238,6 @@ void ConfigReader::checkCommonKeys() {
            "the model wants to run Python code from its repository",
            "Hone never runs a model's code; use a checkpoint of a supported "
            "model_type without auto_map");
-
-  if (const Json *types = take("layer_types")) {
-    if (!types->isArray())
-      return failAt(ErrorCode::BadConfig, "layer_types",
-                    "expected a list but found " + describeValue(*types),
-                    "leave it out: full attention is the default");
-    for (const Json &type : types->array())
-      if (!type.isString() || type.string() != "full_attention")
-        fail(ErrorCode::UnsupportedModel, type, "/layer_types",
-             "expected \"full_attention\" but found " + describeValue(type),
-             "layers with another attention are not supported");
-  }
 
   const Json *oldName = take("torch_dtype");
   const Json *newName = take("dtype");

@@ -42,13 +42,12 @@ public:
   /// The same of a member of `object`, which is at `pointer`.
   double positiveIn(const rt::Json &object, const std::string &pointer,
                     llvm::StringRef key);
-  /// false when absent.
-  bool flag(llvm::StringRef key);
+  bool flag(llvm::StringRef key, bool fallback = false);
 
   /// What MLX wrote of the weights, if anything.
   std::optional<Quantization> quantization();
-  /// Settings that no family may change: full attention in every layer, one
-  /// element type, no code of the model's own.
+  /// Settings that no family may change: one element type, no code of the
+  /// model's own.
   void checkCommonKeys();
   /// Refuses what was not taken, unless it never changes numerics, or changes
   /// nothing while it has the value that it has.

@@ -9,9 +9,18 @@ int64_t hone::featuresOf(Value rows) {
   return cast<RankedTensorType>(rows.getType()).getDimSize(1);
 }
 
-ModelBuilder::ModelBuilder(ModuleOp module, Type element)
+ModelBuilder::ModelBuilder(ModuleOp module, Type element,
+                           int64_t longestSequence)
     : module(module), builder(OpBuilder::atBlockEnd(module.getBody())),
-      element(element) {}
+      element(element), mostPositions(longestSequence) {}
+
+double ModelBuilder::rounded(double value) const {
+  llvm::APFloat number(value);
+  bool losesInfo;
+  number.convert(cast<FloatType>(element).getFloatSemantics(),
+                 llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+  return number.convertToDouble();
+}
 
 RankedTensorType ModelBuilder::rowsOf(int64_t features) const {
   return RankedTensorType::get({ShapedType::kDynamic, features}, element);
@@ -68,10 +77,11 @@ Value ModelBuilder::linear(StringRef name, Value x, int64_t out, bool hasBias) {
   return LinearOp::create(builder, at(name), rowsOf(out), x, weight, bias);
 }
 
-Value ModelBuilder::rmsNorm(StringRef name, Value x, double epsilon) {
-  Value weight = parameter(name + ".weight", {featuresOf(x)});
+Value ModelBuilder::rmsNorm(StringRef name, Value x, double epsilon,
+                            int64_t heads, double offset) {
+  Value weight = parameter(name + ".weight", {featuresOf(x) / heads});
   return RmsNormOp::create(builder, at(name), x.getType(), /*rstd=*/Type(), x,
-                           weight, f64(epsilon))
+                           weight, i64(heads), f64(offset), f64(epsilon))
       .getY();
 }
 

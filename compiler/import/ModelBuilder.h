@@ -17,8 +17,14 @@ namespace hone {
 
 class ModelBuilder {
 public:
-  /// Adds to `module`, with activations of type `element`.
-  ModelBuilder(mlir::ModuleOp module, mlir::Type element);
+  /// Adds to `module`, with activations of type `element`, for sequences of at
+  /// most `longestSequence` tokens.
+  ModelBuilder(mlir::ModuleOp module, mlir::Type element,
+               int64_t longestSequence);
+
+  int64_t longestSequence() const { return mostPositions; }
+  /// The number of the activations' type that is nearest to `value`.
+  double rounded(double value) const;
 
   /// `[rows, features]`.
   mlir::RankedTensorType rowsOf(int64_t features) const;
@@ -40,7 +46,9 @@ public:
   /// x W^T + b, with the tensors of the module `name`.
   mlir::Value linear(llvm::StringRef name, mlir::Value x, int64_t out,
                      bool hasBias);
-  mlir::Value rmsNorm(llvm::StringRef name, mlir::Value x, double epsilon);
+  /// With one weight for `heads` slices of the features.
+  mlir::Value rmsNorm(llvm::StringRef name, mlir::Value x, double epsilon,
+                      int64_t heads = 1, double offset = 0);
   mlir::Value add(llvm::StringRef name, mlir::Value a, mlir::Value b);
 
   mlir::Location at(const llvm::Twine &name);
@@ -55,6 +63,7 @@ private:
   mlir::ModuleOp module;
   mlir::OpBuilder builder;
   mlir::Type element;
+  int64_t mostPositions;
 };
 
 /// Columns of a tensor of rows.

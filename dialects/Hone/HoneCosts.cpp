@@ -1,7 +1,7 @@
 //===- HoneCosts.cpp - Floating-point operations of each op ---------------===//
 //
 // Counts of the mathematics: a multiply-add is two operations, attention sees
-// half of the square on average, an exponential counts as one.
+// half of the square on average, or its window, an exponential counts as one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,11 +51,45 @@ static int64_t elements(Value value, int64_t rows) {
 }
 
 /// One product of two matrices within causal attention, all heads.
-static int64_t attentionProductFlops(Value q, int64_t rows) {
-  return rows * elements(q, rows);
+template <typename AttentionLike>
+static int64_t attentionProductFlops(AttentionLike op, int64_t rows) {
+  int64_t window = std::min<int64_t>(op.getWindow().value_or(rows), rows);
+  // The last `window` keys, but for a triangle of the first rows.
+  int64_t twiceThePairs = window * (2 * rows - window);
+  return twiceThePairs * elements(op.getQ(), 1);
 }
 
-int64_t EmbeddingOp::getFlops(int64_t) { return 0; }
+/// f(x), and f(x) with f'(x), of one element; erf counts as one too.
+static int64_t valueFlops(Activation kind) {
+  switch (kind) {
+  case Activation::Relu:
+    return 1;
+  case Activation::Gelu:
+    return 5;
+  case Activation::GeluTanh:
+    return 8;
+  case Activation::Silu:
+    return 4;
+  }
+  llvm_unreachable("all activations are handled");
+}
+static int64_t slopeFlops(Activation kind) {
+  switch (kind) {
+  case Activation::Relu:
+    return 2;
+  case Activation::Gelu:
+    return 11;
+  case Activation::GeluTanh:
+    return 16;
+  case Activation::Silu:
+    return 7;
+  }
+  llvm_unreachable("all activations are handled");
+}
+
+int64_t EmbeddingOp::getFlops(int64_t rows) {
+  return getScale() ? elements(getY(), rows) : 0;
+}
 int64_t RmsNormOp::getFlops(int64_t rows) { return 4 * elements(getX(), rows); }
 int64_t LinearOp::getFlops(int64_t rows) {
   return productFlops(getWeight(), rows);
@@ -66,9 +100,11 @@ int64_t LoraLinearOp::getFlops(int64_t rows) {
 }
 int64_t RopeOp::getFlops(int64_t rows) { return 3 * elements(getX(), rows); }
 int64_t AttentionOp::getFlops(int64_t rows) {
-  return 2 * attentionProductFlops(getQ(), rows);
+  return 2 * attentionProductFlops(*this, rows);
 }
-int64_t SwigluOp::getFlops(int64_t rows) { return 5 * elements(getY(), rows); }
+int64_t GatedActivationOp::getFlops(int64_t rows) {
+  return (valueFlops(getActivation()) + 1) * elements(getY(), rows);
+}
 int64_t AddOp::getFlops(int64_t rows) { return elements(getY(), rows); }
 int64_t LinearCrossEntropyOp::getFlops(int64_t rows) {
   return productFlops(getWeight(), rows) * (getDx() ? 2 : 1);
@@ -91,10 +127,10 @@ int64_t LoraParameterAdjointOp::getFlops(int64_t rows) {
   return 2 * products - (getH() ? productFlops(getA(), rows) : 0);
 }
 int64_t AttentionAdjointOp::getFlops(int64_t rows) {
-  return 5 * attentionProductFlops(getQ(), rows);
+  return 5 * attentionProductFlops(*this, rows);
 }
-int64_t SwigluAdjointOp::getFlops(int64_t rows) {
-  return 10 * elements(getGate(), rows);
+int64_t GatedActivationAdjointOp::getFlops(int64_t rows) {
+  return (slopeFlops(getActivation()) + 3) * elements(getGate(), rows);
 }
 
 int64_t RmsNormTangentOp::getFlops(int64_t rows) {
@@ -107,10 +143,10 @@ int64_t LoraParameterTangentOp::getFlops(int64_t rows) {
 int64_t AttentionTangentOp::getFlops(int64_t rows) {
   int64_t scores = 1 + bool(getTq()) + bool(getTk());
   int64_t sums = (getTq() || getTk()) + bool(getTv());
-  return (scores + sums) * attentionProductFlops(getQ(), rows);
+  return (scores + sums) * attentionProductFlops(*this, rows);
 }
-int64_t SwigluTangentOp::getFlops(int64_t rows) {
-  return 11 * elements(getGate(), rows);
+int64_t GatedActivationTangentOp::getFlops(int64_t rows) {
+  return (slopeFlops(getActivation()) + 4) * elements(getGate(), rows);
 }
 int64_t LinearCrossEntropyTangentOp::getFlops(int64_t rows) {
   return 2 * productFlops(getWeight(), rows);

@@ -112,7 +112,7 @@ Cotangents RmsNormOp::buildAdjoint(OpBuilder &builder,
   cotangents[x.getOperandNumber()] = RmsNormAdjointOp::create(
       builder, getLoc(), getX().getType(), request.cotangents[0],
       readOperand(request, x), readOperand(request, getWeightMutable()), rstd,
-      getEpsAttr());
+      getHeadsAttr(), getOffsetAttr(), getEpsAttr());
   return cotangents;
 }
 
@@ -122,7 +122,7 @@ Tangent RmsNormOp::buildTangent(OpBuilder &builder, ArrayRef<Value> tangents) {
     return failure();
   return RmsNormTangentOp::create(builder, getLoc(), getY().getType(),
                                   tangents[x], getX(), getWeight(), getRstd(),
-                                  getEpsAttr())
+                                  getHeadsAttr(), getOffsetAttr(), getEpsAttr())
       .getTy();
 }
 
@@ -230,10 +230,11 @@ Cotangents RopeOp::buildAdjoint(OpBuilder &builder,
                                 const AdjointRequest &request) {
   OpOperand &x = getXMutable();
   SmallVector<Value> cotangents(getNumOperands());
-  auto adjoint = RopeOp::create(
-      builder, getLoc(), getX().getType(), request.cotangents[0],
-      readOperand(request, getStartsMutable()), getHeadsAttr(), getThetaAttr(),
-      getScalingAttr(), getInverse() ? nullptr : builder.getUnitAttr());
+  auto adjoint =
+      RopeOp::create(builder, getLoc(), getX().getType(), request.cotangents[0],
+                     readOperand(request, getStartsMutable()), getHeadsAttr(),
+                     getThetaAttr(), getStretchAttr(), getScalingAttr(),
+                     getInverse() ? nullptr : builder.getUnitAttr());
   cotangents[x.getOperandNumber()] = adjoint;
   return cotangents;
 }
@@ -242,7 +243,7 @@ Tangent RopeOp::buildTangent(OpBuilder &builder, ArrayRef<Value> tangents) {
   unsigned x = getXMutable().getOperandNumber();
   return RopeOp::create(builder, getLoc(), getX().getType(), tangents[x],
                         getStarts(), getHeadsAttr(), getThetaAttr(),
-                        getScalingAttr(), getInverseAttr())
+                        getStretchAttr(), getScalingAttr(), getInverseAttr())
       .getY();
 }
 
@@ -265,41 +266,44 @@ Cotangents AttentionOp::buildAdjoint(OpBuilder &builder,
       readOperand(request, getKMutable()), readOperand(request, getVMutable()),
       request.read(Residual::result(0)), request.read(Residual::auxiliary()),
       readOperand(request, getStartsMutable()), getHeadsAttr(),
-      getKvHeadsAttr(), getScaleAttr());
+      getKvHeadsAttr(), getWindowAttr(), getScaleAttr());
   return SmallVector<Value>{adjoint.getDq(), adjoint.getDk(), adjoint.getDv(),
                             Value()};
 }
 
 Tangent AttentionOp::buildTangent(OpBuilder &builder,
                                   ArrayRef<Value> tangents) {
-  return AttentionTangentOp::create(
-             builder, getLoc(), getY().getType(), getQ(), getK(), getV(),
-             getStarts(), tangents[0], tangents[1], tangents[2],
-             getNormalizer(), getHeadsAttr(), getKvHeadsAttr(), getScaleAttr())
+  return AttentionTangentOp::create(builder, getLoc(), getY().getType(), getQ(),
+                                    getK(), getV(), getStarts(), tangents[0],
+                                    tangents[1], tangents[2], getNormalizer(),
+                                    getHeadsAttr(), getKvHeadsAttr(),
+                                    getWindowAttr(), getScaleAttr())
       .getTy();
 }
 
 //===----------------------------------------------------------------------===//
-// SwigluOp: both operands.
+// GatedActivationOp: both operands.
 //===----------------------------------------------------------------------===//
 
-Alternatives SwigluOp::getResidualAlternatives(const BitVector &) {
+Alternatives GatedActivationOp::getResidualAlternatives(const BitVector &) {
   return {ResidualAlternative{{Residual::operand(0), Residual::operand(1)}}};
 }
 
-Cotangents SwigluOp::buildAdjoint(OpBuilder &builder,
-                                  const AdjointRequest &request) {
+Cotangents GatedActivationOp::buildAdjoint(OpBuilder &builder,
+                                           const AdjointRequest &request) {
   Type type = getY().getType();
-  auto adjoint = SwigluAdjointOp::create(
-      builder, getLoc(), TypeRange{type, type}, request.cotangents[0],
-      readOperand(request, getGateMutable()),
+  auto adjoint = GatedActivationAdjointOp::create(
+      builder, getLoc(), TypeRange{type, type}, getActivationAttr(),
+      request.cotangents[0], readOperand(request, getGateMutable()),
       readOperand(request, getUpMutable()));
   return SmallVector<Value>{adjoint.getDgate(), adjoint.getDup()};
 }
 
-Tangent SwigluOp::buildTangent(OpBuilder &builder, ArrayRef<Value> tangents) {
-  return SwigluTangentOp::create(builder, getLoc(), getY().getType(), getGate(),
-                                 getUp(), tangents[0], tangents[1])
+Tangent GatedActivationOp::buildTangent(OpBuilder &builder,
+                                        ArrayRef<Value> tangents) {
+  return GatedActivationTangentOp::create(builder, getLoc(), getY().getType(),
+                                          getActivationAttr(), getGate(),
+                                          getUp(), tangents[0], tangents[1])
       .getTy();
 }
 

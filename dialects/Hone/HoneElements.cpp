@@ -5,11 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Hone/HoneOps.h"
+#include "dialects/Hone/Activations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using namespace hone;
@@ -26,20 +25,8 @@ static Value add(ImplicitLocOpBuilder &b, Value x, Value y) {
   return arith::AddFOp::create(b, x, y);
 }
 
-static Value subtract(ImplicitLocOpBuilder &b, Value x, Value y) {
-  return arith::SubFOp::create(b, x, y);
-}
-
 static Value multiply(ImplicitLocOpBuilder &b, Value x, Value y) {
   return arith::MulFOp::create(b, x, y);
-}
-
-static Value divide(ImplicitLocOpBuilder &b, Value x, Value y) {
-  return arith::DivFOp::create(b, x, y);
-}
-
-static Value oneLike(ImplicitLocOpBuilder &b, Value x) {
-  return arith::ConstantOp::create(b, b.getFloatAttr(x.getType(), 1.0));
 }
 
 static Value convert(ImplicitLocOpBuilder &b, Type type, Value x) {
@@ -65,53 +52,31 @@ Elements ConvertOp::buildElements(ImplicitLocOpBuilder &b,
 }
 
 //===----------------------------------------------------------------------===//
-// SwiGLU
+// Gated activations
 //===----------------------------------------------------------------------===//
 
-/// `1 + exp(-gate)`. For gates below -88 it overflows to infinity, and the
-/// quotients by it go to zero, which is their limit.
-static Value sigmoidDenominator(ImplicitLocOpBuilder &b, Value gate) {
-  Value exponential = math::ExpOp::create(b, arith::NegFOp::create(b, gate));
-  return add(b, oneLike(b, gate), exponential);
+Elements GatedActivationOp::buildElements(ImplicitLocOpBuilder &b,
+                                          ValueRange operands) {
+  return {multiply(b, activate(b, getActivation(), operands[0]), operands[1])};
 }
 
-Elements SwigluOp::buildElements(ImplicitLocOpBuilder &b, ValueRange operands) {
-  Value gate = operands[0], up = operands[1];
-  return {multiply(b, divide(b, gate, sigmoidDenominator(b, gate)), up)};
+Elements GatedActivationAdjointOp::buildElements(ImplicitLocOpBuilder &b,
+                                                 ValueRange operands) {
+  Value dy = operands[0], up = operands[2];
+  ActivationSlope slope = differentiate(b, getActivation(), operands[1]);
+  return {multiply(b, dy, timesSlope(b, up, slope)),
+          multiply(b, dy, slope.value)};
 }
 
-namespace {
-/// d(swiglu)/d(gate) and d(swiglu)/d(up) of one element.
-struct SwigluSlopes {
-  Value gate, up;
-};
-} // namespace
-
-static SwigluSlopes swigluSlopes(ImplicitLocOpBuilder &b, Value gate,
-                                 Value up) {
-  Value one = oneLike(b, gate);
-  Value s = divide(b, one, sigmoidDenominator(b, gate));
-  Value slope = add(b, one, multiply(b, gate, subtract(b, one, s)));
-  return {multiply(b, multiply(b, up, s), slope), multiply(b, gate, s)};
-}
-
-Elements SwigluAdjointOp::buildElements(ImplicitLocOpBuilder &b,
-                                        ValueRange operands) {
-  Value dy = operands[0];
-  SwigluSlopes slopes = swigluSlopes(b, operands[1], operands[2]);
-  return {multiply(b, dy, slopes.gate), multiply(b, dy, slopes.up)};
-}
-
-Elements SwigluTangentOp::buildElements(ImplicitLocOpBuilder &b,
-                                        ValueRange operands) {
+Elements GatedActivationTangentOp::buildElements(ImplicitLocOpBuilder &b,
+                                                 ValueRange operands) {
   Adaptor elements(operands, *this);
-  SwigluSlopes slopes = swigluSlopes(b, elements.getGate(), elements.getUp());
+  ActivationSlope slope = differentiate(b, getActivation(), elements.getGate());
   Value sum;
-  for (auto [tangent, slope] : {std::pair(elements.getTgate(), slopes.gate),
-                                std::pair(elements.getTup(), slopes.up)}) {
-    if (!tangent)
-      continue;
-    Value term = multiply(b, tangent, slope);
+  if (Value tgate = elements.getTgate())
+    sum = multiply(b, tgate, timesSlope(b, elements.getUp(), slope));
+  if (Value tup = elements.getTup()) {
+    Value term = multiply(b, tup, slope.value);
     sum = sum ? add(b, sum, term) : term;
   }
   return {sum};

@@ -309,17 +309,19 @@ LogicalResult RmsNormOp::verify() {
   if (getEps().convertToDouble() < 0)
     return emitOpError("expects 'eps' not to be negative");
   return check.all({
-      check.sameType("x", getX(), "y", getY()),                // (C1)
-      check.sameDim("weight", getWeight(), 0, "x", getX(), 1), // (C1)
-      check.sameDim("rstd", getRstd(), 0, "x", getX(), 0),     // (C2)
-      check.computesIn("x", getX(), "rstd", getRstd()),        // (C2)
+      check.sameType("x", getX(), "y", getY()),            // (C1)
+      check.normHeads(getX(), getWeight(), getHeads()),    // (C1, C4)
+      check.sameDim("rstd", getRstd(), 0, "x", getX(), 0), // (C2)
+      check.dimIs("rstd", getRstd(), 1, getHeads()),       // (C2)
+      check.computesIn("x", getX(), "rstd", getRstd()),    // (C2)
   });
 }
 
 Type RmsNormOp::getAuxiliaryType() {
   RankedTensorType type = getX().getType();
-  return RankedTensorType::get({type.getDimSize(0)},
-                               computeType(type.getElementType()));
+  return RankedTensorType::get(
+      {type.getDimSize(0), static_cast<int64_t>(getHeads())},
+      computeType(type.getElementType()));
 }
 
 LogicalResult LinearOp::verify() {
@@ -363,6 +365,8 @@ LogicalResult RopeOp::verify() {
   // (C3)
   if (!(getTheta().convertToDouble() > 0))
     return emitOpError("expects 'theta' to be positive");
+  if (getStretch() && !(getStretch()->convertToDouble() > 0))
+    return emitOpError("expects 'stretch' to be positive");
   // (C1)
   int64_t heads = getHeads();
   int64_t width = getX().getType().getDimSize(1);
@@ -380,9 +384,10 @@ LogicalResult RopeOp::verify() {
 SmallVector<double> RopeOp::getFrequencies() {
   int64_t dim = getHeadDim();
   double theta = getTheta().convertToDouble();
+  double stretch = getStretch() ? getStretch()->convertToDouble() : 1;
   SmallVector<double> frequencies;
   for (int64_t j = 0; j < dim / 2; ++j)
-    frequencies.push_back(std::pow(theta, -2.0 * j / dim));
+    frequencies.push_back(std::pow(theta, -2.0 * j / dim) / stretch);
   Llama3RopeScalingAttr scaling = getScalingAttr();
   if (!scaling)
     return frequencies;
@@ -416,6 +421,7 @@ LogicalResult AttentionOp::verify() {
       check.dimIs("normalizer", getNormalizer(), 1, 2 * getHeads()),   // (C4)
       check.sameElementType("k", getK(), "q", getQ()),                 // (C5)
       check.computesIn("q", getQ(), "normalizer", getNormalizer()),    // (C5)
+      check.isPositive("window", getWindow()),                         // (C6)
   });
 }
 

@@ -385,9 +385,9 @@ def Hone_EmbeddingOp : Hone_DifferentiableOp<"embedding", [
     Hone_StreamOpInterface]> {
   let summary = "rows of a table by token id";
   let description = [{
-    `y[i, :] = table[ids[i], :]`. The table is frozen: there is no rule for a
-    gradient of it. With `streamed`, the resident pages of a row of the table go
-    when it has been read.
+    `y[i, :] = scale * table[ids[i], :]`. The table is frozen: there is no rule
+    for a gradient of it. With `streamed`, the resident pages of a row of the
+    table go when it has been read.
 
     1. (C1) `ids` is `[rows]`, `table` is `[vocabulary, hidden]`, `y` is
        `[rows, hidden]`.
@@ -398,38 +398,50 @@ def Hone_EmbeddingOp : Hone_DifferentiableOp<"embedding", [
     %ids = hone.input "input_ids" : tensor<?xi32>
     %t = hone.parameter "embed_tokens.weight" : tensor<9x4xf32>
     %y = hone.embedding %ids, %t : (tensor<?xi32>, tensor<9x4xf32>) -> tensor<?x4xf32>
+    %z = hone.embedding %ids, %t scale 2.0 : (tensor<?xi32>, tensor<9x4xf32>) -> tensor<?x4xf32>
     ```
   }];
   let arguments = (ins Hone_RowIndices:$ids, Hone_Matrix:$table,
-                       UnitAttr:$streamed);
+                       OptionalAttr<F64Attr>:$scale, UnitAttr:$streamed);
   let results = (outs Hone_Matrix:$y);
-  let assemblyFormat = "$ids `,` $table (`streamed` $streamed^)? attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = "$ids `,` $table (`scale` $scale^)? (`streamed` $streamed^)? attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
   let extraClassDeclaration = "int64_t getPieceRows() { return 1; }";
 }
 
 def Hone_RmsNormOp : Hone_DifferentiableOp<"rms_norm", [
     Hone_RowWise, Hone_InPlaceOpInterface]> {
-  let summary = "root-mean-square normalisation of each row";
+  let summary = "root-mean-square normalisation of each row, or of its heads";
   let description = [{
-    `y = x / sqrt(mean(x^2) + eps) * weight`, the mean over features (Zhang and
-    Sennrich 2019, eq. 4). The optional last result is `1/sqrt(mean(x^2)+eps)`
-    of each row, which the adjoint can read instead of recomputing it.
+    `y = x / sqrt(mean(x^2) + eps) * (offset + weight)`, the mean over features
+    (Zhang and Sennrich 2019, eq. 4). With `heads`, so is each of that many
+    slices of the features, by itself and with one weight for all. The optional
+    last result is `1/sqrt(mean(x^2)+eps)` of each row and head, which the
+    adjoint can read instead of recomputing it.
 
-    1. (C1) `x` and `y` have one type `[rows, hidden]`; `weight` is `[hidden]`.
-    2. (C2) `rstd`, if asked for, is `[rows]` of the type that `x` is computed in.
+    1. (C1) `x` and `y` have one type `[rows, heads * d]`; `weight` is `[d]`.
+    2. (C2) `rstd`, if asked for, is `[rows, heads]` of the type that `x` is
+       computed in.
     3. (C3) `eps` is not negative.
+    4. (C4) `heads` is positive.
 
     Example:
     ```mlir
     %x = hone.input "hidden" : tensor<?x4xf32>
     %w = hone.parameter "norm.weight" : tensor<4xf32>
     %y = hone.rms_norm %x, %w eps 1.0e-5 : (tensor<?x4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
+    %q = hone.input "q" : tensor<?x8xf32>
+    %z = hone.rms_norm %q, %w heads 2 offset 1.0 eps 1.0e-5 : (tensor<?x8xf32>, tensor<4xf32>) -> tensor<?x8xf32>
     ```
   }];
-  let arguments = (ins Hone_Matrix:$x, Hone_Vector:$weight, F64Attr:$eps);
-  let results = (outs Hone_Matrix:$y, Optional<Hone_Vector>:$rstd);
-  let assemblyFormat = "$x `,` $weight `eps` $eps attr-dict `:` functional-type(operands, results)";
+  let arguments = (ins Hone_Matrix:$x, Hone_Vector:$weight,
+                       DefaultValuedAttr<I64Attr, "1">:$heads,
+                       DefaultValuedAttr<F64Attr, "0.0">:$offset, F64Attr:$eps);
+  let results = (outs Hone_Matrix:$y, Optional<Hone_Matrix>:$rstd);
+  let assemblyFormat = [{
+    $x `,` $weight (`heads` $heads^)? (`offset` $offset^)? `eps` $eps attr-dict
+    `:` functional-type(operands, results)
+  }];
   let hasVerifier = 1;
   let extraClassDeclaration = "::mlir::Type getAuxiliaryType();";
 }
@@ -503,13 +515,13 @@ def Hone_RopeOp : Hone_DifferentiableOp<"rope", [Hone_InPlaceOpInterface]> {
   let description = [{
     Rotates the pairs `(j, j + d/2)` of each head of size `d` by the angle
     `p * f[j]`, where `p = row - starts[row]` is the position in the sequence
-    and `f[j] = theta^(-2j/d)`, changed by `scaling` if present (Su et al.
-    2021, eq. 34, in Hugging Face's split-half order). `inverse` rotates back,
-    which is the adjoint.
+    and `f[j] = theta^(-2j/d)`, divided by `stretch` and changed by `scaling` if
+    present (Su et al. 2021, eq. 34, in Hugging Face's split-half order; Chen et
+    al. 2023 for `stretch`). `inverse` rotates back, which is the adjoint.
 
     1. (C1) `x` and `y` have one type `[rows, heads * d]`, `d` even.
     2. (C2) `starts` is `[rows]`.
-    3. (C3) `theta` is positive.
+    3. (C3) `theta` is positive, and `stretch` if present.
 
     Example:
     ```mlir
@@ -520,12 +532,13 @@ def Hone_RopeOp : Hone_DifferentiableOp<"rope", [Hone_InPlaceOpInterface]> {
   }];
   let arguments = (ins Hone_Matrix:$x, Hone_RowIndices:$starts,
                        I64Attr:$heads, F64Attr:$theta,
+                       OptionalAttr<F64Attr>:$stretch,
                        OptionalAttr<Hone_Llama3RopeScalingAttr>:$scaling,
                        UnitAttr:$inverse);
   let results = (outs Hone_Matrix:$y);
   let assemblyFormat = [{
-    $x `,` $starts `heads` $heads `theta` $theta (`scaling` $scaling^)?
-    (`inverse` $inverse^)? attr-dict `:` functional-type(operands, results)
+    $x `,` $starts `heads` $heads `theta` $theta (`stretch` $stretch^)?
+    (`scaling` $scaling^)? (`inverse` $inverse^)? attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -542,9 +555,10 @@ def Hone_AttentionOp : Hone_DifferentiableOp<"attention", [
     DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
   let summary = "causal grouped-query attention";
   let description = [{
-    For each head `h` and row `i`, with keys `j` from `starts[i]` to `i`:
-    `y_i = sum_j softmax_j(scale * q_i . k_j) v_j`. Head `h` reads the key and
-    value head `h / (heads / kv_heads)` (Ainslie et al. 2023). The optional
+    For each head `h` and row `i`, with keys `j` from `starts[i]` to `i`, of
+    which a `window` sees the last, the row itself among them (Beltagy et al.
+    2020): `y_i = sum_j softmax_j(scale * q_i . k_j) v_j`. Head `h` reads the
+    key and value head `h / (heads / kv_heads)` (Ainslie et al. 2023). The optional
     last result holds, for each row and head `h`, the largest score `m` in
     column `2h` and `1 / sum_j exp(s_j - m)` in column `2h + 1`. From the two
     the adjoint recomputes the forward's probabilities to the bit. (Dao 2023,
@@ -558,6 +572,7 @@ def Hone_AttentionOp : Hone_DifferentiableOp<"attention", [
     4. (C4) `normalizer`, if asked for, is `[rows, 2 * heads]`.
     5. (C5) `q` and `k` have one element type, `normalizer` the type that it is
        computed in.
+    6. (C6) `window`, if given, is positive.
 
     Example:
     ```mlir
@@ -565,38 +580,49 @@ def Hone_AttentionOp : Hone_DifferentiableOp<"attention", [
     %k = hone.input "k" : tensor<?x4xf32>
     %s = hone.input "sequence_starts" : tensor<?xi32>
     %y = hone.attention %q, %k, %k, %s heads 2 kv_heads 1 scale 0.5 : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?xi32>) -> tensor<?x8xf32>
+    %z = hone.attention %q, %k, %k, %s heads 2 kv_heads 1 window 16 scale 0.5 : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?xi32>) -> tensor<?x8xf32>
     ```
   }];
   let arguments = (ins Hone_Matrix:$q, Hone_Matrix:$k, Hone_Matrix:$v,
                        Hone_RowIndices:$starts, I64Attr:$heads,
-                       I64Attr:$kv_heads, F64Attr:$scale);
+                       I64Attr:$kv_heads, OptionalAttr<I64Attr>:$window,
+                       F64Attr:$scale);
   let results = (outs Hone_Matrix:$y, Optional<Hone_Matrix>:$normalizer);
   let assemblyFormat = [{
-    $q `,` $k `,` $v `,` $starts `heads` $heads `kv_heads` $kv_heads `scale`
-    $scale attr-dict `:` functional-type(operands, results)
+    $q `,` $k `,` $v `,` $starts `heads` $heads `kv_heads` $kv_heads
+    (`window` $window^)? `scale` $scale attr-dict `:`
+    functional-type(operands, results)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = "::mlir::Type getAuxiliaryType();";
 }
 
-def Hone_SwigluOp : Hone_DifferentiableOp<"swiglu", [
+def Hone_GatedActivationOp : Hone_DifferentiableOp<"gated_activation", [
     SameOperandsAndResultType, Hone_RowWise, Hone_InPlaceOpInterface,
     DeclareOpInterfaceMethods<Hone_ElementwiseOpInterface>]> {
-  let summary = "gated activation: silu(gate) * up";
+  let summary = "activation(gate) * up";
   let description = [{
-    `y = gate / (1 + exp(-gate)) * up` (Shazeer 2020, eq. 6, without the
-    projections, which are ops of their own).
+    `y = f(gate) * up` (Shazeer 2020, eqs. 5 and 6, without the projections, which
+    are ops of their own), where `f` is
+
+      * `relu`: `max(x, 0)`;
+      * `gelu`: `x * 0.5 * (1 + erf(x / sqrt(2)))`;
+      * `gelu_tanh`: `x * 0.5 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3)))`;
+      * `silu`: `x / (1 + exp(-x))`.
+
+    1. (C1) all operands and the result have one type.
 
     Example:
     ```mlir
     %g = hone.input "gate" : tensor<?x8xf32>
     %u = hone.input "up" : tensor<?x8xf32>
-    %y = hone.swiglu %g, %u : tensor<?x8xf32>
+    %y = hone.gated_activation silu %g, %u : tensor<?x8xf32>
     ```
   }];
-  let arguments = (ins Hone_Matrix:$gate, Hone_Matrix:$up);
+  let arguments = (ins Hone_ActivationAttr:$activation, Hone_Matrix:$gate,
+                       Hone_Matrix:$up);
   let results = (outs Hone_Matrix:$y);
-  let assemblyFormat = "$gate `,` $up attr-dict `:` type($y)";
+  let assemblyFormat = "$activation $gate `,` $up attr-dict `:` type($y)";
 }
 
 def Hone_AddOp : Hone_DifferentiableOp<"add", [SameOperandsAndResultType,

@@ -26,11 +26,12 @@ LogicalResult ConvertOp::verify() {
 LogicalResult RmsNormAdjointOp::verify() {
   ShapeChecks check(*this);
   return check.all({
-      check.sameType("dy", getDy(), "x", getX()),              // (C1)
-      check.sameType("x", getX(), "dx", getDx()),              // (C1)
-      check.sameDim("weight", getWeight(), 0, "x", getX(), 1), // (C1)
-      check.sameDim("rstd", getRstd(), 0, "x", getX(), 0),     // (C2)
-      check.computesIn("x", getX(), "rstd", getRstd()),        // (C2)
+      check.sameType("dy", getDy(), "x", getX()),          // (C1)
+      check.sameType("x", getX(), "dx", getDx()),          // (C1)
+      check.normHeads(getX(), getWeight(), getHeads()),    // (C1, C3)
+      check.sameDim("rstd", getRstd(), 0, "x", getX(), 0), // (C2)
+      check.dimIs("rstd", getRstd(), 1, getHeads()),       // (C2)
+      check.computesIn("x", getX(), "rstd", getRstd()),    // (C2)
   });
 }
 
@@ -95,6 +96,7 @@ LogicalResult AttentionAdjointOp::verify() {
       check.sameDim("starts", getStarts(), 0, "q", getQ(), 0),         // (C3)
       check.sameElementType("k", getK(), "q", getQ()),                 // (C4)
       check.computesIn("q", getQ(), "normalizer", getNormalizer()),    // (C4)
+      check.isPositive("window", getWindow()),                         // (C5)
   });
 }
 

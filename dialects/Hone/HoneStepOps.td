@@ -66,12 +66,14 @@ def Hone_RmsNormAdjointOp : Hone_DerivedOp<"rms_norm_adjoint", [
     Hone_RowWise, Hone_InPlaceOpInterface]> {
   let summary = "adjoint of rms_norm with respect to its input";
   let description = [{
-    With `r = 1/sqrt(mean(x^2)+eps)` and `g = dy * weight`:
-    `dx = r * (g - x * r^2 * mean(g * x))`.
+    With `r = 1/sqrt(mean(x^2)+eps)` and `g = dy * (offset + weight)`, in each
+    head: `dx = r * (g - x * r^2 * mean(g * x))`.
 
-    1. (C1) `dy`, `x` and `dx` have one type `[rows, hidden]`; `weight` is
-       `[hidden]`.
-    2. (C2) `rstd`, if present, is `[rows]` of the type that `x` is computed in.
+    1. (C1) `dy`, `x` and `dx` have one type `[rows, heads * d]`; `weight` is
+       `[d]`.
+    2. (C2) `rstd`, if present, is `[rows, heads]` of the type that `x` is
+       computed in.
+    3. (C3) `heads` is positive.
 
     Example:
     ```mlir
@@ -82,9 +84,15 @@ def Hone_RmsNormAdjointOp : Hone_DerivedOp<"rms_norm_adjoint", [
     ```
   }];
   let arguments = (ins Hone_Matrix:$dy, Hone_Matrix:$x, Hone_Vector:$weight,
-                       Optional<Hone_Vector>:$rstd, F64Attr:$eps);
+                       Optional<Hone_Matrix>:$rstd,
+                       DefaultValuedAttr<I64Attr, "1">:$heads,
+                       DefaultValuedAttr<F64Attr, "0.0">:$offset, F64Attr:$eps);
   let results = (outs Hone_Matrix:$dx);
-  let assemblyFormat = "$dy `,` $x `,` $weight (`rstd` $rstd^)? `eps` $eps attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $dy `,` $x `,` $weight (`rstd` $rstd^)? (`heads` $heads^)?
+    (`offset` $offset^)? `eps` $eps attr-dict `:`
+    functional-type(operands, results)
+  }];
   let hasVerifier = 1;
 }
 
@@ -178,8 +186,9 @@ def Hone_AttentionAdjointOp : Hone_DerivedOp<"attention_adjoint", [
     DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
   let summary = "adjoint of attention with respect to queries, keys and values";
   let description = [{
-    Per head, with `p_ij = exp(scale * q_i . k_j - m_i) * r_i`, where `m_i`
-    and `r_i` are the `normalizer` that attention gave,
+    Per head, over the pairs of rows and keys that attention with this `window`
+    has, with `p_ij = exp(scale * q_i . k_j - m_i) * r_i`, where `m_i` and `r_i`
+    are the `normalizer` that attention gave,
     `D_i = dy_i . y_i` and `ds_ij = p_ij * (dy_i . v_j - D_i)`:
     `dq_i = scale * sum_j ds_ij k_j`, `dk_j = scale * sum_i ds_ij q_i`,
     `dv_j = sum_i p_ij dy_i`; `dk` and `dv` sum over the heads of a group
@@ -191,6 +200,7 @@ def Hone_AttentionAdjointOp : Hone_DerivedOp<"attention_adjoint", [
     3. (C3) `normalizer` is `[rows, 2 * heads]`, `starts` is `[rows]`.
     4. (C4) `q` and `k` have one element type, `normalizer` the type that it is
        computed in.
+    5. (C5) `window`, if given, is positive.
 
     Example:
     ```mlir
@@ -204,23 +214,24 @@ def Hone_AttentionAdjointOp : Hone_DerivedOp<"attention_adjoint", [
   let arguments = (ins Hone_Matrix:$dy, Hone_Matrix:$q, Hone_Matrix:$k,
                        Hone_Matrix:$v, Hone_Matrix:$y, Hone_Matrix:$normalizer,
                        Hone_RowIndices:$starts, I64Attr:$heads,
-                       I64Attr:$kv_heads, F64Attr:$scale);
+                       I64Attr:$kv_heads, OptionalAttr<I64Attr>:$window,
+                       F64Attr:$scale);
   let results = (outs Hone_Matrix:$dq, Hone_Matrix:$dk, Hone_Matrix:$dv);
   let assemblyFormat = [{
     $dy `,` $q `,` $k `,` $v `,` $y `,` $normalizer `,` $starts `heads` $heads
-    `kv_heads` $kv_heads `scale` $scale attr-dict `:`
+    `kv_heads` $kv_heads (`window` $window^)? `scale` $scale attr-dict `:`
     functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }
 
-def Hone_SwigluAdjointOp : Hone_DerivedOp<"swiglu_adjoint", [
+def Hone_GatedActivationAdjointOp : Hone_DerivedOp<"gated_activation_adjoint", [
     SameOperandsAndResultType, Hone_RowWise, Hone_InPlaceOpInterface,
     DeclareOpInterfaceMethods<Hone_ElementwiseOpInterface>]> {
-  let summary = "adjoint of swiglu with respect to both operands";
+  let summary = "adjoint of gated_activation with respect to both operands";
   let description = [{
-    With `s = 1/(1+exp(-gate))`: `dgate = dy * up * s * (1 + gate * (1 - s))`
-    and `dup = dy * gate * s`.
+    `dgate = dy * up * f'(gate)` and `dup = dy * f(gate)`; the derivative of
+    `relu` is zero at zero.
 
     1. (C1) all operands and results have one type.
 
@@ -229,12 +240,13 @@ def Hone_SwigluAdjointOp : Hone_DerivedOp<"swiglu_adjoint", [
     %d = hone.input "dy" : tensor<?x8xf32>
     %g = hone.input "gate" : tensor<?x8xf32>
     %u = hone.input "up" : tensor<?x8xf32>
-    %dg, %du = hone.swiglu_adjoint %d, %g, %u : tensor<?x8xf32>
+    %dg, %du = hone.gated_activation_adjoint silu %d, %g, %u : tensor<?x8xf32>
     ```
   }];
-  let arguments = (ins Hone_Matrix:$dy, Hone_Matrix:$gate, Hone_Matrix:$up);
+  let arguments = (ins Hone_ActivationAttr:$activation, Hone_Matrix:$dy,
+                       Hone_Matrix:$gate, Hone_Matrix:$up);
   let results = (outs Hone_Matrix:$dgate, Hone_Matrix:$dup);
-  let assemblyFormat = "$dy `,` $gate `,` $up attr-dict `:` type($dy)";
+  let assemblyFormat = "$activation $dy `,` $gate `,` $up attr-dict `:` type($dy)";
 }
 
 def Hone_GradientOp : Hone_Op<"gradient", [

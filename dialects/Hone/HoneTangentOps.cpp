@@ -21,11 +21,12 @@ static LogicalResult anyTangent(Operation *op, ArrayRef<Value> tangents) {
 LogicalResult RmsNormTangentOp::verify() {
   ShapeChecks check(*this);
   return check.all({
-      check.sameType("tx", getTx(), "x", getX()),              // (C1)
-      check.sameType("x", getX(), "ty", getTy()),              // (C1)
-      check.sameDim("weight", getWeight(), 0, "x", getX(), 1), // (C1)
-      check.sameDim("rstd", getRstd(), 0, "x", getX(), 0),     // (C2)
-      check.computesIn("x", getX(), "rstd", getRstd()),        // (C2)
+      check.sameType("tx", getTx(), "x", getX()),          // (C1)
+      check.sameType("x", getX(), "ty", getTy()),          // (C1)
+      check.normHeads(getX(), getWeight(), getHeads()),    // (C1, C3)
+      check.sameDim("rstd", getRstd(), 0, "x", getX(), 0), // (C2)
+      check.dimIs("rstd", getRstd(), 1, getHeads()),       // (C2)
+      check.computesIn("x", getX(), "rstd", getRstd()),    // (C2)
   });
 }
 
@@ -66,10 +67,11 @@ LogicalResult AttentionTangentOp::verify() {
       anyTangent(*this, {getTq(), getTk(), getTv()}),                  // (C4)
       check.sameElementType("k", getK(), "q", getQ()),                 // (C5)
       check.computesIn("q", getQ(), "normalizer", getNormalizer()),    // (C5)
+      check.isPositive("window", getWindow()),                         // (C6)
   });
 }
 
-LogicalResult SwigluTangentOp::verify() {
+LogicalResult GatedActivationTangentOp::verify() {
   ShapeChecks check(*this);
   return check.all({
       check.sameType("up", getUp(), "gate", getGate()),       // (C1)

@@ -15,12 +15,14 @@ include "dialects/Hone/HoneStepOps.td"
 def Hone_RmsNormTangentOp : Hone_DerivedOp<"rms_norm_tangent", [Hone_RowWise]> {
   let summary = "tangent of rms_norm along its input";
   let description = [{
-    With `r = 1/sqrt(mean(x^2)+eps)`, read if kept and recomputed if not:
-    `ty = weight * r * (tx - x * r^2 * mean(tx * x))`.
+    With `r = 1/sqrt(mean(x^2)+eps)`, read if kept and recomputed if not, in each
+    head: `ty = (offset + weight) * r * (tx - x * r^2 * mean(tx * x))`.
 
-    1. (C1) `tx`, `x` and `ty` have one type `[rows, hidden]`; `weight` is
-       `[hidden]`.
-    2. (C2) `rstd`, if present, is `[rows]` of the type that `x` is computed in.
+    1. (C1) `tx`, `x` and `ty` have one type `[rows, heads * d]`; `weight` is
+       `[d]`.
+    2. (C2) `rstd`, if present, is `[rows, heads]` of the type that `x` is
+       computed in.
+    3. (C3) `heads` is positive.
 
     Example:
     ```mlir
@@ -31,9 +33,15 @@ def Hone_RmsNormTangentOp : Hone_DerivedOp<"rms_norm_tangent", [Hone_RowWise]> {
     ```
   }];
   let arguments = (ins Hone_Matrix:$tx, Hone_Matrix:$x, Hone_Vector:$weight,
-                       Optional<Hone_Vector>:$rstd, F64Attr:$eps);
+                       Optional<Hone_Matrix>:$rstd,
+                       DefaultValuedAttr<I64Attr, "1">:$heads,
+                       DefaultValuedAttr<F64Attr, "0.0">:$offset, F64Attr:$eps);
   let results = (outs Hone_Matrix:$ty);
-  let assemblyFormat = "$tx `,` $x `,` $weight (`rstd` $rstd^)? `eps` $eps attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $tx `,` $x `,` $weight (`rstd` $rstd^)? (`heads` $heads^)?
+    (`offset` $offset^)? `eps` $eps attr-dict `:`
+    functional-type(operands, results)
+  }];
   let hasVerifier = 1;
 }
 
@@ -78,8 +86,8 @@ def Hone_AttentionTangentOp : Hone_DerivedOp<"attention_tangent", [
     AttrSizedOperandSegments]> {
   let summary = "tangent of attention along queries, keys and values";
   let description = [{
-    Per head, with attention's weights `p_ij`, from its `normalizer` if kept,
-    and `ts_ij = scale * (tq_i . k_j + q_i . tk_j)`:
+    Per head, with attention's weights `p_ij` in this `window`, from its
+    `normalizer` if kept, and `ts_ij = scale * (tq_i . k_j + q_i . tk_j)`:
     `ty_i = sum_j p_ij (ts_ij - sum_l p_il ts_il) v_j + sum_j p_ij tv_j`.
 
     1. (C1) `q`, `tq` and `ty` have one type `[rows, heads * d]`; `k`, `v`,
@@ -90,6 +98,7 @@ def Hone_AttentionTangentOp : Hone_DerivedOp<"attention_tangent", [
     4. (C4) `tq`, `tk` or `tv` is present.
     5. (C5) `q` and `k` have one element type, `normalizer` the type that it is
        computed in.
+    6. (C6) `window`, if given, is positive.
 
     Example:
     ```mlir
@@ -105,23 +114,24 @@ def Hone_AttentionTangentOp : Hone_DerivedOp<"attention_tangent", [
                        Hone_RowIndices:$starts, Optional<Hone_Matrix>:$tq,
                        Optional<Hone_Matrix>:$tk, Optional<Hone_Matrix>:$tv,
                        Optional<Hone_Matrix>:$normalizer, I64Attr:$heads,
-                       I64Attr:$kv_heads, F64Attr:$scale);
+                       I64Attr:$kv_heads, OptionalAttr<I64Attr>:$window,
+                       F64Attr:$scale);
   let results = (outs Hone_Matrix:$ty);
   let assemblyFormat = [{
     $q `,` $k `,` $v `,` $starts (`tq` $tq^)? (`tk` $tk^)? (`tv` $tv^)?
-    (`normalizer` $normalizer^)? `heads` $heads `kv_heads` $kv_heads `scale`
-    $scale attr-dict `:` functional-type(operands, results)
+    (`normalizer` $normalizer^)? `heads` $heads `kv_heads` $kv_heads
+    (`window` $window^)? `scale` $scale attr-dict `:`
+    functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }
 
-def Hone_SwigluTangentOp : Hone_DerivedOp<"swiglu_tangent", [
+def Hone_GatedActivationTangentOp : Hone_DerivedOp<"gated_activation_tangent", [
     Hone_RowWise, AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<Hone_ElementwiseOpInterface>]> {
-  let summary = "tangent of swiglu along both operands";
+  let summary = "tangent of gated_activation along both operands";
   let description = [{
-    With `s = 1/(1+exp(-gate))`:
-    `ty = tgate * up * s * (1 + gate * (1 - s)) + tup * gate * s`.
+    `ty = tgate * up * f'(gate) + tup * f(gate)`.
 
     1. (C1) all operands and the result have one type.
     2. (C2) `tgate` or `tup` is present.
@@ -131,15 +141,15 @@ def Hone_SwigluTangentOp : Hone_DerivedOp<"swiglu_tangent", [
     %g = hone.input "gate" : tensor<?x8xf32>
     %u = hone.input "up" : tensor<?x8xf32>
     %tg = hone.input "tgate" : tensor<?x8xf32>
-    %ty = hone.swiglu_tangent %g, %u tgate %tg : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+    %ty = hone.gated_activation_tangent silu %g, %u tgate %tg : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
     ```
   }];
-  let arguments = (ins Hone_Matrix:$gate, Hone_Matrix:$up,
-                       Optional<Hone_Matrix>:$tgate,
+  let arguments = (ins Hone_ActivationAttr:$activation, Hone_Matrix:$gate,
+                       Hone_Matrix:$up, Optional<Hone_Matrix>:$tgate,
                        Optional<Hone_Matrix>:$tup);
   let results = (outs Hone_Matrix:$ty);
   let assemblyFormat = [{
-    $gate `,` $up (`tgate` $tgate^)? (`tup` $tup^)? attr-dict `:`
+    $activation $gate `,` $up (`tgate` $tgate^)? (`tup` $tup^)? attr-dict `:`
     functional-type(operands, results)
   }];
   let hasVerifier = 1;

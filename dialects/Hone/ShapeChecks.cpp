@@ -78,6 +78,27 @@ LogicalResult ShapeChecks::isKnown(StringRef name, Value value,
                            << "' to be known, but got " << value.getType();
 }
 
+LogicalResult ShapeChecks::isPositive(StringRef name,
+                                      std::optional<int64_t> number) const {
+  if (!number || *number > 0)
+    return success();
+  return op->emitOpError() << "expects '" << name << "' to be positive but got "
+                           << *number;
+}
+
+LogicalResult ShapeChecks::normHeads(Value x, Value weight,
+                                     int64_t heads) const {
+  if (heads == 1)
+    return sameDim("weight", weight, 0, "x", x, 1);
+  if (heads < 1)
+    return isPositive("heads", heads);
+  if (dimOf(weight, 0) * heads == dimOf(x, 1) && dimOf(weight, 0) > 0)
+    return success();
+  return op->emitOpError() << "expects 'x' to have " << heads
+                           << " heads as long as 'weight', but got "
+                           << x.getType() << " and " << weight.getType();
+}
+
 LogicalResult ShapeChecks::headGroups(Value q, Value k, int64_t heads,
                                       int64_t kvHeads) const {
   if (heads < 1 || kvHeads < 1 || heads % kvHeads != 0)

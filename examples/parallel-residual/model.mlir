@@ -46,7 +46,7 @@ module {
     %up_a = hone.parameter "up.lora_A.weight" trainable init <kaiming_uniform> : tensor<4x32xf32>
     %up_b = hone.parameter "up.lora_B.weight" trainable init <zero> : tensor<56x4xf32>
     %raised = hone.lora_linear %n, %up_w, %up_a, %up_b scale 2.0 : (tensor<?x32xf32>, tensor<56x32xf32>, tensor<4x32xf32>, tensor<56x4xf32>) -> tensor<?x56xf32>
-    %act = hone.swiglu %gated, %raised : tensor<?x56xf32>
+    %act = hone.gated_activation silu %gated, %raised : tensor<?x56xf32>
     %down_w = hone.parameter "down.weight" : tensor<32x56xf32>
     %down_a = hone.parameter "down.lora_A.weight" trainable init <kaiming_uniform> : tensor<4x56xf32>
     %down_b = hone.parameter "down.lora_B.weight" trainable init <zero> : tensor<32x4xf32>

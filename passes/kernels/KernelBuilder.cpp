@@ -272,7 +272,7 @@ void KernelBuilder::release(Value matrix, Value row, Value count) {
       tile::ReleaseOp::create(*this, tensor, row, count);
 }
 
-/// "lora_linear" or "lora_linear+swiglu".
+/// "lora_linear" or "lora_linear+gated_activation".
 Location KernelBuilder::locationOf(Operation *op,
                                    ElementwiseOpInterface follower) {
   std::string name = op->getName().stripDialect().str();

@@ -30,12 +30,16 @@ void hone::emitKernel(EmbeddingOp op, KernelBuilder &k) {
   Value y = k.buffer(op.getY());
   int64_t width = columnsOf(op.getY());
   Value zero = k.index(0), columns = k.index(width);
-  auto whole = MemRefType::get({1, width}, elementOf(op.getY()));
+  Type element = elementOf(op.getY());
+  auto whole = MemRefType::get({1, width}, element);
   k.parallel(k.rows(), whole, [&](Value row, ValueRange scratch) {
     k.readRow(scratch[0], table, k.loadIndex(ids, row), zero, columns,
               op.getStreamed());
     k.map(columns, [&](ValueRange j) {
-      k.store(k.load(scratch[0], {zero, j[0]}), y, {row, j[0]});
+      Value value = k.load(scratch[0], {zero, j[0]});
+      if (op.getScale())
+        value = k.mul(value, k.real(element, op.getScale()->convertToDouble()));
+      k.store(value, y, {row, j[0]});
     });
   });
 }
@@ -44,85 +48,117 @@ void hone::emitKernel(EmbeddingOp op, KernelBuilder &k) {
 // Normalisation
 //===----------------------------------------------------------------------===//
 
-/// `1/sqrt(mean(x^2) + eps)` of one row.
-static Value reciprocalRms(KernelBuilder &k, Value x, Value row,
-                           const APFloat &eps) {
-  auto type = cast<MemRefType>(x.getType());
-  Type element = computeType(type.getElementType());
-  int64_t columns = type.getDimSize(1);
-  Value sum =
-      k.reduce(k.index(columns), tile::Combine::add, element, [&](Value j) {
-        Value value = k.load(x, {row, j});
-        return k.mul(value, value);
+namespace {
+/// What rms_norm, its adjoint and its tangent have in common.
+template <typename NormLike> class NormHeads {
+public:
+  NormHeads(NormLike op, KernelBuilder &k)
+      : op(op), k(k), element(elementOf(op.getX())), x(k.buffer(op.getX())),
+        weight(k.buffer(op.getWeight())),
+        rstd(op.getRstd() ? k.buffer(op.getRstd()) : Value()),
+        heads(op.getHeads()), width(columnsOf(op.getX()) / heads) {}
+
+  /// A head of one row: features from `column` on.
+  struct Head {
+    Value row, head, column;
+  };
+  void forEach(function_ref<void(const Head &)> body) {
+    k.forEachRow([&](Value row) {
+      if (heads == 1)
+        return body({row, k.index(0), k.index(0)});
+      k.loop(k.index(0), k.index(heads), 1, [&](Value head) {
+        body({row, head, k.mul(head, k.index(width))});
       });
-  Value mean = k.div(sum, k.real(element, columns));
-  Value shifted = k.add(mean, k.real(element, eps.convertToDouble()));
-  return k.div(k.real(element, 1.0), math::SqrtOp::create(k, shifted));
-}
+    });
+  }
+
+  Value loadX(const Head &h, Value j) { return k.load(x, at(h, j)); }
+  /// `offset + weight[j]`.
+  Value loadWeight(Value j) {
+    Value value = k.loadAs(element, weight, j);
+    double offset = op.getOffset().convertToDouble();
+    return offset == 0 ? value : k.add(k.real(element, offset), value);
+  }
+  SmallVector<Value> at(const Head &h, Value j) {
+    return {h.row, k.add(h.column, j)};
+  }
+  /// `sum of term(j) / d`.
+  Value mean(function_ref<Value(Value)> term) {
+    Value sum = k.reduce(k.index(width), tile::Combine::add, element, term);
+    return k.div(sum, k.real(element, width));
+  }
+  /// `1/sqrt(mean(x^2) + eps)`.
+  Value reciprocalRms(const Head &h) {
+    Value square = mean([&](Value j) {
+      Value value = loadX(h, j);
+      return k.mul(value, value);
+    });
+    Value eps = k.real(element, op.getEps().convertToDouble());
+    return k.div(k.real(element, 1.0),
+                 math::SqrtOp::create(k, k.add(square, eps)));
+  }
+
+  NormLike op;
+  KernelBuilder &k;
+  Type element;
+  Value x, weight, rstd; ///< rstd may be null
+  int64_t heads, width;
+};
+} // namespace
 
 void hone::emitKernel(RmsNormOp op, KernelBuilder &k) {
-  Value x = k.buffer(op.getX()), y = k.buffer(op.getY());
-  Value weight = k.buffer(op.getWeight());
-  Value rstd = op.getRstd() ? k.buffer(op.getRstd()) : Value();
-  Type element = elementOf(op.getX());
-  k.forEachRow([&](Value row) {
-    Value r = reciprocalRms(k, x, row, op.getEps());
-    if (rstd)
-      k.store(r, rstd, row);
-    k.map(k.index(columnsOf(op.getX())), [&](ValueRange j) {
-      Value normal = k.mul(k.load(x, {row, j[0]}), r);
-      k.store(k.mul(normal, k.loadAs(element, weight, j[0])), y, {row, j[0]});
+  NormHeads norm(op, k);
+  Value y = k.buffer(op.getY());
+  norm.forEach([&](const auto &h) {
+    Value r = norm.reciprocalRms(h);
+    if (norm.rstd)
+      k.store(r, norm.rstd, {h.row, h.head});
+    k.map(k.index(norm.width), [&](ValueRange j) {
+      Value normal = k.mul(norm.loadX(h, j[0]), r);
+      k.store(k.mul(normal, norm.loadWeight(j[0])), y, norm.at(h, j[0]));
     });
   });
 }
 
-/// `r * (d - x * r^2 * mean(d * x))` of each row: the derivative of x * r along
-/// `direction` d. The map is symmetric, so it is its own adjoint: the tangent
-/// multiplies by the weight after it, the adjoint before it.
-template <typename OpTy>
-static void
-emitNormDerivative(OpTy op, KernelBuilder &k,
-                   function_ref<Value(Value row, Value j)> direction,
-                   function_ref<void(Value row, Value j, Value)> finish) {
-  Value x = k.buffer(op.getX());
-  Type element = elementOf(op.getX());
-  int64_t columns = columnsOf(op.getX());
-  k.forEachRow([&](Value row) {
-    Value r = op.getRstd() ? k.load(k.buffer(op.getRstd()), row)
-                           : reciprocalRms(k, x, row, op.getEps());
-    Value sum =
-        k.reduce(k.index(columns), tile::Combine::add, element, [&](Value j) {
-          return k.mul(direction(row, j), k.load(x, {row, j}));
-        });
-    Value mean = k.div(sum, k.real(element, columns));
+/// `r * (d - x * r^2 * mean(d * x))` of each head: the derivative of x * r
+/// along `direction` d. The map is symmetric, so it is its own adjoint: the
+/// tangent multiplies by the weight after it, the adjoint before it.
+template <typename Norm, typename Direction, typename Finish>
+static void emitNormDerivative(Norm &norm, Direction direction, Finish finish) {
+  KernelBuilder &k = norm.k;
+  norm.forEach([&](const auto &h) {
+    Value r =
+        norm.rstd ? k.load(norm.rstd, {h.row, h.head}) : norm.reciprocalRms(h);
+    Value mean = norm.mean(
+        [&](Value j) { return k.mul(direction(h, j), norm.loadX(h, j)); });
     Value factor = k.mul(k.mul(r, r), mean);
-    k.map(k.index(columns), [&](ValueRange j) {
-      Value along = k.mul(k.load(x, {row, j[0]}), factor);
-      finish(row, j[0], k.mul(r, k.sub(direction(row, j[0]), along)));
+    k.map(k.index(norm.width), [&](ValueRange j) {
+      Value along = k.mul(norm.loadX(h, j[0]), factor);
+      finish(h, j[0], k.mul(r, k.sub(direction(h, j[0]), along)));
     });
   });
 }
 
 void hone::emitKernel(RmsNormAdjointOp op, KernelBuilder &k) {
+  NormHeads norm(op, k);
   Value dy = k.buffer(op.getDy()), dx = k.buffer(op.getDx());
-  Value weight = k.buffer(op.getWeight());
-  Type element = elementOf(op.getX());
   emitNormDerivative(
-      op, k,
-      [&](Value row, Value j) {
-        return k.mul(k.load(dy, {row, j}), k.loadAs(element, weight, j));
+      norm,
+      [&](const auto &h, Value j) {
+        return k.mul(k.load(dy, norm.at(h, j)), norm.loadWeight(j));
       },
-      [&](Value row, Value j, Value value) { k.store(value, dx, {row, j}); });
+      [&](const auto &h, Value j, Value value) {
+        k.store(value, dx, norm.at(h, j));
+      });
 }
 
 void hone::emitKernel(RmsNormTangentOp op, KernelBuilder &k) {
+  NormHeads norm(op, k);
   Value tx = k.buffer(op.getTx()), ty = k.buffer(op.getTy());
-  Value weight = k.buffer(op.getWeight());
-  Type element = elementOf(op.getX());
   emitNormDerivative(
-      op, k, [&](Value row, Value j) { return k.load(tx, {row, j}); },
-      [&](Value row, Value j, Value value) {
-        k.store(k.mul(value, k.loadAs(element, weight, j)), ty, {row, j});
+      norm, [&](const auto &h, Value j) { return k.load(tx, norm.at(h, j)); },
+      [&](const auto &h, Value j, Value value) {
+        k.store(k.mul(value, norm.loadWeight(j)), ty, norm.at(h, j));
       });
 }
 

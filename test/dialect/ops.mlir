@@ -91,6 +91,9 @@ hone.block @embedding(%ids: tensor<?xi32>, %table: tensor<9x4xf32>) {
   // CHECK: hone.embedding %[[IDS]], %[[TABLE]] : (tensor<?xi32>, tensor<9x4xf32>) -> tensor<?x4xf32>
   %0 = hone.embedding %ids, %table
       : (tensor<?xi32>, tensor<9x4xf32>) -> tensor<?x4xf32>
+  // CHECK: hone.embedding %[[IDS]], %[[TABLE]] scale 2.000000e+00 streamed :
+  %1 = hone.embedding %ids, %table scale 2.0 streamed
+      : (tensor<?xi32>, tensor<9x4xf32>) -> tensor<?x4xf32>
   hone.return
 }
 
@@ -100,9 +103,13 @@ hone.block @rms_norm(%x: tensor<?x4xf32>, %w: tensor<4xf32>) {
   // CHECK: hone.rms_norm %[[X]], %[[W]] eps 1.000000e-05 : (tensor<?x4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
   %0 = hone.rms_norm %x, %w eps 1.0e-5
       : (tensor<?x4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
-  // CHECK: %{{.*}}, %{{.*}} = hone.rms_norm %[[X]], %[[W]] eps 0.000000e+00 : {{.*}} -> (tensor<?x4xf32>, tensor<?xf32>)
+  // CHECK: %{{.*}}, %{{.*}} = hone.rms_norm %[[X]], %[[W]] eps 0.000000e+00 : {{.*}} -> (tensor<?x4xf32>, tensor<?x1xf32>)
   %y, %rstd = hone.rms_norm %x, %w eps 0.0
-      : (tensor<?x4xf32>, tensor<4xf32>) -> (tensor<?x4xf32>, tensor<?xf32>)
+      : (tensor<?x4xf32>, tensor<4xf32>) -> (tensor<?x4xf32>, tensor<?x1xf32>)
+  %half = hone.parameter "half" : tensor<2xf32>
+  // CHECK: hone.rms_norm %[[X]], %{{.*}} heads 2 offset 1.000000e+00 eps 0.000000e+00 : {{.*}} -> (tensor<?x4xf32>, tensor<?x2xf32>)
+  %z, %rstds = hone.rms_norm %x, %half heads 2 offset 1.0 eps 0.0
+      : (tensor<?x4xf32>, tensor<2xf32>) -> (tensor<?x4xf32>, tensor<?x2xf32>)
   hone.return
 }
 
@@ -166,11 +173,13 @@ hone.block @attention(%q: tensor<?x8xf32>, %k: tensor<?x4xf32>,
   hone.return
 }
 
-// CHECK-LABEL: hone.block @swiglu(
+// CHECK-LABEL: hone.block @gated_activation(
 // CHECK-SAME: %[[GATE:.*]]: tensor<?x8xf32>, %[[UP:.*]]: tensor<?x8xf32>)
-hone.block @swiglu(%gate: tensor<?x8xf32>, %up: tensor<?x8xf32>) {
-  // CHECK: hone.swiglu %[[GATE]], %[[UP]] : tensor<?x8xf32>
-  %0 = hone.swiglu %gate, %up : tensor<?x8xf32>
+hone.block @gated_activation(%gate: tensor<?x8xf32>, %up: tensor<?x8xf32>) {
+  // CHECK: hone.gated_activation silu %[[GATE]], %[[UP]] : tensor<?x8xf32>
+  %0 = hone.gated_activation silu %gate, %up : tensor<?x8xf32>
+  // CHECK: hone.gated_activation gelu_tanh %[[GATE]], %[[UP]] : tensor<?x8xf32>
+  %1 = hone.gated_activation gelu_tanh %gate, %up : tensor<?x8xf32>
   hone.return
 }
 

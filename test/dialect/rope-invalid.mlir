@@ -36,3 +36,12 @@ hone.block @rope_c3(%x: tensor<?x8xf32>, %s: tensor<?xi32>) {
       : (tensor<?x8xf32>, tensor<?xi32>) -> tensor<?x8xf32>
   hone.return
 }
+
+// -----
+
+hone.block @rope_c3_stretch(%x: tensor<?x8xf32>, %s: tensor<?xi32>) {
+  // expected-error @+1 {{'hone.rope' op expects 'stretch' to be positive}}
+  %0 = hone.rope %x, %s heads 2 theta 1.0e4 stretch 0.0
+      : (tensor<?x8xf32>, tensor<?xi32>) -> tensor<?x8xf32>
+  hone.return
+}

@@ -21,10 +21,10 @@ hone.block @rms_norm_adjoint_c1(%dy: tensor<?x4xf32>, %x: tensor<?x4xf32>,
 // -----
 
 hone.block @rms_norm_adjoint_c2(%dy: tensor<?x4xf32>, %x: tensor<?x4xf32>,
-                                %w: tensor<4xf32>, %r: tensor<3xf32>) {
+                                %w: tensor<4xf32>, %r: tensor<3x1xf32>) {
   // expected-error @+1 {{'hone.rms_norm_adjoint' op expects dimension 0 of 'rstd' to be dimension 0 of 'x', but got 3 and ?}}
   %0 = hone.rms_norm_adjoint %dy, %x, %w rstd %r eps 1.0e-5
-      : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>, tensor<3xf32>)
+      : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>, tensor<3x1xf32>)
       -> tensor<?x4xf32>
   hone.return
 }
@@ -32,11 +32,20 @@ hone.block @rms_norm_adjoint_c2(%dy: tensor<?x4xf32>, %x: tensor<?x4xf32>,
 // -----
 
 hone.block @rms_norm_adjoint_c2_type(%dy: tensor<?x4xf32>, %x: tensor<?x4xf32>,
-                                     %w: tensor<4xf32>, %r: tensor<?xf64>) {
-  // expected-error @+1 {{'hone.rms_norm_adjoint' op expects 'rstd' to be of 'f32', which 'x' is computed in, but got 'tensor<?xf64>'}}
+                                     %w: tensor<4xf32>, %r: tensor<?x1xf64>) {
+  // expected-error @+1 {{'hone.rms_norm_adjoint' op expects 'rstd' to be of 'f32', which 'x' is computed in, but got 'tensor<?x1xf64>'}}
   %0 = hone.rms_norm_adjoint %dy, %x, %w rstd %r eps 1.0e-5
-      : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>, tensor<?xf64>)
+      : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>, tensor<?x1xf64>)
       -> tensor<?x4xf32>
+  hone.return
+}
+
+// -----
+
+hone.block @rms_norm_adjoint_c3(%x: tensor<?x4xf32>, %w: tensor<4xf32>) {
+  // expected-error @+1 {{'hone.rms_norm_adjoint' op expects 'heads' to be positive but got -1}}
+  %0 = hone.rms_norm_adjoint %x, %x, %w heads -1 eps 1.0e-5
+      : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
   hone.return
 }
 
@@ -197,9 +206,22 @@ hone.block @attention_adjoint_c4(%q: tensor<?x8xf32>, %k: tensor<?x4xf32>,
 
 // -----
 
-hone.block @swiglu_adjoint_c1(%dy: tensor<?x8xf32>, %g: tensor<?x4xf32>) {
-  // expected-error @+1 {{'hone.swiglu_adjoint' op requires the same type for all operands and results}}
-  %0, %1 = "hone.swiglu_adjoint"(%dy, %g, %g)
+hone.block @attention_adjoint_c5(%q: tensor<?x8xf32>, %k: tensor<?x4xf32>,
+                                 %l: tensor<?x4xf32>, %s: tensor<?xi32>) {
+  // expected-error @+1 {{'hone.attention_adjoint' op expects 'window' to be positive but got -1}}
+  %dq, %dk, %dv = hone.attention_adjoint %q, %q, %k, %k, %q, %l, %s
+      heads 2 kv_heads 1 window -1 scale 0.5
+      : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>,
+         tensor<?x8xf32>, tensor<?x4xf32>, tensor<?xi32>)
+      -> (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>)
+  hone.return
+}
+
+// -----
+
+hone.block @gated_activation_adjoint_c1(%dy: tensor<?x8xf32>, %g: tensor<?x4xf32>) {
+  // expected-error @+1 {{'hone.gated_activation_adjoint' op requires the same type for all operands and results}}
+  %0, %1 = "hone.gated_activation_adjoint"(%dy, %g, %g) {activation = #hone<activation silu>}
       : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>)
       -> (tensor<?x8xf32>, tensor<?x8xf32>)
   hone.return

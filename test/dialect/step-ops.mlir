@@ -14,15 +14,15 @@ hone.block @scale(%x: tensor<?x4xf32>, %factor: tensor<f64>) {
 }
 
 // CHECK-LABEL: hone.block @rms_norm_adjoint(
-// CHECK-SAME: %[[DY:[^:]*]]: tensor<?x4xf32>, %[[X:[^:]*]]: tensor<?x4xf32>, %[[W:[^:]*]]: tensor<4xf32>, %[[R:[^:]*]]: tensor<?xf32>)
+// CHECK-SAME: %[[DY:[^:]*]]: tensor<?x4xf32>, %[[X:[^:]*]]: tensor<?x4xf32>, %[[W:[^:]*]]: tensor<4xf32>, %[[R:[^:]*]]: tensor<?x1xf32>)
 hone.block @rms_norm_adjoint(%dy: tensor<?x4xf32>, %x: tensor<?x4xf32>,
-                             %w: tensor<4xf32>, %rstd: tensor<?xf32>) {
+                             %w: tensor<4xf32>, %rstd: tensor<?x1xf32>) {
   // CHECK: hone.rms_norm_adjoint %[[DY]], %[[X]], %[[W]] eps 1.000000e-05 : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
   %0 = hone.rms_norm_adjoint %dy, %x, %w eps 1.0e-5
       : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
   // CHECK: hone.rms_norm_adjoint %[[DY]], %[[X]], %[[W]] rstd %[[R]] eps 1.000000e-05
   %1 = hone.rms_norm_adjoint %dy, %x, %w rstd %rstd eps 1.0e-5
-      : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>, tensor<?xf32>)
+      : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>, tensor<?x1xf32>)
       -> tensor<?x4xf32>
   hone.return
 }
@@ -79,12 +79,12 @@ hone.block @attention_adjoint(%dy: tensor<?x8xf32>, %q: tensor<?x8xf32>,
   hone.return
 }
 
-// CHECK-LABEL: hone.block @swiglu_adjoint(
+// CHECK-LABEL: hone.block @gated_activation_adjoint(
 // CHECK-SAME: %[[DY:[^:]*]]: tensor<?x8xf32>, %[[G:[^:]*]]: tensor<?x8xf32>, %[[U:[^:]*]]: tensor<?x8xf32>)
-hone.block @swiglu_adjoint(%dy: tensor<?x8xf32>, %gate: tensor<?x8xf32>,
+hone.block @gated_activation_adjoint(%dy: tensor<?x8xf32>, %gate: tensor<?x8xf32>,
                            %up: tensor<?x8xf32>) {
-  // CHECK: %{{.*}}, %{{.*}} = hone.swiglu_adjoint %[[DY]], %[[G]], %[[U]] : tensor<?x8xf32>
-  %dgate, %dup = hone.swiglu_adjoint %dy, %gate, %up : tensor<?x8xf32>
+  // CHECK: %{{.*}}, %{{.*}} = hone.gated_activation_adjoint silu %[[DY]], %[[G]], %[[U]] : tensor<?x8xf32>
+  %dgate, %dup = hone.gated_activation_adjoint silu %dy, %gate, %up : tensor<?x8xf32>
   hone.return
 }
 

@@ -13,10 +13,10 @@ hone.block @rms_norm_tangent_c1(%tx: tensor<?x4xf32>, %x: tensor<?x4xf32>,
 // -----
 
 hone.block @rms_norm_tangent_c2(%tx: tensor<?x4xf32>, %x: tensor<?x4xf32>,
-                                %w: tensor<4xf32>, %r: tensor<3xf32>) {
+                                %w: tensor<4xf32>, %r: tensor<3x1xf32>) {
   // expected-error @+1 {{'hone.rms_norm_tangent' op expects dimension 0 of 'rstd' to be dimension 0 of 'x', but got 3 and ?}}
   %0 = hone.rms_norm_tangent %tx, %x, %w rstd %r eps 1.0e-5
-      : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>, tensor<3xf32>)
+      : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>, tensor<3x1xf32>)
       -> tensor<?x4xf32>
   hone.return
 }
@@ -25,11 +25,20 @@ hone.block @rms_norm_tangent_c2(%tx: tensor<?x4xf32>, %x: tensor<?x4xf32>,
 
 hone.block @rms_norm_tangent_c2_element(%tx: tensor<?x4xf32>,
                                         %x: tensor<?x4xf32>, %w: tensor<4xf32>,
-                                        %r: tensor<?xf64>) {
-  // expected-error @+1 {{'hone.rms_norm_tangent' op expects 'rstd' to be of 'f32', which 'x' is computed in, but got 'tensor<?xf64>'}}
+                                        %r: tensor<?x1xf64>) {
+  // expected-error @+1 {{'hone.rms_norm_tangent' op expects 'rstd' to be of 'f32', which 'x' is computed in, but got 'tensor<?x1xf64>'}}
   %0 = hone.rms_norm_tangent %tx, %x, %w rstd %r eps 1.0e-5
-      : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>, tensor<?xf64>)
+      : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>, tensor<?x1xf64>)
       -> tensor<?x4xf32>
+  hone.return
+}
+
+// -----
+
+hone.block @rms_norm_tangent_c3(%x: tensor<?x4xf32>, %w: tensor<4xf32>) {
+  // expected-error @+1 {{'hone.rms_norm_tangent' op expects 'heads' to be positive but got 0}}
+  %0 = hone.rms_norm_tangent %x, %x, %w heads 0 eps 1.0e-5
+      : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
   hone.return
 }
 
@@ -159,18 +168,30 @@ hone.block @attention_tangent_c5(%q: tensor<?x8xf32>, %k: tensor<?x4xf32>,
 
 // -----
 
-hone.block @swiglu_tangent_c1(%g: tensor<?x8xf32>, %t: tensor<?x4xf32>) {
-  // expected-error @+1 {{'hone.swiglu_tangent' op expects 'tup' and 'gate' to have one type, but got 'tensor<?x4xf32>' and 'tensor<?x8xf32>'}}
-  %0 = hone.swiglu_tangent %g, %g tup %t
+hone.block @attention_tangent_c6(%q: tensor<?x8xf32>, %k: tensor<?x4xf32>,
+                                 %s: tensor<?xi32>) {
+  // expected-error @+1 {{'hone.attention_tangent' op expects 'window' to be positive but got 0}}
+  %0 = hone.attention_tangent %q, %k, %k, %s tq %q
+      heads 2 kv_heads 1 window 0 scale 0.5
+      : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?xi32>,
+         tensor<?x8xf32>) -> tensor<?x8xf32>
+  hone.return
+}
+
+// -----
+
+hone.block @gated_activation_tangent_c1(%g: tensor<?x8xf32>, %t: tensor<?x4xf32>) {
+  // expected-error @+1 {{'hone.gated_activation_tangent' op expects 'tup' and 'gate' to have one type, but got 'tensor<?x4xf32>' and 'tensor<?x8xf32>'}}
+  %0 = hone.gated_activation_tangent silu %g, %g tup %t
       : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x4xf32>) -> tensor<?x8xf32>
   hone.return
 }
 
 // -----
 
-hone.block @swiglu_tangent_c2(%g: tensor<?x8xf32>) {
-  // expected-error @+1 {{'hone.swiglu_tangent' op expects a tangent of at least one operand}}
-  %0 = hone.swiglu_tangent %g, %g
+hone.block @gated_activation_tangent_c2(%g: tensor<?x8xf32>) {
+  // expected-error @+1 {{'hone.gated_activation_tangent' op expects a tangent of at least one operand}}
+  %0 = hone.gated_activation_tangent silu %g, %g
       : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
   hone.return
 }

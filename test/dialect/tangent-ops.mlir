@@ -5,15 +5,15 @@
 // What forward mode adds: tangents, with and without each optional operand.
 
 // CHECK-LABEL: hone.block @rms_norm_tangent(
-// CHECK-SAME: %[[TX:[^:]*]]: tensor<?x4xf32>, %[[X:[^:]*]]: tensor<?x4xf32>, %[[W:[^:]*]]: tensor<4xf32>, %[[R:[^:]*]]: tensor<?xf32>)
+// CHECK-SAME: %[[TX:[^:]*]]: tensor<?x4xf32>, %[[X:[^:]*]]: tensor<?x4xf32>, %[[W:[^:]*]]: tensor<4xf32>, %[[R:[^:]*]]: tensor<?x1xf32>)
 hone.block @rms_norm_tangent(%tx: tensor<?x4xf32>, %x: tensor<?x4xf32>,
-                             %w: tensor<4xf32>, %rstd: tensor<?xf32>) {
+                             %w: tensor<4xf32>, %rstd: tensor<?x1xf32>) {
   // CHECK: hone.rms_norm_tangent %[[TX]], %[[X]], %[[W]] eps 1.000000e-05 : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
   %0 = hone.rms_norm_tangent %tx, %x, %w eps 1.0e-5
       : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
   // CHECK: hone.rms_norm_tangent %[[TX]], %[[X]], %[[W]] rstd %[[R]] eps 1.000000e-05
   %1 = hone.rms_norm_tangent %tx, %x, %w rstd %rstd eps 1.0e-5
-      : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>, tensor<?xf32>)
+      : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>, tensor<?x1xf32>)
       -> tensor<?x4xf32>
   hone.return
 }
@@ -56,18 +56,18 @@ hone.block @attention_tangent(%q: tensor<?x8xf32>, %k: tensor<?x4xf32>,
   hone.return
 }
 
-// CHECK-LABEL: hone.block @swiglu_tangent(
+// CHECK-LABEL: hone.block @gated_activation_tangent(
 // CHECK-SAME: %[[G:[^:]*]]: tensor<?x8xf32>, %[[U:[^:]*]]: tensor<?x8xf32>, %[[T:[^:]*]]: tensor<?x8xf32>)
-hone.block @swiglu_tangent(%gate: tensor<?x8xf32>, %up: tensor<?x8xf32>,
+hone.block @gated_activation_tangent(%gate: tensor<?x8xf32>, %up: tensor<?x8xf32>,
                            %t: tensor<?x8xf32>) {
-  // CHECK: hone.swiglu_tangent %[[G]], %[[U]] tgate %[[T]] : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
-  %0 = hone.swiglu_tangent %gate, %up tgate %t
+  // CHECK: hone.gated_activation_tangent silu %[[G]], %[[U]] tgate %[[T]] : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  %0 = hone.gated_activation_tangent silu %gate, %up tgate %t
       : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
-  // CHECK: hone.swiglu_tangent %[[G]], %[[U]] tup %[[T]] :
-  %1 = hone.swiglu_tangent %gate, %up tup %t
+  // CHECK: hone.gated_activation_tangent silu %[[G]], %[[U]] tup %[[T]] :
+  %1 = hone.gated_activation_tangent silu %gate, %up tup %t
       : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
-  // CHECK: hone.swiglu_tangent %[[G]], %[[U]] tgate %[[T]] tup %[[T]] :
-  %2 = hone.swiglu_tangent %gate, %up tgate %t tup %t
+  // CHECK: hone.gated_activation_tangent silu %[[G]], %[[U]] tgate %[[T]] tup %[[T]] :
+  %2 = hone.gated_activation_tangent silu %gate, %up tgate %t tup %t
       : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>)
       -> tensor<?x8xf32>
   hone.return

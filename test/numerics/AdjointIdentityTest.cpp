@@ -91,6 +91,12 @@ static const IdentityCase cases[] = {
         %y = hone.rms_norm %x, %w eps 1.0e-5
           : (tensor<?x75xf64>, tensor<75xf64>) -> tensor<?x75xf64>)",
      {0}},
+    {"rms_norm_heads",
+     R"(%x = hone.input "x" : tensor<?x75xf64>
+        %w = hone.input "w" : tensor<15xf64>
+        %y = hone.rms_norm %x, %w heads 5 offset 1.0 eps 1.0e-5
+          : (tensor<?x75xf64>, tensor<15xf64>) -> tensor<?x75xf64>)",
+     {0}},
     {"linear",
      R"(%x = hone.input "x" : tensor<?x48xf64>
         %w = hone.input "w" : tensor<72x48xf64>
@@ -130,10 +136,34 @@ static const IdentityCase cases[] = {
           : (tensor<?x96xf64>, tensor<?x32xf64>, tensor<?x32xf64>,
              tensor<?xi32>) -> tensor<?x96xf64>)",
      {0, 1, 2}},
-    {"swiglu",
+    {"attention_window",
+     R"(%q = hone.input "q" : tensor<?x96xf64>
+        %k = hone.input "k" : tensor<?x32xf64>
+        %v = hone.input "v" : tensor<?x32xf64>
+        %s = hone.input "sequence_starts" : tensor<?xi32>
+        %y = hone.attention %q, %k, %v, %s heads 6 kv_heads 2 window 7 scale 0.3
+          : (tensor<?x96xf64>, tensor<?x32xf64>, tensor<?x32xf64>,
+             tensor<?xi32>) -> tensor<?x96xf64>)",
+     {0, 1, 2}},
+    {"gated_relu",
      R"(%g = hone.input "gate" : tensor<?x75xf64>
         %u = hone.input "up" : tensor<?x75xf64>
-        %y = hone.swiglu %g, %u : tensor<?x75xf64>)",
+        %y = hone.gated_activation relu %g, %u : tensor<?x75xf64>)",
+     {0, 1}},
+    {"gated_gelu",
+     R"(%g = hone.input "gate" : tensor<?x75xf64>
+        %u = hone.input "up" : tensor<?x75xf64>
+        %y = hone.gated_activation gelu %g, %u : tensor<?x75xf64>)",
+     {0, 1}},
+    {"gated_gelu_tanh",
+     R"(%g = hone.input "gate" : tensor<?x75xf64>
+        %u = hone.input "up" : tensor<?x75xf64>
+        %y = hone.gated_activation gelu_tanh %g, %u : tensor<?x75xf64>)",
+     {0, 1}},
+    {"gated_silu",
+     R"(%g = hone.input "gate" : tensor<?x75xf64>
+        %u = hone.input "up" : tensor<?x75xf64>
+        %y = hone.gated_activation silu %g, %u : tensor<?x75xf64>)",
      {0, 1}},
     {"add",
      R"(%a = hone.input "a" : tensor<?x75xf64>

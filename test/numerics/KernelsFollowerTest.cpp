@@ -86,10 +86,13 @@ static void checkFollower(const char *product, const char *follower,
 }
 
 static void checkFollowers(const char *product) {
-  const char *last = "%y = hone.swiglu %p, %q : tensor<?x200xf32>";
+  const char *last =
+      "%y = hone.gated_activation silu %p, %q : tensor<?x200xf32>";
   for (const char *follower :
        {"%y = hone.add %q, %p : tensor<?x200xf32>",
-        "%y = hone.swiglu %q, %p : tensor<?x200xf32>", last})
+        "%y = hone.gated_activation gelu %q, %p : tensor<?x200xf32>",
+        "%y = hone.gated_activation gelu_tanh %p, %q : tensor<?x200xf32>",
+        "%y = hone.gated_activation silu %q, %p : tensor<?x200xf32>", last})
     checkFollower(product, follower, /*isBFloat16=*/false);
   checkFollower(product, last, /*isBFloat16=*/true);
 }

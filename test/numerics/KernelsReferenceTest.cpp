@@ -42,6 +42,9 @@ protected:
     }
   }
 
+  void checkAttention(const Heads &heads);
+  void checkAttentionTangent(const Heads &heads);
+
 private:
   unsigned seed = 100;
 };
@@ -71,10 +74,14 @@ TEST_F(KernelsReferenceTest, LoraLinear) {
       lora.b, dy, gradients.db);
 }
 
+static constexpr Norm norms[] = {{1e-5}, {1e-5, 3, 1}};
+
 TEST_F(KernelsReferenceTest, RmsNorm) {
-  Matrix x = random(5, 6), w = random(1, 6), dy = random(5, 6);
-  expectAdjoint([&](const Matrix &x) { return rmsNorm(x, w, 1e-5); }, x, dy,
-                rmsNormAdjoint(dy, x, w, 1e-5));
+  for (const Norm &norm : norms) {
+    Matrix x = random(5, 6), w = random(1, 6 / norm.heads), dy = random(5, 6);
+    expectAdjoint([&](const Matrix &x) { return rmsNorm(x, w, norm); }, x, dy,
+                  rmsNormAdjoint(dy, x, w, norm));
+  }
 }
 
 TEST_F(KernelsReferenceTest, Rope) {
@@ -85,7 +92,11 @@ TEST_F(KernelsReferenceTest, Rope) {
 }
 
 TEST_F(KernelsReferenceTest, Attention) {
-  Heads heads{4, 2, 0.3};
+  for (int64_t window : {0, 1, 3})
+    checkAttention({4, 2, 0.3, window});
+}
+
+void KernelsReferenceTest::checkAttention(const Heads &heads) {
   Matrix q = random(9, 12), k = random(9, 6), v = random(9, 6);
   Matrix dy = random(9, 12);
   Rows starts = sequenceStarts(9);
@@ -101,13 +112,15 @@ TEST_F(KernelsReferenceTest, Attention) {
       dy, gradients.dv);
 }
 
-TEST_F(KernelsReferenceTest, Swiglu) {
-  Matrix g = random(5, 6), u = random(5, 6), dy = random(5, 6);
-  SwigluGradients gradients = swigluAdjoint(dy, g, u);
-  expectAdjoint([&](const Matrix &g) { return swiglu(g, u); }, g, dy,
-                gradients.dgate);
-  expectAdjoint([&](const Matrix &u) { return swiglu(g, u); }, u, dy,
-                gradients.dup);
+TEST_F(KernelsReferenceTest, GatedActivation) {
+  for (const Activation &f : activations) {
+    Matrix g = random(5, 6), u = random(5, 6), dy = random(5, 6);
+    GatedGradients gradients = gatedActivationAdjoint(f, dy, g, u);
+    expectAdjoint([&](const Matrix &g) { return gatedActivation(f, g, u); }, g,
+                  dy, gradients.dgate);
+    expectAdjoint([&](const Matrix &u) { return gatedActivation(f, g, u); }, u,
+                  dy, gradients.dup);
+  }
 }
 
 TEST_F(KernelsReferenceTest, LinearCrossEntropy) {
@@ -140,13 +153,19 @@ TEST_F(KernelsReferenceTest, LoraParameterTangent) {
 }
 
 TEST_F(KernelsReferenceTest, RmsNormTangent) {
-  Matrix x = random(5, 6), w = random(1, 6), tx = random(5, 6);
-  expectTangent([&](const Matrix &x) { return rmsNorm(x, w, 1e-5); }, x, tx,
-                rmsNormTangent(tx, x, w, 1e-5));
+  for (const Norm &norm : norms) {
+    Matrix x = random(5, 6), w = random(1, 6 / norm.heads), tx = random(5, 6);
+    expectTangent([&](const Matrix &x) { return rmsNorm(x, w, norm); }, x, tx,
+                  rmsNormTangent(tx, x, w, norm));
+  }
 }
 
 TEST_F(KernelsReferenceTest, AttentionTangent) {
-  Heads heads{4, 2, 0.3};
+  for (int64_t window : {0, 1, 3})
+    checkAttentionTangent({4, 2, 0.3, window});
+}
+
+void KernelsReferenceTest::checkAttentionTangent(const Heads &heads) {
   Matrix q = random(9, 12), k = random(9, 6), v = random(9, 6);
   Matrix tq = random(9, 12), tk = random(9, 6), tv = random(9, 6);
   Rows starts = sequenceStarts(9);
@@ -164,13 +183,15 @@ TEST_F(KernelsReferenceTest, AttentionTangent) {
       tv, along(nullptr, nullptr, &tv));
 }
 
-TEST_F(KernelsReferenceTest, SwigluTangent) {
-  Matrix g = random(5, 6), u = random(5, 6);
-  Matrix tg = random(5, 6), tu = random(5, 6);
-  expectTangent([&](const Matrix &g) { return swiglu(g, u); }, g, tg,
-                swigluTangent(g, u, &tg, nullptr));
-  expectTangent([&](const Matrix &u) { return swiglu(g, u); }, u, tu,
-                swigluTangent(g, u, nullptr, &tu));
+TEST_F(KernelsReferenceTest, GatedActivationTangent) {
+  for (const Activation &f : activations) {
+    Matrix g = random(5, 6), u = random(5, 6);
+    Matrix tg = random(5, 6), tu = random(5, 6);
+    expectTangent([&](const Matrix &g) { return gatedActivation(f, g, u); }, g,
+                  tg, gatedActivationTangent(f, g, u, &tg, nullptr));
+    expectTangent([&](const Matrix &u) { return gatedActivation(f, g, u); }, u,
+                  tu, gatedActivationTangent(f, g, u, nullptr, &tu));
+  }
 }
 
 TEST_F(KernelsReferenceTest, LinearCrossEntropyTangent) {

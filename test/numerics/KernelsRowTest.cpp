@@ -16,55 +16,78 @@ INSTANTIATE_TEST_SUITE_P(Elements, KernelsRowTest,
 } // namespace
 
 TEST_P(KernelsRowTest, Embedding) {
-  KernelCase kernel(element(), {{"ids", "?xi32"}, {"table", "50x37xT"}},
-                    {"?x37xT"}, "hone.embedding %ids, %table");
-  Matrix table = random(50, 37);
-  kernel.set("table", table);
-  for (int64_t rows : kRowCounts) {
-    Rows ids(rows);
-    for (int64_t i = 0; i < rows; ++i)
-      ids[i] = (i * 13) % 50;
-    kernel.set("ids", ids);
-    expectClose(kernel.run(rows)[0], embedding(ids, table), element(), 0,
-                "embedding");
+  for (double factor : {1.0, 33.94}) {
+    KernelCase kernel(element(), {{"ids", "?xi32"}, {"table", "50x37xT"}},
+                      {"?x37xT"},
+                      std::string("hone.embedding %ids, %table") +
+                          (factor != 1 ? " scale 33.94" : ""));
+    Matrix table = random(50, 37);
+    kernel.set("table", table);
+    for (int64_t rows : kRowCounts) {
+      Rows ids(rows);
+      for (int64_t i = 0; i < rows; ++i)
+        ids[i] = (i * 13) % 50;
+      kernel.set("ids", ids);
+      expectClose(kernel.run(rows)[0], embedding(ids, table, factor), element(),
+                  0, "embedding");
+    }
   }
 }
 
+/// The whole row; heads of an odd size, and one number each.
+static constexpr Norm norms[] = {{1e-5}, {1e-5, 5, 1}, {1e-5, 75, -0.5}};
+
+static std::string textOf(const Norm &norm) {
+  if (norm.heads == 1)
+    return " eps 1.0e-5";
+  return " heads " + std::to_string(norm.heads) + " offset " +
+         std::to_string(norm.offset) + " eps 1.0e-5";
+}
+
+static std::string sizeOf(const Norm &norm) {
+  return std::to_string(75 / norm.heads);
+}
+
 TEST_P(KernelsRowTest, RmsNorm) {
-  KernelCase kernel(element(), {{"x", "?x75xT"}, {"w", "75xC"}},
-                    {"?x75xT", "?xC"}, "hone.rms_norm %x, %w eps 1.0e-5");
-  Matrix w = random(1, 75);
-  kernel.set("w", w);
-  for (int64_t rows : kRowCounts) {
-    Matrix x = random(rows, 75);
-    kernel.set("x", x);
-    std::vector<Matrix> got = kernel.run(rows);
-    expectClose(got[0], rmsNorm(x, w, 1e-5), element(), 75, "rms_norm");
-    expectClose(got[1], reciprocalRms(x, 1e-5), element(), 75, "rms_norm_rstd");
+  for (const Norm &norm : norms) {
+    KernelCase kernel(element(), {{"x", "?x75xT"}, {"w", sizeOf(norm) + "xC"}},
+                      {"?x75xT", "?x" + std::to_string(norm.heads) + "xC"},
+                      "hone.rms_norm %x, %w" + textOf(norm));
+    Matrix w = random(1, 75 / norm.heads);
+    kernel.set("w", w);
+    for (int64_t rows : kRowCounts) {
+      Matrix x = random(rows, 75);
+      kernel.set("x", x);
+      std::vector<Matrix> got = kernel.run(rows);
+      expectClose(got[0], rmsNorm(x, w, norm), element(), 75, "rms_norm");
+      expectClose(got[1], reciprocalRms(x, norm), element(), 75,
+                  "rms_norm_rstd");
+    }
   }
 }
 
 TEST_P(KernelsRowTest, RmsNormAdjoint) {
-  for (bool keptRstd : {false, true}) {
-    std::vector<KernelCase::Operand> operands = {
-        {"dy", "?x75xT"}, {"x", "?x75xT"}, {"w", "75xC"}};
-    if (keptRstd)
-      operands.push_back({"rstd", "?xC"});
-    KernelCase kernel(element(), operands, {"?x75xT"},
-                      std::string("hone.rms_norm_adjoint %dy, %x, %w ") +
-                          (keptRstd ? "rstd %rstd " : "") + "eps 1.0e-5");
-    Matrix w = random(1, 75);
-    kernel.set("w", w);
-    for (int64_t rows : kRowCounts) {
-      Matrix x = random(rows, 75), dy = random(rows, 75);
-      kernel.set("x", x);
-      kernel.set("dy", dy);
+  for (const Norm &norm : norms)
+    for (bool keptRstd : {false, true}) {
+      std::vector<KernelCase::Operand> operands = {
+          {"dy", "?x75xT"}, {"x", "?x75xT"}, {"w", sizeOf(norm) + "xC"}};
       if (keptRstd)
-        kernel.set("rstd", reciprocalRms(x, 1e-5));
-      expectClose(kernel.run(rows)[0], rmsNormAdjoint(dy, x, w, 1e-5),
-                  element(), 75, "rms_norm_adjoint");
+        operands.push_back({"rstd", "?x" + std::to_string(norm.heads) + "xC"});
+      KernelCase kernel(element(), operands, {"?x75xT"},
+                        std::string("hone.rms_norm_adjoint %dy, %x, %w") +
+                            (keptRstd ? " rstd %rstd" : "") + textOf(norm));
+      Matrix w = random(1, 75 / norm.heads);
+      kernel.set("w", w);
+      for (int64_t rows : kRowCounts) {
+        Matrix x = random(rows, 75), dy = random(rows, 75);
+        kernel.set("x", x);
+        kernel.set("dy", dy);
+        if (keptRstd)
+          kernel.set("rstd", reciprocalRms(x, norm));
+        expectClose(kernel.run(rows)[0], rmsNormAdjoint(dy, x, w, norm),
+                    element(), 75, "rms_norm_adjoint");
+      }
     }
-  }
 }
 
 TEST_P(KernelsRowTest, Rope) {
@@ -85,36 +108,75 @@ TEST_P(KernelsRowTest, Rope) {
   }
 }
 
-TEST_P(KernelsRowTest, Swiglu) {
-  KernelCase kernel(element(), {{"g", "?x75xT"}, {"u", "?x75xT"}}, {"?x75xT"},
-                    "\"hone.swiglu\"(%g, %u)");
-  for (int64_t rows : kRowCounts) {
-    Matrix g = scale(random(rows, 75), 16), u = random(rows, 75);
-    // The tails, where exp overflows in single precision.
-    g(0, 0) = -100;
-    g(0, 1) = 100;
-    kernel.set("g", g);
-    kernel.set("u", u);
-    expectClose(kernel.run(rows)[0], swiglu(g, u), element(), 0, "swiglu");
+/// Of an op in generic form.
+static std::string attributes(const Activation &f) {
+  return std::string(" {activation = #hone<activation ") + f.name + ">}";
+}
+
+/// Where the pieces of erf meet, and far out.
+constexpr double kGateScales[] = {4, 16};
+
+TEST_P(KernelsRowTest, GatedActivation) {
+  for (const Activation &f : activations) {
+    KernelCase kernel(element(), {{"g", "?x75xT"}, {"u", "?x75xT"}}, {"?x75xT"},
+                      "\"hone.gated_activation\"(%g, %u)" + attributes(f));
+    for (int64_t rows : kRowCounts)
+      for (double size : kGateScales) {
+        Matrix g = scale(random(rows, 75), size), u = random(rows, 75);
+        // The tails, where exp overflows in single precision.
+        if (size == 16) {
+          g(0, 0) = -100;
+          g(0, 1) = 100;
+        }
+        kernel.set("g", g);
+        kernel.set("u", u);
+        expectClose(kernel.run(rows)[0], gatedActivation(f, g, u), element(), 0,
+                    f.name);
+      }
   }
 }
 
-TEST_P(KernelsRowTest, SwigluAdjoint) {
-  KernelCase kernel(
-      element(), {{"dy", "?x75xT"}, {"g", "?x75xT"}, {"u", "?x75xT"}},
-      {"?x75xT", "?x75xT"}, "\"hone.swiglu_adjoint\"(%dy, %g, %u)");
-  for (int64_t rows : kRowCounts) {
-    Matrix dy = random(rows, 75), g = scale(random(rows, 75), 16);
-    Matrix u = random(rows, 75);
-    g(0, 0) = -100;
-    g(0, 1) = 100;
-    kernel.set("dy", dy);
+TEST_P(KernelsRowTest, GatedActivationAdjoint) {
+  for (const Activation &f : activations) {
+    KernelCase kernel(
+        element(), {{"dy", "?x75xT"}, {"g", "?x75xT"}, {"u", "?x75xT"}},
+        {"?x75xT", "?x75xT"},
+        "\"hone.gated_activation_adjoint\"(%dy, %g, %u)" + attributes(f));
+    for (int64_t rows : kRowCounts)
+      for (double size : kGateScales) {
+        Matrix dy = random(rows, 75), g = scale(random(rows, 75), size);
+        Matrix u = random(rows, 75);
+        if (size == 16) {
+          g(0, 0) = -100;
+          g(0, 1) = 100;
+        }
+        g(0, 2) = 0;
+        kernel.set("dy", dy);
+        kernel.set("g", g);
+        kernel.set("u", u);
+        std::vector<Matrix> got = kernel.run(rows);
+        GatedGradients want = gatedActivationAdjoint(f, dy, g, u);
+        expectClose(got[0], want.dgate, element(), 0, f.name);
+        expectClose(got[1], want.dup, element(), 0, f.name);
+      }
+  }
+}
+
+// Cubes overflow in single precision; the slope is zero or one.
+TEST_P(KernelsRowTest, GatedActivationOfHugeGates) {
+  for (const Activation &f : activations) {
+    KernelCase kernel(
+        element(), {{"dy", "?x2xT"}, {"g", "?x2xT"}, {"u", "?x2xT"}},
+        {"?x2xT", "?x2xT"},
+        "\"hone.gated_activation_adjoint\"(%dy, %g, %u)" + attributes(f));
+    Matrix g(1, 2, 0x1p43), ones(1, 2, 1);
+    g(0, 0) = -0x1p43;
+    kernel.set("dy", ones);
     kernel.set("g", g);
-    kernel.set("u", u);
-    std::vector<Matrix> got = kernel.run(rows);
-    SwigluGradients want = swigluAdjoint(dy, g, u);
-    expectClose(got[0], want.dgate, element(), 0, "swiglu_adjoint_gate");
-    expectClose(got[1], want.dup, element(), 0, "swiglu_adjoint_up");
+    kernel.set("u", ones);
+    std::vector<Matrix> got = kernel.run(1);
+    EXPECT_EQ(got[0].values, (std::vector<double>{0, 1})) << f.name;
+    EXPECT_EQ(got[1].values, (std::vector<double>{0, 0x1p43})) << f.name;
   }
 }
 

@@ -36,52 +36,60 @@ INSTANTIATE_TEST_SUITE_P(Elements, KernelsTangentTest,
 } // namespace
 
 TEST_P(KernelsTangentTest, RmsNorm) {
-  for (bool keptRstd : {false, true}) {
-    Operands operands = {{"tx", "?x75xT"}, {"x", "?x75xT"}, {"w", "75xC"}};
-    std::string rstd = optional(operands, keptRstd, "rstd", "?xC");
-    KernelCase kernel(element(), operands, {"?x75xT"},
-                      "hone.rms_norm_tangent %tx, %x, %w" + rstd +
-                          " eps 1.0e-5");
-    Matrix w = random(1, 75);
-    kernel.set("w", w);
-    for (int64_t rows : kRowCounts) {
-      Matrix x = random(rows, 75), tx = random(rows, 75);
-      kernel.set("x", x);
-      kernel.set("tx", tx);
-      if (keptRstd)
-        kernel.set("rstd", reciprocalRms(x, 1e-5));
-      expectClose(kernel.run(rows)[0], rmsNormTangent(tx, x, w, 1e-5),
-                  element(), 75, "rms_norm_tangent");
+  for (const Norm &norm : {Norm{1e-5}, Norm{1e-5, 5, 1}})
+    for (bool keptRstd : {false, true}) {
+      std::string heads = std::to_string(norm.heads);
+      Operands operands = {{"tx", "?x75xT"},
+                           {"x", "?x75xT"},
+                           {"w", std::to_string(75 / norm.heads) + "xC"}};
+      std::string rstd =
+          optional(operands, keptRstd, "rstd", "?x" + heads + "xC");
+      KernelCase kernel(element(), operands, {"?x75xT"},
+                        "hone.rms_norm_tangent %tx, %x, %w" + rstd + " heads " +
+                            heads + " offset " + std::to_string(norm.offset) +
+                            " eps 1.0e-5");
+      Matrix w = random(1, 75 / norm.heads);
+      kernel.set("w", w);
+      for (int64_t rows : kRowCounts) {
+        Matrix x = random(rows, 75), tx = random(rows, 75);
+        kernel.set("x", x);
+        kernel.set("tx", tx);
+        if (keptRstd)
+          kernel.set("rstd", reciprocalRms(x, norm));
+        expectClose(kernel.run(rows)[0], rmsNormTangent(tx, x, w, norm),
+                    element(), 75, "rms_norm_tangent");
+      }
     }
-  }
 }
 
-TEST_P(KernelsTangentTest, Swiglu) {
-  for (auto [withGate, withUp] :
-       {std::pair{true, true}, {true, false}, {false, true}}) {
-    Operands operands = {{"g", "?x75xT"}, {"u", "?x75xT"}};
-    std::string tangents = optional(operands, withGate, "tgate", "?x75xT") +
-                           optional(operands, withUp, "tup", "?x75xT");
-    KernelCase kernel(element(), operands, {"?x75xT"},
-                      "hone.swiglu_tangent %g, %u" + tangents);
-    for (int64_t rows : kRowCounts) {
-      Matrix g = scale(random(rows, 75), 16), u = random(rows, 75);
-      Matrix tgate = random(rows, 75), tup = random(rows, 75);
-      // The tails, where exp overflows in single precision.
-      g(0, 0) = -100;
-      g(0, 1) = 100;
-      kernel.set("g", g);
-      kernel.set("u", u);
-      if (withGate)
-        kernel.set("tgate", tgate);
-      if (withUp)
-        kernel.set("tup", tup);
-      expectClose(
-          kernel.run(rows)[0],
-          swigluTangent(g, u, given(withGate, tgate), given(withUp, tup)),
-          element(), 0, "swiglu_tangent");
+TEST_P(KernelsTangentTest, GatedActivation) {
+  for (const Activation &f : activations)
+    for (auto [withGate, withUp] :
+         {std::pair{true, true}, {true, false}, {false, true}}) {
+      Operands operands = {{"g", "?x75xT"}, {"u", "?x75xT"}};
+      std::string tangents = optional(operands, withGate, "tgate", "?x75xT") +
+                             optional(operands, withUp, "tup", "?x75xT");
+      KernelCase kernel(element(), operands, {"?x75xT"},
+                        std::string("hone.gated_activation_tangent ") + f.name +
+                            " %g, %u" + tangents);
+      for (int64_t rows : kRowCounts) {
+        Matrix g = scale(random(rows, 75), 16), u = random(rows, 75);
+        Matrix tgate = random(rows, 75), tup = random(rows, 75);
+        // The tails, where exp overflows in single precision.
+        g(0, 0) = -100;
+        g(0, 1) = 100;
+        kernel.set("g", g);
+        kernel.set("u", u);
+        if (withGate)
+          kernel.set("tgate", tgate);
+        if (withUp)
+          kernel.set("tup", tup);
+        expectClose(kernel.run(rows)[0],
+                    gatedActivationTangent(f, g, u, given(withGate, tgate),
+                                           given(withUp, tup)),
+                    element(), 0, "gated_activation_tangent");
+      }
     }
-  }
 }
 
 TEST_P(KernelsTangentTest, LoraParameters) {
@@ -134,13 +142,14 @@ struct AttentionGiven {
 TEST_P(KernelsTangentTest, Attention) {
   // One head each; grouped; one key head for all and more than one panel wide
   // in f64.
-  const Heads shapes[] = {{2, 2, 0.3}, {6, 2, 0.3}, {3, 1, 0.3}};
-  const int64_t headDims[] = {8, 16, 40};
+  const Heads shapes[] = {
+      {2, 2, 0.3}, {6, 2, 0.3}, {3, 1, 0.3}, {6, 2, 0.3, 11}, {3, 1, 0.3, 40}};
+  const int64_t headDims[] = {8, 16, 40, 16, 8};
   const AttentionGiven all[] = {
       {true, true, true, false},   {true, true, true, true},
       {true, false, false, false}, {false, true, false, true},
       {false, false, true, true},  {false, false, true, false}};
-  for (int shape : {0, 1, 2})
+  for (int shape : {0, 1, 2, 3, 4})
     for (const AttentionGiven &with : all) {
       const Heads &heads = shapes[shape];
       int64_t wide = heads.heads * headDims[shape];
@@ -154,11 +163,13 @@ TEST_P(KernelsTangentTest, Attention) {
           optional(operands, with.tv, "tv", kv) +
           optional(operands, with.normalizer, "normalizer",
                    "?x" + std::to_string(2 * heads.heads) + "xC");
-      KernelCase kernel(element(), operands, {q},
-                        "hone.attention_tangent %q, %k, %v, %starts" +
-                            tangents + " heads " + std::to_string(heads.heads) +
-                            " kv_heads " + std::to_string(heads.kvHeads) +
-                            " scale 0.3");
+      KernelCase kernel(
+          element(), operands, {q},
+          "hone.attention_tangent %q, %k, %v, %starts" + tangents + " heads " +
+              std::to_string(heads.heads) + " kv_heads " +
+              std::to_string(heads.kvHeads) +
+              (heads.window ? " window " + std::to_string(heads.window) : "") +
+              " scale 0.3");
       for (int64_t rows : kRowCounts) {
         Matrix query = random(rows, wide), key = random(rows, narrow);
         Matrix value = random(rows, narrow), tq = random(rows, wide);

@@ -73,7 +73,7 @@ static std::string layerIR(const std::string &name) {
       %b = hone.parameter "proj.lora_B.weight" trainable init <zero> : tensor<8x2xf32>
       %0 = hone.rms_norm %x, %n eps 1.0e-5 : (tensor<?x8xf32>, tensor<8xf32>) -> tensor<?x8xf32>
       %1 = hone.lora_linear %0, %w, %a, %b scale 2.0 : (tensor<?x8xf32>, tensor<8x8xf32>, tensor<2x8xf32>, tensor<8x2xf32>) -> tensor<?x8xf32>
-      %2 = hone.swiglu %1, %0 : tensor<?x8xf32>
+      %2 = hone.gated_activation silu %1, %0 : tensor<?x8xf32>
       %y = hone.add %x, %2 : tensor<?x8xf32>
       hone.return %y : tensor<?x8xf32>
     }

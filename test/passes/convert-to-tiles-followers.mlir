@@ -16,7 +16,7 @@ module @product_does_what_follows attributes {hone.max_rows = 16 : i64} {
   hone.block @mlp(%x: tensor<?x4xf32>, %up: tensor<?x8xf32>) {
     %w = hone.parameter "weight" : tensor<8x4xf32>
     %gate = hone.linear %x, %w : (tensor<?x4xf32>, tensor<8x4xf32>) -> tensor<?x8xf32>
-    %y = hone.swiglu %gate, %up : tensor<?x8xf32>
+    %y = hone.gated_activation silu %gate, %up : tensor<?x8xf32>
     hone.return
   }
 }
@@ -64,7 +64,7 @@ module @product_is_needed attributes {hone.max_rows = 16 : i64} {
     %w = hone.parameter "weight" : tensor<8x4xf32>
     %up = hone.linear %x, %w : (tensor<?x4xf32>, tensor<8x4xf32>) -> tensor<?x8xf32>
     %gate = hone.linear %x, %w : (tensor<?x4xf32>, tensor<8x4xf32>) -> tensor<?x8xf32>
-    %y = hone.swiglu %gate, %up : tensor<?x8xf32>
+    %y = hone.gated_activation silu %gate, %up : tensor<?x8xf32>
     %z = hone.add %y, %gate : tensor<?x8xf32>
     hone.return
   }

@@ -37,7 +37,7 @@ module @h_is_kept_and_read {
 // No op of the forward pass is in the backward.
 // CHECK-LABEL: module @nothing_is_recomputed
 // CHECK: hone.block @layer.backward(
-// CHECK-NOT: hone.{{rms_norm|linear|lora_linear|attention|swiglu}} %
+// CHECK-NOT: hone.{{rms_norm|linear|lora_linear|attention|gated_activation}} %
 // CHECK-NOT: = hone.rope {{.*}} 1.000000e+04 :
 // CHECK: hone.block @layer.forward(
 module @nothing_is_recomputed {
@@ -51,7 +51,7 @@ module @nothing_is_recomputed {
     %s = hone.input "sequence_starts" : tensor<?xi32>
     %qr = hone.rope %q, %s heads 2 theta 1.0e4 : (tensor<?x4xf32>, tensor<?xi32>) -> tensor<?x4xf32>
     %o = hone.attention %qr, %n, %n, %s heads 2 kv_heads 2 scale 0.5 : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?xi32>) -> tensor<?x4xf32>
-    %g = hone.swiglu %o, %n : tensor<?x4xf32>
+    %g = hone.gated_activation silu %o, %n : tensor<?x4xf32>
     %y = hone.add %x, %g : tensor<?x4xf32>
     hone.return %y : tensor<?x4xf32>
   }

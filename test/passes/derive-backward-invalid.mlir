@@ -255,7 +255,7 @@ module @value_is_read_by_two_calls {
     hone.return %y : tensor<?x4xf32>
   }
   hone.block @join(%x: tensor<?x4xf32>, %z: tensor<?x4xf32>) -> tensor<?x4xf32> {
-    %y = hone.swiglu %x, %z : tensor<?x4xf32>
+    %y = hone.gated_activation silu %x, %z : tensor<?x4xf32>
     hone.return %y : tensor<?x4xf32>
   }
   hone.block @head(%x: tensor<?x4xf32>) -> tensor<f64> {

@@ -27,7 +27,7 @@ hone.block @layer(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
   %a = hone.parameter "up.lora_A.weight" trainable init <kaiming_uniform> : tensor<2x4xf32>
   %b = hone.parameter "up.lora_B.weight" trainable init <zero> : tensor<8x2xf32>
   %u = hone.lora_linear %n, %w, %a, %b scale 2.0 : (tensor<?x4xf32>, tensor<8x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>) -> tensor<?x8xf32>
-  %g = hone.swiglu %u, %u : tensor<?x8xf32>
+  %g = hone.gated_activation silu %u, %u : tensor<?x8xf32>
   %v = hone.parameter "down.weight" : tensor<4x8xf32>
   %c = hone.parameter "down.lora_A.weight" trainable init <kaiming_uniform> : tensor<2x8xf32>
   %d = hone.parameter "down.lora_B.weight" trainable init <zero> : tensor<4x2xf32>

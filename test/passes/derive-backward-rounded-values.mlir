@@ -2,13 +2,13 @@
 // RUN: hone-opt %s --hone-derive-backward=residuals=products-bfloat16 | FileCheck %s --check-prefix=FORWARD
 
 // Inner values in half of their memory. What element-wise ops compute (the
-// norm, swiglu) is computed again, from what was converted back; h = xA is
+// norm, activation) is computed again, from what was converted back; h = xA is
 // narrow and kept as it is.
 // CHECK-LABEL: hone.block @layer.backward(
-// CHECK-SAME: %[[X:[^:]*]]: tensor<?x32xf32>, %[[U16:[^:]*]]: tensor<?x64xbf16>, %{{[^:]*}}: tensor<?xf32>, %{{[^:]*}}: tensor<?x2xf32>, %{{[^:]*}}: tensor<?x2xf32>, %{{[^:]*}}: tensor<?x32xf32>)
+// CHECK-SAME: %[[X:[^:]*]]: tensor<?x32xf32>, %[[U16:[^:]*]]: tensor<?x64xbf16>, %{{[^:]*}}: tensor<?x1xf32>, %{{[^:]*}}: tensor<?x2xf32>, %{{[^:]*}}: tensor<?x2xf32>, %{{[^:]*}}: tensor<?x32xf32>)
 // CHECK: hone.rms_norm %[[X]]
 // CHECK: %[[U:.*]] = hone.convert %[[U16]] : tensor<?x64xbf16> to tensor<?x64xf32>
-// CHECK: hone.swiglu %[[U]], %[[U]]
+// CHECK: hone.gated_activation silu %[[U]], %[[U]]
 // CHECK-NOT: hone.lora_linear %
 // CHECK-LABEL: hone.block @layer.forward(
 
@@ -16,7 +16,7 @@
 // FORWARD-LABEL: hone.block @layer.forward(
 // FORWARD: %[[U:[^,]*]], %{{.*}} = hone.lora_linear
 // FORWARD-NEXT: %[[U16:.*]] = hone.convert %[[U]] : tensor<?x64xf32> to tensor<?x64xbf16>
-// FORWARD-NEXT: hone.swiglu %[[U]], %[[U]]
+// FORWARD-NEXT: hone.gated_activation silu %[[U]], %[[U]]
 // FORWARD: hone.return %{{[^,]*}}, %[[U16]],
 hone.block @layer(%x: tensor<?x32xf32>) -> tensor<?x32xf32> {
   %nw = hone.parameter "norm.weight" : tensor<32xf32>
@@ -25,7 +25,7 @@ hone.block @layer(%x: tensor<?x32xf32>) -> tensor<?x32xf32> {
   %a = hone.parameter "up.lora_A.weight" trainable init <kaiming_uniform> : tensor<2x32xf32>
   %b = hone.parameter "up.lora_B.weight" trainable init <zero> : tensor<64x2xf32>
   %u = hone.lora_linear %n, %w, %a, %b scale 2.0 : (tensor<?x32xf32>, tensor<64x32xf32>, tensor<2x32xf32>, tensor<64x2xf32>) -> tensor<?x64xf32>
-  %g = hone.swiglu %u, %u : tensor<?x64xf32>
+  %g = hone.gated_activation silu %u, %u : tensor<?x64xf32>
   %v = hone.parameter "down.weight" : tensor<32x64xf32>
   %c = hone.parameter "down.lora_A.weight" trainable init <kaiming_uniform> : tensor<2x64xf32>
   %d = hone.parameter "down.lora_B.weight" trainable init <zero> : tensor<32x2xf32>

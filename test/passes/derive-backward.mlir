@@ -11,7 +11,7 @@
 // CHECK-NOT: hone.lora_linear %
 // CHECK: %[[G:.*]] = hone.linear %[[X]]
 // CHECK-NOT: hone.lora_linear %
-// CHECK: %[[S:.*]] = hone.swiglu %[[G]], %[[X]]
+// CHECK: %[[S:.*]] = hone.gated_activation silu %[[G]], %[[X]]
 // CHECK-NOT: hone.lora_linear %
 // CHECK: hone.lora_parameter_adjoint %[[DY]], %[[S]]
 // CHECK-NOT: hone.lora_linear %
@@ -20,7 +20,7 @@ module @down_projection_is_not_recomputed {
   hone.block @mlp(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
     %gw = hone.parameter "gate_proj.weight" : tensor<4x4xf32>
     %g = hone.linear %x, %gw : (tensor<?x4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32>
-    %s = hone.swiglu %g, %x : tensor<?x4xf32>
+    %s = hone.gated_activation silu %g, %x : tensor<?x4xf32>
     %w = hone.parameter "down_proj.weight" : tensor<4x4xf32>
     %a = hone.parameter "down_proj.lora_A.weight" trainable init <kaiming_uniform> : tensor<2x4xf32>
     %b = hone.parameter "down_proj.lora_B.weight" trainable init <zero> : tensor<4x2xf32>
@@ -59,7 +59,7 @@ module @only_block_inputs_are_kept {
     %a = hone.parameter "q_proj.lora_A.weight" trainable init <kaiming_uniform> : tensor<2x4xf32>
     %b = hone.parameter "q_proj.lora_B.weight" trainable init <zero> : tensor<4x2xf32>
     %q = hone.lora_linear %n, %w, %a, %b scale 2.0 : (tensor<?x4xf32>, tensor<4x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>) -> tensor<?x4xf32>
-    %s = hone.swiglu %q, %n : tensor<?x4xf32>
+    %s = hone.gated_activation silu %q, %n : tensor<?x4xf32>
     %y = hone.add %x, %s : tensor<?x4xf32>
     hone.return %y : tensor<?x4xf32>
   }
@@ -253,7 +253,7 @@ module @first_cotangent_is_unused {
 // A value read by two ops collects the sum of their cotangents, in one add.
 // CHECK-LABEL: module @fan_out_is_summed
 // CHECK: hone.block @layer.backward(
-// CHECK: %[[DG:[^,]*]], %[[DU:.*]] = hone.swiglu_adjoint
+// CHECK: %[[DG:[^,]*]], %[[DU:.*]] = hone.gated_activation_adjoint
 // CHECK: %[[SUM:.*]] = hone.add %[[DG]], %[[DU]]
 // CHECK: hone.lora_parameter_adjoint %[[SUM]]
 // CHECK-NOT: hone.add
@@ -264,7 +264,7 @@ module @fan_out_is_summed {
     %a = hone.parameter "q_proj.lora_A.weight" trainable init <kaiming_uniform> : tensor<2x4xf32>
     %b = hone.parameter "q_proj.lora_B.weight" trainable init <zero> : tensor<4x2xf32>
     %q = hone.lora_linear %x, %w, %a, %b scale 2.0 : (tensor<?x4xf32>, tensor<4x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>) -> tensor<?x4xf32>
-    %y = hone.swiglu %q, %q : tensor<?x4xf32>
+    %y = hone.gated_activation silu %q, %q : tensor<?x4xf32>
     hone.return %y : tensor<?x4xf32>
   }
   hone.block @head(%x: tensor<?x4xf32>) -> tensor<f64> {

@@ -191,13 +191,13 @@ module @dying_operand_is_written_over attributes {hone.max_rows = 16 : i64} {
 // CHECK-LABEL: module @two_results_over_two_operands
 // CHECK: hone.linear {{.*}}hone.slots = [#hone.slot<offset = [[G:[0-9]+]],
 // CHECK: hone.linear {{.*}}hone.slots = [#hone.slot<offset = [[U:[0-9]+]],
-// CHECK: hone.swiglu_adjoint {{.*}}hone.slots = [#hone.slot<offset = [[G]], {{.*}} #hone.slot<offset = [[U]],
+// CHECK: hone.gated_activation_adjoint {{.*}}hone.slots = [#hone.slot<offset = [[G]], {{.*}} #hone.slot<offset = [[U]],
 module @two_results_over_two_operands attributes {hone.max_rows = 16 : i64} {
   hone.block @layer(%d: tensor<?x4xf32>) {
     %w = hone.parameter "w" : tensor<4x4xf32>
     %g = hone.linear %d, %w : (tensor<?x4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32>
     %u = hone.linear %g, %w : (tensor<?x4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32>
-    %dg, %du = hone.swiglu_adjoint %d, %g, %u : tensor<?x4xf32>
+    %dg, %du = hone.gated_activation_adjoint silu %d, %g, %u : tensor<?x4xf32>
     hone.return
   }
 }

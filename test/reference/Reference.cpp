@@ -64,11 +64,11 @@ double dot(const Matrix &a, const Matrix &b) {
   return sum;
 }
 
-Matrix embedding(const Rows &ids, const Matrix &table) {
+Matrix embedding(const Rows &ids, const Matrix &table, double scale) {
   Matrix y(ids.size(), table.columns);
   for (int64_t i = 0; i < y.rows; ++i)
     for (int64_t j = 0; j < y.columns; ++j)
-      y(i, j) = table(ids[i], j);
+      y(i, j) = scale * table(ids[i], j);
   return y;
 }
 
@@ -116,7 +116,20 @@ Matrix loraParameterTangent(const Matrix &x, const Lora &lora, const Matrix *ta,
 // Rows
 //===----------------------------------------------------------------------===//
 
-Matrix reciprocalRms(const Matrix &x, double eps) {
+/// Each head of each row as a row of its own, which is how they lie.
+static Matrix headsAsRows(Matrix x, const Norm &norm) {
+  x.rows *= norm.heads;
+  x.columns /= norm.heads;
+  return x;
+}
+
+static Matrix rowsAsHeads(Matrix x, const Norm &norm) {
+  x.rows /= norm.heads;
+  x.columns *= norm.heads;
+  return x;
+}
+
+static Matrix reciprocalRmsOfRows(const Matrix &x, double eps) {
   Matrix r(x.rows, 1);
   for (int64_t i = 0; i < x.rows; ++i) {
     double sum = 0;
@@ -127,40 +140,48 @@ Matrix reciprocalRms(const Matrix &x, double eps) {
   return r;
 }
 
-Matrix rmsNorm(const Matrix &x, const Matrix &weight, double eps) {
-  Matrix r = reciprocalRms(x, eps), y = x;
+Matrix reciprocalRms(const Matrix &x, const Norm &norm) {
+  return rowsAsHeads(reciprocalRmsOfRows(headsAsRows(x, norm), norm.eps), norm);
+}
+
+Matrix rmsNorm(const Matrix &given, const Matrix &weight, const Norm &norm) {
+  Matrix x = headsAsRows(given, norm), y = x;
+  Matrix r = reciprocalRmsOfRows(x, norm.eps);
   for (int64_t i = 0; i < x.rows; ++i)
     for (int64_t j = 0; j < x.columns; ++j)
-      y(i, j) = x(i, j) * r(i, 0) * weight(0, j);
-  return y;
+      y(i, j) = x(i, j) * r(i, 0) * (norm.offset + weight(0, j));
+  return rowsAsHeads(y, norm);
 }
 
-Matrix rmsNormAdjoint(const Matrix &dy, const Matrix &x, const Matrix &weight,
-                      double eps) {
-  Matrix r = reciprocalRms(x, eps), dx = x;
+Matrix rmsNormAdjoint(const Matrix &givenDy, const Matrix &given,
+                      const Matrix &weight, const Norm &norm) {
+  Matrix x = headsAsRows(given, norm), g = headsAsRows(givenDy, norm), dx = x;
+  Matrix r = reciprocalRmsOfRows(x, norm.eps);
   for (int64_t i = 0; i < x.rows; ++i) {
     double mean = 0;
+    for (int64_t j = 0; j < x.columns; ++j) {
+      g(i, j) *= norm.offset + weight(0, j);
+      mean += g(i, j) * x(i, j) / x.columns;
+    }
     for (int64_t j = 0; j < x.columns; ++j)
-      mean += dy(i, j) * weight(0, j) * x(i, j) / x.columns;
-    for (int64_t j = 0; j < x.columns; ++j)
-      dx(i, j) = r(i, 0) *
-                 (dy(i, j) * weight(0, j) - x(i, j) * r(i, 0) * r(i, 0) * mean);
+      dx(i, j) = r(i, 0) * (g(i, j) - x(i, j) * r(i, 0) * r(i, 0) * mean);
   }
-  return dx;
+  return rowsAsHeads(dx, norm);
 }
 
-Matrix rmsNormTangent(const Matrix &tx, const Matrix &x, const Matrix &weight,
-                      double eps) {
-  Matrix r = reciprocalRms(x, eps), ty = x;
+Matrix rmsNormTangent(const Matrix &givenTx, const Matrix &given,
+                      const Matrix &weight, const Norm &norm) {
+  Matrix x = headsAsRows(given, norm), tx = headsAsRows(givenTx, norm), ty = x;
+  Matrix r = reciprocalRmsOfRows(x, norm.eps);
   for (int64_t i = 0; i < x.rows; ++i) {
     double mean = 0;
     for (int64_t j = 0; j < x.columns; ++j)
       mean += tx(i, j) * x(i, j) / x.columns;
     for (int64_t j = 0; j < x.columns; ++j)
-      ty(i, j) = weight(0, j) * r(i, 0) *
+      ty(i, j) = (norm.offset + weight(0, j)) * r(i, 0) *
                  (tx(i, j) - x(i, j) * r(i, 0) * r(i, 0) * mean);
   }
-  return ty;
+  return rowsAsHeads(ty, norm);
 }
 
 Matrix rope(const Matrix &x, const Rows &starts, int64_t heads, double theta,
@@ -179,35 +200,67 @@ Matrix rope(const Matrix &x, const Rows &starts, int64_t heads, double theta,
   return y;
 }
 
-Matrix swiglu(const Matrix &gate, const Matrix &up) {
+static double relu(double x) { return std::max(x, 0.0); }
+static double reluSlope(double x) { return x > 0; }
+
+static double gelu(double x) {
+  return x * 0.5 * (1 + std::erf(x / std::sqrt(2)));
+}
+static double geluSlope(double x) {
+  return 0.5 * (1 + std::erf(x / std::sqrt(2))) +
+         x * std::exp(-x * x / 2) / std::sqrt(2 * M_PI);
+}
+
+static double geluTanh(double x) {
+  double u = std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
+  return 0.5 * x * (1 + std::tanh(u));
+}
+static double geluTanhSlope(double x) {
+  double c = std::sqrt(2 / M_PI);
+  double t = std::tanh(c * (x + 0.044715 * x * x * x));
+  return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * c * (1 + 3 * 0.044715 * x * x);
+}
+
+static double silu(double x) { return x / (1 + std::exp(-x)); }
+static double siluSlope(double x) {
+  double s = 1 / (1 + std::exp(-x));
+  return s * (1 + x * (1 - s));
+}
+
+const Activation activations[4] = {{"relu", relu, reluSlope},
+                                   {"gelu", gelu, geluSlope},
+                                   {"gelu_tanh", geluTanh, geluTanhSlope},
+                                   {"silu", silu, siluSlope}};
+
+Matrix gatedActivation(const Activation &f, const Matrix &gate,
+                       const Matrix &up) {
   Matrix y = gate;
   for (size_t i = 0; i < y.values.size(); ++i)
-    y.values[i] =
-        gate.values[i] / (1 + std::exp(-gate.values[i])) * up.values[i];
+    y.values[i] = f.value(gate.values[i]) * up.values[i];
   return y;
 }
 
-SwigluGradients swigluAdjoint(const Matrix &dy, const Matrix &gate,
-                              const Matrix &up) {
-  SwigluGradients result{gate, up};
+GatedGradients gatedActivationAdjoint(const Activation &f, const Matrix &dy,
+                                      const Matrix &gate, const Matrix &up) {
+  GatedGradients result{gate, up};
   for (size_t i = 0; i < dy.values.size(); ++i) {
-    double g = gate.values[i], s = 1 / (1 + std::exp(-g));
-    result.dgate.values[i] =
-        dy.values[i] * up.values[i] * s * (1 + g * (1 - s));
-    result.dup.values[i] = dy.values[i] * g * s;
+    double g = gate.values[i];
+    result.dgate.values[i] = dy.values[i] * up.values[i] * f.slope(g);
+    result.dup.values[i] = dy.values[i] * f.value(g);
   }
   return result;
 }
 
-Matrix swigluTangent(const Matrix &gate, const Matrix &up, const Matrix *tgate,
-                     const Matrix *tup) {
+Matrix gatedActivationTangent(const Activation &f, const Matrix &gate,
+                              const Matrix &up, const Matrix *tgate,
+                              const Matrix *tup) {
   Matrix ty(gate.rows, gate.columns);
   for (size_t i = 0; i < ty.values.size(); ++i) {
-    double g = gate.values[i], s = 1 / (1 + std::exp(-g));
+    double g = gate.values[i];
     if (tgate)
-      ty.values[i] += tgate->values[i] * up.values[i] * s * (1 + g * (1 - s));
+      ty.values[i] += tgate->values[i] * up.values[i] * f.slope(g);
     if (tup)
-      ty.values[i] += tup->values[i] * g * s;
+      ty.values[i] += tup->values[i] * f.value(g);
   }
   return ty;
 }
@@ -226,6 +279,12 @@ static double score(const Matrix &q, const Matrix &k, int64_t i, int64_t j,
   return sum;
 }
 
+/// The first key that row i sees.
+static int64_t firstKey(const Rows &starts, int64_t i, const Heads &heads) {
+  int64_t start = starts[i];
+  return heads.window ? std::max(start, i - heads.window + 1) : start;
+}
+
 Attention attention(const Matrix &q, const Matrix &k, const Matrix &v,
                     const Rows &starts, const Heads &heads) {
   Attention result{Matrix(q.rows, q.columns), Matrix(q.rows, 2 * heads.heads)};
@@ -234,13 +293,13 @@ Attention attention(const Matrix &q, const Matrix &k, const Matrix &v,
     for (int64_t h = 0; h < heads.heads; ++h) {
       int64_t kv = h / (heads.heads / heads.kvHeads);
       double maximum = -HUGE_VAL, sum = 0;
-      for (int64_t j = starts[i]; j <= i; ++j)
+      for (int64_t j = firstKey(starts, i, heads); j <= i; ++j)
         maximum = std::max(maximum, heads.scale * score(q, k, i, j, h, heads));
-      for (int64_t j = starts[i]; j <= i; ++j)
+      for (int64_t j = firstKey(starts, i, heads); j <= i; ++j)
         sum += std::exp(heads.scale * score(q, k, i, j, h, heads) - maximum);
       result.normalizer(i, 2 * h) = maximum;
       result.normalizer(i, 2 * h + 1) = 1 / sum;
-      for (int64_t j = starts[i]; j <= i; ++j) {
+      for (int64_t j = firstKey(starts, i, heads); j <= i; ++j) {
         double p =
             std::exp(heads.scale * score(q, k, i, j, h, heads) - maximum) / sum;
         for (int64_t c = 0; c < d; ++c)
@@ -264,7 +323,7 @@ AttentionGradients attentionAdjoint(const Matrix &dy, const Matrix &q,
       double term = 0;
       for (int64_t c = 0; c < d; ++c)
         term += dy(i, h * d + c) * forward.y(i, h * d + c);
-      for (int64_t j = starts[i]; j <= i; ++j) {
+      for (int64_t j = firstKey(starts, i, heads); j <= i; ++j) {
         double p = std::exp(heads.scale * score(q, k, i, j, h, heads) -
                             forward.normalizer(i, 2 * h)) *
                    forward.normalizer(i, 2 * h + 1);
@@ -287,7 +346,8 @@ Matrix attentionTangent(const Matrix &q, const Matrix &k, const Matrix &v,
   int64_t d = q.columns / heads.heads;
   for (int64_t i = 0; i < q.rows; ++i)
     for (int64_t h = 0; h < heads.heads; ++h) {
-      int64_t kv = h / (heads.heads / heads.kvHeads), start = starts[i];
+      int64_t kv = h / (heads.heads / heads.kvHeads);
+      int64_t start = firstKey(starts, i, heads);
       std::vector<double> p, ts;
       double mean = 0;
       for (int64_t j = start; j <= i; ++j) {

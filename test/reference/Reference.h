@@ -44,7 +44,7 @@ double dot(const Matrix &a, const Matrix &b);
 /// `value` is close to it.
 double roundToBfloat16(double value, uint32_t random);
 
-Matrix embedding(const Rows &ids, const Matrix &table);
+Matrix embedding(const Rows &ids, const Matrix &table, double scale = 1);
 
 /// x W^T + bias; `bias` may be null.
 Matrix linear(const Matrix &x, const Matrix &w, const Matrix *bias);
@@ -66,13 +66,18 @@ LoraGradients loraParameterAdjoint(const Matrix &dy, const Matrix &x,
 Matrix loraParameterTangent(const Matrix &x, const Lora &lora, const Matrix *ta,
                             const Matrix *tb);
 
-/// 1/sqrt(mean(x^2) + eps) of each row, as a column.
-Matrix reciprocalRms(const Matrix &x, double eps);
-Matrix rmsNorm(const Matrix &x, const Matrix &weight, double eps);
+struct Norm {
+  double eps;
+  int64_t heads = 1; ///< slices of the features that are normalised alone
+  double offset = 0; ///< added to the weight
+};
+/// 1/sqrt(mean(x^2) + eps) of each row and head.
+Matrix reciprocalRms(const Matrix &x, const Norm &norm);
+Matrix rmsNorm(const Matrix &x, const Matrix &weight, const Norm &norm);
 Matrix rmsNormAdjoint(const Matrix &dy, const Matrix &x, const Matrix &weight,
-                      double eps);
+                      const Norm &norm);
 Matrix rmsNormTangent(const Matrix &tx, const Matrix &x, const Matrix &weight,
-                      double eps);
+                      const Norm &norm);
 
 /// `direction` 1 rotates, -1 rotates back.
 Matrix rope(const Matrix &x, const Rows &starts, int64_t heads, double theta,
@@ -81,6 +86,7 @@ Matrix rope(const Matrix &x, const Rows &starts, int64_t heads, double theta,
 struct Heads {
   int64_t heads, kvHeads;
   double scale;
+  int64_t window = 0; ///< keys that a row sees at most; 0: no bound
 };
 struct Attention {
   Matrix y, normalizer;
@@ -101,15 +107,24 @@ Matrix attentionTangent(const Matrix &q, const Matrix &k, const Matrix &v,
                         const Rows &starts, const AttentionTangents &tangents,
                         const Heads &heads);
 
-Matrix swiglu(const Matrix &gate, const Matrix &up);
-struct SwigluGradients {
+/// An activation function and its derivative.
+struct Activation {
+  const char *name; ///< as ops have it
+  double (*value)(double);
+  double (*slope)(double);
+};
+extern const Activation activations[4];
+Matrix gatedActivation(const Activation &f, const Matrix &gate,
+                       const Matrix &up);
+struct GatedGradients {
   Matrix dgate, dup;
 };
-SwigluGradients swigluAdjoint(const Matrix &dy, const Matrix &gate,
-                              const Matrix &up);
+GatedGradients gatedActivationAdjoint(const Activation &f, const Matrix &dy,
+                                      const Matrix &gate, const Matrix &up);
 /// A tangent that is zero is a null pointer.
-Matrix swigluTangent(const Matrix &gate, const Matrix &up, const Matrix *tgate,
-                     const Matrix *tup);
+Matrix gatedActivationTangent(const Activation &f, const Matrix &gate,
+                              const Matrix &up, const Matrix *tgate,
+                              const Matrix *tup);
 
 struct Loss {
   double loss;

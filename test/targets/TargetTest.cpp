@@ -77,8 +77,8 @@ namespace {
 /// A product as exp(log(a) + log(b)), which no other kernel would.
 class OwnProducts : public TargetKernels {
   bool emit(mlir::Operation *op, KernelBuilder &k) const override {
-    auto swiglu = llvm::dyn_cast<SwigluOp>(op);
-    if (!swiglu)
+    auto gated = llvm::dyn_cast<GatedActivationOp>(op);
+    if (!gated)
       return false;
     k.forEachElement(8, [&](mlir::Value row, mlir::Value column) {
       auto logAt = [&](mlir::Value matrix) -> mlir::Value {
@@ -100,7 +100,7 @@ TEST(TargetKernels, TakeThePlaceOfTheOpsTheyKnow) {
   auto module = mlir::parseSourceString<mlir::ModuleOp>(R"(
 module attributes {hone.max_rows = 16 : i64} {
   hone.block @both(%x: tensor<?x8xf32>) -> tensor<?x8xf32> {
-    %0 = hone.swiglu %x, %x : tensor<?x8xf32>
+    %0 = hone.gated_activation silu %x, %x : tensor<?x8xf32>
     %1 = hone.add %0, %x : tensor<?x8xf32>
     hone.return %1 : tensor<?x8xf32>
   }
@@ -139,7 +139,7 @@ module attributes {hone.max_rows = 16 : i64} {
   hone.block @mlp(%x: tensor<?x4xf32>, %up: tensor<?x8xf32>) {
     %w = hone.parameter "weight" : tensor<8x4xf32>
     %gate = hone.linear %x, %w : (tensor<?x4xf32>, tensor<8x4xf32>) -> tensor<?x8xf32>
-    %y = hone.swiglu %gate, %up : tensor<?x8xf32>
+    %y = hone.gated_activation silu %gate, %up : tensor<?x8xf32>
     hone.return
   }
 })",

@@ -22,8 +22,8 @@ static constexpr llvm::StringLiteral source = R"(
     %o = hone.attention %dy, %x, %x, %ids heads 2 kv_heads 1 scale 1.0 : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?xi32>) -> tensor<?x8xf32>
     %do:3 = hone.attention_adjoint %dy, %dy, %x, %x, %o, %x, %ids heads 2 kv_heads 1 scale 1.0 : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x8xf32>, tensor<?x4xf32>, tensor<?xi32>) -> (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>)
     %r = hone.rope %dy, %ids heads 2 theta 1.0e4 : (tensor<?x8xf32>, tensor<?xi32>) -> tensor<?x8xf32>
-    %g = hone.swiglu %dy, %dy : tensor<?x8xf32>
-    %dg, %du = hone.swiglu_adjoint %dy, %dy, %dy : tensor<?x8xf32>
+    %g = hone.gated_activation silu %dy, %dy : tensor<?x8xf32>
+    %dg, %du = hone.gated_activation_adjoint silu %dy, %dy, %dy : tensor<?x8xf32>
     %m = hone.rms_norm %x, %n eps 1.0e-5 : (tensor<?x4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
     %dm = hone.rms_norm_adjoint %x, %x, %n eps 1.0e-5 : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
     %l = hone.linear_cross_entropy %x, %table, %ids : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
@@ -38,10 +38,20 @@ static constexpr llvm::StringLiteral tangents = R"(
                     %table: tensor<9x4xf32>, %n: tensor<4xf32>) {
     %0 = hone.lora_parameter_tangent %x, %a, %b ta %a tb %b h %h scale 1.0 : (tensor<?x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>, tensor<2x4xf32>, tensor<8x2xf32>, tensor<?x2xf32>) -> tensor<?x8xf32>
     %1 = hone.attention_tangent %y, %x, %x, %ids tq %y tv %x heads 2 kv_heads 1 scale 1.0 : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?xi32>, tensor<?x8xf32>, tensor<?x4xf32>) -> tensor<?x8xf32>
-    %2 = hone.swiglu_tangent %y, %y tup %y : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+    %2 = hone.gated_activation_tangent silu %y, %y tup %y : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
     %3 = hone.rms_norm_tangent %x, %x, %n eps 1.0e-5 : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
     %4 = hone.linear_cross_entropy_tangent %x, %x, %table, %ids : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     %5 = hone.dot %x, %x : tensor<?x4xf32>
+    hone.return
+  })";
+
+/// Attention in a window of three keys.
+static constexpr llvm::StringLiteral windows = R"(
+  hone.block @layer(%x: tensor<?x4xf32>, %y: tensor<?x8xf32>,
+                    %ids: tensor<?xi32>) {
+    %o = hone.attention %y, %x, %x, %ids heads 2 kv_heads 1 window 3 scale 1.0 : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?xi32>) -> tensor<?x8xf32>
+    %do:3 = hone.attention_adjoint %y, %y, %x, %x, %o, %x, %ids heads 2 kv_heads 1 window 3 scale 1.0 : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x8xf32>, tensor<?x4xf32>, tensor<?xi32>) -> (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>)
+    %t = hone.attention_tangent %y, %x, %x, %ids tv %x heads 2 kv_heads 1 window 3 scale 1.0 : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?xi32>, tensor<?x4xf32>) -> tensor<?x8xf32>
     hone.return
   })";
 
@@ -73,6 +83,16 @@ TEST(HoneCosts, CausalAttentionSeesHalfOfTheSquare) {
   EXPECT_EQ(flops<AttentionOp>(10), 2 * 10 * 10 * 8);
 }
 
+TEST(HoneCosts, AWindowCostsWhatItReads) {
+  // Rows 0, 1, 2, ... of 10 see 1, 2, 3, 3, ... keys; as above, the diagonal
+  // counts half.
+  EXPECT_EQ(flops<AttentionOp>(10, windows), 2 * (3 * (20 - 3)) * 8);
+  EXPECT_EQ(flops<AttentionAdjointOp>(10, windows), 5 * (3 * (20 - 3)) * 8);
+  EXPECT_EQ(flops<AttentionTangentOp>(10, windows), 2 * (3 * (20 - 3)) * 8);
+  // Longer than the batch, it bounds nothing.
+  EXPECT_EQ(flops<AttentionOp>(2, windows), flops<AttentionOp>(2));
+}
+
 TEST(HoneCosts, TheAttentionAdjointIsFiveProducts) {
   // Scores again, dy v^T, dq, dk and dv.
   EXPECT_EQ(flops<AttentionAdjointOp>(10), 5 * 10 * 10 * 8);
@@ -85,8 +105,8 @@ TEST(HoneCosts, RowOpsCostAFewOperationsAnElement) {
   // Two products and a sum.
   EXPECT_EQ(flops<RopeOp>(10), 3 * 10 * 8);
   // Negation, exponential, sum, quotient, product.
-  EXPECT_EQ(flops<SwigluOp>(10), 5 * 10 * 8);
-  EXPECT_EQ(flops<SwigluAdjointOp>(10), 10 * 10 * 8);
+  EXPECT_EQ(flops<GatedActivationOp>(10), 5 * 10 * 8);
+  EXPECT_EQ(flops<GatedActivationAdjointOp>(10), 10 * 10 * 8);
 }
 
 TEST(HoneCosts, ATangentCostsWhatItsDirectionsNeed) {
@@ -95,7 +115,7 @@ TEST(HoneCosts, ATangentCostsWhatItsDirectionsNeed) {
             2 * 10 * (2 * 4 + 2 * (8 * 2)));
   // Scores, those of tq, and the sums of v and tv.
   EXPECT_EQ(flops<AttentionTangentOp>(10, tangents), 4 * 10 * 10 * 8);
-  EXPECT_EQ(flops<SwigluTangentOp>(10, tangents), 11 * 10 * 8);
+  EXPECT_EQ(flops<GatedActivationTangentOp>(10, tangents), 11 * 10 * 8);
   EXPECT_EQ(flops<RmsNormTangentOp>(10, tangents), 8 * 10 * 4);
   // Logits and their tangents.
   EXPECT_EQ(flops<LinearCrossEntropyTangentOp>(10, tangents),
@@ -103,8 +123,32 @@ TEST(HoneCosts, ATangentCostsWhatItsDirectionsNeed) {
   EXPECT_EQ(flops<DotOp>(10, tangents), 2 * 10 * 4);
 }
 
-TEST(HoneCosts, ALookUpComputesNothing) {
+TEST(HoneCosts, ALookUpComputesItsScaleAlone) {
   EXPECT_EQ(flops<EmbeddingOp>(10), 0);
+  EXPECT_EQ(flops<EmbeddingOp>(10, R"(
+    hone.block @layer(%i: tensor<?xi32>, %t: tensor<9x4xf32>) {
+      %e = hone.embedding %i, %t scale 2.0 : (tensor<?xi32>, tensor<9x4xf32>) -> tensor<?x4xf32>
+      hone.return
+    })"),
+            10 * 4);
+}
+
+TEST(HoneCosts, ActivationsCostTheirFormulas) {
+  auto costs = [](const char *kind) {
+    std::string text = R"(
+      hone.block @layer(%x: tensor<?x4xf32>) {
+        %y = hone.gated_activation KIND %x, %x : tensor<?x4xf32>
+        %g, %u = hone.gated_activation_adjoint KIND %x, %x, %x : tensor<?x4xf32>
+        hone.return
+      })";
+    for (size_t at; (at = text.find("KIND")) != std::string::npos;)
+      text.replace(at, 4, kind);
+    return std::pair(flops<GatedActivationOp>(10, text) / 40,
+                     flops<GatedActivationAdjointOp>(10, text) / 40);
+  };
+  EXPECT_EQ(costs("relu"), std::pair(2l, 5l));
+  EXPECT_EQ(costs("gelu"), std::pair(6l, 14l));
+  EXPECT_EQ(costs("gelu_tanh"), std::pair(9l, 19l));
 }
 
 TEST(HoneCosts, TheHeadIsOneProductWithoutItsGradient) {

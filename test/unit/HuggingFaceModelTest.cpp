@@ -9,6 +9,9 @@
 
 #include "gtest/gtest.h"
 
+#include <cmath>
+#include <limits>
+
 using namespace hone;
 using rt::ErrorCode;
 using namespace mlir;
@@ -32,6 +35,16 @@ static std::string llama(const std::string &extra,
   return text + "}";
 }
 
+static std::string gemma3(const std::string &extra) {
+  return llama("\"model_type\":\"gemma3_text\",\"head_dim\":16" +
+               (extra.empty() ? "" : "," + extra));
+}
+
+static std::string mistral(const std::string &extra) {
+  return llama("\"model_type\":\"mistral\"" +
+               (extra.empty() ? "" : "," + extra));
+}
+
 static std::string qwen2(const std::string &extra) {
   return llama("\"model_type\":\"qwen2\",\"rope_theta\":1e6" +
                (extra.empty() ? "" : "," + extra));
@@ -42,9 +55,24 @@ class HuggingFaceModelTest : public testing::Test {
 protected:
   HuggingFaceModelTest() { context.loadDialect<HoneDialect>(); }
   OwningOpRef<ModuleOp> built(const std::string &text) {
+    return built(text, Float32Type::get(&context));
+  }
+  OwningOpRef<ModuleOp>
+  built(const std::string &text, Type element,
+        int64_t longestSequence = std::numeric_limits<int64_t>::max()) {
     auto model = HuggingFaceModel::parse(text, "config.json");
     EXPECT_TRUE(model.isOk()) << model.status().render();
-    return buildModule(*model.value(), Float32Type::get(&context));
+    return buildModule(*model.value(), element, longestSequence);
+  }
+  /// Of each layer in order: the window that it sees, 0: all keys.
+  std::vector<int64_t> windows(ModuleOp module) {
+    std::vector<int64_t> result;
+    for (CallOp call : all<CallOp>(module)) {
+      auto block = module.lookupSymbol<BlockOp>(call.getBlock());
+      for (AttentionOp op : block.getBody().getOps<AttentionOp>())
+        result.push_back(op.getWindow().value_or(0));
+    }
+    return result;
   }
   template <typename Op> static std::vector<Op> all(ModuleOp module) {
     std::vector<Op> ops;
@@ -125,6 +153,115 @@ TEST_F(HuggingFaceModelTest, SlidingWindowMayBeConfiguredButNotUsed) {
               "\"max_window_layers\":2"));
 }
 
+using Windows = std::vector<int64_t>;
+
+TEST_F(HuggingFaceModelTest, MistralSlidesInEveryLayerUnlessItSaysNull) {
+  EXPECT_EQ(windows(*built(mistral(""))), (Windows{4096, 4096}));
+  EXPECT_EQ(windows(*built(mistral("\"sliding_window\":32"))),
+            (Windows{32, 32}));
+  EXPECT_EQ(windows(*built(mistral("\"sliding_window\":null"))),
+            (Windows{0, 0}));
+}
+
+TEST_F(HuggingFaceModelTest, QwenSlidesFromALayerOn) {
+  const std::string used = "\"num_hidden_layers\":3,\"sliding_window\":32,"
+                           "\"use_sliding_window\":true";
+  EXPECT_EQ(windows(*built(qwen2(used + ",\"max_window_layers\":1"))),
+            (Windows{0, 32, 32}));
+  EXPECT_EQ(windows(*built(qwen2(used +
+                                 ",\"layer_types\":[\"sliding_attention\","
+                                 "\"full_attention\",\"sliding_attention\"]"))),
+            (Windows{32, 0, 32}));
+}
+
+TEST_F(HuggingFaceModelTest, GemmaSeesAllKeysInEveryNthLayer) {
+  const std::string layers = "\"num_hidden_layers\":5,\"sliding_window\":32,";
+  const Windows expected = {32, 0, 32, 0, 32};
+  for (const char *key : {"sliding_window_pattern", "_sliding_window_pattern"})
+    EXPECT_EQ(windows(*built(gemma3(layers + "\"" + key + "\":2"))), expected)
+        << key;
+  EXPECT_EQ(windows(*built(gemma3("\"num_hidden_layers\":7"))),
+            (Windows{4096, 4096, 4096, 4096, 4096, 0, 4096}));
+}
+
+TEST_F(HuggingFaceModelTest, LayersOfOneKindShareABlock) {
+  const std::string config = qwen2("\"sliding_window\":32,\"use_sliding_"
+                                   "window\":true,\"max_window_layers\":1");
+  auto blocks = [&](int64_t longestSequence) {
+    return all<BlockOp>(
+               *built(config, Float32Type::get(&context), longestSequence))
+        .size();
+  };
+  EXPECT_EQ(blocks(33), 4u);
+  // A window that no sequence fills is left out.
+  EXPECT_EQ(blocks(32), 3u);
+}
+
+TEST_F(HuggingFaceModelTest, Qwen3NormalisesTheHeadsOfQueriesAndKeys) {
+  OwningOpRef<ModuleOp> module = built(
+      llama("\"model_type\":\"qwen3\",\"rope_theta\":1e6,\"head_dim\":6"));
+  EXPECT_EQ(count(*module, ".bias"), 0u);
+  std::vector<RmsNormOp> norms = all<RmsNormOp>(*module);
+  EXPECT_EQ(norms[1].getHeads(), 8u);
+  EXPECT_EQ(norms[2].getHeads(), 4u);
+  EXPECT_EQ(norms[1].getWeight().getType().getDimSize(0), 6);
+  EXPECT_EQ(norms[1].getOffset().convertToDouble(), 0);
+}
+
+TEST_F(HuggingFaceModelTest, GemmaHasItsOwnScales) {
+  const std::string config =
+      gemma3("\"hidden_size\":1152,\"query_pre_attn_scalar\":25");
+  OwningOpRef<ModuleOp> module = built(config);
+  for (RmsNormOp norm : all<RmsNormOp>(*module))
+    EXPECT_EQ(norm.getOffset().convertToDouble(), 1);
+  EXPECT_EQ(all<AttentionOp>(*module)[0].getScale().convertToDouble(), 0.2);
+  auto scale = [&](Type element) {
+    return all<EmbeddingOp>(*built(config, element))[0]
+        .getScale()
+        ->convertToDouble();
+  };
+  EXPECT_EQ(scale(Float64Type::get(&context)), std::sqrt(1152.0));
+  EXPECT_EQ(scale(Float32Type::get(&context)), std::sqrt(1152.0f));
+  EXPECT_EQ(scale(BFloat16Type::get(&context)), 34.0);
+  // Tied unless config.json says otherwise.
+  EXPECT_EQ(count(*module, "lm_head.weight"), 0u);
+}
+
+TEST_F(HuggingFaceModelTest, BothSpellingsOfGemmasRopeMeanTheSame) {
+  auto ropes = [&](const std::string &keys) {
+    std::vector<std::pair<double, double>> found;
+    for (RopeOp op : all<RopeOp>(*built(gemma3(
+             "\"sliding_window_pattern\":2,\"sliding_window\":8," + keys))))
+      found.push_back(
+          {op.getTheta().convertToDouble(),
+           op.getStretch() ? op.getStretch()->convertToDouble() : 1});
+    return found;
+  };
+  // Queries and keys of the sliding layers, then of the others.
+  const std::vector<std::pair<double, double>> expected = {
+      {50, 1}, {50, 1}, {100, 8}, {100, 8}};
+  EXPECT_EQ(ropes("\"rope_theta\":100,\"rope_local_base_freq\":50,"
+                  "\"rope_scaling\":{\"rope_type\":\"linear\",\"factor\":8}"),
+            expected);
+  EXPECT_EQ(ropes("\"rope_parameters\":{\"sliding_attention\":{\"rope_type\":"
+                  "\"default\",\"rope_theta\":50},\"full_attention\":{"
+                  "\"rope_type\":\"linear\",\"factor\":8,\"rope_theta\":"
+                  "100}}"),
+            expected);
+}
+
+TEST_F(HuggingFaceModelTest, ActivationsHaveTransformersNames) {
+  auto activation = [&](const char *word) {
+    return all<GatedActivationOp>(
+               *built(llama(std::string("\"hidden_act\":\"") + word + "\"")))[0]
+        .getActivation();
+  };
+  EXPECT_EQ(activation("silu"), Activation::Silu);
+  EXPECT_EQ(activation("gelu"), Activation::Gelu);
+  EXPECT_EQ(activation("gelu_pytorch_tanh"), Activation::GeluTanh);
+  EXPECT_EQ(activation("relu"), Activation::Relu);
+}
+
 TEST_F(HuggingFaceModelTest, NullAndNeutralKeysAreBenign) {
   built(llama("\"attn_logit_softcapping\":null,\"attention_dropout\":0.0,"
               "\"rope_scaling\":null,\"head_dim\":null"));
@@ -195,16 +332,21 @@ static const BadConfig badConfigs[] = {
     {"Layers", ErrorCode::BadConfig, llama("\"num_hidden_layers\":1000000"),
      "/num_hidden_layers", "at most 10000 layers", "same place"},
     {"Activation", ErrorCode::UnsupportedModel,
-     llama("\"hidden_act\":\"gelu\""), "/hidden_act",
-     "\"silu\" but found \"gelu\"", "SwiGLU"},
+     llama("\"hidden_act\":\"quick_gelu\""), "/hidden_act",
+     "known but found \"quick_gelu\"", "gelu_pytorch_tanh"},
     {"NegativeEps", ErrorCode::BadConfig, llama("\"rms_norm_eps\":-1"),
      "/rms_norm_eps", "positive number", "same place"},
     {"RopeType", ErrorCode::UnsupportedModel,
      llama("\"rope_scaling\":{\"rope_type\":\"yarn\"}"),
-     "/rope_scaling/rope_type", "'yarn' is not supported", "default, llama3"},
+     "/rope_scaling/rope_type", "'yarn' is not supported",
+     "default, linear, llama3"},
     {"OldRopeType", ErrorCode::UnsupportedModel,
-     llama("\"rope_scaling\":{\"type\":\"linear\"}"), "/rope_scaling/rope_type",
-     "'linear' is not supported", "default, llama3"},
+     llama("\"rope_scaling\":{\"type\":\"dynamic\"}"),
+     "/rope_scaling/rope_type", "'dynamic' is not supported",
+     "default, linear, llama3"},
+    {"RopeFactorMissing", ErrorCode::BadConfig,
+     llama("\"rope_scaling\":{\"type\":\"linear\"}"), "/rope_scaling/factor",
+     "missing", "same place"},
     {"RopeTypesDisagree", ErrorCode::BadConfig,
      llama("\"rope_scaling\":{\"type\":\"default\",\"rope_type\":\"llama3\"}"),
      "/rope_scaling/type", "the same as rope_type", "remove one"},
@@ -228,12 +370,11 @@ static const BadConfig badConfigs[] = {
      "Transformers 5"},
     {"QwenWithoutTheta", ErrorCode::BadConfig,
      llama("\"model_type\":\"qwen2\""), "/rope_theta", "missing", "same place"},
-    {"MistralWindowByDefault", ErrorCode::UnsupportedModel,
-     llama("\"model_type\":\"mistral\""), "/sliding_window", "expected null",
-     "trained without"},
-    {"MistralWindow", ErrorCode::UnsupportedModel,
-     llama("\"model_type\":\"mistral\",\"sliding_window\":4096"),
-     "/sliding_window", "expected null", "trained without"},
+    {"MistralWindow", ErrorCode::BadConfig, mistral("\"sliding_window\":0"),
+     "/sliding_window", "from 1 to", "same place"},
+    {"MistralLayerTypes", ErrorCode::UnsupportedModel,
+     mistral("\"layer_types\":[\"full_attention\",\"sliding_attention\"]"),
+     "/layer_types", "sliding_attention in every layer", "not supported"},
     {"MistralBias", ErrorCode::UnsupportedModel,
      llama("\"model_type\":\"mistral\",\"sliding_window\":null,"
            "\"attention_bias\":true"),
@@ -246,13 +387,58 @@ static const BadConfig badConfigs[] = {
      llama("\"rope_parameters\":{\"rope_theta\":1e4,\"rope_type\":\"default\","
            "\"partial_rotary_factor\":0.5}"),
      "/rope_parameters/partial_rotary_factor", "not known", "remove it"},
-    {"SlidingWindow", ErrorCode::UnsupportedModel,
-     qwen2("\"sliding_window\":32,\"use_sliding_window\":true,"
-           "\"max_window_layers\":1"),
-     "/use_sliding_window", "not supported", "trained without"},
+    {"QwenWithoutWindow", ErrorCode::BadConfig,
+     qwen2("\"use_sliding_window\":true,\"max_window_layers\":1"),
+     "/sliding_window", "missing", "same place"},
+    {"QwenWithoutWindowLayers", ErrorCode::BadConfig,
+     qwen2("\"use_sliding_window\":true,\"sliding_window\":32"),
+     "/max_window_layers", "missing", "same place"},
+    {"QwenWithNegativeWindowLayers", ErrorCode::BadConfig,
+     qwen2("\"use_sliding_window\":true,\"sliding_window\":32,"
+           "\"max_window_layers\":-1"),
+     "/max_window_layers", "from 0 on but found -1", "same place"},
+    {"QwenSlidesUnused", ErrorCode::UnsupportedModel,
+     qwen2("\"sliding_window\":32,"
+           "\"layer_types\":[\"full_attention\",\"sliding_attention\"]"),
+     "/layer_types", "full_attention in every layer", "use_sliding_window"},
     {"LayerTypes", ErrorCode::UnsupportedModel,
      llama("\"layer_types\":[\"full_attention\",\"sliding_attention\"]"),
-     "/layer_types", "\"full_attention\"", "not supported"},
+     "/layer_types", "full_attention in every layer", "not supported"},
+    {"LayerTypesNumber", ErrorCode::BadConfig,
+     llama("\"layer_types\":[\"full_attention\"]"), "/layer_types",
+     "the 2 layers but found 1", "leave it out"},
+    {"LayerTypesNoList", ErrorCode::BadConfig,
+     llama("\"layer_types\":\"full_attention\""), "/layer_types",
+     "expected a list", "leave it out"},
+    {"LayerTypesOfAnotherKind", ErrorCode::UnsupportedModel,
+     gemma3("\"layer_types\":[\"chunked_attention\",\"full_attention\"]"),
+     "/layer_types", "found \"chunked_attention\"", "another attention"},
+    {"GemmaWithoutWindow", ErrorCode::BadConfig,
+     gemma3("\"sliding_window\":null"), "/sliding_window", "found null",
+     "same place"},
+    {"GemmaPatternsDisagree", ErrorCode::BadConfig,
+     gemma3("\"sliding_window_pattern\":6,\"_sliding_window_pattern\":2"),
+     "/_sliding_window_pattern", "the same as /sliding_window_pattern",
+     "remove one"},
+    {"GemmaSoftcapping", ErrorCode::UnsupportedModel,
+     gemma3("\"attn_logit_softcapping\":50.0"), "/attn_logit_softcapping",
+     "expected null", "soft capping"},
+    {"GemmaFinalSoftcapping", ErrorCode::UnsupportedModel,
+     gemma3("\"final_logit_softcapping\":30.0"), "/final_logit_softcapping",
+     "expected null", "soft capping"},
+    {"GemmaBidirectional", ErrorCode::UnsupportedModel,
+     gemma3("\"use_bidirectional_attention\":true"),
+     "/use_bidirectional_attention", "expected false", "another value"},
+    {"GemmaRopesOfBothKinds", ErrorCode::BadConfig,
+     gemma3("\"rope_theta\":1e6,\"rope_parameters\":{}"), "/rope_theta",
+     "none beside /rope_parameters", "Transformers 5"},
+    {"GemmaRopeOfAnotherLayer", ErrorCode::UnknownConfigKey,
+     gemma3("\"rope_parameters\":{\"rope_theta\":1e6}"),
+     "/rope_parameters/rope_theta", "full_attention and sliding_attention",
+     "by type of layer"},
+    {"GemmaRopeNotAnObject", ErrorCode::BadConfig,
+     gemma3("\"rope_parameters\":{\"full_attention\":1e6}"),
+     "/rope_parameters/full_attention", "expected an object", "documentation"},
     {"Softcapping", ErrorCode::UnknownConfigKey,
      llama("\"attn_logit_softcapping\":30.0"), "/attn_logit_softcapping",
      "not known for model type llama", "may change"},

@@ -93,7 +93,7 @@ TEST(SharedMemory, WhatFollowsMayBeOverAnArgumentOfTheCaller) {
       %0 = hone.linear %x, %w : (tensor<?x4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32>
       %1 = hone.add %x, %0 : tensor<?x4xf32>
       %2 = hone.linear %z, %v : (tensor<?x8xf32>, tensor<4x8xf32>) -> tensor<?x4xf32>
-      %3 = hone.swiglu %x, %2 : tensor<?x4xf32>
+      %3 = hone.gated_activation silu %x, %2 : tensor<?x4xf32>
       hone.return %1, %3 : tensor<?x4xf32>, tensor<?x4xf32>
     })");
   BlockOp block = module.block("b");

@@ -44,6 +44,14 @@ TEST(RopeFrequencies, IgnoreTheDirection) {
             frequencies("heads 1 theta 10000.0 inverse", 8));
 }
 
+TEST(RopeFrequencies, AStretchDividesThem) {
+  auto plain = frequencies("heads 1 theta 10000.0", 8);
+  auto found = frequencies("heads 1 theta 10000.0 stretch 8.0", 8);
+  ASSERT_EQ(found.size(), plain.size());
+  for (auto [value, whole] : llvm::zip(found, plain))
+    EXPECT_EQ(value, whole / 8);
+}
+
 TEST(RopeFrequencies, OfLlama3KeepBlendAndStretch) {
   const double theta = 500000.0, factor = 32.0, low = 1.0, high = 4.0;
   const double context = 8192.0;

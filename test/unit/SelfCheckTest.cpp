@@ -52,7 +52,7 @@ static constexpr llvm::StringLiteral model = R"(
     %qr = hone.rope %q, %s heads 4 theta 1.0e4 : (tensor<?x32xf32>, tensor<?xi32>) -> tensor<?x32xf32>
     %kr = hone.rope %k, %s heads 2 theta 1.0e4 : (tensor<?x16xf32>, tensor<?xi32>) -> tensor<?x16xf32>
     %a = hone.attention %qr, %kr, %v, %s heads 4 kv_heads 2 scale 0.35 : (tensor<?x32xf32>, tensor<?x16xf32>, tensor<?x16xf32>, tensor<?xi32>) -> tensor<?x32xf32>
-    %g = hone.swiglu %a, %z : tensor<?x32xf32>
+    %g = hone.gated_activation silu %a, %z : tensor<?x32xf32>
     %y = hone.add %x, %g : tensor<?x32xf32>
     hone.return %y : tensor<?x32xf32>
   }
@@ -295,7 +295,7 @@ static bool hasDerivative(llvm::StringRef subject, unsigned operand) {
       {"hone.lora_linear", {0, 2, 3}},
       {"hone.rope", {0}},
       {"hone.attention", {0, 1, 2}},
-      {"hone.swiglu", {0, 1}},
+      {"hone.gated_activation", {0, 1}},
       {"hone.add", {0, 1}},
       {"hone.linear_cross_entropy", {0}}};
   return operands.at(subject.split(' ').first.str()).count(operand);
@@ -358,7 +358,7 @@ TEST_F(SelfCheckTest, Float64FindsWhatIsWrongInFloat32Alone) {
 }
 
 TEST_F(SelfCheckTest, TheSlopeFindsATangentThatIsWrong) {
-  breakRules({Fault::Of::Tangent, "hone.swiglu", 1});
+  breakRules({Fault::Of::Tangent, "hone.gated_activation", 1});
   EXPECT_EQ(failures(checkWholeModel({Estimate::Tangent})),
             (std::set<std::string>{"adjoint identity"}));
 }

@@ -20,12 +20,12 @@ static constexpr llvm::StringLiteral source = R"(
                     %ids: tensor<?xi32>, %table: tensor<9x4xf32>,
                     %f: tensor<f64>) {
     %e = hone.embedding %ids, %table : (tensor<?xi32>, tensor<9x4xf32>) -> tensor<?x4xf32>
-    %0, %rstd = hone.rms_norm %x, %n eps 1.0e-5 : (tensor<?x4xf32>, tensor<4xf32>) -> (tensor<?x4xf32>, tensor<?xf32>)
+    %0, %rstd = hone.rms_norm %x, %n eps 1.0e-5 : (tensor<?x4xf32>, tensor<4xf32>) -> (tensor<?x4xf32>, tensor<?x1xf32>)
     %1 = hone.linear %x, %w bias %bias : (tensor<?x4xf32>, tensor<8x4xf32>, tensor<8xf32>) -> tensor<?x8xf32>
     %2, %h = hone.lora_linear %x, %w, %a, %b bias %bias scale 2.0 : (tensor<?x4xf32>, tensor<8x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>, tensor<8xf32>) -> (tensor<?x8xf32>, tensor<?x2xf32>)
     %3 = hone.rope %x, %ids heads 1 theta 1.0e4 inverse : (tensor<?x4xf32>, tensor<?xi32>) -> tensor<?x4xf32>
     %4, %normalizer = hone.attention %1, %x, %x, %ids heads 2 kv_heads 1 scale 1.0 : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?xi32>) -> (tensor<?x8xf32>, tensor<?x4xf32>)
-    %5 = hone.swiglu %x, %x : tensor<?x4xf32>
+    %5 = hone.gated_activation silu %x, %x : tensor<?x4xf32>
     %6 = hone.add %x, %x : tensor<?x4xf32>
     %7 = hone.scale %x, %f : (tensor<?x4xf32>, tensor<f64>) -> tensor<?x4xf32>
     %loss, %dx = hone.linear_cross_entropy %x, %table, %ids : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> (tensor<f64>, tensor<?x4xf32>)

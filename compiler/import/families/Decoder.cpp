@@ -1,6 +1,7 @@
 //===- Decoder.cpp - What decoders with rotary attention share ------------===//
 
 #include "compiler/import/families/Decoder.h"
+#include "compiler/import/families/ActivationKey.h"
 
 #include <cmath>
 
@@ -11,18 +12,6 @@ using rt::Json;
 //===----------------------------------------------------------------------===//
 // config.json
 //===----------------------------------------------------------------------===//
-
-static void checkActivation(ConfigReader &config) {
-  const Json *activation = config.take("hidden_act");
-  // Absent: the default of every family here.
-  if (activation &&
-      (!activation->isString() ||
-       (activation->string() != "silu" && activation->string() != "swish")))
-    config.failAt(rt::ErrorCode::UnsupportedModel, "hidden_act",
-                  "expected the activation \"silu\" but found " +
-                      describeValue(*activation),
-                  "only SwiGLU models are supported");
-}
 
 void Decoder::readDecoder(ConfigReader &config, const Defaults &defaults) {
   hiddenSize = config.size("hidden_size");
@@ -45,24 +34,18 @@ void Decoder::readDecoder(ConfigReader &config, const Defaults &defaults) {
   headDim = config.size(
       "head_dim", defaults.headDim.value_or(hiddenSize / numAttentionHeads));
   rmsNormEps = config.positive("rms_norm_eps", defaults.rmsNormEps);
-  tieWordEmbeddings = config.flag("tie_word_embeddings");
+  tieWordEmbeddings =
+      config.flag("tie_word_embeddings", defaults.tieWordEmbeddings);
   if (tieWordEmbeddings)
     redundantTensors.push_back("lm_head.weight");
   checkShapes(config);
-  checkActivation(config);
-  rope = readRope(config, defaults.ropeTheta);
-}
-
-void Decoder::readSlidingWindow(ConfigReader &config) const {
-  bool isUsed = config.flag("use_sliding_window");
-  const Json *window = config.take("sliding_window");
-  const Json *first = config.take("max_window_layers");
-  // Layers from max_window_layers on slide.
-  if (isUsed && window &&
-      !(first && first->isInteger() && first->integer() >= numHiddenLayers))
-    config.failAt(rt::ErrorCode::UnsupportedModel, "use_sliding_window",
-                  "sliding-window attention is not supported",
-                  "set it to false only if the model was trained without it");
+  activation =
+      readActivation(config, defaults.activationKey, defaults.activation);
+  kinds = readLayerKinds(config, numHiddenLayers, defaults.sliding);
+  ropes = defaults.slidingRopeTheta
+              ? readLayerRopes(config, defaults.ropeTheta,
+                               *defaults.slidingRopeTheta)
+              : LayerRopes::same(readRope(config, defaults.ropeTheta));
 }
 
 void Decoder::checkShapes(ConfigReader &config) const {
@@ -104,7 +87,7 @@ void Decoder::checkShapes(ConfigReader &config) const {
 //===----------------------------------------------------------------------===//
 
 Value Decoder::norm(ModelBuilder &builder, StringRef name, Value x) const {
-  return builder.rmsNorm(name, x, rmsNormEps);
+  return builder.rmsNorm(name, x, rmsNormEps, /*heads=*/1, normOffset);
 }
 
 Decoder::Queries Decoder::projectQueries(ModelBuilder &builder, Value x,
@@ -118,31 +101,45 @@ Decoder::Queries Decoder::projectQueries(ModelBuilder &builder, Value x,
   return result;
 }
 
+Decoder::Queries Decoder::normalizeHeads(ModelBuilder &builder,
+                                         Queries queries) const {
+  queries.q = builder.rmsNorm("self_attn.q_norm", queries.q, rmsNormEps,
+                              numAttentionHeads, normOffset);
+  queries.k = builder.rmsNorm("self_attn.k_norm", queries.k, rmsNormEps,
+                              numKeyValueHeads, normOffset);
+  return queries;
+}
+
 Value Decoder::rotate(ModelBuilder &builder, StringRef name, Value x,
-                      Value starts, int64_t heads) const {
+                      Value starts, int64_t heads, const Rope &rope) const {
   Llama3RopeScalingAttr scaling;
   if (const std::optional<RopeScaling> &s = rope.scaling)
     scaling = Llama3RopeScalingAttr::get(
         builder.ops().getContext(), builder.f64(s->factor),
         builder.f64(s->lowFreqFactor), builder.f64(s->highFreqFactor),
         s->originalMaxPositionEmbeddings);
+  FloatAttr stretch =
+      rope.stretch == 1 ? FloatAttr() : builder.f64(rope.stretch);
   return RopeOp::create(builder.ops(), builder.at(name), x.getType(), x, starts,
-                        builder.i64(heads), builder.f64(rope.theta), scaling,
-                        /*inverse=*/UnitAttr());
+                        builder.i64(heads), builder.f64(rope.theta), stretch,
+                        scaling, /*inverse=*/UnitAttr());
 }
 
 Value Decoder::attend(ModelBuilder &builder, Queries queries, Value starts,
-                      bool hasBias) const {
-  Value q =
-      rotate(builder, "self_attn.q_rope", queries.q, starts, numAttentionHeads);
-  Value k =
-      rotate(builder, "self_attn.k_rope", queries.k, starts, numKeyValueHeads);
+                      const LayerKind &kind, bool hasBias) const {
+  Value q = rotate(builder, "self_attn.q_rope", queries.q, starts,
+                   numAttentionHeads, kind.rope);
+  Value k = rotate(builder, "self_attn.k_rope", queries.k, starts,
+                   numKeyValueHeads, kind.rope);
+  double scale =
+      attentionScale.value_or(1.0 / std::sqrt(static_cast<double>(headDim)));
   Value attention =
       AttentionOp::create(
           builder.ops(), builder.at("self_attn"), q.getType(),
           /*normalizer=*/Type(), q, k, queries.v, starts,
           builder.i64(numAttentionHeads), builder.i64(numKeyValueHeads),
-          builder.f64(1.0 / std::sqrt(static_cast<double>(headDim))))
+          kind.window ? builder.i64(*kind.window) : IntegerAttr(),
+          builder.f64(scale))
           .getY();
   return builder.linear("self_attn.o_proj", attention, hiddenSize, hasBias);
 }
@@ -150,8 +147,8 @@ Value Decoder::attend(ModelBuilder &builder, Queries queries, Value starts,
 Value Decoder::gatedMlp(ModelBuilder &builder, Value x, bool hasBias) const {
   Value gate = builder.linear("mlp.gate_proj", x, intermediateSize, hasBias);
   Value up = builder.linear("mlp.up_proj", x, intermediateSize, hasBias);
-  Value inner =
-      SwigluOp::create(builder.ops(), builder.at("mlp.act_fn"), gate, up);
+  Value inner = GatedActivationOp::create(
+      builder.ops(), builder.at("mlp.act_fn"), activation, gate, up);
   return builder.linear("mlp.down_proj", inner, hiddenSize, hasBias);
 }
 
@@ -164,7 +161,11 @@ Value Decoder::embed(ModelBuilder &builder) const {
   Value table =
       builder.parameter("embed_tokens.weight", {vocabSize, hiddenSize});
   return EmbeddingOp::create(builder.ops(), builder.at("embed_tokens"),
-                             builder.rowsOf(hiddenSize), ids, table);
+                             builder.rowsOf(hiddenSize), ids, table,
+                             embeddingScale
+                                 ? builder.f64(builder.rounded(*embeddingScale))
+                                 : FloatAttr(),
+                             /*streamed=*/false);
 }
 
 Value Decoder::head(ModelBuilder &builder, Value x) const {
@@ -180,20 +181,50 @@ Value Decoder::head(ModelBuilder &builder, Value x) const {
       .getLoss();
 }
 
+std::vector<Decoder::LayerKind>
+Decoder::layerKinds(int64_t longestSequence) const {
+  std::vector<LayerKind> result;
+  for (bool slides : kinds.slides) {
+    LayerKind kind{{}, slides ? ropes.sliding : ropes.full};
+    if (slides && kinds.window < longestSequence)
+      kind.window = kinds.window;
+    result.push_back(kind);
+  }
+  return result;
+}
+
 void Decoder::build(ModelBuilder &builder) const {
   RankedTensorType hidden = builder.rowsOf(hiddenSize);
   builder.block("embed", {}, [&](ValueRange) { return embed(builder); });
-  builder.block("decoder", hidden, [&](ValueRange arguments) {
-    Value starts = builder.rowInput("sequence_starts");
-    return layer(builder, arguments[0], starts);
-  });
+
+  std::vector<LayerKind> layers = layerKinds(builder.longestSequence());
+  // There are two kinds at most; the sliding one is named so beside another.
+  std::vector<std::pair<LayerKind, std::string>> blocks;
+  auto blockOf = [&](const LayerKind &kind) {
+    return llvm::find_if(
+        blocks, [&](const auto &block) { return block.first == kind; });
+  };
+  bool isMixed = llvm::any_of(
+      layers, [&](const LayerKind &kind) { return !(kind == layers[0]); });
+  for (auto [kind, slides] : llvm::zip_equal(layers, kinds.slides)) {
+    if (blockOf(kind) != blocks.end())
+      continue;
+    std::string name = isMixed && slides ? "decoder_sliding" : "decoder";
+    builder.block(name, hidden, [&, kind = kind](ValueRange arguments) {
+      Value starts = builder.rowInput("sequence_starts");
+      return layer(builder, arguments[0], starts, kind);
+    });
+    blocks.push_back({kind, name});
+  }
+
   builder.block("head", hidden, [&](ValueRange arguments) {
     return head(builder, arguments[0]);
   });
   builder.loss([&] {
     Value x = builder.call("embed", "model.", {});
-    for (int64_t i = 0; i < numHiddenLayers; ++i)
-      x = builder.call("decoder", "model.layers." + std::to_string(i) + ".", x);
+    for (auto [i, kind] : llvm::enumerate(layers))
+      x = builder.call(blockOf(kind)->second,
+                       "model.layers." + std::to_string(i) + ".", x);
     return builder.call("head", "", x);
   });
 }

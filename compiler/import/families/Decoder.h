@@ -12,12 +12,14 @@
 #include "compiler/import/ConfigReader.h"
 #include "compiler/import/ModelBuilder.h"
 #include "compiler/import/families/Family.h"
+#include "compiler/import/families/LayerKinds.h"
 #include "compiler/import/families/Rope.h"
 
 namespace hone {
 
 class Decoder : public HuggingFaceModel {
 public:
+  /// Layers of one kind share a block.
   void build(ModelBuilder &builder) const override;
 
 protected:
@@ -26,15 +28,28 @@ protected:
     bool asManyKeyValueHeads = false; ///< as attention heads
     std::optional<int64_t> headDim;   ///< else hidden_size / heads
     std::optional<double> rmsNormEps, ropeTheta;
+    bool tieWordEmbeddings = false;
+    SlidingRule sliding = SlidingRule::None;
+    const char *activationKey = "hidden_act";
+    Activation activation = Activation::Silu;
+    /// Of sliding layers, which then have rotary settings of their own.
+    std::optional<double> slidingRopeTheta;
   };
   /// Takes the keys that every decoder has.
   void readDecoder(ConfigReader &config, const Defaults &defaults);
-  /// use_sliding_window with its two numbers: no layer may slide.
-  void readSlidingWindow(ConfigReader &config) const;
 
+  /// What layers of one model may differ in.
+  struct LayerKind {
+    std::optional<int64_t> window;
+    Rope rope;
+    bool operator==(const LayerKind &other) const {
+      return window == other.window && rope == other.rope;
+    }
+  };
   /// The body of a layer. `starts` is the input sequence_starts.
   virtual mlir::Value layer(ModelBuilder &builder, mlir::Value x,
-                            mlir::Value starts) const = 0;
+                            mlir::Value starts,
+                            const LayerKind &kind) const = 0;
 
   // Parts of a layer, under the names that Transformers gives them.
   mlir::Value norm(ModelBuilder &builder, llvm::StringRef name,
@@ -45,25 +60,39 @@ protected:
   /// self_attn.{q,k,v}_proj.
   Queries projectQueries(ModelBuilder &builder, mlir::Value x,
                          bool hasBias) const;
+  /// self_attn.{q,k}_norm, of each head by itself.
+  Queries normalizeHeads(ModelBuilder &builder, Queries queries) const;
   /// Rotates q and k, attends, and projects with self_attn.o_proj.
   mlir::Value attend(ModelBuilder &builder, Queries queries, mlir::Value starts,
-                     bool hasBias) const;
-  /// mlp: down_proj(silu(gate_proj(x)) * up_proj(x)).
+                     const LayerKind &kind, bool hasBias) const;
+  /// mlp: down_proj(activation(gate_proj(x)) * up_proj(x)).
   mlir::Value gatedMlp(ModelBuilder &builder, mlir::Value x,
                        bool hasBias) const;
 
+  double normOffset = 0; ///< added to the weights of all norms
+  /// Of embedded tokens, rounded to the type of activations.
+  std::optional<double> embeddingScale;
+  /// Of attention's scores; else 1 / sqrt(head_dim).
+  std::optional<double> attentionScale;
+
+  int64_t hiddenSize = 0;
+
 private:
   void checkShapes(ConfigReader &config) const;
+  /// Of each layer, with windows shorter than `longestSequence` only.
+  std::vector<LayerKind> layerKinds(int64_t longestSequence) const;
   mlir::Value rotate(ModelBuilder &builder, llvm::StringRef name, mlir::Value x,
-                     mlir::Value starts, int64_t heads) const;
+                     mlir::Value starts, int64_t heads, const Rope &rope) const;
   mlir::Value embed(ModelBuilder &builder) const;
   mlir::Value head(ModelBuilder &builder, mlir::Value x) const;
 
-  int64_t hiddenSize = 0, intermediateSize = 0, numHiddenLayers = 0;
+  int64_t intermediateSize = 0, numHiddenLayers = 0;
   int64_t numAttentionHeads = 0, numKeyValueHeads = 0, headDim = 0;
   int64_t vocabSize = 0;
   double rmsNormEps = 0;
-  Rope rope;
+  Activation activation = Activation::Silu;
+  LayerKinds kinds;
+  LayerRopes ropes;
   bool tieWordEmbeddings = false;
 };
 

@@ -22,10 +22,11 @@ class Llama : public Decoder {
     mlpBias = config.flag("mlp_bias");
   }
 
-  Value layer(ModelBuilder &builder, Value x, Value starts) const override {
+  Value layer(ModelBuilder &builder, Value x, Value starts,
+              const LayerKind &kind) const override {
     Value n = norm(builder, "input_layernorm", x);
     Queries queries = projectQueries(builder, n, attentionBias);
-    Value attention = attend(builder, queries, starts, attentionBias);
+    Value attention = attend(builder, queries, starts, kind, attentionBias);
     x = builder.add("self_attn.residual", x, attention);
     n = norm(builder, "post_attention_layernorm", x);
     return builder.add("mlp.residual", x, gatedMlp(builder, n, mlpBias));

@@ -15,14 +15,16 @@ namespace {
 
 class Qwen2 : public Decoder {
   void read(ConfigReader &config) override {
-    readDecoder(config, Defaults());
-    readSlidingWindow(config);
+    Defaults defaults;
+    defaults.sliding = SlidingRule::FromLayer;
+    readDecoder(config, defaults);
   }
 
-  Value layer(ModelBuilder &builder, Value x, Value starts) const override {
+  Value layer(ModelBuilder &builder, Value x, Value starts,
+              const LayerKind &kind) const override {
     Value n = norm(builder, "input_layernorm", x);
     Queries queries = projectQueries(builder, n, /*hasBias=*/true);
-    Value attention = attend(builder, queries, starts, /*hasBias=*/false);
+    Value attention = attend(builder, queries, starts, kind, /*hasBias=*/false);
     x = builder.add("self_attn.residual", x, attention);
     n = norm(builder, "post_attention_layernorm", x);
     return builder.add("mlp.residual", x,

@@ -7,10 +7,11 @@ using llvm::StringRef;
 using rt::Json;
 
 namespace {
-/// One of the two objects that may hold the settings.
+/// One of the objects that may hold the settings.
 struct RopeObject {
   bool isPresent = false;
   std::optional<double> theta;
+  double stretch = 1;
   std::optional<RopeScaling> scaling;
 };
 } // namespace
@@ -30,13 +31,14 @@ static std::string readType(ConfigReader &config, const Json &object,
     type = oldType;
   if (!type || type->isNull())
     return "default";
-  if (type->string() == "default" || type->string() == "llama3")
-    return type->string();
+  for (const char *known : {"default", "linear", "llama3"})
+    if (type->isString() && type->string() == known)
+      return known;
   config.fail(rt::ErrorCode::UnsupportedModel, *type, pointer + "/rope_type",
               type->isString()
                   ? "rope type '" + type->string() + "' is not supported"
                   : "expected a word but found " + describeValue(*type),
-              "supported: default, llama3");
+              "supported: default, linear, llama3");
   return "";
 }
 
@@ -67,30 +69,31 @@ static RopeScaling readLlama3(ConfigReader &config, const Json &object,
   return scaling;
 }
 
-static RopeObject readObject(ConfigReader &config, const char *key) {
+static RopeObject readMembers(ConfigReader &config, const Json &object,
+                              const std::string &pointer) {
   RopeObject rope;
-  const Json *object = config.take(key);
-  if (!object)
-    return rope;
   rope.isPresent = true;
-  if (!object->isObject()) {
-    config.failAt(rt::ErrorCode::BadConfig, key,
-                  "expected an object but found " + describeValue(*object),
-                  "see Transformers' documentation of " + std::string(key));
+  if (!object.isObject()) {
+    config.fail(rt::ErrorCode::BadConfig, object, pointer,
+                "expected an object but found " + describeValue(object),
+                "see Transformers' documentation of " + pointer.substr(1));
     return rope;
   }
-  std::string pointer = "/" + std::string(key);
-  std::string type = readType(config, *object, pointer);
-  if (object->find("rope_theta"))
-    rope.theta = config.positiveIn(*object, pointer, "rope_theta");
+  std::string type = readType(config, object, pointer);
+  if (object.find("rope_theta"))
+    rope.theta = config.positiveIn(object, pointer, "rope_theta");
   llvm::StringSet<> known = {"rope_type", "type", "rope_theta"};
+  if (type == "linear") {
+    rope.stretch = config.positiveIn(object, pointer, "factor");
+    known.insert("factor");
+  }
   if (type == "llama3") {
-    rope.scaling = readLlama3(config, *object, pointer);
+    rope.scaling = readLlama3(config, object, pointer);
     for (const char *part : {"factor", "low_freq_factor", "high_freq_factor",
                              "original_max_position_embeddings"})
       known.insert(part);
   }
-  for (const auto &[name, value] : object->object()) {
+  for (const auto &[name, value] : object.object()) {
     bool wholeHead = name == "partial_rotary_factor" && value.isNumber() &&
                      value.number() == 1;
     if (!known.contains(name) && !value.isNull() && !wholeHead)
@@ -100,6 +103,56 @@ static RopeObject readObject(ConfigReader &config, const char *key) {
                   "computes; remove it if it does not");
   }
   return rope;
+}
+
+static RopeObject readObject(ConfigReader &config, const char *key) {
+  const Json *object = config.take(key);
+  return object ? readMembers(config, *object, "/" + std::string(key))
+                : RopeObject();
+}
+
+static Rope makeRope(const RopeObject &object, double theta) {
+  return {object.theta.value_or(theta), object.stretch, object.scaling};
+}
+
+LayerRopes hone::readLayerRopes(ConfigReader &config,
+                                std::optional<double> defaultTheta,
+                                double defaultSlidingTheta) {
+  const char *local = "rope_local_base_freq";
+  const Json *parameters = config.take("rope_parameters");
+  if (!parameters) {
+    Rope full = readRope(config, defaultTheta);
+    Rope sliding;
+    sliding.theta = config.positive(local, defaultSlidingTheta);
+    return {full, sliding};
+  }
+  // Transformers takes each setting from the object first.
+  for (const char *key : {"rope_scaling", "rope_theta", local})
+    if (config.take(key))
+      config.failAt(rt::ErrorCode::BadConfig, key,
+                    "expected none beside /rope_parameters",
+                    "Transformers 4 writes the first, Transformers 5 the "
+                    "second; remove the wrong one");
+  LayerRopes ropes;
+  ropes.full.theta = defaultTheta.value_or(1);
+  ropes.sliding.theta = defaultSlidingTheta;
+  if (!parameters->isObject()) {
+    readMembers(config, *parameters, "/rope_parameters");
+    return ropes;
+  }
+  for (const auto &[name, value] : parameters->object()) {
+    std::string pointer = "/rope_parameters/" + name;
+    bool isFull = name == "full_attention";
+    if (!isFull && name != "sliding_attention")
+      config.fail(rt::ErrorCode::UnknownConfigKey, value, pointer,
+                  "expected full_attention and sliding_attention",
+                  "rotary settings of these models are by type of layer");
+    else if (!value.isNull()) {
+      Rope &rope = isFull ? ropes.full : ropes.sliding;
+      rope = makeRope(readMembers(config, value, pointer), rope.theta);
+    }
+  }
+  return ropes;
 }
 
 Rope hone::readRope(ConfigReader &config, std::optional<double> defaultTheta) {
@@ -121,11 +174,13 @@ Rope hone::readRope(ConfigReader &config, std::optional<double> defaultTheta) {
                       std::to_string(*five.theta) + ", but found " +
                       std::to_string(*four.theta),
                   whoWrites);
-  if (four.isPresent && five.isPresent && !(four.scaling == five.scaling))
+  if (four.isPresent && five.isPresent &&
+      !(four.scaling == five.scaling && four.stretch == five.stretch))
     config.failAt(rt::ErrorCode::BadConfig, "rope_scaling",
                   "disagrees with /rope_parameters", whoWrites);
   Rope rope;
   rope.scaling = five.isPresent ? five.scaling : four.scaling;
+  rope.stretch = five.isPresent ? five.stretch : four.stretch;
   rope.theta = four.theta   ? *four.theta
                : five.theta ? *five.theta
                             : config.positive("rope_theta", defaultTheta);

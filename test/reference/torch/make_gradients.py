@@ -33,7 +33,7 @@ from stories import STORIES, sample_batch
 R, ALPHA = 4, 8
 LENGTHS = {"batch1": [27], "batch3": [11, 23, 17]}
 # Layers with a backward, of the models that a selection is tested with.
-SELECTED = {"llama-tiny": {0}, "qwen2-tiny": {0, 2}}
+SELECTED = {"llama-tiny": {0}, "qwen2-tiny": {0, 2}, "gemma3-tiny": {0, 2}}
 # Of models with wide heads: r, lora_alpha, and batches.
 WIDE = {
     "heads80": (1, 2, {"ragged": [2, 40, 17, 3, 65]}),

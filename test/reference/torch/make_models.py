@@ -94,6 +94,78 @@ MODELS = {
         "tie_word_embeddings": False,
         "dtype": "float32",
     },
+    # Heads whose sizes fill no lanes and do not add up to hidden_size; layer 1
+    # slides.
+    "qwen3-tiny": {
+        "architectures": ["Qwen3ForCausalLM"],
+        "model_type": "qwen3",
+        "hidden_size": 44,
+        "num_attention_heads": 6,
+        "num_key_value_heads": 2,
+        "head_dim": 10,
+        "intermediate_size": 68,
+        "num_hidden_layers": 2,
+        "vocab_size": 103,
+        "hidden_act": "silu",
+        "rms_norm_eps": 1e-06,
+        "rope_theta": 1000000.0,
+        "max_position_embeddings": 128,
+        "attention_bias": False,
+        "use_sliding_window": True,
+        "sliding_window": 7,
+        "max_window_layers": 1,
+        "tie_word_embeddings": False,
+        "torch_dtype": "float32",
+    },
+    # Layers 0 and 1 slide; the window is longer than some of the sequences.
+    # Transformers 5 spelling, with both kinds of rotary settings.
+    "gemma3-tiny": {
+        "architectures": ["Gemma3ForCausalLM"],
+        "model_type": "gemma3_text",
+        "hidden_size": 40,
+        "num_attention_heads": 5,
+        "num_key_value_heads": 1,
+        "head_dim": 12,
+        "intermediate_size": 60,
+        "num_hidden_layers": 3,
+        "vocab_size": 107,
+        "hidden_activation": "gelu_pytorch_tanh",
+        "rms_norm_eps": 1e-06,
+        "query_pre_attn_scalar": 20,
+        "rope_parameters": {
+            "sliding_attention": {"rope_type": "default", "rope_theta": 100.0},
+            "full_attention": {
+                "rope_type": "linear",
+                "rope_theta": 10000.0,
+                "factor": 4.0,
+            },
+        },
+        "layer_types": ["sliding_attention", "sliding_attention", "full_attention"],
+        "sliding_window": 13,
+        "max_position_embeddings": 128,
+        "attention_bias": False,
+        "attn_logit_softcapping": None,
+        "final_logit_softcapping": None,
+        "dtype": "float32",
+    },
+    "mistral-window-tiny": {
+        "architectures": ["MistralForCausalLM"],
+        "model_type": "mistral",
+        "hidden_size": 36,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "head_dim": 14,
+        "intermediate_size": 52,
+        "num_hidden_layers": 2,
+        "vocab_size": 89,
+        "hidden_act": "silu",
+        "rms_norm_eps": 1e-05,
+        "rope_theta": 10000.0,
+        "sliding_window": 9,
+        "max_position_embeddings": 128,
+        "tie_word_embeddings": False,
+        "torch_dtype": "float32",
+    },
     "parallel-tiny": {
         "model_type": "parallel",
         "hidden_size": 32,
@@ -141,26 +213,33 @@ def tensor_shapes(config):
     parallel = config["model_type"] == "parallel"
     root = "" if parallel else "model."
     norms = ["norm"] if parallel else ["input_layernorm", "post_attention_layernorm"]
+    gemma = config["model_type"] == "gemma3_text"
+    if gemma:
+        norms += ["pre_feedforward_layernorm", "post_feedforward_layernorm"]
     shapes = {root + ("embed" if parallel else "embed_tokens") + ".weight": (vocab, hidden)}
     for layer in range(config["num_hidden_layers"]):
         for norm in norms:
             shapes[f"{root}layers.{layer}.{norm}.weight"] = (hidden,)
+        if gemma or config["model_type"] == "qwen3":
+            for norm in ("q_norm", "k_norm"):
+                path = f"{root}layers.{layer}.self_attn.{norm}.weight"
+                shapes[path] = (config["head_dim"],)
         for module, shape in module_shapes(config).items():
             path = module_path(config, layer, module)
             shapes[path + ".weight"] = shape
             if config["model_type"] == "qwen2" and module in "qkv":
                 shapes[path + ".bias"] = shape[:1]
     shapes[root + "norm.weight"] = (hidden,)
-    if not config["tie_word_embeddings"]:
+    if not config.get("tie_word_embeddings", gemma):
         shapes["head.weight" if parallel else "lm_head.weight"] = (vocab, hidden)
     return shapes
 
 
-def make_tensor(model, name, shape):
+def make_tensor(model, name, shape, norm_center=1.0):
     """float32 values that keep activations near one in size."""
     values = uniform(f"{model}/{name}", shape)
     if name.endswith("norm.weight"):
-        return (1.0 + 0.5 * values).astype(np.float32)
+        return (norm_center + 0.5 * values).astype(np.float32)
     if name.endswith(".bias") or "embed" in name:
         return (0.5 * values).astype(np.float32)
     return (np.sqrt(3.0 / shape[1]) * values).astype(np.float32)
@@ -168,8 +247,10 @@ def make_tensor(model, name, shape):
 
 def write_model(directory, config):
     directory.mkdir(parents=True, exist_ok=True)
+    # Gemma's norms multiply by one more than their weights.
+    center = 0.0 if config["model_type"] == "gemma3_text" else 1.0
     tensors = {
-        name: make_tensor(directory.name, name, shape)
+        name: make_tensor(directory.name, name, shape, center)
         for name, shape in tensor_shapes(config).items()
     }
     save_file(tensors, directory / "model.safetensors", metadata={"format": "pt"})

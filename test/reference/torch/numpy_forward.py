@@ -9,22 +9,38 @@
 import numpy as np
 
 
-def rope_parameters(config):
+def slides(config, layer):
+    """Whether a layer sees only the last config["sliding_window"] tokens."""
+    if config["model_type"] == "mistral":
+        return config["sliding_window"] is not None
+    if "layer_types" in config:
+        return config["layer_types"][layer] == "sliding_attention"
+    return config.get("use_sliding_window", False) and (
+        layer >= config["max_window_layers"]
+    )
+
+
+def rope_parameters(config, layer=0):
     """The RoPE settings of either spelling: nested, or rope_theta at the top."""
     settings = dict(config.get("rope_scaling") or {})
     settings.update(config.get("rope_parameters") or {})
+    if "full_attention" in settings:
+        kind = "sliding_attention" if slides(config, layer) else "full_attention"
+        return settings[kind]
     settings.setdefault("rope_theta", config.get("rope_theta"))
     settings.setdefault("rope_type", "default")
     return settings
 
 
-def inverse_frequencies(config):
+def inverse_frequencies(config, layer=0):
     """float64[head_dim / 2]; `llama3` blends each frequency with itself / factor."""
-    settings = rope_parameters(config)
+    settings = rope_parameters(config, layer)
     dim = head_dim(config)
     frequency = settings["rope_theta"] ** (-np.arange(0, dim, 2) / np.float64(dim))
     if settings["rope_type"] == "default":
         return frequency
+    if settings["rope_type"] == "linear":
+        return frequency / settings["factor"]
     assert settings["rope_type"] == "llama3", settings["rope_type"]
     low, high = settings["low_freq_factor"], settings["high_freq_factor"]
     turns = settings["original_max_position_embeddings"] * frequency / (2 * np.pi)
@@ -43,6 +59,7 @@ class NumpyModel:
 
     def __init__(self, config, weights, adapter=None, scaling=0.0):
         self.config = config
+        self.is_gemma = config["model_type"] == "gemma3_text"
         self.weights = {n: w.astype(np.float64) for n, w in weights.items()}
         self.adapter = adapter or {}
         self.scaling = scaling
@@ -66,9 +83,11 @@ class NumpyModel:
             for layer in range(self.config["num_hidden_layers"]):
                 p = f"layers.{layer}."
                 y = self._rms_norm(x, p + "norm.weight")
-                x = x + self._attention(y, p, "") + self._mlp(y, p, "")
+                x = x + self._attention(y, p, "", layer) + self._mlp(y, p, "")
             return self._rms_norm(x, "norm.weight") @ self.weights["head.weight"].T
         x = self.weights["model.embed_tokens.weight"][ids]
+        if self.is_gemma:
+            x = x * np.sqrt(np.float64(self.config["hidden_size"]))
         for layer in range(self.config["num_hidden_layers"]):
             x = self._layer(x, layer, ids)
         head = self.weights.get("lm_head.weight")
@@ -79,9 +98,15 @@ class NumpyModel:
     def _layer(self, x, layer, ids):
         p = f"model.layers.{layer}."
         y = self._rms_norm(x, p + "input_layernorm.weight")
-        x = x + self._attention(y, p + "self_attn.", "_proj")
-        y = self._rms_norm(x, p + "post_attention_layernorm.weight")
-        return x + self._mlp(y, p + "mlp.", "_proj")
+        y = self._attention(y, p + "self_attn.", "_proj", layer)
+        if not self.is_gemma:
+            x = x + y
+            y = self._rms_norm(x, p + "post_attention_layernorm.weight")
+            return x + self._mlp(y, p + "mlp.", "_proj")
+        x = x + self._rms_norm(y, p + "post_attention_layernorm.weight")
+        y = self._rms_norm(x, p + "pre_feedforward_layernorm.weight")
+        y = self._mlp(y, p + "mlp.", "_proj")
+        return x + self._rms_norm(y, p + "post_feedforward_layernorm.weight")
 
     def _linear(self, x, module):
         y = x @ self.weights[module + ".weight"].T
@@ -94,27 +119,36 @@ class NumpyModel:
         return y + self.scaling * (x @ a.T @ b.T)
 
     def _rms_norm(self, x, name):
-        mean_square = (x * x).mean(axis=1, keepdims=True)
-        return x / np.sqrt(mean_square + self.config["rms_norm_eps"]) * self.weights[name]
+        """Of the last axis."""
+        mean_square = (x * x).mean(axis=-1, keepdims=True)
+        weight = self.weights[name] + float(self.is_gemma)
+        return x / np.sqrt(mean_square + self.config["rms_norm_eps"]) * weight
 
-    def _attention(self, x, prefix, suffix):
+    def _attention(self, x, prefix, suffix, layer):
         dim = head_dim(self.config)
+        scale = 1 / np.sqrt(self.config.get("query_pre_attn_scalar", dim))
+        window = self.config["sliding_window"] if slides(self.config, layer) else None
         q, k, v = (
             self._linear(x, prefix + n + suffix).reshape(len(x), -1, dim) for n in "qkv"
         )
-        q, k = self._rope(q), self._rope(k)
+        if prefix + "q_norm.weight" in self.weights:
+            q = self._rms_norm(q, prefix + "q_norm.weight")
+            k = self._rms_norm(k, prefix + "k_norm.weight")
+        q, k = self._rope(q, layer), self._rope(k, layer)
         group = q.shape[1] // k.shape[1]
         out = np.empty_like(q)
         for head in range(q.shape[1]):
-            score = q[:, head] @ k[:, head // group].T / np.sqrt(dim)
+            score = q[:, head] @ k[:, head // group].T * scale
             score[np.triu_indices(len(x), 1)] = -np.inf
+            if window is not None:
+                score[np.tril_indices(len(x), -window)] = -np.inf
             p = np.exp(score - score.max(axis=1, keepdims=True))
             out[:, head] = p / p.sum(axis=1, keepdims=True) @ v[:, head // group]
         return self._linear(out.reshape(len(x), -1), prefix + "o" + suffix)
 
-    def _rope(self, x):
+    def _rope(self, x, layer):
         half = x.shape[2] // 2
-        angle = np.outer(np.arange(len(x)), inverse_frequencies(self.config))
+        angle = np.outer(np.arange(len(x)), inverse_frequencies(self.config, layer))
         cos, sin = np.cos(angle)[:, None, :], np.sin(angle)[:, None, :]
         first, second = x[..., :half], x[..., half:]
         return np.concatenate(
@@ -124,7 +158,12 @@ class NumpyModel:
     def _mlp(self, x, prefix, suffix):
         gate = self._linear(x, prefix + "gate" + suffix)
         up = self._linear(x, prefix + "up" + suffix)
-        return self._linear(gate / (1 + np.exp(-gate)) * up, prefix + "down" + suffix)
+        if self.is_gemma:
+            bend = np.sqrt(2 / np.pi) * (gate + 0.044715 * gate**3)
+            inner = 0.5 * gate * (1 + np.tanh(bend))
+        else:
+            inner = gate / (1 + np.exp(-gate))
+        return self._linear(inner * up, prefix + "down" + suffix)
 
 
 class SelectedNumpyModel(NumpyModel):

@@ -73,23 +73,34 @@ def detach_layers(model, selected):
 
 def in_float64(model, config):
     """Makes every float32 island of a transformers decoder float64."""
-    frequency = torch.from_numpy(inverse_frequencies(config))
-    theirs = model.model.rotary_emb.inv_freq.double()
-    assert torch.allclose(theirs, frequency, rtol=1e-6, atol=0), "RoPE differs"
-    assert model.model.rotary_emb.attention_scaling == 1.0
-    model.model.rotary_emb = Float64Rope(frequency)
+    theirs, frequencies = model.model.rotary_emb, {}
+    for layer in range(config["num_hidden_layers"]):
+        # Models with rotary settings for each type of layer ask for it by name.
+        kind = model.config.layer_types[layer] if hasattr(theirs, "layer_types") else None
+        prefix = f"{kind}_" if kind else ""
+        frequency = torch.from_numpy(inverse_frequencies(config, layer))
+        found = getattr(theirs, prefix + "inv_freq").double()
+        assert torch.allclose(found, frequency, rtol=1e-6, atol=0), "RoPE differs"
+        assert getattr(theirs, prefix + "attention_scaling") == 1.0
+        frequencies[kind] = frequency
+    model.model.rotary_emb = Float64Rope(frequencies)
+    embedding = model.model.embed_tokens
+    if hasattr(embedding, "embed_scale"):
+        scale = torch.tensor(embedding.scalar_embed_scale, dtype=torch.float64)
+        assert torch.allclose(embedding.embed_scale.double(), scale)
+        embedding.embed_scale = scale
     for module in model.modules():
         if type(module).__name__.endswith("RMSNorm"):
             module.forward = types.MethodType(_float64_rms_norm, module)
 
 
 class Float64Rope(torch.nn.Module):
-    def __init__(self, frequency):
+    def __init__(self, frequencies):
         super().__init__()
-        self.frequency = frequency
+        self.frequencies = frequencies
 
-    def forward(self, x, position_ids):
-        angle = position_ids[..., None].double() * self.frequency
+    def forward(self, x, position_ids, layer_type=None):
+        angle = position_ids[..., None].double() * self.frequencies[layer_type]
         angle = torch.cat((angle, angle), dim=-1)
         return angle.cos(), angle.sin()
 
@@ -97,17 +108,22 @@ class Float64Rope(torch.nn.Module):
 def _float64_rms_norm(self, x):
     assert x.dtype == torch.float64
     mean_square = x.pow(2).mean(-1, keepdim=True)
-    return self.weight * (x / torch.sqrt(mean_square + self.variance_epsilon))
+    if hasattr(self, "variance_epsilon"):
+        return self.weight * (x / torch.sqrt(mean_square + self.variance_epsilon))
+    return (1 + self.weight) * (x / torch.sqrt(mean_square + self.eps))  # Gemma
 
 
 def _float64_causal_attention(module, q, k, v, attention_mask, scaling, **kwargs):
-    """q [batch, heads, tokens, head_dim]; causal whatever the given mask."""
+    """q [batch, heads, tokens, head_dim]; causal whatever the given mask, and in
+    the window that the model asks for."""
     assert q.dtype == torch.float64
     k = k.repeat_interleave(module.num_key_value_groups, 1)
     v = v.repeat_interleave(module.num_key_value_groups, 1)
     score = q @ k.transpose(2, 3) * scaling
-    future = torch.ones(q.shape[2], q.shape[2], dtype=torch.bool).triu(1)
-    p = score.masked_fill(future, float("-inf")).softmax(-1)
+    hidden = torch.ones(q.shape[2], q.shape[2], dtype=torch.bool).triu(1)
+    if window := kwargs.get("sliding_window"):
+        hidden |= hidden.new_ones(hidden.shape).tril(-window)
+    p = score.masked_fill(hidden, float("-inf")).softmax(-1)
     return (p @ v).transpose(1, 2).contiguous(), p
 
 

@@ -52,9 +52,9 @@ func.func @scratch(%frame: !llvm.ptr, %count: index) {
 // A task knows which kernel it is: the function, the op and its place in the
 // model, from the loop's location.
 // CHECK-LABEL: llvm.func internal @decoder.backward.task0
-// CHECK-SAME: passthrough = {{\[\[}}"hone-kernel", "decoder.backward: swiglu mlp.act_fn"]]
+// CHECK-SAME: passthrough = {{\[\[}}"hone-kernel", "decoder.backward: gated_activation mlp.act_fn"]]
 func.func @decoder.backward(%frame: !llvm.ptr, %count: index) {
   tile.parallel (%i) in (%count) {
-  } loc("swiglu"("mlp.act_fn"))
+  } loc("gated_activation"("mlp.act_fn"))
   return
 }
