@@ -186,6 +186,17 @@ def Hone_StorageAttr : Hone_Attr<"Storage", "storage"> {
   }];
 }
 
+def Hone_Activation : I32EnumAttr<"Activation", "an activation function", [
+  I32EnumAttrCase<"Relu", 0, "relu">,
+  I32EnumAttrCase<"Gelu", 1, "gelu">,
+  I32EnumAttrCase<"GeluTanh", 2, "gelu_tanh">,
+  I32EnumAttrCase<"Silu", 3, "silu">]> {
+  let cppNamespace = "::hone";
+  let genSpecializedAttr = 0;
+}
+def Hone_ActivationAttr
+    : EnumAttr<Hone_Dialect, Hone_Activation, "activation">;
+
 def Hone_Phase : I32EnumAttr<"Phase", "what an entry does for its part", [
   I32EnumAttrCase<"Forward", 0, "forward">,
   I32EnumAttrCase<"Tangent", 1, "tangent">,
