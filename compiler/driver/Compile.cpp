@@ -453,6 +453,8 @@ Status Compilation::findTensors(const std::vector<ExpectedTensor> &expected) {
   if (!opened.isOk())
     return opened.status();
   weights.emplace(std::move(opened.value()));
+  if (model)
+    weights->setBasePrefix(model->baseModelPrefix);
   Status status =
       weights->require(expected, model ? "config.json" : identity.name);
   if (status.isOk() && model)

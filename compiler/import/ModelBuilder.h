@@ -17,8 +17,12 @@ namespace hone {
 
 class ModelBuilder {
 public:
-  /// Adds to `module`, with activations of type `element`.
-  ModelBuilder(mlir::ModuleOp module, mlir::Type element);
+  /// Adds to `module`, with activations of type `element`, for sequences of at
+  /// most `longestSequence` tokens.
+  ModelBuilder(mlir::ModuleOp module, mlir::Type element,
+               int64_t longestSequence);
+
+  int64_t longestSequence() const { return mostPositions; }
 
   /// `[rows, features]`.
   mlir::RankedTensorType rowsOf(int64_t features) const;
@@ -41,6 +45,15 @@ public:
   mlir::Value linear(llvm::StringRef name, mlir::Value x, int64_t out,
                      bool hasBias);
   mlir::Value rmsNorm(llvm::StringRef name, mlir::Value x, double epsilon);
+  /// The same with Transformers' Conv1D, whose weight the files hold as
+  /// [in, out].
+  mlir::Value conv1d(llvm::StringRef name, mlir::Value x, int64_t out);
+  mlir::Value layerNorm(llvm::StringRef name, mlir::Value x, double epsilon);
+  mlir::Value activation(llvm::StringRef name, Activation function,
+                         mlir::Value x);
+  /// Features `from` to `from + count - 1`.
+  mlir::Value columns(llvm::StringRef name, mlir::Value x, int64_t from,
+                      int64_t count);
   mlir::Value add(llvm::StringRef name, mlir::Value a, mlir::Value b);
 
   mlir::Location at(const llvm::Twine &name);
@@ -55,6 +68,7 @@ private:
   mlir::ModuleOp module;
   mlir::OpBuilder builder;
   mlir::Type element;
+  int64_t mostPositions;
 };
 
 /// Columns of a tensor of rows.

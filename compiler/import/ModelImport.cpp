@@ -16,11 +16,11 @@ using rt::Result;
 using rt::Status;
 
 OwningOpRef<ModuleOp> hone::buildModule(const HuggingFaceModel &model,
-                                        Type element) {
+                                        Type element, int64_t longestSequence) {
   Builder builder(element.getContext());
   OwningOpRef<ModuleOp> module =
       ModuleOp::create(NameLoc::get(builder.getStringAttr(model.modelType)));
-  ModelBuilder modelBuilder(*module, element);
+  ModelBuilder modelBuilder(*module, element, longestSequence);
   model.build(modelBuilder);
   return module;
 }
@@ -46,8 +46,8 @@ Result<ImportedModel> hone::importModel(MLIRContext &context,
              std::to_string(spec.train.max_seq_length),
          "longer samples can be split, or the model's rope settings changed"});
   Builder builder(&context);
-  OwningOpRef<ModuleOp> module =
-      buildModule(model, activationType(spec, &context));
+  OwningOpRef<ModuleOp> module = buildModule(
+      model, activationType(spec, &context), spec.train.max_seq_length);
   (*module)->setAttr(HoneDialect::getMaxRowsAttrName(),
                      builder.getI64IntegerAttr(spec.maxRows()));
   (*module)->setAttr(HoneDialect::getMaxPositionsAttrName(),

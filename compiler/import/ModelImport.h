@@ -16,6 +16,8 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
+#include <limits>
+
 namespace hone {
 
 struct ImportedModel {
@@ -29,9 +31,11 @@ struct ImportedModel {
 mlir::Type activationType(const Spec &spec, mlir::MLIRContext *context);
 
 /// The module of `model` without adapters, with activations of type `element`.
-/// The context must have the hone dialect.
-mlir::OwningOpRef<mlir::ModuleOp> buildModule(const HuggingFaceModel &model,
-                                              mlir::Type element);
+/// Attention's windows that no sequence of `longestSequence` tokens fills are
+/// left out. The context must have the hone dialect.
+mlir::OwningOpRef<mlir::ModuleOp>
+buildModule(const HuggingFaceModel &model, mlir::Type element,
+            int64_t longestSequence = std::numeric_limits<int64_t>::max());
 
 /// The same with adapters and hone.max_rows, verified. Errors: Usage.
 rt::Result<ImportedModel> importModel(mlir::MLIRContext &context,

@@ -69,6 +69,28 @@ int64_t AttentionOp::getFlops(int64_t rows) {
   return 2 * attentionProductFlops(getQ(), rows);
 }
 int64_t SwigluOp::getFlops(int64_t rows) { return 5 * elements(getY(), rows); }
+/// Of one element; erf and tanh count as one, as an exponential does.
+static int64_t activationFlops(Activation function) {
+  switch (function) {
+  case Activation::Relu:
+    return 1;
+  case Activation::Gelu:
+    return 5;
+  case Activation::GeluTanh:
+    return 9;
+  case Activation::Silu:
+    return 4;
+  }
+  llvm_unreachable("all activations are handled");
+}
+int64_t ActivationOp::getFlops(int64_t rows) {
+  return activationFlops(getFunction()) * elements(getY(), rows);
+}
+int64_t LayerNormOp::getFlops(int64_t rows) {
+  return 8 * elements(getX(), rows);
+}
+int64_t PositionEmbeddingOp::getFlops(int64_t) { return 0; }
+int64_t ColumnsOp::getFlops(int64_t) { return 0; }
 int64_t AddOp::getFlops(int64_t rows) { return elements(getY(), rows); }
 int64_t LinearCrossEntropyOp::getFlops(int64_t rows) {
   return productFlops(getWeight(), rows) * (getDx() ? 2 : 1);
@@ -96,7 +118,24 @@ int64_t AttentionAdjointOp::getFlops(int64_t rows) {
 int64_t SwigluAdjointOp::getFlops(int64_t rows) {
   return 10 * elements(getGate(), rows);
 }
+int64_t ActivationAdjointOp::getFlops(int64_t rows) {
+  return 2 * activationFlops(getFunction()) * elements(getX(), rows);
+}
+int64_t LayerNormAdjointOp::getFlops(int64_t rows) {
+  return 10 * elements(getX(), rows);
+}
+int64_t LayerNormParameterAdjointOp::getFlops(int64_t rows) {
+  return 5 * elements(getX(), rows);
+}
+int64_t PositionEmbeddingParameterAdjointOp::getFlops(int64_t rows) {
+  return elements(getDy(), rows);
+}
+int64_t ColumnsAdjointOp::getFlops(int64_t) { return 0; }
 
+int64_t LayerNormTangentOp::getFlops(int64_t rows) {
+  int64_t each = (getTx() ? 10 : 2) + (getTw() ? 2 : 0) + (getTb() ? 1 : 0);
+  return each * elements(getX(), rows);
+}
 int64_t RmsNormTangentOp::getFlops(int64_t rows) {
   return 8 * elements(getX(), rows);
 }

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Hone/HoneOps.h"
+#include "dialects/Hone/Activations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -62,6 +62,21 @@ Elements ScaleOp::buildElements(ImplicitLocOpBuilder &b, ValueRange operands) {
 Elements ConvertOp::buildElements(ImplicitLocOpBuilder &b,
                                   ValueRange operands) {
   return {convert(b, getElementTypeOrSelf(getY().getType()), operands[0])};
+}
+
+//===----------------------------------------------------------------------===//
+// Activations
+//===----------------------------------------------------------------------===//
+
+Elements ActivationOp::buildElements(ImplicitLocOpBuilder &b,
+                                     ValueRange operands) {
+  return {activate(b, getFunction(), operands[0])};
+}
+
+Elements ActivationAdjointOp::buildElements(ImplicitLocOpBuilder &b,
+                                            ValueRange operands) {
+  return {timesSlope(b, operands[0],
+                     differentiate(b, getFunction(), operands[1]))};
 }
 
 //===----------------------------------------------------------------------===//

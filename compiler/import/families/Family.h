@@ -25,10 +25,11 @@ template <typename Model> std::unique_ptr<HuggingFaceModel> create() {
   return std::make_unique<Model>();
 }
 
-extern const Family llama, mistral, qwen2;
+extern const Family gpt2, gptNeo, llama, mistral, opt, qwen2;
 
 /// In the order in which messages list them.
-inline const Family *const families[] = {&llama, &mistral, &qwen2};
+inline const Family *const families[] = {&llama, &mistral, &qwen2,
+                                         &opt,   &gpt2,    &gptNeo};
 
 } // namespace hone
 

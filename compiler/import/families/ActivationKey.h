@@ -1,0 +1,18 @@
+//===- ActivationKey.h - The activation that a config.json names ----------===//
+
+#ifndef HONE_COMPILER_IMPORT_FAMILIES_ACTIVATIONKEY_H
+#define HONE_COMPILER_IMPORT_FAMILIES_ACTIVATIONKEY_H
+
+#include "compiler/import/ConfigReader.h"
+#include "dialects/Hone/HoneOps.h"
+
+namespace hone {
+
+/// The function that the word at `key` is in Transformers (ACT2FN); `fallback`
+/// where it is absent. Errors stay in `config`.
+Activation readActivation(ConfigReader &config, llvm::StringRef key,
+                          Activation fallback);
+
+} // namespace hone
+
+#endif
