@@ -1,7 +1,7 @@
 //===- HoneCosts.cpp - Floating-point operations of each op ---------------===//
 //
 // Counts of the mathematics: a multiply-add is two operations, attention sees
-// half of the square on average, an exponential counts as one.
+// half of the square on average, or its window, an exponential counts as one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,8 +51,12 @@ static int64_t elements(Value value, int64_t rows) {
 }
 
 /// One product of two matrices within causal attention, all heads.
-static int64_t attentionProductFlops(Value q, int64_t rows) {
-  return rows * elements(q, rows);
+template <typename AttentionLike>
+static int64_t attentionProductFlops(AttentionLike op, int64_t rows) {
+  int64_t window = std::min<int64_t>(op.getWindow().value_or(rows), rows);
+  // The last `window` keys, but for a triangle of the first rows.
+  int64_t twiceThePairs = window * (2 * rows - window);
+  return twiceThePairs * elements(op.getQ(), 1);
 }
 
 int64_t EmbeddingOp::getFlops(int64_t) { return 0; }
@@ -66,7 +70,7 @@ int64_t LoraLinearOp::getFlops(int64_t rows) {
 }
 int64_t RopeOp::getFlops(int64_t rows) { return 3 * elements(getX(), rows); }
 int64_t AttentionOp::getFlops(int64_t rows) {
-  return 2 * attentionProductFlops(getQ(), rows);
+  return 2 * attentionProductFlops(*this, rows);
 }
 int64_t SwigluOp::getFlops(int64_t rows) { return 5 * elements(getY(), rows); }
 /// Of one element; erf and tanh count as one, as an exponential does.
@@ -113,7 +117,7 @@ int64_t LoraParameterAdjointOp::getFlops(int64_t rows) {
   return 2 * products - (getH() ? productFlops(getA(), rows) : 0);
 }
 int64_t AttentionAdjointOp::getFlops(int64_t rows) {
-  return 5 * attentionProductFlops(getQ(), rows);
+  return 5 * attentionProductFlops(*this, rows);
 }
 int64_t SwigluAdjointOp::getFlops(int64_t rows) {
   return 10 * elements(getGate(), rows);
@@ -146,7 +150,7 @@ int64_t LoraParameterTangentOp::getFlops(int64_t rows) {
 int64_t AttentionTangentOp::getFlops(int64_t rows) {
   int64_t scores = 1 + bool(getTq()) + bool(getTk());
   int64_t sums = (getTq() || getTk()) + bool(getTv());
-  return (scores + sums) * attentionProductFlops(getQ(), rows);
+  return (scores + sums) * attentionProductFlops(*this, rows);
 }
 int64_t SwigluTangentOp::getFlops(int64_t rows) {
   return 11 * elements(getGate(), rows);

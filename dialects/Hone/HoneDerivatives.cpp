@@ -265,17 +265,18 @@ Cotangents AttentionOp::buildAdjoint(OpBuilder &builder,
       readOperand(request, getKMutable()), readOperand(request, getVMutable()),
       request.read(Residual::result(0)), request.read(Residual::auxiliary()),
       readOperand(request, getStartsMutable()), getHeadsAttr(),
-      getKvHeadsAttr(), getScaleAttr());
+      getKvHeadsAttr(), getWindowAttr(), getScaleAttr());
   return SmallVector<Value>{adjoint.getDq(), adjoint.getDk(), adjoint.getDv(),
                             Value()};
 }
 
 Tangent AttentionOp::buildTangent(OpBuilder &builder,
                                   ArrayRef<Value> tangents) {
-  return AttentionTangentOp::create(
-             builder, getLoc(), getY().getType(), getQ(), getK(), getV(),
-             getStarts(), tangents[0], tangents[1], tangents[2],
-             getNormalizer(), getHeadsAttr(), getKvHeadsAttr(), getScaleAttr())
+  return AttentionTangentOp::create(builder, getLoc(), getY().getType(), getQ(),
+                                    getK(), getV(), getStarts(), tangents[0],
+                                    tangents[1], tangents[2], getNormalizer(),
+                                    getHeadsAttr(), getKvHeadsAttr(),
+                                    getWindowAttr(), getScaleAttr())
       .getTy();
 }
 

@@ -421,6 +421,7 @@ LogicalResult AttentionOp::verify() {
       check.dimIs("normalizer", getNormalizer(), 1, 2 * getHeads()),   // (C4)
       check.sameElementType("k", getK(), "q", getQ()),                 // (C5)
       check.computesIn("q", getQ(), "normalizer", getNormalizer()),    // (C5)
+      check.isPositive("window", getWindow()),                         // (C6)
   });
 }
 

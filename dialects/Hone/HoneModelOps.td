@@ -547,9 +547,10 @@ def Hone_AttentionOp : Hone_DifferentiableOp<"attention", [
     DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
   let summary = "causal grouped-query attention";
   let description = [{
-    For each head `h` and row `i`, with keys `j` from `starts[i]` to `i`:
-    `y_i = sum_j softmax_j(scale * q_i . k_j) v_j`. Head `h` reads the key and
-    value head `h / (heads / kv_heads)` (Ainslie et al. 2023). The optional
+    For each head `h` and row `i`, with keys `j` from `starts[i]` to `i`, of
+    which a `window` sees the last, the row itself among them (Beltagy et al.
+    2020): `y_i = sum_j softmax_j(scale * q_i . k_j) v_j`. Head `h` reads the
+    key and value head `h / (heads / kv_heads)` (Ainslie et al. 2023). The optional
     last result holds, for each row and head `h`, the largest score `m` in
     column `2h` and `1 / sum_j exp(s_j - m)` in column `2h + 1`. From the two
     the adjoint recomputes the forward's probabilities to the bit. (Dao 2023,
@@ -563,6 +564,7 @@ def Hone_AttentionOp : Hone_DifferentiableOp<"attention", [
     4. (C4) `normalizer`, if asked for, is `[rows, 2 * heads]`.
     5. (C5) `q` and `k` have one element type, `normalizer` the type that it is
        computed in.
+    6. (C6) `window`, if given, is positive.
 
     Example:
     ```mlir
@@ -570,15 +572,18 @@ def Hone_AttentionOp : Hone_DifferentiableOp<"attention", [
     %k = hone.input "k" : tensor<?x4xf32>
     %s = hone.input "sequence_starts" : tensor<?xi32>
     %y = hone.attention %q, %k, %k, %s heads 2 kv_heads 1 scale 0.5 : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?xi32>) -> tensor<?x8xf32>
+    %z = hone.attention %q, %k, %k, %s heads 2 kv_heads 1 window 16 scale 0.5 : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?xi32>) -> tensor<?x8xf32>
     ```
   }];
   let arguments = (ins Hone_Matrix:$q, Hone_Matrix:$k, Hone_Matrix:$v,
                        Hone_RowIndices:$starts, I64Attr:$heads,
-                       I64Attr:$kv_heads, F64Attr:$scale);
+                       I64Attr:$kv_heads, OptionalAttr<I64Attr>:$window,
+                       F64Attr:$scale);
   let results = (outs Hone_Matrix:$y, Optional<Hone_Matrix>:$normalizer);
   let assemblyFormat = [{
-    $q `,` $k `,` $v `,` $starts `heads` $heads `kv_heads` $kv_heads `scale`
-    $scale attr-dict `:` functional-type(operands, results)
+    $q `,` $k `,` $v `,` $starts `heads` $heads `kv_heads` $kv_heads
+    (`window` $window^)? `scale` $scale attr-dict `:`
+    functional-type(operands, results)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = "::mlir::Type getAuxiliaryType();";

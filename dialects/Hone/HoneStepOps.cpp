@@ -95,6 +95,7 @@ LogicalResult AttentionAdjointOp::verify() {
       check.sameDim("starts", getStarts(), 0, "q", getQ(), 0),         // (C3)
       check.sameElementType("k", getK(), "q", getQ()),                 // (C4)
       check.computesIn("q", getQ(), "normalizer", getNormalizer()),    // (C4)
+      check.isPositive("window", getWindow()),                         // (C5)
   });
 }
 

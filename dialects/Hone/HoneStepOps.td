@@ -178,8 +178,9 @@ def Hone_AttentionAdjointOp : Hone_DerivedOp<"attention_adjoint", [
     DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
   let summary = "adjoint of attention with respect to queries, keys and values";
   let description = [{
-    Per head, with `p_ij = exp(scale * q_i . k_j - m_i) * r_i`, where `m_i`
-    and `r_i` are the `normalizer` that attention gave,
+    Per head, over the pairs of rows and keys that attention with this `window`
+    has, with `p_ij = exp(scale * q_i . k_j - m_i) * r_i`, where `m_i` and `r_i`
+    are the `normalizer` that attention gave,
     `D_i = dy_i . y_i` and `ds_ij = p_ij * (dy_i . v_j - D_i)`:
     `dq_i = scale * sum_j ds_ij k_j`, `dk_j = scale * sum_i ds_ij q_i`,
     `dv_j = sum_i p_ij dy_i`; `dk` and `dv` sum over the heads of a group
@@ -191,6 +192,7 @@ def Hone_AttentionAdjointOp : Hone_DerivedOp<"attention_adjoint", [
     3. (C3) `normalizer` is `[rows, 2 * heads]`, `starts` is `[rows]`.
     4. (C4) `q` and `k` have one element type, `normalizer` the type that it is
        computed in.
+    5. (C5) `window`, if given, is positive.
 
     Example:
     ```mlir
@@ -204,11 +206,12 @@ def Hone_AttentionAdjointOp : Hone_DerivedOp<"attention_adjoint", [
   let arguments = (ins Hone_Matrix:$dy, Hone_Matrix:$q, Hone_Matrix:$k,
                        Hone_Matrix:$v, Hone_Matrix:$y, Hone_Matrix:$normalizer,
                        Hone_RowIndices:$starts, I64Attr:$heads,
-                       I64Attr:$kv_heads, F64Attr:$scale);
+                       I64Attr:$kv_heads, OptionalAttr<I64Attr>:$window,
+                       F64Attr:$scale);
   let results = (outs Hone_Matrix:$dq, Hone_Matrix:$dk, Hone_Matrix:$dv);
   let assemblyFormat = [{
     $dy `,` $q `,` $k `,` $v `,` $y `,` $normalizer `,` $starts `heads` $heads
-    `kv_heads` $kv_heads `scale` $scale attr-dict `:`
+    `kv_heads` $kv_heads (`window` $window^)? `scale` $scale attr-dict `:`
     functional-type(operands, results)
   }];
   let hasVerifier = 1;

@@ -66,6 +66,7 @@ LogicalResult AttentionTangentOp::verify() {
       anyTangent(*this, {getTq(), getTk(), getTv()}),                  // (C4)
       check.sameElementType("k", getK(), "q", getQ()),                 // (C5)
       check.computesIn("q", getQ(), "normalizer", getNormalizer()),    // (C5)
+      check.isPositive("window", getWindow()),                         // (C6)
   });
 }
 

@@ -78,8 +78,8 @@ def Hone_AttentionTangentOp : Hone_DerivedOp<"attention_tangent", [
     AttrSizedOperandSegments]> {
   let summary = "tangent of attention along queries, keys and values";
   let description = [{
-    Per head, with attention's weights `p_ij`, from its `normalizer` if kept,
-    and `ts_ij = scale * (tq_i . k_j + q_i . tk_j)`:
+    Per head, with attention's weights `p_ij` in this `window`, from its
+    `normalizer` if kept, and `ts_ij = scale * (tq_i . k_j + q_i . tk_j)`:
     `ty_i = sum_j p_ij (ts_ij - sum_l p_il ts_il) v_j + sum_j p_ij tv_j`.
 
     1. (C1) `q`, `tq` and `ty` have one type `[rows, heads * d]`; `k`, `v`,
@@ -90,6 +90,7 @@ def Hone_AttentionTangentOp : Hone_DerivedOp<"attention_tangent", [
     4. (C4) `tq`, `tk` or `tv` is present.
     5. (C5) `q` and `k` have one element type, `normalizer` the type that it is
        computed in.
+    6. (C6) `window`, if given, is positive.
 
     Example:
     ```mlir
@@ -105,12 +106,14 @@ def Hone_AttentionTangentOp : Hone_DerivedOp<"attention_tangent", [
                        Hone_RowIndices:$starts, Optional<Hone_Matrix>:$tq,
                        Optional<Hone_Matrix>:$tk, Optional<Hone_Matrix>:$tv,
                        Optional<Hone_Matrix>:$normalizer, I64Attr:$heads,
-                       I64Attr:$kv_heads, F64Attr:$scale);
+                       I64Attr:$kv_heads, OptionalAttr<I64Attr>:$window,
+                       F64Attr:$scale);
   let results = (outs Hone_Matrix:$ty);
   let assemblyFormat = [{
     $q `,` $k `,` $v `,` $starts (`tq` $tq^)? (`tk` $tk^)? (`tv` $tv^)?
-    (`normalizer` $normalizer^)? `heads` $heads `kv_heads` $kv_heads `scale`
-    $scale attr-dict `:` functional-type(operands, results)
+    (`normalizer` $normalizer^)? `heads` $heads `kv_heads` $kv_heads
+    (`window` $window^)? `scale` $scale attr-dict `:`
+    functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }

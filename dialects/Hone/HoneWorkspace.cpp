@@ -70,7 +70,7 @@ SmallVector<MemRefType> AttentionOp::getWorkspace(int64_t maxRows) {
 }
 
 /// `D` and the two parts of the normalizer as `[heads, rows]`, and the row
-/// where each row's sequence ends.
+/// after the last that sees each row's key.
 SmallVector<MemRefType> AttentionAdjointOp::getWorkspace(int64_t maxRows) {
   auto perHead = MemRefType::get({static_cast<int64_t>(getHeads()), maxRows},
                                  computedType(getDy()));

@@ -78,6 +78,14 @@ LogicalResult ShapeChecks::isKnown(StringRef name, Value value,
                            << "' to be known, but got " << value.getType();
 }
 
+LogicalResult ShapeChecks::isPositive(StringRef name,
+                                      std::optional<int64_t> number) const {
+  if (!number || *number > 0)
+    return success();
+  return op->emitOpError() << "expects '" << name << "' to be positive but got "
+                           << *number;
+}
+
 LogicalResult ShapeChecks::headGroups(Value q, Value k, int64_t heads,
                                       int64_t kvHeads) const {
   if (heads < 1 || kvHeads < 1 || heads % kvHeads != 0)

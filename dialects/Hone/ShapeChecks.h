@@ -33,6 +33,9 @@ public:
                             unsigned dim, int64_t size) const;
   mlir::LogicalResult isKnown(llvm::StringRef name, mlir::Value value,
                               unsigned dim) const;
+  /// The attribute is absent or above zero.
+  mlir::LogicalResult isPositive(llvm::StringRef name,
+                                 std::optional<int64_t> number) const;
   /// 'kv_heads' divides 'heads' and both give 'q' and 'k' one head size.
   mlir::LogicalResult headGroups(mlir::Value q, mlir::Value k, int64_t heads,
                                  int64_t kvHeads) const;

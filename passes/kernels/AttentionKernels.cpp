@@ -197,8 +197,10 @@ void hone::emitKernel(AttentionTangentOp op, KernelBuilder &k) {
 // Adjoint
 //===----------------------------------------------------------------------===//
 
-/// ends[i] = the row after the last row of row i's sequence.
-static void emitSequenceEnds(KernelBuilder &k, Value starts, Value ends) {
+/// ends[i] = the row after the last row that sees key i.
+static void emitKeyEnds(KernelBuilder &k, const AttentionSizes &sizes,
+                        Value ends) {
+  Value starts = sizes.starts;
   k.once([&] {
     Value last = k.sub(k.rows(), k.index(1));
     Value state[] = {k.rows(), k.loadIndex(starts, last)};
@@ -210,7 +212,10 @@ static void emitSequenceEnds(KernelBuilder &k, Value starts, Value ends) {
                                              carried[1]);
           Value end = arith::SelectOp::create(k, same, carried[0],
                                               k.add(row, k.index(1)));
-          k.store(arith::IndexCastOp::create(k, k.getI32Type(), end), ends,
+          Value seen = sizes.window
+                           ? k.min(end, k.add(row, k.index(*sizes.window)))
+                           : end;
+          k.store(arith::IndexCastOp::create(k, k.getI32Type(), seen), ends,
                   row);
           scf::YieldOp::create(k, ValueRange{end, start});
         });
@@ -319,8 +324,7 @@ static void emitKeyAdjoint(KernelBuilder &k, const AdjointOperands &in,
           strips.dots(slopes, {in.v, first, kvColumn}, {in.dy, first, column},
                       count, queries);
           k.loop(k.index(0), count, 1, [&](Value i) {
-            // Key `first + i` is seen by the queries from itself to the end of
-            // its sequence.
+            // Key `first + i` is seen by the queries from itself on.
             Value row = k.add(first, i);
             Value seen = k.sub(k.loadIndex(in.ends, row), row);
             k.map(seen, [&](ValueRange c) {
@@ -359,7 +363,7 @@ void hone::emitKernel(AttentionAdjointOp op, KernelBuilder &k) {
   in.reciprocals = k.workspace(op, 2);
   in.ends = k.workspace(op, 3);
 
-  emitSequenceEnds(k, in.sizes.starts, in.ends);
+  emitKeyEnds(k, in.sizes, in.ends);
   emitRowTerms(k, in, k.buffer(op.getY()), k.buffer(op.getNormalizer()));
   emitQueryAdjoint(k, in, k.buffer(op.getDq()));
   emitKeyAdjoint(k, in, k.buffer(op.getDk()), k.buffer(op.getDv()));

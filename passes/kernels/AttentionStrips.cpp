@@ -6,7 +6,7 @@
 
 #include "passes/kernels/AttentionStrips.h"
 
-#include "dialects/Hone/Numerics.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace hone;
@@ -15,6 +15,15 @@ using numerics::kAttentionRows;
 //===----------------------------------------------------------------------===//
 // Loops
 //===----------------------------------------------------------------------===//
+
+Value AttentionSizes::firstKey(KernelBuilder &k, Value row) const {
+  Value start = k.loadIndex(starts, row);
+  if (!window)
+    return start;
+  // Of the first rows it is negative.
+  Value first = k.sub(row, k.index(*window - 1));
+  return arith::MaxSIOp::create(k, start, first);
+}
 
 void hone::forEachHeadBlock(
     KernelBuilder &k, int64_t heads, ArrayRef<MemRefType> scratch,
@@ -42,7 +51,7 @@ void hone::forEachQueryStrip(
         strip.column = k.mul(block.head, headDim);
         strip.kvColumn =
             k.mul(k.div(block.head, k.index(sizes.group())), headDim);
-        strip.origin = k.loadIndex(sizes.starts, block.first);
+        strip.origin = sizes.firstKey(k, block.first);
         strip.keys = k.sub(k.add(block.first, block.count), strip.origin);
         body(strip, buffers);
       });
@@ -52,7 +61,7 @@ void hone::forEachQuery(KernelBuilder &k, const AttentionSizes &sizes,
                         const QueryStrip &strip,
                         function_ref<void(const QueryRow &)> body) {
   k.loop(k.index(0), strip.count, 1, [&](Value i) {
-    Value row = k.add(strip.first, i), start = k.loadIndex(sizes.starts, row);
+    Value row = k.add(strip.first, i), start = sizes.firstKey(k, row);
     Value seen = k.add(k.sub(row, start), k.index(1));
     body({i, row, /*from=*/k.sub(start, strip.origin), seen});
   });
@@ -63,8 +72,9 @@ void hone::forEachQuery(KernelBuilder &k, const AttentionSizes &sizes,
 //===----------------------------------------------------------------------===//
 
 MemRefType Strips::stripType() const {
-  int64_t columns = llvm::alignTo(k.maxRows(), width);
-  return MemRefType::get({kAttentionRows, columns}, element);
+  return MemRefType::get(
+      {kAttentionRows, static_cast<int64_t>(llvm::alignTo(mostColumns, width))},
+      element);
 }
 
 MemRefType Strips::rowTermType() const {
@@ -136,7 +146,7 @@ void Strips::weightedSum(const KernelBuilder::Piece &out, Value strip,
         k.index(std::min(headWidth, headDim - j)),
         columns,
         headWidth,
-        std::min(k.maxRows(), numerics::kAttentionBlock)};
+        std::min(mostColumns, numerics::kAttentionBlock)};
     product.rounded = k.rounds(element);
     product.accumulate = accumulate;
     product.fewRows = true;

@@ -2,15 +2,16 @@
 //
 // A thread owns a few query rows of one head (in the adjoint also a few key
 // rows of one key head) and holds their scores as one strip. Sequences are
-// contiguous, so what a query sees, and what sees a key, is a range of rows:
-// masks are bounds of loops, and nothing outside the strip's range is visited.
-// Strip column c stands for row `origin + c`.
+// contiguous, so what a query sees, and what sees a key, is a range of rows,
+// with a window too: masks are bounds of loops, and nothing outside the strip's
+// range is visited. Strip column c stands for row `origin + c`.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef HONE_PASSES_KERNELS_ATTENTIONSTRIPS_H
 #define HONE_PASSES_KERNELS_ATTENTIONSTRIPS_H
 
+#include "dialects/Hone/Numerics.h"
 #include "passes/kernels/KernelBuilder.h"
 
 namespace hone {
@@ -20,6 +21,9 @@ struct AttentionSizes {
   mlir::Type element; ///< that scores are computed in
   bool roundsResults; ///< results are narrower than that
   int64_t heads, kvHeads, headDim;
+  /// Keys that a row sees at most, itself among them; none: as many as a batch
+  /// has rows.
+  std::optional<int64_t> window;
   mlir::Value starts; ///< buffer
   mlir::Value scale;  ///< of type `element`
 
@@ -28,15 +32,27 @@ struct AttentionSizes {
     auto type = llvm::cast<mlir::RankedTensorType>(op.getQ().getType());
     int64_t heads = op.getHeads(), kvHeads = op.getKvHeads();
     mlir::Type element = computeType(type.getElementType());
+    std::optional<int64_t> window = op.getWindow();
+    if (window && *window >= k.maxRows())
+      window.reset();
     return {element,
             element != type.getElementType(),
             heads,
             kvHeads,
             type.getDimSize(1) / heads,
+            window,
             k.buffer(op.getStarts()),
             k.real(element, op.getScale().convertToDouble())};
   }
   int64_t group() const { return heads / kvHeads; }
+  /// The first key that `row` sees. Like `starts` it never decreases.
+  mlir::Value firstKey(KernelBuilder &k, mlir::Value row) const;
+  /// The most rows that the rows of a strip see, or are seen by.
+  int64_t mostColumns(const KernelBuilder &k) const {
+    return window
+               ? std::min(*window + numerics::kAttentionRows - 1, k.maxRows())
+               : k.maxRows();
+  }
 };
 
 /// Rows of one head that one iteration owns.
@@ -83,11 +99,12 @@ public:
 
   Strips(KernelBuilder &k, const AttentionSizes &sizes)
       : k(k), element(sizes.element), roundsResults(sizes.roundsResults),
-        headDim(sizes.headDim), width(k.blockColumns(element)),
+        headDim(sizes.headDim), mostColumns(sizes.mostColumns(k)),
+        width(k.blockColumns(element)),
         headWidth(k.blockColumns(element, headDim)) {}
 
-  /// `[numerics::kAttentionRows, rows]`, with room for one block of columns
-  /// more.
+  /// `[numerics::kAttentionRows, mostColumns]`, with room for one block of
+  /// columns more.
   mlir::MemRefType stripType() const;
   /// A value for each row of a strip.
   mlir::MemRefType rowTermType() const;
@@ -118,7 +135,7 @@ private:
   KernelBuilder &k;
   mlir::Type element;
   bool roundsResults;
-  int64_t headDim, width, headWidth;
+  int64_t headDim, mostColumns, width, headWidth;
 };
 
 } // namespace hone

@@ -65,3 +65,14 @@ hone.block @attention_c5(%q: tensor<?x8xf32>, %k: tensor<?x4xf64>,
       -> tensor<?x8xf32>
   hone.return
 }
+
+// -----
+
+hone.block @attention_c6(%q: tensor<?x8xf32>, %k: tensor<?x4xf32>,
+                         %s: tensor<?xi32>) {
+  // expected-error @+1 {{'hone.attention' op expects 'window' to be positive but got 0}}
+  %0 = hone.attention %q, %k, %k, %s heads 2 kv_heads 1 window 0 scale 0.5
+      : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?xi32>)
+      -> tensor<?x8xf32>
+  hone.return
+}

@@ -197,6 +197,19 @@ hone.block @attention_adjoint_c4(%q: tensor<?x8xf32>, %k: tensor<?x4xf32>,
 
 // -----
 
+hone.block @attention_adjoint_c5(%q: tensor<?x8xf32>, %k: tensor<?x4xf32>,
+                                 %l: tensor<?x4xf32>, %s: tensor<?xi32>) {
+  // expected-error @+1 {{'hone.attention_adjoint' op expects 'window' to be positive but got -1}}
+  %dq, %dk, %dv = hone.attention_adjoint %q, %q, %k, %k, %q, %l, %s
+      heads 2 kv_heads 1 window -1 scale 0.5
+      : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>,
+         tensor<?x8xf32>, tensor<?x4xf32>, tensor<?xi32>)
+      -> (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>)
+  hone.return
+}
+
+// -----
+
 hone.block @swiglu_adjoint_c1(%dy: tensor<?x8xf32>, %g: tensor<?x4xf32>) {
   // expected-error @+1 {{'hone.swiglu_adjoint' op requires the same type for all operands and results}}
   %0, %1 = "hone.swiglu_adjoint"(%dy, %g, %g)

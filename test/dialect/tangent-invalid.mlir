@@ -159,6 +159,18 @@ hone.block @attention_tangent_c5(%q: tensor<?x8xf32>, %k: tensor<?x4xf32>,
 
 // -----
 
+hone.block @attention_tangent_c6(%q: tensor<?x8xf32>, %k: tensor<?x4xf32>,
+                                 %s: tensor<?xi32>) {
+  // expected-error @+1 {{'hone.attention_tangent' op expects 'window' to be positive but got 0}}
+  %0 = hone.attention_tangent %q, %k, %k, %s tq %q
+      heads 2 kv_heads 1 window 0 scale 0.5
+      : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?xi32>,
+         tensor<?x8xf32>) -> tensor<?x8xf32>
+  hone.return
+}
+
+// -----
+
 hone.block @swiglu_tangent_c1(%g: tensor<?x8xf32>, %t: tensor<?x4xf32>) {
   // expected-error @+1 {{'hone.swiglu_tangent' op expects 'tup' and 'gate' to have one type, but got 'tensor<?x4xf32>' and 'tensor<?x8xf32>'}}
   %0 = hone.swiglu_tangent %g, %g tup %t

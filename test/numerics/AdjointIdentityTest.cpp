@@ -130,6 +130,15 @@ static const IdentityCase cases[] = {
           : (tensor<?x96xf64>, tensor<?x32xf64>, tensor<?x32xf64>,
              tensor<?xi32>) -> tensor<?x96xf64>)",
      {0, 1, 2}},
+    {"attention_window",
+     R"(%q = hone.input "q" : tensor<?x96xf64>
+        %k = hone.input "k" : tensor<?x32xf64>
+        %v = hone.input "v" : tensor<?x32xf64>
+        %s = hone.input "sequence_starts" : tensor<?xi32>
+        %y = hone.attention %q, %k, %v, %s heads 6 kv_heads 2 window 7 scale 0.3
+          : (tensor<?x96xf64>, tensor<?x32xf64>, tensor<?x32xf64>,
+             tensor<?xi32>) -> tensor<?x96xf64>)",
+     {0, 1, 2}},
     {"swiglu",
      R"(%g = hone.input "gate" : tensor<?x75xf64>
         %u = hone.input "up" : tensor<?x75xf64>

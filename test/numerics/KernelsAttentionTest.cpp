@@ -8,6 +8,7 @@
 #include "test/numerics/KernelCase.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace hone;
 using namespace hone::reference;
@@ -16,16 +17,23 @@ namespace {
 class KernelsAttentionTest : public KernelTest {
 protected:
   struct Shape {
-    int64_t heads, kvHeads, headDim;
+    int64_t heads, kvHeads, headDim, window = 0;
   };
   /// One head each; grouped; one key head for all and more than one panel wide
-  /// in f64.
-  static constexpr Shape shapes[] = {{2, 2, 8}, {6, 2, 16}, {3, 1, 40}};
+  /// in f64. Windows of one key, shorter and longer than a strip, and of all
+  /// rows but one.
+  static constexpr Shape shapes[] = {
+      {2, 2, 8},      {6, 2, 16},    {3, 1, 40},     {2, 1, 8, 1},
+      {6, 2, 16, 11}, {3, 1, 8, 40}, {3, 1, 40, 99},
+  };
 
   static std::string text(const Shape &shape) {
     return " heads " + std::to_string(shape.heads) + " kv_heads " +
-           std::to_string(shape.kvHeads) + " scale 0.3";
+           std::to_string(shape.kvHeads) +
+           (shape.window ? " window " + std::to_string(shape.window) : "") +
+           " scale 0.3";
   }
+  void checkLongSequence(int64_t window);
 };
 INSTANTIATE_TEST_SUITE_P(Elements, KernelsAttentionTest,
                          testing::Values("f32", "f64", kMedium, "bf16",
@@ -51,8 +59,9 @@ TEST_P(KernelsAttentionTest, Forward) {
       kernel.set("v", value);
       kernel.set("starts", starts);
       std::vector<Matrix> got = kernel.run(rows);
-      Attention want = attention(query, key, value, starts,
-                                 {shape.heads, shape.kvHeads, 0.3});
+      Attention want =
+          attention(query, key, value, starts,
+                    {shape.heads, shape.kvHeads, 0.3, shape.window});
       expectClose(got[0], want.y, element(), rows, "attention");
       expectClose(got[1], want.normalizer, computed(), rows,
                   "attention_normalizer");
@@ -82,7 +91,7 @@ TEST_P(KernelsAttentionTest, Adjoint) {
       Matrix query = random(rows, wide), key = random(rows, narrow);
       Matrix value = random(rows, narrow), dy = random(rows, wide);
       Rows starts = sequenceStarts(rows);
-      Heads heads{shape.heads, shape.kvHeads, 0.3};
+      Heads heads{shape.heads, shape.kvHeads, 0.3, shape.window};
       Attention forward = attention(query, key, value, starts, heads);
       kernel.set("dy", dy);
       kernel.set("q", query);
@@ -97,16 +106,46 @@ TEST_P(KernelsAttentionTest, Adjoint) {
       expectClose(got[1], want.dk, element(), rows, "attention_adjoint_k");
       expectClose(got[2], want.dv, element(), rows, "attention_adjoint_v");
       // A row that sees one key has no gradient: only the others have a scale.
-      if (rows > 1)
+      if (rows > 1 && shape.window != 1)
         expectClose(got[0], want.dq, element(), rows, "attention_adjoint_q");
     }
   }
 }
 
 // More keys, and in the adjoint more queries, than one partial sum takes.
-TEST_P(KernelsAttentionTest, LongSequence) {
+TEST_P(KernelsAttentionTest, LongSequence) { checkLongSequence(0); }
+TEST_P(KernelsAttentionTest, LongWindow) { checkLongSequence(290); }
+
+// Keys and queries that no row of a strip sees are not read at all.
+TEST_P(KernelsAttentionTest, WindowReadsNothingElse) {
+  constexpr int64_t rows = 100, window = 9;
+  KernelCase kernel(
+      element(),
+      {{"q", "?x8xT"}, {"k", "?x8xT"}, {"v", "?x8xT"}, {"starts", "?xi32"}},
+      {"?x8xT"},
+      "hone.attention %q, %k, %v, %starts heads 1 kv_heads 1 window 9 scale "
+      "0.3");
+  Matrix q = random(rows, 8), k = random(rows, 8), v = random(rows, 8);
+  Rows starts(rows, 0);
+  kernel.set("q", q);
+  kernel.set("k", k);
+  kernel.set("v", v);
+  kernel.set("starts", starts);
+  Matrix whole = kernel.run(rows)[0];
+  // The strip that begins at row 64 sees no key before row 56.
+  for (int64_t j = 0; j < 56 * 8; ++j)
+    k.values[j] = v.values[j] = NAN;
+  kernel.set("k", k);
+  kernel.set("v", v);
+  Matrix rest = kernel.run(rows)[0];
+  for (int64_t j = 64 * 8; j < rows * 8; ++j)
+    ASSERT_EQ(rest.values[j], whole.values[j]) << j;
+}
+
+void KernelsAttentionTest::checkLongSequence(int64_t window) {
   constexpr int64_t rows = 600;
-  Heads heads{2, 1, 0.3};
+  Heads heads{2, 1, 0.3, window};
+  std::string given = window ? "window " + std::to_string(window) + " " : "";
   Matrix q = random(rows, 32), k = random(rows, 16), v = random(rows, 16);
   Matrix dy = random(rows, 32);
   Rows starts(rows, 0);
@@ -116,8 +155,8 @@ TEST_P(KernelsAttentionTest, LongSequence) {
       element(),
       {{"q", "?x32xT"}, {"k", "?x16xT"}, {"v", "?x16xT"}, {"starts", "?xi32"}},
       {"?x32xT", "?x4xC"},
-      "hone.attention %q, %k, %v, %starts heads 2 kv_heads 1 "
-      "scale 0.3",
+      "hone.attention %q, %k, %v, %starts heads 2 kv_heads 1 " + given +
+          "scale 0.3",
       /*maxRows=*/700);
   forward.set("q", q);
   forward.set("k", k);
@@ -136,7 +175,8 @@ TEST_P(KernelsAttentionTest, LongSequence) {
                       {"starts", "?xi32"}},
                      {"?x32xT", "?x16xT", "?x16xT"},
                      "hone.attention_adjoint %dy, %q, %k, %v, %y, %normalizer, "
-                     "%starts heads 2 kv_heads 1 scale 0.3",
+                     "%starts heads 2 kv_heads 1 " +
+                         given + "scale 0.3",
                      /*maxRows=*/700);
   adjoint.set("dy", dy);
   adjoint.set("q", q);

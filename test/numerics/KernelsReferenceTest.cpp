@@ -42,6 +42,9 @@ protected:
     }
   }
 
+  void checkAttention(const Heads &heads);
+  void checkAttentionTangent(const Heads &heads);
+
 private:
   unsigned seed = 100;
 };
@@ -85,7 +88,11 @@ TEST_F(KernelsReferenceTest, Rope) {
 }
 
 TEST_F(KernelsReferenceTest, Attention) {
-  Heads heads{4, 2, 0.3};
+  for (int64_t window : {0, 1, 3})
+    checkAttention({4, 2, 0.3, window});
+}
+
+void KernelsReferenceTest::checkAttention(const Heads &heads) {
   Matrix q = random(9, 12), k = random(9, 6), v = random(9, 6);
   Matrix dy = random(9, 12);
   Rows starts = sequenceStarts(9);
@@ -146,7 +153,11 @@ TEST_F(KernelsReferenceTest, RmsNormTangent) {
 }
 
 TEST_F(KernelsReferenceTest, AttentionTangent) {
-  Heads heads{4, 2, 0.3};
+  for (int64_t window : {0, 1, 3})
+    checkAttentionTangent({4, 2, 0.3, window});
+}
+
+void KernelsReferenceTest::checkAttentionTangent(const Heads &heads) {
   Matrix q = random(9, 12), k = random(9, 6), v = random(9, 6);
   Matrix tq = random(9, 12), tk = random(9, 6), tv = random(9, 6);
   Rows starts = sequenceStarts(9);

@@ -134,13 +134,14 @@ struct AttentionGiven {
 TEST_P(KernelsTangentTest, Attention) {
   // One head each; grouped; one key head for all and more than one panel wide
   // in f64.
-  const Heads shapes[] = {{2, 2, 0.3}, {6, 2, 0.3}, {3, 1, 0.3}};
-  const int64_t headDims[] = {8, 16, 40};
+  const Heads shapes[] = {
+      {2, 2, 0.3}, {6, 2, 0.3}, {3, 1, 0.3}, {6, 2, 0.3, 11}, {3, 1, 0.3, 40}};
+  const int64_t headDims[] = {8, 16, 40, 16, 8};
   const AttentionGiven all[] = {
       {true, true, true, false},   {true, true, true, true},
       {true, false, false, false}, {false, true, false, true},
       {false, false, true, true},  {false, false, true, false}};
-  for (int shape : {0, 1, 2})
+  for (int shape : {0, 1, 2, 3, 4})
     for (const AttentionGiven &with : all) {
       const Heads &heads = shapes[shape];
       int64_t wide = heads.heads * headDims[shape];
@@ -154,11 +155,13 @@ TEST_P(KernelsTangentTest, Attention) {
           optional(operands, with.tv, "tv", kv) +
           optional(operands, with.normalizer, "normalizer",
                    "?x" + std::to_string(2 * heads.heads) + "xC");
-      KernelCase kernel(element(), operands, {q},
-                        "hone.attention_tangent %q, %k, %v, %starts" +
-                            tangents + " heads " + std::to_string(heads.heads) +
-                            " kv_heads " + std::to_string(heads.kvHeads) +
-                            " scale 0.3");
+      KernelCase kernel(
+          element(), operands, {q},
+          "hone.attention_tangent %q, %k, %v, %starts" + tangents + " heads " +
+              std::to_string(heads.heads) + " kv_heads " +
+              std::to_string(heads.kvHeads) +
+              (heads.window ? " window " + std::to_string(heads.window) : "") +
+              " scale 0.3");
       for (int64_t rows : kRowCounts) {
         Matrix query = random(rows, wide), key = random(rows, narrow);
         Matrix value = random(rows, narrow), tq = random(rows, wide);

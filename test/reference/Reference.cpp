@@ -226,6 +226,12 @@ static double score(const Matrix &q, const Matrix &k, int64_t i, int64_t j,
   return sum;
 }
 
+/// The first key that row i sees.
+static int64_t firstKey(const Rows &starts, int64_t i, const Heads &heads) {
+  int64_t start = starts[i];
+  return heads.window ? std::max(start, i - heads.window + 1) : start;
+}
+
 Attention attention(const Matrix &q, const Matrix &k, const Matrix &v,
                     const Rows &starts, const Heads &heads) {
   Attention result{Matrix(q.rows, q.columns), Matrix(q.rows, 2 * heads.heads)};
@@ -234,13 +240,13 @@ Attention attention(const Matrix &q, const Matrix &k, const Matrix &v,
     for (int64_t h = 0; h < heads.heads; ++h) {
       int64_t kv = h / (heads.heads / heads.kvHeads);
       double maximum = -HUGE_VAL, sum = 0;
-      for (int64_t j = starts[i]; j <= i; ++j)
+      for (int64_t j = firstKey(starts, i, heads); j <= i; ++j)
         maximum = std::max(maximum, heads.scale * score(q, k, i, j, h, heads));
-      for (int64_t j = starts[i]; j <= i; ++j)
+      for (int64_t j = firstKey(starts, i, heads); j <= i; ++j)
         sum += std::exp(heads.scale * score(q, k, i, j, h, heads) - maximum);
       result.normalizer(i, 2 * h) = maximum;
       result.normalizer(i, 2 * h + 1) = 1 / sum;
-      for (int64_t j = starts[i]; j <= i; ++j) {
+      for (int64_t j = firstKey(starts, i, heads); j <= i; ++j) {
         double p =
             std::exp(heads.scale * score(q, k, i, j, h, heads) - maximum) / sum;
         for (int64_t c = 0; c < d; ++c)
@@ -264,7 +270,7 @@ AttentionGradients attentionAdjoint(const Matrix &dy, const Matrix &q,
       double term = 0;
       for (int64_t c = 0; c < d; ++c)
         term += dy(i, h * d + c) * forward.y(i, h * d + c);
-      for (int64_t j = starts[i]; j <= i; ++j) {
+      for (int64_t j = firstKey(starts, i, heads); j <= i; ++j) {
         double p = std::exp(heads.scale * score(q, k, i, j, h, heads) -
                             forward.normalizer(i, 2 * h)) *
                    forward.normalizer(i, 2 * h + 1);
@@ -287,7 +293,8 @@ Matrix attentionTangent(const Matrix &q, const Matrix &k, const Matrix &v,
   int64_t d = q.columns / heads.heads;
   for (int64_t i = 0; i < q.rows; ++i)
     for (int64_t h = 0; h < heads.heads; ++h) {
-      int64_t kv = h / (heads.heads / heads.kvHeads), start = starts[i];
+      int64_t kv = h / (heads.heads / heads.kvHeads);
+      int64_t start = firstKey(starts, i, heads);
       std::vector<double> p, ts;
       double mean = 0;
       for (int64_t j = start; j <= i; ++j) {

@@ -81,6 +81,7 @@ Matrix rope(const Matrix &x, const Rows &starts, int64_t heads, double theta,
 struct Heads {
   int64_t heads, kvHeads;
   double scale;
+  int64_t window = 0; ///< keys that a row sees at most; 0: no bound
 };
 struct Attention {
   Matrix y, normalizer;

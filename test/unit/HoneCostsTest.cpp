@@ -45,6 +45,16 @@ static constexpr llvm::StringLiteral tangents = R"(
     hone.return
   })";
 
+/// Attention in a window of three keys.
+static constexpr llvm::StringLiteral windows = R"(
+  hone.block @layer(%x: tensor<?x4xf32>, %y: tensor<?x8xf32>,
+                    %ids: tensor<?xi32>) {
+    %o = hone.attention %y, %x, %x, %ids heads 2 kv_heads 1 window 3 scale 1.0 : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?xi32>) -> tensor<?x8xf32>
+    %do:3 = hone.attention_adjoint %y, %y, %x, %x, %o, %x, %ids heads 2 kv_heads 1 window 3 scale 1.0 : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x8xf32>, tensor<?x4xf32>, tensor<?xi32>) -> (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>)
+    %t = hone.attention_tangent %y, %x, %x, %ids tv %x heads 2 kv_heads 1 window 3 scale 1.0 : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?xi32>, tensor<?x4xf32>) -> tensor<?x8xf32>
+    hone.return
+  })";
+
 template <typename OpTy>
 static int64_t flops(int64_t rows, llvm::StringRef text = source) {
   ParsedModule module(text);
@@ -71,6 +81,16 @@ TEST(HoneCosts, TheParameterAdjointIsFourThinProducts) {
 TEST(HoneCosts, CausalAttentionSeesHalfOfTheSquare) {
   // Two products of 2 * rows^2 / 2 * heads * d.
   EXPECT_EQ(flops<AttentionOp>(10), 2 * 10 * 10 * 8);
+}
+
+TEST(HoneCosts, AWindowCostsWhatItReads) {
+  // Rows 0, 1, 2, ... of 10 see 1, 2, 3, 3, ... keys; as above, the diagonal
+  // counts half.
+  EXPECT_EQ(flops<AttentionOp>(10, windows), 2 * (3 * (20 - 3)) * 8);
+  EXPECT_EQ(flops<AttentionAdjointOp>(10, windows), 5 * (3 * (20 - 3)) * 8);
+  EXPECT_EQ(flops<AttentionTangentOp>(10, windows), 2 * (3 * (20 - 3)) * 8);
+  // Longer than the batch, it bounds nothing.
+  EXPECT_EQ(flops<AttentionOp>(2, windows), flops<AttentionOp>(2));
 }
 
 TEST(HoneCosts, TheAttentionAdjointIsFiveProducts) {

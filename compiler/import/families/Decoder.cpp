@@ -142,6 +142,7 @@ Value Decoder::attend(ModelBuilder &builder, Queries queries, Value starts,
           builder.ops(), builder.at("self_attn"), q.getType(),
           /*normalizer=*/Type(), q, k, queries.v, starts,
           builder.i64(numAttentionHeads), builder.i64(numKeyValueHeads),
+          /*window=*/IntegerAttr(),
           builder.f64(1.0 / std::sqrt(static_cast<double>(headDim))))
           .getY();
   return builder.linear("self_attn.o_proj", attention, hiddenSize, hasBias);
