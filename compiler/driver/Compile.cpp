@@ -231,6 +231,8 @@ Status Compilation::importModel() {
     if (!opened.isOk())
       return opened.status();
     model = std::move(opened.value());
+    for (const std::string &note : model->notes)
+      llvm::errs() << "note: " << note << "\n";
   }
   Result<ImportedModel> imported =
       model ? hone::importModel(context, *model, spec)

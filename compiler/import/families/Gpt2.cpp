@@ -43,9 +43,11 @@ class Gpt2 : public GptDecoder {
                     "quantises");
     config.takeDropout({"resid_pdrop", "embd_pdrop", "attn_pdrop"});
     // Older names and heads of other classes.
-    for (const char *key : {"n_ctx", "summary_type", "summary_use_proj",
-                            "summary_activation", "summary_proj_to_labels",
-                            "summary_first_dropout", "gradient_checkpointing"})
+    for (const char *key :
+         {"n_ctx", "summary_type", "summary_use_proj", "summary_activation",
+          "summary_proj_to_labels", "summary_first_dropout",
+          "gradient_checkpointing", "n_special", "output_past",
+          "predict_special_tokens"})
       config.take(key);
     baseModelPrefix = "transformer.";
     readHead(config, "transformer.wte.weight");
