@@ -231,6 +231,8 @@ Status Compilation::importModel() {
     if (!opened.isOk())
       return opened.status();
     model = std::move(opened.value());
+    for (const std::string &note : model->notes)
+      llvm::errs() << "note: " << note << "\n";
   }
   Result<ImportedModel> imported =
       model ? hone::importModel(context, *model, spec)
@@ -453,6 +455,8 @@ Status Compilation::findTensors(const std::vector<ExpectedTensor> &expected) {
   if (!opened.isOk())
     return opened.status();
   weights.emplace(std::move(opened.value()));
+  if (model)
+    weights->setBasePrefix(model->baseModelPrefix);
   Status status =
       weights->require(expected, model ? "config.json" : identity.name);
   if (status.isOk() && model)

@@ -148,6 +148,16 @@ static std::string sectionJson(const Spec &spec, const char *section,
   return jsonString(section) + ":" + out;
 }
 
+/// Whether an adapter is of a matrix that the files hold as PEFT's
+/// fan_in_fan_out says.
+static bool adaptsConv1d(const ParameterTable &parameters) {
+  return llvm::any_of(parameters.frozen(), [&](const Parameter &p) {
+    StringRef module = p.name;
+    return p.transposed && module.consume_back(".weight") &&
+           parameters.find(module, ".lora_A.weight");
+  });
+}
+
 std::string hone::moduleConfigJson(const Spec &spec, const ModelIdentity &model,
                                    const ParameterTable &parameters,
                                    const MemoryPlan &plan, const Target &target,
@@ -171,8 +181,11 @@ std::string hone::moduleConfigJson(const Spec &spec, const ModelIdentity &model,
          ",\"parameters\":" + std::to_string(count) +
          ",\"vocab_size\":" + std::to_string(model.vocabSize) +
          ",\"identity\":" + identityJson(model, layout, sourceHash) + "}," +
-         sectionJson(resolved, "lora",
-                     ",\"base_model_name_or_path\":" + jsonString(model.name)) +
+         sectionJson(
+             resolved, "lora",
+             (adaptsConv1d(parameters) ? ",\"fan_in_fan_out\":true" : "") +
+                 std::string(",\"base_model_name_or_path\":") +
+                 jsonString(model.name)) +
          "," + sectionJson(resolved, "train") + "," +
          (spec.hasParts() ? sectionJson(resolved, spec.lower.name) + "," +
                                 sectionJson(resolved, spec.upper.name) + ","

@@ -37,7 +37,9 @@ struct Distribution {
 
 static Distribution distributionOf(llvm::StringRef name,
                                    const RandomWeights &options) {
-  if (name.ends_with("norm.weight"))
+  llvm::StringRef module = name.rsplit('.').first.rsplit('.').second;
+  if (name.ends_with("norm.weight") ||
+      (module.starts_with("ln_") && name.ends_with(".weight")))
     return {static_cast<float>(options.normCenter), 0.1f};
   return {0.0f, static_cast<float>(options.standardDeviation * std::sqrt(3.0))};
 }
@@ -130,7 +132,10 @@ Status RandomWeights::write(const std::string &directory,
       shards.emplace_back();
       bytesInShard = 0;
     }
-    shards.back().push_back({tensor.name, dtype, tensor.type.getShape().vec()});
+    std::vector<int64_t> shape = tensor.type.getShape().vec();
+    if (tensor.transposed)
+      std::reverse(shape.begin(), shape.end());
+    shards.back().push_back({tensor.name, dtype, std::move(shape)});
     bytesInShard += bytes;
     totalBytes += bytes;
   }

@@ -54,8 +54,8 @@ static Status refuse(const Spec &spec, const std::string &target,
     auto location = dyn_cast<NameLoc>(op->getLoc());
     if (!location || !names(target, location.getName()))
       return;
-    isNorm |= isa<RmsNormOp>(op);
-    isFrozen |= isa<EmbeddingOp, LinearCrossEntropyOp>(op);
+    isNorm |= isa<RmsNormOp, LayerNormOp>(op);
+    isFrozen |= isa<EmbeddingOp, PositionEmbeddingOp, LinearCrossEntropyOp>(op);
   });
   std::vector<std::string> words = linearWords(module);
   return Status::error(
@@ -78,7 +78,7 @@ static void adapt(LinearOp op, const Spec &spec) {
     return ParameterOp::create(builder, NameLoc::get(name), weight.clone(shape),
                                name, /*trainable=*/true,
                                InitAttr::get(op.getContext(), init),
-                               StorageAttr());
+                               StorageAttr(), /*transposed=*/false);
   };
   ArrayRef<int64_t> shape =
       cast<RankedTensorType>(op.getWeight().getType()).getShape();

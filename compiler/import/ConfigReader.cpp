@@ -208,6 +208,37 @@ bool ConfigReader::flag(StringRef key, bool fallback) {
   return found && found->isBool() ? found->boolean() : fallback;
 }
 
+int64_t ConfigReader::sizeOf(StringRef key, StringRef other,
+                             std::optional<int64_t> fallback) {
+  if (!take(other))
+    return size(key, fallback);
+  int64_t value = size(other);
+  if (take(key) && size(key) != value)
+    failAt(ErrorCode::BadConfig, key,
+           "expected the same as /" + other.str() + ", " +
+               std::to_string(value) + ", but found " +
+               std::to_string(size(key)),
+           "remove one of the two");
+  return value;
+}
+
+void ConfigReader::takeDropout(llvm::ArrayRef<StringRef> keys) {
+  for (StringRef key : keys) {
+    const Json *value = take(key);
+    if (!value)
+      continue;
+    if (!value->isNumber() || value->number() < 0 || value->number() >= 1)
+      failAt(ErrorCode::BadConfig, key,
+             "expected a probability from 0 to below 1 but found " +
+                 describeValue(*value),
+             takeFromTheSamePlace);
+    else if (!isZero(*value))
+      noteList.push_back(place + ":" + std::to_string(value->line()) + ":" +
+                         std::to_string(value->column()) + " " +
+                         pointerTo(key) + ": Hone trains without dropout");
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // What every family has
 //===----------------------------------------------------------------------===//

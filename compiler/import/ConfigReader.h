@@ -13,12 +13,14 @@
 #include "base/Status.h"
 #include "compiler/import/Quantization.h"
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/StringSet.h"
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace hone {
 
@@ -43,6 +45,16 @@ public:
   double positiveIn(const rt::Json &object, const std::string &pointer,
                     llvm::StringRef key);
   bool flag(llvm::StringRef key, bool fallback = false);
+
+  /// Of `key`, or of `other`, the name that Transformers gives the same in all
+  /// families; both must agree. Without `fallback` one is required.
+  int64_t sizeOf(llvm::StringRef key, llvm::StringRef other,
+                 std::optional<int64_t> fallback = {});
+  /// Probabilities of dropout, which Transformers applies in training alone.
+  /// Hone trains without: one that is not zero is noted.
+  void takeDropout(llvm::ArrayRef<llvm::StringRef> keys);
+  /// What a user should know of a config.json that is accepted.
+  const std::vector<std::string> &notes() const { return noteList; }
 
   /// What MLX wrote of the weights, if anything.
   std::optional<Quantization> quantization();
@@ -69,6 +81,7 @@ private:
   std::string place;
   llvm::StringSet<> taken;
   rt::Status firstError = rt::Status::ok();
+  std::vector<std::string> noteList;
 };
 
 /// `"silu"`, `8`, `true`, or the kind of value: as messages cite it.

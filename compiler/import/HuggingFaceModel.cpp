@@ -77,6 +77,7 @@ HuggingFaceModel::parse(const std::string &text, const std::string &place) {
   config.refuseUnknownKeys(family->modelType);
   if (config.failed())
     return config.status();
+  model->notes = config.notes();
   return Result<std::unique_ptr<HuggingFaceModel>>(std::move(model));
 }
 

@@ -44,6 +44,11 @@ public:
   int64_t maxPositionEmbeddings = 0; ///< 0: not in the file
   double initializerRange = 0.02;    ///< only random models are made with it
   std::optional<Quantization> quantization; ///< of the files' weights
+  /// What the names of tensors begin with where the files are of the model with
+  /// its head, and do not where they are of the base model alone: "transformer.".
+  std::string baseModelPrefix;
+  /// What a user should know of the file: dropout that is left out.
+  std::vector<std::string> notes;
   /// What the files may hold although the model does not read it.
   std::vector<std::string> redundantTensors;
 

@@ -68,13 +68,41 @@ Value ModelBuilder::parameter(const llvm::Twine &name,
   return ParameterOp::create(builder, at(name),
                              RankedTensorType::get(shape, computeType(element)),
                              builder.getStringAttr(name),
-                             /*trainable=*/false, InitAttr(), StorageAttr());
+                             /*trainable=*/false, InitAttr(), StorageAttr(),
+                             /*transposed=*/false);
 }
 
 Value ModelBuilder::linear(StringRef name, Value x, int64_t out, bool hasBias) {
   Value weight = parameter(name + ".weight", {out, featuresOf(x)});
   Value bias = hasBias ? parameter(name + ".bias", {out}) : Value();
   return LinearOp::create(builder, at(name), rowsOf(out), x, weight, bias);
+}
+
+Value ModelBuilder::conv1d(StringRef name, Value x, int64_t out) {
+  auto weight = parameter(name + ".weight", {out, featuresOf(x)})
+                    .getDefiningOp<ParameterOp>();
+  weight.setTransposed(true);
+  Value bias = parameter(name + ".bias", {out});
+  return LinearOp::create(builder, at(name), rowsOf(out), x, weight, bias);
+}
+
+Value ModelBuilder::layerNorm(StringRef name, Value x, double epsilon) {
+  int64_t features = featuresOf(x);
+  Value weight = parameter(name + ".weight", {features});
+  Value bias = parameter(name + ".bias", {features});
+  return LayerNormOp::create(builder, at(name), x.getType(),
+                             /*statistics=*/Type(), x, weight, bias,
+                             f64(epsilon))
+      .getY();
+}
+
+Value ModelBuilder::activation(StringRef name, Activation function, Value x) {
+  return ActivationOp::create(builder, at(name), x.getType(), function, x);
+}
+
+Value ModelBuilder::columns(StringRef name, Value x, int64_t from,
+                            int64_t count) {
+  return ColumnsOp::create(builder, at(name), rowsOf(count), x, i64(from));
 }
 
 Value ModelBuilder::rmsNorm(StringRef name, Value x, double epsilon,

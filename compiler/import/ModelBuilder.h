@@ -46,9 +46,18 @@ public:
   /// x W^T + b, with the tensors of the module `name`.
   mlir::Value linear(llvm::StringRef name, mlir::Value x, int64_t out,
                      bool hasBias);
+  /// The same with Transformers' Conv1D, whose weight the files hold as
+  /// [in, out].
+  mlir::Value conv1d(llvm::StringRef name, mlir::Value x, int64_t out);
   /// With one weight for `heads` slices of the features.
   mlir::Value rmsNorm(llvm::StringRef name, mlir::Value x, double epsilon,
                       int64_t heads = 1, double offset = 0);
+  mlir::Value layerNorm(llvm::StringRef name, mlir::Value x, double epsilon);
+  mlir::Value activation(llvm::StringRef name, Activation function,
+                         mlir::Value x);
+  /// Features `from` to `from + count - 1`.
+  mlir::Value columns(llvm::StringRef name, mlir::Value x, int64_t from,
+                      int64_t count);
   mlir::Value add(llvm::StringRef name, mlir::Value a, mlir::Value b);
 
   mlir::Location at(const llvm::Twine &name);

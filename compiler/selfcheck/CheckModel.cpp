@@ -146,8 +146,10 @@ std::vector<int32_t> selfcheck::rowInput(llvm::StringRef name,
 }
 
 static bool multipliesNorm(ParameterOp op) {
-  return llvm::any_of(op->getUsers(),
-                      [](Operation *user) { return isa<RmsNormOp>(user); });
+  return llvm::any_of(op->getUsers(), [&](Operation *user) {
+    auto norm = dyn_cast<LayerNormOp>(user);
+    return isa<RmsNormOp>(user) || (norm && norm.getWeight() == op.getResult());
+  });
 }
 
 CheckValues::CheckValues(ModuleOp module, const ParameterTable &table)

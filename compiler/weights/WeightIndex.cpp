@@ -43,6 +43,8 @@ hone::expectedTensors(llvm::ArrayRef<Parameter> frozen, bool isPacked) {
     std::vector<int64_t> shape = parameter.type.getShape().vec();
     StorageAttr storage = parameter.storage;
     if (!isPacked || !storage || !storage.isGrouped()) {
+      if (parameter.transposed)
+        std::reverse(shape.begin(), shape.end());
       expected.push_back({parameter.name, shape});
       continue;
     }
@@ -261,6 +263,15 @@ Result<WeightIndex> WeightIndex::openShards(const std::string &directory,
 }
 
 const WeightIndex::Entry *WeightIndex::find(StringRef name) const {
+  if (const Entry *entry = findExactly(name))
+    return entry;
+  StringRef inBase = name;
+  return !basePrefix.empty() && inBase.consume_front(basePrefix)
+             ? findExactly(inBase)
+             : nullptr;
+}
+
+const WeightIndex::Entry *WeightIndex::findExactly(StringRef name) const {
   auto it = llvm::lower_bound(entries, name, [](const Entry &e, StringRef n) {
     return StringRef(e.tensor->name) < n;
   });
@@ -296,8 +307,8 @@ Status WeightIndex::require(const std::vector<ExpectedTensor> &expected,
     if (!found.isOk())
       return found.status();
     const Entry *entry = &found.value();
-    std::string place = entry->file->path() + ": tensor " + tensor.name;
     const rt::TensorInfo &info = *entry->tensor;
+    std::string place = entry->file->path() + ": tensor " + info.name;
     if (info.shape != tensor.shape)
       return Status::error(
           ErrorCode::TensorMisfit,
@@ -327,10 +338,14 @@ Status
 WeightIndex::refuseUnused(const std::vector<ExpectedTensor> &expected,
                           const std::vector<std::string> &redundant) const {
   llvm::StringSet<> allowed;
+  auto allow = [&](StringRef name) {
+    if (const Entry *entry = find(name))
+      allowed.insert(entry->tensor->name);
+  };
   for (const ExpectedTensor &tensor : expected)
-    allowed.insert(tensor.name);
+    allow(tensor.name);
   for (const std::string &name : redundant)
-    allowed.insert(name);
+    allow(name);
   for (const std::string &name : names()) {
     if (allowed.contains(name) ||
         StringRef(name).ends_with(".rotary_emb.inv_freq"))

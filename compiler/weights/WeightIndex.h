@@ -23,7 +23,7 @@ namespace hone {
 /// A tensor that the model's files must have.
 struct ExpectedTensor {
   std::string name;
-  std::vector<int64_t> shape;
+  std::vector<int64_t> shape;          ///< as the files have it
   std::optional<rt::Dtype> dtype = {}; ///< absent: any float
 };
 
@@ -44,6 +44,10 @@ public:
   /// are exactly those of its weight_map, each in the shard that it says.
   /// Errors: NoInput, BadData.
   static rt::Result<WeightIndex> open(const std::string &path);
+
+  /// From now on a tensor that no file has under its name is looked for under
+  /// what follows `prefix` in it, too.
+  void setBasePrefix(std::string prefix) { basePrefix = std::move(prefix); }
 
   /// Null when no file has the tensor.
   const Entry *find(llvm::StringRef name) const;
@@ -83,6 +87,8 @@ private:
 
   std::string where; ///< the file, or the index, for messages
   std::vector<std::unique_ptr<rt::SafetensorsFile>> files;
+  std::string basePrefix;
+  const Entry *findExactly(llvm::StringRef name) const;
   /// By name. Sorted and not hashed: names may have been chosen to collide.
   std::vector<Entry> entries;
 };

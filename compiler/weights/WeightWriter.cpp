@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstring>
 #include <memory>
 
 using namespace hone;
@@ -54,6 +55,25 @@ struct Part {
   enum { Numbers, Scales, Biases } kind; ///< the order of storedTensors()
 };
 
+/// A tensor of the files, in the order in which its elements are written.
+struct Source {
+  WeightIndex::Entry entry;
+  bool transposed;
+
+  /// Where element `index` is in the file. A matrix that is written [out, in]
+  /// is [in, out] there.
+  uint64_t at(uint64_t index) const {
+    if (!transposed)
+      return index;
+    uint64_t in = entry.tensor->shape[0], out = entry.tensor->shape[1];
+    return index % in * out + index / in;
+  }
+  /// `count` elements from `first` on, as `to`.
+  void convert(uint64_t first, uint64_t count, Dtype to, void *converted) const;
+  /// `count` elements from `first` on have been written.
+  void release(uint64_t first, uint64_t count) const;
+};
+
 /// Sums over the squares of values and of what quantising them changed.
 struct Squares {
   double values = 0, errors = 0;
@@ -61,9 +81,9 @@ struct Squares {
 
 class PartWriter {
 public:
-  PartWriter(rt::SafetensorsWriter &writer, const WeightIndex &source,
+  PartWriter(rt::SafetensorsWriter &writer, const WeightIndex &files,
              std::vector<QuantizationError> *errors)
-      : writer(writer), source(source), errors(errors) {}
+      : writer(writer), files(files), errors(errors) {}
 
   Status write(const Part &part, Dtype dtype);
 
@@ -73,17 +93,16 @@ private:
     uint64_t first, count;
     char *to;
   };
-  Status writeConverted(const WeightIndex::Entry &entry, Dtype to);
+  Status writeConverted(const Source &source, Dtype to);
   Status writeBytes(const WeightIndex::Entry &entry);
-  Status writeQuantized(const Part &part, const WeightIndex::Entry &entry);
+  Status writeQuantized(const Part &part, const Source &source);
   /// Writes the tensor as `encode` makes it: `bytes` for each `elements`. On
   /// false, encode has found a number that is not finite.
-  Status writeEncoded(const WeightIndex::Entry &entry, uint64_t bytes,
-                      uint64_t elements,
+  Status writeEncoded(const Source &source, uint64_t bytes, uint64_t elements,
                       llvm::function_ref<bool(const Piece &)> encode);
 
   rt::SafetensorsWriter &writer;
-  const WeightIndex &source;
+  const WeightIndex &files;
   std::vector<QuantizationError> *errors;
   std::vector<char> encoded;
   /// Scales of a parameter whose biases were written: they are next.
@@ -93,15 +112,16 @@ private:
 
 } // namespace
 
-/// What is said of the first such number from `index` on, as a float32.
-static Status notFinite(const WeightIndex::Entry &entry, uint64_t index) {
+/// What is said of the first such number from `next` on, as a float32.
+static Status notFinite(const Source &source, uint64_t next) {
+  const WeightIndex::Entry &entry = source.entry;
   const rt::TensorInfo &tensor = *entry.tensor;
-  uint64_t columns = static_cast<uint64_t>(tensor.shape[1]);
+  uint64_t columns = static_cast<uint64_t>(tensor.shape[1]), index;
   double value;
-  while (value =
-             rt::loadAsDouble(tensor.dtype, entry.file->data(tensor), index),
-         std::isfinite(static_cast<float>(value)))
-    ++index;
+  do {
+    index = source.at(next++);
+    value = rt::loadAsDouble(tensor.dtype, entry.file->data(tensor), index);
+  } while (std::isfinite(static_cast<float>(value)));
   return Status::error(
       rt::ErrorCode::NotFiniteWeight,
       {entry.file->path() + ": tensor " + tensor.name,
@@ -113,11 +133,10 @@ static Status notFinite(const WeightIndex::Entry &entry, uint64_t index) {
 }
 
 Status
-PartWriter::writeEncoded(const WeightIndex::Entry &entry, uint64_t bytes,
+PartWriter::writeEncoded(const Source &source, uint64_t bytes,
                          uint64_t elements,
                          llvm::function_ref<bool(const Piece &)> encode) {
-  const uint64_t all = entry.tensor->elements();
-  const uint64_t elementBytes = rt::dtypeBytes(entry.tensor->dtype);
+  const uint64_t all = source.entry.tensor->elements();
   for (uint64_t first = 0; first < all; first += chunkElements) {
     uint64_t count = std::min(chunkElements, all - first);
     encoded.resize(count / elements * bytes);
@@ -129,28 +148,39 @@ PartWriter::writeEncoded(const WeightIndex::Entry &entry, uint64_t bytes,
         finite = false;
     });
     if (!finite)
-      return notFinite(entry, first);
+      return notFinite(source, first);
     if (Status status = writer.write(encoded.data(), encoded.size());
         !status.isOk())
       return status;
-    entry.file->release(*entry.tensor, first * elementBytes,
-                        count * elementBytes);
+    source.release(first, count);
   }
   return Status::ok();
 }
 
-/// Elements of the tensor, as `to`.
-static void convert(const WeightIndex::Entry &entry, uint64_t first,
-                    uint64_t count, Dtype to, void *converted) {
+void Source::convert(uint64_t first, uint64_t count, Dtype to,
+                     void *converted) const {
   Dtype from = entry.tensor->dtype;
-  const char *bytes =
-      entry.file->data(*entry.tensor) + first * rt::dtypeBytes(from);
-  rt::convertElements(from, bytes, to, converted, count);
+  const char *data = entry.file->data(*entry.tensor);
+  const uint64_t bytes = rt::dtypeBytes(from);
+  if (!transposed)
+    return rt::convertElements(from, data + first * bytes, to, converted,
+                               count);
+  std::unique_ptr<char[]> gathered(new char[count * bytes]);
+  for (uint64_t i = 0; i < count; ++i)
+    std::memcpy(&gathered[i * bytes], data + at(first + i) * bytes, bytes);
+  rt::convertElements(from, gathered.get(), to, converted, count);
 }
 
-Status PartWriter::writeConverted(const WeightIndex::Entry &entry, Dtype to) {
-  return writeEncoded(entry, rt::dtypeBytes(to), 1, [&](const Piece &piece) {
-    convert(entry, piece.first, piece.count, to, piece.to);
+void Source::release(uint64_t first, uint64_t count) const {
+  const uint64_t bytes = rt::dtypeBytes(entry.tensor->dtype);
+  if (transposed) // its columns are everywhere
+    return entry.file->release(*entry.tensor);
+  entry.file->release(*entry.tensor, first * bytes, count * bytes);
+}
+
+Status PartWriter::writeConverted(const Source &source, Dtype to) {
+  return writeEncoded(source, rt::dtypeBytes(to), 1, [&](const Piece &piece) {
+    source.convert(piece.first, piece.count, to, piece.to);
     return true;
   });
 }
@@ -176,15 +206,15 @@ static Squares compare(const float *values, const Quantizer &quantizer,
   return squares;
 }
 
-Status PartWriter::writeQuantized(const Part &part,
-                                  const WeightIndex::Entry &entry) {
+Status PartWriter::writeQuantized(const Part &part, const Source &source) {
+  const rt::TensorInfo &tensor = *source.entry.tensor;
   const Parameter &parameter = *part.parameter;
   const StorageAttr storage = parameter.storage;
   const uint64_t group = storage.getGroup();
   const Quantizer quantizer(storage.getBits(), group);
   auto valuesOf = [&](const Piece &piece) {
     std::unique_ptr<float[]> values(new float[piece.count]);
-    convert(entry, piece.first, piece.count, Dtype::F32, values.get());
+    source.convert(piece.first, piece.count, Dtype::F32, values.get());
     return values;
   };
   const bool isScales = part.kind == Part::Scales;
@@ -192,9 +222,9 @@ Status PartWriter::writeQuantized(const Part &part,
     return writer.write(scales.data(), scales.size() * sizeof(float));
   if (part.kind != Part::Numbers) {
     std::vector<float> &others = scales;
-    others.resize(entry.tensor->elements() / group);
+    others.resize(tensor.elements() / group);
     scalesOf = isScales ? nullptr : &parameter;
-    return writeEncoded(entry, sizeof(float), group, [&](const Piece &piece) {
+    return writeEncoded(source, sizeof(float), group, [&](const Piece &piece) {
       auto *fitted = reinterpret_cast<float *>(piece.to);
       float *other = others.data() + piece.first / group;
       return !quantizer.fit(valuesOf(piece).get(), piece.count,
@@ -206,9 +236,9 @@ Status PartWriter::writeQuantized(const Part &part,
   // One for each piece: their sum depends on no number of threads.
   std::vector<Squares> squares;
   if (errors)
-    squares.resize(llvm::divideCeil(entry.tensor->elements(), pieceElements));
+    squares.resize(llvm::divideCeil(tensor.elements(), pieceElements));
   Status status = writeEncoded(
-      entry, group * storage.getBits() / 8, group, [&](const Piece &piece) {
+      source, group * storage.getBits() / 8, group, [&](const Piece &piece) {
         std::unique_ptr<float[]> values = valuesOf(piece);
         QuantizedGroups groups;
         if (quantizer.quantize(values.get(), piece.count, groups))
@@ -233,21 +263,22 @@ Status PartWriter::writeQuantized(const Part &part,
 
 Status PartWriter::write(const Part &part, Dtype dtype) {
   const Parameter &parameter = *part.parameter;
-  Result<WeightIndex::Entry> numbers = source.get(parameter.name, asker);
+  Result<WeightIndex::Entry> numbers = files.get(parameter.name, asker);
   if (!numbers.isOk())
     return numbers.status();
   const WeightIndex::Entry &entry = numbers.value();
+  const Source source{entry, parameter.transposed};
   if (!parameter.storage || !parameter.storage.isGrouped())
-    return writeConverted(entry, dtype);
+    return writeConverted(source, dtype);
   if (entry.tensor->dtype != Dtype::U32)
-    return writeQuantized(part, entry);
+    return writeQuantized(part, source);
   if (part.kind == Part::Numbers)
     return writeBytes(entry); // little endian: words are the same bytes
   Result<WeightIndex::Entry> groups =
-      source.get(part.kind == Part::Scales ? scalesName(parameter.name)
-                                           : biasesName(parameter.name),
-                 asker);
-  return groups.isOk() ? writeConverted(groups.value(), dtype)
+      files.get(part.kind == Part::Scales ? scalesName(parameter.name)
+                                          : biasesName(parameter.name),
+                asker);
+  return groups.isOk() ? writeConverted({groups.value(), false}, dtype)
                        : groups.status();
 }
 

@@ -105,6 +105,14 @@ int64_t AttentionOp::getFlops(int64_t rows) {
 int64_t GatedActivationOp::getFlops(int64_t rows) {
   return (valueFlops(getActivation()) + 1) * elements(getY(), rows);
 }
+int64_t ActivationOp::getFlops(int64_t rows) {
+  return valueFlops(getActivation()) * elements(getY(), rows);
+}
+int64_t LayerNormOp::getFlops(int64_t rows) {
+  return 8 * elements(getX(), rows);
+}
+int64_t PositionEmbeddingOp::getFlops(int64_t) { return 0; }
+int64_t ColumnsOp::getFlops(int64_t) { return 0; }
 int64_t AddOp::getFlops(int64_t rows) { return elements(getY(), rows); }
 int64_t LinearCrossEntropyOp::getFlops(int64_t rows) {
   return productFlops(getWeight(), rows) * (getDx() ? 2 : 1);
@@ -132,7 +140,24 @@ int64_t AttentionAdjointOp::getFlops(int64_t rows) {
 int64_t GatedActivationAdjointOp::getFlops(int64_t rows) {
   return (slopeFlops(getActivation()) + 3) * elements(getGate(), rows);
 }
+int64_t ActivationAdjointOp::getFlops(int64_t rows) {
+  return (slopeFlops(getActivation()) + 1) * elements(getX(), rows);
+}
+int64_t LayerNormAdjointOp::getFlops(int64_t rows) {
+  return 10 * elements(getX(), rows);
+}
+int64_t LayerNormParameterAdjointOp::getFlops(int64_t rows) {
+  return 5 * elements(getX(), rows);
+}
+int64_t PositionEmbeddingParameterAdjointOp::getFlops(int64_t rows) {
+  return elements(getDy(), rows);
+}
+int64_t ColumnsAdjointOp::getFlops(int64_t) { return 0; }
 
+int64_t LayerNormTangentOp::getFlops(int64_t rows) {
+  int64_t each = (getTx() ? 10 : 2) + (getTw() ? 2 : 0) + (getTb() ? 1 : 0);
+  return each * elements(getX(), rows);
+}
 int64_t RmsNormTangentOp::getFlops(int64_t rows) {
   return 8 * elements(getX(), rows);
 }

@@ -308,6 +308,122 @@ Tangent GatedActivationOp::buildTangent(OpBuilder &builder,
 }
 
 //===----------------------------------------------------------------------===//
+// ActivationOp: its input.
+//===----------------------------------------------------------------------===//
+
+Alternatives ActivationOp::getResidualAlternatives(const BitVector &) {
+  return {ResidualAlternative{{Residual::operand(0)}}};
+}
+
+Cotangents ActivationOp::buildAdjoint(OpBuilder &builder,
+                                      const AdjointRequest &request) {
+  Value dx = ActivationAdjointOp::create(
+      builder, getLoc(), getX().getType(), getActivationAttr(),
+      request.cotangents[0], readOperand(request, getXMutable()));
+  return SmallVector<Value>{dx};
+}
+
+Tangent ActivationOp::buildTangent(OpBuilder &builder,
+                                   ArrayRef<Value> tangents) {
+  return ActivationAdjointOp::create(builder, getLoc(), getY().getType(),
+                                     getActivationAttr(), tangents[0], getX())
+      .getDx();
+}
+
+//===----------------------------------------------------------------------===//
+// LayerNormOp: x and its statistics, or x alone.
+//===----------------------------------------------------------------------===//
+
+Alternatives LayerNormOp::getResidualAlternatives(const BitVector &) {
+  unsigned x = getXMutable().getOperandNumber();
+  return {ResidualAlternative{{Residual::operand(x), Residual::auxiliary()}},
+          ResidualAlternative{{Residual::operand(x)}}};
+}
+
+Cotangents LayerNormOp::buildAdjoint(OpBuilder &builder,
+                                     const AdjointRequest &request) {
+  unsigned x = getXMutable().getOperandNumber();
+  unsigned weight = getWeightMutable().getOperandNumber();
+  unsigned bias = getBiasMutable().getOperandNumber();
+  Value dy = request.cotangents[0], valueOfX = readOperand(request, x);
+  Value statistics =
+      readAuxiliary(request, getResidualAlternatives(request.activeOperands));
+  SmallVector<Value> cotangents(getNumOperands());
+  if (request.activeOperands.test(weight) ||
+      request.activeOperands.test(bias)) {
+    auto adjoint = LayerNormParameterAdjointOp::create(
+        builder, getLoc(),
+        TypeRange{getWeight().getType(), getBias().getType()}, dy, valueOfX,
+        statistics, getEpsAttr());
+    if (request.activeOperands.test(weight))
+      cotangents[weight] = adjoint.getDw();
+    if (request.activeOperands.test(bias))
+      cotangents[bias] = adjoint.getDb();
+  }
+  if (request.activeOperands.test(x))
+    cotangents[x] = LayerNormAdjointOp::create(
+        builder, getLoc(), getX().getType(), dy, valueOfX,
+        readOperand(request, weight), statistics, getEpsAttr());
+  return cotangents;
+}
+
+Tangent LayerNormOp::buildTangent(OpBuilder &builder,
+                                  ArrayRef<Value> tangents) {
+  return LayerNormTangentOp::create(builder, getLoc(), getY().getType(), getX(),
+                                    getWeight(), tangents[0], tangents[1],
+                                    tangents[2], getStatistics(), getEpsAttr())
+      .getTy();
+}
+
+//===----------------------------------------------------------------------===//
+// PositionEmbeddingOp: linear in its table.
+//===----------------------------------------------------------------------===//
+
+Alternatives PositionEmbeddingOp::getResidualAlternatives(const BitVector &) {
+  return readsNothing();
+}
+
+Cotangents PositionEmbeddingOp::buildAdjoint(OpBuilder &builder,
+                                             const AdjointRequest &request) {
+  unsigned table = getTableMutable().getOperandNumber();
+  SmallVector<Value> cotangents(getNumOperands());
+  cotangents[table] = PositionEmbeddingParameterAdjointOp::create(
+      builder, getLoc(), getTable().getType(), request.cotangents[0],
+      readOperand(request, getStartsMutable()), getOffsetAttr());
+  return cotangents;
+}
+
+Tangent PositionEmbeddingOp::buildTangent(OpBuilder &builder,
+                                          ArrayRef<Value> tangents) {
+  unsigned table = getTableMutable().getOperandNumber();
+  return PositionEmbeddingOp::create(builder, getLoc(), getY().getType(),
+                                     getStarts(), tangents[table],
+                                     getOffsetAttr())
+      .getY();
+}
+
+//===----------------------------------------------------------------------===//
+// ColumnsOp: linear.
+//===----------------------------------------------------------------------===//
+
+Alternatives ColumnsOp::getResidualAlternatives(const BitVector &) {
+  return readsNothing();
+}
+
+Cotangents ColumnsOp::buildAdjoint(OpBuilder &builder,
+                                   const AdjointRequest &request) {
+  Value dx = ColumnsAdjointOp::create(builder, getLoc(), getX().getType(),
+                                      request.cotangents[0], getFromAttr());
+  return SmallVector<Value>{dx};
+}
+
+Tangent ColumnsOp::buildTangent(OpBuilder &builder, ArrayRef<Value> tangents) {
+  return ColumnsOp::create(builder, getLoc(), getY().getType(), tangents[0],
+                           getFromAttr())
+      .getY();
+}
+
+//===----------------------------------------------------------------------===//
 // AddOp: the cotangent goes to both operands; tangents add.
 //===----------------------------------------------------------------------===//
 

@@ -52,6 +52,21 @@ Elements ConvertOp::buildElements(ImplicitLocOpBuilder &b,
 }
 
 //===----------------------------------------------------------------------===//
+// Activations
+//===----------------------------------------------------------------------===//
+
+Elements ActivationOp::buildElements(ImplicitLocOpBuilder &b,
+                                     ValueRange operands) {
+  return {activate(b, getActivation(), operands[0])};
+}
+
+Elements ActivationAdjointOp::buildElements(ImplicitLocOpBuilder &b,
+                                            ValueRange operands) {
+  return {timesSlope(b, operands[0],
+                     differentiate(b, getActivation(), operands[1]))};
+}
+
+//===----------------------------------------------------------------------===//
 // Gated activations
 //===----------------------------------------------------------------------===//
 

@@ -58,6 +58,7 @@ LogicalResult BlockOp::verifyRegions() {
     ParameterOp first = seen.try_emplace(op.getName(), op).first->second;
     if (first.getType() == op.getType() &&
         first.getTrainable() == op.getTrainable() &&
+        first.getTransposed() == op.getTransposed() &&
         first.getStoredAttr() == op.getStoredAttr())
       continue;
     InFlightDiagnostic diag =
@@ -273,6 +274,10 @@ LogicalResult ParameterOp::verify() {
   // (C2)
   if (getTrainable() != getInit().has_value())
     return emitOpError("expects 'init' exactly when 'trainable' is given");
+  // (C4)
+  if (getTransposed() && getType().getRank() != 2)
+    return emitOpError("expects 'transposed' on a matrix only but got ")
+           << getType();
   // (C3)
   std::optional<StorageAttr> stored = getStored();
   if (!stored)

@@ -285,16 +285,20 @@ def Hone_ParameterOp : Hone_Op<"parameter", [Pure, Hone_Ambient]> {
     by `name`. Frozen unless `trainable`; a trainable parameter belongs to the
     adapter and `init` says how it starts. Ops read a parameter as its type
     says, however `stored` says that the weights file or the adapter holds it;
-    absent, it is held as its type. Gradients have the type.
+    absent, it is held as its type. Gradients have the type. With `transposed`
+    the files of the model hold the matrix as `[in, out]`; the weights file does
+    not.
 
     1. (C1) the shape is static.
     2. (C2) `init` is present exactly when `trainable` is.
     3. (C3) `stored` belongs to a float tensor; for integers it is a frozen
        matrix whose columns are whole groups.
+    4. (C4) `transposed` belongs to a matrix.
 
     Example:
     ```mlir
     %w = hone.parameter "q_proj.weight" : tensor<8x4xf32>
+    %t = hone.parameter "c_proj.weight" transposed : tensor<8x4xf32>
     %q = hone.parameter "k_proj.weight" stored <int4, group = 64> : tensor<8x128xf32>
     %a = hone.parameter "q_proj.lora_A.weight" trainable init <kaiming_uniform> : tensor<2x4xf32>
     %b = hone.parameter "q_proj.lora_B.weight" trainable init <zero> stored <bfloat16> : tensor<8x2xf32>
@@ -302,11 +306,12 @@ def Hone_ParameterOp : Hone_Op<"parameter", [Pure, Hone_Ambient]> {
   }];
   let arguments = (ins StrAttr:$name, UnitAttr:$trainable,
                        OptionalAttr<Hone_InitAttr>:$init,
-                       OptionalAttr<Hone_StorageAttr>:$stored);
+                       OptionalAttr<Hone_StorageAttr>:$stored,
+                       UnitAttr:$transposed);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     $name (`trainable` $trainable^)? (`init` $init^)? (`stored` $stored^)?
-    attr-dict `:` type($result)
+    (`transposed` $transposed^)? attr-dict `:` type($result)
   }];
   let hasVerifier = 1;
 }

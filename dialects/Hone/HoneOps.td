@@ -7,6 +7,7 @@
 #ifndef HONE_OPS_TD
 #define HONE_OPS_TD
 
+include "dialects/Hone/HoneGptOps.td"
 include "dialects/Hone/HoneModelOps.td"
 include "dialects/Hone/HoneScheduleOps.td"
 include "dialects/Hone/HoneStepOps.td"

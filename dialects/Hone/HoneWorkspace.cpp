@@ -69,6 +69,14 @@ SmallVector<MemRefType> LoraParameterAdjointOp::getWorkspace(int64_t maxRows) {
   return {narrow, narrow};
 }
 
+/// The statistics, unless they were kept.
+SmallVector<MemRefType>
+LayerNormParameterAdjointOp::getWorkspace(int64_t maxRows) {
+  if (getStatistics())
+    return {};
+  return {MemRefType::get({maxRows, 2}, computedType(getX()))};
+}
+
 /// None: scores are private to a thread.
 SmallVector<MemRefType> AttentionOp::getWorkspace(int64_t maxRows) {
   return {};

@@ -37,9 +37,21 @@ void emitKernel(RmsNormOp op, KernelBuilder &k);
 void emitKernel(RmsNormAdjointOp op, KernelBuilder &k);
 void emitKernel(RmsNormTangentOp op, KernelBuilder &k);
 void emitKernel(RopeOp op, KernelBuilder &k);
+void emitKernel(PositionEmbeddingOp op, KernelBuilder &k);
+/// A table that is only added to a gradient is added there directly.
+void emitKernel(PositionEmbeddingParameterAdjointOp op, KernelBuilder &k);
+void emitKernel(ColumnsOp op, KernelBuilder &k);
+void emitKernel(ColumnsAdjointOp op, KernelBuilder &k);
 void emitElementwise(ElementwiseOpInterface op, KernelBuilder &k);
 /// Copies the rows of the batch from one matrix to another.
 void emitRowCopy(mlir::Value from, mlir::Value to, KernelBuilder &k);
+
+// NormKernels.cpp
+void emitKernel(LayerNormOp op, KernelBuilder &k);
+void emitKernel(LayerNormAdjointOp op, KernelBuilder &k);
+void emitKernel(LayerNormTangentOp op, KernelBuilder &k);
+/// A result that is only added to a gradient is added there directly.
+void emitKernel(LayerNormParameterAdjointOp op, KernelBuilder &k);
 
 // LossKernels.cpp
 void emitKernel(LinearCrossEntropyOp op, KernelBuilder &k);

@@ -16,6 +16,9 @@
 using namespace mlir;
 using namespace hone;
 
+/// Columns of a table's gradient that one iteration sums.
+static constexpr int64_t kSumColumns = 64;
+
 /// The type that ops on `value` compute in.
 static Type elementOf(Value value) {
   return computeType(getElementTypeOrSelf(value.getType()));
@@ -41,6 +44,85 @@ void hone::emitKernel(EmbeddingOp op, KernelBuilder &k) {
         value = k.mul(value, k.real(element, op.getScale()->convertToDouble()));
       k.store(value, y, {row, j[0]});
     });
+  });
+}
+
+void hone::emitKernel(PositionEmbeddingOp op, KernelBuilder &k) {
+  Value starts = k.buffer(op.getStarts()), table = k.buffer(op.getTable());
+  Value y = k.buffer(op.getY());
+  int64_t width = columnsOf(op.getY());
+  Value zero = k.index(0), columns = k.index(width);
+  Value offset = k.index(op.getOffset());
+  auto whole = MemRefType::get({1, width}, elementOf(op.getY()));
+  k.parallel(k.rows(), whole, [&](Value row, ValueRange scratch) {
+    Value position = k.add(k.sub(row, k.loadIndex(starts, row)), offset);
+    k.readRow(scratch[0], table, position, zero, columns, /*release=*/false);
+    k.map(columns, [&](ValueRange j) {
+      k.store(k.load(scratch[0], {zero, j[0]}), y, {row, j[0]});
+    });
+  });
+}
+
+void hone::emitKernel(PositionEmbeddingParameterAdjointOp op,
+                      KernelBuilder &k) {
+  Value sink = k.sink(op.getDtable());
+  Value dtable = sink ? sink : k.buffer(op.getDtable());
+  if (!dtable)
+    return;
+  Value dy = k.buffer(op.getDy()), starts = k.buffer(op.getStarts());
+  auto type = cast<MemRefType>(dtable.getType());
+  Value all = k.index(type.getDimSize(1)), width = k.index(kSumColumns);
+  Value zero = k.real(type.getElementType(), 0.0);
+  // Rows are in order, whichever thread has a column.
+  k.parallel(k.ceilDiv(all, kSumColumns), {}, [&](Value block, ValueRange) {
+    Value first = k.mul(block, width);
+    Value count = k.min(width, k.sub(all, first));
+    if (!sink)
+      k.map({k.index(type.getDimSize(0)), count}, [&](ValueRange at) {
+        k.store(zero, dtable, {at[0], k.add(first, at[1])});
+      });
+    k.loop(k.index(0), k.rows(), 1, [&](Value row) {
+      Value position =
+          k.add(k.sub(row, k.loadIndex(starts, row)), k.index(op.getOffset()));
+      k.map(count, [&](ValueRange j) {
+        Value column = k.add(first, j[0]);
+        Value sum = k.add(k.load(dtable, {position, column}),
+                          k.load(dy, {row, column}));
+        k.store(sum, dtable, {position, column});
+      });
+    });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Slices of the features
+//===----------------------------------------------------------------------===//
+
+void hone::emitKernel(ColumnsOp op, KernelBuilder &k) {
+  Value x = k.buffer(op.getX()), y = k.buffer(op.getY());
+  Value from = k.index(op.getFrom());
+  k.forEachElement(columnsOf(op.getY()), [&](Value row, Value column) {
+    k.store(k.load(x, {row, k.add(from, column)}), y, {row, column});
+  });
+}
+
+void hone::emitKernel(ColumnsAdjointOp op, KernelBuilder &k) {
+  Value dy = k.buffer(op.getDy()), dx = k.buffer(op.getDx());
+  int64_t from = op.getFrom(), count = columnsOf(op.getDy());
+  int64_t behind = from + count;
+  Value zero = k.real(elementOf(op.getDx()), 0.0);
+  k.forEachRow([&](Value row) {
+    auto zeros = [&](int64_t begin, int64_t end) {
+      if (begin < end)
+        k.map(k.index(end - begin), [&](ValueRange j) {
+          k.store(zero, dx, {row, k.add(k.index(begin), j[0])});
+        });
+    };
+    zeros(0, from);
+    k.map(k.index(count), [&](ValueRange j) {
+      k.store(k.load(dy, {row, j[0]}), dx, {row, k.add(k.index(from), j[0])});
+    });
+    zeros(behind, columnsOf(op.getDx()));
   });
 }
 

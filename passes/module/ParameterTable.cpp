@@ -11,12 +11,14 @@ namespace hone {
 
 /// "frozen 'tensor<8x64xf32>' stored #hone.storage<int4, group = 64>"
 static std::string describe(bool trainable, RankedTensorType type,
-                            StorageAttr storage) {
+                            StorageAttr storage, bool transposed = false) {
   std::string text;
   llvm::raw_string_ostream os(text);
   os << (trainable ? "trainable '" : "frozen '") << type << "'";
   if (storage)
     os << " stored " << storage;
+  if (transposed)
+    os << " transposed";
   return text;
 }
 
@@ -33,13 +35,16 @@ FailureOr<ParameterTable> ParameterTable::build(ModuleOp module) {
     if (!isNew) {
       const Parameter *known = table.find("", name);
       if (known->type == type && known->trainable == op.getTrainable() &&
-          known->storage == op.getStoredAttr())
+          known->storage == op.getStoredAttr() &&
+          known->transposed == op.getTransposed())
         return success();
       return op.emitOpError("reads '")
              << name << "' as "
-             << describe(op.getTrainable(), type, op.getStoredAttr())
+             << describe(op.getTrainable(), type, op.getStoredAttr(),
+                         op.getTransposed())
              << ", but another layer reads it as "
-             << describe(known->trainable, known->type, known->storage);
+             << describe(known->trainable, known->type, known->storage,
+                         known->transposed);
     }
     Parameter parameter{name,
                         type,
@@ -47,6 +52,7 @@ FailureOr<ParameterTable> ParameterTable::build(ModuleOp module) {
                         op.getInit().value_or(Init::Zero),
                         op.getStoredAttr(),
                         static_cast<int64_t>(list.size())};
+    parameter.transposed = op.getTransposed();
     if (parameter.trainable) {
       if (!list.empty() &&
           (list.front().type.getElementType() != type.getElementType() ||

@@ -29,6 +29,8 @@ struct Parameter {
   int64_t index;
   /// Trainable only: which of the layers, and elements from the start of theta.
   int64_t layer = 0, offset = 0;
+  /// The model's files hold it as [in, out].
+  bool transposed = false;
 };
 
 /// The trainable parameters that a layer's calls are the first to use.

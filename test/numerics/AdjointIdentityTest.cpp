@@ -178,6 +178,40 @@ static const IdentityCase cases[] = {
           : (tensor<?x24xf64>, tensor<100x24xf64>, tensor<?xi32>)
           -> tensor<f64>)",
      {0}},
+    {"relu",
+     R"(%x = hone.input "x" : tensor<?x75xf64>
+        %y = hone.activation relu %x : tensor<?x75xf64>)",
+     {0}},
+    {"gelu",
+     R"(%x = hone.input "x" : tensor<?x75xf64>
+        %y = hone.activation gelu %x : tensor<?x75xf64>)",
+     {0}},
+    {"gelu_tanh",
+     R"(%x = hone.input "x" : tensor<?x75xf64>
+        %y = hone.activation gelu_tanh %x : tensor<?x75xf64>)",
+     {0}},
+    {"silu",
+     R"(%x = hone.input "x" : tensor<?x75xf64>
+        %y = hone.activation silu %x : tensor<?x75xf64>)",
+     {0}},
+    {"layer_norm",
+     R"(%x = hone.input "x" : tensor<?x75xf64>
+        %w = hone.input "w" : tensor<75xf64>
+        %b = hone.input "b" : tensor<75xf64>
+        %y = hone.layer_norm %x, %w, %b eps 1.0e-5
+          : (tensor<?x75xf64>, tensor<75xf64>, tensor<75xf64>)
+          -> tensor<?x75xf64>)",
+     {0, 1, 2}},
+    {"position_embedding",
+     R"(%s = hone.input "sequence_starts" : tensor<?xi32>
+        %t = hone.input "table" : tensor<105x24xf64>
+        %y = hone.position_embedding %s, %t offset 2
+          : (tensor<?xi32>, tensor<105x24xf64>) -> tensor<?x24xf64>)",
+     {1}},
+    {"columns",
+     R"(%x = hone.input "x" : tensor<?x75xf64>
+        %y = hone.columns %x from 20 : tensor<?x75xf64> -> tensor<?x33xf64>)",
+     {0}},
 };
 
 INSTANTIATE_TEST_SUITE_P(Ops, AdjointIdentityTest, testing::ValuesIn(cases),

@@ -231,6 +231,24 @@ TEST(AdapterTest, RefusesSettingsThatChangeTheResult) {
   }
 }
 
+TEST(AdapterTest, ModulesThatAreConv1dHaveTheirFlag) {
+  AdapterConfig config = settings();
+  config.fan_in_fan_out = true;
+  TemporaryFolder folder;
+  Targets targets;
+  ASSERT_TRUE(writeAdapter(folder.path, config, {}).isOk());
+  EXPECT_FALSE(readAdapterConfig(folder.path).isOk());
+  Result<AdapterConfig> read = readAdapterConfig(folder.path, true);
+  ASSERT_TRUE(read.isOk()) << read.status().render();
+  EXPECT_TRUE(read.value().fan_in_fan_out);
+
+  Sample sample;
+  sample.config(configWith(R"(,"fan_in_fan_out":true)"));
+  Status status =
+      readAdapter(sample.path(), config, targets.list, AdapterUse::Train);
+  EXPECT_TRUE(status.isOk()) << status.render();
+}
+
 TEST(AdapterTest, RefusesSettingsOfTheWrongKind) {
   Sample sample;
   Targets targets;

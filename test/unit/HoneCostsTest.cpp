@@ -123,6 +123,38 @@ TEST(HoneCosts, ATangentCostsWhatItsDirectionsNeed) {
   EXPECT_EQ(flops<DotOp>(10, tangents), 2 * 10 * 4);
 }
 
+/// Ops of decoders before Llama.
+static constexpr llvm::StringLiteral gpt = R"(
+  hone.block @layer(%x: tensor<?x8xf32>, %w: tensor<8xf32>, %s: tensor<?xi32>,
+                    %table: tensor<9x8xf32>) {
+    %0 = hone.activation gelu %x : tensor<?x8xf32>
+    %1 = hone.activation_adjoint gelu_tanh %x, %x : tensor<?x8xf32>
+    %2 = hone.layer_norm %x, %w, %w eps 1.0e-5 : (tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<?x8xf32>
+    %3 = hone.layer_norm_adjoint %x, %x, %w eps 1.0e-5 : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<8xf32>) -> tensor<?x8xf32>
+    %4:2 = hone.layer_norm_parameter_adjoint %x, %x eps 1.0e-5 : (tensor<?x8xf32>, tensor<?x8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+    %5 = hone.layer_norm_tangent %x, %w tx %x tb %w eps 1.0e-5 : (tensor<?x8xf32>, tensor<8xf32>, tensor<?x8xf32>, tensor<8xf32>) -> tensor<?x8xf32>
+    %6 = hone.position_embedding %s, %table offset 0 : (tensor<?xi32>, tensor<9x8xf32>) -> tensor<?x8xf32>
+    %7 = hone.position_embedding_parameter_adjoint %x, %s offset 0 : (tensor<?x8xf32>, tensor<?xi32>) -> tensor<9x8xf32>
+    %8 = hone.columns %x from 4 : tensor<?x8xf32> -> tensor<?x4xf32>
+    %9 = hone.columns_adjoint %8 from 4 : tensor<?x4xf32> -> tensor<?x8xf32>
+    hone.return
+  })";
+
+TEST(HoneCosts, OpsOfDecodersBeforeLlamaCostAFewOperationsAnElement) {
+  // Quotient, erf, sum, product, half.
+  EXPECT_EQ(flops<ActivationOp>(10, gpt), 5 * 10 * 8);
+  EXPECT_EQ(flops<ActivationAdjointOp>(10, gpt), (16 + 1) * 10 * 8);
+  // Two sums, difference, its square, and the four of the result.
+  EXPECT_EQ(flops<LayerNormOp>(10, gpt), 8 * 10 * 8);
+  EXPECT_EQ(flops<LayerNormAdjointOp>(10, gpt), 10 * 10 * 8);
+  EXPECT_EQ(flops<LayerNormParameterAdjointOp>(10, gpt), 5 * 10 * 8);
+  EXPECT_EQ(flops<LayerNormTangentOp>(10, gpt), 11 * 10 * 8);
+  EXPECT_EQ(flops<PositionEmbeddingOp>(10, gpt), 0);
+  EXPECT_EQ(flops<PositionEmbeddingParameterAdjointOp>(10, gpt), 10 * 8);
+  EXPECT_EQ(flops<ColumnsOp>(10, gpt), 0);
+  EXPECT_EQ(flops<ColumnsAdjointOp>(10, gpt), 0);
+}
+
 TEST(HoneCosts, ALookUpComputesItsScaleAlone) {
   EXPECT_EQ(flops<EmbeddingOp>(10), 0);
   EXPECT_EQ(flops<EmbeddingOp>(10, R"(

@@ -228,3 +228,35 @@ TEST_F(WeightIndexTest, RedundantTensorsAreNotRead) {
   EXPECT_TRUE(index.value().refuseUnused({}, {"lm_head.weight"}).isOk());
   EXPECT_FALSE(index.value().refuseUnused({}, {}).isOk());
 }
+
+TEST_F(WeightIndexTest, FindsTensorsOfTheBaseModelUnderEitherName) {
+  writeTensors("model.safetensors",
+               {{"h.0.ln_1.weight", rt::Dtype::F32, {4}},
+                {"h.0.attn.bias", rt::Dtype::F32, {2, 2}},
+                {"transformer.ln_f.weight", rt::Dtype::F32, {4}}});
+  auto index = WeightIndex::open(folder);
+  ASSERT_TRUE(index.isOk()) << index.status().render();
+  std::vector<ExpectedTensor> expected = {{"transformer.h.0.ln_1.weight", {4}},
+                                          {"transformer.ln_f.weight", {4}}};
+  EXPECT_FALSE(index.value().require(expected, "config.json").isOk());
+  index.value().setBasePrefix("transformer.");
+  EXPECT_TRUE(index.value().require(expected, "config.json").isOk());
+  EXPECT_TRUE(index.value()
+                  .refuseUnused(expected, {"transformer.h.0.attn.bias"})
+                  .isOk());
+  expectMessage(index.value().refuseUnused(expected, {}),
+                ErrorCode::UnusedTensor, "tensor h.0.attn.bias",
+                "does not use this tensor", "config.json");
+}
+
+TEST_F(WeightIndexTest, ATensorUnderBothNamesIsOneTooMany) {
+  writeTensors("model.safetensors",
+               {{"wte.weight", rt::Dtype::F32, {4}},
+                {"transformer.wte.weight", rt::Dtype::F32, {4}}});
+  auto index = WeightIndex::open(folder);
+  ASSERT_TRUE(index.isOk()) << index.status().render();
+  index.value().setBasePrefix("transformer.");
+  expectMessage(
+      index.value().refuseUnused({{"transformer.wte.weight", {4}}}, {}),
+      ErrorCode::UnusedTensor, "tensor wte.weight", "does not use", "");
+}

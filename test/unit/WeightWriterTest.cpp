@@ -4,7 +4,11 @@
 
 #include "compiler/weights/WeightWriter.h"
 
+#include "base/Dtype.h"
+
 #include "gtest/gtest.h"
+
+#include <functional>
 
 using namespace hone;
 using namespace mlir;
@@ -44,6 +48,92 @@ protected:
 
 TEST_F(WeightWriterTest, WritesWhatIsThere) {
   EXPECT_TRUE(write(frozen("w"), {{"w", rt::Dtype::BF16, {2, 32}}}).isOk());
+}
+
+TEST_F(WeightWriterTest, TurnsWhatTheFilesHoldTransposed) {
+  // Several pieces, whose ends are inside of rows.
+  constexpr int64_t in = 96, out = 700;
+  std::vector<uint16_t> stored(in * out); // [in, out]
+  auto valueAt = [](int64_t o, int64_t i) {
+    return static_cast<float>((o * 7 + i * 3) % 251) - 125; // exact in bfloat16
+  };
+  for (int64_t o = 0; o < out; ++o)
+    for (int64_t i = 0; i < in; ++i)
+      stored[i * out + o] = rt::floatToBfloat16(valueAt(o, i));
+  auto create = [&](uint16_t at0) {
+    stored[0] = at0;
+    auto writer =
+        rt::SafetensorsWriter::create(folder.file("model.safetensors"),
+                                      {{"w", rt::Dtype::BF16, {in, out}}}, {});
+    ASSERT_TRUE(writer.isOk());
+    ASSERT_TRUE(writer.value().write(stored.data(), stored.size() * 2).isOk());
+    ASSERT_TRUE(writer.value().commit().isOk());
+  };
+  create(stored[0]);
+  Parameter parameter = frozen("w");
+  parameter.type = RankedTensorType::get({out, in}, Float32Type::get(&context));
+  parameter.transposed = true;
+  auto write = [&] {
+    auto index = WeightIndex::open(folder.path);
+    EXPECT_TRUE(index.isOk());
+    EXPECT_TRUE(index.value()
+                    .require(expectedTensors(parameter, false), "config.json")
+                    .isOk());
+    return writeWeights(folder.file("out"), {parameter, "", "", "hash"},
+                        index.value(), /*errors=*/nullptr);
+  };
+  auto expectTurned = [&](double tolerance,
+                          const std::function<double(int64_t, int64_t)> &at) {
+    double worst = 0;
+    for (int64_t o = 0; o < out; ++o)
+      for (int64_t i = 0; i < in; ++i)
+        worst = std::max(worst, std::abs(at(o, i) - valueAt(o, i)));
+    EXPECT_LE(worst, tolerance);
+  };
+
+  ASSERT_TRUE(write().isOk());
+  auto file = rt::SafetensorsFile::open(folder.file("out"));
+  ASSERT_TRUE(file.isOk());
+  const rt::TensorInfo *w = file.value().find("w");
+  ASSERT_NE(w, nullptr);
+  EXPECT_EQ(w->shape, (std::vector<int64_t>{out, in}));
+  expectTurned(0, [&](int64_t o, int64_t i) {
+    return rt::loadAsDouble(w->dtype, file.value().data(*w), o * in + i);
+  });
+
+  parameter.storage = StorageAttr::get(&context, StoredType::Int8, 32);
+  ASSERT_TRUE(write().isOk());
+  auto packed = rt::SafetensorsFile::open(folder.file("out"));
+  ASSERT_TRUE(packed.isOk());
+  auto number = [&](const char *name, int64_t at) {
+    const rt::TensorInfo *tensor = packed.value().find(name);
+    const char *data = packed.value().data(*tensor);
+    return tensor->dtype == rt::Dtype::U8
+               ? double(static_cast<uint8_t>(data[at]))
+               : rt::loadAsDouble(tensor->dtype, data, at);
+  };
+  // A group's range is at most 250 in 255 steps.
+  expectTurned(0.5, [&](int64_t o, int64_t i) {
+    int64_t at = o * in + i;
+    return number("w.scales", at / 32) * number("w", at) +
+           number("w.biases", at / 32);
+  });
+
+  // The place of a number that cannot be quantised is that of the file.
+  create(0x7f80);
+  rt::Status status = write();
+  ASSERT_FALSE(status.isOk());
+  EXPECT_EQ(status.errorCode(), rt::ErrorCode::NotFiniteWeight);
+  EXPECT_NE(status.message().problem.find("[0, 0]"), std::string::npos)
+      << status.message().problem;
+}
+
+TEST_F(WeightWriterTest, ShapesOfTransposedTensorsAreThoseOfTheFile) {
+  Parameter parameter = frozen("w");
+  parameter.transposed = true;
+  std::vector<ExpectedTensor> expected = expectedTensors(parameter, false);
+  ASSERT_EQ(expected.size(), 1u);
+  EXPECT_EQ(expected[0].shape, (std::vector<int64_t>{32, 2}));
 }
 
 TEST_F(WeightWriterTest, NamesATensorThatIsNotThere) {

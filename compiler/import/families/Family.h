@@ -25,11 +25,11 @@ template <typename Model> std::unique_ptr<HuggingFaceModel> create() {
   return std::make_unique<Model>();
 }
 
-extern const Family llama, mistral, qwen2, qwen3, gemma3;
+extern const Family gemma3, gpt2, gptNeo, llama, mistral, opt, qwen2, qwen3;
 
 /// In the order in which messages list them.
-inline const Family *const families[] = {&llama, &mistral, &qwen2, &qwen3,
-                                         &gemma3};
+inline const Family *const families[] = {&llama,  &mistral, &qwen2, &qwen3,
+                                         &gemma3, &opt,     &gpt2,  &gptNeo};
 
 } // namespace hone
 

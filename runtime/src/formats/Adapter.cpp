@@ -71,7 +71,7 @@ static std::string configText(const AdapterConfig &config) {
   member("alpha_pattern", "{}");
   member("base_model_name_or_path", base);
   member("bias", "\"none\"");
-  member("fan_in_fan_out", "false");
+  member("fan_in_fan_out", config.fan_in_fan_out ? "true" : "false");
   member("inference_mode", "true");
   member("init_lora_weights", "true");
   member("layers_pattern", "null");
@@ -141,7 +141,8 @@ namespace {
 /// One adapter_config.json; keeps the first error.
 class ConfigReader {
 public:
-  explicit ConfigReader(const std::string &path) : path(path) {}
+  ConfigReader(const std::string &path, bool hasConv1d)
+      : path(path), hasConv1d(hasConv1d) {}
   Result<AdapterConfig> read(const Json &root);
 
 private:
@@ -151,6 +152,7 @@ private:
   bool modules(const Json &value);
 
   const std::string &path;
+  const bool hasConv1d;
   AdapterConfig config;
   Status error = Status::ok();
 };
@@ -245,6 +247,10 @@ bool ConfigReader::setting(const std::string &key, const Json &value) {
     config.use_rslora = value.boolean();
     return value.isBool() || refuse(key, value, "true or false");
   }
+  if (key == "fan_in_fan_out" && hasConv1d) {
+    config.fan_in_fan_out = value.boolean();
+    return value.isBool() || refuse(key, value, "true or false");
+  }
   if (key == "init_lora_weights")
     // Other ways (pissa, olora, loftq, ...) also changed the base weights.
     return value.isBool() || value.isNull() ||
@@ -269,12 +275,13 @@ Result<AdapterConfig> ConfigReader::read(const Json &root) {
   return config;
 }
 
-Result<AdapterConfig> readAdapterConfig(const std::string &directory) {
+Result<AdapterConfig> readAdapterConfig(const std::string &directory,
+                                        bool hasConv1d) {
   std::string path = configPath(directory);
   Result<Json> root = readJsonFile(path);
   if (!root.isOk())
     return root.status();
-  return ConfigReader(path).read(root.value());
+  return ConfigReader(path, hasConv1d).read(root.value());
 }
 
 //===----------------------------------------------------------------------===//
@@ -363,7 +370,8 @@ static Status compareDropout(const std::string &path,
 
 Status readAdapter(const std::string &directory, const AdapterConfig &expected,
                    const std::vector<AdapterTarget> &targets, AdapterUse use) {
-  Result<AdapterConfig> config = readAdapterConfig(directory);
+  Result<AdapterConfig> config =
+      readAdapterConfig(directory, expected.fan_in_fan_out);
   if (!config.isOk())
     return config.status();
   if (Status s =

@@ -30,6 +30,9 @@ struct AdapterConfig {
   double lora_alpha = 8;
   double lora_dropout = 0;
   bool use_rslora = false;
+  /// Whether the modules are Conv1D, whose weight is [in, out]; A and B are the
+  /// same.
+  bool fan_in_fan_out = false;
   /// Module names, e.g. "q_proj"; written sorted.
   std::vector<std::string> target_modules;
   /// May be empty, which is written as null.
@@ -62,9 +65,11 @@ Status writeAdapter(const std::string &directory, const AdapterConfig &config,
 
 /// Reads adapter_config.json. Refuses by name what this format of adapter
 /// cannot express: another peft_type, bias, use_dora, rank_pattern,
-/// alpha_pattern, modules_to_save, ... with values that are not neutral.
+/// alpha_pattern, modules_to_save, ... with values that are not neutral, and
+/// without `hasConv1d` fan_in_fan_out.
 /// Errors: NoInput, BadData.
-Result<AdapterConfig> readAdapterConfig(const std::string &directory);
+Result<AdapterConfig> readAdapterConfig(const std::string &directory,
+                                        bool hasConv1d = false);
 
 /// Reads the adapter into the targets' memory. The adapter must have exactly
 /// the targets' tensors with their shapes (F32, F64, BF16 or F16, converted)

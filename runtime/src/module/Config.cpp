@@ -35,6 +35,10 @@ public:
     if (const Json *value = get(key, Json::Kind::Number))
       out = value->number();
   }
+  void read(const char *key, bool &out) {
+    if (const Json *value = get(key, Json::Kind::Bool))
+      out = value->boolean();
+  }
   void read(const char *key, int64_t &out) {
     const Json *value = get(key, Json::Kind::Number);
     if (value && !value->isInteger())
@@ -132,6 +136,7 @@ Result<ModuleConfig> ModuleConfig::parse(const char *json) {
   config.adapter.lora_alpha = config.lora.lora_alpha;
   config.adapter.use_rslora = config.lora.use_rslora;
   config.adapter.target_modules = config.lora.target_modules;
+  lora.read("fan_in_fan_out", config.adapter.fan_in_fan_out);
   lora.read("base_model_name_or_path", config.adapter.base_model_name_or_path);
 
   ConfigSection weights(root, "weights", failure);

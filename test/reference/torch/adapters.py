@@ -12,19 +12,18 @@ import numpy as np
 from safetensors.numpy import save_file
 
 from hash_values import uniform
-from make_models import module_path, module_shapes
+from make_models import target_shapes
 
 
 def adapter_tensors(config, r, zero_b=False):
     """float32 lora_A [r, in] and lora_B [out, r] for all linear modules."""
     tensors = {}
-    for layer in range(config["num_hidden_layers"]):
-        for module, (outputs, inputs) in module_shapes(config).items():
-            name = f"base_model.model.{module_path(config, layer, module)}.lora_"
-            a = uniform(name + "A.weight", (r, inputs)) * (1 / np.sqrt(inputs))
-            b = uniform(name + "B.weight", (outputs, r)) * (0.5 / np.sqrt(r))
-            tensors[name + "A.weight"] = a.astype(np.float32)
-            tensors[name + "B.weight"] = b.astype(np.float32) * np.float32(not zero_b)
+    for path, (outputs, inputs) in target_shapes(config).items():
+        name = f"base_model.model.{path}.lora_"
+        a = uniform(name + "A.weight", (r, inputs)) * (1 / np.sqrt(inputs))
+        b = uniform(name + "B.weight", (outputs, r)) * (0.5 / np.sqrt(r))
+        tensors[name + "A.weight"] = a.astype(np.float32)
+        tensors[name + "B.weight"] = b.astype(np.float32) * np.float32(not zero_b)
     return tensors
 
 
@@ -33,13 +32,11 @@ def write_adapter(directory, model_name, config, r, alpha, zero_b=False):
     directory.mkdir(parents=True, exist_ok=True)
     tensors = adapter_tensors(config, r, zero_b)
     save_file(tensors, directory / "adapter_model.safetensors", metadata={"format": "pt"})
-    names = [
-        module_path(config, 0, module).split(".")[-1] for module in module_shapes(config)
-    ]
+    names = {path.split(".")[-1] for path in target_shapes(config)}
     settings = {
         "base_model_name_or_path": model_name,
         "bias": "none",
-        "fan_in_fan_out": False,
+        "fan_in_fan_out": config["model_type"] == "gpt2",
         "inference_mode": True,
         "lora_alpha": alpha,
         "lora_dropout": 0.0,

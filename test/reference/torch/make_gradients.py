@@ -18,6 +18,7 @@ import torch
 from safetensors.numpy import load_file, save_file
 
 from adapters import write_adapter
+from gpt_models import FAMILIES, NumpyGpt
 from hash_values import integers, projections, signs
 from make_models import GOLDEN, MODELS
 from numpy_forward import NumpyModel, SelectedNumpyModel
@@ -69,9 +70,11 @@ def finite_difference_error(model_dir, tensors, scaling, batch, found, selected)
     step, worst = 1e-3, 0.0
     adapter = {name: t.astype(np.float64) for name, t in tensors.items()}
     parts = read_config(model_dir), weights, adapter, scaling
-    model = NumpyModel(*parts)
+    gpt = parts[0]["model_type"] in FAMILIES
+    model = (NumpyGpt if gpt else NumpyModel)(*parts)
     if selected:
         model = SelectedNumpyModel(selected, *parts)
+    if selected or gpt:
         model.mean_nll(batch)
     for name, tensor in tensors.items():
         v = signs(name, 7, tensor.size).reshape(tensor.shape) / np.sqrt(tensor.size)

@@ -13,6 +13,7 @@ import pathlib
 import numpy as np
 from safetensors.numpy import save_file
 
+import gpt_models
 from hash_values import uniform
 
 GOLDEN = pathlib.Path(__file__).resolve().parent.parent / "golden"
@@ -180,6 +181,7 @@ MODELS = {
         "tie_word_embeddings": False,
     },
     **{name: wide_heads(*shape) for name, shape in WIDE_HEADS.items()},
+    **gpt_models.GPT_MODELS,
 }
 
 
@@ -199,6 +201,17 @@ def module_shapes(config):
     }
 
 
+def target_shapes(config):
+    """Shape [out, in] of each LoRA target under its full path."""
+    if config["model_type"] in gpt_models.FAMILIES:
+        return gpt_models.target_shapes(config)
+    return {
+        module_path(config, layer, module): shape
+        for layer in range(config["num_hidden_layers"])
+        for module, shape in module_shapes(config).items()
+    }
+
+
 def module_path(config, layer, module):
     """Where a LoRA target lives, without `.weight`."""
     if config["model_type"] == "parallel":
@@ -209,6 +222,8 @@ def module_path(config, layer, module):
 
 def tensor_shapes(config):
     """Every tensor of the model file: name to shape."""
+    if config["model_type"] in gpt_models.FAMILIES:
+        return gpt_models.tensor_shapes(config)
     hidden, vocab = config["hidden_size"], config["vocab_size"]
     parallel = config["model_type"] == "parallel"
     root = "" if parallel else "model."
@@ -238,11 +253,12 @@ def tensor_shapes(config):
 def make_tensor(model, name, shape, norm_center=1.0):
     """float32 values that keep activations near one in size."""
     values = uniform(f"{model}/{name}", shape)
-    if name.endswith("norm.weight"):
+    if name.endswith("norm.weight") or (".ln_" in name and name.endswith(".weight")):
         return (norm_center + 0.5 * values).astype(np.float32)
-    if name.endswith(".bias") or "embed" in name:
+    if name.endswith(".bias") or any(n in name for n in ("embed", "wte", "wpe")):
         return (0.5 * values).astype(np.float32)
-    return (np.sqrt(3.0 / shape[1]) * values).astype(np.float32)
+    inputs = shape[0] if model.startswith("gpt2") else shape[1]
+    return (np.sqrt(3.0 / inputs) * values).astype(np.float32)
 
 
 def write_model(directory, config):
@@ -253,6 +269,8 @@ def write_model(directory, config):
         name: make_tensor(directory.name, name, shape, center)
         for name, shape in tensor_shapes(config).items()
     }
+    if config["model_type"] in gpt_models.FAMILIES:
+        tensors = {gpt_models.name_in_file(config, n): t for n, t in tensors.items()}
     save_file(tensors, directory / "model.safetensors", metadata={"format": "pt"})
     text = json.dumps(config, indent=2, sort_keys=True) + "\n"
     (directory / "config.json").write_text(text)

@@ -15,12 +15,15 @@ import torch
 from peft import PeftModel
 from safetensors.torch import load_file
 from transformers import AttentionInterface, AutoModelForCausalLM
+from transformers.models.gpt_neo.modeling_gpt_neo import GPTNeoSelfAttention
 from transformers.utils import logging
 
+from gpt_models import FAMILIES
 from numpy_forward import inverse_frequencies
 from parallel_model import ParallelModel
 
 logging.disable_progress_bar()
+GPT_NEO_ATTENTION = GPTNeoSelfAttention._attn
 
 
 def read_config(model_dir):
@@ -40,9 +43,9 @@ def load_model(model_dir, adapter_dir, dtype):
         base = AutoModelForCausalLM.from_pretrained(
             model_dir,
             dtype=dtype,
-            attn_implementation="float64_causal" if exact else "sdpa",
+            attn_implementation=attention_of(config, exact),
         )
-        if exact:
+        if exact and config["model_type"] not in FAMILIES:
             in_float64(base, config)
     for parameter in base.parameters():
         parameter.requires_grad_(False)
@@ -55,6 +58,13 @@ def load_model(model_dir, adapter_dir, dtype):
         assert trained == {torch.float32}, trained
         return model.eval()
     return model.to(dtype).eval()
+
+
+def attention_of(config, exact):
+    if config["model_type"] == "gpt_neo":  # It has one of its own.
+        GPTNeoSelfAttention._attn = _float64_gpt_neo if exact else GPT_NEO_ATTENTION
+        return "eager"
+    return "float64_causal" if exact else "sdpa"
 
 
 def detach_layers(model, selected):
@@ -117,14 +127,24 @@ def _float64_causal_attention(module, q, k, v, attention_mask, scaling, **kwargs
     """q [batch, heads, tokens, head_dim]; causal whatever the given mask, and in
     the window that the model asks for."""
     assert q.dtype == torch.float64
-    k = k.repeat_interleave(module.num_key_value_groups, 1)
-    v = v.repeat_interleave(module.num_key_value_groups, 1)
+    groups = getattr(module, "num_key_value_groups", 1)
+    k = k.repeat_interleave(groups, 1)
+    v = v.repeat_interleave(groups, 1)
     score = q @ k.transpose(2, 3) * scaling
     hidden = torch.ones(q.shape[2], q.shape[2], dtype=torch.bool).triu(1)
     if window := kwargs.get("sliding_window"):
         hidden |= hidden.new_ones(hidden.shape).tril(-window)
     p = score.masked_fill(hidden, float("-inf")).softmax(-1)
     return (p @ v).transpose(1, 2).contiguous(), p
+
+
+def _float64_gpt_neo(self, query, key, value, attention_mask=None):
+    """Without the casts to float32; the window is in the module's mask."""
+    assert query.dtype == torch.float64
+    score = query @ key.transpose(2, 3)
+    seen = self.bias[:, :, : score.shape[2], : score.shape[3]].bool()
+    p = score.masked_fill(~seen, float("-inf")).softmax(-1)
+    return p @ value, p
 
 
 AttentionInterface.register("float64_causal", _float64_causal_attention)

@@ -1,0 +1,88 @@
+//===- GptDecoder.cpp - What decoders with learned positions share --------===//
+
+#include "compiler/import/families/GptDecoder.h"
+
+using namespace hone;
+using namespace mlir;
+
+void GptDecoder::checkSizes(ConfigReader &config, const char *hiddenKey,
+                            const char *layersKey) {
+  maxPositionEmbeddings = sizes.positions;
+  if (config.failed())
+    return;
+  if (sizes.hidden % sizes.heads)
+    config.failAt(rt::ErrorCode::BadConfig, hiddenKey,
+                  "expected a multiple of the heads, " +
+                      std::to_string(sizes.heads) + ", but found " +
+                      std::to_string(sizes.hidden),
+                  takeFromTheSamePlace);
+  // Three of them are one projection, and tensors have fewer than 2^62 bytes.
+  if (sizes.hidden > (int64_t(1) << 29))
+    config.failAt(rt::ErrorCode::BadConfig, hiddenKey,
+                  "expected at most 2^29 but found " +
+                      std::to_string(sizes.hidden),
+                  takeFromTheSamePlace);
+  if (sizes.layers > 10000)
+    config.failAt(rt::ErrorCode::BadConfig, layersKey,
+                  "expected at most 10000 layers but found " +
+                      std::to_string(sizes.layers),
+                  takeFromTheSamePlace);
+}
+
+void GptDecoder::readHead(ConfigReader &config, const std::string &table) {
+  bool isTied = config.flag("tie_word_embeddings", /*fallback=*/true);
+  headTensor = isTied ? table : "lm_head.weight";
+  if (isTied)
+    redundantTensors.push_back("lm_head.weight");
+}
+
+Value GptDecoder::embedTokens(ModelBuilder &builder, StringRef table,
+                              int64_t features) const {
+  Value ids = builder.rowInput("input_ids");
+  Value weight =
+      builder.parameter(table + ".weight", {sizes.vocabulary, features});
+  return EmbeddingOp::create(builder.ops(), builder.at(table),
+                             builder.rowsOf(features), ids, weight);
+}
+
+Value GptDecoder::embedPositions(ModelBuilder &builder, StringRef table,
+                                 int64_t offset) const {
+  Value starts = builder.rowInput("sequence_starts");
+  Value weight = builder.parameter(table + ".weight",
+                                   {sizes.positions + offset, sizes.hidden});
+  return PositionEmbeddingOp::create(builder.ops(), builder.at(table),
+                                     builder.rowsOf(sizes.hidden), starts,
+                                     weight, builder.i64(offset));
+}
+
+Value GptDecoder::attend(ModelBuilder &builder, StringRef name,
+                         const Queries &queries, double scale,
+                         int64_t window) const {
+  Value starts = builder.rowInput("sequence_starts");
+  return AttentionOp::create(
+             builder.ops(), builder.at(name), queries.q.getType(),
+             /*normalizer=*/Type(), queries.q, queries.k, queries.v, starts,
+             builder.i64(sizes.heads), builder.i64(sizes.heads),
+             window ? builder.i64(window) : IntegerAttr(), builder.f64(scale))
+      .getY();
+}
+
+Value GptDecoder::loss(ModelBuilder &builder, Value x) const {
+  Value targets = builder.rowInput("targets");
+  Value weight =
+      builder.parameter(headTensor, {sizes.vocabulary, featuresOf(x)});
+  auto scalar = RankedTensorType::get({}, builder.ops().getF64Type());
+  return LinearCrossEntropyOp::create(builder.ops(), builder.at("lm_head"),
+                                      scalar, /*dx=*/Type(), x, weight, targets)
+      .getLoss();
+}
+
+void GptDecoder::connect(ModelBuilder &builder, const std::string &prefix,
+                         const std::vector<Layer> &layers) {
+  builder.loss([&] {
+    Value x = builder.call("embed", prefix, {});
+    for (const Layer &layer : layers)
+      x = builder.call(layer.block, layer.prefix, x);
+    return builder.call("head", "", x);
+  });
+}

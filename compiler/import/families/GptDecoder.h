@@ -1,0 +1,55 @@
+//===- GptDecoder.h - What decoders with learned positions share ----------===//
+
+#ifndef HONE_COMPILER_IMPORT_FAMILIES_GPTDECODER_H
+#define HONE_COMPILER_IMPORT_FAMILIES_GPTDECODER_H
+
+#include "compiler/import/ConfigReader.h"
+#include "compiler/import/ModelBuilder.h"
+#include "compiler/import/families/Family.h"
+
+namespace hone {
+
+class GptDecoder : public HuggingFaceModel {
+protected:
+  struct Sizes {
+    int64_t hidden = 0, inner = 0, layers = 0, heads = 0, vocabulary = 0;
+    int64_t positions = 0;
+    int64_t headDim() const { return hidden / heads; }
+  };
+  /// Errors, at the keys that `hiddenKey` and `layersKey` name, for numbers
+  /// that cannot be of a model.
+  void checkSizes(ConfigReader &config, const char *hiddenKey,
+                  const char *layersKey);
+  /// tie_word_embeddings, by default true. `table` is the embedding's tensor.
+  void readHead(ConfigReader &config, const std::string &table);
+
+  /// Rows of `table` for the tokens, and of `positions` for where they are.
+  mlir::Value embedTokens(ModelBuilder &builder, llvm::StringRef table,
+                          int64_t features) const;
+  mlir::Value embedPositions(ModelBuilder &builder, llvm::StringRef table,
+                             int64_t offset) const;
+  struct Queries {
+    mlir::Value q, k, v;
+  };
+  /// One key head for each query head; `window` as of hone.attention, 0: none.
+  mlir::Value attend(ModelBuilder &builder, llvm::StringRef name,
+                     const Queries &queries, double scale,
+                     int64_t window = 0) const;
+  /// The loss of the output head, whose name is lm_head.
+  mlir::Value loss(ModelBuilder &builder, mlir::Value x) const;
+
+  /// Of a layer that runs `block` with tensors behind `prefix`.
+  struct Layer {
+    std::string block, prefix;
+  };
+  /// The entry @loss: "embed" with `prefix`, `layers`, "head".
+  static void connect(ModelBuilder &builder, const std::string &prefix,
+                      const std::vector<Layer> &layers);
+
+  Sizes sizes;
+  std::string headTensor;
+};
+
+} // namespace hone
+
+#endif
