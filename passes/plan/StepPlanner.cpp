@@ -247,8 +247,9 @@ StepPlan StepPlanner::smallestWithin(double seconds) {
     if (cost(plan)->peakBytes < cost(best)->peakBytes)
       best = plan;
   }
-  // With the same peak, fewer inputs may be enough.
-  return *fastestWithin(cost(best)->peakBytes);
+  // With the same peak, fewer inputs may be enough. None is found where a peak
+  // rises with the inputs that run again.
+  return fastestWithin(cost(best)->peakBytes).value_or(best);
 }
 
 } // namespace hone

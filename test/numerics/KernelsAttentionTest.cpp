@@ -17,13 +17,13 @@ namespace {
 class KernelsAttentionTest : public KernelTest {
 protected:
   struct Shape {
-    int64_t heads, kvHeads, headDim, window = 0;
+    int64_t heads, kvHeads, headDim, window;
   };
   /// One head each; grouped; one key head for all and more than one panel wide
   /// in f64. Windows of one key, shorter and longer than a strip, and of all
   /// rows but one.
   static constexpr Shape shapes[] = {
-      {2, 2, 8},      {6, 2, 16},    {3, 1, 40},     {2, 1, 8, 1},
+      {2, 2, 8, 0},   {6, 2, 16, 0}, {3, 1, 40, 0},  {2, 1, 8, 1},
       {6, 2, 16, 11}, {3, 1, 8, 40}, {3, 1, 40, 99},
   };
 

@@ -230,3 +230,15 @@ TEST(StepPlanner, AsksTheJudgeOnceForEachPlan) {
   planner.fastestWithin(300);
   EXPECT_EQ(asked, first);
 }
+
+// Of a model with few values the peak may rise with the inputs that run again.
+TEST(StepPlanner, FindsAPlanWhereMoreRecomputationIsNoSmaller) {
+  StepPlanner planner(6, /*mayRound=*/false, 32, 256, [](const StepPlan &plan) {
+    int64_t again = plan.recomputedInputs;
+    int64_t peak = again == 0 ? 100 : again == 1 ? 90 : 120;
+    return PlanCost{peak, 200.0 + static_cast<double>(again)};
+  });
+  StepPlan plan = planner.smallestWithin(201.5);
+  EXPECT_EQ(plan.recomputedInputs, 1);
+  EXPECT_EQ(planner.cost(plan)->peakBytes, 90);
+}
