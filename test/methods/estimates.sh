@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# estimates.sh GOLDEN WORK
+# estimates.sh GOLDEN NAME WORK: NAME is a golden model.
 set -euo pipefail
 here=$(dirname "$0")
-golden=$1 work=$2
-figures=$golden/gradients/llama-tiny
+golden=$1 name=$2 work=$3
+figures=$golden/gradients/$name
+model=$golden/models/$name
 directions=256
 rm -rf "$work"
 mkdir -p "$work"
@@ -11,7 +12,7 @@ compile() { # compile NAME HONEC-ARG...
   local name=$1
   shift
   honec "$here/../numerics/Inputs/lora.yaml" -o "$work/$name" \
-    --set model="$golden/models/llama-tiny" --set train.compute_dtype=float64 \
+    --set model="$model" --set train.compute_dtype=float64 \
     --set weights.dtype=float64 --set lora.dtype=float64 "$@"
 }
 compile exact

@@ -17,7 +17,7 @@ namespace {
 class KernelsAttentionTest : public KernelTest {
 protected:
   struct Shape {
-    int64_t heads, kvHeads, headDim, window;
+    int64_t heads, kvHeads, headDim, window; ///< 0: none
   };
   /// One head each; grouped; one key head for all and more than one panel wide
   /// in f64. Windows of one key, shorter and longer than a strip, and of all
@@ -118,7 +118,7 @@ TEST_P(KernelsAttentionTest, LongWindow) { checkLongSequence(290); }
 
 // Keys and queries that no row of a strip sees are not read at all.
 TEST_P(KernelsAttentionTest, WindowReadsNothingElse) {
-  constexpr int64_t rows = 100, window = 9;
+  constexpr int64_t rows = 100;
   KernelCase kernel(
       element(),
       {{"q", "?x8xT"}, {"k", "?x8xT"}, {"v", "?x8xT"}, {"starts", "?xi32"}},
