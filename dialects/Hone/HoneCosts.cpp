@@ -97,6 +97,24 @@ int64_t SwigluAdjointOp::getFlops(int64_t rows) {
   return 10 * elements(getGate(), rows);
 }
 
+int64_t LinearParameterAdjointOp::getFlops(int64_t rows) {
+  return productFlops(getDw(), rows);
+}
+int64_t BiasAdjointOp::getFlops(int64_t rows) {
+  return elements(getDy(), rows);
+}
+int64_t BiasTangentOp::getFlops(int64_t) { return 0; }
+int64_t RmsNormParameterAdjointOp::getFlops(int64_t rows) {
+  return (getRstd() ? 3 : 5) * elements(getX(), rows);
+}
+int64_t EmbeddingParameterAdjointOp::getFlops(int64_t rows) {
+  return elements(getDy(), rows);
+}
+/// The logits twice, and the gradient.
+int64_t LinearCrossEntropyParameterAdjointOp::getFlops(int64_t rows) {
+  return 3 * productFlops(getWeight(), rows);
+}
+
 int64_t RmsNormTangentOp::getFlops(int64_t rows) {
   return 8 * elements(getX(), rows);
 }
@@ -113,7 +131,7 @@ int64_t SwigluTangentOp::getFlops(int64_t rows) {
   return 11 * elements(getGate(), rows);
 }
 int64_t LinearCrossEntropyTangentOp::getFlops(int64_t rows) {
-  return 2 * productFlops(getWeight(), rows);
+  return (1 + bool(getTx()) + bool(getTw())) * productFlops(getWeight(), rows);
 }
 int64_t DotOp::getFlops(int64_t rows) { return 2 * elements(getA(), rows); }
 

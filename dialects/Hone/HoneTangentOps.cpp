@@ -85,8 +85,10 @@ LogicalResult LinearCrossEntropyTangentOp::verify() {
   return check.all({
       check.sameType("tx", getTx(), "x", getX()),                // (C1)
       check.sameDim("weight", getWeight(), 1, "x", getX(), 1),   // (C1)
+      check.sameType("tw", getTw(), "weight", getWeight()),      // (C1)
       check.sameDim("targets", getTargets(), 0, "x", getX(), 0), // (C2)
       check.isKnown("weight", getWeight(), 0),                   // (C3)
+      anyTangent(*this, {getTx(), getTw()}),                     // (C4)
   });
 }
 

@@ -80,7 +80,10 @@ static LogicalResult emitCompute(Operation &op, KernelBuilder &k) {
             DotOp, LinearOp, LinearAdjointOp, LoraLinearOp, LoraLinearAdjointOp,
             LoraParameterAdjointOp, LoraParameterTangentOp, AttentionOp,
             AttentionAdjointOp, AttentionTangentOp, LinearCrossEntropyOp,
-            LinearCrossEntropyTangentOp>([&](auto typed) {
+            LinearCrossEntropyTangentOp, LinearParameterAdjointOp,
+            BiasAdjointOp, BiasTangentOp, RmsNormParameterAdjointOp,
+            EmbeddingParameterAdjointOp, LinearCrossEntropyParameterAdjointOp>(
+          [&](auto typed) {
         emitKernel(typed, k);
         return success();
       })

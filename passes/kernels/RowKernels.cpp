@@ -44,9 +44,8 @@ void hone::emitKernel(EmbeddingOp op, KernelBuilder &k) {
 // Normalisation
 //===----------------------------------------------------------------------===//
 
-/// `1/sqrt(mean(x^2) + eps)` of one row.
-static Value reciprocalRms(KernelBuilder &k, Value x, Value row,
-                           const APFloat &eps) {
+Value hone::reciprocalRms(KernelBuilder &k, Value x, Value row,
+                          const APFloat &eps) {
   auto type = cast<MemRefType>(x.getType());
   Type element = computeType(type.getElementType());
   int64_t columns = type.getDimSize(1);

@@ -49,6 +49,13 @@ Matrix embedding(const Rows &ids, const Matrix &table);
 /// x W^T + bias; `bias` may be null.
 Matrix linear(const Matrix &x, const Matrix &w, const Matrix *bias);
 Matrix linearAdjoint(const Matrix &dy, const Matrix &w);
+/// dy^T x.
+Matrix linearParameterAdjoint(const Matrix &dy, const Matrix &x);
+/// The sum of the rows.
+Matrix biasAdjoint(const Matrix &dy);
+/// Of a table of `vocabulary` rows.
+Matrix embeddingParameterAdjoint(const Matrix &dy, const Rows &ids,
+                                 int64_t vocabulary);
 
 struct Lora {
   Matrix w, a, b;
@@ -71,6 +78,7 @@ Matrix reciprocalRms(const Matrix &x, double eps);
 Matrix rmsNorm(const Matrix &x, const Matrix &weight, double eps);
 Matrix rmsNormAdjoint(const Matrix &dy, const Matrix &x, const Matrix &weight,
                       double eps);
+Matrix rmsNormParameterAdjoint(const Matrix &dy, const Matrix &x, double eps);
 Matrix rmsNormTangent(const Matrix &tx, const Matrix &x, const Matrix &weight,
                       double eps);
 
@@ -118,6 +126,9 @@ struct Loss {
 Loss linearCrossEntropy(const Matrix &x, const Matrix &w, const Rows &targets);
 double linearCrossEntropyTangent(const Matrix &tx, const Matrix &x,
                                  const Matrix &w, const Rows &targets);
+/// d(loss)/d(w).
+Matrix linearCrossEntropyParameterAdjoint(const Matrix &x, const Matrix &w,
+                                          const Rows &targets);
 
 /// The parameters of torch.optim.SGD after one step; `momentumBuffer` may be
 /// null.
