@@ -25,6 +25,7 @@
 #include "compiler/selfcheck/CheckModel.h"
 #include "compiler/selfcheck/SelfCheck.h"
 #include "compiler/spec/MachineProfileFile.h"
+#include "compiler/weights/ModelFiles.h"
 #include "compiler/weights/WeightWriter.h"
 #include "dialects/Tile/TileDialect.h"
 #include "module/Module.h"
@@ -120,6 +121,8 @@ private:
   std::string weightsPath() const;
   Status findTensors(const std::vector<ExpectedTensor> &expected);
   Status linkInto(const std::string &directory, const std::string &program);
+  /// What the program writes a model with, if its result is one.
+  Result<std::vector<WeightBlock>> modelFiles() const;
   /// What the program will know of the weights file that was written.
   Status digestWeights(const std::string &path);
 
@@ -473,13 +476,13 @@ Status Compilation::findWeights() {
                          {"import", "the imported module has no parameters",
                           "please report this with the spec"});
   return findTensors(
-      expectedTensors(table->frozen(), model->quantization.has_value()));
+      expectedTensors(table->pretrained(), model->quantization.has_value()));
 }
 
 Status Compilation::openWeights() {
   if (!model)
     if (Status status = findTensors(
-            expectedTensors(parameters->frozen(), /*isPacked=*/false));
+            expectedTensors(parameters->pretrained(), /*isPacked=*/false));
         !status.isOk())
       return status;
 
@@ -633,6 +636,14 @@ Status Compilation::digestWeights(const std::string &path) {
   return Status::ok();
 }
 
+Result<std::vector<WeightBlock>> Compilation::modelFiles() const {
+  if (!identity.lora.none)
+    return std::vector<WeightBlock>();
+  return collectModelFiles(*weights, parameters->trainable(),
+                           isHuggingFace() ? spec.model.text() : std::string(),
+                           parameters->thetaElement());
+}
+
 Status Compilation::emitBinary() {
   const std::string &directory = request.output;
   bool isNew = !llvm::sys::fs::exists(directory);
@@ -646,9 +657,14 @@ Status Compilation::emitBinary() {
   rt::TemporaryFile newProgram(program + suffix), newData(data + suffix);
   std::vector<QuantizationError> errors;
   times.begin("pack");
-  Status status = writeWeights(
-      newData.path, {parameters->frozen(), tokenizer, chat, sourceHash},
-      *weights, request.quantization ? &errors : nullptr);
+  const std::vector<Parameter> pretrained = parameters->pretrained();
+  Result<std::vector<WeightBlock>> files = modelFiles();
+  Status status = files.status();
+  if (status.isOk())
+    status = writeWeights(newData.path,
+                          {pretrained, tokenizer, chat, sourceHash,
+                           std::move(files.value())},
+                          *weights, request.quantization ? &errors : nullptr);
   if (status.isOk())
     status = digestWeights(newData.path);
   if (status.isOk())

@@ -6,6 +6,8 @@
 #include "passes/module/ParameterTable.h"
 #include "passes/module/Schedule.h"
 
+#include <map>
+
 using namespace hone;
 using namespace mlir;
 using rt::ErrorCode;
@@ -29,6 +31,23 @@ Status hone::checkTables(ModuleOp module, const Spec &spec) {
                             "but found " +
                             std::to_string(positions),
                         "cut the data into shorter sequences"});
+}
+
+/// A trainable parameter that calls of both parts read; empty: there is none.
+static std::string findShared(EntryOp loss, const LayerParts &cut,
+                              const ParameterTable &parameters) {
+  SymbolTable symbols(loss->getParentOp());
+  std::map<std::string, StringRef> partOf;
+  for (CallOp call : loss.getBody().getOps<CallOp>())
+    for (ParameterOp op : symbols.lookup<BlockOp>(call.getBlock())
+                              .getBody()
+                              .getOps<ParameterOp>()) {
+      std::string name = (call.getPrefix() + op.getName()).str();
+      StringRef part = cut.partOf(call.getPrefix());
+      if (op.getTrainable() && partOf.try_emplace(name, part).first->second != part)
+        return name;
+    }
+  return "";
 }
 
 Status hone::checkLayers(ModuleOp module, Spec &spec) {
@@ -83,6 +102,14 @@ Status hone::checkLayers(ModuleOp module, Spec &spec) {
   FailureOr<ParameterTable> parameters = ParameterTable::build(module);
   if (failed(parameters))
     return Status::ok(); // the same
+  if (std::string shared = spec.hasParts()
+                               ? findShared(*loss, cut, *parameters)
+                               : std::string();
+      !shared.empty())
+    return refuse(spec.lower.layers,
+                  "expected parts that share nothing that trains, but '" +
+                      shared + "' is read in both",
+                  "remove parts, or train adapters");
   for (const rt::MethodSettings *method : spec.methods()) {
     StringRef part = spec.hasParts()
                          ? StringRef(method->name).rsplit('.').second
@@ -107,6 +134,21 @@ Status hone::checkLayers(ModuleOp module, Spec &spec) {
                           ", the model's last, but found " +
                           std::to_string(scale.layers.last),
                       "give scales of layers that the model has");
+    SmallVector<StringRef> selectable = selectableLayers(*loss, isOwn);
+    if (method->method == "lcsb" && method->unselected_update == "none")
+      for (const TrainableLayer &layer : parameters->layers())
+        if (isOwn(layer.prefix) &&
+            !llvm::is_contained(selectable, layer.prefix))
+          return refuse(
+              method->selection,
+              "expected a selection with unselected_update momentum, since '" +
+                  parameters->ofLayer(&layer - parameters->layers().data())
+                      .front()
+                      .name +
+                  "', which is of no layer, trains in every step, but found " +
+                  method->selection.text(),
+              "set " + method->selection.key() +
+                  " to uniform, or train adapters of layers only");
     const rt::Integer &groups = method->selection_groups;
     if (method->method == "lcsb" && method->selection == "cyclic" &&
         groups > layers)

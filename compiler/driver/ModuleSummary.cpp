@@ -27,6 +27,18 @@ static hone_dtype dtypeOf(Type element) {
   return element.isF32() ? HONE_F32 : HONE_I32;
 }
 
+static hone_init initOf(Init init) {
+  switch (init) {
+  case Init::Zero:
+    return HONE_INIT_ZERO;
+  case Init::KaimingUniform:
+    return HONE_INIT_KAIMING_UNIFORM;
+  case Init::Pretrained:
+    return HONE_INIT_PRETRAINED;
+  }
+  llvm_unreachable("all are handled");
+}
+
 static std::vector<int64_t> shapeOf(Type type, int64_t maxRows) {
   std::vector<int64_t> shape;
   for (int64_t size : cast<RankedTensorType>(type).getShape())
@@ -110,10 +122,7 @@ ModuleDescription hone::describeModule(ModuleOp module,
                                      tensor.type.getShape().vec()});
   for (const Parameter &p : parameters.trainable()) {
     description.trainableDtype = dtypeOf(parameters.thetaElement());
-    description.trainables.push_back({p.name,
-                                      p.init == Init::KaimingUniform
-                                          ? HONE_INIT_KAIMING_UNIFORM
-                                          : HONE_INIT_ZERO,
+    description.trainables.push_back({p.name, initOf(p.init),
                                       shapeOf(p.type, description.maxRows),
                                       static_cast<uint64_t>(p.offset)});
   }
@@ -163,7 +172,7 @@ std::string hone::moduleConfigJson(const Spec &spec, const ModelIdentity &model,
                                    const MemoryPlan &plan, const Target &target,
                                    const std::string &sourceHash) {
   int64_t count = 0;
-  for (const Parameter &p : parameters.frozen())
+  for (const Parameter &p : parameters.pretrained())
     count += p.type.getNumElements();
 
   // What the keys stand for here.
@@ -175,7 +184,7 @@ std::string hone::moduleConfigJson(const Spec &spec, const ModelIdentity &model,
   resolved.target.triple = machine.triple;
   resolved.target.cpu = machine.cpu;
   resolved.target.features = target.features();
-  std::string layout = layoutName(parameters.frozen());
+  std::string layout = layoutName(parameters.pretrained());
   return "{\"model\":{\"name\":" + jsonString(model.name) +
          ",\"model_type\":" + jsonString(model.modelType) +
          ",\"parameters\":" + std::to_string(count) +

@@ -1,7 +1,7 @@
-//===- AdapterInsertion.cpp - LoRA on the linear modules of a model -------===//
+//===- AdapterInsertion.cpp - What of a model trains ----------------------===//
 //
 // Blocks are cloned while they are still without adapters: which modules get
-// one is decided for all calls first.
+// one, and which parameters train themselves, is decided for all calls first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,26 +47,51 @@ static std::vector<std::string> linearWords(ModuleOp module) {
   return {words.begin(), words.end()};
 }
 
+/// "self_attn.q_proj" of its weight or its bias.
+static StringRef moduleOf(ParameterOp op) {
+  return op.getName().take_front(op.getName().rfind('.'));
+}
+
+static void train(ParameterOp op) {
+  op.setTrainable(true);
+  op.setInitAttr(InitAttr::get(op.getContext(), Init::Pretrained));
+}
+
 static Status refuse(const Spec &spec, const std::string &target,
                      ModuleOp module) {
-  bool isNorm = false, isFrozen = false;
+  bool isNorm = false, isTable = false;
   module.walk([&](Operation *op) {
     auto location = dyn_cast<NameLoc>(op->getLoc());
     if (!location || !names(target, location.getName()))
       return;
     isNorm |= isa<RmsNormOp, LayerNormOp>(op);
-    isFrozen |= isa<EmbeddingOp, PositionEmbeddingOp, LinearCrossEntropyOp>(op);
+    isTable |= isa<EmbeddingOp, PositionEmbeddingOp, LinearCrossEntropyOp>(op);
   });
   std::vector<std::string> words = linearWords(module);
   return Status::error(
       ErrorCode::NoSuchModule,
       {spec.placeOf("lora.target_modules"),
-       isFrozen ? "'" + target +
-                      "' cannot have an adapter: embedding and head are frozen"
+       isTable ? "'" + target +
+                     "' cannot have an adapter: embedding and head are frozen, "
+                     "or in lora.modules_to_save"
        : isNorm ? "'" + target + "' is a norm, not a linear module"
                 : "no linear module of the model is named '" + target + "'",
-       isFrozen || isNorm ? "choose from: " + llvm::join(words, ", ")
-                          : suggest(target, words)});
+       isTable || isNorm ? "choose from: " + llvm::join(words, ", ")
+                         : suggest(target, words)});
+}
+
+/// For an entry of lora.modules_to_save that names nothing.
+static Status refuseSaved(const Spec &spec, const std::string &target,
+                          ModuleOp module) {
+  std::set<std::string> words;
+  module.walk(
+      [&](ParameterOp op) { words.insert(lastWord(moduleOf(op)).str()); });
+  return Status::error(
+      ErrorCode::NoSuchModule,
+      {spec.placeOf("lora.modules_to_save"),
+       "no module of the model with parameters of its own is named '" + target +
+           "'",
+       suggest(target, {words.begin(), words.end()})});
 }
 
 /// Gives `op` an adapter of its own.
@@ -93,48 +118,161 @@ static void adapt(LinearOp op, const Spec &spec) {
   op.erase();
 }
 
-/// Which linear ops of `block` get an adapter where `prefix` runs it; targets
-/// that name one leave `unused`.
-static std::vector<bool> adaptedIn(BlockOp block, StringRef prefix,
-                                   const Spec &spec,
-                                   std::set<std::string> &unused) {
-  std::vector<bool> adapted;
-  for (LinearOp op : block.getBody().getOps<LinearOp>()) {
-    std::string path = (prefix + moduleOf(op)).str();
-    bool isTarget = isAllLinear(spec);
-    for (const std::string &target : spec.lora.target_modules)
-      if (names(target, path)) {
-        isTarget = true;
-        unused.erase(target);
-      }
-    adapted.push_back(isTarget);
+namespace {
+/// What of a block trains where a layer runs it.
+struct Trained {
+  std::vector<bool> adapted; ///< of its linear ops, in order
+  std::vector<bool> itself;  ///< of its parameters, in order
+
+  bool operator==(const Trained &other) const {
+    return adapted == other.adapted && itself == other.itself;
   }
-  return adapted;
+};
+
+/// Decides that for each call, and notes which entries of the spec name
+/// something.
+class TrainingChoice {
+public:
+  TrainingChoice(const Spec &spec, const rt::LoraSettings &lora)
+      : spec(spec), unused(lora.target_modules.begin(),
+                           lora.target_modules.end()),
+        unusedSaved(lora.modules_to_save.begin(), lora.modules_to_save.end()) {
+  }
+
+  Trained choose(BlockOp block, StringRef prefix);
+  /// Errors: an entry that names nothing, a module with two ways to train.
+  Status check(ModuleOp module) const;
+
+private:
+  bool isTarget(const std::string &path);
+  bool isSaved(const std::string &path);
+
+  const Spec &spec;
+  std::set<std::string> unused, unusedSaved;
+  std::string both; ///< a module that has an adapter and is saved
+};
+} // namespace
+
+bool TrainingChoice::isTarget(const std::string &path) {
+  bool found = isAllLinear(spec);
+  for (const std::string &target : spec.lora.target_modules)
+    if (names(target, path)) {
+      found = true;
+      unused.erase(target);
+    }
+  return found;
 }
 
-Result<rt::LoraSettings> hone::insertAdapters(ModuleOp module,
-                                              const Spec &spec) {
+bool TrainingChoice::isSaved(const std::string &path) {
+  bool found = false;
+  for (const std::string &saved : spec.lora.modules_to_save)
+    if (names(saved, path)) {
+      found = true;
+      unusedSaved.erase(saved);
+    }
+  return found;
+}
+
+Trained TrainingChoice::choose(BlockOp block, StringRef prefix) {
+  Trained trained;
+  std::set<std::string> withAdapter;
+  for (LinearOp op : block.getBody().getOps<LinearOp>()) {
+    std::string path = (prefix + moduleOf(op)).str();
+    trained.adapted.push_back(isTarget(path));
+    if (trained.adapted.back())
+      withAdapter.insert(path);
+  }
+  for (ParameterOp op : block.getBody().getOps<ParameterOp>()) {
+    std::string path = (prefix + moduleOf(op)).str();
+    bool saved = isSaved(path);
+    bool hasAdapter = withAdapter.count(path) > 0;
+    if (saved && hasAdapter)
+      both = path;
+    bool isBias = op.getName().ends_with(".bias");
+    trained.itself.push_back(
+        saved || (isBias && (spec.lora.bias == "all" ||
+                             (spec.lora.bias == "lora_only" && hasAdapter))));
+  }
+  return trained;
+}
+
+Status TrainingChoice::check(ModuleOp module) const {
+  if (!isAllLinear(spec) && !unused.empty())
+    return refuse(spec, *unused.begin(), module);
+  if (!unusedSaved.empty())
+    return refuseSaved(spec, *unusedSaved.begin(), module);
+  if (!both.empty())
+    return Status::error(ErrorCode::KeysDisagree,
+                         {spec.placeOf("lora.modules_to_save"),
+                          "expected modules without an adapter, but '" + both +
+                              "' is one of lora.target_modules, too",
+                          "leave it out of one of the two; in place of "
+                          "all-linear, list the modules that get an adapter"});
+  return Status::ok();
+}
+
+/// A head that is the embedding's table: PEFT would train a copy of one of the
+/// two.
+static Status checkTies(ModuleOp module, const Spec &spec) {
+  std::set<std::string> tables;
+  std::string tied;
+  SymbolTable symbols(module);
+  auto forEachTable = [&](auto visit) {
+    module.walk([&](CallOp call) {
+      auto block = symbols.lookup<BlockOp>(call.getBlock());
+      block.walk([&](ParameterOp op) {
+        if (op.getTrainable())
+          for (Operation *user : op->getUsers())
+            visit(user, (call.getPrefix() + op.getName()).str());
+      });
+    });
+  };
+  forEachTable([&](Operation *user, const std::string &name) {
+    if (isa<EmbeddingOp>(user))
+      tables.insert(name);
+  });
+  forEachTable([&](Operation *user, const std::string &name) {
+    if (isa<LinearCrossEntropyOp>(user) && tables.count(name))
+      tied = name;
+  });
+  if (tied.empty())
+    return Status::ok();
+  return Status::error(
+      ErrorCode::SpecDisagreesWithModel,
+      {spec.placeOf("lora.modules_to_save"),
+       "expected modules with tensors of their own, but the model's head is "
+       "tied to '" +
+           tied + "', of which PEFT would train a copy",
+       "leave it out, or train all parameters with lora: none"});
+}
+
+Result<rt::LoraSettings> hone::chooseTrained(ModuleOp module,
+                                             const Spec &spec) {
   rt::LoraSettings lora = spec.lora;
+  if (lora.none) {
+    module.walk(train);
+    lora.target_modules.clear();
+    return lora;
+  }
   if (isAllLinear(spec))
     lora.target_modules = linearWords(module);
   llvm::sort(lora.target_modules);
+  llvm::sort(lora.modules_to_save);
 
   struct Kind {
     BlockOp block;
-    std::vector<bool> adapted;
+    Trained trained;
   };
   llvm::MapVector<StringAttr, std::vector<Kind>> kindsOf; // of a block
-  std::set<std::string> unused(lora.target_modules.begin(),
-                               lora.target_modules.end());
+  TrainingChoice choice(spec, lora);
   SymbolTable symbols(module);
   module.walk([&](CallOp call) {
     StringAttr name = call.getBlockAttr().getAttr();
     auto block = symbols.lookup<BlockOp>(name);
-    std::vector<bool> adapted =
-        adaptedIn(block, call.getPrefix(), spec, unused);
+    Trained trained = choice.choose(block, call.getPrefix());
     std::vector<Kind> &kinds = kindsOf[name];
     auto kind = llvm::find_if(
-        kinds, [&](const Kind &known) { return known.adapted == adapted; });
+        kinds, [&](const Kind &known) { return known.trained == trained; });
     if (kind == kinds.end()) {
       if (!kinds.empty()) {
         block = block.clone();
@@ -142,19 +280,28 @@ Result<rt::LoraSettings> hone::insertAdapters(ModuleOp module,
             (name.strref() + "_" + llvm::Twine(kinds.size() + 1)).str());
         symbols.insert(block, ++kinds.back().block->getIterator());
       }
-      kind = kinds.insert(kinds.end(), {block, adapted});
+      kind = kinds.insert(kinds.end(), {block, trained});
     }
     call.setBlock(kind->block.getSymName());
   });
-  if (!isAllLinear(spec) && !unused.empty())
-    return refuse(spec, *unused.begin(), module);
+  if (Status status = choice.check(module); !status.isOk())
+    return status;
 
   for (auto &[name, kinds] : kindsOf)
     for (Kind &kind : kinds) {
+      auto parameters =
+          llvm::to_vector(kind.block.getBody().getOps<ParameterOp>());
+      for (auto [op, trains] :
+           llvm::zip_equal(parameters, kind.trained.itself))
+        if (trains)
+          train(op);
       auto linears = llvm::to_vector(kind.block.getBody().getOps<LinearOp>());
-      for (auto [op, isTarget] : llvm::zip_equal(linears, kind.adapted))
+      for (auto [op, isTarget] :
+           llvm::zip_equal(linears, kind.trained.adapted))
         if (isTarget)
           adapt(op, spec);
     }
+  if (Status status = checkTies(module, spec); !status.isOk())
+    return status;
   return lora;
 }

@@ -1,9 +1,10 @@
-//===- AdapterInsertion.h - LoRA on the linear modules of a model ---------===//
+//===- AdapterInsertion.h - What of a model trains ------------------------===//
 //
 // PEFT's rule: a target names a module when it is the module's full path, or a
 // suffix of it that starts after a dot. So "q_proj" names one module in every
 // layer, and "layers.3.self_attn.q_proj" names one module. all-linear leaves
-// out the output head, as PEFT does.
+// out the output head, as PEFT does. Modules that train in full are named in the
+// same way.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,12 +18,14 @@
 namespace hone {
 
 /// Makes each hone.linear of `module` that lora.target_modules names a
-/// hone.lora_linear. Layers with the same adapters go on sharing one block.
-/// Returns `lora` with the modules' names for adapter_config.json, sorted, in
-/// place of "all-linear". Errors: Usage naming the entry that names no linear
-/// module, with the nearest that does.
-rt::Result<rt::LoraSettings> insertAdapters(mlir::ModuleOp module,
-                                            const Spec &spec);
+/// hone.lora_linear, and the parameters that lora.modules_to_save and lora.bias
+/// name trainable; with lora: none, all of them. Layers that train alike go on
+/// sharing one block. Returns `lora` with the modules' names for
+/// adapter_config.json, sorted, in place of "all-linear". Errors: Usage naming
+/// the entry that names no such module, with the nearest that does; a module
+/// that is named twice; a tied one.
+rt::Result<rt::LoraSettings> chooseTrained(mlir::ModuleOp module,
+                                           const Spec &spec);
 
 } // namespace hone
 

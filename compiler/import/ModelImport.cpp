@@ -52,7 +52,7 @@ Result<ImportedModel> hone::importModel(MLIRContext &context,
                      builder.getI64IntegerAttr(spec.maxRows()));
   (*module)->setAttr(HoneDialect::getMaxPositionsAttrName(),
                      builder.getI64IntegerAttr(spec.train.max_seq_length));
-  Result<rt::LoraSettings> lora = insertAdapters(*module, spec);
+  Result<rt::LoraSettings> lora = chooseTrained(*module, spec);
   if (!lora.isOk())
     return lora.status();
   if (failed(verify(*module)))

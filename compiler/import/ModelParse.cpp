@@ -87,6 +87,16 @@ static Status checkElementTypes(const Spec &spec, ModuleOp module) {
   return status;
 }
 
+/// Whether a parameter of the model itself is trainable.
+static bool trainsItself(ModuleOp module) {
+  return module
+      .walk([](ParameterOp op) {
+        return op.getInit() == Init::Pretrained ? WalkResult::interrupt()
+                                                : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 /// What the adapter of a hand-written model is; it must be the same for all
 /// its hone.lora_linear, and the spec may only repeat it.
 static Status readAdapter(const Spec &spec, ModuleOp module,
@@ -119,7 +129,12 @@ static Status readAdapter(const Spec &spec, ModuleOp module,
       targets.insert(name.str());
   });
   lora.target_modules.assign(targets.begin(), targets.end());
-  if (!status.isOk() || !adapter.r)
+  if (status.isOk() && spec.lora.none && adapter.r)
+    return disagrees(spec, spec.lora.none.key(), "adapters", "none");
+  if (!status.isOk())
+    return status;
+  lora.none = !adapter.r && trainsItself(module);
+  if (!adapter.r)
     return status;
   lora.r = adapter.r;
   lora.use_rslora = false;

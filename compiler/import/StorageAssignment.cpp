@@ -61,6 +61,34 @@ static Status groupMisfit(const Spec &spec, StorageAttr storage,
        "use smaller groups if they divide it, or weights.dtype bfloat16"});
 }
 
+/// What trains is float, in the model's files too.
+static Status checkTrained(ModuleOp module, const Spec &spec,
+                           const HuggingFaceModel *model) {
+  if (!model || !model->quantization)
+    return Status::ok();
+  std::string trained;
+  SymbolTable symbols(module);
+  module.walk([&](CallOp call) {
+    for (ParameterOp op : symbols.lookup<BlockOp>(call.getBlock())
+                              .getBody()
+                              .getOps<ParameterOp>()) {
+      auto type = cast<RankedTensorType>(op.getType());
+      std::string name = (call.getPrefix() + op.getName()).str();
+      if (op.getInit() == Init::Pretrained && type.getRank() == 2 &&
+          model->quantization->covers(name, type.getDimSize(1)))
+        trained = name;
+    }
+  });
+  if (trained.empty())
+    return Status::ok();
+  return Status::error(
+      ErrorCode::SpecDisagreesWithModel,
+      {spec.placeOf(spec.lora.none ? "lora" : "lora.modules_to_save"),
+       "expected parameters that the model's files hold as floats, but " +
+           trained + " is quantised in them and would train",
+       "use the original model, or train adapters only"});
+}
+
 Result<rt::WeightSettings> hone::assignStorage(ModuleOp module,
                                                const Spec &spec,
                                                const HuggingFaceModel *model) {
@@ -73,6 +101,8 @@ Result<rt::WeightSettings> hone::assignStorage(ModuleOp module,
         op.setStoredAttr(
             StorageAttr::get(op.getContext(), StoredType::BFloat16, 0));
     });
+  if (Status status = checkTrained(module, spec, model); !status.isOk())
+    return status;
   StorageAttr storage = storageOf(module.getContext(), weights.value());
   if (!storage)
     return weights;

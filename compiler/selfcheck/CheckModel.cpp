@@ -167,8 +167,9 @@ CheckValues::CheckValues(ModuleOp module, const ParameterTable &table)
       }
   trainable.resize(table.trainableElements());
   for (const Parameter &parameter : table.trainable()) {
-    // Each layer has an adapter of its own.
-    std::vector<float> values = random(parameter, {parameter.name, false});
+    // Each layer has one of its own.
+    std::vector<float> values =
+        random(parameter, {parameter.name, sources.at(parameter.name).isNorm});
     for (size_t i = 0; i < values.size(); ++i)
       trainable[parameter.offset + i] =
           table.thetaElement().isBF16()

@@ -224,6 +224,15 @@ Status SpecReader::setKey(const std::string &name, const YAML::Node &node,
     // `target: native` is short for `target: {triple: native}`.
     if (name == "target" && node.IsScalar())
       return setKey("target.triple", node, keyNode);
+    // `lora: none` is short for `lora: {none: true}`, and replaces a section.
+    if (name == "lora" && node.IsScalar() && node.Scalar() == "none") {
+      for (const rt::Setting *setting : spec.lora.members())
+        spec.given.erase(setting->key());
+      spec.lora = rt::LoraSettings();
+      spec.lora.none = true;
+      spec.given[spec.lora.none.key()] = option;
+      return Status::ok();
+    }
     if (!node.IsMap())
       return error(ErrorCode::BadSpecValue, node, name,
                    "expected a mapping but found " + describeNode(node),
@@ -385,7 +394,7 @@ std::string hone::describeSpecKeys() {
   std::string out = "A spec is a YAML file:\n\n"
                     "  model: path/to/Qwen2.5-0.5B\n"
                     "  lora: {r: 8, lora_alpha: 16, target_modules: "
-                    "all-linear}\n"
+                    "all-linear}      # none: all parameters train\n"
                     "  train: {batch_size: 1, max_seq_length: 256, "
                     "learning_rate: 1e-4}\n"
                     "  target: native\n\nKeys:\n";

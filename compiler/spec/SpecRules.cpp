@@ -432,6 +432,27 @@ static Status checkComparison(const Spec &spec) {
   return Status::ok();
 }
 
+/// Checks what trains beside adapters or in their place.
+static Status checkTrained(const Spec &spec) {
+  const rt::LoraSettings &lora = spec.lora;
+  if (!lora.none)
+    return Status::ok();
+  for (const rt::Setting *setting : lora.members())
+    if (setting != &lora.none && spec.given.count(setting->key()))
+      return disagree(spec, setting->key(),
+                      "only adapters read it, but with lora: none all "
+                      "parameters of the model train and there are none",
+                      "remove " + setting->key() + ", or lora: none");
+  const rt::Word &dtype = spec.weights.dtype;
+  if (dtype == "int8" || dtype == "int4")
+    return disagree(spec, dtype.key(),
+                    "expected float32 or bfloat16, since with lora: none the "
+                    "weights train and an update is smaller than what " +
+                        dtype + " can tell apart, but found " + dtype,
+                    "set weights.dtype to bfloat16, or train adapters");
+  return Status::ok();
+}
+
 Status hone::checkSpec(Spec &spec) {
   auto fail = [&](ErrorCode code, const std::string &key,
                   const std::string &problem, const std::string &remedy) {
@@ -490,6 +511,8 @@ Status hone::checkSpec(Spec &spec) {
                                            : spec.train.method.key()) +
                           " to " + setting->methods.front());
 
+  if (Status status = checkTrained(spec); !status.isOk())
+    return status;
   // The element types of weights and adapter follow compute_dtype, unless they
   // are stored smaller; an adapter has the type that bfloat16 is computed in.
   const std::string &dtype = spec.train.compute_dtype;
@@ -501,6 +524,10 @@ Status hone::checkSpec(Spec &spec) {
                             std::pair("lora.dtype", &spec.lora.dtype)}) {
     bool isAdapter = value == &spec.lora.dtype;
     if (!isAdapter && isStoredSmaller)
+      continue;
+    // What trains may be held in what bfloat16 is computed in.
+    if (!isAdapter && spec.lora.none && isBFloat16 && spec.given.count(key) &&
+        *value == "float32")
       continue;
     if (isAdapter && *value == "bfloat16" && dtype != "float64")
       continue;
@@ -517,6 +544,8 @@ Status hone::checkSpec(Spec &spec) {
               "train.compute_dtype");
     *value = expected;
   }
+  if (spec.lora.none)
+    spec.lora.dtype = spec.weights.dtype.text();
   int64_t group = spec.weights.group_size;
   if (group != 32 && group != 64 && group != 128)
     return fail(ErrorCode::BadSpecValue, "weights.group_size",

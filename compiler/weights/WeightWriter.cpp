@@ -22,6 +22,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <memory>
 
 using namespace hone;
@@ -287,7 +288,7 @@ Status hone::writeWeights(const std::string &path, const WeightFile &file,
                           std::vector<QuantizationError> *errors) {
   std::vector<rt::TensorSpec> specs;
   llvm::StringMap<Part> parts;
-  for (const Parameter &parameter : file.frozen)
+  for (const Parameter &parameter : file.parameters)
     for (auto [kind, tensor] :
          llvm::enumerate(storedTensors(parameter.type, parameter.storage))) {
       std::string name = parameter.name + tensor.suffix.str();
@@ -295,15 +296,17 @@ Status hone::writeWeights(const std::string &path, const WeightFile &file,
                        tensor.type.getShape().vec()});
       parts[name] = {&parameter, static_cast<decltype(Part::kind)>(kind)};
     }
-  const std::pair<const char *, const std::string *> blocks[] = {
+  std::map<std::string, const std::string *> blocks = {
       {tokenizerName, &file.tokenizer}, {chatName, &file.chat}};
+  for (const WeightBlock &block : file.more)
+    blocks[block.name] = &block.bytes;
   for (auto [name, block] : blocks)
     if (!block->empty())
       specs.push_back({name, Dtype::U8, {static_cast<int64_t>(block->size())}});
   Result<rt::SafetensorsWriter> created =
       rt::SafetensorsWriter::create(path, std::move(specs),
                                     {{"format", "hone"},
-                                     {"layout", layoutName(file.frozen)},
+                                     {"layout", layoutName(file.parameters)},
                                      {"source_hash", file.sourceHash}});
   if (!created.isOk())
     return created.status();
@@ -311,12 +314,11 @@ Status hone::writeWeights(const std::string &path, const WeightFile &file,
 
   PartWriter partWriter(writer, source, errors);
   for (const rt::TensorInfo &tensor : writer.tensors()) {
-    const std::string *block = nullptr;
-    for (auto [name, each] : blocks)
-      if (tensor.name == name)
-        block = each;
-    Status status = block ? writer.write(block->data(), block->size())
-                          : partWriter.write(parts[tensor.name], tensor.dtype);
+    auto block = blocks.find(tensor.name);
+    Status status = block != blocks.end()
+                        ? writer.write(block->second->data(),
+                                       block->second->size())
+                        : partWriter.write(parts[tensor.name], tensor.dtype);
     if (!status.isOk())
       return status;
   }

@@ -20,14 +20,20 @@ struct QuantizationError {
   double relative; ///< |w' - w| / |w|, Euclidean norms; 0 if w is 0
 };
 
+/// Bytes that are a tensor of the file by themselves.
+struct WeightBlock {
+  std::string name, bytes;
+};
+
 struct WeightFile {
-  llvm::ArrayRef<Parameter> frozen;
+  llvm::ArrayRef<Parameter> parameters;
   std::string tokenizer; ///< the tensor hone.tokenizer; none if empty
   std::string chat;      ///< the tensor hone.chat; none if empty
   std::string sourceHash;
+  std::vector<WeightBlock> more = {}; ///< see ModelFiles.h
 };
 
-/// Writes `path` whole or not at all: every stored tensor of `file.frozen`
+/// Writes `path` whole or not at all: every stored tensor of `file.parameters`
 /// (WeightStorage.h) from `source`, whose tensors are floats, or packed as MLX
 /// packs them and then taken as they are. Metadata: format "hone", layout,
 /// source_hash. Appends to `errors`, unless it is null, a line for each tensor

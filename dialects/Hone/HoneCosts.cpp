@@ -154,6 +154,24 @@ int64_t PositionEmbeddingParameterAdjointOp::getFlops(int64_t rows) {
 }
 int64_t ColumnsAdjointOp::getFlops(int64_t) { return 0; }
 
+int64_t LinearParameterAdjointOp::getFlops(int64_t rows) {
+  return productFlops(getDw(), rows);
+}
+int64_t BiasAdjointOp::getFlops(int64_t rows) {
+  return elements(getDy(), rows);
+}
+int64_t BiasTangentOp::getFlops(int64_t) { return 0; }
+int64_t RmsNormParameterAdjointOp::getFlops(int64_t rows) {
+  return (getRstd() ? 3 : 5) * elements(getX(), rows);
+}
+int64_t EmbeddingParameterAdjointOp::getFlops(int64_t rows) {
+  return elements(getDy(), rows);
+}
+/// The logits twice, and the gradient.
+int64_t LinearCrossEntropyParameterAdjointOp::getFlops(int64_t rows) {
+  return 3 * productFlops(getWeight(), rows);
+}
+
 int64_t LayerNormTangentOp::getFlops(int64_t rows) {
   int64_t each = (getTx() ? 10 : 2) + (getTw() ? 2 : 0) + (getTb() ? 1 : 0);
   return each * elements(getX(), rows);
@@ -174,7 +192,7 @@ int64_t GatedActivationTangentOp::getFlops(int64_t rows) {
   return (slopeFlops(getActivation()) + 4) * elements(getGate(), rows);
 }
 int64_t LinearCrossEntropyTangentOp::getFlops(int64_t rows) {
-  return 2 * productFlops(getWeight(), rows);
+  return (1 + bool(getTx()) + bool(getTw())) * productFlops(getWeight(), rows);
 }
 int64_t DotOp::getFlops(int64_t rows) { return 2 * elements(getA(), rows); }
 

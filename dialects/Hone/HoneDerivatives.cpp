@@ -71,24 +71,34 @@ static Value sumOf(OpBuilder &builder, Location loc, Value a, Value b) {
 }
 
 //===----------------------------------------------------------------------===//
-// EmbeddingOp: ids and a frozen table have no cotangent.
+// EmbeddingOp: ids, which are ambient, have no cotangent.
 //===----------------------------------------------------------------------===//
 
 Alternatives EmbeddingOp::getResidualAlternatives(const BitVector &) {
   return readsNothing();
 }
 
-Cotangents EmbeddingOp::buildAdjoint(OpBuilder &,
+Cotangents EmbeddingOp::buildAdjoint(OpBuilder &builder,
                                      const AdjointRequest &request) {
-  if (failed(onlyActive(*this, request, {})))
+  OpOperand &table = getTableMutable();
+  if (failed(onlyActive(*this, request, {table.getOperandNumber()})))
     return failure();
-  return SmallVector<Value>(getNumOperands());
+  SmallVector<Value> cotangents(getNumOperands());
+  cotangents[table.getOperandNumber()] = EmbeddingParameterAdjointOp::create(
+      builder, getLoc(), getTable().getType(), request.cotangents[0],
+      readOperand(request, getIdsMutable()), getScaleAttr());
+  return cotangents;
 }
 
-Tangent EmbeddingOp::buildTangent(OpBuilder &, ArrayRef<Value> tangents) {
-  if (failed(onlyActive(*this, tangents, {})))
+Tangent EmbeddingOp::buildTangent(OpBuilder &builder,
+                                  ArrayRef<Value> tangents) {
+  unsigned table = getTableMutable().getOperandNumber();
+  if (failed(onlyActive(*this, tangents, {table})))
     return failure();
-  return Value();
+  return EmbeddingOp::create(builder, getLoc(), getY().getType(), getIds(),
+                             tangents[table], getScaleAttr(),
+                             /*streamed=*/UnitAttr())
+      .getY();
 }
 
 //===----------------------------------------------------------------------===//
@@ -103,56 +113,129 @@ Alternatives RmsNormOp::getResidualAlternatives(const BitVector &) {
 
 Cotangents RmsNormOp::buildAdjoint(OpBuilder &builder,
                                    const AdjointRequest &request) {
-  OpOperand &x = getXMutable();
-  if (failed(onlyActive(*this, request, {x.getOperandNumber()})))
+  unsigned x = getXMutable().getOperandNumber();
+  unsigned weight = getWeightMutable().getOperandNumber();
+  if (failed(onlyActive(*this, request, {x, weight})))
     return failure();
   Value rstd =
       readAuxiliary(request, getResidualAlternatives(request.activeOperands));
+  Value dy = request.cotangents[0];
   SmallVector<Value> cotangents(getNumOperands());
-  cotangents[x.getOperandNumber()] = RmsNormAdjointOp::create(
-      builder, getLoc(), getX().getType(), request.cotangents[0],
-      readOperand(request, x), readOperand(request, getWeightMutable()), rstd,
-      getHeadsAttr(), getOffsetAttr(), getEpsAttr());
+  if (request.activeOperands.test(weight))
+    cotangents[weight] = RmsNormParameterAdjointOp::create(
+        builder, getLoc(), getWeight().getType(), dy, readOperand(request, x),
+        rstd, getHeadsAttr(), getEpsAttr());
+  if (request.activeOperands.test(x))
+    cotangents[x] = RmsNormAdjointOp::create(
+        builder, getLoc(), getX().getType(), dy, readOperand(request, x),
+        readOperand(request, weight), rstd, getHeadsAttr(), getOffsetAttr(),
+        getEpsAttr());
   return cotangents;
 }
 
 Tangent RmsNormOp::buildTangent(OpBuilder &builder, ArrayRef<Value> tangents) {
   unsigned x = getXMutable().getOperandNumber();
-  if (failed(onlyActive(*this, tangents, {x})))
+  unsigned weight = getWeightMutable().getOperandNumber();
+  if (failed(onlyActive(*this, tangents, {x, weight})))
     return failure();
-  return RmsNormTangentOp::create(builder, getLoc(), getY().getType(),
-                                  tangents[x], getX(), getWeight(), getRstd(),
-                                  getHeadsAttr(), getOffsetAttr(), getEpsAttr())
-      .getTy();
+  Value alongInput, alongWeight;
+  if (tangents[x])
+    alongInput = RmsNormTangentOp::create(
+        builder, getLoc(), getY().getType(), tangents[x], getX(), getWeight(),
+        getRstd(), getHeadsAttr(), getOffsetAttr(), getEpsAttr());
+  if (tangents[weight])
+    alongWeight =
+        RmsNormOp::create(builder, getLoc(), getY().getType(), /*rstd=*/Type(),
+                          getX(), tangents[weight], getHeadsAttr(),
+                          /*offset=*/builder.getF64FloatAttr(0.0),
+                          getEpsAttr())
+            .getY();
+  return sumOf(builder, getLoc(), alongInput, alongWeight);
 }
 
 //===----------------------------------------------------------------------===//
-// LinearOp: reads only its weight, which is ambient.
+// LinearOp: its weight, which is ambient, and x if that is trained.
 //===----------------------------------------------------------------------===//
 
-Alternatives LinearOp::getResidualAlternatives(const BitVector &) {
-  return readsNothing();
+Alternatives LinearOp::getResidualAlternatives(const BitVector &active) {
+  if (!active.test(getWeightMutable().getOperandNumber()))
+    return readsNothing();
+  return {ResidualAlternative{
+      {Residual::operand(getXMutable().getOperandNumber())}}};
+}
+
+/// The cotangent of the bias of `op`, if it is wanted.
+template <typename LinearLike>
+static void addBiasAdjoint(LinearLike op, OpBuilder &builder,
+                           const AdjointRequest &request,
+                           SmallVectorImpl<Value> &cotangents) {
+  Value bias = op.getBias();
+  if (!bias)
+    return;
+  unsigned index = op.getBiasMutable().begin()->getOperandNumber();
+  if (request.activeOperands.test(index))
+    cotangents[index] = BiasAdjointOp::create(
+        builder, op.getLoc(), bias.getType(), request.cotangents[0]);
+}
+
+/// The tangent of `op` along its bias, or null.
+template <typename LinearLike>
+static Value tangentOfBias(LinearLike op, ArrayRef<Value> tangents) {
+  return op.getBias()
+             ? tangents[op.getBiasMutable().begin()->getOperandNumber()]
+             : Value();
+}
+
+/// `allowed` and the bias.
+template <typename LinearLike>
+static SmallVector<unsigned> andBias(LinearLike op,
+                                     std::initializer_list<unsigned> allowed) {
+  SmallVector<unsigned> all(allowed);
+  if (op.getBias())
+    all.push_back(op.getBiasMutable().begin()->getOperandNumber());
+  return all;
 }
 
 Cotangents LinearOp::buildAdjoint(OpBuilder &builder,
                                   const AdjointRequest &request) {
-  OpOperand &x = getXMutable();
-  if (failed(onlyActive(*this, request, {x.getOperandNumber()})))
+  unsigned x = getXMutable().getOperandNumber();
+  unsigned weight = getWeightMutable().getOperandNumber();
+  if (failed(onlyActive(*this, request, andBias(*this, {x, weight}))))
     return failure();
+  Value dy = request.cotangents[0];
   SmallVector<Value> cotangents(getNumOperands());
-  cotangents[x.getOperandNumber()] = LinearAdjointOp::create(
-      builder, getLoc(), getX().getType(), request.cotangents[0],
-      readOperand(request, getWeightMutable()));
+  addBiasAdjoint(*this, builder, request, cotangents);
+  if (request.activeOperands.test(weight))
+    cotangents[weight] = LinearParameterAdjointOp::create(
+        builder, getLoc(), getWeight().getType(), dy, readOperand(request, x));
+  if (request.activeOperands.test(x))
+    cotangents[x] =
+        LinearAdjointOp::create(builder, getLoc(), getX().getType(), dy,
+                                readOperand(request, weight));
   return cotangents;
 }
 
 Tangent LinearOp::buildTangent(OpBuilder &builder, ArrayRef<Value> tangents) {
   unsigned x = getXMutable().getOperandNumber();
-  if (failed(onlyActive(*this, tangents, {x})))
+  unsigned weight = getWeightMutable().getOperandNumber();
+  if (failed(onlyActive(*this, tangents, andBias(*this, {x, weight}))))
     return failure();
-  return LinearOp::create(builder, getLoc(), getY().getType(), tangents[x],
-                          getWeight(), /*bias=*/Value())
-      .getY();
+  Type type = getY().getType();
+  // The first product adds the bias's tangent on the way.
+  Value bias = tangentOfBias(*this, tangents), sum;
+  auto addProduct = [&](Value input, Value matrix) {
+    Value product =
+        LinearOp::create(builder, getLoc(), type, input, matrix, bias).getY();
+    bias = {};
+    sum = sumOf(builder, getLoc(), sum, product);
+  };
+  if (tangents[x])
+    addProduct(tangents[x], getWeight());
+  if (tangents[weight])
+    addProduct(getX(), tangents[weight]);
+  if (bias)
+    sum = BiasTangentOp::create(builder, getLoc(), type, bias);
+  return sum;
 }
 
 //===----------------------------------------------------------------------===//
@@ -173,11 +256,12 @@ Cotangents LoraLinearOp::buildAdjoint(OpBuilder &builder,
   unsigned x = getXMutable().getOperandNumber();
   unsigned a = getAMutable().getOperandNumber();
   unsigned b = getBMutable().getOperandNumber();
-  if (failed(onlyActive(*this, request, {x, a, b})))
+  if (failed(onlyActive(*this, request, andBias(*this, {x, a, b}))))
     return failure();
   Value dy = request.cotangents[0];
   Value valueOfA = readOperand(request, a), valueOfB = readOperand(request, b);
   SmallVector<Value> cotangents(getNumOperands());
+  addBiasAdjoint(*this, builder, request, cotangents);
   if (request.activeOperands.test(a) || request.activeOperands.test(b)) {
     Value h =
         readAuxiliary(request, getResidualAlternatives(request.activeOperands));
@@ -202,15 +286,18 @@ Tangent LoraLinearOp::buildTangent(OpBuilder &builder,
   unsigned x = getXMutable().getOperandNumber();
   unsigned a = getAMutable().getOperandNumber();
   unsigned b = getBMutable().getOperandNumber();
-  if (failed(onlyActive(*this, tangents, {x, a, b})))
+  if (failed(onlyActive(*this, tangents, andBias(*this, {x, a, b}))))
     return failure();
   Type type = getY().getType();
+  Value bias = tangentOfBias(*this, tangents);
   Value alongInput, alongParameters;
   if (tangents[x])
     alongInput = LoraLinearOp::create(builder, getLoc(), type, /*h=*/Type(),
                                       tangents[x], getWeight(), getA(), getB(),
-                                      /*bias=*/Value(), getScaleAttr())
+                                      bias, getScaleAttr())
                      .getY();
+  else if (bias)
+    alongInput = BiasTangentOp::create(builder, getLoc(), type, bias);
   if (tangents[a] || tangents[b])
     alongParameters = LoraParameterTangentOp::create(
         builder, getLoc(), type, getX(), getA(), getB(), tangents[a],
@@ -444,31 +531,48 @@ Tangent AddOp::buildTangent(OpBuilder &builder, ArrayRef<Value> tangents) {
 // alternative without it: to form it is to run the forward pass.
 //===----------------------------------------------------------------------===//
 
-Alternatives LinearCrossEntropyOp::getResidualAlternatives(const BitVector &) {
-  return {ResidualAlternative{{Residual::auxiliary()}}};
+Alternatives
+LinearCrossEntropyOp::getResidualAlternatives(const BitVector &active) {
+  unsigned x = getXMutable().getOperandNumber();
+  ResidualAlternative reads;
+  if (active.test(x))
+    reads.reads.push_back(Residual::auxiliary());
+  if (active.test(getWeightMutable().getOperandNumber()))
+    reads.reads.push_back(Residual::operand(x));
+  return {reads};
 }
 
 Cotangents LinearCrossEntropyOp::buildAdjoint(OpBuilder &builder,
                                               const AdjointRequest &request) {
-  OpOperand &x = getXMutable();
-  if (failed(onlyActive(*this, request, {x.getOperandNumber()})))
+  unsigned x = getXMutable().getOperandNumber();
+  unsigned weight = getWeightMutable().getOperandNumber();
+  if (failed(onlyActive(*this, request, {x, weight})))
     return failure();
   SmallVector<Value> cotangents(getNumOperands());
-  cotangents[x.getOperandNumber()] = ScaleOp::create(
-      builder, getLoc(), getX().getType(), request.read(Residual::auxiliary()),
-      request.cotangents[0]);
+  if (request.activeOperands.test(weight))
+    cotangents[weight] = LinearCrossEntropyParameterAdjointOp::create(
+        builder, getLoc(), getWeight().getType(), request.cotangents[0],
+        readOperand(request, x), readOperand(request, weight),
+        readOperand(request, getTargetsMutable()));
+  if (request.activeOperands.test(x))
+    cotangents[x] = ScaleOp::create(builder, getLoc(), getX().getType(),
+                                    request.read(Residual::auxiliary()),
+                                    request.cotangents[0]);
   return cotangents;
 }
 
 Tangent LinearCrossEntropyOp::buildTangent(OpBuilder &builder,
                                            ArrayRef<Value> tangents) {
   unsigned x = getXMutable().getOperandNumber();
-  if (failed(onlyActive(*this, tangents, {x})))
+  unsigned weight = getWeightMutable().getOperandNumber();
+  if (failed(onlyActive(*this, tangents, {x, weight})))
     return failure();
-  if (getDx())
+  if (getDx() && !tangents[weight])
     return DotOp::create(builder, getLoc(), getDx(), tangents[x]).getProduct();
-  return LinearCrossEntropyTangentOp::create(builder, getLoc(), tangents[x],
-                                             getX(), getWeight(), getTargets())
+  return LinearCrossEntropyTangentOp::create(
+             builder, getLoc(), RankedTensorType::get({}, builder.getF64Type()),
+             getX(), getWeight(), getTargets(), tangents[x], tangents[weight],
+             /*streamed=*/UnitAttr())
       .getTloss();
 }
 

@@ -282,12 +282,12 @@ def Hone_ParameterOp : Hone_Op<"parameter", [Pure, Hone_Ambient]> {
   let summary = "a tensor of the model, by name";
   let description = [{
     The Hugging Face tensor whose name is the calling layer's prefix followed
-    by `name`. Frozen unless `trainable`; a trainable parameter belongs to the
-    adapter and `init` says how it starts. Ops read a parameter as its type
-    says, however `stored` says that the weights file or the adapter holds it;
-    absent, it is held as its type. Gradients have the type. With `transposed`
-    the files of the model hold the matrix as `[in, out]`; the weights file does
-    not.
+    by `name`. Frozen unless `trainable`; then `init` says how it starts: as the
+    matrices of a new adapter do, or as the model has it (`pretrained`). Ops read
+    a parameter as its type says, however `stored` says that the weights file or
+    the vector of trainable parameters holds it; absent, it is held as its type.
+    Gradients have the type. With `transposed` the files of the model hold the
+    matrix as `[in, out]`; the weights file does not.
 
     1. (C1) the shape is static.
     2. (C2) `init` is present exactly when `trainable` is.
@@ -302,6 +302,7 @@ def Hone_ParameterOp : Hone_Op<"parameter", [Pure, Hone_Ambient]> {
     %q = hone.parameter "k_proj.weight" stored <int4, group = 64> : tensor<8x128xf32>
     %a = hone.parameter "q_proj.lora_A.weight" trainable init <kaiming_uniform> : tensor<2x4xf32>
     %b = hone.parameter "q_proj.lora_B.weight" trainable init <zero> stored <bfloat16> : tensor<8x2xf32>
+    %n = hone.parameter "norm.weight" trainable init <pretrained> : tensor<4xf32>
     ```
   }];
   let arguments = (ins StrAttr:$name, UnitAttr:$trainable,
@@ -390,9 +391,8 @@ def Hone_EmbeddingOp : Hone_DifferentiableOp<"embedding", [
     Hone_StreamOpInterface]> {
   let summary = "rows of a table by token id";
   let description = [{
-    `y[i, :] = scale * table[ids[i], :]`. The table is frozen: there is no rule
-    for a gradient of it. With `streamed`, the resident pages of a row of the
-    table go when it has been read.
+    `y[i, :] = scale * table[ids[i], :]`. With `streamed`, the resident pages of a
+    row of the table go when it has been read; for a frozen table only.
 
     1. (C1) `ids` is `[rows]`, `table` is `[vocabulary, hidden]`, `y` is
        `[rows, hidden]`.
@@ -453,10 +453,9 @@ def Hone_RmsNormOp : Hone_DifferentiableOp<"rms_norm", [
 
 def Hone_LinearOp : Hone_DifferentiableOp<"linear", [
     Hone_RowWise, Hone_TakesEpilogue]> {
-  let summary = "linear projection by a frozen weight";
+  let summary = "linear projection";
   let description = [{
-    `y = x W^T + bias`. The weight and the bias are frozen: there is no rule
-    for their gradients, so a trainable one is an error of the derivation.
+    `y = x W^T + bias`.
 
     1. (C1) `x` is `[rows, in]`, `weight` is `[out, in]`, `y` is `[rows, out]`.
     2. (C2) `bias`, if present, is `[out]`.
@@ -484,8 +483,9 @@ def Hone_LoraLinearOp : Hone_DifferentiableOp<"lora_linear", [
   let summary = "linear projection plus a scaled low-rank update";
   let description = [{
     `y = x W^T + h B^T + bias` with `h = scale * x A^T` (Hu et al. 2021, eq. 3,
-    with PEFT's layout of A and B). Only `a` and `b` can be trained. The
-    optional last result is `h`; MeSP recomputes it, `store-h` keeps it.
+    with PEFT's layout of A and B). The weight is frozen: there is no rule for a
+    gradient of it. The optional last result is `h`; MeSP recomputes it,
+    `store-h` keeps it.
 
     1. (C1) `x` is `[rows, in]`, `weight` is `[out, in]`, `y` is `[rows, out]`.
     2. (C2) `a` is `[rank, in]`, `b` is `[out, rank]`, of one rank.
@@ -652,10 +652,10 @@ def Hone_LinearCrossEntropyOp : Hone_DifferentiableOp<"linear_cross_entropy", [
   let summary = "output head and summed cross-entropy, without the logits";
   let description = [{
     `loss = sum_i -log softmax(x_i W^T)[targets[i]]` over the rows whose target
-    is not -100; other rows cost nothing. The head is frozen. The optional last
-    result is `d(loss)/d(x)`, which the same pass over the logits can write, so
-    that the logits exist for one tile of the vocabulary at a time and once.
-    With `streamed`, so do the resident pages of the head.
+    is not -100; other rows cost nothing. The optional last result is
+    `d(loss)/d(x)`, which the same pass over the logits can write, so that the
+    logits exist for one tile of the vocabulary at a time and once. With
+    `streamed`, so do the resident pages of the head; for a frozen one only.
 
     1. (C1) `x` is `[rows, hidden]`, `weight` is `[vocabulary, hidden]`.
     2. (C2) `targets` is `[rows]`.

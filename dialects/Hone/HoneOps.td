@@ -1,6 +1,7 @@
 //===- HoneOps.td - All ops of the hone dialect ---------------------------===//
 //
-// Readers want the model, the step, its schedule and tangents apart, tablegen wants one file.
+// Readers want the model, the step, gradients of its parameters, its schedule and
+// tangents apart, tablegen wants one file.
 //
 //===----------------------------------------------------------------------===//
 
@@ -9,6 +10,7 @@
 
 include "dialects/Hone/HoneGptOps.td"
 include "dialects/Hone/HoneModelOps.td"
+include "dialects/Hone/HoneParameterOps.td"
 include "dialects/Hone/HoneScheduleOps.td"
 include "dialects/Hone/HoneStepOps.td"
 include "dialects/Hone/HoneTangentOps.td"

@@ -23,7 +23,7 @@ LogicalResult RmsNormTangentOp::verify() {
   return check.all({
       check.sameType("tx", getTx(), "x", getX()),          // (C1)
       check.sameType("x", getX(), "ty", getTy()),          // (C1)
-      check.normHeads(getX(), getWeight(), getHeads()),    // (C1, C3)
+      check.normHeads(getX(), "weight", getWeight(), getHeads()),    // (C1, C3)
       check.sameDim("rstd", getRstd(), 0, "x", getX(), 0), // (C2)
       check.dimIs("rstd", getRstd(), 1, getHeads()),       // (C2)
       check.computesIn("x", getX(), "rstd", getRstd()),    // (C2)
@@ -87,8 +87,10 @@ LogicalResult LinearCrossEntropyTangentOp::verify() {
   return check.all({
       check.sameType("tx", getTx(), "x", getX()),                // (C1)
       check.sameDim("weight", getWeight(), 1, "x", getX(), 1),   // (C1)
+      check.sameType("tw", getTw(), "weight", getWeight()),      // (C1)
       check.sameDim("targets", getTargets(), 0, "x", getX(), 0), // (C2)
       check.isKnown("weight", getWeight(), 0),                   // (C3)
+      anyTangent(*this, {getTx(), getTw()}),                     // (C4)
   });
 }
 

@@ -157,18 +157,20 @@ def Hone_GatedActivationTangentOp : Hone_DerivedOp<"gated_activation_tangent", [
 
 def Hone_LinearCrossEntropyTangentOp : Hone_DerivedOp<
     "linear_cross_entropy_tangent", [Hone_StreamOpInterface,
+    AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
-  let summary = "tangent of linear_cross_entropy along its input";
+  let summary = "tangent of linear_cross_entropy along its input and the head";
   let description = [{
-    With `p_i = softmax(x_i W^T)`, `tl_i = tx_i W^T` and `t = targets[i]`, over
-    the rows whose target is not -100:
+    With `p_i = softmax(x_i W^T)`, `tl_i = tx_i W^T + x_i tw^T` and
+    `t = targets[i]`, over the rows whose target is not -100:
     `tloss = sum_i sum_j p_ij (tl_ij - tl_it)`. Where `d(loss)/d(x)` is at hand,
-    its `dot` with `tx` is the same for no product with the head.
+    its `dot` with `tx` is the same along `tx` for no product with the head.
 
-    1. (C1) `tx` and `x` have one type `[rows, hidden]`; `weight` is
-       `[vocabulary, hidden]`.
+    1. (C1) `tx` and `x` have one type `[rows, hidden]`; `tw` and `weight` have
+       one type `[vocabulary, hidden]`.
     2. (C2) `targets` is `[rows]`.
     3. (C3) the size of the vocabulary is known; targets are below it.
+    4. (C4) `tx` or `tw` is present.
 
     Example:
     ```mlir
@@ -176,13 +178,17 @@ def Hone_LinearCrossEntropyTangentOp : Hone_DerivedOp<
     %x = hone.input "hidden" : tensor<?x4xf32>
     %t = hone.input "targets" : tensor<?xi32>
     %w = hone.parameter "lm_head.weight" : tensor<9x4xf32>
-    %tloss = hone.linear_cross_entropy_tangent %tx, %x, %w, %t : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
+    %tloss = hone.linear_cross_entropy_tangent %x, %w, %t tx %tx : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>, tensor<?x4xf32>) -> tensor<f64>
     ```
   }];
-  let arguments = (ins Hone_Matrix:$tx, Hone_Matrix:$x, Hone_Matrix:$weight,
-                       Hone_RowIndices:$targets, UnitAttr:$streamed);
+  let arguments = (ins Hone_Matrix:$x, Hone_Matrix:$weight,
+                       Hone_RowIndices:$targets, Optional<Hone_Matrix>:$tx,
+                       Optional<Hone_Matrix>:$tw, UnitAttr:$streamed);
   let results = (outs Hone_Scalar:$tloss);
-  let assemblyFormat = "$tx `,` $x `,` $weight `,` $targets (`streamed` $streamed^)? attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $x `,` $weight `,` $targets (`tx` $tx^)? (`tw` $tw^)?
+    (`streamed` $streamed^)? attr-dict `:` functional-type(operands, results)
+  }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     int64_t getPieceRows() { return numerics::kLossColumns; }

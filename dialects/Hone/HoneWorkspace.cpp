@@ -116,6 +116,21 @@ SmallVector<MemRefType> LinearCrossEntropyOp::getWorkspace(int64_t maxRows) {
   return buffers;
 }
 
+/// As the loss; the result is what the terms of a row are multiplied by.
+SmallVector<MemRefType>
+LinearCrossEntropyParameterAdjointOp::getWorkspace(int64_t maxRows) {
+  return lossWorkspace(*this, maxRows);
+}
+
+/// `r`, unless it was kept.
+SmallVector<MemRefType>
+RmsNormParameterAdjointOp::getWorkspace(int64_t maxRows) {
+  if (getRstd())
+    return {};
+  return {MemRefType::get({maxRows, static_cast<int64_t>(getHeads())},
+                          computedType(getX()))};
+}
+
 /// `scale * x ta^T` if `ta` is given, then `h = scale * x A^T` if it is read
 /// and was not kept; `ta`, if it is formed once.
 SmallVector<MemRefType> LoraParameterTangentOp::getWorkspace(int64_t maxRows) {

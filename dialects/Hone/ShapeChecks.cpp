@@ -86,16 +86,16 @@ LogicalResult ShapeChecks::isPositive(StringRef name,
                            << *number;
 }
 
-LogicalResult ShapeChecks::normHeads(Value x, Value weight,
+LogicalResult ShapeChecks::normHeads(Value x, StringRef name, Value weight,
                                      int64_t heads) const {
   if (heads == 1)
-    return sameDim("weight", weight, 0, "x", x, 1);
+    return sameDim(name, weight, 0, "x", x, 1);
   if (heads < 1)
     return isPositive("heads", heads);
   if (dimOf(weight, 0) * heads == dimOf(x, 1) && dimOf(weight, 0) > 0)
     return success();
   return op->emitOpError() << "expects 'x' to have " << heads
-                           << " heads as long as 'weight', but got "
+                           << " heads as long as '" << name << "', but got "
                            << x.getType() << " and " << weight.getType();
 }
 

@@ -36,9 +36,9 @@ public:
   /// The attribute is absent or above zero.
   mlir::LogicalResult isPositive(llvm::StringRef name,
                                  std::optional<int64_t> number) const;
-  /// The features of 'x' are `heads` slices as long as 'weight'.
-  mlir::LogicalResult normHeads(mlir::Value x, mlir::Value weight,
-                                int64_t heads) const;
+  /// The features of 'x' are `heads` slices as long as `weight`.
+  mlir::LogicalResult normHeads(mlir::Value x, llvm::StringRef name,
+                                mlir::Value weight, int64_t heads) const;
   /// 'kv_heads' divides 'heads' and both give 'q' and 'k' one head size.
   mlir::LogicalResult headGroups(mlir::Value q, mlir::Value k, int64_t heads,
                                  int64_t kvHeads) const;

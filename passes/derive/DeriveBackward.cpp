@@ -164,12 +164,16 @@ LogicalResult EntryDerivation::deriveBlocks() {
     return loss.emitOpError("expects the loss to depend on a trainable "
                             "parameter");
   splitCalls = activity.layersBefore(lossCall);
-  if (!plan.isFor(splitCalls.size()))
+  // What has no input keeps nothing: it is no layer of a plan.
+  auto isLayer = [](CallOp call) { return !call.getValues().empty(); };
+  const auto numLayers = llvm::count_if(splitCalls, isLayer);
+  if (!plan.isFor(numLayers))
     return loss.emitOpError("has ")
-           << splitCalls.size() << " layers to derive, but residuals is '"
-           << plan.str() << "'";
-  for (auto [layer, call] : llvm::enumerate(splitCalls)) {
-    ResidualPolicy policy = plan.policyOf(layer);
+           << numLayers << " layers to derive, but residuals is '" << plan.str()
+           << "'";
+  unsigned next = 0;
+  for (CallOp call : splitCalls) {
+    ResidualPolicy policy = plan.policyOf(isLayer(call) ? next++ : 0);
     std::string variant = nameOf(plan.variantOf(policy), call);
     BlockOp block = blockOf(call);
     auto [known, isNew] =

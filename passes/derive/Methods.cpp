@@ -177,7 +177,10 @@ FailureOr<int64_t> countDerivedLayers(EntryOp loss,
     return failure();
   EntryActivity activity(
       loss, [&](StringRef prefix) { return parts->has(part, prefix); });
-  return activity.layersBefore(returned.getDefiningOp<CallOp>()).size();
+  // What has no input keeps nothing.
+  return llvm::count_if(
+      activity.layersBefore(returned.getDefiningOp<CallOp>()),
+      [](CallOp call) { return !call.getValues().empty(); });
 }
 
 void buildMethods(OpPassManager &pm, const StepOptions &options) {

@@ -7,6 +7,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <algorithm>
 
@@ -23,23 +24,36 @@ static Operation *lossCallOf(EntryOp entry) {
   return entry.getBodyBlock().getTerminator()->getOperand(0).getDefiningOp();
 }
 
+static bool trains(BlockOp block) {
+  return llvm::any_of(block.getBody().getOps<ParameterOp>(),
+                      [](ParameterOp op) { return op.getTrainable(); });
+}
+
+/// Prefixes of what makes hidden states of nothing but the batch, and trains: it
+/// is no layer, and its gradient is of every step.
+static llvm::StringSet<> trainedSources(EntryOp entry,
+                                        const SymbolTable &symbols) {
+  llvm::StringSet<> sources;
+  for (CallOp call : entry.getBody().getOps<CallOp>())
+    if (call.getValues().empty() &&
+        trains(symbols.lookup<BlockOp>(call.getBlock())))
+      sources.insert(call.getPrefix());
+  return sources;
+}
+
 /// The calls of `entry` for `layers` whose block `isLayer`, without that of the
 /// loss.
 static SmallVector<CallOp> layersOf(EntryOp entry, LayerFilter layers,
                                     function_ref<bool(BlockOp)> isLayer) {
   SymbolTable symbols(entry->getParentOp());
   Operation *loss = lossCallOf(entry);
+  const llvm::StringSet<> sources = trainedSources(entry, symbols);
   SmallVector<CallOp> calls;
   for (CallOp call : entry.getBody().getOps<CallOp>())
-    if (call != loss && hasLayer(layers, call.getPrefix()) &&
+    if (call != loss && !sources.contains(call.getPrefix()) && hasLayer(layers, call.getPrefix()) &&
         isLayer(symbols.lookup<BlockOp>(call.getBlock())))
       calls.push_back(call);
   return calls;
-}
-
-static bool trains(BlockOp block) {
-  return llvm::any_of(block.getBody().getOps<ParameterOp>(),
-                      [](ParameterOp op) { return op.getTrainable(); });
 }
 
 SmallVector<StringRef> selectableLayers(EntryOp loss, LayerFilter layers) {

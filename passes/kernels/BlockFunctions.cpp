@@ -83,7 +83,10 @@ static LogicalResult emitCompute(Operation &op, KernelBuilder &k) {
             LinearCrossEntropyTangentOp, LayerNormOp, LayerNormAdjointOp,
             LayerNormTangentOp, LayerNormParameterAdjointOp,
             PositionEmbeddingOp, PositionEmbeddingParameterAdjointOp, ColumnsOp,
-            ColumnsAdjointOp>([&](auto typed) {
+            ColumnsAdjointOp, LinearParameterAdjointOp, BiasAdjointOp,
+            BiasTangentOp, RmsNormParameterAdjointOp,
+            EmbeddingParameterAdjointOp, LinearCrossEntropyParameterAdjointOp>(
+          [&](auto typed) {
         emitKernel(typed, k);
         return success();
       })

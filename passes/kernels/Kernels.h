@@ -25,6 +25,13 @@ void emitKernel(LoraLinearAdjointOp op, KernelBuilder &k);
 /// A result that is only added to a gradient is added there directly.
 void emitKernel(LoraParameterAdjointOp op, KernelBuilder &k);
 void emitKernel(LoraParameterTangentOp op, KernelBuilder &k);
+void emitKernel(LinearParameterAdjointOp op, KernelBuilder &k);
+
+// ParameterKernels.cpp
+void emitKernel(BiasAdjointOp op, KernelBuilder &k);
+void emitKernel(BiasTangentOp op, KernelBuilder &k);
+void emitKernel(RmsNormParameterAdjointOp op, KernelBuilder &k);
+void emitKernel(EmbeddingParameterAdjointOp op, KernelBuilder &k);
 
 // AttentionKernels.cpp. Sequences are contiguous: `starts` never decreases.
 void emitKernel(AttentionOp op, KernelBuilder &k);
@@ -43,6 +50,10 @@ void emitKernel(PositionEmbeddingParameterAdjointOp op, KernelBuilder &k);
 void emitKernel(ColumnsOp op, KernelBuilder &k);
 void emitKernel(ColumnsAdjointOp op, KernelBuilder &k);
 void emitElementwise(ElementwiseOpInterface op, KernelBuilder &k);
+/// `1/sqrt(mean(x^2) + eps)` of `width` features of a row, from `column` on.
+mlir::Value reciprocalRms(KernelBuilder &k, mlir::Value x, mlir::Value row,
+                          mlir::Value column, int64_t width,
+                          const llvm::APFloat &eps);
 /// Copies the rows of the batch from one matrix to another.
 void emitRowCopy(mlir::Value from, mlir::Value to, KernelBuilder &k);
 
@@ -56,12 +67,17 @@ void emitKernel(LayerNormParameterAdjointOp op, KernelBuilder &k);
 // LossKernels.cpp
 void emitKernel(LinearCrossEntropyOp op, KernelBuilder &k);
 void emitKernel(LinearCrossEntropyTangentOp op, KernelBuilder &k);
+void emitKernel(LinearCrossEntropyParameterAdjointOp op, KernelBuilder &k);
 void emitKernel(DotOp op, KernelBuilder &k);
 
 // UpdateKernels.cpp
 
 /// Adds `value` to the gradient `sink`, both of one static shape.
 void emitGradientSum(mlir::Value value, mlir::Value sink, KernelBuilder &k);
+
+/// The gradient that `result` is added to: its sink, or its own memory, which is
+/// made zero here.
+mlir::Value zeroedGradient(mlir::Value result, KernelBuilder &k);
 
 /// Copies the vector `from` to `to`.
 void emitCopy(mlir::Value from, mlir::Value to, KernelBuilder &k);

@@ -208,18 +208,19 @@ forEachVocabularyTile(KernelBuilder &k, const LossBuffers &in, bool streamed,
     body({k.index(whole), in.vocabulary - whole});
 }
 
-/// logits = x W^T for one tile.
+/// logits (+)= x W^T for one tile.
 static void emitLogits(KernelBuilder &k, const LossBuffers &in,
-                       const VocabularyTile &vocabulary, Value x,
-                       Value logits) {
+                       const VocabularyTile &vocabulary, Value x, Value weight,
+                       Value logits, bool accumulate = false) {
   forEachPackedTile(k, in, vocabulary.width, numerics::dotBlock(in.hidden),
                     [&](const KernelBuilder::Tile &tile) {
                       Value zero = k.index(0),
                             first = k.add(vocabulary.first, tile.column);
                       KernelBuilder::Product product = k.productFor(
                           tile, logits, {x, tile.row, zero},
-                          {in.weight, first, zero}, k.index(in.hidden));
+                          {weight, first, zero}, k.index(in.hidden));
                       product.transposeW = true;
+                      product.accumulate = accumulate;
                       product.readAhead = true;
                       k.product(product);
                     });
@@ -358,7 +359,8 @@ void hone::emitKernel(LinearCrossEntropyOp op, KernelBuilder &k) {
   forEachPacked(k, in, {}, start);
   forEachVocabularyTile(k, in, op.getStreamed(),
                         [&](const VocabularyTile &vocabulary) {
-                          emitLogits(k, in, vocabulary, in.packedX, in.logits);
+                          emitLogits(k, in, vocabulary, in.packedX, in.weight,
+                                     in.logits);
                           forEachPacked(k, in, {}, [&](Value i, ValueRange) {
                             takeTile(k, in, vocabulary, i,
                                      [&](Value factor) { rescale(i, factor); });
@@ -383,7 +385,8 @@ void hone::emitKernel(LinearCrossEntropyOp op, KernelBuilder &k) {
 void hone::emitKernel(LinearCrossEntropyTangentOp op, KernelBuilder &k) {
   Type f64 = k.getF64Type();
   LossBuffers in = lossBuffers(op, k, op.getTloss());
-  Value tx = k.buffer(op.getTx());
+  Value tx = op.getTx() ? k.buffer(op.getTx()) : Value();
+  Value tw = op.getTw() ? k.buffer(op.getTw()) : Value();
   Value tangents = k.workspace(op, 7), packedTx = k.workspace(op, 8);
   // The tangent of the target's logit, and the sum of e * tangent of the
   // others.
@@ -413,18 +416,100 @@ void hone::emitKernel(LinearCrossEntropyTangentOp op, KernelBuilder &k) {
   packRows(k, in);
   forEachPacked(k, in, {}, [&](Value i, ValueRange) {
     startRow(k, in, i);
-    packRow(k, in, tx, packedTx, i);
+    if (tx)
+      packRow(k, in, tx, packedTx, i);
     k.store(k.real(f64, 0.0), slopes, i);
   });
   forEachVocabularyTile(
       k, in, op.getStreamed(), [&](const VocabularyTile &vocabulary) {
-        emitLogits(k, in, vocabulary, in.packedX, in.logits);
-        emitLogits(k, in, vocabulary, packedTx, tangents);
+        emitLogits(k, in, vocabulary, in.packedX, in.weight, in.logits);
+        if (tx)
+          emitLogits(k, in, vocabulary, packedTx, in.weight, tangents);
+        if (tw)
+          emitLogits(k, in, vocabulary, in.packedX, tw, tangents,
+                     /*accumulate=*/static_cast<bool>(tx));
         forEachPacked(k, in, {},
                       [&](Value i, ValueRange) { takeRow(vocabulary, i); });
       });
   forEachPacked(k, in, {}, finish);
   sumInOrder(k, in.total, in.terms, [&] { return packedCount(k, in); });
+}
+
+//===----------------------------------------------------------------------===//
+// Gradient of the head
+//===----------------------------------------------------------------------===//
+
+/// Turns the logits of one tile into dloss * (p - (v = target)) for packed row
+/// `i`, whose `in.terms` is dloss over the sum with the target's term.
+static void emitLogitAdjoints(KernelBuilder &k, const LossBuffers &in,
+                              const VocabularyTile &vocabulary, Value i) {
+  Value width = k.index(vocabulary.width);
+  Value maximum = k.loadAs(in.element, in.maxima, i);
+  Value factor = k.loadAs(in.element, in.terms, i);
+  k.map(width, [&](ValueRange j) {
+    Value e = k.exp(k.sub(k.load(in.logits, {i, j[0]}), maximum));
+    k.store(k.mul(e, factor), in.logits, {i, j[0]});
+  });
+  Value row = k.loadIndex(in.rowOf, i);
+  Value column = k.sub(k.loadIndex(in.targets, row), vocabulary.first);
+  Value isHere =
+      arith::CmpIOp::create(k, arith::CmpIPredicate::ult, column, width);
+  k.when(isHere, [&] {
+    Value others = k.mul(k.load(in.sums, i), k.load(in.terms, i));
+    Value minus = arith::NegFOp::create(k, others);
+    k.store(minus, in.logits, {i, column});
+  });
+}
+
+/// dw[first + v, :] += sum over packed rows of logits[i, v] x_i.
+static void addHeadAdjoint(KernelBuilder &k, const LossBuffers &in,
+                           const VocabularyTile &vocabulary, Value dw) {
+  constexpr int64_t rowBlock = 256;
+  KernelBuilder::Tiling tiling{k.index(vocabulary.width), in.hidden,
+                               std::min(k.maxRows(), numerics::kGradientRows),
+                               rowBlock};
+  k.forEachTile(in.element, tiling, [&](const KernelBuilder::Tile &tile) {
+    Value count = packedCount(k, in), zero = k.index(0);
+    Value any =
+        arith::CmpIOp::create(k, arith::CmpIPredicate::ugt, count, zero);
+    k.when(any, [&] {
+      KernelBuilder::Product product =
+          k.productFor(tile, dw, {in.logits, zero, tile.row},
+                       {in.packedX, zero, tile.column}, count);
+      product.c.row = k.add(vocabulary.first, tile.row);
+      product.transposeA = true;
+      product.accumulate = true;
+      k.product(product);
+    });
+  });
+}
+
+void hone::emitKernel(LinearCrossEntropyParameterAdjointOp op,
+                      KernelBuilder &k) {
+  LossBuffers in = lossBuffers(op, k, Value());
+  Value dloss = k.buffer(op.getDloss());
+  Value dw = zeroedGradient(op.getDw(), k);
+  auto nothing = [](Value) {};
+  packRows(k, in);
+  forEachPacked(k, in, {}, [&](Value i, ValueRange) { startRow(k, in, i); });
+  forEachVocabularyTile(
+      k, in, /*streamed=*/false, [&](const VocabularyTile &vocabulary) {
+        emitLogits(k, in, vocabulary, in.packedX, in.weight, in.logits);
+        forEachPacked(k, in, {}, [&](Value i, ValueRange) {
+          takeTile(k, in, vocabulary, i, nothing);
+        });
+      });
+  forEachPacked(k, in, {}, [&](Value i, ValueRange) {
+    k.store(k.div(k.load(dloss, {}), wholeSum(k, in, i)), in.terms, i);
+  });
+  forEachVocabularyTile(
+      k, in, /*streamed=*/false, [&](const VocabularyTile &vocabulary) {
+        emitLogits(k, in, vocabulary, in.packedX, in.weight, in.logits);
+        forEachPacked(k, in, {}, [&](Value i, ValueRange) {
+          emitLogitAdjoints(k, in, vocabulary, i);
+        });
+        addHeadAdjoint(k, in, vocabulary, dw);
+      });
 }
 
 void hone::emitKernel(DotOp op, KernelBuilder &k) {

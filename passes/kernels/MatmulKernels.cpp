@@ -17,6 +17,9 @@ using namespace hone;
 static constexpr int64_t kNarrowRows = 32;
 static constexpr int64_t kNarrowColumns = 128;
 
+/// Rows of a weight's gradient that one iteration computes.
+static constexpr int64_t kWeightRows = 256;
+
 static RankedTensorType tensorType(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
@@ -125,8 +128,36 @@ static Value bufferOrNull(KernelBuilder &k, Value optional) {
   return optional ? k.buffer(optional) : Value();
 }
 
+/// gradient (+)= left^T right, summed over the rows of the batch. `rowBlock`
+/// splits the rows of the gradient, if not 0. `fewRows`: see tile.product.
+static void rowSumProduct(KernelBuilder &k, Value gradient, bool accumulate,
+                          Value left, Value right, int64_t rowBlock,
+                          bool fewRows = true) {
+  auto type = cast<MemRefType>(gradient.getType());
+  KernelBuilder::Tiling tiling{k.index(type.getDimSize(0)), type.getDimSize(1),
+                               std::min(k.maxRows(), numerics::kGradientRows),
+                               rowBlock};
+  k.forEachTile(type.getElementType(), tiling,
+                [&](const KernelBuilder::Tile &tile) {
+                  Value zero = k.index(0);
+                  KernelBuilder::Product product =
+                      k.productFor(tile, gradient, {left, zero, tile.row},
+                                   {right, zero, tile.column}, k.rows());
+                  product.transposeA = true;
+                  product.accumulate = accumulate;
+                  product.fewRows = fewRows;
+                  k.product(product);
+                });
+}
+
+/// Where the gradient `result` goes, and whether it is added there.
+static std::pair<Value, bool> destinationOf(KernelBuilder &k, Value result) {
+  Value sink = k.sink(result);
+  return {sink ? sink : k.buffer(result), bool(sink)};
+}
+
 //===----------------------------------------------------------------------===//
-// Frozen weights
+// Weights
 //===----------------------------------------------------------------------===//
 
 void hone::emitKernel(LinearOp op, KernelBuilder &k) {
@@ -157,6 +188,12 @@ void hone::emitKernel(LinearAdjointOp op, KernelBuilder &k) {
                   inputAdjointTile(k, tile, dx, dy, weight,
                                    /*accumulate=*/false);
                 });
+}
+
+void hone::emitKernel(LinearParameterAdjointOp op, KernelBuilder &k) {
+  auto [dw, accumulate] = destinationOf(k, op.getDw());
+  rowSumProduct(k, dw, accumulate, k.buffer(op.getDy()), k.buffer(op.getX()),
+                kWeightRows, /*fewRows=*/false);
 }
 
 //===----------------------------------------------------------------------===//
@@ -254,27 +291,6 @@ void hone::emitKernel(LoraLinearAdjointOp op, KernelBuilder &k) {
   });
 }
 
-/// gradient (+)= left^T right, summed over the rows of the batch. `rowBlock`
-/// splits the rows of the gradient, if not 0.
-static void rowSumProduct(KernelBuilder &k, Value gradient, bool accumulate,
-                          Value left, Value right, int64_t rowBlock) {
-  auto type = cast<MemRefType>(gradient.getType());
-  KernelBuilder::Tiling tiling{k.index(type.getDimSize(0)), type.getDimSize(1),
-                               std::min(k.maxRows(), numerics::kGradientRows),
-                               rowBlock};
-  k.forEachTile(type.getElementType(), tiling,
-                [&](const KernelBuilder::Tile &tile) {
-                  Value zero = k.index(0);
-                  KernelBuilder::Product product =
-                      k.productFor(tile, gradient, {left, zero, tile.row},
-                                   {right, zero, tile.column}, k.rows());
-                  product.transposeA = true;
-                  product.accumulate = accumulate;
-                  product.fewRows = true;
-                  k.product(product);
-                });
-}
-
 void hone::emitKernel(LoraParameterAdjointOp op, KernelBuilder &k) {
   Type element = tensorType(op.getDy()).getElementType();
   int64_t in = columnsOf(op.getX()), out = columnsOf(op.getDy());
@@ -282,17 +298,13 @@ void hone::emitKernel(LoraParameterAdjointOp op, KernelBuilder &k) {
   Value x = k.buffer(op.getX()), dy = k.buffer(op.getDy());
   Value scale = k.real(computeType(element), op.getScale().convertToDouble());
 
-  auto destination = [&](Value result) {
-    Value sink = k.sink(result);
-    return std::make_pair(sink ? sink : k.buffer(result), bool(sink));
-  };
-  if (auto [da, accumulate] = destination(op.getDa()); da) {
+  if (auto [da, accumulate] = destinationOf(k, op.getDa()); da) {
     Value u = k.workspace(op, 0);
     narrowProduct(k, u, dy, k.buffer(op.getB()), /*transposeW=*/false, rank,
                   out, scaledBy(k, scale));
     rowSumProduct(k, da, accumulate, u, x, /*rowBlock=*/0);
   }
-  if (auto [db, accumulate] = destination(op.getDb()); db) {
+  if (auto [db, accumulate] = destinationOf(k, op.getDb()); db) {
     Value h = op.getH() ? k.buffer(op.getH()) : k.workspace(op, 1);
     if (!op.getH())
       narrowProduct(k, h, x, k.buffer(op.getA()), /*transposeW=*/true, rank, in,

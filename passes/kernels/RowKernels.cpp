@@ -130,6 +130,20 @@ void hone::emitKernel(ColumnsAdjointOp op, KernelBuilder &k) {
 // Normalisation
 //===----------------------------------------------------------------------===//
 
+Value hone::reciprocalRms(KernelBuilder &k, Value x, Value row, Value column,
+                          int64_t width, const APFloat &eps) {
+  Type element =
+      computeType(cast<MemRefType>(x.getType()).getElementType());
+  Value sum =
+      k.reduce(k.index(width), tile::Combine::add, element, [&](Value j) {
+        Value value = k.load(x, {row, k.add(column, j)});
+        return k.mul(value, value);
+      });
+  Value mean = k.div(sum, k.real(element, width));
+  Value shifted = k.add(mean, k.real(element, eps.convertToDouble()));
+  return k.div(k.real(element, 1.0), math::SqrtOp::create(k, shifted));
+}
+
 namespace {
 /// What rms_norm, its adjoint and its tangent have in common.
 template <typename NormLike> class NormHeads {
@@ -171,13 +185,7 @@ public:
   }
   /// `1/sqrt(mean(x^2) + eps)`.
   Value reciprocalRms(const Head &h) {
-    Value square = mean([&](Value j) {
-      Value value = loadX(h, j);
-      return k.mul(value, value);
-    });
-    Value eps = k.real(element, op.getEps().convertToDouble());
-    return k.div(k.real(element, 1.0),
-                 math::SqrtOp::create(k, k.add(square, eps)));
+    return hone::reciprocalRms(k, x, h.row, h.column, width, op.getEps());
   }
 
   NormLike op;

@@ -50,6 +50,23 @@ void hone::emitGradientSum(Value value, Value sink, KernelBuilder &k) {
   });
 }
 
+Value hone::zeroedGradient(Value result, KernelBuilder &k) {
+  if (Value sink = k.sink(result))
+    return sink;
+  Value own = k.buffer(result);
+  auto type = cast<MemRefType>(own.getType());
+  Value zero = k.real(type.getElementType(), 0.0);
+  k.parallel(k.index(type.getDimSize(0)), {}, [&](Value row, ValueRange) {
+    k.map(k.index(type.getRank() > 1 ? type.getDimSize(1) : 1),
+          [&](ValueRange j) {
+            SmallVector<Value> at = {row, j[0]};
+            at.truncate(type.getRank());
+            k.store(zero, own, at);
+          });
+  });
+  return own;
+}
+
 void hone::emitZeros(Value to, KernelBuilder &k) {
   Value zero = k.real(cast<MemRefType>(to.getType()).getElementType(), 0.0);
   forEachElement(k, to, nullptr, [&](Value i) { k.store(zero, to, i); });

@@ -94,6 +94,13 @@ FailureOr<ParameterTable> ParameterTable::build(ModuleOp module) {
   return table;
 }
 
+std::vector<Parameter> ParameterTable::pretrained() const {
+  std::vector<Parameter> list = frozenList;
+  llvm::copy_if(trainableList, std::back_inserter(list),
+                [](const Parameter &p) { return p.init == Init::Pretrained; });
+  return list;
+}
+
 Type ParameterTable::thetaElement() const {
   if (trainableList.empty())
     return {};

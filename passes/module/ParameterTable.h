@@ -58,6 +58,9 @@ public:
 
   llvm::ArrayRef<Parameter> frozen() const { return frozenList; }
   llvm::ArrayRef<Parameter> trainable() const { return trainableList; }
+  /// What the model's files hold: the frozen ones, and those that train from
+  /// there on.
+  std::vector<Parameter> pretrained() const;
   llvm::ArrayRef<TrainableLayer> layers() const { return layerList; }
   /// The one of calls with `prefix`; null if nothing of it is trainable.
   const TrainableLayer *findLayer(llvm::StringRef prefix) const;

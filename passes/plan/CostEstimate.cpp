@@ -23,7 +23,10 @@ static StepCounts countOp(Operation *op, int64_t rows) {
     if (hasRows(operand.getType()))
       counts.rowBytes += bytesAtRows(operand.getType(), rows);
     auto weight = operand.getDefiningOp<ParameterOp>();
-    if (!weight || weight.getTrainable() || weight.getType().getRank() != 2 ||
+    // An adapter is narrow.
+    bool isAdapter =
+        weight && weight.getTrainable() && weight.getInit() != Init::Pretrained;
+    if (!weight || isAdapter || weight.getType().getRank() != 2 ||
         counts.flops == 0)
       continue;
     counts.productFlops = counts.flops;

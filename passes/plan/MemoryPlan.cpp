@@ -198,8 +198,18 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes,
   auto regionBytes = [&](MemoryClass memoryClass) {
     return byClass[static_cast<unsigned>(memoryClass)];
   };
-  add(MemoryClass::Adapter, regionBytes(MemoryClass::Adapter),
-      "trainable parameters");
+  auto parameters = ParameterTable::build(module);
+  if (failed(parameters))
+    return failure();
+  bool hasAdapter = llvm::any_of(
+      parameters->trainable(),
+      [](const Parameter &p) { return p.init != Init::Pretrained; });
+  if (hasAdapter)
+    add(MemoryClass::Adapter, regionBytes(MemoryClass::Adapter),
+        "trainable parameters");
+  else
+    plan.rows.push_back(
+        {"parameters", regionBytes(MemoryClass::Adapter), "all that train"});
   add(MemoryClass::Gradient,
       regionBytes(MemoryClass::Gradient) + worst.gradient,
       worst.gradient ? "of one layer" : "");
@@ -220,9 +230,6 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes,
     plan.rows.push_back(
         {"gaps", plan.arenaBytes - plan.lowerBound, "between buffers"});
 
-  auto parameters = ParameterTable::build(module);
-  if (failed(parameters))
-    return failure();
   struct Names {
     uint64_t count = 0, bytes = 0;
     void add(size_t size) { ++count, bytes += size; }
@@ -233,11 +240,23 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes,
       plan.weightBytes += bytesAtRows(tensor.type, 0);
       weights.add(parameter.name.size() + tensor.suffix.size());
     }
-  for (const Parameter &parameter : parameters->trainable())
+  bool isLoaded = false;
+  for (const Parameter &parameter : parameters->trainable()) {
     trainables.add(parameter.name.size());
+    if (parameter.init != Init::Pretrained)
+      continue;
+    isLoaded = true;
+    plan.weightBytes += bytesAtRows(
+        storedTensors(parameter.type, parameter.storage).front().type, 0);
+  }
   plan.processBytes = static_cast<int64_t>(hone_process_bytes(
       weights.count, weights.bytes, trainables.count, trainables.bytes));
   plan.residentWeights = WeightResidency::of(module);
+  if (isLoaded) {
+    // When a run starts, they are verified and copied piece by piece.
+    plan.residentWeights.bytes += 2 * HONE_RESIDENT_UNIT_BYTES;
+    plan.residentWeights.threadBytes += HONE_RESIDENT_UNIT_BYTES;
+  }
   return plan;
 }
 

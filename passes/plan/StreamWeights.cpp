@@ -74,7 +74,13 @@ namespace {
 struct StreamWeights : impl::StreamWeightsBase<StreamWeights> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
-    getOperation().walk([](StreamOpInterface op) { op.setStreamed(true); });
+    // What trains is in no file.
+    getOperation().walk([](StreamOpInterface op) {
+      op.setStreamed(llvm::any_of(op->getOperands(), [](Value operand) {
+        auto parameter = operand.getDefiningOp<ParameterOp>();
+        return parameter && !parameter.getTrainable();
+      }));
+    });
     for (EntryOp entry : getOperation().getOps<EntryOp>())
       streamEntry(entry, symbols);
   }

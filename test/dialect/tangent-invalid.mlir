@@ -202,8 +202,8 @@ hone.block @linear_cross_entropy_tangent_c1(%x: tensor<?x4xf32>,
                                             %w: tensor<9x5xf32>,
                                             %t: tensor<?xi32>) {
   // expected-error @+1 {{'hone.linear_cross_entropy_tangent' op expects dimension 1 of 'weight' to be dimension 1 of 'x', but got 5 and 4}}
-  %0 = hone.linear_cross_entropy_tangent %x, %x, %w, %t
-      : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<9x5xf32>, tensor<?xi32>)
+  %0 = hone.linear_cross_entropy_tangent %x, %w, %t tx %x
+      : (tensor<?x4xf32>, tensor<9x5xf32>, tensor<?xi32>, tensor<?x4xf32>)
       -> tensor<f64>
   hone.return
 }
@@ -214,8 +214,8 @@ hone.block @linear_cross_entropy_tangent_c2(%x: tensor<?x4xf32>,
                                             %w: tensor<9x4xf32>,
                                             %t: tensor<3xi32>) {
   // expected-error @+1 {{'hone.linear_cross_entropy_tangent' op expects dimension 0 of 'targets' to be dimension 0 of 'x', but got 3 and ?}}
-  %0 = hone.linear_cross_entropy_tangent %x, %x, %w, %t
-      : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<9x4xf32>, tensor<3xi32>)
+  %0 = hone.linear_cross_entropy_tangent %x, %w, %t tx %x
+      : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<3xi32>, tensor<?x4xf32>)
       -> tensor<f64>
   hone.return
 }
@@ -226,9 +226,20 @@ hone.block @linear_cross_entropy_tangent_c3(%x: tensor<?x4xf32>,
                                             %w: tensor<?x4xf32>,
                                             %t: tensor<?xi32>) {
   // expected-error @+1 {{'hone.linear_cross_entropy_tangent' op expects dimension 0 of 'weight' to be known, but got 'tensor<?x4xf32>'}}
-  %0 = hone.linear_cross_entropy_tangent %x, %x, %w, %t
-      : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?xi32>)
+  %0 = hone.linear_cross_entropy_tangent %x, %w, %t tx %x
+      : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<?xi32>, tensor<?x4xf32>)
       -> tensor<f64>
+  hone.return
+}
+
+// -----
+
+hone.block @linear_cross_entropy_tangent_c4(%x: tensor<?x4xf32>,
+                                            %w: tensor<9x4xf32>,
+                                            %t: tensor<?xi32>) {
+  // expected-error @+1 {{'hone.linear_cross_entropy_tangent' op expects a tangent of at least one operand}}
+  %0 = hone.linear_cross_entropy_tangent %x, %w, %t
+      : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
   hone.return
 }
 

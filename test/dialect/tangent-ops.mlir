@@ -79,9 +79,17 @@ hone.block @linear_cross_entropy_tangent(%tx: tensor<?x4xf32>,
                                          %x: tensor<?x4xf32>,
                                          %w: tensor<9x4xf32>,
                                          %t: tensor<?xi32>) {
-  // CHECK: hone.linear_cross_entropy_tangent %[[TX]], %[[X]], %[[W]], %[[T]] : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
-  %0 = hone.linear_cross_entropy_tangent %tx, %x, %w, %t
-      : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>)
+  // CHECK: hone.linear_cross_entropy_tangent %[[X]], %[[W]], %[[T]] tx %[[TX]] : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>, tensor<?x4xf32>) -> tensor<f64>
+  %0 = hone.linear_cross_entropy_tangent %x, %w, %t tx %tx
+      : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>, tensor<?x4xf32>)
+      -> tensor<f64>
+  // CHECK: hone.linear_cross_entropy_tangent %[[X]], %[[W]], %[[T]] tx %[[TX]] tw %[[W]] :
+  %1 = hone.linear_cross_entropy_tangent %x, %w, %t tx %tx tw %w
+      : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>, tensor<?x4xf32>,
+         tensor<9x4xf32>) -> tensor<f64>
+  // CHECK: hone.linear_cross_entropy_tangent %[[X]], %[[W]], %[[T]] tw %[[W]] :
+  %2 = hone.linear_cross_entropy_tangent %x, %w, %t tw %w
+      : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>, tensor<9x4xf32>)
       -> tensor<f64>
   hone.return
 }

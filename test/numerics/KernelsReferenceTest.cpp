@@ -203,3 +203,23 @@ TEST_F(KernelsReferenceTest, LinearCrossEntropyTangent) {
   expectTangent(loss, x, tx,
                 Matrix(1, 1, linearCrossEntropyTangent(tx, x, w, targets)));
 }
+
+TEST_F(KernelsReferenceTest, GradientsOfParameters) {
+  Matrix x = random(5, 6), w = random(7, 6), dy = random(5, 7);
+  Matrix table = random(9, 6), dx = random(5, 6), n = random(1, 6);
+  Rows targets = {3, -100, 8, 0, -100}, ids = {3, 1, 8, 3, 3};
+  expectAdjoint([&](const Matrix &w) { return linear(x, w, nullptr); }, w, dy,
+                linearParameterAdjoint(dy, x));
+  expectAdjoint([&](const Matrix &b) { return linear(x, w, &b); }, random(1, 7),
+                dy, biasAdjoint(dy));
+  expectAdjoint([&](const Matrix &n) { return rmsNorm(x, n, 1e-5); }, n, dx,
+                rmsNormParameterAdjoint(dx, x, 1e-5));
+  expectAdjoint([&](const Matrix &t) { return embedding(ids, t); }, table, dx,
+                embeddingParameterAdjoint(dx, ids, 9));
+  expectAdjoint(
+      [&](const Matrix &w) {
+        return Matrix(1, 1, linearCrossEntropy(x, w, targets).loss);
+      },
+      table, Matrix(1, 1, 1.0),
+      linearCrossEntropyParameterAdjoint(x, table, targets));
+}

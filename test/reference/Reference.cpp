@@ -116,6 +116,27 @@ Matrix loraParameterTangent(const Matrix &x, const Lora &lora, const Matrix *ta,
 // Rows
 //===----------------------------------------------------------------------===//
 
+Matrix linearParameterAdjoint(const Matrix &dy, const Matrix &x) {
+  return product(transpose(dy), x);
+}
+
+Matrix biasAdjoint(const Matrix &dy) {
+  Matrix db(1, dy.columns);
+  for (int64_t i = 0; i < dy.rows; ++i)
+    for (int64_t j = 0; j < dy.columns; ++j)
+      db(0, j) += dy(i, j);
+  return db;
+}
+
+Matrix embeddingParameterAdjoint(const Matrix &dy, const Rows &ids,
+                                 int64_t vocabulary) {
+  Matrix dt(vocabulary, dy.columns);
+  for (int64_t i = 0; i < dy.rows; ++i)
+    for (int64_t j = 0; j < dy.columns; ++j)
+      dt(ids[i], j) += dy(i, j);
+  return dt;
+}
+
 /// Each head of each row as a row of its own, which is how they lie.
 static Matrix headsAsRows(Matrix x, const Norm &norm) {
   x.rows *= norm.heads;
@@ -151,6 +172,16 @@ Matrix rmsNorm(const Matrix &given, const Matrix &weight, const Norm &norm) {
     for (int64_t j = 0; j < x.columns; ++j)
       y(i, j) = x(i, j) * r(i, 0) * (norm.offset + weight(0, j));
   return rowsAsHeads(y, norm);
+}
+
+Matrix rmsNormParameterAdjoint(const Matrix &givenDy, const Matrix &given,
+                               const Norm &norm) {
+  Matrix x = headsAsRows(given, norm), dy = headsAsRows(givenDy, norm);
+  Matrix r = reciprocalRmsOfRows(x, norm.eps), dw(1, x.columns);
+  for (int64_t i = 0; i < x.rows; ++i)
+    for (int64_t j = 0; j < x.columns; ++j)
+      dw(0, j) += dy(i, j) * x(i, j) * r(i, 0);
+  return dw;
 }
 
 Matrix rmsNormAdjoint(const Matrix &givenDy, const Matrix &given,
@@ -419,6 +450,26 @@ double linearCrossEntropyTangent(const Matrix &tx, const Matrix &x,
                (changes(i, j) - changes(i, targets[i]));
   }
   return tloss;
+}
+
+Matrix linearCrossEntropyParameterAdjoint(const Matrix &x, const Matrix &w,
+                                          const Rows &targets) {
+  Matrix logits = product(x, transpose(w)), dw(w.rows, w.columns);
+  for (int64_t i = 0; i < x.rows; ++i) {
+    if (targets[i] == -100)
+      continue;
+    auto [maximum, sum] = exponentials(logits, i);
+    double lse = maximum + std::log(sum);
+    double others = 0; // as in the loss
+    for (int64_t j = 0; j < w.rows; ++j)
+      others += j == targets[i] ? 0 : std::exp(logits(i, j) - lse);
+    for (int64_t j = 0; j < w.rows; ++j) {
+      double slope = j == targets[i] ? -others : std::exp(logits(i, j) - lse);
+      for (int64_t c = 0; c < x.columns; ++c)
+        dw(j, c) += slope * x(i, c);
+    }
+  }
+  return dw;
 }
 
 void sgdStep(Matrix &theta, const Matrix &gradient, Matrix *momentumBuffer,

@@ -49,6 +49,13 @@ Matrix embedding(const Rows &ids, const Matrix &table, double scale = 1);
 /// x W^T + bias; `bias` may be null.
 Matrix linear(const Matrix &x, const Matrix &w, const Matrix *bias);
 Matrix linearAdjoint(const Matrix &dy, const Matrix &w);
+/// dy^T x.
+Matrix linearParameterAdjoint(const Matrix &dy, const Matrix &x);
+/// The sum of the rows.
+Matrix biasAdjoint(const Matrix &dy);
+/// Of a table of `vocabulary` rows.
+Matrix embeddingParameterAdjoint(const Matrix &dy, const Rows &ids,
+                                 int64_t vocabulary);
 
 struct Lora {
   Matrix w, a, b;
@@ -76,6 +83,9 @@ Matrix reciprocalRms(const Matrix &x, const Norm &norm);
 Matrix rmsNorm(const Matrix &x, const Matrix &weight, const Norm &norm);
 Matrix rmsNormAdjoint(const Matrix &dy, const Matrix &x, const Matrix &weight,
                       const Norm &norm);
+/// [1, features of a head]
+Matrix rmsNormParameterAdjoint(const Matrix &dy, const Matrix &x,
+                               const Norm &norm);
 Matrix rmsNormTangent(const Matrix &tx, const Matrix &x, const Matrix &weight,
                       const Norm &norm);
 
@@ -133,6 +143,9 @@ struct Loss {
 Loss linearCrossEntropy(const Matrix &x, const Matrix &w, const Rows &targets);
 double linearCrossEntropyTangent(const Matrix &tx, const Matrix &x,
                                  const Matrix &w, const Rows &targets);
+/// d(loss)/d(w).
+Matrix linearCrossEntropyParameterAdjoint(const Matrix &x, const Matrix &w,
+                                          const Rows &targets);
 
 /// The parameters of torch.optim.SGD after one step; `momentumBuffer` may be
 /// null.

@@ -5,9 +5,18 @@ losses() {
   sed -E 's/"(run|tokens_per_second|peak_[a-z]+_bytes)": [^,}]*[,}]//g' "$1"
 }
 
-# digest_of RUN: every file of its adapter, and loss by loss the log RUN.jsonl.
+# result_of RUN: the digest of every file of its adapter, or of its model.
+result_of() {
+  if [[ -f $1/adapter_model.safetensors ]]; then
+    sha256sum <"$1/adapter_model.safetensors"
+    sha256sum <"$1/adapter_config.json"
+  else
+    (cd "$1" && sha256sum ./*model*.safetensors ./*.json)
+  fi
+}
+
+# digest_of RUN: of its result, and loss by loss of the log RUN.jsonl.
 digest_of() {
-  sha256sum <"$1/adapter_model.safetensors"
-  sha256sum <"$1/adapter_config.json"
+  result_of "$1"
   losses "$1.jsonl" | sha256sum
 }

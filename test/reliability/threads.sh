@@ -19,7 +19,7 @@ for threads in 1 2 3; do
     exit 1
   }
   {
-    sha256sum <"$work/$threads/adapter_model.safetensors"
+    result_of "$work/$threads"
     losses "$work/$threads.jsonl"
   } >"$work/digest$threads"
   cmp "$work/digest1" "$work/digest$threads" || {

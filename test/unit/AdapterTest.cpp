@@ -217,8 +217,8 @@ TEST(AdapterTest, RefusesSettingsThatChangeTheResult) {
   Sample sample;
   Targets targets;
   for (const char *setting :
-       {R"("use_dora":true)", R"("bias":"all")", R"("bias":null)",
-        R"("modules_to_save":["lm_head"])", R"("rank_pattern":{"q":4})",
+       {R"("use_dora":true)", R"("bias":"some")", R"("bias":null)",
+        R"("modules_to_save":[1])", R"("rank_pattern":{"q":4})",
         R"("alpha_pattern":{"q":4})", R"("fan_in_fan_out":true)",
         R"("init_lora_weights":"pissa")", R"("layers_to_transform":[0])",
         R"("task_type":"SEQ_CLS")", R"("a_new_setting":1)",

@@ -40,8 +40,22 @@ static constexpr llvm::StringLiteral tangents = R"(
     %1 = hone.attention_tangent %y, %x, %x, %ids tq %y tv %x heads 2 kv_heads 1 scale 1.0 : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?xi32>, tensor<?x8xf32>, tensor<?x4xf32>) -> tensor<?x8xf32>
     %2 = hone.gated_activation_tangent silu %y, %y tup %y : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
     %3 = hone.rms_norm_tangent %x, %x, %n eps 1.0e-5 : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
-    %4 = hone.linear_cross_entropy_tangent %x, %x, %table, %ids : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
+    %4 = hone.linear_cross_entropy_tangent %x, %table, %ids tx %x : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>, tensor<?x4xf32>) -> tensor<f64>
     %5 = hone.dot %x, %x : tensor<?x4xf32>
+    hone.return
+  })";
+
+/// Gradients of the model's own parameters.
+static constexpr llvm::StringLiteral parameters = R"(
+  hone.block @layer(%x: tensor<?x4xf32>, %dy: tensor<?x8xf32>,
+                    %ids: tensor<?xi32>, %table: tensor<9x4xf32>,
+                    %r: tensor<?x1xf32>, %d: tensor<f64>) {
+    %0 = hone.linear_parameter_adjoint %dy, %x : (tensor<?x8xf32>, tensor<?x4xf32>) -> tensor<8x4xf32>
+    %1 = hone.bias_adjoint %dy : (tensor<?x8xf32>) -> tensor<8xf32>
+    %2 = hone.bias_tangent %1 : (tensor<8xf32>) -> tensor<?x8xf32>
+    %3 = hone.rms_norm_parameter_adjoint %x, %x rstd %r eps 1.0e-5 : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x1xf32>) -> tensor<4xf32>
+    %4 = hone.embedding_parameter_adjoint %x, %ids : (tensor<?x4xf32>, tensor<?xi32>) -> tensor<9x4xf32>
+    %5 = hone.linear_cross_entropy_parameter_adjoint %d, %x, %table, %ids : (tensor<f64>, tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<9x4xf32>
     hone.return
   })";
 
@@ -121,6 +135,21 @@ TEST(HoneCosts, ATangentCostsWhatItsDirectionsNeed) {
   EXPECT_EQ(flops<LinearCrossEntropyTangentOp>(10, tangents),
             2 * (2 * 10 * 9 * 4));
   EXPECT_EQ(flops<DotOp>(10, tangents), 2 * 10 * 4);
+}
+
+TEST(HoneCosts, AWeightsGradientIsOneProduct) {
+  EXPECT_EQ(flops<LinearParameterAdjointOp>(10, parameters), 2 * 10 * 8 * 4);
+  // The logits twice.
+  EXPECT_EQ(flops<LinearCrossEntropyParameterAdjointOp>(10, parameters),
+            3 * (2 * 10 * 9 * 4));
+}
+
+TEST(HoneCosts, AVectorsGradientIsSomeSums) {
+  EXPECT_EQ(flops<BiasAdjointOp>(10, parameters), 10 * 8);
+  EXPECT_EQ(flops<BiasTangentOp>(10, parameters), 0);
+  // x r dy and its sum.
+  EXPECT_EQ(flops<RmsNormParameterAdjointOp>(10, parameters), 3 * 10 * 4);
+  EXPECT_EQ(flops<EmbeddingParameterAdjointOp>(10, parameters), 10 * 4);
 }
 
 /// Ops of decoders before Llama.

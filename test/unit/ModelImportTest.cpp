@@ -7,6 +7,8 @@
 
 #include "gtest/gtest.h"
 
+#include <set>
+
 using namespace hone;
 using namespace mlir;
 
@@ -78,6 +80,36 @@ TEST_F(ModelImportTest, AllLinearIsSevenModulesALayer) {
   EXPECT_EQ(table->trainable().size(), 3u * 7 * 2);
 }
 
+/// The parameters of the model that train, by full name.
+static std::set<std::string> trainedIn(ModuleOp module) {
+  FailureOr<ParameterTable> table = ParameterTable::build(module);
+  std::set<std::string> names;
+  for (const Parameter &parameter : table->trainable())
+    if (parameter.init == Init::Pretrained)
+      names.insert(parameter.name);
+  return names;
+}
+
+TEST_F(ModelImportTest, WithoutAdaptersAllParametersTrain) {
+  OwningOpRef<ModuleOp> module = imported("lora: none");
+  FailureOr<ParameterTable> table = ParameterTable::build(*module);
+  ASSERT_TRUE(succeeded(table));
+  EXPECT_TRUE(table->frozen().empty());
+  EXPECT_EQ(trainedIn(*module).size(), 3u + 3 * 9);
+  EXPECT_EQ(table->pretrained().size(), 3u + 3 * 9);
+}
+
+TEST_F(ModelImportTest, SavedModulesTrainInFull) {
+  OwningOpRef<ModuleOp> module =
+      imported("lora: {target_modules: [q_proj], modules_to_save: "
+               "[lm_head, layers.1.mlp.up_proj, model.norm]}");
+  EXPECT_EQ(trainedIn(*module),
+            (std::set<std::string>{"lm_head.weight", "model.norm.weight",
+                                   "model.layers.1.mlp.up_proj.weight"}));
+  // One layer differs from the others.
+  EXPECT_EQ(llvm::range_size(module->getOps<BlockOp>()), 4u);
+}
+
 TEST_F(ModelImportTest, LocationsAreModuleNames) {
   OwningOpRef<ModuleOp> module = imported("");
   bool seen = false;
@@ -91,7 +123,7 @@ TEST_F(ModelImportTest, LocationsAreModuleNames) {
 TEST_F(ModelImportTest, RefusesModulesThatCannotHaveAnAdapter) {
   for (auto [target, problem, remedy] :
        {std::tuple("q_porj", "no linear module", "did you mean 'q_proj'?"),
-        std::tuple("lm_head", "embedding and head are frozen", "choose from"),
+        std::tuple("lm_head", "embedding and head are frozen, or in", "choose from"),
         std::tuple("input_layernorm", "is a norm", "choose from"),
         std::tuple("layers.9.mlp.up_proj", "no linear module", "")}) {
     auto result = importModel(

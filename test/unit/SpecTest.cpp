@@ -60,6 +60,21 @@ TEST(Spec, OverridesComeLast) {
   EXPECT_EQ(spec.target.triple, "aarch64-linux-gnu");
 }
 
+TEST(Spec, LoraNoneReplacesTheSection) {
+  Spec spec = parsed("model: m\nlora: {r: 4, dtype: bfloat16}\n"
+                     "weights: {dtype: bfloat16}\n",
+                     {"lora=none"});
+  EXPECT_TRUE(spec.lora.none);
+  EXPECT_EQ(spec.given.count("lora.r"), 0u);
+  // What trains is held as the weights are.
+  EXPECT_EQ(spec.lora.dtype, "bfloat16");
+  EXPECT_EQ(parsed("model: m\nlora: none\n").lora.dtype, "float32");
+  EXPECT_EQ(parsed("model: m\nlora: none\nweights: {dtype: float32}\n"
+                   "train: {compute_dtype: bfloat16}\n")
+                .lora.dtype,
+            "float32");
+}
+
 TEST(Spec, ElementTypesFollowComputeDtype) {
   Spec spec = parsed("model: m\ntrain: {compute_dtype: float64}\n");
   EXPECT_EQ(spec.weights.dtype, "float64");

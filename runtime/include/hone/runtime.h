@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define HONE_ABI_VERSION 8u
+#define HONE_ABI_VERSION 9u
 
 typedef enum hone_dtype {
   HONE_F32 = 0,
@@ -36,6 +36,8 @@ typedef enum hone_init {
   /* uniform(-b, b) with b = 1/sqrt(columns): torch's kaiming_uniform_ with
      a = sqrt(5), which is what PEFT gives lora_A. */
   HONE_INIT_KAIMING_UNIFORM = 1,
+  /* As the weights file has it, in theta's type. */
+  HONE_INIT_PRETRAINED = 2,
 } hone_init;
 
 typedef enum hone_optimizer {

@@ -59,18 +59,19 @@ static std::string configText(const AdapterConfig &config) {
     base.clear();
     appendJsonString(base, config.base_model_name_or_path);
   }
-  std::vector<std::string> modules = config.target_modules;
-  std::sort(modules.begin(), modules.end());
-  std::string targets = "[";
-  for (const std::string &module : modules) {
-    targets += targets.size() > 1 ? ",\n    " : "\n    ";
-    appendJsonString(targets, module);
-  }
-  targets += modules.empty() ? "]" : "\n  ]";
+  auto sorted = [](std::vector<std::string> modules) {
+    std::sort(modules.begin(), modules.end());
+    std::string list = "[";
+    for (const std::string &module : modules) {
+      list += list.size() > 1 ? ",\n    " : "\n    ";
+      appendJsonString(list, module);
+    }
+    return list + (modules.empty() ? "]" : "\n  ]");
+  };
 
   member("alpha_pattern", "{}");
   member("base_model_name_or_path", base);
-  member("bias", "\"none\"");
+  member("bias", "\"" + config.bias + "\"");
   member("fan_in_fan_out", config.fan_in_fan_out ? "true" : "false");
   member("inference_mode", "true");
   member("init_lora_weights", "true");
@@ -78,13 +79,15 @@ static std::string configText(const AdapterConfig &config) {
   member("layers_to_transform", "null");
   member("lora_alpha", jsonNumber(config.lora_alpha));
   member("lora_dropout", jsonNumber(config.lora_dropout));
-  member("modules_to_save", "null");
+  member("modules_to_save", config.modules_to_save.empty()
+                                ? "null"
+                                : sorted(config.modules_to_save));
   member("peft_type", "\"LORA\"");
   member("peft_version", std::string("\"") + PeftVersion + "\"");
   member("r", std::to_string(config.r));
   member("rank_pattern", "{}");
   member("revision", "null");
-  member("target_modules", targets);
+  member("target_modules", sorted(config.target_modules));
   member("task_type", "\"CAUSAL_LM\"");
   member("use_dora", "false");
   member("use_rslora", config.use_rslora ? "true" : "false");
@@ -149,7 +152,8 @@ private:
   bool setting(const std::string &key, const Json &value);
   bool refuse(const std::string &key, const Json &value,
               const std::string &expected);
-  bool modules(const Json &value);
+  bool modules(const std::string &key, const Json &value,
+               std::vector<std::string> &out);
 
   const std::string &path;
   const bool hasConv1d;
@@ -202,19 +206,20 @@ static bool isNeutral(const Json &value) {
          (value.isObject() && value.object().empty());
 }
 
-bool ConfigReader::modules(const Json &value) {
+bool ConfigReader::modules(const std::string &key, const Json &value,
+                           std::vector<std::string> &out) {
   if (value.isString()) { // a pattern, or "all-linear"
-    config.target_modules = {value.string()};
+    out = {value.string()};
     return true;
   }
   if (!value.isArray())
-    return refuse("target_modules", value, "an array of module names");
+    return refuse(key, value, "an array of module names");
   for (const Json &item : value.array()) {
     if (!item.isString())
-      return refuse("target_modules", item, "module names");
-    config.target_modules.push_back(item.string());
+      return refuse(key, item, "module names");
+    out.push_back(item.string());
   }
-  std::sort(config.target_modules.begin(), config.target_modules.end());
+  std::sort(out.begin(), out.end());
   return true;
 }
 
@@ -226,9 +231,12 @@ bool ConfigReader::setting(const std::string &key, const Json &value) {
     return value.isNull() ||
            (value.isString() && value.string() == "CAUSAL_LM") ||
            refuse(key, value, "\"CAUSAL_LM\"");
-  if (key == "bias")
-    return (value.isString() && value.string() == "none") ||
-           refuse(key, value, "\"none\"");
+  if (key == "bias") {
+    config.bias = value.isString() ? value.string() : "";
+    return config.bias == "none" || config.bias == "all" ||
+           config.bias == "lora_only" ||
+           refuse(key, value, "\"none\", \"all\" or \"lora_only\"");
+  }
   if (key == "r") {
     config.r = value.integer();
     return (value.isInteger() && config.r >= 1 && config.r <= INT32_MAX) ||
@@ -257,7 +265,9 @@ bool ConfigReader::setting(const std::string &key, const Json &value) {
            (value.isString() && value.string() == "gaussian") ||
            refuse(key, value, "true, false or \"gaussian\"");
   if (key == "target_modules")
-    return modules(value);
+    return modules(key, value, config.target_modules);
+  if (key == "modules_to_save" && !isNeutral(value))
+    return modules(key, value, config.modules_to_save);
   if (key == "base_model_name_or_path" && value.isString())
     config.base_model_name_or_path = value.string();
   return isHistory(key) || isNeutral(value) ||
@@ -296,6 +306,14 @@ static Status badAdapter(const std::string &place, const std::string &problem) {
                         "or compile again for this adapter"});
 }
 
+/// "[lm_head, norm]"
+static std::string describeNames(const std::vector<std::string> &names) {
+  std::string text = "[";
+  for (const std::string &name : names)
+    text += (text.size() > 1 ? ", " : "") + name;
+  return text + "]";
+}
+
 static Status compareConfigs(const std::string &path,
                              const AdapterConfig &expected,
                              const AdapterConfig &found) {
@@ -312,6 +330,11 @@ static Status compareConfigs(const std::string &path,
   if (found.use_rslora != expected.use_rslora)
     return differ("use_rslora", expected.use_rslora ? "true" : "false",
                   found.use_rslora ? "true" : "false");
+  if (found.bias != expected.bias)
+    return differ("bias", expected.bias, found.bias);
+  if (found.modules_to_save != expected.modules_to_save)
+    return differ("modules_to_save", describeNames(expected.modules_to_save),
+                  describeNames(found.modules_to_save));
   return Status::ok();
 }
 
@@ -368,6 +391,19 @@ static Status compareDropout(const std::string &path,
            ", write that into the file; evaluation takes it as it is"});
 }
 
+void readTensor(const SafetensorsFile &file, const TensorInfo &tensor,
+                Dtype dtype, MemoryView to) {
+  const uint64_t from = dtypeBytes(tensor.dtype), width = dtypeBytes(dtype);
+  file.visit(tensor, [&](const char *bytes, uint64_t size) {
+    to.write(size / from * width, [&](char *part, uint64_t partBytes) {
+      uint64_t count = partBytes / width;
+      convertElements(tensor.dtype, bytes, dtype, part, count);
+      bytes += count * from;
+    });
+    to = to + size / from * width;
+  });
+}
+
 Status readAdapter(const std::string &directory, const AdapterConfig &expected,
                    const std::vector<AdapterTarget> &targets, AdapterUse use) {
   Result<AdapterConfig> config =
@@ -395,17 +431,7 @@ Status readAdapter(const std::string &directory, const AdapterConfig &expected,
   for (const AdapterTarget &target : targets) {
     const TensorInfo &tensor =
         *file.find(std::string(peftPrefix) + target.name);
-    const uint64_t from = dtypeBytes(tensor.dtype),
-                   width = dtypeBytes(target.dtype);
-    MemoryView to = target.data;
-    file.visit(tensor, [&](const char *bytes, uint64_t size) {
-      to.write(size / from * width, [&](char *part, uint64_t partBytes) {
-        uint64_t count = partBytes / width;
-        convertElements(tensor.dtype, bytes, target.dtype, part, count);
-        bytes += count * from;
-      });
-      to = to + size / from * width;
-    });
+    readTensor(file, tensor, target.dtype, target.data);
   }
   return Status::ok();
 }

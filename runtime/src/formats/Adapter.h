@@ -12,6 +12,7 @@
 #include "base/Dtype.h"
 #include "base/Status.h"
 #include "device/Device.h"
+#include "formats/Safetensors.h"
 
 #include <cstdint>
 #include <string>
@@ -35,11 +36,14 @@ struct AdapterConfig {
   bool fan_in_fan_out = false;
   /// Module names, e.g. "q_proj"; written sorted.
   std::vector<std::string> target_modules;
+  /// Modules that are in the adapter as a whole, and biases that are.
+  std::vector<std::string> modules_to_save;
+  std::string bias = "none";
   /// May be empty, which is written as null.
   std::string base_model_name_or_path;
 };
 
-/// A tensor to write. A is [r, in], B is [out, r]; F32 or F64.
+/// A tensor to write. A is [r, in], B is [out, r].
 struct AdapterTensor {
   std::string name;
   std::vector<int64_t> shape;
@@ -47,7 +51,7 @@ struct AdapterTensor {
   MemoryView data;
 };
 
-/// Memory to read a tensor into: F32 or F64, the product of shape elements.
+/// Memory to read a tensor into, of the product of shape elements.
 struct AdapterTarget {
   std::string name;
   std::vector<int64_t> shape;
@@ -64,21 +68,25 @@ Status writeAdapter(const std::string &directory, const AdapterConfig &config,
                     const std::vector<AdapterTensor> &tensors);
 
 /// Reads adapter_config.json. Refuses by name what this format of adapter
-/// cannot express: another peft_type, bias, use_dora, rank_pattern,
-/// alpha_pattern, modules_to_save, ... with values that are not neutral, and
-/// without `hasConv1d` fan_in_fan_out.
+/// cannot express: another peft_type, use_dora, rank_pattern, alpha_pattern, ...
+/// with values that are not neutral, and without `hasConv1d` fan_in_fan_out.
 /// Errors: NoInput, BadData.
 Result<AdapterConfig> readAdapterConfig(const std::string &directory,
                                         bool hasConv1d = false);
 
 /// Reads the adapter into the targets' memory. The adapter must have exactly
 /// the targets' tensors with their shapes (F32, F64, BF16 or F16, converted)
-/// and the `r`, `lora_alpha` and `use_rslora` of `expected`, and to train also
+/// and the `r`, `lora_alpha`, `use_rslora`, `bias` and `modules_to_save` of
+/// `expected`, and to train also
 /// its `lora_dropout`; what else `expected` holds is not compared. All is
 /// checked before the first byte is copied: on an error no target has changed.
 /// Errors: NoInput, BadData.
 Status readAdapter(const std::string &directory, const AdapterConfig &expected,
                    const std::vector<AdapterTarget> &targets, AdapterUse use);
+
+/// Copies a tensor of a type that isConvertible to memory, as `dtype`.
+void readTensor(const SafetensorsFile &file, const TensorInfo &tensor,
+                Dtype dtype, MemoryView to);
 
 } // namespace hone::rt
 

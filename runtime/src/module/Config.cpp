@@ -137,6 +137,8 @@ Result<ModuleConfig> ModuleConfig::parse(const char *json) {
   config.adapter.use_rslora = config.lora.use_rslora;
   config.adapter.target_modules = config.lora.target_modules;
   lora.read("fan_in_fan_out", config.adapter.fan_in_fan_out);
+  config.adapter.modules_to_save = config.lora.modules_to_save;
+  config.adapter.bias = config.lora.bias.text();
   lora.read("base_model_name_or_path", config.adapter.base_model_name_or_path);
 
   ConfigSection weights(root, "weights", failure);

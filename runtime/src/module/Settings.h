@@ -59,6 +59,15 @@ struct LoraSettings : Section {
       "element type of the adapter; bfloat16 is rounded stochastically by each "
       "update, its gradients and optimizer state are float32", {{"float32",
       "float64", "bfloat16"}, {"float16"}}};
+  Words modules_to_save{*this, "modules_to_save", {}, Bits::Run, SetBy::Spec,
+      "modules that train in full beside the adapters and are saved with them: "
+      "linear ones without an adapter, norms, embed_tokens, lm_head"};
+  Word bias{*this, "bias", "none", Bits::Run, SetBy::Spec,
+      "biases of the model that train: none, all, or those of modules with an "
+      "adapter (lora_only)", {{"none", "all", "lora_only"}}};
+  Truth none{*this, "none", false, Bits::Run, SetBy::Spec,
+      "no adapter: all parameters of the model train, and the result is a model; "
+      "written as lora: none"};
 };
 
 /// What a method is told: for all layers, or for those of one part.

@@ -10,6 +10,8 @@
 #include "module/Streaming.h"
 #include "platform/System.h"
 
+#include <set>
+
 namespace hone::rt {
 
 static Dtype fileDtype(uint32_t dtype) {
@@ -66,6 +68,32 @@ static Status bind(const SafetensorsFile &file, const hone_weight &weight,
   return Status::ok();
 }
 
+/// The block of the model's files, which have each trainable parameter.
+static Result<ModelLayout> readLayout(const SafetensorsFile &file,
+                                      const hone_module &module) {
+  std::string place =
+      file.path() + ": tensor '" + ModelLayout::tensorName + "'";
+  const TensorInfo *block = file.find(ModelLayout::tensorName);
+  if (!block)
+    return misfit(place, "expects the tensor but got none");
+  Result<ModelLayout> layout =
+      ModelLayout::parse({file.data(*block), block->bytes()}, place);
+  if (!layout.isOk())
+    return layout.status();
+  std::set<std::string_view> trained, listed;
+  for (uint32_t i = 0; i < module.trainable_count; ++i)
+    trained.insert(module.trainables[i].name);
+  for (const ModelLayout::Shard &shard : layout.value().shards)
+    for (const ModelLayout::Tensor &tensor : shard.tensors)
+      listed.insert(tensor.parameter);
+  if (trained != listed)
+    return misfit(place, "expects the parameters that train but got others");
+  for (const std::string &name : layout.value().files)
+    if (!file.find(ModelLayout::filePrefix + name))
+      return misfit(place, "expects a copy of " + name + " but got none");
+  return layout;
+}
+
 Result<Weights> Weights::open(const std::string &path, const Module &module) {
   Result<SafetensorsFile> file = SafetensorsFile::open(path);
   if (!file.isOk())
@@ -88,6 +116,22 @@ Result<Weights> Weights::open(const std::string &path, const Module &module) {
     if (!status.isOk())
       return status;
   }
+  for (uint32_t i = 0; i < abi.trainable_count; ++i) {
+    const hone_trainable &t = abi.trainables[i];
+    const void *start;
+    if (t.init != HONE_INIT_PRETRAINED)
+      continue;
+    if (Status status =
+            bind(mapped, {t.name, abi.trainable_dtype, t.rank, t.shape}, start);
+        !status.isOk())
+      return status;
+  }
+  if (!module.config().lora.none)
+    return weights;
+  Result<ModelLayout> layout = readLayout(mapped, abi);
+  if (!layout.isOk())
+    return layout.status();
+  weights.ofModel = std::move(layout.value());
   return weights;
 }
 

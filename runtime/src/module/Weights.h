@@ -10,10 +10,12 @@
 #define HONE_RUNTIME_MODULE_WEIGHTS_H
 
 #include "base/Status.h"
+#include "formats/ModelFolder.h"
 #include "formats/Safetensors.h"
 #include "module/Module.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,7 +26,8 @@ public:
   /// The name of the weights file beside a training binary.
   static constexpr const char *fileName = "weights.hone.safetensors";
 
-  /// Maps `path` and finds every weight of `module` in it.
+  /// Maps `path` and finds every weight of `module` in it, what trainable
+  /// parameters start from included.
   /// Errors: NoInput, BadData.
   static Result<Weights> open(const std::string &path, const Module &module);
 
@@ -34,7 +37,11 @@ public:
   /// The file, for what else it holds, such as the tokenizer's table.
   const SafetensorsFile &file() const { return mapped; }
 
+  /// Where the model's files have the parameters, if all of them train.
+  const std::optional<ModelLayout> &layout() const { return ofModel; }
+
 private:
+  std::optional<ModelLayout> ofModel;
   SafetensorsFile mapped;
   std::vector<const void *> addresses;
 };

@@ -67,6 +67,8 @@ Status checkGivenFiles(const Options &options, const std::string &weights) {
   std::vector<const char *> own = {"adapter_model.safetensors",
                                    "adapter_config.json", "lock",
                                    ReplayWriter::FileName};
+  if (options.settings.lora.none)
+    own.insert(own.end(), {"config.json", "model.safetensors"});
   if (options.settings.compares())
     own.insert(own.end(), {ComparisonLog::FileName, ComparisonLog::PlotName});
   for (const char *name : own)

@@ -48,7 +48,7 @@ struct Options : Section {
       "make the updates of this run's replay.hone again, without data, and write "
       "the adapter", aFile};
   Word adapter{*this, "adapter", "", Bits::Run, SetBy::Option,
-      "start from this PEFT adapter", aFolder};
+      "start from this PEFT adapter; with lora: none, from this model", aFolder};
   Truth allowOtherNumerics{*this, "allow_other_numerics", false, Bits::None,
       SetBy::Flag,
       "resume a run that was computed by other instructions or roundings"};

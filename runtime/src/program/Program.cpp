@@ -12,6 +12,7 @@
 #include "data/Dataset.h"
 #include "device/HostDevice.h"
 #include "module/WeightDigests.h"
+#include "platform/Files.h"
 #include "platform/System.h"
 #include "program/GivenFiles.h"
 #include "program/OutputFolder.h"
@@ -274,6 +275,24 @@ static Status printVersion(const Module &module) {
   return flushOutput();
 }
 
+/// A run that writes a model replaces none that no run made, above all not the
+/// one that it came from.
+static Status checkModelStays(const Setup &setup) {
+  const std::string &output = setup.options.output;
+  if (!setup.weights.layout() || output.empty() ||
+      platform::exists(output + "/lock"))
+    return Status::ok();
+  for (const std::string &name : setup.weights.layout()->fileNames())
+    if (platform::exists(output + "/" + name))
+      return Status::error(
+          ErrorCode::OptionsDisagree,
+          {"--output",
+           output + " has a model already, whose " + name +
+               " would be replaced, and no run of this program made it",
+           "give a new folder"});
+  return Status::ok();
+}
+
 static Status execute(const hone_module &compiled,
                       const std::vector<std::string> &arguments,
                       ExitCode &outcome) {
@@ -329,6 +348,8 @@ static Status execute(const hone_module &compiled,
   if (Status status = makePool(setup); !status.isOk())
     return status;
   if (Status status = checkWeights(setup); !status.isOk())
+    return status;
+  if (Status status = checkModelStays(setup); !status.isOk())
     return status;
   if (!options.output.empty())
     if (Status status = setup.output.claim(options.output); !status.isOk())

@@ -171,7 +171,8 @@ std::string describeOutcome(const Module &module, const Options &options,
   return compared + row("peak", peak) + row("resident", resident) +
          row("step", step) +
          row("speed", speed) +
-         row("adapter", options.output + " after " +
+         row(module.config().lora.none ? "model" : "adapter",
+             options.output + " after " +
                             groupDigits(run.completedSteps()) + " of " +
                             groupDigits(run.totalSteps()) + " steps");
 }

@@ -19,8 +19,10 @@
 
 namespace hone::rt {
 
-Trainables::Trainables(const Module &module, Device &device, char *arena)
-    : module(module), theta(device, arena + module.abi().theta_offset),
+Trainables::Trainables(const Module &module, const Weights &weights,
+                       Device &device, char *arena)
+    : module(module), weights(weights),
+      theta(device, arena + module.abi().theta_offset),
       gradient(device, arena + module.abi().gradient_offset),
       compared(device, arena + module.comparisonOffset()),
       state(device, arena + module.abi().state_offset) {
@@ -65,6 +67,9 @@ void Trainables::initialize(uint64_t seed) {
   zero();
   for (uint32_t i = 0; i < abi.trainable_count; ++i) {
     const hone_trainable &t = abi.trainables[i];
+    if (t.init == HONE_INIT_PRETRAINED)
+      readTensor(weights.file(), *weights.file().find(t.name),
+                 module.trainableDtype(), inTheta(t));
     if (t.init != HONE_INIT_KAIMING_UNIFORM)
       continue;
     RandomStream stream(seed, 0, RandomPurpose::Initialize, t.name);
@@ -74,18 +79,35 @@ void Trainables::initialize(uint64_t seed) {
   }
 }
 
+std::string Trainables::adapterName(const hone_trainable &t) const {
+  constexpr std::string_view bias = ".bias";
+  std::string name = t.name;
+  if (t.init != HONE_INIT_PRETRAINED || name.size() <= bias.size() ||
+      name.compare(name.size() - bias.size(), bias.size(), bias) != 0)
+    return name;
+  // A module with an adapter is inside of one of PEFT's.
+  std::string path = name.substr(0, name.size() - bias.size());
+  const hone_module &abi = module.abi();
+  for (uint32_t i = 0; i < abi.trainable_count; ++i)
+    if (abi.trainables[i].name == path + ".lora_A.weight")
+      return path + ".base_layer.bias";
+  return name;
+}
+
 Status Trainables::load(const std::string &directory, AdapterUse use) {
   const hone_module &abi = module.abi();
   std::vector<AdapterTarget> targets;
   for (uint32_t i = 0; i < abi.trainable_count; ++i) {
     const hone_trainable &t = abi.trainables[i];
-    targets.push_back({t.name,
+    targets.push_back({weights.layout() ? t.name : adapterName(t),
                        {t.shape, t.shape + t.rank},
                        module.trainableDtype(),
                        inTheta(t)});
   }
   zero();
-  return readAdapter(directory, module.config().adapter, targets, use);
+  return weights.layout()
+             ? readModel(directory, *weights.layout(), targets)
+             : readAdapter(directory, module.config().adapter, targets, use);
 }
 
 Result<std::string> Trainables::digest() const {
@@ -103,12 +125,14 @@ Status Trainables::save(const std::string &directory) const {
   std::vector<AdapterTensor> tensors;
   for (uint32_t i = 0; i < abi.trainable_count; ++i) {
     const hone_trainable &t = abi.trainables[i];
-    tensors.push_back({t.name,
+    tensors.push_back({weights.layout() ? t.name : adapterName(t),
                        {t.shape, t.shape + t.rank},
                        module.trainableDtype(),
                        inTheta(t)});
   }
-  return writeAdapter(directory, module.config().adapter, tensors);
+  return weights.layout()
+             ? writeModel(directory, *weights.layout(), tensors, weights.file())
+             : writeAdapter(directory, module.config().adapter, tensors);
 }
 
 Status Trainables::dumpGradients(const std::string &path,
@@ -118,8 +142,8 @@ Status Trainables::dumpGradients(const std::string &path,
   std::vector<TensorSpec> specs;
   for (uint32_t i = 0; i < abi.trainable_count; ++i) {
     const hone_trainable &t = abi.trainables[i];
-    specs.push_back(
-        {std::string(peftPrefix) + t.name, dtype, {t.shape, t.shape + t.rank}});
+    std::string prefix(weights.layout() ? "" : peftPrefix);
+    specs.push_back({prefix + t.name, dtype, {t.shape, t.shape + t.rank}});
   }
   Result<SafetensorsWriter> writer =
       SafetensorsWriter::create(path, specs, metadata);

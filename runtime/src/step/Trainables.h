@@ -14,6 +14,7 @@
 #include "formats/Checkpoint.h"
 #include "formats/Safetensors.h"
 #include "module/Module.h"
+#include "module/Weights.h"
 #include "step/GradientComparison.h"
 
 #include <cstdint>
@@ -24,22 +25,26 @@ namespace hone::rt {
 
 class Trainables {
 public:
-  Trainables(const Module &module, Device &device, char *arena);
+  Trainables(const Module &module, const Weights &weights, Device &device,
+             char *arena);
 
   /// Theta as hone_trainable::init asks, keyed by `seed`; the state, and what
   /// is remembered, zero.
   void initialize(uint64_t seed);
 
-  /// Theta from a PEFT directory; the state zero. Errors: as readAdapter.
+  /// Theta from a PEFT directory, or from a model's if all of it trains; the
+  /// state zero. Errors: as readAdapter and readModel.
   Status load(const std::string &directory, AdapterUse use);
 
   /// SHA-256 of theta, in hex. Errors: as Device::wait.
   Result<std::string> digest() const;
 
-  /// Theta as a PEFT directory. Errors: as writeAdapter.
+  /// Theta as a PEFT directory, or as the model's files if all of it trains.
+  /// Errors: as writeAdapter and writeModel.
   Status save(const std::string &directory) const;
 
-  /// The gradients as safetensors under PEFT's names. Errors: as OutputFile.
+  /// The gradients as safetensors, of an adapter under PEFT's names. Errors: as
+  /// OutputFile.
   Status dumpGradients(const std::string &path,
                        const SafetensorsMetadata &metadata) const;
 
@@ -61,9 +66,12 @@ public:
 
 private:
   MemoryView inTheta(const hone_trainable &trainable) const;
+  /// Its name in an adapter, without peftPrefix.
+  std::string adapterName(const hone_trainable &trainable) const;
   void zero();
 
   const Module &module;
+  const Weights &weights;
   MemoryView theta, gradient, compared, state;
   std::vector<Remembered> memory;
 };

@@ -14,10 +14,11 @@
 
 namespace hone::rt {
 
-Trainer::Trainer(const Module &module, Device &device, DeviceMemory memory,
-                 const hone_frame &frame, Transport *transport)
+Trainer::Trainer(const Module &module, const Weights &weights, Device &device,
+                 DeviceMemory memory, const hone_frame &frame,
+                 Transport *transport)
     : module(module), device(device), arena(std::move(memory)),
-      variables(module, device, arena.address()),
+      variables(module, weights, device, arena.address()),
       train(module.schedule(HONE_TRAIN), device, frame, transport),
       evaluation(module.schedule(HONE_EVALUATE), device, frame, transport),
       differentiation(module.schedule(HONE_DIFFERENTIATE), device, frame,
@@ -50,7 +51,8 @@ Trainer::create(const Module &module, const Weights &weights, Device &device,
   hone_frame frame = loaded.value();
   frame.arena = frame.batch = frame.work = arena.value().address();
   return std::unique_ptr<Trainer>(
-      new Trainer(module, device, std::move(arena.value()), frame, transport));
+      new Trainer(module, weights, device, std::move(arena.value()), frame,
+                  transport));
 }
 
 static uint64_t countTargets(const Dataset &data, const SampleOrder &order,

@@ -103,8 +103,8 @@ public:
   Status validate(uint64_t completed);
 
 private:
-  Trainer(const Module &module, Device &device, DeviceMemory arena,
-          const hone_frame &frame, Transport *transport);
+  Trainer(const Module &module, const Weights &weights, Device &device,
+          DeviceMemory arena, const hone_frame &frame, Transport *transport);
 
   int64_t load(char *base) override;
   /// What an update of the layers of `part`, which may be empty, is a function

@@ -21,10 +21,16 @@ from reference_model import load_model, mean_nll, read_batch
 def misplaced_tensors(model, adapter_dir):
     """Names whose values in the loaded model are not those of the file."""
     written = load_file(adapter_dir / "adapter_model.safetensors")
-    loaded = {
-        name.replace(".default", ""): p.detach()
+    everything = {
+        name.replace(".modules_to_save.default", "").replace(".default", ""): p.detach()
         for name, p in model.named_parameters()
-        if "lora_" in name
+        if ".original_module." not in name
+    }
+    # Beside what is always PEFT's: biases that the adapter trains.
+    loaded = {
+        name: p
+        for name, p in everything.items()
+        if "lora_" in name or name in written
     }
     return sorted(
         name

@@ -1,8 +1,9 @@
-# ===- follow_losses.py - 200 AdamW steps that a compiled run must follow --===#
+# ===- follow_losses.py - AdamW steps that a compiled run must follow ------===#
 #
-# stories260k on tiny-shakespeare, packed into full sequences, in file order.
-# The loss of a step is taken before its update, so the first one is the base
-# model's: B starts at zero. Writes figures only.
+# stories260k on tiny-shakespeare, packed into full sequences, in file order: 200
+# steps of an adapter and 100 of all parameters. The loss of a step is taken
+# before its update, so the first one is the base model's: B starts at zero.
+# Writes figures only.
 #
 # ===-----------------------------------------------------------------------===#
 
@@ -17,7 +18,7 @@ import torch
 from adapters import write_adapter
 from hash_values import hash_ids
 from make_models import GOLDEN
-from reference_model import load_model, mean_nll, read_config
+from reference_model import load_model, load_whole_model, mean_nll, read_config
 from stories import STORIES, shakespeare_ids
 
 R, ALPHA = 8, 16
@@ -40,9 +41,15 @@ SETTINGS = {
 }
 
 
-def train(adapter_dir, sequences, dtype):
+WHOLE = {
+    **{k: v for k, v in SETTINGS.items() if k not in ("r", "lora_alpha", "target_modules")},
+    "lora": "none",
+    "steps": 100,
+}
+
+
+def train(model, sequences):
     """The loss before each update."""
-    model = load_model(STORIES, adapter_dir, dtype)
     parameters = [p for p in model.parameters() if p.requires_grad]
     optimizer = torch.optim.AdamW(
         parameters,
@@ -70,6 +77,9 @@ def main():
         metavar="DIR",
         help="only write the initial adapter to DIR",
     )
+    parser.add_argument(
+        "--whole", action="store_true", help="only follow all parameters"
+    )
     options = parser.parse_args()
     config = read_config(STORIES)
     if options.emit_adapter:
@@ -78,12 +88,15 @@ def main():
     torch.set_num_threads(1)
     ids = shakespeare_ids()
     sequences = np.array(ids[: STEPS * LENGTH]).reshape(STEPS, LENGTH).tolist()
+    follow_whole(ids, sequences)
+    if options.whole:
+        return
     with tempfile.TemporaryDirectory() as scratch:
         adapter = pathlib.Path(scratch)
         write_adapter(adapter, "stories260k", config, R, ALPHA, zero_b=True)
-        float32 = train(adapter, sequences, torch.float32)
-        float64 = train(adapter, sequences, torch.float64)
-        bfloat16 = train(adapter, sequences, torch.bfloat16)
+        float32 = train(load_model(STORIES, adapter, torch.float32), sequences)
+        float64 = train(load_model(STORIES, adapter, torch.float64), sequences)
+        bfloat16 = train(load_model(STORIES, adapter, torch.bfloat16), sequences)
     apart = max(abs(a - b) for a, b in zip(float32, float64))
     print(f"loss {float64[0]:.6f} -> {float64[-1]:.6f}; float32 within {apart:.1e}")
     rms = np.sqrt(np.mean((np.array(bfloat16) - np.array(float32)) ** 2))
@@ -97,7 +110,29 @@ def main():
         "float64": float64,
         "bfloat16": bfloat16,
     }
-    path = GOLDEN / "losses" / "stories260k.json"
+    write("stories260k.json", figures)
+
+
+def follow_whole(ids, sequences):
+    """All parameters train: figures of their own."""
+    used = sequences[: WHOLE["steps"]]
+    float32 = train(load_whole_model(STORIES, torch.float32), used)
+    float64 = train(load_whole_model(STORIES, torch.float64), used)
+    apart = max(abs(a - b) for a, b in zip(float32, float64))
+    print(f"all: {float64[0]:.6f} -> {float64[-1]:.6f}; float32 within {apart:.1e}")
+    figures = {
+        "settings": WHOLE,
+        "text_tokens": len(ids),
+        "used_tokens_hash": hash_ids(ids[: WHOLE["steps"] * LENGTH]),
+        "largest_float32_difference": apart,
+        "float32": float32,
+        "float64": float64,
+    }
+    write("stories260k-full.json", figures)
+
+
+def write(name, figures):
+    path = GOLDEN / "losses" / name
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(figures, indent=1) + "\n")
 

@@ -26,6 +26,7 @@ from reference_model import (
     detach_layers,
     gradients,
     load_model,
+    load_whole_model,
     read_batch,
     read_config,
 )
@@ -35,6 +36,8 @@ R, ALPHA = 4, 8
 LENGTHS = {"batch1": [27], "batch3": [11, 23, 17]}
 # Layers with a backward, of the models that a selection is tested with.
 SELECTED = {"llama-tiny": {0}, "qwen2-tiny": {0, 2}, "gemma3-tiny": {0, 2}}
+# Models whose own parameters' gradients are checked, one with a tied head.
+WHOLE = ["llama-tiny", "qwen2-tiny"]
 # Of models with wide heads: r, lora_alpha, and batches.
 WIDE = {
     "heads80": (1, 2, {"ragged": [2, 40, 17, 3, 65]}),
@@ -67,7 +70,6 @@ def finite_difference_error(model_dir, tensors, scaling, batch, found, selected)
     leaves about 1e-10 / |gradient|.
     """
     weights = load_file(model_dir / "model.safetensors")
-    step, worst = 1e-3, 0.0
     adapter = {name: t.astype(np.float64) for name, t in tensors.items()}
     parts = read_config(model_dir), weights, adapter, scaling
     gpt = parts[0]["model_type"] in FAMILIES
@@ -76,20 +78,26 @@ def finite_difference_error(model_dir, tensors, scaling, batch, found, selected)
         model = SelectedNumpyModel(selected, *parts)
     if selected or gpt:
         model.mean_nll(batch)
-    for name, tensor in tensors.items():
+    return model.mean_nll(batch), worst_slope(model, model.adapter, batch, found)
+
+
+def worst_slope(model, tensors, batch, found):
+    """The same for `tensors`, which `model` reads where they are."""
+    step, worst = 1e-3, 0.0
+    for name, tensor in list(tensors.items()):
         v = signs(name, 7, tensor.size).reshape(tensor.shape) / np.sqrt(tensor.size)
 
         def loss_at(distance):
-            model.adapter[name] = tensor + distance * v
+            tensors[name] = tensor + distance * v
             return model.mean_nll(batch)
 
         near = loss_at(step) - loss_at(-step)
         far = loss_at(2 * step) - loss_at(-2 * step)
-        model.adapter[name] = tensor.astype(np.float64)
+        tensors[name] = tensor
         slope = (8 * near - far) / (12 * step)
         error = abs(slope - (found[name] * v).sum())
         worst = max(worst, ratio(error, np.linalg.norm(found[name])))
-    return model.mean_nll(batch), worst
+    return worst
 
 
 def ratio(error, size):
@@ -112,8 +120,30 @@ def reference(
         model_dir, tensors, scaling, batch, found, selected
     )
     assert found.keys() == tensors.keys()
-    assert abs(numpy_loss - loss) < 1e-12 * loss, (numpy_loss, loss)
     assert difference < 1e-8, difference
+    return found, describe(
+        model_dir, batch, loss, found, loss32, found32, numpy_loss, difference
+    )
+
+
+def whole_reference(model_dir, batch):
+    """float64 gradients of all parameters, and the figures of one batch."""
+    loss, found = gradients(load_whole_model(model_dir, torch.float64), batch)
+    loss32, found32 = gradients(load_whole_model(model_dir, torch.float32), batch)
+    weights = load_file(model_dir / "model.safetensors")
+    model = NumpyModel(read_config(model_dir), weights)
+    numpy_loss = model.mean_nll(batch)
+    assert found.keys() == model.weights.keys()
+    difference = worst_slope(model, model.weights, batch, found)
+    assert difference < 1e-8, difference
+    return found, describe(
+        model_dir, batch, loss, found, loss32, found32, numpy_loss, difference
+    )
+
+
+def describe(model_dir, batch, loss, found, loss32, found32, numpy_loss, difference):
+    """The figures of one batch."""
+    assert abs(numpy_loss - loss) < 1e-12 * loss, (numpy_loss, loss)
     relative = {
         name: ratio(np.linalg.norm(found32[name] - g), np.linalg.norm(g))
         for name, g in found.items()
@@ -135,7 +165,7 @@ def reference(
             for name, g in sorted(found.items())
         },
     }
-    return found, figures
+    return figures
 
 
 def make_own(name):
@@ -160,7 +190,17 @@ def make_own(name):
         write(key, read_batch(path))
         if name in SELECTED:
             write(f"{key}.lcsb", read_batch(path), SELECTED[name])
+    if name in WHOLE:
+        make_whole(model_dir, out, figures)
     write_json(out / "figures.json", figures)
+
+
+def make_whole(model_dir, out, figures):
+    """full.safetensors: gradients of all parameters, of the larger batch."""
+    batch = read_batch(out / "batch3.jsonl")
+    found, figures["full"] = whole_reference(model_dir, batch)
+    metadata = {"loss": repr(figures["full"]["loss"])}
+    save_file(found, out / "full.safetensors", metadata=metadata)
 
 
 def projected_reference(model_dir, r, alpha, batch):

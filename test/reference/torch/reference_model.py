@@ -30,9 +30,8 @@ def read_config(model_dir):
     return json.loads((pathlib.Path(model_dir) / "config.json").read_text())
 
 
-def load_model(model_dir, adapter_dir, dtype):
-    """The base model with a trainable PEFT adapter, in torch.float32 or float64;
-    with torch.bfloat16 the adapter is float32, as PEFT makes it."""
+def load_base(model_dir, dtype):
+    """The model by itself, in torch.float32, float64 or bfloat16."""
     config = read_config(model_dir)
     if config["model_type"] == "parallel":
         base = ParallelModel(config)
@@ -47,6 +46,18 @@ def load_model(model_dir, adapter_dir, dtype):
         )
         if exact and config["model_type"] not in FAMILIES:
             in_float64(base, config)
+    return base
+
+
+def load_whole_model(model_dir, dtype):
+    """The model with all parameters trainable."""
+    return load_base(model_dir, dtype).to(dtype).eval().requires_grad_(True)
+
+
+def load_model(model_dir, adapter_dir, dtype):
+    """The base model with a trainable PEFT adapter, in torch.float32 or float64;
+    with torch.bfloat16 the adapter is float32, as PEFT makes it."""
+    base = load_base(model_dir, dtype)
     for parameter in base.parameters():
         parameter.requires_grad_(False)
     mixed = dtype == torch.bfloat16
@@ -161,7 +172,8 @@ def mean_nll(model, batch):
     for ids, labels in batch:
         ids = torch.tensor(ids)
         targets = torch.tensor(labels[1:])
-        if isinstance(model.get_base_model(), ParallelModel):
+        base = model.get_base_model() if isinstance(model, PeftModel) else model
+        if isinstance(base, ParallelModel):
             logits = model(ids)
         else:
             logits = model(input_ids=ids[None], use_cache=False).logits[0]
@@ -176,7 +188,8 @@ def mean_nll(model, batch):
 
 
 def gradients(model, batch):
-    """The loss and every adapter gradient under its PEFT name, as float64."""
+    """The loss and the gradient of all that trains, as float64: of an adapter
+    under PEFT's names."""
     model.zero_grad()
     loss = mean_nll(model, batch)
     loss.backward()

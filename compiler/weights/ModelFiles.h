@@ -1,0 +1,31 @@
+//===- ModelFiles.h - What a run needs to write the model back ------------===//
+//
+// Where all of a model trains, the compiled weights say which of the model's
+// files had which tensor, and have copies of the small ones, so that the program
+// needs nothing but itself and them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_COMPILER_WEIGHTS_MODELFILES_H
+#define HONE_COMPILER_WEIGHTS_MODELFILES_H
+
+#include "compiler/weights/WeightIndex.h"
+#include "compiler/weights/WeightWriter.h"
+
+namespace hone {
+
+/// The blocks that rt::ModelLayout describes, of the tensors `trained`, which
+/// `source` has. `folder` is a Hugging Face directory, or empty: then there is
+/// one file, of the parameters by name. The element type in config.json becomes
+/// that of `stored`. Errors: MissingTensor, CannotRead.
+rt::Result<std::vector<WeightBlock>>
+collectModelFiles(const WeightIndex &source, llvm::ArrayRef<Parameter> trained,
+                  const std::string &folder, mlir::Type stored);
+
+/// `config`, a config.json, with its `torch_dtype` or `dtype`, if it has one,
+/// set to `name`.
+std::string withElementType(std::string config, llvm::StringRef name);
+
+} // namespace hone
+
+#endif

@@ -1,0 +1,130 @@
+//===- ParameterKernels.cpp - Gradients of vectors and tables -------------===//
+//
+// Sums over rows. One iteration owns some columns of a gradient and runs over
+// all rows, so no sum is shared between iterations.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Hone/Numerics.h"
+#include "passes/kernels/Kernels.h"
+
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace hone;
+
+/// Columns of a gradient that one iteration sums; no sum crosses them.
+static constexpr int64_t kColumns = 64;
+
+static int64_t columnsOf(Value matrix) {
+  return cast<RankedTensorType>(matrix.getType()).getDimSize(1);
+}
+
+/// Runs body(first, count, sums) for blocks of `columns`, in parallel. `sums` is
+/// private: memref<1 x kColumns>.
+static void
+forEachColumnBlock(KernelBuilder &k, int64_t columns, Type element,
+                   function_ref<void(Value, Value, Value)> body) {
+  int64_t width = std::min(kColumns, columns);
+  k.parallel(k.index(llvm::divideCeil(columns, width)),
+             MemRefType::get({1, width}, element),
+             [&](Value block, ValueRange scratch) {
+               Value first = k.mul(block, k.index(width));
+               Value count =
+                   k.min(k.index(width), k.sub(k.index(columns), first));
+               body(first, count, scratch[0]);
+             });
+}
+
+/// gradient[j] += sum over the rows of term(row, j), in blocks of
+/// numerics::kGradientRows.
+static void addColumnSums(KernelBuilder &k, Value gradient,
+                          function_ref<Value(Value, Value)> term) {
+  auto type = cast<MemRefType>(gradient.getType());
+  Type element = type.getElementType();
+  forEachColumnBlock(
+      k, type.getDimSize(0), element,
+      [&](Value first, Value count, Value sums) {
+        Value none = k.index(0);
+        k.loop(none, k.rows(), numerics::kGradientRows, [&](Value begin) {
+          Value end =
+              k.min(k.rows(), k.add(begin, k.index(numerics::kGradientRows)));
+          Value zero = k.real(element, 0.0);
+          k.map(count, [&](ValueRange j) { k.store(zero, sums, {none, j[0]}); });
+          k.loop(begin, end, 1, [&](Value row) {
+            k.map(count, [&](ValueRange j) {
+              Value sum = k.add(k.load(sums, {none, j[0]}),
+                                term(row, k.add(first, j[0])));
+              k.store(sum, sums, {none, j[0]});
+            });
+          });
+          k.map(count, [&](ValueRange j) {
+            Value at = k.add(first, j[0]);
+            k.store(k.add(k.load(gradient, at), k.load(sums, {none, j[0]})),
+                    gradient, at);
+          });
+        });
+      });
+}
+
+void hone::emitKernel(BiasAdjointOp op, KernelBuilder &k) {
+  Value dy = k.buffer(op.getDy());
+  addColumnSums(k, zeroedGradient(op.getDb(), k), [&](Value row, Value column) {
+    return k.load(dy, {row, column});
+  });
+}
+
+void hone::emitKernel(BiasTangentOp op, KernelBuilder &k) {
+  Value tb = k.buffer(op.getTb()), ty = k.buffer(op.getTy());
+  Type element = computeType(getElementTypeOrSelf(op.getTy().getType()));
+  k.forEachElement(columnsOf(op.getTy()), [&](Value row, Value column) {
+    k.store(k.loadAs(element, tb, column), ty, {row, column});
+  });
+}
+
+void hone::emitKernel(RmsNormParameterAdjointOp op, KernelBuilder &k) {
+  Value dy = k.buffer(op.getDy()), x = k.buffer(op.getX());
+  Value rstd = op.getRstd() ? k.buffer(op.getRstd()) : k.workspace(op, 0);
+  int64_t heads = op.getHeads(), width = columnsOf(op.getX()) / heads;
+  if (!op.getRstd())
+    k.forEachRow([&](Value row) {
+      k.loop(k.index(0), k.index(heads), 1, [&](Value head) {
+        Value column = k.mul(head, k.index(width));
+        k.store(reciprocalRms(k, x, row, column, width, op.getEps()), rstd,
+                {row, head});
+      });
+    });
+  // Few heads: the terms of a row are added before they go into the sum.
+  addColumnSums(k, zeroedGradient(op.getDw(), k), [&](Value row, Value j) {
+    Value sum;
+    for (int64_t head = 0; head < heads; ++head) {
+      Value column = k.add(k.index(head * width), j);
+      Value normal =
+          k.mul(k.load(x, {row, column}), k.load(rstd, {row, k.index(head)}));
+      Value term = k.mul(k.load(dy, {row, column}), normal);
+      sum = sum ? k.add(sum, term) : term;
+    }
+    return sum;
+  });
+}
+
+void hone::emitKernel(EmbeddingParameterAdjointOp op, KernelBuilder &k) {
+  Value dy = k.buffer(op.getDy()), ids = k.buffer(op.getIds());
+  Value dt = zeroedGradient(op.getDt(), k);
+  Type element = getElementTypeOrSelf(op.getDt().getType());
+  forEachColumnBlock(
+      k, columnsOf(op.getDt()), element, [&](Value first, Value count, Value) {
+        k.loop(k.index(0), k.rows(), 1, [&](Value row) {
+          Value id = k.loadIndex(ids, row);
+          k.map(count, [&](ValueRange j) {
+            Value column = k.add(first, j[0]);
+            Value term = k.load(dy, {row, column});
+            if (op.getScale())
+              term = k.mul(term,
+                           k.real(element, op.getScale()->convertToDouble()));
+            Value sum = k.add(k.load(dt, {id, column}), term);
+            k.store(sum, dt, {id, column});
+          });
+        });
+      });
+}

@@ -1,0 +1,263 @@
+//===- ModelFolder.cpp - A model's parameters in the files of its folder --===//
+//
+// Nothing is in memory as a whole: tensors go from where they train to the file,
+// copied files from the mapped weights.
+//
+//===----------------------------------------------------------------------===//
+
+#include "formats/ModelFolder.h"
+#include "base/OutputFile.h"
+#include "formats/JsonFile.h"
+#include "platform/Files.h"
+
+#include <algorithm>
+#include <map>
+
+namespace hone::rt {
+
+//===----------------------------------------------------------------------===//
+// The block
+//===----------------------------------------------------------------------===//
+
+static Status badLayout(const std::string &place) {
+  return Status::error(ErrorCode::OtherWeights,
+                       {place,
+                        "expects the files of the model and their tensors but "
+                        "got something else",
+                        "compile the model again"});
+}
+
+/// A name that stays in its folder.
+static bool isPlainName(const Json &value) {
+  return value.isString() && !value.string().empty() &&
+         value.string().front() != '.' &&
+         value.string().find_first_of(std::string("/\\\0", 3)) ==
+             std::string::npos;
+}
+
+Result<ModelLayout> ModelLayout::parse(std::string_view text,
+                                       const std::string &place) {
+  Result<Json> parsed = Json::parse(text, place);
+  if (!parsed.isOk())
+    return badLayout(place);
+  const Json &root = parsed.value();
+  ModelLayout layout;
+  const Json *index = root.find("index"), *shards = root.find("shards"),
+             *files = root.find("files");
+  if (!shards || !shards->isArray() || shards->array().empty() || !files ||
+      !files->isArray() || (index && !isPlainName(*index)))
+    return badLayout(place);
+  if (index)
+    layout.index = index->string();
+  for (const Json &file : files->array()) {
+    if (!isPlainName(file))
+      return badLayout(place);
+    layout.files.push_back(file.string());
+  }
+  for (const Json &shard : shards->array()) {
+    const Json *file = shard.find("file"), *tensors = shard.find("tensors");
+    if (!file || !isPlainName(*file) || !tensors || !tensors->isArray())
+      return badLayout(place);
+    Shard &made = layout.shards.emplace_back();
+    made.file = file->string();
+    for (const Json &tensor : tensors->array()) {
+      if (!tensor.isArray() || tensor.array().size() != 2 ||
+          !tensor.array()[0].isString() || !tensor.array()[1].isString())
+        return badLayout(place);
+      made.tensors.push_back(
+          {tensor.array()[0].string(), tensor.array()[1].string()});
+    }
+  }
+  if (layout.index.empty() && layout.shards.size() > 1)
+    return badLayout(place);
+  return Result<ModelLayout>(std::move(layout));
+}
+
+std::vector<std::string> ModelLayout::fileNames() const {
+  std::vector<std::string> names = files;
+  for (const Shard &shard : shards)
+    names.push_back(shard.file);
+  if (!index.empty())
+    names.push_back(index);
+  return names;
+}
+
+/// Parameters by name.
+template <typename T>
+static std::map<std::string_view, const T *>
+byName(const std::vector<T> &parameters) {
+  std::map<std::string_view, const T *> found;
+  for (const T &parameter : parameters)
+    found[parameter.name] = &parameter;
+  return found;
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+static Status
+writeShard(const std::string &path, const ModelLayout::Shard &shard,
+           const std::map<std::string_view, const AdapterTensor *> &parameters,
+           FolderSync sync) {
+  std::vector<TensorSpec> specs;
+  std::map<std::string_view, const AdapterTensor *> sources;
+  for (const ModelLayout::Tensor &tensor : shard.tensors) {
+    const AdapterTensor *source = parameters.at(tensor.parameter);
+    specs.push_back({tensor.name, source->dtype, source->shape});
+    sources[tensor.name] = source;
+  }
+  Result<SafetensorsWriter> created =
+      SafetensorsWriter::create(path, std::move(specs), {{"format", "pt"}});
+  if (!created.isOk())
+    return created.status();
+  SafetensorsWriter &writer = created.value();
+  for (const TensorInfo &info : writer.tensors())
+    if (Status status =
+            writer.write(sources.at(info.name)->data, info.bytes());
+        !status.isOk())
+      return status;
+  return writer.commit(sync);
+}
+
+/// As Transformers writes it: sizes, and the file of each tensor by name.
+static std::string
+indexText(const ModelLayout &layout,
+          const std::map<std::string_view, const AdapterTensor *> &parameters) {
+  std::map<std::string_view, std::string_view> fileOf;
+  uint64_t bytes = 0, elements = 0;
+  for (const ModelLayout::Shard &shard : layout.shards)
+    for (const ModelLayout::Tensor &tensor : shard.tensors) {
+      const AdapterTensor *source = parameters.at(tensor.parameter);
+      uint64_t size = *tensorBytes(source->dtype, source->shape);
+      bytes += size;
+      elements += size / dtypeBytes(source->dtype);
+      fileOf[tensor.name] = shard.file;
+    }
+  std::string text = "{\n  \"metadata\": {\n    \"total_parameters\": " +
+                     std::to_string(elements) +
+                     ",\n    \"total_size\": " + std::to_string(bytes) +
+                     "\n  },\n  \"weight_map\": {";
+  bool isFirst = true;
+  for (auto [tensor, file] : fileOf) {
+    text += isFirst ? "\n    " : ",\n    ";
+    isFirst = false;
+    appendJsonString(text, std::string(tensor));
+    text += ": ";
+    appendJsonString(text, std::string(file));
+  }
+  return text + "\n  }\n}\n";
+}
+
+static Status copyFile(const std::string &path, const SafetensorsFile &source,
+                       const TensorInfo &tensor, FolderSync sync) {
+  Result<OutputFile> created = OutputFile::create(path);
+  if (!created.isOk())
+    return created.status();
+  OutputFile &file = created.value();
+  Status status = Status::ok();
+  source.visit(tensor, [&](const char *bytes, uint64_t size) {
+    if (status.isOk())
+      status = file.write(bytes, size);
+  });
+  return status.isOk() ? file.commit(sync) : status;
+}
+
+Status writeModel(const std::string &directory, const ModelLayout &layout,
+                  const std::vector<AdapterTensor> &tensors,
+                  const SafetensorsFile &source) {
+  if (Status status = createDirectories(directory); !status.isOk())
+    return status;
+  const std::vector<std::string> names = layout.fileNames();
+  removeStrayTemporaries(directory, [&](const std::string &name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  });
+  auto pathOf = [&](const std::string &name) { return directory + "/" + name; };
+  const bool isConfigured =
+      std::find(layout.files.begin(), layout.files.end(),
+                ModelLayout::configName) != layout.files.end();
+  // The first shard's own sync of the folder makes this durable before it.
+  if (isConfigured && layout.shards.size() > 1)
+    platform::removeFile(pathOf(ModelLayout::configName).c_str());
+
+  const auto parameters = byName(tensors);
+  for (const ModelLayout::Shard &shard : layout.shards) {
+    bool isFirst = &shard == &layout.shards.front();
+    bool isLast = layout.files.empty() && layout.index.empty();
+    if (Status status =
+            writeShard(pathOf(shard.file), shard, parameters,
+                       isFirst || isLast ? FolderSync::Now : FolderSync::Later);
+        !status.isOk())
+      return status;
+  }
+  if (!layout.index.empty())
+    if (Status status =
+            writeFile(pathOf(layout.index), indexText(layout, parameters),
+                      isConfigured ? FolderSync::Later : FolderSync::Now);
+        !status.isOk())
+      return status;
+  auto copy = [&](const std::string &name, FolderSync sync) {
+    const TensorInfo *tensor = source.find(ModelLayout::filePrefix + name);
+    return copyFile(pathOf(name), source, *tensor, sync);
+  };
+  for (const std::string &name : layout.files)
+    if (name != ModelLayout::configName)
+      if (Status status = copy(name, FolderSync::Later); !status.isOk())
+        return status;
+  return isConfigured ? copy(ModelLayout::configName, FolderSync::Now)
+                      : Status::ok();
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+static Status otherModel(const std::string &place, const std::string &problem) {
+  return Status::error(ErrorCode::OtherAdapter,
+                       {place, problem,
+                        "give the --output of a run of this program, or the "
+                        "folder of a model with the same shapes"});
+}
+
+Status readModel(const std::string &directory, const ModelLayout &layout,
+                 const std::vector<AdapterTarget> &targets) {
+  struct Reading {
+    const SafetensorsFile *file;
+    const TensorInfo *tensor;
+    const AdapterTarget *target;
+  };
+  std::vector<std::unique_ptr<SafetensorsFile>> files;
+  std::vector<Reading> readings;
+  const auto parameters = byName(targets);
+  for (const ModelLayout::Shard &shard : layout.shards) {
+    Result<SafetensorsFile> opened =
+        SafetensorsFile::open(directory + "/" + shard.file);
+    if (!opened.isOk())
+      return opened.status();
+    files.push_back(
+        std::make_unique<SafetensorsFile>(std::move(opened.value())));
+    const SafetensorsFile &file = *files.back();
+    for (const ModelLayout::Tensor &wanted : shard.tensors) {
+      const AdapterTarget *target = parameters.at(wanted.parameter);
+      std::string place = file.path() + ": tensor " + wanted.name;
+      const TensorInfo *tensor = file.find(wanted.name);
+      if (!tensor || tensor->shape != target->shape)
+        return otherModel(
+            place, "expected shape " + describeShape(target->shape) +
+                       ", found " +
+                       (tensor ? describeShape(tensor->shape)
+                               : std::string("no such tensor")));
+      if (!isConvertible(tensor->dtype))
+        return otherModel(place,
+                          std::string("expected F32, F64, BF16 or F16, found ") +
+                              dtypeName(tensor->dtype));
+      readings.push_back({&file, tensor, target});
+    }
+  }
+  for (const Reading &reading : readings)
+    readTensor(*reading.file, *reading.tensor, reading.target->dtype,
+               reading.target->data);
+  return Status::ok();
+}
+
+} // namespace hone::rt

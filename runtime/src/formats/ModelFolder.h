@@ -1,0 +1,65 @@
+//===- ModelFolder.h - A model's parameters in the files of its folder ----===//
+//
+// What a run that trains the model itself writes: the files that the model came
+// from, with the tensors that trained. Which file has which tensor, and what is
+// copied beside them, is a block of the compiled weights.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_FORMATS_MODELFOLDER_H
+#define HONE_RUNTIME_FORMATS_MODELFOLDER_H
+
+#include "formats/Adapter.h"
+#include "formats/Safetensors.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hone::rt {
+
+struct ModelLayout {
+  /// The tensors of compiled weights that hold the block, and a copied file.
+  static constexpr const char *tensorName = "hone.model";
+  static constexpr const char *filePrefix = "hone.file.";
+  static constexpr const char *configName = "config.json";
+
+  struct Tensor {
+    std::string name;      ///< in the model's file
+    std::string parameter; ///< of the compiled module
+  };
+  struct Shard {
+    std::string file;
+    std::vector<Tensor> tensors;
+  };
+  std::string index; ///< empty: there is one shard and no index
+  std::vector<Shard> shards;
+  std::vector<std::string> files; ///< copied as they are
+
+  /// Reads {"index", "shards": [{"file", "tensors": [[name, parameter], ...]}],
+  /// "files": [...]}. File names are plain. Errors: OtherWeights.
+  static Result<ModelLayout> parse(std::string_view json,
+                                   const std::string &place);
+
+  /// The names of all files, as a writer makes them.
+  std::vector<std::string> fileNames() const;
+};
+
+/// Writes the model to `directory`, which is made when missing: the shards, the
+/// index and what is copied from `source`, each whole or not at all, config.json
+/// last. Where there are several shards config.json is removed before the first
+/// is replaced, so that a folder with it never mixes two models. Errors:
+/// CannotCreate, IoError.
+Status writeModel(const std::string &directory, const ModelLayout &layout,
+                  const std::vector<AdapterTensor> &parameters,
+                  const SafetensorsFile &source);
+
+/// Reads the parameters from a folder that writeModel made, or another model of
+/// this kind: F32, F64, BF16 or F16, converted. All is checked before the first
+/// byte is copied. Errors: NoInput, BadData.
+Status readModel(const std::string &directory, const ModelLayout &layout,
+                 const std::vector<AdapterTarget> &parameters);
+
+} // namespace hone::rt
+
+#endif
