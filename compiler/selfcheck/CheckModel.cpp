@@ -111,6 +111,13 @@ void selfcheck::convertToFloat64(ModuleOp module) {
   });
 }
 
+void selfcheck::removeKinks(ModuleOp module) {
+  module.walk([](ActivationOp op) {
+    if (op.getFunction() == Activation::Relu)
+      op.setFunction(Activation::Gelu);
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // The values
 //===----------------------------------------------------------------------===//

@@ -38,6 +38,10 @@ std::string describeModel();
 /// Every float of `module` becomes f64, and every parameter is stored as that.
 void convertToFloat64(mlir::ModuleOp module);
 
+/// Puts a smooth activation in the place of each that has a kink, which
+/// differences of a whole model would cross somewhere.
+void removeKinks(mlir::ModuleOp module);
+
 /// A number in [-1, 1), a function of name and index.
 class RandomNumbers {
 public:

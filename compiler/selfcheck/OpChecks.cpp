@@ -17,6 +17,7 @@
 
 #include "mlir/IR/IRMapping.h"
 
+#include <cmath>
 #include <map>
 
 using namespace mlir;
@@ -28,6 +29,9 @@ static constexpr double kIdentityLimit = 1e-12;
 /// Of the same: what differences leave.
 static constexpr double kDifferenceLimit = 1e-7;
 static constexpr double kStep = 2e-3;
+/// How far from zero operands are: an activation may have a kink there, which
+/// differences must not cross.
+static constexpr double kFromZero = 1.0 / 16;
 
 namespace {
 
@@ -71,7 +75,7 @@ private:
   LogicalResult writeCase(OpCase &op, size_t number);
   LogicalResult writeDerivatives(OpCase &op, Operation *copy);
   /// An input of f64, of this case alone.
-  Value input(llvm::StringRef name, Type type);
+  Value input(llvm::StringRef name, Type type, double fromZero = 0);
   Place place(Value value);
   /// With operand `index` of each op moved by `step` times its direction, and
   /// tangents along that direction alone.
@@ -162,10 +166,13 @@ std::vector<OpSubject> selfcheck::findOps(ModuleOp module) {
 // The program
 //===----------------------------------------------------------------------===//
 
-Value OpProgram::input(StringRef name, Type type) {
+Value OpProgram::input(StringRef name, Type type, double fromZero) {
   std::string full = prefix + name.str();
-  values.push_back({{"input." + full, type},
-                    RandomNumbers(full).take(elementsAtRows(type, maxRows))});
+  std::vector<double> numbers =
+      RandomNumbers(full).take(elementsAtRows(type, maxRows));
+  for (double &number : numbers)
+    number += std::copysign(fromZero, number);
+  values.push_back({{"input." + full, type}, std::move(numbers)});
   return InputOp::create(builder, model.getLoc(), type, full);
 }
 
@@ -200,7 +207,7 @@ LogicalResult OpProgram::writeCase(OpCase &op, size_t number) {
       operands.push_back(copy.getResult());
       weight.resize(std::max<size_t>(weight.size(), type.getNumElements()));
     } else if (isa<FloatType>(type.getElementType())) {
-      operands.push_back(input("x" + std::to_string(index), type));
+      operands.push_back(input("x" + std::to_string(index), type, kFromZero));
     } else if (auto rows = dyn_cast_or_null<InputOp>(source)) {
       rowInputs[rows.getName().str()] =
           rowInput(rows.getName(), vocabularySize(model), maxRows);

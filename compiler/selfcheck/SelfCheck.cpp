@@ -136,6 +136,9 @@ Result<Report> hone::selfCheck(ModuleOp module, const Spec &spec,
   if (llvm::Error error = checkOps(*float64, findOps(*float64), kRows, target,
                                    *pool.value(), report))
     return failed(std::move(error));
+  // The ops themselves have been checked.
+  for (ModuleOp each : {module, *float64})
+    removeKinks(each);
   bool isReference = (*reference)->request().triple == target.request().triple;
   ModelCheckRequest request{module,
                             *float64,

@@ -54,8 +54,9 @@ TEST_P(KernelsGptTest, ActivationAdjoint) {
       x(0, 2) = 0;
       kernel.set("x", x);
       kernel.set("dy", dy);
+      // In the tails 1 - s is small and its factor is large.
       expectClose(kernel.run(rows)[0], activationAdjoint(function, dy, x),
-                  element(), 0, function + "_adjoint");
+                  element(), 9, function + "_adjoint");
     }
   }
 }
