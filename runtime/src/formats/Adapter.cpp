@@ -27,7 +27,7 @@ static std::string configPath(const std::string &directory) {
   return directory + "/" + std::string(ConfigName);
 }
 
-static std::string modelPath(const std::string &directory) {
+std::string adapterModelPath(const std::string &directory) {
   return directory + "/" + std::string(ModelName);
 }
 
@@ -71,7 +71,7 @@ static std::string configText(const AdapterConfig &config) {
   member("alpha_pattern", "{}");
   member("base_model_name_or_path", base);
   member("bias", "\"none\"");
-  member("fan_in_fan_out", "false");
+  member("fan_in_fan_out", config.fan_in_fan_out ? "true" : "false");
   member("inference_mode", "true");
   member("init_lora_weights", "true");
   member("layers_pattern", "null");
@@ -127,7 +127,7 @@ Status writeAdapter(const std::string &directory, const AdapterConfig &config,
   removeStrayTemporaries(directory, [](const std::string &name) {
     return name == ModelName || name == ConfigName;
   });
-  if (Status s = writeTensors(modelPath(directory), tensors); !s.isOk())
+  if (Status s = writeTensors(adapterModelPath(directory), tensors); !s.isOk())
     return s;
   // Makes the folder durable too, and with it the model.
   return writeFile(configPath(directory), configText(config));
@@ -141,7 +141,9 @@ namespace {
 /// One adapter_config.json; keeps the first error.
 class ConfigReader {
 public:
-  explicit ConfigReader(const std::string &path) : path(path) {}
+  ConfigReader(const std::string &path, bool hasConv1d,
+               bool isMergeable = false)
+      : path(path), hasConv1d(hasConv1d), isMergeable(isMergeable) {}
   Result<AdapterConfig> read(const Json &root);
 
 private:
@@ -149,8 +151,10 @@ private:
   bool refuse(const std::string &key, const Json &value,
               const std::string &expected);
   bool modules(const Json &value);
+  bool wholeModules(const Json &value);
 
   const std::string &path;
+  const bool hasConv1d, isMergeable;
   AdapterConfig config;
   Status error = Status::ok();
 };
@@ -216,6 +220,17 @@ bool ConfigReader::modules(const Json &value) {
   return true;
 }
 
+bool ConfigReader::wholeModules(const Json &value) {
+  if (!value.isArray() && !value.isNull())
+    return refuse("modules_to_save", value, "an array of module names");
+  for (const Json &item : value.array()) {
+    if (!item.isString())
+      return refuse("modules_to_save", item, "module names");
+    config.modules_to_save.push_back(item.string());
+  }
+  return true;
+}
+
 bool ConfigReader::setting(const std::string &key, const Json &value) {
   if (key == "peft_type")
     return (value.isString() && value.string() == "LORA") ||
@@ -245,6 +260,20 @@ bool ConfigReader::setting(const std::string &key, const Json &value) {
     config.use_rslora = value.boolean();
     return value.isBool() || refuse(key, value, "true or false");
   }
+  if (key == "fan_in_fan_out" && hasConv1d) {
+    config.fan_in_fan_out = value.boolean();
+    return value.isBool() || refuse(key, value, "true or false");
+  }
+  if (key == "modules_to_save" && isMergeable)
+    return wholeModules(value);
+  // Which tensors there are says which layers.
+  if ((key == "layers_to_transform" || key == "layers_pattern") && isMergeable)
+    return true;
+  if (key == "rank_pattern" && isMergeable) {
+    config.hasRankPattern = value.isObject() && !value.object().empty();
+    return config.hasRankPattern || isNeutral(value) ||
+           refuse(key, value, "an object of ranks");
+  }
   if (key == "init_lora_weights")
     // Other ways (pissa, olora, loftq, ...) also changed the base weights.
     return value.isBool() || value.isNull() ||
@@ -269,12 +298,22 @@ Result<AdapterConfig> ConfigReader::read(const Json &root) {
   return config;
 }
 
-Result<AdapterConfig> readAdapterConfig(const std::string &directory) {
+Result<AdapterConfig> readAdapterConfig(const std::string &directory,
+                                        bool hasConv1d) {
   std::string path = configPath(directory);
   Result<Json> root = readJsonFile(path);
   if (!root.isOk())
     return root.status();
-  return ConfigReader(path).read(root.value());
+  return ConfigReader(path, hasConv1d).read(root.value());
+}
+
+Result<AdapterConfig> readMergeableConfig(const std::string &directory) {
+  std::string path = configPath(directory);
+  Result<Json> root = readJsonFile(path);
+  if (!root.isOk())
+    return root.status();
+  return ConfigReader(path, /*hasConv1d=*/true, /*isMergeable=*/true)
+      .read(root.value());
 }
 
 //===----------------------------------------------------------------------===//
@@ -363,7 +402,8 @@ static Status compareDropout(const std::string &path,
 
 Status readAdapter(const std::string &directory, const AdapterConfig &expected,
                    const std::vector<AdapterTarget> &targets, AdapterUse use) {
-  Result<AdapterConfig> config = readAdapterConfig(directory);
+  Result<AdapterConfig> config =
+      readAdapterConfig(directory, expected.fan_in_fan_out);
   if (!config.isOk())
     return config.status();
   if (Status s =
@@ -375,7 +415,8 @@ Status readAdapter(const std::string &directory, const AdapterConfig &expected,
             compareDropout(configPath(directory), expected, config.value());
         !s.isOk())
       return s;
-  Result<SafetensorsFile> opened = SafetensorsFile::open(modelPath(directory));
+  Result<SafetensorsFile> opened =
+      SafetensorsFile::open(adapterModelPath(directory));
   if (!opened.isOk())
     return opened.status();
   const SafetensorsFile &file = opened.value();

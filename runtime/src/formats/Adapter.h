@@ -30,8 +30,15 @@ struct AdapterConfig {
   double lora_alpha = 8;
   double lora_dropout = 0;
   bool use_rslora = false;
+  /// Whether the modules are Conv1D, whose weight is [in, out]; A and B are the
+  /// same.
+  bool fan_in_fan_out = false;
   /// Module names, e.g. "q_proj"; written sorted.
   std::vector<std::string> target_modules;
+  /// Modules that the adapter has as a whole, and whether a module may have
+  /// another r. Only readMergeableConfig() knows them.
+  std::vector<std::string> modules_to_save = {};
+  bool hasRankPattern = false;
   /// May be empty, which is written as null.
   std::string base_model_name_or_path;
 };
@@ -62,9 +69,19 @@ Status writeAdapter(const std::string &directory, const AdapterConfig &config,
 
 /// Reads adapter_config.json. Refuses by name what this format of adapter
 /// cannot express: another peft_type, bias, use_dora, rank_pattern,
-/// alpha_pattern, modules_to_save, ... with values that are not neutral.
+/// alpha_pattern, modules_to_save, ... with values that are not neutral, and
+/// without `hasConv1d` fan_in_fan_out.
 /// Errors: NoInput, BadData.
-Result<AdapterConfig> readAdapterConfig(const std::string &directory);
+Result<AdapterConfig> readAdapterConfig(const std::string &directory,
+                                        bool hasConv1d = false);
+
+/// The same for programs that add an adapter to weights and need not train it:
+/// takes fan_in_fan_out, modules_to_save, rank_pattern and a choice of layers
+/// too.
+Result<AdapterConfig> readMergeableConfig(const std::string &directory);
+
+/// The file in `directory` that has an adapter's tensors.
+std::string adapterModelPath(const std::string &directory);
 
 /// Reads the adapter into the targets' memory. The adapter must have exactly
 /// the targets' tensors with their shapes (F32, F64, BF16 or F16, converted)
