@@ -31,9 +31,9 @@ enum class Group { Of32 = 32, Of64 = 64, Of128 = 128 };
 
 /// What every command has.
 struct Command {
-  Command(const char *name, const char *help, const char *output,
-          const char *outputHelp)
-      : command(name, help), category(std::string(name) + " options"),
+  Command(const char *name, const char *title, const char *help,
+          const char *output, const char *outputHelp)
+      : command(name, help), category(title),
         model(cl::Positional, cl::Required, cl::desc("MODEL"), cl::sub(command),
               cl::cat(category)),
         adapter(cl::Positional, cl::Required, cl::desc("ADAPTER"),
@@ -48,7 +48,8 @@ struct Command {
 
 struct Merge : Command {
   Merge()
-      : Command("merge", "add the adapter to the model's weights", "folder",
+      : Command("merge", "merge options",
+                "add the adapter to the model's weights", "folder",
                 "where the merged model is written; new or empty") {}
   cl::opt<Dtype> dtype{
       "dtype", dtypes, cl::sub(command), cl::cat(category),
@@ -95,9 +96,9 @@ struct Merge : Command {
 
 struct Export : Command {
   using Function = Result<ExportSummary> (*)(const ExportRequest &);
-  Export(const char *name, const char *help, const char *output,
-         const char *outputHelp, Function function)
-      : Command(name, help, output, outputHelp), function(function) {}
+  Export(const char *name, const char *title, const char *help,
+         const char *output, const char *outputHelp, Function function)
+      : Command(name, title, help, output, outputHelp), function(function) {}
   cl::opt<Dtype> dtype{"dtype",
                        dtypes,
                        cl::init(Dtype::F32),
@@ -125,10 +126,11 @@ int main(int argc, char **argv) {
   beginTool();
   cl::ResetCommandLineParser(); // LLVM's own flags
   Merge merge;
-  Export gguf("export-gguf", "write the adapter for llama.cpp", "file",
-              "the GGUF file", exportGguf);
-  Export mlx("export-mlx", "write the adapter for mlx-lm", "folder",
-             "where the adapter is written; new or empty", exportMlx);
+  Export gguf("export-gguf", "export-gguf options",
+              "write the adapter for llama.cpp", "file", "the GGUF file",
+              exportGguf);
+  Export mlx("export-mlx", "export-mlx options", "write the adapter for mlx-lm",
+             "folder", "where the adapter is written; new or empty", exportMlx);
   for (Command *command : std::initializer_list<Command *>{&merge, &gguf, &mlx})
     if (argc > 1 && llvm::StringRef(argv[1]) == command->command.getName())
       cl::HideUnrelatedOptions(command->category, command->command);
