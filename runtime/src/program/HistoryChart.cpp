@@ -46,32 +46,34 @@ static void appendPoint(std::string &out, double x, double y) {
 static void drawCurve(std::string &out, const Frame &frame,
                       const HistoryChart::Curve &curve, double unit) {
   const std::string colour = std::string("class=\"") + curve.colour;
-  std::string line, above, below;
-  for (const ThinnedSeries::Bucket &bucket : curve.series->all()) {
-    if (bucket.count == 0)
-      continue;
-    const double x = frame.x(bucket.step());
-    const double y = frame.y(bucket.mean() / unit);
-    appendPoint(line, x, y);
-    appendPoint(above, x, frame.y(bucket.most / unit));
-    std::string point;
-    appendPoint(point, x, frame.y(bucket.least / unit));
-    below = point + below;
-    if (curve.isDots)
-      svg::dot(out, x, y, 3, (colour + " dot\"").c_str());
-  }
-  if (curve.isDots)
-    return;
-  if (curve.series->isThinned())
-    out +=
-        "<polygon " + colour + " band\" points=\"" + above + below + "\"/>\n";
-  if (curve.series->count == 1) { // a line of one point shows nothing
-    const double value = curve.series->first / unit;
-    svg::dot(out, frame.x(double(curve.series->lastAt)), frame.y(value), 3,
-             (colour + " dot\"").c_str());
+  const std::string dotted = colour + " dot\"";
+  if (curve.isDots || curve.series->count == 1) { // one point is no line
+    for (const ThinnedSeries::Bucket &bucket : curve.series->all())
+      if (bucket.count > 0)
+        svg::dot(out, frame.x(bucket.step()), frame.y(bucket.mean() / unit), 3,
+                 dotted.c_str());
     return;
   }
-  out += "<polyline " + colour + " line\" points=\"" + line + "\"/>\n";
+  const std::vector<ThinnedSeries::Bucket> &buckets = curve.series->all();
+  auto points = [&](auto first, auto last, auto valueOf) {
+    for (; first != last; ++first)
+      if (first->count > 0)
+        appendPoint(out, frame.x(first->step()),
+                    frame.y(valueOf(*first) / unit));
+  };
+  using Bucket = ThinnedSeries::Bucket;
+  if (curve.series->isThinned()) {
+    out += "<polygon " + colour + " band\" points=\"";
+    points(buckets.begin(), buckets.end(),
+           [](const Bucket &bucket) { return bucket.most; });
+    points(buckets.rbegin(), buckets.rend(),
+           [](const Bucket &bucket) { return bucket.least; });
+    out += "\"/>\n";
+  }
+  out += "<polyline " + colour + " line\" points=\"";
+  points(buckets.begin(), buckets.end(),
+         [](const Bucket &bucket) { return bucket.mean(); });
+  out += "\"/>\n";
 }
 
 std::string HistoryChart::render(uint64_t lastStep) const {
@@ -98,9 +100,15 @@ std::string HistoryChart::render(uint64_t lastStep) const {
   const Frame frame{fromZero && low == 0 ? 0 : low - room, high + room,
                     double(std::max<uint64_t>(lastStep, 1))};
 
-  std::string out = "<figure>\n<figcaption>" + svg::escape(title);
+  std::string out;
+  // For all curves of a chart, so that more steps make no more allocations.
+  out.reserve(64 * 1024);
+  out += "<figure>\n<figcaption>" + svg::escape(title);
+  const auto shown =
+      std::count_if(curves.begin(), curves.end(),
+                    [](const Curve &curve) { return !curve.series->empty(); });
   for (const Curve &curve : curves)
-    if (!curve.series->empty() && curves.size() + levels.size() > 1)
+    if (!curve.series->empty() && size_t(shown) + levels.size() > 1)
       out += std::string(" <span class=\"key ") + curve.colour + "\">" +
              svg::escape(curve.name) + "</span>";
   for (const Level &level : levels)
@@ -112,7 +120,7 @@ std::string HistoryChart::render(uint64_t lastStep) const {
            "aria-label=\"",
            width, height);
   out += head + svg::escape(title) + " by step\">\n";
-  for (double tick : svg::ticks(frame.low, frame.high, 4)) {
+  for (double tick : svg::ticks(frame.low, frame.high, 5)) {
     // What is next to nothing beside its neighbours is 0, not 1e-17.
     if (std::fabs(tick) < 1e-9 * (frame.high - frame.low))
       tick = 0;

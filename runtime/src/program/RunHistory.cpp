@@ -1,12 +1,18 @@
 //===- RunHistory.cpp - What the log of a run says, for a plot ------------===//
+//
+// Lines are read as StepLog writes them, and without memory for each: a run's
+// allocations do not depend on its steps.
+//
+//===----------------------------------------------------------------------===//
 
 #include "program/RunHistory.h"
 
-#include "base/Json.h"
 #include "base/MappedFile.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <string_view>
 
 namespace hone::rt {
 
@@ -47,6 +53,25 @@ RunHistory::RunHistory(uint64_t lastStep)
       tokensPerSecond(lastStep), anonymousBytes(lastStep),
       residentBytes(lastStep) {}
 
+/// Takes `word` off the front of `text`.
+static bool take(std::string_view &text, std::string_view word) {
+  if (text.substr(0, word.size()) != word)
+    return false;
+  text.remove_prefix(word.size());
+  return true;
+}
+
+/// Takes a number off the front of `text`.
+template <typename Number>
+static bool number(std::string_view &text, Number &value) {
+  auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc())
+    return false;
+  text.remove_prefix(size_t(end - text.data()));
+  return true;
+}
+
 Status RunHistory::read(const std::string &path, const std::string &name) {
   Result<MappedFile> file = MappedFile::open(path);
   if (!file.isOk())
@@ -71,20 +96,25 @@ Status RunHistory::read(const std::string &path, const std::string &name) {
       file.value().releaseBehind(std::min<uint64_t>(at, text.size()));
       released = at;
     }
-    // Steps and evaluations are short; what is long is another kind of line.
-    if (line.size() > 1024 || line.find(name) == std::string_view::npos)
+    uint64_t step = 0;
+    std::string_view rest = line;
+    if (!take(rest, "{\"step\": ") || !number(rest, step) ||
+        !take(rest, ", \"run\": \"") || !take(rest, name) || !take(rest, "\""))
       continue;
-    Result<Json> parsed = Json::parse(line, path);
-    if (!parsed.isOk())
-      continue;
-    const Json &root = parsed.value();
-    const Json *step = root.find("step"), *run = root.find("run");
-    if (!step || !step->isInteger() || step->integer() < 0 || !run ||
-        !run->isString() || run->string() != name)
-      continue;
-    for (const auto &[key, series] : members)
-      if (const Json *value = root.find(key); value && value->isNumber())
-        series->add(uint64_t(step->integer()), value->number());
+    // `, "key": number` for steps and evaluations; other kinds of lines end
+    // at once.
+    while (take(rest, ", \"")) {
+      const std::string_view key = rest.substr(0, rest.find('"'));
+      rest.remove_prefix(key.size());
+      if (!take(rest, "\": "))
+        break;
+      double value = std::nan("");
+      if (!take(rest, "null") && !number(rest, value))
+        break;
+      for (const auto &[known, series] : members)
+        if (key == known && !std::isnan(value))
+          series->add(step, value);
+    }
   }
   return Status::ok();
 }

@@ -39,7 +39,8 @@ p { margin: .25rem 0; color: var(--quiet); overflow-wrap: anywhere; }
   grid-template-columns: repeat(auto-fill, minmax(min(100%, 22rem), 1fr)); }
 figure { margin: 0; padding: .75rem; background: var(--box); border-radius: 6px; }
 figcaption { font-weight: 600; }
-.key { font-weight: 400; font-size: .85rem; margin-left: .5rem; }
+.key { font-weight: 400; font-size: .85rem; margin-left: .5rem;
+  white-space: nowrap; display: inline-block; }
 .key::before { content: ""; display: inline-block; width: .8em; height: .2em;
   margin-right: .3em; vertical-align: middle; background: currentColor; }
 .key.level::before { height: 0; background: none;
@@ -56,6 +57,7 @@ figure svg text { font-size: 12px; fill: var(--quiet); }
 .band { fill: var(--now); opacity: .22; } .dot { fill: var(--now); }
 line.level { stroke: var(--now); stroke-width: 1.6; stroke-dasharray: 6 4; }
 .wide { overflow-x: auto; }
+@media (max-width: 40rem) { td, th { padding-right: .6rem !important; } }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 td, th { padding: .2rem 1rem .2rem 0; text-align: left; vertical-align: top;
   border-bottom: 1px solid var(--rule); font-weight: 400; }
@@ -148,7 +150,9 @@ static std::string charts(const RunReport &report, const RunHistory &history) {
        {{&history.residentBytes, "measured", "c3"}},
        {{double(report.plan.resident), "planned", "c4"}}},
   };
-  std::string out = "<div class=\"charts\">\n";
+  std::string out;
+  out.reserve(256 * 1024);
+  out += "<div class=\"charts\">\n";
   for (const HistoryChart &chart : all)
     out += chart.render(report.run.totalSteps());
   return out + "</div>\n";

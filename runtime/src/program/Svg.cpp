@@ -11,6 +11,11 @@ namespace hone::rt::svg {
 
 std::string escape(std::string_view text) {
   std::string out;
+  appendEscaped(out, text);
+  return out;
+}
+
+void appendEscaped(std::string &out, std::string_view text) {
   for (size_t at = 0; at < text.size();) {
     const char c = text[at];
     size_t length = utf8SequenceLength(text, at);
@@ -42,7 +47,6 @@ std::string escape(std::string_view text) {
     }
     at += length;
   }
-  return out;
 }
 
 void line(std::string &out, double x1, double y1, double x2, double y2,
@@ -69,11 +73,14 @@ void label(std::string &out, double x, double y, std::string_view text,
   snprintf(begin, sizeof(begin),
            "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\"%s%s>", x, y, anchor,
            *style ? " " : "", style);
-  out += begin + escape(text) + "</text>\n";
+  out += begin;
+  appendEscaped(out, text);
+  out += "</text>\n";
 }
 
 std::vector<double> ticks(double low, double high, int wanted) {
   std::vector<double> out;
+  out.reserve(2 * size_t(wanted) + 1);
   const double rough = (high - low) / wanted;
   if (!(rough > 0) || !std::isfinite(rough))
     return out;

@@ -18,6 +18,7 @@ namespace hone::rt::svg {
 /// escaped, other control characters than line ends are shown as \xNN, and what
 /// is not UTF-8 becomes U+FFFD.
 std::string escape(std::string_view text);
+void appendEscaped(std::string &out, std::string_view text);
 
 void line(std::string &out, double x1, double y1, double x2, double y2,
           const char *style);
