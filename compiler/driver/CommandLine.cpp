@@ -109,12 +109,13 @@ Status hone::parseCommandLine(int argc, char **argv, const char *overview) {
   llvm::raw_string_ostream stream(problem);
   bool isParsed =
       llvm::cl::ParseCommandLineOptions(argc, argv, overview, &stream);
-  for (auto [name, option] : llvm::cl::getRegisteredOptions())
-    if (isParsed && option->getNumOccurrences() > 1 &&
-        option->getNumOccurrencesFlag() == llvm::cl::Optional) {
-      isParsed = false;
-      stream << "--" << name << " is given more than once";
-    }
+  for (llvm::cl::SubCommand *command : llvm::cl::getRegisteredSubcommands())
+    for (auto [name, option] : llvm::cl::getRegisteredOptions(*command))
+      if (isParsed && option->getNumOccurrences() > 1 &&
+          option->getNumOccurrencesFlag() == llvm::cl::Optional) {
+        isParsed = false;
+        stream << "--" << name << " is given more than once";
+      }
   if (isParsed)
     return Status::ok();
   if (problem.empty()) // LLVM has printed what is wrong with a value

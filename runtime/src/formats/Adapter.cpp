@@ -27,7 +27,7 @@ static std::string configPath(const std::string &directory) {
   return directory + "/" + std::string(ConfigName);
 }
 
-static std::string modelPath(const std::string &directory) {
+std::string adapterModelPath(const std::string &directory) {
   return directory + "/" + std::string(ModelName);
 }
 
@@ -130,7 +130,7 @@ Status writeAdapter(const std::string &directory, const AdapterConfig &config,
   removeStrayTemporaries(directory, [](const std::string &name) {
     return name == ModelName || name == ConfigName;
   });
-  if (Status s = writeTensors(modelPath(directory), tensors); !s.isOk())
+  if (Status s = writeTensors(adapterModelPath(directory), tensors); !s.isOk())
     return s;
   // Makes the folder durable too, and with it the model.
   return writeFile(configPath(directory), configText(config));
@@ -144,8 +144,9 @@ namespace {
 /// One adapter_config.json; keeps the first error.
 class ConfigReader {
 public:
-  ConfigReader(const std::string &path, bool hasConv1d)
-      : path(path), hasConv1d(hasConv1d) {}
+  ConfigReader(const std::string &path, bool hasConv1d,
+               bool isMergeable = false)
+      : path(path), hasConv1d(hasConv1d), isMergeable(isMergeable) {}
   Result<AdapterConfig> read(const Json &root);
 
 private:
@@ -156,7 +157,7 @@ private:
                std::vector<std::string> &out);
 
   const std::string &path;
-  const bool hasConv1d;
+  const bool hasConv1d, isMergeable;
   AdapterConfig config;
   Status error = Status::ok();
 };
@@ -259,6 +260,14 @@ bool ConfigReader::setting(const std::string &key, const Json &value) {
     config.fan_in_fan_out = value.boolean();
     return value.isBool() || refuse(key, value, "true or false");
   }
+  // Which tensors there are says which layers.
+  if ((key == "layers_to_transform" || key == "layers_pattern") && isMergeable)
+    return true;
+  if (key == "rank_pattern" && isMergeable) {
+    config.hasRankPattern = value.isObject() && !value.object().empty();
+    return config.hasRankPattern || isNeutral(value) ||
+           refuse(key, value, "an object of ranks");
+  }
   if (key == "init_lora_weights")
     // Other ways (pissa, olora, loftq, ...) also changed the base weights.
     return value.isBool() || value.isNull() ||
@@ -292,6 +301,15 @@ Result<AdapterConfig> readAdapterConfig(const std::string &directory,
   if (!root.isOk())
     return root.status();
   return ConfigReader(path, hasConv1d).read(root.value());
+}
+
+Result<AdapterConfig> readMergeableConfig(const std::string &directory) {
+  std::string path = configPath(directory);
+  Result<Json> root = readJsonFile(path);
+  if (!root.isOk())
+    return root.status();
+  return ConfigReader(path, /*hasConv1d=*/true, /*isMergeable=*/true)
+      .read(root.value());
 }
 
 //===----------------------------------------------------------------------===//
@@ -419,7 +437,8 @@ Status readAdapter(const std::string &directory, const AdapterConfig &expected,
             compareDropout(configPath(directory), expected, config.value());
         !s.isOk())
       return s;
-  Result<SafetensorsFile> opened = SafetensorsFile::open(modelPath(directory));
+  Result<SafetensorsFile> opened =
+      SafetensorsFile::open(adapterModelPath(directory));
   if (!opened.isOk())
     return opened.status();
   const SafetensorsFile &file = opened.value();

@@ -39,6 +39,8 @@ struct AdapterConfig {
   /// Modules that are in the adapter as a whole, and biases that are.
   std::vector<std::string> modules_to_save;
   std::string bias = "none";
+  /// Whether a module may have another r. Only readMergeableConfig() knows it.
+  bool hasRankPattern = false;
   /// May be empty, which is written as null.
   std::string base_model_name_or_path;
 };
@@ -73,6 +75,13 @@ Status writeAdapter(const std::string &directory, const AdapterConfig &config,
 /// Errors: NoInput, BadData.
 Result<AdapterConfig> readAdapterConfig(const std::string &directory,
                                         bool hasConv1d = false);
+
+/// The same for programs that add an adapter to weights and need not train it:
+/// takes fan_in_fan_out, rank_pattern and a choice of layers too.
+Result<AdapterConfig> readMergeableConfig(const std::string &directory);
+
+/// The file in `directory` that has an adapter's tensors.
+std::string adapterModelPath(const std::string &directory);
 
 /// Reads the adapter into the targets' memory. The adapter must have exactly
 /// the targets' tensors with their shapes (F32, F64, BF16 or F16, converted)

@@ -8,6 +8,8 @@
 
 #include "program/ComparisonPlot.h"
 
+#include "program/Svg.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -16,6 +18,7 @@ namespace hone::rt {
 
 namespace {
 
+constexpr const char *bold = "font-weight=\"bold\"";
 constexpr double left = 70, right = 20, top = 46, panelHeight = 140, gap = 44;
 
 /// One measure of all layers.
@@ -45,35 +48,6 @@ private:
 
 } // namespace
 
-static void line(std::string &out, double x1, double y1, double x2, double y2,
-                 const char *colour, double stroke) {
-  char text[160];
-  snprintf(text, sizeof(text),
-           "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" "
-           "stroke=\"%s\" stroke-width=\"%.1f\"/>\n",
-           x1, y1, x2, y2, colour, stroke);
-  out += text;
-}
-
-static void dot(std::string &out, double x, double y) {
-  char text[96];
-  snprintf(text, sizeof(text),
-           "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\" fill=\"#1f5fa8\"/>\n", x,
-           y);
-  out += text;
-}
-
-/// `text` has no characters that XML would read otherwise.
-static void label(std::string &out, double x, double y, const std::string &text,
-                  const char *anchor, const char *weight = "normal") {
-  char begin[128];
-  snprintf(begin, sizeof(begin),
-           "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" "
-           "font-weight=\"%s\">",
-           x, y, anchor, weight);
-  out += begin + text + "</text>\n";
-}
-
 static std::string textOf(double value) {
   char text[32];
   snprintf(text, sizeof(text), "%g", value);
@@ -83,8 +57,8 @@ static std::string textOf(double value) {
 static void drawTick(std::string &out, const Panel &panel, double width,
                      double value) {
   double y = panel.yOf(value);
-  line(out, left, y, left + width, y, "#d8d8d8", 1);
-  label(out, left - 8, y + 4, textOf(value), "end");
+  svg::line(out, left, y, left + width, y, "stroke=\"#d8d8d8\"");
+  svg::label(out, left - 8, y + 4, textOf(value), "end");
 }
 
 static void drawMeasure(std::string &out, const Panel &panel,
@@ -95,9 +69,9 @@ static void drawMeasure(std::string &out, const Panel &panel,
     if (steps.count == 0)
       continue;
     double x = panel.xOf(i);
-    line(out, x, panel.yOf(steps.least), x, panel.yOf(steps.most), "#7fa9d6",
-         3);
-    dot(out, x, panel.yOf(steps.mean()));
+    svg::line(out, x, panel.yOf(steps.least), x, panel.yOf(steps.most),
+              "stroke=\"#7fa9d6\" stroke-width=\"3\"");
+    svg::dot(out, x, panel.yOf(steps.mean()), 3.5, "fill=\"#1f5fa8\"");
   }
 }
 
@@ -128,11 +102,11 @@ std::string plotComparison(const ComparedSteps &steps) {
            "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
            left + width + right, height);
   std::string out = head;
-  label(out, 10, 18, steps.method + " compared with " + steps.reference,
-        "start", "bold");
-  label(out, 10, 33,
-        std::to_string(steps.count) + " steps, mean and range, by layer",
-        "start");
+  svg::label(out, 10, 18, steps.method + " compared with " + steps.reference,
+             "start", bold);
+  svg::label(out, 10, 33,
+             std::to_string(steps.count) + " steps, mean and range, by layer",
+             "start");
   struct {
     const char *name;
     MeasuredSteps ComparedGroup::*measure;
@@ -154,13 +128,13 @@ std::string plotComparison(const ComparedSteps &steps) {
       for (double power = panel.low; power <= panel.high; power += every)
         ticks.push_back(std::pow(10., power));
     }
-    label(out, left, y - 7, name, "start", "bold");
+    svg::label(out, left, y - 7, name, "start", bold);
     for (double tick : ticks)
       drawTick(out, panel, width, tick);
     drawMeasure(out, panel, steps.layers, measure);
     for (size_t i = 0; i < steps.layers.size(); ++i)
-      label(out, panel.xOf(i), panel.bottom() + 14, steps.layers[i].name,
-            "middle");
+      svg::label(out, panel.xOf(i), panel.bottom() + 14, steps.layers[i].name,
+                 "middle");
     y += panelHeight + gap;
   }
   return out + "</svg>\n";

@@ -60,7 +60,7 @@ struct Options : Section {
       "results do not depend on it; 0: one for each CPU, as many as fit a budget",
       from(0, Pool::maxThreads)};
   Word log{*this, "log", "", Bits::None, SetBy::Option,
-      "append a JSON line for each step", aFile};
+      "append a JSON line for each step; empty: steps.jsonl in --output", aFile};
   Word profile{*this, "profile", "", Bits::None, SetBy::Option,
       "time every kernel; print where the time went and write it as JSON",
       aFile};

@@ -20,6 +20,7 @@
 #include "program/Profile.h"
 #include "program/ReplayRun.h"
 #include "program/Run.h"
+#include "program/RunReport.h"
 #include "program/SampleDisplay.h"
 #include "program/Signals.h"
 #include "program/Summary.h"
@@ -28,6 +29,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cinttypes>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <optional>
@@ -234,6 +236,46 @@ static Status dumpGradients(Setup &setup) {
   return status;
 }
 
+/// The first sample of what is evaluated, or else trained on. The losses are
+/// known at the end of the run alone; as that before is made again from how the
+/// run began, theta is not what was trained any more.
+static SampleLosses measureSample(Setup &setup, bool isFinished) {
+  const Options &options = setup.options;
+  const bool isEval = !options.evalData.empty();
+  const Dataset &data = isEval ? setup.evalData : setup.data;
+  SampleLosses out;
+  if (!isFinished)
+    return out;
+  out.source = isEval ? options.evalData : options.data;
+  out.text = describeSample(data.sample(0),
+                            setup.tokenizer ? &*setup.tokenizer : nullptr,
+                            /*inColour=*/false);
+  data.release();
+  auto loss = [&] {
+    Result<double> found = setup.trainer->evaluate(data, 1, 1);
+    return found.isOk() ? found.value() : std::nan("");
+  };
+  out.after = loss();
+  out.before = startFresh(setup).isOk() ? loss() : std::nan("");
+  return out;
+}
+
+static Status writeReport(Setup &setup, const Run &run, const RunPlan &plan,
+                          ExitCode outcome) {
+  const bool isFinished = outcome == ExitCode::Success;
+  const RunReport report{setup.module,
+                         setup.options,
+                         run,
+                         plan,
+                         setup.output.runName(),
+                         std::string(setup.data.notes()),
+                         isFinished ? "finished" : "stopped",
+                         measureSample(setup, isFinished)};
+  Status status = report.write();
+  setup.peak.sample();
+  return status;
+}
+
 static Status train(Setup &setup, const RunPlan &plan, ExitCode &outcome) {
   const Options &options = setup.options;
   Result<CheckpointStore> store = CheckpointStore::open(options.output);
@@ -252,6 +294,8 @@ static Status train(Setup &setup, const RunPlan &plan, ExitCode &outcome) {
     setup.pool->observe(&profile);
   profile.start(run.completedSteps());
   if (Status status = run.train(plan.total, outcome); !status.isOk())
+    return status;
+  if (Status status = writeReport(setup, run, plan, outcome); !status.isOk())
     return status;
   fputs(describeOutcome(setup.module, options, run, plan).c_str(), stdout);
   if (!options.profile.empty()) {

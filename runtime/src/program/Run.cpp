@@ -50,6 +50,12 @@ Run::Run(Inputs inputs, Trainer &trainer, CheckpointStore store)
   identity = identityOf(inputs.module, options, inputs.data.name(), steps);
 }
 
+std::string Run::logPath() const {
+  const Options &options = inputs.options;
+  return options.log.empty() ? options.output + "/" + LogName
+                             : std::string(options.log);
+}
+
 uint64_t Run::mostEpochs() const {
   return uint64_t(counts.most) / order.stepsPerEpoch();
 }
@@ -134,7 +140,7 @@ Status Run::start() {
       !status.isOk())
     return status;
   inputs.peak.sample(); // with the checkpoint's or the adapter's pages
-  Result<StepLog> opened = StepLog::open(options.log, inputs.name, completed);
+  Result<StepLog> opened = StepLog::open(logPath(), inputs.name, completed);
   if (!opened.isOk())
     return opened.status();
   log = std::move(opened.value());

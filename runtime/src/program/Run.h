@@ -30,6 +30,9 @@ Hyperparameters hyperparametersOf(const Options &options, uint64_t steps);
 
 class Run {
 public:
+  /// Where the log is without --log, in --output.
+  static constexpr const char *LogName = "steps.jsonl";
+
   struct Inputs {
     const Module &module;
     const Options &options;
@@ -54,6 +57,8 @@ public:
   /// `outcome` is Success, or 128 + the signal's number.
   Status train(uint64_t plannedBytes, ExitCode &outcome);
 
+  /// --log, or the file of the run's folder that has the log without it.
+  std::string logPath() const;
   uint64_t completedSteps() const { return completed; }
   const PeakMeter &peak() const { return inputs.peak; }
   /// Of this process's steps, on average; 0 before the first.

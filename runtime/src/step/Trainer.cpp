@@ -271,10 +271,12 @@ Status Trainer::step(const Dataset &data, const SampleOrder &order,
                         remedyOf(module.config())});
 }
 
-Result<double> Trainer::evaluate(const Dataset &data, uint64_t batchSize) {
-  SampleOrder order{data.sampleCount(), batchSize, 1, 0, /*shuffle=*/false};
+Result<double> Trainer::evaluate(const Dataset &data, uint64_t batchSize,
+                                 uint64_t samples) {
+  samples = std::min(samples, data.sampleCount());
+  SampleOrder order{samples, batchSize, 1, 0, /*shuffle=*/false};
   StepResult result;
-  begin(evaluation, data, order, {0, 0, data.sampleCount()}, result);
+  begin(evaluation, data, order, {0, 0, samples}, result);
   setUpdate(evaluation, {}, /*completed=*/0);
   evaluation.run(*this);
   if (Status status = device.wait(); !status.isOk())

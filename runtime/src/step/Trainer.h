@@ -95,8 +95,10 @@ public:
                  GradientComparison &result);
 
   /// Mean negative log-likelihood of the target tokens of `data`, in the
-  /// file's order, `batchSize` sequences at a time. Errors: as Device::wait.
-  Result<double> evaluate(const Dataset &data, uint64_t batchSize);
+  /// file's order, `batchSize` sequences at a time; of the first `samples` of
+  /// them if there are more. Errors: as Device::wait.
+  Result<double> evaluate(const Dataset &data, uint64_t batchSize,
+                          uint64_t samples = UINT64_MAX);
 
   /// Whether the trainable parameters are finite: a finite gradient can still
   /// overflow one. Errors: as step().

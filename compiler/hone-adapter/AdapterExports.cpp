@@ -1,0 +1,312 @@
+//===- AdapterExports.cpp - Adapters for llama.cpp and MLX ----------------===//
+//
+// Both programs compute one scale for all modules from few numbers of the file,
+// so what they would compute is what is checked: an adapter that they would
+// scale otherwise is refused.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/hone-adapter/AdapterExports.h"
+#include "compiler/hone-adapter/BaseModel.h"
+#include "compiler/hone-adapter/GgufNames.h"
+#include "compiler/hone-adapter/GgufWriter.h"
+#include "compiler/hone-adapter/NewFolder.h"
+#include "compiler/hone-adapter/RoundedStore.h"
+#include "formats/JsonFile.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <cmath>
+#include <map>
+#include <set>
+
+using namespace hone;
+using llvm::StringRef;
+using rt::Dtype;
+using rt::ErrorCode;
+using rt::Result;
+using rt::Status;
+
+static Status notInFormat(const std::string &place, const std::string &problem,
+                          const std::string &remedy) {
+  return Status::error(ErrorCode::NotInFormat, {place, problem, remedy});
+}
+
+static constexpr const char *mergeInstead =
+    "merge it into a model, and convert that";
+
+/// What neither format has.
+static Status checkPlain(const PeftAdapter &adapter) {
+  if (!adapter.saved().empty())
+    return notInFormat(adapter.placeOf(*adapter.saved().front().tensor),
+                       "expected low-rank updates alone, found a saved module",
+                       mergeInstead);
+  if (adapter.config().fan_in_fan_out)
+    return notInFormat(adapter.file().path(),
+                       "expected modules that hold [out, in], found those of "
+                       "fan_in_fan_out",
+                       mergeInstead);
+  const LowRankUpdate &first = adapter.updates().front();
+  for (const LowRankUpdate &update : adapter.updates())
+    if (update.rank() != first.rank())
+      return notInFormat(
+          adapter.placeOf(*update.a),
+          "expected rank " + std::to_string(first.rank()) + ", as of " +
+              first.module + ", found " + std::to_string(update.rank()),
+          "the format has one rank; " + std::string(mergeInstead));
+  return Status::ok();
+}
+
+/// The bytes of a factor, with its rows at `place(row)`, or transposed.
+static Result<std::vector<char>> bytesOf(
+    const PeftAdapter &adapter, const rt::TensorInfo &tensor, Dtype dtype,
+    bool isTransposed,
+    llvm::function_ref<int64_t(int64_t)> place = [](int64_t row) {
+      return row;
+    }) {
+  Result<std::vector<double>> read = adapter.read(tensor);
+  if (!read.isOk())
+    return read.status();
+  const int64_t rows = tensor.shape[0], columns = tensor.shape[1];
+  std::vector<double> values(read.value().size());
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t c = 0, to = place(r); c < columns; ++c)
+      values[isTransposed ? c * rows + to : to * columns + c] =
+          read.value()[r * columns + c];
+  std::vector<char> bytes(values.size() * rt::dtypeBytes(dtype));
+  storeRounded(values.data(), values.size(), dtype, bytes.data());
+  for (size_t i = 0; i < values.size(); ++i)
+    if (!std::isfinite(rt::loadAsDouble(dtype, bytes.data(), i)))
+      return Status::error(ErrorCode::NotFiniteWeight,
+                           {adapter.placeOf(tensor),
+                            std::to_string(values[i]) +
+                                " is beyond the range of " +
+                                rt::dtypeName(dtype),
+                            "give another --dtype"});
+  return bytes;
+}
+
+//===----------------------------------------------------------------------===//
+// llama.cpp
+//===----------------------------------------------------------------------===//
+
+/// Heads of the rows of `module`, or 0 if they stay in their order.
+static Result<int64_t> headsOf(const BaseModel &model, const GgufFamily &family,
+                               const PeftAdapter &adapter,
+                               const LowRankUpdate &update) {
+  StringRef module = update.module;
+  bool isKey = module.ends_with(".k_proj");
+  if (!family.interleavesHeads || !(isKey || module.ends_with(".q_proj")))
+    return int64_t(0);
+  Result<int64_t> heads = sizeIn(model, "num_attention_heads");
+  Result<int64_t> keyHeads = sizeIn(model, "num_key_value_heads");
+  for (const Result<int64_t> *each : {&heads, &keyHeads})
+    if (!each->isOk())
+      return each->status();
+  int64_t count = isKey && keyHeads.value() ? keyHeads.value() : heads.value();
+  if (count && update.out() % (2 * count) == 0)
+    return count;
+  return Status::error(ErrorCode::AdapterOfOtherModel,
+                       {adapter.placeOf(*update.b),
+                        "expected rows of " + std::to_string(count) +
+                            " heads of an even size, as " + model.configPath() +
+                            " says, found " + std::to_string(update.out()),
+                        "use the model that the adapter was trained on"});
+}
+
+Result<ExportSummary> hone::exportGguf(const ExportRequest &request) {
+  Result<PeftAdapter> opened = PeftAdapter::open(request.adapter);
+  if (!opened.isOk())
+    return opened.status();
+  const PeftAdapter &adapter = opened.value();
+  if (Status status = checkPlain(adapter); !status.isOk())
+    return status;
+  Result<BaseModel> read = BaseModel::openConfig(request.model);
+  if (!read.isOk())
+    return read.status();
+  const BaseModel &model = read.value();
+  const GgufFamily *family = ggufFamilyOf(model.modelType());
+  if (!family) {
+    auto names = llvm::map_range(
+        ggufFamilies, [](const GgufFamily &f) { return f.modelType; });
+    return notInFormat(model.configPath() + " /model_type",
+                       "expected a model type whose names in llama.cpp are "
+                       "known, found '" +
+                           model.modelType() + "'",
+                       "supported: " + llvm::join(names, ", "));
+  }
+  // llama.cpp multiplies B A by alpha / rank, and not at all if alpha is 0.
+  const LowRankUpdate &first = adapter.updates().front();
+  const float alpha =
+      static_cast<float>(first.scale * static_cast<double>(first.rank()));
+  if (alpha == 0 || !std::isfinite(alpha))
+    return notInFormat(request.adapter + "/adapter_config.json /lora_alpha",
+                       "expected an alpha that is not 0, which llama.cpp "
+                       "takes for 'do not scale'",
+                       "an adapter of scale 0 changes nothing; leave it out");
+  GgufWriter writer;
+  writer.add("general.architecture", family->architecture.str());
+  writer.add("general.type", std::string("adapter"));
+  writer.add("general.file_type", uint32_t(request.dtype == Dtype::F32   ? 0
+                                           : request.dtype == Dtype::F16 ? 1
+                                                                         : 32));
+  writer.add("general.quantization_version", uint32_t(2));
+  writer.add("adapter.type", std::string("lora"));
+  writer.add("adapter.lora.alpha", alpha);
+  for (const LowRankUpdate &update : adapter.updates()) {
+    const std::string name = ggufNameOf(*family, update.module);
+    if (name.empty() || name.size() + 14 > GgufWriter::LongestName)
+      return notInFormat(adapter.placeOf(*update.a),
+                         "llama.cpp has no name for " + update.module +
+                             " of a " + family->modelType.str() + " model",
+                         mergeInstead);
+    Result<int64_t> heads = headsOf(model, *family, adapter, update);
+    if (!heads.isOk())
+      return heads.status();
+    writer.addTensor(name + ".weight.lora_a", update.a->shape, request.dtype,
+                     [&, tensor = update.a] {
+                       return bytesOf(adapter, *tensor, request.dtype, false);
+                     });
+    writer.addTensor(
+        name + ".weight.lora_b", update.b->shape, request.dtype,
+        [&, tensor = update.b, count = heads.value(), rows = update.out()] {
+          return bytesOf(
+              adapter, *tensor, request.dtype, false, [&](int64_t row) {
+                return count ? interleavedRow(row, rows, count) : row;
+              });
+        });
+  }
+  if (Status status = writer.write(request.output); !status.isOk())
+    return status;
+  return ExportSummary{adapter.updates().size(), first.rank(),
+                       double(alpha) / double(first.rank())};
+}
+
+//===----------------------------------------------------------------------===//
+// MLX
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// "model.layers.3.self_attn.q_proj" is "self_attn.q_proj" of layer 3.
+struct LayerModule {
+  int64_t layer = -1; ///< -1: none
+  std::string name;
+};
+} // namespace
+
+static LayerModule layerModule(StringRef module) {
+  size_t at = module.find("layers.");
+  if (at == StringRef::npos)
+    return {-1, module.str()};
+  auto [number, rest] = module.substr(at + 7).split('.');
+  uint32_t layer;
+  if (rest.empty() || number.getAsInteger(10, layer))
+    return {-1, module.str()};
+  return {int64_t(layer), rest.str()};
+}
+
+/// mlx-lm adapts `keys` in the last `num_layers` layers, and keeps what the
+/// file does not have as it begins: without effect.
+static Result<std::string> mlxConfig(const PeftAdapter &adapter,
+                                     const BaseModel &model) {
+  Result<int64_t> layers = sizeIn(model, "num_hidden_layers");
+  if (!layers.isOk())
+    return layers.status();
+  if (layers.value() == 0)
+    return rt::badJson(ErrorCode::BadConfig, model.configPath(), nullptr,
+                       "expected num_hidden_layers, found none",
+                       "take config.json and weights from the same place");
+  std::set<std::string> keys;
+  int64_t lowest = layers.value();
+  for (const LowRankUpdate &update : adapter.updates()) {
+    LayerModule module = layerModule(update.module);
+    if (module.layer >= layers.value())
+      return Status::error(ErrorCode::AdapterOfOtherModel,
+                           {adapter.placeOf(*update.a),
+                            "expected at most " +
+                                std::to_string(layers.value()) +
+                                " layers, as " + model.configPath() + " says",
+                            "use the model that the adapter was trained on"});
+    if (module.layer >= 0)
+      lowest = std::min(lowest, module.layer);
+    keys.insert(module.name);
+  }
+  const LowRankUpdate &first = adapter.updates().front();
+  std::string list;
+  for (const std::string &key : keys) {
+    list += list.empty() ? "\n      " : ",\n      ";
+    rt::appendJsonString(list, key);
+  }
+  char numbers[160];
+  snprintf(numbers, sizeof numbers,
+           "    \"rank\": %lld,\n    \"scale\": %.17g,\n"
+           "    \"dropout\": %.17g\n",
+           static_cast<long long>(first.rank()), first.scale,
+           adapter.config().lora_dropout);
+  std::string base = "null";
+  if (!adapter.config().base_model_name_or_path.empty()) {
+    base.clear();
+    rt::appendJsonString(base, adapter.config().base_model_name_or_path);
+  }
+  return "{\n  \"fine_tune_type\": \"lora\",\n  \"lora_parameters\": {\n"
+         "    \"keys\": [" +
+         list + "\n    ],\n" + numbers + "  },\n  \"model\": " + base +
+         ",\n  \"num_layers\": " + std::to_string(layers.value() - lowest) +
+         "\n}\n";
+}
+
+Result<ExportSummary> hone::exportMlx(const ExportRequest &request) {
+  Result<PeftAdapter> opened = PeftAdapter::open(request.adapter);
+  if (!opened.isOk())
+    return opened.status();
+  const PeftAdapter &adapter = opened.value();
+  if (Status status = checkPlain(adapter); !status.isOk())
+    return status;
+  Result<BaseModel> model = BaseModel::openConfig(request.model);
+  if (!model.isOk())
+    return model.status();
+  Result<std::string> config = mlxConfig(adapter, model.value());
+  if (!config.isOk())
+    return config.status();
+
+  std::vector<rt::TensorSpec> specs;
+  std::map<std::string, const rt::TensorInfo *> tensors;
+  for (const LowRankUpdate &update : adapter.updates())
+    for (auto [suffix, tensor] :
+         {std::pair(".lora_a", update.a), std::pair(".lora_b", update.b)}) {
+      specs.push_back({update.module + suffix,
+                       request.dtype,
+                       {tensor->shape[1], tensor->shape[0]}});
+      tensors[specs.back().name] = tensor;
+    }
+  Result<NewFolder> made = NewFolder::create(request.output);
+  if (!made.isOk())
+    return made.status();
+  NewFolder &folder = made.value();
+  constexpr const char *file = "adapters.safetensors";
+  Result<rt::SafetensorsWriter> created = rt::SafetensorsWriter::create(
+      folder.pathOf(file), std::move(specs), {{"format", "mlx"}});
+  if (!created.isOk())
+    return created.status();
+  for (const rt::TensorInfo &tensor : created.value().tensors()) {
+    Result<std::vector<char>> bytes =
+        bytesOf(adapter, *tensors[tensor.name], request.dtype, true);
+    if (!bytes.isOk())
+      return bytes.status();
+    if (Status status =
+            created.value().write(bytes.value().data(), bytes.value().size());
+        !status.isOk())
+      return status;
+  }
+  if (Status status = created.value().commit(rt::FolderSync::Later);
+      !status.isOk())
+    return status;
+  folder.wrote(file);
+  if (Status status = folder.write("adapter_config.json", config.value());
+      !status.isOk())
+    return status;
+  folder.keep();
+  const LowRankUpdate &first = adapter.updates().front();
+  return ExportSummary{adapter.updates().size(), first.rank(), first.scale};
+}

@@ -1,0 +1,258 @@
+//===- BaseModel.cpp - The model that an adapter belongs to ---------------===//
+
+#include "compiler/hone-adapter/BaseModel.h"
+#include "formats/JsonFile.h"
+#include "program/NearestName.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/FileSystem.h"
+
+#include <charconv>
+#include <cmath>
+
+using namespace hone;
+using llvm::StringRef;
+using rt::ErrorCode;
+using rt::Json;
+using rt::Result;
+using rt::Status;
+
+//===----------------------------------------------------------------------===//
+// Matrices
+//===----------------------------------------------------------------------===//
+
+static const char *bytesOf(const WeightIndex::Entry &entry) {
+  return entry.file->data(*entry.tensor);
+}
+
+unsigned BaseMatrix::packed(uint64_t index) const {
+  // Words are little endian, and the first number is in the lowest bits.
+  auto bytes = reinterpret_cast<const unsigned char *>(bytesOf(*numbers));
+  return quantization.bits == 8 ? bytes[index]
+                                : bytes[index / 2] >> (index % 2 * 4) & 15;
+}
+
+void BaseMatrix::load(uint64_t first, uint64_t count, double *values) const {
+  const rt::Dtype dtype = numbers->tensor->dtype;
+  if (!isGrouped())
+    return rt::convertElements(
+        dtype, bytesOf(*numbers) + first * rt::dtypeBytes(dtype),
+        rt::Dtype::F64, values, count);
+  const uint64_t group = quantization.groupSize;
+  for (uint64_t at = 0; at < count; at += group) {
+    uint64_t g = (first + at) / group;
+    double scale = rt::loadAsDouble(scales->tensor->dtype, bytesOf(*scales), g);
+    double bias = rt::loadAsDouble(biases->tensor->dtype, bytesOf(*biases), g);
+    for (uint64_t i = at; i < at + group; ++i)
+      values[i] = scale * packed(first + i) + bias;
+  }
+}
+
+void BaseMatrix::release(uint64_t first, uint64_t count) const {
+  const uint64_t bits =
+      isGrouped() ? quantization.bits : rt::dtypeBits(numbers->tensor->dtype);
+  numbers->file->release(*numbers->tensor, first * bits / 8, count * bits / 8);
+}
+
+//===----------------------------------------------------------------------===//
+// The model
+//===----------------------------------------------------------------------===//
+
+std::string BaseModel::configPath() const { return folder + "/config.json"; }
+
+std::string BaseModel::modelType() const {
+  const Json *type = root.find("model_type");
+  return type && type->isString() ? type->string() : "";
+}
+
+Status BaseModel::readQuantization() {
+  for (const char *key : {"quantization", "quantization_config"}) {
+    const Json *found = root.find(key);
+    if (!found || found->isNull())
+      continue;
+    Result<Quantization> read =
+        hone::readQuantization(*found, key, configPath());
+    if (!read.isOk())
+      return read.status();
+    if (groups && !(*groups == read.value()))
+      return rt::badJson(ErrorCode::BadConfig, configPath(), found,
+                         "expected quantization_config to be as quantization",
+                         "remove one of the two");
+    groups = read.value();
+  }
+  return Status::ok();
+}
+
+Result<BaseModel> BaseModel::openConfig(const std::string &directory) {
+  BaseModel model;
+  model.folder = directory;
+  if (!llvm::sys::fs::exists(model.configPath()))
+    return Status::error(ErrorCode::NoModel,
+                         {directory,
+                          "expected a model's config.json, found none",
+                          "give the folder of the Hugging Face model that the "
+                          "adapter was trained on"});
+  Result<Json> json = rt::readJsonFile(model.configPath());
+  if (!json.isOk())
+    return json.status();
+  model.root = std::move(json.value());
+  return Result<BaseModel>(std::move(model));
+}
+
+Result<BaseModel> BaseModel::open(const std::string &directory) {
+  Result<BaseModel> opened = openConfig(directory);
+  if (!opened.isOk())
+    return opened.status();
+  BaseModel &model = opened.value();
+  if (Status status = model.readQuantization(); !status.isOk())
+    return status;
+  Result<WeightIndex> weights = WeightIndex::open(directory);
+  if (!weights.isOk())
+    return weights.status();
+  model.index.emplace(std::move(weights.value()));
+  return opened;
+}
+
+Result<std::string> BaseModel::nameOf(const std::string &tensor,
+                                      const std::string &place) const {
+  if (index->find(tensor))
+    return tensor;
+  // gpt2's files hold "h.0..." where the model with its head has
+  // "transformer.h.0...".
+  auto [body, rest] = StringRef(tensor).split('.');
+  std::vector<std::string> names = index->names();
+  bool hasBody = llvm::any_of(names, [body = body](const std::string &name) {
+    return StringRef(name).starts_with((body + ".").str());
+  });
+  if (!hasBody && index->find(rest))
+    return rest.str();
+  std::string nearest = rt::nearestName(tensor, names);
+  bool isHead = tensor == "lm_head.weight";
+  return Status::error(
+      ErrorCode::AdapterOfOtherModel,
+      {place,
+       "expected the model in " + folder + " to have " + tensor +
+           ", found no such tensor" +
+           (isHead || nearest.empty() ? ""
+                                      : "; the nearest name is " + nearest),
+       isHead ? "the model's head is its embedding, which would change too; "
+                "train without lm_head"
+              : "use the model that the adapter was trained on"});
+}
+
+bool BaseModel::isGrouped(const std::string &name, std::string &weight) const {
+  if (!groups)
+    return false;
+  StringRef module = name;
+  if (!module.consume_back(".scales") && !module.consume_back(".biases") &&
+      !module.consume_back(".weight"))
+    return false;
+  weight = module.str() + ".weight";
+  const WeightIndex::Entry *numbers = index->find(weight);
+  return numbers && numbers->tensor->dtype == rt::Dtype::U32 &&
+         index->find(scalesName(weight)) && index->find(biasesName(weight));
+}
+
+Result<BaseMatrix> BaseModel::matrix(const std::string &name) const {
+  BaseMatrix matrix;
+  matrix.numbers = index->find(name);
+  if (!matrix.numbers)
+    return Status::error(ErrorCode::Bug,
+                         {name, "the tensor is gone", "please report this"});
+  const rt::TensorInfo &tensor = *matrix.numbers->tensor;
+  auto misfit = [&](const rt::TensorInfo &info, const std::string &expected) {
+    return Status::error(
+        ErrorCode::TensorMisfit,
+        {matrix.numbers->file->path() + ": tensor " + info.name,
+         "expected " + expected + ", found " + rt::dtypeName(info.dtype) + " " +
+             rt::describeShape(info.shape),
+         "check that config.json belongs to these weights"});
+  };
+  if (tensor.shape.size() != 2)
+    return misfit(tensor, "a matrix");
+  matrix.rows = tensor.shape[0];
+  matrix.columns = tensor.shape[1];
+  std::string weight;
+  if (!isGrouped(name, weight)) {
+    if (!rt::isConvertible(tensor.dtype))
+      return misfit(tensor, "F32, BF16, F16 or F64");
+    return matrix;
+  }
+  matrix.quantization = *groups;
+  matrix.scales = index->find(scalesName(name));
+  matrix.biases = index->find(biasesName(name));
+  // In 128 bits: a dimension is below 2^63.
+  auto columns = static_cast<unsigned __int128>(matrix.columns) * 32 /
+                 static_cast<uint64_t>(groups->bits);
+  if (columns > INT64_MAX ||
+      columns % static_cast<uint64_t>(groups->groupSize) != 0)
+    return misfit(tensor, "rows of whole groups of " +
+                              std::to_string(groups->groupSize));
+  matrix.columns = static_cast<int64_t>(columns);
+  const std::vector<int64_t> shape = {matrix.rows,
+                                      matrix.columns / groups->groupSize};
+  for (const WeightIndex::Entry *entry : {matrix.scales, matrix.biases})
+    if (entry->tensor->shape != shape ||
+        !rt::isConvertible(entry->tensor->dtype))
+      return misfit(*entry->tensor,
+                    "floats of shape " + rt::describeShape(shape));
+  return matrix;
+}
+
+Result<int64_t> hone::sizeIn(const BaseModel &model, const char *key) {
+  const Json *found = model.config().find(key);
+  if (!found || found->isNull())
+    return int64_t(0);
+  if (found->isInteger() && found->integer() >= 1 &&
+      found->integer() <= INT32_MAX)
+    return found->integer();
+  return rt::badJson(ErrorCode::BadConfig, model.configPath(), found,
+                     std::string("expected ") + key +
+                         " to be an integer from 1 to 2147483647",
+                     "take config.json and weights from the same place");
+}
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+std::string hone::renderJson(const Json &value, unsigned indent) {
+  const std::string space(indent + 2, ' ');
+  std::string out, separator = "\n";
+  char text[40];
+  switch (value.kind()) {
+  case Json::Kind::Null:
+    return "null";
+  case Json::Kind::Bool:
+    return value.boolean() ? "true" : "false";
+  case Json::Kind::Number: {
+    if (value.isInteger())
+      return std::to_string(value.integer());
+    if (!std::isfinite(value.number())) // beyond a double's range
+      return value.number() > 0 ? "1e999" : "-1e999";
+    auto end = std::to_chars(text, text + sizeof text, value.number()).ptr;
+    return std::string(text, end);
+  }
+  case Json::Kind::String:
+    rt::appendJsonString(out, value.string());
+    return out;
+  case Json::Kind::Array:
+    for (const Json &item : value.array()) {
+      out += separator + space + renderJson(item, indent + 2);
+      separator = ",\n";
+    }
+    return out.empty() ? "[]"
+                       : "[" + out + "\n" + std::string(indent, ' ') + "]";
+  case Json::Kind::Object:
+    for (const auto &[key, member] : value.object()) {
+      out += separator + space;
+      rt::appendJsonString(out, key);
+      out += ": " + renderJson(member, indent + 2);
+      separator = ",\n";
+    }
+    return out.empty() ? "{}"
+                       : "{" + out + "\n" + std::string(indent, ' ') + "}";
+  }
+  return "null";
+}

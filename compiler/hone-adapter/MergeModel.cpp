@@ -1,0 +1,574 @@
+//===- MergeModel.cpp - A model with an adapter in its weights ------------===//
+//
+// What becomes of each tensor is decided, and checked, before the first byte is
+// written. Chunks are computed on all cores and written in order.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/hone-adapter/MergeModel.h"
+#include "compiler/hone-adapter/NewFolder.h"
+#include "compiler/hone-adapter/RoundedStore.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/Parallel.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <atomic>
+#include <cmath>
+#include <map>
+
+using namespace hone;
+using llvm::StringRef;
+using rt::Dtype;
+using rt::ErrorCode;
+using rt::Json;
+using rt::Result;
+using rt::Status;
+
+/// What is computed before it is written.
+static constexpr uint64_t chunkElements = 64 * UpdatedMatrix::pieceElements;
+
+/// What a model's folder may have beside weights and config.json. Other files
+/// are not copied: one may be a link to anything, or another form of the
+/// weights, which would be stale.
+static constexpr const char *companions[] = {"added_tokens.json",
+                                             "chat_template.jinja",
+                                             "chat_template.json",
+                                             "generation_config.json",
+                                             "merges.txt",
+                                             "special_tokens_map.json",
+                                             "tokenizer.json",
+                                             "tokenizer.model",
+                                             "tokenizer_config.json",
+                                             "vocab.json",
+                                             "LICENSE",
+                                             "LICENSE.txt",
+                                             "preprocessor_config.json"};
+
+static constexpr const char *indexName = "model.safetensors.index.json";
+
+namespace {
+
+/// What becomes of a tensor of the output.
+struct Output {
+  enum Kind {
+    Copied,  ///< byte for byte
+    Rounded, ///< to another type of float
+    Saved,   ///< the adapter's own
+    Floats,  ///< a matrix, with an update or out of groups
+    Grouped, ///< the part of a matrix that stays in groups
+  } kind = Copied;
+  std::string source; ///< of the model's files; the matrix
+  UpdatedMatrix::Part part = UpdatedMatrix::Part::Numbers;
+};
+
+class Merger {
+public:
+  Merger(const MergeRequest &request, const PeftAdapter &adapter,
+         const BaseModel &model)
+      : request(request), adapter(adapter), model(model) {}
+
+  Status plan();
+  Result<MergeReport> write();
+
+private:
+  Status planUpdates();
+  Status planSaved();
+  Status planTensor(const std::string &name);
+  Status checkMeasured(const BaseMatrix &matrix, const std::string &name);
+  Status misfit(const rt::TensorInfo &tensor, const std::string &problem) const;
+  std::string describe(const BaseMatrix &matrix) const;
+
+  Status writeFile(NewFolder &folder, const std::string &path);
+  Status writeTensor(rt::SafetensorsWriter &writer, const rt::TensorInfo &to);
+  Status writeMatrix(rt::SafetensorsWriter &writer, const rt::TensorInfo &to,
+                     const Output &output);
+  Status writeFloats(rt::SafetensorsWriter &writer, const rt::SafetensorsFile &,
+                     const rt::TensorInfo &from, Dtype to);
+  Status writeIndex(NewFolder &folder);
+  Status writeConfig(NewFolder &folder);
+
+  const MergeRequest &request;
+  const PeftAdapter &adapter;
+  const BaseModel &model;
+  std::map<std::string, const LowRankUpdate *> updates; ///< by tensor
+  std::map<std::string, const rt::TensorInfo *> saved;  ///< by tensor
+  /// By file of the model, in its order, and by name.
+  std::map<std::string, std::vector<rt::TensorSpec>> files;
+  std::map<std::string, Output> outputs;
+  std::map<std::string, std::string> shardOf; ///< names of files
+  uint64_t totalBytes = 0;
+  MergeReport report;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// The plan
+//===----------------------------------------------------------------------===//
+
+Status Merger::misfit(const rt::TensorInfo &tensor,
+                      const std::string &problem) const {
+  return Status::error(ErrorCode::AdapterOfOtherModel,
+                       {adapter.placeOf(tensor), problem,
+                        "use the model that the adapter was trained on"});
+}
+
+std::string Merger::describe(const BaseMatrix &matrix) const {
+  return matrix.numbers->file->path() + ": " + matrix.numbers->tensor->name;
+}
+
+Status Merger::planUpdates() {
+  for (const LowRankUpdate &update : adapter.updates()) {
+    Result<std::string> name =
+        model.nameOf(update.module + ".weight", adapter.placeOf(*update.a));
+    if (!name.isOk())
+      return name.status();
+    Result<BaseMatrix> matrix = model.matrix(name.value());
+    if (!matrix.isOk())
+      return matrix.status();
+    const BaseMatrix &base = matrix.value();
+    int64_t rows = update.out(), columns = update.in();
+    if (adapter.config().fan_in_fan_out)
+      std::swap(rows, columns);
+    if (base.rows != rows || base.columns != columns)
+      return misfit(*update.b,
+                    "expected factors of " + describe(base) + ", which is [" +
+                        std::to_string(base.rows) + ", " +
+                        std::to_string(base.columns) + "], found those of [" +
+                        std::to_string(rows) + ", " + std::to_string(columns) +
+                        "]" +
+                        (base.rows == columns && base.columns == rows
+                             ? ", the other way round: fan_in_fan_out says how "
+                               "the model holds its matrices"
+                             : ""));
+    if (!updates.emplace(name.value(), &update).second)
+      return misfit(*update.a, "the adapter has " + name.value() + " twice");
+  }
+  return Status::ok();
+}
+
+Status Merger::planSaved() {
+  bool hasHead = model.weights().find("lm_head.weight");
+  for (const SavedTensor &tensor : adapter.saved()) {
+    Result<std::string> name =
+        model.nameOf(tensor.name, adapter.placeOf(*tensor.tensor));
+    if (!name.isOk())
+      return name.status();
+    const rt::TensorInfo &old = *model.weights().find(name.value())->tensor;
+    bool isEmbedding =
+        StringRef(name.value()).ends_with("embed_tokens.weight") ||
+        StringRef(name.value()).ends_with("wte.weight");
+    if (isEmbedding && !hasHead)
+      return misfit(*tensor.tensor,
+                    "the model's head is this embedding, and the adapter has "
+                    "trained one of the two");
+    std::string weight;
+    if (model.isGrouped(name.value(), weight))
+      return misfit(*tensor.tensor, "expected a tensor of floats in the model, "
+                                    "found one in groups");
+    if (old.shape != tensor.tensor->shape || !rt::isConvertible(old.dtype))
+      return misfit(*tensor.tensor,
+                    "expected the shape " + rt::describeShape(old.shape) +
+                        " of the model's, found " +
+                        rt::describeShape(tensor.tensor->shape));
+    if (updates.count(name.value()) ||
+        !saved.emplace(name.value(), tensor.tensor).second)
+      return misfit(*tensor.tensor,
+                    "the adapter has " + name.value() + " twice");
+  }
+  report.savedTensors = saved.size();
+  return Status::ok();
+}
+
+Status Merger::checkMeasured(const BaseMatrix &matrix,
+                             const std::string &name) {
+  if (!request.measured || matrix.isGrouped())
+    return Status::ok();
+  if (matrix.columns % request.measured->size == 0)
+    return Status::ok();
+  return Status::error(ErrorCode::GroupMisfit,
+                       {name,
+                        "expected rows of whole groups of " +
+                            std::to_string(request.measured->size) +
+                            ", found rows of " + std::to_string(matrix.columns),
+                        "give another --group-size"});
+}
+
+Status Merger::planTensor(const std::string &name) {
+  const WeightIndex::Entry &entry = *model.weights().find(name);
+  const rt::TensorInfo &tensor = *entry.tensor;
+  rt::TensorSpec spec = tensor;
+  Output output;
+  output.source = name;
+  std::string weight;
+  const bool isFloat = rt::isConvertible(tensor.dtype);
+  if (isFloat && request.dtype)
+    spec.dtype = *request.dtype;
+  if (model.isGrouped(name, weight)) {
+    Result<BaseMatrix> matrix = model.matrix(weight);
+    if (!matrix.isOk())
+      return matrix.status();
+    output.source = weight;
+    if (request.keepsGroups) {
+      spec.dtype = tensor.dtype;
+      output.kind = updates.count(weight) ? Output::Grouped : Output::Copied;
+      output.part = name == scalesName(weight)   ? UpdatedMatrix::Part::Scales
+                    : name == biasesName(weight) ? UpdatedMatrix::Part::Biases
+                                                 : UpdatedMatrix::Part::Numbers;
+    } else if (name == weight) {
+      output.kind = Output::Floats;
+      spec.dtype = request.dtype.value_or(matrix.value().scales->tensor->dtype);
+      spec.shape = {matrix.value().rows, matrix.value().columns};
+    } else {
+      return Status::ok(); // scales and biases have gone into the numbers
+    }
+  } else if (updates.count(name)) {
+    output.kind = Output::Floats;
+    Result<BaseMatrix> matrix = model.matrix(name);
+    if (!matrix.isOk())
+      return matrix.status();
+    if (Status status = checkMeasured(matrix.value(), name); !status.isOk())
+      return status;
+  } else if (saved.count(name)) {
+    output.kind = Output::Saved;
+  } else if (spec.dtype != tensor.dtype) {
+    output.kind = Output::Rounded;
+  }
+  std::optional<uint64_t> bytes = rt::tensorBytes(spec.dtype, spec.shape);
+  if (!bytes)
+    return Status::error(ErrorCode::TensorMisfit,
+                         {entry.file->path() + ": tensor " + name,
+                          "expected a size of less than 2^64 bytes",
+                          "check the download"});
+  totalBytes += *bytes;
+  shardOf[name] = llvm::sys::path::filename(entry.file->path()).str();
+  files[entry.file->path()].push_back(std::move(spec));
+  outputs[name] = output;
+  return Status::ok();
+}
+
+Status Merger::plan() {
+  if (request.keepsGroups && !model.quantization())
+    return Status::error(
+        ErrorCode::OptionsDisagree,
+        {"--keep-quantized",
+         "the model in " + model.directory() + " is not quantised",
+         "leave it out; honec quantises the merged model as its spec says"});
+  if (Status status = planUpdates(); !status.isOk())
+    return status;
+  if (Status status = planSaved(); !status.isOk())
+    return status;
+  for (const std::string &name : model.weights().names())
+    if (Status status = planTensor(name); !status.isOk())
+      return status;
+  return Status::ok();
+}
+
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+Status Merger::writeFloats(rt::SafetensorsWriter &writer,
+                           const rt::SafetensorsFile &file,
+                           const rt::TensorInfo &from, Dtype to) {
+  const uint64_t piece = UpdatedMatrix::pieceElements;
+  const uint64_t width = rt::dtypeBytes(from.dtype);
+  std::vector<double> values;
+  std::vector<char> bytes;
+  for (uint64_t first = 0, all = from.elements(); first < all; first += piece) {
+    values.resize(std::min(piece, all - first));
+    bytes.resize(values.size() * rt::dtypeBytes(to));
+    rt::convertElements(from.dtype, file.data(from) + first * width, Dtype::F64,
+                        values.data(), values.size());
+    storeRounded(values.data(), values.size(), to, bytes.data());
+    for (uint64_t i = 0; i < values.size(); ++i)
+      if (std::isfinite(values[i]) &&
+          !std::isfinite(rt::loadAsDouble(to, bytes.data(), i)))
+        return Status::error(ErrorCode::NotFiniteWeight,
+                             {file.path() + ": tensor " + from.name,
+                              std::to_string(values[i]) +
+                                  " is beyond the range of " +
+                                  rt::dtypeName(to),
+                              "give another --dtype"});
+    if (Status status = writer.write(bytes.data(), bytes.size());
+        !status.isOk())
+      return status;
+    file.release(from, first * width, values.size() * width);
+  }
+  return Status::ok();
+}
+
+Status Merger::writeMatrix(rt::SafetensorsWriter &writer,
+                           const rt::TensorInfo &to, const Output &output) {
+  Result<BaseMatrix> base = model.matrix(output.source);
+  if (!base.isOk())
+    return base.status();
+  auto found = updates.find(output.source);
+  const LowRankUpdate *update =
+      found == updates.end() ? nullptr : found->second;
+  Result<UpdatedMatrix> made =
+      UpdatedMatrix::create(std::move(base.value()), adapter, update,
+                            adapter.config().fan_in_fan_out);
+  if (!made.isOk())
+    return made.status();
+  const UpdatedMatrix &matrix = made.value();
+  const bool isGrouped = output.kind == Output::Grouped;
+  const Quantization &groups = matrix.base().quantization;
+  const bool isNumbers = output.part == UpdatedMatrix::Part::Numbers;
+  // Bits of the output for `per` elements.
+  const uint64_t per = isGrouped ? groups.groupSize : 1;
+  const uint64_t bits =
+      isGrouped && isNumbers ? groups.bits * per : rt::dtypeBits(to.dtype);
+  const bool isMeasured = update && isNumbers;
+  Survival written, asIf;
+  std::vector<char> bytes;
+  constexpr uint64_t piece = UpdatedMatrix::pieceElements;
+  for (uint64_t first = 0, all = matrix.base().elements(); first < all;
+       first += chunkElements) {
+    const uint64_t count = std::min(chunkElements, all - first);
+    const uint64_t pieces = llvm::divideCeil(count, piece);
+    bytes.resize(count / per * bits / 8);
+    std::vector<Survival> sums(pieces), asIfs(pieces);
+    std::atomic<bool> isFinite{true};
+    llvm::parallelFor(0, pieces, [&](size_t i) {
+      const uint64_t begin = i * piece, size = std::min(piece, count - begin);
+      char *at = bytes.data() + begin / per * bits / 8;
+      Survival *sum = isMeasured ? &sums[i] : nullptr;
+      bool ok =
+          isGrouped
+              ? matrix.storeGrouped(first + begin, size, output.part, at, sum)
+              : matrix.store(first + begin, size, to.dtype, at, sum);
+      if (ok && isMeasured && request.measured && !matrix.base().isGrouped())
+        ok = matrix.measure(first + begin, size, *request.measured, asIfs[i]);
+      if (!ok)
+        isFinite = false;
+    });
+    if (!isFinite)
+      return Status::error(
+          ErrorCode::NotFiniteWeight,
+          {describe(matrix.base()),
+           "with the adapter a number is beyond the range of " +
+               std::string(isGrouped ? "its scale" : rt::dtypeName(to.dtype)),
+           "give another --dtype, or use a checkpoint of the run before it "
+           "diverged"});
+    for (uint64_t i = 0; i < pieces; ++i) {
+      written += sums[i];
+      asIf += asIfs[i];
+    }
+    if (Status status = writer.write(bytes.data(), bytes.size());
+        !status.isOk())
+      return status;
+    matrix.base().release(first, count);
+  }
+  auto described = [](int64_t bits, int64_t size) {
+    return std::to_string(bits) + " bits in groups of " + std::to_string(size);
+  };
+  if (isMeasured)
+    report.written.push_back({output.source,
+                              isGrouped
+                                  ? described(groups.bits, groups.groupSize)
+                                  : rt::dtypeName(to.dtype),
+                              written});
+  if (isMeasured && asIf.elements)
+    report.measured.push_back(
+        {output.source,
+         described(request.measured->bits, request.measured->size), asIf});
+  return Status::ok();
+}
+
+Status Merger::writeTensor(rt::SafetensorsWriter &writer,
+                           const rt::TensorInfo &to) {
+  const Output &output = outputs.at(to.name);
+  const WeightIndex::Entry &entry = *model.weights().find(to.name);
+  Status status = Status::ok();
+  switch (output.kind) {
+  case Output::Copied:
+    entry.file->visit(*entry.tensor, [&](const char *bytes, uint64_t size) {
+      if (status.isOk())
+        status = writer.write(bytes, size);
+    });
+    return status;
+  case Output::Rounded:
+    return writeFloats(writer, *entry.file, *entry.tensor, to.dtype);
+  case Output::Saved:
+    return writeFloats(writer, adapter.file(), *saved.at(to.name), to.dtype);
+  case Output::Floats:
+  case Output::Grouped:
+    return writeMatrix(writer, to, output);
+  }
+  return status;
+}
+
+Status Merger::writeFile(NewFolder &folder, const std::string &path) {
+  const std::string name = llvm::sys::path::filename(path).str();
+  rt::SafetensorsMetadata metadata;
+  for (const std::string &tensor : model.weights().names())
+    if (model.weights().find(tensor)->file->path() == path) {
+      metadata = model.weights().find(tensor)->file->metadata();
+      break;
+    }
+  Result<rt::SafetensorsWriter> created = rt::SafetensorsWriter::create(
+      folder.pathOf(name), files.at(path), std::move(metadata));
+  if (!created.isOk())
+    return created.status();
+  rt::SafetensorsWriter &writer = created.value();
+  for (const rt::TensorInfo &tensor : writer.tensors())
+    if (Status status = writeTensor(writer, tensor); !status.isOk())
+      return status;
+  Status status = writer.commit(rt::FolderSync::Later);
+  if (status.isOk())
+    folder.wrote(name);
+  return status;
+}
+
+//===----------------------------------------------------------------------===//
+// The other files
+//===----------------------------------------------------------------------===//
+
+Status Merger::writeIndex(NewFolder &folder) {
+  if (!StringRef(model.weights().path()).ends_with(indexName))
+    return Status::ok();
+  std::string text = "{\n  \"metadata\": {\n    \"total_size\": " +
+                     std::to_string(totalBytes) + "\n  },\n  \"weight_map\": {";
+  const char *separator = "\n";
+  for (const auto &[tensor, file] : shardOf) {
+    text += separator + std::string("    ");
+    rt::appendJsonString(text, tensor);
+    text += ": ";
+    rt::appendJsonString(text, file);
+    separator = ",\n";
+  }
+  return folder.write(indexName, text + "\n  }\n}\n");
+}
+
+/// As config.json and Transformers call it.
+static const char *torchName(Dtype dtype) {
+  switch (dtype) {
+  case Dtype::F64:
+    return "float64";
+  case Dtype::F32:
+    return "float32";
+  case Dtype::BF16:
+    return "bfloat16";
+  default:
+    return "float16";
+  }
+}
+
+Status Merger::writeConfig(NewFolder &folder) {
+  const bool losesGroups = model.quantization() && !request.keepsGroups;
+  if (!request.dtype && !losesGroups)
+    return folder.copy("config.json", model.configPath());
+  std::string text;
+  bool hasType = false;
+  auto member = [&](const std::string &key, const std::string &value) {
+    text += text.empty() ? "\n  " : ",\n  ";
+    rt::appendJsonString(text, key);
+    text += ": " + value;
+  };
+  const std::string type =
+      request.dtype ? "\"" + std::string(torchName(*request.dtype)) + "\"" : "";
+  for (const auto &[key, value] : model.config().object()) {
+    if (losesGroups && (key == "quantization" || key == "quantization_config"))
+      continue;
+    bool isType = key == "dtype" || key == "torch_dtype";
+    hasType |= isType;
+    member(key, isType && request.dtype ? type : renderJson(value, 2));
+  }
+  if (request.dtype && !hasType)
+    member("torch_dtype", type);
+  return folder.write("config.json", "{" + text + "\n}\n");
+}
+
+Result<MergeReport> Merger::write() {
+  Result<NewFolder> made = NewFolder::create(request.output);
+  if (!made.isOk())
+    return made.status();
+  NewFolder &folder = made.value();
+  for (const auto &[path, specs] : files)
+    if (Status status = writeFile(folder, path); !status.isOk())
+      return status;
+  Status status = writeIndex(folder);
+  for (const char *name : companions) {
+    const std::string from = model.directory() + "/" + name;
+    if (status.isOk() && llvm::sys::fs::exists(from))
+      status = folder.copy(name, from);
+  }
+  if (status.isOk())
+    status = writeConfig(folder); // last: see NewFolder.h
+  if (!status.isOk())
+    return status;
+  folder.keep();
+  llvm::sort(report.written, [](const MergedTensor &a, const MergedTensor &b) {
+    return a.name < b.name;
+  });
+  llvm::sort(report.measured, [](const MergedTensor &a, const MergedTensor &b) {
+    return a.name < b.name;
+  });
+  return std::move(report);
+}
+
+Result<MergeReport> hone::mergeModel(const MergeRequest &request) {
+  Result<PeftAdapter> adapter = PeftAdapter::open(request.adapter);
+  if (!adapter.isOk())
+    return adapter.status();
+  Result<BaseModel> model = BaseModel::open(request.model);
+  if (!model.isOk())
+    return model.status();
+  Merger merger(request, adapter.value(), model.value());
+  if (Status status = merger.plan(); !status.isOk())
+    return status;
+  return merger.write();
+}
+
+//===----------------------------------------------------------------------===//
+// The report
+//===----------------------------------------------------------------------===//
+
+static void addRow(llvm::raw_ostream &os, const Survival &survival,
+                   const std::string &name) {
+  double changed = survival.elements
+                       ? double(survival.changed) / double(survival.elements)
+                       : 0;
+  os << llvm::format("  %9.3e  %7.2f %%  %9.3e  %7.2f %%  ", survival.length(),
+                     100 * survival.survives(), survival.error(), 100 * changed)
+     << name << "\n";
+}
+
+static void addTable(llvm::raw_ostream &os, bool isLong,
+                     const std::vector<MergedTensor> &tensors) {
+  Survival all;
+  os << "        |d|   survives      error    changed\n";
+  for (const MergedTensor &tensor : tensors) {
+    all += tensor.survival;
+    if (isLong)
+      addRow(os, tensor.survival, tensor.name);
+  }
+  addRow(os, all, std::to_string(tensors.size()) + " matrices");
+}
+
+std::string MergeReport::table(bool isLong) const {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (const auto *tensors : {&written, &measured}) {
+    if (tensors->empty())
+      continue;
+    os << (tensors == &written ? "written as " : "if stored as ")
+       << tensors->front().storage << "\n";
+    addTable(os, isLong, *tensors);
+  }
+  if (!written.empty())
+    os << "  d: the update that was asked for, s: what it changed in the "
+          "stored "
+          "weights\n"
+          "  survives <s, d> / <d, d>, error |s - d| / |d|, changed: stored "
+          "numbers\n";
+  if (savedTensors)
+    os << "saved        " << savedTensors << " tensors are the adapter's own\n";
+  return text;
+}

@@ -1,0 +1,158 @@
+//===- PeftAdapter.cpp - An adapter as updates of weights -----------------===//
+
+#include "compiler/hone-adapter/PeftAdapter.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string_view>
+
+using namespace hone;
+using rt::ErrorCode;
+using rt::Result;
+using rt::Status;
+
+static bool consumeBack(std::string_view &text, std::string_view end) {
+  if (text.size() < end.size() || text.substr(text.size() - end.size()) != end)
+    return false;
+  text.remove_suffix(end.size());
+  return true;
+}
+
+static Status unsupported(const std::string &place, const std::string &problem,
+                          const std::string &remedy) {
+  return Status::error(ErrorCode::UnsupportedAdapter, {place, problem, remedy});
+}
+
+static constexpr const char *wrongFile =
+    "check that both files of the adapter are of one run of PEFT or Hone";
+
+std::string PeftAdapter::placeOf(const rt::TensorInfo &tensor) const {
+  return tensors->path() + ": tensor " + tensor.name;
+}
+
+Status PeftAdapter::checkPair(LowRankUpdate &update) const {
+  for (const auto &[tensor, other, missing] :
+       {std::tuple(update.a, update.b, ".lora_B.weight"),
+        std::tuple(update.b, update.a, ".lora_A.weight")}) {
+    if (!tensor)
+      continue;
+    if (!other)
+      return unsupported(placeOf(*tensor),
+                         "expected " + update.module + missing +
+                             " beside it, found none",
+                         wrongFile);
+    if (tensor->shape.size() != 2 || tensor->elements() == 0)
+      return unsupported(placeOf(*tensor),
+                         "expected a matrix, found shape " +
+                             rt::describeShape(tensor->shape),
+                         "adapters of convolutions are not supported");
+  }
+  if (update.a->shape[0] != update.b->shape[1])
+    return unsupported(placeOf(*update.b),
+                       "expected [out, " + std::to_string(update.a->shape[0]) +
+                           "] beside lora_A of shape " +
+                           rt::describeShape(update.a->shape) + ", found " +
+                           rt::describeShape(update.b->shape),
+                       wrongFile);
+  if (update.rank() != settings.r && !settings.hasRankPattern)
+    return unsupported(placeOf(*update.a),
+                       "expected r = " + std::to_string(settings.r) +
+                           " of adapter_config.json, found rank " +
+                           std::to_string(update.rank()),
+                       wrongFile);
+  const double rank = static_cast<double>(update.rank());
+  update.scale =
+      settings.lora_alpha / (settings.use_rslora ? std::sqrt(rank) : rank);
+  return Status::ok();
+}
+
+Status PeftAdapter::sortTensors() {
+  std::map<std::string, LowRankUpdate> byModule;
+  for (const rt::TensorInfo &tensor : tensors->tensors()) {
+    std::string_view name = tensor.name;
+    if (name.substr(0, rt::peftPrefix.size()) != rt::peftPrefix)
+      return unsupported(placeOf(tensor),
+                         "expected a name that begins with " +
+                             std::string(rt::peftPrefix),
+                         "use an adapter that save_pretrained() wrote");
+    if (!rt::isConvertible(tensor.dtype))
+      return unsupported(placeOf(tensor),
+                         std::string("expected F32, F64, BF16 or F16, found ") +
+                             rt::dtypeName(tensor.dtype),
+                         "use an adapter with one of those");
+    name.remove_prefix(rt::peftPrefix.size());
+    bool isA = consumeBack(name, ".lora_A.weight");
+    if (isA || consumeBack(name, ".lora_B.weight")) {
+      LowRankUpdate &update = byModule[std::string(name)];
+      (isA ? update.a : update.b) = &tensor;
+      continue;
+    }
+    bool isSaved = std::any_of(
+        settings.modules_to_save.begin(), settings.modules_to_save.end(),
+        [&](const std::string &module) {
+          // "lm_head" is in "lm_head.weight" and "model.lm_head.weight".
+          std::string path = "." + std::string(name);
+          return path.find("." + module + ".") != std::string::npos;
+        });
+    if (!isSaved || name.find("lora_") != std::string_view::npos)
+      return unsupported(
+          placeOf(tensor),
+          "expected .lora_A.weight, .lora_B.weight or a tensor of "
+          "modules_to_save",
+          "embeddings and biases of adapters are not supported");
+    whole.push_back({std::string(name), &tensor});
+  }
+  for (auto &[module, update] : byModule) {
+    update.module = module;
+    if (Status status = checkPair(update); !status.isOk())
+      return status;
+    pairs.push_back(update);
+  }
+  std::sort(whole.begin(), whole.end(),
+            [](const SavedTensor &a, const SavedTensor &b) {
+              return a.name < b.name;
+            });
+  if (pairs.empty() && whole.empty())
+    return unsupported(tensors->path(), "expected tensors, found none",
+                       wrongFile);
+  return Status::ok();
+}
+
+Result<PeftAdapter> PeftAdapter::open(const std::string &directory) {
+  PeftAdapter adapter;
+  Result<rt::AdapterConfig> config = rt::readMergeableConfig(directory);
+  if (!config.isOk())
+    return config.status();
+  adapter.settings = std::move(config.value());
+  if (!std::isfinite(adapter.settings.lora_alpha))
+    return unsupported(directory + "/adapter_config.json /lora_alpha",
+                       "expected a finite number", wrongFile);
+  Result<rt::SafetensorsFile> file =
+      rt::SafetensorsFile::open(rt::adapterModelPath(directory));
+  if (!file.isOk())
+    return file.status();
+  adapter.tensors =
+      std::make_unique<rt::SafetensorsFile>(std::move(file.value()));
+  if (Status status = adapter.sortTensors(); !status.isOk())
+    return status;
+  return Result<PeftAdapter>(std::move(adapter));
+}
+
+Result<std::vector<double>>
+PeftAdapter::read(const rt::TensorInfo &tensor) const {
+  std::vector<double> values(tensor.elements());
+  rt::convertElements(tensor.dtype, tensors->data(tensor), rt::Dtype::F64,
+                      values.data(), values.size());
+  tensors->release(tensor);
+  auto bad = std::find_if(values.begin(), values.end(),
+                          [](double x) { return !std::isfinite(x); });
+  if (bad == values.end())
+    return values;
+  return Status::error(ErrorCode::NotFiniteWeight,
+                       {placeOf(tensor),
+                        "expected finite numbers but found " +
+                            std::to_string(*bad) + " as element " +
+                            std::to_string(bad - values.begin()),
+                        "use an adapter of a run that did not diverge"});
+}

@@ -1,0 +1,68 @@
+//===- PeftAdapter.h - An adapter as updates of weights -------------------===//
+//
+// What PEFT wrote, by module: W + scale B A, or a whole tensor where the
+// adapter has one (modules_to_save). Nothing is read before it is checked; what
+// does not fit a model is found by who has the model.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_COMPILER_HONE_ADAPTER_PEFTADAPTER_H
+#define HONE_COMPILER_HONE_ADAPTER_PEFTADAPTER_H
+
+#include "formats/Adapter.h"
+#include "formats/Safetensors.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace hone {
+
+/// Of one module. A is [rank, in], B is [out, rank].
+struct LowRankUpdate {
+  std::string module; ///< "model.layers.0.self_attn.q_proj"
+  const rt::TensorInfo *a = nullptr, *b = nullptr;
+  /// lora_alpha / rank, or / sqrt(rank) with use_rslora.
+  double scale = 0;
+
+  int64_t rank() const { return a->shape[0]; }
+  int64_t in() const { return a->shape[1]; }
+  int64_t out() const { return b->shape[0]; }
+};
+
+/// A tensor that takes the place of the model's.
+struct SavedTensor {
+  std::string name; ///< "lm_head.weight"
+  const rt::TensorInfo *tensor = nullptr;
+};
+
+class PeftAdapter {
+public:
+  /// Reads adapter_config.json and the header of the tensors' file. Errors:
+  /// NoInput, BadData by the key or the tensor.
+  static rt::Result<PeftAdapter> open(const std::string &directory);
+
+  const rt::AdapterConfig &config() const { return settings; }
+  const std::vector<LowRankUpdate> &updates() const { return pairs; }
+  const std::vector<SavedTensor> &saved() const { return whole; }
+  const rt::SafetensorsFile &file() const { return *tensors; }
+
+  /// "adapter_model.safetensors: tensor base_model.model...."
+  std::string placeOf(const rt::TensorInfo &tensor) const;
+
+  /// All elements, exact. Errors: BadData for one that is not finite.
+  rt::Result<std::vector<double>> read(const rt::TensorInfo &tensor) const;
+
+private:
+  rt::Status sortTensors();
+  rt::Status checkPair(LowRankUpdate &update) const;
+
+  rt::AdapterConfig settings;
+  std::unique_ptr<rt::SafetensorsFile> tensors;
+  std::vector<LowRankUpdate> pairs; ///< by module
+  std::vector<SavedTensor> whole;   ///< by name
+};
+
+} // namespace hone
+
+#endif

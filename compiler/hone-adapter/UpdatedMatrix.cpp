@@ -1,0 +1,223 @@
+//===- UpdatedMatrix.cpp - A matrix with its adapter added ----------------===//
+
+#include "compiler/hone-adapter/UpdatedMatrix.h"
+#include "compiler/hone-adapter/RoundedStore.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+using namespace hone;
+using rt::Dtype;
+using rt::Result;
+
+//===----------------------------------------------------------------------===//
+// What survives
+//===----------------------------------------------------------------------===//
+
+void Survival::add(double d, double s, bool isChanged) {
+  dd += d * d;
+  sd += s * d;
+  ee += (s - d) * (s - d);
+  changed += isChanged;
+  ++elements;
+}
+
+Survival &Survival::operator+=(const Survival &other) {
+  dd += other.dd;
+  sd += other.sd;
+  ee += other.ee;
+  changed += other.changed;
+  elements += other.elements;
+  return *this;
+}
+
+double Survival::length() const { return std::sqrt(dd); }
+double Survival::survives() const { return dd > 0 ? sd / dd : 1; }
+double Survival::error() const { return dd > 0 ? std::sqrt(ee / dd) : 0; }
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+static std::vector<double> transpose(const std::vector<double> &values,
+                                     int64_t rows, int64_t columns) {
+  std::vector<double> out(values.size());
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t c = 0; c < columns; ++c)
+      out[c * rows + r] = values[r * columns + c];
+  return out;
+}
+
+Result<UpdatedMatrix> UpdatedMatrix::create(BaseMatrix base,
+                                            const PeftAdapter &adapter,
+                                            const LowRankUpdate *update,
+                                            bool isTransposed) {
+  UpdatedMatrix out;
+  out.matrix = std::move(base);
+  if (!update)
+    return out;
+  Result<std::vector<double>> a = adapter.read(*update->a);
+  if (!a.isOk())
+    return a.status();
+  Result<std::vector<double>> b = adapter.read(*update->b);
+  if (!b.isOk())
+    return b.status();
+  out.rank = update->rank();
+  out.left = std::move(b.value());
+  out.right = std::move(a.value());
+  if (isTransposed) { // (B A)^T = A^T B^T
+    std::vector<double> left = transpose(out.right, out.rank, update->in());
+    out.right = transpose(out.left, update->out(), out.rank);
+    out.left = std::move(left);
+  }
+  for (double &x : out.left)
+    x *= update->scale;
+  return out;
+}
+
+UpdatedMatrix::Piece UpdatedMatrix::load(uint64_t first, uint64_t count) const {
+  Piece piece{std::vector<double>(count), std::vector<double>(count)};
+  matrix.load(first, count, piece.w.data());
+  if (!isUpdated())
+    return piece;
+  const uint64_t columns = matrix.columns;
+  for (uint64_t at = 0; at < count;) {
+    const uint64_t row = (first + at) / columns, from = (first + at) % columns;
+    const uint64_t length = std::min(columns - from, count - at);
+    double *d = piece.d.data() + at;
+    for (int64_t k = 0; k < rank; ++k) {
+      const double factor = left[row * rank + k];
+      const double *along = right.data() + k * columns + from;
+      for (uint64_t i = 0; i < length; ++i)
+        d[i] += factor * along[i];
+    }
+    at += length;
+  }
+  return piece;
+}
+
+//===----------------------------------------------------------------------===//
+// Floats
+//===----------------------------------------------------------------------===//
+
+bool UpdatedMatrix::store(uint64_t first, uint64_t count, Dtype dtype, char *to,
+                          Survival *survival) const {
+  Piece piece = load(first, count);
+  std::vector<double> merged(count);
+  for (uint64_t i = 0; i < count; ++i)
+    merged[i] = piece.d[i] == 0 ? piece.w[i] : piece.w[i] + piece.d[i];
+  storeRounded(merged.data(), count, dtype, to);
+  // W itself may need rounding: into a type that it did not have, or out of
+  // groups.
+  std::vector<char> kept;
+  if (survival && isUpdated()) {
+    kept.resize(count * rt::dtypeBytes(dtype));
+    storeRounded(piece.w.data(), count, dtype, kept.data());
+  }
+  bool isFinite = true;
+  for (uint64_t i = 0; i < count; ++i) {
+    double stored = rt::loadAsDouble(dtype, to, i);
+    isFinite &= std::isfinite(stored) || !std::isfinite(piece.w[i]);
+    if (kept.empty())
+      continue;
+    double s = stored - rt::loadAsDouble(dtype, kept.data(), i);
+    survival->add(piece.d[i], s, s != 0);
+  }
+  return isFinite;
+}
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+/// `value` as a file of type `dtype` holds it.
+static double asStored(float value, Dtype dtype) {
+  char bytes[8];
+  double exact = value;
+  storeRounded(&exact, 1, dtype, bytes);
+  return rt::loadAsDouble(dtype, bytes, 0);
+}
+
+bool UpdatedMatrix::storeGrouped(uint64_t first, uint64_t count, Part part,
+                                 char *to, Survival *survival) const {
+  const Quantization &grouping = matrix.quantization;
+  const uint64_t size = grouping.groupSize;
+  const unsigned most = (1u << grouping.bits) - 1;
+  const rt::TensorInfo &scales = *matrix.scales->tensor,
+                       &biases = *matrix.biases->tensor;
+  const Quantizer quantizer(grouping.bits, grouping.groupSize);
+  const Piece piece = load(first, count);
+  std::vector<float> merged(size);
+  std::vector<unsigned> numbers(size);
+  for (uint64_t at = 0; at < count; at += size) {
+    const uint64_t group = (first + at) / size;
+    double scale = rt::loadAsDouble(scales.dtype,
+                                    matrix.scales->file->data(scales), group);
+    double bias = rt::loadAsDouble(biases.dtype,
+                                   matrix.biases->file->data(biases), group);
+    const double *d = piece.d.data() + at, *w = piece.w.data() + at;
+    const bool isKept =
+        std::all_of(d, d + size, [](double x) { return x == 0; });
+    if (!isKept) {
+      for (uint64_t i = 0; i < size; ++i)
+        merged[i] = static_cast<float>(w[i] + d[i]);
+      float newScale, newBias;
+      if (quantizer.fit(merged.data(), size, &newScale, &newBias))
+        return false;
+      scale = asStored(newScale, scales.dtype);
+      bias = asStored(newBias, biases.dtype);
+      if (!std::isfinite(scale) || !std::isfinite(bias))
+        return false;
+    }
+    for (uint64_t i = 0; i < size; ++i) {
+      const unsigned old = matrix.packed(first + at + i);
+      double step = scale == 0 ? 0 : (double(merged[i]) - bias) / scale;
+      numbers[i] = isKept ? old
+                          : static_cast<unsigned>(std::clamp(
+                                std::nearbyint(step), 0.0, double(most)));
+      if (survival) {
+        double s = isKept ? 0 : scale * numbers[i] + bias - w[i];
+        survival->add(d[i], s, numbers[i] != old);
+      }
+    }
+    const uint64_t in = at / size; // of the piece
+    if (part == Part::Scales)
+      storeRounded(&scale, 1, scales.dtype,
+                   to + in * rt::dtypeBytes(scales.dtype));
+    else if (part == Part::Biases)
+      storeRounded(&bias, 1, biases.dtype,
+                   to + in * rt::dtypeBytes(biases.dtype));
+    else if (grouping.bits == 8)
+      std::copy(numbers.begin(), numbers.end(), to + at);
+    else
+      for (uint64_t i = 0; i < size; i += 2)
+        to[(at + i) / 2] = static_cast<char>(numbers[i] | numbers[i + 1] << 4);
+  }
+  return true;
+}
+
+bool UpdatedMatrix::measure(uint64_t first, uint64_t count, Grouping grouping,
+                            Survival &survival) const {
+  const Quantizer quantizer(grouping.bits, grouping.size);
+  const Piece piece = load(first, count);
+  QuantizedGroups groups[2];
+  std::vector<float> restored[2];
+  for (int isNew : {0, 1}) {
+    std::vector<float> values(count);
+    for (uint64_t i = 0; i < count; ++i)
+      values[i] = static_cast<float>(piece.w[i] + (isNew ? piece.d[i] : 0));
+    if (quantizer.quantize(values.data(), count, groups[isNew]))
+      return false;
+    restored[isNew].resize(count);
+    quantizer.dequantize(groups[isNew], restored[isNew].data());
+  }
+  auto number = [&](int isNew, uint64_t i) {
+    const std::vector<uint8_t> &packed = groups[isNew].packed;
+    return grouping.bits == 8 ? packed[i] : packed[i / 2] >> (i % 2 * 4) & 15;
+  };
+  for (uint64_t i = 0; i < count; ++i)
+    survival.add(piece.d[i], double(restored[1][i]) - double(restored[0][i]),
+                 number(0, i) != number(1, i));
+  return true;
+}

@@ -1,0 +1,89 @@
+//===- UpdatedMatrix.h - A matrix with its adapter added ------------------===//
+//
+// W + scale B A in double, element by element, and what of it is left when it
+// is stored in few bits. Pieces are independent of each other, so no number of
+// threads changes a byte.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_COMPILER_HONE_ADAPTER_UPDATEDMATRIX_H
+#define HONE_COMPILER_HONE_ADAPTER_UPDATEDMATRIX_H
+
+#include "compiler/hone-adapter/BaseModel.h"
+#include "compiler/weights/Quantizer.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace hone {
+
+/// What storing W + d instead of W changed, beside the update d that was
+/// asked for: s = Q(W + d) - Q(W).
+///
+/// survives() is the length of s along d in lengths of d, <s, d> / <d, d>: 1
+/// is all of it, 0 none, and what rounding adds in other directions does not
+/// count. That is error(), |s - d| / |d|: rounding is noise to the update, and
+/// can be many times its size while all of it survives.
+struct Survival {
+  double dd = 0, sd = 0, ee = 0;      ///< <d, d>, <s, d>, |s - d|^2
+  uint64_t changed = 0, elements = 0; ///< stored numbers that are others
+
+  void add(double d, double s, bool isChanged);
+  Survival &operator+=(const Survival &other);
+  double length() const;   ///< |d|
+  double survives() const; ///< 1 where d is 0
+  double error() const;    ///< 0 where d is 0
+};
+
+/// Numbers of `bits` in groups of `size` along a row.
+struct Grouping {
+  int64_t bits, size;
+};
+
+class UpdatedMatrix {
+public:
+  /// Elements that are computed at a time; a multiple of every group.
+  static constexpr uint64_t pieceElements = 1 << 14;
+
+  /// `update` may be null. With `isTransposed` the matrix is [in, out]. Errors:
+  /// as PeftAdapter::read.
+  static rt::Result<UpdatedMatrix> create(BaseMatrix base,
+                                          const PeftAdapter &adapter,
+                                          const LowRankUpdate *update,
+                                          bool isTransposed);
+
+  const BaseMatrix &base() const { return matrix; }
+  bool isUpdated() const { return rank > 0; }
+
+  /// What a piece is stored as, `to` being of `dtype`. False if a number that
+  /// was finite is not any more.
+  bool store(uint64_t first, uint64_t count, rt::Dtype dtype, char *to,
+             Survival *survival) const;
+
+  /// The three tensors of a matrix in groups; of a group without an update, the
+  /// bytes that it had.
+  enum class Part { Numbers, Scales, Biases };
+  bool storeGrouped(uint64_t first, uint64_t count, Part part, char *to,
+                    Survival *survival) const;
+
+  /// Storing a float matrix as honec quantises it.
+  bool measure(uint64_t first, uint64_t count, Grouping grouping,
+               Survival &survival) const;
+
+private:
+  /// W and d of a piece.
+  struct Piece {
+    std::vector<double> w, d;
+  };
+  Piece load(uint64_t first, uint64_t count) const;
+
+  BaseMatrix matrix;
+  int64_t rank = 0;
+  std::vector<double> left;  ///< [rows, rank], with the scale
+  std::vector<double> right; ///< [rank, columns]
+};
+
+} // namespace hone
+
+#endif

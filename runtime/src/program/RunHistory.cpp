@@ -1,0 +1,122 @@
+//===- RunHistory.cpp - What the log of a run says, for a plot ------------===//
+//
+// Lines are read as StepLog writes them, and without memory for each: a run's
+// allocations do not depend on its steps.
+//
+//===----------------------------------------------------------------------===//
+
+#include "program/RunHistory.h"
+
+#include "base/MappedFile.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <string_view>
+
+namespace hone::rt {
+
+ThinnedSeries::ThinnedSeries(uint64_t lastStep)
+    : lastStep(std::max<uint64_t>(lastStep, 1)),
+      buckets(std::min(this->lastStep + 1, MostBuckets)) {}
+
+void ThinnedSeries::add(uint64_t step, double value) {
+  if (!std::isfinite(value)) {
+    ++notFinite;
+    return;
+  }
+  const double place = double(std::min(step, lastStep)) / double(lastStep + 1);
+  Bucket &bucket = buckets[std::min(size_t(place * double(buckets.size())),
+                                    buckets.size() - 1)];
+  if (bucket.count == 0) {
+    bucket = {step, step, value, value, 0, 0};
+    ++filled;
+  }
+  bucket.last = step;
+  bucket.least = std::min(bucket.least, value);
+  bucket.most = std::max(bucket.most, value);
+  bucket.sum += value;
+  ++bucket.count;
+  if (count == 0)
+    first = least = most = value;
+  last = value;
+  lastAt = step;
+  least = std::min(least, value);
+  most = std::max(most, value);
+  sum += value;
+  ++count;
+}
+
+RunHistory::RunHistory(uint64_t lastStep)
+    : loss(lastStep), evalLoss(lastStep), learningRate(lastStep),
+      lowerLearningRate(lastStep), gradientNorm(lastStep),
+      tokensPerSecond(lastStep), anonymousBytes(lastStep),
+      residentBytes(lastStep) {}
+
+/// Takes `word` off the front of `text`.
+static bool take(std::string_view &text, std::string_view word) {
+  if (text.substr(0, word.size()) != word)
+    return false;
+  text.remove_prefix(word.size());
+  return true;
+}
+
+/// Takes a number off the front of `text`.
+template <typename Number>
+static bool number(std::string_view &text, Number &value) {
+  auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc())
+    return false;
+  text.remove_prefix(size_t(end - text.data()));
+  return true;
+}
+
+Status RunHistory::read(const std::string &path, const std::string &name) {
+  Result<MappedFile> file = MappedFile::open(path);
+  if (!file.isOk())
+    return file.status();
+  const struct {
+    const char *key;
+    ThinnedSeries *series;
+  } members[] = {{"loss", &loss},
+                 {"eval_loss", &evalLoss},
+                 {"learning_rate", &learningRate},
+                 {"lower_learning_rate", &lowerLearningRate},
+                 {"gradient_norm", &gradientNorm},
+                 {"tokens_per_second", &tokensPerSecond},
+                 {"peak_anonymous_bytes", &anonymousBytes},
+                 {"peak_resident_bytes", &residentBytes}};
+  const std::string_view text = file.value().bytes();
+  for (uint64_t at = 0, released = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = text.substr(at, end - at);
+    at = end + 1;
+    if (at - released >= MappedFile::VisitBytes) {
+      file.value().releaseBehind(std::min<uint64_t>(at, text.size()));
+      released = at;
+    }
+    uint64_t step = 0;
+    std::string_view rest = line;
+    if (!take(rest, "{\"step\": ") || !number(rest, step) ||
+        !take(rest, ", \"run\": \"") || !take(rest, name) || !take(rest, "\""))
+      continue;
+    // `, "key": number` for steps and evaluations; other kinds of lines end
+    // at once.
+    while (take(rest, ", \"")) {
+      const std::string_view key = rest.substr(0, rest.find('"'));
+      rest.remove_prefix(key.size());
+      if (!take(rest, "\": "))
+        break;
+      double value = std::nan("");
+      if (!take(rest, "null") && !number(rest, value))
+        break;
+      for (const auto &[known, series] : members)
+        if (key == known && !std::isnan(value))
+          series->add(step, value);
+    }
+  }
+  return Status::ok();
+}
+
+} // namespace hone::rt

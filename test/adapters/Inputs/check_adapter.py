@@ -1,0 +1,227 @@
+# check_adapter.py - what hone-adapter wrote, computed again in plain Python
+#
+#   check_adapter.py merged MODEL ADAPTER MERGED [--dtype T]
+#   check_adapter.py gguf MODEL ADAPTER FILE
+#   check_adapter.py mlx MODEL ADAPTER FOLDER
+#
+# Standard library only. Sums are math.fsum of exact products, so a merged
+# element is right if it is the nearest of its type, or, where doubles added in
+# another order fall on the other side of a tie, its neighbour.
+
+import json
+import math
+import pathlib
+import struct
+import sys
+
+FORMATS = {"F32": ("f", 4), "F64": ("d", 8), "F16": ("e", 2)}
+
+
+def decode(dtype, data):
+    if dtype == "BF16":
+        return [struct.unpack("<f", b"\0\0" + data[i : i + 2])[0] for i in range(0, len(data), 2)]
+    letter, size = FORMATS[dtype]
+    return list(struct.unpack(f"<{len(data) // size}{letter}", data))
+
+
+def read_safetensors(path):
+    data = path.read_bytes()
+    (size,) = struct.unpack_from("<Q", data)
+    out = {}
+    for name, entry in json.loads(data[8 : 8 + size]).items():
+        if name != "__metadata__":
+            begin, end = entry["data_offsets"]
+            out[name] = (entry["dtype"], entry["shape"], data[8 + size + begin : 8 + size + end])
+    return out
+
+
+def read_model(folder):
+    out = {}
+    for path in sorted(folder.glob("*.safetensors")):
+        out.update(read_safetensors(path))
+    return out
+
+
+class Adapter:
+    def __init__(self, folder):
+        self.config = json.loads((folder / "adapter_config.json").read_text())
+        tensors = read_safetensors(folder / "adapter_model.safetensors")
+        self.pairs, self.saved = {}, {}
+        for name, (dtype, shape, data) in tensors.items():
+            name = name.removeprefix("base_model.model.")
+            module = name.removesuffix(".lora_A.weight").removesuffix(".lora_B.weight")
+            if module == name:
+                self.saved[name] = decode(dtype, data)
+            else:
+                values = decode(dtype, data)
+                rows = [values[i : i + shape[1]] for i in range(0, len(values), shape[1])]
+                self.pairs.setdefault(module, {})["a" if "lora_A" in name else "b"] = rows
+
+    def scale(self, module):
+        rank = len(self.pairs[module]["a"])
+        rooted = self.config.get("use_rslora")
+        return self.config["lora_alpha"] / (math.sqrt(rank) if rooted else rank)
+
+    def update(self, module):
+        """scale B A, [out][in], or its transpose with fan_in_fan_out."""
+        a, b, s = self.pairs[module]["a"], self.pairs[module]["b"], self.scale(module)
+        columns = list(zip(*a))
+        delta = [[s * math.fsum(x * y for x, y in zip(row, column)) for column in columns] for row in b]
+        return [list(r) for r in zip(*delta)] if self.config.get("fan_in_fan_out") else delta
+
+
+def neighbours(dtype, value):
+    """The nearest element of the type, and the distance of its neighbours."""
+    bits, least = {"F32": (24, -149), "BF16": (8, -133), "F16": (11, -24), "F64": (53, -1074)}[dtype]
+    exponent = math.frexp(value)[1] - bits if value else least
+    step = 2.0 ** max(exponent, least)
+    return round(value / step) * step, step
+
+
+def expect(condition, message):
+    if not condition:
+        sys.exit(f"check_adapter.py: {message}")
+
+
+def check_merged(model, adapter, merged, dtype):
+    before, after = read_model(model), read_model(merged)
+    expect(before.keys() == after.keys(), "other tensors than the model's")
+    changed = ties = 0
+    for name, (old_type, shape, data) in before.items():
+        new_type, new_shape, new_data = after[name]
+        expect(new_shape == shape, f"{name}: shape {new_shape}")
+        expect(new_type == (dtype or old_type), f"{name}: {new_type}")
+        values = decode(old_type, data)
+        module = name.removesuffix(".weight")
+        if module not in adapter.pairs and "transformer." + module in adapter.pairs:
+            module = "transformer." + module
+        if module in adapter.pairs:
+            delta = [x for row in adapter.update(module) for x in row]
+            values = [w + d for w, d in zip(values, delta)]
+            changed += 1
+        elif name in adapter.saved:
+            values = adapter.saved[name]
+            changed += 1
+        elif new_type == old_type:
+            expect(new_data == data, f"{name}: not the model's bytes")
+        for i, (want, got) in enumerate(zip(values, decode(new_type, new_data))):
+            nearest, step = neighbours(new_type, want)
+            if got != nearest:
+                ties += 1
+                expect(abs(got - want) <= step * 0.5000001, f"{name}[{i}]: {got!r}, expected {want!r}")
+    expect(changed == len(adapter.pairs) + len(adapter.saved), "some modules were not merged")
+    print(f"{changed} tensors merged, {ties} at ties")
+
+
+def read_gguf(path):
+    data = path.read_bytes()
+    at = 0
+
+    def take(letter):
+        nonlocal at
+        (value,) = struct.unpack_from("<" + letter, data, at)
+        at += struct.calcsize(letter)
+        return value
+
+    def text():
+        nonlocal at
+        size = take("Q")
+        at += size
+        return data[at - size : at].decode()
+
+    expect(data[:4] == b"GGUF", "no GGUF")
+    at = 4
+    expect(take("I") == 3, "another version")
+    tensors, pairs = take("Q"), take("Q")
+    fields = {}
+    for _ in range(pairs):
+        key = text()
+        kind = take("I")
+        fields[key] = text() if kind == 8 else take({4: "I", 6: "f"}[kind])
+    infos = []
+    for _ in range(tensors):
+        name = text()
+        dims = [take("Q") for _ in range(take("I"))]
+        infos.append((name, dims, take("I"), take("Q")))
+    start = (at + 31) // 32 * 32
+    out = {}
+    for name, dims, kind, offset in infos:
+        expect(offset % 32 == 0, f"{name} is not aligned")
+        dtype, width = {0: ("F32", 4), 1: ("F16", 2), 30: ("BF16", 2)}[kind]
+        size = dims[0] * dims[1] * width
+        values = decode(dtype, data[start + offset : start + offset + size])
+        out[name] = [values[i : i + dims[0]] for i in range(0, len(values), dims[0])]
+    return fields, out
+
+
+NAMES = {
+    "self_attn.q_proj": "attn_q",
+    "self_attn.k_proj": "attn_k",
+    "self_attn.v_proj": "attn_v",
+    "self_attn.o_proj": "attn_output",
+    "mlp.gate_proj": "ffn_gate",
+    "mlp.up_proj": "ffn_up",
+    "mlp.down_proj": "ffn_down",
+}
+
+
+def check_gguf(model, adapter, path):
+    config = json.loads((model / "config.json").read_text())
+    fields, tensors = read_gguf(path)
+    rooted = adapter.config.get("use_rslora")
+    rank = adapter.config["r"]
+    expect(fields["general.type"] == "adapter", "general.type")
+    expect(fields["adapter.type"] == "lora", "adapter.type")
+    interleaves = config["model_type"] in ("llama", "mistral")
+    expect(fields["general.architecture"] == ("llama" if interleaves else config["model_type"]), "architecture")
+    # llama.cpp's scale is alpha / rank.
+    alpha = adapter.config["lora_alpha"] * (math.sqrt(rank) if rooted else 1)
+    expect(math.isclose(fields["adapter.lora.alpha"], alpha, rel_tol=1e-7), "adapter.lora.alpha")
+    for module, pair in adapter.pairs.items():
+        _, _, layer, rest = module.split(".", 3)
+        name = f"blk.{layer}.{NAMES[rest]}.weight"
+        expect(tensors.pop(name + ".lora_a") == pair["a"], f"{name}.lora_a")
+        b = pair["b"]
+        if interleaves and rest[-6:] in ("q_proj", "k_proj"):
+            heads = config["num_key_value_heads" if rest[-6] == "k" else "num_attention_heads"]
+            size = len(b) // heads
+            # A head's halves x, y become x0 y0 x1 y1 ...
+            order = [h * size + p * (size // 2) + i for h in range(heads) for i in range(size // 2) for p in (0, 1)]
+            b = [b[i] for i in order]
+        expect(tensors.pop(name + ".lora_b") == b, f"{name}.lora_b")
+    expect(not tensors, f"more tensors: {sorted(tensors)}")
+    print(f"{len(adapter.pairs)} modules for llama.cpp")
+
+
+def check_mlx(model, adapter, folder):
+    config = json.loads((folder / "adapter_config.json").read_text())
+    parameters = config["lora_parameters"]
+    expect(config["fine_tune_type"] == "lora", "fine_tune_type")
+    expect(parameters["rank"] == adapter.config["r"], "rank")
+    layers = json.loads((model / "config.json").read_text())["num_hidden_layers"]
+    adapted = set()
+    tensors = read_safetensors(folder / "adapters.safetensors")
+    for module, pair in adapter.pairs.items():
+        _, _, layer, rest = module.split(".", 3)
+        expect(rest in parameters["keys"], f"{rest} is no key")
+        adapted.add(int(layer))
+        expect(parameters["scale"] == adapter.scale(module), "scale")
+        for suffix, rows in pair.items():
+            _, shape, data = tensors.pop(f"{module}.lora_{suffix}")
+            expect(shape == [len(rows[0]), len(rows)], f"{module}: {shape}")
+            values = [x for column in zip(*rows) for x in column]
+            expect(decode("F32", data) == values, f"{module}.lora_{suffix}")
+    expect(config["num_layers"] == layers - min(adapted), "num_layers")
+    expect(not tensors, f"more tensors: {sorted(tensors)}")
+    print(f"{len(adapter.pairs)} modules for mlx-lm")
+
+
+def main():
+    what, model, adapter, output = sys.argv[1], *map(pathlib.Path, sys.argv[2:5])
+    if what == "merged":
+        check_merged(model, Adapter(adapter), output, sys.argv[5] if len(sys.argv) > 5 else None)
+    else:
+        {"gguf": check_gguf, "mlx": check_mlx}[what](model, Adapter(adapter), output)
+
+
+main()

@@ -1,0 +1,107 @@
+# make_adapters.py FOLDER - adapters and models that Hone does not train
+#
+# Beside FOLDER/llama, a copy of a model and its adapter: with use_rslora, with
+# a saved lm_head; a Conv1D model with fan_in_fan_out whose files lack the name
+# of the body; and an MLX-quantised matrix. Standard library only.
+
+import json
+import pathlib
+import random
+import shutil
+import struct
+import sys
+
+random.seed(7)
+
+
+def write(path, tensors):
+    header, at, body = {}, 0, b""
+    for name, (dtype, shape, data) in tensors.items():
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + len(data)]}
+        body += data
+        at += len(data)
+    text = json.dumps(header).encode()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(struct.pack("<Q", len(text)) + text + body)
+
+
+def read(path):
+    data = path.read_bytes()
+    (size,) = struct.unpack_from("<Q", data)
+    out = {}
+    for name, entry in json.loads(data[8 : 8 + size]).items():
+        if name != "__metadata__":
+            begin, end = entry["data_offsets"]
+            out[name] = (entry["dtype"], entry["shape"], data[8 + size + begin : 8 + size + end])
+    return out
+
+
+def floats(*shape, size=0.1):
+    count = 1
+    for n in shape:
+        count *= n
+    return "F32", list(shape), struct.pack(f"<{count}f", *(random.uniform(-size, size) for _ in range(count)))
+
+
+def save(folder, config, tensors, name="adapter_model.safetensors"):
+    folder.mkdir(parents=True, exist_ok=True)
+    file = "config.json" if name == "model.safetensors" else "adapter_config.json"
+    (folder / file).write_text(json.dumps(config, indent=2))
+    write(folder / name, tensors)
+
+
+def prefixed(tensors):
+    return {"base_model.model." + name: tensor for name, tensor in tensors.items()}
+
+
+def main():
+    out, adapter = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+    config = json.loads((adapter / "adapter_config.json").read_text())
+    tensors = read(adapter / "adapter_model.safetensors")
+    save(out / "rslora", {**config, "use_rslora": True}, tensors)
+    head = {"base_model.model.lm_head.weight": floats(101, 40)}
+    save(out / "saved", {**config, "modules_to_save": ["lm_head"]}, {**tensors, **head})
+    embedding = {"base_model.model.model.embed_tokens.weight": floats(101, 40)}
+    save(out / "saved-shape", {**config, "modules_to_save": ["embed_tokens"]},
+         {**tensors, "base_model.model.model.embed_tokens.weight": floats(100, 40)})
+    save(out / "other-module", config, {**tensors, **prefixed({
+        "model.layers.7.mlp.up_proj.lora_A.weight": floats(4, 40),
+        "model.layers.7.mlp.up_proj.lora_B.weight": floats(72, 4)})})
+    save(out / "dora", {**config, "use_dora": True}, tensors)
+    infinite = dict(tensors)
+    name = next(name for name in infinite if "lora_B" in name)
+    dtype, shape, data = infinite[name]
+    infinite[name] = dtype, shape, struct.pack("<f", float("inf")) + data[4:]
+    save(out / "infinite", config, infinite)
+    lonely = dict(tensors)
+    del lonely[name]
+    save(out / "lonely", config, lonely)
+    del embedding
+
+    # GPT-2: [in, out], and files of the body alone.
+    gpt = {"h.0.attn.c_attn.weight": floats(6, 18), "h.0.attn.c_attn.bias": floats(18), "wte.weight": floats(10, 6)}
+    save(out / "conv1d", {"model_type": "gpt2"}, gpt, "model.safetensors")
+    save(out / "conv1d-adapter", {**config, "r": 2, "fan_in_fan_out": True}, prefixed({
+        "transformer.h.0.attn.c_attn.lora_A.weight": floats(2, 6),
+        "transformer.h.0.attn.c_attn.lora_B.weight": floats(18, 2)}))
+
+    # MLX: 4 bits in groups of 32, and an update of the second group of row 0.
+    words = struct.pack("<64I", *(random.getrandbits(32) for _ in range(64)))
+    mlx = {
+        "model.layers.0.mlp.up_proj.weight": ("U32", [8, 8], words),
+        "model.layers.0.mlp.up_proj.scales": floats(8, 2),
+        "model.layers.0.mlp.up_proj.biases": floats(8, 2),
+        "model.norm.weight": floats(64),
+    }
+    quantization = {"group_size": 32, "bits": 4}
+    save(out / "mlx", {"model_type": "llama", "rms_norm_eps": 1e-05, "quantization": quantization,
+                       "quantization_config": quantization}, mlx, "model.safetensors")
+    a = struct.pack("<64f", *([0.0] * 32 + [random.uniform(-1, 1) for _ in range(32)]))
+    b = struct.pack("<8f", *([1.0] + [0.0] * 7))
+    save(out / "mlx-adapter", {**config, "r": 1}, prefixed({
+        "model.layers.0.mlp.up_proj.lora_A.weight": ("F32", [1, 64], a),
+        "model.layers.0.mlp.up_proj.lora_B.weight": ("F32", [8, 1], b)}))
+    shutil.copyfile(out / "mlx/config.json", out / "mlx/tokenizer_config.json")
+
+
+main()
