@@ -135,6 +135,14 @@ static Status checkCombination(const Options &options,
     return Status::error(ErrorCode::MissingOption,
                          {"--eval-every", "expects --eval-data but got none",
                           "add --eval-data FILE"});
+  const std::pair<bool, const char *> ofEvaluations[] = {
+      {options.earlyStop > 0, "--early-stop"},
+      {options.loadBestModelAtEnd, "--load-best-model-at-end"}};
+  for (auto [isGiven, name] : ofEvaluations)
+    if (isGiven && options.evalEvery == 0)
+      return Status::error(ErrorCode::MissingOption,
+                           {name, "expects --eval-every but got none",
+                            "add --eval-every N"});
   const TrainSettings &train = options.settings.train;
   if (train.optimizer_in_backward && train.max_grad_norm > 0)
     return Status::error(

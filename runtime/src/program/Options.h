@@ -42,6 +42,15 @@ struct Options : Section {
       "what to evaluate on", aFile};
   Integer evalEvery{*this, "eval_every", 0, Bits::None, SetBy::Option,
       "evaluate after every N steps; 0: after the last", counts};
+  Integer earlyStop{*this, "early_stop", 0, Bits::None, SetBy::Option,
+      "stop when N evaluations one after another are not better than the best; 0: "
+      "never", counts};
+  Word metricForBestModel{*this, "metric_for_best_model", "loss", Bits::None,
+      SetBy::Option,
+      "what makes an evaluation the best, whose adapter --eval-every keeps in best/",
+      {{"loss", "accuracy"}}};
+  Truth loadBestModelAtEnd{*this, "load_best_model_at_end", false, Bits::None,
+      SetBy::Flag, "leave the best adapter in --output at the end, not the last"};
   Truth evalOnly{*this, "eval_only", false, Bits::None, SetBy::Flag,
       "print the mean loss on --eval-data and exit"};
   Word replay{*this, "replay", "", Bits::None, SetBy::Option,

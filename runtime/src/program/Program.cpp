@@ -198,12 +198,14 @@ static Status evaluateOnly(Setup &setup) {
   if (Status status = startFresh(setup); !status.isOk())
     return status;
   const Dataset &data = setup.evalData;
-  Result<double> loss =
+  Result<Evaluation> found =
       setup.trainer->evaluate(data, setup.module.config().train.batch_size);
-  if (!loss.isOk())
-    return loss.status();
-  printf("eval loss    %.9f over %" PRIu64 " tokens\n", loss.value(),
-         data.targetCount());
+  if (!found.isOk())
+    return found.status();
+  const Evaluation &evaluation = found.value();
+  printf("eval loss    %.9f over %" PRIu64 " tokens\n"
+         "perplexity   %.6g\n",
+         evaluation.loss, data.targetCount(), evaluation.perplexity());
   return flushOutput();
 }
 

@@ -168,11 +168,34 @@ std::string describeOutcome(const Module &module, const Options &options,
   std::string compared;
   if (module.compares())
     compared = run.compared().table();
-  return compared + row("peak", peak) + row("resident", resident) +
+  std::string evaluation;
+  if (const std::optional<Evaluation> &last = run.lastEvaluation()) {
+    char text[128];
+    int size = snprintf(text, sizeof(text), "loss %.6f, perplexity %.4g",
+                        last->loss, last->perplexity());
+    if (last->hasAccuracy())
+      snprintf(text + size, sizeof(text) - size_t(size),
+               ", accuracy %.4f (%" PRIu64 " of %" PRIu64 ")",
+               last->accuracy(), last->correct, last->examples);
+    evaluation = row("evaluation", text);
+  }
+  if (run.best().exists())
+    evaluation +=
+        row("best", run.best().text() + ", in " + run.bestFolder());
+  if (run.stopsEarly())
+    evaluation += row("stopped", "early: the last " +
+                                     std::to_string(run.best().waited()) +
+                                     " evaluations were not better");
+  const bool isBest = options.loadBestModelAtEnd && run.best().exists() &&
+                      (run.stopsEarly() ||
+                       run.completedSteps() == run.totalSteps());
+  return compared + evaluation + row("peak", peak) + row("resident", resident) +
          row("step", step) +
          row("speed", speed) +
          row("adapter", options.output + " after " +
-                            groupDigits(run.completedSteps()) + " of " +
+                            groupDigits(isBest ? run.best().step()
+                                               : run.completedSteps()) +
+                            " of " +
                             groupDigits(run.totalSteps()) + " steps");
 }
 

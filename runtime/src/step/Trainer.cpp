@@ -269,15 +269,21 @@ Status Trainer::step(const Dataset &data, const SampleOrder &order,
                         remedyOf(module.config())});
 }
 
-Result<double> Trainer::evaluate(const Dataset &data, uint64_t batchSize) {
-  SampleOrder order{data.sampleCount(), batchSize, 1, 0, /*shuffle=*/false};
+Result<double> Trainer::lossOf(const Dataset &data, const SampleOrder &order,
+                               SampleOrder::Range range) {
   StepResult result;
-  begin(evaluation, data, order, {0, 0, data.sampleCount()}, result);
+  begin(evaluation, data, order, range, result);
   setUpdate(evaluation, {}, /*completed=*/0);
   evaluation.run(*this);
   if (Status status = device.wait(); !status.isOk())
     return status;
   return evaluation.report("loss");
+}
+
+Result<Evaluation> Trainer::evaluate(const Dataset &data, uint64_t batchSize) {
+  SampleOrder order{data.sampleCount(), batchSize, 1, 0, /*shuffle=*/false};
+  Result<double> loss = lossOf(data, order, {0, 0, data.sampleCount()});
+  return loss.isOk() ? Result<Evaluation>({loss.value()}) : loss.status();
 }
 
 Status Trainer::validate(uint64_t completed) {

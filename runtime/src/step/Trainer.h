@@ -15,6 +15,7 @@
 #include "module/Module.h"
 #include "module/Weights.h"
 #include "step/Batch.h"
+#include "step/Evaluation.h"
 #include "step/Interpreter.h"
 #include "step/LearningRate.h"
 #include "step/SampleOrder.h"
@@ -94,9 +95,9 @@ public:
                  const Hyperparameters &hyperparameters, uint64_t completed,
                  GradientComparison &result);
 
-  /// Mean negative log-likelihood of the target tokens of `data`, in the
-  /// file's order, `batchSize` sequences at a time. Errors: as Device::wait.
-  Result<double> evaluate(const Dataset &data, uint64_t batchSize);
+  /// `data` in the file's order, `batchSize` sequences at a time. Errors: as
+  /// Device::wait.
+  Result<Evaluation> evaluate(const Dataset &data, uint64_t batchSize);
 
   /// Whether the trainable parameters are finite: a finite gradient can still
   /// overflow one. Errors: as step().
@@ -121,6 +122,9 @@ private:
                            uint64_t completed);
   /// Of the step that ran last, of all parts that have one; none: no part has.
   std::optional<double> gradientNorm();
+  /// Mean loss of the target tokens of places of an epoch; no update.
+  Result<double> lossOf(const Dataset &data, const SampleOrder &order,
+                        SampleOrder::Range range);
   /// Loads places [first, first + count) of an epoch from now on, and tells
   /// `interpreter` of them.
   void begin(Interpreter &interpreter, const Dataset &data,
