@@ -23,9 +23,9 @@ TEST(BestEvaluation, TheFirstOfTheLeastLosses) {
 
 TEST(BestEvaluation, OrTheGreatestAccuracy) {
   BestEvaluation best("accuracy", "data");
-  EXPECT_TRUE(best.add(1, {2.0, 8, 4}));
-  EXPECT_FALSE(best.add(2, {1.0, 8, 4}));
-  EXPECT_TRUE(best.add(3, {3.0, 8, 5}));
+  EXPECT_TRUE(best.add(1, {2.0, 1, 8, 4}));
+  EXPECT_FALSE(best.add(2, {1.0, 1, 8, 4}));
+  EXPECT_TRUE(best.add(3, {3.0, 1, 8, 5}));
   EXPECT_EQ(best.value(), 0.625);
 }
 

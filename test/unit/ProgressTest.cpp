@@ -156,7 +156,7 @@ TEST_F(StepLogTest, EvaluationsHaveTheirPerplexityAndAccuracy) {
   auto log = StepLog::open(path, "a", 0);
   ASSERT_TRUE(log.isOk());
   ASSERT_TRUE(log.value().evaluation(1, {1.5}).isOk());
-  ASSERT_TRUE(log.value().evaluation(2, {0.5, 8, 6}).isOk());
+  ASSERT_TRUE(log.value().evaluation(2, {0.5, 1, 8, 6}).isOk());
   // JSON has no infinity.
   ASSERT_TRUE(log.value().evaluation(3, {1e4}).isOk());
   std::string text = folder.read("log.jsonl");

@@ -3,13 +3,29 @@
 #ifndef HONE_RUNTIME_STEP_EVALUATION_H
 #define HONE_RUNTIME_STEP_EVALUATION_H
 
+#include "data/Task.h"
+
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 
 namespace hone::rt {
 
+/// An example of a task, by what its candidates lose.
+struct ScoredExample {
+  static constexpr size_t MostCandidates = Task::MostLabels;
+  /// Mean negative log-likelihood of a candidate's tokens, as MeZO compares
+  /// candidates of different lengths: log p(candidate | prompt) / tokens.
+  std::array<double, MostCandidates> losses{};
+  size_t candidates = 0;
+  size_t label = 0;      ///< the right one
+  size_t prediction = 0; ///< the likeliest, of equal ones the first
+};
+
 struct Evaluation {
   double loss = 0; ///< mean negative log-likelihood of a target token
+  uint64_t tokens = 0; ///< that have a target
   uint64_t examples = 0; ///< of a task; 0: the data is of none
   uint64_t correct = 0;  ///< of them, with the right candidate the likeliest
 

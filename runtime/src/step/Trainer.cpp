@@ -280,10 +280,48 @@ Result<double> Trainer::lossOf(const Dataset &data, const SampleOrder &order,
   return evaluation.report("loss");
 }
 
-Result<Evaluation> Trainer::evaluate(const Dataset &data, uint64_t batchSize) {
+Result<Evaluation> Trainer::evaluateTask(
+    const Dataset &data,
+    const std::function<void(const ScoredExample &)> &each) {
+  const uint64_t samples = data.sampleCount();
+  SampleOrder order{samples, 1, 1, 0, /*shuffle=*/false};
+  Evaluation out;
+  double sum = 0;
+  for (uint64_t i = 0; i < samples;) {
+    ScoredExample example;
+    do {
+      Result<double> loss = lossOf(data, order, {0, i, 1});
+      if (!loss.isOk())
+        return loss.status();
+      const size_t k = example.candidates++;
+      example.losses[k] = loss.value();
+      if (loss.value() < example.losses[example.prediction])
+        example.prediction = k;
+      if (!data.isWrong(i)) {
+        const uint64_t count = Batch::countTargets(data.sample(i));
+        example.label = k;
+        sum += loss.value() * double(count);
+        out.tokens += count;
+      }
+      ++i;
+    } while (i < samples && data.continues(i) &&
+             example.candidates < ScoredExample::MostCandidates);
+    ++out.examples;
+    out.correct += example.prediction == example.label;
+    each(example);
+  }
+  out.loss = sum / double(out.tokens);
+  return out;
+}
+
+Result<Evaluation>
+Trainer::evaluate(const Dataset &data, uint64_t batchSize,
+                  const std::function<void(const ScoredExample &)> &each) {
+  if (data.format() == DataFormat::Task)
+    return evaluateTask(data, each);
   SampleOrder order{data.sampleCount(), batchSize, 1, 0, /*shuffle=*/false};
   Result<double> loss = lossOf(data, order, {0, 0, data.sampleCount()});
-  return loss.isOk() ? Result<Evaluation>({loss.value()}) : loss.status();
+  return loss.isOk() ? Result<Evaluation>({loss.value(), data.targetCount()}) : loss.status();
 }
 
 Status Trainer::validate(uint64_t completed) {

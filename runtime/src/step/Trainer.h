@@ -22,6 +22,7 @@
 #include "step/Trainables.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -97,7 +98,14 @@ public:
 
   /// `data` in the file's order, `batchSize` sequences at a time. Errors: as
   /// Device::wait.
-  Result<Evaluation> evaluate(const Dataset &data, uint64_t batchSize);
+  Result<Evaluation> evaluate(const Dataset &data, uint64_t batchSize) {
+    return evaluate(data, batchSize, [](const ScoredExample &) {});
+  }
+  /// The same; of a task, whose candidates are one sequence each, tells `each`
+  /// example. The loss is then of the right candidates.
+  Result<Evaluation>
+  evaluate(const Dataset &data, uint64_t batchSize,
+           const std::function<void(const ScoredExample &)> &each);
 
   /// Whether the trainable parameters are finite: a finite gradient can still
   /// overflow one. Errors: as step().
@@ -122,6 +130,9 @@ private:
                            uint64_t completed);
   /// Of the step that ran last, of all parts that have one; none: no part has.
   std::optional<double> gradientNorm();
+  Result<Evaluation>
+  evaluateTask(const Dataset &data,
+               const std::function<void(const ScoredExample &)> &each);
   /// Mean loss of the target tokens of places of an epoch; no update.
   Result<double> lossOf(const Dataset &data, const SampleOrder &order,
                         SampleOrder::Range range);
