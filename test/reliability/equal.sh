@@ -5,8 +5,9 @@ losses() {
   sed -E 's/"(run|tokens_per_second|peak_[a-z]+_bytes)": [^,}]*[,}]//g' "$1"
 }
 
-# result_of RUN: the digest of every file of its adapter, or of its model.
+# result_of RUN: the digest of every file of its adapters, or of its models.
 result_of() {
+  [ ! -d "$1/best" ] || result_of "$1/best"
   if [[ -f $1/adapter_model.safetensors ]]; then
     sha256sum <"$1/adapter_model.safetensors"
     sha256sum <"$1/adapter_config.json"

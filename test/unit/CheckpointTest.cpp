@@ -33,12 +33,13 @@ struct SavedRun {
                   static_cast<long long>(step));
     return text;
   }
-  Status save(int64_t step) {
+  Status save(int64_t step, const CheckpointFields &evaluation = {}) {
     for (int i = 0; i < 3; ++i)
       theta[i] = step + i * 0.1, state0[i] = step - i;
     return store.save(
         step, identity,
-        {{"theta", Dtype::F64, 3, theta}, {"state0", Dtype::F32, 3, state0}});
+        {{"theta", Dtype::F64, 3, theta}, {"state0", Dtype::F32, 3, state0}},
+        evaluation);
   }
   /// The newest, and what it holds.
   Result<CheckpointStore::Found> load() {
@@ -94,6 +95,38 @@ TEST(CheckpointTest, TheNewestTwoAreKept) {
   run.resumes(1000000);
   std::filesystem::remove_all(run.folder.file("out/checkpoint-1000000"));
   run.resumes(999999);
+}
+
+TEST(CheckpointTest, AsManyAreKeptAsAsked) {
+  for (auto [asked, left] : {std::pair(1, 1), std::pair(3, 3), std::pair(0, 5)}) {
+    SavedRun run;
+    run.store.keep(uint64_t(asked));
+    for (int64_t step : {1, 2, 3, 4, 5})
+      ASSERT_TRUE(run.save(step).isOk());
+    EXPECT_EQ(run.folder.count("out"), size_t(left));
+    run.resumes(5);
+  }
+}
+
+// Falling back to the one before must not lose the one that this names.
+TEST(CheckpointTest, WhatAKeptOneNamesAsTheBestIsKept) {
+  SavedRun run;
+  const auto best = [](const char *step) {
+    return CheckpointFields{{CheckpointStore::BestStep, step}};
+  };
+  ASSERT_TRUE(run.save(1, best("1")).isOk());
+  ASSERT_TRUE(run.save(2, best("1")).isOk());
+  ASSERT_TRUE(run.save(3, best("1")).isOk());
+  ASSERT_TRUE(run.save(4, best("4")).isOk());
+  EXPECT_TRUE(std::filesystem::exists(run.folder.file(run.name(1))));
+  EXPECT_FALSE(std::filesystem::exists(run.folder.file(run.name(2))));
+  Result<CheckpointStore::Found> found = run.store.at(1);
+  ASSERT_TRUE(found.isOk()) << found.status().render();
+  EXPECT_EQ(found.value().evaluation, best("1"));
+  ASSERT_TRUE(run.save(5, best("4")).isOk());
+  EXPECT_FALSE(std::filesystem::exists(run.folder.file(run.name(1))));
+  EXPECT_EQ(run.store.at(1).status().errorCode(), ErrorCode::DamagedCheckpoint);
+  run.resumes(5);
 }
 
 // A kill between a new checkpoint and the removal of the oldest.

@@ -12,6 +12,8 @@
 #include "data/Conversation.h"
 #include "data/Dataset.h"
 
+#include <algorithm>
+
 using namespace hone::rt;
 using namespace hone::test;
 
@@ -430,8 +432,6 @@ TEST(Conversation, WhatIsNotSupportedIsNamedWithItsPlace) {
       {R"({"messages": []})", ErrorCode::BadLine, "\"messages\" is empty"},
       {R"({"messages": "hello"})", ErrorCode::BadLine, "expected an array"},
       {R"({"messages": [1]})", ErrorCode::BadLine, "expected an object"},
-      {R"({"messages": [{"role": "assistant", "content": "a"}]})",
-       ErrorCode::UnsupportedTurn, "before the first of the assistant"},
       {R"({"messages": [{"role": "system", "content": "a"}]})",
        ErrorCode::ConversationRefused,
        "refuses it: expected a turn of the user but found system "
@@ -451,6 +451,34 @@ TEST(Conversation, WhatIsNotSupportedIsNamedWithItsPlace) {
     EXPECT_NE(text.find(expected), std::string::npos) << text;
     EXPECT_NE(text.find("help: "), std::string::npos) << text;
   }
+}
+
+// ShareGPT has conversations that were cut out of longer ones.
+TEST(Conversation, ThoseThatBeginWithAnAnswerAreLeftOutAndNamed) {
+  LoadedChat chat("qwen2", writtenTemplate("chatml"));
+  const std::string answerFirst =
+      R"({"conversations": [{"from": "gpt", "value": "b"},
+          {"from": "human", "value": "c"}, {"from": "gpt", "value": "d"}]})";
+  std::string oneLine = answerFirst;
+  oneLine.erase(std::remove(oneLine.begin(), oneLine.end(), '\n'),
+                oneLine.end());
+  const std::string good =
+      R"({"conversations": [{"from": "human", "value": "a"}, {"from": "gpt", "value": "b"}]})";
+  Result<Dataset> data =
+      prepare(chat, "d.jsonl", good + "\n" + oneLine + "\n" + oneLine + "\n");
+  ASSERT_TRUE(data.isOk()) << data.status().render();
+  EXPECT_EQ(data.value().sampleCount(), 1u);
+  EXPECT_NE(data.value().notes().find(
+                "2 of 3 conversations begin with a turn of the assistant, which "
+                "answers nothing, and are left out; the first is in line 2"),
+            std::string_view::npos)
+      << data.value().notes();
+  // None is left: that is an error, which says why.
+  Result<Dataset> none = prepare(chat, "e.jsonl", oneLine);
+  ASSERT_FALSE(none.isOk());
+  EXPECT_EQ(none.status().errorCode(), ErrorCode::NoSample);
+  EXPECT_NE(none.status().render().find("begin with a turn of the assistant"),
+            std::string::npos);
 }
 
 TEST(Conversation, PlacesInAnArrayAreThoseOfTheFile) {

@@ -27,8 +27,15 @@ TEST(Progress, LineShowsMeasuredBesidePlannedPeak) {
   char line[256];
   StepRecord record{420, 1.83421, 9.6e-6, 0.5, 812, 143 * mib, 0};
   Progress::render(line, sizeof(line), record, 1000, 150 * mib, 812, 372);
-  EXPECT_STREQ(line, "step   420/1000  loss 1.8342  lr 9.6e-06  812 tok/s  "
-                     "peak 143.0/150.0 MiB  eta 6m12s");
+  EXPECT_STREQ(line, "step   420/1000  loss 1.8342  norm 0.5  lr 9.6e-06  "
+                     "812 tok/s  peak 143.0/150.0 MiB  eta 6m12s");
+}
+
+TEST(Progress, MethodsWithoutAGradientHaveNoNorm) {
+  char line[256];
+  StepRecord record{420, 1.83421, 9.6e-6, NAN, 812, 143 * mib, 0};
+  Progress::render(line, sizeof(line), record, 1000, 150 * mib, 812, 372);
+  EXPECT_NE(std::string(line).find("loss 1.8342  lr"), std::string::npos);
 }
 
 TEST(Progress, PlainLinesAreAtMostOneASecondWithFirstAndLast) {
@@ -73,7 +80,7 @@ protected:
     ASSERT_TRUE(log.isOk()) << log.status().render();
     for (uint64_t step = first; step <= last; ++step) {
       ASSERT_TRUE(log.value().step({step, 1.0 / double(step)}).isOk());
-      ASSERT_TRUE(log.value().evaluation(step, 0.5).isOk());
+      ASSERT_TRUE(log.value().evaluation(step, {0.5}).isOk());
     }
     ASSERT_TRUE(log.value().sync().isOk());
   }
@@ -143,6 +150,25 @@ TEST_F(StepLogTest, LossKeepsEveryBit) {
   write(3, 3);
   EXPECT_NE(folder.read("log.jsonl").find("\"loss\": 0.33333333333333331,"),
             std::string::npos);
+}
+
+TEST_F(StepLogTest, EvaluationsHaveTheirPerplexityAndAccuracy) {
+  auto log = StepLog::open(path, "a", 0);
+  ASSERT_TRUE(log.isOk());
+  ASSERT_TRUE(log.value().evaluation(1, {1.5}).isOk());
+  ASSERT_TRUE(log.value().evaluation(2, {0.5, 1, 8, 6}).isOk());
+  // JSON has no infinity.
+  ASSERT_TRUE(log.value().evaluation(3, {1e4}).isOk());
+  std::string text = folder.read("log.jsonl");
+  EXPECT_NE(text.find("\"eval_loss\": 1.5, \"perplexity\": 4.4816890703380645}"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("1.6487212707001282, \"eval_accuracy\": 0.75}"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("\"eval_loss\": 10000, \"perplexity\": null}"),
+            std::string::npos)
+      << text;
 }
 
 TEST_F(StepLogTest, NeverOverwritesAFileThatIsNoLog) {

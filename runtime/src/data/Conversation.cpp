@@ -119,11 +119,11 @@ Status ConversationEncoder::encode(std::vector<ChatTurn> turns,
     counts.spelled += model.mark(turns[i].content);
     counts.spelled += model.mark(turns[i].reasoning);
   }
-  if (!answers.empty() && answers.front() == 0)
-    return Status::error(
-        ErrorCode::UnsupportedTurn,
-        {place, "expected a turn of the user before the first of the assistant",
-         "remove the first turn, or put what it answers before it"});
+  if (!answers.empty() && answers.front() == 0) {
+    if (counts.answerFirst++ == 0)
+      counts.firstOfThem = place;
+    return Status::ok();
+  }
   ChatMessages messages(std::move(turns));
   if (Status s = renderWhole(messages, messages.size()); !s.isOk())
     return s;
@@ -160,6 +160,15 @@ Status ConversationEncoder::encode(std::vector<ChatTurn> turns,
 
 static std::string countOf(uint64_t part, uint64_t all, const char *what) {
   return std::to_string(part) + " of " + std::to_string(all) + " " + what;
+}
+
+std::string ConversationCounts::leftOut() const {
+  if (answerFirst == 0)
+    return "";
+  return "\n" + countOf(answerFirst, conversations, "conversations") +
+         " begin with a turn of the assistant, which answers nothing, and are "
+         "left out; the first is in line " +
+         firstOfThem.substr(firstOfThem.rfind(':') + 1);
 }
 
 std::string ConversationCounts::notes() const {

@@ -38,10 +38,13 @@ struct ConversationCounts {
   uint64_t parted = 0;  ///< whose beginning is not what a prompt ends with
   uint64_t endless = 0; ///< without a special token at their end
   uint64_t spelled = 0; ///< special tokens that data spells
+  uint64_t answerFirst = 0; ///< left out: their first turn answers nothing
+  std::string firstOfThem;  ///< where that is
   std::string end;      ///< the special token of the first turn that has one
 
   /// A sentence a line, each after a line end.
   std::string notes() const;
+  std::string leftOut() const;
 };
 
 class ConversationEncoder {
@@ -54,8 +57,9 @@ public:
                       TokenizerScratch &scratch, ConversationCounts &counts)
       : model(model), tokenizer(tokenizer), scratch(scratch), counts(counts) {}
 
-  /// `place` is where the turns are from. Errors: UnsupportedTurn,
-  /// ConversationRefused, those of `emit` and of Tokenizer::encode.
+  /// `place` is where the turns are from. Emits nothing of a conversation that
+  /// begins with the assistant, but counts it. Errors: ConversationRefused,
+  /// those of `emit` and of Tokenizer::encode.
   Status encode(std::vector<ChatTurn> turns, const std::string &place,
                 const Emit &emit);
 

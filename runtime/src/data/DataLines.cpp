@@ -10,7 +10,6 @@
 #include "data/ConversationReader.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 namespace hone::rt {
 
@@ -102,6 +101,8 @@ const char *describe(DataFormat format) {
     return "conversations as ShareGPT has them";
   case DataFormat::Alpaca:
     return "instructions as Alpaca has them";
+  case DataFormat::Task:
+    return "examples of a task";
   }
   return "";
 }
@@ -113,77 +114,16 @@ static unsigned bitOf(const std::string &key) {
   return 0;
 }
 
-bool DataLines::isArray(std::string_view content) {
-  const size_t first = content.find_first_not_of(" \t\r\n");
-  return first != std::string_view::npos && content[first] == '[';
-}
-
 DataLines::DataLines(std::string_view content, std::string path,
                      int64_t vocabularySize, uint64_t keptIds, uint64_t longest)
-    : content(content), path(std::move(path)), vocabularySize(vocabularySize),
-      keptIds(keptIds), longest(std::min(longest, LongestLine)),
-      inArray(isArray(content.substr(0, LongestLine))),
-      elements(content, this->path, ErrorCode::BadLine) {}
+    : path(std::move(path)), vocabularySize(vocabularySize), keptIds(keptIds),
+      longest(std::min(longest, LongestLine)), records(content, this->path) {}
 
 Status DataLines::bad(ErrorCode code, uint64_t lineNumber,
                       const std::string &problem,
                       const std::string &remedy) const {
   return Status::error(
       code, {path + ":" + std::to_string(lineNumber), problem, remedy});
-}
-
-Status DataLines::refuseLong(uint64_t most) const {
-  return bad(ErrorCode::LineTooLong, number,
-             std::string("expected ") + (inArray ? "samples" : "lines") +
-                 " of at most " + std::to_string(most) +
-                 " bytes but found a longer one",
-             "split the sample, or leave out keys that are not used");
-}
-
-/// Without its line end.
-Status DataLines::takeLine(std::string_view &line) {
-  const std::string_view start = content.substr(at, longest + 1);
-  ++number;
-  line = start.substr(0, start.find('\n'));
-  if (line.size() > longest)
-    return refuseLong(longest);
-  at = std::min<uint64_t>(at + line.size() + 1, content.size());
-  return Status::ok();
-}
-
-/// The next element of the array. It is passed over first, so that one of any
-/// length takes no memory.
-Status DataLines::takeElement(std::string_view &element, bool &more) {
-  if (at == 0)
-    elements.beginArray();
-  more = elements.nextElement();
-  if (!more) {
-    if (elements.ok())
-      elements.finish();
-    at = content.size();
-    return elements.status();
-  }
-  const uint64_t start = elements.lastValue();
-  const std::string_view passed = content.substr(counted, start - counted);
-  lines += uint64_t(std::count(passed.begin(), passed.end(), '\n'));
-  const size_t lineEnd = passed.rfind('\n');
-  if (lineEnd != std::string_view::npos)
-    lineStart = counted + lineEnd + 1;
-  counted = start;
-  number = lines;
-  column = start - lineStart;
-  if (!elements.skip())
-    return elements.status();
-  at = elements.lastValue();
-  element = content.substr(start, at - start);
-  return element.size() > longest ? refuseLong(longest) : Status::ok();
-}
-
-Status DataLines::takeRecord(std::string_view &record, bool &more) {
-  if (inArray)
-    return takeElement(record, more);
-  more = at < content.size();
-  return more ? takeLine(record) : Status::ok();
 }
 
 /// Of an array or an object only the kind: as a tree it would take a hundred
@@ -322,25 +262,8 @@ bool DataLines::readEmpty(JsonReader &reader, const std::string &key) {
                                       : "write earlier turns as \"messages\"");
 }
 
-/// The reader saw one record, which begins at line 1 and column 1 for it.
-Status DataLines::moveTo(Status status, uint64_t line, uint64_t before) const {
-  Message message = status.message();
-  const std::string prefix = path + ":";
-  if (message.place.compare(0, prefix.size(), prefix) != 0)
-    return status;
-  char *end = nullptr;
-  const uint64_t inner =
-      std::strtoull(message.place.c_str() + prefix.size(), &end, 10);
-  if (inner == 0 || *end != ':')
-    return status;
-  const uint64_t innerColumn = std::strtoull(end + 1, nullptr, 10);
-  message.place = prefix + std::to_string(line + inner - 1) + ":" +
-                  std::to_string(innerColumn + (inner == 1 ? before : 0));
-  return Status::error(*status.errorCode(), std::move(message));
-}
-
 Status DataLines::read(std::string_view text, DataLine &line, unsigned &seen) {
-  line.number = number;
+  line.number = records.number();
   lineBytes = text.size();
   line.hasLabels = false;
   line.input.clear();
@@ -354,7 +277,7 @@ Status DataLines::read(std::string_view text, DataLine &line, unsigned &seen) {
       break;
   if (reader.ok() && reader.finish())
     return Status::ok();
-  return moveTo(reader.status(), number, column);
+  return records.moved(reader.status());
 }
 
 static std::string keysOf(unsigned seen) {
@@ -371,7 +294,7 @@ Status DataLines::checkShape(const DataLine &line, unsigned seen) const {
       (seen & ~(wanted.required | wanted.optional)) != 0)
     return bad(ErrorCode::MixedFormats, line.number,
                std::string("expected ") + describe(shape) +
-                   " as in the first " + (inArray ? "sample" : "line") +
+                   " as in the first " + (records.inArray() ? "sample" : "line") +
                    " but found " + keysOf(seen),
                ShapeRemedy);
   const bool isEmpty =
@@ -399,9 +322,8 @@ Status DataLines::detect() {
   std::string_view text;
   unsigned seen = 0;
   bool more = true;
-  const uint64_t most = longest;
-  longest = LongestLine; // which lines may be is known with their format
-  Status status = takeRecord(text, more);
+  // How long lines may be is known with their format.
+  Status status = records.next(text, more, LongestLine);
   if (status.isOk() && !more)
     status =
         Status::error(ErrorCode::EmptyData,
@@ -409,10 +331,7 @@ Status DataLines::detect() {
                        "give a file with samples"});
   if (status.isOk())
     status = read(text, line, seen);
-  longest = most;
-  at = counted = lineStart = number = column = 0;
-  lines = 1;
-  elements = JsonReader(content, path, ErrorCode::BadLine);
+  records.rewind();
   if (!status.isOk())
     return status;
   const unsigned alpaca = SeenInstruction | SeenOutput;
@@ -448,7 +367,8 @@ Status DataLines::detect() {
 Status DataLines::next(DataLine &line, bool &more) {
   std::string_view text;
   unsigned seen;
-  if (Status status = takeRecord(text, more); !status.isOk() || !more)
+  if (Status status = records.next(text, more, longest);
+      !status.isOk() || !more)
     return status;
   if (Status status = read(text, line, seen); !status.isOk())
     return status;

@@ -10,9 +10,9 @@
 #ifndef HONE_RUNTIME_DATA_DATALINES_H
 #define HONE_RUNTIME_DATA_DATALINES_H
 
-#include "base/JsonReader.h"
 #include "base/Status.h"
 #include "chat/ChatTemplate.h"
+#include "data/JsonRecords.h"
 
 #include <cstdint>
 #include <string>
@@ -30,8 +30,9 @@ enum class DataFormat : uint32_t {
   Messages = 4,         ///< {"messages": [{"role", "content"}]}
   ShareGpt = 5,         ///< {"conversations": [{"from", "value"}], "system"?}
   Alpaca = 6,           ///< {"instruction", "input"?, "output", "system"?}
+  Task = 7,             ///< examples of a Task, each with all candidates
 };
-inline constexpr DataFormat LastDataFormat = DataFormat::Alpaca;
+inline constexpr DataFormat LastDataFormat = DataFormat::Task;
 
 /// The format as a person names it.
 const char *describe(DataFormat format);
@@ -55,8 +56,7 @@ struct DataLine {
 
 class DataLines {
 public:
-  /// Longest line. It bounds the memory to about four times as much.
-  static constexpr uint64_t LongestLine = 512 * 1024;
+  static constexpr uint64_t LongestLine = JsonRecords::Longest;
   /// Longest sample that is rendered, or split and so held as all its ids.
   static constexpr uint64_t LongestConversation = 128 * 1024;
   /// Turns of a conversation. Each is rendered with all before it.
@@ -70,8 +70,6 @@ public:
 
   /// Whether `line` is one JSON object.
   static bool isObject(std::string_view line);
-  /// Whether `content` begins as an array of objects does.
-  static bool isArray(std::string_view content);
 
   /// Finds the format from the first line. Errors: BadData when the keys are
   /// of no known format or of two.
@@ -83,7 +81,7 @@ public:
   Status next(DataLine &line, bool &more);
 
   /// Bytes of the file that were read.
-  uint64_t position() const { return at; }
+  uint64_t position() const { return records.position(); }
   /// Keys that were ignored in some line, each once, at most 16, of each the
   /// first 64 bytes.
   const std::vector<std::string> &ignoredKeys() const { return ignored; }
@@ -93,11 +91,6 @@ public:
              const std::string &remedy) const;
 
 private:
-  Status takeRecord(std::string_view &record, bool &more);
-  Status takeElement(std::string_view &element, bool &more);
-  Status takeLine(std::string_view &line);
-  Status refuseLong(uint64_t longest) const;
-  Status moveTo(Status status, uint64_t line, uint64_t column) const;
   Status read(std::string_view text, DataLine &line, unsigned &seen);
   Status checkShape(const DataLine &line, unsigned seen) const;
   bool readKey(JsonReader &reader, const std::string &key, DataLine &line,
@@ -108,17 +101,12 @@ private:
   bool readEmpty(JsonReader &reader, const std::string &key);
   void noteIgnored(const std::string &key);
 
-  std::string_view content;
   std::string path;
   int64_t vocabularySize;
   uint64_t keptIds, longest;
-  bool inArray, isDetected = false;
-  JsonReader elements; // of an array
-  uint64_t at = 0, lineBytes = 0;
-  uint64_t number = 0;  // line of the record at hand
-  uint64_t column = 0;  // bytes before it in that line
-  uint64_t counted = 0; // bytes of an array whose lines are in `lines`
-  uint64_t lines = 1, lineStart = 0;
+  bool isDetected = false;
+  JsonRecords records;
+  uint64_t lineBytes = 0;
   DataFormat shape = DataFormat::PlainText;
   std::vector<std::string> ignored;
 };

@@ -11,6 +11,7 @@
 #include "base/Sha256.h"
 #include "data/Conversation.h"
 #include "data/SampleIds.h"
+#include "data/TaskReader.h"
 #include "platform/Files.h"
 #include "text/Utf8.h"
 
@@ -41,16 +42,21 @@ private:
   Status checkUtf8();
   Status packText();
   Status readLines();
+  Status readTask();
+  Status addExample(const TaskExample &example);
+  Status encodeCandidate(const TaskExample &example, size_t label,
+                         const std::string &place);
   Status encodeLine(DataLine &line, const std::string &place);
   Status openChat();
   Status addConversation(DataLine &line, const std::string &place);
   /// What a sample of a line keeps: all its ids if it may be split.
   static uint64_t keptIds(const DatasetOptions &options) {
-    return options.tooLong == TooLong::Split
+    return options.tooLong == TooLong::Split || options.task
                ? UINT64_MAX
                : uint64_t(options.maxSequenceLength);
   }
   Status finishSample(uint64_t length, const std::string &place);
+  Status refuseLong(uint64_t length, const std::string &place) const;
   Status addPart(uint64_t begin, uint64_t length);
   Status checkTokenizer(const std::string &place) const;
   Status checkIds(const std::string &place) const;
@@ -78,6 +84,12 @@ private:
   Status packed = Status::ok();
   uint64_t samples = 0, tooLong = 0, longest = 0, withoutTarget = 0,
            mergedPrompts = 0, parts = 0;
+  uint64_t ofLine = 0; ///< samples that the line at hand gave
+  struct Candidate {
+    std::vector<int32_t> ids, labels;
+  };
+  std::vector<Candidate> candidates;  ///< of the example at hand
+  std::vector<uint64_t> ofLabel;      ///< examples
 };
 
 } // namespace
@@ -93,7 +105,7 @@ bool Preparation::looksLikeLines() const {
     return false;
   if (endsWith(options.path, ".jsonl") || endsWith(options.path, ".json"))
     return true;
-  if (DataLines::isArray(content.substr(0, DataLines::LongestLine))) {
+  if (JsonRecords::isArray(content.substr(0, DataLines::LongestLine))) {
     const size_t bracket = content.find('[');
     const size_t next = content.find_first_not_of(" \t\r\n", bracket + 1);
     return next != std::string_view::npos && content[next] == '{';
@@ -154,7 +166,18 @@ Status Preparation::addPart(uint64_t begin, uint64_t length) {
     ++withoutTarget;
     return Status::ok();
   }
-  return writer.add(sample.kept.data() + begin, labels.data() + begin, length);
+  return writer.add(sample.kept.data() + begin, labels.data() + begin, length,
+                    ofLine++ > 0 ? SampleMark::Continues : 0);
+}
+
+Status Preparation::refuseLong(uint64_t length, const std::string &place) const {
+  return Status::error(ErrorCode::SampleTooLong,
+                       {place,
+                        "expected a sample of at most " +
+                            std::to_string(options.maxSequenceLength) +
+                            " tokens but found " + std::to_string(length),
+                        "split it, compile with a larger max_seq_length, or "
+                        "give another --too-long"});
 }
 
 /// Takes the sample of `length` tokens and `labels`.
@@ -169,13 +192,7 @@ Status Preparation::finishSample(uint64_t length, const std::string &place) {
   case TooLong::LeaveOut:
     return Status::ok();
   case TooLong::Refuse:
-    return Status::error(ErrorCode::SampleTooLong,
-                         {place,
-                          "expected a sample of at most " +
-                              std::to_string(most) + " tokens but found " +
-                              std::to_string(length),
-                          "split it, compile with a larger max_seq_length, or "
-                          "give another --too-long"});
+    return refuseLong(length, place);
   case TooLong::Cut:
     return addPart(0, most);
   case TooLong::Split:
@@ -209,6 +226,7 @@ bool Preparation::append(const int32_t *newIds, size_t count) {
       continue;
     packed = checkIds(options.path);
     labels = sample.kept;
+    ofLine = 0; // a text has no lines that belong together
     if (packed.isOk())
       packed = finishSample(sample.count, options.path);
     sample.clear();
@@ -270,6 +288,7 @@ Status Preparation::packText() {
   if (Status s = checkIds(options.path); !s.isOk())
     return s;
   labels = sample.kept;
+  ofLine = 0;
   return finishSample(sample.count, options.path);
 }
 
@@ -421,6 +440,7 @@ Status Preparation::readLines() {
     if (!more)
       break;
     const std::string place = options.path + ":" + std::to_string(line.number);
+    ofLine = 0;
     if (format == DataFormat::Alpaca && chat) {
       makeTurns(line);
       if (Status s = addConversation(line, place); !s.isOk())
@@ -461,6 +481,121 @@ Status Preparation::readLines() {
   return Status::ok();
 }
 
+//===----------------------------------------------------------------------===//
+// Tasks
+//===----------------------------------------------------------------------===//
+
+/// Appends to `candidates`. Without tokens at the end: what is scored is the
+/// label's words alone.
+Status Preparation::encodeCandidate(const TaskExample &example, size_t label,
+                                    const std::string &place) {
+  const Task &task = *options.task;
+  const auto most = uint64_t(options.maxSequenceLength);
+  const std::string text = task.promptOf(example.texts);
+  prompt.clear();
+  sample.clear();
+  if (Status s = tokenizer->encode(text, place, prompt, scratch); !s.isOk())
+    return s;
+  addTemplate(tokenizer->contents().beforeCount(), &TokenizerTable::before);
+  const uint64_t begin = sample.count;
+  if (Status s = tokenizer->encode(text + task.labels[label].candidate, place,
+                                   sample, scratch);
+      !s.isOk())
+    return s;
+  if (Status s = checkIds(place); !s.isOk())
+    return s;
+  const uint64_t masked = begin + prompt.count;
+  if (masked >= sample.count || begin + 2 > most)
+    return Status::error(
+        ErrorCode::BadExample,
+        {place,
+         "expected the label's word '" + task.word(label) +
+             "' to have a token of its own behind the prompt, but it has none",
+         "the tokenizer joins them, or max_seq_length is too small: train on "
+         "prompts and completions of your own"});
+  longest = std::max(longest, sample.count);
+  candidates.emplace_back();
+  Candidate &own = candidates.back();
+  own.ids.swap(sample.kept);
+  own.labels.assign(own.ids.size(), NoTarget);
+  std::copy(own.ids.begin() + ptrdiff_t(masked), own.ids.end(),
+            own.labels.begin() + ptrdiff_t(masked));
+  if (own.ids.size() <= most)
+    return Status::ok();
+  // The beginning is what is least needed: MeZO cuts there.
+  const auto cut = ptrdiff_t(own.ids.size() - most);
+  for (std::vector<int32_t> *each : {&own.ids, &own.labels})
+    each->erase(each->begin() + ptrdiff_t(begin),
+                each->begin() + ptrdiff_t(begin) + cut);
+  return Status::ok();
+}
+
+Status Preparation::addExample(const TaskExample &example) {
+  const std::string place =
+      options.path + ":" + std::to_string(example.number);
+  const uint64_t longestBefore = longest;
+  longest = 0;
+  candidates.clear();
+  ++samples;
+  for (size_t label = 0; label < options.task->labels.size(); ++label)
+    if (Status s = encodeCandidate(example, label, place); !s.isOk())
+      return s;
+  const uint64_t length = longest;
+  longest = std::max(longest, longestBefore);
+  if (length > uint64_t(options.maxSequenceLength)) {
+    if (options.tooLong == TooLong::Refuse)
+      return refuseLong(length, place);
+    ++tooLong;
+    if (options.tooLong != TooLong::Cut)
+      return Status::ok();
+  }
+  ++ofLabel[example.label];
+  for (size_t label = 0; label < candidates.size(); ++label) {
+    const Candidate &own = candidates[label];
+    const auto mark = uint16_t((label > 0 ? SampleMark::Continues : 0) |
+                               (label != example.label ? SampleMark::Wrong : 0));
+    Status s = writer.add(own.ids.data(), own.labels.data(), own.ids.size(), mark);
+    if (!s.isOk())
+      return s;
+  }
+  return Status::ok();
+}
+
+Status Preparation::readTask() {
+  format = DataFormat::Task;
+  if (Status s = checkTokenizer(options.path); !s.isOk())
+    return s;
+  ofLabel.assign(options.task->labels.size(), 0);
+  TaskReader reader(*options.task, withoutSpaceAtEnd(content, file),
+                    options.path);
+  TaskExample example;
+  uint64_t released = 0;
+  for (bool more = true;;) {
+    if (Status s = reader.next(example, more); !s.isOk() || !more)
+      return s;
+    if (Status s = addExample(example); !s.isOk())
+      return s;
+    if (reader.position() - released >= MappedFile::VisitBytes) {
+      if (Status s = letGo(reader.position()); !s.isOk())
+        return s;
+      released = reader.position();
+    }
+  }
+}
+
+/// "examples of rte: 277 with 2 candidates each, 146 Yes, 131 No, "
+static std::string describeExamples(const Task &task,
+                                    const std::vector<uint64_t> &ofLabel) {
+  uint64_t all = 0;
+  std::string each;
+  for (size_t i = 0; i < ofLabel.size(); ++i) {
+    all += ofLabel[i];
+    each += std::to_string(ofLabel[i]) + " " + task.word(i) + ", ";
+  }
+  return std::string("examples of ") + task.name + ": " + std::to_string(all) +
+         " with " + std::to_string(ofLabel.size()) + " candidates each, " + each;
+}
+
 static std::string countOf(uint64_t part, uint64_t all) {
   return std::to_string(part) + " of " + std::to_string(all) + " samples ";
 }
@@ -475,7 +610,9 @@ std::string Preparation::leftOut() const {
   if (tooLong != 0)
     out += "\n" + countOf(tooLong, samples) + "are longer than " +
            std::to_string(options.maxSequenceLength) + " tokens and are " +
-           (options.tooLong == TooLong::Cut     ? "cut at the end"
+           (options.tooLong == TooLong::Cut && options.task
+                ? "cut at the beginning"
+            : options.tooLong == TooLong::Cut   ? "cut at the end"
             : options.tooLong == TooLong::Split ? "split" + pieces
                                                 : "left out") +
            "; the longest has " + std::to_string(longest);
@@ -483,12 +620,15 @@ std::string Preparation::leftOut() const {
     out += "\n" +
            countOf(withoutTarget, samples + parts - (parts ? tooLong : 0)) +
            "have no target token and are left out";
-  return out;
+  return out + counts.leftOut();
 }
 
 std::string Preparation::notes() const {
-  std::string out = std::string("data is ") + describe(format) + ": " +
-                    std::to_string(writer.samples()) + " samples, " +
+  std::string out = "data is " +
+                    (options.task
+                         ? describeExamples(*options.task, ofLabel)
+                         : std::string(describe(format)) + ": " +
+                               std::to_string(writer.samples()) + " samples, ") +
                     std::to_string(writer.tokens()) + " tokens, " +
                     std::to_string(writer.targets()) + " of them targets" +
                     leftOut();
@@ -514,7 +654,9 @@ Result<MappedFile> Preparation::run(const std::string &directory,
                                     const std::string &cachePath) {
   if (Status s = writer.open(directory, cachePath); !s.isOk())
     return s;
-  Status read = looksLikeLines() ? readLines() : packText();
+  Status read = options.task       ? readTask()
+                : looksLikeLines() ? readLines()
+                                   : packText();
   if (read.isOk() && options.onProgress)
     read = options.onProgress(); // all that it needed is still there
   if (!read.isOk())
@@ -534,7 +676,9 @@ Result<MappedFile> Preparation::run(const std::string &directory,
 static std::string nameOf(const DatasetOptions &options,
                           const Tokenizer *tokenizer, const MappedFile &file) {
   static constexpr std::string_view Extensions[] = {".txt", ".jsonl", ".json"};
-  std::string key = "token cache 2\n";
+  std::string key = "token cache 3\n";
+  if (options.task)
+    key += std::string("task ") + options.task->name + "\n";
   for (std::string_view extension : Extensions)
     key += endsWith(options.path, extension) ? '1' : '0';
   key += "\n" + std::to_string(options.maxSequenceLength) + "\n" +
@@ -548,22 +692,12 @@ static std::string nameOf(const DatasetOptions &options,
   return Sha256::hex(key).substr(0, 32) + ".tokens";
 }
 
-Result<Dataset> Dataset::prepare(const DatasetOptions &options,
-                                 const Tokenizer *tokenizer) {
-  Result<MappedFile> mapped = MappedFile::open(options.path);
-  if (!mapped.isOk())
-    return mapped.status();
-  const MappedFile &file = mapped.value();
-  std::string_view content = file.bytes();
-  if (content.substr(0, 3) == "\xEF\xBB\xBF") // a byte order mark is no text
-    content.remove_prefix(3);
-  if (withoutSpaceAtEnd(content, file).empty())
-    return Status::error(ErrorCode::EmptyData,
-                         {options.path,
-                          "expected training data but the file is empty",
-                          "give a text file or a JSONL file with samples"});
+/// The cache of this name, or what `make` writes for it.
+template <typename Make>
+Result<Dataset> Dataset::fromCache(const DatasetOptions &options,
+                                   const std::string &name, Make make) {
   Dataset dataset;
-  dataset.cacheName = nameOf(options, tokenizer, file);
+  dataset.cacheName = name;
   const auto open = [&](Result<MappedFile> from) -> Status {
     if (!from.isOk())
       return from.status();
@@ -586,10 +720,116 @@ Result<Dataset> Dataset::prepare(const DatasetOptions &options,
     if (Status s = createDirectories(directory, FolderSync::Later); !s.isOk())
       return s;
   }
-  Preparation preparation(options, tokenizer, file, content);
-  if (Status s = open(preparation.run(directory, path)); !s.isOk())
+  if (Status s = open(make(directory, path)); !s.isOk())
     return s;
   return dataset;
+}
+
+Result<Dataset> Dataset::prepare(const DatasetOptions &options,
+                                 const Tokenizer *tokenizer) {
+  Result<MappedFile> mapped = MappedFile::open(options.path);
+  if (!mapped.isOk())
+    return mapped.status();
+  const MappedFile &file = mapped.value();
+  std::string_view content = file.bytes();
+  if (content.substr(0, 3) == "\xEF\xBB\xBF") // a byte order mark is no text
+    content.remove_prefix(3);
+  if (withoutSpaceAtEnd(content, file).empty())
+    return Status::error(ErrorCode::EmptyData,
+                         {options.path,
+                          "expected training data but the file is empty",
+                          "give a text file or a JSONL file with samples"});
+  return fromCache(options, nameOf(options, tokenizer, file),
+                   [&](const std::string &directory, const std::string &path) {
+                     Preparation preparation(options, tokenizer, file, content);
+                     return preparation.run(directory, path);
+                   });
+}
+
+/// What a person should know of a selection.
+static std::string noteOf(const SampleSelection &selection,
+                          const SampleDraw &draw, uint64_t written,
+                          const TokenCacheWriter &writer) {
+  std::string out;
+  const std::string seed = ", drawn by seed " + std::to_string(selection.seed);
+  if (selection.heldOut > 0)
+    out += std::to_string(draw.heldOutLines()) + " of " +
+           std::to_string(draw.lines()) + " are held out to evaluate on" + seed;
+  if (selection.isHeldOut)
+    return out;
+  if (selection.perLabel > 0)
+    out += std::string(out.empty() ? "" : "\n") + std::to_string(written) +
+           " examples are trained on, " + std::to_string(selection.perLabel) +
+           " of each label" + seed;
+  return out + (out.empty() ? "" : "\n") + "trained on are " +
+         std::to_string(writer.samples()) + " samples, " +
+         std::to_string(writer.tokens()) + " tokens, " +
+         std::to_string(writer.targets()) + " of them targets";
+}
+
+/// Copies what `draw` says of `data`.
+static Status copySelected(const Dataset &data, const SampleSelection &selection,
+                           SampleDraw draw, TokenCacheWriter &writer,
+                           uint64_t &lines) {
+  const uint64_t samples = data.sampleCount();
+  for (uint64_t i = 0, end; i < samples; i = end) {
+    size_t label = 0;
+    for (end = i; end == i || (end < samples && data.continues(end)); ++end)
+      if (!data.isWrong(end))
+        label = size_t(end - i);
+    if (!draw.next(label))
+      continue;
+    ++lines;
+    uint16_t continues = 0;
+    for (uint64_t k = i; k < end; ++k) {
+      if (data.isWrong(k) && !selection.isHeldOut)
+        continue;
+      const Sample sample = data.sample(k);
+      Status s = writer.addTargets(
+          sample.ids, sample.targets, size_t(sample.length),
+          uint16_t(continues | (data.isWrong(k) ? SampleMark::Wrong : 0)));
+      if (!s.isOk())
+        return s;
+      continues = SampleMark::Continues;
+    }
+    data.release();
+  }
+  return Status::ok();
+}
+
+Result<Dataset> Dataset::select(const SampleSelection &selection,
+                                const DatasetOptions &options) const {
+  const std::string name =
+      Sha256::hex(cacheName + "\n" + selection.key()).substr(0, 32) + ".tokens";
+  Result<SampleDraw> counted =
+      SampleDraw::count(*this, selection, options.path);
+  if (!counted.isOk())
+    return counted.status();
+  const SampleDraw &draw = counted.value();
+  for (size_t i = 0; selection.perLabel > 0 && i < options.task->labels.size();
+       ++i)
+    if (draw.countOf(i) < selection.perLabel)
+      return Status::error(
+          ErrorCode::TooFewSamples,
+          {options.path,
+           "--k-shot expects " + std::to_string(selection.perLabel) +
+               " examples of each label but '" + options.task->word(i) +
+               "' has " + std::to_string(draw.countOf(i)),
+           "give a smaller --k-shot, or more data"});
+  return fromCache(
+      options, name,
+      [&](const std::string &directory,
+          const std::string &path) -> Result<MappedFile> {
+        TokenCacheWriter writer;
+        uint64_t lines = 0;
+        if (Status s = writer.open(directory, path); !s.isOk())
+          return s;
+        if (Status s = copySelected(*this, selection, draw, writer, lines);
+            !s.isOk())
+          return s;
+        return writer.commit(format(), options.vocabularySize,
+                             noteOf(selection, draw, lines, writer));
+      });
 }
 
 } // namespace hone::rt

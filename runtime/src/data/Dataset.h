@@ -11,6 +11,8 @@
 
 #include "base/Status.h"
 #include "chat/ChatModel.h"
+#include "data/SampleSelection.h"
+#include "data/Task.h"
 #include "data/TokenCache.h"
 #include "text/Tokenizer.h"
 
@@ -44,6 +46,9 @@ struct DatasetOptions {
   std::string_view chat = {};
   std::string chatPlace = "chat template"; ///< names the block in messages
   TemplateDate date = {};                  ///< today's, for the chat template
+  /// What the lines are examples of: each becomes a sample for each of its
+  /// candidates. Null: the file says itself what it is.
+  const Task *task = nullptr;
 };
 
 /// One training sequence.
@@ -65,6 +70,12 @@ public:
   static Result<Dataset> prepare(const DatasetOptions &options,
                                  const Tokenizer *tokenizer);
 
+  /// The samples that `selection` says, as data of their own, cached as those
+  /// of prepare() with the same `options`. Errors: TooFewSamples, CannotCreate,
+  /// IoError.
+  Result<Dataset> select(const SampleSelection &selection,
+                         const DatasetOptions &options) const;
+
   /// At least 1.
   uint64_t sampleCount() const { return cache.footer().samples; }
   uint64_t tokenCount() const { return cache.footer().tokens; }
@@ -76,6 +87,15 @@ public:
   Sample sample(uint64_t index) const {
     return {cache.ids(index), cache.targets(index),
             int64_t(cache.length(index))};
+  }
+
+  /// Whether `index` is of the same line of the data as the sample before it.
+  bool continues(uint64_t index) const {
+    return cache.mark(index) & SampleMark::Continues;
+  }
+  /// Whether it is a candidate of a task that is not the right one.
+  bool isWrong(uint64_t index) const {
+    return cache.mark(index) & SampleMark::Wrong;
   }
 
   /// Lets the pages go that samples were read from: a batch at a time.
@@ -90,6 +110,10 @@ public:
   const std::string &name() const { return cacheName; }
 
 private:
+  template <typename Make>
+  static Result<Dataset> fromCache(const DatasetOptions &options,
+                                   const std::string &name, Make make);
+
   TokenCache cache;
   std::string cacheName;
   bool cached = false;

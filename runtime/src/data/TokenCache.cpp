@@ -7,6 +7,9 @@
 
 #include "data/TokenCache.h"
 
+#include "data/Task.h"
+
+#include <algorithm>
 #include <cstring>
 
 namespace hone::rt {
@@ -33,24 +36,27 @@ Status TokenCacheWriter::open(const std::string &directory,
   if (!created.isOk())
     return created.status();
   offsets = std::move(created.value());
-  const uint64_t zero = 0;
-  return offsets.write(&zero, sizeof zero);
+  return Status::ok();
 }
 
 Status TokenCacheWriter::add(const int32_t *ids, const int32_t *labels,
-                             size_t count) {
+                             size_t count, uint16_t mark) {
   shifted.assign(labels + 1, labels + count);
   shifted.push_back(NoTarget);
-  for (int32_t target : shifted)
-    targetCount += target != NoTarget;
+  return addTargets(ids, shifted.data(), count, mark);
+}
+
+Status TokenCacheWriter::addTargets(const int32_t *ids, const int32_t *targets,
+                                    size_t count, uint16_t mark) {
+  const uint64_t begin = tokenCount * 2 | uint64_t(mark) << OffsetBits;
+  targetCount += count - uint64_t(std::count(targets, targets + count, NoTarget));
   tokenCount += count;
   ++sampleCount;
   if (Status s = data.write(ids, count * sizeof *ids); !s.isOk())
     return s;
-  if (Status s = data.write(shifted.data(), count * sizeof *ids); !s.isOk())
+  if (Status s = data.write(targets, count * sizeof *ids); !s.isOk())
     return s;
-  const uint64_t end = tokenCount * 2;
-  return offsets.write(&end, sizeof end);
+  return offsets.write(&begin, sizeof begin);
 }
 
 /// Appends the offsets to the samples.
@@ -70,6 +76,9 @@ static Status appendOffsets(OutputFile &offsets, OutputFile &data) {
 Result<MappedFile> TokenCacheWriter::commit(DataFormat format,
                                             int64_t vocabularySize,
                                             std::string notes) {
+  const uint64_t end = tokenCount * 2;
+  if (Status s = offsets.write(&end, sizeof end); !s.isOk())
+    return s;
   notes.append((8 - notes.size() % 8) % 8, ' ');
   TokenCacheFooter footer{};
   std::memcpy(footer.magic, Magic, sizeof footer.magic);
@@ -93,7 +102,7 @@ Result<MappedFile> TokenCacheWriter::commit(DataFormat format,
   return mapped;
 }
 
-uint64_t TokenCache::offset(uint64_t sample) const {
+uint64_t TokenCache::word(uint64_t sample) const {
   uint64_t value;
   std::memcpy(&value,
               file.data() + counts.tokens * 2 * sizeof(int32_t) +
@@ -112,6 +121,26 @@ std::string_view TokenCache::notes() const {
   return padded.substr(0, padded.find_last_not_of(' ') + 1);
 }
 
+/// A task's lines have their right candidate once, other samples are none.
+bool TokenCache::checkMarks() const {
+  const bool isTask = DataFormat(counts.format) == DataFormat::Task;
+  uint64_t right = 1, ofLine = 0;
+  for (uint64_t i = 0; i < counts.samples; ++i) {
+    const bool continues = mark(i) & SampleMark::Continues;
+    const bool isWrong = mark(i) & SampleMark::Wrong;
+    if (mark(i) > (SampleMark::Continues | SampleMark::Wrong) ||
+        (i == 0 && continues) || (isWrong && !isTask))
+      return false;
+    if (isTask && !continues && right != 1)
+      return false;
+    right = (continues ? right : 0) + !isWrong;
+    ofLine = (continues ? ofLine : 0) + 1;
+    if (isTask && ofLine > Task::MostLabels)
+      return false;
+  }
+  return !isTask || right == 1;
+}
+
 bool TokenCache::check(int64_t vocabularySize, int64_t maxSequenceLength) {
   if (file.size() < sizeof counts || file.size() % 8 != 0)
     return false;
@@ -126,7 +155,8 @@ bool TokenCache::check(int64_t vocabularySize, int64_t maxSequenceLength) {
       counts.tokens > body / 8 || counts.noteBytes > body ||
       counts.tokens * 8 + (counts.samples + 1) * 8 + counts.noteBytes != body)
     return false;
-  if (offset(0) != 0 || offset(counts.samples) != counts.tokens * 2)
+  if (offset(0) != 0 || word(counts.samples) != counts.tokens * 2 ||
+      !checkMarks())
     return false;
   uint64_t targetCount = 0, checked = 0;
   for (uint64_t i = 0; i < counts.samples; ++i) {

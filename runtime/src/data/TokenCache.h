@@ -28,10 +28,20 @@ struct TokenCacheFooter {
   uint64_t noteBytes;
 };
 
+/// What a cache says of a sample beside its tokens.
+struct SampleMark {
+  /// It is of the same line of the data as the sample before: another piece,
+  /// another turn, another candidate.
+  static constexpr uint16_t Continues = 1;
+  /// It is a candidate that is not the right one: of a task, never trained on.
+  static constexpr uint16_t Wrong = 2;
+};
+
 /// Layout, little-endian; sample i has n = (offset[i+1] - offset[i]) / 2
 /// tokens and begins at 4 * offset[i]:
 ///   i32 ids[n], i32 targets[n]    for each sample
-///   u64 offset[samples + 1]       in units of 4 bytes
+///   u64 offset[samples + 1]       in units of 4 bytes, with the sample's mark
+///                                 in the upper 16 bits
 ///   notes, padded with spaces to a multiple of 8
 ///   TokenCacheFooter
 class TokenCacheWriter {
@@ -42,7 +52,11 @@ public:
 
   /// `labels[i]` belongs to ids[i]; the target of i is the label of i + 1.
   /// Errors: IoError.
-  Status add(const int32_t *ids, const int32_t *labels, size_t count);
+  Status add(const int32_t *ids, const int32_t *labels, size_t count,
+             uint16_t mark = 0);
+  /// The same with targets. Errors: IoError.
+  Status addTargets(const int32_t *ids, const int32_t *targets, size_t count,
+                    uint16_t mark);
 
   /// The whole cache, mapped. Errors: IoError.
   Result<MappedFile> commit(DataFormat format, int64_t vocabularySize,
@@ -58,6 +72,10 @@ private:
   std::vector<int32_t> shifted;
   uint64_t sampleCount = 0, tokenCount = 0, targetCount = 0;
 };
+
+/// The two halves of an offset as a file has it.
+inline constexpr int OffsetBits = 48;
+inline constexpr uint64_t OffsetMask = (uint64_t(1) << OffsetBits) - 1;
 
 class TokenCache {
 public:
@@ -79,14 +97,20 @@ public:
   uint64_t length(uint64_t sample) const {
     return (offset(sample + 1) - offset(sample)) / 2;
   }
+  /// Bits of SampleMark.
+  uint16_t mark(uint64_t sample) const {
+    return uint16_t(word(sample) >> OffsetBits);
+  }
 
   /// Lets the pages go that were read so far: after every sample, where these
   /// are read in any order, since each may bring in HONE_RESIDENT_UNIT_BYTES.
   void release() const { file.release(0, file.size()); }
 
 private:
-  uint64_t offset(uint64_t sample) const;
+  uint64_t word(uint64_t sample) const;
+  uint64_t offset(uint64_t sample) const { return word(sample) & OffsetMask; }
   bool check(int64_t vocabularySize, int64_t maxSequenceLength);
+  bool checkMarks() const;
 
   MappedFile file;
   TokenCacheFooter counts{};

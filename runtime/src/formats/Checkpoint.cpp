@@ -100,10 +100,12 @@ static void appendStrings(std::string &text, const char *key,
   text += fields.empty() ? "},\n" : "\n  },\n";
 }
 
-static std::string trainerText(int64_t step,
-                               const CheckpointIdentity &identity) {
-  std::string text =
-      "{\n  \"format_version\": " + std::to_string(FormatVersion) + ",\n";
+static std::string trainerText(int64_t step, const CheckpointIdentity &identity,
+                               const CheckpointFields &evaluation) {
+  std::string text = "{\n";
+  if (!evaluation.empty())
+    appendStrings(text, "evaluation", evaluation);
+  text += "  \"format_version\": " + std::to_string(FormatVersion) + ",\n";
   appendStrings(text, "numerics", identity.numerics);
   appendStrings(text, "run", identity.run);
   return text + "  \"step\": " + std::to_string(step) + "\n}\n";
@@ -135,12 +137,13 @@ static Status writeState(const std::string &path,
 
 static Status writeContents(const std::string &folder, int64_t step,
                             const CheckpointIdentity &identity,
-                            const std::vector<CheckpointVector> &vectors) {
+                            const std::vector<CheckpointVector> &vectors,
+                            const CheckpointFields &evaluation) {
   std::string stateEntry;
   if (Status s = writeState(folder + "/" + StateName, vectors, stateEntry);
       !s.isOk())
     return s;
-  std::string trainer = trainerText(step, identity);
+  std::string trainer = trainerText(step, identity, evaluation);
   if (trainer.size() > MaxJsonFileBytes)
     return Status::error(ErrorCode::Bug,
                          {folder + "/" + TrainerName,
@@ -223,13 +226,34 @@ static Status publish(const std::string &temporary,
   return synced;
 }
 
-/// Removes all but the newest that are not later than `step`. Later ones are of
-/// a history that was left; they are not counted and not ours to remove.
-static void removeOld(const std::string &directory, int64_t step) {
-  int kept = 0;
+static Status readTrainer(const std::string &path, CheckpointIdentity &identity,
+                          CheckpointFields &evaluation);
+
+/// Removes all but the newest that are not later than `step`, and those that
+/// the ones kept name as their best. Later ones are of a history that was left;
+/// they are not counted and not ours to remove.
+void CheckpointStore::removeOld(int64_t step, bool namesBest) const {
   Result<std::vector<int64_t>> saved = stepsIn(directory);
-  for (int64_t old : saved.value()) {
-    if (old > step || ++kept <= CheckpointStore::Kept)
+  if (!saved.isOk())
+    return;
+  std::vector<int64_t> &steps = saved.value();
+  steps.erase(std::remove_if(steps.begin(), steps.end(),
+                             [&](int64_t each) { return each > step; }),
+              steps.end());
+  if (kept == 0 || steps.size() <= kept)
+    return;
+  std::vector<std::string> best;
+  for (uint64_t i = 0; i < kept && namesBest; ++i) {
+    CheckpointIdentity identity;
+    CheckpointFields evaluation;
+    std::string path =
+        directory + "/" + checkpointName(steps[i]) + "/" + TrainerName;
+    if (readTrainer(path, identity, evaluation).isOk())
+      best.push_back(evaluation[BestStep]);
+  }
+  for (uint64_t i = kept; i < steps.size(); ++i) {
+    int64_t old = steps[i];
+    if (std::find(best.begin(), best.end(), std::to_string(old)) != best.end())
       continue;
     // Renamed first, so that none is ever half there under its final name.
     std::string name = directory + "/" + checkpointName(old);
@@ -241,20 +265,22 @@ static void removeOld(const std::string &directory, int64_t step) {
 
 Status
 CheckpointStore::save(int64_t step, const CheckpointIdentity &identity,
-                      const std::vector<CheckpointVector> &vectors) const {
+                      const std::vector<CheckpointVector> &vectors,
+                      const CheckpointFields &evaluation) const {
   std::string finalPath = directory + "/" + checkpointName(step);
   TemporaryFolder temporary(finalPath);
   if (platform::Error error = platform::makeFolder(temporary.path))
     return folderError(ErrorCode::CannotCreate, temporary.path,
                        "creating the folder", error);
-  Status written = writeContents(temporary.path, step, identity, vectors);
+  Status written =
+      writeContents(temporary.path, step, identity, vectors, evaluation);
   if (written.isOk())
     written = publish(temporary.path, finalPath);
   if (!written.isOk()) {
     temporary.remove();
     return written;
   }
-  removeOld(directory, step);
+  removeOld(step, !evaluation.empty());
   return Status::ok();
 }
 
@@ -374,7 +400,7 @@ CheckpointStore::read(const Found &found,
       to = to + size;
     });
   }
-  removeOld(directory, found.step); // what a killed save could not
+  removeOld(found.step, !found.evaluation.empty()); // what a killed save could not
   return Status::ok();
 }
 
@@ -390,8 +416,8 @@ static bool isMissing(const Status &status) {
                : info.kind != platform::FileKind::Regular;
 }
 
-static Status readIdentity(const std::string &path,
-                           CheckpointIdentity &identity) {
+static Status readTrainer(const std::string &path, CheckpointIdentity &identity,
+                          CheckpointFields &evaluation) {
   Result<Json> root = readJsonFile(path);
   if (!root.isOk())
     return root.status();
@@ -402,7 +428,12 @@ static Status readIdentity(const std::string &path,
       return read.status();
     *fields = std::move(read.value());
   }
-  return Status::ok();
+  if (!root.value().find("evaluation"))
+    return Status::ok();
+  Result<CheckpointFields> read = readStrings(path, root.value(), "evaluation");
+  if (read.isOk())
+    evaluation = std::move(read.value());
+  return read.status();
 }
 
 Result<CheckpointStore::Found> CheckpointStore::newest() const {
@@ -421,7 +452,8 @@ Result<CheckpointStore::Found> CheckpointStore::newest() const {
                             s.message().problem + ")");
       continue;
     }
-    if (Status s = readIdentity(folder + "/" + TrainerName, found.identity);
+    if (Status s = readTrainer(folder + "/" + TrainerName, found.identity,
+                               found.evaluation);
         !s.isOk())
       return s;
     found.step = step;
@@ -429,6 +461,28 @@ Result<CheckpointStore::Found> CheckpointStore::newest() const {
     return found;
   }
   return found;
+}
+
+Result<CheckpointStore::Found> CheckpointStore::at(int64_t step) const {
+  Found found;
+  found.directory = directory + "/" + checkpointName(step);
+  found.step = step;
+  Status status = verifyManifest(found.directory, step);
+  if (!status.isOk() &&
+      (status.exitCode() == ExitCode::BadData || isMissing(status)))
+    return Status::error(ErrorCode::DamagedCheckpoint,
+                         {found.directory,
+                          "expected the checkpoint of the best evaluation, "
+                          "but " +
+                              status.message().place + ": " +
+                              status.message().problem,
+                          "the newest checkpoint and the adapter of the last "
+                          "step are not touched; start again in another "
+                          "--output for the best one"});
+  if (status.isOk())
+    status = readTrainer(found.directory + "/" + TrainerName, found.identity,
+                         found.evaluation);
+  return status.isOk() ? Result<Found>(std::move(found)) : status;
 }
 
 } // namespace hone::rt

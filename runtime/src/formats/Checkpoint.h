@@ -52,8 +52,11 @@ struct CheckpointIdentity {
 /// The checkpoints of one output directory.
 class CheckpointStore {
 public:
-  /// How many complete checkpoints are kept.
-  static constexpr int Kept = 2;
+  /// How many complete checkpoints are kept where nothing else is said.
+  static constexpr uint64_t Kept = 2;
+  /// The field of `evaluation` with the step of the best checkpoint, which is
+  /// kept as long as one that names it.
+  static constexpr const char *BestStep = "best_step";
 
   CheckpointStore() = default;
 
@@ -62,17 +65,23 @@ public:
   /// lock as long as the store. Errors: CannotCreate, IoError.
   static Result<CheckpointStore> open(const std::string &directory);
 
-  /// Saves after `step` steps, then removes all but the newest two. Streams
+  /// Keeps the newest `count`; 0: all.
+  void keep(uint64_t count) { kept = count; }
+
+  /// Saves after `step` steps, then removes all but the newest. Streams
   /// the vectors; allocates little and a fixed amount. When a checkpoint of
-  /// this step is there already it is replaced. Errors: CannotCreate, IoError;
-  /// the checkpoints from before are then intact.
+  /// this step is there already it is replaced. `evaluation` is what
+  /// evaluations found so far; empty: there were none. Errors: CannotCreate,
+  /// IoError; the checkpoints from before are then intact.
   Status save(int64_t step, const CheckpointIdentity &identity,
-              const std::vector<CheckpointVector> &vectors) const;
+              const std::vector<CheckpointVector> &vectors,
+              const CheckpointFields &evaluation = {}) const;
 
   struct Found {
     std::string directory; ///< empty: there is no usable checkpoint
     int64_t step = 0;
     CheckpointIdentity identity;
+    CheckpointFields evaluation; ///< as it was given to save()
     /// One line for each damaged checkpoint that was passed over; print them.
     std::vector<std::string> notes;
   };
@@ -82,14 +91,21 @@ public:
   /// nothing older is tried. Errors: BadData, NoInput, IoError.
   Result<Found> newest() const;
 
+  /// The checkpoint of `step`. Errors: DamagedCheckpoint also when there is
+  /// none; as newest().
+  Result<Found> at(int64_t step) const;
+
   /// Reads the vectors of the checkpoint that was found, which must be the
-  /// targets, and removes all but the newest two up to it, as save() does.
+  /// targets, and removes all but the newest up to it, as save() does.
   /// Errors: BadData, NoInput, IoError.
   Status read(const Found &found,
               const std::vector<CheckpointTarget> &targets) const;
 
 private:
+  void removeOld(int64_t step, bool namesBest) const;
+
   std::string directory;
+  uint64_t kept = Kept;
 };
 
 } // namespace hone::rt

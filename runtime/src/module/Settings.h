@@ -219,6 +219,9 @@ struct TrainSettings : MethodSettings {
       "a new order of the data in each epoch"};
   Integer save_every{*this, "save_every", 500, Bits::None, SetBy::Option,
       "save a checkpoint every N steps; 0: after the last", counts};
+  Integer save_total_limit{*this, "save_total_limit", 2, Bits::None,
+      SetBy::Option,
+      "keep the newest N checkpoints, and the best one; 0: all", counts};
   Word compute_dtype{*this, "compute_dtype", "float32", Bits::Run, SetBy::Spec,
       "element type of activations and of their cotangents; with bfloat16, "
       "sums, statistics, gradients and the optimizer are float32; float64 is "

@@ -55,6 +55,7 @@ Status checkGivenFiles(const Options &options, const std::string &weights) {
   };
   add("--profile", options.profile, true);
   add("--dump-gradients", options.dumpGradients, true);
+  add("--predictions", options.predictions, true);
   for (const GivenFile &file : files)
     if (Status status = checkWritable(file, options.output); !status.isOk())
       return status;

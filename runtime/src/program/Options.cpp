@@ -69,12 +69,15 @@ static std::optional<Mode> modeOf(const Options &options) {
   std::optional<Mode> mode;
   if (options.evalOnly)
     mode = {
-        "eval-only", "trains nothing", {"eval-data", "too-long", "chat-date"}};
+        "eval-only",
+        "trains nothing",
+        {"eval-data", "too-long", "chat-date", "task", "predictions"}};
   else if (!options.dumpGradients.empty())
     // The seed: of the adapter's start, and of an estimate.
     mode = {"dump-gradients",
             "trains nothing",
-            {"data", "seed", "perturbation-scale", "too-long", "chat-date"}};
+            {"data", "seed", "perturbation-scale", "too-long", "chat-date", "task",
+             "k-shot"}};
   else if (!options.replay.empty())
     mode = {"replay", "has its settings from the file", {}};
   if (mode)
@@ -94,6 +97,51 @@ static Status checkOnlyRead(const Mode &mode,
                             std::string("--") + mode.name + " " + mode.action +
                                 " and does not read it",
                             "leave --" + name + " out"});
+  return Status::ok();
+}
+
+/// What only goes with a task, and what does not go with one.
+static Status checkTask(const Options &options) {
+  const bool hasTask = !options.task.empty();
+  const std::pair<bool, const char *> ofTasks[] = {
+      {options.kShot > 0, "--k-shot"},
+      {options.metricForBestModel == "accuracy",
+       "--metric-for-best-model accuracy"},
+      {!options.predictions.empty(), "--predictions"}};
+  for (auto [isGiven, name] : ofTasks)
+    if (isGiven && !hasTask)
+      return Status::error(ErrorCode::MissingOption,
+                           {name, "expects --task but got none",
+                            "add --task NAME, which says what the labels of "
+                            "the data are"});
+  if (!options.predictions.empty() && !options.evalOnly)
+    return Status::error(ErrorCode::MissingOption,
+                         {"--predictions", "expects --eval-only but got none",
+                          "add --eval-only; --adapter says what of"});
+  if (hasTask && options.tooLong == "split")
+    return Status::error(
+        ErrorCode::OptionsDisagree,
+        {"--too-long", "a task's examples cannot be split: each has its label "
+                       "at its end",
+         "give leave-out, refuse or cut, which cuts their beginnings"});
+  return Status::ok();
+}
+
+/// What --eval-split says beside other options.
+static Status checkSplit(const Options &options) {
+  const double part = options.evalSplit;
+  if (part >= 1 && (part != double(uint64_t(part)) || part > 0x1p53))
+    return Status::error(ErrorCode::WrongOption,
+                         {"--eval-split",
+                          "expects a part below 1 or a whole number of samples "
+                          "but got '" +
+                              options.evalSplit.text() + "'",
+                          "write --eval-split 0.1 or --eval-split 500"});
+  if (part > 0 && !options.evalData.empty())
+    return Status::error(ErrorCode::OptionsDisagree,
+                         {"--eval-split",
+                          "--eval-data already says what to evaluate on",
+                          "give one of the two"});
   return Status::ok();
 }
 
@@ -121,6 +169,8 @@ static Status checkCombination(const Options &options,
   if (mode)
     if (Status status = checkOnlyRead(*mode, given); !status.isOk())
       return status;
+  if (Status status = checkTask(options); !status.isOk())
+    return status;
   if (options.evalOnly)
     return Status::ok();
   if (options.data.empty() && options.replay.empty())
@@ -131,10 +181,21 @@ static Status checkCombination(const Options &options,
     return Status::error(ErrorCode::MissingOption,
                          {"command line", "expects --output but got none",
                           "add --output DIR; --help lists the options"});
-  if (options.evalEvery != 0 && options.evalData.empty())
+  if (Status status = checkSplit(options); !status.isOk())
+    return status;
+  if (options.evalEvery != 0 && !options.evaluates())
     return Status::error(ErrorCode::MissingOption,
-                         {"--eval-every", "expects --eval-data but got none",
-                          "add --eval-data FILE"});
+                         {"--eval-every",
+                          "expects --eval-data or --eval-split but got none",
+                          "add --eval-data FILE or --eval-split 0.1"});
+  const std::pair<bool, const char *> ofEvaluations[] = {
+      {options.earlyStop > 0, "--early-stop"},
+      {options.loadBestModelAtEnd, "--load-best-model-at-end"}};
+  for (auto [isGiven, name] : ofEvaluations)
+    if (isGiven && options.evalEvery == 0)
+      return Status::error(ErrorCode::MissingOption,
+                           {name, "expects --eval-every but got none",
+                            "add --eval-every N"});
   const TrainSettings &train = options.settings.train;
   if (train.optimizer_in_backward && train.max_grad_norm > 0)
     return Status::error(

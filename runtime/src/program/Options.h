@@ -30,6 +30,14 @@ struct Options : Section {
   Word tooLong{*this, "too_long", "leave-out", Bits::None, SetBy::Option,
       "samples longer than max_seq_length: leave-out, refuse, cut their ends, or "
       "split them into several", {{"leave-out", "refuse", "cut", "split"}}};
+  Word task{*this, "task", "", Bits::Run, SetBy::Option,
+      "read --data and --eval-data as a task of GLUE or SuperGLUE, with MeZO's "
+      "prompts; the loss is of the label's words, and evaluations have an accuracy: "
+      "sst2, rte, cb, boolq, wic or wsc",
+      {{"sst2", "rte", "cb", "boolq", "wic", "wsc"}}};
+  Integer kShot{*this, "k_shot", 0, Bits::Run, SetBy::Option,
+      "train on K examples of each label of the task, drawn by --seed; 0: on all",
+      counts};
   Word chatDate{*this, "chat_date", "", Bits::None, SetBy::Option,
       "today, as YYYY-MM-DD, for chat templates that write it; empty: they are not "
       "told"};
@@ -40,10 +48,25 @@ struct Options : Section {
       "where checkpoints and the adapter go; a run in it resumes", aFolder};
   Word evalData{*this, "eval_data", "", Bits::None, SetBy::Option,
       "what to evaluate on", aFile};
+  Real evalSplit{*this, "eval_split", 0, Bits::Run, SetBy::Option,
+      "hold a part of --data out of training and evaluate on it: below 1 a part, "
+      "else how many samples, drawn by --seed; 0: none", notNegative};
   Integer evalEvery{*this, "eval_every", 0, Bits::None, SetBy::Option,
       "evaluate after every N steps; 0: after the last", counts};
+  Integer earlyStop{*this, "early_stop", 0, Bits::None, SetBy::Option,
+      "stop when N evaluations one after another are not better than the best; 0: "
+      "never", counts};
+  Word metricForBestModel{*this, "metric_for_best_model", "loss", Bits::None,
+      SetBy::Option,
+      "what makes an evaluation the best, whose adapter --eval-every keeps in best/",
+      {{"loss", "accuracy"}}};
+  Truth loadBestModelAtEnd{*this, "load_best_model_at_end", false, Bits::None,
+      SetBy::Flag, "leave the best adapter in --output at the end, not the last"};
   Truth evalOnly{*this, "eval_only", false, Bits::None, SetBy::Flag,
       "print the mean loss on --eval-data and exit"};
+  Word predictions{*this, "predictions", "", Bits::None, SetBy::Option,
+      "with --eval-only, write what each candidate of each example loses as JSON "
+      "lines", aFile};
   Word replay{*this, "replay", "", Bits::None, SetBy::Option,
       "make the updates of this run's replay.hone again, without data, and write "
       "the adapter", aFile};
@@ -78,6 +101,8 @@ struct Options : Section {
   /// With what the options changed.
   Settings settings;
 
+  /// Whether there is data to evaluate on.
+  bool evaluates() const { return !evalData.empty() || evalSplit > 0; }
 
   /// The program's own, then those of the settings that are options.
   std::vector<Setting *> all();

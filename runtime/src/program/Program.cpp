@@ -17,6 +17,7 @@
 #include "program/GivenFiles.h"
 #include "program/OutputFolder.h"
 #include "program/PlanRun.h"
+#include "program/Predictions.h"
 #include "program/Profile.h"
 #include "program/ReplayRun.h"
 #include "program/Run.h"
@@ -97,21 +98,20 @@ static TooLong tooLongOf(const Options &options) {
                                       : TooLong::LeaveOut;
 }
 
-/// Tokenises `path` into --output, or into a file without a name.
-static Status openData(Setup &setup, const std::string &path, Dataset &out) {
-  if (path.empty())
-    return Status::ok();
+/// How data at `path` is tokenised: into --output, or into a file without a name.
+static DatasetOptions datasetOptions(Setup &setup, const std::string &path) {
   const ModuleConfig &config = setup.module.config();
   DatasetOptions options{path, int64_t(config.train.max_seq_length),
                          setup.options.output.empty() ? std::string()
                                                       : setup.output.dataPath(),
                          int64_t(config.vocabSize)};
   options.tooLong = tooLongOf(setup.options);
+  options.task = Task::find(setup.options.task);
   options.chat = setup.chat;
   options.chatPlace = setup.weights.file().path() + ": tensor 'hone.chat'";
   if (!setup.options.chatDate.empty())
     parseDate(setup.options.chatDate, options.date);
-  options.onProgress = [&] {
+  options.onProgress = [&setup, path] {
     setup.peak.sample();
     if (stopRequested() == ExitCode::Success)
       return Status::ok();
@@ -119,18 +119,53 @@ static Status openData(Setup &setup, const std::string &path, Dataset &out) {
                          {path, "stopped while the data was prepared",
                           "the same command starts again"});
   };
-  Result<Dataset> data =
-      Dataset::prepare(options, setup.tokenizer ? &*setup.tokenizer : nullptr);
-  if (!data.isOk())
-    return data.status();
-  out = std::move(data.value());
-  printf("data         %s\n", path.c_str());
-  for (std::string_view notes = out.notes(); !notes.empty();) {
+  return options;
+}
+
+static void printNotes(std::string_view notes) {
+  while (!notes.empty()) {
     size_t end = std::min(notes.find('\n'), notes.size());
     if (end > 0)
       printf("             %.*s\n", int(end), notes.data());
     notes.remove_prefix(std::min(end + 1, notes.size()));
   }
+}
+
+static Status openData(Setup &setup, const std::string &path, Dataset &out) {
+  if (path.empty())
+    return Status::ok();
+  Result<Dataset> data =
+      Dataset::prepare(datasetOptions(setup, path),
+                       setup.tokenizer ? &*setup.tokenizer : nullptr);
+  if (!data.isOk())
+    return data.status();
+  out = std::move(data.value());
+  printf("data         %s\n", path.c_str());
+  printNotes(out.notes());
+  return Status::ok();
+}
+
+/// Divides what --data has into what is trained on and what is held out.
+static Status divideData(Setup &setup) {
+  const Options &given = setup.options;
+  SampleSelection selection{given.evalSplit, /*isHeldOut=*/true, 0,
+                            uint64_t(given.settings.train.seed)};
+  const DatasetOptions options = datasetOptions(setup, given.data);
+  if (given.evalSplit > 0) {
+    Result<Dataset> held = setup.data.select(selection, options);
+    if (!held.isOk())
+      return held.status();
+    setup.evalData = std::move(held.value());
+  }
+  selection.isHeldOut = false;
+  selection.perLabel = uint64_t(given.kShot);
+  if (!selection.isNeeded(options.task))
+    return Status::ok();
+  Result<Dataset> left = setup.data.select(selection, options);
+  if (!left.isOk())
+    return left.status();
+  setup.data = std::move(left.value());
+  printNotes(setup.data.notes()); // of what is held out too
   return Status::ok();
 }
 
@@ -201,12 +236,25 @@ static Status evaluateOnly(Setup &setup) {
   if (Status status = startFresh(setup); !status.isOk())
     return status;
   const Dataset &data = setup.evalData;
-  Result<double> loss =
-      setup.trainer->evaluate(data, setup.module.config().train.batch_size);
-  if (!loss.isOk())
-    return loss.status();
-  printf("eval loss    %.9f over %" PRIu64 " tokens\n", loss.value(),
-         data.targetCount());
+  Result<Predictions> opened =
+      Predictions::open(setup.options.predictions, setup.options.task);
+  if (!opened.isOk())
+    return opened.status();
+  Predictions &predictions = opened.value();
+  Result<Evaluation> found = setup.trainer->evaluate(
+      data, setup.module.config().train.batch_size,
+      [&](const ScoredExample &example) { predictions.add(example); });
+  if (!found.isOk())
+    return found.status();
+  if (Status status = predictions.commit(); !status.isOk())
+    return status;
+  const Evaluation &evaluation = found.value();
+  printf("eval loss    %.9f over %" PRIu64 " tokens\n"
+         "perplexity   %.6g\n",
+         evaluation.loss, evaluation.tokens, evaluation.perplexity());
+  if (evaluation.hasAccuracy())
+    printf("accuracy     %.6f, %" PRIu64 " of %" PRIu64 " examples\n",
+           evaluation.accuracy(), evaluation.correct, evaluation.examples);
   return flushOutput();
 }
 
@@ -252,7 +300,7 @@ static SampleLosses measureSample(Setup &setup, bool isFinished) {
                             /*inColour=*/false);
   data.release();
   auto loss = [&] {
-    Result<double> found = setup.trainer->evaluate(data, 1, 1);
+    Result<double> found = setup.trainer->lossOf(data, 0);
     return found.isOk() ? found.value() : std::nan("");
   };
   out.after = loss();
@@ -282,7 +330,7 @@ static Status train(Setup &setup, const RunPlan &plan, ExitCode &outcome) {
   if (!store.isOk())
     return store.status();
   Run run({setup.module, options, setup.data,
-           options.evalData.empty() ? nullptr : &setup.evalData,
+           options.evaluates() ? &setup.evalData : nullptr,
            setup.output.runName(), setup.peak},
           *setup.trainer, std::move(store.value()));
   fputs(describeRun(setup.module, options, run).c_str(), stdout);
@@ -398,10 +446,13 @@ static Status execute(const hone_module &compiled,
   if (!options.output.empty())
     if (Status status = setup.output.claim(options.output); !status.isOk())
       return status;
-  if (!options.evalOnly && options.replay.empty())
+  if (!options.evalOnly && options.replay.empty()) {
     if (Status status = openData(setup, options.data, setup.data);
         !status.isOk())
       return status;
+    if (Status status = divideData(setup); !status.isOk())
+      return status;
+  }
   if (Status status = openData(setup, options.evalData, setup.evalData);
       !status.isOk())
     return status;

@@ -48,6 +48,9 @@ Run::Run(Inputs inputs, Trainer &trainer, CheckpointStore store)
   steps = train.steps ? train.steps : epochs * order.stepsPerEpoch();
   hyperparameters = hyperparametersOf(options, steps);
   identity = identityOf(inputs.module, options, inputs.data.name(), steps);
+  this->store.keep(uint64_t(train.save_total_limit));
+  if (keepsBest())
+    bestSoFar = {options.metricForBestModel, inputs.evalData->name()};
 }
 
 std::string Run::logPath() const {
@@ -125,6 +128,8 @@ Status Run::start() {
       return status;
     printf("resuming after step %" PRIu64 " from %s\n", completed,
            found.directory.c_str());
+    if (Status status = takeUpBest(found); !status.isOk())
+      return status;
   } else if (!options.adapter.empty()) {
     if (Status status =
             trainer.trainables().load(options.adapter, AdapterUse::Train);
@@ -158,6 +163,28 @@ Status Run::start() {
           label("warning", ErrorCode::OtherNumerics).c_str(),
           found.directory.c_str(), otherNumerics.c_str());
   return log.otherNumerics(completed, otherNumerics);
+}
+
+Status Run::takeUpBest(const CheckpointStore::Found &found) {
+  if (!keepsBest()) {
+    otherEvaluation = found.evaluation;
+    return Status::ok();
+  }
+  bool isSame = true;
+  Status status =
+      bestSoFar.restore(found.evaluation, found.directory, isSame);
+  if (!isSame)
+    puts("evaluations are of other data or by another metric than before: the "
+         "best one is looked for anew");
+  return status;
+}
+
+std::string Run::bestFolder() const { return inputs.options.output + "/best"; }
+
+bool Run::stopsEarly() const {
+  const int64_t patience = inputs.options.earlyStop;
+  return patience > 0 && completed < steps &&
+         bestSoFar.waited() >= uint64_t(patience);
 }
 
 Status Run::startReplay(bool lostCheckpoints) {
@@ -236,15 +263,22 @@ Status Run::compareGradients(Progress &progress) {
   return comparisons.add(completed + 1, *comparison);
 }
 
-Status Run::evaluate(Progress &progress) {
-  Result<double> loss = trainer.evaluate(*inputs.evalData, order.batchSize);
-  if (!loss.isOk())
-    return loss.status();
-  char line[96];
-  snprintf(line, sizeof(line), "step %" PRIu64 "  eval loss %.6f", completed,
-           loss.value());
+Status Run::evaluate(Progress &progress, bool &isBest) {
+  Result<Evaluation> found =
+      trainer.evaluate(*inputs.evalData, order.batchSize);
+  if (!found.isOk())
+    return found.status();
+  evaluated = found.value();
+  char line[160];
+  int size = snprintf(line, sizeof(line),
+                      "step %" PRIu64 "  eval loss %.6f  perplexity %.4g",
+                      completed, evaluated->loss, evaluated->perplexity());
+  if (evaluated->hasAccuracy())
+    snprintf(line + size, sizeof(line) - size_t(size), "  accuracy %.4f",
+             evaluated->accuracy());
   progress.note(line);
-  return log.evaluation(completed, loss.value());
+  isBest = keepsBest() && bestSoFar.add(completed, *evaluated);
+  return log.evaluation(completed, *evaluated);
 }
 
 Status Run::save() {
@@ -259,7 +293,9 @@ Status Run::save() {
     return status;
   savedAt = completed;
   Status status = store.save(int64_t(completed), identity,
-                             trainer.trainables().checkpointVectors());
+                             trainer.trainables().checkpointVectors(),
+                             keepsBest() ? bestSoFar.fields()
+                                         : otherEvaluation);
   inputs.peak.sample();
   return status;
 }
@@ -270,19 +306,28 @@ Status Run::train(uint64_t plannedBytes, ExitCode &outcome) {
                     platform::isTerminal(platform::StandardOutput),
                     completed + 1, steps, plannedBytes);
   outcome = stopRequested();
-  while (completed < steps && outcome == ExitCode::Success) {
+  bool isBest = false;
+  if (stopsEarly())
+    puts("the run has stopped early already; a larger --early-stop goes on");
+  while (completed < steps && !stopsEarly() && outcome == ExitCode::Success) {
     Status status = compareGradients(progress);
     if (status.isOk())
       status = step(progress);
     bool last = completed == steps;
+    isBest = false;
     if (status.isOk() && inputs.evalData &&
         (last || (options.evalEvery && completed % options.evalEvery == 0)))
-      status = evaluate(progress);
+      status = evaluate(progress, isBest);
     outcome = stopRequested();
     uint64_t every = options.settings.train.save_every;
     bool due = every && completed % every == 0;
-    if (status.isOk() && (last || due || outcome != ExitCode::Success))
+    if (status.isOk() && (last || due || isBest || stopsEarly() ||
+                          outcome != ExitCode::Success))
       status = save();
+    if (status.isOk() && isBest) {
+      status = trainer.trainables().save(bestFolder());
+      bestWritten = completed;
+    }
     if (!status.isOk()) {
       progress.finish();
       return status;
@@ -296,9 +341,37 @@ Status Run::train(uint64_t plannedBytes, ExitCode &outcome) {
       return status;
   if (Status status = comparisons.writePlot(); !status.isOk())
     return status;
-  Status status = trainer.trainables().save(options.output);
+  Status status = writeAdapters(outcome == ExitCode::Success);
   inputs.peak.sample();
   return status;
+}
+
+Status Run::writeAdapters(bool isDone) {
+  const Options &options = inputs.options;
+  Trainables &trainables = trainer.trainables();
+  const bool leavesBest = isDone && options.loadBestModelAtEnd;
+  if (!keepsBest() || !bestSoFar.exists())
+    return trainables.save(options.output);
+  if (!leavesBest)
+    if (Status status = trainables.save(options.output); !status.isOk())
+      return status;
+  // A process that died behind the checkpoint left an adapter from before.
+  const bool isWritten = bestWritten == bestSoFar.step();
+  if (isWritten && !leavesBest)
+    return Status::ok();
+  if (bestSoFar.step() != completed) {
+    Result<CheckpointStore::Found> found = store.at(int64_t(bestSoFar.step()));
+    if (!found.isOk())
+      return found.status();
+    if (Status status =
+            store.read(found.value(), trainables.checkpointTargets());
+        !status.isOk())
+      return status;
+  }
+  if (!isWritten)
+    if (Status status = trainables.save(bestFolder()); !status.isOk())
+      return status;
+  return leavesBest ? trainables.save(options.output) : Status::ok();
 }
 
 } // namespace hone::rt

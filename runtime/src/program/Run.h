@@ -2,7 +2,8 @@
 //
 // Decides when to evaluate, log, save and stop; the numbers are Trainer's.
 // After a step the order is: log line, evaluation, checkpoint. So a checkpoint
-// counts on a log that is complete up to its step. Gradients are compared before
+// counts on a log that is complete up to its step. The best evaluation's step
+// has a checkpoint too, which is what makes it survive a kill. Gradients are compared before
 // a step: its update may fail, and they may say why.
 //
 //===----------------------------------------------------------------------===//
@@ -13,6 +14,7 @@
 #include "base/Status.h"
 #include "formats/ReplayLog.h"
 #include "module/Memory.h"
+#include "program/BestEvaluation.h"
 #include "program/ComparisonLog.h"
 #include "program/Identity.h"
 #include "program/Progress.h"
@@ -65,6 +67,13 @@ public:
   double secondsPerStep() const { return ran ? seconds / double(ran) : 0; }
   double tokensPerSecond() const { return seconds > 0 ? tokens / seconds : 0; }
   const ComparedSteps &compared() const { return comparisons.steps(); }
+  /// Of this process; none: it made none.
+  const std::optional<Evaluation> &lastEvaluation() const { return evaluated; }
+  const BestEvaluation &best() const { return bestSoFar; }
+  /// Where the adapter of the best evaluation is.
+  std::string bestFolder() const;
+  /// Before the last step, because evaluations became no better.
+  bool stopsEarly() const;
 
 private:
   /// More have more steps than can be counted.
@@ -72,7 +81,15 @@ private:
   Status step(Progress &progress);
   /// Gradients of the next step, if it is one to compare.
   Status compareGradients(Progress &progress);
-  Status evaluate(Progress &progress);
+  /// `isBest`: nothing before was better, and it is to be kept.
+  Status evaluate(Progress &progress, bool &isBest);
+  /// Whether the best evaluation is kept.
+  bool keepsBest() const {
+    return inputs.evalData && inputs.options.evalEvery > 0;
+  }
+  Status takeUpBest(const CheckpointStore::Found &found);
+  /// Writes the adapter to --output, and that of the best evaluation.
+  Status writeAdapters(bool isDone);
   Status save();
   /// Begins replay.hone, or goes on in it. With `lostCheckpoints` one that is
   /// there is not replaced.
@@ -91,6 +108,11 @@ private:
   ReplayWriter replay;
   ComparisonLog comparisons;
   std::optional<GradientComparison> comparison; ///< none: nothing is compared
+  std::optional<Evaluation> evaluated;
+  BestEvaluation bestSoFar;
+  /// What a checkpoint says of evaluations that this process does not make.
+  CheckpointFields otherEvaluation;
+  uint64_t bestWritten = UINT64_MAX; ///< step of the adapter in bestFolder()
   uint64_t steps = 0, completed = 0;
   uint64_t savedAt = UINT64_MAX;  ///< completed steps of the newest checkpoint
   double tokens = 0, seconds = 0; ///< of this process's steps

@@ -229,11 +229,26 @@ Status StepLog::step(const StepRecord &record) {
   return write(line, size);
 }
 
-Status StepLog::evaluation(uint64_t step, double loss) {
-  char line[128];
+/// As JSON, which has no infinity.
+static void appendNumber(char *out, size_t size, double number) {
+  if (std::isfinite(number))
+    snprintf(out, size, "%.17g", number);
+  else
+    snprintf(out, size, "null");
+}
+
+Status StepLog::evaluation(uint64_t step, const Evaluation &evaluation) {
+  char line[256], loss[32], perplexity[32], accuracy[64] = "";
+  appendNumber(loss, sizeof(loss), evaluation.loss);
+  appendNumber(perplexity, sizeof(perplexity), evaluation.perplexity());
+  if (evaluation.hasAccuracy())
+    snprintf(accuracy, sizeof(accuracy), ", \"eval_accuracy\": %.17g",
+             evaluation.accuracy());
   int size = snprintf(line, sizeof(line),
-                      "%s%" PRIu64 "%s%s\", \"eval_loss\": %.17g}\n",
-                      stepKey.data(), step, runKey.data(), name.c_str(), loss);
+                      "%s%" PRIu64 "%s%s\", \"eval_loss\": %s, "
+                      "\"perplexity\": %s%s}\n",
+                      stepKey.data(), step, runKey.data(), name.c_str(), loss,
+                      perplexity, accuracy);
   return write(line, size);
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/Status.h"
 #include "platform/Files.h"
+#include "step/Evaluation.h"
 
 #include <cmath>
 #include <cstdint>
@@ -44,7 +45,7 @@ public:
 
   /// Both allocate nothing. Errors: IoError.
   Status step(const StepRecord &record);
-  Status evaluation(uint64_t step, double loss);
+  Status evaluation(uint64_t step, const Evaluation &evaluation);
 
   /// A line with `members` of JSON of its own. Errors: IoError.
   Status comparison(uint64_t step, const std::string &members);

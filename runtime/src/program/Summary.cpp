@@ -129,17 +129,16 @@ std::string describeRun(const Module &module, const Options &options,
     rate += (rate.empty() ? "" : "; ") + ratesOf(*method);
   std::string compared;
   if (options.settings.compares())
-    compared = row("compared", "with " + train.compare +
-                                   toldTo(train.compare, train) + ", every " +
-                                   train.compare_every.text() +
-                                   " steps from the first");
+    compared =
+        row("compared", "with " + train.compare + toldTo(train.compare, train) +
+                            ", every " + train.compare_every.text() +
+                            " steps from the first");
   return row("steps", groupDigits(run.totalSteps()) + " of " + batch +
                           " sequences, " +
                           groupDigits(run.sampleOrder().stepsPerEpoch()) +
                           " an epoch, " +
                           (train.shuffle ? "shuffled" : "in file order")) +
-         row("rates", rate) +
-         compared +
+         row("rates", rate) + compared +
          row("threads", std::to_string(options.threads) + ", seed " +
                             std::to_string(train.seed));
 }
@@ -168,13 +167,33 @@ std::string describeOutcome(const Module &module, const Options &options,
   std::string compared;
   if (module.compares())
     compared = run.compared().table();
-  return compared + row("peak", peak) + row("resident", resident) +
-         row("step", step) +
-         row("speed", speed) +
+  std::string evaluation;
+  if (const std::optional<Evaluation> &last = run.lastEvaluation()) {
+    char text[128];
+    int size = snprintf(text, sizeof(text), "loss %.6f, perplexity %.4g",
+                        last->loss, last->perplexity());
+    if (last->hasAccuracy())
+      snprintf(text + size, sizeof(text) - size_t(size),
+               ", accuracy %.4f (%" PRIu64 " of %" PRIu64 ")", last->accuracy(),
+               last->correct, last->examples);
+    evaluation = row("evaluation", text);
+  }
+  if (run.best().exists())
+    evaluation += row("best", run.best().text() + ", in " + run.bestFolder());
+  if (run.stopsEarly())
+    evaluation += row("stopped", "early: the last " +
+                                     std::to_string(run.best().waited()) +
+                                     " evaluations were not better");
+  const bool isBest =
+      options.loadBestModelAtEnd && run.best().exists() &&
+      (run.stopsEarly() || run.completedSteps() == run.totalSteps());
+  return compared + evaluation + row("peak", peak) + row("resident", resident) +
+         row("step", step) + row("speed", speed) +
          row(module.config().lora.none ? "model" : "adapter",
              options.output + " after " +
-                            groupDigits(run.completedSteps()) + " of " +
-                            groupDigits(run.totalSteps()) + " steps");
+                 groupDigits(isBest ? run.best().step()
+                                    : run.completedSteps()) +
+                 " of " + groupDigits(run.totalSteps()) + " steps");
 }
 
 } // namespace hone::rt

@@ -50,9 +50,8 @@ Trainer::create(const Module &module, const Weights &weights, Device &device,
     return loaded.status();
   hone_frame frame = loaded.value();
   frame.arena = frame.batch = frame.work = arena.value().address();
-  return std::unique_ptr<Trainer>(
-      new Trainer(module, weights, device, std::move(arena.value()), frame,
-                  transport));
+  return std::unique_ptr<Trainer>(new Trainer(
+      module, weights, device, std::move(arena.value()), frame, transport));
 }
 
 static uint64_t countTargets(const Dataset &data, const SampleOrder &order,
@@ -271,17 +270,64 @@ Status Trainer::step(const Dataset &data, const SampleOrder &order,
                         remedyOf(module.config())});
 }
 
-Result<double> Trainer::evaluate(const Dataset &data, uint64_t batchSize,
-                                 uint64_t samples) {
-  samples = std::min(samples, data.sampleCount());
-  SampleOrder order{samples, batchSize, 1, 0, /*shuffle=*/false};
+Result<double> Trainer::lossOf(const Dataset &data, const SampleOrder &order,
+                               SampleOrder::Range range) {
   StepResult result;
-  begin(evaluation, data, order, {0, 0, samples}, result);
+  begin(evaluation, data, order, range, result);
   setUpdate(evaluation, {}, /*completed=*/0);
   evaluation.run(*this);
   if (Status status = device.wait(); !status.isOk())
     return status;
   return evaluation.report("loss");
+}
+
+Result<double> Trainer::lossOf(const Dataset &data, uint64_t sample) {
+  SampleOrder order{data.sampleCount(), 1, 1, 0, /*shuffle=*/false};
+  return lossOf(data, order, {0, sample, 1});
+}
+
+Result<Evaluation>
+Trainer::evaluateTask(const Dataset &data,
+                      const std::function<void(const ScoredExample &)> &each) {
+  const uint64_t samples = data.sampleCount();
+  Evaluation out;
+  double sum = 0;
+  for (uint64_t i = 0; i < samples;) {
+    ScoredExample example;
+    do {
+      Result<double> loss = lossOf(data, i);
+      if (!loss.isOk())
+        return loss.status();
+      const size_t k = example.candidates++;
+      example.losses[k] = loss.value();
+      if (loss.value() < example.losses[example.prediction])
+        example.prediction = k;
+      if (!data.isWrong(i)) {
+        const uint64_t count = Batch::countTargets(data.sample(i));
+        example.label = k;
+        sum += loss.value() * double(count);
+        out.tokens += count;
+      }
+      ++i;
+    } while (i < samples && data.continues(i) &&
+             example.candidates < ScoredExample::MostCandidates);
+    ++out.examples;
+    out.correct += example.prediction == example.label;
+    each(example);
+  }
+  out.loss = sum / double(out.tokens);
+  return out;
+}
+
+Result<Evaluation>
+Trainer::evaluate(const Dataset &data, uint64_t batchSize,
+                  const std::function<void(const ScoredExample &)> &each) {
+  if (data.format() == DataFormat::Task)
+    return evaluateTask(data, each);
+  SampleOrder order{data.sampleCount(), batchSize, 1, 0, /*shuffle=*/false};
+  Result<double> loss = lossOf(data, order, {0, 0, data.sampleCount()});
+  return loss.isOk() ? Result<Evaluation>({loss.value(), data.targetCount()})
+                     : loss.status();
 }
 
 Status Trainer::validate(uint64_t completed) {

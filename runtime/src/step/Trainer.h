@@ -15,12 +15,14 @@
 #include "module/Module.h"
 #include "module/Weights.h"
 #include "step/Batch.h"
+#include "step/Evaluation.h"
 #include "step/Interpreter.h"
 #include "step/LearningRate.h"
 #include "step/SampleOrder.h"
 #include "step/Trainables.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -94,11 +96,19 @@ public:
                  const Hyperparameters &hyperparameters, uint64_t completed,
                  GradientComparison &result);
 
-  /// Mean negative log-likelihood of the target tokens of `data`, in the
-  /// file's order, `batchSize` sequences at a time; of the first `samples` of
-  /// them if there are more. Errors: as Device::wait.
-  Result<double> evaluate(const Dataset &data, uint64_t batchSize,
-                          uint64_t samples = UINT64_MAX);
+  /// Mean negative log-likelihood of the target tokens of one sample. Errors: as
+  /// Device::wait.
+  Result<double> lossOf(const Dataset &data, uint64_t sample);
+  /// `data` in the file's order, `batchSize` sequences at a time. Errors: as
+  /// Device::wait.
+  Result<Evaluation> evaluate(const Dataset &data, uint64_t batchSize) {
+    return evaluate(data, batchSize, [](const ScoredExample &) {});
+  }
+  /// The same; of a task, whose candidates are one sequence each, tells `each`
+  /// example. The loss is then of the right candidates.
+  Result<Evaluation>
+  evaluate(const Dataset &data, uint64_t batchSize,
+           const std::function<void(const ScoredExample &)> &each);
 
   /// Whether the trainable parameters are finite: a finite gradient can still
   /// overflow one. Errors: as step().
@@ -123,6 +133,12 @@ private:
                            uint64_t completed);
   /// Of the step that ran last, of all parts that have one; none: no part has.
   std::optional<double> gradientNorm();
+  Result<Evaluation>
+  evaluateTask(const Dataset &data,
+               const std::function<void(const ScoredExample &)> &each);
+  /// Mean loss of the target tokens of places of an epoch; no update.
+  Result<double> lossOf(const Dataset &data, const SampleOrder &order,
+                        SampleOrder::Range range);
   /// Loads places [first, first + count) of an epoch from now on, and tells
   /// `interpreter` of them.
   void begin(Interpreter &interpreter, const Dataset &data,

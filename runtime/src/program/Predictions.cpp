@@ -1,0 +1,47 @@
+//===- Predictions.cpp - What each candidate of each example loses --------===//
+
+#include "program/Predictions.h"
+
+#include "base/Json.h"
+#include "module/Setting.h"
+
+#include <cmath>
+
+namespace hone::rt {
+
+Result<Predictions> Predictions::open(const std::string &path,
+                                      const std::string &name) {
+  Predictions out;
+  if (path.empty())
+    return out;
+  Result<OutputFile> file = OutputFile::create(path);
+  if (!file.isOk())
+    return file.status();
+  out.file = std::move(file.value());
+  out.task = Task::find(name);
+  return out;
+}
+
+void Predictions::add(const ScoredExample &example) {
+  if (!task || !written.isOk())
+    return;
+  std::string line = "{\"example\": " + std::to_string(++examples) +
+                     ", \"label\": ";
+  appendJsonString(line, task->word(example.label));
+  line += ", \"prediction\": ";
+  appendJsonString(line, task->word(example.prediction));
+  line += ", \"losses\": {";
+  for (size_t i = 0; i < example.candidates; ++i) {
+    line += i > 0 ? ", " : "";
+    appendJsonString(line, task->word(i));
+    const double loss = example.losses[i];
+    line += ": " + (std::isfinite(loss) ? formatExact(loss) : "null");
+  }
+  written = file.write(line + "}}\n");
+}
+
+Status Predictions::commit() {
+  return task && written.isOk() ? file.commit() : written;
+}
+
+} // namespace hone::rt

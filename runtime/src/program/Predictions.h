@@ -1,0 +1,44 @@
+//===- Predictions.h - What each candidate of each example loses ----------===//
+//
+// A line of JSON for each example, in the order of the data:
+//   {"example": 1, "label": "great", "prediction": "terrible",
+//    "losses": {"terrible": 1.25, "great": 1.5}}
+// Losses have 17 digits: the accuracy can be computed from them again.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_PROGRAM_PREDICTIONS_H
+#define HONE_RUNTIME_PROGRAM_PREDICTIONS_H
+
+#include "base/OutputFile.h"
+#include "base/Status.h"
+#include "data/Task.h"
+#include "step/Evaluation.h"
+
+#include <cstdint>
+#include <string>
+
+namespace hone::rt {
+
+class Predictions {
+public:
+  /// Of the task of this name; writes nothing without a path. Errors:
+  /// CannotCreate.
+  static Result<Predictions> open(const std::string &path,
+                                  const std::string &task);
+
+  void add(const ScoredExample &example);
+
+  /// Gives the file its name. Errors: IoError, also of an add() before.
+  Status commit();
+
+private:
+  const Task *task = nullptr; ///< null: nothing is written
+  OutputFile file;
+  uint64_t examples = 0;
+  Status written = Status::ok();
+};
+
+} // namespace hone::rt
+
+#endif

@@ -1,0 +1,40 @@
+//===- Evaluation.h - What a model is worth on data -----------------------===//
+
+#ifndef HONE_RUNTIME_STEP_EVALUATION_H
+#define HONE_RUNTIME_STEP_EVALUATION_H
+
+#include "data/Task.h"
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+namespace hone::rt {
+
+/// An example of a task, by what its candidates lose.
+struct ScoredExample {
+  static constexpr size_t MostCandidates = Task::MostLabels;
+  /// Mean negative log-likelihood of a candidate's tokens, as MeZO compares
+  /// candidates of different lengths: log p(candidate | prompt) / tokens.
+  std::array<double, MostCandidates> losses{};
+  size_t candidates = 0;
+  size_t label = 0;      ///< the right one
+  size_t prediction = 0; ///< the likeliest, of equal ones the first
+};
+
+struct Evaluation {
+  double loss = 0; ///< mean negative log-likelihood of a target token
+  uint64_t tokens = 0; ///< that have a target
+  uint64_t examples = 0; ///< of a task; 0: the data is of none
+  uint64_t correct = 0;  ///< of them, with the right candidate the likeliest
+
+  bool hasAccuracy() const { return examples > 0; }
+  double accuracy() const { return double(correct) / double(examples); }
+  /// Infinite where the loss is beyond what has an exponential.
+  double perplexity() const { return std::exp(loss); }
+};
+
+} // namespace hone::rt
+
+#endif
