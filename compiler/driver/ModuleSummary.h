@@ -26,6 +26,7 @@ struct ModelIdentity {
   rt::WeightSettings weights; ///< likewise
   IdentityFields mathematics; ///< describeModel
   std::string rounding;       ///< describeRounding
+  std::vector<int64_t> stopTokens; ///< of a program that generates
 };
 
 /// Everything of the description except config and threadBytes.

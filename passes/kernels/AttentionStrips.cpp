@@ -63,7 +63,7 @@ void hone::forEachQuery(KernelBuilder &k, const AttentionSizes &sizes,
 //===----------------------------------------------------------------------===//
 
 MemRefType Strips::stripType() const {
-  int64_t columns = llvm::alignTo(k.maxRows(), width);
+  int64_t columns = llvm::alignTo(mostKeys, width);
   return MemRefType::get({kAttentionRows, columns}, element);
 }
 
@@ -136,7 +136,7 @@ void Strips::weightedSum(const KernelBuilder::Piece &out, Value strip,
         k.index(std::min(headWidth, headDim - j)),
         columns,
         headWidth,
-        std::min(k.maxRows(), numerics::kAttentionBlock)};
+        std::min(mostKeys, numerics::kAttentionBlock)};
     product.rounded = k.rounds(element);
     product.accumulate = accumulate;
     product.fewRows = true;

@@ -22,6 +22,7 @@ struct AttentionSizes {
   int64_t heads, kvHeads, headDim;
   mlir::Value starts; ///< buffer
   mlir::Value scale;  ///< of type `element`
+  int64_t mostKeys;   ///< that a strip may have
 
   template <typename AttentionLike>
   static AttentionSizes of(AttentionLike op, KernelBuilder &k) {
@@ -34,7 +35,8 @@ struct AttentionSizes {
             kvHeads,
             type.getDimSize(1) / heads,
             k.buffer(op.getStarts()),
-            k.real(element, op.getScale().convertToDouble())};
+            k.real(element, op.getScale().convertToDouble()),
+            k.maxRows()};
   }
   int64_t group() const { return heads / kvHeads; }
 };
@@ -83,10 +85,11 @@ public:
 
   Strips(KernelBuilder &k, const AttentionSizes &sizes)
       : k(k), element(sizes.element), roundsResults(sizes.roundsResults),
-        headDim(sizes.headDim), width(k.blockColumns(element)),
+        headDim(sizes.headDim), mostKeys(sizes.mostKeys),
+        width(k.blockColumns(element)),
         headWidth(k.blockColumns(element, headDim)) {}
 
-  /// `[numerics::kAttentionRows, rows]`, with room for one block of columns
+  /// `[numerics::kAttentionRows, keys]`, with room for one block of columns
   /// more.
   mlir::MemRefType stripType() const;
   /// A value for each row of a strip.
@@ -118,7 +121,7 @@ private:
   KernelBuilder &k;
   mlir::Type element;
   bool roundsResults;
-  int64_t headDim, width, headWidth;
+  int64_t headDim, mostKeys, width, headWidth;
 };
 
 } // namespace hone

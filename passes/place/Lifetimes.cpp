@@ -200,6 +200,10 @@ int64_t rowsOfTile(RowTilesOp tiles, int64_t rows) {
   return std::min<int64_t>(rows, tiles.getTileRows());
 }
 
+std::string cacheRegion(CallOp call, CacheOp cache) {
+  return ("cache." + call.getPrefix() + cache.getName()).str();
+}
+
 RegionOp findRegion(ModuleOp module, StringRef name) {
   for (RegionOp region : module.getOps<RegionOp>())
     if (region.getName() == name)

@@ -30,6 +30,7 @@ enum class RandomPurpose : uint32_t {
   Test = 5,       ///< inputs of tests
   Round = 6,      ///< of parameters to bfloat16
   Select = 7,     ///< which layers train in a step
+  Sample = 8,     ///< tokens of a text that is generated
 };
 
 /// FNV-1a, 64 bits: offset basis 0xcbf29ce484222325, prime 0x100000001b3.

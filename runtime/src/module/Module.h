@@ -37,6 +37,8 @@ public:
   bool canReplay() const { return schedules[HONE_REPLAY]; }
   /// Whether there is the gradient of a second method.
   bool compares() const { return schedules[HONE_COMPARE]; }
+  /// Whether it generates text; then there is no other schedule.
+  bool generates() const { return schedules[HONE_GENERATE]; }
   /// Where the run's own gradient is copied to then, in bytes of the arena.
   uint64_t comparisonOffset() const {
     return compiled->gradient_offset + stateStride();
@@ -72,7 +74,7 @@ public:
 
 private:
   const hone_module *compiled = nullptr;
-  const hone_schedule *schedules[HONE_COMPARE + 1] = {};
+  const hone_schedule *schedules[HONE_GENERATE + 1] = {};
   ModuleConfig parsed;
 };
 

@@ -11,9 +11,10 @@
 #include "base/Process.h"
 #include "data/Dataset.h"
 #include "device/HostDevice.h"
-#include "module/WeightDigests.h"
 #include "platform/System.h"
+#include "program/GenerateProgram.h"
 #include "program/GivenFiles.h"
+#include "program/ModelFiles.h"
 #include "program/OutputFolder.h"
 #include "program/PlanRun.h"
 #include "program/Profile.h"
@@ -22,14 +23,11 @@
 #include "program/SampleDisplay.h"
 #include "program/Signals.h"
 #include "program/Summary.h"
-#include "text/Tokenizer.h"
 
 #include <cerrno>
-#include <chrono>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
-#include <optional>
 
 namespace hone::rt {
 
@@ -40,10 +38,8 @@ struct Setup {
   PeakMeter peak;
   Module module;
   Options options;
-  Weights weights;
+  ModelFiles model;
   OutputFolder output;
-  std::optional<Tokenizer> tokenizer;
-  std::string_view chat; ///< the block; empty: the model has no template
   std::unique_ptr<Pool> pool;
   std::unique_ptr<Device> device;
   std::unique_ptr<Trainer> trainer;
@@ -52,40 +48,6 @@ struct Setup {
 };
 
 } // namespace
-
-static std::string weightsPath(const Options &options) {
-  const std::string &given = options.weights;
-  return given.empty() ? defaultWeightsPath() : given;
-}
-
-static Status openWeights(Setup &setup) {
-  const std::string &given = setup.options.weights;
-  Result<Weights> weights =
-      Weights::open(weightsPath(setup.options), setup.module);
-  if (!weights.isOk() && given.empty() &&
-      weights.status().errorCode() == ErrorCode::CannotRead) {
-    Message message = weights.status().message();
-    message.remedy = std::string("keep ") + Weights::fileName +
-                     " beside this program, or give --weights FILE";
-    return Status::error(ErrorCode::NoCompiledWeights, message);
-  }
-  if (!weights.isOk())
-    return weights.status();
-  setup.weights = std::move(weights.value());
-  const SafetensorsFile &file = setup.weights.file();
-  const TensorInfo *table = file.find("hone.tokenizer");
-  if (!table)
-    return Status::ok();
-  Result<Tokenizer> tokenizer =
-      Tokenizer::fromTable({file.data(*table), table->bytes()},
-                           file.path() + ": tensor 'hone.tokenizer'");
-  if (!tokenizer.isOk())
-    return tokenizer.status();
-  setup.tokenizer = std::move(tokenizer.value());
-  if (const TensorInfo *block = file.find("hone.chat"))
-    setup.chat = {file.data(*block), block->bytes()};
-  return Status::ok();
-}
 
 static TooLong tooLongOf(const Options &options) {
   return options.tooLong == "refuse"  ? TooLong::Refuse
@@ -104,8 +66,8 @@ static Status openData(Setup &setup, const std::string &path, Dataset &out) {
                                                       : setup.output.dataPath(),
                          int64_t(config.vocabSize)};
   options.tooLong = tooLongOf(setup.options);
-  options.chat = setup.chat;
-  options.chatPlace = setup.weights.file().path() + ": tensor 'hone.chat'";
+  options.chat = setup.model.chat;
+  options.chatPlace = setup.model.chatPlace();
   if (!setup.options.chatDate.empty())
     parseDate(setup.options.chatDate, options.date);
   options.onProgress = [&] {
@@ -117,7 +79,7 @@ static Status openData(Setup &setup, const std::string &path, Dataset &out) {
                           "the same command starts again"});
   };
   Result<Dataset> data =
-      Dataset::prepare(options, setup.tokenizer ? &*setup.tokenizer : nullptr);
+      Dataset::prepare(options, setup.model.tokenizer ? &*setup.model.tokenizer : nullptr);
   if (!data.isOk())
     return data.status();
   out = std::move(data.value());
@@ -140,29 +102,10 @@ static Status makePool(Setup &setup) {
   return Status::ok();
 }
 
-/// Whether the weights are those that were compiled, and what that cost.
-static Status checkWeights(const Setup &setup) {
-  const hone_module &module = setup.module.abi();
-  if (setup.options.noVerify || module.weight_file_bytes == 0) {
-    printf("verified     no, %s: damaged weights would go unnoticed\n",
-           setup.options.noVerify ? "because of --no-verify"
-                                  : "compiled without their digests");
-    return Status::ok();
-  }
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point start = Clock::now();
-  Status status = verifyWeights(setup.weights.file(), module, *setup.pool);
-  if (status.isOk())
-    printf("verified     %.1f MiB of weights in %.2f s\n",
-           double(module.weight_file_bytes) / (1024 * 1024),
-           std::chrono::duration<double>(Clock::now() - start).count());
-  return status;
-}
-
 static Status makeTrainer(Setup &setup) {
   setup.device = std::make_unique<HostDevice>(*setup.pool);
   Result<std::unique_ptr<Trainer>> trainer = Trainer::create(
-      setup.module, setup.weights, *setup.device, extentOf(setup.options));
+      setup.module, setup.model.weights, *setup.device, extentOf(setup.options));
   if (!trainer.isOk())
     return trainer.status();
   setup.trainer = std::move(trainer.value());
@@ -320,16 +263,22 @@ static Status execute(const hone_module &compiled,
     return flushOutput();
   }
 
-  if (Status status = checkGivenFiles(options, weightsPath(options));
+  if (Status status = checkGivenFiles(options, weightsPath(options.weights));
       !status.isOk())
     return status;
-  if (Status status = openWeights(setup); !status.isOk())
-    return status;
+  Result<ModelFiles> files = openModelFiles(setup.module, options.weights);
+  if (!files.isOk())
+    return files.status();
+  setup.model = std::move(files.value());
   fputs(describeModel(setup.module).c_str(), stdout);
   if (Status status = makePool(setup); !status.isOk())
     return status;
-  if (Status status = checkWeights(setup); !status.isOk())
+  std::string verified;
+  if (Status status = checkWeights(setup.model, setup.module, *setup.pool,
+                                   options.noVerify, verified);
+      !status.isOk())
     return status;
+  fputs(verified.c_str(), stdout);
   if (!options.output.empty())
     if (Status status = setup.output.claim(options.output); !status.isOk())
       return status;
@@ -342,13 +291,10 @@ static Status execute(const hone_module &compiled,
     return status;
   if (!options.evalOnly && options.replay.empty() &&
       options.dumpGradients.empty())
-    showSamples(setup.data, setup.tokenizer ? &*setup.tokenizer : nullptr,
+    showSamples(setup.data, setup.model.tokenizer ? &*setup.model.tokenizer : nullptr,
                 uint64_t(options.showSamples),
                 platform::isTerminal(platform::StandardOutput));
-  const SafetensorsFile &weights = setup.weights.file();
-  for (const char *name : {"hone.tokenizer", "hone.chat"})
-    if (const TensorInfo *table = weights.find(name))
-      weights.release(*table); // data is tokens from here on
+  setup.model.releaseText(); // data is tokens from here on
   setup.peak.sample();
   platform::trimHeap(); // what tokenising freed must not stay resident
   if (Status status = makeTrainer(setup); !status.isOk())
@@ -371,7 +317,13 @@ int runProgram(const hone_module &compiled, int argc, char **argv) {
   platform::keepHeap();
   std::vector<std::string> arguments(argv + (argc > 0), argv + argc);
   ExitCode outcome = ExitCode::Success;
-  Status status = execute(compiled, arguments, outcome);
+  // What is of another version, execute() refuses before it reads more.
+  const bool generates = compiled.abi_version == HONE_ABI_VERSION &&
+                         compiled.struct_size == sizeof(hone_module) &&
+                         compiled.schedule_count == 1 &&
+                         compiled.schedules[0].purpose == HONE_GENERATE;
+  Status status = generates ? runGeneration(compiled, arguments, outcome)
+                            : execute(compiled, arguments, outcome);
   if (!status.isOk()) {
     fflush(stdout);
     fputs(status.render().c_str(), stderr);

@@ -24,6 +24,8 @@ Trainables::Trainables(const Module &module, Device &device, char *arena)
       gradient(device, arena + module.abi().gradient_offset),
       compared(device, arena + module.comparisonOffset()),
       state(device, arena + module.abi().state_offset) {
+  if (module.generates())
+    return;
   const hone_schedule &step = module.schedule(HONE_TRAIN);
   for (uint32_t i = 0; i < step.setting_count; ++i) {
     constexpr std::string_view prefix = "before.";
