@@ -55,10 +55,12 @@ LogicalResult continueBlock(BlockOp block, int64_t positions) {
     if (!isSameForNewRows(&op) &&
         failed(continueOp(&op, block, asked++, positions)))
       return failure();
-  for (Operation &op :
-       llvm::make_early_inc_range(llvm::reverse(body.without_terminator())))
-    if (op.hasTrait<Ambient>() && op.use_empty())
-      op.erase();
+  SmallVector<Operation *> left;
+  for (Operation &op : body)
+    left.push_back(&op);
+  for (Operation *op : llvm::reverse(left))
+    if (op->hasTrait<Ambient>() && op->use_empty())
+      op->erase();
   block.setFunctionType(FunctionType::get(block.getContext(),
                                           block.getArgumentTypes(),
                                           body.getTerminator()->getOperandTypes()));
