@@ -98,7 +98,7 @@ LogicalResult DeriveGeneration::derive(ModuleOp module) {
   if (rows < 1 || positions < rows)
     return module.emitError("expects rows to be at least 1 and positions at "
                             "least as many, but got ")
-           << rows << " and " << positions;
+           << rows.getValue() << " and " << positions.getValue();
   FailureOr<EntryOp> found = findLossEntry(module);
   if (failed(found))
     return failure();

@@ -213,11 +213,13 @@ int64_t ProductExpansion::pieceTerms() {
   int64_t rowBytes = width * panelType.getElementTypeBitWidth() / 8;
   int64_t sumsBytes =
       kFewRows * width * op.getC().getType().getElementTypeBitWidth() / 8;
-  int64_t terms = kPieceBytes / rowBytes;
+  // A transposing fill moves squares of words, which have several numbers each.
+  int64_t terms = (op.getTransposeW() ? 2 : 1) * kPieceBytes / rowBytes;
   if (op.getRounded()) // What is behind a piece must not be filled up.
     terms = llvm::alignDown(terms, CpuDescription::kUnitTerms);
   bool isUseful = op.getReadAhead() && depth >= 2 * terms;
-  return isUseful && depth * rowBytes >= kPieceBytes + sumsBytes ? terms : 0;
+  bool hasRoom = depth * rowBytes >= terms * rowBytes + sumsBytes;
+  return isUseful && hasRoom ? terms : 0;
 }
 
 void ProductExpansion::contractPieces(const Terms &terms, const Result &to) {
