@@ -412,7 +412,8 @@ Status Compilation::summarize() {
                           "please report this with the spec"});
   parameters = std::move(*table);
   plan = std::move(*read);
-  plan.seconds = generates() ? 0 : plan.counts.seconds(profile, spec.roundsProducts());
+  plan.seconds =
+      generates() ? 0 : plan.counts.seconds(profile, spec.roundsProducts());
   if (planned) {
     StepOptions options;
     setOptions(options);

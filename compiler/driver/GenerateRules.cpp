@@ -15,8 +15,8 @@ using rt::Json;
 using rt::Result;
 using rt::Status;
 
-Result<rt::GenerateSettings>
-hone::settleGenerateSettings(const Spec &spec, int64_t positions) {
+Result<rt::GenerateSettings> hone::settleGenerateSettings(const Spec &spec,
+                                                          int64_t positions) {
   constexpr int64_t usual = 1024;
   rt::GenerateSettings settled = spec.generate;
   const int64_t most =
@@ -65,10 +65,10 @@ hone::readStopTokens(const std::string &directory) {
         if (found)
           add(id);
     if (!found)
-      return Status::error(ErrorCode::BadConfig,
-                           {path + ": /eos_token_id",
-                            "expected a token id or a list of them",
-                            "take the file from the same place as the weights"});
+      return Status::error(
+          ErrorCode::BadConfig,
+          {path + ": /eos_token_id", "expected a token id or a list of them",
+           "take the file from the same place as the weights"});
     return tokens;
   }
   return tokens;

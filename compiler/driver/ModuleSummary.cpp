@@ -82,8 +82,7 @@ ModuleDescription hone::describeModule(ModuleOp module,
                                        const Spec &spec) {
   ModuleDescription description;
   description.maxRows = maxRows(module).value_or(0);
-  const bool generates =
-      Schedule::find(module, Purpose::Generate).has_value();
+  const bool generates = Schedule::find(module, Purpose::Generate).has_value();
   description.arenaBytes =
       module->getAttrOfType<IntegerAttr>(HoneDialect::getArenaBytesAttrName())
           .getInt();
@@ -191,6 +190,5 @@ std::string hone::moduleConfigJson(const Spec &spec, const ModelIdentity &model,
                      ",\"layout\":" + jsonString(layout) +
                          ",\"source_hash\":" + jsonString(sourceHash)) +
          "," + sectionJson(resolved, "generate", stopTokensJson(model)) + "," +
-         sectionJson(resolved, "target") + ",\"plan\":" + plan.json() +
-         "}";
+         sectionJson(resolved, "target") + ",\"plan\":" + plan.json() + "}";
 }

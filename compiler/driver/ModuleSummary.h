@@ -22,10 +22,10 @@ struct ModelIdentity {
   std::string name; ///< the directory's or the file's name
   std::string modelType;
   int64_t vocabSize = 0;
-  rt::LoraSettings lora;      ///< the spec's, with what the model decided
-  rt::WeightSettings weights; ///< likewise
-  IdentityFields mathematics; ///< describeModel
-  std::string rounding;       ///< describeRounding
+  rt::LoraSettings lora;           ///< the spec's, with what the model decided
+  rt::WeightSettings weights;      ///< likewise
+  IdentityFields mathematics;      ///< describeModel
+  std::string rounding;            ///< describeRounding
   std::vector<int64_t> stopTokens; ///< of a program that generates
 };
 

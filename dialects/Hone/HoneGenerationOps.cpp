@@ -87,10 +87,10 @@ AttentionOp::buildContinuation(OpBuilder &builder,
   Value keys = request.cacheOf("keys", type);
   Value values = request.cacheOf("values", type);
   auto window = (*this)->getAttrOfType<IntegerAttr>("window");
-  auto op = CachedAttentionOp::create(
-      builder, getLoc(), q.getType(), q, k, request.operands[2],
-      request.operands[3], keys, values, getHeadsAttr(), getKvHeadsAttr(),
-      window, getScaleAttr());
+  auto op = CachedAttentionOp::create(builder, getLoc(), q.getType(), q, k,
+                                      request.operands[2], request.operands[3],
+                                      keys, values, getHeadsAttr(),
+                                      getKvHeadsAttr(), window, getScaleAttr());
   return SmallVector<Value>{op.getY()};
 }
 
@@ -100,8 +100,8 @@ LinearCrossEntropyOp::buildContinuation(OpBuilder &builder,
   if (getDx())
     return emitOpError("expects no 'dx' where a sequence is continued");
   Value x = request.operands[0], weight = request.operands[1];
-  Type element = computeType(
-      cast<RankedTensorType>(x.getType()).getElementType());
+  Type element =
+      computeType(cast<RankedTensorType>(x.getType()).getElementType());
   int64_t vocabulary = cast<RankedTensorType>(weight.getType()).getDimSize(0);
   auto op = LogitsOp::create(builder, getLoc(),
                              RankedTensorType::get(vocabulary, element), x,

@@ -17,8 +17,9 @@ static LogicalResult continueOp(Operation *op, BlockOp block, unsigned index,
                                 int64_t positions) {
   auto asked = dyn_cast<ContinuationOpInterface>(op);
   if (!asked)
-    return op->emitOpError("has no rule for rows that continue a sequence "
-                           "(RowWise, PositionWise or ContinuationOpInterface)");
+    return op->emitOpError(
+        "has no rule for rows that continue a sequence "
+        "(RowWise, PositionWise or ContinuationOpInterface)");
   std::string kind = op->getName().stripDialect().str();
   if (index > 0)
     kind += std::to_string(index);
@@ -61,9 +62,9 @@ LogicalResult continueBlock(BlockOp block, int64_t positions) {
   for (Operation *op : llvm::reverse(left))
     if (op->hasTrait<Ambient>() && op->use_empty())
       op->erase();
-  block.setFunctionType(FunctionType::get(block.getContext(),
-                                          block.getArgumentTypes(),
-                                          body.getTerminator()->getOperandTypes()));
+  block.setFunctionType(
+      FunctionType::get(block.getContext(), block.getArgumentTypes(),
+                        body.getTerminator()->getOperandTypes()));
   return success();
 }
 

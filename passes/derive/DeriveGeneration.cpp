@@ -1,7 +1,7 @@
 //===- DeriveGeneration.cpp - hone-derive-generation ----------------------===//
 //
-// The entry stays the line of calls that it is. Only what the last block returns
-// is another value, so the loss becomes logits.
+// The entry stays the line of calls that it is. Only what the last block
+// returns is another value, so the loss becomes logits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,20 +57,21 @@ static LogicalResult retypeCalls(EntryOp entry, const SymbolTable &symbols) {
     auto call = cast<CallOp>(op);
     auto block = symbols.lookup<BlockOp>(call.getBlock());
     if (TypeRange(call.getValues()) != TypeRange(block.getArgumentTypes()))
-      return call.emitOpError("reads what is no longer there when a sequence is "
-                              "continued");
+      return call.emitOpError(
+          "reads what is no longer there when a sequence is "
+          "continued");
     if (call.getResultTypes() == TypeRange(block.getResultTypes()))
       continue;
     OpBuilder builder(call);
-    auto made = CallOp::create(builder, call.getLoc(), block.getResultTypes(),
-                               block.getName(), call.getPrefix(),
-                               call.getValues());
+    auto made =
+        CallOp::create(builder, call.getLoc(), block.getResultTypes(),
+                       block.getName(), call.getPrefix(), call.getValues());
     call.replaceAllUsesWith(made.getResults());
     call.erase();
   }
-  entry.setFunctionType(FunctionType::get(entry.getContext(),
-                                          entry.getArgumentTypes(),
-                                          body.getTerminator()->getOperandTypes()));
+  entry.setFunctionType(
+      FunctionType::get(entry.getContext(), entry.getArgumentTypes(),
+                        body.getTerminator()->getOperandTypes()));
   return success();
 }
 

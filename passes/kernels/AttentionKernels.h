@@ -7,8 +7,8 @@
 
 namespace hone {
 
-/// Turns dots into exp(score - max) in the strip, zero outside of what the query
-/// sees up to column `keys`; stores 1/sum and returns max.
+/// Turns dots into exp(score - max) in the strip, zero outside of what the
+/// query sees up to column `keys`; stores 1/sum and returns max.
 mlir::Value softmaxRow(KernelBuilder &k, Strips &strips, mlir::Value strip,
                        const QueryRow &query, mlir::Value keys,
                        mlir::Value scale, mlir::Value reciprocals);

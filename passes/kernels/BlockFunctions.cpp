@@ -83,8 +83,8 @@ static LogicalResult emitCompute(Operation &op, KernelBuilder &k) {
       .Case<EmbeddingOp, RmsNormOp, RmsNormAdjointOp, RmsNormTangentOp, RopeOp,
             DotOp, LinearOp, LinearAdjointOp, LoraLinearOp, LoraLinearAdjointOp,
             LoraParameterAdjointOp, LoraParameterTangentOp, AttentionOp,
-            AttentionAdjointOp, AttentionTangentOp, CachedAttentionOp,
-            LogitsOp, LinearCrossEntropyOp, LinearCrossEntropyTangentOp>([&](auto typed) {
+            AttentionAdjointOp, AttentionTangentOp, CachedAttentionOp, LogitsOp,
+            LinearCrossEntropyOp, LinearCrossEntropyTangentOp>([&](auto typed) {
         emitKernel(typed, k);
         return success();
       })

@@ -41,7 +41,8 @@ int64_t Lifetimes::lastUse(Value value) const {
   int64_t last = -1;
   for (Operation *user : value.getUsers()) {
     last = std::max(last, position(user));
-    // What reads a perturbed parameter, or a direction, reads its key and scale.
+    // What reads a perturbed parameter, or a direction, reads its key and
+    // scale.
     if (user->hasTrait<View>() || user->hasTrait<Ambient>())
       last = std::max(last, lastUse(user->getResult(0)));
   }

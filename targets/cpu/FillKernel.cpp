@@ -110,8 +110,8 @@ func::FuncOp KernelLibrary::fillTransposed(const SourceFormat &format,
   if (perWord == 1)
     wideSquares = p.word(0);
   else if (Value isAligned = source.isAligned(wide))
-    wideSquares = arith::SelectOp::create(b, loc, isAligned, wideSquares,
-                                          p.word(0));
+    wideSquares =
+        arith::SelectOp::create(b, loc, isAligned, wideSquares, p.word(0));
   Value lastRow = p.subtract(width, p.word(1));
   auto panelAt = [&](Value k, Value j) {
     return p.at(element, panel, p.add(p.multiply(k, p.word(columns)), j));

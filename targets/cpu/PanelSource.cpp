@@ -133,9 +133,7 @@ Value PanelSource::scalar(const Row &row, Value column) {
 unsigned PanelSource::perWord() const {
   if (!element.isF32())
     return 1;
-  return format.isPacked()          ? 32 / format.bits
-         : format.numbers.isBF16() ? 2
-                                   : 1;
+  return format.isPacked() ? 32 / format.bits : format.numbers.isBF16() ? 2 : 1;
 }
 
 Value PanelSource::words(const Row &row, Value column, unsigned lanes) {
@@ -158,8 +156,7 @@ PanelSource::Groups PanelSource::groups(ArrayRef<Row> rows, Value column) {
   auto gather = [&](auto tableOf) -> Value {
     SmallVector<Value> values;
     for (const Row &row : rows)
-      values.push_back(
-          p.load(element, p.at(element, tableOf(row), group)));
+      values.push_back(p.load(element, p.at(element, tableOf(row), group)));
     return vector::FromElementsOp::create(b, loc, type, values);
   };
   return {gather([](const Row &row) { return row.scales; }),

@@ -48,8 +48,8 @@ public:
   mlir::Value vector(const Row &row, mlir::Value column, unsigned lanes);
   mlir::Value scalar(const Row &row, mlir::Value column);
 
-  /// Numbers that share a word of 32 bits, where they are moved as such: a square
-  /// of words is transposed as fast as one of f32. 1 where they are not.
+  /// Numbers that share a word of 32 bits, where they are moved as such: a
+  /// square of words is transposed as fast as one of f32. 1 where they are not.
   unsigned perWord() const;
   /// `lanes` words of a row from `column` on.
   mlir::Value words(const Row &row, mlir::Value column, unsigned lanes);

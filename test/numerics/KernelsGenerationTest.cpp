@@ -31,12 +31,9 @@ struct Shape {
 class KernelsGenerationTest : public KernelTest {
 protected:
   /// Grouped heads and not, windows shorter and longer than a block of rows.
-  static constexpr Shape shapes[] = {{2, 2, 8, 0},
-                                     {6, 2, 16, 0},
-                                     {3, 1, 40, 0},
-                                     {2, 1, 16, 1},
-                                     {4, 2, 8, 13},
-                                     {2, 2, 8, 300}};
+  static constexpr Shape shapes[] = {{2, 2, 8, 0},  {6, 2, 16, 0},
+                                     {3, 1, 40, 0}, {2, 1, 16, 1},
+                                     {4, 2, 8, 13}, {2, 2, 8, 300}};
 };
 INSTANTIATE_TEST_SUITE_P(Elements, KernelsGenerationTest,
                          testing::Values("f32", "f64", kMedium, "bf16",
@@ -89,17 +86,17 @@ static std::string attentionText(const Shape &shape, const std::string &element,
   std::string window =
       shape.window ? " window " + std::to_string(shape.window) : "";
   return "module attributes {hone.max_rows = " + std::to_string(kMaxRows) +
-         " : i64} {\nhone.block @b() -> " + q + " {\n%q = hone.input \"q\" : " +
-         q + "\n%k = hone.input \"k\" : " + kv + "\n%v = hone.input \"v\" : " +
-         kv + "\n%s = hone.input \"starts\" : tensor<?xi32>\n" +
+         " : i64} {\nhone.block @b() -> " + q +
+         " {\n%q = hone.input \"q\" : " + q +
+         "\n%k = hone.input \"k\" : " + kv + "\n%v = hone.input \"v\" : " + kv +
+         "\n%s = hone.input \"starts\" : tensor<?xi32>\n" +
          "%keys = hone.cache \"keys\" : " + cache +
          "\n%values = hone.cache \"values\" : " + cache +
          "\n%y = hone.cached_attention %q, %k, %v, %s, %keys, %values heads " +
          std::to_string(shape.heads) + " kv_heads " +
          std::to_string(shape.kvHeads) + window + " scale 0.3 : (" + q + ", " +
-         kv + ", " + kv + ", tensor<?xi32>, " + cache + ", " + cache +
-         ") -> " + q + "\nhone.return %y : " + q +
-         "\n}\nhone.entry @main() -> " + q +
+         kv + ", " + kv + ", tensor<?xi32>, " + cache + ", " + cache + ") -> " +
+         q + "\nhone.return %y : " + q + "\n}\nhone.entry @main() -> " + q +
          " {\n%y = hone.call @b \"l.\" () : () -> " + q +
          "\nhone.return %y : " + q + "\n}\n}\n";
 }

@@ -11,7 +11,8 @@ static Status parse(const std::vector<std::string> &arguments) {
 }
 
 TEST(GenerateOptions, IsGreedyByDefault) {
-  Result<GenerateOptions> options = GenerateOptions::parse({"--prompt", "Once"});
+  Result<GenerateOptions> options =
+      GenerateOptions::parse({"--prompt", "Once"});
   ASSERT_TRUE(options.isOk());
   EXPECT_EQ(options.value().prompt, "Once");
   EXPECT_EQ(options.value().sampling().temperature, 0);

@@ -53,8 +53,8 @@ TEST(PortableMathTest, ExpIsWithinTwoUlp) {
     double x = -stream.uniform(i) * std::ldexp(1, i % 20 - 11);
     if (x < -708)
       continue;
-    EXPECT_LE(ulpsBetween(portableExp(x), std::exp(static_cast<long double>(x))),
-              2)
+    EXPECT_LE(
+        ulpsBetween(portableExp(x), std::exp(static_cast<long double>(x))), 2)
         << x;
   }
   EXPECT_EQ(portableExp(0), 1.0);

@@ -101,8 +101,8 @@ TEST(Sampler, IsAFunctionOfSeedAndPlace) {
 TEST(Sampler, DrawsByTheReferencesProbabilities) {
   constexpr uint64_t draws = 40000;
   const SamplingSettings all[] = {
-      {1, 0, 1, 1},       {0.7, 0, 1, 2},  {1.5, 5, 1, 3}, {1, 0, 0.6, 4},
-      {2, 12, 0.8, 5},    {1, 1, 1, 6},    {1, 0, 1e-9, 7}, {0.3, 3, 0.99, 8},
+      {1, 0, 1, 1},       {0.7, 0, 1, 2},   {1.5, 5, 1, 3},  {1, 0, 0.6, 4},
+      {2, 12, 0.8, 5},    {1, 1, 1, 6},     {1, 0, 1e-9, 7}, {0.3, 3, 0.99, 8},
       {1, 1000, 0.95, 9}, {1e4, 0, 0.5, 10}};
   for (const SamplingSettings &settings : all) {
     const std::vector<float> logits = randomLogits(40, unsigned(settings.seed));
@@ -113,8 +113,7 @@ TEST(Sampler, DrawsByTheReferencesProbabilities) {
       found[size_t(sampler.next(logits.data(), place))] += 1.0 / draws;
     for (size_t i = 0; i < want.size(); ++i) {
       // Five standard deviations of a binomial; what cannot be drawn never is.
-      const double most =
-          5 * std::sqrt(want[i] * (1 - want[i]) / draws) + 1e-9;
+      const double most = 5 * std::sqrt(want[i] * (1 - want[i]) / draws) + 1e-9;
       EXPECT_LE(std::fabs(found[i] - want[i]), most)
           << "token " << i << ", seed " << settings.seed;
     }

@@ -299,8 +299,9 @@ typedef struct hone_module {
   uint64_t trainable_elements; /* length of theta */
   uint64_t theta_offset;       /* bytes; trainable_elements values each */
   /* Behind the arena where a step updates layer by layer: only who
-     differentiates has memory for it, up to gradient_end. With HONE_COMPARE there
-     is a second vector for a copy, at the next multiple of 64 bytes behind it. */
+     differentiates has memory for it, up to gradient_end. With HONE_COMPARE
+     there is a second vector for a copy, at the next multiple of 64 bytes
+     behind it. */
   uint64_t gradient_offset;
   uint64_t gradient_end;
   /* The first state vector; the second begins at the next multiple of 64 bytes

@@ -15,9 +15,9 @@ Generator::Generator(const Module &module, Device &device, DeviceMemory memory,
       step(module.schedule(HONE_GENERATE), device, frame),
       logits(countOf(module.schedule(HONE_GENERATE), "logits")) {}
 
-Result<std::unique_ptr<Generator>>
-Generator::create(const Module &module, const Weights &weights,
-                  Device &device) {
+Result<std::unique_ptr<Generator>> Generator::create(const Module &module,
+                                                     const Weights &weights,
+                                                     Device &device) {
   Result<DeviceMemory> arena = device.allocate(module.abi().arena_bytes);
   if (!arena.isOk())
     return arena.status();

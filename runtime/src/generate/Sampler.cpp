@@ -32,13 +32,14 @@ int32_t Sampler::next(const double *logits, uint64_t place) {
 
 template <typename Logit>
 int32_t Sampler::pick(const Logit *logits, uint64_t place) {
-  if (count == 0 ||
-      !std::all_of(logits, logits + count, [](Logit x) { return std::isfinite(x); }))
+  if (count == 0 || !std::all_of(logits, logits + count,
+                                 [](Logit x) { return std::isfinite(x); }))
     return -1;
   const auto largest = std::max_element(logits, logits + count);
   if (settings.temperature == 0)
     return int32_t(largest - logits);
-  const RandomStream stream(settings.seed, place, RandomPurpose::Sample, "token");
+  const RandomStream stream(settings.seed, place, RandomPurpose::Sample,
+                            "token");
   return draw(logits, double(*largest), stream.uniform(0));
 }
 

@@ -26,15 +26,15 @@ public:
   /// Allocates 4 bytes for each of `vocabulary` tokens if it needs their order.
   Sampler(const SamplingSettings &settings, uint64_t vocabulary);
 
-  /// The token behind `place` others, from one logit for each of the vocabulary;
-  /// -1 if one is NaN or infinite. Of equal logits the lower id counts as the
-  /// larger, but a tie with the k-th is kept, as Transformers keeps it.
+  /// The token behind `place` others, from one logit for each of the
+  /// vocabulary; -1 if one is NaN or infinite. Of equal logits the lower id
+  /// counts as the larger, but a tie with the k-th is kept, as Transformers
+  /// keeps it.
   int32_t next(const float *logits, uint64_t place);
   int32_t next(const double *logits, uint64_t place);
 
 private:
-  template <typename Logit>
-  int32_t pick(const Logit *logits, uint64_t place);
+  template <typename Logit> int32_t pick(const Logit *logits, uint64_t place);
   /// By portableExp((logit - largest) / temperature), for `uniform` in [0, 1).
   template <typename Logit>
   int32_t draw(const Logit *logits, double largest, double uniform);

@@ -1,7 +1,7 @@
 //===- TextStream.h - Text as it may be shown while it is made ------------===//
 //
-// A token may end inside of a character, and a stop text may begin at the end of
-// what is there: both wait until it is known what follows.
+// A token may end inside of a character, and a stop text may begin at the end
+// of what is there: both wait until it is known what follows.
 //
 //===----------------------------------------------------------------------===//
 

@@ -77,8 +77,8 @@ static Status findSlots(const hone_module &m, bool isPart, bool generates,
       {"sequence_starts", &slots.sequenceStarts}};
   for (auto [name, offset] : inputs) {
     bool mayLack = isPart || (generates && offset != &slots.inputIds);
-    Status status = findSlot(m, m.inputs, m.input_count, mayLack, name, HONE_I32,
-                             uint64_t(m.max_rows), *offset);
+    Status status = findSlot(m, m.inputs, m.input_count, mayLack, name,
+                             HONE_I32, uint64_t(m.max_rows), *offset);
     if (!status.isOk())
       return status;
   }
@@ -87,8 +87,8 @@ static Status findSlots(const hone_module &m, bool isPart, bool generates,
 
 static Status findSchedules(const hone_module &m,
                             const hone_schedule **schedules) {
-  static const char *const names[] = {"train", "evaluate", "differentiate",
-                                      "validate", "replay", "compare",
+  static const char *const names[] = {"train",    "evaluate", "differentiate",
+                                      "validate", "replay",   "compare",
                                       "generate"};
   bool generates = false;
   for (uint32_t i = 0; i < m.schedule_count; ++i)
@@ -98,8 +98,8 @@ static Status findSchedules(const hone_module &m,
     for (uint32_t i = 0; i < m.schedule_count; ++i)
       if (m.schedules[i].purpose == purpose)
         schedules[purpose] = &m.schedules[i];
-    bool isNeeded = generates ? purpose == HONE_GENERATE
-                              : purpose < HONE_REPLAY;
+    bool isNeeded =
+        generates ? purpose == HONE_GENERATE : purpose < HONE_REPLAY;
     if (!schedules[purpose] && !isNeeded)
       continue;
     if (!schedules[purpose])

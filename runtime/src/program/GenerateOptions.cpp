@@ -20,8 +20,8 @@ static Status checkCombination(const GenerateOptions &options,
   const auto isGiven = [&](const char *name) {
     return std::find(given.begin(), given.end(), name) != given.end();
   };
-  const int prompts = isGiven("prompt") + isGiven("prompt-file") +
-                      isGiven("prompt-ids");
+  const int prompts =
+      isGiven("prompt") + isGiven("prompt-file") + isGiven("prompt-ids");
   if (prompts == 0)
     return Status::error(ErrorCode::MissingOption,
                          {"command line", "expects a prompt but got none",
@@ -38,10 +38,9 @@ static Status checkCombination(const GenerateOptions &options,
                       std::string("add --chat, or leave --") + name + " out");
   for (const char *name : {"top-k", "top-p", "seed"})
     if (isGiven(name) && options.temperature == 0)
-      return disagree(std::string("--") + name,
-                      "nothing is drawn at temperature 0",
-                      std::string("give a --temperature, or leave --") + name +
-                          " out");
+      return disagree(
+          std::string("--") + name, "nothing is drawn at temperature 0",
+          std::string("give a --temperature, or leave --") + name + " out");
   if (options.showIds && isGiven("stop"))
     return disagree("--stop", "--show-ids makes no text that it could be in",
                     "leave one of the two out");

@@ -52,8 +52,8 @@ public:
   Status add(int32_t id) {
     if (!tokenizer) {
       char line[16];
-      return write({line, size_t(snprintf(line, sizeof(line), "%" PRId32 "\n",
-                                          id))});
+      return write(
+          {line, size_t(snprintf(line, sizeof(line), "%" PRId32 "\n", id))});
     }
     bytes.clear();
     tokenizer->appendToken(id, bytes);
@@ -73,8 +73,7 @@ private:
   Status write(std::string_view text) {
     if (text.empty() || closed)
       return Status::ok();
-    const std::string shown =
-        isTerminal ? printable(text) : std::string(text);
+    const std::string shown = isTerminal ? printable(text) : std::string(text);
     errno = 0;
     if (fwrite(shown.data(), 1, shown.size(), stdout) == shown.size() &&
         fflush(stdout) == 0)
@@ -196,9 +195,8 @@ Status runGeneration(const hone_module &compiled,
   Result<ModelFiles> files = openModelFiles(module, options.weights);
   if (!files.isOk())
     return files.status();
-  Result<Prompt> prompt =
-      readPrompt(options, files.value(), module.config(),
-                 module.config().generate.max_length);
+  Result<Prompt> prompt = readPrompt(options, files.value(), module.config(),
+                                     module.config().generate.max_length);
   if (!prompt.isOk())
     return prompt.status();
   const Tokenizer *tokenizer =
@@ -238,15 +236,15 @@ Status runGeneration(const hone_module &compiled,
   Rate read, written;
   const Clock::time_point start = Clock::now();
   const std::vector<int32_t> &ids = prompt.value().ids;
-  if (Status s = generator.append(ids.data(), int64_t(ids.size()),
-                                  options.promptRows);
+  if (Status s =
+          generator.append(ids.data(), int64_t(ids.size()), options.promptRows);
       !s.isOk())
     return s;
   read = {ids.size(), secondsSince(start)};
   peak.sample();
   Output output(options, tokenizer);
-  Status status = generate(generator, prompt.value(), options, output, peak,
-                           written);
+  Status status =
+      generate(generator, prompt.value(), options, output, peak, written);
   Status ended = output.finish();
   if (!status.isOk())
     return status;

@@ -26,8 +26,8 @@ struct ModelFiles {
   void releaseText() const;
 };
 
-/// The weights at `given`, empty for those beside the program, and the tokenizer
-/// and template in them. Errors: NoCompiledWeights, as Weights::open.
+/// The weights at `given`, empty for those beside the program, and the
+/// tokenizer and template in them. Errors: NoCompiledWeights, as Weights::open.
 Result<ModelFiles> openModelFiles(const Module &module,
                                   const std::string &given);
 

@@ -78,8 +78,8 @@ static Status openData(Setup &setup, const std::string &path, Dataset &out) {
                          {path, "stopped while the data was prepared",
                           "the same command starts again"});
   };
-  Result<Dataset> data =
-      Dataset::prepare(options, setup.model.tokenizer ? &*setup.model.tokenizer : nullptr);
+  Result<Dataset> data = Dataset::prepare(
+      options, setup.model.tokenizer ? &*setup.model.tokenizer : nullptr);
   if (!data.isOk())
     return data.status();
   out = std::move(data.value());
@@ -104,8 +104,9 @@ static Status makePool(Setup &setup) {
 
 static Status makeTrainer(Setup &setup) {
   setup.device = std::make_unique<HostDevice>(*setup.pool);
-  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(
-      setup.module, setup.model.weights, *setup.device, extentOf(setup.options));
+  Result<std::unique_ptr<Trainer>> trainer =
+      Trainer::create(setup.module, setup.model.weights, *setup.device,
+                      extentOf(setup.options));
   if (!trainer.isOk())
     return trainer.status();
   setup.trainer = std::move(trainer.value());
@@ -291,7 +292,8 @@ static Status execute(const hone_module &compiled,
     return status;
   if (!options.evalOnly && options.replay.empty() &&
       options.dumpGradients.empty())
-    showSamples(setup.data, setup.model.tokenizer ? &*setup.model.tokenizer : nullptr,
+    showSamples(setup.data,
+                setup.model.tokenizer ? &*setup.model.tokenizer : nullptr,
                 uint64_t(options.showSamples),
                 platform::isTerminal(platform::StandardOutput));
   setup.model.releaseText(); // data is tokens from here on

@@ -99,7 +99,8 @@ Status ChatPrompt::encode(const std::string &system, const std::string &text,
   if (!system.empty())
     turns.push_back({ChatRole::System, system, "", false});
   turns.push_back({ChatRole::User, text, "", false});
-  if (Status s = render(turns, /*generationPrompt=*/true, prompt.ids); !s.isOk())
+  if (Status s = render(turns, /*generationPrompt=*/true, prompt.ids);
+      !s.isOk())
     return s;
   // The end of a turn is the first special token behind what an answer adds.
   std::vector<int32_t> without, with;
@@ -109,10 +110,10 @@ Status ChatPrompt::encode(const std::string &system, const std::string &text,
   if (Status s = render(turns, /*generationPrompt=*/false, with); !s.isOk())
     return s;
   auto common = [&](const std::vector<int32_t> &other) {
-    return size_t(std::mismatch(other.begin(), other.end(), with.begin(),
-                                with.end())
-                      .first -
-                  other.begin());
+    return size_t(
+        std::mismatch(other.begin(), other.end(), with.begin(), with.end())
+            .first -
+        other.begin());
   };
   for (size_t i = std::max(common(prompt.ids), common(without)) + 1;
        i < with.size(); ++i)
@@ -181,18 +182,16 @@ Result<Prompt> readPrompt(const GenerateOptions &options,
     prompt.stopTokens.push_back(files.tokenizer->eosToken());
   if (prompt.ids.empty())
     return Status::error(ErrorCode::EmptyPrompt,
-                         {"--prompt",
-                          "expects at least one token but got none",
+                         {"--prompt", "expects at least one token but got none",
                           "write something for the text to go on from"});
   for (int32_t id : prompt.ids)
     if (uint64_t(id) >= config.vocabSize)
-      return Status::error(ErrorCode::TokenOutOfRange,
-                           {"--prompt",
-                            "expects token ids below " +
-                                std::to_string(config.vocabSize) +
-                                " but the tokenizer gives " +
-                                std::to_string(id),
-                            "compile with the model's own tokenizer"});
+      return Status::error(
+          ErrorCode::TokenOutOfRange,
+          {"--prompt",
+           "expects token ids below " + std::to_string(config.vocabSize) +
+               " but the tokenizer gives " + std::to_string(id),
+           "compile with the model's own tokenizer"});
   if (prompt.ids.size() > uint64_t(capacity))
     return Status::error(ErrorCode::PromptTooLong,
                          {"--prompt",

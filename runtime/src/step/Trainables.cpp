@@ -149,16 +149,18 @@ Status Trainables::compareGradients(GradientComparison &out) const {
     const hone_trainable &t = abi.trainables[i];
     uint64_t at = t.offset * width;
     // A part of one is, at its place, a part of the other.
-    Status status = (compared + at).read(
-        module.trainableShapeElements(t) * width,
-        [&](const char *own, uint64_t bytes) {
-          MemoryView reference = gradient + at;
-          at += bytes;
-          return reference.read(bytes, [&](const char *part, uint64_t) {
-            out.add(i, dtype, own, part, bytes / width);
-            return Status::ok();
-          });
-        });
+    Status status =
+        (compared + at)
+            .read(module.trainableShapeElements(t) * width,
+                  [&](const char *own, uint64_t bytes) {
+                    MemoryView reference = gradient + at;
+                    at += bytes;
+                    return reference.read(
+                        bytes, [&](const char *part, uint64_t) {
+                          out.add(i, dtype, own, part, bytes / width);
+                          return Status::ok();
+                        });
+                  });
     if (!status.isOk())
       return status;
   }
