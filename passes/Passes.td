@@ -46,6 +46,27 @@ def DeriveBackward : HonePass<"hone-derive-backward"> {
   ];
 }
 
+def DeriveGeneration : HonePass<"hone-derive-generation"> {
+  let summary = "turn a model and its loss into a step that generates text";
+  let description = [{
+    Needs: one forward entry, all of whose calls run, that returns the loss, the
+    one result of a call. Guarantees: in its place an entry `@generate` that
+    computes up to `rows` new rows of one sequence of up to `positions`, and
+    returns the logits behind the last; a `hone.schedule generate` that runs it;
+    `hone.max_rows` and `hone.max_positions` of the two numbers. Each block that
+    it calls is as it was, but for ops that say how they continue a sequence
+    (ContinuationOpInterface): what they remember is a `hone.cache` of each layer.
+    Inputs that nothing reads any more, other entries and blocks are gone.
+  }];
+  let options = [
+    Option<"rows", "rows", "int64_t", /*default=*/"1",
+           "most new rows of a step: tokens of a prompt that are computed "
+           "together">,
+    Option<"positions", "positions", "int64_t", /*default=*/"1",
+           "most tokens of a sequence, at least as many as rows">
+  ];
+}
+
 def ScheduleStep : HonePass<"hone-schedule-step"> {
   let summary = "add the schedules that train, evaluate and differentiate";
   let description = [{

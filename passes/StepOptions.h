@@ -96,6 +96,15 @@ struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
   Option<bool> streamWeights{
       *this, "stream-weights", llvm::cl::init(false),
       llvm::cl::desc("keep few of the frozen weights resident")};
+  Option<int64_t> generationRows{
+      *this, "generation-rows", llvm::cl::init(0),
+      llvm::cl::desc(
+          "instead of a training step one that generates text, of up "
+          "to so many new rows; 0: a training step")};
+  Option<int64_t> generationPositions{
+      *this, "generation-positions", llvm::cl::init(0),
+      llvm::cl::desc(
+          "most tokens of a text that is generated, with its prompt")};
   /// Whether Derive and Place end in a pass that checks what they promise.
   bool verifies = true;
 };

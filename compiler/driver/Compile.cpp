@@ -11,6 +11,7 @@
 #include "base/Process.h"
 #include "chat/ChatModel.h"
 #include "compiler/driver/CommandLine.h"
+#include "compiler/driver/GenerateRules.h"
 #include "compiler/driver/ModelRules.h"
 #include "compiler/driver/ModuleSummary.h"
 #include "compiler/driver/PassRun.h"
@@ -20,6 +21,8 @@
 #include "compiler/driver/RenameTogether.h"
 #include "compiler/driver/RuntimeArchives.h"
 #include "compiler/driver/StepRequest.h"
+#include "compiler/driver/TargetOfSpec.h"
+#include "compiler/import/AdapterInsertion.h"
 #include "compiler/import/ModelImport.h"
 #include "compiler/import/StorageAssignment.h"
 #include "compiler/selfcheck/CheckModel.h"
@@ -75,6 +78,9 @@ public:
   Status createTarget();
   Status importModel();
   Status checkPositions() const { return checkTables(*module, spec); }
+  /// How long a text of Program::Generate may be; the rest of the spec becomes
+  /// that of a model without training.
+  Status settleGeneration();
   /// That methods suit the model, and --step-options them.
   Status checkStep();
   /// What `residuals: planned` stands for.
@@ -106,7 +112,7 @@ public:
   void printPlan();
   /// One file: LLVM IR, assembly or an object.
   Status emitFile(EmitKind kind, const std::string &path);
-  /// OUTDIR/train and OUTDIR/weights.hone.safetensors.
+  /// The program and OUTDIR/weights.hone.safetensors.
   Status emitBinary();
   /// Says that the program will not start on this machine, if so.
   void noteOtherMachine() const;
@@ -118,9 +124,14 @@ public:
 private:
   void setOptions(StepOptions &options);
   bool isHuggingFace() const { return !spec.isMlir(); }
+  bool generates() const { return request.program == Program::Generate; }
+  /// What the binary is called in its folder.
+  std::string programPath() const {
+    return request.output + (generates() ? "/generate" : "/train");
+  }
   std::string weightsPath() const;
   Status findTensors(const std::vector<ExpectedTensor> &expected);
-  Status linkInto(const std::string &directory, const std::string &program);
+  Status link(const std::string &program);
   /// What the program writes a model with, if its result is one.
   Result<std::vector<WeightBlock>> modelFiles() const;
   /// What the program will know of the weights file that was written.
@@ -178,49 +189,11 @@ Status Compilation::readSpec() {
 }
 
 Status Compilation::createTarget() {
-  // One key after another, so that the wrong one is known.
-  TargetRequest wanted = TargetRequest::parse(spec.target.triple);
-  auto created = hone::createTarget(wanted);
-  std::string key = "target.triple";
-  std::string remedy =
-      "write target: native, or a triple such as aarch64-linux-gnu";
-  if (created && !spec.target.cpu.empty()) {
-    wanted.cpu = spec.target.cpu;
-    created = hone::createTarget(wanted);
-    key = "target.cpu";
-    remedy = "leave it out, or name a CPU as clang's -mcpu does; for this "
-             "machine's, write target: native";
-  }
-  if (created && !spec.target.features.empty()) {
-    wanted.features = llvm::join(spec.target.features, ",");
-    created = hone::createTarget(wanted);
-    key = "target.features";
-    remedy = "leave it out, or list features with their signs, such as "
-             "[+avx512bf16]";
-  }
-  if (!created)
-    return Status::error(
-        ErrorCode::UnknownTarget,
-        {spec.placeOf(key), llvm::toString(created.takeError()), remedy});
-  target = std::move(*created);
-  bool isBFloat16 = spec.train.compute_dtype == "bfloat16";
-  if (isBFloat16 && spec.train.bfloat16_products == "auto")
-    spec.train.bfloat16_products =
-        target->prefersBFloat16Products() ? "pairs" : "widened";
-  if (!spec.roundsProducts() || target->hasBFloat16Products())
-    return Status::ok();
-  const rt::Word &setting = isBFloat16 ? spec.train.bfloat16_products
-                                       : spec.train.float32_matmul_precision;
-  std::string other = isBFloat16 ? "widened" : "highest";
-  return Status::error(
-      ErrorCode::TargetLacksProducts,
-      {spec.placeOf("train." + std::string(setting.name)),
-       setting +
-           " needs bfloat16 dot products (avx512bf16), which the target " +
-           target->describe() + " does not have",
-       "set " + std::string(setting.name) + ": " + other +
-           ", or choose a target that has them, such as target: {triple: "
-           "x86-64-v4, features: [+avx512bf16]}"});
+  Result<std::unique_ptr<Target>> created = targetOf(spec);
+  if (!created.isOk())
+    return created.status();
+  target = std::move(created.value());
+  return Status::ok();
 }
 
 //===----------------------------------------------------------------------===//
@@ -237,12 +210,17 @@ Status Compilation::importModel() {
     for (const std::string &note : model->notes)
       llvm::errs() << "note: " << note << "\n";
   }
+  if (generates())
+    if (Status status = settleGeneration(); !status.isOk())
+      return status;
   Result<ImportedModel> imported =
       model ? hone::importModel(context, *model, spec)
             : parseModel(context, spec);
   if (!imported.isOk())
     return imported.status();
   module = std::move(imported.value().module);
+  if (generates() && spec.lora.none)
+    freeze(*module);
   if (spec.roundsProducts())
     (*module)->setAttr(HoneDialect::getRoundedProductsAttrName(),
                        UnitAttr::get(&context));
@@ -259,7 +237,29 @@ Status Compilation::importModel() {
   return Status::ok();
 }
 
+Status Compilation::settleGeneration() {
+  Result<rt::GenerateSettings> settled =
+      settleGenerateSettings(spec, model ? model->maxPositionEmbeddings : 0);
+  if (!settled.isOk())
+    return settled.status();
+  spec.generate = settled.value();
+  Result<std::vector<int64_t>> stops =
+      model ? readStopTokens(spec.model) : std::vector<int64_t>();
+  if (!stops.isOk())
+    return stops.status();
+  identity.stopTokens = stops.value();
+  spec.train.compare = "none";
+  spec.train.residuals = "mesp"; // which plans nothing
+  if (model) { // an .mlir file may say how many rows it is for
+    spec.train.batch_size = 1;
+    spec.train.max_seq_length = std::max<int64_t>(spec.generate.max_length, 2);
+  }
+  return Status::ok();
+}
+
 Status Compilation::checkStep() {
+  if (generates())
+    return Status::ok();
   if (Status status = checkLayers(*module, spec); !status.isOk())
     return status;
   StepOptions options;
@@ -274,6 +274,12 @@ static std::error_code createFolder(const std::string &path) {
 }
 
 void Compilation::setOptions(StepOptions &options) {
+  if (generates()) {
+    options.generationRows = spec.generate.prompt_rows;
+    options.generationPositions = spec.generate.max_length;
+    options.streamWeights = spec.weights.streaming == "true";
+    return;
+  }
   setMethods(options, spec);
   options.residuals = spec.train.residuals;
   options.streamWeights =
@@ -287,7 +293,7 @@ void Compilation::setOptions(StepOptions &options) {
 }
 
 Status Compilation::planStep() {
-  if (spec.train.residuals != "planned")
+  if (spec.train.residuals != "planned" || generates())
     return Status::ok();
   times.begin("plan");
   StepOptions options;
@@ -377,7 +383,8 @@ Status Compilation::summarize() {
                           "please report this with the spec"});
   parameters = std::move(*table);
   plan = std::move(*read);
-  plan.seconds = plan.counts.seconds(profile, spec.roundsProducts());
+  plan.seconds =
+      generates() ? 0 : plan.counts.seconds(profile, spec.roundsProducts());
   if (planned) {
     StepOptions options;
     setOptions(options);
@@ -400,6 +407,8 @@ static Status checkRequest(const CompileRequest &request) {
                          {option, std::string("only ") + reader + " reads it",
                           std::string("leave ") + option + " out"});
   };
+  if (request.program == Program::Generate && request.selfCheck)
+    return unused("--emit", "a compilation that --self-check does not replace");
   if (request.stopAfter && request.artifact != Artifact::Binary)
     return unused("--emit", "a compilation that --stop-after does not end");
   if (request.selfCheck) {
@@ -547,9 +556,10 @@ Status Compilation::checkOutput() const {
                                    "device");
   if (!isFolder)
     return cannotWrite(path, "expected a folder but found a file");
-  for (const char *name : {"/train", "/weights.hone.safetensors"})
-    if (llvm::sys::fs::is_directory(path + name))
-      return cannotWrite(path + name, "expected a file but found a folder");
+  for (const std::string &name :
+       {programPath(), path + "/weights.hone.safetensors"})
+    if (llvm::sys::fs::is_directory(name))
+      return cannotWrite(name, "expected a file but found a folder");
   return Status::ok();
 }
 
@@ -592,8 +602,7 @@ Status Compilation::emitFile(EmitKind kind, const std::string &path) {
   return Status::ok();
 }
 
-Status Compilation::linkInto(const std::string &directory,
-                             const std::string &program) {
+Status Compilation::link(const std::string &program) {
   llvm::SmallString<128> object;
   if (std::error_code error =
           llvm::sys::fs::createTemporaryFile("hone", "o", object))
@@ -604,15 +613,15 @@ Status Compilation::linkInto(const std::string &directory,
     return status;
 
   times.begin("link");
-  LinkRequest link;
-  link.object = object.str().str();
-  link.libraries = runtimeArchives;
-  link.output = program;
-  link.linker = request.linker;
+  LinkRequest wanted;
+  wanted.object = object.str().str();
+  wanted.libraries = runtimeArchives;
+  wanted.output = program;
+  wanted.linker = request.linker;
   SignalsWait until; // the linker goes on without us
-  if (llvm::Error error = target->link(link))
+  if (llvm::Error error = target->link(wanted))
     return Status::error(ErrorCode::LinkFailed,
-                         {directory + "/train",
+                         {programPath(),
                           "linking failed: " + llvm::toString(std::move(error)),
                           "install a C++ compiler, or name one with --linker; "
                           "check the free space and the limit on file size"});
@@ -637,7 +646,7 @@ Status Compilation::digestWeights(const std::string &path) {
 }
 
 Result<std::vector<WeightBlock>> Compilation::modelFiles() const {
-  if (!identity.lora.none)
+  if (!identity.lora.none || generates())
     return std::vector<WeightBlock>();
   return collectModelFiles(*weights, parameters->trainable(),
                            isHuggingFace() ? spec.model.text() : std::string(),
@@ -652,7 +661,7 @@ Status Compilation::emitBinary() {
 
   std::string suffix =
       ".tmp-" + std::to_string(llvm::sys::Process::getProcessId());
-  std::string program = directory + "/train";
+  std::string program = programPath();
   std::string data = directory + "/weights.hone.safetensors";
   rt::TemporaryFile newProgram(program + suffix), newData(data + suffix);
   std::vector<QuantizationError> errors;
@@ -661,14 +670,14 @@ Status Compilation::emitBinary() {
   Result<std::vector<WeightBlock>> files = modelFiles();
   Status status = files.status();
   if (status.isOk())
-    status = writeWeights(newData.path,
-                          {pretrained, tokenizer, chat, sourceHash,
-                           std::move(files.value())},
-                          *weights, request.quantization ? &errors : nullptr);
+    status = writeWeights(
+        newData.path,
+        {pretrained, tokenizer, chat, sourceHash, std::move(files.value())},
+        *weights, request.quantization ? &errors : nullptr);
   if (status.isOk())
     status = digestWeights(newData.path);
   if (status.isOk())
-    status = linkInto(directory, newProgram.path);
+    status = link(newProgram.path);
   if (status.isOk())
     status = renameTogether({{newData.path, data}, {newProgram.path, program}});
   if (status.isOk() && request.quantization)
@@ -690,7 +699,7 @@ void Compilation::noteOtherMachine() const {
            !missing.empty())
     why = "needs a CPU with " + missing;
   if (!why.empty())
-    llvm::errs() << "note: " << request.output << "/train " << why
+    llvm::errs() << "note: " << programPath() << " " << why
                  << "; copy its folder to such a machine: this one cannot run "
                     "it\n";
 }

@@ -14,6 +14,8 @@
 namespace hone {
 
 enum class Artifact { Mlir, Llvm, Assembly, Object, Binary };
+/// What a binary does.
+enum class Program { Train, Generate };
 enum class PlanFormat { None, Table, Json };
 
 struct CompileRequest {
@@ -25,6 +27,7 @@ struct CompileRequest {
   std::optional<CompilerPhase>
       stopAfter; ///< print the IR of this phase instead
   Artifact artifact = Artifact::Binary;
+  Program program = Program::Train;
   /// Print the plan to standard output; without `output`, only that.
   PlanFormat plan = PlanFormat::None;
   std::string linker;     ///< compiler driver; empty: found on PATH

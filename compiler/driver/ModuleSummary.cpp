@@ -8,6 +8,7 @@
 #include "compiler/driver/ModuleSummary.h"
 #include "base/Json.h"
 #include "compiler/driver/ScheduleSummary.h"
+#include "passes/module/Schedule.h"
 #include "passes/module/WeightStorage.h"
 #include "passes/place/Lifetimes.h"
 
@@ -92,11 +93,12 @@ ModuleDescription hone::describeModule(ModuleOp module,
                                        const ParameterTable &parameters,
                                        const Spec &spec) {
   ModuleDescription description;
-  description.maxRows = spec.maxRows();
+  description.maxRows = maxRows(module).value_or(0);
+  const bool generates = Schedule::find(module, Purpose::Generate).has_value();
   description.arenaBytes =
       module->getAttrOfType<IntegerAttr>(HoneDialect::getArenaBytesAttrName())
           .getInt();
-  description.optimizer = optimizerOf(spec);
+  description.optimizer = generates ? HONE_SGD : optimizerOf(spec);
   description.trainableElements = parameters.trainableElements();
   description.thetaOffset = regionOffset(module, "theta");
   description.gradientOffset = regionOffset(module, "gradient");
@@ -167,6 +169,13 @@ static bool adaptsConv1d(const ParameterTable &parameters) {
   });
 }
 
+static std::string stopTokensJson(const ModelIdentity &model) {
+  std::string ids;
+  for (int64_t id : model.stopTokens)
+    ids += (ids.empty() ? "" : ",") + std::to_string(id);
+  return ",\"eos_token_ids\":[" + ids + "]";
+}
+
 std::string hone::moduleConfigJson(const Spec &spec, const ModelIdentity &model,
                                    const ParameterTable &parameters,
                                    const MemoryPlan &plan, const Target &target,
@@ -202,6 +211,6 @@ std::string hone::moduleConfigJson(const Spec &spec, const ModelIdentity &model,
          sectionJson(resolved, "weights",
                      ",\"layout\":" + jsonString(layout) +
                          ",\"source_hash\":" + jsonString(sourceHash)) +
-         "," + sectionJson(resolved, "target") + ",\"plan\":" + plan.json() +
-         "}";
+         "," + sectionJson(resolved, "generate", stopTokensJson(model)) + "," +
+         sectionJson(resolved, "target") + ",\"plan\":" + plan.json() + "}";
 }

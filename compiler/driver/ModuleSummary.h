@@ -22,10 +22,11 @@ struct ModelIdentity {
   std::string name; ///< the directory's or the file's name
   std::string modelType;
   int64_t vocabSize = 0;
-  rt::LoraSettings lora;      ///< the spec's, with what the model decided
-  rt::WeightSettings weights; ///< likewise
-  IdentityFields mathematics; ///< describeModel
-  std::string rounding;       ///< describeRounding
+  rt::LoraSettings lora;           ///< the spec's, with what the model decided
+  rt::WeightSettings weights;      ///< likewise
+  IdentityFields mathematics;      ///< describeModel
+  std::string rounding;            ///< describeRounding
+  std::vector<int64_t> stopTokens; ///< of a program that generates
 };
 
 /// Everything of the description except config and threadBytes.

@@ -37,6 +37,13 @@ static void buildImport(OpPassManager &pm) {
 }
 
 static void buildDerive(OpPassManager &pm, const StepOptions &options) {
+  if (options.generationRows > 0) {
+    pm.addPass(createDeriveGeneration(
+        {options.generationRows, options.generationPositions}));
+    if (options.streamWeights)
+      pm.addPass(createStreamWeights());
+    return;
+  }
   buildMethods(pm, options);
   // From here on the schedules say what runs when.
   if (options.splitAfter >= 0)

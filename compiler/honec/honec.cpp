@@ -20,14 +20,16 @@ namespace cl = llvm::cl;
 
 namespace {
 
+enum class Emit { Mlir, Llvm, Assembly, Object, Train, Generate, Both };
+
 struct Options {
   cl::OptionCategory category{"honec options"};
   cl::opt<std::string> spec{cl::Positional, cl::desc("SPEC.yaml"),
                             cl::cat(category)};
   cl::opt<std::string> output{
       "o", cl::value_desc("path"), cl::cat(category),
-      cl::desc("folder for train and weights.hone.safetensors; a file for the "
-               "other kinds of --emit")};
+      cl::desc("folder for programs and weights.hone.safetensors; a file for "
+               "the other kinds of --emit")};
   cl::list<std::string> set{"set", cl::value_desc("section.key=value"),
                             cl::cat(category),
                             cl::desc("override a key of the spec")};
@@ -49,14 +51,19 @@ struct Options {
           clEnumValN(CompilerPhase::Derive, "derive", "the training step"),
           clEnumValN(CompilerPhase::Place, "place", "every buffer has a place"),
           clEnumValN(CompilerPhase::Lower, "lower", "the target's dialect"))};
-  cl::opt<Artifact> emit{
+  cl::opt<Emit> emit{
       "emit", cl::desc("what to write"), cl::cat(category),
-      cl::init(Artifact::Binary),
-      cl::values(clEnumValN(Artifact::Mlir, "mlir", "MLIR after lowering"),
-                 clEnumValN(Artifact::Llvm, "llvm", "LLVM IR"),
-                 clEnumValN(Artifact::Assembly, "asm", "assembly"),
-                 clEnumValN(Artifact::Object, "object", "an object file"),
-                 clEnumValN(Artifact::Binary, "binary", "train and weights"))};
+      cl::init(Emit::Train),
+      cl::values(clEnumValN(Emit::Mlir, "mlir", "MLIR after lowering"),
+                 clEnumValN(Emit::Llvm, "llvm", "LLVM IR"),
+                 clEnumValN(Emit::Assembly, "asm", "assembly"),
+                 clEnumValN(Emit::Object, "object", "an object file"),
+                 clEnumValN(Emit::Train, "train",
+                            "the program that trains, and weights"),
+                 clEnumValN(Emit::Train, "binary", "the same"),
+                 clEnumValN(Emit::Generate, "generate",
+                            "the program that generates text, and weights"),
+                 clEnumValN(Emit::Both, "train,generate", "both"))};
   cl::opt<PlanFormat> plan{
       "print-plan",
       cl::desc("print the memory plan; without -o, only that"),
@@ -103,6 +110,21 @@ static int missing(const std::string &what) {
   return reportStatus(rt::Status::error(
       rt::ErrorCode::MissingOption,
       {"honec", "expected " + what, "write honec SPEC.yaml -o OUTDIR"}));
+}
+
+static Artifact artifactOf(Emit emit) {
+  switch (emit) {
+  case Emit::Mlir:
+    return Artifact::Mlir;
+  case Emit::Llvm:
+    return Artifact::Llvm;
+  case Emit::Assembly:
+    return Artifact::Assembly;
+  case Emit::Object:
+    return Artifact::Object;
+  default:
+    return Artifact::Binary;
+  }
 }
 
 /// ../lib beside the folder of this program.
@@ -162,7 +184,9 @@ int main(int argc, char **argv) {
   request.output = options.output;
   if (options.stopAfter.getNumOccurrences())
     request.stopAfter = options.stopAfter;
-  request.artifact = options.emit;
+  request.artifact = artifactOf(options.emit);
+  if (options.emit == Emit::Generate)
+    request.program = Program::Generate;
   request.plan = options.plan;
   request.linker = options.linker;
   request.stepOptions = options.stepOptions;
@@ -175,5 +199,10 @@ int main(int argc, char **argv) {
   if (request.writesBinary() && request.output.empty())
     return missing("-o OUTDIR");
 
-  return reportStatus(compile(request));
+  rt::Status status = compile(request);
+  if (status.isOk() && options.emit == Emit::Both) {
+    request.program = Program::Generate;
+    status = compile(request);
+  }
+  return reportStatus(status);
 }

@@ -134,10 +134,9 @@ struct Trained {
 class TrainingChoice {
 public:
   TrainingChoice(const Spec &spec, const rt::LoraSettings &lora)
-      : spec(spec), unused(lora.target_modules.begin(),
-                           lora.target_modules.end()),
-        unusedSaved(lora.modules_to_save.begin(), lora.modules_to_save.end()) {
-  }
+      : spec(spec),
+        unused(lora.target_modules.begin(), lora.target_modules.end()),
+        unusedSaved(lora.modules_to_save.begin(), lora.modules_to_save.end()) {}
 
   Trained choose(BlockOp block, StringRef prefix);
   /// Errors: an entry that names nothing, a module with two ways to train.
@@ -246,6 +245,13 @@ static Status checkTies(ModuleOp module, const Spec &spec) {
        "leave it out, or train all parameters with lora: none"});
 }
 
+void hone::freeze(ModuleOp module) {
+  module.walk([](ParameterOp op) {
+    op.setTrainable(false);
+    op.removeInitAttr();
+  });
+}
+
 Result<rt::LoraSettings> hone::chooseTrained(ModuleOp module,
                                              const Spec &spec) {
   rt::LoraSettings lora = spec.lora;
@@ -291,13 +297,11 @@ Result<rt::LoraSettings> hone::chooseTrained(ModuleOp module,
     for (Kind &kind : kinds) {
       auto parameters =
           llvm::to_vector(kind.block.getBody().getOps<ParameterOp>());
-      for (auto [op, trains] :
-           llvm::zip_equal(parameters, kind.trained.itself))
+      for (auto [op, trains] : llvm::zip_equal(parameters, kind.trained.itself))
         if (trains)
           train(op);
       auto linears = llvm::to_vector(kind.block.getBody().getOps<LinearOp>());
-      for (auto [op, isTarget] :
-           llvm::zip_equal(linears, kind.trained.adapted))
+      for (auto [op, isTarget] : llvm::zip_equal(linears, kind.trained.adapted))
         if (isTarget)
           adapt(op, spec);
     }

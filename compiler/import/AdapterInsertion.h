@@ -27,6 +27,9 @@ namespace hone {
 rt::Result<rt::LoraSettings> chooseTrained(mlir::ModuleOp module,
                                            const Spec &spec);
 
+/// Trains nothing of a model without adapters: what generates text reads it.
+void freeze(mlir::ModuleOp module);
+
 } // namespace hone
 
 #endif

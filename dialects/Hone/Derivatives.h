@@ -70,6 +70,11 @@ class View : public mlir::OpTrait::TraitBase<ConcreteType, View> {};
 template <typename ConcreteType>
 class RowWise : public mlir::OpTrait::TraitBase<ConcreteType, RowWise> {};
 
+/// Marks ops that know rows by their positions (HoneInterfaces.td).
+template <typename ConcreteType>
+class PositionWise
+    : public mlir::OpTrait::TraitBase<ConcreteType, PositionWise> {};
+
 /// Marks products that can do what follows them (HoneInterfaces.td).
 template <typename ConcreteType>
 class TakesEpilogue

@@ -147,8 +147,7 @@ Tangent RmsNormOp::buildTangent(OpBuilder &builder, ArrayRef<Value> tangents) {
     alongWeight =
         RmsNormOp::create(builder, getLoc(), getY().getType(), /*rstd=*/Type(),
                           getX(), tangents[weight], getHeadsAttr(),
-                          /*offset=*/builder.getF64FloatAttr(0.0),
-                          getEpsAttr())
+                          /*offset=*/builder.getF64FloatAttr(0.0), getEpsAttr())
             .getY();
   return sumOf(builder, getLoc(), alongInput, alongWeight);
 }
@@ -209,9 +208,8 @@ Cotangents LinearOp::buildAdjoint(OpBuilder &builder,
     cotangents[weight] = LinearParameterAdjointOp::create(
         builder, getLoc(), getWeight().getType(), dy, readOperand(request, x));
   if (request.activeOperands.test(x))
-    cotangents[x] =
-        LinearAdjointOp::create(builder, getLoc(), getX().getType(), dy,
-                                readOperand(request, weight));
+    cotangents[x] = LinearAdjointOp::create(builder, getLoc(), getX().getType(),
+                                            dy, readOperand(request, weight));
   return cotangents;
 }
 
@@ -292,10 +290,10 @@ Tangent LoraLinearOp::buildTangent(OpBuilder &builder,
   Value bias = tangentOfBias(*this, tangents);
   Value alongInput, alongParameters;
   if (tangents[x])
-    alongInput = LoraLinearOp::create(builder, getLoc(), type, /*h=*/Type(),
-                                      tangents[x], getWeight(), getA(), getB(),
-                                      bias, getScaleAttr())
-                     .getY();
+    alongInput =
+        LoraLinearOp::create(builder, getLoc(), type, /*h=*/Type(), tangents[x],
+                             getWeight(), getA(), getB(), bias, getScaleAttr())
+            .getY();
   else if (bias)
     alongInput = BiasTangentOp::create(builder, getLoc(), type, bias);
   if (tangents[a] || tangents[b])

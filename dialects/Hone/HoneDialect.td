@@ -216,7 +216,8 @@ def Hone_Purpose : I32EnumAttr<"Purpose", "what a schedule is run for", [
   I32EnumAttrCase<"Differentiate", 2, "differentiate">,
   I32EnumAttrCase<"Validate", 3, "validate">,
   I32EnumAttrCase<"Replay", 4, "replay">,
-  I32EnumAttrCase<"Compare", 5, "compare">]> {
+  I32EnumAttrCase<"Compare", 5, "compare">,
+  I32EnumAttrCase<"Generate", 6, "generate">]> {
   let cppNamespace = "::hone";
   let genSpecializedAttr = 0;
 }
@@ -238,7 +239,8 @@ def Hone_MemoryClass : I32EnumAttr<"MemoryClass", "a row of the plan table", [
   I32EnumAttrCase<"Kept", 4, "kept">,
   I32EnumAttrCase<"Working", 5, "working">,
   I32EnumAttrCase<"Accumulation", 6, "accumulation">,
-  I32EnumAttrCase<"Comparison", 7, "comparison">]> {
+  I32EnumAttrCase<"Comparison", 7, "comparison">,
+  I32EnumAttrCase<"Cache", 8, "cache">]> {
   let cppNamespace = "::hone";
   let genSpecializedAttr = 0;
 }

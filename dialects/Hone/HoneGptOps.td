@@ -187,7 +187,8 @@ def Hone_LayerNormTangentOp : Hone_DerivedOp<"layer_norm_tangent", [
 // Learned positions
 //===----------------------------------------------------------------------===//
 
-def Hone_PositionEmbeddingOp : Hone_DifferentiableOp<"position_embedding"> {
+def Hone_PositionEmbeddingOp : Hone_DifferentiableOp<"position_embedding", [
+    Hone_PositionWise]> {
   let summary = "rows of a table by position in the sequence";
   let description = [{
     `y[i, :] = table[i - starts[i] + offset, :]`.

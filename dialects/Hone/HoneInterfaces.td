@@ -239,6 +239,29 @@ def Hone_PerParameterOpInterface : OpInterface<"PerParameterOpInterface"> {
   ];
 }
 
+def Hone_ContinuationOpInterface : OpInterface<"ContinuationOpInterface"> {
+  let cppNamespace = "::hone";
+  let description = [{
+    An op whose rows depend on other rows, or whose result is of all of them, and
+    which can be computed for rows that continue a sequence: what it must know of
+    earlier rows is in memory of its layer.
+
+    Ops whose rows depend on no other (`RowWise`, `PositionWise`) are the same for
+    new rows and need no such rule.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        Builds what computes this op's results for new rows, and returns them.
+        Types may differ: of a loss there is no more than the logits behind the
+        last row. Fails with a diagnostic at the op when it cannot.
+      }],
+      "::mlir::FailureOr<::llvm::SmallVector<::mlir::Value>>",
+      "buildContinuation",
+      (ins "::mlir::OpBuilder &":$builder,
+           "const ::hone::ContinuationRequest &":$request)>
+  ];
+}
+
 // The value is the same in every block and phase of one step and costs
 // nothing to read again, so no policy ever keeps it: parameters and inputs.
 def Hone_Ambient : NativeOpTrait<"Ambient"> {
@@ -257,6 +280,13 @@ def Hone_View : NativeOpTrait<"View"> {
 // row. So the op may run for slices of rows, whose first rows are multiples of
 // numerics::kGradientRows, and every bit is the same.
 def Hone_RowWise : NativeOpTrait<"RowWise"> {
+  let cppNamespace = "::hone";
+}
+
+// A row of a result depends only on the same row of the operands that have
+// rows and on where it stands in its sequence, row - starts[row]. The weaker
+// half of RowWise: where rows are counted from matters.
+def Hone_PositionWise : NativeOpTrait<"PositionWise"> {
   let cppNamespace = "::hone";
 }
 

@@ -314,11 +314,11 @@ LogicalResult RmsNormOp::verify() {
   if (getEps().convertToDouble() < 0)
     return emitOpError("expects 'eps' not to be negative");
   return check.all({
-      check.sameType("x", getX(), "y", getY()),            // (C1)
-      check.normHeads(getX(), "weight", getWeight(), getHeads()),    // (C1, C4)
-      check.sameDim("rstd", getRstd(), 0, "x", getX(), 0), // (C2)
-      check.dimIs("rstd", getRstd(), 1, getHeads()),       // (C2)
-      check.computesIn("x", getX(), "rstd", getRstd()),    // (C2)
+      check.sameType("x", getX(), "y", getY()),                   // (C1)
+      check.normHeads(getX(), "weight", getWeight(), getHeads()), // (C1, C4)
+      check.sameDim("rstd", getRstd(), 0, "x", getX(), 0),        // (C2)
+      check.dimIs("rstd", getRstd(), 1, getHeads()),              // (C2)
+      check.computesIn("x", getX(), "rstd", getRstd()),           // (C2)
   });
 }
 

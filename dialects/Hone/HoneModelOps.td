@@ -388,7 +388,7 @@ def Hone_DirectionOp : Hone_Op<"direction", [Pure, Hone_Ambient,
 //===----------------------------------------------------------------------===//
 
 def Hone_EmbeddingOp : Hone_DifferentiableOp<"embedding", [
-    Hone_StreamOpInterface]> {
+    Hone_PositionWise, Hone_StreamOpInterface]> {
   let summary = "rows of a table by token id";
   let description = [{
     `y[i, :] = scale * table[ids[i], :]`. With `streamed`, the resident pages of a
@@ -515,7 +515,8 @@ def Hone_LoraLinearOp : Hone_DifferentiableOp<"lora_linear", [
   let extraClassDeclaration = "::mlir::Type getAuxiliaryType();";
 }
 
-def Hone_RopeOp : Hone_DifferentiableOp<"rope", [Hone_InPlaceOpInterface]> {
+def Hone_RopeOp : Hone_DifferentiableOp<"rope", [
+    Hone_PositionWise, Hone_InPlaceOpInterface]> {
   let summary = "rotary position embedding";
   let description = [{
     Rotates the pairs `(j, j + d/2)` of each head of size `d` by the angle
@@ -557,6 +558,7 @@ def Hone_RopeOp : Hone_DifferentiableOp<"rope", [Hone_InPlaceOpInterface]> {
 }
 
 def Hone_AttentionOp : Hone_DifferentiableOp<"attention", [
+    DeclareOpInterfaceMethods<Hone_ContinuationOpInterface>,
     DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
   let summary = "causal grouped-query attention";
   let description = [{
@@ -648,6 +650,7 @@ def Hone_AddOp : Hone_DifferentiableOp<"add", [SameOperandsAndResultType,
 
 def Hone_LinearCrossEntropyOp : Hone_DifferentiableOp<"linear_cross_entropy", [
     Hone_StreamOpInterface,
+    DeclareOpInterfaceMethods<Hone_ContinuationOpInterface>,
     DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
   let summary = "output head and summed cross-entropy, without the logits";
   let description = [{

@@ -3,6 +3,7 @@
 #ifndef HONE_DIALECTS_HONE_HONEOPS_H
 #define HONE_DIALECTS_HONE_HONEOPS_H
 
+#include "dialects/Hone/Continuation.h"
 #include "dialects/Hone/Derivatives.h"
 #include "dialects/Hone/Numerics.h"
 

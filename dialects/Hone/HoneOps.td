@@ -1,13 +1,14 @@
 //===- HoneOps.td - All ops of the hone dialect ---------------------------===//
 //
-// Readers want the model, the step, gradients of its parameters, its schedule and
-// tangents apart, tablegen wants one file.
+// Readers want the model, the step, gradients of its parameters, its schedule,
+// tangents and generation apart, tablegen wants one file.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef HONE_OPS_TD
 #define HONE_OPS_TD
 
+include "dialects/Hone/HoneGenerationOps.td"
 include "dialects/Hone/HoneGptOps.td"
 include "dialects/Hone/HoneModelOps.td"
 include "dialects/Hone/HoneParameterOps.td"

@@ -30,7 +30,8 @@ def Hone_ScheduleOp : Hone_Op<"schedule", [IsolatedFromAbove, SingleBlock,
     `evaluate` the loss of a data set, `differentiate` the gradient of some
     batches without an update, `validate` whether parameters are finite; and not
     in every module, `replay` an update from what `train` reported of it, without
-    data, and `compare` the gradient of a second method.
+    data, and `compare` the gradient of a second method. `generate` is alone: it
+    computes new rows of one sequence and what could come behind the last.
 
     1. (C1) a module has one schedule for a purpose.
 
@@ -249,9 +250,10 @@ def Hone_ReportOp : Hone_InScheduleOp<"report", [HasParent<"ScheduleOp">]> {
   let description = [{
     What progress and logs show: `loss`, `gradient_norm`, `learning_rate`; and
     `coefficients`, all that a step adds to the seed: with them `replay` makes
-    the same update.
+    the same update. Of `generate`: `logits`, a number for each token.
   }];
-  let arguments = (ins AnyTypeOf<[Hone_Scalar, Hone_Coefficients]>:$value,
+  let arguments = (ins AnyTypeOf<[Hone_Scalar, Hone_Numbers,
+                                   Hone_Coefficients]>:$value,
                        StrAttr:$name);
   let assemblyFormat = "$value `as` $name attr-dict `:` type($value)";
 }

@@ -26,12 +26,12 @@ LogicalResult ConvertOp::verify() {
 LogicalResult RmsNormAdjointOp::verify() {
   ShapeChecks check(*this);
   return check.all({
-      check.sameType("dy", getDy(), "x", getX()),          // (C1)
-      check.sameType("x", getX(), "dx", getDx()),          // (C1)
-      check.normHeads(getX(), "weight", getWeight(), getHeads()),    // (C1, C3)
-      check.sameDim("rstd", getRstd(), 0, "x", getX(), 0), // (C2)
-      check.dimIs("rstd", getRstd(), 1, getHeads()),       // (C2)
-      check.computesIn("x", getX(), "rstd", getRstd()),    // (C2)
+      check.sameType("dy", getDy(), "x", getX()),                 // (C1)
+      check.sameType("x", getX(), "dx", getDx()),                 // (C1)
+      check.normHeads(getX(), "weight", getWeight(), getHeads()), // (C1, C3)
+      check.sameDim("rstd", getRstd(), 0, "x", getX(), 0),        // (C2)
+      check.dimIs("rstd", getRstd(), 1, getHeads()),              // (C2)
+      check.computesIn("x", getX(), "rstd", getRstd()),           // (C2)
   });
 }
 

@@ -688,15 +688,15 @@ def Hone_RegionOp : Hone_Op<"region", [HasParent<"::mlir::ModuleOp">]> {
   let description = [{
     Created by placement: the trainable parameters `theta`, their gradients,
     each optimizer state vector, each named input of the first batch in flight,
-    and where the batches of a step but the first have one layer's gradients
-    (`accumulation`). Where layers are updated one by one, `gradient` stands behind
+    where the batches of a step but the first have one layer's gradients
+    (`accumulation`), and each `hone.cache` of each layer. Where layers are updated one by one, `gradient` stands behind
     the arena, and where a spec does not accumulate `accumulation` does: only a
     run that asks for them has memory for them.
 
     1. (C1) `offset` is a multiple of 64 and `bytes` is not negative.
 
-    Names are `theta`, `gradient`, `state0`, `state1`, `accumulation`, `scalars`
-    and `input.<name>`.
+    Names are `theta`, `gradient`, `state0`, `state1`, `accumulation`, `scalars`,
+    `input.<name>` and `cache.<prefix><name>`.
 
     Example: `hone.region "theta" adapter at 0 bytes 4096`
   }];

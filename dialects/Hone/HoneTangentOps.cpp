@@ -21,12 +21,12 @@ static LogicalResult anyTangent(Operation *op, ArrayRef<Value> tangents) {
 LogicalResult RmsNormTangentOp::verify() {
   ShapeChecks check(*this);
   return check.all({
-      check.sameType("tx", getTx(), "x", getX()),          // (C1)
-      check.sameType("x", getX(), "ty", getTy()),          // (C1)
-      check.normHeads(getX(), "weight", getWeight(), getHeads()),    // (C1, C3)
-      check.sameDim("rstd", getRstd(), 0, "x", getX(), 0), // (C2)
-      check.dimIs("rstd", getRstd(), 1, getHeads()),       // (C2)
-      check.computesIn("x", getX(), "rstd", getRstd()),    // (C2)
+      check.sameType("tx", getTx(), "x", getX()),                 // (C1)
+      check.sameType("x", getX(), "ty", getTy()),                 // (C1)
+      check.normHeads(getX(), "weight", getWeight(), getHeads()), // (C1, C3)
+      check.sameDim("rstd", getRstd(), 0, "x", getX(), 0),        // (C2)
+      check.dimIs("rstd", getRstd(), 1, getHeads()),              // (C2)
+      check.computesIn("x", getX(), "rstd", getRstd()),           // (C2)
   });
 }
 

@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/kernels/AttentionKernels.h"
+
 #include "dialects/Hone/Numerics.h"
-#include "passes/kernels/AttentionStrips.h"
 #include "passes/kernels/Kernels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -27,11 +28,9 @@ static Value weightOf(KernelBuilder &k, Value dot, Value scale, Value maximum) {
       math::FmaOp::create(k, dot, scale, arith::NegFOp::create(k, maximum)));
 }
 
-/// Turns dots into exp(score - max) in the strip, zero outside the row's range;
-/// stores 1/sum and returns max.
-static Value softmaxRow(KernelBuilder &k, Strips &strips, Value strip,
-                        const QueryRow &query, Value keys, Value scale,
-                        Value reciprocals) {
+Value hone::softmaxRow(KernelBuilder &k, Strips &strips, Value strip,
+                       const QueryRow &query, Value keys, Value scale,
+                       Value reciprocals) {
   Type element = scale.getType();
   Value i = query.i;
   Value maximum =
@@ -47,13 +46,6 @@ static Value softmaxRow(KernelBuilder &k, Strips &strips, Value strip,
   strips.zeroOutside(strip, i, query.from, k.add(query.from, query.seen), keys);
   k.store(k.div(k.real(element, 1.0), sum), reciprocals, i);
   return maximum;
-}
-
-/// The epilogue `acc * reciprocals[i]`.
-static auto normalizedBy(KernelBuilder &k, Value reciprocals) {
-  return [&k, reciprocals](Value acc, Value i, Value) {
-    return k.mul(acc, k.load(reciprocals, i));
-  };
 }
 
 void hone::emitKernel(AttentionOp op, KernelBuilder &k) {

@@ -72,9 +72,8 @@ void hone::forEachQuery(KernelBuilder &k, const AttentionSizes &sizes,
 //===----------------------------------------------------------------------===//
 
 MemRefType Strips::stripType() const {
-  return MemRefType::get(
-      {kAttentionRows, static_cast<int64_t>(llvm::alignTo(mostColumns, width))},
-      element);
+  int64_t columns = llvm::alignTo(mostKeys, width);
+  return MemRefType::get({kAttentionRows, columns}, element);
 }
 
 MemRefType Strips::rowTermType() const {
@@ -146,7 +145,7 @@ void Strips::weightedSum(const KernelBuilder::Piece &out, Value strip,
         k.index(std::min(headWidth, headDim - j)),
         columns,
         headWidth,
-        std::min(mostColumns, numerics::kAttentionBlock)};
+        std::min(mostKeys, numerics::kAttentionBlock)};
     product.rounded = k.rounds(element);
     product.accumulate = accumulate;
     product.fewRows = true;

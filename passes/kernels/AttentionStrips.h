@@ -26,6 +26,7 @@ struct AttentionSizes {
   std::optional<int64_t> window;
   mlir::Value starts; ///< buffer
   mlir::Value scale;  ///< of type `element`
+  int64_t mostKeys;   ///< that the rows of a strip see, or are seen by
 
   template <typename AttentionLike>
   static AttentionSizes of(AttentionLike op, KernelBuilder &k) {
@@ -42,17 +43,14 @@ struct AttentionSizes {
             type.getDimSize(1) / heads,
             window,
             k.buffer(op.getStarts()),
-            k.real(element, op.getScale().convertToDouble())};
+            k.real(element, op.getScale().convertToDouble()),
+            window
+                ? std::min(*window + numerics::kAttentionRows - 1, k.maxRows())
+                : k.maxRows()};
   }
   int64_t group() const { return heads / kvHeads; }
   /// The first key that `row` sees. Like `starts` it never decreases.
   mlir::Value firstKey(KernelBuilder &k, mlir::Value row) const;
-  /// The most rows that the rows of a strip see, or are seen by.
-  int64_t mostColumns(const KernelBuilder &k) const {
-    return window
-               ? std::min(*window + numerics::kAttentionRows - 1, k.maxRows())
-               : k.maxRows();
-  }
 };
 
 /// Rows of one head that one iteration owns.
@@ -99,12 +97,12 @@ public:
 
   Strips(KernelBuilder &k, const AttentionSizes &sizes)
       : k(k), element(sizes.element), roundsResults(sizes.roundsResults),
-        headDim(sizes.headDim), mostColumns(sizes.mostColumns(k)),
+        headDim(sizes.headDim), mostKeys(sizes.mostKeys),
         width(k.blockColumns(element)),
         headWidth(k.blockColumns(element, headDim)) {}
 
-  /// `[numerics::kAttentionRows, mostColumns]`, with room for one block of
-  /// columns more.
+  /// `[numerics::kAttentionRows, keys]`, with room for one block of columns
+  /// more.
   mlir::MemRefType stripType() const;
   /// A value for each row of a strip.
   mlir::MemRefType rowTermType() const;
@@ -135,7 +133,7 @@ private:
   KernelBuilder &k;
   mlir::Type element;
   bool roundsResults;
-  int64_t headDim, mostColumns, width, headWidth;
+  int64_t headDim, mostKeys, width, headWidth;
 };
 
 } // namespace hone

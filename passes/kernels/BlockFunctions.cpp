@@ -39,6 +39,8 @@ BlockInterface hone::describeBlock(BlockOp block) {
       interface.parameters.insert({parameter.getName(), parameter});
     else if (auto input = dyn_cast<InputOp>(op))
       interface.inputs.insert({input.getName(), input});
+    else if (auto cache = dyn_cast<CacheOp>(op))
+      interface.caches.insert({cache.getName(), cache});
     else if (auto gradient = dyn_cast<GradientOp>(op))
       interface.gradients.insert({gradient.getOf(), gradient});
     else if (isa<PerturbedOp, DirectionOp>(op))
@@ -60,6 +62,8 @@ static FunctionType functionType(BlockOp block, const BlockInterface &interface,
       append(tensor.type);
   for (const auto &[name, op] : interface.inputs)
     append(InputOp(op).getType());
+  for (const auto &[name, op] : interface.caches)
+    append(CacheOp(op).getType());
   llvm::for_each(block.getResultTypes(), append);
   for (const auto &[name, op] : interface.gradients)
     append(GradientOp(op).getValue().getType());
@@ -79,17 +83,17 @@ static LogicalResult emitCompute(Operation &op, KernelBuilder &k) {
       .Case<EmbeddingOp, RmsNormOp, RmsNormAdjointOp, RmsNormTangentOp, RopeOp,
             DotOp, LinearOp, LinearAdjointOp, LoraLinearOp, LoraLinearAdjointOp,
             LoraParameterAdjointOp, LoraParameterTangentOp, AttentionOp,
-            AttentionAdjointOp, AttentionTangentOp, LinearCrossEntropyOp,
-            LinearCrossEntropyTangentOp, LayerNormOp, LayerNormAdjointOp,
-            LayerNormTangentOp, LayerNormParameterAdjointOp,
+            AttentionAdjointOp, AttentionTangentOp, CachedAttentionOp, LogitsOp,
+            LinearCrossEntropyOp, LinearCrossEntropyTangentOp, LayerNormOp,
+            LayerNormAdjointOp, LayerNormTangentOp, LayerNormParameterAdjointOp,
             PositionEmbeddingOp, PositionEmbeddingParameterAdjointOp, ColumnsOp,
             ColumnsAdjointOp, LinearParameterAdjointOp, BiasAdjointOp,
             BiasTangentOp, RmsNormParameterAdjointOp,
             EmbeddingParameterAdjointOp, LinearCrossEntropyParameterAdjointOp>(
           [&](auto typed) {
-        emitKernel(typed, k);
-        return success();
-      })
+            emitKernel(typed, k);
+            return success();
+          })
       .Case([&](ElementwiseOpInterface elementwise) {
         emitElementwise(elementwise, k);
         return success();
@@ -288,7 +292,7 @@ LogicalResult hone::createBlockFunction(BlockOp block,
   Block &body = block.getBody().front();
   BodyEmitter emitter(builder, options);
   Buffers &buffers = emitter.buffers;
-  llvm::StringMap<Value> parameters, inputs;
+  llvm::StringMap<Value> parameters, inputs, caches;
   for (Value argument : body.getArguments())
     buffers.ofValue[argument] = next();
   for (const auto &[name, op] : interface.parameters) {
@@ -303,6 +307,8 @@ LogicalResult hone::createBlockFunction(BlockOp block,
   }
   for (const auto &[name, op] : interface.inputs)
     inputs[name] = next();
+  for (const auto &[name, op] : interface.caches)
+    caches[name] = next();
   for (Value result : body.getTerminator()->getOperands())
     buffers.ofValue[result] = next();
   for (const auto &[name, op] : interface.gradients)
@@ -315,6 +321,8 @@ LogicalResult hone::createBlockFunction(BlockOp block,
       buffers.ofValue[parameter.getResult()] = parameters[parameter.getName()];
     else if (auto input = dyn_cast<InputOp>(op))
       buffers.ofValue[input.getResult()] = inputs[input.getName()];
+    else if (auto cache = dyn_cast<CacheOp>(op))
+      buffers.ofValue[cache.getResult()] = caches[cache.getName()];
     else if (auto gradient = dyn_cast<GradientOp>(op);
              gradient && isOnlyAddedToGradient(gradient.getValue()))
       buffers.sinks[gradient.getValue()] = emitter.gradients[gradient.getOf()];

@@ -24,12 +24,13 @@
 namespace hone {
 
 /// What the function of a block takes after rows and scratch: arguments,
-/// parameters (each as its stored tensors), inputs, results, gradients, and the
-/// random streams (i64) of parameters that are perturbed or have directions;
-/// each in order of first use.
+/// parameters (each as its stored tensors), inputs, caches, results, gradients,
+/// and the random streams (i64) of parameters that are perturbed or have
+/// directions; each in order of first use.
 struct BlockInterface {
   llvm::MapVector<llvm::StringRef, ParameterOp> parameters;
   llvm::MapVector<llvm::StringRef, InputOp> inputs;
+  llvm::MapVector<llvm::StringRef, CacheOp> caches;
   llvm::MapVector<llvm::StringRef, GradientOp> gradients;
   llvm::SetVector<llvm::StringRef> random;
 };

@@ -132,6 +132,10 @@ EntryConversion::argumentsOf(CallOp call, StringRef block, Value scratch) {
     if (failed(append(region(call, batch, "input." + name,
                              bufferType(InputOp(op).getType(), maxRows)))))
       return failure();
+  for (const auto &[name, op] : callee->second.caches)
+    if (failed(append(region(call, cacheRegion(call, op),
+                             bufferType(CacheOp(op).getType(), maxRows)))))
+      return failure();
   for (Value result : call.getResults())
     arguments.push_back(buffers.ofValue.at(result));
   for (const auto &[name, op] : callee->second.gradients)

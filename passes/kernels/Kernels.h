@@ -38,6 +38,10 @@ void emitKernel(AttentionOp op, KernelBuilder &k);
 void emitKernel(AttentionAdjointOp op, KernelBuilder &k);
 void emitKernel(AttentionTangentOp op, KernelBuilder &k);
 
+// GenerationKernels.cpp. All rows are of one sequence.
+void emitKernel(CachedAttentionOp op, KernelBuilder &k);
+void emitKernel(LogitsOp op, KernelBuilder &k);
+
 // RowKernels.cpp
 void emitKernel(EmbeddingOp op, KernelBuilder &k);
 void emitKernel(RmsNormOp op, KernelBuilder &k);

@@ -357,17 +357,16 @@ void hone::emitKernel(LinearCrossEntropyOp op, KernelBuilder &k) {
 
   packRows(k, in);
   forEachPacked(k, in, {}, start);
-  forEachVocabularyTile(k, in, op.getStreamed(),
-                        [&](const VocabularyTile &vocabulary) {
-                          emitLogits(k, in, vocabulary, in.packedX, in.weight,
-                                     in.logits);
-                          forEachPacked(k, in, {}, [&](Value i, ValueRange) {
-                            takeTile(k, in, vocabulary, i,
-                                     [&](Value factor) { rescale(i, factor); });
-                          });
-                          if (dx)
-                            addInputAdjoint(k, in, vocabulary, dxSums);
-                        });
+  forEachVocabularyTile(
+      k, in, op.getStreamed(), [&](const VocabularyTile &vocabulary) {
+        emitLogits(k, in, vocabulary, in.packedX, in.weight, in.logits);
+        forEachPacked(k, in, {}, [&](Value i, ValueRange) {
+          takeTile(k, in, vocabulary, i,
+                   [&](Value factor) { rescale(i, factor); });
+        });
+        if (dx)
+          addInputAdjoint(k, in, vocabulary, dxSums);
+      });
   SmallVector<MemRefType, 1> scratch;
   if (dx)
     scratch.push_back(MemRefType::get(

@@ -20,11 +20,10 @@ static int64_t columnsOf(Value matrix) {
   return cast<RankedTensorType>(matrix.getType()).getDimSize(1);
 }
 
-/// Runs body(first, count, sums) for blocks of `columns`, in parallel. `sums` is
-/// private: memref<1 x kColumns>.
-static void
-forEachColumnBlock(KernelBuilder &k, int64_t columns, Type element,
-                   function_ref<void(Value, Value, Value)> body) {
+/// Runs body(first, count, sums) for blocks of `columns`, in parallel. `sums`
+/// is private: memref<1 x kColumns>.
+static void forEachColumnBlock(KernelBuilder &k, int64_t columns, Type element,
+                               function_ref<void(Value, Value, Value)> body) {
   int64_t width = std::min(kColumns, columns);
   k.parallel(k.index(llvm::divideCeil(columns, width)),
              MemRefType::get({1, width}, element),
@@ -50,7 +49,8 @@ static void addColumnSums(KernelBuilder &k, Value gradient,
           Value end =
               k.min(k.rows(), k.add(begin, k.index(numerics::kGradientRows)));
           Value zero = k.real(element, 0.0);
-          k.map(count, [&](ValueRange j) { k.store(zero, sums, {none, j[0]}); });
+          k.map(count,
+                [&](ValueRange j) { k.store(zero, sums, {none, j[0]}); });
           k.loop(begin, end, 1, [&](Value row) {
             k.map(count, [&](ValueRange j) {
               Value sum = k.add(k.load(sums, {none, j[0]}),

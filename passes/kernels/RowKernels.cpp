@@ -132,8 +132,7 @@ void hone::emitKernel(ColumnsAdjointOp op, KernelBuilder &k) {
 
 Value hone::reciprocalRms(KernelBuilder &k, Value x, Value row, Value column,
                           int64_t width, const APFloat &eps) {
-  Type element =
-      computeType(cast<MemRefType>(x.getType()).getElementType());
+  Type element = computeType(cast<MemRefType>(x.getType()).getElementType());
   Value sum =
       k.reduce(k.index(width), tile::Combine::add, element, [&](Value j) {
         Value value = k.load(x, {row, k.add(column, j)});

@@ -41,7 +41,8 @@ int64_t Lifetimes::lastUse(Value value) const {
   int64_t last = -1;
   for (Operation *user : value.getUsers()) {
     last = std::max(last, position(user));
-    // What reads a perturbed parameter, or a direction, reads its key and scale.
+    // What reads a perturbed parameter, or a direction, reads its key and
+    // scale.
     if (user->hasTrait<View>() || user->hasTrait<Ambient>())
       last = std::max(last, lastUse(user->getResult(0)));
   }
@@ -198,6 +199,10 @@ int64_t scratchBytes(CallOp call, const SymbolTable &symbols) {
 
 int64_t rowsOfTile(RowTilesOp tiles, int64_t rows) {
   return std::min<int64_t>(rows, tiles.getTileRows());
+}
+
+std::string cacheRegion(CallOp call, CacheOp cache) {
+  return ("cache." + call.getPrefix() + cache.getName()).str();
 }
 
 RegionOp findRegion(ModuleOp module, StringRef name) {

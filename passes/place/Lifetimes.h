@@ -96,6 +96,9 @@ int64_t scratchBytes(CallOp call, const mlir::SymbolTable &symbols);
 /// Rows for which the body of `tiles` needs memory in batches of `rows` rows.
 int64_t rowsOfTile(RowTilesOp tiles, int64_t rows);
 
+/// What the region of `cache` of the layer of `call` is called.
+std::string cacheRegion(CallOp call, CacheOp cache);
+
 /// The region called `name`, or null.
 RegionOp findRegion(mlir::ModuleOp module, llvm::StringRef name);
 

@@ -115,6 +115,8 @@ struct Place : impl::PlaceBase<Place> {
     GradientPlace gradient = findGradientPlace(module);
     RegionBuilder regions(module);
     placeVectors(module, *parameters, gradient, regions);
+    if (failed(placeCaches(module, symbols, regions)))
+      return signalPassFailure();
     auto addAccumulation = [&] {
       if (accumulation > 0)
         regions.add("accumulation", MemoryClass::Accumulation, accumulation);
@@ -205,6 +207,9 @@ struct Place : impl::PlaceBase<Place> {
   /// Theta, its gradient, a copy for comparisons and the optimizer's state.
   static void placeVectors(ModuleOp module, const ParameterTable &parameters,
                            GradientPlace gradient, RegionBuilder &regions);
+  /// The caches of each layer, in the order of the calls.
+  static LogicalResult placeCaches(ModuleOp module, const SymbolTable &symbols,
+                                   RegionBuilder &regions);
   /// The inputs of one batch.
   static LogicalResult placeInputs(ModuleOp module, int64_t rows,
                                    RegionBuilder &regions);
@@ -321,6 +326,30 @@ void Place::placeVectors(ModuleOp module, const ParameterTable &parameters,
     regions.add("comparison", MemoryClass::Comparison, vector);
   for (unsigned state = 0; state < states; ++state)
     regions.add("state" + Twine(state), MemoryClass::Optimizer, vector);
+}
+
+LogicalResult Place::placeCaches(ModuleOp module, const SymbolTable &symbols,
+                                 RegionBuilder &regions) {
+  llvm::StringMap<Type> caches;
+  LogicalResult result = success();
+  auto place = [&](CallOp call, BlockOp block) {
+    for (CacheOp cache : block.getBody().getOps<CacheOp>()) {
+      std::string name = cacheRegion(call, cache);
+      auto [known, isNew] = caches.try_emplace(name, cache.getType());
+      if (isNew) {
+        regions.add(name, MemoryClass::Cache, bytesAtRows(cache.getType(), 0));
+      } else if (known->second != cache.getType()) {
+        cache.emitOpError("expects the cache to have one type in a layer, but "
+                          "it is ")
+            << known->second << " elsewhere";
+        result = failure();
+      }
+    }
+  };
+  for (EntryOp entry : module.getOps<EntryOp>())
+    if (failed(forEachCall(entry, symbols, place)))
+      return failure();
+  return result;
 }
 
 LogicalResult Place::placeInputs(ModuleOp module, int64_t rows,

@@ -148,6 +148,14 @@ struct VerifyPlacement : impl::VerifyPlacementBase<VerifyPlacement> {
       for (const char *name : {"gradient", "state0", "state1"})
         needed[name] = bytesOf(parameters->gradientElement());
     }
+    SymbolTable symbols(module);
+    for (EntryOp entry : module.getOps<EntryOp>())
+      if (failed(forEachCall(entry, symbols, [&](CallOp call, BlockOp block) {
+            for (CacheOp cache : block.getBody().getOps<CacheOp>())
+              needed[cacheRegion(call, cache)] =
+                  bytesAtRows(cache.getType(), rows);
+          })))
+        return failure();
     module.walk([&](InputOp input) {
       needed[("input." + input.getName()).str()] =
           bytesAtRows(input.getType(), rows);

@@ -122,12 +122,17 @@ static int64_t otherBatchBytes(ModuleOp module) {
   return bytes;
 }
 
+static bool generates(ModuleOp module) {
+  return Schedule::find(module, Purpose::Generate).has_value();
+}
+
 static SmallVector<StepRun> runsOfStep(ModuleOp module) {
   SmallVector<StepRun> runs;
   SymbolTable symbols(module);
-  for (Purpose purpose : {Purpose::Train, Purpose::Compare}) {
+  for (Purpose purpose :
+       {Purpose::Train, Purpose::Compare, Purpose::Generate}) {
     std::optional<Schedule> schedule = Schedule::find(module, purpose);
-    if (!schedule && purpose == Purpose::Train)
+    if (!schedule && purpose == Purpose::Train && !generates(module))
       for (EntryOp entry : entriesOfStep(module))
         runs.push_back({entry, 0});
     if (!schedule)
@@ -201,29 +206,38 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes,
   auto parameters = ParameterTable::build(module);
   if (failed(parameters))
     return failure();
-  bool hasAdapter = llvm::any_of(
-      parameters->trainable(),
-      [](const Parameter &p) { return p.init != Init::Pretrained; });
+  bool hasAdapter =
+      llvm::any_of(parameters->trainable(), [](const Parameter &p) {
+        return p.init != Init::Pretrained;
+      });
   if (hasAdapter)
     add(MemoryClass::Adapter, regionBytes(MemoryClass::Adapter),
         "trainable parameters");
   else
     plan.rows.push_back(
         {"parameters", regionBytes(MemoryClass::Adapter), "all that train"});
-  add(MemoryClass::Gradient,
-      regionBytes(MemoryClass::Gradient) + worst.gradient,
-      worst.gradient ? "of one layer" : "");
+  const bool isStep = !generates(module);
+  if (isStep)
+    add(MemoryClass::Gradient,
+        regionBytes(MemoryClass::Gradient) + worst.gradient,
+        worst.gradient ? "of one layer" : "");
   if (int64_t bytes = regionBytes(MemoryClass::Accumulation))
     add(MemoryClass::Accumulation, bytes, "one layer's gradient of a batch");
   if (int64_t bytes = regionBytes(MemoryClass::Comparison))
     add(MemoryClass::Comparison, bytes, "the gradient that another has beside");
-  add(MemoryClass::Optimizer, regionBytes(MemoryClass::Optimizer), "");
+  if (isStep)
+    add(MemoryClass::Optimizer, regionBytes(MemoryClass::Optimizer), "");
+  if (int64_t bytes = regionBytes(MemoryClass::Cache))
+    add(MemoryClass::Cache, bytes, "keys and values of all positions");
   add(MemoryClass::Batch, regionBytes(MemoryClass::Batch),
       "inputs and outputs");
   if (worst.boundary > 0)
     plan.rows.push_back(
-        {"boundary", worst.boundary, "values that cross between parts"});
-  add(MemoryClass::Kept, worst.kept, "from forward to backward");
+        {"boundary", worst.boundary,
+         isStep ? "values that cross between parts" : "logits"});
+  if (isStep || worst.kept > 0)
+    add(MemoryClass::Kept, worst.kept,
+        isStep ? "from forward to backward" : "from block to block");
   add(MemoryClass::Working, worst.working, "most in " + worstCall);
   plan.lowerBound = regions + worst.total();
   if (plan.arenaBytes > plan.lowerBound)
@@ -251,6 +265,12 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes,
   }
   plan.processBytes = static_cast<int64_t>(hone_process_bytes(
       weights.count, weights.bytes, trainables.count, trainables.bytes));
+  if (auto positions = module->getAttrOfType<IntegerAttr>(
+          HoneDialect::getMaxPositionsAttrName()))
+    module.walk([&](LogitsOp logits) {
+      plan.processBytes += static_cast<int64_t>(hone_sampling_bytes(
+          logits.getY().getType().getDimSize(0), positions.getInt()));
+    });
   plan.residentWeights = WeightResidency::of(module);
   if (isLoaded) {
     // When a run starts, they are verified and copied piece by piece.

@@ -27,6 +27,10 @@ using namespace hone;
 /// Products of at most so many rows fill and multiply a panel piece by piece.
 static constexpr int64_t kFewRows = 32;
 
+/// The same where filling transposes: then rows that are long to read are worth
+/// more than a near panel, until there is next to nothing to multiply.
+static constexpr int64_t kFewTransposedRows = 4;
+
 /// Bytes of a piece: it is multiplied out of the first-level cache.
 static constexpr int64_t kPieceBytes = 16 << 10;
 
@@ -196,24 +200,26 @@ void ProductExpansion::block(Value start, Value terms, const Result &to) {
   int64_t piece = pieceTerms();
   if (!piece)
     return whole();
+  int64_t most = op.getTransposeW() ? kFewTransposedRows : kFewRows;
   choose(
-      compare(arith::CmpIPredicate::ule, op.getM(), index(kFewRows)),
+      compare(arith::CmpIPredicate::ule, op.getM(), index(most)),
       [&] { contractPieces({start, terms, piece, Value()}, to); }, whole);
 }
 
 /// Terms that a piece of a panel has, or 0 if there is no use in pieces or no
-/// room for the sums. A transposing fill takes rows as long as it can get them.
+/// room for the sums.
 int64_t ProductExpansion::pieceTerms() {
   int64_t width = panelType.getDimSize(1), depth = blockTerms();
   int64_t rowBytes = width * panelType.getElementTypeBitWidth() / 8;
   int64_t sumsBytes =
       kFewRows * width * op.getC().getType().getElementTypeBitWidth() / 8;
-  int64_t terms = kPieceBytes / rowBytes;
+  // A transposing fill moves squares of words, which have several numbers each.
+  int64_t terms = (op.getTransposeW() ? 2 : 1) * kPieceBytes / rowBytes;
   if (op.getRounded()) // What is behind a piece must not be filled up.
     terms = llvm::alignDown(terms, CpuDescription::kUnitTerms);
-  bool isUseful =
-      op.getReadAhead() && !op.getTransposeW() && depth >= 2 * terms;
-  return isUseful && depth * rowBytes >= kPieceBytes + sumsBytes ? terms : 0;
+  bool isUseful = op.getReadAhead() && depth >= 2 * terms;
+  bool hasRoom = depth * rowBytes >= terms * rowBytes + sumsBytes;
+  return isUseful && hasRoom ? terms : 0;
 }
 
 void ProductExpansion::contractPieces(const Terms &terms, const Result &to) {

@@ -104,6 +104,14 @@ func::FuncOp KernelLibrary::fillTransposed(const SourceFormat &format,
   Value none =
       arith::ConstantOp::create(b, loc, element, b.getZeroAttr(element));
   Value squares = p.multiply(p.divide(height, lanes), p.word(lanes));
+  // Numbers of less than 32 bits are transposed as words of several.
+  const int64_t perWord = source.perWord(), wide = lanes * perWord;
+  Value wideSquares = p.multiply(p.divide(height, wide), p.word(wide));
+  if (perWord == 1)
+    wideSquares = p.word(0);
+  else if (Value isAligned = source.isAligned(wide))
+    wideSquares =
+        arith::SelectOp::create(b, loc, isAligned, wideSquares, p.word(0));
   Value lastRow = p.subtract(width, p.word(1));
   auto panelAt = [&](Value k, Value j) {
     return p.at(element, panel, p.add(p.multiply(k, p.word(columns)), j));
@@ -126,15 +134,32 @@ func::FuncOp KernelLibrary::fillTransposed(const SourceFormat &format,
                                                p.subtract(width, j));
       Value mask = vector::CreateMaskOp::create(
           b, loc, VectorType::get(lanes, b.getI1Type()), valid);
-      p.loop(p.word(0), squares, lanes, [&](Value k) {
+      TransposeNetwork network(b, loc, lanes, element.getIntOrFloatBitWidth());
+      auto put = [&](Value column, Value k) {
+        p.store(arith::SelectOp::create(b, loc, mask, column, zero),
+                panelAt(k, j));
+      };
+      auto copyWords = [&](Value k) {
+        SmallVector<Value> square;
+        for (const PanelSource::Row &row : rows)
+          square.push_back(source.words(row, k, lanes));
+        PanelSource::Groups groups;
+        for (auto [i, words] : llvm::enumerate(network.transpose(square))) {
+          int64_t first = i * perWord;
+          if (first % source.groupTerms(wide) == 0)
+            groups = source.groups(rows, p.add(k, p.word(first)));
+          for (int64_t n = 0; n < perWord; ++n)
+            put(source.number(words, n, groups), p.add(k, p.word(first + n)));
+        }
+      };
+      if (perWord > 1)
+        p.loop(p.word(0), wideSquares, wide, copyWords);
+      p.loop(wideSquares, squares, lanes, [&](Value k) {
         SmallVector<Value> square;
         for (const PanelSource::Row &row : rows)
           square.push_back(source.vector(row, k, lanes));
-        TransposeNetwork network(b, loc, lanes,
-                                 element.getIntOrFloatBitWidth());
         for (auto [i, column] : llvm::enumerate(network.transpose(square)))
-          p.store(arith::SelectOp::create(b, loc, mask, column, zero),
-                  panelAt(p.add(k, p.word(i)), j));
+          put(column, p.add(k, p.word(i)));
       });
       p.loop(squares, height, 1, [&](Value k) {
         for (unsigned r = 0; r < lanes; ++r) {

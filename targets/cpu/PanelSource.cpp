@@ -125,3 +125,73 @@ Value PanelSource::scalar(const Row &row, Value column) {
   return vector::ExtractOp::create(b, loc, dequantise(one, row, at),
                                    int64_t(0));
 }
+
+//===----------------------------------------------------------------------===//
+// Words
+//===----------------------------------------------------------------------===//
+
+unsigned PanelSource::perWord() const {
+  if (!element.isF32())
+    return 1;
+  return format.isPacked() ? 32 / format.bits : format.numbers.isBF16() ? 2 : 1;
+}
+
+Value PanelSource::words(const Row &row, Value column, unsigned lanes) {
+  Value address;
+  if (format.isPacked()) {
+    Value byte = p.divide(p.add(column, arguments[4]), 8 / format.bits);
+    address = p.at(b.getI8Type(), row.numbers, byte);
+  } else {
+    address = p.at(format.numbers, row.numbers, column);
+  }
+  return LLVM::LoadOp::create(b, loc, VectorType::get(lanes, b.getI32Type()),
+                              address, /*alignment=*/1);
+}
+
+PanelSource::Groups PanelSource::groups(ArrayRef<Row> rows, Value column) {
+  if (!format.isPacked())
+    return {};
+  Value group = p.divide(p.add(column, arguments[4]), format.group);
+  auto type = VectorType::get(static_cast<int64_t>(rows.size()), element);
+  auto gather = [&](auto tableOf) -> Value {
+    SmallVector<Value> values;
+    for (const Row &row : rows)
+      values.push_back(p.load(element, p.at(element, tableOf(row), group)));
+    return vector::FromElementsOp::create(b, loc, type, values);
+  };
+  return {gather([](const Row &row) { return row.scales; }),
+          gather([](const Row &row) { return row.biases; })};
+}
+
+Value PanelSource::number(Value words, unsigned index, const Groups &groups) {
+  auto type = cast<VectorType>(words.getType());
+  VectorType numbers = type.clone(element);
+  if (!format.isPacked()) { // bf16 is the upper half of an f32
+    Value bits =
+        index == 0
+            ? arith::ShLIOp::create(b, loc, words, splat(b, loc, type, 16))
+                  .getResult()
+            : arith::AndIOp::create(b, loc, words,
+                                    splat(b, loc, type, 0xffff0000))
+                  .getResult();
+    return arith::BitcastOp::create(b, loc, numbers, bits);
+  }
+  Value shifted = words;
+  if (index > 0)
+    shifted = arith::ShRUIOp::create(b, loc, words,
+                                     splat(b, loc, type, index * format.bits));
+  int64_t mask = (int64_t(1) << format.bits) - 1;
+  Value q = arith::SIToFPOp::create(
+      b, loc, numbers,
+      arith::AndIOp::create(b, loc, shifted, splat(b, loc, type, mask)));
+  return vector::FMAOp::create(b, loc, q, groups.scales, groups.biases);
+}
+
+Value PanelSource::isAligned(int64_t terms) {
+  if (!format.isPacked())
+    return {};
+  Value unit = p.word(groupTerms(terms));
+  Value rest = arith::RemUIOp::create(b, loc, arguments[4], unit);
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, rest,
+                               p.word(0));
+}

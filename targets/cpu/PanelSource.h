@@ -48,6 +48,25 @@ public:
   mlir::Value vector(const Row &row, mlir::Value column, unsigned lanes);
   mlir::Value scalar(const Row &row, mlir::Value column);
 
+  /// Numbers that share a word of 32 bits, where they are moved as such: a
+  /// square of words is transposed as fast as one of f32. 1 where they are not.
+  unsigned perWord() const;
+  /// `lanes` words of a row from `column` on.
+  mlir::Value words(const Row &row, mlir::Value column, unsigned lanes);
+  /// The scale and the bias that `rows` have at `column`, a lane for each row.
+  struct Groups {
+    mlir::Value scales, biases;
+  };
+  Groups groups(llvm::ArrayRef<Row> rows, mlir::Value column);
+  /// Number `index` of each word, of a row that has a lane in `groups`.
+  mlir::Value number(mlir::Value words, unsigned index, const Groups &groups);
+  /// Of `terms` numbers from a multiple of `terms` on, how many share a group.
+  int64_t groupTerms(int64_t terms) const {
+    return format.isPacked() ? std::min(terms, format.group) : terms;
+  }
+  /// Whether that is so in this piece. Null: it always is.
+  mlir::Value isAligned(int64_t terms);
+
 private:
   /// scale * q + bias; `column` is the matrix's.
   mlir::Value dequantise(mlir::Value integers, const Row &row,

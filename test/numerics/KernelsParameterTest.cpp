@@ -1,7 +1,7 @@
 //===- KernelsParameterTest.cpp - Gradients of weights, norms and tables --===//
 //
-// Sizes cross every block: more rows than one partial sum, more columns than one
-// iteration has, more of the vocabulary than a tile.
+// Sizes cross every block: more rows than one partial sum, more columns than
+// one iteration has, more of the vocabulary than a tile.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,15 +28,15 @@ INSTANTIATE_TEST_SUITE_P(Elements, KernelsParameterTest,
 TEST_P(KernelsParameterTest, LinearParameterAdjoint) {
   for (auto [in, out] : {std::pair{48, 72}, {130, 600}, {1100, 40}}) {
     std::string i = std::to_string(in), o = std::to_string(out);
-    KernelCase kernel(element(), {{"dy", "?x" + o + "xT"}, {"x", "?x" + i + "xT"}},
-                      {o + "x" + i + "xC"},
-                      "hone.linear_parameter_adjoint %dy, %x");
+    KernelCase kernel(
+        element(), {{"dy", "?x" + o + "xT"}, {"x", "?x" + i + "xT"}},
+        {o + "x" + i + "xC"}, "hone.linear_parameter_adjoint %dy, %x");
     for (int64_t rows : kRowCounts) {
       Matrix dy = random(rows, out), x = random(rows, in);
       kernel.set("dy", dy);
       kernel.set("x", x);
-      expectClose(kernel.run(rows)[0], linearParameterAdjoint(dy, x), computed(),
-                  rows, "linear_parameter_adjoint");
+      expectClose(kernel.run(rows)[0], linearParameterAdjoint(dy, x),
+                  computed(), rows, "linear_parameter_adjoint");
     }
   }
 }
@@ -106,10 +106,11 @@ TEST_P(KernelsParameterTest, EmbeddingParameterAdjoint) {
   for (auto [vocabulary, width, scale] :
        {std::tuple{9, 75, 1.0}, {300, 24, 1.0}, {9, 24, 3.0}}) {
     std::string v = std::to_string(vocabulary), w = std::to_string(width);
-    KernelCase kernel(element(), {{"dy", "?x" + w + "xT"}, {"ids", "?xi32"}},
-                      {v + "x" + w + "xC"},
-                      std::string("hone.embedding_parameter_adjoint %dy, %ids") +
-                          (scale == 1.0 ? "" : " scale 3.0"));
+    KernelCase kernel(
+        element(), {{"dy", "?x" + w + "xT"}, {"ids", "?xi32"}},
+        {v + "x" + w + "xC"},
+        std::string("hone.embedding_parameter_adjoint %dy, %ids") +
+            (scale == 1.0 ? "" : " scale 3.0"));
     for (int64_t rows : kRowCounts) {
       Matrix dy = random(rows, width);
       Rows ids = idsOf(rows, vocabulary);
@@ -193,8 +194,8 @@ TEST_P(KernelsParameterTest, LinearCrossEntropyTangentAlongTheHead) {
       }
       // Terms cancel: the tangent is measured by what it is the sum of.
       double got = kernel.run(rows)[0](0, 0);
-      expectClose(Matrix(1, 1, got - want + size), Matrix(1, 1, size), element(),
-                  2048, "linear_cross_entropy_tangent");
+      expectClose(Matrix(1, 1, got - want + size), Matrix(1, 1, size),
+                  element(), 2048, "linear_cross_entropy_tangent");
     }
   }
 }

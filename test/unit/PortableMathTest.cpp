@@ -47,6 +47,21 @@ TEST(PortableMathTest, LogIsWithinTwoUlp) {
         << x;
 }
 
+TEST(PortableMathTest, ExpIsWithinTwoUlp) {
+  RandomStream stream(1, 0, RandomPurpose::Test, "exp");
+  for (int i = 0; i < 200000; ++i) {
+    double x = -stream.uniform(i) * std::ldexp(1, i % 20 - 11);
+    if (x < -708)
+      continue;
+    EXPECT_LE(
+        ulpsBetween(portableExp(x), std::exp(static_cast<long double>(x))), 2)
+        << x;
+  }
+  EXPECT_EQ(portableExp(0), 1.0);
+  EXPECT_EQ(portableExp(-709), 0.0);
+  EXPECT_EQ(portableExp(-INFINITY), 0.0);
+}
+
 TEST(PortableMathTest, CosPiIsWithinTwoUlp) {
   const long double pi = 3.14159265358979323846264338327950288L;
   RandomStream stream(1, 0, RandomPurpose::Test, "cos");

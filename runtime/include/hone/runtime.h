@@ -69,6 +69,12 @@ static inline uint64_t hone_process_bytes(uint64_t weights,
   return HONE_PROGRAM_BYTES + tables +
          (saving > HONE_PREPARATION_BYTES ? saving : HONE_PREPARATION_BYTES);
 }
+/* What a program that generates takes besides: its tokens, and their order by
+   logits for a sampler. */
+static inline uint64_t hone_sampling_bytes(uint64_t vocabulary,
+                                           uint64_t positions) {
+  return vocabulary * 4 + positions * 16;
+}
 /* Anonymous memory of a run, at most. `arena`: what the run has of it, see
    hone_module. */
 static inline uint64_t hone_peak_bytes(uint64_t arena, uint64_t process,
@@ -133,7 +139,9 @@ typedef void (*hone_entry_fn)(const hone_frame *frame, char *const *values);
 /* A named input of the batch:
      input_ids       i32[max_rows]  token ids
      targets         i32[max_rows]  the next token's id; -100 means no loss
-     sequence_starts i32[max_rows]  row where this row's sequence begins */
+     sequence_starts i32[max_rows]  row where this row's sequence begins; of
+                                    HONE_GENERATE counted back from the first
+                                    row, so zero or less */
 typedef struct hone_slot {
   const char *name;
   uint32_t dtype;
@@ -158,6 +166,8 @@ typedef enum hone_purpose {
                              of some methods */
   HONE_COMPARE = 5,       /* the loss and gradient of another method; only where
                              the spec compares one */
+  HONE_GENERATE = 6,      /* new rows of one sequence, and the logits behind the
+                             last; alone in its module */
 } hone_purpose;
 
 /* How learning rates change, as the setting lr_scheduler counts them. */
@@ -225,10 +235,11 @@ typedef struct hone_item {
      coefficients  f32, several: of HONE_REPLAY
    Those of a method that HONE_COMPARE compares begin with "compare.".
    Reports, f64: loss, gradient_norm, learning_rate, parameter_norm; and
-   coefficients, f32, several: all that a step adds to its seed. */
+   coefficients, f32, several: all that a step adds to its seed. Of
+   HONE_GENERATE: logits, f32 or f64, one for each token. */
 typedef struct hone_number {
   const char *name;
-  uint32_t dtype; /* HONE_F64, HONE_I64, or HONE_F32 for several */
+  uint32_t dtype; /* HONE_F64, HONE_I64, or of several HONE_F32 or HONE_F64 */
   uint32_t value;
 } hone_number;
 
@@ -290,8 +301,9 @@ typedef struct hone_module {
   uint64_t trainable_elements; /* length of theta */
   uint64_t theta_offset;       /* bytes; trainable_elements values each */
   /* Behind the arena where a step updates layer by layer: only who
-     differentiates has memory for it, up to gradient_end. With HONE_COMPARE there
-     is a second vector for a copy, at the next multiple of 64 bytes behind it. */
+     differentiates has memory for it, up to gradient_end. With HONE_COMPARE
+     there is a second vector for a copy, at the next multiple of 64 bytes
+     behind it. */
   uint64_t gradient_offset;
   uint64_t gradient_end;
   /* The first state vector; the second begins at the next multiple of 64 bytes

@@ -31,6 +31,7 @@ enum class RandomPurpose : uint32_t {
   Round = 6,      ///< of parameters to bfloat16
   Select = 7,     ///< which layers train in a step
   Draw = 8,       ///< which samples of a file a run trains and evaluates on
+  Sample = 9,     ///< tokens of a text that is generated
 };
 
 /// FNV-1a, 64 bits: offset basis 0xcbf29ce484222325, prime 0x100000001b3.

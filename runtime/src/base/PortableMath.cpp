@@ -35,4 +35,18 @@ double portableLog(double x) {
   return e * 6.93147180369123816490e-01 + (f + lowPart);
 }
 
+double portableExp(double x) {
+  if (!(x >= -708.0))
+    return 0.0;
+  // x = n ln 2 + r with |r| <= ln 2 / 2, where 14 terms leave less than 2^-56;
+  // ln 2 in the two parts of portableLog.
+  double n = std::floor(x * 1.44269504088896338700e+00 + 0.5);
+  double r =
+      (x - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10;
+  uint64_t bits = static_cast<uint64_t>(static_cast<int64_t>(n) + 1023) << 52;
+  double scale;
+  std::memcpy(&scale, &bits, sizeof scale);
+  return horner(expSeries, r) * scale;
+}
+
 } // namespace hone::rt

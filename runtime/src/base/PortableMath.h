@@ -26,6 +26,25 @@ inline constexpr double logSeries[] = {2.0 / 3,  2.0 / 5,  2.0 / 7,  2.0 / 9,
                                        2.0 / 11, 2.0 / 13, 2.0 / 15, 2.0 / 17,
                                        2.0 / 19, 2.0 / 21, 2.0 / 23};
 
+/// 1/0!, 1/1!, ...: of exp in powers of x.
+inline constexpr double expSeries[] = {1.0,
+                                       1.0,
+                                       1.0 / 2,
+                                       1.0 / 6,
+                                       1.0 / 24,
+                                       1.0 / 120,
+                                       1.0 / 720,
+                                       1.0 / 5040,
+                                       1.0 / 40320,
+                                       1.0 / 362880,
+                                       1.0 / 3628800,
+                                       1.0 / 39916800,
+                                       1.0 / 479001600,
+                                       1.0 / 6227020800};
+
+/// e^x for x of at most 0, within 2 ulp; 0 below -708.
+double portableExp(double x);
+
 /// Natural logarithm of a positive normal number, within 2 ulp.
 double portableLog(double x);
 

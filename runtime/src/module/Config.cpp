@@ -64,6 +64,16 @@ public:
       out[name] = item.string();
     }
   }
+  void read(const char *key, std::vector<int64_t> &out) {
+    const Json *value = get(key, Json::Kind::Array);
+    if (!value)
+      return;
+    for (const Json &item : value->array()) {
+      if (!item.isInteger())
+        return fail(key, "integers", describe(item.kind()));
+      out.push_back(item.integer());
+    }
+  }
   void read(const char *key, std::vector<PlanClass> &out) {
     const Json *value = get(key, Json::Kind::Array);
     if (!value)
@@ -144,6 +154,9 @@ Result<ModuleConfig> ModuleConfig::parse(const char *json) {
   ConfigSection weights(root, "weights", failure);
   weights.read("layout", config.weightsLayout);
   weights.read("source_hash", config.weightsSourceHash);
+
+  ConfigSection generate(root, "generate", failure);
+  generate.read("eos_token_ids", config.stopTokens);
 
   ConfigSection plan(root, "plan", failure);
   plan.read("classes", config.planClasses);

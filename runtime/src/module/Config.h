@@ -36,6 +36,7 @@ struct ModuleConfig : Settings {
   std::map<std::string, std::string> identity;
   AdapterConfig adapter;
   std::string weightsLayout, weightsSourceHash;
+  std::vector<int64_t> stopTokens; ///< of the model, where it generates
   std::vector<PlanClass> planClasses;
   uint64_t processBytes = 0;
   uint64_t weightBytes = 0;

@@ -68,15 +68,17 @@ static Status findSlot(const hone_module &module, const hone_slot *slots,
                 : mismatch(place, "expects the slot but got none");
 }
 
-static Status findSlots(const hone_module &m, bool isPart,
+/// `isPart`: it need not read all inputs.
+static Status findSlots(const hone_module &m, bool isPart, bool generates,
                         Module::Slots &slots) {
   const std::pair<const char *, std::optional<uint64_t> *> inputs[] = {
       {"input_ids", &slots.inputIds},
       {"targets", &slots.targets},
       {"sequence_starts", &slots.sequenceStarts}};
   for (auto [name, offset] : inputs) {
-    Status status = findSlot(m, m.inputs, m.input_count, isPart, name, HONE_I32,
-                             uint64_t(m.max_rows), *offset);
+    bool mayLack = isPart || (generates && offset != &slots.inputIds);
+    Status status = findSlot(m, m.inputs, m.input_count, mayLack, name,
+                             HONE_I32, uint64_t(m.max_rows), *offset);
     if (!status.isOk())
       return status;
   }
@@ -85,15 +87,20 @@ static Status findSlots(const hone_module &m, bool isPart,
 
 static Status findSchedules(const hone_module &m,
                             const hone_schedule **schedules) {
-  static const char *const names[] = {"train", "evaluate", "differentiate",
-                                      "validate", "replay", "compare"};
-  for (uint32_t purpose = 0; purpose <= HONE_COMPARE; ++purpose) {
+  static const char *const names[] = {"train",    "evaluate", "differentiate",
+                                      "validate", "replay",   "compare",
+                                      "generate"};
+  bool generates = false;
+  for (uint32_t i = 0; i < m.schedule_count; ++i)
+    generates |= m.schedules[i].purpose == HONE_GENERATE;
+  for (uint32_t purpose = 0; purpose <= HONE_GENERATE; ++purpose) {
     std::string place = std::string("schedule '") + names[purpose] + "'";
     for (uint32_t i = 0; i < m.schedule_count; ++i)
       if (m.schedules[i].purpose == purpose)
         schedules[purpose] = &m.schedules[i];
-    if (!schedules[purpose] &&
-        (purpose == HONE_REPLAY || purpose == HONE_COMPARE))
+    bool isNeeded =
+        generates ? purpose == HONE_GENERATE : purpose < HONE_REPLAY;
+    if (!schedules[purpose] && !isNeeded)
       continue;
     if (!schedules[purpose])
       return mismatch(place, "expects the schedule but got none");
@@ -112,7 +119,8 @@ static Status checkTrainables(const Module &module) {
   };
   const Region regions[] = {
       {"theta", m.theta_offset, module.thetaBytes(), m.arena_bytes},
-      {"gradient", m.gradient_offset, module.vectorBytes(),
+      {"gradient", m.gradient_offset,
+       module.generates() ? 0 : module.vectorBytes(),
        module.arenaBytes({/*withGradients=*/true})},
       {"comparison", module.comparisonOffset(),
        module.compares() ? module.vectorBytes() : 0, m.arena_bytes},
@@ -222,23 +230,25 @@ Result<Module> Module::open(const hone_module &compiled) {
       compiled.gradient_end > (uint64_t(1) << 46) ||
       compiled.trainable_elements > (uint64_t(1) << 40))
     return mismatch("header", "expects sizes and types in range");
+  if (Status status = findSchedules(compiled, module.schedules); !status.isOk())
+    return status;
   const TrainSettings &train = module.parsed.train;
   int64_t rows = compiled.max_rows;
-  if (train.batch_size < 1 || train.max_seq_length < 2 ||
-      train.max_seq_length > rows ||
-      train.batch_size > rows / train.max_seq_length)
+  if (module.generates() ? module.parsed.generate.max_length < rows
+                         : train.batch_size < 1 || train.max_seq_length < 2 ||
+                               train.max_seq_length > rows ||
+                               train.batch_size > rows / train.max_seq_length)
     return mismatch("rows", "expects room for batch_size " +
                                 std::to_string(train.batch_size) +
                                 " times max_seq_length " +
                                 std::to_string(train.max_seq_length) +
                                 " rows but got " + std::to_string(rows));
-  if (Status status = findSchedules(compiled, module.schedules); !status.isOk())
-    return status;
   if (module.compares() != module.parsed.compares())
     return mismatch("schedule 'compare'",
                     "expects it where the spec compares a method");
-  if (Status status = findSlots(compiled, peerOf(module.schedule(HONE_TRAIN)),
-                                module.slots);
+  bool isPart = !module.generates() && peerOf(module.schedule(HONE_TRAIN));
+  if (Status status =
+          findSlots(compiled, isPart, module.generates(), module.slots);
       !status.isOk())
     return status;
   if (Status status = checkTrainables(module); !status.isOk())

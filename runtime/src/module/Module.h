@@ -37,12 +37,14 @@ public:
   bool canReplay() const { return schedules[HONE_REPLAY]; }
   /// Whether there is the gradient of a second method.
   bool compares() const { return schedules[HONE_COMPARE]; }
+  /// Whether it generates text; then there is no other schedule.
+  bool generates() const { return schedules[HONE_GENERATE]; }
   /// Where the run's own gradient is copied to then, in bytes of the arena.
   uint64_t comparisonOffset() const {
     return compiled->gradient_offset + stateStride();
   }
-  /// Whether training updates layer by layer. The gradients of all parameters are
-  /// then behind the arena, as they are where steps go along directions.
+  /// Whether training updates layer by layer. The gradients of all parameters
+  /// are then behind the arena, as they are where steps go along directions.
   bool updatesLayers() const { return parsed.train.optimizer_in_backward; }
 
   /// Of the batch's inputs, in bytes from hone_frame::batch; none for what the
@@ -72,7 +74,7 @@ public:
 
 private:
   const hone_module *compiled = nullptr;
-  const hone_schedule *schedules[HONE_COMPARE + 1] = {};
+  const hone_schedule *schedules[HONE_GENERATE + 1] = {};
   ModuleConfig parsed;
 };
 

@@ -180,10 +180,12 @@ static std::string join(const std::vector<std::string> &words,
 std::string Word::expected() const {
   if (!words.allowed.empty())
     return "one of " + join(words.allowed, ", ");
-  return words.path ? "a path" : "a word";
+  return words.path ? "a path" : words.isText ? "a text" : "a word";
 }
 
-const char *Word::argument() const { return words.path ? words.path : "NAME"; }
+const char *Word::argument() const {
+  return words.path ? words.path : words.isText ? "TEXT" : "NAME";
+}
 
 bool Word::parse(const std::string &text) {
   const std::vector<std::string> &allowed = words.allowed;

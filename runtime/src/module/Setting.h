@@ -57,9 +57,11 @@ struct Choices {
   std::vector<std::string> reserved = {}; ///< known, but not supported yet
   /// What it names, "FILE" or "DIR"; null: it is no path.
   const char *path = nullptr;
+  bool isText = false; ///< more than a word
 };
 
-inline const Choices aFile{{}, {}, "FILE"}, aFolder{{}, {}, "DIR"};
+inline const Choices aFile{{}, {}, "FILE"}, aFolder{{}, {}, "DIR"},
+    aText{{}, {}, nullptr, true};
 
 class Section;
 

@@ -14,6 +14,7 @@ std::vector<Setting *> Settings::all() {
                                  static_cast<const Section *>(&train),
                                  static_cast<const Section *>(&lower),
                                  static_cast<const Section *>(&upper),
+                                 static_cast<const Section *>(&generate),
                                  static_cast<const Section *>(&target)})
     out.insert(out.end(), section->members().begin(), section->members().end());
   return out;

@@ -251,6 +251,22 @@ struct PartSettings : MethodSettings {
       "is as in train"};
 };
 
+/// Of the program that generates text.
+struct GenerateSettings : Section {
+  GenerateSettings() : Section("generate") {}
+  GenerateSettings(const GenerateSettings &o) : GenerateSettings() { *this = o; }
+  GenerateSettings &operator=(const GenerateSettings &) = default;
+
+  /// In a binary: what 0 stood for.
+  Integer max_length{*this, "max_length", 0, Bits::None, SetBy::Spec,
+      "most tokens of a text with its prompt, whose keys and values have memory; "
+      "0: train.max_seq_length, or 1024 if that is more and the model has as many "
+      "positions", from(0, 1 << 24)};
+  Integer prompt_rows{*this, "prompt_rows", 64, Bits::None, SetBy::Spec,
+      "tokens of a prompt that are computed together: more is faster and takes "
+      "more memory, and no bit depends on it", from(1, 1 << 16)};
+};
+
 /// In a binary: the target that these name.
 struct TargetSettings : Section {
   TargetSettings() : Section("target") {}
@@ -284,6 +300,7 @@ struct Settings : Section {
   LoraSettings lora;
   TrainSettings train;
   PartSettings lower{"parts.lower"}, upper{"parts.upper"};
+  GenerateSettings generate;
   TargetSettings target;
 
   /// Whether the layers below and above a cut have methods of their own.

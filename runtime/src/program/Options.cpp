@@ -8,10 +8,9 @@
 #include "program/Options.h"
 
 #include "chat/TemplateText.h"
-#include "program/NearestName.h"
+#include "program/Arguments.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <optional>
 
@@ -41,18 +40,6 @@ static bool parseScheduler(const std::string &text, LrScheduler &out) {
     return false;
   out = LrScheduler::Constant;
   return true;
-}
-
-static Status unknownOption(Options &options, const std::string &argument,
-                            const std::string &name) {
-  std::vector<std::string> names;
-  for (const Setting *setting : options.all())
-    names.push_back(setting->option());
-  std::string near = nearestName(name, names);
-  return Status::error(ErrorCode::WrongOption,
-                       {argument, "there is no such option",
-                        near.empty() ? "--help lists the options"
-                                     : "did you mean --" + near + "?"});
 }
 
 namespace {
@@ -282,51 +269,14 @@ Result<Options> Options::parse(const std::vector<std::string> &arguments,
                                const Options &defaults) {
   Options options = defaults;
   std::vector<std::string> given;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const std::string &argument = arguments[i];
-    if (argument == "-h") {
-      options.help = true;
-      continue;
-    }
-    if (argument.compare(0, 2, "--") != 0)
-      return Status::error(ErrorCode::WrongOption,
-                           {"'" + argument + "'",
-                            "expects an option, which starts with --",
-                            "--help lists the options"});
-    size_t equals = argument.find('=');
-    bool attached = equals != std::string::npos;
-    std::string name = argument.substr(2, attached ? equals - 2 : equals);
-    Setting *found = nullptr;
-    for (Setting *setting : options.all())
-      if (name == setting->option())
-        found = setting;
-    if (!found)
-      return unknownOption(options, argument, name);
-    if (Status status = checkIsRead(options.settings, *found); !status.isOk())
-      return status;
-    if (found->setBy == SetBy::Flag) {
-      if (attached)
-        return Status::error(
-            ErrorCode::WrongOption,
-            {argument, "the option takes no argument", "write --" + name});
-      found->parse("true");
-      given.push_back(name);
-      continue;
-    }
-    std::string usage = "--" + name + " " + found->argument();
-    if (!attached && i + 1 == arguments.size())
-      return Status::error(
-          ErrorCode::WrongOption,
-          {"--" + name, "expects an argument but got none", "write " + usage});
-    std::string value = attached ? argument.substr(equals + 1) : arguments[++i];
-    if (!found->parse(value))
-      return Status::error(
-          ErrorCode::WrongOption,
-          {"--" + name,
-           "expects " + found->expected() + " but got '" + value + "'",
-           "write " + usage});
-    given.push_back(name);
-  }
+  Status status = readArguments(
+      arguments, options.all(),
+      [&](const Setting &setting) {
+        return checkIsRead(options.settings, setting);
+      },
+      given);
+  if (!status.isOk())
+    return status;
   const auto isGiven = [&](const char *name) {
     return std::find(given.begin(), given.end(), name) != given.end();
   };
@@ -345,18 +295,9 @@ Result<Options> Options::parse(const std::vector<std::string> &arguments,
 std::string Options::usage(const Options &defaults) {
   Options options = defaults;
   std::string out = "usage: train --data FILE --output DIR [options]\n\n";
-  char line[256];
-  for (const Setting *setting : options.all()) {
-    if (!options.settings.isRead(*setting))
-      continue;
-    bool isFlag = setting->setBy == SetBy::Flag;
-    std::string left = setting->spelling(), value = setting->text();
-    if (!isFlag)
-      left += std::string(" ") + setting->argument();
-    snprintf(line, sizeof(line), "  %-32s %s%s\n", left.c_str(), setting->help,
-             isFlag || value.empty() ? "" : (" [" + value + "]").c_str());
-    out += line;
-  }
+  for (const Setting *setting : options.all())
+    if (options.settings.isRead(*setting))
+      out += usageLine(*setting);
   return out +
          "\nexit codes\n"
          "  0 done   2 wrong command line   65 bad data, or the loss is no\n"

@@ -11,10 +11,11 @@
 #include "base/Process.h"
 #include "data/Dataset.h"
 #include "device/HostDevice.h"
-#include "module/WeightDigests.h"
 #include "platform/Files.h"
 #include "platform/System.h"
+#include "program/GenerateProgram.h"
 #include "program/GivenFiles.h"
+#include "program/ModelFiles.h"
 #include "program/OutputFolder.h"
 #include "program/PlanRun.h"
 #include "program/Predictions.h"
@@ -25,15 +26,12 @@
 #include "program/SampleDisplay.h"
 #include "program/Signals.h"
 #include "program/Summary.h"
-#include "text/Tokenizer.h"
 
 #include <cerrno>
-#include <chrono>
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <optional>
 
 namespace hone::rt {
 
@@ -44,10 +42,8 @@ struct Setup {
   PeakMeter peak;
   Module module;
   Options options;
-  Weights weights;
+  ModelFiles model;
   OutputFolder output;
-  std::optional<Tokenizer> tokenizer;
-  std::string_view chat; ///< the block; empty: the model has no template
   std::unique_ptr<Pool> pool;
   std::unique_ptr<Device> device;
   std::unique_ptr<Trainer> trainer;
@@ -57,40 +53,6 @@ struct Setup {
 
 } // namespace
 
-static std::string weightsPath(const Options &options) {
-  const std::string &given = options.weights;
-  return given.empty() ? defaultWeightsPath() : given;
-}
-
-static Status openWeights(Setup &setup) {
-  const std::string &given = setup.options.weights;
-  Result<Weights> weights =
-      Weights::open(weightsPath(setup.options), setup.module);
-  if (!weights.isOk() && given.empty() &&
-      weights.status().errorCode() == ErrorCode::CannotRead) {
-    Message message = weights.status().message();
-    message.remedy = std::string("keep ") + Weights::fileName +
-                     " beside this program, or give --weights FILE";
-    return Status::error(ErrorCode::NoCompiledWeights, message);
-  }
-  if (!weights.isOk())
-    return weights.status();
-  setup.weights = std::move(weights.value());
-  const SafetensorsFile &file = setup.weights.file();
-  const TensorInfo *table = file.find("hone.tokenizer");
-  if (!table)
-    return Status::ok();
-  Result<Tokenizer> tokenizer =
-      Tokenizer::fromTable({file.data(*table), table->bytes()},
-                           file.path() + ": tensor 'hone.tokenizer'");
-  if (!tokenizer.isOk())
-    return tokenizer.status();
-  setup.tokenizer = std::move(tokenizer.value());
-  if (const TensorInfo *block = file.find("hone.chat"))
-    setup.chat = {file.data(*block), block->bytes()};
-  return Status::ok();
-}
-
 static TooLong tooLongOf(const Options &options) {
   return options.tooLong == "refuse"  ? TooLong::Refuse
          : options.tooLong == "cut"   ? TooLong::Cut
@@ -98,7 +60,8 @@ static TooLong tooLongOf(const Options &options) {
                                       : TooLong::LeaveOut;
 }
 
-/// How data at `path` is tokenised: into --output, or into a file without a name.
+/// How data at `path` is tokenised: into --output, or into a file without a
+/// name.
 static DatasetOptions datasetOptions(Setup &setup, const std::string &path) {
   const ModuleConfig &config = setup.module.config();
   DatasetOptions options{path, int64_t(config.train.max_seq_length),
@@ -107,8 +70,8 @@ static DatasetOptions datasetOptions(Setup &setup, const std::string &path) {
                          int64_t(config.vocabSize)};
   options.tooLong = tooLongOf(setup.options);
   options.task = Task::find(setup.options.task);
-  options.chat = setup.chat;
-  options.chatPlace = setup.weights.file().path() + ": tensor 'hone.chat'";
+  options.chat = setup.model.chat;
+  options.chatPlace = setup.model.chatPlace();
   if (!setup.options.chatDate.empty())
     parseDate(setup.options.chatDate, options.date);
   options.onProgress = [&setup, path] {
@@ -134,9 +97,9 @@ static void printNotes(std::string_view notes) {
 static Status openData(Setup &setup, const std::string &path, Dataset &out) {
   if (path.empty())
     return Status::ok();
-  Result<Dataset> data =
-      Dataset::prepare(datasetOptions(setup, path),
-                       setup.tokenizer ? &*setup.tokenizer : nullptr);
+  Result<Dataset> data = Dataset::prepare(
+      datasetOptions(setup, path),
+      setup.model.tokenizer ? &*setup.model.tokenizer : nullptr);
   if (!data.isOk())
     return data.status();
   out = std::move(data.value());
@@ -178,29 +141,11 @@ static Status makePool(Setup &setup) {
   return Status::ok();
 }
 
-/// Whether the weights are those that were compiled, and what that cost.
-static Status checkWeights(const Setup &setup) {
-  const hone_module &module = setup.module.abi();
-  if (setup.options.noVerify || module.weight_file_bytes == 0) {
-    printf("verified     no, %s: damaged weights would go unnoticed\n",
-           setup.options.noVerify ? "because of --no-verify"
-                                  : "compiled without their digests");
-    return Status::ok();
-  }
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point start = Clock::now();
-  Status status = verifyWeights(setup.weights.file(), module, *setup.pool);
-  if (status.isOk())
-    printf("verified     %.1f MiB of weights in %.2f s\n",
-           double(module.weight_file_bytes) / (1024 * 1024),
-           std::chrono::duration<double>(Clock::now() - start).count());
-  return status;
-}
-
 static Status makeTrainer(Setup &setup) {
   setup.device = std::make_unique<HostDevice>(*setup.pool);
-  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(
-      setup.module, setup.weights, *setup.device, extentOf(setup.options));
+  Result<std::unique_ptr<Trainer>> trainer =
+      Trainer::create(setup.module, setup.model.weights, *setup.device,
+                      extentOf(setup.options));
   if (!trainer.isOk())
     return trainer.status();
   setup.trainer = std::move(trainer.value());
@@ -295,9 +240,9 @@ static SampleLosses measureSample(Setup &setup, bool isFinished) {
   if (!isFinished)
     return out;
   out.source = isEval ? options.evalData : options.data;
-  out.text = describeSample(data.sample(0),
-                            setup.tokenizer ? &*setup.tokenizer : nullptr,
-                            /*inColour=*/false);
+  out.text = describeSample(
+      data.sample(0), setup.model.tokenizer ? &*setup.model.tokenizer : nullptr,
+      /*inColour=*/false);
   data.release();
   auto loss = [&] {
     Result<double> found = setup.trainer->lossOf(data, 0);
@@ -371,10 +316,10 @@ static Status printVersion(const Module &module) {
 /// one that it came from.
 static Status checkModelStays(const Setup &setup) {
   const std::string &output = setup.options.output;
-  if (!setup.weights.layout() || output.empty() ||
+  if (!setup.model.weights.layout() || output.empty() ||
       platform::exists(output + "/lock"))
     return Status::ok();
-  for (const std::string &name : setup.weights.layout()->fileNames())
+  for (const std::string &name : setup.model.weights.layout()->fileNames())
     if (platform::exists(output + "/" + name))
       return Status::error(
           ErrorCode::OptionsDisagree,
@@ -431,16 +376,22 @@ static Status execute(const hone_module &compiled,
     return flushOutput();
   }
 
-  if (Status status = checkGivenFiles(options, weightsPath(options));
+  if (Status status = checkGivenFiles(options, weightsPath(options.weights));
       !status.isOk())
     return status;
-  if (Status status = openWeights(setup); !status.isOk())
-    return status;
+  Result<ModelFiles> files = openModelFiles(setup.module, options.weights);
+  if (!files.isOk())
+    return files.status();
+  setup.model = std::move(files.value());
   fputs(describeModel(setup.module).c_str(), stdout);
   if (Status status = makePool(setup); !status.isOk())
     return status;
-  if (Status status = checkWeights(setup); !status.isOk())
+  std::string verified;
+  if (Status status = checkWeights(setup.model, setup.module, *setup.pool,
+                                   options.noVerify, verified);
+      !status.isOk())
     return status;
+  fputs(verified.c_str(), stdout);
   if (Status status = checkModelStays(setup); !status.isOk())
     return status;
   if (!options.output.empty())
@@ -458,13 +409,11 @@ static Status execute(const hone_module &compiled,
     return status;
   if (!options.evalOnly && options.replay.empty() &&
       options.dumpGradients.empty())
-    showSamples(setup.data, setup.tokenizer ? &*setup.tokenizer : nullptr,
+    showSamples(setup.data,
+                setup.model.tokenizer ? &*setup.model.tokenizer : nullptr,
                 uint64_t(options.showSamples),
                 platform::isTerminal(platform::StandardOutput));
-  const SafetensorsFile &weights = setup.weights.file();
-  for (const char *name : {"hone.tokenizer", "hone.chat"})
-    if (const TensorInfo *table = weights.find(name))
-      weights.release(*table); // data is tokens from here on
+  setup.model.releaseText(); // data is tokens from here on
   setup.peak.sample();
   platform::trimHeap(); // what tokenising freed must not stay resident
   if (Status status = makeTrainer(setup); !status.isOk())
@@ -487,7 +436,13 @@ int runProgram(const hone_module &compiled, int argc, char **argv) {
   platform::keepHeap();
   std::vector<std::string> arguments(argv + (argc > 0), argv + argc);
   ExitCode outcome = ExitCode::Success;
-  Status status = execute(compiled, arguments, outcome);
+  // What is of another version, execute() refuses before it reads more.
+  const bool generates = compiled.abi_version == HONE_ABI_VERSION &&
+                         compiled.struct_size == sizeof(hone_module) &&
+                         compiled.schedule_count == 1 &&
+                         compiled.schedules[0].purpose == HONE_GENERATE;
+  Status status = generates ? runGeneration(compiled, arguments, outcome)
+                            : execute(compiled, arguments, outcome);
   if (!status.isOk()) {
     fflush(stdout);
     fputs(status.render().c_str(), stderr);

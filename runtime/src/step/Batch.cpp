@@ -44,6 +44,13 @@ void Batch::append(const Sample &sample) {
   filled += sample.length;
 }
 
+void Batch::appendContinuation(const int32_t *ids, int64_t count,
+                               int64_t past) {
+  fill(inputIds, count, [&](int64_t i) { return ids[i]; });
+  fill(sequenceStarts, count, [&](int64_t) { return int32_t(filled - past); });
+  filled += count;
+}
+
 uint64_t Batch::countTargets(const Sample &sample) {
   uint64_t count = 0;
   for (int64_t i = 0; i < sample.length; ++i)

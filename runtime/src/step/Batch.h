@@ -27,6 +27,10 @@ public:
   /// Appends a sample. The samples of a batch must fit in max_rows.
   void append(const Sample &sample);
 
+  /// Appends `count` tokens behind `past` others of their sequence, which are
+  /// in no row.
+  void appendContinuation(const int32_t *ids, int64_t count, int64_t past);
+
   int64_t rows() const { return filled; }
 
   /// How many tokens of `sample` have a target.

@@ -132,6 +132,13 @@ const float *Interpreter::reports(const char *name) {
                : nullptr;
 }
 
+const double *Interpreter::exactReports(const char *name) {
+  const hone_number *found = findReport(name, HONE_F64);
+  return found ? reinterpret_cast<const double *>(
+                     values.onHost(found->value, Values::Use::Read))
+               : nullptr;
+}
+
 /// From where the inputs of the batch that value `index` is count.
 char *Interpreter::batchAt(uint32_t index) const {
   return frame.arena + values.slotOf(index) * schedule.values[index].stride;
@@ -298,9 +305,10 @@ static std::string problemOfValues(const hone_schedule &s, uint64_t arena) {
 }
 
 static bool hasPlace(const hone_number &number, const hone_value &value) {
-  return number.dtype == HONE_F32
-             ? value.bytes > 0 && value.bytes % sizeof(float) == 0
-             : value.bytes == sizeof(double);
+  if (number.dtype == HONE_I64)
+    return value.bytes == sizeof(int64_t);
+  uint64_t size = number.dtype == HONE_F32 ? sizeof(float) : sizeof(double);
+  return value.bytes > 0 && value.bytes % size == 0;
 }
 
 std::string problemOf(const hone_schedule &s, uint64_t arenaBytes) {

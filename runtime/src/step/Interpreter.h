@@ -82,6 +82,7 @@ public:
   /// The same for several; null if the schedule has none of this name. They
   /// stay there until this or another schedule of the arena runs.
   const float *reports(const char *name);
+  const double *exactReports(const char *name);
 
 private:
   /// Where the setting is written; null if there is none.

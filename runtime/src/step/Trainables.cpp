@@ -26,6 +26,8 @@ Trainables::Trainables(const Module &module, const Weights &weights,
       gradient(device, arena + module.abi().gradient_offset),
       compared(device, arena + module.comparisonOffset()),
       state(device, arena + module.abi().state_offset) {
+  if (module.generates())
+    return;
   const hone_schedule &step = module.schedule(HONE_TRAIN);
   for (uint32_t i = 0; i < step.setting_count; ++i) {
     constexpr std::string_view prefix = "before.";
@@ -171,16 +173,18 @@ Status Trainables::compareGradients(GradientComparison &out) const {
     const hone_trainable &t = abi.trainables[i];
     uint64_t at = t.offset * width;
     // A part of one is, at its place, a part of the other.
-    Status status = (compared + at).read(
-        module.trainableShapeElements(t) * width,
-        [&](const char *own, uint64_t bytes) {
-          MemoryView reference = gradient + at;
-          at += bytes;
-          return reference.read(bytes, [&](const char *part, uint64_t) {
-            out.add(i, dtype, own, part, bytes / width);
-            return Status::ok();
-          });
-        });
+    Status status =
+        (compared + at)
+            .read(module.trainableShapeElements(t) * width,
+                  [&](const char *own, uint64_t bytes) {
+                    MemoryView reference = gradient + at;
+                    at += bytes;
+                    return reference.read(
+                        bytes, [&](const char *part, uint64_t) {
+                          out.add(i, dtype, own, part, bytes / width);
+                          return Status::ok();
+                        });
+                  });
     if (!status.isOk())
       return status;
   }

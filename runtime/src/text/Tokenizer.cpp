@@ -201,29 +201,32 @@ static int fallbackByte(std::string_view token) {
   return value;
 }
 
+void Tokenizer::appendToken(int32_t id, std::string &out) const {
+  if (id < 0 || uint32_t(id) >= table.tokenCount())
+    return;
+  std::string_view token = table.token(uint32_t(id));
+  const int byte =
+      table.hasFlag(TokenizerTable::ByteFallback) ? fallbackByte(token) : -1;
+  if (byte >= 0) {
+    out.push_back(char(byte));
+    return;
+  }
+  if (!table.hasFlag(TokenizerTable::Metaspace)) {
+    out += token;
+    return;
+  }
+  while (!token.empty()) {
+    const bool space =
+        token.substr(0, MetaspaceCharacter.size()) == MetaspaceCharacter;
+    out.push_back(space ? ' ' : token.front());
+    token.remove_prefix(space ? MetaspaceCharacter.size() : 1);
+  }
+}
+
 std::string Tokenizer::decode(const int32_t *ids, size_t count) const {
   std::string out;
-  for (size_t i = 0; i < count; ++i) {
-    if (ids[i] < 0 || uint32_t(ids[i]) >= table.tokenCount())
-      continue;
-    std::string_view token = table.token(uint32_t(ids[i]));
-    const int byte =
-        table.hasFlag(TokenizerTable::ByteFallback) ? fallbackByte(token) : -1;
-    if (byte >= 0) {
-      out.push_back(char(byte));
-      continue;
-    }
-    if (!table.hasFlag(TokenizerTable::Metaspace)) {
-      out += token;
-      continue;
-    }
-    while (!token.empty()) {
-      const bool space =
-          token.substr(0, MetaspaceCharacter.size()) == MetaspaceCharacter;
-      out.push_back(space ? ' ' : token.front());
-      token.remove_prefix(space ? MetaspaceCharacter.size() : 1);
-    }
-  }
+  for (size_t i = 0; i < count; ++i)
+    appendToken(ids[i], out);
   if (table.hasFlag(TokenizerTable::PrependSpace) && !out.empty() &&
       out.front() == ' ')
     out.erase(0, 1);

@@ -67,6 +67,10 @@ public:
   /// and messages.
   std::string decode(const int32_t *ids, size_t count) const;
 
+  /// Appends the bytes of one token as it stands inside of a text; they may end
+  /// inside of a character.
+  void appendToken(int32_t id, std::string &out) const;
+
   /// One more than the largest id.
   uint32_t vocabularySize() const { return table.tokenCount(); }
   /// -1 when the tokenizer names none.

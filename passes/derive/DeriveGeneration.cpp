@@ -1,0 +1,127 @@
+//===- DeriveGeneration.cpp - hone-derive-generation ----------------------===//
+//
+// The entry stays the line of calls that it is. Only what the last block
+// returns is another value, so the loss becomes logits.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/Passes.h"
+#include "passes/derive/BlockContinuation.h"
+#include "passes/derive/ScheduleBuilder.h"
+#include "passes/module/Schedule.h"
+
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+
+namespace hone {
+
+#define GEN_PASS_DEF_DERIVEGENERATION
+#include "passes/Passes.h.inc"
+
+namespace {
+
+struct DeriveGeneration : impl::DeriveGenerationBase<DeriveGeneration> {
+  using DeriveGenerationBase::DeriveGenerationBase;
+
+  void runOnOperation() override {
+    if (failed(derive(getOperation())))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult derive(ModuleOp module);
+  LogicalResult continueCalls(EntryOp entry);
+};
+
+} // namespace
+
+/// Everything but `entry` and the blocks that it calls.
+static void eraseOthers(ModuleOp module, EntryOp entry) {
+  llvm::StringSet<> called;
+  for (CallOp call : entry.getBody().getOps<CallOp>())
+    called.insert(call.getBlock());
+  for (Operation &op : llvm::make_early_inc_range(*module.getBody())) {
+    auto block = dyn_cast<BlockOp>(op);
+    if (block ? !called.contains(block.getName())
+              : isa<EntryOp, ScheduleOp>(op) && &op != entry.getOperation())
+      op.erase();
+  }
+}
+
+/// Gives each call the types that its block returns now.
+static LogicalResult retypeCalls(EntryOp entry, const SymbolTable &symbols) {
+  mlir::Block &body = entry.getBodyBlock();
+  for (Operation &op : llvm::make_early_inc_range(body.without_terminator())) {
+    auto call = cast<CallOp>(op);
+    auto block = symbols.lookup<BlockOp>(call.getBlock());
+    if (TypeRange(call.getValues()) != TypeRange(block.getArgumentTypes()))
+      return call.emitOpError(
+          "reads what is no longer there when a sequence is "
+          "continued");
+    if (call.getResultTypes() == TypeRange(block.getResultTypes()))
+      continue;
+    OpBuilder builder(call);
+    auto made =
+        CallOp::create(builder, call.getLoc(), block.getResultTypes(),
+                       block.getName(), call.getPrefix(), call.getValues());
+    call.replaceAllUsesWith(made.getResults());
+    call.erase();
+  }
+  entry.setFunctionType(
+      FunctionType::get(entry.getContext(), entry.getArgumentTypes(),
+                        body.getTerminator()->getOperandTypes()));
+  return success();
+}
+
+LogicalResult DeriveGeneration::continueCalls(EntryOp entry) {
+  SymbolTable symbols(getOperation());
+  llvm::SetVector<Operation *> blocks;
+  for (Operation &op : entry.getBodyBlock().without_terminator()) {
+    auto call = dyn_cast<CallOp>(op);
+    if (!call || call.getMask())
+      return op.emitOpError("stands in the loss, of which every call runs when "
+                            "text is generated");
+    auto block = symbols.lookup<BlockOp>(call.getBlock());
+    if (!block)
+      return call.emitOpError("expects '")
+             << call.getBlock() << "' to be a 'hone.block'";
+    blocks.insert(block);
+  }
+  for (Operation *block : blocks)
+    if (failed(continueBlock(cast<BlockOp>(block), positions)))
+      return failure();
+  return retypeCalls(entry, symbols);
+}
+
+LogicalResult DeriveGeneration::derive(ModuleOp module) {
+  if (rows < 1 || positions < rows)
+    return module.emitError("expects rows to be at least 1 and positions at "
+                            "least as many, but got ")
+           << rows.getValue() << " and " << positions.getValue();
+  FailureOr<EntryOp> found = findLossEntry(module);
+  if (failed(found))
+    return failure();
+  EntryOp entry = *found;
+  eraseOthers(module, entry);
+  if (failed(continueCalls(entry)))
+    return failure();
+  Type returned = entry.getResultTypes().front();
+  if (cast<RankedTensorType>(returned).getRank() != 1)
+    return entry.emitOpError("expects the loss to be that of an output head, "
+                             "which has logits");
+  entry.setSymName(stringifyPurpose(Purpose::Generate));
+  Builder builder(module.getContext());
+  module->setAttr(HoneDialect::getMaxRowsAttrName(),
+                  builder.getI64IntegerAttr(rows));
+  module->setAttr(HoneDialect::getMaxPositionsAttrName(),
+                  builder.getI64IntegerAttr(positions));
+
+  ScheduleBuilder schedule(module, Purpose::Generate);
+  Value batch = schedule.load();
+  schedule.report(schedule.run(entry, {}, batch)[0], "logits");
+  return success();
+}
+
+} // namespace hone

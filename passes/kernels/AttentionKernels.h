@@ -1,0 +1,25 @@
+//===- AttentionKernels.h - What kinds of attention share -----------------===//
+
+#ifndef HONE_PASSES_KERNELS_ATTENTIONKERNELS_H
+#define HONE_PASSES_KERNELS_ATTENTIONKERNELS_H
+
+#include "passes/kernels/AttentionStrips.h"
+
+namespace hone {
+
+/// Turns dots into exp(score - max) in the strip, zero outside of what the
+/// query sees up to column `keys`; stores 1/sum and returns max.
+mlir::Value softmaxRow(KernelBuilder &k, Strips &strips, mlir::Value strip,
+                       const QueryRow &query, mlir::Value keys,
+                       mlir::Value scale, mlir::Value reciprocals);
+
+/// The epilogue `acc * reciprocals[i]`.
+inline auto normalizedBy(KernelBuilder &k, mlir::Value reciprocals) {
+  return [&k, reciprocals](mlir::Value acc, mlir::Value i, mlir::Value) {
+    return k.mul(acc, k.load(reciprocals, i));
+  };
+}
+
+} // namespace hone
+
+#endif

@@ -1,0 +1,70 @@
+//===- Generator.h - A sequence that grows --------------------------------===//
+//
+// Everything that decides the bits of logits: the arena with the caches, and
+// the tokens that went in. How a text is cut into pieces decides none of them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_GENERATE_GENERATOR_H
+#define HONE_RUNTIME_GENERATE_GENERATOR_H
+
+#include "device/Device.h"
+#include "generate/Sampler.h"
+#include "module/Module.h"
+#include "module/Weights.h"
+#include "step/Interpreter.h"
+#include "step/Trainables.h"
+
+#include <cstdint>
+#include <memory>
+
+namespace hone::rt {
+
+class Generator : private BatchSource {
+public:
+  /// Allocates the arena on `device` and loads the module there. All three must
+  /// outlive the generator. Errors: NoResources.
+  static Result<std::unique_ptr<Generator>>
+  create(const Module &module, const Weights &weights, Device &device);
+
+  Trainables &trainables() { return variables; }
+
+  /// Most tokens of the sequence.
+  int64_t capacity() const { return module.config().generate.max_length; }
+  /// Tokens that it has.
+  int64_t length() const { return past; }
+  /// Begins another sequence.
+  void clear() { past = 0; }
+
+  /// Appends tokens, ids of the vocabulary, for which there is room: in pieces
+  /// of at most `rows`, 0 for as many as the module takes. Errors: as
+  /// Device::wait.
+  Status append(const int32_t *ids, int64_t count, int64_t rows = 0);
+
+  /// Behind append(): the next token, or -1 if the logits are not finite.
+  int32_t sample(Sampler &sampler);
+  /// Behind append(): how many logits there are, and one of them.
+  uint64_t logitCount() const { return logits; }
+  double logit(uint64_t token);
+
+private:
+  Generator(const Module &module, Device &device, DeviceMemory memory,
+            const hone_frame &frame);
+  int64_t load(char *base) override;
+
+  const Module &module;
+  Device &device;
+  DeviceMemory arena;
+  Trainables variables;
+  Interpreter step;
+  uint64_t logits;
+  int64_t past = 0;
+  struct {
+    const int32_t *ids = nullptr;
+    int64_t count = 0;
+  } piece;
+};
+
+} // namespace hone::rt
+
+#endif

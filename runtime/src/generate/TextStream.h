@@ -1,0 +1,41 @@
+//===- TextStream.h - Text as it may be shown while it is made ------------===//
+//
+// A token may end inside of a character, and a stop text may begin at the end
+// of what is there: both wait until it is known what follows.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_GENERATE_TEXTSTREAM_H
+#define HONE_RUNTIME_GENERATE_TEXTSTREAM_H
+
+#include <string>
+#include <string_view>
+
+namespace hone::rt {
+
+class TextStream {
+public:
+  /// `stop`: text at whose first appearance the stream ends; empty: none.
+  explicit TextStream(std::string stop = "") : stop(std::move(stop)) {}
+
+  /// Appends bytes, and returns what can be shown now: well-formed UTF-8, with
+  /// U+FFFD for what belongs to no character.
+  std::string add(std::string_view bytes);
+  /// What is left when nothing more will come.
+  std::string finish();
+  /// Whether the stop text was there; nothing behind it is shown.
+  bool isStopped() const { return stopped; }
+
+private:
+  /// Takes what cannot be the beginning of the stop text.
+  std::string release(bool isEnd);
+
+  std::string stop;
+  std::string bytes; ///< the beginning of a character
+  std::string held;  ///< whole characters
+  bool stopped = false;
+};
+
+} // namespace hone::rt
+
+#endif

@@ -1,0 +1,84 @@
+//===- Arguments.cpp - A command line read into settings ------------------===//
+
+#include "program/Arguments.h"
+
+#include "program/NearestName.h"
+
+#include <cstdio>
+#include <cstring>
+
+namespace hone::rt {
+
+static Status unknownOption(const std::vector<Setting *> &settings,
+                            const std::string &argument,
+                            const std::string &name) {
+  std::vector<std::string> names;
+  for (const Setting *setting : settings)
+    names.push_back(setting->option());
+  std::string near = nearestName(name, names);
+  return Status::error(ErrorCode::WrongOption,
+                       {argument, "there is no such option",
+                        near.empty() ? "--help lists the options"
+                                     : "did you mean --" + near + "?"});
+}
+
+Status readArguments(const std::vector<std::string> &arguments,
+                     const std::vector<Setting *> &settings,
+                     const std::function<Status(const Setting &)> &check,
+                     std::vector<std::string> &given) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string argument = arguments[i] == "-h" ? "--help" : arguments[i];
+    if (argument.compare(0, 2, "--") != 0)
+      return Status::error(ErrorCode::WrongOption,
+                           {"'" + argument + "'",
+                            "expects an option, which starts with --",
+                            "--help lists the options"});
+    size_t equals = argument.find('=');
+    bool attached = equals != std::string::npos;
+    std::string name = argument.substr(2, attached ? equals - 2 : equals);
+    Setting *found = nullptr;
+    for (Setting *setting : settings)
+      if (name == setting->option())
+        found = setting;
+    if (!found)
+      return unknownOption(settings, argument, name);
+    if (Status status = check(*found); !status.isOk())
+      return status;
+    if (found->setBy == SetBy::Flag) {
+      if (attached)
+        return Status::error(
+            ErrorCode::WrongOption,
+            {argument, "the option takes no argument", "write --" + name});
+      found->parse("true");
+      given.push_back(name);
+      continue;
+    }
+    std::string usage = "--" + name + " " + found->argument();
+    if (!attached && i + 1 == arguments.size())
+      return Status::error(
+          ErrorCode::WrongOption,
+          {"--" + name, "expects an argument but got none", "write " + usage});
+    std::string value = attached ? argument.substr(equals + 1) : arguments[++i];
+    if (!found->parse(value))
+      return Status::error(
+          ErrorCode::WrongOption,
+          {"--" + name,
+           "expects " + found->expected() + " but got '" + value + "'",
+           "write " + usage});
+    given.push_back(name);
+  }
+  return Status::ok();
+}
+
+std::string usageLine(const Setting &setting) {
+  bool isFlag = setting.setBy == SetBy::Flag;
+  std::string left = setting.spelling(), value = setting.text();
+  if (!isFlag)
+    left += std::string(" ") + setting.argument();
+  char line[256];
+  snprintf(line, sizeof(line), "  %-32s %s%s\n", left.c_str(), setting.help,
+           isFlag || value.empty() ? "" : (" [" + value + "]").c_str());
+  return line;
+}
+
+} // namespace hone::rt

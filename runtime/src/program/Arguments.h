@@ -1,0 +1,29 @@
+//===- Arguments.h - A command line read into settings --------------------===//
+
+#ifndef HONE_RUNTIME_PROGRAM_ARGUMENTS_H
+#define HONE_RUNTIME_PROGRAM_ARGUMENTS_H
+
+#include "base/Status.h"
+#include "module/Setting.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace hone::rt {
+
+/// Reads `arguments` (without the program's name) into `settings`, one of which
+/// is called help and is what -h sets. `check` may refuse one that is given,
+/// and `given` becomes the names of those that are. Errors: WrongOption, those
+/// of `check`.
+Status readArguments(const std::vector<std::string> &arguments,
+                     const std::vector<Setting *> &settings,
+                     const std::function<Status(const Setting &)> &check,
+                     std::vector<std::string> &given);
+
+/// A line of --help: the option, what it is and its default.
+std::string usageLine(const Setting &setting);
+
+} // namespace hone::rt
+
+#endif

@@ -1,0 +1,86 @@
+//===- GenerateOptions.cpp - The command line of a program that generates -===//
+
+#include "program/GenerateOptions.h"
+
+#include "chat/TemplateText.h"
+#include "program/Arguments.h"
+
+#include <algorithm>
+#include <initializer_list>
+
+namespace hone::rt {
+
+static Status disagree(const std::string &option, const std::string &problem,
+                       const std::string &remedy) {
+  return Status::error(ErrorCode::OptionsDisagree, {option, problem, remedy});
+}
+
+static Status checkCombination(const GenerateOptions &options,
+                               const std::vector<std::string> &given) {
+  const auto isGiven = [&](const char *name) {
+    return std::find(given.begin(), given.end(), name) != given.end();
+  };
+  const int prompts =
+      isGiven("prompt") + isGiven("prompt-file") + isGiven("prompt-ids");
+  if (prompts == 0)
+    return Status::error(ErrorCode::MissingOption,
+                         {"command line", "expects a prompt but got none",
+                          "add --prompt TEXT; --help lists the options"});
+  if (prompts > 1)
+    return disagree("--prompt", "there are two prompts",
+                    "give one of --prompt, --prompt-file and --prompt-ids");
+  if (options.chat && isGiven("prompt-ids"))
+    return disagree("--chat", "a chat template takes text, not ids",
+                    "leave --chat out, or give --prompt");
+  for (const char *name : {"system", "chat-date"})
+    if (isGiven(name) && !options.chat)
+      return disagree(std::string("--") + name, "only --chat reads it",
+                      std::string("add --chat, or leave --") + name + " out");
+  for (const char *name : {"top-k", "top-p", "seed"})
+    if (isGiven(name) && options.temperature == 0)
+      return disagree(
+          std::string("--") + name, "nothing is drawn at temperature 0",
+          std::string("give a --temperature, or leave --") + name + " out");
+  if (options.showIds && isGiven("stop"))
+    return disagree("--stop", "--show-ids makes no text that it could be in",
+                    "leave one of the two out");
+  if (TemplateDate date;
+      !options.chatDate.empty() && !parseDate(options.chatDate, date))
+    return Status::error(
+        ErrorCode::WrongOption,
+        {"--chat-date",
+         "expects a day as YYYY-MM-DD but got '" + options.chatDate + "'",
+         "write --chat-date 2025-03-07"});
+  return Status::ok();
+}
+
+Result<GenerateOptions>
+GenerateOptions::parse(const std::vector<std::string> &arguments) {
+  GenerateOptions options;
+  std::vector<std::string> given;
+  Status status = readArguments(
+      arguments, options.members(),
+      [](const Setting &) { return Status::ok(); }, given);
+  if (status.isOk() && !options.help && !options.version && !options.plan)
+    status = checkCombination(options, given);
+  if (!status.isOk())
+    return status;
+  return options;
+}
+
+std::string GenerateOptions::usage() {
+  GenerateOptions options;
+  std::string out = "usage: generate --prompt TEXT [options]\n\n";
+  for (const Setting *setting : options.members())
+    out += usageLine(*setting);
+  return out +
+         "\nThe text goes to standard output, everything else to standard "
+         "error.\n"
+         "\nexit codes\n"
+         "  0 done   2 wrong command line   65 bad data   66 no such file\n"
+         "  70 a bug   71 no memory or no thread   74 cannot read or write\n"
+         "  130 stopped by SIGINT   143 stopped by SIGTERM\n"
+         "\nhonec --explain CODE says what an error[CODE] means\n";
+}
+
+} // namespace hone::rt

@@ -1,0 +1,69 @@
+//===- GenerateOptionsTest.cpp - The command line of generate -------------===//
+
+#include "program/GenerateOptions.h"
+
+#include <gtest/gtest.h>
+
+using namespace hone::rt;
+
+static Status parse(const std::vector<std::string> &arguments) {
+  return GenerateOptions::parse(arguments).status();
+}
+
+TEST(GenerateOptions, IsGreedyByDefault) {
+  Result<GenerateOptions> options =
+      GenerateOptions::parse({"--prompt", "Once"});
+  ASSERT_TRUE(options.isOk());
+  EXPECT_EQ(options.value().prompt, "Once");
+  EXPECT_EQ(options.value().sampling().temperature, 0);
+}
+
+TEST(GenerateOptions, ReadsSampling) {
+  Result<GenerateOptions> options = GenerateOptions::parse(
+      {"--prompt-ids=1,2", "--temperature", "0.8", "--top-k", "40", "--top-p",
+       "0.9", "--seed", "7"});
+  ASSERT_TRUE(options.isOk());
+  SamplingSettings sampling = options.value().sampling();
+  EXPECT_EQ(sampling.temperature, 0.8);
+  EXPECT_EQ(sampling.topK, 40u);
+  EXPECT_EQ(sampling.topP, 0.9);
+  EXPECT_EQ(sampling.seed, 7u);
+  EXPECT_EQ(options.value().promptIds.size(), 2u);
+}
+
+TEST(GenerateOptions, RefusesValuesThatMeanNothing) {
+  for (const std::vector<std::string> &bad :
+       {std::vector<std::string>{"--temperature", "-1"},
+        {"--temperature", "nan"},
+        {"--top-p", "0"},
+        {"--top-p", "1.5"},
+        {"--top-k", "-3"},
+        {"--max-new-tokens", "0"},
+        {"--seed", "-1"}}) {
+    std::vector<std::string> arguments = {"--prompt", "a"};
+    arguments.insert(arguments.end(), bad.begin(), bad.end());
+    EXPECT_EQ(parse(arguments).errorCode(), ErrorCode::WrongOption) << bad[0];
+  }
+}
+
+TEST(GenerateOptions, RefusesWhatNothingReads) {
+  EXPECT_EQ(parse({}).errorCode(), ErrorCode::MissingOption);
+  for (const std::vector<std::string> &both :
+       {std::vector<std::string>{"--prompt", "a", "--prompt-file", "b"},
+        {"--prompt", "a", "--prompt-ids", "1"},
+        {"--prompt-ids", "1", "--chat"},
+        {"--prompt", "a", "--system", "b"},
+        {"--prompt", "a", "--top-k", "3"},
+        {"--prompt", "a", "--top-p", "0.5"},
+        {"--prompt", "a", "--seed", "3"},
+        {"--prompt", "a", "--stop", "b", "--show-ids"}})
+    EXPECT_EQ(parse(both).errorCode(), ErrorCode::OptionsDisagree) << both[2];
+}
+
+TEST(GenerateOptions, ListsEveryOption) {
+  std::string usage = GenerateOptions::usage();
+  GenerateOptions options;
+  for (const Setting *setting : options.members())
+    EXPECT_NE(usage.find(setting->spelling()), std::string::npos)
+        << setting->name;
+}
