@@ -8,10 +8,11 @@
 
 namespace hone::rt {
 
-Generator::Generator(const Module &module, Device &device, DeviceMemory memory,
+Generator::Generator(const Module &module, const Weights &weights,
+                     Device &device, DeviceMemory memory,
                      const hone_frame &frame)
     : module(module), device(device), arena(std::move(memory)),
-      variables(module, device, arena.address()),
+      variables(module, weights, device, arena.address()),
       step(module.schedule(HONE_GENERATE), device, frame),
       logits(countOf(module.schedule(HONE_GENERATE), "logits")) {}
 
@@ -27,7 +28,7 @@ Result<std::unique_ptr<Generator>> Generator::create(const Module &module,
   hone_frame frame = loaded.value();
   frame.arena = frame.batch = frame.work = arena.value().address();
   return std::unique_ptr<Generator>(
-      new Generator(module, device, std::move(arena.value()), frame));
+      new Generator(module, weights, device, std::move(arena.value()), frame));
 }
 
 int64_t Generator::load(char *base) {
