@@ -48,7 +48,8 @@ public:
   double logit(uint64_t token);
 
 private:
-  Generator(const Module &module, Device &device, DeviceMemory memory,
+  Generator(const Module &module, const Weights &weights, Device &device,
+            DeviceMemory memory,
             const hone_frame &frame);
   int64_t load(char *base) override;
 
