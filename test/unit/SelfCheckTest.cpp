@@ -34,7 +34,11 @@ static constexpr llvm::StringLiteral model = R"(
   hone.block @embed() -> tensor<?x32xf32> {
     %ids = hone.input "input_ids" : tensor<?xi32>
     %w = hone.parameter "embed.weight" stored <bfloat16> : tensor<600x32xf32>
-    %y = hone.embedding %ids, %w : (tensor<?xi32>, tensor<600x32xf32>) -> tensor<?x32xf32>
+    %e = hone.embedding %ids, %w : (tensor<?xi32>, tensor<600x32xf32>) -> tensor<?x32xf32>
+    %s = hone.input "sequence_starts" : tensor<?xi32>
+    %pw = hone.parameter "positions.weight" : tensor<600x32xf32>
+    %p = hone.position_embedding %s, %pw offset 0 : (tensor<?xi32>, tensor<600x32xf32>) -> tensor<?x32xf32>
+    %y = hone.add %e, %p : tensor<?x32xf32>
     hone.return %y : tensor<?x32xf32>
   }
   hone.block @layer(%x: tensor<?x32xf32>) -> tensor<?x32xf32> {
@@ -48,12 +52,18 @@ static constexpr llvm::StringLiteral model = R"(
     %kw = hone.parameter "k.weight" : tensor<16x32xf32>
     %kb = hone.parameter "k.bias" : tensor<16xf32>
     %k = hone.linear %z, %kw bias %kb : (tensor<?x32xf32>, tensor<16x32xf32>, tensor<16xf32>) -> tensor<?x16xf32>
-    %v = hone.linear %z, %kw bias %kb : (tensor<?x32xf32>, tensor<16x32xf32>, tensor<16xf32>) -> tensor<?x16xf32>
+    %vw = hone.parameter "v.weight" transposed : tensor<32x32xf32>
+    %vs = hone.linear %z, %vw : (tensor<?x32xf32>, tensor<32x32xf32>) -> tensor<?x32xf32>
+    %v = hone.columns %vs from 16 : tensor<?x32xf32> -> tensor<?x16xf32>
     %qr = hone.rope %q, %s heads 4 theta 1.0e4 : (tensor<?x32xf32>, tensor<?xi32>) -> tensor<?x32xf32>
     %kr = hone.rope %k, %s heads 2 theta 1.0e4 : (tensor<?x16xf32>, tensor<?xi32>) -> tensor<?x16xf32>
     %a = hone.attention %qr, %kr, %v, %s heads 4 kv_heads 2 scale 0.35 : (tensor<?x32xf32>, tensor<?x16xf32>, tensor<?x16xf32>, tensor<?xi32>) -> tensor<?x32xf32>
     %g = hone.gated_activation silu %a, %z : tensor<?x32xf32>
-    %y = hone.add %x, %g : tensor<?x32xf32>
+    %lw = hone.parameter "last_norm.weight" : tensor<32xf32>
+    %lb = hone.parameter "last_norm.bias" : tensor<32xf32>
+    %l = hone.layer_norm %g, %lw, %lb eps 1.0e-5 : (tensor<?x32xf32>, tensor<32xf32>, tensor<32xf32>) -> tensor<?x32xf32>
+    %f = hone.activation gelu %l : tensor<?x32xf32>
+    %y = hone.add %x, %f : tensor<?x32xf32>
     hone.return %y : tensor<?x32xf32>
   }
   hone.block @head(%x: tensor<?x32xf32>) -> tensor<f64> {
@@ -297,6 +307,9 @@ static bool hasDerivative(llvm::StringRef subject, unsigned operand) {
       {"hone.attention", {0, 1, 2}},
       {"hone.gated_activation", {0, 1}},
       {"hone.add", {0, 1}},
+      {"hone.columns", {0}},
+      {"hone.layer_norm", {0}},
+      {"hone.activation", {0}},
       {"hone.linear_cross_entropy", {0}}};
   return operands.at(subject.split(' ').first.str()).count(operand);
 }
