@@ -6,6 +6,7 @@
 #include "formats/ReplayLog.h"
 #include "platform/Files.h"
 #include "program/ComparisonLog.h"
+#include "program/RunReport.h"
 
 #include <vector>
 
@@ -66,7 +67,9 @@ Status checkGivenFiles(const Options &options, const std::string &weights) {
   // A run may go on from the adapter that it replaces.
   std::vector<const char *> own = {"adapter_model.safetensors",
                                    "adapter_config.json", "lock",
-                                   ReplayWriter::FileName};
+                                   ReplayWriter::FileName, RunReport::FileName};
+  if (options.log.empty())
+    own.push_back(Run::LogName);
   if (options.settings.compares())
     own.insert(own.end(), {ComparisonLog::FileName, ComparisonLog::PlotName});
   for (const char *name : own)
