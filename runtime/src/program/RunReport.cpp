@@ -307,7 +307,8 @@ Status RunReport::write() const {
   put(settingsSection(*this));
   put(versionSection(*this));
   put("</body>\n</html>\n");
-  return status.isOk() ? file.commit() : status;
+  // Losing it costs a look, not a result: the folder is synced by what matters.
+  return status.isOk() ? file.commit(FolderSync::Later) : status;
 }
 
 } // namespace hone::rt
