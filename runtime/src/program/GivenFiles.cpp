@@ -6,6 +6,7 @@
 #include "formats/ReplayLog.h"
 #include "platform/Files.h"
 #include "program/ComparisonLog.h"
+#include "program/RunReport.h"
 
 #include <vector>
 
@@ -67,7 +68,9 @@ Status checkGivenFiles(const Options &options, const std::string &weights) {
   // A run may go on from the adapter that it replaces.
   std::vector<const char *> own = {"adapter_model.safetensors",
                                    "adapter_config.json", "lock",
-                                   ReplayWriter::FileName};
+                                   ReplayWriter::FileName, RunReport::FileName};
+  if (options.log.empty())
+    own.push_back(Run::LogName);
   if (options.settings.lora.none)
     own.insert(own.end(), {"config.json", "model.safetensors"});
   if (options.settings.compares())

@@ -22,10 +22,13 @@ constexpr double left = 52, right = 12, top = 10, bottom = 26;
 /// From steps and values to the picture.
 struct Frame {
   double low, high, steps;
+  bool isLogarithmic;
   double x(double step) const {
     return left + (width - left - right) * step / steps;
   }
   double y(double value) const {
+    if (isLogarithmic)
+      value = std::log10(value);
     return top + (height - top - bottom) * (1 - (value - low) / (high - low));
   }
 };
@@ -48,10 +51,11 @@ static void drawCurve(std::string &out, const Frame &frame,
   const std::string colour = std::string("class=\"") + curve.colour;
   const std::string dotted = colour + " dot\"";
   if (curve.isDots || curve.series->count == 1) { // one point is no line
+    const double radius = curve.series->count > 40 ? 1.6 : 3;
     for (const ThinnedSeries::Bucket &bucket : curve.series->all())
       if (bucket.count > 0)
-        svg::dot(out, frame.x(bucket.step()), frame.y(bucket.mean() / unit), 3,
-                 dotted.c_str());
+        svg::dot(out, frame.x(bucket.step()), frame.y(bucket.mean() / unit),
+                 radius, dotted.c_str());
     return;
   }
   const std::vector<ThinnedSeries::Bucket> &buckets = curve.series->all();
@@ -89,16 +93,20 @@ std::string HistoryChart::render(uint64_t lastStep) const {
     low = std::min(low, level.value / unit);
     high = std::max(high, level.value / unit);
   }
-  if (fromZero)
+  if (isLogarithmic) {
+    low = std::floor(std::log10(low));
+    high = std::ceil(std::log10(high));
+  } else if (fromZero) {
     low = std::min(low, 0.0);
+  }
   if (high - low <= 1e-12 * std::max(std::fabs(low), std::fabs(high))) {
     const double around = low == 0 ? 1 : std::fabs(low) * 0.1;
     high += around;
     low -= fromZero ? 0 : around;
   }
-  const double room = (high - low) * 0.05;
+  const double room = isLogarithmic ? 0 : (high - low) * 0.05;
   const Frame frame{fromZero && low == 0 ? 0 : low - room, high + room,
-                    double(std::max<uint64_t>(lastStep, 1))};
+                    double(std::max<uint64_t>(lastStep, 1)), isLogarithmic};
 
   std::string out;
   // For all curves of a chart, so that more steps make no more allocations.
@@ -124,6 +132,10 @@ std::string HistoryChart::render(uint64_t lastStep) const {
     // What is next to nothing beside its neighbours is 0, not 1e-17.
     if (std::fabs(tick) < 1e-9 * (frame.high - frame.low))
       tick = 0;
+    if (isLogarithmic && tick != std::floor(tick))
+      continue;
+    if (isLogarithmic)
+      tick = std::pow(10.0, tick);
     svg::line(out, left, frame.y(tick), width - right, frame.y(tick),
               "class=\"grid\"");
     svg::label(out, left - 6, frame.y(tick) + 4, textOf(tick), "end");

@@ -28,6 +28,9 @@ struct HistoryChart {
   bool fromZero = false;
   std::vector<Curve> curves;
   std::vector<Level> levels = {};
+  /// Values above 0, of which some are a hundred times others, by their powers
+  /// of ten: one that is far out would hide the rest.
+  bool isLogarithmic = false;
 
   /// `<figure>`, or "" if no curve has a value. `lastStep`: of the whole run.
   std::string render(uint64_t lastStep) const;

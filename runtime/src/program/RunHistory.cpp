@@ -25,9 +25,10 @@ void ThinnedSeries::add(uint64_t step, double value) {
     ++notFinite;
     return;
   }
-  const double place = double(std::min(step, lastStep)) / double(lastStep + 1);
-  Bucket &bucket = buckets[std::min(size_t(place * double(buckets.size())),
-                                    buckets.size() - 1)];
+  // Whole numbers: rounding would put two steps of a short run together. Steps
+  // are at most 2^53, so the product fits.
+  Bucket &bucket =
+      buckets[std::min(step, lastStep) * buckets.size() / (lastStep + 1)];
   if (bucket.count == 0) {
     bucket = {step, step, value, value, 0, 0};
     ++filled;

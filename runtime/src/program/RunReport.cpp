@@ -21,6 +21,9 @@
 namespace hone::rt {
 
 static constexpr double mib = 1024 * 1024;
+/// Bytes of most tables and of all charts, taken at once: more steps must not
+/// make more allocations.
+static constexpr size_t MostTable = 16 * 1024, MostCharts = 256 * 1024;
 
 static constexpr std::string_view style = R"(
 :root { color-scheme: light dark; --page: #fff; --text: #1b1f24;
@@ -71,25 +74,38 @@ summary { cursor: pointer; }
 .paper { background: #fff; overflow-x: auto; } .paper svg { width: auto; }
 )";
 
-static std::string cell(const char *tag, const char *kind,
-                        const std::string &inner) {
-  return std::string("<") + tag + (*kind ? " class=\"" : "") + kind +
-         (*kind ? "\"" : "") + ">" + inner + "</" + tag + ">";
+/// `inner` is markup.
+static void addCell(std::string &out, const char *tag, const char *kind,
+                    const std::string &inner) {
+  out += '<';
+  out += tag;
+  if (*kind) {
+    out += " class=\"";
+    out += kind;
+    out += '"';
+  }
+  out += '>';
+  out += inner;
+  out += "</";
+  out += tag;
+  out += ">";
 }
 
 /// A number with all its digits for programs, and few for people.
 static std::string dataOf(double value, const char *format, double unit = 1) {
   if (!std::isfinite(value))
     return "not finite";
-  char all[40], shown[40];
-  snprintf(all, sizeof(all), "%.17g", value);
+  char shown[40], text[160];
   snprintf(shown, sizeof(shown), format, value / unit);
-  return std::string("<data value=\"") + all + "\">" + shown + "</data>";
+  snprintf(text, sizeof(text), "<data value=\"%.17g\">%s</data>", value, shown);
+  return text;
 }
 
 static std::string row(const std::string &name, const std::string &text) {
-  return "<tr>" + cell("th", "", svg::escape(name)) +
-         cell("td", "t", svg::escape(text)) + "</tr>\n";
+  std::string out = "<tr>";
+  addCell(out, "th", "", svg::escape(name));
+  addCell(out, "td", "t", svg::escape(text));
+  return out + "</tr>\n";
 }
 
 namespace {
@@ -102,18 +118,21 @@ struct Figures {
 } // namespace
 
 static std::string figuresTable(const std::vector<Figures> &rows) {
-  std::string out = "<div class=\"wide\"><table id=\"figures\">\n<thead><tr>" +
-                    cell("th", "", "");
+  std::string out;
+  out.reserve(MostTable);
+  out += "<div class=\"wide\"><table id=\"figures\">\n<thead><tr>";
+  addCell(out, "th", "", "");
   for (const char *head : {"first", "last", "least", "greatest", "mean"})
-    out += cell("th", "n", head);
+    addCell(out, "th", "n", head);
   out += "</tr></thead>\n<tbody>\n";
   for (const Figures &figures : rows) {
     const ThinnedSeries &s = *figures.series;
     if (s.empty())
       continue;
-    out += "<tr>" + cell("th", "", figures.name);
+    out += "<tr>";
+    addCell(out, "th", "", figures.name);
     for (double value : {s.first, s.last, s.least, s.most, s.mean()})
-      out += cell("td", "n", dataOf(value, figures.format, figures.unit));
+      addCell(out, "td", "n", dataOf(value, figures.format, figures.unit));
     out += "</tr>\n";
   }
   return out + "</tbody></table></div>\n";
@@ -134,7 +153,10 @@ static std::string charts(const RunReport &report, const RunHistory &history) {
       {"gradient norm, before clipping",
        1,
        true,
-       {{&history.gradientNorm, "norm", "c1"}}},
+       {{&history.gradientNorm, "norm", "c1"}},
+       {},
+       history.gradientNorm.least > 0 &&
+           history.gradientNorm.most > 100 * history.gradientNorm.least},
       {"tokens per second",
        1,
        true,
@@ -151,7 +173,7 @@ static std::string charts(const RunReport &report, const RunHistory &history) {
        {{double(report.plan.resident), "planned", "c4"}}},
   };
   std::string out;
-  out.reserve(256 * 1024);
+  out.reserve(MostCharts);
   out += "<div class=\"charts\">\n";
   for (const HistoryChart &chart : all)
     out += chart.render(report.run.totalSteps());
@@ -168,24 +190,31 @@ static std::string sampleSection(const SampleLosses &sample) {
   const std::pair<const char *, double> losses[] = {
       {"loss before training", sample.before},
       {"loss after training", sample.after}};
-  for (const auto &[name, loss] : losses)
-    out += "<tr>" + cell("th", "", name) +
-           cell("td", "n", dataOf(loss, "%.4f")) + "</tr>\n";
+  for (const auto &[name, loss] : losses) {
+    out += "<tr>";
+    addCell(out, "th", "", name);
+    addCell(out, "td", "n", dataOf(loss, "%.4f"));
+    out += "</tr>\n";
+  }
   return out + "</tbody></table>\n<pre class=\"text\">" +
          svg::escape(sample.text) + "</pre>\n";
 }
 
 static std::string planSection(const RunReport &report) {
-  std::string out = "<h2>Memory</h2>\n<div class=\"wide\"><table id=\"plan\">"
-                    "<thead><tr>" +
-                    cell("th", "", "") + cell("th", "n", "planned MiB") +
-                    cell("th", "n", "measured MiB") + "</tr></thead><tbody>\n";
+  std::string out;
+  out.reserve(MostTable);
+  out += "<h2>Memory</h2>\n<div class=\"wide\"><table id=\"plan\"><thead><tr>";
+  addCell(out, "th", "", "");
+  addCell(out, "th", "n", "planned MiB");
+  addCell(out, "th", "n", "measured MiB");
+  out += "</tr></thead><tbody>\n";
   auto add = [&](const std::string &name, uint64_t planned, uint64_t measured) {
-    out +=
-        "<tr>" + cell("th", "", svg::escape(name)) +
-        cell("td", "n", dataOf(double(planned), "%.2f", mib)) +
-        cell("td", "n", measured ? dataOf(double(measured), "%.2f", mib) : "") +
-        "</tr>\n";
+    out += "<tr>";
+    addCell(out, "th", "", svg::escape(name));
+    addCell(out, "td", "n", dataOf(double(planned), "%.2f", mib));
+    addCell(out, "td", "n",
+            measured ? dataOf(double(measured), "%.2f", mib) : "");
+    out += "</tr>\n";
   };
   for (const PlanClass &entry : report.plan.classes)
     add(entry.name, entry.bytes, 0);
@@ -231,6 +260,8 @@ Status RunReport::write() const {
   if (Status status = history.read(run.logPath(), runName); !status.isOk())
     missing = "The log could not be read, so there are no curves: " +
               status.message().place + ": " + status.message().problem;
+  removeStrayTemporaries(
+      options.output, [](const std::string &name) { return name == FileName; });
   Result<OutputFile> made = OutputFile::create(options.output + "/" + FileName);
   if (!made.isOk())
     return made.status();
@@ -276,7 +307,8 @@ Status RunReport::write() const {
   put(settingsSection(*this));
   put(versionSection(*this));
   put("</body>\n</html>\n");
-  return status.isOk() ? file.commit() : status;
+  // Losing it costs a look, not a result: the folder is synced by what matters.
+  return status.isOk() ? file.commit(FolderSync::Later) : status;
 }
 
 } // namespace hone::rt
