@@ -95,7 +95,8 @@ static TooLong tooLongOf(const Options &options) {
                                       : TooLong::LeaveOut;
 }
 
-/// How data at `path` is tokenised: into --output, or into a file without a name.
+/// How data at `path` is tokenised: into --output, or into a file without a
+/// name.
 static DatasetOptions datasetOptions(Setup &setup, const std::string &path) {
   const ModuleConfig &config = setup.module.config();
   DatasetOptions options{path, int64_t(config.train.max_seq_length),

@@ -280,9 +280,9 @@ Result<double> Trainer::lossOf(const Dataset &data, const SampleOrder &order,
   return evaluation.report("loss");
 }
 
-Result<Evaluation> Trainer::evaluateTask(
-    const Dataset &data,
-    const std::function<void(const ScoredExample &)> &each) {
+Result<Evaluation>
+Trainer::evaluateTask(const Dataset &data,
+                      const std::function<void(const ScoredExample &)> &each) {
   const uint64_t samples = data.sampleCount();
   SampleOrder order{samples, 1, 1, 0, /*shuffle=*/false};
   Evaluation out;
@@ -321,7 +321,8 @@ Trainer::evaluate(const Dataset &data, uint64_t batchSize,
     return evaluateTask(data, each);
   SampleOrder order{data.sampleCount(), batchSize, 1, 0, /*shuffle=*/false};
   Result<double> loss = lossOf(data, order, {0, 0, data.sampleCount()});
-  return loss.isOk() ? Result<Evaluation>({loss.value(), data.targetCount()}) : loss.status();
+  return loss.isOk() ? Result<Evaluation>({loss.value(), data.targetCount()})
+                     : loss.status();
 }
 
 Status Trainer::validate(uint64_t completed) {
