@@ -28,3 +28,7 @@ step ./out/train --task sst2 --data train.jsonl --eval-data dev.jsonl --adapter 
 step ./out/train --task sst2 --eval-only --eval-data dev.jsonl --adapter run/best \
   --predictions predictions.jsonl
 step head -n 2 predictions.jsonl
+
+# The run once more, from its coefficients alone.
+step ./out/train --replay run/replay.hone --adapter start --output again
+cmp run/adapter_model.safetensors again/adapter_model.safetensors

@@ -66,8 +66,10 @@ TEST(BestEvaluation, RefusesFieldsThatItDidNotWrite) {
   BestEvaluation before("loss", "data");
   before.add(3, {1.0});
   const std::pair<const char *, const char *> edits[] = {
-      {"best_step", "-1"},   {"best_step", ""},
-      {"best_value", "nan"}, {"best_value", "1.0x"},
+      {"best_step", "-1"},
+      {"best_step", ""},
+      {"best_value", "nan"},
+      {"best_value", "1.0x"},
       {"best_step", "99999999999999999999"},
       {"evaluations_since_best", "two"}};
   for (auto [name, value] : edits) {

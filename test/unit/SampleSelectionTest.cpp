@@ -146,8 +146,7 @@ TEST_F(TaskSelectionTest, TrainsOnRightCandidatesAlone) {
   ASSERT_EQ(left.value().sampleCount(), 9u);
   for (uint64_t i = 0; i < 9; ++i) {
     const std::string text = textOf(left.value(), i);
-    EXPECT_NE(text.find(i % 3 == 0 ? " great" : " terrible"),
-              std::string::npos)
+    EXPECT_NE(text.find(i % 3 == 0 ? " great" : " terrible"), std::string::npos)
         << text;
     EXPECT_FALSE(left.value().continues(i));
   }

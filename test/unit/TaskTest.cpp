@@ -15,7 +15,8 @@ using namespace hone::rt;
 using namespace hone::test;
 
 /// The prompts with their right candidates, or the error.
-static std::vector<std::string> read(const char *name, const std::string &content,
+static std::vector<std::string> read(const char *name,
+                                     const std::string &content,
                                      const std::string &path, Status &status) {
   const Task &task = *Task::find(name);
   TaskReader reader(task, content, path);
@@ -47,7 +48,8 @@ TEST(Task, PromptsAreMeZOs) {
       R"({"premise": "It rains.", "hypothesis": "It is wet.", "label": "entailment"}
 {"premise": "It rains.", "hypothesis": "It is dry.", "label": "not_entailment"})",
       {"It rains.\nDoes this mean that \"It is wet.\" is true? Yes or No?\nYes",
-       "It rains.\nDoes this mean that \"It is dry.\" is true? Yes or No?\nNo"});
+       "It rains.\nDoes this mean that \"It is dry.\" is true? Yes or "
+       "No?\nNo"});
   expectPrompts(
       "cb",
       R"([{"premise": "A?", "hypothesis": "b", "label": "entailment"},
@@ -81,15 +83,15 @@ TEST(Task, PromptsAreMeZOs) {
 TEST(Task, TablesHaveTheNamesOfGlue) {
   expectPrompts("sst2", "sentence\tlabel\na bonus \t1\r\n\"dull\"\t0",
                 {"a bonus It was great", "\"dull\" It was terrible"}, "d.tsv");
-  expectPrompts("rte",
-                "index\tsentence1\tsentence2\tlabel\n0\tA.\tB.\tnot_entailment",
-                {"A.\nDoes this mean that \"B.\" is true? Yes or No?\nNo"},
-                "train");
+  expectPrompts(
+      "rte", "index\tsentence1\tsentence2\tlabel\n0\tA.\tB.\tnot_entailment",
+      {"A.\nDoes this mean that \"B.\" is true? Yes or No?\nNo"}, "train");
 }
 
 // What a text spells is not taken for a place of the prompt.
 TEST(Task, TextsAreTextAlone) {
-  expectPrompts("cb", R"({"premise": "{1}{0}", "hypothesis": "{0}", "label": 0})",
+  expectPrompts("cb",
+                R"({"premise": "{1}{0}", "hypothesis": "{0}", "label": 0})",
                 {"Suppose {1}{0} Can we infer that \"{0}\"? Yes, No, or "
                  "Maybe?\nYes"});
 }
@@ -105,19 +107,21 @@ TEST(Task, RefusesWhatIsNoExampleByItsPlace) {
        "with \"hypothesis\" or \"sentence2\""},
       {"sst2", "d.jsonl", R"({"sentence": "a"})", "d.jsonl:1",
        "with \"label\" but found none"},
-      {"sst2", "d.jsonl", "{\"sentence\": \"a\", \"label\": 1}\n{\"sentence\": "
-                          "\"a\", \"label\": -1}",
+      {"sst2", "d.jsonl",
+       "{\"sentence\": \"a\", \"label\": 1}\n{\"sentence\": "
+       "\"a\", \"label\": -1}",
        "d.jsonl:2", "found -1, which test sets have"},
-      {"cb", "d.jsonl", R"({"premise": "a", "hypothesis": "b", "label": "maybe"})",
-       "d.jsonl:1", "a label of cb (0, entailment, 1, contradiction, 2, neutral) "
-                    "but found 'maybe'"},
+      {"cb", "d.jsonl",
+       R"({"premise": "a", "hypothesis": "b", "label": "maybe"})", "d.jsonl:1",
+       "a label of cb (0, entailment, 1, contradiction, 2, neutral) "
+       "but found 'maybe'"},
       {"cb", "d.jsonl", R"({"premise": "a", "hypothesis": "b", "label": 3})",
        "d.jsonl:1", "found '3'"},
-      {"sst2", "d.jsonl", R"({"sentence": "a", "label": 0.5})", "d.jsonl:1:27",
+      {"sst2", "d.jsonl", R"({"sentence": "a", "label": 0.5})", "d.jsonl:1:28",
        "expected a label but found a number"},
-      {"sst2", "d.jsonl", R"({"sentence": "a", "label": null})", "d.jsonl:1:27",
+      {"sst2", "d.jsonl", R"({"sentence": "a", "label": null})", "d.jsonl:1:28",
        "expected a label but found null"},
-      {"sst2", "d.jsonl", R"({"sentence": "a", "label": [1]})", "d.jsonl:1:27",
+      {"sst2", "d.jsonl", R"({"sentence": "a", "label": [1]})", "d.jsonl:1:28",
        "expected a label but found an array"},
       {"sst2", "d.jsonl", R"({"sentence": " ", "label": 1})", "d.jsonl:1",
        "text in \"sentence\" but it is empty"},
@@ -157,8 +161,8 @@ TEST(Task, RefusesWhatIsNoExampleByItsPlace) {
 
 TEST(Task, LongLinesTakeNoMemory) {
   Status status = Status::ok();
-  read("sst2", "sentence\tlabel\n" + std::string(1 << 20, 'a') + "\t1\n", "d.tsv",
-       status);
+  read("sst2", "sentence\tlabel\n" + std::string(1 << 20, 'a') + "\t1\n",
+       "d.tsv", status);
   EXPECT_EQ(status.errorCode(), ErrorCode::LineTooLong);
   EXPECT_EQ(status.message().place, "d.tsv:2");
 }
@@ -167,7 +171,8 @@ namespace {
 struct TaskDataset : testing::Test {
   TemporaryFolder folder;
   LoadedTokenizer loaded{goldenTokenizer("byte-fallback")};
-  DatasetOptions options{folder.file("d.jsonl"), 32, folder.path + "/cache", 500};
+  DatasetOptions options{folder.file("d.jsonl"), 32, folder.path + "/cache",
+                         500};
 
   Result<Dataset> prepare(const std::string &lines) {
     options.task = Task::find("cb");
@@ -175,8 +180,9 @@ struct TaskDataset : testing::Test {
     return Dataset::prepare(options, &loaded.tokenizer);
   }
   static std::string line(const std::string &premise, int label) {
-    return "{\"premise\": \"" + premise + "\", \"hypothesis\": \"b\", \"label\": " +
-           std::to_string(label) + "}\n";
+    return "{\"premise\": \"" + premise +
+           "\", \"hypothesis\": \"b\", \"label\": " + std::to_string(label) +
+           "}\n";
   }
 };
 } // namespace
@@ -200,9 +206,10 @@ TEST_F(TaskDataset, LossIsOfTheLabelsWords) {
     EXPECT_EQ(data.value().continues(i), i % 3 != 0);
     EXPECT_EQ(data.value().isWrong(i), i != 1 && i != 5);
   }
-  EXPECT_NE(data.value().notes().find("2 with 3 candidates each, 0 Yes, 1 No, 1 "
-                                      "Maybe"),
-            std::string_view::npos)
+  EXPECT_NE(
+      data.value().notes().find("2 with 3 candidates each, 0 Yes, 1 No, 1 "
+                                "Maybe"),
+      std::string_view::npos)
       << data.value().notes();
 }
 
@@ -222,7 +229,8 @@ TEST_F(TaskDataset, LeavesOutWholeExamples) {
   ASSERT_FALSE(none.isOk());
   EXPECT_EQ(none.status().errorCode(), ErrorCode::NoSample);
   options.tooLong = TooLong::Refuse;
-  EXPECT_EQ(prepare(line("a", 0)).status().errorCode(), ErrorCode::SampleTooLong);
+  EXPECT_EQ(prepare(line("a", 0)).status().errorCode(),
+            ErrorCode::SampleTooLong);
 }
 
 // As MeZO does: what comes first is least needed, and a bos stays.

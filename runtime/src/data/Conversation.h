@@ -33,14 +33,14 @@ struct TokenSpan {
 /// What a person should know of the conversations of a file.
 struct ConversationCounts {
   uint64_t conversations = 0;
-  uint64_t split = 0;   ///< into a sample for each turn of the assistant
-  uint64_t turns = 0;   ///< of assistants
-  uint64_t parted = 0;  ///< whose beginning is not what a prompt ends with
-  uint64_t endless = 0; ///< without a special token at their end
-  uint64_t spelled = 0; ///< special tokens that data spells
+  uint64_t split = 0;       ///< into a sample for each turn of the assistant
+  uint64_t turns = 0;       ///< of assistants
+  uint64_t parted = 0;      ///< whose beginning is not what a prompt ends with
+  uint64_t endless = 0;     ///< without a special token at their end
+  uint64_t spelled = 0;     ///< special tokens that data spells
   uint64_t answerFirst = 0; ///< left out: their first turn answers nothing
   std::string firstOfThem;  ///< where that is
-  std::string end;      ///< the special token of the first turn that has one
+  std::string end; ///< the special token of the first turn that has one
 
   /// A sentence a line, each after a line end.
   std::string notes() const;

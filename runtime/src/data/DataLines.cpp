@@ -294,8 +294,9 @@ Status DataLines::checkShape(const DataLine &line, unsigned seen) const {
       (seen & ~(wanted.required | wanted.optional)) != 0)
     return bad(ErrorCode::MixedFormats, line.number,
                std::string("expected ") + describe(shape) +
-                   " as in the first " + (records.inArray() ? "sample" : "line") +
-                   " but found " + keysOf(seen),
+                   " as in the first " +
+                   (records.inArray() ? "sample" : "line") + " but found " +
+                   keysOf(seen),
                ShapeRemedy);
   const bool isEmpty =
       shape == DataFormat::Text       ? line.text.empty()

@@ -11,6 +11,7 @@
 #include "base/Sha256.h"
 #include "data/Conversation.h"
 #include "data/SampleIds.h"
+#include "data/TaskEncoder.h"
 #include "data/TaskReader.h"
 #include "platform/Files.h"
 #include "text/Utf8.h"
@@ -44,14 +45,12 @@ private:
   Status readLines();
   Status readTask();
   Status addExample(const TaskExample &example);
-  Status encodeCandidate(const TaskExample &example, size_t label,
-                         const std::string &place);
   Status encodeLine(DataLine &line, const std::string &place);
   Status openChat();
   Status addConversation(DataLine &line, const std::string &place);
   /// What a sample of a line keeps: all its ids if it may be split.
   static uint64_t keptIds(const DatasetOptions &options) {
-    return options.tooLong == TooLong::Split || options.task
+    return options.tooLong == TooLong::Split
                ? UINT64_MAX
                : uint64_t(options.maxSequenceLength);
   }
@@ -85,11 +84,8 @@ private:
   uint64_t samples = 0, tooLong = 0, longest = 0, withoutTarget = 0,
            mergedPrompts = 0, parts = 0;
   uint64_t ofLine = 0; ///< samples that the line at hand gave
-  struct Candidate {
-    std::vector<int32_t> ids, labels;
-  };
-  std::vector<Candidate> candidates;  ///< of the example at hand
-  std::vector<uint64_t> ofLabel;      ///< examples
+  std::optional<TaskEncoder> taskEncoder;
+  std::vector<uint64_t> ofLabel; ///< examples
 };
 
 } // namespace
@@ -131,15 +127,7 @@ Status Preparation::checkTokenizer(const std::string &place) const {
 }
 
 Status Preparation::checkIds(const std::string &place) const {
-  if (sample.largest < options.vocabularySize)
-    return Status::ok();
-  return Status::error(
-      ErrorCode::TokenizerMisfit,
-      {place,
-       "the tokenizer gives the id " + std::to_string(sample.largest) +
-           ", but the model's vocabulary has " +
-           std::to_string(options.vocabularySize) + " entries",
-       "compile the model with the tokenizer that belongs to it"});
+  return checkLargest(sample, options.vocabularySize, place);
 }
 
 /// Appends the post-processor's tokens before or after a text.
@@ -170,7 +158,8 @@ Status Preparation::addPart(uint64_t begin, uint64_t length) {
                     ofLine++ > 0 ? SampleMark::Continues : 0);
 }
 
-Status Preparation::refuseLong(uint64_t length, const std::string &place) const {
+Status Preparation::refuseLong(uint64_t length,
+                               const std::string &place) const {
   return Status::error(ErrorCode::SampleTooLong,
                        {place,
                         "expected a sample of at most " +
@@ -485,63 +474,14 @@ Status Preparation::readLines() {
 // Tasks
 //===----------------------------------------------------------------------===//
 
-/// Appends to `candidates`. Without tokens at the end: what is scored is the
-/// label's words alone.
-Status Preparation::encodeCandidate(const TaskExample &example, size_t label,
-                                    const std::string &place) {
-  const Task &task = *options.task;
-  const auto most = uint64_t(options.maxSequenceLength);
-  const std::string text = task.promptOf(example.texts);
-  prompt.clear();
-  sample.clear();
-  if (Status s = tokenizer->encode(text, place, prompt, scratch); !s.isOk())
-    return s;
-  addTemplate(tokenizer->contents().beforeCount(), &TokenizerTable::before);
-  const uint64_t begin = sample.count;
-  if (Status s = tokenizer->encode(text + task.labels[label].candidate, place,
-                                   sample, scratch);
-      !s.isOk())
-    return s;
-  if (Status s = checkIds(place); !s.isOk())
-    return s;
-  const uint64_t masked = begin + prompt.count;
-  if (masked >= sample.count || begin + 2 > most)
-    return Status::error(
-        ErrorCode::BadExample,
-        {place,
-         "expected the label's word '" + task.word(label) +
-             "' to have a token of its own behind the prompt, but it has none",
-         "the tokenizer joins them, or max_seq_length is too small: train on "
-         "prompts and completions of your own"});
-  longest = std::max(longest, sample.count);
-  candidates.emplace_back();
-  Candidate &own = candidates.back();
-  own.ids.swap(sample.kept);
-  own.labels.assign(own.ids.size(), NoTarget);
-  std::copy(own.ids.begin() + ptrdiff_t(masked), own.ids.end(),
-            own.labels.begin() + ptrdiff_t(masked));
-  if (own.ids.size() <= most)
-    return Status::ok();
-  // The beginning is what is least needed: MeZO cuts there.
-  const auto cut = ptrdiff_t(own.ids.size() - most);
-  for (std::vector<int32_t> *each : {&own.ids, &own.labels})
-    each->erase(each->begin() + ptrdiff_t(begin),
-                each->begin() + ptrdiff_t(begin) + cut);
-  return Status::ok();
-}
-
+/// All of its candidates, or none: who compares them has each.
 Status Preparation::addExample(const TaskExample &example) {
-  const std::string place =
-      options.path + ":" + std::to_string(example.number);
-  const uint64_t longestBefore = longest;
-  longest = 0;
-  candidates.clear();
+  const std::string place = options.path + ":" + std::to_string(example.number);
   ++samples;
-  for (size_t label = 0; label < options.task->labels.size(); ++label)
-    if (Status s = encodeCandidate(example, label, place); !s.isOk())
-      return s;
-  const uint64_t length = longest;
-  longest = std::max(longest, longestBefore);
+  if (Status s = taskEncoder->encode(example, place); !s.isOk())
+    return s;
+  const uint64_t length = taskEncoder->longest();
+  longest = std::max(longest, length);
   if (length > uint64_t(options.maxSequenceLength)) {
     if (options.tooLong == TooLong::Refuse)
       return refuseLong(length, place);
@@ -550,11 +490,12 @@ Status Preparation::addExample(const TaskExample &example) {
       return Status::ok();
   }
   ++ofLabel[example.label];
-  for (size_t label = 0; label < candidates.size(); ++label) {
-    const Candidate &own = candidates[label];
-    const auto mark = uint16_t((label > 0 ? SampleMark::Continues : 0) |
-                               (label != example.label ? SampleMark::Wrong : 0));
-    Status s = writer.add(own.ids.data(), own.labels.data(), own.ids.size(), mark);
+  for (size_t label = 0; label < options.task->labels.size(); ++label) {
+    const TaskEncoder::Candidate &own = taskEncoder->candidate(label);
+    const unsigned continues = label > 0 ? SampleMark::Continues : 0;
+    const unsigned wrong = label != example.label ? SampleMark::Wrong : 0;
+    Status s = writer.add(own.ids.data(), own.labels.data(), own.ids.size(),
+                          uint16_t(continues | wrong));
     if (!s.isOk())
       return s;
   }
@@ -566,6 +507,9 @@ Status Preparation::readTask() {
   if (Status s = checkTokenizer(options.path); !s.isOk())
     return s;
   ofLabel.assign(options.task->labels.size(), 0);
+  taskEncoder.emplace(*options.task, *tokenizer, scratch,
+                      options.vocabularySize,
+                      uint64_t(options.maxSequenceLength));
   TaskReader reader(*options.task, withoutSpaceAtEnd(content, file),
                     options.path);
   TaskExample example;
@@ -593,7 +537,8 @@ static std::string describeExamples(const Task &task,
     each += std::to_string(ofLabel[i]) + " " + task.word(i) + ", ";
   }
   return std::string("examples of ") + task.name + ": " + std::to_string(all) +
-         " with " + std::to_string(ofLabel.size()) + " candidates each, " + each;
+         " with " + std::to_string(ofLabel.size()) + " candidates each, " +
+         each;
 }
 
 static std::string countOf(uint64_t part, uint64_t all) {
@@ -624,14 +569,13 @@ std::string Preparation::leftOut() const {
 }
 
 std::string Preparation::notes() const {
-  std::string out = "data is " +
-                    (options.task
-                         ? describeExamples(*options.task, ofLabel)
-                         : std::string(describe(format)) + ": " +
-                               std::to_string(writer.samples()) + " samples, ") +
-                    std::to_string(writer.tokens()) + " tokens, " +
-                    std::to_string(writer.targets()) + " of them targets" +
-                    leftOut();
+  std::string out =
+      "data is " +
+      (options.task ? describeExamples(*options.task, ofLabel)
+                    : std::string(describe(format)) + ": " +
+                          std::to_string(writer.samples()) + " samples, ") +
+      std::to_string(writer.tokens()) + " tokens, " +
+      std::to_string(writer.targets()) + " of them targets" + leftOut();
   if (mergedPrompts != 0)
     out += "\nin " + countOf(mergedPrompts, samples) +
            "a token spans the end of the prompt and the start of the "
@@ -693,9 +637,8 @@ static std::string nameOf(const DatasetOptions &options,
 }
 
 /// The cache of this name, or what `make` writes for it.
-template <typename Make>
 Result<Dataset> Dataset::fromCache(const DatasetOptions &options,
-                                   const std::string &name, Make make) {
+                                   const std::string &name, const Make &make) {
   Dataset dataset;
   dataset.cacheName = name;
   const auto open = [&](Result<MappedFile> from) -> Status {
@@ -744,92 +687,6 @@ Result<Dataset> Dataset::prepare(const DatasetOptions &options,
                      Preparation preparation(options, tokenizer, file, content);
                      return preparation.run(directory, path);
                    });
-}
-
-/// What a person should know of a selection.
-static std::string noteOf(const SampleSelection &selection,
-                          const SampleDraw &draw, uint64_t written,
-                          const TokenCacheWriter &writer) {
-  std::string out;
-  const std::string seed = ", drawn by seed " + std::to_string(selection.seed);
-  if (selection.heldOut > 0)
-    out += std::to_string(draw.heldOutLines()) + " of " +
-           std::to_string(draw.lines()) + " are held out to evaluate on" + seed;
-  if (selection.isHeldOut)
-    return out;
-  if (selection.perLabel > 0)
-    out += std::string(out.empty() ? "" : "\n") + std::to_string(written) +
-           " examples are trained on, " + std::to_string(selection.perLabel) +
-           " of each label" + seed;
-  return out + (out.empty() ? "" : "\n") + "trained on are " +
-         std::to_string(writer.samples()) + " samples, " +
-         std::to_string(writer.tokens()) + " tokens, " +
-         std::to_string(writer.targets()) + " of them targets";
-}
-
-/// Copies what `draw` says of `data`.
-static Status copySelected(const Dataset &data, const SampleSelection &selection,
-                           SampleDraw draw, TokenCacheWriter &writer,
-                           uint64_t &lines) {
-  const uint64_t samples = data.sampleCount();
-  for (uint64_t i = 0, end; i < samples; i = end) {
-    size_t label = 0;
-    for (end = i; end == i || (end < samples && data.continues(end)); ++end)
-      if (!data.isWrong(end))
-        label = size_t(end - i);
-    if (!draw.next(label))
-      continue;
-    ++lines;
-    uint16_t continues = 0;
-    for (uint64_t k = i; k < end; ++k) {
-      if (data.isWrong(k) && !selection.isHeldOut)
-        continue;
-      const Sample sample = data.sample(k);
-      Status s = writer.addTargets(
-          sample.ids, sample.targets, size_t(sample.length),
-          uint16_t(continues | (data.isWrong(k) ? SampleMark::Wrong : 0)));
-      if (!s.isOk())
-        return s;
-      continues = SampleMark::Continues;
-    }
-    data.release();
-  }
-  return Status::ok();
-}
-
-Result<Dataset> Dataset::select(const SampleSelection &selection,
-                                const DatasetOptions &options) const {
-  const std::string name =
-      Sha256::hex(cacheName + "\n" + selection.key()).substr(0, 32) + ".tokens";
-  Result<SampleDraw> counted =
-      SampleDraw::count(*this, selection, options.path);
-  if (!counted.isOk())
-    return counted.status();
-  const SampleDraw &draw = counted.value();
-  for (size_t i = 0; selection.perLabel > 0 && i < options.task->labels.size();
-       ++i)
-    if (draw.countOf(i) < selection.perLabel)
-      return Status::error(
-          ErrorCode::TooFewSamples,
-          {options.path,
-           "--k-shot expects " + std::to_string(selection.perLabel) +
-               " examples of each label but '" + options.task->word(i) +
-               "' has " + std::to_string(draw.countOf(i)),
-           "give a smaller --k-shot, or more data"});
-  return fromCache(
-      options, name,
-      [&](const std::string &directory,
-          const std::string &path) -> Result<MappedFile> {
-        TokenCacheWriter writer;
-        uint64_t lines = 0;
-        if (Status s = writer.open(directory, path); !s.isOk())
-          return s;
-        if (Status s = copySelected(*this, selection, draw, writer, lines);
-            !s.isOk())
-          return s;
-        return writer.commit(format(), options.vocabularySize,
-                             noteOf(selection, draw, lines, writer));
-      });
 }
 
 } // namespace hone::rt

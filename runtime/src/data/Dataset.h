@@ -110,9 +110,11 @@ public:
   const std::string &name() const { return cacheName; }
 
 private:
-  template <typename Make>
+  /// Writes a cache to the path, or without one into the folder.
+  using Make = std::function<Result<MappedFile>(const std::string &directory,
+                                                const std::string &path)>;
   static Result<Dataset> fromCache(const DatasetOptions &options,
-                                   const std::string &name, Make make);
+                                   const std::string &name, const Make &make);
 
   TokenCache cache;
   std::string cacheName;

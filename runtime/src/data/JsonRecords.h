@@ -19,7 +19,8 @@ namespace hone::rt {
 
 class JsonRecords {
 public:
-  /// Longest record, in bytes. It bounds the memory to about four times as much.
+  /// Longest record, in bytes. It bounds the memory to about four times as
+  /// much.
   static constexpr uint64_t Longest = 512 * 1024;
 
   /// Reads `content`, the bytes of the file `path` without empty lines at the

@@ -3,10 +3,12 @@
 #ifndef HONE_RUNTIME_DATA_SAMPLEIDS_H
 #define HONE_RUNTIME_DATA_SAMPLEIDS_H
 
+#include "base/Status.h"
 #include "text/Tokenizer.h"
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace hone::rt {
@@ -42,6 +44,21 @@ public:
 private:
   uint64_t limit;
 };
+
+/// Whether the model has all ids of `sample`, from `place`. Errors:
+/// TokenizerMisfit.
+inline Status checkLargest(const SampleIds &sample, int64_t vocabularySize,
+                           const std::string &place) {
+  if (sample.largest < vocabularySize)
+    return Status::ok();
+  return Status::error(
+      ErrorCode::TokenizerMisfit,
+      {place,
+       "the tokenizer gives the id " + std::to_string(sample.largest) +
+           ", but the model's vocabulary has " +
+           std::to_string(vocabularySize) + " entries",
+       "compile the model with the tokenizer that belongs to it"});
+}
 
 } // namespace hone::rt
 

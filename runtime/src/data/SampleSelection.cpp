@@ -3,6 +3,7 @@
 #include "data/SampleSelection.h"
 
 #include "base/Philox.h"
+#include "base/Sha256.h"
 #include "data/Dataset.h"
 
 #include <cmath>
@@ -32,20 +33,17 @@ bool SampleDraw::isHeld(uint64_t index) const {
   return held > 0 && draw(index, all, selection.seed, "held out") < held;
 }
 
-/// Calls each(label) for every line of `data`, with the place of its right
-/// candidate among its samples.
-template <typename Each> static void forEachLine(const Dataset &data, Each each) {
+/// Calls each(first, end, label) for the samples of every line of `data`, with
+/// the place of its right candidate among them.
+template <typename Each>
+static void forEachLine(const Dataset &data, Each each) {
   const uint64_t samples = data.sampleCount();
-  for (uint64_t i = 0; i < samples;) {
+  for (uint64_t i = 0, end; i < samples; i = end) {
     size_t label = 0;
-    uint64_t end = i;
-    do {
+    for (end = i; end == i || (end < samples && data.continues(end)); ++end)
       if (!data.isWrong(end))
         label = size_t(end - i);
-      ++end;
-    } while (end < samples && data.continues(end));
-    each(label);
-    i = end;
+    each(i, end, label);
   }
 }
 
@@ -54,23 +52,23 @@ Result<SampleDraw> SampleDraw::count(const Dataset &data,
                                      const std::string &place) {
   SampleDraw out;
   out.selection = selection;
-  forEachLine(data, [&](size_t) { ++out.all; });
+  forEachLine(data, [&](uint64_t, uint64_t, size_t) { ++out.all; });
   const double part = selection.heldOut;
   // A product of a part and a count is rounded: 0.07 of 100 is 7.
   const double held =
       part < 1 ? std::ceil(part * double(out.all) * (1 - 1e-12)) : part;
   if (held >= double(out.all))
-    return Status::error(
-        ErrorCode::TooFewSamples,
-        {place,
-         "--eval-split holds out " + textOf(held) + " of " +
-             std::to_string(out.all) + " samples and leaves none to train on",
-         "give a smaller --eval-split, or more data"});
+    return Status::error(ErrorCode::TooFewSamples,
+                         {place,
+                          "--eval-split holds out " + textOf(held) + " of " +
+                              std::to_string(out.all) +
+                              " samples and leaves none to train on",
+                          "give a smaller --eval-split, or more data"});
   out.held = uint64_t(held);
   if (selection.perLabel == 0)
     return out;
   uint64_t index = 0;
-  forEachLine(data, [&](size_t label) {
+  forEachLine(data, [&](uint64_t, uint64_t, size_t label) {
     if (!out.isHeld(index++) && label < Task::MostLabels)
       ++out.ofLabel[label];
   });
@@ -86,6 +84,89 @@ bool SampleDraw::next(size_t label) {
   const std::string name = "label " + std::to_string(label);
   return draw(seen[label]++, ofLabel[label], selection.seed, name) <
          selection.perLabel;
+}
+
+/// What a person should know of a selection.
+static std::string noteOf(const SampleSelection &selection,
+                          const SampleDraw &draw, uint64_t written,
+                          const TokenCacheWriter &writer) {
+  std::string out;
+  const std::string seed = ", drawn by seed " + std::to_string(selection.seed);
+  if (selection.heldOut > 0)
+    out += std::to_string(draw.heldOutLines()) + " of " +
+           std::to_string(draw.lines()) + " are held out to evaluate on" + seed;
+  if (selection.isHeldOut)
+    return out;
+  if (selection.perLabel > 0)
+    out += std::string(out.empty() ? "" : "\n") + std::to_string(written) +
+           " examples are trained on, " + std::to_string(selection.perLabel) +
+           " of each label" + seed;
+  return out + (out.empty() ? "" : "\n") + "trained on are " +
+         std::to_string(writer.samples()) + " samples, " +
+         std::to_string(writer.tokens()) + " tokens, " +
+         std::to_string(writer.targets()) + " of them targets";
+}
+
+/// Copies what `draw` says of `data`.
+static Status copySelected(const Dataset &data,
+                           const SampleSelection &selection, SampleDraw draw,
+                           TokenCacheWriter &writer, uint64_t &lines) {
+  Status status = Status::ok();
+  const auto copy = [&](uint64_t i, uint16_t mark) {
+    const Sample sample = data.sample(i);
+    status = writer.addTargets(sample.ids, sample.targets,
+                               size_t(sample.length), mark);
+  };
+  forEachLine(data, [&](uint64_t first, uint64_t end, size_t label) {
+    if (!draw.next(label) || !status.isOk())
+      return;
+    ++lines;
+    unsigned continues = 0;
+    for (uint64_t i = first; i < end && status.isOk(); ++i) {
+      const unsigned wrong = data.isWrong(i) ? SampleMark::Wrong : 0;
+      if (wrong && !selection.isHeldOut)
+        continue;
+      copy(i, uint16_t(continues | wrong));
+      continues = SampleMark::Continues;
+    }
+    data.release();
+  });
+  return status;
+}
+
+Result<Dataset> Dataset::select(const SampleSelection &selection,
+                                const DatasetOptions &options) const {
+  const std::string name =
+      Sha256::hex(cacheName + "\n" + selection.key()).substr(0, 32) + ".tokens";
+  Result<SampleDraw> counted =
+      SampleDraw::count(*this, selection, options.path);
+  if (!counted.isOk())
+    return counted.status();
+  const SampleDraw &draw = counted.value();
+  for (size_t i = 0; selection.perLabel > 0 && i < options.task->labels.size();
+       ++i)
+    if (draw.countOf(i) < selection.perLabel)
+      return Status::error(
+          ErrorCode::TooFewSamples,
+          {options.path,
+           "--k-shot expects " + std::to_string(selection.perLabel) +
+               " examples of each label but '" + options.task->word(i) +
+               "' has " + std::to_string(draw.countOf(i)),
+           "give a smaller --k-shot, or more data"});
+  return fromCache(
+      options, name,
+      [&](const std::string &directory,
+          const std::string &path) -> Result<MappedFile> {
+        TokenCacheWriter writer;
+        uint64_t lines = 0;
+        if (Status s = writer.open(directory, path); !s.isOk())
+          return s;
+        if (Status s = copySelected(*this, selection, draw, writer, lines);
+            !s.isOk())
+          return s;
+        return writer.commit(format(), options.vocabularySize,
+                             noteOf(selection, draw, lines, writer));
+      });
 }
 
 } // namespace hone::rt

@@ -1,8 +1,8 @@
 //===- SampleSelection.h - Some samples of a data file --------------------===//
 //
 // Drawn by lines of the data, so that two samples of one conversation are never
-// on both sides; by a seed, without a table, so that files of any length take no
-// memory; and kept in the file's order.
+// on both sides; by a seed, without a table, so that files of any length take
+// no memory; and kept in the file's order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,7 +57,8 @@ private:
 
   SampleSelection selection;
   uint64_t all = 0, held = 0, line = 0;
-  std::array<uint64_t, Task::MostLabels> ofLabel{}; ///< of the lines that are left
+  std::array<uint64_t, Task::MostLabels>
+      ofLabel{}; ///< of the lines that are left
   std::array<uint64_t, Task::MostLabels> seen{};
 };
 

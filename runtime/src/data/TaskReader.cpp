@@ -64,9 +64,8 @@ static bool equalsWithoutCase(std::string_view a, std::string_view b) {
     return c >= 'A' && c <= 'Z' ? char(c + 32) : c;
   };
   return a.size() == b.size() &&
-         std::equal(a.begin(), a.end(), b.begin(), [&](char x, char y) {
-           return lower(x) == lower(y);
-         });
+         std::equal(a.begin(), a.end(), b.begin(),
+                    [&](char x, char y) { return lower(x) == lower(y); });
 }
 
 Status TaskReader::findLabel(const std::string &text, size_t &out) const {
@@ -79,8 +78,8 @@ Status TaskReader::findLabel(const std::string &text, size_t &out) const {
       }
       all += std::string(all.empty() ? "" : ", ") + name;
     }
-  const std::string expected =
-      std::string("expected a label of ") + task.name + " (" + all + ") but found ";
+  const std::string expected = std::string("expected a label of ") + task.name +
+                               " (" + all + ") but found ";
   if (text == "-1")
     return bad(expected + "-1, which test sets have for labels that are kept "
                           "secret",
@@ -135,7 +134,8 @@ Status TaskReader::takeRow(std::string_view &row) {
 }
 
 /// Calls each(cell) for the cells of `row`; their number.
-template <typename Each> static size_t forEachCell(std::string_view row, Each each) {
+template <typename Each>
+static size_t forEachCell(std::string_view row, Each each) {
   size_t count = 0;
   for (;;) {
     const size_t tab = row.find('\t');
@@ -185,8 +185,9 @@ Status TaskReader::readHeader() {
                "labels");
   if (at >= content.size())
     return Status::error(ErrorCode::EmptyData,
-                         {path, "expected examples but found the names of "
-                                "columns alone",
+                         {path,
+                          "expected examples but found the names of "
+                          "columns alone",
                           "give a file with examples"});
   return Status::ok();
 }

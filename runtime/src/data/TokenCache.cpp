@@ -49,7 +49,8 @@ Status TokenCacheWriter::add(const int32_t *ids, const int32_t *labels,
 Status TokenCacheWriter::addTargets(const int32_t *ids, const int32_t *targets,
                                     size_t count, uint16_t mark) {
   const uint64_t begin = tokenCount * 2 | uint64_t(mark) << OffsetBits;
-  targetCount += count - uint64_t(std::count(targets, targets + count, NoTarget));
+  targetCount +=
+      count - uint64_t(std::count(targets, targets + count, NoTarget));
   tokenCount += count;
   ++sampleCount;
   if (Status s = data.write(ids, count * sizeof *ids); !s.isOk())

@@ -263,10 +263,9 @@ void CheckpointStore::removeOld(int64_t step, bool namesBest) const {
   }
 }
 
-Status
-CheckpointStore::save(int64_t step, const CheckpointIdentity &identity,
-                      const std::vector<CheckpointVector> &vectors,
-                      const CheckpointFields &evaluation) const {
+Status CheckpointStore::save(int64_t step, const CheckpointIdentity &identity,
+                             const std::vector<CheckpointVector> &vectors,
+                             const CheckpointFields &evaluation) const {
   std::string finalPath = directory + "/" + checkpointName(step);
   TemporaryFolder temporary(finalPath);
   if (platform::Error error = platform::makeFolder(temporary.path))
@@ -400,7 +399,8 @@ CheckpointStore::read(const Found &found,
       to = to + size;
     });
   }
-  removeOld(found.step, !found.evaluation.empty()); // what a killed save could not
+  removeOld(found.step,
+            !found.evaluation.empty()); // what a killed save could not
   return Status::ok();
 }
 

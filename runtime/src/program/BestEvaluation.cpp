@@ -58,8 +58,8 @@ bool BestEvaluation::add(uint64_t step, const Evaluation &evaluation) {
   const bool isAccuracy = metric == "accuracy";
   const double value = isAccuracy ? evaluation.accuracy() : evaluation.loss;
   const bool isBetter =
-      std::isfinite(value) && (!found || (isAccuracy ? value > bestValue
-                                                     : value < bestValue));
+      std::isfinite(value) &&
+      (!found || (isAccuracy ? value > bestValue : value < bestValue));
   since = isBetter || !found ? 0 : since + 1;
   if (!isBetter)
     return false;

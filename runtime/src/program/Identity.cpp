@@ -27,7 +27,12 @@ CheckpointIdentity identityOf(const Module &module, const Options &options,
   identity.run["data"] = data;
   identity.run["adapter layout"] = adapterLayout(module.abi());
   std::vector<const Setting *> all = options.settings.all();
-  all.insert(all.end(), options.members().begin(), options.members().end());
+  // Of the program's own those that say something: a run stays the same one when
+  // programs learn another.
+  const Options none;
+  for (size_t i = 0; i < options.members().size(); ++i)
+    if (options.members()[i]->text() != none.members()[i]->text())
+      all.push_back(options.members()[i]);
   for (const Setting *setting : all)
     if (setting->bits != Bits::None &&
         options.settings.isReadByTraining(*setting))

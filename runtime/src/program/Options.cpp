@@ -55,16 +55,15 @@ struct Mode {
 static std::optional<Mode> modeOf(const Options &options) {
   std::optional<Mode> mode;
   if (options.evalOnly)
-    mode = {
-        "eval-only",
-        "trains nothing",
-        {"eval-data", "too-long", "chat-date", "task", "predictions"}};
+    mode = {"eval-only",
+            "trains nothing",
+            {"eval-data", "too-long", "chat-date", "task", "predictions"}};
   else if (!options.dumpGradients.empty())
     // The seed: of the adapter's start, and of an estimate.
     mode = {"dump-gradients",
             "trains nothing",
-            {"data", "seed", "perturbation-scale", "too-long", "chat-date", "task",
-             "k-shot"}};
+            {"data", "seed", "perturbation-scale", "too-long", "chat-date",
+             "task", "k-shot"}};
   else if (!options.replay.empty())
     mode = {"replay", "has its settings from the file", {}};
   if (mode)
@@ -108,8 +107,9 @@ static Status checkTask(const Options &options) {
   if (hasTask && options.tooLong == "split")
     return Status::error(
         ErrorCode::OptionsDisagree,
-        {"--too-long", "a task's examples cannot be split: each has its label "
-                       "at its end",
+        {"--too-long",
+         "a task's examples cannot be split: each has its label "
+         "at its end",
          "give leave-out, refuse or cut, which cuts their beginnings"});
   return Status::ok();
 }
@@ -180,9 +180,9 @@ static Status checkCombination(const Options &options,
       {options.loadBestModelAtEnd, "--load-best-model-at-end"}};
   for (auto [isGiven, name] : ofEvaluations)
     if (isGiven && options.evalEvery == 0)
-      return Status::error(ErrorCode::MissingOption,
-                           {name, "expects --eval-every but got none",
-                            "add --eval-every N"});
+      return Status::error(
+          ErrorCode::MissingOption,
+          {name, "expects --eval-every but got none", "add --eval-every N"});
   const TrainSettings &train = options.settings.train;
   if (train.optimizer_in_backward && train.max_grad_norm > 0)
     return Status::error(

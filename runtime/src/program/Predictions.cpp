@@ -25,8 +25,8 @@ Result<Predictions> Predictions::open(const std::string &path,
 void Predictions::add(const ScoredExample &example) {
   if (!task || !written.isOk())
     return;
-  std::string line = "{\"example\": " + std::to_string(++examples) +
-                     ", \"label\": ";
+  std::string line =
+      "{\"example\": " + std::to_string(++examples) + ", \"label\": ";
   appendJsonString(line, task->word(example.label));
   line += ", \"prediction\": ";
   appendJsonString(line, task->word(example.prediction));

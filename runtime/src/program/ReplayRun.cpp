@@ -27,6 +27,11 @@ static Options optionsOf(const Options &given, const CheckpointFields &run) {
     if (setting->setBy == SetBy::Option && found != run.end())
       setting->parse(found->second);
   }
+  // Of which data it was, like its name: that is not read again.
+  for (Setting *setting : std::initializer_list<Setting *>{
+           &options.task, &options.kShot, &options.evalSplit})
+    if (auto found = run.find(setting->spelling()); found != run.end())
+      setting->parse(found->second);
   return options;
 }
 

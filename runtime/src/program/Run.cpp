@@ -171,8 +171,7 @@ Status Run::takeUpBest(const CheckpointStore::Found &found) {
     return Status::ok();
   }
   bool isSame = true;
-  Status status =
-      bestSoFar.restore(found.evaluation, found.directory, isSame);
+  Status status = bestSoFar.restore(found.evaluation, found.directory, isSame);
   if (!isSame)
     puts("evaluations are of other data or by another metric than before: the "
          "best one is looked for anew");
@@ -292,10 +291,9 @@ Status Run::save() {
   if (Status status = comparisons.sync(); !status.isOk())
     return status;
   savedAt = completed;
-  Status status = store.save(int64_t(completed), identity,
-                             trainer.trainables().checkpointVectors(),
-                             keepsBest() ? bestSoFar.fields()
-                                         : otherEvaluation);
+  Status status = store.save(
+      int64_t(completed), identity, trainer.trainables().checkpointVectors(),
+      keepsBest() ? bestSoFar.fields() : otherEvaluation);
   inputs.peak.sample();
   return status;
 }
@@ -321,12 +319,13 @@ Status Run::train(uint64_t plannedBytes, ExitCode &outcome) {
     outcome = stopRequested();
     uint64_t every = options.settings.train.save_every;
     bool due = every && completed % every == 0;
-    if (status.isOk() && (last || due || isBest || stopsEarly() ||
-                          outcome != ExitCode::Success))
+    if (status.isOk() &&
+        (last || due || isBest || stopsEarly() || outcome != ExitCode::Success))
       status = save();
     if (status.isOk() && isBest) {
       status = trainer.trainables().save(bestFolder());
       bestWritten = completed;
+      inputs.peak.sample();
     }
     if (!status.isOk()) {
       progress.finish();

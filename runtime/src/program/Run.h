@@ -3,8 +3,8 @@
 // Decides when to evaluate, log, save and stop; the numbers are Trainer's.
 // After a step the order is: log line, evaluation, checkpoint. So a checkpoint
 // counts on a log that is complete up to its step. The best evaluation's step
-// has a checkpoint too, which is what makes it survive a kill. Gradients are compared before
-// a step: its update may fail, and they may say why.
+// has a checkpoint too, which is what makes it survive a kill. Gradients are
+// compared before a step: its update may fail, and they may say why.
 //
 //===----------------------------------------------------------------------===//
 

@@ -25,7 +25,7 @@ struct StepRecord {
   uint64_t step = 0;       ///< completed updates, from 1
   double loss = 0;         ///< mean negative log-likelihood of a target token
   double learningRate = 0; ///< of the upper part, if there are two
-  double gradientNorm = 0;      ///< before clipping; NaN: there is none
+  double gradientNorm = 0; ///< before clipping; NaN: there is none
   double tokensPerSecond = 0;
   uint64_t peakAnonymousBytes = 0;
   uint64_t peakResidentBytes = 0; ///< with the resident pages of mapped files

@@ -24,8 +24,8 @@ struct ScoredExample {
 };
 
 struct Evaluation {
-  double loss = 0; ///< mean negative log-likelihood of a target token
-  uint64_t tokens = 0; ///< that have a target
+  double loss = 0;       ///< mean negative log-likelihood of a target token
+  uint64_t tokens = 0;   ///< that have a target
   uint64_t examples = 0; ///< of a task; 0: the data is of none
   uint64_t correct = 0;  ///< of them, with the right candidate the likeliest
 

@@ -89,9 +89,9 @@ public:
                               SampleOrder::Range range,
                               const Hyperparameters &hyperparameters = {});
 
-  /// The gradient of step() after `completed` updates, compared with that of the
-  /// method which the module compares, of the same batches and parameters; no
-  /// update. What is not finite is in `result`. Errors: as Device::wait.
+  /// The gradient of step() after `completed` updates, compared with that of
+  /// the method which the module compares, of the same batches and parameters;
+  /// no update. What is not finite is in `result`. Errors: as Device::wait.
   Status compare(const Dataset &data, const SampleOrder &order,
                  const Hyperparameters &hyperparameters, uint64_t completed,
                  GradientComparison &result);
