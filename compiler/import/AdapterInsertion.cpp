@@ -252,9 +252,33 @@ void hone::freeze(ModuleOp module) {
   });
 }
 
+/// The writer of models and adapters does not turn matrices back.
+static Status checkLayout(ModuleOp module, const Spec &spec) {
+  std::string turned;
+  module.walk([&](ParameterOp op) {
+    StringRef name = moduleOf(op);
+    bool trains = spec.lora.none;
+    for (const std::string &saved : spec.lora.modules_to_save)
+      trains |= names(saved, name);
+    if (op.getTransposed() && trains)
+      turned = name.str();
+  });
+  if (turned.empty())
+    return Status::ok();
+  return Status::error(
+      ErrorCode::SpecDisagreesWithModel,
+      {spec.placeOf(spec.lora.none ? "lora" : "lora.modules_to_save"),
+       "'" + turned +
+           "' is a Conv1D, whose matrix the model's files hold transposed; such "
+           "a matrix cannot train itself yet",
+       "train adapters of it, with lora.target_modules"});
+}
+
 Result<rt::LoraSettings> hone::chooseTrained(ModuleOp module,
                                              const Spec &spec) {
   rt::LoraSettings lora = spec.lora;
+  if (Status status = checkLayout(module, spec); !status.isOk())
+    return status;
   if (lora.none) {
     module.walk(train);
     lora.target_modules.clear();

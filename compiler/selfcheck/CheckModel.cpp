@@ -113,8 +113,8 @@ void selfcheck::convertToFloat64(ModuleOp module) {
 
 void selfcheck::removeKinks(ModuleOp module) {
   module.walk([](ActivationOp op) {
-    if (op.getFunction() == Activation::Relu)
-      op.setFunction(Activation::Gelu);
+    if (op.getActivation() == Activation::Relu)
+      op.setActivation(Activation::Gelu);
   });
 }
 

@@ -90,8 +90,9 @@ public:
   }
 
   double evaluate() {
-    return require(
-        trainer->evaluate(data, uint64_t(module.config().train.batch_size)));
+    return require(trainer->evaluate(
+                       data, uint64_t(module.config().train.batch_size)))
+        .loss;
   }
 
   rt::Module module;

@@ -206,14 +206,18 @@ TEST_F(KernelsReferenceTest, LinearCrossEntropyTangent) {
 
 TEST_F(KernelsReferenceTest, GradientsOfParameters) {
   Matrix x = random(5, 6), w = random(7, 6), dy = random(5, 7);
-  Matrix table = random(9, 6), dx = random(5, 6), n = random(1, 6);
+  Matrix table = random(9, 6), dx = random(5, 6);
   Rows targets = {3, -100, 8, 0, -100}, ids = {3, 1, 8, 3, 3};
   expectAdjoint([&](const Matrix &w) { return linear(x, w, nullptr); }, w, dy,
                 linearParameterAdjoint(dy, x));
   expectAdjoint([&](const Matrix &b) { return linear(x, w, &b); }, random(1, 7),
                 dy, biasAdjoint(dy));
-  expectAdjoint([&](const Matrix &n) { return rmsNorm(x, n, 1e-5); }, n, dx,
-                rmsNormParameterAdjoint(dx, x, 1e-5));
+  for (int64_t heads : {1, 3}) {
+    Norm norm{1e-5, heads, /*offset=*/0.5};
+    expectAdjoint([&](const Matrix &n) { return rmsNorm(x, n, norm); },
+                  random(1, 6 / heads), dx,
+                  rmsNormParameterAdjoint(dx, x, norm));
+  }
   expectAdjoint([&](const Matrix &t) { return embedding(ids, t); }, table, dx,
                 embeddingParameterAdjoint(dx, ids, 9));
   expectAdjoint(

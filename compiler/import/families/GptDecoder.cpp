@@ -42,7 +42,8 @@ Value GptDecoder::embedTokens(ModelBuilder &builder, StringRef table,
   Value weight =
       builder.parameter(table + ".weight", {sizes.vocabulary, features});
   return EmbeddingOp::create(builder.ops(), builder.at(table),
-                             builder.rowsOf(features), ids, weight);
+                             builder.rowsOf(features), ids, weight,
+                             /*scale=*/FloatAttr());
 }
 
 Value GptDecoder::embedPositions(ModelBuilder &builder, StringRef table,
