@@ -56,7 +56,8 @@ def write_model(name, config, folder):
     models = {"": load(directory)}
     if adapter.exists():
         models[".adapter"] = load(directory, adapter)
-    count = min(TOKENS, config["max_position_embeddings"] - PROMPT)
+    positions = config.get("max_position_embeddings", config.get("n_positions"))
+    count = min(TOKENS, positions - PROMPT)
     best = None
     for attempt in range(ATTEMPTS):
         prompt = integers(f"{name}/prompt/{attempt}", PROMPT, config["vocab_size"]).tolist()
