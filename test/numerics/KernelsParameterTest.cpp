@@ -150,7 +150,8 @@ TEST_P(KernelsParameterTest, HeadWithoutTargetsHasNoGradient) {
   kernel.set("w", random(9, 24));
   kernel.set("x", random(5, 24));
   kernel.set("t", Rows(5, -100));
-  for (double value : kernel.run(5)[0].values)
+  Matrix got = kernel.run(5)[0];
+  for (double value : got.values)
     EXPECT_EQ(value, 0);
 }
 
