@@ -206,16 +206,17 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes,
   auto parameters = ParameterTable::build(module);
   if (failed(parameters))
     return failure();
-  bool hasAdapter =
-      llvm::any_of(parameters->trainable(), [](const Parameter &p) {
-        return p.init != Init::Pretrained;
+  const bool trainsModel =
+      !parameters->trainable().empty() &&
+      llvm::all_of(parameters->trainable(), [](const Parameter &p) {
+        return p.init == Init::Pretrained;
       });
-  if (hasAdapter)
-    add(MemoryClass::Adapter, regionBytes(MemoryClass::Adapter),
-        "trainable parameters");
-  else
+  if (trainsModel)
     plan.rows.push_back(
         {"parameters", regionBytes(MemoryClass::Adapter), "all that train"});
+  else
+    add(MemoryClass::Adapter, regionBytes(MemoryClass::Adapter),
+        "trainable parameters");
   const bool isStep = !generates(module);
   if (isStep)
     add(MemoryClass::Gradient,

@@ -5,7 +5,7 @@
 
 hone.block @activation_has_one_type(%x: tensor<?x8xf32>) {
   // expected-error @+1 {{'hone.activation' op requires the same type for all operands and results}}
-  %0 = "hone.activation"(%x) {function = #hone<activation relu>}
+  %0 = "hone.activation"(%x) {activation = #hone<activation relu>}
       : (tensor<?x8xf32>) -> tensor<?x8xf64>
   hone.return
 }

@@ -288,11 +288,13 @@ static Status train(Setup &setup, const RunPlan &plan, ExitCode &outcome) {
   profile.start(run.completedSteps());
   if (Status status = run.train(plan.total, outcome); !status.isOk())
     return status;
+  // The report's sample is no part of the run.
+  setup.pool->observe(nullptr);
+  profile.stop(run.completedSteps());
   if (Status status = writeReport(setup, run, plan, outcome); !status.isOk())
     return status;
   fputs(describeOutcome(setup.module, options, run, plan).c_str(), stdout);
   if (!options.profile.empty()) {
-    profile.stop(run.completedSteps());
     fputs(profile.render().c_str(), stdout);
     if (Status status = profile.write(options.profile); !status.isOk())
       return status;
