@@ -58,6 +58,25 @@ static Status checkPlain(const PeftAdapter &adapter) {
   return Status::ok();
 }
 
+namespace {
+struct Opened {
+  PeftAdapter adapter;
+  BaseModel model; ///< its config.json
+};
+} // namespace
+
+static Result<Opened> open(const ExportRequest &request) {
+  Result<PeftAdapter> adapter = PeftAdapter::open(request.adapter);
+  if (!adapter.isOk())
+    return adapter.status();
+  if (Status status = checkPlain(adapter.value()); !status.isOk())
+    return status;
+  Result<BaseModel> model = BaseModel::openConfig(request.model);
+  if (!model.isOk())
+    return model.status();
+  return Opened{std::move(adapter.value()), std::move(model.value())};
+}
+
 /// The bytes of a factor, with its rows at `place(row)`, or transposed.
 static Result<std::vector<char>> bytesOf(
     const PeftAdapter &adapter, const rt::TensorInfo &tensor, Dtype dtype,
@@ -116,16 +135,10 @@ static Result<int64_t> headsOf(const BaseModel &model, const GgufFamily &family,
 }
 
 Result<ExportSummary> hone::exportGguf(const ExportRequest &request) {
-  Result<PeftAdapter> opened = PeftAdapter::open(request.adapter);
+  Result<Opened> opened = open(request);
   if (!opened.isOk())
     return opened.status();
-  const PeftAdapter &adapter = opened.value();
-  if (Status status = checkPlain(adapter); !status.isOk())
-    return status;
-  Result<BaseModel> read = BaseModel::openConfig(request.model);
-  if (!read.isOk())
-    return read.status();
-  const BaseModel &model = read.value();
+  const auto &[adapter, model] = opened.value();
   const GgufFamily *family = ggufFamilyOf(model.modelType());
   if (!family) {
     auto names = llvm::map_range(
@@ -257,16 +270,11 @@ static Result<std::string> mlxConfig(const PeftAdapter &adapter,
 }
 
 Result<ExportSummary> hone::exportMlx(const ExportRequest &request) {
-  Result<PeftAdapter> opened = PeftAdapter::open(request.adapter);
+  Result<Opened> opened = open(request);
   if (!opened.isOk())
     return opened.status();
-  const PeftAdapter &adapter = opened.value();
-  if (Status status = checkPlain(adapter); !status.isOk())
-    return status;
-  Result<BaseModel> model = BaseModel::openConfig(request.model);
-  if (!model.isOk())
-    return model.status();
-  Result<std::string> config = mlxConfig(adapter, model.value());
+  const auto &[adapter, model] = opened.value();
+  Result<std::string> config = mlxConfig(adapter, model);
   if (!config.isOk())
     return config.status();
 

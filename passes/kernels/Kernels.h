@@ -32,6 +32,12 @@ void emitKernel(BiasAdjointOp op, KernelBuilder &k);
 void emitKernel(BiasTangentOp op, KernelBuilder &k);
 void emitKernel(RmsNormParameterAdjointOp op, KernelBuilder &k);
 void emitKernel(EmbeddingParameterAdjointOp op, KernelBuilder &k);
+void emitKernel(PositionEmbeddingParameterAdjointOp op, KernelBuilder &k);
+/// gradient[j] += the sum over the rows of term(row, j), in blocks of
+/// numerics::kGradientRows.
+void addColumnSums(
+    KernelBuilder &k, mlir::Value gradient,
+    llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> term);
 
 // AttentionKernels.cpp. Sequences are contiguous: `starts` never decreases.
 void emitKernel(AttentionOp op, KernelBuilder &k);
@@ -50,7 +56,6 @@ void emitKernel(RmsNormTangentOp op, KernelBuilder &k);
 void emitKernel(RopeOp op, KernelBuilder &k);
 void emitKernel(PositionEmbeddingOp op, KernelBuilder &k);
 /// A table that is only added to a gradient is added there directly.
-void emitKernel(PositionEmbeddingParameterAdjointOp op, KernelBuilder &k);
 void emitKernel(ColumnsOp op, KernelBuilder &k);
 void emitKernel(ColumnsAdjointOp op, KernelBuilder &k);
 void emitElementwise(ElementwiseOpInterface op, KernelBuilder &k);
@@ -79,8 +84,8 @@ void emitKernel(DotOp op, KernelBuilder &k);
 /// Adds `value` to the gradient `sink`, both of one static shape.
 void emitGradientSum(mlir::Value value, mlir::Value sink, KernelBuilder &k);
 
-/// The gradient that `result` is added to: its sink, or its own memory, which is
-/// made zero here.
+/// The gradient that `result` is added to: its sink, or its own memory, which
+/// is made zero here; null if it has neither, since nobody reads it.
 mlir::Value zeroedGradient(mlir::Value result, KernelBuilder &k);
 
 /// Copies the vector `from` to `to`.

@@ -1,5 +1,4 @@
-//===- NormKernels.cpp - Layer normalisation
-//-------------------------------===//
+//===- NormKernels.cpp - Layer normalisation ------------------------------===//
 //
 // Mean and variance are two passes over the row: the mean of squares less the
 // square of the mean would cancel.
@@ -13,9 +12,6 @@
 
 using namespace mlir;
 using namespace hone;
-
-/// Columns of the parameters' gradients that one iteration sums.
-static constexpr int64_t kSumColumns = 64;
 
 static int64_t columnsOf(Value matrix) {
   return cast<RankedTensorType>(matrix.getType()).getDimSize(1);
@@ -162,60 +158,13 @@ void hone::emitKernel(LayerNormParameterAdjointOp op, KernelBuilder &k) {
     k.forEachRow(
         [&](Value row) { rows.write(rows.compute(row), statistics, row); });
   }
-  struct Sum {
-    Value to, partial;
-    bool isAdded; ///< to what is there
-  };
-  auto sumOf = [&](Value result) -> Sum {
-    Value sink = k.sink(result);
-    return {sink ? sink : k.buffer(result), Value(), bool(sink)};
-  };
-  Sum dw = sumOf(op.getDw()), db = sumOf(op.getDb());
-  auto piece = MemRefType::get({kSumColumns}, rows.element);
-  Value all = k.index(rows.columns), width = k.index(kSumColumns);
-  k.parallel(
-      k.ceilDiv(all, kSumColumns), {piece, piece},
-      [&](Value block, ValueRange scratch) {
-        Value first = k.mul(block, width);
-        Value count = k.min(width, k.sub(all, first)), zero = rows.real(0.0);
-        dw.partial = scratch[0];
-        db.partial = scratch[1];
-        SmallVector<Sum *, 2> sums;
-        for (Sum *sum : {&dw, &db})
-          if (sum->to)
-            sums.push_back(sum);
-        k.map(count, [&](ValueRange j) {
-          for (Sum *sum : sums)
-            if (!sum->isAdded)
-              k.store(zero, sum->to, k.add(first, j[0]));
-        });
-        k.loop(k.index(0), k.rows(), numerics::kGradientRows, [&](Value start) {
-          Value end =
-              k.min(k.rows(), k.add(start, k.index(numerics::kGradientRows)));
-          k.map(count, [&](ValueRange j) {
-            for (Sum *sum : sums)
-              k.store(zero, sum->partial, j[0]);
-          });
-          k.loop(start, end, 1, [&](Value row) {
-            NormRows::Statistics s = rows.read(statistics, row);
-            k.map(count, [&](ValueRange j) {
-              Value column = k.add(first, j[0]);
-              Value d = k.load(dy, {row, column});
-              for (Sum *sum : sums) {
-                Value term =
-                    sum == &dw ? k.mul(d, rows.normal(s, row, column)) : d;
-                k.store(k.add(k.load(sum->partial, j[0]), term), sum->partial,
-                        j[0]);
-              }
-            });
-          });
-          k.map(count, [&](ValueRange j) {
-            Value column = k.add(first, j[0]);
-            for (Sum *sum : sums)
-              k.store(
-                  k.add(k.load(sum->to, column), k.load(sum->partial, j[0])),
-                  sum->to, column);
-          });
-        });
-      });
+  if (Value dw = zeroedGradient(op.getDw(), k))
+    addColumnSums(k, dw, [&](Value row, Value column) {
+      NormRows::Statistics s = rows.read(statistics, row);
+      return k.mul(k.load(dy, {row, column}), rows.normal(s, row, column));
+    });
+  if (Value db = zeroedGradient(op.getDb(), k))
+    addColumnSums(k, db, [&](Value row, Value column) {
+      return k.load(dy, {row, column});
+    });
 }

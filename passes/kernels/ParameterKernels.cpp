@@ -35,10 +35,8 @@ static void forEachColumnBlock(KernelBuilder &k, int64_t columns, Type element,
              });
 }
 
-/// gradient[j] += sum over the rows of term(row, j), in blocks of
-/// numerics::kGradientRows.
-static void addColumnSums(KernelBuilder &k, Value gradient,
-                          function_ref<Value(Value, Value)> term) {
+void hone::addColumnSums(KernelBuilder &k, Value gradient,
+                         function_ref<Value(Value, Value)> term) {
   auto type = cast<MemRefType>(gradient.getType());
   Type element = type.getElementType();
   forEachColumnBlock(
@@ -108,23 +106,47 @@ void hone::emitKernel(RmsNormParameterAdjointOp op, KernelBuilder &k) {
   });
 }
 
+/// table[place(row)] += term(row, j) for each row of the batch, in their order.
+static void addRows(KernelBuilder &k, Value table,
+                    function_ref<Value(Value)> place,
+                    function_ref<Value(Value, Value)> term) {
+  auto type = cast<MemRefType>(table.getType());
+  forEachColumnBlock(k, type.getDimSize(1), type.getElementType(),
+                     [&](Value first, Value count, Value) {
+                       k.loop(k.index(0), k.rows(), 1, [&](Value row) {
+                         Value at = place(row);
+                         k.map(count, [&](ValueRange j) {
+                           Value column = k.add(first, j[0]);
+                           Value sum = k.add(k.load(table, {at, column}),
+                                             term(row, column));
+                           k.store(sum, table, {at, column});
+                         });
+                       });
+                     });
+}
+
 void hone::emitKernel(EmbeddingParameterAdjointOp op, KernelBuilder &k) {
   Value dy = k.buffer(op.getDy()), ids = k.buffer(op.getIds());
-  Value dt = zeroedGradient(op.getDt(), k);
   Type element = getElementTypeOrSelf(op.getDt().getType());
-  forEachColumnBlock(
-      k, columnsOf(op.getDt()), element, [&](Value first, Value count, Value) {
-        k.loop(k.index(0), k.rows(), 1, [&](Value row) {
-          Value id = k.loadIndex(ids, row);
-          k.map(count, [&](ValueRange j) {
-            Value column = k.add(first, j[0]);
-            Value term = k.load(dy, {row, column});
-            if (op.getScale())
-              term = k.mul(term,
-                           k.real(element, op.getScale()->convertToDouble()));
-            Value sum = k.add(k.load(dt, {id, column}), term);
-            k.store(sum, dt, {id, column});
-          });
-        });
+  addRows(
+      k, zeroedGradient(op.getDt(), k),
+      [&](Value row) { return k.loadIndex(ids, row); },
+      [&](Value row, Value column) {
+        Value term = k.load(dy, {row, column});
+        if (op.getScale())
+          term = k.mul(term, k.real(element, op.getScale()->convertToDouble()));
+        return term;
       });
+}
+
+void hone::emitKernel(PositionEmbeddingParameterAdjointOp op,
+                      KernelBuilder &k) {
+  Value dy = k.buffer(op.getDy()), starts = k.buffer(op.getStarts());
+  addRows(
+      k, zeroedGradient(op.getDtable(), k),
+      [&](Value row) {
+        Value position = k.sub(row, k.loadIndex(starts, row));
+        return k.add(position, k.index(op.getOffset()));
+      },
+      [&](Value row, Value column) { return k.load(dy, {row, column}); });
 }

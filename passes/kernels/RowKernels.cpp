@@ -16,9 +16,6 @@
 using namespace mlir;
 using namespace hone;
 
-/// Columns of a table's gradient that one iteration sums.
-static constexpr int64_t kSumColumns = 64;
-
 /// The type that ops on `value` compute in.
 static Type elementOf(Value value) {
   return computeType(getElementTypeOrSelf(value.getType()));
@@ -59,37 +56,6 @@ void hone::emitKernel(PositionEmbeddingOp op, KernelBuilder &k) {
     k.readRow(scratch[0], table, position, zero, columns, /*release=*/false);
     k.map(columns, [&](ValueRange j) {
       k.store(k.load(scratch[0], {zero, j[0]}), y, {row, j[0]});
-    });
-  });
-}
-
-void hone::emitKernel(PositionEmbeddingParameterAdjointOp op,
-                      KernelBuilder &k) {
-  Value sink = k.sink(op.getDtable());
-  Value dtable = sink ? sink : k.buffer(op.getDtable());
-  if (!dtable)
-    return;
-  Value dy = k.buffer(op.getDy()), starts = k.buffer(op.getStarts());
-  auto type = cast<MemRefType>(dtable.getType());
-  Value all = k.index(type.getDimSize(1)), width = k.index(kSumColumns);
-  Value zero = k.real(type.getElementType(), 0.0);
-  // Rows are in order, whichever thread has a column.
-  k.parallel(k.ceilDiv(all, kSumColumns), {}, [&](Value block, ValueRange) {
-    Value first = k.mul(block, width);
-    Value count = k.min(width, k.sub(all, first));
-    if (!sink)
-      k.map({k.index(type.getDimSize(0)), count}, [&](ValueRange at) {
-        k.store(zero, dtable, {at[0], k.add(first, at[1])});
-      });
-    k.loop(k.index(0), k.rows(), 1, [&](Value row) {
-      Value position =
-          k.add(k.sub(row, k.loadIndex(starts, row)), k.index(op.getOffset()));
-      k.map(count, [&](ValueRange j) {
-        Value column = k.add(first, j[0]);
-        Value sum = k.add(k.load(dtable, {position, column}),
-                          k.load(dy, {row, column}));
-        k.store(sum, dtable, {position, column});
-      });
     });
   });
 }

@@ -54,6 +54,8 @@ Value hone::zeroedGradient(Value result, KernelBuilder &k) {
   if (Value sink = k.sink(result))
     return sink;
   Value own = k.buffer(result);
+  if (!own)
+    return {};
   auto type = cast<MemRefType>(own.getType());
   Value zero = k.real(type.getElementType(), 0.0);
   k.parallel(k.index(type.getDimSize(0)), {}, [&](Value row, ValueRange) {

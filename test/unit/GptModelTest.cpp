@@ -4,10 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/import/ModelImport.h"
-#include "dialects/Hone/HoneOps.h"
-
-#include "gtest/gtest.h"
+#include "test/unit/BuiltModelTest.h"
 
 #include <cmath>
 
@@ -43,29 +40,11 @@ static constexpr const char *threeLayers =
     R"("attention_types": [[["global", "local"], 1], [["local"], 1]])";
 
 namespace {
-class GptModelTest : public testing::Test {
+class GptModelTest : public BuiltModelTest {
 protected:
-  GptModelTest() { context.loadDialect<HoneDialect>(); }
   OwningOpRef<ModuleOp> built(const std::string &text, int64_t longest = 64) {
-    auto parsed = HuggingFaceModel::parse(text, "config.json");
-    EXPECT_TRUE(parsed.isOk()) << parsed.status().render();
-    if (!parsed.isOk())
-      return {};
-    model = std::move(parsed.value());
-    return buildModule(*model, Float32Type::get(&context), longest);
+    return BuiltModelTest::built(text, Float32Type::get(&context), longest);
   }
-  template <typename Op> static std::vector<Op> all(ModuleOp module) {
-    std::vector<Op> ops;
-    module.walk([&](Op op) { ops.push_back(op); });
-    return ops;
-  }
-  static size_t count(ModuleOp module, StringRef suffix) {
-    return llvm::count_if(all<ParameterOp>(module), [&](ParameterOp op) {
-      return op.getName().ends_with(suffix);
-    });
-  }
-  MLIRContext context;
-  std::unique_ptr<HuggingFaceModel> model;
 };
 } // namespace
 
@@ -108,7 +87,8 @@ TEST_F(GptModelTest, Gpt2IsReadTransposedAndSliced) {
                      [](ParameterOp op) { return op.getTransposed(); });
   EXPECT_EQ(transposed, 4u);
   EXPECT_EQ(all<ColumnsOp>(*module)[2].getFrom(), 96u);
-  EXPECT_EQ(all<ActivationOp>(*module)[0].getActivation(), Activation::GeluTanh);
+  EXPECT_EQ(all<ActivationOp>(*module)[0].getActivation(),
+            Activation::GeluTanh);
   EXPECT_EQ(model->maxPositionEmbeddings, 64);
   EXPECT_TRUE(llvm::is_contained(model->redundantTensors,
                                  "transformer.h.2.attn.masked_bias"));

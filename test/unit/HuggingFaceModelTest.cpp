@@ -4,10 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/import/ModelImport.h"
-#include "dialects/Hone/HoneOps.h"
-
-#include "gtest/gtest.h"
+#include "test/unit/BuiltModelTest.h"
 
 #include <cmath>
 #include <limits>
@@ -51,19 +48,8 @@ static std::string qwen2(const std::string &extra) {
 }
 
 namespace {
-class HuggingFaceModelTest : public testing::Test {
+class HuggingFaceModelTest : public BuiltModelTest {
 protected:
-  HuggingFaceModelTest() { context.loadDialect<HoneDialect>(); }
-  OwningOpRef<ModuleOp> built(const std::string &text) {
-    return built(text, Float32Type::get(&context));
-  }
-  OwningOpRef<ModuleOp>
-  built(const std::string &text, Type element,
-        int64_t longestSequence = std::numeric_limits<int64_t>::max()) {
-    auto model = HuggingFaceModel::parse(text, "config.json");
-    EXPECT_TRUE(model.isOk()) << model.status().render();
-    return buildModule(*model.value(), element, longestSequence);
-  }
   /// Of each layer in order: the window that it sees, 0: all keys.
   std::vector<int64_t> windows(ModuleOp module) {
     std::vector<int64_t> result;
@@ -74,18 +60,6 @@ protected:
     }
     return result;
   }
-  template <typename Op> static std::vector<Op> all(ModuleOp module) {
-    std::vector<Op> ops;
-    module.walk([&](Op op) { ops.push_back(op); });
-    return ops;
-  }
-  /// The parameters whose names end in `suffix`, of all blocks.
-  static size_t count(ModuleOp module, StringRef suffix) {
-    return llvm::count_if(all<ParameterOp>(module), [&](ParameterOp op) {
-      return op.getName().ends_with(suffix);
-    });
-  }
-  MLIRContext context;
 };
 } // namespace
 

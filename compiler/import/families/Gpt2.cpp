@@ -86,27 +86,13 @@ class Gpt2 : public GptDecoder {
   }
 
   void build(ModelBuilder &builder) const override {
-    RankedTensorType hidden = builder.rowsOf(sizes.hidden);
-    builder.block("embed", {}, [&](ValueRange) {
-      Value tokens = embedTokens(builder, "wte", sizes.hidden);
-      Value positions = embedPositions(builder, "wpe", /*offset=*/0);
-      return builder.add("wpe.sum", tokens, positions);
-    });
-    std::vector<Layer> layers;
-    for (int64_t i = 0; i < sizes.layers; ++i) {
-      bool isOther = scalesByLayer && i > 0;
-      std::string block = "decoder" + (isOther ? std::to_string(i) : "");
-      if (i == 0 || isOther)
-        builder.block(block, hidden, [&](ValueRange x) {
-          return layer(builder, x[0], scaleOf(i));
-        });
-      layers.push_back({block, "transformer.h." + std::to_string(i) + "."});
-    }
-    builder.block("head", hidden, [&](ValueRange x) {
-      return loss(builder,
-                  builder.layerNorm("transformer.ln_f", x[0], epsilon));
-    });
-    connect(builder, "transformer.", layers);
+    connectTransformer(
+        builder, epsilon,
+        [&](int64_t i) {
+          bool isOther = scalesByLayer && i > 0;
+          return "decoder" + (isOther ? std::to_string(i) : "");
+        },
+        [&](int64_t i, Value x) { return layer(builder, x, scaleOf(i)); });
   }
 
   double epsilon = 1e-5;

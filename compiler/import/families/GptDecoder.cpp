@@ -2,6 +2,8 @@
 
 #include "compiler/import/families/GptDecoder.h"
 
+#include "llvm/ADT/StringSet.h"
+
 using namespace hone;
 using namespace mlir;
 
@@ -86,4 +88,29 @@ void GptDecoder::connect(ModelBuilder &builder, const std::string &prefix,
       x = builder.call(layer.block, layer.prefix, x);
     return builder.call("head", "", x);
   });
+}
+
+void GptDecoder::connectTransformer(
+    ModelBuilder &builder, double epsilon,
+    llvm::function_ref<std::string(int64_t)> blockOf,
+    llvm::function_ref<Value(int64_t, Value)> layer) const {
+  RankedTensorType hidden = builder.rowsOf(sizes.hidden);
+  builder.block("embed", {}, [&](ValueRange) {
+    Value tokens = embedTokens(builder, "wte", sizes.hidden);
+    Value positions = embedPositions(builder, "wpe", /*offset=*/0);
+    return builder.add("wpe.sum", tokens, positions);
+  });
+  llvm::StringSet<> known;
+  std::vector<Layer> layers;
+  for (int64_t i = 0; i < sizes.layers; ++i) {
+    std::string block = blockOf(i);
+    if (known.insert(block).second)
+      builder.block(block, hidden,
+                    [&](ValueRange x) { return layer(i, x[0]); });
+    layers.push_back({block, "transformer.h." + std::to_string(i) + "."});
+  }
+  builder.block("head", hidden, [&](ValueRange x) {
+    return loss(builder, builder.layerNorm("transformer.ln_f", x[0], epsilon));
+  });
+  connect(builder, "transformer.", layers);
 }

@@ -46,6 +46,14 @@ protected:
   static void connect(ModelBuilder &builder, const std::string &prefix,
                       const std::vector<Layer> &layers);
 
+  /// The whole of a model whose tensors are in "transformer.": wte and wpe,
+  /// layers h.N, ln_f. Layer `i` runs the block `blockOf(i)`, which `layer`
+  /// makes for the first of its layers.
+  void connectTransformer(
+      ModelBuilder &builder, double epsilon,
+      llvm::function_ref<std::string(int64_t i)> blockOf,
+      llvm::function_ref<mlir::Value(int64_t i, mlir::Value x)> layer) const;
+
   Sizes sizes;
   std::string headTensor;
 };

@@ -121,30 +121,17 @@ class GptNeo : public GptDecoder {
   }
 
   void build(ModelBuilder &builder) const override {
-    RankedTensorType hidden = builder.rowsOf(sizes.hidden);
-    builder.block("embed", {}, [&](ValueRange) {
-      Value tokens = embedTokens(builder, "wte", sizes.hidden);
-      Value positions = embedPositions(builder, "wpe", /*offset=*/0);
-      return builder.add("wpe.sum", tokens, positions);
-    });
     // A window that no sequence fills is none.
     bool hasWindow = window < builder.longestSequence();
-    bool isKnown[2] = {false, false};
-    std::vector<Layer> layers;
-    for (int64_t i = 0; i < sizes.layers; ++i) {
-      bool isWindowed = hasWindow && isLocal[i];
-      std::string block = isWindowed ? "decoder_sliding" : "decoder";
-      if (!std::exchange(isKnown[isWindowed], true))
-        builder.block(block, hidden, [&](ValueRange x) {
-          return layer(builder, x[0], isWindowed ? window : 0);
+    auto isWindowed = [&](int64_t i) { return hasWindow && isLocal[i]; };
+    connectTransformer(
+        builder, epsilon,
+        [&](int64_t i) -> std::string {
+          return isWindowed(i) ? "decoder_sliding" : "decoder";
+        },
+        [&](int64_t i, Value x) {
+          return layer(builder, x, isWindowed(i) ? window : 0);
         });
-      layers.push_back({block, "transformer.h." + std::to_string(i) + "."});
-    }
-    builder.block("head", hidden, [&](ValueRange x) {
-      return loss(builder,
-                  builder.layerNorm("transformer.ln_f", x[0], epsilon));
-    });
-    connect(builder, "transformer.", layers);
   }
 
   double epsilon = 1e-5;

@@ -14,6 +14,7 @@
 #include "platform/System.h"
 #include "program/Prompt.h"
 #include "program/Signals.h"
+#include "program/StandardOutput.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -79,13 +80,7 @@ private:
         fflush(stdout) == 0)
       return Status::ok();
     closed = true;
-    if (errno == EPIPE)
-      return Status::ok();
-    return Status::error(
-        ErrorCode::WriteFailed,
-        {"standard output",
-         std::string("writing failed: ") + strerror(errno ? errno : EIO),
-         "check where it goes, and the free space there"});
+    return errno == EPIPE ? Status::ok() : outputFailed(errno);
   }
 
   const Tokenizer *tokenizer; ///< null: ids
@@ -95,16 +90,6 @@ private:
 };
 
 } // namespace
-
-static Status printVersion(const Module &module) {
-  const ModuleConfig &config = module.config();
-  printf("hone generate, ABI %u\nmodel %s, weights %s\nlayout %s\n"
-         "compiled for %s, %s\n",
-         HONE_ABI_VERSION, config.modelName.c_str(),
-         config.weightsSourceHash.c_str(), config.weightsLayout.c_str(),
-         config.target.triple.c_str(), config.target.cpu.c_str());
-  return Status::ok();
-}
 
 static Status notFinite(int64_t position) {
   return Status::error(
@@ -182,14 +167,14 @@ Status runGeneration(const hone_module &compiled,
   GenerateOptions &options = parsed.value();
   if (options.help) {
     fputs(GenerateOptions::usage().c_str(), stdout);
-    return Status::ok();
+    return flushOutput();
   }
   if (options.version)
-    return printVersion(module);
+    return printVersion("generate", module);
   const RunPlan plan = planFor(module, options);
   if (options.plan) {
     fputs(plan.render().c_str(), stdout);
-    return Status::ok();
+    return flushOutput();
   }
 
   Result<ModelFiles> files = openModelFiles(module, options.weights);

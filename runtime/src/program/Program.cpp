@@ -25,6 +25,7 @@
 #include "program/RunReport.h"
 #include "program/SampleDisplay.h"
 #include "program/Signals.h"
+#include "program/StandardOutput.h"
 #include "program/Summary.h"
 
 #include <cerrno>
@@ -164,19 +165,6 @@ static Status startFresh(Setup &setup) {
   return Status::ok();
 }
 
-/// Where standard output is what the program is for. A pipe that nobody reads
-/// any more is no error.
-static Status flushOutput() {
-  errno = 0;
-  if ((fflush(stdout) == 0 && !ferror(stdout)) || errno == EPIPE)
-    return Status::ok();
-  return Status::error(
-      ErrorCode::WriteFailed,
-      {"standard output",
-       std::string("writing failed: ") + strerror(errno ? errno : EIO),
-       "check where it goes, and the free space there"});
-}
-
 static Status evaluateOnly(Setup &setup) {
   if (Status status = startFresh(setup); !status.isOk())
     return status;
@@ -304,16 +292,6 @@ static Status train(Setup &setup, const RunPlan &plan, ExitCode &outcome) {
   return Status::ok();
 }
 
-static Status printVersion(const Module &module) {
-  const ModuleConfig &config = module.config();
-  printf("hone train, ABI %u\nmodel %s, weights %s\nlayout %s\n"
-         "compiled for %s, %s\n",
-         HONE_ABI_VERSION, config.modelName.c_str(),
-         config.weightsSourceHash.c_str(), config.weightsLayout.c_str(),
-         config.target.triple.c_str(), config.target.cpu.c_str());
-  return flushOutput();
-}
-
 /// A run that writes a model replaces none that no run made, above all not the
 /// one that it came from.
 static Status checkModelStays(const Setup &setup) {
@@ -353,7 +331,7 @@ static Status execute(const hone_module &compiled,
     return flushOutput();
   }
   if (options.version)
-    return printVersion(setup.module);
+    return printVersion("train", setup.module);
   if (!options.replay.empty() && !setup.module.canReplay())
     return setup.module.config().hasParts()
                ? Status::error(

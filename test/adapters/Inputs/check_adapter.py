@@ -14,6 +14,8 @@ import pathlib
 import struct
 import sys
 
+import tensor_file
+
 FORMATS = {"F32": ("f", 4), "F64": ("d", 8), "F16": ("e", 2)}
 
 
@@ -24,28 +26,17 @@ def decode(dtype, data):
     return list(struct.unpack(f"<{len(data) // size}{letter}", data))
 
 
-def read_safetensors(path):
-    data = path.read_bytes()
-    (size,) = struct.unpack_from("<Q", data)
-    out = {}
-    for name, entry in json.loads(data[8 : 8 + size]).items():
-        if name != "__metadata__":
-            begin, end = entry["data_offsets"]
-            out[name] = (entry["dtype"], entry["shape"], data[8 + size + begin : 8 + size + end])
-    return out
-
-
 def read_model(folder):
     out = {}
     for path in sorted(folder.glob("*.safetensors")):
-        out.update(read_safetensors(path))
+        out.update(tensor_file.read(path))
     return out
 
 
 class Adapter:
     def __init__(self, folder):
         self.config = json.loads((folder / "adapter_config.json").read_text())
-        tensors = read_safetensors(folder / "adapter_model.safetensors")
+        tensors = tensor_file.read(folder / "adapter_model.safetensors")
         self.pairs, self.saved = {}, {}
         for name, (dtype, shape, data) in tensors.items():
             name = name.removeprefix("base_model.model.")
@@ -200,7 +191,7 @@ def check_mlx(model, adapter, folder):
     expect(parameters["rank"] == adapter.config["r"], "rank")
     layers = json.loads((model / "config.json").read_text())["num_hidden_layers"]
     adapted = set()
-    tensors = read_safetensors(folder / "adapters.safetensors")
+    tensors = tensor_file.read(folder / "adapters.safetensors")
     for module, pair in adapter.pairs.items():
         _, _, layer, rest = module.split(".", 3)
         expect(rest in parameters["keys"], f"{rest} is no key")

@@ -11,6 +11,8 @@ import shutil
 import struct
 import sys
 
+from tensor_file import read
+
 random.seed(7)
 
 
@@ -23,17 +25,6 @@ def write(path, tensors):
     text = json.dumps(header).encode()
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(struct.pack("<Q", len(text)) + text + body)
-
-
-def read(path):
-    data = path.read_bytes()
-    (size,) = struct.unpack_from("<Q", data)
-    out = {}
-    for name, entry in json.loads(data[8 : 8 + size]).items():
-        if name != "__metadata__":
-            begin, end = entry["data_offsets"]
-            out[name] = (entry["dtype"], entry["shape"], data[8 + size + begin : 8 + size + end])
-    return out
 
 
 def floats(*shape, size=0.1):

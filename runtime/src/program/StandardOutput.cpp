@@ -1,0 +1,36 @@
+//===- StandardOutput.cpp - What programs print and what becomes of it ----===//
+
+#include "program/StandardOutput.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace hone::rt {
+
+Status outputFailed(int error) {
+  return Status::error(
+      ErrorCode::WriteFailed,
+      {"standard output",
+       std::string("writing failed: ") + strerror(error ? error : EIO),
+       "check where it goes, and the free space there"});
+}
+
+Status flushOutput() {
+  errno = 0;
+  if ((fflush(stdout) == 0 && !ferror(stdout)) || errno == EPIPE)
+    return Status::ok();
+  return outputFailed(errno);
+}
+
+Status printVersion(const char *program, const Module &module) {
+  const ModuleConfig &config = module.config();
+  printf("hone %s, ABI %u\nmodel %s, weights %s\nlayout %s\n"
+         "compiled for %s, %s\n",
+         program, HONE_ABI_VERSION, config.modelName.c_str(),
+         config.weightsSourceHash.c_str(), config.weightsLayout.c_str(),
+         config.target.triple.c_str(), config.target.cpu.c_str());
+  return flushOutput();
+}
+
+} // namespace hone::rt

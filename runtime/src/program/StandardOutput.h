@@ -1,0 +1,24 @@
+//===- StandardOutput.h - What programs print and what becomes of it ------===//
+
+#ifndef HONE_RUNTIME_PROGRAM_STANDARDOUTPUT_H
+#define HONE_RUNTIME_PROGRAM_STANDARDOUTPUT_H
+
+#include "base/Status.h"
+#include "module/Module.h"
+
+namespace hone::rt {
+
+/// Brings what was printed to whoever reads it: where standard output is what
+/// the program is for. A pipe that nobody reads any more is no error. Errors:
+/// WriteFailed.
+Status flushOutput();
+
+/// That writing failed with `error`, an errno; 0: not known.
+Status outputFailed(int error);
+
+/// --version of `program`. Errors: as flushOutput.
+Status printVersion(const char *program, const Module &module);
+
+} // namespace hone::rt
+
+#endif
