@@ -22,7 +22,6 @@
 #include "compiler/driver/RuntimeArchives.h"
 #include "compiler/driver/StepRequest.h"
 #include "compiler/driver/TargetOfSpec.h"
-#include "compiler/import/AdapterInsertion.h"
 #include "compiler/import/ModelImport.h"
 #include "compiler/import/StorageAssignment.h"
 #include "compiler/selfcheck/CheckModel.h"
@@ -214,13 +213,11 @@ Status Compilation::importModel() {
     if (Status status = settleGeneration(); !status.isOk())
       return status;
   Result<ImportedModel> imported =
-      model ? hone::importModel(context, *model, spec)
+      model ? hone::importModel(context, *model, spec, !generates())
             : parseModel(context, spec);
   if (!imported.isOk())
     return imported.status();
   module = std::move(imported.value().module);
-  if (generates() && spec.lora.none)
-    freeze(*module);
   if (spec.roundsProducts())
     (*module)->setAttr(HoneDialect::getRoundedProductsAttrName(),
                        UnitAttr::get(&context));
@@ -234,6 +231,13 @@ Status Compilation::importModel() {
   identity.vocabSize = vocabularySize(*module);
   identity.lora = std::move(imported.value().lora);
   identity.weights = stored.value();
+  if (request.alsoGenerates && identity.lora.none)
+    return Status::error(
+        ErrorCode::OptionsDisagree,
+        {"--emit",
+         "expected one program of a model that trains as a whole, "
+         "since text comes from the model that a run writes",
+         "write --emit=train, and --emit=generate with that model"});
   return Status::ok();
 }
 

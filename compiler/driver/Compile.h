@@ -28,6 +28,8 @@ struct CompileRequest {
       stopAfter; ///< print the IR of this phase instead
   Artifact artifact = Artifact::Binary;
   Program program = Program::Train;
+  /// Whether a second request has the other program, with the same weights.
+  bool alsoGenerates = false;
   /// Print the plan to standard output; without `output`, only that.
   PlanFormat plan = PlanFormat::None;
   std::string linker;     ///< compiler driver; empty: found on PATH

@@ -199,8 +199,10 @@ int main(int argc, char **argv) {
   if (request.writesBinary() && request.output.empty())
     return missing("-o OUTDIR");
 
+  request.alsoGenerates = options.emit == Emit::Both;
   rt::Status status = compile(request);
-  if (status.isOk() && options.emit == Emit::Both) {
+  if (status.isOk() && request.alsoGenerates) {
+    request.alsoGenerates = false;
     request.program = Program::Generate;
     status = compile(request);
   }

@@ -245,23 +245,12 @@ static Status checkTies(ModuleOp module, const Spec &spec) {
        "leave it out, or train all parameters with lora: none"});
 }
 
-void hone::freeze(ModuleOp module) {
-  module.walk([](ParameterOp op) {
-    op.setTrainable(false);
-    op.removeInitAttr();
-  });
-}
-
 /// The writer of models and adapters does not turn matrices back.
 static Status checkLayout(ModuleOp module, const Spec &spec) {
   std::string turned;
   module.walk([&](ParameterOp op) {
-    StringRef name = moduleOf(op);
-    bool trains = spec.lora.none;
-    for (const std::string &saved : spec.lora.modules_to_save)
-      trains |= names(saved, name);
-    if (op.getTransposed() && trains)
-      turned = name.str();
+    if (op.getTransposed() && op.getTrainable())
+      turned = moduleOf(op).str();
   });
   if (turned.empty())
     return Status::ok();
@@ -269,19 +258,21 @@ static Status checkLayout(ModuleOp module, const Spec &spec) {
       ErrorCode::SpecDisagreesWithModel,
       {spec.placeOf(spec.lora.none ? "lora" : "lora.modules_to_save"),
        "'" + turned +
-           "' is a Conv1D, whose matrix the model's files hold transposed; such "
+           "' is a Conv1D, whose matrix the model's files hold transposed; "
+           "such "
            "a matrix cannot train itself yet",
        "train adapters of it, with lora.target_modules"});
 }
 
-Result<rt::LoraSettings> hone::chooseTrained(ModuleOp module,
-                                             const Spec &spec) {
+Result<rt::LoraSettings> hone::chooseTrained(ModuleOp module, const Spec &spec,
+                                             bool trains) {
   rt::LoraSettings lora = spec.lora;
-  if (Status status = checkLayout(module, spec); !status.isOk())
-    return status;
   if (lora.none) {
-    module.walk(train);
     lora.target_modules.clear();
+    if (trains)
+      module.walk(train);
+    if (Status status = checkLayout(module, spec); !status.isOk())
+      return status;
     return lora;
   }
   if (isAllLinear(spec))
@@ -329,6 +320,8 @@ Result<rt::LoraSettings> hone::chooseTrained(ModuleOp module,
         if (isTarget)
           adapt(op, spec);
     }
+  if (Status status = checkLayout(module, spec); !status.isOk())
+    return status;
   if (Status status = checkTies(module, spec); !status.isOk())
     return status;
   return lora;

@@ -3,8 +3,8 @@
 // PEFT's rule: a target names a module when it is the module's full path, or a
 // suffix of it that starts after a dot. So "q_proj" names one module in every
 // layer, and "layers.3.self_attn.q_proj" names one module. all-linear leaves
-// out the output head, as PEFT does. Modules that train in full are named in the
-// same way.
+// out the output head, as PEFT does. Modules that train in full are named in
+// the same way.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,16 +19,14 @@ namespace hone {
 
 /// Makes each hone.linear of `module` that lora.target_modules names a
 /// hone.lora_linear, and the parameters that lora.modules_to_save and lora.bias
-/// name trainable; with lora: none, all of them. Layers that train alike go on
-/// sharing one block. Returns `lora` with the modules' names for
-/// adapter_config.json, sorted, in place of "all-linear". Errors: Usage naming
-/// the entry that names no such module, with the nearest that does; a module
-/// that is named twice; a tied one.
+/// name trainable; with lora: none, all of them, unless nothing `trains`.
+/// Layers that train alike go on sharing one block. Returns `lora` with the
+/// modules' names for adapter_config.json, sorted, in place of "all-linear".
+/// Errors: Usage naming the entry that names no such module, with the nearest
+/// that does; a module that is named twice; a tied one; one that files hold
+/// transposed.
 rt::Result<rt::LoraSettings> chooseTrained(mlir::ModuleOp module,
-                                           const Spec &spec);
-
-/// Trains nothing of a model without adapters: what generates text reads it.
-void freeze(mlir::ModuleOp module);
+                                           const Spec &spec, bool trains);
 
 } // namespace hone
 

@@ -35,7 +35,7 @@ Type hone::activationType(const Spec &spec, MLIRContext *context) {
 
 Result<ImportedModel> hone::importModel(MLIRContext &context,
                                         const HuggingFaceModel &model,
-                                        const Spec &spec) {
+                                        const Spec &spec, bool trains) {
   if (model.maxPositionEmbeddings &&
       spec.train.max_seq_length > model.maxPositionEmbeddings)
     return Status::error(
@@ -52,7 +52,7 @@ Result<ImportedModel> hone::importModel(MLIRContext &context,
                      builder.getI64IntegerAttr(spec.maxRows()));
   (*module)->setAttr(HoneDialect::getMaxPositionsAttrName(),
                      builder.getI64IntegerAttr(spec.train.max_seq_length));
-  Result<rt::LoraSettings> lora = chooseTrained(*module, spec);
+  Result<rt::LoraSettings> lora = chooseTrained(*module, spec, trains);
   if (!lora.isOk())
     return lora.status();
   if (failed(verify(*module)))

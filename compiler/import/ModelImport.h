@@ -40,7 +40,7 @@ buildModule(const HuggingFaceModel &model, mlir::Type element,
 /// The same with adapters and hone.max_rows, verified. Errors: Usage.
 rt::Result<ImportedModel> importModel(mlir::MLIRContext &context,
                                       const HuggingFaceModel &model,
-                                      const Spec &spec);
+                                      const Spec &spec, bool trains = true);
 
 /// Parses `spec.model`, an .mlir file with an entry @loss, and sets
 /// hone.max_rows from the spec; a value in the file must agree. Keys of `lora`

@@ -112,10 +112,12 @@ void selfcheck::convertToFloat64(ModuleOp module) {
 }
 
 void selfcheck::removeKinks(ModuleOp module) {
-  module.walk([](ActivationOp op) {
+  auto smooth = [](auto op) {
     if (op.getActivation() == Activation::Relu)
       op.setActivation(Activation::Gelu);
-  });
+  };
+  module.walk([&](ActivationOp op) { smooth(op); });
+  module.walk([&](GatedActivationOp op) { smooth(op); });
 }
 
 //===----------------------------------------------------------------------===//

@@ -23,9 +23,6 @@ LogicalResult CacheOp::verify() {
 }
 
 LogicalResult CachedAttentionOp::verify() {
-  // (C6)
-  if (getWindow() && static_cast<int64_t>(*getWindow()) < 1)
-    return emitOpError("expects 'window' to be at least 1");
   ShapeChecks check(*this);
   // (C2)
   if (failed(check.headGroups(getQ(), getK(), getHeads(), getKvHeads())))
@@ -44,6 +41,7 @@ LogicalResult CachedAttentionOp::verify() {
       check.sameDim("keys", getKeys(), 1, "k", getK(), 1),      // (C4)
       check.sameElementType("k", getK(), "q", getQ()),          // (C5)
       check.sameElementType("keys", getKeys(), "k", getK()),    // (C5)
+      check.isPositive("window", getWindow()),                  // (C6)
   });
 }
 
@@ -86,11 +84,10 @@ AttentionOp::buildContinuation(OpBuilder &builder,
   auto type = cast<RankedTensorType>(k.getType());
   Value keys = request.cacheOf("keys", type);
   Value values = request.cacheOf("values", type);
-  auto window = (*this)->getAttrOfType<IntegerAttr>("window");
-  auto op = CachedAttentionOp::create(builder, getLoc(), q.getType(), q, k,
-                                      request.operands[2], request.operands[3],
-                                      keys, values, getHeadsAttr(),
-                                      getKvHeadsAttr(), window, getScaleAttr());
+  auto op = CachedAttentionOp::create(
+      builder, getLoc(), q.getType(), q, k, request.operands[2],
+      request.operands[3], keys, values, getHeadsAttr(), getKvHeadsAttr(),
+      getWindowAttr(), getScaleAttr());
   return SmallVector<Value>{op.getY()};
 }
 

@@ -21,6 +21,10 @@ struct ActiveInputs {
   bool parameters = true; ///< the trainable ones
 };
 
+/// What has no input makes the hidden states: it keeps nothing, and is no layer
+/// of a plan or a selection.
+inline bool isLayer(CallOp call) { return !call.getValues().empty(); }
+
 class ActivityAnalysis {
 public:
   ActivityAnalysis(BlockOp block, const ActiveInputs &inputs);

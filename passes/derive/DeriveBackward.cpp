@@ -164,8 +164,6 @@ LogicalResult EntryDerivation::deriveBlocks() {
     return loss.emitOpError("expects the loss to depend on a trainable "
                             "parameter");
   splitCalls = activity.layersBefore(lossCall);
-  // What has no input keeps nothing: it is no layer of a plan.
-  auto isLayer = [](CallOp call) { return !call.getValues().empty(); };
   const auto numLayers = llvm::count_if(splitCalls, isLayer);
   if (!plan.isFor(numLayers))
     return loss.emitOpError("has ")

@@ -177,10 +177,8 @@ FailureOr<int64_t> countDerivedLayers(EntryOp loss,
     return failure();
   EntryActivity activity(
       loss, [&](StringRef prefix) { return parts->has(part, prefix); });
-  // What has no input keeps nothing.
-  return llvm::count_if(
-      activity.layersBefore(returned.getDefiningOp<CallOp>()),
-      [](CallOp call) { return !call.getValues().empty(); });
+  return llvm::count_if(activity.layersBefore(returned.getDefiningOp<CallOp>()),
+                        isLayer);
 }
 
 void buildMethods(OpPassManager &pm, const StepOptions &options) {

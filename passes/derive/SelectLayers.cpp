@@ -2,6 +2,7 @@
 
 #include "passes/derive/SelectLayers.h"
 
+#include "passes/derive/ActivityAnalysis.h"
 #include "passes/derive/ResidualPolicy.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -29,29 +30,29 @@ static bool trains(BlockOp block) {
                       [](ParameterOp op) { return op.getTrainable(); });
 }
 
-/// Prefixes of what makes hidden states of nothing but the batch, and trains: it
-/// is no layer, and its gradient is of every step.
+/// Prefixes of what makes hidden states of nothing but the batch, and trains:
+/// it is no layer, and its gradient is of every step.
 static llvm::StringSet<> trainedSources(EntryOp entry,
                                         const SymbolTable &symbols) {
   llvm::StringSet<> sources;
   for (CallOp call : entry.getBody().getOps<CallOp>())
-    if (call.getValues().empty() &&
-        trains(symbols.lookup<BlockOp>(call.getBlock())))
+    if (!isLayer(call) && trains(symbols.lookup<BlockOp>(call.getBlock())))
       sources.insert(call.getPrefix());
   return sources;
 }
 
-/// The calls of `entry` for `layers` whose block `isLayer`, without that of the
+/// The calls of `entry` for `layers` whose block `isKind`, without that of the
 /// loss.
 static SmallVector<CallOp> layersOf(EntryOp entry, LayerFilter layers,
-                                    function_ref<bool(BlockOp)> isLayer) {
+                                    function_ref<bool(BlockOp)> isKind) {
   SymbolTable symbols(entry->getParentOp());
   Operation *loss = lossCallOf(entry);
   const llvm::StringSet<> sources = trainedSources(entry, symbols);
   SmallVector<CallOp> calls;
   for (CallOp call : entry.getBody().getOps<CallOp>())
-    if (call != loss && !sources.contains(call.getPrefix()) && hasLayer(layers, call.getPrefix()) &&
-        isLayer(symbols.lookup<BlockOp>(call.getBlock())))
+    if (call != loss && !sources.contains(call.getPrefix()) &&
+        hasLayer(layers, call.getPrefix()) &&
+        isKind(symbols.lookup<BlockOp>(call.getBlock())))
       calls.push_back(call);
   return calls;
 }

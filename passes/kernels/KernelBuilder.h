@@ -57,6 +57,11 @@ struct KernelSettings {
   bool roundsProducts = false;
 };
 
+/// Features of a matrix of rows.
+inline int64_t columnsOf(mlir::Value matrix) {
+  return llvm::cast<mlir::RankedTensorType>(matrix.getType()).getDimSize(1);
+}
+
 /// `name` and a number that no symbol of the module has: blocks, which users
 /// name, become functions too.
 std::string freshSymbol(mlir::ModuleOp module, llvm::StringRef name);

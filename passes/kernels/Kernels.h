@@ -33,11 +33,15 @@ void emitKernel(BiasTangentOp op, KernelBuilder &k);
 void emitKernel(RmsNormParameterAdjointOp op, KernelBuilder &k);
 void emitKernel(EmbeddingParameterAdjointOp op, KernelBuilder &k);
 void emitKernel(PositionEmbeddingParameterAdjointOp op, KernelBuilder &k);
-/// gradient[j] += the sum over the rows of term(row, j), in blocks of
-/// numerics::kGradientRows.
+/// gradient[j] += the sum over the rows of termsOf(row)(j), in blocks of
+/// numerics::kGradientRows. What a row's terms share is built once for each
+/// row.
 void addColumnSums(
     KernelBuilder &k, mlir::Value gradient,
-    llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> term);
+    llvm::function_ref<std::function<mlir::Value(mlir::Value)>(mlir::Value)>
+        termsOf);
+/// The same of the rows of `dy` themselves.
+void addBiasSums(KernelBuilder &k, mlir::Value gradient, mlir::Value dy);
 
 // AttentionKernels.cpp. Sequences are contiguous: `starts` never decreases.
 void emitKernel(AttentionOp op, KernelBuilder &k);

@@ -24,10 +24,6 @@ static RankedTensorType tensorType(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-static int64_t columnsOf(Value matrix) {
-  return tensorType(matrix).getDimSize(1);
-}
-
 /// The epilogue `acc * factor`.
 static auto scaledBy(KernelBuilder &k, Value factor) {
   return [&k, factor](Value acc, Value, Value) { return k.mul(acc, factor); };

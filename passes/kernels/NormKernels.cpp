@@ -13,10 +13,6 @@
 using namespace mlir;
 using namespace hone;
 
-static int64_t columnsOf(Value matrix) {
-  return cast<RankedTensorType>(matrix.getType()).getDimSize(1);
-}
-
 namespace {
 
 /// The rows of the input of a layer norm, in the words of a kernel.
@@ -24,8 +20,7 @@ class NormRows {
 public:
   template <typename Op>
   NormRows(Op op, KernelBuilder &k)
-      : k(k), x(k.buffer(op.getX())),
-        kept(op.getStatistics() ? k.buffer(op.getStatistics()) : Value()),
+      : k(k), x(k.buffer(op.getX())), kept(k.buffer(op.getStatistics())),
         element(computeType(getElementTypeOrSelf(op.getX().getType()))),
         columns(columnsOf(op.getX())), eps(op.getEps().convertToDouble()) {}
 
@@ -123,11 +118,8 @@ void hone::emitKernel(LayerNormAdjointOp op, KernelBuilder &k) {
 void hone::emitKernel(LayerNormTangentOp op, KernelBuilder &k) {
   NormRows rows(op, k);
   Value ty = k.buffer(op.getTy()), weight = k.buffer(op.getWeight());
-  auto bufferOf = [&](Value optional) {
-    return optional ? k.buffer(optional) : Value();
-  };
-  Value tx = bufferOf(op.getTx()), tw = bufferOf(op.getTw());
-  Value tb = bufferOf(op.getTb());
+  Value tx = k.buffer(op.getTx()), tw = k.buffer(op.getTw());
+  Value tb = k.buffer(op.getTb());
   k.forEachRow([&](Value row) {
     NormRows::Statistics s = rows.of(row);
     // `sum` may be null.
@@ -159,12 +151,12 @@ void hone::emitKernel(LayerNormParameterAdjointOp op, KernelBuilder &k) {
         [&](Value row) { rows.write(rows.compute(row), statistics, row); });
   }
   if (Value dw = zeroedGradient(op.getDw(), k))
-    addColumnSums(k, dw, [&](Value row, Value column) {
+    addColumnSums(k, dw, [&](Value row) {
       NormRows::Statistics s = rows.read(statistics, row);
-      return k.mul(k.load(dy, {row, column}), rows.normal(s, row, column));
+      return [&, s, row](Value column) {
+        return k.mul(k.load(dy, {row, column}), rows.normal(s, row, column));
+      };
     });
   if (Value db = zeroedGradient(op.getDb(), k))
-    addColumnSums(k, db, [&](Value row, Value column) {
-      return k.load(dy, {row, column});
-    });
+    addBiasSums(k, db, dy);
 }

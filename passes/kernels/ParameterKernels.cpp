@@ -16,10 +16,6 @@ using namespace hone;
 /// Columns of a gradient that one iteration sums; no sum crosses them.
 static constexpr int64_t kColumns = 64;
 
-static int64_t columnsOf(Value matrix) {
-  return cast<RankedTensorType>(matrix.getType()).getDimSize(1);
-}
-
 /// Runs body(first, count, sums) for blocks of `columns`, in parallel. `sums`
 /// is private: memref<1 x kColumns>.
 static void forEachColumnBlock(KernelBuilder &k, int64_t columns, Type element,
@@ -35,8 +31,9 @@ static void forEachColumnBlock(KernelBuilder &k, int64_t columns, Type element,
              });
 }
 
-void hone::addColumnSums(KernelBuilder &k, Value gradient,
-                         function_ref<Value(Value, Value)> term) {
+void hone::addColumnSums(
+    KernelBuilder &k, Value gradient,
+    function_ref<std::function<Value(Value)>(Value)> termsOf) {
   auto type = cast<MemRefType>(gradient.getType());
   Type element = type.getElementType();
   forEachColumnBlock(
@@ -50,9 +47,10 @@ void hone::addColumnSums(KernelBuilder &k, Value gradient,
           k.map(count,
                 [&](ValueRange j) { k.store(zero, sums, {none, j[0]}); });
           k.loop(begin, end, 1, [&](Value row) {
+            std::function<Value(Value)> term = termsOf(row);
             k.map(count, [&](ValueRange j) {
-              Value sum = k.add(k.load(sums, {none, j[0]}),
-                                term(row, k.add(first, j[0])));
+              Value sum =
+                  k.add(k.load(sums, {none, j[0]}), term(k.add(first, j[0])));
               k.store(sum, sums, {none, j[0]});
             });
           });
@@ -65,11 +63,14 @@ void hone::addColumnSums(KernelBuilder &k, Value gradient,
       });
 }
 
-void hone::emitKernel(BiasAdjointOp op, KernelBuilder &k) {
-  Value dy = k.buffer(op.getDy());
-  addColumnSums(k, zeroedGradient(op.getDb(), k), [&](Value row, Value column) {
-    return k.load(dy, {row, column});
+void hone::addBiasSums(KernelBuilder &k, Value gradient, Value dy) {
+  addColumnSums(k, gradient, [&](Value row) {
+    return [=, &k](Value column) { return k.load(dy, {row, column}); };
   });
+}
+
+void hone::emitKernel(BiasAdjointOp op, KernelBuilder &k) {
+  addBiasSums(k, zeroedGradient(op.getDb(), k), k.buffer(op.getDy()));
 }
 
 void hone::emitKernel(BiasTangentOp op, KernelBuilder &k) {
@@ -92,17 +93,21 @@ void hone::emitKernel(RmsNormParameterAdjointOp op, KernelBuilder &k) {
                 {row, head});
       });
     });
-  // Few heads: the terms of a row are added before they go into the sum.
-  addColumnSums(k, zeroedGradient(op.getDw(), k), [&](Value row, Value j) {
-    Value sum;
-    for (int64_t head = 0; head < heads; ++head) {
-      Value column = k.add(k.index(head * width), j);
-      Value normal =
-          k.mul(k.load(x, {row, column}), k.load(rstd, {row, k.index(head)}));
-      Value term = k.mul(k.load(dy, {row, column}), normal);
-      sum = sum ? k.add(sum, term) : term;
-    }
-    return sum;
+  addColumnSums(k, zeroedGradient(op.getDw(), k), [&](Value row) {
+    SmallVector<Value> scales;
+    for (int64_t head = 0; head < heads; ++head)
+      scales.push_back(k.load(rstd, {row, k.index(head)}));
+    // Few heads: the terms of a row are added before they go into the sum.
+    return [=, &k](Value j) {
+      Value sum;
+      for (auto [head, scale] : llvm::enumerate(scales)) {
+        Value column = k.add(k.index(head * width), j);
+        Value normal = k.mul(k.load(x, {row, column}), scale);
+        Value term = k.mul(k.load(dy, {row, column}), normal);
+        sum = sum ? k.add(sum, term) : term;
+      }
+      return sum;
+    };
   });
 }
 

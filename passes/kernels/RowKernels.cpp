@@ -21,10 +21,6 @@ static Type elementOf(Value value) {
   return computeType(getElementTypeOrSelf(value.getType()));
 }
 
-static int64_t columnsOf(Value matrix) {
-  return cast<RankedTensorType>(matrix.getType()).getDimSize(1);
-}
-
 void hone::emitKernel(EmbeddingOp op, KernelBuilder &k) {
   Value ids = k.buffer(op.getIds()), table = k.buffer(op.getTable());
   Value y = k.buffer(op.getY());

@@ -19,6 +19,11 @@ static StepCounts countOp(Operation *op, int64_t rows) {
   if (!cost)
     return counts;
   counts.flops = cost.getFlops(rows);
+  // A look-up reads rows of its table, and multiplies no panel of it.
+  const bool isProduct = llvm::any_of(op->getOperands(), [&](Value operand) {
+    return hasRows(operand.getType()) &&
+           isa<FloatType>(getElementTypeOrSelf(operand.getType()));
+  });
   for (Value operand : op->getOperands()) {
     if (hasRows(operand.getType()))
       counts.rowBytes += bytesAtRows(operand.getType(), rows);
@@ -27,7 +32,7 @@ static StepCounts countOp(Operation *op, int64_t rows) {
     bool isAdapter =
         weight && weight.getTrainable() && weight.getInit() != Init::Pretrained;
     if (!weight || isAdapter || weight.getType().getRank() != 2 ||
-        counts.flops == 0)
+        counts.flops == 0 || !isProduct)
       continue;
     counts.productFlops = counts.flops;
     counts.fills += elementsAtRows(weight.getType(), rows);

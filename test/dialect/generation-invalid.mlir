@@ -79,7 +79,7 @@ hone.block @cached_attention_c5(%q: tensor<?x8xbf16>, %s: tensor<?xi32>) {
 hone.block @cached_attention_c6(%q: tensor<?x8xf32>, %s: tensor<?xi32>) {
   %k = hone.cache "keys" : tensor<32x8xf32>
   %v = hone.cache "values" : tensor<32x8xf32>
-  // expected-error @below {{expects 'window' to be at least 1}}
+  // expected-error @below {{expects 'window' to be positive but got 0}}
   %0 = hone.cached_attention %q, %q, %q, %s, %k, %v heads 2 kv_heads 2 window 0 scale 0.5 : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x8xf32>, tensor<?xi32>, tensor<32x8xf32>, tensor<32x8xf32>) -> tensor<?x8xf32>
   hone.return
 }

@@ -126,7 +126,8 @@ Result<Weights> Weights::open(const std::string &path, const Module &module) {
         !status.isOk())
       return status;
   }
-  if (!module.config().lora.none)
+  // A program that generates text writes no model.
+  if (!module.config().lora.none || module.abi().trainable_count == 0)
     return weights;
   Result<ModelLayout> layout = readLayout(mapped, abi);
   if (!layout.isOk())

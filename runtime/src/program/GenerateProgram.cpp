@@ -171,6 +171,11 @@ Status runGeneration(const hone_module &compiled,
   }
   if (options.version)
     return printVersion("generate", module);
+  if (!options.adapter.empty() && module.abi().trainable_count == 0)
+    return Status::error(ErrorCode::OptionsDisagree,
+                         {"--adapter",
+                          "the program was compiled with lora: none",
+                          "compile it with the adapter's lora settings"});
   const RunPlan plan = planFor(module, options);
   if (options.plan) {
     fputs(plan.render().c_str(), stdout);
