@@ -76,7 +76,11 @@ public:
   Status readSpec();
   Status createTarget();
   Status importModel();
-  Status checkPositions() const { return checkTables(*module, spec); }
+  Status checkPositions() const {
+    return checkTables(*module, spec,
+                       generates() ? spec.generate.max_length
+                                   : spec.train.max_seq_length);
+  }
   /// How long a text of Program::Generate may be; the rest of the spec becomes
   /// that of a model without training.
   Status settleGeneration();

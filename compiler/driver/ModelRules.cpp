@@ -13,24 +13,24 @@ using namespace mlir;
 using rt::ErrorCode;
 using rt::Status;
 
-Status hone::checkTables(ModuleOp module, const Spec &spec) {
+Status hone::checkTables(ModuleOp module, const Spec &spec,
+                         const rt::Integer &positions) {
   constexpr int64_t most = int64_t(1) << 24; // 64 MiB of float32, twice
   int64_t columns = 0;
   module->walk([&](RopeOp op) {
     columns = std::max(columns, int64_t(op.getHeadDim()) / 2);
   });
-  const int64_t positions = spec.train.max_seq_length;
   if (columns == 0 || positions <= most / columns)
     return Status::ok();
   return Status::error(ErrorCode::TooManyRows,
-                       {spec.placeOf("train.max_seq_length"),
+                       {spec.placeOf(positions.key()),
                         "expected at most " + std::to_string(most / columns) +
                             " positions for heads of " +
                             std::to_string(2 * columns) +
                             ", whose rotary embedding is a table, "
                             "but found " +
-                            std::to_string(positions),
-                        "cut the data into shorter sequences"});
+                            positions.text(),
+                        "lower it: longer sequences would have to be cut"});
 }
 
 /// A trainable parameter that calls of both parts read; empty: there is none.

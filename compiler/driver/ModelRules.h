@@ -9,9 +9,10 @@
 
 namespace hone {
 
-/// Tables of rotary embedding are constants of the program. Errors: Usage for
-/// more positions than those may have.
-rt::Status checkTables(mlir::ModuleOp imported, const Spec &spec);
+/// Tables of rotary embedding are constants of the program. `positions`: the
+/// key of `spec` that says how many. Errors: Usage for more than those may have.
+rt::Status checkTables(mlir::ModuleOp imported, const Spec &spec,
+                       const rt::Integer &positions);
 
 /// That the model has the layers of parts, and as many as groups of them. The
 /// upper part gets all that are left if nothing is said. Errors: Usage, naming

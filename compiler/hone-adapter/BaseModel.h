@@ -85,9 +85,6 @@ private:
 /// from 1 to 2^31 - 1.
 rt::Result<int64_t> sizeIn(const BaseModel &model, const char *key);
 
-/// `value` as JSON, with keys in their order, indented by 2.
-std::string renderJson(const rt::Json &value, unsigned indent = 0);
-
 } // namespace hone
 
 #endif

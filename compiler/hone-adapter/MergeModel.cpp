@@ -8,6 +8,8 @@
 #include "compiler/hone-adapter/MergeModel.h"
 #include "compiler/hone-adapter/NewFolder.h"
 #include "compiler/hone-adapter/RoundedStore.h"
+#include "compiler/weights/ModelConfig.h"
+#include "formats/ModelFolder.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
@@ -31,23 +33,6 @@ using rt::Status;
 
 /// What is computed before it is written.
 static constexpr uint64_t chunkElements = 64 * UpdatedMatrix::pieceElements;
-
-/// What a model's folder may have beside weights and config.json. Other files
-/// are not copied: one may be a link to anything, or another form of the
-/// weights, which would be stale.
-static constexpr const char *companions[] = {"added_tokens.json",
-                                             "chat_template.jinja",
-                                             "chat_template.json",
-                                             "generation_config.json",
-                                             "merges.txt",
-                                             "special_tokens_map.json",
-                                             "tokenizer.json",
-                                             "tokenizer.model",
-                                             "tokenizer_config.json",
-                                             "vocab.json",
-                                             "LICENSE",
-                                             "LICENSE.txt",
-                                             "preprocessor_config.json"};
 
 static constexpr const char *indexName = "model.safetensors.index.json";
 
@@ -433,56 +418,15 @@ Status Merger::writeFile(NewFolder &folder, const std::string &path) {
 Status Merger::writeIndex(NewFolder &folder) {
   if (!StringRef(model.weights().path()).ends_with(indexName))
     return Status::ok();
-  std::string text = "{\n  \"metadata\": {\n    \"total_size\": " +
-                     std::to_string(totalBytes) + "\n  },\n  \"weight_map\": {";
-  const char *separator = "\n";
-  for (const auto &[tensor, file] : shardOf) {
-    text += separator + std::string("    ");
-    rt::appendJsonString(text, tensor);
-    text += ": ";
-    rt::appendJsonString(text, file);
-    separator = ",\n";
-  }
-  return folder.write(indexName, text + "\n  }\n}\n");
-}
-
-/// As config.json and Transformers call it.
-static const char *torchName(Dtype dtype) {
-  switch (dtype) {
-  case Dtype::F64:
-    return "float64";
-  case Dtype::F32:
-    return "float32";
-  case Dtype::BF16:
-    return "bfloat16";
-  default:
-    return "float16";
-  }
+  return folder.write(indexName, rt::renderShardIndex(shardOf, totalBytes));
 }
 
 Status Merger::writeConfig(NewFolder &folder) {
-  const bool losesGroups = model.quantization() && !request.keepsGroups;
-  if (!request.dtype && !losesGroups)
+  const ConfigChanges changes = {request.dtype,
+                                 model.quantization() && !request.keepsGroups};
+  if (!changes.dtype && !changes.losesGroups)
     return folder.copy("config.json", model.configPath());
-  std::string text;
-  bool hasType = false;
-  auto member = [&](const std::string &key, const std::string &value) {
-    text += text.empty() ? "\n  " : ",\n  ";
-    rt::appendJsonString(text, key);
-    text += ": " + value;
-  };
-  const std::string type =
-      request.dtype ? "\"" + std::string(torchName(*request.dtype)) + "\"" : "";
-  for (const auto &[key, value] : model.config().object()) {
-    if (losesGroups && (key == "quantization" || key == "quantization_config"))
-      continue;
-    bool isType = key == "dtype" || key == "torch_dtype";
-    hasType |= isType;
-    member(key, isType && request.dtype ? type : renderJson(value, 2));
-  }
-  if (request.dtype && !hasType)
-    member("torch_dtype", type);
-  return folder.write("config.json", "{" + text + "\n}\n");
+  return folder.write("config.json", renderConfig(model.config(), changes));
 }
 
 Result<MergeReport> Merger::write() {
@@ -494,7 +438,7 @@ Result<MergeReport> Merger::write() {
     if (Status status = writeFile(folder, path); !status.isOk())
       return status;
   Status status = writeIndex(folder);
-  for (const char *name : companions) {
+  for (const char *name : modelCompanions()) {
     const std::string from = model.directory() + "/" + name;
     if (status.isOk() && llvm::sys::fs::exists(from))
       status = folder.copy(name, from);

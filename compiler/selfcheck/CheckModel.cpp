@@ -154,11 +154,15 @@ std::vector<int32_t> selfcheck::rowInput(llvm::StringRef name,
   return values;
 }
 
-static bool multipliesNorm(ParameterOp op) {
-  return llvm::any_of(op->getUsers(), [&](Operation *user) {
-    auto norm = dyn_cast<LayerNormOp>(user);
-    return isa<RmsNormOp>(user) || (norm && norm.getWeight() == op.getResult());
-  });
+/// What makes the factors of a norm 1, else 0.
+static double centerOf(ParameterOp op) {
+  for (Operation *user : op->getUsers()) {
+    if (auto norm = dyn_cast<RmsNormOp>(user))
+      return 1.0 - norm.getOffset().convertToDouble();
+    if (auto norm = dyn_cast<LayerNormOp>(user))
+      return norm.getWeight() == op.getResult() ? 1.0 : 0.0;
+  }
+  return 0.0;
 }
 
 CheckValues::CheckValues(ModuleOp module, const ParameterTable &table)
@@ -172,13 +176,13 @@ CheckValues::CheckValues(ModuleOp module, const ParameterTable &table)
                                 .getOps<ParameterOp>()) {
         std::string name = (call.getPrefix() + op.getName()).str();
         auto first = firstNames.try_emplace(op, name).first;
-        sources.insert({name, {first->second, multipliesNorm(op)}});
+        sources.insert({name, {first->second, centerOf(op)}});
       }
   trainable.resize(table.trainableElements());
   for (const Parameter &parameter : table.trainable()) {
     // Each layer has one of its own.
     std::vector<float> values =
-        random(parameter, {parameter.name, sources.at(parameter.name).isNorm});
+        random(parameter, {parameter.name, sources.at(parameter.name).center});
     for (size_t i = 0; i < values.size(); ++i)
       trainable[parameter.offset + i] =
           table.thetaElement().isBF16()
@@ -187,20 +191,19 @@ CheckValues::CheckValues(ModuleOp module, const ParameterTable &table)
   }
 }
 
-/// What is multiplied by it keeps its size, norms are around 1.
+/// What is multiplied by it keeps its size.
 std::vector<float> CheckValues::random(const Parameter &parameter,
                                        const Source &source) const {
   RandomNumbers numbers(source.name);
   RankedTensorType type = parameter.type;
   double width =
       type.getRank() == 2 ? std::sqrt(3.0 / type.getDimSize(1)) : 0.3;
-  double center = source.isNorm ? 1.0 : 0.0;
   std::vector<float> values(type.getNumElements());
   constexpr size_t chunk = 1 << 16;
   llvm::parallelFor(0, llvm::divideCeil(values.size(), chunk), [&](size_t n) {
     size_t end = std::min(values.size(), (n + 1) * chunk);
     for (size_t i = n * chunk; i < end; ++i)
-      values[i] = static_cast<float>(center + width * numbers[i]);
+      values[i] = static_cast<float>(source.center + width * numbers[i]);
   });
   return values;
 }

@@ -79,7 +79,7 @@ public:
 private:
   struct Source {
     std::string name; ///< of the first layer's tensor with these values
-    bool isNorm;      ///< multiplies a norm: around 1
+    double center;    ///< what values are around: factors of norms, near 1
   };
   std::vector<float> random(const Parameter &parameter,
                             const Source &source) const;

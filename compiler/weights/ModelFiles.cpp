@@ -1,7 +1,8 @@
 //===- ModelFiles.cpp - What a run needs to write the model back ----------===//
 
 #include "compiler/weights/ModelFiles.h"
-#include "base/Json.h"
+#include "compiler/weights/ModelConfig.h"
+#include "formats/JsonFile.h"
 #include "formats/ModelFolder.h"
 
 #include "llvm/Support/FileSystem.h"
@@ -15,36 +16,23 @@ using llvm::StringRef;
 using rt::Result;
 using rt::Status;
 
-/// What goes with a model: what it computes, how text becomes tokens, and how it
-/// is meant to speak.
-static constexpr const char *copied[] = {rt::ModelLayout::configName,
-                                         "generation_config.json",
-                                         "tokenizer.json",
-                                         "tokenizer_config.json",
-                                         "tokenizer.model",
-                                         "special_tokens_map.json",
-                                         "added_tokens.json",
-                                         "vocab.json",
-                                         "merges.txt",
-                                         "chat_template.jinja",
-                                         "chat_template.json"};
+/// Empty if there is no such file.
+static Result<std::string> contentOf(const std::string &path) {
+  if (!llvm::sys::fs::exists(path))
+    return std::string();
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer)
+    return Status::error(rt::ErrorCode::CannotRead,
+                         {path,
+                          "cannot be read: " + buffer.getError().message(),
+                          "check the file's permissions"});
+  return (*buffer)->getBuffer().str();
+}
 
-std::string hone::withElementType(std::string config, StringRef name) {
-  for (const char *key : {"\"torch_dtype\"", "\"dtype\""}) {
-    size_t at = config.find(key);
-    if (at == std::string::npos)
-      continue;
-    size_t colon = config.find_first_not_of(" \t\r\n", at + StringRef(key).size());
-    if (colon == std::string::npos || config[colon] != ':')
-      continue;
-    size_t begin = config.find_first_not_of(" \t\r\n", colon + 1);
-    if (begin == std::string::npos || config[begin] != '"')
-      continue;
-    size_t end = config.find('"', begin + 1);
-    if (end != std::string::npos)
-      config.replace(begin, end + 1 - begin, "\"" + name.str() + "\"");
-  }
-  return config;
+static rt::Dtype dtypeOf(mlir::Type stored) {
+  return stored.isBF16()  ? rt::Dtype::BF16
+         : stored.isF64() ? rt::Dtype::F64
+                          : rt::Dtype::F32;
 }
 
 static std::string quoted(StringRef text) {
@@ -84,27 +72,25 @@ hone::collectModelFiles(const WeightIndex &source,
   layout += "],\"files\":[";
 
   std::vector<WeightBlock> blocks;
-  for (const char *name : copied) {
-    llvm::SmallString<128> path(folder);
-    llvm::sys::path::append(path, name);
-    if (folder.empty() || !llvm::sys::fs::exists(path))
-      continue;
-    auto buffer = llvm::MemoryBuffer::getFile(path);
-    if (!buffer)
-      return Status::error(rt::ErrorCode::CannotRead,
-                           {path.str().str(),
-                            "cannot be read: " + buffer.getError().message(),
-                            "check the file's permissions"});
-    std::string content = (*buffer)->getBuffer().str();
-    if (StringRef(name) == rt::ModelLayout::configName)
-      content = withElementType(std::move(content), stored.isBF16() ? "bfloat16"
-                                                    : stored.isF64() ? "float64"
-                                                                     : "float32");
-    if (content.empty())
-      continue;
+  auto add = [&](const char *name, std::string content) {
     layout += (layout.back() == '[' ? "" : ",") + quoted(name);
-    blocks.push_back({rt::ModelLayout::filePrefix + std::string(name),
-                      std::move(content)});
+    blocks.push_back(
+        {rt::ModelLayout::filePrefix + std::string(name), std::move(content)});
+  };
+  if (!folder.empty()) {
+    Result<rt::Json> config =
+        rt::readJsonFile(folder + "/" + rt::ModelLayout::configName);
+    if (!config.isOk())
+      return config.status();
+    add(rt::ModelLayout::configName,
+        renderConfig(config.value(), {dtypeOf(stored)}));
+    for (const char *name : modelCompanions()) {
+      Result<std::string> content = contentOf(folder + "/" + name);
+      if (!content.isOk())
+        return content.status();
+      if (!content.value().empty())
+        add(name, std::move(content.value()));
+    }
   }
   blocks.push_back({rt::ModelLayout::tensorName, layout + "]}"});
   return blocks;

@@ -22,10 +22,6 @@ rt::Result<std::vector<WeightBlock>>
 collectModelFiles(const WeightIndex &source, llvm::ArrayRef<Parameter> trained,
                   const std::string &folder, mlir::Type stored);
 
-/// `config`, a config.json, with its `torch_dtype` or `dtype`, if it has one,
-/// set to `name`.
-std::string withElementType(std::string config, llvm::StringRef name);
-
 } // namespace hone
 
 #endif

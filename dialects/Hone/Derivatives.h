@@ -70,6 +70,11 @@ class View : public mlir::OpTrait::TraitBase<ConcreteType, View> {};
 template <typename ConcreteType>
 class RowWise : public mlir::OpTrait::TraitBase<ConcreteType, RowWise> {};
 
+/// Marks ops that add their sums to sinks themselves (HoneInterfaces.td).
+template <typename ConcreteType>
+class AddsToGradient
+    : public mlir::OpTrait::TraitBase<ConcreteType, AddsToGradient> {};
+
 /// Marks ops that know rows by their positions (HoneInterfaces.td).
 template <typename ConcreteType>
 class PositionWise

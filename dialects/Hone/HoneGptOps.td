@@ -122,7 +122,7 @@ def Hone_LayerNormAdjointOp : Hone_DerivedOp<"layer_norm_adjoint", [
 }
 
 def Hone_LayerNormParameterAdjointOp : Hone_DerivedOp<
-    "layer_norm_parameter_adjoint", [Hone_RowWise,
+    "layer_norm_parameter_adjoint", [Hone_RowWise, Hone_AddsToGradient,
     DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
   let summary = "adjoint of layer_norm with respect to weight and bias";
   let description = [{
@@ -213,7 +213,7 @@ def Hone_PositionEmbeddingOp : Hone_DifferentiableOp<"position_embedding", [
 }
 
 def Hone_PositionEmbeddingParameterAdjointOp : Hone_DerivedOp<
-    "position_embedding_parameter_adjoint"> {
+    "position_embedding_parameter_adjoint", [Hone_AddsToGradient]> {
   let summary = "adjoint of position_embedding with respect to its table";
   let description = [{
     `dtable[p, :] = sum_i dy[i, :]` over the rows with

@@ -283,6 +283,13 @@ def Hone_RowWise : NativeOpTrait<"RowWise"> {
   let cppNamespace = "::hone";
 }
 
+// Each result without rows is a sum over rows, which the kernel adds to the sink
+// of a gradient where that alone reads it, so the sum needs no memory of its own:
+// of a table, that would be the largest buffer of a step.
+def Hone_AddsToGradient : NativeOpTrait<"AddsToGradient"> {
+  let cppNamespace = "::hone";
+}
+
 // A row of a result depends only on the same row of the operands that have
 // rows and on where it stands in its sequence, row - starts[row]. The weaker
 // half of RowWise: where rows are counted from matters.

@@ -12,7 +12,7 @@
 include "dialects/Hone/HoneStepOps.td"
 
 def Hone_LinearParameterAdjointOp : Hone_DerivedOp<"linear_parameter_adjoint", [
-    Hone_RowWise]> {
+    Hone_RowWise, Hone_AddsToGradient]> {
   let summary = "adjoint of linear with respect to its weight";
   let description = [{
     `dw = dy^T x`.
@@ -34,7 +34,8 @@ def Hone_LinearParameterAdjointOp : Hone_DerivedOp<"linear_parameter_adjoint", [
   let hasVerifier = 1;
 }
 
-def Hone_BiasAdjointOp : Hone_DerivedOp<"bias_adjoint", [Hone_RowWise]> {
+def Hone_BiasAdjointOp : Hone_DerivedOp<"bias_adjoint", [
+    Hone_RowWise, Hone_AddsToGradient]> {
   let summary = "adjoint of a sum with one vector for all rows";
   let description = [{
     `db = sum_i dy_i`: the gradient of the bias of `linear` and `lora_linear`.
@@ -75,7 +76,7 @@ def Hone_BiasTangentOp : Hone_DerivedOp<"bias_tangent", [Hone_RowWise]> {
 }
 
 def Hone_RmsNormParameterAdjointOp : Hone_DerivedOp<
-    "rms_norm_parameter_adjoint", [Hone_RowWise,
+    "rms_norm_parameter_adjoint", [Hone_RowWise, Hone_AddsToGradient,
     DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
   let summary = "adjoint of rms_norm with respect to its weight";
   let description = [{
@@ -102,7 +103,7 @@ def Hone_RmsNormParameterAdjointOp : Hone_DerivedOp<
 }
 
 def Hone_EmbeddingParameterAdjointOp : Hone_DerivedOp<
-    "embedding_parameter_adjoint"> {
+    "embedding_parameter_adjoint", [Hone_AddsToGradient]> {
   let summary = "adjoint of embedding with respect to its table";
   let description = [{
     `dt[v, :]` is the sum of `scale * dy_i` over the rows `i` with `ids[i] = v`, in
@@ -128,7 +129,7 @@ def Hone_EmbeddingParameterAdjointOp : Hone_DerivedOp<
 }
 
 def Hone_LinearCrossEntropyParameterAdjointOp : Hone_DerivedOp<
-    "linear_cross_entropy_parameter_adjoint", [
+    "linear_cross_entropy_parameter_adjoint", [Hone_AddsToGradient,
     DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
   let summary = "adjoint of linear_cross_entropy with respect to the head";
   let description = [{

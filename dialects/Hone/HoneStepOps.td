@@ -150,7 +150,7 @@ def Hone_LoraLinearAdjointOp : Hone_DerivedOp<"lora_linear_adjoint", [
 }
 
 def Hone_LoraParameterAdjointOp : Hone_DerivedOp<"lora_parameter_adjoint", [
-    Hone_RowWise,
+    Hone_RowWise, Hone_AddsToGradient,
     DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
   let summary = "adjoint of lora_linear with respect to A and B";
   let description = [{

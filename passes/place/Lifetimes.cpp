@@ -24,11 +24,8 @@ bool isAccumulation(Operation *op) {
 
 bool isOnlyAddedToGradient(Value value) {
   Operation *op = value.getDefiningOp();
-  bool isSumOverRows = op && op->hasTrait<RowWise>() &&
-                       !hasRows(value.getType()) &&
-                       llvm::any_of(op->getOperandTypes(), hasRows);
-  return isSumOverRows && value.hasOneUse() &&
-         isa<GradientOp>(*value.user_begin());
+  return op && op->hasTrait<AddsToGradient>() && !hasRows(value.getType()) &&
+         value.hasOneUse() && isa<GradientOp>(*value.user_begin());
 }
 
 bool Lifetimes::needsMemory(OpResult value) const {

@@ -12,6 +12,14 @@ using namespace mlir;
 
 namespace hone {
 
+/// The parameter that `value` is, or is made of where it is read; else null.
+static ParameterOp parameterOf(Value value) {
+  Operation *op = value.getDefiningOp();
+  while (op && op->hasTrait<Ambient>() && op->getNumOperands() > 0)
+    op = op->getOperand(0).getDefiningOp();
+  return dyn_cast_if_present<ParameterOp>(op);
+}
+
 /// Counts of one op that is not a loop over tiles.
 static StepCounts countOp(Operation *op, int64_t rows) {
   StepCounts counts;
@@ -27,7 +35,7 @@ static StepCounts countOp(Operation *op, int64_t rows) {
   for (Value operand : op->getOperands()) {
     if (hasRows(operand.getType()))
       counts.rowBytes += bytesAtRows(operand.getType(), rows);
-    auto weight = operand.getDefiningOp<ParameterOp>();
+    ParameterOp weight = parameterOf(operand);
     // An adapter is narrow.
     bool isAdapter =
         weight && weight.getTrainable() && weight.getInit() != Init::Pretrained;

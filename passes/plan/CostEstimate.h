@@ -19,7 +19,7 @@ namespace hone {
 /// AVX-512, fitted to a 0.5B model's products by storage and rows; what decides
 /// a plan is how they stand to each other.
 struct MachineProfile {
-  double flopsPerSecond = 4.75e11;      ///< of products with frozen weights
+  double flopsPerSecond = 4.75e11;      ///< of products with the model's weights
   double bfloat16FlopsPerSecond = 9e11; ///< the same with bfloat16 operands
   /// Of all other operations: attention, norms, thin products of LoRA.
   double otherFlopsPerSecond = 2.1e11;
@@ -30,7 +30,7 @@ struct MachineProfile {
 /// What one run of an entry asks of the machine.
 struct StepCounts {
   int64_t flops = 0;        ///< all floating-point operations
-  int64_t productFlops = 0; ///< those of products with frozen weights
+  int64_t productFlops = 0; ///< those of products with the model's weights
   int64_t rowBytes = 0;     ///< bytes of activations read or written
   /// Weights turned from how they are stored into panels: once for each op that
   /// reads them and each of its tiles of rows.

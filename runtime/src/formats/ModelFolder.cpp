@@ -120,33 +120,34 @@ writeShard(const std::string &path, const ModelLayout::Shard &shard,
   return writer.commit(sync);
 }
 
-/// As Transformers writes it: sizes, and the file of each tensor by name.
+std::string
+renderShardIndex(const std::map<std::string, std::string> &fileOf,
+                 uint64_t bytes) {
+  std::string text = "{\n  \"metadata\": {\n    \"total_size\": " +
+                     std::to_string(bytes) + "\n  },\n  \"weight_map\": {";
+  const char *separator = "\n    ";
+  for (const auto &[tensor, file] : fileOf) {
+    text += separator;
+    appendJsonString(text, tensor);
+    text += ": ";
+    appendJsonString(text, file);
+    separator = ",\n    ";
+  }
+  return text + "\n  }\n}\n";
+}
+
 static std::string
 indexText(const ModelLayout &layout,
           const std::map<std::string_view, const AdapterTensor *> &parameters) {
-  std::map<std::string_view, std::string_view> fileOf;
-  uint64_t bytes = 0, elements = 0;
+  std::map<std::string, std::string> fileOf;
+  uint64_t bytes = 0;
   for (const ModelLayout::Shard &shard : layout.shards)
     for (const ModelLayout::Tensor &tensor : shard.tensors) {
       const AdapterTensor *source = parameters.at(tensor.parameter);
-      uint64_t size = *tensorBytes(source->dtype, source->shape);
-      bytes += size;
-      elements += size / dtypeBytes(source->dtype);
+      bytes += *tensorBytes(source->dtype, source->shape);
       fileOf[tensor.name] = shard.file;
     }
-  std::string text = "{\n  \"metadata\": {\n    \"total_parameters\": " +
-                     std::to_string(elements) +
-                     ",\n    \"total_size\": " + std::to_string(bytes) +
-                     "\n  },\n  \"weight_map\": {";
-  bool isFirst = true;
-  for (auto [tensor, file] : fileOf) {
-    text += isFirst ? "\n    " : ",\n    ";
-    isFirst = false;
-    appendJsonString(text, std::string(tensor));
-    text += ": ";
-    appendJsonString(text, std::string(file));
-  }
-  return text + "\n  }\n}\n";
+  return renderShardIndex(fileOf, bytes);
 }
 
 static Status copyFile(const std::string &path, const SafetensorsFile &source,

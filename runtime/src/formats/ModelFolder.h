@@ -12,6 +12,7 @@
 #include "formats/Adapter.h"
 #include "formats/Safetensors.h"
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +45,12 @@ struct ModelLayout {
   /// The names of all files, as a writer makes them.
   std::vector<std::string> fileNames() const;
 };
+
+/// The text of model.safetensors.index.json, as Transformers writes it. `fileOf`:
+/// of each tensor.
+std::string
+renderShardIndex(const std::map<std::string, std::string> &fileOf,
+                 uint64_t bytes);
 
 /// Writes the model to `directory`, which is made when missing: the shards, the
 /// index and what is copied from `source`, each whole or not at all, config.json

@@ -1,0 +1,38 @@
+//===- ModelConfig.h - The files beside a model's weights -----------------===//
+//
+// What a written model takes over from the one that it was made of.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_COMPILER_WEIGHTS_MODELCONFIG_H
+#define HONE_COMPILER_WEIGHTS_MODELCONFIG_H
+
+#include "base/Dtype.h"
+#include "base/Json.h"
+
+#include "llvm/ADT/ArrayRef.h"
+
+#include <optional>
+#include <string>
+
+namespace hone {
+
+/// Names of what a model's folder may have beside weights and config.json: how
+/// text becomes tokens, how it is meant to speak, its licence. Other files are
+/// not copied: one may be a link to anything, or another form of the weights,
+/// which would be stale.
+llvm::ArrayRef<const char *> modelCompanions();
+
+struct ConfigChanges {
+  /// Of the floats in the files; absent: as `config` has it.
+  std::optional<rt::Dtype> dtype;
+  /// The weights are no longer in groups.
+  bool losesGroups = false;
+};
+
+/// The text of config.json with `changes`; all other keys stay, in their order.
+std::string renderConfig(const rt::Json &config, const ConfigChanges &changes);
+
+} // namespace hone
+
+#endif
