@@ -9,6 +9,8 @@
 
 #include <cinttypes>
 #include <cstdio>
+#include <functional>
+#include <numeric>
 
 namespace hone::rt {
 
@@ -94,10 +96,30 @@ static std::string ratesOf(const MethodSettings &method) {
   return rate;
 }
 
+static std::string describeLora(const LoraSettings &lora) {
+  return row("lora", "r " + std::to_string(lora.r) + ", lora_alpha " +
+                         number(lora.lora_alpha) +
+                         (lora.use_rslora ? ", use_rslora" : ""));
+}
+
+/// The model's and what was added to it. A parameter that starts from the
+/// model's files is one of the model's.
+static uint64_t countParameters(const Module &module) {
+  uint64_t count = module.config().parameters;
+  for (uint32_t i = 0; i < module.abi().trainable_count; ++i) {
+    const hone_trainable &trained = module.abi().trainables[i];
+    if (trained.init == HONE_INIT_PRETRAINED)
+      continue;
+    count += std::accumulate(trained.shape, trained.shape + trained.rank,
+                             uint64_t(1), std::multiplies<>());
+  }
+  return count;
+}
+
 std::string describeModel(const Module &module) {
   const ModuleConfig &config = module.config();
   uint64_t trainable = module.abi().trainable_elements;
-  uint64_t all = config.parameters + trainable;
+  uint64_t all = countParameters(module);
   char share[32];
   snprintf(share, sizeof(share), "%.4f",
            all ? 100.0 * double(trainable) / double(all) : 0.0);
@@ -110,10 +132,7 @@ std::string describeModel(const Module &module) {
                  (config.train.compute_dtype == "bfloat16"
                       ? " (products " + config.train.bfloat16_products + ")"
                       : "")) +
-         row("lora", "r " + std::to_string(config.lora.r) + ", lora_alpha " +
-                         number(config.lora.lora_alpha) +
-                         (config.lora.use_rslora ? ", use_rslora" : "")) +
-         "trainable params: " + groupDigits(trainable) +
+         (config.lora.none ? "" : describeLora(config.lora)) + "trainable params: " + groupDigits(trainable) +
          " || all params: " + groupDigits(all) + " || trainable%: " + share +
          "\n";
 }
