@@ -40,7 +40,7 @@ public:
 
   /// One integer a row, from the batch.
   mlir::Value rowInput(llvm::StringRef name);
-  /// The frozen tensor `name`.
+  /// The tensor `name` of the model.
   mlir::Value parameter(const llvm::Twine &name, llvm::ArrayRef<int64_t> shape);
 
   /// x W^T + b, with the tensors of the module `name`.

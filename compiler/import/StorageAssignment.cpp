@@ -1,4 +1,4 @@
-//===- StorageAssignment.cpp - How each frozen matrix is stored -----------===//
+//===- StorageAssignment.cpp - How each matrix is stored ------------------===//
 //
 // One block serves many layers, so all of them must store a parameter alike.
 //

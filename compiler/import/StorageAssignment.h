@@ -1,4 +1,4 @@
-//===- StorageAssignment.h - How each frozen matrix is stored -------------===//
+//===- StorageAssignment.h - How each matrix is stored --------------------===//
 //
 // Sets `stored` of the matrices' hone.parameter ops from weights.dtype, or from
 // the model if it is quantised already. Vectors are small and stay as they are.

@@ -37,9 +37,9 @@ static std::string inDirectory(StringRef directory, StringRef name) {
 }
 
 std::vector<ExpectedTensor>
-hone::expectedTensors(llvm::ArrayRef<Parameter> frozen, bool isPacked) {
+hone::expectedTensors(llvm::ArrayRef<Parameter> model, bool isPacked) {
   std::vector<ExpectedTensor> expected;
-  for (const Parameter &parameter : frozen) {
+  for (const Parameter &parameter : model) {
     std::vector<int64_t> shape = parameter.type.getShape().vec();
     StorageAttr storage = parameter.storage;
     if (!isPacked || !storage || !storage.isGrouped()) {

@@ -27,9 +27,9 @@ struct ExpectedTensor {
   std::optional<rt::Dtype> dtype = {}; ///< absent: any float
 };
 
-/// What the files must hold for `frozen`; `isPacked`: a grouped parameter as
-/// the three tensors that MLX makes of a matrix.
-std::vector<ExpectedTensor> expectedTensors(llvm::ArrayRef<Parameter> frozen,
+/// What the files must hold for `model`; `isPacked`: a grouped parameter as the
+/// three tensors that MLX makes of a matrix.
+std::vector<ExpectedTensor> expectedTensors(llvm::ArrayRef<Parameter> model,
                                             bool isPacked);
 
 class WeightIndex {

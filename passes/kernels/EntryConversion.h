@@ -56,7 +56,7 @@ private:
         op->getAttrOfType<mlir::ArrayAttr>(HoneDialect::getSlotsAttrName());
     return placeOf(op, op->getResult(0), slots ? slots[0] : mlir::Attribute());
   }
-  /// Appends the views of the tensors that a frozen parameter is stored in.
+  /// Appends the views of the tensors that a parameter is stored in.
   void appendFrozen(mlir::Operation *op, const Parameter &parameter,
                     llvm::SmallVectorImpl<mlir::Value> &arguments);
   mlir::LogicalResult

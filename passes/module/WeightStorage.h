@@ -1,4 +1,4 @@
-//===- WeightStorage.h - The tensors that hold a frozen parameter ---------===//
+//===- WeightStorage.h - The tensors that hold a parameter ----------------===//
 //
 // The one place that knows how #hone.storage becomes tensors. The weights file,
 // the module's weight table, the arguments of block functions and the plan all
@@ -22,7 +22,7 @@ struct StoredTensor {
   mlir::RankedTensorType type;
 };
 
-/// The tensors that hold a frozen tensor of `type`: its numbers, then for
+/// The tensors that hold a parameter of `type`: its numbers, then for
 /// groups the scales `[out, in / group]` and the biases. `storage` may be null:
 /// as typed.
 llvm::SmallVector<StoredTensor, 3> storedTensors(mlir::RankedTensorType type,
@@ -30,7 +30,7 @@ llvm::SmallVector<StoredTensor, 3> storedTensors(mlir::RankedTensorType type,
 
 /// Names a way to lay the weights file out: "rows-v1", "rows-int4-g64-v1". Two
 /// files of one model with one name have the same tensors.
-std::string layoutName(llvm::ArrayRef<Parameter> frozen);
+std::string layoutName(llvm::ArrayRef<Parameter> parameters);
 
 } // namespace hone
 

@@ -1,4 +1,4 @@
-//===- Weights.cpp - The frozen tensors, mapped ---------------------------===//
+//===- Weights.cpp - The model's tensors, mapped --------------------------===//
 //
 // A weights file of another model with the same shapes would train happily and
 // wrongly; the source hash is what catches it.

@@ -1,4 +1,4 @@
-//===- Weights.h - The frozen tensors, mapped -----------------------------===//
+//===- Weights.h - The model's tensors, mapped ----------------------------===//
 //
 // Bound once by name and never copied: the pages are the file's, so they cost
 // no anonymous memory. The generated code trusts shapes and layout, so both
