@@ -91,4 +91,21 @@ status=0
 [ "$status" -eq 65 ] && grep -q 'error\[H0804\].*best evaluation' "$work/damaged.out" ||
   fail "a damaged best checkpoint was not refused"
 
+# Without it, the adapter of the last step is there, and best/ as it was.
+cp -r "$work/loaded/best" "$work/kept"
+rm "$work/loaded/adapter_model.safetensors"
+run loaded --epochs 10 --early-stop 3
+same loaded to-last || fail "the last adapter is not written without the best checkpoint"
+cmp "$work/kept/adapter_model.safetensors" "$work/loaded/best/adapter_model.safetensors" ||
+  fail "best/ changed without its checkpoint"
+grep -q 'warning\[H0804\].*left as it is' "$work/loaded.out" ||
+  fail "a damaged best checkpoint is silent"
+
+# The report of a second process is that of the first.
+sample() { sed -n 's/.*loss after training[^0-9]*\([0-9.]*\).*/\1/p' "$work/$1/report.html"; }
+cp "$work/stopped/report.html" "$work/first.html"
+run stopped --epochs 10 --early-stop 5
+[ "$(sample stopped)" = "$(sample patient)" ] ||
+  fail "the report of a run that was started again has another loss after training"
+
 echo "best: step $best of $last is kept, stopped, resumed and loaded"

@@ -16,6 +16,14 @@ for data in long.jsonl long.txt many.jsonl wide.jsonl words.jsonl; do
   bash "$here/memory.sh" "$train" $data 0 --steps 2 --eval-data short.jsonl
 done
 
+# Samples that are held out, of many.
+printf 'tiny.jsonl: '
+bash "$here/memory.sh" "$train" tiny.jsonl 0 --steps 2 --eval-split 10
+
+# Every candidate of an example, of which little is kept.
+printf 'cb.jsonl: '
+bash "$here/memory.sh" "$train" cb.jsonl 0 --steps 2 --task cb --too-long cut
+
 # Conversations, which are rendered, and long samples, which are held whole.
 for what in cut split; do
   printf 'chat.json %s: ' $what

@@ -38,12 +38,17 @@ bool SampleDraw::isHeld(uint64_t index) const {
 template <typename Each>
 static void forEachLine(const Dataset &data, Each each) {
   const uint64_t samples = data.sampleCount();
+  uint64_t visited = 0; // samples, of whose marks each has 8 bytes
   for (uint64_t i = 0, end; i < samples; i = end) {
     size_t label = 0;
     for (end = i; end == i || (end < samples && data.continues(end)); ++end)
       if (!data.isWrong(end))
         label = size_t(end - i);
     each(i, end, label);
+    if (end - visited >= MappedFile::VisitBytes / 8) {
+      data.release();
+      visited = end;
+    }
   }
 }
 

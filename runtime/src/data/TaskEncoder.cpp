@@ -29,18 +29,15 @@ Status TaskEncoder::encodeOne(const std::string &text, size_t label,
              "' to have a token of its own behind the prompt, but it has none",
          "the tokenizer joins them, or max_seq_length is too small: train on "
          "prompts and completions of your own"});
+  whole.finish();
   longestOf = std::max(longestOf, whole.count);
+  const uint64_t cut = whole.count - whole.kept.size();
+  const uint64_t target = masked < begin + cut ? begin : masked - cut;
   Candidate &own = candidates[label];
-  own.ids.assign(whole.kept.begin(), whole.kept.end());
-  own.labels.assign(own.ids.size(), NoTarget);
-  std::copy(own.ids.begin() + ptrdiff_t(masked), own.ids.end(),
-            own.labels.begin() + ptrdiff_t(masked));
-  if (own.ids.size() <= most)
-    return Status::ok();
-  const auto cut = ptrdiff_t(own.ids.size() - most);
-  for (std::vector<int32_t> *each : {&own.ids, &own.labels})
-    each->erase(each->begin() + ptrdiff_t(begin),
-                each->begin() + ptrdiff_t(begin) + cut);
+  own.ids = whole.kept;
+  own.labels.assign(target, NoTarget);
+  own.labels.insert(own.labels.end(), own.ids.begin() + ptrdiff_t(target),
+                    own.ids.end());
   return Status::ok();
 }
 

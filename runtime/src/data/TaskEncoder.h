@@ -13,6 +13,7 @@
 #include "data/SampleIds.h"
 #include "data/TaskReader.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -31,7 +32,9 @@ public:
               TokenizerScratch &scratch, int64_t vocabularySize, uint64_t most)
       : task(task), tokenizer(tokenizer), scratch(scratch),
         vocabularySize(vocabularySize), most(most),
-        candidates(task.labels.size()) {}
+        candidates(task.labels.size()),
+        whole(most, std::min<uint64_t>(tokenizer.contents().beforeCount(), most)) {
+  }
 
   /// `place` is where the example is from. Errors: BadExample,
   /// TokenizerMisfit, those of Tokenizer::encode.
@@ -51,7 +54,7 @@ private:
   int64_t vocabularySize;
   uint64_t most, longestOf = 0;
   std::vector<Candidate> candidates;
-  SampleIds prompt{0}, whole{UINT64_MAX};
+  SampleIds prompt{0}, whole; ///< of `prompt` the number alone
 };
 
 } // namespace hone::rt

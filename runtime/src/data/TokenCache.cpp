@@ -122,25 +122,36 @@ std::string_view TokenCache::notes() const {
   return padded.substr(0, padded.find_last_not_of(' ') + 1);
 }
 
-/// A task's lines have their right candidate once, other samples are none.
-bool TokenCache::checkMarks() const {
-  const bool isTask = DataFormat(counts.format) == DataFormat::Task;
-  uint64_t right = 1, ofLine = 0;
-  for (uint64_t i = 0; i < counts.samples; ++i) {
-    const bool continues = mark(i) & SampleMark::Continues;
-    const bool isWrong = mark(i) & SampleMark::Wrong;
-    if (mark(i) > (SampleMark::Continues | SampleMark::Wrong) ||
-        (i == 0 && continues) || (isWrong && !isTask))
+namespace {
+
+/// Whether marks, in their order, are those of samples of a task, whose lines
+/// have their right candidate once, or of others, which have no candidates.
+class MarkRules {
+public:
+  explicit MarkRules(bool isTask) : isTask(isTask) {}
+
+  bool add(uint16_t mark) {
+    const bool continues = mark & SampleMark::Continues;
+    const bool isWrong = mark & SampleMark::Wrong;
+    if (mark > (SampleMark::Continues | SampleMark::Wrong) ||
+        (isFirst && continues) || (isWrong && !isTask) ||
+        (!continues && !isWhole()))
       return false;
-    if (isTask && !continues && right != 1)
-      return false;
+    isFirst = false;
     right = (continues ? right : 0) + !isWrong;
     ofLine = (continues ? ofLine : 0) + 1;
-    if (isTask && ofLine > Task::MostLabels)
-      return false;
+    return !isTask || ofLine <= Task::MostLabels;
   }
-  return !isTask || right == 1;
-}
+  /// Whether a line may end here.
+  bool isWhole() const { return !isTask || right == 1; }
+
+private:
+  const bool isTask;
+  bool isFirst = true;
+  uint64_t right = 1, ofLine = 0;
+};
+
+} // namespace
 
 bool TokenCache::check(int64_t vocabularySize, int64_t maxSequenceLength) {
   if (file.size() < sizeof counts || file.size() % 8 != 0)
@@ -156,18 +167,19 @@ bool TokenCache::check(int64_t vocabularySize, int64_t maxSequenceLength) {
       counts.tokens > body / 8 || counts.noteBytes > body ||
       counts.tokens * 8 + (counts.samples + 1) * 8 + counts.noteBytes != body)
     return false;
-  if (offset(0) != 0 || word(counts.samples) != counts.tokens * 2 ||
-      !checkMarks())
+  if (offset(0) != 0 || word(counts.samples) != counts.tokens * 2)
     return false;
+  MarkRules marks(DataFormat(counts.format) == DataFormat::Task);
   uint64_t targetCount = 0, checked = 0;
   for (uint64_t i = 0; i < counts.samples; ++i) {
     const uint64_t begin = offset(i), end = offset(i + 1);
-    if (end <= begin || end > counts.tokens * 2 || (end - begin) % 2 != 0)
+    if (end <= begin || end > counts.tokens * 2 || (end - begin) % 2 != 0 ||
+        !marks.add(mark(i)))
       return false;
     const uint64_t size = length(i);
     if (size > uint64_t(maxSequenceLength))
       return false;
-    checked += size * 8;
+    checked += sizeof(uint64_t) + size * 8;
     if (checked >= MappedFile::VisitBytes) {
       release();
       checked = 0;
@@ -183,7 +195,7 @@ bool TokenCache::check(int64_t vocabularySize, int64_t maxSequenceLength) {
       ++targetCount;
     }
   }
-  return targetCount == counts.targets;
+  return targetCount == counts.targets && marks.isWhole();
 }
 
 Result<TokenCache> TokenCache::open(MappedFile file, int64_t vocabularySize,

@@ -110,7 +110,6 @@ private:
   uint64_t word(uint64_t sample) const;
   uint64_t offset(uint64_t sample) const { return word(sample) & OffsetMask; }
   bool check(int64_t vocabularySize, int64_t maxSequenceLength);
-  bool checkMarks() const;
 
   MappedFile file;
   TokenCacheFooter counts{};

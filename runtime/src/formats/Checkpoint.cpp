@@ -248,8 +248,10 @@ void CheckpointStore::removeOld(int64_t step, bool namesBest) const {
     CheckpointFields evaluation;
     std::string path =
         directory + "/" + checkpointName(steps[i]) + "/" + TrainerName;
-    if (readTrainer(path, identity, evaluation).isOk())
-      best.push_back(evaluation[BestStep]);
+    // Which one it names is not known now, and may be any.
+    if (!readTrainer(path, identity, evaluation).isOk())
+      return;
+    best.push_back(evaluation[BestStep]);
   }
   for (uint64_t i = kept; i < steps.size(); ++i) {
     int64_t old = steps[i];
@@ -476,8 +478,8 @@ Result<CheckpointStore::Found> CheckpointStore::at(int64_t step) const {
                           "but " +
                               status.message().place + ": " +
                               status.message().problem,
-                          "the newest checkpoint and the adapter of the last "
-                          "step are not touched; start again in another "
+                          "the newest checkpoint is sound, and --output has the "
+                          "adapter of the last step; start again in another "
                           "--output for the best one"});
   if (status.isOk())
     status = readTrainer(found.directory + "/" + TrainerName, found.identity,

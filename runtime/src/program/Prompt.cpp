@@ -5,31 +5,67 @@
 #include "base/MappedFile.h"
 #include "chat/ChatModel.h"
 #include "chat/TemplateText.h"
+#include "data/DataLines.h"
 #include "data/SampleIds.h"
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 namespace hone::rt {
 
-/// No prompt of more bytes could have room.
-static constexpr uint64_t LargestText = uint64_t(64) << 20;
+namespace {
 
-static Result<std::string> readText(const GenerateOptions &options) {
+/// The text of a prompt, as it was given or in its file, which is not copied.
+struct PromptText {
+  std::string place;
+  std::optional<MappedFile> file;
+  std::string_view bytes;
+};
+
+/// Up to `limit` ids; one more stops the encoding. What was read of a file does
+/// not stay resident.
+class PromptIds : public SampleIds {
+public:
+  PromptIds(uint64_t limit, const PromptText *text = nullptr)
+      : SampleIds(limit), limit(limit), text(text) {}
+  bool append(const int32_t *ids, size_t size) override {
+    return SampleIds::append(ids, size) && !isTooLong();
+  }
+  bool passed(size_t bytes) override {
+    if (text && text->file)
+      text->file->releaseBehind(bytes);
+    return true;
+  }
+  bool isTooLong() const { return count > limit; }
+
+private:
+  uint64_t limit;
+  const PromptText *text;
+};
+
+} // namespace
+
+static Result<PromptText> readText(const GenerateOptions &options) {
+  PromptText text{"--prompt", std::nullopt, options.prompt};
   if (options.promptFile.empty())
-    return std::string(options.prompt);
+    return Result<PromptText>(std::move(text));
   Result<MappedFile> file = MappedFile::open(options.promptFile);
   if (!file.isOk())
     return file.status();
-  const std::string_view bytes = file.value().bytes();
-  if (bytes.size() > LargestText)
-    return Status::error(ErrorCode::PromptTooLong,
-                         {options.promptFile,
-                          "expects a prompt of at most " +
-                              std::to_string(LargestText) + " bytes but got " +
-                              std::to_string(bytes.size()),
-                          "shorten it"});
-  return std::string(bytes);
+  text.place = options.promptFile;
+  text.file = std::move(file.value());
+  text.bytes = text.file->bytes();
+  return Result<PromptText>(std::move(text));
+}
+
+static Status tooLong(const std::string &place, int64_t capacity) {
+  return Status::error(
+      ErrorCode::PromptTooLong,
+      {place,
+       "expects at most " + std::to_string(capacity) +
+           " tokens, for which the program was compiled, but got more",
+       "shorten it, or compile with a larger generate.max_length"});
 }
 
 static Status readIds(const Words &words, const ModuleConfig &config,
@@ -63,12 +99,13 @@ public:
   ChatPrompt(const ModelFiles &files, ChatModel model)
       : files(files), model(std::move(model)) {}
 
-  Status encode(const std::string &system, const std::string &text,
-                Prompt &prompt);
+  /// Errors: PromptTooLong for more than `capacity` tokens.
+  Status encode(const std::string &system, const PromptText &text,
+                int64_t capacity, Prompt &prompt);
 
 private:
   Status render(std::vector<ChatTurn> turns, bool generationPrompt,
-                std::vector<int32_t> &ids);
+                PromptIds &ids);
 
   const ModelFiles &files;
   ChatModel model;
@@ -78,37 +115,46 @@ private:
 } // namespace
 
 Status ChatPrompt::render(std::vector<ChatTurn> turns, bool generationPrompt,
-                          std::vector<int32_t> &ids) {
+                          PromptIds &ids) {
   for (ChatTurn &turn : turns)
     model.mark(turn.content);
   ChatMessages messages(std::move(turns));
   std::string rendered;
   Status status = model.chatTemplate().render(
       messages, messages.size(), generationPrompt, "--prompt", rendered);
-  if (!status.isOk())
-    return status;
-  SampleIds sink(UINT64_MAX);
-  status = model.encode(rendered, *files.tokenizer, "--prompt", sink, scratch);
-  ids = std::move(sink.kept);
-  return status;
+  return status.isOk() ? model.encode(rendered, *files.tokenizer, "--prompt",
+                                      ids, scratch)
+                       : status;
 }
 
-Status ChatPrompt::encode(const std::string &system, const std::string &text,
-                          Prompt &prompt) {
+Status ChatPrompt::encode(const std::string &system, const PromptText &text,
+                          int64_t capacity, Prompt &prompt) {
+  constexpr uint64_t longest = DataLines::LongestConversation;
+  if (text.bytes.size() > longest)
+    return Status::error(ErrorCode::PromptTooLong,
+                         {text.place,
+                          "expects a turn of at most " +
+                              std::to_string(longest) + " bytes but got " +
+                              std::to_string(text.bytes.size()),
+                          "shorten it"});
   std::vector<ChatTurn> turns;
   if (!system.empty())
     turns.push_back({ChatRole::System, system, "", false});
-  turns.push_back({ChatRole::User, text, "", false});
-  if (Status s = render(turns, /*generationPrompt=*/true, prompt.ids);
-      !s.isOk())
+  turns.push_back({ChatRole::User, std::string(text.bytes), "", false});
+  PromptIds asked{uint64_t(capacity)};
+  if (Status s = render(turns, /*generationPrompt=*/true, asked); !s.isOk())
     return s;
+  if (asked.isTooLong())
+    return tooLong(text.place, capacity);
+  prompt.ids = std::move(asked.kept);
   // The end of a turn is the first special token behind what an answer adds.
-  std::vector<int32_t> without, with;
-  if (Status s = render(turns, /*generationPrompt=*/false, without); !s.isOk())
+  PromptIds unasked{UINT64_MAX}, answered{UINT64_MAX};
+  if (Status s = render(turns, /*generationPrompt=*/false, unasked); !s.isOk())
     return s;
   turns.push_back({ChatRole::Assistant, "a", "", false});
-  if (Status s = render(turns, /*generationPrompt=*/false, with); !s.isOk())
+  if (Status s = render(turns, /*generationPrompt=*/false, answered); !s.isOk())
     return s;
+  const std::vector<int32_t> &without = unasked.kept, &with = answered.kept;
   auto common = [&](const std::vector<int32_t> &other) {
     return size_t(
         std::mismatch(other.begin(), other.end(), with.begin(), with.end())
@@ -125,34 +171,40 @@ Status ChatPrompt::encode(const std::string &system, const std::string &text,
 }
 
 /// Of text without a template.
-static Status encodeText(const Tokenizer &tokenizer, const std::string &text,
-                         std::vector<int32_t> &ids) {
-  SampleIds sink(UINT64_MAX);
+static Status encodeText(const Tokenizer &tokenizer, const PromptText &text,
+                         int64_t capacity, std::vector<int32_t> &ids) {
+  PromptIds sink(uint64_t(capacity), &text);
   const TokenizerTable &table = tokenizer.contents();
   for (uint32_t i = 0; i < table.beforeCount(); ++i)
     sink.add(int32_t(table.before(i)));
   TokenizerScratch scratch;
-  Status status = tokenizer.encode(text, "--prompt", sink, scratch);
+  if (Status s = tokenizer.encode(text.bytes, text.place, sink, scratch);
+      !s.isOk())
+    return s;
   ids = std::move(sink.kept);
-  return status;
+  return sink.isTooLong() ? tooLong(text.place, capacity) : Status::ok();
 }
 
 static Status encodePrompt(const GenerateOptions &options,
                            const ModelFiles &files, const ModuleConfig &config,
-                           Prompt &prompt) {
-  if (!options.promptIds.empty())
-    return readIds(options.promptIds, config, prompt.ids);
+                           int64_t capacity, Prompt &prompt) {
+  if (!options.promptIds.empty()) {
+    Status status = readIds(options.promptIds, config, prompt.ids);
+    return status.isOk() && prompt.ids.size() > uint64_t(capacity)
+               ? tooLong("--prompt-ids", capacity)
+               : status;
+  }
   if (!files.tokenizer)
     return Status::error(ErrorCode::NoTokenizer,
                          {"--prompt",
                           "the program was compiled without a tokenizer",
                           "give --prompt-ids, or compile from a folder with "
                           "tokenizer.json"});
-  Result<std::string> text = readText(options);
+  Result<PromptText> text = readText(options);
   if (!text.isOk())
     return text.status();
   if (!options.chat)
-    return encodeText(*files.tokenizer, text.value(), prompt.ids);
+    return encodeText(*files.tokenizer, text.value(), capacity, prompt.ids);
   if (files.chat.empty())
     return Status::error(ErrorCode::NoChatTemplate,
                          {"--chat", "the model has no chat template",
@@ -166,14 +218,15 @@ static Status encodePrompt(const GenerateOptions &options,
   if (!model.isOk())
     return model.status();
   return ChatPrompt(files, std::move(model.value()))
-      .encode(options.system, text.value(), prompt);
+      .encode(options.system, text.value(), capacity, prompt);
 }
 
 Result<Prompt> readPrompt(const GenerateOptions &options,
                           const ModelFiles &files, const ModuleConfig &config,
                           int64_t capacity) {
   Prompt prompt;
-  if (Status s = encodePrompt(options, files, config, prompt); !s.isOk())
+  if (Status s = encodePrompt(options, files, config, capacity, prompt);
+      !s.isOk())
     return s;
   for (int64_t id : config.stopTokens)
     prompt.stopTokens.push_back(int32_t(id));
@@ -192,15 +245,6 @@ Result<Prompt> readPrompt(const GenerateOptions &options,
            "expects token ids below " + std::to_string(config.vocabSize) +
                " but the tokenizer gives " + std::to_string(id),
            "compile with the model's own tokenizer"});
-  if (prompt.ids.size() > uint64_t(capacity))
-    return Status::error(ErrorCode::PromptTooLong,
-                         {"--prompt",
-                          "expects at most " + std::to_string(capacity) +
-                              " tokens, for which the program was compiled, "
-                              "but got " +
-                              std::to_string(prompt.ids.size()),
-                          "shorten it, or compile with a larger "
-                          "generate.max_length"});
   return prompt;
 }
 

@@ -122,9 +122,7 @@ Status Run::start() {
                                 std::to_string(steps) + " asked for",
                             "ask for at least as many --steps, or give "
                             "another --output"});
-    if (Status status =
-            store.read(found, trainer.trainables().checkpointTargets());
-        !status.isOk())
+    if (Status status = readParameters(found); !status.isOk())
       return status;
     printf("resuming after step %" PRIu64 " from %s\n", completed,
            found.directory.c_str());
@@ -345,32 +343,48 @@ Status Run::train(uint64_t plannedBytes, ExitCode &outcome) {
   return status;
 }
 
+Status Run::readParameters(const CheckpointStore::Found &found) {
+  return store.read(found, trainer.trainables().checkpointTargets());
+}
+
 Status Run::writeAdapters(bool isDone) {
   const Options &options = inputs.options;
   Trainables &trainables = trainer.trainables();
-  const bool leavesBest = isDone && options.loadBestModelAtEnd;
   if (!keepsBest() || !bestSoFar.exists())
     return trainables.save(options.output);
-  if (!leavesBest)
-    if (Status status = trainables.save(options.output); !status.isOk())
-      return status;
+  const bool leavesBest = isDone && options.loadBestModelAtEnd;
+  const bool isLast = bestSoFar.step() == completed;
   // A process that died behind the checkpoint left an adapter from before.
   const bool isWritten = bestWritten == bestSoFar.step();
-  if (isWritten && !leavesBest)
-    return Status::ok();
-  if (bestSoFar.step() != completed) {
-    Result<CheckpointStore::Found> found = store.at(int64_t(bestSoFar.step()));
-    if (!found.isOk())
-      return found.status();
-    if (Status status =
-            store.read(found.value(), trainables.checkpointTargets());
-        !status.isOk())
+  const bool readsBest = !isLast && (leavesBest || !isWritten);
+  Result<CheckpointStore::Found> best =
+      readsBest ? store.at(int64_t(bestSoFar.step()))
+                : Result<CheckpointStore::Found>(CheckpointStore::Found());
+  if (!leavesBest || !best.isOk())
+    if (Status status = trainables.save(options.output); !status.isOk())
       return status;
+  if (!best.isOk() && leavesBest)
+    return best.status();
+  if (!best.isOk()) {
+    fprintf(stderr, "%s: %s: the best evaluation's checkpoint is gone or "
+                    "damaged; %s is left as it is\n",
+            label("warning", ErrorCode::DamagedCheckpoint).c_str(),
+            best.status().message().place.c_str(), bestFolder().c_str());
+    return Status::ok();
   }
+  if (readsBest)
+    if (Status status = readParameters(best.value()); !status.isOk())
+      return status;
   if (!isWritten)
     if (Status status = trainables.save(bestFolder()); !status.isOk())
       return status;
-  return leavesBest ? trainables.save(options.output) : Status::ok();
+  if (leavesBest)
+    return trainables.save(options.output);
+  if (!readsBest)
+    return Status::ok();
+  // What is trained is what the run ends with, whoever asks for it next.
+  Result<CheckpointStore::Found> last = store.at(int64_t(completed));
+  return last.isOk() ? readParameters(last.value()) : last.status();
 }
 
 } // namespace hone::rt

@@ -88,7 +88,9 @@ private:
     return inputs.evalData && inputs.options.evalEvery > 0;
   }
   Status takeUpBest(const CheckpointStore::Found &found);
-  /// Writes the adapter to --output, and that of the best evaluation.
+  Status readParameters(const CheckpointStore::Found &found);
+  /// Writes the adapter to --output, and that of the best evaluation. A best
+  /// checkpoint that is gone is an error where it was asked for alone.
   Status writeAdapters(bool isDone);
   Status save();
   /// Begins replay.hone, or goes on in it. With `lostCheckpoints` one that is

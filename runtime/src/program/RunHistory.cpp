@@ -113,7 +113,7 @@ Status RunHistory::read(const std::string &path, const std::string &name) {
       if (!take(rest, "null") && !number(rest, value))
         break;
       for (const auto &[known, series] : members)
-        if (key == known && !std::isnan(value))
+        if (key == known)
           series->add(step, value);
     }
   }

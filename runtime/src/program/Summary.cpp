@@ -7,6 +7,7 @@
 
 #include "program/Summary.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <functional>
@@ -22,9 +23,9 @@ std::string groupDigits(uint64_t number) {
 }
 
 static std::string row(const char *name, const std::string &text) {
-  char line[512];
-  snprintf(line, sizeof(line), "%-12s %s\n", name, text.c_str());
-  return line;
+  std::string line = name;
+  line.resize(std::max<size_t>(line.size(), 12), ' ');
+  return line + " " + text + "\n";
 }
 
 static std::string number(double value) {

@@ -29,6 +29,15 @@ with open("long.txt", "w") as out:
     for i in range(750):
         out.write(page[i:] + "\n")
 lines("many.jsonl", 50000, lambda i: {"text": "%028d" % i})
+# More samples than memory has bytes for what is known of each.
+with open("tiny.jsonl", "w") as out:
+    out.write('{"input_ids": [1, 2]}\n' * 2000000)
+# Examples as long as they may be, with three candidates.
+with open("cb.jsonl", "w") as out:
+    for label in ("entailment", "contradiction", "neutral"):
+        out.write(json.dumps({"premise": text(LONGEST_CONVERSATION // 2 - 999),
+                              "hypothesis": text(LONGEST_CONVERSATION // 2 - 999),
+                              "label": label}) + "\n")
 # Lines as long as a line may be: keys that nobody reads, ids, escapes.
 lines("wide.jsonl", 7, lambda i: [
     {"text": "a b", "x": [1] * (LONGEST_LINE // 3 - 99)},
