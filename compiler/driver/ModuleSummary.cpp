@@ -124,9 +124,9 @@ ModuleDescription hone::describeModule(ModuleOp module,
                                      tensor.type.getShape().vec()});
   for (const Parameter &p : parameters.trainable()) {
     description.trainableDtype = dtypeOf(parameters.thetaElement());
-    description.trainables.push_back({p.name, initOf(p.init),
-                                      shapeOf(p.type, description.maxRows),
-                                      static_cast<uint64_t>(p.offset)});
+    description.trainables.push_back(
+        {p.name, initOf(p.init), shapeOf(p.type, description.maxRows),
+         static_cast<uint64_t>(p.offset), p.transposed});
   }
   return description;
 }

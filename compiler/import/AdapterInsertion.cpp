@@ -245,25 +245,6 @@ static Status checkTies(ModuleOp module, const Spec &spec) {
        "leave it out, or train all parameters with lora: none"});
 }
 
-/// The writer of models and adapters does not turn matrices back.
-static Status checkLayout(ModuleOp module, const Spec &spec) {
-  std::string turned;
-  module.walk([&](ParameterOp op) {
-    if (op.getTransposed() && op.getTrainable())
-      turned = moduleOf(op).str();
-  });
-  if (turned.empty())
-    return Status::ok();
-  return Status::error(
-      ErrorCode::SpecDisagreesWithModel,
-      {spec.placeOf(spec.lora.none ? "lora" : "lora.modules_to_save"),
-       "'" + turned +
-           "' is a Conv1D, whose matrix the model's files hold transposed; "
-           "such "
-           "a matrix cannot train itself yet",
-       "train adapters of it, with lora.target_modules"});
-}
-
 Result<rt::LoraSettings> hone::chooseTrained(ModuleOp module, const Spec &spec,
                                              bool trains) {
   rt::LoraSettings lora = spec.lora;
@@ -271,8 +252,6 @@ Result<rt::LoraSettings> hone::chooseTrained(ModuleOp module, const Spec &spec,
     lora.target_modules.clear();
     if (trains)
       module.walk(train);
-    if (Status status = checkLayout(module, spec); !status.isOk())
-      return status;
     return lora;
   }
   if (isAllLinear(spec))
@@ -320,8 +299,6 @@ Result<rt::LoraSettings> hone::chooseTrained(ModuleOp module, const Spec &spec,
         if (isTarget)
           adapt(op, spec);
     }
-  if (Status status = checkLayout(module, spec); !status.isOk())
-    return status;
   if (Status status = checkTies(module, spec); !status.isOk())
     return status;
   return lora;

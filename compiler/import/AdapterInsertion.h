@@ -23,8 +23,7 @@ namespace hone {
 /// Layers that train alike go on sharing one block. Returns `lora` with the
 /// modules' names for adapter_config.json, sorted, in place of "all-linear".
 /// Errors: Usage naming the entry that names no such module, with the nearest
-/// that does; a module that is named twice; a tied one; one that files hold
-/// transposed.
+/// that does; a module that is named twice; a tied one.
 rt::Result<rt::LoraSettings> chooseTrained(mlir::ModuleOp module,
                                            const Spec &spec, bool trains);
 

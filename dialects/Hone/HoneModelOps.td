@@ -287,7 +287,8 @@ def Hone_ParameterOp : Hone_Op<"parameter", [Pure, Hone_Ambient]> {
     a parameter as its type says, however `stored` says that the weights file or
     the vector of trainable parameters holds it; absent, it is held as its type.
     Gradients have the type. With `transposed` the files of the model hold the
-    matrix as `[in, out]`; the weights file does not.
+    matrix as `[in, out]`, and so do those that a run writes; the weights file and
+    the vector of trainable parameters do not.
 
     1. (C1) the shape is static.
     2. (C2) `init` is present exactly when `trainable` is.

@@ -49,8 +49,8 @@ struct Sample {
 struct Targets {
   float a[6] = {9, 9, 9, 9, 9, 9};
   double b[2] = {9, 9};
-  std::vector<AdapterTarget> list = {{A, {2, 3}, Dtype::F32, a},
-                                     {B, {1, 2}, Dtype::F64, b}};
+  std::vector<TensorMemory> list = {{A, {2, 3}, Dtype::F32, a},
+                                    {B, {1, 2}, Dtype::F64, b}};
   bool untouched() const { return a[0] == 9 && a[5] == 9 && b[0] == 9; }
 };
 } // namespace

@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define HONE_ABI_VERSION 9u
+#define HONE_ABI_VERSION 10u
 
 typedef enum hone_dtype {
   HONE_F32 = 0,
@@ -273,6 +273,7 @@ typedef struct hone_trainable {
   uint32_t init; /* hone_init */
   const int64_t *shape;
   uint64_t offset; /* elements from the start of theta */
+  uint32_t transposed; /* whether files hold the matrix as [in, out] */
 } hone_trainable;
 
 /* A parallel loop, for reports of where time goes. */

@@ -95,15 +95,15 @@ static std::string configText(const AdapterConfig &config) {
 }
 
 static Status writeTensors(const std::string &path,
-                           const std::vector<AdapterTensor> &tensors) {
+                           const std::vector<TensorMemory> &tensors) {
   std::vector<TensorSpec> specs;
-  std::vector<const AdapterTensor *> byName;
-  for (const AdapterTensor &t : tensors) {
-    specs.push_back({std::string(peftPrefix) + t.name, t.dtype, t.shape});
+  std::vector<const TensorMemory *> byName;
+  for (const TensorMemory &t : tensors) {
+    specs.push_back({std::string(peftPrefix) + t.name, t.dtype, t.fileShape()});
     byName.push_back(&t);
   }
   std::sort(byName.begin(), byName.end(),
-            [](const AdapterTensor *a, const AdapterTensor *b) {
+            [](const TensorMemory *a, const TensorMemory *b) {
               return a->name < b->name;
             });
   Result<SafetensorsWriter> created =
@@ -116,15 +116,15 @@ static Status writeTensors(const std::string &path,
         std::string_view(info.name).substr(peftPrefix.size());
     auto found = std::lower_bound(
         byName.begin(), byName.end(), name,
-        [](const AdapterTensor *t, std::string_view n) { return t->name < n; });
-    if (Status s = writer.write((*found)->data, info.bytes()); !s.isOk())
+        [](const TensorMemory *t, std::string_view n) { return t->name < n; });
+    if (Status s = writeTensor(writer, **found); !s.isOk())
       return s;
   }
   return writer.commit(FolderSync::Later);
 }
 
 Status writeAdapter(const std::string &directory, const AdapterConfig &config,
-                    const std::vector<AdapterTensor> &tensors) {
+                    const std::vector<TensorMemory> &tensors) {
   if (Status s = createDirectories(directory); !s.isOk())
     return s;
   removeStrayTemporaries(directory, [](const std::string &name) {
@@ -357,15 +357,16 @@ static Status compareConfigs(const std::string &path,
 }
 
 static Status checkTensor(const SafetensorsFile &file,
-                          const AdapterTarget &target) {
+                          const TensorMemory &target) {
+  const std::vector<int64_t> shape = target.fileShape();
   std::string name = std::string(peftPrefix) + target.name;
   std::string place = file.path() + ": tensor " + name;
   const TensorInfo *tensor = file.find(name);
   if (!tensor)
-    return badAdapter(place, "expected shape " + describeShape(target.shape) +
+    return badAdapter(place, "expected shape " + describeShape(shape) +
                                  ", found no such tensor");
-  if (tensor->shape != target.shape)
-    return badAdapter(place, "expected shape " + describeShape(target.shape) +
+  if (tensor->shape != shape)
+    return badAdapter(place, "expected shape " + describeShape(shape) +
                                  ", found " + describeShape(tensor->shape));
   if (!isConvertible(tensor->dtype))
     return badAdapter(place, std::string("expected F32, F64, BF16 or F16, "
@@ -376,9 +377,9 @@ static Status checkTensor(const SafetensorsFile &file,
 
 /// An error naming a tensor of the file that is none of the targets'.
 static Status checkNoOther(const SafetensorsFile &file,
-                           const std::vector<AdapterTarget> &targets) {
+                           const std::vector<TensorMemory> &targets) {
   std::vector<std::string> names;
-  for (const AdapterTarget &target : targets)
+  for (const TensorMemory &target : targets)
     names.push_back(std::string(peftPrefix) + target.name);
   std::sort(names.begin(), names.end());
   for (const TensorInfo &tensor : file.tensors()) {
@@ -409,21 +410,8 @@ static Status compareDropout(const std::string &path,
            ", write that into the file; evaluation takes it as it is"});
 }
 
-void readTensor(const SafetensorsFile &file, const TensorInfo &tensor,
-                Dtype dtype, MemoryView to) {
-  const uint64_t from = dtypeBytes(tensor.dtype), width = dtypeBytes(dtype);
-  file.visit(tensor, [&](const char *bytes, uint64_t size) {
-    to.write(size / from * width, [&](char *part, uint64_t partBytes) {
-      uint64_t count = partBytes / width;
-      convertElements(tensor.dtype, bytes, dtype, part, count);
-      bytes += count * from;
-    });
-    to = to + size / from * width;
-  });
-}
-
 Status readAdapter(const std::string &directory, const AdapterConfig &expected,
-                   const std::vector<AdapterTarget> &targets, AdapterUse use) {
+                   const std::vector<TensorMemory> &targets, AdapterUse use) {
   Result<AdapterConfig> config =
       readAdapterConfig(directory, expected.fan_in_fan_out);
   if (!config.isOk())
@@ -442,16 +430,13 @@ Status readAdapter(const std::string &directory, const AdapterConfig &expected,
   if (!opened.isOk())
     return opened.status();
   const SafetensorsFile &file = opened.value();
-  for (const AdapterTarget &target : targets)
+  for (const TensorMemory &target : targets)
     if (Status s = checkTensor(file, target); !s.isOk())
       return s;
   if (Status s = checkNoOther(file, targets); !s.isOk())
     return s;
-  for (const AdapterTarget &target : targets) {
-    const TensorInfo &tensor =
-        *file.find(std::string(peftPrefix) + target.name);
-    readTensor(file, tensor, target.dtype, target.data);
-  }
+  for (const TensorMemory &target : targets)
+    readTensor(file, *file.find(std::string(peftPrefix) + target.name), target);
   return Status::ok();
 }
 

@@ -9,10 +9,8 @@
 #ifndef HONE_RUNTIME_FORMATS_ADAPTER_H
 #define HONE_RUNTIME_FORMATS_ADAPTER_H
 
-#include "base/Dtype.h"
 #include "base/Status.h"
-#include "device/Device.h"
-#include "formats/Safetensors.h"
+#include "formats/TensorMemory.h"
 
 #include <cstdint>
 #include <string>
@@ -45,34 +43,19 @@ struct AdapterConfig {
   std::string base_model_name_or_path;
 };
 
-/// A tensor to write. A is [r, in], B is [out, r].
-struct AdapterTensor {
-  std::string name;
-  std::vector<int64_t> shape;
-  Dtype dtype = Dtype::F32;
-  MemoryView data;
-};
-
-/// Memory to read a tensor into, of the product of shape elements.
-struct AdapterTarget {
-  std::string name;
-  std::vector<int64_t> shape;
-  Dtype dtype = Dtype::F32;
-  MemoryView data;
-};
-
 /// What an adapter is read for.
 enum class AdapterUse { Train, Evaluate };
 
 /// Creates `directory` when missing and writes both files, the tensors first,
-/// each whole or not at all. Errors: CannotCreate, IoError.
+/// each whole or not at all. A is [r, in], B is [out, r]. Errors: CannotCreate,
+/// IoError.
 Status writeAdapter(const std::string &directory, const AdapterConfig &config,
-                    const std::vector<AdapterTensor> &tensors);
+                    const std::vector<TensorMemory> &tensors);
 
 /// Reads adapter_config.json. Refuses by name what this format of adapter
-/// cannot express: another peft_type, use_dora, rank_pattern, alpha_pattern, ...
-/// with values that are not neutral, and without `hasConv1d` fan_in_fan_out.
-/// Errors: NoInput, BadData.
+/// cannot express: another peft_type, use_dora, rank_pattern, alpha_pattern,
+/// ... with values that are not neutral, and without `hasConv1d`
+/// fan_in_fan_out. Errors: NoInput, BadData.
 Result<AdapterConfig> readAdapterConfig(const std::string &directory,
                                         bool hasConv1d = false);
 
@@ -91,11 +74,7 @@ std::string adapterModelPath(const std::string &directory);
 /// checked before the first byte is copied: on an error no target has changed.
 /// Errors: NoInput, BadData.
 Status readAdapter(const std::string &directory, const AdapterConfig &expected,
-                   const std::vector<AdapterTarget> &targets, AdapterUse use);
-
-/// Copies a tensor of a type that isConvertible to memory, as `dtype`.
-void readTensor(const SafetensorsFile &file, const TensorInfo &tensor,
-                Dtype dtype, MemoryView to);
+                   const std::vector<TensorMemory> &targets, AdapterUse use);
 
 } // namespace hone::rt
 
