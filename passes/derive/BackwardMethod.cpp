@@ -174,7 +174,7 @@ LogicalResult BackwardMethod::createEntries() {
     const Part &all = parts.front();
     auto createCopy = [&](EntryOp entry) {
       return createUpdatingCopy(entry, all.trained.optimizer, parameters,
-                                all.conditionalLayers());
+                                all.conditionalLayers(), all.otherLayers());
     };
     updating = createCopy(gradient);
     if (ofAll)
@@ -200,12 +200,12 @@ LogicalResult BackwardMethod::createEntries() {
     const Optimizer optimizer = part.trained.optimizer;
     std::string updateName = part.trained.symbol(update);
     ArrayRef<StringRef> conditional = part.conditionalLayers();
-    part.update =
-        conditional.empty()
-            ? createUpdateEntry(model.module, updateName, optimizer, parameters,
-                                prefixes)
-            : createSelectedUpdateEntry(model.module, updateName, optimizer,
-                                        parameters, conditional);
+    part.update = conditional.empty()
+                      ? createUpdateEntry(model.module, updateName, optimizer,
+                                          parameters, prefixes)
+                      : createSelectedUpdateEntry(
+                            model.module, updateName, optimizer, parameters,
+                            conditional, part.otherLayers());
   }
   return success();
 }
@@ -234,7 +234,8 @@ SmallVector<Value> BackwardMethod::updateScalars(ScheduleBuilder &b, Part &part,
     updated = part.selection->beginUpdates(b);
   UpdateScalars scalars(b.builder.getContext(), part.trained.optimizer,
                         model.parameters.isRounded(),
-                        part.conditionalLayers().size());
+                        part.conditionalLayers().size(),
+                        part.otherLayers().size());
   return b.updateScalars(scalars, part.trained.name, clip, rate, updated);
 }
 

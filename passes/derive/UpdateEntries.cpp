@@ -16,8 +16,13 @@ std::optional<Optimizer> parseOptimizer(StringRef name) {
       .Default(std::nullopt);
 }
 
+/// Begins the names of what only an update of what is of no layer takes, beside
+/// updates of layers that take others.
+static constexpr StringRef alwaysPrefix = "always.";
+
 UpdateScalars::UpdateScalars(MLIRContext *context, Optimizer optimizer,
-                             bool rounds, int64_t selectable, int64_t scaled) {
+                             bool rounds, int64_t selectable, int64_t others,
+                             int64_t scaled) {
   auto real = Float64Type::get(context);
   auto word = IntegerType::get(context, 32);
   names = {"gradient_scale", "learning_rate", "weight_decay"};
@@ -36,6 +41,10 @@ UpdateScalars::UpdateScalars(MLIRContext *context, Optimizer optimizer,
   if (selectable > 0) {
     names.push_back("selected");
     types.push_back(RankedTensorType::get(selectable, word));
+    if (others > 0 && optimizer == Optimizer::Adamw) {
+      names.append({"always.bias_correction1", "always.bias_correction2"});
+      types.append(2, RankedTensorType::get({}, real));
+    }
   }
   if (rounds) {
     names.push_back("rounding_key");
@@ -47,10 +56,11 @@ namespace {
 /// Where an update has its gradient from; with nothing, from memory, for all
 /// parameters.
 struct GradientSource {
-  Value ofLayer;           ///< a hone.layer_gradient
-  Value key, coefficients; ///< of random directions
-  ArrayAttr layers;        ///< those it is of; null: all, or one
-  int64_t index = 0;       ///< in what scalars there are of each layer
+  Value ofLayer;            ///< a hone.layer_gradient
+  Value key, coefficients;  ///< of random directions
+  ArrayAttr layers;         ///< those it is of; null: all, or one
+  int64_t index = 0;        ///< in what scalars there are of each layer
+  bool isOfNoLayer = false; ///< beside such: it has an update in every step
 };
 } // namespace
 
@@ -62,12 +72,16 @@ static void createUpdate(OpBuilder &builder, Location loc, Optimizer optimizer,
   IntegerAttr maskIndex;
   SmallVector<Value> scalars;
   for (auto [name, value] : llvm::zip_equal(meaning.names, given)) {
+    const bool isAlways = name.starts_with(alwaysPrefix);
+    const bool isVector = cast<RankedTensorType>(value.getType()).getRank() > 0;
     if (name == "rounding_key") {
       rounding = value;
+    } else if (from.isOfNoLayer ? isVector : isAlways) {
+      continue;
     } else if (name == "selected") {
       mask = value;
       maskIndex = builder.getI64IntegerAttr(from.index);
-    } else if (cast<RankedTensorType>(value.getType()).getRank() > 0) {
+    } else if (isVector) {
       auto real = RankedTensorType::get({}, builder.getF64Type());
       scalars.push_back(
           ElementOp::create(builder, loc, real, value, from.index));
@@ -131,12 +145,19 @@ static SmallVector<GradientSource> splitByLayer(MLIRContext *context,
 EntryOp createSelectedUpdateEntry(ModuleOp module, StringRef name,
                                   Optimizer optimizer,
                                   const ParameterTable &parameters,
-                                  ArrayRef<StringRef> selectable) {
+                                  ArrayRef<StringRef> selectable,
+                                  ArrayRef<StringRef> others) {
   UpdateScalars scalars(module.getContext(), optimizer, parameters.isRounded(),
-                        selectable.size());
+                        selectable.size(), others.size());
   return createUpdateEntry(
       module, name, optimizer, scalars, {}, [&](ValueRange) {
-        return splitByLayer(module.getContext(), {}, selectable);
+        MLIRContext *context = module.getContext();
+        GradientSource ofNoLayer;
+        ofNoLayer.isOfNoLayer = true;
+        SmallVector<GradientSource> sources =
+            splitByLayer(context, {}, selectable);
+        llvm::append_range(sources, splitByLayer(context, ofNoLayer, others));
+        return sources;
       });
 }
 
@@ -148,7 +169,7 @@ EntryOp createUpdateEntryAlong(ModuleOp module, StringRef name,
   Type key =
       RankedTensorType::get(4, IntegerType::get(module.getContext(), 32));
   UpdateScalars scalars(module.getContext(), optimizer, parameters.isRounded(),
-                        /*selectable=*/0, scaled.size());
+                        /*selectable=*/0, /*others=*/0, scaled.size());
   return createUpdateEntry(
       module, name, optimizer, scalars, {key, coefficients},
       [&](ValueRange more) -> SmallVector<GradientSource> {
@@ -230,14 +251,15 @@ void accumulateByLayer(EntryOp gradient, const ParameterTable &parameters) {
 
 EntryOp createUpdatingCopy(EntryOp gradient, Optimizer optimizer,
                            const ParameterTable &parameters,
-                           ArrayRef<StringRef> selectable) {
+                           ArrayRef<StringRef> selectable,
+                           ArrayRef<StringRef> others) {
   ModuleOp module = gradient->getParentOfType<ModuleOp>();
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
   auto step = cast<EntryOp>(builder.clone(*gradient));
   step.setSymName(
       (gradient.getSymName() + "." + stringifyPhase(Phase::Update)).str());
   UpdateScalars meaning(module.getContext(), optimizer, parameters.isRounded(),
-                        selectable.size());
+                        selectable.size(), others.size());
   SmallVector<Value> scalars = addArguments(step, meaning.types);
   SmallVector<LayerUses> uses = findLayerUses(step, parameters);
   for (auto [layer, use] : llvm::zip_equal(parameters.layers(), uses)) {
@@ -247,8 +269,9 @@ EntryOp createUpdatingCopy(EntryOp gradient, Optimizer optimizer,
         createWindow(builder, parameters, layer, use, /*condition=*/Value());
     builder.setInsertionPointAfter(use.lastUse);
     int64_t index = llvm::find(selectable, layer.prefix) - selectable.begin();
-    createUpdate(builder, module.getLoc(), optimizer, meaning, scalars,
-                 {window, {}, {}, {}, index});
+    createUpdate(
+        builder, module.getLoc(), optimizer, meaning, scalars,
+        {window, {}, {}, {}, index, llvm::is_contained(others, layer.prefix)});
   }
   return step;
 }

@@ -272,7 +272,7 @@ typedef struct hone_trainable {
   uint32_t rank;
   uint32_t init; /* hone_init */
   const int64_t *shape;
-  uint64_t offset; /* elements from the start of theta */
+  uint64_t offset;     /* elements from the start of theta */
   uint32_t transposed; /* whether files hold the matrix as [in, out] */
 } hone_trainable;
 
