@@ -19,6 +19,15 @@ static bool consumeBack(std::string_view &text, std::string_view end) {
   return true;
 }
 
+/// The name in the model of a bias that trained, whose module may be inside of
+/// one of PEFT's; empty if `name` is none.
+static std::string biasOf(std::string_view name) {
+  if (!consumeBack(name, ".bias"))
+    return {};
+  consumeBack(name, ".base_layer");
+  return std::string(name) + ".bias";
+}
+
 static Status unsupported(const std::string &place, const std::string &problem,
                           const std::string &remedy) {
   return Status::error(ErrorCode::UnsupportedAdapter, {place, problem, remedy});
@@ -88,6 +97,11 @@ Status PeftAdapter::sortTensors() {
       (isA ? update.a : update.b) = &tensor;
       continue;
     }
+    std::string bias = settings.bias == "none" ? "" : biasOf(name);
+    if (!bias.empty()) {
+      whole.push_back({bias, &tensor});
+      continue;
+    }
     bool isSaved = std::any_of(
         settings.modules_to_save.begin(), settings.modules_to_save.end(),
         [&](const std::string &module) {
@@ -96,11 +110,10 @@ Status PeftAdapter::sortTensors() {
           return path.find("." + module + ".") != std::string::npos;
         });
     if (!isSaved || name.find("lora_") != std::string_view::npos)
-      return unsupported(
-          placeOf(tensor),
-          "expected .lora_A.weight, .lora_B.weight or a tensor of "
-          "modules_to_save",
-          "embeddings and biases of adapters are not supported");
+      return unsupported(placeOf(tensor),
+                         "expected .lora_A.weight, .lora_B.weight, a tensor of "
+                         "modules_to_save or, with bias, one",
+                         "embeddings of adapters are not supported");
     whole.push_back({std::string(name), &tensor});
   }
   for (auto &[module, update] : byModule) {

@@ -42,7 +42,7 @@ class Adapter:
             name = name.removeprefix("base_model.model.")
             module = name.removesuffix(".lora_A.weight").removesuffix(".lora_B.weight")
             if module == name:
-                self.saved[name] = decode(dtype, data)
+                self.saved[name.replace(".base_layer.bias", ".bias")] = decode(dtype, data)
             else:
                 values = decode(dtype, data)
                 rows = [values[i : i + shape[1]] for i in range(0, len(values), shape[1])]
@@ -77,15 +77,16 @@ def expect(condition, message):
 def check_merged(model, adapter, merged, dtype):
     before, after = read_model(model), read_model(merged)
     expect(before.keys() == after.keys(), "other tensors than the model's")
+    trained = {*adapter.saved, *(module + ".weight" for module in adapter.pairs)}
     changed = ties = 0
     for name, (old_type, shape, data) in before.items():
         new_type, new_shape, new_data = after[name]
         expect(new_shape == shape, f"{name}: shape {new_shape}")
         expect(new_type == (dtype or old_type), f"{name}: {new_type}")
         values = decode(old_type, data)
+        if "transformer." + name in trained:
+            name = "transformer." + name
         module = name.removesuffix(".weight")
-        if module not in adapter.pairs and "transformer." + module in adapter.pairs:
-            module = "transformer." + module
         if module in adapter.pairs:
             delta = [x for row in adapter.update(module) for x in row]
             values = [w + d for w, d in zip(values, delta)]

@@ -2,7 +2,7 @@
 #
 # Beside FOLDER/llama, a copy of a model and its adapter: with use_rslora, with
 # a saved lm_head; a Conv1D model with fan_in_fan_out whose files lack the name
-# of the body; and an MLX-quantised matrix. Standard library only.
+# of the body, without and with a bias; and an MLX-quantised matrix. Standard library only.
 
 import json
 import pathlib
@@ -72,9 +72,12 @@ def main():
     # GPT-2: [in, out], and files of the body alone.
     gpt = {"h.0.attn.c_attn.weight": floats(6, 18), "h.0.attn.c_attn.bias": floats(18), "wte.weight": floats(10, 6)}
     save(out / "conv1d", {"model_type": "gpt2"}, gpt, "model.safetensors")
-    save(out / "conv1d-adapter", {**config, "r": 2, "fan_in_fan_out": True}, prefixed({
-        "transformer.h.0.attn.c_attn.lora_A.weight": floats(2, 6),
-        "transformer.h.0.attn.c_attn.lora_B.weight": floats(18, 2)}))
+    conv1d = {"transformer.h.0.attn.c_attn.lora_A.weight": floats(2, 6),
+              "transformer.h.0.attn.c_attn.lora_B.weight": floats(18, 2)}
+    conv1d_config = {**config, "r": 2, "fan_in_fan_out": True}
+    save(out / "conv1d-adapter", conv1d_config, prefixed(conv1d))
+    save(out / "biased-adapter", {**conv1d_config, "bias": "lora_only"}, prefixed({
+        **conv1d, "transformer.h.0.attn.c_attn.base_layer.bias": floats(18)}))
 
     # MLX: 4 bits in groups of 32, and an update of the second group of row 0.
     words = struct.pack("<64I", *(random.getrandbits(32) for _ in range(64)))
