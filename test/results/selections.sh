@@ -7,7 +7,9 @@ here=$(dirname "${BASH_SOURCE[0]}")
 methods=$here/../methods
 model=$golden/models/qwen2-tiny data=$golden/gradients/qwen2-tiny/batch3.jsonl
 compile() { # compile NAME [KEY=VALUE...]
-  honec "$here/Inputs/whole.yaml" -o "$work/$1" --set model="$model" \
+  local name=$1
+  shift
+  honec "$here/Inputs/whole.yaml" -o "$work/$name" --set model="$model" \
     --set train.residuals=mesp --set train.lr_scheduler_type=constant "${@/#/--set=}"
 }
 selected() { # selected NAME [KEY=VALUE...]

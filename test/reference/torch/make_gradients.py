@@ -18,7 +18,7 @@ import torch
 from safetensors.numpy import load_file, save_file
 
 from adapters import write_adapter
-from gpt_models import FAMILIES, NumpyGpt
+from gpt_models import FAMILIES, NumpyGpt, is_conv1d
 from hash_values import integers, projections, signs
 from make_models import GOLDEN, MODELS
 from numpy_forward import NumpyModel, SelectedNumpyModel
@@ -36,7 +36,8 @@ R, ALPHA = 4, 8
 LENGTHS = {"batch1": [27], "batch3": [11, 23, 17]}
 # Layers with a backward, of the models that a selection is tested with.
 SELECTED = {"llama-tiny": {0}, "qwen2-tiny": {0, 2}, "gemma3-tiny": {0, 2}}
-# Models whose own parameters' gradients are checked, one with a tied head.
+# Models of whose own parameters all gradients are written; of the others, which have
+# one of each family, there are projections.
 WHOLE = ["llama-tiny", "qwen2-tiny"]
 # Of models with wide heads: r, lora_alpha, and batches.
 WIDE = {
@@ -83,7 +84,7 @@ def finite_difference_error(model_dir, tensors, scaling, batch, found, selected)
 
 def worst_slope(model, tensors, batch, found):
     """The same for `tensors`, which `model` reads where they are."""
-    step, worst = 1e-3, 0.0
+    step, worst, scales = 1e-3, 0.0, scales_of(found)
     for name, tensor in list(tensors.items()):
         v = signs(name, 7, tensor.size).reshape(tensor.shape) / np.sqrt(tensor.size)
 
@@ -96,8 +97,16 @@ def worst_slope(model, tensors, batch, found):
         tensors[name] = tensor
         slope = (8 * near - far) / (12 * step)
         error = abs(slope - (found[name] * v).sum())
-        worst = max(worst, ratio(error, np.linalg.norm(found[name])))
+        worst = max(worst, ratio(error, scales[name]))
     return worst
+
+
+def scales_of(found):
+    """What errors of each gradient are compared with: its norm, or that of all where
+    it is zero but for rounding. Those of biases of keys are, without rotations."""
+    norms = {name: float(np.linalg.norm(g)) for name, g in found.items()}
+    whole = float(np.linalg.norm(list(norms.values())))
+    return {name: n if n > 1e-12 * whole else whole for name, n in norms.items()}
 
 
 def ratio(error, size):
@@ -130,11 +139,12 @@ def whole_reference(model_dir, batch):
     """float64 gradients of all parameters, and the figures of one batch."""
     loss, found = gradients(load_whole_model(model_dir, torch.float64), batch)
     loss32, found32 = gradients(load_whole_model(model_dir, torch.float32), batch)
-    weights = load_file(model_dir / "model.safetensors")
-    model = NumpyModel(read_config(model_dir), weights)
+    config, weights = read_config(model_dir), load_file(model_dir / "model.safetensors")
+    model = (NumpyGpt if config["model_type"] in FAMILIES else NumpyModel)(config, weights)
     numpy_loss = model.mean_nll(batch)
     assert found.keys() == model.weights.keys()
-    difference = worst_slope(model, model.weights, batch, found)
+    turned = {n: g.T if is_conv1d(config, n) else g for n, g in found.items()}
+    difference = worst_slope(model, model.weights, batch, turned)
     assert difference < 1e-8, difference
     return found, describe(
         model_dir, batch, loss, found, loss32, found32, numpy_loss, difference
@@ -144,8 +154,9 @@ def whole_reference(model_dir, batch):
 def describe(model_dir, batch, loss, found, loss32, found32, numpy_loss, difference):
     """The figures of one batch."""
     assert abs(numpy_loss - loss) < 1e-12 * loss, (numpy_loss, loss)
+    scales = scales_of(found)
     relative = {
-        name: ratio(np.linalg.norm(found32[name] - g), np.linalg.norm(g))
+        name: ratio(np.linalg.norm(found32[name] - g), scales[name])
         for name, g in found.items()
     }
     print(
@@ -161,6 +172,7 @@ def describe(model_dir, batch, loss, found, loss32, found32, numpy_loss, differe
             name: {
                 "norm": float(np.linalg.norm(g)),
                 "torch_float32_error": relative[name],
+                **({"scale": scales[name]} if scales[name] > 2 * np.linalg.norm(g) else {}),
             }
             for name, g in sorted(found.items())
         },
@@ -190,17 +202,21 @@ def make_own(name):
         write(key, read_batch(path))
         if name in SELECTED:
             write(f"{key}.lcsb", read_batch(path), SELECTED[name])
-    if name in WHOLE:
+    if config["model_type"] != "parallel":
         make_whole(model_dir, out, figures)
     write_json(out / "figures.json", figures)
 
 
 def make_whole(model_dir, out, figures):
-    """full.safetensors: gradients of all parameters, of the larger batch."""
+    """Gradients of all parameters, of the larger batch: full.safetensors, or
+    projections of them."""
     batch = read_batch(out / "batch3.jsonl")
     found, figures["full"] = whole_reference(model_dir, batch)
-    metadata = {"loss": repr(figures["full"]["loss"])}
-    save_file(found, out / "full.safetensors", metadata=metadata)
+    if model_dir.name in WHOLE:
+        metadata = {"loss": repr(figures["full"]["loss"])}
+        save_file(found, out / "full.safetensors", metadata=metadata)
+    else:
+        add_projections(figures["full"], found)
 
 
 def projected_reference(model_dir, r, alpha, batch):
@@ -210,9 +226,13 @@ def projected_reference(model_dir, r, alpha, batch):
         config = read_config(model_dir)
         tensors = write_adapter(adapter, model_dir.name, config, r, alpha)
         found, figures = reference(model_dir, adapter, tensors, batch, alpha / r)
+    add_projections(figures, found)
+    return figures
+
+
+def add_projections(figures, found):
     for name, entry in figures["tensors"].items():
         entry["projections"] = projections(name, found[name])
-    return figures
 
 
 def make_wide(name):

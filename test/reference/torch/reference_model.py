@@ -50,8 +50,12 @@ def load_base(model_dir, dtype):
 
 
 def load_whole_model(model_dir, dtype):
-    """The model with all parameters trainable."""
-    return load_base(model_dir, dtype).to(dtype).eval().requires_grad_(True)
+    """The model with all parameters trainable. Rows are no padding here: without
+    padding_idx, which some configurations give, torch's gradient of a table is that
+    of the loss for every token."""
+    model = load_base(model_dir, dtype).to(dtype).eval().requires_grad_(True)
+    model.get_input_embeddings().padding_idx = None
+    return model
 
 
 def load_model(model_dir, adapter_dir, dtype):
