@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares what the loss is taken from with TRL's training templates.
 
-  python compare_trl.py [--without-marks] WORK     (needs `pip install trl`; honec and hone-make-model in PATH)
+  python compare_trl.py [--without-marks] WORK [NAME...]     (needs `pip install trl`; honec and hone-make-model in PATH)
 
 TRL's templates mark what an assistant says with {% generation %}, and Transformers
 makes a mask of the marks. Each dialogue of golden/chat/dialogues.jsonl that a template
@@ -64,7 +64,8 @@ def run(command):
 
 
 def ours(train, talk, work):
-    """As theirs(), for each sample: the first tokens, how many are not shown, the last."""
+    """As theirs(), for each sample: the first tokens, how many are not shown, the last;
+    and why there are none."""
     data = work / "talk.jsonl"
     data.write_text(json.dumps({"messages": talk}) + "\n")
     made = run([train, "--data", data, "--output", work / "run", "--steps", "1",
@@ -82,7 +83,7 @@ def ours(train, talk, work):
                 hidden = int(mark.split()[1])
                 parts.append([])
         samples.append((parts[0], hidden, parts[-1] if hidden else []))
-    return samples
+    return samples, made.stderr.split("\n")[0]
 
 
 def is_same(sample, wanted):
@@ -92,15 +93,19 @@ def is_same(sample, wanted):
 
 
 def main():
-    *marks, folder = sys.argv[1:]
+    arguments = sys.argv[1:]
+    unmarked = "--without-marks" in arguments
+    folder, *names = [a for a in arguments if not a.startswith("--")]
     work = pathlib.Path(folder)
     talks = [json.loads(line)["messages"] for line in open(os.path.join(OUT, "dialogues.jsonl"))]
     tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(TOKENIZER / "tokenizer.json"), **VARIABLES)
     special = SPECIAL + ["<|end|>", "<mask>"]
     failed = False
     for path in sorted(TEMPLATES.glob("*_training.jinja")):
+        if names and path.stem not in names:
+            continue
         template = path.read_text()
-        train, problem = compiled(without_marks(template) if marks else template, work)
+        train, problem = compiled(without_marks(template) if unmarked else template, work)
         if train is None:
             print(f"{path.stem}: honec: {problem}", flush=True)
             continue
@@ -111,10 +116,12 @@ def main():
             if wanted is None or not any(mask for _, mask in wanted):
                 left_out += 1
                 continue
-            found = ours(train, talk, work)
+            found, problem = ours(train, talk, work)
             split += len(found) > 1
             if len(found) == 1 and is_same(found[0], wanted):
                 same += 1
+            elif not found:
+                print(f"   dialogue {number}: {problem}")
             elif len(found) == 1:
                 failed = True
                 at = next((i for i, (a, b) in enumerate(zip(found[0][0], wanted)) if a != b), None)
