@@ -27,6 +27,7 @@
 #include "compiler/selfcheck/CheckModel.h"
 #include "compiler/selfcheck/SelfCheck.h"
 #include "compiler/spec/MachineProfileFile.h"
+#include "compiler/spec/SpecRules.h"
 #include "compiler/weights/ModelFiles.h"
 #include "compiler/weights/WeightWriter.h"
 #include "dialects/Tile/TileDialect.h"
@@ -131,6 +132,11 @@ private:
   std::string weightsPath() const;
   Status findTensors(const std::vector<ExpectedTensor> &expected);
   Status link(const std::string &program);
+  /// Whether another request has written the weights, so that none need be.
+  bool isPacked() const {
+    return request.shared && !request.shared->sourceHash.empty();
+  }
+  Status packWeights(const std::string &path);
   /// What the program writes a model with, if its result is one.
   Result<std::vector<WeightBlock>> modelFiles() const;
   /// What the program will know of the weights file that was written.
@@ -178,8 +184,9 @@ Status Compilation::readSpec() {
   spec = std::move(result.value());
   if (spec.target.threads == 0)
     spec.target.threads = llvm::hardware_concurrency().compute_thread_count();
-  if (spec.target.profile.empty())
-    return Status::ok();
+  Status fits = generates() ? Status::ok() : checkTrainedWeights(spec);
+  if (!fits.isOk() || spec.target.profile.empty())
+    return fits;
   Result<MachineProfile> read = readProfile(spec.target.profile);
   if (!read.isOk())
     return read.status();
@@ -231,7 +238,7 @@ Status Compilation::importModel() {
   identity.vocabSize = vocabularySize(*module);
   identity.lora = std::move(imported.value().lora);
   identity.weights = stored.value();
-  if (request.alsoGenerates && identity.lora.none)
+  if (request.shared && identity.lora.none)
     return Status::error(
         ErrorCode::OptionsDisagree,
         {"--emit",
@@ -524,7 +531,7 @@ Status Compilation::openWeights() {
     chat = std::move(block.value());
   }
   times.begin("hash");
-  sourceHash = weights->contentHash();
+  sourceHash = isPacked() ? request.shared->sourceHash : weights->contentHash();
   return Status::ok();
 }
 
@@ -657,6 +664,29 @@ Result<std::vector<WeightBlock>> Compilation::modelFiles() const {
                            parameters->thetaElement());
 }
 
+Status Compilation::packWeights(const std::string &path) {
+  if (isPacked()) {
+    description.weightDigests = request.shared->digests;
+    description.weightFileBytes = request.shared->bytes;
+    return Status::ok();
+  }
+  times.begin("pack");
+  Result<std::vector<WeightBlock>> files = modelFiles();
+  std::vector<QuantizationError> errors;
+  const std::vector<Parameter> pretrained = parameters->pretrained();
+  Status status = files.status();
+  if (status.isOk())
+    status = writeWeights(
+        path,
+        {pretrained, tokenizer, chat, sourceHash, std::move(files.value())},
+        *weights, request.quantization ? &errors : nullptr);
+  if (status.isOk())
+    status = digestWeights(path);
+  if (status.isOk() && request.quantization)
+    llvm::outs() << describeErrors(errors);
+  return status;
+}
+
 Status Compilation::emitBinary() {
   const std::string &directory = request.output;
   bool isNew = !llvm::sys::fs::exists(directory);
@@ -668,24 +698,17 @@ Status Compilation::emitBinary() {
   std::string program = programPath();
   std::string data = directory + "/weights.hone.safetensors";
   rt::TemporaryFile newProgram(program + suffix), newData(data + suffix);
-  std::vector<QuantizationError> errors;
-  times.begin("pack");
-  const std::vector<Parameter> pretrained = parameters->pretrained();
-  Result<std::vector<WeightBlock>> files = modelFiles();
-  Status status = files.status();
-  if (status.isOk())
-    status = writeWeights(
-        newData.path,
-        {pretrained, tokenizer, chat, sourceHash, std::move(files.value())},
-        *weights, request.quantization ? &errors : nullptr);
-  if (status.isOk())
-    status = digestWeights(newData.path);
+  SmallVector<Rename, 2> renames = {{newProgram.path, program}};
+  if (!isPacked())
+    renames.insert(renames.begin(), {newData.path, data});
+  Status status = packWeights(newData.path);
   if (status.isOk())
     status = link(newProgram.path);
   if (status.isOk())
-    status = renameTogether({{newData.path, data}, {newProgram.path, program}});
-  if (status.isOk() && request.quantization)
-    llvm::outs() << describeErrors(errors);
+    status = renameTogether(renames);
+  if (status.isOk() && request.shared)
+    *request.shared = {sourceHash, description.weightDigests,
+                       description.weightFileBytes};
   if (status.isOk())
     return status;
   newProgram.remove();

@@ -18,6 +18,13 @@ enum class Artifact { Mlir, Llvm, Assembly, Object, Binary };
 enum class Program { Train, Generate };
 enum class PlanFormat { None, Table, Json };
 
+/// What is known of a weights file that was written.
+struct PackedWeights {
+  std::string sourceHash; ///< of what it was made from; empty: nothing written
+  std::string digests;
+  uint64_t bytes = 0;
+};
+
 struct CompileRequest {
   std::string specPath;
   std::vector<SpecOverride> overrides;
@@ -28,8 +35,9 @@ struct CompileRequest {
       stopAfter; ///< print the IR of this phase instead
   Artifact artifact = Artifact::Binary;
   Program program = Program::Train;
-  /// Whether a second request has the other program, with the same weights.
-  bool alsoGenerates = false;
+  /// Of two programs with the same weights, which the first request writes and
+  /// the second finds here; null: there is one program.
+  PackedWeights *shared = nullptr;
   /// Print the plan to standard output; without `output`, only that.
   PlanFormat plan = PlanFormat::None;
   std::string linker;     ///< compiler driver; empty: found on PATH

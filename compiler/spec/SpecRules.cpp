@@ -443,8 +443,12 @@ static Status checkTrained(const Spec &spec) {
                       "only adapters read it, but with lora: none all "
                       "parameters of the model train and there are none",
                       "remove " + setting->key() + ", or lora: none");
+  return Status::ok();
+}
+
+Status hone::checkTrainedWeights(const Spec &spec) {
   const rt::Word &dtype = spec.weights.dtype;
-  if (dtype == "int8" || dtype == "int4")
+  if (spec.lora.none && (dtype == "int8" || dtype == "int4"))
     return disagree(spec, dtype.key(),
                     "expected float32 or bfloat16, since with lora: none the "
                     "weights train and an update is smaller than what " +
