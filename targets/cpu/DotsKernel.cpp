@@ -61,7 +61,9 @@ private:
   void copyGroups(const Pass &pass, Value first, Value end);
   Value groupAt(Value table, unsigned strip, Value group, Value first);
   ValueRange emitBlock(const Pass &pass, Value from, Value to);
+  void prefetch(Value pointer, Value byte);
   void request(const Pass &pass, Value byte);
+  void requestGroups(const Pass &pass);
 
   int64_t groupsOfRow() const { return shape.terms / shape.w.group; }
 
@@ -120,6 +122,12 @@ void DotsEmitter::copyGroups(const Pass &pass, Value first, Value end) {
   });
 }
 
+/// Into the second-level cache.
+void DotsEmitter::prefetch(Value pointer, Value byte) {
+  LLVM::Prefetch::create(b, loc, p.at(b.getI8Type(), pointer, byte), /*rw=*/0,
+                         /*hint=*/2, /*cache=*/1);
+}
+
 /// While bytes from `byte` on of all rows are multiplied, asks for as many of
 /// the rows behind them: those in order of memory, where the processor's own
 /// prefetching can follow.
@@ -127,9 +135,18 @@ void DotsEmitter::request(const Pass &pass, Value byte) {
   int64_t rows = strips * lanes, chunkBytes = network.chunk() * 4;
   Value next = p.add(p.multiply(byte, p.word(rows)), p.word(rows * rowBytes));
   for (int64_t line = 0; line < rows * chunkBytes; line += kLineBytes)
-    LLVM::Prefetch::create(
-        b, loc, p.at(b.getI8Type(), pass.rows, p.add(next, p.word(line))),
-        /*rw=*/0, /*hint=*/2, /*cache=*/1);
+    prefetch(pass.rows, p.add(next, p.word(line)));
+}
+
+/// Asks for all scales and biases of the rows behind those of this pass.
+void DotsEmitter::requestGroups(const Pass &pass) {
+  int64_t rowBytes = groupsOfRow() * element.getIntOrFloatBitWidth() / 8;
+  int64_t rows = strips * lanes;
+  Value next =
+      p.multiply(p.add(pass.column, p.word(rows)), p.word(rowBytes));
+  for (Value table : tables)
+    p.loop(p.word(0), p.word(rows * rowBytes), kLineBytes,
+           [&](Value line) { prefetch(table, p.add(next, line)); });
 }
 
 /// One sum of the terms from..to for each lane of each strip.
@@ -190,6 +207,8 @@ void DotsEmitter::emit() {
     pass.column = column;
     pass.rows =
         p.at(b.getI8Type(), w, p.multiply(column, p.word(rowBytes)));
+    if (shape.w.isPacked())
+      requestGroups(pass);
     SmallVector<Value> places, start;
     for (unsigned s = 0; s < strips; ++s) {
       places.push_back(
