@@ -89,9 +89,8 @@ static std::string moduleText(const Case &c, int64_t layers) {
                           "({2}) -> {2}\n",
                           i + 1, i, narrow)
                 .str();
-  return text + llvm::formatv("hone.return %x{0} : {1}\n}\n}\n",
-                              layers, narrow)
-                    .str();
+  return text +
+         llvm::formatv("hone.return %x{0} : {1}\n}\n}\n", layers, narrow).str();
 }
 
 /// The module in tile ops, as text, and the bytes of its arena.

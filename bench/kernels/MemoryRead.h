@@ -22,8 +22,8 @@ inline void readMemory(const char *memory, size_t count) {
   for (size_t at = 0; at + sizeof(sum) <= count; at += sizeof(sum))
 #pragma clang loop unroll(full)
     for (int i = 0; i < loads; ++i)
-      sum[i] ^= *reinterpret_cast<const Vector *>(memory + at +
-                                                  i * sizeof(Vector));
+      sum[i] ^=
+          *reinterpret_cast<const Vector *>(memory + at + i * sizeof(Vector));
   for (int i = 1; i < loads; ++i)
     sum[0] ^= sum[i];
   asm volatile("" : : "m"(sum[0]));

@@ -133,9 +133,7 @@ private:
   Status findTensors(const std::vector<ExpectedTensor> &expected);
   Status link(const std::string &program);
   /// Whether another request has written the weights, so that none need be.
-  bool isPacked() const {
-    return request.shared && !request.shared->sourceHash.empty();
-  }
+  bool isPacked() const { return request.shared && request.shared->bytes; }
   Status packWeights(const std::string &path);
   /// What the program writes a model with, if its result is one.
   Result<std::vector<WeightBlock>> modelFiles() const;
@@ -698,14 +696,12 @@ Status Compilation::emitBinary() {
   std::string program = programPath();
   std::string data = directory + "/weights.hone.safetensors";
   rt::TemporaryFile newProgram(program + suffix), newData(data + suffix);
-  SmallVector<Rename, 2> renames = {{newProgram.path, program}};
-  if (!isPacked())
-    renames.insert(renames.begin(), {newData.path, data});
+  const Rename renames[] = {{newData.path, data}, {newProgram.path, program}};
   Status status = packWeights(newData.path);
   if (status.isOk())
     status = link(newProgram.path);
   if (status.isOk())
-    status = renameTogether(renames);
+    status = renameTogether(ArrayRef(renames).drop_front(isPacked()));
   if (status.isOk() && request.shared)
     *request.shared = {sourceHash, description.weightDigests,
                        description.weightFileBytes};

@@ -20,9 +20,9 @@ enum class PlanFormat { None, Table, Json };
 
 /// What is known of a weights file that was written.
 struct PackedWeights {
-  std::string sourceHash; ///< of what it was made from; empty: nothing written
-  std::string digests;
-  uint64_t bytes = 0;
+  std::string sourceHash; ///< of what it was made from
+  std::string digests;    ///< see ModuleDescription
+  uint64_t bytes = 0;     ///< 0: it was not written
 };
 
 struct CompileRequest {

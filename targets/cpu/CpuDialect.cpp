@@ -96,8 +96,7 @@ int64_t DotsOp::numbersOf(MemRefType w, std::optional<int64_t> bits) {
 
 bool DotsOp::canRead(MemRefType w, std::optional<int64_t> bits,
                      MemRefType scales, int64_t terms) {
-  int64_t unit =
-      kWordBits / bits.value_or(w.getElementTypeBitWidth());
+  int64_t unit = kWordBits / bits.value_or(w.getElementTypeBitWidth());
   int64_t numbers = numbersOf(w, bits);
   return numbers % unit == 0 && (terms >= numbers || terms % unit == 0) &&
          (!scales || scales.getDimSize(1) >= kGroups);

@@ -1,8 +1,9 @@
 //===- DotsKernel.cpp - A row times rows of a matrix where they are -------===//
 //
-// Lanes are rows of the matrix: 128 bits of each are transposed in registers and
-// multiplied as they come out, so a sum is the chain that it would be with a
-// panel. Two vectors of rows at a time: one chain alone would wait for itself.
+// Lanes are rows of the matrix: 128 bits of each are transposed in registers
+// and multiplied as they come out, so a sum is the chain that it would be with
+// a panel. Two vectors of rows at a time: one chain alone would wait for
+// itself.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,8 +54,8 @@ public:
 private:
   /// Of the rows of one pass.
   struct Pass {
-    Value column;      ///< of the sums, and row of w
-    Value rows;        ///< their first byte
+    Value column;              ///< of the sums, and row of w
+    Value rows;                ///< their first byte
     SmallVector<Value> groups; ///< memory for scales and for biases
   };
   SmallVector<Value> chunksOf(Value first, int64_t rowBytes);
@@ -94,8 +95,8 @@ SmallVector<Value> DotsEmitter::chunksOf(Value first, int64_t rowBytes) {
   return network.transposeChunks(rows);
 }
 
-/// Where the lanes' scales or biases of `group` are, in memory whose first group
-/// is `first`. A chunk that is read may begin before it.
+/// Where the lanes' scales or biases of `group` are, in memory whose first
+/// group is `first`. A chunk that is read may begin before it.
 Value DotsEmitter::groupAt(Value table, unsigned strip, Value group,
                            Value first) {
   Value slot = p.add(p.subtract(group, first), p.word(network.chunk()));
@@ -112,9 +113,8 @@ void DotsEmitter::copyGroups(const Pass &pass, Value first, Value end) {
     for (auto [table, copy] : llvm::zip_equal(tables, pass.groups))
       for (unsigned s = 0; s < strips; ++s) {
         Value row = p.add(pass.column, p.word(s * lanes));
-        Value at = p.at(
-            element, table,
-            p.add(p.multiply(row, p.word(groupsOfRow())), from));
+        Value at = p.at(element, table,
+                        p.add(p.multiply(row, p.word(groupsOfRow())), from));
         int64_t bytes = groupsOfRow() * element.getIntOrFloatBitWidth() / 8;
         for (auto [i, words] : llvm::enumerate(chunksOf(at, bytes)))
           p.store(words, groupAt(copy, s, p.add(from, p.word(i)), first));
@@ -142,8 +142,7 @@ void DotsEmitter::request(const Pass &pass, Value byte) {
 void DotsEmitter::requestGroups(const Pass &pass) {
   int64_t rowBytes = groupsOfRow() * element.getIntOrFloatBitWidth() / 8;
   int64_t rows = strips * lanes;
-  Value next =
-      p.multiply(p.add(pass.column, p.word(rows)), p.word(rowBytes));
+  Value next = p.multiply(p.add(pass.column, p.word(rows)), p.word(rowBytes));
   for (Value table : tables)
     p.loop(p.word(0), p.word(rows * rowBytes), kLineBytes,
            [&](Value line) { prefetch(table, p.add(next, line)); });
@@ -183,8 +182,7 @@ ValueRange DotsEmitter::emitBlock(const Pass &pass, Value from, Value to) {
       for (unsigned s = 0; s < strips; ++s) {
         Value number =
             source.number(words[s][t / perWord], t % perWord, groups[s]);
-        result[s] =
-            vector::FMAOp::create(b, loc, broadcast, number, result[s]);
+        result[s] = vector::FMAOp::create(b, loc, broadcast, number, result[s]);
       }
     }
     scf::YieldOp::create(b, loc, result);
@@ -205,14 +203,12 @@ void DotsEmitter::emit() {
   }
   p.loop(p.word(0), p.word(shape.columns), strips * lanes, [&](Value column) {
     pass.column = column;
-    pass.rows =
-        p.at(b.getI8Type(), w, p.multiply(column, p.word(rowBytes)));
+    pass.rows = p.at(b.getI8Type(), w, p.multiply(column, p.word(rowBytes)));
     if (shape.w.isPacked())
       requestGroups(pass);
     SmallVector<Value> places, start;
     for (unsigned s = 0; s < strips; ++s) {
-      places.push_back(
-          p.at(element, sums, p.add(column, p.word(s * lanes))));
+      places.push_back(p.at(element, sums, p.add(column, p.word(s * lanes))));
       if (shape.accumulates)
         start.push_back(p.load(vector, places.back()));
     }
@@ -232,8 +228,7 @@ void DotsEmitter::emit() {
           totals, [&](OpBuilder &, Location, Value from, ValueRange inner) {
             Value to = p.minimum(p.add(from, p.word(shape.block)),
                                  p.word(shape.terms));
-            scf::YieldOp::create(b, loc,
-                                 add(inner, emitBlock(pass, from, to)));
+            scf::YieldOp::create(b, loc, add(inner, emitBlock(pass, from, to)));
           });
       totals.assign(blocks.result_begin(), blocks.result_end());
     }
@@ -245,9 +240,8 @@ void DotsEmitter::emit() {
 
 func::FuncOp KernelLibrary::dots(const DotsShape &shape, unsigned lanes) {
   OpBuilder b(module.getContext());
-  SmallVector<Type> arguments(
-      shape.w.isPacked() ? 5 : 3,
-      LLVM::LLVMPointerType::get(module.getContext()));
+  SmallVector<Type> arguments(shape.w.isPacked() ? 5 : 3,
+                              LLVM::LLVMPointerType::get(module.getContext()));
   auto [function, isNew] = declare(b, nameOf(shape), arguments);
   if (isNew)
     DotsEmitter(b, function.getLoc(), shape, lanes, function.getArguments())

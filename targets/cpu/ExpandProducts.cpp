@@ -151,8 +151,8 @@ void ProductExpansion::choose(Value condition, function_ref<void()> then,
 
 void ProductExpansion::expand() {
   if (canReadRows()) {
-    Value isFew =
-        compare(arith::CmpIPredicate::ule, op.getM(), index(kFewTransposedRows));
+    Value isFew = compare(arith::CmpIPredicate::ule, op.getM(),
+                          index(kFewTransposedRows));
     Value isWhole = compare(arith::CmpIPredicate::eq, op.getN(),
                             index(panelType.getDimSize(1)));
     choose(
@@ -185,30 +185,30 @@ void ProductExpansion::expandDots() {
   Type element = panelType.getElementType();
   int64_t width = panelType.getDimSize(1);
   Value sums = tile::ViewOp::create(
-      *this, MemRefType::get({kFewTransposedRows, width}, element), panel, index(0));
+      *this, MemRefType::get({kFewTransposedRows, width}, element), panel,
+      index(0));
   Value a = op.getA(), aRow = op.getARow(), aColumn = op.getAColumn();
   if (op.getA().getType().getElementType() != element) {
     int64_t numbers = *getConstantIntValue(op.getK());
     a = tile::ViewOp::create(
         *this, MemRefType::get({kFewTransposedRows, numbers}, element), panel,
-        index(kFewTransposedRows * width * element.getIntOrFloatBitWidth() / 8));
-    tile::MapOp::create(
-        *this, ValueRange{op.getM(), op.getK()},
-        [&](OpBuilder &, Location, ValueRange at) {
-          Value narrow =
-              load(op.getA(), {add(aRow, at[0]), add(aColumn, at[1])});
-          store(convert(element, narrow), a, at);
-        });
+        index(kFewTransposedRows * width * element.getIntOrFloatBitWidth() /
+              8));
+    tile::MapOp::create(*this, ValueRange{op.getM(), op.getK()},
+                        [&](OpBuilder &, Location, ValueRange at) {
+                          Value narrow = load(op.getA(), {add(aRow, at[0]),
+                                                          add(aColumn, at[1])});
+                          store(convert(element, narrow), a, at);
+                        });
     aRow = aColumn = index(0);
   }
   if (op.getAccumulate())
-    tile::MapOp::create(
-        *this, ValueRange{op.getM(), op.getN()},
-        [&](OpBuilder &, Location, ValueRange at) {
-          store(load(op.getC(), {add(op.getCRow(), at[0]),
-                                 add(op.getCColumn(), at[1])}),
-                sums, at);
-        });
+    tile::MapOp::create(*this, ValueRange{op.getM(), op.getN()},
+                        [&](OpBuilder &, Location, ValueRange at) {
+                          store(load(op.getC(), {add(op.getCRow(), at[0]),
+                                                 add(op.getCColumn(), at[1])}),
+                                sums, at);
+                        });
   loop(index(0), op.getM(), 1, [&](Value i) {
     cpu::DotsOp::create(*this, sums, i, a, add(aRow, i), aColumn, op.getW(),
                         op.getWRow(), blockTerms(), op.getAccumulate(),
@@ -292,8 +292,7 @@ int64_t ProductExpansion::pieceTerms() {
   int64_t terms = (op.getTransposeW() ? 2 : 1) * kPieceBytes / rowBytes;
   if (op.getRounded()) // What is behind a piece must not be filled up.
     terms = llvm::alignDown(terms, CpuDescription::kUnitTerms);
-  bool isUseful =
-      op.getReadAhead() && depth >= 2 * terms && !canReadRows();
+  bool isUseful = op.getReadAhead() && depth >= 2 * terms && !canReadRows();
   bool hasRoom = depth * rowBytes >= terms * rowBytes + sumsBytes;
   return isUseful && hasRoom ? terms : 0;
 }

@@ -91,7 +91,8 @@ static void lowerDots(cpu::DotsOp op, KernelLibrary &kernels,
        {Value(op.getW()), Value(op.getScales()), Value(op.getBiases())})
     if (matrix)
       arguments.push_back(elementPointer(b, loc, matrix, {op.getWRow(), zero}));
-  arguments.push_back(elementPointer(b, loc, op.getSums(), {op.getRow(), zero}));
+  arguments.push_back(
+      elementPointer(b, loc, op.getSums(), {op.getRow(), zero}));
   unsigned lanes = panelLanes(cpu, sums.getElementType(), shape.columns);
   func::CallOp::create(b, loc, kernels.dots(shape, lanes), arguments);
   op.erase();

@@ -191,13 +191,12 @@ Value PanelSource::integer(Value words, unsigned index) {
   auto type = cast<VectorType>(words.getType());
   int64_t at = index * format.bits;
   if (at + format.bits > fractionBits) {
-    words = arith::ShRUIOp::create(b, loc, words,
-                                   splat(b, loc, type, halfway));
+    words = arith::ShRUIOp::create(b, loc, words, splat(b, loc, type, halfway));
     at -= halfway;
   }
   double one = static_cast<double>(int64_t(1) << (fractionBits - at));
-  auto power = DenseElementsAttr::get(type.clone(element),
-                                      b.getFloatAttr(element, one));
+  auto power =
+      DenseElementsAttr::get(type.clone(element), b.getFloatAttr(element, one));
   Value base = arith::ConstantOp::create(b, loc, power);
   Value kept = arith::AndIOp::create(
       b, loc, words,

@@ -4,9 +4,11 @@
 # golden/chat's tokenizer and templates and a random model. Writes
 # golden/models/chat-tiny/ and golden/generations/chat/: for each template the
 # words of the user and of the system, what Transformers makes of them, and the
-# ids and the text behind that. As in make_generations.py, no choice is close.
+# ids and the text behind that, up to what ends a turn or a text. As in make_generations.py, no choice is close.
 #
 # ===-----------------------------------------------------------------------===#
+
+import itertools
 
 from transformers import PreTrainedTokenizerFast
 
@@ -20,6 +22,7 @@ MODEL = {
     "hidden_size": 24,
     "num_hidden_layers": 2,
     "intermediate_size": 40,
+    "tie_word_embeddings": False,
     "max_position_embeddings": 256,
 }
 # Template: what ends a turn of the assistant, and whether there is a system.
@@ -53,9 +56,8 @@ def write_chat(name, end, with_system, model, tokenizer, folder):
             turns, chat_template=template, tokenize=False, add_generation_prompt=True)
         prompt = tokenizer.encode(text, add_special_tokens=False)
         ids, margin = generate(model, prompt, TOKENS)
-        stop = tokenizer.convert_tokens_to_ids(end)
-        if stop in ids:
-            ids = ids[: ids.index(stop)]
+        stops = tokenizer.convert_tokens_to_ids([end, tokenizer.eos_token])
+        ids = list(itertools.takewhile(lambda i: i not in stops, ids))
         if margin >= MARGIN and (best is None or len(set(ids)) > len(set(best[3]))):
             best = question, text, prompt, ids, margin
     if best is None:
