@@ -4,7 +4,8 @@
 # golden/chat's tokenizer and templates and a random model. Writes
 # golden/models/chat-tiny/ and golden/generations/chat/: for each template the
 # words of the user and of the system, what Transformers makes of them, and the
-# ids and the text behind that, up to what ends a turn or a text. As in make_generations.py, no choice is close.
+# ids behind that, up to what ends a turn or a text. As in make_generations.py, no
+# choice is close.
 #
 # ===-----------------------------------------------------------------------===#
 
@@ -68,7 +69,6 @@ def write_chat(name, end, with_system, model, tokenizer, folder):
         "rendered": text,
         "prompt": ",".join(map(str, prompt)) + "\n",
         "ids": "".join(f"{i}\n" for i in ids),
-        "text": tokenizer.decode(ids, skip_special_tokens=False),
     }
     if with_system:
         files["system"] = SYSTEM
