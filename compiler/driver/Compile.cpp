@@ -670,13 +670,13 @@ Status Compilation::emitBinary() {
   rt::TemporaryFile newProgram(program + suffix), newData(data + suffix);
   std::vector<QuantizationError> errors;
   times.begin("pack");
-  const std::vector<Parameter> pretrained = parameters->pretrained();
+  const std::vector<Parameter> loaded = parameters->loaded();
   Result<std::vector<WeightBlock>> files = modelFiles();
   Status status = files.status();
   if (status.isOk())
     status = writeWeights(
         newData.path,
-        {pretrained, tokenizer, chat, sourceHash, std::move(files.value())},
+        {loaded, tokenizer, chat, sourceHash, std::move(files.value())},
         *weights, request.quantization ? &errors : nullptr);
   if (status.isOk())
     status = digestWeights(newData.path);

@@ -48,6 +48,10 @@ static Status checkPlain(const PeftAdapter &adapter) {
                        "fan_in_fan_out",
                        mergeInstead);
   const LowRankUpdate &first = adapter.updates().front();
+  if (first.magnitude)
+    return notInFormat(adapter.placeOf(*first.magnitude),
+                       "expected low-rank updates alone, found DoRA",
+                       mergeInstead);
   for (const LowRankUpdate &update : adapter.updates())
     if (update.rank() != first.rank())
       return notInFormat(
@@ -55,6 +59,12 @@ static Status checkPlain(const PeftAdapter &adapter) {
           "expected rank " + std::to_string(first.rank()) + ", as of " +
               first.module + ", found " + std::to_string(update.rank()),
           "the format has one rank; " + std::string(mergeInstead));
+    else if (update.scale != first.scale)
+      return notInFormat(
+          adapter.placeOf(*update.a),
+          "expected the scale " + std::to_string(first.scale) + " of " +
+              first.module + ", found " + std::to_string(update.scale),
+          "the format has one scale; " + std::string(mergeInstead));
   return Status::ok();
 }
 

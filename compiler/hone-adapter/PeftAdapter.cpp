@@ -1,6 +1,7 @@
 //===- PeftAdapter.cpp - An adapter as updates of weights -----------------===//
 
 #include "compiler/hone-adapter/PeftAdapter.h"
+#include "compiler/spec/ModulePattern.h"
 
 #include <algorithm>
 #include <cmath>
@@ -31,7 +32,22 @@ std::string PeftAdapter::placeOf(const rt::TensorInfo &tensor) const {
   return tensors->path() + ": tensor " + tensor.name;
 }
 
+/// As PEFT: the first key that names the module, else `standard`.
+static double numberOf(const rt::ModuleNumbers &numbers,
+                       const std::string &module, double standard) {
+  for (const auto &[key, number] : numbers)
+    if (ModulePattern(key).names(module))
+      return number;
+  return standard;
+}
+
 Status PeftAdapter::checkPair(LowRankUpdate &update) const {
+  const rt::TensorInfo *magnitude = update.magnitude;
+  if (magnitude && !update.a && !update.b)
+    return unsupported(placeOf(*magnitude),
+                       "expected " + update.module +
+                           ".lora_A.weight beside it, found none",
+                       wrongFile);
   for (const auto &[tensor, other, missing] :
        {std::tuple(update.a, update.b, ".lora_B.weight"),
         std::tuple(update.b, update.a, ".lora_A.weight")}) {
@@ -55,15 +71,29 @@ Status PeftAdapter::checkPair(LowRankUpdate &update) const {
                            rt::describeShape(update.a->shape) + ", found " +
                            rt::describeShape(update.b->shape),
                        wrongFile);
-  if (update.rank() != settings.r && !settings.hasRankPattern)
+  if (bool(magnitude) != settings.use_dora)
+    return unsupported(
+        placeOf(*update.a),
+        "expected a lora_magnitude_vector exactly with use_dora, "
+        "which is " +
+            std::string(settings.use_dora ? "true" : "false"),
+        wrongFile);
+  if (magnitude && magnitude->shape != std::vector<int64_t>{update.out()})
+    return unsupported(placeOf(*magnitude),
+                       "expected shape [" + std::to_string(update.out()) +
+                           "], found " + rt::describeShape(magnitude->shape),
+                       wrongFile);
+  const auto rank = static_cast<int64_t>(numberOf(
+      settings.rank_pattern, update.module, static_cast<double>(settings.r)));
+  if (update.rank() != rank)
     return unsupported(placeOf(*update.a),
-                       "expected r = " + std::to_string(settings.r) +
+                       "expected r = " + std::to_string(rank) +
                            " of adapter_config.json, found rank " +
                            std::to_string(update.rank()),
                        wrongFile);
-  const double rank = static_cast<double>(update.rank());
-  update.scale =
-      settings.lora_alpha / (settings.use_rslora ? std::sqrt(rank) : rank);
+  update.scale = rt::loraScale(
+      numberOf(settings.alpha_pattern, update.module, settings.lora_alpha),
+      rank, settings.use_rslora);
   return Status::ok();
 }
 
@@ -86,6 +116,10 @@ Status PeftAdapter::sortTensors() {
     if (isA || consumeBack(name, ".lora_B.weight")) {
       LowRankUpdate &update = byModule[std::string(name)];
       (isA ? update.a : update.b) = &tensor;
+      continue;
+    }
+    if (consumeBack(name, ".lora_magnitude_vector")) {
+      byModule[std::string(name)].magnitude = &tensor;
       continue;
     }
     bool isSaved = std::any_of(
@@ -119,15 +153,41 @@ Status PeftAdapter::sortTensors() {
   return Status::ok();
 }
 
+static Status checkNumbers(const std::string &path,
+                           const rt::AdapterConfig &config) {
+  auto checkFinite = [&](const std::string &key, double number) {
+    return std::isfinite(number)
+               ? Status::ok()
+               : unsupported(path + " " + key, "expected a finite number",
+                             wrongFile);
+  };
+  Status status = checkFinite("/lora_alpha", config.lora_alpha);
+  for (const auto &[name, numbers] :
+       {std::pair("/rank_pattern/", &config.rank_pattern),
+        std::pair("/alpha_pattern/", &config.alpha_pattern)})
+    for (const auto &[key, number] : *numbers) {
+      if (status.isOk())
+        status = checkFinite(name + key, number);
+      if (std::string problem = ModulePattern::problemOf(key);
+          status.isOk() && !problem.empty())
+        status =
+            unsupported(path + " " + name + key,
+                        "expected a regular expression, but the key " + problem,
+                        "write keys that are ends of the modules' paths");
+    }
+  return status;
+}
+
 Result<PeftAdapter> PeftAdapter::open(const std::string &directory) {
   PeftAdapter adapter;
   Result<rt::AdapterConfig> config = rt::readMergeableConfig(directory);
   if (!config.isOk())
     return config.status();
   adapter.settings = std::move(config.value());
-  if (!std::isfinite(adapter.settings.lora_alpha))
-    return unsupported(directory + "/adapter_config.json /lora_alpha",
-                       "expected a finite number", wrongFile);
+  if (Status status =
+          checkNumbers(directory + "/adapter_config.json", adapter.settings);
+      !status.isOk())
+    return status;
   Result<rt::SafetensorsFile> file =
       rt::SafetensorsFile::open(rt::adapterModelPath(directory));
   if (!file.isOk())

@@ -22,7 +22,8 @@ namespace hone {
 struct LowRankUpdate {
   std::string module; ///< "model.layers.0.self_attn.q_proj"
   const rt::TensorInfo *a = nullptr, *b = nullptr;
-  /// lora_alpha / rank, or / sqrt(rank) with use_rslora.
+  const rt::TensorInfo *magnitude = nullptr; ///< [out], with DoRA
+  /// rt::loraScale() of its own rank and alpha.
   double scale = 0;
 
   int64_t rank() const { return a->shape[0]; }

@@ -61,12 +61,33 @@ static void cutVocabulary(Value table) {
     table.setType(type.clone({kVocabulary, type.getDimSize(1)}));
 }
 
+/// What derivatives take for constant depends on frozen parameters alone, so
+/// that differences of the loss do, too.
+static void holdDetached(ModuleOp module) {
+  module.walk([](Operation *op) {
+    if (!op->hasTrait<Detached>())
+      return;
+    for (OpOperand &operand : op->getOpOperands()) {
+      auto parameter = operand.get().getDefiningOp<ParameterOp>();
+      if (!parameter || !parameter.getTrainable())
+        continue;
+      auto held =
+          cast<ParameterOp>(OpBuilder(op).clone(*parameter.getOperation()));
+      held.setName((parameter.getName() + ".held").str());
+      held.setTrainable(false);
+      held.removeInitAttr();
+      operand.set(held);
+    }
+  });
+}
+
 void selfcheck::shrink(ModuleOp module) {
   Builder builder(module.getContext());
   for (EntryOp entry : module.getOps<EntryOp>())
     leaveOutLayers(entry);
   module.walk([](EmbeddingOp op) { cutVocabulary(op.getTable()); });
   module.walk([](LinearCrossEntropyOp op) { cutVocabulary(op.getWeight()); });
+  holdDetached(module);
   module->setAttr(HoneDialect::getMaxRowsAttrName(),
                   builder.getI64IntegerAttr(kRows));
   module->setAttr(HoneDialect::getMaxPositionsAttrName(),
@@ -157,7 +178,10 @@ std::vector<int32_t> selfcheck::rowInput(llvm::StringRef name,
 static bool multipliesNorm(ParameterOp op) {
   return llvm::any_of(op->getUsers(), [&](Operation *user) {
     auto norm = dyn_cast<LayerNormOp>(user);
-    return isa<RmsNormOp>(user) || (norm && norm.getWeight() == op.getResult());
+    auto rescale = dyn_cast<RescaleOp>(user);
+    return isa<RmsNormOp>(user) ||
+           (norm && norm.getWeight() == op.getResult()) ||
+           (rescale && rescale.getMagnitude() == op.getResult());
   });
 }
 

@@ -268,6 +268,11 @@ def Hone_Ambient : NativeOpTrait<"Ambient"> {
   let cppNamespace = "::hone";
 }
 
+// Derivatives take the result for constant, whatever its operands depend on.
+def Hone_Detached : NativeOpTrait<"Detached"> {
+  let cppNamespace = "::hone";
+}
+
 // The result is memory of the first operand: that is in use as long as the result
 // is read, and nothing is written over it.
 def Hone_View : NativeOpTrait<"View"> {

@@ -283,8 +283,8 @@ def Hone_ParameterOp : Hone_Op<"parameter", [Pure, Hone_Ambient]> {
   let description = [{
     The Hugging Face tensor whose name is the calling layer's prefix followed
     by `name`. Frozen unless `trainable`; then `init` says how it starts: as the
-    matrices of a new adapter do, or as the model has it (`pretrained`). Ops read
-    a parameter as its type says, however `stored` says that the weights file or
+    matrices of a new adapter do, as the model has it (`pretrained`), or as the
+    lengths of the rows of its module's weight (`row_lengths`). Ops read a parameter as its type says, however `stored` says that the weights file or
     the vector of trainable parameters holds it; absent, it is held as its type.
     Gradients have the type. With `transposed` the files of the model hold the
     matrix as `[in, out]`; the weights file does not.

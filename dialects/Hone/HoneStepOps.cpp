@@ -116,9 +116,8 @@ LogicalResult RowTilesOp::verifyRegions() {
            << numerics::kGradientRows << ", the rows of one partial sum of a "
            << "gradient, but got " << rows;
   // (C2)
-  if (!llvm::all_of(getOperandTypes(), hasRows) ||
-      !llvm::all_of(getResultTypes(), hasRows))
-    return emitOpError("expects operands and results that have rows");
+  if (!llvm::all_of(getResultTypes(), hasRows))
+    return emitOpError("expects results that have rows");
   mlir::Block &body = getBody().front();
   if (body.getArgumentTypes() != getOperandTypes())
     return emitOpError("expects a body with arguments of the types ")

@@ -285,7 +285,7 @@ def Hone_RowTilesOp : Hone_Op<"row_tiles", [HasParent<"BlockOp">, SingleBlock,
   let description = [{
     Runs its body for rows `0` to `tile_rows - 1`, then for the next
     `tile_rows`, and so on, in order. The body's arguments are slices of the
-    operands, what it returns are the same slices of the results, and
+    operands, or an operand itself that has no rows; what it returns are the same slices of the results, and
     `hone.gradient` adds what each slice contributes. So values inside the body
     exist for `tile_rows` rows at a time, whatever the length of the batch.
 
@@ -293,8 +293,8 @@ def Hone_RowTilesOp : Hone_Op<"row_tiles", [HasParent<"BlockOp">, SingleBlock,
     ops without tiles (see `RowWise`).
 
     1. (C1) `tile_rows` is a positive multiple of `numerics::kGradientRows`.
-    2. (C2) operands and results have rows, and the body's arguments and what it
-       returns have their types.
+    2. (C2) results have rows, and the body's arguments and what it returns have
+       the types of operands and results.
     3. (C3) ops of the body are `RowWise`, sinks, or ambient.
     4. (C4) what the body reads from outside is ambient.
 
@@ -489,7 +489,8 @@ def Hone_FoldGradientOp : Hone_Op<"fold_gradient", [
 
 // An optimizer step. `gradient` restricts it to one layer, `layers` to some; with
 // `when` it is done only if that element of the mask is not zero. With `along`, the gradient is in no memory: it is that of `hone.estimate_gradient`,
-// formed where it is read. `rounding` is there
+// formed where it is read. `rate_of_b` is in place of `learning_rate` for B of
+// adapters and for vectors (LoRA+, Hayou et al. 2024). `rounding` is there
 // exactly when the parameters are stored as bfloat16: each new value is computed
 // in the type of the gradient and becomes one of its two neighbours, the upper
 // one with the probability (value - lower) / (upper - lower). Element i of a
@@ -509,8 +510,8 @@ def Hone_SgdOp : Hone_UpdateOp<"sgd", [AttrSizedOperandSegments]> {
     with `momentum`, `m = momentum * m + g` and `g = m`;
     `theta = theta - learning_rate * g`. On all trainable parameters, or with
     `on` on those of some layers, which lie behind each other, or with `from` on
-    those of one; with `round`, parameters are bfloat16 and rounded at random
-    without bias.
+    those of one; with `rate_of_b`, B of adapters and vectors have that learning
+    rate; with `round`, parameters are bfloat16 and rounded at random without bias.
 
     1. (C1) `gradient` is the result of a `hone.layer_gradient`.
     2. (C2) `from` stands together with neither `along` nor `on`.
@@ -539,6 +540,7 @@ def Hone_SgdOp : Hone_UpdateOp<"sgd", [AttrSizedOperandSegments]> {
   let arguments = (ins Hone_Scalar:$gradient_scale, Hone_Scalar:$learning_rate,
                        Hone_Scalar:$weight_decay,
                        Optional<Hone_Scalar>:$momentum,
+                       Optional<Hone_Scalar>:$rate_of_b,
                        Optional<Hone_RandomKey>:$rounding,
                        Optional<Hone_Vector>:$gradient,
                        Optional<Hone_RandomKey>:$key,
@@ -548,7 +550,8 @@ def Hone_SgdOp : Hone_UpdateOp<"sgd", [AttrSizedOperandSegments]> {
                        OptionalAttr<I64Attr>:$mask_index);
   let assemblyFormat = [{
     $gradient_scale `,` $learning_rate `,` $weight_decay
-    (`momentum` $momentum^)? (`round` $rounding^)? (`from` $gradient^ `:` type($gradient))?
+    (`momentum` $momentum^)? (`rate_of_b` $rate_of_b^)?
+    (`round` $rounding^)? (`from` $gradient^ `:` type($gradient))?
     (`along` $key^ `,` $coefficients `:` type($coefficients))? (`on` $layers^)?
     (`when` $mask^ `[` $mask_index `]` `:` type($mask))? attr-dict
   }];
@@ -564,8 +567,9 @@ def Hone_AdamwOp : Hone_UpdateOp<"adamw", [AttrSizedOperandSegments]> {
     `theta = theta - learning_rate / c1 * m / (sqrt(v / c2) + epsilon)`, where
     `c1` and `c2` are the bias corrections `1 - beta^step`. On all trainable
     parameters, or with `on` on those of some layers, which lie behind each other,
-    or with `from` on those of one; with `round`, parameters are bfloat16 and
-    rounded at random without bias.
+    or with `from` on those of one; with `rate_of_b`, B of adapters and vectors
+    have that learning rate; with `round`, parameters are bfloat16 and rounded at
+    random without bias.
 
     1. (C1) `gradient` is the result of a `hone.layer_gradient`.
     2. (C2) `from` stands together with neither `along` nor `on`.
@@ -585,6 +589,7 @@ def Hone_AdamwOp : Hone_UpdateOp<"adamw", [AttrSizedOperandSegments]> {
                        Hone_Scalar:$beta2, Hone_Scalar:$epsilon,
                        Hone_Scalar:$bias_correction1,
                        Hone_Scalar:$bias_correction2,
+                       Optional<Hone_Scalar>:$rate_of_b,
                        Optional<Hone_RandomKey>:$rounding,
                        Optional<Hone_Vector>:$gradient,
                        Optional<Hone_RandomKey>:$key,
@@ -595,7 +600,7 @@ def Hone_AdamwOp : Hone_UpdateOp<"adamw", [AttrSizedOperandSegments]> {
   let assemblyFormat = [{
     $gradient_scale `,` $learning_rate `,` $weight_decay `,` $beta1 `,` $beta2
     `,` $epsilon `,` $bias_correction1 `,` $bias_correction2
-    (`round` $rounding^)? (`from` $gradient^ `:` type($gradient))?
+    (`rate_of_b` $rate_of_b^)? (`round` $rounding^)? (`from` $gradient^ `:` type($gradient))?
     (`along` $key^ `,` $coefficients `:` type($coefficients))? (`on` $layers^)?
     (`when` $mask^ `[` $mask_index `]` `:` type($mask))? attr-dict
   }];

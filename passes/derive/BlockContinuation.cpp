@@ -6,10 +6,11 @@ using namespace mlir;
 
 namespace hone {
 
-/// Whether new rows are computed as rows always are.
+/// Whether new rows are computed as rows always are, or it reads none.
 static bool isSameForNewRows(Operation *op) {
   return op->hasTrait<Ambient>() || op->hasTrait<RowWise>() ||
-         op->hasTrait<PositionWise>();
+         op->hasTrait<PositionWise>() ||
+         llvm::none_of(op->getOperandTypes(), hasRows);
 }
 
 /// Replaces `op`, number `index` of those of `block` that are asked.

@@ -179,7 +179,7 @@ UpdatedLayers LayerSelection::beginUpdates(ScheduleBuilder &b) {
           : b.scalar("false", {}, b.integer);
   if (restartsState())
     b.runEither(restarts, zeroState, {}, {}, {});
-  if (part.optimizer == Optimizer::Adamw)
+  if (part.optimizer.rule == Optimizer::Adamw)
     counts = b.scalar(
         "count_updates",
         {b.setting("before." + setting("updates"), floats), selected, restarts},

@@ -111,6 +111,8 @@ ScheduleBuilder::updateScalars(const UpdateScalars &wanted, StringRef part,
       values.push_back(clip);
     else if (name == "learning_rate")
       values.push_back(rate);
+    else if (name == "rate_of_b")
+      values.push_back(scalar("multiply", {rate, own("loraplus_lr_ratio")}));
     else if (name == "selected")
       values.push_back(updated.mask);
     else if (name.consume_front("bias_correction"))

@@ -9,11 +9,15 @@ using namespace mlir;
 namespace hone {
 
 std::optional<Optimizer> parseOptimizer(StringRef name) {
-  return llvm::StringSwitch<std::optional<Optimizer>>(name)
-      .Case("sgd", Optimizer::Sgd)
-      .Case("sgd_momentum", Optimizer::SgdMomentum)
-      .Case("adamw", Optimizer::Adamw)
-      .Default(std::nullopt);
+  const bool hasRateOfB = name.consume_back("_loraplus");
+  auto rule = llvm::StringSwitch<std::optional<Optimizer::Rule>>(name)
+                  .Case("sgd", Optimizer::Sgd)
+                  .Case("sgd_momentum", Optimizer::SgdMomentum)
+                  .Case("adamw", Optimizer::Adamw)
+                  .Default(std::nullopt);
+  if (!rule)
+    return std::nullopt;
+  return Optimizer{*rule, hasRateOfB};
 }
 
 UpdateScalars::UpdateScalars(MLIRContext *context, Optimizer optimizer,
@@ -21,11 +25,13 @@ UpdateScalars::UpdateScalars(MLIRContext *context, Optimizer optimizer,
   auto real = Float64Type::get(context);
   auto word = IntegerType::get(context, 32);
   names = {"gradient_scale", "learning_rate", "weight_decay"};
-  if (optimizer == Optimizer::Adamw)
+  if (optimizer.rule == Optimizer::Adamw)
     names.append(
         {"beta1", "beta2", "epsilon", "bias_correction1", "bias_correction2"});
-  else if (optimizer == Optimizer::SgdMomentum)
+  else if (optimizer.rule == Optimizer::SgdMomentum)
     names.push_back("momentum");
+  if (optimizer.hasRateOfB)
+    names.push_back("rate_of_b");
   for (StringRef name : names) {
     int64_t layers = name == "gradient_scale"              ? scaled
                      : name.starts_with("bias_correction") ? selectable
@@ -58,11 +64,13 @@ struct GradientSource {
 static void createUpdate(OpBuilder &builder, Location loc, Optimizer optimizer,
                          const UpdateScalars &meaning, ValueRange given,
                          const GradientSource &from) {
-  Value rounding, mask;
+  Value rateOfB, rounding, mask;
   IntegerAttr maskIndex;
   SmallVector<Value> scalars;
   for (auto [name, value] : llvm::zip_equal(meaning.names, given)) {
-    if (name == "rounding_key") {
+    if (name == "rate_of_b") {
+      rateOfB = value;
+    } else if (name == "rounding_key") {
       rounding = value;
     } else if (name == "selected") {
       mask = value;
@@ -78,13 +86,14 @@ static void createUpdate(OpBuilder &builder, Location loc, Optimizer optimizer,
   auto s = [&](size_t i) -> Value {
     return i < scalars.size() ? scalars[i] : Value();
   };
-  if (optimizer == Optimizer::Adamw)
+  if (optimizer.rule == Optimizer::Adamw)
     AdamwOp::create(builder, loc, s(0), s(1), s(2), s(3), s(4), s(5), s(6),
-                    s(7), rounding, from.ofLayer, from.key, from.coefficients,
-                    from.layers, mask, maskIndex);
+                    s(7), rateOfB, rounding, from.ofLayer, from.key,
+                    from.coefficients, from.layers, mask, maskIndex);
   else
-    SgdOp::create(builder, loc, s(0), s(1), s(2), s(3), rounding, from.ofLayer,
-                  from.key, from.coefficients, from.layers, mask, maskIndex);
+    SgdOp::create(builder, loc, s(0), s(1), s(2), s(3), rateOfB, rounding,
+                  from.ofLayer, from.key, from.coefficients, from.layers, mask,
+                  maskIndex);
 }
 
 /// @name(scalars, more), whose updates have their gradients from where `from`

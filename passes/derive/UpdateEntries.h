@@ -14,8 +14,13 @@
 
 namespace hone {
 
-/// The optimizers of UpdateOpInterface, by the names that a spec has for them.
-enum class Optimizer { Sgd, SgdMomentum, Adamw };
+/// The optimizers of UpdateOpInterface.
+struct Optimizer {
+  enum Rule { Sgd, SgdMomentum, Adamw } rule = Adamw;
+  /// Parameter::hasRateOfB() have a rate of their own.
+  bool hasRateOfB = false;
+};
+/// sgd, sgd_momentum or adamw, with "_loraplus" behind it for a rate of B.
 std::optional<Optimizer> parseOptimizer(llvm::StringRef name);
 
 /// What an update takes beside the gradient, in order, as an entry's arguments.

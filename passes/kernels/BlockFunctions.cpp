@@ -89,7 +89,8 @@ static LogicalResult emitCompute(Operation &op, KernelBuilder &k) {
             PositionEmbeddingOp, PositionEmbeddingParameterAdjointOp, ColumnsOp,
             ColumnsAdjointOp, LinearParameterAdjointOp, BiasAdjointOp,
             BiasTangentOp, RmsNormParameterAdjointOp,
-            EmbeddingParameterAdjointOp, LinearCrossEntropyParameterAdjointOp>(
+            EmbeddingParameterAdjointOp, LinearCrossEntropyParameterAdjointOp,
+            RowLengthsOp, RescaleOp, RescaleParameterAdjointOp>(
           [&](auto typed) {
             emitKernel(typed, k);
             return success();
@@ -257,8 +258,11 @@ LogicalResult BodyEmitter::emitTiles(RowTilesOp op, Value scratch, Value rows,
   Value left = arith::SubIOp::create(builder, loc, rows, first);
   Value count = arith::MinUIOp::create(builder, loc, step, left);
   auto slice = [&](Value outside, Value inside) {
+    Value whole = buffers.ofValue.at(outside);
     buffers.ofValue[inside] =
-        rowsFrom(builder, loc, buffers.ofValue.at(outside), first, tileRows);
+        hasRows(outside.getType())
+            ? rowsFrom(builder, loc, whole, first, tileRows)
+            : whole;
   };
   for (auto [operand, argument] :
        llvm::zip(op.getOperands(), body.getArguments()))

@@ -53,6 +53,18 @@ struct LoraSettings : Section {
   Words target_modules{*this, "target_modules", {"q_proj", "v_proj"}, Bits::Run,
       SetBy::Spec,
       "modules that get an adapter: all-linear, or a list of names"};
+  NamedNumbers rank_pattern{*this, "rank_pattern", Bits::Run, SetBy::Spec,
+      "ranks of modules that have another than r, as in {\"layers.0.*\": 16}: the "
+      "keys are regular expressions for a module's path, or its end behind a dot",
+      from(1, 65536), /*isWhole=*/true};
+  NamedNumbers alpha_pattern{*this, "alpha_pattern", Bits::Run, SetBy::Spec,
+      "the same for lora_alpha", positive, /*isWhole=*/false};
+  Words layers_to_transform{*this, "layers_to_transform", {}, Bits::Run,
+      SetBy::Spec, "layers whose modules get an adapter, counted from 0, as in "
+      "[0, 20-23]; all if there are none"};
+  Truth use_dora{*this, "use_dora", false, Bits::Run, SetBy::Spec,
+      "DoRA: a magnitude for each output trains apart from the direction of its "
+      "row of the updated weight, whose length derivatives take for constant"};
   Truth use_rslora{*this, "use_rslora", false, Bits::Run, SetBy::Spec,
       "scale by lora_alpha / sqrt(r)"};
   Word dtype{*this, "dtype", "float32", Bits::Run, SetBy::Spec,
@@ -150,6 +162,9 @@ struct MethodSettings : Section {
       "added to adamw's denominator", notNegative};
   Real learning_rate{*this, "learning_rate", 5e-5, Bits::Run, SetBy::Option,
       "peak learning rate", notNegative};
+  Real loraplus_lr_ratio{*this, "loraplus_lr_ratio", 1, Bits::Run, SetBy::Spec,
+      "LoRA+: the learning rate of B of adapters, and of vectors that train, in "
+      "learning rates of all others; 16 is common", positive};
   Real weight_decay{*this, "weight_decay", 0, Bits::Run, SetBy::Option,
       "decoupled decay for adamw, else added to the gradient", notNegative};
   Integer warmup_steps{*this, "warmup_steps", 0, Bits::Run, SetBy::Option,

@@ -83,6 +83,8 @@ static std::string methodsOf(const Settings &config) {
 static std::string ratesOf(const MethodSettings &method) {
   std::string rate = "learning rate " + number(method.learning_rate) + " " +
                      lrSchedulerName(schedulerOf(method));
+  if (method.loraplus_lr_ratio != 1)
+    rate += ", of B " + number(method.loraplus_lr_ratio) + " times that";
   if (method.warmup_steps > 0)
     rate += " after " + std::to_string(method.warmup_steps) + " of warm-up";
   if (method.weight_decay > 0)
@@ -92,6 +94,18 @@ static std::string ratesOf(const MethodSettings &method) {
   if (method.max_grad_norm.isReadBy(method.method) && method.max_grad_norm > 0)
     rate += ", clipped to norm " + number(method.max_grad_norm);
   return rate;
+}
+
+/// ", rank_pattern {...}, layers_to_transform 0,1"
+static std::string patternsOf(const LoraSettings &lora) {
+  std::string text;
+  for (const NamedNumbers *pattern : {&lora.rank_pattern, &lora.alpha_pattern})
+    if (!pattern->empty())
+      text += std::string(", ") + pattern->name + " " + pattern->text();
+  if (!lora.layers_to_transform.empty())
+    text += std::string(", ") + lora.layers_to_transform.name + " " +
+            lora.layers_to_transform.text();
+  return text;
 }
 
 std::string describeModel(const Module &module) {
@@ -112,7 +126,9 @@ std::string describeModel(const Module &module) {
                       : "")) +
          row("lora", "r " + std::to_string(config.lora.r) + ", lora_alpha " +
                          number(config.lora.lora_alpha) +
-                         (config.lora.use_rslora ? ", use_rslora" : "")) +
+                         (config.lora.use_rslora ? ", use_rslora" : "") +
+                         (config.lora.use_dora ? ", use_dora" : "") +
+                         patternsOf(config.lora)) +
          "trainable params: " + groupDigits(trainable) +
          " || all params: " + groupDigits(all) + " || trainable%: " + share +
          "\n";

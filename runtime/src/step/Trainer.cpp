@@ -168,6 +168,7 @@ void Trainer::setRates(Interpreter &interpreter, const char *part,
   set("lr_scheduler", int64_t(rate.scheduler));
   set("warmup_steps", int64_t(rate.warmupSteps));
   set("learning_rate", rate.peak);
+  set("loraplus_lr_ratio", double(method.loraplus_lr_ratio));
   set("weight_decay", rates.weightDecay);
   set("max_grad_norm", rates.maxGradNorm);
   set("perturbation_scale", rates.perturbationScale);
