@@ -323,15 +323,15 @@ hone.block @tiles(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
 
 // -----
 
-hone.block @tiles(%x: tensor<?x4xf32>, %w: tensor<4x4xf32>) -> tensor<?x4xf32> {
+hone.block @tiles(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   // (C2)
-  // expected-error @+1 {{'hone.row_tiles' op expects operands and results that have rows}}
-  %y = hone.row_tiles 32 (%x, %w) : (tensor<?x4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32> {
-  ^tile(%rows: tensor<?x4xf32>, %v: tensor<4x4xf32>):
-    %0 = hone.add %rows, %rows : tensor<?x4xf32>
-    hone.return %0 : tensor<?x4xf32>
+  // expected-error @+1 {{'hone.row_tiles' op expects results that have rows}}
+  %y = hone.row_tiles 32 (%x) : (tensor<4x4xf32>) -> tensor<4x4xf32> {
+  ^tile(%whole: tensor<4x4xf32>):
+    %0 = hone.add %whole, %whole : tensor<4x4xf32>
+    hone.return %0 : tensor<4x4xf32>
   }
-  hone.return %y : tensor<?x4xf32>
+  hone.return %y : tensor<4x4xf32>
 }
 
 // -----

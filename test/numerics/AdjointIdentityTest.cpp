@@ -115,6 +115,15 @@ static const IdentityCase cases[] = {
           : (tensor<?x48xf64>, tensor<72x48xf64>, tensor<4x48xf64>,
              tensor<72x4xf64>, tensor<72xf64>) -> tensor<?x72xf64>)",
      {0, 2, 3, 4}},
+    {"rescale",
+     R"(%x = hone.input "x" : tensor<?x72xf64>
+        %m = hone.input "m" : tensor<72xf64>
+        %n = hone.input "n" : tensor<72xf64>
+        %b = hone.input "b" : tensor<72xf64>
+        %y = hone.rescale %x, %m, %n bias %b
+          : (tensor<?x72xf64>, tensor<72xf64>, tensor<72xf64>, tensor<72xf64>)
+          -> tensor<?x72xf64>)",
+     {0, 1, 3}},
     {"rope",
      R"(%x = hone.input "x" : tensor<?x72xf64>
         %s = hone.input "sequence_starts" : tensor<?xi32>

@@ -74,6 +74,29 @@ TEST_F(KernelsReferenceTest, LoraLinear) {
       lora.b, dy, gradients.db);
 }
 
+// The lengths are held: they have no derivative.
+TEST_F(KernelsReferenceTest, Dora) {
+  Lora lora{random(7, 6), random(2, 6), random(7, 2), 1.5};
+  Matrix x = random(5, 6), dy = random(5, 7), m = random(1, 7);
+  Matrix lengths = rowLengths(lora);
+  auto forward = [&](const Matrix &x, const Lora &lora, const Matrix &m) {
+    return rescale(loraLinear(x, lora, nullptr), m, lengths, nullptr);
+  };
+  Matrix inner = rescale(dy, m, lengths, nullptr);
+  expectAdjoint([&](const Matrix &x) { return forward(x, lora, m); }, x, dy,
+                loraLinearAdjoint(inner, lora));
+  expectAdjoint(
+      [&](const Matrix &m) { return forward(x, lora, m); }, m, dy,
+      rescaleParameterAdjoint(dy, loraLinear(x, lora, nullptr), lengths));
+  LoraGradients gradients = loraParameterAdjoint(inner, x, lora);
+  expectAdjoint(
+      [&](const Matrix &a) { return forward(x, {lora.w, a, lora.b, 1.5}, m); },
+      lora.a, dy, gradients.da);
+  expectAdjoint(
+      [&](const Matrix &b) { return forward(x, {lora.w, lora.a, b, 1.5}, m); },
+      lora.b, dy, gradients.db);
+}
+
 static constexpr Norm norms[] = {{1e-5}, {1e-5, 3, 1}};
 
 TEST_F(KernelsReferenceTest, RmsNorm) {

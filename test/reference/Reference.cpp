@@ -102,6 +102,36 @@ LoraGradients loraParameterAdjoint(const Matrix &dy, const Matrix &x,
           scale(product(transpose(dy), h), lora.scale)};
 }
 
+Matrix rowLengths(const Lora &lora) {
+  Matrix sum = add(lora.w, scale(product(lora.b, lora.a), lora.scale));
+  Matrix lengths(1, sum.rows);
+  for (int64_t j = 0; j < sum.rows; ++j) {
+    for (int64_t i = 0; i < sum.columns; ++i)
+      lengths(0, j) += sum(j, i) * sum(j, i);
+    lengths(0, j) = std::sqrt(lengths(0, j));
+  }
+  return lengths;
+}
+
+Matrix rescale(const Matrix &x, const Matrix &magnitude, const Matrix &lengths,
+               const Matrix *bias) {
+  Matrix y = x;
+  for (int64_t i = 0; i < x.rows; ++i)
+    for (int64_t j = 0; j < x.columns; ++j)
+      y(i, j) = x(i, j) * magnitude(0, j) / lengths(0, j) +
+                (bias ? (*bias)(0, j) : 0);
+  return y;
+}
+
+Matrix rescaleParameterAdjoint(const Matrix &dy, const Matrix &x,
+                               const Matrix &lengths) {
+  Matrix dm(1, x.columns);
+  for (int64_t i = 0; i < x.rows; ++i)
+    for (int64_t j = 0; j < x.columns; ++j)
+      dm(0, j) += dy(i, j) * x(i, j) / lengths(0, j);
+  return dm;
+}
+
 Matrix loraParameterTangent(const Matrix &x, const Lora &lora, const Matrix *ta,
                             const Matrix *tb) {
   Matrix ty(x.rows, lora.b.rows);

@@ -69,6 +69,15 @@ struct LoraGradients {
 LoraGradients loraParameterAdjoint(const Matrix &dy, const Matrix &x,
                                    const Lora &lora);
 
+/// |w_j + scale b_j a| of each row j: DoRA.
+Matrix rowLengths(const Lora &lora);
+/// x_ij m_j / n_j + bias_j; `bias` may be null.
+Matrix rescale(const Matrix &x, const Matrix &magnitude, const Matrix &lengths,
+               const Matrix *bias);
+/// With respect to the magnitude.
+Matrix rescaleParameterAdjoint(const Matrix &dy, const Matrix &x,
+                               const Matrix &lengths);
+
 /// A tangent that is zero is a null pointer.
 Matrix loraParameterTangent(const Matrix &x, const Lora &lora, const Matrix *ta,
                             const Matrix *tb);

@@ -1,8 +1,9 @@
 # make_adapters.py FOLDER - adapters and models that Hone does not train
 #
 # Beside FOLDER/llama, a copy of a model and its adapter: with use_rslora, with
-# a saved lm_head; a Conv1D model with fan_in_fan_out whose files lack the name
-# of the body; and an MLX-quantised matrix. Standard library only.
+# a saved lm_head, with ranks and alphas by module, with DoRA; a Conv1D model with
+# fan_in_fan_out whose files lack the name of the body; and an MLX-quantised
+# matrix. Standard library only.
 
 import json
 import pathlib
@@ -58,7 +59,21 @@ def main():
     save(out / "other-module", config, {**tensors, **prefixed({
         "model.layers.7.mlp.up_proj.lora_A.weight": floats(4, 40),
         "model.layers.7.mlp.up_proj.lora_B.weight": floats(72, 4)})})
-    save(out / "dora", {**config, "use_dora": True}, tensors)
+    save(out / "dora-no-magnitude", {**config, "use_dora": True}, tensors)
+    magnitudes = {
+        name.replace("lora_B.weight", "lora_magnitude_vector"): floats(shape[0], size=2)
+        for name, (_, shape, _) in tensors.items() if "lora_B" in name}
+    save(out / "dora", {**config, "use_dora": True}, {**tensors, **magnitudes})
+    # The first key that names a module counts.
+    ranks = {r"layers\.1\..*_proj": 3, "q_proj": 2}
+    alphas = {"^model.layers.0.mlp.(up|gate)_proj": 5, "v_proj": 1.5}
+    ranked = {}
+    for name, (_, shape, _) in tensors.items():
+        rank = 3 if "layers.1." in name else 2 if "q_proj" in name else 4
+        ranked[name] = floats(rank, shape[1]) if "lora_A" in name else floats(shape[0], rank)
+    save(out / "patterns", {**config, "rank_pattern": ranks, "alpha_pattern": alphas}, ranked)
+    save(out / "alphas", {**config, "alpha_pattern": alphas}, tensors)
+    save(out / "pattern", {**config, "rank_pattern": {"(?:q)_proj": 2}}, tensors)
     infinite = dict(tensors)
     name = next(name for name in infinite if "lora_B" in name)
     dtype, shape, data = infinite[name]
@@ -75,6 +90,11 @@ def main():
     save(out / "conv1d-adapter", {**config, "r": 2, "fan_in_fan_out": True}, prefixed({
         "transformer.h.0.attn.c_attn.lora_A.weight": floats(2, 6),
         "transformer.h.0.attn.c_attn.lora_B.weight": floats(18, 2)}))
+
+    save(out / "conv1d-dora", {**config, "r": 2, "fan_in_fan_out": True, "use_dora": True}, prefixed({
+        "transformer.h.0.attn.c_attn.lora_A.weight": floats(2, 6),
+        "transformer.h.0.attn.c_attn.lora_B.weight": floats(18, 2),
+        "transformer.h.0.attn.c_attn.lora_magnitude_vector": floats(18)}))
 
     # MLX: 4 bits in groups of 32, and an update of the second group of row 0.
     words = struct.pack("<64I", *(random.getrandbits(32) for _ in range(64)))

@@ -15,14 +15,14 @@ import sys
 import torch
 from safetensors.torch import load_file
 
-from reference_model import load_model, mean_nll, read_batch
+from reference_model import load_model, mean_nll, name_in_files, read_batch
 
 
 def misplaced_tensors(model, adapter_dir):
     """Names whose values in the loaded model are not those of the file."""
     written = load_file(adapter_dir / "adapter_model.safetensors")
     everything = {
-        name.replace(".modules_to_save.default", "").replace(".default", ""): p.detach()
+        name_in_files(name.replace(".modules_to_save.default", "")): p.detach()
         for name, p in model.named_parameters()
         if ".original_module." not in name
     }

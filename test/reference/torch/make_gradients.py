@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from safetensors.numpy import load_file, save_file
 
-from adapters import write_adapter
+from adapters import scales, write_adapter
 from gpt_models import FAMILIES, NumpyGpt
 from hash_values import integers, projections, signs
 from make_models import GOLDEN, MODELS
@@ -36,6 +36,20 @@ R, ALPHA = 4, 8
 LENGTHS = {"batch1": [27], "batch3": [11, 23, 17]}
 # Layers with a backward, of the models that a selection is tested with.
 SELECTED = {"llama-tiny": {0}, "qwen2-tiny": {0, 2}, "gemma3-tiny": {0, 2}}
+# Adapters whose modules differ, and DoRA, in PEFT's settings; by the model's name
+# and one of their own.
+VARIANTS = {
+    "llama-tiny-patterns": {
+        "rank_pattern": {"layers\\.1\\..*_proj": 3, "^model.layers.0.self_attn.[qk]_proj": 1},
+        "alpha_pattern": {"mlp.(up|gate)_proj": 5, "v_proj": 1.5},
+        "use_rslora": True,
+    },
+    "qwen2-tiny-dora": {
+        "use_dora": True,
+        "layers_to_transform": [0, 2],
+        "rank_pattern": {"o_proj": 2},
+    },
+}
 # Models whose own parameters' gradients are checked, one with a tied head.
 WHOLE = ["llama-tiny", "qwen2-tiny"]
 # Of models with wide heads: r, lora_alpha, and batches.
@@ -195,6 +209,28 @@ def make_own(name):
     write_json(out / "figures.json", figures)
 
 
+def make_variant(name):
+    settings = VARIANTS[name]
+    base = name.rsplit("-", 1)[0]
+    model_dir, out = GOLDEN / "models" / base, GOLDEN / "gradients" / name
+    config = read_config(model_dir)
+    tensors = write_adapter(out / "adapter", base, config, R, ALPHA, more=settings)
+    figures = {}
+    for key, lengths in LENGTHS.items():
+        path = out / f"{key}.jsonl"
+        write_batch(path, base, config["vocab_size"], lengths)
+        found, figures[key] = reference(
+            model_dir,
+            out / "adapter",
+            tensors,
+            read_batch(path),
+            scales(config, R, ALPHA, settings),
+        )
+        metadata = {"loss": repr(figures[key]["loss"])}
+        save_file(found, out / f"{key}.safetensors", metadata=metadata)
+    write_json(out / "figures.json", figures)
+
+
 def make_whole(model_dir, out, figures):
     """full.safetensors: gradients of all parameters, of the larger batch."""
     batch = read_batch(out / "batch3.jsonl")
@@ -251,7 +287,7 @@ def emit_stories(directory):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("models", nargs="*", default=[*MODELS, "stories260k"])
+    parser.add_argument("models", nargs="*", default=[*MODELS, *VARIANTS, "stories260k"])
     parser.add_argument(
         "--emit-stories",
         type=pathlib.Path,
@@ -266,6 +302,8 @@ if __name__ == "__main__":
         for model in options.models:
             if model == "stories260k":
                 make_stories()
+            elif model in VARIANTS:
+                make_variant(model)
             elif model in WIDE:
                 make_wide(model)
             else:

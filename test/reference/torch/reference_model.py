@@ -187,6 +187,13 @@ def mean_nll(model, batch):
     return total / count
 
 
+def name_in_files(name):
+    """Of an adapter's parameter, as PEFT saves it."""
+    magnitude = "lora_magnitude_vector"
+    name = name.replace(".default", "")
+    return name.replace(f"{magnitude}.weight", magnitude)
+
+
 def gradients(model, batch):
     """The loss and the gradient of all that trains, as float64: of an adapter
     under PEFT's names."""
@@ -194,7 +201,7 @@ def gradients(model, batch):
     loss = mean_nll(model, batch)
     loss.backward()
     found = {
-        name.replace(".default", ""): (
+        name_in_files(name): (
             np.zeros(p.shape) if p.grad is None else p.grad.numpy().astype(np.float64)
         )
         for name, p in model.named_parameters()
