@@ -23,6 +23,7 @@
 #include "compiler/driver/StepRequest.h"
 #include "compiler/driver/TargetOfSpec.h"
 #include "compiler/import/ModelImport.h"
+#include "compiler/import/Regularization.h"
 #include "compiler/import/StorageAssignment.h"
 #include "compiler/selfcheck/CheckModel.h"
 #include "compiler/selfcheck/SelfCheck.h"
@@ -218,6 +219,10 @@ Status Compilation::importModel() {
   if (!imported.isOk())
     return imported.status();
   module = std::move(imported.value().module);
+  if (!generates())
+    if (Status status = addRegularization(*module, spec, imported.value().lora);
+        !status.isOk())
+      return status;
   if (spec.roundsProducts())
     (*module)->setAttr(HoneDialect::getRoundedProductsAttrName(),
                        UnitAttr::get(&context));

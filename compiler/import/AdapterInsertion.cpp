@@ -110,10 +110,11 @@ static void adapt(LinearOp op, const Spec &spec) {
   Value a =
       adapter(".lora_A.weight", {spec.lora.r, shape[1]}, Init::KaimingUniform);
   Value b = adapter(".lora_B.weight", {shape[0], spec.lora.r}, Init::Zero);
-  auto adapted =
-      LoraLinearOp::create(builder, op.getLoc(), op.getType(), /*h=*/Type(),
-                           op.getX(), op.getWeight(), a, b, op.getBias(),
-                           builder.getF64FloatAttr(spec.loraScale()));
+  auto adapted = LoraLinearOp::create(
+      builder, op.getLoc(), op.getType(), /*h=*/Type(), op.getX(),
+      op.getWeight(), a, b, op.getBias(),
+      /*key=*/Value(), builder.getF64FloatAttr(spec.loraScale()),
+      /*dropout=*/FloatAttr(), /*of=*/StringAttr());
   op.replaceAllUsesWith(adapted.getY());
   op.erase();
 }

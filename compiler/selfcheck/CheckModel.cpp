@@ -140,10 +140,12 @@ std::vector<double> RandomNumbers::take(size_t count) const {
   return values;
 }
 
-std::vector<int32_t> selfcheck::rowInput(llvm::StringRef name,
-                                         int64_t vocabulary, int64_t rows) {
-  std::vector<int32_t> values(rows);
-  for (int64_t i = 0; i < rows; ++i) {
+std::vector<int32_t> selfcheck::integersOf(InputOp input, int64_t vocabulary,
+                                           int64_t rows) {
+  StringRef name = input.getName();
+  int64_t count = elementsAtRows(input.getType(), rows);
+  std::vector<int32_t> values(count);
+  for (int64_t i = 0; i < count; ++i) {
     if (name == "sequence_starts")
       values[i] = i < kSecondSequence ? 0 : kSecondSequence;
     else if (name == "targets")

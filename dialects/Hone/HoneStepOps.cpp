@@ -57,6 +57,7 @@ LogicalResult LoraLinearAdjointOp::verify() {
       check.sameElementType("dy", getDy(), "dx", getDx()),       // (C3)
       check.computesIn("dx", getDx(), "a", getA()),              // (C3)
       check.computesIn("dx", getDx(), "b", getB()),              // (C3)
+      check.isDropout(getDropout(), getOf(), getKey()),          // (C4)
   });
 }
 
@@ -75,6 +76,7 @@ LogicalResult LoraParameterAdjointOp::verify() {
       check.computesIn("x", getX(), "a", getA()),        // (C4)
       check.computesIn("x", getX(), "b", getB()),        // (C4)
       check.computesIn("x", getX(), "h", getH()),        // (C4)
+      check.isDropout(getDropout(), getOf(), getKey()),  // (C5)
   });
 }
 

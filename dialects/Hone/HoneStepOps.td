@@ -122,16 +122,19 @@ def Hone_LinearAdjointOp : Hone_DerivedOp<"linear_adjoint", [
 
 def Hone_LoraLinearAdjointOp : Hone_DerivedOp<"lora_linear_adjoint", [
     Hone_RowWise, Hone_TakesEpilogue,
+    DeclareOpInterfaceMethods<Hone_RandomOpInterface>,
     DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
   let summary = "adjoint of lora_linear with respect to its input";
   let description = [{
-    `dx = dy W + (scale * dy B) A`.
+    `dx = dy W + m ((scale * dy B) A)`, where `m` is that of `lora_linear` with this
+    `dropout`, or 1.
 
     1. (C1) `dy` is `[rows, out]`, `weight` is `[out, in]`, `dx` is
        `[rows, in]`.
     2. (C2) `a` is `[rank, in]`, `b` is `[out, rank]`.
     3. (C3) `dy` and `dx` have one element type; `a` and `b` have the type that
        it is computed in, and `weight` is converted to it.
+    4. (C4) `dropout` is above 0 and below 1; with it come `of` and `key`.
 
     Example:
     ```mlir
@@ -143,20 +146,28 @@ def Hone_LoraLinearAdjointOp : Hone_DerivedOp<"lora_linear_adjoint", [
     ```
   }];
   let arguments = (ins Hone_Matrix:$dy, Hone_Matrix:$weight, Hone_Matrix:$a,
-                       Hone_Matrix:$b, F64Attr:$scale);
+                       Hone_Matrix:$b, Optional<Hone_RandomKey>:$key,
+                       F64Attr:$scale, OptionalAttr<F64Attr>:$dropout,
+                       OptionalAttr<StrAttr>:$of);
   let results = (outs Hone_Matrix:$dx);
-  let assemblyFormat = "$dy `,` $weight `,` $a `,` $b `scale` $scale attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $dy `,` $weight `,` $a `,` $b `scale` $scale
+    (`dropout` $dropout^ `of` $of `by` $key)? attr-dict `:`
+    functional-type(operands, results)
+  }];
   let hasVerifier = 1;
 }
 
 def Hone_LoraParameterAdjointOp : Hone_DerivedOp<"lora_parameter_adjoint", [
-    Hone_RowWise,
+    Hone_RowWise, AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<Hone_RandomOpInterface>,
     DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
   let summary = "adjoint of lora_linear with respect to A and B";
   let description = [{
     With `h = scale * x A^T`, read if kept and recomputed if not:
     `da = (scale * dy B)^T x` and `db = dy^T h`
-    (MeSP, eqs. 2 and 3, in PEFT's layout).
+    (MeSP, eqs. 2 and 3, in PEFT's layout). With `dropout`, `x` is `m x` as in
+    `lora_linear`.
 
     1. (C1) `dy` is `[rows, out]`, `x` is `[rows, in]`.
     2. (C2) `a` and `da` have one type `[rank, in]`; `b` and `db` have one type
@@ -164,6 +175,7 @@ def Hone_LoraParameterAdjointOp : Hone_DerivedOp<"lora_parameter_adjoint", [
     3. (C3) `h`, if present, is `[rows, rank]`.
     4. (C4) `dy` and `x` have one element type; `a`, `b` and `h` have the type
        that it is computed in.
+    5. (C5) `dropout` is above 0 and below 1; with it come `of` and `key`.
 
     Example:
     ```mlir
@@ -176,9 +188,15 @@ def Hone_LoraParameterAdjointOp : Hone_DerivedOp<"lora_parameter_adjoint", [
   }];
   let arguments = (ins Hone_Matrix:$dy, Hone_Matrix:$x, Hone_Matrix:$a,
                        Hone_Matrix:$b, Optional<Hone_Matrix>:$h,
-                       F64Attr:$scale);
+                       Optional<Hone_RandomKey>:$key, F64Attr:$scale,
+                       OptionalAttr<F64Attr>:$dropout,
+                       OptionalAttr<StrAttr>:$of);
   let results = (outs Hone_Matrix:$da, Hone_Matrix:$db);
-  let assemblyFormat = "$dy `,` $x `,` $a `,` $b (`h` $h^)? `scale` $scale attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $dy `,` $x `,` $a `,` $b (`h` $h^)? `scale` $scale
+    (`dropout` $dropout^ `of` $of `by` $key)? attr-dict `:`
+    functional-type(operands, results)
+  }];
   let hasVerifier = 1;
 }
 

@@ -38,6 +38,13 @@ LogicalResult BackwardMethod::checkRanks() {
     return model.module.emitError("expects rank to be one of the ranks but "
                                   "got '")
            << options.rank << "'";
+  bool draws = false;
+  model.module.walk([&](InputOp op) {
+    draws |= op.getName() == InputOp::getRandomKeyName();
+  });
+  if (draws)
+    return model.module.emitError("expects no dropout and no noise: the ranks' "
+                                  "batches would have the same");
   if (options.inBackward)
     return model.module.emitError("expects no update in the backward: ranks "
                                   "add gradients of all layers");

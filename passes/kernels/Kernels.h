@@ -54,6 +54,7 @@ void emitKernel(LogitsOp op, KernelBuilder &k);
 
 // RowKernels.cpp
 void emitKernel(EmbeddingOp op, KernelBuilder &k);
+void emitKernel(EmbeddingNoiseOp op, KernelBuilder &k);
 void emitKernel(RmsNormOp op, KernelBuilder &k);
 void emitKernel(RmsNormAdjointOp op, KernelBuilder &k);
 void emitKernel(RmsNormTangentOp op, KernelBuilder &k);

@@ -126,10 +126,13 @@ TEST_F(KernelsReferenceTest, GatedActivation) {
 TEST_F(KernelsReferenceTest, LinearCrossEntropy) {
   Matrix x = random(5, 6), w = random(9, 6);
   Rows targets = {3, -100, 8, 0, -100};
-  auto loss = [&](const Matrix &x) {
-    return Matrix(1, 1, linearCrossEntropy(x, w, targets).loss);
-  };
-  expectAdjoint(loss, x, Matrix(1, 1, 1), linearCrossEntropy(x, w, targets).dx);
+  for (double smoothing : {0.0, 0.25}) {
+    auto loss = [&](const Matrix &x) {
+      return Matrix(1, 1, linearCrossEntropy(x, w, targets, smoothing).loss);
+    };
+    expectAdjoint(loss, x, Matrix(1, 1, 1),
+                  linearCrossEntropy(x, w, targets, smoothing).dx);
+  }
 }
 
 TEST_F(KernelsReferenceTest, LoraParameterTangent) {
@@ -197,11 +200,13 @@ TEST_F(KernelsReferenceTest, GatedActivationTangent) {
 TEST_F(KernelsReferenceTest, LinearCrossEntropyTangent) {
   Matrix x = random(5, 6), w = random(9, 6), tx = random(5, 6);
   Rows targets = {3, -100, 8, 0, -100};
-  auto loss = [&](const Matrix &x) {
-    return Matrix(1, 1, linearCrossEntropy(x, w, targets).loss);
-  };
-  expectTangent(loss, x, tx,
-                Matrix(1, 1, linearCrossEntropyTangent(tx, x, w, targets)));
+  for (double smoothing : {0.0, 0.25}) {
+    auto loss = [&](const Matrix &x) {
+      return Matrix(1, 1, linearCrossEntropy(x, w, targets, smoothing).loss);
+    };
+    double want = linearCrossEntropyTangent(tx, x, w, targets, smoothing);
+    expectTangent(loss, x, tx, Matrix(1, 1, want));
+  }
 }
 
 TEST_F(KernelsReferenceTest, GradientsOfParameters) {
@@ -220,10 +225,12 @@ TEST_F(KernelsReferenceTest, GradientsOfParameters) {
   }
   expectAdjoint([&](const Matrix &t) { return embedding(ids, t); }, table, dx,
                 embeddingParameterAdjoint(dx, ids, 9));
-  expectAdjoint(
-      [&](const Matrix &w) {
-        return Matrix(1, 1, linearCrossEntropy(x, w, targets).loss);
-      },
-      table, Matrix(1, 1, 1.0),
-      linearCrossEntropyParameterAdjoint(x, table, targets));
+  for (double smoothing : {0.0, 0.25})
+    expectAdjoint(
+        [&](const Matrix &w) {
+          return Matrix(1, 1,
+                        linearCrossEntropy(x, w, targets, smoothing).loss);
+        },
+        table, Matrix(1, 1, 1.0),
+        linearCrossEntropyParameterAdjoint(x, table, targets, smoothing));
 }

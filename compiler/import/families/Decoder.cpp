@@ -177,7 +177,8 @@ Value Decoder::head(ModelBuilder &builder, Value x) const {
   auto scalar = RankedTensorType::get({}, builder.ops().getF64Type());
   return LinearCrossEntropyOp::create(builder.ops(), builder.at("lm_head"),
                                       scalar, /*dx=*/Type(), normalized, weight,
-                                      targets)
+                                      targets, /*smoothing=*/FloatAttr(),
+                                      /*streamed=*/UnitAttr())
       .getLoss();
 }
 

@@ -76,7 +76,9 @@ Value GptDecoder::loss(ModelBuilder &builder, Value x) const {
       builder.parameter(headTensor, {sizes.vocabulary, featuresOf(x)});
   auto scalar = RankedTensorType::get({}, builder.ops().getF64Type());
   return LinearCrossEntropyOp::create(builder.ops(), builder.at("lm_head"),
-                                      scalar, /*dx=*/Type(), x, weight, targets)
+                                      scalar, /*dx=*/Type(), x, weight, targets,
+                                      /*smoothing=*/FloatAttr(),
+                                      /*streamed=*/UnitAttr())
       .getLoss();
 }
 

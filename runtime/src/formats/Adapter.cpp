@@ -405,8 +405,9 @@ static Status compareDropout(const std::string &path,
       {path,
        "expected lora_dropout = " + wanted + ", as the program trains, found " +
            jsonNumber(found.lora_dropout),
-       "to go on training with " + wanted +
-           ", write that into the file; evaluation takes it as it is"});
+       "to go on training, compile with lora.lora_dropout: " +
+           jsonNumber(found.lora_dropout) + ", or write " + wanted +
+           " into the file; evaluation takes it as it is"});
 }
 
 void readTensor(const SafetensorsFile &file, const TensorInfo &tensor,

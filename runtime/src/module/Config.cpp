@@ -144,6 +144,7 @@ Result<ModuleConfig> ModuleConfig::parse(const char *json) {
   ConfigSection lora(root, "lora", failure);
   config.adapter.r = config.lora.r;
   config.adapter.lora_alpha = config.lora.lora_alpha;
+  config.adapter.lora_dropout = config.lora.lora_dropout;
   config.adapter.use_rslora = config.lora.use_rslora;
   config.adapter.target_modules = config.lora.target_modules;
   lora.read("fan_in_fan_out", config.adapter.fan_in_fan_out);

@@ -68,7 +68,9 @@ static uint64_t countTargets(const Dataset &data, const SampleOrder &order,
 int64_t Trainer::load(char *base) {
   SampleOrder::Range &left = source.range;
   uint64_t count = std::min(source.order.batchSize, left.count);
-  Batch batch(module, device, base);
+  Batch batch(
+      module, device, base,
+      RandomStream::keyOf(source.seed, source.completed, source.batches++));
   for (uint64_t i = 0; i < count; ++i) {
     batch.append(
         source.data->sample(source.order.sampleAt(left.epoch, left.first + i)));
@@ -82,10 +84,10 @@ int64_t Trainer::load(char *base) {
 
 void Trainer::begin(Interpreter &interpreter, const Dataset &data,
                     const SampleOrder &order, SampleOrder::Range range,
-                    StepResult &result) {
+                    uint64_t seed, uint64_t completed, StepResult &result) {
   result = {};
   result.targets = countTargets(data, order, range);
-  source = {&data, order, range, &result};
+  source = {&data, order, range, &result, seed, completed};
   interpreter.set("targets", double(result.targets));
   interpreter.set("batches", int64_t((range.count + order.batchSize - 1) /
                                      order.batchSize));
@@ -97,7 +99,8 @@ Trainer::differentiate(Interpreter &interpreter, const Dataset &data,
                        const Hyperparameters &hyperparameters,
                        uint64_t completed) {
   StepResult result;
-  begin(interpreter, data, order, range, result);
+  begin(interpreter, data, order, range, hyperparameters.seed, completed,
+        result);
   setUpdate(interpreter, hyperparameters, completed);
   for (const Trainables::Remembered &own : variables.remembered())
     interpreter.set(own.setting, own.values.data());
@@ -229,7 +232,8 @@ static std::string remedyOf(const Settings &config) {
 Status Trainer::step(const Dataset &data, const SampleOrder &order,
                      const Hyperparameters &hyperparameters, uint64_t completed,
                      StepResult &result) {
-  begin(train, data, order, order.rangeOf(completed), result);
+  begin(train, data, order, order.rangeOf(completed), hyperparameters.seed,
+        completed, result);
   setUpdate(train, hyperparameters, completed);
   for (const Trainables::Remembered &own : variables.remembered())
     train.set(own.setting, own.values.data());
@@ -273,7 +277,7 @@ Status Trainer::step(const Dataset &data, const SampleOrder &order,
 Result<double> Trainer::lossOf(const Dataset &data, const SampleOrder &order,
                                SampleOrder::Range range) {
   StepResult result;
-  begin(evaluation, data, order, range, result);
+  begin(evaluation, data, order, range, /*seed=*/0, /*completed=*/0, result);
   setUpdate(evaluation, {}, /*completed=*/0);
   evaluation.run(*this);
   if (Status status = device.wait(); !status.isOk())

@@ -30,12 +30,15 @@ from reference_model import (
     read_batch,
     read_config,
 )
+from regularization import Regularization, RegularizedNumpyModel, regularize
 from stories import STORIES, sample_batch
 
 R, ALPHA = 4, 8
 LENGTHS = {"batch1": [27], "batch3": [11, 23, 17]}
 # Layers with a backward, of the models that a selection is tested with.
 SELECTED = {"llama-tiny": {0}, "qwen2-tiny": {0, 2}, "gemma3-tiny": {0, 2}}
+# Dropout, noise on embeddings and smoothed labels, of models that have them.
+REGULARIZED = {"qwen2-tiny": Regularization(0.2, 5.0, 0.1)}
 # Models whose own parameters' gradients are checked, one with a tied head.
 WHOLE = ["llama-tiny", "qwen2-tiny"]
 # Of models with wide heads: r, lora_alpha, and batches.
@@ -63,7 +66,9 @@ def write_batch(path, model, vocab, lengths):
     path.write_text("".join(lines))
 
 
-def finite_difference_error(model_dir, tensors, scaling, batch, found, selected):
+def finite_difference_error(
+    model_dir, tensors, scaling, batch, found, selected, regularization
+):
     """Largest | dL/dv - <gradient, v> | / |gradient| over one direction v a tensor.
 
     Fourth-order central differences; v is +-1/sqrt(n), so a right gradient
@@ -76,6 +81,8 @@ def finite_difference_error(model_dir, tensors, scaling, batch, found, selected)
     model = (NumpyGpt if gpt else NumpyModel)(*parts)
     if selected:
         model = SelectedNumpyModel(selected, *parts)
+    if regularization:
+        model = RegularizedNumpyModel(regularization, *parts)
     if selected or gpt:
         model.mean_nll(batch)
     return model.mean_nll(batch), worst_slope(model, model.adapter, batch, found)
@@ -106,18 +113,28 @@ def ratio(error, size):
 
 
 def reference(
-    model_dir, adapter_dir, tensors, batch, scaling=ALPHA / R, selected=None
+    model_dir,
+    adapter_dir,
+    tensors,
+    batch,
+    scaling=ALPHA / R,
+    selected=None,
+    regularization=None,
 ):
     """float64 gradients, and the figures of one batch."""
 
     def found_in(dtype):
         model = load_model(model_dir, adapter_dir, dtype)
-        return gradients(detach_layers(model, selected) if selected else model, batch)
+        if selected:
+            detach_layers(model, selected)
+        if regularization:
+            regularize(model, regularization)
+        return gradients(model, batch, regularization)
 
     loss, found = found_in(torch.float64)
     loss32, found32 = found_in(torch.float32)
     numpy_loss, difference = finite_difference_error(
-        model_dir, tensors, scaling, batch, found, selected
+        model_dir, tensors, scaling, batch, found, selected, regularization
     )
     assert found.keys() == tensors.keys()
     assert difference < 1e-8, difference
@@ -174,9 +191,9 @@ def make_own(name):
     tensors = write_adapter(out / "adapter", name, config, R, ALPHA)
     figures = {}
 
-    def write(key, batch, selected=None):
+    def write(key, batch, **variant):
         found, figures[key] = reference(
-            model_dir, out / "adapter", tensors, batch, selected=selected
+            model_dir, out / "adapter", tensors, batch, **variant
         )
         save_file(
             found,
@@ -189,7 +206,13 @@ def make_own(name):
         write_batch(path, name, config["vocab_size"], lengths)
         write(key, read_batch(path))
         if name in SELECTED:
-            write(f"{key}.lcsb", read_batch(path), SELECTED[name])
+            write(f"{key}.lcsb", read_batch(path), selected=SELECTED[name])
+        if name in REGULARIZED:
+            write(
+                f"{key}.regularized",
+                read_batch(path),
+                regularization=REGULARIZED[name],
+            )
     if name in WHOLE:
         make_whole(model_dir, out, figures)
     write_json(out / "figures.json", figures)

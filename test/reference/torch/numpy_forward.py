@@ -85,15 +85,19 @@ class NumpyModel:
                 y = self._rms_norm(x, p + "norm.weight")
                 x = x + self._attention(y, p, "", layer) + self._mlp(y, p, "")
             return self._rms_norm(x, "norm.weight") @ self.weights["head.weight"].T
-        x = self.weights["model.embed_tokens.weight"][ids]
-        if self.is_gemma:
-            x = x * np.sqrt(np.float64(self.config["hidden_size"]))
+        x = self._embed(ids)
         for layer in range(self.config["num_hidden_layers"]):
             x = self._layer(x, layer, ids)
         head = self.weights.get("lm_head.weight")
         if head is None:
             head = self.weights["model.embed_tokens.weight"]
         return self._rms_norm(x, "model.norm.weight") @ head.T
+
+    def _embed(self, ids):
+        x = self.weights["model.embed_tokens.weight"][ids]
+        if self.is_gemma:
+            x = x * np.sqrt(np.float64(self.config["hidden_size"]))
+        return x
 
     def _layer(self, x, layer, ids):
         p = f"model.layers.{layer}."
@@ -116,7 +120,10 @@ class NumpyModel:
         if a is None:
             return y
         b = self.adapter[f"base_model.model.{module}.lora_B.weight"]
-        return y + self.scaling * (x @ a.T @ b.T)
+        return y + self.scaling * (self._adapter_input(x, module) @ a.T @ b.T)
+
+    def _adapter_input(self, x, module):
+        return x
 
     def _rms_norm(self, x, name):
         """Of the last axis."""
