@@ -95,13 +95,17 @@ Status PeftAdapter::sortTensors() {
           std::string path = "." + std::string(name);
           return path.find("." + module + ".") != std::string::npos;
         });
-    if (!isSaved || name.find("lora_") != std::string_view::npos)
+    // Of a module with factors it is in what PEFT has wrapped.
+    const bool isBias = settings.bias != "none" && consumeBack(name, ".bias");
+    if (isBias)
+      consumeBack(name, ".base_layer");
+    else if (!isSaved || name.find("lora_") != std::string_view::npos)
       return unsupported(
           placeOf(tensor),
-          "expected .lora_A.weight, .lora_B.weight or a tensor of "
-          "modules_to_save",
-          "embeddings and biases of adapters are not supported");
-    whole.push_back({std::string(name), &tensor});
+          "expected .lora_A.weight, .lora_B.weight, a tensor of "
+          "modules_to_save or, where adapter_config.json has bias, a bias",
+          "adapters of embeddings are not supported");
+    whole.push_back({std::string(name) + (isBias ? ".bias" : ""), &tensor});
   }
   for (auto &[module, update] : byModule) {
     update.module = module;
@@ -139,20 +143,28 @@ Result<PeftAdapter> PeftAdapter::open(const std::string &directory) {
   return Result<PeftAdapter>(std::move(adapter));
 }
 
+Status PeftAdapter::checkFinite(const rt::TensorInfo &tensor,
+                                const std::vector<double> &values,
+                                uint64_t first) const {
+  auto bad = std::find_if(values.begin(), values.end(),
+                          [](double x) { return !std::isfinite(x); });
+  if (bad == values.end())
+    return Status::ok();
+  return Status::error(ErrorCode::NotFiniteWeight,
+                       {placeOf(tensor),
+                        "expected finite numbers but found " +
+                            std::to_string(*bad) + " as element " +
+                            std::to_string(first + (bad - values.begin())),
+                        "use an adapter of a run that did not diverge"});
+}
+
 Result<std::vector<double>>
 PeftAdapter::read(const rt::TensorInfo &tensor) const {
   std::vector<double> values(tensor.elements());
   rt::convertElements(tensor.dtype, tensors->data(tensor), rt::Dtype::F64,
                       values.data(), values.size());
   tensors->release(tensor);
-  auto bad = std::find_if(values.begin(), values.end(),
-                          [](double x) { return !std::isfinite(x); });
-  if (bad == values.end())
-    return values;
-  return Status::error(ErrorCode::NotFiniteWeight,
-                       {placeOf(tensor),
-                        "expected finite numbers but found " +
-                            std::to_string(*bad) + " as element " +
-                            std::to_string(bad - values.begin()),
-                        "use an adapter of a run that did not diverge"});
+  Status status = checkFinite(tensor, values, 0);
+  return status.isOk() ? Result<std::vector<double>>(std::move(values))
+                       : status;
 }

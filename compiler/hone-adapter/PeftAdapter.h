@@ -1,8 +1,8 @@
 //===- PeftAdapter.h - An adapter as updates of weights -------------------===//
 //
 // What PEFT wrote, by module: W + scale B A, or a whole tensor where the
-// adapter has one (modules_to_save). Nothing is read before it is checked; what
-// does not fit a model is found by who has the model.
+// adapter has one (modules_to_save, bias). Nothing is read before it is
+// checked; what does not fit a model is found by who has the model.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,6 +52,10 @@ public:
 
   /// All elements, exact. Errors: BadData for one that is not finite.
   rt::Result<std::vector<double>> read(const rt::TensorInfo &tensor) const;
+  /// The same error for `values`, which are the tensor's from element `first`.
+  rt::Status checkFinite(const rt::TensorInfo &tensor,
+                         const std::vector<double> &values,
+                         uint64_t first) const;
 
 private:
   rt::Status sortTensors();

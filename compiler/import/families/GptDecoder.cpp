@@ -31,13 +31,6 @@ void GptDecoder::checkSizes(ConfigReader &config, const char *hiddenKey,
                   takeFromTheSamePlace);
 }
 
-void GptDecoder::readHead(ConfigReader &config, const std::string &table) {
-  bool isTied = config.flag("tie_word_embeddings", /*fallback=*/true);
-  headTensor = isTied ? table : "lm_head.weight";
-  if (isTied)
-    redundantTensors.push_back("lm_head.weight");
-}
-
 Value GptDecoder::embedTokens(ModelBuilder &builder, StringRef table,
                               int64_t features) const {
   Value ids = builder.rowInput("input_ids");

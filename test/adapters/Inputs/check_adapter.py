@@ -40,6 +40,7 @@ class Adapter:
         self.pairs, self.saved = {}, {}
         for name, (dtype, shape, data) in tensors.items():
             name = name.removeprefix("base_model.model.")
+            name = name.replace(".base_layer.bias", ".bias")
             module = name.removesuffix(".lora_A.weight").removesuffix(".lora_B.weight")
             if module == name:
                 self.saved[name] = decode(dtype, data)

@@ -64,10 +64,39 @@ def main():
     dtype, shape, data = infinite[name]
     infinite[name] = dtype, shape, struct.pack("<f", float("inf")) + data[4:]
     save(out / "infinite", config, infinite)
+    save(out / "saved-nan", {**config, "modules_to_save": ["lm_head"]}, {**tensors, **prefixed({
+        "lm_head.weight": ("F32", [101, 40], head["base_model.model.lm_head.weight"][2][:-4] + struct.pack("<f", float("nan")))})})
     lonely = dict(tensors)
     del lonely[name]
     save(out / "lonely", config, lonely)
     del embedding
+
+    # Biases, also of a module with factors; the model's are those of its layers.
+    bias = {"model.layers.0.self_attn.q_proj.base_layer.bias": floats(40),
+            "model.layers.0.self_attn.k_proj.bias": floats(20)}
+    save(out / "biased", {**config, "bias": "all"}, prefixed({
+        "model.layers.0.self_attn.q_proj.lora_A.weight": floats(4, 40),
+        "model.layers.0.self_attn.q_proj.lora_B.weight": floats(40, 4), **bias}))
+    save(out / "unbiased", config, prefixed({
+        "model.layers.0.self_attn.q_proj.lora_A.weight": floats(4, 40),
+        "model.layers.0.self_attn.q_proj.lora_B.weight": floats(40, 4), **bias}))
+    save(out / "with-biases", {"model_type": "llama", "vocab_size": 101}, {
+        "model.layers.0.self_attn.q_proj.weight": floats(40, 40),
+        "model.layers.0.self_attn.q_proj.bias": floats(40),
+        "model.layers.0.self_attn.k_proj.bias": floats(20)}, "model.safetensors")
+
+    # Files with a head that config.json, or its family, says to be the embedding.
+    for name, keys in (("tied", {"model_type": "llama", "tie_word_embeddings": True}),
+                       ("tied-family", {"model_type": "gpt2"}), ("untied", {"model_type": "llama"})):
+        save(out / name, {"vocab_size": 101, **keys}, {
+            "transformer.tokens.weight": floats(101, 40), "lm_head.weight": floats(101, 40),
+            "transformer.ln_f.weight": floats(101)}, "model.safetensors")
+    save(out / "tokens", {**config, "modules_to_save": ["tokens"]},
+         prefixed({"transformer.tokens.weight": floats(101, 40)}))
+    save(out / "head", config, prefixed({
+        "lm_head.lora_A.weight": floats(4, 40), "lm_head.lora_B.weight": floats(101, 4)}))
+    save(out / "final-norm", {**config, "modules_to_save": ["ln_f"]},
+         prefixed({"transformer.ln_f.weight": floats(101)}))
 
     # GPT-2: [in, out], and files of the body alone.
     gpt = {"h.0.attn.c_attn.weight": floats(6, 18), "h.0.attn.c_attn.bias": floats(18), "wte.weight": floats(10, 6)}
