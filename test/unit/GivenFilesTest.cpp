@@ -61,9 +61,8 @@ TEST_F(GivenFilesTest, OutputsAreFilesOfTheirOwn) {
 TEST_F(GivenFilesTest, ResultsAreThoseOfTheModelInBothFolders) {
   const std::string best = output + "/best/";
   EXPECT_TRUE(check({"--output", output, "--log", best + "x"}).isOk());
-  const std::vector<std::string> evaluates = {"--eval-split", "1",
-                                              "--eval-every", "1", "--output",
-                                              output,         "--log"};
+  const std::vector<std::string> evaluates = {
+      "--eval-split", "1", "--eval-every", "1", "--output", output, "--log"};
   auto with = [&](const std::string &log) {
     std::vector<std::string> arguments = evaluates;
     arguments.push_back(log);
@@ -86,8 +85,8 @@ TEST_F(GivenFilesTest, WhereTheBestIsKeptMustBeAFolder) {
   mkdir(output.c_str(), 0777);
   folder.write("run/best", "");
   EXPECT_TRUE(check({"--eval-split", "1", "--output", output}).isOk());
-  Status status = check(
-      {"--eval-split", "1", "--eval-every", "1", "--output", output});
+  Status status =
+      check({"--eval-split", "1", "--eval-every", "1", "--output", output});
   EXPECT_EQ(status.errorCode(), ErrorCode::CannotCreate);
   mkdir((output + "/adapter_config.json").c_str(), 0777);
   EXPECT_EQ(check({"--output", output}).errorCode(), ErrorCode::CannotCreate);

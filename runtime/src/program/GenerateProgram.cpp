@@ -235,8 +235,8 @@ Status runGeneration(const hone_module &compiled,
     outcome = stopRequested();
     if (outcome != ExitCode::Success)
       return Status::ok();
-    if (Status s = generator.append(ids.data() + at, std::min(rows, all - at),
-                                    rows);
+    if (Status s =
+            generator.append(ids.data() + at, std::min(rows, all - at), rows);
         !s.isOk())
       return s;
   }

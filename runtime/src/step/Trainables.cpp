@@ -144,8 +144,10 @@ Status Trainables::dumpGradients(const std::string &path,
   std::vector<TensorSpec> specs;
   for (uint32_t i = 0; i < abi.trainable_count; ++i) {
     const hone_trainable &t = abi.trainables[i];
-    std::string prefix(weights.layout() ? "" : peftPrefix);
-    specs.push_back({prefix + t.name, dtype, {t.shape, t.shape + t.rank}});
+    const std::string name = weights.layout()
+                                 ? std::string(t.name)
+                                 : std::string(peftPrefix) + adapterName(t);
+    specs.push_back({name, dtype, {t.shape, t.shape + t.rank}});
   }
   Result<SafetensorsWriter> writer =
       SafetensorsWriter::create(path, specs, metadata);

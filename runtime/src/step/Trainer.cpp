@@ -300,8 +300,6 @@ Trainer::evaluateTask(const Dataset &data,
         return loss.status();
       const size_t k = example.candidates++;
       example.losses[k] = loss.value();
-      if (loss.value() < example.losses[example.prediction])
-        example.prediction = k;
       if (!data.isWrong(i)) {
         const uint64_t count = Batch::countTargets(data.sample(i));
         example.label = k;
@@ -312,7 +310,7 @@ Trainer::evaluateTask(const Dataset &data,
     } while (i < samples && data.continues(i) &&
              example.candidates < ScoredExample::MostCandidates);
     ++out.examples;
-    out.correct += example.prediction == example.label;
+    out.correct += example.prediction() == example.label;
     each(example);
   }
   out.loss = sum / double(out.tokens);
