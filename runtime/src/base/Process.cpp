@@ -64,7 +64,7 @@ void endProcess(ExitCode code) {
       platform::removeFilesIn(entry.path);
     else if (entry.state == Live)
       platform::removeFile(entry.path);
-  // Folders, empty now, but for those that folders are in.
+  // Folders, empty now; twice, as one may be in another.
   for (int depth = 0; depth < 2; ++depth)
     for (const Entry &entry : entries)
       if (entry.state == Live)
