@@ -26,3 +26,14 @@ class FmaProbe:
     def measure(self, threads):
         """GFLOP/s of `threads` threads together."""
         return json.loads(run_checked([self.program, threads]))["gflops"]
+
+
+class ReadProbe:
+    """What threads read of a file that is in memory, measured anew."""
+
+    def __init__(self, bin_dir):
+        self.program = bin_dir / "hone-bench-read"
+
+    def measure(self, file, threads):
+        """GB/s of `threads` threads together."""
+        return json.loads(run_checked([self.program, file, threads]))["gb_s"]

@@ -39,7 +39,12 @@ def parse_arguments():
     add("--threads", type=int, default=1)
     add("--set", action="append", default=[], metavar="KEY=VALUE",
         help="a key of all specs")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    for name in arguments.only.split(","):
+        if name not in METHODS:
+            parser.error(f"--only: expected some of {', '.join(METHODS)}, "
+                         f"found '{name}'")
+    return arguments
 
 
 class Program(HoneProgram):

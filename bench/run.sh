@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # run.sh BUILD_DIR [ARGS] - builds what is measured and measures it.
 # ARGS: see bench.py --help; those of the other programs after
-# --memory, --pairs, --methods, --costs or --base.
+# --memory, --pairs, --methods, --costs, --generate or --base.
 # --no-build: take the programs as they are.
 
 set -euo pipefail
@@ -12,11 +12,11 @@ if [ "${1-}" = --no-build ]; then
   shift
 else
   cmake --build "$build" --target honec hone-make-model hone_runtime_main \
-    hone-bench-peak hone-bench-contract
+    hone-bench-peak hone-bench-contract hone-bench-read
 fi
 program=bench.py
 case ${1-} in
---memory | --pairs | --methods | --costs | --base)
+--memory | --pairs | --methods | --costs | --generate | --base)
   program=${1#--}.py
   shift
   ;;

@@ -74,7 +74,7 @@ struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
   Option<int64_t> forwardTileRows{*this, "forward-tile-rows", llvm::cl::init(0),
                                   llvm::cl::desc("the same in other blocks")};
   Option<std::string> optimizer{*this, "optimizer", llvm::cl::init("adamw"),
-                                llvm::cl::desc("sgd, sgd_momentum or adamw")};
+                                llvm::cl::desc("as in hone-schedule-step")};
   Option<bool> optimizerInBackward{
       *this, "optimizer-in-backward", llvm::cl::init(false),
       llvm::cl::desc("update each layer as soon as its backward has run")};

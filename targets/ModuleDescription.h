@@ -59,7 +59,8 @@ struct TrainableDescription {
   std::string name; ///< Hugging Face parameter name
   hone_init init = HONE_INIT_ZERO;
   std::vector<int64_t> shape;
-  uint64_t offset = 0; ///< elements from the start of theta
+  uint64_t offset = 0;     ///< elements from the start of theta
+  bool transposed = false; ///< in the model's files
 };
 
 struct ModuleDescription {

@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bench/kernels/FmaPeak.h"
+#include "bench/kernels/MemoryRead.h"
 #include "dialects/Hone/HoneOps.h"
 #include "passes/Passes.h"
 #include "targets/Target.h"
@@ -89,9 +89,8 @@ static std::string moduleText(const Case &c, int64_t layers) {
                           "({2}) -> {2}\n",
                           i + 1, i, narrow)
                 .str();
-  return text + llvm::formatv("hone.return %x{0} : {1}\n}\n}\n",
-                              layers, narrow)
-                    .str();
+  return text +
+         llvm::formatv("hone.return %x{0} : {1}\n}\n}\n", layers, narrow).str();
 }
 
 /// The module in tile ops, as text, and the bytes of its arena.
@@ -133,15 +132,8 @@ static double median(std::vector<double> values) {
 
 /// GB/s of one core that does nothing else.
 static double measureRead(llvm::StringRef memory, size_t from, size_t count) {
-  typedef char Vector __attribute__((vector_size(vectorBytes), aligned(1)));
-  Vector sum[4] = {};
   double start = threadSeconds();
-  for (size_t at = from; at + sizeof(sum) <= from + count; at += sizeof(sum))
-    for (int i = 0; i < 4; ++i)
-      sum[i] ^= *reinterpret_cast<const Vector *>(memory.data() + at +
-                                                  i * sizeof(Vector));
-  sum[0] ^= sum[1] ^ sum[2] ^ sum[3];
-  asm volatile("" : : "m"(sum[0]));
+  readMemory(memory.data() + from, count);
   return count / (threadSeconds() - start) * 1e-9;
 }
 

@@ -19,14 +19,17 @@
 #include "compiler/driver/PlanStep.h"
 #include "compiler/driver/Registration.h"
 #include "compiler/driver/RenameTogether.h"
+#include "compiler/driver/RequestRules.h"
 #include "compiler/driver/RuntimeArchives.h"
 #include "compiler/driver/StepRequest.h"
 #include "compiler/driver/TargetOfSpec.h"
 #include "compiler/import/ModelImport.h"
+#include "compiler/import/Regularization.h"
 #include "compiler/import/StorageAssignment.h"
 #include "compiler/selfcheck/CheckModel.h"
 #include "compiler/selfcheck/SelfCheck.h"
 #include "compiler/spec/MachineProfileFile.h"
+#include "compiler/spec/SpecRules.h"
 #include "compiler/weights/ModelFiles.h"
 #include "compiler/weights/WeightWriter.h"
 #include "dialects/Tile/TileDialect.h"
@@ -69,11 +72,10 @@ public:
       llvm::errs() << times.finish();
   }
 
-  /// What would make the output fail at the end, before any work.
-  Status checkOutput() const;
-  /// That no file which is read is replaced.
-  Status checkInputsStay() const;
   Status readSpec();
+  Status checkInputsStay() const {
+    return hone::checkInputsStay(request, spec);
+  }
   Status createTarget();
   Status importModel();
   Status checkPositions() const {
@@ -128,13 +130,12 @@ private:
   void setOptions(StepOptions &options);
   bool isHuggingFace() const { return !spec.isMlir(); }
   bool generates() const { return request.program == Program::Generate; }
-  /// What the binary is called in its folder.
-  std::string programPath() const {
-    return request.output + (generates() ? "/generate" : "/train");
-  }
   std::string weightsPath() const;
   Status findTensors(const std::vector<ExpectedTensor> &expected);
   Status link(const std::string &program);
+  /// Whether another request has written the weights, so that none need be.
+  bool isPacked() const { return request.shared && request.shared->bytes; }
+  Status packWeights(const std::string &path);
   /// What the program writes a model with, if its result is one.
   Result<std::vector<WeightBlock>> modelFiles() const;
   /// What the program will know of the weights file that was written.
@@ -182,8 +183,9 @@ Status Compilation::readSpec() {
   spec = std::move(result.value());
   if (spec.target.threads == 0)
     spec.target.threads = llvm::hardware_concurrency().compute_thread_count();
-  if (spec.target.profile.empty())
-    return Status::ok();
+  Status fits = generates() ? Status::ok() : checkTrainedWeights(spec);
+  if (!fits.isOk() || spec.target.profile.empty())
+    return fits;
   Result<MachineProfile> read = readProfile(spec.target.profile);
   if (!read.isOk())
     return read.status();
@@ -222,6 +224,10 @@ Status Compilation::importModel() {
   if (!imported.isOk())
     return imported.status();
   module = std::move(imported.value().module);
+  if (!generates())
+    if (Status status = addRegularization(*module, spec, imported.value().lora);
+        !status.isOk())
+      return status;
   if (spec.roundsProducts())
     (*module)->setAttr(HoneDialect::getRoundedProductsAttrName(),
                        UnitAttr::get(&context));
@@ -235,7 +241,7 @@ Status Compilation::importModel() {
   identity.vocabSize = vocabularySize(*module);
   identity.lora = std::move(imported.value().lora);
   identity.weights = stored.value();
-  if (request.alsoGenerates && identity.lora.none)
+  if (request.shared && identity.lora.none)
     return Status::error(
         ErrorCode::OptionsDisagree,
         {"--emit",
@@ -331,13 +337,6 @@ Status Compilation::selfCheck() {
   return report.value().status(spec.model);
 }
 
-static Status cannotWrite(const std::string &path, const std::string &why) {
-  return Status::error(ErrorCode::CannotCreate,
-                       {path, "cannot be written: " + why,
-                        "check -o, the folder's permissions and the free "
-                        "space"});
-}
-
 /// Text to a file, whole or not at all, or to standard output.
 static Status writeText(const std::string &output,
                         llvm::function_ref<void(llvm::raw_ostream &)> print) {
@@ -405,46 +404,6 @@ Status Compilation::summarize() {
                    planned->selectionRatio};
   }
   description = describeModule(*module, *parameters, spec);
-  return Status::ok();
-}
-
-/// Options of a kind of output that is not asked for.
-static Status checkRequest(const CompileRequest &request) {
-  auto unused = [](const char *option, const char *reader) {
-    return Status::error(ErrorCode::OptionsDisagree,
-                         {option, std::string("only ") + reader + " reads it",
-                          std::string("leave ") + option + " out"});
-  };
-  if (request.program == Program::Generate && request.selfCheck)
-    return unused("--emit", "a compilation that --self-check does not replace");
-  if (request.stopAfter && request.artifact != Artifact::Binary)
-    return unused("--emit", "a compilation that --stop-after does not end");
-  if (request.selfCheck) {
-    auto writes = [&](const char *option) {
-      return Status::error(
-          ErrorCode::OptionsDisagree,
-          {option,
-           "--self-check writes and prints nothing "
-           "but what it finds",
-           std::string("leave ") + option + " or --self-check out"});
-    };
-    if (!request.output.empty())
-      return writes("-o");
-    if (request.stopAfter)
-      return writes("--stop-after");
-    if (request.artifact != Artifact::Binary)
-      return writes("--emit");
-    if (request.plan != PlanFormat::None)
-      return writes("--print-plan");
-    if (!request.dumpDir.empty())
-      return writes("--dump-dir");
-    if (!request.stepOptions.empty())
-      return writes("--step-options");
-  }
-  if (!request.linker.empty() && !request.writesBinary())
-    return unused("--linker", "--emit=binary");
-  if (request.quantization && !request.writesBinary())
-    return unused("--report-quantization", "--emit=binary");
   return Status::ok();
 }
 
@@ -528,7 +487,7 @@ Status Compilation::openWeights() {
     chat = std::move(block.value());
   }
   times.begin("hash");
-  sourceHash = weights->contentHash();
+  sourceHash = isPacked() ? request.shared->sourceHash : weights->contentHash();
   return Status::ok();
 }
 
@@ -546,48 +505,6 @@ Status Compilation::lower() {
 //===----------------------------------------------------------------------===//
 // Output
 //===----------------------------------------------------------------------===//
-
-Status Compilation::checkOutput() const {
-  const std::string &path = request.output;
-  if (!request.dumpDir.empty() && llvm::sys::fs::exists(request.dumpDir) &&
-      !llvm::sys::fs::is_directory(request.dumpDir))
-    return cannotWrite(request.dumpDir,
-                       "--dump-dir expects a folder but found a file");
-  if (!llvm::sys::fs::exists(path))
-    return Status::ok();
-  bool isFolder = llvm::sys::fs::is_directory(path);
-  // What is written takes the place of what is there, which a device cannot.
-  if (!request.writesBinary() && path != "-")
-    return llvm::sys::fs::is_regular_file(path)
-               ? Status::ok()
-               : cannotWrite(path, "expected a file but found a folder or a "
-                                   "device");
-  if (!isFolder)
-    return cannotWrite(path, "expected a folder but found a file");
-  for (const std::string &name :
-       {programPath(), path + "/weights.hone.safetensors"})
-    if (llvm::sys::fs::is_directory(name))
-      return cannotWrite(name, "expected a file but found a folder");
-  return Status::ok();
-}
-
-Status Compilation::checkInputsStay() const {
-  const std::string &path = request.output;
-  if (!llvm::sys::fs::is_regular_file(path))
-    return Status::ok();
-  auto same = [](llvm::StringRef one, llvm::StringRef other) {
-    return !other.empty() && llvm::sys::fs::equivalent(one, other);
-  };
-  llvm::StringRef folder = llvm::sys::path::parent_path(path);
-  llvm::StringRef kind = llvm::sys::path::extension(path);
-  bool isOfModel = (kind == ".json" || kind == ".safetensors") &&
-                   same(folder.empty() ? "." : folder, spec.model.text());
-  if (isOfModel || same(path, request.specPath) ||
-      same(path, spec.target.profile.text()) || same(path, spec.model.text()))
-    return cannotWrite(path,
-                       "expected a file of its own but found one that is read");
-  return Status::ok();
-}
 
 Status Compilation::printModule() {
   return writeText(request.output,
@@ -629,7 +546,7 @@ Status Compilation::link(const std::string &program) {
   SignalsWait until; // the linker goes on without us
   if (llvm::Error error = target->link(wanted))
     return Status::error(ErrorCode::LinkFailed,
-                         {programPath(),
+                         {request.programPath(),
                           "linking failed: " + llvm::toString(std::move(error)),
                           "install a C++ compiler, or name one with --linker; "
                           "check the free space and the limit on file size"});
@@ -661,6 +578,28 @@ Result<std::vector<WeightBlock>> Compilation::modelFiles() const {
                            parameters->thetaElement());
 }
 
+Status Compilation::packWeights(const std::string &path) {
+  if (isPacked()) {
+    description.weightDigests = request.shared->digests;
+    description.weightFileBytes = request.shared->bytes;
+    return Status::ok();
+  }
+  times.begin("pack");
+  Result<std::vector<WeightBlock>> files = modelFiles();
+  std::vector<QuantizationError> errors;
+  const std::vector<Parameter> loaded = parameters->loaded();
+  Status status = files.status();
+  if (status.isOk())
+    status = writeWeights(
+        path, {loaded, tokenizer, chat, sourceHash, std::move(files.value())},
+        *weights, request.quantization ? &errors : nullptr);
+  if (status.isOk())
+    status = digestWeights(path);
+  if (status.isOk() && request.quantization)
+    llvm::outs() << describeErrors(errors);
+  return status;
+}
+
 Status Compilation::emitBinary() {
   const std::string &directory = request.output;
   bool isNew = !llvm::sys::fs::exists(directory);
@@ -669,27 +608,18 @@ Status Compilation::emitBinary() {
 
   std::string suffix =
       ".tmp-" + std::to_string(llvm::sys::Process::getProcessId());
-  std::string program = programPath();
+  std::string program = request.programPath();
   std::string data = directory + "/weights.hone.safetensors";
   rt::TemporaryFile newProgram(program + suffix), newData(data + suffix);
-  std::vector<QuantizationError> errors;
-  times.begin("pack");
-  const std::vector<Parameter> pretrained = parameters->pretrained();
-  Result<std::vector<WeightBlock>> files = modelFiles();
-  Status status = files.status();
-  if (status.isOk())
-    status = writeWeights(
-        newData.path,
-        {pretrained, tokenizer, chat, sourceHash, std::move(files.value())},
-        *weights, request.quantization ? &errors : nullptr);
-  if (status.isOk())
-    status = digestWeights(newData.path);
+  const Rename renames[] = {{newData.path, data}, {newProgram.path, program}};
+  Status status = packWeights(newData.path);
   if (status.isOk())
     status = link(newProgram.path);
   if (status.isOk())
-    status = renameTogether({{newData.path, data}, {newProgram.path, program}});
-  if (status.isOk() && request.quantization)
-    llvm::outs() << describeErrors(errors);
+    status = renameTogether(ArrayRef(renames).drop_front(isPacked()));
+  if (status.isOk() && request.shared)
+    *request.shared = {sourceHash, description.weightDigests,
+                       description.weightFileBytes};
   if (status.isOk())
     return status;
   newProgram.remove();
@@ -707,7 +637,7 @@ void Compilation::noteOtherMachine() const {
            !missing.empty())
     why = "needs a CPU with " + missing;
   if (!why.empty())
-    llvm::errs() << "note: " << programPath() << " " << why
+    llvm::errs() << "note: " << request.programPath() << " " << why
                  << "; copy its folder to such a machine: this one cannot run "
                     "it\n";
 }
@@ -723,7 +653,7 @@ Status hone::compile(const CompileRequest &request) {
   return status
 
   HONE_TRY(checkRequest(request));
-  HONE_TRY(c.checkOutput());
+  HONE_TRY(checkOutput(request));
   HONE_TRY(c.readSpec());
   HONE_TRY(c.checkInputsStay());
   HONE_TRY(c.createTarget());

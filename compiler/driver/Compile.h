@@ -18,6 +18,13 @@ enum class Artifact { Mlir, Llvm, Assembly, Object, Binary };
 enum class Program { Train, Generate };
 enum class PlanFormat { None, Table, Json };
 
+/// What is known of a weights file that was written.
+struct PackedWeights {
+  std::string sourceHash; ///< of what it was made from
+  std::string digests;    ///< see ModuleDescription
+  uint64_t bytes = 0;     ///< 0: it was not written
+};
+
 struct CompileRequest {
   std::string specPath;
   std::vector<SpecOverride> overrides;
@@ -28,8 +35,9 @@ struct CompileRequest {
       stopAfter; ///< print the IR of this phase instead
   Artifact artifact = Artifact::Binary;
   Program program = Program::Train;
-  /// Whether a second request has the other program, with the same weights.
-  bool alsoGenerates = false;
+  /// Of two programs with the same weights, which the first request writes and
+  /// the second finds here; null: there is one program.
+  PackedWeights *shared = nullptr;
   /// Print the plan to standard output; without `output`, only that.
   PlanFormat plan = PlanFormat::None;
   std::string linker;     ///< compiler driver; empty: found on PATH
@@ -45,6 +53,10 @@ struct CompileRequest {
 
   bool printsPlanOnly() const {
     return plan != PlanFormat::None && output.empty();
+  }
+  /// What the binary is called in its folder.
+  std::string programPath() const {
+    return output + (program == Program::Generate ? "/generate" : "/train");
   }
   bool writesBinary() const {
     return artifact == Artifact::Binary && !stopAfter && !printsPlanOnly() &&

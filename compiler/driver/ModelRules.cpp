@@ -44,7 +44,8 @@ static std::string findShared(EntryOp loss, const LayerParts &cut,
                               .getOps<ParameterOp>()) {
       std::string name = (call.getPrefix() + op.getName()).str();
       StringRef part = cut.partOf(call.getPrefix());
-      if (op.getTrainable() && partOf.try_emplace(name, part).first->second != part)
+      if (op.getTrainable() &&
+          partOf.try_emplace(name, part).first->second != part)
         return name;
     }
   return "";
@@ -102,9 +103,8 @@ Status hone::checkLayers(ModuleOp module, Spec &spec) {
   FailureOr<ParameterTable> parameters = ParameterTable::build(module);
   if (failed(parameters))
     return Status::ok(); // the same
-  if (std::string shared = spec.hasParts()
-                               ? findShared(*loss, cut, *parameters)
-                               : std::string();
+  if (std::string shared =
+          spec.hasParts() ? findShared(*loss, cut, *parameters) : std::string();
       !shared.empty())
     return refuse(spec.lower.layers,
                   "expected parts that share nothing that trains, but '" +
@@ -134,21 +134,6 @@ Status hone::checkLayers(ModuleOp module, Spec &spec) {
                           ", the model's last, but found " +
                           std::to_string(scale.layers.last),
                       "give scales of layers that the model has");
-    SmallVector<StringRef> selectable = selectableLayers(*loss, isOwn);
-    if (method->method == "lcsb" && method->unselected_update == "none")
-      for (const TrainableLayer &layer : parameters->layers())
-        if (isOwn(layer.prefix) &&
-            !llvm::is_contained(selectable, layer.prefix))
-          return refuse(
-              method->selection,
-              "expected a selection with unselected_update momentum, since '" +
-                  parameters->ofLayer(&layer - parameters->layers().data())
-                      .front()
-                      .name +
-                  "', which is of no layer, trains in every step, but found " +
-                  method->selection.text(),
-              "set " + method->selection.key() +
-                  " to uniform, or train adapters of layers only");
     const rt::Integer &groups = method->selection_groups;
     if (method->method == "lcsb" && method->selection == "cyclic" &&
         groups > layers)

@@ -10,7 +10,8 @@
 namespace hone {
 
 /// Tables of rotary embedding are constants of the program. `positions`: the
-/// key of `spec` that says how many. Errors: Usage for more than those may have.
+/// key of `spec` that says how many. Errors: Usage for more than those may
+/// have.
 rt::Status checkTables(mlir::ModuleOp imported, const Spec &spec,
                        const rt::Integer &positions);
 

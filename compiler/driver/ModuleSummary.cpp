@@ -35,6 +35,7 @@ static hone_init initOf(Init init) {
   case Init::KaimingUniform:
     return HONE_INIT_KAIMING_UNIFORM;
   case Init::Pretrained:
+  case Init::RowLengths:
     return HONE_INIT_PRETRAINED;
   }
   llvm_unreachable("all are handled");
@@ -73,17 +74,18 @@ static uint64_t regionEnd(ModuleOp module, StringRef name) {
 
 std::string hone::optimizerVariant(const rt::MethodSettings &method) {
   bool withMomentum = method.optimizer == "sgd" && method.momentum > 0;
-  return withMomentum ? "sgd_momentum" : method.optimizer.text();
+  return (withMomentum ? "sgd_momentum" : method.optimizer.text()) +
+         (method.loraplus_lr_ratio == 1 ? "" : "_loraplus");
 }
 
 /// The one with the most state: parts have their places in it.
 static hone_optimizer optimizerOf(const Spec &spec) {
   hone_optimizer most = HONE_SGD;
   for (const rt::MethodSettings *method : spec.methods()) {
-    std::string optimizer = optimizerVariant(*method);
+    StringRef optimizer = method->optimizer;
     if (optimizer == "adamw")
       return HONE_ADAMW;
-    if (optimizer == "sgd_momentum")
+    if (method->momentum > 0)
       most = HONE_SGD_MOMENTUM;
   }
   return most;
@@ -124,9 +126,9 @@ ModuleDescription hone::describeModule(ModuleOp module,
                                      tensor.type.getShape().vec()});
   for (const Parameter &p : parameters.trainable()) {
     description.trainableDtype = dtypeOf(parameters.thetaElement());
-    description.trainables.push_back({p.name, initOf(p.init),
-                                      shapeOf(p.type, description.maxRows),
-                                      static_cast<uint64_t>(p.offset)});
+    description.trainables.push_back(
+        {p.name, initOf(p.init), shapeOf(p.type, description.maxRows),
+         static_cast<uint64_t>(p.offset), p.transposed});
   }
   return description;
 }
@@ -193,7 +195,7 @@ std::string hone::moduleConfigJson(const Spec &spec, const ModelIdentity &model,
   resolved.target.triple = machine.triple;
   resolved.target.cpu = machine.cpu;
   resolved.target.features = target.features();
-  std::string layout = layoutName(parameters.pretrained());
+  std::string layout = layoutName(parameters.loaded());
   return "{\"model\":{\"name\":" + jsonString(model.name) +
          ",\"model_type\":" + jsonString(model.modelType) +
          ",\"parameters\":" + std::to_string(count) +

@@ -42,7 +42,7 @@ std::string moduleConfigJson(const Spec &spec, const ModelIdentity &model,
                              const MemoryPlan &plan, const Target &target,
                              const std::string &sourceHash);
 
-/// Name of the optimizer pass option: sgd, sgd_momentum or adamw.
+/// Value of the optimizer pass option: see parseOptimizer.
 std::string optimizerVariant(const rt::MethodSettings &method);
 
 } // namespace hone

@@ -8,6 +8,7 @@
 
 #include "compiler/hone-adapter/AdapterExports.h"
 #include "compiler/hone-adapter/BaseModel.h"
+#include "compiler/hone-adapter/DecoderSizes.h"
 #include "compiler/hone-adapter/GgufNames.h"
 #include "compiler/hone-adapter/GgufWriter.h"
 #include "compiler/hone-adapter/NewFolder.h"
@@ -38,16 +39,25 @@ static constexpr const char *mergeInstead =
 
 /// What neither format has.
 static Status checkPlain(const PeftAdapter &adapter) {
-  if (!adapter.saved().empty())
-    return notInFormat(adapter.placeOf(*adapter.saved().front().tensor),
-                       "expected low-rank updates alone, found a saved module",
-                       mergeInstead);
+  if (!adapter.saved().empty()) {
+    const SavedTensor &first = adapter.saved().front();
+    return notInFormat(
+        adapter.placeOf(*first.tensor),
+        std::string("expected low-rank updates alone, found a ") +
+            (StringRef(first.name).ends_with(".bias") ? "trained bias"
+                                                      : "saved module"),
+        mergeInstead);
+  }
   if (adapter.config().fan_in_fan_out)
     return notInFormat(adapter.file().path(),
                        "expected modules that hold [out, in], found those of "
                        "fan_in_fan_out",
                        mergeInstead);
   const LowRankUpdate &first = adapter.updates().front();
+  if (first.magnitude)
+    return notInFormat(adapter.placeOf(*first.magnitude),
+                       "expected low-rank updates alone, found DoRA",
+                       mergeInstead);
   for (const LowRankUpdate &update : adapter.updates())
     if (update.rank() != first.rank())
       return notInFormat(
@@ -55,7 +65,76 @@ static Status checkPlain(const PeftAdapter &adapter) {
           "expected rank " + std::to_string(first.rank()) + ", as of " +
               first.module + ", found " + std::to_string(update.rank()),
           "the format has one rank; " + std::string(mergeInstead));
+    else if (update.scale != first.scale)
+      return notInFormat(
+          adapter.placeOf(*update.a),
+          "expected the scale " + std::to_string(first.scale) + " of " +
+              first.module + ", found " + std::to_string(update.scale),
+          "the format has one scale; " + std::string(mergeInstead));
   return Status::ok();
+}
+
+namespace {
+/// "model.layers.3.self_attn.q_proj" is "self_attn.q_proj" of layer 3.
+struct LayerModule {
+  int64_t layer = -1; ///< -1: none
+  std::string name;
+};
+} // namespace
+
+static LayerModule layerModule(StringRef module) {
+  size_t at = module.find("layers.");
+  if (at == StringRef::npos)
+    return {-1, module.str()};
+  auto [number, rest] = module.substr(at + 7).split('.');
+  uint32_t layer;
+  if (rest.empty() || number.getAsInteger(10, layer))
+    return {-1, module.str()};
+  return {int64_t(layer), rest.str()};
+}
+
+/// That config.json is of the model that the adapter was trained on, as far as
+/// sizes say.
+static Status checkFits(const PeftAdapter &adapter, const BaseModel &model) {
+  Result<int64_t> layers = sizeIn(model, "num_hidden_layers");
+  if (!layers.isOk())
+    return layers.status();
+  auto misfit = [&](const rt::TensorInfo &tensor, const std::string &expected) {
+    return Status::error(
+        ErrorCode::AdapterOfOtherModel,
+        {adapter.placeOf(tensor),
+         "expected " + expected + ", as " + model.configPath() + " says",
+         "use the model that the adapter was trained on"});
+  };
+  for (const LowRankUpdate &update : adapter.updates()) {
+    LayerModule module = layerModule(update.module);
+    if (layers.value() && module.layer >= layers.value())
+      return misfit(*update.a,
+                    "at most " + std::to_string(layers.value()) + " layers");
+    Result<MatrixSize> size = sizeOf(model, module.name);
+    if (!size.isOk())
+      return size.status();
+    const auto [out, in] = size.value();
+    if (in && in != update.in())
+      return misfit(*update.a, "[rank, " + std::to_string(in) + "] and not " +
+                                   rt::describeShape(update.a->shape));
+    if (out && out != update.out())
+      return misfit(*update.b, "[" + std::to_string(out) + ", rank] and not " +
+                                   rt::describeShape(update.b->shape));
+  }
+  return Status::ok();
+}
+
+/// Errors unless the model's type is one of `known` to the other program.
+static Status checkType(const BaseModel &model, const char *program,
+                        const std::vector<std::string> &known) {
+  if (llvm::is_contained(known, model.modelType()))
+    return Status::ok();
+  return notInFormat(model.configPath() + " /model_type",
+                     std::string("expected a model type whose names in ") +
+                         program + " are known, found '" + model.modelType() +
+                         "'",
+                     "supported: " + llvm::join(known, ", "));
 }
 
 namespace {
@@ -74,6 +153,8 @@ static Result<Opened> open(const ExportRequest &request) {
   Result<BaseModel> model = BaseModel::openConfig(request.model);
   if (!model.isOk())
     return model.status();
+  if (Status status = checkFits(adapter.value(), model.value()); !status.isOk())
+    return status;
   return Opened{std::move(adapter.value()), std::move(model.value())};
 }
 
@@ -139,16 +220,12 @@ Result<ExportSummary> hone::exportGguf(const ExportRequest &request) {
   if (!opened.isOk())
     return opened.status();
   const auto &[adapter, model] = opened.value();
+  std::vector<std::string> known;
+  for (const GgufFamily &each : ggufFamilies)
+    known.push_back(each.modelType.str());
+  if (Status status = checkType(model, "llama.cpp", known); !status.isOk())
+    return status;
   const GgufFamily *family = ggufFamilyOf(model.modelType());
-  if (!family) {
-    auto names = llvm::map_range(
-        ggufFamilies, [](const GgufFamily &f) { return f.modelType; });
-    return notInFormat(model.configPath() + " /model_type",
-                       "expected a model type whose names in llama.cpp are "
-                       "known, found '" +
-                           model.modelType() + "'",
-                       "supported: " + llvm::join(names, ", "));
-  }
   // llama.cpp multiplies B A by alpha / rank, and not at all if alpha is 0.
   const LowRankUpdate &first = adapter.updates().front();
   const float alpha =
@@ -200,25 +277,6 @@ Result<ExportSummary> hone::exportGguf(const ExportRequest &request) {
 // MLX
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// "model.layers.3.self_attn.q_proj" is "self_attn.q_proj" of layer 3.
-struct LayerModule {
-  int64_t layer = -1; ///< -1: none
-  std::string name;
-};
-} // namespace
-
-static LayerModule layerModule(StringRef module) {
-  size_t at = module.find("layers.");
-  if (at == StringRef::npos)
-    return {-1, module.str()};
-  auto [number, rest] = module.substr(at + 7).split('.');
-  uint32_t layer;
-  if (rest.empty() || number.getAsInteger(10, layer))
-    return {-1, module.str()};
-  return {int64_t(layer), rest.str()};
-}
-
 /// mlx-lm adapts `keys` in the last `num_layers` layers, and keeps what the
 /// file does not have as it begins: without effect.
 static Result<std::string> mlxConfig(const PeftAdapter &adapter,
@@ -234,13 +292,6 @@ static Result<std::string> mlxConfig(const PeftAdapter &adapter,
   int64_t lowest = layers.value();
   for (const LowRankUpdate &update : adapter.updates()) {
     LayerModule module = layerModule(update.module);
-    if (module.layer >= layers.value())
-      return Status::error(ErrorCode::AdapterOfOtherModel,
-                           {adapter.placeOf(*update.a),
-                            "expected at most " +
-                                std::to_string(layers.value()) +
-                                " layers, as " + model.configPath() + " says",
-                            "use the model that the adapter was trained on"});
     if (module.layer >= 0)
       lowest = std::min(lowest, module.layer);
     keys.insert(module.name);
@@ -274,6 +325,12 @@ Result<ExportSummary> hone::exportMlx(const ExportRequest &request) {
   if (!opened.isOk())
     return opened.status();
   const auto &[adapter, model] = opened.value();
+  // mlx-lm has Transformers' names for these.
+  if (Status status =
+          checkType(model, "mlx-lm",
+                    {"llama", "mistral", "qwen2", "qwen3", "gemma3_text"});
+      !status.isOk())
+    return status;
   Result<std::string> config = mlxConfig(adapter, model);
   if (!config.isOk())
     return config.status();
@@ -314,7 +371,8 @@ Result<ExportSummary> hone::exportMlx(const ExportRequest &request) {
   if (Status status = folder.write("adapter_config.json", config.value());
       !status.isOk())
     return status;
-  folder.keep();
+  if (Status status = folder.commit(); !status.isOk())
+    return status;
   const LowRankUpdate &first = adapter.updates().front();
   return ExportSummary{adapter.updates().size(), first.rank(), first.scale};
 }

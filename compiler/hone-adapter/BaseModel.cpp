@@ -1,6 +1,8 @@
 //===- BaseModel.cpp - The model that an adapter belongs to ---------------===//
 
 #include "compiler/hone-adapter/BaseModel.h"
+#include "compiler/import/ConfigReader.h"
+#include "compiler/import/families/Family.h"
 #include "formats/JsonFile.h"
 #include "program/NearestName.h"
 
@@ -64,6 +66,14 @@ std::string BaseModel::configPath() const { return folder + "/config.json"; }
 std::string BaseModel::modelType() const {
   const Json *type = root.find("model_type");
   return type && type->isString() ? type->string() : "";
+}
+
+Result<bool> BaseModel::tiesEmbeddings() const {
+  const Family *family = familyOf(modelType());
+  ConfigReader reader(root, configPath());
+  const bool ties = readTiesEmbeddings(
+      reader, family ? family->tiesEmbeddings : !index->find("lm_head.weight"));
+  return reader.failed() ? Result<bool>(reader.status()) : Result<bool>(ties);
 }
 
 Status BaseModel::readQuantization() {

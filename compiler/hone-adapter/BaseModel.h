@@ -58,6 +58,9 @@ public:
   const std::optional<Quantization> &quantization() const { return groups; }
   /// config.json's model_type, or "".
   std::string modelType() const;
+  /// Whether the head is the embedding's table: as config.json says, else as
+  /// its family has it, else whether the files have no head. Errors: BadConfig.
+  rt::Result<bool> tiesEmbeddings() const;
 
   /// A tensor of `module`, as the files name it: without the name of the
   /// model's body where they are of the body alone. Errors: BadData.

@@ -6,14 +6,17 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/hone-adapter/MergeModel.h"
+#include "base/MappedFile.h"
 #include "compiler/hone-adapter/NewFolder.h"
 #include "compiler/hone-adapter/RoundedStore.h"
 #include "compiler/weights/ModelConfig.h"
 #include "formats/ModelFolder.h"
+#include "platform/Files.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/Parallel.h"
 #include "llvm/Support/Path.h"
@@ -63,6 +66,10 @@ public:
 private:
   Status planUpdates();
   Status planSaved();
+  Status planCompanions();
+  /// That the embedding and the head, if they are one, are not taken for two.
+  Status checkTied(const rt::TensorInfo &tensor, StringRef name,
+                   int64_t rows) const;
   Status planTensor(const std::string &name);
   Status checkMeasured(const BaseMatrix &matrix, const std::string &name);
   Status misfit(const rt::TensorInfo &tensor, const std::string &problem) const;
@@ -86,7 +93,10 @@ private:
   std::map<std::string, std::vector<rt::TensorSpec>> files;
   std::map<std::string, Output> outputs;
   std::map<std::string, std::string> shardOf; ///< names of files
+  std::vector<std::string> companions; ///< names of files that are copied
   uint64_t totalBytes = 0;
+  bool isTied = false;
+  int64_t vocabulary = 0; ///< 0: config.json does not say
   MergeReport report;
 };
 
@@ -105,6 +115,22 @@ Status Merger::misfit(const rt::TensorInfo &tensor,
 
 std::string Merger::describe(const BaseMatrix &matrix) const {
   return matrix.numbers->file->path() + ": " + matrix.numbers->tensor->name;
+}
+
+Status Merger::checkTied(const rt::TensorInfo &tensor, StringRef name,
+                         int64_t rows) const {
+  llvm::SmallVector<StringRef> parts;
+  name.split(parts, '.');
+  const bool isOfLayer = llvm::any_of(
+      parts, [](StringRef part) { return llvm::all_of(part, llvm::isDigit); });
+  if (!isTied || isOfLayer || (vocabulary && rows != vocabulary))
+    return Status::ok();
+  return Status::error(
+      ErrorCode::AdapterOfOtherModel,
+      {adapter.placeOf(tensor),
+       "the model's head is its embedding (tie_word_embeddings), and the "
+       "adapter has trained one of the two",
+       "train without embedding and head"});
 }
 
 Status Merger::planUpdates() {
@@ -131,6 +157,9 @@ Status Merger::planUpdates() {
                              ? ", the other way round: fan_in_fan_out says how "
                                "the model holds its matrices"
                              : ""));
+    if (Status status = checkTied(*update.b, name.value(), base.rows);
+        !status.isOk())
+      return status;
     if (!updates.emplace(name.value(), &update).second)
       return misfit(*update.a, "the adapter has " + name.value() + " twice");
   }
@@ -138,20 +167,16 @@ Status Merger::planUpdates() {
 }
 
 Status Merger::planSaved() {
-  bool hasHead = model.weights().find("lm_head.weight");
   for (const SavedTensor &tensor : adapter.saved()) {
     Result<std::string> name =
         model.nameOf(tensor.name, adapter.placeOf(*tensor.tensor));
     if (!name.isOk())
       return name.status();
     const rt::TensorInfo &old = *model.weights().find(name.value())->tensor;
-    bool isEmbedding =
-        StringRef(name.value()).ends_with("embed_tokens.weight") ||
-        StringRef(name.value()).ends_with("wte.weight");
-    if (isEmbedding && !hasHead)
-      return misfit(*tensor.tensor,
-                    "the model's head is this embedding, and the adapter has "
-                    "trained one of the two");
+    if (old.shape.size() == 2)
+      if (Status status = checkTied(*tensor.tensor, name.value(), old.shape[0]);
+          !status.isOk())
+        return status;
     std::string weight;
     if (model.isGrouped(name.value(), weight))
       return misfit(*tensor.tensor, "expected a tensor of floats in the model, "
@@ -167,6 +192,19 @@ Status Merger::planSaved() {
                     "the adapter has " + name.value() + " twice");
   }
   report.savedTensors = saved.size();
+  return Status::ok();
+}
+
+/// A link that leads nowhere is an error, and not a model without the file.
+Status Merger::planCompanions() {
+  for (const char *name : modelCompanions()) {
+    const std::string path = model.directory() + "/" + name;
+    if (!rt::platform::exists(path))
+      continue;
+    if (Result<rt::MappedFile> file = rt::MappedFile::open(path); !file.isOk())
+      return file.status();
+    companions.push_back(name);
+  }
   return Status::ok();
 }
 
@@ -244,6 +282,14 @@ Status Merger::plan() {
         {"--keep-quantized",
          "the model in " + model.directory() + " is not quantised",
          "leave it out; honec quantises the merged model as its spec says"});
+  Result<bool> ties = model.tiesEmbeddings();
+  Result<int64_t> size = sizeIn(model, "vocab_size");
+  if (!ties.isOk() || !size.isOk())
+    return ties.isOk() ? size.status() : ties.status();
+  isTied = ties.value();
+  vocabulary = size.value();
+  if (Status status = planCompanions(); !status.isOk())
+    return status;
   if (Status status = planUpdates(); !status.isOk())
     return status;
   if (Status status = planSaved(); !status.isOk())
@@ -270,6 +316,10 @@ Status Merger::writeFloats(rt::SafetensorsWriter &writer,
     bytes.resize(values.size() * rt::dtypeBytes(to));
     rt::convertElements(from.dtype, file.data(from) + first * width, Dtype::F64,
                         values.data(), values.size());
+    if (&file == &adapter.file())
+      if (Status status = adapter.checkFinite(from, values, first);
+          !status.isOk())
+        return status;
     storeRounded(values.data(), values.size(), to, bytes.data());
     for (uint64_t i = 0; i < values.size(); ++i)
       if (std::isfinite(values[i]) &&
@@ -438,16 +488,15 @@ Result<MergeReport> Merger::write() {
     if (Status status = writeFile(folder, path); !status.isOk())
       return status;
   Status status = writeIndex(folder);
-  for (const char *name : modelCompanions()) {
-    const std::string from = model.directory() + "/" + name;
-    if (status.isOk() && llvm::sys::fs::exists(from))
-      status = folder.copy(name, from);
-  }
+  for (const std::string &name : companions)
+    if (status.isOk())
+      status = folder.copy(name, model.directory() + "/" + name);
   if (status.isOk())
     status = writeConfig(folder); // last: see NewFolder.h
+  if (status.isOk())
+    status = folder.commit();
   if (!status.isOk())
     return status;
-  folder.keep();
   llvm::sort(report.written, [](const MergedTensor &a, const MergedTensor &b) {
     return a.name < b.name;
   });

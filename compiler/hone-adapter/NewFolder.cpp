@@ -4,9 +4,8 @@
 #include "base/MappedFile.h"
 #include "base/OutputFile.h"
 #include "base/Process.h"
+#include "compiler/driver/CommandLine.h"
 #include "platform/Files.h"
-
-#include <algorithm>
 
 using namespace hone;
 using rt::ErrorCode;
@@ -15,6 +14,7 @@ using rt::Status;
 
 Result<NewFolder> NewFolder::create(const std::string &path) {
   NewFolder made;
+  made.scratch = rt::temporaryPath(path + "/new");
   if (rt::platform::exists(path)) {
     Result<std::vector<std::string>> names = rt::listDirectory(path);
     if (!names.isOk() || !names.value().empty())
@@ -28,33 +28,31 @@ Result<NewFolder> NewFolder::create(const std::string &path) {
   } else {
     made.isNew = true;
     rt::rememberTemporary(path);
-    if (Status status = rt::createDirectories(path); !status.isOk()) {
-      rt::forgetTemporary(path);
-      return status;
-    }
   }
   made.folder = path;
-  return Result<NewFolder>(std::move(made));
+  rt::rememberTemporaryFolder(made.scratch);
+  Status status = rt::createDirectories(path);
+  if (status.isOk())
+    status = rt::createDirectories(made.scratch, rt::FolderSync::Later);
+  return status.isOk() ? Result<NewFolder>(std::move(made)) : status;
 }
 
 NewFolder::~NewFolder() {
   if (folder.empty())
     return;
+  rt::removeFlatDirectory(scratch);
   for (const std::string &file : files)
-    rt::platform::removeFile(file.c_str());
+    rt::platform::removeFile((folder + "/" + file).c_str());
   if (isNew)
     rt::platform::removeFolder(folder.c_str());
-  keep();
+  forget();
 }
 
 std::string NewFolder::pathOf(std::string_view file) const {
-  return folder + "/" + std::string(file);
+  return scratch + "/" + std::string(file);
 }
 
-void NewFolder::wrote(std::string_view file) {
-  files.push_back(pathOf(file));
-  rt::rememberTemporary(files.back());
-}
+void NewFolder::wrote(std::string_view file) { files.emplace_back(file); }
 
 Status NewFolder::write(std::string_view file, std::string_view text) {
   Status status = rt::writeFile(pathOf(file), text);
@@ -83,11 +81,27 @@ Status NewFolder::copy(std::string_view file, const std::string &from) {
   return status;
 }
 
-void NewFolder::keep() {
-  for (const std::string &file : files)
-    rt::forgetTemporary(file);
+Status NewFolder::commit() {
+  SignalsWait until; // all of them, or none
+  for (const std::string &file : files) {
+    if (&file == &files.back())
+      if (Status status = rt::syncDirectory(folder); !status.isOk())
+        return status;
+    if (rt::platform::Error error =
+            rt::platform::rename(pathOf(file), folder + "/" + file))
+      return Status::error(ErrorCode::WriteFailed,
+                           {folder + "/" + file,
+                            "cannot be given its name: " + error.message(),
+                            "check the disk and the output folder"});
+  }
+  rt::platform::removeFolder(scratch.c_str());
+  forget();
+  return rt::syncDirectory(std::exchange(folder, ""));
+}
+
+/// The folder is no longer a temporary.
+void NewFolder::forget() {
+  rt::forgetTemporary(scratch);
   if (isNew)
     rt::forgetTemporary(folder);
-  folder.clear();
-  files.clear();
 }

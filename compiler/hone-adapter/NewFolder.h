@@ -1,8 +1,9 @@
 //===- NewFolder.h - A folder that is whole or gone -----------------------===//
 //
-// Each file appears whole; the one that makes the folder what it is comes last,
-// so a folder that a kill left half-made is not taken for a model. On errors
-// and signals what was written is removed.
+// Files are written to a folder without a final name inside it, and appear
+// together in commit(): the one that makes the folder what it is last, so a
+// folder that a kill left half-made is not taken for a model. On errors and
+// signals what was written is removed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,6 +14,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace hone {
@@ -21,23 +23,30 @@ class NewFolder {
 public:
   NewFolder() = default;
   ~NewFolder();
-  NewFolder(NewFolder &&other) = default;
-  NewFolder &operator=(NewFolder &&other) = default;
+  NewFolder(NewFolder &&other) noexcept
+      : folder(std::exchange(other.folder, "")), scratch(other.scratch),
+        isNew(other.isNew), files(std::move(other.files)) {}
+  NewFolder &operator=(NewFolder &&) = delete;
 
   /// Makes the folder, unless an empty one is there. Errors: CannotCreate.
   static rt::Result<NewFolder> create(const std::string &path);
 
+  /// Where to write `file` until commit().
   std::string pathOf(std::string_view file) const;
   /// That `file` is written.
   void wrote(std::string_view file);
   rt::Status write(std::string_view file, std::string_view text);
   /// Copies the file at `from`. Errors: NoInput, IoError.
   rt::Status copy(std::string_view file, const std::string &from);
-  /// What is there stays.
-  void keep();
+  /// Gives the files their names, in the order in which they were written.
+  /// Errors: IoError.
+  rt::Status commit();
 
 private:
+  void forget();
+
   std::string folder; ///< empty: nothing to remove
+  std::string scratch;
   bool isNew = false;
   std::vector<std::string> files;
 };

@@ -1,6 +1,7 @@
 //===- PeftAdapter.cpp - An adapter as updates of weights -----------------===//
 
 #include "compiler/hone-adapter/PeftAdapter.h"
+#include "compiler/spec/ModulePattern.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,6 +20,15 @@ static bool consumeBack(std::string_view &text, std::string_view end) {
   return true;
 }
 
+/// The name in the model of a bias that trained, whose module may be inside of
+/// one of PEFT's; empty if `name` is none.
+static std::string biasOf(std::string_view name) {
+  if (!consumeBack(name, ".bias"))
+    return {};
+  consumeBack(name, ".base_layer");
+  return std::string(name) + ".bias";
+}
+
 static Status unsupported(const std::string &place, const std::string &problem,
                           const std::string &remedy) {
   return Status::error(ErrorCode::UnsupportedAdapter, {place, problem, remedy});
@@ -31,7 +41,22 @@ std::string PeftAdapter::placeOf(const rt::TensorInfo &tensor) const {
   return tensors->path() + ": tensor " + tensor.name;
 }
 
+/// As PEFT: the first key that names the module, else `standard`.
+static double numberOf(const rt::ModuleNumbers &numbers,
+                       const std::string &module, double standard) {
+  for (const auto &[key, number] : numbers)
+    if (ModulePattern(key).names(module))
+      return number;
+  return standard;
+}
+
 Status PeftAdapter::checkPair(LowRankUpdate &update) const {
+  const rt::TensorInfo *magnitude = update.magnitude;
+  if (magnitude && !update.a && !update.b)
+    return unsupported(placeOf(*magnitude),
+                       "expected " + update.module +
+                           ".lora_A.weight beside it, found none",
+                       wrongFile);
   for (const auto &[tensor, other, missing] :
        {std::tuple(update.a, update.b, ".lora_B.weight"),
         std::tuple(update.b, update.a, ".lora_A.weight")}) {
@@ -55,15 +80,29 @@ Status PeftAdapter::checkPair(LowRankUpdate &update) const {
                            rt::describeShape(update.a->shape) + ", found " +
                            rt::describeShape(update.b->shape),
                        wrongFile);
-  if (update.rank() != settings.r && !settings.hasRankPattern)
+  if (bool(magnitude) != settings.use_dora)
+    return unsupported(
+        placeOf(*update.a),
+        "expected a lora_magnitude_vector exactly with use_dora, "
+        "which is " +
+            std::string(settings.use_dora ? "true" : "false"),
+        wrongFile);
+  if (magnitude && magnitude->shape != std::vector<int64_t>{update.out()})
+    return unsupported(placeOf(*magnitude),
+                       "expected shape [" + std::to_string(update.out()) +
+                           "], found " + rt::describeShape(magnitude->shape),
+                       wrongFile);
+  const auto rank = static_cast<int64_t>(numberOf(
+      settings.rank_pattern, update.module, static_cast<double>(settings.r)));
+  if (update.rank() != rank)
     return unsupported(placeOf(*update.a),
-                       "expected r = " + std::to_string(settings.r) +
+                       "expected r = " + std::to_string(rank) +
                            " of adapter_config.json, found rank " +
                            std::to_string(update.rank()),
                        wrongFile);
-  const double rank = static_cast<double>(update.rank());
-  update.scale =
-      settings.lora_alpha / (settings.use_rslora ? std::sqrt(rank) : rank);
+  update.scale = rt::loraScale(
+      numberOf(settings.alpha_pattern, update.module, settings.lora_alpha),
+      rank, settings.use_rslora);
   return Status::ok();
 }
 
@@ -88,6 +127,15 @@ Status PeftAdapter::sortTensors() {
       (isA ? update.a : update.b) = &tensor;
       continue;
     }
+    if (consumeBack(name, ".lora_magnitude_vector")) {
+      byModule[std::string(name)].magnitude = &tensor;
+      continue;
+    }
+    std::string bias = settings.bias == "none" ? "" : biasOf(name);
+    if (!bias.empty()) {
+      whole.push_back({bias, &tensor});
+      continue;
+    }
     bool isSaved = std::any_of(
         settings.modules_to_save.begin(), settings.modules_to_save.end(),
         [&](const std::string &module) {
@@ -98,9 +146,9 @@ Status PeftAdapter::sortTensors() {
     if (!isSaved || name.find("lora_") != std::string_view::npos)
       return unsupported(
           placeOf(tensor),
-          "expected .lora_A.weight, .lora_B.weight or a tensor of "
-          "modules_to_save",
-          "embeddings and biases of adapters are not supported");
+          "expected .lora_A.weight, .lora_B.weight, a tensor of "
+          "modules_to_save or, where adapter_config.json has bias, a bias",
+          "adapters of embeddings are not supported");
     whole.push_back({std::string(name), &tensor});
   }
   for (auto &[module, update] : byModule) {
@@ -119,15 +167,41 @@ Status PeftAdapter::sortTensors() {
   return Status::ok();
 }
 
+static Status checkNumbers(const std::string &path,
+                           const rt::AdapterConfig &config) {
+  auto checkFinite = [&](const std::string &key, double number) {
+    return std::isfinite(number)
+               ? Status::ok()
+               : unsupported(path + " " + key, "expected a finite number",
+                             wrongFile);
+  };
+  Status status = checkFinite("/lora_alpha", config.lora_alpha);
+  for (const auto &[name, numbers] :
+       {std::pair("/rank_pattern/", &config.rank_pattern),
+        std::pair("/alpha_pattern/", &config.alpha_pattern)})
+    for (const auto &[key, number] : *numbers) {
+      if (status.isOk())
+        status = checkFinite(name + key, number);
+      if (std::string problem = ModulePattern::problemOf(key);
+          status.isOk() && !problem.empty())
+        status =
+            unsupported(path + " " + name + key,
+                        "expected a regular expression, but the key " + problem,
+                        "write keys that are ends of the modules' paths");
+    }
+  return status;
+}
+
 Result<PeftAdapter> PeftAdapter::open(const std::string &directory) {
   PeftAdapter adapter;
   Result<rt::AdapterConfig> config = rt::readMergeableConfig(directory);
   if (!config.isOk())
     return config.status();
   adapter.settings = std::move(config.value());
-  if (!std::isfinite(adapter.settings.lora_alpha))
-    return unsupported(directory + "/adapter_config.json /lora_alpha",
-                       "expected a finite number", wrongFile);
+  if (Status status =
+          checkNumbers(directory + "/adapter_config.json", adapter.settings);
+      !status.isOk())
+    return status;
   Result<rt::SafetensorsFile> file =
       rt::SafetensorsFile::open(rt::adapterModelPath(directory));
   if (!file.isOk())
@@ -139,20 +213,28 @@ Result<PeftAdapter> PeftAdapter::open(const std::string &directory) {
   return Result<PeftAdapter>(std::move(adapter));
 }
 
+Status PeftAdapter::checkFinite(const rt::TensorInfo &tensor,
+                                const std::vector<double> &values,
+                                uint64_t first) const {
+  auto bad = std::find_if(values.begin(), values.end(),
+                          [](double x) { return !std::isfinite(x); });
+  if (bad == values.end())
+    return Status::ok();
+  return Status::error(ErrorCode::NotFiniteWeight,
+                       {placeOf(tensor),
+                        "expected finite numbers but found " +
+                            std::to_string(*bad) + " as element " +
+                            std::to_string(first + (bad - values.begin())),
+                        "use an adapter of a run that did not diverge"});
+}
+
 Result<std::vector<double>>
 PeftAdapter::read(const rt::TensorInfo &tensor) const {
   std::vector<double> values(tensor.elements());
   rt::convertElements(tensor.dtype, tensors->data(tensor), rt::Dtype::F64,
                       values.data(), values.size());
   tensors->release(tensor);
-  auto bad = std::find_if(values.begin(), values.end(),
-                          [](double x) { return !std::isfinite(x); });
-  if (bad == values.end())
-    return values;
-  return Status::error(ErrorCode::NotFiniteWeight,
-                       {placeOf(tensor),
-                        "expected finite numbers but found " +
-                            std::to_string(*bad) + " as element " +
-                            std::to_string(bad - values.begin()),
-                        "use an adapter of a run that did not diverge"});
+  Status status = checkFinite(tensor, values, 0);
+  return status.isOk() ? Result<std::vector<double>>(std::move(values))
+                       : status;
 }

@@ -1,8 +1,8 @@
 //===- PeftAdapter.h - An adapter as updates of weights -------------------===//
 //
 // What PEFT wrote, by module: W + scale B A, or a whole tensor where the
-// adapter has one (modules_to_save). Nothing is read before it is checked; what
-// does not fit a model is found by who has the model.
+// adapter has one (modules_to_save, bias). Nothing is read before it is
+// checked; what does not fit a model is found by who has the model.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,8 @@ namespace hone {
 struct LowRankUpdate {
   std::string module; ///< "model.layers.0.self_attn.q_proj"
   const rt::TensorInfo *a = nullptr, *b = nullptr;
-  /// lora_alpha / rank, or / sqrt(rank) with use_rslora.
+  const rt::TensorInfo *magnitude = nullptr; ///< [out], with DoRA
+  /// rt::loraScale() of its own rank and alpha.
   double scale = 0;
 
   int64_t rank() const { return a->shape[0]; }
@@ -52,6 +53,10 @@ public:
 
   /// All elements, exact. Errors: BadData for one that is not finite.
   rt::Result<std::vector<double>> read(const rt::TensorInfo &tensor) const;
+  /// The same error for `values`, which are the tensor's from element `first`.
+  rt::Status checkFinite(const rt::TensorInfo &tensor,
+                         const std::vector<double> &values,
+                         uint64_t first) const;
 
 private:
   rt::Status sortTensors();

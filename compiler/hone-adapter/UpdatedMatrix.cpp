@@ -73,7 +73,38 @@ Result<UpdatedMatrix> UpdatedMatrix::create(BaseMatrix base,
   }
   for (double &x : out.left)
     x *= update->scale;
+  out.isTransposed = isTransposed;
+  if (update->magnitude) {
+    Result<std::vector<double>> magnitudes = adapter.read(*update->magnitude);
+    if (!magnitudes.isOk())
+      return magnitudes.status();
+    out.findFactors(std::move(magnitudes.value()));
+  }
   return out;
+}
+
+void UpdatedMatrix::forEachOutput(
+    uint64_t first, uint64_t count,
+    llvm::function_ref<void(uint64_t, uint64_t)> visit) const {
+  const uint64_t columns = matrix.columns;
+  for (uint64_t i = 0; i < count; ++i)
+    visit(i, isTransposed ? (first + i) % columns : (first + i) / columns);
+}
+
+void UpdatedMatrix::findFactors(std::vector<double> magnitudes) {
+  std::vector<double> squares(magnitudes.size());
+  for (uint64_t first = 0, all = matrix.elements(); first < all;
+       first += pieceElements) {
+    const uint64_t count = std::min(pieceElements, all - first);
+    const Piece piece = load(first, count);
+    forEachOutput(first, count, [&](uint64_t i, uint64_t output) {
+      const double sum = piece.w[i] + piece.d[i];
+      squares[output] += sum * sum;
+    });
+  }
+  for (size_t i = 0; i < squares.size(); ++i)
+    magnitudes[i] /= std::sqrt(squares[i]);
+  factors = std::move(magnitudes);
 }
 
 UpdatedMatrix::Piece UpdatedMatrix::load(uint64_t first, uint64_t count) const {
@@ -94,6 +125,10 @@ UpdatedMatrix::Piece UpdatedMatrix::load(uint64_t first, uint64_t count) const {
     }
     at += length;
   }
+  if (!factors.empty())
+    forEachOutput(first, count, [&](uint64_t i, uint64_t output) {
+      piece.d[i] = (piece.w[i] + piece.d[i]) * factors[output] - piece.w[i];
+    });
   return piece;
 }
 

@@ -1,6 +1,7 @@
 //===- UpdatedMatrix.h - A matrix with its adapter added ------------------===//
 //
-// W + scale B A in double, element by element, and what of it is left when it
+// W + scale B A, or with DoRA each of its rows at the length that is its
+// magnitude, in double, element by element, and what of it is left when it
 // is stored in few bits. Pieces are independent of each other, so no number of
 // threads changes a byte.
 //
@@ -11,6 +12,8 @@
 
 #include "compiler/hone-adapter/BaseModel.h"
 #include "compiler/weights/Quantizer.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <cstdint>
 #include <optional>
@@ -77,11 +80,18 @@ private:
     std::vector<double> w, d;
   };
   Piece load(uint64_t first, uint64_t count) const;
+  /// Calls visit(i, output) for each element first + i of a piece.
+  void forEachOutput(uint64_t first, uint64_t count,
+                     llvm::function_ref<void(uint64_t, uint64_t)> visit) const;
+  /// Divides magnitudes by the lengths of the outputs' rows.
+  void findFactors(std::vector<double> magnitudes);
 
   BaseMatrix matrix;
   int64_t rank = 0;
-  std::vector<double> left;  ///< [rows, rank], with the scale
-  std::vector<double> right; ///< [rank, columns]
+  std::vector<double> left;    ///< [rows, rank], with the scale
+  std::vector<double> right;   ///< [rank, columns]
+  std::vector<double> factors; ///< of DoRA's outputs; else empty
+  bool isTransposed = false;   ///< outputs are columns
 };
 
 } // namespace hone

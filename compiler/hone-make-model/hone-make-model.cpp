@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "base/OutputFile.h"
+#include "base/Process.h"
 #include "compiler/driver/CommandLine.h"
 #include "compiler/hone-make-model/ByteTokenizer.h"
 #include "compiler/hone-make-model/RandomWeights.h"
@@ -92,6 +93,9 @@ static Status makeModel(const Options &options) {
              " for a byte tokenizer but found " + std::to_string(vocabulary),
          "set vocab_size to 257 or more"});
   const std::string &directory = options.output;
+  const bool isNew = !llvm::sys::fs::exists(directory);
+  if (isNew)
+    rt::rememberTemporaryFolder(directory);
   if (std::error_code error = llvm::sys::fs::create_directories(directory))
     return Status::error(ErrorCode::CannotCreate,
                          {directory, "cannot be created: " + error.message(),
@@ -108,16 +112,13 @@ static Status makeModel(const Options &options) {
   Status status = weights.write(directory, parameters->frozen());
   if (status.isOk() && options.tokenizer == Tokenizer::Byte)
     status = writeByteTokenizer(directory);
-  if (!status.isOk())
-    return status;
-
   // Last, so that a directory with a config.json is whole.
-  Result<rt::OutputFile> file =
-      rt::OutputFile::create(directory + "/config.json");
-  if (!file.isOk())
-    return file.status();
-  status = file.value().write(text);
-  return status.isOk() ? file.value().commit() : status;
+  if (status.isOk())
+    status = rt::writeFile(directory + "/config.json", text);
+  if (isNew && !status.isOk())
+    rt::removeFlatDirectory(directory);
+  rt::forgetTemporary(directory);
+  return status;
 }
 
 int main(int argc, char **argv) {

@@ -199,10 +199,11 @@ int main(int argc, char **argv) {
   if (request.writesBinary() && request.output.empty())
     return missing("-o OUTDIR");
 
-  request.alsoGenerates = options.emit == Emit::Both;
+  PackedWeights packed;
+  if (options.emit == Emit::Both)
+    request.shared = &packed;
   rt::Status status = compile(request);
-  if (status.isOk() && request.alsoGenerates) {
-    request.alsoGenerates = false;
+  if (status.isOk() && request.shared) {
     request.program = Program::Generate;
     status = compile(request);
   }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/import/AdapterInsertion.h"
+#include "compiler/import/AdapterShapes.h"
 #include "compiler/spec/Suggestion.h"
 #include "dialects/Hone/HoneOps.h"
 
@@ -94,8 +95,8 @@ static Status refuseSaved(const Spec &spec, const std::string &target,
        suggest(target, {words.begin(), words.end()})});
 }
 
-/// Gives `op` an adapter of its own.
-static void adapt(LinearOp op, const Spec &spec) {
+/// Gives `op` an adapter of its own; with DoRA, one with magnitudes.
+static void adapt(LinearOp op, const AdapterShape &own, bool isDora) {
   OpBuilder builder(op);
   auto adapter = [&](const char *suffix, ArrayRef<int64_t> shape, Init init) {
     auto weight = cast<RankedTensorType>(op.getWeight().getType());
@@ -108,24 +109,37 @@ static void adapt(LinearOp op, const Spec &spec) {
   ArrayRef<int64_t> shape =
       cast<RankedTensorType>(op.getWeight().getType()).getShape();
   Value a =
-      adapter(".lora_A.weight", {spec.lora.r, shape[1]}, Init::KaimingUniform);
-  Value b = adapter(".lora_B.weight", {shape[0], spec.lora.r}, Init::Zero);
-  auto adapted =
-      LoraLinearOp::create(builder, op.getLoc(), op.getType(), /*h=*/Type(),
-                           op.getX(), op.getWeight(), a, b, op.getBias(),
-                           builder.getF64FloatAttr(spec.loraScale()));
-  op.replaceAllUsesWith(adapted.getY());
+      adapter(".lora_A.weight", {own.rank, shape[1]}, Init::KaimingUniform);
+  Value b = adapter(".lora_B.weight", {shape[0], own.rank}, Init::Zero);
+  auto scale = builder.getF64FloatAttr(own.scale);
+  Value lengths, magnitude;
+  if (isDora) {
+    magnitude = adapter(".lora_magnitude_vector", shape[0], Init::RowLengths);
+    lengths = RowLengthsOp::create(builder, op.getLoc(), magnitude.getType(),
+                                   op.getWeight(), a, b, scale);
+  }
+  Value y =
+      LoraLinearOp::create(builder, op.getLoc(), op.getType(),
+                           /*h=*/Type(), op.getX(), op.getWeight(), a, b,
+                           isDora ? Value() : op.getBias(), /*key=*/Value(),
+                           scale, /*dropout=*/FloatAttr(),
+                           /*of=*/StringAttr())
+          .getY();
+  if (isDora)
+    y = RescaleOp::create(builder, op.getLoc(), op.getType(), y, magnitude,
+                          lengths, op.getBias());
+  op.replaceAllUsesWith(y);
   op.erase();
 }
 
 namespace {
 /// What of a block trains where a layer runs it.
 struct Trained {
-  std::vector<bool> adapted; ///< of its linear ops, in order
-  std::vector<bool> itself;  ///< of its parameters, in order
+  std::vector<AdapterShape> adapters; ///< of its linear ops, in order
+  std::vector<bool> itself;           ///< of its parameters, in order
 
   bool operator==(const Trained &other) const {
-    return adapted == other.adapted && itself == other.itself;
+    return adapters == other.adapters && itself == other.itself;
   }
 };
 
@@ -134,19 +148,22 @@ struct Trained {
 class TrainingChoice {
 public:
   TrainingChoice(const Spec &spec, const rt::LoraSettings &lora)
-      : spec(spec),
+      : spec(spec), shapes(spec),
         unused(lora.target_modules.begin(), lora.target_modules.end()),
         unusedSaved(lora.modules_to_save.begin(), lora.modules_to_save.end()) {}
 
   Trained choose(BlockOp block, StringRef prefix);
   /// Errors: an entry that names nothing, a module with two ways to train.
   Status check(ModuleOp module) const;
+  /// Of layers_to_transform.
+  std::vector<int64_t> layers() const { return shapes.layers(); }
 
 private:
   bool isTarget(const std::string &path);
   bool isSaved(const std::string &path);
 
   const Spec &spec;
+  AdapterShapes shapes;
   std::set<std::string> unused, unusedSaved;
   std::string both; ///< a module that has an adapter and is saved
 };
@@ -177,8 +194,9 @@ Trained TrainingChoice::choose(BlockOp block, StringRef prefix) {
   std::set<std::string> withAdapter;
   for (LinearOp op : block.getBody().getOps<LinearOp>()) {
     std::string path = (prefix + moduleOf(op)).str();
-    trained.adapted.push_back(isTarget(path));
-    if (trained.adapted.back())
+    trained.adapters.push_back(isTarget(path) ? shapes.shapeOf(path)
+                                              : AdapterShape());
+    if (trained.adapters.back().rank)
       withAdapter.insert(path);
   }
   for (ParameterOp op : block.getBody().getOps<ParameterOp>()) {
@@ -207,7 +225,7 @@ Status TrainingChoice::check(ModuleOp module) const {
                               "' is one of lora.target_modules, too",
                           "leave it out of one of the two; in place of "
                           "all-linear, list the modules that get an adapter"});
-  return Status::ok();
+  return shapes.check();
 }
 
 /// A head that is the embedding's table: PEFT would train a copy of one of the
@@ -245,25 +263,6 @@ static Status checkTies(ModuleOp module, const Spec &spec) {
        "leave it out, or train all parameters with lora: none"});
 }
 
-/// The writer of models and adapters does not turn matrices back.
-static Status checkLayout(ModuleOp module, const Spec &spec) {
-  std::string turned;
-  module.walk([&](ParameterOp op) {
-    if (op.getTransposed() && op.getTrainable())
-      turned = moduleOf(op).str();
-  });
-  if (turned.empty())
-    return Status::ok();
-  return Status::error(
-      ErrorCode::SpecDisagreesWithModel,
-      {spec.placeOf(spec.lora.none ? "lora" : "lora.modules_to_save"),
-       "'" + turned +
-           "' is a Conv1D, whose matrix the model's files hold transposed; "
-           "such "
-           "a matrix cannot train itself yet",
-       "train adapters of it, with lora.target_modules"});
-}
-
 Result<rt::LoraSettings> hone::chooseTrained(ModuleOp module, const Spec &spec,
                                              bool trains) {
   rt::LoraSettings lora = spec.lora;
@@ -271,8 +270,6 @@ Result<rt::LoraSettings> hone::chooseTrained(ModuleOp module, const Spec &spec,
     lora.target_modules.clear();
     if (trains)
       module.walk(train);
-    if (Status status = checkLayout(module, spec); !status.isOk())
-      return status;
     return lora;
   }
   if (isAllLinear(spec))
@@ -307,6 +304,9 @@ Result<rt::LoraSettings> hone::chooseTrained(ModuleOp module, const Spec &spec,
   });
   if (Status status = choice.check(module); !status.isOk())
     return status;
+  lora.layers_to_transform.clear();
+  for (int64_t layer : choice.layers())
+    lora.layers_to_transform.push_back(std::to_string(layer));
 
   for (auto &[name, kinds] : kindsOf)
     for (Kind &kind : kinds) {
@@ -316,12 +316,10 @@ Result<rt::LoraSettings> hone::chooseTrained(ModuleOp module, const Spec &spec,
         if (trains)
           train(op);
       auto linears = llvm::to_vector(kind.block.getBody().getOps<LinearOp>());
-      for (auto [op, isTarget] : llvm::zip_equal(linears, kind.trained.adapted))
-        if (isTarget)
-          adapt(op, spec);
+      for (auto [op, own] : llvm::zip_equal(linears, kind.trained.adapters))
+        if (own.rank)
+          adapt(op, own, spec.lora.use_dora);
     }
-  if (Status status = checkLayout(module, spec); !status.isOk())
-    return status;
   if (Status status = checkTies(module, spec); !status.isOk())
     return status;
   return lora;

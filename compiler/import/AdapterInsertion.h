@@ -4,7 +4,8 @@
 // suffix of it that starts after a dot. So "q_proj" names one module in every
 // layer, and "layers.3.self_attn.q_proj" names one module. all-linear leaves
 // out the output head, as PEFT does. Modules that train in full are named in
-// the same way.
+// the same way. AdapterShapes.h has rank_pattern, alpha_pattern and
+// layers_to_transform.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,10 +22,10 @@ namespace hone {
 /// hone.lora_linear, and the parameters that lora.modules_to_save and lora.bias
 /// name trainable; with lora: none, all of them, unless nothing `trains`.
 /// Layers that train alike go on sharing one block. Returns `lora` with the
-/// modules' names for adapter_config.json, sorted, in place of "all-linear".
+/// modules' names for adapter_config.json, sorted, in place of "all-linear",
+/// and layers one by one.
 /// Errors: Usage naming the entry that names no such module, with the nearest
-/// that does; a module that is named twice; a tied one; one that files hold
-/// transposed.
+/// that does; a module that is named twice; a tied one.
 rt::Result<rt::LoraSettings> chooseTrained(mlir::ModuleOp module,
                                            const Spec &spec, bool trains);
 

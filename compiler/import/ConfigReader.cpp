@@ -208,6 +208,10 @@ bool ConfigReader::flag(StringRef key, bool fallback) {
   return found && found->isBool() ? found->boolean() : fallback;
 }
 
+bool hone::readTiesEmbeddings(ConfigReader &config, bool fallback) {
+  return config.flag("tie_word_embeddings", fallback);
+}
+
 int64_t ConfigReader::sizeOf(StringRef key, StringRef other,
                              std::optional<int64_t> fallback) {
   if (!take(other))

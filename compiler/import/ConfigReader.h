@@ -84,6 +84,9 @@ private:
   std::vector<std::string> noteList;
 };
 
+/// tie_word_embeddings, in a model whose family has `fallback`.
+bool readTiesEmbeddings(ConfigReader &config, bool fallback);
+
 /// `"silu"`, `8`, `true`, or the kind of value: as messages cite it.
 std::string describeValue(const rt::Json &value);
 

@@ -15,8 +15,15 @@ using rt::Json;
 using rt::Result;
 using rt::Status;
 
+const Family *hone::familyOf(llvm::StringRef modelType) {
+  auto found = llvm::find_if(families, [&](const Family *family) {
+    return family->modelType == modelType;
+  });
+  return found == std::end(families) ? nullptr : *found;
+}
+
 /// Null, with an error, when no family has the model's type.
-static const Family *familyOf(ConfigReader &config) {
+static const Family *readFamily(ConfigReader &config) {
   auto names = llvm::map_range(
       families, [](const Family *family) { return family->modelType; });
   std::string supported = "supported: " + llvm::join(names, ", ");
@@ -28,9 +35,8 @@ static const Family *familyOf(ConfigReader &config) {
                   supported);
     return nullptr;
   }
-  for (const Family *family : families)
-    if (family->modelType == type->string())
-      return family;
+  if (const Family *family = familyOf(type->string()))
+    return family;
   config.failAt(ErrorCode::UnsupportedModel, "model_type",
                 "model type '" + type->string() + "' is not supported",
                 supported + "; other models can be written as an .mlir file");
@@ -61,7 +67,7 @@ HuggingFaceModel::parse(const std::string &text, const std::string &place) {
                 std::string("expected an object but found ") +
                     rt::describe(json.value().kind()),
                 takeFromTheSamePlace);
-  const Family *family = config.failed() ? nullptr : familyOf(config);
+  const Family *family = config.failed() ? nullptr : readFamily(config);
   if (!family)
     return config.status();
 
@@ -73,6 +79,9 @@ HuggingFaceModel::parse(const std::string &text, const std::string &place) {
   model->quantization = config.quantization();
   model->maxPositionEmbeddings = config.size("max_position_embeddings", 0);
   model->initializerRange = config.positive("initializer_range", 0.02);
+  model->tiesEmbeddings = readTiesEmbeddings(config, family->tiesEmbeddings);
+  if (model->tiesEmbeddings)
+    model->redundantTensors.push_back("lm_head.weight");
   model->read(config);
   config.refuseUnknownKeys(family->modelType);
   if (config.failed())

@@ -43,9 +43,11 @@ public:
   std::string modelType;             ///< "llama"
   int64_t maxPositionEmbeddings = 0; ///< 0: not in the file
   double initializerRange = 0.02;    ///< only random models are made with it
+  bool tiesEmbeddings = false;       ///< the head is the embedding's table
   std::optional<Quantization> quantization; ///< of the files' weights
   /// What the names of tensors begin with where the files are of the model with
-  /// its head, and do not where they are of the base model alone: "transformer.".
+  /// its head, and do not where they are of the base model alone:
+  /// "transformer.".
   std::string baseModelPrefix;
   /// What a user should know of the file: dropout that is left out.
   std::vector<std::string> notes;

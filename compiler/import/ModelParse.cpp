@@ -136,6 +136,17 @@ static Status readAdapter(const Spec &spec, ModuleOp module,
   lora.none = !adapter.r && trainsItself(module);
   if (!adapter.r)
     return status;
+  for (const rt::Setting *setting :
+       {static_cast<const rt::Setting *>(&spec.lora.rank_pattern),
+        static_cast<const rt::Setting *>(&spec.lora.alpha_pattern),
+        static_cast<const rt::Setting *>(&spec.lora.layers_to_transform),
+        static_cast<const rt::Setting *>(&spec.lora.use_dora)})
+    if (spec.given.count(setting->key()))
+      return disagrees(spec, setting->key(), "adapters that are written",
+                       setting->text());
+  lora.use_dora =
+      module.walk([](RowLengthsOp) { return WalkResult::interrupt(); })
+          .wasInterrupted();
   lora.r = adapter.r;
   lora.use_rslora = false;
   lora.lora_alpha = adapter.scale * static_cast<double>(adapter.r);

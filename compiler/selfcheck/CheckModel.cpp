@@ -61,12 +61,33 @@ static void cutVocabulary(Value table) {
     table.setType(type.clone({kVocabulary, type.getDimSize(1)}));
 }
 
+/// What derivatives take for constant depends on frozen parameters alone, so
+/// that differences of the loss do, too.
+static void holdDetached(ModuleOp module) {
+  module.walk([](Operation *op) {
+    if (!op->hasTrait<Detached>())
+      return;
+    for (OpOperand &operand : op->getOpOperands()) {
+      auto parameter = operand.get().getDefiningOp<ParameterOp>();
+      if (!parameter || !parameter.getTrainable())
+        continue;
+      auto held =
+          cast<ParameterOp>(OpBuilder(op).clone(*parameter.getOperation()));
+      held.setName((parameter.getName() + ".held").str());
+      held.setTrainable(false);
+      held.removeInitAttr();
+      operand.set(held);
+    }
+  });
+}
+
 void selfcheck::shrink(ModuleOp module) {
   Builder builder(module.getContext());
   for (EntryOp entry : module.getOps<EntryOp>())
     leaveOutLayers(entry);
   module.walk([](EmbeddingOp op) { cutVocabulary(op.getTable()); });
   module.walk([](LinearCrossEntropyOp op) { cutVocabulary(op.getWeight()); });
+  holdDetached(module);
   module->setAttr(HoneDialect::getMaxRowsAttrName(),
                   builder.getI64IntegerAttr(kRows));
   module->setAttr(HoneDialect::getMaxPositionsAttrName(),
@@ -140,10 +161,12 @@ std::vector<double> RandomNumbers::take(size_t count) const {
   return values;
 }
 
-std::vector<int32_t> selfcheck::rowInput(llvm::StringRef name,
-                                         int64_t vocabulary, int64_t rows) {
-  std::vector<int32_t> values(rows);
-  for (int64_t i = 0; i < rows; ++i) {
+std::vector<int32_t> selfcheck::integersOf(InputOp input, int64_t vocabulary,
+                                           int64_t rows) {
+  StringRef name = input.getName();
+  int64_t count = elementsAtRows(input.getType(), rows);
+  std::vector<int32_t> values(count);
+  for (int64_t i = 0; i < count; ++i) {
     if (name == "sequence_starts")
       values[i] = i < kSecondSequence ? 0 : kSecondSequence;
     else if (name == "targets")
@@ -154,13 +177,15 @@ std::vector<int32_t> selfcheck::rowInput(llvm::StringRef name,
   return values;
 }
 
-/// What makes the factors of a norm 1, else 0.
+/// What makes the factors of a norm, and of DoRA's lengths, 1; else 0.
 static double centerOf(ParameterOp op) {
   for (Operation *user : op->getUsers()) {
     if (auto norm = dyn_cast<RmsNormOp>(user))
       return 1.0 - norm.getOffset().convertToDouble();
     if (auto norm = dyn_cast<LayerNormOp>(user))
       return norm.getWeight() == op.getResult() ? 1.0 : 0.0;
+    if (auto rescale = dyn_cast<RescaleOp>(user))
+      return rescale.getMagnitude() == op.getResult() ? 1.0 : 0.0;
   }
   return 0.0;
 }

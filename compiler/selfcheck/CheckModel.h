@@ -53,9 +53,10 @@ private:
   uint64_t key;
 };
 
-/// Ids, targets and sequence starts of the one batch, by the input's name.
-std::vector<int32_t> rowInput(llvm::StringRef name, int64_t vocabulary,
-                              int64_t rows = kRows);
+/// Ids, targets, sequence starts and random key of the one batch, by the
+/// input's name.
+std::vector<int32_t> integersOf(InputOp input, int64_t vocabulary,
+                                int64_t rows = kRows);
 
 /// Random values for all parameters of a shrunk module. Layers of one kind have
 /// the same frozen values, so there is one layer's weights in memory.

@@ -66,7 +66,7 @@ public:
 private:
   EntryProgram program;
   CheckValues::Tensors weights;
-  std::map<std::string, std::vector<int32_t>> rowInputs;
+  std::map<std::string, std::vector<int32_t>> inputs;
 };
 
 } // namespace
@@ -88,8 +88,7 @@ llvm::Expected<ModelProgram> ModelProgram::build(ModuleOp model, Derive derive,
   OwningOpRef<ModuleOp> module(model.clone());
   ModelProgram result;
   module->walk([&](InputOp op) {
-    result.rowInputs[op.getName().str()] =
-        rowInput(op.getName(), vocabularySize(model));
+    result.inputs[op.getName().str()] = integersOf(op, vocabularySize(model));
   });
   FailureOr<EntryOp> loss = findLossEntry(*module);
   FailureOr<EntryOp> entry =
@@ -109,7 +108,7 @@ llvm::Expected<ModelProgram> ModelProgram::build(ModuleOp model, Derive derive,
 void ModelProgram::setInputs(const std::vector<double> &theta) {
   program.reset();
   program.write("theta", theta);
-  for (const auto &[name, values] : rowInputs)
+  for (const auto &[name, values] : inputs)
     program.write("input." + name, values);
 }
 

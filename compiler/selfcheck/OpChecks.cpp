@@ -96,7 +96,7 @@ private:
   std::vector<double> weight;
   /// Of inputs.
   std::vector<std::pair<Place, std::vector<double>>> values;
-  std::map<std::string, std::vector<int32_t>> rowInputs;
+  std::map<std::string, std::vector<int32_t>> integers;
 
   // The case that is being written.
   OpBuilder builder{model.getContext()};
@@ -208,9 +208,9 @@ LogicalResult OpProgram::writeCase(OpCase &op, size_t number) {
       weight.resize(std::max<size_t>(weight.size(), type.getNumElements()));
     } else if (isa<FloatType>(type.getElementType())) {
       operands.push_back(input("x" + std::to_string(index), type, kFromZero));
-    } else if (auto rows = dyn_cast_or_null<InputOp>(source)) {
-      rowInputs[rows.getName().str()] =
-          rowInput(rows.getName(), vocabularySize(model), maxRows);
+    } else if (auto ofBatch = dyn_cast_or_null<InputOp>(source)) {
+      integers[ofBatch.getName().str()] =
+          integersOf(ofBatch, vocabularySize(model), maxRows);
       operands.push_back(builder.clone(*source)->getResult(0));
     } else {
       return op.subject.op->emitOpError("expects integers to be inputs, but "
@@ -331,7 +331,7 @@ llvm::Error OpProgram::build(const Target &target) {
 /// All inputs, then what differs.
 void OpProgram::run(size_t index, double step, rt::Pool &pool) {
   program.reset();
-  for (const auto &[name, numbers] : rowInputs)
+  for (const auto &[name, numbers] : integers)
     program.write("input." + name, llvm::ArrayRef(numbers).take_front(rows));
   for (const auto &[place, numbers] : values)
     program.write(place.region, llvm::ArrayRef(numbers).take_front(

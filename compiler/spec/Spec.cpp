@@ -9,6 +9,7 @@
 #include "base/Json.h"
 #include "compiler/spec/SpecRules.h"
 #include "compiler/spec/Suggestion.h"
+#include "formats/Adapter.h"
 
 #include "yaml-cpp/eventhandler.h"
 #include "yaml-cpp/yaml.h"
@@ -17,7 +18,6 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
-#include <cmath>
 #include <map>
 #include <sstream>
 
@@ -36,8 +36,7 @@ bool Spec::roundsProducts() const {
 }
 
 double Spec::loraScale() const {
-  double rank = static_cast<double>(lora.r);
-  return lora.lora_alpha / (lora.use_rslora ? std::sqrt(rank) : rank);
+  return rt::loraScale(lora.lora_alpha, lora.r, lora.use_rslora);
 }
 
 //===----------------------------------------------------------------------===//
@@ -94,6 +93,7 @@ public:
 private:
   Status setMapping(const std::string &prefix, const YAML::Node &map);
   Status setList(rt::Setting &setting, const YAML::Node &node);
+  Status setNumbers(rt::NamedNumbers &setting, const YAML::Node &node);
 
   Spec &spec;
   std::string place, folder;
@@ -181,9 +181,35 @@ Status SpecReader::setList(rt::Setting &setting, const YAML::Node &node) {
   return Status::ok();
 }
 
+Status SpecReader::setNumbers(rt::NamedNumbers &setting,
+                              const YAML::Node &node) {
+  const std::string key = setting.key();
+  if (!node.IsMap())
+    return error(ErrorCode::BadSpecValue, node, key,
+                 "expected a mapping but found " + describeNode(node),
+                 helpFor(setting));
+  std::vector<std::pair<std::string, double>> before;
+  setting.swap(before);
+  for (const auto &entry : node) {
+    const std::string name = entry.first.IsScalar() ? entry.first.Scalar() : "";
+    if (llvm::any_of(setting, [&](const auto &e) { return e.first == name; }))
+      return error(ErrorCode::RepeatedKey, entry.first, key,
+                   "'" + name + "' appears twice", "remove one of the two");
+    bool isPlain = entry.second.IsScalar() && entry.second.Tag() == "?";
+    if (!isPlain || !setting.add(name, entry.second.Scalar()))
+      return error(ErrorCode::BadSpecValue, entry.second, key,
+                   "expected " + setting.expectedNumber() + " for '" + name +
+                       "' but found " + describeNode(entry.second),
+                   helpFor(setting));
+  }
+  return Status::ok();
+}
+
 Status SpecReader::setValue(rt::Setting &setting, const YAML::Node &node) {
   if (setting.list())
     return setList(setting, node);
+  if (setting.numbers())
+    return setNumbers(*setting.numbers(), node);
   const rt::Choices *choices = setting.choices();
   // A plain scalar has the tag "?", a quoted one "!".
   bool isQuoted = node.IsScalar() && node.Tag() != "?";

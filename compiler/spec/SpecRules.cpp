@@ -1,6 +1,7 @@
 //===- SpecRules.cpp - Rules between the keys of a spec -------------------===//
 
 #include "compiler/spec/SpecRules.h"
+#include "compiler/spec/ModulePattern.h"
 #include "passes/derive/DirectionScales.h"
 #include "passes/derive/SelectionRule.h"
 #include "text/Utf8.h"
@@ -435,16 +436,42 @@ static Status checkComparison(const Spec &spec) {
 /// Checks what trains beside adapters or in their place.
 static Status checkTrained(const Spec &spec) {
   const rt::LoraSettings &lora = spec.lora;
+  for (const rt::NamedNumbers *pattern :
+       {&lora.rank_pattern, &lora.alpha_pattern})
+    for (const auto &[key, number] : *pattern)
+      if (std::string problem = ModulePattern::problemOf(key); !problem.empty())
+        return fail(spec, ErrorCode::BadSpecValue, pattern->key(),
+                    "expected a regular expression for the paths of modules, "
+                    "but '" +
+                        key + "' " + problem,
+                    "write the end of a path, as in layers.0.self_attn.q_proj");
+  constexpr int64_t mostLayers = 1 << 16;
+  for (const std::string &layers : lora.layers_to_transform)
+    if (auto range = parseLayerRange(layers);
+        !range || range->last >= mostLayers)
+      return fail(spec, ErrorCode::BadSpecValue, lora.layers_to_transform.key(),
+                  "expected layers such as 3 or 0-4 but found '" + layers + "'",
+                  "layers are counted from 0, both ends are meant");
   if (!lora.none)
     return Status::ok();
+  for (const rt::MethodSettings *method : spec.methods())
+    if (method->loraplus_lr_ratio != 1)
+      return disagree(spec, method->loraplus_lr_ratio.key(),
+                      "only B of adapters reads it, but with lora: none there "
+                      "are none",
+                      "remove " + method->loraplus_lr_ratio.key());
   for (const rt::Setting *setting : lora.members())
     if (setting != &lora.none && spec.given.count(setting->key()))
       return disagree(spec, setting->key(),
                       "only adapters read it, but with lora: none all "
                       "parameters of the model train and there are none",
                       "remove " + setting->key() + ", or lora: none");
+  return Status::ok();
+}
+
+Status hone::checkTrainedWeights(const Spec &spec) {
   const rt::Word &dtype = spec.weights.dtype;
-  if (dtype == "int8" || dtype == "int4")
+  if (spec.lora.none && (dtype == "int8" || dtype == "int4"))
     return disagree(spec, dtype.key(),
                     "expected float32 or bfloat16, since with lora: none the "
                     "weights train and an update is smaller than what " +

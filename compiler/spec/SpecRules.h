@@ -19,6 +19,10 @@ rt::Status checkSpecText(llvm::StringRef text, const std::string &place);
 /// other keys. Errors: Usage, naming the key.
 rt::Status checkSpec(Spec &spec);
 
+/// That the weights are stored in a type that they can train in, if they train:
+/// those that only generate may be in any.
+rt::Status checkTrainedWeights(const Spec &spec);
+
 } // namespace hone
 
 #endif

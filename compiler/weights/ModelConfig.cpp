@@ -10,14 +10,19 @@ using rt::Dtype;
 using rt::Json;
 
 llvm::ArrayRef<const char *> hone::modelCompanions() {
-  static constexpr const char *names[] = {
-      "added_tokens.json",     "chat_template.jinja",
-      "chat_template.json",    "generation_config.json",
-      "merges.txt",            "special_tokens_map.json",
-      "tokenizer.json",        "tokenizer.model",
-      "tokenizer_config.json", "vocab.json",
-      "LICENSE",               "LICENSE.txt",
-      "preprocessor_config.json"};
+  static constexpr const char *names[] = {"added_tokens.json",
+                                          "chat_template.jinja",
+                                          "chat_template.json",
+                                          "generation_config.json",
+                                          "merges.txt",
+                                          "special_tokens_map.json",
+                                          "tokenizer.json",
+                                          "tokenizer.model",
+                                          "tokenizer_config.json",
+                                          "vocab.json",
+                                          "LICENSE",
+                                          "LICENSE.txt",
+                                          "preprocessor_config.json"};
   return names;
 }
 

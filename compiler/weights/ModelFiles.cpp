@@ -4,8 +4,8 @@
 #include "compiler/weights/ModelConfig.h"
 #include "formats/JsonFile.h"
 #include "formats/ModelFolder.h"
+#include "platform/Files.h"
 
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
@@ -18,7 +18,7 @@ using rt::Status;
 
 /// Empty if there is no such file.
 static Result<std::string> contentOf(const std::string &path) {
-  if (!llvm::sys::fs::exists(path))
+  if (!rt::platform::exists(path)) // a link that leads nowhere is an error
     return std::string();
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer)

@@ -1,8 +1,8 @@
 //===- ModelFiles.h - What a run needs to write the model back ------------===//
 //
 // Where all of a model trains, the compiled weights say which of the model's
-// files had which tensor, and have copies of the small ones, so that the program
-// needs nothing but itself and them.
+// files had which tensor, and have copies of the small ones, so that the
+// program needs nothing but itself and them.
 //
 //===----------------------------------------------------------------------===//
 

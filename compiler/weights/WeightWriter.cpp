@@ -83,8 +83,9 @@ struct Squares {
 class PartWriter {
 public:
   PartWriter(rt::SafetensorsWriter &writer, const WeightIndex &files,
+             llvm::ArrayRef<Parameter> parameters,
              std::vector<QuantizationError> *errors)
-      : writer(writer), files(files), errors(errors) {}
+      : writer(writer), files(files), parameters(parameters), errors(errors) {}
 
   Status write(const Part &part, Dtype dtype);
 
@@ -97,6 +98,7 @@ private:
   Status writeConverted(const Source &source, Dtype to);
   Status writeBytes(const WeightIndex::Entry &entry);
   Status writeQuantized(const Part &part, const Source &source);
+  Status writeRowLengths(const Parameter &magnitude, Dtype dtype);
   /// Writes the tensor as `encode` makes it: `bytes` for each `elements`. On
   /// false, encode has found a number that is not finite.
   Status writeEncoded(const Source &source, uint64_t bytes, uint64_t elements,
@@ -104,6 +106,7 @@ private:
 
   rt::SafetensorsWriter &writer;
   const WeightIndex &files;
+  llvm::ArrayRef<Parameter> parameters;
   std::vector<QuantizationError> *errors;
   std::vector<char> encoded;
   /// Scales of a parameter whose biases were written: they are next.
@@ -193,6 +196,90 @@ Status PartWriter::writeBytes(const WeightIndex::Entry &entry) {
   return status;
 }
 
+namespace {
+/// The rows of a matrix as the file that is written has them.
+class StoredRows {
+public:
+  StoredRows() = default;
+  static Result<StoredRows> open(const Parameter &matrix,
+                                 const WeightIndex &files);
+  std::vector<double> read(uint64_t row) const;
+  void release() const;
+
+private:
+  /// Of files that MLX has packed.
+  QuantizedGroups packedRow(uint64_t row) const;
+
+  StoredRows(const Parameter &matrix, Source source)
+      : matrix(&matrix), source(source) {}
+  const Parameter *matrix = nullptr;
+  Source source{};
+  std::optional<Source> scales, biases; ///< of packed ones
+};
+} // namespace
+
+Result<StoredRows> StoredRows::open(const Parameter &matrix,
+                                    const WeightIndex &files) {
+  Result<WeightIndex::Entry> numbers = files.get(matrix.name, asker);
+  if (!numbers.isOk())
+    return numbers.status();
+  StoredRows rows(matrix, {numbers.value(), matrix.transposed});
+  if (numbers.value().tensor->dtype != Dtype::U32)
+    return rows;
+  for (auto [name, to] : {std::pair(scalesName(matrix.name), &rows.scales),
+                          std::pair(biasesName(matrix.name), &rows.biases)}) {
+    Result<WeightIndex::Entry> groups = files.get(name, asker);
+    if (!groups.isOk())
+      return groups.status();
+    *to = Source{groups.value(), false};
+  }
+  return rows;
+}
+
+QuantizedGroups StoredRows::packedRow(uint64_t row) const {
+  const rt::TensorInfo &numbers = *source.entry.tensor;
+  const uint64_t bytes = numbers.shape[1] * rt::dtypeBytes(numbers.dtype);
+  const uint64_t count = scales->entry.tensor->shape[1];
+  const char *packed = source.entry.file->data(numbers) + row * bytes;
+  QuantizedGroups groups{std::vector<float>(count),
+                         std::vector<float>(count),
+                         {packed, packed + bytes}};
+  scales->convert(row * count, count, Dtype::F32, groups.scales.data());
+  biases->convert(row * count, count, Dtype::F32, groups.biases.data());
+  return groups;
+}
+
+std::vector<double> StoredRows::read(uint64_t row) const {
+  const uint64_t columns = matrix->type.getDimSize(1);
+  const StorageAttr storage = matrix->storage;
+  std::vector<double> values(columns);
+  if (!storage || !storage.isGrouped()) {
+    const Dtype dtype = fileDtype(
+        storedTensors(matrix->type, storage).front().type.getElementType());
+    std::vector<char> stored(columns * rt::dtypeBytes(dtype));
+    source.convert(row * columns, columns, dtype, stored.data());
+    rt::convertElements(dtype, stored.data(), Dtype::F64, values.data(),
+                        columns);
+    return values;
+  }
+  const Quantizer quantizer(storage.getBits(), storage.getGroup());
+  std::vector<float> restored(columns);
+  QuantizedGroups groups;
+  if (scales) {
+    groups = packedRow(row);
+  } else {
+    source.convert(row * columns, columns, Dtype::F32, restored.data());
+    (void)quantizer.quantize(restored.data(), columns, groups); // or reported
+  }
+  quantizer.dequantize(groups, restored.data());
+  values.assign(restored.begin(), restored.end());
+  return values;
+}
+
+void StoredRows::release() const {
+  source.entry.file->release(*source.entry.tensor);
+}
+
 /// Of `values`, with what `groups` make of them.
 static Squares compare(const float *values, const Quantizer &quantizer,
                        const QuantizedGroups &groups) {
@@ -262,8 +349,35 @@ Status PartWriter::writeQuantized(const Part &part, const Source &source) {
   return status;
 }
 
+/// DoRA's magnitudes begin as PEFT has them: |w| of dequantised weights.
+Status PartWriter::writeRowLengths(const Parameter &magnitude, Dtype dtype) {
+  llvm::StringRef module = magnitude.name;
+  module.consume_back(".lora_magnitude_vector");
+  const Parameter &matrix =
+      *llvm::find_if(parameters, [&](const Parameter &parameter) {
+        return parameter.name == (module + ".weight").str();
+      });
+  Result<StoredRows> rows = StoredRows::open(matrix, files);
+  if (!rows.isOk())
+    return rows.status();
+  std::vector<double> lengths(matrix.type.getDimSize(0));
+  llvm::parallelFor(0, lengths.size(), [&](size_t row) {
+    double squares = 0;
+    for (double value : rows.value().read(row))
+      squares += value * value;
+    lengths[row] = std::sqrt(squares);
+  });
+  rows.value().release();
+  std::vector<char> bytes(lengths.size() * rt::dtypeBytes(dtype));
+  rt::convertElements(Dtype::F64, lengths.data(), dtype, bytes.data(),
+                      lengths.size());
+  return writer.write(bytes.data(), bytes.size());
+}
+
 Status PartWriter::write(const Part &part, Dtype dtype) {
   const Parameter &parameter = *part.parameter;
+  if (parameter.trainable && parameter.init == Init::RowLengths)
+    return writeRowLengths(parameter, dtype);
   Result<WeightIndex::Entry> numbers = files.get(parameter.name, asker);
   if (!numbers.isOk())
     return numbers.status();
@@ -312,13 +426,13 @@ Status hone::writeWeights(const std::string &path, const WeightFile &file,
     return created.status();
   rt::SafetensorsWriter &writer = created.value();
 
-  PartWriter partWriter(writer, source, errors);
+  PartWriter partWriter(writer, source, file.parameters, errors);
   for (const rt::TensorInfo &tensor : writer.tensors()) {
     auto block = blocks.find(tensor.name);
-    Status status = block != blocks.end()
-                        ? writer.write(block->second->data(),
-                                       block->second->size())
-                        : partWriter.write(parts[tensor.name], tensor.dtype);
+    Status status =
+        block != blocks.end()
+            ? writer.write(block->second->data(), block->second->size())
+            : partWriter.write(parts[tensor.name], tensor.dtype);
     if (!status.isOk())
       return status;
   }

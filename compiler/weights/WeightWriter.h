@@ -35,10 +35,12 @@ struct WeightFile {
 
 /// Writes `path` whole or not at all: every stored tensor of `file.parameters`
 /// (WeightStorage.h) from `source`, whose tensors are floats, or packed as MLX
-/// packs them and then taken as they are. Metadata: format "hone", layout,
-/// source_hash. Appends to `errors`, unless it is null, a line for each tensor
-/// that was quantised here. Errors: BadData for a tensor that is missing or a
-/// value that cannot be quantised; CannotCreate, IoError.
+/// packs them and then taken as they are; magnitudes, which it does not have,
+/// are the lengths of the rows of their modules' weights, as they are stored.
+/// Metadata: format "hone", layout, source_hash. Appends to `errors`, unless it
+/// is null, a line for each tensor that was quantised here. Errors: BadData for
+/// a tensor that is missing or a value that cannot be quantised; CannotCreate,
+/// IoError.
 rt::Status writeWeights(const std::string &path, const WeightFile &file,
                         const WeightIndex &source,
                         std::vector<QuantizationError> *errors);

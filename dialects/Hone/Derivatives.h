@@ -62,6 +62,10 @@ int64_t bytesAtRows(mlir::Type type, int64_t rows);
 template <typename ConcreteType>
 class Ambient : public mlir::OpTrait::TraitBase<ConcreteType, Ambient> {};
 
+/// Marks ops whose result derivatives take for constant (HoneInterfaces.td).
+template <typename ConcreteType>
+class Detached : public mlir::OpTrait::TraitBase<ConcreteType, Detached> {};
+
 /// Marks ops whose result is memory of their first operand.
 template <typename ConcreteType>
 class View : public mlir::OpTrait::TraitBase<ConcreteType, View> {};

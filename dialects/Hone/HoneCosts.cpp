@@ -87,6 +87,20 @@ static int64_t slopeFlops(Activation kind) {
   llvm_unreachable("all activations are handled");
 }
 
+/// Of a random word for each element: Philox4x32-10 makes four of twenty
+/// products, each with four other operations.
+static int64_t drawFlops(Value value, int64_t rows) {
+  return 25 * elements(value, rows);
+}
+
+template <typename LoraLike>
+static int64_t maskFlops(LoraLike op, Value masked, int64_t rows) {
+  return op.getDropout() ? drawFlops(masked, rows) : 0;
+}
+
+int64_t EmbeddingNoiseOp::getFlops(int64_t rows) {
+  return drawFlops(getY(), rows);
+}
 int64_t EmbeddingOp::getFlops(int64_t rows) {
   return getScale() ? elements(getY(), rows) : 0;
 }
@@ -96,7 +110,7 @@ int64_t LinearOp::getFlops(int64_t rows) {
 }
 int64_t LoraLinearOp::getFlops(int64_t rows) {
   return productFlops(getWeight(), rows) + productFlops(getA(), rows) +
-         productFlops(getB(), rows);
+         productFlops(getB(), rows) + maskFlops(*this, getX(), rows);
 }
 int64_t RopeOp::getFlops(int64_t rows) { return 3 * elements(getX(), rows); }
 int64_t AttentionOp::getFlops(int64_t rows) {
@@ -128,11 +142,13 @@ int64_t LinearAdjointOp::getFlops(int64_t rows) {
 }
 int64_t LoraLinearAdjointOp::getFlops(int64_t rows) {
   return productFlops(getWeight(), rows) + productFlops(getA(), rows) +
-         productFlops(getB(), rows);
+         productFlops(getB(), rows) + maskFlops(*this, getDx(), rows);
 }
 int64_t LoraParameterAdjointOp::getFlops(int64_t rows) {
   int64_t products = productFlops(getA(), rows) + productFlops(getB(), rows);
-  return 2 * products - (getH() ? productFlops(getA(), rows) : 0);
+  int64_t masks = maskFlops(*this, getX(), rows);
+  return 2 * (products + masks) -
+         (getH() ? productFlops(getA(), rows) + masks : 0);
 }
 int64_t AttentionAdjointOp::getFlops(int64_t rows) {
   return 5 * attentionProductFlops(*this, rows);
@@ -180,7 +196,8 @@ int64_t RmsNormTangentOp::getFlops(int64_t rows) {
   return 8 * elements(getX(), rows);
 }
 int64_t LoraParameterTangentOp::getFlops(int64_t rows) {
-  int64_t down = productFlops(getA(), rows), up = productFlops(getB(), rows);
+  int64_t down = productFlops(getA(), rows) + maskFlops(*this, getX(), rows);
+  int64_t up = productFlops(getB(), rows);
   return (getTa() ? down + up : 0) + (getTb() ? (getH() ? 0 : down) + up : 0);
 }
 int64_t AttentionTangentOp::getFlops(int64_t rows) {

@@ -102,6 +102,25 @@ Tangent EmbeddingOp::buildTangent(OpBuilder &builder,
 }
 
 //===----------------------------------------------------------------------===//
+// EmbeddingNoiseOp: what it adds does not depend on what it is added to.
+//===----------------------------------------------------------------------===//
+
+Alternatives EmbeddingNoiseOp::getResidualAlternatives(const BitVector &) {
+  return readsNothing();
+}
+
+Cotangents EmbeddingNoiseOp::buildAdjoint(OpBuilder &,
+                                          const AdjointRequest &request) {
+  SmallVector<Value> cotangents(getNumOperands());
+  cotangents[getXMutable().getOperandNumber()] = request.cotangents[0];
+  return cotangents;
+}
+
+Tangent EmbeddingNoiseOp::buildTangent(OpBuilder &, ArrayRef<Value> tangents) {
+  return tangents[getXMutable().getOperandNumber()];
+}
+
+//===----------------------------------------------------------------------===//
 // RmsNormOp: x and 1/rms, or x alone.
 //===----------------------------------------------------------------------===//
 
@@ -258,6 +277,8 @@ Cotangents LoraLinearOp::buildAdjoint(OpBuilder &builder,
     return failure();
   Value dy = request.cotangents[0];
   Value valueOfA = readOperand(request, a), valueOfB = readOperand(request, b);
+  Value key =
+      getKey() ? readOperand(request, *getKeyMutable().begin()) : Value();
   SmallVector<Value> cotangents(getNumOperands());
   addBiasAdjoint(*this, builder, request, cotangents);
   if (request.activeOperands.test(a) || request.activeOperands.test(b)) {
@@ -265,17 +286,18 @@ Cotangents LoraLinearOp::buildAdjoint(OpBuilder &builder,
         readAuxiliary(request, getResidualAlternatives(request.activeOperands));
     auto adjoint = LoraParameterAdjointOp::create(
         builder, getLoc(), TypeRange{getA().getType(), getB().getType()}, dy,
-        readOperand(request, x), valueOfA, valueOfB, h, getScaleAttr());
+        readOperand(request, x), valueOfA, valueOfB, h, key, getScaleAttr(),
+        getDropoutAttr(), getOfAttr());
     if (request.activeOperands.test(a))
       cotangents[a] = adjoint.getDa();
     if (request.activeOperands.test(b))
       cotangents[b] = adjoint.getDb();
   }
   if (request.activeOperands.test(x))
-    cotangents[x] =
-        LoraLinearAdjointOp::create(builder, getLoc(), getX().getType(), dy,
-                                    readOperand(request, getWeightMutable()),
-                                    valueOfA, valueOfB, getScaleAttr());
+    cotangents[x] = LoraLinearAdjointOp::create(
+        builder, getLoc(), getX().getType(), dy,
+        readOperand(request, getWeightMutable()), valueOfA, valueOfB, key,
+        getScaleAttr(), getDropoutAttr(), getOfAttr());
   return cotangents;
 }
 
@@ -292,14 +314,16 @@ Tangent LoraLinearOp::buildTangent(OpBuilder &builder,
   if (tangents[x])
     alongInput =
         LoraLinearOp::create(builder, getLoc(), type, /*h=*/Type(), tangents[x],
-                             getWeight(), getA(), getB(), bias, getScaleAttr())
+                             getWeight(), getA(), getB(), bias, getKey(),
+                             getScaleAttr(), getDropoutAttr(), getOfAttr())
             .getY();
   else if (bias)
     alongInput = BiasTangentOp::create(builder, getLoc(), type, bias);
   if (tangents[a] || tangents[b])
     alongParameters = LoraParameterTangentOp::create(
         builder, getLoc(), type, getX(), getA(), getB(), tangents[a],
-        tangents[b], getH(), getScaleAttr());
+        tangents[b], getH(), getKey(), getScaleAttr(), getDropoutAttr(),
+        getOfAttr());
   return sumOf(builder, getLoc(), alongInput, alongParameters);
 }
 
@@ -551,7 +575,7 @@ Cotangents LinearCrossEntropyOp::buildAdjoint(OpBuilder &builder,
     cotangents[weight] = LinearCrossEntropyParameterAdjointOp::create(
         builder, getLoc(), getWeight().getType(), request.cotangents[0],
         readOperand(request, x), readOperand(request, weight),
-        readOperand(request, getTargetsMutable()));
+        readOperand(request, getTargetsMutable()), getSmoothingAttr());
   if (request.activeOperands.test(x))
     cotangents[x] = ScaleOp::create(builder, getLoc(), getX().getType(),
                                     request.read(Residual::auxiliary()),
@@ -570,7 +594,7 @@ Tangent LinearCrossEntropyOp::buildTangent(OpBuilder &builder,
   return LinearCrossEntropyTangentOp::create(
              builder, getLoc(), RankedTensorType::get({}, builder.getF64Type()),
              getX(), getWeight(), getTargets(), tangents[x], tangents[weight],
-             /*streamed=*/UnitAttr())
+             getSmoothingAttr(), /*streamed=*/UnitAttr())
       .getTloss();
 }
 

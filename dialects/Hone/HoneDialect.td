@@ -144,7 +144,8 @@ def Hone_Llama3RopeScalingAttr
 def Hone_Init : I32EnumAttr<"Init", "how a trainable parameter starts", [
   I32EnumAttrCase<"Zero", 0, "zero">,
   I32EnumAttrCase<"KaimingUniform", 1, "kaiming_uniform">,
-  I32EnumAttrCase<"Pretrained", 2, "pretrained">]> {
+  I32EnumAttrCase<"Pretrained", 2, "pretrained">,
+  I32EnumAttrCase<"RowLengths", 3, "row_lengths">]> {
   let cppNamespace = "::hone";
   let genSpecializedAttr = 0;
 }

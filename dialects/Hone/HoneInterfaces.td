@@ -239,6 +239,36 @@ def Hone_PerParameterOpInterface : OpInterface<"PerParameterOpInterface"> {
   ];
 }
 
+def Hone_RandomOpInterface : OpInterface<"RandomOpInterface"> {
+  let cppNamespace = "::hone";
+  let description = [{
+    An op that may read a random stream (runtime/src/base/Philox.h), of which no
+    memory holds a number. Seed and step are in a key, an operand; what the
+    stream is called is said here.
+  }];
+  let methods = [
+    InterfaceMethod<"None if it reads no random numbers.",
+      "::std::optional<::hone::RandomSource>", "getRandomSource">
+  ];
+}
+
+def Hone_RegularizerOpInterface : OpInterface<"RegularizerOpInterface"> {
+  let cppNamespace = "::hone";
+  let description = [{
+    An op that may do more in training than where a model is evaluated or
+    generates text: dropout, noise, smoothed labels.
+  }];
+  let methods = [
+    InterfaceMethod<"Whether it does.", "bool", "isRegularizing">,
+    InterfaceMethod<[{
+        Builds what computes this op's results where nothing trains. Returns a
+        value for each result.
+      }],
+      "::llvm::SmallVector<::mlir::Value>", "buildPlain",
+      (ins "::mlir::OpBuilder &":$builder)>
+  ];
+}
+
 def Hone_ContinuationOpInterface : OpInterface<"ContinuationOpInterface"> {
   let cppNamespace = "::hone";
   let description = [{
@@ -268,6 +298,11 @@ def Hone_Ambient : NativeOpTrait<"Ambient"> {
   let cppNamespace = "::hone";
 }
 
+// Derivatives take the result for constant, whatever its operands depend on.
+def Hone_Detached : NativeOpTrait<"Detached"> {
+  let cppNamespace = "::hone";
+}
+
 // The result is memory of the first operand: that is in use as long as the result
 // is read, and nothing is written over it.
 def Hone_View : NativeOpTrait<"View"> {
@@ -275,7 +310,8 @@ def Hone_View : NativeOpTrait<"View"> {
 }
 
 // A row of a result depends only on the same row of the operands that have
-// rows; a result without rows is a sum over rows, taken in blocks of
+// rows, and on its number in the batch where an op draws random numbers; a
+// result without rows is a sum over rows, taken in blocks of
 // numerics::kGradientRows. All other operands are ambient, or whole for every
 // row. So the op may run for slices of rows, whose first rows are multiples of
 // numerics::kGradientRows, and every bit is the same.

@@ -356,6 +356,7 @@ LogicalResult LoraLinearOp::verify() {
       check.computesIn("x", getX(), "a", getA()),              // (C5)
       check.computesIn("x", getX(), "b", getB()),              // (C5)
       check.computesIn("x", getX(), "h", getH()),              // (C5)
+      check.isDropout(getDropout(), getOf(), getKey()),        // (C6)
   });
 }
 
@@ -444,6 +445,7 @@ LogicalResult LinearCrossEntropyOp::verify() {
       check.sameDim("targets", getTargets(), 0, "x", getX(), 0), // (C2)
       check.sameType("dx", getDx(), "x", getX()),                // (C3)
       check.isKnown("weight", getWeight(), 0),                   // (C4)
+      check.isFraction("smoothing", getSmoothing()),             // (C5)
   });
 }
 

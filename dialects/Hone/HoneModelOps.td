@@ -266,7 +266,10 @@ def Hone_InputOp : Hone_Op<"input", [Pure, Hone_Ambient]> {
   let summary = "a named input of the batch";
   let description = [{
     What the runtime writes when a batch is loaded: `input_ids`, `targets`,
-    `sequence_starts` (one 32-bit integer for each row).
+    `sequence_starts` (one 32-bit integer for each row), and `random_key`, with
+    which the batch reads random streams: the seed, the step, and which batch of
+    the step it is in place of a direction. All that reads a batch has its key,
+    so whoever runs a block again draws the same numbers.
 
     1. (C1) it is not in an entry, whose values are its arguments.
 
@@ -276,6 +279,11 @@ def Hone_InputOp : Hone_Op<"input", [Pure, Hone_Ambient]> {
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$name attr-dict `:` type($result)";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    static constexpr llvm::StringLiteral getRandomKeyName() {
+      return "random_key";
+    }
+  }];
 }
 
 def Hone_ParameterOp : Hone_Op<"parameter", [Pure, Hone_Ambient]> {
@@ -283,11 +291,12 @@ def Hone_ParameterOp : Hone_Op<"parameter", [Pure, Hone_Ambient]> {
   let description = [{
     The Hugging Face tensor whose name is the calling layer's prefix followed
     by `name`. Frozen unless `trainable`; then `init` says how it starts: as the
-    matrices of a new adapter do, or as the model has it (`pretrained`). Ops read
-    a parameter as its type says, however `stored` says that the weights file or
+    matrices of a new adapter do, as the model has it (`pretrained`), or as the
+    lengths of the rows of its module's weight (`row_lengths`). Ops read a parameter as its type says, however `stored` says that the weights file or
     the vector of trainable parameters holds it; absent, it is held as its type.
     Gradients have the type. With `transposed` the files of the model hold the
-    matrix as `[in, out]`; the weights file does not.
+    matrix as `[in, out]`, and so do those that a run writes; the weights file and
+    the vector of trainable parameters do not.
 
     1. (C1) the shape is static.
     2. (C2) `init` is present exactly when `trainable` is.
@@ -318,6 +327,7 @@ def Hone_ParameterOp : Hone_Op<"parameter", [Pure, Hone_Ambient]> {
 }
 
 def Hone_PerturbedOp : Hone_Op<"perturbed", [Pure, Hone_Ambient,
+    DeclareOpInterfaceMethods<Hone_RandomOpInterface>,
     AllTypesMatch<["parameter", "result"]>]> {
   let summary = "a parameter, moved along a random direction";
   let description = [{
@@ -354,6 +364,7 @@ def Hone_PerturbedOp : Hone_Op<"perturbed", [Pure, Hone_Ambient,
 }
 
 def Hone_DirectionOp : Hone_Op<"direction", [Pure, Hone_Ambient,
+    DeclareOpInterfaceMethods<Hone_RandomOpInterface>,
     AllTypesMatch<["parameter", "result"]>]> {
   let summary = "the random direction of a parameter";
   let description = [{
@@ -412,6 +423,40 @@ def Hone_EmbeddingOp : Hone_DifferentiableOp<"embedding", [
   let assemblyFormat = "$ids `,` $table (`scale` $scale^)? (`streamed` $streamed^)? attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
   let extraClassDeclaration = "int64_t getPieceRows() { return 1; }";
+}
+
+def Hone_EmbeddingNoiseOp : Hone_DifferentiableOp<"embedding_noise", [
+    AllTypesMatch<["x", "y"]>, Hone_InPlaceOpInterface,
+    DeclareOpInterfaceMethods<Hone_RandomOpInterface>,
+    DeclareOpInterfaceMethods<Hone_RegularizerOpInterface>]> {
+  let summary = "uniform noise on embeddings";
+  let description = [{
+    `y = x + alpha / sqrt(L * d) * u`, where `L` is the length of the row's sequence
+    and `d` that of the row (Jain et al. 2023, alg. 1). Element of `u` is
+    `2^-23 * (w >> 8) - 1`, in `[-1, 1)`, where `w` are the 32 bits of row and column
+    in the stream of purpose Noise and the name `of`, as in `lora_linear`. The
+    derivative along `x` is the identity.
+
+    1. (C1) `x` and `y` have one type `[rows, hidden]`.
+    2. (C2) `starts` is `[rows]`.
+    3. (C3) `alpha` is positive.
+
+    Example:
+    ```mlir
+    %x = hone.input "hidden" : tensor<?x4xf32>
+    %s = hone.input "sequence_starts" : tensor<?xi32>
+    %key = hone.input "random_key" : tensor<4xi32>
+    %y = hone.embedding_noise %x, %s alpha 5.0 of "embed_tokens" by %key : tensor<?x4xf32>, tensor<?xi32>
+    ```
+  }];
+  let arguments = (ins Hone_Matrix:$x, Hone_RowIndices:$starts,
+                       Hone_RandomKey:$key, F64Attr:$alpha, StrAttr:$of);
+  let results = (outs Hone_Matrix:$y);
+  let assemblyFormat = [{
+    $x `,` $starts `alpha` $alpha `of` $of `by` $key attr-dict `:` type($x) `,`
+    type($starts)
+  }];
+  let hasVerifier = 1;
 }
 
 def Hone_RmsNormOp : Hone_DifferentiableOp<"rms_norm", [
@@ -478,7 +523,9 @@ def Hone_LinearOp : Hone_DifferentiableOp<"linear", [
 }
 
 def Hone_LoraLinearOp : Hone_DifferentiableOp<"lora_linear", [
-    Hone_RowWise, Hone_TakesEpilogue,
+    Hone_RowWise, AttrSizedOperandSegments, Hone_TakesEpilogue,
+    DeclareOpInterfaceMethods<Hone_RandomOpInterface>,
+    DeclareOpInterfaceMethods<Hone_RegularizerOpInterface>,
     DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
   let summary = "linear projection plus a scaled low-rank update";
   let description = [{
@@ -487,12 +534,20 @@ def Hone_LoraLinearOp : Hone_DifferentiableOp<"lora_linear", [
     gradient of it. The optional last result is `h`; MeSP recomputes it,
     `store-h` keeps it.
 
+    With `dropout`, `h = scale * (m x) A^T`, as PEFT has it: what the weight reads
+    is whole (Srivastava et al. 2014, scaled in training). `m` is `1 / (1 - p)`, or
+    0 for the elements whose 32 random bits are below `p 2^32`: those of row and
+    column in the stream of purpose Dropout and the name `of` behind the layer's
+    prefix, `RandomStream::word`. The row is that of the batch. No memory holds
+    `m`: each reader of it draws it again.
+
     1. (C1) `x` is `[rows, in]`, `weight` is `[out, in]`, `y` is `[rows, out]`.
     2. (C2) `a` is `[rank, in]`, `b` is `[out, rank]`, of one rank.
     3. (C3) `bias`, if present, is `[out]`.
     4. (C4) `h`, if asked for, is `[rows, rank]`.
     5. (C5) `x` and `y` have one element type; `a`, `b` and `h` have the type
        that it is computed in, and `weight` and `bias` are converted to it.
+    6. (C6) `dropout` is above 0 and below 1; with it come `of` and `key`.
 
     Example:
     ```mlir
@@ -501,14 +556,19 @@ def Hone_LoraLinearOp : Hone_DifferentiableOp<"lora_linear", [
     %a = hone.parameter "q_proj.lora_A.weight" trainable init <kaiming_uniform> : tensor<2x4xf32>
     %b = hone.parameter "q_proj.lora_B.weight" trainable init <zero> : tensor<8x2xf32>
     %y = hone.lora_linear %x, %w, %a, %b scale 2.0 : (tensor<?x4xf32>, tensor<8x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>) -> tensor<?x8xf32>
+    %key = hone.input "random_key" : tensor<4xi32>
+    %z = hone.lora_linear %x, %w, %a, %b scale 2.0 dropout 0.1 of "q_proj" by %key : (tensor<?x4xf32>, tensor<8x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>, tensor<4xi32>) -> tensor<?x8xf32>
     ```
   }];
   let arguments = (ins Hone_Matrix:$x, Hone_Matrix:$weight, Hone_Matrix:$a,
                        Hone_Matrix:$b, Optional<Hone_Vector>:$bias,
-                       F64Attr:$scale);
+                       Optional<Hone_RandomKey>:$key, F64Attr:$scale,
+                       OptionalAttr<F64Attr>:$dropout,
+                       OptionalAttr<StrAttr>:$of);
   let results = (outs Hone_Matrix:$y, Optional<Hone_Matrix>:$h);
   let assemblyFormat = [{
-    $x `,` $weight `,` $a `,` $b (`bias` $bias^)? `scale` $scale attr-dict `:`
+    $x `,` $weight `,` $a `,` $b (`bias` $bias^)? `scale` $scale
+    (`dropout` $dropout^ `of` $of `by` $key)? attr-dict `:`
     functional-type(operands, results)
   }];
   let hasVerifier = 1;
@@ -650,12 +710,15 @@ def Hone_AddOp : Hone_DifferentiableOp<"add", [SameOperandsAndResultType,
 
 def Hone_LinearCrossEntropyOp : Hone_DifferentiableOp<"linear_cross_entropy", [
     Hone_StreamOpInterface,
+    DeclareOpInterfaceMethods<Hone_RegularizerOpInterface>,
     DeclareOpInterfaceMethods<Hone_ContinuationOpInterface>,
     DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
   let summary = "output head and summed cross-entropy, without the logits";
   let description = [{
     `loss = sum_i -log softmax(x_i W^T)[targets[i]]` over the rows whose target
-    is not -100; other rows cost nothing. The optional last result is
+    is not -100; other rows cost nothing. With `smoothing`, labels are smoothed
+    (Szegedy et al. 2016, sec. 7): with `e` of it and `V` words, `(1 - e)` of a
+    row's loss and `e / V sum_v -log softmax(x_i W^T)[v]`. The optional last result is
     `d(loss)/d(x)`, which the same pass over the logits can write, so that the
     logits exist for one tile of the vocabulary at a time and once. With
     `streamed`, so do the resident pages of the head; for a frozen one only.
@@ -664,6 +727,7 @@ def Hone_LinearCrossEntropyOp : Hone_DifferentiableOp<"linear_cross_entropy", [
     2. (C2) `targets` is `[rows]`.
     3. (C3) `dx`, if asked for, has the type of `x`.
     4. (C4) the size of the vocabulary is known; targets are below it.
+    5. (C5) `smoothing`, if given, is above 0 and below 1.
 
     Example:
     ```mlir
@@ -671,12 +735,17 @@ def Hone_LinearCrossEntropyOp : Hone_DifferentiableOp<"linear_cross_entropy", [
     %t = hone.input "targets" : tensor<?xi32>
     %w = hone.parameter "lm_head.weight" : tensor<9x4xf32>
     %loss = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
+    %smoothed = hone.linear_cross_entropy %x, %w, %t smoothing 0.1 : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
     ```
   }];
   let arguments = (ins Hone_Matrix:$x, Hone_Matrix:$weight,
-                       Hone_RowIndices:$targets, UnitAttr:$streamed);
+                       Hone_RowIndices:$targets, OptionalAttr<F64Attr>:$smoothing,
+                       UnitAttr:$streamed);
   let results = (outs Hone_Scalar:$loss, Optional<Hone_Matrix>:$dx);
-  let assemblyFormat = "$x `,` $weight `,` $targets (`streamed` $streamed^)? attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $x `,` $weight `,` $targets (`smoothing` $smoothing^)?
+    (`streamed` $streamed^)? attr-dict `:` functional-type(operands, results)
+  }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::Type getAuxiliaryType();

@@ -8,6 +8,7 @@
 #ifndef HONE_OPS_TD
 #define HONE_OPS_TD
 
+include "dialects/Hone/HoneDoraOps.td"
 include "dialects/Hone/HoneGenerationOps.td"
 include "dialects/Hone/HoneGptOps.td"
 include "dialects/Hone/HoneModelOps.td"

@@ -68,6 +68,7 @@ LogicalResult LinearCrossEntropyParameterAdjointOp::verify() {
       check.computesIn("x", getX(), "dw", getDw()),              // (C1)
       check.sameDim("targets", getTargets(), 0, "x", getX(), 0), // (C2)
       check.isKnown("weight", getWeight(), 0),                   // (C3)
+      check.isFraction("smoothing", getSmoothing()),             // (C4)
   });
 }
 

@@ -134,7 +134,8 @@ def Hone_LinearCrossEntropyParameterAdjointOp : Hone_DerivedOp<
   let summary = "adjoint of linear_cross_entropy with respect to the head";
   let description = [{
     With `p_i = softmax(x_i W^T)`, over the rows whose target is not -100:
-    `dw[v, :] = dloss * sum_i (p_iv - (v = targets[i])) x_i`. The logits of a tile
+    `dw[v, :] = dloss * sum_i (p_iv - q_iv) x_i`, where `q_iv` is
+    `(1 - e) (v = targets[i]) + e / V` for a `smoothing` of `e`. The logits of a tile
     of the vocabulary are made twice: what they sum up to, over the whole
     vocabulary, is known only behind the last.
 
@@ -142,6 +143,7 @@ def Hone_LinearCrossEntropyParameterAdjointOp : Hone_DerivedOp<
        `[vocabulary, hidden]`, of what `x` is computed in.
     2. (C2) `targets` is `[rows]`.
     3. (C3) the size of the vocabulary is known; targets are below it.
+    4. (C4) `smoothing`, if given, is above 0 and below 1.
 
     Example:
     ```mlir
@@ -153,9 +155,13 @@ def Hone_LinearCrossEntropyParameterAdjointOp : Hone_DerivedOp<
     ```
   }];
   let arguments = (ins Hone_Scalar:$dloss, Hone_Matrix:$x, Hone_Matrix:$weight,
-                       Hone_RowIndices:$targets);
+                       Hone_RowIndices:$targets,
+                       OptionalAttr<F64Attr>:$smoothing);
   let results = (outs Hone_Matrix:$dw);
-  let assemblyFormat = "$dloss `,` $x `,` $weight `,` $targets attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $dloss `,` $x `,` $weight `,` $targets (`smoothing` $smoothing^)? attr-dict
+    `:` functional-type(operands, results)
+  }];
   let hasVerifier = 1;
 }
 

@@ -57,6 +57,7 @@ LogicalResult LoraLinearAdjointOp::verify() {
       check.sameElementType("dy", getDy(), "dx", getDx()),       // (C3)
       check.computesIn("dx", getDx(), "a", getA()),              // (C3)
       check.computesIn("dx", getDx(), "b", getB()),              // (C3)
+      check.isDropout(getDropout(), getOf(), getKey()),          // (C4)
   });
 }
 
@@ -75,6 +76,7 @@ LogicalResult LoraParameterAdjointOp::verify() {
       check.computesIn("x", getX(), "a", getA()),        // (C4)
       check.computesIn("x", getX(), "b", getB()),        // (C4)
       check.computesIn("x", getX(), "h", getH()),        // (C4)
+      check.isDropout(getDropout(), getOf(), getKey()),  // (C5)
   });
 }
 
@@ -116,9 +118,8 @@ LogicalResult RowTilesOp::verifyRegions() {
            << numerics::kGradientRows << ", the rows of one partial sum of a "
            << "gradient, but got " << rows;
   // (C2)
-  if (!llvm::all_of(getOperandTypes(), hasRows) ||
-      !llvm::all_of(getResultTypes(), hasRows))
-    return emitOpError("expects operands and results that have rows");
+  if (!llvm::all_of(getResultTypes(), hasRows))
+    return emitOpError("expects results that have rows");
   mlir::Block &body = getBody().front();
   if (body.getArgumentTypes() != getOperandTypes())
     return emitOpError("expects a body with arguments of the types ")

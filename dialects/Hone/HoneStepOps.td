@@ -122,16 +122,19 @@ def Hone_LinearAdjointOp : Hone_DerivedOp<"linear_adjoint", [
 
 def Hone_LoraLinearAdjointOp : Hone_DerivedOp<"lora_linear_adjoint", [
     Hone_RowWise, Hone_TakesEpilogue,
+    DeclareOpInterfaceMethods<Hone_RandomOpInterface>,
     DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
   let summary = "adjoint of lora_linear with respect to its input";
   let description = [{
-    `dx = dy W + (scale * dy B) A`.
+    `dx = dy W + m ((scale * dy B) A)`, where `m` is that of `lora_linear` with this
+    `dropout`, or 1.
 
     1. (C1) `dy` is `[rows, out]`, `weight` is `[out, in]`, `dx` is
        `[rows, in]`.
     2. (C2) `a` is `[rank, in]`, `b` is `[out, rank]`.
     3. (C3) `dy` and `dx` have one element type; `a` and `b` have the type that
        it is computed in, and `weight` is converted to it.
+    4. (C4) `dropout` is above 0 and below 1; with it come `of` and `key`.
 
     Example:
     ```mlir
@@ -143,20 +146,28 @@ def Hone_LoraLinearAdjointOp : Hone_DerivedOp<"lora_linear_adjoint", [
     ```
   }];
   let arguments = (ins Hone_Matrix:$dy, Hone_Matrix:$weight, Hone_Matrix:$a,
-                       Hone_Matrix:$b, F64Attr:$scale);
+                       Hone_Matrix:$b, Optional<Hone_RandomKey>:$key,
+                       F64Attr:$scale, OptionalAttr<F64Attr>:$dropout,
+                       OptionalAttr<StrAttr>:$of);
   let results = (outs Hone_Matrix:$dx);
-  let assemblyFormat = "$dy `,` $weight `,` $a `,` $b `scale` $scale attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $dy `,` $weight `,` $a `,` $b `scale` $scale
+    (`dropout` $dropout^ `of` $of `by` $key)? attr-dict `:`
+    functional-type(operands, results)
+  }];
   let hasVerifier = 1;
 }
 
 def Hone_LoraParameterAdjointOp : Hone_DerivedOp<"lora_parameter_adjoint", [
-    Hone_RowWise, Hone_AddsToGradient,
+    Hone_RowWise, Hone_AddsToGradient, AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<Hone_RandomOpInterface>,
     DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
   let summary = "adjoint of lora_linear with respect to A and B";
   let description = [{
     With `h = scale * x A^T`, read if kept and recomputed if not:
     `da = (scale * dy B)^T x` and `db = dy^T h`
-    (MeSP, eqs. 2 and 3, in PEFT's layout).
+    (MeSP, eqs. 2 and 3, in PEFT's layout). With `dropout`, `x` is `m x` as in
+    `lora_linear`.
 
     1. (C1) `dy` is `[rows, out]`, `x` is `[rows, in]`.
     2. (C2) `a` and `da` have one type `[rank, in]`; `b` and `db` have one type
@@ -164,6 +175,7 @@ def Hone_LoraParameterAdjointOp : Hone_DerivedOp<"lora_parameter_adjoint", [
     3. (C3) `h`, if present, is `[rows, rank]`.
     4. (C4) `dy` and `x` have one element type; `a`, `b` and `h` have the type
        that it is computed in.
+    5. (C5) `dropout` is above 0 and below 1; with it come `of` and `key`.
 
     Example:
     ```mlir
@@ -176,9 +188,15 @@ def Hone_LoraParameterAdjointOp : Hone_DerivedOp<"lora_parameter_adjoint", [
   }];
   let arguments = (ins Hone_Matrix:$dy, Hone_Matrix:$x, Hone_Matrix:$a,
                        Hone_Matrix:$b, Optional<Hone_Matrix>:$h,
-                       F64Attr:$scale);
+                       Optional<Hone_RandomKey>:$key, F64Attr:$scale,
+                       OptionalAttr<F64Attr>:$dropout,
+                       OptionalAttr<StrAttr>:$of);
   let results = (outs Hone_Matrix:$da, Hone_Matrix:$db);
-  let assemblyFormat = "$dy `,` $x `,` $a `,` $b (`h` $h^)? `scale` $scale attr-dict `:` functional-type(operands, results)";
+  let assemblyFormat = [{
+    $dy `,` $x `,` $a `,` $b (`h` $h^)? `scale` $scale
+    (`dropout` $dropout^ `of` $of `by` $key)? attr-dict `:`
+    functional-type(operands, results)
+  }];
   let hasVerifier = 1;
 }
 
@@ -285,7 +303,7 @@ def Hone_RowTilesOp : Hone_Op<"row_tiles", [HasParent<"BlockOp">, SingleBlock,
   let description = [{
     Runs its body for rows `0` to `tile_rows - 1`, then for the next
     `tile_rows`, and so on, in order. The body's arguments are slices of the
-    operands, what it returns are the same slices of the results, and
+    operands, or an operand itself that has no rows; what it returns are the same slices of the results, and
     `hone.gradient` adds what each slice contributes. So values inside the body
     exist for `tile_rows` rows at a time, whatever the length of the batch.
 
@@ -293,8 +311,8 @@ def Hone_RowTilesOp : Hone_Op<"row_tiles", [HasParent<"BlockOp">, SingleBlock,
     ops without tiles (see `RowWise`).
 
     1. (C1) `tile_rows` is a positive multiple of `numerics::kGradientRows`.
-    2. (C2) operands and results have rows, and the body's arguments and what it
-       returns have their types.
+    2. (C2) results have rows, and the body's arguments and what it returns have
+       the types of operands and results.
     3. (C3) ops of the body are `RowWise`, sinks, or ambient.
     4. (C4) what the body reads from outside is ambient.
 
@@ -489,7 +507,8 @@ def Hone_FoldGradientOp : Hone_Op<"fold_gradient", [
 
 // An optimizer step. `gradient` restricts it to one layer, `layers` to some; with
 // `when` it is done only if that element of the mask is not zero. With `along`, the gradient is in no memory: it is that of `hone.estimate_gradient`,
-// formed where it is read. `rounding` is there
+// formed where it is read. `rate_of_b` is in place of `learning_rate` for B of
+// adapters and for vectors (LoRA+, Hayou et al. 2024). `rounding` is there
 // exactly when the parameters are stored as bfloat16: each new value is computed
 // in the type of the gradient and becomes one of its two neighbours, the upper
 // one with the probability (value - lower) / (upper - lower). Element i of a
@@ -509,8 +528,8 @@ def Hone_SgdOp : Hone_UpdateOp<"sgd", [AttrSizedOperandSegments]> {
     with `momentum`, `m = momentum * m + g` and `g = m`;
     `theta = theta - learning_rate * g`. On all trainable parameters, or with
     `on` on those of some layers, which lie behind each other, or with `from` on
-    those of one; with `round`, parameters are bfloat16 and rounded at random
-    without bias.
+    those of one; with `rate_of_b`, B of adapters and vectors have that learning
+    rate; with `round`, parameters are bfloat16 and rounded at random without bias.
 
     1. (C1) `gradient` is the result of a `hone.layer_gradient`.
     2. (C2) `from` stands together with neither `along` nor `on`.
@@ -539,6 +558,7 @@ def Hone_SgdOp : Hone_UpdateOp<"sgd", [AttrSizedOperandSegments]> {
   let arguments = (ins Hone_Scalar:$gradient_scale, Hone_Scalar:$learning_rate,
                        Hone_Scalar:$weight_decay,
                        Optional<Hone_Scalar>:$momentum,
+                       Optional<Hone_Scalar>:$rate_of_b,
                        Optional<Hone_RandomKey>:$rounding,
                        Optional<Hone_Vector>:$gradient,
                        Optional<Hone_RandomKey>:$key,
@@ -548,7 +568,8 @@ def Hone_SgdOp : Hone_UpdateOp<"sgd", [AttrSizedOperandSegments]> {
                        OptionalAttr<I64Attr>:$mask_index);
   let assemblyFormat = [{
     $gradient_scale `,` $learning_rate `,` $weight_decay
-    (`momentum` $momentum^)? (`round` $rounding^)? (`from` $gradient^ `:` type($gradient))?
+    (`momentum` $momentum^)? (`rate_of_b` $rate_of_b^)?
+    (`round` $rounding^)? (`from` $gradient^ `:` type($gradient))?
     (`along` $key^ `,` $coefficients `:` type($coefficients))? (`on` $layers^)?
     (`when` $mask^ `[` $mask_index `]` `:` type($mask))? attr-dict
   }];
@@ -564,8 +585,9 @@ def Hone_AdamwOp : Hone_UpdateOp<"adamw", [AttrSizedOperandSegments]> {
     `theta = theta - learning_rate / c1 * m / (sqrt(v / c2) + epsilon)`, where
     `c1` and `c2` are the bias corrections `1 - beta^step`. On all trainable
     parameters, or with `on` on those of some layers, which lie behind each other,
-    or with `from` on those of one; with `round`, parameters are bfloat16 and
-    rounded at random without bias.
+    or with `from` on those of one; with `rate_of_b`, B of adapters and vectors
+    have that learning rate; with `round`, parameters are bfloat16 and rounded at
+    random without bias.
 
     1. (C1) `gradient` is the result of a `hone.layer_gradient`.
     2. (C2) `from` stands together with neither `along` nor `on`.
@@ -585,6 +607,7 @@ def Hone_AdamwOp : Hone_UpdateOp<"adamw", [AttrSizedOperandSegments]> {
                        Hone_Scalar:$beta2, Hone_Scalar:$epsilon,
                        Hone_Scalar:$bias_correction1,
                        Hone_Scalar:$bias_correction2,
+                       Optional<Hone_Scalar>:$rate_of_b,
                        Optional<Hone_RandomKey>:$rounding,
                        Optional<Hone_Vector>:$gradient,
                        Optional<Hone_RandomKey>:$key,
@@ -595,7 +618,7 @@ def Hone_AdamwOp : Hone_UpdateOp<"adamw", [AttrSizedOperandSegments]> {
   let assemblyFormat = [{
     $gradient_scale `,` $learning_rate `,` $weight_decay `,` $beta1 `,` $beta2
     `,` $epsilon `,` $bias_correction1 `,` $bias_correction2
-    (`round` $rounding^)? (`from` $gradient^ `:` type($gradient))?
+    (`rate_of_b` $rate_of_b^)? (`round` $rounding^)? (`from` $gradient^ `:` type($gradient))?
     (`along` $key^ `,` $coefficients `:` type($coefficients))? (`on` $layers^)?
     (`when` $mask^ `[` $mask_index `]` `:` type($mask))? attr-dict
   }];

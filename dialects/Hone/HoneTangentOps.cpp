@@ -46,6 +46,7 @@ LogicalResult LoraParameterTangentOp::verify() {
       check.computesIn("x", getX(), "b", getB()),        // (C5)
       check.computesIn("x", getX(), "h", getH()),        // (C5)
       check.sameElementType("ty", getTy(), "x", getX()), // (C5)
+      check.isDropout(getDropout(), getOf(), getKey()),  // (C6)
   });
 }
 
@@ -91,6 +92,7 @@ LogicalResult LinearCrossEntropyTangentOp::verify() {
       check.sameDim("targets", getTargets(), 0, "x", getX(), 0), // (C2)
       check.isKnown("weight", getWeight(), 0),                   // (C3)
       anyTangent(*this, {getTx(), getTw()}),                     // (C4)
+      check.isFraction("smoothing", getSmoothing()),             // (C5)
   });
 }
 

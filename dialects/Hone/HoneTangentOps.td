@@ -47,12 +47,13 @@ def Hone_RmsNormTangentOp : Hone_DerivedOp<"rms_norm_tangent", [Hone_RowWise]> {
 
 def Hone_LoraParameterTangentOp : Hone_DerivedOp<"lora_parameter_tangent", [
     Hone_RowWise, AttrSizedOperandSegments, Hone_TakesEpilogue,
+    DeclareOpInterfaceMethods<Hone_RandomOpInterface>,
     DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
   let summary = "tangent of lora_linear along A and B";
   let description = [{
     With `h = scale * x A^T`, read if kept and recomputed if not:
     `ty = (scale * x ta^T) B^T + h tb^T`. The part along `x` is `lora_linear`
-    itself, without its bias.
+    itself, without its bias. With `dropout`, `x` is `m x` as there.
 
     1. (C1) `x` is `[rows, in]`, `ty` is `[rows, out]`.
     2. (C2) `a` and `ta` have one type `[rank, in]`; `b` and `tb` have one type
@@ -61,6 +62,7 @@ def Hone_LoraParameterTangentOp : Hone_DerivedOp<"lora_parameter_tangent", [
     4. (C4) `ta` or `tb` is present.
     5. (C5) `x` and `ty` have one element type; `a`, `b` and `h` have the type
        that it is computed in.
+    6. (C6) `dropout` is above 0 and below 1; with it come `of` and `key`.
 
     Example:
     ```mlir
@@ -73,11 +75,14 @@ def Hone_LoraParameterTangentOp : Hone_DerivedOp<"lora_parameter_tangent", [
   }];
   let arguments = (ins Hone_Matrix:$x, Hone_Matrix:$a, Hone_Matrix:$b,
                        Optional<Hone_Matrix>:$ta, Optional<Hone_Matrix>:$tb,
-                       Optional<Hone_Matrix>:$h, F64Attr:$scale);
+                       Optional<Hone_Matrix>:$h, Optional<Hone_RandomKey>:$key,
+                       F64Attr:$scale, OptionalAttr<F64Attr>:$dropout,
+                       OptionalAttr<StrAttr>:$of);
   let results = (outs Hone_Matrix:$ty);
   let assemblyFormat = [{
     $x `,` $a `,` $b (`ta` $ta^)? (`tb` $tb^)? (`h` $h^)? `scale` $scale
-    attr-dict `:` functional-type(operands, results)
+    (`dropout` $dropout^ `of` $of `by` $key)? attr-dict `:`
+    functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }
@@ -163,14 +168,16 @@ def Hone_LinearCrossEntropyTangentOp : Hone_DerivedOp<
   let description = [{
     With `p_i = softmax(x_i W^T)`, `tl_i = tx_i W^T + x_i tw^T` and
     `t = targets[i]`, over the rows whose target is not -100:
-    `tloss = sum_i sum_j p_ij (tl_ij - tl_it)`. Where `d(loss)/d(x)` is at hand,
-    its `dot` with `tx` is the same along `tx` for no product with the head.
+    `tloss = sum_i sum_j (p_ij - e / V) (tl_ij - tl_it)` for a `smoothing` of `e`.
+    Where `d(loss)/d(x)` is at hand, its `dot` with `tx` is the same along `tx`
+    for no product with the head.
 
     1. (C1) `tx` and `x` have one type `[rows, hidden]`; `tw` and `weight` have
        one type `[vocabulary, hidden]`.
     2. (C2) `targets` is `[rows]`.
     3. (C3) the size of the vocabulary is known; targets are below it.
     4. (C4) `tx` or `tw` is present.
+    5. (C5) `smoothing`, if given, is above 0 and below 1.
 
     Example:
     ```mlir
@@ -183,11 +190,12 @@ def Hone_LinearCrossEntropyTangentOp : Hone_DerivedOp<
   }];
   let arguments = (ins Hone_Matrix:$x, Hone_Matrix:$weight,
                        Hone_RowIndices:$targets, Optional<Hone_Matrix>:$tx,
-                       Optional<Hone_Matrix>:$tw, UnitAttr:$streamed);
+                       Optional<Hone_Matrix>:$tw,
+                       OptionalAttr<F64Attr>:$smoothing, UnitAttr:$streamed);
   let results = (outs Hone_Scalar:$tloss);
   let assemblyFormat = [{
     $x `,` $weight `,` $targets (`tx` $tx^)? (`tw` $tw^)?
-    (`streamed` $streamed^)? attr-dict `:` functional-type(operands, results)
+    (`smoothing` $smoothing^)? (`streamed` $streamed^)? attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

@@ -108,11 +108,20 @@ static SmallVector<MemRefType> lossWorkspace(LossLike op, int64_t maxRows) {
           scalar};
 }
 
-/// With sums of dx in place of x, see LinearCrossEntropyOp::sumsApart.
+/// With sums of dx in place of x, see LinearCrossEntropyOp::sumsApart. Where
+/// labels are smoothed, the sum of each row's logits; and for dx the sum of the
+/// head's rows, and the ones that those of a tile are multiplied by.
 SmallVector<MemRefType> LinearCrossEntropyOp::getWorkspace(int64_t maxRows) {
   SmallVector<MemRefType> buffers = lossWorkspace(*this, maxRows);
   if (sumsApart())
     buffers[1] = cast<MemRefType>(computeType(buffers[1]));
+  if (!getSmoothing())
+    return buffers;
+  buffers.push_back(perRow(getContext(), maxRows));
+  int64_t tile = std::min(rowsOf(getWeight()), numerics::kLossColumns);
+  if (getDx())
+    for (int64_t width : {columns(getWeight()), tile})
+      buffers.push_back(MemRefType::get({1, width}, computedType(getX())));
   return buffers;
 }
 
@@ -143,12 +152,15 @@ SmallVector<MemRefType> LoraParameterTangentOp::getWorkspace(int64_t maxRows) {
 }
 
 /// As the loss; then tangents of the logits, tx, the tangent of the target's
-/// logit and the sum that its difference is taken from.
+/// logit and the sum that its difference is taken from; with smoothed labels,
+/// the sum of the tangents.
 SmallVector<MemRefType>
 LinearCrossEntropyTangentOp::getWorkspace(int64_t maxRows) {
   SmallVector<MemRefType> buffers = lossWorkspace(*this, maxRows);
   MemRefType scalar = perRow(getContext(), maxRows);
   buffers.append({buffers[0], buffers[1], scalar, scalar});
+  if (getSmoothing())
+    buffers.push_back(scalar);
   return buffers;
 }
 

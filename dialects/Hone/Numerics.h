@@ -24,6 +24,9 @@ constexpr int64_t kMaxDotBlock = 1024;
 /// (hone.row_tiles) are multiples of it: the smaller, the lower a tile can be.
 constexpr int64_t kGradientRows = 32;
 
+/// Features of one partial sum of A's product with what dropout leaves.
+constexpr int64_t kDropoutColumns = 256;
+
 /// Elements of one partial sum of the squares of a parameter's gradient.
 constexpr int64_t kSquaresBlock = 16384;
 
@@ -41,11 +44,12 @@ constexpr int64_t kLossColumns = 1024;
 constexpr int32_t kIgnoredTarget = -100;
 
 /// The block in which a sum of `length` terms is taken: the fewest blocks of at
-/// most kMaxDotBlock, all about equally long.
+/// most kMaxDotBlock, all about equally long. Each begins with a whole word of
+/// 128 bits, however the terms are stored.
 inline int64_t dotBlock(int64_t length) {
   int64_t blocks = llvm::divideCeil(length, kMaxDotBlock);
   return blocks <= 1 ? length
-                     : llvm::alignTo(llvm::divideCeil(length, blocks), 16);
+                     : llvm::alignTo(llvm::divideCeil(length, blocks), 32);
 }
 
 } // namespace hone::numerics

@@ -86,6 +86,25 @@ LogicalResult ShapeChecks::isPositive(StringRef name,
                            << *number;
 }
 
+LogicalResult ShapeChecks::isFraction(StringRef name,
+                                      std::optional<APFloat> number) const {
+  double value = number ? number->convertToDouble() : 0.5;
+  if (value > 0 && value < 1)
+    return success();
+  return op->emitOpError() << "expects '" << name
+                           << "' to be above 0 and below 1 but got " << value;
+}
+
+LogicalResult ShapeChecks::isDropout(std::optional<APFloat> dropout,
+                                     std::optional<StringRef> of,
+                                     Value key) const {
+  if (dropout.has_value() != of.has_value() ||
+      dropout.has_value() != static_cast<bool>(key))
+    return op->emitOpError(
+        "expects 'dropout', 'of' and 'key', or none of them");
+  return isFraction("dropout", dropout);
+}
+
 LogicalResult ShapeChecks::normHeads(Value x, StringRef name, Value weight,
                                      int64_t heads) const {
   if (heads == 1)

@@ -36,6 +36,13 @@ public:
   /// The attribute is absent or above zero.
   mlir::LogicalResult isPositive(llvm::StringRef name,
                                  std::optional<int64_t> number) const;
+  /// The attribute is absent, or above 0 and below 1.
+  mlir::LogicalResult isFraction(llvm::StringRef name,
+                                 std::optional<llvm::APFloat> number) const;
+  /// `dropout` is a fraction, and there are a name and a key with it alone.
+  mlir::LogicalResult isDropout(std::optional<llvm::APFloat> dropout,
+                                std::optional<llvm::StringRef> of,
+                                mlir::Value key) const;
   /// The features of 'x' are `heads` slices as long as `weight`.
   mlir::LogicalResult normHeads(mlir::Value x, llvm::StringRef name,
                                 mlir::Value weight, int64_t heads) const;

@@ -20,6 +20,8 @@ ActivityAnalysis::ActivityAnalysis(BlockOp block, const ActiveInputs &inputs)
 
 llvm::BitVector ActivityAnalysis::activeOperands(Operation *op) const {
   llvm::BitVector bits(op->getNumOperands());
+  if (op->hasTrait<Detached>())
+    return bits;
   for (OpOperand &operand : op->getOpOperands())
     bits[operand.getOperandNumber()] = isActive(operand.get());
   return bits;

@@ -38,6 +38,13 @@ LogicalResult BackwardMethod::checkRanks() {
     return model.module.emitError("expects rank to be one of the ranks but "
                                   "got '")
            << options.rank << "'";
+  bool draws = false;
+  model.module.walk([&](InputOp op) {
+    draws |= op.getName() == InputOp::getRandomKeyName();
+  });
+  if (draws)
+    return model.module.emitError("expects no dropout and no noise: the ranks' "
+                                  "batches would have the same");
   if (options.inBackward)
     return model.module.emitError("expects no update in the backward: ranks "
                                   "add gradients of all layers");
@@ -174,7 +181,7 @@ LogicalResult BackwardMethod::createEntries() {
     const Part &all = parts.front();
     auto createCopy = [&](EntryOp entry) {
       return createUpdatingCopy(entry, all.trained.optimizer, parameters,
-                                all.conditionalLayers());
+                                all.conditionalLayers(), all.otherLayers());
     };
     updating = createCopy(gradient);
     if (ofAll)
@@ -200,12 +207,12 @@ LogicalResult BackwardMethod::createEntries() {
     const Optimizer optimizer = part.trained.optimizer;
     std::string updateName = part.trained.symbol(update);
     ArrayRef<StringRef> conditional = part.conditionalLayers();
-    part.update =
-        conditional.empty()
-            ? createUpdateEntry(model.module, updateName, optimizer, parameters,
-                                prefixes)
-            : createSelectedUpdateEntry(model.module, updateName, optimizer,
-                                        parameters, conditional);
+    part.update = conditional.empty()
+                      ? createUpdateEntry(model.module, updateName, optimizer,
+                                          parameters, prefixes)
+                      : createSelectedUpdateEntry(
+                            model.module, updateName, optimizer, parameters,
+                            conditional, part.otherLayers());
   }
   return success();
 }
@@ -234,7 +241,8 @@ SmallVector<Value> BackwardMethod::updateScalars(ScheduleBuilder &b, Part &part,
     updated = part.selection->beginUpdates(b);
   UpdateScalars scalars(b.builder.getContext(), part.trained.optimizer,
                         model.parameters.isRounded(),
-                        part.conditionalLayers().size());
+                        part.conditionalLayers().size(),
+                        part.otherLayers().size());
   return b.updateScalars(scalars, part.trained.name, clip, rate, updated);
 }
 

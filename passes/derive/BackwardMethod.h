@@ -50,6 +50,11 @@ private:
       return selection ? selection->conditionalLayers()
                        : llvm::ArrayRef<llvm::StringRef>();
     }
+    /// What is always updated beside them.
+    llvm::ArrayRef<llvm::StringRef> otherLayers() const {
+      return selection ? selection->otherLayers()
+                       : llvm::ArrayRef<llvm::StringRef>();
+    }
 
     TrainedPart trained;
     std::optional<LayerSelection> selection; ///< none: all in every step

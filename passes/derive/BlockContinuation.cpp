@@ -2,14 +2,17 @@
 
 #include "passes/derive/BlockContinuation.h"
 
+#include "passes/derive/PlainBlocks.h"
+
 using namespace mlir;
 
 namespace hone {
 
-/// Whether new rows are computed as rows always are.
+/// Whether new rows are computed as rows always are, or it reads none.
 static bool isSameForNewRows(Operation *op) {
   return op->hasTrait<Ambient>() || op->hasTrait<RowWise>() ||
-         op->hasTrait<PositionWise>();
+         op->hasTrait<PositionWise>() ||
+         llvm::none_of(op->getOperandTypes(), hasRows);
 }
 
 /// Replaces `op`, number `index` of those of `block` that are asked.
@@ -50,18 +53,14 @@ static LogicalResult continueOp(Operation *op, BlockOp block, unsigned index,
 }
 
 LogicalResult continueBlock(BlockOp block, int64_t positions) {
+  makePlain(block);
   mlir::Block &body = block.getBody().front();
   unsigned asked = 0;
   for (Operation &op : llvm::make_early_inc_range(body.without_terminator()))
     if (!isSameForNewRows(&op) &&
         failed(continueOp(&op, block, asked++, positions)))
       return failure();
-  SmallVector<Operation *> left;
-  for (Operation &op : body)
-    left.push_back(&op);
-  for (Operation *op : llvm::reverse(left))
-    if (op->hasTrait<Ambient>() && op->use_empty())
-      op->erase();
+  eraseUnreadAmbient(block);
   block.setFunctionType(
       FunctionType::get(block.getContext(), block.getArgumentTypes(),
                         body.getTerminator()->getOperandTypes()));

@@ -25,6 +25,10 @@ FailureOr<LayerSelection> LayerSelection::read(StepModel &model,
   selection.prefixes = selectableLayers(
       model.loss, [&](StringRef prefix) { return part.has(prefix); });
   selection.updatesAll = given.unselectedUpdate != "none";
+  for (const TrainableLayer &layer : model.parameters.layers())
+    if (!selection.updatesAll && part.has(layer.prefix) &&
+        !llvm::is_contained(selection.prefixes, layer.prefix))
+      selection.others.push_back(layer.prefix);
   if (failed(selection.check(model, inBackward)))
     return failure();
   const auto layers = static_cast<int64_t>(selection.prefixes.size());
@@ -88,14 +92,6 @@ LogicalResult LayerSelection::check(StepModel &model, bool inBackward) const {
     return model.module.emitError(
         "expects a warm-up of selection importance: without one there are no "
         "gradients to average");
-  if (updatesAll || part.isCompared)
-    return success();
-  for (const TrainableLayer &layer : model.parameters.layers())
-    if (part.has(layer.prefix) && !llvm::is_contained(prefixes, layer.prefix))
-      return model.module.emitError("expects layers that can be selected, "
-                                    "since those that are not have no update, "
-                                    "but '")
-             << layer.prefix << "' trains, too";
   return success();
 }
 
@@ -106,9 +102,14 @@ SmallVector<std::string> LayerSelection::names() const {
 }
 
 void LayerSelection::createEntries(const StepModel &model) {
-  if (restartsState())
-    zeroState = createVectorEntry<ZeroStateOp>(
-        model.module, {}, {}, names().front(), part.prefixes(model));
+  if (!restartsState())
+    return;
+  ModuleOp module = model.module;
+  Builder builder(module.getContext());
+  zeroState = createVectorEntry<ZeroStateOp>(
+      module, {}, {}, names().front(),
+      others.empty() ? part.prefixes(model)
+                     : builder.getStrArrayAttr(prefixes));
 }
 
 Value LayerSelection::ratio(ScheduleBuilder &b) {
@@ -179,7 +180,7 @@ UpdatedLayers LayerSelection::beginUpdates(ScheduleBuilder &b) {
           : b.scalar("false", {}, b.integer);
   if (restartsState())
     b.runEither(restarts, zeroState, {}, {}, {});
-  if (part.optimizer == Optimizer::Adamw)
+  if (part.optimizer.rule == Optimizer::Adamw)
     counts = b.scalar(
         "count_updates",
         {b.setting("before." + setting("updates"), floats), selected, restarts},

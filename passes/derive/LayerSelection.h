@@ -33,6 +33,8 @@ public:
   llvm::ArrayRef<llvm::StringRef> conditionalLayers() const {
     return updatesAll ? llvm::ArrayRef<llvm::StringRef>() : prefixes;
   }
+  /// What trains beside those and is of no layer: an update is always of them.
+  llvm::ArrayRef<llvm::StringRef> otherLayers() const { return others; }
   /// Names of what createEntries() adds.
   llvm::SmallVector<std::string> names() const;
   void createEntries(const StepModel &model);
@@ -64,7 +66,7 @@ private:
 
   TrainedPart part;
   SelectionRule own;
-  llvm::SmallVector<llvm::StringRef> prefixes;
+  llvm::SmallVector<llvm::StringRef> prefixes, others;
   llvm::SmallVector<ParameterRange> ranges; ///< if gradients are averaged
   std::optional<int64_t> inputs;
   bool updatesAll = true;

@@ -111,15 +111,18 @@ ScheduleBuilder::updateScalars(const UpdateScalars &wanted, StringRef part,
       values.push_back(clip);
     else if (name == "learning_rate")
       values.push_back(rate);
+    else if (name == "rate_of_b")
+      values.push_back(scalar("multiply", {rate, own("loraplus_lr_ratio")}));
     else if (name == "selected")
       values.push_back(updated.mask);
-    else if (name.consume_front("bias_correction"))
+    else if (updated.mask && name.consume_front("bias_correction"))
+      values.push_back(scalar("bias_corrections",
+                              {own("beta" + name), updated.counts}, type));
+    else if (name.consume_front("bias_correction") ||
+             name.consume_front("always.bias_correction"))
       values.push_back(
-          updated.mask
-              ? scalar("bias_corrections", {own("beta" + name), updated.counts},
-                       type)
-              : scalar("bias_correction",
-                       {own("beta" + name), integerSetting("completed")}));
+          scalar("bias_correction",
+                 {own("beta" + name), integerSetting("completed")}));
     else if (name == "rounding_key")
       values.push_back(stepKey());
     else

@@ -84,7 +84,8 @@ private:
       std::optional<Optimizer> parsed = parseOptimizer(part.options.optimizer);
       if (!parsed)
         return getOperation().emitError("expects optimizer to be one of sgd, "
-                                        "sgd_momentum, adamw but got '")
+                                        "sgd_momentum, adamw, or one of them "
+                                        "with _loraplus, but got '")
                << part.options.optimizer << "'";
       part.optimizer = *parsed;
     }

@@ -2,6 +2,8 @@
 
 #include "passes/derive/StepMethod.h"
 
+#include "passes/derive/PlainBlocks.h"
+
 using namespace mlir;
 
 namespace hone {
@@ -15,7 +17,10 @@ FailureOr<StepModel> StepModel::find(ModuleOp module) {
     return loss->emitOpError(
         "expects a loss without arguments; blocks read the "
         "inputs of a batch with 'hone.input'");
-  return StepModel{module, *loss, *loss, std::move(*parameters)};
+  FailureOr<EntryOp> evaluated = createPlainCopy(*loss);
+  if (failed(evaluated))
+    return failure();
+  return StepModel{module, *loss, *evaluated, std::move(*parameters)};
 }
 
 Type StepModel::perParameter(ArrayAttr prefixes) const {
@@ -156,6 +161,8 @@ LogicalResult scheduleStep(const StepModel &model,
   if (!compared.empty() &&
       failed(scheduleGradient(model, Purpose::Compare, compared)))
     return failure();
+  if (model.evaluated != model.loss)
+    eraseUnrun(model.loss);
   return methods.size() == 1 ? methods.front()->scheduleReplay() : success();
 }
 

@@ -69,8 +69,8 @@ struct StepModel {
 struct TrainedPart {
   std::string name; ///< lower or upper; empty: all layers
   MethodOptions options;
-  Optimizer optimizer = Optimizer::Adamw; ///< as options say
-  const LayerParts *cut = nullptr;        ///< of the model
+  Optimizer optimizer;             ///< as options say
+  const LayerParts *cut = nullptr; ///< of the model
   /// Another method trains: of this one there is a gradient, and no update.
   bool isCompared = false;
 

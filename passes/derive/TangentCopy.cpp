@@ -78,7 +78,8 @@ FailureOr<TangentBlock> TangentCopies::makeCopy(BlockOp block,
     SmallVector<Value> directions;
     for (Value operand : op.getOperands())
       directions.push_back(inside.lookup(values.lookup(operand)));
-    bool isActive = llvm::any_of(directions, [](Value v) { return bool(v); });
+    bool isActive = !op.hasTrait<Detached>() &&
+                    llvm::any_of(directions, [](Value v) { return bool(v); });
     Operation *made = cloneWithAuxiliary(builder, &op, values, isActive);
     auto parameter = dyn_cast<ParameterOp>(made);
     if (parameter && isMoved(parameter))

@@ -9,23 +9,34 @@ using namespace mlir;
 namespace hone {
 
 std::optional<Optimizer> parseOptimizer(StringRef name) {
-  return llvm::StringSwitch<std::optional<Optimizer>>(name)
-      .Case("sgd", Optimizer::Sgd)
-      .Case("sgd_momentum", Optimizer::SgdMomentum)
-      .Case("adamw", Optimizer::Adamw)
-      .Default(std::nullopt);
+  const bool hasRateOfB = name.consume_back("_loraplus");
+  auto rule = llvm::StringSwitch<std::optional<Optimizer::Rule>>(name)
+                  .Case("sgd", Optimizer::Sgd)
+                  .Case("sgd_momentum", Optimizer::SgdMomentum)
+                  .Case("adamw", Optimizer::Adamw)
+                  .Default(std::nullopt);
+  if (!rule)
+    return std::nullopt;
+  return Optimizer{*rule, hasRateOfB};
 }
 
+/// Begins the names of what only an update of what is of no layer takes, beside
+/// updates of layers that take others.
+static constexpr StringRef alwaysPrefix = "always.";
+
 UpdateScalars::UpdateScalars(MLIRContext *context, Optimizer optimizer,
-                             bool rounds, int64_t selectable, int64_t scaled) {
+                             bool rounds, int64_t selectable, int64_t others,
+                             int64_t scaled) {
   auto real = Float64Type::get(context);
   auto word = IntegerType::get(context, 32);
   names = {"gradient_scale", "learning_rate", "weight_decay"};
-  if (optimizer == Optimizer::Adamw)
+  if (optimizer.rule == Optimizer::Adamw)
     names.append(
         {"beta1", "beta2", "epsilon", "bias_correction1", "bias_correction2"});
-  else if (optimizer == Optimizer::SgdMomentum)
+  else if (optimizer.rule == Optimizer::SgdMomentum)
     names.push_back("momentum");
+  if (optimizer.hasRateOfB)
+    names.push_back("rate_of_b");
   for (StringRef name : names) {
     int64_t layers = name == "gradient_scale"              ? scaled
                      : name.starts_with("bias_correction") ? selectable
@@ -36,6 +47,10 @@ UpdateScalars::UpdateScalars(MLIRContext *context, Optimizer optimizer,
   if (selectable > 0) {
     names.push_back("selected");
     types.push_back(RankedTensorType::get(selectable, word));
+    if (others > 0 && optimizer.rule == Optimizer::Adamw) {
+      names.append({"always.bias_correction1", "always.bias_correction2"});
+      types.append(2, RankedTensorType::get({}, real));
+    }
   }
   if (rounds) {
     names.push_back("rounding_key");
@@ -47,10 +62,11 @@ namespace {
 /// Where an update has its gradient from; with nothing, from memory, for all
 /// parameters.
 struct GradientSource {
-  Value ofLayer;           ///< a hone.layer_gradient
-  Value key, coefficients; ///< of random directions
-  ArrayAttr layers;        ///< those it is of; null: all, or one
-  int64_t index = 0;       ///< in what scalars there are of each layer
+  Value ofLayer;            ///< a hone.layer_gradient
+  Value key, coefficients;  ///< of random directions
+  ArrayAttr layers;         ///< those it is of; null: all, or one
+  int64_t index = 0;        ///< in what scalars there are of each layer
+  bool isOfNoLayer = false; ///< beside such: it has an update in every step
 };
 } // namespace
 
@@ -58,16 +74,22 @@ struct GradientSource {
 static void createUpdate(OpBuilder &builder, Location loc, Optimizer optimizer,
                          const UpdateScalars &meaning, ValueRange given,
                          const GradientSource &from) {
-  Value rounding, mask;
+  Value rateOfB, rounding, mask;
   IntegerAttr maskIndex;
   SmallVector<Value> scalars;
   for (auto [name, value] : llvm::zip_equal(meaning.names, given)) {
-    if (name == "rounding_key") {
+    const bool isAlways = name.starts_with(alwaysPrefix);
+    const bool isVector = cast<RankedTensorType>(value.getType()).getRank() > 0;
+    if (name == "rate_of_b") {
+      rateOfB = value;
+    } else if (name == "rounding_key") {
       rounding = value;
+    } else if (from.isOfNoLayer ? isVector : isAlways) {
+      continue;
     } else if (name == "selected") {
       mask = value;
       maskIndex = builder.getI64IntegerAttr(from.index);
-    } else if (cast<RankedTensorType>(value.getType()).getRank() > 0) {
+    } else if (isVector) {
       auto real = RankedTensorType::get({}, builder.getF64Type());
       scalars.push_back(
           ElementOp::create(builder, loc, real, value, from.index));
@@ -78,13 +100,14 @@ static void createUpdate(OpBuilder &builder, Location loc, Optimizer optimizer,
   auto s = [&](size_t i) -> Value {
     return i < scalars.size() ? scalars[i] : Value();
   };
-  if (optimizer == Optimizer::Adamw)
+  if (optimizer.rule == Optimizer::Adamw)
     AdamwOp::create(builder, loc, s(0), s(1), s(2), s(3), s(4), s(5), s(6),
-                    s(7), rounding, from.ofLayer, from.key, from.coefficients,
-                    from.layers, mask, maskIndex);
+                    s(7), rateOfB, rounding, from.ofLayer, from.key,
+                    from.coefficients, from.layers, mask, maskIndex);
   else
-    SgdOp::create(builder, loc, s(0), s(1), s(2), s(3), rounding, from.ofLayer,
-                  from.key, from.coefficients, from.layers, mask, maskIndex);
+    SgdOp::create(builder, loc, s(0), s(1), s(2), s(3), rateOfB, rounding,
+                  from.ofLayer, from.key, from.coefficients, from.layers, mask,
+                  maskIndex);
 }
 
 /// @name(scalars, more), whose updates have their gradients from where `from`
@@ -131,12 +154,19 @@ static SmallVector<GradientSource> splitByLayer(MLIRContext *context,
 EntryOp createSelectedUpdateEntry(ModuleOp module, StringRef name,
                                   Optimizer optimizer,
                                   const ParameterTable &parameters,
-                                  ArrayRef<StringRef> selectable) {
+                                  ArrayRef<StringRef> selectable,
+                                  ArrayRef<StringRef> others) {
   UpdateScalars scalars(module.getContext(), optimizer, parameters.isRounded(),
-                        selectable.size());
+                        selectable.size(), others.size());
   return createUpdateEntry(
       module, name, optimizer, scalars, {}, [&](ValueRange) {
-        return splitByLayer(module.getContext(), {}, selectable);
+        MLIRContext *context = module.getContext();
+        GradientSource ofNoLayer;
+        ofNoLayer.isOfNoLayer = true;
+        SmallVector<GradientSource> sources =
+            splitByLayer(context, {}, selectable);
+        llvm::append_range(sources, splitByLayer(context, ofNoLayer, others));
+        return sources;
       });
 }
 
@@ -148,7 +178,7 @@ EntryOp createUpdateEntryAlong(ModuleOp module, StringRef name,
   Type key =
       RankedTensorType::get(4, IntegerType::get(module.getContext(), 32));
   UpdateScalars scalars(module.getContext(), optimizer, parameters.isRounded(),
-                        /*selectable=*/0, scaled.size());
+                        /*selectable=*/0, /*others=*/0, scaled.size());
   return createUpdateEntry(
       module, name, optimizer, scalars, {key, coefficients},
       [&](ValueRange more) -> SmallVector<GradientSource> {
@@ -230,14 +260,15 @@ void accumulateByLayer(EntryOp gradient, const ParameterTable &parameters) {
 
 EntryOp createUpdatingCopy(EntryOp gradient, Optimizer optimizer,
                            const ParameterTable &parameters,
-                           ArrayRef<StringRef> selectable) {
+                           ArrayRef<StringRef> selectable,
+                           ArrayRef<StringRef> others) {
   ModuleOp module = gradient->getParentOfType<ModuleOp>();
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
   auto step = cast<EntryOp>(builder.clone(*gradient));
   step.setSymName(
       (gradient.getSymName() + "." + stringifyPhase(Phase::Update)).str());
   UpdateScalars meaning(module.getContext(), optimizer, parameters.isRounded(),
-                        selectable.size());
+                        selectable.size(), others.size());
   SmallVector<Value> scalars = addArguments(step, meaning.types);
   SmallVector<LayerUses> uses = findLayerUses(step, parameters);
   for (auto [layer, use] : llvm::zip_equal(parameters.layers(), uses)) {
@@ -247,8 +278,9 @@ EntryOp createUpdatingCopy(EntryOp gradient, Optimizer optimizer,
         createWindow(builder, parameters, layer, use, /*condition=*/Value());
     builder.setInsertionPointAfter(use.lastUse);
     int64_t index = llvm::find(selectable, layer.prefix) - selectable.begin();
-    createUpdate(builder, module.getLoc(), optimizer, meaning, scalars,
-                 {window, {}, {}, {}, index});
+    createUpdate(
+        builder, module.getLoc(), optimizer, meaning, scalars,
+        {window, {}, {}, {}, index, llvm::is_contained(others, layer.prefix)});
   }
   return step;
 }

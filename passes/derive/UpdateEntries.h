@@ -14,8 +14,13 @@
 
 namespace hone {
 
-/// The optimizers of UpdateOpInterface, by the names that a spec has for them.
-enum class Optimizer { Sgd, SgdMomentum, Adamw };
+/// The optimizers of UpdateOpInterface.
+struct Optimizer {
+  enum Rule { Sgd, SgdMomentum, Adamw } rule = Adamw;
+  /// Parameter::hasRateOfB() have a rate of their own.
+  bool hasRateOfB = false;
+};
+/// sgd, sgd_momentum or adamw, with "_loraplus" behind it for a rate of B.
 std::optional<Optimizer> parseOptimizer(llvm::StringRef name);
 
 /// What an update takes beside the gradient, in order, as an entry's arguments.
@@ -27,9 +32,10 @@ struct UpdateScalars {
 
   /// `rounds`: parameters are stored as bfloat16. With `selectable`, layers are
   /// updated by a mask of that many, "selected", and have bias corrections of
-  /// their own. With `scaled`, so many have gradient scales of their own.
+  /// their own; `others` beside them are of no layer and have those of every
+  /// step. With `scaled`, so many have gradient scales of their own.
   UpdateScalars(mlir::MLIRContext *context, Optimizer optimizer, bool rounds,
-                int64_t selectable = 0, int64_t scaled = 0);
+                int64_t selectable = 0, int64_t others = 0, int64_t scaled = 0);
 };
 
 /// @name, which updates the parameters of `layers`, or all that are trainable.
@@ -37,11 +43,12 @@ EntryOp createUpdateEntry(mlir::ModuleOp module, llvm::StringRef name,
                           Optimizer optimizer, const ParameterTable &parameters,
                           mlir::ArrayAttr layers);
 
-/// @name, which updates those of `selectable` that a mask says.
+/// @name, which updates those of `selectable` that a mask says, and `others`.
 EntryOp createSelectedUpdateEntry(mlir::ModuleOp module, llvm::StringRef name,
                                   Optimizer optimizer,
                                   const ParameterTable &parameters,
-                                  llvm::ArrayRef<llvm::StringRef> selectable);
+                                  llvm::ArrayRef<llvm::StringRef> selectable,
+                                  llvm::ArrayRef<llvm::StringRef> others);
 
 /// The same along random directions; the key and the coefficients of
 /// hone.estimate_gradient, of the type `coefficients`, come behind the scalars.
@@ -59,11 +66,12 @@ EntryOp createUpdateEntryAlong(mlir::ModuleOp module, llvm::StringRef name,
 void accumulateByLayer(EntryOp gradient, const ParameterTable &parameters);
 
 /// A copy of `gradient` that updates each layer as soon as it can; the update's
-/// scalars come behind the arguments of `gradient`. With `selectable`, which
-/// are then all layers that train, those that a mask says.
+/// scalars come behind the arguments of `gradient`. With `selectable`, those of
+/// them that a mask says, and `others`, which are then all others.
 EntryOp createUpdatingCopy(EntryOp gradient, Optimizer optimizer,
                            const ParameterTable &parameters,
-                           llvm::ArrayRef<llvm::StringRef> selectable = {});
+                           llvm::ArrayRef<llvm::StringRef> selectable = {},
+                           llvm::ArrayRef<llvm::StringRef> others = {});
 
 } // namespace hone
 

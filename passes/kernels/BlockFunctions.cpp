@@ -32,6 +32,11 @@ SmallVector<StoredTensor, 3> hone::storedTensors(ParameterOp op) {
                        op.getStoredAttr());
 }
 
+static std::optional<RandomSource> sourceOf(Operation *op) {
+  auto random = dyn_cast<RandomOpInterface>(op);
+  return random ? random.getRandomSource() : std::nullopt;
+}
+
 BlockInterface hone::describeBlock(BlockOp block) {
   BlockInterface interface;
   block.walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -43,9 +48,9 @@ BlockInterface hone::describeBlock(BlockOp block) {
       interface.caches.insert({cache.getName(), cache});
     else if (auto gradient = dyn_cast<GradientOp>(op))
       interface.gradients.insert({gradient.getOf(), gradient});
-    else if (isa<PerturbedOp, DirectionOp>(op))
-      interface.random.insert(
-          op->getOperand(0).getDefiningOp<ParameterOp>().getName());
+    else if (auto random = sourceOf(op);
+             random && !llvm::is_contained(interface.random, *random))
+      interface.random.push_back(*random);
   });
   return interface;
 }
@@ -80,16 +85,18 @@ Value hone::viewAt(OpBuilder &builder, Location loc, Value base, int64_t offset,
 /// Emits the kernel of one op that computes.
 static LogicalResult emitCompute(Operation &op, KernelBuilder &k) {
   return TypeSwitch<Operation *, LogicalResult>(&op)
-      .Case<EmbeddingOp, RmsNormOp, RmsNormAdjointOp, RmsNormTangentOp, RopeOp,
-            DotOp, LinearOp, LinearAdjointOp, LoraLinearOp, LoraLinearAdjointOp,
-            LoraParameterAdjointOp, LoraParameterTangentOp, AttentionOp,
-            AttentionAdjointOp, AttentionTangentOp, CachedAttentionOp, LogitsOp,
+      .Case<EmbeddingOp, EmbeddingNoiseOp, RmsNormOp, RmsNormAdjointOp,
+            RmsNormTangentOp, RopeOp, DotOp, LinearOp, LinearAdjointOp,
+            LoraLinearOp, LoraLinearAdjointOp, LoraParameterAdjointOp,
+            LoraParameterTangentOp, AttentionOp, AttentionAdjointOp,
+            AttentionTangentOp, CachedAttentionOp, LogitsOp,
             LinearCrossEntropyOp, LinearCrossEntropyTangentOp, LayerNormOp,
             LayerNormAdjointOp, LayerNormTangentOp, LayerNormParameterAdjointOp,
             PositionEmbeddingOp, PositionEmbeddingParameterAdjointOp, ColumnsOp,
             ColumnsAdjointOp, LinearParameterAdjointOp, BiasAdjointOp,
             BiasTangentOp, RmsNormParameterAdjointOp,
-            EmbeddingParameterAdjointOp, LinearCrossEntropyParameterAdjointOp>(
+            EmbeddingParameterAdjointOp, LinearCrossEntropyParameterAdjointOp,
+            RowLengthsOp, RescaleOp, RescaleParameterAdjointOp>(
           [&](auto typed) {
             emitKernel(typed, k);
             return success();
@@ -257,8 +264,11 @@ LogicalResult BodyEmitter::emitTiles(RowTilesOp op, Value scratch, Value rows,
   Value left = arith::SubIOp::create(builder, loc, rows, first);
   Value count = arith::MinUIOp::create(builder, loc, step, left);
   auto slice = [&](Value outside, Value inside) {
+    Value whole = buffers.ofValue.at(outside);
     buffers.ofValue[inside] =
-        rowsFrom(builder, loc, buffers.ofValue.at(outside), first, tileRows);
+        hasRows(outside.getType())
+            ? rowsFrom(builder, loc, whole, first, tileRows)
+            : whole;
   };
   for (auto [operand, argument] :
        llvm::zip(op.getOperands(), body.getArguments()))
@@ -266,7 +276,10 @@ LogicalResult BodyEmitter::emitTiles(RowTilesOp op, Value scratch, Value rows,
   for (auto [result, returned] :
        llvm::zip(op.getResults(), body.getTerminator()->getOperands()))
     slice(result, returned);
-  return emit(body, inner, count, tileRows);
+  buffers.firstRow = first;
+  LogicalResult isEmitted = emit(body, inner, count, tileRows);
+  buffers.firstRow = {};
+  return isEmitted;
 }
 
 LogicalResult hone::createBlockFunction(BlockOp block,
@@ -313,10 +326,11 @@ LogicalResult hone::createBlockFunction(BlockOp block,
     buffers.ofValue[result] = next();
   for (const auto &[name, op] : interface.gradients)
     emitter.gradients[name] = next();
-  llvm::StringMap<Value> streams;
-  for (StringRef name : interface.random)
-    streams[name] = next();
+  ValueRange streams = arguments;
   block.walk([&](Operation *op) {
+    if (auto random = sourceOf(op))
+      buffers.streams[op] = streams[llvm::find(interface.random, *random) -
+                                    interface.random.begin()];
     if (auto parameter = dyn_cast<ParameterOp>(op))
       buffers.ofValue[parameter.getResult()] = parameters[parameter.getName()];
     else if (auto input = dyn_cast<InputOp>(op))
@@ -337,7 +351,7 @@ LogicalResult hone::createBlockFunction(BlockOp block,
       if (op->getNumOperands() > 2)
         how.scale = buffers.ofValue.at(op->getOperand(2));
       how.isDirection = isa<DirectionOp>(op);
-      how.stream = streams.at(parameter.getName());
+      how.stream = buffers.streams.at(op);
       buffers.ofValue[op->getResult(0)] = view;
     }
   });

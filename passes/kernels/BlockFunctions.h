@@ -18,21 +18,20 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace hone {
 
 /// What the function of a block takes after rows and scratch: arguments,
 /// parameters (each as its stored tensors), inputs, caches, results, gradients,
-/// and the random streams (i64) of parameters that are perturbed or have
-/// directions; each in order of first use.
+/// and the hashes (i64) of random streams that ops draw from; each in order of
+/// first use.
 struct BlockInterface {
   llvm::MapVector<llvm::StringRef, ParameterOp> parameters;
   llvm::MapVector<llvm::StringRef, InputOp> inputs;
   llvm::MapVector<llvm::StringRef, CacheOp> caches;
   llvm::MapVector<llvm::StringRef, GradientOp> gradients;
-  llvm::SetVector<llvm::StringRef> random;
+  llvm::SmallVector<RandomSource> random;
 };
 
 struct TileOptions {

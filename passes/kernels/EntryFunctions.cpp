@@ -142,9 +142,9 @@ EntryConversion::argumentsOf(CallOp call, StringRef block, Value scratch) {
     if (failed(
             append(gradient(call, name, GradientOp(op).getValue().getType()))))
       return failure();
-  for (StringRef name : callee->second.random) {
-    std::string full = (call.getPrefix() + name).str();
-    uint64_t stream = rt::hashStream(rt::RandomPurpose::Perturb, full);
+  for (const RandomSource &source : callee->second.random) {
+    std::string full = (call.getPrefix() + source.name).str();
+    uint64_t stream = rt::hashStream(source.purpose, full);
     arguments.push_back(arith::ConstantOp::create(
         builder, call.getLoc(),
         builder.getI64IntegerAttr(static_cast<int64_t>(stream))));

@@ -138,8 +138,9 @@ LogicalResult EntryConversion::convert(EstimateGradientOp op) {
       slice->offset);
   if (failed(gradient))
     return failure();
-  Value chunks = tableOf(op, "random_chunks",
-                         randomChunks(slice->parameters, builder.getContext()));
+  Value chunks =
+      tableOf(op, "parameter_chunks",
+              parameterChunks(slice->parameters, builder.getContext()));
   SmallVector<Value> arguments = {*gradient, chunks};
   for (Value operand : op->getOperands())
     arguments.push_back(buffers.ofValue.at(operand));
@@ -259,8 +260,8 @@ LogicalResult EntryConversion::convertUpdate(UpdateOp op) {
       (table.thetaElement() != table.gradientElement()))
     return op.emitOpError("expects 'rounding' exactly when parameters are "
                           "stored as bfloat16; run hone-schedule-step first");
-  // The vectors, then the scalars, then the chunks if the update draws random
-  // numbers.
+  // The vectors, then the scalars, then the chunks if it matters what
+  // parameter an element is of.
   SmallVector<Value> arguments;
   LogicalResult found = success();
   auto appendSlice = [&](const Twine &name, Type element) {
@@ -286,11 +287,12 @@ LogicalResult EntryConversion::convertUpdate(UpdateOp op) {
       scalars.push_back(operand);
   for (Value scalar : scalars)
     arguments.push_back(buffers.ofValue.at(scalar));
-  const bool isRandom = op.getRounding() || op.getCoefficients();
-  if (isRandom)
+  const bool hasChunks =
+      op.getRounding() || op.getCoefficients() || op.getRateOfB();
+  if (hasChunks)
     arguments.push_back(
-        tableOf(op, "random_chunks",
-                randomChunks(slice->parameters, builder.getContext())));
+        tableOf(op, "parameter_chunks",
+                parameterChunks(slice->parameters, builder.getContext())));
 
   emitWhen(op.getLoc(), op.getMask(), op.getMaskIndex(), [&] {
     callShared(op, "update", arguments,
@@ -298,7 +300,7 @@ LogicalResult EntryConversion::convertUpdate(UpdateOp op) {
                  unsigned states = op.getNumStateVectors();
                  UpdateVectors vectors{given[0], {}, {}, {}};
                  given = given.drop_front();
-                 if (isRandom) {
+                 if (hasChunks) {
                    vectors.chunks = given.back();
                    given = given.drop_back();
                  }

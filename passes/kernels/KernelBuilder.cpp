@@ -197,18 +197,20 @@ void KernelBuilder::forEachTile(Type element, const Tiling &tiling,
   };
   if (settings.blocks.rows)
     limit(settings.blocks.rows);
-  SmallVector<MemRefType, 1> sums;
+  SmallVector<MemRefType, 2> memory;
   if (sumType != element) {
     if (rowMaximum > kSumRows)
       limit(kSumRows);
     int64_t rows = height ? std::min(height, rowMaximum) : rowMaximum;
-    sums.push_back(MemRefType::get({rows, width}, sumType));
+    memory.push_back(MemRefType::get({rows, width}, sumType));
   }
+  if (tiling.scratch)
+    memory.push_back(tiling.scratch);
   Value zero = index(0);
   Value tiles = index(count);
   if (height)
     tiles = mul(ceilDiv(tiling.rows, height), tiles);
-  parallel(tiles, sums, [&](Value i, ValueRange scratch) {
+  parallel(tiles, memory, [&](Value i, ValueRange own) {
     Tile tile{zero,
               tiling.rows,
               zero,
@@ -216,7 +218,8 @@ void KernelBuilder::forEachTile(Type element, const Tiling &tiling,
               width,
               tiling.terms,
               tiling.mayRound && rounds(sumType),
-              scratch.empty() ? Value() : scratch.front()};
+              sumType != element ? own.front() : Value(),
+              tiling.scratch ? own.back() : Value()};
     if (height) {
       tile.row = mul(div(i, index(count)), index(height));
       tile.rows = min(index(height), sub(tiling.rows, tile.row));

@@ -48,6 +48,10 @@ struct Buffers {
   llvm::DenseMap<mlir::Value, mlir::Value> sinks;
   /// Memref of a parameter to how it is read; none: as it is.
   llvm::DenseMap<mlir::Value, ParameterView> parameters;
+  /// Op to the hash of the random stream that it draws from, an i64.
+  llvm::DenseMap<mlir::Operation *, mlir::Value> streams;
+  /// The row of the batch that kernels have as their first; null: its first.
+  mlir::Value firstRow;
 };
 
 /// What a module and its target say about all kernels.
@@ -101,6 +105,8 @@ public:
   bool isRandom(Value matrix) const {
     return buffers.parameters.lookup(matrix).isRandom();
   }
+  /// See RandomSource.
+  Value stream(mlir::Operation *op) const { return buffers.streams.at(op); }
   /// Lets the resident pages of `count` rows of a mapped matrix go.
   void release(Value matrix, Value row, Value count);
   /// A constant in the module's read-only data; equal tables are one.
@@ -128,6 +134,8 @@ public:
   /// Rows of this batch.
   Value rows() const { return rowCount; }
   int64_t maxRows() const { return rowMaximum; }
+  /// Of the batch, which is more than the rows of a tile.
+  Value firstRow() { return buffers.firstRow ? buffers.firstRow : index(0); }
 
   void parallel(Value count, llvm::ArrayRef<mlir::MemRefType> scratch,
                 llvm::function_ref<void(Value, ValueRange)> body);
@@ -157,9 +165,10 @@ public:
   struct Tiling {
     Value rows;
     int64_t columns;
-    int64_t terms;         ///< of one sum, see `tile.product`
-    int64_t rowBlock = 0;  ///< rows of a tile, at most; 0: the target's
-    bool mayRound = false; ///< see KernelSettings::roundsProducts
+    int64_t terms;                 ///< of one sum, see `tile.product`
+    int64_t rowBlock = 0;          ///< rows of a tile, at most; 0: the target's
+    bool mayRound = false;         ///< see KernelSettings::roundsProducts
+    mlir::MemRefType scratch = {}; ///< memory of a tile's own; null: none
   };
   /// A piece of a result, computed by one iteration.
   struct Tile {
@@ -167,6 +176,7 @@ public:
     int64_t mostColumns, terms;
     bool rounded;
     Value sums = {}; ///< private; null: the result itself
+    Value scratch = {};
   };
   /// Runs the body for each tile of a result of `element`, in parallel.
   void forEachTile(mlir::Type element, const Tiling &tiling,

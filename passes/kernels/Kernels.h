@@ -29,6 +29,9 @@ void emitKernel(LinearParameterAdjointOp op, KernelBuilder &k);
 
 // ParameterKernels.cpp
 void emitKernel(BiasAdjointOp op, KernelBuilder &k);
+void emitKernel(RowLengthsOp op, KernelBuilder &k);
+void emitKernel(RescaleOp op, KernelBuilder &k);
+void emitKernel(RescaleParameterAdjointOp op, KernelBuilder &k);
 void emitKernel(BiasTangentOp op, KernelBuilder &k);
 void emitKernel(RmsNormParameterAdjointOp op, KernelBuilder &k);
 void emitKernel(EmbeddingParameterAdjointOp op, KernelBuilder &k);
@@ -54,6 +57,7 @@ void emitKernel(LogitsOp op, KernelBuilder &k);
 
 // RowKernels.cpp
 void emitKernel(EmbeddingOp op, KernelBuilder &k);
+void emitKernel(EmbeddingNoiseOp op, KernelBuilder &k);
 void emitKernel(RmsNormOp op, KernelBuilder &k);
 void emitKernel(RmsNormAdjointOp op, KernelBuilder &k);
 void emitKernel(RmsNormTangentOp op, KernelBuilder &k);
@@ -118,18 +122,18 @@ void emitSquares(mlir::Value ranges, mlir::Value vector, mlir::Value squares,
 struct UpdateVectors {
   /// Null if the update says along which directions it is.
   mlir::Value theta, gradient;
-  /// As randomChunks() makes it, for an update that rounds to bfloat16 or goes
-  /// along random directions; else null.
+  /// As parameterChunks() makes it, for an update that rounds to bfloat16, goes
+  /// along random directions or has a rate of B; else null.
   mlir::Value chunks;
   llvm::SmallVector<mlir::Value, 2> state;
 };
 
-/// How a loop over vectors is divided whose random numbers have the names of
-/// `parameters`, which lie one after the other in the vectors: rows of first
-/// element, count, first index in the tensor, and hashStream() of its name for
-/// the purposes Round and Perturb.
-mlir::DenseElementsAttr randomChunks(llvm::ArrayRef<Parameter> parameters,
-                                     mlir::MLIRContext *context);
+/// How a loop over vectors is divided in which it matters what parameter an
+/// element is of; `parameters` lie one after the other in the vectors. Rows of
+/// first element, count, first index in the tensor, hashStream() of its name
+/// for the purposes Round and Perturb, and whether it hasRateOfB().
+mlir::DenseElementsAttr parameterChunks(llvm::ArrayRef<Parameter> parameters,
+                                        mlir::MLIRContext *context);
 
 /// Writes the estimate that `op` describes to `gradient`.
 void emitEstimate(EstimateGradientOp op, mlir::Value gradient,

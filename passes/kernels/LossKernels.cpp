@@ -9,6 +9,10 @@
 // The target's own term is kept out of the sums. Where the model is sure of the
 // target, 1 - p(target) would cancel; the sum of the other terms does not.
 //
+// Smoothed labels take a share of the target's weight to all words alike, so
+// what they add is of sums over the whole vocabulary: of logits, of their
+// tangents, and of the head's rows.
+//
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Hone/Numerics.h"
@@ -39,6 +43,7 @@ struct LossBuffers {
   Value terms;        ///< the result of each packed row
   Type element;       ///< that logits are computed in
   int64_t hidden, vocabulary;
+  double smoothing; ///< of labels; 0: none
 };
 
 /// Entries [first, first + width) of the vocabulary.
@@ -63,6 +68,7 @@ static LossBuffers lossBuffers(LossLike op, KernelBuilder &k, Value total) {
   in.element = computeType(getElementTypeOrSelf(op.getX().getType()));
   in.hidden = weight.getDimSize(1);
   in.vocabulary = weight.getDimSize(0);
+  in.smoothing = op.getSmoothing() ? op.getSmoothing()->convertToDouble() : 0.0;
   return in;
 }
 
@@ -226,6 +232,25 @@ static void emitLogits(KernelBuilder &k, const LossBuffers &in,
                     });
 }
 
+/// sums[i] += what `from` has of one tile for packed row `i`.
+static void addTile(KernelBuilder &k, const LossBuffers &in,
+                    const VocabularyTile &vocabulary, Value sums, Value from,
+                    Value i) {
+  Value sum =
+      k.reduce(k.index(vocabulary.width), tile::Combine::add, in.element,
+               [&](Value j) { return k.load(from, {i, j}); });
+  k.store(k.add(k.load(sums, i), k.convert(k.getF64Type(), sum)), sums, i);
+}
+
+/// smoothing * (ofTarget - ofAll / vocabulary), in double: what smoothed labels
+/// add to a row's result.
+static Value smoothed(KernelBuilder &k, const LossBuffers &in, Value ofTarget,
+                      Value ofAll) {
+  Type f64 = k.getF64Type();
+  Value mean = k.div(ofAll, k.real(f64, double(in.vocabulary)));
+  return k.mul(k.real(f64, in.smoothing), k.sub(ofTarget, mean));
+}
+
 static void startRow(KernelBuilder &k, const LossBuffers &in, Value i) {
   Type f64 = k.getF64Type();
   packRow(k, in, in.x, in.packedX, i);
@@ -301,15 +326,48 @@ static void addInputAdjoint(KernelBuilder &k, const LossBuffers &in,
       });
 }
 
+/// Sets every element of `row`, memref<1 x length>.
+static void fillRow(KernelBuilder &k, Value row, double value) {
+  auto type = cast<MemRefType>(row.getType());
+  Value number = k.real(type.getElementType(), value);
+  k.once([&] {
+    k.map(k.index(type.getDimSize(1)),
+          [&](ValueRange j) { k.store(number, row, {k.index(0), j[0]}); });
+  });
+}
+
+/// headSum += the sum of the head's rows of one tile; `ones` are as many.
+static void addHeadRows(KernelBuilder &k, const LossBuffers &in,
+                        const VocabularyTile &vocabulary, Value headSum,
+                        Value ones) {
+  KernelBuilder::Tiling tiling{k.index(1), in.hidden, vocabulary.width};
+  k.forEachTile(in.element, tiling, [&](const KernelBuilder::Tile &tile) {
+    Value zero = k.index(0);
+    KernelBuilder::Product product = k.productFor(
+        tile, headSum, {ones, zero, zero},
+        {in.weight, vocabulary.first, tile.column}, k.index(vocabulary.width));
+    product.accumulate = true;
+    product.fewRows = true;
+    k.product(product);
+  });
+}
+
 /// dx = (dxSums - sum * W[target]) / (the sum with the target's term), for
-/// packed row `i`; `part` is one of a row. With `streamed`, the pages of the
+/// packed row `i`; `part` is one of a row. With smoothed labels also smoothing
+/// * (W[target] - headSum / vocabulary). With `streamed`, the pages of the
 /// target's weights go at once: rows are far apart.
 static void finishInputAdjoint(KernelBuilder &k, const LossBuffers &in,
                                bool streamed, Value dxSums, Value dx,
-                               Value whole, Value part, Value i) {
-  Value one = k.real(k.getF64Type(), 1.0);
+                               Value whole, Value headSum, Value part,
+                               Value i) {
+  Type f64 = k.getF64Type();
+  Value one = k.real(f64, 1.0);
   Value factor = k.convert(in.element, k.div(one, whole));
-  Value others = k.convert(in.element, k.div(k.load(in.sums, i), whole));
+  Value pushed = k.div(k.load(in.sums, i), whole);
+  if (headSum)
+    pushed = k.sub(pushed, k.real(f64, in.smoothing));
+  Value others = k.convert(in.element, pushed);
+  Value share = k.real(in.element, in.smoothing / double(in.vocabulary));
   Value target = k.loadIndex(in.targets, k.loadIndex(in.rowOf, i));
   int64_t width = cast<MemRefType>(part.getType()).getDimSize(1);
   Value hidden = k.index(in.hidden);
@@ -320,7 +378,10 @@ static void finishInputAdjoint(KernelBuilder &k, const LossBuffers &in,
       Value column = k.add(first, j[0]);
       Value pull = k.mul(k.load(dxSums, {i, column}), factor);
       Value push = k.mul(k.load(part, {k.index(0), j[0]}), others);
-      k.store(k.sub(pull, push), dx, {i, column});
+      Value sum = k.sub(pull, push);
+      if (headSum)
+        sum = k.sub(sum, k.mul(share, k.load(headSum, {k.index(0), column})));
+      k.store(sum, dx, {i, column});
     });
   });
 }
@@ -334,8 +395,14 @@ void hone::emitKernel(LinearCrossEntropyOp op, KernelBuilder &k) {
   if (op.sumsApart())
     std::swap(dxSums, in.packedX);
   Value columns = k.index(in.hidden), zero = k.real(in.element, 0.0);
+  bool isSmoothed = in.smoothing > 0;
+  Value logitSums = isSmoothed ? k.workspace(op, 7) : Value();
+  Value headSum = isSmoothed && dx ? k.workspace(op, 8) : Value();
+  Value ones = headSum ? k.workspace(op, 9) : Value();
   auto start = [&](Value i, ValueRange) {
     startRow(k, in, i);
+    if (logitSums)
+      k.store(k.real(k.getF64Type(), 0.0), logitSums, i);
     if (dx)
       k.map(columns, [&](ValueRange j) { k.store(zero, dxSums, {i, j[0]}); });
   };
@@ -349,23 +416,35 @@ void hone::emitKernel(LinearCrossEntropyOp op, KernelBuilder &k) {
   auto finish = [&](Value i, ValueRange scratch) {
     Value whole = wholeSum(k, in, i);
     Value distance = k.sub(k.load(in.maxima, i), k.load(in.targetLogits, i));
-    k.store(k.add(distance, math::LogOp::create(k, whole)), in.terms, i);
+    Value loss = k.add(distance, math::LogOp::create(k, whole));
+    if (logitSums)
+      loss = k.add(loss, smoothed(k, in, k.load(in.targetLogits, i),
+                                  k.load(logitSums, i)));
+    k.store(loss, in.terms, i);
     if (dx)
-      finishInputAdjoint(k, in, op.getStreamed(), dxSums, dx, whole, scratch[0],
-                         i);
+      finishInputAdjoint(k, in, op.getStreamed(), dxSums, dx, whole, headSum,
+                         scratch[0], i);
   };
 
   packRows(k, in);
   forEachPacked(k, in, {}, start);
+  if (headSum) {
+    fillRow(k, headSum, 0.0);
+    fillRow(k, ones, 1.0);
+  }
   forEachVocabularyTile(
       k, in, op.getStreamed(), [&](const VocabularyTile &vocabulary) {
         emitLogits(k, in, vocabulary, in.packedX, in.weight, in.logits);
         forEachPacked(k, in, {}, [&](Value i, ValueRange) {
+          if (logitSums)
+            addTile(k, in, vocabulary, logitSums, in.logits, i);
           takeTile(k, in, vocabulary, i,
                    [&](Value factor) { rescale(i, factor); });
         });
         if (dx)
           addInputAdjoint(k, in, vocabulary, dxSums);
+        if (headSum)
+          addHeadRows(k, in, vocabulary, headSum, ones);
       });
   SmallVector<MemRefType, 1> scratch;
   if (dx)
@@ -390,6 +469,7 @@ void hone::emitKernel(LinearCrossEntropyTangentOp op, KernelBuilder &k) {
   // The tangent of the target's logit, and the sum of e * tangent of the
   // others.
   Value targetTangents = k.workspace(op, 9), slopes = k.workspace(op, 10);
+  Value tangentSums = in.smoothing > 0 ? k.workspace(op, 11) : Value();
 
   auto takeRow = [&](const VocabularyTile &vocabulary, Value i) {
     auto rescale = [&](Value factor) {
@@ -399,6 +479,8 @@ void hone::emitKernel(LinearCrossEntropyTangentOp op, KernelBuilder &k) {
       k.store(k.loadAs(f64, tangents, {i, column}), targetTangents, i);
     };
     takeTile(k, in, vocabulary, i, rescale, takeTarget);
+    if (tangentSums)
+      addTile(k, in, vocabulary, tangentSums, tangents, i);
     Value slope = k.reduce(k.index(vocabulary.width), tile::Combine::add,
                            in.element, [&](Value j) {
                              return k.mul(k.load(in.logits, {i, j}),
@@ -408,8 +490,11 @@ void hone::emitKernel(LinearCrossEntropyTangentOp op, KernelBuilder &k) {
   };
   auto finish = [&](Value i, ValueRange) {
     Value base = k.mul(k.load(targetTangents, i), k.load(in.sums, i));
-    Value slope = k.sub(k.load(slopes, i), base);
-    k.store(k.div(slope, wholeSum(k, in, i)), in.terms, i);
+    Value slope = k.div(k.sub(k.load(slopes, i), base), wholeSum(k, in, i));
+    if (tangentSums)
+      slope = k.add(slope, smoothed(k, in, k.load(targetTangents, i),
+                                    k.load(tangentSums, i)));
+    k.store(slope, in.terms, i);
   };
 
   packRows(k, in);
@@ -418,6 +503,8 @@ void hone::emitKernel(LinearCrossEntropyTangentOp op, KernelBuilder &k) {
     if (tx)
       packRow(k, in, tx, packedTx, i);
     k.store(k.real(f64, 0.0), slopes, i);
+    if (tangentSums)
+      k.store(k.real(f64, 0.0), tangentSums, i);
   });
   forEachVocabularyTile(
       k, in, op.getStreamed(), [&](const VocabularyTile &vocabulary) {
@@ -438,16 +525,27 @@ void hone::emitKernel(LinearCrossEntropyTangentOp op, KernelBuilder &k) {
 // Gradient of the head
 //===----------------------------------------------------------------------===//
 
-/// Turns the logits of one tile into dloss * (p - (v = target)) for packed row
-/// `i`, whose `in.terms` is dloss over the sum with the target's term.
+/// Turns the logits of one tile into dloss * (p - q) for packed row `i`, whose
+/// `in.terms` is dloss over the sum with the target's term; q is the label.
 static void emitLogitAdjoints(KernelBuilder &k, const LossBuffers &in,
-                              const VocabularyTile &vocabulary, Value i) {
+                              const VocabularyTile &vocabulary, Value dloss,
+                              Value i) {
+  Type f64 = k.getF64Type();
   Value width = k.index(vocabulary.width);
   Value maximum = k.loadAs(in.element, in.maxima, i);
   Value factor = k.loadAs(in.element, in.terms, i);
+  // Of a smoothed label, what each word has, and what the target has lost.
+  Value share, lost;
+  if (in.smoothing > 0) {
+    double each = in.smoothing / double(in.vocabulary);
+    Value adjoint = k.load(dloss, {});
+    share = k.convert(in.element, k.mul(adjoint, k.real(f64, each)));
+    lost = k.mul(adjoint, k.real(f64, in.smoothing - each));
+  }
   k.map(width, [&](ValueRange j) {
     Value e = k.exp(k.sub(k.load(in.logits, {i, j[0]}), maximum));
-    k.store(k.mul(e, factor), in.logits, {i, j[0]});
+    Value p = k.mul(e, factor);
+    k.store(share ? k.sub(p, share) : p, in.logits, {i, j[0]});
   });
   Value row = k.loadIndex(in.rowOf, i);
   Value column = k.sub(k.loadIndex(in.targets, row), vocabulary.first);
@@ -455,7 +553,7 @@ static void emitLogitAdjoints(KernelBuilder &k, const LossBuffers &in,
       arith::CmpIOp::create(k, arith::CmpIPredicate::ult, column, width);
   k.when(isHere, [&] {
     Value others = k.mul(k.load(in.sums, i), k.load(in.terms, i));
-    Value minus = arith::NegFOp::create(k, others);
+    Value minus = lost ? k.sub(lost, others) : arith::NegFOp::create(k, others);
     k.store(minus, in.logits, {i, column});
   });
 }
@@ -505,7 +603,7 @@ void hone::emitKernel(LinearCrossEntropyParameterAdjointOp op,
       k, in, /*streamed=*/false, [&](const VocabularyTile &vocabulary) {
         emitLogits(k, in, vocabulary, in.packedX, in.weight, in.logits);
         forEachPacked(k, in, {}, [&](Value i, ValueRange) {
-          emitLogitAdjoints(k, in, vocabulary, i);
+          emitLogitAdjoints(k, in, vocabulary, dloss, i);
         });
         addHeadAdjoint(k, in, vocabulary, dw);
       });

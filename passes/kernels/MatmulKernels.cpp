@@ -8,6 +8,11 @@
 
 #include "dialects/Hone/Numerics.h"
 #include "passes/kernels/Kernels.h"
+#include "passes/kernels/PhiloxKernel.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace hone;
@@ -89,6 +94,161 @@ static void narrowProduct(KernelBuilder &k, Value c, Value a, Value w,
     product.fewRows = true;
     k.product(product, epilogue);
   });
+}
+
+//===----------------------------------------------------------------------===//
+// Dropout
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What multiplies the input of an adapter, see hone.lora_linear. A piece of
+/// the product is made in memory of a thread where it is read, so that there is
+/// never more of it, and no mask at all.
+class Dropout {
+public:
+  /// Of `columns` features; none if `op` has no dropout.
+  template <typename LoraLike>
+  static std::optional<Dropout> of(LoraLike op, KernelBuilder &k,
+                                   int64_t columns) {
+    if (!op.getDropout())
+      return std::nullopt;
+    return Dropout(op, k.buffer(op.getKey()),
+                   op.getDropout()->convertToDouble(), columns);
+  }
+
+  /// A part of a matrix with as many rows as the kernel.
+  struct Part {
+    Value row, column, rows, columns;
+  };
+  /// Runs body(i, j, m) for the elements of `part`: rows counted from its
+  /// first, columns from the matrix's, and `scale` times the element of the
+  /// mask.
+  void forEach(KernelBuilder &k, const Part &part, Type element, double scale,
+               function_ref<void(Value i, Value j, Value m)> body) const;
+  /// to[i][j] = scale * m x, from the first element of `part` on.
+  void copy(KernelBuilder &k, Value x, const Part &part, double scale,
+            Value to) const;
+
+private:
+  Dropout(Operation *op, Value key, double p, int64_t columns)
+      : op(op), key(key), p(p), columns(columns) {}
+
+  Operation *op;
+  Value key;
+  double p;
+  int64_t columns;
+};
+} // namespace
+
+void Dropout::forEach(
+    KernelBuilder &k, const Part &part, Type element, double scale,
+    function_ref<void(Value i, Value j, Value m)> body) const {
+  uint32_t threshold = static_cast<uint32_t>(
+      std::min(std::round(std::ldexp(p, 32)), double(UINT32_MAX)));
+  Value least = arith::ConstantOp::create(
+      k, k.getI32IntegerAttr(static_cast<int32_t>(threshold)));
+  Value kept = k.real(element, scale / (1 - p)), none = k.real(element, 0.0);
+  RandomWords words(k, op, key, columns);
+  k.loop(k.index(0), part.rows, 1, [&](Value i) {
+    words.forEach(k.add(part.row, i), part.column, part.columns,
+                  [&](Value j, Value word) {
+                    Value keeps = arith::CmpIOp::create(
+                        k, arith::CmpIPredicate::uge, word, least);
+                    body(i, j, arith::SelectOp::create(k, keeps, kept, none));
+                  });
+  });
+}
+
+void Dropout::copy(KernelBuilder &k, Value x, const Part &part, double scale,
+                   Value to) const {
+  Type element = cast<MemRefType>(to.getType()).getElementType();
+  forEach(k, part, element, scale, [&](Value i, Value j, Value m) {
+    Value value = k.loadAs(element, x, {k.add(part.row, i), j});
+    k.store(k.mul(value, m), to, {i, k.sub(j, part.column)});
+  });
+}
+
+/// h = scale * (m x) a^T.
+static void droppedProduct(KernelBuilder &k, const Dropout &dropout, Value h,
+                           Value x, Value a, double scale) {
+  auto type = cast<MemRefType>(h.getType());
+  Type element = type.getElementType();
+  int64_t in = cast<MemRefType>(x.getType()).getDimSize(1);
+  int64_t width = std::min(in, numerics::kDropoutColumns);
+  KernelBuilder::Tiling tiling{k.rows(), type.getDimSize(1), width,
+                               kNarrowRows};
+  tiling.scratch = MemRefType::get({kNarrowRows, width}, element);
+  k.forEachTile(element, tiling, [&](const KernelBuilder::Tile &tile) {
+    Value zero = k.index(0), nothing = k.real(element, 0.0);
+    k.map({tile.rows, tile.columns}, [&](ValueRange at) {
+      k.store(nothing, h, {k.add(tile.row, at[0]), k.add(tile.column, at[1])});
+    });
+    k.loop(zero, k.index(in), width, [&](Value first) {
+      Value count = k.min(k.index(width), k.sub(k.index(in), first));
+      dropout.copy(k, x, {tile.row, first, tile.rows, count}, scale,
+                   tile.scratch);
+      KernelBuilder::Product product = k.productFor(
+          tile, h, {tile.scratch, zero, zero}, {a, tile.column, first}, count);
+      product.transposeW = true;
+      product.accumulate = true;
+      product.fewRows = true;
+      k.product(product);
+    });
+  });
+}
+
+/// gradient += left^T (m x).
+static void addDroppedRows(KernelBuilder &k, const Dropout &dropout,
+                           Value gradient, Value left, Value x) {
+  auto type = cast<MemRefType>(gradient.getType());
+  Type element = type.getElementType();
+  int64_t in = type.getDimSize(1);
+  constexpr int64_t height = numerics::kGradientRows;
+  KernelBuilder::Tiling tiling{k.index(type.getDimSize(0)), in, height};
+  tiling.scratch =
+      MemRefType::get({height, k.blockColumns(element, in)}, element);
+  k.forEachTile(element, tiling, [&](const KernelBuilder::Tile &tile) {
+    Value zero = k.index(0);
+    k.loop(zero, k.rows(), height, [&](Value first) {
+      Value count = k.min(k.index(height), k.sub(k.rows(), first));
+      dropout.copy(k, x, {first, tile.column, count, tile.columns},
+                   /*scale=*/1.0, tile.scratch);
+      KernelBuilder::Product product =
+          k.productFor(tile, gradient, {left, first, tile.row},
+                       {tile.scratch, zero, zero}, count);
+      product.transposeA = true;
+      product.accumulate = true;
+      product.fewRows = true;
+      k.product(product);
+    });
+  });
+}
+
+/// Multiplies the elements of `tile` of `sums` by the mask, in place.
+static void dropTile(KernelBuilder &k, const Dropout &dropout,
+                     const KernelBuilder::Tile &tile, Value dx) {
+  Value sums = tile.sums ? tile.sums : dx;
+  Type element = cast<MemRefType>(sums.getType()).getElementType();
+  dropout.forEach(k, {tile.row, tile.column, tile.rows, tile.columns}, element,
+                  /*scale=*/1.0, [&](Value i, Value j, Value m) {
+                    SmallVector<Value> at = {i, k.sub(j, tile.column)};
+                    if (!tile.sums)
+                      at = {k.add(tile.row, i), j};
+                    k.store(k.mul(k.load(sums, at), m), sums, at);
+                  });
+}
+
+/// h = scale * x a^T, or of what dropout leaves of x.
+static void adapterInput(KernelBuilder &k,
+                         const std::optional<Dropout> &dropout, Value h,
+                         Value x, Value a, double scale) {
+  auto type = cast<MemRefType>(h.getType());
+  int64_t in = cast<MemRefType>(x.getType()).getDimSize(1);
+  if (dropout)
+    return droppedProduct(k, *dropout, h, x, a, scale);
+  Value factor = k.real(type.getElementType(), scale);
+  narrowProduct(k, h, x, a, /*transposeW=*/true, type.getDimSize(1), in,
+                scaledBy(k, factor));
 }
 
 /// One tile of `dx (+)= dy W`, which completes it.
@@ -210,15 +370,15 @@ static void adapterTile(KernelBuilder &k, const KernelBuilder::Tile &tile,
 void hone::emitKernel(LoraLinearOp op, KernelBuilder &k) {
   RankedTensorType type = tensorType(op.getY());
   Type element = type.getElementType();
-  int64_t in = columnsOf(op.getX()), rank = columnsOf(op.getB());
+  int64_t in = columnsOf(op.getX());
   Value y = k.buffer(op.getY()), x = k.buffer(op.getX());
   Value weight = k.buffer(op.getWeight()), b = k.buffer(op.getB());
   Value bias = bufferOrNull(k, op.getBias());
   Value h = op.getH() ? k.buffer(op.getH()) : k.workspace(op, 0);
 
-  Value scale = k.real(computeType(element), op.getScale().convertToDouble());
   Value a = formedOnce(k, op, op.getA(), op.getH() ? 0 : 1);
-  narrowProduct(k, h, x, a, /*transposeW=*/true, rank, in, scaledBy(k, scale));
+  adapterInput(k, Dropout::of(op, k, in), h, x, a,
+               op.getScale().convertToDouble());
 
   KernelBuilder::Tiling tiling{k.rows(), type.getDimSize(1),
                                numerics::dotBlock(in)};
@@ -237,13 +397,12 @@ void hone::emitKernel(LoraParameterTangentOp op, KernelBuilder &k) {
   Value x = k.buffer(op.getX()), ty = k.buffer(op.getTy());
 
   // Each term is h B^T, with ta in place of A or tb in place of B.
-  Value scale = k.real(computeType(element), op.getScale().convertToDouble());
   SmallVector<std::pair<Value, Value>, 2> terms;
   unsigned nextWorkspace = 0;
   auto timesX = [&](Value a) {
     Value h = k.workspace(op, nextWorkspace++);
-    narrowProduct(k, h, x, a, /*transposeW=*/true, rank, in,
-                  scaledBy(k, scale));
+    adapterInput(k, Dropout::of(op, k, in), h, x, a,
+                 op.getScale().convertToDouble());
     return h;
   };
   if (op.getTa()) {
@@ -272,6 +431,7 @@ void hone::emitKernel(LoraLinearAdjointOp op, KernelBuilder &k) {
   Value dx = k.buffer(op.getDx()), dy = k.buffer(op.getDy());
   Value weight = k.buffer(op.getWeight()), a = k.buffer(op.getA());
   Value u = k.workspace(op, 0);
+  auto dropout = Dropout::of(op, k, type.getDimSize(1));
 
   Value scale = k.real(computeType(element), op.getScale().convertToDouble());
   narrowProduct(k, u, dy, k.buffer(op.getB()), /*transposeW=*/false, rank, out,
@@ -283,6 +443,8 @@ void hone::emitKernel(LoraLinearAdjointOp op, KernelBuilder &k) {
   k.forEachTile(element, tiling, [&](const KernelBuilder::Tile &tile) {
     k.product(tileProduct(k, tile, dx, u, a, /*transposeW=*/false, rank,
                           /*accumulate=*/false));
+    if (dropout)
+      dropTile(k, *dropout, tile, dx);
     inputAdjointTile(k, tile, dx, dy, weight, /*accumulate=*/true);
   });
 }
@@ -291,6 +453,7 @@ void hone::emitKernel(LoraParameterAdjointOp op, KernelBuilder &k) {
   Type element = tensorType(op.getDy()).getElementType();
   int64_t in = columnsOf(op.getX()), out = columnsOf(op.getDy());
   int64_t rank = columnsOf(op.getB());
+  auto dropout = Dropout::of(op, k, in);
   Value x = k.buffer(op.getX()), dy = k.buffer(op.getDy());
   Value scale = k.real(computeType(element), op.getScale().convertToDouble());
 
@@ -298,13 +461,16 @@ void hone::emitKernel(LoraParameterAdjointOp op, KernelBuilder &k) {
     Value u = k.workspace(op, 0);
     narrowProduct(k, u, dy, k.buffer(op.getB()), /*transposeW=*/false, rank,
                   out, scaledBy(k, scale));
-    rowSumProduct(k, da, accumulate, u, x, /*rowBlock=*/0);
+    if (dropout)
+      addDroppedRows(k, *dropout, zeroedGradient(op.getDa(), k), u, x);
+    else
+      rowSumProduct(k, da, accumulate, u, x, /*rowBlock=*/0);
   }
   if (auto [db, accumulate] = destinationOf(k, op.getDb()); db) {
     Value h = op.getH() ? k.buffer(op.getH()) : k.workspace(op, 1);
     if (!op.getH())
-      narrowProduct(k, h, x, k.buffer(op.getA()), /*transposeW=*/true, rank, in,
-                    scaledBy(k, scale));
+      adapterInput(k, dropout, h, x, k.buffer(op.getA()),
+                   op.getScale().convertToDouble());
     rowSumProduct(k, db, accumulate, dy, h, kNarrowColumns);
   }
 }

@@ -87,6 +87,72 @@ Value hone::randomWord(KernelBuilder &k, const RandomKey &key, Value index) {
 }
 
 //===----------------------------------------------------------------------===//
+// Words of a matrix
+//===----------------------------------------------------------------------===//
+
+static constexpr int64_t kGroupBlocks = 16, kGroupColumns = 4 * kGroupBlocks;
+
+RandomWords::RandomWords(KernelBuilder &k, Operation *op, Value keyWords,
+                         int64_t columns)
+    : k(k), columns(columns) {
+  auto word = [&](int64_t at) { return k.load(keyWords, k.index(at)); };
+  key = streamKey(k, {word(0), word(1), word(2), word(3)}, k.stream(op));
+}
+
+void RandomWords::forEach(Value row, Value column, Value count,
+                          function_ref<void(Value, Value)> body) const {
+  Words w(k);
+  Value width = k.index(kGroupColumns), end = k.add(column, count);
+  Value groups = k.index(llvm::divideCeil(columns, kGroupColumns));
+  Value ofRow = k.mul(k.add(k.firstRow(), row), groups);
+  k.loop(k.div(column, width), k.ceilDiv(end, kGroupColumns), 1,
+         [&](Value group) {
+           Value first = k.mul(group, width), next = k.add(first, width);
+           // A multiple of 16, so adding the block carries nothing.
+           Value number = arith::IndexCastOp::create(
+               k, k.getI64Type(),
+               k.mul(k.add(ofRow, group), k.index(kGroupBlocks)));
+           auto [low, high] = w.halves(number);
+           auto block = [&, low = low, high = high](Value v) {
+             Value lane = arith::IndexCastOp::create(k, k.getI32Type(), v);
+             Value at = k.add(low, lane);
+             return philox(w, {at, high, key[2], key[3]}, {key[0], key[1]});
+           };
+           auto whole = [&] {
+             k.map(k.index(kGroupBlocks), [&](ValueRange v) {
+               auto words = block(v[0]);
+               for (int64_t i = 0; i < 4; ++i)
+                 body(k.add(k.add(first, k.index(i * kGroupBlocks)), v[0]),
+                      words[i]);
+             });
+           };
+           // Of a group that is cut, each element by itself.
+           auto cut = [&] {
+             Value from = k.createOrFold<arith::MaxUIOp>(first, column);
+             k.map(k.sub(k.min(next, end), from), [&](ValueRange point) {
+               Value j = k.add(from, point[0]), inGroup = k.sub(j, first);
+               auto words = block(k.rem(inGroup, k.index(kGroupBlocks)));
+               Value which = k.div(inGroup, k.index(kGroupBlocks));
+               Value word = words[3];
+               for (int64_t i = 3; i-- > 0;)
+                 word = arith::SelectOp::create(
+                     k,
+                     arith::CmpIOp::create(k, arith::CmpIPredicate::eq, which,
+                                           k.index(i)),
+                     words[i], word);
+               body(j, word);
+             });
+           };
+           auto isAtMost = [&](Value a, Value b) -> Value {
+             return arith::CmpIOp::create(k, arith::CmpIPredicate::ule, a, b);
+           };
+           k.when(arith::AndIOp::create(k, isAtMost(column, first),
+                                        isAtMost(next, end)),
+                  whole, cut);
+         });
+}
+
+//===----------------------------------------------------------------------===//
 // Normal numbers
 //===----------------------------------------------------------------------===//
 

@@ -26,6 +26,26 @@ RandomKey streamKey(KernelBuilder &k, const RandomKey &seedAndStep,
 mlir::Value randomWord(KernelBuilder &k, const RandomKey &key,
                        mlir::Value index);
 
+/// RandomStream::word() of the elements of a matrix with as many rows as the
+/// batch, for the stream of an op.
+class RandomWords {
+public:
+  /// `key`: memref<4xi32>. What all elements share is computed here.
+  RandomWords(KernelBuilder &k, mlir::Operation *op, mlir::Value key,
+              int64_t columns);
+
+  /// Runs body(j, word) for the columns j from `column` on, `count` of them, of
+  /// a row of the kernel. Neighbours run together where the body can, as in
+  /// `tile.map`.
+  void forEach(mlir::Value row, mlir::Value column, mlir::Value count,
+               llvm::function_ref<void(mlir::Value, mlir::Value)> body) const;
+
+private:
+  KernelBuilder &k;
+  int64_t columns;
+  RandomKey key;
+};
+
 /// RandomStream::normal() of the stream of `key` at `index`, as f64.
 mlir::Value randomNormal(KernelBuilder &k, const RandomKey &key,
                          mlir::Value index);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/kernels/Kernels.h"
+#include "passes/kernels/PhiloxKernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -36,6 +37,37 @@ void hone::emitKernel(EmbeddingOp op, KernelBuilder &k) {
       if (op.getScale())
         value = k.mul(value, k.real(element, op.getScale()->convertToDouble()));
       k.store(value, y, {row, j[0]});
+    });
+  });
+}
+
+void hone::emitKernel(EmbeddingNoiseOp op, KernelBuilder &k) {
+  Value x = k.buffer(op.getX()), y = k.buffer(op.getY());
+  Value starts = k.buffer(op.getStarts()), key = k.buffer(op.getKey());
+  int64_t width = columnsOf(op.getY());
+  Type element = elementOf(op.getY()), f64 = k.getF64Type();
+  Value one = k.real(f64, 1.0), zero = k.real(f64, 0.0);
+  Value alpha = k.real(f64, op.getAlpha().convertToDouble());
+  k.forEachRow([&](Value row) {
+    Value start = k.load(starts, row);
+    // Of the row's sequence: as many rows as begin where it does.
+    Value length =
+        k.reduce(k.rows(), tile::Combine::add, f64, [&](Value other) -> Value {
+          Value isSame = arith::CmpIOp::create(k, arith::CmpIPredicate::eq,
+                                               k.load(starts, other), start);
+          return arith::SelectOp::create(k, isSame, one, zero);
+        });
+    Value size = k.mul(length, k.real(f64, double(width)));
+    Value bound =
+        k.convert(element, k.div(alpha, math::SqrtOp::create(k, size)));
+    RandomWords words(k, op, key, width);
+    words.forEach(row, k.index(0), k.index(width), [&](Value j, Value word) {
+      Value eight = arith::ConstantOp::create(k, k.getI32IntegerAttr(8));
+      Value number = arith::SIToFPOp::create(
+          k, element, arith::ShRUIOp::create(k, word, eight));
+      Value u =
+          k.sub(k.mul(number, k.real(element, 0x1p-23)), k.real(element, 1.0));
+      k.store(k.add(k.load(x, {row, j}), k.mul(bound, u)), y, {row, j});
     });
   });
 }

@@ -122,15 +122,15 @@ void hone::emitSquares(Value ranges, Value vector, Value squares,
 }
 
 //===----------------------------------------------------------------------===//
-// Random numbers, by the names of tensors
+// Elements by their tensors, whose names random numbers have
 //===----------------------------------------------------------------------===//
 
-/// Elements that one iteration handles which draws random numbers: it may hold
-/// a sum of directions for each.
-static constexpr int64_t kRandomChunk = 2048;
+/// Elements of one tensor that one iteration handles: it may hold a sum of
+/// directions for each.
+static constexpr int64_t kParameterChunk = 2048;
 
-DenseElementsAttr hone::randomChunks(ArrayRef<Parameter> parameters,
-                                     MLIRContext *context) {
+DenseElementsAttr hone::parameterChunks(ArrayRef<Parameter> parameters,
+                                        MLIRContext *context) {
   SmallVector<int64_t> rows;
   for (const Parameter &parameter : parameters) {
     int64_t start = parameter.offset - parameters.front().offset;
@@ -138,37 +138,39 @@ DenseElementsAttr hone::randomChunks(ArrayRef<Parameter> parameters,
     auto hash = [&](rt::RandomPurpose purpose) {
       return static_cast<int64_t>(rt::hashStream(purpose, parameter.name));
     };
-    for (int64_t first = 0; first < elements; first += kRandomChunk)
-      rows.append({start + first, std::min(kRandomChunk, elements - first),
+    for (int64_t first = 0; first < elements; first += kParameterChunk)
+      rows.append({start + first, std::min(kParameterChunk, elements - first),
                    first, hash(rt::RandomPurpose::Round),
-                   hash(rt::RandomPurpose::Perturb)});
+                   hash(rt::RandomPurpose::Perturb),
+                   int64_t(parameter.hasRateOfB())});
   }
-  auto type = RankedTensorType::get({static_cast<int64_t>(rows.size()) / 5, 5},
+  auto type = RankedTensorType::get({static_cast<int64_t>(rows.size()) / 6, 6},
                                     IntegerType::get(context, 64));
   return DenseElementsAttr::get(type, ArrayRef(rows));
 }
 
 namespace {
-/// A row of randomChunks().
-struct RandomChunk {
+/// A row of parameterChunks().
+struct ParameterChunk {
   Value first, count, inTensor; ///< index
   Value round, perturb;         ///< i64: what names the streams
+  Value hasRateOfB;             ///< i64: not 0
 };
 } // namespace
 
 /// Runs the body for each chunk, in parallel.
 static void forEachChunk(KernelBuilder &k, Value chunks,
                          ArrayRef<MemRefType> scratch,
-                         function_ref<void(RandomChunk, ValueRange)> body) {
+                         function_ref<void(ParameterChunk, ValueRange)> body) {
   int64_t count = cast<MemRefType>(chunks.getType()).getDimSize(0);
   k.parallel(k.index(count), scratch, [&](Value chunk, ValueRange buffers) {
     auto place = [&](int64_t at) {
       return k.loadIndex(chunks, {chunk, k.index(at)});
     };
-    auto hash = [&](int64_t at) {
+    auto word = [&](int64_t at) {
       return k.load(chunks, {chunk, k.index(at)});
     };
-    body({place(0), place(1), place(2), hash(3), hash(4)}, buffers);
+    body({place(0), place(1), place(2), word(3), word(4), word(5)}, buffers);
   });
 }
 
@@ -187,10 +189,10 @@ public:
       : k(k), key(key), coefficients(coefficients) {}
 
   MemRefType scratch() const {
-    return MemRefType::get(kRandomChunk, k.getF64Type());
+    return MemRefType::get(kParameterChunk, k.getF64Type());
   }
   /// Adds up in `sums`, a scratch(). Directions are added in their order.
-  void sum(const RandomChunk &chunk, Value sums) const;
+  void sum(const ParameterChunk &chunk, Value sums) const;
 
 private:
   KernelBuilder &k;
@@ -198,7 +200,7 @@ private:
 };
 } // namespace
 
-void Directions::sum(const RandomChunk &chunk, Value sums) const {
+void Directions::sum(const ParameterChunk &chunk, Value sums) const {
   Type real = k.getF64Type(), word = k.getI32Type();
   k.map(chunk.count,
         [&](ValueRange j) { k.store(k.real(real, 0.0), sums, j[0]); });
@@ -228,7 +230,7 @@ void hone::emitEstimate(EstimateGradientOp op, Value gradient, Value chunks,
   Directions directions(k, k.buffer(op.getKey()),
                         k.buffer(op.getCoefficients()));
   forEachChunk(k, chunks, directions.scratch(),
-               [&](RandomChunk chunk, ValueRange scratch) {
+               [&](ParameterChunk chunk, ValueRange scratch) {
                  directions.sum(chunk, scratch[0]);
                  Value scale;
                  if (op.getScale())
@@ -276,18 +278,21 @@ static Type elementOf(const UpdateVectors &vectors) {
 }
 
 /// Replaces each element of theta by what a rule makes of it. `makeRule` emits
-/// what the rule's elements share, for a chunk of them.
+/// what the rule's elements share, for a chunk of them with that learning rate.
 template <typename UpdateOp>
 static void updateTheta(UpdateOp op, const UpdateVectors &vectors,
-                        KernelBuilder &k, function_ref<Rule()> makeRule) {
+                        KernelBuilder &k,
+                        function_ref<Rule(Value rate)> makeRule) {
   Type element = elementOf(vectors);
+  auto scalar = [&](Value value) { return k.load(k.buffer(value), {}); };
   Rule rule;
   auto updated = [&](Value gradient, Value i) {
     return rule(k.loadAs(element, vectors.theta, i), gradient, i);
   };
   if (!vectors.chunks)
     return forEachElement(
-        k, vectors.theta, [&] { rule = makeRule(); },
+        k, vectors.theta,
+        [&] { rule = makeRule(scalar(op.getLearningRate())); },
         [&](Value i) {
           k.store(updated(k.load(vectors.gradient, i), i), vectors.theta, i);
         });
@@ -299,10 +304,15 @@ static void updateTheta(UpdateOp op, const UpdateVectors &vectors,
     scratch.push_back(directions->scratch());
   }
   forEachChunk(
-      k, vectors.chunks, scratch, [&](RandomChunk chunk, ValueRange sums) {
+      k, vectors.chunks, scratch, [&](ParameterChunk chunk, ValueRange sums) {
         if (directions)
           directions->sum(chunk, sums[0]);
-        rule = makeRule();
+        Value rate = scalar(op.getLearningRate());
+        if (op.getRateOfB())
+          rate = arith::SelectOp::create(
+              k, arith::TruncIOp::create(k, k.getI1Type(), chunk.hasRateOfB),
+              scalar(op.getRateOfB()), rate);
+        rule = makeRule(rate);
         RandomKey rounding;
         if (op.getRounding())
           rounding = streamKey(k, keyWords(k, k.buffer(op.getRounding())),
@@ -327,9 +337,9 @@ void hone::emitUpdate(SgdOp op, const UpdateVectors &vectors,
   auto scalar = [&](Value value) {
     return k.loadAs(element, k.buffer(value), {});
   };
-  updateTheta(op, vectors, k, [&]() -> Rule {
+  updateTheta(op, vectors, k, [&](Value rate) -> Rule {
     Value gradientScale = scalar(op.getGradientScale());
-    Value learningRate = scalar(op.getLearningRate());
+    Value learningRate = k.convert(element, rate);
     Value decay = scalar(op.getWeightDecay());
     Value momentum = op.getMomentum() ? scalar(op.getMomentum()) : Value();
     return [=, &k, &vectors](Value theta, Value gradient, Value i) {
@@ -348,9 +358,8 @@ void hone::emitUpdate(AdamwOp op, const UpdateVectors &vectors,
   Type element = elementOf(vectors);
   auto scalar = [&](Value value) { return k.load(k.buffer(value), {}); };
   auto rounded = [&](Value value) { return k.convert(element, value); };
-  updateTheta(op, vectors, k, [&]() -> Rule {
+  updateTheta(op, vectors, k, [&](Value rate) -> Rule {
     Value one = k.real(k.getF64Type(), 1.0);
-    Value rate = scalar(op.getLearningRate());
     Value beta1 = scalar(op.getBeta1()), beta2 = scalar(op.getBeta2());
 
     Value gradientScale = rounded(scalar(op.getGradientScale()));

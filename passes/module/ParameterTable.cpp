@@ -101,6 +101,13 @@ std::vector<Parameter> ParameterTable::pretrained() const {
   return list;
 }
 
+std::vector<Parameter> ParameterTable::loaded() const {
+  std::vector<Parameter> list = frozenList;
+  llvm::copy_if(trainableList, std::back_inserter(list),
+                [](const Parameter &p) { return p.isLoaded(); });
+  return list;
+}
+
 Type ParameterTable::thetaElement() const {
   if (trainableList.empty())
     return {};

@@ -31,6 +31,15 @@ struct Parameter {
   int64_t layer = 0, offset = 0;
   /// The model's files hold it as [in, out].
   bool transposed = false;
+
+  /// Trainable only: whether it starts as the weights file has it.
+  bool isLoaded() const {
+    return init == Init::Pretrained || init == Init::RowLengths;
+  }
+  /// Trainable only: whether LoRA+ has another rate for it (Hayou et al. 2024):
+  /// B of adapters, which begins at zero, and vectors, as in PEFT's
+  /// create_loraplus_optimizer.
+  bool hasRateOfB() const { return init == Init::Zero || type.getRank() == 1; }
 };
 
 /// The trainable parameters that a layer's calls are the first to use.
@@ -61,6 +70,8 @@ public:
   /// What the model's files hold: the frozen ones, and those that train from
   /// there on.
   std::vector<Parameter> pretrained() const;
+  /// What the weights file has: the same, and what is computed from it.
+  std::vector<Parameter> loaded() const;
   llvm::ArrayRef<TrainableLayer> layers() const { return layerList; }
   /// The one of calls with `prefix`; null if nothing of it is trainable.
   const TrainableLayer *findLayer(llvm::StringRef prefix) const;

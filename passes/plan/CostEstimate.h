@@ -19,7 +19,7 @@ namespace hone {
 /// AVX-512, fitted to a 0.5B model's products by storage and rows; what decides
 /// a plan is how they stand to each other.
 struct MachineProfile {
-  double flopsPerSecond = 4.75e11;      ///< of products with the model's weights
+  double flopsPerSecond = 4.75e11; ///< of products with the model's weights
   double bfloat16FlopsPerSecond = 9e11; ///< the same with bfloat16 operands
   /// Of all other operations: attention, norms, thin products of LoRA.
   double otherFlopsPerSecond = 2.1e11;

@@ -258,7 +258,7 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes,
   bool isLoaded = false;
   for (const Parameter &parameter : parameters->trainable()) {
     trainables.add(parameter.name.size());
-    if (parameter.init != Init::Pretrained)
+    if (!parameter.isLoaded())
       continue;
     isLoaded = true;
     plan.weightBytes += bytesAtRows(

@@ -15,15 +15,18 @@ static int64_t bytesOfRow(Value value) {
 static bool canRunInTiles(Operation &op) {
   if (!op.hasTrait<RowWise>())
     return false;
-  for (Value operand : op.getOperands())
-    if (!hasRows(operand.getType()) && !isAmbient(operand))
-      return false;
   // A sum over rows is complete only after the last tile.
   for (Value result : op.getResults())
     if (!hasRows(result.getType()) && !result.use_empty() &&
         !isOnlyAddedToGradient(result))
       return false;
   return true;
+}
+
+/// Whether `op` is of parameters alone: it may run before all tiles.
+static bool isOutsideOfRows(Operation &op) {
+  return llvm::none_of(op.getOperandTypes(), hasRows) &&
+         llvm::none_of(op.getResultTypes(), hasRows) && isPure(&op);
 }
 
 SmallVector<RowRun> findRowRuns(mlir::Block &body) {
@@ -42,6 +45,8 @@ SmallVector<RowRun> findRowRuns(mlir::Block &body) {
         run.ops.push_back(sink);
       continue;
     }
+    if (isOutsideOfRows(op))
+      continue;
     if (canRunInTiles(op))
       run.ops.push_back(&op);
     else
@@ -55,7 +60,7 @@ llvm::SetVector<Value> RowRun::inputs() const {
   llvm::SetVector<Value> inputs;
   for (Operation *op : ops)
     for (Value operand : op->getOperands())
-      if (hasRows(operand.getType()) &&
+      if (!isAmbient(operand) &&
           !llvm::is_contained(ops, operand.getDefiningOp()))
         inputs.insert(operand);
   return inputs;
@@ -76,7 +81,8 @@ bool RowRun::isWideInside() const {
   border.insert_range(leaving);
   int64_t widest = 0;
   for (Value value : border)
-    widest = std::max(widest, bytesOfRow(value));
+    if (hasRows(value.getType()))
+      widest = std::max(widest, bytesOfRow(value));
   for (Operation *op : ops)
     for (Value result : op->getResults())
       if (hasRows(result.getType()) && !border.contains(result) &&

@@ -15,11 +15,12 @@
 namespace hone {
 
 /// Neighbouring row-wise ops of a block, with the sinks of what they sum.
-/// Ambient ops may stand between them.
+/// Ambient ops, and others that are of parameters alone, may stand between
+/// them.
 struct RowRun {
   llvm::SmallVector<mlir::Operation *> ops;
 
-  /// Values with rows that the run reads and does not define.
+  /// Values that the run reads and does not define, but for ambient ones.
   llvm::SetVector<mlir::Value> inputs() const;
   /// Values that the run defines and others read.
   llvm::SetVector<mlir::Value> outputs() const;

@@ -83,6 +83,54 @@ void ContractOp::build(
   YieldOp::create(builder, state.location, result);
 }
 
+//===----------------------------------------------------------------------===//
+// DotsOp
+//===----------------------------------------------------------------------===//
+
+/// Bits of a row that are read at a time, and groups.
+static constexpr int64_t kWordBits = 128, kGroups = 4;
+
+int64_t DotsOp::numbersOf(MemRefType w, std::optional<int64_t> bits) {
+  return w.getDimSize(1) * (bits ? 8 / *bits : 1);
+}
+
+bool DotsOp::canRead(MemRefType w, std::optional<int64_t> bits,
+                     MemRefType scales, int64_t terms) {
+  int64_t unit = kWordBits / bits.value_or(w.getElementTypeBitWidth());
+  int64_t numbers = numbersOf(w, bits);
+  return numbers % unit == 0 && (terms >= numbers || terms % unit == 0) &&
+         (!scales || scales.getDimSize(1) >= kGroups);
+}
+
+int64_t DotsOp::getGroup() {
+  if (!getScales())
+    return 0;
+  return tile::groupSize(getW().getType(), getScales().getType(), *getBits())
+      .value_or(0);
+}
+
+LogicalResult DotsOp::verify() {
+  // (C1) to (C3)
+  if (failed(tile::verifyStorage(*this, getW(), getScales(), getBiases(),
+                                 getBits())))
+    return failure();
+  // (C4)
+  if (!getSums().getType().getElementType().isF32() ||
+      !getA().getType().getElementType().isF32() ||
+      getW().getType().getElementType().isF64())
+    return emitOpError("expects f32 and a matrix of no more bits, but got ")
+           << getSums().getType() << ", " << getA().getType() << " and "
+           << getW().getType();
+  // (C5)
+  MemRefType scales = getScales() ? getScales().getType() : MemRefType();
+  if (!canRead(getW().getType(), getBits(), scales,
+               static_cast<int64_t>(getTerms())))
+    return emitOpError("expects rows and blocks of whole words of ")
+           << kWordBits << " bits and at least " << kGroups
+           << " groups but got " << getW().getType() << " in " << getTerms();
+  return success();
+}
+
 static ParseResult parseEpilogue(OpAsmParser &parser, Region &region,
                                  Type matrix) {
   if (failed(parser.parseOptionalKeyword("epilogue")))

@@ -185,6 +185,68 @@ def ContractOp : CpuOp<"contract",
       CArg<"::mlir::ValueRange", "{}">:$sumsAt)>];
 }
 
+def DotsOp : CpuOp<"dots", [AttrSizedOperandSegments]> {
+  let summary = "multiply a row with rows of a matrix where they are";
+  let description = [{
+    For `j < N`, where `N` is the second dimension of `sums` and `K` is how many
+    numbers a row of `w` has,
+
+        sums[i][j] = (accumulate ? sums[i][j] : 0)
+                   + sum over t < K of a[ai][at + t] * w[wi + j][t]
+
+    in blocks of `T` terms, each of them a chain of fused multiply-adds over
+    ascending `t`, as in `tile.product`. So sums have the bits that a panel
+    would give them; but each number of `w` is read once, straight into
+    registers. That is what counts where there is little to multiply: on the way,
+    the rows behind those that are multiplied are asked for.
+
+    A `w` of bytes is packed integers as in `cpu.fill`.
+
+    Preconditions, not checked at run time: `N` rows from `wi` on lie inside of
+    `w`, and `K` numbers from `at` on inside of `a`'s row.
+
+    1. (C1) `scales`, `biases` and `bits` come together, with a source of bytes.
+    2. (C2) `bits` is 4 or 8.
+    3. (C3) `scales` and `biases` have one type and the source's rows, and a group
+       is a multiple of 32 numbers.
+    4. (C4) `sums` and `a` are of f32, and `w` is not of f64.
+    5. (C5) Words can be read: `K`, and `T` if it is less, are multiples of the
+       numbers in 16 bytes of `w`. A packed row has at least four groups.
+
+    Example:
+
+    ```mlir
+    cpu.dots %sums[%c0], %x[%c0, %c0], %w[%j0] in 896
+        : memref<2x64xf32>, memref<1x896xf32>, memref<4864x896xbf16>
+    cpu.dots %sums[%c0], %x[%c0, %c0], %q[%j0] in 896 accumulate
+        scales %s biases %b bits 4
+        : memref<2x64xf32>, memref<1x896xf32>, memref<4864x448xi8>, memref<4864x14xf32>, memref<4864x14xf32>
+    ```
+  }];
+  let arguments = (ins Arg<FloatMatrix, "", [MemRead, MemWrite]>:$sums,
+      Index:$row, Arg<FloatMatrix, "", [MemRead]>:$a, Index:$aRow, Index:$aK,
+      Arg<SourceMatrix, "", [MemRead]>:$w, Index:$wRow, I64Attr:$terms,
+      UnitAttr:$accumulate, Arg<Optional<GroupMatrix>, "", [MemRead]>:$scales,
+      Arg<Optional<GroupMatrix>, "", [MemRead]>:$biases,
+      OptionalAttr<I64Attr>:$bits);
+  let assemblyFormat = [{
+    $sums `[` $row `]` `,` $a `[` $aRow `,` $aK `]` `,` $w `[` $wRow `]` `in`
+    $terms (`accumulate` $accumulate^)?
+    (`scales` $scales^ `biases` $biases `bits` $bits)? attr-dict `:`
+    type($sums) `,` type($a) `,` type($w) (`,` type($scales)^ `,` type($biases))?
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Numbers in a row of a matrix `w` that is stored so.
+    static int64_t numbersOf(::mlir::MemRefType w, std::optional<int64_t> bits);
+    /// Whether (C5) holds.
+    static bool canRead(::mlir::MemRefType w, std::optional<int64_t> bits,
+                        ::mlir::MemRefType scales, int64_t terms);
+    /// Numbers that share a scale; 0 if `w` is not packed.
+    int64_t getGroup();
+  }];
+}
+
 def Cpu_YieldOp : CpuOp<"yield", [Pure, ReturnLike, Terminator,
     ParentOneOf<["ContractOp"]>]> {
   let summary = "end an epilogue";

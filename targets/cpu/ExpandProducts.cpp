@@ -28,7 +28,8 @@ using namespace hone;
 static constexpr int64_t kFewRows = 32;
 
 /// The same where filling transposes: then rows that are long to read are worth
-/// more than a near panel, until there is next to nothing to multiply.
+/// more than a near panel, until there is next to nothing to multiply. If they
+/// can be read where they are, no panel is filled at all.
 static constexpr int64_t kFewTransposedRows = 4;
 
 /// Bytes of a piece: it is multiplied out of the first-level cache.
@@ -99,16 +100,20 @@ private:
     Value sums;   ///< what to start from; null: zero
   };
 
+  void expandDots();
+  void expandPanels();
   void block(Value start, Value terms, const Result &to);
   void lastBlock(Value start, Value terms, bool accumulate);
+  /// Whether a row can be multiplied with rows of w where they are.
+  bool canReadRows();
   /// Whether what is complete is rounded, which kernels do not do: the sums are
   /// near, and a kernel for each epilogue would take longer to compile.
   bool roundsResult() {
     return op.getInto() && op.getInto().getType().getElementType() !=
                                op.getC().getType().getElementType();
   }
-  /// Writes the sums in c, complete and rounded, to where they go.
-  void roundSums();
+  /// Completes the sums at a place of `sums`, rounded to where they go.
+  void complete(Value sums, Value row, Value column);
   void contractTerms(const Terms &terms, const Result &to);
   /// The same with few rows, which multiply a panel faster than it is written
   /// and read: pieces of `terms.most` terms stay in the nearest cache.
@@ -145,6 +150,74 @@ void ProductExpansion::choose(Value condition, function_ref<void()> then,
 }
 
 void ProductExpansion::expand() {
+  if (canReadRows()) {
+    Value isFew = compare(arith::CmpIPredicate::ule, op.getM(),
+                          index(kFewTransposedRows));
+    Value isWhole = compare(arith::CmpIPredicate::eq, op.getN(),
+                            index(panelType.getDimSize(1)));
+    choose(
+        createOrFold<arith::AndIOp>(isFew, isWhole), [&] { expandDots(); },
+        [&] { expandPanels(); });
+  } else {
+    expandPanels();
+  }
+  op.erase();
+}
+
+/// In place of a panel, its memory has the sums, then rows of `a` if they must
+/// be widened.
+bool ProductExpansion::canReadRows() {
+  MemRefType w = op.getW().getType();
+  if (!op.getTransposeW() || op.getTransposeA() || op.getRounded() ||
+      !op.getPrologue().empty() || !panelType.getElementType().isF32() ||
+      w.getElementType().isF64())
+    return false;
+  int64_t numbers = cpu::DotsOp::numbersOf(w, op.getBits());
+  MemRefType scales = op.getScales() ? op.getScales().getType() : MemRefType();
+  return getConstantIntValue(op.getWColumn()) == 0 &&
+         getConstantIntValue(op.getK()) == numbers &&
+         cpu::DotsOp::canRead(w, op.getBits(), scales, blockTerms()) &&
+         kFewTransposedRows * (panelType.getDimSize(1) + numbers) <=
+             panelType.getNumElements();
+}
+
+void ProductExpansion::expandDots() {
+  Type element = panelType.getElementType();
+  int64_t width = panelType.getDimSize(1);
+  Value sums = tile::ViewOp::create(
+      *this, MemRefType::get({kFewTransposedRows, width}, element), panel,
+      index(0));
+  Value a = op.getA(), aRow = op.getARow(), aColumn = op.getAColumn();
+  if (op.getA().getType().getElementType() != element) {
+    int64_t numbers = *getConstantIntValue(op.getK());
+    a = tile::ViewOp::create(
+        *this, MemRefType::get({kFewTransposedRows, numbers}, element), panel,
+        index(kFewTransposedRows * width * element.getIntOrFloatBitWidth() /
+              8));
+    tile::MapOp::create(*this, ValueRange{op.getM(), op.getK()},
+                        [&](OpBuilder &, Location, ValueRange at) {
+                          Value narrow = load(op.getA(), {add(aRow, at[0]),
+                                                          add(aColumn, at[1])});
+                          store(convert(element, narrow), a, at);
+                        });
+    aRow = aColumn = index(0);
+  }
+  if (op.getAccumulate())
+    tile::MapOp::create(*this, ValueRange{op.getM(), op.getN()},
+                        [&](OpBuilder &, Location, ValueRange at) {
+                          store(load(op.getC(), {add(op.getCRow(), at[0]),
+                                                 add(op.getCColumn(), at[1])}),
+                                sums, at);
+                        });
+  loop(index(0), op.getM(), 1, [&](Value i) {
+    cpu::DotsOp::create(*this, sums, i, a, add(aRow, i), aColumn, op.getW(),
+                        op.getWRow(), blockTerms(), op.getAccumulate(),
+                        op.getScales(), op.getBiases(), op.getBitsAttr());
+  });
+  complete(sums, index(0), index(0));
+}
+
+void ProductExpansion::expandPanels() {
   int64_t size = blockTerms();
   Value zero = index(0), whole = index(size), depth = op.getK();
   Result partial{op.getC(), op.getCRow(), op.getCColumn(), op.getAccumulate(),
@@ -162,8 +235,7 @@ void ProductExpansion::expand() {
   };
   choose(compare(arith::CmpIPredicate::ule, depth, whole), only, blocks);
   if (roundsResult())
-    roundSums();
-  op.erase();
+    complete(op.getC(), op.getCRow(), op.getCColumn());
 }
 
 void ProductExpansion::lastBlock(Value start, Value terms, bool accumulate) {
@@ -177,19 +249,22 @@ void ProductExpansion::lastBlock(Value start, Value terms, bool accumulate) {
   block(start, terms, to);
 }
 
-void ProductExpansion::roundSums() {
-  Type rounded = op.getInto().getType().getElementType();
-  ValueRange place = op.getIntoAt();
+void ProductExpansion::complete(Value sums, Value row, Value column) {
+  Value to = op.getC(), toRow = op.getCRow(), toColumn = op.getCColumn();
+  if (op.getInto()) {
+    to = op.getInto();
+    toRow = op.getIntoAt()[0];
+    toColumn = op.getIntoAt()[1];
+  }
+  Type rounded = cast<MemRefType>(to.getType()).getElementType();
   tile::MapOp::create(
       *this, ValueRange{op.getM(), op.getN()},
       [&](OpBuilder &, Location, ValueRange at) {
         Value i = at[0], j = at[1];
-        Value sum =
-            load(op.getC(), {add(op.getCRow(), i), add(op.getCColumn(), j)});
+        Value sum = load(sums, {add(row, i), add(column, j)});
         if (!op.getEpilogue().empty())
           sum = inlined(op.getEpilogue().front(), {sum, i, j}).front();
-        store(convert(rounded, sum), op.getInto(),
-              {add(place[0], i), add(place[1], j)});
+        store(convert(rounded, sum), to, {add(toRow, i), add(toColumn, j)});
       });
 }
 
@@ -217,7 +292,7 @@ int64_t ProductExpansion::pieceTerms() {
   int64_t terms = (op.getTransposeW() ? 2 : 1) * kPieceBytes / rowBytes;
   if (op.getRounded()) // What is behind a piece must not be filled up.
     terms = llvm::alignDown(terms, CpuDescription::kUnitTerms);
-  bool isUseful = op.getReadAhead() && depth >= 2 * terms;
+  bool isUseful = op.getReadAhead() && depth >= 2 * terms && !canReadRows();
   bool hasRoom = depth * rowBytes >= terms * rowBytes + sumsBytes;
   return isUseful && hasRoom ? terms : 0;
 }

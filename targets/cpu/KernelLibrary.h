@@ -39,6 +39,15 @@ struct ContractStore {
   const KernelEpilogue *epilogue = nullptr; ///< null: none
 };
 
+/// The products of one row with rows of a matrix.
+struct DotsShape {
+  SourceFormat w;
+  int64_t terms;   ///< numbers in a row of w
+  int64_t block;   ///< terms of one sum
+  int64_t columns; ///< rows of w that one call multiplies
+  bool accumulates;
+};
+
 /// Names the shape of a fill: "tile_fill_bf16_f32_64".
 std::string fillName(llvm::StringRef kind, const SourceFormat &source,
                      mlir::Type element, unsigned columns);
@@ -87,6 +96,12 @@ public:
   mlir::func::FuncOp fillTransposed(const SourceFormat &source,
                                     mlir::Type element, unsigned lanes,
                                     unsigned columns);
+
+  /// sums[j] = (accumulates ? sums[j] : 0) + sum over t of a[t] * w[j][t],
+  /// block by block; see cpu.dots.
+  ///   (a: ptr, w: ptr, [scales: ptr, biases: ptr,] sums: ptr)
+  /// Sizes are constants: all rows are read relative to one pointer.
+  mlir::func::FuncOp dots(const DotsShape &shape, unsigned lanes);
 
 private:
   bool usesUnit(const ContractTypes &types) const {

@@ -69,6 +69,36 @@ static void lowerFill(cpu::FillOp op, KernelLibrary &kernels,
 }
 
 //===----------------------------------------------------------------------===//
+// Dots
+//===----------------------------------------------------------------------===//
+
+static void lowerDots(cpu::DotsOp op, KernelLibrary &kernels,
+                      const CpuDescription &cpu) {
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  MemRefType w = op.getW().getType(), sums = op.getSums().getType();
+  Value zero = indexConstant(b, loc, 0);
+  DotsShape shape{{w.getElementType(),
+                   static_cast<int64_t>(op.getBits().value_or(0)),
+                   op.getGroup()},
+                  cpu::DotsOp::numbersOf(w, op.getBits()),
+                  static_cast<int64_t>(op.getTerms()),
+                  sums.getDimSize(1),
+                  op.getAccumulate()};
+  SmallVector<Value> arguments = {
+      elementPointer(b, loc, op.getA(), {op.getARow(), op.getAK()})};
+  for (Value matrix :
+       {Value(op.getW()), Value(op.getScales()), Value(op.getBiases())})
+    if (matrix)
+      arguments.push_back(elementPointer(b, loc, matrix, {op.getWRow(), zero}));
+  arguments.push_back(
+      elementPointer(b, loc, op.getSums(), {op.getRow(), zero}));
+  unsigned lanes = panelLanes(cpu, sums.getElementType(), shape.columns);
+  func::CallOp::create(b, loc, kernels.dots(shape, lanes), arguments);
+  op.erase();
+}
+
+//===----------------------------------------------------------------------===//
 // Pass
 //===----------------------------------------------------------------------===//
 
@@ -90,6 +120,8 @@ struct LowerTiles : public hone::impl::LowerTilesBase<LowerTiles> {
     KernelLibrary kernels(module, cpu);
     for (auto op : collect<cpu::FillOp>(module))
       lowerFill(op, kernels, cpu);
+    for (auto op : collect<cpu::DotsOp>(module))
+      lowerDots(op, kernels, cpu);
     for (auto op : collect<cpu::ContractOp>(module))
       lowerContract(op, kernels, cpu);
     // Products have become maps by now. Inner loops first: a reduction may

@@ -166,7 +166,10 @@ PanelSource::Groups PanelSource::groups(ArrayRef<Row> rows, Value column) {
 Value PanelSource::number(Value words, unsigned index, const Groups &groups) {
   auto type = cast<VectorType>(words.getType());
   VectorType numbers = type.clone(element);
-  if (!format.isPacked()) { // bf16 is the upper half of an f32
+  if (!format.isPacked()) {
+    if (perWord() == 1)
+      return arith::BitcastOp::create(b, loc, numbers, words);
+    // bf16 is the upper half of an f32
     Value bits =
         index == 0
             ? arith::ShLIOp::create(b, loc, words, splat(b, loc, type, 16))
@@ -176,15 +179,33 @@ Value PanelSource::number(Value words, unsigned index, const Groups &groups) {
                   .getResult();
     return arith::BitcastOp::create(b, loc, numbers, bits);
   }
-  Value shifted = words;
-  if (index > 0)
-    shifted = arith::ShRUIOp::create(b, loc, words,
-                                     splat(b, loc, type, index * format.bits));
-  int64_t mask = (int64_t(1) << format.bits) - 1;
-  Value q = arith::SIToFPOp::create(
-      b, loc, numbers,
-      arith::AndIOp::create(b, loc, shifted, splat(b, loc, type, mask)));
-  return vector::FMAOp::create(b, loc, q, groups.scales, groups.biases);
+  return vector::FMAOp::create(b, loc, integer(words, index), groups.scales,
+                               groups.biases);
+}
+
+/// Integer `index` of each word, as a float. Where its bits are in a fraction,
+/// behind the exponent that gives the last of them the value 1, they are added
+/// to a power of two: no shift for most of them, and no conversion.
+Value PanelSource::integer(Value words, unsigned index) {
+  constexpr int64_t fractionBits = 23, halfway = 12;
+  auto type = cast<VectorType>(words.getType());
+  int64_t at = index * format.bits;
+  if (at + format.bits > fractionBits) {
+    words = arith::ShRUIOp::create(b, loc, words, splat(b, loc, type, halfway));
+    at -= halfway;
+  }
+  double one = static_cast<double>(int64_t(1) << (fractionBits - at));
+  auto power =
+      DenseElementsAttr::get(type.clone(element), b.getFloatAttr(element, one));
+  Value base = arith::ConstantOp::create(b, loc, power);
+  Value kept = arith::AndIOp::create(
+      b, loc, words,
+      splat(b, loc, type, ((int64_t(1) << format.bits) - 1) << at));
+  Value moved = arith::OrIOp::create(
+      b, loc, kept, arith::BitcastOp::create(b, loc, type, base));
+  return arith::SubFOp::create(
+      b, loc, arith::BitcastOp::create(b, loc, type.clone(element), moved),
+      base);
 }
 
 Value PanelSource::isAligned(int64_t terms) {

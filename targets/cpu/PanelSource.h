@@ -19,6 +19,9 @@ struct SourceFormat {
   int64_t group = 0;  ///< packed integers that share a scale and a bias
 
   bool isPacked() const { return bits != 0; }
+  int64_t numberBits() const {
+    return isPacked() ? bits : numbers.getIntOrFloatBitWidth();
+  }
   /// "bf16", "int4_g64": part of the name of a function.
   std::string name() const;
   /// Types of the arguments that describe a piece:
@@ -68,6 +71,7 @@ public:
   mlir::Value isAligned(int64_t terms);
 
 private:
+  mlir::Value integer(mlir::Value words, unsigned index);
   /// scale * q + bias; `column` is the matrix's.
   mlir::Value dequantise(mlir::Value integers, const Row &row,
                          mlir::Value column);

@@ -27,6 +27,28 @@ SmallVector<Value> TransposeNetwork::transpose(ArrayRef<Value> rows) {
   return columns;
 }
 
+SmallVector<Value> TransposeNetwork::transposeChunks(ArrayRef<Value> rows) {
+  // Row i of a chunk's square: every row with that number in its own chunk.
+  SmallVector<Value> wide;
+  for (unsigned i = 0; i < perChunk; ++i) {
+    SmallVector<Value> chunks;
+    for (unsigned r = i; r < lanes; r += perChunk)
+      chunks.push_back(rows[r]);
+    wide.push_back(join(chunks));
+  }
+  return unpackRows(wide, 1);
+}
+
+Value TransposeNetwork::join(ArrayRef<Value> rows) {
+  if (rows.size() == 1)
+    return rows[0];
+  Value low = join(rows.take_front(rows.size() / 2));
+  Value high = join(rows.drop_front(rows.size() / 2));
+  auto all = llvm::to_vector(llvm::seq<int64_t>(
+      0, 2 * cast<VectorType>(low.getType()).getNumElements()));
+  return vector::ShuffleOp::create(b, loc, low, high, all);
+}
+
 SmallVector<Value> TransposeNetwork::unpackRows(ArrayRef<Value> rows,
                                                 unsigned unit) {
   if (unit == perChunk)

@@ -25,7 +25,16 @@ public:
 
   llvm::SmallVector<mlir::Value> transpose(llvm::ArrayRef<mlir::Value> rows);
 
+  /// Elements of 128 bits, or of a narrower vector.
+  unsigned chunk() const { return perChunk; }
+  /// The same for `lanes` rows of one chunk: its columns.
+  llvm::SmallVector<mlir::Value>
+  transposeChunks(llvm::ArrayRef<mlir::Value> rows);
+
 private:
+  /// One vector of all rows' elements, in their order.
+  mlir::Value join(llvm::ArrayRef<mlir::Value> rows);
+
   /// Transposes perChunk rows within each chunk; units of `unit` elements are
   /// already in place.
   llvm::SmallVector<mlir::Value> unpackRows(llvm::ArrayRef<mlir::Value> rows,

@@ -146,7 +146,8 @@ static Constant *buildModule(TableBuilder &t, llvm::Module &module,
       d.trainables, [&](const TrainableDescription &trainable) {
         return t.record({t.string(trainable.name),
                          t.u32(trainable.shape.size()), t.u32(trainable.init),
-                         t.shape(trainable.shape), t.u64(trainable.offset)});
+                         t.shape(trainable.shape), t.u64(trainable.offset),
+                         t.u32(trainable.transposed)});
       });
   std::vector<llvm::Function *> tasks;
   for (llvm::Function &function : module)

@@ -26,3 +26,23 @@ hone.block @embedding_c2(%ids: tensor<?xi32>, %table: tensor<?x4xf32>) {
       : (tensor<?xi32>, tensor<?x4xf32>) -> tensor<?x4xf32>
   hone.return
 }
+
+// -----
+
+hone.block @embedding_noise_c2(%x: tensor<?x4xf32>, %s: tensor<3xi32>,
+                               %key: tensor<4xi32>) {
+  // expected-error @+1 {{'hone.embedding_noise' op expects dimension 0 of 'starts' to be dimension 0 of 'x', but got 3 and ?}}
+  %0 = hone.embedding_noise %x, %s alpha 5.0 of "embed_tokens" by %key
+      : tensor<?x4xf32>, tensor<3xi32>
+  hone.return
+}
+
+// -----
+
+hone.block @embedding_noise_c3(%x: tensor<?x4xf32>, %s: tensor<?xi32>,
+                               %key: tensor<4xi32>) {
+  // expected-error @+1 {{'hone.embedding_noise' op expects 'alpha' to be positive}}
+  %0 = hone.embedding_noise %x, %s alpha 0.0 of "embed_tokens" by %key
+      : tensor<?x4xf32>, tensor<?xi32>
+  hone.return
+}

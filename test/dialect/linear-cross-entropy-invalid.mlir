@@ -50,3 +50,13 @@ hone.block @loss_is_a_double(%x: tensor<?x4xf32>, %w: tensor<9x4xf32>,
       : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f32>
   hone.return
 }
+
+// -----
+
+hone.block @linear_cross_entropy_c5(%x: tensor<?x4xf32>, %w: tensor<9x4xf32>,
+                                    %t: tensor<?xi32>) {
+  // expected-error @+1 {{'hone.linear_cross_entropy' op expects 'smoothing' to be above 0 and below 1 but got 0}}
+  %0 = hone.linear_cross_entropy %x, %w, %t smoothing 0.0
+      : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
+  hone.return
+}

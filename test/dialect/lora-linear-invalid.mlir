@@ -55,3 +55,29 @@ hone.block @lora_linear_c5(%x: tensor<?x4xf64>, %w: tensor<8x4xf32>,
       -> tensor<?x8xf64>
   hone.return
 }
+
+// -----
+
+hone.block @lora_linear_c6(%x: tensor<?x4xf32>, %w: tensor<8x4xf32>,
+                           %a: tensor<2x4xf32>, %b: tensor<8x2xf32>,
+                           %key: tensor<4xi32>) {
+  // expected-error @+1 {{'hone.lora_linear' op expects 'dropout' to be above 0 and below 1 but got 1}}
+  %0 = hone.lora_linear %x, %w, %a, %b scale 2.0 dropout 1.0 of "q" by %key
+      : (tensor<?x4xf32>, tensor<8x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>,
+         tensor<4xi32>) -> tensor<?x8xf32>
+  hone.return
+}
+
+// -----
+
+hone.block @lora_linear_c6_without_key(
+    %x: tensor<?x4xf32>, %w: tensor<8x4xf32>, %a: tensor<2x4xf32>,
+    %b: tensor<8x2xf32>) {
+  // expected-error @+1 {{'hone.lora_linear' op expects 'dropout', 'of' and 'key', or none of them}}
+  %0 = "hone.lora_linear"(%x, %w, %a, %b)
+      <{scale = 2.0 : f64, dropout = 0.5 : f64, of = "q",
+        operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0>}>
+      : (tensor<?x4xf32>, tensor<8x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>)
+      -> tensor<?x8xf32>
+  hone.return
+}

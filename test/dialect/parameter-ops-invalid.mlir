@@ -127,3 +127,15 @@ hone.block @linear_cross_entropy_parameter_adjoint_c3(%d: tensor<f64>,
       -> tensor<?x4xf32>
   hone.return
 }
+
+// -----
+
+hone.block @linear_cross_entropy_parameter_adjoint_c4(
+    %d: tensor<f64>, %x: tensor<?x4xf32>, %w: tensor<9x4xf32>,
+    %t: tensor<?xi32>) {
+  // expected-error @+1 {{'hone.linear_cross_entropy_parameter_adjoint' op expects 'smoothing' to be above 0 and below 1 but got 1}}
+  %0 = hone.linear_cross_entropy_parameter_adjoint %d, %x, %w, %t smoothing 1.0
+      : (tensor<f64>, tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>)
+      -> tensor<9x4xf32>
+  hone.return
+}

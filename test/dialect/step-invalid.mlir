@@ -323,15 +323,15 @@ hone.block @tiles(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
 
 // -----
 
-hone.block @tiles(%x: tensor<?x4xf32>, %w: tensor<4x4xf32>) -> tensor<?x4xf32> {
+hone.block @tiles(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   // (C2)
-  // expected-error @+1 {{'hone.row_tiles' op expects operands and results that have rows}}
-  %y = hone.row_tiles 32 (%x, %w) : (tensor<?x4xf32>, tensor<4x4xf32>) -> tensor<?x4xf32> {
-  ^tile(%rows: tensor<?x4xf32>, %v: tensor<4x4xf32>):
-    %0 = hone.add %rows, %rows : tensor<?x4xf32>
-    hone.return %0 : tensor<?x4xf32>
+  // expected-error @+1 {{'hone.row_tiles' op expects results that have rows}}
+  %y = hone.row_tiles 32 (%x) : (tensor<4x4xf32>) -> tensor<4x4xf32> {
+  ^tile(%whole: tensor<4x4xf32>):
+    %0 = hone.add %whole, %whole : tensor<4x4xf32>
+    hone.return %0 : tensor<4x4xf32>
   }
-  hone.return %y : tensor<?x4xf32>
+  hone.return %y : tensor<4x4xf32>
 }
 
 // -----
@@ -482,4 +482,32 @@ hone.entry gradient @sgd_c2(%g: tensor<f64>, %key: tensor<4xi32>, %c: tensor<1xf
   %d = hone.layer_gradient "model.layers.0." : tensor<16xf32>
   // expected-error @+1 {{'hone.sgd' op expects a gradient or directions but got both}}
   hone.sgd %g, %g, %g from %d : tensor<16xf32> along %key, %c : tensor<1xf32>
+}
+
+// -----
+
+hone.block @lora_linear_adjoint_c4(%dy: tensor<?x8xf32>, %w: tensor<8x4xf32>,
+                                   %a: tensor<2x4xf32>, %b: tensor<8x2xf32>,
+                                   %key: tensor<4xi32>) {
+  // expected-error @+1 {{'hone.lora_linear_adjoint' op expects 'dropout' to be above 0 and below 1 but got 1}}
+  %0 = hone.lora_linear_adjoint %dy, %w, %a, %b scale 2.0
+      dropout 1.0 of "q" by %key
+      : (tensor<?x8xf32>, tensor<8x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>,
+         tensor<4xi32>) -> tensor<?x4xf32>
+  hone.return
+}
+
+// -----
+
+hone.block @lora_parameter_adjoint_c5(%dy: tensor<?x8xf32>,
+                                      %x: tensor<?x4xf32>,
+                                      %a: tensor<2x4xf32>,
+                                      %b: tensor<8x2xf32>,
+                                      %key: tensor<4xi32>) {
+  // expected-error @+1 {{'hone.lora_parameter_adjoint' op expects 'dropout' to be above 0 and below 1 but got 1}}
+  %da, %db = hone.lora_parameter_adjoint %dy, %x, %a, %b scale 2.0
+      dropout 1.0 of "q" by %key
+      : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>,
+         tensor<4xi32>) -> (tensor<2x4xf32>, tensor<8x2xf32>)
+  hone.return
 }

@@ -250,3 +250,27 @@ hone.block @dot_c1(%a: tensor<?x4xf32>, %b: tensor<?x5xf32>) {
   %0 = "hone.dot"(%a, %b) : (tensor<?x4xf32>, tensor<?x5xf32>) -> tensor<f64>
   hone.return
 }
+
+// -----
+
+hone.block @lora_parameter_tangent_c6(
+    %x: tensor<?x4xf32>, %a: tensor<2x4xf32>, %b: tensor<8x2xf32>,
+    %key: tensor<4xi32>) {
+  // expected-error @+1 {{'hone.lora_parameter_tangent' op expects 'dropout' to be above 0 and below 1 but got 1}}
+  %0 = hone.lora_parameter_tangent %x, %a, %b ta %a scale 2.0
+      dropout 1.0 of "q" by %key
+      : (tensor<?x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>, tensor<2x4xf32>,
+         tensor<4xi32>) -> tensor<?x8xf32>
+  hone.return
+}
+
+// -----
+
+hone.block @linear_cross_entropy_tangent_c5(
+    %x: tensor<?x4xf32>, %w: tensor<9x4xf32>, %t: tensor<?xi32>) {
+  // expected-error @+1 {{'hone.linear_cross_entropy_tangent' op expects 'smoothing' to be above 0 and below 1 but got 1}}
+  %0 = hone.linear_cross_entropy_tangent %x, %w, %t tx %x smoothing 1.0
+      : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>, tensor<?x4xf32>)
+      -> tensor<f64>
+  hone.return
+}

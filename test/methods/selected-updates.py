@@ -1,12 +1,13 @@
 """selected-updates.py KIND RATE FOLDER STEPS: checks that each of STEPS steps made
-FOLDER/K/adapter_model.safetensors of that of K - 1 by AdamW, in double precision,
-on the layers that moved and on no other: with the gradient in FOLDER/K.safetensors,
-clipped to norm 1 over those layers, and moments and bias corrections of each
-layer's own updates. KIND badam: a layer that did not move in the step before
-begins with moments of zero.
+FOLDER/K/adapter_model.safetensors, or model.safetensors, of that of K - 1 by AdamW,
+in double precision, on the layers that moved and on no other: with the gradient in
+FOLDER/K.safetensors, clipped to norm 1 over those layers, and moments and bias
+corrections of each layer's own updates. KIND badam: a layer that did not move in
+the step before begins with moments of zero. What is of no layer moves in every step.
 """
 
 import math
+import os
 import struct
 import sys
 
@@ -19,18 +20,20 @@ def read(path):
 
 
 kind, rate, folder, steps = sys.argv[1], float(sys.argv[2]), sys.argv[3], sys.argv[4]
-before = read(f"{folder}/0/adapter_model.safetensors")
+file = next(f for f in ("adapter_model.safetensors", "model.safetensors") if os.path.exists(f"{folder}/0/{f}"))
+before = read(f"{folder}/0/{file}")
 moments = {name: ([0.0] * len(x), [0.0] * len(x)) for name, x in before.items()}
 counts, last, worst, moves = {}, set(), 0.0, []
 for step in range(1, int(steps) + 1):
-    after = read(f"{folder}/{step}/adapter_model.safetensors")
+    after = read(f"{folder}/{step}/{file}")
     gradients = read(f"{folder}/{step - 1}.safetensors")
     moved = {layer_of(name) for name in before if before[name] != after[name]}
+    assert None in moved or None not in map(layer_of, before), step
     own = [name for name in before if layer_of(name) in moved]
     norm = math.sqrt(sum(g * g for name in own for g in gradients[name]))
     clip = min(1, 1 / (norm + 1e-6))
     for layer in moved:
-        restarts = kind == "badam" and layer not in last
+        restarts = kind == "badam" and layer not in last and layer is not None
         counts[layer] = 1 if restarts else counts.get(layer, 0) + 1
     for name in own:
         count = counts[layer_of(name)]
@@ -46,7 +49,7 @@ for step in range(1, int(steps) + 1):
             if abs(g) > 1e-5:
                 error = abs(before[name][i] - change - after[name][i])
                 worst = max(worst, error / rate)
-    moves.append(f"{step}: {', '.join(map(str, sorted(moved)))}")
+    moves.append(f"{step}: {', '.join(map(str, sorted(moved - {None})))}")
     before, last = after, moved
 assert worst < 1e-4, worst
 print("; ".join(moves))

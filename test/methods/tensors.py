@@ -16,4 +16,6 @@ def read(path, convert=bytes):
 
 
 def layer_of(name):
-    return int(re.search(r"layers\.(\d+)\.", name)[1])
+    """None: of no layer."""
+    found = re.search(r"layers\.(\d+)\.", name)
+    return int(found[1]) if found else None

@@ -115,6 +115,28 @@ static const IdentityCase cases[] = {
           : (tensor<?x48xf64>, tensor<72x48xf64>, tensor<4x48xf64>,
              tensor<72x4xf64>, tensor<72xf64>) -> tensor<?x72xf64>)",
      {0, 2, 3, 4}},
+    {"rescale",
+     R"(%x = hone.input "x" : tensor<?x72xf64>
+        %m = hone.input "m" : tensor<72xf64>
+        %n = hone.input "n" : tensor<72xf64>
+        %b = hone.input "b" : tensor<72xf64>
+        %y = hone.rescale %x, %m, %n bias %b
+          : (tensor<?x72xf64>, tensor<72xf64>, tensor<72xf64>, tensor<72xf64>)
+          -> tensor<?x72xf64>)",
+     {0, 1, 3}},
+    {"lora_linear_dropout",
+     R"(%x = hone.input "x" : tensor<?x148xf64>
+        %w = hone.input "w" : tensor<72x148xf64>
+        %a = hone.input "a" : tensor<4x148xf64>
+        %b = hone.input "b" : tensor<72x4xf64>
+        %bias = hone.input "bias" : tensor<72xf64>
+        %key = hone.input "random_key" : tensor<4xi32>
+        %y = hone.lora_linear %x, %w, %a, %b bias %bias scale 1.5
+          dropout 0.25 of "q_proj" by %key
+          : (tensor<?x148xf64>, tensor<72x148xf64>, tensor<4x148xf64>,
+             tensor<72x4xf64>, tensor<72xf64>, tensor<4xi32>)
+          -> tensor<?x72xf64>)",
+     {0, 2, 3, 4}},
     {"rope",
      R"(%x = hone.input "x" : tensor<?x72xf64>
         %s = hone.input "sequence_starts" : tensor<?xi32>
@@ -174,6 +196,14 @@ static const IdentityCase cases[] = {
           : (tensor<?x24xf64>, tensor<100x24xf64>, tensor<?xi32>)
           -> tensor<f64>)",
      {0, 1}},
+    {"linear_cross_entropy_smoothed",
+     R"(%x = hone.input "x" : tensor<?x24xf64>
+        %w = hone.input "w" : tensor<100x24xf64>
+        %t = hone.input "targets" : tensor<?xi32>
+        %loss = hone.linear_cross_entropy %x, %w, %t smoothing 0.1
+          : (tensor<?x24xf64>, tensor<100x24xf64>, tensor<?xi32>)
+          -> tensor<f64>)",
+     {0, 1}},
     {"relu",
      R"(%x = hone.input "x" : tensor<?x75xf64>
         %y = hone.activation relu %x : tensor<?x75xf64>)",
@@ -207,6 +237,13 @@ static const IdentityCase cases[] = {
     {"columns",
      R"(%x = hone.input "x" : tensor<?x75xf64>
         %y = hone.columns %x from 20 : tensor<?x75xf64> -> tensor<?x33xf64>)",
+     {0}},
+    {"embedding_noise",
+     R"(%x = hone.input "x" : tensor<?x75xf64>
+        %s = hone.input "sequence_starts" : tensor<?xi32>
+        %key = hone.input "random_key" : tensor<4xi32>
+        %y = hone.embedding_noise %x, %s alpha 5.0 of "embed_tokens" by %key
+          : tensor<?x75xf64>, tensor<?xi32>)",
      {0}},
     {"embedding",
      R"(%i = hone.input "input_ids" : tensor<?xi32>

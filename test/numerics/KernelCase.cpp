@@ -22,6 +22,10 @@ Rows hone::sequenceStarts(int64_t rows) {
   return starts;
 }
 
+std::string hone::smoothed(double smoothing) {
+  return smoothing > 0 ? " smoothing " + std::to_string(smoothing) : "";
+}
+
 static bool isBFloat16(const std::string &element) {
   return element.rfind("bf16", 0) == 0;
 }

@@ -34,6 +34,9 @@ constexpr int64_t kRowCounts[] = {1, 5, 27, 64, 100};
 /// as rows allow.
 reference::Rows sequenceStarts(int64_t rows);
 
+/// " smoothing 0.1", or nothing for 0.
+std::string smoothed(double smoothing);
+
 /// Uniform in (-1, 1), a function of `seed` alone, rounded to `element`: f32,
 /// f64, bf16, kMedium or kPairs.
 reference::Matrix randomMatrix(int64_t rows, int64_t columns, unsigned seed,

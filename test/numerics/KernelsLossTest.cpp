@@ -26,15 +26,22 @@ INSTANTIATE_TEST_SUITE_P(Elements, KernelsLossTest,
 } // namespace
 
 TEST_P(KernelsLossTest, LossAndInputAdjoint) {
-  for (int64_t vocabulary : {9, 100, 2048, 4500}) {
+  for (auto [vocabulary, smoothing] : {std::pair(9, 0.0),
+                                       {100, 0.0},
+                                       {2048, 0.0},
+                                       {4500, 0.0},
+                                       {9, 0.1},
+                                       {100, 0.25},
+                                       {4500, 0.1}}) {
     std::string v = std::to_string(vocabulary);
     for (bool withDx : {false, true}) {
       std::vector<std::string> results = {"f64"};
       if (withDx)
         results.push_back("?x24xT");
-      KernelCase kernel(element(),
-                        {{"x", "?x24xT"}, {"w", v + "x24xT"}, {"t", "?xi32"}},
-                        results, "hone.linear_cross_entropy %x, %w, %t");
+      KernelCase kernel(
+          element(), {{"x", "?x24xT"}, {"w", v + "x24xT"}, {"t", "?xi32"}},
+          results,
+          "hone.linear_cross_entropy %x, %w, %t" + smoothed(smoothing));
       Matrix w = random(vocabulary, 24);
       kernel.set("w", w);
       for (int64_t rows : kRowCounts) {
@@ -43,7 +50,7 @@ TEST_P(KernelsLossTest, LossAndInputAdjoint) {
         kernel.set("x", x);
         kernel.set("t", targets);
         std::vector<Matrix> got = kernel.run(rows);
-        Loss want = linearCrossEntropy(x, w, targets);
+        Loss want = linearCrossEntropy(x, w, targets, smoothing);
         expectClose(got[0], Matrix(1, 1, want.loss), element(), 24,
                     "linear_cross_entropy");
         if (withDx)

@@ -126,13 +126,19 @@ TEST_P(KernelsParameterTest, EmbeddingParameterAdjoint) {
 }
 
 TEST_P(KernelsParameterTest, LinearCrossEntropyParameterAdjoint) {
-  for (int64_t vocabulary : {9, 100, 2048, 2500}) {
+  for (auto [vocabulary, smoothing] : {std::pair(9, 0.0),
+                                       {100, 0.0},
+                                       {2048, 0.0},
+                                       {2500, 0.0},
+                                       {9, 0.25},
+                                       {2500, 0.1}}) {
     std::string v = std::to_string(vocabulary);
     KernelCase kernel(
         element(),
         {{"d", "f64"}, {"x", "?x24xT"}, {"w", v + "x24xC"}, {"t", "?xi32"}},
         {v + "x24xC"},
-        "hone.linear_cross_entropy_parameter_adjoint %d, %x, %w, %t");
+        "hone.linear_cross_entropy_parameter_adjoint %d, %x, %w, %t" +
+            smoothed(smoothing));
     Matrix w = random(vocabulary, 24);
     kernel.set("w", w);
     kernel.set("d", Matrix(1, 1, 0.5));
@@ -143,8 +149,8 @@ TEST_P(KernelsParameterTest, LinearCrossEntropyParameterAdjoint) {
         targets[i] = -100;
       kernel.set("x", x);
       kernel.set("t", targets);
-      Matrix want =
-          scale(linearCrossEntropyParameterAdjoint(x, w, targets), 0.5);
+      Matrix want = scale(
+          linearCrossEntropyParameterAdjoint(x, w, targets, smoothing), 0.5);
       expectClose(kernel.run(rows)[0], want, computed(), vocabulary + rows,
                   "linear_cross_entropy_parameter_adjoint");
     }

@@ -27,6 +27,12 @@ constexpr const char *kAdjoint =
     "(tensor<?x72xT>, tensor<72x24xT>, tensor<4x24xT>, tensor<72x4xT>) -> "
     "tensor<?x24xT>";
 
+constexpr const char *kLengths =
+    "%n = hone.row_lengths %w, %az, %bz scale 2.0 : (tensor<72x24xT>, "
+    "tensor<4x24xT>, tensor<72x4xT>) -> tensor<72xT>\n"
+    "%y = hone.rescale %dy, %n, %one : (tensor<?x72xT>, tensor<72xT>, "
+    "tensor<72xT>) -> tensor<?x72xT>";
+
 class PerturbedTest : public testing::TestWithParam<Case> {
 protected:
   static constexpr int64_t rows = 37;
@@ -57,6 +63,7 @@ module attributes {hone.max_rows = 100 : i64} {
     %x = hone.input "x" : tensor<?x24xT>
     %dy = hone.input "dy" : tensor<?x72xT>
     %w = hone.parameter "w" : tensor<72x24xT>
+    %one = hone.input "one" : tensor<72xT>
     %a = hone.parameter "a" trainable init <zero> STORED : tensor<4x24xT>
     %b = hone.parameter "b" trainable init <zero> STORED : tensor<72x4xT>
     %az = hone.perturbed %a by %key scale %e : tensor<4x24xT>
@@ -91,6 +98,7 @@ module attributes {hone.max_rows = 100 : i64} {
     HoneProgram program(ir(isPerturbed));
     program.write("input.x", values(rows * 24, 1));
     program.write("input.dy", values(rows * 72, 2));
+    program.write("input.one", std::vector<double>(72, 1.0));
     program.setWeights({values(72 * 24, 3)});
     program.write("theta", theta);
     program.write(
@@ -103,8 +111,8 @@ module attributes {hone.max_rows = 100 : i64} {
     program.run(rows, threads);
     EXPECT_EQ(program.read("theta", theta.size()), theta)
         << "a probe writes nothing";
-    bool isForward = std::string(GetParam().op) == kForward;
-    return program.read("result.0", rows * (isForward ? 72 : 24));
+    bool isAdjoint = std::string(GetParam().op) == kAdjoint;
+    return program.read("result.0", rows * (isAdjoint ? 24 : 72));
   }
 };
 
@@ -130,12 +138,14 @@ TEST_P(PerturbedTest, HasTheBitsOfMovedParameters) {
 
 INSTANTIATE_TEST_SUITE_P(
     Kernels, PerturbedTest,
-    testing::Values(Case{"Forward", "f32", "", kForward},
-                    Case{"ForwardOfDoubles", "f64", "", kForward},
-                    Case{"ForwardOfBfloat16", "f32", "stored <bfloat16>",
-                         kForward},
-                    Case{"Adjoint", "f32", "", kAdjoint},
-                    Case{"AdjointOfDoubles", "f64", "", kAdjoint}),
+    testing::Values(
+        Case{"Forward", "f32", "", kForward},
+        Case{"ForwardOfDoubles", "f64", "", kForward},
+        Case{"ForwardOfBfloat16", "f32", "stored <bfloat16>", kForward},
+        Case{"Lengths", "f32", "", kLengths},
+        Case{"LengthsOfBfloat16", "f32", "stored <bfloat16>", kLengths},
+        Case{"Adjoint", "f32", "", kAdjoint},
+        Case{"AdjointOfDoubles", "f64", "", kAdjoint}),
     [](const auto &info) { return info.param.name; });
 
 } // namespace

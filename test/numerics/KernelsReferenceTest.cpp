@@ -74,6 +74,29 @@ TEST_F(KernelsReferenceTest, LoraLinear) {
       lora.b, dy, gradients.db);
 }
 
+// The lengths are held: they have no derivative.
+TEST_F(KernelsReferenceTest, Dora) {
+  Lora lora{random(7, 6), random(2, 6), random(7, 2), 1.5};
+  Matrix x = random(5, 6), dy = random(5, 7), m = random(1, 7);
+  Matrix lengths = rowLengths(lora);
+  auto forward = [&](const Matrix &x, const Lora &lora, const Matrix &m) {
+    return rescale(loraLinear(x, lora, nullptr), m, lengths, nullptr);
+  };
+  Matrix inner = rescale(dy, m, lengths, nullptr);
+  expectAdjoint([&](const Matrix &x) { return forward(x, lora, m); }, x, dy,
+                loraLinearAdjoint(inner, lora));
+  expectAdjoint(
+      [&](const Matrix &m) { return forward(x, lora, m); }, m, dy,
+      rescaleParameterAdjoint(dy, loraLinear(x, lora, nullptr), lengths));
+  LoraGradients gradients = loraParameterAdjoint(inner, x, lora);
+  expectAdjoint(
+      [&](const Matrix &a) { return forward(x, {lora.w, a, lora.b, 1.5}, m); },
+      lora.a, dy, gradients.da);
+  expectAdjoint(
+      [&](const Matrix &b) { return forward(x, {lora.w, lora.a, b, 1.5}, m); },
+      lora.b, dy, gradients.db);
+}
+
 static constexpr Norm norms[] = {{1e-5}, {1e-5, 3, 1}};
 
 TEST_F(KernelsReferenceTest, RmsNorm) {
@@ -126,10 +149,13 @@ TEST_F(KernelsReferenceTest, GatedActivation) {
 TEST_F(KernelsReferenceTest, LinearCrossEntropy) {
   Matrix x = random(5, 6), w = random(9, 6);
   Rows targets = {3, -100, 8, 0, -100};
-  auto loss = [&](const Matrix &x) {
-    return Matrix(1, 1, linearCrossEntropy(x, w, targets).loss);
-  };
-  expectAdjoint(loss, x, Matrix(1, 1, 1), linearCrossEntropy(x, w, targets).dx);
+  for (double smoothing : {0.0, 0.25}) {
+    auto loss = [&](const Matrix &x) {
+      return Matrix(1, 1, linearCrossEntropy(x, w, targets, smoothing).loss);
+    };
+    expectAdjoint(loss, x, Matrix(1, 1, 1),
+                  linearCrossEntropy(x, w, targets, smoothing).dx);
+  }
 }
 
 TEST_F(KernelsReferenceTest, LoraParameterTangent) {
@@ -197,11 +223,13 @@ TEST_F(KernelsReferenceTest, GatedActivationTangent) {
 TEST_F(KernelsReferenceTest, LinearCrossEntropyTangent) {
   Matrix x = random(5, 6), w = random(9, 6), tx = random(5, 6);
   Rows targets = {3, -100, 8, 0, -100};
-  auto loss = [&](const Matrix &x) {
-    return Matrix(1, 1, linearCrossEntropy(x, w, targets).loss);
-  };
-  expectTangent(loss, x, tx,
-                Matrix(1, 1, linearCrossEntropyTangent(tx, x, w, targets)));
+  for (double smoothing : {0.0, 0.25}) {
+    auto loss = [&](const Matrix &x) {
+      return Matrix(1, 1, linearCrossEntropy(x, w, targets, smoothing).loss);
+    };
+    double want = linearCrossEntropyTangent(tx, x, w, targets, smoothing);
+    expectTangent(loss, x, tx, Matrix(1, 1, want));
+  }
 }
 
 TEST_F(KernelsReferenceTest, GradientsOfParameters) {
@@ -220,10 +248,12 @@ TEST_F(KernelsReferenceTest, GradientsOfParameters) {
   }
   expectAdjoint([&](const Matrix &t) { return embedding(ids, t); }, table, dx,
                 embeddingParameterAdjoint(dx, ids, 9));
-  expectAdjoint(
-      [&](const Matrix &w) {
-        return Matrix(1, 1, linearCrossEntropy(x, w, targets).loss);
-      },
-      table, Matrix(1, 1, 1.0),
-      linearCrossEntropyParameterAdjoint(x, table, targets));
+  for (double smoothing : {0.0, 0.25})
+    expectAdjoint(
+        [&](const Matrix &w) {
+          return Matrix(1, 1,
+                        linearCrossEntropy(x, w, targets, smoothing).loss);
+        },
+        table, Matrix(1, 1, 1.0),
+        linearCrossEntropyParameterAdjoint(x, table, targets, smoothing));
 }

@@ -236,12 +236,19 @@ TEST_P(KernelsTangentTest, AttentionOfALongSequence) {
 }
 
 TEST_P(KernelsTangentTest, LinearCrossEntropy) {
-  for (int64_t vocabulary : {9, 100, 2048, 4500}) {
+  for (auto [vocabulary, smoothing] : {std::pair(9, 0.0),
+                                       {100, 0.0},
+                                       {2048, 0.0},
+                                       {4500, 0.0},
+                                       {9, 0.25},
+                                       {4500, 0.1}}) {
     std::string v = std::to_string(vocabulary);
     KernelCase kernel(
         element(),
         {{"x", "?x24xT"}, {"w", v + "x24xT"}, {"t", "?xi32"}, {"tx", "?x24xT"}},
-        {"f64"}, "hone.linear_cross_entropy_tangent %x, %w, %t tx %tx");
+        {"f64"},
+        "hone.linear_cross_entropy_tangent %x, %w, %t tx %tx" +
+            smoothed(smoothing));
     Matrix w = random(vocabulary, 24);
     kernel.set("w", w);
     for (int64_t rows : kRowCounts) {
@@ -254,12 +261,12 @@ TEST_P(KernelsTangentTest, LinearCrossEntropy) {
       kernel.set("t", targets);
       // Rows cancel: the tangent is measured by what it is the sum of.
       double got = kernel.run(rows)[0](0, 0);
-      double want = linearCrossEntropyTangent(tx, x, w, targets);
+      double want = linearCrossEntropyTangent(tx, x, w, targets, smoothing);
       double size = 0;
       for (int64_t i = 0; i < rows; ++i) {
         Rows one(rows, -100);
         one[i] = targets[i];
-        size += std::abs(linearCrossEntropyTangent(tx, x, w, one));
+        size += std::abs(linearCrossEntropyTangent(tx, x, w, one, smoothing));
       }
       expectClose(Matrix(1, 1, got - want + size), Matrix(1, 1, size),
                   element(), vocabulary, "linear_cross_entropy_tangent");

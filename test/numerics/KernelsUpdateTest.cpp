@@ -155,6 +155,66 @@ TEST_P(KernelsUpdateTest, Adamw) {
   expectClose(got, second, element(), 3, "adamw_state");
 }
 
+/// A, B and a vector, with their gradients in this order.
+static const char *const kGroups =
+    R"(module attributes {hone.max_rows = 4 : i64} {
+  hone.block @sink() {
+    %a = hone.parameter "a" trainable init <kaiming_uniform> : tensor<40x131xT>
+    %b = hone.parameter "b" trainable init <zero> : tensor<150x40xT>
+    %v = hone.parameter "v" trainable init <pretrained> : tensor<150xT>
+    %da = hone.input "da" : tensor<40x131xT>
+    %db = hone.input "db" : tensor<150x40xT>
+    %dv = hone.input "dv" : tensor<150xT>
+    hone.gradient %da of "a" : tensor<40x131xT>
+    hone.gradient %db of "b" : tensor<150x40xT>
+    hone.gradient %dv of "v" : tensor<150xT>
+    hone.return
+  }
+  hone.entry update @test(%g: tensor<f64>, %l: tensor<f64>, %w: tensor<f64>, %m: tensor<f64>, %r: tensor<f64>, %b2: tensor<f64>, %e: tensor<f64>, %c1: tensor<f64>, %c2: tensor<f64>) {
+    hone.call @sink "x." () : () -> ()
+    UPDATE
+  }
+})";
+
+// B and vectors have the bits of an update with their rate, A those of one with
+// the other.
+TEST_P(KernelsUpdateTest, RateOfB) {
+  constexpr size_t inA = 40 * 131, all = inA + 150 * 40 + 150;
+  std::vector<double> theta = random(1, all).values;
+  std::vector<double> gradient = random(1, all).values;
+  auto run = [&](std::string update, double rate, double rateOfB,
+                 unsigned threads) {
+    std::string text = kGroups;
+    text.replace(text.find("UPDATE"), 6, update);
+    HoneProgram program(typed(text));
+    setScalars(program, {0.5, rate, 0.01, 0.9, rateOfB, 0.999, 1e-8, 0.1, 0.2});
+    program.write("theta", theta);
+    bool isAdam = update.find("adamw") != std::string::npos;
+    if (isAdam || update.find("momentum") != std::string::npos)
+      program.write("state0", std::vector<double>(all));
+    if (isAdam)
+      program.write("state1", std::vector<double>(all));
+    for (auto [name, first, last] : {std::tuple("da", size_t(0), inA),
+                                     {"db", inA, inA + 150 * 40},
+                                     {"dv", inA + 150 * 40, all}})
+      program.write(std::string("input.") + name,
+                    std::vector<double>(gradient.begin() + first,
+                                        gradient.begin() + last));
+    program.run(1, threads);
+    return program.read("theta", all);
+  };
+  for (std::string update :
+       {"hone.sgd %g, %l, %w", "hone.sgd %g, %l, %w momentum %m",
+        "hone.adamw %g, %l, %w, %m, %b2, %e, %c1, %c2"}) {
+    std::vector<double> want = run(update, 0.1, 0, 1);
+    std::vector<double> fast = run(update, 0.4, 0, 1);
+    std::copy(fast.begin() + inA, fast.end(), want.begin() + inA);
+    for (unsigned threads : {1, 3})
+      EXPECT_EQ(run(update + " rate_of_b %r", 0.1, 0.4, threads), want)
+          << update;
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Parameters stored as bfloat16
 //===----------------------------------------------------------------------===//

@@ -3,6 +3,7 @@
 # model and compares both batches' gradients with the float64 references.
 # EMULATOR, if set, is the command that runs programs of another machine; METHOD
 # says of which method the references are, as in batch1.METHOD; default: backprop.
+# ADAPTER is of a model that is not trained as the figures' own adapter says.
 set -euo pipefail
 golden=$1 name=$2 dtype=$3 residuals=$4 work=$5
 shift 5
@@ -16,7 +17,7 @@ honec "$(dirname "$0")/Inputs/lora.yaml" -o "$work/out" "$@" \
   --set lora.dtype="$dtype" --set train.residuals="$residuals"
 for batch in batch1 batch3; do
   ${EMULATOR-} "$work/out/train" --data "$figures/$batch.jsonl" \
-    --adapter "$figures/adapter" --dump-gradients "$work/$batch.safetensors"
+    --adapter "${ADAPTER-$figures/adapter}" --dump-gradients "$work/$batch.safetensors"
   compare-gradients "$work/$batch.safetensors" "$figures/figures.json" \
     "$batch$method" "$figures/$batch$method.safetensors"
 done

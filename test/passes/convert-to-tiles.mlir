@@ -38,7 +38,7 @@ module @block_signature attributes {hone.max_rows = 16 : i64} {
 // CHECK: func.func private @project(
 // CHECK: tile.parallel
 // CHECK: tile.product
-// CHECK-SAME: in [848, 64] transpose_w read_ahead
+// CHECK-SAME: in [864, 64] transpose_w read_ahead
 // CHECK-SAME: epilogue (%[[SUM:.*]], %{{.*}}, %{{.*}}) {
 // CHECK: arith.addf %[[SUM]]
 // CHECK-NOT: tile.product

@@ -63,6 +63,27 @@ module @without_gradient attributes {hone.max_rows = 16 : i64} {
 
 // -----
 
+// Of a table the gradient is added to the region alone: the block has no memory
+// for a second one, of 36 floats here and a vocabulary's in a model.
+// CHECK-LABEL: module @gradient_of_a_table
+// CHECK: hone.region "gradient" gradient at {{.*}} bytes 144
+// CHECK: hone.block @embed() {{.*}}hone.scratch_bytes = 0
+module @gradient_of_a_table attributes {hone.max_rows = 16 : i64} {
+  hone.block @embed() {
+    %dy = hone.input "dy" : tensor<?x4xf32>
+    %ids = hone.input "input_ids" : tensor<?xi32>
+    %t = hone.parameter "table" trainable init <pretrained> : tensor<9x4xf32>
+    %dt = hone.embedding_parameter_adjoint %dy, %ids : (tensor<?x4xf32>, tensor<?xi32>) -> tensor<9x4xf32>
+    hone.gradient %dt of "table" : tensor<9x4xf32>
+    hone.return
+  }
+  hone.entry gradient @gradient() {
+    hone.call @embed "" () : () -> ()
+  }
+}
+
+// -----
+
 // SGD remembers nothing.
 // CHECK-LABEL: module @sgd_has_no_state
 // CHECK: hone.region "gradient" gradient

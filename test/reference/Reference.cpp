@@ -84,31 +84,68 @@ Matrix linearAdjoint(const Matrix &dy, const Matrix &w) {
   return product(dy, w);
 }
 
+static Matrix masked(const Matrix &x, const Lora &lora) {
+  Matrix result = x;
+  for (size_t i = 0; i < lora.mask.values.size(); ++i)
+    result.values[i] *= lora.mask.values[i];
+  return result;
+}
+
 Matrix loraLinear(const Matrix &x, const Lora &lora, const Matrix *bias) {
-  Matrix h = product(x, transpose(lora.a));
+  Matrix h = product(masked(x, lora), transpose(lora.a));
   return add(linear(x, lora.w, bias),
              scale(product(h, transpose(lora.b)), lora.scale));
 }
 
 Matrix loraLinearAdjoint(const Matrix &dy, const Lora &lora) {
-  return add(product(dy, lora.w),
-             scale(product(product(dy, lora.b), lora.a), lora.scale));
+  Matrix u = scale(product(dy, lora.b), lora.scale);
+  return add(product(dy, lora.w), masked(product(u, lora.a), lora));
 }
 
 LoraGradients loraParameterAdjoint(const Matrix &dy, const Matrix &x,
                                    const Lora &lora) {
-  Matrix h = product(x, transpose(lora.a));
-  return {scale(product(transpose(product(dy, lora.b)), x), lora.scale),
+  Matrix kept = masked(x, lora), h = product(kept, transpose(lora.a));
+  return {scale(product(transpose(product(dy, lora.b)), kept), lora.scale),
           scale(product(transpose(dy), h), lora.scale)};
+}
+
+Matrix rowLengths(const Lora &lora) {
+  Matrix sum = add(lora.w, scale(product(lora.b, lora.a), lora.scale));
+  Matrix lengths(1, sum.rows);
+  for (int64_t j = 0; j < sum.rows; ++j) {
+    for (int64_t i = 0; i < sum.columns; ++i)
+      lengths(0, j) += sum(j, i) * sum(j, i);
+    lengths(0, j) = std::sqrt(lengths(0, j));
+  }
+  return lengths;
+}
+
+Matrix rescale(const Matrix &x, const Matrix &magnitude, const Matrix &lengths,
+               const Matrix *bias) {
+  Matrix y = x;
+  for (int64_t i = 0; i < x.rows; ++i)
+    for (int64_t j = 0; j < x.columns; ++j)
+      y(i, j) = x(i, j) * magnitude(0, j) / lengths(0, j) +
+                (bias ? (*bias)(0, j) : 0);
+  return y;
+}
+
+Matrix rescaleParameterAdjoint(const Matrix &dy, const Matrix &x,
+                               const Matrix &lengths) {
+  Matrix dm(1, x.columns);
+  for (int64_t i = 0; i < x.rows; ++i)
+    for (int64_t j = 0; j < x.columns; ++j)
+      dm(0, j) += dy(i, j) * x(i, j) / lengths(0, j);
+  return dm;
 }
 
 Matrix loraParameterTangent(const Matrix &x, const Lora &lora, const Matrix *ta,
                             const Matrix *tb) {
-  Matrix ty(x.rows, lora.b.rows);
+  Matrix ty(x.rows, lora.b.rows), kept = masked(x, lora);
   if (ta)
-    ty = add(ty, product(product(x, transpose(*ta)), transpose(lora.b)));
+    ty = add(ty, product(product(kept, transpose(*ta)), transpose(lora.b)));
   if (tb)
-    ty = add(ty, product(product(x, transpose(lora.a)), transpose(*tb)));
+    ty = add(ty, product(product(kept, transpose(lora.a)), transpose(*tb)));
   return scale(ty, lora.scale);
 }
 
@@ -416,20 +453,26 @@ static std::pair<double, double> exponentials(const Matrix &logits, int64_t i) {
   return {maximum, sum};
 }
 
-Loss linearCrossEntropy(const Matrix &x, const Matrix &w, const Rows &targets) {
+Loss linearCrossEntropy(const Matrix &x, const Matrix &w, const Rows &targets,
+                        double smoothing) {
   Loss result{0, Matrix(x.rows, x.columns)};
   Matrix logits = product(x, transpose(w));
+  double share = smoothing / double(w.rows);
   for (int64_t i = 0; i < x.rows; ++i) {
     if (targets[i] == -100)
       continue;
     auto [maximum, sum] = exponentials(logits, i);
     double lse = maximum + std::log(sum);
-    result.loss += lse - logits(i, targets[i]);
+    for (int64_t j = 0; j < w.rows; ++j)
+      result.loss += share * (lse - logits(i, j));
+    result.loss += (1 - smoothing) * (lse - logits(i, targets[i]));
     double others = 0; // 1 - p(target), which would cancel
     for (int64_t j = 0; j < w.rows; ++j)
       others += j == targets[i] ? 0 : std::exp(logits(i, j) - lse);
     for (int64_t j = 0; j < w.rows; ++j) {
-      double slope = j == targets[i] ? -others : std::exp(logits(i, j) - lse);
+      double slope = (j == targets[i] ? smoothing - others
+                                      : std::exp(logits(i, j) - lse)) -
+                     share;
       for (int64_t c = 0; c < x.columns; ++c)
         result.dx(i, c) += slope * w(j, c);
     }
@@ -438,7 +481,8 @@ Loss linearCrossEntropy(const Matrix &x, const Matrix &w, const Rows &targets) {
 }
 
 double linearCrossEntropyTangent(const Matrix &tx, const Matrix &x,
-                                 const Matrix &w, const Rows &targets) {
+                                 const Matrix &w, const Rows &targets,
+                                 double smoothing) {
   Matrix logits = product(x, transpose(w)), changes = product(tx, transpose(w));
   double tloss = 0;
   for (int64_t i = 0; i < x.rows; ++i) {
@@ -446,14 +490,16 @@ double linearCrossEntropyTangent(const Matrix &tx, const Matrix &x,
       continue;
     auto [maximum, sum] = exponentials(logits, i);
     for (int64_t j = 0; j < w.rows; ++j)
-      tloss += std::exp(logits(i, j) - maximum) / sum *
+      tloss += (std::exp(logits(i, j) - maximum) / sum -
+                smoothing / double(w.rows)) *
                (changes(i, j) - changes(i, targets[i]));
   }
   return tloss;
 }
 
 Matrix linearCrossEntropyParameterAdjoint(const Matrix &x, const Matrix &w,
-                                          const Rows &targets) {
+                                          const Rows &targets,
+                                          double smoothing) {
   Matrix logits = product(x, transpose(w)), dw(w.rows, w.columns);
   for (int64_t i = 0; i < x.rows; ++i) {
     if (targets[i] == -100)
@@ -464,7 +510,9 @@ Matrix linearCrossEntropyParameterAdjoint(const Matrix &x, const Matrix &w,
     for (int64_t j = 0; j < w.rows; ++j)
       others += j == targets[i] ? 0 : std::exp(logits(i, j) - lse);
     for (int64_t j = 0; j < w.rows; ++j) {
-      double slope = j == targets[i] ? -others : std::exp(logits(i, j) - lse);
+      double slope = (j == targets[i] ? smoothing - others
+                                      : std::exp(logits(i, j) - lse)) -
+                     smoothing / double(w.rows);
       for (int64_t c = 0; c < x.columns; ++c)
         dw(j, c) += slope * x(i, c);
     }

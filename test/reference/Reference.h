@@ -60,6 +60,7 @@ Matrix embeddingParameterAdjoint(const Matrix &dy, const Rows &ids,
 struct Lora {
   Matrix w, a, b;
   double scale;
+  Matrix mask = {}; ///< of what A reads, an element for each; empty: ones
 };
 Matrix loraLinear(const Matrix &x, const Lora &lora, const Matrix *bias);
 Matrix loraLinearAdjoint(const Matrix &dy, const Lora &lora);
@@ -68,6 +69,15 @@ struct LoraGradients {
 };
 LoraGradients loraParameterAdjoint(const Matrix &dy, const Matrix &x,
                                    const Lora &lora);
+
+/// |w_j + scale b_j a| of each row j: DoRA.
+Matrix rowLengths(const Lora &lora);
+/// x_ij m_j / n_j + bias_j; `bias` may be null.
+Matrix rescale(const Matrix &x, const Matrix &magnitude, const Matrix &lengths,
+               const Matrix *bias);
+/// With respect to the magnitude.
+Matrix rescaleParameterAdjoint(const Matrix &dy, const Matrix &x,
+                               const Matrix &lengths);
 
 /// A tangent that is zero is a null pointer.
 Matrix loraParameterTangent(const Matrix &x, const Lora &lora, const Matrix *ta,
@@ -140,12 +150,16 @@ struct Loss {
   double loss;
   Matrix dx;
 };
-Loss linearCrossEntropy(const Matrix &x, const Matrix &w, const Rows &targets);
+/// A label is `1 - smoothing` of the target and `smoothing` of all words alike.
+Loss linearCrossEntropy(const Matrix &x, const Matrix &w, const Rows &targets,
+                        double smoothing = 0);
 double linearCrossEntropyTangent(const Matrix &tx, const Matrix &x,
-                                 const Matrix &w, const Rows &targets);
+                                 const Matrix &w, const Rows &targets,
+                                 double smoothing = 0);
 /// d(loss)/d(w).
 Matrix linearCrossEntropyParameterAdjoint(const Matrix &x, const Matrix &w,
-                                          const Rows &targets);
+                                          const Rows &targets,
+                                          double smoothing = 0);
 
 /// The parameters of torch.optim.SGD after one step; `momentumBuffer` may be
 /// null.

@@ -18,7 +18,7 @@ using namespace hone;
 
 namespace {
 
-constexpr int64_t kRows = 40, kColumns = 70, kDepth = 300;
+constexpr int64_t kRows = 40, kColumns = 70, kDepth = 320;
 
 struct Case {
   const char *name;
@@ -28,6 +28,7 @@ struct Case {
   bool into = false, prologue = false, epilogue = false;
   int64_t terms = 128;
   const char *a = "f32", *z = "f32"; ///< elements of a and of what is complete
+  int64_t depth = 297; ///< terms; with kDepth and transposeW, whole rows of w
 };
 
 /// Sizes of buffers in bytes, in their order.
@@ -48,7 +49,7 @@ static Layout layoutOf(const Case &c) {
   Layout at;
   at.a = 0;
   at.w = roundUp(kRows * kDepth * 4);
-  at.scales = at.w + roundUp(kDepth * 320 * 4);
+  at.scales = at.w + roundUp(kDepth * kDepth * 4);
   at.biases = at.scales + roundUp(kDepth * 10 * 4);
   at.c = at.biases + roundUp(kDepth * 10 * 4);
   at.z = at.c + roundUp(kRows * kColumns * 4);
@@ -60,9 +61,9 @@ static Layout layoutOf(const Case &c) {
 static std::string productText(const Case &c) {
   Layout at = layoutOf(c);
   bool isPacked = c.stored[0] == 'i';
-  // Groups of 32 numbers: rows of 320, or of 96, which holds all columns.
+  // Groups of 32 numbers: rows of kDepth, or of 96, which holds all columns.
   int64_t wRows = c.transposeW ? kColumns : kDepth;
-  int64_t wColumns = c.transposeW ? 320 : 96;
+  int64_t wColumns = c.transposeW ? kDepth : 96;
   auto matrix = [](int64_t rows, int64_t columns, llvm::StringRef type) {
     return llvm::formatv("memref<{0}x{1}x{2}>", rows, columns, type).str();
   };
@@ -96,7 +97,7 @@ static std::string productText(const Case &c) {
                         "%j = arith.muli %p, %c64 : index\n"
                         "%left = arith.subi %most, %j : index\n"
                         "%n = arith.minui %left, %c64 : index\n",
-                        kDepth - 3, kColumns)
+                        c.depth, kColumns)
               .str();
   text += "tile.product %c[%c0, %j], %a[%c0, %c0], %w[";
   text += c.transposeW ? "%j, %c0]" : "%c0, %j]";
@@ -209,6 +210,18 @@ TEST(Product, HasTheReferencesBits) {
        false, true, 128, "f32", "bf16"},
       {"into bf16 with prologue", "few_rows", "bf16", false, false, true, true,
        false, 300, "bf16", "bf16"},
+      {"whole rows", "transpose_w read_ahead", "f32", false, true, false, false,
+       false, 512, "f32", "f32", kDepth},
+      {"whole rows of bf16", "accumulate transpose_w", "bf16", false, true,
+       false, false, true, 128, "f32", "f32", kDepth},
+      {"whole rows of bf16 into bf16", "accumulate transpose_w read_ahead",
+       "bf16", false, true, true, false, true, 96, "bf16", "bf16", kDepth},
+      {"whole rows of int4", "accumulate transpose_w read_ahead", "i4", false,
+       true, true, false, false, 96, "f32", "f32", kDepth},
+      {"whole rows of int4, one block", "transpose_w read_ahead", "i4", false,
+       true, false, false, false, 512, "bf16", "f32", kDepth},
+      {"whole rows of int8", "transpose_w", "i8", false, true, false, false,
+       true, 128, "f32", "f32", kDepth},
   };
   for (const Case &c : cases) {
     SCOPED_TRACE(c.name);
@@ -217,7 +230,7 @@ TEST(Product, HasTheReferencesBits) {
       if (!canRun(target))
         continue;
       TileProgram program(productText(c), target);
-      for (int64_t rows : {0, 1, 7, 33, 40})
+      for (int64_t rows : {0, 1, 3, 7, 33, 40})
         EXPECT_EQ(run(program, c, rows), run(reference, c, rows))
             << target << ", " << rows << " rows";
     }

@@ -49,8 +49,8 @@ struct Sample {
 struct Targets {
   float a[6] = {9, 9, 9, 9, 9, 9};
   double b[2] = {9, 9};
-  std::vector<AdapterTarget> list = {{A, {2, 3}, Dtype::F32, a},
-                                     {B, {1, 2}, Dtype::F64, b}};
+  std::vector<TensorMemory> list = {{A, {2, 3}, Dtype::F32, a},
+                                    {B, {1, 2}, Dtype::F64, b}};
   bool untouched() const { return a[0] == 9 && a[5] == 9 && b[0] == 9; }
 };
 } // namespace
@@ -217,12 +217,13 @@ TEST(AdapterTest, RefusesSettingsThatChangeTheResult) {
   Sample sample;
   Targets targets;
   for (const char *setting :
-       {R"("use_dora":true)", R"("bias":"some")", R"("bias":null)",
-        R"("modules_to_save":[1])", R"("rank_pattern":{"q":4})",
-        R"("alpha_pattern":{"q":4})", R"("fan_in_fan_out":true)",
-        R"("init_lora_weights":"pissa")", R"("layers_to_transform":[0])",
-        R"("task_type":"SEQ_CLS")", R"("a_new_setting":1)",
-        R"("lora_bias":true)", R"("layer_replication":[[0,1]])"}) {
+       {R"("use_dora":1)", R"("bias":"some")", R"("bias":null)",
+        R"("modules_to_save":[1])", R"("rank_pattern":{"q":0})",
+        R"("alpha_pattern":["q"])", R"("fan_in_fan_out":true)",
+        R"("init_lora_weights":"pissa")", R"("layers_to_transform":["0"])",
+        R"("layers_pattern":"h")", R"("task_type":"SEQ_CLS")",
+        R"("a_new_setting":1)", R"("lora_bias":true)",
+        R"("layer_replication":[[0,1]])"}) {
     std::string key(setting);
     key = key.substr(0, key.find(':'));
     sample.config(configWith("," + std::string(setting)));
@@ -294,6 +295,49 @@ TEST(AdapterTest, RefusesAnotherScale) {
   other.use_rslora = true;
   refuse(sample, targets, ErrorCode::OtherAdapter, "adapter_config.json",
          "expected use_rslora = true, found false", other);
+}
+
+TEST(AdapterTest, WritesWhatModulesDifferIn) {
+  AdapterConfig config = settings();
+  config.rank_pattern = {{"v_proj", 4}, {"^model.layers.0.*", 1}};
+  config.alpha_pattern = {{"q_proj", 2.5}};
+  config.layers_to_transform = {0, 7};
+  config.use_dora = true;
+  TemporaryFolder folder;
+  ASSERT_TRUE(writeAdapter(folder.path, config, {}).isOk());
+  std::string text = folder.read("adapter_config.json");
+  EXPECT_NE(text.find(R"(
+  "rank_pattern": {
+    "v_proj": 4,
+    "^model.layers.0.*": 1
+  },)"),
+            std::string::npos)
+      << text;
+  Result<AdapterConfig> read = readAdapterConfig(folder.path);
+  ASSERT_TRUE(read.isOk()) << read.status().render();
+  EXPECT_EQ(read.value().rank_pattern, config.rank_pattern);
+  EXPECT_EQ(read.value().alpha_pattern, config.alpha_pattern);
+  EXPECT_EQ(read.value().layers_to_transform, config.layers_to_transform);
+  EXPECT_TRUE(read.value().use_dora);
+}
+
+// PEFT's files have keys in their order.
+TEST(AdapterTest, ComparesPatternsInAnyOrder) {
+  Sample sample;
+  Targets targets, read;
+  sample.config(configWith(R"(,"rank_pattern":{"a":2,"b":2})"));
+  AdapterConfig other = settings();
+  other.rank_pattern = {{"b", 2}, {"a", 2}};
+  EXPECT_TRUE(
+      readAdapter(sample.path(), other, read.list, AdapterUse::Train).isOk());
+  other.rank_pattern = {{"b", 2}};
+  refuse(sample, targets, ErrorCode::OtherAdapter, "adapter_config.json",
+         "expected rank_pattern = {b: 2}, found {a: 2, b: 2}", other);
+  other = settings();
+  other.rank_pattern = {{"b", 2}, {"a", 2}};
+  other.use_dora = true;
+  refuse(sample, targets, ErrorCode::OtherAdapter, "adapter_config.json",
+         "expected use_dora = true, found false", other);
 }
 
 TEST(AdapterTest, NamesMissingExtraAndMisshapenTensors) {

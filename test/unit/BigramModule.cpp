@@ -367,8 +367,9 @@ const hone_module Bigram<T, Optimizer>::module = [] {
   static const hone_weight weights[] = {
       {"model.bigram.weight", HONE_F32, 2, tableShape}};
   static const hone_trainable trainables[] = {
-      {"model.bigram.lora_A.weight", 2, HONE_INIT_KAIMING_UNIFORM, shapeA, 0},
-      {"model.bigram.lora_B.weight", 2, HONE_INIT_ZERO, shapeB, R * V}};
+      {"model.bigram.lora_A.weight", 2, HONE_INIT_KAIMING_UNIFORM, shapeA, 0,
+       0},
+      {"model.bigram.lora_B.weight", 2, HONE_INIT_ZERO, shapeB, R * V, 0}};
   hone_module m = {};
   m.struct_size = sizeof(hone_module);
   m.abi_version = HONE_ABI_VERSION;

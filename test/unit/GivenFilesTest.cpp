@@ -25,7 +25,7 @@ struct GivenFilesTest : testing::Test {
     auto defaults = Options::defaults(Settings());
     auto options = Options::parse(arguments, defaults.value());
     EXPECT_TRUE(options.isOk()) << options.status().render();
-    return checkGivenFiles(options.value(), weights);
+    return checkGivenFiles(options.value(), weights, model);
   }
   /// The path is the last of `arguments`.
   void expectRefused(std::vector<std::string> arguments, ErrorCode code) {
@@ -39,6 +39,7 @@ struct GivenFilesTest : testing::Test {
   std::string data = folder.write("data.jsonl", "{}\n");
   std::string weights = folder.write("weights", "w");
   std::string output = folder.file("run");
+  std::optional<ModelLayout> model; ///< none: an adapter trains
 };
 } // namespace
 
@@ -55,6 +56,40 @@ TEST_F(GivenFilesTest, OutputsAreFilesOfTheirOwn) {
   EXPECT_TRUE(check({"--output", output, "--profile", output + "/profile.json",
                      "--log", folder.file("log")})
                   .isOk());
+}
+
+TEST_F(GivenFilesTest, ResultsAreThoseOfTheModelInBothFolders) {
+  const std::string best = output + "/best/";
+  EXPECT_TRUE(check({"--output", output, "--log", best + "x"}).isOk());
+  const std::vector<std::string> evaluates = {
+      "--eval-split", "1", "--eval-every", "1", "--output", output, "--log"};
+  auto with = [&](const std::string &log) {
+    std::vector<std::string> arguments = evaluates;
+    arguments.push_back(log);
+    return arguments;
+  };
+  expectRefused(with(best + "adapter_config.json"), ErrorCode::OptionsDisagree);
+  model.emplace();
+  model->index = "model.safetensors.index.json";
+  model->shards = {{"model-00001-of-00002.safetensors", {}},
+                   {"model-00002-of-00002.safetensors", {}}};
+  model->files = {"config.json", "tokenizer.json"};
+  for (const std::string &name : model->fileNames()) {
+    expectRefused({"--output", output, "--log", output + "/" + name},
+                  ErrorCode::OptionsDisagree);
+    expectRefused(with(best + name), ErrorCode::OptionsDisagree);
+  }
+}
+
+TEST_F(GivenFilesTest, WhereTheBestIsKeptMustBeAFolder) {
+  mkdir(output.c_str(), 0777);
+  folder.write("run/best", "");
+  EXPECT_TRUE(check({"--eval-split", "1", "--output", output}).isOk());
+  Status status =
+      check({"--eval-split", "1", "--eval-every", "1", "--output", output});
+  EXPECT_EQ(status.errorCode(), ErrorCode::CannotCreate);
+  mkdir((output + "/adapter_config.json").c_str(), 0777);
+  EXPECT_EQ(check({"--output", output}).errorCode(), ErrorCode::CannotCreate);
 }
 
 TEST_F(GivenFilesTest, WhatCannotBeWrittenIsRefusedBeforeTraining) {

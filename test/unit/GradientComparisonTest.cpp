@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BigramModule.h"
 #include "step/GradientComparison.h"
+#include "BigramModule.h"
 
 #include <gtest/gtest.h>
 
@@ -22,10 +22,10 @@ namespace {
 const int64_t four[] = {4};
 /// Layers are not in the order of their numbers, nor is each in one place.
 const hone_trainable trainables[] = {
-    {"model.layers.10.q_proj.lora_A.weight", 1, HONE_INIT_ZERO, four, 0},
-    {"model.layers.2.q_proj.lora_A.weight", 1, HONE_INIT_ZERO, four, 4},
-    {"model.layers.10.q_proj.lora_B.weight", 1, HONE_INIT_ZERO, four, 8},
-    {"lm_head.layers.weight", 1, HONE_INIT_ZERO, four, 12}};
+    {"model.layers.10.q_proj.lora_A.weight", 1, HONE_INIT_ZERO, four, 0, 0},
+    {"model.layers.2.q_proj.lora_A.weight", 1, HONE_INIT_ZERO, four, 4, 0},
+    {"model.layers.10.q_proj.lora_B.weight", 1, HONE_INIT_ZERO, four, 8, 0},
+    {"lm_head.layers.weight", 1, HONE_INIT_ZERO, four, 12, 0}};
 
 class GradientComparisons : public testing::Test {
 protected:

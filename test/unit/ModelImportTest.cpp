@@ -7,6 +7,7 @@
 
 #include "gtest/gtest.h"
 
+#include <map>
 #include <set>
 
 using namespace hone;
@@ -123,7 +124,8 @@ TEST_F(ModelImportTest, LocationsAreModuleNames) {
 TEST_F(ModelImportTest, RefusesModulesThatCannotHaveAnAdapter) {
   for (auto [target, problem, remedy] :
        {std::tuple("q_porj", "no linear module", "did you mean 'q_proj'?"),
-        std::tuple("lm_head", "embedding and head are frozen, or in", "choose from"),
+        std::tuple("lm_head", "embedding and head are frozen, or in",
+                   "choose from"),
         std::tuple("input_layernorm", "is a norm", "choose from"),
         std::tuple("layers.9.mlp.up_proj", "no linear module", "")}) {
     auto result = importModel(
@@ -149,6 +151,100 @@ TEST_F(ModelImportTest, SaysWhatTheAdapterIs) {
       result.value().lora.target_modules,
       (std::vector<std::string>{"down_proj", "gate_proj", "k_proj", "o_proj",
                                 "q_proj", "up_proj", "v_proj"}));
+}
+
+/// Rank and scale of the module's adapter; nothing if it has none.
+static std::map<std::string, std::pair<int64_t, double>>
+adaptersIn(ModuleOp module) {
+  std::map<std::string, std::pair<int64_t, double>> found;
+  SymbolTable symbols(module);
+  module.walk([&](CallOp call) {
+    symbols.lookup<BlockOp>(call.getBlock()).walk([&](LoraLinearOp op) {
+      std::string path =
+          (call.getPrefix() + cast<NameLoc>(op.getLoc()).getName().strref())
+              .str();
+      found[path] = {op.getA().getType().getDimSize(0),
+                     op.getScale().convertToDouble()};
+    });
+  });
+  return found;
+}
+
+TEST_F(ModelImportTest, RanksAndAlphasAreOfModules) {
+  OwningOpRef<ModuleOp> module =
+      imported("lora: {r: 2, lora_alpha: 4, target_modules: [q_proj, v_proj], "
+               "rank_pattern: {'layers\\.1\\..*': 4, "
+               "^model.layers.0.self_attn.q_proj: 1}, "
+               "alpha_pattern: {'self_attn\\.[v]_proj': 6}}");
+  using Adapters = std::map<std::string, std::pair<int64_t, double>>;
+  EXPECT_EQ(adaptersIn(*module),
+            (Adapters{{"model.layers.0.self_attn.q_proj", {1, 4}},
+                      {"model.layers.0.self_attn.v_proj", {2, 3}},
+                      {"model.layers.1.self_attn.q_proj", {4, 1}},
+                      {"model.layers.1.self_attn.v_proj", {4, 1.5}},
+                      {"model.layers.2.self_attn.q_proj", {2, 2}},
+                      {"model.layers.2.self_attn.v_proj", {2, 3}}}));
+  EXPECT_EQ(llvm::range_size(module->getOps<BlockOp>()), 5u);
+}
+
+TEST_F(ModelImportTest, LayersWithEqualAdaptersShareABlock) {
+  OwningOpRef<ModuleOp> module =
+      imported("lora: {target_modules: [q_proj], rank_pattern: {q_proj: 4}}");
+  EXPECT_EQ(llvm::range_size(module->getOps<BlockOp>()), 3u);
+}
+
+TEST_F(ModelImportTest, OnlySomeLayersHaveAdapters) {
+  auto result = importModel(
+      context, *smallModel(),
+      spec("lora: {target_modules: all-linear, layers_to_transform: [1]}"));
+  ASSERT_TRUE(result.isOk()) << result.status().render();
+  for (const auto &[path, adapter] : adaptersIn(*result.value().module))
+    EXPECT_EQ(path.rfind("model.layers.1.", 0), 0u) << path;
+  EXPECT_EQ(adaptersIn(*result.value().module).size(), 7u);
+  EXPECT_EQ(result.value().lora.layers_to_transform.text(), "1");
+}
+
+TEST_F(ModelImportTest, RefusesShapesOfNoModule) {
+  for (auto [lora, key, problem] :
+       {std::tuple("rank_pattern: {k_proj: 3}", "rank_pattern",
+                   "'k_proj' names no module that gets an adapter"),
+        std::tuple("alpha_pattern: {proj: 3}", "alpha_pattern",
+                   "'proj' names no module"),
+        std::tuple("layers_to_transform: [1-3]", "layers_to_transform",
+                   "layer 3 has no module"),
+        std::tuple("rank_pattern: {q_proj: 3, layers.1.self_attn.q_proj: 4}",
+                   "rank_pattern",
+                   "'q_proj' and 'layers.1.self_attn.q_proj' both name "
+                   "model.layers.1.self_attn.q_proj")}) {
+    auto result = importModel(
+        context, *smallModel(),
+        spec(std::string("lora: {target_modules: [q_proj], ") + lora + "}"));
+    ASSERT_FALSE(result.isOk()) << lora;
+    EXPECT_EQ(result.status().message().place,
+              std::string("spec.yaml: lora.") + key);
+    EXPECT_NE(result.status().message().problem.find(problem),
+              std::string::npos)
+        << result.status().message().problem;
+  }
+}
+
+TEST_F(ModelImportTest, DoraHasMagnitudesAndTheBiasBehindThem) {
+  OwningOpRef<ModuleOp> module =
+      imported("lora: {target_modules: [q_proj], use_dora: true}");
+  int64_t count = 0;
+  module->walk([&](RescaleOp op) {
+    ++count;
+    auto lora = op.getX().getDefiningOp<LoraLinearOp>();
+    auto lengths = op.getLengths().getDefiningOp<RowLengthsOp>();
+    ASSERT_TRUE(lora && lengths);
+    EXPECT_FALSE(lora.getBias());
+    EXPECT_EQ(lengths.getWeight(), lora.getWeight());
+    EXPECT_EQ(lengths.getScale(), lora.getScale());
+    auto magnitude = op.getMagnitude().getDefiningOp<ParameterOp>();
+    EXPECT_EQ(magnitude.getName(), "self_attn.q_proj.lora_magnitude_vector");
+    EXPECT_EQ(magnitude.getInit(), Init::RowLengths);
+  });
+  EXPECT_EQ(count, 1);
 }
 
 TEST_F(ModelImportTest, RefusesSequencesLongerThanTheModel) {

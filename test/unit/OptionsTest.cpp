@@ -203,6 +203,16 @@ TEST(Options, HelpShowsEveryOptionAndTheExitCodes) {
     EXPECT_NE(text.find(word), std::string::npos) << word;
 }
 
+TEST(Options, APartOfTheDataIsCountedInWholeSamples) {
+  const auto with = [](const char *part) {
+    return parse({"--data", "d", "--output", "o", "--eval-split", part});
+  };
+  for (const char *part : {"0.5", "7", "9007199254740992"})
+    EXPECT_TRUE(with(part).isOk()) << part;
+  for (const char *part : {"1.5", "1e17", "1e300"})
+    EXPECT_EQ(with(part).status().errorCode(), ErrorCode::WrongOption) << part;
+}
+
 TEST(Options, TheChatTemplatesDateIsADay) {
   const auto with = [](const char *date) {
     return parse({"--data", "d", "--output", "o", "--chat-date", date});

@@ -6,6 +6,7 @@
 
 #include "base/OutputFile.h"
 #include "TemporaryFolder.h"
+#include "base/Process.h"
 #include "program/Signals.h"
 
 #include <csignal>
@@ -173,6 +174,25 @@ TEST(OutputFileTest, ATemporaryThatIsBeingWrittenIsLeftAlone) {
   EXPECT_EQ(folder.count(), 1u);
   ASSERT_TRUE(file.commit().isOk());
   EXPECT_EQ(folder.read("a"), "whole");
+}
+
+// More files than the table has entries, below a path of more than 1023 bytes.
+TEST(OutputFileTest, AFolderGoesWithItsFilesWhenTheProcessEndsAtOnce) {
+  TemporaryFolder folder;
+  std::string path = folder.path;
+  for (int i = 0; i < 6; ++i)
+    path += "/" + std::string(200, 'd');
+  ASSERT_TRUE(createDirectories(path + "/new").isOk());
+  for (int i = 0; i < 400; ++i)
+    std::ofstream(path + "/new/" + std::to_string(i)) << i;
+  const auto end = [&] {
+    rememberTemporary(path);
+    rememberTemporaryFolder(path + "/new");
+    endProcess(ExitCode(3));
+  };
+  EXPECT_EXIT(end(), testing::ExitedWithCode(3), "");
+  EXPECT_FALSE(platform::exists(path));
+  EXPECT_TRUE(platform::exists(parentDirectory(path)));
 }
 
 TEST(OutputFileTest, AnUnnamedFileIsReadThroughItsMapping) {

@@ -96,6 +96,65 @@ TEST(PhiloxTest, BitsAreFrozen) {
   EXPECT_EQ(stream.uniform(0), 0x1.c0b39969afb39p-1);
   EXPECT_EQ(stream.normal(0), 0x1.283335ae7f64bp+0);
   EXPECT_EQ(permuteIndex(0, 1000, 42), 572u);
+  RandomStream mask(42, 3, RandomPurpose::Dropout,
+                    "model.layers.0.self_attn.q_proj", /*probe=*/2);
+  EXPECT_EQ(mask.word(0, 0, 896), 0xef4832a2u);
+  EXPECT_EQ(mask.word(5, 100, 896), 0xe1485c0du);
+  EXPECT_EQ(mask.word(1 << 20, 895, 896), 0x4b04fcf4u);
+}
+
+/// Whether a mask of rate 0.25 drops an element.
+static bool drops(const RandomStream &stream, uint64_t row, uint64_t column) {
+  return stream.word(row, column, 300) < 1u << 30;
+}
+
+TEST(PhiloxTest, WordsOfAMatrixDropAtTheirRateInEveryRowAndColumn) {
+  constexpr int rows = 400, columns = 300;
+  RandomStream stream(7, 0, RandomPurpose::Dropout, "q_proj");
+  int all = 0;
+  std::vector<int> inColumn(columns);
+  for (int i = 0; i < rows; ++i) {
+    int inRow = 0;
+    for (int j = 0; j < columns; ++j)
+      if (drops(stream, i, j))
+        ++inRow, ++inColumn[j];
+    EXPECT_NEAR(inRow / double(columns), 0.25, 5 * 0.025) << "row " << i;
+    all += inRow;
+  }
+  for (int j = 0; j < columns; ++j)
+    EXPECT_NEAR(inColumn[j] / double(rows), 0.25, 5 * 0.0217) << "column " << j;
+  EXPECT_NEAR(all / double(rows * columns), 0.25, 4 * 0.00125);
+}
+
+// Of independent masks with rate p, p^2 of the elements are dropped by both.
+TEST(PhiloxTest, MasksAreIndependent) {
+  constexpr int rows = 200, columns = 300;
+  using P = RandomPurpose;
+  RandomStream one(7, 3, P::Dropout, "layers.0.q_proj", 1);
+  auto both = [&](const RandomStream &other, int down, int right) {
+    int count = 0;
+    for (int i = 0; i < rows; ++i)
+      for (int j = 0; j + right < columns; ++j)
+        count += drops(one, i, j) && drops(other, i + down, j + right);
+    return count / double(rows * (columns - right));
+  };
+  const struct {
+    RandomStream other;
+    int down = 0, right = 0;
+  } cases[] = {{{8, 3, P::Dropout, "layers.0.q_proj", 1}},
+               {{7, 4, P::Dropout, "layers.0.q_proj", 1}},
+               {{7, 3, P::Dropout, "layers.0.q_proj", 2}},
+               {{7, 3, P::Dropout, "layers.0.k_proj", 1}},
+               {{7, 3, P::Dropout, "layers.1.q_proj", 1}},
+               {{7, 3, P::Noise, "layers.0.q_proj", 1}},
+               {one, 1, 0},
+               {one, 0, 1},
+               {one, 0, 16},
+               {one, 0, 64}};
+  for (const auto &c : cases)
+    EXPECT_NEAR(both(c.other, c.down, c.right), 0.0625, 4 * 0.001)
+        << &c - cases;
+  EXPECT_NEAR(both(one, 0, 0), 0.25, 4 * 0.0018);
 }
 
 TEST(PhiloxTest, PermuteIndexIsABijection) {

@@ -49,16 +49,21 @@ static constexpr llvm::StringLiteral model = R"(
     %qa = hone.parameter "q.lora_A" trainable init <kaiming_uniform> : tensor<4x32xf32>
     %qb = hone.parameter "q.lora_B" trainable init <zero> : tensor<32x4xf32>
     %q = hone.lora_linear %z, %qw, %qa, %qb scale 2.0 : (tensor<?x32xf32>, tensor<32x32xf32>, tensor<4x32xf32>, tensor<32x4xf32>) -> tensor<?x32xf32>
+    %qn = hone.row_lengths %qw, %qa, %qb scale 2.0 : (tensor<32x32xf32>, tensor<4x32xf32>, tensor<32x4xf32>) -> tensor<32xf32>
+    %qm = hone.parameter "q.lora_magnitude_vector" trainable init <row_lengths> : tensor<32xf32>
+    %qs = hone.rescale %q, %qm, %qn : (tensor<?x32xf32>, tensor<32xf32>, tensor<32xf32>) -> tensor<?x32xf32>
     %kw = hone.parameter "k.weight" : tensor<16x32xf32>
     %kb = hone.parameter "k.bias" : tensor<16xf32>
     %k = hone.linear %z, %kw bias %kb : (tensor<?x32xf32>, tensor<16x32xf32>, tensor<16xf32>) -> tensor<?x16xf32>
     %vw = hone.parameter "v.weight" transposed : tensor<32x32xf32>
     %vs = hone.linear %z, %vw : (tensor<?x32xf32>, tensor<32x32xf32>) -> tensor<?x32xf32>
     %v = hone.columns %vs from 16 : tensor<?x32xf32> -> tensor<?x16xf32>
-    %qr = hone.rope %q, %s heads 4 theta 1.0e4 : (tensor<?x32xf32>, tensor<?xi32>) -> tensor<?x32xf32>
+    %qr = hone.rope %qs, %s heads 4 theta 1.0e4 : (tensor<?x32xf32>, tensor<?xi32>) -> tensor<?x32xf32>
     %kr = hone.rope %k, %s heads 2 theta 1.0e4 : (tensor<?x16xf32>, tensor<?xi32>) -> tensor<?x16xf32>
     %a = hone.attention %qr, %kr, %v, %s heads 4 kv_heads 2 scale 0.35 : (tensor<?x32xf32>, tensor<?x16xf32>, tensor<?x16xf32>, tensor<?xi32>) -> tensor<?x32xf32>
-    %g = hone.gated_activation silu %a, %z : tensor<?x32xf32>
+    %key = hone.input "random_key" : tensor<4xi32>
+    %zn = hone.embedding_noise %z, %s alpha 5.0 of "z" by %key : tensor<?x32xf32>, tensor<?xi32>
+    %g = hone.gated_activation silu %a, %zn : tensor<?x32xf32>
     %lw = hone.parameter "last_norm.weight" : tensor<32xf32>
     %lb = hone.parameter "last_norm.bias" : tensor<32xf32>
     %l = hone.layer_norm %g, %lw, %lb eps 1.0e-5 : (tensor<?x32xf32>, tensor<32xf32>, tensor<32xf32>) -> tensor<?x32xf32>
@@ -303,6 +308,8 @@ static bool hasDerivative(llvm::StringRef subject, unsigned operand) {
       {"hone.rms_norm", {0}},
       {"hone.linear", {0}},
       {"hone.lora_linear", {0, 2, 3}},
+      {"hone.rescale", {0, 1}},
+      {"hone.embedding_noise", {0}},
       {"hone.rope", {0}},
       {"hone.attention", {0, 1, 2}},
       {"hone.gated_activation", {0, 1}},

@@ -65,6 +65,20 @@ TEST(Settings, HaveNamesOfTheirOwnAndDefaultsThatAreAllowed) {
   EXPECT_EQ(names.count("train.seed"), 1u);
 }
 
+TEST(Setting, NumbersByNameKeepTheirOrder) {
+  Settings settings;
+  NamedNumbers &ranks = settings.lora.rank_pattern;
+  EXPECT_EQ(ranks.text(), "{}");
+  EXPECT_TRUE(ranks.parse(R"({"v_proj": 4, "a\\.b": 1})"));
+  EXPECT_EQ(ranks.text(), R"({"v_proj":4,"a\\.b":1})");
+  for (const char *text : {"", "[]", R"({"q": 0})", R"({"q": 1.5})",
+                           R"({"q": "4"})", R"({"q": 65537})"})
+    EXPECT_FALSE(ranks.parse(text)) << text;
+  EXPECT_EQ(ranks.size(), 2u);
+  EXPECT_TRUE(settings.lora.alpha_pattern.parse(R"({"q": 0.5})"));
+  EXPECT_EQ(ranks.expected(), "names, each with an integer from 1 to 65536");
+}
+
 TEST(Settings, CopiesAreOfTheirOwn) {
   Settings settings;
   settings.train.seed = 1;

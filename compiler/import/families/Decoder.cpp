@@ -34,10 +34,6 @@ void Decoder::readDecoder(ConfigReader &config, const Defaults &defaults) {
   headDim = config.size(
       "head_dim", defaults.headDim.value_or(hiddenSize / numAttentionHeads));
   rmsNormEps = config.positive("rms_norm_eps", defaults.rmsNormEps);
-  tieWordEmbeddings =
-      config.flag("tie_word_embeddings", defaults.tieWordEmbeddings);
-  if (tieWordEmbeddings)
-    redundantTensors.push_back("lm_head.weight");
   checkShapes(config);
   activation =
       readActivation(config, defaults.activationKey, defaults.activation);
@@ -171,13 +167,14 @@ Value Decoder::embed(ModelBuilder &builder) const {
 Value Decoder::head(ModelBuilder &builder, Value x) const {
   Value normalized = norm(builder, "model.norm", x);
   Value targets = builder.rowInput("targets");
-  Value weight = builder.parameter(
-      tieWordEmbeddings ? "model.embed_tokens.weight" : "lm_head.weight",
-      {vocabSize, hiddenSize});
+  Value weight = builder.parameter(tiesEmbeddings ? "model.embed_tokens.weight"
+                                                  : "lm_head.weight",
+                                   {vocabSize, hiddenSize});
   auto scalar = RankedTensorType::get({}, builder.ops().getF64Type());
   return LinearCrossEntropyOp::create(builder.ops(), builder.at("lm_head"),
                                       scalar, /*dx=*/Type(), normalized, weight,
-                                      targets)
+                                      targets, /*smoothing=*/FloatAttr(),
+                                      /*streamed=*/UnitAttr())
       .getLoss();
 }
 

@@ -28,7 +28,6 @@ protected:
     bool asManyKeyValueHeads = false; ///< as attention heads
     std::optional<int64_t> headDim;   ///< else hidden_size / heads
     std::optional<double> rmsNormEps, ropeTheta;
-    bool tieWordEmbeddings = false;
     SlidingRule sliding = SlidingRule::None;
     const char *activationKey = "hidden_act";
     Activation activation = Activation::Silu;
@@ -93,7 +92,6 @@ private:
   Activation activation = Activation::Silu;
   LayerKinds kinds;
   LayerRopes ropes;
-  bool tieWordEmbeddings = false;
 };
 
 } // namespace hone

@@ -18,6 +18,8 @@ struct Family {
   llvm::StringLiteral modelType, architecture; ///< as config.json has them
   /// A model that has read nothing yet.
   std::unique_ptr<HuggingFaceModel> (*create)();
+  /// What Transformers takes for tie_word_embeddings where it is absent.
+  bool tiesEmbeddings = true;
 };
 
 /// For Family::create.
@@ -30,6 +32,9 @@ extern const Family gemma3, gpt2, gptNeo, llama, mistral, opt, qwen2, qwen3;
 /// In the order in which messages list them.
 inline const Family *const families[] = {&llama,  &mistral, &qwen2, &qwen3,
                                          &gemma3, &opt,     &gpt2,  &gptNeo};
+
+/// Null for a model type that is none of theirs.
+const Family *familyOf(llvm::StringRef modelType);
 
 } // namespace hone
 

@@ -23,7 +23,6 @@ class Gemma3 : public Decoder {
     defaults.rmsNormEps = 1e-6;
     defaults.ropeTheta = 1e6;
     defaults.slidingRopeTheta = 1e4;
-    defaults.tieWordEmbeddings = true;
     defaults.sliding = SlidingRule::Pattern;
     defaults.activationKey = "hidden_activation";
     defaults.activation = Activation::GeluTanh;

@@ -50,7 +50,7 @@ class Gpt2 : public GptDecoder {
           "predict_special_tokens"})
       config.take(key);
     baseModelPrefix = "transformer.";
-    readHead(config, "transformer.wte.weight");
+    nameHead("transformer.wte.weight");
     // Buffers: the causal mask and what it puts in.
     for (int64_t i = 0; !config.failed() && i < sizes.layers; ++i)
       for (const char *buffer : {".attn.bias", ".attn.masked_bias"})

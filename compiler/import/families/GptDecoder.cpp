@@ -31,13 +31,6 @@ void GptDecoder::checkSizes(ConfigReader &config, const char *hiddenKey,
                   takeFromTheSamePlace);
 }
 
-void GptDecoder::readHead(ConfigReader &config, const std::string &table) {
-  bool isTied = config.flag("tie_word_embeddings", /*fallback=*/true);
-  headTensor = isTied ? table : "lm_head.weight";
-  if (isTied)
-    redundantTensors.push_back("lm_head.weight");
-}
-
 Value GptDecoder::embedTokens(ModelBuilder &builder, StringRef table,
                               int64_t features) const {
   Value ids = builder.rowInput("input_ids");
@@ -76,7 +69,9 @@ Value GptDecoder::loss(ModelBuilder &builder, Value x) const {
       builder.parameter(headTensor, {sizes.vocabulary, featuresOf(x)});
   auto scalar = RankedTensorType::get({}, builder.ops().getF64Type());
   return LinearCrossEntropyOp::create(builder.ops(), builder.at("lm_head"),
-                                      scalar, /*dx=*/Type(), x, weight, targets)
+                                      scalar, /*dx=*/Type(), x, weight, targets,
+                                      /*smoothing=*/FloatAttr(),
+                                      /*streamed=*/UnitAttr())
       .getLoss();
 }
 

@@ -20,8 +20,10 @@ protected:
   /// that cannot be of a model.
   void checkSizes(ConfigReader &config, const char *hiddenKey,
                   const char *layersKey);
-  /// tie_word_embeddings, by default true. `table` is the embedding's tensor.
-  void readHead(ConfigReader &config, const std::string &table);
+  /// The head's tensor is lm_head.weight, unless it is the embedding's.
+  void nameHead(const std::string &table) {
+    headTensor = tiesEmbeddings ? table : "lm_head.weight";
+  }
 
   /// Rows of `table` for the tokens, and of `positions` for where they are.
   mlir::Value embedTokens(ModelBuilder &builder, llvm::StringRef table,

@@ -36,7 +36,7 @@ class GptNeo : public GptDecoder {
           "summary_first_dropout", "gradient_checkpointing"})
       config.take(key);
     baseModelPrefix = "transformer.";
-    readHead(config, "transformer.wte.weight");
+    nameHead("transformer.wte.weight");
     for (int64_t i = 0; !config.failed() && i < sizes.layers; ++i)
       for (const char *buffer : {"bias", "masked_bias"})
         redundantTensors.push_back("transformer.h." + std::to_string(i) +

@@ -37,4 +37,5 @@ class Llama : public Decoder {
 
 } // namespace
 
-const Family hone::llama = {"llama", "LlamaForCausalLM", create<Llama>};
+const Family hone::llama = {"llama", "LlamaForCausalLM", create<Llama>,
+                            /*tiesEmbeddings=*/false};

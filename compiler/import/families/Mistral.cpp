@@ -35,4 +35,5 @@ class Mistral : public Decoder {
 
 } // namespace
 
-const Family hone::mistral = {"mistral", "MistralForCausalLM", create<Mistral>};
+const Family hone::mistral = {"mistral", "MistralForCausalLM", create<Mistral>,
+                              /*tiesEmbeddings=*/false};

@@ -46,7 +46,7 @@ class Opt : public GptDecoder {
     config.takeDropout(
         {"dropout", "attention_dropout", "activation_dropout", "layerdrop"});
     baseModelPrefix = "model.";
-    readHead(config, "model.decoder.embed_tokens.weight");
+    nameHead("model.decoder.embed_tokens.weight");
   }
 
   Value embed(ModelBuilder &builder) const {

@@ -34,4 +34,5 @@ class Qwen2 : public Decoder {
 
 } // namespace
 
-const Family hone::qwen2 = {"qwen2", "Qwen2ForCausalLM", create<Qwen2>};
+const Family hone::qwen2 = {"qwen2", "Qwen2ForCausalLM", create<Qwen2>,
+                            /*tiesEmbeddings=*/false};

@@ -38,4 +38,5 @@ class Qwen3 : public Decoder {
 
 } // namespace
 
-const Family hone::qwen3 = {"qwen3", "Qwen3ForCausalLM", create<Qwen3>};
+const Family hone::qwen3 = {"qwen3", "Qwen3ForCausalLM", create<Qwen3>,
+                            /*tiesEmbeddings=*/false};

@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define HONE_ABI_VERSION 9u
+#define HONE_ABI_VERSION 10u
 
 typedef enum hone_dtype {
   HONE_F32 = 0,
@@ -141,7 +141,12 @@ typedef void (*hone_entry_fn)(const hone_frame *frame, char *const *values);
      targets         i32[max_rows]  the next token's id; -100 means no loss
      sequence_starts i32[max_rows]  row where this row's sequence begins; of
                                     HONE_GENERATE counted back from the first
-                                    row, so zero or less */
+                                    row, so zero or less
+     random_key      i32[4]         seed and step of the random streams of this
+                                    batch, each as its low and high half; in the
+                                    upper 11 bits of the last, which of the
+                                    step's batches it is; only where blocks draw
+                                    random numbers */
 typedef struct hone_slot {
   const char *name;
   uint32_t dtype;
@@ -272,7 +277,8 @@ typedef struct hone_trainable {
   uint32_t rank;
   uint32_t init; /* hone_init */
   const int64_t *shape;
-  uint64_t offset; /* elements from the start of theta */
+  uint64_t offset;     /* elements from the start of theta */
+  uint32_t transposed; /* whether files hold the matrix as [in, out] */
 } hone_trainable;
 
 /* A parallel loop, for reports of where time goes. */

@@ -50,6 +50,12 @@ uint64_t hashStream(RandomPurpose purpose, std::string_view name) {
   return fnv1a(fnv1a(FnvBasis, {prefix, 4}), name);
 }
 
+RandomStream::Key RandomStream::keyOf(uint64_t seed, uint64_t step,
+                                      uint64_t probe) {
+  uint64_t place = step | probe << (32 + probeShift);
+  return {low(seed), high(seed), low(place), high(place)};
+}
+
 RandomStream::RandomStream(uint64_t seed, uint64_t step, RandomPurpose purpose,
                            std::string_view name, uint32_t probe)
     : seed(seed) {
@@ -60,10 +66,20 @@ RandomStream::RandomStream(uint64_t seed, uint64_t step, RandomPurpose purpose,
   stream = words[0] | uint64_t(words[1]) << 32;
 }
 
+std::array<uint32_t, 4> RandomStream::block(uint64_t index) const {
+  return philox4x32({low(index), high(index), low(stream), high(stream)},
+                    {low(seed), high(seed)});
+}
+
 uint64_t RandomStream::bits(uint64_t index) const {
-  auto words = philox4x32({low(index), high(index), low(stream), high(stream)},
-                          {low(seed), high(seed)});
+  auto words = block(index);
   return uint64_t(words[0]) << 32 | words[1];
+}
+
+uint32_t RandomStream::word(uint64_t row, uint64_t column,
+                            uint64_t columns) const {
+  uint64_t groups = (columns + 63) / 64, group = row * groups + column / 64;
+  return block(group * 16 + column % 16)[column / 16 % 4];
 }
 
 double RandomStream::uniform(uint64_t index) const {

@@ -32,6 +32,7 @@ enum class RandomPurpose : uint32_t {
   Select = 7,     ///< which layers train in a step
   Draw = 8,       ///< which samples of a file a run trains and evaluates on
   Sample = 9,     ///< tokens of a text that is generated
+  Noise = 10,     ///< on embeddings
 };
 
 /// FNV-1a, 64 bits: offset basis 0xcbf29ce484222325, prime 0x100000001b3.
@@ -41,8 +42,8 @@ uint64_t hashName(std::string_view name);
 uint64_t hashStream(RandomPurpose purpose, std::string_view name);
 
 /// All numbers of one (seed, step, probe, purpose, name); steps are below 2^53
-/// and probes, which count the directions of a step, below 2^11. Copyable,
-/// stateless.
+/// and probes, which count the directions of a step or its batches, are taken
+/// modulo 2^11. Copyable, stateless.
 ///
 /// Specified as, with lo/hi the 32-bit halves of a 64-bit word:
 ///   h     = hashName(the 4 little-endian bytes of purpose, then name)
@@ -55,6 +56,11 @@ uint64_t hashStream(RandomPurpose purpose, std::string_view name);
 class RandomStream {
 public:
   static constexpr int probeShift = 21;
+  /// Seed, step and probe as compiled code has them: seed, then
+  /// step | probe << 53, each as its low and high half.
+  static constexpr int keyWords = 4;
+  using Key = std::array<uint32_t, keyWords>;
+  static Key keyOf(uint64_t seed, uint64_t step, uint64_t probe);
 
   RandomStream(uint64_t seed, uint64_t step, RandomPurpose purpose,
                std::string_view name, uint32_t probe = 0);
@@ -71,10 +77,18 @@ public:
   /// Standard normal: inverseNormal(((bits >> 12) + 0.5) * 2^-52).
   double normal(uint64_t index) const;
 
+  /// 32 uniform bits of an element of a matrix with `columns` columns. These
+  /// fall into groups of 64, and group g of row r has the 16 blocks from
+  /// (r * groups + g) * 16 on: column 64 g + 16 w + v is word w of block v. So
+  /// no word of a block is lost, and neighbours have neighbouring blocks.
+  uint32_t word(uint64_t row, uint64_t column, uint64_t columns) const;
+
   /// The 64 bits that name this stream; a key for permuteIndex.
   uint64_t id() const { return stream; }
 
 private:
+  std::array<uint32_t, 4> block(uint64_t index) const;
+
   uint64_t seed;
   uint64_t stream;
 };

@@ -11,6 +11,7 @@
 #include "platform/System.h"
 
 #include <atomic>
+#include <climits>
 #include <cstring>
 #include <new>
 
@@ -20,23 +21,29 @@ namespace {
 enum EntryState { Free, Busy, Live };
 struct Entry {
   std::atomic<int> state{Free};
-  char path[1024] = {};
+  bool ownsFiles = false;   ///< a folder goes with them
+  char path[PATH_MAX] = {}; ///< no file has a longer one
 };
 } // namespace
 
 static Entry entries[32];
 
-void rememberTemporary(const std::string &path) {
+static void remember(const std::string &path, bool ownsFiles) {
   for (Entry &entry : entries) {
     int expected = Free;
     if (path.size() >= sizeof entry.path ||
         !entry.state.compare_exchange_strong(expected, Busy))
       continue;
+    entry.ownsFiles = ownsFiles;
     std::memcpy(entry.path, path.c_str(), path.size() + 1);
     entry.state = Live;
     return;
   }
 }
+
+void rememberTemporary(const std::string &path) { remember(path, false); }
+
+void rememberTemporaryFolder(const std::string &path) { remember(path, true); }
 
 void forgetTemporary(const std::string &path) {
   for (Entry &entry : entries)
@@ -53,11 +60,15 @@ static void say(const char *text) {
 
 void endProcess(ExitCode code) {
   for (const Entry &entry : entries)
-    if (entry.state == Live)
+    if (entry.state == Live && entry.ownsFiles)
+      platform::removeFilesIn(entry.path);
+    else if (entry.state == Live)
       platform::removeFile(entry.path);
-  for (const Entry &entry : entries) // folders, empty now
-    if (entry.state == Live)
-      platform::removeFolder(entry.path);
+  // Folders, empty now; twice, as one may be in another.
+  for (int depth = 0; depth < 2; ++depth)
+    for (const Entry &entry : entries)
+      if (entry.state == Live)
+        platform::removeFolder(entry.path);
   platform::exitAtOnce(static_cast<int>(code));
 }
 

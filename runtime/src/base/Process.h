@@ -29,9 +29,12 @@ void startProcess();
 [[noreturn]] void endProcess(ExitCode code);
 
 /// A file, or a folder that will be empty once the others are gone, which
-/// endProcess() removes. At most 32 at a time, of at most 1023 bytes; of more
-/// what is left is cleared by the next run, as after a kill.
+/// endProcess() removes. At most 32 at a time; of more what is left is cleared
+/// by the next run, as after a kill.
 void rememberTemporary(const std::string &path);
+/// The same of a folder with the files in it, however many; nothing else is
+/// ever put there.
+void rememberTemporaryFolder(const std::string &path);
 void forgetTemporary(const std::string &path);
 
 /// A temporary file of another writer, such as a linker. Gone with this object,

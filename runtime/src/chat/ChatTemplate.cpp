@@ -4,6 +4,8 @@
 
 #include "chat/TemplateParser.h"
 
+#include <algorithm>
+
 namespace hone::rt {
 
 ChatMessages::ChatMessages(std::vector<ChatTurn> turns) {
@@ -46,9 +48,16 @@ Result<ChatTemplate> ChatTemplate::parse(std::string_view source,
   return out;
 }
 
+bool ChatTemplate::marksAnswers() const {
+  return std::any_of(
+      tree.nodes.begin(), tree.nodes.end(),
+      [](const SyntaxNode &node) { return node.kind == Syntax::Generation; });
+}
+
 Status ChatTemplate::render(ChatMessages &messages, size_t count,
                             bool generationPrompt, const std::string &place,
-                            std::string &out) const {
+                            std::string &out,
+                            std::vector<TextSpan> *answers) const {
   TemplateInterpreter::Variables given;
   const auto add = [&](const char *key, TemplateValue value) {
     given.emplace_back(key, std::move(value));
@@ -66,6 +75,8 @@ Status ChatTemplate::render(ChatMessages &messages, size_t count,
   limits.values += messages.memory.bytes;
   TemplateInterpreter interpreter(tree, messages.memory, limits);
   const TemplateFault fault = interpreter.render(given, date, out);
+  if (answers)
+    *answers = interpreter.generated();
   if (fault.problem.empty())
     return Status::ok();
   return Status::error(

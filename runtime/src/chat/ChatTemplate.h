@@ -60,9 +60,14 @@ public:
 
   /// Renders the first `count` of `messages` into `out`, then, if asked, what
   /// an assistant's turn begins with. `place` is where the conversation is
-  /// from. Errors: ConversationRefused.
+  /// from; `answers`, if asked, what of `out` the template marks as said by an
+  /// assistant. Errors: ConversationRefused.
   Status render(ChatMessages &messages, size_t count, bool generationPrompt,
-                const std::string &place, std::string &out) const;
+                const std::string &place, std::string &out,
+                std::vector<TextSpan> *answers = nullptr) const;
+
+  /// Whether it has such marks.
+  bool marksAnswers() const;
 
 private:
   TemplateTree tree;

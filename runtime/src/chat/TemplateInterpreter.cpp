@@ -83,7 +83,8 @@ TemplateFault TemplateInterpreter::render(const Variables &variables,
   date = today;
   depth = 0;
   out.clear();
-  output = &out;
+  output = rendered = &out;
+  marked.clear();
   scopes.assign(1, {0, {}});
   loops.clear();
   for (const TemplateSignature &function : TemplateFunctions)
@@ -222,6 +223,13 @@ TemplateInterpreter::Flow TemplateInterpreter::run(uint32_t index) {
   case Syntax::Macro:
     set(statement.text, Value::macro(index));
     break;
+  case Syntax::Generation: {
+    const size_t begin = output->size();
+    flow = run(tree.child(statement, 0));
+    if (output == rendered)
+      marked.push_back({begin, output->size()});
+    break;
+  }
   case Syntax::Break:
     flow = Flow::Break;
     break;

@@ -33,6 +33,11 @@ struct TemplateFault {
   bool isRaised = false; ///< by raise_exception: the template's own words
 };
 
+/// Bytes of a text.
+struct TextSpan {
+  size_t begin, end;
+};
+
 class TemplateInterpreter {
 public:
   using Variables = std::vector<std::pair<std::string, TemplateValue>>;
@@ -47,6 +52,10 @@ public:
   /// Renders with `variables` into `out`, which is replaced.
   TemplateFault render(const Variables &variables, const TemplateDate &date,
                        std::string &out);
+
+  /// What of it the template marks by {% generation %}, but in macros and
+  /// blocks that are set, whose text may become anything.
+  const std::vector<TextSpan> &generated() const { return marked; }
 
 private:
   using Value = TemplateValue;
@@ -147,7 +156,8 @@ private:
   TemplateDate date;
   std::vector<Scope> scopes;
   std::vector<Loop> loops;
-  std::string *output = nullptr;
+  std::string *output = nullptr, *rendered = nullptr;
+  std::vector<TextSpan> marked;
   unsigned depth = 0;
 };
 

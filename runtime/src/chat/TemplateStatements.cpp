@@ -213,7 +213,7 @@ uint32_t TemplateParser::statement() {
     const uint32_t body = block({"endgeneration"});
     next();
     endBlock();
-    return body;
+    return make(Syntax::Generation, line, {body});
   }
   if (name.compare(0, 3, "end") == 0 || name == "else" || name == "elif")
     return fail("found {% " + name + " %} where no such block is open");

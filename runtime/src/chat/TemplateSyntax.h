@@ -19,14 +19,15 @@ namespace hone::rt {
 /// In brackets the children; `?` may be 0, `*` any number.
 enum class Syntax : uint8_t {
   // Statements.
-  Block,    ///< [statement*]
-  Text,     ///< text
-  Output,   ///< [value]
-  If,       ///< [condition, block, (condition, block)*, block?]
-  For,      ///< [list, block, else?, filter?, target, target*]
-  Set,      ///< [value, target, target*]
-  SetBlock, ///< [block, target]
-  Macro,    ///< text [block, Parameter*]
+  Block,      ///< [statement*]
+  Text,       ///< text
+  Output,     ///< [value]
+  If,         ///< [condition, block, (condition, block)*, block?]
+  For,        ///< [list, block, else?, filter?, target, target*]
+  Set,        ///< [value, target, target*]
+  SetBlock,   ///< [block, target]
+  Macro,      ///< text [block, Parameter*]
+  Generation, ///< [block]: what an assistant says
   Break,
   Continue,
   // Parts of statements.

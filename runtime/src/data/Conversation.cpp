@@ -108,6 +108,46 @@ void ConversationEncoder::noteTurn(const TokenSpan &span, bool parts) {
   ++counts.endless;
 }
 
+/// The tokens of `whole` that end within the first `bytes` of `text`, or begin
+/// there.
+Status ConversationEncoder::countTokens(size_t bytes, bool alsoBegun,
+                                        uint64_t &tokens) {
+  ComparingSink sink(whole.kept, tokenizer.eosToken());
+  std::string start = text.substr(0, bytes);
+  Status status = model.encode(start, tokenizer, place, sink, scratch);
+  tokens = sink.common + (alsoBegun && sink.all > sink.common);
+  return status;
+}
+
+/// The template says what the answers are: one sample.
+Status ConversationEncoder::encodeMarked(ChatMessages &messages,
+                                         const Emit &emit) {
+  std::vector<TextSpan> answers;
+  if (Status s = model.chatTemplate().render(messages, messages.size(), false,
+                                             place, text, &answers);
+      !s.isOk())
+    return s;
+  whole.clear();
+  wholeText = text;
+  if (Status s = model.encode(wholeText, tokenizer, place, whole, scratch);
+      !s.isOk())
+    return s;
+  std::vector<TokenSpan> spans;
+  for (const TextSpan &answer : answers) {
+    TokenSpan span = {0, 0};
+    Status status = countTokens(answer.begin, false, span.begin);
+    if (status.isOk())
+      status = countTokens(answer.end, true, span.end);
+    if (!status.isOk())
+      return status;
+    if (span.begin >= span.end)
+      continue;
+    noteTurn(span, false);
+    spans.push_back(span);
+  }
+  return emit(whole, spans);
+}
+
 Status ConversationEncoder::encode(std::vector<ChatTurn> turns,
                                    const std::string &from, const Emit &emit) {
   place = from;
@@ -125,6 +165,8 @@ Status ConversationEncoder::encode(std::vector<ChatTurn> turns,
     return Status::ok();
   }
   ChatMessages messages(std::move(turns));
+  if (model.chatTemplate().marksAnswers())
+    return encodeMarked(messages, emit);
   if (Status s = renderWhole(messages, messages.size()); !s.isOk())
     return s;
 

@@ -1,15 +1,17 @@
 //===- Conversation.h - From turns to samples and their loss --------------===//
 //
-// The loss is taken from what an assistant says, by prefix rendering: turn i is
-// what rendering the turns up to i adds to rendering those before it with the
-// prompt to go on. Both are compared as tokens. A prompt that ends otherwise
-// than the turn begins ("<think>") counts as far as both agree; one that tells
-// what came before otherwise leaves the loss no place and is refused. Where the
-// whole conversation begins with each of these prefixes, it is one sample.
-// Where it does not, because the template shows earlier turns otherwise once
-// there are later ones (thoughts that are left out, a system text that moves),
-// each turn of the assistant is a sample of its own: what the model would have
-// seen when it said that turn.
+// The loss is taken from what an assistant says. A template may mark it, as
+// Transformers' own {% generation %}: then it is what is marked, as
+// return_assistant_tokens_mask has it. Else it is found by prefix rendering:
+// turn i is what rendering the turns up to i adds to rendering those before it
+// with the prompt to go on. Both are compared as tokens. A prompt that ends
+// otherwise than the turn begins ("<think>") counts as far as both agree; one
+// that tells what came before otherwise leaves the loss no place and is
+// refused. Where the whole conversation begins with each of these prefixes, it
+// is one sample. Where it does not, because the template shows earlier turns
+// otherwise once there are later ones (thoughts that are left out, a system
+// text that moves), each turn of the assistant is a sample of its own: what the
+// model would have seen when it said that turn.
 //
 //===----------------------------------------------------------------------===//
 
@@ -77,6 +79,8 @@ private:
   Status findStart(ChatMessages &messages, size_t answer, uint64_t &start,
                    bool &parts);
   void noteTurn(const TokenSpan &span, bool parts);
+  Status encodeMarked(ChatMessages &messages, const Emit &emit);
+  Status countTokens(size_t bytes, bool alsoBegun, uint64_t &tokens);
 
   const ChatModel &model;
   const Tokenizer &tokenizer;

@@ -46,9 +46,10 @@ public:
   void add(int32_t id) { append(&id, 1); }
   /// Puts what is kept in its order again, after the last id.
   void finish() {
-    std::rotate(kept.begin() + ptrdiff_t(std::min<uint64_t>(front, kept.size())),
-                kept.begin() + ptrdiff_t(std::min<uint64_t>(oldest, kept.size())),
-                kept.end());
+    std::rotate(
+        kept.begin() + ptrdiff_t(std::min<uint64_t>(front, kept.size())),
+        kept.begin() + ptrdiff_t(std::min<uint64_t>(oldest, kept.size())),
+        kept.end());
     oldest = front;
   }
 

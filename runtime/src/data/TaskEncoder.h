@@ -33,8 +33,8 @@ public:
       : task(task), tokenizer(tokenizer), scratch(scratch),
         vocabularySize(vocabularySize), most(most),
         candidates(task.labels.size()),
-        whole(most, std::min<uint64_t>(tokenizer.contents().beforeCount(), most)) {
-  }
+        whole(most,
+              std::min<uint64_t>(tokenizer.contents().beforeCount(), most)) {}
 
   /// `place` is where the example is from. Errors: BadExample,
   /// TokenizerMisfit, those of Tokenizer::encode.

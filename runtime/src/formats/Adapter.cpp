@@ -14,6 +14,7 @@
 #include <charconv>
 #include <cmath>
 #include <string_view>
+#include <tuple>
 
 namespace hone::rt {
 
@@ -29,6 +30,10 @@ static std::string configPath(const std::string &directory) {
 
 std::string adapterModelPath(const std::string &directory) {
   return directory + "/" + std::string(ModelName);
+}
+
+double loraScale(double lora_alpha, int64_t r, bool use_rslora) {
+  return lora_alpha / (use_rslora ? std::sqrt(double(r)) : double(r));
 }
 
 //===----------------------------------------------------------------------===//
@@ -59,24 +64,43 @@ static std::string configText(const AdapterConfig &config) {
     base.clear();
     appendJsonString(base, config.base_model_name_or_path);
   }
-  auto sorted = [](std::vector<std::string> modules) {
-    std::sort(modules.begin(), modules.end());
-    std::string list = "[";
-    for (const std::string &module : modules) {
-      list += list.size() > 1 ? ",\n    " : "\n    ";
-      appendJsonString(list, module);
-    }
-    return list + (modules.empty() ? "]" : "\n  ]");
+  auto lines = [](const char *open, const std::vector<std::string> &items,
+                  const char *close) {
+    std::string text = open;
+    for (const std::string &item : items)
+      text += (&item == &items.front() ? "\n    " : ",\n    ") + item;
+    return text + (items.empty() ? "" : "\n  ") + close;
   };
+  auto sorted = [&](std::vector<std::string> modules) {
+    std::sort(modules.begin(), modules.end());
+    for (std::string &module : modules) {
+      std::string quoted;
+      appendJsonString(quoted, module);
+      module = quoted;
+    }
+    return lines("[", modules, "]");
+  };
+  auto numbers = [&](const ModuleNumbers &pattern) {
+    std::vector<std::string> items;
+    for (const auto &[key, number] : pattern) {
+      appendJsonString(items.emplace_back(), key);
+      items.back() += ": " + jsonNumber(number);
+    }
+    return lines("{", items, "}");
+  };
+  std::vector<std::string> layers;
+  for (int64_t layer : config.layers_to_transform)
+    layers.push_back(std::to_string(layer));
 
-  member("alpha_pattern", "{}");
+  member("alpha_pattern", numbers(config.alpha_pattern));
   member("base_model_name_or_path", base);
   member("bias", "\"" + config.bias + "\"");
   member("fan_in_fan_out", config.fan_in_fan_out ? "true" : "false");
   member("inference_mode", "true");
   member("init_lora_weights", "true");
   member("layers_pattern", "null");
-  member("layers_to_transform", "null");
+  member("layers_to_transform",
+         layers.empty() ? "null" : lines("[", layers, "]"));
   member("lora_alpha", jsonNumber(config.lora_alpha));
   member("lora_dropout", jsonNumber(config.lora_dropout));
   member("modules_to_save", config.modules_to_save.empty()
@@ -85,25 +109,25 @@ static std::string configText(const AdapterConfig &config) {
   member("peft_type", "\"LORA\"");
   member("peft_version", std::string("\"") + PeftVersion + "\"");
   member("r", std::to_string(config.r));
-  member("rank_pattern", "{}");
+  member("rank_pattern", numbers(config.rank_pattern));
   member("revision", "null");
   member("target_modules", sorted(config.target_modules));
   member("task_type", "\"CAUSAL_LM\"");
-  member("use_dora", "false");
+  member("use_dora", config.use_dora ? "true" : "false");
   member("use_rslora", config.use_rslora ? "true" : "false");
   return text + "\n}";
 }
 
 static Status writeTensors(const std::string &path,
-                           const std::vector<AdapterTensor> &tensors) {
+                           const std::vector<TensorMemory> &tensors) {
   std::vector<TensorSpec> specs;
-  std::vector<const AdapterTensor *> byName;
-  for (const AdapterTensor &t : tensors) {
-    specs.push_back({std::string(peftPrefix) + t.name, t.dtype, t.shape});
+  std::vector<const TensorMemory *> byName;
+  for (const TensorMemory &t : tensors) {
+    specs.push_back({std::string(peftPrefix) + t.name, t.dtype, t.fileShape()});
     byName.push_back(&t);
   }
   std::sort(byName.begin(), byName.end(),
-            [](const AdapterTensor *a, const AdapterTensor *b) {
+            [](const TensorMemory *a, const TensorMemory *b) {
               return a->name < b->name;
             });
   Result<SafetensorsWriter> created =
@@ -116,15 +140,15 @@ static Status writeTensors(const std::string &path,
         std::string_view(info.name).substr(peftPrefix.size());
     auto found = std::lower_bound(
         byName.begin(), byName.end(), name,
-        [](const AdapterTensor *t, std::string_view n) { return t->name < n; });
-    if (Status s = writer.write((*found)->data, info.bytes()); !s.isOk())
+        [](const TensorMemory *t, std::string_view n) { return t->name < n; });
+    if (Status s = writeTensor(writer, **found); !s.isOk())
       return s;
   }
   return writer.commit(FolderSync::Later);
 }
 
 Status writeAdapter(const std::string &directory, const AdapterConfig &config,
-                    const std::vector<AdapterTensor> &tensors) {
+                    const std::vector<TensorMemory> &tensors) {
   if (Status s = createDirectories(directory); !s.isOk())
     return s;
   removeStrayTemporaries(directory, [](const std::string &name) {
@@ -155,6 +179,8 @@ private:
               const std::string &expected);
   bool modules(const std::string &key, const Json &value,
                std::vector<std::string> &out);
+  bool numbers(const std::string &key, const Json &value, ModuleNumbers &out);
+  bool layers(const std::string &key, const Json &value);
 
   const std::string &path;
   const bool hasConv1d, isMergeable;
@@ -224,6 +250,32 @@ bool ConfigReader::modules(const std::string &key, const Json &value,
   return true;
 }
 
+bool ConfigReader::numbers(const std::string &key, const Json &value,
+                           ModuleNumbers &out) {
+  const bool areRanks = &out == &config.rank_pattern;
+  if (!value.isObject())
+    return refuse(key, value, "an object of numbers");
+  for (const auto &[module, item] : value.object()) {
+    if (areRanks ? !item.isInteger() || item.integer() < 1 ||
+                       item.integer() > INT32_MAX
+                 : !item.isNumber())
+      return refuse(key, item,
+                    areRanks ? "integers from 1 to 2147483647" : "numbers");
+    out.emplace_back(module, item.number());
+  }
+  return true;
+}
+
+bool ConfigReader::layers(const std::string &key, const Json &value) {
+  const std::vector<Json> one = {value};
+  for (const Json &item : value.isArray() ? value.array() : one) {
+    if (!item.isInteger())
+      return refuse(key, item, "numbers of layers");
+    config.layers_to_transform.push_back(item.integer());
+  }
+  return true;
+}
+
 bool ConfigReader::setting(const std::string &key, const Json &value) {
   if (key == "peft_type")
     return (value.isString() && value.string() == "LORA") ||
@@ -256,18 +308,23 @@ bool ConfigReader::setting(const std::string &key, const Json &value) {
     config.use_rslora = value.boolean();
     return value.isBool() || refuse(key, value, "true or false");
   }
+  if (key == "use_dora") {
+    config.use_dora = value.boolean();
+    return value.isBool() || refuse(key, value, "true or false");
+  }
   if (key == "fan_in_fan_out" && hasConv1d) {
     config.fan_in_fan_out = value.boolean();
     return value.isBool() || refuse(key, value, "true or false");
   }
   // Which tensors there are says which layers.
-  if ((key == "layers_to_transform" || key == "layers_pattern") && isMergeable)
+  if (key == "layers_pattern" && isMergeable)
     return true;
-  if (key == "rank_pattern" && isMergeable) {
-    config.hasRankPattern = value.isObject() && !value.object().empty();
-    return config.hasRankPattern || isNeutral(value) ||
-           refuse(key, value, "an object of ranks");
-  }
+  if (key == "layers_to_transform" && !isNeutral(value))
+    return layers(key, value);
+  if (key == "rank_pattern" && !isNeutral(value))
+    return numbers(key, value, config.rank_pattern);
+  if (key == "alpha_pattern" && !isNeutral(value))
+    return numbers(key, value, config.alpha_pattern);
   if (key == "init_lora_weights")
     // Other ways (pissa, olora, loftq, ...) also changed the base weights.
     return value.isBool() || value.isNull() ||
@@ -332,6 +389,20 @@ static std::string describeNames(const std::vector<std::string> &names) {
   return text + "]";
 }
 
+/// "{q_proj: 16, v_proj: 4}"
+static std::string describeNumbers(const ModuleNumbers &numbers) {
+  std::string text = "{";
+  for (const auto &[name, number] : numbers)
+    text += (text.size() > 1 ? ", " : "") + name + ": " + jsonNumber(number);
+  return text + "}";
+}
+
+static bool haveSameNumbers(ModuleNumbers a, ModuleNumbers b) {
+  std::sort(a.begin(), a.end());
+  std::sort(b.begin(), b.end());
+  return a == b;
+}
+
 static Status compareConfigs(const std::string &path,
                              const AdapterConfig &expected,
                              const AdapterConfig &found) {
@@ -345,9 +416,17 @@ static Status compareConfigs(const std::string &path,
   if (found.lora_alpha != expected.lora_alpha)
     return differ("lora_alpha", jsonNumber(expected.lora_alpha),
                   jsonNumber(found.lora_alpha));
-  if (found.use_rslora != expected.use_rslora)
-    return differ("use_rslora", expected.use_rslora ? "true" : "false",
-                  found.use_rslora ? "true" : "false");
+  for (auto [key, wanted, got] :
+       {std::tuple("rank_pattern", &expected.rank_pattern, &found.rank_pattern),
+        std::tuple("alpha_pattern", &expected.alpha_pattern,
+                   &found.alpha_pattern)})
+    if (!haveSameNumbers(*wanted, *got))
+      return differ(key, describeNumbers(*wanted), describeNumbers(*got));
+  for (auto [key, wanted, got] :
+       {std::tuple("use_rslora", expected.use_rslora, found.use_rslora),
+        std::tuple("use_dora", expected.use_dora, found.use_dora)})
+    if (got != wanted)
+      return differ(key, wanted ? "true" : "false", got ? "true" : "false");
   if (found.bias != expected.bias)
     return differ("bias", expected.bias, found.bias);
   if (found.modules_to_save != expected.modules_to_save)
@@ -357,15 +436,16 @@ static Status compareConfigs(const std::string &path,
 }
 
 static Status checkTensor(const SafetensorsFile &file,
-                          const AdapterTarget &target) {
+                          const TensorMemory &target) {
+  const std::vector<int64_t> shape = target.fileShape();
   std::string name = std::string(peftPrefix) + target.name;
   std::string place = file.path() + ": tensor " + name;
   const TensorInfo *tensor = file.find(name);
   if (!tensor)
-    return badAdapter(place, "expected shape " + describeShape(target.shape) +
+    return badAdapter(place, "expected shape " + describeShape(shape) +
                                  ", found no such tensor");
-  if (tensor->shape != target.shape)
-    return badAdapter(place, "expected shape " + describeShape(target.shape) +
+  if (tensor->shape != shape)
+    return badAdapter(place, "expected shape " + describeShape(shape) +
                                  ", found " + describeShape(tensor->shape));
   if (!isConvertible(tensor->dtype))
     return badAdapter(place, std::string("expected F32, F64, BF16 or F16, "
@@ -376,9 +456,9 @@ static Status checkTensor(const SafetensorsFile &file,
 
 /// An error naming a tensor of the file that is none of the targets'.
 static Status checkNoOther(const SafetensorsFile &file,
-                           const std::vector<AdapterTarget> &targets) {
+                           const std::vector<TensorMemory> &targets) {
   std::vector<std::string> names;
-  for (const AdapterTarget &target : targets)
+  for (const TensorMemory &target : targets)
     names.push_back(std::string(peftPrefix) + target.name);
   std::sort(names.begin(), names.end());
   for (const TensorInfo &tensor : file.tensors()) {
@@ -405,25 +485,13 @@ static Status compareDropout(const std::string &path,
       {path,
        "expected lora_dropout = " + wanted + ", as the program trains, found " +
            jsonNumber(found.lora_dropout),
-       "to go on training with " + wanted +
-           ", write that into the file; evaluation takes it as it is"});
-}
-
-void readTensor(const SafetensorsFile &file, const TensorInfo &tensor,
-                Dtype dtype, MemoryView to) {
-  const uint64_t from = dtypeBytes(tensor.dtype), width = dtypeBytes(dtype);
-  file.visit(tensor, [&](const char *bytes, uint64_t size) {
-    to.write(size / from * width, [&](char *part, uint64_t partBytes) {
-      uint64_t count = partBytes / width;
-      convertElements(tensor.dtype, bytes, dtype, part, count);
-      bytes += count * from;
-    });
-    to = to + size / from * width;
-  });
+       "to go on training, compile with lora.lora_dropout: " +
+           jsonNumber(found.lora_dropout) + ", or write " + wanted +
+           " into the file; evaluation takes it as it is"});
 }
 
 Status readAdapter(const std::string &directory, const AdapterConfig &expected,
-                   const std::vector<AdapterTarget> &targets, AdapterUse use) {
+                   const std::vector<TensorMemory> &targets, AdapterUse use) {
   Result<AdapterConfig> config =
       readAdapterConfig(directory, expected.fan_in_fan_out);
   if (!config.isOk())
@@ -442,16 +510,13 @@ Status readAdapter(const std::string &directory, const AdapterConfig &expected,
   if (!opened.isOk())
     return opened.status();
   const SafetensorsFile &file = opened.value();
-  for (const AdapterTarget &target : targets)
+  for (const TensorMemory &target : targets)
     if (Status s = checkTensor(file, target); !s.isOk())
       return s;
   if (Status s = checkNoOther(file, targets); !s.isOk())
     return s;
-  for (const AdapterTarget &target : targets) {
-    const TensorInfo &tensor =
-        *file.find(std::string(peftPrefix) + target.name);
-    readTensor(file, tensor, target.dtype, target.data);
-  }
+  for (const TensorMemory &target : targets)
+    readTensor(file, *file.find(std::string(peftPrefix) + target.name), target);
   return Status::ok();
 }
 

@@ -9,10 +9,8 @@
 #ifndef HONE_RUNTIME_FORMATS_ADAPTER_H
 #define HONE_RUNTIME_FORMATS_ADAPTER_H
 
-#include "base/Dtype.h"
 #include "base/Status.h"
-#include "device/Device.h"
-#include "formats/Safetensors.h"
+#include "formats/TensorMemory.h"
 
 #include <cstdint>
 #include <string>
@@ -24,60 +22,56 @@ namespace hone::rt {
 /// What PEFT puts before the model's own names.
 inline constexpr std::string_view peftPrefix = "base_model.model.";
 
+/// What multiplies B (A x): lora_alpha / r, or / sqrt(r) with use_rslora.
+double loraScale(double lora_alpha, int64_t r, bool use_rslora);
+
+/// Numbers of modules, by PEFT's keys: see compiler/spec/ModulePattern.h.
+using ModuleNumbers = std::vector<std::pair<std::string, double>>;
+
 /// The part of PEFT's LoraConfig that changes what the adapter computes:
-/// y = W x + s B (A x), s = lora_alpha / r, or / sqrt(r) with use_rslora.
+/// y = W x + s B (A x), s being loraScale().
 struct AdapterConfig {
   int64_t r = 8;
   double lora_alpha = 8;
   double lora_dropout = 0;
   bool use_rslora = false;
+  /// y = x (m (W + s B A) / |W + s B A|)^T with a magnitude m and the length
+  /// |.| of each row.
+  bool use_dora = false;
   /// Whether the modules are Conv1D, whose weight is [in, out]; A and B are the
   /// same.
   bool fan_in_fan_out = false;
+  /// Of modules whose r or lora_alpha is another one.
+  ModuleNumbers rank_pattern, alpha_pattern;
+  /// Layers whose modules have adapters; empty: all.
+  std::vector<int64_t> layers_to_transform;
   /// Module names, e.g. "q_proj"; written sorted.
   std::vector<std::string> target_modules;
   /// Modules that are in the adapter as a whole, and biases that are.
   std::vector<std::string> modules_to_save;
   std::string bias = "none";
-  /// Whether a module may have another r. Only readMergeableConfig() knows it.
-  bool hasRankPattern = false;
   /// May be empty, which is written as null.
   std::string base_model_name_or_path;
-};
-
-/// A tensor to write. A is [r, in], B is [out, r].
-struct AdapterTensor {
-  std::string name;
-  std::vector<int64_t> shape;
-  Dtype dtype = Dtype::F32;
-  MemoryView data;
-};
-
-/// Memory to read a tensor into, of the product of shape elements.
-struct AdapterTarget {
-  std::string name;
-  std::vector<int64_t> shape;
-  Dtype dtype = Dtype::F32;
-  MemoryView data;
 };
 
 /// What an adapter is read for.
 enum class AdapterUse { Train, Evaluate };
 
 /// Creates `directory` when missing and writes both files, the tensors first,
-/// each whole or not at all. Errors: CannotCreate, IoError.
+/// each whole or not at all. A is [r, in], B is [out, r]. Errors: CannotCreate,
+/// IoError.
 Status writeAdapter(const std::string &directory, const AdapterConfig &config,
-                    const std::vector<AdapterTensor> &tensors);
+                    const std::vector<TensorMemory> &tensors);
 
 /// Reads adapter_config.json. Refuses by name what this format of adapter
-/// cannot express: another peft_type, use_dora, rank_pattern, alpha_pattern, ...
-/// with values that are not neutral, and without `hasConv1d` fan_in_fan_out.
-/// Errors: NoInput, BadData.
+/// cannot express: another peft_type, layers_pattern, ... with values that are
+/// not neutral, and without `hasConv1d` fan_in_fan_out. Errors: NoInput,
+/// BadData.
 Result<AdapterConfig> readAdapterConfig(const std::string &directory,
                                         bool hasConv1d = false);
 
 /// The same for programs that add an adapter to weights and need not train it:
-/// takes fan_in_fan_out, rank_pattern and a choice of layers too.
+/// takes fan_in_fan_out and layers_pattern too.
 Result<AdapterConfig> readMergeableConfig(const std::string &directory);
 
 /// The file in `directory` that has an adapter's tensors.
@@ -85,17 +79,13 @@ std::string adapterModelPath(const std::string &directory);
 
 /// Reads the adapter into the targets' memory. The adapter must have exactly
 /// the targets' tensors with their shapes (F32, F64, BF16 or F16, converted)
-/// and the `r`, `lora_alpha`, `use_rslora`, `bias` and `modules_to_save` of
-/// `expected`, and to train also
+/// and the `r`, `lora_alpha`, both patterns in any order, `use_rslora`,
+/// `use_dora`, `bias` and `modules_to_save` of `expected`, and to train also
 /// its `lora_dropout`; what else `expected` holds is not compared. All is
 /// checked before the first byte is copied: on an error no target has changed.
 /// Errors: NoInput, BadData.
 Status readAdapter(const std::string &directory, const AdapterConfig &expected,
-                   const std::vector<AdapterTarget> &targets, AdapterUse use);
-
-/// Copies a tensor of a type that isConvertible to memory, as `dtype`.
-void readTensor(const SafetensorsFile &file, const TensorInfo &tensor,
-                Dtype dtype, MemoryView to);
+                   const std::vector<TensorMemory> &targets, AdapterUse use);
 
 } // namespace hone::rt
 

@@ -472,15 +472,15 @@ Result<CheckpointStore::Found> CheckpointStore::at(int64_t step) const {
   Status status = verifyManifest(found.directory, step);
   if (!status.isOk() &&
       (status.exitCode() == ExitCode::BadData || isMissing(status)))
-    return Status::error(ErrorCode::DamagedCheckpoint,
-                         {found.directory,
-                          "expected the checkpoint of the best evaluation, "
-                          "but " +
-                              status.message().place + ": " +
-                              status.message().problem,
-                          "the newest checkpoint is sound, and --output has the "
-                          "adapter of the last step; start again in another "
-                          "--output for the best one"});
+    return Status::error(
+        ErrorCode::DamagedCheckpoint,
+        {found.directory,
+         "expected the checkpoint of the best evaluation, "
+         "but " +
+             status.message().place + ": " + status.message().problem,
+         "the newest checkpoint is sound, and --output has the "
+         "adapter of the last step; start again in another "
+         "--output for the best one"});
   if (status.isOk())
     status = readTrainer(found.directory + "/" + TrainerName, found.identity,
                          found.evaluation);

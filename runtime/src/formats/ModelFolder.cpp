@@ -1,7 +1,7 @@
 //===- ModelFolder.cpp - A model's parameters in the files of its folder --===//
 //
-// Nothing is in memory as a whole: tensors go from where they train to the file,
-// copied files from the mapped weights.
+// Nothing is in memory as a whole: tensors go from where they train to the
+// file, copied files from the mapped weights.
 //
 //===----------------------------------------------------------------------===//
 
@@ -82,12 +82,11 @@ std::vector<std::string> ModelLayout::fileNames() const {
   return names;
 }
 
-/// Parameters by name.
-template <typename T>
-static std::map<std::string_view, const T *>
-byName(const std::vector<T> &parameters) {
-  std::map<std::string_view, const T *> found;
-  for (const T &parameter : parameters)
+using ParametersByName = std::map<std::string_view, const TensorMemory *>;
+
+static ParametersByName byName(const std::vector<TensorMemory> &parameters) {
+  ParametersByName found;
+  for (const TensorMemory &parameter : parameters)
     found[parameter.name] = &parameter;
   return found;
 }
@@ -96,15 +95,14 @@ byName(const std::vector<T> &parameters) {
 // Writing
 //===----------------------------------------------------------------------===//
 
-static Status
-writeShard(const std::string &path, const ModelLayout::Shard &shard,
-           const std::map<std::string_view, const AdapterTensor *> &parameters,
-           FolderSync sync) {
+static Status writeShard(const std::string &path,
+                         const ModelLayout::Shard &shard,
+                         const ParametersByName &parameters, FolderSync sync) {
   std::vector<TensorSpec> specs;
-  std::map<std::string_view, const AdapterTensor *> sources;
+  ParametersByName sources;
   for (const ModelLayout::Tensor &tensor : shard.tensors) {
-    const AdapterTensor *source = parameters.at(tensor.parameter);
-    specs.push_back({tensor.name, source->dtype, source->shape});
+    const TensorMemory *source = parameters.at(tensor.parameter);
+    specs.push_back({tensor.name, source->dtype, source->fileShape()});
     sources[tensor.name] = source;
   }
   Result<SafetensorsWriter> created =
@@ -113,18 +111,17 @@ writeShard(const std::string &path, const ModelLayout::Shard &shard,
     return created.status();
   SafetensorsWriter &writer = created.value();
   for (const TensorInfo &info : writer.tensors())
-    if (Status status =
-            writer.write(sources.at(info.name)->data, info.bytes());
+    if (Status status = writeTensor(writer, *sources.at(info.name));
         !status.isOk())
       return status;
   return writer.commit(sync);
 }
 
-std::string
-renderShardIndex(const std::map<std::string, std::string> &fileOf,
-                 uint64_t bytes) {
-  std::string text = "{\n  \"metadata\": {\n    \"total_size\": " +
-                     std::to_string(bytes) + "\n  },\n  \"weight_map\": {";
+std::string renderShardIndex(const std::map<std::string, std::string> &fileOf,
+                             uint64_t bytes) {
+  std::string text =
+      "{\n  \"metadata\": {\n    \"total_size\": " + std::to_string(bytes) +
+      "\n  },\n  \"weight_map\": {";
   const char *separator = "\n    ";
   for (const auto &[tensor, file] : fileOf) {
     text += separator;
@@ -136,15 +133,13 @@ renderShardIndex(const std::map<std::string, std::string> &fileOf,
   return text + "\n  }\n}\n";
 }
 
-static std::string
-indexText(const ModelLayout &layout,
-          const std::map<std::string_view, const AdapterTensor *> &parameters) {
+static std::string indexText(const ModelLayout &layout,
+                             const ParametersByName &parameters) {
   std::map<std::string, std::string> fileOf;
   uint64_t bytes = 0;
   for (const ModelLayout::Shard &shard : layout.shards)
     for (const ModelLayout::Tensor &tensor : shard.tensors) {
-      const AdapterTensor *source = parameters.at(tensor.parameter);
-      bytes += *tensorBytes(source->dtype, source->shape);
+      bytes += parameters.at(tensor.parameter)->bytes();
       fileOf[tensor.name] = shard.file;
     }
   return renderShardIndex(fileOf, bytes);
@@ -165,7 +160,7 @@ static Status copyFile(const std::string &path, const SafetensorsFile &source,
 }
 
 Status writeModel(const std::string &directory, const ModelLayout &layout,
-                  const std::vector<AdapterTensor> &tensors,
+                  const std::vector<TensorMemory> &tensors,
                   const SafetensorsFile &source) {
   if (Status status = createDirectories(directory); !status.isOk())
     return status;
@@ -221,11 +216,11 @@ static Status otherModel(const std::string &place, const std::string &problem) {
 }
 
 Status readModel(const std::string &directory, const ModelLayout &layout,
-                 const std::vector<AdapterTarget> &targets) {
+                 const std::vector<TensorMemory> &targets) {
   struct Reading {
     const SafetensorsFile *file;
     const TensorInfo *tensor;
-    const AdapterTarget *target;
+    const TensorMemory *target;
   };
   std::vector<std::unique_ptr<SafetensorsFile>> files;
   std::vector<Reading> readings;
@@ -239,25 +234,24 @@ Status readModel(const std::string &directory, const ModelLayout &layout,
         std::make_unique<SafetensorsFile>(std::move(opened.value())));
     const SafetensorsFile &file = *files.back();
     for (const ModelLayout::Tensor &wanted : shard.tensors) {
-      const AdapterTarget *target = parameters.at(wanted.parameter);
+      const TensorMemory *target = parameters.at(wanted.parameter);
+      const std::vector<int64_t> shape = target->fileShape();
       std::string place = file.path() + ": tensor " + wanted.name;
       const TensorInfo *tensor = file.find(wanted.name);
-      if (!tensor || tensor->shape != target->shape)
-        return otherModel(
-            place, "expected shape " + describeShape(target->shape) +
-                       ", found " +
-                       (tensor ? describeShape(tensor->shape)
-                               : std::string("no such tensor")));
+      if (!tensor || tensor->shape != shape)
+        return otherModel(place, "expected shape " + describeShape(shape) +
+                                     ", found " +
+                                     (tensor ? describeShape(tensor->shape)
+                                             : std::string("no such tensor")));
       if (!isConvertible(tensor->dtype))
-        return otherModel(place,
-                          std::string("expected F32, F64, BF16 or F16, found ") +
-                              dtypeName(tensor->dtype));
+        return otherModel(
+            place, std::string("expected F32, F64, BF16 or F16, found ") +
+                       dtypeName(tensor->dtype));
       readings.push_back({&file, tensor, target});
     }
   }
   for (const Reading &reading : readings)
-    readTensor(*reading.file, *reading.tensor, reading.target->dtype,
-               reading.target->data);
+    readTensor(*reading.file, *reading.tensor, *reading.target);
   return Status::ok();
 }
 

@@ -9,8 +9,7 @@
 #ifndef HONE_RUNTIME_FORMATS_MODELFOLDER_H
 #define HONE_RUNTIME_FORMATS_MODELFOLDER_H
 
-#include "formats/Adapter.h"
-#include "formats/Safetensors.h"
+#include "formats/TensorMemory.h"
 
 #include <map>
 #include <string>
@@ -46,26 +45,25 @@ struct ModelLayout {
   std::vector<std::string> fileNames() const;
 };
 
-/// The text of model.safetensors.index.json, as Transformers writes it. `fileOf`:
-/// of each tensor.
-std::string
-renderShardIndex(const std::map<std::string, std::string> &fileOf,
-                 uint64_t bytes);
+/// The text of model.safetensors.index.json, as Transformers writes it.
+/// `fileOf`: of each tensor.
+std::string renderShardIndex(const std::map<std::string, std::string> &fileOf,
+                             uint64_t bytes);
 
 /// Writes the model to `directory`, which is made when missing: the shards, the
-/// index and what is copied from `source`, each whole or not at all, config.json
-/// last. Where there are several shards config.json is removed before the first
-/// is replaced, so that a folder with it never mixes two models. Errors:
-/// CannotCreate, IoError.
+/// index and what is copied from `source`, each whole or not at all,
+/// config.json last. Where there are several shards config.json is removed
+/// before the first is replaced, so that a folder with it never mixes two
+/// models. Errors: CannotCreate, IoError.
 Status writeModel(const std::string &directory, const ModelLayout &layout,
-                  const std::vector<AdapterTensor> &parameters,
+                  const std::vector<TensorMemory> &parameters,
                   const SafetensorsFile &source);
 
 /// Reads the parameters from a folder that writeModel made, or another model of
 /// this kind: F32, F64, BF16 or F16, converted. All is checked before the first
 /// byte is copied. Errors: NoInput, BadData.
 Status readModel(const std::string &directory, const ModelLayout &layout,
-                 const std::vector<AdapterTarget> &parameters);
+                 const std::vector<TensorMemory> &parameters);
 
 } // namespace hone::rt
 

@@ -9,6 +9,8 @@
 
 #include "hone/runtime.h"
 
+#include <cstdlib>
+
 namespace hone::rt {
 
 static Status wrong(const std::string &key, const std::string &expected,
@@ -144,8 +146,15 @@ Result<ModuleConfig> ModuleConfig::parse(const char *json) {
   ConfigSection lora(root, "lora", failure);
   config.adapter.r = config.lora.r;
   config.adapter.lora_alpha = config.lora.lora_alpha;
+  config.adapter.lora_dropout = config.lora.lora_dropout;
   config.adapter.use_rslora = config.lora.use_rslora;
+  config.adapter.use_dora = config.lora.use_dora;
   config.adapter.target_modules = config.lora.target_modules;
+  config.adapter.rank_pattern = config.lora.rank_pattern;
+  config.adapter.alpha_pattern = config.lora.alpha_pattern;
+  for (const std::string &layer : config.lora.layers_to_transform)
+    config.adapter.layers_to_transform.push_back(
+        strtoll(layer.c_str(), nullptr, 10));
   lora.read("fan_in_fan_out", config.adapter.fan_in_fan_out);
   config.adapter.modules_to_save = config.lora.modules_to_save;
   config.adapter.bias = config.lora.bias.text();

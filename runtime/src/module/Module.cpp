@@ -7,6 +7,7 @@
 
 #include "module/Module.h"
 
+#include "base/Philox.h"
 #include "step/Interpreter.h"
 
 #include <cstring>
@@ -39,7 +40,7 @@ static uint64_t dtypeSize(uint32_t dtype) {
 }
 
 static Status findSlot(const hone_module &module, const hone_slot *slots,
-                       uint32_t count, bool isPart, const char *name,
+                       uint32_t count, bool mayLack, const char *name,
                        uint32_t dtype, uint64_t elements,
                        std::optional<uint64_t> &offset) {
   std::string place = std::string("slot '") + name + "'";
@@ -64,8 +65,8 @@ static Status findSlot(const hone_module &module, const hone_slot *slots,
     offset = slot.offset;
     return Status::ok();
   }
-  return isPart ? Status::ok()
-                : mismatch(place, "expects the slot but got none");
+  return mayLack ? Status::ok()
+                 : mismatch(place, "expects the slot but got none");
 }
 
 /// `isPart`: it need not read all inputs.
@@ -82,7 +83,8 @@ static Status findSlots(const hone_module &m, bool isPart, bool generates,
     if (!status.isOk())
       return status;
   }
-  return Status::ok();
+  return findSlot(m, m.inputs, m.input_count, /*mayLack=*/true, "random_key",
+                  HONE_I32, RandomStream::keyWords, slots.randomKey);
 }
 
 static Status findSchedules(const hone_module &m,

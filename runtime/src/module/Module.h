@@ -50,7 +50,7 @@ public:
   /// Of the batch's inputs, in bytes from hone_frame::batch; none for what the
   /// module, a part of a model, does not read.
   struct Slots {
-    std::optional<uint64_t> inputIds, targets, sequenceStarts;
+    std::optional<uint64_t> inputIds, targets, sequenceStarts, randomKey;
   };
   Slots slots{};
 

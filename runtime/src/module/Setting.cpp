@@ -239,6 +239,61 @@ void Words::appendJson(std::string &out) const {
 std::string Words::text() const { return join(*this, ","); }
 
 //===----------------------------------------------------------------------===//
+// Names with numbers
+//===----------------------------------------------------------------------===//
+
+std::string NamedNumbers::expectedNumber() const {
+  return (isWhole ? "an integer" : "a number") + range.text();
+}
+
+bool NamedNumbers::add(const std::string &name, const std::string &text) {
+  double number = 0;
+  int64_t whole = 0;
+  if (!(isWhole ? parseScalar(text, whole) : parseScalar(text, number)))
+    return false;
+  if (isWhole)
+    number = double(whole);
+  if (!range.has(number))
+    return false;
+  emplace_back(name, number);
+  return true;
+}
+
+bool NamedNumbers::parse(const std::string &text) {
+  Result<Json> json = Json::parse(text, name);
+  return json.isOk() && read(json.value());
+}
+
+bool NamedNumbers::read(const Json &json) {
+  std::vector<std::pair<std::string, double>> found;
+  for (const auto &[key, value] : json.object()) {
+    if (!(isWhole ? value.isInteger() : value.isNumber()) ||
+        !range.has(value.number()))
+      return false;
+    found.emplace_back(key, value.number());
+  }
+  if (json.isObject())
+    vector::operator=(std::move(found));
+  return json.isObject();
+}
+
+void NamedNumbers::appendJson(std::string &out) const {
+  out += "{";
+  for (const auto &[key, number] : *this) {
+    out += &key == &front().first ? "" : ",";
+    appendJsonString(out, key);
+    out += ":" + formatExact(number);
+  }
+  out += "}";
+}
+
+std::string NamedNumbers::text() const {
+  std::string out;
+  appendJson(out);
+  return out;
+}
+
+//===----------------------------------------------------------------------===//
 // Budgets
 //===----------------------------------------------------------------------===//
 

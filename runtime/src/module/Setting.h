@@ -64,6 +64,7 @@ inline const Choices aFile{{}, {}, "FILE"}, aFolder{{}, {}, "DIR"},
     aText{{}, {}, nullptr, true};
 
 class Section;
+class NamedNumbers;
 
 /// Values of train.method, or a part's; empty: all.
 using Methods = std::vector<const char *>;
@@ -106,6 +107,8 @@ public:
   virtual const Choices *choices() const { return nullptr; }
   /// Null if it is no list.
   virtual std::vector<std::string> *list() { return nullptr; }
+  /// Null if it has no names.
+  virtual NamedNumbers *numbers() { return nullptr; }
 
 protected:
   Setting(Section &owner, const char *name, Bits bits, SetBy setBy,
@@ -225,6 +228,35 @@ public:
   void appendJson(std::string &out) const override;
   std::string text() const override; ///< with commas
   std::vector<std::string> *list() override { return this; }
+};
+
+/// Numbers by names, in the order in which they were given.
+class NamedNumbers : public Setting,
+                     public std::vector<std::pair<std::string, double>> {
+public:
+  NamedNumbers(Section &owner, const char *name, Bits bits, SetBy setBy,
+               const char *help, Range range, bool isWhole)
+      : Setting(owner, name, bits, setBy, help), range(range),
+        isWhole(isWhole) {}
+
+  /// Adds one; false if `text` is no such number.
+  bool add(const std::string &name, const std::string &text);
+  /// Of each: "an integer from 1 to 65536".
+  std::string expectedNumber() const;
+
+  std::string expected() const override {
+    return "names, each with " + expectedNumber();
+  }
+  const char *argument() const override { return "JSON"; }
+  bool parse(const std::string &text) override;
+  bool read(const Json &json) override;
+  void appendJson(std::string &out) const override;
+  std::string text() const override; ///< as JSON
+  NamedNumbers *numbers() override { return this; }
+
+private:
+  Range range;
+  bool isWhole; ///< integers only
 };
 
 /// How much memory something may take.

@@ -53,12 +53,27 @@ struct LoraSettings : Section {
   Words target_modules{*this, "target_modules", {"q_proj", "v_proj"}, Bits::Run,
       SetBy::Spec,
       "modules that get an adapter: all-linear, or a list of names"};
+  NamedNumbers rank_pattern{*this, "rank_pattern", Bits::Run, SetBy::Spec,
+      "ranks of modules that have another than r, as in {\"layers.0.*\": 16}: the "
+      "keys are regular expressions for a module's path, or its end behind a dot",
+      from(1, 65536), /*isWhole=*/true};
+  NamedNumbers alpha_pattern{*this, "alpha_pattern", Bits::Run, SetBy::Spec,
+      "the same for lora_alpha", positive, /*isWhole=*/false};
+  Words layers_to_transform{*this, "layers_to_transform", {}, Bits::Run,
+      SetBy::Spec, "layers whose modules get an adapter, counted from 0, as in "
+      "[0, 20-23]; all if there are none"};
+  Truth use_dora{*this, "use_dora", false, Bits::Run, SetBy::Spec,
+      "DoRA: a magnitude for each output trains apart from the direction of its "
+      "row of the updated weight, whose length derivatives take for constant"};
   Truth use_rslora{*this, "use_rslora", false, Bits::Run, SetBy::Spec,
       "scale by lora_alpha / sqrt(r)"};
   Word dtype{*this, "dtype", "float32", Bits::Run, SetBy::Spec,
       "element type of the adapter; bfloat16 is rounded stochastically by each "
       "update, its gradients and optimizer state are float32", {{"float32",
       "float64", "bfloat16"}, {"float16"}}};
+  Real lora_dropout{*this, "lora_dropout", 0, Bits::Run, SetBy::Spec,
+      "probability with which each element that an adapter reads is left out, in "
+      "training alone; the model itself reads all", below(1)};
   Words modules_to_save{*this, "modules_to_save", {}, Bits::Run, SetBy::Spec,
       "modules that train in full beside the adapters and are saved with them: "
       "linear ones without an adapter, norms, embed_tokens, lm_head"};
@@ -150,6 +165,9 @@ struct MethodSettings : Section {
       "added to adamw's denominator", notNegative};
   Real learning_rate{*this, "learning_rate", 5e-5, Bits::Run, SetBy::Option,
       "peak learning rate", notNegative};
+  Real loraplus_lr_ratio{*this, "loraplus_lr_ratio", 1, Bits::Run, SetBy::Spec,
+      "LoRA+: the learning rate of B of adapters, and of vectors that train, in "
+      "learning rates of all others; 16 is common", positive};
   Real weight_decay{*this, "weight_decay", 0, Bits::Run, SetBy::Option,
       "decoupled decay for adamw, else added to the gradient", notNegative};
   Integer warmup_steps{*this, "warmup_steps", 0, Bits::Run, SetBy::Option,
@@ -214,7 +232,8 @@ struct TrainSettings : MethodSettings {
   Integer gradient_accumulation_steps{*this, "gradient_accumulation_steps", 1,
       Bits::Run, SetBy::Option, "batches for each update", from(1, 1 << 20)};
   Integer seed{*this, "seed", 42, Bits::Run, SetBy::Option,
-      "of the adapter's start and the order of the data", notNegative};
+      "of the adapter's start, the order of the data, and dropout and noise",
+      notNegative};
   Truth shuffle{*this, "shuffle", true, Bits::Run, SetBy::Option,
       "a new order of the data in each epoch"};
   Integer save_every{*this, "save_every", 500, Bits::None, SetBy::Option,
@@ -222,6 +241,13 @@ struct TrainSettings : MethodSettings {
   Integer save_total_limit{*this, "save_total_limit", 2, Bits::None,
       SetBy::Option,
       "keep the newest N checkpoints, and the best one; 0: all", counts};
+  Real neftune_noise_alpha{*this, "neftune_noise_alpha", 0, Bits::Run,
+      SetBy::Spec, "noise on embeddings, in training alone: uniform, up to this "
+      "by the root of the numbers of a sequence; common are 5 to 15; 0: none",
+      notNegative};
+  Real label_smoothing_factor{*this, "label_smoothing_factor", 0, Bits::Run,
+      SetBy::Spec, "part of each label that all words of the vocabulary share, in "
+      "the loss that trains; evaluations have the plain one", below(1)};
   Word compute_dtype{*this, "compute_dtype", "float32", Bits::Run, SetBy::Spec,
       "element type of activations and of their cotangents; with bfloat16, "
       "sums, statistics, gradients and the optimizer are float32; float64 is "

@@ -104,9 +104,11 @@ bool exists(const std::string &path);
 std::string resolve(const std::string &path);
 
 Error rename(const std::string &from, const std::string &to);
-/// False when it is still there. Async-signal-safe, both.
+/// False when it is still there. Async-signal-safe, as the next.
 bool removeFile(const char *path);
 bool removeFolder(const char *path); ///< an empty one
+/// Removes what can be of the files in `folder`, which is no link.
+void removeFilesIn(const char *folder);
 
 /// Mode 0777 less the umask.
 Error makeFolder(const std::string &path);

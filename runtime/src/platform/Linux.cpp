@@ -48,6 +48,34 @@ Error File::syncData() const {
   return ::fdatasync(descriptor) == 0 ? Error() : lastError();
 }
 
+// opendir() takes memory, which a signal handler must not.
+void removeFilesIn(const char *folder) {
+  const int open =
+      ::open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (open < 0)
+    return;
+  struct Entry { // of the kernel
+    uint64_t number;
+    int64_t next;
+    unsigned short bytes;
+    unsigned char kind;
+    char name[1];
+  };
+  alignas(Entry) char buffer[4096];
+  long size = 0;
+  // From the beginning while that helps: removing may move what is to come.
+  for (bool removes = true; removes; ::lseek(open, 0, SEEK_SET)) {
+    removes = false;
+    while ((size = ::syscall(SYS_getdents64, open, buffer, sizeof buffer)) > 0)
+      for (long at = 0; at < size;) {
+        const Entry *entry = reinterpret_cast<const Entry *>(buffer + at);
+        removes |= ::unlinkat(open, entry->name, 0) == 0;
+        at += entry->bytes;
+      }
+  }
+  ::close(open);
+}
+
 //===----------------------------------------------------------------------===//
 // Pages
 //===----------------------------------------------------------------------===//

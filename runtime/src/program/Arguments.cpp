@@ -2,6 +2,7 @@
 
 #include "program/Arguments.h"
 
+#include "chat/TemplateText.h"
 #include "program/NearestName.h"
 
 #include <cstdio>
@@ -68,6 +69,16 @@ Status readArguments(const std::vector<std::string> &arguments,
     given.push_back(name);
   }
   return Status::ok();
+}
+
+Status checkChatDate(const std::string &date) {
+  TemplateDate day;
+  if (date.empty() || parseDate(date, day))
+    return Status::ok();
+  return Status::error(ErrorCode::WrongOption,
+                       {"--chat-date",
+                        "expects a day as YYYY-MM-DD but got '" + date + "'",
+                        "write --chat-date 2025-03-07"});
 }
 
 std::string usageLine(const Setting &setting) {

@@ -21,6 +21,9 @@ Status readArguments(const std::vector<std::string> &arguments,
                      const std::function<Status(const Setting &)> &check,
                      std::vector<std::string> &given);
 
+/// Of a --chat-date, which may be empty. Errors: WrongOption.
+Status checkChatDate(const std::string &date);
+
 /// A line of --help: the option, what it is and its default.
 std::string usageLine(const Setting &setting);
 

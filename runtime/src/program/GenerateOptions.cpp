@@ -2,7 +2,6 @@
 
 #include "program/GenerateOptions.h"
 
-#include "chat/TemplateText.h"
 #include "program/Arguments.h"
 
 #include <algorithm>
@@ -44,14 +43,7 @@ static Status checkCombination(const GenerateOptions &options,
   if (options.showIds && isGiven("stop"))
     return disagree("--stop", "--show-ids makes no text that it could be in",
                     "leave one of the two out");
-  if (TemplateDate date;
-      !options.chatDate.empty() && !parseDate(options.chatDate, date))
-    return Status::error(
-        ErrorCode::WrongOption,
-        {"--chat-date",
-         "expects a day as YYYY-MM-DD but got '" + options.chatDate + "'",
-         "write --chat-date 2025-03-07"});
-  return Status::ok();
+  return checkChatDate(options.chatDate);
 }
 
 Result<GenerateOptions>

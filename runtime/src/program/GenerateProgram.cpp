@@ -223,13 +223,23 @@ Status runGeneration(const hone_module &compiled,
     return s;
   peak.sample();
 
+  const int64_t most = module.abi().max_rows;
+  const int64_t rows = options.promptRows == 0
+                           ? most
+                           : std::min<int64_t>(options.promptRows, most);
   Rate read, written;
   const Clock::time_point start = Clock::now();
   const std::vector<int32_t> &ids = prompt.value().ids;
-  if (Status s =
-          generator.append(ids.data(), int64_t(ids.size()), options.promptRows);
-      !s.isOk())
-    return s;
+  // Pieces of one call are those of many; a signal is seen between them.
+  for (int64_t at = 0, all = int64_t(ids.size()); at < all; at += rows) {
+    outcome = stopRequested();
+    if (outcome != ExitCode::Success)
+      return Status::ok();
+    if (Status s =
+            generator.append(ids.data() + at, std::min(rows, all - at), rows);
+        !s.isOk())
+      return s;
+  }
   read = {ids.size(), secondsSince(start)};
   peak.sample();
   Output output(options, tokenizer);

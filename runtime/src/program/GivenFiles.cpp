@@ -8,8 +8,6 @@
 #include "program/ComparisonLog.h"
 #include "program/RunReport.h"
 
-#include <vector>
-
 namespace hone::rt {
 
 namespace {
@@ -48,7 +46,40 @@ static Status checkWritable(const GivenFile &file, const std::string &output) {
        "create the folder, or give " + file.name + " another path"});
 }
 
-Status checkGivenFiles(const Options &options, const std::string &weights) {
+/// best/ is made at the first evaluation.
+static Status checkBestFolder(const Options &options) {
+  const std::string path = options.output + "/best";
+  platform::FileInfo info;
+  if (!options.keepsBest() || platform::inspect(path, info) ||
+      info.kind == platform::FileKind::Folder)
+    return Status::ok();
+  return Status::error(ErrorCode::CannotCreate,
+                       {path,
+                        "expected a folder or nothing, found a file, where the "
+                        "best evaluation is kept",
+                        "remove it, or give another --output"});
+}
+
+std::vector<std::string> resultFiles(const Options &options,
+                                     const std::optional<ModelLayout> &model) {
+  std::vector<std::string> paths;
+  if (options.output.empty())
+    return paths;
+  const std::vector<std::string> names =
+      model ? model->fileNames()
+            : std::vector<std::string>{"adapter_model.safetensors",
+                                       "adapter_config.json"};
+  for (const char *folder : {"/", "/best/"})
+    if (folder == std::string("/") || options.keepsBest())
+      for (const std::string &name : names)
+        paths.push_back(options.output + folder + name);
+  return paths;
+}
+
+Status checkGivenFiles(const Options &options, const std::string &weights,
+                       const std::optional<ModelLayout> &model) {
+  if (Status status = checkBestFolder(options); !status.isOk())
+    return status;
   std::vector<GivenFile> files;
   auto add = [&](const char *name, const std::string &path, bool isWritten) {
     if (!path.empty())
@@ -60,19 +91,21 @@ Status checkGivenFiles(const Options &options, const std::string &weights) {
   for (const GivenFile &file : files)
     if (Status status = checkWritable(file, options.output); !status.isOk())
       return status;
+  // A run may go on from the adapter that it replaces.
+  for (const std::string &path : resultFiles(options, model)) {
+    if (Status status = checkReplaceable(path); !status.isOk())
+      return status;
+    add("a result of the run", path, true);
+  }
   add("--log", options.log, true);
   add("--data", options.data, false);
   add("--eval-data", options.evalData, false);
   add("--replay", options.replay, false);
   add("--weights", weights, false);
-  // A run may go on from the adapter that it replaces.
-  std::vector<const char *> own = {"adapter_model.safetensors",
-                                   "adapter_config.json", "lock",
-                                   ReplayWriter::FileName, RunReport::FileName};
+  std::vector<const char *> own = {"lock", ReplayWriter::FileName,
+                                   RunReport::FileName};
   if (options.log.empty())
     own.push_back(Run::LogName);
-  if (options.settings.lora.none)
-    own.insert(own.end(), {"config.json", "model.safetensors"});
   if (options.settings.compares())
     own.insert(own.end(), {ComparisonLog::FileName, ComparisonLog::PlotName});
   for (const char *name : own)

@@ -7,7 +7,6 @@
 
 #include "program/Options.h"
 
-#include "chat/TemplateText.h"
 #include "program/Arguments.h"
 
 #include <algorithm>
@@ -117,7 +116,7 @@ static Status checkTask(const Options &options) {
 /// What --eval-split says beside other options.
 static Status checkSplit(const Options &options) {
   const double part = options.evalSplit;
-  if (part >= 1 && (part != double(uint64_t(part)) || part > 0x1p53))
+  if (part >= 1 && (part > 0x1p53 || part != double(uint64_t(part))))
     return Status::error(ErrorCode::WrongOption,
                          {"--eval-split",
                           "expects a part below 1 or a whole number of samples "
@@ -136,13 +135,8 @@ static Status checkCombination(const Options &options,
                                const std::vector<std::string> &given) {
   if (options.help || options.version || options.plan)
     return Status::ok();
-  if (TemplateDate date;
-      !options.chatDate.empty() && !parseDate(options.chatDate, date))
-    return Status::error(
-        ErrorCode::WrongOption,
-        {"--chat-date",
-         "expects a day as YYYY-MM-DD but got '" + options.chatDate + "'",
-         "write --chat-date 2025-03-07"});
+  if (Status status = checkChatDate(options.chatDate); !status.isOk())
+    return status;
   std::optional<Mode> mode = modeOf(options);
   if (!options.replay.empty() && std::string(mode->name) != "replay")
     return Status::error(

@@ -103,6 +103,10 @@ struct Options : Section {
 
   /// Whether there is data to evaluate on.
   bool evaluates() const { return !evalData.empty() || evalSplit > 0; }
+  /// Whether the best evaluation's adapter or model is kept, in best/.
+  bool keepsBest() const { return evaluates() && evalEvery > 0; }
+  /// Whether an adapter or a model is written at the end.
+  bool writesResult() const { return !evalOnly && dumpGradients.empty(); }
 
   /// The program's own, then those of the settings that are options.
   std::vector<Setting *> all();

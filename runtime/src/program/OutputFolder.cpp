@@ -24,11 +24,13 @@ OutputFolder::~OutputFolder() {
       platform::removeFolder(directory.c_str());
     return;
   }
+  // One that was there names a run, of whose log it is a part.
   Result<std::vector<std::string>> left = listDirectory(directory);
-  if (isNew && left.isOk() && left.value().size() == 1) {
-    platform::removeFile((directory + "/lock").c_str());
+  if (!isLockNew || !left.isOk() || left.value().size() != found + 1)
+    return;
+  platform::removeFile((directory + "/lock").c_str());
+  if (isNew)
     platform::removeFolder(directory.c_str());
-  }
 }
 
 Status OutputFolder::claim(const std::string &path) {
@@ -36,6 +38,11 @@ Status OutputFolder::claim(const std::string &path) {
   isNew = !platform::exists(directory);
   if (Status status = createDirectories(directory); !status.isOk())
     return status;
+  Result<std::vector<std::string>> names = listDirectory(directory);
+  if (!names.isOk())
+    return names.status();
+  found = names.value().size();
+  isLockNew = !platform::exists(directory + "/lock");
   if (Status status = lock(); !status.isOk())
     return status;
   if (Status status = readName(); !status.isOk())

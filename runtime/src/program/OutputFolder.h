@@ -19,7 +19,8 @@ namespace hone::rt {
 class OutputFolder {
 public:
   OutputFolder() = default;
-  /// A folder that is new and that nothing was written to is gone again.
+  /// Where nothing was written a lock that is new is gone again, and a folder
+  /// that is.
   ~OutputFolder();
   OutputFolder(const OutputFolder &) = delete;
   OutputFolder &operator=(const OutputFolder &) = delete;
@@ -39,7 +40,8 @@ private:
   Status readName();
 
   std::string directory, name;
-  bool isNew = false, isDataNew = false;
+  bool isNew = false, isLockNew = false, isDataNew = false;
+  uint64_t found = 0; ///< names in the folder before it was claimed
   platform::File file;
 };
 

@@ -29,7 +29,10 @@ void Predictions::add(const ScoredExample &example) {
       "{\"example\": " + std::to_string(++examples) + ", \"label\": ";
   appendJsonString(line, task->word(example.label));
   line += ", \"prediction\": ";
-  appendJsonString(line, task->word(example.prediction));
+  if (const std::optional<size_t> prediction = example.prediction())
+    appendJsonString(line, task->word(*prediction));
+  else
+    line += "null";
   line += ", \"losses\": {";
   for (size_t i = 0; i < example.candidates; ++i) {
     line += i > 0 ? ", " : "";

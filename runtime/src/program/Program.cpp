@@ -293,20 +293,29 @@ static Status train(Setup &setup, const RunPlan &plan, ExitCode &outcome) {
 }
 
 /// A run that writes a model replaces none that no run made, above all not the
-/// one that it came from.
+/// one that it came from. A run's model has a checkpoint beside it, and one of
+/// another run is refused later. The folder is claimed.
 static Status checkModelStays(const Setup &setup) {
-  const std::string &output = setup.options.output;
-  if (!setup.model.weights.layout() || output.empty() ||
-      platform::exists(output + "/lock"))
+  const Options &options = setup.options;
+  if (!setup.model.weights.layout() || !options.writesResult())
     return Status::ok();
-  for (const std::string &name : setup.model.weights.layout()->fileNames())
-    if (platform::exists(output + "/" + name))
-      return Status::error(
-          ErrorCode::OptionsDisagree,
-          {"--output",
-           output + " has a model already, whose " + name +
-               " would be replaced, and no run of this program made it",
-           "give a new folder"});
+  for (const std::string &path :
+       resultFiles(options, setup.model.weights.layout())) {
+    if (!platform::exists(path))
+      continue;
+    Result<CheckpointStore> store = CheckpointStore::open(options.output);
+    if (!store.isOk())
+      return store.status();
+    Result<CheckpointStore::Found> newest = store.value().newest();
+    if (!newest.isOk() || !newest.value().directory.empty())
+      return newest.status();
+    return Status::error(
+        ErrorCode::OptionsDisagree,
+        {"--output",
+         options.output + " has a model already, whose " + path +
+             " would be replaced, and no checkpoint of a run that made it",
+         "give a new folder"});
+  }
   return Status::ok();
 }
 
@@ -356,13 +365,14 @@ static Status execute(const hone_module &compiled,
     return flushOutput();
   }
 
-  if (Status status = checkGivenFiles(options, weightsPath(options.weights));
-      !status.isOk())
-    return status;
   Result<ModelFiles> files = openModelFiles(setup.module, options.weights);
   if (!files.isOk())
     return files.status();
   setup.model = std::move(files.value());
+  if (Status status = checkGivenFiles(options, weightsPath(options.weights),
+                                      setup.model.weights.layout());
+      !status.isOk())
+    return status;
   fputs(describeModel(setup.module).c_str(), stdout);
   if (Status status = makePool(setup); !status.isOk())
     return status;
@@ -372,11 +382,12 @@ static Status execute(const hone_module &compiled,
       !status.isOk())
     return status;
   fputs(verified.c_str(), stdout);
-  if (Status status = checkModelStays(setup); !status.isOk())
-    return status;
-  if (!options.output.empty())
+  if (!options.output.empty()) {
     if (Status status = setup.output.claim(options.output); !status.isOk())
       return status;
+    if (Status status = checkModelStays(setup); !status.isOk())
+      return status;
+  }
   if (!options.evalOnly && options.replay.empty()) {
     if (Status status = openData(setup, options.data, setup.data);
         !status.isOk())

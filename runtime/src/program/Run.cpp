@@ -366,8 +366,9 @@ Status Run::writeAdapters(bool isDone) {
   if (!best.isOk() && leavesBest)
     return best.status();
   if (!best.isOk()) {
-    fprintf(stderr, "%s: %s: the best evaluation's checkpoint is gone or "
-                    "damaged; %s is left as it is\n",
+    fprintf(stderr,
+            "%s: %s: the best evaluation's checkpoint is gone or "
+            "damaged; %s is left as it is\n",
             label("warning", ErrorCode::DamagedCheckpoint).c_str(),
             best.status().message().place.c_str(), bestFolder().c_str());
     return Status::ok();

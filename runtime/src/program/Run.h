@@ -84,9 +84,7 @@ private:
   /// `isBest`: nothing before was better, and it is to be kept.
   Status evaluate(Progress &progress, bool &isBest);
   /// Whether the best evaluation is kept.
-  bool keepsBest() const {
-    return inputs.evalData && inputs.options.evalEvery > 0;
-  }
+  bool keepsBest() const { return inputs.options.keepsBest(); }
   Status takeUpBest(const CheckpointStore::Found &found);
   Status readParameters(const CheckpointStore::Found &found);
   /// Writes the adapter to --output, and that of the best evaluation. A best

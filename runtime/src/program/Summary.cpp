@@ -86,6 +86,8 @@ static std::string methodsOf(const Settings &config) {
 static std::string ratesOf(const MethodSettings &method) {
   std::string rate = "learning rate " + number(method.learning_rate) + " " +
                      lrSchedulerName(schedulerOf(method));
+  if (method.loraplus_lr_ratio != 1)
+    rate += ", of B " + number(method.loraplus_lr_ratio) + " times that";
   if (method.warmup_steps > 0)
     rate += " after " + std::to_string(method.warmup_steps) + " of warm-up";
   if (method.weight_decay > 0)
@@ -97,10 +99,24 @@ static std::string ratesOf(const MethodSettings &method) {
   return rate;
 }
 
+/// ", rank_pattern {...}, layers_to_transform 0,1"
+static std::string patternsOf(const LoraSettings &lora) {
+  std::string text;
+  for (const NamedNumbers *pattern : {&lora.rank_pattern, &lora.alpha_pattern})
+    if (!pattern->empty())
+      text += std::string(", ") + pattern->name + " " + pattern->text();
+  if (!lora.layers_to_transform.empty())
+    text += std::string(", ") + lora.layers_to_transform.name + " " +
+            lora.layers_to_transform.text();
+  return text;
+}
+
 static std::string describeLora(const LoraSettings &lora) {
   return row("lora", "r " + std::to_string(lora.r) + ", lora_alpha " +
                          number(lora.lora_alpha) +
-                         (lora.use_rslora ? ", use_rslora" : ""));
+                         (lora.use_rslora ? ", use_rslora" : "") +
+                         (lora.use_dora ? ", use_dora" : "") +
+                         patternsOf(lora));
 }
 
 /// The model's and what was added to it. A parameter that starts from the
@@ -133,7 +149,8 @@ std::string describeModel(const Module &module) {
                  (config.train.compute_dtype == "bfloat16"
                       ? " (products " + config.train.bfloat16_products + ")"
                       : "")) +
-         (config.lora.none ? "" : describeLora(config.lora)) + "trainable params: " + groupDigits(trainable) +
+         (config.lora.none ? "" : describeLora(config.lora)) +
+         "trainable params: " + groupDigits(trainable) +
          " || all params: " + groupDigits(all) + " || trainable%: " + share +
          "\n";
 }

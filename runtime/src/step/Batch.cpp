@@ -12,17 +12,8 @@
 
 namespace hone::rt {
 
-Batch::Batch(const Module &module, Device &device, char *base) {
-  auto at = [&](std::optional<uint64_t> offset) {
-    return offset ? std::optional(MemoryView(device, base + *offset))
-                  : std::nullopt;
-  };
-  inputIds = at(module.slots.inputIds);
-  targets = at(module.slots.targets);
-  sequenceStarts = at(module.slots.sequenceStarts);
-}
-
-/// Writes what numbers(i) gives for each of `count` rows.
+/// Writes what numbers(i) gives for each i below `count`, and goes on behind
+/// it.
 template <typename Numbers>
 static void fill(std::optional<MemoryView> &slot, int64_t count,
                  Numbers numbers) {
@@ -35,6 +26,19 @@ static void fill(std::optional<MemoryView> &slot, int64_t count,
     std::generate_n(out, size / sizeof *out, [&] { return numbers(i++); });
   });
   slot = *slot + bytes;
+}
+
+Batch::Batch(const Module &module, Device &device, char *base,
+             const RandomStream::Key &key) {
+  auto at = [&](std::optional<uint64_t> offset) {
+    return offset ? std::optional(MemoryView(device, base + *offset))
+                  : std::nullopt;
+  };
+  inputIds = at(module.slots.inputIds);
+  targets = at(module.slots.targets);
+  sequenceStarts = at(module.slots.sequenceStarts);
+  std::optional<MemoryView> randomKey = at(module.slots.randomKey);
+  fill(randomKey, key.size(), [&](int64_t i) { return int32_t(key[i]); });
 }
 
 void Batch::append(const Sample &sample) {

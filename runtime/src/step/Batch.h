@@ -9,6 +9,7 @@
 #ifndef HONE_RUNTIME_STEP_BATCH_H
 #define HONE_RUNTIME_STEP_BATCH_H
 
+#include "base/Philox.h"
 #include "data/Dataset.h"
 #include "device/Device.h"
 #include "module/Module.h"
@@ -21,8 +22,10 @@ namespace hone::rt {
 /// The input slots, and how far they are filled.
 class Batch {
 public:
-  /// `base`: from where the module's slots count, an address of `device`.
-  Batch(const Module &module, Device &device, char *base);
+  /// `base`: from where the module's slots count, an address of `device`. `key`
+  /// is what the batch's random streams have in common.
+  Batch(const Module &module, Device &device, char *base,
+        const RandomStream::Key &key = {});
 
   /// Appends a sample. The samples of a batch must fit in max_rows.
   void append(const Sample &sample);

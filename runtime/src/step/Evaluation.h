@@ -5,10 +5,12 @@
 
 #include "data/Task.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace hone::rt {
 
@@ -19,8 +21,16 @@ struct ScoredExample {
   /// candidates of different lengths: log p(candidate | prompt) / tokens.
   std::array<double, MostCandidates> losses{};
   size_t candidates = 0;
-  size_t label = 0;      ///< the right one
-  size_t prediction = 0; ///< the likeliest, of equal ones the first
+  size_t label = 0; ///< the right one
+
+  /// The likeliest, of equal ones the first; none where a loss is no number.
+  std::optional<size_t> prediction() const {
+    const double *const end = losses.data() + candidates;
+    if (std::any_of(losses.data(), end,
+                    [](double loss) { return std::isnan(loss); }))
+      return std::nullopt;
+    return size_t(std::min_element(losses.data(), end) - losses.data());
+  }
 };
 
 struct Evaluation {

@@ -69,9 +69,12 @@ void Trainables::initialize(uint64_t seed) {
   zero();
   for (uint32_t i = 0; i < abi.trainable_count; ++i) {
     const hone_trainable &t = abi.trainables[i];
-    if (t.init == HONE_INIT_PRETRAINED)
+    if (t.init == HONE_INIT_PRETRAINED) // the weights file is turned already
       readTensor(weights.file(), *weights.file().find(t.name),
-                 module.trainableDtype(), inTheta(t));
+                 {t.name,
+                  {t.shape, t.shape + t.rank},
+                  module.trainableDtype(),
+                  inTheta(t)});
     if (t.init != HONE_INIT_KAIMING_UNIFORM)
       continue;
     RandomStream stream(seed, 0, RandomPurpose::Initialize, t.name);
@@ -96,16 +99,22 @@ std::string Trainables::adapterName(const hone_trainable &t) const {
   return name;
 }
 
-Status Trainables::load(const std::string &directory, AdapterUse use) {
+std::vector<TensorMemory> Trainables::inFiles() const {
   const hone_module &abi = module.abi();
-  std::vector<AdapterTarget> targets;
+  std::vector<TensorMemory> tensors;
   for (uint32_t i = 0; i < abi.trainable_count; ++i) {
     const hone_trainable &t = abi.trainables[i];
-    targets.push_back({weights.layout() ? t.name : adapterName(t),
+    tensors.push_back({weights.layout() ? t.name : adapterName(t),
                        {t.shape, t.shape + t.rank},
                        module.trainableDtype(),
-                       inTheta(t)});
+                       inTheta(t),
+                       t.transposed != 0});
   }
+  return tensors;
+}
+
+Status Trainables::load(const std::string &directory, AdapterUse use) {
+  const std::vector<TensorMemory> targets = inFiles();
   zero();
   return weights.layout()
              ? readModel(directory, *weights.layout(), targets)
@@ -123,15 +132,7 @@ Result<std::string> Trainables::digest() const {
 }
 
 Status Trainables::save(const std::string &directory) const {
-  const hone_module &abi = module.abi();
-  std::vector<AdapterTensor> tensors;
-  for (uint32_t i = 0; i < abi.trainable_count; ++i) {
-    const hone_trainable &t = abi.trainables[i];
-    tensors.push_back({weights.layout() ? t.name : adapterName(t),
-                       {t.shape, t.shape + t.rank},
-                       module.trainableDtype(),
-                       inTheta(t)});
-  }
+  const std::vector<TensorMemory> tensors = inFiles();
   return weights.layout()
              ? writeModel(directory, *weights.layout(), tensors, weights.file())
              : writeAdapter(directory, module.config().adapter, tensors);
@@ -140,25 +141,26 @@ Status Trainables::save(const std::string &directory) const {
 Status Trainables::dumpGradients(const std::string &path,
                                  const SafetensorsMetadata &metadata) const {
   const hone_module &abi = module.abi();
-  Dtype dtype = module.gradientDtype();
+  const Dtype dtype = module.gradientDtype();
+  const std::string prefix(weights.layout() ? "" : peftPrefix);
+  std::vector<TensorMemory> tensors = inFiles();
   std::vector<TensorSpec> specs;
   for (uint32_t i = 0; i < abi.trainable_count; ++i) {
-    const hone_trainable &t = abi.trainables[i];
-    std::string prefix(weights.layout() ? "" : peftPrefix);
-    specs.push_back({prefix + t.name, dtype, {t.shape, t.shape + t.rank}});
+    TensorMemory &tensor = tensors[i];
+    tensor.name = prefix + tensor.name;
+    tensor.dtype = dtype;
+    tensor.data = gradient + abi.trainables[i].offset * dtypeBytes(dtype);
+    specs.push_back({tensor.name, dtype, tensor.fileShape()});
   }
   Result<SafetensorsWriter> writer =
       SafetensorsWriter::create(path, specs, metadata);
   if (!writer.isOk())
     return writer.status();
   for (const TensorInfo &info : writer.value().tensors())
-    for (uint32_t i = 0; i < abi.trainable_count; ++i) {
-      if (info.name != specs[i].name)
+    for (const TensorMemory &tensor : tensors) {
+      if (info.name != tensor.name)
         continue;
-      Status status = writer.value().write(gradient + abi.trainables[i].offset *
-                                                          dtypeBytes(dtype),
-                                           info.bytes());
-      if (!status.isOk())
+      if (Status status = writeTensor(writer.value(), tensor); !status.isOk())
         return status;
     }
   return writer.value().commit();

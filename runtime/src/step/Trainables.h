@@ -68,6 +68,8 @@ private:
   MemoryView inTheta(const hone_trainable &trainable) const;
   /// Its name in an adapter, without peftPrefix.
   std::string adapterName(const hone_trainable &trainable) const;
+  /// Theta, as an adapter's or the model's files hold it.
+  std::vector<TensorMemory> inFiles() const;
   void zero();
 
   const Module &module;

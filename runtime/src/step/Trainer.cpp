@@ -68,7 +68,9 @@ static uint64_t countTargets(const Dataset &data, const SampleOrder &order,
 int64_t Trainer::load(char *base) {
   SampleOrder::Range &left = source.range;
   uint64_t count = std::min(source.order.batchSize, left.count);
-  Batch batch(module, device, base);
+  Batch batch(
+      module, device, base,
+      RandomStream::keyOf(source.seed, source.completed, source.batches++));
   for (uint64_t i = 0; i < count; ++i) {
     batch.append(
         source.data->sample(source.order.sampleAt(left.epoch, left.first + i)));
@@ -82,10 +84,10 @@ int64_t Trainer::load(char *base) {
 
 void Trainer::begin(Interpreter &interpreter, const Dataset &data,
                     const SampleOrder &order, SampleOrder::Range range,
-                    StepResult &result) {
+                    uint64_t seed, uint64_t completed, StepResult &result) {
   result = {};
   result.targets = countTargets(data, order, range);
-  source = {&data, order, range, &result};
+  source = {&data, order, range, &result, seed, completed};
   interpreter.set("targets", double(result.targets));
   interpreter.set("batches", int64_t((range.count + order.batchSize - 1) /
                                      order.batchSize));
@@ -97,7 +99,8 @@ Trainer::differentiate(Interpreter &interpreter, const Dataset &data,
                        const Hyperparameters &hyperparameters,
                        uint64_t completed) {
   StepResult result;
-  begin(interpreter, data, order, range, result);
+  begin(interpreter, data, order, range, hyperparameters.seed, completed,
+        result);
   setUpdate(interpreter, hyperparameters, completed);
   for (const Trainables::Remembered &own : variables.remembered())
     interpreter.set(own.setting, own.values.data());
@@ -168,6 +171,7 @@ void Trainer::setRates(Interpreter &interpreter, const char *part,
   set("lr_scheduler", int64_t(rate.scheduler));
   set("warmup_steps", int64_t(rate.warmupSteps));
   set("learning_rate", rate.peak);
+  set("loraplus_lr_ratio", double(method.loraplus_lr_ratio));
   set("weight_decay", rates.weightDecay);
   set("max_grad_norm", rates.maxGradNorm);
   set("perturbation_scale", rates.perturbationScale);
@@ -229,7 +233,8 @@ static std::string remedyOf(const Settings &config) {
 Status Trainer::step(const Dataset &data, const SampleOrder &order,
                      const Hyperparameters &hyperparameters, uint64_t completed,
                      StepResult &result) {
-  begin(train, data, order, order.rangeOf(completed), result);
+  begin(train, data, order, order.rangeOf(completed), hyperparameters.seed,
+        completed, result);
   setUpdate(train, hyperparameters, completed);
   for (const Trainables::Remembered &own : variables.remembered())
     train.set(own.setting, own.values.data());
@@ -273,7 +278,7 @@ Status Trainer::step(const Dataset &data, const SampleOrder &order,
 Result<double> Trainer::lossOf(const Dataset &data, const SampleOrder &order,
                                SampleOrder::Range range) {
   StepResult result;
-  begin(evaluation, data, order, range, result);
+  begin(evaluation, data, order, range, /*seed=*/0, /*completed=*/0, result);
   setUpdate(evaluation, {}, /*completed=*/0);
   evaluation.run(*this);
   if (Status status = device.wait(); !status.isOk())
@@ -300,8 +305,6 @@ Trainer::evaluateTask(const Dataset &data,
         return loss.status();
       const size_t k = example.candidates++;
       example.losses[k] = loss.value();
-      if (loss.value() < example.losses[example.prediction])
-        example.prediction = k;
       if (!data.isWrong(i)) {
         const uint64_t count = Batch::countTargets(data.sample(i));
         example.label = k;
@@ -312,7 +315,7 @@ Trainer::evaluateTask(const Dataset &data,
     } while (i < samples && data.continues(i) &&
              example.candidates < ScoredExample::MostCandidates);
     ++out.examples;
-    out.correct += example.prediction == example.label;
+    out.correct += example.prediction() == example.label;
     each(example);
   }
   out.loss = sum / double(out.tokens);

@@ -96,8 +96,8 @@ public:
                  const Hyperparameters &hyperparameters, uint64_t completed,
                  GradientComparison &result);
 
-  /// Mean negative log-likelihood of the target tokens of one sample. Errors: as
-  /// Device::wait.
+  /// Mean negative log-likelihood of the target tokens of one sample. Errors:
+  /// as Device::wait.
   Result<double> lossOf(const Dataset &data, uint64_t sample);
   /// `data` in the file's order, `batchSize` sequences at a time. Errors: as
   /// Device::wait.
@@ -142,8 +142,8 @@ private:
   /// Loads places [first, first + count) of an epoch from now on, and tells
   /// `interpreter` of them.
   void begin(Interpreter &interpreter, const Dataset &data,
-             const SampleOrder &order, SampleOrder::Range range,
-             StepResult &result);
+             const SampleOrder &order, SampleOrder::Range range, uint64_t seed,
+             uint64_t completed, StepResult &result);
 
   const Module &module;
   Device &device;
@@ -157,6 +157,8 @@ private:
     SampleOrder order;
     SampleOrder::Range range;
     StepResult *result;
+    /// What random streams of the batches are named by.
+    uint64_t seed, completed, batches = 0;
   };
   Source source{};
 };

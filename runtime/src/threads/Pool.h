@@ -72,6 +72,7 @@ private:
   void runLoop(hone_task task, void *closure, int64_t count);
   void runChunk(hone_task task, void *closure, int64_t first, uint32_t count);
   void takeWork(uint32_t generation, int64_t thread);
+  uint32_t shareOf(uint32_t unclaimed) const;
   bool waitForJob(uint32_t seen);
   unsigned spins() const;
   void wake(uint32_t indices);

@@ -11,6 +11,7 @@
 import json
 import math
 import pathlib
+import re
 import struct
 import sys
 
@@ -37,12 +38,15 @@ class Adapter:
     def __init__(self, folder):
         self.config = json.loads((folder / "adapter_config.json").read_text())
         tensors = tensor_file.read(folder / "adapter_model.safetensors")
-        self.pairs, self.saved = {}, {}
+        self.pairs, self.saved, self.magnitudes = {}, {}, {}
         for name, (dtype, shape, data) in tensors.items():
             name = name.removeprefix("base_model.model.")
+            name = name.replace(".base_layer.bias", ".bias")
             module = name.removesuffix(".lora_A.weight").removesuffix(".lora_B.weight")
-            if module == name:
-                self.saved[name] = decode(dtype, data)
+            if name.endswith(".lora_magnitude_vector"):
+                self.magnitudes[name.removesuffix(".lora_magnitude_vector")] = decode(dtype, data)
+            elif module == name:
+                self.saved[name.replace(".base_layer.bias", ".bias")] = decode(dtype, data)
             else:
                 values = decode(dtype, data)
                 rows = [values[i : i + shape[1]] for i in range(0, len(values), shape[1])]
@@ -50,8 +54,16 @@ class Adapter:
 
     def scale(self, module):
         rank = len(self.pairs[module]["a"])
-        rooted = self.config.get("use_rslora")
-        return self.config["lora_alpha"] / (math.sqrt(rank) if rooted else rank)
+        expect(rank == self.number("rank_pattern", module, self.config["r"]), f"{module}: rank {rank}")
+        alpha = self.number("alpha_pattern", module, self.config["lora_alpha"])
+        return alpha / (math.sqrt(rank) if self.config.get("use_rslora") else rank)
+
+    def number(self, pattern, module, otherwise):
+        """As PEFT's get_pattern_key."""
+        for key, number in self.config.get(pattern, {}).items():
+            if re.match(rf"(.*\.)?({key})$", module):
+                return number
+        return otherwise
 
     def update(self, module):
         """scale B A, [out][in], or its transpose with fan_in_fan_out."""
@@ -59,6 +71,21 @@ class Adapter:
         columns = list(zip(*a))
         delta = [[s * math.fsum(x * y for x, y in zip(row, column)) for column in columns] for row in b]
         return [list(r) for r in zip(*delta)] if self.config.get("fan_in_fan_out") else delta
+
+    def merge(self, module, values):
+        """The elements of the module's weight with the adapter."""
+        sums = [w + d for w, d in zip(values, (x for row in self.update(module) for x in row))]
+        if module not in self.magnitudes:
+            return sums
+        magnitudes = self.magnitudes[module]
+        outputs, inputs = len(magnitudes), len(sums) // len(magnitudes)
+        turned = self.config.get("fan_in_fan_out")
+        output = [i % outputs if turned else i // inputs for i in range(len(sums))]
+        squares = [[] for _ in magnitudes]
+        for i, value in zip(output, sums):
+            squares[i].append(value * value)
+        factors = [m / math.sqrt(math.fsum(s)) for m, s in zip(magnitudes, squares)]
+        return [value * factors[i] for i, value in zip(output, sums)]
 
 
 def neighbours(dtype, value):
@@ -77,18 +104,18 @@ def expect(condition, message):
 def check_merged(model, adapter, merged, dtype):
     before, after = read_model(model), read_model(merged)
     expect(before.keys() == after.keys(), "other tensors than the model's")
+    trained = {*adapter.saved, *(module + ".weight" for module in adapter.pairs)}
     changed = ties = 0
     for name, (old_type, shape, data) in before.items():
         new_type, new_shape, new_data = after[name]
         expect(new_shape == shape, f"{name}: shape {new_shape}")
         expect(new_type == (dtype or old_type), f"{name}: {new_type}")
         values = decode(old_type, data)
+        if "transformer." + name in trained:
+            name = "transformer." + name
         module = name.removesuffix(".weight")
-        if module not in adapter.pairs and "transformer." + module in adapter.pairs:
-            module = "transformer." + module
         if module in adapter.pairs:
-            delta = [x for row in adapter.update(module) for x in row]
-            values = [w + d for w, d in zip(values, delta)]
+            values = adapter.merge(module, values)
             changed += 1
         elif name in adapter.saved:
             values = adapter.saved[name]

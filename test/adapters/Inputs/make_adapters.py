@@ -1,8 +1,9 @@
 # make_adapters.py FOLDER - adapters and models that Hone does not train
 #
 # Beside FOLDER/llama, a copy of a model and its adapter: with use_rslora, with
-# a saved lm_head; a Conv1D model with fan_in_fan_out whose files lack the name
-# of the body; and an MLX-quantised matrix. Standard library only.
+# a saved lm_head, with ranks and alphas by module, with DoRA; a Conv1D model with
+# fan_in_fan_out whose files lack the name of the body, without and with a bias;
+# and an MLX-quantised matrix. Standard library only.
 
 import json
 import pathlib
@@ -58,23 +59,74 @@ def main():
     save(out / "other-module", config, {**tensors, **prefixed({
         "model.layers.7.mlp.up_proj.lora_A.weight": floats(4, 40),
         "model.layers.7.mlp.up_proj.lora_B.weight": floats(72, 4)})})
-    save(out / "dora", {**config, "use_dora": True}, tensors)
+    save(out / "dora-no-magnitude", {**config, "use_dora": True}, tensors)
+    magnitudes = {
+        name.replace("lora_B.weight", "lora_magnitude_vector"): floats(shape[0], size=2)
+        for name, (_, shape, _) in tensors.items() if "lora_B" in name}
+    save(out / "dora", {**config, "use_dora": True}, {**tensors, **magnitudes})
+    # The first key that names a module counts.
+    ranks = {r"layers\.1\..*_proj": 3, "q_proj": 2}
+    alphas = {"^model.layers.0.mlp.(up|gate)_proj": 5, "v_proj": 1.5}
+    ranked = {}
+    for name, (_, shape, _) in tensors.items():
+        rank = 3 if "layers.1." in name else 2 if "q_proj" in name else 4
+        ranked[name] = floats(rank, shape[1]) if "lora_A" in name else floats(shape[0], rank)
+    save(out / "patterns", {**config, "rank_pattern": ranks, "alpha_pattern": alphas}, ranked)
+    save(out / "alphas", {**config, "alpha_pattern": alphas}, tensors)
+    save(out / "pattern", {**config, "rank_pattern": {"(?:q)_proj": 2}}, tensors)
     infinite = dict(tensors)
     name = next(name for name in infinite if "lora_B" in name)
     dtype, shape, data = infinite[name]
     infinite[name] = dtype, shape, struct.pack("<f", float("inf")) + data[4:]
     save(out / "infinite", config, infinite)
+    save(out / "saved-nan", {**config, "modules_to_save": ["lm_head"]}, {**tensors, **prefixed({
+        "lm_head.weight": ("F32", [101, 40], head["base_model.model.lm_head.weight"][2][:-4] + struct.pack("<f", float("nan")))})})
     lonely = dict(tensors)
     del lonely[name]
     save(out / "lonely", config, lonely)
     del embedding
 
+    # Biases, also of a module with factors; the model's are those of its layers.
+    bias = {"model.layers.0.self_attn.q_proj.base_layer.bias": floats(40),
+            "model.layers.0.self_attn.k_proj.bias": floats(20)}
+    save(out / "biased", {**config, "bias": "all"}, prefixed({
+        "model.layers.0.self_attn.q_proj.lora_A.weight": floats(4, 40),
+        "model.layers.0.self_attn.q_proj.lora_B.weight": floats(40, 4), **bias}))
+    save(out / "unbiased", config, prefixed({
+        "model.layers.0.self_attn.q_proj.lora_A.weight": floats(4, 40),
+        "model.layers.0.self_attn.q_proj.lora_B.weight": floats(40, 4), **bias}))
+    save(out / "with-biases", {"model_type": "llama", "vocab_size": 101}, {
+        "model.layers.0.self_attn.q_proj.weight": floats(40, 40),
+        "model.layers.0.self_attn.q_proj.bias": floats(40),
+        "model.layers.0.self_attn.k_proj.bias": floats(20)}, "model.safetensors")
+
+    # Files with a head that config.json, or its family, says to be the embedding.
+    for name, keys in (("tied", {"model_type": "llama", "tie_word_embeddings": True}),
+                       ("tied-family", {"model_type": "gpt2"}), ("untied", {"model_type": "llama"})):
+        save(out / name, {"vocab_size": 101, **keys}, {
+            "transformer.tokens.weight": floats(101, 40), "lm_head.weight": floats(101, 40),
+            "transformer.ln_f.weight": floats(101)}, "model.safetensors")
+    save(out / "tokens", {**config, "modules_to_save": ["tokens"]},
+         prefixed({"transformer.tokens.weight": floats(101, 40)}))
+    save(out / "head", config, prefixed({
+        "lm_head.lora_A.weight": floats(4, 40), "lm_head.lora_B.weight": floats(101, 4)}))
+    save(out / "final-norm", {**config, "modules_to_save": ["ln_f"]},
+         prefixed({"transformer.ln_f.weight": floats(101)}))
+
     # GPT-2: [in, out], and files of the body alone.
     gpt = {"h.0.attn.c_attn.weight": floats(6, 18), "h.0.attn.c_attn.bias": floats(18), "wte.weight": floats(10, 6)}
     save(out / "conv1d", {"model_type": "gpt2"}, gpt, "model.safetensors")
-    save(out / "conv1d-adapter", {**config, "r": 2, "fan_in_fan_out": True}, prefixed({
+    conv1d = {"transformer.h.0.attn.c_attn.lora_A.weight": floats(2, 6),
+              "transformer.h.0.attn.c_attn.lora_B.weight": floats(18, 2)}
+    conv1d_config = {**config, "r": 2, "fan_in_fan_out": True}
+    save(out / "conv1d-adapter", conv1d_config, prefixed(conv1d))
+    save(out / "biased-adapter", {**conv1d_config, "bias": "lora_only"}, prefixed({
+        **conv1d, "transformer.h.0.attn.c_attn.base_layer.bias": floats(18)}))
+
+    save(out / "conv1d-dora", {**config, "r": 2, "fan_in_fan_out": True, "use_dora": True}, prefixed({
         "transformer.h.0.attn.c_attn.lora_A.weight": floats(2, 6),
-        "transformer.h.0.attn.c_attn.lora_B.weight": floats(18, 2)}))
+        "transformer.h.0.attn.c_attn.lora_B.weight": floats(18, 2),
+        "transformer.h.0.attn.c_attn.lora_magnitude_vector": floats(18)}))
 
     # MLX: 4 bits in groups of 32, and an update of the second group of row 0.
     words = struct.pack("<64I", *(random.getrandbits(32) for _ in range(64)))

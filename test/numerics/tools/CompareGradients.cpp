@@ -1,11 +1,13 @@
-//===- CompareGradients.cpp - Dumped gradients against golden figures -----===//
+//===- CompareGradients.cpp - Tensors of a run against golden figures -----===//
 //
 // compare-gradients DUMP FIGURES.json [BATCH [REFERENCE]]
 //
 // With a reference: each gradient against the float64 one. Without: against
 // the norm and the four random projections in the figures, for models that are
 // not part of the project or whose gradients are large. BATCH: of which of the
-// figures. Criteria and formulas: test/reference/README.md.
+// figures. A model's file is compared in the same way with figures of its
+// parameters, which have no loss and a "limit" of their own. Criteria and
+// formulas: test/reference/README.md.
 // Prints the largest errors; exit 1 if any exceeds its limit.
 //
 //===----------------------------------------------------------------------===//
@@ -28,9 +30,9 @@ using namespace hone::test;
 namespace {
 
 struct Limits {
-  double gradient; ///< beside twice torch's own float32 error
+  double gradient; ///< beside `torchErrors` of torch's own float32 errors
   double loss;
-  bool allowTorchError;
+  double torchErrors;
 };
 
 struct Worst {
@@ -102,7 +104,8 @@ static double differenceFrom(const std::vector<double> &found,
 }
 
 /// The estimate of |g - r| / |r| from four projections, or the error of the
-/// norm if that is larger.
+/// norm if that is larger. Where |r| is zero but for rounding the figures have
+/// a scale in its place.
 static double differenceFrom(const std::vector<double> &found,
                              const std::string &name, const Json &figures) {
   double expectedNorm = member(figures, "norm").number();
@@ -115,8 +118,9 @@ static double differenceFrom(const std::vector<double> &found,
     double difference = projection - projections[k].number();
     squares += difference * difference / projections.size();
   }
+  const Json *scale = figures.find("scale");
   return std::max(std::sqrt(squares), std::fabs(norm(found) - expectedNorm)) /
-         expectedNorm;
+         (scale ? scale->number() : expectedNorm);
 }
 
 int main(int argc, char **argv) {
@@ -135,11 +139,14 @@ int main(int argc, char **argv) {
   const std::vector<Json::Member> &expected =
       member(figures, "tensors").object();
   if (dump.tensors().size() != expected.size() || expected.empty())
-    fail("expected " + std::to_string(expected.size()) + " gradients, found " +
+    fail("expected " + std::to_string(expected.size()) + " tensors, found " +
          std::to_string(dump.tensors().size()));
   bool isDouble = dump.tensors()[0].dtype == Dtype::F64;
-  Limits limits =
-      isDouble ? Limits{1e-10, 1e-10, false} : Limits{1e-5, 1e-6, true};
+  Limits limits = isDouble ? Limits{1e-10, 1e-10, 0} : Limits{1e-5, 1e-6, 2};
+  // AdamW makes whole steps of what rounding leaves of gradients that are zero,
+  // as those of keys' biases are: no two programs agree there.
+  if (const Json *limit = figures.find("limit"); limit && !isDouble)
+    limits = {limit->number(), 0, 4};
 
   Worst worst;
   for (const auto &[name, tensorFigures] : expected) {
@@ -151,24 +158,27 @@ int main(int argc, char **argv) {
                   found, values(reference, *require(reference.require(name))))
             : differenceFrom(found, name, tensorFigures);
     double limit = limits.gradient;
-    if (limits.allowTorchError)
+    if (limits.torchErrors > 0)
       limit = std::max(
-          limit, 2 * member(tensorFigures, "torch_float32_error").number());
+          limit, limits.torchErrors *
+                     member(tensorFigures, "torch_float32_error").number());
     worst.add(error, limit, name);
   }
 
-  const std::string *lossText = dump.findMetadata("loss");
-  if (!lossText)
-    fail("the dump has no metadata 'loss'");
-  double loss = std::strtod(lossText->c_str(), nullptr);
-  double expectedLoss = member(figures, "loss").number();
-  double lossError = std::fabs(loss - expectedLoss) / expectedLoss;
-
-  std::printf("%zu gradients in %s, largest error %.2e (%.0f %% of its limit, "
-              "%s)\nloss %.12f, error %.2e\n",
+  std::printf("%zu tensors in %s, largest error %.2e (%.0f %% of its limit, "
+              "%s)\n",
               expected.size(), isDouble ? "float64" : "float32", worst.error,
-              100 * worst.ratio, worst.name.c_str(), loss, lossError);
-  bool holds = worst.ratio <= 1 && lossError <= limits.loss;
+              100 * worst.ratio, worst.name.c_str());
+  bool holds = worst.ratio <= 1;
+  if (const Json *expectedLoss = figures.find("loss")) {
+    const std::string *lossText = dump.findMetadata("loss");
+    if (!lossText)
+      fail("the dump has no metadata 'loss'");
+    double loss = std::strtod(lossText->c_str(), nullptr);
+    double error = std::fabs(loss / expectedLoss->number() - 1);
+    std::printf("loss %.12f, error %.2e\n", loss, error);
+    holds = holds && error <= limits.loss;
+  }
   std::printf("%s\n", holds ? "within limits" : "BEYOND LIMITS");
   return holds ? 0 : 1;
 }

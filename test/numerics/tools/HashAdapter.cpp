@@ -46,7 +46,7 @@ int main(int argc, char **argv) {
 
   std::set<std::string> modules;
   std::vector<std::vector<float>> storage;
-  std::vector<AdapterTensor> tensors;
+  std::vector<TensorMemory> tensors;
   for (const TensorInfo &info : dump.value().tensors()) {
     bool isA = info.name.find(".lora_A.") != std::string::npos;
     double scale = isA ? 1 / std::sqrt(double(info.shape[1]))

@@ -11,11 +11,13 @@ The labels are an independent reading of the rule: turn i of the assistant is wh
 rendering the turns up to i has behind what rendering those before it with
 add_generation_prompt begins with, as tokens. Where the rendered conversation
 begins with each of these, but for end-of-text behind them, it is one sample;
-else each turn is one. A prompt that changes more than itself is refused.
+else each turn is one. A prompt that changes more than itself is refused. Of a template
+that marks what an assistant says the labels are Transformers' own mask.
 """
 import hashlib
 import json
 import os
+import re
 import sys
 
 from make_golden import OUT, TOKENIZER, VARIABLES, render
@@ -49,14 +51,21 @@ def common(a, b):
     return count
 
 
-def samples(encode, end, template, talk):
+def samples(model, encode, template, talk):
     """[[ids, labels], ...], or None where something refuses."""
+    end = model.eos_token_id
+
     def text(count, prompt):
         return render(template, talk[:count], prompt)
 
     whole = text(len(talk), False)
     if whole is None or talk[0]["role"] == "assistant":
         return None
+    if re.search(r"{%-? *generation", template):
+        made = model.apply_chat_template(
+            talk, chat_template=template, return_dict=True, return_assistant_tokens_mask=True)
+        ids = made["input_ids"]
+        return [[ids, [i if said else -100 for i, said in zip(ids, made["assistant_masks"])]]]
     answers = [i for i, turn in enumerate(talk) if turn["role"] == "assistant"]
     turns = [text(i + 1, False) for i in answers]
     if None in turns:
@@ -111,7 +120,7 @@ def main():
                        for token in special):
                     result[name].append("spelled")
                     continue
-                made = samples(encode, model.eos_token_id, source, talk)
+                made = samples(model, encode, source, talk)
                 split += made is not None and len(made) > 1
                 result[name].append("refused" if made is None else hashlib.sha256(
                     json.dumps(made, separators=(",", ":")).encode()).hexdigest()[:12])

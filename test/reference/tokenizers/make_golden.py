@@ -1,17 +1,22 @@
 #!/usr/bin/env python3
 """Writes golden/tokenizers/: tiny tokenizers and what Hugging Face makes of text.
 
-  python make_golden.py        (needs `pip install tokenizers`)
+  python make_golden.py [SHARED/data]       (needs `pip install tokenizers`)
 
 The vocabularies are trained here on the sentences below; they come from no
 published model. KIND/tokenizer.json is one tokenizer for each way of cutting
 text; KIND/cases.jsonl holds {"text", "ids"}; data/ holds training files and the
-samples {"ids", "targets"} that an independent reading of the rules gives.
+samples {"ids", "targets"} that an independent reading of the rules gives. With
+SHARED/data, published.json gets a digest of what each published tokenizer there
+makes of a hundred thousand lines (lines.py): of those files nothing else is here.
 """
 import json
 import os
+import sys
+import tempfile
 
-from compare import LLAMA3, PARTS, QWEN2, nasty, split_then_bytes
+from compare import LLAMA3, QWEN2, cases, split_then_bytes
+from lines import PARTS, TOKENIZERS, digest, hundred_thousand, nasty
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 OUT = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "golden", "tokenizers")
@@ -121,6 +126,17 @@ def main():
             write(os.path.join(OUT, kind, "tokenizer_config.json"),
                   json.dumps({"bos_token": "<s>", "eos_token": "</s>", "add_bos_token": True}) + "\n")
             data_files(tokenizer, eos=2)
+    if len(sys.argv) > 1:
+        published(sys.argv[1])
+
+
+def published(data):
+    texts = hundred_thousand(data)
+    with tempfile.TemporaryDirectory() as scratch:
+        digests = {
+            name: digest(e.ids for e in tokenizer.encode_batch(texts, add_special_tokens=False))
+            for name, tokenizer, _ in cases(data, scratch) if name in TOKENIZERS}
+    write(os.path.join(OUT, "published.json"), json.dumps(digests, indent=1) + "\n")
 
 
 if __name__ == "__main__":

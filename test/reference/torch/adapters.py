@@ -2,11 +2,13 @@
 #
 # A is uniform in +-1/sqrt(in), as PEFT starts it, and B in +-1/(2 sqrt(r)) or
 # zero, both from hash_values.py under the tensor's PEFT name. With a zero B
-# every gradient of A is zero: gradients are only compared at a random B.
+# every gradient of A is zero: gradients are only compared at a random B. DoRA's
+# magnitudes are uniform in 0.5 to 1.5.
 #
 # ===-----------------------------------------------------------------------===#
 
 import json
+import re
 
 import numpy as np
 from safetensors.numpy import save_file
@@ -15,11 +17,28 @@ from hash_values import uniform
 from make_models import target_shapes
 
 
-def adapter_tensors(config, r, zero_b=False):
-    """float32 lora_A [r, in] and lora_B [out, r] for all linear modules."""
+def number_of(pattern, path, otherwise):
+    """As PEFT's get_pattern_key."""
+    for key, number in pattern.items():
+        if re.match(rf"(.*\.)?({key})$", path):
+            return number
+    return otherwise
+
+
+def adapter_tensors(config, r, zero_b=False, settings={}):
+    """float32 lora_A [r, in] and lora_B [out, r] for all linear modules, or those
+    that `settings` of PEFT say, and lora_magnitude_vector [out] for DoRA."""
     tensors = {}
+    rank = r
     for path, (outputs, inputs) in target_shapes(config).items():
+        layers = settings.get("layers_to_transform")
+        if layers and int(re.match(r".*\.[^.]*\.(\d+)\.", path).group(1)) not in layers:
+            continue
+        r = number_of(settings.get("rank_pattern", {}), path, rank)
         name = f"base_model.model.{path}.lora_"
+        if settings.get("use_dora"):
+            magnitude = 1 + 0.5 * uniform(name + "magnitude_vector", (outputs,))
+            tensors[name + "magnitude_vector"] = magnitude.astype(np.float32)
         a = uniform(name + "A.weight", (r, inputs)) * (1 / np.sqrt(inputs))
         b = uniform(name + "B.weight", (outputs, r)) * (0.5 / np.sqrt(r))
         tensors[name + "A.weight"] = a.astype(np.float32)
@@ -27,10 +46,21 @@ def adapter_tensors(config, r, zero_b=False):
     return tensors
 
 
-def write_adapter(directory, model_name, config, r, alpha, zero_b=False):
-    """Writes a PEFT adapter directory and returns its tensors."""
+def scales(config, r, alpha, settings):
+    """What multiplies B(Ax), by module."""
+    found = {}
+    for path in target_shapes(config):
+        rank = number_of(settings.get("rank_pattern", {}), path, r)
+        own = number_of(settings.get("alpha_pattern", {}), path, alpha)
+        found[path] = own / (np.sqrt(rank) if settings.get("use_rslora") else rank)
+    return found
+
+
+def write_adapter(directory, model_name, config, r, alpha, zero_b=False, more={}):
+    """Writes a PEFT adapter directory, with `more` settings, and returns its
+    tensors."""
     directory.mkdir(parents=True, exist_ok=True)
-    tensors = adapter_tensors(config, r, zero_b)
+    tensors = adapter_tensors(config, r, zero_b, more)
     save_file(tensors, directory / "adapter_model.safetensors", metadata={"format": "pt"})
     names = {path.split(".")[-1] for path in target_shapes(config)}
     settings = {
@@ -45,6 +75,7 @@ def write_adapter(directory, model_name, config, r, alpha, zero_b=False):
         "target_modules": sorted(names),
         "task_type": None if config["model_type"] == "parallel" else "CAUSAL_LM",
         "use_rslora": False,
+        **more,
     }
     text = json.dumps(settings, indent=2, sort_keys=True) + "\n"
     (directory / "adapter_config.json").write_text(text)

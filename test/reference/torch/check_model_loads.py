@@ -42,8 +42,7 @@ def check_index(folder):
     assert told["metadata"]["total_size"] == size, (told["metadata"], size)
 
 
-def main():
-    source, result, data = map(pathlib.Path, sys.argv[1:4])
+def check_model(source, result, data, expected):
     ours, theirs = tensors_of(result), tensors_of(source)
     assert ours.items() <= theirs.items(), ours.items() - theirs.items()
     left_out = theirs.keys() - ours.keys()
@@ -55,10 +54,10 @@ def main():
     assert not told["missing_keys"] and not told["unexpected_keys"], told
     with torch.no_grad():
         loss = float(mean_nll(load_base(result, torch.float32).eval(), read_batch(data)))
-    apart = abs(loss - float(sys.argv[4]))
-    assert apart <= 1e-5, (loss, sys.argv[4])
+    apart = abs(loss - expected)
+    assert apart <= 1e-5, (loss, expected)
     print(f"{result.name}: {len(ours)} tensors, loss within {apart:.1e}")
 
 
 if __name__ == "__main__":
-    main()
+    check_model(*map(pathlib.Path, sys.argv[1:4]), float(sys.argv[4]))

@@ -15,14 +15,14 @@ import sys
 import torch
 from safetensors.torch import load_file
 
-from reference_model import load_model, mean_nll, read_batch
+from reference_model import load_model, mean_nll, name_in_files, read_batch
 
 
 def misplaced_tensors(model, adapter_dir):
     """Names whose values in the loaded model are not those of the file."""
     written = load_file(adapter_dir / "adapter_model.safetensors")
     everything = {
-        name.replace(".modules_to_save.default", "").replace(".default", ""): p.detach()
+        name_in_files(name.replace(".modules_to_save.default", "")): p.detach()
         for name, p in model.named_parameters()
         if ".original_module." not in name
     }
@@ -41,6 +41,21 @@ def misplaced_tensors(model, adapter_dir):
     )
 
 
+def check_adapter(model_dir, adapter_dir, data, line=None, expected=None, tolerance=1e-5):
+    model = load_model(model_dir, adapter_dir, torch.float32)
+    wrong = misplaced_tensors(model, adapter_dir)
+    if wrong:
+        sys.exit(f"{len(wrong)} tensors did not reach the model: {', '.join(wrong)}")
+    batch = read_batch(data)
+    if line:
+        batch = [batch[line - 1]]
+    with torch.no_grad():
+        loss = float(mean_nll(model, batch))
+    print(f"loss {loss:.9f}")
+    if expected is not None and abs(loss - expected) > tolerance * abs(expected):
+        sys.exit(f"expected {expected:.9f} within {tolerance:g} relative")
+
+
 def main():
     parser = argparse.ArgumentParser(description="checks that PEFT loads an adapter")
     parser.add_argument("model", type=pathlib.Path)
@@ -50,20 +65,9 @@ def main():
     parser.add_argument("--expected-loss", type=float)
     parser.add_argument("--tolerance", type=float, default=1e-5, help="relative")
     options = parser.parse_args()
-
-    model = load_model(options.model, options.adapter, torch.float32)
-    wrong = misplaced_tensors(model, options.adapter)
-    if wrong:
-        sys.exit(f"{len(wrong)} tensors did not reach the model: {', '.join(wrong)}")
-    batch = read_batch(options.data)
-    if options.line:
-        batch = [batch[options.line - 1]]
-    with torch.no_grad():
-        loss = float(mean_nll(model, batch))
-    print(f"loss {loss:.9f}")
-    expected = options.expected_loss
-    if expected is not None and abs(loss - expected) > options.tolerance * abs(expected):
-        sys.exit(f"expected {expected:.9f} within {options.tolerance:g} relative")
+    check_adapter(
+        options.model, options.adapter, options.data, options.line, options.expected_loss, options.tolerance
+    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 # ===- follow_losses.py - AdamW steps that a compiled run must follow ------===#
 #
 # stories260k on tiny-shakespeare, packed into full sequences, in file order: 200
-# steps of an adapter and 100 of all parameters. The loss of a step is taken
+# steps of an adapter, 50 with LoRA+ and 100 of all parameters. The loss of a step is taken
 # before its update, so the first one is the base model's: B starts at zero.
 # Writes figures only.
 #
@@ -14,6 +14,7 @@ import tempfile
 
 import numpy as np
 import torch
+from peft.optimizers import create_loraplus_optimizer
 
 from adapters import write_adapter
 from hash_values import hash_ids
@@ -48,16 +49,29 @@ WHOLE = {
 }
 
 
-def train(model, sequences):
+LORAPLUS = {**SETTINGS, "loraplus_lr_ratio": 16, "steps": 50}
+
+
+def train(model, sequences, settings=SETTINGS):
     """The loss before each update."""
     parameters = [p for p in model.parameters() if p.requires_grad]
-    optimizer = torch.optim.AdamW(
-        parameters,
-        lr=SETTINGS["learning_rate"],
-        betas=(SETTINGS["adam_beta1"], SETTINGS["adam_beta2"]),
-        eps=SETTINGS["adam_epsilon"],
-        weight_decay=SETTINGS["weight_decay"],
-    )
+    own = {
+        "lr": settings["learning_rate"],
+        "betas": (settings["adam_beta1"], settings["adam_beta2"]),
+        "eps": settings["adam_epsilon"],
+    }
+    if "loraplus_lr_ratio" in settings:
+        optimizer = create_loraplus_optimizer(
+            model,
+            torch.optim.AdamW,
+            loraplus_lr_ratio=settings["loraplus_lr_ratio"],
+            loraplus_weight_decay=settings["weight_decay"],
+            **own,
+        )
+    else:
+        optimizer = torch.optim.AdamW(
+            parameters, weight_decay=settings["weight_decay"], **own
+        )
     losses = []
     for ids in sequences:
         loss = mean_nll(model, [(ids, ids)])
@@ -80,6 +94,7 @@ def main():
     parser.add_argument(
         "--whole", action="store_true", help="only follow all parameters"
     )
+    parser.add_argument("--loraplus", action="store_true", help="only follow LoRA+")
     options = parser.parse_args()
     config = read_config(STORIES)
     if options.emit_adapter:
@@ -88,6 +103,10 @@ def main():
     torch.set_num_threads(1)
     ids = shakespeare_ids()
     sequences = np.array(ids[: STEPS * LENGTH]).reshape(STEPS, LENGTH).tolist()
+    if not options.whole:
+        follow_loraplus(config, ids, sequences)
+    if options.loraplus:
+        return
     follow_whole(ids, sequences)
     if options.whole:
         return
@@ -114,21 +133,35 @@ def main():
 
 
 def follow_whole(ids, sequences):
-    """All parameters train: figures of their own."""
-    used = sequences[: WHOLE["steps"]]
-    float32 = train(load_whole_model(STORIES, torch.float32), used)
-    float64 = train(load_whole_model(STORIES, torch.float64), used)
+    """All parameters train."""
+    follow("stories260k-full.json", WHOLE, ids, sequences, load_whole_model, STORIES)
+
+
+def follow_loraplus(config, ids, sequences):
+    """B has a rate of its own."""
+    with tempfile.TemporaryDirectory() as scratch:
+        adapter = pathlib.Path(scratch)
+        write_adapter(adapter, "stories260k", config, R, ALPHA, zero_b=True)
+        name = "stories260k-loraplus.json"
+        follow(name, LORAPLUS, ids, sequences, load_model, STORIES, adapter)
+
+
+def follow(name, settings, ids, sequences, load, *parts):
+    """Figures of their own."""
+    used = sequences[: settings["steps"]]
+    float32 = train(load(*parts, torch.float32), used, settings)
+    float64 = train(load(*parts, torch.float64), used, settings)
     apart = max(abs(a - b) for a, b in zip(float32, float64))
-    print(f"all: {float64[0]:.6f} -> {float64[-1]:.6f}; float32 within {apart:.1e}")
+    print(f"{name}: {float64[0]:.6f} -> {float64[-1]:.6f}; float32 within {apart:.1e}")
     figures = {
-        "settings": WHOLE,
+        "settings": settings,
         "text_tokens": len(ids),
-        "used_tokens_hash": hash_ids(ids[: WHOLE["steps"] * LENGTH]),
+        "used_tokens_hash": hash_ids(ids[: settings["steps"] * LENGTH]),
         "largest_float32_difference": apart,
         "float32": float32,
         "float64": float64,
     }
-    write("stories260k-full.json", figures)
+    write(name, figures)
 
 
 def write(name, figures):

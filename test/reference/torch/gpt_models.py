@@ -169,6 +169,12 @@ def name_in_file(config, name):
     return name
 
 
+def is_conv1d(config, name):
+    """Whether files and transformers have the matrix as [in, out]."""
+    path = name.removesuffix(".weight")
+    return config["model_type"] == "gpt2" and path != name and path in target_shapes(config)
+
+
 _erf = np.vectorize(math.erf)
 
 ACTIVATIONS = {
@@ -187,9 +193,9 @@ class NumpyGpt(NumpyModel):
         super().__init__(config, weights, adapter, scaling)
         full = {name_in_file(config, name): name for name in tensor_shapes(config)}
         self.weights = {full[n]: w for n, w in self.weights.items() if n in full}
-        if config["model_type"] == "gpt2":
-            for path in target_shapes(config):
-                self.weights[path + ".weight"] = self.weights[path + ".weight"].T
+        for name in self.weights:
+            if is_conv1d(config, name):
+                self.weights[name] = self.weights[name].T
         self.positive = {}
 
     def _logits(self, ids):

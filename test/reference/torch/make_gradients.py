@@ -17,8 +17,8 @@ import numpy as np
 import torch
 from safetensors.numpy import load_file, save_file
 
-from adapters import write_adapter
-from gpt_models import FAMILIES, NumpyGpt
+from adapters import scales, write_adapter
+from gpt_models import FAMILIES, NumpyGpt, is_conv1d
 from hash_values import integers, projections, signs
 from make_models import GOLDEN, MODELS
 from numpy_forward import NumpyModel, SelectedNumpyModel
@@ -30,13 +30,31 @@ from reference_model import (
     read_batch,
     read_config,
 )
+from regularization import Regularization, RegularizedNumpyModel, regularize
 from stories import STORIES, sample_batch
 
 R, ALPHA = 4, 8
 LENGTHS = {"batch1": [27], "batch3": [11, 23, 17]}
 # Layers with a backward, of the models that a selection is tested with.
 SELECTED = {"llama-tiny": {0}, "qwen2-tiny": {0, 2}, "gemma3-tiny": {0, 2}}
-# Models whose own parameters' gradients are checked, one with a tied head.
+# Adapters whose modules differ, and DoRA, in PEFT's settings; by the model's name
+# and one of their own.
+VARIANTS = {
+    "llama-tiny-patterns": {
+        "rank_pattern": {"layers\\.1\\..*_proj": 3, "^model.layers.0.self_attn.[qk]_proj": 1},
+        "alpha_pattern": {"mlp.(up|gate)_proj": 5, "v_proj": 1.5},
+        "use_rslora": True,
+    },
+    "qwen2-tiny-dora": {
+        "use_dora": True,
+        "layers_to_transform": [0, 2],
+        "rank_pattern": {"o_proj": 2},
+    },
+}
+# Dropout, noise on embeddings and smoothed labels, of models that have them.
+REGULARIZED = {"qwen2-tiny": Regularization(0.2, 5.0, 0.1)}
+# Models of whose own parameters all gradients are written; of the others, which have
+# one of each family, there are projections.
 WHOLE = ["llama-tiny", "qwen2-tiny"]
 # Of models with wide heads: r, lora_alpha, and batches.
 WIDE = {
@@ -63,7 +81,9 @@ def write_batch(path, model, vocab, lengths):
     path.write_text("".join(lines))
 
 
-def finite_difference_error(model_dir, tensors, scaling, batch, found, selected):
+def finite_difference_error(
+    model_dir, tensors, scaling, batch, found, selected, regularization
+):
     """Largest | dL/dv - <gradient, v> | / |gradient| over one direction v a tensor.
 
     Fourth-order central differences; v is +-1/sqrt(n), so a right gradient
@@ -76,6 +96,8 @@ def finite_difference_error(model_dir, tensors, scaling, batch, found, selected)
     model = (NumpyGpt if gpt else NumpyModel)(*parts)
     if selected:
         model = SelectedNumpyModel(selected, *parts)
+    if regularization:
+        model = RegularizedNumpyModel(regularization, *parts)
     if selected or gpt:
         model.mean_nll(batch)
     return model.mean_nll(batch), worst_slope(model, model.adapter, batch, found)
@@ -83,7 +105,7 @@ def finite_difference_error(model_dir, tensors, scaling, batch, found, selected)
 
 def worst_slope(model, tensors, batch, found):
     """The same for `tensors`, which `model` reads where they are."""
-    step, worst = 1e-3, 0.0
+    step, worst, scales = 1e-3, 0.0, scales_of(found)
     for name, tensor in list(tensors.items()):
         v = signs(name, 7, tensor.size).reshape(tensor.shape) / np.sqrt(tensor.size)
 
@@ -96,8 +118,16 @@ def worst_slope(model, tensors, batch, found):
         tensors[name] = tensor
         slope = (8 * near - far) / (12 * step)
         error = abs(slope - (found[name] * v).sum())
-        worst = max(worst, ratio(error, np.linalg.norm(found[name])))
+        worst = max(worst, ratio(error, scales[name]))
     return worst
+
+
+def scales_of(found):
+    """What errors of each gradient are compared with: its norm, or that of all where
+    it is zero but for rounding. Those of biases of keys are, without rotations."""
+    norms = {name: float(np.linalg.norm(g)) for name, g in found.items()}
+    whole = float(np.linalg.norm(list(norms.values())))
+    return {name: n if n > 1e-12 * whole else whole for name, n in norms.items()}
 
 
 def ratio(error, size):
@@ -106,18 +136,28 @@ def ratio(error, size):
 
 
 def reference(
-    model_dir, adapter_dir, tensors, batch, scaling=ALPHA / R, selected=None
+    model_dir,
+    adapter_dir,
+    tensors,
+    batch,
+    scaling=ALPHA / R,
+    selected=None,
+    regularization=None,
 ):
     """float64 gradients, and the figures of one batch."""
 
     def found_in(dtype):
         model = load_model(model_dir, adapter_dir, dtype)
-        return gradients(detach_layers(model, selected) if selected else model, batch)
+        if selected:
+            detach_layers(model, selected)
+        if regularization:
+            regularize(model, regularization)
+        return gradients(model, batch, regularization)
 
     loss, found = found_in(torch.float64)
     loss32, found32 = found_in(torch.float32)
     numpy_loss, difference = finite_difference_error(
-        model_dir, tensors, scaling, batch, found, selected
+        model_dir, tensors, scaling, batch, found, selected, regularization
     )
     assert found.keys() == tensors.keys()
     assert difference < 1e-8, difference
@@ -130,11 +170,12 @@ def whole_reference(model_dir, batch):
     """float64 gradients of all parameters, and the figures of one batch."""
     loss, found = gradients(load_whole_model(model_dir, torch.float64), batch)
     loss32, found32 = gradients(load_whole_model(model_dir, torch.float32), batch)
-    weights = load_file(model_dir / "model.safetensors")
-    model = NumpyModel(read_config(model_dir), weights)
+    config, weights = read_config(model_dir), load_file(model_dir / "model.safetensors")
+    model = (NumpyGpt if config["model_type"] in FAMILIES else NumpyModel)(config, weights)
     numpy_loss = model.mean_nll(batch)
     assert found.keys() == model.weights.keys()
-    difference = worst_slope(model, model.weights, batch, found)
+    turned = {n: g.T if is_conv1d(config, n) else g for n, g in found.items()}
+    difference = worst_slope(model, model.weights, batch, turned)
     assert difference < 1e-8, difference
     return found, describe(
         model_dir, batch, loss, found, loss32, found32, numpy_loss, difference
@@ -144,8 +185,9 @@ def whole_reference(model_dir, batch):
 def describe(model_dir, batch, loss, found, loss32, found32, numpy_loss, difference):
     """The figures of one batch."""
     assert abs(numpy_loss - loss) < 1e-12 * loss, (numpy_loss, loss)
+    scales = scales_of(found)
     relative = {
-        name: ratio(np.linalg.norm(found32[name] - g), np.linalg.norm(g))
+        name: ratio(np.linalg.norm(found32[name] - g), scales[name])
         for name, g in found.items()
     }
     print(
@@ -161,6 +203,7 @@ def describe(model_dir, batch, loss, found, loss32, found32, numpy_loss, differe
             name: {
                 "norm": float(np.linalg.norm(g)),
                 "torch_float32_error": relative[name],
+                **({"scale": scales[name]} if scales[name] > 2 * np.linalg.norm(g) else {}),
             }
             for name, g in sorted(found.items())
         },
@@ -174,9 +217,9 @@ def make_own(name):
     tensors = write_adapter(out / "adapter", name, config, R, ALPHA)
     figures = {}
 
-    def write(key, batch, selected=None):
+    def write(key, batch, **variant):
         found, figures[key] = reference(
-            model_dir, out / "adapter", tensors, batch, selected=selected
+            model_dir, out / "adapter", tensors, batch, **variant
         )
         save_file(
             found,
@@ -189,18 +232,50 @@ def make_own(name):
         write_batch(path, name, config["vocab_size"], lengths)
         write(key, read_batch(path))
         if name in SELECTED:
-            write(f"{key}.lcsb", read_batch(path), SELECTED[name])
-    if name in WHOLE:
+            write(f"{key}.lcsb", read_batch(path), selected=SELECTED[name])
+        if name in REGULARIZED:
+            write(
+                f"{key}.regularized",
+                read_batch(path),
+                regularization=REGULARIZED[name],
+            )
+    if config["model_type"] != "parallel":
         make_whole(model_dir, out, figures)
     write_json(out / "figures.json", figures)
 
 
+def make_variant(name):
+    settings = VARIANTS[name]
+    base = name.rsplit("-", 1)[0]
+    model_dir, out = GOLDEN / "models" / base, GOLDEN / "gradients" / name
+    config = read_config(model_dir)
+    tensors = write_adapter(out / "adapter", base, config, R, ALPHA, more=settings)
+    figures = {}
+    for key, lengths in LENGTHS.items():
+        path = out / f"{key}.jsonl"
+        write_batch(path, base, config["vocab_size"], lengths)
+        found, figures[key] = reference(
+            model_dir,
+            out / "adapter",
+            tensors,
+            read_batch(path),
+            scales(config, R, ALPHA, settings),
+        )
+        metadata = {"loss": repr(figures[key]["loss"])}
+        save_file(found, out / f"{key}.safetensors", metadata=metadata)
+    write_json(out / "figures.json", figures)
+
+
 def make_whole(model_dir, out, figures):
-    """full.safetensors: gradients of all parameters, of the larger batch."""
+    """Gradients of all parameters, of the larger batch: full.safetensors, or
+    projections of them."""
     batch = read_batch(out / "batch3.jsonl")
     found, figures["full"] = whole_reference(model_dir, batch)
-    metadata = {"loss": repr(figures["full"]["loss"])}
-    save_file(found, out / "full.safetensors", metadata=metadata)
+    if model_dir.name in WHOLE:
+        metadata = {"loss": repr(figures["full"]["loss"])}
+        save_file(found, out / "full.safetensors", metadata=metadata)
+    else:
+        add_projections(figures["full"], found)
 
 
 def projected_reference(model_dir, r, alpha, batch):
@@ -210,9 +285,13 @@ def projected_reference(model_dir, r, alpha, batch):
         config = read_config(model_dir)
         tensors = write_adapter(adapter, model_dir.name, config, r, alpha)
         found, figures = reference(model_dir, adapter, tensors, batch, alpha / r)
+    add_projections(figures, found)
+    return figures
+
+
+def add_projections(figures, found):
     for name, entry in figures["tensors"].items():
         entry["projections"] = projections(name, found[name])
-    return figures
 
 
 def make_wide(name):
@@ -251,7 +330,7 @@ def emit_stories(directory):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("models", nargs="*", default=[*MODELS, "stories260k"])
+    parser.add_argument("models", nargs="*", default=[*MODELS, *VARIANTS, "stories260k"])
     parser.add_argument(
         "--emit-stories",
         type=pathlib.Path,
@@ -266,6 +345,8 @@ if __name__ == "__main__":
         for model in options.models:
             if model == "stories260k":
                 make_stories()
+            elif model in VARIANTS:
+                make_variant(model)
             elif model in WIDE:
                 make_wide(model)
             else:

@@ -55,7 +55,11 @@ def head_dim(config):
 
 
 class NumpyModel:
-    """Weights and adapter by name; `mean_nll` is the only thing it computes."""
+    """Weights and adapter by name; `mean_nll` is the only thing it computes.
+
+    `scaling` is of all modules, or a dictionary. The lengths that DoRA divides by
+    are those of the adapter that is given here: derivatives hold them.
+    """
 
     def __init__(self, config, weights, adapter=None, scaling=0.0):
         self.config = config
@@ -63,6 +67,17 @@ class NumpyModel:
         self.weights = {n: w.astype(np.float64) for n, w in weights.items()}
         self.adapter = adapter or {}
         self.scaling = scaling
+        self.lengths = {}
+        for name in self.adapter:
+            if name.endswith(".lora_magnitude_vector"):
+                path = name.removesuffix(".lora_magnitude_vector")
+                module = path.removeprefix("base_model.model.")
+                a, b = (self.adapter[f"{path}.lora_{x}.weight"] for x in "AB")
+                whole = self.weights[module + ".weight"] + self._scale(module) * b @ a
+                self.lengths[module] = np.sqrt((whole**2).sum(axis=1))
+
+    def _scale(self, module):
+        return self.scaling[module] if isinstance(self.scaling, dict) else self.scaling
 
     def mean_nll(self, batch):
         """Mean over all targets of a batch of (input_ids, labels) pairs."""
@@ -85,15 +100,19 @@ class NumpyModel:
                 y = self._rms_norm(x, p + "norm.weight")
                 x = x + self._attention(y, p, "", layer) + self._mlp(y, p, "")
             return self._rms_norm(x, "norm.weight") @ self.weights["head.weight"].T
-        x = self.weights["model.embed_tokens.weight"][ids]
-        if self.is_gemma:
-            x = x * np.sqrt(np.float64(self.config["hidden_size"]))
+        x = self._embed(ids)
         for layer in range(self.config["num_hidden_layers"]):
             x = self._layer(x, layer, ids)
         head = self.weights.get("lm_head.weight")
         if head is None:
             head = self.weights["model.embed_tokens.weight"]
         return self._rms_norm(x, "model.norm.weight") @ head.T
+
+    def _embed(self, ids):
+        x = self.weights["model.embed_tokens.weight"][ids]
+        if self.is_gemma:
+            x = x * np.sqrt(np.float64(self.config["hidden_size"]))
+        return x
 
     def _layer(self, x, layer, ids):
         p = f"model.layers.{layer}."
@@ -110,13 +129,19 @@ class NumpyModel:
 
     def _linear(self, x, module):
         y = x @ self.weights[module + ".weight"].T
-        if module + ".bias" in self.weights:
-            y = y + self.weights[module + ".bias"]
+        bias = self.weights.get(module + ".bias", 0.0)
         a = self.adapter.get(f"base_model.model.{module}.lora_A.weight")
         if a is None:
-            return y
+            return y + bias
         b = self.adapter[f"base_model.model.{module}.lora_B.weight"]
-        return y + self.scaling * (x @ a.T @ b.T)
+        y = y + self._scale(module) * (self._adapter_input(x, module) @ a.T @ b.T)
+        if module in self.lengths:
+            name = f"base_model.model.{module}.lora_magnitude_vector"
+            y = y * (self.adapter[name] / self.lengths[module])
+        return y + bias
+
+    def _adapter_input(self, x, module):
+        return x
 
     def _rms_norm(self, x, name):
         """Of the last axis."""

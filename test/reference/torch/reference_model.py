@@ -50,8 +50,12 @@ def load_base(model_dir, dtype):
 
 
 def load_whole_model(model_dir, dtype):
-    """The model with all parameters trainable."""
-    return load_base(model_dir, dtype).to(dtype).eval().requires_grad_(True)
+    """The model with all parameters trainable. Rows are no padding here: without
+    padding_idx, which some configurations give, torch's gradient of a table is that
+    of the loss for every token."""
+    model = load_base(model_dir, dtype).to(dtype).eval().requires_grad_(True)
+    model.get_input_embeddings().padding_idx = None
+    return model
 
 
 def load_model(model_dir, adapter_dir, dtype):
@@ -161,15 +165,18 @@ def _float64_gpt_neo(self, query, key, value, attention_mask=None):
 AttentionInterface.register("float64_causal", _float64_causal_attention)
 
 
-def mean_nll(model, batch):
+def mean_nll(model, batch, regularization=None):
     """Mean negative log-likelihood over all targets of a batch.
 
     `batch` is a list of (input_ids, labels); labels stand at their own token's
     place, as in transformers, so labels[i + 1] is the target of row i and
     labels[0] never counts. Sequences run one by one: no padding is involved.
     """
-    total, count = 0.0, 0
+    total, count, first = 0.0, 0, 0
     for ids, labels in batch:
+        if regularization:
+            regularization.begin(first, len(ids))
+        first += len(ids)
         ids = torch.tensor(ids)
         targets = torch.tensor(labels[1:])
         base = model.get_base_model() if isinstance(model, PeftModel) else model
@@ -181,20 +188,31 @@ def mean_nll(model, batch):
         if logits.dtype == torch.bfloat16:
             logits = logits.float()
         total = total + torch.nn.functional.cross_entropy(
-            logits[:-1], targets, ignore_index=-100, reduction="sum"
+            logits[:-1],
+            targets,
+            ignore_index=-100,
+            reduction="sum",
+            label_smoothing=regularization.smoothing if regularization else 0.0,
         )
         count += int((targets != -100).sum())
     return total / count
 
 
-def gradients(model, batch):
+def name_in_files(name):
+    """Of an adapter's parameter, as PEFT saves it."""
+    magnitude = "lora_magnitude_vector"
+    name = name.replace(".default", "")
+    return name.replace(f"{magnitude}.weight", magnitude)
+
+
+def gradients(model, batch, regularization=None):
     """The loss and the gradient of all that trains, as float64: of an adapter
     under PEFT's names."""
     model.zero_grad()
-    loss = mean_nll(model, batch)
+    loss = mean_nll(model, batch, regularization)
     loss.backward()
     found = {
-        name.replace(".default", ""): (
+        name_in_files(name): (
             np.zeros(p.shape) if p.grad is None else p.grad.numpy().astype(np.float64)
         )
         for name, p in model.named_parameters()

@@ -119,6 +119,72 @@ func.func @pieces(%dx: memref<64x64xf32>, %dy: memref<64x500xf32>,
 
 // -----
 
+// Few rows are multiplied with rows of w where these are, one by one; what a panel
+// would take has their sums, which then go through the epilogue. More rows fill it.
+// CHECK-LABEL: func.func @dots
+// CHECK-SAME: %[[Y:[^:]*]]: memref<16x128xf32>, %[[X:[^:]*]]: memref<16x896xf32>, %[[W:[^:]*]]: memref<128x896xbf16>
+// CHECK: arith.cmpi ule
+// CHECK: scf.if
+// CHECK: %[[SUMS:.*]] = tile.view %{{.*}} -> memref<4x64xf32>
+// CHECK: scf.for %[[I:.*]] =
+// CHECK: cpu.dots %[[SUMS]][%[[I]]], %[[X]][%[[I]], %{{.*}}], %[[W]][%{{.*}}] in 896 :
+// CHECK: tile.map
+// CHECK: memref.load %[[SUMS]]
+// CHECK: arith.negf
+// CHECK: memref.store %{{.*}}, %[[Y]]
+// CHECK: } else {
+// CHECK: cpu.fill
+// CHECK-NOT: cpu.dots
+// CHECK: return
+func.func @dots(%y: memref<16x128xf32>, %x: memref<16x896xf32>,
+                %w: memref<128x896xbf16>, %m: index) {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %c64 = arith.constant 64 : index
+  %k = arith.constant 896 : index
+  tile.parallel (%i) in (%c2) {
+    %j = arith.muli %i, %c64 : index
+    tile.product %y[%c0, %j], %x[%c0, %c0], %w[%j, %c0] size(%m, %c64, %k)
+        in [896, 64] transpose_w read_ahead
+        : memref<16x128xf32>, memref<16x896xf32>, memref<128x896xbf16>
+        epilogue (%sum, %r, %c) {
+      %0 = arith.negf %sum : f32
+      tile.yield %0 : f32
+    }
+  }
+  return
+}
+
+// -----
+
+// Rows of a part of w, of a rounded one, or that fill no words, need panels.
+// CHECK-LABEL: func.func @no_dots
+// CHECK-NOT: cpu.dots
+// CHECK: return
+func.func @no_dots(%y: memref<16x64xf32>, %x: memref<16x896xf32>,
+                   %w: memref<64x896xbf16>, %v: memref<64x100xbf16>,
+                   %m: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %c100 = arith.constant 100 : index
+  %k = arith.constant 896 : index
+  tile.parallel (%i) in (%c1) {
+    tile.product %y[%c0, %c0], %x[%c0, %c0], %w[%c0, %c0] size(%m, %c64, %c100)
+        in [896, 64] transpose_w
+        : memref<16x64xf32>, memref<16x896xf32>, memref<64x896xbf16>
+    tile.product %y[%c0, %c0], %x[%c0, %c0], %w[%c0, %c0] size(%m, %c64, %k)
+        in [896, 64] transpose_w rounded
+        : memref<16x64xf32>, memref<16x896xf32>, memref<64x896xbf16>
+    tile.product %y[%c0, %c0], %x[%c0, %c0], %v[%c0, %c0] size(%m, %c64, %c100)
+        in [100, 64] transpose_w
+        : memref<16x64xf32>, memref<16x896xf32>, memref<64x100xbf16>
+  }
+  return
+}
+
+// -----
+
 // What elements of w go through is done to the panel, at their places in w.
 // CHECK-LABEL: func.func @prologue
 // CHECK: cpu.fill %[[PANEL:[^,]*]], {{.*}} transpose

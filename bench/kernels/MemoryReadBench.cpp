@@ -1,0 +1,70 @@
+//===- MemoryReadBench.cpp - What threads read of a file in memory, now ---===//
+//
+// Usage: hone-bench-read FILE [THREADS]. Maps the file as programs map their
+// weights and prints {"threads": N, "gb_s": X}: the median of a few passes over
+// it, in which each thread reads a share of its own. A pass ends with the last
+// thread, as a step does.
+//
+//===----------------------------------------------------------------------===//
+
+#include "bench/kernels/MemoryRead.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+static constexpr int passes = 5;
+
+/// Seconds of one pass of `threads` threads.
+static double measurePass(const char *memory, size_t bytes, int threads) {
+  std::atomic<int> waiting{threads};
+  std::vector<double> starts(threads);
+  std::vector<std::thread> pool;
+  size_t share = bytes / threads;
+  for (int i = 0; i < threads; ++i)
+    pool.emplace_back([&, i] {
+      --waiting;
+      while (waiting > 0)
+        std::this_thread::yield();
+      starts[i] = hone::seconds();
+      hone::readMemory(memory + i * share, share);
+    });
+  for (std::thread &thread : pool)
+    thread.join();
+  return hone::seconds() - *std::min_element(starts.begin(), starts.end());
+}
+
+int main(int argc, char **argv) {
+  int threads = argc > 2 ? std::atoi(argv[2]) : 1;
+  if (argc < 2 || argc > 3 || threads < 1 || threads > 1024) {
+    std::fprintf(stderr, "usage: hone-bench-read FILE [THREADS]\n");
+    return 2;
+  }
+  int file = open(argv[1], O_RDONLY);
+  struct stat status;
+  if (file < 0 || fstat(file, &status) != 0 || status.st_size == 0) {
+    std::fprintf(stderr, "hone-bench-read: cannot read %s\n", argv[1]);
+    return 1;
+  }
+  size_t bytes = status.st_size;
+  void *mapped = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file, 0);
+  if (mapped == MAP_FAILED) {
+    std::fprintf(stderr, "hone-bench-read: cannot map %s\n", argv[1]);
+    return 1;
+  }
+  const char *memory = static_cast<const char *>(mapped);
+  measurePass(memory, bytes, threads); // brings it into memory
+  std::vector<double> rates(passes);
+  for (double &rate : rates)
+    rate = bytes / measurePass(memory, bytes, threads) * 1e-9;
+  std::nth_element(rates.begin(), rates.begin() + passes / 2, rates.end());
+  std::printf("{\"threads\": %d, \"gb_s\": %.3f}\n", threads,
+              rates[passes / 2]);
+}

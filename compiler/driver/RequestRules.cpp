@@ -1,0 +1,98 @@
+//===- RequestRules.cpp - What a request to compile must not ask for ------===//
+
+#include "compiler/driver/RequestRules.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+using namespace hone;
+using rt::ErrorCode;
+using rt::Status;
+
+Status hone::cannotWrite(const std::string &path, const std::string &why) {
+  return Status::error(ErrorCode::CannotCreate,
+                       {path, "cannot be written: " + why,
+                        "check -o, the folder's permissions and the free "
+                        "space"});
+}
+
+Status hone::checkRequest(const CompileRequest &request) {
+  auto unused = [](const char *option, const char *reader) {
+    return Status::error(ErrorCode::OptionsDisagree,
+                         {option, std::string("only ") + reader + " reads it",
+                          std::string("leave ") + option + " out"});
+  };
+  if (request.program == Program::Generate && request.selfCheck)
+    return unused("--emit", "a compilation that --self-check does not replace");
+  if (request.stopAfter && request.artifact != Artifact::Binary)
+    return unused("--emit", "a compilation that --stop-after does not end");
+  if (request.selfCheck) {
+    auto writes = [&](const char *option) {
+      return Status::error(
+          ErrorCode::OptionsDisagree,
+          {option,
+           "--self-check writes and prints nothing "
+           "but what it finds",
+           std::string("leave ") + option + " or --self-check out"});
+    };
+    if (!request.output.empty())
+      return writes("-o");
+    if (request.stopAfter)
+      return writes("--stop-after");
+    if (request.artifact != Artifact::Binary)
+      return writes("--emit");
+    if (request.plan != PlanFormat::None)
+      return writes("--print-plan");
+    if (!request.dumpDir.empty())
+      return writes("--dump-dir");
+    if (!request.stepOptions.empty())
+      return writes("--step-options");
+  }
+  if (!request.linker.empty() && !request.writesBinary())
+    return unused("--linker", "--emit=binary");
+  if (request.quantization && !request.writesBinary())
+    return unused("--report-quantization", "--emit=binary");
+  return Status::ok();
+}
+
+Status hone::checkOutput(const CompileRequest &request) {
+  const std::string &path = request.output;
+  if (!request.dumpDir.empty() && llvm::sys::fs::exists(request.dumpDir) &&
+      !llvm::sys::fs::is_directory(request.dumpDir))
+    return cannotWrite(request.dumpDir,
+                       "--dump-dir expects a folder but found a file");
+  if (!llvm::sys::fs::exists(path))
+    return Status::ok();
+  bool isFolder = llvm::sys::fs::is_directory(path);
+  // What is written takes the place of what is there, which a device cannot.
+  if (!request.writesBinary() && path != "-")
+    return llvm::sys::fs::is_regular_file(path)
+               ? Status::ok()
+               : cannotWrite(path, "expected a file but found a folder or a "
+                                   "device");
+  if (!isFolder)
+    return cannotWrite(path, "expected a folder but found a file");
+  for (const std::string &name :
+       {request.programPath(), path + "/weights.hone.safetensors"})
+    if (llvm::sys::fs::is_directory(name))
+      return cannotWrite(name, "expected a file but found a folder");
+  return Status::ok();
+}
+
+Status hone::checkInputsStay(const CompileRequest &request, const Spec &spec) {
+  const std::string &path = request.output;
+  if (!llvm::sys::fs::is_regular_file(path))
+    return Status::ok();
+  auto same = [](llvm::StringRef one, llvm::StringRef other) {
+    return !other.empty() && llvm::sys::fs::equivalent(one, other);
+  };
+  llvm::StringRef folder = llvm::sys::path::parent_path(path);
+  llvm::StringRef kind = llvm::sys::path::extension(path);
+  bool isOfModel = (kind == ".json" || kind == ".safetensors") &&
+                   same(folder.empty() ? "." : folder, spec.model.text());
+  if (isOfModel || same(path, request.specPath) ||
+      same(path, spec.target.profile.text()) || same(path, spec.model.text()))
+    return cannotWrite(path,
+                       "expected a file of its own but found one that is read");
+  return Status::ok();
+}

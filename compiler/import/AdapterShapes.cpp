@@ -1,0 +1,98 @@
+//===- AdapterShapes.cpp - Which adapter a module gets --------------------===//
+
+#include "compiler/import/AdapterShapes.h"
+#include "formats/Adapter.h"
+#include "passes/derive/DirectionScales.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include <optional>
+
+using namespace hone;
+using llvm::StringRef;
+using rt::ErrorCode;
+using rt::Status;
+
+/// As PEFT: the last of r".*\.[^.]*\.(\d+)\.".
+static std::optional<int64_t> layerOf(StringRef path) {
+  llvm::SmallVector<StringRef> words;
+  path.split(words, '.');
+  for (size_t i = words.size() - 1; i-- > 2;) {
+    int64_t layer;
+    if (!words[i].getAsInteger(10, layer))
+      return layer;
+  }
+  return std::nullopt;
+}
+
+AdapterShapes::AdapterShapes(const Spec &spec)
+    : spec(spec), ranks{spec.lora.rank_pattern, {}},
+      alphas{spec.lora.alpha_pattern, {}} {
+  for (Numbers *numbers : {&ranks, &alphas})
+    for (const auto &[key, number] : numbers->setting)
+      numbers->keys.push_back({ModulePattern(key), key, number});
+  for (const std::string &text : spec.lora.layers_to_transform)
+    if (auto range = parseLayerRange(text))
+      for (int64_t i = range->first; i <= range->last; ++i)
+        chosen.insert(i);
+  unusedLayers = chosen;
+}
+
+std::vector<int64_t> AdapterShapes::layers() const {
+  return {chosen.begin(), chosen.end()};
+}
+
+double AdapterShapes::numberOf(Numbers &numbers, const std::string &path,
+                               double standard) {
+  const Key *first = nullptr;
+  for (Key &key : numbers.keys) {
+    if (!key.pattern.names(path))
+      continue;
+    key.isUsed = true;
+    if (!first)
+      first = &key;
+    else if (first->number != key.number && disagreement.isOk())
+      disagreement = Status::error(
+          ErrorCode::KeysDisagree,
+          {spec.placeOf(numbers.setting.key()),
+           "expected one number for each module, but '" + first->text +
+               "' and '" + key.text + "' both name " + path,
+           "PEFT's files do not keep the order of keys; write keys of which "
+           "one names it"});
+  }
+  return first ? first->number : standard;
+}
+
+AdapterShape AdapterShapes::shapeOf(const std::string &path) {
+  if (!chosen.empty()) {
+    std::optional<int64_t> layer = layerOf(path);
+    if (!layer || !chosen.count(*layer))
+      return {};
+    unusedLayers.erase(*layer);
+  }
+  const auto rank = static_cast<int64_t>(
+      numberOf(ranks, path, static_cast<double>(spec.lora.r)));
+  const double alpha = numberOf(alphas, path, spec.lora.lora_alpha);
+  return {rank, rt::loraScale(alpha, rank, spec.lora.use_rslora)};
+}
+
+Status AdapterShapes::check() const {
+  if (!disagreement.isOk())
+    return disagreement;
+  if (!unusedLayers.empty())
+    return Status::error(ErrorCode::NoSuchModule,
+                         {spec.placeOf(spec.lora.layers_to_transform.key()),
+                          "layer " + std::to_string(*unusedLayers.begin()) +
+                              " has no module of lora.target_modules",
+                          "layers are counted from 0; leave it out"});
+  for (const Numbers *numbers : {&ranks, &alphas})
+    for (const Key &key : numbers->keys)
+      if (!key.isUsed)
+        return Status::error(
+            ErrorCode::NoSuchModule,
+            {spec.placeOf(numbers->setting.key()),
+             "'" + key.text + "' names no module that gets an adapter",
+             "a key is a module's path, or its end behind a dot, as in "
+             "layers.0.self_attn.q_proj; . is any character"});
+  return Status::ok();
+}

@@ -1,0 +1,65 @@
+//===- AdapterShapes.h - Which adapter a module gets ----------------------===//
+//
+// Rank and scale of each module that lora.target_modules names, by rank_pattern
+// and alpha_pattern, and in which layers, by layers_to_transform: as PEFT's
+// LoraModel and check_target_module_exists. Where several keys name a module
+// PEFT takes the first, but its files have them sorted; so keys that disagree
+// are an error here.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_COMPILER_IMPORT_ADAPTERSHAPES_H
+#define HONE_COMPILER_IMPORT_ADAPTERSHAPES_H
+
+#include "compiler/spec/ModulePattern.h"
+#include "compiler/spec/Spec.h"
+
+#include <set>
+
+namespace hone {
+
+/// y = W x + scale B (A x), A being [rank, in].
+struct AdapterShape {
+  int64_t rank = 0; ///< 0: no adapter
+  double scale = 0;
+
+  bool operator==(const AdapterShape &other) const {
+    return rank == other.rank && scale == other.scale;
+  }
+};
+
+class AdapterShapes {
+public:
+  explicit AdapterShapes(const Spec &spec);
+
+  /// Of a module of lora.target_modules, by its path.
+  AdapterShape shapeOf(const std::string &path);
+  /// Of layers_to_transform; empty: all.
+  std::vector<int64_t> layers() const;
+  /// Behind shapeOf() of all: errors for keys and layers that name nothing, and
+  /// for keys that disagree.
+  rt::Status check() const;
+
+private:
+  struct Key {
+    ModulePattern pattern;
+    std::string text;
+    double number;
+    bool isUsed = false;
+  };
+  struct Numbers {
+    const rt::NamedNumbers &setting;
+    std::vector<Key> keys;
+  };
+  /// The number that one of `numbers` has for the module; else `standard`.
+  double numberOf(Numbers &numbers, const std::string &path, double standard);
+
+  const Spec &spec;
+  Numbers ranks, alphas;
+  std::set<int64_t> chosen, unusedLayers;
+  rt::Status disagreement = rt::Status::ok();
+};
+
+} // namespace hone
+
+#endif

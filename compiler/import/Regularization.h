@@ -1,0 +1,21 @@
+//===- Regularization.h - What a model does in training alone -------------===//
+
+#ifndef HONE_COMPILER_IMPORT_REGULARIZATION_H
+#define HONE_COMPILER_IMPORT_REGULARIZATION_H
+
+#include "compiler/spec/Spec.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace hone {
+
+/// Adds to a model with its adapters what `spec` says of lora.lora_dropout,
+/// train.neftune_noise_alpha and train.label_smoothing_factor. An .mlir model
+/// may have them written out: then the spec can only repeat them, and `lora` is
+/// told. Errors: SpecDisagreesWithModel.
+rt::Status addRegularization(mlir::ModuleOp module, const Spec &spec,
+                             rt::LoraSettings &lora);
+
+} // namespace hone
+
+#endif

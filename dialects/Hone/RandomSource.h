@@ -1,0 +1,25 @@
+//===- RandomSource.h - Which random stream an op reads -------------------===//
+
+#ifndef HONE_DIALECTS_HONE_RANDOMSOURCE_H
+#define HONE_DIALECTS_HONE_RANDOMSOURCE_H
+
+#include "runtime/src/base/Philox.h"
+
+#include "llvm/ADT/StringRef.h"
+
+namespace hone {
+
+/// What a RandomStream has beside seed and step. The stream's name is the
+/// prefix of the layer that runs the block, and `name`.
+struct RandomSource {
+  rt::RandomPurpose purpose;
+  llvm::StringRef name;
+
+  bool operator==(const RandomSource &other) const {
+    return purpose == other.purpose && name == other.name;
+  }
+};
+
+} // namespace hone
+
+#endif

@@ -1,0 +1,31 @@
+//===- PlainBlocks.h - Blocks as they are where nothing trains ------------===//
+//
+// Dropout, noise and smoothed labels are of training alone: a loss that is
+// evaluated, and text, are of the model itself.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_PASSES_DERIVE_PLAINBLOCKS_H
+#define HONE_PASSES_DERIVE_PLAINBLOCKS_H
+
+#include "dialects/Hone/HoneOps.h"
+
+namespace hone {
+
+/// Takes out what `block` does in training alone (RegularizerOpInterface).
+void makePlain(BlockOp block);
+
+/// `entry` without what its blocks do in training alone: itself if that is
+/// nothing, else a copy, `@entry.plain`, of blocks `@block.plain`. Fails with a
+/// diagnostic if a name is taken.
+mlir::FailureOr<EntryOp> createPlainCopy(EntryOp entry);
+
+/// Erases `entry`, if nothing runs it, and blocks that nothing calls then.
+void eraseUnrun(EntryOp entry);
+
+/// Erases ambient values of `block` that nothing reads.
+void eraseUnreadAmbient(BlockOp block);
+
+} // namespace hone
+
+#endif
