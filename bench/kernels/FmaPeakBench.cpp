@@ -6,13 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "bench/kernels/FmaPeak.h"
+#include "bench/kernels/Threads.h"
 
-#include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <thread>
+#include <numeric>
 #include <vector>
 
 static constexpr int bursts = 15;
@@ -20,23 +18,11 @@ static constexpr int roundsPerBurst = 2000000;
 
 /// GFLOP/s of one burst on `threads` threads.
 static double measureBurst(int threads) {
-  std::atomic<int> waiting{threads};
-  std::vector<double> starts(threads), flops(threads);
-  std::vector<std::thread> pool;
-  for (int i = 0; i < threads; ++i)
-    pool.emplace_back([&, i] {
-      --waiting;
-      while (waiting > 0)
-        std::this_thread::yield();
-      starts[i] = hone::seconds();
-      flops[i] = hone::runMultiplyAdds(roundsPerBurst);
-    });
-  for (std::thread &thread : pool)
-    thread.join();
-  double end = hone::seconds(), sum = 0;
-  for (double count : flops)
-    sum += count;
-  return sum / (end - *std::min_element(starts.begin(), starts.end())) * 1e-9;
+  std::vector<double> flops(threads);
+  double seconds = hone::secondsTogether(threads, [&](int i) {
+    flops[i] = hone::runMultiplyAdds(roundsPerBurst);
+  });
+  return std::accumulate(flops.begin(), flops.end(), 0.0) / seconds * 1e-9;
 }
 
 int main(int argc, char **argv) {
@@ -45,10 +31,7 @@ int main(int argc, char **argv) {
     std::fprintf(stderr, "usage: hone-bench-peak [THREADS]\n");
     return 2;
   }
-  std::vector<double> rates(bursts);
-  for (double &rate : rates)
-    rate = measureBurst(threads);
-  std::nth_element(rates.begin(), rates.begin() + bursts / 2, rates.end());
-  std::printf("{\"threads\": %d, \"gflops\": %.2f}\n", threads,
-              rates[bursts / 2]);
+  double gflops =
+      hone::medianRate(bursts, [&] { return measureBurst(threads); });
+  std::printf("{\"threads\": %d, \"gflops\": %.2f}\n", threads, gflops);
 }

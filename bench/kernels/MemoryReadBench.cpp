@@ -8,37 +8,22 @@
 //===----------------------------------------------------------------------===//
 
 #include "bench/kernels/MemoryRead.h"
+#include "bench/kernels/Threads.h"
 
-#include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <thread>
 #include <unistd.h>
-#include <vector>
 
 static constexpr int passes = 5;
 
 /// Seconds of one pass of `threads` threads.
 static double measurePass(const char *memory, size_t bytes, int threads) {
-  std::atomic<int> waiting{threads};
-  std::vector<double> starts(threads);
-  std::vector<std::thread> pool;
-  size_t share = bytes / threads;
-  for (int i = 0; i < threads; ++i)
-    pool.emplace_back([&, i] {
-      --waiting;
-      while (waiting > 0)
-        std::this_thread::yield();
-      starts[i] = hone::seconds();
-      hone::readMemory(memory + i * share, share);
-    });
-  for (std::thread &thread : pool)
-    thread.join();
-  return hone::seconds() - *std::min_element(starts.begin(), starts.end());
+  const size_t share = bytes / threads;
+  return hone::secondsTogether(
+      threads, [&](int i) { hone::readMemory(memory + i * share, share); });
 }
 
 int main(int argc, char **argv) {
@@ -61,10 +46,8 @@ int main(int argc, char **argv) {
   }
   const char *memory = static_cast<const char *>(mapped);
   measurePass(memory, bytes, threads); // brings it into memory
-  std::vector<double> rates(passes);
-  for (double &rate : rates)
-    rate = bytes / measurePass(memory, bytes, threads) * 1e-9;
-  std::nth_element(rates.begin(), rates.begin() + passes / 2, rates.end());
-  std::printf("{\"threads\": %d, \"gb_s\": %.3f}\n", threads,
-              rates[passes / 2]);
+  double rate = hone::medianRate(passes, [&] {
+    return bytes / measurePass(memory, bytes, threads) * 1e-9;
+  });
+  std::printf("{\"threads\": %d, \"gb_s\": %.3f}\n", threads, rate);
 }

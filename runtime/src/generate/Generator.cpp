@@ -4,8 +4,6 @@
 
 #include "step/Batch.h"
 
-#include <algorithm>
-
 namespace hone::rt {
 
 Generator::Generator(const Module &module, const Weights &weights,
@@ -37,14 +35,10 @@ int64_t Generator::load(char *base) {
   return batch.rows();
 }
 
-Status Generator::append(const int32_t *ids, int64_t count, int64_t rows) {
-  const int64_t most = module.abi().max_rows;
-  rows = rows == 0 ? most : std::min(rows, most);
-  for (int64_t at = 0; at < count; at += piece.count) {
-    piece = {ids + at, std::min(rows, count - at)};
-    step.run(*this);
-    past += piece.count;
-  }
+Status Generator::append(const int32_t *ids, int64_t count) {
+  piece = {ids, count};
+  step.run(*this);
+  past += count;
   return device.wait();
 }
 

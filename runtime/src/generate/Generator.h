@@ -36,10 +36,9 @@ public:
   /// Begins another sequence.
   void clear() { past = 0; }
 
-  /// Appends tokens, ids of the vocabulary, for which there is room: in pieces
-  /// of at most `rows`, 0 for as many as the module takes. Errors: as
-  /// Device::wait.
-  Status append(const int32_t *ids, int64_t count, int64_t rows = 0);
+  /// Appends tokens, ids of the vocabulary, for which there is room, and at most
+  /// as many as the module has rows. Errors: as Device::wait.
+  Status append(const int32_t *ids, int64_t count);
 
   /// Behind append(): the next token, or -1 if the logits are not finite.
   int32_t sample(Sampler &sampler);

@@ -230,13 +230,12 @@ Status runGeneration(const hone_module &compiled,
   Rate read, written;
   const Clock::time_point start = Clock::now();
   const std::vector<int32_t> &ids = prompt.value().ids;
-  // Pieces of one call are those of many; a signal is seen between them.
+  // A signal is seen between pieces.
   for (int64_t at = 0, all = int64_t(ids.size()); at < all; at += rows) {
     outcome = stopRequested();
     if (outcome != ExitCode::Success)
       return Status::ok();
-    if (Status s =
-            generator.append(ids.data() + at, std::min(rows, all - at), rows);
+    if (Status s = generator.append(ids.data() + at, std::min(rows, all - at));
         !s.isOk())
       return s;
   }

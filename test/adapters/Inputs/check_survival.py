@@ -12,19 +12,18 @@ import pathlib
 import struct
 import sys
 
+import tensor_file
+
 NAME = "model.layers.0.mlp.up_proj"
 
 
 def read(path):
-    data = path.read_bytes()
-    (size,) = struct.unpack_from("<Q", data)
-    out = {}
-    for name, entry in json.loads(data[8 : 8 + size]).items():
-        if name != "__metadata__":
-            begin, end = (8 + size + at for at in entry["data_offsets"])
-            letter = {"F32": "f", "U32": "I"}[entry["dtype"]]
-            out[name] = struct.unpack(f"<{(end - begin) // 4}{letter}", data[begin:end])
-    return out
+    """Name to numbers."""
+    letters = {"F32": "f", "U32": "I"}
+    return {
+        name: struct.unpack(f"<{len(data) // 4}{letters[dtype]}", data)
+        for name, (dtype, _, data) in tensor_file.read(path).items()
+    }
 
 
 def single(x):
