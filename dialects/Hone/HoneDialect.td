@@ -61,6 +61,11 @@ def Hone_Dialect : Dialect {
     static constexpr llvm::StringLiteral getRoundedProductsAttrName() {
       return "hone.rounded_products";
     }
+    /// Module attribute, unit: sums of products may have any order, see
+    /// `tile.product`.
+    static constexpr llvm::StringLiteral getAnyOrderProductsAttrName() {
+      return "hone.any_order_products";
+    }
     /// Module attribute, set by placement: bytes of the one arena.
     static constexpr llvm::StringLiteral getArenaBytesAttrName() {
       return "hone.arena_bytes";

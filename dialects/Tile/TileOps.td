@@ -294,7 +294,8 @@ def ProductOp : TileStoredOp<"product",
     the sums before they store them.
 
     With `rounded`, operands are rounded to bfloat16 before they are multiplied.
-    How many products are added at a time is then the target's affair.
+    How many products are added at a time is then the target's affair. With
+    `any_order` so is the order of a sum, which may then depend on `m`.
 
     Hints: with `read_ahead`, `w` comes from far away, and the next iteration of
     the loop around goes on where this piece ends; with `few_rows`, reading `w`
@@ -338,7 +339,7 @@ def ProductOp : TileStoredOp<"product",
                        I64Attr:$terms, I64Attr:$columns,
                        UnitAttr:$accumulate, UnitAttr:$transposeA,
                        UnitAttr:$transposeW, UnitAttr:$rounded,
-                       UnitAttr:$readAhead, UnitAttr:$fewRows,
+                       UnitAttr:$anyOrder, UnitAttr:$readAhead, UnitAttr:$fewRows,
                        UnitAttr:$padded,
                        Arg<Optional<ActivationMatrix>, "", [MemWrite]>:$into,
                        Variadic<Index>:$intoAt,
@@ -351,7 +352,8 @@ def ProductOp : TileStoredOp<"product",
     $w `[` $wRow `,` $wColumn `]` `size` `(` $m `,` $n `,` $k `)`
     `in` ` ` `[` $terms `,` $columns `]` (`accumulate` $accumulate^)?
     (`transpose_a` $transposeA^)? (`transpose_w` $transposeW^)?
-    (`rounded` $rounded^)? (`read_ahead` $readAhead^)?
+    (`rounded` $rounded^)? (`any_order` $anyOrder^)?
+    (`read_ahead` $readAhead^)?
     (`few_rows` $fewRows^)? (`padded` $padded^)?
     (`into` $into^ `[` $intoAt `]`)?
     (`scales` $scales^ `biases` $biases `bits` $bits)? attr-dict

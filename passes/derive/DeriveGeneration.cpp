@@ -117,6 +117,10 @@ LogicalResult DeriveGeneration::derive(ModuleOp module) {
                   builder.getI64IntegerAttr(rows));
   module->setAttr(HoneDialect::getMaxPositionsAttrName(),
                   builder.getI64IntegerAttr(positions));
+  // One row is read as fast as memory allows, or it agrees to the bit with
+  // those of a long piece; the first is what people wait for.
+  module->setAttr(HoneDialect::getAnyOrderProductsAttrName(),
+                  builder.getUnitAttr());
 
   ScheduleBuilder schedule(module, Purpose::Generate);
   Value batch = schedule.load();

@@ -46,7 +46,8 @@ struct ConvertToTiles : public hone::impl::ConvertToTilesBase<ConvertToTiles> {
     auto entries = llvm::to_vector(module.getOps<EntryOp>());
     TileOptions options{
         {{blockColumns, blockRows},
-         module->hasAttr(HoneDialect::getRoundedProductsAttrName())},
+         module->hasAttr(HoneDialect::getRoundedProductsAttrName()),
+         module->hasAttr(HoneDialect::getAnyOrderProductsAttrName())},
         maxRows.getInt(),
         kernels};
     llvm::StringMap<BlockInterface> interfaces;

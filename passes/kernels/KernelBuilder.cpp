@@ -309,7 +309,7 @@ void KernelBuilder::product(const Product &p, Epilogue epilogue) {
       *this, c.matrix, c.row, c.column, p.a.matrix, p.a.row, p.a.column,
       p.w.matrix, p.w.row, p.w.column, p.rows, p.columns, p.depth, p.terms,
       p.mostColumns, p.accumulate, p.transposeA, p.transposeW, rounded,
-      p.readAhead, p.fewRows, p.padded, into,
+      settings.addsInAnyOrder, p.readAhead, p.fewRows, p.padded, into,
       into ? ValueRange(intoAt) : ValueRange(), view.scales, view.biases,
       bitsOf(view));
   auto fillRegion = [&](Region &region, Epilogue body) {

@@ -59,6 +59,8 @@ struct KernelSettings {
   tile::Blocks blocks;
   /// See `hone.rounded_products`.
   bool roundsProducts = false;
+  /// See `hone.any_order_products`.
+  bool addsInAnyOrder = false;
 };
 
 /// Features of a matrix of rows.

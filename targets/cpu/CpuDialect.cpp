@@ -87,19 +87,20 @@ void ContractOp::build(
 // DotsOp
 //===----------------------------------------------------------------------===//
 
-/// Bits of a row that are read at a time, and groups.
-static constexpr int64_t kWordBits = 128, kGroups = 4;
-
 int64_t DotsOp::numbersOf(MemRefType w, std::optional<int64_t> bits) {
   return w.getDimSize(1) * (bits ? 8 / *bits : 1);
 }
 
-bool DotsOp::canRead(MemRefType w, std::optional<int64_t> bits,
-                     MemRefType scales, int64_t terms) {
-  int64_t unit = kWordBits / bits.value_or(w.getElementTypeBitWidth());
-  int64_t numbers = numbersOf(w, bits);
-  return numbers % unit == 0 && (terms >= numbers || terms % unit == 0) &&
-         (!scales || scales.getDimSize(1) >= kGroups);
+bool DotsOp::canRead(MemRefType w) {
+  constexpr int64_t unitBits = 128;
+  return w.getDimSize(1) * w.getElementTypeBitWidth() % unitBits == 0;
+}
+
+int64_t DotsOp::scratchNumbers(MemRefType w, std::optional<int64_t> bits) {
+  constexpr int64_t vectorBits = 512, wordBits = 32;
+  int64_t numberBits = bits.value_or(w.getElementTypeBitWidth());
+  int64_t row = llvm::alignTo(numbersOf(w, bits), vectorBits / numberBits);
+  return bits ? row + row * numberBits / wordBits : row;
 }
 
 int64_t DotsOp::getGroup() {
@@ -115,19 +116,24 @@ LogicalResult DotsOp::verify() {
                                  getBits())))
     return failure();
   // (C4)
-  if (!getSums().getType().getElementType().isF32() ||
-      !getA().getType().getElementType().isF32() ||
+  auto isF32 = [](Value matrix) {
+    return cast<MemRefType>(matrix.getType()).getElementType().isF32();
+  };
+  Type a = getA().getType().getElementType();
+  if (!isF32(getSums()) || !isF32(getScratch()) || a.isF64() ||
       getW().getType().getElementType().isF64())
     return emitOpError("expects f32 and a matrix of no more bits, but got ")
-           << getSums().getType() << ", " << getA().getType() << " and "
-           << getW().getType();
+           << getSums().getType() << ", " << getA().getType() << ", "
+           << getW().getType() << " and " << getScratch().getType();
   // (C5)
-  MemRefType scales = getScales() ? getScales().getType() : MemRefType();
-  if (!canRead(getW().getType(), getBits(), scales,
-               static_cast<int64_t>(getTerms())))
-    return emitOpError("expects rows and blocks of whole words of ")
-           << kWordBits << " bits and at least " << kGroups
-           << " groups but got " << getW().getType() << " in " << getTerms();
+  if (!canRead(getW().getType()))
+    return emitOpError("expects rows of whole words of 128 bits but got ")
+           << getW().getType();
+  // (C6)
+  int64_t numbers = scratchNumbers(getW().getType(), getBits());
+  if (getScratch().getType().getNumElements() < numbers)
+    return emitOpError("expects scratch of ")
+           << numbers << " numbers but got " << getScratch().getType();
   return success();
 }
 

@@ -194,11 +194,14 @@ def DotsOp : CpuOp<"dots", [AttrSizedOperandSegments]> {
         sums[i][j] = (accumulate ? sums[i][j] : 0)
                    + sum over t < K of a[ai][at + t] * w[wi + j][t]
 
-    in blocks of `T` terms, each of them a chain of fused multiply-adds over
-    ascending `t`, as in `tile.product`. So sums have the bits that a panel
-    would give them; but each number of `w` is read once, straight into
-    registers. That is what counts where there is little to multiply: on the way,
-    the rows behind those that are multiplied are asked for.
+    Lanes are terms: each number of `w` is read once, in the order of memory,
+    straight into registers, and the rows that follow are asked for meanwhile.
+    That is what counts where there is little to multiply. So a sum has another
+    order than out of a panel: one chain for each lane, and lanes are joined by
+    halving. The chain of a packed `w` adds `scale * sum(a q) + bias * sum(a)` of
+    the terms that a vector of words has in the lane.
+
+    `scratch` is for the row of `a` in the order in which words hold numbers.
 
     A `w` of bytes is packed integers as in `cpu.fill`.
 
@@ -209,39 +212,45 @@ def DotsOp : CpuOp<"dots", [AttrSizedOperandSegments]> {
     2. (C2) `bits` is 4 or 8.
     3. (C3) `scales` and `biases` have one type and the source's rows, and a group
        is a multiple of 32 numbers.
-    4. (C4) `sums` and `a` are of f32, and `w` is not of f64.
-    5. (C5) Words can be read: `K`, and `T` if it is less, are multiples of the
-       numbers in 16 bytes of `w`. A packed row has at least four groups.
+    4. (C4) `sums` and `scratch` are of f32, `a` of f32 or bf16, and `w` is not of
+       f64.
+    5. (C5) A row of `w` is whole units of 16 bytes.
+    6. (C6) `scratch` has at least `scratchNumbers` numbers.
 
     Example:
 
     ```mlir
-    cpu.dots %sums[%c0], %x[%c0, %c0], %w[%j0] in 896
-        : memref<2x64xf32>, memref<1x896xf32>, memref<4864x896xbf16>
-    cpu.dots %sums[%c0], %x[%c0, %c0], %q[%j0] in 896 accumulate
+    cpu.dots %sums[%c0], %x[%c0, %c0], %w[%j0], %scratch
+        : memref<2x64xf32>, memref<1x896xf32>, memref<4864x896xbf16>, memref<1x1120xf32>
+    cpu.dots %sums[%c0], %x[%c0, %c0], %q[%j0], %scratch accumulate
         scales %s biases %b bits 4
-        : memref<2x64xf32>, memref<1x896xf32>, memref<4864x448xi8>, memref<4864x14xf32>, memref<4864x14xf32>
+        : memref<2x64xf32>, memref<1x896xf32>, memref<4864x448xi8>, memref<1x1120xf32>, memref<4864x14xf32>, memref<4864x14xf32>
     ```
   }];
   let arguments = (ins Arg<FloatMatrix, "", [MemRead, MemWrite]>:$sums,
-      Index:$row, Arg<FloatMatrix, "", [MemRead]>:$a, Index:$aRow, Index:$aK,
-      Arg<SourceMatrix, "", [MemRead]>:$w, Index:$wRow, I64Attr:$terms,
-      UnitAttr:$accumulate, Arg<Optional<GroupMatrix>, "", [MemRead]>:$scales,
+      Index:$row, Arg<ActivationMatrix, "", [MemRead]>:$a, Index:$aRow,
+      Index:$aK, Arg<SourceMatrix, "", [MemRead]>:$w, Index:$wRow,
+      Arg<FloatMatrix, "", [MemWrite]>:$scratch, UnitAttr:$accumulate,
+      Arg<Optional<GroupMatrix>, "", [MemRead]>:$scales,
       Arg<Optional<GroupMatrix>, "", [MemRead]>:$biases,
       OptionalAttr<I64Attr>:$bits);
   let assemblyFormat = [{
-    $sums `[` $row `]` `,` $a `[` $aRow `,` $aK `]` `,` $w `[` $wRow `]` `in`
-    $terms (`accumulate` $accumulate^)?
+    $sums `[` $row `]` `,` $a `[` $aRow `,` $aK `]` `,` $w `[` $wRow `]` `,`
+    $scratch (`accumulate` $accumulate^)?
     (`scales` $scales^ `biases` $biases `bits` $bits)? attr-dict `:`
-    type($sums) `,` type($a) `,` type($w) (`,` type($scales)^ `,` type($biases))?
+    type($sums) `,` type($a) `,` type($w) `,` type($scratch)
+    (`,` type($scales)^ `,` type($biases))?
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// Numbers in a row of a matrix `w` that is stored so.
     static int64_t numbersOf(::mlir::MemRefType w, std::optional<int64_t> bits);
     /// Whether (C5) holds.
-    static bool canRead(::mlir::MemRefType w, std::optional<int64_t> bits,
-                        ::mlir::MemRefType scales, int64_t terms);
+    static bool canRead(::mlir::MemRefType w);
+    /// What (C6) asks for: the row, up to whole vectors of words of 512 bits,
+    /// and a sum for each of the words if `w` is packed.
+    static int64_t scratchNumbers(::mlir::MemRefType w,
+                                  std::optional<int64_t> bits);
     /// Numbers that share a scale; 0 if `w` is not packed.
     int64_t getGroup();
   }];

@@ -1,13 +1,13 @@
 //===- DotsKernel.cpp - A row times rows of a matrix where they are -------===//
 //
-// Lanes are rows of the matrix: 128 bits of each are transposed in registers
-// and multiplied as they come out, so a sum is the chain that it would be with
-// a panel. Two vectors of rows at a time: one chain alone would wait for
-// itself.
+// Lanes are words of a row, so the matrix is read in the order of memory. A
+// word holds neighbouring numbers; the row that multiplies them is first dealt
+// out in the same way, so that number j of all words meets one vector of it.
 //
 //===----------------------------------------------------------------------===//
 
 #include "targets/cpu/KernelLibrary.h"
+#include "targets/cpu/LoopLowering.h"
 #include "targets/cpu/PointerBuilder.h"
 #include "targets/cpu/TransposeNetwork.h"
 
@@ -16,22 +16,25 @@
 using namespace mlir;
 using namespace hone;
 
-/// Vectors of rows that are multiplied side by side.
-static constexpr unsigned kStrips = 2;
+static constexpr int64_t kLineBytes = 64, kWordBytes = 4;
 
-static constexpr int64_t kLineBytes = 64;
+/// How far ahead memory is asked, at least: the time of a miss.
+static constexpr int64_t kAheadBytes = 4096;
 
-/// "tile_dots_int4_g64_896_64_accumulate"
+/// "tile_dots_int4_g64_f32_896_64_accumulate"
 static std::string nameOf(const DotsShape &shape) {
   std::string name;
   llvm::raw_string_ostream os(name);
-  os << "tile_dots_" << shape.w.name() << "_" << shape.terms;
-  if (shape.block < shape.terms)
-    os << "_by_" << shape.block;
-  os << "_" << shape.columns;
+  os << "tile_dots_" << shape.w.name() << "_" << shape.a << "_" << shape.terms
+     << "_" << shape.columns;
   if (shape.accumulates)
     os << "_accumulate";
   return name;
+}
+
+/// Rows of w that share the loads of a's row.
+static int64_t rowsAtATime(int64_t columns) {
+  return columns % 4 == 0 ? 4 : columns % 2 == 0 ? 2 : 1;
 }
 
 namespace {
@@ -40,211 +43,218 @@ namespace {
 class DotsEmitter {
 public:
   DotsEmitter(OpBuilder &b, Location loc, const DotsShape &shape,
-              unsigned lanes, ValueRange arguments)
-      : p(b, loc), b(b), loc(loc), shape(shape), element(b.getF32Type()),
-        vector(VectorType::get(lanes, element)), lanes(lanes),
-        strips(shape.columns % (kStrips * lanes) == 0 ? kStrips : 1),
-        network(b, loc, lanes, 32), source(b, loc, shape.w, element, {}),
+              unsigned mostLanes, ValueRange arguments)
+      : p(b, loc), b(b), loc(loc), shape(shape),
+        source(b, loc, shape.w, b.getF32Type(), {}), perWord(source.perWord()),
+        lanes(lanesFor(mostLanes)), vector(VectorType::get(lanes, element())),
+        rows(rowsAtATime(shape.columns)),
         rowBytes(shape.terms * shape.w.numberBits() / 8), a(arguments[0]),
-        w(arguments[1]), sums(arguments.back()),
-        tables(arguments.slice(2, arguments.size() - 3)) {}
+        w(arguments[1]), scratch(arguments.drop_back().back()),
+        sums(arguments.back()),
+        tables(arguments.slice(2, arguments.size() - 4)) {}
 
   void emit();
 
 private:
-  /// Of the rows of one pass.
-  struct Pass {
-    Value column;              ///< of the sums, and row of w
-    Value rows;                ///< their first byte
-    SmallVector<Value> groups; ///< memory for scales and for biases
-  };
-  SmallVector<Value> chunksOf(Value first, int64_t rowBytes);
-  void copyGroups(const Pass &pass, Value first, Value end);
-  Value groupAt(Value table, unsigned strip, Value group, Value first);
-  ValueRange emitBlock(const Pass &pass, Value from, Value to);
-  void prefetch(Value pointer, Value byte);
-  void request(const Pass &pass, Value byte);
-  void requestGroups(const Pass &pass);
-
-  int64_t groupsOfRow() const { return shape.terms / shape.w.group; }
+  Type element() const { return b.getF32Type(); }
+  int64_t lanesFor(int64_t most) const;
+  /// Vectors of words in a row, and the words that are left.
+  int64_t wholeVectors() const { return rowBytes / kWordBytes / lanes; }
+  int64_t restWords() const { return rowBytes / kWordBytes % lanes; }
+  Value arranged(Value index);
+  Value extend(Value narrow);
+  Value load(Type number, Value pointer, int64_t count);
+  void arrange(Value index, int64_t words);
+  Value groupsOf(Value table, Value row, Value index, int64_t words);
+  SmallVector<Value> add(Value column, Value index, int64_t words,
+                         ValueRange totals);
+  void request(Value column, Value index);
+  void multiply(Value column);
 
   PointerBuilder p;
   OpBuilder &b;
   Location loc;
   const DotsShape &shape;
-  Type element;
-  VectorType vector;
-  unsigned lanes, strips;
-  TransposeNetwork network;
   PanelSource source;
-  int64_t rowBytes;
-  Value a, w, sums;
+  int64_t perWord, lanes;
+  VectorType vector;
+  int64_t rows, rowBytes;
+  Value a, w, scratch, sums;
   ValueRange tables; ///< scales and biases, or nothing
 };
 
 } // namespace
 
-/// Words of `lanes` rows at `first`, a vector for each of their places.
-SmallVector<Value> DotsEmitter::chunksOf(Value first, int64_t rowBytes) {
-  auto words = VectorType::get(network.chunk(), b.getI32Type());
-  SmallVector<Value> rows;
-  for (unsigned r = 0; r < lanes; ++r)
-    rows.push_back(LLVM::LoadOp::create(
-        b, loc, words, p.at(b.getI8Type(), first, p.word(r * rowBytes)),
-        /*alignment=*/1));
-  return network.transposeChunks(rows);
-}
-
-/// Where the lanes' scales or biases of `group` are, in memory whose first
-/// group is `first`. A chunk that is read may begin before it.
-Value DotsEmitter::groupAt(Value table, unsigned strip, Value group,
-                           Value first) {
-  Value slot = p.add(p.subtract(group, first), p.word(network.chunk()));
-  Value place = p.add(p.multiply(slot, p.word(strips)), p.word(strip));
-  return p.at(element, table, p.multiply(place, p.word(lanes)));
-}
-
-/// Copies the groups first..end of the rows, each a vector for the lanes.
-void DotsEmitter::copyGroups(const Pass &pass, Value first, Value end) {
-  int64_t chunk = network.chunk();
-  p.loop(first, end, chunk, [&](Value group) {
-    // The last chunk is a whole one, too.
-    Value from = p.minimum(group, p.word(groupsOfRow() - chunk));
-    for (auto [table, copy] : llvm::zip_equal(tables, pass.groups))
-      for (unsigned s = 0; s < strips; ++s) {
-        Value row = p.add(pass.column, p.word(s * lanes));
-        Value at = p.at(element, table,
-                        p.add(p.multiply(row, p.word(groupsOfRow())), from));
-        int64_t bytes = groupsOfRow() * element.getIntOrFloatBitWidth() / 8;
-        for (auto [i, words] : llvm::enumerate(chunksOf(at, bytes)))
-          p.store(words, groupAt(copy, s, p.add(from, p.word(i)), first));
-      }
-  });
-}
-
-/// Into the second-level cache.
-void DotsEmitter::prefetch(Value pointer, Value byte) {
-  LLVM::Prefetch::create(b, loc, p.at(b.getI8Type(), pointer, byte), /*rw=*/0,
-                         /*hint=*/2, /*cache=*/1);
-}
-
-/// While bytes from `byte` on of all rows are multiplied, asks for as many of
-/// the rows behind them: those in order of memory, where the processor's own
-/// prefetching can follow.
-void DotsEmitter::request(const Pass &pass, Value byte) {
-  int64_t rows = strips * lanes, chunkBytes = network.chunk() * 4;
-  Value next = p.add(p.multiply(byte, p.word(rows)), p.word(rows * rowBytes));
-  for (int64_t line = 0; line < rows * chunkBytes; line += kLineBytes)
-    prefetch(pass.rows, p.add(next, p.word(line)));
-}
-
-/// Asks for all scales and biases of the rows behind those of this pass.
-void DotsEmitter::requestGroups(const Pass &pass) {
-  int64_t rowBytes = groupsOfRow() * element.getIntOrFloatBitWidth() / 8;
-  int64_t rows = strips * lanes;
-  Value next = p.multiply(p.add(pass.column, p.word(rows)), p.word(rowBytes));
-  for (Value table : tables)
-    p.loop(p.word(0), p.word(rows * rowBytes), kLineBytes,
-           [&](Value line) { prefetch(table, p.add(next, line)); });
-}
-
-/// One sum of the terms from..to for each lane of each strip.
-ValueRange DotsEmitter::emitBlock(const Pass &pass, Value from, Value to) {
-  const int64_t perWord = source.perWord();
-  const int64_t unit = network.chunk() * perWord;
-  Value firstGroup;
-  if (shape.w.isPacked()) {
-    firstGroup = p.divide(from, shape.w.group);
-    copyGroups(pass, firstGroup, p.ceilDivide(to, shape.w.group));
-  }
-  Value zero = arith::ConstantOp::create(b, loc, vector, b.getZeroAttr(vector));
-  auto body = [&](OpBuilder &, Location, Value term, ValueRange inner) {
-    Value byte = p.divide(p.multiply(term, p.word(shape.w.numberBits())), 8);
-    request(pass, byte);
-    Value at = p.at(b.getI8Type(), pass.rows, byte);
-    SmallVector<SmallVector<Value>> words;
-    SmallVector<PanelSource::Groups> groups(strips);
-    for (unsigned s = 0; s < strips; ++s) {
-      words.push_back(chunksOf(
-          p.at(b.getI8Type(), at, p.word(s * lanes * rowBytes)), rowBytes));
-      if (!firstGroup)
-        continue;
-      Value group = p.divide(term, shape.w.group);
-      auto load = [&](Value table) {
-        return p.load(vector, groupAt(table, s, group, firstGroup));
-      };
-      groups[s] = {load(pass.groups[0]), load(pass.groups[1])};
-    }
-    SmallVector<Value> result = llvm::to_vector(inner);
-    for (int64_t t = 0; t < unit; ++t) {
-      Value x = p.load(element, p.at(element, a, p.add(term, p.word(t))));
-      Value broadcast = vector::BroadcastOp::create(b, loc, vector, x);
-      for (unsigned s = 0; s < strips; ++s) {
-        Value number =
-            source.number(words[s][t / perWord], t % perWord, groups[s]);
-        result[s] = vector::FMAOp::create(b, loc, broadcast, number, result[s]);
-      }
-    }
-    scf::YieldOp::create(b, loc, result);
+/// As many that a vector of words lies in one group or has whole ones.
+int64_t DotsEmitter::lanesFor(int64_t most) const {
+  auto fits = [&](int64_t numbers) {
+    return shape.w.group % numbers == 0 || numbers % shape.w.group == 0;
   };
-  return scf::ForOp::create(b, loc, from, to, p.word(unit),
-                            SmallVector<Value>(strips, zero), body)
-      .getResults();
+  while (shape.w.isPacked() && !fits(most * perWord))
+    most /= 2;
+  return most;
+}
+
+/// Where the row's numbers for a vector of words are: a vector for each place
+/// in a word, and if w is packed, one with their sums.
+Value DotsEmitter::arranged(Value index) {
+  int64_t vectors = perWord + (shape.w.isPacked() ? 1 : 0);
+  return p.at(element(), scratch, p.multiply(index, p.word(vectors * lanes)));
+}
+
+/// Fills lanes up with zeros.
+Value DotsEmitter::extend(Value narrow) {
+  auto type = cast<VectorType>(narrow.getType());
+  int64_t count = type.getNumElements();
+  if (count == lanes)
+    return narrow;
+  Value zero = arith::ConstantOp::create(b, loc, type, b.getZeroAttr(type));
+  SmallVector<int64_t> indices;
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    indices.push_back(std::min(lane, count));
+  return vector::ShuffleOp::create(b, loc, narrow, zero, indices);
+}
+
+/// `count` numbers, of which there may be fewer than lanes, or none.
+Value DotsEmitter::load(Type number, Value pointer, int64_t count) {
+  if (count <= 0)
+    return arith::ConstantOp::create(b, loc, vector, b.getZeroAttr(vector));
+  auto type = VectorType::get(std::min(count, lanes), number);
+  Value loaded = p.load(type, pointer);
+  if (number != element() && !number.isInteger())
+    loaded = arith::ExtFOp::create(b, loc, type.clone(element()), loaded);
+  return extend(loaded);
+}
+
+/// Deals the numbers of a's row out for vector `index` of words.
+void DotsEmitter::arrange(Value index, int64_t words) {
+  Value first = p.multiply(index, p.word(lanes * perWord));
+  SmallVector<Value> numbers;
+  for (int64_t at = 0; at < lanes * perWord; at += lanes)
+    numbers.push_back(load(shape.a, p.at(shape.a, a, p.add(first, p.word(at))),
+                           words * perWord - at));
+  TransposeNetwork network(b, loc, lanes, element().getIntOrFloatBitWidth());
+  numbers = network.deal(numbers, /*unit=*/1);
+  if (shape.w.isPacked()) {
+    Value sum = numbers[0];
+    for (Value next : ArrayRef(numbers).drop_front())
+      sum = arith::AddFOp::create(b, loc, sum, next);
+    numbers.push_back(sum);
+  }
+  Value to = arranged(index);
+  for (auto [place, number] : llvm::enumerate(numbers))
+    p.store(number, p.at(element(), to, p.word(place * lanes)));
+}
+
+/// The scale or bias of each lane's group.
+Value DotsEmitter::groupsOf(Value table, Value row, Value index,
+                            int64_t words) {
+  int64_t group = shape.w.group;
+  Value first = p.divide(p.multiply(index, p.word(lanes * perWord)), group);
+  Value at = p.at(element(), table,
+                  p.add(p.multiply(row, p.word(shape.terms / group)), first));
+  int64_t count = std::max<int64_t>(words * perWord / group, 1);
+  Value loaded = p.load(VectorType::get(count, element()), at);
+  SmallVector<int64_t> indices;
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    indices.push_back(std::min(lane * perWord / group, count - 1));
+  return vector::ShuffleOp::create(b, loc, loaded, loaded, indices);
+}
+
+/// Adds the products of vector `index` of words to `totals`, one for each row
+/// from `column` on.
+SmallVector<Value> DotsEmitter::add(Value column, Value index, int64_t words,
+                                    ValueRange totals) {
+  SmallVector<Value> places, loaded;
+  for (int64_t r = 0; r < rows; ++r) {
+    places.push_back(p.add(column, p.word(r)));
+    Value byte = p.add(p.multiply(places[r], p.word(rowBytes)),
+                       p.multiply(index, p.word(lanes * kWordBytes)));
+    loaded.push_back(load(b.getI32Type(), p.at(b.getI8Type(), w, byte), words));
+  }
+  SmallVector<Value> result = llvm::to_vector(totals), products = result;
+  bool isPacked = shape.w.isPacked();
+  Value from = arranged(index);
+  auto arrangedAt = [&](int64_t place) {
+    return p.load(vector, p.at(element(), from, p.word(place * lanes)));
+  };
+  for (int64_t place = 0; place < perWord; ++place) {
+    Value x = arrangedAt(place);
+    for (int64_t r = 0; r < rows; ++r) {
+      Value number = isPacked ? source.integer(loaded[r], place)
+                              : source.number(loaded[r], place, {});
+      products[r] = isPacked && place == 0
+                        ? arith::MulFOp::create(b, loc, number, x).getResult()
+                        : vector::FMAOp::create(b, loc, number, x, products[r])
+                              .getResult();
+    }
+  }
+  if (!isPacked)
+    return products;
+  Value sum = arrangedAt(perWord);
+  for (int64_t r = 0; r < rows; ++r)
+    for (auto [table, factor] :
+         llvm::zip_equal(tables, ValueRange{products[r], sum}))
+      result[r] = vector::FMAOp::create(
+          b, loc, groupsOf(table, places[r], index, words), factor, result[r]);
+  return result;
+}
+
+/// Asks for as many bytes as vector `index` of words has in all rows, those a
+/// few rows further on: in order of memory, where the processor's own
+/// prefetching can follow.
+void DotsEmitter::request(Value column, Value index) {
+  int64_t all = rows * rowBytes, vectors = rows * lanes * kWordBytes;
+  int64_t ahead = llvm::alignTo(std::max(kAheadBytes, all), all);
+  Value first = p.add(p.add(p.multiply(column, p.word(rowBytes)),
+                            p.multiply(index, p.word(vectors))),
+                      p.word(ahead));
+  for (int64_t line = 0; line < vectors; line += kLineBytes)
+    LLVM::Prefetch::create(
+        b, loc, p.at(b.getI8Type(), w, p.add(first, p.word(line))), /*rw=*/0,
+        /*hint=*/2, /*cache=*/1);
+}
+
+/// The sums of the rows from `column` on.
+void DotsEmitter::multiply(Value column) {
+  Value zero = arith::ConstantOp::create(b, loc, vector, b.getZeroAttr(vector));
+  Value whole = p.word(wholeVectors());
+  auto loop = scf::ForOp::create(
+      b, loc, p.word(0), whole, p.word(1), SmallVector<Value>(rows, zero),
+      [&](OpBuilder &, Location, Value index, ValueRange totals) {
+        request(column, index);
+        scf::YieldOp::create(b, loc, add(column, index, lanes, totals));
+      });
+  SmallVector<Value> totals(loop.getResults());
+  if (restWords() != 0)
+    totals = add(column, whole, restWords(), totals);
+  for (auto [r, total] : llvm::enumerate(totals)) {
+    Value sum = joinLanes(b, loc, tile::Combine::add, total);
+    Value place = p.at(element(), sums, p.add(column, p.word(r)));
+    if (shape.accumulates)
+      sum = arith::AddFOp::create(b, loc, p.load(element(), place), sum);
+    p.store(sum, place);
+  }
 }
 
 void DotsEmitter::emit() {
-  Pass pass;
-  if (shape.w.isPacked()) {
-    int64_t groups = llvm::divideCeil(shape.block, shape.w.group) + 1;
-    int64_t size = (groups + 2 * network.chunk()) * strips * lanes;
-    for (size_t i = 0; i < tables.size(); ++i)
-      pass.groups.push_back(LLVM::AllocaOp::create(
-          b, loc, sums.getType(), element, p.word(size), /*alignment=*/64));
-  }
-  p.loop(p.word(0), p.word(shape.columns), strips * lanes, [&](Value column) {
-    pass.column = column;
-    pass.rows = p.at(b.getI8Type(), w, p.multiply(column, p.word(rowBytes)));
-    if (shape.w.isPacked())
-      requestGroups(pass);
-    SmallVector<Value> places, start;
-    for (unsigned s = 0; s < strips; ++s) {
-      places.push_back(p.at(element, sums, p.add(column, p.word(s * lanes))));
-      if (shape.accumulates)
-        start.push_back(p.load(vector, places.back()));
-    }
-    auto add = [&](ValueRange totals, ValueRange block) {
-      SmallVector<Value> result = llvm::to_vector(block);
-      if (!totals.empty())
-        for (auto [total, sum] : llvm::zip_equal(totals, result))
-          sum = arith::AddFOp::create(b, loc, total, sum);
-      return result;
-    };
-    int64_t first = std::min(shape.block, shape.terms);
-    SmallVector<Value> totals =
-        add(start, emitBlock(pass, p.word(0), p.word(first)));
-    if (first < shape.terms) {
-      auto blocks = scf::ForOp::create(
-          b, loc, p.word(first), p.word(shape.terms), p.word(shape.block),
-          totals, [&](OpBuilder &, Location, Value from, ValueRange inner) {
-            Value to = p.minimum(p.add(from, p.word(shape.block)),
-                                 p.word(shape.terms));
-            scf::YieldOp::create(b, loc, add(inner, emitBlock(pass, from, to)));
-          });
-      totals.assign(blocks.result_begin(), blocks.result_end());
-    }
-    for (auto [total, place] : llvm::zip_equal(totals, places))
-      p.store(total, place);
-  });
+  p.loop(p.word(0), p.word(wholeVectors()), 1,
+         [&](Value index) { arrange(index, lanes); });
+  if (restWords() != 0)
+    arrange(p.word(wholeVectors()), restWords());
+  p.loop(p.word(0), p.word(shape.columns), rows,
+         [&](Value column) { multiply(column); });
   func::ReturnOp::create(b, loc);
 }
 
-func::FuncOp KernelLibrary::dots(const DotsShape &shape, unsigned lanes) {
+func::FuncOp KernelLibrary::dots(const DotsShape &shape) {
   OpBuilder b(module.getContext());
-  SmallVector<Type> arguments(shape.w.isPacked() ? 5 : 3,
+  SmallVector<Type> arguments(shape.w.isPacked() ? 6 : 4,
                               LLVM::LLVMPointerType::get(module.getContext()));
   auto [function, isNew] = declare(b, nameOf(shape), arguments);
   if (isNew)
-    DotsEmitter(b, function.getLoc(), shape, lanes, function.getArguments())
+    DotsEmitter(b, function.getLoc(), shape, cpu.lanes(kWordBytes * 8),
+                function.getArguments())
         .emit();
   return function;
 }

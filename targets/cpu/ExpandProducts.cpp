@@ -104,8 +104,18 @@ private:
   void expandPanels();
   void block(Value start, Value terms, const Result &to);
   void lastBlock(Value start, Value terms, bool accumulate);
-  /// Whether a row can be multiplied with rows of w where they are.
+  /// Whether a row can be multiplied with rows of w where they are. The panel's
+  /// memory then has the sums of few rows and scratch.
   bool canReadRows();
+  MemRefType sumsInPanel() {
+    return MemRefType::get({kFewTransposedRows, panelType.getDimSize(1)},
+                           panelType.getElementType());
+  }
+  MemRefType scratchInPanel() {
+    int64_t numbers =
+        cpu::DotsOp::scratchNumbers(op.getW().getType(), op.getBits());
+    return MemRefType::get({1, numbers}, panelType.getElementType());
+  }
   /// Whether what is complete is rounded, which kernels do not do: the sums are
   /// near, and a kernel for each epilogue would take longer to compile.
   bool roundsResult() {
@@ -164,44 +174,26 @@ void ProductExpansion::expand() {
   op.erase();
 }
 
-/// In place of a panel, its memory has the sums, then rows of `a` if they must
-/// be widened.
 bool ProductExpansion::canReadRows() {
   MemRefType w = op.getW().getType();
-  if (!op.getTransposeW() || op.getTransposeA() || op.getRounded() ||
-      !op.getPrologue().empty() || !panelType.getElementType().isF32() ||
-      w.getElementType().isF64())
+  if (!op.getAnyOrder() || !op.getTransposeW() || op.getTransposeA() ||
+      op.getRounded() || !op.getPrologue().empty() ||
+      !panelType.getElementType().isF32() || w.getElementType().isF64())
     return false;
-  int64_t numbers = cpu::DotsOp::numbersOf(w, op.getBits());
-  MemRefType scales = op.getScales() ? op.getScales().getType() : MemRefType();
   return getConstantIntValue(op.getWColumn()) == 0 &&
-         getConstantIntValue(op.getK()) == numbers &&
-         cpu::DotsOp::canRead(w, op.getBits(), scales, blockTerms()) &&
-         kFewTransposedRows * (panelType.getDimSize(1) + numbers) <=
+         getConstantIntValue(op.getK()) ==
+             cpu::DotsOp::numbersOf(w, op.getBits()) &&
+         cpu::DotsOp::canRead(w) &&
+         sumsInPanel().getNumElements() + scratchInPanel().getNumElements() <=
              panelType.getNumElements();
 }
 
 void ProductExpansion::expandDots() {
-  Type element = panelType.getElementType();
-  int64_t width = panelType.getDimSize(1);
-  Value sums = tile::ViewOp::create(
-      *this, MemRefType::get({kFewTransposedRows, width}, element), panel,
-      index(0));
-  Value a = op.getA(), aRow = op.getARow(), aColumn = op.getAColumn();
-  if (op.getA().getType().getElementType() != element) {
-    int64_t numbers = *getConstantIntValue(op.getK());
-    a = tile::ViewOp::create(
-        *this, MemRefType::get({kFewTransposedRows, numbers}, element), panel,
-        index(kFewTransposedRows * width * element.getIntOrFloatBitWidth() /
-              8));
-    tile::MapOp::create(*this, ValueRange{op.getM(), op.getK()},
-                        [&](OpBuilder &, Location, ValueRange at) {
-                          Value narrow = load(op.getA(), {add(aRow, at[0]),
-                                                          add(aColumn, at[1])});
-                          store(convert(element, narrow), a, at);
-                        });
-    aRow = aColumn = index(0);
-  }
+  MemRefType sumsType = sumsInPanel();
+  Value sums = tile::ViewOp::create(*this, sumsType, panel, index(0));
+  Value scratch = tile::ViewOp::create(
+      *this, scratchInPanel(), panel,
+      index(sumsType.getNumElements() * sumsType.getElementTypeBitWidth() / 8));
   if (op.getAccumulate())
     tile::MapOp::create(*this, ValueRange{op.getM(), op.getN()},
                         [&](OpBuilder &, Location, ValueRange at) {
@@ -210,9 +202,10 @@ void ProductExpansion::expandDots() {
                                 sums, at);
                         });
   loop(index(0), op.getM(), 1, [&](Value i) {
-    cpu::DotsOp::create(*this, sums, i, a, add(aRow, i), aColumn, op.getW(),
-                        op.getWRow(), blockTerms(), op.getAccumulate(),
-                        op.getScales(), op.getBiases(), op.getBitsAttr());
+    cpu::DotsOp::create(*this, sums, i, op.getA(), add(op.getARow(), i),
+                        op.getAColumn(), op.getW(), op.getWRow(), scratch,
+                        op.getAccumulate(), op.getScales(), op.getBiases(),
+                        op.getBitsAttr());
   });
   complete(sums, index(0), index(0));
 }

@@ -42,8 +42,8 @@ struct ContractStore {
 /// The products of one row with rows of a matrix.
 struct DotsShape {
   SourceFormat w;
+  mlir::Type a;    ///< f32 or bf16
   int64_t terms;   ///< numbers in a row of w
-  int64_t block;   ///< terms of one sum
   int64_t columns; ///< rows of w that one call multiplies
   bool accumulates;
 };
@@ -97,11 +97,10 @@ public:
                                     mlir::Type element, unsigned lanes,
                                     unsigned columns);
 
-  /// sums[j] = (accumulates ? sums[j] : 0) + sum over t of a[t] * w[j][t],
-  /// block by block; see cpu.dots.
-  ///   (a: ptr, w: ptr, [scales: ptr, biases: ptr,] sums: ptr)
-  /// Sizes are constants: all rows are read relative to one pointer.
-  mlir::func::FuncOp dots(const DotsShape &shape, unsigned lanes);
+  /// sums[j] = (accumulates ? sums[j] : 0) + sum over t of a[t] * w[j][t];
+  /// see cpu.dots.
+  ///   (a: ptr, w: ptr, [scales: ptr, biases: ptr,] scratch: ptr, sums: ptr)
+  mlir::func::FuncOp dots(const DotsShape &shape);
 
 private:
   bool usesUnit(const ContractTypes &types) const {

@@ -147,9 +147,8 @@ static Value identity(OpBuilder &b, Location loc, tile::Combine kind,
   return arith::ConstantOp::create(b, loc, type, attribute);
 }
 
-/// Joins lane i with lane i + n/2, and so on down to one.
-static Value joinLanes(OpBuilder &b, Location loc, tile::Combine kind,
-                       Value vector) {
+Value hone::joinLanes(OpBuilder &b, Location loc, tile::Combine kind,
+                      Value vector) {
   int64_t lanes = cast<VectorType>(vector.getType()).getNumElements();
   for (; lanes > 1; lanes /= 2) {
     auto low = llvm::to_vector(llvm::seq<int64_t>(0, lanes / 2));

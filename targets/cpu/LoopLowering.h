@@ -21,6 +21,10 @@ void lowerMap(tile::MapOp op, const CpuDescription &cpu);
 /// halving, so the order of the joins is a function of the bound alone.
 void lowerReduce(tile::ReduceOp op, const CpuDescription &cpu);
 
+/// Joins lane i with lane i + n/2, and so on down to one.
+mlir::Value joinLanes(mlir::OpBuilder &b, mlir::Location loc,
+                      tile::Combine kind, mlir::Value vector);
+
 } // namespace hone
 
 #endif // HONE_TARGETS_CPU_LOOPLOWERING_H

@@ -72,8 +72,7 @@ static void lowerFill(cpu::FillOp op, KernelLibrary &kernels,
 // Dots
 //===----------------------------------------------------------------------===//
 
-static void lowerDots(cpu::DotsOp op, KernelLibrary &kernels,
-                      const CpuDescription &cpu) {
+static void lowerDots(cpu::DotsOp op, KernelLibrary &kernels) {
   OpBuilder b(op);
   Location loc = op.getLoc();
   MemRefType w = op.getW().getType(), sums = op.getSums().getType();
@@ -81,8 +80,8 @@ static void lowerDots(cpu::DotsOp op, KernelLibrary &kernels,
   DotsShape shape{{w.getElementType(),
                    static_cast<int64_t>(op.getBits().value_or(0)),
                    op.getGroup()},
+                  op.getA().getType().getElementType(),
                   cpu::DotsOp::numbersOf(w, op.getBits()),
-                  static_cast<int64_t>(op.getTerms()),
                   sums.getDimSize(1),
                   op.getAccumulate()};
   SmallVector<Value> arguments = {
@@ -91,10 +90,10 @@ static void lowerDots(cpu::DotsOp op, KernelLibrary &kernels,
        {Value(op.getW()), Value(op.getScales()), Value(op.getBiases())})
     if (matrix)
       arguments.push_back(elementPointer(b, loc, matrix, {op.getWRow(), zero}));
+  arguments.push_back(elementPointer(b, loc, op.getScratch(), {zero, zero}));
   arguments.push_back(
       elementPointer(b, loc, op.getSums(), {op.getRow(), zero}));
-  unsigned lanes = panelLanes(cpu, sums.getElementType(), shape.columns);
-  func::CallOp::create(b, loc, kernels.dots(shape, lanes), arguments);
+  func::CallOp::create(b, loc, kernels.dots(shape), arguments);
   op.erase();
 }
 
@@ -121,7 +120,7 @@ struct LowerTiles : public hone::impl::LowerTilesBase<LowerTiles> {
     for (auto op : collect<cpu::FillOp>(module))
       lowerFill(op, kernels, cpu);
     for (auto op : collect<cpu::DotsOp>(module))
-      lowerDots(op, kernels, cpu);
+      lowerDots(op, kernels);
     for (auto op : collect<cpu::ContractOp>(module))
       lowerContract(op, kernels, cpu);
     // Products have become maps by now. Inner loops first: a reduction may

@@ -70,8 +70,10 @@ public:
   /// Whether that is so in this piece. Null: it always is.
   mlir::Value isAligned(int64_t terms);
 
-private:
+  /// The packed integer of the same place, as a float.
   mlir::Value integer(mlir::Value words, unsigned index);
+
+private:
   /// scale * q + bias; `column` is the matrix's.
   mlir::Value dequantise(mlir::Value integers, const Row &row,
                          mlir::Value column);

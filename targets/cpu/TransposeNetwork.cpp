@@ -21,32 +21,10 @@ SmallVector<Value> TransposeNetwork::transpose(ArrayRef<Value> rows) {
     SmallVector<Value> chunks;
     for (SmallVector<Value> &group : inChunk)
       chunks.push_back(group[c]);
-    for (auto [l, column] : llvm::enumerate(gatherChunks(chunks)))
+    for (auto [l, column] : llvm::enumerate(deal(chunks, perChunk)))
       columns[l * perChunk + c] = column;
   }
   return columns;
-}
-
-SmallVector<Value> TransposeNetwork::transposeChunks(ArrayRef<Value> rows) {
-  // Row i of a chunk's square: every row with that number in its own chunk.
-  SmallVector<Value> wide;
-  for (unsigned i = 0; i < perChunk; ++i) {
-    SmallVector<Value> chunks;
-    for (unsigned r = i; r < lanes; r += perChunk)
-      chunks.push_back(rows[r]);
-    wide.push_back(join(chunks));
-  }
-  return unpackRows(wide, 1);
-}
-
-Value TransposeNetwork::join(ArrayRef<Value> rows) {
-  if (rows.size() == 1)
-    return rows[0];
-  Value low = join(rows.take_front(rows.size() / 2));
-  Value high = join(rows.drop_front(rows.size() / 2));
-  auto all = llvm::to_vector(llvm::seq<int64_t>(
-      0, 2 * cast<VectorType>(low.getType()).getNumElements()));
-  return vector::ShuffleOp::create(b, loc, low, high, all);
 }
 
 SmallVector<Value> TransposeNetwork::unpackRows(ArrayRef<Value> rows,
@@ -74,28 +52,28 @@ Value TransposeNetwork::unpack(Value x, Value y, unsigned unit, bool high) {
   return vector::ShuffleOp::create(b, loc, x, y, indices);
 }
 
-SmallVector<Value> TransposeNetwork::gatherChunks(ArrayRef<Value> operands) {
+SmallVector<Value> TransposeNetwork::deal(ArrayRef<Value> operands,
+                                          unsigned unit) {
   if (operands.size() == 1)
     return {operands[0]};
   SmallVector<Value> even, odd;
   for (unsigned i = 0; i < operands.size(); i += 2) {
-    even.push_back(everySecondChunk(operands[i], operands[i + 1], 0));
-    odd.push_back(everySecondChunk(operands[i], operands[i + 1], 1));
+    even.push_back(everySecond(operands[i], operands[i + 1], 0, unit));
+    odd.push_back(everySecond(operands[i], operands[i + 1], 1, unit));
   }
-  SmallVector<Value> fromEven = gatherChunks(even);
-  SmallVector<Value> fromOdd = gatherChunks(odd);
   SmallVector<Value> result;
-  for (auto [e, o] : llvm::zip_equal(fromEven, fromOdd)) {
+  for (auto [e, o] : llvm::zip_equal(deal(even, unit), deal(odd, unit))) {
     result.push_back(e);
     result.push_back(o);
   }
   return result;
 }
 
-Value TransposeNetwork::everySecondChunk(Value x, Value y, unsigned first) {
+Value TransposeNetwork::everySecond(Value x, Value y, unsigned first,
+                                    unsigned unit) {
   SmallVector<int64_t> indices;
-  for (unsigned chunk = first; chunk < 2 * lanes / perChunk; chunk += 2)
-    for (unsigned e = 0; e < perChunk; ++e)
-      indices.push_back(chunk * perChunk + e);
+  for (unsigned place = first; place < 2 * lanes / unit; place += 2)
+    for (unsigned e = 0; e < unit; ++e)
+      indices.push_back(place * unit + e);
   return vector::ShuffleOp::create(b, loc, x, y, indices);
 }

@@ -25,26 +25,20 @@ public:
 
   llvm::SmallVector<mlir::Value> transpose(llvm::ArrayRef<mlir::Value> rows);
 
-  /// Elements of 128 bits, or of a narrower vector.
-  unsigned chunk() const { return perChunk; }
-  /// The same for `lanes` rows of one chunk: its columns.
-  llvm::SmallVector<mlir::Value>
-  transposeChunks(llvm::ArrayRef<mlir::Value> rows);
+  /// Deals units of `unit` elements out in turn: of n operands, result r has
+  /// those in the places r, r + n, ... of all of them. n is a power of two.
+  llvm::SmallVector<mlir::Value> deal(llvm::ArrayRef<mlir::Value> operands,
+                                      unsigned unit);
 
 private:
-  /// One vector of all rows' elements, in their order.
-  mlir::Value join(llvm::ArrayRef<mlir::Value> rows);
-
   /// Transposes perChunk rows within each chunk; units of `unit` elements are
   /// already in place.
   llvm::SmallVector<mlir::Value> unpackRows(llvm::ArrayRef<mlir::Value> rows,
                                             unsigned unit);
   /// a0 b0 a1 b1 of each chunk, or a2 b2 a3 b3, in units.
   mlir::Value unpack(mlir::Value x, mlir::Value y, unsigned unit, bool high);
-  /// Result l holds chunk l of every operand, in order.
-  llvm::SmallVector<mlir::Value>
-  gatherChunks(llvm::ArrayRef<mlir::Value> operands);
-  mlir::Value everySecondChunk(mlir::Value x, mlir::Value y, unsigned first);
+  mlir::Value everySecond(mlir::Value x, mlir::Value y, unsigned first,
+                          unsigned unit);
 
   mlir::OpBuilder &b;
   mlir::Location loc;
