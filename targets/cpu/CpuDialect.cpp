@@ -127,7 +127,7 @@ LogicalResult DotsOp::verify() {
            << getW().getType() << " and " << getScratch().getType();
   // (C5)
   if (!canRead(getW().getType()))
-    return emitOpError("expects rows of whole words of 128 bits but got ")
+    return emitOpError("expects rows of whole units of 16 bytes but got ")
            << getW().getType();
   // (C6)
   int64_t numbers = scratchNumbers(getW().getType(), getBits());

@@ -221,10 +221,10 @@ def DotsOp : CpuOp<"dots", [AttrSizedOperandSegments]> {
 
     ```mlir
     cpu.dots %sums[%c0], %x[%c0, %c0], %w[%j0], %scratch
-        : memref<2x64xf32>, memref<1x896xf32>, memref<4864x896xbf16>, memref<1x1120xf32>
+        : memref<2x64xf32>, memref<1x896xf32>, memref<4864x896xbf16>, memref<1x1008xf32>
     cpu.dots %sums[%c0], %x[%c0, %c0], %q[%j0], %scratch accumulate
         scales %s biases %b bits 4
-        : memref<2x64xf32>, memref<1x896xf32>, memref<4864x448xi8>, memref<1x1120xf32>, memref<4864x14xf32>, memref<4864x14xf32>
+        : memref<2x64xf32>, memref<1x896xf32>, memref<4864x448xi8>, memref<1x1008xf32>, memref<4864x14xf32>, memref<4864x14xf32>
     ```
   }];
   let arguments = (ins Arg<FloatMatrix, "", [MemRead, MemWrite]>:$sums,

@@ -18,7 +18,7 @@ using namespace hone;
 
 static constexpr int64_t kLineBytes = 64, kWordBytes = 4;
 
-/// How far ahead memory is asked, at least: the time of a miss.
+/// What is multiplied in the time of a miss, at least.
 static constexpr int64_t kAheadBytes = 4096;
 
 /// "tile_dots_int4_g64_f32_896_64_accumulate"
@@ -68,7 +68,13 @@ private:
   Value groupsOf(Value table, Value row, Value index, int64_t words);
   SmallVector<Value> add(Value column, Value index, int64_t words,
                          ValueRange totals);
+  /// How far ahead memory is asked: whole passes.
+  int64_t rowsAhead() const {
+    return rows * llvm::divideCeil(kAheadBytes, rows * rowBytes);
+  }
+  void prefetch(Value pointer, Value byte);
   void request(Value column, Value index);
+  void requestGroups(Value column);
   void multiply(Value column);
 
   PointerBuilder p;
@@ -120,7 +126,7 @@ Value DotsEmitter::load(Type number, Value pointer, int64_t count) {
   if (count <= 0)
     return arith::ConstantOp::create(b, loc, vector, b.getZeroAttr(vector));
   auto type = VectorType::get(std::min(count, lanes), number);
-  Value loaded = p.load(type, pointer);
+  Value loaded = LLVM::LoadOp::create(b, loc, type, pointer, /*alignment=*/1);
   if (number != element() && !number.isInteger())
     loaded = arith::ExtFOp::create(b, loc, type.clone(element()), loaded);
   return extend(loaded);
@@ -192,33 +198,50 @@ SmallVector<Value> DotsEmitter::add(Value column, Value index, int64_t words,
   if (!isPacked)
     return products;
   Value sum = arrangedAt(perWord);
-  for (int64_t r = 0; r < rows; ++r)
-    for (auto [table, factor] :
-         llvm::zip_equal(tables, ValueRange{products[r], sum}))
+  for (int64_t r = 0; r < rows; ++r) {
+    auto scaled = [&](Value table, Value factor) {
       result[r] = vector::FMAOp::create(
           b, loc, groupsOf(table, places[r], index, words), factor, result[r]);
+    };
+    scaled(tables[0], products[r]);
+    scaled(tables[1], sum);
+  }
   return result;
 }
 
-/// Asks for as many bytes as vector `index` of words has in all rows, those a
-/// few rows further on: in order of memory, where the processor's own
+/// Into the second-level cache.
+void DotsEmitter::prefetch(Value pointer, Value byte) {
+  LLVM::Prefetch::create(b, loc, p.at(b.getI8Type(), pointer, byte), /*rw=*/0,
+                         /*hint=*/2, /*cache=*/1);
+}
+
+/// Asks for as many bytes as vector `index` of words has in all rows, those of
+/// a few rows further on: in order of memory, where the processor's own
 /// prefetching can follow.
 void DotsEmitter::request(Value column, Value index) {
-  int64_t all = rows * rowBytes, vectors = rows * lanes * kWordBytes;
-  int64_t ahead = llvm::alignTo(std::max(kAheadBytes, all), all);
-  Value first = p.add(p.add(p.multiply(column, p.word(rowBytes)),
-                            p.multiply(index, p.word(vectors))),
-                      p.word(ahead));
-  for (int64_t line = 0; line < vectors; line += kLineBytes)
-    LLVM::Prefetch::create(
-        b, loc, p.at(b.getI8Type(), w, p.add(first, p.word(line))), /*rw=*/0,
-        /*hint=*/2, /*cache=*/1);
+  int64_t bytes = rows * lanes * kWordBytes;
+  Value first =
+      p.add(p.multiply(p.add(column, p.word(rowsAhead())), p.word(rowBytes)),
+            p.multiply(index, p.word(bytes)));
+  for (int64_t line = 0; line < bytes; line += kLineBytes)
+    prefetch(w, p.add(first, p.word(line)));
+}
+
+/// Asks for the scales and biases of these rows.
+void DotsEmitter::requestGroups(Value column) {
+  int64_t bytes = shape.terms / shape.w.group * sizeof(float);
+  Value first = p.multiply(p.add(column, p.word(rowsAhead())), p.word(bytes));
+  for (Value table : tables)
+    p.loop(p.word(0), p.word(rows * bytes), kLineBytes,
+           [&](Value line) { prefetch(table, p.add(first, line)); });
 }
 
 /// The sums of the rows from `column` on.
 void DotsEmitter::multiply(Value column) {
   Value zero = arith::ConstantOp::create(b, loc, vector, b.getZeroAttr(vector));
   Value whole = p.word(wholeVectors());
+  if (shape.w.isPacked())
+    requestGroups(column);
   auto loop = scf::ForOp::create(
       b, loc, p.word(0), whole, p.word(1), SmallVector<Value>(rows, zero),
       [&](OpBuilder &, Location, Value index, ValueRange totals) {

@@ -1,8 +1,8 @@
 // A model and its loss become a step that generates.
 // RUN: hone-opt %s --split-input-file --hone-derive-generation="rows=8 positions=32" | FileCheck %s
 
-// The sizes are the module's.
-// CHECK: module attributes {hone.max_positions = 32 : i64, hone.max_rows = 8 : i64}
+// The sizes are the module's, and sums may have any order.
+// CHECK: module attributes {hone.any_order_products, hone.max_positions = 32 : i64, hone.max_rows = 8 : i64}
 module attributes {hone.max_rows = 4 : i64} {
   // Ops whose rows stand for themselves are as they were; attention remembers in
   // caches of its layer, with a row for each position, and heads and windows are

@@ -1,7 +1,7 @@
 //===- Generator.h - A sequence that grows --------------------------------===//
 //
 // Everything that decides the bits of logits: the arena with the caches, and
-// the tokens that went in. How a text is cut into pieces decides none of them.
+// the pieces of tokens that went in.
 //
 //===----------------------------------------------------------------------===//
 

@@ -119,15 +119,17 @@ func.func @pieces(%dx: memref<64x64xf32>, %dy: memref<64x500xf32>,
 
 // -----
 
-// Few rows are multiplied with rows of w where these are, one by one; what a panel
-// would take has their sums, which then go through the epilogue. More rows fill it.
+// Few rows, whose sums may have any order, are multiplied with rows of w where these
+// are, one by one; what a panel would take has their sums, which then go through the
+// epilogue, and scratch. More rows fill it.
 // CHECK-LABEL: func.func @dots
 // CHECK-SAME: %[[Y:[^:]*]]: memref<16x128xf32>, %[[X:[^:]*]]: memref<16x896xf32>, %[[W:[^:]*]]: memref<128x896xbf16>
 // CHECK: arith.cmpi ule
 // CHECK: scf.if
-// CHECK: %[[SUMS:.*]] = tile.view %{{.*}} -> memref<4x64xf32>
+// CHECK: %[[SUMS:.*]] = tile.view %[[PANEL:.*]][%{{.*}}] : {{.*}} -> memref<4x64xf32>
+// CHECK: %[[SCRATCH:.*]] = tile.view %[[PANEL]][%c1024{{.*}}] : {{.*}} -> memref<1x896xf32>
 // CHECK: scf.for %[[I:.*]] =
-// CHECK: cpu.dots %[[SUMS]][%[[I]]], %[[X]][%[[I]], %{{.*}}], %[[W]][%{{.*}}] in 896 :
+// CHECK: cpu.dots %[[SUMS]][%[[I]]], %[[X]][%[[I]], %{{.*}}], %[[W]][%{{.*}}], %[[SCRATCH]] :
 // CHECK: tile.map
 // CHECK: memref.load %[[SUMS]]
 // CHECK: arith.negf
@@ -145,7 +147,7 @@ func.func @dots(%y: memref<16x128xf32>, %x: memref<16x896xf32>,
   tile.parallel (%i) in (%c2) {
     %j = arith.muli %i, %c64 : index
     tile.product %y[%c0, %j], %x[%c0, %c0], %w[%j, %c0] size(%m, %c64, %k)
-        in [896, 64] transpose_w read_ahead
+        in [896, 64] transpose_w any_order read_ahead
         : memref<16x128xf32>, memref<16x896xf32>, memref<128x896xbf16>
         epilogue (%sum, %r, %c) {
       %0 = arith.negf %sum : f32
@@ -157,7 +159,8 @@ func.func @dots(%y: memref<16x128xf32>, %x: memref<16x896xf32>,
 
 // -----
 
-// Rows of a part of w, of a rounded one, or that fill no words, need panels.
+// Sums in order, rows of a part of w, of a rounded one, or that fill no words, need
+// panels.
 // CHECK-LABEL: func.func @no_dots
 // CHECK-NOT: cpu.dots
 // CHECK: return
@@ -170,14 +173,17 @@ func.func @no_dots(%y: memref<16x64xf32>, %x: memref<16x896xf32>,
   %c100 = arith.constant 100 : index
   %k = arith.constant 896 : index
   tile.parallel (%i) in (%c1) {
-    tile.product %y[%c0, %c0], %x[%c0, %c0], %w[%c0, %c0] size(%m, %c64, %c100)
+    tile.product %y[%c0, %c0], %x[%c0, %c0], %w[%c0, %c0] size(%m, %c64, %k)
         in [896, 64] transpose_w
         : memref<16x64xf32>, memref<16x896xf32>, memref<64x896xbf16>
+    tile.product %y[%c0, %c0], %x[%c0, %c0], %w[%c0, %c0] size(%m, %c64, %c100)
+        in [896, 64] transpose_w any_order
+        : memref<16x64xf32>, memref<16x896xf32>, memref<64x896xbf16>
     tile.product %y[%c0, %c0], %x[%c0, %c0], %w[%c0, %c0] size(%m, %c64, %k)
-        in [896, 64] transpose_w rounded
+        in [896, 64] transpose_w rounded any_order
         : memref<16x64xf32>, memref<16x896xf32>, memref<64x896xbf16>
     tile.product %y[%c0, %c0], %x[%c0, %c0], %v[%c0, %c0] size(%m, %c64, %c100)
-        in [100, 64] transpose_w
+        in [100, 64] transpose_w any_order
         : memref<16x64xf32>, memref<16x896xf32>, memref<64x100xbf16>
   }
   return

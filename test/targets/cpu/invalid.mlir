@@ -143,25 +143,25 @@ func.func @fill_group(%p: memref<96x64xf32>, %q: memref<128x48xi8>, %s: memref<1
 
 // -----
 
-func.func @dots_c4(%s: memref<4x64xf64>, %a: memref<8x128xf32>, %w: memref<192x128xf32>, %i: index) {
-  // expected-error @+1 {{expects f32 and a matrix of no more bits, but got 'memref<4x64xf64>', 'memref<8x128xf32>' and 'memref<192x128xf32>'}}
-  cpu.dots %s[%i], %a[%i, %i], %w[%i] in 96 : memref<4x64xf64>, memref<8x128xf32>, memref<192x128xf32>
+func.func @dots_c4(%s: memref<4x64xf64>, %a: memref<8x128xf32>, %w: memref<192x128xf32>, %z: memref<1x128xf32>, %i: index) {
+  // expected-error @+1 {{expects f32 and a matrix of no more bits, but got 'memref<4x64xf64>', 'memref<8x128xf32>', 'memref<192x128xf32>' and 'memref<1x128xf32>'}}
+  cpu.dots %s[%i], %a[%i, %i], %w[%i], %z : memref<4x64xf64>, memref<8x128xf32>, memref<192x128xf32>, memref<1x128xf32>
   return
 }
 
 // -----
 
-func.func @dots_c5(%s: memref<4x64xf32>, %a: memref<8x128xf32>, %w: memref<192x128xbf16>, %i: index) {
-  // expected-error @+1 {{expects rows and blocks of whole words of 128 bits and at least 4 groups but got 'memref<192x128xbf16>' in 60}}
-  cpu.dots %s[%i], %a[%i, %i], %w[%i] in 60 : memref<4x64xf32>, memref<8x128xf32>, memref<192x128xbf16>
+func.func @dots_c5(%s: memref<4x64xf32>, %a: memref<8x128xf32>, %w: memref<192x100xbf16>, %z: memref<1x128xf32>, %i: index) {
+  // expected-error @+1 {{expects rows of whole units of 16 bytes but got 'memref<192x100xbf16>'}}
+  cpu.dots %s[%i], %a[%i, %i], %w[%i], %z : memref<4x64xf32>, memref<8x128xf32>, memref<192x100xbf16>, memref<1x128xf32>
   return
 }
 
 // -----
 
-func.func @dots_c5_groups(%s: memref<4x64xf32>, %a: memref<8x128xf32>, %q: memref<192x64xi8>, %g: memref<192x2xf32>, %i: index) {
-  // expected-error @+1 {{at least 4 groups}}
-  cpu.dots %s[%i], %a[%i, %i], %q[%i] in 128 scales %g biases %g bits 4
-      : memref<4x64xf32>, memref<8x128xf32>, memref<192x64xi8>, memref<192x2xf32>, memref<192x2xf32>
+func.func @dots_c6(%s: memref<4x64xf32>, %a: memref<8x128xf32>, %q: memref<192x64xi8>, %g: memref<192x2xf32>, %z: memref<1x143xf32>, %i: index) {
+  // expected-error @+1 {{expects scratch of 144 numbers but got 'memref<1x143xf32>'}}
+  cpu.dots %s[%i], %a[%i, %i], %q[%i], %z scales %g biases %g bits 4
+      : memref<4x64xf32>, memref<8x128xf32>, memref<192x64xi8>, memref<1x143xf32>, memref<192x2xf32>, memref<192x2xf32>
   return
 }

@@ -16,13 +16,13 @@ func.func @fill(%p: memref<96x64xf32>, %w: memref<128x96xbf16>,
 // CHECK-LABEL: func @dots
 func.func @dots(%s: memref<4x64xf32>, %a: memref<8x128xf32>,
                 %w: memref<192x128xbf16>, %q: memref<192x64xi8>,
-                %g: memref<192x4xf32>, %i: index) {
-  // CHECK: cpu.dots %{{.*}}[%{{.*}}], %{{.*}}[%{{.*}}, %{{.*}}], %{{.*}}[%{{.*}}] in 96 : memref<4x64xf32>, memref<8x128xf32>, memref<192x128xbf16>
-  cpu.dots %s[%i], %a[%i, %i], %w[%i] in 96
-      : memref<4x64xf32>, memref<8x128xf32>, memref<192x128xbf16>
-  // CHECK: cpu.dots {{.*}} in 128 accumulate scales %[[G:.*]] biases %[[G]] bits 4 : {{.*}}, memref<192x64xi8>, memref<192x4xf32>, memref<192x4xf32>
-  cpu.dots %s[%i], %a[%i, %i], %q[%i] in 128 accumulate scales %g biases %g bits 4
-      : memref<4x64xf32>, memref<8x128xf32>, memref<192x64xi8>, memref<192x4xf32>, memref<192x4xf32>
+                %g: memref<192x4xf32>, %z: memref<1x144xf32>, %i: index) {
+  // CHECK: cpu.dots %{{.*}}[%{{.*}}], %{{.*}}[%{{.*}}, %{{.*}}], %{{.*}}[%{{.*}}], %[[Z:[^ ]*]] : memref<4x64xf32>, memref<8x128xf32>, memref<192x128xbf16>, memref<1x144xf32>
+  cpu.dots %s[%i], %a[%i, %i], %w[%i], %z
+      : memref<4x64xf32>, memref<8x128xf32>, memref<192x128xbf16>, memref<1x144xf32>
+  // CHECK: cpu.dots {{.*}}, %[[Z]] accumulate scales %[[G:.*]] biases %[[G]] bits 4 : {{.*}}, memref<192x64xi8>, memref<1x144xf32>, memref<192x4xf32>, memref<192x4xf32>
+  cpu.dots %s[%i], %a[%i, %i], %q[%i], %z accumulate scales %g biases %g bits 4
+      : memref<4x64xf32>, memref<8x128xf32>, memref<192x64xi8>, memref<1x144xf32>, memref<192x4xf32>, memref<192x4xf32>
   return
 }
 
