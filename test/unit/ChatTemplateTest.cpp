@@ -314,7 +314,7 @@ TEST(ChatTemplate, HostileTemplatesEndSoonAndSmall) {
       "{% set x = 'a\n' * 300000 %}{{ x.splitlines() | length }}",
       "{% set x = 'ab' * 300000 %}{{ x | list | length }}",
       "{% set x = 'a' * 300000 %}{{ x.replace('a', x) }}",
-      "{{ [1] | tojson(indent=65) }}",
+      "{{ [1] | tojson(indent=65) }}", "{{ [1] | dictsort }}",
       "{{ 'a\nb' | indent(65) }}",
       "{% set ns = namespace() %}{% set ns.x = ns %}",
       "{% set ns = namespace() %}{% set ns.x = [ns] %}",

@@ -83,6 +83,23 @@ TemplateValue TemplateInterpreter::pairs(const SyntaxNode &node,
   return ok() ? makeList(node, std::move(out)) : Value();
 }
 
+TemplateValue TemplateInterpreter::sortedPairs(const SyntaxNode &node,
+                                               const Value &dict) {
+  std::vector<std::pair<std::string, size_t>> order;
+  for (const auto &[name, value] : dict.members()) {
+    const Value key = changeCaseOf(node, name, LetterCase::Lower);
+    if (!ok() || !step(node, 1 + name.size() / 64))
+      return Value();
+    order.emplace_back(key.text(), order.size());
+  }
+  std::sort(order.begin(), order.end());
+  const Value all = pairs(node, dict);
+  Value::List out;
+  for (const auto &[key, place] : order)
+    out.push_back(ok() ? all.items()[place] : Value());
+  return ok() ? makeList(node, std::move(out)) : Value();
+}
+
 //===----------------------------------------------------------------------===//
 // Filters
 //===----------------------------------------------------------------------===//
@@ -151,13 +168,14 @@ TemplateValue TemplateInterpreter::applyFilter(const SyntaxNode &node,
   }
   case TemplateFilter::ToJson: {
     std::string out;
-    const bool isCompact = arguments[0].isUndefined() || arguments[0].isNone();
-    if (!isCompact &&
-        (!arguments[0].isInteger() || arguments[0].integer() < 0 ||
-         arguments[0].integer() > kWidestIndent))
-      return failOperand(node, "the indent of JSON", arguments[0]);
-    if (toJson(value, isCompact ? -1 : arguments[0].integer(), limits.values,
-               work, out))
+    const Value &width = arguments[1];
+    const bool isCompact = width.isUndefined() || width.isNone();
+    if (!isCompact && (!width.isInteger() || width.integer() < 0 ||
+                       width.integer() > kWidestIndent))
+      return failOperand(node, "the indent of JSON", width);
+    const JsonFormat format{isCompact ? -1 : width.integer(),
+                            arguments[0].isTrue()};
+    if (toJson(value, format, limits.values, work, out))
       return makeString(node, std::move(out));
     if (!step(node))
       return Value();
@@ -198,6 +216,9 @@ TemplateValue TemplateInterpreter::applyFilter(const SyntaxNode &node,
       return makeList(node, {});
     return value.isDict() ? pairs(node, value)
                           : failOperand(node, "taken as pairs", value);
+  case TemplateFilter::DictSort:
+    return value.isDict() ? sortedPairs(node, value)
+                          : failOperand(node, "sorted by its keys", value);
   case TemplateFilter::Int: {
     if (value.isInteger())
       return Value::integer(value.integer());

@@ -147,6 +147,8 @@ private:
   Value indent(const SyntaxNode &node, const std::string &text,
                const Value::List &arguments);
   Value pairs(const SyntaxNode &node, const Value &dict);
+  /// Of keys that differ in case only, the first stays first.
+  Value sortedPairs(const SyntaxNode &node, const Value &dict);
 
   const TemplateTree &tree;
   ValueMemory &memory;

@@ -27,7 +27,8 @@ inline constexpr TemplateSignature TemplateFilters[] = {
     {"length", int(TemplateFilter::Length), 0, 0},
     {"count", int(TemplateFilter::Length), 0, 0},
     {"join", int(TemplateFilter::Join), 0, 1, {"d"}},
-    {"tojson", int(TemplateFilter::ToJson), 0, 1, {"indent"}},
+    // As Transformers has it: jinja2's own takes the indent first.
+    {"tojson", int(TemplateFilter::ToJson), 0, 2, {"ensure_ascii", "indent"}},
     {"upper", int(TemplateFilter::Upper), 0, 0},
     {"lower", int(TemplateFilter::Lower), 0, 0},
     {"capitalize", int(TemplateFilter::Capitalize), 0, 0},
@@ -46,6 +47,7 @@ inline constexpr TemplateSignature TemplateFilters[] = {
     {"replace", int(TemplateFilter::Replace), 2, 3, {"old", "new", "count"}},
     {"reverse", int(TemplateFilter::Reverse), 0, 0},
     {"items", int(TemplateFilter::Items), 0, 0},
+    {"dictsort", int(TemplateFilter::DictSort), 0, 0},
     {"indent", int(TemplateFilter::Indent), 0, 3, {"width", "first", "blank"}},
     {"safe", int(TemplateFilter::Safe), 0, 0},
 };

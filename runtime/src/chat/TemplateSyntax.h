@@ -98,6 +98,7 @@ enum class TemplateFilter : uint8_t {
   Replace,
   Reverse,
   Items,
+  DictSort,
   Indent,
   Safe,
   Count

@@ -187,32 +187,48 @@ bool changeCase(std::string_view text, LetterCase to, std::string &out) {
   return true;
 }
 
-static void appendJsonText(std::string &out, std::string_view text) {
+/// "\\u00e9"; of what lies beyond 16 bits its surrogates.
+static void appendEscape(std::string &out, uint32_t character) {
+  char code[16];
+  if (character < 0x10000)
+    std::snprintf(code, sizeof code, "\\u%04x", unsigned(character));
+  else
+    std::snprintf(code, sizeof code, "\\u%04x\\u%04x",
+                  unsigned(0xd800 + ((character - 0x10000) >> 10)),
+                  unsigned(0xdc00 + ((character - 0x10000) & 0x3ff)));
+  out += code;
+}
+
+static void appendJsonText(std::string &out, std::string_view text,
+                           bool ensureAscii) {
   out.push_back('"');
-  for (char c : text) {
+  for (size_t next = 0; next < text.size();) {
     static constexpr char Letters[] = "\"\\\n\r\t\b\f";
     static constexpr char Names[] = "\"\\nrtbf";
+    const char c = text[next];
     const size_t at =
         c == '\0' ? std::string_view::npos : std::string_view(Letters).find(c);
-    if (at != std::string_view::npos) {
-      out += {'\\', Names[at]};
-    } else if (uint8_t(c) < 0x20) {
-      char code[8];
-      std::snprintf(code, sizeof code, "\\u%04x", unsigned(uint8_t(c)));
-      out += code;
-    } else {
-      out.push_back(c);
+    if (uint8_t(c) >= 0x80 && ensureAscii) {
+      appendEscape(out, decodeUtf8(text, next));
+      continue;
     }
+    ++next;
+    if (at != std::string_view::npos)
+      out += {'\\', Names[at]};
+    else if (uint8_t(c) < 0x20)
+      appendEscape(out, uint8_t(c));
+    else
+      out.push_back(c);
   }
   out.push_back('"');
 }
 
-static bool appendJson(const TemplateValue &value, int64_t indent,
+static bool appendJson(const TemplateValue &value, const JsonFormat &format,
                        int64_t level, size_t limit, TemplateWork &work,
                        std::string &out) {
   const auto newLine = [&](int64_t at) {
-    if (indent >= 0)
-      out.append(1, '\n').append(size_t(indent * at), ' ');
+    if (format.indent >= 0)
+      out.append(1, '\n').append(size_t(format.indent * at), ' ');
   };
   if (!work.add(1) || out.size() > limit)
     return false;
@@ -230,7 +246,7 @@ static bool appendJson(const TemplateValue &value, int64_t indent,
   case Kind::String:
     if (value.text().size() > limit || !work.add(value.text().size() / 64))
       return false;
-    appendJsonText(out, value.text());
+    appendJsonText(out, value.text(), format.ensureAscii);
     return true;
   case Kind::List:
   case Kind::Dict: {
@@ -239,14 +255,14 @@ static bool appendJson(const TemplateValue &value, int64_t indent,
     out.push_back(isList ? '[' : '{');
     for (size_t i = 0; i < count; ++i) {
       if (i != 0)
-        out += indent < 0 ? ", " : ",";
+        out += format.indent < 0 ? ", " : ",";
       newLine(level + 1);
       if (!isList) {
-        appendJsonText(out, value.members()[i].first);
+        appendJsonText(out, value.members()[i].first, format.ensureAscii);
         out += ": ";
       }
       if (!appendJson(isList ? value.items()[i] : value.members()[i].second,
-                      indent, level + 1, limit, work, out))
+                      format, level + 1, limit, work, out))
         return false;
     }
     if (count != 0)
@@ -259,9 +275,9 @@ static bool appendJson(const TemplateValue &value, int64_t indent,
   }
 }
 
-bool toJson(const TemplateValue &value, int64_t indent, size_t limit,
+bool toJson(const TemplateValue &value, const JsonFormat &format, size_t limit,
             TemplateWork &work, std::string &out) {
-  return appendJson(value, indent, 0, limit, work, out) && out.size() <= limit;
+  return appendJson(value, format, 0, limit, work, out) && out.size() <= limit;
 }
 
 static bool isLeapYear(int year) {

@@ -49,10 +49,14 @@ enum class LetterCase { Upper, Lower, Capitalize, TitleMethod, TitleFilter };
 /// Of ASCII; false for text with other letters, whose tables are not here.
 bool changeCase(std::string_view text, LetterCase to, std::string &out);
 
-/// json.dumps(value, ensure_ascii=False, indent=indent); `indent` below 0:
-/// None. False when the value has what JSON cannot hold, when it would be
-/// longer than `limit`, or too much work.
-bool toJson(const TemplateValue &value, int64_t indent, size_t limit,
+struct JsonFormat {
+  int64_t indent = -1; ///< below 0: all in one line
+  bool ensureAscii = false;
+};
+
+/// json.dumps(value, ensure_ascii=.., indent=..). False when the value has what
+/// JSON cannot hold, when it would be longer than `limit`, or too much work.
+bool toJson(const TemplateValue &value, const JsonFormat &format, size_t limit,
             TemplateWork &work, std::string &out);
 
 /// What strftime_now tells.

@@ -190,6 +190,13 @@ true | string
 {'a': 1, 'b': 2}.items() | list | tojson
 {'a': 1, 'b': 2}.keys() | list | tojson
 {'a': 1, 'b': 2}.values() | list | tojson
+{'b': 1, 'A': 2, 'a': 3, 'B': 0} | dictsort | tojson
+{} | dictsort | list | tojson
+'ö石🎈"' | tojson
+'ö石🎈"' | tojson(ensure_ascii=true)
+'ö' | tojson(true)
+'ö' | tojson(false, 1)
+{'ö': ['ä']} | tojson(ensure_ascii=True, indent=1)
 {'a': 1}.get('a')
 {'a': 1}.get('b')
 {'a': 1}.get('b', 'c')
