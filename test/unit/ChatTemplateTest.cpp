@@ -311,8 +311,8 @@ TEST(ChatTemplate, HostileTemplatesEndSoonAndSmall) {
       "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
       "{% macro m() %}{{ m() }}{{ m() }}{% endmacro %}{{ m() }}",
       "{% for a in range(100000) %}0123456789{% endfor %}",
-      "{% for a in range(20000) %}{% generation %}a{% endgeneration %}"
-      "{% endfor %}",
+      "{% for a in range(150) %}{% for b in range(150) %}{% generation %}a"
+      "{% endgeneration %}{% endfor %}{% endfor %}",
       "{% set x = 'a,' * 300000 %}{{ x.split(',') | length }}",
       "{% set x = 'a\n' * 300000 %}{{ x.splitlines() | length }}",
       "{% set x = 'ab' * 300000 %}{{ x | list | length }}",

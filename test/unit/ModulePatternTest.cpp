@@ -58,14 +58,14 @@ TEST(PatternNumbers, HasABound) {
   EXPECT_NE(PatternNumbers::problemOf(numbers), "");
 }
 
-// To compile them for each module would take minutes.
+// To compile them for each module would take longer.
 TEST(PatternNumbers, KeysAreCompiledOnce) {
   rt::ModuleNumbers numbers;
-  for (int i = 0; i < 1000; ++i)
+  for (size_t i = 0; i < PatternNumbers::mostKeys; ++i)
     numbers.emplace_back("layers." + std::to_string(i) + ".(q|k|v)_pro[j]", 1);
   const auto start = std::chrono::steady_clock::now();
   const PatternNumbers compiled(numbers);
   for (int i = 0; i < 1000; ++i)
     EXPECT_EQ(compiled.numberOf("m" + std::to_string(i), 9), 9);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
 }
