@@ -183,7 +183,9 @@ std::string hone::moduleConfigJson(const Spec &spec, const ModelIdentity &model,
                                    const MemoryPlan &plan, const Target &target,
                                    const std::string &sourceHash) {
   int64_t count = 0;
-  for (const Parameter &p : parameters.pretrained())
+  for (const Parameter &p : parameters.frozen())
+    count += p.type.getNumElements();
+  for (const Parameter &p : parameters.trainable())
     count += p.type.getNumElements();
 
   // What the keys stand for here.

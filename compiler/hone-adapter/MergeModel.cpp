@@ -89,6 +89,8 @@ private:
   const BaseModel &model;
   std::map<std::string, const LowRankUpdate *> updates; ///< by tensor
   std::map<std::string, const rt::TensorInfo *> saved;  ///< by tensor
+  /// DoRA's, of matrices in groups: each is written as three tensors.
+  std::map<std::string, std::vector<double>> factors;
   /// By file of the model, in its order, and by name.
   std::map<std::string, std::vector<rt::TensorSpec>> files;
   std::map<std::string, Output> outputs;
@@ -346,13 +348,14 @@ Status Merger::writeMatrix(rt::SafetensorsWriter &writer,
   auto found = updates.find(output.source);
   const LowRankUpdate *update =
       found == updates.end() ? nullptr : found->second;
-  Result<UpdatedMatrix> made =
-      UpdatedMatrix::create(std::move(base.value()), adapter, update,
-                            adapter.config().fan_in_fan_out);
+  const bool isGrouped = output.kind == Output::Grouped;
+  std::vector<double> own;
+  Result<UpdatedMatrix> made = UpdatedMatrix::create(
+      std::move(base.value()), adapter, update, adapter.config().fan_in_fan_out,
+      isGrouped ? factors[output.source] : own);
   if (!made.isOk())
     return made.status();
   const UpdatedMatrix &matrix = made.value();
-  const bool isGrouped = output.kind == Output::Grouped;
   const Quantization &groups = matrix.base().quantization;
   const bool isNumbers = output.part == UpdatedMatrix::Part::Numbers;
   // Bits of the output for `per` elements.

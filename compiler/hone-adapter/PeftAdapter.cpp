@@ -1,7 +1,6 @@
 //===- PeftAdapter.cpp - An adapter as updates of weights -----------------===//
 
 #include "compiler/hone-adapter/PeftAdapter.h"
-#include "compiler/spec/ModulePattern.h"
 
 #include <algorithm>
 #include <cmath>
@@ -41,16 +40,9 @@ std::string PeftAdapter::placeOf(const rt::TensorInfo &tensor) const {
   return tensors->path() + ": tensor " + tensor.name;
 }
 
-/// As PEFT: the first key that names the module, else `standard`.
-static double numberOf(const rt::ModuleNumbers &numbers,
-                       const std::string &module, double standard) {
-  for (const auto &[key, number] : numbers)
-    if (ModulePattern(key).names(module))
-      return number;
-  return standard;
-}
-
-Status PeftAdapter::checkPair(LowRankUpdate &update) const {
+Status PeftAdapter::checkPair(LowRankUpdate &update,
+                              const PatternNumbers &ranks,
+                              const PatternNumbers &alphas) const {
   const rt::TensorInfo *magnitude = update.magnitude;
   if (magnitude && !update.a && !update.b)
     return unsupported(placeOf(*magnitude),
@@ -92,17 +84,17 @@ Status PeftAdapter::checkPair(LowRankUpdate &update) const {
                        "expected shape [" + std::to_string(update.out()) +
                            "], found " + rt::describeShape(magnitude->shape),
                        wrongFile);
-  const auto rank = static_cast<int64_t>(numberOf(
-      settings.rank_pattern, update.module, static_cast<double>(settings.r)));
+  const auto rank = static_cast<int64_t>(
+      ranks.numberOf(update.module, static_cast<double>(settings.r)));
   if (update.rank() != rank)
     return unsupported(placeOf(*update.a),
                        "expected r = " + std::to_string(rank) +
                            " of adapter_config.json, found rank " +
                            std::to_string(update.rank()),
                        wrongFile);
-  update.scale = rt::loraScale(
-      numberOf(settings.alpha_pattern, update.module, settings.lora_alpha),
-      rank, settings.use_rslora);
+  update.scale =
+      rt::loraScale(alphas.numberOf(update.module, settings.lora_alpha), rank,
+                    settings.use_rslora);
   return Status::ok();
 }
 
@@ -151,9 +143,11 @@ Status PeftAdapter::sortTensors() {
           "adapters of embeddings are not supported");
     whole.push_back({std::string(name), &tensor});
   }
+  const PatternNumbers ranks(settings.rank_pattern),
+      alphas(settings.alpha_pattern);
   for (auto &[module, update] : byModule) {
     update.module = module;
-    if (Status status = checkPair(update); !status.isOk())
+    if (Status status = checkPair(update, ranks, alphas); !status.isOk())
       return status;
     pairs.push_back(update);
   }
@@ -177,18 +171,24 @@ static Status checkNumbers(const std::string &path,
   };
   Status status = checkFinite("/lora_alpha", config.lora_alpha);
   for (const auto &[name, numbers] :
-       {std::pair("/rank_pattern/", &config.rank_pattern),
-        std::pair("/alpha_pattern/", &config.alpha_pattern)})
+       {std::pair("/rank_pattern", &config.rank_pattern),
+        std::pair("/alpha_pattern", &config.alpha_pattern)}) {
+    if (std::string problem = PatternNumbers::problemOf(*numbers);
+        !problem.empty())
+      return unsupported(path + " " + name, "expected " + problem,
+                         "write keys that name several modules");
     for (const auto &[key, number] : *numbers) {
+      const std::string place = std::string(name) + "/" + key;
       if (status.isOk())
-        status = checkFinite(name + key, number);
+        status = checkFinite(place, number);
       if (std::string problem = ModulePattern::problemOf(key);
           status.isOk() && !problem.empty())
         status =
-            unsupported(path + " " + name + key,
+            unsupported(path + " " + place,
                         "expected a regular expression, but the key " + problem,
                         "write keys that are ends of the modules' paths");
     }
+  }
   return status;
 }
 

@@ -9,6 +9,7 @@
 #ifndef HONE_COMPILER_HONE_ADAPTER_PEFTADAPTER_H
 #define HONE_COMPILER_HONE_ADAPTER_PEFTADAPTER_H
 
+#include "compiler/spec/PatternNumbers.h"
 #include "formats/Adapter.h"
 #include "formats/Safetensors.h"
 
@@ -60,7 +61,8 @@ public:
 
 private:
   rt::Status sortTensors();
-  rt::Status checkPair(LowRankUpdate &update) const;
+  rt::Status checkPair(LowRankUpdate &update, const PatternNumbers &ranks,
+                       const PatternNumbers &alphas) const;
 
   rt::AdapterConfig settings;
   std::unique_ptr<rt::SafetensorsFile> tensors;

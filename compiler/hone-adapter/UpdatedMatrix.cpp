@@ -3,6 +3,9 @@
 #include "compiler/hone-adapter/UpdatedMatrix.h"
 #include "compiler/hone-adapter/RoundedStore.h"
 
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/Parallel.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -52,7 +55,8 @@ static std::vector<double> transpose(const std::vector<double> &values,
 Result<UpdatedMatrix> UpdatedMatrix::create(BaseMatrix base,
                                             const PeftAdapter &adapter,
                                             const LowRankUpdate *update,
-                                            bool isTransposed) {
+                                            bool isTransposed,
+                                            std::vector<double> &factors) {
   UpdatedMatrix out;
   out.matrix = std::move(base);
   if (!update)
@@ -74,12 +78,13 @@ Result<UpdatedMatrix> UpdatedMatrix::create(BaseMatrix base,
   for (double &x : out.left)
     x *= update->scale;
   out.isTransposed = isTransposed;
-  if (update->magnitude) {
+  if (update->magnitude && factors.empty()) {
     Result<std::vector<double>> magnitudes = adapter.read(*update->magnitude);
     if (!magnitudes.isOk())
       return magnitudes.status();
-    out.findFactors(std::move(magnitudes.value()));
+    factors = out.findFactors(std::move(magnitudes.value()));
   }
+  out.factors = factors;
   return out;
 }
 
@@ -91,20 +96,36 @@ void UpdatedMatrix::forEachOutput(
     visit(i, isTransposed ? (first + i) % columns : (first + i) / columns);
 }
 
-void UpdatedMatrix::findFactors(std::vector<double> magnitudes) {
-  std::vector<double> squares(magnitudes.size());
-  for (uint64_t first = 0, all = matrix.elements(); first < all;
-       first += pieceElements) {
-    const uint64_t count = std::min(pieceElements, all - first);
-    const Piece piece = load(first, count);
-    forEachOutput(first, count, [&](uint64_t i, uint64_t output) {
-      const double sum = piece.w[i] + piece.d[i];
-      squares[output] += sum * sum;
-    });
-  }
-  for (size_t i = 0; i < squares.size(); ++i)
+std::vector<double>
+UpdatedMatrix::findFactors(std::vector<double> magnitudes) const {
+  const uint64_t outputs = magnitudes.size(), columns = matrix.columns;
+  // Outputs of a task: rows, or columns in whole groups.
+  const uint64_t share = isTransposed
+                             ? pieceElements / 16
+                             : std::max<uint64_t>(1, pieceElements / columns);
+  std::vector<double> squares(outputs);
+  llvm::parallelFor(0, llvm::divideCeil(outputs, share), [&](size_t task) {
+    const uint64_t begin = task * share, end = std::min(outputs, begin + share);
+    const uint64_t firstRow = isTransposed ? 0 : begin,
+                   endRow = isTransposed ? matrix.rows : end,
+                   firstColumn = isTransposed ? begin : 0,
+                   endColumn = isTransposed ? end : columns;
+    // The elements of an output in their order, whoever adds them.
+    for (uint64_t row = firstRow; row < endRow; ++row)
+      for (uint64_t column = firstColumn; column < endColumn;) {
+        const uint64_t first = row * columns + column,
+                       count = std::min(pieceElements, endColumn - column);
+        const Piece piece = load(first, count);
+        forEachOutput(first, count, [&](uint64_t i, uint64_t output) {
+          const double sum = piece.w[i] + piece.d[i];
+          squares[output] += sum * sum;
+        });
+        column += count;
+      }
+  });
+  for (size_t i = 0; i < outputs; ++i)
     magnitudes[i] /= std::sqrt(squares[i]);
-  factors = std::move(magnitudes);
+  return magnitudes;
 }
 
 UpdatedMatrix::Piece UpdatedMatrix::load(uint64_t first, uint64_t count) const {

@@ -49,12 +49,14 @@ public:
   /// Elements that are computed at a time; a multiple of every group.
   static constexpr uint64_t pieceElements = 1 << 14;
 
-  /// `update` may be null. With `isTransposed` the matrix is [in, out]. Errors:
-  /// as PeftAdapter::read.
+  /// `update` may be null. With `isTransposed` the matrix is [in, out].
+  /// `factors` are DoRA's of this update: what an earlier call left there, or
+  /// empty, which costs a pass over the matrix. Errors: as PeftAdapter::read.
   static rt::Result<UpdatedMatrix> create(BaseMatrix base,
                                           const PeftAdapter &adapter,
                                           const LowRankUpdate *update,
-                                          bool isTransposed);
+                                          bool isTransposed,
+                                          std::vector<double> &factors);
 
   const BaseMatrix &base() const { return matrix; }
   bool isUpdated() const { return rank > 0; }
@@ -83,8 +85,8 @@ private:
   /// Calls visit(i, output) for each element first + i of a piece.
   void forEachOutput(uint64_t first, uint64_t count,
                      llvm::function_ref<void(uint64_t, uint64_t)> visit) const;
-  /// Divides magnitudes by the lengths of the outputs' rows.
-  void findFactors(std::vector<double> magnitudes);
+  /// `magnitudes` by the lengths of the outputs' rows.
+  std::vector<double> findFactors(std::vector<double> magnitudes) const;
 
   BaseMatrix matrix;
   int64_t rank = 0;

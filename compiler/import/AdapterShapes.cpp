@@ -26,11 +26,8 @@ static std::optional<int64_t> layerOf(StringRef path) {
 }
 
 AdapterShapes::AdapterShapes(const Spec &spec)
-    : spec(spec), ranks{spec.lora.rank_pattern, {}},
-      alphas{spec.lora.alpha_pattern, {}} {
-  for (Numbers *numbers : {&ranks, &alphas})
-    for (const auto &[key, number] : numbers->setting)
-      numbers->keys.push_back({ModulePattern(key), key, number});
+    : spec(spec), ranks(spec.lora.rank_pattern),
+      alphas(spec.lora.alpha_pattern) {
   for (const std::string &text : spec.lora.layers_to_transform)
     if (auto range = parseLayerRange(text))
       for (int64_t i = range->first; i <= range->last; ++i)
@@ -44,23 +41,22 @@ std::vector<int64_t> AdapterShapes::layers() const {
 
 double AdapterShapes::numberOf(Numbers &numbers, const std::string &path,
                                double standard) {
-  const Key *first = nullptr;
-  for (Key &key : numbers.keys) {
-    if (!key.pattern.names(path))
-      continue;
-    key.isUsed = true;
-    if (!first)
-      first = &key;
-    else if (first->number != key.number && disagreement.isOk())
+  const PatternNumbers &keys = numbers.keys;
+  const size_t first = keys.find(path);
+  if (first == keys.size())
+    return standard;
+  for (size_t i = first; i < keys.size(); i = keys.find(path, i + 1)) {
+    numbers.isUsed[i] = true;
+    if (keys.number(first) != keys.number(i) && disagreement.isOk())
       disagreement = Status::error(
           ErrorCode::KeysDisagree,
           {spec.placeOf(numbers.setting.key()),
-           "expected one number for each module, but '" + first->text +
-               "' and '" + key.text + "' both name " + path,
+           "expected one number for each module, but '" + keys.text(first) +
+               "' and '" + keys.text(i) + "' both name " + path,
            "PEFT's files do not keep the order of keys; write keys of which "
            "one names it"});
   }
-  return first ? first->number : standard;
+  return keys.number(first);
 }
 
 AdapterShape AdapterShapes::shapeOf(const std::string &path) {
@@ -86,12 +82,13 @@ Status AdapterShapes::check() const {
                               " has no module of lora.target_modules",
                           "layers are counted from 0; leave it out"});
   for (const Numbers *numbers : {&ranks, &alphas})
-    for (const Key &key : numbers->keys)
-      if (!key.isUsed)
+    for (size_t i = 0; i < numbers->keys.size(); ++i)
+      if (!numbers->isUsed[i])
         return Status::error(
             ErrorCode::NoSuchModule,
             {spec.placeOf(numbers->setting.key()),
-             "'" + key.text + "' names no module that gets an adapter",
+             "'" + numbers->keys.text(i) +
+                 "' names no module that gets an adapter",
              "a key is a module's path, or its end behind a dot, as in "
              "layers.0.self_attn.q_proj; . is any character"});
   return Status::ok();

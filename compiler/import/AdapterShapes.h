@@ -11,7 +11,7 @@
 #ifndef HONE_COMPILER_IMPORT_ADAPTERSHAPES_H
 #define HONE_COMPILER_IMPORT_ADAPTERSHAPES_H
 
-#include "compiler/spec/ModulePattern.h"
+#include "compiler/spec/PatternNumbers.h"
 #include "compiler/spec/Spec.h"
 
 #include <set>
@@ -41,15 +41,12 @@ public:
   rt::Status check() const;
 
 private:
-  struct Key {
-    ModulePattern pattern;
-    std::string text;
-    double number;
-    bool isUsed = false;
-  };
   struct Numbers {
+    explicit Numbers(const rt::NamedNumbers &setting)
+        : setting(setting), keys(setting), isUsed(keys.size()) {}
     const rt::NamedNumbers &setting;
-    std::vector<Key> keys;
+    PatternNumbers keys;
+    std::vector<bool> isUsed;
   };
   /// The number that one of `numbers` has for the module; else `standard`.
   double numberOf(Numbers &numbers, const std::string &path, double standard);

@@ -1,7 +1,7 @@
 //===- SpecRules.cpp - Rules between the keys of a spec -------------------===//
 
 #include "compiler/spec/SpecRules.h"
-#include "compiler/spec/ModulePattern.h"
+#include "compiler/spec/PatternNumbers.h"
 #include "passes/derive/DirectionScales.h"
 #include "passes/derive/SelectionRule.h"
 #include "text/Utf8.h"
@@ -437,7 +437,12 @@ static Status checkComparison(const Spec &spec) {
 static Status checkTrained(const Spec &spec) {
   const rt::LoraSettings &lora = spec.lora;
   for (const rt::NamedNumbers *pattern :
-       {&lora.rank_pattern, &lora.alpha_pattern})
+       {&lora.rank_pattern, &lora.alpha_pattern}) {
+    if (std::string problem = PatternNumbers::problemOf(*pattern);
+        !problem.empty())
+      return fail(spec, ErrorCode::BadSpecValue, pattern->key(),
+                  "expected " + problem,
+                  "write keys that name several modules");
     for (const auto &[key, number] : *pattern)
       if (std::string problem = ModulePattern::problemOf(key); !problem.empty())
         return fail(spec, ErrorCode::BadSpecValue, pattern->key(),
@@ -445,6 +450,7 @@ static Status checkTrained(const Spec &spec) {
                     "but '" +
                         key + "' " + problem,
                     "write the end of a path, as in layers.0.self_attn.q_proj");
+  }
   constexpr int64_t mostLayers = 1 << 16;
   for (const std::string &layers : lora.layers_to_transform)
     if (auto range = parseLayerRange(layers);

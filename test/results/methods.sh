@@ -25,6 +25,23 @@ for method in lcsb mezo mezo-one-sided fgd; do
   "$work/$method/train" --replay "$work/$method-run/replay.hone" \
     --output "$work/$method-replayed" >"$work/log"
   python3 "$here/Inputs/tensors.py" same "$work/$method-run" "$work/$method-replayed" >"$work/log"
+  # Again, also after one that was killed; but over no other model.
+  rm "$work/$method-replayed/config.json"
+  "$work/$method/train" --replay "$work/$method-run/replay.hone" \
+    --output "$work/$method-replayed" >"$work/log"
+  "$work/$method/train" --replay "$work/$method-run/replay.hone" \
+    --output "$work/$method-replayed" >"$work/log"
+  python3 "$here/Inputs/tensors.py" same "$work/$method-run" "$work/$method-replayed" >"$work/log"
+  "$work/$method/train" --data "$data" --epochs 2 --seed 8 --output "$work/$method-other" >"$work/log"
+  rm -rf "$work/$method-own"
+  cp -r "$golden/models/qwen2-tiny" "$work/$method-own"
+  chmod -R u+w "$work/$method-own"
+  for taken in "$work/$method-own --replay $work/$method-run/replay.hone" \
+    "$work/$method-replayed --replay $work/$method-other/replay.hone" \
+    "$work/$method-replayed --data $data"; do
+    ! "$work/$method/train" --output $taken 2>"$work/log" || exit 1
+    grep -q "has a model already" "$work/log"
+  done
   echo "$method: replayed"
 done
 compile compare --set train.compare=fgd

@@ -241,7 +241,7 @@ static constexpr int64_t rowShape[] = {rows}, tableShape[] = {V, V},
                          shapeA[] = {R, V}, shapeB[] = {V, R};
 
 static const char config[] = R"({
-  "model": {"name": "bigram", "model_type": "bigram", "parameters": 2209,
+  "model": {"name": "bigram", "model_type": "bigram", "parameters": 2585,
             "vocab_size": 47},
   "lora": {"r": 4, "lora_alpha": 8, "use_rslora": false,
            "target_modules": ["bigram"], "base_model_name_or_path": "bigram"},

@@ -165,10 +165,11 @@ TEST_P(WrittenTemplate, GivesTransformersText) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, WrittenTemplate,
-                         ::testing::Values("chatml", "deepseek", "gemma3",
-                                           "granite", "llama2", "llama3",
-                                           "mistral", "openchat", "phi3",
-                                           "thinking", "vicuna", "zephyr"));
+                         ::testing::Values("borders", "chatml", "deepseek",
+                                           "gemma3", "granite", "llama2",
+                                           "llama3", "marked", "mistral",
+                                           "openchat", "phi3", "thinking",
+                                           "vicuna", "zephyr"));
 
 TEST_P(ShippedTemplate, GivesTransformersText) {
   const char *shared = std::getenv("HONE_SHARED");
@@ -310,6 +311,8 @@ TEST(ChatTemplate, HostileTemplatesEndSoonAndSmall) {
       "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
       "{% macro m() %}{{ m() }}{{ m() }}{% endmacro %}{{ m() }}",
       "{% for a in range(100000) %}0123456789{% endfor %}",
+      "{% for a in range(150) %}{% for b in range(150) %}{% generation %}a"
+      "{% endgeneration %}{% endfor %}{% endfor %}",
       "{% set x = 'a,' * 300000 %}{{ x.split(',') | length }}",
       "{% set x = 'a\n' * 300000 %}{{ x.splitlines() | length }}",
       "{% set x = 'ab' * 300000 %}{{ x | list | length }}",
@@ -330,6 +333,47 @@ TEST(ChatTemplate, HostileTemplatesEndSoonAndSmall) {
     EXPECT_LT(std::chrono::steady_clock::now() - start,
               std::chrono::seconds(10))
         << source;
+  }
+}
+
+static ChatTemplate parsed(const std::string &source) {
+  Result<ChatTemplate> made = ChatTemplate::parse(source, "t", {});
+  EXPECT_TRUE(made.isOk()) << made.status().render();
+  return std::move(made.value());
+}
+
+TEST(ChatTemplate, MarksAreApartAndNoneIsEmpty) {
+  const ChatTemplate layout = parsed(
+      "{% for a in range(500) %}{% for b in range(500) %}{% generation %}"
+      "{% endgeneration %}{% endfor %}{% endfor %}ab{% generation %}c"
+      "{% for a in range(5) %}{% generation %}d{% endgeneration %}{% endfor %}"
+      "{% endgeneration %}e{% generation %}f{% endgeneration %}");
+  ChatMessages none({});
+  std::string text;
+  std::vector<TextSpan> marks;
+  Status status = layout.render(none, 0, false, "place", text, &marks);
+  ASSERT_TRUE(status.isOk()) << status.render();
+  EXPECT_EQ(text, "abcdddddef");
+  ASSERT_EQ(marks.size(), 2u);
+  EXPECT_EQ(marks[0].begin, 2u);
+  EXPECT_EQ(marks[0].end, 8u);
+  EXPECT_EQ(marks[1].begin, 9u);
+  EXPECT_EQ(marks[1].end, 10u);
+}
+
+TEST(ChatTemplate, MarksWhoseTextMayGoAnywhereAreNone) {
+  const std::string mark = "{% generation %}a{% endgeneration %}";
+  EXPECT_TRUE(parsed(mark).marksAnswers());
+  EXPECT_TRUE(
+      parsed("{% if messages %}" + mark + "{% endif %}").marksAnswers());
+  EXPECT_FALSE(parsed("a").marksAnswers());
+  for (const char *before :
+       {"{% macro m() %}", "{% set x %}", "{% macro m() %}{% if messages %}"}) {
+    std::string source = before + mark;
+    source += source.find("if") != std::string::npos ? "{% endif %}" : "";
+    source += before[3] == 's' ? "{% endset %}" : "{% endmacro %}";
+    EXPECT_FALSE(parsed(source).marksAnswers()) << source;
+    EXPECT_FALSE(parsed(source + mark).marksAnswers()) << source;
   }
 }
 

@@ -13,6 +13,7 @@
 #include "data/Dataset.h"
 
 #include <algorithm>
+#include <chrono>
 
 using namespace hone::rt;
 using namespace hone::test;
@@ -163,10 +164,11 @@ TEST_P(WrittenTemplateSamples, AreTransformersPrefixes) {
 INSTANTIATE_TEST_SUITE_P(
     , WrittenTemplateSamples,
     ::testing::Combine(::testing::Values("qwen2", "byte-fallback"),
-                       ::testing::Values("chatml", "deepseek", "gemma3",
-                                         "granite", "llama2", "llama3",
-                                         "mistral", "openchat", "phi3",
-                                         "thinking", "vicuna", "zephyr")),
+                       ::testing::Values("borders", "chatml", "deepseek",
+                                         "gemma3", "granite", "llama2",
+                                         "llama3", "marked", "mistral",
+                                         "openchat", "phi3", "thinking",
+                                         "vicuna", "zephyr")),
     nameOf);
 
 TEST_P(ShippedTemplateSamples, AreTransformersPrefixes) {
@@ -283,6 +285,77 @@ TEST(Conversation, AnswersWithoutAnEndAreCounted) {
   ASSERT_TRUE(status.isOk()) << status.render();
   EXPECT_NE(chat.counts.notes().find("after 1 of 1 answers"), std::string::npos)
       << chat.counts.notes();
+}
+
+// What lies between has to be passed over: text in front of each mark would be
+// encoded for minutes.
+TEST(Conversation, MarksAreFoundInOnePass) {
+  LoadedChat chat("qwen2",
+                  "{% for m in messages %}{% for a in range(3000) %}"
+                  "{{ m.content * 20 }}{% generation %}whet{% endgeneration %}"
+                  "{% endfor %}{% endfor %}");
+  std::vector<LoadedChat::Made> made;
+  const auto start = std::chrono::steady_clock::now();
+  Status status = chat.encode({turn(ChatRole::User, "stone ")}, made);
+  ASSERT_TRUE(status.isOk()) << status.render();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  EXPECT_EQ(chat.counts.turns, 3000u);
+}
+
+TEST(Conversation, MarksHaveTheTokensOfTheirCharacters) {
+  const auto targets = [](const char *kind, const std::string &source) {
+    LoadedChat chat(kind, source);
+    std::vector<LoadedChat::Made> made;
+    Status status = chat.encode({turn(ChatRole::User, "<s>stone")}, made);
+    EXPECT_TRUE(status.isOk()) << source << status.render();
+    return made.empty() ? "" : chat.targets(made[0]);
+  };
+  const std::string mark = "{% generation %}", end = "{% endgeneration %}";
+  // The space before is the word's token; two before it are two tokens.
+  EXPECT_EQ(targets("qwen2", "a:  " + mark + "blade" + end), " blade");
+  EXPECT_EQ(targets("qwen2", "a: " + mark + "blade" + end + "s"), " blade");
+  EXPECT_EQ(targets("qwen2", "sto" + mark + "ne bla" + end + "de"),
+            "tone blade");
+  // Spelled special tokens, and white space that an added token takes.
+  EXPECT_EQ(targets("qwen2", "{{ messages[0].content }}" + mark +
+                                 "{{ messages[0].content }}" + end + "x"),
+            "<s>stone");
+  EXPECT_EQ(targets("qwen2", "a <|end|>  " + mark + "blade" + end), "blade");
+  EXPECT_EQ(targets("qwen2", "a <|end|>" + mark + " " + end + "x"), "<|end|>");
+  EXPECT_EQ(targets("qwen2", "a" + mark + " " + end + "<mask>x"), "<mask>");
+  // NFC joins the first two, and swaps the marks of the others.
+  EXPECT_EQ(targets("qwen2", "a " + mark + "cafe\u0301s" + end + " e\u0301"),
+            "caf\u00e9s");
+  EXPECT_EQ(targets("qwen2", "cafe\u0301 " + mark + "blade" + end), " blade");
+  EXPECT_EQ(targets("qwen2", "q\u0307\u0323 a" + mark + "stone" + end + "s"),
+            "stone");
+  // A space in front, and those that are U+2581.
+  EXPECT_EQ(targets("byte-fallback", mark + "the blade" + end + " the"),
+            "the blade");
+  EXPECT_EQ(targets("byte-fallback", "the " + mark + "blade" + end + " the"),
+            "blade");
+}
+
+TEST(Conversation, MarksInMacrosLeaveTheLossToPrefixes) {
+  const std::string turns =
+      "{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + "
+      "answer(m) + '<|im_end|>' }}{% endfor %}"
+      "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}"
+      "{% endif %}";
+  for (const char *macro :
+       {"{% macro answer(m) %}{% generation %}{{ m.content }}"
+        "{% endgeneration %}{% endmacro %}",
+        "{% macro answer(m) %}{% set x %}{% generation %}{{ m.content }}"
+        "{% endgeneration %}{% endset %}{{ x }}{% endmacro %}"}) {
+    LoadedChat chat("qwen2", macro + turns);
+    std::vector<LoadedChat::Made> made;
+    Status status = chat.encode(
+        {turn(ChatRole::User, "stone"), turn(ChatRole::Assistant, "blade")},
+        made);
+    ASSERT_TRUE(status.isOk()) << status.render();
+    ASSERT_EQ(made.size(), 1u);
+    EXPECT_EQ(chat.targets(made[0]), "blade<|im_end|>");
+  }
 }
 
 TEST(Conversation, SpecialTokensInTurnsAreText) {
@@ -468,10 +541,11 @@ TEST(Conversation, ThoseThatBeginWithAnAnswerAreLeftOutAndNamed) {
       prepare(chat, "d.jsonl", good + "\n" + oneLine + "\n" + oneLine + "\n");
   ASSERT_TRUE(data.isOk()) << data.status().render();
   EXPECT_EQ(data.value().sampleCount(), 1u);
-  EXPECT_NE(data.value().notes().find(
-                "2 of 3 conversations begin with a turn of the assistant, which "
-                "answers nothing, and are left out; the first is in line 2"),
-            std::string_view::npos)
+  EXPECT_NE(
+      data.value().notes().find(
+          "2 of 3 conversations begin with a turn of the assistant, which "
+          "answers nothing, and are left out; the first is in line 2"),
+      std::string_view::npos)
       << data.value().notes();
   // None is left: that is an error, which says why.
   Result<Dataset> none = prepare(chat, "e.jsonl", oneLine);

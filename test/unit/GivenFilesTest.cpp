@@ -10,6 +10,7 @@
 #include "base/OutputFile.h"
 #include "program/StepLog.h"
 
+#include <chrono>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
@@ -79,6 +80,19 @@ TEST_F(GivenFilesTest, ResultsAreThoseOfTheModelInBothFolders) {
                   ErrorCode::OptionsDisagree);
     expectRefused(with(best + name), ErrorCode::OptionsDisagree);
   }
+}
+
+// Pairs of them would take long: the index of a model is anyone's.
+TEST_F(GivenFilesTest, ManyShardsAreLookedAtOnce) {
+  model.emplace();
+  for (int i = 0; i < 1000; ++i)
+    model->shards.push_back({"shard-" + std::to_string(i), {}});
+  mkdir(output.c_str(), 0777);
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_TRUE(check({"--output", output}).isOk());
+  expectRefused({"--output", output, "--log", output + "/shard-999"},
+                ErrorCode::OptionsDisagree);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
 }
 
 TEST_F(GivenFilesTest, WhereTheBestIsKeptMustBeAFolder) {

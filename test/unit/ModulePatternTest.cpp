@@ -4,9 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/spec/ModulePattern.h"
+#include "compiler/spec/PatternNumbers.h"
 
 #include "gtest/gtest.h"
+
+#include <chrono>
 
 using namespace hone;
 
@@ -37,4 +39,33 @@ TEST(ModulePattern, RefusesWhatIsOfOneLanguageOnly) {
   EXPECT_FALSE(ModulePattern::problemOf(std::string(257, 'q')).empty());
   for (const char *key : {"q", "[]q]", "[^]q]", "\\.", "a.b"})
     EXPECT_EQ(ModulePattern::problemOf(key), "") << key;
+}
+
+TEST(PatternNumbers, TheFirstKeyThatNamesAModuleCounts) {
+  const PatternNumbers numbers(
+      {{"k_proj", 1}, {"self_attn..*", 2}, {"q_proj", 3}});
+  EXPECT_EQ(numbers.numberOf(path, 9), 2);
+  EXPECT_EQ(numbers.numberOf("model.layers.1.mlp.up_proj", 9), 9);
+  EXPECT_EQ(numbers.find(path), 1u);
+  EXPECT_EQ(numbers.find(path, 2), 2u);
+  EXPECT_EQ(numbers.find(path, 3), numbers.size());
+}
+
+TEST(PatternNumbers, HasABound) {
+  rt::ModuleNumbers numbers(PatternNumbers::mostKeys, {"q_proj", 1});
+  EXPECT_EQ(PatternNumbers::problemOf(numbers), "");
+  numbers.push_back(numbers.front());
+  EXPECT_NE(PatternNumbers::problemOf(numbers), "");
+}
+
+// To compile them for each module would take longer.
+TEST(PatternNumbers, KeysAreCompiledOnce) {
+  rt::ModuleNumbers numbers;
+  for (size_t i = 0; i < PatternNumbers::mostKeys; ++i)
+    numbers.emplace_back("layers." + std::to_string(i) + ".(q|k|v)_pro[j]", 1);
+  const auto start = std::chrono::steady_clock::now();
+  const PatternNumbers compiled(numbers);
+  for (int i = 0; i < 1000; ++i)
+    EXPECT_EQ(compiled.numberOf("m" + std::to_string(i), 9), 9);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
 }

@@ -155,6 +155,27 @@ size_t ChatModel::mark(std::string &text) const {
   return count;
 }
 
+namespace {
+/// For a part of a text, whose ends are those of the whole.
+class PartSink : public TokenSink {
+public:
+  PartSink(TokenSink &whole, size_t begin) : whole(whole), begin(begin) {}
+
+  bool append(const int32_t *ids, size_t count) override {
+    return whole.append(ids, count);
+  }
+  bool wantsEnds() const override { return whole.wantsEnds(); }
+  bool appendOne(int32_t id, size_t end) override {
+    return whole.appendOne(id, begin + end);
+  }
+  bool passed(size_t bytes) override { return whole.passed(begin + bytes); }
+
+private:
+  TokenSink &whole;
+  const size_t begin;
+};
+} // namespace
+
 /// As Rust's char::is_whitespace has it: without the four separators.
 static size_t spaceAt(std::string_view text, size_t at) {
   if (at < text.size() && text[at] >= 0x1c && text[at] <= 0x1f)
@@ -180,7 +201,8 @@ Status ChatModel::encode(std::string &text, const Tokenizer &tokenizer,
   const auto encodeUntil = [&](size_t end) {
     if (begin >= end)
       return Status::ok();
-    return tokenizer.encode(all.substr(begin, end - begin), place, sink,
+    PartSink part(sink, begin);
+    return tokenizer.encode(all.substr(begin, end - begin), place, part,
                             scratch, begin == 0 || !prefixOnce);
   };
   for (size_t at = 0; at < all.size();) {
@@ -204,14 +226,14 @@ Status ChatModel::encode(std::string &text, const Tokenizer &tokenizer,
       }
     if (Status s = encodeUntil(end); !s.isOk())
       return s;
-    const auto id = int32_t(token->id);
-    if (!sink.append(&id, 1))
-      return Status::ok();
     at += token->size;
     if ((token->flags & AddedTokens::RightStrip) != 0)
       while (size_t space = spaceAt(all, at))
         at += space;
     begin = at;
+    const auto id = int32_t(token->id);
+    if (!(sink.wantsEnds() ? sink.appendOne(id, at) : sink.append(&id, 1)))
+      return Status::ok();
   }
   return encodeUntil(all.size());
 }

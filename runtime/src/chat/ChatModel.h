@@ -78,7 +78,8 @@ public:
 
   /// Appends the ids of rendered text to `sink`: added tokens are found as
   /// Transformers finds them, special ones only where there is no mark. Marks
-  /// are removed from `text`. Errors: as Tokenizer::encode.
+  /// are removed from `text`, in which the ends of tokens then are; white space
+  /// that an added token takes is its own. Errors: as Tokenizer::encode.
   Status encode(std::string &text, const Tokenizer &tokenizer,
                 const std::string &place, TokenSink &sink,
                 TokenizerScratch &scratch) const;

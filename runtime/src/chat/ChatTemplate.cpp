@@ -4,8 +4,6 @@
 
 #include "chat/TemplateParser.h"
 
-#include <algorithm>
-
 namespace hone::rt {
 
 ChatMessages::ChatMessages(std::vector<ChatTurn> turns) {
@@ -33,6 +31,30 @@ ChatMessages::ChatMessages(std::vector<ChatTurn> turns) {
   }
 }
 
+/// Whether there are marks, all of them of the text itself.
+static bool hasMarksInPlace(const TemplateTree &tree) {
+  struct Visit {
+    uint32_t node;
+    bool isElsewhere; ///< its text becomes a value
+  };
+  bool found = false;
+  std::vector<Visit> left = {{tree.root, false}};
+  while (!left.empty()) {
+    const auto [index, isElsewhere] = left.back();
+    left.pop_back();
+    const SyntaxNode &node = tree.nodes[index];
+    if (node.kind == Syntax::Generation && isElsewhere)
+      return false;
+    found |= node.kind == Syntax::Generation;
+    const bool isValue = isElsewhere || node.kind == Syntax::Macro ||
+                         node.kind == Syntax::SetBlock;
+    for (uint32_t i = 0; i < node.count; ++i)
+      if (const uint32_t child = tree.child(node, i))
+        left.push_back({child, isValue});
+  }
+  return found;
+}
+
 Result<ChatTemplate> ChatTemplate::parse(std::string_view source,
                                          const std::string &place,
                                          Variables variables,
@@ -42,16 +64,11 @@ Result<ChatTemplate> ChatTemplate::parse(std::string_view source,
     return tree.status();
   ChatTemplate out;
   out.tree = std::move(tree.value());
+  out.isMarked = hasMarksInPlace(out.tree);
   out.name = place;
   out.variables = std::move(variables);
   out.date = date;
   return out;
-}
-
-bool ChatTemplate::marksAnswers() const {
-  return std::any_of(
-      tree.nodes.begin(), tree.nodes.end(),
-      [](const SyntaxNode &node) { return node.kind == Syntax::Generation; });
 }
 
 Status ChatTemplate::render(ChatMessages &messages, size_t count,
@@ -76,7 +93,7 @@ Status ChatTemplate::render(ChatMessages &messages, size_t count,
   TemplateInterpreter interpreter(tree, messages.memory, limits);
   const TemplateFault fault = interpreter.render(given, date, out);
   if (answers)
-    *answers = interpreter.generated();
+    *answers = interpreter.takeGenerated();
   if (fault.problem.empty())
     return Status::ok();
   return Status::error(

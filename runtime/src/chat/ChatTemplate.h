@@ -66,11 +66,13 @@ public:
                 const std::string &place, std::string &out,
                 std::vector<TextSpan> *answers = nullptr) const;
 
-  /// Whether it has such marks.
-  bool marksAnswers() const;
+  /// Whether it has such marks. Not if one is in a macro or in a block that is
+  /// set: where its text goes is not known there.
+  bool marksAnswers() const { return isMarked; }
 
 private:
   TemplateTree tree;
+  bool isMarked = false;
   std::string name;
   Variables variables;
   TemplateDate date;

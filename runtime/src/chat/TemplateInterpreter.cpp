@@ -1,8 +1,8 @@
 //===- TemplateInterpreter.cpp - Renders a checked template ---------------===//
 //
-// Scopes are Jinja's: each turn of a loop and each call of a macro has one, the
-// branches of an `if` have none. A name is looked up where it is used, which
-// gives what Jinja's compile-time resolution gives.
+// Scopes are Jinja's: each turn of a loop, each call of a macro and each
+// `generation` has one, the branches of an `if` have none. A name is looked up
+// where it is used, which gives what Jinja's compile-time resolution gives.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +18,9 @@ namespace hone::rt {
 static constexpr unsigned DeepestCall = 400;
 /// Lists inside one another.
 static constexpr unsigned DeepestValue = 32;
+/// What a mark takes: its place, also while the list of them grows, and then
+/// its place in tokens.
+static constexpr size_t MarkBytes = 4 * sizeof(TextSpan);
 
 //===----------------------------------------------------------------------===//
 // Faults and bounds
@@ -48,11 +51,16 @@ bool TemplateInterpreter::step(const SyntaxNode &node, uint64_t amount) {
   return ok();
 }
 
+bool TemplateInterpreter::checkMemory(const SyntaxNode &node) {
+  if (memory.bytes + marked.size() * MarkBytes > limits.values)
+    fail(node, "the template takes more memory than a conversation may need");
+  return ok();
+}
+
 TemplateValue TemplateInterpreter::checked(const SyntaxNode &node,
                                            Value value) {
-  if (memory.bytes > limits.values)
-    return fail(node, "the template takes more memory than a conversation "
-                      "may need");
+  if (!checkMemory(node))
+    return Value();
   if (value.depth() > DeepestValue)
     return fail(node, "the template makes lists that are nested too deeply");
   return value;
@@ -113,6 +121,16 @@ void TemplateInterpreter::put(const SyntaxNode &node, std::string_view text) {
     fail(node, "the template writes more than a conversation may need");
   else
     output->append(text);
+}
+
+/// Marks what was written since `begin`.
+void TemplateInterpreter::mark(const SyntaxNode &node, size_t begin) {
+  if (output != rendered || output->size() == begin)
+    return;
+  while (!marked.empty() && marked.back().begin >= begin)
+    marked.pop_back(); // it is inside of this one
+  marked.push_back({begin, output->size()});
+  checkMemory(node);
 }
 
 /// Runs `block` with its output in `out`.
@@ -225,9 +243,10 @@ TemplateInterpreter::Flow TemplateInterpreter::run(uint32_t index) {
     break;
   case Syntax::Generation: {
     const size_t begin = output->size();
+    pushScope(scopes.size() - 1); // the body is a call to Jinja
     flow = run(tree.child(statement, 0));
-    if (output == rendered)
-      marked.push_back({begin, output->size()});
+    popScope();
+    mark(statement, begin);
     break;
   }
   case Syntax::Break:

@@ -54,8 +54,9 @@ public:
                        std::string &out);
 
   /// What of it the template marks by {% generation %}, but in macros and
-  /// blocks that are set, whose text may become anything.
-  const std::vector<TextSpan> &generated() const { return marked; }
+  /// blocks that are set, whose text may become anything: in the text's order,
+  /// none empty or inside of another. To be taken once.
+  std::vector<TextSpan> takeGenerated() { return std::move(marked); }
 
 private:
   using Value = TemplateValue;
@@ -75,6 +76,7 @@ private:
   Value failOperand(const SyntaxNode &node, const char *operation,
                     const Value &value);
   bool step(const SyntaxNode &node, uint64_t amount = 1);
+  bool checkMemory(const SyntaxNode &node);
   Value checked(const SyntaxNode &node, Value value);
   Value makeString(const SyntaxNode &node, std::string text);
   Value makeList(const SyntaxNode &node, Value::List items);
@@ -94,6 +96,7 @@ private:
   void runSet(const SyntaxNode &node);
   bool capture(uint32_t block, std::string &out);
   void put(const SyntaxNode &node, std::string_view text);
+  void mark(const SyntaxNode &node, size_t begin);
   void assign(uint32_t target, const Value &value);
   void assignAll(const SyntaxNode &node, uint32_t from, const Value &value);
   const Value *lookup(uint32_t name) const;

@@ -31,6 +31,44 @@ public:
   bool onlyEndFollows = true;
 };
 
+/// Keeps the ids, and finds the tokens of marked characters.
+class MarkedSink : public TokenSink {
+public:
+  /// `marks` are in the text's order and apart.
+  MarkedSink(SampleIds &ids, const std::vector<TextSpan> &marks)
+      : ids(ids), marks(marks) {
+    spans.reserve(marks.size());
+  }
+
+  bool append(const int32_t *more, size_t count) override {
+    return ids.append(more, count);
+  }
+  bool wantsEnds() const override { return true; }
+  /// As Transformers' char_to_token has it: of several tokens of a character
+  /// the first, for the last character of a mark too.
+  bool appendOne(int32_t id, size_t end) override {
+    for (; next < 2 * marks.size(); ++next) {
+      const TextSpan &mark = marks[next / 2];
+      const bool isBegin = next % 2 == 0;
+      if ((isBegin ? mark.begin : mark.end - 1) >= end)
+        break;
+      if (isBegin)
+        spans.push_back({ids.count, ids.count + 1});
+      else
+        spans.back().end = ids.count + 1;
+    }
+    ids.add(id);
+    return true;
+  }
+
+  SampleIds &ids;
+  const std::vector<TextSpan> &marks;
+  std::vector<TokenSpan> spans;
+
+private:
+  size_t next = 0; ///< of the beginnings and ends of marks, in turn
+};
+
 } // namespace
 
 Status ConversationEncoder::renderTo(ChatMessages &messages, size_t count,
@@ -108,15 +146,23 @@ void ConversationEncoder::noteTurn(const TokenSpan &span, bool parts) {
   ++counts.endless;
 }
 
-/// The tokens of `whole` that end within the first `bytes` of `text`, or begin
-/// there.
-Status ConversationEncoder::countTokens(size_t bytes, bool alsoBegun,
-                                        uint64_t &tokens) {
-  ComparingSink sink(whole.kept, tokenizer.eosToken());
-  std::string start = text.substr(0, bytes);
-  Status status = model.encode(start, tokenizer, place, sink, scratch);
-  tokens = sink.common + (alsoBegun && sink.all > sink.common);
-  return status;
+/// Moves `marks` of `text` to where they are when each DataMark is gone.
+static void skipDataMarks(const std::string &text,
+                          std::vector<TextSpan> &marks) {
+  size_t at = 0, gone = 0;
+  const auto moved = [&](size_t to) {
+    for (; at < to; ++at)
+      gone += text[at] == DataMark;
+    return to - gone;
+  };
+  for (TextSpan &mark : marks) {
+    mark.begin = moved(mark.begin);
+    mark.end = moved(mark.end);
+  }
+  marks.erase(std::remove_if(
+                  marks.begin(), marks.end(),
+                  [](const TextSpan &mark) { return mark.begin == mark.end; }),
+              marks.end());
 }
 
 /// The template says what the answers are: one sample.
@@ -127,25 +173,14 @@ Status ConversationEncoder::encodeMarked(ChatMessages &messages,
                                              place, text, &answers);
       !s.isOk())
     return s;
+  skipDataMarks(text, answers);
   whole.clear();
-  wholeText = text;
-  if (Status s = model.encode(wholeText, tokenizer, place, whole, scratch);
-      !s.isOk())
+  MarkedSink sink(whole, answers);
+  if (Status s = model.encode(text, tokenizer, place, sink, scratch); !s.isOk())
     return s;
-  std::vector<TokenSpan> spans;
-  for (const TextSpan &answer : answers) {
-    TokenSpan span = {0, 0};
-    Status status = countTokens(answer.begin, false, span.begin);
-    if (status.isOk())
-      status = countTokens(answer.end, true, span.end);
-    if (!status.isOk())
-      return status;
-    if (span.begin >= span.end)
-      continue;
+  for (const TokenSpan &span : sink.spans)
     noteTurn(span, false);
-    spans.push_back(span);
-  }
-  return emit(whole, spans);
+  return emit(whole, sink.spans);
 }
 
 Status ConversationEncoder::encode(std::vector<ChatTurn> turns,

@@ -80,7 +80,6 @@ private:
                    bool &parts);
   void noteTurn(const TokenSpan &span, bool parts);
   Status encodeMarked(ChatMessages &messages, const Emit &emit);
-  Status countTokens(size_t bytes, bool alsoBegun, uint64_t &tokens);
 
   const ChatModel &model;
   const Tokenizer &tokenizer;

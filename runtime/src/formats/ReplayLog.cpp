@@ -66,6 +66,8 @@ static std::string lineOf(const ReplayHeader &header) {
   return out + "}}\n";
 }
 
+std::string ReplayHeader::digest() const { return Sha256::hex(lineOf(*this)); }
+
 /// False if it is no such line.
 static bool parseLine(std::string_view line, const std::string &path,
                       ReplayHeader &header) {

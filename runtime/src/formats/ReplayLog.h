@@ -27,6 +27,9 @@ struct ReplayHeader {
   CheckpointFields run; ///< as a checkpoint's identity has it
   std::string start;    ///< SHA-256 of the parameters before the first step
   uint64_t coefficients = 0; ///< of a step
+
+  /// SHA-256 of the log's first line, in hexadecimal digits.
+  std::string digest() const;
 };
 
 /// Reads one step after another.

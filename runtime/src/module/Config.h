@@ -30,7 +30,7 @@ struct PlanClass {
 /// The settings are what the module was compiled with: the program's defaults.
 struct ModuleConfig : Settings {
   std::string modelName, modelType;
-  uint64_t parameters = 0; ///< all of the model's, without the adapter's
+  uint64_t parameters = 0; ///< all elements, those of an adapter too
   uint64_t vocabSize = 0;
   /// What a run is apart from settings and data, see program/Identity.h.
   std::map<std::string, std::string> identity;

@@ -6,7 +6,10 @@
 #include "formats/ReplayLog.h"
 #include "platform/Files.h"
 #include "program/ComparisonLog.h"
+#include "program/ReplayRun.h"
 #include "program/RunReport.h"
+
+#include <unordered_map>
 
 namespace hone::rt {
 
@@ -108,19 +111,24 @@ Status checkGivenFiles(const Options &options, const std::string &weights,
     own.push_back(Run::LogName);
   if (options.settings.compares())
     own.insert(own.end(), {ComparisonLog::FileName, ComparisonLog::PlotName});
+  if (!options.replay.empty() && model)
+    own.push_back(ReplayMark);
   for (const char *name : own)
     if (!options.output.empty())
       files.push_back({std::string("the run's ") + name,
                        options.output + "/" + name, true});
-  for (size_t i = 0; i < files.size(); ++i)
-    for (size_t k = i + 1; k < files.size(); ++k)
-      if ((files[i].isWritten || files[k].isWritten) &&
-          identityOf(files[i].path) == identityOf(files[k].path))
-        return Status::error(ErrorCode::OptionsDisagree,
-                             {files[i].name,
-                              files[i].path + " is " + files[k].name +
-                                  " too, and one of them is written",
-                              "give another path"});
+  // Of each file, the first path; one of several may be there only if all are
+  // read.
+  std::unordered_map<std::string, const GivenFile *> first;
+  for (const GivenFile &file : files) {
+    const auto [same, isNew] = first.emplace(identityOf(file.path), &file);
+    if (!isNew && (file.isWritten || same->second->isWritten))
+      return Status::error(ErrorCode::OptionsDisagree,
+                           {same->second->name,
+                            same->second->path + " is " + file.name +
+                                " too, and one of them is written",
+                            "give another path"});
+  }
   return Status::ok();
 }
 

@@ -294,7 +294,8 @@ static Status train(Setup &setup, const RunPlan &plan, ExitCode &outcome) {
 
 /// A run that writes a model replaces none that no run made, above all not the
 /// one that it came from. A run's model has a checkpoint beside it, and one of
-/// another run is refused later. The folder is claimed.
+/// another run is refused later; a replay's has its mark. The folder is
+/// claimed.
 static Status checkModelStays(const Setup &setup) {
   const Options &options = setup.options;
   if (!setup.model.weights.layout() || !options.writesResult())
@@ -303,6 +304,11 @@ static Status checkModelStays(const Setup &setup) {
        resultFiles(options, setup.model.weights.layout())) {
     if (!platform::exists(path))
       continue;
+    if (!options.replay.empty()) {
+      Result<bool> isOwn = isOfReplay(options);
+      if (!isOwn.isOk() || isOwn.value())
+        return isOwn.status();
+    }
     Result<CheckpointStore> store = CheckpointStore::open(options.output);
     if (!store.isOk())
       return store.status();
@@ -313,7 +319,9 @@ static Status checkModelStays(const Setup &setup) {
         ErrorCode::OptionsDisagree,
         {"--output",
          options.output + " has a model already, whose " + path +
-             " would be replaced, and no checkpoint of a run that made it",
+             " would be replaced, and " +
+             (options.replay.empty() ? "no checkpoint of a run that made it"
+                                     : "is no replay of this run"),
          "give a new folder"});
   }
   return Status::ok();
@@ -414,7 +422,8 @@ static Status execute(const hone_module &compiled,
   if (!options.dumpGradients.empty())
     return dumpGradients(setup);
   if (!options.replay.empty())
-    return replayRun(setup.module, options, *setup.trainer);
+    return replayRun(setup.module, options,
+                     setup.model.weights.layout().has_value(), *setup.trainer);
   return train(setup, plan, outcome);
 }
 

@@ -2,6 +2,8 @@
 
 #include "program/ReplayRun.h"
 
+#include "base/MappedFile.h"
+#include "base/OutputFile.h"
 #include "formats/ReplayLog.h"
 #include "program/Identity.h"
 #include "program/Run.h"
@@ -10,6 +12,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
 namespace hone::rt {
 
@@ -49,7 +52,29 @@ static std::string differences(const Module &module, const Options &options,
   return describeDifferences(run, own);
 }
 
-Status replayRun(const Module &module, const Options &given, Trainer &trainer) {
+static std::string markOf(const ReplayReader &log) {
+  return log.header().digest() + "\n";
+}
+
+Result<bool> isOfReplay(const Options &options) {
+  Result<ReplayReader> log = ReplayReader::open(options.replay);
+  if (!log.isOk())
+    return log.status();
+  Result<MappedFile> mark = MappedFile::open(options.output + "/" + ReplayMark);
+  return mark.isOk() &&
+         std::string_view(mark.value().data(), mark.value().size()) ==
+             markOf(log.value());
+}
+
+/// Durable before the model's first file.
+static Status writeMark(const std::string &output, const ReplayReader &log) {
+  removeStrayTemporaries(
+      output, [](const std::string &name) { return name == ReplayMark; });
+  return writeFile(output + "/" + ReplayMark, markOf(log), FolderSync::Now);
+}
+
+Status replayRun(const Module &module, const Options &given, bool writesModel,
+                 Trainer &trainer) {
   Result<CheckpointStore> store = CheckpointStore::open(given.output);
   if (!store.isOk())
     return store.status();
@@ -116,10 +141,14 @@ Status replayRun(const Module &module, const Options &given, Trainer &trainer) {
     message.remedy = "the run diverged: it has no adapter from its last steps";
     return Status::error(*status.errorCode(), message);
   }
+  if (writesModel)
+    if (Status status = writeMark(given.output, log); !status.isOk())
+      return status;
   if (Status status = trainables.save(given.output); !status.isOk())
     return status;
-  printf("replayed     %" PRIu64 " steps of %s\nadapter      %s\n", log.steps(),
-         given.replay.c_str(), given.output.c_str());
+  printf("replayed     %" PRIu64 " steps of %s\n%-12s %s\n", log.steps(),
+         given.replay.c_str(), writesModel ? "model" : "adapter",
+         given.output.c_str());
   return Status::ok();
 }
 

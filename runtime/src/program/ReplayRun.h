@@ -10,12 +10,20 @@
 
 namespace hone::rt {
 
+/// In an --output before the first file of a replayed model: of which run it
+/// is, ReplayHeader::digest.
+inline constexpr const char *ReplayMark = "replayed";
+
+/// Whether what --output has of a model is what --replay of the same run wrote.
+/// Errors: as ReplayReader.
+Result<bool> isOfReplay(const Options &options);
+
 /// Makes the updates of --replay from where its run started and writes the
-/// adapter to --output: the bits that the run had behind its last step.
-/// Settings are those of the file. Errors: as ReplayReader and Trainables;
-/// Usage when the file is of another model, method or start, or the folder has
-/// a run.
-Status replayRun(const Module &module, const Options &options,
+/// adapter, or the model, to --output: the bits that the run had behind its
+/// last step. Settings are those of the file. Errors: as ReplayReader and
+/// Trainables; Usage when the file is of another model, method or start, or the
+/// folder has a run.
+Status replayRun(const Module &module, const Options &options, bool writesModel,
                  Trainer &trainer);
 
 } // namespace hone::rt

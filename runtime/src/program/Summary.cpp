@@ -10,8 +10,6 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
-#include <functional>
-#include <numeric>
 
 namespace hone::rt {
 
@@ -119,24 +117,10 @@ static std::string describeLora(const LoraSettings &lora) {
                          patternsOf(lora));
 }
 
-/// The model's and what was added to it. A parameter that starts from the
-/// model's files is one of the model's.
-static uint64_t countParameters(const Module &module) {
-  uint64_t count = module.config().parameters;
-  for (uint32_t i = 0; i < module.abi().trainable_count; ++i) {
-    const hone_trainable &trained = module.abi().trainables[i];
-    if (trained.init == HONE_INIT_PRETRAINED)
-      continue;
-    count += std::accumulate(trained.shape, trained.shape + trained.rank,
-                             uint64_t(1), std::multiplies<>());
-  }
-  return count;
-}
-
 std::string describeModel(const Module &module) {
   const ModuleConfig &config = module.config();
   uint64_t trainable = module.abi().trainable_elements;
-  uint64_t all = countParameters(module);
+  uint64_t all = config.parameters;
   char share[32];
   snprintf(share, sizeof(share), "%.4f",
            all ? 100.0 * double(trainable) / double(all) : 0.0);

@@ -27,15 +27,68 @@ Result<Tokenizer> Tokenizer::fromTable(std::string_view block,
   return tokenizer;
 }
 
-bool Tokenizer::encodePiece(std::string_view piece, TokenSink &sink,
-                            TokenizerScratch &scratch) const {
+/// The byte of a byte-fallback token "<0x0A>", or -1.
+static int fallbackByte(std::string_view token) {
+  if (token.size() != 6 || token.substr(0, 3) != "<0x" || token[5] != '>')
+    return -1;
+  int value = 0;
+  for (char digit : token.substr(3, 2)) {
+    if (digit >= '0' && digit <= '9')
+      value = value * 16 + (digit - '0');
+    else if (digit >= 'A' && digit <= 'F')
+      value = value * 16 + (digit - 'A' + 10);
+    else
+      return -1;
+  }
+  return value;
+}
+
+/// How many bytes at the start of `rest` the token stands for. U+2581 is itself
+/// or a space.
+size_t Tokenizer::bytesOf(int32_t id, std::string_view rest) const {
+  const std::string_view token = table.token(uint32_t(id));
+  if (!table.hasFlag(TokenizerTable::ByteFallback))
+    return token.size();
+  if (fallbackByte(token) >= 0)
+    return 1;
+  if (!table.hasFlag(TokenizerTable::Metaspace))
+    return token.size();
+  size_t bytes = 0;
+  for (size_t at = 0; at < token.size();) {
+    const size_t length = utf8Length(uint8_t(token[at]));
+    const bool isSpace = token.substr(at, length) == MetaspaceCharacter &&
+                         bytes < rest.size() && rest[bytes] == ' ';
+    bytes += isSpace ? 1 : length;
+    at += length;
+  }
+  return bytes;
+}
+
+/// All ids of `piece`.
+bool Tokenizer::append(const int32_t *ids, size_t count, std::string_view piece,
+                       Encoding &encoding) const {
+  const size_t begin = encoding.taken;
+  encoding.taken += piece.size();
+  if (encoding.ends == nullptr)
+    return encoding.sink.append(ids, count);
+  for (size_t i = 0, at = 0; i < count; ++i) {
+    at = i + 1 == count
+             ? piece.size()
+             : std::min(piece.size(), at + bytesOf(ids[i], piece.substr(at)));
+    if (!encoding.sink.appendOne(ids[i], encoding.ends->endOf(begin + at)))
+      return false;
+  }
+  return true;
+}
+
+bool Tokenizer::encodePiece(std::string_view piece, Encoding &encoding) const {
   if (table.hasFlag(TokenizerTable::IgnoreMerges)) {
     const int64_t whole = table.find(piece);
     const int32_t id = int32_t(whole);
     if (whole >= 0)
-      return sink.append(&id, 1);
+      return append(&id, 1, piece, encoding);
   }
-  PieceMerger &merger = scratch.merger;
+  PieceMerger &merger = encoding.scratch.merger;
   merger.begin(piece.size());
   const auto addBytes = [&](std::string_view bytes) {
     for (char byte : bytes)
@@ -58,8 +111,9 @@ bool Tokenizer::encodePiece(std::string_view piece, TokenSink &sink,
         addBytes(character);
     }
   }
-  merger.merge(table.merges(), scratch.ids);
-  return sink.append(scratch.ids.data(), scratch.ids.size());
+  std::vector<int32_t> &ids = encoding.scratch.ids;
+  merger.merge(table.merges(), ids);
+  return append(ids.data(), ids.size(), piece, encoding);
 }
 
 static Status pieceTooLong(const std::string &place, size_t offset) {
@@ -110,17 +164,18 @@ Status Tokenizer::encode(std::string_view text, const std::string &place,
       mayPrefix &&
       (table.hasFlag(TokenizerTable::PrependSpace) ||
        (table.hasFlag(TokenizerTable::PrefixSpace) && text.front() != ' '));
+  TokenEnds ends(text, prefix ? 1 : 0, normalize);
+  Encoding encoding{sink, scratch, sink.wantsEnds() ? &ends : nullptr};
   if (!normalize && !prefix)
-    return encodeInPlace(text, place, sink, scratch);
+    return encodeInPlace(text, place, encoding);
   scratch.window.assign(prefix ? 1 : 0, ' ');
-  return encodeWindows(text, place, sink, scratch, normalize);
+  return encodeWindows(text, place, encoding, normalize);
 }
 
 /// Encodes the pieces of `window`. `taken` is what they hold; if one is too
 /// long, what those before it hold.
 Tokenizer::Outcome Tokenizer::encodeWindow(std::string_view window,
-                                           bool isWhole, TokenSink &sink,
-                                           TokenizerScratch &scratch,
+                                           bool isWhole, Encoding &encoding,
                                            size_t &taken) const {
   PieceScanner scanner(table.preTokenizer(), window, isWhole,
                        table.joinedPairs());
@@ -129,7 +184,7 @@ Tokenizer::Outcome Tokenizer::encodeWindow(std::string_view window,
     taken = size_t(piece.data() - window.data());
     if (piece.size() > LongestPiece)
       return Outcome::TooLong;
-    if (!encodePiece(piece, sink, scratch))
+    if (!encodePiece(piece, encoding))
       return Outcome::Stopped;
   }
   taken = scanner.position();
@@ -140,24 +195,23 @@ Tokenizer::Outcome Tokenizer::encodeWindow(std::string_view window,
 
 /// Text that needs no change is cut where it lies.
 Status Tokenizer::encodeInPlace(std::string_view text, const std::string &place,
-                                TokenSink &sink,
-                                TokenizerScratch &scratch) const {
+                                Encoding &encoding) const {
   for (size_t position = 0, taken = 0; position < text.size();
        position += taken) {
     const std::string_view window = charactersAt(text, position, WindowBytes);
     const bool isWhole = position + window.size() == text.size();
-    const Outcome outcome = encodeWindow(window, isWhole, sink, scratch, taken);
+    const Outcome outcome = encodeWindow(window, isWhole, encoding, taken);
     if (outcome == Outcome::TooLong)
       return pieceTooLong(place, position + taken);
-    if (outcome == Outcome::Stopped || !sink.passed(position + taken))
+    if (outcome == Outcome::Stopped || !encoding.sink.passed(position + taken))
       break;
   }
   return Status::ok();
 }
 
 Status Tokenizer::encodeWindows(std::string_view text, const std::string &place,
-                                TokenSink &sink, TokenizerScratch &scratch,
-                                bool normalize) const {
+                                Encoding &encoding, bool normalize) const {
+  TokenizerScratch &scratch = encoding.scratch;
   std::string &window = scratch.window;
   window.reserve(WindowBytes + LongestPiece); // marks follow what is wanted
   if (normalize)
@@ -175,30 +229,15 @@ Status Tokenizer::encodeWindows(std::string_view text, const std::string &place,
     }
     size_t taken = 0;
     const bool isWhole = position == text.size();
-    const Outcome outcome = encodeWindow(window, isWhole, sink, scratch, taken);
+    const Outcome outcome = encodeWindow(window, isWhole, encoding, taken);
     if (outcome == Outcome::TooLong)
       return pieceTooLong(place,
                           position - std::min(position, window.size() - taken));
-    if (outcome == Outcome::Stopped || isWhole || !sink.passed(position))
+    if (outcome == Outcome::Stopped || isWhole ||
+        !encoding.sink.passed(position))
       return Status::ok();
     window.erase(0, taken);
   }
-}
-
-/// The byte of a byte-fallback token "<0x0A>", or -1.
-static int fallbackByte(std::string_view token) {
-  if (token.size() != 6 || token.substr(0, 3) != "<0x" || token[5] != '>')
-    return -1;
-  int value = 0;
-  for (char digit : token.substr(3, 2)) {
-    if (digit >= '0' && digit <= '9')
-      value = value * 16 + (digit - '0');
-    else if (digit >= 'A' && digit <= 'F')
-      value = value * 16 + (digit - 'A' + 10);
-    else
-      return -1;
-  }
-  return value;
 }
 
 void Tokenizer::appendToken(int32_t id, std::string &out) const {

@@ -12,6 +12,7 @@
 #include "base/Status.h"
 #include "text/Bpe.h"
 #include "text/Normalizer.h"
+#include "text/TokenEnds.h"
 #include "text/TokenizerTable.h"
 
 #include <cstdint>
@@ -27,6 +28,11 @@ public:
   virtual ~TokenSink() = default;
   /// Returns false to stop the encoding; the sink knows why.
   virtual bool append(const int32_t *ids, size_t count) = 0;
+  /// Whether appendOne is to be called instead.
+  virtual bool wantsEnds() const { return false; }
+  /// `end`: of the last character in the text that the token stands for, or for
+  /// a part of (TokenEnds::endOf). Returns as append.
+  virtual bool appendOne(int32_t id, size_t /*end*/) { return append(&id, 1); }
   /// Called at least once for each 256 KiB of text that were checked or
   /// encoded: what is before `bytes` may be let go of. Returns as append.
   virtual bool passed(size_t /*bytes*/) { return true; }
@@ -80,15 +86,23 @@ public:
 
 private:
   enum class Outcome { Done, Stopped, TooLong };
-  Outcome encodeWindow(std::string_view window, bool isWhole, TokenSink &sink,
-                       TokenizerScratch &scratch, size_t &taken) const;
+  /// Of one text: where its ids go.
+  struct Encoding {
+    TokenSink &sink;
+    TokenizerScratch &scratch;
+    TokenEnds *ends;  ///< null: the sink wants none
+    size_t taken = 0; ///< bytes of what is cut that are encoded
+  };
+  Outcome encodeWindow(std::string_view window, bool isWhole,
+                       Encoding &encoding, size_t &taken) const;
   Status encodeInPlace(std::string_view text, const std::string &place,
-                       TokenSink &sink, TokenizerScratch &scratch) const;
-  bool encodePiece(std::string_view piece, TokenSink &sink,
-                   TokenizerScratch &scratch) const;
+                       Encoding &encoding) const;
+  bool encodePiece(std::string_view piece, Encoding &encoding) const;
+  bool append(const int32_t *ids, size_t count, std::string_view piece,
+              Encoding &encoding) const;
+  size_t bytesOf(int32_t id, std::string_view rest) const;
   Status encodeWindows(std::string_view text, const std::string &place,
-                       TokenSink &sink, TokenizerScratch &scratch,
-                       bool normalize) const;
+                       Encoding &encoding, bool normalize) const;
 
   TokenizerTable table;
 };

@@ -73,6 +73,8 @@ def main():
         ranked[name] = floats(rank, shape[1]) if "lora_A" in name else floats(shape[0], rank)
     save(out / "patterns", {**config, "rank_pattern": ranks, "alpha_pattern": alphas}, ranked)
     save(out / "alphas", {**config, "alpha_pattern": alphas}, tensors)
+    many = {f"q_proj.{i}": 2 for i in range(4097)}
+    save(out / "many-patterns", {**config, "alpha_pattern": many}, tensors)
     save(out / "pattern", {**config, "rank_pattern": {"(?:q)_proj": 2}}, tensors)
     infinite = dict(tensors)
     name = next(name for name in infinite if "lora_B" in name)

@@ -422,6 +422,8 @@ STATEMENTS = [
     "{% macro m(t) %}{% for x in t %}{{ loop.index }}{{ x }}{% endfor %}{% endmacro %}{% for y in 'ab' %}{{ m([y, y]) }}{{ loop.index }}{% endfor %}",
     # Transformers' own.
     "{% for m in messages %}{% if m.role == 'assistant' %}{% generation %}{{ m.content }}{% endgeneration %}{% else %}{{ m.content }}{% endif %}{% endfor %}",
+    "{% set x = 'a' %}{% generation %}{% set x = 'b' %}{{ x }}{% endgeneration %}{{ x }}",
+    "{% for m in messages %}{% generation %}{{ loop.index }}{% set y = m.role %}{% endgeneration %}{{ y }}{% endfor %}",
     "{{ raise_exception('why: ' + messages[0].role) }}",
     "{{ tools }}{{ documents }}{{ add_generation_prompt }}",
     # What is no Jinja.

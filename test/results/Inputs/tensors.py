@@ -6,8 +6,10 @@
 #                                   to bfloat16
 #   tensors.py differ A B           at least one value differs
 #   tensors.py names FOLDER         "name file dtype", sorted
+#   tensors.py count MODEL ADAPTER  what a program says of their parameters
 
 import json
+import math
 import pathlib
 import shutil
 import struct
@@ -90,6 +92,11 @@ def main():
     elif command == "names":
         for name, tensor in sorted(read_folder(*arguments).items()):
             print(name, tensor[0], tensor[1])
+    elif command == "count":
+        model, adapter = (
+            sum(math.prod(t[2]) for t in read_folder(a).values()) for a in arguments
+        )
+        print(f"trainable params: {adapter:,} || all params: {model + adapter:,}")
     else:
         found = differences(*arguments)
         print(f"{len(found)} tensors differ")

@@ -1,0 +1,44 @@
+//===- TokenEnds.cpp - Where tokens end in the text -----------------------===//
+
+#include "text/TokenEnds.h"
+
+#include <algorithm>
+
+namespace hone::rt {
+
+static bool isContinuation(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
+}
+
+/// Of the one that has the byte at `at`.
+size_t TokenEnds::endOfCharacter(size_t at) const {
+  for (++at; at < text.size() && isContinuation(text[at]);)
+    ++at;
+  return at;
+}
+
+void TokenEnds::nextRun() {
+  runBegin += run.size();
+  begin = normalizer.position();
+  run.clear();
+  // The encoding has met the limits of runs already.
+  normalizer.append(run, 1, text.size());
+}
+
+size_t TokenEnds::endOf(size_t bytes) {
+  size_t last = bytes > prefix ? bytes - prefix - 1 : 0;
+  if (!normalize)
+    return endOfCharacter(last);
+  while (runBegin + run.size() <= last && !normalizer.atEnd())
+    nextRun();
+  const size_t end = normalizer.position();
+  last = std::min(last - runBegin, run.size() - 1);
+  if (run == text.substr(begin, end - begin))
+    return endOfCharacter(begin + last);
+  size_t lastCharacter = run.size() - 1;
+  while (lastCharacter > 0 && isContinuation(run[lastCharacter]))
+    --lastCharacter;
+  return last >= lastCharacter ? end : endOfCharacter(begin);
+}
+
+} // namespace hone::rt

@@ -1,0 +1,52 @@
+//===- TokenEnds.h - Where tokens end in the text -------------------------===//
+//
+// The way back from the text that is cut into pieces to the one that was given:
+// over the space in front and over NFC. It goes through the text once, beside
+// the encoding, and holds no more of it than one run of combining characters.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_TEXT_TOKENENDS_H
+#define HONE_RUNTIME_TEXT_TOKENENDS_H
+
+#include "text/Normalizer.h"
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace hone::rt {
+
+class TokenEnds {
+public:
+  /// Of `text`, checked UTF-8 that outlives this. `prefix`: bytes that go in
+  /// front of it; `normalize`: whether it becomes NFC.
+  TokenEnds(std::string_view text, size_t prefix, bool normalize)
+      : text(text), prefix(prefix), normalize(normalize) {
+    normalizer.reset(text);
+  }
+
+  /// What is behind the last character that stands in the first `bytes`, at
+  /// least 1, of what is cut; no less than in the calls before. A part of a
+  /// character counts as the whole, and the prefix as the first character. Of a
+  /// run that NFC changes the last character stands for all of the run, each
+  /// other one for the run's first.
+  size_t endOf(size_t bytes);
+
+private:
+  size_t endOfCharacter(size_t at) const;
+  void nextRun();
+
+  std::string_view text;
+  size_t prefix;
+  bool normalize;
+
+  // The run at hand.
+  NfcNormalizer normalizer;
+  std::string run;                ///< its NFC
+  size_t begin = 0, runBegin = 0; ///< in the text, and in what is cut
+};
+
+} // namespace hone::rt
+
+#endif
