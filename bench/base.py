@@ -136,33 +136,33 @@ def identity(arguments, bin_dir):
     return values | {"tools": tools.hexdigest()[:16]}
 
 
-def check_folder(folder, stamp, wanted):
-    """The stamp, None of a new folder; refuses a folder of anything else."""
+def steps_there(folder, stamp, wanted):
+    """The steps of the run that is there, None where none began to train; refuses
+    a folder of anything else."""
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return None
     try:
         made = json.loads(stamp.read_text())
-        run, _ = made["run"], made["steps"]
+        run, steps = dict(made["run"]), made["steps"]
     except (OSError, ValueError, TypeError, KeyError):
         raise RuntimeError(f"--folder: expected an empty folder or one with a "
                            f"base but found {folder}; give another --folder"
                            ) from None
     changed = [f"{key} (was {run.get(key)}, now {value})"
                for key, value in wanted.items() if run.get(key) != value]
-    if changed:
+    if steps and changed:
         raise RuntimeError(f"--folder: expected the base of these arguments "
                            f"but {folder} has another: {', '.join(changed)}; "
-                           f"give another --folder")
-    return made
+                           f"remove it or give another --folder")
+    return steps
 
 
 def prepare(arguments, bin_dir, folder):
     """What a run of these arguments needs, made unless it is there; its steps."""
     wanted = identity(arguments, bin_dir)
     stamp = folder / "run.json"
-    made = check_folder(folder, stamp, wanted)
-    if made and made["steps"]:
-        return made["steps"]
+    if steps := steps_there(folder, stamp, wanted):
+        return steps
     folder.mkdir(parents=True, exist_ok=True)
     # Before all else, so that what is interrupted is known for its own.
     stamp.write_text(json.dumps({"run": wanted, "steps": None}))
