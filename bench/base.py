@@ -6,21 +6,22 @@ Killed and started again with the same arguments, it goes on where it was.
 """
 
 import argparse
+import hashlib
 import json
 import os
 import pathlib
 import shutil
 import statistics
 import subprocess
-import sys
 import sysconfig
 
-from build_tools import run_checked
+from build_tools import run_checked, run_main
 
 CONFIG = pathlib.Path(__file__).parents[1] / "examples/quickstart/config.json"
 MEASURED_STEPS = 6
 PIECE = 4000  # characters
 FIRST_HELD_OUT = 5
+TOOLS = ["bin/honec", "bin/hone-make-model", "lib/libhone_runtime.a"]
 
 
 def parse_arguments():
@@ -44,7 +45,9 @@ def parse_arguments():
         help="a key of the spec")
     add("--seed", type=int, default=1)
     add("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    add("--folder", type=pathlib.Path, help="default: BUILD/bench/base")
+    add("--folder", type=pathlib.Path,
+        help="empty, or with a run of the same arguments; default: "
+             "BUILD/bench/base")
     return parser.parse_args()
 
 
@@ -107,6 +110,8 @@ def compile_program(arguments, bin_dir, folder):
 def measure_step(arguments, folder, data):
     """Seconds of a step: the median of a short run's without the first."""
     log = folder / "measured.jsonl"
+    log.unlink(missing_ok=True)
+    shutil.rmtree(folder / "measured", ignore_errors=True)
     run_checked([folder / "out/train", "--data", data, "--log", log, "--output",
                  folder / "measured", "--steps", MEASURED_STEPS, "--save-every",
                  0, "--too-long", "split", "--threads", arguments.threads])
@@ -117,17 +122,50 @@ def measure_step(arguments, folder, data):
                              step["tokens_per_second"] for step in tokens[1:])
 
 
+def identity(arguments, bin_dir):
+    """By name, what a run must have in common with the one it goes on with."""
+    values = {f"--{key}": str(value) for key, value in vars(arguments).items()
+              if key not in ("build", "threads", "folder")}
+    tools = hashlib.sha256()
+    try:
+        for name in TOOLS:
+            tools.update((bin_dir.parent / name).read_bytes())
+    except OSError as error:
+        raise RuntimeError(f"{error.filename}: {error.strerror}; build it, or "
+                           f"leave out --no-build") from None
+    return values | {"tools": tools.hexdigest()[:16]}
+
+
+def steps_there(folder, stamp, wanted):
+    """The steps of the run that is there, None where none began to train; refuses
+    a folder of anything else."""
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return None
+    try:
+        made = json.loads(stamp.read_text())
+        run, steps = dict(made["run"]), made["steps"]
+    except (OSError, ValueError, TypeError, KeyError):
+        raise RuntimeError(f"--folder: expected an empty folder or one with a "
+                           f"base but found {folder}; give another --folder"
+                           ) from None
+    changed = [f"{key} (was {run.get(key)}, now {value})"
+               for key, value in wanted.items() if run.get(key) != value]
+    if steps and changed:
+        raise RuntimeError(f"--folder: expected the base of these arguments "
+                           f"but {folder} has another: {', '.join(changed)}; "
+                           f"remove it or give another --folder")
+    return steps
+
+
 def prepare(arguments, bin_dir, folder):
     """What a run of these arguments needs, made unless it is there; its steps."""
-    wanted = {key: str(value) for key, value in vars(arguments).items()
-              if key not in ("build", "threads", "folder")}
+    wanted = identity(arguments, bin_dir)
     stamp = folder / "run.json"
-    if stamp.exists():
-        made = json.loads(stamp.read_text())
-        if made["arguments"] == wanted:
-            return made["steps"]
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    if steps := steps_there(folder, stamp, wanted):
+        return steps
+    folder.mkdir(parents=True, exist_ok=True)
+    # Before all else, so that what is interrupted is known for its own.
+    stamp.write_text(json.dumps({"run": wanted, "steps": None}))
     train, _ = write_data(arguments.data or standard_text(), folder)
     compile_program(arguments, bin_dir, folder)
     steps = arguments.steps
@@ -135,7 +173,7 @@ def prepare(arguments, bin_dir, folder):
         seconds = measure_step(arguments, folder, train)
         steps = max(200, round(60 * arguments.minutes / seconds))
         print(f"a step takes {seconds:.2f} s: {steps} steps")
-    stamp.write_text(json.dumps({"arguments": wanted, "steps": steps}))
+    stamp.write_text(json.dumps({"run": wanted, "steps": steps}))
     return steps
 
 
@@ -159,7 +197,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except RuntimeError as error:
-        sys.exit(f"bench: {error}")
+    run_main(main)

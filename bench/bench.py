@@ -16,6 +16,7 @@ import sys
 import machine_profile
 import plot
 import report
+import settings
 from build_tools import FmaProbe, run_checked
 from hone_program import HoneProgram
 from peer_program import FRAMEWORKS, variants
@@ -136,13 +137,14 @@ def measure_steps(arguments, workload, bin_dir, folder, results):
     model, data = folder / "model", folder / "data.jsonl"
     workload.make_model(bin_dir, model)
     workload.make_data(data)
-    programs = []
-    for keys in arguments.hone or ["train.residuals=mesp",
-                                   "train.residuals=full"]:
-        programs.append(HoneProgram(workload, bin_dir, folder,
-                                    keys.split(",")))
-        print(f"{programs[-1].name}: compiling", flush=True)
-        programs[-1].compile(model)
+    programs = [HoneProgram(workload, bin_dir, folder,
+                            settings.parse("--hone", keys))
+                for keys in arguments.hone or ["train.residuals=mesp",
+                                               "train.residuals=full"]]
+    settings.check_names("--hone", [program.name for program in programs])
+    for program in programs:
+        print(f"{program.name}: compiling", flush=True)
+        program.compile(model)
     pairs = measure_hone(programs, threads, arguments.repetitions, data, probe)
     rival = min((pair for pair in pairs if pair[1].threads == max(threads)),
                 key=lambda pair: pair[1].seconds)

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 
 
 def run_checked(arguments):
@@ -15,6 +16,14 @@ def run_checked(arguments):
     if done.returncode != 0:
         raise RuntimeError(f"{arguments[0]}: {done.stderr.strip()}")
     return done.stdout
+
+
+def run_main(main):
+    """Runs a program's main(); what fails is one line."""
+    try:
+        sys.exit(main())
+    except RuntimeError as error:
+        sys.exit(f"bench: {error}")
 
 
 class FmaProbe:

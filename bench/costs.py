@@ -15,7 +15,7 @@ import pathlib
 import resource
 import statistics
 
-from build_tools import run_checked
+from build_tools import run_checked, run_main
 from hone_program import HoneProgram
 from workload import Workload, find_config
 
@@ -182,4 +182,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -3,8 +3,9 @@
 A token is one row that is multiplied with all weights, so memory bounds it. Each
 round reads the weights file with as many threads, generates, and reads again;
 `of read` is what generating read over the mean of the two, and the median of the
-rounds. Counted as read for a token: every weight once, of an embedding that is
-not the head one row, and the keys and values before it. Programs take turns.
+rounds. Counted as read for a token: every weight once, of positions and of an
+embedding that is not the head one row, adapters, and the keys and values before
+it. Programs take turns.
 """
 
 import argparse
@@ -19,7 +20,8 @@ import struct
 import subprocess
 
 import report
-from build_tools import ReadProbe, run_checked
+import settings
+from build_tools import ReadProbe, run_checked, run_main
 from contestant import Repetition
 from other_load import OtherLoad, children_seconds
 from workload import Workload, find_config
@@ -44,13 +46,22 @@ def parse_arguments():
     return parser.parse_args()
 
 
-def tensor_bytes(weights):
-    """Bytes of each tensor of a safetensors file, by name."""
-    with open(weights, "rb") as file:
+def weight_bytes(path):
+    """Bytes that a token reads of the weights in a safetensors file."""
+    with open(path, "rb") as file:
         size = struct.unpack("<Q", file.read(8))[0]
         header = json.loads(file.read(size))
-    return {name: entry["data_offsets"][1] - entry["data_offsets"][0]
-            for name, entry in header.items() if name != "__metadata__"}
+    header.pop("__metadata__", None)
+    has_head = any("lm_head" in name for name in header)
+    tables = r"embed_positions|\bwpe\b"
+    if has_head:
+        tables += r"|embed_tokens|\bwte\b"
+    total = 0
+    for name, entry in header.items():
+        begin, end = entry["data_offsets"]
+        rows = entry["shape"][0] if re.search(tables, name) else 1
+        total += (end - begin) // rows
+    return total
 
 
 @dataclasses.dataclass
@@ -72,9 +83,9 @@ class Round:
 class Program:
     """A compiled program that generates, and its rounds."""
 
-    def __init__(self, settings, config, folder):
-        self.settings, self.config = settings, config
-        self.name = " ".join(value.split("=", 1)[1] for value in settings)
+    def __init__(self, keys, folder):
+        self.settings = settings.parse("--hone", keys)
+        self.name = " ".join(self.settings)
         self.folder = folder / re.sub(r"[^A-Za-z0-9.-]+", "-", self.name)
         self.rounds = []
 
@@ -87,22 +98,19 @@ class Program:
             f"model: {json.dumps(str(model))}\n"
             f"lora: {'{target_modules: all-linear}' if with_adapter else 'none'}\n"
             f"generate: {{max_length: {tokens + 1}}}\n")
-        run_checked([honec, spec, "--emit=generate", "-o", self.folder / "out"]
-                    + [word for setting in self.settings
-                       for word in ("--set", setting)])
+        plan = json.loads(run_checked(
+            [honec, spec, "--emit=generate", "--print-plan=json", "-o",
+             self.folder / "out"] + [word for setting in self.settings
+                                     for word in ("--set", setting)]))
+        planned = {row["name"]: row["bytes"] for row in plan["classes"]}
         self.weights = self.folder / "out" / "weights.hone.safetensors"
+        self.bytes_of_all = (weight_bytes(self.weights)
+                             + planned.get("adapter", 0))
+        self.bytes_of_position = planned["cache"] / (tokens + 1)
 
     def bytes_per_token(self, positions):
-        """Weights, and caches of f32 with `positions` positions."""
-        tensors = tensor_bytes(self.weights)
-        if any("lm_head" in name for name in tensors):
-            tensors = {name: count for name, count in tensors.items()
-                       if "embed_tokens" not in name}
-        c = self.config
-        heads = c.get("num_key_value_heads", c["num_attention_heads"])
-        head = c.get("head_dim", c["hidden_size"] // c["num_attention_heads"])
-        row = 2 * c["num_hidden_layers"] * heads * head * 4
-        return sum(tensors.values()), row * positions
+        """Weights with adapters, and caches with `positions` positions."""
+        return self.bytes_of_all, self.bytes_of_position * positions
 
     def run(self, probe, threads, tokens):
         before = probe.measure(self.weights, threads)
@@ -168,15 +176,15 @@ def main():
     workload = Workload(find_config(arguments.config))
     folder = (arguments.folder or arguments.build / "bench").resolve()
     folder = folder / workload.name
+    programs = [Program(keys, folder / "generate")
+                for keys in arguments.hone or SPECS]
+    settings.check_names("--hone", [program.name for program in programs])
     folder.mkdir(parents=True, exist_ok=True)
     workload.make_model(bin_dir, folder / "model")
     model = endless(folder / "model", folder / "endless")
-    config = json.loads(workload.config.read_text())
-    programs = []
-    for keys in arguments.hone or SPECS:
-        programs.append(Program(keys.split(","), config, folder / "generate"))
-        print(f"{programs[-1].name}: compiling", flush=True)
-        programs[-1].compile(bin_dir / "honec", model, arguments.tokens)
+    for program in programs:
+        print(f"{program.name}: compiling", flush=True)
+        program.compile(bin_dir / "honec", model, arguments.tokens)
     probe = ReadProbe(bin_dir)
     for _ in range(arguments.rounds):
         for program in programs:
@@ -196,4 +204,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -16,10 +16,11 @@ class HoneProgram:
 
     def __init__(self, workload, bin_dir, folder, settings):
         self.workload, self.settings = workload, settings
-        self.name = " ".join(
-            ["hone"] + [value for _, value in
-                        (setting.split("=", 1) for setting in settings)])
-        self.folder = folder / re.sub(r"[^A-Za-z0-9.-]+", "-", self.name)
+        self.name = " ".join(["hone"] + [setting.partition("=")[2]
+                                         for setting in settings])
+        # Whole keys: equal values may be of two.
+        self.folder = folder / re.sub(r"[^A-Za-z0-9.-]+", "-",
+                                      " ".join(["hone", *settings]))
         self.bin_dir = bin_dir
 
     def compile(self, model):
@@ -88,5 +89,5 @@ class HoneProgram:
         contestant.repetitions.append(Repetition(
             [w.tokens / s["tokens_per_second"] for s in steps[w.warmup:]],
             watch.anonymous, watch.resident, steps[0]["loss"],
-            load.processors,            fma_gflops))
+            load.processors, fma_gflops))
         return contestant.repetitions[-1]

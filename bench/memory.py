@@ -15,7 +15,7 @@ import statistics
 import time
 
 import report
-from build_tools import run_checked
+from build_tools import run_checked, run_main
 from workload import Workload, find_config
 
 MIB = 1024 * 1024
@@ -155,4 +155,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

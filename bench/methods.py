@@ -17,7 +17,8 @@ import time
 
 import curves
 import report
-from build_tools import run_checked
+import settings
+from build_tools import run_checked, run_main
 
 MIB = 1024 * 1024
 # Rates: about the largest at which each method does not diverge on stories260k.
@@ -72,13 +73,13 @@ class Method:
 
     def __init__(self, text):
         self.name, _, rest = text.partition(":")
-        self.settings = [s for s in rest.split(",") if s]
+        self.settings = settings.parse("--method", rest) if rest else []
         self.factor = 1
         for setting in list(self.settings):
             if setting.startswith("steps="):
                 self.factor = int(setting.removeprefix("steps="))
                 self.settings.remove(setting)
-        short = [s.split(".", 1)[1] for s in self.settings]
+        short = [s.split(".", 1)[-1] for s in self.settings]
         self.label = " ".join([self.name] + short)
         self.runs = []
 
@@ -164,6 +165,7 @@ def main():
     lines = arguments.eval_data.read_text().splitlines(keepends=True)
     held_out.write_text("".join(lines[:arguments.eval_lines]))
     methods = [Method(text) for text in arguments.method or METHODS]
+    settings.check_names("--method", [method.label for method in methods])
     for method in methods:
         method.compile(arguments, folder)
     # The spec of the first method names the model; a fresh adapter is the model.
@@ -196,4 +198,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -13,7 +13,7 @@ import pathlib
 import statistics
 import subprocess
 
-from build_tools import run_checked
+from build_tools import run_checked, run_main
 from hone_program import HoneProgram
 from workload import Workload, find_config
 
@@ -101,4 +101,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

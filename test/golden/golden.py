@@ -40,8 +40,8 @@ def must(*command):
 
 def prepare(work):
     """Models, and data of ragged lengths whose ids every model knows."""
-    shutil.rmtree(work, ignore_errors=True)
     models = work / "models"
+    shutil.rmtree(models, ignore_errors=True)
     models.mkdir(parents=True)
     for model in (ROOT / "test/reference/golden/models").iterdir():
         (models / model.name).symlink_to(model)

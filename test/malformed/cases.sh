@@ -40,7 +40,7 @@ refuses() {
   status=$?
   refused=$((refused + 1))
   line=$(grep -a '^error' <<<"$message")
-  if [ "$status" -ne "$expected" ]; then
+  if [ "$status" != "$expected" ]; then
     complain "expected exit code $expected but got $status"
   elif [ "$(grep -c . <<<"$line")" -ne 1 ]; then
     complain 'expected one line with "error"'

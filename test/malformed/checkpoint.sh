@@ -9,7 +9,7 @@ kept=run
 newest=run/checkpoint-000002
 rm -rf whole && cp -r kept whole
 wide/train --data data.jsonl --output whole --steps 4 >/dev/null
-expected=$(sha256sum <whole/adapter_model.safetensors)
+expected=$(sha256sum <whole/adapter_model.safetensors) || exit 1
 
 again() { rm -rf run && cp -r kept run; }
 # reseal: makes the manifest of the newest checkpoint agree with its files, as

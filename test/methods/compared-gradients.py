@@ -5,17 +5,14 @@ Each is a safetensors file, or BEFORE:AFTER:RATE, two adapters between which SGD
 one update of it. The numbers are sums that no order changes (math.fsum).
 """
 
-import array
 import json
 import math
+import pathlib
 import re
 import sys
 
-import tensors
-
-
-def read(path):
-    return tensors.read(path, lambda data: array.array("d", data))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "python"))
+from tensor_file import layer_of, read_numbers as read  # noqa: E402
 
 
 def gradient(text):
@@ -69,7 +66,7 @@ def of(pattern):
             {name: reference[name] for name in names})
 
 
-layers = sorted({tensors.layer_of(name) for name in own})
+layers = sorted({layer_of(name) for name in own})
 assert [int(layer["name"]) for layer in line["layers"]] == layers
 for layer in line["layers"]:
     check(layer, *of(rf"layers\.{layer['name']}\."), f"layer {layer['name']}")

@@ -6,16 +6,13 @@ sides, for distances that halve, which go to it quadratically; and three of one
 side, which go to it linearly. MANY is the mean of j z over as many DIRECTIONS.
 """
 
-import array
 import json
+import pathlib
 import struct
 import sys
 
-import tensors
-
-
-def read(path):
-    return tensors.read(path, lambda data: array.array("d", data))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "python"))
+from tensor_file import read_numbers as read  # noqa: E402
 
 
 def first_coefficient(path):

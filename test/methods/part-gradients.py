@@ -8,23 +8,23 @@ its own layers, which is <g', c z'> / c^2 times the whole's. FOLDER/mask-S is th
 gradient whose backward is the identity but in layers S.
 """
 
-import array
+import pathlib
 import sys
 
-import tensors
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "python"))
+from tensor_file import layer_of, read_numbers  # noqa: E402
 
 folder, below = sys.argv[1], int(sys.argv[2])
 LAYERS = 6
 
 
 def read(name):
-    return tensors.read(f"{folder}/{name}.safetensors",
-                        lambda data: array.array("d", data))
+    return read_numbers(f"{folder}/{name}.safetensors")
 
 
 def rows(gradient, layers):
     return [x for name in sorted(gradient)
-            if tensors.layer_of(name) in layers
+            if layer_of(name) in layers
             for x in gradient[name]]
 
 

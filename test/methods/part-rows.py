@@ -1,9 +1,11 @@
 """part-rows.py BOTH LOWER UPPER: the first three layers of six of the adapter BOTH
 have the bits of LOWER, the others those of UPPER."""
 
+import pathlib
 import sys
 
-from tensors import layer_of, read
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "python"))
+from tensor_file import layer_of, read  # noqa: E402
 
 both, lower, upper = map(read, sys.argv[1:])
 assert lower != upper

@@ -3,19 +3,15 @@ direction z, with c = <g, z> of the EXACT gradient g; SCALED is that of the
 direction whose layer i is SCALE i times z, the layers behind those as they are.
 """
 
-import array
+import pathlib
 import sys
 
-import tensors
-
-
-def read(path):
-    return tensors.read(path, lambda data: array.array("d", data))
-
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "python"))
+from tensor_file import layer_of, read_numbers as read  # noqa: E402
 
 exact, estimate, scaled = map(read, sys.argv[1:4])
 given = list(map(float, sys.argv[4:]))
-scales = {name: (given + [1.0] * 99)[tensors.layer_of(name)] for name in exact}
+scales = {name: (given + [1.0] * 99)[layer_of(name)] for name in exact}
 assert 1.0 in scales.values(), "expects a layer without a scale"
 products = {name: sum(x * y for x, y in zip(exact[name], estimate[name]))
             for name in exact}

@@ -8,16 +8,11 @@ the step before begins with moments of zero. What is of no layer moves in every 
 
 import math
 import os
-import struct
+import pathlib
 import sys
 
-from tensors import layer_of
-from tensors import read as read_bytes
-
-
-def read(path):
-    return read_bytes(path, lambda b: list(struct.unpack(f"<{len(b) // 4}f", b)))
-
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "python"))
+from tensor_file import layer_of, read_numbers as read  # noqa: E402
 
 kind, rate, folder, steps = sys.argv[1], float(sys.argv[2]), sys.argv[3], sys.argv[4]
 file = next(f for f in ("adapter_model.safetensors", "model.safetensors") if os.path.exists(f"{folder}/0/{f}"))

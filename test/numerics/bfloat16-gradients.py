@@ -6,19 +6,11 @@ it is given, it is what PyTorch's own bfloat16 model is from float64 at the gold
 adapter, as where a derivative jumps and a rounded value is on the other side.
 """
 
-import array
-import json
-import struct
+import pathlib
 import sys
 
-
-def read(path):
-    with open(path, "rb") as file:
-        header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
-        data = file.read()
-    header.pop("__metadata__", None)
-    return {name: array.array("f", data[slice(*tensor["data_offsets"])])
-            for name, tensor in header.items()}
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "python"))
+from tensor_file import read_numbers as read  # noqa: E402
 
 
 def apart(exact, rounded):

@@ -4,20 +4,17 @@ The forward pass is exact, so the losses are equal to the bit. Each gradient
 differs, by little: bfloat16 rounds a value by at most 2^-9 of itself.
 """
 
-import array
-import json
-import struct
+import pathlib
 import sys
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "python"))
+from tensor_file import parse  # noqa: E402
 
 
 def read(path):
-    with open(path, "rb") as file:
-        header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
-        data = file.read()
-    metadata = header.pop("__metadata__", {})
-    return metadata["loss"], {
-        name: array.array("f", data[slice(*tensor["data_offsets"])])
-        for name, tensor in header.items()}
+    metadata, tensors = parse(path)
+    return metadata["loss"], {name: tensor.numbers()
+                              for name, tensor in tensors.items()}
 
 
 loss, exact = read(sys.argv[1])

@@ -65,6 +65,7 @@ one() {
   run-together host $steps 0 $(program one "$data" one) >"$work/out"
   numbers one >"$work/one.numbers"
   tensors >"$work/one.tensors"
+  [[ -s $work/one.numbers && -s $work/one.tensors ]]
 }
 
 one 2
@@ -96,6 +97,7 @@ ranks() {
   shift
   one $(($1 * $2))
   sed -i '$d' "$work/one.numbers"
+  [[ -s $work/one.numbers ]]
   list=$(seq -f rank%g -s, 0 $(($1 - 1)))
   share "$1"
   for ((rank = 0; rank < $1; ++rank)); do

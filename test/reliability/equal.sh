@@ -1,7 +1,10 @@
 # equal.sh - what two runs with the same bits have in common; to be sourced.
 
+# Where there is nothing, each says so with its name: two of them are not equal.
+
 # losses LOG: its lines without what differs between runs.
 losses() {
+  [[ -s $1 ]] || echo "no lines: $1"
   sed -E 's/"(run|tokens_per_second|peak_[a-z]+_bytes)": [^,}]*[,}]//g' "$1"
 }
 
@@ -12,7 +15,7 @@ result_of() {
     sha256sum <"$1/adapter_model.safetensors"
     sha256sum <"$1/adapter_config.json"
   else
-    (cd "$1" && sha256sum ./*model*.safetensors ./*.json)
+    (cd "$1" && sha256sum ./*model*.safetensors ./*.json) || echo "no result: $1"
   fi
 }
 

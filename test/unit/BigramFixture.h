@@ -58,8 +58,12 @@ struct BigramTrainer {
   std::unique_ptr<rt::Trainer> trainer;
 
   BigramTrainer(const std::string &folder, uint32_t optimizer, uint32_t dtype,
+                unsigned threads = 2)
+      : BigramTrainer(folder, bigramModule(optimizer, dtype), threads) {}
+
+  BigramTrainer(const std::string &folder, const hone_module &compiled,
                 unsigned threads = 2) {
-    auto opened = rt::Module::open(bigramModule(optimizer, dtype));
+    auto opened = rt::Module::open(compiled);
     EXPECT_TRUE(opened.isOk()) << opened.status().render();
     module = std::move(opened.value());
     auto mapped = rt::Weights::open(folder + "weights", module);

@@ -7,9 +7,12 @@
 
 #include "BigramFixture.h"
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <list>
+#include <utility>
 
 using namespace hone;
 using namespace hone::rt;
@@ -102,7 +105,8 @@ TEST_F(TrainerTest, AccumulationWeighsEveryTokenAlike) {
   EXPECT_EQ(whole.targets, targets);
   EXPECT_EQ(targets, data.targetCount());
   EXPECT_NEAR(whole.loss, sum / double(targets), 1e-12);
-  EXPECT_NEAR(bigram.trainer->evaluate(data, 4).value().loss, whole.loss, 1e-12);
+  EXPECT_NEAR(bigram.trainer->evaluate(data, 4).value().loss, whole.loss,
+              1e-12);
 }
 
 TEST_F(TrainerTest, NormIsThatOfTheGradient) {
@@ -160,6 +164,61 @@ TEST_F(TrainerTest, AdamWGetsTheScalarsOfTorch) {
     for (uint64_t i = 0; i < n; ++i)
       ASSERT_NEAR(bigram.values<double>()[i], x[i], 1e-13) << completed;
   }
+}
+
+// The key of each batch that a gradient is taken of; entries have no closure.
+static std::vector<std::array<uint32_t, 4>> seenKeys;
+static uint64_t keyOffset;
+static hone_entry_fn gradientEntry;
+
+static void recordKey(const hone_frame *frame, char *const *values) {
+  memcpy(seenKeys.emplace_back().data(), frame->batch + keyOffset, 16);
+  gradientEntry(frame, values);
+}
+
+TEST_F(TrainerTest, EachStepAndEachOfItsBatchesHasAKey) {
+  hone_module module = bigramModule(HONE_SGD, HONE_F64);
+  std::vector<hone_schedule> schedules(
+      module.schedules, module.schedules + module.schedule_count);
+  std::list<std::vector<hone_item>> items;
+  for (hone_schedule &schedule : schedules) {
+    auto &own = items.emplace_back(schedule.items,
+                                   schedule.items + schedule.item_count);
+    schedule.items = own.data();
+    if (schedule.purpose == HONE_TRAIN ||
+        schedule.purpose == HONE_DIFFERENTIATE)
+      for (size_t i = 1; i < own.size(); ++i)
+        if (own[i - 1].kind == HONE_LOAD)
+          gradientEntry = std::exchange(own[i].run, recordKey);
+  }
+  module.schedules = schedules.data();
+  const int64_t shape[] = {4};
+  keyOffset = module.arena_bytes = (module.arena_bytes + 63) / 64 * 64;
+  module.accumulation_end = module.gradient_end = module.arena_bytes += 64;
+  std::vector<hone_slot> inputs(module.inputs,
+                                module.inputs + module.input_count);
+  inputs.push_back({"random_key", HONE_I32, 1, shape, keyOffset});
+  module.inputs = inputs.data();
+  module.input_count = uint32_t(inputs.size());
+
+  Dataset data = openData();
+  BigramTrainer bigram(folder, module);
+  order.batchesPerStep = 2;
+  plain.seed = (uint64_t(5) << 32) + 42;
+  auto keyOf = [](uint32_t step, uint32_t batch) {
+    return std::array<uint32_t, 4>{42, 5, step, batch << 21};
+  };
+  for (uint32_t step : {0, 1, 3}) {
+    seenKeys.clear();
+    Trainer::StepResult result;
+    ASSERT_TRUE(bigram.trainer->step(data, order, plain, step, result).isOk());
+    EXPECT_EQ(seenKeys, (std::vector{keyOf(step, 0), keyOf(step, 1)})) << step;
+  }
+  // A gradient is that of the first step.
+  seenKeys.clear();
+  ASSERT_TRUE(
+      bigram.trainer->gradient(data, order, order.rangeOf(0), plain).isOk());
+  EXPECT_EQ(seenKeys, (std::vector{keyOf(0, 0), keyOf(0, 1)}));
 }
 
 TEST_F(TrainerTest, ThreadsNeverChangeABit) {

@@ -15,29 +15,21 @@ import re
 import struct
 import sys
 
-import tensor_file
-
-FORMATS = {"F32": ("f", 4), "F64": ("d", 8), "F16": ("e", 2)}
-
-
-def decode(dtype, data):
-    if dtype == "BF16":
-        return [struct.unpack("<f", b"\0\0" + data[i : i + 2])[0] for i in range(0, len(data), 2)]
-    letter, size = FORMATS[dtype]
-    return list(struct.unpack(f"<{len(data) // size}{letter}", data))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "python"))
+from tensor_file import decode, read  # noqa: E402
 
 
 def read_model(folder):
     out = {}
     for path in sorted(folder.glob("*.safetensors")):
-        out.update(tensor_file.read(path))
+        out.update(read(path))
     return out
 
 
 class Adapter:
     def __init__(self, folder):
         self.config = json.loads((folder / "adapter_config.json").read_text())
-        tensors = tensor_file.read(folder / "adapter_model.safetensors")
+        tensors = read(folder / "adapter_model.safetensors")
         self.pairs, self.saved, self.magnitudes = {}, {}, {}
         for name, (dtype, shape, data) in tensors.items():
             name = name.removeprefix("base_model.model.")
@@ -218,7 +210,7 @@ def check_mlx(model, adapter, folder):
     expect(parameters["rank"] == adapter.config["r"], "rank")
     layers = json.loads((model / "config.json").read_text())["num_hidden_layers"]
     adapted = set()
-    tensors = tensor_file.read(folder / "adapters.safetensors")
+    tensors = read(folder / "adapters.safetensors")
     for module, pair in adapter.pairs.items():
         _, _, layer, rest = module.split(".", 3)
         expect(rest in parameters["keys"], f"{rest} is no key")

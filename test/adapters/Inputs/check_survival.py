@@ -12,18 +12,10 @@ import pathlib
 import struct
 import sys
 
-import tensor_file
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "python"))
+from tensor_file import read_numbers as read  # noqa: E402
 
 NAME = "model.layers.0.mlp.up_proj"
-
-
-def read(path):
-    """Name to numbers."""
-    letters = {"F32": "f", "U32": "I"}
-    return {
-        name: struct.unpack(f"<{len(data) // 4}{letters[dtype]}", data)
-        for name, (dtype, _, data) in tensor_file.read(path).items()
-    }
 
 
 def single(x):

@@ -12,20 +12,10 @@ import shutil
 import struct
 import sys
 
-from tensor_file import read
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "python"))
+from tensor_file import read, write  # noqa: E402
 
 random.seed(7)
-
-
-def write(path, tensors):
-    header, at, body = {}, 0, b""
-    for name, (dtype, shape, data) in tensors.items():
-        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + len(data)]}
-        body += data
-        at += len(data)
-    text = json.dumps(header).encode()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(struct.pack("<Q", len(text)) + text + body)
 
 
 def floats(*shape, size=0.1):

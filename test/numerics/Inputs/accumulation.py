@@ -9,7 +9,6 @@ With plain SGD a step of one sequence is its mean gradient: the mean of those me
 is printed too, which is what dividing each batch's loss by the number of batches
 would give.
 """
-import array
 import json
 import math
 import pathlib
@@ -17,8 +16,8 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.append(str(pathlib.Path(__file__).parents[2] / "results" / "Inputs"))
-import tensors  # noqa: E402
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "python"))
+from tensor_file import read_folder  # noqa: E402
 
 start, data, limit = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), float(sys.argv[3])
 together, apart = sys.argv[4:6]
@@ -27,11 +26,7 @@ options = sys.argv[6:]
 
 def values(folder):
     """name -> its numbers."""
-    kinds = {"F32": "f", "F64": "d"}
-    return {
-        name: array.array(kinds[dtype], data)
-        for name, (_, dtype, _, data) in tensors.read_folder(folder).items()
-    }
+    return {name: tensor.numbers() for name, (_, tensor) in read_folder(folder).items()}
 
 
 def minus(a, b):

@@ -5,9 +5,12 @@
 
 TRL's templates mark what an assistant says with {% generation %}, and Transformers
 makes a mask of the marks. Each dialogue of golden/chat/dialogues.jsonl that a template
-takes has the same ids and the same mask in the product. With --without-marks the
-product gets the template without them, as the models have it, and finds the turns by
-prefix rendering: some masks differ then, since TRL counts some parts of prompts as said.
+takes has the same ids and the same mask in the product, in one sample. Any other is a
+failure, and what is refused is one unless it is in KNOWN, or is there and refused no
+more. With --without-marks the product gets the template without them, as the models have
+it, and finds the turns by prefix rendering: some masks differ then, since TRL counts
+some parts of prompts as said, and none of that is a failure; having compared nothing is.
+What a template needs is in WORK/TEMPLATE.
 """
 import json
 import os
@@ -24,11 +27,20 @@ from transformers import PreTrainedTokenizerFast
 
 TEMPLATES = pathlib.Path(trl.__path__[0]) / "chat_templates"
 TOKENIZER = pathlib.Path(OUT) / "qwen2"
+NOTHING = "no dialogue was compared"
 CONFIG = {
     "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 16,
     "num_attention_heads": 2, "num_key_value_heads": 2, "intermediate_size": 16,
     "num_hidden_layers": 1, "vocab_size": 512, "hidden_act": "silu", "rms_norm_eps": 1e-6,
     "rope_theta": 10000.0, "max_position_embeddings": 16384, "torch_dtype": "float32"}
+# Template -> what is said of it instead of a comparison.
+KNOWN = {
+    "diffusion_gemma_training": "the filter 'dictsort' is not in the subset",
+    "glm4moe_training": "the argument 'ensure_ascii' of the filter 'tojson' is not in the subset",
+    "llava_next_training": NOTHING,  # reads contents as lists of parts
+    "muse_glimmer_training": "upper and lower case of letters beyond ASCII are not supported",
+}
+TOKENS = SPECIAL + ["<|end|>", "<mask>"]
 SPEC = "lora: {r: 2}\ntrain: {max_seq_length: 8192, optimizer: sgd}\n"
 
 
@@ -44,8 +56,7 @@ def theirs(tokenizer, template, talk):
 
 def compiled(template, work):
     """The program for it, or why there is none."""
-    shutil.rmtree(work, ignore_errors=True)
-    work.mkdir(parents=True)
+    work.mkdir(parents=True, exist_ok=True)
     (work / "config.json").write_text(json.dumps(CONFIG))
     (work / "spec.yaml").write_text(SPEC)
     run(["hone-make-model", work / "config.json", "-o", work / "model", "--tokenizer=byte"])
@@ -68,9 +79,9 @@ def ours(train, talk, work):
     and why there are none."""
     data = work / "talk.jsonl"
     data.write_text(json.dumps({"messages": talk}) + "\n")
+    shutil.rmtree(work / "run", ignore_errors=True)
     made = run([train, "--data", data, "--output", work / "run", "--steps", "1",
                 "--show-samples", "99", "--chat-date", f"{TODAY:%Y-%m-%d}"])
-    shutil.rmtree(work / "run", ignore_errors=True)
     samples = []
     for line in re.findall(r"^ +ids +(.*)$", made.stdout, re.M):
         inside, parts, hidden = False, [[]], 0
@@ -92,6 +103,37 @@ def is_same(sample, wanted):
         last == wanted[len(wanted) - len(last):])
 
 
+def compare(name, given, template, tokenizer, talks, work):
+    """Compares what the product makes of `given`; how many are the same, and what is wrong."""
+    train, problem = compiled(given, work)
+    if train is None:
+        print(f"{name}: honec: {problem}", flush=True)
+        return 0, [problem]
+    wrong, same, left_out, split = [], 0, 0, 0
+    for number, talk in enumerate(talks):
+        spelled = any(t in turn["content"] + turn.get("reasoning_content", "") for turn in talk for t in TOKENS)
+        wanted = None if spelled or talk[0]["role"] == "assistant" else theirs(tokenizer, template, talk)
+        if wanted is None or not any(mask for _, mask in wanted):
+            left_out += 1
+            continue
+        found, problem = ours(train, talk, work)
+        if not found:
+            wrong.append(problem)
+            print(f"   dialogue {number}: {problem}")
+        elif len(found) > 1:
+            split += 1
+            wrong.append("several samples")
+        elif is_same(found[0], wanted):
+            same += 1
+        else:
+            wrong.append("other ids or another mask")
+            at = next((i for i, (a, b) in enumerate(zip(found[0][0], wanted)) if a != b), None)
+            print(f"   dialogue {number} differs, first at {at}: {found[0][0][at:][:4]}, theirs {wanted[at:][:4]}")
+    print(f"{name}: {same} same, {len(talks) - same - left_out} others ({split} of several samples), "
+          f"{left_out} left out", flush=True)
+    return same, wrong if len(talks) > left_out else [NOTHING]
+
+
 def main():
     arguments = sys.argv[1:]
     unmarked = "--without-marks" in arguments
@@ -99,36 +141,22 @@ def main():
     work = pathlib.Path(folder)
     talks = [json.loads(line)["messages"] for line in open(os.path.join(OUT, "dialogues.jsonl"))]
     tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(TOKENIZER / "tokenizer.json"), **VARIABLES)
-    special = SPECIAL + ["<|end|>", "<mask>"]
-    failed = False
+    compared, failed = 0, []
     for path in sorted(TEMPLATES.glob("*_training.jinja")):
-        if names and path.stem not in names:
+        name, template = path.stem, path.read_text()
+        if names and name not in names:
             continue
-        template = path.read_text()
-        train, problem = compiled(without_marks(template) if unmarked else template, work)
-        if train is None:
-            print(f"{path.stem}: honec: {problem}", flush=True)
-            continue
-        same = left_out = split = 0
-        for number, talk in enumerate(talks):
-            spelled = any(t in turn["content"] + turn.get("reasoning_content", "") for turn in talk for t in special)
-            wanted = None if spelled or talk[0]["role"] == "assistant" else theirs(tokenizer, template, talk)
-            if wanted is None or not any(mask for _, mask in wanted):
-                left_out += 1
-                continue
-            found, problem = ours(train, talk, work)
-            split += len(found) > 1
-            if len(found) == 1 and is_same(found[0], wanted):
-                same += 1
-            elif not found:
-                print(f"   dialogue {number}: {problem}")
-            elif len(found) == 1:
-                failed = True
-                at = next((i for i, (a, b) in enumerate(zip(found[0][0], wanted)) if a != b), None)
-                print(f"   dialogue {number} differs, first at {at}: {found[0][0][at:][:4]}, theirs {wanted[at:][:4]}")
-        print(f"{path.stem}: {same} same, {len(talks) - same - left_out} others ({split} of several samples), "
-              f"{left_out} left out", flush=True)
-    sys.exit(failed)
+        same, wrong = compare(name, without_marks(template) if unmarked else template,
+                              template, tokenizer, talks, work / name)
+        compared += same
+        known = KNOWN.get(name)
+        if known:
+            wrong = [problem for problem in wrong if known not in problem] if wrong else ["it is not refused"]
+        failed += [name] if wrong and not unmarked else []
+    if failed:
+        sys.exit(f"not as TRL has it: {', '.join(failed)}")
+    if not compared:
+        sys.exit("nothing was the same")
 
 
 if __name__ == "__main__":

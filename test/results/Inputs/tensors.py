@@ -15,38 +15,8 @@ import shutil
 import struct
 import sys
 
-
-def read(path):
-    data = path.read_bytes()
-    (size,) = struct.unpack("<Q", data[:8])
-    header = json.loads(data[8 : 8 + size])
-    header.pop("__metadata__", None)
-    body = data[8 + size :]
-    return {
-        name: (t["dtype"], t["shape"], body[slice(*t["data_offsets"])])
-        for name, t in header.items()
-    }
-
-
-def read_folder(folder):
-    found = {}
-    for path in sorted(pathlib.Path(folder).glob("*model*.safetensors")):
-        for name, tensor in read(path).items():
-            assert name not in found, name
-            found[name] = (path.name, *tensor)
-    return found
-
-
-def write(path, tensors):
-    header, at = {"__metadata__": {"format": "pt"}}, 0
-    for name, (dtype, shape, data) in tensors.items():
-        end = at + len(data)
-        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [at, end]}
-        at = end
-    text = json.dumps(header).encode()
-    path.write_bytes(
-        struct.pack("<Q", len(text)) + text + b"".join(t[2] for t in tensors.values())
-    )
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "python"))
+from tensor_file import read, read_folder, write  # noqa: E402
 
 
 def shard(source, target):
@@ -59,9 +29,9 @@ def shard(source, target):
     for i in range(2):
         file = f"model-0000{i + 1}-of-00002.safetensors"
         part = {n: tensors[n] for n in names[i::2]}
-        write(target / file, part)
+        write(target / file, part, {"format": "pt"})
         weight_map.update({n: file for n in part})
-        size += sum(len(t[2]) for t in part.values())
+        size += sum(len(t.data) for t in part.values())
     index = {"metadata": {"total_size": size}, "weight_map": weight_map}
     (target / "model.safetensors.index.json").write_text(json.dumps(index))
 
@@ -74,15 +44,15 @@ def to_bfloat16(data):
 
 
 def values(tensor, other):
-    _, dtype, _, data = tensor
-    return to_bfloat16(data) if dtype == "F32" and other[1] == "BF16" else data
+    rounds = tensor.dtype == "F32" and other.dtype == "BF16"
+    return to_bfloat16(tensor.data) if rounds else tensor.data
 
 
 def differences(a, b):
     a, b = read_folder(a), read_folder(b)
     assert a.keys() == b.keys(), a.keys() ^ b.keys()
     assert a, "no tensors"
-    return [n for n in a if values(a[n], b[n]) != values(b[n], a[n])]
+    return [n for n, (_, t) in a.items() if values(t, b[n][1]) != values(b[n][1], t)]
 
 
 def main():
@@ -90,11 +60,12 @@ def main():
     if command == "shard":
         shard(*arguments)
     elif command == "names":
-        for name, tensor in sorted(read_folder(*arguments).items()):
-            print(name, tensor[0], tensor[1])
+        for name, (file, tensor) in sorted(read_folder(*arguments).items()):
+            print(name, file, tensor.dtype)
     elif command == "count":
         model, adapter = (
-            sum(math.prod(t[2]) for t in read_folder(a).values()) for a in arguments
+            sum(math.prod(tensor.shape) for _, tensor in read_folder(a).values())
+            for a in arguments
         )
         print(f"trainable params: {adapter:,} || all params: {model + adapter:,}")
     else:
