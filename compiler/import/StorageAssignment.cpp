@@ -73,10 +73,10 @@ static Status checkTrained(ModuleOp module, const Spec &spec,
                               .getBody()
                               .getOps<ParameterOp>()) {
       auto type = cast<RankedTensorType>(op.getType());
-      std::string name = (call.getPrefix() + op.getName()).str();
+      std::string name =
+          model->sourceOf((call.getPrefix() + op.getName()).str());
       if (op.getInit() == Init::Pretrained && type.getRank() == 2 &&
-          model->quantization->covers(model->sourceOf(name),
-                                      type.getDimSize(1)))
+          model->quantization->covers(name, type.getDimSize(1)))
         trained = name;
     }
   });

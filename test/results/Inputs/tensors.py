@@ -6,6 +6,7 @@
 #                                   to bfloat16
 #   tensors.py differ A B           at least one value differs
 #   tensors.py names FOLDER         "name file dtype", sorted
+#   tensors.py equal A NAME B NAME  one tensor of each has the same values
 
 import json
 import pathlib
@@ -90,6 +91,9 @@ def main():
     elif command == "names":
         for name, tensor in sorted(read_folder(*arguments).items()):
             print(name, tensor[0], tensor[1])
+    elif command == "equal":
+        a, b = (read_folder(f)[str(n)] for f, n in (arguments[:2], arguments[2:]))
+        assert values(a, b) == values(b, a), "other values"
     else:
         found = differences(*arguments)
         print(f"{len(found)} tensors differ")
