@@ -434,8 +434,11 @@ Status Compilation::findTensors(const std::vector<ExpectedTensor> &expected) {
   if (!opened.isOk())
     return opened.status();
   weights.emplace(std::move(opened.value()));
-  if (model)
+  if (model) {
     weights->setBasePrefix(model->baseModelPrefix);
+    if (model->tiesEmbeddings)
+      weights->setSource(headModule, model->embeddingModule);
+  }
   Status status =
       weights->require(expected, model ? "config.json" : identity.name);
   if (status.isOk() && model)

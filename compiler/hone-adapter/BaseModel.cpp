@@ -76,6 +76,18 @@ Result<bool> BaseModel::tiesEmbeddings() const {
   return reader.failed() ? Result<bool>(reader.status()) : Result<bool>(ties);
 }
 
+std::optional<BaseModel::TiedTable> BaseModel::tiedTable() const {
+  const Family *family = familyOf(modelType());
+  if (!family)
+    return std::nullopt;
+  const std::string name = family->embeddingModule.str() + ".weight";
+  Result<std::string> inFiles = nameOf(name, configPath());
+  if (!inFiles.isOk())
+    return std::nullopt;
+  return TiedTable{inFiles.value(),
+                   name.substr(0, name.size() - inFiles.value().size())};
+}
+
 Status BaseModel::readQuantization() {
   for (const char *key : {"quantization", "quantization_config"}) {
     const Json *found = root.find(key);

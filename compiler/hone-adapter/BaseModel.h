@@ -62,6 +62,14 @@ public:
   /// its family has it, else whether the files have no head. Errors: BadConfig.
   rt::Result<bool> tiesEmbeddings() const;
 
+  /// The table that a tied head has, and what the files leave out before it:
+  /// the name of the model's body where they are of the body alone.
+  struct TiedTable {
+    std::string name, leftOut;
+  };
+  /// None where the family is not known, or the files have no such tensor.
+  std::optional<TiedTable> tiedTable() const;
+
   /// A tensor of `module`, as the files name it: without the name of the
   /// model's body where they are of the body alone. Errors: BadData.
   rt::Result<std::string> nameOf(const std::string &tensor,

@@ -9,6 +9,7 @@
 #include "base/MappedFile.h"
 #include "compiler/hone-adapter/NewFolder.h"
 #include "compiler/hone-adapter/RoundedStore.h"
+#include "compiler/import/HuggingFaceModel.h"
 #include "compiler/weights/ModelConfig.h"
 #include "formats/ModelFolder.h"
 #include "platform/Files.h"
@@ -67,9 +68,14 @@ private:
   Status planUpdates();
   Status planSaved();
   Status planCompanions();
-  /// That the embedding and the head, if they are one, are not taken for two.
+  /// That what is added to the embedding or the head is not added to both: if
+  /// they are one, a module that PEFT has copied is all that may be told apart.
   Status checkTied(const rt::TensorInfo &tensor, StringRef name,
                    int64_t rows) const;
+  /// The tensors that the output has, as the model's files name them.
+  std::vector<std::string> names() const;
+  /// Where one of them is: a head that becomes one of its own is the table.
+  const WeightIndex::Entry &entryOf(const std::string &name) const;
   Status planTensor(const std::string &name);
   Status checkMeasured(const BaseMatrix &matrix, const std::string &name);
   Status misfit(const rt::TensorInfo &tensor, const std::string &problem) const;
@@ -98,6 +104,10 @@ private:
   std::vector<std::string> companions; ///< names of files that are copied
   uint64_t totalBytes = 0;
   bool isTied = false;
+  std::optional<BaseModel::TiedTable> tiedTable;
+  bool untiesHead = false;
+  /// What names of the files get: with a head they are of more than the body.
+  std::string prefix;
   int64_t vocabulary = 0; ///< 0: config.json does not say
   MergeReport report;
 };
@@ -170,17 +180,22 @@ Status Merger::planUpdates() {
 
 Status Merger::planSaved() {
   for (const SavedTensor &tensor : adapter.saved()) {
+    const bool isHead = tiedTable && tensor.name == headWeight;
     Result<std::string> name =
-        model.nameOf(tensor.name, adapter.placeOf(*tensor.tensor));
+        isHead ? tensor.name
+               : model.nameOf(tensor.name, adapter.placeOf(*tensor.tensor));
     if (!name.isOk())
       return name.status();
-    const rt::TensorInfo &old = *model.weights().find(name.value())->tensor;
-    if (old.shape.size() == 2)
+    const bool isTable = tiedTable && name.value() == tiedTable->name;
+    untiesHead |= isHead || isTable;
+    const std::string source = isHead ? tiedTable->name : name.value();
+    const rt::TensorInfo &old = *model.weights().find(source)->tensor;
+    if (!isHead && !isTable && old.shape.size() == 2)
       if (Status status = checkTied(*tensor.tensor, name.value(), old.shape[0]);
           !status.isOk())
         return status;
     std::string weight;
-    if (model.isGrouped(name.value(), weight))
+    if (model.isGrouped(source, weight))
       return misfit(*tensor.tensor, "expected a tensor of floats in the model, "
                                     "found one in groups");
     if (old.shape != tensor.tensor->shape || !rt::isConvertible(old.dtype))
@@ -193,6 +208,8 @@ Status Merger::planSaved() {
       return misfit(*tensor.tensor,
                     "the adapter has " + name.value() + " twice");
   }
+  if (untiesHead)
+    prefix = tiedTable->leftOut;
   report.savedTensors = saved.size();
   return Status::ok();
 }
@@ -224,17 +241,35 @@ Status Merger::checkMeasured(const BaseMatrix &matrix,
                         "give another --group-size"});
 }
 
+std::vector<std::string> Merger::names() const {
+  std::vector<std::string> names = model.weights().names();
+  if (untiesHead) { // whatever they held of it was not read
+    llvm::erase_if(names, [](StringRef name) {
+      return name.starts_with((StringRef(headModule) + ".").str());
+    });
+    names.push_back(headWeight);
+  }
+  return names;
+}
+
+const WeightIndex::Entry &Merger::entryOf(const std::string &name) const {
+  return *model.weights().find(
+      untiesHead && name == headWeight ? tiedTable->name : name);
+}
+
 Status Merger::planTensor(const std::string &name) {
-  const WeightIndex::Entry &entry = *model.weights().find(name);
+  const WeightIndex::Entry &entry = entryOf(name);
   const rt::TensorInfo &tensor = *entry.tensor;
   rt::TensorSpec spec = tensor;
+  spec.name = name == headWeight ? name : prefix + name;
   Output output;
   output.source = name;
   std::string weight;
   const bool isFloat = rt::isConvertible(tensor.dtype);
   if (isFloat && request.dtype)
     spec.dtype = *request.dtype;
-  if (model.isGrouped(name, weight)) {
+  const bool isNewHead = untiesHead && name == headWeight;
+  if (!isNewHead && model.isGrouped(name, weight)) {
     Result<BaseMatrix> matrix = model.matrix(weight);
     if (!matrix.isOk())
       return matrix.status();
@@ -271,7 +306,7 @@ Status Merger::planTensor(const std::string &name) {
                           "expected a size of less than 2^64 bytes",
                           "check the download"});
   totalBytes += *bytes;
-  shardOf[name] = llvm::sys::path::filename(entry.file->path()).str();
+  shardOf[spec.name] = llvm::sys::path::filename(entry.file->path()).str();
   files[entry.file->path()].push_back(std::move(spec));
   outputs[name] = output;
   return Status::ok();
@@ -289,6 +324,8 @@ Status Merger::plan() {
   if (!ties.isOk() || !size.isOk())
     return ties.isOk() ? size.status() : ties.status();
   isTied = ties.value();
+  if (isTied)
+    tiedTable = model.tiedTable();
   vocabulary = size.value();
   if (Status status = planCompanions(); !status.isOk())
     return status;
@@ -296,7 +333,7 @@ Status Merger::plan() {
     return status;
   if (Status status = planSaved(); !status.isOk())
     return status;
-  for (const std::string &name : model.weights().names())
+  for (const std::string &name : names())
     if (Status status = planTensor(name); !status.isOk())
       return status;
   return Status::ok();
@@ -421,8 +458,10 @@ Status Merger::writeMatrix(rt::SafetensorsWriter &writer,
 
 Status Merger::writeTensor(rt::SafetensorsWriter &writer,
                            const rt::TensorInfo &to) {
-  const Output &output = outputs.at(to.name);
-  const WeightIndex::Entry &entry = *model.weights().find(to.name);
+  const std::string name =
+      to.name == headWeight ? to.name : to.name.substr(prefix.size());
+  const Output &output = outputs.at(name);
+  const WeightIndex::Entry &entry = entryOf(name);
   Status status = Status::ok();
   switch (output.kind) {
   case Output::Copied:
@@ -434,7 +473,7 @@ Status Merger::writeTensor(rt::SafetensorsWriter &writer,
   case Output::Rounded:
     return writeFloats(writer, *entry.file, *entry.tensor, to.dtype);
   case Output::Saved:
-    return writeFloats(writer, adapter.file(), *saved.at(to.name), to.dtype);
+    return writeFloats(writer, adapter.file(), *saved.at(name), to.dtype);
   case Output::Floats:
   case Output::Grouped:
     return writeMatrix(writer, to, output);
@@ -475,9 +514,9 @@ Status Merger::writeIndex(NewFolder &folder) {
 }
 
 Status Merger::writeConfig(NewFolder &folder) {
-  const ConfigChanges changes = {request.dtype,
-                                 model.quantization() && !request.keepsGroups};
-  if (!changes.dtype && !changes.losesGroups)
+  const ConfigChanges changes = {
+      request.dtype, model.quantization() && !request.keepsGroups, untiesHead};
+  if (!changes.dtype && !changes.losesGroups && !changes.untiesHead)
     return folder.copy("config.json", model.configPath());
   return folder.write("config.json", renderConfig(model.config(), changes));
 }

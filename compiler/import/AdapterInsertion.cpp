@@ -228,39 +228,21 @@ Status TrainingChoice::check(ModuleOp module) const {
   return shapes.check();
 }
 
-/// A head that is the embedding's table: PEFT would train a copy of one of the
-/// two.
-static Status checkTies(ModuleOp module, const Spec &spec) {
-  std::set<std::string> tables;
-  std::string tied;
-  SymbolTable symbols(module);
-  auto forEachTable = [&](auto visit) {
-    module.walk([&](CallOp call) {
-      auto block = symbols.lookup<BlockOp>(call.getBlock());
-      block.walk([&](ParameterOp op) {
-        if (op.getTrainable())
-          for (Operation *user : op->getUsers())
-            visit(user, (call.getPrefix() + op.getName()).str());
-      });
-    });
+void hone::untieSaved(ModuleOp module, const HuggingFaceModel &model,
+                      const Spec &spec) {
+  auto isSaved = [&](StringRef path) {
+    return llvm::any_of(
+        spec.lora.modules_to_save,
+        [&](const std::string &saved) { return names(saved, path); });
   };
-  forEachTable([&](Operation *user, const std::string &name) {
-    if (isa<EmbeddingOp>(user))
-      tables.insert(name);
+  if (!model.tiesEmbeddings ||
+      !(isSaved(headModule) || isSaved(model.embeddingModule)))
+    return;
+  module.walk([&](LinearCrossEntropyOp op) {
+    auto weight = op.getWeight().getDefiningOp<ParameterOp>();
+    weight.setName(headWeight);
+    weight->setLoc(NameLoc::get(weight.getNameAttr()));
   });
-  forEachTable([&](Operation *user, const std::string &name) {
-    if (isa<LinearCrossEntropyOp>(user) && tables.count(name))
-      tied = name;
-  });
-  if (tied.empty())
-    return Status::ok();
-  return Status::error(
-      ErrorCode::SpecDisagreesWithModel,
-      {spec.placeOf("lora.modules_to_save"),
-       "expected modules with tensors of their own, but the model's head is "
-       "tied to '" +
-           tied + "', of which PEFT would train a copy",
-       "leave it out, or train all parameters with lora: none"});
 }
 
 Result<rt::LoraSettings> hone::chooseTrained(ModuleOp module, const Spec &spec,
@@ -320,7 +302,5 @@ Result<rt::LoraSettings> hone::chooseTrained(ModuleOp module, const Spec &spec,
         if (own.rank)
           adapt(op, own, spec.lora.use_dora);
     }
-  if (Status status = checkTies(module, spec); !status.isOk())
-    return status;
   return lora;
 }

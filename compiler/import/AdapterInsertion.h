@@ -12,11 +12,18 @@
 #ifndef HONE_COMPILER_IMPORT_ADAPTERINSERTION_H
 #define HONE_COMPILER_IMPORT_ADAPTERINSERTION_H
 
+#include "compiler/import/HuggingFaceModel.h"
 #include "compiler/spec/Spec.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
 namespace hone {
+
+/// Where lora.modules_to_save names the head of `model` or the embedding whose
+/// table it reads, gives the head a weight of its own: copies of the two train
+/// apart, as in PEFT, and one that is frozen stays what it was.
+void untieSaved(mlir::ModuleOp module, const HuggingFaceModel &model,
+                const Spec &spec);
 
 /// Makes each hone.linear of `module` that lora.target_modules names a
 /// hone.lora_linear, and the parameters that lora.modules_to_save and lora.bias
@@ -25,7 +32,7 @@ namespace hone {
 /// modules' names for adapter_config.json, sorted, in place of "all-linear",
 /// and layers one by one.
 /// Errors: Usage naming the entry that names no such module, with the nearest
-/// that does; a module that is named twice; a tied one.
+/// that does; a module that is named twice.
 rt::Result<rt::LoraSettings> chooseTrained(mlir::ModuleOp module,
                                            const Spec &spec, bool trains);
 

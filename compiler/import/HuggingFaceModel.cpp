@@ -80,8 +80,9 @@ HuggingFaceModel::parse(const std::string &text, const std::string &place) {
   model->maxPositionEmbeddings = config.size("max_position_embeddings", 0);
   model->initializerRange = config.positive("initializer_range", 0.02);
   model->tiesEmbeddings = readTiesEmbeddings(config, family->tiesEmbeddings);
+  model->embeddingModule = family->embeddingModule.str();
   if (model->tiesEmbeddings)
-    model->redundantTensors.push_back("lm_head.weight");
+    model->redundantTensors.push_back(headWeight);
   model->read(config);
   config.refuseUnknownKeys(family->modelType);
   if (config.failed())

@@ -23,6 +23,10 @@ namespace hone {
 class ConfigReader;
 class ModelBuilder;
 
+/// The head, and its weight where it has one of its own.
+inline constexpr const char *headModule = "lm_head";
+inline constexpr const char *headWeight = "lm_head.weight";
+
 class HuggingFaceModel {
 public:
   virtual ~HuggingFaceModel() = default;
@@ -44,6 +48,7 @@ public:
   int64_t maxPositionEmbeddings = 0; ///< 0: not in the file
   double initializerRange = 0.02;    ///< only random models are made with it
   bool tiesEmbeddings = false;       ///< the head is the embedding's table
+  std::string embeddingModule;       ///< "model.embed_tokens"
   std::optional<Quantization> quantization; ///< of the files' weights
   /// What the names of tensors begin with where the files are of the model with
   /// its head, and do not where they are of the base model alone:
@@ -53,6 +58,13 @@ public:
   std::vector<std::string> notes;
   /// What the files may hold although the model does not read it.
   std::vector<std::string> redundantTensors;
+
+  /// What the files call the tensor `name`: the embedding's table for the
+  /// weight of a head that is tied to it.
+  std::string sourceOf(const std::string &name) const {
+    return tiesEmbeddings && name == headWeight ? embeddingModule + ".weight"
+                                                : name;
+  }
 
 protected:
   /// Takes the keys of the family. Errors stay in `config`, and a model with

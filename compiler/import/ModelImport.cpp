@@ -52,6 +52,7 @@ Result<ImportedModel> hone::importModel(MLIRContext &context,
                      builder.getI64IntegerAttr(spec.maxRows()));
   (*module)->setAttr(HoneDialect::getMaxPositionsAttrName(),
                      builder.getI64IntegerAttr(spec.train.max_seq_length));
+  untieSaved(*module, model, spec);
   Result<rt::LoraSettings> lora = chooseTrained(*module, spec, trains);
   if (!lora.isOk())
     return lora.status();

@@ -73,7 +73,8 @@ static Status checkTrained(ModuleOp module, const Spec &spec,
                               .getBody()
                               .getOps<ParameterOp>()) {
       auto type = cast<RankedTensorType>(op.getType());
-      std::string name = (call.getPrefix() + op.getName()).str();
+      std::string name =
+          model->sourceOf((call.getPrefix() + op.getName()).str());
       if (op.getInit() == Init::Pretrained && type.getRank() == 2 &&
           model->quantization->covers(name, type.getDimSize(1)))
         trained = name;
@@ -125,7 +126,7 @@ Result<rt::WeightSettings> hone::assignStorage(ModuleOp module,
         int64_t in = type.getDimSize(1);
         StorageAttr wanted = storage;
         if (model && model->quantization &&
-            !model->quantization->covers(name, in))
+            !model->quantization->covers(model->sourceOf(name), in))
           wanted = {};
         if (wanted && wanted.isGrouped() && in % wanted.getGroup())
           return groupMisfit(spec, wanted, name, type);

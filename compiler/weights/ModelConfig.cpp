@@ -84,7 +84,8 @@ static const char *torchName(Dtype dtype) {
 std::string hone::renderConfig(const Json &config,
                                const ConfigChanges &changes) {
   std::string text;
-  bool hasType = false;
+  const std::string tie = "tie_word_embeddings";
+  bool hasType = false, hasTie = false;
   auto member = [&](const std::string &key, const std::string &value) {
     text += text.empty() ? "\n  " : ",\n  ";
     rt::appendJsonString(text, key);
@@ -99,8 +100,14 @@ std::string hone::renderConfig(const Json &config,
       continue;
     bool isType = key == "dtype" || key == "torch_dtype";
     hasType |= isType;
-    member(key, isType && changes.dtype ? type : renderJson(value, 2));
+    const bool isUntied = changes.untiesHead && key == tie;
+    hasTie |= isUntied;
+    member(key, isUntied                  ? "false"
+                : isType && changes.dtype ? type
+                                          : renderJson(value, 2));
   }
+  if (changes.untiesHead && !hasTie)
+    member(tie, "false");
   if (changes.dtype && !hasType)
     member("torch_dtype", type);
   return "{" + text + "\n}\n";

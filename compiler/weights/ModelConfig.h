@@ -28,6 +28,8 @@ struct ConfigChanges {
   std::optional<rt::Dtype> dtype;
   /// The weights are no longer in groups.
   bool losesGroups = false;
+  /// The head no longer is the embedding's table.
+  bool untiesHead = false;
 };
 
 /// The text of config.json with `changes`; all other keys stay, in their order.

@@ -263,6 +263,14 @@ Result<WeightIndex> WeightIndex::openShards(const std::string &directory,
 }
 
 const WeightIndex::Entry *WeightIndex::find(StringRef name) const {
+  StringRef rest = name;
+  return !tiedModule.empty() && rest.consume_front(tiedModule)
+             ? findInFiles((sourceModule + rest).str())
+             : findInFiles(name);
+}
+
+/// Under its name, or that in the base model.
+const WeightIndex::Entry *WeightIndex::findInFiles(StringRef name) const {
   if (const Entry *entry = findExactly(name))
     return entry;
   StringRef inBase = name;
@@ -338,19 +346,19 @@ Status
 WeightIndex::refuseUnused(const std::vector<ExpectedTensor> &expected,
                           const std::vector<std::string> &redundant) const {
   llvm::StringSet<> allowed;
-  auto allow = [&](StringRef name) {
-    if (const Entry *entry = find(name))
+  auto allow = [&](const Entry *entry) {
+    if (entry)
       allowed.insert(entry->tensor->name);
   };
   for (const ExpectedTensor &tensor : expected)
-    allow(tensor.name);
+    allow(find(tensor.name));
   for (const std::string &name : redundant)
-    allow(name);
+    allow(findInFiles(name));
   for (const std::string &name : names()) {
     if (allowed.contains(name) ||
         StringRef(name).ends_with(".rotary_emb.inv_freq"))
       continue;
-    const Entry &entry = *find(name);
+    const Entry &entry = *findExactly(name);
     return Status::error(
         ErrorCode::UnusedTensor,
         {entry.file->path() + ": tensor " + name,
@@ -370,7 +378,7 @@ std::string WeightIndex::contentHash() const {
   std::vector<std::string> all = names();
   std::vector<std::string> digests(all.size());
   llvm::parallelFor(0, all.size(), [&](size_t i) {
-    const Entry &entry = *find(all[i]);
+    const Entry &entry = *findExactly(all[i]);
     rt::Sha256 hash;
     entry.file->visit(*entry.tensor, [&](const char *bytes, uint64_t size) {
       hash.update(bytes, size);
@@ -379,7 +387,7 @@ std::string WeightIndex::contentHash() const {
   });
   rt::Sha256 whole;
   for (size_t i = 0; i < all.size(); ++i) {
-    const rt::TensorInfo &tensor = *find(all[i])->tensor;
+    const rt::TensorInfo &tensor = *findExactly(all[i])->tensor;
     whole.update(all[i] + "\n" + rt::dtypeName(tensor.dtype) + " " +
                  rt::describeShape(tensor.shape) + "\n" + digests[i] + "\n");
   }

@@ -49,6 +49,13 @@ public:
   /// what follows `prefix` in it, too.
   void setBasePrefix(std::string prefix) { basePrefix = std::move(prefix); }
 
+  /// From now on tensors of `module` are those of `other`, whatever the files
+  /// hold: of a head, those of the embedding that it is tied to.
+  void setSource(std::string module, std::string other) {
+    tiedModule = std::move(module) + ".";
+    sourceModule = std::move(other) + ".";
+  }
+
   /// Null when no file has the tensor.
   const Entry *find(llvm::StringRef name) const;
 
@@ -87,7 +94,8 @@ private:
 
   std::string where; ///< the file, or the index, for messages
   std::vector<std::unique_ptr<rt::SafetensorsFile>> files;
-  std::string basePrefix;
+  std::string basePrefix, tiedModule, sourceModule;
+  const Entry *findInFiles(llvm::StringRef name) const;
   const Entry *findExactly(llvm::StringRef name) const;
   /// By name. Sorted and not hashed: names may have been chosen to collide.
   std::vector<Entry> entries;

@@ -39,8 +39,9 @@ protected:
     EXPECT_TRUE(parsed.isOk()) << parsed.status().render();
     return parsed.value();
   }
-  OwningOpRef<ModuleOp> imported(const std::string &text) {
-    auto result = importModel(context, *smallModel(), spec(text));
+  OwningOpRef<ModuleOp> imported(const std::string &text,
+                                 const std::string &more = "") {
+    auto result = importModel(context, *smallModel(more), spec(text));
     EXPECT_TRUE(result.isOk()) << result.status().render();
     return std::move(result.value().module);
   }
@@ -109,6 +110,37 @@ TEST_F(ModelImportTest, SavedModulesTrainInFull) {
                                    "model.layers.1.mlp.up_proj.weight"}));
   // One layer differs from the others.
   EXPECT_EQ(llvm::range_size(module->getOps<BlockOp>()), 4u);
+}
+
+/// Which tensor a head reads.
+static std::string headIn(ModuleOp module) {
+  std::string name;
+  module.walk([&](LinearCrossEntropyOp op) {
+    name = op.getWeight().getDefiningOp<ParameterOp>().getName().str();
+  });
+  return name;
+}
+
+TEST_F(ModelImportTest, OfATiedHeadWhatIsSavedIsACopy) {
+  const std::string tie = R"(, "tie_word_embeddings": true)";
+  const std::string table = "model.embed_tokens.weight";
+  using Names = std::set<std::string>;
+  for (auto [saved, trained] :
+       {std::pair("embed_tokens", Names{table}),
+        std::pair("model.embed_tokens", Names{table}),
+        std::pair("lm_head", Names{headWeight}),
+        std::pair("lm_head, embed_tokens", Names{table, headWeight})}) {
+    OwningOpRef<ModuleOp> module =
+        imported(std::string("lora: {modules_to_save: [") + saved + "]}", tie);
+    EXPECT_EQ(trainedIn(*module), trained) << saved;
+    EXPECT_EQ(headIn(*module), headWeight) << saved;
+    FailureOr<ParameterTable> parameters = ParameterTable::build(*module);
+    ASSERT_TRUE(succeeded(parameters)) << saved;
+    for (StringRef name : {StringRef(table), StringRef(headWeight)})
+      EXPECT_NE(parameters->find("", name), nullptr) << saved;
+  }
+  for (const char *text : {"lora: {modules_to_save: [norm]}", "lora: none"})
+    EXPECT_EQ(headIn(*imported(text, tie)), table) << text;
 }
 
 TEST_F(ModelImportTest, LocationsAreModuleNames) {

@@ -249,6 +249,25 @@ TEST_F(WeightIndexTest, FindsTensorsOfTheBaseModelUnderEitherName) {
                 "does not use this tensor", "config.json");
 }
 
+TEST_F(WeightIndexTest, ATiedHeadIsTheTableWhateverTheFilesHold) {
+  writeTensors("model.safetensors", {{"wte.weight", rt::Dtype::F32, {4}},
+                                     {"lm_head.weight", rt::Dtype::F32, {2}}});
+  auto index = WeightIndex::open(folder);
+  ASSERT_TRUE(index.isOk()) << index.status().render();
+  const std::string hash = index.value().contentHash();
+  index.value().setBasePrefix("transformer.");
+  index.value().setSource("lm_head", "transformer.wte");
+  EXPECT_EQ(index.value().contentHash(), hash);
+  std::vector<ExpectedTensor> expected = {{"transformer.wte.weight", {4}},
+                                          {"lm_head.weight", {4}}};
+  EXPECT_TRUE(index.value().require(expected, "config.json").isOk());
+  EXPECT_EQ(index.value().find("lm_head.weight")->tensor->name, "wte.weight");
+  EXPECT_TRUE(index.value().refuseUnused(expected, {"lm_head.weight"}).isOk());
+  expectMessage(index.value().refuseUnused(expected, {}),
+                ErrorCode::UnusedTensor, "tensor lm_head.weight",
+                "does not use this tensor, of shape [2]", "config.json");
+}
+
 TEST_F(WeightIndexTest, ATensorUnderBothNamesIsOneTooMany) {
   writeTensors("model.safetensors",
                {{"wte.weight", rt::Dtype::F32, {4}},

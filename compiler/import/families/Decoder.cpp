@@ -167,9 +167,8 @@ Value Decoder::embed(ModelBuilder &builder) const {
 Value Decoder::head(ModelBuilder &builder, Value x) const {
   Value normalized = norm(builder, "model.norm", x);
   Value targets = builder.rowInput("targets");
-  Value weight = builder.parameter(tiesEmbeddings ? "model.embed_tokens.weight"
-                                                  : "lm_head.weight",
-                                   {vocabSize, hiddenSize});
+  Value weight =
+      builder.parameter(sourceOf(headWeight), {vocabSize, hiddenSize});
   auto scalar = RankedTensorType::get({}, builder.ops().getF64Type());
   return LinearCrossEntropyOp::create(builder.ops(), builder.at("lm_head"),
                                       scalar, /*dx=*/Type(), normalized, weight,

@@ -50,7 +50,6 @@ class Gpt2 : public GptDecoder {
           "predict_special_tokens"})
       config.take(key);
     baseModelPrefix = "transformer.";
-    nameHead("transformer.wte.weight");
     // Buffers: the causal mask and what it puts in.
     for (int64_t i = 0; !config.failed() && i < sizes.layers; ++i)
       for (const char *buffer : {".attn.bias", ".attn.masked_bias"})
@@ -102,4 +101,5 @@ class Gpt2 : public GptDecoder {
 
 } // namespace
 
-const Family hone::gpt2 = {"gpt2", "GPT2LMHeadModel", create<Gpt2>};
+const Family hone::gpt2 = {"gpt2", "GPT2LMHeadModel", create<Gpt2>,
+                           /*tiesEmbeddings=*/true, "transformer.wte"};

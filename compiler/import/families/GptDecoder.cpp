@@ -65,8 +65,8 @@ Value GptDecoder::attend(ModelBuilder &builder, StringRef name,
 
 Value GptDecoder::loss(ModelBuilder &builder, Value x) const {
   Value targets = builder.rowInput("targets");
-  Value weight =
-      builder.parameter(headTensor, {sizes.vocabulary, featuresOf(x)});
+  Value weight = builder.parameter(sourceOf(headWeight),
+                                   {sizes.vocabulary, featuresOf(x)});
   auto scalar = RankedTensorType::get({}, builder.ops().getF64Type());
   return LinearCrossEntropyOp::create(builder.ops(), builder.at("lm_head"),
                                       scalar, /*dx=*/Type(), x, weight, targets,

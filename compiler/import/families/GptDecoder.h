@@ -20,10 +20,6 @@ protected:
   /// that cannot be of a model.
   void checkSizes(ConfigReader &config, const char *hiddenKey,
                   const char *layersKey);
-  /// The head's tensor is lm_head.weight, unless it is the embedding's.
-  void nameHead(const std::string &table) {
-    headTensor = tiesEmbeddings ? table : "lm_head.weight";
-  }
 
   /// Rows of `table` for the tokens, and of `positions` for where they are.
   mlir::Value embedTokens(ModelBuilder &builder, llvm::StringRef table,
@@ -57,7 +53,6 @@ protected:
       llvm::function_ref<mlir::Value(int64_t i, mlir::Value x)> layer) const;
 
   Sizes sizes;
-  std::string headTensor;
 };
 
 } // namespace hone

@@ -36,7 +36,6 @@ class GptNeo : public GptDecoder {
           "summary_first_dropout", "gradient_checkpointing"})
       config.take(key);
     baseModelPrefix = "transformer.";
-    nameHead("transformer.wte.weight");
     for (int64_t i = 0; !config.failed() && i < sizes.layers; ++i)
       for (const char *buffer : {"bias", "masked_bias"})
         redundantTensors.push_back("transformer.h." + std::to_string(i) +
@@ -142,4 +141,5 @@ class GptNeo : public GptDecoder {
 
 } // namespace
 
-const Family hone::gptNeo = {"gpt_neo", "GPTNeoForCausalLM", create<GptNeo>};
+const Family hone::gptNeo = {"gpt_neo", "GPTNeoForCausalLM", create<GptNeo>,
+                             /*tiesEmbeddings=*/true, "transformer.wte"};

@@ -46,7 +46,6 @@ class Opt : public GptDecoder {
     config.takeDropout(
         {"dropout", "attention_dropout", "activation_dropout", "layerdrop"});
     baseModelPrefix = "model.";
-    nameHead("model.decoder.embed_tokens.weight");
   }
 
   Value embed(ModelBuilder &builder) const {
@@ -116,4 +115,6 @@ class Opt : public GptDecoder {
 
 } // namespace
 
-const Family hone::opt = {"opt", "OPTForCausalLM", create<Opt>};
+const Family hone::opt = {"opt", "OPTForCausalLM", create<Opt>,
+                          /*tiesEmbeddings=*/true,
+                          "model.decoder.embed_tokens"};

@@ -102,6 +102,25 @@ def main():
          prefixed({"transformer.tokens.weight": floats(101, 40)}))
     save(out / "head", config, prefixed({
         "lm_head.lora_A.weight": floats(4, 40), "lm_head.lora_B.weight": floats(101, 4)}))
+    # Those whose table is known: a head that is left over is none, a key may be absent,
+    # and files of the body alone become those of a model with its head.
+    save(out / "tied-tables", {"model_type": "llama", "vocab_size": 101, "tie_word_embeddings": True}, {
+        "model.embed_tokens.weight": floats(101, 40), "model.norm.weight": floats(40),
+        "lm_head.weight": floats(101, 40), "lm_head.scales": floats(7)}, "model.safetensors")
+    save(out / "tied-body", {"model_type": "gpt2", "vocab_size": 10}, {
+        "wte.weight": floats(10, 6), "ln_f.bias": floats(6)}, "model.safetensors")
+    save(out / "own-table", {**config, "modules_to_save": ["embed_tokens"]},
+         prefixed({"model.embed_tokens.weight": floats(101, 40)}))
+    save(out / "own-head", {**config, "modules_to_save": ["lm_head"]},
+         prefixed({"lm_head.weight": floats(101, 40)}))
+    save(out / "own-both", {**config, "modules_to_save": ["embed_tokens", "lm_head"]},
+         prefixed({"model.embed_tokens.weight": floats(101, 40), "lm_head.weight": floats(101, 40)}))
+    save(out / "own-head-of-body", {**config, "modules_to_save": ["lm_head"]},
+         prefixed({"lm_head.weight": floats(10, 6)}))
+    save(out / "own-wte", {**config, "modules_to_save": ["wte"]},
+         prefixed({"transformer.wte.weight": floats(10, 6)}))
+    save(out / "kept-tied", {**config, "modules_to_save": ["embed_tokens"], "ensure_weight_tying": True},
+         prefixed({"model.embed_tokens.weight": floats(101, 40)}))
     save(out / "final-norm", {**config, "modules_to_save": ["ln_f"]},
          prefixed({"transformer.ln_f.weight": floats(101)}))
 

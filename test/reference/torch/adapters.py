@@ -27,10 +27,13 @@ def number_of(pattern, path, otherwise):
 
 def adapter_tensors(config, r, zero_b=False, settings={}):
     """float32 lora_A [r, in] and lora_B [out, r] for all linear modules, or those
-    that `settings` of PEFT say, and lora_magnitude_vector [out] for DoRA."""
+    that `settings` of PEFT say, and lora_magnitude_vector [out] for DoRA. Embeddings
+    and heads that are saved are not what the model has."""
     tensors = {}
     rank = r
     for path, (outputs, inputs) in target_shapes(config).items():
+        if path.split(".")[-1] not in settings.get("target_modules", path):
+            continue
         layers = settings.get("layers_to_transform")
         if layers and int(re.match(r".*\.[^.]*\.(\d+)\.", path).group(1)) not in layers:
             continue
@@ -43,6 +46,10 @@ def adapter_tensors(config, r, zero_b=False, settings={}):
         b = uniform(name + "B.weight", (outputs, r)) * (0.5 / np.sqrt(r))
         tensors[name + "A.weight"] = a.astype(np.float32)
         tensors[name + "B.weight"] = b.astype(np.float32) * np.float32(not zero_b)
+    for module in settings.get("modules_to_save", []):
+        name = f"base_model.model.{'' if module == 'lm_head' else 'model.'}{module}.weight"
+        table = 0.5 * uniform(name, (config["vocab_size"], config["hidden_size"]))
+        tensors[name] = table.astype(np.float32)
     return tensors
 
 

@@ -21,8 +21,11 @@ def check_peft(model_dir, adapter_dir, merged_dir):
     from transformers import AutoModelForCausalLM
 
     base = AutoModelForCausalLM.from_pretrained(model_dir, dtype=torch.float64)
-    expected = PeftModel.from_pretrained(base, adapter_dir).merge_and_unload().state_dict()
-    merged = AutoModelForCausalLM.from_pretrained(merged_dir, dtype=torch.float64).state_dict()
+    theirs = PeftModel.from_pretrained(base, adapter_dir).merge_and_unload()
+    ours = AutoModelForCausalLM.from_pretrained(merged_dir, dtype=torch.float64)
+    if ours.config.tie_word_embeddings != theirs.config.tie_word_embeddings:
+        sys.exit(f"PEFT's has tie_word_embeddings {theirs.config.tie_word_embeddings}")
+    expected, merged = theirs.state_dict(), ours.state_dict()
     written = load_file(next(merged_dir.glob("*.safetensors")))
     worst = 0.0
     for name, tensor in expected.items():

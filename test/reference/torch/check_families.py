@@ -4,6 +4,7 @@
 #
 # Of the project's own models: those that train as a whole, adapters, those with whole
 # modules or biases beside them, and what hone-adapter makes of adapters by merging.
+# Where the head is the embedding's table, either of the two trains, and both.
 # Each is read back, and the log-probabilities that PyTorch computes with it are
 # those of the program that wrote it, within 1e-5. honec and hone-adapter are in PATH.
 #
@@ -15,6 +16,7 @@ import shutil
 import subprocess
 import sys
 
+from transformers import AutoConfig
 from transformers.utils import logging
 
 from check_exports import check_peft
@@ -71,6 +73,11 @@ def check_family(name, work):
     some, saved = BESIDE.get(family, BESIDE[""])
     targets = f"lora.target_modules={some}"
     check_trained_adapter(name, work / "saved", targets, f"lora.modules_to_save={saved}")
+    if AutoConfig.from_pretrained(model).tie_word_embeddings:
+        table = "wte" if family.startswith("gpt") else "embed_tokens"
+        for saved in (table, "lm_head", f"lm_head, {table}"):
+            folder = work / f"tied-{saved.replace(', ', '-')}"
+            check_trained_adapter(name, folder, targets, f"lora.modules_to_save=[{saved}]")
     if family in BIASED:
         for bias in ("lora_only", "all"):
             check_trained_adapter(name, work / bias, targets, f"lora.bias={bias}")

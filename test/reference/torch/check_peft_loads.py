@@ -22,7 +22,7 @@ def misplaced_tensors(model, adapter_dir):
     """Names whose values in the loaded model are not those of the file."""
     written = load_file(adapter_dir / "adapter_model.safetensors")
     everything = {
-        name_in_files(name.replace(".modules_to_save.default", "")): p.detach()
+        name_in_files(name): p.detach()
         for name, p in model.named_parameters()
         if ".original_module." not in name
     }

@@ -37,8 +37,8 @@ R, ALPHA = 4, 8
 LENGTHS = {"batch1": [27], "batch3": [11, 23, 17]}
 # Layers with a backward, of the models that a selection is tested with.
 SELECTED = {"llama-tiny": {0}, "qwen2-tiny": {0, 2}, "gemma3-tiny": {0, 2}}
-# Adapters whose modules differ, and DoRA, in PEFT's settings; by the model's name
-# and one of their own.
+# Adapters whose modules differ, DoRA, and copies of tables, in PEFT's settings; by the
+# model's name and one of their own.
 VARIANTS = {
     "llama-tiny-patterns": {
         "rank_pattern": {"layers\\.1\\..*_proj": 3, "^model.layers.0.self_attn.[qk]_proj": 1},
@@ -49,6 +49,13 @@ VARIANTS = {
         "use_dora": True,
         "layers_to_transform": [0, 2],
         "rank_pattern": {"o_proj": 2},
+    },
+    # Of a head that is the embedding's table, one trains as a copy, or both do.
+    "qwen2-tiny-embedding": {"target_modules": ["q_proj"], "modules_to_save": ["embed_tokens"]},
+    "qwen2-tiny-head": {"target_modules": ["q_proj"], "modules_to_save": ["lm_head"]},
+    "qwen2-tiny-tables": {
+        "target_modules": ["q_proj"],
+        "modules_to_save": ["embed_tokens", "lm_head"],
     },
 }
 # Dropout, noise on embeddings and smoothed labels, of models that have them.

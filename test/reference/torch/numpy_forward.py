@@ -103,13 +103,18 @@ class NumpyModel:
         x = self._embed(ids)
         for layer in range(self.config["num_hidden_layers"]):
             x = self._layer(x, layer, ids)
-        head = self.weights.get("lm_head.weight")
+        head = self._table("lm_head.weight")
         if head is None:
             head = self.weights["model.embed_tokens.weight"]
         return self._rms_norm(x, "model.norm.weight") @ head.T
 
+    def _table(self, name):
+        """The adapter's own, or else the model's."""
+        own = self.adapter.get("base_model.model." + name)
+        return self.weights.get(name) if own is None else own
+
     def _embed(self, ids):
-        x = self.weights["model.embed_tokens.weight"][ids]
+        x = self._table("model.embed_tokens.weight")[ids]
         if self.is_gemma:
             x = x * np.sqrt(np.float64(self.config["hidden_size"]))
         return x

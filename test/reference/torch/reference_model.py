@@ -201,7 +201,7 @@ def mean_nll(model, batch, regularization=None):
 def name_in_files(name):
     """Of an adapter's parameter, as PEFT saves it."""
     magnitude = "lora_magnitude_vector"
-    name = name.replace(".default", "")
+    name = name.replace(".default", "").replace(".modules_to_save", "")
     return name.replace(f"{magnitude}.weight", magnitude)
 
 

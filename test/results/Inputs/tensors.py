@@ -7,6 +7,7 @@
 #   tensors.py differ A B           at least one value differs
 #   tensors.py names FOLDER         "name file dtype", sorted
 #   tensors.py count MODEL ADAPTER  what a program says of their parameters
+#   tensors.py equal A NAME B NAME  one tensor of each has the same values
 
 import json
 import math
@@ -68,6 +69,9 @@ def main():
             for a in arguments
         )
         print(f"trainable params: {adapter:,} || all params: {model + adapter:,}")
+    elif command == "equal":
+        a, b = (read_folder(f)[str(n)][1] for f, n in (arguments[:2], arguments[2:]))
+        assert values(a, b) == values(b, a), "other values"
     else:
         found = differences(*arguments)
         print(f"{len(found)} tensors differ")
