@@ -35,8 +35,6 @@ CONFIG = {
     "rope_theta": 10000.0, "max_position_embeddings": 16384, "torch_dtype": "float32"}
 # Template -> what is said of it instead of a comparison.
 KNOWN = {
-    "diffusion_gemma_training": "the filter 'dictsort' is not in the subset",
-    "glm4moe_training": "the argument 'ensure_ascii' of the filter 'tojson' is not in the subset",
     "llava_next_training": NOTHING,  # reads contents as lists of parts
     "muse_glimmer_training": "upper and lower case of letters beyond ASCII are not supported",
 }
