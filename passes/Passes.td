@@ -115,8 +115,9 @@ def ScheduleStep : HonePass<"hone-schedule-step"> {
     Option<"method", "method", "std::string", /*default=*/"\"backprop\"",
            "backprop, lcsb, mezo, mezo-one-sided or fgd">,
     Option<"optimizer", "optimizer", "std::string", /*default=*/"\"adamw\"",
-           "sgd, sgd_momentum or adamw; with _loraplus behind it, B of adapters "
-           "and vectors have a rate of their own">,
+           "sgd, sgd_momentum or adamw">,
+    Option<"rateOfB", "rate-of-b", "bool", /*default=*/"false",
+           "B of adapters and vectors have a learning rate of their own">,
     Option<"directions", "directions", "int64_t", /*default=*/"1",
            "random directions of a step of mezo and fgd">,
     Option<"directionScales", "direction-scales", "std::string",

@@ -75,6 +75,8 @@ struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
                                   llvm::cl::desc("the same in other blocks")};
   Option<std::string> optimizer{*this, "optimizer", llvm::cl::init("adamw"),
                                 llvm::cl::desc("as in hone-schedule-step")};
+  Option<bool> rateOfB{*this, "rate-of-b", llvm::cl::init(false),
+                       llvm::cl::desc("the same")};
   Option<bool> optimizerInBackward{
       *this, "optimizer-in-backward", llvm::cl::init(false),
       llvm::cl::desc("update each layer as soon as its backward has run")};

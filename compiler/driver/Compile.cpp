@@ -219,11 +219,13 @@ Status Compilation::importModel() {
     if (Status status = settleGeneration(); !status.isOk())
       return status;
   Result<ImportedModel> imported =
-      model ? hone::importModel(context, *model, spec, !generates())
+      model ? hone::importModel(context, *model, spec)
             : parseModel(context, spec);
   if (!imported.isOk())
     return imported.status();
   module = std::move(imported.value().module);
+  if (generates() && imported.value().lora.none)
+    freeze(*module);
   if (!generates())
     if (Status status = addRegularization(*module, spec, imported.value().lora);
         !status.isOk())

@@ -74,8 +74,7 @@ static uint64_t regionEnd(ModuleOp module, StringRef name) {
 
 std::string hone::optimizerVariant(const rt::MethodSettings &method) {
   bool withMomentum = method.optimizer == "sgd" && method.momentum > 0;
-  return (withMomentum ? "sgd_momentum" : method.optimizer.text()) +
-         (method.loraplus_lr_ratio == 1 ? "" : "_loraplus");
+  return withMomentum ? "sgd_momentum" : method.optimizer.text();
 }
 
 /// The one with the most state: parts have their places in it.
@@ -165,9 +164,7 @@ static std::string sectionJson(const Spec &spec, const char *section,
 /// fan_in_fan_out says.
 static bool adaptsConv1d(const ParameterTable &parameters) {
   return llvm::any_of(parameters.frozen(), [&](const Parameter &p) {
-    StringRef module = p.name;
-    return p.transposed && module.consume_back(".weight") &&
-           parameters.find(module, ".lora_A.weight");
+    return p.transposed && parameters.find(moduleOf(p.name), ".lora_A.weight");
   });
 }
 

@@ -13,6 +13,7 @@ using rt::Status;
 static void setMethod(StepOptions &options, const rt::MethodSettings &method) {
   options.method = method.method;
   options.optimizer = optimizerVariant(method);
+  options.rateOfB = method.loraplus_lr_ratio != 1;
   options.directions = method.directions;
   options.directionScales = method.direction_scales.text();
   options.selection = method.selection;

@@ -2,6 +2,8 @@
 
 #include "compiler/hone-adapter/DecoderSizes.h"
 
+#include "compiler/import/families/Family.h"
+
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace hone;
@@ -13,7 +15,8 @@ namespace {
 enum class Features { Unknown, Hidden, Queries, Keys, Inner, Tokens };
 } // namespace
 
-/// All heads of those that `headsKey` counts.
+/// All heads of those that `headsKey` counts; 0: config.json leaves that to
+/// what is not known of its family.
 static Result<int64_t> headFeatures(const BaseModel &model,
                                     const char *headsKey) {
   Result<int64_t> all = sizeIn(model, "num_attention_heads");
@@ -23,8 +26,16 @@ static Result<int64_t> headFeatures(const BaseModel &model,
   for (const Result<int64_t> *size : {&all, &heads, &hidden, &each})
     if (!size->isOk())
       return size->status();
-  if (each.value() == 0 && all.value() != 0)
-    each = hidden.value() / all.value();
+  if (heads.value() == 0 && !model.config().find(headsKey))
+    return int64_t(0);
+  if (each.value() == 0) {
+    const Family *family = familyOf(model.modelType());
+    if (!family)
+      return int64_t(0);
+    each = family->headDim;
+    if (each.value() == 0 && all.value() != 0)
+      each = hidden.value() / all.value();
+  }
   return (heads.value() ? heads.value() : all.value()) * each.value();
 }
 

@@ -29,13 +29,6 @@ static bool names(StringRef target, StringRef path) {
   return path == target || path.ends_with(("." + target).str());
 }
 
-/// "self_attn.q_proj", relative to the layer.
-static StringRef moduleOf(LinearOp op) {
-  StringRef name = op.getWeight().getDefiningOp<ParameterOp>().getName();
-  name.consume_back(".weight");
-  return name;
-}
-
 static StringRef lastWord(StringRef path) {
   return path.substr(path.rfind('.') + 1);
 }
@@ -44,13 +37,9 @@ static StringRef lastWord(StringRef path) {
 /// it runs them.
 static std::vector<std::string> linearWords(ModuleOp module) {
   llvm::SetVector<StringRef> words;
-  module.walk([&](LinearOp op) { words.insert(lastWord(moduleOf(op))); });
+  module.walk(
+      [&](LinearOp op) { words.insert(lastWord(moduleOf(op.getWeight()))); });
   return {words.begin(), words.end()};
-}
-
-/// "self_attn.q_proj" of its weight or its bias.
-static StringRef moduleOf(ParameterOp op) {
-  return op.getName().take_front(op.getName().rfind('.'));
 }
 
 static void train(ParameterOp op) {
@@ -85,8 +74,9 @@ static Status refuse(const Spec &spec, const std::string &target,
 static Status refuseSaved(const Spec &spec, const std::string &target,
                           ModuleOp module) {
   std::set<std::string> words;
-  module.walk(
-      [&](ParameterOp op) { words.insert(lastWord(moduleOf(op)).str()); });
+  module.walk([&](ParameterOp op) {
+    words.insert(lastWord(moduleOf(op.getName())).str());
+  });
   return Status::error(
       ErrorCode::NoSuchModule,
       {spec.placeOf("lora.modules_to_save"),
@@ -100,7 +90,7 @@ static void adapt(LinearOp op, const AdapterShape &own, bool isDora) {
   OpBuilder builder(op);
   auto adapter = [&](const char *suffix, ArrayRef<int64_t> shape, Init init) {
     auto weight = cast<RankedTensorType>(op.getWeight().getType());
-    StringAttr name = builder.getStringAttr(moduleOf(op) + suffix);
+    StringAttr name = builder.getStringAttr(moduleOf(op.getWeight()) + suffix);
     return ParameterOp::create(builder, NameLoc::get(name), weight.clone(shape),
                                name, /*trainable=*/true,
                                InitAttr::get(op.getContext(), init),
@@ -193,14 +183,14 @@ Trained TrainingChoice::choose(BlockOp block, StringRef prefix) {
   Trained trained;
   std::set<std::string> withAdapter;
   for (LinearOp op : block.getBody().getOps<LinearOp>()) {
-    std::string path = (prefix + moduleOf(op)).str();
+    std::string path = (prefix + moduleOf(op.getWeight())).str();
     trained.adapters.push_back(isTarget(path) ? shapes.shapeOf(path)
                                               : AdapterShape());
     if (trained.adapters.back().rank)
       withAdapter.insert(path);
   }
   for (ParameterOp op : block.getBody().getOps<ParameterOp>()) {
-    std::string path = (prefix + moduleOf(op)).str();
+    std::string path = (prefix + moduleOf(op.getName())).str();
     bool saved = isSaved(path);
     bool hasAdapter = withAdapter.count(path) > 0;
     if (saved && hasAdapter)
@@ -245,13 +235,12 @@ void hone::untieSaved(ModuleOp module, const HuggingFaceModel &model,
   });
 }
 
-Result<rt::LoraSettings> hone::chooseTrained(ModuleOp module, const Spec &spec,
-                                             bool trains) {
+Result<rt::LoraSettings> hone::chooseTrained(ModuleOp module,
+                                             const Spec &spec) {
   rt::LoraSettings lora = spec.lora;
   if (lora.none) {
     lora.target_modules.clear();
-    if (trains)
-      module.walk(train);
+    module.walk(train);
     return lora;
   }
   if (isAllLinear(spec))
@@ -300,7 +289,7 @@ Result<rt::LoraSettings> hone::chooseTrained(ModuleOp module, const Spec &spec,
       auto linears = llvm::to_vector(kind.block.getBody().getOps<LinearOp>());
       for (auto [op, own] : llvm::zip_equal(linears, kind.trained.adapters))
         if (own.rank)
-          adapt(op, own, spec.lora.use_dora);
+          adapt(op, own, lora.use_dora);
     }
   return lora;
 }

@@ -27,14 +27,13 @@ void untieSaved(mlir::ModuleOp module, const HuggingFaceModel &model,
 
 /// Makes each hone.linear of `module` that lora.target_modules names a
 /// hone.lora_linear, and the parameters that lora.modules_to_save and lora.bias
-/// name trainable; with lora: none, all of them, unless nothing `trains`.
-/// Layers that train alike go on sharing one block. Returns `lora` with the
-/// modules' names for adapter_config.json, sorted, in place of "all-linear",
-/// and layers one by one.
-/// Errors: Usage naming the entry that names no such module, with the nearest
-/// that does; a module that is named twice.
+/// name trainable; with lora: none, all of them. Layers that train alike go on
+/// sharing one block. Returns `lora` with the modules' names for
+/// adapter_config.json, sorted, in place of "all-linear", and layers one by
+/// one. Errors: Usage naming the entry that names no such module, with the
+/// nearest that does; a module that is named twice.
 rt::Result<rt::LoraSettings> chooseTrained(mlir::ModuleOp module,
-                                           const Spec &spec, bool trains);
+                                           const Spec &spec);
 
 } // namespace hone
 

@@ -60,7 +60,8 @@ double AdapterShapes::numberOf(Numbers &numbers, const std::string &path,
 }
 
 AdapterShape AdapterShapes::shapeOf(const std::string &path) {
-  if (!chosen.empty()) {
+  // As PEFT: a module that is named by its whole path is in any layer.
+  if (!chosen.empty() && !llvm::is_contained(spec.lora.target_modules, path)) {
     std::optional<int64_t> layer = layerOf(path);
     if (!layer || !chosen.count(*layer))
       return {};

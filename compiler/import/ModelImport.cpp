@@ -35,7 +35,7 @@ Type hone::activationType(const Spec &spec, MLIRContext *context) {
 
 Result<ImportedModel> hone::importModel(MLIRContext &context,
                                         const HuggingFaceModel &model,
-                                        const Spec &spec, bool trains) {
+                                        const Spec &spec) {
   if (model.maxPositionEmbeddings &&
       spec.train.max_seq_length > model.maxPositionEmbeddings)
     return Status::error(
@@ -53,7 +53,7 @@ Result<ImportedModel> hone::importModel(MLIRContext &context,
   (*module)->setAttr(HoneDialect::getMaxPositionsAttrName(),
                      builder.getI64IntegerAttr(spec.train.max_seq_length));
   untieSaved(*module, model, spec);
-  Result<rt::LoraSettings> lora = chooseTrained(*module, spec, trains);
+  Result<rt::LoraSettings> lora = chooseTrained(*module, spec);
   if (!lora.isOk())
     return lora.status();
   if (failed(verify(*module)))
@@ -61,6 +61,13 @@ Result<ImportedModel> hone::importModel(MLIRContext &context,
                          {model.file, "the imported module is not valid",
                           "please report this with config.json and the spec"});
   return Result<ImportedModel>({std::move(module), std::move(lora.value())});
+}
+
+void hone::freeze(ModuleOp module) {
+  module.walk([](ParameterOp op) {
+    op.setTrainable(false);
+    op.removeInitAttr();
+  });
 }
 
 int64_t hone::vocabularySize(ModuleOp module) {

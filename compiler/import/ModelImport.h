@@ -40,7 +40,7 @@ buildModule(const HuggingFaceModel &model, mlir::Type element,
 /// The same with adapters and hone.max_rows, verified. Errors: Usage.
 rt::Result<ImportedModel> importModel(mlir::MLIRContext &context,
                                       const HuggingFaceModel &model,
-                                      const Spec &spec, bool trains = true);
+                                      const Spec &spec);
 
 /// Parses `spec.model`, an .mlir file with an entry @loss, and sets
 /// hone.max_rows from the spec; a value in the file must agree. Keys of `lora`
@@ -48,6 +48,9 @@ rt::Result<ImportedModel> importModel(mlir::MLIRContext &context,
 /// Usage; MLIR's own diagnostics go to the context.
 rt::Result<ImportedModel> parseModel(mlir::MLIRContext &context,
                                      const Spec &spec);
+
+/// Makes a model that trains as a whole one that does not train.
+void freeze(mlir::ModuleOp module);
 
 /// What every id and target of `module` is below: ids index the tables of
 /// embeddings, targets the rows of heads.

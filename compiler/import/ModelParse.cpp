@@ -1,7 +1,7 @@
 //===- ModelParse.cpp - A hand-written .mlir model ------------------------===//
 //
 // The file has everything an import would build: blocks, the entry @loss and
-// parameters with their adapters. So the spec's `lora` can only repeat what
+// parameters with their adapters. So the spec's `lora` can at most repeat what
 // the file says, and is checked where the user wrote it.
 //
 //===----------------------------------------------------------------------===//
@@ -44,13 +44,6 @@ static bool hasModules(const std::vector<std::string> &wanted, ModuleOp module,
     return std::set<std::string>(wanted.begin(), wanted.end()) == adapted;
   return !module.walk([](LinearOp) { return WalkResult::interrupt(); })
               .wasInterrupted();
-}
-
-/// "self_attn.q_proj.lora_A.weight" -> "q_proj"; empty for other names.
-static StringRef adaptedModule(StringRef parameter) {
-  if (!parameter.consume_back(".lora_A.weight"))
-    return {};
-  return parameter.contains('.') ? parameter.rsplit('.').second : parameter;
 }
 
 static std::string nameOf(Type element) {
@@ -97,8 +90,9 @@ static bool trainsItself(ModuleOp module) {
       .wasInterrupted();
 }
 
-/// What the adapter of a hand-written model is; it must be the same for all
-/// its hone.lora_linear, and the spec may only repeat it.
+/// What the adapter of a hand-written model is, the same for all its
+/// hone.lora_linear. The spec may repeat that; which modules are exceptions is
+/// what the file alone can say.
 static Status readAdapter(const Spec &spec, ModuleOp module,
                           rt::LoraSettings &lora) {
   struct {
@@ -118,15 +112,16 @@ static Status readAdapter(const Spec &spec, ModuleOp module,
                std::to_string(adapter.r) + " and scale " +
                std::to_string(adapter.scale) + " but found rank " +
                std::to_string(rank) + " and scale " + std::to_string(scale),
-           "PEFT's adapter_config.json has one r and one lora_alpha"});
+           "write one rank and one scale: lora.rank_pattern and "
+           "lora.alpha_pattern are for Hugging Face models"});
     adapter.r = rank;
     adapter.scale = scale;
   });
   std::set<std::string> targets;
   module.walk([&](ParameterOp op) {
-    StringRef name = op.getTrainable() ? adaptedModule(op.getName()) : "";
-    if (!name.empty())
-      targets.insert(name.str());
+    StringRef module = moduleOf(op.getName());
+    if (op.getTrainable() && op.getName().ends_with(".lora_A.weight"))
+      targets.insert(module.substr(module.rfind('.') + 1).str());
   });
   lora.target_modules.assign(targets.begin(), targets.end());
   if (status.isOk() && spec.lora.none && adapter.r)
@@ -139,14 +134,17 @@ static Status readAdapter(const Spec &spec, ModuleOp module,
   for (const rt::Setting *setting :
        {static_cast<const rt::Setting *>(&spec.lora.rank_pattern),
         static_cast<const rt::Setting *>(&spec.lora.alpha_pattern),
-        static_cast<const rt::Setting *>(&spec.lora.layers_to_transform),
-        static_cast<const rt::Setting *>(&spec.lora.use_dora)})
+        static_cast<const rt::Setting *>(&spec.lora.layers_to_transform)})
     if (spec.given.count(setting->key()))
       return disagrees(spec, setting->key(), "adapters that are written",
                        setting->text());
   lora.use_dora =
       module.walk([](RowLengthsOp) { return WalkResult::interrupt(); })
           .wasInterrupted();
+  if (spec.given.count(spec.lora.use_dora.key()) &&
+      spec.lora.use_dora != lora.use_dora)
+    return disagrees(spec, spec.lora.use_dora.key(), lora.use_dora.text(),
+                     spec.lora.use_dora.text());
   lora.r = adapter.r;
   lora.use_rslora = false;
   lora.lora_alpha = adapter.scale * static_cast<double>(adapter.r);

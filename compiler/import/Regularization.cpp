@@ -13,15 +13,6 @@ using namespace mlir;
 using rt::ErrorCode;
 using rt::Status;
 
-/// "self_attn.q_proj" of one of its parameters.
-static StringRef moduleOf(Value parameter) {
-  StringRef name = parameter.getDefiningOp<ParameterOp>().getName();
-  for (StringRef tensor : {".lora_A.weight", ".weight"})
-    if (name.consume_back(tensor))
-      break;
-  return name;
-}
-
 static Value createKey(OpBuilder &builder, Location loc) {
   auto type = RankedTensorType::get(4, builder.getI32Type());
   return InputOp::create(builder, loc, type, InputOp::getRandomKeyName());
@@ -74,6 +65,26 @@ struct Written {
 };
 } // namespace
 
+/// That what `read` says of each `OpTy` is a parameter, whose module the random
+/// numbers are of.
+template <typename OpTy>
+static Status checkNames(ModuleOp module, const Spec &spec,
+                         const rt::Setting &setting,
+                         llvm::function_ref<Value(OpTy)> read) {
+  bool areNamed = true;
+  module.walk([&](OpTy op) { areNamed &= !moduleOf(read(op)).empty(); });
+  if (areNamed)
+    return Status::ok();
+  return Status::error(
+      ErrorCode::SpecDisagreesWithModel,
+      {spec.placeOf(setting.key()),
+       "expected every " + OpTy::getOperationName().str() + " of " +
+           spec.model +
+           " to read a hone.parameter, after which random numbers are named, "
+           "but found something else",
+       "remove " + setting.key() + ", or make it a parameter"});
+}
+
 Status hone::addRegularization(ModuleOp module, const Spec &spec,
                                rt::LoraSettings &lora) {
   Written dropout{spec, spec.lora.lora_dropout};
@@ -93,6 +104,13 @@ Status hone::addRegularization(ModuleOp module, const Spec &spec,
       smoothing.numbers.push_back(op.getSmoothing()->convertToDouble());
   });
 
+  if (lora.use_dora && (!dropout.numbers.empty() || spec.lora.lora_dropout > 0))
+    return Status::error(
+        ErrorCode::SpecDisagreesWithModel,
+        {spec.placeOf(spec.lora.lora_dropout.key()),
+         "expected no dropout with the DoRA of " + spec.model +
+             ", where PEFT drops what the weight reads too, but found some",
+         "remove the one or the other"});
   Status status = Status::ok();
   if (dropout.isThere(status))
     lora.lora_dropout = dropout.numbers.front();
@@ -102,21 +120,23 @@ Status hone::addRegularization(ModuleOp module, const Spec &spec,
         {spec.placeOf(spec.lora.lora_dropout.key()),
          "only adapters read it, and " + spec.model + " has none",
          "remove " + spec.lora.lora_dropout.key()});
-  else if (p > 0)
+  else if (p > 0) {
+    status = checkNames<LoraLinearOp>(
+        module, spec, spec.lora.lora_dropout,
+        [](LoraLinearOp op) -> Value { return op.getA(); });
+    if (!status.isOk())
+      return status;
     module.walk([&](LoraLinearOp op) { setDropout(op, p); });
-  bool isDora = false;
-  module.walk([&](RescaleOp) { isDora = true; });
-  if (isDora && (!dropout.numbers.empty() || spec.lora.lora_dropout > 0))
-    return Status::error(ErrorCode::SpecDisagreesWithModel,
-                         {spec.placeOf(spec.lora.lora_dropout.key()),
-                          "expected no dropout with DoRA, where PEFT drops "
-                          "what the weight reads "
-                          "too, but found some",
-                          "remove " + spec.lora.lora_dropout.key() + " or " +
-                              spec.lora.use_dora.key()});
+  }
   if (double alpha = spec.train.neftune_noise_alpha;
-      !noise.isThere(status) && alpha > 0)
+      !noise.isThere(status) && alpha > 0) {
+    Status named = checkNames<EmbeddingOp>(
+        module, spec, spec.train.neftune_noise_alpha,
+        [](EmbeddingOp op) -> Value { return op.getTable(); });
+    if (!named.isOk())
+      return named;
     module.walk([&](EmbeddingOp op) { addNoise(op, alpha); });
+  }
   if (double part = spec.train.label_smoothing_factor;
       !smoothing.isThere(status) && part > 0)
     module.walk([&](LinearCrossEntropyOp op) {

@@ -458,6 +458,13 @@ static Status checkTrained(const Spec &spec) {
       return fail(spec, ErrorCode::BadSpecValue, lora.layers_to_transform.key(),
                   "expected layers such as 3 or 0-4 but found '" + layers + "'",
                   "layers are counted from 0, both ends are meant");
+  if (lora.use_dora && lora.lora_dropout > 0)
+    return disagree(spec, lora.lora_dropout.key(),
+                    "expected 0 with use_dora, where PEFT drops what the "
+                    "weight reads too, but found " +
+                        lora.lora_dropout.text(),
+                    "remove " + lora.lora_dropout.key() + " or " +
+                        lora.use_dora.key());
   if (!lora.none)
     return Status::ok();
   for (const rt::MethodSettings *method : spec.methods())

@@ -351,16 +351,24 @@ Status PartWriter::writeQuantized(const Part &part, const Source &source) {
 
 /// DoRA's magnitudes begin as PEFT has them: |w| of dequantised weights.
 Status PartWriter::writeRowLengths(const Parameter &magnitude, Dtype dtype) {
-  llvm::StringRef module = magnitude.name;
-  module.consume_back(".lora_magnitude_vector");
-  const Parameter &matrix =
-      *llvm::find_if(parameters, [&](const Parameter &parameter) {
-        return parameter.name == (module + ".weight").str();
-      });
-  Result<StoredRows> rows = StoredRows::open(matrix, files);
+  const std::string weight = (moduleOf(magnitude.name) + ".weight").str();
+  const int64_t count = magnitude.type.getDimSize(0);
+  auto matrix = llvm::find_if(parameters, [&](const Parameter &parameter) {
+    return parameter.name == weight && parameter.type.getRank() == 2 &&
+           parameter.type.getDimSize(0) == count;
+  });
+  if (matrix == parameters.end())
+    return Status::error(
+        rt::ErrorCode::BadModule,
+        {"parameter " + magnitude.name,
+         "expected the model to have a matrix " + weight + " with " +
+             std::to_string(count) +
+             " rows, whose lengths this parameter starts as, but found none",
+         "name it after the module of a weight, or let it start otherwise"});
+  Result<StoredRows> rows = StoredRows::open(*matrix, files);
   if (!rows.isOk())
     return rows.status();
-  std::vector<double> lengths(matrix.type.getDimSize(0));
+  std::vector<double> lengths(count);
   llvm::parallelFor(0, lengths.size(), [&](size_t row) {
     double squares = 0;
     for (double value : rows.value().read(row))

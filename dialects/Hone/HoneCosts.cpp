@@ -128,8 +128,11 @@ int64_t LayerNormOp::getFlops(int64_t rows) {
 int64_t PositionEmbeddingOp::getFlops(int64_t) { return 0; }
 int64_t ColumnsOp::getFlops(int64_t) { return 0; }
 int64_t AddOp::getFlops(int64_t rows) { return elements(getY(), rows); }
+/// For dx with smoothed labels also the sum of the head's rows, as a product.
 int64_t LinearCrossEntropyOp::getFlops(int64_t rows) {
-  return productFlops(getWeight(), rows) * (getDx() ? 2 : 1);
+  if (!getDx())
+    return productFlops(getWeight(), rows);
+  return productFlops(getWeight(), 2 * rows + (getSmoothing() ? 1 : 0));
 }
 
 int64_t ConvertOp::getFlops(int64_t rows) { return elements(getX(), rows); }

@@ -119,7 +119,7 @@ FailureOr<Value> RescaleOp::buildTangent(OpBuilder &builder,
 }
 
 //===----------------------------------------------------------------------===//
-// Costs and workspace
+// Costs
 //===----------------------------------------------------------------------===//
 
 /// Of parameters alone, whatever the rows: B A, and its sum with the weight
@@ -133,18 +133,6 @@ int64_t RescaleOp::getFlops(int64_t rows) {
 }
 int64_t RescaleParameterAdjointOp::getFlops(int64_t rows) {
   return 3 * elementsAtRows(getX().getType(), rows);
-}
-
-/// A, which is read for each row, as it is computed with.
-SmallVector<MemRefType> RowLengthsOp::getWorkspace(int64_t) {
-  RankedTensorType type = getA().getType();
-  return {MemRefType::get(type.getShape(), type.getElementType())};
-}
-
-/// The factors.
-SmallVector<MemRefType> RescaleOp::getWorkspace(int64_t) {
-  auto type = cast<RankedTensorType>(getLengths().getType());
-  return {MemRefType::get(type.getShape(), type.getElementType())};
 }
 
 } // namespace hone

@@ -122,7 +122,7 @@ def Hone_LayerNormAdjointOp : Hone_DerivedOp<"layer_norm_adjoint", [
 }
 
 def Hone_LayerNormParameterAdjointOp : Hone_DerivedOp<
-    "layer_norm_parameter_adjoint", [Hone_RowWise, Hone_AddsToGradient,
+    "layer_norm_parameter_adjoint", [Hone_RowWise,
     DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
   let summary = "adjoint of layer_norm with respect to weight and bias";
   let description = [{

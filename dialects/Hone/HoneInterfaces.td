@@ -321,7 +321,8 @@ def Hone_RowWise : NativeOpTrait<"RowWise"> {
 
 // Each result without rows is a sum over rows, which the kernel adds to the sink
 // of a gradient where that alone reads it, so the sum needs no memory of its own:
-// of a table, that would be the largest buffer of a step.
+// of a table, that would be the largest buffer of a step. Kernels of ops that are
+// RowWise do so too: a tile of rows adds its part.
 def Hone_AddsToGradient : NativeOpTrait<"AddsToGradient"> {
   let cppNamespace = "::hone";
 }

@@ -267,6 +267,19 @@ template <typename Op> static LogicalResult verifyRandom(Op op) {
 LogicalResult DirectionOp::verify() { return verifyRandom(*this); }
 LogicalResult PerturbedOp::verify() { return verifyRandom(*this); }
 
+StringRef moduleOf(StringRef parameter) {
+  for (StringRef tensor : {".lora_A.weight", ".lora_B.weight",
+                           ".lora_magnitude_vector", ".weight", ".bias"})
+    if (parameter.consume_back(tensor))
+      break;
+  return parameter;
+}
+
+StringRef moduleOf(Value value) {
+  auto parameter = value.getDefiningOp<ParameterOp>();
+  return parameter ? moduleOf(parameter.getName()) : StringRef();
+}
+
 LogicalResult ParameterOp::verify() {
   // (C1)
   if (!getType().hasStaticShape())
@@ -277,6 +290,10 @@ LogicalResult ParameterOp::verify() {
   // (C4)
   if (getTransposed() && getType().getRank() != 2)
     return emitOpError("expects 'transposed' on a matrix only but got ")
+           << getType();
+  // (C5)
+  if (getInit() == Init::RowLengths && getType().getRank() != 1)
+    return emitOpError("expects 'init <row_lengths>' on a vector only but got ")
            << getType();
   // (C3)
   std::optional<StorageAttr> stored = getStored();

@@ -292,9 +292,10 @@ def Hone_ParameterOp : Hone_Op<"parameter", [Pure, Hone_Ambient]> {
     The Hugging Face tensor whose name is the calling layer's prefix followed
     by `name`. Frozen unless `trainable`; then `init` says how it starts: as the
     matrices of a new adapter do, as the model has it (`pretrained`), or as the
-    lengths of the rows of its module's weight (`row_lengths`). Ops read a parameter as its type says, however `stored` says that the weights file or
-    the vector of trainable parameters holds it; absent, it is held as its type.
-    Gradients have the type. With `transposed` the files of the model hold the
+    lengths of the rows of its module's weight (`row_lengths`). Ops read a parameter
+    as its type says, however `stored` says that the weights file or the vector of
+    trainable parameters holds it; absent, it is held as its type. Gradients have
+    the type. With `transposed` the files of the model hold the
     matrix as `[in, out]`, and so do those that a run writes; the weights file and
     the vector of trainable parameters do not.
 
@@ -303,6 +304,7 @@ def Hone_ParameterOp : Hone_Op<"parameter", [Pure, Hone_Ambient]> {
     3. (C3) `stored` belongs to a float tensor; for integers it is a frozen
        matrix whose columns are whole groups.
     4. (C4) `transposed` belongs to a matrix.
+    5. (C5) `row_lengths` belongs to a vector.
 
     Example:
     ```mlir

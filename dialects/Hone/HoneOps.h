@@ -40,6 +40,12 @@ namespace hone {
 /// else `type` itself. Takes and gives shaped types as well.
 mlir::Type computeType(mlir::Type type);
 
+/// "self_attn.q_proj" of "self_attn.q_proj.weight", of its bias, and of the
+/// tensors of its adapter; another name as it is.
+llvm::StringRef moduleOf(llvm::StringRef parameter);
+/// The same of the parameter that `value` is; empty if it is none.
+llvm::StringRef moduleOf(mlir::Value value);
+
 } // namespace hone
 
 #define GET_OP_CLASSES

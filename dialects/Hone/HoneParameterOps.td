@@ -12,7 +12,7 @@
 include "dialects/Hone/HoneStepOps.td"
 
 def Hone_LinearParameterAdjointOp : Hone_DerivedOp<"linear_parameter_adjoint", [
-    Hone_RowWise, Hone_AddsToGradient]> {
+    Hone_RowWise]> {
   let summary = "adjoint of linear with respect to its weight";
   let description = [{
     `dw = dy^T x`.
@@ -34,8 +34,7 @@ def Hone_LinearParameterAdjointOp : Hone_DerivedOp<"linear_parameter_adjoint", [
   let hasVerifier = 1;
 }
 
-def Hone_BiasAdjointOp : Hone_DerivedOp<"bias_adjoint", [
-    Hone_RowWise, Hone_AddsToGradient]> {
+def Hone_BiasAdjointOp : Hone_DerivedOp<"bias_adjoint", [Hone_RowWise]> {
   let summary = "adjoint of a sum with one vector for all rows";
   let description = [{
     `db = sum_i dy_i`: the gradient of the bias of `linear` and `lora_linear`.
@@ -76,7 +75,7 @@ def Hone_BiasTangentOp : Hone_DerivedOp<"bias_tangent", [Hone_RowWise]> {
 }
 
 def Hone_RmsNormParameterAdjointOp : Hone_DerivedOp<
-    "rms_norm_parameter_adjoint", [Hone_RowWise, Hone_AddsToGradient,
+    "rms_norm_parameter_adjoint", [Hone_RowWise,
     DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
   let summary = "adjoint of rms_norm with respect to its weight";
   let description = [{

@@ -159,7 +159,7 @@ def Hone_LoraLinearAdjointOp : Hone_DerivedOp<"lora_linear_adjoint", [
 }
 
 def Hone_LoraParameterAdjointOp : Hone_DerivedOp<"lora_parameter_adjoint", [
-    Hone_RowWise, Hone_AddsToGradient, AttrSizedOperandSegments,
+    Hone_RowWise, AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<Hone_RandomOpInterface>,
     DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
   let summary = "adjoint of lora_linear with respect to A and B";

@@ -35,11 +35,16 @@ static MemRefType perRow(MLIRContext *context, int64_t rows) {
   return MemRefType::get({rows}, Float64Type::get(context));
 }
 
-/// Where a parameter is written down that is read for many tiles of rows, if
-/// each reading would make its random numbers again; else nothing.
-static SmallVector<MemRefType> formedOnce(Value parameter) {
+/// Where a parameter is written down that is read many times, if each reading
+/// would make its random numbers again; else nothing. `byElement`: also if it
+/// is in groups, of which products alone read rows.
+static SmallVector<MemRefType> formedOnce(Value parameter,
+                                          bool byElement = false) {
   Operation *op = parameter ? parameter.getDefiningOp() : nullptr;
-  if (!isa_and_nonnull<PerturbedOp, DirectionOp>(op))
+  auto plain = dyn_cast_or_null<ParameterOp>(op);
+  bool isGrouped = plain && plain.getStored() && plain.getStored()->isGrouped();
+  if (!isa_and_nonnull<PerturbedOp, DirectionOp>(op) &&
+      !(byElement && isGrouped))
     return {};
   return {MemRefType::get({rowsOf(parameter), columns(parameter)},
                           computedType(parameter))};
@@ -162,6 +167,17 @@ LinearCrossEntropyTangentOp::getWorkspace(int64_t maxRows) {
   if (getSmoothing())
     buffers.push_back(scalar);
   return buffers;
+}
+
+/// A, if it is formed once.
+SmallVector<MemRefType> RowLengthsOp::getWorkspace(int64_t) {
+  return formedOnce(getA(), /*byElement=*/true);
+}
+
+/// The factors.
+SmallVector<MemRefType> RescaleOp::getWorkspace(int64_t) {
+  auto type = cast<RankedTensorType>(getLengths().getType());
+  return {MemRefType::get(type.getShape(), type.getElementType())};
 }
 
 /// The product of each row.

@@ -181,7 +181,7 @@ LogicalResult BackwardMethod::createEntries() {
     const Part &all = parts.front();
     auto createCopy = [&](EntryOp entry) {
       return createUpdatingCopy(entry, all.trained.optimizer, parameters,
-                                all.conditionalLayers(), all.otherLayers());
+                                all.conditionalLayers(), all.alwaysLayers());
     };
     updating = createCopy(gradient);
     if (ofAll)
@@ -212,7 +212,7 @@ LogicalResult BackwardMethod::createEntries() {
                                           parameters, prefixes)
                       : createSelectedUpdateEntry(
                             model.module, updateName, optimizer, parameters,
-                            conditional, part.otherLayers());
+                            conditional, part.alwaysLayers());
   }
   return success();
 }
@@ -242,7 +242,7 @@ SmallVector<Value> BackwardMethod::updateScalars(ScheduleBuilder &b, Part &part,
   UpdateScalars scalars(b.builder.getContext(), part.trained.optimizer,
                         model.parameters.isRounded(),
                         part.conditionalLayers().size(),
-                        part.otherLayers().size());
+                        part.alwaysLayers().size());
   return b.updateScalars(scalars, part.trained.name, clip, rate, updated);
 }
 

@@ -50,9 +50,9 @@ private:
       return selection ? selection->conditionalLayers()
                        : llvm::ArrayRef<llvm::StringRef>();
     }
-    /// What is always updated beside them.
-    llvm::ArrayRef<llvm::StringRef> otherLayers() const {
-      return selection ? selection->otherLayers()
+    /// What an update is always of, beside them.
+    llvm::ArrayRef<llvm::StringRef> alwaysLayers() const {
+      return selection ? selection->alwaysLayers()
                        : llvm::ArrayRef<llvm::StringRef>();
     }
 

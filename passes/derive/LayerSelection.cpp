@@ -28,7 +28,7 @@ FailureOr<LayerSelection> LayerSelection::read(StepModel &model,
   for (const TrainableLayer &layer : model.parameters.layers())
     if (!selection.updatesAll && part.has(layer.prefix) &&
         !llvm::is_contained(selection.prefixes, layer.prefix))
-      selection.others.push_back(layer.prefix);
+      selection.always.push_back(layer.prefix);
   if (failed(selection.check(model, inBackward)))
     return failure();
   const auto layers = static_cast<int64_t>(selection.prefixes.size());
@@ -108,7 +108,7 @@ void LayerSelection::createEntries(const StepModel &model) {
   Builder builder(module.getContext());
   zeroState = createVectorEntry<ZeroStateOp>(
       module, {}, {}, names().front(),
-      others.empty() ? part.prefixes(model)
+      always.empty() ? part.prefixes(model)
                      : builder.getStrArrayAttr(prefixes));
 }
 

@@ -33,8 +33,8 @@ public:
   llvm::ArrayRef<llvm::StringRef> conditionalLayers() const {
     return updatesAll ? llvm::ArrayRef<llvm::StringRef>() : prefixes;
   }
-  /// What trains beside those and is of no layer: an update is always of them.
-  llvm::ArrayRef<llvm::StringRef> otherLayers() const { return others; }
+  /// What trains beside those, of no layer: an update is always of it.
+  llvm::ArrayRef<llvm::StringRef> alwaysLayers() const { return always; }
   /// Names of what createEntries() adds.
   llvm::SmallVector<std::string> names() const;
   void createEntries(const StepModel &model);
@@ -66,7 +66,7 @@ private:
 
   TrainedPart part;
   SelectionRule own;
-  llvm::SmallVector<llvm::StringRef> prefixes, others;
+  llvm::SmallVector<llvm::StringRef> prefixes, always;
   llvm::SmallVector<ParameterRange> ranges; ///< if gradients are averaged
   std::optional<int64_t> inputs;
   bool updatesAll = true;

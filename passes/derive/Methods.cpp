@@ -60,6 +60,7 @@ std::string printMethodOptions(const StepOptions &options) {
   };
   print(options.method, options.method);
   print(options.optimizer, options.optimizer);
+  print(options.rateOfB, options.rateOfB ? "true" : "false");
   print(options.directions, std::to_string(options.directions));
   if (!options.directionScales.empty())
     print(options.directionScales, options.directionScales);
@@ -190,6 +191,7 @@ void buildMethods(OpPassManager &pm, const StepOptions &options) {
   // reads is kept or recomputed, explicitly.
   pm.addPass(createScheduleStep({options.method,
                                  options.optimizer,
+                                 options.rateOfB,
                                  options.directions,
                                  options.directionScales,
                                  options.selection,

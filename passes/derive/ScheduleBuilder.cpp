@@ -107,6 +107,7 @@ ScheduleBuilder::updateScalars(const UpdateScalars &wanted, StringRef part,
   SmallVector<Value> values;
   for (auto [wantedName, type] : llvm::zip_equal(wanted.names, wanted.types)) {
     StringRef name = wantedName;
+    const bool isAlways = name.consume_front(alwaysPrefix);
     if (name == "gradient_scale")
       values.push_back(clip);
     else if (name == "learning_rate")
@@ -115,14 +116,13 @@ ScheduleBuilder::updateScalars(const UpdateScalars &wanted, StringRef part,
       values.push_back(scalar("multiply", {rate, own("loraplus_lr_ratio")}));
     else if (name == "selected")
       values.push_back(updated.mask);
-    else if (updated.mask && name.consume_front("bias_correction"))
-      values.push_back(scalar("bias_corrections",
-                              {own("beta" + name), updated.counts}, type));
-    else if (name.consume_front("bias_correction") ||
-             name.consume_front("always.bias_correction"))
+    else if (name.consume_front("bias_correction"))
       values.push_back(
-          scalar("bias_correction",
-                 {own("beta" + name), integerSetting("completed")}));
+          updated.mask && !isAlways
+              ? scalar("bias_corrections", {own("beta" + name), updated.counts},
+                       type)
+              : scalar("bias_correction",
+                       {own("beta" + name), integerSetting("completed")}));
     else if (name == "rounding_key")
       values.push_back(stepKey());
     else

@@ -81,13 +81,13 @@ private:
         parts.push_back({name.str(), *own});
       }
     for (TrainedPart &part : parts) {
-      std::optional<Optimizer> parsed = parseOptimizer(part.options.optimizer);
-      if (!parsed)
+      std::optional<Optimizer::Rule> rule =
+          parseOptimizer(part.options.optimizer);
+      if (!rule)
         return getOperation().emitError("expects optimizer to be one of sgd, "
-                                        "sgd_momentum, adamw, or one of them "
-                                        "with _loraplus, but got '")
+                                        "sgd_momentum, adamw but got '")
                << part.options.optimizer << "'";
-      part.optimizer = *parsed;
+      part.optimizer = {*rule, part.options.rateOfB};
     }
     return parts;
   }

@@ -23,6 +23,7 @@ namespace hone {
 /// What a method may be told, as options of hone-schedule-step.
 struct MethodOptions {
   std::string method, optimizer;
+  bool rateOfB;
   int64_t directions;
   std::string directionScales;
   std::string selection;
@@ -33,19 +34,11 @@ struct MethodOptions {
 
   /// From options of a pass or a pipeline, which have these names.
   template <typename Options> static MethodOptions of(const Options &o) {
-    return {o.method,
-            o.optimizer,
-            o.directions,
-            o.directionScales,
-            o.selection,
-            o.selectionRatio,
-            o.selectionRatioEnd,
-            o.selectionSchedule,
-            o.selectionGroups,
-            o.selectionWarmup,
-            o.selectionPeriod,
-            o.unselected,
-            o.unselectedUpdate};
+    return {o.method,          o.optimizer,         o.rateOfB,
+            o.directions,      o.directionScales,   o.selection,
+            o.selectionRatio,  o.selectionRatioEnd, o.selectionSchedule,
+            o.selectionGroups, o.selectionWarmup,   o.selectionPeriod,
+            o.unselected,      o.unselectedUpdate};
   }
 };
 

@@ -8,24 +8,16 @@ using namespace mlir;
 
 namespace hone {
 
-std::optional<Optimizer> parseOptimizer(StringRef name) {
-  const bool hasRateOfB = name.consume_back("_loraplus");
-  auto rule = llvm::StringSwitch<std::optional<Optimizer::Rule>>(name)
-                  .Case("sgd", Optimizer::Sgd)
-                  .Case("sgd_momentum", Optimizer::SgdMomentum)
-                  .Case("adamw", Optimizer::Adamw)
-                  .Default(std::nullopt);
-  if (!rule)
-    return std::nullopt;
-  return Optimizer{*rule, hasRateOfB};
+std::optional<Optimizer::Rule> parseOptimizer(StringRef name) {
+  return llvm::StringSwitch<std::optional<Optimizer::Rule>>(name)
+      .Case("sgd", Optimizer::Sgd)
+      .Case("sgd_momentum", Optimizer::SgdMomentum)
+      .Case("adamw", Optimizer::Adamw)
+      .Default(std::nullopt);
 }
 
-/// Begins the names of what only an update of what is of no layer takes, beside
-/// updates of layers that take others.
-static constexpr StringRef alwaysPrefix = "always.";
-
 UpdateScalars::UpdateScalars(MLIRContext *context, Optimizer optimizer,
-                             bool rounds, int64_t selectable, int64_t others,
+                             bool rounds, int64_t selectable, int64_t always,
                              int64_t scaled) {
   auto real = Float64Type::get(context);
   auto word = IntegerType::get(context, 32);
@@ -37,20 +29,22 @@ UpdateScalars::UpdateScalars(MLIRContext *context, Optimizer optimizer,
     names.push_back("momentum");
   if (optimizer.hasRateOfB)
     names.push_back("rate_of_b");
-  for (StringRef name : names) {
-    int64_t layers = name == "gradient_scale"              ? scaled
-                     : name.starts_with("bias_correction") ? selectable
-                                                           : 0;
+  for (const std::string &name : names) {
+    int64_t layers = name == "gradient_scale" ? scaled
+                     : StringRef(name).starts_with("bias_correction")
+                         ? selectable
+                         : 0;
     types.push_back(layers > 0 ? RankedTensorType::get(layers, real)
                                : RankedTensorType::get({}, real));
   }
   if (selectable > 0) {
     names.push_back("selected");
     types.push_back(RankedTensorType::get(selectable, word));
-    if (others > 0 && optimizer.rule == Optimizer::Adamw) {
-      names.append({"always.bias_correction1", "always.bias_correction2"});
-      types.append(2, RankedTensorType::get({}, real));
-    }
+    if (always > 0 && optimizer.rule == Optimizer::Adamw)
+      for (StringRef name : {"bias_correction1", "bias_correction2"}) {
+        names.push_back((alwaysPrefix + name).str());
+        types.push_back(RankedTensorType::get({}, real));
+      }
   }
   if (rounds) {
     names.push_back("rounding_key");
@@ -62,11 +56,11 @@ namespace {
 /// Where an update has its gradient from; with nothing, from memory, for all
 /// parameters.
 struct GradientSource {
-  Value ofLayer;            ///< a hone.layer_gradient
-  Value key, coefficients;  ///< of random directions
-  ArrayAttr layers;         ///< those it is of; null: all, or one
-  int64_t index = 0;        ///< in what scalars there are of each layer
-  bool isOfNoLayer = false; ///< beside such: it has an update in every step
+  Value ofLayer;           ///< a hone.layer_gradient
+  Value key, coefficients; ///< of random directions
+  ArrayAttr layers;        ///< those it is of; null: all, or one
+  int64_t index = 0;       ///< in what scalars there are of each layer
+  bool isAlways = false;   ///< beside such: it has an update in every step
 };
 } // namespace
 
@@ -78,13 +72,13 @@ static void createUpdate(OpBuilder &builder, Location loc, Optimizer optimizer,
   IntegerAttr maskIndex;
   SmallVector<Value> scalars;
   for (auto [name, value] : llvm::zip_equal(meaning.names, given)) {
-    const bool isAlways = name.starts_with(alwaysPrefix);
+    const bool isAlways = StringRef(name).starts_with(alwaysPrefix);
     const bool isVector = cast<RankedTensorType>(value.getType()).getRank() > 0;
     if (name == "rate_of_b") {
       rateOfB = value;
     } else if (name == "rounding_key") {
       rounding = value;
-    } else if (from.isOfNoLayer ? isVector : isAlways) {
+    } else if (from.isAlways ? isVector : isAlways) {
       continue;
     } else if (name == "selected") {
       mask = value;
@@ -155,17 +149,17 @@ EntryOp createSelectedUpdateEntry(ModuleOp module, StringRef name,
                                   Optimizer optimizer,
                                   const ParameterTable &parameters,
                                   ArrayRef<StringRef> selectable,
-                                  ArrayRef<StringRef> others) {
+                                  ArrayRef<StringRef> always) {
   UpdateScalars scalars(module.getContext(), optimizer, parameters.isRounded(),
-                        selectable.size(), others.size());
+                        selectable.size(), always.size());
   return createUpdateEntry(
       module, name, optimizer, scalars, {}, [&](ValueRange) {
         MLIRContext *context = module.getContext();
-        GradientSource ofNoLayer;
-        ofNoLayer.isOfNoLayer = true;
+        GradientSource inEveryStep;
+        inEveryStep.isAlways = true;
         SmallVector<GradientSource> sources =
             splitByLayer(context, {}, selectable);
-        llvm::append_range(sources, splitByLayer(context, ofNoLayer, others));
+        llvm::append_range(sources, splitByLayer(context, inEveryStep, always));
         return sources;
       });
 }
@@ -178,7 +172,7 @@ EntryOp createUpdateEntryAlong(ModuleOp module, StringRef name,
   Type key =
       RankedTensorType::get(4, IntegerType::get(module.getContext(), 32));
   UpdateScalars scalars(module.getContext(), optimizer, parameters.isRounded(),
-                        /*selectable=*/0, /*others=*/0, scaled.size());
+                        /*selectable=*/0, /*always=*/0, scaled.size());
   return createUpdateEntry(
       module, name, optimizer, scalars, {key, coefficients},
       [&](ValueRange more) -> SmallVector<GradientSource> {
@@ -261,14 +255,14 @@ void accumulateByLayer(EntryOp gradient, const ParameterTable &parameters) {
 EntryOp createUpdatingCopy(EntryOp gradient, Optimizer optimizer,
                            const ParameterTable &parameters,
                            ArrayRef<StringRef> selectable,
-                           ArrayRef<StringRef> others) {
+                           ArrayRef<StringRef> always) {
   ModuleOp module = gradient->getParentOfType<ModuleOp>();
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
   auto step = cast<EntryOp>(builder.clone(*gradient));
   step.setSymName(
       (gradient.getSymName() + "." + stringifyPhase(Phase::Update)).str());
   UpdateScalars meaning(module.getContext(), optimizer, parameters.isRounded(),
-                        selectable.size(), others.size());
+                        selectable.size(), always.size());
   SmallVector<Value> scalars = addArguments(step, meaning.types);
   SmallVector<LayerUses> uses = findLayerUses(step, parameters);
   for (auto [layer, use] : llvm::zip_equal(parameters.layers(), uses)) {
@@ -280,7 +274,7 @@ EntryOp createUpdatingCopy(EntryOp gradient, Optimizer optimizer,
     int64_t index = llvm::find(selectable, layer.prefix) - selectable.begin();
     createUpdate(
         builder, module.getLoc(), optimizer, meaning, scalars,
-        {window, {}, {}, {}, index, llvm::is_contained(others, layer.prefix)});
+        {window, {}, {}, {}, index, llvm::is_contained(always, layer.prefix)});
   }
   return step;
 }

@@ -20,22 +20,26 @@ struct Optimizer {
   /// Parameter::hasRateOfB() have a rate of their own.
   bool hasRateOfB = false;
 };
-/// sgd, sgd_momentum or adamw, with "_loraplus" behind it for a rate of B.
-std::optional<Optimizer> parseOptimizer(llvm::StringRef name);
+/// sgd, sgd_momentum or adamw.
+std::optional<Optimizer::Rule> parseOptimizer(llvm::StringRef name);
+
+/// Begins the names of what only an update takes that is of every step, beside
+/// updates of layers that take others.
+inline constexpr llvm::StringLiteral alwaysPrefix = "always.";
 
 /// What an update takes beside the gradient, in order, as an entry's arguments.
 struct UpdateScalars {
   /// Names of hone.setting, or of what a schedule computes: "gradient_scale",
   /// "learning_rate", "bias_correction1", "rounding_key", ...
-  llvm::SmallVector<llvm::StringRef> names;
+  llvm::SmallVector<std::string> names;
   llvm::SmallVector<mlir::Type> types;
 
   /// `rounds`: parameters are stored as bfloat16. With `selectable`, layers are
   /// updated by a mask of that many, "selected", and have bias corrections of
-  /// their own; `others` beside them are of no layer and have those of every
+  /// their own; `always` beside them are of no layer and have those of every
   /// step. With `scaled`, so many have gradient scales of their own.
   UpdateScalars(mlir::MLIRContext *context, Optimizer optimizer, bool rounds,
-                int64_t selectable = 0, int64_t others = 0, int64_t scaled = 0);
+                int64_t selectable = 0, int64_t always = 0, int64_t scaled = 0);
 };
 
 /// @name, which updates the parameters of `layers`, or all that are trainable.
@@ -43,12 +47,12 @@ EntryOp createUpdateEntry(mlir::ModuleOp module, llvm::StringRef name,
                           Optimizer optimizer, const ParameterTable &parameters,
                           mlir::ArrayAttr layers);
 
-/// @name, which updates those of `selectable` that a mask says, and `others`.
+/// @name, which updates those of `selectable` that a mask says, and `always`.
 EntryOp createSelectedUpdateEntry(mlir::ModuleOp module, llvm::StringRef name,
                                   Optimizer optimizer,
                                   const ParameterTable &parameters,
                                   llvm::ArrayRef<llvm::StringRef> selectable,
-                                  llvm::ArrayRef<llvm::StringRef> others);
+                                  llvm::ArrayRef<llvm::StringRef> always);
 
 /// The same along random directions; the key and the coefficients of
 /// hone.estimate_gradient, of the type `coefficients`, come behind the scalars.
@@ -67,11 +71,11 @@ void accumulateByLayer(EntryOp gradient, const ParameterTable &parameters);
 
 /// A copy of `gradient` that updates each layer as soon as it can; the update's
 /// scalars come behind the arguments of `gradient`. With `selectable`, those of
-/// them that a mask says, and `others`, which are then all others.
+/// them that a mask says, and `always`, which are then all others.
 EntryOp createUpdatingCopy(EntryOp gradient, Optimizer optimizer,
                            const ParameterTable &parameters,
                            llvm::ArrayRef<llvm::StringRef> selectable = {},
-                           llvm::ArrayRef<llvm::StringRef> others = {});
+                           llvm::ArrayRef<llvm::StringRef> always = {});
 
 } // namespace hone
 

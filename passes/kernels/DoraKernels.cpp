@@ -10,9 +10,9 @@ using namespace hone;
 /// One row of the sum at a time, private to a thread: B's elements are added up
 /// over the rank, in order, then the squares.
 void hone::emitKernel(RowLengthsOp op, KernelBuilder &k) {
-  Value weight = k.buffer(op.getWeight()), a = k.buffer(op.getA());
-  Value b = k.buffer(op.getB()), lengths = k.buffer(op.getLengths());
-  Value formed = k.workspace(op, 0);
+  Value weight = k.buffer(op.getWeight()), b = k.buffer(op.getB());
+  Value lengths = k.buffer(op.getLengths());
+  Value a = formedOnce(k, op, op.getA(), 0);
   Type element = op.getLengths().getType().getElementType();
   const int64_t rank = op.getA().getType().getDimSize(0);
   const int64_t width = columnsOf(op.getA());
@@ -20,12 +20,6 @@ void hone::emitKernel(RowLengthsOp op, KernelBuilder &k) {
     return MemRefType::get({1, columns}, element);
   };
   Value zero = k.index(0), columns = k.index(width);
-  k.parallel(k.index(rank), rowOf(width), [&](Value r, ValueRange scratch) {
-    k.readRow(scratch[0], a, r, zero, columns, /*release=*/false);
-    k.map(columns, [&](ValueRange i) {
-      k.store(k.load(scratch[0], {zero, i[0]}), formed, {r, i[0]});
-    });
-  });
   Value scale = k.real(element, op.getScale().convertToDouble());
   const int64_t rows = op.getLengths().getType().getDimSize(0);
   k.parallel(
@@ -37,7 +31,7 @@ void hone::emitKernel(RowLengthsOp op, KernelBuilder &k) {
         k.loop(zero, k.index(rank), 1, [&](Value r) {
           Value factor = k.mul(scale, k.load(factors, {zero, r}));
           k.map(columns, [&](ValueRange i) {
-            Value term = k.mul(factor, k.load(formed, {r, i[0]}));
+            Value term = k.mul(factor, k.loadAs(element, a, {r, i[0]}));
             k.store(k.add(k.load(sum, {zero, i[0]}), term), sum, {zero, i[0]});
           });
         });

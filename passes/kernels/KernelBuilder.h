@@ -97,16 +97,16 @@ public:
   Value workspace(mlir::Operation *op, unsigned i) const {
     return buffers.workspaces.at(op)[i];
   }
+  /// Whether `op` has so many, which it decides itself.
+  bool hasWorkspace(mlir::Operation *op, unsigned i) const {
+    return i < buffers.workspaces.at(op).size();
+  }
   /// The gradient that `result` is only added to, or null.
   Value sink(Value result) const { return buffers.sinks.lookup(result); }
   /// to[0][j] = matrix[row][column + j] for j < count, however it is stored.
   /// With `release`, its pages are let go.
   void readRow(Value to, Value matrix, Value row, Value column, Value count,
                bool release);
-  /// Whether a matrix is formed from random numbers where it is read.
-  bool isRandom(Value matrix) const {
-    return buffers.parameters.lookup(matrix).isRandom();
-  }
   /// See RandomSource.
   Value stream(mlir::Operation *op) const { return buffers.streams.at(op); }
   /// Lets the resident pages of `count` rows of a mapped matrix go.

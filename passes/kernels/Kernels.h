@@ -4,7 +4,8 @@
 // operands into that of its results, at the builder's insertion point. Formulas
 // are at the ops (dialects/Hone); here is only how they are blocked. A row is
 // computed the same way whatever the other rows of the batch are, except where
-// rows are summed.
+// rows are summed. A sum that is only added to a gradient is added there
+// directly.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,16 +23,21 @@ void emitKernel(LinearOp op, KernelBuilder &k);
 void emitKernel(LinearAdjointOp op, KernelBuilder &k);
 void emitKernel(LoraLinearOp op, KernelBuilder &k);
 void emitKernel(LoraLinearAdjointOp op, KernelBuilder &k);
-/// A result that is only added to a gradient is added there directly.
 void emitKernel(LoraParameterAdjointOp op, KernelBuilder &k);
 void emitKernel(LoraParameterTangentOp op, KernelBuilder &k);
 void emitKernel(LinearParameterAdjointOp op, KernelBuilder &k);
+/// What `parameter` is read from: its memory, or workspace `index` of `op`, if
+/// it has one, in which it is written first.
+mlir::Value formedOnce(KernelBuilder &k, mlir::Operation *op,
+                       mlir::Value parameter, unsigned index);
 
-// ParameterKernels.cpp
-void emitKernel(BiasAdjointOp op, KernelBuilder &k);
+// DoraKernels.cpp
 void emitKernel(RowLengthsOp op, KernelBuilder &k);
 void emitKernel(RescaleOp op, KernelBuilder &k);
 void emitKernel(RescaleParameterAdjointOp op, KernelBuilder &k);
+
+// ParameterKernels.cpp
+void emitKernel(BiasAdjointOp op, KernelBuilder &k);
 void emitKernel(BiasTangentOp op, KernelBuilder &k);
 void emitKernel(RmsNormParameterAdjointOp op, KernelBuilder &k);
 void emitKernel(EmbeddingParameterAdjointOp op, KernelBuilder &k);
@@ -63,7 +69,6 @@ void emitKernel(RmsNormAdjointOp op, KernelBuilder &k);
 void emitKernel(RmsNormTangentOp op, KernelBuilder &k);
 void emitKernel(RopeOp op, KernelBuilder &k);
 void emitKernel(PositionEmbeddingOp op, KernelBuilder &k);
-/// A table that is only added to a gradient is added there directly.
 void emitKernel(ColumnsOp op, KernelBuilder &k);
 void emitKernel(ColumnsAdjointOp op, KernelBuilder &k);
 void emitElementwise(ElementwiseOpInterface op, KernelBuilder &k);
@@ -78,7 +83,6 @@ void emitRowCopy(mlir::Value from, mlir::Value to, KernelBuilder &k);
 void emitKernel(LayerNormOp op, KernelBuilder &k);
 void emitKernel(LayerNormAdjointOp op, KernelBuilder &k);
 void emitKernel(LayerNormTangentOp op, KernelBuilder &k);
-/// A result that is only added to a gradient is added there directly.
 void emitKernel(LayerNormParameterAdjointOp op, KernelBuilder &k);
 
 // LossKernels.cpp

@@ -311,18 +311,34 @@ static Value wholeSum(KernelBuilder &k, const LossBuffers &in, Value i) {
 // Loss
 //===----------------------------------------------------------------------===//
 
-/// dx += e W, where e is what takeTile left of one tile.
+/// dx += e W, where e is what takeTile left of one tile. With `headSum`, that
+/// += the head's rows, as a product with as many `ones`: each piece of the head
+/// while it is near.
 static void addInputAdjoint(KernelBuilder &k, const LossBuffers &in,
-                            const VocabularyTile &vocabulary, Value dx) {
+                            const VocabularyTile &vocabulary, Value dx,
+                            Value headSum, Value ones) {
   forEachPackedTile(
       k, in, in.hidden, vocabulary.width, [&](const KernelBuilder::Tile &tile) {
+        Value zero = k.index(0);
         KernelBuilder::Product product =
-            k.productFor(tile, dx, {in.logits, tile.row, k.index(0)},
+            k.productFor(tile, dx, {in.logits, tile.row, zero},
                          {in.weight, vocabulary.first, tile.column},
                          k.index(vocabulary.width));
         product.accumulate = true;
         product.readAhead = true;
         k.product(product);
+        if (!headSum)
+          return;
+        Value isFirst =
+            arith::CmpIOp::create(k, arith::CmpIPredicate::eq, tile.row, zero);
+        k.when(isFirst, [&] {
+          product.c = {headSum, zero, tile.column};
+          product.a = {ones, zero, zero};
+          product.rows = k.index(1);
+          product.readAhead = false;
+          product.fewRows = true;
+          k.product(product);
+        });
       });
 }
 
@@ -333,22 +349,6 @@ static void fillRow(KernelBuilder &k, Value row, double value) {
   k.once([&] {
     k.map(k.index(type.getDimSize(1)),
           [&](ValueRange j) { k.store(number, row, {k.index(0), j[0]}); });
-  });
-}
-
-/// headSum += the sum of the head's rows of one tile; `ones` are as many.
-static void addHeadRows(KernelBuilder &k, const LossBuffers &in,
-                        const VocabularyTile &vocabulary, Value headSum,
-                        Value ones) {
-  KernelBuilder::Tiling tiling{k.index(1), in.hidden, vocabulary.width};
-  k.forEachTile(in.element, tiling, [&](const KernelBuilder::Tile &tile) {
-    Value zero = k.index(0);
-    KernelBuilder::Product product = k.productFor(
-        tile, headSum, {ones, zero, zero},
-        {in.weight, vocabulary.first, tile.column}, k.index(vocabulary.width));
-    product.accumulate = true;
-    product.fewRows = true;
-    k.product(product);
   });
 }
 
@@ -442,9 +442,7 @@ void hone::emitKernel(LinearCrossEntropyOp op, KernelBuilder &k) {
                    [&](Value factor) { rescale(i, factor); });
         });
         if (dx)
-          addInputAdjoint(k, in, vocabulary, dxSums);
-        if (headSum)
-          addHeadRows(k, in, vocabulary, headSum, ones);
+          addInputAdjoint(k, in, vocabulary, dxSums, headSum, ones);
       });
   SmallVector<MemRefType, 1> scratch;
   if (dx)

@@ -52,12 +52,10 @@ tileProduct(KernelBuilder &k, const KernelBuilder::Tile &tile, Value c, Value a,
 /// Elements of a row that one iteration forms.
 static constexpr int64_t kFormedColumns = 512;
 
-/// What products read `parameter` from: its memory, or, if it is formed from
-/// random numbers, workspace `index` of `op`, in which it is written first.
-static Value formedOnce(KernelBuilder &k, Operation *op, Value parameter,
-                        unsigned index) {
+Value hone::formedOnce(KernelBuilder &k, Operation *op, Value parameter,
+                       unsigned index) {
   Value stored = k.buffer(parameter);
-  if (!k.isRandom(stored))
+  if (!k.hasWorkspace(op, index))
     return stored;
   Value formed = k.workspace(op, index);
   auto type = cast<MemRefType>(formed.getType());

@@ -24,8 +24,9 @@ bool isAccumulation(Operation *op) {
 
 bool isOnlyAddedToGradient(Value value) {
   Operation *op = value.getDefiningOp();
-  return op && op->hasTrait<AddsToGradient>() && !hasRows(value.getType()) &&
-         value.hasOneUse() && isa<GradientOp>(*value.user_begin());
+  return op && (op->hasTrait<RowWise>() || op->hasTrait<AddsToGradient>()) &&
+         !hasRows(value.getType()) && value.hasOneUse() &&
+         isa<GradientOp>(*value.user_begin());
 }
 
 bool Lifetimes::needsMemory(OpResult value) const {

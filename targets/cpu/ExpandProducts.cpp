@@ -122,8 +122,9 @@ private:
     return op.getInto() && op.getInto().getType().getElementType() !=
                                op.getC().getType().getElementType();
   }
-  /// Completes the sums at a place of `sums`, rounded to where they go.
-  void complete(Value sums, Value row, Value column);
+  /// Completes the sums at a place of `sums` and stores them, rounded, where
+  /// they go.
+  void storeSums(Value sums, Value row, Value column);
   void contractTerms(const Terms &terms, const Result &to);
   /// The same with few rows, which multiply a panel faster than it is written
   /// and read: pieces of `terms.most` terms stay in the nearest cache.
@@ -207,7 +208,7 @@ void ProductExpansion::expandDots() {
                         op.getAccumulate(), op.getScales(), op.getBiases(),
                         op.getBitsAttr());
   });
-  complete(sums, index(0), index(0));
+  storeSums(sums, index(0), index(0));
 }
 
 void ProductExpansion::expandPanels() {
@@ -228,7 +229,7 @@ void ProductExpansion::expandPanels() {
   };
   choose(compare(arith::CmpIPredicate::ule, depth, whole), only, blocks);
   if (roundsResult())
-    complete(op.getC(), op.getCRow(), op.getCColumn());
+    storeSums(op.getC(), op.getCRow(), op.getCColumn());
 }
 
 void ProductExpansion::lastBlock(Value start, Value terms, bool accumulate) {
@@ -242,7 +243,7 @@ void ProductExpansion::lastBlock(Value start, Value terms, bool accumulate) {
   block(start, terms, to);
 }
 
-void ProductExpansion::complete(Value sums, Value row, Value column) {
+void ProductExpansion::storeSums(Value sums, Value row, Value column) {
   Value to = op.getC(), toRow = op.getCRow(), toColumn = op.getCColumn();
   if (op.getInto()) {
     to = op.getInto();

@@ -27,6 +27,14 @@ hone.block @parameter_c2_frozen() {
 
 // -----
 
+hone.block @parameter_c5() {
+  // expected-error @+1 {{'hone.parameter' op expects 'init <row_lengths>' on a vector only but got 'tensor<2x4xf32>'}}
+  %0 = hone.parameter "m" trainable init <row_lengths> : tensor<2x4xf32>
+  hone.return
+}
+
+// -----
+
 // #hone.storage (C1)
 hone.block @storage_group() {
   // expected-error @+1 {{expects 'group' to be 32, 64 or 128 but got 48}}

@@ -467,3 +467,39 @@ module @stored_theta_is_small attributes {hone.max_rows = 16 : i64} {
     hone.sgd %s, %s, %s momentum %s round %k
   }
 }
+
+// -----
+
+// The A of row lengths is read where it is, unless each reading would unpack it
+// or make its random numbers again.
+// CHECK-LABEL: module @lengths_read_a_in_place
+// CHECK: hone.row_lengths {{[^{]*}} {hone.slots = [{{[^]]*}}]} :
+// CHECK: hone.row_lengths {{.*}} hone.workspace = [#hone.slot<offset = {{[0-9]+}}, bytes = 256, {{.*}}>]
+module @lengths_read_a_in_place attributes {hone.max_rows = 16 : i64} {
+  hone.block @make(%x: tensor<?x32xf32>) -> tensor<?x4xf32> {
+    %w = hone.parameter "w" : tensor<4x32xf32>
+    %a = hone.parameter "a" trainable init <kaiming_uniform> stored <bfloat16> : tensor<2x32xf32>
+    %b = hone.parameter "b" trainable init <zero> stored <bfloat16> : tensor<4x2xf32>
+    %m = hone.parameter "m" trainable init <row_lengths> stored <bfloat16> : tensor<4xf32>
+    %n = hone.row_lengths %w, %a, %b scale 2.0 : (tensor<4x32xf32>, tensor<2x32xf32>, tensor<4x2xf32>) -> tensor<4xf32>
+    %packed = hone.parameter "packed" stored <int4, group = 32> : tensor<2x32xf32>
+    %n2 = hone.row_lengths %w, %packed, %b scale 2.0 : (tensor<4x32xf32>, tensor<2x32xf32>, tensor<4x2xf32>) -> tensor<4xf32>
+    %y = hone.linear %x, %w : (tensor<?x32xf32>, tensor<4x32xf32>) -> tensor<?x4xf32>
+    %y1 = hone.rescale %y, %m, %n : (tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
+    %y2 = hone.rescale %y1, %m, %n2 : (tensor<?x4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
+    hone.return %y2 : tensor<?x4xf32>
+  }
+  hone.entry @loss() {
+    %x = hone.call @given "" () : () -> tensor<?x32xf32>
+    %y = hone.call @make "" (%x) : (tensor<?x32xf32>) -> tensor<?x4xf32>
+  }
+  hone.block @given() -> tensor<?x32xf32> {
+    %x = hone.input "hidden" : tensor<?x32xf32>
+    %y = hone.add %x, %x : tensor<?x32xf32>
+    hone.return %y : tensor<?x32xf32>
+  }
+  hone.schedule train {
+    %batch = hone.load
+    hone.run @loss() on %batch : () -> ()
+  }
+}

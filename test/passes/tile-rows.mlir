@@ -77,3 +77,34 @@ module @forward_has_its_own_height attributes {hone.max_rows = 256 : i64} {
     hone.return %y : tensor<?x4xf32>
   }
 }
+
+// -----
+
+// DoRA's magnitudes have their gradients added slice by slice, as any sum over
+// rows; the lengths are of parameters alone and stay in front.
+// CHECK-LABEL: module @dora_is_tiled
+// CHECK: %[[N:.*]] = hone.row_lengths
+// CHECK: %[[Y:.*]] = hone.row_tiles 64(%{{.*}}, %[[N]])
+// CHECK-NEXT: ^{{.*}}(%[[ROWS:.*]]: tensor<?x4xf32>, %[[LENGTHS:.*]]: tensor<8xf32>):
+// CHECK-NEXT: %[[UP:.*]] = hone.lora_linear %[[ROWS]]
+// CHECK-NEXT: %[[DM:.*]] = hone.rescale_parameter_adjoint %[[UP]], %[[UP]], %[[LENGTHS]]
+// CHECK-NEXT: hone.gradient %[[DM]]
+// CHECK-NEXT: hone.rescale %[[UP]]
+// CHECK-NEXT: hone.linear
+// CHECK-NEXT: hone.return
+module @dora_is_tiled attributes {hone.max_rows = 256 : i64} {
+  hone.block @layer(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+    %up = hone.parameter "up.weight" : tensor<8x4xf32>
+    %a = hone.parameter "up.lora_A.weight" trainable init <kaiming_uniform> : tensor<2x4xf32>
+    %b = hone.parameter "up.lora_B.weight" trainable init <zero> : tensor<8x2xf32>
+    %m = hone.parameter "up.lora_magnitude_vector" trainable init <row_lengths> : tensor<8xf32>
+    %n = hone.row_lengths %up, %a, %b scale 2.0 : (tensor<8x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>) -> tensor<8xf32>
+    %u = hone.lora_linear %x, %up, %a, %b scale 2.0 : (tensor<?x4xf32>, tensor<8x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>) -> tensor<?x8xf32>
+    %dm = hone.rescale_parameter_adjoint %u, %u, %n : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    hone.gradient %dm of "up.lora_magnitude_vector" : tensor<8xf32>
+    %s = hone.rescale %u, %m, %n : (tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<?x8xf32>
+    %down = hone.parameter "down.weight" : tensor<4x8xf32>
+    %y = hone.linear %s, %down : (tensor<?x8xf32>, tensor<4x8xf32>) -> tensor<?x4xf32>
+    hone.return %y : tensor<?x4xf32>
+  }
+}

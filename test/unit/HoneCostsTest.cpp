@@ -80,6 +80,23 @@ TEST(HoneCosts, AProductIsTwoOperationsAWeight) {
   EXPECT_EQ(flops<LinearAdjointOp>(10), 2 * 10 * 8 * 4);
 }
 
+TEST(HoneCosts, SmoothedLabelsAddUpTheHeadForTheirAdjoint) {
+  auto costOf = [](const std::string &results, const std::string &types) {
+    return flops<LinearCrossEntropyOp>(10, R"(
+      hone.block @layer(%x: tensor<?x4xf32>, %ids: tensor<?xi32>,
+                        %table: tensor<9x4xf32>) {
+        )" + results + R"( = hone.linear_cross_entropy %x, %table, %ids
+            smoothing 0.1 : (tensor<?x4xf32>, tensor<9x4xf32>,
+            tensor<?xi32>) -> )" + types +
+                                               R"(
+        hone.return
+      })");
+  };
+  EXPECT_EQ(costOf("%l", "tensor<f64>"), 2 * 10 * 9 * 4);
+  EXPECT_EQ(costOf("%l, %dx", "(tensor<f64>, tensor<?x4xf32>)"),
+            2 * (2 * 10 + 1) * 9 * 4);
+}
+
 TEST(HoneCosts, AnAdapterAddsItsTwoThinProducts) {
   int64_t thin = 2 * 10 * (2 * 4 + 8 * 2);
   EXPECT_EQ(flops<LoraLinearOp>(10), 2 * 10 * 8 * 4 + thin);

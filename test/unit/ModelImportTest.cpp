@@ -236,6 +236,18 @@ TEST_F(ModelImportTest, OnlySomeLayersHaveAdapters) {
   EXPECT_EQ(result.value().lora.layers_to_transform.text(), "1");
 }
 
+TEST_F(ModelImportTest, AModuleNamedByItsWholePathIsInAnyLayer) {
+  OwningOpRef<ModuleOp> module =
+      imported("lora: {target_modules: [k_proj, "
+               "model.layers.0.self_attn.q_proj], layers_to_transform: [1]}");
+  std::vector<std::string> paths;
+  for (const auto &[path, adapter] : adaptersIn(*module))
+    paths.push_back(path);
+  EXPECT_EQ(paths,
+            (std::vector<std::string>{"model.layers.0.self_attn.q_proj",
+                                      "model.layers.1.self_attn.k_proj"}));
+}
+
 TEST_F(ModelImportTest, RefusesShapesOfNoModule) {
   for (auto [lora, key, problem] :
        {std::tuple("rank_pattern: {k_proj: 3}", "rank_pattern",

@@ -23,8 +23,8 @@ protected:
     return {name, type, /*trainable=*/false, Init::Zero, storage, /*index=*/0};
   }
 
-  /// Writes `parameter` from a folder with the tensors `source`.
-  rt::Status write(const Parameter &parameter,
+  /// Writes `parameters` from a folder with the tensors `source`.
+  rt::Status write(std::vector<Parameter> parameters,
                    std::vector<rt::TensorSpec> source) {
     auto writer = rt::SafetensorsWriter::create(
         folder.file("model.safetensors"), std::move(source), {});
@@ -37,7 +37,7 @@ protected:
     EXPECT_TRUE(writer.value().commit().isOk());
     auto index = WeightIndex::open(folder.path);
     EXPECT_TRUE(index.isOk()) << index.status().render();
-    return writeWeights(folder.file("out"), {parameter, "", "", "hash"},
+    return writeWeights(folder.file("out"), {parameters, "", "", "hash"},
                         index.value(), /*errors=*/nullptr);
   }
 
@@ -47,7 +47,33 @@ protected:
 } // namespace
 
 TEST_F(WeightWriterTest, WritesWhatIsThere) {
-  EXPECT_TRUE(write(frozen("w"), {{"w", rt::Dtype::BF16, {2, 32}}}).isOk());
+  EXPECT_TRUE(write({frozen("w")}, {{"w", rt::Dtype::BF16, {2, 32}}}).isOk());
+}
+
+TEST_F(WeightWriterTest, RefusesLengthsOfNoMatrix) {
+  auto vectorOf = [&](int64_t size, const std::string &name) {
+    Parameter magnitude = frozen(name);
+    magnitude.type = RankedTensorType::get(size, Float32Type::get(&context));
+    magnitude.trainable = true;
+    magnitude.init = Init::RowLengths;
+    return magnitude;
+  };
+  Parameter weight = frozen("q.weight");
+  std::vector<rt::TensorSpec> source = {{"q.weight", rt::Dtype::F32, {2, 32}}};
+  EXPECT_TRUE(
+      write({weight, vectorOf(2, "q.lora_magnitude_vector")}, source).isOk());
+  for (auto [size, name] : {std::pair(2, "v.lora_magnitude_vector"),
+                            std::pair(3, "q.lora_magnitude_vector")}) {
+    rt::Status status = write({weight, vectorOf(size, name)}, source);
+    ASSERT_FALSE(status.isOk()) << name;
+    EXPECT_EQ(status.errorCode(), rt::ErrorCode::BadModule);
+    EXPECT_NE(status.message().place.find(name), std::string::npos);
+    EXPECT_NE(status.message().problem.find(std::string(1, name[0]) +
+                                            ".weight with " +
+                                            std::to_string(size)),
+              std::string::npos)
+        << status.message().problem;
+  }
 }
 
 TEST_F(WeightWriterTest, TurnsWhatTheFilesHoldTransposed) {
@@ -138,7 +164,7 @@ TEST_F(WeightWriterTest, ShapesOfTransposedTensorsAreThoseOfTheFile) {
 
 TEST_F(WeightWriterTest, NamesATensorThatIsNotThere) {
   rt::Status status =
-      write(frozen("wq.weight"), {{"wk.weight", rt::Dtype::F32, {2, 32}}});
+      write({frozen("wq.weight")}, {{"wk.weight", rt::Dtype::F32, {2, 32}}});
   ASSERT_FALSE(status.isOk());
   EXPECT_EQ(status.errorCode(), rt::ErrorCode::MissingTensor);
   EXPECT_NE(status.message().place.find("tensor wq.weight"), std::string::npos);
@@ -149,7 +175,7 @@ TEST_F(WeightWriterTest, NamesATensorThatIsNotThere) {
 
 TEST_F(WeightWriterTest, NamesTheScalesOfAPackedMatrix) {
   auto storage = StorageAttr::get(&context, StoredType::Int4, 32);
-  rt::Status status = write(frozen("w.weight", storage),
+  rt::Status status = write({frozen("w.weight", storage)},
                             {{"w.weight", rt::Dtype::U32, {2, 4}}});
   ASSERT_FALSE(status.isOk());
   EXPECT_NE(status.message().place.find("tensor w."), std::string::npos);

@@ -25,14 +25,15 @@ void Decoder::readDecoder(ConfigReader &config, const Defaults &defaults) {
       "num_key_value_heads",
       asMany ? std::optional<int64_t>(numAttentionHeads) : std::nullopt);
   bool divides = hiddenSize % numAttentionHeads == 0;
-  if (!defaults.headDim && !config.take("head_dim") && !divides)
+  const int64_t usual = familyOf(modelType)->headDim;
+  if (!usual && !config.take("head_dim") && !divides)
     config.failAt(rt::ErrorCode::BadConfig, "hidden_size",
                   "expected a multiple of num_attention_heads, " +
                       std::to_string(numAttentionHeads) + ", but found " +
                       std::to_string(hiddenSize),
                   "give head_dim if the heads have another size");
-  headDim = config.size(
-      "head_dim", defaults.headDim.value_or(hiddenSize / numAttentionHeads));
+  headDim =
+      config.size("head_dim", usual ? usual : hiddenSize / numAttentionHeads);
   rmsNormEps = config.positive("rms_norm_eps", defaults.rmsNormEps);
   checkShapes(config);
   activation =

@@ -26,7 +26,6 @@ protected:
   /// What a config.json may leave out; no value: the key is required.
   struct Defaults {
     bool asManyKeyValueHeads = false; ///< as attention heads
-    std::optional<int64_t> headDim;   ///< else hidden_size / heads
     std::optional<double> rmsNormEps, ropeTheta;
     SlidingRule sliding = SlidingRule::None;
     const char *activationKey = "hidden_act";

@@ -20,6 +20,8 @@ struct Family {
   std::unique_ptr<HuggingFaceModel> (*create)();
   /// What Transformers takes for tie_word_embeddings where it is absent.
   bool tiesEmbeddings = true;
+  /// The same for head_dim; 0: hidden_size / num_attention_heads.
+  int64_t headDim = 0;
   /// The module whose table a tied head has.
   llvm::StringLiteral embeddingModule = "model.embed_tokens";
 };

@@ -19,7 +19,6 @@ namespace {
 class Gemma3 : public Decoder {
   void read(ConfigReader &config) override {
     Defaults defaults;
-    defaults.headDim = 256;
     defaults.rmsNormEps = 1e-6;
     defaults.ropeTheta = 1e6;
     defaults.slidingRopeTheta = 1e4;
@@ -60,5 +59,6 @@ class Gemma3 : public Decoder {
 
 } // namespace
 
-const Family hone::gemma3 = {"gemma3_text", "Gemma3ForCausalLM",
-                             create<Gemma3>};
+const Family hone::gemma3 = {"gemma3_text", "Gemma3ForCausalLM", create<Gemma3>,
+                             /*tiesEmbeddings=*/true,
+                             /*headDim=*/256};

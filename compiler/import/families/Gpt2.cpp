@@ -101,5 +101,9 @@ class Gpt2 : public GptDecoder {
 
 } // namespace
 
-const Family hone::gpt2 = {"gpt2", "GPT2LMHeadModel", create<Gpt2>,
-                           /*tiesEmbeddings=*/true, "transformer.wte"};
+const Family hone::gpt2 = {"gpt2",
+                           "GPT2LMHeadModel",
+                           create<Gpt2>,
+                           /*tiesEmbeddings=*/true,
+                           /*headDim=*/0,
+                           "transformer.wte"};

@@ -141,5 +141,9 @@ class GptNeo : public GptDecoder {
 
 } // namespace
 
-const Family hone::gptNeo = {"gpt_neo", "GPTNeoForCausalLM", create<GptNeo>,
-                             /*tiesEmbeddings=*/true, "transformer.wte"};
+const Family hone::gptNeo = {"gpt_neo",
+                             "GPTNeoForCausalLM",
+                             create<GptNeo>,
+                             /*tiesEmbeddings=*/true,
+                             /*headDim=*/0,
+                             "transformer.wte"};

@@ -115,6 +115,9 @@ class Opt : public GptDecoder {
 
 } // namespace
 
-const Family hone::opt = {"opt", "OPTForCausalLM", create<Opt>,
+const Family hone::opt = {"opt",
+                          "OPTForCausalLM",
+                          create<Opt>,
                           /*tiesEmbeddings=*/true,
+                          /*headDim=*/0,
                           "model.decoder.embed_tokens"};

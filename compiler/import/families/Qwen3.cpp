@@ -15,7 +15,6 @@ namespace {
 class Qwen3 : public Decoder {
   void read(ConfigReader &config) override {
     Defaults defaults;
-    defaults.headDim = 128;
     defaults.sliding = SlidingRule::FromLayer;
     readDecoder(config, defaults);
     attentionBias = config.flag("attention_bias");
@@ -39,4 +38,4 @@ class Qwen3 : public Decoder {
 } // namespace
 
 const Family hone::qwen3 = {"qwen3", "Qwen3ForCausalLM", create<Qwen3>,
-                            /*tiesEmbeddings=*/false};
+                            /*tiesEmbeddings=*/false, /*headDim=*/128};

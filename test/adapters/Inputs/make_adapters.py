@@ -124,6 +124,14 @@ def main():
     save(out / "final-norm", {**config, "modules_to_save": ["ln_f"]},
          prefixed({"transformer.ln_f.weight": floats(101)}))
 
+    # Qwen3 without head_dim, which is 128 then.
+    save(out / "qwen3", {"model_type": "qwen3", "hidden_size": 40, "num_attention_heads": 4,
+                         "num_key_value_heads": 2, "num_hidden_layers": 1}, {}, "model.safetensors")
+    for name, outs in (("heads-of-128", 512), ("heads-of-10", 40)):
+        save(out / name, config, prefixed({
+            "model.layers.0.self_attn.q_proj.lora_A.weight": floats(4, 40),
+            "model.layers.0.self_attn.q_proj.lora_B.weight": floats(outs, 4)}))
+
     # GPT-2: [in, out], and files of the body alone.
     gpt = {"h.0.attn.c_attn.weight": floats(6, 18), "h.0.attn.c_attn.bias": floats(18), "wte.weight": floats(10, 6)}
     save(out / "conv1d", {"model_type": "gpt2"}, gpt, "model.safetensors")
