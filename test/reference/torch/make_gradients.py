@@ -50,6 +50,12 @@ VARIANTS = {
         "layers_to_transform": [0, 2],
         "rank_pattern": {"o_proj": 2},
     },
+    # Of matrices that files hold [in, out].
+    "gpt2-tiny-dora": {
+        "use_dora": True,
+        "rank_pattern": {"attn.c_proj": 2},
+        "alpha_pattern": {"c_fc": 3},
+    },
 }
 # Dropout, noise on embeddings and smoothed labels, of models that have them.
 REGULARIZED = {"qwen2-tiny": Regularization(0.2, 5.0, 0.1)}
