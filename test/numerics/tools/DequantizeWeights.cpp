@@ -3,9 +3,10 @@
 //
 // dequantize-weights WEIGHTS.hone.safetensors OUT.safetensors FORMAT
 //
-// float32, float64: every stored tensor as plain numbers. mlx: the same packed
-// integers under MLX's names and types, scales and biases as float32. Unpacks
-// on its own: it shares no code with what it checks.
+// float32, float64: every stored tensor as plain numbers, those of GPT-2's
+// Conv1D [in, out]. mlx: the same packed integers under MLX's names and types,
+// scales and biases as float32. What DoRA begins with is no weight. Unpacks on
+// its own: it shares no code with what it checks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +17,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <utility>
 
 using namespace hone::rt;
 
@@ -74,6 +76,24 @@ static std::string withoutSuffix(std::string name, const char *suffix) {
   return name;
 }
 
+/// Rows of `columns` elements, as columns.
+template <typename T>
+static std::string turned(const std::string &bytes, uint64_t columns) {
+  uint64_t count = bytes.size() / sizeof(T), rows = count / columns;
+  std::string result(bytes.size(), '\0');
+  for (uint64_t i = 0; i < count; ++i)
+    std::memcpy(result.data() + (i % columns * rows + i / columns) * sizeof(T),
+                bytes.data() + i * sizeof(T), sizeof(T));
+  return result;
+}
+
+/// GPT-Neo's matrices have GPT-2's names, but for c_attn.
+static bool isConv1d(const SafetensorsFile &file, const std::string &name) {
+  return file.find("transformer.h.0.attn.c_attn.weight") &&
+         name.find(".c_") != std::string::npos &&
+         withoutSuffix(name, ".weight") != name;
+}
+
 int main(int argc, char **argv) {
   if (argc != 4)
     fail("usage: dequantize-weights WEIGHTS OUT float32|float64|mlx");
@@ -97,7 +117,9 @@ int main(int argc, char **argv) {
     const std::string &name = tensor.name;
     bool isPart = withoutSuffix(name, ".scales") != name ||
                   withoutSuffix(name, ".biases") != name;
-    if (name == "hone.tokenizer" || name == "hone.chat" || isPart)
+    bool isMagnitude = withoutSuffix(name, ".lora_magnitude_vector") != name;
+    if (name == "hone.tokenizer" || name == "hone.chat" || isPart ||
+        isMagnitude)
       continue;
     const TensorInfo *scales = file.find(name + ".scales");
     const TensorInfo *biases = file.find(name + ".biases");
@@ -114,9 +136,15 @@ int main(int argc, char **argv) {
       shape[1] *= 2;
     uint64_t count = tensor.elements() * (scales && isInt4 ? 2 : 1);
     bool isDouble = format == "float64";
-    add(name, isDouble ? Dtype::F64 : Dtype::F32, shape,
+    std::string bytes =
         isDouble ? plainBytes<double>(file, tensor, scales, biases, count)
-                 : plainBytes<float>(file, tensor, scales, biases, count));
+                 : plainBytes<float>(file, tensor, scales, biases, count);
+    if (isConv1d(file, name)) {
+      bytes = isDouble ? turned<double>(bytes, shape[1])
+                       : turned<float>(bytes, shape[1]);
+      std::swap(shape[0], shape[1]);
+    }
+    add(name, isDouble ? Dtype::F64 : Dtype::F32, shape, std::move(bytes));
   }
 
   Result<SafetensorsWriter> writer =

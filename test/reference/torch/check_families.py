@@ -3,8 +3,9 @@
 #   check_families.py WORK [NAME...]
 #
 # Of the project's own models: those that train as a whole, adapters, those with whole
-# modules or biases beside them, and what hone-adapter makes of adapters by merging.
-# Where the head is the embedding's table, either of the two trains, and both.
+# modules or biases beside them, with ranks and alphas by module in some layers, with
+# DoRA, and what hone-adapter makes of adapters by merging. Where the head is the
+# embedding's table, either of the two trains, and both.
 # Each is read back, and the log-probabilities that PyTorch computes with it are
 # those of the program that wrote it, within 1e-5. honec and hone-adapter are in PATH.
 #
@@ -34,6 +35,12 @@ BESIDE = {
     "gpt_neo": ("[q_proj, v_proj]", "[c_fc, ln_1]"),
     "": ("[q_proj, v_proj]", "[down_proj, input_layernorm]"),
 }
+# Every family has layers 0 and 1; opt's output is projected outside of them.
+PATTERNS = (
+    r"lora.rank_pattern={'.*\.0\..*(q_proj|c_attn)': 2, '.*\.1\..*': 3}",
+    r"lora.alpha_pattern={'.*(v_proj|c_attn|fc1|c_fc)': 5}",
+    "lora.use_rslora=true",
+)
 BIASED = ("qwen2", "opt", "gpt2", "gpt_neo")
 
 
@@ -62,6 +69,14 @@ def check_trained_adapter(name, folder, *settings):
     check_logits(folder / "train", folder / "run", folder / "merged")
 
 
+def check_adapted(name, work):
+    """Adapters whose modules differ, and DoRA alone and with the same."""
+    check_trained_adapter(name, work / "patterns", *PATTERNS)
+    check_trained_adapter(name, work / "layers", *PATTERNS[1:], "lora.layers_to_transform=[1]")
+    check_trained_adapter(name, work / "dora", "lora.use_dora=true")
+    check_trained_adapter(name, work / "dora-patterns", "lora.use_dora=true", *PATTERNS)
+
+
 def check_family(name, work):
     model, data = GOLDEN / "models" / name, GOLDEN / "losses" / f"{name}.jsonl"
     family = MODELS[name]["model_type"]
@@ -70,6 +85,7 @@ def check_family(name, work):
     check_model(model, whole / "run", data, loss)
     check_logits(whole / "train", whole / "run", whole / "run")
     check_trained_adapter(name, work / "adapter")
+    check_adapted(name, work)
     some, saved = BESIDE.get(family, BESIDE[""])
     targets = f"lora.target_modules={some}"
     check_trained_adapter(name, work / "saved", targets, f"lora.modules_to_save={saved}")

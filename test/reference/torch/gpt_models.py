@@ -191,12 +191,12 @@ class NumpyGpt(NumpyModel):
 
     def __init__(self, config, weights, adapter=None, scaling=0.0):
         super().__init__(config, weights, adapter, scaling)
-        full = {name_in_file(config, name): name for name in tensor_shapes(config)}
-        self.weights = {full[n]: w for n, w in self.weights.items() if n in full}
-        for name in self.weights:
-            if is_conv1d(config, name):
-                self.weights[name] = self.weights[name].T
         self.positive = {}
+
+    def _named(self, weights):
+        full = {name_in_file(self.config, name): name for name in tensor_shapes(self.config)}
+        named = {full[n]: w for n, w in weights.items() if n in full}
+        return {n: w.T if is_conv1d(self.config, n) else w for n, w in named.items()}
 
     def _logits(self, ids):
         config, self.ids = self.config, ids.tobytes()

@@ -57,6 +57,12 @@ VARIANTS = {
         "target_modules": ["q_proj"],
         "modules_to_save": ["embed_tokens", "lm_head"],
     },
+    # Of matrices that files hold [in, out].
+    "gpt2-tiny-dora": {
+        "use_dora": True,
+        "rank_pattern": {"attn.c_proj": 2},
+        "alpha_pattern": {"c_fc": 3},
+    },
 }
 # Dropout, noise on embeddings and smoothed labels, of models that have them.
 REGULARIZED = {"qwen2-tiny": Regularization(0.2, 5.0, 0.1)}

@@ -64,7 +64,7 @@ class NumpyModel:
     def __init__(self, config, weights, adapter=None, scaling=0.0):
         self.config = config
         self.is_gemma = config["model_type"] == "gemma3_text"
-        self.weights = {n: w.astype(np.float64) for n, w in weights.items()}
+        self.weights = self._named({n: w.astype(np.float64) for n, w in weights.items()})
         self.adapter = adapter or {}
         self.scaling = scaling
         self.lengths = {}
@@ -75,6 +75,10 @@ class NumpyModel:
                 a, b = (self.adapter[f"{path}.lora_{x}.weight"] for x in "AB")
                 whole = self.weights[module + ".weight"] + self._scale(module) * b @ a
                 self.lengths[module] = np.sqrt((whole**2).sum(axis=1))
+
+    def _named(self, weights):
+        """What a file holds, by its full names and [out, in]."""
+        return weights
 
     def _scale(self, module):
         return self.scaling[module] if isinstance(self.scaling, dict) else self.scaling
