@@ -94,17 +94,22 @@ void hone::emitKernel(LogitsOp op, KernelBuilder &k) {
   Value head = k.buffer(op.getWeight()), x = k.buffer(op.getX());
   Value y = tile::ViewOp::create(k, MemRefType::get({1, vocabulary}, element),
                                  k.buffer(op.getY()), k.index(0));
-  KernelBuilder::Tiling tiling{k.index(1), vocabulary,
-                               numerics::dotBlock(hidden)};
-  tiling.mayRound = true;
-  k.forEachTile(element, tiling, [&](const KernelBuilder::Tile &tile) {
-    Value last = k.sub(k.rows(), k.index(1)), zero = k.index(0);
-    KernelBuilder::Product product = k.productFor(
-        tile, y, {x, last, zero}, {head, tile.column, zero}, k.index(hidden));
-    product.transposeW = true;
-    product.readAhead = true;
-    k.product(product);
-    if (op.getStreamed())
-      k.release(head, tile.column, tile.columns);
-  });
+  auto emitPiece = [&](Value first, int64_t width) {
+    KernelBuilder::Tiling tiling{k.index(1), width, numerics::dotBlock(hidden)};
+    tiling.mayRound = true;
+    k.forEachTile(element, tiling, [&](const KernelBuilder::Tile &tile) {
+      Value last = k.sub(k.rows(), k.index(1)), zero = k.index(0);
+      Value column = k.add(first, tile.column);
+      KernelBuilder::Product product = k.productFor(
+          tile, y, {x, last, zero}, {head, column, zero}, k.index(hidden));
+      product.c.column = column;
+      product.transposeW = true;
+      product.readAhead = true;
+      k.product(product);
+    });
+  };
+  if (op.getStreamed())
+    forEachHeadPiece(k, head, /*streamed=*/true, emitPiece);
+  else
+    emitPiece(k.index(0), vocabulary);
 }

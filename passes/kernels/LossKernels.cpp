@@ -197,21 +197,28 @@ static void sumInOrder(KernelBuilder &k, Value total, Value terms,
 // Online softmax
 //===----------------------------------------------------------------------===//
 
-/// With `streamed`, the pages of a tile of the head go when it has been used.
+void hone::forEachHeadPiece(KernelBuilder &k, Value head, bool streamed,
+                            function_ref<void(Value, int64_t)> emitPiece) {
+  auto body = [&](Value first, int64_t width) {
+    emitPiece(first, width);
+    if (streamed)
+      k.release(head, first, k.index(width));
+  };
+  int64_t vocabulary = cast<MemRefType>(head.getType()).getDimSize(0);
+  int64_t width = std::min(vocabulary, numerics::kLossColumns);
+  int64_t whole = vocabulary - vocabulary % width;
+  k.loop(k.index(0), k.index(whole), width,
+         [&](Value first) { body(first, width); });
+  if (whole < vocabulary)
+    body(k.index(whole), vocabulary - whole);
+}
+
 static void
 forEachVocabularyTile(KernelBuilder &k, const LossBuffers &in, bool streamed,
                       function_ref<void(const VocabularyTile &)> emitTile) {
-  auto body = [&](const VocabularyTile &tile) {
-    emitTile(tile);
-    if (streamed)
-      k.release(in.weight, tile.first, k.index(tile.width));
-  };
-  int64_t width = std::min(in.vocabulary, numerics::kLossColumns);
-  int64_t whole = in.vocabulary - in.vocabulary % width;
-  k.loop(k.index(0), k.index(whole), width,
-         [&](Value first) { body({first, width}); });
-  if (whole < in.vocabulary)
-    body({k.index(whole), in.vocabulary - whole});
+  forEachHeadPiece(k, in.weight, streamed, [&](Value first, int64_t width) {
+    emitTile({first, width});
+  });
 }
 
 /// logits (+)= x W^T for one tile.

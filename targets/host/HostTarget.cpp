@@ -264,6 +264,9 @@ hone::createHostMachine(const TargetRequest &request) {
       return llvm::createStringError("target '" + triple.str() +
                                      "' has no feature called '" +
                                      feature.str() + "'");
+    else if (!feature.empty() && feature[0] != '+' && feature[0] != '-')
+      return llvm::createStringError("expected '+" + feature.str() + "' or '-" +
+                                     feature.str() + "' but found no sign");
   subtarget.reset(backend->createMCSubtargetInfo(triple, cpu, features));
   if (std::string wrong = brokenAbi(triple, *subtarget); !wrong.empty())
     return llvm::createStringError("target '" + triple.str() + "' " + wrong +

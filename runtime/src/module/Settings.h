@@ -290,7 +290,7 @@ struct GenerateSettings : Section {
       "positions", from(0, 1 << 24)};
   Integer prompt_rows{*this, "prompt_rows", 64, Bits::None, SetBy::Spec,
       "tokens of a prompt that are computed together: more is faster and takes "
-      "more memory, and no bit depends on it", from(1, 1 << 16)};
+      "more memory, and the text depends on it by rounding only", from(1, 1 << 16)};
 };
 
 /// In a binary: the target that these name.

@@ -54,8 +54,9 @@ struct GenerateOptions : Section {
   Truth showIds{*this, "show_ids", false, Bits::None, SetBy::Flag,
       "write token ids, a line for each, and no text"};
   Integer promptRows{*this, "prompt_rows", 0, Bits::None, SetBy::Option,
-      "tokens of the prompt that are computed together; no bit depends on it; "
-      "0: as many as were compiled in", counts};
+      "tokens of the prompt that are computed together, at most as many as were "
+      "compiled in; the text depends on it by rounding only; 0: all of these",
+      counts};
   Word weights{*this, "weights", "", Bits::None, SetBy::Option,
       "the frozen weights, if not beside this program", aFile};
   Truth noVerify{*this, "no_verify", false, Bits::None, SetBy::Flag,

@@ -176,6 +176,15 @@ Status runGeneration(const hone_module &compiled,
                          {"--adapter",
                           "the program was compiled with lora: none",
                           "compile it with the adapter's lora settings"});
+  const int64_t most = module.abi().max_rows;
+  if (options.promptRows > most)
+    return Status::error(
+        ErrorCode::OptionsDisagree,
+        {"--prompt-rows",
+         "expects at most " + std::to_string(most) +
+             ", which were compiled in, but got " +
+             std::to_string(int64_t(options.promptRows)),
+         "leave it out, or compile with a larger generate.prompt_rows"});
   const RunPlan plan = planFor(module, options);
   if (options.plan) {
     fputs(plan.render().c_str(), stdout);
@@ -223,10 +232,7 @@ Status runGeneration(const hone_module &compiled,
     return s;
   peak.sample();
 
-  const int64_t most = module.abi().max_rows;
-  const int64_t rows = options.promptRows == 0
-                           ? most
-                           : std::min<int64_t>(options.promptRows, most);
+  const int64_t rows = options.promptRows == 0 ? most : options.promptRows;
   Rate read, written;
   const Clock::time_point start = Clock::now();
   const std::vector<int32_t> &ids = prompt.value().ids;
