@@ -190,6 +190,21 @@ static double centerOf(ParameterOp op) {
   return 0.0;
 }
 
+/// Of a B: with a large alpha scores would be, too, and a softmax whose rows
+/// are nearly 0 and 1 tells roundings apart, not derivatives.
+static double scaleOf(ParameterOp op) {
+  double scale = 1.0;
+  auto consider = [&](auto user) {
+    if (user && user.getB() == op.getResult())
+      scale = std::abs(user.getScale().convertToDouble());
+  };
+  for (Operation *user : op->getUsers()) {
+    consider(dyn_cast<LoraLinearOp>(user));
+    consider(dyn_cast<RowLengthsOp>(user));
+  }
+  return std::max(1.0, scale);
+}
+
 CheckValues::CheckValues(ModuleOp module, const ParameterTable &table)
     : parameters(table) {
   std::map<Operation *, std::string> firstNames;
@@ -201,13 +216,14 @@ CheckValues::CheckValues(ModuleOp module, const ParameterTable &table)
                                 .getOps<ParameterOp>()) {
         std::string name = (call.getPrefix() + op.getName()).str();
         auto first = firstNames.try_emplace(op, name).first;
-        sources.insert({name, {first->second, centerOf(op)}});
+        sources.insert({name, {first->second, centerOf(op), scaleOf(op)}});
       }
   trainable.resize(table.trainableElements());
   for (const Parameter &parameter : table.trainable()) {
     // Each layer has one of its own.
-    std::vector<float> values =
-        random(parameter, {parameter.name, sources.at(parameter.name).center});
+    Source own = sources.at(parameter.name);
+    own.name = parameter.name;
+    std::vector<float> values = random(parameter, own);
     for (size_t i = 0; i < values.size(); ++i)
       trainable[parameter.offset + i] =
           table.thetaElement().isBF16()
@@ -221,8 +237,9 @@ std::vector<float> CheckValues::random(const Parameter &parameter,
                                        const Source &source) const {
   RandomNumbers numbers(source.name);
   RankedTensorType type = parameter.type;
-  double width =
-      type.getRank() == 2 ? std::sqrt(3.0 / type.getDimSize(1)) : 0.3;
+  double width = type.getRank() == 2
+                     ? std::sqrt(3.0 / type.getDimSize(1)) / source.scale
+                     : 0.3;
   std::vector<float> values(type.getNumElements());
   constexpr size_t chunk = 1 << 16;
   llvm::parallelFor(0, llvm::divideCeil(values.size(), chunk), [&](size_t n) {

@@ -81,6 +81,7 @@ private:
   struct Source {
     std::string name; ///< of the first layer's tensor with these values
     double center;    ///< what values are around: factors of norms, near 1
+    double scale;     ///< what their product is multiplied by
   };
   std::vector<float> random(const Parameter &parameter,
                             const Source &source) const;
