@@ -37,6 +37,8 @@ dequantize-weights "$work/stored/weights.hone.safetensors" \
   "$work/float/model.safetensors" float32
 compile plain "$work/float" "${dora[@]}"
 
+train first stored --steps 1 --learning-rate 0
+python3 "$here/first-magnitudes.py" "$work/first" "$work/float"
 train whole stored --steps 6
 train plain-whole plain --steps 6
 cmp "$work/whole/adapter_model.safetensors" "$work/plain-whole/adapter_model.safetensors"
