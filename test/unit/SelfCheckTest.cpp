@@ -28,8 +28,8 @@ using mlir::OpBuilder;
 using mlir::Operation;
 using mlir::Value;
 
-/// Every op that has a derivative, regularized and with DoRA, in two layers of one
-/// kind and a third that is left out; more ids than are kept.
+/// Every op that has a derivative, regularized and with DoRA, in two layers of
+/// one kind and a third that is left out; more ids than are kept.
 static constexpr llvm::StringLiteral model = R"(
   hone.block @embed() -> tensor<?x32xf32> {
     %ids = hone.input "input_ids" : tensor<?xi32>
