@@ -122,7 +122,12 @@ UpdatedMatrix::findFactors(std::vector<double> magnitudes) const {
         });
         column += count;
       }
+    // Pages of columns are other tasks' too.
+    if (!isTransposed)
+      matrix.release(begin * columns, (end - begin) * columns);
   });
+  if (isTransposed)
+    matrix.release(0, matrix.elements());
   for (size_t i = 0; i < outputs; ++i)
     magnitudes[i] /= std::sqrt(squares[i]);
   return magnitudes;

@@ -108,6 +108,7 @@ void hone::emitKernel(LogitsOp op, KernelBuilder &k) {
       k.product(product);
     });
   };
+  // Pages go between parallel loops only; without that one is enough.
   if (op.getStreamed())
     forEachHeadPiece(k, head, /*streamed=*/true, emitPiece);
   else

@@ -63,5 +63,8 @@ text generate --adapter "$work/whole" >"$work/ids"
 text merged-generate >"$work/merged.ids"
 text generate >"$work/base.ids"
 diff "$work/ids" "$work/merged.ids"
-! cmp -s "$work/ids" "$work/base.ids"
+if cmp -s "$work/ids" "$work/base.ids"; then
+  echo "dora-stored: the adapter's text is the base's" >&2
+  exit 1
+fi
 echo "merged: the adapter's loss and text"

@@ -15,6 +15,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/TargetParser/Host.h"
 
 using namespace hone;
@@ -37,6 +38,14 @@ func.func @hone_entry_main() attributes {tile.entry} {
 )" + body +
           "\n  return\n}\n")
       .str();
+}
+
+std::string hone::arenaView(llvm::StringRef name, int64_t offset,
+                            llvm::StringRef type) {
+  return llvm::formatv("%{0}_at = arith.constant {1} : index\n"
+                       "%{0} = tile.view %arena[%{0}_at] : !tile.memory -> "
+                       "{2}\n",
+                       name, offset, type);
 }
 
 bool hone::canRun(llvm::StringRef target) {

@@ -23,6 +23,10 @@ namespace hone {
 /// `%rows` the frame's row count as an index; constants are `%c0`, `%c1`.
 std::string entryFunction(llvm::StringRef body);
 
+/// Text of `%name`, a view of `type` at byte `offset` of the arena.
+std::string arenaView(llvm::StringRef name, int64_t offset,
+                      llvm::StringRef type);
+
 class TileProgram {
 public:
   /// Compiles `ir` for "native" or a narrower level of the same architecture.

@@ -171,7 +171,7 @@ Value Decoder::head(ModelBuilder &builder, Value x) const {
   Value weight =
       builder.parameter(sourceOf(headWeight), {vocabSize, hiddenSize});
   auto scalar = RankedTensorType::get({}, builder.ops().getF64Type());
-  return LinearCrossEntropyOp::create(builder.ops(), builder.at("lm_head"),
+  return LinearCrossEntropyOp::create(builder.ops(), builder.at(headModule),
                                       scalar, /*dx=*/Type(), normalized, weight,
                                       targets, /*smoothing=*/FloatAttr(),
                                       /*streamed=*/UnitAttr())

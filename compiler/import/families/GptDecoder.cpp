@@ -68,7 +68,7 @@ Value GptDecoder::loss(ModelBuilder &builder, Value x) const {
   Value weight = builder.parameter(sourceOf(headWeight),
                                    {sizes.vocabulary, featuresOf(x)});
   auto scalar = RankedTensorType::get({}, builder.ops().getF64Type());
-  return LinearCrossEntropyOp::create(builder.ops(), builder.at("lm_head"),
+  return LinearCrossEntropyOp::create(builder.ops(), builder.at(headModule),
                                       scalar, /*dx=*/Type(), x, weight, targets,
                                       /*smoothing=*/FloatAttr(),
                                       /*streamed=*/UnitAttr())

@@ -56,11 +56,7 @@ static std::string productText(const Case &c) {
   std::string result = llvm::formatv("memref<{0}x{1}xf32>", kRows, kColumns);
   std::string text;
   auto view = [&](const char *name, int64_t offset, const std::string &type) {
-    text += llvm::formatv("%{0}_at = arith.constant {1} : index\n"
-                          "%{0} = tile.view %arena[%{0}_at] : !tile.memory -> "
-                          "{2}\n",
-                          name, offset, type)
-                .str();
+    text += arenaView(name, offset, type);
   };
   view("a", 0, a);
   view("w", at.w, w);

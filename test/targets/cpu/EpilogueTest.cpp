@@ -120,10 +120,7 @@ static std::string programIR(Body body, const Shape &shape, const char *type,
     text += fillIn(std::string(words), "", shape, type) + "\n";
   };
   auto view = [&](const char *name, int64_t region, const std::string &memref) {
-    line(llvm::formatv("%{0}_at = arith.constant {1} : index\n"
-                       "%{0} = tile.view %arena[%{0}_at] : !tile.memory -> {2}",
-                       name, region * kRegion * bytes, memref)
-             .str());
+    line(arenaView(name, region * kRegion * bytes, memref));
   };
   std::string left = llvm::formatv("memref<{0}x{1}xT>", kMaxRows, kDepth);
   std::string right = llvm::formatv("memref<{0}x{1}xT>", kDepth, shape.n);
