@@ -653,10 +653,6 @@ void Compilation::noteOtherMachine() const {
 
 Status hone::compile(const CompileRequest &request) {
   Compilation c(request);
-#define HONE_TRY(STEP)                                                         \
-  if (Status status = (STEP); !status.isOk())                                  \
-  return status
-
   HONE_TRY(checkRequest(request));
   HONE_TRY(checkOutput(request));
   HONE_TRY(c.readSpec());
@@ -714,5 +710,4 @@ Status hone::compile(const CompileRequest &request) {
     c.noteOtherMachine();
     return Status::ok();
   }
-#undef HONE_TRY
 }

@@ -58,6 +58,8 @@ public:
   }
 
   bool isOk() const { return !cause; }
+  /// Itself, as a Result has one.
+  const Status &status() const { return *this; }
   /// Nothing when all is well.
   std::optional<ErrorCode> errorCode() const { return cause; }
   ExitCode exitCode() const {
@@ -102,5 +104,25 @@ private:
 };
 
 } // namespace hone::rt
+
+/// Returns the error of a Status or a Result, if it is one:
+///   HONE_TRY(checkRequest(request));
+#define HONE_TRY(...)                                                          \
+  do {                                                                         \
+    if (auto &&hone_tried = (__VA_ARGS__); !hone_tried.isOk())                 \
+      return hone_tried.status();                                              \
+  } while (false)
+
+/// Declares or sets `target` from a Result's value, or returns its error:
+///   HONE_ASSIGN(Json json, readJsonFile(path));
+#define HONE_ASSIGN(target, ...)                                               \
+  HONE_ASSIGN_FROM(HONE_JOIN(hone_result, __LINE__), target, __VA_ARGS__)
+#define HONE_ASSIGN_FROM(result, target, ...)                                  \
+  auto result = (__VA_ARGS__);                                                 \
+  if (!result.isOk())                                                          \
+    return result.status();                                                    \
+  target = std::move(result.value())
+#define HONE_JOIN(left, right) HONE_JOIN_NOW(left, right)
+#define HONE_JOIN_NOW(left, right) left##right
 
 #endif
