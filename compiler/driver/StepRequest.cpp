@@ -2,7 +2,7 @@
 
 #include "compiler/driver/StepRequest.h"
 
-#include "compiler/driver/ModuleSummary.h"
+#include "compiler/emit/ModuleSummary.h"
 #include "passes/derive/Methods.h"
 
 using namespace hone;

@@ -7,7 +7,7 @@
 
 #include "compiler/spec/Spec.h"
 #include "base/Json.h"
-#include "compiler/spec/SpecRules.h"
+#include "compiler/rules/SpecRules.h"
 #include "compiler/spec/Suggestion.h"
 #include "formats/Adapter.h"
 

@@ -1,6 +1,6 @@
 //===- ModuleIdentityTest.cpp - What decides the numbers of a module ------===//
 
-#include "compiler/driver/ModuleIdentity.h"
+#include "compiler/emit/ModuleIdentity.h"
 #include "test/unit/ParsedModule.h"
 
 #include "llvm/Support/FormatVariadic.h"

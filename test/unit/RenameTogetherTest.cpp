@@ -1,6 +1,6 @@
 //===- RenameTogetherTest.cpp - Files that appear all or none -------------===//
 
-#include "compiler/driver/RenameTogether.h"
+#include "compiler/emit/RenameTogether.h"
 #include "base/OutputFile.h"
 
 #include "llvm/ADT/SmallString.h"

@@ -3,7 +3,7 @@
 // The one table. The spec's reader and its help, the configuration in the
 // binary, the program's options and their help, and the identity of a run all
 // walk it: adding a setting is one declaration here and its use. Rules between
-// keys are in compiler/spec/SpecRules.cpp.
+// keys are in compiler/rules/SpecRules.cpp.
 //
 // Names, meanings and defaults of lora and train are those of PEFT's LoraConfig
 // and Transformers' TrainingArguments where these have them.

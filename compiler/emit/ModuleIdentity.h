@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_DRIVER_MODULEIDENTITY_H
-#define HONE_COMPILER_DRIVER_MODULEIDENTITY_H
+#ifndef HONE_COMPILER_EMIT_MODULEIDENTITY_H
+#define HONE_COMPILER_EMIT_MODULEIDENTITY_H
 
 #include "mlir/IR/BuiltinOps.h"
 

@@ -1,6 +1,6 @@
 //===- ModelRules.cpp - What a spec and its model say of each other -------===//
 
-#include "compiler/driver/ModelRules.h"
+#include "compiler/rules/ModelRules.h"
 #include "passes/derive/DirectionScales.h"
 #include "passes/derive/SelectLayers.h"
 #include "passes/module/ParameterTable.h"

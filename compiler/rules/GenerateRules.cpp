@@ -1,6 +1,6 @@
 //===- GenerateRules.cpp - What a program that generates is made for ------===//
 
-#include "compiler/driver/GenerateRules.h"
+#include "compiler/rules/GenerateRules.h"
 
 #include "formats/JsonFile.h"
 

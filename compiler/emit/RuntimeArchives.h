@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_DRIVER_RUNTIMEARCHIVES_H
-#define HONE_COMPILER_DRIVER_RUNTIMEARCHIVES_H
+#ifndef HONE_COMPILER_EMIT_RUNTIMEARCHIVES_H
+#define HONE_COMPILER_EMIT_RUNTIMEARCHIVES_H
 
 #include "base/Status.h"
 

@@ -1,6 +1,6 @@
 //===- RequestRules.cpp - What a request to compile must not ask for ------===//
 
-#include "compiler/driver/RequestRules.h"
+#include "compiler/rules/RequestRules.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"

@@ -1,6 +1,6 @@
 //===- SpecRules.cpp - Rules between the keys of a spec -------------------===//
 
-#include "compiler/spec/SpecRules.h"
+#include "compiler/rules/SpecRules.h"
 #include "compiler/spec/PatternNumbers.h"
 #include "passes/derive/DirectionScales.h"
 #include "passes/derive/SelectionRule.h"

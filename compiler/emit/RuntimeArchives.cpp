@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/driver/RuntimeArchives.h"
+#include "compiler/emit/RuntimeArchives.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_SPEC_SPECRULES_H
-#define HONE_COMPILER_SPEC_SPECRULES_H
+#ifndef HONE_COMPILER_RULES_SPECRULES_H
+#define HONE_COMPILER_RULES_SPECRULES_H
 
 #include "compiler/spec/Spec.h"
 

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/driver/ScheduleSummary.h"
+#include "compiler/emit/ScheduleSummary.h"
 
 #include "passes/kernels/BlockFunctions.h"
 #include "passes/module/Schedule.h"

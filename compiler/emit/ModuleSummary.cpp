@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/driver/ModuleSummary.h"
+#include "compiler/emit/ModuleSummary.h"
 #include "base/Json.h"
-#include "compiler/driver/ScheduleSummary.h"
+#include "compiler/emit/ScheduleSummary.h"
 #include "passes/module/Schedule.h"
 #include "passes/module/WeightStorage.h"
 #include "passes/place/Lifetimes.h"

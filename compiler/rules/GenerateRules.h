@@ -1,7 +1,7 @@
 //===- GenerateRules.h - What a program that generates is made for --------===//
 
-#ifndef HONE_COMPILER_DRIVER_GENERATERULES_H
-#define HONE_COMPILER_DRIVER_GENERATERULES_H
+#ifndef HONE_COMPILER_RULES_GENERATERULES_H
+#define HONE_COMPILER_RULES_GENERATERULES_H
 
 #include "compiler/spec/Spec.h"
 

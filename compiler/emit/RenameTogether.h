@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_DRIVER_RENAMETOGETHER_H
-#define HONE_COMPILER_DRIVER_RENAMETOGETHER_H
+#ifndef HONE_COMPILER_EMIT_RENAMETOGETHER_H
+#define HONE_COMPILER_EMIT_RENAMETOGETHER_H
 
 #include "base/Status.h"
 

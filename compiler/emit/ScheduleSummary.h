@@ -1,7 +1,7 @@
 //===- ScheduleSummary.h - From a placed schedule to hone_schedule --------===//
 
-#ifndef HONE_COMPILER_DRIVER_SCHEDULESUMMARY_H
-#define HONE_COMPILER_DRIVER_SCHEDULESUMMARY_H
+#ifndef HONE_COMPILER_EMIT_SCHEDULESUMMARY_H
+#define HONE_COMPILER_EMIT_SCHEDULESUMMARY_H
 
 #include "targets/ModuleDescription.h"
 

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_DRIVER_MODULESUMMARY_H
-#define HONE_COMPILER_DRIVER_MODULESUMMARY_H
+#ifndef HONE_COMPILER_EMIT_MODULESUMMARY_H
+#define HONE_COMPILER_EMIT_MODULESUMMARY_H
 
-#include "compiler/driver/ModuleIdentity.h"
+#include "compiler/emit/ModuleIdentity.h"
 #include "compiler/spec/Spec.h"
 #include "passes/module/ParameterTable.h"
 #include "passes/plan/MemoryPlan.h"

@@ -1,6 +1,6 @@
 //===- ModuleIdentity.cpp - What decides the numbers of a compiled module -===//
 
-#include "compiler/driver/ModuleIdentity.h"
+#include "compiler/emit/ModuleIdentity.h"
 #include "base/Sha256.h"
 #include "dialects/Hone/HoneOps.h"
 

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/driver/RenameTogether.h"
+#include "compiler/emit/RenameTogether.h"
 #include "base/OutputFile.h"
 
 #include "llvm/ADT/STLExtras.h"

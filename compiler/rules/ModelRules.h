@@ -1,7 +1,7 @@
 //===- ModelRules.h - What a spec and its model say of each other ---------===//
 
-#ifndef HONE_COMPILER_DRIVER_MODELRULES_H
-#define HONE_COMPILER_DRIVER_MODELRULES_H
+#ifndef HONE_COMPILER_RULES_MODELRULES_H
+#define HONE_COMPILER_RULES_MODELRULES_H
 
 #include "compiler/spec/Spec.h"
 

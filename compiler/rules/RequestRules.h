@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_DRIVER_REQUESTRULES_H
-#define HONE_COMPILER_DRIVER_REQUESTRULES_H
+#ifndef HONE_COMPILER_RULES_REQUESTRULES_H
+#define HONE_COMPILER_RULES_REQUESTRULES_H
 
 #include "compiler/driver/Compile.h"
 
