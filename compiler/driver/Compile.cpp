@@ -30,7 +30,9 @@
 #include "compiler/selfcheck/CheckModel.h"
 #include "compiler/selfcheck/SelfCheck.h"
 #include "compiler/spec/MachineProfileFile.h"
-#include "compiler/weights/ModelFiles.h"
+#include "compiler/text/ChatBuilder.h"
+#include "compiler/text/TokenizerBuilder.h"
+#include "compiler/weights/ModelBlocks.h"
 #include "compiler/weights/WeightWriter.h"
 #include "dialects/Tile/TileDialect.h"
 #include "module/Module.h"
@@ -39,7 +41,6 @@
 #include "passes/Passes.h"
 #include "passes/derive/Methods.h"
 #include "passes/module/Schedule.h"
-#include "text/TokenizerBuilder.h"
 #include "text/TokenizerTable.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -578,9 +579,9 @@ Status Compilation::digestWeights(const std::string &path) {
 Result<std::vector<WeightBlock>> Compilation::modelFiles() const {
   if (!identity.lora.none || generates())
     return std::vector<WeightBlock>();
-  return collectModelFiles(*weights, parameters->trainable(),
-                           isHuggingFace() ? spec.model.text() : std::string(),
-                           parameters->thetaElement());
+  return collectModelBlocks(*weights, parameters->trainable(),
+                            isHuggingFace() ? spec.model.text() : std::string(),
+                            parameters->thetaElement());
 }
 
 Status Compilation::packWeights(const std::string &path) {

@@ -1,10 +1,10 @@
 //===- BaseModel.cpp - The model that an adapter belongs to ---------------===//
 
 #include "compiler/hone-adapter/BaseModel.h"
+#include "base/NearestName.h"
 #include "compiler/import/ConfigReader.h"
 #include "compiler/import/families/Family.h"
 #include "formats/JsonFile.h"
-#include "program/NearestName.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"

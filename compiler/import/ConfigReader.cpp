@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/import/ConfigReader.h"
-#include "program/NearestName.h"
+#include "base/NearestName.h"
 
 #include "llvm/ADT/STLExtras.h"
 

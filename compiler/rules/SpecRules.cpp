@@ -1,10 +1,10 @@
 //===- SpecRules.cpp - Rules between the keys of a spec -------------------===//
 
 #include "compiler/rules/SpecRules.h"
+#include "base/Utf8.h"
 #include "compiler/spec/PatternNumbers.h"
 #include "passes/derive/DirectionScales.h"
 #include "passes/derive/SelectionRule.h"
-#include "text/Utf8.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

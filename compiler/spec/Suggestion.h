@@ -8,7 +8,7 @@
 #ifndef HONE_COMPILER_SPEC_SUGGESTION_H
 #define HONE_COMPILER_SPEC_SUGGESTION_H
 
-#include "program/NearestName.h"
+#include "base/NearestName.h"
 
 #include "llvm/ADT/StringExtras.h"
 

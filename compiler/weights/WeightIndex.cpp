@@ -10,9 +10,9 @@
 #include "compiler/weights/WeightIndex.h"
 #include "base/JsonReader.h"
 #include "base/MappedFile.h"
+#include "base/NearestName.h"
 #include "base/Sha256.h"
 #include "compiler/import/Quantization.h"
-#include "program/NearestName.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"

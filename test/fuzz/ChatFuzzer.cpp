@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Parts.h"
+#include "compiler/text/ChatBuilder.h"
 #include "data/Conversation.h"
 #include "data/DataLines.h"
 

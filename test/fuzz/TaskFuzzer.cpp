@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "data/TaskReader.h"
+#include "tasks/TaskReader.h"
 
 #include "Parts.h"
 

@@ -7,7 +7,7 @@
 
 #include "CheckedEncoding.h"
 #include "Parts.h"
-#include "text/TokenizerBuilder.h"
+#include "compiler/text/TokenizerBuilder.h"
 
 using namespace hone;
 

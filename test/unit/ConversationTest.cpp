@@ -9,6 +9,7 @@
 #include "TokenizerFixture.h"
 
 #include "base/Sha256.h"
+#include "compiler/text/ChatBuilder.h"
 #include "data/Conversation.h"
 #include "data/Dataset.h"
 

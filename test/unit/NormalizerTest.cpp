@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "text/Normalizer.h"
-#include "text/Utf8.h"
+#include "base/Utf8.h"
 
 #include <gtest/gtest.h>
 

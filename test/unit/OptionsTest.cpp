@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "program/Options.h"
-#include "program/NearestName.h"
+#include "base/NearestName.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

@@ -7,7 +7,7 @@
 #include "TokenizerFixture.h"
 
 #include "data/Dataset.h"
-#include "data/TaskReader.h"
+#include "tasks/TaskReader.h"
 
 #include <gtest/gtest.h>
 

@@ -11,8 +11,8 @@
 #include "TemporaryFolder.h"
 
 #include "base/Json.h"
+#include "compiler/text/TokenizerBuilder.h"
 #include "text/Tokenizer.h"
-#include "text/TokenizerBuilder.h"
 
 #include <gtest/gtest.h>
 

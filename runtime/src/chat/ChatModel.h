@@ -93,12 +93,6 @@ private:
   bool prefixOnce = false; // the space in front is the whole text's
 };
 
-/// The block of the model in `modelDir`, or an empty string when it has no
-/// chat template: chat_template.jinja, else chat_template of
-/// tokenizer_config.json, of several the one called "default".
-/// Errors: BadTokenizer, BadChatTemplate, UnsupportedChatTemplate.
-Result<std::string> buildChatBlock(const std::string &modelDir);
-
 } // namespace hone::rt
 
 #endif

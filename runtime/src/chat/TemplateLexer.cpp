@@ -7,7 +7,7 @@
 
 #include "chat/TemplateLexer.h"
 
-#include "text/Utf8.h"
+#include "base/Utf8.h"
 
 #include <algorithm>
 #include <cstring>

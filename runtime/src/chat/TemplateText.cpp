@@ -2,8 +2,8 @@
 
 #include "chat/TemplateText.h"
 
+#include "base/Utf8.h"
 #include "chat/TemplateLexer.h"
-#include "text/Utf8.h"
 
 #include <algorithm>
 #include <cstdio>

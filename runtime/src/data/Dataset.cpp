@@ -9,12 +9,12 @@
 #include "data/Dataset.h"
 
 #include "base/Sha256.h"
+#include "base/Utf8.h"
 #include "data/Conversation.h"
 #include "data/SampleIds.h"
-#include "data/TaskEncoder.h"
-#include "data/TaskReader.h"
 #include "platform/Files.h"
-#include "text/Utf8.h"
+#include "tasks/TaskEncoder.h"
+#include "tasks/TaskReader.h"
 
 #include <algorithm>
 #include <cstdio>

@@ -12,8 +12,8 @@
 #include "base/Status.h"
 #include "chat/ChatModel.h"
 #include "data/SampleSelection.h"
-#include "data/Task.h"
 #include "data/TokenCache.h"
+#include "tasks/Task.h"
 #include "text/Tokenizer.h"
 
 #include <cstdint>

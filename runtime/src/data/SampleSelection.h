@@ -10,7 +10,7 @@
 #define HONE_RUNTIME_DATA_SAMPLESELECTION_H
 
 #include "base/Status.h"
-#include "data/Task.h"
+#include "tasks/Task.h"
 
 #include <array>
 #include <cstdint>

@@ -7,7 +7,7 @@
 
 #include "data/TokenCache.h"
 
-#include "data/Task.h"
+#include "tasks/Task.h"
 
 #include <algorithm>
 #include <cstring>

@@ -166,10 +166,10 @@ Status writeAdapter(const std::string &directory, const AdapterConfig &config,
 
 namespace {
 /// One adapter_config.json; keeps the first error.
-class ConfigReader {
+class AdapterConfigReader {
 public:
-  ConfigReader(const std::string &path, bool hasConv1d,
-               bool isMergeable = false)
+  AdapterConfigReader(const std::string &path, bool hasConv1d,
+                      bool isMergeable = false)
       : path(path), hasConv1d(hasConv1d), isMergeable(isMergeable) {}
   Result<AdapterConfig> read(const Json &root);
 
@@ -203,8 +203,8 @@ static std::string show(const Json &value) {
   return describe(value.kind());
 }
 
-bool ConfigReader::refuse(const std::string &key, const Json &value,
-                          const std::string &expected) {
+bool AdapterConfigReader::refuse(const std::string &key, const Json &value,
+                                 const std::string &expected) {
   std::string quoted;
   appendJsonString(quoted, key);
   error = badJson(ErrorCode::UnsupportedAdapter, path, &value,
@@ -233,8 +233,8 @@ static bool isNeutral(const Json &value) {
          (value.isObject() && value.object().empty());
 }
 
-bool ConfigReader::modules(const std::string &key, const Json &value,
-                           std::vector<std::string> &out) {
+bool AdapterConfigReader::modules(const std::string &key, const Json &value,
+                                  std::vector<std::string> &out) {
   if (value.isString()) { // a pattern, or "all-linear"
     out = {value.string()};
     return true;
@@ -250,8 +250,8 @@ bool ConfigReader::modules(const std::string &key, const Json &value,
   return true;
 }
 
-bool ConfigReader::numbers(const std::string &key, const Json &value,
-                           ModuleNumbers &out) {
+bool AdapterConfigReader::numbers(const std::string &key, const Json &value,
+                                  ModuleNumbers &out) {
   const bool areRanks = &out == &config.rank_pattern;
   if (!value.isObject())
     return refuse(key, value, "an object of numbers");
@@ -266,7 +266,7 @@ bool ConfigReader::numbers(const std::string &key, const Json &value,
   return true;
 }
 
-bool ConfigReader::layers(const std::string &key, const Json &value) {
+bool AdapterConfigReader::layers(const std::string &key, const Json &value) {
   const std::vector<Json> one = {value};
   for (const Json &item : value.isArray() ? value.array() : one) {
     if (!item.isInteger())
@@ -276,7 +276,7 @@ bool ConfigReader::layers(const std::string &key, const Json &value) {
   return true;
 }
 
-bool ConfigReader::setting(const std::string &key, const Json &value) {
+bool AdapterConfigReader::setting(const std::string &key, const Json &value) {
   if (key == "peft_type")
     return (value.isString() && value.string() == "LORA") ||
            refuse(key, value, "\"LORA\"");
@@ -340,7 +340,7 @@ bool ConfigReader::setting(const std::string &key, const Json &value) {
          refuse(key, value, "nothing, because Hone cannot apply it,");
 }
 
-Result<AdapterConfig> ConfigReader::read(const Json &root) {
+Result<AdapterConfig> AdapterConfigReader::read(const Json &root) {
   if (!root.find("peft_type"))
     return badJson(ErrorCode::UnsupportedAdapter, path, nullptr,
                    "expected \"peft_type\", found none",
@@ -357,7 +357,7 @@ Result<AdapterConfig> readAdapterConfig(const std::string &directory,
   Result<Json> root = readJsonFile(path);
   if (!root.isOk())
     return root.status();
-  return ConfigReader(path, hasConv1d).read(root.value());
+  return AdapterConfigReader(path, hasConv1d).read(root.value());
 }
 
 Result<AdapterConfig> readMergeableConfig(const std::string &directory) {
@@ -365,7 +365,7 @@ Result<AdapterConfig> readMergeableConfig(const std::string &directory) {
   Result<Json> root = readJsonFile(path);
   if (!root.isOk())
     return root.status();
-  return ConfigReader(path, /*hasConv1d=*/true, /*isMergeable=*/true)
+  return AdapterConfigReader(path, /*hasConv1d=*/true, /*isMergeable=*/true)
       .read(root.value());
 }
 

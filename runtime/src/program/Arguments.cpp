@@ -2,8 +2,8 @@
 
 #include "program/Arguments.h"
 
+#include "base/NearestName.h"
 #include "chat/TemplateText.h"
-#include "program/NearestName.h"
 
 #include <cstdio>
 #include <cstring>

@@ -12,8 +12,8 @@
 
 #include "base/OutputFile.h"
 #include "base/Status.h"
-#include "data/Task.h"
 #include "step/Evaluation.h"
+#include "tasks/Task.h"
 
 #include <cstdint>
 #include <string>

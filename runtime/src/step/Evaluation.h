@@ -3,7 +3,7 @@
 #ifndef HONE_RUNTIME_STEP_EVALUATION_H
 #define HONE_RUNTIME_STEP_EVALUATION_H
 
-#include "data/Task.h"
+#include "tasks/Task.h"
 
 #include <algorithm>
 #include <array>

@@ -8,8 +8,8 @@
 
 #include "text/Normalizer.h"
 
+#include "base/Utf8.h"
 #include "text/UnicodeClass.h"
-#include "text/Utf8.h"
 
 #include <algorithm>
 #include <iterator>

@@ -8,9 +8,9 @@
 
 #include "text/PreTokenizer.h"
 
+#include "base/Utf8.h"
 #include "text/Bpe.h"
 #include "text/UnicodeClass.h"
-#include "text/Utf8.h"
 
 namespace hone::rt {
 

@@ -8,7 +8,7 @@
 
 #include "text/Tokenizer.h"
 
-#include "text/Utf8.h"
+#include "base/Utf8.h"
 
 #include <algorithm>
 

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/text/TokenizerBuilder.h"
 #include "text/Tokenizer.h"
-#include "text/TokenizerBuilder.h"
 
 #include <cstdio>
 #include <string>

@@ -1,12 +1,12 @@
 //===- TokenizerBuilder.h - From a model folder to a tokenizer table ------===//
 //
-// Runs in honec only; the training binary reads the table. The rules for what
-// a folder means are in runtime/README.md, section Data.
+// Training binaries read the table. The rules for what a folder means are in
+// runtime/README.md, section Data.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_TEXT_TOKENIZERBUILDER_H
-#define HONE_RUNTIME_TEXT_TOKENIZERBUILDER_H
+#ifndef HONE_COMPILER_TEXT_TOKENIZERBUILDER_H
+#define HONE_COMPILER_TEXT_TOKENIZERBUILDER_H
 
 #include "base/Status.h"
 

@@ -1,6 +1,6 @@
-//===- ModelFiles.cpp - What a run needs to write the model back ----------===//
+//===- ModelBlocks.cpp - What a run needs to write the model back ---------===//
 
-#include "compiler/weights/ModelFiles.h"
+#include "compiler/weights/ModelBlocks.h"
 #include "compiler/weights/ModelConfig.h"
 #include "formats/JsonFile.h"
 #include "formats/ModelFolder.h"
@@ -42,9 +42,9 @@ static std::string quoted(StringRef text) {
 }
 
 Result<std::vector<WeightBlock>>
-hone::collectModelFiles(const WeightIndex &source,
-                        llvm::ArrayRef<Parameter> trained,
-                        const std::string &folder, mlir::Type stored) {
+hone::collectModelBlocks(const WeightIndex &source,
+                         llvm::ArrayRef<Parameter> trained,
+                         const std::string &folder, mlir::Type stored) {
   std::map<std::string, std::string> tensors; // by file: pairs of names
   for (const Parameter &parameter : trained) {
     Result<WeightIndex::Entry> entry =

@@ -6,12 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_DATA_TASKENCODER_H
-#define HONE_RUNTIME_DATA_TASKENCODER_H
+#ifndef HONE_RUNTIME_TASKS_TASKENCODER_H
+#define HONE_RUNTIME_TASKS_TASKENCODER_H
 
 #include "base/Status.h"
 #include "data/SampleIds.h"
-#include "data/TaskReader.h"
+#include "tasks/TaskReader.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,14 +1,11 @@
 //===- ChatBuilder.cpp - From a model folder to its chat block ------------===//
-//
-// Runs in honec only.
-//
-//===----------------------------------------------------------------------===//
 
-#include "chat/ChatModel.h"
+#include "compiler/text/ChatBuilder.h"
 
 #include "base/MappedFile.h"
+#include "chat/ChatModel.h"
 #include "chat/TemplateLexer.h"
-#include "text/ModelFolder.h"
+#include "compiler/text/TokenizerFolder.h"
 
 #include <algorithm>
 #include <map>
@@ -38,7 +35,7 @@ private:
   Status findTemplate();
   Status addToken(int64_t id, const Json &token, const std::string &file);
 
-  ModelFolder folder;
+  TokenizerFolder folder;
   std::string source, place;
   Json config, tokenizer;
   std::map<std::string, Added> added; // by text

@@ -1,4 +1,4 @@
-//===- ModelFiles.h - What a run needs to write the model back ------------===//
+//===- ModelBlocks.h - What a run needs to write the model back -----------===//
 //
 // Where all of a model trains, the compiled weights say which of the model's
 // files had which tensor, and have copies of the small ones, so that the
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_WEIGHTS_MODELFILES_H
-#define HONE_COMPILER_WEIGHTS_MODELFILES_H
+#ifndef HONE_COMPILER_WEIGHTS_MODELBLOCKS_H
+#define HONE_COMPILER_WEIGHTS_MODELBLOCKS_H
 
 #include "compiler/weights/WeightIndex.h"
 #include "compiler/weights/WeightWriter.h"
@@ -19,8 +19,8 @@ namespace hone {
 /// one file, of the parameters by name. The element type in config.json becomes
 /// that of `stored`. Errors: MissingTensor, CannotRead.
 rt::Result<std::vector<WeightBlock>>
-collectModelFiles(const WeightIndex &source, llvm::ArrayRef<Parameter> trained,
-                  const std::string &folder, mlir::Type stored);
+collectModelBlocks(const WeightIndex &source, llvm::ArrayRef<Parameter> trained,
+                   const std::string &folder, mlir::Type stored);
 
 } // namespace hone
 

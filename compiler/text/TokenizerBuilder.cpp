@@ -8,14 +8,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "text/TokenizerBuilder.h"
+#include "compiler/text/TokenizerBuilder.h"
 
 #include "base/JsonReader.h"
 #include "base/MappedFile.h"
-#include "text/ModelFolder.h"
-#include "text/TokenizerPipeline.h"
+#include "base/Utf8.h"
+#include "compiler/text/TokenizerFolder.h"
+#include "compiler/text/TokenizerPipeline.h"
 #include "text/TokenizerTable.h"
-#include "text/Utf8.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -55,7 +55,7 @@ private:
   void spellBytes();
   bool findJoined();
 
-  ModelFolder folder;
+  TokenizerFolder folder;
   Json config = Json(), tokenizerConfig = Json();
   TokenizerDefinition out;
   PipelineStages stages;

@@ -1,6 +1,6 @@
-//===- ModelFolder.cpp - The tokenizer's files of a Hugging Face model ----===//
+//===- TokenizerFolder.cpp - The tokenizer's files of a Hugging Face model ===//
 
-#include "text/ModelFolder.h"
+#include "compiler/text/TokenizerFolder.h"
 
 #include "base/JsonReader.h"
 #include "base/MappedFile.h"
@@ -10,14 +10,15 @@
 
 namespace hone::rt {
 
-bool ModelFolder::has(const char *file) const {
+bool TokenizerFolder::has(const char *file) const {
   platform::FileInfo info;
   return !platform::inspect(path(file), info);
 }
 
-Status ModelFolder::readMembers(const char *file,
-                                std::initializer_list<std::string_view> wanted,
-                                Json &out) const {
+Status
+TokenizerFolder::readMembers(const char *file,
+                             std::initializer_list<std::string_view> wanted,
+                             Json &out) const {
   if (!has(file))
     return Status::ok();
   Result<MappedFile> mapped = MappedFile::open(path(file));

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "program/NearestName.h"
+#include "base/NearestName.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "text/TokenizerPipeline.h"
+#include "compiler/text/TokenizerPipeline.h"
 
 namespace hone::rt {
 

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_PROGRAM_NEARESTNAME_H
-#define HONE_RUNTIME_PROGRAM_NEARESTNAME_H
+#ifndef HONE_RUNTIME_BASE_NEARESTNAME_H
+#define HONE_RUNTIME_BASE_NEARESTNAME_H
 
 #include <string>
 #include <vector>

@@ -1,11 +1,8 @@
-//===- Utf8.cpp - Reading UTF-8 -------------------------------------------===//
+//===- Utf8.cpp - Well-formed UTF-8 ---------------------------------------===//
 //
-// What is well formed is base/Utf8.h's to say; here eight ASCII bytes are
-// passed at a time.
+// Eight ASCII bytes are passed at a time.
 //
 //===----------------------------------------------------------------------===//
-
-#include "text/Utf8.h"
 
 #include "base/Utf8.h"
 

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_TEXT_TOKENIZERPIPELINE_H
-#define HONE_RUNTIME_TEXT_TOKENIZERPIPELINE_H
+#ifndef HONE_COMPILER_TEXT_TOKENIZERPIPELINE_H
+#define HONE_COMPILER_TEXT_TOKENIZERPIPELINE_H
 
 #include "base/Json.h"
 #include "text/TokenizerTable.h"

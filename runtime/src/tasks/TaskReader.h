@@ -6,12 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_DATA_TASKREADER_H
-#define HONE_RUNTIME_DATA_TASKREADER_H
+#ifndef HONE_RUNTIME_TASKS_TASKREADER_H
+#define HONE_RUNTIME_TASKS_TASKREADER_H
 
 #include "base/Status.h"
 #include "data/JsonRecords.h"
-#include "data/Task.h"
+#include "tasks/Task.h"
 
 #include <cstdint>
 #include <string>

@@ -1,8 +1,8 @@
 //===- TaskReader.cpp - Examples of a task from a file --------------------===//
 
-#include "data/TaskReader.h"
+#include "tasks/TaskReader.h"
 
-#include "text/Utf8.h"
+#include "base/Utf8.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 //===- TaskEncoder.cpp - From an example of a task to its candidates ------===//
 
-#include "data/TaskEncoder.h"
+#include "tasks/TaskEncoder.h"
 
 #include "data/DataLines.h"
 

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_DATA_TASK_H
-#define HONE_RUNTIME_DATA_TASK_H
+#ifndef HONE_RUNTIME_TASKS_TASK_H
+#define HONE_RUNTIME_TASKS_TASK_H
 
 #include <cstddef>
 #include <string>

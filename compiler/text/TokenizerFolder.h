@@ -1,7 +1,7 @@
-//===- ModelFolder.h - The tokenizer's files of a Hugging Face model ------===//
+//===- TokenizerFolder.h - The tokenizer's files of a Hugging Face model --===//
 
-#ifndef HONE_RUNTIME_TEXT_MODELFOLDER_H
-#define HONE_RUNTIME_TEXT_MODELFOLDER_H
+#ifndef HONE_COMPILER_TEXT_TOKENIZERFOLDER_H
+#define HONE_COMPILER_TEXT_TOKENIZERFOLDER_H
 
 #include "base/Json.h"
 #include "base/Status.h"
@@ -12,9 +12,10 @@
 
 namespace hone::rt {
 
-class ModelFolder {
+class TokenizerFolder {
 public:
-  explicit ModelFolder(std::string directory) : name(std::move(directory)) {}
+  explicit TokenizerFolder(std::string directory)
+      : name(std::move(directory)) {}
 
   std::string path(const char *file) const { return name + "/" + file; }
   bool has(const char *file) const;

@@ -1,6 +1,6 @@
 //===- Task.cpp - Tasks of GLUE and SuperGLUE as text ---------------------===//
 
-#include "data/Task.h"
+#include "tasks/Task.h"
 
 namespace hone::rt {
 
