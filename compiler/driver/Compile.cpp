@@ -39,7 +39,7 @@
 #include "module/Streaming.h"
 #include "module/WeightDigests.h"
 #include "passes/Passes.h"
-#include "passes/derive/Methods.h"
+#include "passes/methods/Methods.h"
 #include "passes/module/Schedule.h"
 #include "text/TokenizerTable.h"
 

@@ -7,7 +7,7 @@
 
 #include "compiler/driver/Pipelines.h"
 #include "passes/Passes.h"
-#include "passes/derive/Methods.h"
+#include "passes/methods/Methods.h"
 
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"

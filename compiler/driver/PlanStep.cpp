@@ -5,11 +5,11 @@
 #include "dialects/Hone/Numerics.h"
 #include "dialects/Tile/TileDialect.h"
 #include "passes/derive/ActivityAnalysis.h"
-#include "passes/derive/Methods.h"
-#include "passes/derive/SelectLayers.h"
+#include "passes/methods/Methods.h"
 #include "passes/module/Schedule.h"
 #include "passes/place/Lifetimes.h"
 #include "passes/plan/MemoryPlan.h"
+#include "passes/selection/SelectLayers.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"

@@ -3,7 +3,7 @@
 #include "compiler/driver/StepRequest.h"
 
 #include "compiler/emit/ModuleSummary.h"
-#include "passes/derive/Methods.h"
+#include "passes/methods/Methods.h"
 
 using namespace hone;
 using rt::ErrorCode;

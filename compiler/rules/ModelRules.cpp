@@ -1,10 +1,10 @@
 //===- ModelRules.cpp - What a spec and its model say of each other -------===//
 
 #include "compiler/rules/ModelRules.h"
-#include "passes/derive/DirectionScales.h"
-#include "passes/derive/SelectLayers.h"
+#include "passes/methods/fgd/DirectionScales.h"
 #include "passes/module/ParameterTable.h"
 #include "passes/module/Schedule.h"
+#include "passes/selection/SelectLayers.h"
 
 #include <map>
 

@@ -3,8 +3,8 @@
 #include "compiler/rules/SpecRules.h"
 #include "base/Utf8.h"
 #include "compiler/spec/PatternNumbers.h"
-#include "passes/derive/DirectionScales.h"
-#include "passes/derive/SelectionRule.h"
+#include "passes/methods/fgd/DirectionScales.h"
+#include "passes/selection/SelectionRule.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

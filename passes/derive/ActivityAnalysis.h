@@ -11,7 +11,7 @@
 #ifndef HONE_PASSES_DERIVE_ACTIVITYANALYSIS_H
 #define HONE_PASSES_DERIVE_ACTIVITYANALYSIS_H
 
-#include "passes/derive/LayerParts.h"
+#include "passes/parts/LayerParts.h"
 
 namespace hone {
 

@@ -3,7 +3,7 @@
 #ifndef HONE_PASSES_DERIVE_PERTURBPARAMETERS_H
 #define HONE_PASSES_DERIVE_PERTURBPARAMETERS_H
 
-#include "passes/derive/LayerParts.h"
+#include "passes/parts/LayerParts.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

@@ -6,7 +6,7 @@
 
 #include "passes/derive/ScalarFunctions.h"
 
-#include "passes/derive/SelectionFunctions.h"
+#include "passes/selection/SelectionFunctions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -3,7 +3,7 @@
 #ifndef HONE_PASSES_DERIVE_TANGENTCOPY_H
 #define HONE_PASSES_DERIVE_TANGENTCOPY_H
 
-#include "passes/derive/LayerParts.h"
+#include "passes/parts/LayerParts.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/BitVector.h"

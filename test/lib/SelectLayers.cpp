@@ -2,7 +2,7 @@
 
 #include "test/lib/TestPasses.h"
 
-#include "passes/derive/SelectLayers.h"
+#include "passes/selection/SelectLayers.h"
 
 using namespace mlir;
 using namespace hone;

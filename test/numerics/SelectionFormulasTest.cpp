@@ -7,7 +7,7 @@
 
 #include "dialects/Hone/HoneOps.h"
 #include "passes/derive/ScalarFunctions.h"
-#include "passes/derive/SelectionRule.h"
+#include "passes/selection/SelectionRule.h"
 #include "test/numerics/HoneProgram.h"
 #include "test/reference/ScalarFormulas.h"
 

@@ -1,6 +1,6 @@
 //===- SelectionRuleTest.cpp - How many layers a step selects -------------===//
 
-#include "passes/derive/SelectionRule.h"
+#include "passes/selection/SelectionRule.h"
 
 #include <gtest/gtest.h>
 

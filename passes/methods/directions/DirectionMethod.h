@@ -7,10 +7,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_DERIVE_DIRECTIONMETHOD_H
-#define HONE_PASSES_DERIVE_DIRECTIONMETHOD_H
+#ifndef HONE_PASSES_METHODS_DIRECTIONS_DIRECTIONMETHOD_H
+#define HONE_PASSES_METHODS_DIRECTIONS_DIRECTIONMETHOD_H
 
-#include "passes/derive/StepMethod.h"
+#include "passes/methods/StepMethod.h"
 
 namespace hone {
 

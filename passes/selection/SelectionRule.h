@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_DERIVE_SELECTIONRULE_H
-#define HONE_PASSES_DERIVE_SELECTIONRULE_H
+#ifndef HONE_PASSES_SELECTION_SELECTIONRULE_H
+#define HONE_PASSES_SELECTION_SELECTIONRULE_H
 
 #include "llvm/ADT/StringRef.h"
 

@@ -8,13 +8,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_DERIVE_STEPMETHOD_H
-#define HONE_PASSES_DERIVE_STEPMETHOD_H
+#ifndef HONE_PASSES_METHODS_STEPMETHOD_H
+#define HONE_PASSES_METHODS_STEPMETHOD_H
 
-#include "passes/derive/LayerParts.h"
 #include "passes/derive/PerturbParameters.h"
 #include "passes/derive/ScheduleBuilder.h"
 #include "passes/derive/TangentCopy.h"
+#include "passes/parts/LayerParts.h"
 
 #include <memory>
 

@@ -1,7 +1,7 @@
 //===- LayerParts.h - The layers below and above a cut --------------------===//
 
-#ifndef HONE_PASSES_DERIVE_LAYERPARTS_H
-#define HONE_PASSES_DERIVE_LAYERPARTS_H
+#ifndef HONE_PASSES_PARTS_LAYERPARTS_H
+#define HONE_PASSES_PARTS_LAYERPARTS_H
 
 #include "dialects/Hone/HoneOps.h"
 

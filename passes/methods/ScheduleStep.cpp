@@ -1,8 +1,8 @@
 //===- ScheduleStep.cpp - hone-schedule-step ------------------------------===//
 
 #include "passes/Passes.h"
-#include "passes/derive/Methods.h"
-#include "passes/derive/StepMethod.h"
+#include "passes/methods/Methods.h"
+#include "passes/methods/StepMethod.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

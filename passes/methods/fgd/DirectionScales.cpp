@@ -1,6 +1,6 @@
 //===- DirectionScales.cpp - How far layers move along a direction --------===//
 
-#include "passes/derive/DirectionScales.h"
+#include "passes/methods/fgd/DirectionScales.h"
 
 #include "llvm/ADT/StringExtras.h"
 

@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_DERIVE_LAYERSELECTION_H
-#define HONE_PASSES_DERIVE_LAYERSELECTION_H
+#ifndef HONE_PASSES_SELECTION_LAYERSELECTION_H
+#define HONE_PASSES_SELECTION_LAYERSELECTION_H
 
-#include "passes/derive/SelectionRule.h"
-#include "passes/derive/StepMethod.h"
+#include "passes/methods/StepMethod.h"
+#include "passes/selection/SelectionRule.h"
 
 #include <optional>
 

@@ -1,8 +1,8 @@
 //===- LayerSelection.cpp - The layers of a part that a step selects ------===//
 
-#include "passes/derive/LayerSelection.h"
+#include "passes/selection/LayerSelection.h"
 
-#include "passes/derive/SelectLayers.h"
+#include "passes/selection/SelectLayers.h"
 
 using namespace mlir;
 

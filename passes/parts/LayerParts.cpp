@@ -1,6 +1,6 @@
 //===- LayerParts.cpp - The layers below and above a cut ------------------===//
 
-#include "passes/derive/LayerParts.h"
+#include "passes/parts/LayerParts.h"
 
 using namespace mlir;
 

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_DERIVE_DIRECTIONSCALES_H
-#define HONE_PASSES_DERIVE_DIRECTIONSCALES_H
+#ifndef HONE_PASSES_METHODS_FGD_DIRECTIONSCALES_H
+#define HONE_PASSES_METHODS_FGD_DIRECTIONSCALES_H
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_DERIVE_SELECTIONFUNCTIONS_H
-#define HONE_PASSES_DERIVE_SELECTIONFUNCTIONS_H
+#ifndef HONE_PASSES_SELECTION_SELECTIONFUNCTIONS_H
+#define HONE_PASSES_SELECTION_SELECTIONFUNCTIONS_H
 
 namespace hone {
 

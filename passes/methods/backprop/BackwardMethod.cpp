@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/derive/BackwardMethod.h"
+#include "passes/methods/backprop/BackwardMethod.h"
 
-#include "passes/derive/SelectLayers.h"
+#include "passes/selection/SelectLayers.h"
 
 #include "llvm/ADT/StringSet.h"
 

@@ -1,8 +1,8 @@
 //===- DirectionMethod.cpp - Methods along random directions --------------===//
 
-#include "passes/derive/DirectionMethod.h"
+#include "passes/methods/directions/DirectionMethod.h"
 
-#include "passes/derive/DirectionScales.h"
+#include "passes/methods/fgd/DirectionScales.h"
 
 using namespace mlir;
 

@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/derive/DirectionMethod.h"
+#include "passes/methods/directions/DirectionMethod.h"
 
 using namespace mlir;
 

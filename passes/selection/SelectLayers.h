@@ -8,10 +8,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_DERIVE_SELECTLAYERS_H
-#define HONE_PASSES_DERIVE_SELECTLAYERS_H
+#ifndef HONE_PASSES_SELECTION_SELECTLAYERS_H
+#define HONE_PASSES_SELECTION_SELECTLAYERS_H
 
-#include "passes/derive/LayerParts.h"
+#include "passes/parts/LayerParts.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

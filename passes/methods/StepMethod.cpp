@@ -1,6 +1,6 @@
 //===- StepMethod.cpp - What a training method does in a step -------------===//
 
-#include "passes/derive/StepMethod.h"
+#include "passes/methods/StepMethod.h"
 
 #include "passes/derive/PlainBlocks.h"
 

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/Passes.h"
-#include "passes/derive/LayerParts.h"
 #include "passes/module/Schedule.h"
+#include "passes/parts/LayerParts.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"

@@ -1,10 +1,10 @@
 //===- Methods.cpp - The training methods ---------------------------------===//
 
-#include "passes/derive/Methods.h"
+#include "passes/methods/Methods.h"
 
 #include "passes/Passes.h"
 #include "passes/derive/ActivityAnalysis.h"
-#include "passes/derive/DirectionMethod.h"
+#include "passes/methods/directions/DirectionMethod.h"
 #include "runtime/src/module/Setting.h"
 
 using namespace mlir;

@@ -1,6 +1,6 @@
 //===- SelectionRule.cpp - Which layers a step selects --------------------===//
 
-#include "passes/derive/SelectionRule.h"
+#include "passes/selection/SelectionRule.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,6 +1,6 @@
 //===- SelectLayers.cpp - Which layers have a backward in a step ----------===//
 
-#include "passes/derive/SelectLayers.h"
+#include "passes/selection/SelectLayers.h"
 
 #include "passes/derive/ActivityAnalysis.h"
 #include "passes/derive/ResidualPolicy.h"

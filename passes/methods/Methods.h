@@ -5,11 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_DERIVE_METHODS_H
-#define HONE_PASSES_DERIVE_METHODS_H
+#ifndef HONE_PASSES_METHODS_METHODS_H
+#define HONE_PASSES_METHODS_METHODS_H
 
 #include "passes/StepOptions.h"
-#include "passes/derive/BackwardMethod.h"
+#include "passes/methods/backprop/BackwardMethod.h"
 
 #include "mlir/Pass/PassManager.h"
 

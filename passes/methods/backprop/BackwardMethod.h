@@ -1,10 +1,10 @@
 //===- BackwardMethod.h - Training by the gradient of a backward ----------===//
 
-#ifndef HONE_PASSES_DERIVE_BACKWARDMETHOD_H
-#define HONE_PASSES_DERIVE_BACKWARDMETHOD_H
+#ifndef HONE_PASSES_METHODS_BACKPROP_BACKWARDMETHOD_H
+#define HONE_PASSES_METHODS_BACKPROP_BACKWARDMETHOD_H
 
-#include "passes/derive/LayerSelection.h"
-#include "passes/derive/StepMethod.h"
+#include "passes/methods/StepMethod.h"
+#include "passes/selection/LayerSelection.h"
 
 namespace hone {
 

@@ -1,6 +1,6 @@
 //===- SelectionFunctions.cpp - Formulas of selections of layers ----------===//
 
-#include "passes/derive/SelectionFunctions.h"
+#include "passes/selection/SelectionFunctions.h"
 
 const char *const hone::kSelectionFunctions = R"mlir(
 // A selection of layers: an integer for each, not zero if it trains in this step
