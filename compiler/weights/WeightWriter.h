@@ -30,7 +30,7 @@ struct WeightFile {
   std::string tokenizer; ///< the tensor hone.tokenizer; none if empty
   std::string chat;      ///< the tensor hone.chat; none if empty
   std::string sourceHash;
-  std::vector<WeightBlock> more = {}; ///< see ModelFiles.h
+  std::vector<WeightBlock> more = {}; ///< see ModelBlocks.h
 };
 
 /// Writes `path` whole or not at all: every stored tensor of `file.parameters`

@@ -248,24 +248,6 @@ bool JsonReader::hexDigits(uint32_t &code) {
   return true;
 }
 
-static void appendUtf8(std::string &out, uint32_t code) {
-  if (code < 0x80) {
-    out += char(code);
-    return;
-  }
-  if (code < 0x800) {
-    out += char(0xC0 | code >> 6);
-  } else if (code < 0x10000) {
-    out += char(0xE0 | code >> 12);
-    out += char(0x80 | (code >> 6 & 63));
-  } else {
-    out += char(0xF0 | code >> 18);
-    out += char(0x80 | (code >> 12 & 63));
-    out += char(0x80 | (code >> 6 & 63));
-  }
-  out += char(0x80 | (code & 63));
-}
-
 /// At the backslash.
 bool JsonReader::escape(std::string *out) {
   uint64_t start = at++;
