@@ -247,8 +247,8 @@ StepPlan StepPlanner::smallestWithin(double seconds) {
     if (cost(plan)->peakBytes < cost(best)->peakBytes)
       best = plan;
   }
-  // With the same peak, fewer inputs may be enough. Where a placement breaks what
-  // the search relies on, it may not find even the plan that is known.
+  // With the same peak, fewer inputs may be enough. Where a placement breaks
+  // what the search relies on, it may not find even the plan that is known.
   return fastestWithin(cost(best)->peakBytes).value_or(best);
 }
 

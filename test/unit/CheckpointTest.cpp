@@ -98,7 +98,8 @@ TEST(CheckpointTest, TheNewestTwoAreKept) {
 }
 
 TEST(CheckpointTest, AsManyAreKeptAsAsked) {
-  for (auto [asked, left] : {std::pair(1, 1), std::pair(3, 3), std::pair(0, 5)}) {
+  for (auto [asked, left] :
+       {std::pair(1, 1), std::pair(3, 3), std::pair(0, 5)}) {
     SavedRun run;
     run.store.keep(uint64_t(asked));
     for (int64_t step : {1, 2, 3, 4, 5})

@@ -160,8 +160,9 @@ TEST_F(StepLogTest, EvaluationsHaveTheirPerplexityAndAccuracy) {
   // JSON has no infinity.
   ASSERT_TRUE(log.value().evaluation(3, {1e4}).isOk());
   std::string text = folder.read("log.jsonl");
-  EXPECT_NE(text.find("\"eval_loss\": 1.5, \"perplexity\": 4.4816890703380645}"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("\"eval_loss\": 1.5, \"perplexity\": 4.4816890703380645}"),
+      std::string::npos)
       << text;
   EXPECT_NE(text.find("1.6487212707001282, \"eval_accuracy\": 0.75}"),
             std::string::npos)

@@ -36,8 +36,8 @@ public:
   /// Begins another sequence.
   void clear() { past = 0; }
 
-  /// Appends tokens, ids of the vocabulary, for which there is room, and at most
-  /// as many as the module has rows. Errors: as Device::wait.
+  /// Appends tokens, ids of the vocabulary, for which there is room, and at
+  /// most as many as the module has rows. Errors: as Device::wait.
   Status append(const int32_t *ids, int64_t count);
 
   /// Behind append(): the next token, or -1 if the logits are not finite.
@@ -48,8 +48,7 @@ public:
 
 private:
   Generator(const Module &module, const Weights &weights, Device &device,
-            DeviceMemory memory,
-            const hone_frame &frame);
+            DeviceMemory memory, const hone_frame &frame);
   int64_t load(char *base) override;
 
   const Module &module;

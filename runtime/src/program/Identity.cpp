@@ -27,8 +27,8 @@ CheckpointIdentity identityOf(const Module &module, const Options &options,
   identity.run["data"] = data;
   identity.run["adapter layout"] = adapterLayout(module.abi());
   std::vector<const Setting *> all = options.settings.all();
-  // Of the program's own those that say something: a run stays the same one when
-  // programs learn another.
+  // Of the program's own those that say something: a run stays the same one
+  // when programs learn another.
   const Options none;
   for (size_t i = 0; i < options.members().size(); ++i)
     if (options.members()[i]->text() != none.members()[i]->text())
@@ -40,12 +40,13 @@ CheckpointIdentity identityOf(const Module &module, const Options &options,
           .emplace(setting->spelling(), setting->text());
   // Constant rates and ratios do not know how long the run is, so it may grow.
   std::vector<const MethodSettings *> methods = options.settings.methods();
-  if (std::any_of(
-          methods.begin(), methods.end(), [&](const MethodSettings *method) {
-            const Word &ratio = method->selection_schedule;
-            return schedulerOf(*method) != LrScheduler::Constant ||
-                   (options.settings.isReadByTraining(ratio) && ratio != "constant");
-          }))
+  if (std::any_of(methods.begin(), methods.end(),
+                  [&](const MethodSettings *method) {
+                    const Word &ratio = method->selection_schedule;
+                    return schedulerOf(*method) != LrScheduler::Constant ||
+                           (options.settings.isReadByTraining(ratio) &&
+                            ratio != "constant");
+                  }))
     identity.run[options.settings.train.steps.spelling()] =
         std::to_string(steps);
   return identity;

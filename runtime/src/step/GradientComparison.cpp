@@ -31,9 +31,9 @@ double GradientSums::cosine() const {
     return nothing;
   // Of equal vectors exactly 1, unless the product is out of range.
   double product = squares * referenceSquares;
-  return products / (std::isnormal(product) ? std::sqrt(product)
-                                            : std::sqrt(squares) *
-                                                  std::sqrt(referenceSquares));
+  return products / (std::isnormal(product)
+                         ? std::sqrt(product)
+                         : std::sqrt(squares) * std::sqrt(referenceSquares));
 }
 
 double GradientSums::signAgreement() const {
