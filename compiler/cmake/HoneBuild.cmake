@@ -72,6 +72,26 @@ function(hone_tablegen target source)
   add_public_tablegen_target(${target})
 endfunction()
 
+# The headers of MLIR and of our dialects take most of the time of a
+# translation unit, so they are compiled once. Without timestamps in them,
+# equal headers have equal bytes, by which ccache knows them.
+option(HONE_PRECOMPILED "Precompile the headers of MLIR and of the dialects" ON)
+if(HONE_PRECOMPILED)
+  add_library(HonePrecompiled OBJECT "${CMAKE_CURRENT_LIST_DIR}/precompiled.cpp")
+  target_link_libraries(HonePrecompiled PUBLIC hone_compiler_options)
+  target_compile_options(HonePrecompiled PRIVATE
+    "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
+  target_precompile_headers(HonePrecompiled PRIVATE
+    "${CMAKE_CURRENT_LIST_DIR}/precompiled.h")
+  add_dependencies(HonePrecompiled HoneInterfacesIncGen HoneIncGen
+                   HoneTileIncGen)
+endif()
+function(hone_reuse_precompiled target)
+  if(HONE_PRECOMPILED)
+    target_precompile_headers(${target} REUSE_FROM HonePrecompiled)
+  endif()
+endfunction()
+
 # hone_library(NAME sources... [WITHOUT_LLVM] [LINK libraries...]
 #              [DEPENDS targets...])
 function(hone_library name)
@@ -82,6 +102,7 @@ function(hone_library name)
     target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}")
   else()
     target_link_libraries(${name} PUBLIC hone_compiler_options)
+    hone_reuse_precompiled(${name})
   endif()
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})

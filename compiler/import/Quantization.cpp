@@ -17,22 +17,22 @@ using rt::Json;
 using rt::Result;
 using rt::Status;
 
-static std::string moduleOf(const std::string &weight) {
+static std::string moduleOfWeight(const std::string &weight) {
   StringRef name = weight;
   name.consume_back(".weight");
   return name.str();
 }
 
 std::string hone::scalesName(const std::string &weight) {
-  return moduleOf(weight) + ".scales";
+  return moduleOfWeight(weight) + ".scales";
 }
 
 std::string hone::biasesName(const std::string &weight) {
-  return moduleOf(weight) + ".biases";
+  return moduleOfWeight(weight) + ".biases";
 }
 
 bool Quantization::covers(const std::string &name, int64_t in) const {
-  return in % groupSize == 0 && !floatModules.count(moduleOf(name));
+  return in % groupSize == 0 && !floatModules.count(moduleOfWeight(name));
 }
 
 namespace {
