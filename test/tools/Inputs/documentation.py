@@ -1,0 +1,63 @@
+"""documentation.py ROOT: checks the links, index and commands of all pages."""
+
+import pathlib
+import re
+import sys
+
+root = pathlib.Path(sys.argv[1]).resolve()
+skipped = ("build", "build-", ".git", "shared")
+pages = [p for p in root.rglob("*.md")
+         if not p.relative_to(root).parts[0].startswith(skipped)]
+CODE = re.compile(r"^```.*?^```|^(?:    .*\n)+|`[^`\n]*`", re.M | re.S)
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+FILTER = re.compile(r"\./dev check (?:'([^']+)'|([\w-]+))")
+wrong = []
+links = filters = 0
+
+
+def anchors(page):
+    """The anchors of a page's headings, as GitHub makes them."""
+    for heading in re.findall(r"^#+ (.*)$", page.read_text(), re.M):
+        text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
+        yield re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
+
+
+tests = [str(p.relative_to(root)) for p in (root / "test").rglob("*") if p.is_file()]
+unit = re.findall(r"TEST(?:_F|_P)?\((\w+), (\w+)\)",
+                  "\n".join(p.read_text() for p in (root / "test").rglob("*Test.cpp")))
+tests += [f"{suite}.{name}" for suite, name in unit]
+tests += re.findall(r"hone_unit_test\((\S+)", "\n".join(
+    p.read_text() for p in (root / "test").rglob("CMakeLists.txt")))
+
+for page in pages:
+    text = page.read_text()
+    for target in LINK.findall(CODE.sub("", text)):
+        if target.startswith(("http:", "https:", "mailto:")):
+            continue
+        links += 1
+        path, _, anchor = target.partition("#")
+        file = (page.parent / path).resolve() if path else page
+        if not file.exists():
+            wrong.append(f"{page}: no file {target}")
+        elif anchor and anchor not in anchors(file):
+            wrong.append(f"{page}: no heading {target}")
+    for quoted, bare in FILTER.findall(text):
+        for part in (quoted or bare).replace("\\|", "|").split("|"):
+            filters += 1
+            if not any(map(re.compile(part.replace("(", "").replace(")", "")).search,
+                           tests)):
+                wrong.append(f"{page}: no test matches {part}")
+
+index = (root / "docs/README.md").read_text()
+for page in (root / "docs").rglob("*.md"):
+    name = str(page.relative_to(root / "docs"))
+    folder = f"{page.parent.name}/"
+    if name != "README.md" and f"({name})" not in index and \
+            f"({page.name})" not in (page.parent / "README.md").read_text():
+        wrong.append(f"docs/README.md does not name {name}")
+readme = len((root / "README.md").read_text().splitlines())
+if readme > 140:
+    wrong.append(f"README.md has {readme} lines, of at most 140")
+
+print("\n".join(wrong))
+print(f"{links} links, {len(pages)} pages, {filters} filters: {len(wrong)} wrong")
