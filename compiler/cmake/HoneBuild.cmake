@@ -72,6 +72,23 @@ function(hone_tablegen target source)
   add_public_tablegen_target(${target})
 endfunction()
 
+# hone_embed(OUT files...): OUT is a list of sources for a library, which then
+# may include each FILE as "<its path in the repository>.inc", a string literal.
+function(hone_embed out)
+  set(sources "")
+  foreach(file IN LISTS ARGN)
+    set(source "${CMAKE_CURRENT_SOURCE_DIR}/${file}")
+    set(literal "${CMAKE_CURRENT_BINARY_DIR}/${file}.inc")
+    set(script "${PROJECT_SOURCE_DIR}/compiler/cmake/EmbedText.cmake")
+    add_custom_command(OUTPUT "${literal}" DEPENDS "${source}" "${script}"
+      COMMAND "${CMAKE_COMMAND}" "-DTEXT=${source}" "-DLITERAL=${literal}"
+              -P "${script}"
+      COMMENT "Embedding ${file}" VERBATIM)
+    list(APPEND sources "${literal}")
+  endforeach()
+  set(${out} "${sources}" PARENT_SCOPE)
+endfunction()
+
 # The headers of MLIR and of our dialects take most of the time of a
 # translation unit, so they are compiled once. Without timestamps in them,
 # equal headers have equal bytes, by which ccache knows them.

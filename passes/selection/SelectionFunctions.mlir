@@ -1,10 +1,7 @@
-//===- SelectionFunctions.cpp - Formulas of selections of layers ----------===//
-
-#include "passes/selection/SelectionFunctions.h"
-
-const char *const hone::kSelectionFunctions = R"mlir(
-// A selection of layers: an integer for each, not zero if it trains in this step
-// (docs/methods/lcsb.md).
+// Formulas of selections of layers, written as those of derive/ScalarFunctions.mlir:
+// which layers a step selects, how many, and what is known of each from the
+// steps before. A selection is an integer for each layer, not zero if it trains
+// in this step (docs/methods/lcsb.md).
 
 // How many of n a ratio means: n * ratio, rounded up. What is a whole number but
 // for the rounding of ratio and product counts as that.
@@ -564,4 +561,3 @@ func.func private @scalar.ratio_cosine(%begin: f64, %end: f64, %warmup: i64, %st
   %0 = arith.addf %from_first, %from_last : f64
   return %0 : f64
 }
-)mlir";
