@@ -10,6 +10,7 @@
 #include "dialects/Hone/HoneOps.h"
 #include "passes/module/Schedule.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -187,6 +188,15 @@ Result<ImportedModel> hone::parseModel(MLIRContext &context, const Spec &spec) {
     return Status::error(ErrorCode::BadModule,
                          {spec.model,
                           "expected one entry that returns the loss",
+                          "see dialects/Hone/README.md for an example"});
+
+  // Scheduling finds its formulas by their names.
+  for (auto function : module->getOps<func::FuncOp>())
+    return Status::error(ErrorCode::BadModule,
+                         {spec.model,
+                          "expected blocks and entries alone but found the "
+                          "function @" +
+                              function.getName().str(),
                           "see dialects/Hone/README.md for an example"});
 
   int64_t rows = spec.maxRows();

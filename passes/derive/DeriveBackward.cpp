@@ -133,6 +133,29 @@ LogicalResult EntryDerivation::findLossCall() {
   return success();
 }
 
+/// A block that converts values of one type: derivations of other parts use it
+/// too.
+static std::string conversionName(RankedTensorType from, Type element) {
+  std::string name;
+  llvm::raw_string_ostream(name) << "convert." << from.getDimSize(1) << "."
+                                 << from.getElementType() << "." << element;
+  return name;
+}
+
+/// Whether `op` is what conversionName names.
+static bool isConversion(Operation &op) {
+  auto block = dyn_cast<BlockOp>(op);
+  auto convert = block ? dyn_cast<ConvertOp>(block.getBody().front().front())
+                       : ConvertOp();
+  if (!convert || block.getNumArguments() != 1 ||
+      block.getBody().front().getTerminator()->getOperands() !=
+          convert->getResults())
+    return false;
+  auto from = cast<RankedTensorType>(convert.getX().getType());
+  Type element = getElementTypeOrSelf(convert.getType());
+  return block.getName() == conversionName(from, element);
+}
+
 /// What the derivation defines must not be there already.
 LogicalResult EntryDerivation::checkNames() {
   auto expectFree = [&](Operation *from, const Twine &name) -> LogicalResult {
@@ -147,6 +170,10 @@ LogicalResult EntryDerivation::checkNames() {
   };
   if (failed(expectFree(loss, gradientName())))
     return failure();
+  for (Operation &op : *loss->getBlock())
+    if (auto symbol = dyn_cast<SymbolOpInterface>(op);
+        symbol && symbol.getName().starts_with("convert.") && !isConversion(op))
+      return expectFree(loss, symbol.getName());
   for (CallOp call : loss.getBody().getOps<CallOp>()) {
     if (failed(expectFree(blockOf(call), call.getBlock() + ".gradient")))
       return failure();
@@ -254,9 +281,7 @@ Value EntryDerivation::createConversion(CallOp like, Value value, Type element,
                                         OpBuilder &builder) {
   auto from = cast<RankedTensorType>(value.getType());
   auto to = RankedTensorType::get(from.getShape(), element);
-  std::string name;
-  llvm::raw_string_ostream(name) << "convert." << from.getDimSize(1) << "."
-                                 << from.getElementType() << "." << element;
+  std::string name = conversionName(from, element);
   auto block = symbols.lookup<BlockOp>(name);
   if (!block) {
     OpBuilder outside(builder.getContext());

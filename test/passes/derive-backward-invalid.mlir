@@ -384,3 +384,34 @@ module @loss_keeps_in_a_pool {
     hone.return %1 : tensor<f64>
   }
 }
+
+// -----
+
+// Conversions are found by their names: a block of such a name is one.
+module @name_of_a_conversion_is_taken {
+  // expected-error @+1 {{'hone.block' op has the name '@convert.4.f32.bf16', which the derivation defines; give it another name}}
+  hone.block @convert.4.f32.bf16(%x: tensor<?x4xf32>) -> tensor<?x4xbf16> {
+    %twice = hone.add %x, %x : tensor<?x4xf32>
+    %y = hone.convert %twice : tensor<?x4xf32> to tensor<?x4xbf16>
+    hone.return %y : tensor<?x4xbf16>
+  }
+  hone.block @layer(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+    %w = hone.parameter "w" : tensor<4x4xf32>
+    %a = hone.parameter "a" trainable init <kaiming_uniform> : tensor<2x4xf32>
+    %b = hone.parameter "b" trainable init <zero> : tensor<4x2xf32>
+    %y = hone.lora_linear %x, %w, %a, %b scale 2.0 : (tensor<?x4xf32>, tensor<4x4xf32>, tensor<2x4xf32>, tensor<4x2xf32>) -> tensor<?x4xf32>
+    hone.return %y : tensor<?x4xf32>
+  }
+  hone.block @head(%x: tensor<?x4xf32>) -> tensor<f64> {
+    %t = hone.input "targets" : tensor<?xi32>
+    %w = hone.parameter "lm_head.weight" : tensor<9x4xf32>
+    %l = hone.linear_cross_entropy %x, %w, %t : (tensor<?x4xf32>, tensor<9x4xf32>, tensor<?xi32>) -> tensor<f64>
+    hone.return %l : tensor<f64>
+  }
+  hone.entry @loss(%hidden: tensor<?x4xf32>) -> tensor<f64> {
+    // expected-note @-1 {{derived from here}}
+    %0 = hone.call @layer "layers.0." (%hidden) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %1 = hone.call @head "" (%0) : (tensor<?x4xf32>) -> tensor<f64>
+    hone.return %1 : tensor<f64>
+  }
+}
