@@ -213,6 +213,14 @@ def ExtractPart : HonePass<"hone-extract-part"> {
   ];
 }
 
+def EraseUnused : HonePass<"hone-erase-unused"> {
+  let summary = "remove what no schedule runs";
+  let description = [{
+    Removes entries that no schedule runs, if there is a schedule, and blocks that
+    no entry calls.
+  }];
+}
+
 def VerifyStep : HonePass<"hone-verify-step"> {
   let summary = "verify the contract between derivation and placement";
   let description = [{
@@ -221,8 +229,7 @@ def VerifyStep : HonePass<"hone-verify-step"> {
     trainable parameter and has its type, and that the parameters of all layers
     have one type under one name. In an entry that updates layers, that each layer
     is updated once, behind all that adds to its gradients and before nothing that
-    reads its parameters. Removes entries that no schedule runs, and blocks that no
-    entry calls.
+    reads its parameters. Changes nothing.
   }];
 }
 

@@ -51,6 +51,7 @@ static void buildDerive(OpPassManager &pm, const StepOptions &options) {
         createSplitParts({options.splitAfter, options.pipelineEvaluation}));
   if (!options.part.empty())
     pm.addPass(createExtractPart({options.part}));
+  pm.addPass(createEraseUnused());
   if (options.verifies)
     pm.addPass(createVerifyStep());
   if (options.streamWeights)

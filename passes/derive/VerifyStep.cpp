@@ -22,7 +22,6 @@ namespace {
 struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    eraseUnusedCode(module);
     auto parameters = ParameterTable::build(module);
     if (failed(parameters) || failed(checkSinks(module, *parameters)) ||
         failed(checkCoverage(module, *parameters)) ||
@@ -32,26 +31,6 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
       if (failed(checkOrder(*schedule, *parameters)) ||
           failed(checkLanes(*schedule)))
         signalPassFailure();
-  }
-
-  /// Entries that no schedule runs, and blocks that no entry calls.
-  static void eraseUnusedCode(ModuleOp module) {
-    llvm::DenseSet<Operation *> runs;
-    for (ScheduleOp schedule : module.getOps<ScheduleOp>())
-      for (EntryOp entry : Schedule(schedule).entries())
-        runs.insert(entry);
-    bool hasSchedule = !module.getOps<ScheduleOp>().empty();
-    for (EntryOp entry : llvm::make_early_inc_range(module.getOps<EntryOp>()))
-      if (hasSchedule && !runs.contains(entry))
-        entry.erase();
-    llvm::StringSet<> called;
-    module.walk([&](CallOp call) {
-      for (FlatSymbolRefAttr callee : call.getCallees())
-        called.insert(callee.getValue());
-    });
-    for (BlockOp block : llvm::make_early_inc_range(module.getOps<BlockOp>()))
-      if (!called.contains(block.getName()))
-        block.erase();
   }
 
   /// Every sink names a trainable parameter of its type, in every layer.

@@ -149,6 +149,7 @@ Gradient::Gradient(const std::vector<bool> &isReplaced)
 Gradient::Gradient(int64_t slots)
     : program(ir([&](mlir::ModuleOp, mlir::PassManager &after) {
         after.addPass(createSelectLayers(slots));
+        after.addPass(createEraseUnused());
         after.addPass(createVerifyStep());
       })) {}
 

@@ -1,5 +1,5 @@
-// RUN: hone-opt %s --hone-schedule-step="optimizer=sgd" --hone-verify-step | FileCheck %s --enable-var-scope
-// RUN: hone-opt %s --hone-schedule-step="optimizer=sgd in-backward" --hone-verify-step | FileCheck %s --enable-var-scope
+// RUN: hone-opt %s --hone-schedule-step="optimizer=sgd" --hone-erase-unused --hone-verify-step | FileCheck %s --enable-var-scope
+// RUN: hone-opt %s --hone-schedule-step="optimizer=sgd in-backward" --hone-erase-unused --hone-verify-step | FileCheck %s --enable-var-scope
 // RUN: hone-opt %s --hone-schedule-step="optimizer=sgd" --hone-place="accumulates" --hone-verify-placement | FileCheck %s --check-prefix=INSIDE
 // RUN: hone-opt %s --hone-schedule-step="optimizer=sgd" --hone-place --hone-verify-placement | FileCheck %s --check-prefix=BEHIND
 

@@ -1,7 +1,7 @@
-// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection-ratio=0.3 compare=backprop" --hone-verify-step | FileCheck %s --enable-var-scope
-// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=backprop selection-ratio=0.3 compare=lcsb" --hone-verify-step | FileCheck %s --check-prefix=LCSB --enable-var-scope
-// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=backprop directions=3 compare=mezo" --hone-verify-step | FileCheck %s --check-prefix=MEZO --enable-var-scope
-// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=mezo optimizer=sgd compare=backprop" --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=PLACED
+// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection-ratio=0.3 compare=backprop" --hone-erase-unused --hone-verify-step | FileCheck %s --enable-var-scope
+// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=backprop selection-ratio=0.3 compare=lcsb" --hone-erase-unused --hone-verify-step | FileCheck %s --check-prefix=LCSB --enable-var-scope
+// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=backprop directions=3 compare=mezo" --hone-erase-unused --hone-verify-step | FileCheck %s --check-prefix=MEZO --enable-var-scope
+// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=mezo optimizer=sgd compare=backprop" --hone-erase-unused --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=PLACED
 // RUN: not hone-opt %s --hone-derive-backward --hone-schedule-step="compare=mezo ranks=a,b rank=a" 2>&1 | FileCheck %s --check-prefix=RANKS
 // RUN: not hone-opt %s --hone-derive-backward --hone-schedule-step="lower=method=mezo upper=method=backprop lower-layers=1 compare=mezo" 2>&1 | FileCheck %s --check-prefix=PARTS
 // RUN: not hone-opt %s --hone-derive-backward --hone-schedule-step="compare=adjoint" 2>&1 | FileCheck %s --check-prefix=NONE

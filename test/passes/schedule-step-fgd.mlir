@@ -1,7 +1,7 @@
 // RUN: hone-opt %s --hone-schedule-step="method=fgd optimizer=sgd directions=2" | FileCheck %s --enable-var-scope
 // RUN: not hone-opt %s --hone-schedule-step="method=fgd optimizer=sgd directions=0" 2>&1 | FileCheck %s --check-prefix=NONE
 
-// RUN: hone-opt %s --hone-schedule-step="method=fgd optimizer=sgd direction-scales=1=0.25" --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=SCALED --enable-var-scope
+// RUN: hone-opt %s --hone-schedule-step="method=fgd optimizer=sgd direction-scales=1=0.25" --hone-erase-unused --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=SCALED --enable-var-scope
 // RUN: not hone-opt %s --hone-schedule-step="method=fgd optimizer=sgd direction-scales=1=2" 2>&1 | FileCheck %s --check-prefix=BADSCALE
 
 // BADSCALE: direction-scales: expected layers and a scale from 0 to 1 such as 0-4=0.15 but found '1=2'

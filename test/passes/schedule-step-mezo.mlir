@@ -1,5 +1,5 @@
 // RUN: hone-opt %s --hone-schedule-step="method=mezo optimizer=sgd directions=3" | FileCheck %s --enable-var-scope
-// RUN: hone-opt %s --hone-schedule-step="method=mezo optimizer=sgd directions=3" --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=PLACED
+// RUN: hone-opt %s --hone-schedule-step="method=mezo optimizer=sgd directions=3" --hone-erase-unused --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=PLACED
 // RUN: hone-opt %s --hone-schedule-step="method=mezo" | FileCheck %s --check-prefix=ADAMW
 // RUN: not hone-opt %s --hone-schedule-step="method=mezo directions=2048" 2>&1 | FileCheck %s --check-prefix=MANY
 

@@ -1,5 +1,5 @@
 // RUN: hone-opt %s --hone-derive-backward="lower-layers=1 part=upper" --hone-schedule-step="lower-layers=1 lower='method=mezo optimizer=sgd directions=2' upper='method=backprop optimizer=adamw'" | FileCheck %s --enable-var-scope
-// RUN: hone-opt %s --hone-derive-backward="lower-layers=1 part=lower" --hone-schedule-step="lower-layers=1 lower='method=backprop' upper='method=fgd optimizer=sgd'" --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=BELOW --enable-var-scope
+// RUN: hone-opt %s --hone-derive-backward="lower-layers=1 part=lower" --hone-schedule-step="lower-layers=1 lower='method=backprop' upper='method=fgd optimizer=sgd'" --hone-erase-unused --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=BELOW --enable-var-scope
 // RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="lower-layers=1 lower='method=lcsb selection=round-robin' upper='method=backprop'" | FileCheck %s --check-prefix=SOME --enable-var-scope
 // RUN: not hone-opt %s --hone-schedule-step="lower-layers=3 lower='method=mezo' upper='method=mezo'" 2>&1 | FileCheck %s --check-prefix=MANY
 // RUN: not hone-opt %s --hone-schedule-step="lower-layers=1 lower='method=none' upper='method=mezo'" 2>&1 | FileCheck %s --check-prefix=NONE

@@ -1,9 +1,9 @@
-// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=uniform unselected-update=none selection-warmup=2" --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=UPDATE --enable-var-scope
+// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=uniform unselected-update=none selection-warmup=2" --hone-erase-unused --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=UPDATE --enable-var-scope
 // RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=badam unselected=exact unselected-update=none selection-period=5" | FileCheck %s --check-prefix=BADAM --enable-var-scope
 // RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=importance selection-warmup=1" | FileCheck %s --check-prefix=IMPORTANCE --enable-var-scope
-// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=stochastic-depth" --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=DEPTH --enable-var-scope
+// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=stochastic-depth" --hone-erase-unused --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=DEPTH --enable-var-scope
 // RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=uniform selection-ratio=0.3 selection-ratio-end=0.6 selection-schedule=linear" | FileCheck %s --check-prefix=RATIO --enable-var-scope
-// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=lisa unselected=exact unselected-update=none in-backward" --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=BACKWARD --enable-var-scope
+// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=lisa unselected=exact unselected-update=none in-backward" --hone-erase-unused --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=BACKWARD --enable-var-scope
 // RUN: not hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=lisa" 2>&1 | FileCheck %s --check-prefix=BADLISA
 // RUN: not hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb unselected-update=some" 2>&1 | FileCheck %s --check-prefix=BADUPDATE
 // RUN: not hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=importance" 2>&1 | FileCheck %s --check-prefix=BADIMPORTANCE

@@ -3,8 +3,8 @@
 // RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=cyclic selection-groups=3" | FileCheck %s --check-prefixes=CHECK,CYCLIC --enable-var-scope
 // RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=bernoulli selection-ratio=0.3" | FileCheck %s --check-prefix=BERNOULLI --enable-var-scope
 // RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=uniform selection-ratio=0.3 selection-warmup=2" | FileCheck %s --check-prefix=WARM --enable-var-scope
-// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=uniform selection-warmup=2 in-backward" --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=BACKWARD --enable-var-scope
-// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=uniform ranks=a,b rank=a" --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=RANKS --enable-var-scope
+// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=uniform selection-warmup=2 in-backward" --hone-erase-unused --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=BACKWARD --enable-var-scope
+// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=uniform ranks=a,b rank=a" --hone-erase-unused --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=RANKS --enable-var-scope
 // RUN: hone-opt %s --hone-derive-backward="residuals=full" --hone-schedule-step="method=lcsb selection=uniform unselected=exact" | FileCheck %s --check-prefix=EXACT --enable-var-scope
 // RUN: not hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=uniform unselected=none" 2>&1 | FileCheck %s --check-prefix=BADREST
 // RUN: not hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=even" 2>&1 | FileCheck %s --check-prefix=BADKIND
