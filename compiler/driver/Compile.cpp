@@ -1,59 +1,40 @@
 //===- Compile.cpp - From a spec to a training binary ---------------------===//
 //
-// compile() at the end reads as the table of contents. The plan and the
-// description are taken from the placed module: lowering erases what they read.
+// compile() at the end reads as the table of contents: each stage is a function
+// of what the stages before it returned. The plan and the description are taken
+// from the placed module: lowering erases what they read.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/driver/Compile.h"
-#include "base/MappedFile.h"
 #include "base/OutputFile.h"
-#include "base/Process.h"
-#include "chat/ChatModel.h"
-#include "compiler/driver/CommandLine.h"
 #include "compiler/driver/PassRun.h"
 #include "compiler/driver/PhaseTimes.h"
 #include "compiler/driver/PlanStep.h"
 #include "compiler/driver/Registration.h"
+#include "compiler/driver/SettledSpec.h"
 #include "compiler/driver/StepRequest.h"
-#include "compiler/driver/TargetOfSpec.h"
 #include "compiler/emit/ModuleSummary.h"
-#include "compiler/emit/RenameTogether.h"
+#include "compiler/emit/ProgramFolder.h"
 #include "compiler/emit/RuntimeArchives.h"
 #include "compiler/import/ModelImport.h"
 #include "compiler/import/Regularization.h"
 #include "compiler/import/StorageAssignment.h"
-#include "compiler/rules/GenerateRules.h"
 #include "compiler/rules/ModelRules.h"
 #include "compiler/rules/RequestRules.h"
-#include "compiler/rules/SpecRules.h"
 #include "compiler/selfcheck/CheckModel.h"
 #include "compiler/selfcheck/SelfCheck.h"
-#include "compiler/spec/MachineProfileFile.h"
-#include "compiler/text/ChatBuilder.h"
-#include "compiler/text/TokenizerBuilder.h"
 #include "compiler/weights/ModelBlocks.h"
-#include "compiler/weights/WeightWriter.h"
+#include "compiler/weights/ModelSources.h"
 #include "dialects/Tile/TileDialect.h"
 #include "module/Module.h"
-#include "module/Streaming.h"
-#include "module/WeightDigests.h"
-#include "passes/Passes.h"
 #include "passes/methods/Methods.h"
-#include "passes/module/Schedule.h"
-#include "text/TokenizerTable.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Support/FileUtilities.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Process.h"
 #include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/Threading.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace hone;
@@ -62,283 +43,78 @@ using rt::ErrorCode;
 using rt::Result;
 using rt::Status;
 
-namespace {
-
-/// One run of the compiler. Each method is a step that needs the ones before.
-class Compilation {
-public:
-  explicit Compilation(const CompileRequest &request);
-  ~Compilation() {
-    if (request.timing)
-      llvm::errs() << times.finish();
-  }
-
-  Status readSpec();
-  Status checkInputsStay() const {
-    return hone::checkInputsStay(request, spec);
-  }
-  Status createTarget();
-  Status importModel();
-  Status checkPositions() const {
-    return checkTables(*module, spec,
-                       generates() ? spec.generate.max_length
-                                   : spec.train.max_seq_length);
-  }
-  /// How long a text of Program::Generate may be; the rest of the spec becomes
-  /// that of a model without training.
-  Status settleGeneration();
-  /// That methods suit the model, and --step-options them.
-  Status checkStep();
-  /// What `residuals: planned` stands for.
-  Status planStep();
-  /// Checks a small model of the imported one, which is used up by that.
-  Status selfCheck();
-  /// Passes of `phase`, with its dump.
-  Status run(CompilerPhase phase);
-  /// What a run's identity needs of the module as it is now.
-  void noteMathematics() { identity.mathematics = describeModel(*module); }
-  /// Of bfloat16 nothing is rounded to be kept, so the plan changes no bit.
-  void noteRounding() {
-    identity.rounding = spec.train.compute_dtype == "bfloat16"
-                            ? "bfloat16"
-                            : describeRounding(*module);
-  }
-  /// The parameter table, the plan and the description of the placed module.
-  Status summarize();
-  /// What the program is linked with, if there will be one.
-  Status findRuntime();
-  /// That a model has the weights that its config.json names: every later phase
-  /// does work for each layer of it. Nothing for an .mlir model, which is
-  /// trusted and itself says what it needs.
-  Status findWeights();
-  Status openWeights();
-  /// run(CompilerPhase::Lower), after which the scratch of a thread is known.
-  Status lower();
-  Status printModule();
-  void printPlan();
-  /// One file: LLVM IR, assembly or an object.
-  Status emitFile(EmitKind kind, const std::string &path);
-  /// The program and OUTDIR/weights.hone.safetensors.
-  Status emitBinary();
-  /// Says that the program will not start on this machine, if so.
-  void noteOtherMachine() const;
-
-  bool stopsAfter(CompilerPhase phase) const {
-    return request.stopAfter == phase;
-  }
-
-private:
-  void setOptions(StepOptions &options);
-  bool isHuggingFace() const { return !spec.isMlir(); }
-  bool generates() const { return request.program == Program::Generate; }
-  std::string weightsPath() const;
-  Status findTensors(const std::vector<ExpectedTensor> &expected);
-  Status link(const std::string &program);
-  /// Whether another request has written the weights, so that none need be.
-  bool isPacked() const { return request.shared && request.shared->bytes; }
-  Status packWeights(const std::string &path);
-  /// What the program writes a model with, if its result is one.
-  Result<std::vector<WeightBlock>> modelFiles() const;
-  /// What the program will know of the weights file that was written.
-  Status digestWeights(const std::string &path);
-
-  const CompileRequest &request;
-  PhaseTimes times;
-  MLIRContext context;
-  llvm::SourceMgr sources; ///< so that diagnostics show lines of an .mlir file
-  SourceMgrDiagnosticHandler diagnostics;
-  Spec spec;
-  std::unique_ptr<Target> target;
-  ModelIdentity identity;
-  std::unique_ptr<HuggingFaceModel> model; ///< null for an .mlir model
-  OwningOpRef<ModuleOp> module;
-  std::optional<ParameterTable> parameters;
-  MachineProfile profile;
-  std::optional<PlannedStep> planned;
-  MemoryPlan plan;
-  ModuleDescription description;
-  std::optional<WeightIndex> weights;
-  std::string tokenizer, chat, sourceHash;
-  std::vector<std::string> runtimeArchives;
-};
-
-} // namespace
-
 static DialectRegistry dialects() {
   DialectRegistry registry;
   registerDialects(registry);
   return registry;
 }
 
-Compilation::Compilation(const CompileRequest &request)
-    : request(request), context(dialects()), diagnostics(sources, &context) {
-  times.begin("import");
-  context.loadAllAvailableDialects();
-  context.printOpOnDiagnostic(false);
-}
+namespace {
 
-Status Compilation::readSpec() {
-  Result<Spec> result = hone::readSpec(request.specPath, request.overrides);
-  if (!result.isOk())
-    return result.status();
-  spec = std::move(result.value());
-  if (spec.target.threads == 0)
-    spec.target.threads = llvm::hardware_concurrency().compute_thread_count();
-  Status fits = generates() ? Status::ok() : checkTrainedWeights(spec);
-  if (!fits.isOk() || spec.target.profile.empty())
-    return fits;
-  Result<MachineProfile> read = readProfile(spec.target.profile);
-  if (!read.isOk())
-    return read.status();
-  profile = read.value();
-  return Status::ok();
-}
+/// What all stages of one run of the compiler share.
+struct Session {
+  explicit Session(const CompileRequest &request)
+      : request(request), context(dialects()), diagnostics(sources, &context) {
+    times.begin("import");
+    context.loadAllAvailableDialects();
+    context.printOpOnDiagnostic(false);
+  }
+  ~Session() {
+    if (request.timing)
+      llvm::errs() << times.finish();
+  }
 
-Status Compilation::createTarget() {
-  Result<std::unique_ptr<Target>> created = targetOf(spec);
-  if (!created.isOk())
-    return created.status();
-  target = std::move(created.value());
-  return Status::ok();
-}
+  const CompileRequest &request;
+  PhaseTimes times;
+  MLIRContext context;
+  llvm::SourceMgr sources; ///< so that diagnostics show lines of an .mlir file
+  SourceMgrDiagnosticHandler diagnostics;
+};
+
+/// A model and its loss, behind phase Import.
+struct Imported {
+  Spec spec; ///< with what the model decided
+  ModelIdentity identity;
+  OwningOpRef<ModuleOp> module;
+  std::optional<WeightIndex> tensors; ///< if they were to be found
+};
+
+/// What the passes from phase Derive on do.
+struct Planned {
+  Program program;
+  Spec spec; ///< with what the plan decided
+  std::optional<PlannedStep> step;
+};
+
+/// Behind phase Derive.
+struct Derived {
+  OwningOpRef<ModuleOp> module;
+  std::string rounding; ///< describeRounding
+};
+
+/// Behind phase Place.
+struct Placed {
+  OwningOpRef<ModuleOp> module;
+  ParameterTable parameters;
+  MemoryPlan plan;
+  ModuleDescription description;
+};
+
+/// A program of the request, before it is lowered and after that.
+struct Compiled {
+  SettledSpec settled;
+  ModelIdentity identity;
+  Planned planned;
+  std::string rounding;
+  Placed placed;
+  std::optional<WeightIndex> tensors;
+};
+
+} // namespace
 
 //===----------------------------------------------------------------------===//
 // Phases
 //===----------------------------------------------------------------------===//
-
-Status Compilation::importModel() {
-  if (isHuggingFace()) {
-    Result<std::unique_ptr<HuggingFaceModel>> opened =
-        HuggingFaceModel::open(spec.model);
-    if (!opened.isOk())
-      return opened.status();
-    model = std::move(opened.value());
-    for (const std::string &note : model->notes)
-      llvm::errs() << "note: " << note << "\n";
-  }
-  if (generates())
-    if (Status status = settleGeneration(); !status.isOk())
-      return status;
-  Result<ImportedModel> imported =
-      model ? hone::importModel(context, *model, spec)
-            : parseModel(context, spec);
-  if (!imported.isOk())
-    return imported.status();
-  module = std::move(imported.value().module);
-  if (generates() && imported.value().lora.none)
-    freeze(*module);
-  if (!generates())
-    if (Status status = addRegularization(*module, spec, imported.value().lora);
-        !status.isOk())
-      return status;
-  if (spec.roundsProducts())
-    (*module)->setAttr(HoneDialect::getRoundedProductsAttrName(),
-                       UnitAttr::get(&context));
-  Result<rt::WeightSettings> stored = assignStorage(*module, spec, model.get());
-  if (!stored.isOk())
-    return stored.status();
-
-  identity.name =
-      llvm::sys::path::filename(StringRef(spec.model).rtrim('/')).str();
-  identity.modelType = model ? model->modelType : "mlir";
-  identity.vocabSize = vocabularySize(*module);
-  identity.lora = std::move(imported.value().lora);
-  identity.weights = stored.value();
-  if (request.shared && identity.lora.none)
-    return Status::error(
-        ErrorCode::OptionsDisagree,
-        {"--emit",
-         "expected one program of a model that trains as a whole, "
-         "since text comes from the model that a run writes",
-         "write --emit=train, and --emit=generate with that model"});
-  return Status::ok();
-}
-
-Status Compilation::settleGeneration() {
-  Result<rt::GenerateSettings> settled =
-      settleGenerateSettings(spec, model ? model->maxPositionEmbeddings : 0);
-  if (!settled.isOk())
-    return settled.status();
-  spec.generate = settled.value();
-  Result<std::vector<int64_t>> stops =
-      model ? readStopTokens(spec.model) : std::vector<int64_t>();
-  if (!stops.isOk())
-    return stops.status();
-  identity.stopTokens = stops.value();
-  spec.train.compare = "none";
-  spec.train.residuals = "mesp"; // which plans nothing
-  if (model) { // an .mlir file may say how many rows it is for
-    spec.train.batch_size = 1;
-    spec.train.max_seq_length = std::max<int64_t>(spec.generate.max_length, 2);
-  }
-  return Status::ok();
-}
-
-Status Compilation::checkStep() {
-  if (generates())
-    return Status::ok();
-  if (Status status = checkLayers(*module, spec); !status.isOk())
-    return status;
-  StepOptions options;
-  setOptions(options);
-  return checkStepOptions(options, spec);
-}
-
-/// mkdir -p with the mode of the umask.
-static std::error_code createFolder(const std::string &path) {
-  return llvm::sys::fs::create_directories(path, /*IgnoreExisting=*/true,
-                                           llvm::sys::fs::all_all);
-}
-
-void Compilation::setOptions(StepOptions &options) {
-  if (generates()) {
-    options.generationRows = spec.generate.prompt_rows;
-    options.generationPositions = spec.generate.max_length;
-    options.streamWeights = spec.weights.streaming == "true";
-    return;
-  }
-  setMethods(options, spec);
-  options.residuals = spec.train.residuals;
-  options.streamWeights =
-      planned ? planned->streams : spec.weights.streaming == "true";
-  options.optimizerInBackward = spec.train.optimizer_in_backward;
-  options.accumulates = spec.train.gradient_accumulation_steps > 1;
-  if (planned)
-    applyPlan(*planned, options);
-  (void)options.parseFromString(
-      request.stepOptions); // which says what is wrong
-}
-
-Status Compilation::planStep() {
-  if (spec.train.residuals != "planned" || generates())
-    return Status::ok();
-  times.begin("plan");
-  StepOptions options;
-  setOptions(options);
-  Result<PlannedStep> found =
-      hone::planStep(*module, PlanRequest::of(spec), options, *target, profile,
-                     spec.target.threads);
-  if (!found.isOk())
-    return found.status();
-  planned = found.value();
-  if (planned->selectionRatio)
-    spec.train.selection_ratio = *planned->selectionRatio;
-  if (request.timing)
-    llvm::errs() << planned->placed << " plans placed, " << planned->sized
-                 << " sized\n";
-  return Status::ok();
-}
-
-Status Compilation::selfCheck() {
-  times.begin("self-check");
-  Result<selfcheck::Report> report = hone::selfCheck(*module, spec, *target);
-  if (!report.isOk())
-    return report.status();
-  llvm::outs() << identity.name << " on " << target->describe() << ": "
-               << selfcheck::describeModel() << "\n"
-               << report.value().table();
-  return report.value().status(spec.model);
-}
 
 /// Text to a file, whole or not at all, or to standard output.
 static Status writeText(const std::string &output,
@@ -353,21 +129,52 @@ static Status writeText(const std::string &output,
   return rt::writeFile(output, text);
 }
 
-Status Compilation::run(CompilerPhase phase) {
+static Status writeModule(const std::string &output, ModuleOp module) {
+  return writeText(output,
+                   [&](llvm::raw_ostream &out) { out << *module << "\n"; });
+}
+
+static Status bug(const std::string &phase, const std::string &problem) {
+  return Status::error(ErrorCode::Bug,
+                       {phase, problem, "please report this with the spec"});
+}
+
+static void setOptions(StepOptions &options, const CompileRequest &request,
+                       const Planned &planned) {
+  const Spec &spec = planned.spec;
+  if (planned.program == Program::Generate) {
+    options.generationRows = spec.generate.prompt_rows;
+    options.generationPositions = spec.generate.max_length;
+    options.streamWeights = spec.weights.streaming == "true";
+    return;
+  }
+  setMethods(options, spec);
+  options.residuals = spec.train.residuals;
+  options.streamWeights = spec.weights.streaming == "true";
+  options.optimizerInBackward = spec.train.optimizer_in_backward;
+  options.accumulates = spec.train.gradient_accumulation_steps > 1;
+  if (planned.step)
+    applyPlan(*planned.step, options);
+  (void)options.parseFromString(
+      request.stepOptions); // which says what is wrong
+}
+
+/// Passes of `phase`, with its dump.
+static Status run(Session &session, CompilerPhase phase, ModuleOp module,
+                  const Target &target, const Planned &planned) {
+  const CompileRequest &request = session.request;
   if (phase != CompilerPhase::Import) // which begins with reading the spec
-    times.begin(phaseName(phase));
+    session.times.begin(phaseName(phase));
   StepOptions options;
-  setOptions(options);
-  PassManager pm(&context, ModuleOp::getOperationName());
+  setOptions(options, request, planned);
+  PassManager pm(&session.context, ModuleOp::getOperationName());
   if (request.timing)
     pm.enableTiming();
-  buildPhase(pm, phase, options, target.get());
-  Status status = runPasses(pm, *module, "phase " + phaseName(phase).str(),
-                            !request.stepOptions.empty() ? "--step-options"
-                            : isHuggingFace()            ? ""
-                                                         : spec.model.text());
-  if (!status.isOk())
-    return status;
+  buildPhase(pm, phase, options, &target);
+  HONE_TRY(runPasses(pm, module, "phase " + phaseName(phase).str(),
+                     !request.stepOptions.empty() ? "--step-options"
+                     : planned.spec.isMlir()      ? planned.spec.model.text()
+                                                  : ""));
   if (request.dumpDir.empty())
     return Status::ok();
 
@@ -380,335 +187,348 @@ Status Compilation::run(CompilerPhase phase) {
   llvm::sys::path::append(path, llvm::formatv("{0:d2}-{1}.mlir",
                                               static_cast<int>(phase) + 1,
                                               phaseName(phase)));
-  return writeText(path.str().str(),
-                   [&](llvm::raw_ostream &out) { out << **module << "\n"; });
+  return writeModule(path.str().str(), module);
 }
 
-Status Compilation::summarize() {
-  FailureOr<ParameterTable> table = ParameterTable::build(*module);
-  FailureOr<MemoryPlan> read = MemoryPlan::read(*module, /*threadBytes=*/0);
+static Result<Imported>
+importModel(Session &session, const SettledSpec &settled, Program program) {
+  const Spec &spec = settled.spec;
+  const CompileRequest &request = session.request;
+  const HuggingFaceModel *model = settled.model.get();
+  HONE_ASSIGN(ImportedModel read,
+              model ? hone::importModel(session.context, *model, spec)
+                    : parseModel(session.context, spec));
+  ModuleOp module = *read.module;
+  const bool trainsAll = read.lora.none;
+  if (program == Program::Train)
+    HONE_TRY(addRegularization(module, spec, read.lora));
+  else if (trainsAll)
+    freeze(module);
+  if (spec.roundsProducts())
+    module->setAttr(HoneDialect::getRoundedProductsAttrName(),
+                    UnitAttr::get(&session.context));
+  HONE_ASSIGN(rt::WeightSettings stored, assignStorage(module, spec, model));
+  if (request.programs.size() > 1 && trainsAll)
+    return Status::error(
+        ErrorCode::OptionsDisagree,
+        {"--emit",
+         "expected one program of a model that trains as a whole, "
+         "since text comes from the model that a run writes",
+         "write --emit=train, and --emit=generate with that model"});
+  HONE_TRY(checkTables(module, spec,
+                       program == Program::Generate
+                           ? spec.generate.max_length
+                           : spec.train.max_seq_length));
+
+  Imported imported;
+  imported.spec = settleModel(spec, std::move(read.lora), std::move(stored));
+  imported.identity.name = spec.modelName();
+  imported.identity.modelType = model ? model->modelType : "mlir";
+  imported.identity.vocabSize = vocabularySize(module);
+  imported.identity.stopTokens = settled.stopTokens;
+  // Every later phase does work for each layer that config.json names. An .mlir
+  // file is trusted.
+  if (request.needsWeights() && model) {
+    FailureOr<ParameterTable> table = ParameterTable::build(module);
+    if (failed(table))
+      return bug("import", "the imported module has no parameters");
+    HONE_ASSIGN(imported.tensors,
+                findTensors(spec, model, table->pretrained()));
+  }
+  HONE_TRY(run(session, CompilerPhase::Import, module, *settled.target,
+               {program, spec, {}}));
+  imported.identity.mathematics = describeModel(module);
+  imported.module = std::move(read.module);
+  return std::move(imported);
+}
+
+/// That methods suit the model, and --step-options them.
+static Status checkStep(const Session &session, const Imported &imported) {
+  HONE_TRY(checkLayers(*imported.module, imported.spec));
+  StepOptions options;
+  setOptions(options, session.request, {Program::Train, imported.spec, {}});
+  return checkStepOptions(options, imported.spec);
+}
+
+/// Checks a small model of the imported one.
+static Status selfCheck(Session &session, const Imported &imported,
+                        const Target &target) {
+  session.times.begin("self-check");
+  HONE_ASSIGN(selfcheck::Report report,
+              hone::selfCheck(*imported.module, imported.spec, target));
+  llvm::outs() << imported.identity.name << " on " << target.describe() << ": "
+               << selfcheck::describeModel() << "\n"
+               << report.table();
+  return report.status(imported.spec.model);
+}
+
+/// What `residuals: planned` stands for.
+static Result<Planned> plan(Session &session, const SettledSpec &settled,
+                            const Imported &imported, Program program) {
+  Planned planned{program, imported.spec, {}};
+  if (program == Program::Generate)
+    return std::move(planned);
+  planned.spec = settleParts(imported.spec, countLayers(*imported.module));
+  if (imported.spec.train.residuals != "planned")
+    return std::move(planned);
+  session.times.begin("plan");
+  StepOptions options;
+  setOptions(options, session.request, planned);
+  HONE_ASSIGN(planned.step,
+              planStep(*imported.module, PlanRequest::of(planned.spec), options,
+                       *settled.target, settled.profile,
+                       planned.spec.target.threads));
+  planned.spec = settlePlan(planned.spec, planned.step->selectionRatio);
+  if (session.request.timing)
+    llvm::errs() << planned.step->placed << " plans placed, "
+                 << planned.step->sized << " sized\n";
+  return std::move(planned);
+}
+
+static Result<Derived> derive(Session &session, const Target &target,
+                              const Planned &planned,
+                              OwningOpRef<ModuleOp> module) {
+  HONE_TRY(run(session, CompilerPhase::Derive, *module, target, planned));
+  // Of bfloat16 nothing is rounded to be kept, so the plan changes no bit.
+  std::string rounding = planned.spec.train.compute_dtype == "bfloat16"
+                             ? "bfloat16"
+                             : describeRounding(*module);
+  return Derived{std::move(module), std::move(rounding)};
+}
+
+/// Reads what `placed` says: the parameter table, the plan, the description.
+static Result<Placed> describe(const CompileRequest &request,
+                               const SettledSpec &settled,
+                               const Planned &planned,
+                               OwningOpRef<ModuleOp> placed) {
+  FailureOr<ParameterTable> table = ParameterTable::build(*placed);
+  FailureOr<MemoryPlan> read = MemoryPlan::read(*placed, /*threadBytes=*/0);
   if (failed(table) || failed(read))
-    return Status::error(ErrorCode::Bug,
-                         {"phase place", "the placed module has no plan",
-                          "please report this with the spec"});
-  parameters = std::move(*table);
-  plan = std::move(*read);
-  plan.seconds =
-      generates() ? 0 : plan.counts.seconds(profile, spec.roundsProducts());
-  if (planned) {
+    return bug("phase place", "the placed module has no plan");
+  if (planned.program == Program::Train)
+    read->seconds =
+        read->counts.seconds(settled.profile, planned.spec.roundsProducts());
+  if (planned.step) {
     StepOptions options;
-    setOptions(options);
-    plan.choice = {hasBackward(options) ? options.residuals : std::string(),
-                   options.recomputedInputs,
-                   options.roundedInputs,
-                   options.tileRows,
-                   options.forwardTileRows,
-                   options.streamWeights,
-                   planned->selectionRatio};
+    setOptions(options, request, planned);
+    read->choice = {hasBackward(options) ? options.residuals : std::string(),
+                    options.recomputedInputs,
+                    options.roundedInputs,
+                    options.tileRows,
+                    options.forwardTileRows,
+                    options.streamWeights,
+                    planned.step->selectionRatio};
   }
-  description = describeModule(*module, *parameters, spec);
-  return Status::ok();
+  ModuleDescription description = describeModule(*placed, *table, planned.spec);
+  return Placed{std::move(placed), std::move(*table), std::move(*read),
+                std::move(description)};
 }
 
-Status Compilation::findRuntime() {
-  if (request.artifact != Artifact::Binary)
-    return Status::ok();
-  Result<std::vector<std::string>> found =
-      findRuntimeArchives(request.runtimeDir, target->toolchain());
-  if (!found.isOk())
-    return found.status();
-  runtimeArchives = std::move(found.value());
-  return Status::ok();
-}
-
-/// The folder or file that the weights are in.
-std::string Compilation::weightsPath() const {
-  if (isHuggingFace())
-    return spec.model;
-  if (!spec.weights.path.empty())
-    return spec.weights.path;
-  llvm::SmallString<128> beside(llvm::sys::path::parent_path(spec.model));
-  llvm::sys::path::append(beside, "model.safetensors");
-  return beside.str().str();
-}
-
-Status Compilation::findTensors(const std::vector<ExpectedTensor> &expected) {
-  Result<WeightIndex> opened = WeightIndex::open(weightsPath());
-  if (!opened.isOk())
-    return opened.status();
-  weights.emplace(std::move(opened.value()));
-  if (model) {
-    weights->setBasePrefix(model->baseModelPrefix);
-    if (model->tiesEmbeddings)
-      weights->setSource(headModule, model->embeddingModule);
-  }
-  Status status =
-      weights->require(expected, model ? "config.json" : identity.name);
-  if (status.isOk() && model)
-    status = weights->refuseUnused(expected, model->redundantTensors);
-  return status;
-}
-
-Status Compilation::findWeights() {
-  if (!model)
-    return Status::ok();
-  FailureOr<ParameterTable> table = ParameterTable::build(*module);
-  if (failed(table))
-    return Status::error(ErrorCode::Bug,
-                         {"import", "the imported module has no parameters",
-                          "please report this with the spec"});
-  return findTensors(
-      expectedTensors(table->pretrained(), model->quantization.has_value()));
-}
-
-Status Compilation::openWeights() {
-  if (!model)
-    if (Status status = findTensors(
-            expectedTensors(parameters->pretrained(), /*isPacked=*/false));
-        !status.isOk())
-      return status;
-
-  std::string folder =
-      model ? spec.model : llvm::sys::path::parent_path(weightsPath()).str();
-  Result<std::string> table = rt::buildTokenizerTable(folder);
-  if (!table.isOk())
-    return table.status();
-  tokenizer = std::move(table.value());
-  if (!tokenizer.empty()) {
-    Result<rt::TokenizerTable> opened =
-        rt::TokenizerTable::open(tokenizer, folder);
-    if (!opened.isOk())
-      return opened.status();
-    if (identity.vocabSize && opened.value().tokenCount() > identity.vocabSize)
-      return Status::error(
-          ErrorCode::TokenizerMisfit,
-          {folder + "/tokenizer.json",
-           "expected ids below vocab_size, " +
-               std::to_string(identity.vocabSize) + ", but the tokenizer has " +
-               std::to_string(opened.value().tokenCount()) + " tokens",
-           "take the tokenizer from the same place as the weights"});
-    Result<std::string> block = rt::buildChatBlock(folder);
-    if (!block.isOk())
-      return block.status();
-    chat = std::move(block.value());
-  }
-  times.begin("hash");
-  sourceHash = isPacked() ? request.shared->sourceHash : weights->contentHash();
-  return Status::ok();
-}
-
-Status Compilation::lower() {
-  Status status = run(CompilerPhase::Lower);
+/// Phase Lower, after which the plan knows the scratch of a thread.
+static Status lower(Session &session, Compiled &program) {
+  ModuleOp module = *program.placed.module;
+  HONE_TRY(run(session, CompilerPhase::Lower, module, *program.settled.target,
+               program.planned));
   auto read = [&](llvm::StringRef name, int64_t &bytes) {
-    if (auto found = (*module)->getAttrOfType<IntegerAttr>(name))
+    if (auto found = module->getAttrOfType<IntegerAttr>(name))
       bytes = found.getInt();
   };
+  MemoryPlan &plan = program.placed.plan;
   read(tile::TileDialect::kThreadBytesAttrName, plan.threadBytes);
   read(tile::TileDialect::kTableBytesAttrName, plan.tableBytes);
-  return status;
+  return Status::ok();
 }
 
 //===----------------------------------------------------------------------===//
 // Output
 //===----------------------------------------------------------------------===//
 
-Status Compilation::printModule() {
-  return writeText(request.output,
-                   [&](llvm::raw_ostream &out) { out << **module << "\n"; });
-}
-
-void Compilation::printPlan() {
-  int64_t threads = spec.target.threads;
+static void printPlan(const CompileRequest &request, const Compiled &program) {
+  const MemoryPlan &plan = program.placed.plan;
+  int64_t threads = program.planned.spec.target.threads;
   llvm::outs() << (request.plan == PlanFormat::Json ? plan.json(threads) + "\n"
                                                     : plan.table(threads));
 }
 
-Status Compilation::emitFile(EmitKind kind, const std::string &path) {
-  times.begin(phaseName(CompilerPhase::Emit));
-  description.config =
-      moduleConfigJson(spec, identity, *parameters, plan, *target, sourceHash);
-  description.threadBytes = plan.threadBytes;
-  if (llvm::Error error = target->emit(*module, description, kind, path))
+/// All that `program` says of itself, but for its weights file.
+static ModuleDescription describe(const Compiled &program,
+                                  const std::string &sourceHash) {
+  const Placed &placed = program.placed;
+  ModuleDescription description = placed.description;
+  description.config = moduleConfigJson(
+      settleProgram(program.planned.spec, *program.settled.target,
+                    program.rounding),
+      program.identity, placed.parameters, placed.plan, sourceHash);
+  description.threadBytes = placed.plan.threadBytes;
+  return description;
+}
+
+static Status emitFile(Session &session, const Compiled &program,
+                       const std::string &sourceHash, EmitKind kind) {
+  session.times.begin(phaseName(CompilerPhase::Emit));
+  const std::string &output = session.request.output;
+  const std::string path = output.empty() ? "-" : output;
+  if (llvm::Error error = program.settled.target->emit(
+          *program.placed.module, describe(program, sourceHash), kind, path))
     return cannotWrite(path, llvm::toString(std::move(error)));
   return Status::ok();
 }
 
-Status Compilation::link(const std::string &program) {
-  llvm::SmallString<128> object;
-  if (std::error_code error =
-          llvm::sys::fs::createTemporaryFile("hone", "o", object))
-    return cannotWrite("a temporary file", error.message());
-  rt::TemporaryFile removeObject(object.str().str());
-  Status status = emitFile(EmitKind::object, object.str().str());
-  if (!status.isOk())
-    return status;
-
-  times.begin("link");
-  LinkRequest wanted;
-  wanted.object = object.str().str();
-  wanted.libraries = runtimeArchives;
-  wanted.output = program;
-  wanted.linker = request.linker;
-  SignalsWait until; // the linker goes on without us
-  if (llvm::Error error = target->link(wanted))
-    return Status::error(ErrorCode::LinkFailed,
-                         {request.programPath(),
-                          "linking failed: " + llvm::toString(std::move(error)),
-                          "install a C++ compiler, or name one with --linker; "
-                          "check the free space and the limit on file size"});
-  return Status::ok();
-}
-
-Status Compilation::digestWeights(const std::string &path) {
-  times.begin("digest");
-  Result<rt::MappedFile> file = rt::MappedFile::open(path);
-  if (!file.isOk())
-    return file.status();
-  Result<std::unique_ptr<rt::Pool>> pool =
-      rt::Pool::create(rt::Pool::availableCpus());
-  if (!pool.isOk())
-    return pool.status();
-  rt::setStreamedMapping(file.value().bytes()); // lets go of what was hashed
-  description.weightDigests =
-      rt::digestParts(file.value().bytes(), *pool.value());
-  rt::setStreamedMapping({});
-  description.weightFileBytes = file.value().size();
-  return Status::ok();
-}
-
-Result<std::vector<WeightBlock>> Compilation::modelFiles() const {
-  if (!identity.lora.none || generates())
+/// What a program writes a model with, if its result is one.
+static Result<std::vector<WeightBlock>>
+modelBlocks(const Compiled &program, const WeightIndex &tensors) {
+  const Spec &spec = program.planned.spec;
+  if (!spec.lora.none || program.planned.program == Program::Generate)
     return std::vector<WeightBlock>();
-  return collectModelBlocks(*weights, parameters->trainable(),
-                            isHuggingFace() ? spec.model.text() : std::string(),
-                            parameters->thetaElement());
+  const ParameterTable &parameters = program.placed.parameters;
+  return collectModelBlocks(tensors, parameters.trainable(),
+                            spec.isMlir() ? std::string() : spec.model.text(),
+                            parameters.thetaElement());
 }
 
-Status Compilation::packWeights(const std::string &path) {
-  if (isPacked()) {
-    description.weightDigests = request.shared->digests;
-    description.weightFileBytes = request.shared->bytes;
-    return Status::ok();
-  }
-  times.begin("pack");
-  Result<std::vector<WeightBlock>> files = modelFiles();
-  std::vector<QuantizationError> errors;
-  const std::vector<Parameter> loaded = parameters->loaded();
-  Status status = files.status();
-  if (status.isOk())
-    status = writeWeights(
-        path, {loaded, tokenizer, chat, sourceHash, std::move(files.value())},
-        *weights, request.quantization ? &errors : nullptr);
-  if (status.isOk())
-    status = digestWeights(path);
-  if (status.isOk() && request.quantization)
-    llvm::outs() << describeErrors(errors);
-  return status;
+static Status emitFolder(Session &session,
+                         const std::vector<Compiled> &programs,
+                         const ModelSources &sources,
+                         std::vector<std::string> archives) {
+  const CompileRequest &request = session.request;
+  const Compiled &first = programs.front();
+  const std::vector<Parameter> loaded = first.placed.parameters.loaded();
+  HONE_ASSIGN(std::vector<WeightBlock> blocks,
+              modelBlocks(first, sources.tensors));
+  ProgramFolder folder{request.output,
+                       {},
+                       {loaded, sources.tokenizer, sources.chat, sources.hash,
+                        std::move(blocks)},
+                       sources.tensors,
+                       *first.settled.target,
+                       std::move(archives),
+                       request.linker,
+                       request.quantization};
+  for (const Compiled &program : programs)
+    folder.programs.push_back({nameOf(program.planned.program),
+                               *program.placed.module,
+                               describe(program, sources.hash)});
+  return writeFolder(std::move(folder), session.times);
 }
 
-Status Compilation::emitBinary() {
-  const std::string &directory = request.output;
-  bool isNew = !llvm::sys::fs::exists(directory);
-  if (std::error_code error = createFolder(directory))
-    return cannotWrite(directory, error.message());
-
-  std::string suffix =
-      ".tmp-" + std::to_string(llvm::sys::Process::getProcessId());
-  std::string program = request.programPath();
-  std::string data = directory + "/weights.hone.safetensors";
-  rt::TemporaryFile newProgram(program + suffix), newData(data + suffix);
-  const Rename renames[] = {{newData.path, data}, {newProgram.path, program}};
-  Status status = packWeights(newData.path);
-  if (status.isOk())
-    status = link(newProgram.path);
-  if (status.isOk())
-    status = renameTogether(ArrayRef(renames).drop_front(isPacked()));
-  if (status.isOk() && request.shared)
-    *request.shared = {sourceHash, description.weightDigests,
-                       description.weightFileBytes};
-  if (status.isOk())
-    return status;
-  newProgram.remove();
-  newData.remove();
-  if (isNew)
-    llvm::sys::fs::remove(directory); // only when it is empty
-  return status;
-}
-
-void Compilation::noteOtherMachine() const {
+/// Says that the programs will not start on this machine, if so.
+static void noteOtherMachine(const CompileRequest &request,
+                             const Target &target) {
   std::string why;
-  if (std::string other = target->toolchain(); !other.empty())
+  if (std::string other = target.toolchain(); !other.empty())
     why = "is for " + other;
-  else if (std::string missing = rt::missingCpuFeature(target->features());
+  else if (std::string missing = rt::missingCpuFeature(target.features());
            !missing.empty())
     why = "needs a CPU with " + missing;
-  if (!why.empty())
-    llvm::errs() << "note: " << request.programPath() << " " << why
+  if (why.empty())
+    return;
+  for (Program program : request.programs)
+    llvm::errs() << "note: " << request.programPath(program) << " " << why
                  << "; copy its folder to such a machine: this one cannot run "
                     "it\n";
 }
 
 //===----------------------------------------------------------------------===//
-// The phases in order
+// The stages in order
 //===----------------------------------------------------------------------===//
 
+/// Up to phase Place; nothing if the request ends before.
+static Result<std::optional<Compiled>>
+compileProgram(Session &session, const Spec &given, Program program) {
+  const CompileRequest &request = session.request;
+  auto end = [&](ModuleOp module) -> Result<std::optional<Compiled>> {
+    HONE_TRY(writeModule(request.output, module));
+    return std::optional<Compiled>();
+  };
+  HONE_ASSIGN(SettledSpec settled, settleSpec(given, program));
+  HONE_ASSIGN(Imported imported, importModel(session, settled, program));
+  if (request.stopAfter == CompilerPhase::Import)
+    return end(*imported.module);
+
+  if (program == Program::Train)
+    HONE_TRY(checkStep(session, imported));
+  if (request.selfCheck) {
+    HONE_TRY(selfCheck(session, imported, *settled.target));
+    return std::optional<Compiled>();
+  }
+  HONE_ASSIGN(Planned planned, plan(session, settled, imported, program));
+  HONE_ASSIGN(Derived derived, derive(session, *settled.target, planned,
+                                      std::move(imported.module)));
+  if (request.stopAfter == CompilerPhase::Derive)
+    return end(*derived.module);
+
+  HONE_TRY(run(session, CompilerPhase::Place, *derived.module, *settled.target,
+               planned));
+  if (request.stopAfter == CompilerPhase::Place)
+    return end(*derived.module);
+  HONE_ASSIGN(Placed placed,
+              describe(request, settled, planned, std::move(derived.module)));
+  return std::optional<Compiled>(
+      Compiled{std::move(settled), std::move(imported.identity),
+               std::move(planned), std::move(derived.rounding),
+               std::move(placed), std::move(imported.tensors)});
+}
+
 Status hone::compile(const CompileRequest &request) {
-  Compilation c(request);
   HONE_TRY(checkRequest(request));
   HONE_TRY(checkOutput(request));
-  HONE_TRY(c.readSpec());
-  HONE_TRY(c.checkInputsStay());
-  HONE_TRY(c.createTarget());
-  HONE_TRY(c.importModel());
-  HONE_TRY(c.checkPositions());
-  bool needsWeights = !request.stopAfter && !request.printsPlanOnly() &&
-                      !request.selfCheck && request.artifact != Artifact::Mlir;
-  if (needsWeights)
-    HONE_TRY(c.findWeights());
-  HONE_TRY(c.run(CompilerPhase::Import));
-  c.noteMathematics();
-  if (c.stopsAfter(CompilerPhase::Import))
-    return c.printModule();
-
-  HONE_TRY(c.checkStep());
-  if (request.selfCheck)
-    return c.selfCheck();
-  HONE_TRY(c.planStep());
-  HONE_TRY(c.run(CompilerPhase::Derive));
-  c.noteRounding();
-  if (c.stopsAfter(CompilerPhase::Derive))
-    return c.printModule();
-
-  HONE_TRY(c.run(CompilerPhase::Place));
-  if (c.stopsAfter(CompilerPhase::Place))
-    return c.printModule();
-  HONE_TRY(c.summarize());
+  Session session(request);
+  HONE_ASSIGN(const Spec spec, readSpec(request.specPath, request.overrides));
+  HONE_TRY(checkInputsStay(request, spec));
+  std::vector<Compiled> programs;
+  for (Program program : request.programs) {
+    HONE_ASSIGN(std::optional<Compiled> compiled,
+                compileProgram(session, spec, program));
+    if (compiled)
+      programs.push_back(std::move(*compiled));
+  }
+  if (programs.empty())
+    return Status::ok();
 
   // What is missing or wrong is reported before the expensive part.
-  if (needsWeights) {
-    HONE_TRY(c.findRuntime());
-    HONE_TRY(c.openWeights());
+  Compiled &first = programs.front();
+  std::vector<std::string> archives;
+  ModelSources sources;
+  if (request.needsWeights()) {
+    if (request.artifact == Artifact::Binary) {
+      HONE_ASSIGN(archives,
+                  findRuntimeArchives(request.runtimeDir,
+                                      first.settled.target->toolchain()));
+    }
+    if (!first.tensors) {
+      HONE_ASSIGN(first.tensors,
+                  findTensors(spec, /*model=*/nullptr,
+                              first.placed.parameters.pretrained()));
+    }
+    HONE_ASSIGN(sources, findSources(std::move(*first.tensors), spec,
+                                     first.identity.vocabSize));
+    session.times.begin("hash");
+    sources.hash = sources.tensors.contentHash();
   }
 
-  HONE_TRY(c.lower());
-  if (request.plan != PlanFormat::None)
-    c.printPlan();
-  if (request.printsPlanOnly())
+  for (Compiled &program : programs) {
+    HONE_TRY(lower(session, program));
+    if (request.plan != PlanFormat::None)
+      printPlan(request, program);
+    if (request.printsPlanOnly())
+      continue;
+    if (request.stopAfter == CompilerPhase::Lower ||
+        request.artifact == Artifact::Mlir)
+      HONE_TRY(writeModule(request.output, *program.placed.module));
+  }
+  if (!request.needsWeights())
     return Status::ok();
-  if (c.stopsAfter(CompilerPhase::Lower) || request.artifact == Artifact::Mlir)
-    return c.printModule();
 
-  std::string file = request.output.empty() ? "-" : request.output;
   switch (request.artifact) {
   case Artifact::Llvm:
-    return c.emitFile(EmitKind::llvm, file);
+    return emitFile(session, first, sources.hash, EmitKind::llvm);
   case Artifact::Assembly:
-    return c.emitFile(EmitKind::assembly, file);
+    return emitFile(session, first, sources.hash, EmitKind::assembly);
   case Artifact::Object:
-    return c.emitFile(EmitKind::object, file);
+    return emitFile(session, first, sources.hash, EmitKind::object);
   default:
-    HONE_TRY(c.emitBinary());
-    c.noteOtherMachine();
+    HONE_TRY(emitFolder(session, programs, sources, std::move(archives)));
+    noteOtherMachine(request, *first.settled.target);
     return Status::ok();
   }
 }

@@ -14,16 +14,12 @@
 namespace hone {
 
 enum class Artifact { Mlir, Llvm, Assembly, Object, Binary };
-/// What a binary does.
+/// What a binary does, and what it is called in its folder.
 enum class Program { Train, Generate };
+inline std::string nameOf(Program program) {
+  return program == Program::Generate ? "generate" : "train";
+}
 enum class PlanFormat { None, Table, Json };
-
-/// What is known of a weights file that was written.
-struct PackedWeights {
-  std::string sourceHash; ///< of what it was made from
-  std::string digests;    ///< see ModuleDescription
-  uint64_t bytes = 0;     ///< 0: it was not written
-};
 
 struct CompileRequest {
   std::string specPath;
@@ -34,10 +30,8 @@ struct CompileRequest {
   std::optional<CompilerPhase>
       stopAfter; ///< print the IR of this phase instead
   Artifact artifact = Artifact::Binary;
-  Program program = Program::Train;
-  /// Of two programs with the same weights, which the first request writes and
-  /// the second finds here; null: there is one program.
-  PackedWeights *shared = nullptr;
+  /// Of Artifact::Binary there may be two, with the same weights.
+  std::vector<Program> programs = {Program::Train};
   /// Print the plan to standard output; without `output`, only that.
   PlanFormat plan = PlanFormat::None;
   std::string linker;     ///< compiler driver; empty: found on PATH
@@ -54,19 +48,21 @@ struct CompileRequest {
   bool printsPlanOnly() const {
     return plan != PlanFormat::None && output.empty();
   }
-  /// What the binary is called in its folder.
-  std::string programPath() const {
-    return output + (program == Program::Generate ? "/generate" : "/train");
+  std::string programPath(Program program) const {
+    return output + "/" + nameOf(program);
+  }
+  /// IR and plans need only config.json of the model, and code its weights.
+  bool needsWeights() const {
+    return artifact != Artifact::Mlir && !stopAfter && !printsPlanOnly() &&
+           !selfCheck;
   }
   bool writesBinary() const {
-    return artifact == Artifact::Binary && !stopAfter && !printsPlanOnly() &&
-           !selfCheck;
+    return artifact == Artifact::Binary && needsWeights();
   }
 };
 
-/// Runs the phases. Output appears whole or not at all; on an error nothing
-/// new is in the output directory. IR and plans need only config.json of the
-/// model, everything after them needs its weights.
+/// Runs the phases for each program. Output appears whole or not at all; on an
+/// error nothing new is in the output directory.
 rt::Status compile(const CompileRequest &request);
 
 } // namespace hone

@@ -177,7 +177,7 @@ static std::string stopTokensJson(const ModelIdentity &model) {
 
 std::string hone::moduleConfigJson(const Spec &spec, const ModelIdentity &model,
                                    const ParameterTable &parameters,
-                                   const MemoryPlan &plan, const Target &target,
+                                   const MemoryPlan &plan,
                                    const std::string &sourceHash) {
   int64_t count = 0;
   for (const Parameter &p : parameters.frozen())
@@ -185,15 +185,6 @@ std::string hone::moduleConfigJson(const Spec &spec, const ModelIdentity &model,
   for (const Parameter &p : parameters.trainable())
     count += p.type.getNumElements();
 
-  // What the keys stand for here.
-  Spec resolved = spec;
-  resolved.lora = model.lora;
-  resolved.weights = model.weights;
-  resolved.train.kept_dtype = model.rounding;
-  TargetRequest machine = target.request();
-  resolved.target.triple = machine.triple;
-  resolved.target.cpu = machine.cpu;
-  resolved.target.features = target.features();
   std::string layout = layoutName(parameters.loaded());
   return "{\"model\":{\"name\":" + jsonString(model.name) +
          ",\"model_type\":" + jsonString(model.modelType) +
@@ -201,17 +192,17 @@ std::string hone::moduleConfigJson(const Spec &spec, const ModelIdentity &model,
          ",\"vocab_size\":" + std::to_string(model.vocabSize) +
          ",\"identity\":" + identityJson(model, layout, sourceHash) + "}," +
          sectionJson(
-             resolved, "lora",
+             spec, "lora",
              (adaptsConv1d(parameters) ? ",\"fan_in_fan_out\":true" : "") +
                  std::string(",\"base_model_name_or_path\":") +
                  jsonString(model.name)) +
-         "," + sectionJson(resolved, "train") + "," +
-         (spec.hasParts() ? sectionJson(resolved, spec.lower.name) + "," +
-                                sectionJson(resolved, spec.upper.name) + ","
+         "," + sectionJson(spec, "train") + "," +
+         (spec.hasParts() ? sectionJson(spec, spec.lower.name) + "," +
+                                sectionJson(spec, spec.upper.name) + ","
                           : "") +
-         sectionJson(resolved, "weights",
+         sectionJson(spec, "weights",
                      ",\"layout\":" + jsonString(layout) +
                          ",\"source_hash\":" + jsonString(sourceHash)) +
-         "," + sectionJson(resolved, "generate", stopTokensJson(model)) + "," +
-         sectionJson(resolved, "target") + ",\"plan\":" + plan.json() + "}";
+         "," + sectionJson(spec, "generate", stopTokensJson(model)) + "," +
+         sectionJson(spec, "target") + ",\"plan\":" + plan.json() + "}";
 }

@@ -13,7 +13,6 @@
 #include "passes/module/ParameterTable.h"
 #include "passes/plan/MemoryPlan.h"
 #include "targets/ModuleDescription.h"
-#include "targets/Target.h"
 
 namespace hone {
 
@@ -22,10 +21,7 @@ struct ModelIdentity {
   std::string name; ///< the directory's or the file's name
   std::string modelType;
   int64_t vocabSize = 0;
-  rt::LoraSettings lora;           ///< the spec's, with what the model decided
-  rt::WeightSettings weights;      ///< likewise
   IdentityFields mathematics;      ///< describeModel
-  std::string rounding;            ///< describeRounding
   std::vector<int64_t> stopTokens; ///< of a program that generates
 };
 
@@ -35,11 +31,11 @@ ModuleDescription describeModule(mlir::ModuleOp module,
                                  const ParameterTable &parameters,
                                  const Spec &spec);
 
-/// The JSON that is embedded in the binary; its keys are documented in
-/// runtime/README.md.
+/// The JSON that is embedded in the binary, with what the keys of `spec` stand
+/// for; its keys are documented in runtime/README.md.
 std::string moduleConfigJson(const Spec &spec, const ModelIdentity &model,
                              const ParameterTable &parameters,
-                             const MemoryPlan &plan, const Target &target,
+                             const MemoryPlan &plan,
                              const std::string &sourceHash);
 
 /// Value of the optimizer pass option: see parseOptimizer.

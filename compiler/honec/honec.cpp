@@ -186,7 +186,9 @@ int main(int argc, char **argv) {
     request.stopAfter = options.stopAfter;
   request.artifact = artifactOf(options.emit);
   if (options.emit == Emit::Generate)
-    request.program = Program::Generate;
+    request.programs = {Program::Generate};
+  if (options.emit == Emit::Both)
+    request.programs = {Program::Train, Program::Generate};
   request.plan = options.plan;
   request.linker = options.linker;
   request.stepOptions = options.stepOptions;
@@ -198,14 +200,5 @@ int main(int argc, char **argv) {
   request.quantization = options.reportQuantization;
   if (request.writesBinary() && request.output.empty())
     return missing("-o OUTDIR");
-
-  PackedWeights packed;
-  if (options.emit == Emit::Both)
-    request.shared = &packed;
-  rt::Status status = compile(request);
-  if (status.isOk() && request.shared) {
-    request.program = Program::Generate;
-    status = compile(request);
-  }
-  return reportStatus(status);
+  return reportStatus(compile(request));
 }

@@ -51,7 +51,19 @@ static std::string findShared(EntryOp loss, const LayerParts &cut,
   return "";
 }
 
-Status hone::checkLayers(ModuleOp module, Spec &spec) {
+static int64_t countLayers(EntryOp loss) {
+  return std::max<int64_t>(
+      llvm::range_size(loss.getBody().getOps<CallOp>()) - 2, 0);
+}
+
+int64_t hone::countLayers(ModuleOp module) {
+  ScopedDiagnosticHandler silence(module->getContext(),
+                                  [](Diagnostic &) { return success(); });
+  FailureOr<EntryOp> loss = findLossEntry(module);
+  return succeeded(loss) ? ::countLayers(*loss) : 0;
+}
+
+Status hone::checkLayers(ModuleOp module, const Spec &spec) {
   ScopedDiagnosticHandler silence(module->getContext(),
                                   [](Diagnostic &) { return success(); });
   FailureOr<EntryOp> loss = findLossEntry(module);
@@ -64,14 +76,13 @@ Status hone::checkLayers(ModuleOp module, Spec &spec) {
   };
   LayerParts cut;
   if (spec.hasParts()) {
-    // The first call makes hidden states, the last one the loss of them.
-    int64_t count = llvm::range_size(loss->getBody().getOps<CallOp>()) - 2;
-    rt::Word &lower = spec.lower.layers, &upper = spec.upper.layers;
+    const int64_t count = ::countLayers(*loss);
+    const rt::Word &lower = spec.lower.layers, &upper = spec.upper.layers;
     if (count < 2)
       return refuse(lower,
                     "expected a model of two layers or more, one for each "
                     "part, but it has " +
-                        std::to_string(std::max<int64_t>(count, 0)),
+                        std::to_string(count),
                     "remove parts");
     if (spec.lowerLayers() >= count)
       return refuse(lower,
@@ -85,13 +96,6 @@ Status hone::checkLayers(ModuleOp module, Spec &spec) {
                     "expected layers up to " + std::to_string(count - 1) +
                         ", the model's last, but found '" + upper + "'",
                     "leave " + upper.key() + " out to have all the others");
-    // A run's identity has them: in one spelling.
-    auto write = [](rt::Word &layers, int64_t first, int64_t last) {
-      layers = (first < last ? std::to_string(first) + "-" : "") +
-               std::to_string(last);
-    };
-    write(lower, 0, spec.lowerLayers() - 1);
-    write(upper, spec.lowerLayers(), count - 1);
     FailureOr<LayerParts> found = LayerParts::cut(*loss, spec.lowerLayers());
     if (failed(found))
       return refuse(lower,

@@ -15,10 +15,13 @@ namespace hone {
 rt::Status checkTables(mlir::ModuleOp imported, const Spec &spec,
                        const rt::Integer &positions);
 
-/// That the model has the layers of parts, and as many as groups of them. The
-/// upper part gets all that are left if nothing is said. Errors: Usage, naming
-/// the key.
-rt::Status checkLayers(mlir::ModuleOp imported, Spec &spec);
+/// That the model has the layers of parts, and as many as groups of them.
+/// Errors: Usage, naming the key.
+rt::Status checkLayers(mlir::ModuleOp imported, const Spec &spec);
+
+/// Layers of the model: all its calls but the first, which makes hidden states,
+/// and the last, the loss of them. 0 without an entry @loss.
+int64_t countLayers(mlir::ModuleOp imported);
 
 } // namespace hone
 

@@ -2,6 +2,7 @@
 
 #include "compiler/rules/RequestRules.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -22,7 +23,8 @@ Status hone::checkRequest(const CompileRequest &request) {
                          {option, std::string("only ") + reader + " reads it",
                           std::string("leave ") + option + " out"});
   };
-  if (request.program == Program::Generate && request.selfCheck)
+  if (llvm::is_contained(request.programs, Program::Generate) &&
+      request.selfCheck)
     return unused("--emit", "a compilation that --self-check does not replace");
   if (request.stopAfter && request.artifact != Artifact::Binary)
     return unused("--emit", "a compilation that --stop-after does not end");
@@ -72,8 +74,10 @@ Status hone::checkOutput(const CompileRequest &request) {
                                    "device");
   if (!isFolder)
     return cannotWrite(path, "expected a folder but found a file");
-  for (const std::string &name :
-       {request.programPath(), path + "/weights.hone.safetensors"})
+  std::vector<std::string> files = {path + "/weights.hone.safetensors"};
+  for (Program program : request.programs)
+    files.push_back(request.programPath(program));
+  for (const std::string &name : files)
     if (llvm::sys::fs::is_directory(name))
       return cannotWrite(name, "expected a file but found a folder");
   return Status::ok();

@@ -29,6 +29,10 @@ using rt::Status;
 
 using StringList = std::vector<std::string>;
 
+std::string Spec::modelName() const {
+  return llvm::sys::path::filename(StringRef(model).rtrim('/')).str();
+}
+
 bool Spec::roundsProducts() const {
   return train.compute_dtype == "bfloat16"
              ? train.bfloat16_products == "pairs"

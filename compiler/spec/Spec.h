@@ -34,6 +34,8 @@ struct Spec : rt::Settings {
   /// or "--target=native: target.triple".
   std::string placeOf(const std::string &key) const;
 
+  /// What the model is called: the name of its directory or file.
+  std::string modelName() const;
   /// Whether `model` is an .mlir file, and not a Hugging Face directory.
   bool isMlir() const { return llvm::StringRef(model).ends_with(".mlir"); }
   /// Layers of the lower part; 0: there are no parts.

@@ -1,0 +1,141 @@
+//===- SettledSpec.cpp - A spec with nothing left open --------------------===//
+
+#include "compiler/driver/SettledSpec.h"
+
+#include "compiler/rules/GenerateRules.h"
+#include "compiler/rules/SpecRules.h"
+#include "compiler/spec/MachineProfileFile.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Threading.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+
+using namespace hone;
+using rt::ErrorCode;
+using rt::Result;
+using rt::Status;
+
+/// Settles train.bfloat16_products: auto too.
+static Result<std::unique_ptr<Target>> settleTarget(Spec &spec) {
+  // One key after another, so that the wrong one is known.
+  TargetRequest wanted = TargetRequest::parse(spec.target.triple);
+  auto created = hone::createTarget(wanted);
+  std::string key = "target.triple";
+  std::string remedy =
+      "write target: native, or a triple such as aarch64-linux-gnu";
+  if (created && !spec.target.cpu.empty()) {
+    wanted.cpu = spec.target.cpu;
+    created = hone::createTarget(wanted);
+    key = "target.cpu";
+    remedy = "leave it out, or name a CPU as clang's -mcpu does; for this "
+             "machine's, write target: native";
+  }
+  if (created && !spec.target.features.empty()) {
+    wanted.features = llvm::join(spec.target.features, ",");
+    created = hone::createTarget(wanted);
+    key = "target.features";
+    remedy = "leave it out, or list features with their signs, such as "
+             "[+avx512bf16]";
+  }
+  if (!created)
+    return Status::error(
+        ErrorCode::UnknownTarget,
+        {spec.placeOf(key), llvm::toString(created.takeError()), remedy});
+  std::unique_ptr<Target> target = std::move(*created);
+  bool isBFloat16 = spec.train.compute_dtype == "bfloat16";
+  if (isBFloat16 && spec.train.bfloat16_products == "auto")
+    spec.train.bfloat16_products =
+        target->prefersBFloat16Products() ? "pairs" : "widened";
+  if (!spec.roundsProducts() || target->hasBFloat16Products())
+    return target;
+  const rt::Word &setting = isBFloat16 ? spec.train.bfloat16_products
+                                       : spec.train.float32_matmul_precision;
+  std::string other = isBFloat16 ? "widened" : "highest";
+  return Status::error(
+      ErrorCode::TargetLacksProducts,
+      {spec.placeOf("train." + std::string(setting.name)),
+       setting +
+           " needs bfloat16 dot products (avx512bf16), which the target " +
+           target->describe() + " does not have",
+       "set " + std::string(setting.name) + ": " + other +
+           ", or choose a target that has them, such as target: {triple: "
+           "x86-64-v4, features: [+avx512bf16]}"});
+}
+
+/// How long a text may be, and what ends it; the rest of the spec becomes that
+/// of a model without training.
+static Status settleGeneration(SettledSpec &settled) {
+  Spec &spec = settled.spec;
+  const HuggingFaceModel *model = settled.model.get();
+  HONE_ASSIGN(
+      spec.generate,
+      settleGenerateSettings(spec, model ? model->maxPositionEmbeddings : 0));
+  spec.train.compare = "none";
+  spec.train.residuals = "mesp"; // which plans nothing
+  if (!model) // an .mlir file may say how many rows it is for
+    return Status::ok();
+  HONE_ASSIGN(settled.stopTokens, readStopTokens(spec.model));
+  spec.train.batch_size = 1;
+  spec.train.max_seq_length = std::max<int64_t>(spec.generate.max_length, 2);
+  return Status::ok();
+}
+
+Result<SettledSpec> hone::settleSpec(Spec given, Program program) {
+  SettledSpec settled;
+  settled.spec = std::move(given);
+  Spec &spec = settled.spec;
+  if (spec.target.threads == 0)
+    spec.target.threads = llvm::hardware_concurrency().compute_thread_count();
+  if (program == Program::Train)
+    HONE_TRY(checkTrainedWeights(spec));
+  if (!spec.target.profile.empty()) {
+    HONE_ASSIGN(settled.profile, readProfile(spec.target.profile));
+  }
+  HONE_ASSIGN(settled.target, settleTarget(spec));
+  if (!spec.isMlir()) {
+    HONE_ASSIGN(settled.model, HuggingFaceModel::open(spec.model));
+    for (const std::string &note : settled.model->notes)
+      llvm::errs() << "note: " << note << "\n";
+  }
+  if (program == Program::Generate)
+    HONE_TRY(settleGeneration(settled));
+  return std::move(settled);
+}
+
+Spec hone::settleModel(Spec spec, rt::LoraSettings lora,
+                       rt::WeightSettings weights) {
+  spec.lora = std::move(lora);
+  spec.weights = std::move(weights);
+  return spec;
+}
+
+Spec hone::settleParts(Spec spec, int64_t layers) {
+  if (!spec.hasParts())
+    return spec;
+  // A run's identity has them: in one spelling.
+  auto write = [](rt::Word &layers, int64_t first, int64_t last) {
+    layers = (first < last ? std::to_string(first) + "-" : "") +
+             std::to_string(last);
+  };
+  write(spec.upper.layers, spec.lowerLayers(), layers - 1);
+  write(spec.lower.layers, 0, spec.lowerLayers() - 1);
+  return spec;
+}
+
+Spec hone::settlePlan(Spec spec, std::optional<double> selectionRatio) {
+  if (selectionRatio)
+    spec.train.selection_ratio = *selectionRatio;
+  return spec;
+}
+
+Spec hone::settleProgram(Spec spec, const Target &target,
+                         std::string rounding) {
+  spec.train.kept_dtype = std::move(rounding);
+  TargetRequest machine = target.request();
+  spec.target.triple = machine.triple;
+  spec.target.cpu = machine.cpu;
+  spec.target.features = target.features();
+  return spec;
+}

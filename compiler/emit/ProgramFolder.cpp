@@ -1,0 +1,116 @@
+//===- ProgramFolder.cpp - Programs and their weights, all or none --------===//
+
+#include "compiler/emit/ProgramFolder.h"
+
+#include "base/MappedFile.h"
+#include "base/Process.h"
+#include "compiler/driver/CommandLine.h"
+#include "compiler/emit/RenameTogether.h"
+#include "compiler/rules/RequestRules.h"
+#include "module/Streaming.h"
+#include "module/WeightDigests.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <list>
+
+using namespace hone;
+using rt::ErrorCode;
+using rt::Result;
+using rt::Status;
+
+std::error_code hone::createFolder(const std::string &path) {
+  return llvm::sys::fs::create_directories(path, /*IgnoreExisting=*/true,
+                                           llvm::sys::fs::all_all);
+}
+
+namespace {
+
+/// What programs know of a weights file.
+struct PackedWeights {
+  std::string digests; ///< see ModuleDescription
+  uint64_t bytes = 0;
+};
+
+} // namespace
+
+static Result<PackedWeights> digestWeights(const std::string &path) {
+  HONE_ASSIGN(rt::MappedFile file, rt::MappedFile::open(path));
+  HONE_ASSIGN(std::unique_ptr<rt::Pool> pool,
+              rt::Pool::create(rt::Pool::availableCpus()));
+  rt::setStreamedMapping(file.bytes()); // lets go of what was hashed
+  PackedWeights packed{rt::digestParts(file.bytes(), *pool), file.size()};
+  rt::setStreamedMapping({});
+  return packed;
+}
+
+static Result<PackedWeights> packWeights(const ProgramFolder &folder,
+                                         const std::string &path,
+                                         PhaseTimes &times) {
+  times.begin("pack");
+  std::vector<QuantizationError> errors;
+  HONE_TRY(writeWeights(path, folder.weights, folder.tensors,
+                        folder.describesQuantization ? &errors : nullptr));
+  times.begin("digest");
+  HONE_ASSIGN(PackedWeights packed, digestWeights(path));
+  if (folder.describesQuantization)
+    llvm::outs() << describeErrors(errors);
+  return packed;
+}
+
+static Status link(const ProgramFolder &folder, const FolderProgram &program,
+                   const std::string &output, PhaseTimes &times) {
+  llvm::SmallString<128> object;
+  if (std::error_code error =
+          llvm::sys::fs::createTemporaryFile("hone", "o", object))
+    return cannotWrite("a temporary file", error.message());
+  rt::TemporaryFile removeObject(object.str().str());
+  times.begin("emit");
+  if (llvm::Error error =
+          folder.target.emit(program.module, program.description,
+                             EmitKind::object, removeObject.path))
+    return cannotWrite(removeObject.path, llvm::toString(std::move(error)));
+
+  times.begin("link");
+  SignalsWait until; // the linker goes on without us
+  if (llvm::Error error = folder.target.link(
+          {removeObject.path, folder.archives, output, folder.linker}))
+    return Status::error(ErrorCode::LinkFailed,
+                         {folder.path + "/" + program.name,
+                          "linking failed: " + llvm::toString(std::move(error)),
+                          "install a C++ compiler, or name one with --linker; "
+                          "check the free space and the limit on file size"});
+  return Status::ok();
+}
+
+static Status writeFiles(ProgramFolder &folder, PhaseTimes &times) {
+  std::list<rt::TemporaryFile> files;
+  std::vector<Rename> renames;
+  auto add = [&](const std::string &name) {
+    std::string path = folder.path + "/" + name;
+    files.emplace_back(path + ".tmp-" +
+                       std::to_string(llvm::sys::Process::getProcessId()));
+    renames.push_back({files.back().path, path});
+    return files.back().path;
+  };
+  HONE_ASSIGN(PackedWeights packed,
+              packWeights(folder, add("weights.hone.safetensors"), times));
+  for (FolderProgram &program : folder.programs) {
+    program.description.weightDigests = packed.digests;
+    program.description.weightFileBytes = packed.bytes;
+    HONE_TRY(link(folder, program, add(program.name), times));
+  }
+  return renameTogether(renames);
+}
+
+Status hone::writeFolder(ProgramFolder folder, PhaseTimes &times) {
+  bool isNew = !llvm::sys::fs::exists(folder.path);
+  if (std::error_code error = createFolder(folder.path))
+    return cannotWrite(folder.path, error.message());
+  Status status = writeFiles(folder, times);
+  if (!status.isOk() && isNew)
+    llvm::sys::fs::remove(folder.path); // only when it is empty
+  return status;
+}

@@ -1,0 +1,46 @@
+//===- ProgramFolder.h - Programs and their weights, all or none ----------===//
+//
+// A program maps the weights beside it, whose digests it has: they are written
+// first, under temporary names, and all appear together.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_COMPILER_EMIT_PROGRAMFOLDER_H
+#define HONE_COMPILER_EMIT_PROGRAMFOLDER_H
+
+#include "compiler/driver/PhaseTimes.h"
+#include "compiler/weights/WeightWriter.h"
+#include "targets/ModuleDescription.h"
+#include "targets/Target.h"
+
+namespace hone {
+
+/// A program of a folder: its module, lowered, and what that says of itself,
+/// but for the weights.
+struct FolderProgram {
+  std::string name;
+  mlir::ModuleOp module;
+  ModuleDescription description;
+};
+
+struct ProgramFolder {
+  std::string path;
+  std::vector<FolderProgram> programs; ///< which have the same weights
+  WeightFile weights;
+  const WeightIndex &tensors; ///< of the model
+  const Target &target;
+  std::vector<std::string> archives; ///< see findRuntimeArchives
+  std::string linker;                ///< see LinkRequest
+  bool describesQuantization;        ///< on standard output
+};
+
+/// Makes `folder`, unless it is there. On an error nothing new is in it.
+/// Errors: CannotCreate, LinkFailed, those of writeWeights.
+rt::Status writeFolder(ProgramFolder folder, PhaseTimes &times);
+
+/// mkdir -p with the mode of the umask.
+std::error_code createFolder(const std::string &path);
+
+} // namespace hone
+
+#endif
