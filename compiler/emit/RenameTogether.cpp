@@ -67,8 +67,7 @@ static void restore(const Rename &file) {
 
 Status hone::renameTogether(llvm::ArrayRef<Rename> files) {
   for (const Rename &file : files)
-    if (Status status = makeDurable(file.from); !status.isOk())
-      return status;
+    HONE_TRY(makeDurable(file.from));
   for (auto [index, file] : llvm::enumerate(files)) {
     std::error_code error = replace(file);
     if (!error)

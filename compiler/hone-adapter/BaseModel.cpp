@@ -93,15 +93,13 @@ Status BaseModel::readQuantization() {
     const Json *found = root.find(key);
     if (!found || found->isNull())
       continue;
-    Result<Quantization> read =
-        hone::readQuantization(*found, key, configPath());
-    if (!read.isOk())
-      return read.status();
-    if (groups && !(*groups == read.value()))
+    HONE_ASSIGN(Quantization read,
+                hone::readQuantization(*found, key, configPath()));
+    if (groups && !(*groups == read))
       return rt::badJson(ErrorCode::BadConfig, configPath(), found,
                          "expected quantization_config to be as quantization",
                          "remove one of the two");
-    groups = read.value();
+    groups = read;
   }
   return Status::ok();
 }
@@ -115,24 +113,17 @@ Result<BaseModel> BaseModel::openConfig(const std::string &directory) {
                           "expected a model's config.json, found none",
                           "give the folder of the Hugging Face model that the "
                           "adapter was trained on"});
-  Result<Json> json = rt::readJsonFile(model.configPath());
-  if (!json.isOk())
-    return json.status();
-  model.root = std::move(json.value());
+  HONE_ASSIGN(model.root, rt::readJsonFile(model.configPath()));
   return Result<BaseModel>(std::move(model));
 }
 
 Result<BaseModel> BaseModel::open(const std::string &directory) {
   Result<BaseModel> opened = openConfig(directory);
-  if (!opened.isOk())
-    return opened.status();
+  HONE_TRY(opened);
   BaseModel &model = opened.value();
-  if (Status status = model.readQuantization(); !status.isOk())
-    return status;
-  Result<WeightIndex> weights = WeightIndex::open(directory);
-  if (!weights.isOk())
-    return weights.status();
-  model.index.emplace(std::move(weights.value()));
+  HONE_TRY(model.readQuantization());
+  HONE_ASSIGN(WeightIndex weights, WeightIndex::open(directory));
+  model.index.emplace(std::move(weights));
   return opened;
 }
 

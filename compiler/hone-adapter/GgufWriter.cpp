@@ -70,10 +70,7 @@ void GgufWriter::addTensor(const std::string &name,
 }
 
 Status GgufWriter::write(const std::string &path) const {
-  Result<rt::OutputFile> made = rt::OutputFile::create(path);
-  if (!made.isOk())
-    return made.status();
-  rt::OutputFile &file = made.value();
+  HONE_ASSIGN(rt::OutputFile file, rt::OutputFile::create(path));
   std::string head = "GGUF";
   append(head, uint32_t(3));
   append(head, uint64_t(tensors.size()));
@@ -82,17 +79,14 @@ Status GgufWriter::write(const std::string &path) const {
   head.resize(padded(head.size()));
   Status status = file.write(head);
   for (const Tensor &tensor : tensors) {
-    if (!status.isOk())
-      return status;
-    Result<std::vector<char>> bytes = tensor.make();
-    if (!bytes.isOk())
-      return bytes.status();
-    if (bytes.value().size() != tensor.bytes)
+    HONE_TRY(status);
+    HONE_ASSIGN(std::vector<char> bytes, tensor.make());
+    if (bytes.size() != tensor.bytes)
       return Status::error(rt::ErrorCode::Bug,
                            {path, "a tensor has another size than its header",
                             "please report this"});
-    bytes.value().resize(padded(tensor.bytes));
-    status = file.write(bytes.value().data(), bytes.value().size());
+    bytes.resize(padded(tensor.bytes));
+    status = file.write(bytes.data(), bytes.size());
   }
   return status.isOk() ? file.commit() : status;
 }

@@ -147,14 +147,9 @@ Status Merger::checkTied(const rt::TensorInfo &tensor, StringRef name,
 
 Status Merger::planUpdates() {
   for (const LowRankUpdate &update : adapter.updates()) {
-    Result<std::string> name =
-        model.nameOf(update.module + ".weight", adapter.placeOf(*update.a));
-    if (!name.isOk())
-      return name.status();
-    Result<BaseMatrix> matrix = model.matrix(name.value());
-    if (!matrix.isOk())
-      return matrix.status();
-    const BaseMatrix &base = matrix.value();
+    HONE_ASSIGN(std::string name, model.nameOf(update.module + ".weight",
+                                               adapter.placeOf(*update.a)));
+    HONE_ASSIGN(const BaseMatrix base, model.matrix(name));
     int64_t rows = update.out(), columns = update.in();
     if (adapter.config().fan_in_fan_out)
       std::swap(rows, columns);
@@ -169,11 +164,9 @@ Status Merger::planUpdates() {
                              ? ", the other way round: fan_in_fan_out says how "
                                "the model holds its matrices"
                              : ""));
-    if (Status status = checkTied(*update.b, name.value(), base.rows);
-        !status.isOk())
-      return status;
-    if (!updates.emplace(name.value(), &update).second)
-      return misfit(*update.a, "the adapter has " + name.value() + " twice");
+    HONE_TRY(checkTied(*update.b, name, base.rows));
+    if (!updates.emplace(name, &update).second)
+      return misfit(*update.a, "the adapter has " + name + " twice");
   }
   return Status::ok();
 }
@@ -181,19 +174,16 @@ Status Merger::planUpdates() {
 Status Merger::planSaved() {
   for (const SavedTensor &tensor : adapter.saved()) {
     const bool isHead = tiedTable && tensor.name == headWeight;
-    Result<std::string> name =
+    HONE_ASSIGN(
+        std::string name,
         isHead ? tensor.name
-               : model.nameOf(tensor.name, adapter.placeOf(*tensor.tensor));
-    if (!name.isOk())
-      return name.status();
-    const bool isTable = tiedTable && name.value() == tiedTable->name;
+               : model.nameOf(tensor.name, adapter.placeOf(*tensor.tensor)));
+    const bool isTable = tiedTable && name == tiedTable->name;
     untiesHead |= isHead || isTable;
-    const std::string source = isHead ? tiedTable->name : name.value();
+    const std::string source = isHead ? tiedTable->name : name;
     const rt::TensorInfo &old = *model.weights().find(source)->tensor;
     if (!isHead && !isTable && old.shape.size() == 2)
-      if (Status status = checkTied(*tensor.tensor, name.value(), old.shape[0]);
-          !status.isOk())
-        return status;
+      HONE_TRY(checkTied(*tensor.tensor, name, old.shape[0]));
     std::string weight;
     if (model.isGrouped(source, weight))
       return misfit(*tensor.tensor, "expected a tensor of floats in the model, "
@@ -203,10 +193,8 @@ Status Merger::planSaved() {
                     "expected the shape " + rt::describeShape(old.shape) +
                         " of the model's, found " +
                         rt::describeShape(tensor.tensor->shape));
-    if (updates.count(name.value()) ||
-        !saved.emplace(name.value(), tensor.tensor).second)
-      return misfit(*tensor.tensor,
-                    "the adapter has " + name.value() + " twice");
+    if (updates.count(name) || !saved.emplace(name, tensor.tensor).second)
+      return misfit(*tensor.tensor, "the adapter has " + name + " twice");
   }
   if (untiesHead)
     prefix = tiedTable->leftOut;
@@ -220,8 +208,7 @@ Status Merger::planCompanions() {
     const std::string path = model.directory() + "/" + name;
     if (!rt::platform::exists(path))
       continue;
-    if (Result<rt::MappedFile> file = rt::MappedFile::open(path); !file.isOk())
-      return file.status();
+    HONE_TRY(rt::MappedFile::open(path));
     companions.push_back(name);
   }
   return Status::ok();
@@ -270,9 +257,7 @@ Status Merger::planTensor(const std::string &name) {
     spec.dtype = *request.dtype;
   const bool isNewHead = untiesHead && name == headWeight;
   if (!isNewHead && model.isGrouped(name, weight)) {
-    Result<BaseMatrix> matrix = model.matrix(weight);
-    if (!matrix.isOk())
-      return matrix.status();
+    HONE_ASSIGN(BaseMatrix matrix, model.matrix(weight));
     output.source = weight;
     if (request.keepsGroups) {
       spec.dtype = tensor.dtype;
@@ -282,18 +267,15 @@ Status Merger::planTensor(const std::string &name) {
                                                  : UpdatedMatrix::Part::Numbers;
     } else if (name == weight) {
       output.kind = Output::Floats;
-      spec.dtype = request.dtype.value_or(matrix.value().scales->tensor->dtype);
-      spec.shape = {matrix.value().rows, matrix.value().columns};
+      spec.dtype = request.dtype.value_or(matrix.scales->tensor->dtype);
+      spec.shape = {matrix.rows, matrix.columns};
     } else {
       return Status::ok(); // scales and biases have gone into the numbers
     }
   } else if (updates.count(name)) {
     output.kind = Output::Floats;
-    Result<BaseMatrix> matrix = model.matrix(name);
-    if (!matrix.isOk())
-      return matrix.status();
-    if (Status status = checkMeasured(matrix.value(), name); !status.isOk())
-      return status;
+    HONE_ASSIGN(BaseMatrix matrix, model.matrix(name));
+    HONE_TRY(checkMeasured(matrix, name));
   } else if (saved.count(name)) {
     output.kind = Output::Saved;
   } else if (spec.dtype != tensor.dtype) {
@@ -327,15 +309,11 @@ Status Merger::plan() {
   if (isTied)
     tiedTable = model.tiedTable();
   vocabulary = size.value();
-  if (Status status = planCompanions(); !status.isOk())
-    return status;
-  if (Status status = planUpdates(); !status.isOk())
-    return status;
-  if (Status status = planSaved(); !status.isOk())
-    return status;
+  HONE_TRY(planCompanions());
+  HONE_TRY(planUpdates());
+  HONE_TRY(planSaved());
   for (const std::string &name : names())
-    if (Status status = planTensor(name); !status.isOk())
-      return status;
+    HONE_TRY(planTensor(name));
   return Status::ok();
 }
 
@@ -356,9 +334,7 @@ Status Merger::writeFloats(rt::SafetensorsWriter &writer,
     rt::convertElements(from.dtype, file.data(from) + first * width, Dtype::F64,
                         values.data(), values.size());
     if (&file == &adapter.file())
-      if (Status status = adapter.checkFinite(from, values, first);
-          !status.isOk())
-        return status;
+      HONE_TRY(adapter.checkFinite(from, values, first));
     storeRounded(values.data(), values.size(), to, bytes.data());
     for (uint64_t i = 0; i < values.size(); ++i)
       if (std::isfinite(values[i]) &&
@@ -369,9 +345,7 @@ Status Merger::writeFloats(rt::SafetensorsWriter &writer,
                                   " is beyond the range of " +
                                   rt::dtypeName(to),
                               "give another --dtype"});
-    if (Status status = writer.write(bytes.data(), bytes.size());
-        !status.isOk())
-      return status;
+    HONE_TRY(writer.write(bytes.data(), bytes.size()));
     file.release(from, first * width, values.size() * width);
   }
   return Status::ok();
@@ -379,20 +353,16 @@ Status Merger::writeFloats(rt::SafetensorsWriter &writer,
 
 Status Merger::writeMatrix(rt::SafetensorsWriter &writer,
                            const rt::TensorInfo &to, const Output &output) {
-  Result<BaseMatrix> base = model.matrix(output.source);
-  if (!base.isOk())
-    return base.status();
+  HONE_ASSIGN(BaseMatrix base, model.matrix(output.source));
   auto found = updates.find(output.source);
   const LowRankUpdate *update =
       found == updates.end() ? nullptr : found->second;
   const bool isGrouped = output.kind == Output::Grouped;
   std::vector<double> own;
-  Result<UpdatedMatrix> made = UpdatedMatrix::create(
-      std::move(base.value()), adapter, update, adapter.config().fan_in_fan_out,
-      isGrouped ? factors[output.source] : own);
-  if (!made.isOk())
-    return made.status();
-  const UpdatedMatrix &matrix = made.value();
+  HONE_ASSIGN(const UpdatedMatrix matrix,
+              UpdatedMatrix::create(std::move(base), adapter, update,
+                                    adapter.config().fan_in_fan_out,
+                                    isGrouped ? factors[output.source] : own));
   const Quantization &groups = matrix.base().quantization;
   const bool isNumbers = output.part == UpdatedMatrix::Part::Numbers;
   // Bits of the output for `per` elements.
@@ -435,9 +405,7 @@ Status Merger::writeMatrix(rt::SafetensorsWriter &writer,
       written += sums[i];
       asIf += asIfs[i];
     }
-    if (Status status = writer.write(bytes.data(), bytes.size());
-        !status.isOk())
-      return status;
+    HONE_TRY(writer.write(bytes.data(), bytes.size()));
     matrix.base().release(first, count);
   }
   auto described = [](int64_t bits, int64_t size) {
@@ -489,14 +457,11 @@ Status Merger::writeFile(NewFolder &folder, const std::string &path) {
       metadata = model.weights().find(tensor)->file->metadata();
       break;
     }
-  Result<rt::SafetensorsWriter> created = rt::SafetensorsWriter::create(
-      folder.pathOf(name), files.at(path), std::move(metadata));
-  if (!created.isOk())
-    return created.status();
-  rt::SafetensorsWriter &writer = created.value();
+  HONE_ASSIGN(rt::SafetensorsWriter writer,
+              rt::SafetensorsWriter::create(folder.pathOf(name), files.at(path),
+                                            std::move(metadata)));
   for (const rt::TensorInfo &tensor : writer.tensors())
-    if (Status status = writeTensor(writer, tensor); !status.isOk())
-      return status;
+    HONE_TRY(writeTensor(writer, tensor));
   Status status = writer.commit(rt::FolderSync::Later);
   if (status.isOk())
     folder.wrote(name);
@@ -522,13 +487,9 @@ Status Merger::writeConfig(NewFolder &folder) {
 }
 
 Result<MergeReport> Merger::write() {
-  Result<NewFolder> made = NewFolder::create(request.output);
-  if (!made.isOk())
-    return made.status();
-  NewFolder &folder = made.value();
+  HONE_ASSIGN(NewFolder folder, NewFolder::create(request.output));
   for (const auto &[path, specs] : files)
-    if (Status status = writeFile(folder, path); !status.isOk())
-      return status;
+    HONE_TRY(writeFile(folder, path));
   Status status = writeIndex(folder);
   for (const std::string &name : companions)
     if (status.isOk())
@@ -537,8 +498,7 @@ Result<MergeReport> Merger::write() {
     status = writeConfig(folder); // last: see NewFolder.h
   if (status.isOk())
     status = folder.commit();
-  if (!status.isOk())
-    return status;
+  HONE_TRY(status);
   llvm::sort(report.written, [](const MergedTensor &a, const MergedTensor &b) {
     return a.name < b.name;
   });
@@ -549,15 +509,10 @@ Result<MergeReport> Merger::write() {
 }
 
 Result<MergeReport> hone::mergeModel(const MergeRequest &request) {
-  Result<PeftAdapter> adapter = PeftAdapter::open(request.adapter);
-  if (!adapter.isOk())
-    return adapter.status();
-  Result<BaseModel> model = BaseModel::open(request.model);
-  if (!model.isOk())
-    return model.status();
-  Merger merger(request, adapter.value(), model.value());
-  if (Status status = merger.plan(); !status.isOk())
-    return status;
+  HONE_ASSIGN(PeftAdapter adapter, PeftAdapter::open(request.adapter));
+  HONE_ASSIGN(BaseModel model, BaseModel::open(request.model));
+  Merger merger(request, adapter, model);
+  HONE_TRY(merger.plan());
   return merger.write();
 }
 

@@ -62,20 +62,15 @@ Status NewFolder::write(std::string_view file, std::string_view text) {
 }
 
 Status NewFolder::copy(std::string_view file, const std::string &from) {
-  Result<rt::MappedFile> source = rt::MappedFile::open(from);
-  if (!source.isOk())
-    return source.status();
-  Result<rt::OutputFile> made = rt::OutputFile::create(pathOf(file));
-  if (!made.isOk())
-    return made.status();
+  HONE_ASSIGN(rt::MappedFile source, rt::MappedFile::open(from));
+  HONE_ASSIGN(rt::OutputFile made, rt::OutputFile::create(pathOf(file)));
   Status status = Status::ok();
-  source.value().visit(0, source.value().size(),
-                       [&](const char *bytes, uint64_t size) {
-                         if (status.isOk())
-                           status = made.value().write(bytes, size);
-                       });
+  source.visit(0, source.size(), [&](const char *bytes, uint64_t size) {
+    if (status.isOk())
+      status = made.write(bytes, size);
+  });
   if (status.isOk())
-    status = made.value().commit(rt::FolderSync::Later);
+    status = made.commit(rt::FolderSync::Later);
   if (status.isOk())
     wrote(file);
   return status;
@@ -85,8 +80,7 @@ Status NewFolder::commit() {
   SignalsWait until; // all of them, or none
   for (const std::string &file : files) {
     if (&file == &files.back())
-      if (Status status = rt::syncDirectory(folder); !status.isOk())
-        return status;
+      HONE_TRY(rt::syncDirectory(folder));
     if (rt::platform::Error error =
             rt::platform::rename(pathOf(file), folder + "/" + file))
       return Status::error(ErrorCode::WriteFailed,

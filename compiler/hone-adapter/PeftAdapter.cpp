@@ -147,8 +147,7 @@ Status PeftAdapter::sortTensors() {
       alphas(settings.alpha_pattern);
   for (auto &[module, update] : byModule) {
     update.module = module;
-    if (Status status = checkPair(update, ranks, alphas); !status.isOk())
-      return status;
+    HONE_TRY(checkPair(update, ranks, alphas));
     pairs.push_back(update);
   }
   std::sort(whole.begin(), whole.end(),
@@ -194,22 +193,12 @@ static Status checkNumbers(const std::string &path,
 
 Result<PeftAdapter> PeftAdapter::open(const std::string &directory) {
   PeftAdapter adapter;
-  Result<rt::AdapterConfig> config = rt::readMergeableConfig(directory);
-  if (!config.isOk())
-    return config.status();
-  adapter.settings = std::move(config.value());
-  if (Status status =
-          checkNumbers(directory + "/adapter_config.json", adapter.settings);
-      !status.isOk())
-    return status;
-  Result<rt::SafetensorsFile> file =
-      rt::SafetensorsFile::open(rt::adapterModelPath(directory));
-  if (!file.isOk())
-    return file.status();
-  adapter.tensors =
-      std::make_unique<rt::SafetensorsFile>(std::move(file.value()));
-  if (Status status = adapter.sortTensors(); !status.isOk())
-    return status;
+  HONE_ASSIGN(adapter.settings, rt::readMergeableConfig(directory));
+  HONE_TRY(checkNumbers(directory + "/adapter_config.json", adapter.settings));
+  HONE_ASSIGN(rt::SafetensorsFile file,
+              rt::SafetensorsFile::open(rt::adapterModelPath(directory)));
+  adapter.tensors = std::make_unique<rt::SafetensorsFile>(std::move(file));
+  HONE_TRY(adapter.sortTensors());
   return Result<PeftAdapter>(std::move(adapter));
 }
 

@@ -61,15 +61,11 @@ Result<UpdatedMatrix> UpdatedMatrix::create(BaseMatrix base,
   out.matrix = std::move(base);
   if (!update)
     return out;
-  Result<std::vector<double>> a = adapter.read(*update->a);
-  if (!a.isOk())
-    return a.status();
-  Result<std::vector<double>> b = adapter.read(*update->b);
-  if (!b.isOk())
-    return b.status();
+  HONE_ASSIGN(std::vector<double> a, adapter.read(*update->a));
+  HONE_ASSIGN(std::vector<double> b, adapter.read(*update->b));
   out.rank = update->rank();
-  out.left = std::move(b.value());
-  out.right = std::move(a.value());
+  out.left = std::move(b);
+  out.right = std::move(a);
   if (isTransposed) { // (B A)^T = A^T B^T
     std::vector<double> left = transpose(out.right, out.rank, update->in());
     out.right = transpose(out.left, update->out(), out.rank);
@@ -79,10 +75,9 @@ Result<UpdatedMatrix> UpdatedMatrix::create(BaseMatrix base,
     x *= update->scale;
   out.isTransposed = isTransposed;
   if (update->magnitude && factors.empty()) {
-    Result<std::vector<double>> magnitudes = adapter.read(*update->magnitude);
-    if (!magnitudes.isOk())
-      return magnitudes.status();
-    factors = out.findFactors(std::move(magnitudes.value()));
+    HONE_ASSIGN(std::vector<double> magnitudes,
+                adapter.read(*update->magnitude));
+    factors = out.findFactors(std::move(magnitudes));
   }
   out.factors = factors;
   return out;

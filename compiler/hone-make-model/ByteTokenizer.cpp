@@ -27,11 +27,9 @@ static std::string utf8(unsigned codePoint) {
 }
 
 static Status writeText(const std::string &path, const std::string &text) {
-  Result<rt::OutputFile> file = rt::OutputFile::create(path);
-  if (!file.isOk())
-    return file.status();
-  Status status = file.value().write(text);
-  return status.isOk() ? file.value().commit() : status;
+  HONE_ASSIGN(rt::OutputFile file, rt::OutputFile::create(path));
+  Status status = file.write(text);
+  return status.isOk() ? file.commit() : status;
 }
 
 Status hone::writeByteTokenizer(const std::string &directory) {
@@ -58,9 +56,7 @@ Status hone::writeByteTokenizer(const std::string &directory) {
       "null, \"fuse_unk\": false, \"byte_fallback\": false, "
       "\"ignore_merges\": false,\n    \"vocab\": {" +
       vocabulary + ", \"<|endoftext|>\": 256},\n    \"merges\": []}\n}\n";
-  Status status = writeText(directory + "/tokenizer.json", text);
-  if (!status.isOk())
-    return status;
+  HONE_TRY(writeText(directory + "/tokenizer.json", text));
   return writeText(directory + "/tokenizer_config.json",
                    "{\n  \"eos_token\": \"<|endoftext|>\",\n"
                    "  \"tokenizer_class\": \"PreTrainedTokenizerFast\"\n}\n");

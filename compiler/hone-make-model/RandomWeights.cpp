@@ -69,11 +69,9 @@ static void fill(uint64_t seed, const std::string &name, Distribution d,
 
 static Status writeFile(const RandomWeights &options, const std::string &path,
                         std::vector<rt::TensorSpec> tensors) {
-  Result<rt::SafetensorsWriter> created = rt::SafetensorsWriter::create(
-      path, std::move(tensors), {{"format", "pt"}});
-  if (!created.isOk())
-    return created.status();
-  rt::SafetensorsWriter &writer = created.value();
+  HONE_ASSIGN(rt::SafetensorsWriter writer,
+              rt::SafetensorsWriter::create(path, std::move(tensors),
+                                            {{"format", "pt"}}));
   unsigned bytes = rt::dtypeBytes(options.dtype);
   std::vector<char> buffer(chunksInFlight * chunkElements * bytes);
   for (const rt::TensorInfo &tensor : writer.tensors()) {
@@ -89,9 +87,7 @@ static Status writeFile(const RandomWeights &options, const std::string &path,
                  std::min(chunkElements, count - begin), options.dtype,
                  buffer.data() + begin * bytes);
           });
-      Status status = writer.write(buffer.data(), count * bytes);
-      if (!status.isOk())
-        return status;
+      HONE_TRY(writer.write(buffer.data(), count * bytes));
     }
   }
   return writer.commit();
@@ -114,12 +110,11 @@ static Status writeIndex(const std::string &directory,
       separator = ",\n";
     }
   json += "\n  }\n}\n";
-  Result<rt::OutputFile> file =
-      rt::OutputFile::create(directory + "/model.safetensors.index.json");
-  if (!file.isOk())
-    return file.status();
-  Status status = file.value().write(json);
-  return status.isOk() ? file.value().commit() : status;
+  HONE_ASSIGN(
+      rt::OutputFile file,
+      rt::OutputFile::create(directory + "/model.safetensors.index.json"));
+  Status status = file.write(json);
+  return status.isOk() ? file.commit() : status;
 }
 
 Status RandomWeights::write(const std::string &directory,
@@ -146,9 +141,7 @@ Status RandomWeights::write(const std::string &directory,
   for (size_t i = 0; i < shards.size(); ++i) {
     files.push_back(llvm::formatv("model-{0:d5}-of-{1:d5}.safetensors", i + 1,
                                   shards.size()));
-    Status status = writeFile(*this, directory + "/" + files.back(), shards[i]);
-    if (!status.isOk())
-      return status;
+    HONE_TRY(writeFile(*this, directory + "/" + files.back(), shards[i]));
   }
   return writeIndex(directory, shards, files, totalBytes);
 }

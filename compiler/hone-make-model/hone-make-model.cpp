@@ -64,11 +64,9 @@ static Status makeModel(const Options &options) {
                           "cannot be read: " + buffer.getError().message(),
                           "the first argument is a config.json"});
   std::string text = (*buffer)->getBuffer().str();
-  Result<std::unique_ptr<HuggingFaceModel>> parsed =
-      HuggingFaceModel::parse(text, options.config);
-  if (!parsed.isOk())
-    return parsed.status();
-  const HuggingFaceModel &model = *parsed.value();
+  HONE_ASSIGN(std::unique_ptr<HuggingFaceModel> parsed,
+              HuggingFaceModel::parse(text, options.config));
+  const HuggingFaceModel &model = *parsed;
   if (model.quantization)
     return Status::error(ErrorCode::BadConfig,
                          {options.config + " /quantization",

@@ -58,14 +58,12 @@ static void checkArchitecture(ConfigReader &config, const Family &family) {
 
 Result<std::unique_ptr<HuggingFaceModel>>
 HuggingFaceModel::parse(const std::string &text, const std::string &place) {
-  Result<Json> json = Json::parse(text, place);
-  if (!json.isOk())
-    return json.status();
-  ConfigReader config(json.value(), place);
-  if (!json.value().isObject())
-    config.fail(ErrorCode::BadConfig, json.value(), "/",
+  HONE_ASSIGN(Json json, Json::parse(text, place));
+  ConfigReader config(json, place);
+  if (!json.isObject())
+    config.fail(ErrorCode::BadConfig, json, "/",
                 std::string("expected an object but found ") +
-                    rt::describe(json.value().kind()),
+                    rt::describe(json.kind()),
                 takeFromTheSamePlace);
   const Family *family = config.failed() ? nullptr : readFamily(config);
   if (!family)

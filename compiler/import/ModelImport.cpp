@@ -53,14 +53,12 @@ Result<ImportedModel> hone::importModel(MLIRContext &context,
   (*module)->setAttr(HoneDialect::getMaxPositionsAttrName(),
                      builder.getI64IntegerAttr(spec.train.max_seq_length));
   untieSaved(*module, model, spec);
-  Result<rt::LoraSettings> lora = chooseTrained(*module, spec);
-  if (!lora.isOk())
-    return lora.status();
+  HONE_ASSIGN(rt::LoraSettings lora, chooseTrained(*module, spec));
   if (failed(verify(*module)))
     return Status::error(ErrorCode::Bug,
                          {model.file, "the imported module is not valid",
                           "please report this with config.json and the spec"});
-  return Result<ImportedModel>({std::move(module), std::move(lora.value())});
+  return Result<ImportedModel>({std::move(module), std::move(lora)});
 }
 
 void hone::freeze(ModuleOp module) {

@@ -123,9 +123,7 @@ Status QuantizationReader::readModules(const Json &object,
                       std::string(rt::describe(value.kind())),
                   "known keys: group_size, bits, mode");
     Quantization own;
-    Status status = readSettings(value, at, own);
-    if (!status.isOk())
-      return status;
+    HONE_TRY(readSettings(value, at, own));
     if (own.groupSize != quantization.groupSize ||
         own.bits != quantization.bits)
       return fail(value, at,
@@ -162,7 +160,6 @@ Result<Quantization> hone::readQuantization(const Json &value,
   Status status = reader.readSettings(value, "", quantization);
   if (status.isOk())
     status = reader.readModules(value, quantization);
-  if (!status.isOk())
-    return status;
+  HONE_TRY(status);
   return quantization;
 }

@@ -124,17 +124,14 @@ Status hone::addRegularization(ModuleOp module, const Spec &spec,
     status = checkNames<LoraLinearOp>(
         module, spec, spec.lora.lora_dropout,
         [](LoraLinearOp op) -> Value { return op.getA(); });
-    if (!status.isOk())
-      return status;
+    HONE_TRY(status);
     module.walk([&](LoraLinearOp op) { setDropout(op, p); });
   }
   if (double alpha = spec.train.neftune_noise_alpha;
       !noise.isThere(status) && alpha > 0) {
-    Status named = checkNames<EmbeddingOp>(
+    HONE_TRY(checkNames<EmbeddingOp>(
         module, spec, spec.train.neftune_noise_alpha,
-        [](EmbeddingOp op) -> Value { return op.getTable(); });
-    if (!named.isOk())
-      return named;
+        [](EmbeddingOp op) -> Value { return op.getTable(); }));
     module.walk([&](EmbeddingOp op) { addNoise(op, alpha); });
   }
   if (double part = spec.train.label_smoothing_factor;

@@ -94,16 +94,14 @@ Result<rt::WeightSettings> hone::assignStorage(ModuleOp module,
                                                const Spec &spec,
                                                const HuggingFaceModel *model) {
   Result<rt::WeightSettings> weights = weightsOf(spec, model);
-  if (!weights.isOk())
-    return weights.status();
+  HONE_TRY(weights);
   if (spec.lora.dtype == "bfloat16")
     module.walk([](ParameterOp op) {
       if (op.getTrainable())
         op.setStoredAttr(
             StorageAttr::get(op.getContext(), StoredType::BFloat16, 0));
     });
-  if (Status status = checkTrained(module, spec, model); !status.isOk())
-    return status;
+  HONE_TRY(checkTrained(module, spec, model));
   StorageAttr storage = storageOf(module.getContext(), weights.value());
   if (!storage)
     return weights;

@@ -44,11 +44,8 @@ hone::readStopTokens(const std::string &directory) {
     const std::string path = directory + name;
     if (!llvm::sys::fs::exists(path))
       continue;
-    Result<Json> json = rt::readJsonFile(path);
-    if (!json.isOk())
-      return json.status();
-    const Json *found =
-        json.value().isObject() ? json.value().find("eos_token_id") : nullptr;
+    HONE_ASSIGN(Json json, rt::readJsonFile(path));
+    const Json *found = json.isObject() ? json.find("eos_token_id") : nullptr;
     if (!found || found->isNull())
       continue;
     auto add = [&](const Json &id) {

@@ -19,9 +19,7 @@ Result<MachineProfile> hone::readProfile(const std::string &path) {
   if (!file.isOk())
     return Status::error(*file.status().errorCode(),
                          {path, file.status().message().problem, remedy});
-  Result<rt::Json> parsed = rt::Json::parse(file.value().bytes(), path);
-  if (!parsed.isOk())
-    return parsed.status();
+  HONE_ASSIGN(rt::Json parsed, rt::Json::parse(file.value().bytes(), path));
   MachineProfile profile;
   const std::pair<const char *, double *> rates[] = {
       {"flops_per_second", &profile.flopsPerSecond},
@@ -30,8 +28,7 @@ Result<MachineProfile> hone::readProfile(const std::string &path) {
       {"bytes_per_second", &profile.bytesPerSecond},
       {"fills_per_second", &profile.fillsPerSecond}};
   for (auto [name, rate] : rates) {
-    const rt::Json *value =
-        parsed.value().isObject() ? parsed.value().find(name) : nullptr;
+    const rt::Json *value = parsed.isObject() ? parsed.find(name) : nullptr;
     if (!value && rate == &profile.bfloat16FlopsPerSecond)
       continue;
     bool good = value && value->isNumber() && std::isfinite(value->number()) &&

@@ -21,11 +21,8 @@ TokenizerFolder::readMembers(const char *file,
                              Json &out) const {
   if (!has(file))
     return Status::ok();
-  Result<MappedFile> mapped = MappedFile::open(path(file));
-  if (!mapped.isOk())
-    return mapped.status();
-  JsonReader reader(mapped.value().bytes(), path(file),
-                    ErrorCode::BadTokenizer);
+  HONE_ASSIGN(MappedFile mapped, MappedFile::open(path(file)));
+  JsonReader reader(mapped.bytes(), path(file), ErrorCode::BadTokenizer);
   if (reader.members(out, [&](const std::string &key) {
         return std::find(wanted.begin(), wanted.end(), key) != wanted.end();
       }))

@@ -47,16 +47,12 @@ hone::collectModelBlocks(const WeightIndex &source,
                          const std::string &folder, mlir::Type stored) {
   std::map<std::string, std::string> tensors; // by file: pairs of names
   for (const Parameter &parameter : trained) {
-    Result<WeightIndex::Entry> entry =
-        source.get(parameter.name, "the compiled model");
-    if (!entry.isOk())
-      return entry.status();
+    HONE_ASSIGN(WeightIndex::Entry entry,
+                source.get(parameter.name, "the compiled model"));
     std::string file =
-        folder.empty()
-            ? "model.safetensors"
-            : llvm::sys::path::filename(entry.value().file->path()).str();
-    StringRef name =
-        folder.empty() ? parameter.name : entry.value().tensor->name;
+        folder.empty() ? "model.safetensors"
+                       : llvm::sys::path::filename(entry.file->path()).str();
+    StringRef name = folder.empty() ? parameter.name : entry.tensor->name;
     std::string &list = tensors[file];
     list += (list.empty() ? "[" : ",[") + quoted(name) + "," +
             quoted(parameter.name) + "]";
@@ -78,18 +74,13 @@ hone::collectModelBlocks(const WeightIndex &source,
         {rt::ModelLayout::filePrefix + std::string(name), std::move(content)});
   };
   if (!folder.empty()) {
-    Result<rt::Json> config =
-        rt::readJsonFile(folder + "/" + rt::ModelLayout::configName);
-    if (!config.isOk())
-      return config.status();
-    add(rt::ModelLayout::configName,
-        renderConfig(config.value(), {dtypeOf(stored)}));
+    HONE_ASSIGN(rt::Json config,
+                rt::readJsonFile(folder + "/" + rt::ModelLayout::configName));
+    add(rt::ModelLayout::configName, renderConfig(config, {dtypeOf(stored)}));
     for (const char *name : modelCompanions()) {
-      Result<std::string> content = contentOf(folder + "/" + name);
-      if (!content.isOk())
-        return content.status();
-      if (!content.value().empty())
-        add(name, std::move(content.value()));
+      HONE_ASSIGN(std::string content, contentOf(folder + "/" + name));
+      if (!content.empty())
+        add(name, std::move(content));
     }
   }
   blocks.push_back({rt::ModelLayout::tensorName, layout + "]}"});

@@ -124,14 +124,11 @@ Result<WeightIndex> WeightIndex::open(const std::string &path) {
     if (!llvm::sys::fs::exists(file))
       return describeMissing(path);
   }
-  Result<rt::SafetensorsFile> opened = rt::SafetensorsFile::open(file);
-  if (!opened.isOk())
-    return opened.status();
+  HONE_ASSIGN(rt::SafetensorsFile opened, rt::SafetensorsFile::open(file));
   WeightIndex index;
   index.where = file;
-  index.addFile(std::move(opened.value()));
-  if (Status status = index.sortEntries(); !status.isOk())
-    return status;
+  index.addFile(std::move(opened));
+  HONE_TRY(index.sortEntries());
   return Result<WeightIndex>(std::move(index));
 }
 
@@ -152,10 +149,8 @@ struct Mapped {
 /// Reads /weight_map into `mapped`, in the order of the file.
 static Status readWeightMap(const std::string &path,
                             std::vector<Mapped> &mapped) {
-  Result<rt::MappedFile> file = rt::MappedFile::open(path);
-  if (!file.isOk())
-    return file.status();
-  rt::JsonReader reader(file.value().bytes(), path, ErrorCode::BadShardIndex);
+  HONE_ASSIGN(rt::MappedFile file, rt::MappedFile::open(path));
+  rt::JsonReader reader(file.bytes(), path, ErrorCode::BadShardIndex);
   uint64_t map = 0;
   Json none;
   if (reader.members(none, [&](const std::string &key) {
@@ -209,8 +204,7 @@ static Status readWeightMap(const std::string &path,
 Result<WeightIndex> WeightIndex::openShards(const std::string &directory,
                                             const std::string &indexPath) {
   std::vector<Mapped> mapped;
-  if (Status status = readWeightMap(indexPath, mapped); !status.isOk())
-    return status;
+  HONE_TRY(readWeightMap(indexPath, mapped));
   WeightIndex index;
   index.where = indexPath;
   std::map<std::string, std::string> paths; // by shard
@@ -219,13 +213,11 @@ Result<WeightIndex> WeightIndex::openShards(const std::string &directory,
         paths.emplace(entry.shard, inDirectory(directory, entry.shard));
     if (!isNew)
       continue;
-    Result<rt::SafetensorsFile> file = rt::SafetensorsFile::open(shard->second);
-    if (!file.isOk())
-      return file.status();
-    index.addFile(std::move(file.value()));
+    HONE_ASSIGN(rt::SafetensorsFile file,
+                rt::SafetensorsFile::open(shard->second));
+    index.addFile(std::move(file));
   }
-  if (Status status = index.sortEntries(); !status.isOk())
-    return status;
+  HONE_TRY(index.sortEntries());
 
   const char *remedy = "index and shards belong to different models; download "
                        "both again";
@@ -310,11 +302,10 @@ WeightIndex::get(StringRef name, const std::string &source,
 Status WeightIndex::require(const std::vector<ExpectedTensor> &expected,
                             const std::string &source) const {
   for (const ExpectedTensor &tensor : expected) {
-    Result<Entry> found = get(tensor.name, source,
-                              ", of shape " + rt::describeShape(tensor.shape));
-    if (!found.isOk())
-      return found.status();
-    const Entry *entry = &found.value();
+    HONE_ASSIGN(Entry found,
+                get(tensor.name, source,
+                    ", of shape " + rt::describeShape(tensor.shape)));
+    const Entry *entry = &found;
     const rt::TensorInfo &info = *entry->tensor;
     std::string place = entry->file->path() + ": tensor " + info.name;
     if (info.shape != tensor.shape)

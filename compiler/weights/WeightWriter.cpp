@@ -153,9 +153,7 @@ PartWriter::writeEncoded(const Source &source, uint64_t bytes,
     });
     if (!finite)
       return notFinite(source, first);
-    if (Status status = writer.write(encoded.data(), encoded.size());
-        !status.isOk())
-      return status;
+    HONE_TRY(writer.write(encoded.data(), encoded.size()));
     source.release(first, count);
   }
   return Status::ok();
@@ -220,18 +218,14 @@ private:
 
 Result<StoredRows> StoredRows::open(const Parameter &matrix,
                                     const WeightIndex &files) {
-  Result<WeightIndex::Entry> numbers = files.get(matrix.name, asker);
-  if (!numbers.isOk())
-    return numbers.status();
-  StoredRows rows(matrix, {numbers.value(), matrix.transposed});
-  if (numbers.value().tensor->dtype != Dtype::U32)
+  HONE_ASSIGN(WeightIndex::Entry numbers, files.get(matrix.name, asker));
+  StoredRows rows(matrix, {numbers, matrix.transposed});
+  if (numbers.tensor->dtype != Dtype::U32)
     return rows;
   for (auto [name, to] : {std::pair(scalesName(matrix.name), &rows.scales),
                           std::pair(biasesName(matrix.name), &rows.biases)}) {
-    Result<WeightIndex::Entry> groups = files.get(name, asker);
-    if (!groups.isOk())
-      return groups.status();
-    *to = Source{groups.value(), false};
+    HONE_ASSIGN(WeightIndex::Entry groups, files.get(name, asker));
+    *to = Source{groups, false};
   }
   return rows;
 }
@@ -365,17 +359,15 @@ Status PartWriter::writeRowLengths(const Parameter &magnitude, Dtype dtype) {
              std::to_string(count) +
              " rows, whose lengths this parameter starts as, but found none",
          "name it after the module of a weight, or let it start otherwise"});
-  Result<StoredRows> rows = StoredRows::open(*matrix, files);
-  if (!rows.isOk())
-    return rows.status();
+  HONE_ASSIGN(StoredRows rows, StoredRows::open(*matrix, files));
   std::vector<double> lengths(count);
   llvm::parallelFor(0, lengths.size(), [&](size_t row) {
     double squares = 0;
-    for (double value : rows.value().read(row))
+    for (double value : rows.read(row))
       squares += value * value;
     lengths[row] = std::sqrt(squares);
   });
-  rows.value().release();
+  rows.release();
   std::vector<char> bytes(lengths.size() * rt::dtypeBytes(dtype));
   rt::convertElements(Dtype::F64, lengths.data(), dtype, bytes.data(),
                       lengths.size());
@@ -386,10 +378,7 @@ Status PartWriter::write(const Part &part, Dtype dtype) {
   const Parameter &parameter = *part.parameter;
   if (parameter.trainable && parameter.init == Init::RowLengths)
     return writeRowLengths(parameter, dtype);
-  Result<WeightIndex::Entry> numbers = files.get(parameter.name, asker);
-  if (!numbers.isOk())
-    return numbers.status();
-  const WeightIndex::Entry &entry = numbers.value();
+  HONE_ASSIGN(const WeightIndex::Entry entry, files.get(parameter.name, asker));
   const Source source{entry, parameter.transposed};
   if (!parameter.storage || !parameter.storage.isGrouped())
     return writeConverted(source, dtype);
@@ -425,24 +414,19 @@ Status hone::writeWeights(const std::string &path, const WeightFile &file,
   for (auto [name, block] : blocks)
     if (!block->empty())
       specs.push_back({name, Dtype::U8, {static_cast<int64_t>(block->size())}});
-  Result<rt::SafetensorsWriter> created =
+  HONE_ASSIGN(
+      rt::SafetensorsWriter writer,
       rt::SafetensorsWriter::create(path, std::move(specs),
                                     {{"format", "hone"},
                                      {"layout", layoutName(file.parameters)},
-                                     {"source_hash", file.sourceHash}});
-  if (!created.isOk())
-    return created.status();
-  rt::SafetensorsWriter &writer = created.value();
+                                     {"source_hash", file.sourceHash}}));
 
   PartWriter partWriter(writer, source, file.parameters, errors);
   for (const rt::TensorInfo &tensor : writer.tensors()) {
     auto block = blocks.find(tensor.name);
-    Status status =
-        block != blocks.end()
-            ? writer.write(block->second->data(), block->second->size())
-            : partWriter.write(parts[tensor.name], tensor.dtype);
-    if (!status.isOk())
-      return status;
+    HONE_TRY(block != blocks.end()
+                 ? writer.write(block->second->data(), block->second->size())
+                 : partWriter.write(parts[tensor.name], tensor.dtype));
   }
   return writer.commit();
 }

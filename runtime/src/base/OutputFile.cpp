@@ -89,8 +89,7 @@ Status checkReplaceable(const std::string &path) {
 }
 
 Result<OutputFile> OutputFile::create(const std::string &path) {
-  if (Status status = checkReplaceable(path); !status.isOk())
-    return status;
+  HONE_TRY(checkReplaceable(path));
   OutputFile out;
   out.finalPath = targetOf(path);
   out.buffer = std::make_unique<char[]>(BufferBytes);
@@ -194,8 +193,7 @@ Status OutputFile::write(const void *bytes, uint64_t size) {
     size -= n;
     if (buffered < BufferBytes)
       continue;
-    if (Status s = flush(); !s.isOk())
-      return s;
+    HONE_TRY(flush());
   }
   return Status::ok();
 }
@@ -205,8 +203,7 @@ Status OutputFile::commit(FolderSync folder) {
     return firstError;
   if (!file.isOpen() || temporary.empty())
     return notOpen(finalPath);
-  if (Status s = flush(); !s.isOk())
-    return s;
+  HONE_TRY(flush());
   // Network file systems report late write errors here at the latest.
   if (platform::Error error = file.sync())
     return fail("making the file durable (fsync)", error);
@@ -227,8 +224,7 @@ Result<MappedFile> OutputFile::map() {
     return firstError;
   if (!file.isOpen())
     return notOpen(finalPath);
-  if (Status s = flush(); !s.isOk())
-    return s;
+  HONE_TRY(flush());
   return MappedFile::map(file, finalPath);
 }
 
@@ -257,8 +253,7 @@ Status createDirectories(const std::string &directory, FolderSync parents) {
       if (parents == FolderSync::Later)
         continue;
       // A new folder is only durable once its parent is.
-      if (Status s = syncDirectory(parentDirectory(prefix)); !s.isOk())
-        return s;
+      HONE_TRY(syncDirectory(parentDirectory(prefix)));
       continue;
     }
     FileInfo info;
@@ -326,12 +321,9 @@ void removeStrayTemporaries(
 
 Status writeFile(const std::string &path, std::string_view text,
                  FolderSync folder) {
-  Result<OutputFile> file = OutputFile::create(path);
-  if (!file.isOk())
-    return file.status();
-  if (Status s = file.value().write(text); !s.isOk())
-    return s;
-  return file.value().commit(folder);
+  HONE_ASSIGN(OutputFile file, OutputFile::create(path));
+  HONE_TRY(file.write(text));
+  return file.commit(folder);
 }
 
 std::string parentDirectory(const std::string &path) {

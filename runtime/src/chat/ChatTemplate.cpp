@@ -59,11 +59,9 @@ Result<ChatTemplate> ChatTemplate::parse(std::string_view source,
                                          const std::string &place,
                                          Variables variables,
                                          const TemplateDate &date) {
-  Result<TemplateTree> tree = parseTemplate(source, place);
-  if (!tree.isOk())
-    return tree.status();
+  HONE_ASSIGN(TemplateTree tree, parseTemplate(source, place));
   ChatTemplate out;
-  out.tree = std::move(tree.value());
+  out.tree = std::move(tree);
   out.isMarked = hasMarksInPlace(out.tree);
   out.name = place;
   out.variables = std::move(variables);

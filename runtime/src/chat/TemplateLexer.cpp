@@ -112,8 +112,7 @@ Status TemplateLexer::run(std::vector<TemplateToken> &tokens) {
   if (findInvalidUtf8(source) != std::string_view::npos)
     return bad("expected a chat template in UTF-8");
   while (at < source.size())
-    if (Status s = text(); !s.isOk())
-      return s;
+    HONE_TRY(text());
   add(TemplateToken::End);
   return Status::ok();
 }
@@ -228,8 +227,7 @@ Status TemplateLexer::inside(TemplateToken::Kind begin,
     } else {
       status = operatorToken();
     }
-    if (!status.isOk())
-      return status;
+    HONE_TRY(status);
   }
 }
 
@@ -308,8 +306,7 @@ Status TemplateLexer::string() {
     ++at;
     if (at >= source.size())
       break;
-    if (Status s = escape(value, quote); !s.isOk())
-      return s;
+    HONE_TRY(escape(value, quote));
   }
   if (at >= source.size()) {
     line = startLine;

@@ -532,8 +532,7 @@ uint32_t TemplateParser::test(uint32_t value) {
 Result<TemplateTree> parseTemplate(std::string_view source,
                                    const std::string &place) {
   std::vector<Token> tokens;
-  if (Status s = TemplateLexer(source, place).run(tokens); !s.isOk())
-    return s;
+  HONE_TRY(TemplateLexer(source, place).run(tokens));
   return TemplateParser(std::move(tokens), place).run();
 }
 

@@ -53,11 +53,9 @@ static int64_t stepOf(const std::string &name) {
 /// The steps of the complete checkpoints, newest first. Errors: as
 /// listDirectory.
 static Result<std::vector<int64_t>> stepsIn(const std::string &directory) {
-  Result<std::vector<std::string>> names = listDirectory(directory);
-  if (!names.isOk())
-    return names.status();
+  HONE_ASSIGN(std::vector<std::string> names, listDirectory(directory));
   std::vector<int64_t> steps;
-  for (const std::string &name : names.value())
+  for (const std::string &name : names)
     if (int64_t step = stepOf(name); step >= 0)
       steps.push_back(step);
   std::sort(steps.rbegin(), steps.rend());
@@ -65,8 +63,7 @@ static Result<std::vector<int64_t>> stepsIn(const std::string &directory) {
 }
 
 Result<CheckpointStore> CheckpointStore::open(const std::string &directory) {
-  if (Status s = createDirectories(directory); !s.isOk())
-    return s;
+  HONE_TRY(createDirectories(directory));
   removeStrayTemporaries(
       directory, [](const std::string &name) { return stepOf(name) >= 0; });
   CheckpointStore store;
@@ -118,18 +115,14 @@ static Status writeState(const std::string &path,
   std::vector<TensorSpec> specs;
   for (const CheckpointVector &v : vectors)
     specs.push_back({v.name, v.dtype, {static_cast<int64_t>(v.elements)}});
-  Result<SafetensorsWriter> created = SafetensorsWriter::create(
-      path, std::move(specs), {{"format", "hone"}}, /*digest=*/true);
-  if (!created.isOk())
-    return created.status();
-  SafetensorsWriter &writer = created.value();
+  HONE_ASSIGN(SafetensorsWriter writer,
+              SafetensorsWriter::create(path, std::move(specs),
+                                        {{"format", "hone"}}, /*digest=*/true));
   for (const TensorInfo &info : writer.tensors())
     for (const CheckpointVector &v : vectors)
       if (v.name == info.name)
-        if (Status s = writer.write(v.data, info.bytes()); !s.isOk())
-          return s;
-  if (Status s = writer.commit(FolderSync::Later); !s.isOk())
-    return s;
+        HONE_TRY(writer.write(v.data, info.bytes()));
+  HONE_TRY(writer.commit(FolderSync::Later));
   entry =
       fileEntry(StateName, writer.output().size(), writer.output().digest());
   return Status::ok();
@@ -140,9 +133,7 @@ static Status writeContents(const std::string &folder, int64_t step,
                             const std::vector<CheckpointVector> &vectors,
                             const CheckpointFields &evaluation) {
   std::string stateEntry;
-  if (Status s = writeState(folder + "/" + StateName, vectors, stateEntry);
-      !s.isOk())
-    return s;
+  HONE_TRY(writeState(folder + "/" + StateName, vectors, stateEntry));
   std::string trainer = trainerText(step, identity, evaluation);
   if (trainer.size() > MaxJsonFileBytes)
     return Status::error(ErrorCode::Bug,
@@ -150,10 +141,7 @@ static Status writeContents(const std::string &folder, int64_t step,
                           "expected an identity that fits in " +
                               std::to_string(MaxJsonFileBytes) + " bytes",
                           "report this bug"});
-  if (Status s =
-          writeFile(folder + "/" + TrainerName, trainer, FolderSync::Later);
-      !s.isOk())
-    return s;
+  HONE_TRY(writeFile(folder + "/" + TrainerName, trainer, FolderSync::Later));
   std::string manifest =
       "{\n  \"files\": {\n" + stateEntry + ",\n" +
       fileEntry(TrainerName, trainer.size(), Sha256::hex(trainer)) +
@@ -303,41 +291,33 @@ static Status verifyFile(const std::string &folder, const Json &files,
     return damaged(manifest, std::string("expected size and sha256 of ") +
                                  name + ", found none");
   std::string path = folder + "/" + name;
-  Result<MappedFile> file = MappedFile::open(path);
-  if (!file.isOk())
-    return file.status();
-  if (static_cast<int64_t>(file.value().size()) != size->integer())
+  HONE_ASSIGN(MappedFile file, MappedFile::open(path));
+  if (static_cast<int64_t>(file.size()) != size->integer())
     return damaged(path, "expected " + std::to_string(size->integer()) +
-                             " bytes, found " +
-                             std::to_string(file.value().size()));
-  if (digestOf(file.value()) != digest->string())
+                             " bytes, found " + std::to_string(file.size()));
+  if (digestOf(file) != digest->string())
     return damaged(path, "expected the contents that were saved, found others");
   return Status::ok();
 }
 
 static Status verifyManifest(const std::string &folder, int64_t step) {
   std::string path = folder + "/" + ManifestName;
-  Result<Json> manifest = readJsonFile(path);
-  if (!manifest.isOk())
-    return manifest.status();
+  HONE_ASSIGN(Json manifest, readJsonFile(path));
   auto expectInteger = [&](const char *key, int64_t wanted) {
-    const Json *value = manifest.value().find(key);
+    const Json *value = manifest.find(key);
     if (value && value->isInteger() && value->integer() == wanted)
       return Status::ok();
     return damaged(path, std::string("expected \"") + key +
                              "\": " + std::to_string(wanted) +
                              ", found another value or none");
   };
-  if (Status s = expectInteger("format_version", FormatVersion); !s.isOk())
-    return s;
-  if (Status s = expectInteger("step", step); !s.isOk())
-    return s;
-  const Json *files = manifest.value().find("files");
+  HONE_TRY(expectInteger("format_version", FormatVersion));
+  HONE_TRY(expectInteger("step", step));
+  const Json *files = manifest.find("files");
   if (!files)
     return damaged(path, "expected \"files\", found none");
   for (const char *name : {StateName, TrainerName})
-    if (Status s = verifyFile(folder, *files, name); !s.isOk())
-      return s;
+    HONE_TRY(verifyFile(folder, *files, name));
   return Status::ok();
 }
 
@@ -370,10 +350,7 @@ Status
 CheckpointStore::read(const Found &found,
                       const std::vector<CheckpointTarget> &targets) const {
   std::string path = found.directory + "/" + StateName;
-  Result<SafetensorsFile> opened = SafetensorsFile::open(path);
-  if (!opened.isOk())
-    return opened.status();
-  const SafetensorsFile &file = opened.value();
+  HONE_ASSIGN(const SafetensorsFile file, SafetensorsFile::open(path));
   if (file.tensors().size() != targets.size())
     return cannotResume(path, "expected " + std::to_string(targets.size()) +
                                   " vectors, found " +
@@ -420,19 +397,14 @@ static bool isMissing(const Status &status) {
 
 static Status readTrainer(const std::string &path, CheckpointIdentity &identity,
                           CheckpointFields &evaluation) {
-  Result<Json> root = readJsonFile(path);
-  if (!root.isOk())
-    return root.status();
+  HONE_ASSIGN(Json root, readJsonFile(path));
   for (auto [key, fields] : {std::pair("run", &identity.run),
                              std::pair("numerics", &identity.numerics)}) {
-    Result<CheckpointFields> read = readStrings(path, root.value(), key);
-    if (!read.isOk())
-      return read.status();
-    *fields = std::move(read.value());
+    HONE_ASSIGN(*fields, readStrings(path, root, key));
   }
-  if (!root.value().find("evaluation"))
+  if (!root.find("evaluation"))
     return Status::ok();
-  Result<CheckpointFields> read = readStrings(path, root.value(), "evaluation");
+  Result<CheckpointFields> read = readStrings(path, root, "evaluation");
   if (read.isOk())
     evaluation = std::move(read.value());
   return read.status();
@@ -440,10 +412,8 @@ static Status readTrainer(const std::string &path, CheckpointIdentity &identity,
 
 Result<CheckpointStore::Found> CheckpointStore::newest() const {
   Found found;
-  Result<std::vector<int64_t>> steps = stepsIn(directory);
-  if (!steps.isOk())
-    return steps.status();
-  for (int64_t step : steps.value()) {
+  HONE_ASSIGN(std::vector<int64_t> steps, stepsIn(directory));
+  for (int64_t step : steps) {
     std::string folder = directory + "/" + checkpointName(step);
     if (Status s = verifyManifest(folder, step); !s.isOk()) {
       // Going on from the one before would lose work that may be there.
@@ -454,10 +424,8 @@ Result<CheckpointStore::Found> CheckpointStore::newest() const {
                             s.message().problem + ")");
       continue;
     }
-    if (Status s = readTrainer(folder + "/" + TrainerName, found.identity,
-                               found.evaluation);
-        !s.isOk())
-      return s;
+    HONE_TRY(readTrainer(folder + "/" + TrainerName, found.identity,
+                         found.evaluation));
     found.step = step;
     found.directory = folder;
     return found;

@@ -19,15 +19,13 @@ Status badJson(ErrorCode code, const std::string &path, const Json *value,
 }
 
 Result<Json> readJsonFile(const std::string &path) {
-  Result<MappedFile> file = MappedFile::open(path);
-  if (!file.isOk())
-    return file.status();
-  if (file.value().size() > MaxJsonFileBytes)
+  HONE_ASSIGN(MappedFile file, MappedFile::open(path));
+  if (file.size() > MaxJsonFileBytes)
     return badJson(ErrorCode::BadJson, path, nullptr,
                    "expected at most " + std::to_string(MaxJsonFileBytes) +
-                       " bytes, found " + std::to_string(file.value().size()),
+                       " bytes, found " + std::to_string(file.size()),
                    "check that this is the right file");
-  Result<Json> json = Json::parse(file.value().bytes(), path);
+  Result<Json> json = Json::parse(file.bytes(), path);
   if (json.isOk() && !json.value().isObject())
     return badJson(ErrorCode::BadJson, path, &json.value(),
                    std::string("expected an object, found ") +

@@ -107,11 +107,9 @@ uint64_t ReplayReader::placeOf(uint64_t index) const {
 
 Result<ReplayReader> ReplayReader::read(const std::string &path,
                                         const uint64_t *wanted) {
-  Result<MappedFile> mapped = MappedFile::open(path);
-  if (!mapped.isOk())
-    return mapped.status();
+  HONE_ASSIGN(MappedFile mapped, MappedFile::open(path));
   ReplayReader log;
-  log.file = std::move(mapped.value());
+  log.file = std::move(mapped);
   std::string_view bytes = log.file.bytes();
   size_t end = bytes.substr(0, LongestLine).find('\n');
   if (end == std::string_view::npos ||
@@ -168,8 +166,7 @@ Status ReplayWriter::failure(const char *doing, platform::Error error) const {
 Result<ReplayWriter> ReplayWriter::create(const std::string &path,
                                           const ReplayHeader &header) {
   const std::string line = lineOf(header);
-  if (Status status = writeFile(path, line); !status.isOk())
-    return status;
+  HONE_TRY(writeFile(path, line));
   ReplayWriter log;
   log.path = path;
   log.coefficients = header.coefficients;

@@ -42,14 +42,12 @@ public:
   Status fromMemory() {
     for (uint64_t row = 0; row < outputs; ++row) {
       uint64_t column = 0;
-      Status status = inMemory(row).read(
-          count * width, [&](const char *part, uint64_t size) {
-            for (; size; size -= width, part += width)
-              memcpy(at(row, column++), part, width);
-            return Status::ok();
-          });
-      if (!status.isOk())
-        return status;
+      HONE_TRY(inMemory(row).read(count * width,
+                                  [&](const char *part, uint64_t size) {
+                                    for (; size; size -= width, part += width)
+                                      memcpy(at(row, column++), part, width);
+                                    return Status::ok();
+                                  }));
     }
     return Status::ok();
   }

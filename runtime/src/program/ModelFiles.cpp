@@ -23,20 +23,16 @@ Result<ModelFiles> openModelFiles(const Module &module,
                      " beside this program, or give --weights FILE";
     return Status::error(ErrorCode::NoCompiledWeights, message);
   }
-  if (!weights.isOk())
-    return weights.status();
+  HONE_TRY(weights);
   ModelFiles files;
   files.weights = std::move(weights.value());
   const SafetensorsFile &file = files.weights.file();
   const TensorInfo *table = file.find("hone.tokenizer");
   if (!table)
     return files;
-  Result<Tokenizer> tokenizer =
-      Tokenizer::fromTable({file.data(*table), table->bytes()},
-                           file.path() + ": tensor 'hone.tokenizer'");
-  if (!tokenizer.isOk())
-    return tokenizer.status();
-  files.tokenizer = std::move(tokenizer.value());
+  HONE_ASSIGN(files.tokenizer,
+              Tokenizer::fromTable({file.data(*table), table->bytes()},
+                                   file.path() + ": tensor 'hone.tokenizer'"));
   if (const TensorInfo *block = file.find("hone.chat"))
     files.chat = {file.data(*block), block->bytes()};
   return files;

@@ -36,17 +36,12 @@ OutputFolder::~OutputFolder() {
 Status OutputFolder::claim(const std::string &path) {
   directory = path;
   isNew = !platform::exists(directory);
-  if (Status status = createDirectories(directory); !status.isOk())
-    return status;
-  Result<std::vector<std::string>> names = listDirectory(directory);
-  if (!names.isOk())
-    return names.status();
-  found = names.value().size();
+  HONE_TRY(createDirectories(directory));
+  HONE_ASSIGN(std::vector<std::string> names, listDirectory(directory));
+  found = names.size();
   isLockNew = !platform::exists(directory + "/lock");
-  if (Status status = lock(); !status.isOk())
-    return status;
-  if (Status status = readName(); !status.isOk())
-    return status;
+  HONE_TRY(lock());
+  HONE_TRY(readName());
   isDataNew = !platform::exists(dataPath());
   return Status::ok();
 }

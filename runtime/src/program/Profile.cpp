@@ -94,9 +94,7 @@ std::string Profile::render() const {
 }
 
 Status Profile::write(const std::string &path) const {
-  Result<OutputFile> file = OutputFile::create(path);
-  if (!file.isOk())
-    return file.status();
+  HONE_ASSIGN(OutputFile file, OutputFile::create(path));
   char number[96];
   snprintf(number, sizeof(number),
            "{\"steps\": %" PRIu64 ", \"seconds\": %.9g, \"kernels\": [", steps,
@@ -113,9 +111,8 @@ Status Profile::write(const std::string &path) const {
     text += number;
   }
   text += "]}\n";
-  if (Status status = file.value().write(text); !status.isOk())
-    return status;
-  return file.value().commit();
+  HONE_TRY(file.write(text));
+  return file.commit();
 }
 
 } // namespace hone::rt

@@ -74,9 +74,7 @@ static bool number(std::string_view &text, Number &value) {
 }
 
 Status RunHistory::read(const std::string &path, const std::string &name) {
-  Result<MappedFile> file = MappedFile::open(path);
-  if (!file.isOk())
-    return file.status();
+  HONE_ASSIGN(MappedFile file, MappedFile::open(path));
   const struct {
     const char *key;
     ThinnedSeries *series;
@@ -88,13 +86,13 @@ Status RunHistory::read(const std::string &path, const std::string &name) {
                  {"tokens_per_second", &tokensPerSecond},
                  {"peak_anonymous_bytes", &anonymousBytes},
                  {"peak_resident_bytes", &residentBytes}};
-  const std::string_view text = file.value().bytes();
+  const std::string_view text = file.bytes();
   for (uint64_t at = 0, released = 0; at < text.size();) {
     const size_t end = std::min(text.find('\n', at), text.size());
     const std::string_view line = text.substr(at, end - at);
     at = end + 1;
     if (at - released >= MappedFile::VisitBytes) {
-      file.value().releaseBehind(std::min<uint64_t>(at, text.size()));
+      file.releaseBehind(std::min<uint64_t>(at, text.size()));
       released = at;
     }
     uint64_t step = 0;

@@ -148,8 +148,7 @@ static size_t forEachCell(std::string_view row, Each each) {
 
 Status TaskReader::readHeader() {
   std::string_view row;
-  if (Status s = takeRow(row); !s.isOk())
-    return s;
+  HONE_TRY(takeRow(row));
   // An empty table has as many columns as a line can have bytes.
   if (std::count(row.begin(), row.end(), '\t') >= 256)
     return bad("expected at most 256 columns but found more", FormatRemedy);
@@ -194,14 +193,12 @@ Status TaskReader::readHeader() {
 
 Status TaskReader::readRow(TaskExample &example, bool &more) {
   if (columns.empty())
-    if (Status s = readHeader(); !s.isOk())
-      return s;
+    HONE_TRY(readHeader());
   more = at < content.size();
   if (!more)
     return Status::ok();
   std::string_view row;
-  if (Status s = takeRow(row); !s.isOk())
-    return s;
+  HONE_TRY(takeRow(row));
   example.number = line;
   const size_t count = forEachCell(row, [&](size_t i, std::string_view cell) {
     if (i >= columns.size())
