@@ -61,6 +61,7 @@ struct TrainableDescription {
   std::vector<int64_t> shape;
   uint64_t offset = 0;     ///< elements from the start of theta
   bool transposed = false; ///< in the model's files
+  uint32_t layer = HONE_NO_LAYER;
 };
 
 struct ModuleDescription {

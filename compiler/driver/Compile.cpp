@@ -29,6 +29,7 @@
 #include "dialects/Tile/TileDialect.h"
 #include "module/Module.h"
 #include "passes/methods/Methods.h"
+#include "passes/module/Layers.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
@@ -268,7 +269,8 @@ static Result<Planned> plan(Session &session, const SettledSpec &settled,
   Planned planned{program, imported.spec, {}};
   if (program == Program::Generate)
     return std::move(planned);
-  planned.spec = settleParts(imported.spec, countLayers(*imported.module));
+  planned.spec =
+      settleParts(imported.spec, Layers::of(*imported.module).count());
   if (imported.spec.train.residuals != "planned")
     return std::move(planned);
   session.times.begin("plan");

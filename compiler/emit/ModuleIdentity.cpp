@@ -56,6 +56,8 @@ IdentityFields hone::describeModel(ModuleOp imported) {
   OwningOpRef<ModuleOp> ofAnyBatch = imported.clone();
   (*ofAnyBatch)->removeAttr(HoneDialect::getMaxRowsAttrName());
   (*ofAnyBatch)->removeAttr(HoneDialect::getMaxPositionsAttrName());
+  // Numbers of layers change none of a step; settings that have them are told.
+  (*ofAnyBatch)->removeAttr(HoneDialect::getLayersAttrName());
   // The settings that ask for it are told by name.
   (*ofAnyBatch)->removeAttr(HoneDialect::getRoundedProductsAttrName());
   std::string text;

@@ -8,6 +8,7 @@
 #include "compiler/emit/ModuleSummary.h"
 #include "base/Json.h"
 #include "compiler/emit/ScheduleSummary.h"
+#include "passes/module/Layers.h"
 #include "passes/module/Schedule.h"
 #include "passes/module/WeightStorage.h"
 #include "passes/place/Lifetimes.h"
@@ -123,11 +124,15 @@ ModuleDescription hone::describeModule(ModuleOp module,
       description.weights.push_back({p.name + tensor.suffix.str(),
                                      dtypeOf(tensor.type.getElementType()),
                                      tensor.type.getShape().vec()});
+  const Layers layers = Layers::of(module);
   for (const Parameter &p : parameters.trainable()) {
+    std::optional<int64_t> layer =
+        layers.numberOf(parameters.layers()[p.layer].prefix);
     description.trainableDtype = dtypeOf(parameters.thetaElement());
     description.trainables.push_back(
         {p.name, initOf(p.init), shapeOf(p.type, description.maxRows),
-         static_cast<uint64_t>(p.offset), p.transposed});
+         static_cast<uint64_t>(p.offset), p.transposed,
+         layer ? static_cast<uint32_t>(*layer) : HONE_NO_LAYER});
   }
   return description;
 }

@@ -9,6 +9,7 @@
 #include "compiler/import/AdapterShapes.h"
 #include "compiler/spec/Suggestion.h"
 #include "dialects/Hone/HoneOps.h"
+#include "passes/module/Layers.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -137,8 +138,8 @@ struct Trained {
 /// something.
 class TrainingChoice {
 public:
-  TrainingChoice(const Spec &spec, const rt::LoraSettings &lora)
-      : spec(spec), shapes(spec),
+  TrainingChoice(const Spec &spec, const rt::LoraSettings &lora, Layers layers)
+      : spec(spec), numbers(std::move(layers)), shapes(spec),
         unused(lora.target_modules.begin(), lora.target_modules.end()),
         unusedSaved(lora.modules_to_save.begin(), lora.modules_to_save.end()) {}
 
@@ -153,6 +154,7 @@ private:
   bool isSaved(const std::string &path);
 
   const Spec &spec;
+  Layers numbers;
   AdapterShapes shapes;
   std::set<std::string> unused, unusedSaved;
   std::string both; ///< a module that has an adapter and is saved
@@ -182,9 +184,10 @@ bool TrainingChoice::isSaved(const std::string &path) {
 Trained TrainingChoice::choose(BlockOp block, StringRef prefix) {
   Trained trained;
   std::set<std::string> withAdapter;
+  const std::optional<int64_t> layer = numbers.numberOf(prefix);
   for (LinearOp op : block.getBody().getOps<LinearOp>()) {
     std::string path = (prefix + moduleOf(op.getWeight())).str();
-    trained.adapters.push_back(isTarget(path) ? shapes.shapeOf(path)
+    trained.adapters.push_back(isTarget(path) ? shapes.shapeOf(path, layer)
                                               : AdapterShape());
     if (trained.adapters.back().rank)
       withAdapter.insert(path);
@@ -253,7 +256,7 @@ Result<rt::LoraSettings> hone::chooseTrained(ModuleOp module,
     Trained trained;
   };
   llvm::MapVector<StringAttr, std::vector<Kind>> kindsOf; // of a block
-  TrainingChoice choice(spec, lora);
+  TrainingChoice choice(spec, lora, Layers::of(module));
   SymbolTable symbols(module);
   module.walk([&](CallOp call) {
     StringAttr name = call.getBlockAttr().getAttr();

@@ -6,24 +6,9 @@
 
 #include "llvm/ADT/StringExtras.h"
 
-#include <optional>
-
 using namespace hone;
-using llvm::StringRef;
 using rt::ErrorCode;
 using rt::Status;
-
-/// As PEFT: the last of r".*\.[^.]*\.(\d+)\.".
-static std::optional<int64_t> layerOf(StringRef path) {
-  llvm::SmallVector<StringRef> words;
-  path.split(words, '.');
-  for (size_t i = words.size() - 1; i-- > 2;) {
-    int64_t layer;
-    if (!words[i].getAsInteger(10, layer))
-      return layer;
-  }
-  return std::nullopt;
-}
 
 AdapterShapes::AdapterShapes(const Spec &spec)
     : spec(spec), ranks(spec.lora.rank_pattern),
@@ -59,10 +44,10 @@ double AdapterShapes::numberOf(Numbers &numbers, const std::string &path,
   return keys.number(first);
 }
 
-AdapterShape AdapterShapes::shapeOf(const std::string &path) {
+AdapterShape AdapterShapes::shapeOf(const std::string &path,
+                                    std::optional<int64_t> layer) {
   // As PEFT: a module that is named by its whole path is in any layer.
   if (!chosen.empty() && !llvm::is_contained(spec.lora.target_modules, path)) {
-    std::optional<int64_t> layer = layerOf(path);
     if (!layer || !chosen.count(*layer))
       return {};
     unusedLayers.erase(*layer);

@@ -14,6 +14,7 @@
 #include "compiler/spec/PatternNumbers.h"
 #include "compiler/spec/Spec.h"
 
+#include <optional>
 #include <set>
 
 namespace hone {
@@ -32,8 +33,9 @@ class AdapterShapes {
 public:
   explicit AdapterShapes(const Spec &spec);
 
-  /// Of a module of lora.target_modules, by its path.
-  AdapterShape shapeOf(const std::string &path);
+  /// Of a module of lora.target_modules, by its path, in `layer` if it is in
+  /// one.
+  AdapterShape shapeOf(const std::string &path, std::optional<int64_t> layer);
   /// Of layers_to_transform; empty: all.
   std::vector<int64_t> layers() const;
   /// Behind shapeOf() of all: errors for keys and layers that name nothing, and

@@ -1,6 +1,7 @@
 //===- ModelBuilder.cpp - hone IR in the words of a model -----------------===//
 
 #include "compiler/import/ModelBuilder.h"
+#include "passes/module/Layers.h"
 
 using namespace hone;
 using namespace mlir;
@@ -47,6 +48,7 @@ void ModelBuilder::loss(llvm::function_ref<Value()> body) {
                                RankedTensorType::get({}, builder.getF64Type()));
   builder.setInsertionPointToEnd(&entry.getBodyBlock());
   ReturnOp::create(builder, at("loss"), body());
+  Layers(llvm::to_vector_of<StringRef>(layers)).writeTo(module);
 }
 
 Value ModelBuilder::call(StringRef block, const std::string &prefix,
@@ -55,6 +57,11 @@ Value ModelBuilder::call(StringRef block, const std::string &prefix,
   return CallOp::create(builder, at(prefix.empty() ? block : prefix),
                         callee.getResultTypes(), block, prefix, operands)
       .getResult(0);
+}
+
+Value ModelBuilder::layer(StringRef block, const std::string &prefix, Value x) {
+  layers.push_back(prefix);
+  return call(block, prefix, x);
 }
 
 Value ModelBuilder::rowInput(StringRef name) {

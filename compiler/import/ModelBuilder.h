@@ -34,9 +34,12 @@ public:
              llvm::function_ref<mlir::Value(mlir::ValueRange)> body);
   /// The entry @loss; `body` calls the blocks and returns the loss.
   void loss(llvm::function_ref<mlir::Value()> body);
-  /// One layer runs `block` on tensors whose names start with `prefix`.
+  /// Runs `block` with the tensors whose names start with `prefix`.
   mlir::Value call(llvm::StringRef block, const std::string &prefix,
                    mlir::ValueRange operands);
+  /// The same as the model's next layer: the first is number 0.
+  mlir::Value layer(llvm::StringRef block, const std::string &prefix,
+                    mlir::Value x);
 
   /// One integer a row, from the batch.
   mlir::Value rowInput(llvm::StringRef name);
@@ -73,6 +76,7 @@ private:
   mlir::OpBuilder builder;
   mlir::Type element;
   int64_t mostPositions;
+  llvm::SmallVector<std::string> layers; ///< their prefixes
 };
 
 /// Columns of a tensor of rows.

@@ -8,11 +8,13 @@
 
 #include "compiler/import/ModelImport.h"
 #include "dialects/Hone/HoneOps.h"
+#include "passes/module/Layers.h"
 #include "passes/module/Schedule.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
 
 #include <cmath>
@@ -172,6 +174,25 @@ static Status readAdapter(const Spec &spec, ModuleOp module,
   return Status::ok();
 }
 
+/// Writes the numbers of layers down, in derived modules too. Those of the file
+/// are of layers that its loss has.
+static Status settleLayers(const Spec &spec, ModuleOp module) {
+  const Layers layers = Layers::of(module);
+  llvm::StringSet<> called;
+  module.walk([&](CallOp call) { called.insert(call.getPrefix()); });
+  for (const std::string &prefix : layers.names())
+    if (!called.contains(prefix))
+      return Status::error(
+          ErrorCode::BadModule,
+          {spec.model,
+           "expected a hone.call for each prefix of hone.layers, but '" +
+               prefix + "' has none",
+           "list the prefixes of the layers from the first to the last, or "
+           "leave hone.layers out to number them as the loss calls them"});
+  layers.writeTo(module);
+  return Status::ok();
+}
+
 Result<ImportedModel> hone::parseModel(MLIRContext &context, const Spec &spec) {
   if (!llvm::sys::fs::exists(spec.model))
     return Status::error(ErrorCode::NoModel,
@@ -215,6 +236,8 @@ Result<ImportedModel> hone::parseModel(MLIRContext &context, const Spec &spec) {
   (*module)->setAttr(
       HoneDialect::getMaxPositionsAttrName(),
       Builder(&context).getI64IntegerAttr(spec.train.max_seq_length));
+  if (Status status = settleLayers(spec, *module); !status.isOk())
+    return status;
   ImportedModel model{std::move(module), spec.lora};
   Status status = checkElementTypes(spec, *model.module);
   if (status.isOk())

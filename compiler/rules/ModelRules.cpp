@@ -2,6 +2,7 @@
 
 #include "compiler/rules/ModelRules.h"
 #include "passes/methods/fgd/DirectionScales.h"
+#include "passes/module/Layers.h"
 #include "passes/module/ParameterTable.h"
 #include "passes/module/Schedule.h"
 #include "passes/selection/SelectLayers.h"
@@ -51,18 +52,6 @@ static std::string findShared(EntryOp loss, const LayerParts &cut,
   return "";
 }
 
-static int64_t countLayers(EntryOp loss) {
-  return std::max<int64_t>(
-      llvm::range_size(loss.getBody().getOps<CallOp>()) - 2, 0);
-}
-
-int64_t hone::countLayers(ModuleOp module) {
-  ScopedDiagnosticHandler silence(module->getContext(),
-                                  [](Diagnostic &) { return success(); });
-  FailureOr<EntryOp> loss = findLossEntry(module);
-  return succeeded(loss) ? ::countLayers(*loss) : 0;
-}
-
 Status hone::checkLayers(ModuleOp module, const Spec &spec) {
   ScopedDiagnosticHandler silence(module->getContext(),
                                   [](Diagnostic &) { return success(); });
@@ -75,8 +64,8 @@ Status hone::checkLayers(ModuleOp module, const Spec &spec) {
                          {spec.placeOf(setting.key()), problem, remedy});
   };
   LayerParts cut;
+  const int64_t count = Layers::of(*loss).count();
   if (spec.hasParts()) {
-    const int64_t count = ::countLayers(*loss);
     const rt::Word &lower = spec.lower.layers, &upper = spec.upper.layers;
     if (count < 2)
       return refuse(lower,
@@ -129,12 +118,11 @@ Status hone::checkLayers(ModuleOp module, const Spec &spec) {
                         " but there are none",
                     "cut the model elsewhere, or remove parts");
     std::string problem;
-    int64_t last = llvm::range_size(loss->getBody().getOps<CallOp>()) - 3;
     for (const DirectionScale &scale :
          parseDirectionScales(method->direction_scales.text(), problem))
-      if (spec.isRead(method->direction_scales) && scale.layers.last > last)
+      if (spec.isRead(method->direction_scales) && scale.layers.last >= count)
         return refuse(method->direction_scales,
-                      "expected layers up to " + std::to_string(last) +
+                      "expected layers up to " + std::to_string(count - 1) +
                           ", the model's last, but found " +
                           std::to_string(scale.layers.last),
                       "give scales of layers that the model has");

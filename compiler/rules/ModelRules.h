@@ -19,10 +19,6 @@ rt::Status checkTables(mlir::ModuleOp imported, const Spec &spec,
 /// Errors: Usage, naming the key.
 rt::Status checkLayers(mlir::ModuleOp imported, const Spec &spec);
 
-/// Layers of the model: all its calls but the first, which makes hidden states,
-/// and the last, the loss of them. 0 without an entry @loss.
-int64_t countLayers(mlir::ModuleOp imported);
-
 } // namespace hone
 
 #endif

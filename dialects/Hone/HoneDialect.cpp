@@ -70,6 +70,16 @@ LogicalResult HoneDialect::verifyOperationAttribute(Operation *op,
              << "expects '" << name << "' to be an integer of at least "
              << least << " on a module";
   }
+  if (name == getLayersAttrName()) {
+    auto prefixes = dyn_cast<ArrayAttr>(attr.getValue());
+    llvm::SmallPtrSet<Attribute, 8> known;
+    if (!isa<ModuleOp>(op) || !prefixes ||
+        !llvm::all_of(prefixes, [&](Attribute prefix) {
+          return isa<StringAttr>(prefix) && known.insert(prefix).second;
+        }))
+      return op->emitError()
+             << "expects '" << name << "' to be different strings on a module";
+  }
   return success();
 }
 

@@ -26,10 +26,12 @@ def Hone_Dialect : Dialect {
     Rows are tokens. A batch is its sequences one after another, without
     padding; the input `sequence_starts` holds, for each row, the row where its
     sequence begins. The row count is the only dynamic dimension (`?`) and is
-    at most the module's `hone.max_rows`.
+    at most the module's `hone.max_rows`. A layer is the calls with one prefix;
+    `hone.layers` has these prefixes by the number that people and files give
+    their layers.
 
     ```mlir
-    module attributes {hone.max_rows = 256 : i64} {
+    module attributes {hone.max_rows = 256 : i64, hone.layers = ["model.layers.0."]} {
       hone.block @decoder(%x: tensor<?x64xf32>) -> tensor<?x64xf32> { ... }
       hone.entry @loss() -> tensor<f64> {
         %0 = hone.call @embed "model." () : () -> tensor<?x64xf32>
@@ -55,6 +57,12 @@ def Hone_Dialect : Dialect {
     /// Module attribute: rows that a sequence may have; absent: all of a batch.
     static constexpr llvm::StringLiteral getMaxPositionsAttrName() {
       return "hone.max_positions";
+    }
+    /// Module attribute: the prefixes of the model's layers, in the order of
+    /// their numbers, which count from 0. Absent: those of the calls of the
+    /// loss that read what another made, but for the one that makes the loss.
+    static constexpr llvm::StringLiteral getLayersAttrName() {
+      return "hone.layers";
     }
     /// Module attribute, unit: products of f32 with weights and in attention
     /// round both operands to bfloat16.

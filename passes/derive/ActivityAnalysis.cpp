@@ -58,7 +58,7 @@ EntryActivity::EntryActivity(EntryOp entry, LayerFilter trains) {
   } while (known != values.size() + calls.size());
 }
 
-SmallVector<CallOp> EntryActivity::layersBefore(CallOp loss) const {
+SmallVector<CallOp> EntryActivity::callsBefore(CallOp loss) const {
   SmallVector<CallOp> layers;
   for (CallOp call :
        loss->getParentOfType<EntryOp>().getBody().getOps<CallOp>())

@@ -21,10 +21,6 @@ struct ActiveInputs {
   bool parameters = true; ///< the trainable ones
 };
 
-/// What has no input makes the hidden states: it keeps nothing, and is no layer
-/// of a plan or a selection.
-inline bool isLayer(CallOp call) { return !call.getValues().empty(); }
-
 class ActivityAnalysis {
 public:
   ActivityAnalysis(BlockOp block, const ActiveInputs &inputs);
@@ -53,7 +49,7 @@ public:
   }
   /// The active calls before `loss`: those whose forward and backward are
   /// apart.
-  llvm::SmallVector<CallOp> layersBefore(CallOp loss) const;
+  llvm::SmallVector<CallOp> callsBefore(CallOp loss) const;
 
 private:
   /// A block, and whether the layer trains.

@@ -8,6 +8,7 @@
 #include "passes/Passes.h"
 #include "passes/derive/ActivityAnalysis.h"
 #include "passes/derive/BlockDerivation.h"
+#include "passes/module/Layers.h"
 #include "passes/module/Schedule.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -190,7 +191,9 @@ LogicalResult EntryDerivation::deriveBlocks() {
   if (!activity.isActive(lossCall))
     return loss.emitOpError("expects the loss to depend on a trainable "
                             "parameter");
-  splitCalls = activity.layersBefore(lossCall);
+  splitCalls = activity.callsBefore(lossCall);
+  const Layers layers = Layers::of(loss);
+  auto isLayer = [&](CallOp call) { return layers.has(call.getPrefix()); };
   const auto numLayers = llvm::count_if(splitCalls, isLayer);
   if (!plan.isFor(numLayers))
     return loss.emitOpError("has ")

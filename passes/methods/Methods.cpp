@@ -178,8 +178,10 @@ FailureOr<int64_t> countDerivedLayers(EntryOp loss,
     return failure();
   EntryActivity activity(
       loss, [&](StringRef prefix) { return parts->has(part, prefix); });
-  return llvm::count_if(activity.layersBefore(returned.getDefiningOp<CallOp>()),
-                        isLayer);
+  const Layers layers = Layers::of(loss);
+  return llvm::count_if(
+      activity.callsBefore(returned.getDefiningOp<CallOp>()),
+      [&](CallOp call) { return layers.has(call.getPrefix()); });
 }
 
 void buildMethods(OpPassManager &pm, const StepOptions &options) {

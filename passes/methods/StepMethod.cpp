@@ -20,7 +20,8 @@ FailureOr<StepModel> StepModel::find(ModuleOp module) {
   FailureOr<EntryOp> evaluated = createPlainCopy(*loss);
   if (failed(evaluated))
     return failure();
-  return StepModel{module, *loss, *evaluated, std::move(*parameters)};
+  return StepModel{module, *loss, *evaluated, std::move(*parameters),
+                   Layers::of(*loss)};
 }
 
 Type StepModel::perParameter(ArrayAttr prefixes) const {

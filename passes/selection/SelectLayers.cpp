@@ -4,6 +4,7 @@
 
 #include "passes/derive/ActivityAnalysis.h"
 #include "passes/derive/ResidualPolicy.h"
+#include "passes/module/Layers.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -30,27 +31,16 @@ static bool trains(BlockOp block) {
                       [](ParameterOp op) { return op.getTrainable(); });
 }
 
-/// Prefixes of what makes hidden states of nothing but the batch, and trains:
-/// it is no layer, and its gradient is of every step.
-static llvm::StringSet<> trainedSources(EntryOp entry,
-                                        const SymbolTable &symbols) {
-  llvm::StringSet<> sources;
-  for (CallOp call : entry.getBody().getOps<CallOp>())
-    if (!isLayer(call) && trains(symbols.lookup<BlockOp>(call.getBlock())))
-      sources.insert(call.getPrefix());
-  return sources;
-}
-
-/// The calls of `entry` for `layers` whose block `isKind`, without that of the
-/// loss.
+/// The calls of `entry` for `layers` whose block `isKind`. What is no layer is
+/// in every step.
 static SmallVector<CallOp> layersOf(EntryOp entry, LayerFilter layers,
                                     function_ref<bool(BlockOp)> isKind) {
   SymbolTable symbols(entry->getParentOp());
   Operation *loss = lossCallOf(entry);
-  const llvm::StringSet<> sources = trainedSources(entry, symbols);
+  const Layers numbered = Layers::of(entry);
   SmallVector<CallOp> calls;
   for (CallOp call : entry.getBody().getOps<CallOp>())
-    if (call != loss && !sources.contains(call.getPrefix()) &&
+    if (call != loss && numbered.has(call.getPrefix()) &&
         hasLayer(layers, call.getPrefix()) &&
         isKind(symbols.lookup<BlockOp>(call.getBlock())))
       calls.push_back(call);

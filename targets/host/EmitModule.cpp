@@ -147,7 +147,7 @@ static Constant *buildModule(TableBuilder &t, llvm::Module &module,
         return t.record({t.string(trainable.name),
                          t.u32(trainable.shape.size()), t.u32(trainable.init),
                          t.shape(trainable.shape), t.u64(trainable.offset),
-                         t.u32(trainable.transposed)});
+                         t.u32(trainable.transposed), t.u32(trainable.layer)});
       });
   std::vector<llvm::Function *> tasks;
   for (llvm::Function &function : module)

@@ -4,8 +4,10 @@
 // Attributes on their own, and the module attributes that the dialect checks.
 
 // CHECK: hone.arena_bytes = 4096 : i64
+// CHECK-SAME: hone.layers = ["h.0.", "h.1."]
 // CHECK-SAME: hone.max_rows = 1 : i64
-module attributes {hone.max_rows = 1 : i64, hone.arena_bytes = 4096 : i64} {
+module attributes {hone.max_rows = 1 : i64, hone.layers = ["h.0.", "h.1."],
+                   hone.arena_bytes = 4096 : i64} {
 
 // CHECK-LABEL: hone.block @slot()
 // CHECK-SAME: hone.scratch_bytes = 64 : i64

@@ -22,6 +22,18 @@ hone.block @max_rows_is_of_modules() attributes {hone.max_rows = 4 : i64} {
 
 // -----
 
+// expected-error @+1 {{expects 'hone.layers' to be different strings on a module}}
+module @layers_are_different attributes {hone.layers = ["h.0.", "h.0."]} {
+}
+
+// -----
+
+// expected-error @+1 {{expects 'hone.layers' to be different strings on a module}}
+module @layers_are_prefixes attributes {hone.layers = [0, 1]} {
+}
+
+// -----
+
 // expected-error @+1 {{'hone.block' op expects a body ended by 'hone.return'}}
 hone.block @block_c1()
 

@@ -367,9 +367,10 @@ const hone_module Bigram<T, Optimizer>::module = [] {
   static const hone_weight weights[] = {
       {"model.bigram.weight", HONE_F32, 2, tableShape}};
   static const hone_trainable trainables[] = {
-      {"model.bigram.lora_A.weight", 2, HONE_INIT_KAIMING_UNIFORM, shapeA, 0,
-       0},
-      {"model.bigram.lora_B.weight", 2, HONE_INIT_ZERO, shapeB, R * V, 0}};
+      {"model.bigram.lora_A.weight", 2, HONE_INIT_KAIMING_UNIFORM, shapeA, 0, 0,
+       HONE_NO_LAYER},
+      {"model.bigram.lora_B.weight", 2, HONE_INIT_ZERO, shapeB, R * V, 0,
+       HONE_NO_LAYER}};
   hone_module m = {};
   m.struct_size = sizeof(hone_module);
   m.abi_version = HONE_ABI_VERSION;

@@ -22,10 +22,10 @@ namespace {
 const int64_t four[] = {4};
 /// Layers are not in the order of their numbers, nor is each in one place.
 const hone_trainable trainables[] = {
-    {"model.layers.10.q_proj.lora_A.weight", 1, HONE_INIT_ZERO, four, 0, 0},
-    {"model.layers.2.q_proj.lora_A.weight", 1, HONE_INIT_ZERO, four, 4, 0},
-    {"model.layers.10.q_proj.lora_B.weight", 1, HONE_INIT_ZERO, four, 8, 0},
-    {"lm_head.layers.weight", 1, HONE_INIT_ZERO, four, 12, 0}};
+    {"h.10.c_attn.lora_A.weight", 1, HONE_INIT_ZERO, four, 0, 0, 10},
+    {"h.2.c_attn.lora_A.weight", 1, HONE_INIT_ZERO, four, 4, 0, 2},
+    {"h.10.c_attn.lora_B.weight", 1, HONE_INIT_ZERO, four, 8, 0, 10},
+    {"layers.7.lm_head.weight", 1, HONE_INIT_ZERO, four, 12, 0, HONE_NO_LAYER}};
 
 class GradientComparisons : public testing::Test {
 protected:

@@ -1,6 +1,7 @@
 //===- ModuleIdentityTest.cpp - What decides the numbers of a module ------===//
 
 #include "compiler/emit/ModuleIdentity.h"
+#include "passes/module/Layers.h"
 #include "test/unit/ParsedModule.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -64,6 +65,13 @@ TEST(ModuleIdentity, HasADigestOfWhatHasNoName) {
 
 TEST(ModuleIdentity, IsOfAnyBatch) {
   EXPECT_EQ(fieldsOf(model(4, "1.0e-5")), fieldsOf(model(64, "1.0e-5")));
+}
+
+TEST(ModuleIdentity, IsTheSameWhereLayersHaveNumbers) {
+  ParsedModule module(model(4, "1.0e-5"));
+  IdentityFields fields = describeModel(module.get());
+  Layers({"layers.3."}).writeTo(module.get());
+  EXPECT_EQ(describeModel(module.get()), fields);
 }
 
 TEST(ModuleIdentity, SaysWhatIsKeptRounded) {

@@ -220,8 +220,8 @@ void Decoder::build(ModelBuilder &builder) const {
   builder.loss([&] {
     Value x = builder.call("embed", "model.", {});
     for (auto [i, kind] : llvm::enumerate(layers))
-      x = builder.call(blockOf(kind)->second,
-                       "model.layers." + std::to_string(i) + ".", x);
+      x = builder.layer(blockOf(kind)->second,
+                        "model.layers." + std::to_string(i) + ".", x);
     return builder.call("head", "", x);
   });
 }

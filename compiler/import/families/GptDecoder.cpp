@@ -80,7 +80,7 @@ void GptDecoder::connect(ModelBuilder &builder, const std::string &prefix,
   builder.loss([&] {
     Value x = builder.call("embed", prefix, {});
     for (const Layer &layer : layers)
-      x = builder.call(layer.block, layer.prefix, x);
+      x = builder.layer(layer.block, layer.prefix, x);
     return builder.call("head", "", x);
   });
 }

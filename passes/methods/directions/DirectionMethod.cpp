@@ -52,17 +52,13 @@ LogicalResult DirectionMethod::readScales() {
   SmallVector<DirectionScale> wanted = parseDirectionScales(given, problem);
   if (!problem.empty())
     return model.module.emitError("direction-scales: ") << problem;
-  // The first call makes what the first layer reads.
-  llvm::StringMap<int64_t> numbers;
-  int64_t next = -1;
-  for (CallOp call : model.loss.getBody().getOps<CallOp>())
-    numbers.try_emplace(call.getPrefix(), next++);
   for (const TrainableLayer &layer : model.parameters.layers()) {
     if (!part.has(layer.prefix))
       continue;
-    int64_t number = numbers.lookup(layer.prefix);
+    std::optional<int64_t> number = model.layers.numberOf(layer.prefix);
     const auto *own = llvm::find_if(wanted, [&](const DirectionScale &scale) {
-      return scale.layers.first <= number && number <= scale.layers.last;
+      return number && scale.layers.first <= number &&
+             number <= scale.layers.last;
     });
     bool isGiven = own != wanted.end();
     scaled.push_back(layer.prefix);

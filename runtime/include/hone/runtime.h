@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define HONE_ABI_VERSION 10u
+#define HONE_ABI_VERSION 11u
 
 typedef enum hone_dtype {
   HONE_F32 = 0,
@@ -269,6 +269,9 @@ typedef struct hone_weight {
   const int64_t *shape;
 } hone_weight;
 
+/* What is in no layer of the model: its embedding, its head. */
+#define HONE_NO_LAYER UINT32_MAX
+
 /* A trainable parameter: a slice of the parameter vector theta. The gradient
    and each state vector use the same element offset. */
 typedef struct hone_trainable {
@@ -279,6 +282,7 @@ typedef struct hone_trainable {
   const int64_t *shape;
   uint64_t offset;     /* elements from the start of theta */
   uint32_t transposed; /* whether files hold the matrix as [in, out] */
+  uint32_t layer;      /* its layer's number, from 0, or HONE_NO_LAYER */
 } hone_trainable;
 
 /* A parallel loop, for reports of where time goes. */

@@ -48,34 +48,19 @@ double GradientSums::relativeError() const {
              : std::sqrt(errorSquares) / std::sqrt(referenceSquares);
 }
 
-/// The number behind "layers."; -1: there is none.
-static int64_t layerOf(const char *name) {
-  constexpr const char *mark = "layers.";
-  const char *found = strstr(name, mark);
-  if (!found || (found != name && found[-1] != '.'))
-    return -1;
-  char *end = nullptr;
-  int64_t layer = strtoll(found + strlen(mark), &end, 10);
-  return end != found + strlen(mark) && *end == '.' ? layer : -1;
-}
-
 GradientComparison::GradientComparison(const Module &module) {
   const hone_module &abi = module.abi();
-  std::map<int64_t, size_t> places;
+  std::map<uint32_t, size_t> places; // HONE_NO_LAYER is the last
   for (uint32_t i = 0; i < abi.trainable_count; ++i)
-    places[layerOf(abi.trainables[i].name)];
-  auto addLayer = [&](int64_t layer, const std::string &name) {
-    places[layer] = layers.size();
-    layers.push_back({name});
-  };
-  for (const auto &[layer, place] : std::map<int64_t, size_t>(places))
-    if (layer >= 0)
-      addLayer(layer, std::to_string(layer));
-  if (places.count(-1))
-    addLayer(-1, "other");
+    places[abi.trainables[i].layer];
+  for (auto &[layer, place] : places) {
+    place = layers.size();
+    layers.push_back(
+        {layer == HONE_NO_LAYER ? "other" : std::to_string(layer)});
+  }
   for (uint32_t i = 0; i < abi.trainable_count; ++i) {
     const char *name = abi.trainables[i].name;
-    Member member{{}, places.at(layerOf(name)), noKind};
+    Member member{{}, places.at(abi.trainables[i].layer), noKind};
     for (const char *kind : {"lora_A", "lora_B"}) {
       if (!strstr(name, kind))
         continue;
