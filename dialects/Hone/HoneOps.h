@@ -51,4 +51,12 @@ llvm::StringRef moduleOf(mlir::Value value);
 #define GET_OP_CLASSES
 #include "dialects/Hone/HoneOps.h.inc"
 
+namespace hone {
+
+/// The block that `op` calls `name`; null after an error.
+BlockOp findBlock(mlir::Operation *op, mlir::FlatSymbolRefAttr name,
+                  mlir::SymbolTableCollection &symbols);
+
+} // namespace hone
+
 #endif

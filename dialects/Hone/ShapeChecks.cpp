@@ -95,6 +95,12 @@ LogicalResult ShapeChecks::isFraction(StringRef name,
                            << "' to be above 0 and below 1 but got " << value;
 }
 
+LogicalResult ShapeChecks::anyTangent(ArrayRef<Value> tangents) const {
+  if (llvm::any_of(tangents, [](Value tangent) { return bool(tangent); }))
+    return success();
+  return op->emitOpError("expects a tangent of at least one operand");
+}
+
 LogicalResult ShapeChecks::isDropout(std::optional<APFloat> dropout,
                                      std::optional<StringRef> of,
                                      Value key) const {

@@ -39,6 +39,8 @@ public:
   /// The attribute is absent, or above 0 and below 1.
   mlir::LogicalResult isFraction(llvm::StringRef name,
                                  std::optional<llvm::APFloat> number) const;
+  /// One of `tangents` is there: a direction that is zero has no op.
+  mlir::LogicalResult anyTangent(llvm::ArrayRef<mlir::Value> tangents) const;
   /// `dropout` is a fraction, and there are a name and a key with it alone.
   mlir::LogicalResult isDropout(std::optional<llvm::APFloat> dropout,
                                 std::optional<llvm::StringRef> of,

@@ -1,271 +1,14 @@
-//===- HoneStepOps.td - What a training step adds -------------------------===//
+//===- Step.td - What a training step adds --------------------------------===//
 //
-// Ops that only passes create: adjoints, the gradient sink, updates, and the
-// record of where memory is; tangents are in HoneTangentOps.td. An adjoint op is
-// named after the op whose adjoint it is; the formula in its description is the
-// one that the tests check.
+// Ops that only passes create and that belong to no op of a model: the gradient's
+// sink, tiles of rows, pools, updates, and the record of where memory is.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_STEP_OPS_TD
-#define HONE_STEP_OPS_TD
+#ifndef HONE_STEP_TD
+#define HONE_STEP_TD
 
-include "dialects/Hone/HoneModelOps.td"
-
-// An op that derivations create to compute.
-class Hone_DerivedOp<string mnemonic, list<Trait> traits = []>
-    : Hone_Op<mnemonic, !listconcat(traits, [Pure,
-        DeclareOpInterfaceMethods<Hone_CostOpInterface, ["getFlops"]>])>;
-
-def Hone_ScaleOp : Hone_DerivedOp<"scale", [Hone_RowWise,
-    Hone_InPlaceOpInterface,
-    DeclareOpInterfaceMethods<Hone_ElementwiseOpInterface>,
-    DeclareOpInterfaceMethods<Hone_TangentOpInterface>]> {
-  let summary = "every element times one scalar";
-  let description = [{
-    1. (C1) `x` and `y` have one type.
-
-    Example:
-    ```mlir
-    %x = hone.input "hidden" : tensor<?x4xf32>
-    %s = hone.input "loss_scale" : tensor<f64>
-    %y = hone.scale %x, %s : (tensor<?x4xf32>, tensor<f64>) -> tensor<?x4xf32>
-    ```
-  }];
-  let arguments = (ins Hone_Matrix:$x, Hone_Scalar:$factor);
-  let results = (outs Hone_Matrix:$y);
-  let assemblyFormat = "$x `,` $factor attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
-}
-
-def Hone_ConvertOp : Hone_DerivedOp<"convert", [Hone_RowWise,
-    Hone_InPlaceOpInterface,
-    DeclareOpInterfaceMethods<Hone_ElementwiseOpInterface>]> {
-  let summary = "each element in another float type, rounded to nearest even";
-  let description = [{
-    How a value is kept in half of its memory from forward to backward: rounded
-    behind what makes it and converted back before what reads it. Of the options
-    of a plan it is the only one that changes gradients. From a type to itself it
-    is the identity: what stands in for a block that is skipped.
-
-    1. (C1) `x` and `y` have one shape.
-
-    Example:
-    ```mlir
-    %x = hone.input "hidden" : tensor<?x4xf32>
-    %y = hone.convert %x : tensor<?x4xf32> to tensor<?x4xbf16>
-    ```
-  }];
-  let arguments = (ins 2DTensorOf<[Hone_ActivationFloat]>:$x);
-  let results = (outs 2DTensorOf<[Hone_ActivationFloat]>:$y);
-  let assemblyFormat = "$x attr-dict `:` type($x) `to` type($y)";
-  let hasVerifier = 1;
-}
-
-def Hone_RmsNormAdjointOp : Hone_DerivedOp<"rms_norm_adjoint", [
-    Hone_RowWise, Hone_InPlaceOpInterface]> {
-  let summary = "adjoint of rms_norm with respect to its input";
-  let description = [{
-    With `r = 1/sqrt(mean(x^2)+eps)` and `g = dy * (offset + weight)`, in each
-    head: `dx = r * (g - x * r^2 * mean(g * x))`.
-
-    1. (C1) `dy`, `x` and `dx` have one type `[rows, heads * d]`; `weight` is
-       `[d]`.
-    2. (C2) `rstd`, if present, is `[rows, heads]` of the type that `x` is
-       computed in.
-    3. (C3) `heads` is positive.
-
-    Example:
-    ```mlir
-    %dy = hone.input "dy" : tensor<?x4xf32>
-    %x = hone.input "hidden" : tensor<?x4xf32>
-    %w = hone.parameter "norm.weight" : tensor<4xf32>
-    %dx = hone.rms_norm_adjoint %dy, %x, %w eps 1.0e-5 : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
-    ```
-  }];
-  let arguments = (ins Hone_Matrix:$dy, Hone_Matrix:$x, Hone_Vector:$weight,
-                       Optional<Hone_Matrix>:$rstd,
-                       DefaultValuedAttr<I64Attr, "1">:$heads,
-                       DefaultValuedAttr<F64Attr, "0.0">:$offset, F64Attr:$eps);
-  let results = (outs Hone_Matrix:$dx);
-  let assemblyFormat = [{
-    $dy `,` $x `,` $weight (`rstd` $rstd^)? (`heads` $heads^)?
-    (`offset` $offset^)? `eps` $eps attr-dict `:`
-    functional-type(operands, results)
-  }];
-  let hasVerifier = 1;
-}
-
-def Hone_LinearAdjointOp : Hone_DerivedOp<"linear_adjoint", [
-    Hone_RowWise, Hone_TakesEpilogue]> {
-  let summary = "adjoint of linear with respect to its input";
-  let description = [{
-    `dx = dy W`.
-
-    1. (C1) `dy` is `[rows, out]`, `weight` is `[out, in]`, `dx` is
-       `[rows, in]`.
-    2. (C2) `dy` and `dx` have one element type; `weight` is converted to the
-       type that it is computed in.
-
-    Example:
-    ```mlir
-    %dy = hone.input "dy" : tensor<?x8xf32>
-    %w = hone.parameter "q_proj.weight" : tensor<8x4xf32>
-    %dx = hone.linear_adjoint %dy, %w : (tensor<?x8xf32>, tensor<8x4xf32>) -> tensor<?x4xf32>
-    ```
-  }];
-  let arguments = (ins Hone_Matrix:$dy, Hone_Matrix:$weight);
-  let results = (outs Hone_Matrix:$dx);
-  let assemblyFormat = "$dy `,` $weight attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
-}
-
-def Hone_LoraLinearAdjointOp : Hone_DerivedOp<"lora_linear_adjoint", [
-    Hone_RowWise, Hone_TakesEpilogue,
-    DeclareOpInterfaceMethods<Hone_RandomOpInterface>,
-    DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
-  let summary = "adjoint of lora_linear with respect to its input";
-  let description = [{
-    `dx = dy W + m ((scale * dy B) A)`, where `m` is that of `lora_linear` with this
-    `dropout`, or 1.
-
-    1. (C1) `dy` is `[rows, out]`, `weight` is `[out, in]`, `dx` is
-       `[rows, in]`.
-    2. (C2) `a` is `[rank, in]`, `b` is `[out, rank]`.
-    3. (C3) `dy` and `dx` have one element type; `a` and `b` have the type that
-       it is computed in, and `weight` is converted to it.
-    4. (C4) `dropout` is above 0 and below 1; with it come `of` and `key`.
-
-    Example:
-    ```mlir
-    %dy = hone.input "dy" : tensor<?x8xf32>
-    %w = hone.parameter "w" : tensor<8x4xf32>
-    %a = hone.parameter "a" trainable init <kaiming_uniform> : tensor<2x4xf32>
-    %b = hone.parameter "b" trainable init <zero> : tensor<8x2xf32>
-    %dx = hone.lora_linear_adjoint %dy, %w, %a, %b scale 2.0 : (tensor<?x8xf32>, tensor<8x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>) -> tensor<?x4xf32>
-    ```
-  }];
-  let arguments = (ins Hone_Matrix:$dy, Hone_Matrix:$weight, Hone_Matrix:$a,
-                       Hone_Matrix:$b, Optional<Hone_RandomKey>:$key,
-                       F64Attr:$scale, OptionalAttr<F64Attr>:$dropout,
-                       OptionalAttr<StrAttr>:$of);
-  let results = (outs Hone_Matrix:$dx);
-  let assemblyFormat = [{
-    $dy `,` $weight `,` $a `,` $b `scale` $scale
-    (`dropout` $dropout^ `of` $of `by` $key)? attr-dict `:`
-    functional-type(operands, results)
-  }];
-  let hasVerifier = 1;
-}
-
-def Hone_LoraParameterAdjointOp : Hone_DerivedOp<"lora_parameter_adjoint", [
-    Hone_RowWise, AttrSizedOperandSegments,
-    DeclareOpInterfaceMethods<Hone_RandomOpInterface>,
-    DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
-  let summary = "adjoint of lora_linear with respect to A and B";
-  let description = [{
-    With `h = scale * x A^T`, read if kept and recomputed if not:
-    `da = (scale * dy B)^T x` and `db = dy^T h`
-    (MeSP, eqs. 2 and 3, in PEFT's layout). With `dropout`, `x` is `m x` as in
-    `lora_linear`.
-
-    1. (C1) `dy` is `[rows, out]`, `x` is `[rows, in]`.
-    2. (C2) `a` and `da` have one type `[rank, in]`; `b` and `db` have one type
-       `[out, rank]`.
-    3. (C3) `h`, if present, is `[rows, rank]`.
-    4. (C4) `dy` and `x` have one element type; `a`, `b` and `h` have the type
-       that it is computed in.
-    5. (C5) `dropout` is above 0 and below 1; with it come `of` and `key`.
-
-    Example:
-    ```mlir
-    %dy = hone.input "dy" : tensor<?x8xf32>
-    %x = hone.input "hidden" : tensor<?x4xf32>
-    %a = hone.parameter "a" trainable init <kaiming_uniform> : tensor<2x4xf32>
-    %b = hone.parameter "b" trainable init <zero> : tensor<8x2xf32>
-    %da, %db = hone.lora_parameter_adjoint %dy, %x, %a, %b scale 2.0 : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>) -> (tensor<2x4xf32>, tensor<8x2xf32>)
-    ```
-  }];
-  let arguments = (ins Hone_Matrix:$dy, Hone_Matrix:$x, Hone_Matrix:$a,
-                       Hone_Matrix:$b, Optional<Hone_Matrix>:$h,
-                       Optional<Hone_RandomKey>:$key, F64Attr:$scale,
-                       OptionalAttr<F64Attr>:$dropout,
-                       OptionalAttr<StrAttr>:$of);
-  let results = (outs Hone_Matrix:$da, Hone_Matrix:$db);
-  let assemblyFormat = [{
-    $dy `,` $x `,` $a `,` $b (`h` $h^)? `scale` $scale
-    (`dropout` $dropout^ `of` $of `by` $key)? attr-dict `:`
-    functional-type(operands, results)
-  }];
-  let hasVerifier = 1;
-}
-
-def Hone_AttentionAdjointOp : Hone_DerivedOp<"attention_adjoint", [
-    DeclareOpInterfaceMethods<Hone_WorkspaceOpInterface>]> {
-  let summary = "adjoint of attention with respect to queries, keys and values";
-  let description = [{
-    Per head, over the pairs of rows and keys that attention with this `window`
-    has, with `p_ij = exp(scale * q_i . k_j - m_i) * r_i`, where `m_i` and `r_i`
-    are the `normalizer` that attention gave,
-    `D_i = dy_i . y_i` and `ds_ij = p_ij * (dy_i . v_j - D_i)`:
-    `dq_i = scale * sum_j ds_ij k_j`, `dk_j = scale * sum_i ds_ij q_i`,
-    `dv_j = sum_i p_ij dy_i`; `dk` and `dv` sum over the heads of a group
-    (Dao 2023, alg. 2).
-
-    1. (C1) `dy`, `q`, `y` and `dq` have one type `[rows, heads * d]`; `k`,
-       `v`, `dk` and `dv` have one type `[rows, kv_heads * d]`.
-    2. (C2) `kv_heads` divides `heads`.
-    3. (C3) `normalizer` is `[rows, 2 * heads]`, `starts` is `[rows]`.
-    4. (C4) `q` and `k` have one element type, `normalizer` the type that it is
-       computed in.
-    5. (C5) `window`, if given, is positive.
-
-    Example:
-    ```mlir
-    %q = hone.input "q" : tensor<?x8xf32>
-    %k = hone.input "k" : tensor<?x4xf32>
-    %l = hone.input "normalizer" : tensor<?x4xf32>
-    %s = hone.input "sequence_starts" : tensor<?xi32>
-    %dq, %dk, %dv = hone.attention_adjoint %q, %q, %k, %k, %q, %l, %s heads 2 kv_heads 1 scale 0.5 : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x8xf32>, tensor<?x4xf32>, tensor<?xi32>) -> (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>)
-    ```
-  }];
-  let arguments = (ins Hone_Matrix:$dy, Hone_Matrix:$q, Hone_Matrix:$k,
-                       Hone_Matrix:$v, Hone_Matrix:$y, Hone_Matrix:$normalizer,
-                       Hone_RowIndices:$starts, I64Attr:$heads,
-                       I64Attr:$kv_heads, OptionalAttr<I64Attr>:$window,
-                       F64Attr:$scale);
-  let results = (outs Hone_Matrix:$dq, Hone_Matrix:$dk, Hone_Matrix:$dv);
-  let assemblyFormat = [{
-    $dy `,` $q `,` $k `,` $v `,` $y `,` $normalizer `,` $starts `heads` $heads
-    `kv_heads` $kv_heads (`window` $window^)? `scale` $scale attr-dict `:`
-    functional-type(operands, results)
-  }];
-  let hasVerifier = 1;
-}
-
-def Hone_GatedActivationAdjointOp : Hone_DerivedOp<"gated_activation_adjoint", [
-    SameOperandsAndResultType, Hone_RowWise, Hone_InPlaceOpInterface,
-    DeclareOpInterfaceMethods<Hone_ElementwiseOpInterface>]> {
-  let summary = "adjoint of gated_activation with respect to both operands";
-  let description = [{
-    `dgate = dy * up * f'(gate)` and `dup = dy * f(gate)`; the derivative of
-    `relu` is zero at zero.
-
-    1. (C1) all operands and results have one type.
-
-    Example:
-    ```mlir
-    %d = hone.input "dy" : tensor<?x8xf32>
-    %g = hone.input "gate" : tensor<?x8xf32>
-    %u = hone.input "up" : tensor<?x8xf32>
-    %dg, %du = hone.gated_activation_adjoint silu %d, %g, %u : tensor<?x8xf32>
-    ```
-  }];
-  let arguments = (ins Hone_ActivationAttr:$activation, Hone_Matrix:$dy,
-                       Hone_Matrix:$gate, Hone_Matrix:$up);
-  let results = (outs Hone_Matrix:$dgate, Hone_Matrix:$dup);
-  let assemblyFormat = "$activation $dy `,` $gate `,` $up attr-dict `:` type($dy)";
-}
+include "dialects/Hone/ops/OpBase.td"
 
 def Hone_GradientOp : Hone_Op<"gradient", [
     ParentOneOf<["BlockOp", "RowTilesOp"]>]> {
@@ -291,10 +34,6 @@ def Hone_GradientOp : Hone_Op<"gradient", [
   let assemblyFormat = "$value `of` $of attr-dict `:` type($value)";
   let hasVerifier = 1;
 }
-
-//===----------------------------------------------------------------------===//
-// Tiles of rows
-//===----------------------------------------------------------------------===//
 
 def Hone_RowTilesOp : Hone_Op<"row_tiles", [HasParent<"BlockOp">, SingleBlock,
     RecursiveMemoryEffects,
@@ -341,10 +80,6 @@ def Hone_RowTilesOp : Hone_Op<"row_tiles", [HasParent<"BlockOp">, SingleBlock,
   }];
   let hasRegionVerifier = 1;
 }
-
-//===----------------------------------------------------------------------===//
-// Pools: values of some layers, kept by their order within a selection
-//===----------------------------------------------------------------------===//
 
 def Hone_Pool : Type<
     And<[3DTensorOf<[Hone_ActivationFloat]>.predicate,
@@ -446,10 +181,6 @@ def Hone_KeptOp : Hone_SlotOp<"kept", "x", [Hone_View]> {
     type($slots)
   }];
 }
-
-//===----------------------------------------------------------------------===//
-// Updates
-//===----------------------------------------------------------------------===//
 
 def Hone_LayerGradientOp : Hone_Op<"layer_gradient", [
     ParentOneOf<["EntryOp"]>]> {
@@ -647,10 +378,6 @@ def Hone_ElementOp : Hone_Op<"element", [ParentOneOf<["EntryOp"]>,
   let hasVerifier = 1;
 }
 
-//===----------------------------------------------------------------------===//
-// Weight streaming
-//===----------------------------------------------------------------------===//
-
 // Says something about the pages of the frozen parameters that a call reads.
 class Hone_ResidencyOp<string mnemonic> : Hone_Op<mnemonic, [
     ParentOneOf<["EntryOp"]>,
@@ -702,10 +429,6 @@ def Hone_ReleaseOp : Hone_ResidencyOp<"release"> {
   }];
 }
 
-//===----------------------------------------------------------------------===//
-// Placement
-//===----------------------------------------------------------------------===//
-
 def Hone_RegionOp : Hone_Op<"region", [HasParent<"::mlir::ModuleOp">]> {
   let summary = "a part of the arena that lives as long as the program";
   let description = [{
@@ -729,4 +452,4 @@ def Hone_RegionOp : Hone_Op<"region", [HasParent<"::mlir::ModuleOp">]> {
   let hasVerifier = 1;
 }
 
-#endif // HONE_STEP_OPS_TD
+#endif // HONE_STEP_TD

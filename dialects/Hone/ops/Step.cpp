@@ -1,4 +1,4 @@
-//===- HoneStepOps.cpp - Verifiers of the step's ops ----------------------===//
+//===- Step.cpp - What a training step adds -------------------------------===//
 
 #include "dialects/Hone/HoneOps.h"
 #include "dialects/Hone/Numerics.h"
@@ -6,101 +6,7 @@
 
 using namespace mlir;
 
-#define GET_OP_CLASSES
-#include "dialects/Hone/HoneOps.cpp.inc"
-
 namespace hone {
-
-LogicalResult ScaleOp::verify() {
-  return ShapeChecks(*this).sameType("x", getX(), "y", getY()); // (C1)
-}
-
-LogicalResult ConvertOp::verify() {
-  // (C1)
-  if (getX().getType().getShape() != getY().getType().getShape())
-    return emitOpError("expects 'x' and 'y' to have one shape but got ")
-           << getX().getType() << " and " << getY().getType();
-  return success();
-}
-
-LogicalResult RmsNormAdjointOp::verify() {
-  ShapeChecks check(*this);
-  return check.all({
-      check.sameType("dy", getDy(), "x", getX()),                 // (C1)
-      check.sameType("x", getX(), "dx", getDx()),                 // (C1)
-      check.normHeads(getX(), "weight", getWeight(), getHeads()), // (C1, C3)
-      check.sameDim("rstd", getRstd(), 0, "x", getX(), 0),        // (C2)
-      check.dimIs("rstd", getRstd(), 1, getHeads()),              // (C2)
-      check.computesIn("x", getX(), "rstd", getRstd()),           // (C2)
-  });
-}
-
-LogicalResult LinearAdjointOp::verify() {
-  ShapeChecks check(*this);
-  return check.all({
-      check.sameDim("dy", getDy(), 0, "dx", getDx(), 0),         // (C1)
-      check.sameDim("weight", getWeight(), 0, "dy", getDy(), 1), // (C1)
-      check.sameDim("weight", getWeight(), 1, "dx", getDx(), 1), // (C1)
-      check.sameElementType("dy", getDy(), "dx", getDx()),       // (C2)
-  });
-}
-
-LogicalResult LoraLinearAdjointOp::verify() {
-  ShapeChecks check(*this);
-  return check.all({
-      check.sameDim("dy", getDy(), 0, "dx", getDx(), 0),         // (C1)
-      check.sameDim("weight", getWeight(), 0, "dy", getDy(), 1), // (C1)
-      check.sameDim("weight", getWeight(), 1, "dx", getDx(), 1), // (C1)
-      check.sameDim("a", getA(), 1, "dx", getDx(), 1),           // (C2)
-      check.sameDim("b", getB(), 0, "dy", getDy(), 1),           // (C2)
-      check.sameDim("a", getA(), 0, "b", getB(), 1),             // (C2)
-      check.sameElementType("dy", getDy(), "dx", getDx()),       // (C3)
-      check.computesIn("dx", getDx(), "a", getA()),              // (C3)
-      check.computesIn("dx", getDx(), "b", getB()),              // (C3)
-      check.isDropout(getDropout(), getOf(), getKey()),          // (C4)
-  });
-}
-
-LogicalResult LoraParameterAdjointOp::verify() {
-  ShapeChecks check(*this);
-  return check.all({
-      check.sameDim("dy", getDy(), 0, "x", getX(), 0),   // (C1)
-      check.sameType("a", getA(), "da", getDa()),        // (C2)
-      check.sameType("b", getB(), "db", getDb()),        // (C2)
-      check.sameDim("a", getA(), 1, "x", getX(), 1),     // (C2)
-      check.sameDim("b", getB(), 0, "dy", getDy(), 1),   // (C2)
-      check.sameDim("a", getA(), 0, "b", getB(), 1),     // (C2)
-      check.sameDim("h", getH(), 0, "x", getX(), 0),     // (C3)
-      check.sameDim("h", getH(), 1, "a", getA(), 0),     // (C3)
-      check.sameElementType("dy", getDy(), "x", getX()), // (C4)
-      check.computesIn("x", getX(), "a", getA()),        // (C4)
-      check.computesIn("x", getX(), "b", getB()),        // (C4)
-      check.computesIn("x", getX(), "h", getH()),        // (C4)
-      check.isDropout(getDropout(), getOf(), getKey()),  // (C5)
-  });
-}
-
-LogicalResult AttentionAdjointOp::verify() {
-  ShapeChecks check(*this);
-  // (C2)
-  if (failed(check.headGroups(getQ(), getK(), getHeads(), getKvHeads())))
-    return failure();
-  return check.all({
-      check.sameType("dy", getDy(), "q", getQ()),                      // (C1)
-      check.sameType("y", getY(), "q", getQ()),                        // (C1)
-      check.sameType("dq", getDq(), "q", getQ()),                      // (C1)
-      check.sameType("k", getK(), "v", getV()),                        // (C1)
-      check.sameType("dk", getDk(), "k", getK()),                      // (C1)
-      check.sameType("dv", getDv(), "v", getV()),                      // (C1)
-      check.sameDim("k", getK(), 0, "q", getQ(), 0),                   // (C1)
-      check.sameDim("normalizer", getNormalizer(), 0, "q", getQ(), 0), // (C3)
-      check.dimIs("normalizer", getNormalizer(), 1, 2 * getHeads()),   // (C3)
-      check.sameDim("starts", getStarts(), 0, "q", getQ(), 0),         // (C3)
-      check.sameElementType("k", getK(), "q", getQ()),                 // (C4)
-      check.computesIn("q", getQ(), "normalizer", getNormalizer()),    // (C4)
-      check.isPositive("window", getWindow()),                         // (C5)
-  });
-}
 
 LogicalResult GradientOp::verify() {
   // (C1)
@@ -211,15 +117,25 @@ static LogicalResult verifyUpdate(UpdateOpInterface op) {
 }
 
 LogicalResult SgdOp::verify() { return verifyUpdate(*this); }
+
+unsigned SgdOp::getNumStateVectors() { return getMomentum() ? 1 : 0; }
+
 LogicalResult AdamwOp::verify() { return verifyUpdate(*this); }
+
+unsigned AdamwOp::getNumStateVectors() { return 2; }
 
 LogicalResult ElementOp::verify() {
   return ShapeChecks(*this).isOfEntry("numbers", getNumbers(),
                                       getIndex()); // (C1)
 }
 
-unsigned SgdOp::getNumStateVectors() { return getMomentum() ? 1 : 0; }
-unsigned AdamwOp::getNumStateVectors() { return 2; }
+LogicalResult PrefetchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return success(bool(findBlock(*this, getBlockAttr(), symbols))); // (C1)
+}
+
+LogicalResult ReleaseOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return success(bool(findBlock(*this, getBlockAttr(), symbols))); // (C1)
+}
 
 LogicalResult RegionOp::verify() {
   // (C1)

@@ -1,15 +1,9 @@
-//===- HoneModelOps.cpp - Verifiers of structure and model ops ------------===//
-//
-// Constraint numbers are those of the op's description and of the tests.
-//
-//===----------------------------------------------------------------------===//
+//===- Structure.cpp - What a model is written in -------------------------===//
 
 #include "dialects/Hone/HoneOps.h"
 #include "dialects/Hone/ShapeChecks.h"
 
 #include "mlir/Interfaces/FunctionImplementation.h"
-
-#include <cmath>
 
 using namespace mlir;
 
@@ -72,7 +66,36 @@ LogicalResult BlockOp::verifyRegions() {
 }
 
 //===----------------------------------------------------------------------===//
-// EntryOp, ReturnOp, CallOp, InputOp, ParameterOp
+// ReturnOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ReturnOp::verify() {
+  Operation *parent = (*this)->getParentOp();
+  // (C1)
+  auto function = dyn_cast<FunctionOpInterface>(parent);
+  TypeRange expected = function ? TypeRange(function.getResultTypes())
+                                : TypeRange(parent->getResultTypes());
+  if (expected != getOperandTypes())
+    return emitOpError("expects operands of the types ")
+           << expected << " that "
+           << (function ? (isa<BlockOp>(parent) ? "block '" : "entry '") +
+                              function.getName().str() + "'"
+                        : "'hone.row_tiles'")
+           << " declares, but got " << getOperandTypes();
+  // (C2)
+  llvm::SmallDenseSet<Value> seen;
+  for (Value value : getOperands()) {
+    Operation *op = value.getDefiningOp();
+    if (!op || op->hasTrait<Ambient>() || op->hasTrait<View>() ||
+        !seen.insert(value).second)
+      return emitOpError("expects each operand to be a value that the body "
+                         "computes and returns once");
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// EntryOp
 //===----------------------------------------------------------------------===//
 
 void EntryOp::build(OpBuilder &builder, OperationState &state, StringRef name,
@@ -150,59 +173,22 @@ void EntryOp::print(OpAsmPrinter &printer) {
                           llvm::hasSingleElement(getBodyBlock()));
 }
 
-LogicalResult ReturnOp::verify() {
-  Operation *parent = (*this)->getParentOp();
-  // (C1)
-  auto function = dyn_cast<FunctionOpInterface>(parent);
-  TypeRange expected = function ? TypeRange(function.getResultTypes())
-                                : TypeRange(parent->getResultTypes());
-  if (expected != getOperandTypes())
-    return emitOpError("expects operands of the types ")
-           << expected << " that "
-           << (function ? (isa<BlockOp>(parent) ? "block '" : "entry '") +
-                              function.getName().str() + "'"
-                        : "'hone.row_tiles'")
-           << " declares, but got " << getOperandTypes();
-  // (C2)
-  llvm::SmallDenseSet<Value> seen;
-  for (Value value : getOperands()) {
-    Operation *op = value.getDefiningOp();
-    if (!op || op->hasTrait<Ambient>() || op->hasTrait<View>() ||
-        !seen.insert(value).second)
-      return emitOpError("expects each operand to be a value that the body "
-                         "computes and returns once");
-  }
-  return success();
-}
+//===----------------------------------------------------------------------===//
+// CallOp
+//===----------------------------------------------------------------------===//
 
-/// The block that `op` calls `name`; null after an error.
-static BlockOp namedBlock(Operation *op, FlatSymbolRefAttr name,
-                          SymbolTableCollection &symbols) {
+BlockOp findBlock(Operation *op, FlatSymbolRefAttr name,
+                  SymbolTableCollection &symbols) {
   auto block = symbols.lookupNearestSymbolFrom<BlockOp>(op, name);
   if (!block)
     op->emitOpError("expects '") << name.getValue() << "' to be a 'hone.block'";
   return block;
 }
 
-LogicalResult PrefetchOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  return success(bool(namedBlock(*this, getBlockAttr(), symbols))); // (C1)
-}
-
-LogicalResult ReleaseOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  return success(bool(namedBlock(*this, getBlockAttr(), symbols))); // (C1)
-}
-
 void CallOp::build(OpBuilder &builder, OperationState &state, TypeRange results,
                    StringRef block, StringRef prefix, ValueRange values) {
   build(builder, state, results, block, prefix, values, /*mask=*/Value(),
         /*mask_index=*/IntegerAttr(), /*otherwise=*/FlatSymbolRefAttr());
-}
-
-SmallVector<FlatSymbolRefAttr, 2> CallOp::getCallees() {
-  SmallVector<FlatSymbolRefAttr, 2> callees = {getBlockAttr()};
-  if (getOtherwise())
-    callees.push_back(getOtherwiseAttr());
-  return callees;
 }
 
 LogicalResult CallOp::verify() {
@@ -222,7 +208,7 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
       FunctionType::get(getContext(), getValues().getTypes(), getResultTypes());
   for (FlatSymbolRefAttr callee : getCallees()) {
     // (C1, C3)
-    BlockOp block = namedBlock(*this, callee, symbols);
+    BlockOp block = findBlock(*this, callee, symbols);
     if (!block)
       return failure();
     // (C2, C3)
@@ -236,6 +222,17 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
+SmallVector<FlatSymbolRefAttr, 2> CallOp::getCallees() {
+  SmallVector<FlatSymbolRefAttr, 2> callees = {getBlockAttr()};
+  if (getOtherwise())
+    callees.push_back(getOtherwiseAttr());
+  return callees;
+}
+
+//===----------------------------------------------------------------------===//
+// InputOp
+//===----------------------------------------------------------------------===//
+
 LogicalResult InputOp::verify() {
   // (C1)
   if (isa_and_nonnull<EntryOp>((*this)->getParentOp()))
@@ -243,29 +240,9 @@ LogicalResult InputOp::verify() {
   return success();
 }
 
-/// (C1)
-static LogicalResult verifyIsTrainable(Operation *op, Value value) {
-  auto parameter = value.getDefiningOp<ParameterOp>();
-  if (parameter && parameter.getTrainable())
-    return success();
-  return op->emitOpError("expects 'parameter' to be the result of a trainable "
-                         "'hone.parameter'");
-}
-
-/// (C1, C2)
-template <typename Op> static LogicalResult verifyRandom(Op op) {
-  if (failed(verifyIsTrainable(op, op.getParameter())))
-    return failure();
-  if (!isa<BlockArgument>(op.getKey()) ||
-      !isa_and_present<BlockArgument>(op.getScale() ? op.getScale()
-                                                    : op.getKey()))
-    return op.emitOpError(
-        "expects 'key' and 'scale' to be arguments of the block");
-  return success();
-}
-
-LogicalResult DirectionOp::verify() { return verifyRandom(*this); }
-LogicalResult PerturbedOp::verify() { return verifyRandom(*this); }
+//===----------------------------------------------------------------------===//
+// ParameterOp
+//===----------------------------------------------------------------------===//
 
 StringRef moduleOf(StringRef parameter) {
   for (StringRef tensor : {".lora_A.weight", ".lora_B.weight",
@@ -313,159 +290,49 @@ LogicalResult ParameterOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// Model ops
+// PerturbedOp
 //===----------------------------------------------------------------------===//
 
-LogicalResult EmbeddingOp::verify() {
-  ShapeChecks check(*this);
-  return check.all({
-      check.sameDim("ids", getIds(), 0, "y", getY(), 0),     // (C1)
-      check.sameDim("table", getTable(), 1, "y", getY(), 1), // (C1)
-      check.isKnown("table", getTable(), 0),                 // (C2)
-  });
+/// (C1)
+static LogicalResult verifyIsTrainable(Operation *op, Value value) {
+  auto parameter = value.getDefiningOp<ParameterOp>();
+  if (parameter && parameter.getTrainable())
+    return success();
+  return op->emitOpError("expects 'parameter' to be the result of a trainable "
+                         "'hone.parameter'");
 }
 
-LogicalResult RmsNormOp::verify() {
-  ShapeChecks check(*this);
-  // (C3)
-  if (getEps().convertToDouble() < 0)
-    return emitOpError("expects 'eps' not to be negative");
-  return check.all({
-      check.sameType("x", getX(), "y", getY()),                   // (C1)
-      check.normHeads(getX(), "weight", getWeight(), getHeads()), // (C1, C4)
-      check.sameDim("rstd", getRstd(), 0, "x", getX(), 0),        // (C2)
-      check.dimIs("rstd", getRstd(), 1, getHeads()),              // (C2)
-      check.computesIn("x", getX(), "rstd", getRstd()),           // (C2)
-  });
-}
-
-Type RmsNormOp::getAuxiliaryType() {
-  RankedTensorType type = getX().getType();
-  return RankedTensorType::get(
-      {type.getDimSize(0), static_cast<int64_t>(getHeads())},
-      computeType(type.getElementType()));
-}
-
-LogicalResult LinearOp::verify() {
-  ShapeChecks check(*this);
-  return check.all({
-      check.sameDim("x", getX(), 0, "y", getY(), 0),           // (C1)
-      check.sameDim("weight", getWeight(), 1, "x", getX(), 1), // (C1)
-      check.sameDim("weight", getWeight(), 0, "y", getY(), 1), // (C1)
-      check.sameDim("bias", getBias(), 0, "y", getY(), 1),     // (C2)
-      check.sameElementType("x", getX(), "y", getY()),         // (C3)
-  });
-}
-
-LogicalResult LoraLinearOp::verify() {
-  ShapeChecks check(*this);
-  return check.all({
-      check.sameDim("x", getX(), 0, "y", getY(), 0),           // (C1)
-      check.sameDim("weight", getWeight(), 1, "x", getX(), 1), // (C1)
-      check.sameDim("weight", getWeight(), 0, "y", getY(), 1), // (C1)
-      check.sameDim("a", getA(), 0, "b", getB(), 1),           // (C2)
-      check.sameDim("a", getA(), 1, "x", getX(), 1),           // (C2)
-      check.sameDim("b", getB(), 0, "y", getY(), 1),           // (C2)
-      check.sameDim("bias", getBias(), 0, "y", getY(), 1),     // (C3)
-      check.sameDim("h", getH(), 0, "x", getX(), 0),           // (C4)
-      check.sameDim("h", getH(), 1, "a", getA(), 0),           // (C4)
-      check.sameElementType("x", getX(), "y", getY()),         // (C5)
-      check.computesIn("x", getX(), "a", getA()),              // (C5)
-      check.computesIn("x", getX(), "b", getB()),              // (C5)
-      check.computesIn("x", getX(), "h", getH()),              // (C5)
-      check.isDropout(getDropout(), getOf(), getKey()),        // (C6)
-  });
-}
-
-Type LoraLinearOp::getAuxiliaryType() {
-  RankedTensorType type = getX().getType();
-  return RankedTensorType::get(
-      {type.getDimSize(0), getA().getType().getDimSize(0)},
-      computeType(type.getElementType()));
-}
-
-LogicalResult RopeOp::verify() {
-  // (C3)
-  if (!(getTheta().convertToDouble() > 0))
-    return emitOpError("expects 'theta' to be positive");
-  if (getStretch() && !(getStretch()->convertToDouble() > 0))
-    return emitOpError("expects 'stretch' to be positive");
-  // (C1)
-  int64_t heads = getHeads();
-  int64_t width = getX().getType().getDimSize(1);
-  if (heads < 1 || width % (2 * heads) != 0)
-    return emitOpError("expects 'x' to have an even number of features for "
-                       "each of ")
-           << heads << " heads, but it has " << width << " features";
-  ShapeChecks check(*this);
-  return check.all({
-      check.sameType("x", getX(), "y", getY()),                // (C1)
-      check.sameDim("starts", getStarts(), 0, "x", getX(), 0), // (C2)
-  });
-}
-
-SmallVector<double> RopeOp::getFrequencies() {
-  int64_t dim = getHeadDim();
-  double theta = getTheta().convertToDouble();
-  double stretch = getStretch() ? getStretch()->convertToDouble() : 1;
-  SmallVector<double> frequencies;
-  for (int64_t j = 0; j < dim / 2; ++j)
-    frequencies.push_back(std::pow(theta, -2.0 * j / dim) / stretch);
-  Llama3RopeScalingAttr scaling = getScalingAttr();
-  if (!scaling)
-    return frequencies;
-
-  double factor = scaling.getFactor().getValueAsDouble();
-  double low = scaling.getLowFreqFactor().getValueAsDouble();
-  double high = scaling.getHighFreqFactor().getValueAsDouble();
-  double context = scaling.getOriginalMaxPositionEmbeddings();
-  for (double &frequency : frequencies) {
-    double turns = context * frequency / (2.0 * M_PI);
-    if (turns < low)
-      frequency /= factor;
-    else if (turns <= high) {
-      double smooth = (turns - low) / (high - low);
-      frequency *= (1.0 - smooth) / factor + smooth;
-    }
-  }
-  return frequencies;
-}
-
-LogicalResult AttentionOp::verify() {
-  ShapeChecks check(*this);
-  if (failed(check.headGroups(getQ(), getK(), getHeads(), getKvHeads())))
+/// (C1, C2)
+template <typename Op> static LogicalResult verifyRandom(Op op) {
+  if (failed(verifyIsTrainable(op, op.getParameter())))
     return failure();
-  return check.all({
-      check.sameType("q", getQ(), "y", getY()),                        // (C1)
-      check.sameType("k", getK(), "v", getV()),                        // (C1)
-      check.sameDim("k", getK(), 0, "q", getQ(), 0),                   // (C1)
-      check.sameDim("starts", getStarts(), 0, "q", getQ(), 0),         // (C3)
-      check.sameDim("normalizer", getNormalizer(), 0, "q", getQ(), 0), // (C4)
-      check.dimIs("normalizer", getNormalizer(), 1, 2 * getHeads()),   // (C4)
-      check.sameElementType("k", getK(), "q", getQ()),                 // (C5)
-      check.computesIn("q", getQ(), "normalizer", getNormalizer()),    // (C5)
-      check.isPositive("window", getWindow()),                         // (C6)
-  });
+  if (!isa<BlockArgument>(op.getKey()) ||
+      !isa_and_present<BlockArgument>(op.getScale() ? op.getScale()
+                                                    : op.getKey()))
+    return op.emitOpError(
+        "expects 'key' and 'scale' to be arguments of the block");
+  return success();
 }
 
-Type AttentionOp::getAuxiliaryType() {
-  RankedTensorType type = getQ().getType();
-  return RankedTensorType::get(
-      {type.getDimSize(0), 2 * static_cast<int64_t>(getHeads())},
-      computeType(type.getElementType()));
+static RandomSource directionOf(Value parameter) {
+  return {rt::RandomPurpose::Perturb,
+          parameter.getDefiningOp<ParameterOp>().getName()};
 }
 
-LogicalResult LinearCrossEntropyOp::verify() {
-  ShapeChecks check(*this);
-  return check.all({
-      check.sameDim("weight", getWeight(), 1, "x", getX(), 1),   // (C1)
-      check.sameDim("targets", getTargets(), 0, "x", getX(), 0), // (C2)
-      check.sameType("dx", getDx(), "x", getX()),                // (C3)
-      check.isKnown("weight", getWeight(), 0),                   // (C4)
-      check.isFraction("smoothing", getSmoothing()),             // (C5)
-  });
+LogicalResult PerturbedOp::verify() { return verifyRandom(*this); }
+
+std::optional<RandomSource> PerturbedOp::getRandomSource() {
+  return directionOf(getParameter());
 }
 
-Type LinearCrossEntropyOp::getAuxiliaryType() { return getX().getType(); }
+//===----------------------------------------------------------------------===//
+// DirectionOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult DirectionOp::verify() { return verifyRandom(*this); }
+
+std::optional<RandomSource> DirectionOp::getRandomSource() {
+  return directionOf(getParameter());
+}
 
 } // namespace hone

@@ -1,4 +1,4 @@
-//===- HoneScheduleOps.td - The items of a step ---------------------------===//
+//===- Schedule.td - The items of a step ----------------------------------===//
 //
 // A schedule is data: the runtime has one interpreter for all of them and knows
 // no method, no formula and no rule of selection. What is computed on vectors is
@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_SCHEDULE_OPS_TD
-#define HONE_SCHEDULE_OPS_TD
+#ifndef HONE_SCHEDULE_TD
+#define HONE_SCHEDULE_TD
 
-include "dialects/Hone/HoneModelOps.td"
+include "dialects/Hone/ops/OpBase.td"
 
 // What a schedule's values are: memory at a run-time base.
 defvar Hone_Boundary = AnyRankedTensor;
@@ -487,4 +487,4 @@ def Hone_ParameterSquaresOp : Hone_SquaresOp<"parameter_squares"> {
   }];
 }
 
-#endif // HONE_SCHEDULE_OPS_TD
+#endif // HONE_SCHEDULE_TD

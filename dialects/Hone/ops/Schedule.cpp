@@ -1,4 +1,4 @@
-//===- HoneScheduleOps.cpp - Verifiers of a step's items ------------------===//
+//===- Schedule.cpp - The items of a step ---------------------------------===//
 
 #include "dialects/Hone/HoneOps.h"
 

@@ -1,0 +1,86 @@
+//===- Sizes.cpp - What rules of costs and workspaces count ---------------===//
+
+#include "dialects/Hone/Sizes.h"
+
+using namespace mlir;
+
+namespace hone {
+
+Type computeType(Type type) {
+  if (auto shaped = dyn_cast<ShapedType>(type))
+    return shaped.clone(computeType(shaped.getElementType()));
+  return type.isBF16() ? Float32Type::get(type.getContext()) : type;
+}
+
+bool hasRows(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return tensor.getRank() > 0 && tensor.isDynamicDim(0);
+}
+
+bool isAmbient(Value value) {
+  Operation *op = value.getDefiningOp();
+  return op && op->hasTrait<Ambient>();
+}
+
+int64_t elementsAtRows(Type type, int64_t rows) {
+  int64_t elements = 1;
+  for (int64_t size : cast<ShapedType>(type).getShape())
+    elements *= ShapedType::isDynamic(size) ? rows : size;
+  return elements;
+}
+
+int64_t bytesAtRows(Type type, int64_t rows) {
+  return elementsAtRows(type, rows) *
+         (cast<ShapedType>(type).getElementTypeBitWidth() / 8);
+}
+
+int64_t operandAndResultBytes(Operation *op, int64_t rows) {
+  int64_t bytes = 0;
+  for (Type type :
+       llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()))
+    bytes += bytesAtRows(type, rows);
+  return bytes;
+}
+
+int64_t elements(Value value, int64_t rows) {
+  return elementsAtRows(value.getType(), rows);
+}
+
+int64_t columns(Value matrix) {
+  return cast<RankedTensorType>(matrix.getType()).getDimSize(1);
+}
+
+int64_t rowsOf(Value matrix) {
+  return cast<RankedTensorType>(matrix.getType()).getDimSize(0);
+}
+
+Type elementType(Value value) {
+  return cast<RankedTensorType>(value.getType()).getElementType();
+}
+
+Type computedType(Value value) { return computeType(elementType(value)); }
+
+int64_t productFlops(Value weight, int64_t rows) {
+  return 2 * rows * elementsAtRows(weight.getType(), rows);
+}
+
+int64_t drawFlops(Value value, int64_t rows) {
+  return 25 * elements(value, rows);
+}
+
+MemRefType perRow(MLIRContext *context, int64_t rows) {
+  return MemRefType::get({rows}, Float64Type::get(context));
+}
+
+SmallVector<MemRefType> formedOnce(Value parameter, bool byElement) {
+  Operation *op = parameter ? parameter.getDefiningOp() : nullptr;
+  auto plain = dyn_cast_or_null<ParameterOp>(op);
+  bool isGrouped = plain && plain.getStored() && plain.getStored()->isGrouped();
+  if (!isa_and_nonnull<PerturbedOp, DirectionOp>(op) &&
+      !(byElement && isGrouped))
+    return {};
+  return {MemRefType::get({rowsOf(parameter), columns(parameter)},
+                          computedType(parameter))};
+}
+
+} // namespace hone

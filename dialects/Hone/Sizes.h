@@ -1,0 +1,35 @@
+//===- Sizes.h - What rules of costs and workspaces count -----------------===//
+
+#ifndef HONE_DIALECTS_HONE_SIZES_H
+#define HONE_DIALECTS_HONE_SIZES_H
+
+#include "dialects/Hone/HoneOps.h"
+
+namespace hone {
+
+/// Elements of `value` in a batch of `rows` rows.
+int64_t elements(mlir::Value value, int64_t rows);
+int64_t columns(mlir::Value matrix);
+int64_t rowsOf(mlir::Value matrix);
+mlir::Type elementType(mlir::Value value);
+/// What is neither operand nor result is as precise as what it is computed
+/// from.
+mlir::Type computedType(mlir::Value value);
+
+/// 2 * rows * m * n for a product with a weight of the type [m, n].
+int64_t productFlops(mlir::Value weight, int64_t rows);
+/// Of a random word for each element: Philox4x32-10 makes four of twenty
+/// products, each with four other operations.
+int64_t drawFlops(mlir::Value value, int64_t rows);
+
+/// A double for each row: parts of a sum that is taken in order.
+mlir::MemRefType perRow(mlir::MLIRContext *context, int64_t rows);
+/// Where a parameter is written down that is read many times, if each reading
+/// would make its random numbers again; else nothing. `byElement`: also if it
+/// is in groups, of which products alone read rows.
+llvm::SmallVector<mlir::MemRefType> formedOnce(mlir::Value parameter,
+                                               bool byElement = false);
+
+} // namespace hone
+
+#endif
