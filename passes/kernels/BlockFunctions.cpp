@@ -1,7 +1,7 @@
 //===- BlockFunctions.cpp - A block as one function of tile ops -----------===//
 //
-// Which op has which kernel is a closed set: an op without one is an error that
-// names it.
+// Every op that computes has a kernel (Kernels.h), or a formula for one
+// element.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace hone;
@@ -82,33 +81,43 @@ Value hone::viewAt(OpBuilder &builder, Location loc, Value base, int64_t offset,
   return tile::ViewOp::create(builder, loc, type, base, bytes);
 }
 
+/// Whether ops of the kind compute by a kernel of their own: they have costs,
+/// no formula for one element, and no body.
+template <typename Op>
+static constexpr bool hasOwnKernel =
+    Op::template hasTrait<CostOpInterface::Trait>() &&
+    !Op::template hasTrait<ElementwiseOpInterface::Trait>() &&
+    Op::template hasTrait<OpTrait::ZeroRegions>();
+
+/// Emits the kernel of `op` if it is one of `Ops`, all of the dialect. Does not
+/// compile where emitKernel (Kernels.h) lacks one.
+template <typename... Ops>
+static bool emitOwnKernel(Operation &op, KernelBuilder &k) {
+  auto emitIf = [&](auto typed) {
+    using Op = decltype(typed);
+    if constexpr (hasOwnKernel<Op>)
+      if (auto found = dyn_cast<Op>(op)) {
+        emitKernel(found, k);
+        return true;
+      }
+    return false;
+  };
+  return (emitIf(Ops()) || ...);
+}
+
 /// Emits the kernel of one op that computes.
 static LogicalResult emitCompute(Operation &op, KernelBuilder &k) {
-  return TypeSwitch<Operation *, LogicalResult>(&op)
-      .Case<EmbeddingOp, EmbeddingNoiseOp, RmsNormOp, RmsNormAdjointOp,
-            RmsNormTangentOp, RopeOp, DotOp, LinearOp, LinearAdjointOp,
-            LoraLinearOp, LoraLinearAdjointOp, LoraParameterAdjointOp,
-            LoraParameterTangentOp, AttentionOp, AttentionAdjointOp,
-            AttentionTangentOp, CachedAttentionOp, LogitsOp,
-            LinearCrossEntropyOp, LinearCrossEntropyTangentOp, LayerNormOp,
-            LayerNormAdjointOp, LayerNormTangentOp, LayerNormParameterAdjointOp,
-            PositionEmbeddingOp, PositionEmbeddingParameterAdjointOp, ColumnsOp,
-            ColumnsAdjointOp, LinearParameterAdjointOp, BiasAdjointOp,
-            BiasTangentOp, RmsNormParameterAdjointOp,
-            EmbeddingParameterAdjointOp, LinearCrossEntropyParameterAdjointOp,
-            RowLengthsOp, RescaleOp, RescaleParameterAdjointOp>(
-          [&](auto typed) {
-            emitKernel(typed, k);
-            return success();
-          })
-      .Case([&](ElementwiseOpInterface elementwise) {
-        emitElementwise(elementwise, k);
-        return success();
-      })
-      .Default([](Operation *op) {
-        return op->emitOpError("expects a kernel in passes/kernels but none "
-                               "is known for this op");
-      });
+  if (auto elementwise = dyn_cast<ElementwiseOpInterface>(op)) {
+    emitElementwise(elementwise, k);
+    return success();
+  }
+  if (emitOwnKernel<
+#define GET_OP_LIST
+#include "dialects/Hone/HoneOpList.inc"
+          >(op, k))
+    return success();
+  return op.emitOpError("expects a kernel in passes/kernels but none is known "
+                        "for this op");
 }
 
 /// The element-wise op that reads the first result of `op` next and alone, and
