@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Check that every `Example:` in TableGen descriptions parses and verifies.
+"""Check that every `Example:` in TableGen descriptions parses and verifies, and
+that what is printed of it, also in the generic form, is the same module.
 
   check_examples.py HONE_OPT FOLDER...
 
@@ -55,13 +56,26 @@ def free_values(text):
     return [name for name in seen if name not in defined]
 
 
-def run(tool, text):
-    done = subprocess.run([tool, "-", "-o", os.devnull], input=text, text=True,
+def run(tool, text, *options):
+    done = subprocess.run([tool, "-", *options], input=text, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     return done.returncode, done.stdout
 
 
-def types_that_fit(tool, text):
+def round_trip(tool, text):
+    """As run() of `text`, and an error where its prints are another module."""
+    code, printed = run(tool, text)
+    if code:
+        return code, printed
+    for options in [], ["--mlir-print-op-generic"]:
+        code, form = run(tool, text, *options)
+        again = run(tool, form)
+        if again != (0, printed):
+            return 1, f"it is printed as\n{form}\nwhich is read as\n{again[1]}"
+    return 0, ""
+
+
+def signature_of(tool, text):
     """Arguments for the free values of a tile example. The parser says which
     type each use expects: one value is settled with each run."""
     types = {}
@@ -75,13 +89,13 @@ def types_that_fit(tool, text):
         if not wants or types.get(wants[1]) == wants[2]:
             break
         types[wants[1]] = wants[2]
-    return code, output
+    return signature
 
 
 def check(tool, text):
-    if top_level(text) or not stands_in_function(text):
-        return run(tool, wrapped(text, ""))
-    return types_that_fit(tool, text)
+    needs_values = not top_level(text) and stands_in_function(text)
+    signature = signature_of(tool, text) if needs_values else ""
+    return round_trip(tool, wrapped(text, signature))
 
 
 def main():

@@ -22,6 +22,8 @@ config.test_exec_root = os.path.join(config.hone_obj_root, "test")
 golden = os.path.join(config.test_source_root, "reference", "golden")
 config.substitutions.append(("%golden", golden))
 config.substitutions.append(("%build", config.hone_obj_root))
+config.substitutions.append(("%mlir-includes", os.path.join(
+    os.path.dirname(config.llvm_tools_dir), "include")))
 config.substitutions.append(("%models", os.path.join(golden, "models")))
 config.substitutions.append(("%examples", os.path.join(
     os.path.dirname(config.test_source_root), "examples")))

@@ -14,11 +14,8 @@
 #include "passes/derive/PerturbParameters.h"
 #include "passes/derive/ScheduleBuilder.h"
 #include "passes/derive/TangentCopy.h"
-<<<<<<< HEAD:passes/methods/StepMethod.h
-#include "passes/parts/LayerParts.h"
-=======
 #include "passes/module/Layers.h"
->>>>>>> ca3d06b (A layer is said once: hone.layers numbers prefixes, one view reads it, hone_trainable has it):passes/derive/StepMethod.h
+#include "passes/parts/LayerParts.h"
 
 #include <memory>
 

@@ -11,7 +11,7 @@ hone.block @features_are_known(%x: tensor<?x?xf32>) {
 
 // -----
 
-hone.block @gated_activation_has_one_type(%gate: tensor<?x8xf32>, %up: tensor<?x4xf32>) {
+hone.block @gated_activation_c1(%gate: tensor<?x8xf32>, %up: tensor<?x4xf32>) {
   // expected-error @+1 {{'hone.gated_activation' op requires the same type for all operands and results}}
   %0 = "hone.gated_activation"(%gate, %up) {activation = #hone<activation silu>}
       : (tensor<?x8xf32>, tensor<?x4xf32>) -> tensor<?x8xf32>

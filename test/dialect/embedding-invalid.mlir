@@ -46,3 +46,12 @@ hone.block @embedding_noise_c3(%x: tensor<?x4xf32>, %s: tensor<?xi32>,
       : tensor<?x4xf32>, tensor<?xi32>
   hone.return
 }
+
+// -----
+
+hone.block @embedding_noise_c1(%x: tensor<?x4xf32>, %s: tensor<?xi32>, %key: tensor<4xi32>) {
+  // expected-error @+1 {{'hone.embedding_noise' op failed to verify that all of {x, y} have same type}}
+  %0 = "hone.embedding_noise"(%x, %s, %key) {alpha = 5.0 : f64, of = "embed_tokens"}
+      : (tensor<?x4xf32>, tensor<?xi32>, tensor<4xi32>) -> tensor<?x8xf32>
+  hone.return
+}

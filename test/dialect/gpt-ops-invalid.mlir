@@ -172,3 +172,47 @@ hone.block @block_c2_transposed() {
   %1 = hone.parameter "w" : tensor<4x4xf32>
   hone.return
 }
+
+// -----
+
+hone.block @columns_adjoint_c1(%dy: tensor<?x4xf32>) {
+  // expected-error @+1 {{'hone.columns_adjoint' op expects 'dx' and 'dy' to have one element type}}
+  %0 = hone.columns_adjoint %dy from 0 : tensor<?x4xf32> -> tensor<?x8xf64>
+  hone.return
+}
+
+// -----
+
+hone.block @layer_norm_adjoint_c2(%x: tensor<?x4xf32>, %w: tensor<4xf32>, %n: tensor<?x3xf32>) {
+  // expected-error @+1 {{'hone.layer_norm_adjoint' op expects dimension 1 of 'statistics' to be 2, but got 3}}
+  %0 = hone.layer_norm_adjoint %x, %x, %w statistics %n eps 1.0e-5
+      : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<4xf32>, tensor<?x3xf32>) -> tensor<?x4xf32>
+  hone.return
+}
+
+// -----
+
+hone.block @layer_norm_tangent_c1(%x: tensor<?x4xf32>, %w: tensor<4xf32>, %tb: tensor<5xf32>) {
+  // expected-error @+1 {{'hone.layer_norm_tangent' op expects dimension 0 of 'tb' to be dimension 1 of 'x', but got 5 and 4}}
+  %0 = hone.layer_norm_tangent %x, %w tb %tb eps 1.0e-5
+      : (tensor<?x4xf32>, tensor<4xf32>, tensor<5xf32>) -> tensor<?x4xf32>
+  hone.return
+}
+
+// -----
+
+hone.block @layer_norm_tangent_c2(%x: tensor<?x4xf32>, %w: tensor<4xf32>, %n: tensor<?x3xf32>) {
+  // expected-error @+1 {{'hone.layer_norm_tangent' op expects dimension 1 of 'statistics' to be 2, but got 3}}
+  %0 = hone.layer_norm_tangent %x, %w tx %x statistics %n eps 1.0e-5
+      : (tensor<?x4xf32>, tensor<4xf32>, tensor<?x4xf32>, tensor<?x3xf32>) -> tensor<?x4xf32>
+  hone.return
+}
+
+// -----
+
+hone.block @position_embedding_parameter_adjoint_c1(%s: tensor<?xi32>, %dy: tensor<?x4xf32>) {
+  // expected-error @+1 {{'hone.position_embedding_parameter_adjoint' op expects dimension 1 of 'dtable' to be dimension 1 of 'dy', but got 5 and 4}}
+  %0 = hone.position_embedding_parameter_adjoint %dy, %s offset 0
+      : (tensor<?x4xf32>, tensor<?xi32>) -> tensor<9x5xf32>
+  hone.return
+}

@@ -63,7 +63,7 @@ hone.block @storage_float_group() {
 // -----
 
 // parameter (C3)
-hone.block @stored_indices() {
+hone.block @parameter_c3_indices() {
   // expected-error @+1 {{'hone.parameter' op expects 'stored' on a float tensor only}}
   %w = hone.parameter "w" stored <bfloat16> : tensor<8x4xi32>
   hone.return
@@ -72,7 +72,7 @@ hone.block @stored_indices() {
 // -----
 
 // parameter (C3)
-hone.block @stored_trainable() {
+hone.block @parameter_c3_trainable() {
   // expected-error @+1 {{'hone.parameter' op expects a trainable parameter to be stored as bfloat16 or as its type but got #hone.storage<int8, group = 64>}}
   %w = hone.parameter "w" trainable init <zero> stored <int8, group = 64> : tensor<8x64xf32>
   hone.return
@@ -81,7 +81,7 @@ hone.block @stored_trainable() {
 // -----
 
 // parameter (C3)
-hone.block @stored_vector() {
+hone.block @parameter_c3_vector() {
   // expected-error @+1 {{'hone.parameter' op expects a matrix whose columns are whole groups of 32 but got 'tensor<64xf32>'}}
   %w = hone.parameter "w" stored <int4, group = 32> : tensor<64xf32>
   hone.return
@@ -90,7 +90,7 @@ hone.block @stored_vector() {
 // -----
 
 // parameter (C3)
-hone.block @stored_columns() {
+hone.block @parameter_c3_columns() {
   // expected-error @+1 {{'hone.parameter' op expects a matrix whose columns are whole groups of 64 but got 'tensor<8x96xf32>'}}
   %w = hone.parameter "w" stored <int8, group = 64> : tensor<8x96xf32>
   hone.return

@@ -323,3 +323,26 @@ module attributes {hone.max_rows = 16 : i64} {
     hone.return %squares : tensor<2xf64>
   }
 }
+
+// -----
+
+hone.entry vector @run_c5() {
+  hone.zero_gradient
+}
+hone.schedule train {
+  // expected-error @+1 {{'hone.run' op expects a stage and a lane that are not negative}}
+  hone.run @run_c5() lane -1 : () -> ()
+}
+
+// -----
+
+module @repeat_c3 {
+  hone.schedule train {
+    %count = hone.setting "batches" : tensor<i64>
+    %rate = hone.setting "learning_rate" : tensor<f64>
+    %x:2 = hone.repeat %count carry (%a = %rate, %b = %rate) : tensor<f64>, tensor<f64> {
+      // expected-error @+1 {{'hone.yield' op expects no carried value in the place of another}}
+      hone.yield %b, %a : tensor<f64>, tensor<f64>
+    }
+  }
+}

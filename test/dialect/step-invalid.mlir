@@ -310,8 +310,7 @@ hone.region "region_c1_size" adapter at 64 bytes -1
 
 // -----
 
-hone.block @tiles(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
-  // (C1)
+hone.block @row_tiles_c1(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
   // expected-error @+1 {{'hone.row_tiles' op expects its rows to be a multiple of 32, the rows of one partial sum of a gradient, but got 48}}
   %y = hone.row_tiles 48 (%x) : (tensor<?x4xf32>) -> tensor<?x4xf32> {
   ^tile(%rows: tensor<?x4xf32>):
@@ -323,8 +322,7 @@ hone.block @tiles(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
 
 // -----
 
-hone.block @tiles(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
-  // (C2)
+hone.block @row_tiles_c2(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   // expected-error @+1 {{'hone.row_tiles' op expects results that have rows}}
   %y = hone.row_tiles 32 (%x) : (tensor<4x4xf32>) -> tensor<4x4xf32> {
   ^tile(%whole: tensor<4x4xf32>):
@@ -336,8 +334,7 @@ hone.block @tiles(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // -----
 
-hone.block @tiles(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
-  // (C2)
+hone.block @row_tiles_c2(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
   // expected-error @+1 {{'hone.row_tiles' op expects a body with arguments of the types 'tensor<?x4xf32>' but got 'tensor<?x4xf32>', 'tensor<?x4xf32>'}}
   %y = hone.row_tiles 32 (%x) : (tensor<?x4xf32>) -> tensor<?x4xf32> {
   ^tile(%rows: tensor<?x4xf32>, %more: tensor<?x4xf32>):
@@ -349,11 +346,10 @@ hone.block @tiles(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
 
 // -----
 
-hone.block @tiles(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+hone.block @row_tiles_c3(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
   %y = hone.row_tiles 32 (%x) : (tensor<?x4xf32>) -> tensor<?x4xf32> {
   ^tile(%rows: tensor<?x4xf32>):
     %s = hone.input "sequence_starts" : tensor<?xi32>
-    // (C3)
     // expected-error @+1 {{'hone.rope' op is not row-wise and cannot run for slices of rows}}
     %0 = hone.rope %rows, %s heads 1 theta 1.0e4 : (tensor<?x4xf32>, tensor<?xi32>) -> tensor<?x4xf32>
     hone.return %0 : tensor<?x4xf32>
@@ -363,10 +359,9 @@ hone.block @tiles(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
 
 // -----
 
-hone.block @tiles(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+hone.block @row_tiles_c4(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
   %y = hone.row_tiles 32 (%x) : (tensor<?x4xf32>) -> tensor<?x4xf32> {
   ^tile(%rows: tensor<?x4xf32>):
-    // (C4)
     // expected-error @+1 {{'hone.add' op expects what it reads from outside of 'hone.row_tiles' to be a parameter or an input}}
     %0 = hone.add %rows, %x : tensor<?x4xf32>
     hone.return %0 : tensor<?x4xf32>
@@ -376,8 +371,7 @@ hone.block @tiles(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
 
 // -----
 
-hone.block @convert(%x: tensor<?x4xf32>) {
-  // (C1)
+hone.block @convert_c1(%x: tensor<?x4xf32>) {
   // expected-error @+1 {{'hone.convert' op expects 'x' and 'y' to have one shape but got 'tensor<?x4xf32>' and 'tensor<?x8xbf16>'}}
   %0 = hone.convert %x : tensor<?x4xf32> to tensor<?x8xbf16>
   hone.return
@@ -510,4 +504,47 @@ hone.block @lora_parameter_adjoint_c5(%dy: tensor<?x8xf32>,
       : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>,
          tensor<4xi32>) -> (tensor<2x4xf32>, tensor<8x2xf32>)
   hone.return
+}
+
+// -----
+
+hone.entry @sgd_c3(%g: tensor<f64>, %mask: tensor<2xi32>) {
+  // expected-error @+1 {{'hone.sgd' op expects an element of the 2 of 'mask' but got 2}}
+  hone.sgd %g, %g, %g on ["layers.2."] when %mask[2] : tensor<2xi32>
+}
+
+// -----
+
+hone.entry @adamw_c2(%g: tensor<f64>) {
+  %d = hone.layer_gradient "layers.0." : tensor<16xf32>
+  // expected-error @+1 {{'hone.adamw' op expects one layer or several but got both}}
+  hone.adamw %g, %g, %g, %g, %g, %g, %g, %g from %d : tensor<16xf32> on ["layers.0."]
+}
+
+// -----
+
+hone.entry @adamw_c3(%g: tensor<f64>, %mask: tensor<2xi32>) {
+  // expected-error @+1 {{'hone.adamw' op expects an element of the 2 of 'mask' but got 2}}
+  hone.adamw %g, %g, %g, %g, %g, %g, %g, %g on ["layers.2."] when %mask[2] : tensor<2xi32>
+}
+
+// -----
+
+hone.entry @element_c1(%rates: tensor<2xf64>) {
+  // expected-error @+1 {{'hone.element' op expects an element of the 2 of 'numbers' but got 2}}
+  %0 = hone.element %rates[2] : tensor<2xf64>
+}
+
+// -----
+
+hone.entry @prefetch_c1() {
+  // expected-error @+1 {{'hone.prefetch' op expects 'nowhere' to be a 'hone.block'}}
+  hone.prefetch @nowhere "layers.0."
+}
+
+// -----
+
+hone.entry @release_c1() {
+  // expected-error @+1 {{'hone.release' op expects 'nowhere' to be a 'hone.block'}}
+  hone.release @nowhere "layers.0."
 }

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/numerics/KernelCase.h"
+#include "runtime/src/base/Dtype.h"
 
 using namespace hone;
 using namespace hone::reference;
@@ -177,6 +178,24 @@ TEST_P(KernelsRowTest, GatedActivationOfHugeGates) {
     std::vector<Matrix> got = kernel.run(1);
     EXPECT_EQ(got[0].values, (std::vector<double>{0, 1})) << f.name;
     EXPECT_EQ(got[1].values, (std::vector<double>{0, 0x1p43})) << f.name;
+  }
+}
+
+// To bfloat16 each element is rounded to nearest even; else nothing changes.
+TEST_P(KernelsRowTest, Convert) {
+  KernelCase test(element(), {{"x", "?x75xC"}}, {"?x75xT"},
+                  "\"hone.convert\"(%x)");
+  const bool isRounded = element().rfind("bf16", 0) == 0;
+  for (int64_t rows : kRowCounts) {
+    Matrix x = random(rows, 75), expected = x;
+    for (size_t i = 0; i < x.values.size(); ++i) {
+      auto third = static_cast<float>(x.values[i] / 3);
+      x.values[i] = third;
+      expected.values[i] =
+          isRounded ? rt::bfloat16ToFloat(rt::floatToBfloat16(third)) : third;
+    }
+    test.set("x", x);
+    EXPECT_EQ(test.run(rows)[0].values, expected.values);
   }
 }
 

@@ -35,3 +35,36 @@ module @entry_that_computes attributes {hone.max_rows = 16 : i64} {
 // expected-error @+1 {{expects the attribute 'hone.max_rows'}}
 module @rows_are_unknown {
 }
+
+// -----
+
+module @read_gradient_c1 attributes {hone.max_rows = 16 : i64} {
+  hone.block @layer() {
+    %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
+    hone.return
+  }
+  hone.entry @loss() {
+    hone.call @layer "layers.0." () {hone.scratch = #hone.slot<offset = 0, bytes = 0, first = 0, last = 0>} : () -> ()
+  }
+  hone.entry vector @read() -> tensor<9xf32> {
+    // expected-error @+1 {{'hone.read_gradient' op expects a value of 8 'f32', as many as are trained}}
+    %g = hone.read_gradient : tensor<9xf32>
+    hone.return %g : tensor<9xf32>
+  }
+}
+
+// -----
+
+module @add_gradient_c1 attributes {hone.max_rows = 16 : i64} {
+  hone.block @layer() {
+    %a = hone.parameter "a" trainable init <zero> : tensor<2x4xf32>
+    hone.return
+  }
+  hone.entry @loss() {
+    hone.call @layer "layers.0." () {hone.scratch = #hone.slot<offset = 0, bytes = 0, first = 0, last = 0>} : () -> ()
+  }
+  hone.entry vector @add(%g: tensor<9xf32>) {
+    // expected-error @+1 {{'hone.add_gradient' op expects a value of 8 'f32', as many as are trained}}
+    hone.add_gradient %g : tensor<9xf32>
+  }
+}

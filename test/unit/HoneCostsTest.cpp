@@ -201,6 +201,52 @@ TEST(HoneCosts, OpsOfDecodersBeforeLlamaCostAFewOperationsAnElement) {
   EXPECT_EQ(flops<ColumnsAdjointOp>(10, gpt), 0);
 }
 
+/// Element-wise ops, DoRA, noise and what generates text.
+static constexpr llvm::StringLiteral others = R"(
+  hone.block @layer(%x: tensor<?x4xf32>, %y: tensor<?x8xf32>,
+                    %w: tensor<8x4xf32>, %a: tensor<2x4xf32>,
+                    %b: tensor<8x2xf32>, %n: tensor<8xf32>, %f: tensor<f64>,
+                    %s: tensor<?xi32>, %key: tensor<4xi32>) {
+    %0 = hone.add %x, %x : tensor<?x4xf32>
+    %1 = hone.scale %x, %f : (tensor<?x4xf32>, tensor<f64>) -> tensor<?x4xf32>
+    %2 = hone.convert %x : tensor<?x4xf32> to tensor<?x4xbf16>
+    %3 = hone.row_lengths %w, %a, %b scale 2.0 : (tensor<8x4xf32>, tensor<2x4xf32>, tensor<8x2xf32>) -> tensor<8xf32>
+    %4 = hone.rescale %y, %n, %n bias %n : (tensor<?x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<?x8xf32>
+    %5 = hone.rescale_parameter_adjoint %y, %y, %n : (tensor<?x8xf32>, tensor<?x8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    %6 = hone.embedding_noise %x, %s alpha 5.0 of "embed_tokens" by %key : tensor<?x4xf32>, tensor<?xi32>
+    %keys = hone.cache "keys" : tensor<32x4xf32>
+    %values = hone.cache "values" : tensor<32x4xf32>
+    %7 = hone.cached_attention %y, %x, %x, %s, %keys, %values heads 2 kv_heads 1 scale 1.0 : (tensor<?x8xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<?xi32>, tensor<32x4xf32>, tensor<32x4xf32>) -> tensor<?x8xf32>
+    %8 = hone.logits %x, %w : (tensor<?x4xf32>, tensor<8x4xf32>) -> tensor<8xf32>
+    hone.return
+  })";
+
+TEST(HoneCosts, ElementWiseOpsCostAnOperationAnElement) {
+  EXPECT_EQ(flops<AddOp>(10, others), 10 * 4);
+  EXPECT_EQ(flops<ScaleOp>(10, others), 10 * 4);
+  EXPECT_EQ(flops<ConvertOp>(10, others), 10 * 4);
+}
+
+TEST(HoneCosts, DoraAddsWhatItsLengthsTake) {
+  // B A, its sum with the weight, squares and their sum, whatever the rows.
+  EXPECT_EQ(flops<RowLengthsOp>(10, others), (2 * 2 + 3) * 8 * 4);
+  EXPECT_EQ(flops<RowLengthsOp>(1, others), (2 * 2 + 3) * 8 * 4);
+  // Factor and bias; product, quotient, sum.
+  EXPECT_EQ(flops<RescaleOp>(10, others), 2 * 10 * 8);
+  EXPECT_EQ(flops<RescaleParameterAdjointOp>(10, others), 3 * 10 * 8);
+}
+
+TEST(HoneCosts, NoiseCostsARandomWordAnElement) {
+  // Twenty products, each with four other operations, make four words.
+  EXPECT_EQ(flops<EmbeddingNoiseOp>(10, others), 25 * 10 * 4);
+}
+
+TEST(HoneCosts, GenerationReadsAFullCacheAndOneRowOfTheHead) {
+  // Scores and sums.
+  EXPECT_EQ(flops<CachedAttentionOp>(10, others), 2 * (2 * 10 * 32 * 8));
+  EXPECT_EQ(flops<LogitsOp>(10, others), 2 * 8 * 4);
+}
+
 TEST(HoneCosts, ALookUpComputesItsScaleAlone) {
   EXPECT_EQ(flops<EmbeddingOp>(10), 0);
   EXPECT_EQ(flops<EmbeddingOp>(10, R"(

@@ -206,8 +206,7 @@ def Hone_CacheOp : Hone_Op<"cache", [Pure, Hone_Ambient]> {
   let hasVerifier = 1;
 }
 
-def Hone_CachedAttentionOp : Hone_Op<"cached_attention", [
-    DeclareOpInterfaceMethods<Hone_CostOpInterface, ["getFlops"]>]> {
+def Hone_CachedAttentionOp : Hone_UntrainedOp<"cached_attention"> {
   let summary = "causal grouped-query attention of rows that continue a sequence";
   let description = [{
     All rows are of one sequence, one behind the other; row `i` is position

@@ -154,8 +154,8 @@ def Hone_DotOp : Hone_DerivedOp<"dot", [SameTypeOperands,
   let assemblyFormat = "$a `,` $b attr-dict `:` type($a)";
 }
 
-def Hone_LogitsOp : Hone_Op<"logits", [Pure, Hone_StreamOpInterface,
-    DeclareOpInterfaceMethods<Hone_CostOpInterface, ["getFlops"]>]> {
+def Hone_LogitsOp : Hone_UntrainedOp<"logits", [Pure,
+    Hone_StreamOpInterface]> {
   let summary = "output head of the last row";
   let description = [{
     `y = x_last W^T`: what the next token is drawn from. With `streamed`, the

@@ -36,6 +36,11 @@ class Hone_DerivedOp<string mnemonic, list<Trait> traits = []>
     : Hone_Op<mnemonic, !listconcat(traits, [Pure,
         DeclareOpInterfaceMethods<Hone_CostOpInterface, ["getFlops"]>])>;
 
+// An op of entries in which nothing trains: it computes, and has no derivative.
+class Hone_UntrainedOp<string mnemonic, list<Trait> traits = []>
+    : Hone_Op<mnemonic, !listconcat(traits, [
+        DeclareOpInterfaceMethods<Hone_CostOpInterface, ["getFlops"]>])>;
+
 def Hone_Float : AnyTypeOf<[F32, F64], "32- or 64-bit float">;
 def Hone_ActivationFloat : AnyTypeOf<[BF16, F32, F64],
                                      "a float of 16 to 64 bits">;
