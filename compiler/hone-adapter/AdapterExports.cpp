@@ -8,12 +8,15 @@
 
 #include "compiler/hone-adapter/AdapterExports.h"
 #include "compiler/hone-adapter/BaseModel.h"
-#include "compiler/hone-adapter/DecoderSizes.h"
 #include "compiler/hone-adapter/GgufNames.h"
 #include "compiler/hone-adapter/GgufWriter.h"
 #include "compiler/hone-adapter/NewFolder.h"
 #include "compiler/hone-adapter/RoundedStore.h"
+#include "compiler/import/ModelImport.h"
+#include "compiler/import/families/Family.h"
+#include "dialects/Hone/HoneOps.h"
 #include "formats/JsonFile.h"
+#include "passes/module/ParameterTable.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -93,9 +96,29 @@ static LayerModule layerModule(StringRef module) {
   return {int64_t(layer), rest.str()};
 }
 
+/// Types [out, in], by module.
+using Matrices = std::map<std::string, mlir::RankedTensorType>;
+
+/// Those of the model. Errors: the import's.
+static Result<Matrices> matricesOf(mlir::MLIRContext &context,
+                                   const ExportRequest &request) {
+  HONE_ASSIGN(std::unique_ptr<HuggingFaceModel> model,
+              HuggingFaceModel::open(request.model));
+  context.loadDialect<HoneDialect>();
+  auto module = buildModule(*model, mlir::Float32Type::get(&context));
+  mlir::FailureOr<ParameterTable> parameters = ParameterTable::build(*module);
+  Matrices matrices;
+  if (succeeded(parameters))
+    for (const Parameter &parameter : parameters->frozen())
+      if (parameter.type.getRank() == 2)
+        matrices.insert({moduleOf(parameter.name).str(), parameter.type});
+  return matrices;
+}
+
 /// That config.json is of the model that the adapter was trained on, as far as
 /// sizes say.
-static Status checkFits(const PeftAdapter &adapter, const BaseModel &model) {
+static Status checkFits(const PeftAdapter &adapter, const BaseModel &model,
+                        const Matrices &matrices) {
   Result<int64_t> layers = sizeIn(model, "num_hidden_layers");
   if (!layers.isOk())
     return layers.status();
@@ -111,51 +134,59 @@ static Status checkFits(const PeftAdapter &adapter, const BaseModel &model) {
     if (layers.value() && module.layer >= layers.value())
       return misfit(*update.a,
                     "at most " + std::to_string(layers.value()) + " layers");
-    Result<MatrixSize> size = sizeOf(model, module.name);
-    if (!size.isOk())
-      return size.status();
-    const auto [out, in] = size.value();
-    if (in && in != update.in())
+    auto matrix = matrices.find(update.module);
+    if (matrix == matrices.end())
+      continue;
+    const int64_t out = matrix->second.getDimSize(0),
+                  in = matrix->second.getDimSize(1);
+    if (in != update.in())
       return misfit(*update.a, "[rank, " + std::to_string(in) + "] and not " +
                                    rt::describeShape(update.a->shape));
-    if (out && out != update.out())
+    if (out != update.out())
       return misfit(*update.b, "[" + std::to_string(out) + ", rank] and not " +
                                    rt::describeShape(update.b->shape));
   }
   return Status::ok();
 }
 
-/// Errors unless the model's type is one of `known` to the other program.
-static Status checkType(const BaseModel &model, const char *program,
-                        const std::vector<std::string> &known) {
-  if (llvm::is_contained(known, model.modelType()))
-    return Status::ok();
-  return notInFormat(model.configPath() + " /model_type",
-                     std::string("expected a model type whose names in ") +
-                         program + " are known, found '" + model.modelType() +
-                         "'",
-                     "supported: " + llvm::join(known, ", "));
-}
-
 namespace {
 struct Opened {
   PeftAdapter adapter;
   BaseModel model; ///< its config.json
+  const Family *family;
+  std::string note; ///< see ExportSummary
 };
 } // namespace
 
-static Result<Opened> open(const ExportRequest &request) {
-  Result<PeftAdapter> adapter = PeftAdapter::open(request.adapter);
-  if (!adapter.isOk())
-    return adapter.status();
-  if (Status status = checkPlain(adapter.value()); !status.isOk())
-    return status;
-  Result<BaseModel> model = BaseModel::openConfig(request.model);
-  if (!model.isOk())
-    return model.status();
-  if (Status status = checkFits(adapter.value(), model.value()); !status.isOk())
-    return status;
-  return Opened{std::move(adapter.value()), std::move(model.value())};
+/// For a program with the families that `knows` says.
+static Result<Opened> open(const ExportRequest &request, const char *program,
+                           bool (*knows)(const Family &)) {
+  HONE_ASSIGN(PeftAdapter adapter, PeftAdapter::open(request.adapter));
+  HONE_TRY(checkPlain(adapter));
+  HONE_ASSIGN(BaseModel model, BaseModel::openConfig(request.model));
+  const Family *family = familyOf(model.modelType());
+  if (!family || !knows(*family)) {
+    std::string known;
+    for (const Family *each : families)
+      if (knows(*each))
+        known += (known.empty() ? "" : ", ") + each->modelType.str();
+    return notInFormat(model.configPath() + " /model_type",
+                       std::string("expected a model type whose names in ") +
+                           program + " are known, found '" + model.modelType() +
+                           "'",
+                       "supported: " + known);
+  }
+  mlir::MLIRContext context;
+  // A model that Hone cannot train has an adapter all the same.
+  Result<Matrices> matrices = matricesOf(context, request);
+  HONE_TRY(checkFits(adapter, model,
+                     matrices.isOk() ? matrices.value() : Matrices()));
+  std::string note;
+  if (!matrices.isOk())
+    note = "the adapter's sizes were not compared with the model's: " +
+           matrices.status().message().place + ": " +
+           matrices.status().message().problem;
+  return Opened{std::move(adapter), std::move(model), family, note};
 }
 
 /// The bytes of a factor, with its rows at `place(row)`, or transposed.
@@ -192,12 +223,13 @@ static Result<std::vector<char>> bytesOf(
 //===----------------------------------------------------------------------===//
 
 /// Heads of the rows of `module`, or 0 if they stay in their order.
-static Result<int64_t> headsOf(const BaseModel &model, const GgufFamily &family,
+static Result<int64_t> headsOf(const BaseModel &model, const Family &family,
                                const PeftAdapter &adapter,
                                const LowRankUpdate &update) {
   StringRef module = update.module;
   bool isKey = module.ends_with(".k_proj");
-  if (!family.interleavesHeads || !(isKey || module.ends_with(".q_proj")))
+  if (!family.elsewhere.interleavesHeads ||
+      !(isKey || module.ends_with(".q_proj")))
     return int64_t(0);
   Result<int64_t> heads = sizeIn(model, "num_attention_heads");
   Result<int64_t> keyHeads = sizeIn(model, "num_key_value_heads");
@@ -216,16 +248,11 @@ static Result<int64_t> headsOf(const BaseModel &model, const GgufFamily &family,
 }
 
 Result<ExportSummary> hone::exportGguf(const ExportRequest &request) {
-  Result<Opened> opened = open(request);
-  if (!opened.isOk())
-    return opened.status();
-  const auto &[adapter, model] = opened.value();
-  std::vector<std::string> known;
-  for (const GgufFamily &each : ggufFamilies)
-    known.push_back(each.modelType.str());
-  if (Status status = checkType(model, "llama.cpp", known); !status.isOk())
-    return status;
-  const GgufFamily *family = ggufFamilyOf(model.modelType());
+  HONE_ASSIGN(const Opened opened,
+              open(request, "llama.cpp", [](const Family &family) {
+                return !family.elsewhere.gguf.empty();
+              }));
+  const auto &[adapter, model, family, note] = opened;
   // llama.cpp multiplies B A by alpha / rank, and not at all if alpha is 0.
   const LowRankUpdate &first = adapter.updates().front();
   const float alpha =
@@ -236,7 +263,7 @@ Result<ExportSummary> hone::exportGguf(const ExportRequest &request) {
                        "takes for 'do not scale'",
                        "an adapter of scale 0 changes nothing; leave it out");
   GgufWriter writer;
-  writer.add("general.architecture", family->architecture.str());
+  writer.add("general.architecture", family->elsewhere.gguf.str());
   writer.add("general.type", std::string("adapter"));
   writer.add("general.file_type", uint32_t(request.dtype == Dtype::F32   ? 0
                                            : request.dtype == Dtype::F16 ? 1
@@ -245,7 +272,7 @@ Result<ExportSummary> hone::exportGguf(const ExportRequest &request) {
   writer.add("adapter.type", std::string("lora"));
   writer.add("adapter.lora.alpha", alpha);
   for (const LowRankUpdate &update : adapter.updates()) {
-    const std::string name = ggufNameOf(*family, update.module);
+    const std::string name = ggufNameOf(update.module);
     if (name.empty() || name.size() + 14 > GgufWriter::LongestName)
       return notInFormat(adapter.placeOf(*update.a),
                          "llama.cpp has no name for " + update.module +
@@ -270,7 +297,7 @@ Result<ExportSummary> hone::exportGguf(const ExportRequest &request) {
   if (Status status = writer.write(request.output); !status.isOk())
     return status;
   return ExportSummary{adapter.updates().size(), first.rank(),
-                       double(alpha) / double(first.rank())};
+                       double(alpha) / double(first.rank()), note};
 }
 
 //===----------------------------------------------------------------------===//
@@ -321,16 +348,11 @@ static Result<std::string> mlxConfig(const PeftAdapter &adapter,
 }
 
 Result<ExportSummary> hone::exportMlx(const ExportRequest &request) {
-  Result<Opened> opened = open(request);
-  if (!opened.isOk())
-    return opened.status();
-  const auto &[adapter, model] = opened.value();
-  // mlx-lm has Transformers' names for these.
-  if (Status status =
-          checkType(model, "mlx-lm",
-                    {"llama", "mistral", "qwen2", "qwen3", "gemma3_text"});
-      !status.isOk())
-    return status;
+  HONE_ASSIGN(const Opened opened,
+              open(request, "mlx-lm", [](const Family &family) {
+                return family.elsewhere.isInMlx;
+              }));
+  const auto &[adapter, model, family, note] = opened;
   Result<std::string> config = mlxConfig(adapter, model);
   if (!config.isOk())
     return config.status();
@@ -374,5 +396,6 @@ Result<ExportSummary> hone::exportMlx(const ExportRequest &request) {
   if (Status status = folder.commit(); !status.isOk())
     return status;
   const LowRankUpdate &first = adapter.updates().front();
-  return ExportSummary{adapter.updates().size(), first.rank(), first.scale};
+  return ExportSummary{adapter.updates().size(), first.rank(), first.scale,
+                       note};
 }

@@ -22,6 +22,7 @@ struct ExportSummary {
   uint64_t modules = 0;
   int64_t rank = 0;
   double scale = 0; ///< of B A, as the other program will compute it
+  std::string note; ///< what could not be checked, or ""
 };
 
 /// Writes a GGUF file as `llama-cli --lora` reads it. Errors: BadData for a

@@ -2,32 +2,30 @@
 
 #include "compiler/hone-adapter/GgufNames.h"
 
-#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace hone;
 using llvm::StringRef;
 
-const GgufFamily *hone::ggufFamilyOf(StringRef modelType) {
-  for (const GgufFamily &family : ggufFamilies)
-    if (family.modelType == modelType)
-      return &family;
-  return nullptr;
-}
-
-std::string hone::ggufNameOf(const GgufFamily &family, StringRef module) {
-  for (const GgufName &name : family.others)
-    if (name.huggingFace == module)
-      return name.gguf.str();
-  if (!module.consume_front(family.layers) || !module.consume_front("."))
+std::string hone::ggufNameOf(StringRef module) {
+  if (module == "lm_head")
+    return "output";
+  if (!module.consume_front("model.layers."))
     return "";
   auto [layer, rest] = module.split('.');
   unsigned number;
   if (layer.getAsInteger(10, number) || std::to_string(number) != layer)
     return "";
-  for (const GgufName &name : family.modules)
-    if (name.huggingFace == rest)
-      return "blk." + layer.str() + "." + name.gguf.str();
-  return "";
+  StringRef name = llvm::StringSwitch<StringRef>(rest)
+                       .Case("self_attn.q_proj", "attn_q")
+                       .Case("self_attn.k_proj", "attn_k")
+                       .Case("self_attn.v_proj", "attn_v")
+                       .Case("self_attn.o_proj", "attn_output")
+                       .Case("mlp.gate_proj", "ffn_gate")
+                       .Case("mlp.up_proj", "ffn_up")
+                       .Case("mlp.down_proj", "ffn_down")
+                       .Default("");
+  return name.empty() ? "" : "blk." + layer.str() + "." + name.str();
 }
 
 int64_t hone::interleavedRow(int64_t row, int64_t rows, int64_t heads) {

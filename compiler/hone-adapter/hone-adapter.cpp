@@ -115,6 +115,8 @@ struct Export : Command {
     llvm::outs() << "wrote        " << std::string(output) << ", "
                  << summary.modules << " modules of rank " << summary.rank
                  << llvm::format(", scale %g\n", summary.scale);
+    if (!summary.note.empty())
+      llvm::errs() << "note: " << summary.note << "\n";
     return Status::ok();
   }
 };

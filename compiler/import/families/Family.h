@@ -1,7 +1,8 @@
 //===- Family.h - The families of models that can be imported -------------===//
 //
 // To add one: a file here that defines its Family, and its name in the list at
-// the end.
+// the end. A model that comes without tokenizer.json needs its class of
+// tokenizers in compiler/text/TokenizerBuilder.cpp, too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,10 +15,22 @@
 
 namespace hone {
 
+/// What programs other than Transformers call a family, where hone-adapter can
+/// write adapters for them.
+struct ElsewhereNames {
+  llvm::StringLiteral gguf = ""; ///< llama.cpp's general.architecture, or ""
+  /// llama.cpp rotates neighbouring pairs of a head for the architecture,
+  /// Transformers its halves: rows of q and k are reordered.
+  bool interleavesHeads = false;
+  /// mlx-lm has the family, and Transformers' names in it.
+  bool isInMlx = false;
+};
+
 struct Family {
   llvm::StringLiteral modelType, architecture; ///< as config.json has them
   /// A model that has read nothing yet.
   std::unique_ptr<HuggingFaceModel> (*create)();
+  ElsewhereNames elsewhere;
   /// What Transformers takes for tie_word_embeddings where it is absent.
   bool tiesEmbeddings = true;
   /// The same for head_dim; 0: hidden_size / num_attention_heads.

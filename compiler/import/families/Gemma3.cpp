@@ -59,6 +59,8 @@ class Gemma3 : public Decoder {
 
 } // namespace
 
-const Family hone::gemma3 = {"gemma3_text", "Gemma3ForCausalLM", create<Gemma3>,
-                             /*tiesEmbeddings=*/true,
-                             /*headDim=*/256};
+const Family hone::gemma3 = {
+    "gemma3_text",           "Gemma3ForCausalLM",
+    create<Gemma3>,          {"", /*interleavesHeads=*/false, /*isInMlx=*/true},
+    /*tiesEmbeddings=*/true,
+    /*headDim=*/256};

@@ -104,6 +104,7 @@ class Gpt2 : public GptDecoder {
 const Family hone::gpt2 = {"gpt2",
                            "GPT2LMHeadModel",
                            create<Gpt2>,
+                           {},
                            /*tiesEmbeddings=*/true,
                            /*headDim=*/0,
                            "transformer.wte"};

@@ -144,6 +144,7 @@ class GptNeo : public GptDecoder {
 const Family hone::gptNeo = {"gpt_neo",
                              "GPTNeoForCausalLM",
                              create<GptNeo>,
+                             {},
                              /*tiesEmbeddings=*/true,
                              /*headDim=*/0,
                              "transformer.wte"};

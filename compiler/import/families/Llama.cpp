@@ -37,5 +37,9 @@ class Llama : public Decoder {
 
 } // namespace
 
-const Family hone::llama = {"llama", "LlamaForCausalLM", create<Llama>,
-                            /*tiesEmbeddings=*/false};
+const Family hone::llama = {
+    "llama",
+    "LlamaForCausalLM",
+    create<Llama>,
+    {"llama", /*interleavesHeads=*/true, /*isInMlx=*/true},
+    /*tiesEmbeddings=*/false};

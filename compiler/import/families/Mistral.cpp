@@ -35,5 +35,9 @@ class Mistral : public Decoder {
 
 } // namespace
 
-const Family hone::mistral = {"mistral", "MistralForCausalLM", create<Mistral>,
-                              /*tiesEmbeddings=*/false};
+const Family hone::mistral = {
+    "mistral",
+    "MistralForCausalLM",
+    create<Mistral>,
+    {"llama", /*interleavesHeads=*/true, /*isInMlx=*/true},
+    /*tiesEmbeddings=*/false};

@@ -118,6 +118,7 @@ class Opt : public GptDecoder {
 const Family hone::opt = {"opt",
                           "OPTForCausalLM",
                           create<Opt>,
+                          {},
                           /*tiesEmbeddings=*/true,
                           /*headDim=*/0,
                           "model.decoder.embed_tokens"};

@@ -34,5 +34,9 @@ class Qwen2 : public Decoder {
 
 } // namespace
 
-const Family hone::qwen2 = {"qwen2", "Qwen2ForCausalLM", create<Qwen2>,
-                            /*tiesEmbeddings=*/false};
+const Family hone::qwen2 = {
+    "qwen2",
+    "Qwen2ForCausalLM",
+    create<Qwen2>,
+    {"qwen2", /*interleavesHeads=*/false, /*isInMlx=*/true},
+    /*tiesEmbeddings=*/false};

@@ -37,5 +37,10 @@ class Qwen3 : public Decoder {
 
 } // namespace
 
-const Family hone::qwen3 = {"qwen3", "Qwen3ForCausalLM", create<Qwen3>,
-                            /*tiesEmbeddings=*/false, /*headDim=*/128};
+const Family hone::qwen3 = {
+    "qwen3",
+    "Qwen3ForCausalLM",
+    create<Qwen3>,
+    {"qwen3", /*interleavesHeads=*/false, /*isInMlx=*/true},
+    /*tiesEmbeddings=*/false,
+    /*headDim=*/128};

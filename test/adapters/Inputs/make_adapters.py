@@ -126,7 +126,10 @@ def main():
 
     # Qwen3 without head_dim, which is 128 then.
     save(out / "qwen3", {"model_type": "qwen3", "hidden_size": 40, "num_attention_heads": 4,
-                         "num_key_value_heads": 2, "num_hidden_layers": 1}, {}, "model.safetensors")
+                         "num_key_value_heads": 2, "num_hidden_layers": 1, "intermediate_size": 8,
+                         "vocab_size": 10}, {}, "model.safetensors")
+    save(out / "qwen3-of-other-ropes", {"model_type": "qwen3", "num_hidden_layers": 1, "rope_scaling": 7}, {},
+         "model.safetensors")
     for name, outs in (("heads-of-128", 512), ("heads-of-10", 40)):
         save(out / name, config, prefixed({
             "model.layers.0.self_attn.q_proj.lora_A.weight": floats(4, 40),
