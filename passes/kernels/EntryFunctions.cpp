@@ -41,12 +41,12 @@ FailureOr<Value> EntryConversion::placeOf(Operation *op, OpResult result,
                                           Attribute attr) {
   OperandRange returned = entry.getBodyBlock().getTerminator()->getOperands();
   unsigned first = entry.getArgumentTypes().size();
-  if (isa<UnitAttr>(attr))
+  if (isa_and_present<UnitAttr>(attr))
     return boundary(first + (llvm::find(returned, result) - returned.begin()),
                     result.getType());
-  if (auto inResult = dyn_cast<ResultSlotAttr>(attr))
+  if (auto inResult = dyn_cast_if_present<ResultSlotAttr>(attr))
     return boundary(first + inResult.getResult(), result.getType());
-  auto slot = dyn_cast<SlotAttr>(attr);
+  auto slot = dyn_cast_if_present<SlotAttr>(attr);
   if (!slot)
     return op->emitOpError("expects a slot for each result; run hone-place "
                            "first");

@@ -105,8 +105,10 @@ FailureOr<Value> EntryConversion::wholeGradient(Operation *op,
 
 LogicalResult EntryConversion::convert(ReadGradientOp op) {
   FailureOr<Value> from = wholeGradient(op, op.getValue().getType());
+  if (failed(from))
+    return failure();
   FailureOr<Value> to = placeOf(op);
-  if (failed(from) || failed(to))
+  if (failed(to))
     return failure();
   buffers.ofValue[op.getValue()] = *to;
   callShared(op, "copy", {*from, *to},
