@@ -127,7 +127,8 @@ def main():
     # Qwen3 without head_dim, which is 128 then.
     save(out / "qwen3", {"model_type": "qwen3", "hidden_size": 40, "num_attention_heads": 4,
                          "num_key_value_heads": 2, "num_hidden_layers": 1, "intermediate_size": 8,
-                         "vocab_size": 10}, {}, "model.safetensors")
+                         "vocab_size": 10, "rms_norm_eps": 1e-6, "hidden_act": "silu", "rope_theta": 10000.0,
+                         "max_position_embeddings": 64}, {}, "model.safetensors")
     save(out / "qwen3-of-other-ropes", {"model_type": "qwen3", "num_hidden_layers": 1, "rope_scaling": 7}, {},
          "model.safetensors")
     for name, outs in (("heads-of-128", 512), ("heads-of-10", 40)):
