@@ -57,7 +57,7 @@ if aarch64 in config.cross_triples.split(";") and emulator:
 llvm_config.use_default_substitutions()
 llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
 llvm_config.with_environment("PATH", config.hone_tools_dir, append_path=True)
-if config.hone_sanitize in ("ON", "1", "TRUE"):
+if config.hone_sanitize:
     config.available_features.add("sanitized")
     # MLIR itself is not instrumented: containers cross the boundary, and so do
     # allocators, whose memory only instrumented code would unpoison.

@@ -12,7 +12,8 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
 endif()
 
-option(HONE_SANITIZE "Build everything with AddressSanitizer and UBSan" OFF)
+set(HONE_SANITIZE "" CACHE STRING
+    "Sanitizers to build everything with, as in address,undefined")
 set(HONE_SHARED "$ENV{HONE_SHARED}" CACHE PATH
     "Folder with data/ for the tests on real models; empty skips them")
 
@@ -29,9 +30,9 @@ set(LLVM_TOOLS "${LLVM_TOOLS_BINARY_DIR}")
 
 add_compile_options(-Wall -Wextra -Wno-unused-parameter)
 if(HONE_SANITIZE)
-  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all
+  add_compile_options(-fsanitize=${HONE_SANITIZE} -fno-sanitize-recover=all
                       -fno-omit-frame-pointer)
-  add_link_options(-fsanitize=address,undefined)
+  add_link_options(-fsanitize=${HONE_SANITIZE})
 endif()
 
 # The compiler's half sees the repository root, the generated files and MLIR.
