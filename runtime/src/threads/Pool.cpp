@@ -36,20 +36,20 @@ unsigned Pool::availableCpus() { return platform::availableCpus(); }
 Result<std::unique_ptr<Pool>> Pool::create(unsigned threads) {
   std::unique_ptr<Pool> pool(new Pool());
   pool->cpus = availableCpus();
-  // Workers keep a pointer to their entry, so the table must never move.
-  pool->workers.reserve(threads - 1);
-  for (unsigned i = 1; i < threads; ++i) {
-    pool->workers.push_back({pool.get(), int64_t(i), {}});
-    Worker &worker = pool->workers.back();
-    std::error_code error = worker.system.start(stackBytes, enter, &worker);
-    if (!error)
-      continue;
-    pool->workers.pop_back();
-    return Status::error(
-        ErrorCode::NoThread,
-        {"--threads " + std::to_string(threads),
-         "the system refused to start a thread: " + error.message(),
-         "use fewer threads"});
+  // Complete before the first thread starts, since all of them read it.
+  for (unsigned i = 1; i < threads; ++i)
+    pool->workers.push_back({pool.get(), int64_t(i)});
+  pool->started.reserve(pool->workers.size());
+  for (Worker &worker : pool->workers) {
+    platform::Thread thread;
+    std::error_code error = thread.start(stackBytes, enter, &worker);
+    if (error)
+      return Status::error(
+          ErrorCode::NoThread,
+          {"--threads " + std::to_string(threads),
+           "the system refused to start a thread: " + error.message(),
+           "use fewer threads"});
+    pool->started.push_back(thread);
   }
   return pool;
 }
@@ -60,8 +60,8 @@ Pool::~Pool() {
     stopping.store(true);
   }
   jobPosted.notify_all();
-  for (Worker &worker : workers)
-    worker.system.join();
+  for (const platform::Thread &thread : started)
+    thread.join();
 }
 
 void *Pool::enter(void *argument) {

@@ -63,7 +63,6 @@ private:
   struct Worker {
     Pool *pool;
     int64_t thread;
-    platform::Thread system;
   };
 
   Pool() = default;
@@ -100,6 +99,7 @@ private:
   std::condition_variable jobPosted;
   std::condition_variable jobEnded;
   std::vector<Worker> workers;
+  std::vector<platform::Thread> started;
 };
 
 } // namespace hone::rt
