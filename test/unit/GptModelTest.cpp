@@ -70,6 +70,17 @@ TEST_F(GptModelTest, OptNormalisesWhereItsConfigSays) {
   EXPECT_TRUE(all<LayerNormOp>(*module)[0].getX().getDefiningOp<AddOp>());
   module = built(opt(R"("_remove_final_layer_norm": true)"));
   EXPECT_EQ(all<LayerNormOp>(*module).size(), 2u);
+  // All keys that Transformers 5 writes of such a model.
+  module = built(opt(R"("_remove_final_layer_norm": false,
+      "activation_function": "relu", "attention_dropout": 0.0,
+      "bos_token_id": 2, "do_layer_norm_before": false, "dropout": 0.1,
+      "enable_bias": true, "eos_token_id": 2, "init_std": 0.02,
+      "layer_norm_elementwise_affine": true, "layerdrop": 0.0,
+      "pad_token_id": 1, "tie_word_embeddings": true,
+      "transformers_version": "5.23.0", "use_cache": true,
+      "word_embed_proj_dim": 32)"));
+  EXPECT_EQ(all<LayerNormOp>(*module).size(), 2u);
+  EXPECT_EQ(count(*module, "project_out.weight"), 1u);
 }
 
 TEST_F(GptModelTest, OptProjectsANarrowEmbedding) {

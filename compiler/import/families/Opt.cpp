@@ -34,7 +34,9 @@ class Opt : public GptDecoder {
     embedding = config.size("word_embed_proj_dim", sizes.hidden);
     function = readActivation(config, "activation_function", Activation::Relu);
     normsFirst = config.flag("do_layer_norm_before", true);
-    normsLast = normsFirst && !config.flag("_remove_final_layer_norm");
+    // Each key is read, whatever the other says: an unread one is refused.
+    bool removesLast = config.flag("_remove_final_layer_norm");
+    normsLast = normsFirst && !removesLast;
     hasBias = config.flag("enable_bias", true);
     if (!config.flag("layer_norm_elementwise_affine", true))
       config.failAt(rt::ErrorCode::UnsupportedModel,
