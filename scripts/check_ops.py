@@ -18,6 +18,9 @@ import sys
 # What an op that computes may be: with derivatives, made by derivations, or of
 # entries in which nothing trains.
 KINDS = {"Hone_DifferentiableOp", "Hone_DerivedOp", "Hone_UntrainedOp"}
+# Passes here ask interfaces, never which op of a model they have; those that
+# derivations make they may know.
+ASKING = "derive", "methods", "selection", "parts", "plan", "place", "module"
 # How the rows of an op may depend on each other where text is generated; noise is
 # left out there.
 ROWS = {"Hone_RowWise", "Hone_PositionWise", "ContinuationOpInterface",
@@ -34,7 +37,8 @@ def records(tblgen, includes, repository):
 
 def text_of(repository, *patterns):
     paths = [path for pattern in patterns
-             for path in glob.glob(os.path.join(repository, pattern))]
+             for path in glob.glob(os.path.join(repository, pattern),
+                              recursive=True)]
     return "\n".join(open(path, encoding="utf-8").read() for path in paths)
 
 
@@ -48,6 +52,9 @@ def main():
     costs = text_of(repository, "test/unit/HoneCostsTest.cpp")
     examples = "\n".join(op["description"].partition("Example")[2]
                          for op in ops)
+    passes = text_of(repository, *(f"passes/{folder}/**/*.{kind}"
+                                   for folder in ASKING
+                                   for kind in ("cpp", "h")))
     failures = 0
     for op in ops:
         name = op["opName"]
@@ -79,6 +86,11 @@ def main():
                    "test/numerics/Kernels*Test.cpp")
             expect(word.search(costs),
                    "its operations by hand in test/unit/HoneCostsTest.cpp")
+        if (KINDS - {"Hone_DerivedOp"}) & set(op["!superclasses"]):
+            kind = op["!name"].partition("_")[2]
+            expect(not re.search(rf"\b(isa|(dyn_)?cast)\w*<[^;>]*\b{kind}\b",
+                                 passes),
+                   f"no isa or cast to {kind} in passes/{{{','.join(ASKING)}}}")
         for what in missing:
             print(f"hone.{name}: expects {what}")
         failures += len(missing)
