@@ -195,14 +195,19 @@ TemplateValue TemplateInterpreter::applyFilter(const SyntaxNode &node,
   case TemplateFilter::List:
   case TemplateFilter::Reverse: {
     Value::List items;
-    if (!toItems(node, value, items))
+    if (filter == TemplateFilter::Last && value.isGenerator())
+      return failOperand(node, "gone through from its end", value);
+    if (filter == TemplateFilter::First && value.isGenerator())
+      items = value.take(1);
+    else if (!toItems(node, value, items))
       return Value();
     if (filter == TemplateFilter::List)
       return makeList(node, std::move(items));
     if (filter == TemplateFilter::Reverse) {
       std::reverse(items.begin(), items.end());
-      return value.isString() ? join(node, makeList(node, items), "")
-                              : makeList(node, std::move(items));
+      return value.isString()
+                 ? join(node, makeList(node, items), "")
+                 : Value::generator(makeList(node, std::move(items)));
     }
     if (!items.empty())
       return filter == TemplateFilter::First ? items.front() : items.back();
@@ -213,8 +218,8 @@ TemplateValue TemplateInterpreter::applyFilter(const SyntaxNode &node,
   }
   case TemplateFilter::Items:
     if (value.isUndefined())
-      return makeList(node, {});
-    return value.isDict() ? pairs(node, value)
+      return Value::generator(makeList(node, {}));
+    return value.isDict() ? Value::generator(pairs(node, value))
                           : failOperand(node, "taken as pairs", value);
   case TemplateFilter::DictSort:
     return value.isDict() ? sortedPairs(node, value)
@@ -269,7 +274,8 @@ TemplateValue TemplateInterpreter::applyFilter(const SyntaxNode &node,
 TemplateValue TemplateInterpreter::evalMap(const SyntaxNode &node) {
   const Value list = evalChild(node, 0);
   Value::List items, out;
-  if (!ok() || !toItems(node, list, items))
+  // Nothing, None or 0 among them, has no items here, unlike in a loop.
+  if (!ok() || (list.isTrue() && !toItems(node, list, items)))
     return Value();
   for (const Value &item : items) {
     if (!step(node))
@@ -279,14 +285,15 @@ TemplateValue TemplateInterpreter::evalMap(const SyntaxNode &node) {
                       : applyFilter(node, TemplateFilter(node.number), item,
                                     Value::List(3)));
   }
-  return ok() ? makeList(node, std::move(out)) : Value();
+  return ok() ? Value::generator(makeList(node, std::move(out))) : Value();
 }
 
 TemplateValue TemplateInterpreter::evalSelect(const SyntaxNode &node) {
   const Value list = evalChild(node, 0);
   const Value argument = evalChild(node, 1);
   Value::List items, out;
-  if (!ok() || !toItems(node, list, items))
+  // Nothing, None or 0 among them, has no items here, unlike in a loop.
+  if (!ok() || (list.isTrue() && !toItems(node, list, items)))
     return Value();
   const std::string &field = textOf(node);
   for (const Value &item : items) {
@@ -297,7 +304,7 @@ TemplateValue TemplateInterpreter::evalSelect(const SyntaxNode &node) {
                     (node.what != 0))
       out.push_back(item);
   }
-  return ok() ? makeList(node, std::move(out)) : Value();
+  return ok() ? Value::generator(makeList(node, std::move(out))) : Value();
 }
 
 //===----------------------------------------------------------------------===//
@@ -322,7 +329,7 @@ bool TemplateInterpreter::test(const SyntaxNode &node, TemplateTest test,
   case TemplateTest::Mapping:
     return kind == Kind::Dict;
   case TemplateTest::Iterable:
-    return isIterable || kind == Kind::Loop;
+    return isIterable || kind == Kind::Generator || kind == Kind::Loop;
   case TemplateTest::Sequence:
     return isIterable;
   case TemplateTest::Number:

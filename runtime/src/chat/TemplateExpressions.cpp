@@ -337,8 +337,9 @@ bool TemplateInterpreter::contains(const SyntaxNode &node, const Value &in,
            in.find(what.text()) != nullptr;
   if (in.isDict() && !what.isList() && !what.isDict())
     return false;
-  if (in.isList()) {
-    for (const Value &item : in.items())
+  if (in.isList() || in.isGenerator()) {
+    const Value::List taken = in.isGenerator() ? in.take() : Value::List();
+    for (const Value &item : in.isGenerator() ? taken : in.items())
       if (item.equals(what, work) || !step(node))
         return ok();
     return false;
@@ -470,6 +471,9 @@ bool TemplateInterpreter::toItems(const SyntaxNode &node, const Value &value,
     return ok();
   case Kind::List:
     out = value.items();
+    return step(node, out.size());
+  case Kind::Generator:
+    out = value.take();
     return step(node, out.size());
   case Kind::Dict:
     for (const auto &[name, member] : value.members())

@@ -3,6 +3,7 @@
 #include "chat/TemplateValue.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace hone::rt {
 
@@ -75,6 +76,16 @@ void TemplateValue::setMember(const std::string &name, TemplateValue value) {
   object->charge();
 }
 
+TemplateValue::List TemplateValue::take(size_t most) const {
+  List &items = object->items;
+  const auto end = items.begin() + ptrdiff_t(std::min(most, items.size()));
+  List out(std::make_move_iterator(items.begin()),
+           std::make_move_iterator(end));
+  items.erase(items.begin(), end);
+  object->charge();
+  return out;
+}
+
 bool TemplateValue::isTrue() const {
   switch (tag) {
   case Kind::Undefined:
@@ -126,6 +137,7 @@ bool TemplateValue::equals(const TemplateValue &other,
         return false;
     }
     return true;
+  case Kind::Generator:
   case Kind::Namespace:
     return object == other.object;
   case Kind::Macro:
@@ -152,6 +164,8 @@ const char *TemplateValue::describe() const {
     return "a list";
   case Kind::Dict:
     return "a mapping";
+  case Kind::Generator:
+    return "a generator";
   case Kind::Namespace:
     return "a namespace";
   case Kind::Macro:

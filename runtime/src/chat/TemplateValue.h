@@ -44,6 +44,7 @@ public:
     String,
     List,
     Dict,
+    Generator, ///< items that can be gone through once
     Namespace,
     Macro, ///< a node of the tree
     Loop,  ///< the variable `loop`: an index of the interpreter's loops
@@ -70,6 +71,10 @@ public:
   static TemplateValue string(ValueMemory &memory, std::string text);
   static TemplateValue list(ValueMemory &memory, List items);
   static TemplateValue dict(ValueMemory &memory, Members members);
+  /// What `list`, that no other value shares, has.
+  static TemplateValue generator(TemplateValue list) {
+    return {Kind::Generator, std::move(list.object)};
+  }
   static TemplateValue makeNamespace(ValueMemory &memory, Members members);
 
   Kind kind() const { return tag; }
@@ -77,6 +82,7 @@ public:
   bool isNone() const { return tag == Kind::None; }
   bool isString() const { return tag == Kind::String; }
   bool isList() const { return tag == Kind::List; }
+  bool isGenerator() const { return tag == Kind::Generator; }
   bool isDict() const { return tag == Kind::Dict; }
   bool isNamespace() const { return tag == Kind::Namespace; }
   /// Booleans count as integers, as in Python.
@@ -88,6 +94,8 @@ public:
   /// Of a string; of an undefined value its name.
   const std::string &text() const;
   const List &items() const { return object->items; }
+  /// Of a generator: the first `most` of the items that are left, which go.
+  List take(size_t most = SIZE_MAX) const;
   const Members &members() const { return object->members; }
   /// Of a dict or a namespace; null when it has no such member.
   const TemplateValue *find(std::string_view name) const;

@@ -432,4 +432,20 @@ STATEMENTS = [
     "{% break %}", "{{ 'x' is }}", "{{ | trim }}",
 ]
 
+# What is nothing, goes through once, or is no list at all, under all that goes through lists.
+NO_LISTS = ["none", "nothing", "0", "1", "false", "true", "''", "[]", "{}", "[none]", "{'a': 1} | items", "'ab' | reverse",
+            "[1, 2] | reverse", "['x', 'y'] | map('upper')", "[1, 0] | select", "messages | selectattr('none')"]
+OVER_LISTS = ["list | tojson", "first", "last", "length", "join(',')", "reverse | list | tojson", "items | list | tojson",
+              "dictsort | tojson", "tojson", "map('upper') | list | tojson", "map(attribute='a') | list | length",
+              "select | list | tojson", "reject | list | tojson", "select('none') | list | tojson",
+              "selectattr('a') | list | tojson", "rejectattr('a', 'defined') | list | tojson"]
+EXPRESSIONS += [f"({value}) | {filter}" for value in NO_LISTS for filter in OVER_LISTS]
+EXPRESSIONS += [f"'yes' if ({value}) else 'no'" for value in NO_LISTS]
+EXPRESSIONS += [f"({value}) is {test}" for value in NO_LISTS for test in ("iterable", "sequence", "none", "defined", "mapping")]
+EXPRESSIONS += [f"1 in ({value})" for value in NO_LISTS]
+EXPRESSIONS += [f"({value})[0] is defined" for value in NO_LISTS]
+STATEMENTS += [f"{{% for x in {value} %}}{{{{ loop.index }}}}{{{{ loop.last }}}}{{% else %}}none{{% endfor %}}"
+               for value in NO_LISTS]
+STATEMENTS += [f"{{% set g = {value} %}}{{{{ g | list | length }}}}{{{{ g | list | length }}}}" for value in NO_LISTS]
+
 TEMPLATES = ["{{ " + expression + " }}" for expression in EXPRESSIONS] + STATEMENTS
