@@ -199,8 +199,7 @@ Status SpecReader::setNumbers(rt::NamedNumbers &setting,
     if (llvm::any_of(setting, [&](const auto &e) { return e.first == name; }))
       return error(ErrorCode::RepeatedKey, entry.first, key,
                    "'" + name + "' appears twice", "remove one of the two");
-    bool isPlain = entry.second.IsScalar() && entry.second.Tag() == "?";
-    if (!isPlain || !setting.add(name, entry.second.Scalar()))
+    if (!entry.second.IsScalar() || !setting.add(name, entry.second.Scalar()))
       return error(ErrorCode::BadSpecValue, entry.second, key,
                    "expected " + setting.expectedNumber() + " for '" + name +
                        "' but found " + describeNode(entry.second),
@@ -215,8 +214,7 @@ Status SpecReader::setValue(rt::Setting &setting, const YAML::Node &node) {
   if (setting.numbers())
     return setNumbers(*setting.numbers(), node);
   const rt::Choices *choices = setting.choices();
-  // A plain scalar has the tag "?", a quoted one "!".
-  bool isQuoted = node.IsScalar() && node.Tag() != "?";
+  // Quoted or not: JSON and writers of YAML quote sizes, and some numbers.
   std::string text = node.IsScalar() ? node.Scalar() : "";
   if (choices && llvm::is_contained(choices->reserved, text))
     return error(ErrorCode::UnsupportedValue, node, setting.key(),
@@ -228,12 +226,11 @@ Status SpecReader::setValue(rt::Setting &setting, const YAML::Node &node) {
     llvm::sys::path::append(joined, text);
     text = joined.str().str();
   }
-  if ((!isQuoted || choices) && setting.parse(text))
+  if (node.IsScalar() && setting.parse(text))
     return Status::ok();
   return error(ErrorCode::BadSpecValue, node, setting.key(),
                "expected " + setting.expected() + " but found " +
-                   (isQuoted && !choices ? "the quoted text \"" + text + "\""
-                                         : describeNode(node)),
+                   describeNode(node),
                choices && !choices->allowed.empty() && !text.empty()
                    ? suggest(text, choices->allowed)
                    : helpFor(setting));

@@ -47,11 +47,12 @@ passed() {
 }
 
 # bad NAME CODE PLACE FINDING [OPTIONS]
+steps=4 data=data.jsonl
 bad() {
   local name=$1 code=$2 place=$3 finding=$4
   shift 4
   refuses "$name" "$code" "$place" "$finding" \
-    wide/train --data data.jsonl --output run --steps 4 "$@"
+    wide/train --data $data --output run --steps $steps "$@"
 }
 
 again && truncate -s -1 $newest/state.safetensors
@@ -106,7 +107,7 @@ bad 'a state that is no safetensors' H0403 $newest/state.safetensors 'header|byt
 
 again
 bad 'other options' H0801 run '--learning-rate \(was' --learning-rate 1
-bad 'fewer steps than were made' H0803 $newest 'more than the 1' --steps 1
+steps=1 bad 'fewer steps than were made' H0803 $newest 'more than the 1'
 cp data.jsonl other.jsonl && echo '{"input_ids": [9, 9]}' >>other.jsonl
-bad 'other data' H0801 run 'another: data \(was' --data other.jsonl
+data=other.jsonl bad 'other data' H0801 run 'another: data \(was'
 finish

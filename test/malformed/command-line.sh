@@ -3,7 +3,8 @@
 source "$(dirname "$0")/cases.sh"
 cd "$1" || exit 1
 kept=kept
-good=(--data data.jsonl --output kept --steps 2)
+once=(--data data.jsonl --output kept)
+good=("${once[@]}" --steps 2)
 
 refuses 'an unknown option' H0101 '--stepps' 'no such option' \
   wide/train "${good[@]}" --stepps 3
@@ -13,9 +14,11 @@ refuses 'no data' H0102 '--data' 'expect|missing|needs' wide/train --output kept
 refuses 'an option without a value' H0101 '--seed' 'value|expects' \
   wide/train "${good[@]}" --seed
 refuses 'a number that is none' H0101 '--steps' "'many'" \
-  wide/train "${good[@]}" --steps many
+  wide/train "${once[@]}" --steps many
 refuses 'a number with a tail' H0101 '--steps' "'2x'" \
-  wide/train "${good[@]}" --steps 2x
+  wide/train "${once[@]}" --steps 2x
+refuses 'an option twice' H0101 '--steps' 'more than once' \
+  wide/train "${good[@]}" --steps 3
 refuses 'a negative rate' H0101 '--learning-rate' "'-1'" \
   wide/train "${good[@]}" --learning-rate -1
 refuses 'a rate that is not a number' H0101 '--learning-rate' "'nan'" \

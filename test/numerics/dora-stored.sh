@@ -17,8 +17,7 @@ compile() { # compile NAME MODEL HONEC-ARG...
 train() { # train NAME PROGRAM TRAIN-ARG...
   local name=$1 program=$2
   shift 2
-  "$work/$program/train" --data "$here/Inputs/lines.jsonl" --learning-rate 2e-2 \
-    --lr-scheduler-type constant --output "$work/$name" --log "$work/$name.jsonl" \
+  "$work/$program/train" --data "$here/Inputs/lines.jsonl" --lr-scheduler-type constant --output "$work/$name" --log "$work/$name.jsonl" \
     "$@" >"$work/out" 2>&1 || { cat "$work/out" >&2 && exit 1; }
 }
 loss() { # loss PROGRAM TRAIN-ARG...
@@ -38,14 +37,15 @@ dequantize-weights "$work/stored/weights.hone.safetensors" \
 compile plain "$work/float" "${dora[@]}"
 
 train first stored --steps 1 --learning-rate 0
+rate=(--learning-rate 2e-2)
 python3 "$here/first-magnitudes.py" "$work/first" "$work/float"
-train whole stored --steps 6
-train plain-whole plain --steps 6
+train whole stored --steps 6 "${rate[@]}"
+train plain-whole plain --steps 6 "${rate[@]}"
 cmp "$work/whole/adapter_model.safetensors" "$work/plain-whole/adapter_model.safetensors"
 diff <(losses "$work/whole.jsonl") <(losses "$work/plain-whole.jsonl")
 echo "the float model's run"
-train resumed stored --steps 3 --save-every 1
-train resumed stored --steps 6 --save-every 1
+train resumed stored --steps 3 --save-every 1 "${rate[@]}"
+train resumed stored --steps 6 --save-every 1 "${rate[@]}"
 diff <(result_of "$work/whole") <(result_of "$work/resumed")
 echo "resumed"
 

@@ -121,6 +121,25 @@ TEST(Spec, BudgetIsBytesOrNone) {
             Kind::Default);
 }
 
+// JSON and most writers of YAML quote "7MiB", and some of them "1e-4".
+TEST(Spec, ReadsQuotedValuesAsPlainOnes) {
+  const Spec plain = parsed(
+      "model: m\nlora: {r: 4, use_rslora: true, rank_pattern: {q_proj: 2}}\n"
+      "train: {residuals: planned, memory_budget: 7MiB, learning_rate: 1e-4,\n"
+      "  steps: 3}\n"
+      "target: x86_64\n");
+  const Spec quoted = parsed(
+      "{\"model\": \"m\", \"lora\": {\"r\": \"4\", \"use_rslora\": \"true\",\n"
+      " \"rank_pattern\": {\"q_proj\": \"2\"}},\n"
+      " \"train\": {\"residuals\": \"planned\", \"memory_budget\": \"7MiB\",\n"
+      "  \"learning_rate\": '1e-4', \"steps\": \"3\"},\n"
+      " \"target\": \"x86_64\"}\n");
+  EXPECT_EQ(quoted.train.memory_budget.bytes(), int64_t(7) << 20);
+  for (const char *section : {"lora", "train", "target"})
+    EXPECT_EQ(specSectionJson(quoted, section),
+              specSectionJson(plain, section));
+}
+
 TEST(Spec, RsloraScalesByTheRootOfTheRank) {
   EXPECT_EQ(parsed("model: m\nlora: {r: 16, lora_alpha: 8, use_rslora: true}\n")
                 .loraScale(),
@@ -249,8 +268,9 @@ static const BadSpec badSpecs[] = {
      "", "spec.yaml:2:11: lora.r",
      "expected an integer from 1 to 65536 but found 'eight'",
      "rank of the update"},
-    {"QuotedInteger", ErrorCode::BadSpecValue, "model: m\nlora: {r: \"8\"}\n",
-     "", "spec.yaml:2:11: lora.r", "the quoted text \"8\"", "default is 8"},
+    {"QuotedWordForInteger", ErrorCode::BadSpecValue,
+     "model: m\nlora: {r: \"eight\"}\n", "", "spec.yaml:2:11: lora.r",
+     "expected an integer from 1 to 65536 but found 'eight'", "default is 8"},
     {"HexInteger", ErrorCode::BadSpecValue, "model: m\nlora: {r: 0x10}\n", "",
      "spec.yaml:2:11: lora.r",
      "expected an integer from 1 to 65536 but found '0x10'", "rank"},

@@ -5,6 +5,7 @@
 #include "base/NearestName.h"
 #include "chat/TemplateText.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -45,6 +46,10 @@ Status readArguments(const std::vector<std::string> &arguments,
       return unknownOption(settings, argument, name);
     if (Status status = check(*found); !status.isOk())
       return status;
+    if (std::find(given.begin(), given.end(), name) != given.end())
+      return Status::error(ErrorCode::WrongOption,
+                           {"--" + name, "is given more than once",
+                            "keep one of them: none goes before another"});
     if (found->setBy == SetBy::Flag) {
       if (attached)
         return Status::error(
