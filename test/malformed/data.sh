@@ -65,6 +65,8 @@ bad 'samples that are all too long' H0607 x.jsonl '' 'longer' \
   <<<"{\"input_ids\": [$(seq -s, 1 65)]}"
 bad 'samples without a target' H0607 x.jsonl '' 'target' \
   <<<'{"input_ids": [1, 2], "labels": [-100, -100]}'
+bad 'a rejected answer' H0615 x.jsonl ':1:30' '"rejected"' \
+  <<<'{"text": "abc", "rejected":  "b"}'
 bad 'arrays nested deeply' H0603 x.jsonl ':1' 'expected' \
   < <(python3 -c 'print("{\"text\": " + "[" * 100000)')
 bad 'text without a tokenizer' H0506 x.jsonl '' 'without a tokenizer' narrow \

@@ -60,6 +60,57 @@ static constexpr struct {
     {"tools", SeenTools},
 };
 
+static constexpr const char *AnswersAlone =
+    "write the answers to learn as {\"prompt\", \"completion\"} or "
+    "{\"messages\"}, without the others";
+static constexpr const char *TextAlone =
+    "leave out samples that are more than text, and the key of all others";
+static constexpr const char *MaskAsLabels =
+    "write the mask as \"labels\", -100 for no loss";
+static constexpr const char *OneByOne =
+    "write each as a line of its own, without the key";
+static constexpr const char *AsTemplate =
+    "leave such samples out, or write what the template would as "
+    "{\"prompt\", \"completion\"}";
+
+/// Where a key says that a sample is of another kind than its other keys.
+enum class Beside { Anything, Turns, Answers };
+
+struct DataLines::OtherKey {
+  const char *key, *meaning, *remedy;
+  Beside beside = Beside::Anything;
+  bool isTruth = false; ///< with other values it says nothing
+};
+
+static constexpr const char *BesideTurns =
+    "what the chat template writes beside the turns";
+
+const DataLines::OtherKey DataLines::OtherKeys[] = {
+    {"chosen", "an answer that is preferred to another, as for DPO",
+     AnswersAlone},
+    {"rejected", "an answer that another is preferred to, as for DPO",
+     AnswersAlone},
+    {"label", "a verdict on the answer, as for KTO", AnswersAlone,
+     Beside::Answers, true},
+    {"kto_tag", "a verdict on the answer, as for KTO", AnswersAlone,
+     Beside::Answers, true},
+    {"image", "more than text", TextAlone},
+    {"images", "more than text", TextAlone},
+    {"audio", "more than text", TextAlone},
+    {"audios", "more than text", TextAlone},
+    {"video", "more than text", TextAlone},
+    {"videos", "more than text", TextAlone},
+    {"completion_mask", "a mask of the loss", MaskAsLabels},
+    {"assistant_masks", "a mask of the loss", MaskAsLabels},
+    {"loss_mask", "a mask of the loss", MaskAsLabels},
+    {"position_ids", "where several samples in one begin", OneByOne},
+    {"seq_lengths", "where several samples in one begin", OneByOne},
+    {"chat_template_kwargs", "settings of the chat template", AsTemplate,
+     Beside::Turns},
+    {"documents", BesideTurns, AsTemplate, Beside::Turns},
+    {"functions", BesideTurns, AsTemplate, Beside::Turns},
+};
+
 /// What lines of a format have, and what they may have.
 static constexpr struct {
   DataFormat format;
@@ -182,6 +233,8 @@ bool DataLines::readMask(JsonReader &reader) {
   return reader.ok();
 }
 
+bool DataLines::isKey(const std::string &name) { return bitOf(name) != 0; }
+
 bool DataLines::isObject(std::string_view line) {
   JsonReader reader(line, "", ErrorCode::BadLine);
   Json::Kind kind;
@@ -203,6 +256,9 @@ bool DataLines::readKey(JsonReader &reader, const std::string &key,
     seen |= bit;
     return reader.skip();
   }
+  for (const OtherKey &other : OtherKeys)
+    if (key == other.key)
+      return readOther(reader, other);
   const unsigned own =
       isDetected ? shapeOf(shape).required | shapeOf(shape).optional : ~0u;
   if (bit == 0 || ((bit & WeakKeys) != 0 && (bit & own) == 0)) {
@@ -248,6 +304,31 @@ bool DataLines::readKey(JsonReader &reader, const std::string &key,
   default:
     return readMask(reader);
   }
+}
+
+bool DataLines::readOther(JsonReader &reader, const OtherKey &other) {
+  const bool hasTurns = isDetected && (shape == DataFormat::Messages ||
+                                       shape == DataFormat::ShareGpt);
+  const bool hasAnswers =
+      hasTurns || (isDetected && shape != DataFormat::Text &&
+                   shape != DataFormat::TokenIds);
+  const uint64_t start = reader.lastValue();
+  Json::Kind kind;
+  if (!reader.peek(kind))
+    return false;
+  if ((other.isTruth && kind != Json::Kind::Bool) ||
+      (other.beside == Beside::Turns && !hasTurns) ||
+      (other.beside == Beside::Answers && !hasAnswers)) {
+    noteIgnored(other.key);
+    return reader.skip();
+  }
+  if (!other.isTruth && isEmptyValue(reader))
+    return true;
+  return reader.ok() &&
+         reader.failAt(ErrorCode::OtherData, start,
+                       std::string("\"") + other.key + "\" is " +
+                           other.meaning + ", which Hone does not train on",
+                       other.remedy);
 }
 
 /// What changes a conversation and is not supported must say nothing.

@@ -70,6 +70,8 @@ public:
 
   /// Whether `line` is one JSON object.
   static bool isObject(std::string_view line);
+  /// Whether lines of some format have this key.
+  static bool isKey(const std::string &name);
 
   /// Finds the format from the first line. Errors: BadData when the keys are
   /// of no known format or of two.
@@ -91,6 +93,9 @@ public:
              const std::string &remedy) const;
 
 private:
+  struct OtherKey;
+  static const OtherKey OtherKeys[];
+  bool readOther(JsonReader &reader, const OtherKey &other);
   Status read(std::string_view text, DataLine &line, unsigned &seen);
   Status checkShape(const DataLine &line, unsigned seen) const;
   bool readKey(JsonReader &reader, const std::string &key, DataLine &line,
