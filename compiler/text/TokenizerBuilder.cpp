@@ -15,6 +15,7 @@
 #include "base/Utf8.h"
 #include "compiler/text/TokenizerFolder.h"
 #include "compiler/text/TokenizerPipeline.h"
+#include "text/Normalizer.h"
 #include "text/TokenizerTable.h"
 
 #include <algorithm>
@@ -43,6 +44,8 @@ private:
                   const Json *where);
   Status addAddedToken(int64_t id, const Json &token, const std::string &file);
   Status addAddedTokens(const Json *list, const std::string &file);
+  Status addToSettings(const Json &list, const std::string &file);
+  Status normalizeAdded(const std::string &file);
   Status addMerges(JsonReader &reader, const std::string &file);
   Status addMergesText(const std::string &file);
   std::string addMerge(std::string_view left, std::string_view right);
@@ -63,6 +66,10 @@ private:
   // it slow, as it could a hash table.
   std::map<std::string, uint32_t, std::less<>> ids;
   int64_t largestId = 0;
+  std::map<int64_t, size_t> added; // by id, where in out.added
+  /// Of tokenizer.json, whose library gives ids to added tokens: how many
+  /// tokens the vocabulary has. -1: any id that is free.
+  int64_t vocabularySize = -1;
 };
 
 } // namespace
@@ -151,29 +158,122 @@ Status TokenizerBuilder::addVocabulary(JsonReader &reader,
   return reader.status();
 }
 
+/// The flags of AddedToken; a truth that is not there is as Python's
+/// AddedToken has it.
+static uint32_t addedFlags(const Json &token) {
+  const auto flag = [&](const char *key, uint32_t bit, bool standard) {
+    const Json *value = token.find(key);
+    const bool isSet =
+        value != nullptr && value->isBool() ? value->boolean() : standard;
+    return isSet ? bit : 0;
+  };
+  const uint32_t special = flag("special", AddedToken::Special, true);
+  return special | flag("lstrip", AddedToken::LeftStrip, false) |
+         flag("rstrip", AddedToken::RightStrip, false) |
+         flag("normalized", AddedToken::Normalized, special == 0);
+}
+
 Status TokenizerBuilder::addAddedToken(int64_t id, const Json &token,
                                        const std::string &file) {
   const Json *content = token.find("content");
   if (content == nullptr || !content->isString())
     return badFile(placeOf(file, token),
                    "expected an added token with a \"content\"");
-  const auto known = ids.find(content->string());
+  const std::string &name = content->string();
+  const auto unsupported = [&](const std::string &problem) {
+    return unsupportedTokenizer(file, &token,
+                                "the added token \"" + name + "\" " + problem);
+  };
+  const Json *word = token.find("single_word");
+  if (word != nullptr && word->isBool() && word->boolean())
+    return unsupported("has single_word, which is not supported");
+  const uint32_t flags = addedFlags(token);
+  const auto known = ids.find(name);
   if (known != ids.end() && known->second != id)
     return badFile(placeOf(file, token),
-                   "the added token \"" + content->string() + "\" has the id " +
+                   "the added token \"" + name + "\" has the id " +
                        std::to_string(id) + " but the vocabulary gives it " +
                        std::to_string(known->second));
-  const Json *special = token.find("special");
-  const bool isSpecial =
-      special == nullptr || !special->isBool() || special->boolean();
   if (known == ids.end()) {
-    if (Status status = addToken(id, content->string(), file, &token);
-        !status.isOk())
-      return status;
+    const int64_t next =
+        std::max(vocabularySize, added.empty() ? 0 : added.rbegin()->first + 1);
+    if (vocabularySize >= 0 && id != next)
+      return unsupported("has the id " + std::to_string(id) +
+                         ", but Hugging Face's library gives it " +
+                         std::to_string(next));
+    HONE_TRY(addToken(id, name, file, &token));
     out.unreachable.resize(out.tokens.size(), false);
     out.unreachable[size_t(id)] = true;
-  } else if (isSpecial) {
-    out.unreachable[size_t(id)] = true;
+  } else if (added.count(id) != 0) {
+    return badFile(placeOf(file, token),
+                   "the added token \"" + name + "\" is there twice");
+  }
+  added[id] = out.added.size();
+  out.added.push_back({uint32_t(id), flags, name});
+  return Status::ok();
+}
+
+/// What tokenizer_config.json repeats, or adds. Transformers takes it over what
+/// tokenizer.json says, but for how special tokens are normalized.
+Status TokenizerBuilder::addToSettings(const Json &list,
+                                       const std::string &file) {
+  std::map<int64_t, const Json *> sorted;
+  for (const auto &[key, token] : list.object()) {
+    int64_t id = 0;
+    for (char digit : key)
+      id = digit < '0' || digit > '9' || id > LargestId
+               ? LargestId + 1
+               : id * 10 + (digit - '0');
+    sorted[id] = &token;
+  }
+  for (const auto &[id, token] : sorted) {
+    const auto found = added.find(id);
+    const Json *content = token->find("content");
+    if (found == added.end() || content == nullptr || !content->isString() ||
+        content->string() != out.added[found->second].text) {
+      HONE_TRY(addAddedToken(id, *token, file));
+      continue;
+    }
+    TokenizerDefinition::Added &same = out.added[found->second];
+    const uint32_t flags = addedFlags(*token);
+    uint32_t other = (flags ^ same.flags) & ~uint32_t(AddedToken::Special);
+    if ((same.flags & AddedToken::Special) != 0)
+      other &= ~uint32_t(AddedToken::Normalized);
+    const Json *word = token->find("single_word");
+    if (other != 0 || (word != nullptr && word->isBool() && word->boolean()))
+      return unsupportedTokenizer(
+          file, token,
+          "the added token \"" + same.text +
+              "\" is another one in tokenizer.json (lstrip, rstrip, "
+              "single_word, normalized)");
+    same.flags |= flags & AddedToken::Special;
+  }
+  return Status::ok();
+}
+
+/// Makes of normalized tokens what the normalizer makes of them.
+Status TokenizerBuilder::normalizeAdded(const std::string &file) {
+  static constexpr std::string_view Metaspace = "\xE2\x96\x81";
+  std::map<std::string, std::string> seen; // as normalized, as in the file
+  for (TokenizerDefinition::Added &token : out.added) {
+    if ((token.flags & AddedToken::Normalized) == 0)
+      continue;
+    const std::string name = token.text;
+    if (out.nfc) {
+      NfcNormalizer normalizer;
+      normalizer.reset(name);
+      token.text.clear();
+      normalizer.append(token.text, SIZE_MAX, name.size());
+    }
+    if (out.replacesSpaces)
+      for (size_t at = 0; (at = token.text.find(Metaspace, at)) != name.npos;)
+        token.text.replace(at, Metaspace.size(), " ");
+    const auto [same, isNew] = seen.emplace(token.text, name);
+    if (!isNew)
+      return unsupportedTokenizer(file, nullptr,
+                                  "the normalizer makes one of the added "
+                                  "tokens \"" +
+                                      same->second + "\" and \"" + name + "\"");
   }
   return Status::ok();
 }
@@ -378,6 +478,7 @@ Status TokenizerBuilder::readTokenizerJson() {
   limitIds(mapped.value());
   if (Status status = readModel(reader, file); !status.isOk())
     return status;
+  vocabularySize = int64_t(ids.size());
   if (Status status = addAddedTokens(root.find("added_tokens"), file);
       !status.isOk())
     return status;
@@ -500,17 +601,8 @@ Status TokenizerBuilder::setTemplateToken(const char *key, const char *token,
 
 Status TokenizerBuilder::readSpecialTokens() {
   const std::string file = folder.path("tokenizer_config.json");
-  if (const Json *added = tokenizerConfig.find("added_tokens_decoder")) {
-    for (const auto &[key, token] : added->object()) {
-      int64_t id = 0;
-      for (char digit : key)
-        id = digit < '0' || digit > '9' || id > LargestId
-                 ? LargestId + 1
-                 : id * 10 + (digit - '0');
-      if (Status status = addAddedToken(id, token, file); !status.isOk())
-        return status;
-    }
-  }
+  if (const Json *added = tokenizerConfig.find("added_tokens_decoder"))
+    HONE_TRY(addToSettings(*added, file));
   if (Status status =
           setTemplateToken("add_bos_token", "bos_token", out.before, true);
       !status.isOk())
@@ -617,20 +709,17 @@ Result<std::string> TokenizerBuilder::build() {
           "config.json", {"model_type", "eos_token_id"}, config);
       !status.isOk())
     return status;
-  Status status = hasJson ? readTokenizerJson() : readVocabAndMerges();
-  if (!status.isOk())
-    return status;
-  if (status = readSpecialTokens(); !status.isOk())
-    return status;
-  status = findByteIds(folder.path(hasJson ? "tokenizer.json" : "vocab.json"));
-  if (!status.isOk())
-    return status;
+  const std::string file =
+      folder.path(hasJson ? "tokenizer.json" : "vocab.json");
+  HONE_TRY(hasJson ? readTokenizerJson() : readVocabAndMerges());
+  HONE_TRY(readSpecialTokens());
+  HONE_TRY(findByteIds(file));
+  HONE_TRY(normalizeAdded(file));
   if (!out.byteFallback)
     spellBytes();
   else if (findJoined())
     out.preTokenizer = PreTokenizerKind::UnmergedBorder;
-  return writeTokenizerTable(
-      out, folder.path(hasJson ? "tokenizer.json" : "vocab.json"));
+  return writeTokenizerTable(out, file);
 }
 
 Result<std::string> buildTokenizerTable(const std::string &modelDir) {

@@ -7,6 +7,9 @@
 
 #include "compiler/text/TokenizerPipeline.h"
 
+#include <algorithm>
+#include <initializer_list>
+
 namespace hone::rt {
 
 static constexpr std::string_view Metaspace = "\xE2\x96\x81";
@@ -43,7 +46,8 @@ Status unsupportedTokenizer(const std::string &path, const Json *where,
       ErrorCode::UnsupportedTokenizer,
       {place, problem,
        "use a model with a byte-level BPE tokenizer (GPT-2, Qwen2, Llama 3, "
-       "SmolLM2) or a byte-fallback BPE one (Llama 2), or tokenise the data "
+       "SmolLM2) or a byte-fallback BPE one (Llama 2, Gemma), or tokenise the "
+       "data "
        "yourself and train on JSONL lines with \"input_ids\""});
 }
 
@@ -61,29 +65,59 @@ static bool flag(const Json &stage, const char *key, bool standard) {
   return value != nullptr && value->isBool() ? value->boolean() : standard;
 }
 
+/// Whether `stage` has all of `required` and nothing beside those, `optional`
+/// and its type: the library takes a stage for another type whose fields it
+/// has.
+static bool hasFields(const Json &stage,
+                      std::initializer_list<std::string_view> required,
+                      std::initializer_list<std::string_view> optional = {}) {
+  static constexpr std::string_view Truths[] = {
+      "add_prefix_space", "trim_offsets",      "use_regex",
+      "invert",           "individual_digits", "split"};
+  const auto isIn = [](const auto &list, std::string_view key) {
+    return std::find(std::begin(list), std::end(list), key) != std::end(list);
+  };
+  size_t found = 0;
+  for (const auto &[key, value] : stage.object()) {
+    found += isIn(required, key);
+    if ((key != "type" && !isIn(required, key) && !isIn(optional, key)) ||
+        (isIn(Truths, key) && !value.isBool()))
+      return false;
+  }
+  return found == required.size();
+}
+
+static bool isByteLevel(const Json &stage) {
+  return typeOf(stage) == "ByteLevel" &&
+         hasFields(stage, {"add_prefix_space", "trim_offsets"}, {"use_regex"});
+}
+
 static Status readNormalizer(const Json &stage, const std::string &path,
                              TokenizerDefinition &out) {
   const std::string type = typeOf(stage);
   if (stage.isNull())
     return Status::ok();
-  if (type == "NFC") {
+  if (type == "NFC" && hasFields(stage, {})) {
     out.nfc = true;
     return Status::ok();
   }
-  if (type == "Prepend" && stringIs(stage.find("prepend"), Metaspace)) {
+  // A second one would put a second space in front.
+  if (type == "Prepend" && hasFields(stage, {"prepend"}) && !out.prependSpace &&
+      stringIs(stage.find("prepend"), Metaspace)) {
     out.prependSpace = true;
     return Status::ok();
   }
-  if (type == "Replace") {
+  if (type == "Replace" && hasFields(stage, {"pattern", "content"})) {
     const Json *pattern = stage.find("pattern");
     if (pattern != nullptr && stringIs(pattern->find("String"), " ") &&
         stringIs(stage.find("content"), Metaspace)) {
-      out.metaspace = true;
+      out.metaspace = out.replacesSpaces = true;
       return Status::ok();
     }
   }
   const Json *parts = stage.find("normalizers");
-  if (type == "Sequence" && parts != nullptr && parts->isArray()) {
+  if (type == "Sequence" && hasFields(stage, {"normalizers"}) &&
+      parts->isArray()) {
     for (const Json &part : parts->array()) {
       if (typeOf(part) == "Sequence")
         return unsupportedTokenizer(path, &part,
@@ -118,21 +152,23 @@ static Status readByteLevel(const Json &stage, const std::string &path,
 static Status readSequence(const Json &stage, const std::string &path,
                            TokenizerDefinition &out) {
   const Json *parts = stage.find("pretokenizers");
-  if (parts == nullptr || !parts->isArray() || parts->array().size() != 2 ||
-      typeOf(parts->array()[1]) != "ByteLevel")
+  if (!hasFields(stage, {"pretokenizers"}) || !parts->isArray() ||
+      parts->array().size() != 2 || !isByteLevel(parts->array()[1]))
     return unsupportedTokenizer(
         path, &stage,
         "the pre-tokenizer is a Sequence other than Split or Digits followed "
         "by ByteLevel");
   const Json &first = parts->array()[0], &second = parts->array()[1];
   const bool usesRegex = flag(second, "use_regex", true);
-  if (typeOf(first) == "Digits" && flag(first, "individual_digits", false) &&
-      usesRegex)
+  if (typeOf(first) == "Digits" && hasFields(first, {"individual_digits"}) &&
+      flag(first, "individual_digits", false) && usesRegex)
     return readByteLevel(second, path, PreTokenizerKind::Gpt2Digits,
                          /*mayPrefix=*/false, out);
   const Json *pattern = first.find("pattern");
   const Json *regex = pattern == nullptr ? nullptr : pattern->find("Regex");
-  if (typeOf(first) != "Split" || regex == nullptr || !regex->isString() ||
+  if (typeOf(first) != "Split" ||
+      !hasFields(first, {"pattern", "behavior", "invert"}) ||
+      regex == nullptr || !regex->isString() ||
       !stringIs(first.find("behavior"), "Isolated") ||
       flag(first, "invert", false) || usesRegex)
     return unsupportedTokenizer(
@@ -155,23 +191,36 @@ static Status readSequence(const Json &stage, const std::string &path,
 /// Metaspace that does not split is Prepend and Replace in another place.
 static bool readMetaspace(const Json &stage, TokenizerDefinition &out) {
   if (!stringIs(stage.find("replacement"), Metaspace) ||
+      !hasFields(stage, {"replacement"},
+                 {"add_prefix_space", "prepend_scheme", "split", "str_rep"}) ||
       flag(stage, "split", true) || out.metaspace || out.prependSpace)
     return false;
   out.metaspace = true;
   const Json *scheme = stage.find("prepend_scheme");
   out.prefixSpace = scheme == nullptr ? flag(stage, "add_prefix_space", true)
                                       : !stringIs(scheme, "never");
+  out.prefixOnce = stringIs(scheme, "first");
   return true;
+}
+
+/// A Split at the spaces that the normalizer left none of (Gemma).
+static bool cutsNothing(const Json &stage, const TokenizerDefinition &out) {
+  const Json *pattern = stage.find("pattern");
+  return out.replacesSpaces && typeOf(stage) == "Split" &&
+         hasFields(stage, {"pattern", "behavior", "invert"}) &&
+         stringIs(pattern->find("String"), " ") &&
+         !flag(stage, "invert", false);
 }
 
 static Status readPreTokenizer(const Json &stage, const std::string &path,
                                TokenizerDefinition &out,
                                PipelineStages &stages) {
   const std::string type = typeOf(stage);
-  if (stage.isNull() || (type == "Metaspace" && readMetaspace(stage, out)))
+  if (stage.isNull() || (type == "Metaspace" && readMetaspace(stage, out)) ||
+      cutsNothing(stage, out))
     return Status::ok();
   stages.byteLevel = true;
-  if (type == "ByteLevel")
+  if (isByteLevel(stage))
     return readByteLevel(stage, path, PreTokenizerKind::Gpt2,
                          /*mayPrefix=*/true, out);
   if (type == "Sequence")
@@ -180,7 +229,8 @@ static Status readPreTokenizer(const Json &stage, const std::string &path,
       path, &stage,
       "the pre-tokenizer \"" + type +
           "\" with these settings is not supported; expected ByteLevel, Split "
-          "and ByteLevel, Digits and ByteLevel, or Metaspace without split");
+          "and ByteLevel, Digits and ByteLevel, Metaspace without split, or "
+          "Split at the space that a normalizer replaces");
 }
 
 static Status readTemplate(const Json &stage, const std::string &path,
@@ -193,7 +243,8 @@ static Status readTemplate(const Json &stage, const std::string &path,
   };
   const Json *single = stage.find("single");
   const Json *specials = stage.find("special_tokens");
-  if (single == nullptr || !single->isArray() || specials == nullptr)
+  if (!hasFields(stage, {"single", "special_tokens"}, {"pair"}) ||
+      !single->isArray())
     return broken(stage);
   bool seenText = false;
   for (const Json &item : single->array()) {
@@ -225,12 +276,13 @@ static Status readPostProcessor(const Json &stage, const std::string &path,
                                 TokenizerDefinition &out) {
   const std::string type = typeOf(stage);
   // ByteLevel here only moves offsets, which nothing in Hone uses.
-  if (stage.isNull() || type == "ByteLevel")
+  if (stage.isNull() || isByteLevel(stage))
     return Status::ok();
   if (type == "TemplateProcessing")
     return readTemplate(stage, path, out);
   const Json *parts = stage.find("processors");
-  if (type != "Sequence" || parts == nullptr || !parts->isArray())
+  if (type != "Sequence" || !hasFields(stage, {"processors"}) ||
+      !parts->isArray())
     return unsupportedTokenizer(path, &stage,
                                 "the post-processor \"" + type +
                                     "\" is not supported; expected "

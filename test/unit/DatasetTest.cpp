@@ -9,6 +9,7 @@
 #include "data/Dataset.h"
 #include "data/TokenCache.h"
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -154,6 +155,136 @@ TEST(Dataset, SamplesWithoutTargetAreCountedAndLeftOut) {
   EXPECT_EQ(data.value().sampleCount(), 1u);
   EXPECT_TRUE(hasNote(data.value(), "2 of 3 samples have no target token"));
   EXPECT_TRUE(hasNote(data.value(), "keys that are not used: \"id\""));
+}
+
+//===----------------------------------------------------------------------===//
+// Special tokens
+//===----------------------------------------------------------------------===//
+
+TEST(Dataset, SpecialTokensAreTextAndCountedUnlessTheyAreParsed) {
+  LoadedTokenizer loaded(goldenTokenizer("byte-fallback"));
+  TemporaryFolder folder;
+  const std::string rendered = "<s>the stone</s>";
+  DatasetOptions options{folder.write("d.jsonl",
+                                      "{\"prompt\":\"<s>the\",\"completion\":"
+                                      "\" stone</s>\"}\n"),
+                         64, folder.path + "/cache", Vocabulary};
+  Result<Dataset> text = Dataset::prepare(options, &loaded.tokenizer);
+  ASSERT_TRUE(text.isOk()) << text.status().render();
+  EXPECT_TRUE(hasNote(text.value(),
+                      "2 special tokens that the text spells are text; if a "
+                      "chat template wrote it, give --special-tokens parse"))
+      << text.value().notes();
+  options.parseSpecialTokens = true;
+  Result<Dataset> parsed = Dataset::prepare(options, &loaded.tokenizer);
+  ASSERT_TRUE(parsed.isOk()) << parsed.status().render();
+  EXPECT_FALSE(parsed.value().wasCached());
+  EXPECT_FALSE(hasNote(parsed.value(), "special tokens"));
+  // One bos and one eos, which the text has.
+  EXPECT_EQ(idsAt(parsed.value(), 0), loaded.encode(rendered, {true}));
+  EXPECT_EQ(idsAt(parsed.value(), 0).front(), 1);
+  EXPECT_EQ(idsAt(parsed.value(), 0).back(), 2);
+  options.path = folder.write("d.txt", rendered);
+  parsed = Dataset::prepare(options, &loaded.tokenizer);
+  ASSERT_TRUE(parsed.isOk()) << parsed.status().render();
+  EXPECT_EQ(idsAt(parsed.value(), 0), loaded.encode(rendered, {true}));
+  options.path = folder.write("ids.jsonl", "{\"input_ids\":[1,2]}");
+  parsed = Dataset::prepare(options, &loaded.tokenizer);
+  EXPECT_EQ(parsed.status().errorCode(), ErrorCode::OptionsDisagree);
+}
+
+TEST(Dataset, AddedTokensThatAreNotSpecialAreTokens) {
+  LoadedTokenizer loaded(goldenTokenizer("gemma"));
+  TemporaryFolder folder;
+  Result<Dataset> data = prepare(folder, folder.write("d.txt", "a\n\nb<table>"),
+                                 &loaded.tokenizer);
+  ASSERT_TRUE(data.isOk()) << data.status().render();
+  const Ids ids = idsAt(data.value(), 0);
+  EXPECT_EQ(std::count(ids.begin(), ids.end(), 352), 1); // two line ends
+  EXPECT_EQ(ids.back(), 414);
+}
+
+//===----------------------------------------------------------------------===//
+// What means something else
+//===----------------------------------------------------------------------===//
+
+static std::string refusedAs(ErrorCode code, const std::string &name,
+                             const std::string &content) {
+  LoadedTokenizer loaded(goldenTokenizer("gpt2"));
+  TemporaryFolder folder;
+  Result<Dataset> data =
+      prepare(folder, folder.write(name, content), &loaded.tokenizer);
+  EXPECT_FALSE(data.isOk()) << content;
+  if (data.isOk())
+    return "";
+  EXPECT_EQ(data.status().errorCode(), code) << data.status().render();
+  return data.status().render();
+}
+
+TEST(Dataset, RefusesKeysOfAnotherTraining) {
+  const std::string pair = "{\"prompt\":\"a\",\"completion\":\" stone\",";
+  const std::string ids = "{\"input_ids\":[1,2],";
+  for (const auto &[line, problem] :
+       {std::pair(std::string("{\"prompt\":\"a\",\"chosen\":\"b\",") +
+                      "\"rejected\":\"c\"}",
+                  "\"chosen\" is an answer that is preferred"),
+        {"{\"rejected\":[{\"role\":\"user\"}],\"text\":\"a stone\"}",
+         "\"rejected\" is an answer"},
+        {pair + "\"label\":false}", "\"label\" is a verdict"},
+        {"{\"label\":true," + pair.substr(1) + "\"id\":1}",
+         "\"label\" is a verdict"},
+        {"{\"instruction\":\"a\",\"output\":\"b\",\"kto_tag\":true}",
+         "\"kto_tag\" is a verdict"},
+        {"{\"text\":\"a stone\",\"images\":[\"a.png\"]}",
+         "\"images\" is more than text"},
+        {ids + "\"completion_mask\":[0,1]}", "a mask of the loss"},
+        {ids + "\"position_ids\":[0,0]}", "several samples in one"}})
+    EXPECT_NE(refusedAs(ErrorCode::OtherData, "d.jsonl", line).find(problem),
+              std::string::npos)
+        << line;
+  EXPECT_NE(refusedAs(ErrorCode::OtherData, "d.jsonl",
+                      pair + "\"label\":null}\n" + pair + "\"label\":true}")
+                .find("d.jsonl:2:"),
+            std::string::npos);
+}
+
+TEST(Dataset, KeysThatSayNothingArePassedOver) {
+  LoadedTokenizer loaded(goldenTokenizer("gpt2"));
+  for (const char *line :
+       {"{\"text\":\"a stone\",\"label\":true}",
+        "{\"text\":\"a stone\",\"documents\":[\"d\"]}",
+        "{\"prompt\":\"a\",\"completion\":\" stone\",\"label\":\"rocks\"}",
+        "{\"prompt\":\"a\",\"completion\":\" stone\",\"images\":[],"
+        "\"chosen\":null}"}) {
+    TemporaryFolder folder;
+    Result<Dataset> data =
+        prepare(folder, folder.write("d.jsonl", line), &loaded.tokenizer);
+    EXPECT_TRUE(data.isOk()) << line << data.status().render();
+  }
+}
+
+TEST(Dataset, RefusesTablesButAsTasksAndCalledText) {
+  const std::string table = "prompt,completion\nthe stone,turns\n";
+  for (const char *name : {"d.csv", "d.tsv", "d", "d.data"})
+    EXPECT_NE(refusedAs(ErrorCode::OtherData, name, table).find("is a table"),
+              std::string::npos)
+        << name;
+  for (const char *header :
+       {"\"text\",\"label\"\r\n\"a\",1\n", "id\ttext\n1\ta\n"})
+    EXPECT_NE(refusedAs(ErrorCode::OtherData, "d", header)
+                  .find("its first line names columns"),
+              std::string::npos)
+        << header;
+  LoadedTokenizer loaded(goldenTokenizer("gpt2"));
+  for (const auto &[name, text] : {std::pair("d.txt", table),
+                                   {"d", "text, which is no table,\nis text\n"},
+                                   {"e", "text\n"},
+                                   {"f", "one,two\nthree,four\n"}}) {
+    TemporaryFolder folder;
+    Result<Dataset> data =
+        prepare(folder, folder.write(name, text), &loaded.tokenizer);
+    EXPECT_TRUE(data.isOk()) << text << data.status().render();
+  }
 }
 
 //===----------------------------------------------------------------------===//

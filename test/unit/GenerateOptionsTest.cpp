@@ -53,6 +53,8 @@ TEST(GenerateOptions, RefusesWhatNothingReads) {
         {"--prompt", "a", "--prompt-ids", "1"},
         {"--prompt-ids", "1", "--chat"},
         {"--prompt", "a", "--system", "b"},
+        {"--prompt", "a", "--special-tokens", "parse", "--chat"},
+        {"--prompt-ids", "1", "--special-tokens", "parse"},
         {"--prompt", "a", "--top-k", "3"},
         {"--prompt", "a", "--top-p", "0.5"},
         {"--prompt", "a", "--seed", "3"},

@@ -203,6 +203,23 @@ TEST(Options, HelpShowsEveryOptionAndTheExitCodes) {
     EXPECT_NE(text.find(word), std::string::npos) << word;
 }
 
+TEST(Options, TasksHaveNoSpecialTokens) {
+  EXPECT_NE(refusal({"--task", "sst2", "--special-tokens", "parse"},
+                    ErrorCode::OptionsDisagree)
+                .find("--special-tokens: a task's examples"),
+            std::string::npos);
+}
+
+TEST(Options, RefuseOneThatIsGivenTwice) {
+  for (std::vector<std::string> twice :
+       {std::vector<std::string>{"--data", "e"},
+        {"--data=d"},
+        {"--seed", "1", "--seed", "2"},
+        {"--no-verify", "--no-verify"}})
+    EXPECT_NE(refusal(twice).find("is given more than once"), std::string::npos)
+        << twice.front();
+}
+
 TEST(Options, APartOfTheDataIsCountedInWholeSamples) {
   const auto with = [](const char *part) {
     return parse({"--data", "d", "--output", "o", "--eval-split", part});

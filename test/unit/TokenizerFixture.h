@@ -79,9 +79,10 @@ struct LoadedTokenizer {
   LoadedTokenizer(const LoadedTokenizer &) = delete;
   LoadedTokenizer &operator=(const LoadedTokenizer &) = delete;
 
-  std::vector<int32_t> encode(std::string_view text) {
+  std::vector<int32_t> encode(std::string_view text,
+                              const rt::SpecialTokens &special = {}) {
     IdSink sink;
-    rt::Status status = tokenizer.encode(text, "text", sink, scratch);
+    rt::Status status = tokenizer.encode(text, "text", sink, scratch, special);
     EXPECT_TRUE(status.isOk()) << status.render();
     return sink.ids;
   }

@@ -24,6 +24,8 @@ TEST_P(GoldenTokenizer, GivesTheIdsOfHuggingFace) {
   for (const Json &test : readLines(folder + "/cases.jsonl")) {
     const std::string &text = test.find("text")->string();
     EXPECT_EQ(loaded.encode(text), idsOf(test.find("ids"))) << text;
+    if (const Json *parsed = test.find("parsed"))
+      EXPECT_EQ(loaded.encode(text, {/*parse=*/true}), idsOf(parsed)) << text;
   }
 }
 
@@ -32,14 +34,17 @@ TEST_P(GoldenTokenizer, DecodesWhatItEncoded) {
   const std::string text = "it's 12 st\xC3\xB6nes,\n\n  \xE7\x9F\xB3 \x01!";
   const std::vector<int32_t> ids = loaded.encode(text);
   std::string decoded = loaded.tokenizer.decode(ids.data(), ids.size());
-  if (std::string(GetParam()) == "gpt2-prefix")
+  if (decoded.front() == ' ') // that a pre-tokenizer put there
     decoded.erase(0, 1);
   EXPECT_EQ(decoded, text);
 }
 
 INSTANTIATE_TEST_SUITE_P(, GoldenTokenizer,
                          ::testing::Values("gpt2", "gpt2-prefix", "qwen2",
-                                           "llama3", "digits", "byte-fallback"),
+                                           "llama3", "digits", "byte-fallback",
+                                           "gemma", "prepend-added",
+                                           "metaspace-added", "nfc-added",
+                                           "prefix-added"),
                          [](const auto &info) {
                            std::string name = info.param;
                            for (char &c : name)
@@ -47,11 +52,84 @@ INSTANTIATE_TEST_SUITE_P(, GoldenTokenizer,
                            return name;
                          });
 
-TEST(Tokenizer, AddedTokensInTextAreText) {
+TEST(Tokenizer, SpecialTokensInTextAreTextAndCounted) {
   LoadedTokenizer loaded(goldenTokenizer("gpt2"));
-  const int64_t added = loaded.tokenizer.contents().find("<|end|>");
-  EXPECT_EQ(added, -1);
-  EXPECT_GT(loaded.encode("<|end|>").size(), 1u);
+  uint64_t count = 0;
+  EXPECT_GT(loaded.encode("<|end|>", {false, nullptr, &count}).size(), 1u);
+  EXPECT_EQ(count, 1u);
+  loaded.encode("a <|end|><|end|>", {false, nullptr, &count});
+  EXPECT_EQ(count, 3u);
+  EXPECT_EQ(loaded.encode("<|end|>", {true, nullptr, &count}),
+            std::vector<int32_t>{0});
+  EXPECT_EQ(count, 3u);
+}
+
+TEST(Tokenizer, MarkedSpecialTokensAreText) {
+  for (const char *kind : {"prepend-added", "nfc-added"}) {
+    LoadedTokenizer loaded(goldenTokenizer(kind));
+    const std::string text = "e\xCC\x81 [S] x [S]"; // [S] is normalized
+    const std::vector<size_t> first = {4}, both = {4, 10}, none;
+    const auto encode = [&](const std::vector<size_t> &marks) {
+      return loaded.encode(text, {true, &marks, nullptr});
+    };
+    EXPECT_EQ(encode(none), loaded.encode(text, {true, nullptr, nullptr}));
+    EXPECT_EQ(encode(both), loaded.encode(text));
+    EXPECT_NE(encode(first), encode(none)) << kind;
+    EXPECT_NE(encode(first), encode(both)) << kind;
+  }
+}
+
+namespace {
+/// Ids with the ends of their tokens.
+class EndSink : public IdSink {
+public:
+  bool wantsEnds() const override { return true; }
+  bool appendOne(int32_t id, size_t end) override {
+    ids.push_back(id);
+    ends.push_back(end);
+    return true;
+  }
+  std::vector<size_t> ends;
+};
+} // namespace
+
+TEST_P(GoldenTokenizer, TokensEndInTheText) {
+  LoadedTokenizer loaded(goldenTokenizer(GetParam()));
+  for (const Json &test :
+       readLines(goldenTokenizer(GetParam()) + "/cases.jsonl")) {
+    const std::string &text = test.find("text")->string();
+    EndSink sink;
+    ASSERT_TRUE(
+        loaded.tokenizer.encode(text, "text", sink, loaded.scratch, {true})
+            .isOk());
+    EXPECT_EQ(sink.ids, loaded.encode(text, {true}));
+    for (size_t i = 0; i < sink.ends.size(); ++i)
+      EXPECT_TRUE(sink.ends[i] > 0 && sink.ends[i] <= text.size()) << text;
+    if (!sink.ends.empty())
+      EXPECT_EQ(sink.ends.back(), text.size()) << text;
+  }
+}
+
+// More than one window; what is found at a border must not be found otherwise.
+TEST(Tokenizer, AddedTokensAreFoundAcrossWindows) {
+  for (const char *kind : {"gemma", "prepend-added", "metaspace-added",
+                           "nfc-added", "prefix-added"}) {
+    LoadedTokenizer loaded(goldenTokenizer(kind));
+    const std::string line =
+        "stone [L]  of[R] \n  cafe\xCC\x81 [INST]\n\n\nblade"
+        "<mask>  the stone<table>";
+    const std::vector<int32_t> one = loaded.encode(line);
+    std::vector<int32_t> more = loaded.encode(line + line);
+    ASSERT_TRUE(std::equal(one.begin(), one.end(), more.begin())) << kind;
+    more.erase(more.begin(), more.begin() + ptrdiff_t(one.size()));
+    std::string text = line;
+    std::vector<int32_t> expected = one;
+    while (text.size() < 1500000) {
+      text += line;
+      expected.insert(expected.end(), more.begin(), more.end());
+    }
+    EXPECT_EQ(loaded.encode(text) == expected, true) << kind;
+  }
 }
 
 /// What a tokenizer table hashes names with.
@@ -152,11 +230,11 @@ TEST(Tokenizer, EndlessWordIsRefused) {
 static std::string withoutBorders(std::string block) {
   uint32_t header[13];
   std::memcpy(header, block.data() + 8, sizeof header);
-  header[1] -= header[7]; // as many bytes as merge slots, at the end
+  header[1] -= header[7]; // as many bytes as merge slots, before added tokens
   header[3] = uint32_t(PreTokenizerKind::None);
   std::memcpy(&block[8], header, sizeof header);
-  block.resize(header[1]);
-  return block;
+  const size_t added = header[11] * AddedTokens::EntryBytes + header[12];
+  return block.erase(header[1] - added, header[7]);
 }
 
 TEST(Tokenizer, CutsAtBordersChangeNoId) {
@@ -240,14 +318,15 @@ TEST(TokenizerTable, EveryTruncationIsRefused) {
 // Whatever the bytes are, a table is refused or it encodes within its bounds;
 // the sanitizers watch.
 TEST(TokenizerTable, DamagedWordsAreHarmless) {
-  LoadedTokenizer loaded(goldenTokenizer("llama3"));
+  LoadedTokenizer loaded(goldenTokenizer("nfc-added"));
   uint32_t random = 12345;
   int accepted = 0;
   for (int round = 0; round < 3000; ++round) {
     std::string damaged = loaded.block;
     random = random * 1664525u + 1013904223u;
-    const size_t at =
-        round < 60 ? size_t(round) : (random >> 4) % (damaged.size() - 4);
+    const size_t at = round < 60    ? size_t(round)
+                      : round < 600 ? damaged.size() - 4 - size_t(round - 60)
+                                    : (random >> 4) % (damaged.size() - 4);
     const uint32_t values[] = {0, 0xFFFFFFFF, 0x7FFFFFFF, random};
     std::memcpy(&damaged[at], &values[round % 4], 4);
     Result<Tokenizer> opened = Tokenizer::fromTable(damaged);
@@ -255,10 +334,10 @@ TEST(TokenizerTable, DamagedWordsAreHarmless) {
       continue;
     ++accepted;
     IdSink sink;
-    EXPECT_TRUE(
-        opened.value()
-            .encode("it's the 12 blades\n", "text", sink, loaded.scratch)
-            .isOk());
+    EXPECT_TRUE(opened.value()
+                    .encode("it's the 12[INST] blades [L]\n", "text", sink,
+                            loaded.scratch)
+                    .isOk());
     for (int32_t id : sink.ids)
       EXPECT_LT(uint32_t(id), opened.value().vocabularySize());
   }
@@ -317,6 +396,43 @@ TEST(TokenizerBuilder, RefusesWhatItDoesNotKnow) {
                       "the post-processor \"BertProcessing\"");
   expectChangeRefused("byte-fallback", "\"<0x41>\"", "\"<0x4G>\"",
                       "no token for the byte <0x41>");
+}
+
+TEST(TokenizerBuilder, RefusesAddedTokensThatItDoesNotKnow) {
+  const std::string inst = "\"content\":\"[INST]\",\"single_word\":";
+  expectChangeRefused("prepend-added", inst + "false", inst + "true",
+                      "the added token \"[INST]\" has single_word");
+  expectChangeRefused("prepend-added", "{\"id\":416,", "{\"id\":417,",
+                      "but Hugging Face's library gives it 416");
+  expectChangeRefused("gpt2", "\"trim_offsets\":true,", "",
+                      "the pre-tokenizer \"ByteLevel\" with these settings");
+  expectChangeRefused("byte-fallback", "{\"type\":\"Replace\"",
+                      "{\"type\":\"Prepend\",\"prepend\":\"\xE2\x96\x81\"},"
+                      "{\"type\":\"Replace\"",
+                      "the normalizer \"Prepend\"");
+}
+
+TEST(TokenizerBuilder, SettingsThatDisagreeOfATokenAreRefused) {
+  const auto build = [](const std::string &flags) {
+    TemporaryFolder folder;
+    folder.write("tokenizer.json",
+                 readAll(goldenTokenizer("prepend-added/tokenizer.json")));
+    folder.write("tokenizer_config.json",
+                 "{\"added_tokens_decoder\": {\"409\": {\"content\": "
+                 "\"[INST]\", \"single_word\": false, " +
+                     flags + "}}}");
+    return buildTokenizerTable(folder.path).status();
+  };
+  const std::string strips = "\"lstrip\": false, \"rstrip\": false, ";
+  EXPECT_TRUE(
+      build(strips + "\"normalized\": true, \"special\": false").isOk());
+  for (const std::string &flags :
+       {strips + "\"normalized\": false, \"special\": false",
+        std::string("\"lstrip\": true, \"rstrip\": false, "
+                    "\"normalized\": true, \"special\": false")})
+    EXPECT_NE(build(flags).render().find("is another one in tokenizer.json"),
+              std::string::npos)
+        << flags;
 }
 
 TEST(TokenizerBuilder, NamesTheDamage) {

@@ -77,7 +77,7 @@ Status ConversationEncoder::renderTo(ChatMessages &messages, size_t count,
   Status status =
       model.chatTemplate().render(messages, count, prompt, place, out);
   if (status.isOk())
-    status = model.encode(out, tokenizer, place, sink, scratch);
+    status = model.encode(out, place, sink, scratch);
   return status;
 }
 
@@ -176,7 +176,7 @@ Status ConversationEncoder::encodeMarked(ChatMessages &messages,
   skipDataMarks(text, answers);
   whole.clear();
   MarkedSink sink(whole, answers);
-  if (Status s = model.encode(text, tokenizer, place, sink, scratch); !s.isOk())
+  if (Status s = model.encode(text, place, sink, scratch); !s.isOk())
     return s;
   for (const TokenSpan &span : sink.spans)
     noteTurn(span, false);

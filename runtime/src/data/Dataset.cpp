@@ -17,6 +17,7 @@
 #include "tasks/TaskReader.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -40,6 +41,7 @@ public:
 
 private:
   bool looksLikeLines() const;
+  Status refuseTable() const;
   Status checkUtf8();
   Status packText();
   Status readLines();
@@ -61,6 +63,9 @@ private:
   Status checkIds(const std::string &place) const;
   void addTemplate(uint32_t count,
                    uint32_t (TokenizerTable::*token)(uint32_t) const);
+  Status encodeText(std::string_view text, const std::string &place,
+                    TokenSink &sink);
+  Status checkSpecialTokens() const;
   void addEos();
   std::string leftOut() const;
   std::string notes() const;
@@ -82,7 +87,7 @@ private:
   ConversationCounts counts;
   Status packed = Status::ok();
   uint64_t samples = 0, tooLong = 0, longest = 0, withoutTarget = 0,
-           mergedPrompts = 0, parts = 0;
+           mergedPrompts = 0, parts = 0, specialAsText = 0;
   uint64_t ofLine = 0; ///< samples that the line at hand gave
   std::optional<TaskEncoder> taskEncoder;
   std::vector<uint64_t> ofLabel; ///< examples
@@ -111,6 +116,53 @@ bool Preparation::looksLikeLines() const {
   const size_t first = line.find_first_not_of(" \t");
   return first != std::string_view::npos && line[first] == '{' &&
          (line.size() > DataLines::LongestLine || DataLines::isObject(line));
+}
+
+/// Whether a first line names columns, one of them as a data format names it.
+static bool looksLikeHeader(std::string_view line, char delimiter) {
+  bool isKnown = false, isOne = true;
+  while (!line.empty()) {
+    const size_t end = std::min(line.find(delimiter), line.size());
+    std::string_view column = line.substr(0, end);
+    isOne &= end == line.size();
+    line.remove_prefix(std::min(end + 1, line.size()));
+    if (column.size() > 1 && column.front() == '"' && column.back() == '"')
+      column = column.substr(1, column.size() - 2);
+    const bool isName = !column.empty() &&
+                        std::all_of(column.begin(), column.end(), [](char c) {
+                          return std::isalnum(uint8_t(c)) != 0 || c == '_';
+                        });
+    if (!isName)
+      return false;
+    isKnown |= DataLines::isKey(std::string(column));
+  }
+  return isKnown && !isOne;
+}
+
+static bool isNamedTable(const std::string &path) {
+  return endsWith(path, ".csv") || endsWith(path, ".tsv");
+}
+
+/// A table is no text, and its columns mean what their names say.
+Status Preparation::refuseTable() const {
+  std::string_view line = content.substr(0, DataLines::LongestLine);
+  line = line.substr(0, line.find('\n'));
+  if (!line.empty() && line.back() == '\r')
+    line.remove_suffix(1);
+  const bool isNamed = isNamedTable(options.path);
+  const bool isTable =
+      isNamed || (!endsWith(options.path, ".txt") &&
+                  (looksLikeHeader(line, ',') || looksLikeHeader(line, '\t')));
+  if (!isTable)
+    return Status::ok();
+  return Status::error(
+      ErrorCode::OtherData,
+      {options.path,
+       std::string("this is a table, since ") +
+           (isNamed ? "its name says so" : "its first line names columns") +
+           "; --task alone reads tables",
+       "write each row as a line of JSON with the column's names as keys; to "
+       "train on the file as one text, call it .txt"});
 }
 
 Status Preparation::checkTokenizer(const std::string &place) const {
@@ -251,7 +303,28 @@ Status Preparation::checkUtf8() {
   return Status::ok();
 }
 
+Status Preparation::encodeText(std::string_view text, const std::string &place,
+                               TokenSink &sink) {
+  return tokenizer->encode(
+      text, place, sink, scratch,
+      {options.parseSpecialTokens, nullptr, &specialAsText});
+}
+
+/// Ids have none, and conversations those of the template.
+Status Preparation::checkSpecialTokens() const {
+  if (!options.parseSpecialTokens)
+    return Status::ok();
+  return Status::error(
+      ErrorCode::OptionsDisagree,
+      {"--special-tokens",
+       std::string("only texts are read for special tokens, but the data is ") +
+           describe(format),
+       "leave it out"});
+}
+
 Status Preparation::packText() {
+  if (Status s = refuseTable(); !s.isOk())
+    return s;
   if (Status s = checkTokenizer(options.path); !s.isOk())
     return s;
   if (Status s = checkUtf8(); !s.isOk())
@@ -263,13 +336,14 @@ Status Preparation::packText() {
     const int32_t id = int32_t(token);
     return append(&id, 1);
   };
-  for (uint32_t i = 0; i < table.beforeCount(); ++i)
+  const bool parse = options.parseSpecialTokens;
+  for (uint32_t i = 0; i < tokenizer->missingBefore(content, parse); ++i)
     if (!put(table.before(i)))
       return packed;
-  Status status = tokenizer->encode(content, options.path, *this, scratch);
+  Status status = encodeText(content, options.path, *this);
   if (!status.isOk() || !packed.isOk())
     return status.isOk() ? packed : status;
-  for (uint32_t i = 0; i < table.afterCount(); ++i)
+  for (uint32_t i = 0; i < tokenizer->missingAfter(content, parse); ++i)
     if (!put(table.after(i)))
       return packed;
   if (sample.count == 0)
@@ -284,21 +358,20 @@ Status Preparation::packText() {
 /// Leaves the text with its completion in `line.text`.
 Status Preparation::encodeLine(DataLine &line, const std::string &place) {
   sample.clear();
-  const TokenizerTable &table = tokenizer->contents();
-  addTemplate(table.beforeCount(), &TokenizerTable::before);
+  const bool parse = options.parseSpecialTokens;
+  addTemplate(tokenizer->missingBefore(line.text, parse),
+              &TokenizerTable::before);
   const uint64_t begin = sample.count;
   uint64_t masked = 0;
   if (format != DataFormat::Text) {
     prompt.clear();
-    if (Status s = tokenizer->encode(line.text, place, prompt, scratch);
-        !s.isOk())
-      return s;
+    const uint64_t before = specialAsText; // it is counted with the whole
+    HONE_TRY(encodeText(line.text, place, prompt));
+    specialAsText = before;
     line.text += line.completion;
     masked = begin + prompt.count;
   }
-  if (Status s = tokenizer->encode(line.text, place, sample, scratch);
-      !s.isOk())
-    return s;
+  HONE_TRY(encodeText(line.text, place, sample));
   if (format != DataFormat::Text) {
     const auto text = sample.kept.begin() +
                       ptrdiff_t(std::min<uint64_t>(begin, sample.kept.size()));
@@ -308,7 +381,8 @@ Status Preparation::encodeLine(DataLine &line, const std::string &place) {
         prompt.count > sample.count - begin ||
         !std::equal(prompt.kept.begin(), prompt.kept.begin() + common, text);
   }
-  addTemplate(table.afterCount(), &TokenizerTable::after);
+  addTemplate(tokenizer->missingAfter(line.text, parse),
+              &TokenizerTable::after);
   addEos();
   labels = sample.kept;
   std::fill_n(labels.begin(), std::min<uint64_t>(masked, labels.size()),
@@ -419,8 +493,9 @@ Status Preparation::readLines() {
   const bool isChat =
       format == DataFormat::Messages || format == DataFormat::ShareGpt;
   if (isChat || format == DataFormat::Alpaca)
-    if (Status s = openChat(); !s.isOk())
-      return s;
+    HONE_TRY(openChat());
+  if (isChat || chat || format == DataFormat::TokenIds)
+    HONE_TRY(checkSpecialTokens());
   uint64_t released = 0;
   DataLine line;
   for (bool more = true;;) {
@@ -576,6 +651,8 @@ std::string Preparation::notes() const {
                           std::to_string(writer.samples()) + " samples, ") +
       std::to_string(writer.tokens()) + " tokens, " +
       std::to_string(writer.targets()) + " of them targets" + leftOut();
+  if (specialAsText != 0)
+    out += "\n" + describeSpecialAsText(specialAsText);
   if (mergedPrompts != 0)
     out += "\nin " + countOf(mergedPrompts, samples) +
            "a token spans the end of the prompt and the start of the "
@@ -623,6 +700,10 @@ static std::string nameOf(const DatasetOptions &options,
   std::string key = "token cache 3\n";
   if (options.task)
     key += std::string("task ") + options.task->name + "\n";
+  if (options.parseSpecialTokens)
+    key += "special tokens\n";
+  if (isNamedTable(options.path))
+    key += "table\n";
   for (std::string_view extension : Extensions)
     key += endsWith(options.path, extension) ? '1' : '0';
   key += "\n" + std::to_string(options.maxSequenceLength) + "\n" +

@@ -46,6 +46,9 @@ struct DatasetOptions {
   std::string_view chat = {};
   std::string chatPlace = "chat template"; ///< names the block in messages
   TemplateDate date = {};                  ///< today's, for the chat template
+  /// Whether special tokens that texts spell are tokens: a chat template wrote
+  /// them. Refused of conversations, which it is still to write.
+  bool parseSpecialTokens = false;
   /// What the lines are examples of: each becomes a sample for each of its
   /// candidates. Null: the file says itself what it is.
   const Task *task = nullptr;

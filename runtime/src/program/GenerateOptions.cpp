@@ -35,6 +35,10 @@ static Status checkCombination(const GenerateOptions &options,
     if (isGiven(name) && !options.chat)
       return disagree(std::string("--") + name, "only --chat reads it",
                       std::string("add --chat, or leave --") + name + " out");
+  if (isGiven("special-tokens") && (options.chat || isGiven("prompt-ids")))
+    return disagree("--special-tokens",
+                    "only a text without a chat template is read for them",
+                    "leave it out");
   for (const char *name : {"top-k", "top-p", "seed"})
     if (isGiven(name) && options.temperature == 0)
       return disagree(

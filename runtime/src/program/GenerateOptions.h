@@ -35,6 +35,9 @@ struct GenerateOptions : Section {
   Word chatDate{*this, "chat_date", "", Bits::None, SetBy::Option,
       "today, as YYYY-MM-DD, for chat templates that write it; empty: they are not "
       "told"};
+  Word specialTokens{*this, "special_tokens", "text", Bits::None, SetBy::Option,
+      "what special tokens are that the prompt spells: text, or tokens (parse)",
+      {{"text", "parse"}}};
   Integer maxNewTokens{*this, "max_new_tokens", 128, Bits::None, SetBy::Option,
       "end after so many", from(1, 1 << 24)};
   Word stop{*this, "stop", "", Bits::None, SetBy::Option,

@@ -198,6 +198,9 @@ Status runGeneration(const hone_module &compiled,
                                      module.config().generate.max_length);
   if (!prompt.isOk())
     return prompt.status();
+  if (prompt.value().specialAsText != 0)
+    fprintf(stderr, "%s\n",
+            describeSpecialAsText(prompt.value().specialAsText).c_str());
   const Tokenizer *tokenizer =
       files.value().tokenizer ? &*files.value().tokenizer : nullptr;
   if (!tokenizer && !options.showIds)

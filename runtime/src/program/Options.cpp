@@ -56,13 +56,14 @@ static std::optional<Mode> modeOf(const Options &options) {
   if (options.evalOnly)
     mode = {"eval-only",
             "trains nothing",
-            {"eval-data", "too-long", "chat-date", "task", "predictions"}};
+            {"eval-data", "too-long", "chat-date", "special-tokens", "task",
+             "predictions"}};
   else if (!options.dumpGradients.empty())
     // The seed: of the adapter's start, and of an estimate.
     mode = {"dump-gradients",
             "trains nothing",
             {"data", "seed", "perturbation-scale", "too-long", "chat-date",
-             "task", "k-shot"}};
+             "special-tokens", "task", "k-shot"}};
   else if (!options.replay.empty())
     mode = {"replay", "has its settings from the file", {}};
   if (mode)
@@ -103,6 +104,11 @@ static Status checkTask(const Options &options) {
     return Status::error(ErrorCode::MissingOption,
                          {"--predictions", "expects --eval-only but got none",
                           "add --eval-only; --adapter says what of"});
+  if (hasTask && options.specialTokens == "parse")
+    return Status::error(ErrorCode::OptionsDisagree,
+                         {"--special-tokens",
+                          "a task's examples are not from a chat template",
+                          "leave --special-tokens out"});
   if (hasTask && options.tooLong == "split")
     return Status::error(
         ErrorCode::OptionsDisagree,

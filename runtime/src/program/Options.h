@@ -41,6 +41,9 @@ struct Options : Section {
   Word chatDate{*this, "chat_date", "", Bits::None, SetBy::Option,
       "today, as YYYY-MM-DD, for chat templates that write it; empty: they are not "
       "told"};
+  Word specialTokens{*this, "special_tokens", "text", Bits::None, SetBy::Option,
+      "what special tokens are that a text spells: text, or tokens (parse), for a "
+      "file that a chat template wrote", {{"text", "parse"}}};
   Integer showSamples{*this, "show_samples", 2, Bits::None, SetBy::Option,
       "print the first N samples before step 0, marking what the loss is taken "
       "from", counts};

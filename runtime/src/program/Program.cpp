@@ -70,6 +70,7 @@ static DatasetOptions datasetOptions(Setup &setup, const std::string &path) {
                                                       : setup.output.dataPath(),
                          int64_t(config.vocabSize)};
   options.tooLong = tooLongOf(setup.options);
+  options.parseSpecialTokens = setup.options.specialTokens == "parse";
   options.task = Task::find(setup.options.task);
   options.chat = setup.model.chat;
   options.chatPlace = setup.model.chatPlace();

@@ -96,8 +96,7 @@ namespace {
 /// Renders turns, and keeps what that needs.
 class ChatPrompt {
 public:
-  ChatPrompt(const ModelFiles &files, ChatModel model)
-      : files(files), model(std::move(model)) {}
+  explicit ChatPrompt(ChatModel model) : model(std::move(model)) {}
 
   /// Errors: PromptTooLong for more than `capacity` tokens.
   Status encode(const std::string &system, const PromptText &text,
@@ -107,7 +106,6 @@ private:
   Status render(std::vector<ChatTurn> turns, bool generationPrompt,
                 PromptIds &ids);
 
-  const ModelFiles &files;
   ChatModel model;
   TokenizerScratch scratch;
 };
@@ -122,8 +120,7 @@ Status ChatPrompt::render(std::vector<ChatTurn> turns, bool generationPrompt,
   std::string rendered;
   Status status = model.chatTemplate().render(
       messages, messages.size(), generationPrompt, "--prompt", rendered);
-  return status.isOk() ? model.encode(rendered, *files.tokenizer, "--prompt",
-                                      ids, scratch)
+  return status.isOk() ? model.encode(rendered, "--prompt", ids, scratch)
                        : status;
 }
 
@@ -172,16 +169,15 @@ Status ChatPrompt::encode(const std::string &system, const PromptText &text,
 
 /// Of text without a template.
 static Status encodeText(const Tokenizer &tokenizer, const PromptText &text,
-                         int64_t capacity, std::vector<int32_t> &ids) {
+                         bool parse, int64_t capacity, Prompt &prompt) {
   PromptIds sink(uint64_t(capacity), &text);
   const TokenizerTable &table = tokenizer.contents();
-  for (uint32_t i = 0; i < table.beforeCount(); ++i)
+  for (uint32_t i = 0; i < tokenizer.missingBefore(text.bytes, parse); ++i)
     sink.add(int32_t(table.before(i)));
   TokenizerScratch scratch;
-  if (Status s = tokenizer.encode(text.bytes, text.place, sink, scratch);
-      !s.isOk())
-    return s;
-  ids = std::move(sink.kept);
+  HONE_TRY(tokenizer.encode(text.bytes, text.place, sink, scratch,
+                            {parse, nullptr, &prompt.specialAsText}));
+  prompt.ids = std::move(sink.kept);
   return sink.isTooLong() ? tooLong(text.place, capacity) : Status::ok();
 }
 
@@ -204,7 +200,8 @@ static Status encodePrompt(const GenerateOptions &options,
   if (!text.isOk())
     return text.status();
   if (!options.chat)
-    return encodeText(*files.tokenizer, text.value(), capacity, prompt.ids);
+    return encodeText(*files.tokenizer, text.value(),
+                      options.specialTokens == "parse", capacity, prompt);
   if (files.chat.empty())
     return Status::error(ErrorCode::NoChatTemplate,
                          {"--chat", "the model has no chat template",
@@ -217,7 +214,7 @@ static Status encodePrompt(const GenerateOptions &options,
       ChatModel::open(files.chat, *files.tokenizer, files.chatPlace(), date);
   if (!model.isOk())
     return model.status();
-  return ChatPrompt(files, std::move(model.value()))
+  return ChatPrompt(std::move(model.value()))
       .encode(options.system, text.value(), capacity, prompt);
 }
 

@@ -14,6 +14,7 @@ namespace hone::rt {
 struct Prompt {
   std::vector<int32_t> ids;
   std::vector<int32_t> stopTokens; ///< that end the text and are not of it
+  uint64_t specialAsText = 0; ///< special tokens that the text spells as text
 };
 
 /// The prompt that `options` name as tokens, of which at most `capacity` minus

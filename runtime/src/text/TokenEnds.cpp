@@ -26,7 +26,7 @@ void TokenEnds::nextRun() {
 }
 
 size_t TokenEnds::endOf(size_t bytes) {
-  size_t last = bytes > prefix ? bytes - prefix - 1 : 0;
+  size_t last = std::max(bytes - 1, runBegin);
   if (!normalize)
     return endOfCharacter(last);
   while (runBegin + run.size() <= last && !normalizer.atEnd())

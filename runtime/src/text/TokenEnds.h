@@ -1,7 +1,7 @@
 //===- TokenEnds.h - Where tokens end in the text -------------------------===//
 //
-// The way back from the text that is cut into pieces to the one that was given:
-// over the space in front and over NFC. It goes through the text once, beside
+// The way back from the text that is cut into pieces to the one that was given,
+// over NFC. It goes through the text once, beside
 // the encoding, and holds no more of it than one run of combining characters.
 //
 //===----------------------------------------------------------------------===//
@@ -19,16 +19,16 @@ namespace hone::rt {
 
 class TokenEnds {
 public:
-  /// Of `text`, checked UTF-8 that outlives this. `prefix`: bytes that go in
-  /// front of it; `normalize`: whether it becomes NFC.
-  TokenEnds(std::string_view text, size_t prefix, bool normalize)
-      : text(text), prefix(prefix), normalize(normalize) {
+  /// Of `text`, checked UTF-8 that outlives this. `normalize`: whether it
+  /// becomes NFC.
+  TokenEnds(std::string_view text, bool normalize)
+      : text(text), normalize(normalize) {
     normalizer.reset(text);
   }
 
   /// What is behind the last character that stands in the first `bytes`, at
   /// least 1, of what is cut; no less than in the calls before. A part of a
-  /// character counts as the whole, and the prefix as the first character. Of a
+  /// character counts as the whole. Of a
   /// run that NFC changes the last character stands for all of the run, each
   /// other one for the run's first.
   size_t endOf(size_t bytes);
@@ -38,7 +38,6 @@ private:
   void nextRun();
 
   std::string_view text;
-  size_t prefix;
   bool normalize;
 
   // The run at hand.

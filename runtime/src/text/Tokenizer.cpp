@@ -11,6 +11,8 @@
 #include "base/Utf8.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 namespace hone::rt {
 
@@ -25,6 +27,30 @@ Result<Tokenizer> Tokenizer::fromTable(std::string_view block,
   Tokenizer tokenizer;
   tokenizer.table = opened.value();
   return tokenizer;
+}
+
+std::string describeSpecialAsText(uint64_t count) {
+  return std::to_string(count) +
+         (count == 1 ? " special token that the text spells is text"
+                     : " special tokens that the text spells are text") +
+         "; if a chat template wrote it, give --special-tokens parse";
+}
+
+uint32_t Tokenizer::missingBefore(std::string_view text, bool parse) const {
+  std::string all;
+  for (uint32_t i = 0; i < table.beforeCount(); ++i)
+    all += table.token(table.before(i));
+  return parse && text.substr(0, all.size()) == all ? 0 : table.beforeCount();
+}
+
+uint32_t Tokenizer::missingAfter(std::string_view text, bool parse) const {
+  std::string all;
+  for (uint32_t i = 0; i < table.afterCount(); ++i)
+    all += table.token(table.after(i));
+  return parse && text.size() >= all.size() &&
+                 text.substr(text.size() - all.size()) == all
+             ? 0
+             : table.afterCount();
 }
 
 /// The byte of a byte-fallback token "<0x0A>", or -1.
@@ -64,18 +90,63 @@ size_t Tokenizer::bytesOf(int32_t id, std::string_view rest) const {
   return bytes;
 }
 
+/// One text, and of it the part at hand, between tokens that are not
+/// normalized.
+struct Tokenizer::Encoding {
+  TokenSink &sink;
+  TokenizerScratch &scratch;
+  const std::string &place;
+  const SpecialTokens &special;
+  bool normalize;
+
+  std::string_view text = {};         ///< the part
+  size_t begin = 0;                   ///< where it is
+  std::optional<TokenEnds> ends = {}; ///< none: the sink wants none
+  size_t taken = 0;    ///< bytes of the normalized part that are encoded
+  size_t inserted = 0; ///< of the next piece the first, which the part has not
+  bool isStopped = false;
+
+  void open(std::string_view part, size_t at) {
+    text = part;
+    begin = at;
+    if (sink.wantsEnds())
+      ends.emplace(part, normalize);
+  }
+  /// `end`: in the normalized part.
+  bool appendOne(int32_t id, size_t end) {
+    return ends ? sink.appendOne(id,
+                                 begin + ends->endOf(std::max<size_t>(end, 1)))
+                : sink.append(&id, 1);
+  }
+  /// Whether a special token from `from` to `to` of the whole text is one.
+  bool mayBeSpecial(size_t from, size_t to) const {
+    bool may = special.parse;
+    if (may && special.marks) {
+      const auto mark =
+          std::lower_bound(special.marks->begin(), special.marks->end(), from);
+      may = mark == special.marks->end() || *mark >= to;
+    }
+    if (!may && special.asText)
+      ++*special.asText;
+    return may;
+  }
+};
+
 /// All ids of `piece`.
 bool Tokenizer::append(const int32_t *ids, size_t count, std::string_view piece,
                        Encoding &encoding) const {
   const size_t begin = encoding.taken;
-  encoding.taken += piece.size();
-  if (encoding.ends == nullptr)
+  const size_t inserted = std::exchange(encoding.inserted, 0);
+  encoding.taken += piece.size() - inserted;
+  if (!encoding.ends)
     return encoding.sink.append(ids, count);
   for (size_t i = 0, at = 0; i < count; ++i) {
     at = i + 1 == count
              ? piece.size()
              : std::min(piece.size(), at + bytesOf(ids[i], piece.substr(at)));
-    if (!encoding.sink.appendOne(ids[i], encoding.ends->endOf(begin + at)))
+    // What is inserted stands for the first character.
+    if (!encoding.appendOne(ids[i],
+                            begin + std::max(at, inserted + 1) - inserted))
       return false;
   }
   return true;
@@ -139,7 +210,7 @@ static std::string_view charactersAt(std::string_view text, size_t at,
 
 Status Tokenizer::encode(std::string_view text, const std::string &place,
                          TokenSink &sink, TokenizerScratch &scratch,
-                         bool mayPrefix) const {
+                         const SpecialTokens &special) const {
   NfcCheck check;
   bool normalize = false;
   for (size_t at = 0; at < text.size();) {
@@ -158,18 +229,54 @@ Status Tokenizer::encode(std::string_view text, const std::string &place,
     if (!sink.passed(at))
       return Status::ok();
   }
-  if (text.empty())
-    return Status::ok();
-  const bool prefix =
-      mayPrefix &&
-      (table.hasFlag(TokenizerTable::PrependSpace) ||
-       (table.hasFlag(TokenizerTable::PrefixSpace) && text.front() != ' '));
-  TokenEnds ends(text, prefix ? 1 : 0, normalize);
-  Encoding encoding{sink, scratch, sink.wantsEnds() ? &ends : nullptr};
-  if (!normalize && !prefix)
-    return encodeInPlace(text, place, encoding);
-  scratch.window.assign(prefix ? 1 : 0, ' ');
-  return encodeWindows(text, place, encoding, normalize);
+  Encoding encoding{sink, scratch, place, special, normalize};
+  const auto mayBe = [&](size_t begin, size_t end) {
+    return encoding.mayBeSpecial(begin, end);
+  };
+  const AddedTokens &added = table.added();
+  AddedTokens::Cursor cursor;
+  AddedTokens::Match match;
+  for (bool found = true; found && !encoding.isStopped;) {
+    found = false;
+    while (added.size() != 0 && !found && cursor.resume < text.size()) {
+      found =
+          added.next(text, std::min(text.size(), cursor.resume + WindowBytes),
+                     /*normalized=*/false, cursor, mayBe, match);
+      if (!found && !sink.passed(cursor.resume))
+        return Status::ok();
+    }
+    const size_t end = found ? match.begin : text.size();
+    if (cursor.head < end) {
+      encoding.open(text.substr(cursor.head, end - cursor.head), cursor.head);
+      HONE_TRY(encodeSegment(encoding));
+    }
+    if (!found || encoding.isStopped)
+      break;
+    cursor.head = match.end;
+    const auto id = int32_t(match.token.id);
+    encoding.isStopped = !(sink.wantsEnds() ? sink.appendOne(id, match.end)
+                                            : sink.append(&id, 1));
+  }
+  return Status::ok();
+}
+
+/// Whether the pre-tokenizer puts a space in front of `text`; `isFirst`: of the
+/// whole text's beginning.
+bool Tokenizer::wantsPrefix(std::string_view text, bool isFirst) const {
+  return table.hasFlag(TokenizerTable::PrefixSpace) &&
+         (isFirst || !table.hasFlag(TokenizerTable::PrefixOnce)) &&
+         text.front() != ' ' &&
+         (!table.hasFlag(TokenizerTable::Metaspace) ||
+          text.substr(0, MetaspaceCharacter.size()) != MetaspaceCharacter);
+}
+
+Status Tokenizer::encodeSegment(Encoding &encoding) const {
+  encoding.taken = encoding.inserted = 0;
+  const bool isChanged = encoding.normalize ||
+                         table.hasFlag(TokenizerTable::PrependSpace) ||
+                         wantsPrefix(encoding.text, encoding.begin == 0);
+  return isChanged || table.added().hasNormalized() ? encodeWindows(encoding)
+                                                    : encodeInPlace(encoding);
 }
 
 /// Encodes the pieces of `window`. `taken` is what they hold; if one is too
@@ -194,49 +301,129 @@ Tokenizer::Outcome Tokenizer::encodeWindow(std::string_view window,
 }
 
 /// Text that needs no change is cut where it lies.
-Status Tokenizer::encodeInPlace(std::string_view text, const std::string &place,
-                                Encoding &encoding) const {
+Status Tokenizer::encodeInPlace(Encoding &encoding) const {
+  const std::string_view text = encoding.text;
   for (size_t position = 0, taken = 0; position < text.size();
        position += taken) {
     const std::string_view window = charactersAt(text, position, WindowBytes);
     const bool isWhole = position + window.size() == text.size();
     const Outcome outcome = encodeWindow(window, isWhole, encoding, taken);
     if (outcome == Outcome::TooLong)
-      return pieceTooLong(place, position + taken);
-    if (outcome == Outcome::Stopped || !encoding.sink.passed(position + taken))
+      return pieceTooLong(encoding.place, encoding.begin + position + taken);
+    encoding.isStopped =
+        outcome == Outcome::Stopped ||
+        !encoding.sink.passed(encoding.begin + position + taken);
+    if (encoding.isStopped)
       break;
   }
   return Status::ok();
 }
 
-Status Tokenizer::encodeWindows(std::string_view text, const std::string &place,
-                                Encoding &encoding, bool normalize) const {
+/// Cuts what the normalizer leaves at normalized tokens, and the pieces of what
+/// lies between them.
+Status Tokenizer::encodeWindows(Encoding &encoding) const {
+  const AddedTokens &added = table.added();
   TokenizerScratch &scratch = encoding.scratch;
+  const std::string_view text = encoding.text;
   std::string &window = scratch.window;
   window.reserve(WindowBytes + LongestPiece); // marks follow what is wanted
-  if (normalize)
+  if (encoding.normalize)
     scratch.normalizer.reset(text);
+  // The byte before the cursor is of what is encoded: a space goes there.
+  AddedTokens::Cursor cursor{1, 1};
+  // Where the normalized text begins in the window, or began before it.
+  auto origin = ptrdiff_t(1 + table.hasFlag(TokenizerTable::PrependSpace));
+  window.assign(size_t(origin), ' ');
+  const auto normalizedAt = [&](size_t at) {
+    return size_t(std::max<ptrdiff_t>(ptrdiff_t(at) - origin, 0));
+  };
+  TokenEnds places(text, encoding.normalize);
+  const auto placeOf = [&](size_t at) {
+    const size_t bytes = normalizedAt(at);
+    return encoding.begin + (bytes == 0 ? 0 : places.endOf(bytes));
+  };
+  const auto mayBe = [&](size_t begin, size_t end) {
+    const size_t from = encoding.special.marks ? placeOf(begin) : 0;
+    return encoding.mayBeSpecial(from,
+                                 encoding.special.marks ? placeOf(end) : 0);
+  };
+  bool isFresh = true; // nothing is encoded since the last token that is added
   for (size_t position = 0;;) {
-    if (normalize) {
+    const auto tooLong = [&](size_t at) {
+      return pieceTooLong(encoding.place,
+                          encoding.begin + position -
+                              std::min(position, window.size() - at));
+    };
+    if (window.size() >= WindowBytes)
+      return tooLong(cursor.head); // white space that a token may take
+    if (encoding.normalize) {
       if (!scratch.normalizer.append(window, WindowBytes, LongestPiece / 4))
-        return pieceTooLong(place, position);
+        return tooLong(window.size());
       position = scratch.normalizer.position();
     } else {
-      const std::string_view more = charactersAt(
-          text, position, WindowBytes - std::min(WindowBytes, window.size()));
+      const std::string_view more =
+          charactersAt(text, position, WindowBytes - window.size());
       window += more;
       position += more.size();
     }
-    size_t taken = 0;
     const bool isWhole = position == text.size();
-    const Outcome outcome = encodeWindow(window, isWhole, encoding, taken);
-    if (outcome == Outcome::TooLong)
-      return pieceTooLong(place,
-                          position - std::min(position, window.size() - taken));
-    if (outcome == Outcome::Stopped || isWhole ||
-        !encoding.sink.passed(position))
+    size_t limit = isWhole || !added.hasNormalized() ? window.size()
+                                                     : added.decidedEnd(window);
+    for (bool found = true; found;) {
+      AddedTokens::Match match;
+      const AddedTokens::Cursor before = cursor;
+      found =
+          added.hasNormalized() &&
+          added.next(window, limit, /*normalized=*/true, cursor, mayBe, match);
+      if (found && !isWhole && match.end == window.size()) {
+        cursor = before; // it may take more than there is
+        limit = match.begin;
+        found = false;
+      }
+      const size_t end = found ? match.begin : limit;
+      if (cursor.head < end) {
+        const bool prefix =
+            isFresh &&
+            wantsPrefix(std::string_view(window).substr(cursor.head),
+                        encoding.begin + normalizedAt(cursor.head) == 0);
+        if (prefix)
+          window[cursor.head - 1] = ' ';
+        encoding.taken = normalizedAt(cursor.head);
+        encoding.inserted =
+            prefix +
+            size_t(std::max<ptrdiff_t>(origin - ptrdiff_t(cursor.head), 0));
+        const size_t from = cursor.head - prefix;
+        size_t taken = 0;
+        const Outcome outcome =
+            encodeWindow(std::string_view(window).substr(from, end - from),
+                         found || isWhole, encoding, taken);
+        if (outcome == Outcome::TooLong)
+          return tooLong(from + taken);
+        encoding.isStopped = outcome == Outcome::Stopped;
+        isFresh &= taken == 0;
+        if (taken != 0)
+          cursor.head = from + taken;
+      }
+      if (found && !encoding.isStopped) {
+        cursor.head = match.end;
+        isFresh = true;
+        encoding.isStopped = !encoding.appendOne(int32_t(match.token.id),
+                                                 normalizedAt(match.end));
+      }
+      if (encoding.isStopped)
+        return Status::ok();
+    }
+    encoding.isStopped =
+        !isWhole && !encoding.sink.passed(encoding.begin + position);
+    if (encoding.isStopped || isWhole)
       return Status::ok();
-    window.erase(0, taken);
+    if (!added.hasNormalized())
+      cursor.resume = cursor.head;
+    const size_t done = std::min(cursor.head, cursor.resume) - 1;
+    window.erase(0, done);
+    cursor.head -= done;
+    cursor.resume -= done;
+    origin -= ptrdiff_t(done);
   }
 }
 

@@ -1,8 +1,8 @@
 //===- Tokenizer.h - Text to token ids ------------------------------------===//
 //
-// Gives the ids of the Hugging Face tokenizer it was built from, with one
-// difference on purpose: the names of added tokens ("<|im_start|>", "</s>")
-// inside the text are text. Data must not be able to speak for the template.
+// Gives the ids of the Hugging Face tokenizer it was built from. Special tokens
+// ("<|im_start|>", "</s>") that the text spells are text, unless the caller
+// says that they are not: data must not be able to speak for the template.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,6 +38,18 @@ public:
   virtual bool passed(size_t /*bytes*/) { return true; }
 };
 
+/// What becomes of special tokens that a text spells.
+struct SpecialTokens {
+  bool parse = false; ///< whether they are tokens
+  /// Where they are text all the same, in the text's order.
+  const std::vector<size_t> *marks = nullptr;
+  /// Gets the number of those that are text, if asked.
+  uint64_t *asText = nullptr;
+};
+
+/// "12 special tokens that the text spells are text; ..."
+std::string describeSpecialAsText(uint64_t count);
+
 /// Memory that encode() reuses: a window of text and one piece.
 class TokenizerScratch {
   friend class Tokenizer;
@@ -60,14 +72,18 @@ public:
   static Result<Tokenizer> fromTable(std::string_view block,
                                      const std::string &place = "tokenizer");
 
-  /// Appends the ids of `text` to `sink`, without the template's tokens.
-  /// Success also when the sink stopped it. Errors: BadData naming `place`
-  /// and the byte when the text is not UTF-8 or has no place to cut in
-  /// LongestPiece bytes. `mayPrefix`: whether the space goes in front that some
-  /// tokenizers put there.
+  /// Appends the ids of `text` to `sink`, without the template's tokens. White
+  /// space that an added token takes is its own. Success also when the sink
+  /// stopped it. Errors: BadData naming `place` and the byte when the text is
+  /// not UTF-8 or has no place to cut in LongestPiece bytes.
   Status encode(std::string_view text, const std::string &place,
                 TokenSink &sink, TokenizerScratch &scratch,
-                bool mayPrefix = true) const;
+                const SpecialTokens &special = {}) const;
+
+  /// How many of the template's tokens go before and after `text`: where
+  /// special tokens are parsed, none that it begins or ends with itself.
+  uint32_t missingBefore(std::string_view text, bool parse) const;
+  uint32_t missingAfter(std::string_view text, bool parse) const;
 
   /// The text of `ids`; ids outside the vocabulary are left out. For tests
   /// and messages.
@@ -86,23 +102,17 @@ public:
 
 private:
   enum class Outcome { Done, Stopped, TooLong };
-  /// Of one text: where its ids go.
-  struct Encoding {
-    TokenSink &sink;
-    TokenizerScratch &scratch;
-    TokenEnds *ends;  ///< null: the sink wants none
-    size_t taken = 0; ///< bytes of what is cut that are encoded
-  };
+  struct Encoding;
   Outcome encodeWindow(std::string_view window, bool isWhole,
                        Encoding &encoding, size_t &taken) const;
-  Status encodeInPlace(std::string_view text, const std::string &place,
-                       Encoding &encoding) const;
+  Status encodeSegment(Encoding &encoding) const;
+  Status encodeInPlace(Encoding &encoding) const;
+  Status encodeWindows(Encoding &encoding) const;
+  bool wantsPrefix(std::string_view text, bool isFirst) const;
   bool encodePiece(std::string_view piece, Encoding &encoding) const;
   bool append(const int32_t *ids, size_t count, std::string_view piece,
               Encoding &encoding) const;
   size_t bytesOf(int32_t id, std::string_view rest) const;
-  Status encodeWindows(std::string_view text, const std::string &place,
-                       Encoding &encoding, bool normalize) const;
 
   TokenizerTable table;
 };

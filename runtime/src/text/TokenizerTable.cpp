@@ -91,6 +91,19 @@ static std::string hashJoined(const TokenizerDefinition &from, uint32_t bytes) {
   return bits;
 }
 
+/// Sorted as AddedTokens wants them.
+static std::vector<TokenizerDefinition::Added>
+sortedAdded(const TokenizerDefinition &from) {
+  using Added = TokenizerDefinition::Added;
+  std::vector<Added> out = from.added;
+  std::sort(out.begin(), out.end(), [](const Added &a, const Added &b) {
+    const uint32_t kinds[] = {a.flags & AddedToken::Normalized,
+                              b.flags & AddedToken::Normalized};
+    return kinds[0] != kinds[1] ? kinds[0] < kinds[1] : a.text < b.text;
+  });
+  return out;
+}
+
 Result<std::string> writeTokenizerTable(const TokenizerDefinition &from,
                                         const std::string &place) {
   const std::vector<uint32_t> tokenSlots = hashTokens(from);
@@ -113,13 +126,24 @@ Result<std::string> writeTokenizerTable(const TokenizerDefinition &from,
                          from.prefixSpace * TokenizerTable::PrefixSpace |
                          from.prependSpace * TokenizerTable::PrependSpace |
                          from.ignoreMerges * TokenizerTable::IgnoreMerges |
-                         from.metaspace * TokenizerTable::Metaspace;
+                         from.metaspace * TokenizerTable::Metaspace |
+                         from.replacesSpaces * TokenizerTable::ReplacesSpaces |
+                         from.prefixOnce * TokenizerTable::PrefixOnce;
+  std::string added, addedTexts;
+  for (const TokenizerDefinition::Added &token : sortedAdded(from)) {
+    const uint32_t entry[] = {token.id, token.flags,
+                              uint32_t(addedTexts.size()),
+                              uint32_t(token.text.size())};
+    appendWords(added, entry, 4);
+    addedTexts += token.text;
+  }
   const size_t words = from.before.size() + from.after.size() +
                        from.byteIds.size() + offsets.size() +
                        tokenSlots.size() + mergeSlots.size();
   const uint32_t header[] = {TokenizerTable::Version,
                              uint32_t(HeaderBytes + words * sizeof(uint32_t) +
-                                      offsets.back() + joined.size()),
+                                      offsets.back() + joined.size() +
+                                      added.size() + addedTexts.size()),
                              flags,
                              uint32_t(from.preTokenizer),
                              uint32_t(from.eosToken),
@@ -129,8 +153,8 @@ Result<std::string> writeTokenizerTable(const TokenizerDefinition &from,
                              uint32_t(from.before.size()),
                              uint32_t(from.after.size()),
                              offsets.back(),
-                             0,
-                             0};
+                             uint32_t(from.added.size()),
+                             uint32_t(addedTexts.size())};
   std::string out(Magic, sizeof Magic);
   for (uint32_t word : header)
     appendWord(out, word);
@@ -142,7 +166,7 @@ Result<std::string> writeTokenizerTable(const TokenizerDefinition &from,
   appendWords(out, mergeSlots.data(), mergeSlots.size());
   for (const std::string &token : from.tokens)
     out += token;
-  return out + joined;
+  return out + joined + added + addedTexts;
 }
 
 uint32_t TokenizerTable::word(size_t at, size_t index) const {
@@ -191,12 +215,13 @@ const char *TokenizerTable::layOut() {
   befores = header(8);
   afters = header(9);
   stringBytes = header(10);
+  const uint32_t added = header(11), addedBytes = header(12);
   const auto isPowerOfTwo = [](uint32_t n) {
     return n >= 2 && n <= LargestCount && (n & (n - 1)) == 0;
   };
-  if (tokens == 0 || tokens > LargestCount || !isPowerOfTwo(slots) ||
-      !isPowerOfTwo(mergeSlots) || befores > LongestTemplate ||
-      afters > LongestTemplate)
+  if (tokens == 0 || tokens > LargestCount || added > LargestCount ||
+      !isPowerOfTwo(slots) || !isPowerOfTwo(mergeSlots) ||
+      befores > LongestTemplate || afters > LongestTemplate)
     return "a count is out of range";
   // No sum below overflows: each part is under 2^29 bytes.
   beforeAt = HeaderBytes;
@@ -208,10 +233,15 @@ const char *TokenizerTable::layOut() {
   stringsAt = mergesAt + size_t(mergeSlots) * MergeTable::SlotBytes;
   const size_t pairsAt = stringsAt + stringBytes;
   const bool hasPairs = kind == PreTokenizerKind::UnmergedBorder;
-  if (pairsAt + (hasPairs ? mergeSlots : 0) != bytes.size())
+  const size_t addedAt = pairsAt + (hasPairs ? mergeSlots : 0);
+  const size_t textsAt = addedAt + added * AddedTokens::EntryBytes;
+  if (textsAt + addedBytes != bytes.size())
     return "its sections do not add up to its length";
   if (hasPairs)
     pairs = JoinedPairs(bytes.data() + pairsAt, mergeSlots);
+  addedTokens =
+      AddedTokens(bytes.data() + addedAt, added, bytes.substr(textsAt),
+                  {hasFlag(PrependSpace), hasFlag(ReplacesSpaces)});
   mergeTable = MergeTable(bytes.data() + mergesAt, mergeSlots);
   return nullptr;
 }
@@ -253,8 +283,9 @@ const char *TokenizerTable::checkContents() const {
   }
   if (run == mergeSlots)
     return "a hash table is full";
-  return longest <= LongestRun ? nullptr
-                               : "a hash table has a run that makes it slow";
+  if (longest > LongestRun)
+    return "a hash table has a run that makes it slow";
+  return addedTokens.check(tokens);
 }
 
 Result<TokenizerTable> TokenizerTable::open(std::string_view block,

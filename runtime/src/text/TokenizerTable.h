@@ -10,6 +10,7 @@
 #define HONE_RUNTIME_TEXT_TOKENIZERTABLE_H
 
 #include "base/Status.h"
+#include "text/AddedTokens.h"
 #include "text/Bpe.h"
 #include "text/PreTokenizer.h"
 
@@ -27,11 +28,17 @@ struct TokenizerDefinition {
   struct Merge {
     uint32_t left, right, result;
   };
+  struct Added {
+    uint32_t id, flags; ///< of AddedToken
+    /// As it is looked for: of a normalized one without what is prepended, and
+    /// with spaces for U+2581 where spaces become that.
+    std::string text;
+  };
   /// Bytes of each token, by id; empty for an id without a token. Byte-level
   /// vocabularies are already mapped back to bytes here.
   std::vector<std::string> tokens;
-  /// Ids that no text is ever encoded to: added tokens, and names that the
-  /// byte alphabet cannot spell.
+  /// Ids that no piece of text is: added tokens that the vocabulary does not
+  /// have, and names that the byte alphabet cannot spell.
   std::vector<bool> unreachable;
   std::vector<Merge> merges; ///< by rank
   /// For UnmergedBorder: the characters that each merge joins.
@@ -48,6 +55,12 @@ struct TokenizerDefinition {
   bool ignoreMerges = false;
   /// Spaces are spelled U+2581 in the vocabulary.
   bool metaspace = false;
+  /// The normalizer makes that of them, so that normalized tokens see it.
+  bool replacesSpaces = false;
+  /// The space of prefixSpace goes in front of the whole text only, and not of
+  /// what follows an added token.
+  bool prefixOnce = false;
+  std::vector<Added> added;            ///< of a kind no two have one text
   std::vector<uint32_t> before, after; ///< the post-processor's template
   int32_t eosToken = -1;
 };
@@ -55,11 +68,12 @@ struct TokenizerDefinition {
 /// Little-endian u32 throughout:
 ///   "HONETOK1" | version | table bytes | flags | pre-tokenizer | eos
 ///   | tokens | reachable-token slots | merge slots | before | after
-///   | string bytes | reserved (0) x 2                      (56 bytes)
+///   | string bytes | added tokens | their bytes            (56 bytes)
 ///   before ids, after ids, 256 byte ids
 ///   string offsets [tokens + 1], reachable-token slots (id or 0xFFFFFFFF)
 ///   merge slots (MergeTable), string bytes,
-///   and for UnmergedBorder as many bytes of JoinedPairs as merge slots
+///   for UnmergedBorder as many bytes of JoinedPairs as merge slots,
+///   added tokens (AddedTokens), their bytes
 /// Errors: BadData naming `place` when tokens or merges were chosen to collide.
 Result<std::string> writeTokenizerTable(const TokenizerDefinition &definition,
                                         const std::string &place);
@@ -90,6 +104,7 @@ public:
   int32_t eosToken() const { return eos; }
 
   PreTokenizerKind preTokenizer() const { return kind; }
+  const AddedTokens &added() const { return addedTokens; }
   /// Of UnmergedBorder.
   JoinedPairs joinedPairs() const { return pairs; }
   bool hasFlag(uint32_t flag) const { return (flags & flag) != 0; }
@@ -101,7 +116,9 @@ public:
     PrependSpace = 8,
     IgnoreMerges = 16,
     Metaspace = 32,
-    AllFlags = 63,
+    ReplacesSpaces = 64,
+    PrefixOnce = 128,
+    AllFlags = 255,
   };
 
 private:
@@ -112,6 +129,7 @@ private:
   std::string_view bytes;
   MergeTable mergeTable;
   JoinedPairs pairs;
+  AddedTokens addedTokens;
   size_t beforeAt = 0, afterAt = 0, byteIdsAt = 0, offsetsAt = 0, slotsAt = 0,
          mergesAt = 0, stringsAt = 0;
   uint32_t tokens = 0, slots = 0, mergeSlots = 0, befores = 0, afters = 0,

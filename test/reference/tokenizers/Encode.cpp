@@ -1,6 +1,8 @@
-//===- Encode.cpp - The tokenizer as a filter, for compare.py -------------===//
+//===- Encode.cpp - The tokenizer as a filter, for the scripts here -------===//
 //
-// Usage: encode MODEL-FOLDER. Standard input holds texts, each a u32 length
+// Usage: encode MODEL-FOLDER [parse] [template]. With parse, special tokens that
+// a text spells are tokens; with template, the post-processor's tokens are there.
+// Standard input holds texts, each a u32 length
 // and its bytes; standard output gets a u32 count and i32 ids for each.
 // All numbers are little-endian.
 //
@@ -10,6 +12,7 @@
 #include "text/Tokenizer.h"
 
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -32,7 +35,13 @@ static int fail(const Status &status) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 2)
+  SpecialTokens special;
+  bool isTemplated = false;
+  for (int i = 2; i < argc; ++i) {
+    special.parse |= std::strcmp(argv[i], "parse") == 0;
+    isTemplated |= std::strcmp(argv[i], "template") == 0;
+  }
+  if (argc < 2)
     return fail(
         Status::error(ErrorCode::MissingOption,
                       {"encode", "expects a folder", "encode MODEL-FOLDER"}));
@@ -50,10 +59,15 @@ int main(int argc, char **argv) {
     if (std::fread(text.data(), 1, length, stdin) != length)
       return 1;
     Collector ids;
+    const TokenizerTable &contents = tokenizer.value().contents();
+    for (uint32_t k = 0; isTemplated && k < contents.beforeCount(); ++k)
+      ids.all.push_back(int32_t(contents.before(k)));
     Status status = tokenizer.value().encode(text, "text " + std::to_string(i),
-                                             ids, scratch);
+                                             ids, scratch, special);
     if (!status.isOk())
       return fail(status);
+    for (uint32_t k = 0; isTemplated && k < contents.afterCount(); ++k)
+      ids.all.push_back(int32_t(contents.after(k)));
     const uint32_t count = uint32_t(ids.all.size());
     std::fwrite(&count, sizeof count, 1, stdout);
     std::fwrite(ids.all.data(), sizeof(int32_t), count, stdout);

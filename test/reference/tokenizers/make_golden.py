@@ -5,19 +5,21 @@
 
 The vocabularies are trained here on the sentences below; they come from no
 published model. KIND/tokenizer.json is one tokenizer for each way of cutting
-text; KIND/cases.jsonl holds {"text", "ids"}; data/ holds training files and the
+text; KIND/cases.jsonl holds {"text", "ids"}, where tokens were added with special ones as text, and then
+"parsed" with them as tokens; data/ holds training files and the
 samples {"ids", "targets"} that an independent reading of the rules gives. With
 SHARED/data, published.json gets a digest of what each published tokenizer there
 makes of a hundred thousand lines (lines.py): of those files nothing else is here.
 """
 import json
 import os
+import random
 import sys
 import tempfile
 
 from compare import LLAMA3, QWEN2, cases, split_then_bytes
 from lines import PARTS, TOKENIZERS, digest, hundred_thousand, nasty
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 OUT = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "golden", "tokenizers")
 SENTENCES = [
@@ -56,6 +58,52 @@ def byte_fallback():
                                            decoders.Fuse(), decoders.Strip(" ", 1, 0)])
     tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
     return tokenizer
+
+
+def gemma():
+    """As Gemma: no space in front, runs of spaces and of line ends as tokens that are not special, and a
+    pre-tokenizer that finds no space, since the normalizer has replaced them."""
+    document = json.loads(byte_fallback().to_str())
+    vocab = document["model"]["vocab"]
+    document["added_tokens"] = [{
+        "id": vocab.setdefault(content, len(vocab)), "content": content, "single_word": False, "lstrip": False,
+        "rstrip": False, "normalized": False, "special": special} for content, special in
+        [("<unk>", True), ("<s>", True), ("</s>", True)] +
+        [(c * n, False) for c in "\n\u2581" for n in (2, 3, 4)] + [("<table>", False), ("<start_of_turn>", True)]]
+    document["added_tokens"].sort(key=lambda token: token["id"])
+    document["normalizer"] = {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"}
+    document["pre_tokenizer"] = {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious", "invert": False}
+    document["decoder"] = {"type": "Sequence", "decoders": [
+        {"type": "Replace", "pattern": {"String": "\u2581"}, "content": " "}, {"type": "ByteFallback"}, {"type": "Fuse"}]}
+    return Tokenizer.from_str(json.dumps(document))
+
+
+def with_added(tokenizer):
+    """As add_tokens leaves it: tokens that are normalized, of which some take white space."""
+    tokenizer.add_tokens(["[INST]", "caf\u00e9", AddedToken("[L]", lstrip=True), AddedToken("[R]", rstrip=True),
+                          AddedToken(" of ", normalized=True), AddedToken("the stone", normalized=False)])
+    tokenizer.add_special_tokens([AddedToken("[S]", normalized=True, special=True), AddedToken("<mask>", lstrip=True, special=True)])
+    return tokenizer
+
+
+def metaspace():
+    """As Llama 2 in newer files: no normalizer, a space in front of the whole text alone."""
+    document = json.loads(byte_fallback().to_str())
+    document["normalizer"] = None
+    document["pre_tokenizer"] = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "first", "split": False}
+    return with_added(Tokenizer.from_str(json.dumps(document)))
+
+
+def nfc():
+    tokenizer = train(split_then_bytes(QWEN2))
+    tokenizer.normalizer = normalizers.NFC()
+    return with_added(tokenizer)
+
+
+ADDED_TEXTS = [
+    "<s>the</s> stone", "[INST] the [/INST] blade[INST]", "a [INST]b\n[INST] c", "  [L]  [R]  x", "[L][R]\n\n[R] y", "[S] [S]x[S]",
+    " of of  of the stone of ", "cafe\u0301 caf\u00e9\u0301", "a\n\n\n\n\nb  \u2581\u2581c", "<mask> x <mask><mask>", "\u2581the\u2581[INST]",
+    "<table>\n\n<start_of_turn>user\n\n\nhi", "\u00a0[L]\u3000[R]\u2028x", "[R]", " [INST]", "e\u0301[INST]e\u0301 [INST]\u0301", "the stones"]
 
 
 def write(path, text):
@@ -109,9 +157,16 @@ def main():
         "digits": train(pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True),
                                                  level(add_prefix_space=False)])),
         "byte-fallback": byte_fallback(),
+        "gemma": gemma(),
+        "prepend-added": with_added(byte_fallback()),
+        "metaspace-added": metaspace(),
+        "nfc-added": nfc(),
+        "prefix-added": with_added(train(level(add_prefix_space=True))),
     }
     kinds["qwen2"].normalizer = normalizers.NFC()
     texts = PARTS + SENTENCES[:8] + list(nasty(60, 7))
+    pick = random.Random(5)
+    added = ADDED_TEXTS + ["".join(pick.choice(ADDED_TEXTS + PARTS) for _ in range(pick.randrange(2, 6))) for _ in range(40)]
     for kind, tokenizer in kinds.items():
         model = json.loads(tokenizer.to_str())
         if kind == "llama3":
@@ -120,8 +175,14 @@ def main():
             model["model"]["merges"] = [" ".join(m) for m in model["model"]["merges"]]
         tokenizer = Tokenizer.from_str(json.dumps(model))
         write(os.path.join(OUT, kind, "tokenizer.json"), json.dumps(model, separators=(",", ":")) + "\n")
-        write(os.path.join(OUT, kind, "cases.jsonl"), lines(
-            {"text": t, "ids": tokenizer.encode(t, add_special_tokens=False).ids} for t in texts))
+        rows = [{"text": t, "ids": tokenizer.encode(t, add_special_tokens=False).ids} for t in texts]
+        if "added" in kind or kind == "gemma":
+            for text in added:
+                row = {"text": text, "parsed": tokenizer.encode(text, add_special_tokens=False).ids}
+                tokenizer.encode_special_tokens = True
+                rows.append({**row, "ids": tokenizer.encode(text, add_special_tokens=False).ids})
+                tokenizer.encode_special_tokens = False
+        write(os.path.join(OUT, kind, "cases.jsonl"), lines(rows))
         if kind == "byte-fallback":
             write(os.path.join(OUT, kind, "tokenizer_config.json"),
                   json.dumps({"bos_token": "<s>", "eos_token": "</s>", "add_bos_token": True}) + "\n")
