@@ -1,10 +1,9 @@
 //===- Encode.cpp - The tokenizer as a filter, for the scripts here -------===//
 //
-// Usage: encode MODEL-FOLDER [parse] [template]. With parse, special tokens that
-// a text spells are tokens; with template, the post-processor's tokens are there.
-// Standard input holds texts, each a u32 length
-// and its bytes; standard output gets a u32 count and i32 ids for each.
-// All numbers are little-endian.
+// Usage: encode MODEL-FOLDER [parse] [template]. With parse, special tokens
+// that a text spells are tokens; with template, the post-processor's tokens are
+// there. Standard input holds texts, each a u32 length and its bytes; standard
+// output gets a u32 count and i32 ids for each. All numbers are little-endian.
 //
 //===----------------------------------------------------------------------===//
 
