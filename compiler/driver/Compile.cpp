@@ -246,6 +246,8 @@ importModel(Session &session, const SettledSpec &settled, Program program) {
 /// That methods suit the model, and --step-options them.
 static Status checkStep(const Session &session, const Imported &imported) {
   HONE_TRY(checkLayers(*imported.module, imported.spec));
+  for (const std::string &note : notesOnLayers(*imported.module, imported.spec))
+    llvm::errs() << "note: " << note << "\n";
   StepOptions options;
   setOptions(options, session.request, {Program::Train, imported.spec, {}});
   return checkStepOptions(options, imported.spec);

@@ -52,6 +52,28 @@ static std::string findShared(EntryOp loss, const LayerParts &cut,
   return "";
 }
 
+/// "lower" of parts.lower; empty: there are no parts.
+static StringRef partOf(const Spec &spec, const rt::MethodSettings &method) {
+  return spec.hasParts() ? StringRef(method.name).rsplit('.').second
+                         : StringRef();
+}
+
+/// Layers whose `direction_scales` `method` reads; of those that stand in
+/// train, all parts together have them.
+static LayerRange scaledLayers(const Spec &spec,
+                               const rt::MethodSettings &method,
+                               int64_t count) {
+  int64_t cut = spec.lowerLayers();
+  bool isOwn = spec.given.count(method.direction_scales.key());
+  auto has = [&](const rt::PartSettings &part) {
+    return &part == &method ||
+           (!isOwn && part.direction_scales.isReadBy(part.method));
+  };
+  if (!spec.hasParts())
+    return {0, count - 1};
+  return {has(spec.lower) ? 0 : cut, has(spec.upper) ? count - 1 : cut - 1};
+}
+
 Status hone::checkLayers(ModuleOp module, const Spec &spec) {
   ScopedDiagnosticHandler silence(module->getContext(),
                                   [](Diagnostic &) { return success(); });
@@ -104,9 +126,7 @@ Status hone::checkLayers(ModuleOp module, const Spec &spec) {
                       shared + "' is read in both",
                   "remove parts, or train adapters");
   for (const rt::MethodSettings *method : spec.methods()) {
-    StringRef part = spec.hasParts()
-                         ? StringRef(method->name).rsplit('.').second
-                         : StringRef();
+    StringRef part = partOf(spec, *method);
     auto isOwn = [&](StringRef prefix) { return cut.has(part, prefix); };
     int64_t layers = selectableLayers(*loss, isOwn).size();
     if (!part.empty() &&
@@ -118,14 +138,41 @@ Status hone::checkLayers(ModuleOp module, const Spec &spec) {
                         " but there are none",
                     "cut the model elsewhere, or remove parts");
     std::string problem;
+    const LayerRange own = scaledLayers(spec, *method, count);
     for (const DirectionScale &scale :
          parseDirectionScales(method->direction_scales.text(), problem))
-      if (spec.isRead(method->direction_scales) && scale.layers.last >= count)
+      if (spec.isRead(method->direction_scales) &&
+          (scale.layers.first < own.first || scale.layers.last > own.last))
         return refuse(method->direction_scales,
-                      "expected layers up to " + std::to_string(count - 1) +
-                          ", the model's last, but found " +
-                          std::to_string(scale.layers.last),
-                      "give scales of layers that the model has");
+                      (own.first > 0 ? "expected layers from " +
+                                           std::to_string(own.first) + " up to "
+                                     : "expected layers up to ") +
+                          std::to_string(own.last) + ", the last that method " +
+                          method->method + " trains, but found " +
+                          std::to_string(scale.layers.last > own.last
+                                             ? scale.layers.last
+                                             : scale.layers.first),
+                      "give scales of layers that it trains");
+    // A gradient for what lies below frozen layers goes through all of them.
+    bool isBelow = part == LayerParts::upper
+                       ? spec.train.residuals.isReadBy(spec.lower.method)
+                       : trainsSource(*loss, isOwn);
+    if (isBelow && spec.isRead(method->selection) &&
+        method->selection == "freeze" && method->unselected == "identity")
+      return Status::error(
+          ErrorCode::KeysDisagree,
+          {spec.placeOf(method->unselected.key()),
+           std::string("expected exact, since ") +
+               (part == LayerParts::upper
+                    ? "parts.lower trains by a backward, whose gradient comes "
+                      "through the layers that selection freeze leaves out"
+                    : "what makes the input of the lowest layer trains, too, "
+                      "and its gradient comes through the "
+                      "layers that selection freeze leaves out") +
+               ", but found identity",
+           "set " + method->unselected.key() +
+               " to exact, or train nothing below the layers that freeze "
+               "selects"});
     const rt::Integer &groups = method->selection_groups;
     if (method->method == "lcsb" && method->selection == "cyclic" &&
         groups > layers)
@@ -136,4 +183,33 @@ Status hone::checkLayers(ModuleOp module, const Spec &spec) {
                     "lower " + groups.key() + ", or train more layers");
   }
   return Status::ok();
+}
+
+std::vector<std::string> hone::notesOnLayers(ModuleOp module,
+                                             const Spec &spec) {
+  ScopedDiagnosticHandler silence(module->getContext(),
+                                  [](Diagnostic &) { return success(); });
+  std::vector<std::string> notes;
+  FailureOr<EntryOp> loss = findLossEntry(module);
+  FailureOr<LayerParts> cut = succeeded(loss) && spec.hasParts()
+                                  ? LayerParts::cut(*loss, spec.lowerLayers())
+                                  : LayerParts();
+  if (failed(loss) || failed(cut))
+    return notes; // reported when the step is derived
+  for (const rt::MethodSettings *method : spec.methods()) {
+    if (!spec.isRead(method->selection) || method->unselected != "identity")
+      continue;
+    auto isOwn = [&](StringRef prefix) {
+      return cut->has(partOf(spec, *method), prefix);
+    };
+    if (int64_t constant = countConstantLayers(*loss, isOwn))
+      notes.push_back(
+          method->selection.key() + " is of the " +
+          std::to_string(selectableLayers(*loss, isOwn).size()) +
+          " layers that have something to train; a gradient goes through the " +
+          std::to_string(constant) +
+          " others above the lowest of them exactly, whatever " +
+          method->unselected.key() + " says, and their inputs are kept");
+  }
+  return notes;
 }

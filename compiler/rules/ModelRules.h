@@ -7,6 +7,9 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
+#include <string>
+#include <vector>
+
 namespace hone {
 
 /// Tables of rotary embedding are constants of the program. `positions`: the
@@ -18,6 +21,11 @@ rt::Status checkTables(mlir::ModuleOp imported, const Spec &spec,
 /// That the model has the layers of parts, and as many as groups of them.
 /// Errors: Usage, naming the key.
 rt::Status checkLayers(mlir::ModuleOp imported, const Spec &spec);
+
+/// What a user should know of a selection that leaves layers out which train
+/// nothing; behind checkLayers.
+std::vector<std::string> notesOnLayers(mlir::ModuleOp imported,
+                                       const Spec &spec);
 
 } // namespace hone
 

@@ -87,6 +87,8 @@ static constexpr SelectionStandard kSelections[] = {
     {"freeze", 0, 1, "identity", "none"},
     {"lisa", 0, 20, "exact", "none"},
     {"badam", 0, 100, "exact", "none"},
+    // Steps without it would train another network than the one evaluated.
+    {"stochastic-depth", 0, 1, "identity", "momentum"},
 };
 
 static const SelectionStandard &standardOf(const rt::MethodSettings &own) {
@@ -383,6 +385,25 @@ static Status checkParts(Spec &spec) {
   return inheritFromTrain(spec);
 }
 
+/// Checks that both parts train one loss: what runs no backward takes losses of
+/// all layers.
+static Status checkSkippedForwards(const Spec &spec,
+                                   const rt::PartSettings &own,
+                                   const rt::PartSettings &other) {
+  if (own.method != "lcsb" || !ruleOf(own).skipsForwards() ||
+      spec.train.residuals.isReadBy(other.method))
+    return Status::ok();
+  return disagree(spec, own.selection.key(),
+                  "expected a selection that runs the forward of every layer, "
+                  "since " +
+                      other.method.key() + " is " + other.method +
+                      ", which takes losses of all layers: one step would "
+                      "train two losses; but found " +
+                      own.selection,
+                  "set " + other.method.key() + " to backprop, or " +
+                      own.selection.key() + " to uniform");
+}
+
 /// Checks the second method.
 static Status checkComparison(const Spec &spec) {
   const rt::TrainSettings &train = spec.train;
@@ -522,6 +543,11 @@ Status hone::checkSpec(Spec &spec) {
       setSelectionStandards(spec, *part);
     for (rt::PartSettings *part : {&spec.lower, &spec.upper})
       if (Status status = checkMethod(spec, *part); !status.isOk())
+        return status;
+    for (auto [own, other] : {std::pair(&spec.lower, &spec.upper),
+                              std::pair(&spec.upper, &spec.lower)})
+      if (Status status = checkSkippedForwards(spec, *own, *other);
+          !status.isOk())
         return status;
     const rt::Integer &below = spec.lower.selection_warmup,
                       &above = spec.upper.selection_warmup;

@@ -5,6 +5,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
+#include <algorithm>
+
 namespace hone {
 
 static constexpr std::pair<llvm::StringLiteral, ResidualPolicy::Kind> kinds[] =
@@ -112,6 +114,39 @@ std::optional<std::vector<bool>> keptInputs(int64_t count, int64_t recomputed) {
     checkpoints += segment ? 1 : 0;
   }
   return kept;
+}
+
+/// How many inputs behind one that is in memory `slots` more allow, if none is
+/// computed more than `times`: C(slots + times, slots) - 1, at most `most`.
+static int64_t reachOf(int64_t slots, int64_t times, int64_t most) {
+  double reach = 1;
+  for (int64_t i = 1; i <= slots && reach <= double(most) + 1; ++i)
+    reach = reach * double(times + i) / double(i);
+  return int64_t(std::min(reach - 1, double(most)));
+}
+
+std::vector<std::vector<int64_t>> heldInputs(int64_t count, int64_t most) {
+  std::vector<std::vector<int64_t>> held(count);
+  // Behind input `before`, which is in memory or made of nothing, to `last`;
+  // `computed`: the input whose restoration passes by all of these.
+  auto place = [&](auto &place, int64_t before, int64_t last, int64_t slots,
+                   int64_t computed) -> void {
+    const int64_t length = last - before;
+    if (length == 0)
+      return;
+    int64_t times = 1;
+    while (reachOf(slots, times, length) < length)
+      ++times;
+    const int64_t above = reachOf(slots - 1, times, length),
+                  below = times > 1 ? reachOf(slots, times - 2, length) : 0;
+    const int64_t stays = before + std::max(length - above, below + 1);
+    held[computed].push_back(stays);
+    place(place, stays, last, slots - 1, computed);
+    place(place, before, stays - 1, slots, stays - 1);
+  };
+  if (count > 0)
+    place(place, -1, count - 1, std::min(most, count), count - 1);
+  return held;
 }
 
 } // namespace hone

@@ -124,6 +124,13 @@ private:
 /// Empty if K is too small: K (K + 1) / 2 + K < count.
 std::optional<std::vector<bool>> keptInputs(int64_t count, int64_t recomputed);
 
+/// How a backward reads `count` inputs, the last first, with at most `most` in
+/// memory at a time, however few that are. Element `i` has those that stay in
+/// memory when input `i` is computed again from the last before it that is
+/// there, itself among them; the last element has those that the forward keeps.
+/// No order runs fewer forwards (Griewank and Walther 2000, "revolve").
+std::vector<std::vector<int64_t>> heldInputs(int64_t count, int64_t most);
+
 } // namespace hone
 
 #endif

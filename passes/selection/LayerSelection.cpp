@@ -2,7 +2,7 @@
 
 #include "passes/selection/LayerSelection.h"
 
-#include "passes/selection/SelectLayers.h"
+#include "passes/module/Layers.h"
 
 using namespace mlir;
 
@@ -24,6 +24,9 @@ FailureOr<LayerSelection> LayerSelection::read(StepModel &model,
     return model.module.emitError(problem);
   selection.prefixes = selectableLayers(
       model.loss, [&](StringRef prefix) { return part.has(prefix); });
+  const Layers numbered = Layers::of(model.loss);
+  for (StringRef prefix : selection.prefixes)
+    selection.numbersOfLayers.push_back(double(*numbered.numberOf(prefix)));
   selection.updatesAll = given.unselectedUpdate != "none";
   for (const TrainableLayer &layer : model.parameters.layers())
     if (!selection.updatesAll && part.has(layer.prefix) &&
@@ -128,7 +131,8 @@ void LayerSelection::begin(ScheduleBuilder &b) {
   Value turn =
       own.period > 1
           ? b.scalar("turn",
-                     {completed, b.integerSetting(setting("selection_period"))},
+                     {completed, b.integerSetting(setting("selection_period")),
+                      b.integerSetting(setting("selection_warmup"))},
                      b.integer)
           : completed;
   SmallVector<Value> operands;
@@ -153,18 +157,37 @@ void LayerSelection::begin(ScheduleBuilder &b) {
         {importance, b.realSetting(setting("selection_temperature"))});
   }
   mask = b.scalar(own.formula(), operands, integers);
-  values = {mask};
-  if (inputs)
-    values.push_back(b.scalar("slots", mask, integers));
+  makeNumbers(b);
   past = {};
   if (own.warmup > 0)
     past = b.scalar("is_warm",
                     {completed, b.integerSetting(setting("selection_warmup"))},
                     b.integer);
   // The mask of a warm-up is not that of what runs.
-  selected = mask;
-  if (past && (averages() || !updatesAll))
-    selected = b.scalar("selected_now", {mask, past}, integers);
+  selected = past ? b.scalar("selected_now", {mask, past}, integers) : mask;
+}
+
+void LayerSelection::makeNumbers(ScheduleBuilder &b) {
+  Value reaches;
+  auto findReaches = [&] {
+    return reaches ? reaches : reaches = b.scalar("reaches", mask, integers);
+  };
+  values.clear();
+  for (LayerNumbers wanted : wantedNumbers)
+    switch (wanted) {
+    case LayerNumbers::Mask:
+      values.push_back(mask);
+      break;
+    case LayerNumbers::Slots:
+      values.push_back(b.scalar("slots", mask, integers));
+      break;
+    case LayerNumbers::Reaches:
+      values.push_back(findReaches());
+      break;
+    case LayerNumbers::Skips:
+      values.push_back(b.scalar("skips", {mask, findReaches()}, integers));
+      break;
+    }
 }
 
 UpdatedLayers LayerSelection::beginUpdates(ScheduleBuilder &b) {
@@ -199,6 +222,9 @@ void LayerSelection::average(ScheduleBuilder &b, Value squares) {
 }
 
 void LayerSelection::report(ScheduleBuilder &b) {
+  Value numbers = b.constants(setting("layer_numbers"), numbersOfLayers);
+  b.report(b.scalar("selected_layers", {selected, numbers}, floats),
+           setting("selected_layers"));
   if (averages())
     b.report(importance, setting("importance"));
   if (counts)

@@ -10,6 +10,7 @@
 #define HONE_PASSES_SELECTION_LAYERSELECTION_H
 
 #include "passes/methods/StepMethod.h"
+#include "passes/selection/SelectLayers.h"
 #include "passes/selection/SelectionRule.h"
 
 #include <optional>
@@ -28,6 +29,10 @@ public:
   const SelectionRule &rule() const { return own; }
   /// Of the gradient's entry, for selectLayers().
   std::optional<int64_t> slots() const { return inputs; }
+  /// What selectLayers() adds to that entry's arguments, before begin().
+  void setNumbers(llvm::ArrayRef<LayerNumbers> numbers) {
+    wantedNumbers.assign(numbers.begin(), numbers.end());
+  }
   llvm::ArrayRef<llvm::StringRef> layers() const { return prefixes; }
   /// Those that an update is of only if they are selected; empty: all.
   llvm::ArrayRef<llvm::StringRef> conditionalLayers() const {
@@ -63,11 +68,14 @@ private:
   bool restartsState() const { return own.kind == SelectionRule::Kind::Badam; }
   bool averages() const { return own.kind == SelectionRule::Kind::Importance; }
   Value ratio(ScheduleBuilder &b);
+  void makeNumbers(ScheduleBuilder &b);
 
   TrainedPart part;
   SelectionRule own;
   llvm::SmallVector<llvm::StringRef> prefixes, always;
-  llvm::SmallVector<ParameterRange> ranges; ///< if gradients are averaged
+  llvm::SmallVector<ParameterRange> ranges;  ///< if gradients are averaged
+  llvm::SmallVector<double> numbersOfLayers; ///< in the model, from 0
+  llvm::SmallVector<LayerNumbers> wantedNumbers;
   std::optional<int64_t> inputs;
   bool updatesAll = true;
   mlir::Type integers, floats; ///< one for each layer

@@ -54,6 +54,18 @@ SmallVector<StringRef> selectableLayers(EntryOp loss, LayerFilter layers) {
   return prefixes;
 }
 
+int64_t countConstantLayers(EntryOp loss, LayerFilter layers) {
+  SymbolTable symbols(loss->getParentOp());
+  int64_t count = 0;
+  bool isAbove = false;
+  for (CallOp call : layersOf(loss, layers, [](BlockOp) { return true; })) {
+    bool isTrained = trains(symbols.lookup<BlockOp>(call.getBlock()));
+    isAbove |= isTrained;
+    count += isAbove && !isTrained;
+  }
+  return count;
+}
+
 namespace {
 
 /// The blocks that stand in for backwards that do not run.
@@ -128,6 +140,68 @@ static SmallVector<CallOp> backwardsOf(EntryOp gradient, LayerFilter layers) {
   return calls;
 }
 
+/// Whether the block of `call` ends gradients of parameters.
+static bool hasSinks(CallOp call, const SymbolTable &symbols) {
+  auto block = symbols.lookup<BlockOp>(call.getBlock());
+  return !block.getBody().getOps<GradientOp>().empty();
+}
+
+/// Whether what stands behind `lowest`, a backward, has gradients.
+static bool trainsBehind(CallOp lowest) {
+  SymbolTable symbols(lowest->getParentOfType<ModuleOp>());
+  for (Operation *op = lowest->getNextNode(); op; op = op->getNextNode())
+    if (auto call = dyn_cast<CallOp>(op); call && hasSinks(call, symbols))
+      return true;
+  return false;
+}
+
+bool trainsSource(EntryOp loss, LayerFilter layers) {
+  SymbolTable symbols(loss->getParentOp());
+  const Layers numbered = Layers::of(loss);
+  return llvm::any_of(loss.getBody().getOps<CallOp>(), [&](CallOp call) {
+    return call != lossCallOf(loss) && !numbered.has(call.getPrefix()) &&
+           hasLayer(layers, call.getPrefix()) &&
+           trains(symbols.lookup<BlockOp>(call.getBlock()));
+  });
+}
+
+bool trainsBelow(EntryOp gradient, LayerFilter layers) {
+  SmallVector<CallOp> backwards = backwardsOf(gradient, layers);
+  return !backwards.empty() && trainsBehind(backwards.front());
+}
+
+/// Backwards between those of two layers that may be selected: of layers where
+/// nothing trains. Index: the next one below that may be.
+static SmallVector<std::pair<CallOp, int64_t>>
+constantLayers(ArrayRef<CallOp> backwards, LayerFilter layers) {
+  SmallVector<std::pair<CallOp, int64_t>> found;
+  // A cotangent is the last operand of the backward that it comes to.
+  auto above = [](CallOp call) {
+    return call.getValues().back().getDefiningOp<CallOp>();
+  };
+  for (size_t index = 0; index + 1 < backwards.size(); ++index)
+    for (CallOp call = above(backwards[index]);
+         call && call != backwards[index + 1]; call = above(call))
+      if (hasLayer(layers, call.getPrefix()))
+        found.push_back({call, int64_t(index)});
+  return found;
+}
+
+SmallVector<LayerNumbers> selectedNumbers(EntryOp gradient, bool hasSlots,
+                                          LayerFilter layers) {
+  SmallVector<CallOp> backwards = backwardsOf(gradient, layers);
+  SmallVector<LayerNumbers> numbers = {LayerNumbers::Mask};
+  if (hasSlots)
+    numbers.push_back(LayerNumbers::Slots);
+  if (backwards.size() < 2 || trainsBehind(backwards.front()))
+    return numbers;
+  if (!constantLayers(backwards, layers).empty())
+    numbers.push_back(LayerNumbers::Reaches);
+  if (!hasSlots)
+    numbers.push_back(LayerNumbers::Skips);
+  return numbers;
+}
+
 /// Adds `count` arguments, each with a `type` for each of `layers` layers.
 static SmallVector<Value> addNumbers(EntryOp entry, int64_t count,
                                      int64_t layers, Type type) {
@@ -142,67 +216,52 @@ static SmallVector<Value> addNumbers(EntryOp entry, int64_t count,
   return arguments;
 }
 
-namespace {
+/// `value`, computed again from what is in `memory` or of other layers than
+/// `layers`; what that makes is in `made`. Calls stand at the builder's place.
+static Value restore(Value value, const IRMapping &memory, IRMapping &made,
+                     LayerFilter layers, OpBuilder &builder) {
+  for (const IRMapping *known : {&memory, (const IRMapping *)&made})
+    if (Value there = known->lookupOrNull(value))
+      return there;
+  auto call = value.getDefiningOp<CallOp>();
+  if (!call || !hasLayer(layers, call.getPrefix()))
+    return value;
+  IRMapping operands;
+  for (Value operand : call.getValues())
+    operands.map(operand, restore(operand, memory, made, layers, builder));
+  Operation *again = builder.clone(*call, operands);
+  made.map(call.getResults(), again->getResults());
+  return made.lookup(value);
+}
 
-/// Values of an entry that are computed again where they are needed late.
-class Restorer {
-public:
-  explicit Restorer(llvm::DenseSet<Value> kept) : kept(std::move(kept)) {}
-
-  /// `value`, from what is kept; calls stand at the builder's place.
-  Value restore(Value value, OpBuilder &builder) {
-    auto call = value.getDefiningOp<CallOp>();
-    if (!call || kept.contains(value))
-      return value;
-    if (Value known = restored.lookupOrNull(value))
-      return known;
-    IRMapping operands;
-    for (Value operand : call.getValues())
-      operands.map(operand, restore(operand, builder));
-    Operation *again = builder.clone(*call, operands);
-    restored.map(call.getResults(), again->getResults());
-    return restored.lookup(value);
-  }
-
-private:
-  llvm::DenseSet<Value> kept;
-  IRMapping restored;
-};
-
-} // namespace
-
-/// Computes inputs of `backwards`, those of `layers`, again but for `least` of
-/// them, or as few more as that takes. What comes from other layers is kept.
-static void runInputsAgain(ArrayRef<CallOp> backwards, int64_t least,
+/// Computes inputs of `backwards`, those of `layers`, again where there would
+/// be more than `most` in memory at a time. What other layers make is kept.
+static void runInputsAgain(ArrayRef<CallOp> backwards, int64_t most,
                            LayerFilter layers) {
-  int64_t count = backwards.size();
-  int64_t again = std::max<int64_t>(count - least, 0);
-  while (again > 0 && !keptInputs(count, again))
-    --again;
-  llvm::DenseSet<Value> kept;
-  for (auto [call, isKept] :
-       llvm::zip_equal(backwards, *keptInputs(count, again)))
-    if (isKept)
-      kept.insert(call->getOperand(0));
-  for (CallOp call : backwards) {
-    Value input = call.getValues().front();
-    auto maker = input.getDefiningOp<CallOp>();
-    if (maker && !hasLayer(layers, maker.getPrefix()))
-      kept.insert(input);
-  }
-  Restorer restorer(std::move(kept));
-  for (CallOp call : llvm::reverse(backwards)) {
+  SmallVector<Value> inputs;
+  for (CallOp call : backwards)
+    inputs.push_back(call.getValues().front());
+  auto held = heldInputs(inputs.size(), most);
+  IRMapping memory;
+  for (int64_t input : held.back())
+    memory.map(inputs[input], inputs[input]);
+  for (size_t index = backwards.size(); index-- > 0;) {
+    CallOp call = backwards[index];
     OpBuilder builder(call);
-    call.setOperand(0, restorer.restore(call.getValues().front(), builder));
+    IRMapping made;
+    call.setOperand(0, restore(inputs[index], memory, made, layers, builder));
+    for (int64_t input : held[index])
+      if (Value value = made.lookupOrNull(inputs[input]))
+        memory.map(inputs[input], value);
   }
 }
 
-void selectAllLayers(EntryOp all, std::optional<int64_t> slots,
-                     LayerFilter layers) {
+void selectAllLayers(EntryOp all, ArrayRef<LayerNumbers> numbers,
+                     std::optional<int64_t> slots, LayerFilter layers) {
   SmallVector<CallOp> backwards = backwardsOf(all, layers);
   if (slots)
     runInputsAgain(backwards, *slots, layers);
-  addNumbers(all, slots ? 2 : 1, backwards.size(),
+  addNumbers(all, numbers.size(), backwards.size(),
              IntegerType::get(all.getContext(), 32));
 }
 
@@ -248,31 +307,67 @@ LogicalResult InputPool::keep(CallOp backward, int64_t index) {
   return success();
 }
 
-LogicalResult selectLayers(EntryOp gradient, std::optional<int64_t> slots,
-                           LayerFilter layers) {
+/// Makes `call` conditional on element `index` of `mask`.
+static void setCondition(CallOp call, Value mask, int64_t index,
+                         BlockOp otherwise) {
+  call.getMaskMutable().assign(mask);
+  call.setMaskIndex(index);
+  if (otherwise)
+    call.setOtherwise(otherwise.getName());
+}
+
+LogicalResult selectLayers(EntryOp gradient, ArrayRef<LayerNumbers> numbers,
+                           std::optional<int64_t> slots, LayerFilter layers) {
   SmallVector<CallOp> backwards = backwardsOf(gradient, layers);
   if (backwards.empty())
     return gradient.emitOpError("has no layer that trains");
-  SmallVector<Value> numbers =
-      addNumbers(gradient, slots ? 2 : 1, backwards.size(),
+  auto constants = constantLayers(backwards, layers);
+  SmallVector<Value> arguments =
+      addNumbers(gradient, numbers.size(), backwards.size(),
                  IntegerType::get(gradient.getContext(), 32));
-  Value mask = numbers.front();
-  InputPool inputs = {mask, numbers.back(), slots.value_or(0)};
+  auto argumentOf = [&](LayerNumbers wanted) {
+    const auto *found = llvm::find(numbers, wanted);
+    return found == numbers.end() ? Value()
+                                  : arguments[found - numbers.begin()];
+  };
+  Value mask = argumentOf(LayerNumbers::Mask),
+        reaches = argumentOf(LayerNumbers::Reaches),
+        skips = argumentOf(LayerNumbers::Skips);
+  InputPool inputs = {mask, argumentOf(LayerNumbers::Slots), slots.value_or(0)};
   Substitutes substitutes(gradient->getParentOp());
-  for (auto [index, call] : llvm::enumerate(backwards)) {
+  if (reaches)
+    for (auto [call, index] : constants) {
+      BlockOp otherwise = substitutes.passThrough(call);
+      if (!otherwise)
+        return failure();
+      setCondition(call, reaches, index, otherwise);
+    }
+  for (auto [index, backward] : llvm::enumerate(backwards)) {
+    CallOp call = backward;
     if (slots && failed(inputs.keep(call, index)))
       return failure();
-    call.getMaskMutable().assign(mask);
-    call.setMaskIndex(index);
-    if (call.getNumResults() == 0)
+    if (call.getNumResults() == 0) {
+      setCondition(call, mask, index, {});
       continue;
+    }
     // Nothing is computed that nobody reads.
-    BlockOp otherwise = slots || call->use_empty()
-                            ? substitutes.passThrough(call)
-                            : substitutes.withoutSinks(call);
+    bool isExact = !slots && !call->use_empty();
+    BlockOp passThrough =
+        isExact && !skips ? BlockOp() : substitutes.passThrough(call);
+    BlockOp frozen = isExact ? substitutes.withoutSinks(call) : BlockOp();
+    if (isExact && skips) {
+      // Of two calls one runs at most; the other passes the cotangent on.
+      OpBuilder builder(call);
+      auto through = cast<CallOp>(builder.clone(*call));
+      through.setBlock(passThrough.getName());
+      setCondition(through, skips, index, frozen);
+      call->setOperand(call.getValues().size() - 1, through.getResult(0));
+      frozen = {};
+    }
+    BlockOp otherwise = frozen ? frozen : passThrough;
     if (!otherwise)
       return failure();
-    call.setOtherwise(otherwise.getName());
+    setCondition(call, mask, index, otherwise);
   }
   return success();
 }
@@ -297,9 +392,7 @@ LogicalResult skipForwards(EntryOp gradient, LayerFilter layers) {
     BlockOp otherwise = substitutes.passThrough(call);
     if (!otherwise)
       return failure();
-    call.getMaskMutable().assign(backward.getMask());
-    call.setMaskIndex(backward.getMaskIndex());
-    call.setOtherwise(otherwise.getName());
+    setCondition(call, backward.getMask(), *backward.getMaskIndex(), otherwise);
   }
   return success();
 }

@@ -25,22 +25,52 @@ namespace hone {
 llvm::SmallVector<llvm::StringRef>
 selectableLayers(EntryOp loss, LayerFilter layers = nullptr);
 
-/// Gives `all`, a copy of a gradient, the arguments that selectLayers adds, and
-/// does not read them. With `slots`, as few of the inputs of `layers` are kept
-/// as can be, but that many; the others are computed again (keptInputs).
-void selectAllLayers(EntryOp all, std::optional<int64_t> slots,
+/// Whether what makes hidden states of nothing but the batch trains, among
+/// `layers`: a table of tokens or of positions, say.
+bool trainsSource(EntryOp loss, LayerFilter layers = nullptr);
+
+/// How many layers of `layers` train nothing and are above one that does: a
+/// gradient goes through them exactly.
+int64_t countConstantLayers(EntryOp loss, LayerFilter layers = nullptr);
+
+/// Whether `gradient` has gradients of what lies below `layers`, to which the
+/// cotangent has to come through all of them.
+bool trainsBelow(EntryOp gradient, LayerFilter layers = nullptr);
+
+/// Numbers that an entry with a selection takes, an i32 for each layer that may
+/// be selected, in the order of the forwards.
+enum class LayerNumbers {
+  Mask,    ///< not zero: the layer is selected
+  Slots,   ///< where its input is kept
+  Reaches, ///< not zero: it is selected, or one below it
+  Skips,   ///< zero: a cotangent goes through it, and it is not selected
+};
+
+/// Those that selectLayers adds to the arguments of `gradient`, in this order.
+llvm::SmallVector<LayerNumbers> selectedNumbers(EntryOp gradient, bool hasSlots,
+                                                LayerFilter layers = nullptr);
+
+/// Gives `all`, a copy of a gradient, arguments for `numbers`, and does not
+/// read them. With `slots`, no more of the inputs of `layers` are in memory at
+/// a time; the others are computed again (heldInputs).
+void selectAllLayers(EntryOp all, llvm::ArrayRef<LayerNumbers> numbers,
+                     std::optional<int64_t> slots,
                      LayerFilter layers = nullptr);
 
 /// Makes the backward of each of `layers` of `gradient` conditional on an
-/// element of `mask`, an argument that joins the entry, an i32 for each in the
-/// order of the forwards.
+/// element of a mask. The backward ends where nothing below reads a cotangent:
+/// neither layers below the lowest that is selected nor those that have no
+/// parameters to train run then.
 ///
 /// With `slots`, `gradient` keeps block inputs only, and the cotangent goes
-/// unchanged through layers whose element is zero. Inputs of the others are
-/// kept in a pool of `slots` slots, in that which another argument says.
-/// Without `slots`, what does not run is what only gradients of parameters
-/// need. Fails with a diagnostic at what is no such gradient.
-mlir::LogicalResult selectLayers(EntryOp gradient, std::optional<int64_t> slots,
+/// unchanged through layers that are not selected. Inputs of the others are
+/// kept in a pool of `slots` slots. Without `slots`, what does not run of a
+/// layer through which a cotangent goes is what only gradients of parameters
+/// need. `numbers` are those that the entry gets. Fails with a diagnostic at
+/// what is no such gradient.
+mlir::LogicalResult selectLayers(EntryOp gradient,
+                                 llvm::ArrayRef<LayerNumbers> numbers,
+                                 std::optional<int64_t> slots,
                                  LayerFilter layers = nullptr);
 
 /// Stochastic depth (Huang et al. 2016): lets the forwards of `layers` be

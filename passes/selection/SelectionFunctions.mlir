@@ -495,21 +495,87 @@ func.func private @scalar.bias_corrections(%beta: f64, %counts: memref<LENGTHxf3
   return
 }
 
-// Which selection since the first step, if each is held for `period` steps.
-func.func private @scalar.turn(%completed: i64, %period: i64) -> i64 {
-  %0 = arith.divui %completed, %period : i64
+// As many steps later a selection held for `period` steps begins, so that the
+// first one behind a warm-up is held as long as all others.
+func.func private @scalar.turn_delay(%period: i64, %warmup: i64) -> i64 {
+  %rest = arith.remui %warmup, %period : i64
+  %left = arith.subi %period, %rest : i64
+  %0 = arith.remui %left, %period : i64
   return %0 : i64
 }
 
-// Whether a step begins a selection, or ends a warm-up.
+// Which selection since the first step, if each is held for `period` steps.
+func.func private @scalar.turn(%completed: i64, %period: i64, %warmup: i64) -> i64 {
+  %delay = func.call @scalar.turn_delay(%period, %warmup) : (i64, i64) -> i64
+  %step = arith.addi %completed, %delay : i64
+  %0 = arith.divui %step, %period : i64
+  return %0 : i64
+}
+
+// Whether a step begins a selection; a warm-up begins none.
 func.func private @scalar.begins_turn(%completed: i64, %period: i64, %warmup: i64) -> i64 {
   %zero = arith.constant 0 : i64
-  %rest = arith.remui %completed, %period : i64
+  %delay = func.call @scalar.turn_delay(%period, %warmup) : (i64, i64) -> i64
+  %step = arith.addi %completed, %delay : i64
+  %rest = arith.remui %step, %period : i64
   %is_first = arith.cmpi eq, %rest, %zero : i64
-  %is_past = arith.cmpi eq, %completed, %warmup : i64
-  %any = arith.ori %is_first, %is_past : i1
-  %0 = arith.extui %any : i1 to i64
+  %is_past = arith.cmpi uge, %completed, %warmup : i64
+  %both = arith.andi %is_first, %is_past : i1
+  %0 = arith.extui %both : i1 to i64
   return %0 : i64
+}
+
+// The number of each layer that a step selects, and -1 of the others.
+func.func private @scalar.selected_layers(%mask: memref<LENGTHxi32>, %numbers: memref<LENGTHxf64>, %layers: memref<LENGTHxf32>) {
+  %off = arith.constant 0 : i32
+  %none = arith.constant -1.0 : f64
+  %first = arith.constant 0 : index
+  %step = arith.constant 1 : index
+  %end = arith.constant LENGTH : index
+  scf.for %i = %first to %end step %step {
+    %number = memref.load %numbers[%i] : memref<LENGTHxf64>
+    %own = memref.load %mask[%i] : memref<LENGTHxi32>
+    %is_taken = arith.cmpi ne, %own, %off : i32
+    %layer = arith.select %is_taken, %number, %none : f64
+    %narrow = arith.truncf %layer : f64 to f32
+    memref.store %narrow, %layers[%i] : memref<LENGTHxf32>
+  }
+  return
+}
+
+// Whether a layer, or one before it, is selected: only then is there something
+// below it that reads a cotangent.
+func.func private @scalar.reaches(%mask: memref<LENGTHxi32>, %reaches: memref<LENGTHxi32>) {
+  %off = arith.constant 0 : i32
+  %on = arith.constant 1 : i32
+  %first = arith.constant 0 : index
+  %step = arith.constant 1 : index
+  %end = arith.constant LENGTH : index
+  %last = scf.for %i = %first to %end step %step iter_args(%before = %off) -> i32 {
+    %own = memref.load %mask[%i] : memref<LENGTHxi32>
+    %is_taken = arith.cmpi ne, %own, %off : i32
+    %after = arith.select %is_taken, %on, %before : i32
+    memref.store %after, %reaches[%i] : memref<LENGTHxi32>
+    scf.yield %after : i32
+  }
+  return
+}
+
+// Whether no cotangent has to go through a layer apart from its own backward:
+// it is selected, or nothing below reads one.
+func.func private @scalar.skips(%mask: memref<LENGTHxi32>, %reaches: memref<LENGTHxi32>, %skips: memref<LENGTHxi32>) {
+  %on = arith.constant 1 : i32
+  %first = arith.constant 0 : index
+  %step = arith.constant 1 : index
+  %end = arith.constant LENGTH : index
+  scf.for %i = %first to %end step %step {
+    %own = memref.load %mask[%i] : memref<LENGTHxi32>
+    %reach = memref.load %reaches[%i] : memref<LENGTHxi32>
+    %ends = arith.subi %on, %reach : i32
+    %either = arith.ori %own, %ends : i32
+    memref.store %either, %skips[%i] : memref<LENGTHxi32>
+  }
+  return
 }
 
 // How much of the steps behind the warm-up is over, from 0 to 1.

@@ -56,6 +56,9 @@ struct SelectionRule {
   bool isUnbounded() const {
     return kind == Kind::Bernoulli || kind == Kind::StochasticDepth;
   }
+  /// Whether it is of the last layers in every step, so that no layer above
+  /// one that is selected passes a cotangent on.
+  bool isOfLast() const { return kind == Kind::Freeze; }
   /// Whether forwards are skipped, too.
   bool skipsForwards() const { return kind == Kind::StochasticDepth; }
   /// The formula that makes its mask.

@@ -22,14 +22,19 @@ struct SelectLayers : PassWrapper<SelectLayers, OperationPass<ModuleOp>> {
   }
 
   void runOnOperation() override {
+    std::optional<int64_t> wanted;
+    if (slots > 0)
+      wanted = slots;
     for (EntryOp entry : getOperation().getOps<EntryOp>())
       if (entry.getPhase() == Phase::Gradient &&
-          failed(selectLayers(entry, int64_t(slots))))
+          failed(
+              selectLayers(entry, selectedNumbers(entry, slots > 0), wanted)))
         return signalPassFailure();
   }
 
   Option<int64_t> slots{*this, "slots", llvm::cl::init(1),
-                        llvm::cl::desc("slots of the pool")};
+                        llvm::cl::desc("slots of the pool; 0: the cotangent "
+                                       "goes exactly through all layers")};
 };
 
 } // namespace

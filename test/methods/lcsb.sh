@@ -101,6 +101,19 @@ print(*(row["bytes"] for row in json.load(sys.stdin)["classes"]
   echo "ratio $ratio: keeps $((kept * 6 / all)) of 6 inputs"
   ((kept * 6 % all == 0)) || exit 1
 done
+# And no more in a warm-up.
+for ratio in 0.5 0.1; do
+  for warmup in 0 5; do
+    echo "ratio $ratio, warm-up $warmup: $(honec "$here/Inputs/lcsb.yaml" \
+      "${options[@]}" --print-plan=json --set train.selection_ratio=$ratio \
+      --set train.selection_warmup=$warmup | python3 -c 'import json, sys
+rows = {row["name"]: row["bytes"] for row in json.load(sys.stdin)["classes"]}
+print(rows["kept"], "kept")')"
+  done
+done | python3 -c 'import sys
+kept = [line.split(": ")[1] for line in sys.stdin]
+assert kept[0] == kept[1] and kept[2] == kept[3], kept
+print("a warm-up keeps no more inputs")'
 bash "$here/../reliability/memory.sh" "$work/backward/train" "$data" 0 \
   --max-grad-norm 0 --steps 9
 

@@ -153,6 +153,17 @@ wrong "no part reads it" "${lower[@]}" --set train.momentum=0.5
 wrong "optimizer_in_backward" "${lower[@]}" --set train.optimizer_in_backward=true
 wrong "one backward is of all" "${lower[@]}" --set train.method=lcsb \
   --set parts.lower.selection_warmup=3 --set parts.upper.selection_warmup=4
+wrong "H0203.*parts.upper.direction_scales: expected layers from 3 up to 5" \
+  "${lower[@]}" --set parts.upper.method=fgd \
+  --set parts.upper.direction_scales='[1-4=0.5]'
+wrong "H0203.*parts.lower.direction_scales: expected layers up to 2" \
+  "${lower[@]}" --set parts.lower.method=fgd \
+  --set parts.lower.direction_scales='[2-3=0.5]'
+# What stands in train is of all parts that read it.
+wrong "H0203.*direction_scales: expected layers up to 2" "${lower[@]}" \
+  --set parts.lower.method=fgd --set train.direction_scales='[1-4=0.5]'
+compile scaled "${lower[@]}" --set train.method=fgd \
+  --set train.direction_scales='[1-4=0.5]'
 wrong "of one program" "${lower[@]}" --step-options=split-after=2
 train=$work/mezo-backprop/train
 refuses "each part of this program has its own" "$train" --data "$data" \

@@ -6,7 +6,10 @@ run() { # run NAME PROGRAM TRAIN-ARG...
   "$work/$program/train" --data "$data" --output "$work/$name" \
     --log "$work/$name.jsonl" "$@" >"$work/out"
 }
+steps_of() { # steps_of RUN: the same of any method
+  losses "$work/$1.jsonl" | sed -E 's/ *("selected_layers": [^]]*\]\})?$//'
+}
 same() { # same RUN RUN
   cmp "$work/$1/adapter_model.safetensors" "$work/$2/adapter_model.safetensors"
-  cmp <(losses "$work/$1.jsonl") <(losses "$work/$2.jsonl")
+  cmp <(steps_of "$1") <(steps_of "$2")
 }

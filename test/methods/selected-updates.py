@@ -6,6 +6,7 @@ corrections of each layer's own updates. KIND badam: a layer that did not move i
 the step before begins with moments of zero. What is of no layer moves in every step.
 """
 
+import json
 import math
 import os
 import pathlib
@@ -47,4 +48,7 @@ for step in range(1, int(steps) + 1):
     moves.append(f"{step}: {', '.join(map(str, sorted(moved - {None})))}")
     before, last = after, moved
 assert worst < 1e-4, worst
+lines = map(json.loads, open(f"{folder}/{steps}/steps.jsonl"))
+logged = [f"{line['step']}: {', '.join(map(str, line['selected_layers']))}" for line in lines if "loss" in line]
+assert logged == moves, logged
 print("; ".join(moves))

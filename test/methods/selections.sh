@@ -31,7 +31,32 @@ done
 compile all --set train.selection_warmup=8 --set train.unselected_update=none
 run all-warm all --steps 8
 same run-plain all-warm
+# A warm-up that is longer than a period begins no block; one input in memory.
+compile all --set train.selection=badam --set train.selection_period=3 \
+  --set train.selection_warmup=8
+run badam-warm all --steps 8
+same run-plain badam-warm
+compile all --set train.selection_ratio=0.1 --set train.selection_warmup=8
+run few-warm all --steps 8
+same run-plain few-warm
 echo "all layers: the plain run's bits"
+
+# The log says what was selected: behind a warm-up the first selection is held as
+# long as the others. Of layers that train, which layers of the model they are.
+compile held "${half[@]}" --set train.selection_period=3 \
+  --set train.selection_warmup=4
+run held held --steps 10
+compile some "${once[@]}" --set train.selection=cyclic \
+  --set train.selection_groups=3 --set lora.layers_to_transform='[1,3,5]' \
+  2>"$work/notes"
+run some some --steps 3
+compile parts "${once[@]}" --set train.selection=cyclic \
+  --set train.selection_groups=3 --set parts.lower.layers=0-2 \
+  --set parts.upper.selection=round-robin \
+  --set parts.upper.selection_ratio=0.3
+run parts parts --steps 3
+python3 "$here/logged-selections.py" "$work"
+grep -o "note: train.selection is of the 3 layers.*" "$work/notes"
 
 # Each has the same bits for any threads; what remembers, after kills too.
 compile freeze "${half[@]}" --set train.selection=freeze
@@ -40,7 +65,7 @@ compile importance "${half[@]}" --set train.selection=importance \
 compile lisa "${half[@]}" --set train.selection=lisa \
   --set train.selection_period=3
 compile badam --set train.selection=badam --set train.selection_period=3
-compile depth "${half[@]}" "${once[@]}" --set train.selection=stochastic-depth
+compile depth "${half[@]}" --set train.selection=stochastic-depth
 compile linear "${once[@]}" --set train.selection_ratio=1 \
   --set train.selection_schedule=linear --set train.selection_ratio_end=0.1
 for some in freeze importance lisa badam depth linear; do
@@ -101,6 +126,49 @@ for seed in 1 2 3; do
     "$work/depth.safetensors" "$work/short.safetensors")"
 done
 
+# The same where both parts skip forwards: a step has one loss.
+honec "$here/Inputs/lcsb.yaml" -o "$work/both" "${reference[@]}" \
+  --set model="$here/Inputs/six-layers.mlir" --set train.method=lcsb \
+  --set train.selection=stochastic-depth --set train.selection_ratio=0.2 \
+  --set parts.lower.layers=0-2
+"$work/both/train" --data "$data" --seed 3 \
+  --dump-gradients "$work/both.safetensors" >"$work/out"
+kept=$(python3 "$here/lcsb-layers.py" "$work/both.safetensors")
+python3 "$here/without-layers.py" "$here/Inputs/six-layers.mlir" \
+  ${kept//[^0-9 ]/} >"$work/short.mlir"
+honec "$here/Inputs/lcsb.yaml" -o "$work/short" "${reference[@]}" \
+  --set model="$work/short.mlir"
+"$work/short/train" --data "$data" --seed 3 \
+  --dump-gradients "$work/short.safetensors" >"$work/out"
+echo "in both parts: $(python3 "$here/lcsb-layers.py" "$work/both.safetensors" \
+  "$work/short.safetensors")"
+
+# What is of no layer: its gradient is exact where that is said, and nothing runs
+# below the lowest selected layer but for it. So it is with layers that train
+# nothing.
+dump() { # dump NAME HONEC-ARG...: its gradient of the first batch
+  local name=$1
+  shift
+  honec "$here/Inputs/lcsb.yaml" -o "$work/$name" --set model="$model" \
+    --set train.residuals=mesp "$@" 2>"$work/notes"
+  "$work/$name/train" --data "$data" --dump-gradients \
+    "$work/$name.safetensors" >"$work/out"
+}
+none=(--set lora=none)
+tables=(--set lora.modules_to_save='[embed_tokens]')
+some=(--set lora.layers_to_transform='[1,3,5]')
+exact=(--set train.method=lcsb --set train.unselected=exact)
+for trained in none tables some; do
+  declare -n more=$trained
+  dump plain-$trained "${more[@]}"
+  for selection in freeze badam; do
+    dump exact-$trained "${more[@]}" "${exact[@]}" \
+      --set train.selection=$selection
+    echo "$trained, $selection: $(python3 "$here/exact-gradients.py" \
+      "$work/exact-$trained.safetensors" "$work/plain-$trained.safetensors")"
+  done
+done
+
 # A planned ratio is the largest that fits: with the least memory of a ratio it is
 # that, with a byte less it is of a layer less, and the promise holds.
 long=(--set train.method=lcsb --set train.max_seq_length=128 --set model="$model")
@@ -118,6 +186,20 @@ echo "planned: $(bash "$here/../reliability/memory.sh" "$work/fits/train" "$data
   --steps 5)"
 
 # What cannot be.
+for trained in none tables; do
+  declare -n more=$trained
+  refuses "H0207.*unselected: expected exact, since what makes the input" \
+    compile refused "${more[@]}" --set train.selection=freeze
+done
+upper=(--set parts.lower.layers=0-2 --set train.selection_warmup=0)
+refuses "H0207.*parts.upper.unselected: expected exact, since parts.lower" \
+  compile refused "${upper[@]}" --set parts.lower.method=backprop \
+  --set parts.upper.selection=freeze
+for other in mezo mezo-one-sided fgd; do
+  refuses "H0207.*parts.upper.selection: .*would train two losses" \
+    compile refused "${upper[@]}" --set parts.lower.method=$other \
+    --set parts.upper.selection=stochastic-depth
+done
 refuses "H0207.*selection_ratio: planned needs a train.memory_budget" \
   compile refused --set train.selection_ratio=planned
 refuses "H0207.*selection_ratio: expected a number, since memory does not depend" \

@@ -50,10 +50,11 @@ public:
   /// Without conditions; the backward of a layer that `isReplaced` gives its
   /// cotangent instead.
   explicit Gradient(const std::vector<bool> &isReplaced);
-  /// With conditions and a pool of `slots` slots.
+  /// With conditions and a pool of `slots` slots; 0: with exact cotangents.
   explicit Gradient(int64_t slots);
 
-  Outcome operator()(const Numbers &mask = {}, const Numbers &slots = {});
+  /// `more`: the slots, or which layers no cotangent goes through.
+  Outcome operator()(const Numbers &mask = {}, const Numbers &more = {});
 
 private:
   using Change = llvm::function_ref<void(mlir::ModuleOp, mlir::PassManager &)>;
@@ -161,7 +162,7 @@ static std::vector<double> numbers(int64_t count, double seed) {
   return values;
 }
 
-Outcome Gradient::operator()(const Numbers &mask, const Numbers &slots) {
+Outcome Gradient::operator()(const Numbers &mask, const Numbers &more) {
   program.reset();
   program.write("input.hidden", numbers(kRows * kWidth, 0.1));
   program.write("input.targets", Numbers{3, 0, 10, -100, 7, 7, 1});
@@ -176,7 +177,7 @@ Outcome Gradient::operator()(const Numbers &mask, const Numbers &slots) {
   program.write("argument.0", std::vector<double>{0.25});
   if (!mask.empty()) {
     program.write("argument.1", mask);
-    program.write("argument.2", slots);
+    program.write("argument.2", more);
   }
   program.run(kRows, /*threads=*/2);
   return {program.read("result.0", 1)[0],
@@ -213,6 +214,29 @@ TEST(SelectLayers, OthersLetTheCotangentThrough) {
     EXPECT_EQ(outcome, Gradient(isReplaced)());
     for (int64_t layer = 0; layer < kLayers; ++layer)
       EXPECT_EQ(isZero(outcome.ofLayer(layer)), !mask[layer]) << layer;
+  }
+}
+
+// Whatever is selected has the plain gradient, though the backward ends at the
+// lowest of it.
+TEST(SelectLayers, ExactCotangentsEndWhereNothingReadsThem) {
+  Outcome plain = Gradient(std::vector<bool>(kLayers, false))();
+  Gradient selected(int64_t(0));
+  for (unsigned chosen = 0; chosen < 1u << kLayers; ++chosen) {
+    SCOPED_TRACE(testing::Message() << "layers " << chosen);
+    Numbers mask, skips;
+    for (int64_t layer = 0; layer < kLayers; ++layer) {
+      mask.push_back(chosen >> layer & 1);
+      bool reaches = chosen & ((2u << layer) - 1);
+      skips.push_back(mask.back() || !reaches);
+    }
+    Outcome outcome = selected(mask, skips);
+    EXPECT_EQ(outcome.loss, plain.loss);
+    for (int64_t layer = 0; layer < kLayers; ++layer)
+      EXPECT_EQ(outcome.ofLayer(layer),
+                mask[layer] ? plain.ofLayer(layer)
+                            : std::vector<double>(kLayerElements, 0))
+          << layer;
   }
 }
 

@@ -374,12 +374,46 @@ TEST(SelectionFormulas, UpdatesAreCountedByLayer) {
 }
 
 TEST(SelectionFormulas, ASelectionIsHeld) {
-  Formula turn("turn", "lll"), begins("begins_turn", "llll");
-  EXPECT_EQ(turn.integer({5, 3}), 1);
-  EXPECT_EQ(turn.integer({6, 3}), 2);
+  Formula turn("turn", "llll"), begins("begins_turn", "llll");
+  EXPECT_EQ(turn.integer({5, 3, 0}), 1);
+  EXPECT_EQ(turn.integer({6, 3, 0}), 2);
   EXPECT_EQ(begins.integer({6, 3, 0}), 1);
   EXPECT_EQ(begins.integer({7, 3, 0}), 0);
-  EXPECT_EQ(begins.integer({7, 3, 7}), 1);
+  // Behind a warm-up each is held for a whole period, the first one too, and
+  // begins where the selection becomes another; in the warm-up none begins.
+  for (int64_t period : {1, 2, 3, 5})
+    for (int64_t warmup : {0, 1, 3, 4, 7, 10})
+      for (int64_t step = 0; step < 40; ++step) {
+        auto at = [&](int64_t step) {
+          return std::vector<double>{double(step), double(period),
+                                     double(warmup)};
+        };
+        bool isPast = step >= warmup,
+             isFirst = isPast && (step - warmup) % period == 0;
+        EXPECT_EQ(begins.integer(at(step)), isFirst)
+            << step << " " << period << " " << warmup;
+        if (isPast && step > warmup)
+          EXPECT_EQ(turn.integer(at(step)) - turn.integer(at(step - 1)),
+                    isFirst)
+              << step << " " << period << " " << warmup;
+        // Where no selection was cut short it is the one of before.
+        if (warmup % period == 0)
+          EXPECT_EQ(turn.integer(at(step)), step / period);
+      }
+}
+
+TEST(SelectionFormulas, ABackwardEndsAtTheLowestThatIsSelected) {
+  Formula reaches("reaches", "mm", 5), skips("skips", "mmm", 5);
+  const std::vector<double> mask = {0, 1, 0, 0, 1}, from = {0, 1, 1, 1, 1};
+  EXPECT_EQ(reaches.maskOf({mask}), (Selection{0, 1, 1, 1, 1}));
+  EXPECT_EQ(skips.maskOf({mask, from}), (Selection{1, 1, 0, 0, 1}));
+  EXPECT_EQ(reaches.maskOf({{0, 0, 0, 0, 0}}), Selection(5, 0));
+}
+
+TEST(SelectionFormulas, SelectedLayersHaveTheirNumbers) {
+  Formula selected("selected_layers", "mrv", 4);
+  EXPECT_EQ(selected.reals({{1, 0, 0, 1}, {0, 2, 3, 23}}, 4),
+            (std::vector<double>{0, -1, -1, 23}));
 }
 
 TEST(SelectionFormulas, RatiosGoFromTheFirstToTheLastStep) {

@@ -42,13 +42,14 @@
 // CHECK: hone.run @gradient(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}})
 
 // A warm-up has an entry of its own, which has all layers and no more inputs at a
-// time than it must: the first is computed again.
+// time than there are slots, here one: the others are computed again.
 // WARM-LABEL: hone.entry gradient @gradient.all(
 // WARM-SAME: tensor<3xi32>, %{{.*}}: tensor<3xi32>, %{{.*}}: tensor<i64>)
-// WARM: %[[X1:.*]] = hone.call @layer "layers.0."
 // WARM: %[[X2:.*]] = hone.call @layer "layers.1."
 // WARM: hone.call @head.gradient
 // WARM: hone.call @layer.backward "layers.2."(%[[X2]],
+// WARM: %[[H:.*]] = hone.call @start ""()
+// WARM: %[[X1:.*]] = hone.call @layer "layers.0."(%[[H]])
 // WARM: hone.call @layer.backward "layers.1."(%[[X1]],
 // WARM: %[[X0:.*]] = hone.call @start ""()
 // WARM: hone.call @layer.backward "layers.0."(%[[X0]],
@@ -69,7 +70,8 @@
 // RANKS: hone.run @gradient(%{{.*}}, %[[SHARED]],
 
 // With exact gradients through the others, those run what has no sink, under any
-// policy and without a pool. Below the first layer nobody reads one.
+// policy and without a pool, unless nothing below is selected. Below the first
+// layer nobody reads one.
 // EXACT-LABEL: hone.block @layer.backward(
 // EXACT: hone.lora_parameter_adjoint
 // EXACT: hone.gradient
@@ -78,10 +80,18 @@
 // EXACT-NOT: hone.gradient
 // EXACT: hone.lora_linear_adjoint
 // EXACT-LABEL: hone.entry gradient @gradient(
-// EXACT-SAME: tensor<3xi32>, %{{[^:]*}}: tensor<i64>)
+// EXACT-SAME: %[[MASK:[^:]*]]: tensor<3xi32>, %[[SKIPS:[^:]*]]: tensor<3xi32>, %{{[^:]*}}: tensor<i64>)
 // EXACT-NOT: hone.pool
-// EXACT: hone.call @layer.backward "layers.2."{{.*}} when %{{.*}}[2] : tensor<3xi32> else @layer.backward.frozen
-// EXACT: hone.call @layer.backward "layers.0."{{.*}} when %{{.*}}[0] : tensor<3xi32> else @pass_through
+// EXACT: %[[THROUGH:.*]] = hone.call @pass_through "layers.2."{{.*}} when %[[SKIPS]][2] : tensor<3xi32> else @layer.backward.frozen
+// EXACT: hone.call @layer.backward "layers.2."({{.*}}, %[[THROUGH]]) when %[[MASK]][2] : tensor<3xi32> else @pass_through
+// EXACT-NOT: "layers.0."{{.*}} else @layer.backward.frozen
+// EXACT: hone.call @layer.backward "layers.0."{{.*}} when %[[MASK]][0] : tensor<3xi32> else @pass_through
+// EXACT-LABEL: hone.schedule train
+// EXACT: %[[CHOSEN:.*]] = hone.scalar @scalar.select_uniform
+// EXACT: %[[REACHES:.*]] = hone.scalar @scalar.reaches(%[[CHOSEN]])
+// EXACT: hone.scalar @scalar.skips(%[[CHOSEN]], %[[REACHES]])
+// EXACT: %[[OWN:.*]] = hone.scalar @scalar.selected_layers(%[[CHOSEN]],
+// EXACT: hone.report %[[OWN]] as "selected_layers" : tensor<3xf32>
 // BADREST: expects unselected to be identity or exact but got 'none'
 
 // BADKIND: expects selection to be one of uniform, bernoulli, cyclic, round-robin, importance, freeze, lisa, badam, stochastic-depth but got 'even'

@@ -6,11 +6,13 @@
 
 #include "program/Progress.h"
 #include "TemporaryFolder.h"
+#include "program/RunHistory.h"
 #include "program/StepLog.h"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <numeric>
 #include <unistd.h>
 
 using namespace hone::rt;
@@ -92,6 +94,26 @@ TEST_F(StepLogTest, ResumedLogHasEachStepOnce) {
   std::ofstream(path, std::ios::app) << "{\"step\": 7, \"lo"; // a kill
   write(4, 6);
   EXPECT_EQ(folder.read("log.jsonl"), whole);
+}
+
+TEST_F(StepLogTest, SaysWhichLayersAStepSelected) {
+  auto log = StepLog::open(path, "a", 0);
+  ASSERT_TRUE(log.isOk());
+  std::vector<uint32_t> none, all(5000);
+  std::iota(all.begin(), all.end(), 0u);
+  StepRecord record{1, 0.5};
+  for (std::vector<uint32_t> *layers : {&none, &all}) {
+    record.selectedLayers = layers;
+    ASSERT_TRUE(log.value().step(record).isOk());
+  }
+  std::string text = folder.read("log.jsonl");
+  EXPECT_NE(text.find(", \"selected_layers\": []}\n"), std::string::npos);
+  EXPECT_NE(text.find(", \"selected_layers\": [0, 1, 2, "), std::string::npos);
+  EXPECT_EQ(text.substr(text.size() - 8), " 4999]}\n");
+  // A line like others for what reads it.
+  RunHistory history(1);
+  ASSERT_TRUE(history.read(path, "a").isOk());
+  EXPECT_EQ(history.loss.count, 2u);
 }
 
 TEST_F(StepLogTest, OtherRunsLinesStay) {

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 using namespace hone;
 
@@ -132,6 +134,51 @@ TEST(KeptInputs, NeverHasMoreInMemoryThanItKeeps) {
       EXPECT_EQ(std::count(kept->begin(), kept->end(), true), rest);
       EXPECT_LE(mostInMemory(*kept), rest) << count << " " << recomputed;
     }
+}
+
+/// The fewest forwards that read `length` inputs behind one that is there, with
+/// room for `slots`: every choice of the first that stays is tried.
+static int64_t fewestForwards(int64_t length, int64_t slots) {
+  static std::map<std::pair<int64_t, int64_t>, int64_t> known;
+  if (length == 0)
+    return 0;
+  if (slots == 0)
+    return 1 << 28;
+  auto [found, isNew] = known.try_emplace({length, slots}, 1 << 28);
+  if (isNew) {
+    int64_t least = 1 << 28;
+    for (int64_t at = 1; at <= length; ++at)
+      least = std::min(least, at + fewestForwards(length - at, slots - 1) +
+                                  fewestForwards(at - 1, slots));
+    known[{length, slots}] = least;
+  }
+  return known[{length, slots}];
+}
+
+TEST(HeldInputs, FitIntoAnyMemoryWithTheFewestForwards) {
+  for (int64_t count = 0; count <= 40; ++count)
+    for (int64_t most = 1; most <= count + 1; ++most) {
+      auto held = heldInputs(count, most);
+      ASSERT_EQ(held.size(), size_t(count));
+      std::set<int64_t> inMemory;
+      int64_t forwards = 0;
+      for (int64_t input = count - 1; input >= 0; --input) {
+        if (!inMemory.count(input) || input == count - 1) {
+          auto above = inMemory.lower_bound(input);
+          forwards +=
+              input - (above == inMemory.begin() ? -1 : *std::prev(above));
+          inMemory.insert(held[input].begin(), held[input].end());
+        } else {
+          EXPECT_TRUE(held[input].empty());
+        }
+        ASSERT_TRUE(inMemory.count(input)) << count << " " << most;
+        ASSERT_LE(int64_t(inMemory.size()), most) << count << " " << most;
+        inMemory.erase(input);
+      }
+      EXPECT_EQ(forwards, fewestForwards(count, most)) << count << " " << most;
+    }
+  // 1,500 layers and room for three.
+  EXPECT_EQ(heldInputs(1500, 3).back().size(), 3u);
 }
 
 TEST(KeptInputs, DropsTheFirstOnes) {

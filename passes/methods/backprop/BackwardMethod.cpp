@@ -93,9 +93,17 @@ LogicalResult BackwardMethod::selectLayers() {
     if (!part.selection)
       continue;
     std::optional<int64_t> slots = part.selection->slots();
+    if (slots && part.selection->rule().isOfLast() &&
+        trainsBelow(gradient, isOwn))
+      return model.module.emitError(
+          "expects unselected exact of selection freeze, since a gradient of "
+          "what trains below the frozen layers has to come through them");
+    SmallVector<LayerNumbers> numbers =
+        selectedNumbers(gradient, slots.has_value(), isOwn);
+    part.selection->setNumbers(numbers);
     if (ofAll)
-      selectAllLayers(ofAll, slots, isOwn);
-    if (failed(hone::selectLayers(gradient, slots, isOwn)))
+      selectAllLayers(ofAll, numbers, slots, isOwn);
+    if (failed(hone::selectLayers(gradient, numbers, slots, isOwn)))
       return failure();
     if (!part.selection->rule().skipsForwards())
       continue;

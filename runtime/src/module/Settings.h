@@ -119,8 +119,8 @@ struct MethodSettings : Section {
       "contiguous groups of layers of selection cyclic", from(1, 65536),
       {"lcsb"}};
   Integer selection_warmup{*this, "selection_warmup", 50, Bits::Run, SetBy::Spec,
-      "first steps, which select all layers; default: none for freeze, lisa and "
-      "badam", counts, {"lcsb"}};
+      "first steps, which select all layers; default: none for freeze, lisa, badam "
+      "and stochastic-depth", counts, {"lcsb"}};
   Integer selection_period{*this, "selection_period", 1, Bits::Run, SetBy::Spec,
       "steps that have one selection; default: 20 for lisa, 100 for badam",
       from(1, 1 << 24), {"lcsb"}};

@@ -232,7 +232,8 @@ Status Run::step(Progress &progress) {
                     double(result.tokens) / took,
                     inputs.peak.anonymous(),
                     inputs.peak.resident(),
-                    result.lowerLearningRate};
+                    result.lowerLearningRate,
+                    result.selectedLayers};
   progress.step(record, after, took);
   if (result.coefficients)
     if (Status status = replay.append(result.coefficients); !status.isOk())

@@ -221,12 +221,24 @@ Status StepLog::step(const StepRecord &record) {
                       "\"learning_rate\": %.17g, %s"
                       "\"gradient_norm\": %s, \"tokens_per_second\": %.1f, "
                       "\"peak_anonymous_bytes\": %" PRIu64
-                      ", \"peak_resident_bytes\": %" PRIu64 "}\n",
+                      ", \"peak_resident_bytes\": %" PRIu64,
                       stepKey.data(), record.step, runKey.data(), name.c_str(),
                       record.loss, record.learningRate, lower, norm,
                       record.tokensPerSecond, record.peakAnonymousBytes,
                       record.peakResidentBytes);
-  return write(line, size);
+  text.assign(line, size_t(size));
+  if (record.selectedLayers) {
+    text += ", \"selected_layers\": [";
+    const char *separator = "";
+    for (uint32_t layer : *record.selectedLayers) {
+      snprintf(line, sizeof(line), "%s%" PRIu32, separator, layer);
+      text += line;
+      separator = ", ";
+    }
+    text += "]";
+  }
+  text += "}\n";
+  return write(text.data(), int(text.size()));
 }
 
 /// As JSON, which has no infinity.

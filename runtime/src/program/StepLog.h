@@ -17,6 +17,7 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace hone::rt {
 
@@ -30,6 +31,8 @@ struct StepRecord {
   uint64_t peakAnonymousBytes = 0;
   uint64_t peakResidentBytes = 0; ///< with the resident pages of mapped files
   double lowerLearningRate = NAN; ///< NaN: there is one part
+  /// Counted from 0; null: the method selects none.
+  const std::vector<uint32_t> *selectedLayers = nullptr;
 };
 
 class StepLog {
@@ -43,7 +46,7 @@ public:
   static Result<StepLog> open(const std::string &path, const std::string &name,
                               uint64_t completed);
 
-  /// Both allocate nothing. Errors: IoError.
+  /// Both allocate nothing, but for the first line of layers. Errors: IoError.
   Status step(const StepRecord &record);
   Status evaluation(uint64_t step, const Evaluation &evaluation);
 
@@ -62,6 +65,7 @@ private:
 
   platform::File file; ///< open unless nothing is written
   std::string path, name;
+  std::string text; ///< of the line that is written
 };
 
 } // namespace hone::rt

@@ -214,6 +214,23 @@ std::optional<double> Trainer::gradientNorm() {
   return norm;
 }
 
+const std::vector<uint32_t> *Trainer::selectedLayers() {
+  bool selects = false;
+  selected.clear();
+  for (const char *name :
+       {"selected_layers", "lower.selected_layers", "upper.selected_layers"}) {
+    const float *numbers = train.reports(name);
+    if (!numbers)
+      continue;
+    selects = true;
+    const uint64_t count = countOf(module.schedule(HONE_TRAIN), name);
+    for (uint64_t i = 0; i < count; ++i)
+      if (numbers[i] >= 0) // -1 of a layer that was not selected
+        selected.push_back(uint32_t(numbers[i]));
+  }
+  return selects ? &selected : nullptr;
+}
+
 /// "lower --learning-rate or raise --warmup-steps", by the names of both parts.
 static std::string remedyOf(const Settings &config) {
   std::string scale, rates, warmups;
@@ -243,6 +260,8 @@ Status Trainer::step(const Dataset &data, const SampleOrder &order,
     for (Trainables::Remembered &own : variables.remembered())
       if (const float *values = train.reports(own.report))
         std::copy_n(values, own.values.size(), own.values.data());
+  if (isFinite)
+    result.selectedLayers = selectedLayers();
   result.coefficients = train.reports("coefficients");
   result.loss = train.report("loss");
   std::optional<double> norm = gradientNorm();

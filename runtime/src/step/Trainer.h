@@ -51,8 +51,10 @@ public:
     double gradientNorm = 0;
     double learningRate = 0;      ///< of the upper part, if there are two
     double lowerLearningRate = 0; ///< NaN if there is one part
-    uint64_t tokens = 0;          ///< rows of batches
-    uint64_t targets = 0;         ///< rows with a target
+    /// Whose backward ran, counted from 0; null: the method selects none.
+    const std::vector<uint32_t> *selectedLayers = nullptr;
+    uint64_t tokens = 0;  ///< rows of batches
+    uint64_t targets = 0; ///< rows with a target
     /// What replay() makes the same update of, coefficientCount() of them; null
     /// where the module cannot. There until anything else runs.
     const float *coefficients = nullptr;
@@ -133,6 +135,8 @@ private:
                            uint64_t completed);
   /// Of the step that ran last, of all parts that have one; none: no part has.
   std::optional<double> gradientNorm();
+  /// The same of what was selected; null: no part selects layers.
+  const std::vector<uint32_t> *selectedLayers();
   Result<Evaluation>
   evaluateTask(const Dataset &data,
                const std::function<void(const ScoredExample &)> &each);
@@ -161,6 +165,7 @@ private:
     uint64_t seed, completed, batches = 0;
   };
   Source source{};
+  std::vector<uint32_t> selected; ///< layers, in the step that ran last
 };
 
 } // namespace hone::rt
