@@ -7,9 +7,10 @@
 #include "compiler/selfcheck/ModelChecks.h"
 
 #include "base/Philox.h"
-#include "compiler/import/ModelImport.h"
 #include "compiler/selfcheck/CheckModel.h"
+#include "compiler/selfcheck/ModelProgram.h"
 #include "compiler/selfcheck/Numbers.h"
+#include "compiler/selfcheck/RouteChecks.h"
 #include "passes/Passes.h"
 #include "passes/derive/PerturbParameters.h"
 #include "passes/derive/TangentCopy.h"
@@ -24,101 +25,10 @@ using namespace mlir;
 using namespace hone;
 using namespace hone::selfcheck;
 
-/// Of the slope: what differences leave.
-static constexpr double kDifferenceLimit = 1e-6;
-static constexpr double kStep = 1.6e-5;
 /// Of what are the same sums in two places.
 static constexpr double kIdentityLimit = 1e-12;
 /// How far a loss is taken along a direction: mezo's default.
 static constexpr double kScale = 1e-2;
-
-namespace {
-
-/// Loss and gradient of the one batch.
-struct Outcome {
-  double loss = 0;
-  std::vector<double> gradient;
-};
-
-/// Adds an entry to a module with the entry @loss, which is taken out then.
-using Derive = llvm::function_ref<FailureOr<EntryOp>(EntryOp loss)>;
-
-/// What a method has of the model, as a program with its weights.
-class ModelProgram {
-public:
-  static llvm::Expected<ModelProgram> build(ModuleOp model, Derive derive,
-                                            const Target &target,
-                                            CheckValues::Tensors weights);
-  /// Everything but arguments.
-  void setInputs(const std::vector<double> &theta);
-  template <typename T> void setArgument(unsigned index, ArrayRef<T> values) {
-    program.write("argument." + std::to_string(index), values);
-  }
-  void run(rt::Pool &pool) { program.run(kRows, pool); }
-  double number(unsigned result) const {
-    return program.read("result." + std::to_string(result), 1)[0];
-  }
-  /// Of a program that derives the gradient.
-  Outcome gradientAt(const std::vector<double> &theta, rt::Pool &pool);
-
-  CheckValues::Tensors takeWeights() { return std::move(weights); }
-
-private:
-  EntryProgram program;
-  CheckValues::Tensors weights;
-  std::map<std::string, std::vector<int32_t>> inputs;
-};
-
-} // namespace
-
-/// Leaves `entry` and what it calls.
-static void keepOnly(EntryOp entry) {
-  auto module = entry->getParentOfType<ModuleOp>();
-  for (EntryOp other : llvm::make_early_inc_range(module.getOps<EntryOp>()))
-    if (other != entry)
-      other.erase();
-  for (BlockOp block : llvm::make_early_inc_range(module.getOps<BlockOp>()))
-    if (SymbolTable::symbolKnownUseEmpty(block, module))
-      block.erase();
-}
-
-llvm::Expected<ModelProgram> ModelProgram::build(ModuleOp model, Derive derive,
-                                                 const Target &target,
-                                                 CheckValues::Tensors weights) {
-  OwningOpRef<ModuleOp> module(model.clone());
-  ModelProgram result;
-  module->walk([&](InputOp op) {
-    result.inputs[op.getName().str()] = integersOf(op, vocabularySize(model));
-  });
-  FailureOr<EntryOp> loss = findLossEntry(*module);
-  FailureOr<EntryOp> entry =
-      succeeded(loss) ? derive(*loss) : FailureOr<EntryOp>();
-  if (failed(entry))
-    return llvm::createStringError("the model cannot be derived");
-  keepOnly(*entry);
-  auto built = EntryProgram::build(*module, target);
-  if (!built)
-    return built.takeError();
-  result.program = std::move(*built);
-  result.weights = std::move(weights);
-  result.program.setWeights(result.weights.table);
-  return result;
-}
-
-void ModelProgram::setInputs(const std::vector<double> &theta) {
-  program.reset();
-  program.write("theta", theta);
-  for (const auto &[name, values] : inputs)
-    program.write("input." + name, values);
-}
-
-Outcome ModelProgram::gradientAt(const std::vector<double> &theta,
-                                 rt::Pool &pool) {
-  setInputs(theta);
-  setArgument<double>(0, 1.0);
-  run(pool);
-  return {number(0), program.read("gradient", theta.size())};
-}
 
 static FailureOr<EntryOp> deriveGradient(EntryOp loss, StringRef residuals) {
   auto module = loss->getParentOfType<ModuleOp>();
@@ -174,41 +84,16 @@ private:
 
 } // namespace
 
-static llvm::ArrayRef<double> slice(const std::vector<double> &vector,
-                                    const Parameter &parameter) {
-  return llvm::ArrayRef(vector).slice(parameter.offset,
-                                      parameter.type.getNumElements());
-}
-
-/// Sets the tensor's part of `direction`: as much along its gradient as across
-/// it, so that no tensor is too small to be seen and no slope is near zero.
-static void setDirection(const Parameter &parameter,
-                         const std::vector<double> &gradient,
-                         std::vector<double> &direction) {
-  llvm::ArrayRef<double> along = slice(gradient, parameter);
-  std::vector<double> across =
-      RandomNumbers("direction of " + parameter.name).take(along.size());
-  double length = std::max(norm(along), 1e-300), width = norm(across);
-  for (size_t i = 0; i < along.size(); ++i)
-    direction[parameter.offset + i] = along[i] / length + across[i] / width;
-}
-
-static std::vector<double> moved(std::vector<double> theta, double step,
-                                 ArrayRef<double> direction) {
-  for (size_t i = 0; i < theta.size(); ++i)
-    theta[i] += step * direction[i];
-  return theta;
-}
-
 /// Relative error of <gradient, direction>.
 static double slopeError(ModelProgram &program,
                          const std::vector<double> &theta,
                          ArrayRef<double> gradient, ArrayRef<double> direction,
                          rt::Pool &pool) {
-  double slope = 0;
-  for (Sample sample : derivativeSamples(kStep))
-    slope += sample.weight *
-             program.gradientAt(moved(theta, sample.at, direction), pool).loss;
+  double slope = slopeOf(
+      [&](const std::vector<double> &at) {
+        return program.gradientAt(at, pool).loss;
+      },
+      theta, direction);
   double expected = dot(gradient, direction);
   return std::abs(slope - expected) / std::abs(expected);
 }
@@ -231,15 +116,6 @@ void ModelComparison::compareWithDifferences(
         check.add(errorAlong(tensor), tensor.name);
     report.checks.push_back(check);
   }
-}
-
-/// |a - b| / |b|
-static double relativeError(llvm::ArrayRef<double> a,
-                            llvm::ArrayRef<double> b) {
-  std::vector<double> difference(a.size());
-  for (size_t i = 0; i < a.size(); ++i)
-    difference[i] = a[i] - b[i];
-  return norm(difference) / norm(b);
 }
 
 void ModelComparison::compare(const std::string &method, const Outcome &one,
@@ -336,6 +212,10 @@ llvm::Error selfcheck::checkModel(const ModelCheckRequest &request,
               request, *program, theta, exact.gradient, pool))
         return error;
   }
+  for (Route route : request.routes)
+    if (llvm::Error error = checkRoute(route, request, values, *parameters,
+                                       exact.gradient, pool, report))
+      return error;
   auto runStored = [&](const Target &target) -> llvm::Expected<Outcome> {
     auto program =
         ModelProgram::build(request.stored, derive, target, values.stored());

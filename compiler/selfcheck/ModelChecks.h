@@ -22,6 +22,16 @@ namespace hone::selfcheck {
 /// What a method has of the model beside, or in place of, its gradient.
 enum class Estimate { Tangent, PerturbedLoss };
 
+/// What a cotangent goes through, where that is not the backward of every
+/// layer.
+enum class Route {
+  Exact,           ///< layers that are not selected, exactly
+  Identity,        ///< or unchanged
+  SkippedForwards, ///< or their forward is left out, too
+  LowerPart,       ///< layers of the upper part, which has no backward
+  UpperPart,       ///< none below that part
+};
+
 struct ModelCheckRequest {
   mlir::ModuleOp stored;  ///< shrunk, with the user's element types
   mlir::ModuleOp float64; ///< the same in f64
@@ -32,12 +42,14 @@ struct ModelCheckRequest {
   std::string computeType;         ///< of `stored`, for people: "bfloat16"
   /// Of each tensor's gradient, relative: what roundings in it may add up to.
   double limit;
+  std::vector<Route> routes = {}; ///< of selections and parts, each once
 };
 
 /// Appends checks: of each layer's gradient against differences of the loss,
-/// and of what methods estimate with, in f64; of each layer's gradient in
-/// the user's types against f64, and on the target against the reference. An
-/// error if a module cannot be derived or the target's code cannot be run.
+/// and of what methods estimate with and select, in f64; of each layer's
+/// gradient in the user's types against f64, and on the target against the
+/// reference. An error if a module cannot be derived or the target's code
+/// cannot be run.
 llvm::Error checkModel(const ModelCheckRequest &request, rt::Pool &pool,
                        Report &report);
 

@@ -87,6 +87,27 @@ static std::vector<Estimate> estimatesOf(const Spec &spec) {
   return estimates;
 }
 
+/// What selections and parts derive for the methods of `spec`.
+static std::vector<Route> routesOf(const Spec &spec) {
+  std::vector<Route> routes;
+  for (const rt::MethodSettings *method : spec.methods()) {
+    if (!spec.isRead(method->selection))
+      continue;
+    Route own = method->selection == "stochastic-depth" ? Route::SkippedForwards
+                : method->unselected == "exact"         ? Route::Exact
+                                                        : Route::Identity;
+    if (!llvm::is_contained(routes, own))
+      routes.push_back(own);
+  }
+  if (!spec.hasParts())
+    return routes;
+  const bool lower = spec.train.residuals.isReadBy(spec.lower.method),
+             upper = spec.train.residuals.isReadBy(spec.upper.method);
+  if (lower != upper)
+    routes.push_back(lower ? Route::LowerPart : Route::UpperPart);
+  return routes;
+}
+
 /// Plans change no bit, so one that is to be found needs no search here.
 static std::string residualsOf(const Spec &spec) {
   bool isNamed =
@@ -147,7 +168,8 @@ Result<Report> hone::selfCheck(ModuleOp module, const Spec &spec,
                             residualsOf(spec),
                             estimatesOf(spec),
                             spec.train.compute_dtype,
-                            limitOf(spec)};
+                            limitOf(spec),
+                            routesOf(spec)};
   if (llvm::Error error = checkModel(request, *pool.value(), report))
     return failed(std::move(error));
   return report;

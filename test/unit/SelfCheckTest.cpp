@@ -20,6 +20,7 @@
 #include "gtest/gtest.h"
 
 #include <map>
+#include <optional>
 #include <set>
 
 using namespace hone;
@@ -131,17 +132,28 @@ using TangentRule = decltype(TangentOpInterface::Concept::buildTangent);
 /// Which derivatives have the wrong sign. Rules are functions without state.
 struct Fault {
   enum class Of { Adjoint, Tangent } of;
-  std::string op;        ///< empty: all ops
-  unsigned operand;      ///< along which
-  bool inFloat64 = true; ///< or in f32 alone
+  std::string op;                  ///< empty: all ops
+  std::optional<unsigned> operand; ///< along which; none: along all parameters
+  bool inFloat64 = true;           ///< or in f32 alone
+  std::string block = {};          ///< of what is derived; empty: anywhere
 };
 Fault fault;
 std::map<std::string, AdjointRule> adjointRules;
 std::map<std::string, TangentRule> tangentRules;
 
-bool isWrong(Operation *op) {
-  mlir::Type type = op->getOperand(0).getType();
-  return (fault.op.empty() || op->getName().getStringRef() == fault.op) &&
+/// Whether the derivative of `op` along `operand`, which is built in `block`,
+/// is.
+bool isWrong(Operation *op, unsigned operand, mlir::Block *block) {
+  mlir::Type type = op->getResult(0).getType();
+  auto derived = llvm::dyn_cast_or_null<BlockOp>(block->getParentOp());
+  bool isAlong = fault.operand
+                     ? operand == *fault.operand
+                     : operand < op->getNumOperands() &&
+                           op->getOperand(operand).getDefiningOp<ParameterOp>();
+  return isAlong &&
+         (fault.op.empty() || op->getName().getStringRef() == fault.op) &&
+         (fault.block.empty() ||
+          (derived && derived.getName().ends_with(fault.block))) &&
          (fault.inFloat64 || mlir::getElementTypeOrSelf(type).isF32());
 }
 
@@ -157,21 +169,23 @@ wrongAdjoint(const AdjointOpInterface::Concept *concept_, Operation *op,
              OpBuilder &builder, const AdjointRequest &request) {
   AdjointRule rule = adjointRules.at(op->getName().getStringRef().str());
   auto right = rule(concept_, op, builder, request);
-  if (failed(right) || !isWrong(op) || fault.operand >= right->size() ||
-      !(*right)[fault.operand])
+  if (failed(right))
     return right;
-  Value &value = (*right)[fault.operand];
-  if (hasRows(value.getType())) {
-    value = negate(builder, value);
-    return right;
+  for (auto [operand, value] : llvm::enumerate(*right)) {
+    if (!value || !isWrong(op, operand, builder.getInsertionBlock()))
+      continue;
+    if (hasRows(value.getType())) {
+      value = negate(builder, value);
+      continue;
+    }
+    // Of a parameter: linear in what comes from above.
+    llvm::SmallVector<Value> cotangents(request.cotangents);
+    cotangents[0] = negate(builder, cotangents[0]);
+    auto wrong = rule(concept_, op, builder,
+                      AdjointRequest{request.activeOperands, cotangents,
+                                     request.alternative, request.read});
+    value = (*wrong)[operand];
   }
-  // Of a parameter: linear in what comes from above.
-  llvm::SmallVector<Value> cotangents(request.cotangents);
-  cotangents[0] = negate(builder, cotangents[0]);
-  auto wrong = rule(concept_, op, builder,
-                    AdjointRequest{request.activeOperands, cotangents,
-                                   request.alternative, request.read});
-  value = (*wrong)[fault.operand];
   return right;
 }
 
@@ -179,13 +193,14 @@ mlir::FailureOr<Value> wrongTangent(const TangentOpInterface::Concept *concept_,
                                     Operation *op, OpBuilder &builder,
                                     llvm::ArrayRef<Value> directions) {
   TangentRule rule = tangentRules.at(op->getName().getStringRef().str());
-  if (!isWrong(op) || fault.operand >= directions.size() ||
-      !directions[fault.operand])
+  const unsigned operand = fault.operand.value_or(0);
+  if (operand >= directions.size() || !directions[operand] ||
+      !isWrong(op, operand, builder.getInsertionBlock()))
     return rule(concept_, op, builder, directions);
   llvm::SmallVector<Value> one(directions.size()), others(directions);
-  std::swap(one[fault.operand], others[fault.operand]);
+  std::swap(one[operand], others[operand]);
   if (!hasRows(op->getResult(0).getType())) {
-    one[fault.operand] = negate(builder, one[fault.operand]);
+    one[operand] = negate(builder, one[operand]);
     return rule(concept_, op, builder, one);
   }
   Value wrong = negate(builder, *rule(concept_, op, builder, one));
@@ -209,6 +224,23 @@ protected:
     convertToFloat64(*float64);
     target = cantFail(createTarget(TargetRequest::parse("native")));
     pool = std::move(rt::Pool::create(2).value());
+  }
+
+  /// Everything but matrices that have an adapter trains.
+  void trainAll() {
+    for (mlir::ModuleOp each : {*module, *float64})
+      each.walk([](ParameterOp op) {
+        bool hasAdapter = llvm::any_of(op->getUsers(), [&](Operation *user) {
+          auto lora = llvm::dyn_cast<LoraLinearOp>(user);
+          return lora && lora.getWeight() == op.getResult();
+        });
+        if (op.getTrainable() || hasAdapter ||
+            op.getName().ends_with(".held")) // of DoRA's lengths
+          return;
+        op.setTrainable(true);
+        op.setInit(Init::Pretrained);
+        op.removeStoredAttr(); // what trains has one storage
+      });
   }
 
   /// From here on derivatives are wrong.
@@ -238,12 +270,14 @@ protected:
     return report;
   }
   Report checkWholeModel(std::vector<Estimate> estimates = {},
-                         const Target *reference = nullptr) {
+                         const Target *reference = nullptr,
+                         std::vector<Route> routes = {},
+                         const Target *other = nullptr) {
     Report report;
-    llvm::Error error =
-        checkModel({*module, *float64, *target, reference, "mesp",
-                    std::move(estimates), "float32", 1e-4},
-                   *pool, report);
+    llvm::Error error = checkModel({*module, *float64, other ? *other : *target,
+                                    reference, "mesp", std::move(estimates),
+                                    "float32", 1e-4, std::move(routes)},
+                                   *pool, report);
     EXPECT_FALSE(bool(error)) << llvm::toString(std::move(error));
     return report;
   }
@@ -262,9 +296,9 @@ protected:
   std::unique_ptr<rt::Pool> pool;
 };
 
-class SelfCheckOfOps
-    : public SelfCheckTest,
-      public testing::WithParamInterface<std::tuple<Fault::Of, unsigned>> {};
+class SelfCheckOfOps : public SelfCheckTest,
+                       public testing::WithParamInterface<
+                           std::tuple<Fault::Of, unsigned, bool>> {};
 
 } // namespace
 
@@ -286,7 +320,6 @@ TEST_F(SelfCheckTest, KeepsTwoLayersOfAKindAndSomeIds) {
   });
 }
 
-// An embedding has no operand with a derivative.
 TEST_F(SelfCheckTest, ModelHasEveryOpWithAnAdjoint) {
   std::set<std::string> there, expected;
   module->walk(
@@ -306,8 +339,9 @@ TEST_F(SelfCheckTest, FindsNothingWhereNothingIsWrong) {
   EXPECT_TRUE(whole.status("model").isOk());
 }
 
-/// Whether the ops of `subject` have a derivative along `operand`.
-static bool hasDerivative(llvm::StringRef subject, unsigned operand) {
+/// Whether `op` has a derivative along `operand`, adapters trained or `whole`
+/// models.
+static bool hasDerivative(Operation *op, unsigned operand, bool whole) {
   static const std::map<std::string, std::set<unsigned>> operands = {
       {"hone.rms_norm", {0}},
       {"hone.linear", {0}},
@@ -322,11 +356,25 @@ static bool hasDerivative(llvm::StringRef subject, unsigned operand) {
       {"hone.layer_norm", {0}},
       {"hone.activation", {0}},
       {"hone.linear_cross_entropy", {0}}};
-  return operands.at(subject.split(' ').first.str()).count(operand);
+  static const std::map<std::string, std::set<unsigned>> weights = {
+      {"hone.rms_norm", {1}},      {"hone.linear", {1, 2}},
+      {"hone.layer_norm", {1, 2}}, {"hone.linear_cross_entropy", {1}},
+      {"hone.embedding", {1}},     {"hone.position_embedding", {1}}};
+  auto has = [&](const auto &table) {
+    auto found = table.find(op->getName().getStringRef().str());
+    return found != table.end() && found->second.count(operand);
+  };
+  return operand < op->getNumOperands() &&
+         (has(operands) || (whole && has(weights)));
 }
 
 TEST_P(SelfCheckOfOps, NamesEachOpAndOperandOfWrongSign) {
-  auto [of, operand] = GetParam();
+  auto [of, operand, whole] = GetParam();
+  if (whole)
+    trainAll();
+  std::map<std::string, Operation *> ops;
+  for (const OpSubject &subject : findOps(*float64))
+    ops[subject.name] = subject.op;
   breakRules({of, "", operand});
   Report report = checkAllOps();
   std::string culprit =
@@ -334,7 +382,7 @@ TEST_P(SelfCheckOfOps, NamesEachOpAndOperandOfWrongSign) {
       " along operand #" + std::to_string(operand);
   std::set<std::string> named;
   for (const Check &check : report.checks) {
-    bool isExpected = hasDerivative(check.subject, operand);
+    bool isExpected = hasDerivative(ops.at(check.subject), operand, whole);
     EXPECT_EQ(check.holds(), !isExpected) << check.method << check.subject;
     EXPECT_EQ(check.culprit, isExpected ? culprit : "") << check.subject;
     if (isExpected)
@@ -348,16 +396,24 @@ TEST_P(SelfCheckOfOps, NamesEachOpAndOperandOfWrongSign) {
 
 static constexpr unsigned operandsOfOps[] = {0, 1, 2, 3};
 
-INSTANTIATE_TEST_SUITE_P(Signs, SelfCheckOfOps,
-                         testing::Combine(testing::Values(Fault::Of::Adjoint,
-                                                          Fault::Of::Tangent),
-                                          testing::ValuesIn(operandsOfOps)),
-                         [](const auto &info) {
-                           bool isAdjoint =
-                               std::get<0>(info.param) == Fault::Of::Adjoint;
-                           return (isAdjoint ? "Adjoint" : "Tangent") +
-                                  std::to_string(std::get<1>(info.param));
-                         });
+static std::string
+nameOfFault(const testing::TestParamInfo<SelfCheckOfOps::ParamType> &info) {
+  bool isAdjoint = std::get<0>(info.param) == Fault::Of::Adjoint;
+  return (isAdjoint ? "Adjoint" : "Tangent") +
+         std::to_string(std::get<1>(info.param));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Signs, SelfCheckOfOps,
+    testing::Combine(testing::Values(Fault::Of::Adjoint, Fault::Of::Tangent),
+                     testing::ValuesIn(operandsOfOps), testing::Values(false)),
+    nameOfFault);
+// Weights and tables, and biases.
+INSTANTIATE_TEST_SUITE_P(
+    SignsOfAll, SelfCheckOfOps,
+    testing::Combine(testing::Values(Fault::Of::Adjoint, Fault::Of::Tangent),
+                     testing::Values(1u, 2u), testing::Values(true)),
+    nameOfFault);
 
 // What single ops do not show: a derivative that is put together wrongly.
 TEST_F(SelfCheckTest, DifferencesOfTheLossNameTheLayersAndTensors) {
@@ -370,6 +426,52 @@ TEST_F(SelfCheckTest, DifferencesOfTheLossNameTheLayersAndTensors) {
     if (!check.holds())
       EXPECT_TRUE(llvm::StringRef(check.culprit).ends_with(".lora_A"))
           << check.culprit;
+}
+
+// Weights, biases, norms, tables and the head: each tensor of the model.
+TEST_F(SelfCheckTest, DifferencesOfTheLossNameEachTensorThatTrains) {
+  trainAll();
+  mlir::FailureOr<ParameterTable> table = ParameterTable::build(*module);
+  ASSERT_TRUE(succeeded(table));
+  Report right = checkWholeModel();
+  EXPECT_TRUE(right.holds()) << right.table();
+  breakRules({Fault::Of::Adjoint, "", std::nullopt});
+  Report report = checkWholeModel();
+  std::string culprits = ", ";
+  for (const Check &check : report.checks)
+    if (check.method == "differences of the loss")
+      culprits += check.culprit + ", ";
+  for (const Parameter &parameter : table->trainable())
+    EXPECT_NE(culprits.find(", " + parameter.name + ", "), std::string::npos)
+        << parameter.name << culprits;
+}
+
+static constexpr Route allRoutes[] = {Route::Exact, Route::Identity,
+                                      Route::SkippedForwards, Route::LowerPart,
+                                      Route::UpperPart};
+
+TEST_F(SelfCheckTest, EveryRouteHasItsGradient) {
+  auto reference = cantFail(createTarget(TargetRequest::parse("reference")));
+  for (bool whole : {false, true}) {
+    if (whole)
+      trainAll();
+    Report report = checkWholeModel(
+        {}, nullptr, {std::begin(allRoutes), std::end(allRoutes)},
+        reference.get());
+    EXPECT_TRUE(report.holds()) << report.table();
+  }
+}
+
+// The adjoints are right where all layers train.
+TEST_F(SelfCheckTest, ARouteNamesTheBlockThatHoldsAPart) {
+  breakRules({Fault::Of::Adjoint, "hone.add", 1, true, ".held"});
+  auto reference = cantFail(createTarget(TargetRequest::parse("reference")));
+  Report report = checkWholeModel(
+      {}, nullptr, {Route::LowerPart, Route::UpperPart}, reference.get());
+  EXPECT_EQ(failures(report), (std::set<std::string>{"lower part"}))
+      << report.table();
+  EXPECT_NE(report.status("model").render().find("@layer.backward.held"),
+            std::string::npos);
 }
 
 TEST_F(SelfCheckTest, Float64FindsWhatIsWrongInFloat32Alone) {
@@ -392,10 +494,12 @@ TEST_F(SelfCheckTest, PerturbedParametersAreWhereTheyShouldBe) {
 }
 
 namespace {
-/// Tiles as loops, some of whose differences have the wrong sign.
+/// Tiles as loops; what functions called like `name` store or, where they have
+/// differences, what these are, has the wrong sign.
 class WrongTarget : public Target {
 public:
-  explicit WrongTarget(const Target &right) : right(right) {}
+  explicit WrongTarget(const Target &right, std::string name = "layer.backward")
+      : right(right), name(std::move(name)) {}
   TargetRequest request() const override { return right.request(); }
   std::string toolchain() const override { return right.toolchain(); }
   std::vector<std::string> features() const override {
@@ -413,23 +517,44 @@ public:
 
 private:
   const Target &right;
+  std::string name;
 };
 
 struct SwapDifferences
     : mlir::PassWrapper<SwapDifferences, mlir::OperationPass<mlir::ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SwapDifferences)
+  explicit SwapDifferences(std::string name) : name(std::move(name)) {}
   void runOnOperation() override {
-    for (auto function : getOperation().getOps<mlir::func::FuncOp>())
-      if (function.getName().contains("layer.backward"))
-        function.walk([](mlir::arith::SubFOp op) {
-          op->setOperands({op.getRhs(), op.getLhs()});
+    for (auto function : getOperation().getOps<mlir::func::FuncOp>()) {
+      if (!function.getName().contains(name))
+        continue;
+      bool differs = false;
+      function.walk([&](mlir::arith::SubFOp op) {
+        op->setOperands({op.getRhs(), op.getLhs()});
+        differs = true;
+      });
+      if (!differs)
+        function.walk([&](Operation *op) {
+          if (op->getName().getStringRef().ends_with(".store"))
+            negateStored(op);
         });
+    }
   }
+  static void negateStored(Operation *store) {
+    Value stored = store->getOperand(0);
+    if (!llvm::isa<mlir::FloatType>(
+            mlir::getElementTypeOrSelf(stored.getType())))
+      return;
+    OpBuilder builder(store);
+    store->setOperand(
+        0, mlir::arith::NegFOp::create(builder, store->getLoc(), stored));
+  }
+  std::string name;
 };
 } // namespace
 
 void WrongTarget::buildLoweringPipeline(mlir::OpPassManager &pm) const {
-  pm.addPass(std::make_unique<SwapDifferences>());
+  pm.addPass(std::make_unique<SwapDifferences>(name));
   right.buildLoweringPipeline(pm);
 }
 
@@ -438,4 +563,19 @@ TEST_F(SelfCheckTest, TheReferenceFindsWhatATargetDoesWrong) {
   WrongTarget wrong(*reference);
   EXPECT_EQ(failures(checkWholeModel({}, &wrong)),
             (std::set<std::string>{"target against reference"}));
+}
+
+// What stands in for layers that are left out is no rule of an op.
+TEST_F(SelfCheckTest, ARouteNamesTheBlockThatStandsIn) {
+  auto reference = cantFail(createTarget(TargetRequest::parse("reference")));
+  for (auto [route, block, method] :
+       {std::tuple(Route::Exact, "layer.backward.frozen", "unselected exact"),
+        std::tuple(Route::Identity, "pass_through", "unselected identity")}) {
+    WrongTarget wrong(*reference, block);
+    Report report = checkWholeModel({}, nullptr, {route}, &wrong);
+    EXPECT_EQ(failures(report), (std::set<std::string>{method}))
+        << report.table();
+    EXPECT_NE(report.status("model").render().find(std::string("@") + block),
+              std::string::npos);
+  }
 }

@@ -1,0 +1,27 @@
+//===- RouteChecks.h - Gradients that do not go through every layer -------===//
+//
+// What selections and parts derive beside the plain backward: blocks that pass
+// a cotangent on where a layer is left out, without its gradients or unchanged.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_COMPILER_SELFCHECK_ROUTECHECKS_H
+#define HONE_COMPILER_SELFCHECK_ROUTECHECKS_H
+
+#include "compiler/selfcheck/ModelChecks.h"
+#include "compiler/selfcheck/ModelProgram.h"
+
+namespace hone::selfcheck {
+
+/// Appends a check for each layer: that what trains on `route` has the gradient
+/// of the loss that it stands for, and all else none. `gradient` is that of the
+/// whole model at theta. An error if the route cannot be derived or run.
+llvm::Error checkRoute(Route route, const ModelCheckRequest &request,
+                       const CheckValues &values,
+                       const ParameterTable &parameters,
+                       const std::vector<double> &gradient, rt::Pool &pool,
+                       Report &report);
+
+} // namespace hone::selfcheck
+
+#endif
