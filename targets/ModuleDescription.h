@@ -70,7 +70,7 @@ struct ModuleDescription {
   uint64_t arenaBytes = 0;
   uint64_t accumulationEnd = 0; ///< see hone_module
   uint64_t threadBytes = 0;     ///< private scratch of each thread
-  hone_optimizer optimizer = HONE_SGD;
+  uint32_t stateVectors = 0;
   hone_dtype trainableDtype = HONE_F32;
   uint64_t trainableElements = 0;
   uint64_t thetaOffset = 0, gradientOffset = 0, stateOffset = 0; ///< bytes

@@ -323,9 +323,11 @@ static Result<Placed> describe(const CompileRequest &request,
                     options.streamWeights,
                     planned.step->selectionRatio};
   }
-  ModuleDescription description = describeModule(*placed, *table, planned.spec);
+  FailureOr<ModuleDescription> description = describeModule(*placed, *table);
+  if (failed(description))
+    return bug("phase place", "the placed module lacks a region");
   return Placed{std::move(placed), std::move(*table), std::move(*read),
-                std::move(description)};
+                std::move(*description)};
 }
 
 /// Phase Lower, after which the plan knows the scratch of a thread.

@@ -53,12 +53,12 @@ static Type elementOf(Type type) {
   return cast<RankedTensorType>(type).getElementType();
 }
 
-/// 0 for a region that the module does not need, such as an optimizer state.
-static uint64_t regionOffset(ModuleOp module, const std::string &name) {
-  for (RegionOp region : module.getOps<RegionOp>())
-    if (region.getName() == name)
-      return region.getOffset();
-  return 0;
+/// Fails with a diagnostic if the module lacks the region.
+static FailureOr<uint64_t> regionOffset(ModuleOp module, const Twine &name) {
+  if (RegionOp region = findRegion(module, name.str()))
+    return uint64_t(region.getOffset());
+  return module.emitError("expects a hone.region \"")
+         << name << "\"; run hone-place first";
 }
 
 /// What a run that uses the region needs of the arena: all of it, or more where
@@ -78,34 +78,37 @@ std::string hone::optimizerVariant(const rt::MethodSettings &method) {
   return withMomentum ? "sgd_momentum" : method.optimizer.text();
 }
 
-/// The one with the most state: parts have their places in it.
-static hone_optimizer optimizerOf(const Spec &spec) {
-  hone_optimizer most = HONE_SGD;
-  for (const rt::MethodSettings *method : spec.methods()) {
-    StringRef optimizer = method->optimizer;
-    if (optimizer == "adamw")
-      return HONE_ADAMW;
-    if (method->momentum > 0)
-      most = HONE_SGD_MOMENTUM;
-  }
-  return most;
+/// The vectors that optimizers keep beside theta, all of one length.
+static uint32_t countStateVectors(ModuleOp module) {
+  uint32_t count = 0;
+  while (findRegion(module, "state" + std::to_string(count)))
+    ++count;
+  return count;
 }
 
-ModuleDescription hone::describeModule(ModuleOp module,
-                                       const ParameterTable &parameters,
-                                       const Spec &spec) {
+FailureOr<ModuleDescription>
+hone::describeModule(ModuleOp module, const ParameterTable &parameters) {
   ModuleDescription description;
+  bool isComplete = true;
+  auto placeOf = [&](const Twine &name) -> uint64_t {
+    FailureOr<uint64_t> offset = regionOffset(module, name);
+    isComplete &= succeeded(offset);
+    return offset.value_or(0);
+  };
   description.maxRows = maxRows(module).value_or(0);
   const bool generates = Schedule::find(module, Purpose::Generate).has_value();
   description.arenaBytes =
       module->getAttrOfType<IntegerAttr>(HoneDialect::getArenaBytesAttrName())
           .getInt();
-  description.optimizer = generates ? HONE_SGD : optimizerOf(spec);
+  description.stateVectors = countStateVectors(module);
   description.trainableElements = parameters.trainableElements();
-  description.thetaOffset = regionOffset(module, "theta");
-  description.gradientOffset = regionOffset(module, "gradient");
+  if (description.trainableElements > 0)
+    description.thetaOffset = placeOf("theta");
+  if (description.trainableElements > 0 && !generates)
+    description.gradientOffset = placeOf("gradient");
   description.gradientEnd = regionEnd(module, "gradient");
-  description.stateOffset = regionOffset(module, "state0");
+  if (description.stateVectors > 0)
+    description.stateOffset = placeOf("state0");
   description.accumulationEnd = regionEnd(module, "accumulation");
 
   description.schedules = describeSchedules(module);
@@ -117,7 +120,7 @@ ModuleDescription hone::describeModule(ModuleOp module,
   for (auto &[name, type] : inputs)
     description.inputs.push_back({name.str(), dtypeOf(elementOf(type)),
                                   shapeOf(type, description.maxRows),
-                                  regionOffset(module, "input." + name.str())});
+                                  placeOf("input." + name)});
 
   for (const Parameter &p : parameters.frozen())
     for (const StoredTensor &tensor : storedTensors(p.type, p.storage))
@@ -134,6 +137,8 @@ ModuleDescription hone::describeModule(ModuleOp module,
          static_cast<uint64_t>(p.offset), p.transposed,
          layer ? static_cast<uint32_t>(*layer) : HONE_NO_LAYER});
   }
+  if (!isComplete)
+    return failure();
   return description;
 }
 

@@ -26,10 +26,10 @@ struct ModelIdentity {
 };
 
 /// Everything of the description except config and threadBytes.
-/// `module` is placed and verified.
-ModuleDescription describeModule(mlir::ModuleOp module,
-                                 const ParameterTable &parameters,
-                                 const Spec &spec);
+/// `module` is placed and verified. Fails with a diagnostic if it lacks a
+/// region that it needs.
+mlir::FailureOr<ModuleDescription>
+describeModule(mlir::ModuleOp module, const ParameterTable &parameters);
 
 /// The JSON that is embedded in the binary, with what the keys of `spec` stand
 /// for; its keys are documented in runtime/README.md.

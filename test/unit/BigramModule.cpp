@@ -378,7 +378,7 @@ const hone_module Bigram<T, Optimizer>::module = [] {
   m.max_rows = rows;
   m.arena_bytes = m.accumulation_end = m.gradient_end = arenaBytes;
   m.thread_bytes = scratch;
-  m.optimizer = Optimizer;
+  m.state_vectors = Optimizer;
   m.trainable_dtype = sizeof(T) == 8 ? HONE_F64 : HONE_F32;
   m.trainable_elements = elements;
   m.theta_offset = theta;

@@ -22,7 +22,10 @@ constexpr int64_t bigramRank = 4;
 constexpr int64_t bigramMaxRows = 128; // 4 sequences of 32 tokens
 constexpr double bigramScale = 2.0;    // lora_alpha 8, r 4
 
-/// Static modules; `optimizer` is a hone_optimizer, `dtype` HONE_F32 or
+/// Optimizers, each the number of vectors that it keeps.
+enum BigramOptimizer : uint32_t { HONE_SGD, HONE_SGD_MOMENTUM, HONE_ADAMW };
+
+/// Static modules; `optimizer` is a BigramOptimizer, `dtype` HONE_F32 or
 /// HONE_F64.
 const hone_module &bigramModule(uint32_t optimizer, uint32_t dtype = HONE_F32);
 

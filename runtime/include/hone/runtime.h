@@ -40,12 +40,6 @@ typedef enum hone_init {
   HONE_INIT_PRETRAINED = 2,
 } hone_init;
 
-typedef enum hone_optimizer {
-  HONE_SGD = 0,          /* no state */
-  HONE_SGD_MOMENTUM = 1, /* 1 state vector: the momentum buffer */
-  HONE_ADAMW = 2,        /* 2 state vectors: first and second moment */
-} hone_optimizer;
-
 /* What a run costs beside the arena, the same for every module; the plan that
    honec prints and the runtime's are both made with these.
    Stack of each thread but the first. Generated code keeps its scratch in
@@ -308,7 +302,7 @@ typedef struct hone_module {
      where the spec did not say that there are several. */
   uint64_t accumulation_end;
   uint64_t thread_bytes; /* private scratch of each thread, multiple of 64 */
-  uint32_t optimizer;    /* hone_optimizer */
+  uint32_t state_vectors; /* that the optimizer keeps, each as long as theta */
   /* Of theta. Gradient and state vectors have this type, or HONE_F32 if it is
      HONE_BF16. */
   uint32_t trainable_dtype;

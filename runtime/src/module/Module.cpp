@@ -173,7 +173,7 @@ uint64_t Module::vectorBytes() const {
   return compiled->trainable_elements * dtypeBytes(gradientDtype());
 }
 
-unsigned Module::stateVectors() const { return compiled->optimizer; }
+unsigned Module::stateVectors() const { return compiled->state_vectors; }
 
 uint64_t Module::stateBytes() const {
   unsigned vectors = stateVectors();
@@ -221,7 +221,7 @@ Result<Module> Module::open(const hone_module &compiled) {
          "CPU as the target"});
 
   if (compiled.max_rows < 1 || compiled.max_rows > (int64_t(1) << 31) ||
-      compiled.optimizer > HONE_ADAMW || compiled.thread_bytes % 64 != 0 ||
+      compiled.state_vectors > 16 || compiled.thread_bytes % 64 != 0 ||
       (compiled.trainable_dtype != HONE_F32 &&
        compiled.trainable_dtype != HONE_F64 &&
        compiled.trainable_dtype != HONE_BF16) ||

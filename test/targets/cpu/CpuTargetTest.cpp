@@ -44,7 +44,7 @@ static ModuleDescription sampleDescription() {
   schedule.items.push_back(send);
   schedule.values = {{0, 8, 8, 0, 1, 0, 0}, {64, 8, 8, 0, 1, 0, 7}};
   schedule.settings = {{"seed", HONE_I64, 0}};
-  d.optimizer = HONE_ADAMW;
+  d.stateVectors = 2;
   d.trainableDtype = HONE_F64;
   d.trainableElements = 77;
   d.thetaOffset = 64;
@@ -75,7 +75,7 @@ TEST(CpuTarget, TablesReadBackThroughTheHeader) {
   EXPECT_EQ(m.max_rows, 256);
   EXPECT_EQ(m.arena_bytes, 4096u);
   EXPECT_EQ(m.thread_bytes, 64u);
-  EXPECT_EQ(m.optimizer, uint32_t(HONE_ADAMW));
+  EXPECT_EQ(m.state_vectors, 2u);
   EXPECT_EQ(m.trainable_dtype, uint32_t(HONE_F64));
   EXPECT_EQ(m.trainable_elements, 77u);
   EXPECT_EQ(m.theta_offset, 64u);
