@@ -235,6 +235,33 @@ public:
 } // namespace
 
 // Each message is the one of its iteration, though two are under way.
+// What a schedule reports of what it was given is there, run after run.
+TEST_F(InterpreterTest, ASettingIsReportedAsItWasSet) {
+  uint32_t rate = value(), other = value();
+  const hone_number settings[] = {{"rate", HONE_F64, rate}},
+                    reports[] = {{"rate", HONE_F64, rate},
+                                 {"other", HONE_F64, other}};
+  hone_schedule s = schedule();
+  s.settings = settings;
+  s.reports = reports;
+  s.setting_count = 1;
+  s.report_count = 2;
+  hone_frame frame = {};
+  frame.arena = reinterpret_cast<char *>(arena);
+  struct : BatchSource {
+    int64_t load(char *) override { return 1; }
+  } source;
+  auto pool = Pool::create(1);
+  HostDevice device(*pool.value());
+  Interpreter interpreter(s, device, frame);
+  interpreter.set("rate", 0.5);
+  for (int step = 0; step < 2; ++step) {
+    EXPECT_TRUE(interpreter.run(source));
+    EXPECT_EQ(interpreter.report("rate"), 0.5);
+    EXPECT_TRUE(std::isnan(interpreter.report("other")));
+  }
+}
+
 TEST_F(InterpreterTest, ExchangesAreCountedByChannel) {
   uint32_t count = value(), batch = value(3, 1), x = value(2, 1),
            y = value(2, 1);

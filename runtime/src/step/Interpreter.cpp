@@ -138,8 +138,15 @@ int64_t &Interpreter::rowsOf(uint32_t index) {
 
 bool Interpreter::run(BatchSource &batches) {
   source = &batches;
+  const hone_number *end = schedule.settings + schedule.setting_count;
+  auto isSetting = [&](uint32_t value) {
+    return std::any_of(
+        schedule.settings, end,
+        [value](const hone_number &setting) { return setting.value == value; });
+  };
   for (uint32_t i = 0; i < schedule.report_count; ++i)
-    if (schedule.reports[i].dtype == HONE_F64)
+    if (schedule.reports[i].dtype == HONE_F64 &&
+        !isSetting(schedule.reports[i].value))
       *reinterpret_cast<double *>(
           values.onHost(schedule.reports[i].value, Values::Use::Write)) =
           std::numeric_limits<double>::quiet_NaN();
