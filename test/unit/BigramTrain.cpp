@@ -32,5 +32,6 @@ int main(int argc, char **argv) {
   rt::startProcess(); // its module is made on the heap
   if (argc == 3 && strcmp(argv[1], "--make-inputs") == 0)
     return makeInputs(argv[2]);
-  return rt::runProgram(test::bigramModule(test::HONE_ADAMW), argc, argv);
+  return rt::runProgram(test::bigramModule(test::HONE_ADAMW), argc, argv,
+                        rt::ProcessUse::Alone);
 }

@@ -19,6 +19,7 @@ namespace hone::rt {
 enum class ExitCode : int {
   Success = 0,
   Usage = 2,         ///< wrong command line or spec
+  BeyondPlan = 3,    ///< all is done and written; memory exceeded the plan
   BadData = 65,      ///< an input file is malformed or does not fit
   NoInput = 66,      ///< an input file is missing or unreadable
   Internal = 70,     ///< a bug in Hone, or halves of two versions

@@ -16,6 +16,10 @@
 
 namespace hone::rt {
 
+/// Whether a program has its process alone, whose memory then is held to its
+/// plan, or is one of several.
+enum class ProcessUse { Shared, Alone };
+
 /// Call first in main(). Standard descriptors that are closed become /dev/null,
 /// lest a file of ours is opened as one of them and printed to. A heap that has
 /// no more memory prints H0902 and exits with 71.

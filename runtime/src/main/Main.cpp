@@ -10,5 +10,6 @@
 #include "program/Program.h"
 
 int main(int argc, char **argv) {
-  return hone::rt::runProgram(hone_compiled_module, argc, argv);
+  return hone::rt::runProgram(hone_compiled_module, argc, argv,
+                              hone::rt::ProcessUse::Alone);
 }

@@ -10,5 +10,5 @@
 
 int main(int argc, char **argv) {
   return hone::rt::runProgram(hone_compiled_module, argc, argv,
-                              hone::rt::findTask);
+                              hone::rt::ProcessUse::Alone, hone::rt::findTask);
 }

@@ -57,9 +57,63 @@ std::string RunPlan::render() const {
   return out;
 }
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define HONE_SANITIZED
+#endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define HONE_SANITIZED
+#endif
+
+PeakMeter::PeakMeter([[maybe_unused]] const RunPlan &plan) {
+#ifndef HONE_SANITIZED
+  this->plan = plan;
+#endif
+}
+
+void PeakMeter::note(const platform::ResidentMemory &now) {
+  highest = {std::max(highest.anonymous, now.anonymous),
+             std::max(highest.peak, now.peak)};
+}
+
 void PeakMeter::sample() {
   platform::ResidentMemory now = platform::residentMemory();
-  highest = {std::max(highest.anonymous, now.anonymous), now.peak};
+  // Not for each step of a run that is beyond it already.
+  if (plan && (now.anonymous > std::max(plan->total, highest.anonymous) ||
+               now.peak > std::max(plan->resident, highest.peak)))
+    now = platform::countResidentMemory().value_or(now);
+  note(now);
+}
+
+void PeakMeter::count() {
+  note(platform::countResidentMemory().value_or(platform::residentMemory()));
+}
+
+Status PeakMeter::verdict() {
+  if (!plan)
+    return Status::ok();
+  count();
+  const bool isResident = anonymous() <= plan->total;
+  const uint64_t measured = isResident ? resident() : anonymous();
+  const uint64_t planned = isResident ? plan->resident : plan->total;
+  if (measured <= planned)
+    return Status::ok();
+  std::string problem =
+      "all is done and written, but " + std::to_string(measured) +
+      (isResident ? " bytes were resident, " : " bytes were taken, ") +
+      std::to_string(measured - planned) + " more than were planned";
+  std::string remedy = "report this with the output of --plan, the spec and "
+                       "config.json";
+  const auto foreign = platform::foreignLibraries();
+  for (const platform::ForeignLibrary &library : foreign)
+    problem += (&library == foreign.data()
+                    ? "; in the process are libraries that are not Hone's, "
+                      "whose allocations count too: "
+                    : ", ") +
+               library.path + " (" + describeBytes(library.bytes) + ")";
+  if (!foreign.empty())
+    remedy = "run it without them (LD_PRELOAD, a profiler)";
+  return Status::error(ErrorCode::PlanExceeded, {"memory", problem, remedy});
 }
 
 } // namespace hone::rt

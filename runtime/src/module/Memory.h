@@ -14,6 +14,7 @@
 #include "platform/System.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,12 +46,27 @@ struct RunPlan {
 /// anonymous part, so that is sampled: where a phase has taken what it takes.
 class PeakMeter {
 public:
+  PeakMeter() = default; ///< holds the process to no plan
+  /// What is beyond `plan` by the system's quick figures, which are rounded, is
+  /// counted exactly. A sanitizer's memory is in no plan, so then there is
+  /// none.
+  explicit PeakMeter(const RunPlan &plan);
+
   void sample();
+  /// The same, exactly, which takes milliseconds.
+  void count();
   uint64_t anonymous() const { return highest.anonymous; }
   /// Anonymous memory and mapped files together; the system's own mark.
   uint64_t resident() const { return highest.peak; }
 
+  /// Counts once more, exactly. For the end of a run, when all that it leaves
+  /// is written. Errors: BeyondPlan, naming what else is in the process.
+  Status verdict();
+
 private:
+  void note(const platform::ResidentMemory &now);
+
+  std::optional<RunPlan> plan;
   platform::ResidentMemory highest;
 };
 

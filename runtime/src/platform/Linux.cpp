@@ -10,13 +10,17 @@
 #include "platform/Signals.h"
 #include "platform/System.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <cinttypes>
 #include <climits>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <fcntl.h>
+#include <link.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -113,23 +117,136 @@ std::string programPath() {
   return size > 0 ? std::string(program, size_t(size)) : "";
 }
 
-/// The field `name` of a /proc status text, 0 if it is not there.
-static uint64_t statusBytes(const char *text, const char *name) {
-  const char *line = std::strstr(text, name);
-  return line ? std::strtoull(line + std::strlen(name), nullptr, 10) * 1024 : 0;
-}
+namespace {
+/// A short text of /proc, "" if it cannot be read.
+class ProcText {
+public:
+  explicit ProcText(const char *path) {
+    int file = ::open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+      return;
+    ssize_t size = ::read(file, text, sizeof(text) - 1);
+    ::close(file);
+    text[std::max<ssize_t>(size, 0)] = 0;
+  }
+  /// The field `name`, which is in KiB; 0 if it is not there.
+  uint64_t bytes(const char *name) const {
+    const char *line = std::strstr(text, name);
+    return line ? std::strtoull(line + std::strlen(name), nullptr, 10) * 1024
+                : 0;
+  }
+
+private:
+  char text[4096] = {};
+};
+} // namespace
 
 ResidentMemory residentMemory() {
-  int file = ::open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-  if (file < 0)
-    return {};
-  char text[4096];
-  ssize_t size = ::read(file, text, sizeof(text) - 1);
-  ::close(file);
-  if (size <= 0)
-    return {};
-  text[size] = 0;
-  return {statusBytes(text, "RssAnon:"), statusBytes(text, "VmHWM:")};
+  const ProcText status("/proc/self/status");
+  return {status.bytes("RssAnon:"), status.bytes("VmHWM:")};
+}
+
+std::optional<ResidentMemory> countResidentMemory() {
+  const ProcText account("/proc/self/smaps_rollup");
+  const uint64_t now = account.bytes("Rss:");
+  if (now == 0)
+    return std::nullopt;
+  // The mark is as wrong as what it marks.
+  const ProcText status("/proc/self/status");
+  return ResidentMemory{account.bytes("Anonymous:"),
+                        now + status.bytes("VmHWM:") - status.bytes("VmRSS:")};
+}
+
+namespace {
+/// A loaded program or library: what it is called, what it asks for, where it
+/// is.
+struct LoadedObject {
+  std::string path, name;
+  std::vector<std::string> needs;
+  std::vector<std::pair<uint64_t, uint64_t>> ranges;
+  bool isNeeded = false;
+};
+} // namespace
+
+static std::string fileNameOf(const std::string &path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+static int addObject(dl_phdr_info *info, size_t, void *objects) {
+  auto &list = *static_cast<std::vector<LoadedObject> *>(objects);
+  LoadedObject &object = list.emplace_back();
+  object.path = info->dlpi_name;
+  object.name = fileNameOf(object.path);
+  const ElfW(Dyn) *dynamic = nullptr;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr) &header = info->dlpi_phdr[i];
+    const uint64_t start = info->dlpi_addr + header.p_vaddr;
+    if (header.p_type == PT_LOAD)
+      object.ranges.emplace_back(start, start + header.p_memsz);
+    if (header.p_type == PT_DYNAMIC)
+      dynamic = reinterpret_cast<const ElfW(Dyn) *>(start);
+  }
+  // Some loaders put addresses in place of offsets, some leave them.
+  const char *strings = nullptr;
+  for (const ElfW(Dyn) *entry = dynamic; entry && entry->d_tag; ++entry)
+    if (entry->d_tag == DT_STRTAB)
+      strings = reinterpret_cast<const char *>(
+          entry->d_un.d_ptr +
+          (entry->d_un.d_ptr < info->dlpi_addr ? info->dlpi_addr : 0));
+  for (const ElfW(Dyn) *entry = dynamic; entry && entry->d_tag; ++entry)
+    if (entry->d_tag == DT_NEEDED)
+      object.needs.push_back(strings + entry->d_un.d_val);
+    else if (entry->d_tag == DT_SONAME)
+      object.name = strings + entry->d_un.d_val;
+  return 0;
+}
+
+/// The anonymous bytes of the mappings that lie in `ranges`.
+static uint64_t
+anonymousIn(const std::vector<std::pair<uint64_t, uint64_t>> &ranges) {
+  FILE *maps = std::fopen("/proc/self/smaps", "re");
+  if (!maps)
+    return 0;
+  constexpr const char *field = "Anonymous:";
+  char line[512];
+  uint64_t bytes = 0;
+  bool isInside = false;
+  while (std::fgets(line, sizeof line, maps)) {
+    uint64_t start = 0, end = 0;
+    if (std::sscanf(line, "%" SCNx64 "-%" SCNx64 " ", &start, &end) == 2)
+      isInside = std::any_of(ranges.begin(), ranges.end(),
+                             [start = start, end = end](auto range) {
+                               return start < range.second && range.first < end;
+                             });
+    else if (isInside && std::strncmp(line, field, std::strlen(field)) == 0)
+      bytes += std::strtoull(line + std::strlen(field), nullptr, 10) * 1024;
+  }
+  std::fclose(maps);
+  return bytes;
+}
+
+std::vector<ForeignLibrary> foreignLibraries() {
+  std::vector<LoadedObject> objects;
+  ::dl_iterate_phdr(addObject, &objects);
+  // The program is the first; the kernel's own has no file.
+  std::vector<std::string> needed;
+  for (size_t i = 0; i < objects.size(); ++i)
+    if (i == 0 || objects[i].path.find('/') == std::string::npos)
+      objects[i].isNeeded = true;
+  if (!objects.empty())
+    needed = objects.front().needs;
+  for (size_t i = 0; i < needed.size(); ++i)
+    for (LoadedObject &object : objects)
+      if (!object.isNeeded &&
+          (object.name == needed[i] || fileNameOf(object.path) == needed[i])) {
+        object.isNeeded = true;
+        needed.insert(needed.end(), object.needs.begin(), object.needs.end());
+      }
+  std::vector<ForeignLibrary> foreign;
+  for (const LoadedObject &object : objects)
+    if (!object.isNeeded)
+      foreign.push_back({object.path, anonymousIn(object.ranges)});
+  return foreign;
 }
 
 unsigned availableCpus() {

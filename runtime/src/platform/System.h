@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace hone::rt::platform {
 
@@ -18,8 +19,24 @@ struct ResidentMemory {
   uint64_t peak = 0;      ///< anonymous and mapped files, at its highest so far
 };
 
-/// Zeros where the system does not tell. Allocates nothing.
+/// Zeros where the system does not tell. Allocates nothing. Systems count in
+/// batches of pages for each thread or processor, so it may be off by those.
 ResidentMemory residentMemory();
+
+/// The same, counted page by page, which takes milliseconds; nothing where the
+/// system has no such account. Allocates nothing.
+std::optional<ResidentMemory> countResidentMemory();
+
+/// A library that is in this process although neither the program nor what it
+/// needs asks for it, and the anonymous memory of its own data, in bytes. What
+/// it allocates is in the heap or in mappings that say nothing of it.
+struct ForeignLibrary {
+  std::string path;
+  uint64_t bytes = 0;
+};
+
+/// None where the system does not tell.
+std::vector<ForeignLibrary> foreignLibraries();
 
 /// CPUs that this process may run on, at least 1.
 unsigned availableCpus();

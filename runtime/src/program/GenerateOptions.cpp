@@ -73,8 +73,10 @@ std::string GenerateOptions::usage() {
          "\nThe text goes to standard output, everything else to standard "
          "error.\n"
          "\nexit codes\n"
-         "  0 done   2 wrong command line   65 bad data   66 no such file\n"
-         "  70 a bug   71 no memory or no thread   74 cannot read or write\n"
+         "  0 done   2 wrong command line   3 done, with more memory than was\n"
+         "  planned   65 bad data   66 no such file   70 a bug   71 no memory "
+         "or\n"
+         "  no thread   74 cannot read or write\n"
          "  130 stopped by SIGINT   143 stopped by SIGTERM\n"
          "\nhonec --explain CODE says what an error[CODE] means\n";
 }

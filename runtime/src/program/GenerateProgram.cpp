@@ -154,9 +154,8 @@ static RunPlan planFor(const Module &module, GenerateOptions &options) {
 }
 
 Status runGeneration(const hone_module &compiled,
-                     const std::vector<std::string> &arguments,
+                     const std::vector<std::string> &arguments, ProcessUse use,
                      ExitCode &outcome) {
-  PeakMeter peak;
   Result<Module> opened = Module::open(compiled);
   if (!opened.isOk())
     return opened.status();
@@ -190,6 +189,7 @@ Status runGeneration(const hone_module &compiled,
     fputs(plan.render().c_str(), stdout);
     return flushOutput();
   }
+  PeakMeter peak = use == ProcessUse::Alone ? PeakMeter(plan) : PeakMeter();
 
   Result<ModelFiles> files = openModelFiles(module, options.weights);
   if (!files.isOk())
@@ -217,7 +217,7 @@ Status runGeneration(const hone_module &compiled,
                               options.noVerify, verified);
       !s.isOk())
     return s;
-  peak.sample();
+  peak.count();
   platform::trimHeap();
 
   HostDevice device(*pool.value());
@@ -260,7 +260,7 @@ Status runGeneration(const hone_module &compiled,
          generator.length() == generator.capacity() &&
              written.tokens < uint64_t(int64_t(options.maxNewTokens)));
   outcome = stopRequested();
-  return ended;
+  return ended.isOk() ? peak.verdict() : ended;
 }
 
 } // namespace hone::rt

@@ -3,6 +3,7 @@
 #ifndef HONE_RUNTIME_PROGRAM_GENERATEPROGRAM_H
 #define HONE_RUNTIME_PROGRAM_GENERATEPROGRAM_H
 
+#include "base/Process.h"
 #include "base/Status.h"
 #include "hone/runtime.h"
 
@@ -14,7 +15,7 @@ namespace hone::rt {
 /// Runs the command line of a program whose module generates. `outcome` is
 /// Success, or 128 + a signal's number.
 Status runGeneration(const hone_module &compiled,
-                     const std::vector<std::string> &arguments,
+                     const std::vector<std::string> &arguments, ProcessUse use,
                      ExitCode &outcome);
 
 } // namespace hone::rt

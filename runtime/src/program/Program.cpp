@@ -330,7 +330,7 @@ static Status checkModelStays(const Setup &setup) {
 }
 
 static Status execute(const hone_module &compiled,
-                      const std::vector<std::string> &arguments,
+                      const std::vector<std::string> &arguments, ProcessUse use,
                       FindTask *findTask, ExitCode &outcome) {
   Setup setup;
   Result<Module> module = Module::open(compiled);
@@ -377,6 +377,8 @@ static Status execute(const hone_module &compiled,
     fputs(plan.render().c_str(), stdout);
     return flushOutput();
   }
+  if (use == ProcessUse::Alone)
+    setup.peak = PeakMeter(plan);
 
   Result<ModelFiles> files = openModelFiles(setup.module, options.weights);
   if (!files.isOk())
@@ -418,22 +420,22 @@ static Status execute(const hone_module &compiled,
                 uint64_t(options.showSamples),
                 platform::isTerminal(platform::StandardOutput));
   setup.model.releaseText(); // data is tokens from here on
-  setup.peak.sample();
+  setup.peak.count();
   platform::trimHeap(); // what tokenising freed must not stay resident
   if (Status status = makeTrainer(setup); !status.isOk())
     return status;
-  if (options.evalOnly)
-    return evaluateOnly(setup);
-  if (!options.dumpGradients.empty())
-    return dumpGradients(setup);
-  if (!options.replay.empty())
-    return replayRun(setup.module, options,
-                     setup.model.weights.layout().has_value(), *setup.trainer);
-  return train(setup, plan, outcome);
+  Status done =
+      options.evalOnly                 ? evaluateOnly(setup)
+      : !options.dumpGradients.empty() ? dumpGradients(setup)
+      : !options.replay.empty()
+          ? replayRun(setup.module, options,
+                      setup.model.weights.layout().has_value(), *setup.trainer)
+          : train(setup, plan, outcome);
+  return done.isOk() ? setup.peak.verdict() : done;
 }
 
 int runProgram(const hone_module &compiled, int argc, char **argv,
-               FindTask *findTask) {
+               ProcessUse use, FindTask *findTask) {
   startProcess();
   installSigbusHandler();
   installSignalHandlers();
@@ -447,13 +449,18 @@ int runProgram(const hone_module &compiled, int argc, char **argv,
                          compiled.struct_size == sizeof(hone_module) &&
                          compiled.schedule_count == 1 &&
                          compiled.schedules[0].purpose == HONE_GENERATE;
-  Status status = generates ? runGeneration(compiled, arguments, outcome)
-                            : execute(compiled, arguments, findTask, outcome);
+  Status status =
+      generates ? runGeneration(compiled, arguments, use, outcome)
+                : execute(compiled, arguments, use, findTask, outcome);
   if (!status.isOk()) {
     fflush(stdout);
     fputs(status.render().c_str(), stderr);
-    return int(status.errorCode() == ErrorCode::Stopped ? stopRequested()
-                                                        : status.exitCode());
+    if (status.errorCode() == ErrorCode::Stopped)
+      outcome = stopRequested();
+    // Of a run that a signal stopped, the code says that it can be resumed.
+    else if (status.errorCode() != ErrorCode::PlanExceeded ||
+             outcome == ExitCode::Success)
+      outcome = status.exitCode();
   }
   return int(outcome);
 }

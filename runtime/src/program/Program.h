@@ -8,6 +8,7 @@
 #ifndef HONE_RUNTIME_PROGRAM_PROGRAM_H
 #define HONE_RUNTIME_PROGRAM_PROGRAM_H
 
+#include "base/Process.h"
 #include "data/CandidateFormat.h"
 #include "hone/runtime.h"
 
@@ -21,6 +22,7 @@ using FindTask = std::unique_ptr<CandidateFormat>(const std::string &name);
 
 /// Runs the command line and returns the exit code; see base/Status.h.
 int runProgram(const hone_module &compiled, int argc, char **argv,
+               ProcessUse use = ProcessUse::Shared,
                FindTask *findTask = nullptr);
 
 } // namespace hone::rt
