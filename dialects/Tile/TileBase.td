@@ -45,8 +45,9 @@ def TileDialect : Dialect {
     /// Set where `tile.parallel` is outlined, read when the module is emitted.
     static constexpr ::llvm::StringLiteral kThreadBytesAttrName =
         "tile.thread_bytes";
-    /// Module attribute, i64: bytes of the constant tables that kernels read.
-    /// Set where kernels are made.
+    /// Module attribute, i64: bytes of the program that grow with the model: the
+    /// constant tables that kernels read, and the calls of entries. Set where
+    /// kernels are made.
     static constexpr ::llvm::StringLiteral kTableBytesAttrName =
         "tile.table_bytes";
     /// Function attribute, unit: the runtime calls it.

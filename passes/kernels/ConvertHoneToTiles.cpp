@@ -23,6 +23,20 @@ namespace hone {
 using namespace mlir;
 using namespace hone;
 
+/// The code of entries, which is calls: of what their layers read and write,
+/// each address takes two instructions at most.
+static int64_t bytesOfCalls(ModuleOp module) {
+  constexpr int64_t addressBytes = 16;
+  int64_t bytes = 0;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function->hasAttr(tile::TileDialect::kEntryAttrName))
+      function.walk([&](Operation *op) {
+        if (isa<func::CallOp, tile::PrefetchOp, tile::ReleaseOp>(op))
+          bytes += addressBytes * (op->getNumOperands() + 1);
+      });
+  return bytes;
+}
+
 namespace {
 struct ConvertToTiles : public hone::impl::ConvertToTilesBase<ConvertToTiles> {
   using ConvertToTilesBase::ConvertToTilesBase;
@@ -73,7 +87,7 @@ struct ConvertToTiles : public hone::impl::ConvertToTilesBase<ConvertToTiles> {
     for (RegionOp region :
          llvm::make_early_inc_range(module.getOps<RegionOp>()))
       region.erase();
-    int64_t tables = 0;
+    int64_t tables = bytesOfCalls(module);
     for (auto global : module.getOps<memref::GlobalOp>())
       tables += llvm::divideCeil(global.getType().getNumElements() *
                                      global.getType().getElementTypeBitWidth(),

@@ -17,6 +17,7 @@
 #include "passes/place/Lifetimes.h"
 #include "passes/place/SchedulePlacement.h"
 #include "runtime/include/hone/runtime.h"
+#include "runtime/src/module/ProcessMemory.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
@@ -149,6 +150,38 @@ static SmallVector<StepRun> runsOfStep(ModuleOp module) {
   return runs;
 }
 
+/// `trainsModel`: the run's result is a model.
+static rt::ProcessFacts
+factsOf(ModuleOp module, const ParameterTable &parameters, bool trainsModel) {
+  rt::ProcessFacts facts;
+  facts.writesModel = trainsModel && !generates(module);
+  for (const Parameter &parameter : parameters.frozen())
+    for (const StoredTensor &tensor :
+         storedTensors(parameter.type, parameter.storage)) {
+      facts.inFile.add(parameter.name.size() + tensor.suffix.size());
+      ++facts.weights;
+    }
+  for (const Parameter &parameter : parameters.trainable()) {
+    facts.trainables.add(parameter.name.size());
+    if (parameter.isLoaded())
+      facts.inFile.add(parameter.name.size());
+  }
+  for (ScheduleOp schedule : module.getOps<ScheduleOp>())
+    schedule.walk([&](Operation *op) {
+      ++facts.items;
+      facts.values += op->getNumResults();
+    });
+  if (Schedule::find(module, Purpose::Compare))
+    facts.compared = parameters.layers().size() + 1;
+  if (auto positions = module->getAttrOfType<IntegerAttr>(
+          HoneDialect::getMaxPositionsAttrName()))
+    module.walk([&](LogitsOp logits) {
+      facts.logits = logits.getY().getType().getDimSize(0);
+      facts.positions = positions.getInt();
+    });
+  return facts;
+}
+
 FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes,
                                        int64_t tableBytes) {
   auto arena =
@@ -245,33 +278,21 @@ FailureOr<MemoryPlan> MemoryPlan::read(ModuleOp module, int64_t threadBytes,
     plan.rows.push_back(
         {"gaps", plan.arenaBytes - plan.lowerBound, "between buffers"});
 
-  struct Names {
-    uint64_t count = 0, bytes = 0;
-    void add(size_t size) { ++count, bytes += size; }
-  } weights, trainables;
+  const rt::ProcessFacts facts = factsOf(module, *parameters, trainsModel);
+  plan.processBytes = static_cast<int64_t>(rt::processBytes(facts));
+  plan.mappedTableBytes = static_cast<int64_t>(rt::mappedTableBytes(facts));
+  bool isLoaded = false;
   for (const Parameter &parameter : parameters->frozen())
     for (const StoredTensor &tensor :
-         storedTensors(parameter.type, parameter.storage)) {
+         storedTensors(parameter.type, parameter.storage))
       plan.weightBytes += bytesAtRows(tensor.type, 0);
-      weights.add(parameter.name.size() + tensor.suffix.size());
-    }
-  bool isLoaded = false;
   for (const Parameter &parameter : parameters->trainable()) {
-    trainables.add(parameter.name.size());
     if (!parameter.isLoaded())
       continue;
     isLoaded = true;
     plan.weightBytes += bytesAtRows(
         storedTensors(parameter.type, parameter.storage).front().type, 0);
   }
-  plan.processBytes = static_cast<int64_t>(hone_process_bytes(
-      weights.count, weights.bytes, trainables.count, trainables.bytes));
-  if (auto positions = module->getAttrOfType<IntegerAttr>(
-          HoneDialect::getMaxPositionsAttrName()))
-    module.walk([&](LogitsOp logits) {
-      plan.processBytes += static_cast<int64_t>(hone_sampling_bytes(
-          logits.getY().getType().getDimSize(0), positions.getInt()));
-    });
   plan.residentWeights = WeightResidency::of(module);
   if (isLoaded) {
     // When a run starts, they are verified and copied piece by piece.
@@ -292,9 +313,9 @@ int64_t MemoryPlan::peak(int64_t threads) const {
 }
 
 int64_t MemoryPlan::mappedPeak(int64_t threads) const {
-  return static_cast<int64_t>(
-      hone_mapped_bytes(weightBytes, residentWeights.bytes,
-                        residentWeights.threadBytes, tableBytes, threads));
+  return static_cast<int64_t>(hone_mapped_bytes(
+      weightBytes, residentWeights.bytes, residentWeights.threadBytes,
+      tableBytes + mappedTableBytes, threads));
 }
 
 static void line(llvm::raw_ostream &os, StringRef name, int64_t bytes,
@@ -350,13 +371,10 @@ std::string MemoryPlan::table(int64_t threads) const {
 }
 
 std::string MemoryPlan::json(std::optional<int64_t> threads) const {
-  llvm::json::Array classes, moments;
+  llvm::json::Array classes;
   for (const Row &row : rows)
     classes.push_back(
         llvm::json::Object{{"name", row.name}, {"bytes", row.bytes}});
-  for (const Moment &moment : timeline)
-    moments.push_back(
-        llvm::json::Object{{"call", moment.call}, {"bytes", moment.bytes}});
   llvm::json::Object plan{
       {"classes", std::move(classes)},
       {"arena_bytes", arenaBytes},
@@ -365,7 +383,7 @@ std::string MemoryPlan::json(std::optional<int64_t> threads) const {
       {"stack_bytes", stackBytes},
       {"process_bytes", processBytes},
       {"weight_bytes", weightBytes},
-      {"table_bytes", tableBytes},
+      {"table_bytes", tableBytes + mappedTableBytes},
       {"dump_bytes", dumpBytes},
       {"accumulation_bytes", accumulationBytes},
       {"resident_weight_bytes", residentWeights.bytes},
@@ -375,8 +393,7 @@ std::string MemoryPlan::json(std::optional<int64_t> threads) const {
       {"row_bytes", counts.rowBytes},
       {"fills", counts.fills},
       {"fill_bytes", counts.fillBytes},
-      {"estimated_seconds", seconds},
-      {"timeline", std::move(moments)}};
+      {"estimated_seconds", seconds}};
   if (choice) {
     plan["residuals"] = choice->residuals;
     plan["recomputed_inputs"] = choice->recomputedInputs;
@@ -388,6 +405,11 @@ std::string MemoryPlan::json(std::optional<int64_t> threads) const {
       plan["selection_ratio"] = *choice->selectionRatio;
   }
   if (threads) {
+    llvm::json::Array moments;
+    for (const Moment &moment : timeline)
+      moments.push_back(
+          llvm::json::Object{{"call", moment.call}, {"bytes", moment.bytes}});
+    plan["timeline"] = std::move(moments);
     plan["threads"] = *threads;
     plan["peak_bytes"] = peak(*threads);
     plan["resident_bytes"] = residentPeak(*threads);

@@ -41,9 +41,12 @@ struct MemoryPlan {
   int64_t lowerBound = 0;
   int64_t threadBytes = 0;  ///< private scratch of each thread
   int64_t stackBytes = 0;   ///< stack of each thread but the first
-  int64_t processBytes = 0; ///< hone_process_bytes of the tensors
-  int64_t tableBytes = 0;   ///< of kernels' constants, known after lowering
-  int64_t weightBytes = 0;  ///< mapped read-only, not part of the peak
+  int64_t processBytes = 0; ///< rt::processBytes
+  /// Of the program's constants and of the calls in its code, known after
+  /// lowering.
+  int64_t tableBytes = 0;
+  int64_t mappedTableBytes = 0; ///< rt::mappedTableBytes
+  int64_t weightBytes = 0;      ///< mapped read-only, not part of the peak
   /// Of those, what is resident at a time; all but with hone-stream-weights.
   WeightResidency residentWeights;
   /// Gradients of all parameters behind the arena, where a step has those of
@@ -89,10 +92,11 @@ struct MemoryPlan {
   /// One JSON object: classes, arena_bytes, lower_bound_bytes, thread_bytes,
   /// stack_bytes, process_bytes, weight_bytes, resident_weight_bytes,
   /// resident_thread_bytes, table_bytes, dump_bytes, accumulation_bytes, flops,
-  /// product_flops, row_bytes, fills, fill_bytes, estimated_seconds, timeline;
-  /// of a plan that was chosen also residuals, recomputed_inputs,
-  /// rounded_inputs, tile_rows, forward_tile_rows and streams_weights; and of
-  /// so many `threads` also threads, peak_bytes and resident_bytes.
+  /// product_flops, row_bytes, fills, fill_bytes, estimated_seconds; of a plan
+  /// that was chosen also residuals, recomputed_inputs, rounded_inputs,
+  /// tile_rows, forward_tile_rows and streams_weights; and of so many `threads`
+  /// also threads, peak_bytes, resident_bytes and timeline. The program has it
+  /// without threads.
   std::string json(std::optional<int64_t> threads = std::nullopt) const;
 };
 

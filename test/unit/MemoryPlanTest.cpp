@@ -109,7 +109,7 @@ TEST(MemoryPlan, CountsTheOperationsOfEveryCall) {
 TEST(MemoryPlan, SaysTheSameInJson) {
   ParsedModule module(source);
   MemoryPlan plan = readPlan(module, 0);
-  auto json = llvm::json::parse(plan.json());
+  auto json = llvm::json::parse(plan.json(/*threads=*/2));
   ASSERT_TRUE(bool(json));
   const llvm::json::Object *object = json->getAsObject();
   ASSERT_TRUE(object);

@@ -5,10 +5,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "module/Memory.h"
-
+#include "TemporaryFolder.h"
 #include "base/ByteCount.h"
+#include "formats/Safetensors.h"
 #include "hone/runtime.h"
+#include "module/ProcessMemory.h"
 #include "threads/Pool.h"
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include <gtest/gtest.h>
 
@@ -43,6 +49,40 @@ TEST(RunPlan, AddsTheWeightsThatAreResidentAtATime) {
   EXPECT_EQ(resident(3), 23 * mib);
   EXPECT_EQ(resident(90), 100 * mib) << "never more than there are";
 }
+
+#ifdef __GLIBC__
+static uint64_t heapInUse() {
+  const struct mallinfo2 heap = mallinfo2();
+  return heap.uordblks + heap.hblkhd;
+}
+
+// The tables of a weights file take what is planned for them, or hardly less.
+TEST(ProcessMemory, IsWhatTheHeaderOfAFileTakes) {
+  const TemporaryFolder folder;
+  ProcessFacts facts;
+  std::vector<TensorSpec> tensors;
+  for (int i = 0; i < 20000; ++i) {
+    tensors.push_back(
+        {"model.layers." + std::to_string(i) + ".self_attn.q_proj.weight",
+         Dtype::F32,
+         {0, 8}});
+    facts.inFile.add(tensors.back().name.size());
+  }
+  const std::string path = folder.file("weights.safetensors");
+  auto writer = SafetensorsWriter::create(path, tensors, {});
+  ASSERT_TRUE(writer.isOk());
+  ASSERT_TRUE(writer.value().commit().isOk());
+  const uint64_t before = heapInUse();
+  auto file = SafetensorsFile::open(path);
+  ASSERT_TRUE(file.isOk());
+  const uint64_t taken = heapInUse() - before;
+  if (taken == 0)
+    GTEST_SKIP() << "the heap of a sanitizer says nothing of itself";
+  const uint64_t planned = processBytes(facts) - processBytes({});
+  EXPECT_LE(taken, planned);
+  EXPECT_GE(taken, planned * 8 / 10);
+}
+#endif
 
 TEST(RunPlan, DescribesBytesForAPerson) {
   EXPECT_EQ(describeBytes(0), "0 B");

@@ -45,43 +45,18 @@ typedef enum hone_init {
    Stack of each thread but the first. Generated code keeps its scratch in
    hone_frame::thread_scratch, so this is small on purpose. */
 #define HONE_THREAD_STACK_BYTES (256 * 1024)
-/* Anonymous memory that no buffer accounts for, a sum:
-   the program's own data, heap, main stack and I/O buffers; */
-#define HONE_PROGRAM_BYTES (768 * 1024)
-/* what preparing data takes: a line (DataLines::LongestLine), a piece of text
-   in the tokenizer (Tokenizer::LongestPiece) and the buffers of two files; */
-#define HONE_PREPARATION_BYTES (3 * 1024 * 1024)
-/* the tables of tensors, and, when data is long prepared, what saving an
-   adapter makes of them. */
-static inline uint64_t hone_process_bytes(uint64_t weights,
-                                          uint64_t weight_name_bytes,
-                                          uint64_t trainables,
-                                          uint64_t trainable_name_bytes) {
-  uint64_t tables = (weights + trainables) * 160 +
-                    (weight_name_bytes + trainable_name_bytes) * 2;
-  uint64_t saving = trainables * 384 + trainable_name_bytes * 6;
-  return HONE_PROGRAM_BYTES + tables +
-         (saving > HONE_PREPARATION_BYTES ? saving : HONE_PREPARATION_BYTES);
-}
-/* What a program that generates takes besides: its tokens, and their order by
-   logits for a sampler. */
-static inline uint64_t hone_sampling_bytes(uint64_t vocabulary,
-                                           uint64_t positions) {
-  return vocabulary * 4 + positions * 16;
-}
 /* Anonymous memory of a run, at most. `arena`: what the run has of it, see
-   hone_module. */
+   hone_module; `process`: rt::processBytes. */
 static inline uint64_t hone_peak_bytes(uint64_t arena, uint64_t process,
                                        uint64_t thread_bytes,
                                        uint64_t threads) {
   return arena + process + threads * thread_bytes +
          (threads - 1) * HONE_THREAD_STACK_BYTES;
 }
-/* Resident pages of files that are not weights: the program, its C library, and
-   the tokens of a batch. Those are 5 MiB together; what is above them covers
-   larger programs and the header of the weights file. */
+/* Resident pages of files that neither are weights nor grow with the model: the
+   program, its C library, and the tokens of a batch. */
 #define HONE_MAPPED_BYTES (8 * 1024 * 1024)
-/* Resident pages of files, at most: the `tables` of kernels, `resident` of the
+/* Resident pages of files, at most: the program's `tables`, `resident` of the
    weights, and as much again as `resident_thread` for each thread. */
 static inline uint64_t hone_mapped_bytes(uint64_t weights, uint64_t resident,
                                          uint64_t resident_thread,
@@ -301,7 +276,7 @@ typedef struct hone_module {
   /* What a step of several batches needs in its place: arena_bytes, or more
      where the spec did not say that there are several. */
   uint64_t accumulation_end;
-  uint64_t thread_bytes; /* private scratch of each thread, multiple of 64 */
+  uint64_t thread_bytes;  /* private scratch of each thread, multiple of 64 */
   uint32_t state_vectors; /* that the optimizer keeps, each as long as theta */
   /* Of theta. Gradient and state vectors have this type, or HONE_F32 if it is
      HONE_BF16. */

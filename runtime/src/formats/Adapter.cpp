@@ -122,6 +122,8 @@ static Status writeTensors(const std::string &path,
                            const std::vector<TensorMemory> &tensors) {
   std::vector<TensorSpec> specs;
   std::vector<const TensorMemory *> byName;
+  specs.reserve(tensors.size());
+  byName.reserve(tensors.size());
   for (const TensorMemory &t : tensors) {
     specs.push_back({std::string(peftPrefix) + t.name, t.dtype, t.fileShape()});
     byName.push_back(&t);

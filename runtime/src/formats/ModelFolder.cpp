@@ -99,6 +99,7 @@ static Status writeShard(const std::string &path,
                          const ModelLayout::Shard &shard,
                          const ParametersByName &parameters, FolderSync sync) {
   std::vector<TensorSpec> specs;
+  specs.reserve(shard.tensors.size());
   ParametersByName sources;
   for (const ModelLayout::Tensor &tensor : shard.tensors) {
     const TensorMemory *source = parameters.at(tensor.parameter);

@@ -89,7 +89,7 @@ public:
                JsonReader::Position::ByteOffset, 8),
         header(header) {}
 
-  Status run();
+  Status run(size_t tensors);
 
 private:
   bool metadata();
@@ -103,9 +103,20 @@ private:
 };
 } // namespace
 
-Status HeaderParser::run() {
+/// How many tensors `json` has, if none spells its keys with escapes. A table
+/// that grows as it is filled would take three times its memory.
+static size_t countTensors(std::string_view json) {
+  constexpr std::string_view each = "\"data_offsets\"";
+  size_t count = 0;
+  for (size_t at = 0; (at = json.find(each, at)) != json.npos; ++count)
+    at += each.size();
+  return std::min<size_t>(count, MaxEntries);
+}
+
+Status HeaderParser::run(size_t tensors) {
   bool seenMetadata = false;
   std::string key;
+  header.tensors.reserve(tensors);
   reader.beginObject();
   while (reader.nextMember(key)) {
     uint64_t keyOffset = reader.lastToken();
@@ -123,7 +134,7 @@ Status HeaderParser::run() {
       reader.failAt(keyOffset, "expected at most 1000000 tensors, found more",
                     "split the model into several files");
     TensorInfo info;
-    info.name = std::move(key);
+    info.name = key; // with no more memory than it needs
     if (tensor(info))
       header.tensors.push_back(std::move(info));
   }
@@ -364,7 +375,8 @@ Result<SafetensorsHeader> SafetensorsHeader::parse(std::string_view file,
                                 std::to_string(static_cast<uint8_t>(json[0]))));
   SafetensorsHeader header;
   header.bufferOffset = 8 + headerBytes;
-  if (Status s = HeaderParser(json, place, header).run(); !s.isOk())
+  if (Status s = HeaderParser(json, place, header).run(countTensors(json));
+      !s.isOk())
     return s;
   if (Status s = indexNames(header, place); !s.isOk())
     return s;
@@ -431,9 +443,20 @@ static Status cannotExpress(const std::string &path,
   return Status::error(ErrorCode::Bug, {path, problem, "report this bug"});
 }
 
+/// A tensor as the header has it, and a comma.
+static std::string memberText(const TensorInfo &t) {
+  std::string text;
+  appendJsonString(text, t.name);
+  return text + ":{\"dtype\":\"" + dtypeName(t.dtype) +
+         "\",\"shape\":" + describeShape(t.shape) + ",\"data_offsets\":[" +
+         std::to_string(t.begin) + "," + std::to_string(t.end) + "]},";
+}
+
+/// The header with its size in front, in no more memory than it needs.
 static std::string headerText(const std::vector<TensorInfo> &tensors,
                               const SafetensorsMetadata &metadata) {
-  std::string text = "{";
+  std::string text(8, '\0');
+  text += '{';
   if (!metadata.empty()) {
     appendJsonString(text, MetadataKey);
     text += ":{";
@@ -444,20 +467,21 @@ static std::string headerText(const std::vector<TensorInfo> &tensors,
       text += ':';
       appendJsonString(text, value);
     }
-    text += '}';
+    text += "},";
   }
-  for (const TensorInfo &t : tensors) {
-    if (text.size() > 1)
-      text += ',';
-    appendJsonString(text, t.name);
-    text += std::string(":{\"dtype\":\"") + dtypeName(t.dtype) +
-            "\",\"shape\":" + describeShape(t.shape) + ",\"data_offsets\":[" +
-            std::to_string(t.begin) + "," + std::to_string(t.end) + "]}";
-  }
+  size_t size = text.size() + SafetensorsWriter::BufferAlignment;
+  for (const TensorInfo &t : tensors)
+    size += memberText(t).size();
+  text.reserve(size);
+  for (const TensorInfo &t : tensors)
+    text += memberText(t);
+  if (text.back() == ',')
+    text.pop_back();
   text += '}';
-  uint64_t unaligned = (8 + text.size()) % SafetensorsWriter::BufferAlignment;
-  if (unaligned != 0)
-    text.append(SafetensorsWriter::BufferAlignment - unaligned, ' ');
+  while (text.size() % SafetensorsWriter::BufferAlignment != 0)
+    text += ' ';
+  for (size_t i = 0; i < 8; ++i)
+    text[i] = static_cast<char>(uint64_t(text.size() - 8) >> (8 * i));
   return text;
 }
 
@@ -471,6 +495,7 @@ SafetensorsWriter::create(const std::string &path,
             });
   std::sort(metadata.begin(), metadata.end());
   SafetensorsWriter writer;
+  writer.infos.reserve(tensors.size());
   for (TensorSpec &spec : tensors) {
     TensorInfo info;
     static_cast<TensorSpec &>(info) = std::move(spec);
@@ -483,11 +508,8 @@ SafetensorsWriter::create(const std::string &path,
     writer.bufferBytes = info.end;
     writer.infos.push_back(std::move(info));
   }
-  std::string text = headerText(writer.infos, metadata);
-  std::string prefix(8, '\0');
-  for (int i = 0; i < 8; ++i)
-    prefix[i] = static_cast<char>(uint64_t(text.size()) >> (8 * i));
-  text.insert(0, prefix);
+  tensors = {};
+  const std::string text = headerText(writer.infos, metadata);
 
   // What we write, we must be able to read.
   Result<SafetensorsHeader> check =

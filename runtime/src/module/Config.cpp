@@ -8,6 +8,7 @@
 #include "module/Config.h"
 
 #include "hone/runtime.h"
+#include "module/ProcessMemory.h"
 
 #include <cstdlib>
 
@@ -132,7 +133,7 @@ Result<ModuleConfig> ModuleConfig::parse(const char *json) {
   const Json &root = parsed.value();
   Status failure = Status::ok();
   ModuleConfig config;
-  config.processBytes = hone_process_bytes(0, 0, 0, 0);
+  config.processBytes = rt::processBytes({});
 
   ConfigSection model(root, "model", failure);
   model.read("name", config.modelName);

@@ -42,8 +42,8 @@ struct ModuleConfig : Settings {
   uint64_t weightBytes = 0;
   uint64_t residentWeightBytes = 0; ///< of those, at a time
   uint64_t residentThreadBytes = 0; ///< more for each thread
-  uint64_t tableBytes = 0;          ///< of kernels' constants
-  double estimatedSeconds = 0;      ///< of one batch, by the plan; 0: unknown
+  uint64_t tableBytes = 0;     ///< of the program, that grow with the model
+  double estimatedSeconds = 0; ///< of one batch, by the plan; 0: unknown
 
   /// Errors: Internal, naming the key; a user cannot cause one.
   static Result<ModuleConfig> parse(const char *json);

@@ -53,6 +53,8 @@ GradientComparison::GradientComparison(const Module &module) {
   std::map<uint32_t, size_t> places; // HONE_NO_LAYER is the last
   for (uint32_t i = 0; i < abi.trainable_count; ++i)
     places[abi.trainables[i].layer];
+  members.reserve(abi.trainable_count);
+  layers.reserve(places.size());
   for (auto &[layer, place] : places) {
     place = layers.size();
     layers.push_back(

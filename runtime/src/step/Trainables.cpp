@@ -102,6 +102,7 @@ std::string Trainables::adapterName(const hone_trainable &t) const {
 std::vector<TensorMemory> Trainables::inFiles() const {
   const hone_module &abi = module.abi();
   std::vector<TensorMemory> tensors;
+  tensors.reserve(abi.trainable_count);
   for (uint32_t i = 0; i < abi.trainable_count; ++i) {
     const hone_trainable &t = abi.trainables[i];
     tensors.push_back({weights.layout() ? t.name : adapterName(t),
@@ -145,6 +146,7 @@ Status Trainables::dumpGradients(const std::string &path,
   const std::string prefix(weights.layout() ? "" : peftPrefix);
   std::vector<TensorMemory> tensors = inFiles();
   std::vector<TensorSpec> specs;
+  specs.reserve(tensors.size());
   for (uint32_t i = 0; i < abi.trainable_count; ++i) {
     TensorMemory &tensor = tensors[i];
     tensor.name = prefix + tensor.name;
@@ -153,7 +155,7 @@ Status Trainables::dumpGradients(const std::string &path,
     specs.push_back({tensor.name, dtype, tensor.fileShape()});
   }
   Result<SafetensorsWriter> writer =
-      SafetensorsWriter::create(path, specs, metadata);
+      SafetensorsWriter::create(path, std::move(specs), metadata);
   if (!writer.isOk())
     return writer.status();
   for (const TensorInfo &info : writer.value().tensors())

@@ -1,0 +1,113 @@
+//===- ProcessMemory.cpp - What a process takes beside its arena ----------===//
+
+#include "module/ProcessMemory.h"
+
+#include "formats/Safetensors.h"
+#include "formats/TensorMemory.h"
+#include "hone/runtime.h"
+#include "step/GradientComparison.h"
+
+#include <algorithm>
+
+namespace hone::rt {
+
+/// The program's own data, heap, main stack and I/O buffers.
+static constexpr uint64_t ProgramBytes = 768 * 1024;
+/// What preparing data takes: a line (DataLines::LongestLine), a piece of text
+/// in the tokenizer (Tokenizer::LongestPiece) and the buffers of two files.
+static constexpr uint64_t PreparationBytes = 3 * 1024 * 1024;
+
+/// An allocation's own bytes and its rounding up, at most.
+static constexpr uint64_t ChunkBytes = 24;
+/// A shape of up to four dimensions.
+static constexpr uint64_t ShapeBytes = 4 * sizeof(int64_t) + 16;
+/// What a header says of a tensor beside its name, as text.
+static constexpr uint64_t HeaderBytes = 100;
+/// A node of a map or set, beside what it holds.
+static constexpr uint64_t NodeBytes = 32 + ChunkBytes;
+/// The names in an adapter's file have a prefix.
+static constexpr uint64_t PrefixBytes = 24;
+/// A value of JSON in a tree.
+static constexpr uint64_t JsonBytes = 150;
+
+/// Copies of all names, each an allocation.
+static uint64_t namesOf(const NamedTensors &tensors, uint64_t copies) {
+  return copies * (tensors.nameBytes + tensors.count * ChunkBytes);
+}
+
+/// SafetensorsHeader of a file with `tensors`.
+static uint64_t headerOf(const NamedTensors &tensors) {
+  constexpr uint64_t numbers = 2 * sizeof(uint32_t); // byName, order of offsets
+  return namesOf(tensors, 1) +
+         tensors.count * (sizeof(TensorInfo) + ShapeBytes + numbers);
+}
+
+/// Trainables::save: a list of the tensors and by name, the writer's header as
+/// tables and as text, and what checks it. A model also has a map by name, and
+/// then the index of its files, which is less than the header.
+static uint64_t savingOf(const ProcessFacts &facts) {
+  NamedTensors written = facts.trainables;
+  written.nameBytes += written.count * PrefixBytes;
+  const uint64_t listed =
+      sizeof(TensorMemory) + ShapeBytes + 2 * sizeof(void *);
+  const uint64_t mapped =
+      facts.writesModel ? 2 * (NodeBytes + sizeof(std::string_view)) : 0;
+  return namesOf(facts.trainables, 1) +
+         written.count * (listed + mapped + sizeof(TensorSpec)) +
+         2 * headerOf(written) + written.nameBytes +
+         written.count * HeaderBytes;
+}
+
+/// The ModelLayout of a model that is written again.
+static uint64_t layoutOf(const ProcessFacts &facts) {
+  return facts.writesModel
+             ? namesOf(facts.trainables, 2) +
+                   facts.trainables.count * 2 * sizeof(std::string)
+             : 0;
+}
+
+/// Weights::open makes that from JSON, and two sets of names.
+static uint64_t openingOf(const ProcessFacts &facts) {
+  return facts.writesModel
+             ? namesOf(facts.trainables, 2) +
+                   facts.trainables.count *
+                       (3 * JsonBytes +
+                        2 * (NodeBytes + sizeof(std::string_view)))
+             : 0;
+}
+
+/// A comparison: its line of the log as text and as JSON, the table, the plot.
+static uint64_t comparingOf(const ProcessFacts &facts) {
+  constexpr uint64_t values = 10, line = 512, plot = 1024;
+  return facts.compared * (values * JsonBytes + line + plot);
+}
+
+uint64_t processBytes(const ProcessFacts &facts) {
+  const uint64_t ofSchedules = facts.items * (sizeof(hone_item) + 16) +
+                               facts.values * (sizeof(void *) + 16);
+  const uint64_t ofComparison =
+      facts.compared == 0
+          ? 0
+          : facts.trainables.count * (sizeof(GradientSums) + 16) +
+                facts.compared * (3 * sizeof(GradientSums) + NodeBytes);
+  const uint64_t tables =
+      headerOf(facts.inFile) +
+      facts.weights * (sizeof(hone_weight) + sizeof(void *)) +
+      facts.trainables.count * sizeof(hone_trainable) + layoutOf(facts) +
+      ofSchedules + ofComparison;
+  const uint64_t sampling = facts.logits * 4 + facts.positions * 16;
+  return ProgramBytes + tables + sampling +
+         std::max({PreparationBytes, savingOf(facts), openingOf(facts),
+                   comparingOf(facts)});
+}
+
+uint64_t mappedTableBytes(const ProcessFacts &facts) {
+  // Names, shapes, and what the loader does to addresses.
+  constexpr uint64_t relocations = 3 * 24, shape = 32;
+  const uint64_t named = facts.weights + facts.trainables.count;
+  return facts.inFile.nameBytes * 2 + facts.trainables.nameBytes +
+         facts.inFile.count * HeaderBytes + named * (relocations + shape) +
+         facts.items * 8 * 24;
+}
+
+} // namespace hone::rt

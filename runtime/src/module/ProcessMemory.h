@@ -1,0 +1,47 @@
+//===- ProcessMemory.h - What a process takes beside its arena ------------===//
+//
+// A sum of what the program allocates and touches, so that honec can promise it
+// before there is a program. Whoever makes the program keep or build more adds
+// it here; test/reliability/plans.py compares the sum with the kernel's
+// account.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_MODULE_PROCESSMEMORY_H
+#define HONE_RUNTIME_MODULE_PROCESSMEMORY_H
+
+#include <cstdint>
+
+namespace hone::rt {
+
+/// Tensors, by their number and the bytes of all their names.
+struct NamedTensors {
+  uint64_t count = 0, nameBytes = 0;
+
+  void add(uint64_t nameSize) { ++count, nameBytes += nameSize; }
+};
+
+/// What decides how much that is.
+struct ProcessFacts {
+  NamedTensors inFile;      ///< of the weights file
+  NamedTensors trainables;  ///< hone_module::trainables
+  uint64_t weights = 0;     ///< hone_module::weight_count
+  bool writesModel = false; ///< the run's result is a model, not an adapter
+  uint64_t items = 0;       ///< of all schedules
+  uint64_t values = 0;      ///< of all schedules
+  uint64_t compared = 0;    ///< layers whose gradients are compared
+  uint64_t logits = 0;      ///< of a token, where the program generates text
+  uint64_t positions = 0;   ///< of a text, likewise
+};
+
+/// Anonymous memory, in bytes: the program's own, tables, and the most of what
+/// its phases need.
+uint64_t processBytes(const ProcessFacts &facts);
+
+/// Resident pages of files that grow with the model and are no weights: the
+/// program's tables, and the header of the weights file.
+uint64_t mappedTableBytes(const ProcessFacts &facts);
+
+} // namespace hone::rt
+
+#endif
