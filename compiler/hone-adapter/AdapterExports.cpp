@@ -119,9 +119,7 @@ static Result<Matrices> matricesOf(mlir::MLIRContext &context,
 /// sizes say.
 static Status checkFits(const PeftAdapter &adapter, const BaseModel &model,
                         const Matrices &matrices) {
-  Result<int64_t> layers = sizeIn(model, "num_hidden_layers");
-  if (!layers.isOk())
-    return layers.status();
+  HONE_ASSIGN(int64_t layers, sizeIn(model, "num_hidden_layers"));
   auto misfit = [&](const rt::TensorInfo &tensor, const std::string &expected) {
     return Status::error(
         ErrorCode::AdapterOfOtherModel,
@@ -131,9 +129,8 @@ static Status checkFits(const PeftAdapter &adapter, const BaseModel &model,
   };
   for (const LowRankUpdate &update : adapter.updates()) {
     LayerModule module = layerModule(update.module);
-    if (layers.value() && module.layer >= layers.value())
-      return misfit(*update.a,
-                    "at most " + std::to_string(layers.value()) + " layers");
+    if (layers && module.layer >= layers)
+      return misfit(*update.a, "at most " + std::to_string(layers) + " layers");
     auto matrix = matrices.find(update.module);
     if (matrix == matrices.end())
       continue;
@@ -196,15 +193,13 @@ static Result<std::vector<char>> bytesOf(
     llvm::function_ref<int64_t(int64_t)> place = [](int64_t row) {
       return row;
     }) {
-  Result<std::vector<double>> read = adapter.read(tensor);
-  if (!read.isOk())
-    return read.status();
+  HONE_ASSIGN(std::vector<double> read, adapter.read(tensor));
   const int64_t rows = tensor.shape[0], columns = tensor.shape[1];
-  std::vector<double> values(read.value().size());
+  std::vector<double> values(read.size());
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t c = 0, to = place(r); c < columns; ++c)
       values[isTransposed ? c * rows + to : to * columns + c] =
-          read.value()[r * columns + c];
+          read[r * columns + c];
   std::vector<char> bytes(values.size() * rt::dtypeBytes(dtype));
   storeRounded(values.data(), values.size(), dtype, bytes.data());
   for (size_t i = 0; i < values.size(); ++i)
@@ -234,8 +229,7 @@ static Result<int64_t> headsOf(const BaseModel &model, const Family &family,
   Result<int64_t> heads = sizeIn(model, "num_attention_heads");
   Result<int64_t> keyHeads = sizeIn(model, "num_key_value_heads");
   for (const Result<int64_t> *each : {&heads, &keyHeads})
-    if (!each->isOk())
-      return each->status();
+    HONE_TRY(*each);
   int64_t count = isKey && keyHeads.value() ? keyHeads.value() : heads.value();
   if (count && update.out() % (2 * count) == 0)
     return count;
@@ -278,24 +272,21 @@ Result<ExportSummary> hone::exportGguf(const ExportRequest &request) {
                          "llama.cpp has no name for " + update.module +
                              " of a " + family->modelType.str() + " model",
                          mergeInstead);
-    Result<int64_t> heads = headsOf(model, *family, adapter, update);
-    if (!heads.isOk())
-      return heads.status();
+    HONE_ASSIGN(int64_t heads, headsOf(model, *family, adapter, update));
     writer.addTensor(name + ".weight.lora_a", update.a->shape, request.dtype,
                      [&, tensor = update.a] {
                        return bytesOf(adapter, *tensor, request.dtype, false);
                      });
     writer.addTensor(
         name + ".weight.lora_b", update.b->shape, request.dtype,
-        [&, tensor = update.b, count = heads.value(), rows = update.out()] {
+        [&, tensor = update.b, count = heads, rows = update.out()] {
           return bytesOf(
               adapter, *tensor, request.dtype, false, [&](int64_t row) {
                 return count ? interleavedRow(row, rows, count) : row;
               });
         });
   }
-  if (Status status = writer.write(request.output); !status.isOk())
-    return status;
+  HONE_TRY(writer.write(request.output));
   return ExportSummary{adapter.updates().size(), first.rank(),
                        double(alpha) / double(first.rank()), note};
 }
@@ -308,15 +299,13 @@ Result<ExportSummary> hone::exportGguf(const ExportRequest &request) {
 /// file does not have as it begins: without effect.
 static Result<std::string> mlxConfig(const PeftAdapter &adapter,
                                      const BaseModel &model) {
-  Result<int64_t> layers = sizeIn(model, "num_hidden_layers");
-  if (!layers.isOk())
-    return layers.status();
-  if (layers.value() == 0)
+  HONE_ASSIGN(int64_t layers, sizeIn(model, "num_hidden_layers"));
+  if (layers == 0)
     return rt::badJson(ErrorCode::BadConfig, model.configPath(), nullptr,
                        "expected num_hidden_layers, found none",
                        "take config.json and weights from the same place");
   std::set<std::string> keys;
-  int64_t lowest = layers.value();
+  int64_t lowest = layers;
   for (const LowRankUpdate &update : adapter.updates()) {
     LayerModule module = layerModule(update.module);
     if (module.layer >= 0)
@@ -343,8 +332,7 @@ static Result<std::string> mlxConfig(const PeftAdapter &adapter,
   return "{\n  \"fine_tune_type\": \"lora\",\n  \"lora_parameters\": {\n"
          "    \"keys\": [" +
          list + "\n    ],\n" + numbers + "  },\n  \"model\": " + base +
-         ",\n  \"num_layers\": " + std::to_string(layers.value() - lowest) +
-         "\n}\n";
+         ",\n  \"num_layers\": " + std::to_string(layers - lowest) + "\n}\n";
 }
 
 Result<ExportSummary> hone::exportMlx(const ExportRequest &request) {
@@ -353,9 +341,7 @@ Result<ExportSummary> hone::exportMlx(const ExportRequest &request) {
                 return family.elsewhere.isInMlx;
               }));
   const auto &[adapter, model, family, note] = opened;
-  Result<std::string> config = mlxConfig(adapter, model);
-  if (!config.isOk())
-    return config.status();
+  HONE_ASSIGN(std::string config, mlxConfig(adapter, model));
 
   std::vector<rt::TensorSpec> specs;
   std::map<std::string, const rt::TensorInfo *> tensors;
@@ -367,34 +353,20 @@ Result<ExportSummary> hone::exportMlx(const ExportRequest &request) {
                        {tensor->shape[1], tensor->shape[0]}});
       tensors[specs.back().name] = tensor;
     }
-  Result<NewFolder> made = NewFolder::create(request.output);
-  if (!made.isOk())
-    return made.status();
-  NewFolder &folder = made.value();
+  HONE_ASSIGN(NewFolder folder, NewFolder::create(request.output));
   constexpr const char *file = "adapters.safetensors";
-  Result<rt::SafetensorsWriter> created = rt::SafetensorsWriter::create(
-      folder.pathOf(file), std::move(specs), {{"format", "mlx"}});
-  if (!created.isOk())
-    return created.status();
-  for (const rt::TensorInfo &tensor : created.value().tensors()) {
-    Result<std::vector<char>> bytes =
-        bytesOf(adapter, *tensors[tensor.name], request.dtype, true);
-    if (!bytes.isOk())
-      return bytes.status();
-    if (Status status =
-            created.value().write(bytes.value().data(), bytes.value().size());
-        !status.isOk())
-      return status;
+  HONE_ASSIGN(rt::SafetensorsWriter created,
+              rt::SafetensorsWriter::create(
+                  folder.pathOf(file), std::move(specs), {{"format", "mlx"}}));
+  for (const rt::TensorInfo &tensor : created.tensors()) {
+    HONE_ASSIGN(std::vector<char> bytes,
+                bytesOf(adapter, *tensors[tensor.name], request.dtype, true));
+    HONE_TRY(created.write(bytes.data(), bytes.size()));
   }
-  if (Status status = created.value().commit(rt::FolderSync::Later);
-      !status.isOk())
-    return status;
+  HONE_TRY(created.commit(rt::FolderSync::Later));
   folder.wrote(file);
-  if (Status status = folder.write("adapter_config.json", config.value());
-      !status.isOk())
-    return status;
-  if (Status status = folder.commit(); !status.isOk())
-    return status;
+  HONE_TRY(folder.write("adapter_config.json", config));
+  HONE_TRY(folder.commit());
   const LowRankUpdate &first = adapter.updates().front();
   return ExportSummary{adapter.updates().size(), first.rank(), first.scale,
                        note};

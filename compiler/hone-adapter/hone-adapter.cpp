@@ -85,10 +85,8 @@ struct Merge : Command {
     if (measureAs != Bits::None)
       request.measured = Grouping{static_cast<int>(measureAs.getValue()),
                                   static_cast<int>(groupSize.getValue())};
-    Result<MergeReport> merged = mergeModel(request);
-    if (!merged.isOk())
-      return merged.status();
-    llvm::outs() << merged.value().table(report) << "merged       "
+    HONE_ASSIGN(MergeReport merged, mergeModel(request));
+    llvm::outs() << merged.table(report) << "merged       "
                  << std::string(output) << "\n";
     return Status::ok();
   }
@@ -108,10 +106,8 @@ struct Export : Command {
   Function function;
 
   Status run() const {
-    Result<ExportSummary> made = function({model, adapter, output, dtype});
-    if (!made.isOk())
-      return made.status();
-    const ExportSummary &summary = made.value();
+    HONE_ASSIGN(const ExportSummary summary,
+                function({model, adapter, output, dtype}));
     llvm::outs() << "wrote        " << std::string(output) << ", "
                  << summary.modules << " modules of rank " << summary.rank
                  << llvm::format(", scale %g\n", summary.scale);

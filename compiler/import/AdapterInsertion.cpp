@@ -276,8 +276,7 @@ Result<rt::LoraSettings> hone::chooseTrained(ModuleOp module,
     }
     call.setBlock(kind->block.getSymName());
   });
-  if (Status status = choice.check(module); !status.isOk())
-    return status;
+  HONE_TRY(choice.check(module));
   lora.layers_to_transform.clear();
   for (int64_t layer : choice.layers())
     lora.layers_to_transform.push_back(std::to_string(layer));

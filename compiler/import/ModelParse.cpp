@@ -129,8 +129,7 @@ static Status readAdapter(const Spec &spec, ModuleOp module,
   lora.target_modules.assign(targets.begin(), targets.end());
   if (status.isOk() && spec.lora.none && adapter.r)
     return disagrees(spec, spec.lora.none.key(), "adapters", "none");
-  if (!status.isOk())
-    return status;
+  HONE_TRY(status);
   lora.none = !adapter.r && trainsItself(module);
   if (!adapter.r)
     return status;
@@ -236,13 +235,11 @@ Result<ImportedModel> hone::parseModel(MLIRContext &context, const Spec &spec) {
   (*module)->setAttr(
       HoneDialect::getMaxPositionsAttrName(),
       Builder(&context).getI64IntegerAttr(spec.train.max_seq_length));
-  if (Status status = settleLayers(spec, *module); !status.isOk())
-    return status;
+  HONE_TRY(settleLayers(spec, *module));
   ImportedModel model{std::move(module), spec.lora};
   Status status = checkElementTypes(spec, *model.module);
   if (status.isOk())
     status = readAdapter(spec, *model.module, model.lora);
-  if (!status.isOk())
-    return status;
+  HONE_TRY(status);
   return Result<ImportedModel>(std::move(model));
 }
