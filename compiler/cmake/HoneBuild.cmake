@@ -44,6 +44,10 @@ target_include_directories(hone_compiler_options SYSTEM INTERFACE
 target_compile_definitions(hone_compiler_options INTERFACE
   ${LLVM_DEFINITIONS_LIST})
 target_link_libraries(hone_compiler_options INTERFACE MLIR LLVM)
+# honec's time is LLVM's: with more optimization it is as fast, and takes a third
+# longer to build.
+target_compile_options(hone_compiler_options INTERFACE
+  "$<$<CONFIG:Release>:-O1>")
 
 # The runtime's half sees neither LLVM nor exceptions.
 add_library(hone_runtime_options INTERFACE)
@@ -90,24 +94,49 @@ function(hone_embed out)
   set(${out} "${sources}" PARENT_SCOPE)
 endfunction()
 
-# The headers of MLIR and of our dialects take most of the time of a
-# translation unit, so they are compiled once. Without timestamps in them,
-# equal headers have equal bytes, by which ccache knows them.
-option(HONE_PRECOMPILED "Precompile the headers of MLIR and of the dialects" ON)
-if(HONE_PRECOMPILED)
-  add_library(HonePrecompiled OBJECT "${CMAKE_CURRENT_LIST_DIR}/precompiled.cpp")
-  target_link_libraries(HonePrecompiled PUBLIC hone_compiler_options)
-  target_compile_options(HonePrecompiled PRIVATE
-    "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
-  target_precompile_headers(HonePrecompiled PRIVATE
-    "${CMAKE_CURRENT_LIST_DIR}/precompiled.h")
-  add_dependencies(HonePrecompiled HoneInterfacesIncGen HoneIncGen
-                   HoneTileIncGen)
-endif()
-function(hone_reuse_precompiled target)
+# Headers take most of the time of a translation unit, so those that most files
+# include are compiled once. Without timestamps in them, equal headers have equal
+# bytes, by which ccache knows them.
+option(HONE_PRECOMPILED "Precompile headers that most files include" ON)
+add_compile_options(
+  "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:SHELL:-Xclang -fno-pch-timestamp>")
+set(HONE_PRECOMPILED_HEADERS "${CMAKE_CURRENT_LIST_DIR}")
+
+# hone_precompile(NAME HEADER [LINK libraries...] [FLAGS flags...])
+function(hone_precompile name header)
+  cmake_parse_arguments(ARG "" "" "LINK;FLAGS" ${ARGN})
   if(HONE_PRECOMPILED)
-    target_precompile_headers(${target} REUSE_FROM HonePrecompiled)
+    add_library(${name} OBJECT "${HONE_PRECOMPILED_HEADERS}/Precompiled.cpp")
+    target_link_libraries(${name} PUBLIC ${ARG_LINK})
+    target_compile_options(${name} PRIVATE ${ARG_FLAGS})
+    target_precompile_headers(${name} PRIVATE
+      "${HONE_PRECOMPILED_HEADERS}/${header}")
   endif()
+endfunction()
+
+# hone_reuse_precompiled(TARGET NAME): NAME was made with TARGET's flags, but that
+# CMake compiles executables with -fPIE.
+function(hone_reuse_precompiled target name)
+  if(HONE_PRECOMPILED)
+    target_compile_options(${target} PRIVATE -fPIC)
+    target_precompile_headers(${target} REUSE_FROM ${name})
+  endif()
+endfunction()
+
+foreach(name HonePrecompiled HoneTestsPrecompiled)
+  string(REPLACE Hone "" header ${name})
+  hone_precompile(${name} ${header}.h LINK hone_compiler_options)
+  if(HONE_PRECOMPILED)
+    add_dependencies(${name} HoneInterfacesIncGen HoneIncGen HoneTileIncGen)
+  endif()
+endforeach()
+
+# hone_optimize(LEVEL FILES...): of a release of the compiler's half. That the
+# precompiled header has another level matters to no code in it.
+function(hone_optimize level)
+  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS
+    "$<$<CONFIG:Release>:-O${level}>"
+    "$<$<CXX_COMPILER_ID:Clang>:-Xclang;-fno-validate-pch>")
 endfunction()
 
 # hone_library(NAME sources... [WITHOUT_LLVM] [LINK libraries...]
@@ -120,18 +149,22 @@ function(hone_library name)
     target_include_directories(${name} PUBLIC "${PROJECT_SOURCE_DIR}")
   else()
     target_link_libraries(${name} PUBLIC hone_compiler_options)
-    hone_reuse_precompiled(${name})
+    hone_reuse_precompiled(${name} HonePrecompiled)
   endif()
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()
 endfunction()
 
-# hone_tool(NAME sources... [LINK libraries...]): an executable in bin/.
+# hone_tool(NAME sources... [PRECOMPILED] [LINK libraries...]): an executable in
+# bin/; PRECOMPILED: one that includes MLIR.
 function(hone_tool name)
-  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  cmake_parse_arguments(ARG "PRECOMPILED" "" "LINK" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
+  if(ARG_PRECOMPILED)
+    hone_reuse_precompiled(${name} HonePrecompiled)
+  endif()
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 endfunction()
@@ -172,11 +205,13 @@ function(hone_runtime_library name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   foreach(triple "" ${HONE_CROSS_TRIPLES})
     set(target ${name})
-    set(flags "")
+    set(precompiled RuntimePrecompiled)
+    set(flags -fno-exceptions -fno-rtti -O2 -ffp-contract=off)
     if(triple)
       set(target ${name}-${triple})
+      set(precompiled ${precompiled}-${triple})
       # No sanitizer runs under the emulator that the tests use.
-      set(flags --target=${triple} -fno-sanitize=all)
+      list(APPEND flags --target=${triple} -fno-sanitize=all)
       set_property(GLOBAL APPEND PROPERTY HONE_CROSS_RUNTIMES ${target})
     endif()
     set(links ${ARG_LINK})
@@ -185,19 +220,30 @@ function(hone_runtime_library name)
     endif()
     add_library(${target} STATIC ${ARG_UNPARSED_ARGUMENTS})
     target_link_libraries(${target} PUBLIC hone_runtime_options ${links})
-    target_compile_options(${target} PRIVATE
-      -fno-exceptions -fno-rtti -O2 -ffp-contract=off ${flags})
+    target_compile_options(${target} PRIVATE ${flags})
+    if(HONE_PRECOMPILED AND NOT TARGET ${precompiled})
+      hone_precompile(${precompiled} RuntimePrecompiled.h
+        LINK hone_runtime_options FLAGS ${flags})
+    endif()
+    hone_reuse_precompiled(${target} ${precompiled})
     set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name}
       ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib/${triple}")
   endforeach()
 endfunction()
 
-# hone_unit_test(NAME sources... [LINK libraries...]): one GoogleTest program.
+# hone_unit_test(NAME sources... [WITHOUT_LLVM] [LINK libraries...]): one
+# GoogleTest program.
 function(hone_unit_test name)
-  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  cmake_parse_arguments(ARG "WITHOUT_LLVM" "" "LINK" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} gtest gtest_main
                         Threads::Threads)
+  if(NOT ARG_WITHOUT_LLVM)
+    hone_reuse_precompiled(${name} HoneTestsPrecompiled)
+  elseif(HONE_PRECOMPILED)
+    target_precompile_headers(${name} PRIVATE <gtest/gtest.h>
+      "${HONE_PRECOMPILED_HEADERS}/RuntimePrecompiled.h")
+  endif()
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test/unit")
   set_property(GLOBAL APPEND PROPERTY HONE_UNIT_TESTS ${name})

@@ -1,4 +1,4 @@
-// precompiled.h - What almost every file of the compiler includes.
+// Precompiled.h - What almost every file of the compiler includes.
 //
 // Files include what they use all the same: -DHONE_PRECOMPILED=OFF builds
 // without this header.
