@@ -303,9 +303,7 @@ Status SpecReader::setMapping(const std::string &prefix,
       return error(ErrorCode::UnknownKey, entry.first, name, "unknown key",
                    "dotted names are for --set; in the file write sections, "
                    "e.g. train: {seed: 1}");
-    Status status = setKey(name, entry.second, entry.first);
-    if (!status.isOk())
-      return status;
+    HONE_TRY(setKey(name, entry.second, entry.first));
   }
   return Status::ok();
 }
@@ -364,13 +362,10 @@ std::string Spec::placeOf(const std::string &key) const {
 Result<Spec> hone::parseSpec(const std::string &text, const std::string &place,
                              llvm::ArrayRef<SpecOverride> overrides) {
   Spec spec;
-  if (Status status = checkSpecText(text, place); !status.isOk())
-    return status;
+  HONE_TRY(checkSpecText(text, place));
   spec.file = place;
   SpecReader file(spec, place, llvm::sys::path::parent_path(place).str());
-  Status status = file.readDocument(text);
-  if (!status.isOk())
-    return status;
+  HONE_TRY(file.readDocument(text));
 
   for (const SpecOverride &override : overrides) {
     auto [name, value] = StringRef(override.setting).split('=');
@@ -390,13 +385,9 @@ Result<Spec> hone::parseSpec(const std::string &text, const std::string &place,
                               "expected section.key=value but found '" +
                                   override.setting + "'",
                               "for example --set train.learning_rate=1e-3");
-    status = argument.setKey(name.str(), node, YAML::Node());
-    if (!status.isOk())
-      return status;
+    HONE_TRY(argument.setKey(name.str(), node, YAML::Node()));
   }
-  status = checkSpec(spec);
-  if (!status.isOk())
-    return status;
+  HONE_TRY(checkSpec(spec));
   return spec;
 }
 

@@ -45,11 +45,9 @@ static Status badFile(const std::string &place, const Json &where,
 Status ChatBuilder::findTemplate() {
   if (folder.has("chat_template.jinja")) {
     place = folder.path("chat_template.jinja");
-    Result<MappedFile> mapped = MappedFile::open(place);
-    if (!mapped.isOk())
-      return mapped.status();
+    HONE_ASSIGN(MappedFile mapped, MappedFile::open(place));
     source = std::string(
-        mapped.value().bytes().substr(0, TemplateLexer::LongestTemplate + 1));
+        mapped.bytes().substr(0, TemplateLexer::LongestTemplate + 1));
     return Status::ok();
   }
   const std::string file = folder.path("tokenizer_config.json");
@@ -84,8 +82,7 @@ Result<std::string> ChatBuilder::build() {
                                      config);
   if (status.isOk())
     status = findTemplate();
-  if (!status.isOk())
-    return status;
+  HONE_TRY(status);
   if (source.empty())
     return std::string();
   // Without the folder, so that equal models make equal files.
@@ -105,9 +102,7 @@ Result<std::string> ChatBuilder::build() {
     appendJsonString(block, token->string());
     variables.emplace_back(name, token->string());
   }
-  Result<ChatTemplate> parsed = ChatTemplate::parse(source, place, variables);
-  if (!parsed.isOk())
-    return parsed.status();
+  HONE_TRY(ChatTemplate::parse(source, place, variables));
   block += "}, \"template\": ";
   appendJsonString(block, source);
   return block + "}\n";

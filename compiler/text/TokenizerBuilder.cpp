@@ -149,8 +149,7 @@ Status TokenizerBuilder::addVocabulary(JsonReader &reader,
     if (!id.isInteger())
       return badFile(placeOf(file, id), "expected an integer id for \"" + name +
                                             "\" but found a fraction");
-    if (Status status = addToken(id.integer(), name, file, &id); !status.isOk())
-      return status;
+    HONE_TRY(addToken(id.integer(), name, file, &id));
   }
   if (out.tokens.empty())
     reader.failAt(start, "expected a vocabulary but found none", GetAgain);
@@ -289,9 +288,7 @@ Status TokenizerBuilder::addAddedTokens(const Json *list,
     if (id == nullptr || !id->isInteger())
       return badFile(placeOf(file, token),
                      "expected an added token with an integer \"id\"");
-    if (Status status = addAddedToken(id->integer(), token, file);
-        !status.isOk())
-      return status;
+    HONE_TRY(addAddedToken(id->integer(), token, file));
   }
   return Status::ok();
 }
@@ -363,10 +360,8 @@ Status TokenizerBuilder::addMerges(JsonReader &reader,
 }
 
 Status TokenizerBuilder::addMergesText(const std::string &file) {
-  Result<MappedFile> mapped = MappedFile::open(file);
-  if (!mapped.isOk())
-    return mapped.status();
-  std::string_view rest = mapped.value().bytes();
+  HONE_ASSIGN(MappedFile mapped, MappedFile::open(file));
+  std::string_view rest = mapped.bytes();
   for (size_t number = 1; !rest.empty(); ++number) {
     const size_t end = rest.find('\n');
     std::string_view line = rest.substr(0, end);
@@ -432,16 +427,14 @@ Status TokenizerBuilder::readModel(JsonReader &reader,
   });
   if (!read)
     return reader.status();
-  if (Status status = checkModelSettings(settings, file); !status.isOk())
-    return status;
+  HONE_TRY(checkModelSettings(settings, file));
   if (vocabulary == 0 || merges == 0)
     return unsupportedTokenizer(reader.placeOf(start), nullptr,
                                 "expected a tokenizer model with vocab and "
                                 "merges but found one without");
   // In this order, whichever comes first in the file.
   reader.seek(vocabulary);
-  if (Status status = addVocabulary(reader, file); !status.isOk())
-    return status;
+  HONE_TRY(addVocabulary(reader, file));
   reader.seek(merges);
   return addMerges(reader, file);
 }
@@ -450,10 +443,8 @@ Status TokenizerBuilder::readTokenizerJson() {
   static constexpr std::string_view Wanted[] = {
       "added_tokens", "normalizer", "pre_tokenizer", "post_processor"};
   const std::string file = folder.path("tokenizer.json");
-  Result<MappedFile> mapped = MappedFile::open(file);
-  if (!mapped.isOk())
-    return mapped.status();
-  JsonReader reader(mapped.value().bytes(), file, ErrorCode::BadTokenizer);
+  HONE_ASSIGN(MappedFile mapped, MappedFile::open(file));
+  JsonReader reader(mapped.bytes(), file, ErrorCode::BadTokenizer);
   uint64_t model = 0;
   Json root;
   if (reader.members(root, [&](const std::string &key) {
@@ -475,15 +466,11 @@ Status TokenizerBuilder::readTokenizerJson() {
     return reader.status();
   if (kind != Json::Kind::Object)
     return badFile(file, "expected the object \"model\"");
-  limitIds(mapped.value());
-  if (Status status = readModel(reader, file); !status.isOk())
-    return status;
+  limitIds(mapped);
+  HONE_TRY(readModel(reader, file));
   vocabularySize = int64_t(ids.size());
-  if (Status status = addAddedTokens(root.find("added_tokens"), file);
-      !status.isOk())
-    return status;
-  if (Status status = readPipeline(root, file, out, stages); !status.isOk())
-    return status;
+  HONE_TRY(addAddedTokens(root.find("added_tokens"), file));
+  HONE_TRY(readPipeline(root, file, out, stages));
   if (stages.byteLevel == out.byteFallback ||
       (out.byteFallback && out.ignoreMerges))
     return unsupportedTokenizer(
@@ -539,19 +526,14 @@ Status TokenizerBuilder::readVocabAndMerges() {
                             "vocab.json and merges.txt make a tokenizer "
                             "together, but this one is missing",
                             "add it, or the model's tokenizer.json"});
-  Result<MappedFile> mapped = MappedFile::open(folder.path("vocab.json"));
-  if (!mapped.isOk())
-    return mapped.status();
-  limitIds(mapped.value());
-  JsonReader reader(mapped.value().bytes(), folder.path("vocab.json"),
+  HONE_ASSIGN(MappedFile mapped, MappedFile::open(folder.path("vocab.json")));
+  limitIds(mapped);
+  JsonReader reader(mapped.bytes(), folder.path("vocab.json"),
                     ErrorCode::BadTokenizer);
-  if (Status status = addVocabulary(reader, folder.path("vocab.json"));
-      !status.isOk())
-    return status;
+  HONE_TRY(addVocabulary(reader, folder.path("vocab.json")));
   if (!reader.finish())
     return reader.status();
-  if (Status status = addMergesText(folder.path("merges.txt")); !status.isOk())
-    return status;
+  HONE_TRY(addMergesText(folder.path("merges.txt")));
   return chooseStages();
 }
 
@@ -582,15 +564,13 @@ Status TokenizerBuilder::setTemplateToken(const char *key, const char *token,
   const Json *wanted = tokenizerConfig.find(key);
   if (wanted == nullptr || !wanted->isBool())
     return Status::ok();
-  Result<int64_t> id = specialToken(token);
-  if (!id.isOk())
-    return id.status();
-  if (id.value() < 0)
+  HONE_ASSIGN(int64_t id, specialToken(token));
+  if (id < 0)
     return wanted->boolean()
                ? badFile(placeOf(folder.path("tokenizer_config.json"), *wanted),
                          std::string(key) + " is true but there is no " + token)
                : Status::ok();
-  const uint32_t value = uint32_t(id.value());
+  const uint32_t value = uint32_t(id);
   for (size_t i = side.size(); i-- > 0;)
     if (side[i] == value)
       side.erase(side.begin() + ptrdiff_t(i));
@@ -603,18 +583,10 @@ Status TokenizerBuilder::readSpecialTokens() {
   const std::string file = folder.path("tokenizer_config.json");
   if (const Json *added = tokenizerConfig.find("added_tokens_decoder"))
     HONE_TRY(addToSettings(*added, file));
-  if (Status status =
-          setTemplateToken("add_bos_token", "bos_token", out.before, true);
-      !status.isOk())
-    return status;
-  if (Status status =
-          setTemplateToken("add_eos_token", "eos_token", out.after, false);
-      !status.isOk())
-    return status;
-  Result<int64_t> eos = specialToken("eos_token");
-  if (!eos.isOk())
-    return eos.status();
-  out.eosToken = int32_t(eos.value());
+  HONE_TRY(setTemplateToken("add_bos_token", "bos_token", out.before, true));
+  HONE_TRY(setTemplateToken("add_eos_token", "eos_token", out.after, false));
+  HONE_ASSIGN(int64_t eos, specialToken("eos_token"));
+  out.eosToken = int32_t(eos);
   const Json *id = config.find("eos_token_id");
   if (id != nullptr && id->isArray() && !id->array().empty())
     id = &id->array().front();
@@ -698,17 +670,13 @@ Result<std::string> TokenizerBuilder::build() {
                                   "tokenizer.json is not supported");
     return std::string();
   }
-  if (Status status = folder.readMembers(
-          "tokenizer_config.json",
-          {"tokenizer_class", "add_prefix_space", "add_bos_token",
-           "add_eos_token", "bos_token", "eos_token", "added_tokens_decoder"},
-          tokenizerConfig);
-      !status.isOk())
-    return status;
-  if (Status status = folder.readMembers(
-          "config.json", {"model_type", "eos_token_id"}, config);
-      !status.isOk())
-    return status;
+  HONE_TRY(folder.readMembers("tokenizer_config.json",
+                              {"tokenizer_class", "add_prefix_space",
+                               "add_bos_token", "add_eos_token", "bos_token",
+                               "eos_token", "added_tokens_decoder"},
+                              tokenizerConfig));
+  HONE_TRY(folder.readMembers("config.json", {"model_type", "eos_token_id"},
+                              config));
   const std::string file =
       folder.path(hasJson ? "tokenizer.json" : "vocab.json");
   HONE_TRY(hasJson ? readTokenizerJson() : readVocabAndMerges());

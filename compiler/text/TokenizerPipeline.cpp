@@ -122,8 +122,7 @@ static Status readNormalizer(const Json &stage, const std::string &path,
       if (typeOf(part) == "Sequence")
         return unsupportedTokenizer(path, &part,
                                     "the normalizer nests two Sequences");
-      if (Status status = readNormalizer(part, path, out); !status.isOk())
-        return status;
+      HONE_TRY(readNormalizer(part, path, out));
     }
     return Status::ok();
   }
@@ -294,8 +293,7 @@ static Status readPostProcessor(const Json &stage, const std::string &path,
       return unsupportedTokenizer(
           path, &part, "the post-processor has more than one template");
     seenTemplate |= isTemplate;
-    if (Status status = readPostProcessor(part, path, out); !status.isOk())
-      return status;
+    HONE_TRY(readPostProcessor(part, path, out));
   }
   return Status::ok();
 }
@@ -307,13 +305,8 @@ Status readPipeline(const Json &root, const std::string &path,
     const Json *found = root.find(key);
     return found == nullptr ? absent : *found;
   };
-  if (Status status = readNormalizer(stage("normalizer"), path, out);
-      !status.isOk())
-    return status;
-  if (Status status =
-          readPreTokenizer(stage("pre_tokenizer"), path, out, stages);
-      !status.isOk())
-    return status;
+  HONE_TRY(readNormalizer(stage("normalizer"), path, out));
+  HONE_TRY(readPreTokenizer(stage("pre_tokenizer"), path, out, stages));
   if (stages.byteLevel ? out.metaspace || out.prependSpace
                        : out.nfc || out.prependSpace > out.metaspace)
     return unsupportedTokenizer(

@@ -41,11 +41,8 @@ Result<ChatModel> ChatModel::open(std::string_view block,
   if (!reader.ok() || !reader.finish())
     return reader.status();
   model.tokenizer = tokenizer;
-  Result<ChatTemplate> parsed =
-      ChatTemplate::parse(source, name, std::move(variables), date);
-  if (!parsed.isOk())
-    return parsed.status();
-  model.layout = std::move(parsed.value());
+  HONE_ASSIGN(model.layout,
+              ChatTemplate::parse(source, name, std::move(variables), date));
   return model;
 }
 

@@ -104,14 +104,12 @@ static bool beginsWith(const std::string &text, const std::string &start) {
 Status ConversationEncoder::findStart(ChatMessages &messages, size_t answer,
                                       uint64_t &start, bool &parts) {
   Common prompt, before;
-  if (Status s = compare(messages, answer, true, prompt); !s.isOk())
-    return s;
+  HONE_TRY(compare(messages, answer, true, prompt));
   start = prompt.tokens;
   parts = !beginsWith(wholeText, text);
   if (!parts)
     return Status::ok();
-  if (Status s = compare(messages, answer, false, before); !s.isOk())
-    return s;
+  HONE_TRY(compare(messages, answer, false, before));
   const int32_t eos = tokenizer.eosToken();
   const std::string end = eos < 0 ? "" : tokenizer.decode(&eos, 1);
   if (text.size() >= end.size() &&
@@ -169,15 +167,12 @@ static void skipDataMarks(const std::string &text,
 Status ConversationEncoder::encodeMarked(ChatMessages &messages,
                                          const Emit &emit) {
   std::vector<TextSpan> answers;
-  if (Status s = model.chatTemplate().render(messages, messages.size(), false,
-                                             place, text, &answers);
-      !s.isOk())
-    return s;
+  HONE_TRY(model.chatTemplate().render(messages, messages.size(), false, place,
+                                       text, &answers));
   skipDataMarks(text, answers);
   whole.clear();
   MarkedSink sink(whole, answers);
-  if (Status s = model.encode(text, place, sink, scratch); !s.isOk())
-    return s;
+  HONE_TRY(model.encode(text, place, sink, scratch));
   for (const TokenSpan &span : sink.spans)
     noteTurn(span, false);
   return emit(whole, sink.spans);
@@ -202,15 +197,13 @@ Status ConversationEncoder::encode(std::vector<ChatTurn> turns,
   ChatMessages messages(std::move(turns));
   if (model.chatTemplate().marksAnswers())
     return encodeMarked(messages, emit);
-  if (Status s = renderWhole(messages, messages.size()); !s.isOk())
-    return s;
+  HONE_TRY(renderWhole(messages, messages.size()));
 
   bool isShared = true;
   std::vector<TokenSpan> spans(answers.size());
   for (size_t i = 0; i < answers.size() && isShared; ++i) {
     Common turn;
-    if (Status s = compare(messages, answers[i] + 1, false, turn); !s.isOk())
-      return s;
+    HONE_TRY(compare(messages, answers[i] + 1, false, turn));
     spans[i].end = turn.tokens;
     isShared = turn.onlyEndFollows;
   }
@@ -218,14 +211,12 @@ Status ConversationEncoder::encode(std::vector<ChatTurn> turns,
     ++counts.split;
   for (size_t i = 0; i < answers.size(); ++i) {
     if (!isShared) {
-      if (Status s = renderWhole(messages, answers[i] + 1); !s.isOk())
-        return s;
+      HONE_TRY(renderWhole(messages, answers[i] + 1));
       spans[i].end = whole.count;
     }
     bool parts;
     Status status = findStart(messages, answers[i], spans[i].begin, parts);
-    if (!status.isOk())
-      return status;
+    HONE_TRY(status);
     noteTurn(spans[i], parts);
     if (isShared)
       continue;

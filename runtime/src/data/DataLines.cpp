@@ -414,8 +414,7 @@ Status DataLines::detect() {
   if (status.isOk())
     status = read(text, line, seen);
   records.rewind();
-  if (!status.isOk())
-    return status;
+  HONE_TRY(status);
   const unsigned alpaca = SeenInstruction | SeenOutput;
   unsigned found = 0;
   for (const auto &each : Shapes)
@@ -452,8 +451,7 @@ Status DataLines::next(DataLine &line, bool &more) {
   if (Status status = records.next(text, more, longest);
       !status.isOk() || !more)
     return status;
-  if (Status status = read(text, line, seen); !status.isOk())
-    return status;
+  HONE_TRY(read(text, line, seen));
   return checkShape(line, seen);
 }
 

@@ -238,9 +238,7 @@ Status Preparation::finishSample(uint64_t length, const std::string &place) {
   }
   for (uint64_t begin = 0; begin < length; begin += most) {
     ++parts;
-    Status status = addPart(begin, std::min(most, length - begin));
-    if (!status.isOk())
-      return status;
+    HONE_TRY(addPart(begin, std::min(most, length - begin)));
   }
   return Status::ok();
 }
@@ -294,8 +292,7 @@ Status Preparation::checkUtf8() {
                " of the file begins no valid character",
            "convert the file, for example with iconv -t UTF-8"});
     at += part.size();
-    if (Status s = letGo(at); !s.isOk())
-      return s;
+    HONE_TRY(letGo(at));
   }
   return Status::ok();
 }
@@ -320,12 +317,9 @@ Status Preparation::checkSpecialTokens() const {
 }
 
 Status Preparation::packText() {
-  if (Status s = refuseTable(); !s.isOk())
-    return s;
-  if (Status s = checkTokenizer(options.path); !s.isOk())
-    return s;
-  if (Status s = checkUtf8(); !s.isOk())
-    return s;
+  HONE_TRY(refuseTable());
+  HONE_TRY(checkTokenizer(options.path));
+  HONE_TRY(checkUtf8());
   // Template tokens are fewer than a sequence has room for only by chance, so
   // they take the same way as text.
   const TokenizerTable &table = tokenizer->contents();
@@ -345,8 +339,7 @@ Status Preparation::packText() {
       return packed;
   if (sample.count == 0)
     return Status::ok();
-  if (Status s = checkIds(options.path); !s.isOk())
-    return s;
+  HONE_TRY(checkIds(options.path));
   labels = sample.kept;
   ofLine = 0;
   return finishSample(sample.count, options.path);
@@ -428,8 +421,7 @@ Status Preparation::addConversation(DataLine &line, const std::string &place) {
         for (const TokenSpan &span : spans)
           for (uint64_t i = span.begin; i < span.end && i < labels.size(); ++i)
             labels[i] = sample.kept[i];
-        if (Status s = checkIds(place); !s.isOk())
-          return s;
+        HONE_TRY(checkIds(place));
         return finishSample(sample.count, place);
       });
 }
@@ -481,12 +473,10 @@ Status Preparation::readLines() {
                   options.vocabularySize, keptIds(options),
                   splits ? DataLines::LongestConversation
                          : DataLines::LongestLine);
-  if (Status s = lines.detect(); !s.isOk())
-    return s;
+  HONE_TRY(lines.detect());
   format = lines.format();
   if (format != DataFormat::TokenIds)
-    if (Status s = checkTokenizer(options.path); !s.isOk())
-      return s;
+    HONE_TRY(checkTokenizer(options.path));
   const bool isChat =
       format == DataFormat::Messages || format == DataFormat::ShareGpt;
   if (isChat || format == DataFormat::Alpaca)
@@ -496,27 +486,23 @@ Status Preparation::readLines() {
   uint64_t released = 0;
   DataLine line;
   for (bool more = true;;) {
-    if (Status s = lines.next(line, more); !s.isOk())
-      return s;
+    HONE_TRY(lines.next(line, more));
     if (!more)
       break;
     const std::string place = options.path + ":" + std::to_string(line.number);
     ofLine = 0;
     if (format == DataFormat::Alpaca && chat) {
       makeTurns(line);
-      if (Status s = addConversation(line, place); !s.isOk())
-        return s;
+      HONE_TRY(addConversation(line, place));
     } else if (isChat) {
-      if (Status s = addConversation(line, place); !s.isOk())
-        return s;
+      HONE_TRY(addConversation(line, place));
     } else if (format == DataFormat::TokenIds) {
       sample.kept.swap(line.ids);
       if (line.hasLabels)
         labels.swap(line.labels);
       else
         labels = sample.kept;
-      if (Status s = finishSample(line.idCount, place); !s.isOk())
-        return s;
+      HONE_TRY(finishSample(line.idCount, place));
     } else {
       if (format == DataFormat::Alpaca) {
         if (!line.system.empty())
@@ -527,14 +513,11 @@ Status Preparation::readLines() {
                            "template");
         line.text = alpacaPrompt(line);
       }
-      if (Status s = encodeLine(line, place); !s.isOk())
-        return s;
-      if (Status s = finishSample(sample.count, place); !s.isOk())
-        return s;
+      HONE_TRY(encodeLine(line, place));
+      HONE_TRY(finishSample(sample.count, place));
     }
     if (lines.position() - released >= MappedFile::VisitBytes) {
-      if (Status s = letGo(lines.position()); !s.isOk())
-        return s;
+      HONE_TRY(letGo(lines.position()));
       released = lines.position();
     }
   }
@@ -563,18 +546,15 @@ Status Preparation::addExample(const CandidateExample &example) {
     const Candidate &own = example.candidates[label];
     const unsigned continues = label > 0 ? SampleMark::Continues : 0;
     const unsigned wrong = label != example.label ? SampleMark::Wrong : 0;
-    Status s = writer.add(own.ids.data(), own.labels.data(), own.ids.size(),
-                          uint16_t(continues | wrong));
-    if (!s.isOk())
-      return s;
+    HONE_TRY(writer.add(own.ids.data(), own.labels.data(), own.ids.size(),
+                        uint16_t(continues | wrong)));
   }
   return Status::ok();
 }
 
 Status Preparation::readTask() {
   format = DataFormat::Task;
-  if (Status s = checkTokenizer(options.path); !s.isOk())
-    return s;
+  HONE_TRY(checkTokenizer(options.path));
   ofLabel.assign(options.task->labelCount(), 0);
   const std::unique_ptr<CandidateReader> reader = options.task->read(
       {withoutSpaceAtEnd(content, file), options.path, *tokenizer, scratch,
@@ -584,11 +564,9 @@ Status Preparation::readTask() {
   for (bool more = true;;) {
     if (Status s = reader->next(example, more); !s.isOk() || !more)
       return s;
-    if (Status s = addExample(example); !s.isOk())
-      return s;
+    HONE_TRY(addExample(example));
     if (reader->position() - released >= MappedFile::VisitBytes) {
-      if (Status s = letGo(reader->position()); !s.isOk())
-        return s;
+      HONE_TRY(letGo(reader->position()));
       released = reader->position();
     }
   }
@@ -665,15 +643,13 @@ std::string Preparation::notes() const {
 
 Result<MappedFile> Preparation::run(const std::string &directory,
                                     const std::string &cachePath) {
-  if (Status s = writer.open(directory, cachePath); !s.isOk())
-    return s;
+  HONE_TRY(writer.open(directory, cachePath));
   Status read = options.task       ? readTask()
                 : looksLikeLines() ? readLines()
                                    : packText();
   if (read.isOk() && options.onProgress)
     read = options.onProgress(); // all that it needed is still there
-  if (!read.isOk())
-    return read;
+  HONE_TRY(read);
   if (writer.samples() == 0)
     return Status::error(
         ErrorCode::NoSample,
@@ -715,8 +691,7 @@ Result<Dataset> Dataset::fromCache(const DatasetOptions &options,
   Dataset dataset;
   dataset.cacheName = name;
   const auto open = [&](Result<MappedFile> from) -> Status {
-    if (!from.isOk())
-      return from.status();
+    HONE_TRY(from);
     Result<TokenCache> cache =
         TokenCache::open(std::move(from.value()), options.vocabularySize,
                          options.maxSequenceLength);
@@ -733,20 +708,15 @@ Result<Dataset> Dataset::fromCache(const DatasetOptions &options,
     dataset.cached = open(MappedFile::open(path)).isOk();
     if (dataset.cached)
       return dataset;
-    if (Status s = createDirectories(directory, FolderSync::Later); !s.isOk())
-      return s;
+    HONE_TRY(createDirectories(directory, FolderSync::Later));
   }
-  if (Status s = open(make(directory, path)); !s.isOk())
-    return s;
+  HONE_TRY(open(make(directory, path)));
   return dataset;
 }
 
 Result<Dataset> Dataset::prepare(const DatasetOptions &options,
                                  const Tokenizer *tokenizer) {
-  Result<MappedFile> mapped = MappedFile::open(options.path);
-  if (!mapped.isOk())
-    return mapped.status();
-  const MappedFile &file = mapped.value();
+  HONE_ASSIGN(const MappedFile file, MappedFile::open(options.path));
   std::string_view content = file.bytes();
   if (content.substr(0, 3) == "\xEF\xBB\xBF") // a byte order mark is no text
     content.remove_prefix(3);

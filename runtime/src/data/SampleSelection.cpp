@@ -143,11 +143,8 @@ Result<Dataset> Dataset::select(const SampleSelection &selection,
                                 const DatasetOptions &options) const {
   const std::string name =
       Sha256::hex(cacheName + "\n" + selection.key()).substr(0, 32) + ".tokens";
-  Result<SampleDraw> counted =
-      SampleDraw::count(*this, selection, options.path);
-  if (!counted.isOk())
-    return counted.status();
-  const SampleDraw &draw = counted.value();
+  HONE_ASSIGN(const SampleDraw draw,
+              SampleDraw::count(*this, selection, options.path));
   for (size_t i = 0; selection.perLabel > 0 && i < options.task->labelCount();
        ++i)
     if (draw.countOf(i) < selection.perLabel)
@@ -164,11 +161,8 @@ Result<Dataset> Dataset::select(const SampleSelection &selection,
           const std::string &path) -> Result<MappedFile> {
         TokenCacheWriter writer;
         uint64_t lines = 0;
-        if (Status s = writer.open(directory, path); !s.isOk())
-          return s;
-        if (Status s = copySelected(*this, selection, draw, writer, lines);
-            !s.isOk())
-          return s;
+        HONE_TRY(writer.open(directory, path));
+        HONE_TRY(copySelected(*this, selection, draw, writer, lines));
         return writer.commit(format(), options.vocabularySize,
                              noteOf(selection, draw, lines, writer));
       });

@@ -29,12 +29,10 @@ Status TokenCacheWriter::open(const std::string &directory,
   isNamed = !path.empty();
   Result<OutputFile> created =
       isNamed ? OutputFile::create(path) : OutputFile::createUnnamed(directory);
-  if (!created.isOk())
-    return created.status();
+  HONE_TRY(created);
   data = std::move(created.value());
   created = OutputFile::createUnnamed(directory);
-  if (!created.isOk())
-    return created.status();
+  HONE_TRY(created);
   offsets = std::move(created.value());
   return Status::ok();
 }
@@ -53,24 +51,19 @@ Status TokenCacheWriter::addTargets(const int32_t *ids, const int32_t *targets,
       count - uint64_t(std::count(targets, targets + count, NoTarget));
   tokenCount += count;
   ++sampleCount;
-  if (Status s = data.write(ids, count * sizeof *ids); !s.isOk())
-    return s;
-  if (Status s = data.write(targets, count * sizeof *ids); !s.isOk())
-    return s;
+  HONE_TRY(data.write(ids, count * sizeof *ids));
+  HONE_TRY(data.write(targets, count * sizeof *ids));
   return offsets.write(&begin, sizeof begin);
 }
 
 /// Appends the offsets to the samples.
 static Status appendOffsets(OutputFile &offsets, OutputFile &data) {
-  Result<MappedFile> mapped = offsets.map();
-  if (!mapped.isOk())
-    return mapped.status();
+  HONE_ASSIGN(MappedFile mapped, offsets.map());
   Status copied = Status::ok();
-  mapped.value().visit(0, mapped.value().size(),
-                       [&](const char *bytes, uint64_t size) {
-                         if (copied.isOk())
-                           copied = data.write(bytes, size);
-                       });
+  mapped.visit(0, mapped.size(), [&](const char *bytes, uint64_t size) {
+    if (copied.isOk())
+      copied = data.write(bytes, size);
+  });
   return copied;
 }
 
@@ -78,8 +71,7 @@ Result<MappedFile> TokenCacheWriter::commit(DataFormat format,
                                             int64_t vocabularySize,
                                             std::string notes) {
   const uint64_t end = tokenCount * 2;
-  if (Status s = offsets.write(&end, sizeof end); !s.isOk())
-    return s;
+  HONE_TRY(offsets.write(&end, sizeof end));
   notes.append((8 - notes.size() % 8) % 8, ' ');
   TokenCacheFooter footer{};
   std::memcpy(footer.magic, Magic, sizeof footer.magic);
@@ -89,17 +81,13 @@ Result<MappedFile> TokenCacheWriter::commit(DataFormat format,
   footer.tokens = tokenCount;
   footer.targets = targetCount;
   footer.noteBytes = notes.size();
-  if (Status s = appendOffsets(offsets, data); !s.isOk())
-    return s;
-  if (Status s = data.write(notes); !s.isOk())
-    return s;
-  if (Status s = data.write(&footer, sizeof footer); !s.isOk())
-    return s;
+  HONE_TRY(appendOffsets(offsets, data));
+  HONE_TRY(data.write(notes));
+  HONE_TRY(data.write(&footer, sizeof footer));
   Result<MappedFile> mapped = data.map();
   if (mapped.isOk() && isNamed)
     // Durable bytes, or zeros could pass for tokens; a lost name costs time.
-    if (Status s = data.commit(FolderSync::Later); !s.isOk())
-      return s;
+    HONE_TRY(data.commit(FolderSync::Later));
   return mapped;
 }
 

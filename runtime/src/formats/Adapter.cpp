@@ -132,32 +132,27 @@ static Status writeTensors(const std::string &path,
             [](const TensorMemory *a, const TensorMemory *b) {
               return a->name < b->name;
             });
-  Result<SafetensorsWriter> created =
-      SafetensorsWriter::create(path, std::move(specs), {{"format", "pt"}});
-  if (!created.isOk())
-    return created.status();
-  SafetensorsWriter &writer = created.value();
+  HONE_ASSIGN(
+      SafetensorsWriter writer,
+      SafetensorsWriter::create(path, std::move(specs), {{"format", "pt"}}));
   for (const TensorInfo &info : writer.tensors()) {
     std::string_view name =
         std::string_view(info.name).substr(peftPrefix.size());
     auto found = std::lower_bound(
         byName.begin(), byName.end(), name,
         [](const TensorMemory *t, std::string_view n) { return t->name < n; });
-    if (Status s = writeTensor(writer, **found); !s.isOk())
-      return s;
+    HONE_TRY(writeTensor(writer, **found));
   }
   return writer.commit(FolderSync::Later);
 }
 
 Status writeAdapter(const std::string &directory, const AdapterConfig &config,
                     const std::vector<TensorMemory> &tensors) {
-  if (Status s = createDirectories(directory); !s.isOk())
-    return s;
+  HONE_TRY(createDirectories(directory));
   removeStrayTemporaries(directory, [](const std::string &name) {
     return name == ModelName || name == ConfigName;
   });
-  if (Status s = writeTensors(adapterModelPath(directory), tensors); !s.isOk())
-    return s;
+  HONE_TRY(writeTensors(adapterModelPath(directory), tensors));
   // Makes the folder durable too, and with it the model.
   return writeFile(configPath(directory), configText(config));
 }
@@ -356,19 +351,15 @@ Result<AdapterConfig> AdapterConfigReader::read(const Json &root) {
 Result<AdapterConfig> readAdapterConfig(const std::string &directory,
                                         bool hasConv1d) {
   std::string path = configPath(directory);
-  Result<Json> root = readJsonFile(path);
-  if (!root.isOk())
-    return root.status();
-  return AdapterConfigReader(path, hasConv1d).read(root.value());
+  HONE_ASSIGN(Json root, readJsonFile(path));
+  return AdapterConfigReader(path, hasConv1d).read(root);
 }
 
 Result<AdapterConfig> readMergeableConfig(const std::string &directory) {
   std::string path = configPath(directory);
-  Result<Json> root = readJsonFile(path);
-  if (!root.isOk())
-    return root.status();
+  HONE_ASSIGN(Json root, readJsonFile(path));
   return AdapterConfigReader(path, /*hasConv1d=*/true, /*isMergeable=*/true)
-      .read(root.value());
+      .read(root);
 }
 
 //===----------------------------------------------------------------------===//
@@ -494,29 +485,16 @@ static Status compareDropout(const std::string &path,
 
 Status readAdapter(const std::string &directory, const AdapterConfig &expected,
                    const std::vector<TensorMemory> &targets, AdapterUse use) {
-  Result<AdapterConfig> config =
-      readAdapterConfig(directory, expected.fan_in_fan_out);
-  if (!config.isOk())
-    return config.status();
-  if (Status s =
-          compareConfigs(configPath(directory), expected, config.value());
-      !s.isOk())
-    return s;
+  HONE_ASSIGN(AdapterConfig config,
+              readAdapterConfig(directory, expected.fan_in_fan_out));
+  HONE_TRY(compareConfigs(configPath(directory), expected, config));
   if (use == AdapterUse::Train)
-    if (Status s =
-            compareDropout(configPath(directory), expected, config.value());
-        !s.isOk())
-      return s;
-  Result<SafetensorsFile> opened =
-      SafetensorsFile::open(adapterModelPath(directory));
-  if (!opened.isOk())
-    return opened.status();
-  const SafetensorsFile &file = opened.value();
+    HONE_TRY(compareDropout(configPath(directory), expected, config));
+  HONE_ASSIGN(const SafetensorsFile file,
+              SafetensorsFile::open(adapterModelPath(directory)));
   for (const TensorMemory &target : targets)
-    if (Status s = checkTensor(file, target); !s.isOk())
-      return s;
-  if (Status s = checkNoOther(file, targets); !s.isOk())
-    return s;
+    HONE_TRY(checkTensor(file, target));
+  HONE_TRY(checkNoOther(file, targets));
   for (const TensorMemory &target : targets)
     readTensor(file, *file.find(std::string(peftPrefix) + target.name), target);
   return Status::ok();

@@ -106,15 +106,11 @@ static Status writeShard(const std::string &path,
     specs.push_back({tensor.name, source->dtype, source->fileShape()});
     sources[tensor.name] = source;
   }
-  Result<SafetensorsWriter> created =
-      SafetensorsWriter::create(path, std::move(specs), {{"format", "pt"}});
-  if (!created.isOk())
-    return created.status();
-  SafetensorsWriter &writer = created.value();
+  HONE_ASSIGN(
+      SafetensorsWriter writer,
+      SafetensorsWriter::create(path, std::move(specs), {{"format", "pt"}}));
   for (const TensorInfo &info : writer.tensors())
-    if (Status status = writeTensor(writer, *sources.at(info.name));
-        !status.isOk())
-      return status;
+    HONE_TRY(writeTensor(writer, *sources.at(info.name)));
   return writer.commit(sync);
 }
 
@@ -148,10 +144,7 @@ static std::string indexText(const ModelLayout &layout,
 
 static Status copyFile(const std::string &path, const SafetensorsFile &source,
                        const TensorInfo &tensor, FolderSync sync) {
-  Result<OutputFile> created = OutputFile::create(path);
-  if (!created.isOk())
-    return created.status();
-  OutputFile &file = created.value();
+  HONE_ASSIGN(OutputFile file, OutputFile::create(path));
   Status status = Status::ok();
   source.visit(tensor, [&](const char *bytes, uint64_t size) {
     if (status.isOk())
@@ -163,8 +156,7 @@ static Status copyFile(const std::string &path, const SafetensorsFile &source,
 Status writeModel(const std::string &directory, const ModelLayout &layout,
                   const std::vector<TensorMemory> &tensors,
                   const SafetensorsFile &source) {
-  if (Status status = createDirectories(directory); !status.isOk())
-    return status;
+  HONE_TRY(createDirectories(directory));
   const std::vector<std::string> names = layout.fileNames();
   removeStrayTemporaries(directory, [&](const std::string &name) {
     return std::find(names.begin(), names.end(), name) != names.end();
@@ -181,26 +173,20 @@ Status writeModel(const std::string &directory, const ModelLayout &layout,
   for (const ModelLayout::Shard &shard : layout.shards) {
     bool isFirst = &shard == &layout.shards.front();
     bool isLast = layout.files.empty() && layout.index.empty();
-    if (Status status =
-            writeShard(pathOf(shard.file), shard, parameters,
-                       isFirst || isLast ? FolderSync::Now : FolderSync::Later);
-        !status.isOk())
-      return status;
+    HONE_TRY(
+        writeShard(pathOf(shard.file), shard, parameters,
+                   isFirst || isLast ? FolderSync::Now : FolderSync::Later));
   }
   if (!layout.index.empty())
-    if (Status status =
-            writeFile(pathOf(layout.index), indexText(layout, parameters),
-                      isConfigured ? FolderSync::Later : FolderSync::Now);
-        !status.isOk())
-      return status;
+    HONE_TRY(writeFile(pathOf(layout.index), indexText(layout, parameters),
+                       isConfigured ? FolderSync::Later : FolderSync::Now));
   auto copy = [&](const std::string &name, FolderSync sync) {
     const TensorInfo *tensor = source.find(ModelLayout::filePrefix + name);
     return copyFile(pathOf(name), source, *tensor, sync);
   };
   for (const std::string &name : layout.files)
     if (name != ModelLayout::configName)
-      if (Status status = copy(name, FolderSync::Later); !status.isOk())
-        return status;
+      HONE_TRY(copy(name, FolderSync::Later));
   return isConfigured ? copy(ModelLayout::configName, FolderSync::Now)
                       : Status::ok();
 }
@@ -227,12 +213,9 @@ Status readModel(const std::string &directory, const ModelLayout &layout,
   std::vector<Reading> readings;
   const auto parameters = byName(targets);
   for (const ModelLayout::Shard &shard : layout.shards) {
-    Result<SafetensorsFile> opened =
-        SafetensorsFile::open(directory + "/" + shard.file);
-    if (!opened.isOk())
-      return opened.status();
-    files.push_back(
-        std::make_unique<SafetensorsFile>(std::move(opened.value())));
+    HONE_ASSIGN(SafetensorsFile opened,
+                SafetensorsFile::open(directory + "/" + shard.file));
+    files.push_back(std::make_unique<SafetensorsFile>(std::move(opened)));
     const SafetensorsFile &file = *files.back();
     for (const ModelLayout::Tensor &wanted : shard.tensors) {
       const TensorMemory *target = parameters.at(wanted.parameter);

@@ -375,14 +375,9 @@ Result<SafetensorsHeader> SafetensorsHeader::parse(std::string_view file,
                                 std::to_string(static_cast<uint8_t>(json[0]))));
   SafetensorsHeader header;
   header.bufferOffset = 8 + headerBytes;
-  if (Status s = HeaderParser(json, place, header).run(countTensors(json));
-      !s.isOk())
-    return s;
-  if (Status s = indexNames(header, place); !s.isOk())
-    return s;
-  if (Status s = checkTiling(header, fileSize - header.bufferOffset, place);
-      !s.isOk())
-    return s;
+  HONE_TRY(HeaderParser(json, place, header).run(countTensors(json)));
+  HONE_TRY(indexNames(header, place));
+  HONE_TRY(checkTiling(header, fileSize - header.bufferOffset, place));
   return header;
 }
 
@@ -408,17 +403,13 @@ const std::string *SafetensorsHeader::findMetadata(std::string_view key) const {
 //===----------------------------------------------------------------------===//
 
 Result<SafetensorsFile> SafetensorsFile::open(const std::string &path) {
-  Result<MappedFile> mapped = MappedFile::open(path);
-  if (!mapped.isOk())
-    return mapped.status();
-  const MappedFile &bytes = mapped.value();
-  Result<SafetensorsHeader> header =
-      SafetensorsHeader::parse(bytes.bytes(), bytes.size(), path);
-  if (!header.isOk())
-    return header.status();
+  HONE_ASSIGN(MappedFile mapped, MappedFile::open(path));
+  const MappedFile &bytes = mapped;
+  HONE_ASSIGN(SafetensorsHeader header,
+              SafetensorsHeader::parse(bytes.bytes(), bytes.size(), path));
   SafetensorsFile file;
-  file.file = std::move(mapped.value());
-  file.header = std::move(header.value());
+  file.file = std::move(mapped);
+  file.header = std::move(header);
   return file;
 }
 
@@ -522,14 +513,10 @@ SafetensorsWriter::create(const std::string &path,
       return cannotExpress(path, "tensor " + quote(writer.infos[i].name) +
                                      " has a name that is not UTF-8");
 
-  Result<OutputFile> file = OutputFile::create(path);
-  if (!file.isOk())
-    return file.status();
-  writer.file = std::move(file.value());
+  HONE_ASSIGN(writer.file, OutputFile::create(path));
   if (digest)
     writer.file.enableDigest();
-  if (Status s = writer.file.write(text); !s.isOk())
-    return s;
+  HONE_TRY(writer.file.write(text));
   return writer;
 }
 

@@ -17,16 +17,12 @@ Generator::Generator(const Module &module, const Weights &weights,
 Result<std::unique_ptr<Generator>> Generator::create(const Module &module,
                                                      const Weights &weights,
                                                      Device &device) {
-  Result<DeviceMemory> arena = device.allocate(module.abi().arena_bytes);
-  if (!arena.isOk())
-    return arena.status();
-  Result<hone_frame> loaded = device.load(module.abi(), weights.mapped());
-  if (!loaded.isOk())
-    return loaded.status();
-  hone_frame frame = loaded.value();
-  frame.arena = frame.batch = frame.work = arena.value().address();
+  HONE_ASSIGN(DeviceMemory arena, device.allocate(module.abi().arena_bytes));
+  HONE_ASSIGN(hone_frame loaded, device.load(module.abi(), weights.mapped()));
+  hone_frame frame = loaded;
+  frame.arena = frame.batch = frame.work = arena.address();
   return std::unique_ptr<Generator>(
-      new Generator(module, weights, device, std::move(arena.value()), frame));
+      new Generator(module, weights, device, std::move(arena), frame));
 }
 
 int64_t Generator::load(char *base) {

@@ -142,8 +142,7 @@ Result<ModuleConfig> ModuleConfig::parse(const char *json) {
   model.read("vocab_size", config.vocabSize);
   model.read("identity", config.identity);
 
-  if (Status status = readSettings(root, config); !status.isOk())
-    return status;
+  HONE_TRY(readSettings(root, config));
   ConfigSection lora(root, "lora", failure);
   config.adapter.r = config.lora.r;
   config.adapter.lora_alpha = config.lora.lora_alpha;
@@ -177,8 +176,7 @@ Result<ModuleConfig> ModuleConfig::parse(const char *json) {
   plan.read("table_bytes", config.tableBytes);
   plan.read("estimated_seconds", config.estimatedSeconds);
 
-  if (!failure.isOk())
-    return failure;
+  HONE_TRY(failure);
   return config;
 }
 

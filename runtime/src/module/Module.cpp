@@ -78,10 +78,8 @@ static Status findSlots(const hone_module &m, bool isPart, bool generates,
       {"sequence_starts", &slots.sequenceStarts}};
   for (auto [name, offset] : inputs) {
     bool mayLack = isPart || (generates && offset != &slots.inputIds);
-    Status status = findSlot(m, m.inputs, m.input_count, mayLack, name,
-                             HONE_I32, uint64_t(m.max_rows), *offset);
-    if (!status.isOk())
-      return status;
+    HONE_TRY(findSlot(m, m.inputs, m.input_count, mayLack, name, HONE_I32,
+                      uint64_t(m.max_rows), *offset));
   }
   return findSlot(m, m.inputs, m.input_count, /*mayLack=*/true, "random_key",
                   HONE_I32, RandomStream::keyWords, slots.randomKey);
@@ -205,10 +203,7 @@ Result<Module> Module::open(const hone_module &compiled) {
                                std::to_string(compiled.struct_size));
   Module module;
   module.compiled = &compiled;
-  Result<ModuleConfig> config = ModuleConfig::parse(compiled.config);
-  if (!config.isOk())
-    return config.status();
-  module.parsed = std::move(config.value());
+  HONE_ASSIGN(module.parsed, ModuleConfig::parse(compiled.config));
 
   std::string missing = missingCpuFeature(module.parsed.target.features);
   if (!missing.empty())
@@ -232,8 +227,7 @@ Result<Module> Module::open(const hone_module &compiled) {
       compiled.gradient_end > (uint64_t(1) << 46) ||
       compiled.trainable_elements > (uint64_t(1) << 40))
     return mismatch("header", "expects sizes and types in range");
-  if (Status status = findSchedules(compiled, module.schedules); !status.isOk())
-    return status;
+  HONE_TRY(findSchedules(compiled, module.schedules));
   const TrainSettings &train = module.parsed.train;
   int64_t rows = compiled.max_rows;
   if (module.generates() ? module.parsed.generate.max_length < rows
@@ -249,12 +243,8 @@ Result<Module> Module::open(const hone_module &compiled) {
     return mismatch("schedule 'compare'",
                     "expects it where the spec compares a method");
   bool isPart = !module.generates() && peerOf(module.schedule(HONE_TRAIN));
-  if (Status status =
-          findSlots(compiled, isPart, module.generates(), module.slots);
-      !status.isOk())
-    return status;
-  if (Status status = checkTrainables(module); !status.isOk())
-    return status;
+  HONE_TRY(findSlots(compiled, isPart, module.generates(), module.slots));
+  HONE_TRY(checkTrainables(module));
   return module;
 }
 

@@ -77,8 +77,7 @@ static Result<ModelLayout> readLayout(const SafetensorsFile &file,
     return misfit(place, "expects the tensor but got none");
   Result<ModelLayout> layout =
       ModelLayout::parse({file.data(*block), block->bytes()}, place);
-  if (!layout.isOk())
-    return layout.status();
+  HONE_TRY(layout);
   std::set<std::string_view> trained, listed;
   for (uint32_t i = 0; i < module.trainable_count; ++i)
     trained.insert(module.trainables[i].name);
@@ -94,43 +93,33 @@ static Result<ModelLayout> readLayout(const SafetensorsFile &file,
 }
 
 Result<Weights> Weights::open(const std::string &path, const Module &module) {
-  Result<SafetensorsFile> file = SafetensorsFile::open(path);
-  if (!file.isOk())
-    return file.status();
+  HONE_ASSIGN(SafetensorsFile file, SafetensorsFile::open(path));
   Weights weights;
-  weights.opened = std::move(file.value());
+  weights.opened = std::move(file);
   const SafetensorsFile &mapped = weights.opened;
   const std::pair<const char *, std::string> metadata[] = {
       {"format", "hone"},
       {"layout", module.config().weightsLayout},
       {"source_hash", module.config().weightsSourceHash}};
   for (const auto &[key, expected] : metadata)
-    if (Status status = checkMetadata(mapped, key, expected); !status.isOk())
-      return status;
+    HONE_TRY(checkMetadata(mapped, key, expected));
   const hone_module &abi = module.abi();
   weights.addresses.resize(abi.weight_count);
   for (uint32_t i = 0; i < abi.weight_count; ++i) {
-    Status status = bind(mapped, abi.weights[i], weights.addresses[i]);
-    if (!status.isOk())
-      return status;
+    HONE_TRY(bind(mapped, abi.weights[i], weights.addresses[i]));
   }
   for (uint32_t i = 0; i < abi.trainable_count; ++i) {
     const hone_trainable &t = abi.trainables[i];
     const void *start;
     if (t.init != HONE_INIT_PRETRAINED)
       continue;
-    if (Status status =
-            bind(mapped, {t.name, abi.trainable_dtype, t.rank, t.shape}, start);
-        !status.isOk())
-      return status;
+    HONE_TRY(
+        bind(mapped, {t.name, abi.trainable_dtype, t.rank, t.shape}, start));
   }
   // A program that generates text writes no model.
   if (!module.config().lora.none || module.abi().trainable_count == 0)
     return weights;
-  Result<ModelLayout> layout = readLayout(mapped, abi);
-  if (!layout.isOk())
-    return layout.status();
-  weights.ofModel = std::move(layout.value());
+  HONE_ASSIGN(weights.ofModel, readLayout(mapped, abi));
   return weights;
 }
 

@@ -44,8 +44,7 @@ Status readArguments(const std::vector<std::string> &arguments,
         found = setting;
     if (!found)
       return unknownOption(settings, argument, name);
-    if (Status status = check(*found); !status.isOk())
-      return status;
+    HONE_TRY(check(*found));
     if (std::find(given.begin(), given.end(), name) != given.end())
       return Status::error(ErrorCode::WrongOption,
                            {"--" + name, "is given more than once",

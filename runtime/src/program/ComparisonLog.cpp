@@ -113,10 +113,8 @@ bool ComparisonLog::addLine(const Json &line) {
 }
 
 Status ComparisonLog::read(const std::string &path, const std::string &name) {
-  Result<MappedFile> file = MappedFile::open(path);
-  if (!file.isOk())
-    return file.status();
-  std::string_view text = file.value().bytes();
+  HONE_ASSIGN(MappedFile file, MappedFile::open(path));
+  std::string_view text = file.bytes();
   while (!text.empty()) {
     size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
     // What is not of this run, or no JSON any more, StepLog left alone.
@@ -145,23 +143,18 @@ Result<ComparisonLog> ComparisonLog::open(const std::string &folder,
   for (const GradientComparison::Group &group : groups.kinds)
     out.known.kinds.push_back({group.name});
   const std::string path = folder + "/" + FileName;
-  Result<StepLog> opened = StepLog::open(path, name, completed);
-  if (!opened.isOk())
-    return opened.status();
-  out.log = std::move(opened.value());
-  if (Status status = out.read(path, name); !status.isOk())
-    return status;
+  HONE_ASSIGN(out.log, StepLog::open(path, name, completed));
+  HONE_TRY(out.read(path, name));
   return out;
 }
 
 Status ComparisonLog::add(uint64_t step, const GradientComparison &found) {
   std::string members = membersOf(known, found);
   // The means are of what a resumed run reads.
-  Result<Json> line = Json::parse(
-      "{\"step\": " + std::to_string(step) + ", " + members + "}", FileName);
-  if (!line.isOk())
-    return line.status();
-  addLine(line.value());
+  HONE_ASSIGN(Json line, Json::parse("{\"step\": " + std::to_string(step) +
+                                         ", " + members + "}",
+                                     FileName));
+  addLine(line);
   return log.comparison(step, members);
 }
 

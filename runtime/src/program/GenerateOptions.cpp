@@ -59,8 +59,7 @@ GenerateOptions::parse(const std::vector<std::string> &arguments) {
       [](const Setting &) { return Status::ok(); }, given);
   if (status.isOk() && !options.help && !options.version && !options.plan)
     status = checkCombination(options, given);
-  if (!status.isOk())
-    return status;
+  HONE_TRY(status);
   return options;
 }
 

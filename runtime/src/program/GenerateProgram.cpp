@@ -156,14 +156,8 @@ static RunPlan planFor(const Module &module, GenerateOptions &options) {
 Status runGeneration(const hone_module &compiled,
                      const std::vector<std::string> &arguments, ProcessUse use,
                      ExitCode &outcome) {
-  Result<Module> opened = Module::open(compiled);
-  if (!opened.isOk())
-    return opened.status();
-  const Module &module = opened.value();
-  Result<GenerateOptions> parsed = GenerateOptions::parse(arguments);
-  if (!parsed.isOk())
-    return parsed.status();
-  GenerateOptions &options = parsed.value();
+  HONE_ASSIGN(const Module module, Module::open(compiled));
+  HONE_ASSIGN(GenerateOptions options, GenerateOptions::parse(arguments));
   if (options.help) {
     fputs(GenerateOptions::usage().c_str(), stdout);
     return flushOutput();
@@ -191,41 +185,30 @@ Status runGeneration(const hone_module &compiled,
   }
   PeakMeter peak = use == ProcessUse::Alone ? PeakMeter(plan) : PeakMeter();
 
-  Result<ModelFiles> files = openModelFiles(module, options.weights);
-  if (!files.isOk())
-    return files.status();
-  Result<Prompt> prompt = readPrompt(options, files.value(), module.config(),
-                                     module.config().generate.max_length);
-  if (!prompt.isOk())
-    return prompt.status();
-  if (prompt.value().specialAsText != 0)
+  HONE_ASSIGN(ModelFiles files, openModelFiles(module, options.weights));
+  HONE_ASSIGN(Prompt prompt, readPrompt(options, files, module.config(),
+                                        module.config().generate.max_length));
+  if (prompt.specialAsText != 0)
     fprintf(stderr, "%s\n",
-            describeSpecialAsText(prompt.value().specialAsText).c_str());
-  const Tokenizer *tokenizer =
-      files.value().tokenizer ? &*files.value().tokenizer : nullptr;
+            describeSpecialAsText(prompt.specialAsText).c_str());
+  const Tokenizer *tokenizer = files.tokenizer ? &*files.tokenizer : nullptr;
   if (!tokenizer && !options.showIds)
     return Status::error(ErrorCode::NoTokenizer,
                          {"command line",
                           "the program was compiled without a tokenizer",
                           "add --show-ids, or compile from a folder with "
                           "tokenizer.json"});
-  Result<std::unique_ptr<Pool>> pool = Pool::create(unsigned(options.threads));
-  if (!pool.isOk())
-    return pool.status();
+  HONE_ASSIGN(std::unique_ptr<Pool> pool,
+              Pool::create(unsigned(options.threads)));
   std::string verified;
-  if (Status s = checkWeights(files.value(), module, *pool.value(),
-                              options.noVerify, verified);
-      !s.isOk())
-    return s;
+  HONE_TRY(checkWeights(files, module, *pool, options.noVerify, verified));
   peak.count();
   platform::trimHeap();
 
-  HostDevice device(*pool.value());
-  Result<std::unique_ptr<Generator>> made =
-      Generator::create(module, files.value().weights, device);
-  if (!made.isOk())
-    return made.status();
-  Generator &generator = *made.value();
+  HostDevice device(*pool);
+  HONE_ASSIGN(std::unique_ptr<Generator> made,
+              Generator::create(module, files.weights, device));
+  Generator &generator = *made;
   // Without an adapter B is zero, and what A is does not matter.
   if (options.adapter.empty())
     generator.trainables().initialize(/*seed=*/0);
@@ -238,24 +221,20 @@ Status runGeneration(const hone_module &compiled,
   const int64_t rows = options.promptRows == 0 ? most : options.promptRows;
   Rate read, written;
   const Clock::time_point start = Clock::now();
-  const std::vector<int32_t> &ids = prompt.value().ids;
+  const std::vector<int32_t> &ids = prompt.ids;
   // A signal is seen between pieces.
   for (int64_t at = 0, all = int64_t(ids.size()); at < all; at += rows) {
     outcome = stopRequested();
     if (outcome != ExitCode::Success)
       return Status::ok();
-    if (Status s = generator.append(ids.data() + at, std::min(rows, all - at));
-        !s.isOk())
-      return s;
+    HONE_TRY(generator.append(ids.data() + at, std::min(rows, all - at)));
   }
   read = {ids.size(), secondsSince(start)};
   peak.sample();
   Output output(options, tokenizer);
-  Status status =
-      generate(generator, prompt.value(), options, output, peak, written);
+  Status status = generate(generator, prompt, options, output, peak, written);
   Status ended = output.finish();
-  if (!status.isOk())
-    return status;
+  HONE_TRY(status);
   report(plan, peak, read, written,
          generator.length() == generator.capacity() &&
              written.tokens < uint64_t(int64_t(options.maxNewTokens)));

@@ -33,8 +33,7 @@ static std::string identityOf(const std::string &path) {
 /// What is written at the end of a run must not fail there. The run makes its
 /// folder `output` itself.
 static Status checkWritable(const GivenFile &file, const std::string &output) {
-  if (Status status = checkReplaceable(file.path); !status.isOk())
-    return status;
+  HONE_TRY(checkReplaceable(file.path));
   const std::string folder = parentDirectory(targetOf(file.path));
   if (folder == parentDirectory(output + "/file"))
     return Status::ok();
@@ -81,8 +80,7 @@ std::vector<std::string> resultFiles(const Options &options,
 
 Status checkGivenFiles(const Options &options, const std::string &weights,
                        const std::optional<ModelLayout> &model) {
-  if (Status status = checkBestFolder(options); !status.isOk())
-    return status;
+  HONE_TRY(checkBestFolder(options));
   std::vector<GivenFile> files;
   auto add = [&](const char *name, const std::string &path, bool isWritten) {
     if (!path.empty())
@@ -92,12 +90,10 @@ Status checkGivenFiles(const Options &options, const std::string &weights,
   add("--dump-gradients", options.dumpGradients, true);
   add("--predictions", options.predictions, true);
   for (const GivenFile &file : files)
-    if (Status status = checkWritable(file, options.output); !status.isOk())
-      return status;
+    HONE_TRY(checkWritable(file, options.output));
   // A run may go on from the adapter that it replaces.
   for (const std::string &path : resultFiles(options, model)) {
-    if (Status status = checkReplaceable(path); !status.isOk())
-      return status;
+    HONE_TRY(checkReplaceable(path));
     add("a result of the run", path, true);
   }
   add("--log", options.log, true);

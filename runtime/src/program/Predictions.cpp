@@ -14,10 +14,7 @@ Result<Predictions> Predictions::open(const std::string &path,
   Predictions out;
   if (path.empty())
     return out;
-  Result<OutputFile> file = OutputFile::create(path);
-  if (!file.isOk())
-    return file.status();
-  out.file = std::move(file.value());
+  HONE_ASSIGN(out.file, OutputFile::create(path));
   out.task = task;
   return out;
 }

@@ -50,11 +50,9 @@ static Result<PromptText> readText(const GenerateOptions &options) {
   PromptText text{"--prompt", std::nullopt, options.prompt};
   if (options.promptFile.empty())
     return Result<PromptText>(std::move(text));
-  Result<MappedFile> file = MappedFile::open(options.promptFile);
-  if (!file.isOk())
-    return file.status();
+  HONE_ASSIGN(MappedFile file, MappedFile::open(options.promptFile));
   text.place = options.promptFile;
-  text.file = std::move(file.value());
+  text.file = std::move(file);
   text.bytes = text.file->bytes();
   return Result<PromptText>(std::move(text));
 }
@@ -139,18 +137,15 @@ Status ChatPrompt::encode(const std::string &system, const PromptText &text,
     turns.push_back({ChatRole::System, system, "", false});
   turns.push_back({ChatRole::User, std::string(text.bytes), "", false});
   PromptIds asked{uint64_t(capacity)};
-  if (Status s = render(turns, /*generationPrompt=*/true, asked); !s.isOk())
-    return s;
+  HONE_TRY(render(turns, /*generationPrompt=*/true, asked));
   if (asked.isTooLong())
     return tooLong(text.place, capacity);
   prompt.ids = std::move(asked.kept);
   // The end of a turn is the first special token behind what an answer adds.
   PromptIds unasked{UINT64_MAX}, answered{UINT64_MAX};
-  if (Status s = render(turns, /*generationPrompt=*/false, unasked); !s.isOk())
-    return s;
+  HONE_TRY(render(turns, /*generationPrompt=*/false, unasked));
   turns.push_back({ChatRole::Assistant, "a", "", false});
-  if (Status s = render(turns, /*generationPrompt=*/false, answered); !s.isOk())
-    return s;
+  HONE_TRY(render(turns, /*generationPrompt=*/false, answered));
   const std::vector<int32_t> &without = unasked.kept, &with = answered.kept;
   auto common = [&](const std::vector<int32_t> &other) {
     return size_t(
@@ -196,12 +191,10 @@ static Status encodePrompt(const GenerateOptions &options,
                           "the program was compiled without a tokenizer",
                           "give --prompt-ids, or compile from a folder with "
                           "tokenizer.json"});
-  Result<PromptText> text = readText(options);
-  if (!text.isOk())
-    return text.status();
+  HONE_ASSIGN(PromptText text, readText(options));
   if (!options.chat)
-    return encodeText(*files.tokenizer, text.value(),
-                      options.specialTokens == "parse", capacity, prompt);
+    return encodeText(*files.tokenizer, text, options.specialTokens == "parse",
+                      capacity, prompt);
   if (files.chat.empty())
     return Status::error(ErrorCode::NoChatTemplate,
                          {"--chat", "the model has no chat template",
@@ -210,21 +203,17 @@ static Status encodePrompt(const GenerateOptions &options,
   TemplateDate date;
   if (!options.chatDate.empty())
     parseDate(options.chatDate, date);
-  Result<ChatModel> model =
-      ChatModel::open(files.chat, *files.tokenizer, files.chatPlace(), date);
-  if (!model.isOk())
-    return model.status();
-  return ChatPrompt(std::move(model.value()))
-      .encode(options.system, text.value(), capacity, prompt);
+  HONE_ASSIGN(ChatModel model, ChatModel::open(files.chat, *files.tokenizer,
+                                               files.chatPlace(), date));
+  return ChatPrompt(std::move(model))
+      .encode(options.system, text, capacity, prompt);
 }
 
 Result<Prompt> readPrompt(const GenerateOptions &options,
                           const ModelFiles &files, const ModuleConfig &config,
                           int64_t capacity) {
   Prompt prompt;
-  if (Status s = encodePrompt(options, files, config, capacity, prompt);
-      !s.isOk())
-    return s;
+  HONE_TRY(encodePrompt(options, files, config, capacity, prompt));
   for (int64_t id : config.stopTokens)
     prompt.stopTokens.push_back(int32_t(id));
   if (config.stopTokens.empty() && files.tokenizer &&

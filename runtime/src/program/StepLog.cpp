@@ -131,15 +131,13 @@ static bool shareLock(const File &file) {
 
 /// Writes the lines that stay to a new file in the place of `path`.
 static Status rewrite(const std::string &path, LogLines lines) {
-  Result<OutputFile> out = OutputFile::create(path);
-  if (!out.isOk())
-    return out.status();
+  HONE_ASSIGN(OutputFile out, OutputFile::create(path));
   Status written = Status::ok();
   lines.read([&](std::string_view line) {
     if (written.isOk())
-      written = out.value().write(line);
+      written = out.write(line);
   });
-  return written.isOk() ? out.value().commit() : written;
+  return written.isOk() ? out.commit() : written;
 }
 
 Result<StepLog> StepLog::open(const std::string &path, const std::string &name,
@@ -172,10 +170,8 @@ Result<StepLog> StepLog::open(const std::string &path, const std::string &name,
     Status status = syncDirectory(folder);
     return status.isOk() ? Result<StepLog>(std::move(log)) : status;
   }
-  Result<MappedFile> present = MappedFile::map(log.file, path);
-  if (!present.isOk())
-    return present.status();
-  LogLines lines(present.value(), name, completed);
+  HONE_ASSIGN(MappedFile present, MappedFile::map(log.file, path));
+  LogLines lines(present, name, completed);
   lines.read([](std::string_view) {});
   if (!lines.isLog)
     return Status::error(ErrorCode::NotALog,
@@ -183,7 +179,7 @@ Result<StepLog> StepLog::open(const std::string &path, const std::string &name,
                           "expects a log that this program wrote but got "
                           "something else",
                           "give another --log; the file was not changed"});
-  if (lines.prefix < present.value().size() && !isAlone)
+  if (lines.prefix < present.size() && !isAlone)
     return Status::error(ErrorCode::LogInUse,
                          {path,
                           "this run's lines after step " +
@@ -191,10 +187,10 @@ Result<StepLog> StepLog::open(const std::string &path, const std::string &name,
                               " must go, but another run is writing this log",
                           "wait for it to end, or give another --log"});
   if (lines.keepsMore) {
-    Status status = rewrite(target, {present.value(), name, completed});
+    Status status = rewrite(target, {present, name, completed});
     return status.isOk() ? open(path, name, completed) : status;
   }
-  if (lines.prefix < present.value().size())
+  if (lines.prefix < present.size())
     if (platform::Error error = log.file.truncate(lines.prefix))
       return log.failure("cannot cut off the lines after the checkpoint",
                          error);

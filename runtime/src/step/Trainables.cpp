@@ -154,18 +154,15 @@ Status Trainables::dumpGradients(const std::string &path,
     tensor.data = gradient + abi.trainables[i].offset * dtypeBytes(dtype);
     specs.push_back({tensor.name, dtype, tensor.fileShape()});
   }
-  Result<SafetensorsWriter> writer =
-      SafetensorsWriter::create(path, std::move(specs), metadata);
-  if (!writer.isOk())
-    return writer.status();
-  for (const TensorInfo &info : writer.value().tensors())
+  HONE_ASSIGN(SafetensorsWriter writer,
+              SafetensorsWriter::create(path, std::move(specs), metadata));
+  for (const TensorInfo &info : writer.tensors())
     for (const TensorMemory &tensor : tensors) {
       if (info.name != tensor.name)
         continue;
-      if (Status status = writeTensor(writer.value(), tensor); !status.isOk())
-        return status;
+      HONE_TRY(writeTensor(writer, tensor));
     }
-  return writer.value().commit();
+  return writer.commit();
 }
 
 Status Trainables::compareGradients(GradientComparison &out) const {
@@ -177,20 +174,17 @@ Status Trainables::compareGradients(GradientComparison &out) const {
     const hone_trainable &t = abi.trainables[i];
     uint64_t at = t.offset * width;
     // A part of one is, at its place, a part of the other.
-    Status status =
-        (compared + at)
-            .read(module.trainableShapeElements(t) * width,
-                  [&](const char *own, uint64_t bytes) {
-                    MemoryView reference = gradient + at;
-                    at += bytes;
-                    return reference.read(
-                        bytes, [&](const char *part, uint64_t) {
-                          out.add(i, dtype, own, part, bytes / width);
-                          return Status::ok();
-                        });
-                  });
-    if (!status.isOk())
-      return status;
+    HONE_TRY((compared + at)
+                 .read(module.trainableShapeElements(t) * width,
+                       [&](const char *own, uint64_t bytes) {
+                         MemoryView reference = gradient + at;
+                         at += bytes;
+                         return reference.read(
+                             bytes, [&](const char *part, uint64_t) {
+                               out.add(i, dtype, own, part, bytes / width);
+                               return Status::ok();
+                             });
+                       }));
   }
   out.finish();
   return Status::ok();

@@ -16,12 +16,9 @@ Status TaskEncoder::encodeOne(const std::string &text, size_t label,
   for (uint32_t i = 0; i < table.beforeCount(); ++i)
     whole.add(int32_t(table.before(i)));
   const uint64_t begin = whole.count, masked = begin + prompt.count;
-  if (Status s = tokenizer.encode(text + task.labels[label].candidate, place,
-                                  whole, scratch);
-      !s.isOk())
-    return s;
-  if (Status s = checkLargest(whole, vocabularySize, place); !s.isOk())
-    return s;
+  HONE_TRY(tokenizer.encode(text + task.labels[label].candidate, place, whole,
+                            scratch));
+  HONE_TRY(checkLargest(whole, vocabularySize, place));
   if (masked >= whole.count || begin + 2 > most)
     return Status::error(
         ErrorCode::BadExample,

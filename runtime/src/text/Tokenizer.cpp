@@ -21,11 +21,9 @@ static constexpr std::string_view MetaspaceCharacter = "\xE2\x96\x81";
 
 Result<Tokenizer> Tokenizer::fromTable(std::string_view block,
                                        const std::string &place) {
-  Result<TokenizerTable> opened = TokenizerTable::open(block, place);
-  if (!opened.isOk())
-    return opened.status();
+  HONE_ASSIGN(TokenizerTable opened, TokenizerTable::open(block, place));
   Tokenizer tokenizer;
-  tokenizer.table = opened.value();
+  tokenizer.table = opened;
   return tokenizer;
 }
 
