@@ -21,7 +21,8 @@ CONFIG = pathlib.Path(__file__).parents[1] / "examples/quickstart/config.json"
 MEASURED_STEPS = 6
 PIECE = 4000  # characters
 FIRST_HELD_OUT = 5
-TOOLS = ["bin/honec", "bin/hone-make-model", "lib/libhone_runtime.a"]
+TOOLS = ["bin/honec", "bin/hone-make-model", "lib/libhone_core.a",
+         "lib/libhone_text.a", "lib/libhone_program.a"]
 
 
 def parse_arguments():

@@ -164,11 +164,12 @@ foreach(triple aarch64-linux-gnu)
   endif()
 endforeach()
 
-# hone_runtime_library(NAME sources...): no exceptions, no RTTI, optimised even
-# in Debug builds because it is linked into every training binary, and no fused
-# a * b + c, so that all machines compute the same bits. For each cross triple
-# there is another archive of the same name in lib/<triple>/.
+# hone_runtime_library(NAME sources... [LINK libraries...]): no exceptions, no
+# RTTI, optimised even in Debug builds because it is linked into every training
+# binary, and no fused a * b + c, so that all machines compute the same bits. For
+# each cross triple there is another archive of the same name in lib/<triple>/.
 function(hone_runtime_library name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   foreach(triple "" ${HONE_CROSS_TRIPLES})
     set(target ${name})
     set(flags "")
@@ -178,8 +179,12 @@ function(hone_runtime_library name)
       set(flags --target=${triple} -fno-sanitize=all)
       set_property(GLOBAL APPEND PROPERTY HONE_CROSS_RUNTIMES ${target})
     endif()
-    add_library(${target} STATIC ${ARGN})
-    target_link_libraries(${target} PUBLIC hone_runtime_options)
+    set(links ${ARG_LINK})
+    if(triple)
+      list(TRANSFORM links APPEND -${triple})
+    endif()
+    add_library(${target} STATIC ${ARG_UNPARSED_ARGUMENTS})
+    target_link_libraries(${target} PUBLIC hone_runtime_options ${links})
     target_compile_options(${target} PRIVATE
       -fno-exceptions -fno-rtti -O2 -ffp-contract=off ${flags})
     set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name}

@@ -495,7 +495,8 @@ Status hone::compile(const CompileRequest &request) {
     if (request.artifact == Artifact::Binary) {
       HONE_ASSIGN(archives,
                   findRuntimeArchives(request.runtimeDir,
-                                      first.settled.target->toolchain()));
+                                      first.settled.target->toolchain(),
+                                      spec.hasTask()));
     }
     if (!first.tensors) {
       HONE_ASSIGN(first.tensors,

@@ -7,7 +7,6 @@
 #include "compiler/driver/CommandLine.h"
 #include "compiler/emit/RenameTogether.h"
 #include "compiler/rules/RequestRules.h"
-#include "module/Streaming.h"
 #include "module/WeightDigests.h"
 
 #include "llvm/Support/FileSystem.h"
@@ -40,10 +39,7 @@ static Result<PackedWeights> digestWeights(const std::string &path) {
   HONE_ASSIGN(rt::MappedFile file, rt::MappedFile::open(path));
   HONE_ASSIGN(std::unique_ptr<rt::Pool> pool,
               rt::Pool::create(rt::Pool::availableCpus()));
-  rt::setStreamedMapping(file.bytes()); // lets go of what was hashed
-  PackedWeights packed{rt::digestParts(file.bytes(), *pool), file.size()};
-  rt::setStreamedMapping({});
-  return packed;
+  return PackedWeights{rt::digestParts(file.bytes(), *pool), file.size()};
 }
 
 static Result<PackedWeights> packWeights(const ProgramFolder &folder,

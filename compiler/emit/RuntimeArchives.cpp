@@ -1,7 +1,7 @@
 //===- RuntimeArchives.cpp - The half that every training binary shares ---===//
 //
-// main() comes first: a linker takes from an archive only what it already
-// misses.
+// main() comes first, the core last: a linker takes from an archive only what
+// it already misses, and no archive needs one in front of it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,9 +16,15 @@ using rt::Result;
 using rt::Status;
 
 Result<std::vector<std::string>>
-hone::findRuntimeArchives(llvm::StringRef folder, llvm::StringRef toolchain) {
+hone::findRuntimeArchives(llvm::StringRef folder, llvm::StringRef toolchain,
+                          bool withTasks) {
   std::vector<std::string> archives;
-  for (const char *name : {"libhone_runtime_main.a", "libhone_runtime.a"}) {
+  std::vector<const char *> names = {"libhone_runtime_main.a"};
+  if (withTasks)
+    names = {"libhone_tasks_main.a", "libhone_tasks.a"};
+  names.insert(names.end(),
+               {"libhone_program.a", "libhone_text.a", "libhone_core.a"});
+  for (const char *name : names) {
     llvm::SmallString<128> path(folder);
     llvm::sys::path::append(path, toolchain, name);
     if (llvm::sys::fs::exists(path)) {

@@ -1,7 +1,7 @@
 //===- RuntimeArchives.h - The half that every training binary shares -----===//
 //
-// There is one pair of archives for each machine that binaries are made for;
-// those for this machine lie in the folder itself, others below it.
+// There is a set of archives for each machine that binaries are made for; those
+// for this machine lie in the folder itself, others below it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,8 @@ namespace hone {
 /// Paths of the runtime's archives for Target::toolchain() below `folder`, in
 /// link order. An error says what to install if there are none.
 rt::Result<std::vector<std::string>>
-findRuntimeArchives(llvm::StringRef folder, llvm::StringRef toolchain);
+findRuntimeArchives(llvm::StringRef folder, llvm::StringRef toolchain,
+                    bool withTasks);
 
 } // namespace hone
 

@@ -86,7 +86,7 @@ struct Options {
       cl::Hidden};
   cl::opt<std::string> runtimeDir{
       "runtime-dir", cl::value_desc("folder"), cl::cat(category),
-      cl::desc("where libhone_runtime.a is, and in folders called by "
+      cl::desc("where libhone_core.a is, and in folders called by "
                "their triples those for other machines; default: ../lib")};
   cl::opt<bool> selfCheck{
       "self-check", cl::cat(category),

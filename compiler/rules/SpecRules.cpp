@@ -533,13 +533,14 @@ Status hone::checkSpec(Spec &spec) {
                           above.text(),
                       "set train.selection_warmup for both");
   }
-  // Tiles of rows are planned for every method.
-  auto isPlanned = [&](const rt::Setting &setting) {
-    return &setting == &spec.train.residuals && setting.text() == "planned";
+  // Tiles of rows are planned for every method, and none is no task to read.
+  auto isStandard = [&](const rt::Setting &setting) {
+    return (&setting == &spec.train.residuals && setting.text() == "planned") ||
+           &setting == &spec.train.task;
   };
   for (const rt::Setting *setting : spec.train.members())
     if (spec.given.count(setting->key()) && !spec.isRead(*setting) &&
-        !rt::Settings::isOfMethod(*setting) && !isPlanned(*setting))
+        !rt::Settings::isOfMethod(*setting) && !isStandard(*setting))
       return disagree(setting->key(),
                       setting->readers() + ", but method is " +
                           (spec.hasParts()

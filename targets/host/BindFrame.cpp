@@ -1,8 +1,9 @@
 //===- BindFrame.cpp - Functions take the frame that the runtime has ------===//
 //
 // Above, an entry's memory has names; here the names become fields of
-// hone_frame. The frame goes to whoever runs parallel loops, since the pool and
-// the scratch of its threads are found through it.
+// hone_frame. The frame goes to whoever runs parallel loops or gives hints
+// about pages, since the pool, the scratch of its threads and the weights' file
+// are found through it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,14 +28,15 @@ static bool isEntry(func::FuncOp function) {
   return function->hasAttr(tile::TileDialect::kEntryAttrName);
 }
 
-/// Functions that run parallel loops, themselves or through others.
-static llvm::SetVector<func::FuncOp> functionsWithLoops(ModuleOp module,
+/// Functions that run parallel loops or give hints about pages, themselves or
+/// through others.
+static llvm::SetVector<func::FuncOp> functionsWithFrame(ModuleOp module,
                                                         SymbolTable &symbols) {
   llvm::SetVector<func::FuncOp> found;
   llvm::DenseMap<Operation *, SmallVector<func::FuncOp, 2>> callers;
   for (auto function : module.getOps<func::FuncOp>())
     function.walk([&](Operation *op) {
-      if (isa<tile::ParallelOp>(op))
+      if (isa<tile::ParallelOp, tile::PrefetchOp, tile::ReleaseOp>(op))
         found.insert(function);
       else if (auto call = dyn_cast<func::CallOp>(op))
         callers[symbols.lookup(call.getCallee())].push_back(function);
@@ -126,21 +128,21 @@ struct BindFrame : public hone::impl::BindFrameBase<BindFrame> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SymbolTable symbols(module);
-    llvm::SetVector<func::FuncOp> withLoops =
-        functionsWithLoops(module, symbols);
+    llvm::SetVector<func::FuncOp> withFrame =
+        functionsWithFrame(module, symbols);
     auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
     for (func::FuncOp function : functions) {
       if (isEntry(function)) {
         prependPointers(function, 2);
         bindNames(function);
         function->removeAttr(tile::TileDialect::kEntryAttrName);
-      } else if (withLoops.contains(function)) {
+      } else if (withFrame.contains(function)) {
         prependPointers(function, 1);
       }
       function->removeAttr(tile::TileDialect::kHostAttrName);
     }
     module.walk([&](func::CallOp call) {
-      if (withLoops.contains(symbols.lookup<func::FuncOp>(call.getCallee())))
+      if (withFrame.contains(symbols.lookup<func::FuncOp>(call.getCallee())))
         call->insertOperands(
             0, call->getParentOfType<func::FuncOp>().getArgument(0));
     });

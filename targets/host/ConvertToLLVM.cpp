@@ -71,7 +71,19 @@ struct ConvertMemoryCast
   }
 };
 
-/// A hint about rows of a buffer becomes a call of the runtime: (start, bytes).
+/// What the runtime knows a caller by: its frame and, in a task, its thread.
+static std::pair<Value, Value> runnerOf(OpBuilder &b, Operation *op) {
+  auto function = op->getParentOfType<FunctionOpInterface>();
+  Value first = function.getArgument(0);
+  if (!isTask(function))
+    return {first,
+            LLVM::ConstantOp::create(b, op->getLoc(), b.getI64IntegerAttr(0))};
+  // The closure begins with the frame.
+  Value frame = LLVM::LoadOp::create(b, op->getLoc(), first.getType(), first);
+  return {frame, function.getArgument(2)};
+}
+
+/// A hint about rows of a buffer becomes a call of the runtime.
 template <typename ResidencyOp>
 struct ConvertResidency : public ConvertOpToLLVMPattern<ResidencyOp> {
   ConvertResidency(LLVMTypeConverter &converter, StringRef callee)
@@ -95,15 +107,18 @@ struct ConvertResidency : public ConvertOpToLLVMPattern<ResidencyOp> {
         rewriter, loc, buffer.getType(), rewriter.getI8Type(), buffer,
         ArrayRef<LLVM::GEPArg>{bytesOf(adaptor.getRow())});
     Value bytes = bytesOf(adaptor.getCount());
-    Type arguments[] = {start.getType(), bytes.getType()};
+    auto [frame, thread] = runnerOf(rewriter, op);
+    SmallVector<Value> arguments = {frame, start, bytes};
+    if (isa<tile::ReleaseOp>(op))
+      arguments.insert(arguments.begin() + 1, thread);
     auto module = op->template getParentOfType<ModuleOp>();
-    FailureOr<LLVM::LLVMFuncOp> function =
-        LLVM::lookupOrCreateFn(rewriter, module, callee, arguments,
-                               LLVM::LLVMVoidType::get(rewriter.getContext()));
+    FailureOr<LLVM::LLVMFuncOp> function = LLVM::lookupOrCreateFn(
+        rewriter, module, callee,
+        llvm::to_vector(ValueRange(arguments).getTypes()),
+        LLVM::LLVMVoidType::get(rewriter.getContext()));
     if (failed(function))
       return failure();
-    rewriter.replaceOpWithNewOp<LLVM::CallOp>(op, *function,
-                                              ValueRange{start, bytes});
+    rewriter.replaceOpWithNewOp<LLVM::CallOp>(op, *function, arguments);
     return success();
   }
 

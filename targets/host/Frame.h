@@ -23,6 +23,7 @@ enum class FrameField : int32_t {
   ThreadScratch,
   Weights,
   Rows, ///< the only one that is no pointer
+  Streaming,
 };
 
 static_assert(offsetof(hone_frame, rows) == 8 * int(FrameField::Rows) &&

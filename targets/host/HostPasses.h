@@ -22,6 +22,9 @@ namespace hone {
 /// hone_kernel.
 inline constexpr llvm::StringLiteral kKernelAttrName = "hone-kernel";
 
+/// Whether `function` is a task: (closure, index, thread).
+bool isTask(mlir::FunctionOpInterface function);
+
 } // namespace hone
 
 #endif // HONE_TARGETS_HOST_HOSTPASSES_H

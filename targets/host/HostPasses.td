@@ -23,8 +23,8 @@ def BindFrame : Pass<"hone-host-bind-frame", "::mlir::ModuleOp"> {
   let description = [{
     Entries become functions of type `hone_entry_fn`, and what `tile.base`,
     `tile.rows`, `tile.weight` and `tile.argument` name is loaded from their two
-    arguments. Functions that run parallel loops, or call one that does, take the
-    frame as their first argument.
+    arguments. Functions that run parallel loops or give hints about pages, or
+    call one that does, take the frame as their first argument.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect",
                            "::mlir::arith::ArithDialect",
@@ -51,7 +51,8 @@ def ConvertToLLVM : Pass<"hone-host-convert-to-llvm", "::mlir::ModuleOp"> {
   let description = [{
     One conversion for all dialects. Memrefs are bare pointers in signatures,
     which static shapes and identity layouts allow. `tile.prefetch` and
-    `tile.release` become calls of the runtime.
+    `tile.release` become calls of the runtime, with the frame and the thread
+    that they run with.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }

@@ -224,6 +224,16 @@ LogicalResult TaskOutliner::outline(LLVM::LLVMFuncOp parallelFor,
   return success();
 }
 
+bool hone::isTask(FunctionOpInterface function) {
+  auto attributes = function->getAttrOfType<ArrayAttr>("passthrough");
+  return attributes && llvm::any_of(attributes, [](Attribute attribute) {
+           auto pair = dyn_cast<ArrayAttr>(attribute);
+           return pair && !pair.empty() &&
+                  pair[0] ==
+                      StringAttr::get(pair.getContext(), kKernelAttrName);
+         });
+}
+
 static LLVM::LLVMFuncOp declareParallelFor(ModuleOp module) {
   static constexpr StringLiteral name = "hone_parallel_for";
   if (auto declared = module.lookupSymbol<LLVM::LLVMFuncOp>(name))

@@ -4,6 +4,7 @@
 #define HONE_TEST_DEVICE_COMPILEDPROGRAM_H
 
 #include "GuardedDevice.h"
+#include "data/Dataset.h"
 #include "device/HostDevice.h"
 #include "step/Trainer.h"
 

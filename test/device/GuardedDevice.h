@@ -10,10 +10,9 @@
 #define HONE_TEST_DEVICE_GUARDEDDEVICE_H
 
 #include "device/Device.h"
-#include "module/Module.h"
-#include "module/Weights.h"
 #include "threads/Pool.h"
 
+#include <cstring>
 #include <map>
 #include <sys/mman.h>
 #include <vector>
@@ -40,15 +39,14 @@ public:
     return rt::DeviceMemory(*this, static_cast<char *>(base), bytes);
   }
 
-  rt::Result<hone_frame> load(const rt::Module &module,
-                              const rt::Weights &weights) override {
+  rt::Result<hone_frame> load(const hone_module &module,
+                              const rt::MappedWeights &weights) override {
     scratch = std::move(
-        allocate(module.abi().thread_bytes * uint64_t(pool.threads())).value());
-    for (uint32_t i = 0; i < module.abi().weight_count; ++i) {
-      uint64_t bytes =
-          weights.file().find(module.abi().weights[i].name)->bytes();
+        allocate(module.thread_bytes * uint64_t(pool.threads())).value());
+    for (uint32_t i = 0; i < module.weight_count; ++i) {
+      const uint64_t bytes = bytesOf(module.weights[i]);
       uploads.push_back(std::move(allocate(bytes).value()));
-      copyIn(uploads.back().address(), weights.table()[i], bytes);
+      copyIn(uploads.back().address(), weights.addresses[i], bytes);
       table.push_back(uploads.back().address());
     }
     hone_frame frame = {};
@@ -77,6 +75,16 @@ public:
   rt::Status wait() override { return rt::Status::ok(); }
 
 private:
+  static uint64_t bytesOf(const hone_weight &weight) {
+    uint64_t bytes = weight.dtype == HONE_U8     ? 1
+                     : weight.dtype == HONE_BF16 ? 2
+                     : weight.dtype == HONE_F64  ? 8
+                                                 : 4;
+    for (uint32_t i = 0; i < weight.rank; ++i)
+      bytes *= uint64_t(weight.shape[i]);
+    return bytes;
+  }
+
   void free(char *address, uint64_t bytes) override {
     regions.erase(address);
     munmap(address, bytes);

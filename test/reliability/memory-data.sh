@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# memory-data.sh TRAIN WORK
+# memory-data.sh TRAIN TASKS WORK
 #
 # Memory stays within the plan for data of any size and shape. TRAIN has a
-# tokenizer. Prints a line for each kind.
+# tokenizer; TASKS is the same program with tasks. Prints a line for each kind.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
-train=$1
-mkdir -p "$2"
-cd "$2"
+train=$1 tasks=$2
+mkdir -p "$3"
+cd "$3"
 python3 "$here/Inputs/hostile-data.py"
 
 for data in long.jsonl long.txt many.jsonl wide.jsonl words.jsonl; do
@@ -22,7 +22,7 @@ bash "$here/memory.sh" "$train" tiny.jsonl 0 --steps 2 --eval-split 10
 
 # Every candidate of an example, of which little is kept.
 printf 'cb.jsonl: '
-bash "$here/memory.sh" "$train" cb.jsonl 0 --steps 2 --task cb --too-long cut
+bash "$here/memory.sh" "$tasks" cb.jsonl 0 --steps 2 --task cb --too-long cut
 
 # Conversations, which are rendered, and long samples, which are held whole.
 for what in cut split; do

@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "module/Memory.h"
+
+#include "base/ByteCount.h"
 #include "hone/runtime.h"
 #include "threads/Pool.h"
 

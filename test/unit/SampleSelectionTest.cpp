@@ -7,6 +7,7 @@
 #include "TokenizerFixture.h"
 
 #include "data/Dataset.h"
+#include "tasks/TaskFormat.h"
 
 #include <gtest/gtest.h>
 
@@ -118,9 +119,10 @@ namespace {
 /// Texts of a task, with a byte-fallback tokenizer.
 struct TaskSelectionTest : SelectionTest {
   LoadedTokenizer loaded{goldenTokenizer("byte-fallback")};
+  std::unique_ptr<CandidateFormat> task;
 
   Dataset prepareTask(int count) {
-    options.task = Task::find("sst2");
+    options.task = (task = findTask("sst2")).get();
     options.maxSequenceLength = 64;
     std::string lines;
     for (int i = 0; i < count; ++i) // a third is positive

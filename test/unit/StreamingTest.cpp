@@ -1,10 +1,9 @@
 //===- StreamingTest.cpp - Pages that are let go --------------------------===//
 
-#include "module/Streaming.h"
+#include "device/Streaming.h"
 
 #include "TemporaryFolder.h"
 #include "base/MappedFile.h"
-#include "hone/runtime.h"
 
 #include <gtest/gtest.h>
 
@@ -53,39 +52,39 @@ static int sum(const MappedFile &file) {
 // Pages that one write made become one folio, which a fault may map whole.
 TEST(Streaming, ReleasedPagesAreNotResidentAndReadTheSame) {
   MappedFile file = mapFile();
-  setStreamedMapping(file.bytes());
+  Streaming streaming(file.bytes(), 2);
   int before = sum(file);
   ASSERT_EQ(mappedPages(file.data(), fileBytes), fileBytes / 4096);
-  hone_release(file.data() + 100, int64_t(fileBytes) - 200);
+  streaming.release(0, file.data() + 100, int64_t(fileBytes) - 200);
   EXPECT_EQ(mappedPages(file.data(), fileBytes - unit), 0u);
   EXPECT_EQ(sum(file), before);
 }
 
 TEST(Streaming, OneByteTakesWhatItsFaultBroughtIn) {
   MappedFile file = mapFile();
-  setStreamedMapping(file.bytes());
-  hone_release(file.data(), int64_t(fileBytes));
+  Streaming streaming(file.bytes(), 2);
+  streaming.release(0, file.data(), int64_t(fileBytes));
   // The thread's last unit waits for the next one.
   for (size_t at : {fileBytes - 1, fileBytes / 2, unit - 1, 2 * unit - 4096,
                     2 * unit + 1, size_t(0), 3 * unit}) {
     volatile char value = file.data()[at];
     (void)value;
     ASSERT_GE(mappedPages(file.data(), fileBytes), 1u) << at;
-    hone_release(file.data() + at, 1);
+    streaming.release(0, file.data() + at, 1);
     EXPECT_LE(mappedPages(file.data(), fileBytes), unit / 4096) << at;
   }
 }
 
 TEST(Streaming, ASweepLeavesOneUnit) {
   MappedFile file = mapFile();
-  setStreamedMapping(file.bytes());
+  Streaming streaming(file.bytes(), 2);
   constexpr size_t piece = 100 * 1000;
   for (size_t at = 0; at + piece <= fileBytes; at += piece) {
     for (size_t i = at; i < at + piece; i += 512) {
       volatile char value = file.data()[i];
       (void)value;
     }
-    hone_release(file.data() + at, int64_t(piece));
+    streaming.release(0, file.data() + at, int64_t(piece));
     EXPECT_LE(mappedPages(file.data(), fileBytes), unit / 4096) << at;
   }
 }
@@ -93,12 +92,50 @@ TEST(Streaming, ASweepLeavesOneUnit) {
 // Dropped pages of anonymous memory would read as zeros.
 TEST(Streaming, NothingOutsideTheMappingIsTouched) {
   MappedFile file = mapFile();
-  setStreamedMapping(file.bytes());
+  Streaming streaming(file.bytes(), 2);
   std::vector<char> other(256 * 1024, 7);
-  hone_release(other.data(), int64_t(other.size()));
+  streaming.release(0, other.data(), int64_t(other.size()));
   for (char value : other)
     ASSERT_EQ(value, 7);
-  hone_release(file.data() - 4096, 8192);
-  hone_release(file.data() + fileBytes, 4096);
-  hone_release(file.data(), 0);
+  streaming.release(0, file.data() - 4096, 8192);
+  streaming.release(0, file.data() + fileBytes, 4096);
+  streaming.release(0, file.data(), 0);
+}
+
+// Each thread waits with a unit of its own, and lets it go with the next.
+TEST(Streaming, ThreadsDoNotTakeEachOthersUnits) {
+  MappedFile file = mapFile();
+  Streaming streaming(file.bytes(), 2);
+  ASSERT_NE(sum(file), 0);
+  const auto release = [&](int64_t thread, size_t place) {
+    streaming.release(thread, file.data() + place * unit + unit / 2, 1);
+  };
+  const auto isThere = [&](size_t place) {
+    return mappedPages(file.data() + place * unit, unit) > 0;
+  };
+  release(0, 0);
+  release(1, 1);
+  EXPECT_TRUE(isThere(0) && isThere(1));
+  release(1, 2);
+  EXPECT_TRUE(isThere(0) && !isThere(1) && isThere(2));
+  streaming.releaseWaiting();
+  EXPECT_EQ(mappedPages(file.data(), 3 * unit), 0u);
+}
+
+// Two programs of one process: neither stops the other from streaming.
+TEST(Streaming, EachProgramLetsItsOwnFileGo) {
+  MappedFile first = mapFile(), second = mapFile();
+  Streaming ofFirst(first.bytes(), 1), ofSecond(second.bytes(), 1);
+  hone_frame frames[3] = {};
+  frames[0].streaming = ofFirst.handle();
+  frames[1].streaming = ofSecond.handle();
+  ASSERT_EQ(sum(first), sum(second));
+  hone_release(&frames[1], 0, first.data(), int64_t(fileBytes));
+  hone_release(&frames[2], 0, first.data(), int64_t(fileBytes));
+  EXPECT_EQ(mappedPages(first.data(), fileBytes), fileBytes / 4096);
+  hone_release(&frames[0], 0, first.data(), int64_t(fileBytes));
+  EXPECT_LE(mappedPages(first.data(), fileBytes), unit / 4096);
+  EXPECT_EQ(mappedPages(second.data(), fileBytes), fileBytes / 4096);
+  hone_release(&frames[1], 0, second.data(), int64_t(fileBytes));
+  EXPECT_LE(mappedPages(second.data(), fileBytes), unit / 4096);
 }

@@ -7,6 +7,7 @@
 #include "TokenizerFixture.h"
 
 #include "data/Dataset.h"
+#include "tasks/TaskFormat.h"
 #include "tasks/TaskReader.h"
 
 #include <gtest/gtest.h>
@@ -171,11 +172,12 @@ namespace {
 struct TaskDataset : testing::Test {
   TemporaryFolder folder;
   LoadedTokenizer loaded{goldenTokenizer("byte-fallback")};
+  std::unique_ptr<CandidateFormat> task;
   DatasetOptions options{folder.file("d.jsonl"), 32, folder.path + "/cache",
                          500};
 
   Result<Dataset> prepare(const std::string &lines) {
-    options.task = Task::find("cb");
+    options.task = (task = findTask("cb")).get();
     folder.write("d.jsonl", lines);
     return Dataset::prepare(options, &loaded.tokenizer);
   }

@@ -1,9 +1,9 @@
 //===- runtime.h - The C ABI between generated code and the runtime -------===//
 //
 // A compiled training binary is two halves. The generated half exports one
-// constant, `hone_compiled_module`, and calls one function,
-// `hone_parallel_for`. The runtime half owns everything else: memory, threads,
-// data, files.
+// constant, `hone_compiled_module`, and calls `hone_parallel_for` and, where it
+// streams weights, `hone_prefetch` and `hone_release`. The runtime half owns
+// everything else: memory, threads, data, files.
 //
 // All memory that a step touches is one arena whose size and layout are
 // constants of the module, so the peak is known before the first step.
@@ -114,12 +114,7 @@ typedef void (*hone_task)(void *closure, int64_t index, int64_t thread);
 void hone_parallel_for(hone_pool *pool, hone_task task, void *closure,
                        int64_t count);
 
-/* Hints about the pages of the weights file that hold [start, start + bytes):
-   read them ahead; let them go, so that they stop counting as resident. Modules
-   compiled with weights.streaming call them. Errors are ignored: numbers do not
-   depend on them. */
-void hone_prefetch(const void *start, int64_t bytes);
-void hone_release(const void *start, int64_t bytes);
+typedef struct hone_streaming hone_streaming;
 
 /* What an entry point is called with. */
 typedef struct hone_frame {
@@ -130,7 +125,16 @@ typedef struct hone_frame {
   char *thread_scratch;       /* 64-byte aligned, threads x thread_bytes */
   const void *const *weights; /* parallel to module->weights */
   int64_t rows;               /* tokens in this batch, 1 .. max_rows */
+  hone_streaming *streaming;  /* of the weights' file; null: pages stay */
 } hone_frame;
+
+/* Hints about the pages of the weights file that hold [start, start + bytes):
+   read them ahead; let them go, so that they stop counting as resident. Modules
+   compiled with weights.streaming call them. `thread` is that of the task, 0
+   outside of one. Errors are ignored: numbers do not depend on them. */
+void hone_prefetch(const hone_frame *frame, const void *start, int64_t bytes);
+void hone_release(const hone_frame *frame, int64_t thread, const void *start,
+                  int64_t bytes);
 
 /* An entry, or a function of scalars. `values` are where its arguments and then
    its results are. */

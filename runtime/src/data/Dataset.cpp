@@ -13,8 +13,6 @@
 #include "data/Conversation.h"
 #include "data/SampleIds.h"
 #include "platform/Files.h"
-#include "tasks/TaskEncoder.h"
-#include "tasks/TaskReader.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -44,7 +42,7 @@ private:
   Status packText();
   Status readLines();
   Status readTask();
-  Status addExample(const TaskExample &example);
+  Status addExample(const CandidateExample &example);
   Status encodeLine(DataLine &line, const std::string &place);
   Status openChat();
   Status addConversation(DataLine &line, const std::string &place);
@@ -83,8 +81,7 @@ private:
   Status packed = Status::ok();
   uint64_t samples = 0, tooLong = 0, longest = 0, withoutTarget = 0,
            mergedPrompts = 0, parts = 0;
-  uint64_t ofLine = 0; ///< samples that the line at hand gave
-  std::optional<TaskEncoder> taskEncoder;
+  uint64_t ofLine = 0;           ///< samples that the line at hand gave
   std::vector<uint64_t> ofLabel; ///< examples
 };
 
@@ -475,23 +472,20 @@ Status Preparation::readLines() {
 //===----------------------------------------------------------------------===//
 
 /// All of its candidates, or none: who compares them has each.
-Status Preparation::addExample(const TaskExample &example) {
-  const std::string place = options.path + ":" + std::to_string(example.number);
+Status Preparation::addExample(const CandidateExample &example) {
   ++samples;
-  if (Status s = taskEncoder->encode(example, place); !s.isOk())
-    return s;
-  const uint64_t length = taskEncoder->longest();
+  const uint64_t length = example.longest;
   longest = std::max(longest, length);
   if (length > uint64_t(options.maxSequenceLength)) {
     if (options.tooLong == TooLong::Refuse)
-      return refuseLong(length, place);
+      return refuseLong(length, example.place);
     ++tooLong;
     if (options.tooLong != TooLong::Cut)
       return Status::ok();
   }
   ++ofLabel[example.label];
-  for (size_t label = 0; label < options.task->labels.size(); ++label) {
-    const TaskEncoder::Candidate &own = taskEncoder->candidate(label);
+  for (size_t label = 0; label < example.candidates.size(); ++label) {
+    const Candidate &own = example.candidates[label];
     const unsigned continues = label > 0 ? SampleMark::Continues : 0;
     const unsigned wrong = label != example.label ? SampleMark::Wrong : 0;
     Status s = writer.add(own.ids.data(), own.labels.data(), own.ids.size(),
@@ -506,29 +500,27 @@ Status Preparation::readTask() {
   format = DataFormat::Task;
   if (Status s = checkTokenizer(options.path); !s.isOk())
     return s;
-  ofLabel.assign(options.task->labels.size(), 0);
-  taskEncoder.emplace(*options.task, *tokenizer, scratch,
-                      options.vocabularySize,
-                      uint64_t(options.maxSequenceLength));
-  TaskReader reader(*options.task, withoutSpaceAtEnd(content, file),
-                    options.path);
-  TaskExample example;
+  ofLabel.assign(options.task->labelCount(), 0);
+  const std::unique_ptr<CandidateReader> reader = options.task->read(
+      {withoutSpaceAtEnd(content, file), options.path, *tokenizer, scratch,
+       options.vocabularySize, uint64_t(options.maxSequenceLength)});
+  CandidateExample example;
   uint64_t released = 0;
   for (bool more = true;;) {
-    if (Status s = reader.next(example, more); !s.isOk() || !more)
+    if (Status s = reader->next(example, more); !s.isOk() || !more)
       return s;
     if (Status s = addExample(example); !s.isOk())
       return s;
-    if (reader.position() - released >= MappedFile::VisitBytes) {
-      if (Status s = letGo(reader.position()); !s.isOk())
+    if (reader->position() - released >= MappedFile::VisitBytes) {
+      if (Status s = letGo(reader->position()); !s.isOk())
         return s;
-      released = reader.position();
+      released = reader->position();
     }
   }
 }
 
 /// "examples of rte: 277 with 2 candidates each, 146 Yes, 131 No, "
-static std::string describeExamples(const Task &task,
+static std::string describeExamples(const CandidateFormat &task,
                                     const std::vector<uint64_t> &ofLabel) {
   uint64_t all = 0;
   std::string each;
@@ -536,9 +528,9 @@ static std::string describeExamples(const Task &task,
     all += ofLabel[i];
     each += std::to_string(ofLabel[i]) + " " + task.word(i) + ", ";
   }
-  return std::string("examples of ") + task.name + ": " + std::to_string(all) +
-         " with " + std::to_string(ofLabel.size()) + " candidates each, " +
-         each;
+  return std::string("examples of ") + task.name() + ": " +
+         std::to_string(all) + " with " + std::to_string(ofLabel.size()) +
+         " candidates each, " + each;
 }
 
 static std::string countOf(uint64_t part, uint64_t all) {
@@ -622,7 +614,7 @@ static std::string nameOf(const DatasetOptions &options,
   static constexpr std::string_view Extensions[] = {".txt", ".jsonl", ".json"};
   std::string key = "token cache 3\n";
   if (options.task)
-    key += std::string("task ") + options.task->name + "\n";
+    key += std::string("task ") + options.task->name() + "\n";
   for (std::string_view extension : Extensions)
     key += endsWith(options.path, extension) ? '1' : '0';
   key += "\n" + std::to_string(options.maxSequenceLength) + "\n" +

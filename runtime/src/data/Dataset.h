@@ -11,9 +11,10 @@
 
 #include "base/Status.h"
 #include "chat/ChatModel.h"
+#include "data/CandidateFormat.h"
 #include "data/SampleSelection.h"
 #include "data/TokenCache.h"
-#include "tasks/Task.h"
+#include "step/SampleSource.h"
 #include "text/Tokenizer.h"
 
 #include <cstdint>
@@ -48,18 +49,10 @@ struct DatasetOptions {
   TemplateDate date = {};                  ///< today's, for the chat template
   /// What the lines are examples of: each becomes a sample for each of its
   /// candidates. Null: the file says itself what it is.
-  const Task *task = nullptr;
+  const CandidateFormat *task = nullptr;
 };
 
-/// One training sequence.
-struct Sample {
-  const int32_t *ids;     ///< [length]
-  const int32_t *targets; ///< [length]: the next token, or -100 for no loss;
-                          ///< the last is always -100
-  int64_t length;
-};
-
-class Dataset {
+class Dataset final : public SampleSource {
 public:
   /// Tokenises `options.path` into a cache file, or finds the one that an
   /// earlier run made from the same bytes, tokenizer and options.
@@ -76,30 +69,25 @@ public:
   Result<Dataset> select(const SampleSelection &selection,
                          const DatasetOptions &options) const;
 
-  /// At least 1.
-  uint64_t sampleCount() const { return cache.footer().samples; }
+  uint64_t sampleCount() const override { return cache.footer().samples; }
   uint64_t tokenCount() const { return cache.footer().tokens; }
-  /// Tokens that a loss is taken from; at least 1.
-  uint64_t targetCount() const { return cache.footer().targets; }
+  uint64_t targetCount() const override { return cache.footer().targets; }
   DataFormat format() const { return DataFormat(cache.footer().format); }
 
-  /// Valid as long as this object. `index` is below sampleCount().
-  Sample sample(uint64_t index) const {
+  Sample sample(uint64_t index) const override {
     return {cache.ids(index), cache.targets(index),
             int64_t(cache.length(index))};
   }
 
-  /// Whether `index` is of the same line of the data as the sample before it.
-  bool continues(uint64_t index) const {
+  bool hasCandidates() const override { return format() == DataFormat::Task; }
+  bool continues(uint64_t index) const override {
     return cache.mark(index) & SampleMark::Continues;
   }
-  /// Whether it is a candidate of a task that is not the right one.
-  bool isWrong(uint64_t index) const {
+  bool isWrong(uint64_t index) const override {
     return cache.mark(index) & SampleMark::Wrong;
   }
 
-  /// Lets the pages go that samples were read from: a batch at a time.
-  void release() const { cache.release(); }
+  void release() const override { cache.release(); }
 
   /// What a person should know before step 0, one sentence a line: the format,
   /// the counts, what was left out.

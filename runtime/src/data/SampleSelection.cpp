@@ -74,7 +74,7 @@ Result<SampleDraw> SampleDraw::count(const Dataset &data,
     return out;
   uint64_t index = 0;
   forEachLine(data, [&](uint64_t, uint64_t, size_t label) {
-    if (!out.isHeld(index++) && label < Task::MostLabels)
+    if (!out.isHeld(index++) && label < ScoredExample::MostCandidates)
       ++out.ofLabel[label];
   });
   return out;
@@ -148,7 +148,7 @@ Result<Dataset> Dataset::select(const SampleSelection &selection,
   if (!counted.isOk())
     return counted.status();
   const SampleDraw &draw = counted.value();
-  for (size_t i = 0; selection.perLabel > 0 && i < options.task->labels.size();
+  for (size_t i = 0; selection.perLabel > 0 && i < options.task->labelCount();
        ++i)
     if (draw.countOf(i) < selection.perLabel)
       return Status::error(

@@ -10,7 +10,7 @@
 #define HONE_RUNTIME_DATA_SAMPLESELECTION_H
 
 #include "base/Status.h"
-#include "tasks/Task.h"
+#include "step/Evaluation.h"
 
 #include <array>
 #include <cstdint>
@@ -57,9 +57,9 @@ private:
 
   SampleSelection selection;
   uint64_t all = 0, held = 0, line = 0;
-  std::array<uint64_t, Task::MostLabels>
+  std::array<uint64_t, ScoredExample::MostCandidates>
       ofLabel{}; ///< of the lines that are left
-  std::array<uint64_t, Task::MostLabels> seen{};
+  std::array<uint64_t, ScoredExample::MostCandidates> seen{};
 };
 
 } // namespace hone::rt

@@ -7,7 +7,7 @@
 
 #include "data/TokenCache.h"
 
-#include "tasks/Task.h"
+#include "step/Evaluation.h"
 
 #include <algorithm>
 #include <cstring>
@@ -140,7 +140,7 @@ public:
     isFirst = false;
     right = (continues ? right : 0) + !isWrong;
     ofLine = (continues ? ofLine : 0) + 1;
-    return !isTask || ofLine <= Task::MostLabels;
+    return !isTask || ofLine <= ScoredExample::MostCandidates;
   }
   /// Whether a line may end here.
   bool isWhole() const { return !isTask || right == 1; }

@@ -2,9 +2,7 @@
 
 #include "device/HostDevice.h"
 
-#include "module/Memory.h"
-#include "module/Module.h"
-#include "module/Weights.h"
+#include "base/ByteCount.h"
 #include "platform/Pages.h"
 
 #include <cstring>
@@ -34,17 +32,16 @@ void HostDevice::free(char *address, uint64_t bytes) {
   platform::unmap(address, bytes);
 }
 
-Result<hone_frame> HostDevice::load(const Module &module,
-                                    const Weights &weights) {
-  Result<DeviceMemory> memory =
-      allocate(module.abi().thread_bytes * uint64_t(pool.threads()));
-  if (!memory.isOk())
-    return memory.status();
-  scratch = std::move(memory.value());
+Result<hone_frame> HostDevice::load(const hone_module &module,
+                                    const MappedWeights &weights) {
+  HONE_ASSIGN(scratch,
+              allocate(module.thread_bytes * uint64_t(pool.threads())));
+  streaming.emplace(weights.file, pool.threads());
   hone_frame frame = {};
   frame.pool = pool.handle();
   frame.thread_scratch = scratch.address();
-  frame.weights = weights.table();
+  frame.weights = weights.addresses;
+  frame.streaming = streaming->handle();
   return frame;
 }
 

@@ -9,7 +9,10 @@
 #define HONE_RUNTIME_DEVICE_HOSTDEVICE_H
 
 #include "device/Device.h"
+#include "device/Streaming.h"
 #include "threads/Pool.h"
+
+#include <optional>
 
 namespace hone::rt {
 
@@ -20,8 +23,8 @@ public:
 
   bool isHostVisible() const override { return true; }
   Result<DeviceMemory> allocate(uint64_t bytes) override;
-  Result<hone_frame> load(const Module &module,
-                          const Weights &weights) override;
+  Result<hone_frame> load(const hone_module &module,
+                          const MappedWeights &weights) override;
   void copyIn(char *to, const void *from, uint64_t bytes) override;
   Status copyOut(void *to, const char *from, uint64_t bytes) override;
   void copy(char *to, const char *from, uint64_t bytes) override;
@@ -34,6 +37,7 @@ private:
 
   Pool &pool;
   DeviceMemory scratch; ///< of the pool's threads
+  std::optional<Streaming> streaming;
 };
 
 } // namespace hone::rt

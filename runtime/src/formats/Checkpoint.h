@@ -10,8 +10,8 @@
 #define HONE_RUNTIME_FORMATS_CHECKPOINT_H
 
 #include "base/Dtype.h"
+#include "base/MemoryView.h"
 #include "base/Status.h"
-#include "device/Device.h"
 
 #include <cstdint>
 #include <map>

@@ -13,9 +13,9 @@
 
 #include "base/Dtype.h"
 #include "base/MappedFile.h"
+#include "base/MemoryView.h"
 #include "base/OutputFile.h"
 #include "base/Status.h"
-#include "device/Device.h"
 
 #include <cstdint>
 #include <optional>

@@ -20,7 +20,7 @@ Result<std::unique_ptr<Generator>> Generator::create(const Module &module,
   Result<DeviceMemory> arena = device.allocate(module.abi().arena_bytes);
   if (!arena.isOk())
     return arena.status();
-  Result<hone_frame> loaded = device.load(module, weights);
+  Result<hone_frame> loaded = device.load(module.abi(), weights.mapped());
   if (!loaded.isOk())
     return loaded.status();
   hone_frame frame = loaded.value();

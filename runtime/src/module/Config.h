@@ -32,7 +32,7 @@ struct ModuleConfig : Settings {
   std::string modelName, modelType;
   uint64_t parameters = 0; ///< all elements, those of an adapter too
   uint64_t vocabSize = 0;
-  /// What a run is apart from settings and data, see program/Identity.h.
+  /// What a run is apart from settings and data, see step/RunIdentity.h.
   std::map<std::string, std::string> identity;
   AdapterConfig adapter;
   std::string weightsLayout, weightsSourceHash;

@@ -36,21 +36,6 @@ RunPlan RunPlan::make(const ModuleConfig &config, uint64_t arenaBytes,
   return plan;
 }
 
-std::string describeBytes(uint64_t bytes) {
-  static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
-  char text[32];
-  if (bytes < 1024) {
-    snprintf(text, sizeof(text), "%u B", unsigned(bytes));
-    return text;
-  }
-  double value = double(bytes) / 1024;
-  int unit = 0;
-  for (; value >= 1024 && unit < 3; ++unit)
-    value /= 1024;
-  snprintf(text, sizeof(text), "%.1f %s", value, units[unit]);
-  return text;
-}
-
 static void appendRow(std::string &out, const std::string &name, uint64_t bytes,
                       const char *note) {
   char line[160];

@@ -41,9 +41,6 @@ struct RunPlan {
   std::string render() const;
 };
 
-/// "143.2 MiB", "812 B".
-std::string describeBytes(uint64_t bytes);
-
 /// The highest resident memory seen. Linux keeps no high-water mark of the
 /// anonymous part, so that is sampled: where a phase has taken what it takes.
 class PeakMeter {

@@ -8,7 +8,7 @@
 #include "module/Module.h"
 
 #include "base/Philox.h"
-#include "step/Interpreter.h"
+#include "module/Schedule.h"
 
 #include <cstring>
 

@@ -58,6 +58,8 @@ bool Settings::isReadByComparison(const Setting &setting) const {
 bool Settings::isReadByTraining(const Setting &setting) const {
   if (!strcmp(setting.key().c_str(), train.compare_every.key().c_str()))
     return false;
+  if (!hasTask() && setting.key() == train.task.key())
+    return false;
   for (const PartSettings *part : {&lower, &upper})
     if (!strcmp(setting.section, part->name))
       return hasParts() && setting.isReadBy(part->method);

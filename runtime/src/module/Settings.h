@@ -224,6 +224,11 @@ struct TrainSettings : MethodSettings {
       "most sequences in a batch", from(1, 1 << 24)};
   Integer max_seq_length{*this, "max_seq_length", 256, Bits::Run, SetBy::Spec,
       "most tokens in a sequence", from(2, 1 << 24)};
+  /// Only a program that is compiled with one knows tasks.
+  Word task{*this, "task", "none", Bits::Run, SetBy::Option,
+      "the data is a task of GLUE or SuperGLUE, with MeZO's prompts; the loss is of "
+      "the label's words, and evaluations have an accuracy", {{"none", "sst2", "rte",
+      "cb", "boolq", "wic", "wsc"}}};
   /// Of a run only if its rates depend on it: see identityOf.
   Integer steps{*this, "steps", 0, Bits::None, SetBy::Option,
       "how many updates; 0: passes over the data decide", counts};
@@ -337,6 +342,8 @@ struct Settings : Section {
   static Setting *find(MethodSettings &part, const Setting &setting);
   /// Whether train and both parts have one of its name.
   static bool isOfMethod(const Setting &setting);
+  /// Whether the data is a task.
+  bool hasTask() const { return train.task.text() != "none"; }
   /// Whether gradients are compared with those of a second method.
   bool compares() const { return train.compare.text() != "none"; }
   /// Whether a method reads `setting`; of train, if there are no parts or these

@@ -9,6 +9,7 @@
 #include "module/WeightDigests.h"
 
 #include "base/Sha256.h"
+#include "device/Streaming.h"
 
 #include <algorithm>
 #include <cstring>
@@ -21,11 +22,13 @@ static constexpr uint64_t DigestBytes = sizeof(Sha256::Digest);
 std::string digestParts(std::string_view file, Pool &pool) {
   struct Job {
     std::string_view file;
+    Streaming streaming;
     std::string digests;
   } job{file,
+        {file, pool.threads()},
         std::string((file.size() + PartBytes - 1) / PartBytes * DigestBytes,
                     '\0')};
-  auto hashPart = [](void *closure, int64_t index, int64_t) {
+  auto hashPart = [](void *closure, int64_t index, int64_t thread) {
     Job &job = *static_cast<Job *>(closure);
     std::string_view part =
         job.file.substr(uint64_t(index) * PartBytes, PartBytes);
@@ -34,9 +37,10 @@ std::string digestParts(std::string_view file, Pool &pool) {
     Sha256::Digest digest = hash.finish();
     memcpy(&job.digests[uint64_t(index) * DigestBytes], digest.data(),
            DigestBytes);
-    hone_release(part.data(), int64_t(part.size()));
+    job.streaming.release(thread, part.data(), int64_t(part.size()));
   };
   pool.run(hashPart, &job, int64_t(job.digests.size() / DigestBytes));
+  job.streaming.releaseWaiting();
   return std::move(job.digests);
 }
 

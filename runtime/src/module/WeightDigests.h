@@ -19,8 +19,8 @@
 namespace hone::rt {
 
 /// The digests of `file`, a mapping, as hone_module::weight_digests has them.
-/// At most HONE_DIGEST_PART_BYTES of it are resident for each thread, if it is
-/// the mapping of setStreamedMapping.
+/// At most HONE_RESIDENT_UNIT_BYTES of it are resident for each thread, and
+/// none in the end.
 std::string digestParts(std::string_view file, Pool &pool);
 
 /// Reads all of `file` once. Errors: BadData naming the first part that is not

@@ -7,7 +7,6 @@
 
 #include "module/Weights.h"
 
-#include "module/Streaming.h"
 #include "platform/System.h"
 
 #include <set>
@@ -99,8 +98,8 @@ Result<Weights> Weights::open(const std::string &path, const Module &module) {
   if (!file.isOk())
     return file.status();
   Weights weights;
-  weights.mapped = std::move(file.value());
-  const SafetensorsFile &mapped = weights.mapped;
+  weights.opened = std::move(file.value());
+  const SafetensorsFile &mapped = weights.opened;
   const std::pair<const char *, std::string> metadata[] = {
       {"format", "hone"},
       {"layout", module.config().weightsLayout},
@@ -108,7 +107,6 @@ Result<Weights> Weights::open(const std::string &path, const Module &module) {
   for (const auto &[key, expected] : metadata)
     if (Status status = checkMetadata(mapped, key, expected); !status.isOk())
       return status;
-  setStreamedMapping(mapped.bytes());
   const hone_module &abi = module.abi();
   weights.addresses.resize(abi.weight_count);
   for (uint32_t i = 0; i < abi.weight_count; ++i) {

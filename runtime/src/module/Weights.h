@@ -10,6 +10,7 @@
 #define HONE_RUNTIME_MODULE_WEIGHTS_H
 
 #include "base/Status.h"
+#include "device/Device.h"
 #include "formats/ModelFolder.h"
 #include "formats/Safetensors.h"
 #include "module/Module.h"
@@ -31,18 +32,18 @@ public:
   /// Errors: NoInput, BadData.
   static Result<Weights> open(const std::string &path, const Module &module);
 
-  /// Parallel to hone_module::weights; see hone_frame.
-  const void *const *table() const { return addresses.data(); }
+  /// As a device loads them.
+  MappedWeights mapped() const { return {addresses.data(), opened.bytes()}; }
 
   /// The file, for what else it holds, such as the tokenizer's table.
-  const SafetensorsFile &file() const { return mapped; }
+  const SafetensorsFile &file() const { return opened; }
 
   /// Where the model's files have the parameters, if all of them train.
   const std::optional<ModelLayout> &layout() const { return ofModel; }
 
 private:
   std::optional<ModelLayout> ofModel;
-  SafetensorsFile mapped;
+  SafetensorsFile opened;
   std::vector<const void *> addresses;
 };
 

@@ -15,32 +15,6 @@
 
 namespace hone::rt {
 
-const char *lrSchedulerName(LrScheduler scheduler) {
-  switch (scheduler) {
-  case LrScheduler::Constant:
-    return "constant";
-  case LrScheduler::Linear:
-    return "linear";
-  case LrScheduler::Cosine:
-    return "cosine";
-  }
-  return "";
-}
-
-static bool parseScheduler(const std::string &text, LrScheduler &out) {
-  for (LrScheduler each :
-       {LrScheduler::Constant, LrScheduler::Linear, LrScheduler::Cosine})
-    if (text == lrSchedulerName(each)) {
-      out = each;
-      return true;
-    }
-  // Transformers' name for the same schedule.
-  if (text != "constant_with_warmup")
-    return false;
-  out = LrScheduler::Constant;
-  return true;
-}
-
 namespace {
 /// What the program is asked for beside training, and what it then reads.
 struct Mode {
@@ -87,7 +61,7 @@ static Status checkOnlyRead(const Mode &mode,
 
 /// What only goes with a task, and what does not go with one.
 static Status checkTask(const Options &options) {
-  const bool hasTask = !options.task.empty();
+  const bool hasTask = options.settings.hasTask();
   const std::pair<bool, const char *> ofTasks[] = {
       {options.kShot > 0, "--k-shot"},
       {options.metricForBestModel == "accuracy",
@@ -96,9 +70,9 @@ static Status checkTask(const Options &options) {
   for (auto [isGiven, name] : ofTasks)
     if (isGiven && !hasTask)
       return Status::error(ErrorCode::MissingOption,
-                           {name, "expects --task but got none",
-                            "add --task NAME, which says what the labels of "
-                            "the data are"});
+                           {name, "expects a task but got none",
+                            "compile with train.task: NAME, which says what "
+                            "the labels of the data are"});
   if (!options.predictions.empty() && !options.evalOnly)
     return Status::error(ErrorCode::MissingOption,
                          {"--predictions", "expects --eval-only but got none",
@@ -218,6 +192,9 @@ static Status checkIsRead(const Settings &settings, const Setting &setting) {
     return refuse("each part of this program has its own",
                   own.empty() ? "leave " + name + " out" : own);
   }
+  if (&setting == &settings.train.task)
+    return refuse("this program was compiled without tasks",
+                  "compile it with train.task: NAME");
   if (&setting == &settings.train.compare_every)
     return refuse("this program was compiled without train.compare",
                   "leave " + name + " out");
@@ -230,9 +207,12 @@ static Status checkIsRead(const Settings &settings, const Setting &setting) {
                 "leave " + name + " out");
 }
 
-LrScheduler schedulerOf(const MethodSettings &method) {
-  LrScheduler out = LrScheduler::Linear;
-  parseScheduler(method.lr_scheduler_type, out);
+std::vector<const Setting *> Options::changed() const {
+  const Options none;
+  std::vector<const Setting *> out;
+  for (size_t i = 0; i < members().size(); ++i)
+    if (members()[i]->text() != none.members()[i]->text())
+      out.push_back(members()[i]);
   return out;
 }
 

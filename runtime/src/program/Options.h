@@ -30,11 +30,6 @@ struct Options : Section {
   Word tooLong{*this, "too_long", "leave-out", Bits::None, SetBy::Option,
       "samples longer than max_seq_length: leave-out, refuse, cut their ends, or "
       "split them into several", {{"leave-out", "refuse", "cut", "split"}}};
-  Word task{*this, "task", "", Bits::Run, SetBy::Option,
-      "read --data and --eval-data as a task of GLUE or SuperGLUE, with MeZO's "
-      "prompts; the loss is of the label's words, and evaluations have an accuracy: "
-      "sst2, rte, cb, boolq, wic or wsc",
-      {{"sst2", "rte", "cb", "boolq", "wic", "wsc"}}};
   Integer kShot{*this, "k_shot", 0, Bits::Run, SetBy::Option,
       "train on K examples of each label of the task, drawn by --seed; 0: on all",
       counts};
@@ -101,6 +96,8 @@ struct Options : Section {
   /// With what the options changed.
   Settings settings;
 
+  /// Of the program's own those that say something.
+  std::vector<const Setting *> changed() const;
   /// Whether there is data to evaluate on.
   bool evaluates() const { return !evalData.empty() || evalSplit > 0; }
   /// Whether the best evaluation's adapter or model is kept, in best/.
@@ -122,10 +119,6 @@ struct Options : Section {
   /// The text of --help, with `defaults` as the values in brackets.
   static std::string usage(const Options &defaults);
 };
-
-/// "constant", "linear" or "cosine".
-const char *lrSchedulerName(LrScheduler scheduler);
-LrScheduler schedulerOf(const MethodSettings &method);
 
 } // namespace hone::rt
 

@@ -8,6 +8,8 @@
 
 #include "program/PlanRun.h"
 
+#include "base/ByteCount.h"
+
 #include "threads/Pool.h"
 
 #include <algorithm>

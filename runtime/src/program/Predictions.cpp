@@ -10,7 +10,7 @@
 namespace hone::rt {
 
 Result<Predictions> Predictions::open(const std::string &path,
-                                      const std::string &name) {
+                                      const CandidateFormat *task) {
   Predictions out;
   if (path.empty())
     return out;
@@ -18,7 +18,7 @@ Result<Predictions> Predictions::open(const std::string &path,
   if (!file.isOk())
     return file.status();
   out.file = std::move(file.value());
-  out.task = Task::find(name);
+  out.task = task;
   return out;
 }
 

@@ -12,8 +12,8 @@
 
 #include "base/OutputFile.h"
 #include "base/Status.h"
+#include "data/CandidateFormat.h"
 #include "step/Evaluation.h"
-#include "tasks/Task.h"
 
 #include <cstdint>
 #include <string>
@@ -22,10 +22,9 @@ namespace hone::rt {
 
 class Predictions {
 public:
-  /// Of the task of this name; writes nothing without a path. Errors:
-  /// CannotCreate.
+  /// Of `task`; writes nothing without a path. Errors: CannotCreate.
   static Result<Predictions> open(const std::string &path,
-                                  const std::string &task);
+                                  const CandidateFormat *task);
 
   void add(const ScoredExample &example);
 
@@ -33,7 +32,7 @@ public:
   Status commit();
 
 private:
-  const Task *task = nullptr; ///< null: nothing is written
+  const CandidateFormat *task = nullptr; ///< null: nothing is written
   OutputFile file;
   uint64_t examples = 0;
   Status written = Status::ok();

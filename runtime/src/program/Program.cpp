@@ -43,6 +43,7 @@ struct Setup {
   PeakMeter peak;
   Module module;
   Options options;
+  std::unique_ptr<CandidateFormat> task;
   ModelFiles model;
   OutputFolder output;
   std::unique_ptr<Pool> pool;
@@ -70,7 +71,7 @@ static DatasetOptions datasetOptions(Setup &setup, const std::string &path) {
                                                       : setup.output.dataPath(),
                          int64_t(config.vocabSize)};
   options.tooLong = tooLongOf(setup.options);
-  options.task = Task::find(setup.options.task);
+  options.task = setup.task.get();
   options.chat = setup.model.chat;
   options.chatPlace = setup.model.chatPlace();
   if (!setup.options.chatDate.empty())
@@ -170,7 +171,7 @@ static Status evaluateOnly(Setup &setup) {
     return status;
   const Dataset &data = setup.evalData;
   Result<Predictions> opened =
-      Predictions::open(setup.options.predictions, setup.options.task);
+      Predictions::open(setup.options.predictions, setup.task.get());
   if (!opened.isOk())
     return opened.status();
   Predictions &predictions = opened.value();
@@ -329,7 +330,7 @@ static Status checkModelStays(const Setup &setup) {
 
 static Status execute(const hone_module &compiled,
                       const std::vector<std::string> &arguments,
-                      ExitCode &outcome) {
+                      FindTask *findTask, ExitCode &outcome) {
   Setup setup;
   Result<Module> module = Module::open(compiled);
   if (!module.isOk())
@@ -342,6 +343,9 @@ static Status execute(const hone_module &compiled,
   if (!parsed.isOk())
     return parsed.status();
   const Options &options = setup.options = parsed.value();
+
+  if (findTask)
+    setup.task = findTask(options.settings.train.task);
 
   if (options.help) {
     fputs(Options::usage(defaults.value()).c_str(), stdout);
@@ -427,7 +431,8 @@ static Status execute(const hone_module &compiled,
   return train(setup, plan, outcome);
 }
 
-int runProgram(const hone_module &compiled, int argc, char **argv) {
+int runProgram(const hone_module &compiled, int argc, char **argv,
+               FindTask *findTask) {
   startProcess();
   installSigbusHandler();
   installSignalHandlers();
@@ -442,7 +447,7 @@ int runProgram(const hone_module &compiled, int argc, char **argv) {
                          compiled.schedule_count == 1 &&
                          compiled.schedules[0].purpose == HONE_GENERATE;
   Status status = generates ? runGeneration(compiled, arguments, outcome)
-                            : execute(compiled, arguments, outcome);
+                            : execute(compiled, arguments, findTask, outcome);
   if (!status.isOk()) {
     fflush(stdout);
     fputs(status.render().c_str(), stderr);

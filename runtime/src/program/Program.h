@@ -8,12 +8,20 @@
 #ifndef HONE_RUNTIME_PROGRAM_PROGRAM_H
 #define HONE_RUNTIME_PROGRAM_PROGRAM_H
 
+#include "data/CandidateFormat.h"
 #include "hone/runtime.h"
+
+#include <memory>
+#include <string>
 
 namespace hone::rt {
 
+/// The task of a name, where the program has tasks.
+using FindTask = std::unique_ptr<CandidateFormat>(const std::string &name);
+
 /// Runs the command line and returns the exit code; see base/Status.h.
-int runProgram(const hone_module &compiled, int argc, char **argv);
+int runProgram(const hone_module &compiled, int argc, char **argv,
+               FindTask *findTask = nullptr);
 
 } // namespace hone::rt
 

@@ -5,9 +5,9 @@
 #include "base/MappedFile.h"
 #include "base/OutputFile.h"
 #include "formats/ReplayLog.h"
-#include "program/Identity.h"
 #include "program/Run.h"
 #include "program/Signals.h"
+#include "step/RunIdentity.h"
 
 #include <cinttypes>
 #include <cstdio>
@@ -31,8 +31,8 @@ static Options optionsOf(const Options &given, const CheckpointFields &run) {
       setting->parse(found->second);
   }
   // Of which data it was, like its name: that is not read again.
-  for (Setting *setting : std::initializer_list<Setting *>{
-           &options.task, &options.kShot, &options.evalSplit})
+  for (Setting *setting :
+       std::initializer_list<Setting *>{&options.kShot, &options.evalSplit})
     if (auto found = run.find(setting->spelling()); found != run.end())
       setting->parse(found->second);
   return options;
@@ -42,8 +42,8 @@ static Options optionsOf(const Options &given, const CheckpointFields &run) {
 static std::string differences(const Module &module, const Options &options,
                                const CheckpointFields &run, uint64_t steps) {
   CheckpointFields own =
-      identityOf(module, options, run.count("data") ? run.at("data") : "",
-                 steps)
+      identityOf(module, options.settings, options.changed(),
+                 run.count("data") ? run.at("data") : "", steps)
           .run;
   // Where it started is known by its digest.
   own[options.adapter.spelling()] = run.count(options.adapter.spelling())

@@ -47,7 +47,8 @@ Run::Run(Inputs inputs, Trainer &trainer, CheckpointStore store)
   uint64_t epochs = std::min<uint64_t>(train.epochs, mostEpochs());
   steps = train.steps ? train.steps : epochs * order.stepsPerEpoch();
   hyperparameters = hyperparametersOf(options, steps);
-  identity = identityOf(inputs.module, options, inputs.data.name(), steps);
+  identity = identityOf(inputs.module, options.settings, options.changed(),
+                        inputs.data.name(), steps);
   this->store.keep(uint64_t(train.save_total_limit));
   if (keepsBest())
     bestSoFar = {options.metricForBestModel, inputs.evalData->name()};

@@ -12,13 +12,15 @@
 #define HONE_RUNTIME_PROGRAM_RUN_H
 
 #include "base/Status.h"
+#include "data/Dataset.h"
 #include "formats/ReplayLog.h"
 #include "module/Memory.h"
 #include "program/BestEvaluation.h"
 #include "program/ComparisonLog.h"
-#include "program/Identity.h"
+#include "program/Options.h"
 #include "program/Progress.h"
 #include "program/StepLog.h"
+#include "step/RunIdentity.h"
 #include "step/Trainer.h"
 
 #include <cstdint>

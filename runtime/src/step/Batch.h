@@ -10,9 +10,9 @@
 #define HONE_RUNTIME_STEP_BATCH_H
 
 #include "base/Philox.h"
-#include "data/Dataset.h"
 #include "device/Device.h"
 #include "module/Module.h"
+#include "step/SampleSource.h"
 
 #include <cstdint>
 #include <optional>

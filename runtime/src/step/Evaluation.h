@@ -3,8 +3,6 @@
 #ifndef HONE_RUNTIME_STEP_EVALUATION_H
 #define HONE_RUNTIME_STEP_EVALUATION_H
 
-#include "tasks/Task.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -16,7 +14,7 @@ namespace hone::rt {
 
 /// An example of a task, by what its candidates lose.
 struct ScoredExample {
-  static constexpr size_t MostCandidates = Task::MostLabels;
+  static constexpr size_t MostCandidates = 8;
   /// Mean negative log-likelihood of a candidate's tokens, as MeZO compares
   /// candidates of different lengths: log p(candidate | prompt) / tokens.
   std::array<double, MostCandidates> losses{};

@@ -15,6 +15,7 @@
 
 #include "base/Status.h"
 #include "hone/runtime.h"
+#include "module/Schedule.h"
 #include "step/Values.h"
 
 #include <cstdint>
@@ -125,16 +126,6 @@ private:
   std::vector<uint32_t> channels; ///< by item: the first one of its channel
   std::vector<Posted> posted;     ///< not waited for yet
 };
-
-/// How many numbers the setting or report of this name is; 0 if there is none.
-uint64_t countOf(const hone_schedule &schedule, const char *name);
-
-/// The first program that `schedule` exchanges with; null if none.
-const char *peerOf(const hone_schedule &schedule);
-
-/// Checks that `schedule` can be run: indices, kinds, and places in an arena of
-/// `arenaBytes`. Returns a problem, or "".
-std::string problemOf(const hone_schedule &schedule, uint64_t arenaBytes);
 
 } // namespace hone::rt
 

@@ -10,8 +10,10 @@
 #define HONE_RUNTIME_STEP_LEARNINGRATE_H
 
 #include "hone/runtime.h"
+#include "module/Settings.h"
 
 #include <cstdint>
+#include <string>
 
 namespace hone::rt {
 
@@ -27,6 +29,12 @@ struct LearningRate {
   uint64_t warmupSteps = 0;
   uint64_t steps = 0; ///< of the whole run
 };
+
+/// "constant", "linear" or "cosine".
+const char *lrSchedulerName(LrScheduler scheduler);
+/// False if `text` names none.
+bool parseScheduler(const std::string &text, LrScheduler &out);
+LrScheduler schedulerOf(const MethodSettings &method);
 
 } // namespace hone::rt
 

@@ -45,7 +45,7 @@ Trainer::create(const Module &module, const Weights &weights, Device &device,
   Result<DeviceMemory> arena = device.allocate(module.arenaBytes(extent));
   if (!arena.isOk())
     return arena.status();
-  Result<hone_frame> loaded = device.load(module, weights);
+  Result<hone_frame> loaded = device.load(module.abi(), weights.mapped());
   if (!loaded.isOk())
     return loaded.status();
   hone_frame frame = loaded.value();
@@ -54,7 +54,7 @@ Trainer::create(const Module &module, const Weights &weights, Device &device,
       module, weights, device, std::move(arena.value()), frame, transport));
 }
 
-static uint64_t countTargets(const Dataset &data, const SampleOrder &order,
+static uint64_t countTargets(const SampleSource &data, const SampleOrder &order,
                              SampleOrder::Range range) {
   uint64_t targets = 0;
   for (uint64_t i = 0; i < range.count; ++i) {
@@ -82,7 +82,7 @@ int64_t Trainer::load(char *base) {
   return batch.rows();
 }
 
-void Trainer::begin(Interpreter &interpreter, const Dataset &data,
+void Trainer::begin(Interpreter &interpreter, const SampleSource &data,
                     const SampleOrder &order, SampleOrder::Range range,
                     uint64_t seed, uint64_t completed, StepResult &result) {
   result = {};
@@ -94,7 +94,7 @@ void Trainer::begin(Interpreter &interpreter, const Dataset &data,
 }
 
 Trainer::StepResult
-Trainer::differentiate(Interpreter &interpreter, const Dataset &data,
+Trainer::differentiate(Interpreter &interpreter, const SampleSource &data,
                        const SampleOrder &order, SampleOrder::Range range,
                        const Hyperparameters &hyperparameters,
                        uint64_t completed) {
@@ -110,7 +110,7 @@ Trainer::differentiate(Interpreter &interpreter, const Dataset &data,
   return result;
 }
 
-Result<Trainer::StepResult> Trainer::gradient(const Dataset &data,
+Result<Trainer::StepResult> Trainer::gradient(const SampleSource &data,
                                               const SampleOrder &order,
                                               SampleOrder::Range range,
                                               const Hyperparameters &given) {
@@ -121,7 +121,7 @@ Result<Trainer::StepResult> Trainer::gradient(const Dataset &data,
   return result;
 }
 
-Status Trainer::compare(const Dataset &data, const SampleOrder &order,
+Status Trainer::compare(const SampleSource &data, const SampleOrder &order,
                         const Hyperparameters &hyperparameters,
                         uint64_t completed, GradientComparison &result) {
   SampleOrder::Range range = order.rangeOf(completed);
@@ -230,7 +230,7 @@ static std::string remedyOf(const Settings &config) {
          rates + " or raise " + warmups + ", and check the data";
 }
 
-Status Trainer::step(const Dataset &data, const SampleOrder &order,
+Status Trainer::step(const SampleSource &data, const SampleOrder &order,
                      const Hyperparameters &hyperparameters, uint64_t completed,
                      StepResult &result) {
   begin(train, data, order, order.rangeOf(completed), hyperparameters.seed,
@@ -275,7 +275,8 @@ Status Trainer::step(const Dataset &data, const SampleOrder &order,
                         remedyOf(module.config())});
 }
 
-Result<double> Trainer::lossOf(const Dataset &data, const SampleOrder &order,
+Result<double> Trainer::lossOf(const SampleSource &data,
+                               const SampleOrder &order,
                                SampleOrder::Range range) {
   StepResult result;
   begin(evaluation, data, order, range, /*seed=*/0, /*completed=*/0, result);
@@ -286,13 +287,13 @@ Result<double> Trainer::lossOf(const Dataset &data, const SampleOrder &order,
   return evaluation.report("loss");
 }
 
-Result<double> Trainer::lossOf(const Dataset &data, uint64_t sample) {
+Result<double> Trainer::lossOf(const SampleSource &data, uint64_t sample) {
   SampleOrder order{data.sampleCount(), 1, 1, 0, /*shuffle=*/false};
   return lossOf(data, order, {0, sample, 1});
 }
 
 Result<Evaluation>
-Trainer::evaluateTask(const Dataset &data,
+Trainer::evaluateTask(const SampleSource &data,
                       const std::function<void(const ScoredExample &)> &each) {
   const uint64_t samples = data.sampleCount();
   Evaluation out;
@@ -323,9 +324,9 @@ Trainer::evaluateTask(const Dataset &data,
 }
 
 Result<Evaluation>
-Trainer::evaluate(const Dataset &data, uint64_t batchSize,
+Trainer::evaluate(const SampleSource &data, uint64_t batchSize,
                   const std::function<void(const ScoredExample &)> &each) {
-  if (data.format() == DataFormat::Task)
+  if (data.hasCandidates())
     return evaluateTask(data, each);
   SampleOrder order{data.sampleCount(), batchSize, 1, 0, /*shuffle=*/false};
   Result<double> loss = lossOf(data, order, {0, 0, data.sampleCount()});

@@ -10,7 +10,6 @@
 #define HONE_RUNTIME_STEP_TRAINER_H
 
 #include "base/Status.h"
-#include "data/Dataset.h"
 #include "device/Device.h"
 #include "module/Module.h"
 #include "module/Weights.h"
@@ -19,6 +18,7 @@
 #include "step/Interpreter.h"
 #include "step/LearningRate.h"
 #include "step/SampleOrder.h"
+#include "step/SampleSource.h"
 #include "step/Trainables.h"
 
 #include <cstdint>
@@ -72,7 +72,7 @@ public:
   /// One update after `completed` updates. Errors: as Device::wait; BadData
   /// when the loss or the gradient is not finite; theta is then as before the
   /// step, unless the module updates in the backward.
-  Status step(const Dataset &data, const SampleOrder &order,
+  Status step(const SampleSource &data, const SampleOrder &order,
               const Hyperparameters &hyperparameters, uint64_t completed,
               StepResult &result);
 
@@ -85,29 +85,30 @@ public:
 
   /// Loss and gradient of places [first, first + count) of an epoch, in
   /// batches; no update. Errors: as Device::wait.
-  Result<StepResult> gradient(const Dataset &data, const SampleOrder &order,
+  Result<StepResult> gradient(const SampleSource &data,
+                              const SampleOrder &order,
                               SampleOrder::Range range,
                               const Hyperparameters &hyperparameters = {});
 
   /// The gradient of step() after `completed` updates, compared with that of
   /// the method which the module compares, of the same batches and parameters;
   /// no update. What is not finite is in `result`. Errors: as Device::wait.
-  Status compare(const Dataset &data, const SampleOrder &order,
+  Status compare(const SampleSource &data, const SampleOrder &order,
                  const Hyperparameters &hyperparameters, uint64_t completed,
                  GradientComparison &result);
 
   /// Mean negative log-likelihood of the target tokens of one sample. Errors:
   /// as Device::wait.
-  Result<double> lossOf(const Dataset &data, uint64_t sample);
+  Result<double> lossOf(const SampleSource &data, uint64_t sample);
   /// `data` in the file's order, `batchSize` sequences at a time. Errors: as
   /// Device::wait.
-  Result<Evaluation> evaluate(const Dataset &data, uint64_t batchSize) {
+  Result<Evaluation> evaluate(const SampleSource &data, uint64_t batchSize) {
     return evaluate(data, batchSize, [](const ScoredExample &) {});
   }
   /// The same; of a task, whose candidates are one sequence each, tells `each`
   /// example. The loss is then of the right candidates.
   Result<Evaluation>
-  evaluate(const Dataset &data, uint64_t batchSize,
+  evaluate(const SampleSource &data, uint64_t batchSize,
            const std::function<void(const ScoredExample &)> &each);
 
   /// Whether the trainable parameters are finite: a finite gradient can still
@@ -127,21 +128,21 @@ private:
   void setUpdate(Interpreter &interpreter,
                  const Hyperparameters &hyperparameters, uint64_t completed);
   /// Runs a schedule that writes a gradient.
-  StepResult differentiate(Interpreter &interpreter, const Dataset &data,
+  StepResult differentiate(Interpreter &interpreter, const SampleSource &data,
                            const SampleOrder &order, SampleOrder::Range range,
                            const Hyperparameters &hyperparameters,
                            uint64_t completed);
   /// Of the step that ran last, of all parts that have one; none: no part has.
   std::optional<double> gradientNorm();
   Result<Evaluation>
-  evaluateTask(const Dataset &data,
+  evaluateTask(const SampleSource &data,
                const std::function<void(const ScoredExample &)> &each);
   /// Mean loss of the target tokens of places of an epoch; no update.
-  Result<double> lossOf(const Dataset &data, const SampleOrder &order,
+  Result<double> lossOf(const SampleSource &data, const SampleOrder &order,
                         SampleOrder::Range range);
   /// Loads places [first, first + count) of an epoch from now on, and tells
   /// `interpreter` of them.
-  void begin(Interpreter &interpreter, const Dataset &data,
+  void begin(Interpreter &interpreter, const SampleSource &data,
              const SampleOrder &order, SampleOrder::Range range, uint64_t seed,
              uint64_t completed, StepResult &result);
 
@@ -153,7 +154,7 @@ private:
   std::optional<Interpreter> replayer, comparison;
   /// What the schedule that runs still has to load.
   struct Source {
-    const Dataset *data;
+    const SampleSource *data;
     SampleOrder order;
     SampleOrder::Range range;
     StepResult *result;

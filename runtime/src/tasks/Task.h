@@ -9,6 +9,8 @@
 #ifndef HONE_RUNTIME_TASKS_TASK_H
 #define HONE_RUNTIME_TASKS_TASK_H
 
+#include "step/Evaluation.h"
+
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -27,7 +29,7 @@ struct Task {
     const char *candidate;           ///< what follows the prompt
   };
 
-  static constexpr size_t MostLabels = 8;
+  static constexpr size_t MostLabels = ScoredExample::MostCandidates;
 
   const char *name;
   std::vector<Field> fields;

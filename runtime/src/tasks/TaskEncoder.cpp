@@ -9,7 +9,8 @@
 namespace hone::rt {
 
 Status TaskEncoder::encodeOne(const std::string &text, size_t label,
-                              const std::string &place) {
+                              CandidateExample &out) {
+  const std::string &place = out.place;
   const TokenizerTable &table = tokenizer.contents();
   whole.clear();
   for (uint32_t i = 0; i < table.beforeCount(); ++i)
@@ -30,10 +31,10 @@ Status TaskEncoder::encodeOne(const std::string &text, size_t label,
          "the tokenizer joins them, or max_seq_length is too small: train on "
          "prompts and completions of your own"});
   whole.finish();
-  longestOf = std::max(longestOf, whole.count);
+  out.longest = std::max(out.longest, whole.count);
   const uint64_t cut = whole.count - whole.kept.size();
   const uint64_t target = masked < begin + cut ? begin : masked - cut;
-  Candidate &own = candidates[label];
+  Candidate &own = out.candidates[label];
   own.ids = whole.kept;
   own.labels.assign(target, NoTarget);
   own.labels.insert(own.labels.end(), own.ids.begin() + ptrdiff_t(target),
@@ -41,16 +42,14 @@ Status TaskEncoder::encodeOne(const std::string &text, size_t label,
   return Status::ok();
 }
 
-Status TaskEncoder::encode(const TaskExample &example,
-                           const std::string &place) {
-  longestOf = 0;
+Status TaskEncoder::encode(const TaskExample &example, CandidateExample &out) {
+  out.longest = 0;
+  out.candidates.resize(task.labels.size());
   const std::string text = task.promptOf(example.texts);
   prompt.clear();
-  if (Status s = tokenizer.encode(text, place, prompt, scratch); !s.isOk())
-    return s;
-  for (size_t label = 0; label < candidates.size(); ++label)
-    if (Status s = encodeOne(text, label, place); !s.isOk())
-      return s;
+  HONE_TRY(tokenizer.encode(text, out.place, prompt, scratch));
+  for (size_t label = 0; label < out.candidates.size(); ++label)
+    HONE_TRY(encodeOne(text, label, out));
   return Status::ok();
 }
 

@@ -10,6 +10,7 @@
 #define HONE_RUNTIME_TASKS_TASKENCODER_H
 
 #include "base/Status.h"
+#include "data/CandidateFormat.h"
 #include "data/SampleIds.h"
 #include "tasks/TaskReader.h"
 
@@ -22,38 +23,28 @@ namespace hone::rt {
 
 class TaskEncoder {
 public:
-  struct Candidate {
-    std::vector<int32_t> ids, labels; ///< labels are not shifted
-  };
-
   /// Candidates of more than `most` tokens lose their beginning, behind what
   /// the tokenizer puts first.
   TaskEncoder(const Task &task, const Tokenizer &tokenizer,
               TokenizerScratch &scratch, int64_t vocabularySize, uint64_t most)
       : task(task), tokenizer(tokenizer), scratch(scratch),
         vocabularySize(vocabularySize), most(most),
-        candidates(task.labels.size()),
         whole(most,
               std::min<uint64_t>(tokenizer.contents().beforeCount(), most)) {}
 
-  /// `place` is where the example is from. Errors: BadExample,
+  /// Fills the candidates of `out`, which has a place. Errors: BadExample,
   /// TokenizerMisfit, those of Tokenizer::encode.
-  Status encode(const TaskExample &example, const std::string &place);
-
-  const Candidate &candidate(size_t label) const { return candidates[label]; }
-  /// Tokens of the longest candidate, before it was cut.
-  uint64_t longest() const { return longestOf; }
+  Status encode(const TaskExample &example, CandidateExample &out);
 
 private:
   Status encodeOne(const std::string &text, size_t label,
-                   const std::string &place);
+                   CandidateExample &out);
 
   const Task &task;
   const Tokenizer &tokenizer;
   TokenizerScratch &scratch;
   int64_t vocabularySize;
-  uint64_t most, longestOf = 0;
-  std::vector<Candidate> candidates;
+  uint64_t most;
   SampleIds prompt{0}, whole; ///< of `prompt` the number alone
 };
 

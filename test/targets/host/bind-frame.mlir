@@ -16,6 +16,13 @@ func.func private @calls(%count: index) {
   call @loops(%count) : (index) -> ()
   return
 }
+// So does whoever gives hints about pages.
+// CHECK-LABEL: func.func private @hints(
+// CHECK-SAME: %{{.*}}: !llvm.ptr, %{{.*}}: memref<4x4xf32>, %{{.*}}: index)
+func.func private @hints(%w: memref<4x4xf32>, %count: index) {
+  tile.prefetch %w[%count] size %count : memref<4x4xf32>
+  return
+}
 // CHECK-LABEL: func.func private @scalar(
 // CHECK-SAME: %{{.*}}: f64)
 func.func private @scalar(%x: f64) attributes {tile.host} {

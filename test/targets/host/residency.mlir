@@ -1,18 +1,32 @@
-// RUN: hone-opt %s --hone-host-convert-to-llvm | FileCheck %s
+// RUN: hone-opt %s --hone-host-size-scratch --hone-host-outline-parallel --hone-host-convert-to-llvm \
+// RUN:   | FileCheck %s --enable-var-scope
 
 // The runtime is told bytes: rows times the bytes of one. No pass drops the
 // hints, although nothing reads what they give.
 
 // CHECK-LABEL: llvm.func @half
-// CHECK-SAME: (%[[W:.*]]: !llvm.ptr, %[[ROW:.*]]: i64, %[[COUNT:.*]]: i64)
-func.func @half(%w: memref<32x24xbf16>, %row: index, %count: index) {
+// CHECK-SAME: (%[[FRAME:.*]]: !llvm.ptr, %[[W:.*]]: !llvm.ptr, %[[ROW:.*]]: i64, %[[COUNT:.*]]: i64)
+func.func @half(%frame: !llvm.ptr, %w: memref<32x24xbf16>, %row: index, %count: index) {
   // CHECK: %[[ROW_BYTES:.*]] = llvm.mlir.constant(48 : i64)
   // CHECK: %[[BEHIND:.*]] = llvm.mul %[[ROW]], %[[ROW_BYTES]]
   // CHECK: %[[AT:.*]] = llvm.getelementptr %{{.*}}[%[[BEHIND]]] : (!llvm.ptr, i64) -> !llvm.ptr, i8
   // CHECK: %[[BYTES:.*]] = llvm.mul %[[COUNT]], %[[ROW_BYTES]]
-  // CHECK: llvm.call @hone_prefetch(%[[AT]], %[[BYTES]]) : (!llvm.ptr, i64)
+  // CHECK: llvm.call @hone_prefetch(%[[FRAME]], %[[AT]], %[[BYTES]]) : (!llvm.ptr, !llvm.ptr, i64)
   tile.prefetch %w[%row] size %count : memref<32x24xbf16>
-  // CHECK: llvm.call @hone_release
+  // CHECK: %[[THREAD:.*]] = llvm.mlir.constant(0 : i64)
+  // CHECK: llvm.call @hone_release(%[[FRAME]], %[[THREAD]], %{{.*}}, %{{.*}}) : (!llvm.ptr, i64, !llvm.ptr, i64)
   tile.release %w[%row] size %count : memref<32x24xbf16>
+  return
+}
+
+// A task has the frame in its closure, and knows its thread.
+// CHECK-LABEL: llvm.func internal @parallel.task0
+// CHECK-SAME: (%[[CLOSURE:.*]]: !llvm.ptr, %{{.*}}: i64, %[[THREAD:.*]]: i64)
+// CHECK: %[[FRAME:.*]] = llvm.load %[[CLOSURE]] : !llvm.ptr -> !llvm.ptr
+// CHECK: llvm.call @hone_release(%[[FRAME]], %[[THREAD]],
+func.func @parallel(%frame: !llvm.ptr, %w: memref<32x24xbf16>, %row: index, %count: index) {
+  tile.parallel (%i) in (%count) {
+    tile.release %w[%i] size %row : memref<32x24xbf16>
+  }
   return
 }

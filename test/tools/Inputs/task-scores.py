@@ -69,7 +69,7 @@ def loss_of(prompt, candidate, work):
     path = os.path.join(work, "one.jsonl")
     with open(path, "w") as file:
         file.write(json.dumps(line) + "\n")
-    return evaluate("--eval-data", path)[1], len(after)
+    return evaluate("--task", "none", "--eval-data", path)[1], len(after)
 
 
 compared = 0

@@ -1,24 +1,27 @@
-//===- Identity.h - What a run is, and how its numbers are computed -------===//
+//===- RunIdentity.h - What a run is, and how its numbers are computed ----===//
 //
 // Two lists of named values. A folder's run goes on only with its own; what no
 // bit depends on is in neither: threads, memory plan, tiles, streaming.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_PROGRAM_IDENTITY_H
-#define HONE_RUNTIME_PROGRAM_IDENTITY_H
+#ifndef HONE_RUNTIME_STEP_RUNIDENTITY_H
+#define HONE_RUNTIME_STEP_RUNIDENTITY_H
 
-#include "data/Dataset.h"
 #include "formats/Checkpoint.h"
 #include "module/Module.h"
-#include "program/Options.h"
+#include "module/Settings.h"
 
 #include <string>
+#include <vector>
 
 namespace hone::rt {
 
-/// Of a run of `steps` steps on what Dataset::name() calls `data`.
-CheckpointIdentity identityOf(const Module &module, const Options &options,
+/// Of a run of `steps` steps with `settings`, on data of the name `data`.
+/// `more` are settings of the program's own that say something: a run stays the
+/// same one when programs learn another.
+CheckpointIdentity identityOf(const Module &module, const Settings &settings,
+                              const std::vector<const Setting *> &more,
                               const std::string &data, uint64_t steps);
 
 /// "NAME (was X, now Y), ..." for each name whose values differ; of two lists

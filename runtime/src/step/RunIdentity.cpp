@@ -1,12 +1,14 @@
-//===- Identity.cpp - What a run is, and how its numbers are computed -----===//
+//===- RunIdentity.cpp - What a run is, and how its numbers are computed --===//
 //
 // honec says which model it compiled (ModuleIdentity.cpp); here the settings
 // and the data are added.
 //
 //===----------------------------------------------------------------------===//
 
-#include "program/Identity.h"
+#include "step/RunIdentity.h"
+
 #include "base/Sha256.h"
+#include "step/LearningRate.h"
 
 #include <algorithm>
 
@@ -21,34 +23,27 @@ static std::string adapterLayout(const hone_module &module) {
   return hash.finishHex();
 }
 
-CheckpointIdentity identityOf(const Module &module, const Options &options,
+CheckpointIdentity identityOf(const Module &module, const Settings &settings,
+                              const std::vector<const Setting *> &more,
                               const std::string &data, uint64_t steps) {
   CheckpointIdentity identity{module.config().identity, {}};
   identity.run["data"] = data;
   identity.run["adapter layout"] = adapterLayout(module.abi());
-  std::vector<const Setting *> all = options.settings.all();
-  // Of the program's own those that say something: a run stays the same one
-  // when programs learn another.
-  const Options none;
-  for (size_t i = 0; i < options.members().size(); ++i)
-    if (options.members()[i]->text() != none.members()[i]->text())
-      all.push_back(options.members()[i]);
+  std::vector<const Setting *> all = settings.all();
+  all.insert(all.end(), more.begin(), more.end());
   for (const Setting *setting : all)
-    if (setting->bits != Bits::None &&
-        options.settings.isReadByTraining(*setting))
+    if (setting->bits != Bits::None && settings.isReadByTraining(*setting))
       (setting->bits == Bits::Run ? identity.run : identity.numerics)
           .emplace(setting->spelling(), setting->text());
   // Constant rates and ratios do not know how long the run is, so it may grow.
-  std::vector<const MethodSettings *> methods = options.settings.methods();
-  if (std::any_of(methods.begin(), methods.end(),
-                  [&](const MethodSettings *method) {
-                    const Word &ratio = method->selection_schedule;
-                    return schedulerOf(*method) != LrScheduler::Constant ||
-                           (options.settings.isReadByTraining(ratio) &&
-                            ratio != "constant");
-                  }))
-    identity.run[options.settings.train.steps.spelling()] =
-        std::to_string(steps);
+  std::vector<const MethodSettings *> methods = settings.methods();
+  if (std::any_of(
+          methods.begin(), methods.end(), [&](const MethodSettings *method) {
+            const Word &ratio = method->selection_schedule;
+            return schedulerOf(*method) != LrScheduler::Constant ||
+                   (settings.isReadByTraining(ratio) && ratio != "constant");
+          }))
+    identity.run[settings.train.steps.spelling()] = std::to_string(steps);
   return identity;
 }
 

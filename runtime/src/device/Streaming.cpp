@@ -11,57 +11,52 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "module/Streaming.h"
+#include "device/Streaming.h"
 
-#include "hone/runtime.h"
 #include "platform/Pages.h"
 
 #include <algorithm>
-#include <cstdint>
 
-static std::string_view mapping;
+namespace hone::rt {
 
 /// What a fault maps around itself from small folios, at multiples of its size
 /// as addresses go. Folios are at multiples of theirs in the file.
 static constexpr uintptr_t faultAroundBytes = 64 * 1024;
 static constexpr uintptr_t unitBytes = HONE_RESIDENT_UNIT_BYTES;
-
-/// The unit of the mapping that this thread let go last, and that is still
-/// there.
 static constexpr uintptr_t noUnit = UINTPTR_MAX;
-static thread_local uintptr_t waitingUnit = noUnit;
 
-void hone::rt::setStreamedMapping(std::string_view bytes) {
-  mapping = bytes;
-  waitingUnit = noUnit;
-}
+Streaming::Streaming(std::string_view mapping, unsigned threads)
+    : mapping(mapping), waiting(threads, noUnit) {}
 
-static bool contains(const void *start, int64_t bytes) {
+bool Streaming::contains(const void *start, int64_t bytes) const {
   uintptr_t begin = reinterpret_cast<uintptr_t>(mapping.data());
   uintptr_t first = reinterpret_cast<uintptr_t>(start);
   return bytes > 0 && first >= begin && first - begin < mapping.size();
 }
 
-/// Gives `hint` for [first, end) of the mapping, as offsets; `first` is a
-/// multiple of the page size.
-static void advise(uintptr_t first, uintptr_t end,
-                   void (*hint)(const char *start, uint64_t bytes)) {
+void Streaming::advise(uintptr_t first, uintptr_t end,
+                       void (*hint)(const char *start, uint64_t bytes)) const {
   end = std::min(end, uintptr_t(mapping.size()));
   if (first < end)
     hint(mapping.data() + first, end - first);
 }
 
-extern "C" void hone_prefetch(const void *start, int64_t bytes) {
-  const uintptr_t page = hone::rt::platform::pageBytes();
+void Streaming::dropUnit(uintptr_t unit) const {
+  if (unit != noUnit)
+    advise(unit * unitBytes, (unit + 1) * unitBytes, platform::dropPages);
+}
+
+void Streaming::prefetch(const void *start, int64_t bytes) const {
+  const uintptr_t page = platform::pageBytes();
   if (!contains(start, bytes))
     return;
   uintptr_t first =
       uintptr_t(static_cast<const char *>(start) - mapping.data());
   advise(first / page * page, first + uintptr_t(bytes),
-         hone::rt::platform::prefetchPages);
+         platform::prefetchPages);
 }
 
-extern "C" void hone_release(const void *start, int64_t bytes) {
+void Streaming::release(int64_t thread, const void *start, int64_t bytes) {
   if (!contains(start, bytes))
     return;
   uintptr_t begin = reinterpret_cast<uintptr_t>(mapping.data());
@@ -74,9 +69,33 @@ extern "C" void hone_release(const void *start, int64_t bytes) {
   const uintptr_t unit = first / unitBytes;
   const uintptr_t last =
       (std::min(end, uintptr_t(mapping.size())) - 1) / unitBytes;
-  if (waitingUnit != noUnit && (waitingUnit < unit || waitingUnit > last))
-    advise(waitingUnit * unitBytes, (waitingUnit + 1) * unitBytes,
-           hone::rt::platform::dropPages);
-  advise(unit * unitBytes, last * unitBytes, hone::rt::platform::dropPages);
-  waitingUnit = last;
+  uintptr_t &own = waiting[size_t(thread)];
+  if (own < unit || own > last)
+    dropUnit(own);
+  advise(unit * unitBytes, last * unitBytes, platform::dropPages);
+  own = last;
+}
+
+void Streaming::releaseWaiting() {
+  for (uintptr_t &unit : waiting) {
+    dropUnit(unit);
+    unit = noUnit;
+  }
+}
+
+} // namespace hone::rt
+
+using hone::rt::Streaming;
+
+extern "C" void hone_prefetch(const hone_frame *frame, const void *start,
+                              int64_t bytes) {
+  if (frame->streaming)
+    reinterpret_cast<Streaming *>(frame->streaming)->prefetch(start, bytes);
+}
+
+extern "C" void hone_release(const hone_frame *frame, int64_t thread,
+                             const void *start, int64_t bytes) {
+  if (frame->streaming)
+    reinterpret_cast<Streaming *>(frame->streaming)
+        ->release(thread, start, bytes);
 }

@@ -1,0 +1,16 @@
+//===- ByteCount.h - Bytes as a person reads them -------------------------===//
+
+#ifndef HONE_RUNTIME_BASE_BYTECOUNT_H
+#define HONE_RUNTIME_BASE_BYTECOUNT_H
+
+#include <cstdint>
+#include <string>
+
+namespace hone::rt {
+
+/// "143.2 MiB", "812 B".
+std::string describeBytes(uint64_t bytes);
+
+} // namespace hone::rt
+
+#endif

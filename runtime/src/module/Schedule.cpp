@@ -1,0 +1,86 @@
+//===- Schedule.cpp - What a schedule says without being run --------------===//
+
+#include "module/Schedule.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace hone::rt {
+
+uint64_t countOf(const hone_schedule &schedule, const char *name) {
+  for (const auto &[numbers, count] :
+       {std::pair(schedule.settings, schedule.setting_count),
+        std::pair(schedule.reports, schedule.report_count)})
+    for (uint32_t i = 0; i < count; ++i)
+      if (strcmp(numbers[i].name, name) == 0)
+        return schedule.values[numbers[i].value].bytes /
+               (numbers[i].dtype == HONE_F32 ? sizeof(float) : sizeof(double));
+  return 0;
+}
+
+const char *peerOf(const hone_schedule &schedule) {
+  const hone_item *end = schedule.items + schedule.item_count;
+  const hone_item *first = std::find_if(schedule.items, end, isExchange);
+  return first == end ? nullptr : first->peer;
+}
+
+static std::string problemOfValues(const hone_schedule &s, uint64_t arena) {
+  for (uint32_t i = 0; i < s.value_count; ++i) {
+    const hone_value &value = s.values[i];
+    uint64_t last = uint64_t(value.slots) - 1;
+    if (value.slots == 0 || value.slots > 1u << 20 || value.depth > 4 ||
+        value.offset > arena || value.bytes > arena || value.stride > arena ||
+        last * value.stride > arena - value.offset ||
+        value.bytes > arena - value.offset - last * value.stride ||
+        value.offset % 4 != 0)
+      return "value " + std::to_string(i) + " lies outside of the arena";
+  }
+  return "";
+}
+
+static bool hasPlace(const hone_number &number, const hone_value &value) {
+  if (number.dtype == HONE_I64)
+    return value.bytes == sizeof(int64_t);
+  uint64_t size = number.dtype == HONE_F32 ? sizeof(float) : sizeof(double);
+  return value.bytes > 0 && value.bytes % size == 0;
+}
+
+std::string problemOf(const hone_schedule &s, uint64_t arenaBytes) {
+  std::string problem = problemOfValues(s, arenaBytes);
+  if (!problem.empty())
+    return problem;
+  auto isValue = [&](uint32_t index) { return index < s.value_count; };
+  auto isValueOrNone = [&](uint32_t index) {
+    return index == HONE_NO_VALUE || isValue(index);
+  };
+  const hone_item *end = s.items + s.item_count;
+  for (const hone_item *at = s.items; at != end; ++at) {
+    const hone_item &item = *at;
+    bool calls = item.kind == HONE_RUN || item.kind == HONE_SCALAR;
+    bool fits =
+        item.kind <= HONE_WAIT && item.body < end - at &&
+        std::all_of(item.values, item.values + item.value_count, isValue) &&
+        isValueOrNone(item.condition) && isValueOrNone(item.batch) &&
+        item.work <= arenaBytes && (!calls || item.run) &&
+        (item.kind != HONE_LOAD || isValue(item.batch)) &&
+        (item.kind != HONE_REPEAT ||
+         (item.value_count == 1 + 3 * item.carried && item.stages > 0)) &&
+        (!isExchange(item) || (item.peer && item.channel)) &&
+        (item.kind < HONE_SEND || item.value_count == 1);
+    if (!fits)
+      return "item " + std::to_string(at - s.items) +
+             " is not one that can be run";
+  }
+  for (const auto &[numbers, count] : {std::pair(s.settings, s.setting_count),
+                                       std::pair(s.reports, s.report_count)})
+    for (uint32_t i = 0; i < count; ++i)
+      if (!isValue(numbers[i].value) ||
+          !hasPlace(numbers[i], s.values[numbers[i].value]) ||
+          s.values[numbers[i].value].depth != 0)
+        return std::string("number '") + numbers[i].name + "' has no place";
+  if (s.batch_slots == 0)
+    return "there is no place for a batch";
+  return "";
+}
+
+} // namespace hone::rt

@@ -1,0 +1,29 @@
+//===- Schedule.h - What a schedule says without being run ----------------===//
+
+#ifndef HONE_RUNTIME_MODULE_SCHEDULE_H
+#define HONE_RUNTIME_MODULE_SCHEDULE_H
+
+#include "hone/runtime.h"
+
+#include <cstdint>
+#include <string>
+
+namespace hone::rt {
+
+inline bool isExchange(const hone_item &item) {
+  return item.kind == HONE_SEND || item.kind == HONE_RECEIVE;
+}
+
+/// How many numbers the setting or report of this name is; 0 if there is none.
+uint64_t countOf(const hone_schedule &schedule, const char *name);
+
+/// The first program that `schedule` exchanges with; null if none.
+const char *peerOf(const hone_schedule &schedule);
+
+/// Checks that `schedule` can be run: indices, kinds, and places in an arena of
+/// `arenaBytes`. Returns a problem, or "".
+std::string problemOf(const hone_schedule &schedule, uint64_t arenaBytes);
+
+} // namespace hone::rt
+
+#endif

@@ -1,0 +1,18 @@
+//===- TaskFormat.h - Tasks as a format of data ---------------------------===//
+
+#ifndef HONE_RUNTIME_TASKS_TASKFORMAT_H
+#define HONE_RUNTIME_TASKS_TASKFORMAT_H
+
+#include "data/CandidateFormat.h"
+
+#include <memory>
+#include <string>
+
+namespace hone::rt {
+
+/// The task of this name; null if there is none.
+std::unique_ptr<CandidateFormat> findTask(const std::string &name);
+
+} // namespace hone::rt
+
+#endif
