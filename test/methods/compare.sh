@@ -19,6 +19,9 @@ compile() { # compile NAME METHOD REFERENCE HONEC-ARG...
 compared() { # compared RUN: its comparisons, which name the run
   losses "$work/$1/compare.jsonl"
 }
+drawn() { # drawn RUN: what its report shows of them
+  python3 "$here/../report/Inputs/run_of.py" "$work/$1/report.html" compared
+}
 
 # The numbers, in float64: of a run along SGD's path, what an update was made of,
 # against the gradient at the parameters before, of that step's lines. Step 3 has
@@ -161,7 +164,7 @@ for names in "${pairs[@]}"; do
     cmp "$work/bits-plain/$adapter" "$work/bits-$threads/$adapter"
     cmp <(losses "$work/bits-plain.jsonl") <(losses "$work/bits-$threads.jsonl")
     cmp <(compared bits-1) <(compared bits-$threads)
-    cmp "$work/bits-1/compare.svg" "$work/bits-$threads/compare.svg"
+    cmp <(drawn bits-1) <(drawn bits-$threads)
   done
   [[ $(wc -l <"$work/bits-1/compare.jsonl") == 5 ]]
   echo "$1 with $2: the run's bits, and the same comparison with 1, 2 and 3 threads"
@@ -202,7 +205,7 @@ cmp "$work/switched/$adapter" "$work/bits-plain-mezo/$adapter"
   '{"step": 7{"step": 10' ]]
 echo "switched on and off: the run's bits"
 
-# After kills each comparison is there once, and the plot has all of them.
+# After kills each comparison is there once, and the report has all of them.
 run whole both --steps 300 --save-every 7 --compare-every 3
 for moment in 0.03 0.05 0.08 0.11 0.14 0.17; do
   { timeout -s KILL $moment "$work/both/train" --data "$data" \
@@ -213,11 +216,10 @@ printf '{"step": 999, "ru' >>"$work/killed/compare.jsonl"
 run killed both --steps 300 --save-every 7 --compare-every 3
 cmp "$work/whole/$adapter" "$work/killed/$adapter"
 cmp <(compared whole) <(compared killed)
-cmp "$work/whole/compare.svg" "$work/killed/compare.svg"
+cmp <(drawn whole) <(drawn killed)
 [[ $(wc -l <"$work/whole/compare.jsonl") == 100 ]]
 echo "after kills: the same comparisons"
-python3 "$here/compared-plot.py" "$work/whole/compare.jsonl" \
-  "$work/whole/compare.svg"
+python3 "$here/compared-report.py" "$work/whole/compare.jsonl" <(drawn whole)
 
 # What is not finite is said.
 compile both mezo backprop

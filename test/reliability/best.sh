@@ -102,7 +102,9 @@ grep -q 'warning\[H0804\].*left as it is' "$work/loaded.out" ||
   fail "a damaged best checkpoint is silent"
 
 # The report of a second process is that of the first.
-sample() { sed -n 's/.*loss after training[^0-9]*\([0-9.]*\).*/\1/p' "$work/$1/report.html"; }
+sample() {
+  python3 "$(dirname "$0")/../report/Inputs/run_of.py" "$work/$1/report.html" sample after
+}
 first=$(sample patient)
 [ -n "$first" ] || fail "no loss after training in a report"
 run stopped --epochs 10 --early-stop 5

@@ -210,7 +210,7 @@ struct TrainSettings : MethodSettings {
   /// method that is compared: see isReadByComparison.
   Word compare{*this, "compare", "none", Bits::None, SetBy::Spec,
       "a second method whose gradient the run's own is compared with, in "
-      "compare.jsonl, a table and compare.svg; it has the settings of train that "
+      "compare.jsonl, a table and report.html; it has the settings of train that "
       "it reads, and changes no bit of the run", {{"none", "backprop", "lcsb",
       "mezo", "mezo-one-sided", "fgd"}}};
   Integer compare_every{*this, "compare_every", 10, Bits::None, SetBy::Option,

@@ -8,8 +8,6 @@
 #include "program/ComparisonLog.h"
 
 #include "base/MappedFile.h"
-#include "base/OutputFile.h"
-#include "program/ComparisonPlot.h"
 
 #include <algorithm>
 #include <cinttypes>
@@ -138,7 +136,6 @@ Result<ComparisonLog> ComparisonLog::open(const std::string &folder,
                                           uint64_t completed,
                                           const Module &module) {
   ComparisonLog out;
-  out.folder = folder;
   const TrainSettings &train = module.config().train;
   out.known.method = train.method;
   out.known.reference = train.compare;
@@ -169,7 +166,7 @@ Status ComparisonLog::add(uint64_t step, const GradientComparison &found) {
 }
 
 //===----------------------------------------------------------------------===//
-// Table and plot
+// Table
 //===----------------------------------------------------------------------===//
 
 /// `width` columns; a dash where nothing was measured.
@@ -228,12 +225,6 @@ std::string ComparedSteps::table() const {
          "where B is: up to " +
          stepsOf(without - notFinite));
   return text;
-}
-
-Status ComparisonLog::writePlot() const {
-  if (known.count == 0)
-    return Status::ok();
-  return writeFile(folder + "/" + PlotName, plotComparison(known));
 }
 
 } // namespace hone::rt

@@ -1,8 +1,8 @@
 //===- ComparisonLog.h - The comparisons of a run -------------------------===//
 //
 // A line of JSON for each step that was compared, in the run's folder. Means
-// are of all its lines, so a run that was stopped has the table and the plot of
-// one that was not.
+// are of all its lines, so a run that was stopped has the table and the report
+// of one that was not.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,7 +53,6 @@ struct ComparedSteps {
 class ComparisonLog {
 public:
   static constexpr const char *FileName = "compare.jsonl";
-  static constexpr const char *PlotName = "compare.svg";
 
   ComparisonLog() = default; ///< compares nothing
 
@@ -68,15 +67,12 @@ public:
   Status add(uint64_t step, const GradientComparison &found);
   Status sync() { return log.sync(); }
   const ComparedSteps &steps() const { return known; }
-  /// The plot, if any step was compared. Errors: as OutputFile.
-  Status writePlot() const;
 
 private:
   Status read(const std::string &path, const std::string &name);
   /// False if it is no line of this comparison.
   bool addLine(const Json &line);
 
-  std::string folder;
   StepLog log;
   ComparedSteps known;
 };

@@ -110,7 +110,7 @@ Status checkGivenFiles(const Options &options, const std::string &weights,
   if (options.log.empty())
     own.push_back(Run::LogName);
   if (options.settings.compares())
-    own.insert(own.end(), {ComparisonLog::FileName, ComparisonLog::PlotName});
+    own.push_back(ComparisonLog::FileName);
   if (!options.replay.empty() && model)
     own.push_back(ReplayMark);
   for (const char *name : own)

@@ -337,8 +337,6 @@ Status Run::train(uint64_t plannedBytes, ExitCode &outcome) {
   if (savedAt != completed)
     if (Status status = save(); !status.isOk())
       return status;
-  if (Status status = comparisons.writePlot(); !status.isOk())
-    return status;
   Status status = writeAdapters(outcome == ExitCode::Success);
   inputs.peak.sample();
   return status;

@@ -1,257 +1,297 @@
 //===- RunReport.cpp - report.html of a run -------------------------------===//
 //
-// The markup is that of HTML and of XML at once, so that any reader of either
-// can check it. Numbers that come from the log are in `<data value>` with all
-// their digits. Written section by section: the file is never in memory.
+// What is drawn is JSON in a script element, and no character of it can end the
+// element; the table of figures needs no script. The page is well-formed XML,
+// so that any reader can check it. Numbers have all their digits. Written piece
+// by piece: the file is never in memory.
 //
 //===----------------------------------------------------------------------===//
 
 #include "program/RunReport.h"
 
+#include "base/Json.h"
 #include "base/OutputFile.h"
-#include "program/ComparisonPlot.h"
-#include "program/HistoryChart.h"
+#include "base/Utf8.h"
+#include "program/RunHistory.h"
 #include "program/Summary.h"
-#include "program/Svg.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 
 namespace hone::rt {
 
+/// With {{name}}, {{state}}, {{figures}} and {{run}} in their places.
+static constexpr std::string_view page =
+#include "program/report.html.inc"
+    ;
+
 static constexpr double mib = 1024 * 1024;
-/// Bytes of most tables and of all charts, taken at once: more steps must not
-/// make more allocations.
-static constexpr size_t MostTable = 16 * 1024, MostCharts = 256 * 1024;
 
-static constexpr std::string_view style = R"(
-:root { color-scheme: light dark; --page: #fff; --text: #1b1f24;
-  --quiet: #57606a; --rule: #d8dee4; --box: #f6f8fa; --c1: #1f5fa8;
-  --c2: #c2410c; --c3: #15803d; --c4: #7e22ce; }
-@media (prefers-color-scheme: dark) { :root { --page: #14171b; --text: #e6e8eb;
-  --quiet: #9aa4af; --rule: #343b43; --box: #1d2127; --c1: #6cb0ff;
-  --c2: #ff9d5c; --c3: #5fd38a; --c4: #cf9bff; } }
-* { box-sizing: border-box; }
-body { margin: 0 auto; padding: 1rem; max-width: 86rem; background: var(--page);
-  color: var(--text); font: 16px/1.5 system-ui, sans-serif; }
-h1 { font-size: 1.5rem; margin: 0; overflow-wrap: anywhere; }
-h2 { font-size: 1.1rem; margin: 2rem 0 .5rem; }
-p { margin: .25rem 0; color: var(--quiet); overflow-wrap: anywhere; }
-.charts { display: grid; gap: 1rem; margin-top: 1rem;
-  grid-template-columns: repeat(auto-fill, minmax(min(100%, 22rem), 1fr)); }
-figure { margin: 0; padding: .75rem; background: var(--box); border-radius: 6px; }
-figcaption { font-weight: 600; }
-.key { font-weight: 400; font-size: .85rem; margin-left: .5rem;
-  white-space: nowrap; display: inline-block; }
-.key::before { content: ""; display: inline-block; width: .8em; height: .2em;
-  margin-right: .3em; vertical-align: middle; background: currentColor; }
-.key.level::before { height: 0; background: none;
-  border-top: 2px dashed currentColor; }
-span.c1 { color: var(--c1); } span.c2 { color: var(--c2); }
-span.c3 { color: var(--c3); } span.c4 { color: var(--c4); }
-svg { display: block; width: 100%; height: auto; }
-figure svg text { font-size: 12px; fill: var(--quiet); }
-.grid { stroke: var(--rule); }
-.c1 { --now: var(--c1); } .c2 { --now: var(--c2); }
-.c3 { --now: var(--c3); } .c4 { --now: var(--c4); }
-.line { fill: none; stroke: var(--now); stroke-width: 1.6;
-  stroke-linejoin: round; }
-.band { fill: var(--now); opacity: .22; } .dot { fill: var(--now); }
-line.level { stroke: var(--now); stroke-width: 1.6; stroke-dasharray: 6 4; }
-.wide { overflow-x: auto; }
-@media (max-width: 40rem) { td, th { padding-right: .6rem !important; } }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-td, th { padding: .2rem 1rem .2rem 0; text-align: left; vertical-align: top;
-  border-bottom: 1px solid var(--rule); font-weight: 400; }
-thead th { color: var(--quiet); }
-td.n, th.n { text-align: right; white-space: nowrap; }
-td.t { overflow-wrap: anywhere; }
-pre { margin: .5rem 0; padding: .75rem; background: var(--box);
-  border-radius: 6px; overflow: auto; max-height: 24rem; font-size: .85rem; }
-pre.text { white-space: pre-wrap; overflow-wrap: anywhere; }
-summary { cursor: pointer; }
-.paper { background: #fff; overflow-x: auto; } .paper svg { width: auto; }
-)";
-
-/// `inner` is markup.
-static void addCell(std::string &out, const char *tag, const char *kind,
-                    const std::string &inner) {
-  out += '<';
-  out += tag;
-  if (*kind) {
-    out += " class=\"";
-    out += kind;
-    out += '"';
+/// `text` in XML: what is no character of it is shown as its code.
+static std::string markupOf(std::string_view text) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const unsigned char c = static_cast<unsigned char>(text[at]);
+    const size_t length = utf8SequenceLength(text, at);
+    if (length == 0 || (c < 0x20 && c != '\n') || c == 0x7f || c == '<' ||
+        c == '>' || c == '&' || c == '"' || c == '\'') {
+      char code[16];
+      snprintf(code, sizeof(code),
+               length == 0 || c < 0x20 || c == 0x7f ? "\\x%02x" : "&#%u;", c);
+      out += code;
+    } else {
+      out += text.substr(at, length);
+    }
+    at += std::max<size_t>(length, 1);
   }
-  out += '>';
-  out += inner;
-  out += "</";
-  out += tag;
-  out += ">";
-}
-
-/// A number with all its digits for programs, and few for people.
-static std::string dataOf(double value, const char *format, double unit = 1) {
-  if (!std::isfinite(value))
-    return "not finite";
-  char shown[40], text[160];
-  snprintf(shown, sizeof(shown), format, value / unit);
-  snprintf(text, sizeof(text), "<data value=\"%.17g\">%s</data>", value, shown);
-  return text;
-}
-
-static std::string row(const std::string &name, const std::string &text) {
-  std::string out = "<tr>";
-  addCell(out, "th", "", svg::escape(name));
-  addCell(out, "td", "t", svg::escape(text));
-  return out + "</tr>\n";
+  return out;
 }
 
 namespace {
-/// A row of the table of figures.
-struct Figures {
-  const char *name, *format;
-  const ThinnedSeries *series;
-  double unit = 1;
+
+/// JSON for a script element: neither `</script` nor `<!--` can stand in it,
+/// nor what is a line's end in JavaScript alone. Members follow one another
+/// with commas by themselves.
+class ScriptJson {
+public:
+  explicit ScriptJson(OutputFile &file) : file(file) {}
+
+  /// '{' or '[', and their ends.
+  void open(char bracket) {
+    separate();
+    put(std::string_view(&bracket, 1));
+    isFirst = true;
+  }
+  void close(char bracket) {
+    put(std::string_view(&bracket, 1));
+    isFirst = false;
+  }
+  ScriptJson &key(std::string_view name) {
+    text(name);
+    put(": ");
+    isFirst = true;
+    return *this;
+  }
+  void text(std::string_view value) {
+    separate();
+    std::string quoted;
+    appendJsonString(quoted, value);
+    for (size_t at = 0; at < quoted.size(); ++at)
+      escape(quoted, at);
+    put(quoted);
+  }
+  /// null for what JSON has no number for.
+  void number(double value) {
+    separate();
+    char digits[40] = "null";
+    if (std::isfinite(value))
+      snprintf(digits, sizeof(digits), "%.17g", value);
+    put(digits);
+  }
+  void row(std::string_view name, std::string_view value) {
+    open('[');
+    text(name);
+    text(value);
+    close(']');
+  }
+
+  Status status = Status::ok();
+
+private:
+  void put(std::string_view text) {
+    if (status.isOk())
+      status = file.write(text);
+  }
+  void separate() {
+    if (!isFirst)
+      put(", ");
+    isFirst = false;
+  }
+  static void escape(std::string &quoted, size_t at) {
+    if (std::strchr("<>&", quoted[at])) {
+      char code[8];
+      snprintf(code, sizeof(code), "\\u%04x", unsigned(quoted[at]));
+      quoted.replace(at, 1, code);
+    } else if (quoted.compare(at, 2, "\xe2\x80") == 0 &&
+               (quoted[at + 2] == '\xa8' || quoted[at + 2] == '\xa9')) {
+      quoted.replace(at, 3, quoted[at + 2] == '\xa8' ? "\\u2028" : "\\u2029");
+    }
+  }
+
+  OutputFile &file;
+  bool isFirst = true;
 };
+
 } // namespace
 
-static std::string figuresTable(const std::vector<Figures> &rows) {
-  std::string out;
-  out.reserve(MostTable);
-  out += "<div class=\"wide\"><table id=\"figures\">\n<thead><tr>";
-  addCell(out, "th", "", "");
-  for (const char *head : {"first", "last", "least", "greatest", "mean"})
-    addCell(out, "th", "n", head);
-  out += "</tr></thead>\n<tbody>\n";
-  for (const Figures &figures : rows) {
-    const ThinnedSeries &s = *figures.series;
-    if (s.empty())
-      continue;
-    out += "<tr>";
-    addCell(out, "th", "", figures.name);
-    for (double value : {s.first, s.last, s.least, s.most, s.mean()})
-      addCell(out, "td", "n", dataOf(value, figures.format, figures.unit));
-    out += "</tr>\n";
-  }
-  return out + "</tbody></table></div>\n";
-}
-
-static std::string charts(const RunReport &report, const RunHistory &history) {
-  const HistoryChart all[] = {
-      {"loss",
-       1,
-       false,
-       {{&history.loss, "training", "c1"},
-        {&history.evalLoss, "evaluation", "c2", true}}},
-      {"learning rate",
-       1,
-       true,
-       {{&history.learningRate, "rate", "c1"},
-        {&history.lowerLearningRate, "lower part", "c2"}}},
-      {"gradient norm, before clipping",
-       1,
-       true,
-       {{&history.gradientNorm, "norm", "c1"}},
-       {},
-       history.gradientNorm.least > 0 &&
-           history.gradientNorm.most > 100 * history.gradientNorm.least},
-      {"tokens per second",
-       1,
-       true,
-       {{&history.tokensPerSecond, "tokens/s", "c1"}}},
-      {"peak of anonymous memory, MiB",
-       mib,
-       true,
-       {{&history.anonymousBytes, "measured", "c1"}},
-       {{double(report.plan.total), "planned", "c2"}}},
-      {"peak of resident memory, MiB",
-       mib,
-       true,
-       {{&history.residentBytes, "measured", "c3"}},
-       {{double(report.plan.resident), "planned", "c4"}}},
-  };
-  std::string out;
-  out.reserve(MostCharts);
-  out += "<div class=\"charts\">\n";
-  for (const HistoryChart &chart : all)
-    out += chart.render(report.run.totalSteps());
-  return out + "</div>\n";
-}
-
-static std::string sampleSection(const SampleLosses &sample) {
-  if (sample.text.empty())
+/// A row of the table, or "" if the series has no value.
+static std::string figuresRow(const char *name, const char *format,
+                              const ThinnedSeries &series, double unit = 1) {
+  if (series.empty())
     return "";
-  std::string out = "<h2>One sample</h2>\n<p>The first of " +
-                    svg::escape(sample.source) +
-                    ". The loss is of what is in brackets.</p>\n"
-                    "<table id=\"sample\"><tbody>\n";
-  const std::pair<const char *, double> losses[] = {
-      {"loss before training", sample.before},
-      {"loss after training", sample.after}};
-  for (const auto &[name, loss] : losses) {
-    out += "<tr>";
-    addCell(out, "th", "", name);
-    addCell(out, "td", "n", dataOf(loss, "%.4f"));
-    out += "</tr>\n";
+  std::string out = std::string("<tr><th>") + name + "</th>";
+  for (double value :
+       {series.first, series.last, series.least, series.most, series.mean()}) {
+    char shown[40], cell[160];
+    snprintf(shown, sizeof(shown), format, value / unit);
+    snprintf(cell, sizeof(cell),
+             "<td class=\"n\"><data value=\"%.17g\">%s</data></td>", value,
+             shown);
+    out += cell;
   }
-  return out + "</tbody></table>\n<pre class=\"text\">" +
-         svg::escape(sample.text) + "</pre>\n";
+  return out + "</tr>\n";
 }
 
-static std::string planSection(const RunReport &report) {
-  std::string out;
-  out.reserve(MostTable);
-  out += "<h2>Memory</h2>\n<div class=\"wide\"><table id=\"plan\"><thead><tr>";
-  addCell(out, "th", "", "");
-  addCell(out, "th", "n", "planned MiB");
-  addCell(out, "th", "n", "measured MiB");
-  out += "</tr></thead><tbody>\n";
-  auto add = [&](const std::string &name, uint64_t planned, uint64_t measured) {
-    out += "<tr>";
-    addCell(out, "th", "", svg::escape(name));
-    addCell(out, "td", "n", dataOf(double(planned), "%.2f", mib));
-    addCell(out, "td", "n",
-            measured ? dataOf(double(measured), "%.2f", mib) : "");
-    out += "</tr>\n";
+static std::string figures(const RunHistory &history) {
+  return figuresRow("loss", "%.4f", history.loss) +
+         figuresRow("evaluation loss", "%.4f", history.evalLoss) +
+         figuresRow("learning rate", "%.3g", history.learningRate) +
+         figuresRow("lower learning rate", "%.3g", history.lowerLearningRate) +
+         figuresRow("gradient norm", "%.4g", history.gradientNorm) +
+         figuresRow("tokens/s", "%.0f", history.tokensPerSecond) +
+         figuresRow("anonymous MiB", "%.2f", history.anonymousBytes, mib) +
+         figuresRow("resident MiB", "%.2f", history.residentBytes, mib);
+}
+
+/// [step, mean, least, greatest] of each stretch of steps.
+static void writeSeries(ScriptJson &json, const char *name,
+                        const ThinnedSeries &series) {
+  if (series.empty())
+    return;
+  json.key(name).open('[');
+  for (const ThinnedSeries::Bucket &bucket : series.all()) {
+    if (bucket.count == 0)
+      continue;
+    json.open('[');
+    for (double number :
+         {bucket.step(), bucket.mean(), bucket.least, bucket.most})
+      json.number(number);
+    json.close(']');
+  }
+  json.close(']');
+}
+
+static void writeHistory(ScriptJson &json, const RunHistory &history) {
+  json.key("series").open('{');
+  writeSeries(json, "loss", history.loss);
+  writeSeries(json, "eval_loss", history.evalLoss);
+  writeSeries(json, "learning_rate", history.learningRate);
+  writeSeries(json, "lower_learning_rate", history.lowerLearningRate);
+  writeSeries(json, "gradient_norm", history.gradientNorm);
+  writeSeries(json, "tokens_per_second", history.tokensPerSecond);
+  writeSeries(json, "peak_anonymous_bytes", history.anonymousBytes);
+  writeSeries(json, "peak_resident_bytes", history.residentBytes);
+  json.close('}');
+}
+
+static void writeSample(ScriptJson &json, const SampleLosses &sample) {
+  if (sample.text.empty())
+    return;
+  json.key("sample").open('{');
+  json.key("source").text(sample.source);
+  json.key("text").text(sample.text);
+  json.key("before").number(sample.before);
+  json.key("after").number(sample.after);
+  json.close('}');
+}
+
+static void writePlan(ScriptJson &json, const RunReport &report) {
+  auto row = [&](const std::string &name, uint64_t planned, uint64_t measured) {
+    json.open('[');
+    json.text(name);
+    json.number(double(planned));
+    json.number(double(measured));
+    json.close(']');
   };
+  json.key("planned").open('{');
+  json.key("anonymous").number(double(report.plan.total));
+  json.key("resident").number(double(report.plan.resident));
+  json.close('}');
+  json.key("plan").open('[');
   for (const PlanClass &entry : report.plan.classes)
-    add(entry.name, entry.bytes, 0);
-  add("peak", report.plan.total, report.run.peak().anonymous());
-  add("resident, with mapped files", report.plan.resident,
+    row(entry.name, entry.bytes, 0);
+  row("peak", report.plan.total, report.run.peak().anonymous());
+  row("resident, with mapped files", report.plan.resident,
       report.run.peak().resident());
-  return out + "</tbody></table></div>\n";
+  json.close(']');
 }
 
-static std::string settingsSection(const RunReport &report) {
-  std::string out = "<h2>Data</h2>\n<pre class=\"text\">" +
-                    svg::escape(report.options.data + "\n" + report.dataNotes) +
-                    "</pre>\n<h2>Settings</h2>\n<details><summary>of the run "
-                    "and of the program</summary>\n<table "
-                    "id=\"settings\"><tbody>\n";
+/// Of each layer the mean, the least and the greatest of each measure.
+static void writeCompared(ScriptJson &json, const ComparedSteps &steps) {
+  if (steps.count == 0)
+    return;
+  json.key("compared").open('{');
+  json.key("method").text(steps.method);
+  json.key("reference").text(steps.reference);
+  json.key("steps").number(double(steps.count));
+  json.key("layers").open('[');
+  for (const ComparedGroup &layer : steps.layers) {
+    json.open('{');
+    json.key("name").text(layer.name);
+    for (auto [name, measure] : {std::pair("cosine", &layer.cosine),
+                                 {"sign_agreement", &layer.signAgreement},
+                                 {"relative_error", &layer.relativeError}}) {
+      if (measure->count == 0)
+        continue;
+      json.key(name).open('[');
+      for (double number : {measure->mean(), measure->least, measure->most})
+        json.number(number);
+      json.close(']');
+    }
+    json.close('}');
+  }
+  json.close(']');
+  json.close('}');
+}
+
+static void writeSettings(ScriptJson &json, const RunReport &report) {
   Options options = report.options; // walking the table needs no const
+  json.key("settings").open('[');
   for (const Setting *setting : options.members())
     if (setting->setBy == SetBy::Option && !setting->text().empty())
-      out += row(setting->spelling(), setting->text());
+      json.row(setting->spelling(), setting->text());
   const Settings &settings = options.settings;
   for (const Setting *setting : settings.all())
     if (settings.isRead(*setting) && !setting->text().empty())
-      out += row(setting->key(), setting->text());
-  return out + "</tbody></table></details>\n";
+      json.row(setting->key(), setting->text());
+  json.close(']');
 }
 
-static std::string versionSection(const RunReport &report) {
+static void writeProgram(ScriptJson &json, const RunReport &report) {
   const ModuleConfig &config = report.module.config();
-  return "<h2>Program</h2>\n<div class=\"wide\"><table "
-         "id=\"program\"><tbody>\n" +
-         row("run", report.runName) +
-         row("ABI", std::to_string(HONE_ABI_VERSION)) +
-         row("model", config.modelName + " (" + config.modelType + ")") +
-         row("weights",
-             config.weightsSourceHash + ", " + config.weightsLayout) +
-         row("compiled for", config.target.triple + ", " + config.target.cpu) +
-         "</tbody></table></div>\n";
+  json.key("program").open('[');
+  json.row("run", report.runName);
+  json.row("ABI", std::to_string(HONE_ABI_VERSION));
+  json.row("model", config.modelName + " (" + config.modelType + ")");
+  json.row("weights", config.weightsSourceHash + ", " + config.weightsLayout);
+  json.row("compiled for", config.target.triple + ", " + config.target.cpu);
+  json.close(']');
+}
+
+Status RunReport::writeRun(OutputFile &file, const RunHistory &history,
+                           const std::string &missing) const {
+  ScriptJson json(file);
+  json.open('{');
+  json.key("header").text(describeModel(module) +
+                          describeRun(module, options, run));
+  json.key("notes").open('[');
+  if (!missing.empty())
+    json.text(missing);
+  if (history.loss.notFinite > 0)
+    json.text(groupDigits(history.loss.notFinite) +
+              " losses are not finite and not shown");
+  json.close(']');
+  json.key("steps").number(double(run.totalSteps()));
+  writeHistory(json, history);
+  writeSample(json, sample);
+  writePlan(json, *this);
+  writeCompared(json, run.compared());
+  json.key("data").text(options.data + "\n" + dataNotes);
+  writeSettings(json, *this);
+  writeProgram(json, *this);
+  json.close('}');
+  return json.status;
 }
 
 Status RunReport::write() const {
@@ -262,53 +302,27 @@ Status RunReport::write() const {
               status.message().place + ": " + status.message().problem;
   removeStrayTemporaries(
       options.output, [](const std::string &name) { return name == FileName; });
-  Result<OutputFile> made = OutputFile::create(options.output + "/" + FileName);
-  if (!made.isOk())
-    return made.status();
-  OutputFile &file = made.value();
-  Status status = Status::ok();
-  auto put = [&](const std::string &text) {
-    if (status.isOk())
-      status = file.write(text);
-  };
-  const std::string name = svg::escape(module.config().modelName);
-  put("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
-      "<meta name=\"viewport\" content=\"width=device-width, "
-      "initial-scale=1\"/>\n<title>" +
-      name + ": training run</title>\n<style>" + std::string(style) +
-      "</style>\n</head>\n<body>\n<h1>" + name + "</h1>\n");
-  put("<p>" + svg::escape(finished) + " after " +
-      groupDigits(run.completedSteps()) + " of " +
-      groupDigits(run.totalSteps()) + " steps</p>\n");
-  put("<pre class=\"text\">" +
-      svg::escape(describeModel(module) + describeRun(module, options, run)) +
-      "</pre>\n");
-  if (!missing.empty())
-    put("<p>" + svg::escape(missing) + "</p>\n");
-  if (history.loss.notFinite > 0)
-    put("<p>" + groupDigits(history.loss.notFinite) +
-        " losses are not finite and not shown</p>\n");
-  put(charts(*this, history));
-  put("<h2>Figures</h2>\n" +
-      figuresTable({{"loss", "%.4f", &history.loss},
-                    {"evaluation loss", "%.4f", &history.evalLoss},
-                    {"learning rate", "%.3g", &history.learningRate},
-                    {"lower learning rate", "%.3g", &history.lowerLearningRate},
-                    {"gradient norm", "%.4g", &history.gradientNorm},
-                    {"tokens/s", "%.0f", &history.tokensPerSecond},
-                    {"anonymous MiB", "%.2f", &history.anonymousBytes, mib},
-                    {"resident MiB", "%.2f", &history.residentBytes, mib}}));
-  // Generated text, before and after, belongs behind the losses of the sample.
-  put(sampleSection(sample));
-  put(planSection(*this));
-  if (run.compared().count > 0)
-    put("<h2>Compared gradients</h2>\n<div class=\"paper\">" +
-        plotComparison(run.compared()) + "</div>\n");
-  put(settingsSection(*this));
-  put(versionSection(*this));
-  put("</body>\n</html>\n");
+  HONE_ASSIGN(OutputFile file,
+              OutputFile::create(options.output + "/" + FileName));
+  for (std::string_view rest = page; !rest.empty();) {
+    const size_t mark = std::min(rest.find("{{"), rest.size());
+    HONE_TRY(file.write(rest.substr(0, mark)));
+    rest.remove_prefix(mark);
+    const std::string_view name = rest.substr(0, rest.find("}}"));
+    if (name == "{{name")
+      HONE_TRY(file.write(markupOf(module.config().modelName)));
+    else if (name == "{{state")
+      HONE_TRY(file.write(finished + " after " +
+                          groupDigits(run.completedSteps()) + " of " +
+                          groupDigits(run.totalSteps()) + " steps"));
+    else if (name == "{{figures")
+      HONE_TRY(file.write(figures(history)));
+    else if (name == "{{run")
+      HONE_TRY(writeRun(file, history, missing));
+    rest.remove_prefix(std::min(name.size() + 2, rest.size()));
+  }
   // Losing it costs a look, not a result: the folder is synced by what matters.
-  return status.isOk() ? file.commit(FolderSync::Later) : status;
+  return file.commit(FolderSync::Later);
 }
 
 } // namespace hone::rt

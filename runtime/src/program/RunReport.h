@@ -1,6 +1,7 @@
 //===- RunReport.h - report.html of a run ---------------------------------===//
 //
-// One file for a browser, without script, network or other files. It is read
+// One file for a browser, without network or other files: report.html of this
+// folder, whose own script draws the data that is written into it. It is read
 // by people who did not see the run, so it says what ran and what was promised
 // beside what was measured.
 //
@@ -16,6 +17,9 @@
 #include <string>
 
 namespace hone::rt {
+
+class OutputFile;
+struct RunHistory;
 
 /// What one sample costs before and after training.
 struct SampleLosses {
@@ -39,6 +43,10 @@ struct RunReport {
   /// Writes it into --output. What of the log cannot be read is left out and
   /// said. Errors: as OutputFile.
   Status write() const;
+
+private:
+  Status writeRun(OutputFile &file, const RunHistory &history,
+                  const std::string &missing) const;
 };
 
 } // namespace hone::rt

@@ -1,19 +1,17 @@
 #!/usr/bin/env bash
-# sample.sh TRAIN DATA RUN WORK
+# sample.sh TRAIN RUN WORK
 #
 # The report's losses of its sample are what --eval-only says of that sample
-# alone: DATA's first ids, as a file of its own.
+# alone: its ids, as a file of their own.
 set -euo pipefail
-train=$1 data=$2 run=$3 work=$4
-python3 - "$run/report.html" "$work/sample.jsonl" <<'PY'
+here=$(dirname "$0") train=$1 run=$2 work=$3
+value() { python3 "$here/run_of.py" "$run/report.html" sample "$1"; }
+python3 - "$(value text)" "$work/sample.jsonl" <<'PY'
 import json, re, sys
-ids = re.search(r"^ *ids +(.*)$", open(sys.argv[1]).read(), re.M).group(1)
+ids = re.search(r"^ *ids +(.*)$", sys.argv[1], re.M).group(1)
 ids = [int(x) for x in re.findall(r"\d+", ids)]
 json.dump({"input_ids": ids}, open(sys.argv[2], "w"))
 PY
-value() {
-  grep -o "$1.*" "$run/report.html" | sed 's/.*value="\([^"]*\)".*/\1/'
-}
 loss() {
   "$train" --eval-only --eval-data "$work/sample.jsonl" "$@" |
     sed -n 's/^eval loss *\([0-9.]*\) .*/\1/p'
@@ -22,5 +20,5 @@ check() {
   printf '%s: %s in the report, %s alone\n' "$1" "$2" "$3"
   [ "$(printf '%.9f' "$2")" = "$3" ]
 }
-check before "$(value 'loss before training')" "$(loss)"
-check after "$(value 'loss after training')" "$(loss --adapter "$run")"
+check before "$(value before)" "$(loss)"
+check after "$(value after)" "$(loss --adapter "$run")"
