@@ -3,6 +3,7 @@
 
 #include "module/Memory.h"
 
+#include "base/ByteCount.h"
 #include "hone/runtime.h"
 
 #include <algorithm>
@@ -57,18 +58,9 @@ std::string RunPlan::render() const {
   return out;
 }
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define HONE_SANITIZED
-#endif
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HONE_SANITIZED
-#endif
-
-PeakMeter::PeakMeter([[maybe_unused]] const RunPlan &plan) {
-#ifndef HONE_SANITIZED
-  this->plan = plan;
-#endif
+PeakMeter::PeakMeter(const RunPlan &plan) {
+  if (!platform::hasSanitizer())
+    this->plan = plan;
 }
 
 void PeakMeter::note(const platform::ResidentMemory &now) {

@@ -5,7 +5,6 @@
 #include "formats/Safetensors.h"
 #include "formats/TensorMemory.h"
 #include "hone/runtime.h"
-#include "step/GradientComparison.h"
 
 #include <algorithm>
 
@@ -88,8 +87,8 @@ uint64_t processBytes(const ProcessFacts &facts) {
   const uint64_t ofComparison =
       facts.compared == 0
           ? 0
-          : facts.trainables.count * (sizeof(GradientSums) + 16) +
-                facts.compared * (3 * sizeof(GradientSums) + NodeBytes);
+          : facts.trainables.count * (GradientSumsBytes + 16) +
+                facts.compared * (3 * GradientSumsBytes + NodeBytes);
   const uint64_t tables =
       headerOf(facts.inFile) +
       facts.weights * (sizeof(hone_weight) + sizeof(void *)) +

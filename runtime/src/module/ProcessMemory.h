@@ -14,6 +14,9 @@
 
 namespace hone::rt {
 
+/// Of GradientSums, one for each trainable and group that is compared.
+inline constexpr uint64_t GradientSumsBytes = 72;
+
 /// Tensors, by their number and the bytes of all their names.
 struct NamedTensors {
   uint64_t count = 0, nameBytes = 0;

@@ -249,6 +249,14 @@ std::vector<ForeignLibrary> foreignLibraries() {
   return foreign;
 }
 
+// There only where something is linked with one.
+extern "C" {
+[[gnu::weak]] void __asan_init();
+[[gnu::weak]] void __tsan_init();
+}
+
+bool hasSanitizer() { return __asan_init || __tsan_init; }
+
 unsigned availableCpus() {
   cpu_set_t set;
   if (::sched_getaffinity(0, sizeof(set), &set) != 0)

@@ -38,6 +38,9 @@ struct ForeignLibrary {
 /// None where the system does not tell.
 std::vector<ForeignLibrary> foreignLibraries();
 
+/// Whether memory of a sanitizer is in this process.
+bool hasSanitizer();
+
 /// CPUs that this process may run on, at least 1.
 unsigned availableCpus();
 

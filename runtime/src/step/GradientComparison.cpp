@@ -2,6 +2,8 @@
 
 #include "step/GradientComparison.h"
 
+#include "module/ProcessMemory.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -10,6 +12,8 @@
 #include <map>
 
 namespace hone::rt {
+
+static_assert(sizeof(GradientSums) == GradientSumsBytes);
 
 static constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 
