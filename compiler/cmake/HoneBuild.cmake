@@ -49,10 +49,12 @@ target_link_libraries(hone_compiler_options INTERFACE MLIR LLVM)
 target_compile_options(hone_compiler_options INTERFACE
   "$<$<CONFIG:Release>:-O1>")
 
-# The runtime's half sees neither LLVM nor exceptions.
+# The runtime's half sees neither LLVM nor exceptions. The root is for the
+# settings of methods, which are rows of its table.
 add_library(hone_runtime_options INTERFACE)
 target_include_directories(hone_runtime_options INTERFACE
-  "${PROJECT_SOURCE_DIR}/runtime/include" "${PROJECT_SOURCE_DIR}/runtime/src")
+  "${PROJECT_SOURCE_DIR}/runtime/include" "${PROJECT_SOURCE_DIR}/runtime/src"
+  "${PROJECT_SOURCE_DIR}")
 target_link_libraries(hone_runtime_options INTERFACE Threads::Threads)
 
 # hone_tablegen(TARGET FILE.td OUT.inc -flags ... [OUT.inc -flags ...])

@@ -178,6 +178,7 @@ func.func private @scalar.cos_pi(%y: f64) -> f64 {
 func.func private @scalar.learning_rate(%peak: f64, %scheduler: i64, %warmup: i64, %steps: i64, %completed: i64) -> f64 {
   %zero = arith.constant 0 : i64
   %unit = arith.constant 1 : i64
+  %two = arith.constant 2 : i64
   %none = arith.constant 0.0 : f64
   %half = arith.constant 0.5 : f64
   %one = arith.constant 1.0 : f64
@@ -202,10 +203,10 @@ func.func private @scalar.learning_rate(%peak: f64, %scheduler: i64, %warmup: i6
   %wave = arith.mulf %half, %raised : f64
   %is_positive = arith.cmpf ogt, %wave, %none : f64
   %cosine = arith.select %is_positive, %wave, %none : f64
-  %is_constant = arith.cmpi eq, %scheduler, %zero : i64
   %is_linear = arith.cmpi eq, %scheduler, %unit : i64
-  %0 = arith.select %is_linear, %linear, %cosine : f64
-  %1 = arith.select %is_constant, %one, %0 : f64
+  %is_cosine = arith.cmpi eq, %scheduler, %two : i64
+  %0 = arith.select %is_linear, %linear, %one : f64
+  %1 = arith.select %is_cosine, %cosine, %0 : f64
   %warms = arith.cmpi slt, %completed, %warmup : i64
   %2 = arith.select %warms, %warm_part, %1 : f64
   %3 = arith.mulf %peak, %2 : f64

@@ -119,10 +119,10 @@ ScheduleBuilder::updateScalars(const UpdateScalars &wanted, StringRef part,
     else if (name.consume_front("bias_correction"))
       values.push_back(
           updated.mask && !isAlways
-              ? scalar("bias_corrections", {own("beta" + name), updated.counts},
-                       type)
+              ? scalar("bias_corrections",
+                       {own("adam_beta" + name), updated.counts}, type)
               : scalar("bias_correction",
-                       {own("beta" + name), integerSetting("completed")}));
+                       {own("adam_beta" + name), integerSetting("completed")}));
     else if (name == "rounding_key")
       values.push_back(stepKey());
     else
@@ -135,7 +135,7 @@ Value ScheduleBuilder::learningRate(StringRef part) {
   auto own = [&](StringRef name) { return ownSetting(part, name); };
   return scalar("learning_rate",
                 {realSetting(own("learning_rate")),
-                 integerSetting(own("lr_scheduler")),
+                 integerSetting(own("lr_scheduler_type")),
                  integerSetting(own("warmup_steps")), integerSetting("steps"),
                  integerSetting("completed")});
 }

@@ -23,8 +23,8 @@ UpdateScalars::UpdateScalars(MLIRContext *context, Optimizer optimizer,
   auto word = IntegerType::get(context, 32);
   names = {"gradient_scale", "learning_rate", "weight_decay"};
   if (optimizer.rule == Optimizer::Adamw)
-    names.append(
-        {"beta1", "beta2", "epsilon", "bias_correction1", "bias_correction2"});
+    names.append({"adam_beta1", "adam_beta2", "adam_epsilon",
+                  "bias_correction1", "bias_correction2"});
   else if (optimizer.rule == Optimizer::SgdMomentum)
     names.push_back("momentum");
   if (optimizer.hasRateOfB)

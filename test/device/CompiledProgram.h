@@ -75,18 +75,12 @@ public:
 
   /// One update of a run of `steps`.
   rt::Trainer::StepResult step(uint64_t completed, uint64_t steps) {
-    const rt::TrainSettings &train = module.config().train;
+    rt::Hyperparameters hyperparameters{module.config(), steps};
+    rt::TrainSettings &train = hyperparameters.settings.train;
+    train.lr_scheduler_type = "cosine";
+    train.warmup_steps = 1;
     rt::Trainer::StepResult result;
-    require(trainer->step(
-        data, order(),
-        {{{rt::LrScheduler::Cosine, train.learning_rate, 1, steps},
-          train.weight_decay,
-          train.max_grad_norm,
-          0},
-         uint64_t(train.seed),
-         {},
-         {}},
-        completed, result));
+    require(trainer->step(data, order(), hyperparameters, completed, result));
     return result;
   }
 

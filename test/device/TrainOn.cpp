@@ -45,7 +45,8 @@ int main(int argc, char **argv) {
   require(trainables.save(folder));
   SampleOrder order = program.order();
   Trainer::StepResult first = require(
-      program.trainer->gradient(program.data, order, {0, 0, order.batchSize}));
+      program.trainer->gradient(program.data, order, {0, 0, order.batchSize},
+                                {program.module.config(), last}));
   printf("%a %a\n", first.loss, first.gradientNorm);
   require(trainables.dumpGradients(folder + "/gradients.safetensors", {}));
 }

@@ -44,9 +44,9 @@
 // CHECK: %[[STEPRATE:.*]] = hone.scalar @scalar.learning_rate(
 // CHECK: %[[STEPDECAY:.*]] = hone.setting "weight_decay"
 
-// ADAMW: %[[B1:.*]] = hone.setting "beta1"
-// ADAMW: %[[B2:.*]] = hone.setting "beta2"
-// ADAMW: %[[E:.*]] = hone.setting "epsilon"
+// ADAMW: %[[B1:.*]] = hone.setting "adam_beta1"
+// ADAMW: %[[B2:.*]] = hone.setting "adam_beta2"
+// ADAMW: %[[E:.*]] = hone.setting "adam_epsilon"
 // ADAMW: %[[K1:.*]] = hone.scalar @scalar.bias_correction(%[[B1]],
 // ADAMW: %[[K2:.*]] = hone.scalar @scalar.bias_correction(%[[B2]],
 // ADAMW: hone.run @update(%[[CLIP]], %[[STEPRATE]], %[[STEPDECAY]], %[[B1]], %[[B2]], %[[E]], %[[K1]], %[[K2]])

@@ -254,19 +254,20 @@ static const char config[] = R"({
   "plan": {"classes": [{"name": "bigram", "bytes": 1000}]}
 })";
 
-static const hone_number settings[] = {{"batches", HONE_I64, Batches},
-                                       {"targets", HONE_F64, Targets},
-                                       {"completed", HONE_I64, Completed},
-                                       {"steps", HONE_I64, Steps},
-                                       {"lr_scheduler", HONE_I64, Scheduler},
-                                       {"warmup_steps", HONE_I64, Warmup},
-                                       {"learning_rate", HONE_F64, PeakRate},
-                                       {"weight_decay", HONE_F64, WeightDecay},
-                                       {"max_grad_norm", HONE_F64, MaxNorm},
-                                       {"momentum", HONE_F64, Momentum},
-                                       {"beta1", HONE_F64, Beta1},
-                                       {"beta2", HONE_F64, Beta2},
-                                       {"epsilon", HONE_F64, Epsilon}};
+static const hone_number settings[] = {
+    {"batches", HONE_I64, Batches},
+    {"targets", HONE_F64, Targets},
+    {"completed", HONE_I64, Completed},
+    {"steps", HONE_I64, Steps},
+    {"lr_scheduler_type", HONE_I64, Scheduler},
+    {"warmup_steps", HONE_I64, Warmup},
+    {"learning_rate", HONE_F64, PeakRate},
+    {"weight_decay", HONE_F64, WeightDecay},
+    {"max_grad_norm", HONE_F64, MaxNorm},
+    {"momentum", HONE_F64, Momentum},
+    {"adam_beta1", HONE_F64, Beta1},
+    {"adam_beta2", HONE_F64, Beta2},
+    {"adam_epsilon", HONE_F64, Epsilon}};
 static const hone_number reports[] = {{"loss", HONE_F64, Mean},
                                       {"gradient_norm", HONE_F64, Norm},
                                       {"learning_rate", HONE_F64, Rate}};

@@ -46,8 +46,7 @@ TEST(Explanation, EveryErrorHasATitleAndAFewLines) {
 }
 
 TEST(Explanation, EveryExitCodeIsInTheHelpOfATrainingBinary) {
-  std::string help =
-      rt::Options::usage(rt::Options::defaults(rt::Settings()).value());
+  std::string help = rt::Options::usage(rt::Options::defaults(rt::Settings()));
   std::string section = help.substr(help.find("exit codes"));
   for (char &c : section)
     c = llvm::isSpace(c) ? ' ' : c;

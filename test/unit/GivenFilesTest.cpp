@@ -24,7 +24,7 @@ struct GivenFilesTest : testing::Test {
   Status check(std::vector<std::string> arguments) {
     arguments.insert(arguments.end(), {"--data", data});
     auto defaults = Options::defaults(Settings());
-    auto options = Options::parse(arguments, defaults.value());
+    auto options = Options::parse(arguments, defaults);
     EXPECT_TRUE(options.isOk()) << options.status().render();
     return checkGivenFiles(options.value(), weights, model);
   }

@@ -169,7 +169,7 @@ TEST(PlanRun, RefusesWhatNoThreadsBringBelowTheBudget) {
       R"({"train": {"max_seq_length": 32, "memory_budget": "64KiB"}})";
   Result<Module> opened = Module::open(module);
   ASSERT_TRUE(opened.isOk()) << opened.status().render();
-  Options options = Options::defaults(opened.value().config()).value();
+  Options options = Options::defaults(opened.value().config());
   EXPECT_EQ(planRun(opened.value(), options).status().errorCode(),
             ErrorCode::BudgetExceeded);
 }

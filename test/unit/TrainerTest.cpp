@@ -23,12 +23,24 @@ namespace {
 class TrainerTest : public BigramFixture {
 protected:
   SampleOrder order{21, 4, 1, 7, true};
-  Hyperparameters plain{{{LrScheduler::Constant, 0.5, 0, 10}, 0, 0}, 0, {}, {}};
+  Hyperparameters plain = settingsOf("constant", 0.5, 10);
+
+  static Hyperparameters settingsOf(const char *scheduler, double rate,
+                                    uint64_t steps) {
+    Hyperparameters made{{}, steps};
+    TrainSettings &train = made.settings.train;
+    train.lr_scheduler_type = scheduler;
+    train.learning_rate = rate;
+    train.momentum = 0.9;
+    train.max_grad_norm = 0;
+    train.seed = 0;
+    return made;
+  }
 
   /// The gradient of `range`, read from a dump.
   std::vector<double> gradientOf(BigramTrainer &bigram, const Dataset &data,
                                  SampleOrder::Range range) {
-    EXPECT_TRUE(bigram.trainer->gradient(data, order, range).isOk());
+    EXPECT_TRUE(bigram.trainer->gradient(data, order, range, plain).isOk());
     std::string path = folder + "gradients";
     EXPECT_TRUE(bigram.trainer->trainables().dumpGradients(path, {}).isOk());
     Result<SafetensorsFile> file = SafetensorsFile::open(path);
@@ -82,9 +94,11 @@ TEST_F(TrainerTest, GradientIsThatOfTheMeanLoss) {
   for (uint64_t i = 0; i < bigram.count(); i += 29) {
     double old = theta[i], step = 1e-5;
     theta[i] = old + step;
-    double up = bigram.trainer->gradient(data, order, range).value().loss;
+    double up =
+        bigram.trainer->gradient(data, order, range, plain).value().loss;
     theta[i] = old - step;
-    double down = bigram.trainer->gradient(data, order, range).value().loss;
+    double down =
+        bigram.trainer->gradient(data, order, range, plain).value().loss;
     theta[i] = old;
     EXPECT_NEAR(gradient[i], (up - down) / (2 * step), 1e-9) << i;
   }
@@ -94,11 +108,11 @@ TEST_F(TrainerTest, AccumulationWeighsEveryTokenAlike) {
   Dataset data = openData();
   BigramTrainer bigram(folder, HONE_SGD, HONE_F64);
   order.shuffle = false;
-  auto whole = bigram.trainer->gradient(data, order, {0, 0, 21}).value();
+  auto whole = bigram.trainer->gradient(data, order, {0, 0, 21}, plain).value();
   double sum = 0;
   uint64_t targets = 0;
   for (uint64_t i = 0; i < 21; ++i) {
-    auto one = bigram.trainer->gradient(data, order, {0, i, 1}).value();
+    auto one = bigram.trainer->gradient(data, order, {0, i, 1}, plain).value();
     sum += one.loss * double(one.targets);
     targets += one.targets;
   }
@@ -116,7 +130,7 @@ TEST_F(TrainerTest, NormIsThatOfTheGradient) {
   for (double g : gradientOf(bigram, data, {0, 0, 8}))
     sum += g * g;
   EXPECT_NEAR(
-      bigram.trainer->gradient(data, order, {0, 0, 8}).value().gradientNorm,
+      bigram.trainer->gradient(data, order, {0, 0, 8}, plain).value().gradientNorm,
       std::sqrt(sum), 1e-14);
 }
 
@@ -127,7 +141,7 @@ TEST_F(TrainerTest, ClipsAsTorchDoes) {
   std::vector<double> before(bigram.values<double>(),
                              bigram.values<double>() + bigram.count());
   Hyperparameters clipped = plain;
-  clipped.rates.maxGradNorm = 0.01;
+  clipped.settings.train.max_grad_norm = 0.01;
   Trainer::StepResult result;
   ASSERT_TRUE(bigram.trainer->step(data, order, clipped, 0, result).isOk());
   ASSERT_GT(result.gradientNorm, 0.01);
@@ -143,8 +157,9 @@ TEST_F(TrainerTest, AdamWGetsTheScalarsOfTorch) {
   uint64_t n = bigram.count();
   std::vector<double> x(bigram.values<double>(), bigram.values<double>() + n);
   std::vector<double> m(n), v(n);
-  Hyperparameters settings{
-      {{LrScheduler::Linear, 0.01, 2, 6}, 0.1, 0}, 0, {}, {}};
+  Hyperparameters settings = settingsOf("linear", 0.01, 6);
+  settings.settings.train.warmup_steps = 2;
+  settings.settings.train.weight_decay = 0.1;
   for (uint64_t completed = 0; completed < 6; ++completed) {
     std::vector<double> g = gradientOf(bigram, data, order.rangeOf(completed));
     double rate = completed < 2 ? 0.01 * (double(completed) / 2)
@@ -204,7 +219,7 @@ TEST_F(TrainerTest, EachStepAndEachOfItsBatchesHasAKey) {
   Dataset data = openData();
   BigramTrainer bigram(folder, module);
   order.batchesPerStep = 2;
-  plain.seed = (uint64_t(5) << 32) + 42;
+  plain.settings.train.seed = (uint64_t(5) << 32) + 42;
   auto keyOf = [](uint32_t step, uint32_t batch) {
     return std::array<uint32_t, 4>{42, 5, step, batch << 21};
   };

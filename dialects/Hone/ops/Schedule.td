@@ -230,7 +230,7 @@ def Hone_CheckOp : Hone_ItemOp<"check"> {
       hone.schedule train {
         %rate = hone.setting "learning_rate" : tensor<f64>
         hone.check %rate : tensor<f64>
-        %beta = hone.setting "beta1" : tensor<f64>
+        %beta = hone.setting "adam_beta1" : tensor<f64>
         hone.check %beta else "expects a finite beta1" : tensor<f64>
       }
     }

@@ -148,11 +148,13 @@ typedef enum hone_purpose {
                              last; alone in its module */
 } hone_purpose;
 
-/* How learning rates change, as the setting lr_scheduler counts them. */
+/* How learning rates change: where its word stands among those that
+   lr_scheduler_type may be. */
 typedef enum hone_lr_scheduler {
   HONE_LR_CONSTANT = 0,
   HONE_LR_LINEAR = 1,
-  HONE_LR_COSINE = 2,
+  HONE_LR_COSINE = 2,               /* half a cosine wave (num_cycles = 0.5) */
+  HONE_LR_CONSTANT_WITH_WARMUP = 3, /* HONE_LR_CONSTANT by another name */
 } hone_lr_scheduler;
 
 #define HONE_NO_VALUE 0xffffffffu
@@ -206,11 +208,10 @@ typedef struct hone_item {
      completed     updates before this one
      steps         updates of the whole run
      seed          of the run
-     lr_scheduler  hone_lr_scheduler
-     warmup_steps
-     learning_rate, weight_decay, max_grad_norm (0: no clipping), momentum,
-     beta1, beta2, epsilon, perturbation_scale   f64
      coefficients  f32, several: of HONE_REPLAY
+     and each number among the settings of train, under its name in a spec, f64
+     if it is real; of a word, such as lr_scheduler_type, its place among those
+     that are allowed.
    Those of a method that HONE_COMPARE compares begin with "compare.".
    Reports, f64: loss, gradient_norm, learning_rate, parameter_norm; and
    coefficients, f32, several: all that a step adds to its seed. Of

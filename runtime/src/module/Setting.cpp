@@ -187,20 +187,32 @@ const char *Word::argument() const {
   return words.path ? words.path : words.isText ? "TEXT" : "NAME";
 }
 
-bool Word::parse(const std::string &text) {
+bool Word::isAllowed(const std::string &text) const {
   const std::vector<std::string> &allowed = words.allowed;
-  if (text.empty() ||
-      (!allowed.empty() &&
-       std::find(allowed.begin(), allowed.end(), text) == allowed.end()))
+  return allowed.empty() ||
+         std::find(allowed.begin(), allowed.end(), text) != allowed.end();
+}
+
+bool Word::parse(const std::string &text) {
+  if (text.empty() || !isAllowed(text))
     return false;
   *this = text;
   return true;
 }
 
 bool Word::read(const Json &json) {
-  if (json.isString())
-    *this = json.string();
-  return json.isString();
+  if (!json.isString() || !isAllowed(json.string()))
+    return false;
+  *this = json.string();
+  return true;
+}
+
+Setting::Number Word::number() const {
+  const std::vector<std::string> &allowed = words.allowed;
+  auto found = std::find(allowed.begin(), allowed.end(), *this);
+  if (found == allowed.end())
+    return {};
+  return int64_t(found - allowed.begin());
 }
 
 void Word::appendJson(std::string &out) const { appendJsonString(out, *this); }

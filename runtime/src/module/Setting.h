@@ -15,6 +15,7 @@
 #include <limits>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace hone::rt {
@@ -71,6 +72,17 @@ using Methods = std::vector<const char *>;
 /// What is the default with some values of train.method, as parse reads it.
 using Standards = std::vector<std::pair<const char *, const char *>>;
 
+/// What methods are made of.
+enum class MethodKind {
+  Backward,   ///< a backward, and what it keeps of the forward
+  Directions, ///< losses or derivatives along random directions
+};
+Methods methodsOf(MethodKind kind);
+/// `value` with each method of `kind`.
+Standards standardsOf(MethodKind kind, const char *value);
+/// Of all methods, after `first` if there is one.
+std::vector<std::string> methodNames(const char *first = nullptr);
+
 class Setting {
 public:
   const char *section; ///< "train"; empty for one that has none
@@ -103,6 +115,10 @@ public:
   virtual void appendJson(std::string &out) const = 0;
   /// What parse reads back to the bit.
   virtual std::string text() const = 0;
+  /// As a schedule has it, under its name: of a word its place among those
+  /// allowed; nothing of what is a text.
+  using Number = std::variant<std::monostate, bool, int64_t, double>;
+  virtual Number number() const { return {}; }
   /// Null if it is no word.
   virtual const Choices *choices() const { return nullptr; }
   /// Null if it is no list.
@@ -119,7 +135,9 @@ protected:
   ~Setting() = default;
 };
 
-/// An owner of settings. Copies by assignment, member by member.
+/// An owner of settings. Copies by assignment, member by member. Groups of
+/// settings that sections have in common derive from it virtually, as does
+/// every section that has such groups.
 class Section {
 public:
   const char *const name;
@@ -130,6 +148,8 @@ public:
 
 protected:
   explicit Section(const char *name) : name(name) {}
+  /// Of a group, which never is a section by itself.
+  Section() : Section("") {}
 
 private:
   friend class Setting;
@@ -156,6 +176,7 @@ public:
   bool read(const Json &json) override;
   void appendJson(std::string &out) const override { out += text(); }
   std::string text() const override;
+  Number number() const override { return value; }
 
 private:
   T value;
@@ -186,6 +207,7 @@ public:
     return waits || Real::parse(text);
   }
   std::string text() const override { return waits ? "planned" : Real::text(); }
+  Number number() const override { return waits ? Number() : Real::number(); }
 
 private:
   bool waits = false;
@@ -207,9 +229,12 @@ public:
   bool read(const Json &json) override;
   void appendJson(std::string &out) const override;
   std::string text() const override { return *this; }
+  Number number() const override;
   const Choices *choices() const override { return &words; }
 
 private:
+  bool isAllowed(const std::string &text) const;
+
   Choices words;
 };
 

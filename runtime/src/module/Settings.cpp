@@ -7,6 +7,41 @@
 
 namespace hone::rt {
 
+namespace {
+struct NamedMethod {
+  const char *name;
+  MethodKind kind;
+};
+} // namespace
+
+#define HONE_NAMED_METHOD(DESCRIPTION, NAME, KIND) {NAME, MethodKind::KIND},
+static constexpr NamedMethod kMethods[] = {HONE_METHODS(HONE_NAMED_METHOD)};
+#undef HONE_NAMED_METHOD
+
+Methods methodsOf(MethodKind kind) {
+  Methods names;
+  for (const NamedMethod &method : kMethods)
+    if (method.kind == kind)
+      names.push_back(method.name);
+  return names;
+}
+
+Standards standardsOf(MethodKind kind, const char *value) {
+  Standards standards;
+  for (const char *method : methodsOf(kind))
+    standards.emplace_back(method, value);
+  return standards;
+}
+
+std::vector<std::string> methodNames(const char *first) {
+  std::vector<std::string> names;
+  if (first)
+    names.push_back(first);
+  for (const NamedMethod &method : kMethods)
+    names.push_back(method.name);
+  return names;
+}
+
 std::vector<Setting *> Settings::all() {
   std::vector<Setting *> out = members();
   for (const Section *section : {static_cast<const Section *>(&weights),

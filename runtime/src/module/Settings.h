@@ -2,8 +2,9 @@
 //
 // The one table. The spec's reader and its help, the configuration in the
 // binary, the program's options and their help, and the identity of a run all
-// walk it: adding a setting is one declaration here and its use. Rules between
-// keys are in compiler/rules/SpecRules.cpp.
+// walk it: adding a setting is one declaration here and its use; those that a
+// method reads are in passes/methods. Rules between keys are in
+// compiler/rules/SpecRules.cpp, of a method's keys with the method.
 //
 // Names, meanings and defaults of lora and train are those of PEFT's LoraConfig
 // and Transformers' TrainingArguments where these have them.
@@ -13,7 +14,7 @@
 #ifndef HONE_RUNTIME_MODULE_SETTINGS_H
 #define HONE_RUNTIME_MODULE_SETTINGS_H
 
-#include "module/Setting.h"
+#include "passes/methods/MethodSettings.h"
 
 namespace hone::rt {
 
@@ -85,115 +86,15 @@ struct LoraSettings : Section {
       "written as lora: none"};
 };
 
-/// What a method is told: for all layers, or for those of one part.
-struct MethodSettings : Section {
-  MethodSettings &operator=(const MethodSettings &) = default;
-
-  Word method{*this, "method", "backprop", Bits::Run, SetBy::Spec,
-      "how gradients are obtained: by the backward of all layers (backprop), or "
-      "of some of them, others in each step (lcsb), or estimated from losses "
-      "(mezo, mezo-one-sided) or derivatives (fgd) along random directions",
-      {{"backprop", "lcsb", "mezo", "mezo-one-sided", "fgd"}}};
-  Word selection{*this, "selection", "uniform", Bits::Run, SetBy::Spec,
-      "which layers have a backward in a step of lcsb: always as many, at random "
-      "(uniform) or by the lengths of their gradients (importance), each by a "
-      "probability (bernoulli), one of several groups in turn (cyclic), the next "
-      "ones, around (round-robin), the last ones (freeze), several or one that "
-      "alone have updates for selection_period steps (lisa, badam), or those that "
-      "alone have a forward (stochastic-depth)", {{"uniform", "bernoulli", "cyclic",
-      "round-robin", "importance", "freeze", "lisa", "badam", "stochastic-depth"}},
-      {"lcsb"}};
-  PlannedReal selection_ratio{*this, "selection_ratio", 0.5, Bits::Run,
-      SetBy::Spec, "part of the layers that is selected, rounded up to whole ones; "
-      "planned: the largest with which train.memory_budget can be kept",
-      {0, 1, false, true}, {"lcsb"}};
-  Word selection_schedule{*this, "selection_schedule", "constant", Bits::Run,
-      SetBy::Spec, "how that part becomes selection_ratio_end by the last step: it "
-      "never does (constant), after half of the steps (step), evenly (linear), or "
-      "as half a wave (cosine)", {{"constant", "step", "linear", "cosine"}},
-      {"lcsb"}};
-  Real selection_ratio_end{*this, "selection_ratio_end", 0.5, Bits::Run,
-      SetBy::Spec, "the part that a selection_schedule ends with",
-      {0, 1, false, true}, {"lcsb"}};
-  Integer selection_groups{*this, "selection_groups", 4, Bits::Run, SetBy::Spec,
-      "contiguous groups of layers of selection cyclic", from(1, 65536),
-      {"lcsb"}};
-  Integer selection_warmup{*this, "selection_warmup", 50, Bits::Run, SetBy::Spec,
-      "first steps, which select all layers; default: none for freeze, lisa, badam "
-      "and stochastic-depth", counts, {"lcsb"}};
-  Integer selection_period{*this, "selection_period", 1, Bits::Run, SetBy::Spec,
-      "steps that have one selection; default: 20 for lisa, 100 for badam",
-      from(1, 1 << 24), {"lcsb"}};
-  Real selection_decay{*this, "selection_decay", 0.9, Bits::Run, SetBy::Spec,
-      "decay of the averages of gradients' lengths of selection importance",
-      below(1), {"lcsb"}};
-  Real selection_temperature{*this, "selection_temperature", 2, Bits::Run,
-      SetBy::Spec, "how little selection importance prefers layers whose average "
-      "is large", positive, {"lcsb"}};
-  Word unselected{*this, "unselected", "identity", Bits::Run, SetBy::Spec,
-      "how a gradient goes through a layer that is not selected: unchanged "
-      "(identity), or by the layer's derivative (exact), for which the inputs of "
-      "all layers are kept; default: exact for lisa and badam", {{"identity",
-      "exact"}}, {"lcsb"}};
-  Word unselected_update{*this, "unselected_update", "momentum", Bits::Run,
-      SetBy::Spec, "what an update does to a layer that is not selected: as for a "
-      "gradient of zero (momentum), or nothing (none); default: none for freeze, "
-      "lisa and badam", {{"momentum", "none"}}, {"lcsb"}};
-  Integer directions{*this, "directions", 1, Bits::Run, SetBy::Spec,
-      "random directions of a step, each with two losses (mezo), one and one for "
-      "all (mezo-one-sided), or one derivative (fgd); the estimate is their mean",
-      from(1, 2047), {"mezo", "mezo-one-sided", "fgd"}};
-  Words direction_scales{*this, "direction_scales", {}, Bits::Run, SetBy::Spec,
-      "how much of a direction layers of fgd move along, from 0 to 1, as in "
-      "[0-19=0, 20-22=0.15]; all of it where nothing is said", {"fgd"}};
-  Integer direction_scale_steps{*this, "direction_scale_steps", 0, Bits::Run,
-      SetBy::Spec, "steps in which direction_scales rise evenly from 0; 0: they are "
-      "there at once", counts, {"fgd"}};
-  Real perturbation_scale{*this, "perturbation_scale", 1e-2, Bits::Run,
-      SetBy::Option, "how far from the parameters mezo takes losses along a "
-      "direction", {1e-8, 1e8}, {"mezo", "mezo-one-sided"}};
-  Word optimizer{*this, "optimizer", "adamw", Bits::Run, SetBy::Spec,
-      "update rule", {{"adamw", "sgd"}}, {},
-      {{"mezo", "sgd"}, {"mezo-one-sided", "sgd"}, {"fgd", "sgd"}}};
-  Real momentum{*this, "momentum", 0, Bits::Run, SetBy::Spec, "momentum of sgd",
-      below(1)};
-  Real adam_beta1{*this, "adam_beta1", 0.9, Bits::Run, SetBy::Spec,
-      "decay of adamw's first moment", below(1)};
-  Real adam_beta2{*this, "adam_beta2", 0.999, Bits::Run, SetBy::Spec,
-      "decay of adamw's second moment", below(1)};
-  Real adam_epsilon{*this, "adam_epsilon", 1e-8, Bits::Run, SetBy::Spec,
-      "added to adamw's denominator", notNegative};
-  Real learning_rate{*this, "learning_rate", 5e-5, Bits::Run, SetBy::Option,
-      "peak learning rate", notNegative};
-  Real loraplus_lr_ratio{*this, "loraplus_lr_ratio", 1, Bits::Run, SetBy::Spec,
-      "LoRA+: the learning rate of B of adapters, and of vectors that train, in "
-      "learning rates of all others; 16 is common", positive};
-  Real weight_decay{*this, "weight_decay", 0, Bits::Run, SetBy::Option,
-      "decoupled decay for adamw, else added to the gradient", notNegative};
-  Integer warmup_steps{*this, "warmup_steps", 0, Bits::Run, SetBy::Option,
-      "steps over which the learning rate rises from 0", counts};
-  Word lr_scheduler_type{*this, "lr_scheduler_type", "linear", Bits::Run,
-      SetBy::Option, "learning rate after the warm-up", {{"constant", "linear",
-      "cosine", "constant_with_warmup"}, {"cosine_with_restarts", "polynomial",
-      "inverse_sqrt"}}, {}, {{"mezo", "constant"},
-      {"mezo-one-sided", "constant"}, {"fgd", "constant"}}};
-  Real max_grad_norm{*this, "max_grad_norm", 1, Bits::Run, SetBy::Option,
-      "global gradient norm to clip at; 0: never", notNegative,
-      {"backprop", "lcsb"}};
-
-protected:
-  explicit MethodSettings(const char *name) : Section(name) {}
-};
-
 struct TrainSettings : MethodSettings {
-  TrainSettings() : MethodSettings("train") {}
+  TrainSettings() : Section("train") {}
 
   Word residuals{*this, "residuals", "planned", Bits::None, SetBy::Spec,
       "what the forward pass keeps: block inputs only (mesp), also LoRA's h = "
       "xA (store-h), block inputs with the whole block run again (mebp), "
       "everything the backward reads (full), or what train.memory_budget "
       "allows (planned)", {{"mesp", "store-h", "mebp", "full", "planned"}},
-      {"backprop", "lcsb"}};
+      methodsOf(MethodKind::Backward)};
   Budget memory_budget{*this, "memory_budget", Bits::None, SetBy::Spec,
       "for residuals: planned, the most anonymous memory that the process may "
       "take, as in 45MiB, or none for the fastest step; default: the smallest "
@@ -211,15 +112,14 @@ struct TrainSettings : MethodSettings {
   Word compare{*this, "compare", "none", Bits::None, SetBy::Spec,
       "a second method whose gradient the run's own is compared with, in "
       "compare.jsonl, a table and report.html; it has the settings of train that "
-      "it reads, and changes no bit of the run", {{"none", "backprop", "lcsb",
-      "mezo", "mezo-one-sided", "fgd"}}};
+      "it reads, and changes no bit of the run", {methodNames("none")}};
   Integer compare_every{*this, "compare_every", 10, Bits::None, SetBy::Option,
       "compare every N-th step, from the first", from(1, 1 << 24)};
   Truth optimizer_in_backward{*this, "optimizer_in_backward", false,
       Bits::None, SetBy::Spec,
       "update each layer as soon as its backward has run, so that gradients of "
       "one layer exist at a time; there is no max_grad_norm then", {},
-      {"backprop", "lcsb"}};
+      methodsOf(MethodKind::Backward)};
   Integer batch_size{*this, "batch_size", 1, Bits::Run, SetBy::Spec,
       "most sequences in a batch", from(1, 1 << 24)};
   Integer max_seq_length{*this, "max_seq_length", 256, Bits::Run, SetBy::Spec,
@@ -274,7 +174,7 @@ struct TrainSettings : MethodSettings {
 
 /// Layers that have a method of their own. What is not given is as in train.
 struct PartSettings : MethodSettings {
-  explicit PartSettings(const char *name) : MethodSettings(name) {}
+  explicit PartSettings(const char *name) : Section(name) {}
 
   Word layers{*this, "layers", "", Bits::Run, SetBy::Spec,
       "layers with a method of their own, counted from 0, as in 0-4; the keys of "

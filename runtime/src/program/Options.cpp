@@ -230,21 +230,6 @@ std::vector<Setting *> Options::all() {
   return out;
 }
 
-Result<Options> Options::defaults(const Settings &compiled) {
-  Options options;
-  options.settings = compiled;
-  LrScheduler scheduler;
-  for (const MethodSettings *method : compiled.methods())
-    if (const Word &name = method->lr_scheduler_type;
-        !parseScheduler(name, scheduler))
-      return Status::error(
-          ErrorCode::OtherRuntime,
-          {"compiled config, " + name.key(),
-           "expects constant, linear or cosine but got '" + name + "'",
-           "compile the model again"});
-  return options;
-}
-
 Result<Options> Options::parse(const std::vector<std::string> &arguments,
                                const Options &defaults) {
   Options options = defaults;

@@ -10,7 +10,6 @@
 
 #include "base/Status.h"
 #include "module/Settings.h"
-#include "step/LearningRate.h"
 #include "threads/Pool.h"
 
 #include <string>
@@ -111,8 +110,12 @@ struct Options : Section {
   /// The program's own, then those of the settings that are options.
   std::vector<Setting *> all();
 
-  /// What the module was compiled with. Errors: Internal.
-  static Result<Options> defaults(const Settings &compiled);
+  /// What the module was compiled with.
+  static Options defaults(const Settings &compiled) {
+    Options options;
+    options.settings = compiled;
+    return options;
+  }
 
   /// Reads `arguments` (without the program's name) over `defaults`, then
   /// checks that the combination makes sense. Errors: Usage.

@@ -201,8 +201,9 @@ static Status dumpGradients(Setup &setup) {
   SampleOrder order{setup.data.sampleCount(),
                     uint64_t(setup.module.config().train.batch_size), 1,
                     uint64_t(setup.options.settings.train.seed), false};
-  Result<Trainer::StepResult> computed = setup.trainer->gradient(
-      setup.data, order, order.rangeOf(0), hyperparametersOf(setup.options, 1));
+  Result<Trainer::StepResult> computed =
+      setup.trainer->gradient(setup.data, order, order.rangeOf(0),
+                              {setup.options.settings, /*steps=*/1});
   if (!computed.isOk())
     return computed.status();
   const Trainer::StepResult &result = computed.value();
@@ -337,10 +338,8 @@ static Status execute(const hone_module &compiled,
   if (!module.isOk())
     return module.status();
   setup.module = std::move(module.value());
-  Result<Options> defaults = Options::defaults(setup.module.config());
-  if (!defaults.isOk())
-    return defaults.status();
-  Result<Options> parsed = Options::parse(arguments, defaults.value());
+  const Options defaults = Options::defaults(setup.module.config());
+  Result<Options> parsed = Options::parse(arguments, defaults);
   if (!parsed.isOk())
     return parsed.status();
   const Options &options = setup.options = parsed.value();
@@ -349,7 +348,7 @@ static Status execute(const hone_module &compiled,
     setup.task = findTask(options.settings.train.task);
 
   if (options.help) {
-    fputs(Options::usage(defaults.value()).c_str(), stdout);
+    fputs(Options::usage(defaults).c_str(), stdout);
     return flushOutput();
   }
   if (options.version)

@@ -124,7 +124,7 @@ Status replayRun(const Module &module, const Options &given, bool writesModel,
                     given.adapter.empty()
                         ? "give the --adapter that it started from"
                         : "give the adapter that it started from");
-  Hyperparameters hyperparameters = hyperparametersOf(options, total);
+  Hyperparameters hyperparameters{options.settings, total};
   for (uint64_t i = 0; i < log.steps(); ++i) {
     if (stopRequested() != ExitCode::Success)
       return Status::error(ErrorCode::Stopped,

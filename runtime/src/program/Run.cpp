@@ -24,19 +24,6 @@ static double now() {
       .count();
 }
 
-Hyperparameters hyperparametersOf(const Options &options, uint64_t steps) {
-  auto ratesOf = [&](const MethodSettings &method) -> Rates {
-    return {{schedulerOf(method), method.learning_rate,
-             uint64_t(method.warmup_steps), steps},
-            method.weight_decay,
-            method.max_grad_norm,
-            method.perturbation_scale};
-  };
-  const Settings &settings = options.settings;
-  return {ratesOf(settings.train), uint64_t(settings.train.seed),
-          ratesOf(settings.lower), ratesOf(settings.upper)};
-}
-
 Run::Run(Inputs inputs, Trainer &trainer, CheckpointStore store)
     : inputs(inputs), trainer(trainer), store(std::move(store)) {
   const Options &options = inputs.options;
@@ -46,7 +33,7 @@ Run::Run(Inputs inputs, Trainer &trainer, CheckpointStore store)
            train.shuffle};
   uint64_t epochs = std::min<uint64_t>(train.epochs, mostEpochs());
   steps = train.steps ? train.steps : epochs * order.stepsPerEpoch();
-  hyperparameters = hyperparametersOf(options, steps);
+  hyperparameters = {options.settings, steps};
   identity = identityOf(inputs.module, options.settings, options.changed(),
                         inputs.data.name(), steps);
   this->store.keep(uint64_t(train.save_total_limit));

@@ -29,9 +29,6 @@
 
 namespace hone::rt {
 
-/// As the options have them, for a run of `steps` steps.
-Hyperparameters hyperparametersOf(const Options &options, uint64_t steps);
-
 class Run {
 public:
   /// Where the log is without --log, in --output.

@@ -83,7 +83,7 @@ static std::string methodsOf(const Settings &config) {
 /// "learning rate 5e-05 linear, clipped to norm 1"
 static std::string ratesOf(const MethodSettings &method) {
   std::string rate = "learning rate " + number(method.learning_rate) + " " +
-                     lrSchedulerName(schedulerOf(method));
+                     method.lr_scheduler_type;
   if (method.loraplus_lr_ratio != 1)
     rate += ", of B " + number(method.loraplus_lr_ratio) + " times that";
   if (method.warmup_steps > 0)

@@ -8,7 +8,6 @@
 #include "step/RunIdentity.h"
 
 #include "base/Sha256.h"
-#include "step/LearningRate.h"
 
 #include <algorithm>
 
@@ -40,7 +39,7 @@ CheckpointIdentity identityOf(const Module &module, const Settings &settings,
   if (std::any_of(
           methods.begin(), methods.end(), [&](const MethodSettings *method) {
             const Word &ratio = method->selection_schedule;
-            return schedulerOf(*method) != LrScheduler::Constant ||
+            return !method->hasConstantRate() ||
                    (settings.isReadByTraining(ratio) && ratio != "constant");
           }))
     identity.run[settings.train.steps.spelling()] = std::to_string(steps);

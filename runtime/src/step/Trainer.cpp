@@ -99,8 +99,8 @@ Trainer::differentiate(Interpreter &interpreter, const SampleSource &data,
                        const Hyperparameters &hyperparameters,
                        uint64_t completed) {
   StepResult result;
-  begin(interpreter, data, order, range, hyperparameters.seed, completed,
-        result);
+  begin(interpreter, data, order, range,
+        uint64_t(hyperparameters.settings.train.seed), completed, result);
   setUpdate(interpreter, hyperparameters, completed);
   for (const Trainables::Remembered &own : variables.remembered())
     interpreter.set(own.setting, own.values.data());
@@ -146,47 +146,33 @@ static Status disagreement(uint64_t step, const char *problem) {
                         "them shares of the data of one size"});
 }
 
+/// Every setting of `method` that is a number, under its name.
+static void setMethod(Interpreter &interpreter, const char *part,
+                      const MethodSettings &method) {
+  for (const Setting *setting : method.members()) {
+    char name[64]; // steps allocate nothing
+    snprintf(name, sizeof(name), "%s%s", part, setting->name);
+    const Setting::Number number = setting->number();
+    if (const auto *whole = std::get_if<int64_t>(&number))
+      interpreter.set(name, *whole);
+    else if (const auto *real = std::get_if<double>(&number))
+      interpreter.set(name, *real);
+  }
+}
+
 void Trainer::setUpdate(Interpreter &interpreter,
                         const Hyperparameters &hyperparameters,
                         uint64_t completed) {
-  const ModuleConfig &config = module.config();
-  interpreter.set("completed", int64_t(completed));
-  interpreter.set("steps", int64_t(hyperparameters.rates.learningRate.steps));
-  interpreter.set("seed", int64_t(hyperparameters.seed));
-  setRates(interpreter, "", hyperparameters.rates, config.train);
-  setRates(interpreter, "lower.", hyperparameters.lower, config.lower);
-  setRates(interpreter, "upper.", hyperparameters.upper, config.upper);
+  const Settings &settings = hyperparameters.settings;
+  setMethod(interpreter, "", settings.train);
+  setMethod(interpreter, "lower.", settings.lower);
+  setMethod(interpreter, "upper.", settings.upper);
   if (module.compares())
-    setRates(interpreter, "compare.", hyperparameters.rates, config.train);
-}
-
-void Trainer::setRates(Interpreter &interpreter, const char *part,
-                       const Rates &rates, const MethodSettings &method) {
-  auto set = [&](const char *name, auto value) {
-    char whole[64]; // steps allocate nothing
-    snprintf(whole, sizeof(whole), "%s%s", part, name);
-    interpreter.set(whole, value);
-  };
-  const LearningRate &rate = rates.learningRate;
-  set("lr_scheduler", int64_t(rate.scheduler));
-  set("warmup_steps", int64_t(rate.warmupSteps));
-  set("learning_rate", rate.peak);
-  set("loraplus_lr_ratio", double(method.loraplus_lr_ratio));
-  set("weight_decay", rates.weightDecay);
-  set("max_grad_norm", rates.maxGradNorm);
-  set("perturbation_scale", rates.perturbationScale);
-  set("momentum", double(method.momentum));
-  set("beta1", double(method.adam_beta1));
-  set("beta2", double(method.adam_beta2));
-  set("epsilon", double(method.adam_epsilon));
-  set("direction_scale_steps", int64_t(method.direction_scale_steps));
-  set("selection_ratio", double(method.selection_ratio));
-  set("selection_ratio_end", double(method.selection_ratio_end));
-  set("selection_decay", double(method.selection_decay));
-  set("selection_temperature", double(method.selection_temperature));
-  set("selection_period", int64_t(method.selection_period));
-  set("selection_groups", int64_t(method.selection_groups));
-  set("selection_warmup", int64_t(method.selection_warmup));
+    setMethod(interpreter, "compare.", settings.train);
+  // After the settings, of which one has the name of a run's length.
+  interpreter.set("completed", int64_t(completed));
+  interpreter.set("steps", int64_t(hyperparameters.steps));
+  interpreter.set("seed", int64_t(settings.train.seed));
 }
 
 uint64_t Trainer::coefficientCount() const {
@@ -250,8 +236,8 @@ static std::string remedyOf(const Settings &config) {
 Status Trainer::step(const SampleSource &data, const SampleOrder &order,
                      const Hyperparameters &hyperparameters, uint64_t completed,
                      StepResult &result) {
-  begin(train, data, order, order.rangeOf(completed), hyperparameters.seed,
-        completed, result);
+  begin(train, data, order, order.rangeOf(completed),
+        uint64_t(hyperparameters.settings.train.seed), completed, result);
   setUpdate(train, hyperparameters, completed);
   for (const Trainables::Remembered &own : variables.remembered())
     train.set(own.setting, own.values.data());

@@ -16,7 +16,6 @@
 #include "step/Batch.h"
 #include "step/Evaluation.h"
 #include "step/Interpreter.h"
-#include "step/LearningRate.h"
 #include "step/SampleOrder.h"
 #include "step/SampleSource.h"
 #include "step/Trainables.h"
@@ -28,18 +27,10 @@
 
 namespace hone::rt {
 
-/// Of a method.
-struct Rates {
-  LearningRate learningRate;
-  double weightDecay = 0;
-  double maxGradNorm = 0; ///< 0: no clipping
-  double perturbationScale = 0;
-};
-
+/// What the numbers of a run follow from, beside its data.
 struct Hyperparameters {
-  Rates rates;        ///< where there is one method
-  uint64_t seed = 0;  ///< of stochastic rounding and directions
-  Rates lower, upper; ///< where parts have one each
+  Settings settings;
+  uint64_t steps = 0; ///< of the whole run, whatever the settings leave to it
 };
 
 class Trainer : private BatchSource {
@@ -90,7 +81,7 @@ public:
   Result<StepResult> gradient(const SampleSource &data,
                               const SampleOrder &order,
                               SampleOrder::Range range,
-                              const Hyperparameters &hyperparameters = {});
+                              const Hyperparameters &hyperparameters);
 
   /// The gradient of step() after `completed` updates, compared with that of
   /// the method which the module compares, of the same batches and parameters;
@@ -122,11 +113,7 @@ private:
           DeviceMemory arena, const hone_frame &frame, Transport *transport);
 
   int64_t load(char *base) override;
-  /// What an update of the layers of `part`, which may be empty, is a function
-  /// of beside the gradient.
-  static void setRates(Interpreter &interpreter, const char *part,
-                       const Rates &rates, const MethodSettings &method);
-  /// The same for all parts.
+  /// What a step is a function of beside its data.
   void setUpdate(Interpreter &interpreter,
                  const Hyperparameters &hyperparameters, uint64_t completed);
   /// Runs a schedule that writes a gradient.

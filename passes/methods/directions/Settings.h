@@ -1,0 +1,23 @@
+//===- Settings.h - What methods along random directions are told --------===//
+
+#ifndef HONE_PASSES_METHODS_DIRECTIONS_SETTINGS_H
+#define HONE_PASSES_METHODS_DIRECTIONS_SETTINGS_H
+
+#include "module/Setting.h"
+
+namespace hone::rt {
+
+// clang-format off
+
+struct DirectionSettings : virtual Section {
+  Integer directions{*this, "directions", 1, Bits::Run, SetBy::Spec,
+      "random directions of a step, each with two losses (mezo), one and one for "
+      "all (mezo-one-sided), or one derivative (fgd); the estimate is their mean",
+      from(1, 2047), methodsOf(MethodKind::Directions)};
+};
+
+// clang-format on
+
+} // namespace hone::rt
+
+#endif

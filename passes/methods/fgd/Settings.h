@@ -1,0 +1,25 @@
+//===- Settings.h - What fgd is told -------------------------------------===//
+
+#ifndef HONE_PASSES_METHODS_FGD_SETTINGS_H
+#define HONE_PASSES_METHODS_FGD_SETTINGS_H
+
+#include "module/Setting.h"
+
+namespace hone::rt {
+
+// clang-format off
+
+struct ForwardGradientSettings : virtual Section {
+  Words direction_scales{*this, "direction_scales", {}, Bits::Run, SetBy::Spec,
+      "how much of a direction layers of fgd move along, from 0 to 1, as in "
+      "[0-19=0, 20-22=0.15]; all of it where nothing is said", {"fgd"}};
+  Integer direction_scale_steps{*this, "direction_scale_steps", 0, Bits::Run,
+      SetBy::Spec, "steps in which direction_scales rise evenly from 0; 0: they are "
+      "there at once", counts, {"fgd"}};
+};
+
+// clang-format on
+
+} // namespace hone::rt
+
+#endif

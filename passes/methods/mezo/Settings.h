@@ -1,0 +1,22 @@
+//===- Settings.h - What mezo is told ------------------------------------===//
+
+#ifndef HONE_PASSES_METHODS_MEZO_SETTINGS_H
+#define HONE_PASSES_METHODS_MEZO_SETTINGS_H
+
+#include "module/Setting.h"
+
+namespace hone::rt {
+
+// clang-format off
+
+struct SpsaSettings : virtual Section {
+  Real perturbation_scale{*this, "perturbation_scale", 1e-2, Bits::Run,
+      SetBy::Option, "how far from the parameters mezo takes losses along a "
+      "direction", {1e-8, 1e8}, {"mezo", "mezo-one-sided"}};
+};
+
+// clang-format on
+
+} // namespace hone::rt
+
+#endif
