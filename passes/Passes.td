@@ -19,9 +19,10 @@ def DeriveBackward : HonePass<"hone-derive-backward"> {
     its layers: `@b.backward` with what it recomputes, `@b.forward` if it keeps
     more than its inputs (with the policy at the end, as in `@b.backward.full`,
     if layers differ), and `@b.gradient` for the block of the loss, whose two halves run back to back.
-    With `part`, only parameters of those layers have gradients: those of the others
-    are constants, through which the cotangent goes by `@b.backward.held`, and below
-    the lowest layer that trains there is no backward.
+    Where one part alone has a method with a backward (`hone.method`), only parameters
+    of its layers have gradients: those of the others are constants, through which the
+    cotangent goes by `@b.backward.held`, and below the lowest layer that trains there
+    is no backward. Where no method has one, nothing is done.
     Leaves alone: the entry of the loss and the blocks that it calls.
   }];
   let options = [
@@ -38,11 +39,7 @@ def DeriveBackward : HonePass<"hone-derive-backward"> {
            "backward of the layers that read them">,
     Option<"roundedInputs", "rounded-inputs", "int64_t", /*default=*/"0",
            "how many of the block inputs that are kept are kept in bfloat16; "
-           "this changes gradients">,
-    Option<"lowerLayers", "lower-layers", "int64_t", /*default=*/"0",
-           "how many layers are the part lower">,
-    Option<"part", "part", "std::string", /*default=*/"\"\"",
-           "the part whose parameters have gradients, lower or upper; empty: all">
+           "this changes gradients">
   ];
 }
 
@@ -73,12 +70,13 @@ def ScheduleStep : HonePass<"hone-schedule-step"> {
     Needs: a forward entry that returns the loss, and for methods with a backward
     an entry of the phase `gradient`. Guarantees: a `hone.schedule` for each purpose,
     and the entries that they run beside those. Leaves alone: the other entries that
-    are there.
+    are there. Which methods, and what they are told, the attribute `hone.method` of the
+    module says in the words of a spec (methods/StepSettings.h), and then goes.
 
     `backprop` and `lcsb`: an entry that zeroes the gradient, one that sums its
     squares, and `@update` with one optimizer op on all trainable parameters, whose
-    arguments are scalars that the schedule computes; with `in-backward`, instead
-    of it `@gradient.update`, which does what `@gradient` does and updates each
+    arguments are scalars that the schedule computes; with `optimizer_in_backward`,
+    instead of it `@gradient.update`, which does what `@gradient` does and updates each
     layer behind the last call that adds to its gradients or reads its parameters.
     `@gradient` has an argument more: where it is not zero, a layer's gradients
     begin at zero and are then folded to those of the batches before.
@@ -90,8 +88,8 @@ def ScheduleStep : HonePass<"hone-schedule-step"> {
     `lcsb`: a step runs the backwards of the layers that a formula selects before it,
     all of its batches alike. Through the others the cotangent goes unchanged, and
     of a gradient that keeps block inputs only as many are kept as the largest
-    selection has; or with `unselected=exact` as it went before. With
-    `unselected-update=none` an update is of the selected layers only
+    selection has; or with `unselected` exact as it went before. With
+    `unselected_update` none an update is of the selected layers only
     (docs/methods/lcsb.md).
 
     `mezo` and `mezo-one-sided`: a copy of the loss, `@loss.perturbed`, whose
@@ -103,7 +101,7 @@ def ScheduleStep : HonePass<"hone-schedule-step"> {
     `fgd`: the same with `@loss.tangent`, a copy of the loss that carries the
     derivative along a direction beside each value (docs/methods/forward-gradient.md).
 
-    With `lower` and `upper`, the first `lower-layers` layers and the others have a
+    With `lower` and `upper`, the layers below and above a cut have a
     method each; names of entries, settings and reports then begin with the part's.
     All batches of a step go through both, and updates come last (docs/methods/parts.md).
 
@@ -112,59 +110,11 @@ def ScheduleStep : HonePass<"hone-schedule-step"> {
     begin with "compare."; the other schedules are as without (docs/methods/compare.md).
   }];
   let options = [
-    Option<"method", "method", "std::string", /*default=*/"\"backprop\"",
-           "backprop, lcsb, mezo, mezo-one-sided or fgd">,
-    Option<"optimizer", "optimizer", "std::string", /*default=*/"\"adamw\"",
-           "sgd, sgd_momentum or adamw">,
-    Option<"rateOfB", "rate-of-b", "bool", /*default=*/"false",
-           "B of adapters and vectors have a learning rate of their own">,
-    Option<"directions", "directions", "int64_t", /*default=*/"1",
-           "random directions of a step of mezo and fgd">,
-    Option<"directionScales", "direction-scales", "std::string",
-           /*default=*/"\"\"",
-           "how much of a direction layers of fgd move along, as in 0-4=0.15; all "
-           "where nothing is said">,
-    Option<"selection", "selection", "std::string", /*default=*/"\"uniform\"",
-           "which layers have a backward in a step of lcsb: uniform, bernoulli, "
-           "cyclic, round-robin, importance, freeze, lisa, badam or "
-           "stochastic-depth">,
-    Option<"selectionRatio", "selection-ratio", "double", /*default=*/"0.5",
-           "part of the layers that is selected, but for cyclic and badam">,
-    Option<"selectionRatioEnd", "selection-ratio-end", "double",
-           /*default=*/"0.5", "the same in the last step, with a schedule">,
-    Option<"selectionSchedule", "selection-schedule", "std::string",
-           /*default=*/"\"constant\"",
-           "from one to the other: constant, step, linear or cosine">,
-    Option<"selectionGroups", "selection-groups", "int64_t", /*default=*/"4",
-           "groups of layers of cyclic">,
-    Option<"selectionWarmup", "selection-warmup", "int64_t", /*default=*/"0",
-           "first steps, which select all layers">,
-    Option<"selectionPeriod", "selection-period", "int64_t", /*default=*/"1",
-           "steps that have one selection">,
-    Option<"unselected", "unselected", "std::string",
-           /*default=*/"\"identity\"",
-           "what lets the cotangent through a layer that is not selected: identity, "
-           "or exact, which keeps the inputs of all layers">,
-    Option<"unselectedUpdate", "unselected-update", "std::string",
-           /*default=*/"\"momentum\"",
-           "what an update does to a layer that is not selected: as for a gradient "
-           "of zero (momentum), or none">,
-    Option<"compare", "compare", "std::string", /*default=*/"\"\"",
-           "another method, of the options above, whose gradient is to be compared "
-           "with that of method; empty: none">,
-    Option<"lowerLayers", "lower-layers", "int64_t", /*default=*/"0",
-           "how many layers are the part lower">,
-    Option<"lower", "lower", "std::string", /*default=*/"\"\"",
-           "the options above for the part lower, as in 'method=mezo directions=4'">,
-    Option<"upper", "upper", "std::string", /*default=*/"\"\"",
-           "the same for the other layers">,
     ListOption<"ranks", "ranks", "std::string",
                "names of the programs that share a step, in the order of their "
                "batches; none: this one alone">,
     Option<"rank", "rank", "std::string", /*default=*/"\"\"",
-           "which of them this one is">,
-    Option<"inBackward", "in-backward", "bool", /*default=*/"false",
-           "update each layer as soon as its backward has run">
+           "which of them this one is">
   ];
   let dependentDialects = [
     "::hone::HoneDialect", "::mlir::arith::ArithDialect",

@@ -7,53 +7,9 @@
 
 namespace hone {
 
-/// What the passes of all phases must be told, declared once.
+/// What the passes of all phases must be told beside methods, which the module
+/// itself says (methods/StepSettings.h).
 struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
-  Option<std::string> method{
-      *this, "method", llvm::cl::init("backprop"),
-      llvm::cl::desc("how gradients are obtained, as train.method of a spec")};
-  Option<int64_t> directions{
-      *this, "directions", llvm::cl::init(1),
-      llvm::cl::desc("of a step, as in hone-schedule-step")};
-  Option<std::string> directionScales{
-      *this, "direction-scales", llvm::cl::init(""),
-      llvm::cl::desc("of fgd, as in hone-schedule-step")};
-  Option<std::string> selection{
-      *this, "selection", llvm::cl::init("uniform"),
-      llvm::cl::desc("of lcsb, as in hone-schedule-step")};
-  Option<double> selectionRatio{*this, "selection-ratio", llvm::cl::init(0.5),
-                                llvm::cl::desc("the same")};
-  Option<double> selectionRatioEnd{*this, "selection-ratio-end",
-                                   llvm::cl::init(0.5),
-                                   llvm::cl::desc("the same")};
-  Option<std::string> selectionSchedule{*this, "selection-schedule",
-                                        llvm::cl::init("constant"),
-                                        llvm::cl::desc("the same")};
-  Option<int64_t> selectionGroups{*this, "selection-groups", llvm::cl::init(4),
-                                  llvm::cl::desc("the same")};
-  Option<int64_t> selectionWarmup{*this, "selection-warmup", llvm::cl::init(0),
-                                  llvm::cl::desc("the same")};
-  Option<int64_t> selectionPeriod{*this, "selection-period", llvm::cl::init(1),
-                                  llvm::cl::desc("the same")};
-  Option<std::string> unselected{*this, "unselected",
-                                 llvm::cl::init("identity"),
-                                 llvm::cl::desc("the same")};
-  Option<std::string> unselectedUpdate{*this, "unselected-update",
-                                       llvm::cl::init("momentum"),
-                                       llvm::cl::desc("the same")};
-  Option<std::string> compare{
-      *this, "compare", llvm::cl::init(""),
-      llvm::cl::desc("a second method whose gradient is to be compared, as in "
-                     "hone-schedule-step")};
-  Option<int64_t> lowerLayers{
-      *this, "lower-layers", llvm::cl::init(0),
-      llvm::cl::desc("how many layers have the method of lower")};
-  Option<std::string> lower{
-      *this, "lower", llvm::cl::init(""),
-      llvm::cl::desc("method and what it is told, of the first layers, as in "
-                     "hone-schedule-step; default: one method for all")};
-  Option<std::string> upper{*this, "upper", llvm::cl::init(""),
-                            llvm::cl::desc("the same of the others")};
   Option<std::string> residuals{
       *this, "residuals", llvm::cl::init("mesp"),
       llvm::cl::desc("what the forward pass keeps, as in "
@@ -73,13 +29,6 @@ struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
                      "sinks; 0: no tiles")};
   Option<int64_t> forwardTileRows{*this, "forward-tile-rows", llvm::cl::init(0),
                                   llvm::cl::desc("the same in other blocks")};
-  Option<std::string> optimizer{*this, "optimizer", llvm::cl::init("adamw"),
-                                llvm::cl::desc("as in hone-schedule-step")};
-  Option<bool> rateOfB{*this, "rate-of-b", llvm::cl::init(false),
-                       llvm::cl::desc("the same")};
-  Option<bool> optimizerInBackward{
-      *this, "optimizer-in-backward", llvm::cl::init(false),
-      llvm::cl::desc("update each layer as soon as its backward has run")};
   Option<bool> accumulates{*this, "accumulates", llvm::cl::init(false),
                            llvm::cl::desc("steps have several batches")};
   Option<int64_t> splitAfter{

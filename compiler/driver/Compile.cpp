@@ -13,7 +13,6 @@
 #include "compiler/driver/PlanStep.h"
 #include "compiler/driver/Registration.h"
 #include "compiler/driver/SettledSpec.h"
-#include "compiler/driver/StepRequest.h"
 #include "compiler/emit/ModuleSummary.h"
 #include "compiler/emit/ProgramFolder.h"
 #include "compiler/emit/RuntimeArchives.h"
@@ -22,6 +21,7 @@
 #include "compiler/import/StorageAssignment.h"
 #include "compiler/rules/ModelRules.h"
 #include "compiler/rules/RequestRules.h"
+#include "compiler/rules/StepRules.h"
 #include "compiler/selfcheck/CheckModel.h"
 #include "compiler/selfcheck/SelfCheck.h"
 #include "compiler/weights/ModelBlocks.h"
@@ -29,6 +29,7 @@
 #include "dialects/Tile/TileDialect.h"
 #include "module/Module.h"
 #include "passes/methods/Methods.h"
+#include "passes/methods/StepSettings.h"
 #include "passes/module/Layers.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -149,10 +150,8 @@ static void setOptions(StepOptions &options, const CompileRequest &request,
     options.streamWeights = spec.weights.streaming == "true";
     return;
   }
-  setMethods(options, spec);
   options.residuals = spec.train.residuals;
   options.streamWeights = spec.weights.streaming == "true";
-  options.optimizerInBackward = spec.train.optimizer_in_backward;
   options.accumulates = spec.train.gradient_accumulation_steps > 1;
   if (planned.step)
     applyPlan(*planned.step, options);
@@ -292,6 +291,8 @@ static Result<Planned> plan(Session &session, const SettledSpec &settled,
 static Result<Derived> derive(Session &session, const Target &target,
                               const Planned &planned,
                               OwningOpRef<ModuleOp> module) {
+  if (planned.program == Program::Train)
+    StepSettings::write(planned.spec, *module);
   HONE_TRY(run(session, CompilerPhase::Derive, *module, target, planned));
   // Of bfloat16 nothing is rounded to be kept, so the plan changes no bit.
   std::string rounding = planned.spec.train.compute_dtype == "bfloat16"
@@ -315,7 +316,8 @@ static Result<Placed> describe(const CompileRequest &request,
   if (planned.step) {
     StepOptions options;
     setOptions(options, request, planned);
-    read->choice = {hasBackward(options) ? options.residuals : std::string(),
+    read->choice = {hasBackward(planned.spec) ? options.residuals
+                                              : std::string(),
                     options.recomputedInputs,
                     options.roundedInputs,
                     options.tileRows,

@@ -6,6 +6,7 @@
 #include "dialects/Tile/TileDialect.h"
 #include "passes/derive/ActivityAnalysis.h"
 #include "passes/methods/Methods.h"
+#include "passes/methods/StepSettings.h"
 #include "passes/module/Schedule.h"
 #include "passes/place/Lifetimes.h"
 #include "passes/plan/MemoryPlan.h"
@@ -33,10 +34,11 @@ namespace {
 /// Runs the passes under one plan after the other.
 class PlanJudge {
 public:
-  PlanJudge(ModuleOp imported, const StepOptions &options, const Target &target,
+  PlanJudge(ModuleOp imported, const rt::Settings &settings,
+            const StepOptions &options, const Target &target,
             const MachineProfile &profile, int64_t threads, bool streams)
-      : imported(imported), options(options), target(target), profile(profile),
-        threads(threads), streams(streams) {}
+      : imported(imported), settings(settings), options(options),
+        target(target), profile(profile), threads(threads), streams(streams) {}
 
   /// Finds layers whose forward and backward are apart; false if there is
   /// nothing to plan, or the model cannot be derived, which is reported when
@@ -67,6 +69,7 @@ private:
   OwningOpRef<ModuleOp> run(const StepPlan &plan, bool findsSizes);
 
   ModuleOp imported;
+  const rt::Settings &settings;
   const StepOptions &options;
   const Target &target;
   MachineProfile profile;
@@ -95,6 +98,7 @@ OwningOpRef<ModuleOp> PlanJudge::run(const StepPlan &plan, bool findsSizes) {
   applyPlan({plan, layers, streams}, planned);
   planned.verifies = false; // the plan that is chosen will be
   OwningOpRef<ModuleOp> module(imported.clone());
+  StepSettings::write(settings, *module);
   PassManager pm(module->getContext(), ModuleOp::getOperationName());
   pm.enableVerifier(false);
   buildPhase(pm, CompilerPhase::Derive, planned, &target);
@@ -115,9 +119,9 @@ bool PlanJudge::findLayers() {
   if (failed(loss))
     return false;
   // Then only tiles are planned.
-  if (!choosesResiduals(options))
+  if (!choosesResiduals(settings))
     return memoryOf(StepPlan()).has_value();
-  FailureOr<int64_t> derived = countDerivedLayers(*loss, options);
+  FailureOr<int64_t> derived = countDerivedLayers(*loss, settings);
   if (failed(derived))
     return false;
   layers = *derived;
@@ -191,7 +195,8 @@ PlanRequest PlanRequest::of(const Spec &spec) {
                         : spec.weights.streaming == "planned"
                             ? Streaming::Planned
                             : Streaming::Never;
-  return {spec.train.memory_budget,
+  return {spec,
+          spec.train.memory_budget,
           spec.train.resident_budget,
           spec.train.kept_dtype == "bfloat16",
           streaming,
@@ -208,8 +213,8 @@ public:
   PlanSearch(ModuleOp module, const PlanRequest &request,
              const StepOptions &options, const Target &target,
              const MachineProfile &profile, int64_t threads, bool streams)
-      : request(request),
-        judge(module, options, target, profile, threads, streams),
+      : request(request), judge(module, request.settings, options, target,
+                                profile, threads, streams),
         threads(threads), streams(streams), rows(maxRows(module).value_or(0)) {}
 
   /// Whether there is anything to plan.
@@ -332,13 +337,13 @@ Result<PlannedStep> hone::planStep(ModuleOp module, const PlanRequest &request,
   if (layers == 0)
     return planWith(module, request, given, target, profile, threads);
   auto planFor = [&](int64_t selected) {
-    StepOptions options;
-    options.copyOptionValuesFrom(given);
-    options.selectionRatio = double(selected) / double(layers);
+    PlanRequest chosen = request;
+    const double ratio = double(selected) / double(layers);
+    chosen.settings.train.selection_ratio = ratio;
     Result<PlannedStep> found =
-        planWith(module, request, options, target, profile, threads);
+        planWith(module, chosen, given, target, profile, threads);
     if (found.isOk())
-      found.value().selectionRatio = options.selectionRatio;
+      found.value().selectionRatio = ratio;
     return found;
   };
   // A layer more keeps an input more, so the largest is found by halves.

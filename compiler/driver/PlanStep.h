@@ -33,6 +33,7 @@ struct PlannedStep {
 
 /// What a plan may be, from the spec.
 struct PlanRequest {
+  rt::Settings settings;      ///< of methods
   const rt::Budget &memory;   ///< of anonymous memory
   const rt::Budget &resident; ///< Bytes, or nothing is asked for
   bool mayRound; ///< block inputs and inner values may be kept in bfloat16

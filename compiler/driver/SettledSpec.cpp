@@ -5,6 +5,7 @@
 #include "compiler/rules/GenerateRules.h"
 #include "compiler/rules/SpecRules.h"
 #include "compiler/spec/MachineProfileFile.h"
+#include "passes/methods/StepSettings.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Threading.h"
@@ -119,8 +120,8 @@ Spec hone::settleParts(Spec spec, int64_t layers) {
     layers = (first < last ? std::to_string(first) + "-" : "") +
              std::to_string(last);
   };
-  write(spec.upper.layers, spec.lowerLayers(), layers - 1);
-  write(spec.lower.layers, 0, spec.lowerLayers() - 1);
+  write(spec.upper.layers, lowerLayers(spec), layers - 1);
+  write(spec.lower.layers, 0, lowerLayers(spec) - 1);
   return spec;
 }
 

@@ -73,11 +73,6 @@ static uint64_t regionEnd(ModuleOp module, StringRef name) {
              : arena;
 }
 
-std::string hone::optimizerVariant(const rt::MethodSettings &method) {
-  bool withMomentum = method.optimizer == "sgd" && method.momentum > 0;
-  return withMomentum ? "sgd_momentum" : method.optimizer.text();
-}
-
 /// The vectors that optimizers keep beside theta, all of one length.
 static uint32_t countStateVectors(ModuleOp module) {
   uint32_t count = 0;

@@ -38,9 +38,6 @@ std::string moduleConfigJson(const Spec &spec, const ModelIdentity &model,
                              const MemoryPlan &plan,
                              const std::string &sourceHash);
 
-/// Value of the optimizer pass option: see parseOptimizer.
-std::string optimizerVariant(const rt::MethodSettings &method);
-
 } // namespace hone
 
 #endif

@@ -2,7 +2,7 @@
 
 #include "compiler/import/AdapterShapes.h"
 #include "formats/Adapter.h"
-#include "passes/methods/fgd/DirectionScales.h"
+#include "passes/parts/LayerRange.h"
 
 #include "llvm/ADT/StringExtras.h"
 

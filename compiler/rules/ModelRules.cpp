@@ -1,7 +1,8 @@
 //===- ModelRules.cpp - What a spec and its model say of each other -------===//
 
 #include "compiler/rules/ModelRules.h"
-#include "passes/methods/fgd/DirectionScales.h"
+#include "compiler/rules/SpecRules.h"
+#include "passes/methods/StepSettings.h"
 #include "passes/module/Layers.h"
 #include "passes/module/ParameterTable.h"
 #include "passes/module/Schedule.h"
@@ -52,28 +53,6 @@ static std::string findShared(EntryOp loss, const LayerParts &cut,
   return "";
 }
 
-/// "lower" of parts.lower; empty: there are no parts.
-static StringRef partOf(const Spec &spec, const rt::MethodSettings &method) {
-  return spec.hasParts() ? StringRef(method.name).rsplit('.').second
-                         : StringRef();
-}
-
-/// Layers whose `direction_scales` `method` reads; of those that stand in
-/// train, all parts together have them.
-static LayerRange scaledLayers(const Spec &spec,
-                               const rt::MethodSettings &method,
-                               int64_t count) {
-  int64_t cut = spec.lowerLayers();
-  bool isOwn = spec.given.count(method.direction_scales.key());
-  auto has = [&](const rt::PartSettings &part) {
-    return &part == &method ||
-           (!isOwn && part.direction_scales.isReadBy(part.method));
-  };
-  if (!spec.hasParts())
-    return {0, count - 1};
-  return {has(spec.lower) ? 0 : cut, has(spec.upper) ? count - 1 : cut - 1};
-}
-
 Status hone::checkLayers(ModuleOp module, const Spec &spec) {
   ScopedDiagnosticHandler silence(module->getContext(),
                                   [](Diagnostic &) { return success(); });
@@ -95,7 +74,7 @@ Status hone::checkLayers(ModuleOp module, const Spec &spec) {
                     "part, but it has " +
                         std::to_string(count),
                     "remove parts");
-    if (spec.lowerLayers() >= count)
+    if (lowerLayers(spec) >= count)
       return refuse(lower,
                     "expected to leave layers to parts.upper, but the model "
                     "has layers 0-" +
@@ -107,7 +86,7 @@ Status hone::checkLayers(ModuleOp module, const Spec &spec) {
                     "expected layers up to " + std::to_string(count - 1) +
                         ", the model's last, but found '" + upper + "'",
                     "leave " + upper.key() + " out to have all the others");
-    FailureOr<LayerParts> found = LayerParts::cut(*loss, spec.lowerLayers());
+    FailureOr<LayerParts> found = LayerParts::cut(*loss, lowerLayers(spec));
     if (failed(found))
       return refuse(lower,
                     "expected layers with prefixes of their own on both sides "
@@ -128,7 +107,6 @@ Status hone::checkLayers(ModuleOp module, const Spec &spec) {
   for (const rt::MethodSettings *method : spec.methods()) {
     StringRef part = partOf(spec, *method);
     auto isOwn = [&](StringRef prefix) { return cut.has(part, prefix); };
-    int64_t layers = selectableLayers(*loss, isOwn).size();
     if (!part.empty() &&
         llvm::none_of(parameters->layers(), [&](const TrainableLayer &layer) {
           return isOwn(layer.prefix);
@@ -137,52 +115,10 @@ Status hone::checkLayers(ModuleOp module, const Spec &spec) {
                     "expected parameters to train in parts." + part.str() +
                         " but there are none",
                     "cut the model elsewhere, or remove parts");
-    std::string problem;
-    const LayerRange own = scaledLayers(spec, *method, count);
-    for (const DirectionScale &scale :
-         parseDirectionScales(method->direction_scales.text(), problem))
-      if (spec.isRead(method->direction_scales) &&
-          (scale.layers.first < own.first || scale.layers.last > own.last))
-        return refuse(method->direction_scales,
-                      (own.first > 0 ? "expected layers from " +
-                                           std::to_string(own.first) + " up to "
-                                     : "expected layers up to ") +
-                          std::to_string(own.last) + ", the last that method " +
-                          method->method + " trains, but found " +
-                          std::to_string(scale.layers.last > own.last
-                                             ? scale.layers.last
-                                             : scale.layers.first),
-                      "give scales of layers that it trains");
-    // A gradient for what lies below frozen layers goes through all of them.
-    bool isBelow = part == LayerParts::upper
-                       ? spec.train.residuals.isReadBy(spec.lower.method)
-                       : trainsSource(*loss, isOwn);
-    if (isBelow && spec.isRead(method->selection) &&
-        method->selection == "freeze" && method->unselected == "identity")
-      return Status::error(
-          ErrorCode::KeysDisagree,
-          {spec.placeOf(method->unselected.key()),
-           std::string("expected exact, since ") +
-               (part == LayerParts::upper
-                    ? "parts.lower trains by a backward, whose gradient comes "
-                      "through the layers that selection freeze leaves out"
-                    : "what makes the input of the lowest layer trains, too, "
-                      "and its gradient comes through the "
-                      "layers that selection freeze leaves out") +
-               ", but found identity",
-           "set " + method->unselected.key() +
-               " to exact, or train nothing below the layers that freeze "
-               "selects"});
-    const rt::Integer &groups = method->selection_groups;
-    if (method->method == "lcsb" && method->selection == "cyclic" &&
-        groups > layers)
-      return refuse(groups,
-                    "expected at most " + std::to_string(layers) +
-                        ", since that many layers train, but found " +
-                        groups.text(),
-                    "lower " + groups.key() + ", or train more layers");
   }
-  return Status::ok();
+  return checkMethods(spec, [&](const rt::MethodSettings &own) {
+    return countLayers(*loss, cut, partOf(spec, own));
+  });
 }
 
 std::vector<std::string> hone::notesOnLayers(ModuleOp module,
@@ -192,7 +128,7 @@ std::vector<std::string> hone::notesOnLayers(ModuleOp module,
   std::vector<std::string> notes;
   FailureOr<EntryOp> loss = findLossEntry(module);
   FailureOr<LayerParts> cut = succeeded(loss) && spec.hasParts()
-                                  ? LayerParts::cut(*loss, spec.lowerLayers())
+                                  ? LayerParts::cut(*loss, lowerLayers(spec))
                                   : LayerParts();
   if (failed(loss) || failed(cut))
     return notes; // reported when the step is derived

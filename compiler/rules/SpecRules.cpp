@@ -3,13 +3,11 @@
 #include "compiler/rules/SpecRules.h"
 #include "base/Utf8.h"
 #include "compiler/spec/PatternNumbers.h"
-#include "passes/methods/fgd/DirectionScales.h"
-#include "passes/selection/SelectionRule.h"
+#include "passes/methods/StepSettings.h"
+#include "passes/parts/LayerRange.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-
-#include <optional>
 
 using namespace hone;
 using rt::ErrorCode;
@@ -53,250 +51,20 @@ static Status disagree(const Spec &spec, const std::string &key,
 // Methods
 //===----------------------------------------------------------------------===//
 
-/// Sets the defaults that follow from the method, of what is given nowhere.
-static void setStandards(const Spec &spec, rt::MethodSettings &own) {
-  for (rt::Setting *setting : own.members())
-    for (auto [of, standard] : setting->standards)
-      if (of == own.method && !spec.given.count(setting->key()) &&
-          !spec.given.count(std::string(spec.train.name) + "." + setting->name))
-        setting->parse(standard);
+Status hone::checkMethods(
+    const Spec &spec,
+    llvm::function_ref<LayerCounts(const rt::MethodSettings &)> layers) {
+  auto problem = findMethodProblem(
+      spec, [&](const std::string &key) { return spec.given.count(key) > 0; },
+      layers);
+  return problem ? fail(spec, problem->code, problem->setting.key(),
+                        problem->problem, problem->remedy)
+                 : Status::ok();
 }
 
-/// The optimizer that alone reads `setting` of `own`; null: all do.
-static const char *optimizerOf(const rt::MethodSettings &own,
-                               const rt::Setting &setting) {
-  if (&setting == &own.momentum)
-    return "sgd";
-  bool isAdam = &setting == &own.adam_beta1 || &setting == &own.adam_beta2 ||
-                &setting == &own.adam_epsilon;
-  return isAdam ? "adamw" : nullptr;
-}
-
-namespace {
-/// What a selection means where a spec does not say it.
-struct SelectionStandard {
-  const char *selection;
-  int64_t warmup = -1, period = 1; ///< -1: as the setting has it
-  const char *unselected = "identity", *update = "momentum";
-};
-} // namespace
-
-/// Of those that differ from the first, which is all others'.
-static constexpr SelectionStandard kSelections[] = {
-    {""},
-    {"freeze", 0, 1, "identity", "none"},
-    {"lisa", 0, 20, "exact", "none"},
-    {"badam", 0, 100, "exact", "none"},
-    // Steps without it would train another network than the one evaluated.
-    {"stochastic-depth", 0, 1, "identity", "momentum"},
-};
-
-static const SelectionStandard &standardOf(const rt::MethodSettings &own) {
-  const auto *found =
-      llvm::find_if(kSelections, [&](const SelectionStandard &standard) {
-        return own.selection == standard.selection;
-      });
-  return found == std::end(kSelections) ? kSelections[0] : *found;
-}
-
-/// What passes know of the selection.
-static SelectionRule ruleOf(const rt::MethodSettings &own) {
-  SelectionRule rule;
-  (void)rule.parse(own.selection, "constant"); // the setting has no other names
-  return rule;
-}
-
-/// Sets the defaults that follow from the selection.
-static void setSelectionStandards(const Spec &spec, rt::MethodSettings &own) {
-  const SelectionStandard &standard = standardOf(own);
-  auto isGiven = [&](const rt::Setting &setting) {
-    return spec.given.count(setting.key()) ||
-           spec.given.count(std::string(spec.train.name) + "." + setting.name);
-  };
-  if (standard.warmup >= 0 && !isGiven(own.selection_warmup))
-    own.selection_warmup = standard.warmup;
-  if (!isGiven(own.selection_period))
-    own.selection_period = standard.period;
-  if (!isGiven(own.unselected))
-    own.unselected = standard.unselected;
-  if (!isGiven(own.unselected_update))
-    own.unselected_update = standard.update;
-}
-
-/// Which selections read `setting` of `own`, if this one does not; "": it does.
-static std::string selectionsReading(const rt::MethodSettings &own,
-                                     const rt::Setting &setting) {
-  const SelectionRule rule = ruleOf(own);
-  auto ofOnly = [&](const char *selection) {
-    return own.selection == selection ? "" : std::string(selection);
-  };
-  if (&setting == &own.selection_groups)
-    return ofOnly("cyclic");
-  if (&setting == &own.selection_decay ||
-      &setting == &own.selection_temperature)
-    return ofOnly("importance");
-  if (&setting == &own.selection_ratio)
-    return rule.hasRatio() ? "" : "uniform";
-  if (&setting == &own.selection_schedule ||
-      &setting == &own.selection_ratio_end)
-    return rule.mayHaveSchedule() ? "" : "uniform";
-  return "";
-}
-
-/// Checks the keys of lcsb.
-static Status checkSelection(const Spec &spec, const rt::MethodSettings &own) {
-  auto isGiven = [&](const rt::Setting &setting) {
-    return spec.given.count(setting.key()) > 0;
-  };
-  const std::string selection = "selection " + own.selection;
-  if (own.unselected == "identity" && spec.train.residuals != "mesp" &&
-      spec.train.residuals != "planned")
-    return disagree(spec, "train.residuals",
-                    "expected mesp or planned, since layers that method lcsb "
-                    "selects keep their inputs only, but found " +
-                        spec.train.residuals,
-                    "leave train.residuals out, or set " +
-                        own.unselected.key() + " to exact");
-  for (const rt::Setting *setting : own.members())
-    if (std::string readers = selectionsReading(own, *setting);
-        isGiven(*setting) && !readers.empty())
-      return disagree(
-          spec, setting->key(),
-          own.selection == "cyclic" && setting == &own.selection_ratio
-              ? "selection cyclic has groups instead"
-          : setting == &own.selection_ratio ||
-                  setting == &own.selection_schedule ||
-                  setting == &own.selection_ratio_end
-              ? selection + " does not read it"
-              : "only selection " + readers + " reads it, but selection is " +
-                    own.selection,
-          own.selection == "cyclic" && setting == &own.selection_ratio
-              ? "remove " + setting->key() + "; " + own.selection_groups.key() +
-                    ": 2 selects half of the layers"
-              : "remove " + setting->key() + ", or set " + own.selection.key() +
-                    " to " + readers);
-  if (isGiven(own.selection_ratio_end) && own.selection_schedule == "constant")
-    return disagree(spec, own.selection_ratio_end.key(),
-                    "only a " + own.selection_schedule.key() +
-                        " reads it, but that is constant",
-                    "remove " + own.selection_ratio_end.key() + ", or set " +
-                        own.selection_schedule.key() + " to linear");
-  if (own.selection_schedule != "constant" &&
-      !isGiven(own.selection_ratio_end) &&
-      !spec.given.count("train.selection_ratio_end"))
-    return fail(spec, ErrorCode::MissingKey, own.selection_ratio_end.key(),
-                "the key is required where " + own.selection_schedule.key() +
-                    " is " + own.selection_schedule + ", but missing",
-                "add the part of the layers that the last step selects, such "
-                "as " +
-                    std::string(own.selection_ratio_end.name) + ": 0.3");
-  const SelectionStandard &standard = standardOf(own);
-  const SelectionRule rule = ruleOf(own);
-  auto isOther = [](const rt::Word &word, const char *text) {
-    return static_cast<const std::string &>(word) != text;
-  };
-  for (auto [word, text] : {std::pair(&own.unselected, standard.unselected),
-                            std::pair(&own.unselected_update, standard.update)})
-    if (rule.isBlockwise() && isOther(*word, text))
-      return disagree(spec, word->key(),
-                      "expected " + std::string(text) + ", which " + selection +
-                          " is, but found " + *word,
-                      "remove " + word->key() + ", or set " +
-                          own.selection.key() + " to uniform");
-  if (rule.skipsForwards() && own.unselected != "identity")
-    return disagree(spec, own.unselected.key(),
-                    "expected identity, since " + selection +
-                        " skips forwards, but found " + own.unselected,
-                    "remove " + own.unselected.key());
-  if (own.selection_ratio.isPlanned()) {
-    const std::string &key = own.selection_ratio.key();
-    if (!spec.train.memory_budget.isBytes())
-      return disagree(spec, key,
-                      "planned needs a train.memory_budget to plan for",
-                      "set train.memory_budget, or give a number");
-    if (spec.hasParts())
-      return disagree(
-          spec, key,
-          "expected a number, since a plan finds one ratio and here "
-          "are two parts, but found planned",
-          "give a number");
-    bool hasSlots = own.unselected == "identity" &&
-                    own.selection_schedule == "constant" && !rule.isUnbounded();
-    if (!hasSlots)
-      return disagree(spec, key,
-                      "expected a number, since memory does not depend on it "
-                      "with " +
-                          selection + ", unselected " + own.unselected +
-                          " and a selection_schedule that is " +
-                          own.selection_schedule + ", but found planned",
-                      "give a number, or leave selection to uniform");
-  }
-  if (own.selection != "importance")
-    return Status::ok();
-  if (own.selection_warmup < 1)
-    return disagree(spec, own.selection_warmup.key(),
-                    "expected at least 1, since " + selection +
-                        " has no gradients to average before, but found " +
-                        own.selection_warmup.text(),
-                    "raise " + own.selection_warmup.key());
-  if (spec.train.optimizer_in_backward)
-    return disagree(spec, "train.optimizer_in_backward",
-                    "expected false, since " + selection +
-                        " averages the lengths of all gradients, but found "
-                        "true",
-                    "remove train.optimizer_in_backward, or set " +
-                        own.selection.key() + " to uniform");
-  return Status::ok();
-}
-
-/// ", and compare is mezo"
-static std::string ofComparison(const Spec &spec) {
-  return spec.compares() ? ", and compare is " + spec.train.compare.text() : "";
-}
-
-/// Checks the keys of a method, in train or in a part.
-static Status checkMethod(const Spec &spec, const rt::MethodSettings &own) {
-  auto isGiven = [&](const rt::Setting &setting) {
-    return spec.given.count(setting.key()) > 0;
-  };
-  const std::string &method = own.method;
-  for (const rt::Setting *setting : own.members())
-    if (isGiven(*setting) && !spec.isRead(*setting) &&
-        rt::Settings::isOfMethod(*setting))
-      return disagree(spec, setting->key(),
-                      setting->readers() + ", but method is " + method +
-                          ofComparison(spec),
-                      "remove " + setting->key() + ", or set " +
-                          own.method.key() + " to " + setting->methods.front());
-  std::string problem;
-  bool hasScales =
-      !parseDirectionScales(own.direction_scales.text(), problem).empty();
-  if (!problem.empty())
-    return fail(spec, ErrorCode::BadSpecValue, own.direction_scales.key(),
-                problem, "write layers in their order, counted from 0");
-  if (isGiven(own.direction_scale_steps) && !hasScales)
-    return disagree(spec, own.direction_scale_steps.key(),
-                    "only " + own.direction_scales.key() +
-                        " rise, but there are none",
-                    "remove " + own.direction_scale_steps.key() + ", or add " +
-                        own.direction_scales.key());
-  if (method == "lcsb" || spec.train.compare == "lcsb")
-    if (Status status = checkSelection(spec, own); !status.isOk())
-      return status;
-  for (const rt::Setting *setting : own.members())
-    if (const char *optimizer = optimizerOf(own, *setting);
-        optimizer && isGiven(*setting) && own.optimizer != optimizer)
-      return disagree(spec, setting->key(),
-                      "only optimizer " + std::string(optimizer) +
-                          " reads it, but optimizer is " + own.optimizer,
-                      "remove " + setting->key() + ", or set " +
-                          own.optimizer.key() + " to " + optimizer);
-  return Status::ok();
-}
-
-int64_t Spec::lowerLayers() const {
-  auto range = parseLayerRange(lower.layers);
-  return range ? range->last + 1 : 0;
+static void settle(Spec &spec) {
+  settleMethods(
+      spec, [&](const std::string &key) { return spec.given.count(key) > 0; });
 }
 
 std::optional<int64_t> Spec::lastLayer() const {
@@ -350,10 +118,7 @@ static Status inheritFromTrain(Spec &spec) {
       if (spec.given.count(own->key()) || !own->isReadBy(part->method))
         continue;
       own->parse(common->text());
-      const char *optimizer = optimizerOf(*part, *own);
-      isUsed |=
-          (!optimizer || part->optimizer == optimizer) &&
-          (part->method != "lcsb" || selectionsReading(*part, *own).empty());
+      isUsed |= !findUnread(*part, part->method, *own);
     }
     if (isCommon && !isUsed)
       return disagree(spec, common->key(),
@@ -372,86 +137,11 @@ static Status checkParts(Spec &spec) {
     return Status::ok();
   if (Status status = checkLayers(spec); !status.isOk())
     return status;
-  if (spec.train.optimizer_in_backward)
-    return disagree(spec, "train.optimizer_in_backward",
-                    "expected false, since updates of parts come behind all "
-                    "gradients, but found true",
-                    "remove train.optimizer_in_backward, or parts");
-  for (rt::PartSettings *part : {&spec.lower, &spec.upper}) {
+  for (rt::PartSettings *part : {&spec.lower, &spec.upper})
     if (!spec.given.count(part->method.key()))
       part->method = spec.train.method.text();
-    setStandards(spec, *part);
-  }
+  settle(spec); // optimizers decide what is read
   return inheritFromTrain(spec);
-}
-
-/// Checks that both parts train one loss: what runs no backward takes losses of
-/// all layers.
-static Status checkSkippedForwards(const Spec &spec,
-                                   const rt::PartSettings &own,
-                                   const rt::PartSettings &other) {
-  if (own.method != "lcsb" || !ruleOf(own).skipsForwards() ||
-      spec.train.residuals.isReadBy(other.method))
-    return Status::ok();
-  return disagree(spec, own.selection.key(),
-                  "expected a selection that runs the forward of every layer, "
-                  "since " +
-                      other.method.key() + " is " + other.method +
-                      ", which takes losses of all layers: one step would "
-                      "train two losses; but found " +
-                      own.selection,
-                  "set " + other.method.key() + " to backprop, or " +
-                      own.selection.key() + " to uniform");
-}
-
-/// Checks the second method.
-static Status checkComparison(const Spec &spec) {
-  const rt::TrainSettings &train = spec.train;
-  const std::string &key = train.compare.key();
-  if (!spec.compares())
-    return spec.given.count(train.compare_every.key())
-               ? disagree(spec, train.compare_every.key(),
-                          "only a comparison reads it, but compare is none",
-                          "remove " + train.compare_every.key() + ", or set " +
-                              key + " to another method")
-               : Status::ok();
-  if (spec.hasParts())
-    return disagree(spec, key,
-                    "expected none, since parts have methods of their own, but "
-                    "found " +
-                        train.compare,
-                    "remove " + key + ", or parts");
-  if (train.compare.text() == train.method.text())
-    return disagree(spec, key,
-                    "expected another method than that which trains, whose "
-                    "gradient it would be again, but found " +
-                        train.compare,
-                    "remove " + key + ", or set " + train.method.key() +
-                        " to another one");
-  // What is kept rounded follows from what a plan has room for.
-  if (train.kept_dtype == "bfloat16")
-    return disagree(spec, key,
-                    "expected none, since with kept_dtype bfloat16 the room "
-                    "that a comparison takes would change the run's gradients, "
-                    "but found " +
-                        train.compare,
-                    "remove " + key + ", or " + train.kept_dtype.key());
-  if (train.selection_ratio.isPlanned())
-    return disagree(spec, key,
-                    "expected none, since with a planned selection_ratio the "
-                    "room that a comparison takes would change the run's "
-                    "gradients, but found " +
-                        train.compare,
-                    "remove " + key + ", or give " +
-                        train.selection_ratio.key() + " a number");
-  if (train.compare == "lcsb" && train.selection == "importance")
-    return disagree(spec, train.selection.key(),
-                    "expected another selection, since importance is the "
-                    "average length of gradients of steps that lcsb trained, "
-                    "but found importance",
-                    "set " + train.selection.key() + " to uniform, or " +
-                        train.method.key() + " to lcsb");
-  return Status::ok();
 }
 
 /// Checks what trains beside adapters or in their place.
@@ -530,35 +220,8 @@ Status hone::checkSpec(Spec &spec) {
 
   if (Status status = checkParts(spec); !status.isOk())
     return status;
-  if (Status status = checkComparison(spec); !status.isOk())
-    return status;
-  if (!spec.hasParts()) {
-    setStandards(spec, spec.train);
-    setSelectionStandards(spec, spec.train);
-    if (Status status = checkMethod(spec, spec.train); !status.isOk())
-      return status;
-  }
-  if (spec.hasParts()) {
-    for (rt::PartSettings *part : {&spec.lower, &spec.upper})
-      setSelectionStandards(spec, *part);
-    for (rt::PartSettings *part : {&spec.lower, &spec.upper})
-      if (Status status = checkMethod(spec, *part); !status.isOk())
-        return status;
-    for (auto [own, other] : {std::pair(&spec.lower, &spec.upper),
-                              std::pair(&spec.upper, &spec.lower)})
-      if (Status status = checkSkippedForwards(spec, *own, *other);
-          !status.isOk())
-        return status;
-    const rt::Integer &below = spec.lower.selection_warmup,
-                      &above = spec.upper.selection_warmup;
-    if (spec.isRead(below) && spec.isRead(above) && below != above)
-      return disagree(above.key(),
-                      "expected " + below.text() + ", as " + below.key() +
-                          ", since one backward is of all layers in a warm-up, "
-                          "but found " +
-                          above.text(),
-                      "set train.selection_warmup for both");
-  }
+  settle(spec);
+  HONE_TRY(checkMethods(spec));
   // Tiles of rows are planned for every method, and none is no task to read.
   auto isStandard = [&](const rt::Setting &setting) {
     return (&setting == &spec.train.residuals && setting.text() == "planned") ||
@@ -567,16 +230,17 @@ Status hone::checkSpec(Spec &spec) {
   for (const rt::Setting *setting : spec.train.members())
     if (spec.given.count(setting->key()) && !spec.isRead(*setting) &&
         !rt::Settings::isOfMethod(*setting) && !isStandard(*setting))
-      return disagree(setting->key(),
-                      setting->readers() + ", but method is " +
-                          (spec.hasParts()
-                               ? spec.lower.method + " and " + spec.upper.method
+      return disagree(
+          setting->key(),
+          setting->readers() + ", but method is " +
+              (spec.hasParts() ? spec.lower.method + " and " + spec.upper.method
                                : spec.train.method.text()) +
-                          ofComparison(spec),
-                      "remove " + setting->key() + ", or set " +
-                          (spec.hasParts() ? spec.upper.method.key()
-                                           : spec.train.method.key()) +
-                          " to " + setting->methods.front());
+              (spec.compares() ? ", and compare is " + spec.train.compare.text()
+                               : ""),
+          "remove " + setting->key() + ", or set " +
+              (spec.hasParts() ? spec.upper.method.key()
+                               : spec.train.method.key()) +
+              " to " + setting->methods.front());
 
   if (Status status = checkTrained(spec); !status.isOk())
     return status;

@@ -8,6 +8,7 @@
 #define HONE_COMPILER_RULES_SPECRULES_H
 
 #include "compiler/spec/Spec.h"
+#include "passes/methods/Method.h"
 
 namespace hone {
 
@@ -18,6 +19,13 @@ rt::Status checkSpecText(llvm::StringRef text, const std::string &place);
 /// Checks `spec` after every key is set, and sets defaults that follow from
 /// other keys. Errors: Usage, naming the key.
 rt::Status checkSpec(Spec &spec);
+
+/// Checks the rules of the methods of `spec`, which are theirs; those about the
+/// model, too, with its `layers`. Errors: Usage, naming the key.
+rt::Status checkMethods(
+    const Spec &spec,
+    llvm::function_ref<LayerCounts(const rt::MethodSettings &)> layers =
+        nullptr);
 
 /// That the weights are stored in a type that they can train in, if they train:
 /// those that only generate may be in any.

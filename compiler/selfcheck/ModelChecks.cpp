@@ -144,16 +144,24 @@ llvm::Error ModelComparison::compareEstimates(
     for (int64_t i = 0; i < parameter.type.getNumElements(); ++i)
       direction[parameter.offset + i] = z.normal(i);
   }
+  auto expectedOf = [&](GradientCheck::Kind kind) -> double {
+    switch (kind) {
+    case GradientCheck::Tangent:
+      return dot(gradient, direction);
+    case GradientCheck::PerturbedLoss:
+      return program.gradientAt(moved(theta, kScale, direction), pool).loss;
+    case GradientCheck::Gradient:
+      break;
+    }
+    llvm_unreachable("a gradient by itself is no estimate");
+  };
   // As long as `program` still has its weights.
   std::vector<double> expected;
-  for (Estimate estimate : request.estimates)
-    expected.push_back(
-        estimate == Estimate::Tangent
-            ? dot(gradient, direction)
-            : program.gradientAt(moved(theta, kScale, direction), pool).loss);
+  for (GradientCheck::Kind kind : request.estimates)
+    expected.push_back(expectedOf(kind));
   auto weights = program.takeWeights();
   for (auto [kind, found] : llvm::zip_equal(request.estimates, expected)) {
-    bool isTangent = kind == Estimate::Tangent;
+    bool isTangent = kind == GradientCheck::Tangent;
     auto estimate = ModelProgram::build(
         request.float64,
         [&](EntryOp loss) {

@@ -10,6 +10,7 @@
 
 #include "compiler/selfcheck/Report.h"
 
+#include "passes/methods/Method.h"
 #include "targets/Target.h"
 #include "threads/Pool.h"
 
@@ -18,9 +19,6 @@
 #include <vector>
 
 namespace hone::selfcheck {
-
-/// What a method has of the model beside, or in place of, its gradient.
-enum class Estimate { Tangent, PerturbedLoss };
 
 /// What a cotangent goes through, where that is not the backward of every
 /// layer.
@@ -38,8 +36,9 @@ struct ModelCheckRequest {
   const Target &target;
   const Target *reference; ///< null: `target` is the reference
   std::string residuals;   ///< of every layer, as in hone-derive-backward
-  std::vector<Estimate> estimates; ///< of the methods, each once
-  std::string computeType;         ///< of `stored`, for people: "bfloat16"
+  /// What methods have of the model beside its gradient, each once.
+  std::vector<GradientCheck::Kind> estimates;
+  std::string computeType; ///< of `stored`, for people: "bfloat16"
   /// Of each tensor's gradient, relative: what roundings in it may add up to.
   double limit;
   std::vector<Route> routes = {}; ///< of selections and parts, each once

@@ -9,6 +9,7 @@
 
 #include "compiler/selfcheck/Numbers.h"
 #include "passes/Passes.h"
+#include "passes/methods/StepSettings.h"
 #include "passes/module/Schedule.h"
 #include "passes/parts/LayerParts.h"
 #include "passes/selection/SelectLayers.h"
@@ -88,9 +89,13 @@ FailureOr<EntryOp> RouteCheck::derive(EntryOp loss) {
       if (llvm::is_contained(leftOut, call.getPrefix()))
         widths.push_back(elementsAtRows(call.getResult(0).getType(), 1));
   } else {
-    options.lowerLayers = 1;
-    options.part = part().str();
-    FailureOr<LayerParts> found = LayerParts::cut(loss, options.lowerLayers);
+    rt::Settings settings;
+    settings.lower.layers = "0";
+    rt::PartSettings &other =
+        route == Route::LowerPart ? settings.upper : settings.lower;
+    other.method = rt::methodsOf(rt::MethodKind::Directions).front();
+    StepSettings::write(settings, module);
+    FailureOr<LayerParts> found = LayerParts::cut(loss, lowerLayers(settings));
     if (failed(found))
       return failure();
     cut = std::move(*found);

@@ -11,6 +11,7 @@
 #include "compiler/selfcheck/OpChecks.h"
 #include "dialects/Hone/HoneOps.h"
 #include "module/Module.h"
+#include "passes/methods/Method.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -70,20 +71,20 @@ static double limitOf(const Spec &spec) {
   return isRounded ? 0.3 : 1e-4;
 }
 
-static std::vector<Estimate> estimatesOf(const Spec &spec) {
-  std::vector<Estimate> estimates;
-  std::vector<std::string> methods = {spec.train.compare};
+/// What methods have beside the gradient, each once.
+static std::vector<GradientCheck::Kind> estimatesOf(const Spec &spec) {
+  std::vector<GradientCheck::Kind> estimates;
+  auto add = [&](const std::string &name) {
+    const Method *method = findMethod(name);
+    if (!method) // of compare: none
+      return;
+    const GradientCheck::Kind kind = method->check;
+    if (kind != GradientCheck::Gradient && !llvm::is_contained(estimates, kind))
+      estimates.push_back(kind);
+  };
+  add(spec.train.compare);
   for (const rt::MethodSettings *method : spec.methods())
-    methods.push_back(method->method);
-  for (const std::string &method : methods) {
-    std::optional<Estimate> own;
-    if (method == "fgd")
-      own = Estimate::Tangent;
-    else if (method == "mezo" || method == "mezo-one-sided")
-      own = Estimate::PerturbedLoss;
-    if (own && !llvm::is_contained(estimates, *own))
-      estimates.push_back(*own);
-  }
+    add(method->method);
   return estimates;
 }
 

@@ -38,8 +38,6 @@ struct Spec : rt::Settings {
   std::string modelName() const;
   /// Whether `model` is an .mlir file, and not a Hugging Face directory.
   bool isMlir() const { return llvm::StringRef(model).ends_with(".mlir"); }
-  /// Layers of the lower part; 0: there are no parts.
-  int64_t lowerLayers() const;
   /// The last one of the upper part, if the user said that.
   std::optional<int64_t> lastLayer() const;
   /// Rows of the largest batch.

@@ -54,6 +54,11 @@ def Hone_Dialect : Dialect {
     static constexpr llvm::StringLiteral getMaxRowsAttrName() {
       return "hone.max_rows";
     }
+    /// Module attribute: the training methods, as passes/methods/StepSettings.h
+    /// has them.
+    static constexpr llvm::StringLiteral getMethodAttrName() {
+      return "hone.method";
+    }
     /// Module attribute: rows that a sequence may have; absent: all of a batch.
     static constexpr llvm::StringLiteral getMaxPositionsAttrName() {
       return "hone.max_positions";

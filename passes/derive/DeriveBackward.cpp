@@ -8,6 +8,8 @@
 #include "passes/Passes.h"
 #include "passes/derive/ActivityAnalysis.h"
 #include "passes/derive/BlockDerivation.h"
+#include "passes/methods/Methods.h"
+#include "passes/methods/StepSettings.h"
 #include "passes/module/Layers.h"
 #include "passes/module/Schedule.h"
 
@@ -90,11 +92,18 @@ struct DeriveBackward : impl::DeriveBackwardBase<DeriveBackward> {
           << ", or POLICY*LAYERS+POLICY*LAYERS, but got '" << residuals << "'";
       return signalPassFailure();
     }
+    FailureOr<StepSettings> settings = StepSettings::read(getOperation());
+    if (failed(settings))
+      return signalPassFailure();
+    if (!hasBackward(*settings))
+      return;
     FailureOr<EntryOp> found = findLossEntry(getOperation());
     if (failed(found))
       return signalPassFailure();
     EntryOp loss = *found;
-    FailureOr<LayerParts> parts = LayerParts::cutFor(part, loss, lowerLayers);
+    const std::string part = partWithBackward(*settings);
+    FailureOr<LayerParts> parts =
+        LayerParts::cutFor(part, loss, lowerLayers(*settings));
     if (failed(parts))
       return signalPassFailure();
     EntryDerivation derivation(

@@ -8,14 +8,6 @@ using namespace mlir;
 
 namespace hone {
 
-std::optional<Optimizer::Rule> parseOptimizer(StringRef name) {
-  return llvm::StringSwitch<std::optional<Optimizer::Rule>>(name)
-      .Case("sgd", Optimizer::Sgd)
-      .Case("sgd_momentum", Optimizer::SgdMomentum)
-      .Case("adamw", Optimizer::Adamw)
-      .Default(std::nullopt);
-}
-
 UpdateScalars::UpdateScalars(MLIRContext *context, Optimizer optimizer,
                              bool rounds, int64_t selectable, int64_t always,
                              int64_t scaled) {

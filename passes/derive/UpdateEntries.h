@@ -20,8 +20,6 @@ struct Optimizer {
   /// Parameter::hasRateOfB() have a rate of their own.
   bool hasRateOfB = false;
 };
-/// sgd, sgd_momentum or adamw.
-std::optional<Optimizer::Rule> parseOptimizer(llvm::StringRef name);
 
 /// Begins the names of what only an update takes that is of every step, beside
 /// updates of layers that take others.

@@ -4,176 +4,101 @@
 
 #include "passes/Passes.h"
 #include "passes/derive/ActivityAnalysis.h"
-#include "passes/methods/directions/DirectionMethod.h"
-#include "runtime/src/module/Setting.h"
+#include "passes/methods/StepSettings.h"
 
 using namespace mlir;
 
 namespace hone {
 
-namespace {
-struct Method {
-  llvm::StringLiteral name;
-  /// Null: it has a backward.
-  std::unique_ptr<StepMethod> (*create)(StepModel &, const TrainedPart &);
-  /// What plans choose is what each layer keeps, too.
-  bool (*choosesResiduals)(const MethodOptions &) = nullptr;
-  bool selects = false;
-};
-} // namespace
-
-static constexpr Method kMethods[] = {
-    {"backprop", nullptr, [](const MethodOptions &) { return true; }},
-    {"lcsb", nullptr,
-     [](const MethodOptions &options) { return options.unselected == "exact"; },
-     /*selects=*/true},
-    {"mezo",
-     [](StepModel &model, const TrainedPart &part) {
-       return createSpsaMethod(model, part, /*oneSided=*/false);
-     }},
-    {"mezo-one-sided",
-     [](StepModel &model, const TrainedPart &part) {
-       return createSpsaMethod(model, part, /*oneSided=*/true);
-     }},
-    {"fgd", createForwardGradientMethod},
-};
-
-static const Method *findMethod(StringRef name) {
-  const Method *found = llvm::find_if(
-      kMethods, [&](const Method &method) { return method.name == name; });
-  return found == std::end(kMethods) ? nullptr : found;
-}
-
-FailureOr<MethodOptions> parseMethodOptions(StringRef text) {
-  StepOptions options;
-  if (failed(options.parseFromString(text)))
-    return failure();
-  return MethodOptions::of(options);
-}
-
-std::string printMethodOptions(const StepOptions &options) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  // An option is a cl::opt, and knows its name.
-  auto print = [&](const auto &option, const std::string &value) {
-    stream << (text.empty() ? "" : " ") << option.ArgStr << "=" << value;
-  };
-  print(options.method, options.method);
-  print(options.optimizer, options.optimizer);
-  print(options.rateOfB, options.rateOfB ? "true" : "false");
-  print(options.directions, std::to_string(options.directions));
-  if (!options.directionScales.empty())
-    print(options.directionScales, options.directionScales);
-  print(options.selection, options.selection);
-  print(options.selectionRatio, rt::formatExact(options.selectionRatio));
-  print(options.selectionRatioEnd, rt::formatExact(options.selectionRatioEnd));
-  print(options.selectionSchedule, options.selectionSchedule);
-  print(options.selectionGroups, std::to_string(options.selectionGroups));
-  print(options.selectionWarmup, std::to_string(options.selectionWarmup));
-  print(options.selectionPeriod, std::to_string(options.selectionPeriod));
-  print(options.unselected, options.unselected);
-  print(options.unselectedUpdate, options.unselectedUpdate);
-  return text;
+const Method *findMethod(StringRef name) {
+#define HONE_NAMED_METHOD(DESCRIPTION, NAME, KIND)                             \
+  {NAME, methods::DESCRIPTION()},
+  static const std::pair<StringRef, Method> all[] = {
+      HONE_METHODS(HONE_NAMED_METHOD)};
+#undef HONE_NAMED_METHOD
+  for (const auto &[own, method] : all)
+    if (own == name)
+      return &method;
+  return nullptr;
 }
 
 namespace {
-struct NamedOptions {
+struct NamedMethod {
   std::string part; ///< empty: all layers
-  MethodOptions options;
+  const rt::MethodSettings &settings;
+  const Method &method;
 };
 } // namespace
 
-MethodOptions comparedOptions(MethodOptions options, StringRef method) {
-  options.method = method.str();
-  if (method != "fgd") // which alone reads them
-    options.directionScales.clear();
-  return options;
-}
-
-/// The methods of a step; none of what cannot be parsed.
-static std::vector<NamedOptions> methodsOf(const StepOptions &options) {
-  std::vector<NamedOptions> parts;
-  if (options.lower.empty() && options.upper.empty()) {
-    parts.push_back({"", MethodOptions::of(options)});
-    if (!options.compare.empty())
-      parts.push_back(
-          {"", comparedOptions(parts.front().options, options.compare)});
-    return parts;
+/// The methods of a step, with what is compared.
+static std::vector<NamedMethod> methodsOf(const rt::Settings &settings) {
+  const rt::TrainSettings &train = settings.train;
+  std::vector<NamedMethod> all;
+  auto add = [&](StringRef part, const rt::MethodSettings &own,
+                 StringRef name) {
+    all.push_back({part.str(), own, *findMethod(name)});
+  };
+  if (settings.hasParts()) {
+    add(LayerParts::lower, settings.lower, settings.lower.method);
+    add(LayerParts::upper, settings.upper, settings.upper.method);
+    return all;
   }
-  for (auto [name, text] :
-       {std::pair(LayerParts::lower, options.lower.getValue()),
-        std::pair(LayerParts::upper, options.upper.getValue())})
-    if (FailureOr<MethodOptions> own = parseMethodOptions(text); succeeded(own))
-      parts.push_back({name.str(), *own});
-  return parts;
+  add("", train, train.method);
+  if (settings.compares())
+    add("", train, train.compare);
+  return all;
 }
 
-static bool hasBackward(const MethodOptions &options) {
-  const Method *found = findMethod(options.method);
-  return found && !found->create;
-}
-
-bool hasBackward(const StepOptions &options) {
-  return llvm::any_of(methodsOf(options), [](const NamedOptions &part) {
-    return hasBackward(part.options);
+bool hasBackward(const rt::Settings &settings) {
+  return llvm::any_of(methodsOf(settings), [](const NamedMethod &own) {
+    return !own.method.create;
   });
 }
 
-bool choosesResiduals(const StepOptions &options) {
-  // Inputs in slots are all that a selected layer may keep.
+bool choosesResiduals(const rt::Settings &settings) {
   bool any = false;
-  for (const NamedOptions &part : methodsOf(options))
-    if (const Method *found = findMethod(part.options.method);
-        found && found->choosesResiduals) {
-      if (!found->choosesResiduals(part.options))
+  for (const NamedMethod &own : methodsOf(settings))
+    if (own.method.choosesResiduals) {
+      if (!own.method.choosesResiduals(own.settings))
         return false;
       any = true;
     }
   return any;
 }
 
-FailureOr<SmallVector<std::unique_ptr<StepMethod>>>
+std::string partWithBackward(const rt::Settings &settings) {
+  std::string found;
+  for (const NamedMethod &own : methodsOf(settings))
+    if (!own.method.create) {
+      if (!found.empty())
+        return "";
+      found = own.part;
+    }
+  return found;
+}
+
+SmallVector<std::unique_ptr<StepMethod>>
 createMethods(StepModel &model, ArrayRef<TrainedPart> parts,
               const BackwardOptions &options) {
   SmallVector<std::unique_ptr<StepMethod>> methods;
   std::vector<TrainedPart> withBackward;
-  for (const TrainedPart &part : parts) {
-    const Method *found = findMethod(part.options.method);
-    if (!found)
-      return model.module.emitError("expects a training method but got '")
-             << part.options.method << "'";
-    if (found->create) {
-      methods.push_back(found->create(model, part));
-      continue;
-    }
-    withBackward.push_back(part);
-    if (!found->selects)
-      withBackward.back().options.selection.clear();
-  }
+  for (const TrainedPart &part : parts)
+    if (part.method.create)
+      methods.push_back(part.method.create(model, part));
+    else
+      withBackward.push_back(part);
   if (!withBackward.empty())
     methods.push_back(
         std::make_unique<BackwardMethod>(model, withBackward, options));
   return methods;
 }
 
-/// The part that has a backward; empty: all layers.
-static std::string partWithBackward(const StepOptions &options) {
-  std::string found;
-  for (const NamedOptions &part : methodsOf(options))
-    if (hasBackward(part.options)) {
-      if (!found.empty())
-        return "";
-      found = part.part;
-    }
-  return found;
-}
-
 FailureOr<int64_t> countDerivedLayers(EntryOp loss,
-                                      const StepOptions &options) {
+                                      const rt::Settings &settings) {
   Value returned = loss.getBodyBlock().getTerminator()->getOperand(0);
-  std::string part = partWithBackward(options);
+  std::string part = partWithBackward(settings);
   FailureOr<LayerParts> parts =
-      LayerParts::cutFor(part, loss, options.lowerLayers);
+      LayerParts::cutFor(part, loss, lowerLayers(settings));
   if (failed(parts))
     return failure();
   EntryActivity activity(
@@ -185,33 +110,12 @@ FailureOr<int64_t> countDerivedLayers(EntryOp loss,
 }
 
 void buildMethods(OpPassManager &pm, const StepOptions &options) {
-  if (hasBackward(options))
-    pm.addPass(createDeriveBackward(
-        {options.residuals, options.recomputedInputs, options.roundedInputs,
-         options.lowerLayers, partWithBackward(options)}));
-  // From here on the module computes gradients: every value that the backward
-  // reads is kept or recomputed, explicitly.
-  pm.addPass(createScheduleStep({options.method,
-                                 options.optimizer,
-                                 options.rateOfB,
-                                 options.directions,
-                                 options.directionScales,
-                                 options.selection,
-                                 options.selectionRatio,
-                                 options.selectionRatioEnd,
-                                 options.selectionSchedule,
-                                 options.selectionGroups,
-                                 options.selectionWarmup,
-                                 options.selectionPeriod,
-                                 options.unselected,
-                                 options.unselectedUpdate,
-                                 options.compare,
-                                 options.lowerLayers,
-                                 options.lower,
-                                 options.upper,
-                                 llvm::to_vector(options.ranks),
-                                 options.rank,
-                                 options.optimizerInBackward}));
+  pm.addPass(createDeriveBackward(
+      {options.residuals, options.recomputedInputs, options.roundedInputs}));
+  // From here on a module whose methods have a backward computes gradients:
+  // every value that the backward reads is kept or recomputed, explicitly.
+  pm.addPass(
+      createScheduleStep({llvm::to_vector(options.ranks), options.rank}));
 }
 
 } // namespace hone

@@ -14,34 +14,13 @@
 #include "passes/derive/PerturbParameters.h"
 #include "passes/derive/ScheduleBuilder.h"
 #include "passes/derive/TangentCopy.h"
+#include "passes/methods/Method.h"
 #include "passes/module/Layers.h"
 #include "passes/parts/LayerParts.h"
 
 #include <memory>
 
 namespace hone {
-
-/// What a method may be told, as options of hone-schedule-step.
-struct MethodOptions {
-  std::string method, optimizer;
-  bool rateOfB;
-  int64_t directions;
-  std::string directionScales;
-  std::string selection;
-  double selectionRatio, selectionRatioEnd;
-  std::string selectionSchedule;
-  int64_t selectionGroups, selectionWarmup, selectionPeriod;
-  std::string unselected, unselectedUpdate;
-
-  /// From options of a pass or a pipeline, which have these names.
-  template <typename Options> static MethodOptions of(const Options &o) {
-    return {o.method,          o.optimizer,         o.rateOfB,
-            o.directions,      o.directionScales,   o.selection,
-            o.selectionRatio,  o.selectionRatioEnd, o.selectionSchedule,
-            o.selectionGroups, o.selectionWarmup,   o.selectionPeriod,
-            o.unselected,      o.unselectedUpdate};
-  }
-};
 
 /// The model that a step trains, and what methods share that derive from it.
 struct StepModel {
@@ -63,13 +42,14 @@ struct StepModel {
 /// The layers that one method trains, and how.
 struct TrainedPart {
   std::string name; ///< lower or upper; empty: all layers
-  MethodOptions options;
-  Optimizer optimizer;             ///< as options say
-  const LayerParts *cut = nullptr; ///< of the model
+  const rt::MethodSettings &settings;
+  const Method &method;
+  const LayerParts &cut; ///< of the model
   /// Another method trains: of this one there is a gradient, and no update.
   bool isCompared = false;
 
-  bool has(llvm::StringRef prefix) const { return cut->has(name, prefix); }
+  Optimizer optimizer() const;
+  bool has(llvm::StringRef prefix) const { return cut.has(name, prefix); }
   /// "lower.update", "compare.selection_ratio"
   std::string symbol(llvm::StringRef of) const {
     llvm::StringRef prefix = isCompared ? "compare" : llvm::StringRef(name);

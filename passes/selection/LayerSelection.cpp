@@ -9,34 +9,22 @@ using namespace mlir;
 namespace hone {
 
 FailureOr<LayerSelection> LayerSelection::read(StepModel &model,
-                                               const TrainedPart &part,
-                                               bool inBackward) {
-  const MethodOptions &given = part.options;
+                                               const TrainedPart &part) {
+  const rt::LcsbSettings &given = part.settings;
   LayerSelection selection(part);
-  SelectionRule &rule = selection.own;
-  rule.ratio = given.selectionRatio;
-  rule.lastRatio = given.selectionRatioEnd;
-  rule.groups = given.selectionGroups;
-  rule.warmup = given.selectionWarmup;
-  rule.period = given.selectionPeriod;
-  std::string problem = rule.parse(given.selection, given.selectionSchedule);
-  if (!problem.empty())
-    return model.module.emitError(problem);
   selection.prefixes = selectableLayers(
       model.loss, [&](StringRef prefix) { return part.has(prefix); });
   const Layers numbered = Layers::of(model.loss);
   for (StringRef prefix : selection.prefixes)
     selection.numbersOfLayers.push_back(double(*numbered.numberOf(prefix)));
-  selection.updatesAll = given.unselectedUpdate != "none";
+  selection.updatesAll = given.unselected_update != "none";
   for (const TrainableLayer &layer : model.parameters.layers())
     if (!selection.updatesAll && part.has(layer.prefix) &&
         !llvm::is_contained(selection.prefixes, layer.prefix))
       selection.always.push_back(layer.prefix);
-  if (failed(selection.check(model, inBackward)))
-    return failure();
   const auto layers = static_cast<int64_t>(selection.prefixes.size());
   if (given.unselected == "identity")
-    selection.inputs = rule.mostOf(layers);
+    selection.inputs = selection.own.mostOf(layers);
   Builder builder(model.module.getContext());
   selection.integers = RankedTensorType::get(layers, builder.getI32Type());
   selection.floats = RankedTensorType::get(layers, builder.getF32Type());
@@ -60,41 +48,6 @@ LogicalResult LayerSelection::findRanges(StepModel &model) {
       }
     ranges.push_back(range);
   }
-  return success();
-}
-
-LogicalResult LayerSelection::check(StepModel &model, bool inBackward) const {
-  using Kind = SelectionRule::Kind;
-  const MethodOptions &given = part.options;
-  auto expects = [&](const Twine &what, StringRef found) {
-    return model.module.emitError("expects ")
-           << what << " but got '" << found << "'";
-  };
-  const auto layers = static_cast<int64_t>(prefixes.size());
-  if (own.kind == Kind::Cyclic && (own.groups < 1 || own.groups > layers))
-    return model.module.emitError("expects selection-groups to be from 1 to ")
-           << layers << ", the layers that train, but got " << own.groups;
-  if (given.unselected != "identity" && given.unselected != "exact")
-    return expects("unselected to be identity or exact", given.unselected);
-  if (given.unselectedUpdate != "momentum" && given.unselectedUpdate != "none")
-    return expects("unselected-update to be momentum or none",
-                   given.unselectedUpdate);
-  if (own.isBlockwise() && (given.unselected != "exact" || updatesAll))
-    return model.module.emitError("expects unselected exact and "
-                                  "unselected-update none of selection ")
-           << given.selection;
-  if (own.skipsForwards() && given.unselected != "identity")
-    return expects("unselected to be identity, as the forward of a layer that "
-                   "is skipped",
-                   given.unselected);
-  if (averages() && inBackward)
-    return model.module.emitError(
-        "expects no update in the backward: importance is the length of "
-        "gradients of all layers");
-  if (averages() && own.warmup < 1)
-    return model.module.emitError(
-        "expects a warm-up of selection importance: without one there are no "
-        "gradients to average");
   return success();
 }
 
@@ -203,7 +156,7 @@ UpdatedLayers LayerSelection::beginUpdates(ScheduleBuilder &b) {
           : b.scalar("false", {}, b.integer);
   if (restartsState())
     b.runEither(restarts, zeroState, {}, {}, {});
-  if (part.optimizer.rule == Optimizer::Adamw)
+  if (part.optimizer().rule == Optimizer::Adamw)
     counts = b.scalar(
         "count_updates",
         {b.setting("before." + setting("updates"), floats), selected, restarts},

@@ -21,10 +21,10 @@ class LayerSelection {
 public:
   using Value = mlir::Value;
 
-  /// What the options of `part` say; `inBackward`: layers are updated there.
-  /// Fails with a diagnostic.
-  static mlir::FailureOr<LayerSelection>
-  read(StepModel &model, const TrainedPart &part, bool inBackward);
+  /// What the settings of `part` say, which keep their rules. Fails with a
+  /// diagnostic.
+  static mlir::FailureOr<LayerSelection> read(StepModel &model,
+                                              const TrainedPart &part);
 
   const SelectionRule &rule() const { return own; }
   /// Of the gradient's entry, for selectLayers().
@@ -59,9 +59,9 @@ public:
   llvm::SmallVector<Value> evaluationWeights(ScheduleBuilder &b) const;
 
 private:
-  explicit LayerSelection(TrainedPart part) : part(std::move(part)) {}
+  explicit LayerSelection(const TrainedPart &part)
+      : part(part), own(SelectionRule::of(part.settings)) {}
 
-  mlir::LogicalResult check(StepModel &model, bool inBackward) const;
   /// Where the parameters of each layer are among those of the part.
   mlir::LogicalResult findRanges(StepModel &model);
   std::string setting(llvm::StringRef name) const { return part.symbol(name); }

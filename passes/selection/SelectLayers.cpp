@@ -66,6 +66,13 @@ int64_t countConstantLayers(EntryOp loss, LayerFilter layers) {
   return count;
 }
 
+LayerCounts countLayers(EntryOp loss, const LayerParts &cut, StringRef part) {
+  auto isOwn = [&](StringRef prefix) { return cut.has(part, prefix); };
+  return {Layers::of(loss).count(),
+          int64_t(selectableLayers(loss, isOwn).size()),
+          trainsSource(loss, isOwn)};
+}
+
 namespace {
 
 /// The blocks that stand in for backwards that do not run.

@@ -11,6 +11,7 @@
 #ifndef HONE_PASSES_SELECTION_SELECTLAYERS_H
 #define HONE_PASSES_SELECTION_SELECTLAYERS_H
 
+#include "passes/methods/Method.h"
 #include "passes/parts/LayerParts.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -24,6 +25,10 @@ namespace hone {
 /// parameters.
 llvm::SmallVector<llvm::StringRef>
 selectableLayers(EntryOp loss, LayerFilter layers = nullptr);
+
+/// What rules of methods ask about the layers of `part`.
+LayerCounts countLayers(EntryOp loss, const LayerParts &cut,
+                        llvm::StringRef part);
 
 /// Whether what makes hidden states of nothing but the batch trains, among
 /// `layers`: a table of tokens or of positions, say.

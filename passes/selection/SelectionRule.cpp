@@ -3,7 +3,6 @@
 #include "passes/selection/SelectionRule.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -58,44 +57,27 @@ static const KindRow &rowOf(Kind kind) {
   return *find_if(kKinds, [&](const KindRow &row) { return row.kind == kind; });
 }
 
-/// The row of `rows` called `name`; null with the names in `problem`.
+/// The row of `rows` that the setting names, which has no other names.
 template <typename Row, size_t N>
-static const Row *findRow(const Row (&rows)[N], StringRef option,
-                          StringRef name, std::string &problem) {
+static const Row &rowNamed(const Row (&rows)[N], const rt::Word &name) {
   const Row *found =
       find_if(rows, [&](const Row &row) { return row.name == name; });
-  if (found != std::end(rows))
-    return found;
-  auto names = map_range(rows, [](const Row &row) { return row.name.str(); });
-  problem = ("expects " + option + " to be one of " + join(names, ", ") +
-             " but got '" + name + "'")
-                .str();
-  return nullptr;
+  assert(found != std::end(rows) && "each allowed word has a row");
+  return *found;
 }
 
-std::string SelectionRule::parse(StringRef kindName, StringRef scheduleName) {
-  std::string problem;
-  const KindRow *foundKind = findRow(kKinds, "selection", kindName, problem);
-  if (!foundKind)
-    return problem;
-  kind = foundKind->kind;
-  const ScheduleRow *foundSchedule =
-      findRow(kSchedules, "selection-schedule", scheduleName, problem);
-  if (!foundSchedule)
-    return problem;
-  schedule = foundSchedule->schedule;
-  for (double number : {ratio, lastRatio})
-    if (!(number > 0 && number <= 1))
-      return "expects selection-ratio to be greater than 0 and at most 1 but "
-             "got " +
-             std::to_string(number);
-  if (period < 1)
-    return "expects selection-period to be at least 1 but got " +
-           std::to_string(period);
-  if (schedule != Schedule::Constant && !mayHaveSchedule())
-    return "expects a constant ratio of selection " + kindName.str() +
-           " but got selection-schedule '" + scheduleName.str() + "'";
-  return "";
+SelectionRule SelectionRule::of(const rt::LcsbSettings &settings) {
+  SelectionRule rule;
+  const KindRow &row = rowNamed(kKinds, settings.selection);
+  rule.kind = row.kind;
+  if (row.mayHaveSchedule)
+    rule.schedule = rowNamed(kSchedules, settings.selection_schedule).schedule;
+  rule.ratio = settings.selection_ratio;
+  rule.lastRatio = settings.selection_ratio_end;
+  rule.groups = settings.selection_groups;
+  rule.warmup = settings.selection_warmup;
+  rule.period = settings.selection_period;
+  return rule;
 }
 
 bool SelectionRule::isRandom() const { return rowOf(kind).isRandom; }

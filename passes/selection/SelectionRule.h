@@ -8,10 +8,11 @@
 #ifndef HONE_PASSES_SELECTION_SELECTIONRULE_H
 #define HONE_PASSES_SELECTION_SELECTIONRULE_H
 
+#include "passes/methods/lcsb/Settings.h"
+
 #include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
-#include <string>
 
 namespace hone {
 
@@ -41,8 +42,8 @@ struct SelectionRule {
   int64_t warmup = 0; ///< first steps, which have all layers
   int64_t period = 1; ///< steps that have one selection
 
-  /// Reads what passes are told; returns what is wrong, or "".
-  std::string parse(llvm::StringRef kind, llvm::StringRef schedule);
+  /// As lcsb is told; a rule without a schedule has a constant ratio.
+  static SelectionRule of(const rt::LcsbSettings &settings);
 
   bool isRandom() const;
   /// Whether a ratio says how many, or how probable.

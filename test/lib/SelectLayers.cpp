@@ -45,4 +45,7 @@ std::unique_ptr<Pass> hone::createSelectLayers(int64_t slots) {
   return pass;
 }
 
-void hone::registerTestPasses() { PassRegistration<SelectLayers>(); }
+void hone::registerTestPasses() {
+  PassRegistration<SelectLayers>();
+  registerSetMethod();
+}

@@ -10,6 +10,9 @@ namespace hone {
 /// test-select-layers; `slots` of its pool.
 std::unique_ptr<mlir::Pass> createSelectLayers(int64_t slots);
 
+/// test-set-method.
+void registerSetMethod();
+
 /// All of this folder, for hone-opt.
 void registerTestPasses();
 

@@ -262,7 +262,6 @@ wrong "H0103.*split-after: gradients are compared in one program" backprop mezo 
   --step-options=split-after=1
 wrong "H0103.*ranks: gradients are compared in one program" backprop mezo \
   --step-options="ranks=a,b rank=a"
-wrong "H0103.*compare: the spec says" backprop none --step-options=compare=mezo
 compile plain backprop none
 refuses "H0103.*--compare-every.*without train.compare" "$work/plain/train" \
   --data "$data" --output "$work/none" --compare-every 3

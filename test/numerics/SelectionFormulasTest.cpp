@@ -142,12 +142,13 @@ private:
 static SelectionRule ruleOf(const char *kind, double ratio, int64_t groups = 1,
                             const char *schedule = "constant",
                             double lastRatio = 1) {
-  SelectionRule rule;
-  rule.ratio = ratio;
-  rule.lastRatio = lastRatio;
-  rule.groups = groups;
-  EXPECT_EQ(rule.parse(kind, schedule), "");
-  return rule;
+  rt::LcsbSettings settings;
+  settings.selection = kind;
+  settings.selection_ratio = ratio;
+  settings.selection_schedule = schedule;
+  settings.selection_ratio_end = lastRatio;
+  settings.selection_groups = groups;
+  return SelectionRule::of(settings);
 }
 
 static int64_t sizeOf(const Selection &mask) {

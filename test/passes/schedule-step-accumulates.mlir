@@ -1,7 +1,7 @@
-// RUN: hone-opt %s --hone-schedule-step="optimizer=sgd" --hone-erase-unused --hone-verify-step | FileCheck %s --enable-var-scope
-// RUN: hone-opt %s --hone-schedule-step="optimizer=sgd in-backward" --hone-erase-unused --hone-verify-step | FileCheck %s --enable-var-scope
-// RUN: hone-opt %s --hone-schedule-step="optimizer=sgd" --hone-place="accumulates" --hone-verify-placement | FileCheck %s --check-prefix=INSIDE
-// RUN: hone-opt %s --hone-schedule-step="optimizer=sgd" --hone-place --hone-verify-placement | FileCheck %s --check-prefix=BEHIND
+// RUN: hone-opt %s --test-set-method="optimizer=sgd" --hone-schedule-step --hone-erase-unused --hone-verify-step | FileCheck %s --enable-var-scope
+// RUN: hone-opt %s --test-set-method="optimizer=sgd optimizer_in_backward=true" --hone-schedule-step --hone-erase-unused --hone-verify-step | FileCheck %s --enable-var-scope
+// RUN: hone-opt %s --test-set-method="optimizer=sgd" --hone-schedule-step --hone-place="accumulates" --hone-verify-placement | FileCheck %s --check-prefix=INSIDE
+// RUN: hone-opt %s --test-set-method="optimizer=sgd" --hone-schedule-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=BEHIND
 
 // Where the entry is told to accumulate, a layer's gradients begin at zero before
 // its first sink and are folded behind its last; each layer in turn.

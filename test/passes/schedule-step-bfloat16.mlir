@@ -1,4 +1,4 @@
-// RUN: hone-opt %s --hone-schedule-step="optimizer=adamw" | FileCheck %s --enable-var-scope
+// RUN: hone-opt %s --test-set-method="optimizer=adamw" --hone-schedule-step | FileCheck %s --enable-var-scope
 
 // Parameters that are stored as bfloat16 are rounded at random by the update,
 // with a key that seed and step decide.

@@ -1,14 +1,12 @@
-// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection-ratio=0.3 compare=backprop" --hone-erase-unused --hone-verify-step | FileCheck %s --enable-var-scope
-// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=backprop selection-ratio=0.3 compare=lcsb" --hone-erase-unused --hone-verify-step | FileCheck %s --check-prefix=LCSB --enable-var-scope
-// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=backprop directions=3 compare=mezo" --hone-erase-unused --hone-verify-step | FileCheck %s --check-prefix=MEZO --enable-var-scope
-// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=mezo optimizer=sgd compare=backprop" --hone-erase-unused --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=PLACED
-// RUN: not hone-opt %s --hone-derive-backward --hone-schedule-step="compare=mezo ranks=a,b rank=a" 2>&1 | FileCheck %s --check-prefix=RANKS
-// RUN: not hone-opt %s --hone-derive-backward --hone-schedule-step="lower=method=mezo upper=method=backprop lower-layers=1 compare=mezo" 2>&1 | FileCheck %s --check-prefix=PARTS
-// RUN: not hone-opt %s --hone-derive-backward --hone-schedule-step="compare=adjoint" 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: hone-opt %s --test-set-method="method=lcsb selection_ratio=0.3 compare=backprop selection_warmup=0" --hone-derive-backward --hone-schedule-step --hone-erase-unused --hone-verify-step | FileCheck %s --enable-var-scope
+// RUN: hone-opt %s --test-set-method="method=backprop selection_ratio=0.3 compare=lcsb selection_warmup=0" --hone-derive-backward --hone-schedule-step --hone-erase-unused --hone-verify-step | FileCheck %s --check-prefix=LCSB --enable-var-scope
+// RUN: hone-opt %s --test-set-method="method=backprop directions=3 compare=mezo" --hone-derive-backward --hone-schedule-step --hone-erase-unused --hone-verify-step | FileCheck %s --check-prefix=MEZO --enable-var-scope
+// RUN: hone-opt %s --test-set-method="method=mezo optimizer=sgd compare=backprop" --hone-derive-backward --hone-schedule-step --hone-erase-unused --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=PLACED
+// RUN: not hone-opt %s --test-set-method="compare=mezo" --hone-derive-backward --hone-schedule-step="ranks=a,b rank=a" 2>&1 | FileCheck %s --check-prefix=RANKS
+// RUN: not hone-opt %s --test-set-method="compare=adjoint" --hone-derive-backward --hone-schedule-step 2>&1 | FileCheck %s --check-prefix=NONE
 
 // RANKS: expects no ranks where a method is compared
-// PARTS: expects one method for all layers where another is compared
-// NONE: expects a training method but got 'adjoint'
+// NONE: hone.method: expects train.compare to be one of none, backprop, {{.*}}, fgd but got "adjoint"
 
 // A second backward is a copy of the first from before layers are selected: it runs
 // all of them, and keeps all of their inputs.

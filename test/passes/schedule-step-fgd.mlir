@@ -1,10 +1,10 @@
-// RUN: hone-opt %s --hone-schedule-step="method=fgd optimizer=sgd directions=2" | FileCheck %s --enable-var-scope
-// RUN: not hone-opt %s --hone-schedule-step="method=fgd optimizer=sgd directions=0" 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: hone-opt %s --test-set-method="method=fgd optimizer=sgd directions=2" --hone-schedule-step | FileCheck %s --enable-var-scope
+// RUN: not hone-opt %s --test-set-method="method=fgd optimizer=sgd directions=0" --hone-schedule-step 2>&1 | FileCheck %s --check-prefix=NONE
 
-// RUN: hone-opt %s --hone-schedule-step="method=fgd optimizer=sgd direction-scales=1=0.25" --hone-erase-unused --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=SCALED --enable-var-scope
-// RUN: not hone-opt %s --hone-schedule-step="method=fgd optimizer=sgd direction-scales=1=2" 2>&1 | FileCheck %s --check-prefix=BADSCALE
+// RUN: hone-opt %s --test-set-method="method=fgd optimizer=sgd direction_scales=1=0.25" --hone-schedule-step --hone-erase-unused --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=SCALED --enable-var-scope
+// RUN: not hone-opt %s --test-set-method="method=fgd optimizer=sgd direction_scales=1=2" --hone-schedule-step 2>&1 | FileCheck %s --check-prefix=BADSCALE
 
-// BADSCALE: direction-scales: expected layers and a scale from 0 to 1 such as 0-4=0.15 but found '1=2'
+// BADSCALE: train.direction_scales: expected layers and a scale from 0 to 1 such as 0-4=0.15 but found '1=2'
 // A scale of each layer is in its directions and in its update.
 // SCALED: hone.direction %{{.*}} by %[[KEY:[^ ]*]] scale %[[SCALE:[^ ]*]] :
 // SCALED-LABEL: hone.entry @loss.tangent(
@@ -21,7 +21,7 @@
 // SCALED: %[[RISEN:[^ ]*]] = hone.scalar @scalar.risen_scales
 // SCALED: hone.run @loss.tangent(%{{.*}}, %[[RISEN]])
 // SCALED: hone.run @update(%[[RISEN]],
-// NONE: error: expects 1 to 2047 directions but got 0
+// NONE: error: hone.method: expects train.directions to be an integer from 1 to 2047 but got "0"
 
 // The first layer's input has no tangent: its copy takes none, and the next
 // layers' are one more copy. What trains nothing and comes before is shared.

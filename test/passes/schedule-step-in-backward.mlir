@@ -1,5 +1,5 @@
-// RUN: hone-opt %s --hone-schedule-step="optimizer=sgd in-backward=true" | FileCheck %s --enable-var-scope
-// RUN: hone-opt %s --hone-schedule-step="optimizer=adamw in-backward=true" --hone-erase-unused --hone-verify-step | FileCheck %s --enable-var-scope --check-prefix=ADAMW
+// RUN: hone-opt %s --test-set-method="optimizer=sgd optimizer_in_backward=true" --hone-schedule-step | FileCheck %s --enable-var-scope
+// RUN: hone-opt %s --test-set-method="optimizer=adamw optimizer_in_backward=true" --hone-schedule-step --hone-erase-unused --hone-verify-step | FileCheck %s --enable-var-scope --check-prefix=ADAMW
 
 // A layer has its gradients from its first sink on and is updated behind the
 // last call that reads its parameters, whatever it is that stands between.

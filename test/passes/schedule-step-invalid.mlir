@@ -1,6 +1,6 @@
-// RUN: hone-opt %s --verify-diagnostics --hone-schedule-step="optimizer=lion"
+// RUN: hone-opt %s --verify-diagnostics --test-set-method="optimizer=lion" --hone-schedule-step
 
 // An unknown optimizer is an error that lists the known ones.
-// expected-error @+1 {{expects optimizer to be one of sgd, sgd_momentum, adamw but got 'lion'}}
+// expected-error @+1 {{hone.method: expects train.optimizer to be one of adamw, sgd but got "lion"}}
 module @optimizer_is_known {
 }

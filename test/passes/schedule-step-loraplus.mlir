@@ -1,5 +1,5 @@
-// RUN: hone-opt %s --hone-schedule-step="optimizer=adamw rate-of-b=true" | FileCheck %s --enable-var-scope --check-prefixes=CHECK,ADAMW
-// RUN: hone-opt %s --hone-schedule-step="optimizer=sgd_momentum rate-of-b=true" | FileCheck %s --enable-var-scope --check-prefixes=CHECK,MOMENTUM
+// RUN: hone-opt %s --test-set-method="optimizer=adamw loraplus_lr_ratio=16" --hone-schedule-step | FileCheck %s --enable-var-scope --check-prefixes=CHECK,ADAMW
+// RUN: hone-opt %s --test-set-method="optimizer=sgd momentum=0.9 loraplus_lr_ratio=16" --hone-schedule-step | FileCheck %s --enable-var-scope --check-prefixes=CHECK,MOMENTUM
 
 // B has the rate of a step times a setting; what is reported is the rate of A.
 

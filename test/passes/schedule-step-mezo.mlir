@@ -1,9 +1,9 @@
-// RUN: hone-opt %s --hone-schedule-step="method=mezo optimizer=sgd directions=3" | FileCheck %s --enable-var-scope
-// RUN: hone-opt %s --hone-schedule-step="method=mezo optimizer=sgd directions=3" --hone-erase-unused --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=PLACED
-// RUN: hone-opt %s --hone-schedule-step="method=mezo" | FileCheck %s --check-prefix=ADAMW
-// RUN: not hone-opt %s --hone-schedule-step="method=mezo directions=2048" 2>&1 | FileCheck %s --check-prefix=MANY
+// RUN: hone-opt %s --test-set-method="method=mezo optimizer=sgd directions=3" --hone-schedule-step | FileCheck %s --enable-var-scope
+// RUN: hone-opt %s --test-set-method="method=mezo optimizer=sgd directions=3" --hone-schedule-step --hone-erase-unused --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=PLACED
+// RUN: hone-opt %s --test-set-method="method=mezo optimizer=adamw" --hone-schedule-step | FileCheck %s --check-prefix=ADAMW
+// RUN: not hone-opt %s --test-set-method="method=mezo directions=2048" --hone-schedule-step 2>&1 | FileCheck %s --check-prefix=MANY
 
-// MANY: error: expects 1 to 2047 directions but got 2048
+// MANY: error: hone.method: expects train.directions to be an integer from 1 to 2047 but got "2048"
 
 // A block without trainable parameters is shared; of one with some there is a copy
 // in which all that read them read where they are moved to.

@@ -1,11 +1,13 @@
-// RUN: hone-opt %s --hone-derive-backward="lower-layers=1 part=upper" --hone-schedule-step="lower-layers=1 lower='method=mezo optimizer=sgd directions=2' upper='method=backprop optimizer=adamw'" | FileCheck %s --enable-var-scope
-// RUN: hone-opt %s --hone-derive-backward="lower-layers=1 part=lower" --hone-schedule-step="lower-layers=1 lower='method=backprop' upper='method=fgd optimizer=sgd'" --hone-erase-unused --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=BELOW --enable-var-scope
-// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="lower-layers=1 lower='method=lcsb selection=round-robin' upper='method=backprop'" | FileCheck %s --check-prefix=SOME --enable-var-scope
-// RUN: not hone-opt %s --hone-schedule-step="lower-layers=3 lower='method=mezo' upper='method=mezo'" 2>&1 | FileCheck %s --check-prefix=MANY
-// RUN: not hone-opt %s --hone-schedule-step="lower-layers=1 lower='method=none' upper='method=mezo'" 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: hone-opt %s --test-set-method="lower.method=mezo lower.optimizer=sgd lower.directions=2 upper.method=backprop upper.optimizer=adamw lower.layers=0" --hone-derive-backward --hone-schedule-step | FileCheck %s --enable-var-scope
+// RUN: hone-opt %s --test-set-method="lower.method=backprop upper.method=fgd upper.optimizer=sgd lower.layers=0" --hone-derive-backward --hone-schedule-step --hone-erase-unused --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=BELOW --enable-var-scope
+// RUN: hone-opt %s --test-set-method="lower.method=lcsb lower.selection=round-robin upper.method=backprop lower.layers=0 lower.selection_warmup=0" --hone-derive-backward --hone-schedule-step | FileCheck %s --check-prefix=SOME --enable-var-scope
+// RUN: not hone-opt %s --test-set-method="lower.method=mezo upper.method=mezo lower.layers=0-2" --hone-schedule-step 2>&1 | FileCheck %s --check-prefix=MANY
+// RUN: not hone-opt %s --test-set-method="lower.method=none upper.method=mezo lower.layers=0" --hone-schedule-step 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: not hone-opt %s --test-set-method="lower.method=mezo upper.method=backprop compare=mezo lower.layers=0" --hone-derive-backward --hone-schedule-step 2>&1 | FileCheck %s --check-prefix=COMPARED
 
 // MANY: error: {{.*}}has 2 layers, so the cut after layer 3 leaves none above
-// NONE: error: expects a training method but got 'none'
+// NONE: error: hone.method: expects parts.lower.method to be one of backprop, {{.*}} but got "none"
+// COMPARED: train.compare: expected none, since parts have methods of their own
 
 // A probe moves the lower part alone.
 // CHECK-LABEL: hone.entry @lower.loss.perturbed(

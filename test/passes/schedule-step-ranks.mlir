@@ -1,8 +1,8 @@
-// RUN: hone-opt %s --hone-schedule-step="optimizer=sgd ranks=a,b rank=b" | FileCheck %s --enable-var-scope
+// RUN: hone-opt %s --test-set-method="optimizer=sgd" --hone-schedule-step="ranks=a,b rank=b" | FileCheck %s --enable-var-scope
 // RUN: not hone-opt %s --hone-schedule-step="ranks=a,a,b rank=a" 2>&1 | FileCheck %s --check-prefix=TWICE
 // RUN: not hone-opt %s --hone-schedule-step="ranks=a,b rank=c" 2>&1 | FileCheck %s --check-prefix=OTHER
 // RUN: not hone-opt %s --hone-schedule-step="rank=a" 2>&1 | FileCheck %s --check-prefix=ALONE
-// RUN: not hone-opt %s --hone-schedule-step="ranks=a,b rank=a in-backward" 2>&1 | FileCheck %s --check-prefix=BACKWARD
+// RUN: not hone-opt %s --test-set-method="optimizer_in_backward=true" --hone-schedule-step="ranks=a,b rank=a" 2>&1 | FileCheck %s --check-prefix=BACKWARD
 
 // A rank with another number of batches would wait for ever, so they are compared
 // before the first. Each batch's gradients are added in the order of the ranks.

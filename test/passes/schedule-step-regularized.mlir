@@ -1,5 +1,5 @@
 // RUN: hone-opt %s --hone-derive-backward --hone-schedule-step | FileCheck %s --enable-var-scope
-// RUN: hone-opt %s --hone-schedule-step="method=mezo" | FileCheck %s --check-prefix=MEZO
+// RUN: hone-opt %s --test-set-method="method=mezo" --hone-schedule-step | FileCheck %s --check-prefix=MEZO
 // RUN: not hone-opt %s --hone-derive-backward --hone-schedule-step="ranks=a,b rank=a" 2>&1 | FileCheck %s --check-prefix=RANKS
 // RUN: hone-opt %s --hone-derive-generation="rows=4 positions=16" | FileCheck %s --check-prefix=TEXT
 

@@ -1,14 +1,14 @@
-// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=uniform unselected-update=none selection-warmup=2" --hone-erase-unused --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=UPDATE --enable-var-scope
-// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=badam unselected=exact unselected-update=none selection-period=5" | FileCheck %s --check-prefix=BADAM --enable-var-scope
-// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=importance selection-warmup=1" | FileCheck %s --check-prefix=IMPORTANCE --enable-var-scope
-// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=stochastic-depth" --hone-erase-unused --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=DEPTH --enable-var-scope
-// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=uniform selection-ratio=0.3 selection-ratio-end=0.6 selection-schedule=linear" | FileCheck %s --check-prefix=RATIO --enable-var-scope
-// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=lisa unselected=exact unselected-update=none in-backward" --hone-erase-unused --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=BACKWARD --enable-var-scope
-// RUN: not hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=lisa" 2>&1 | FileCheck %s --check-prefix=BADLISA
-// RUN: not hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb unselected-update=some" 2>&1 | FileCheck %s --check-prefix=BADUPDATE
-// RUN: not hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=importance" 2>&1 | FileCheck %s --check-prefix=BADIMPORTANCE
-// RUN: not hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=cyclic selection-groups=2 selection-schedule=step" 2>&1 | FileCheck %s --check-prefix=BADSCHEDULE
-// RUN: not hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection-period=0" 2>&1 | FileCheck %s --check-prefix=BADPERIOD
+// RUN: hone-opt %s --test-set-method="method=lcsb selection=uniform unselected_update=none selection_warmup=2" --hone-derive-backward --hone-schedule-step --hone-erase-unused --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=UPDATE --enable-var-scope
+// RUN: hone-opt %s --test-set-method="method=lcsb selection=badam unselected=exact unselected_update=none selection_period=5 selection_warmup=0" --hone-derive-backward --hone-schedule-step | FileCheck %s --check-prefix=BADAM --enable-var-scope
+// RUN: hone-opt %s --test-set-method="method=lcsb selection=importance selection_warmup=1" --hone-derive-backward --hone-schedule-step | FileCheck %s --check-prefix=IMPORTANCE --enable-var-scope
+// RUN: hone-opt %s --test-set-method="method=lcsb selection=stochastic-depth selection_warmup=0" --hone-derive-backward --hone-schedule-step --hone-erase-unused --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=DEPTH --enable-var-scope
+// RUN: hone-opt %s --test-set-method="method=lcsb selection=uniform selection_ratio=0.3 selection_ratio_end=0.6 selection_schedule=linear selection_warmup=0" --hone-derive-backward --hone-schedule-step | FileCheck %s --check-prefix=RATIO --enable-var-scope
+// RUN: hone-opt %s --test-set-method="method=lcsb selection=lisa unselected=exact unselected_update=none optimizer_in_backward=true selection_warmup=0" --hone-derive-backward --hone-schedule-step --hone-erase-unused --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=BACKWARD --enable-var-scope
+// RUN: not hone-opt %s --test-set-method="method=lcsb selection=lisa unselected=identity selection_warmup=0" --hone-derive-backward --hone-schedule-step 2>&1 | FileCheck %s --check-prefix=BADLISA
+// RUN: not hone-opt %s --test-set-method="method=lcsb unselected_update=some selection_warmup=0" --hone-derive-backward --hone-schedule-step 2>&1 | FileCheck %s --check-prefix=BADUPDATE
+// RUN: not hone-opt %s --test-set-method="method=lcsb selection=importance selection_warmup=0" --hone-derive-backward --hone-schedule-step 2>&1 | FileCheck %s --check-prefix=BADIMPORTANCE
+// RUN: not hone-opt %s --test-set-method="method=lcsb selection=cyclic selection_groups=2 selection_schedule=step selection_warmup=0" --hone-derive-backward --hone-schedule-step 2>&1 | FileCheck %s --check-prefix=BADSCHEDULE
+// RUN: not hone-opt %s --test-set-method="method=lcsb selection_period=0 selection_warmup=0" --hone-derive-backward --hone-schedule-step 2>&1 | FileCheck %s --check-prefix=BADPERIOD
 
 // An update is of each layer by itself, if the mask says so, with the bias
 // correction of as many updates as the layer had; a warm-up has all of them.
@@ -65,11 +65,11 @@
 // BACKWARD-LABEL: hone.entry gradient @gradient.update(
 // BACKWARD: hone.adamw {{.*}} from %{{.*}} : tensor<{{.*}}> when %{{.*}}[2] : tensor<3xi32>
 
-// BADLISA: expects unselected exact and unselected-update none of selection lisa
-// BADUPDATE: expects unselected-update to be momentum or none but got 'some'
-// BADIMPORTANCE: expects a warm-up of selection importance
-// BADSCHEDULE: expects a constant ratio of selection cyclic but got selection-schedule 'step'
-// BADPERIOD: expects selection-period to be at least 1 but got 0
+// BADLISA: train.unselected: expected exact, which selection lisa is, but found identity
+// BADUPDATE: hone.method: expects train.unselected_update to be one of momentum, none but got "some"
+// BADIMPORTANCE: train.selection_warmup: expected at least 1
+// BADSCHEDULE: train.selection_schedule: selection cyclic does not read it
+// BADPERIOD: hone.method: expects train.selection_period to be an integer from 1 to 16777216 but got "0"
 
 module attributes {hone.max_rows = 16 : i64} {
   hone.block @start() -> tensor<?x4xf32> {

@@ -1,16 +1,16 @@
-// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=uniform selection-ratio=0.3" | FileCheck %s --check-prefixes=CHECK,UNIFORM --enable-var-scope
-// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=round-robin selection-ratio=0.3" | FileCheck %s --check-prefixes=CHECK,ROBIN --enable-var-scope
-// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=cyclic selection-groups=3" | FileCheck %s --check-prefixes=CHECK,CYCLIC --enable-var-scope
-// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=bernoulli selection-ratio=0.3" | FileCheck %s --check-prefix=BERNOULLI --enable-var-scope
-// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=uniform selection-ratio=0.3 selection-warmup=2" | FileCheck %s --check-prefix=WARM --enable-var-scope
-// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=uniform selection-warmup=2 in-backward" --hone-erase-unused --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=BACKWARD --enable-var-scope
-// RUN: hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=uniform ranks=a,b rank=a" --hone-erase-unused --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=RANKS --enable-var-scope
-// RUN: hone-opt %s --hone-derive-backward="residuals=full" --hone-schedule-step="method=lcsb selection=uniform unselected=exact" | FileCheck %s --check-prefix=EXACT --enable-var-scope
-// RUN: not hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=uniform unselected=none" 2>&1 | FileCheck %s --check-prefix=BADREST
-// RUN: not hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=even" 2>&1 | FileCheck %s --check-prefix=BADKIND
-// RUN: not hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=uniform selection-ratio=0" 2>&1 | FileCheck %s --check-prefix=BADRATIO
-// RUN: not hone-opt %s --hone-derive-backward --hone-schedule-step="method=lcsb selection=cyclic selection-groups=4" 2>&1 | FileCheck %s --check-prefix=BADGROUPS
-// RUN: not hone-opt %s --hone-derive-backward="residuals=full" --hone-schedule-step="method=lcsb selection=uniform" 2>&1 | FileCheck %s --check-prefix=FULL
+// RUN: hone-opt %s --test-set-method="method=lcsb selection=uniform selection_ratio=0.3 selection_warmup=0" --hone-derive-backward --hone-schedule-step | FileCheck %s --check-prefixes=CHECK,UNIFORM --enable-var-scope
+// RUN: hone-opt %s --test-set-method="method=lcsb selection=round-robin selection_ratio=0.3 selection_warmup=0" --hone-derive-backward --hone-schedule-step | FileCheck %s --check-prefixes=CHECK,ROBIN --enable-var-scope
+// RUN: hone-opt %s --test-set-method="method=lcsb selection=cyclic selection_groups=3 selection_warmup=0" --hone-derive-backward --hone-schedule-step | FileCheck %s --check-prefixes=CHECK,CYCLIC --enable-var-scope
+// RUN: hone-opt %s --test-set-method="method=lcsb selection=bernoulli selection_ratio=0.3 selection_warmup=0" --hone-derive-backward --hone-schedule-step | FileCheck %s --check-prefix=BERNOULLI --enable-var-scope
+// RUN: hone-opt %s --test-set-method="method=lcsb selection=uniform selection_ratio=0.3 selection_warmup=2" --hone-derive-backward --hone-schedule-step | FileCheck %s --check-prefix=WARM --enable-var-scope
+// RUN: hone-opt %s --test-set-method="method=lcsb selection=uniform selection_warmup=2 optimizer_in_backward=true" --hone-derive-backward --hone-schedule-step --hone-erase-unused --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=BACKWARD --enable-var-scope
+// RUN: hone-opt %s --test-set-method="method=lcsb selection=uniform selection_warmup=0" --hone-derive-backward --hone-schedule-step="ranks=a,b rank=a" --hone-erase-unused --hone-verify-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=RANKS --enable-var-scope
+// RUN: hone-opt %s --test-set-method="method=lcsb selection=uniform unselected=exact selection_warmup=0" --hone-derive-backward="residuals=full" --hone-schedule-step | FileCheck %s --check-prefix=EXACT --enable-var-scope
+// RUN: not hone-opt %s --test-set-method="method=lcsb selection=uniform unselected=none selection_warmup=0" --hone-derive-backward --hone-schedule-step 2>&1 | FileCheck %s --check-prefix=BADREST
+// RUN: not hone-opt %s --test-set-method="method=lcsb selection=even selection_warmup=0" --hone-derive-backward --hone-schedule-step 2>&1 | FileCheck %s --check-prefix=BADKIND
+// RUN: not hone-opt %s --test-set-method="method=lcsb selection=uniform selection_ratio=0 selection_warmup=0" --hone-derive-backward --hone-schedule-step 2>&1 | FileCheck %s --check-prefix=BADRATIO
+// RUN: not hone-opt %s --test-set-method="method=lcsb selection=cyclic selection_groups=4 selection_warmup=0" --hone-derive-backward --hone-schedule-step 2>&1 | FileCheck %s --check-prefix=BADGROUPS
+// RUN: not hone-opt %s --test-set-method="method=lcsb selection=uniform selection_warmup=0" --hone-derive-backward="residuals=full" --hone-schedule-step 2>&1 | FileCheck %s --check-prefix=FULL
 
 // The pool has as many slots as the largest selection: one of three layers here,
 // but with a probability for each as many as there are layers.
@@ -92,11 +92,11 @@
 // EXACT: hone.scalar @scalar.skips(%[[CHOSEN]], %[[REACHES]])
 // EXACT: %[[OWN:.*]] = hone.scalar @scalar.selected_layers(%[[CHOSEN]],
 // EXACT: hone.report %[[OWN]] as "selected_layers" : tensor<3xf32>
-// BADREST: expects unselected to be identity or exact but got 'none'
+// BADREST: hone.method: expects train.unselected to be one of identity, exact but got "none"
 
-// BADKIND: expects selection to be one of uniform, bernoulli, cyclic, round-robin, importance, freeze, lisa, badam, stochastic-depth but got 'even'
-// BADRATIO: expects selection-ratio to be greater than 0 and at most 1 but got 0
-// BADGROUPS: expects selection-groups to be from 1 to 3, the layers that train, but got 4
+// BADKIND: hone.method: expects train.selection to be one of uniform, bernoulli, cyclic, round-robin, importance, freeze, lisa, badam, stochastic-depth but got "even"
+// BADRATIO: hone.method: expects train.selection_ratio to be a number greater than 0 and at most 1, or planned but got "0"
+// BADGROUPS: train.selection_groups: expected at most 3, since that many layers train, but found 4; lower train.selection_groups
 // FULL: expects an input and a cotangent: layers that are selected keep nothing but their one input
 module attributes {hone.max_rows = 16 : i64} {
   hone.block @start() -> tensor<?x4xf32> {

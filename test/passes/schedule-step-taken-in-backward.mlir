@@ -1,4 +1,4 @@
-// RUN: hone-opt %s --verify-diagnostics --hone-schedule-step="in-backward=true"
+// RUN: hone-opt %s --verify-diagnostics --test-set-method="optimizer_in_backward=true" --hone-schedule-step
 
 // What the pass defines must not be there, and with in-backward it defines this.
 module @updating_copy_is_taken {

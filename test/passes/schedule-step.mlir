@@ -1,7 +1,7 @@
 // RUN: hone-opt %s --hone-schedule-step | FileCheck %s --enable-var-scope --check-prefixes=CHECK,ADAMW
-// RUN: hone-opt %s --hone-schedule-step="optimizer=adamw" | FileCheck %s --enable-var-scope --check-prefixes=CHECK,ADAMW
-// RUN: hone-opt %s --hone-schedule-step="optimizer=sgd" | FileCheck %s --enable-var-scope --check-prefixes=CHECK,SGD
-// RUN: hone-opt %s --hone-schedule-step="optimizer=sgd_momentum" | FileCheck %s --enable-var-scope --check-prefixes=CHECK,MOMENTUM
+// RUN: hone-opt %s --test-set-method="optimizer=adamw" --hone-schedule-step | FileCheck %s --enable-var-scope --check-prefixes=CHECK,ADAMW
+// RUN: hone-opt %s --test-set-method="optimizer=sgd" --hone-schedule-step | FileCheck %s --enable-var-scope --check-prefixes=CHECK,SGD
+// RUN: hone-opt %s --test-set-method="optimizer=sgd momentum=0.9" --hone-schedule-step | FileCheck %s --enable-var-scope --check-prefixes=CHECK,MOMENTUM
 
 // Each optimizer is one op whose scalars are arguments of the entry: rates and
 // corrections are run-time values, the method is compiled in.

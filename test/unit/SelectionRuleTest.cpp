@@ -23,36 +23,29 @@ TEST(SelectionRule, AWholePartIsNotRoundedUp) {
       EXPECT_EQ(partOf(layers, double(part) / double(layers)), part);
 }
 
-static SelectionRule ruleOf(const char *kind, double ratio) {
-  SelectionRule rule;
-  rule.ratio = ratio;
-  rule.groups = 4;
-  EXPECT_EQ(rule.parse(kind, "constant"), "");
-  return rule;
+static SelectionRule ruleOf(const char *kind, double ratio,
+                            const char *schedule = "constant",
+                            double lastRatio = 1) {
+  rt::LcsbSettings settings;
+  settings.selection = kind;
+  settings.selection_ratio = ratio;
+  settings.selection_schedule = schedule;
+  settings.selection_ratio_end = lastRatio;
+  return SelectionRule::of(settings);
 }
 
-TEST(SelectionRule, NamesAreFoundOrListed) {
-  EXPECT_EQ(ruleOf("uniform", 1).kind, Kind::Uniform);
+TEST(SelectionRule, EveryWordOfTheSettingsHasARow) {
+  rt::LcsbSettings settings;
+  for (const std::string &word : settings.selection.choices()->allowed)
+    EXPECT_NE(ruleOf(word.c_str(), 1).formula(), "") << word;
+  for (const std::string &word : settings.selection_schedule.choices()->allowed)
+    EXPECT_EQ(ruleOf("uniform", 1, word.c_str()).ratioFormula() == "",
+              word == "constant");
   EXPECT_EQ(ruleOf("stochastic-depth", 1).kind, Kind::StochasticDepth);
-  SelectionRule rule;
-  EXPECT_EQ(rule.parse("Uniform", "constant"),
-            "expects selection to be one of uniform, bernoulli, cyclic, "
-            "round-robin, importance, freeze, lisa, badam, stochastic-depth "
-            "but got 'Uniform'");
-  EXPECT_EQ(rule.parse("uniform", "even"),
-            "expects selection-schedule to be one of constant, step, linear, "
-            "cosine but got 'even'");
 }
 
-TEST(SelectionRule, NumbersAreChecked) {
-  SelectionRule rule;
-  rule.lastRatio = 0;
-  EXPECT_NE(rule.parse("uniform", "linear"), "");
-  rule.lastRatio = 1;
-  EXPECT_EQ(rule.parse("uniform", "linear"), "");
-  EXPECT_NE(rule.parse("round-robin", "linear"), "");
-  rule.period = 0;
-  EXPECT_NE(rule.parse("uniform", "linear"), "");
+TEST(SelectionRule, WithoutAScheduleARatioIsConstant) {
+  EXPECT_EQ(ruleOf("round-robin", 0.5, "linear").ratioFormula(), "");
 }
 
 TEST(SelectionRule, MostIsWhatNoStepExceeds) {
@@ -65,7 +58,5 @@ TEST(SelectionRule, MostIsWhatNoStepExceeds) {
   SelectionRule rule = ruleOf("freeze", 0.3);
   rule.warmup = 9;
   EXPECT_EQ(rule.mostOf(10), 3) << "a warm-up has no selection";
-  rule.lastRatio = 0.7;
-  EXPECT_EQ(rule.parse("freeze", "cosine"), "");
-  EXPECT_EQ(rule.mostOf(10), 7);
+  EXPECT_EQ(ruleOf("freeze", 0.3, "cosine", 0.7).mostOf(10), 7);
 }

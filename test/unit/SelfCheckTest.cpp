@@ -286,7 +286,7 @@ protected:
     EXPECT_FALSE(bool(error)) << llvm::toString(std::move(error));
     return report;
   }
-  Report checkWholeModel(std::vector<Estimate> estimates = {},
+  Report checkWholeModel(std::vector<GradientCheck::Kind> estimates = {},
                          const Target *reference = nullptr,
                          std::vector<Route> routes = {},
                          const Target *other = nullptr) {
@@ -350,7 +350,7 @@ TEST_F(SelfCheckTest, ModelHasEveryOpWithAnAdjoint) {
 TEST_F(SelfCheckTest, FindsNothingWhereNothingIsWrong) {
   auto reference = cantFail(createTarget(TargetRequest::parse("reference")));
   Report ops = checkAllOps();
-  Report whole = checkWholeModel({Estimate::Tangent}, reference.get());
+  Report whole = checkWholeModel({GradientCheck::Tangent}, reference.get());
   EXPECT_TRUE(ops.holds()) << ops.table();
   EXPECT_TRUE(whole.holds()) << whole.table();
   EXPECT_TRUE(whole.status("model").isOk());
@@ -503,12 +503,12 @@ TEST_F(SelfCheckTest, Float64FindsWhatIsWrongInFloat32Alone) {
 
 TEST_F(SelfCheckTest, TheSlopeFindsATangentThatIsWrong) {
   breakRules({Fault::Of::Tangent, "hone.gated_activation", 1});
-  EXPECT_EQ(failures(checkWholeModel({Estimate::Tangent})),
+  EXPECT_EQ(failures(checkWholeModel({GradientCheck::Tangent})),
             (std::set<std::string>{"adjoint identity"}));
 }
 
 TEST_F(SelfCheckTest, PerturbedParametersAreWhereTheyShouldBe) {
-  Report report = checkWholeModel({Estimate::PerturbedLoss});
+  Report report = checkWholeModel({GradientCheck::PerturbedLoss});
   EXPECT_TRUE(report.holds()) << report.table();
 }
 

@@ -2,6 +2,7 @@
 
 #include "compiler/spec/Spec.h"
 #include "base/Json.h"
+#include "passes/methods/StepSettings.h"
 
 #include "llvm/ADT/StringRef.h"
 #include "gtest/gtest.h"
@@ -169,7 +170,7 @@ TEST(Spec, PartsHaveWhatTrainHasUnlessTheySayOtherwise) {
                      "  lower: {layers: 0-2, method: mezo}\n"
                      "  upper: {optimizer: adamw, learning_rate: 2e-3}\n");
   EXPECT_TRUE(spec.hasParts());
-  EXPECT_EQ(spec.lowerLayers(), 3);
+  EXPECT_EQ(lowerLayers(spec), 3);
   EXPECT_EQ(spec.lower.learning_rate, 1e-3);
   EXPECT_EQ(spec.upper.learning_rate, 2e-3);
   EXPECT_EQ(spec.lower.momentum, 0.5);
@@ -185,7 +186,7 @@ TEST(Spec, PartsHaveWhatTrainHasUnlessTheySayOtherwise) {
 }
 
 TEST(Spec, ALayerByItselfIsARange) {
-  EXPECT_EQ(parsed("model: m\nparts: {lower: {layers: 0}}\n").lowerLayers(), 1);
+  EXPECT_EQ(lowerLayers(parsed("model: m\nparts: {lower: {layers: 0}}\n")), 1);
   EXPECT_FALSE(parsed("model: m\n").hasParts());
 }
 

@@ -129,9 +129,10 @@ TEST_F(TrainerTest, NormIsThatOfTheGradient) {
   double sum = 0;
   for (double g : gradientOf(bigram, data, {0, 0, 8}))
     sum += g * g;
-  EXPECT_NEAR(
-      bigram.trainer->gradient(data, order, {0, 0, 8}, plain).value().gradientNorm,
-      std::sqrt(sum), 1e-14);
+  EXPECT_NEAR(bigram.trainer->gradient(data, order, {0, 0, 8}, plain)
+                  .value()
+                  .gradientNorm,
+              std::sqrt(sum), 1e-14);
 }
 
 TEST_F(TrainerTest, ClipsAsTorchDoes) {

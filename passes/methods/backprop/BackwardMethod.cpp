@@ -51,33 +51,15 @@ LogicalResult BackwardMethod::checkRanks() {
   return success();
 }
 
-/// One entry is of all layers.
-LogicalResult BackwardMethod::checkWarmups() {
-  std::optional<int64_t> steps;
-  for (const Part &part : parts) {
-    if (!part.selection)
-      continue;
-    int64_t own = part.selection->rule().warmup;
-    if (steps.value_or(own) != own)
-      return model.module.emitError("expects one warm-up of all parts that "
-                                    "select layers but got ")
-             << *steps << " and " << own << " steps";
-    steps = own;
-  }
-  return success();
-}
-
 LogicalResult BackwardMethod::selectLayers() {
   for (Part &part : parts) {
-    if (part.trained.options.selection.empty())
+    if (!part.trained.method.selects)
       continue;
-    auto read = LayerSelection::read(model, part.trained, options.inBackward);
+    auto read = LayerSelection::read(model, part.trained);
     if (failed(read))
       return failure();
-    part.selection = std::move(*read);
+    part.selection.emplace(std::move(*read));
   }
-  if (failed(checkWarmups()))
-    return failure();
   if (llvm::any_of(parts, [](const Part &part) {
         return part.selection && part.selection->rule().warmup > 0;
       })) {
@@ -188,7 +170,7 @@ LogicalResult BackwardMethod::createEntries() {
   if (options.inBackward) {
     const Part &all = parts.front();
     auto createCopy = [&](EntryOp entry) {
-      return createUpdatingCopy(entry, all.trained.optimizer, parameters,
+      return createUpdatingCopy(entry, all.trained.optimizer(), parameters,
                                 all.conditionalLayers(), all.alwaysLayers());
     };
     updating = createCopy(gradient);
@@ -212,7 +194,7 @@ LogicalResult BackwardMethod::createEntries() {
       part.selection->createEntries(model);
     if (options.inBackward)
       continue;
-    const Optimizer optimizer = part.trained.optimizer;
+    const Optimizer optimizer = part.trained.optimizer();
     std::string updateName = part.trained.symbol(update);
     ArrayRef<StringRef> conditional = part.conditionalLayers();
     part.update = conditional.empty()
@@ -247,7 +229,7 @@ SmallVector<Value> BackwardMethod::updateScalars(ScheduleBuilder &b, Part &part,
   UpdatedLayers updated;
   if (part.selection)
     updated = part.selection->beginUpdates(b);
-  UpdateScalars scalars(b.builder.getContext(), part.trained.optimizer,
+  UpdateScalars scalars(b.builder.getContext(), part.trained.optimizer(),
                         model.parameters.isRounded(),
                         part.conditionalLayers().size(),
                         part.alwaysLayers().size());

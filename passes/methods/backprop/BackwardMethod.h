@@ -68,7 +68,6 @@ private:
   mlir::FailureOr<EntryOp> findGradient();
   /// One of several different ranks, none of which updates in the backward.
   mlir::LogicalResult checkRanks();
-  mlir::LogicalResult checkWarmups();
   mlir::LogicalResult selectLayers();
   /// What evaluation runs has the layers of `part` scaled.
   mlir::LogicalResult scaleEvaluation(const Part &part);

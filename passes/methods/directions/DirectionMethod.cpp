@@ -2,8 +2,6 @@
 
 #include "passes/methods/directions/DirectionMethod.h"
 
-#include "passes/methods/fgd/DirectionScales.h"
-
 using namespace mlir;
 
 namespace hone {
@@ -12,19 +10,13 @@ DirectionMethod::DirectionMethod(StepModel &model, TrainedPart part)
     : model(model), part(std::move(part)) {
   Builder builder(model.module.getContext());
   keyType = RankedTensorType::get(4, builder.getI32Type());
-  coefficientType = RankedTensorType::get(this->part.options.directions,
-                                          builder.getF32Type());
+  coefficientType = RankedTensorType::get(
+      int64_t(this->part.settings.directions), builder.getF32Type());
 }
 
 LogicalResult DirectionMethod::createEntries() {
-  int64_t directions = part.options.directions;
-  // The number of a direction is in 11 bits of a key.
-  if (directions < 1 || directions >= 1 << 11)
-    return model.module.emitError("expects 1 to 2047 directions but got ")
-           << directions;
-  if (failed(readScales()))
-    return failure();
-  scalars.emplace(model.module.getContext(), part.optimizer,
+  readScales();
+  scalars.emplace(model.module.getContext(), part.optimizer(),
                   model.parameters.isRounded(), /*selectable=*/0,
                   scaled.size());
   FailureOr<EntryOp> created = createTrial();
@@ -37,21 +29,17 @@ LogicalResult DirectionMethod::createEntries() {
     return failure();
   ArrayAttr prefixes = part.prefixes(model);
   if (!part.isCompared)
-    updateEntry = createUpdateEntryAlong(model.module, update, part.optimizer,
+    updateEntry = createUpdateEntryAlong(model.module, update, part.optimizer(),
                                          model.parameters, prefixes,
                                          coefficientType, scaled);
   estimateEntry = createEstimate(estimate);
   return success();
 }
 
-LogicalResult DirectionMethod::readScales() {
-  const std::string &given = part.options.directionScales;
-  if (given.empty())
-    return success();
-  std::string problem;
-  SmallVector<DirectionScale> wanted = parseDirectionScales(given, problem);
-  if (!problem.empty())
-    return model.module.emitError("direction-scales: ") << problem;
+void DirectionMethod::readScales() {
+  const SmallVector<DirectionScale> wanted = directionScales();
+  if (wanted.empty())
+    return;
   for (const TrainableLayer &layer : model.parameters.layers()) {
     if (!part.has(layer.prefix))
       continue;
@@ -65,7 +53,6 @@ LogicalResult DirectionMethod::readScales() {
     lastScales.push_back(isGiven ? own->scale : 1);
     rises.push_back(isGiven);
   }
-  return success();
 }
 
 EntryOp DirectionMethod::createEstimate(StringRef name) const {
@@ -107,9 +94,9 @@ SmallVector<Value> DirectionMethod::begin(ScheduleBuilder &b) {
   step = b.integerSetting("completed");
   scales = makeScales(b);
   beginTrials(b);
-  Value none = b.scalar(
-      "zeros", {},
-      RankedTensorType::get(part.options.directions, b.builder.getF64Type()));
+  Value none = b.scalar("zeros", {},
+                        RankedTensorType::get(int64_t(part.settings.directions),
+                                              b.builder.getF64Type()));
   first = b.scalar("false", {}, b.integer);
   count = b.scalar("directions", none, b.integer);
   if (trials() == Trials::Pairs)
@@ -121,7 +108,7 @@ SmallVector<Value> DirectionMethod::begin(ScheduleBuilder &b) {
 
 SmallVector<Value> DirectionMethod::addBatch(ScheduleBuilder &b, Value batch,
                                              ValueRange carried) {
-  int64_t directions = part.options.directions;
+  int64_t directions = part.settings.directions;
   int64_t expected = trials() == Trials::Pairs     ? 2 * directions
                      : trials() == Trials::AndBase ? directions + 1
                                                    : directions;

@@ -11,6 +11,7 @@
 #define HONE_PASSES_METHODS_DIRECTIONS_DIRECTIONMETHOD_H
 
 #include "passes/methods/StepMethod.h"
+#include "passes/methods/directions/DirectionScales.h"
 
 namespace hone {
 
@@ -37,6 +38,10 @@ public:
   mlir::LogicalResult scheduleReplay() override;
 
 protected:
+  /// How far layers move along a direction; all the way where nothing is said.
+  virtual llvm::SmallVector<DirectionScale> directionScales() const {
+    return {};
+  }
   /// How many trials there are of a batch.
   enum class Trials {
     OfEach,  ///< one along each direction
@@ -66,7 +71,7 @@ protected:
   Value seed, step;
 
 private:
-  mlir::LogicalResult readScales();
+  void readScales();
   EntryOp createEstimate(llvm::StringRef name) const;
   /// Null: directions are not scaled.
   Value makeScales(ScheduleBuilder &b) const;
@@ -80,11 +85,6 @@ private:
   /// Of the schedule that is written.
   Value first, count, weight, found, rate;
 };
-
-std::unique_ptr<StepMethod>
-createSpsaMethod(StepModel &model, const TrainedPart &part, bool oneSided);
-std::unique_ptr<StepMethod>
-createForwardGradientMethod(StepModel &model, const TrainedPart &part);
 
 } // namespace hone
 

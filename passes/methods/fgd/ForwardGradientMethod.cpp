@@ -8,7 +8,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/methods/Methods.h"
+#include "passes/methods/StepSettings.h"
 #include "passes/methods/directions/DirectionMethod.h"
+#include "passes/methods/directions/DirectionScales.h"
 
 using namespace mlir;
 
@@ -20,10 +23,19 @@ class ForwardGradientMethod : public DirectionMethod {
 public:
   using DirectionMethod::DirectionMethod;
 
+  static std::unique_ptr<StepMethod> create(StepModel &model,
+                                            const TrainedPart &part) {
+    return std::make_unique<ForwardGradientMethod>(model, part);
+  }
+
   bool isLossClean() const override { return true; }
 
 private:
   Trials trials() const override { return Trials::OfEach; }
+  SmallVector<DirectionScale> directionScales() const override {
+    std::string problem; // the rules have checked that there is none
+    return parseDirectionScales(part.settings.direction_scales.text(), problem);
+  }
   FailureOr<EntryOp> createTrial() override {
     std::string name = part.symbol(model.loss.getSymName()) + ".tangent";
     return model.tangents.create(
@@ -46,9 +58,67 @@ private:
 
 } // namespace
 
-std::unique_ptr<StepMethod>
-createForwardGradientMethod(StepModel &model, const TrainedPart &part) {
-  return std::make_unique<ForwardGradientMethod>(model, part);
+static std::optional<Problem> findUnread(const rt::MethodSettings &own,
+                                         const rt::Setting &setting) {
+  if (&setting != &own.direction_scale_steps || !own.direction_scales.empty())
+    return std::nullopt;
+  return Problem{
+      setting,
+      "only " + own.direction_scales.key() + " rise, but there are none",
+      "remove " + setting.key() + ", or add " + own.direction_scales.key()};
+}
+
+/// The layers whose scales may be said: of the part, or of both if they have
+/// the same scales.
+static LayerRange scaledLayers(const MethodFacts &facts) {
+  const rt::Settings &settings = facts.settings;
+  const int64_t count = facts.layers->model;
+  if (!settings.hasParts())
+    return {0, count - 1};
+  auto has = [&](const rt::PartSettings &part) {
+    return &part == &facts.own ||
+           (part.direction_scales.isReadBy(part.method) &&
+            part.direction_scales.text() == facts.own.direction_scales.text());
+  };
+  const int64_t cut = lowerLayers(settings);
+  return {has(settings.lower) ? 0 : cut,
+          has(settings.upper) ? count - 1 : cut - 1};
+}
+
+/// Rules of direction_scales.
+static std::optional<Problem> findProblem(const MethodFacts &facts) {
+  const rt::MethodSettings &own = facts.own;
+  std::string problem;
+  SmallVector<DirectionScale> scales =
+      parseDirectionScales(own.direction_scales.text(), problem);
+  if (!problem.empty())
+    return Problem{own.direction_scales, problem,
+                   "write layers in their order, counted from 0",
+                   rt::ErrorCode::BadSpecValue};
+  if (!facts.layers)
+    return std::nullopt;
+  const LayerRange range = scaledLayers(facts);
+  for (const DirectionScale &scale : scales)
+    if (scale.layers.first < range.first || scale.layers.last > range.last)
+      return Problem{
+          own.direction_scales,
+          (range.first > 0 ? "expected layers from " +
+                                 std::to_string(range.first) + " up to "
+                           : "expected layers up to ") +
+              std::to_string(range.last) + ", the last that method " +
+              own.method + " trains, but found " +
+              std::to_string(scale.layers.last > range.last
+                                 ? scale.layers.last
+                                 : scale.layers.first),
+          "give scales of layers that it trains", rt::ErrorCode::BadSpecValue};
+  return std::nullopt;
+}
+
+Method methods::forwardGradient() {
+  Method method{GradientCheck::Tangent, ForwardGradientMethod::create};
+  method.findUnread = findUnread;
+  method.findProblem = findProblem;
+  return method;
 }
 
 } // namespace hone

@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/methods/Methods.h"
 #include "passes/methods/directions/DirectionMethod.h"
 
 using namespace mlir;
@@ -24,6 +25,12 @@ class SpsaMethod : public DirectionMethod {
 public:
   SpsaMethod(StepModel &model, const TrainedPart &part, bool oneSided)
       : DirectionMethod(model, part), oneSided(oneSided) {}
+
+  template <bool oneSided>
+  static std::unique_ptr<StepMethod> create(StepModel &model,
+                                            const TrainedPart &part) {
+    return std::make_unique<SpsaMethod>(model, part, oneSided);
+  }
 
   bool isLossClean() const override { return false; }
 
@@ -60,9 +67,12 @@ private:
 
 } // namespace
 
-std::unique_ptr<StepMethod>
-createSpsaMethod(StepModel &model, const TrainedPart &part, bool oneSided) {
-  return std::make_unique<SpsaMethod>(model, part, oneSided);
+Method methods::mezo() {
+  return {GradientCheck::PerturbedLoss, SpsaMethod::create</*oneSided=*/false>};
+}
+
+Method methods::mezoOneSided() {
+  return {GradientCheck::PerturbedLoss, SpsaMethod::create</*oneSided=*/true>};
 }
 
 } // namespace hone

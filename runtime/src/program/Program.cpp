@@ -448,9 +448,9 @@ int runProgram(const hone_module &compiled, int argc, char **argv,
                          compiled.struct_size == sizeof(hone_module) &&
                          compiled.schedule_count == 1 &&
                          compiled.schedules[0].purpose == HONE_GENERATE;
-  Status status =
-      generates ? runGeneration(compiled, arguments, use, outcome)
-                : execute(compiled, arguments, use, findTask, outcome);
+  Status status = generates
+                      ? runGeneration(compiled, arguments, use, outcome)
+                      : execute(compiled, arguments, use, findTask, outcome);
   if (!status.isOk()) {
     fflush(stdout);
     fputs(status.render().c_str(), stderr);

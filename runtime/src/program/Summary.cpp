@@ -53,14 +53,20 @@ static std::string selectionOf(const MethodSettings &train) {
   return text;
 }
 
-/// ", directions 4": what `method` has of `settings` for its gradient.
+/// ", directions 4": what `method` has of `settings` for its gradient, beside
+/// what is as ever.
 static std::string toldTo(const std::string &method,
                           const MethodSettings &settings) {
-  std::string text;
   if (settings.selection.isReadBy(method))
-    text += ", selection " + selectionOf(settings);
-  if (settings.directions.isReadBy(method))
-    text += ", directions " + settings.directions.text();
+    return ", selection " + selectionOf(settings);
+  TrainSettings defaults;
+  std::string text;
+  for (const Setting *setting : settings.members())
+    if (!setting->methods.empty() && setting->isReadBy(method) &&
+        setting->setBy == SetBy::Spec && Settings::isOfMethod(*setting) &&
+        (setting == &settings.directions ||
+         setting->text() != Settings::find(defaults, *setting)->text()))
+      text += std::string(", ") + setting->name + " " + setting->text();
   return text;
 }
 

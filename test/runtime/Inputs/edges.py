@@ -46,7 +46,8 @@ def included(source):
             continue
         own = path.relative_to(source).parts[0]
         for name in re.findall(r'^#\s*include "([^"/]+)/', path.read_text(), re.M):
-            if name not in (own, "hone"):
+            # Of passes there are the settings of methods: see rules.test.
+            if name not in (own, "hone", "passes"):
                 found.setdefault((own, name), path)
     return found
 

@@ -1,28 +1,12 @@
 //===- DirectionScales.cpp - How far layers move along a direction --------===//
 
-#include "passes/methods/fgd/DirectionScales.h"
+#include "passes/methods/directions/DirectionScales.h"
 
 #include "llvm/ADT/StringExtras.h"
 
 using namespace llvm;
 
 namespace hone {
-
-static bool parseLayer(StringRef text, int64_t &layer) {
-  return !text.empty() && all_of(text, isDigit) &&
-         !text.getAsInteger(10, layer) && layer < int64_t(1) << 24;
-}
-
-std::optional<LayerRange> parseLayerRange(StringRef text) {
-  auto [first, last] = text.split('-');
-  if (!text.contains('-'))
-    last = first;
-  LayerRange range;
-  if (!parseLayer(first, range.first) || !parseLayer(last, range.last) ||
-      range.first > range.last)
-    return std::nullopt;
-  return range;
-}
 
 SmallVector<DirectionScale> parseDirectionScales(StringRef text,
                                                  std::string &problem) {

@@ -1,16 +1,13 @@
-//===- StepRequest.h - What a spec asks of the passes of a step -----------===//
+//===- StepRules.h - What --step-options must not ask for -----------------===//
 
-#ifndef HONE_COMPILER_DRIVER_STEPREQUEST_H
-#define HONE_COMPILER_DRIVER_STEPREQUEST_H
+#ifndef HONE_COMPILER_RULES_STEPRULES_H
+#define HONE_COMPILER_RULES_STEPRULES_H
 
 #include "base/Status.h"
 #include "compiler/spec/Spec.h"
 #include "passes/StepOptions.h"
 
 namespace hone {
-
-/// Sets the methods of `spec`, and what these are told.
-void setMethods(StepOptions &options, const Spec &spec);
 
 /// That `given`, of --step-options, suits the methods of `spec`. Errors:
 /// OptionsDisagree.

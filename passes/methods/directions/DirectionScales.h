@@ -6,25 +6,16 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_METHODS_FGD_DIRECTIONSCALES_H
-#define HONE_PASSES_METHODS_FGD_DIRECTIONSCALES_H
+#ifndef HONE_PASSES_METHODS_DIRECTIONS_DIRECTIONSCALES_H
+#define HONE_PASSES_METHODS_DIRECTIONS_DIRECTIONSCALES_H
+
+#include "passes/parts/LayerRange.h"
 
 #include "llvm/ADT/SmallVector.h"
-#include "llvm/ADT/StringRef.h"
 
-#include <cstdint>
-#include <optional>
 #include <string>
 
 namespace hone {
-
-/// Layers, counted from 0, both ends meant.
-struct LayerRange {
-  int64_t first, last;
-};
-
-/// "2-5", or "2"; none if it is something else.
-std::optional<LayerRange> parseLayerRange(llvm::StringRef text);
 
 /// Layers and their alpha.
 struct DirectionScale {

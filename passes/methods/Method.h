@@ -1,0 +1,99 @@
+//===- Method.h - What the compiler knows of a training method ------------===//
+//
+// One description for each method, made by the function that the list in
+// MethodSettings.h names. README.md says how one is added.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_PASSES_METHODS_METHOD_H
+#define HONE_PASSES_METHODS_METHOD_H
+
+#include "base/Status.h"
+#include "module/Settings.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace hone {
+
+class StepMethod;
+struct StepModel;
+struct TrainedPart;
+
+/// What --self-check compares for a method beside the gradient itself.
+class GradientCheck {
+public:
+  enum Kind {
+    Gradient,      ///< nothing: the gradient is what it has
+    Tangent,       ///< the derivative along a direction, with the gradient's
+    PerturbedLoss, ///< the loss along a direction, with the loss there
+  };
+  /// There is no other constructor, so a method that says nothing of how it is
+  /// checked does not compile.
+  constexpr GradientCheck(Kind kind) : kind(kind) {}
+  constexpr operator Kind() const { return kind; }
+
+private:
+  Kind kind;
+};
+
+/// A rule that settings break. Who reports it says where they are from.
+struct Problem {
+  const rt::Setting &setting;
+  std::string problem; ///< "expected at most 3, ..., but found 4"
+  std::string remedy;
+  rt::ErrorCode code = rt::ErrorCode::KeysDisagree;
+};
+
+/// Whether the user wrote the key.
+using IsGiven = llvm::function_ref<bool(const std::string &key)>;
+
+struct LayerCounts {
+  int64_t model;   ///< of the whole model
+  int64_t trained; ///< of the part, with parameters that train
+  /// Whether what makes the input of the part's lowest layer trains with it.
+  bool trainsSource = false;
+};
+
+/// What the rules of a method are asked about.
+struct MethodFacts {
+  const rt::Settings &settings;
+  const rt::MethodSettings &own; ///< of those, the method's
+  llvm::StringRef method;        ///< that of `own`, or which is compared
+  IsGiven isGiven;
+  std::optional<LayerCounts> layers; ///< none: there is no model yet
+
+  bool isCompared() const { return method != own.method; }
+};
+
+struct Method {
+  GradientCheck check;
+  /// What it does in a step; null: the methods of a step that have a backward
+  /// have one in common.
+  std::unique_ptr<StepMethod> (*create)(StepModel &model,
+                                        const TrainedPart &part) = nullptr;
+  /// Whether a step has a backward of some layers only.
+  bool selects = false;
+  /// Whether plans choose what each layer keeps; null: it keeps nothing.
+  bool (*choosesResiduals)(const rt::MethodSettings &own) = nullptr;
+  /// Sets what follows from other settings, of those that are not given.
+  void (*settle)(rt::MethodSettings &own,
+                 llvm::function_ref<bool(const rt::Setting &)> isGiven) =
+      nullptr;
+  /// Why no step reads `setting`, one of its own; none: one does.
+  std::optional<Problem> (*findUnread)(const rt::MethodSettings &own,
+                                       const rt::Setting &setting) = nullptr;
+  /// The first of its rules that is broken.
+  std::optional<Problem> (*findProblem)(const MethodFacts &facts) = nullptr;
+};
+
+/// Null: there is none of this name.
+const Method *findMethod(llvm::StringRef name);
+
+} // namespace hone
+
+#endif

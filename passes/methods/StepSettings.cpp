@@ -1,0 +1,302 @@
+//===- StepSettings.cpp - What the passes of a step are told --------------===//
+
+#include "passes/methods/StepSettings.h"
+
+#include "dialects/Hone/HoneOps.h"
+#include "passes/parts/LayerParts.h"
+#include "passes/parts/LayerRange.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace hone {
+
+StringRef partOf(const rt::Settings &settings, const rt::MethodSettings &own) {
+  return &own == &settings.lower   ? LayerParts::lower
+         : &own == &settings.upper ? LayerParts::upper
+                                   : "";
+}
+
+/// The method of `own`, and that which is compared with it.
+static SmallVector<StringRef> methodsOf(const rt::Settings &settings,
+                                        const rt::MethodSettings &own) {
+  SmallVector<StringRef> methods = {own.method};
+  if (settings.compares())
+    methods.push_back(settings.train.compare);
+  return methods;
+}
+
+//===----------------------------------------------------------------------===//
+// As an attribute
+//===----------------------------------------------------------------------===//
+
+static Attribute attributeOf(Builder &builder, const rt::Setting &setting) {
+  const rt::Setting::Number number = setting.number();
+  if (!setting.choices()) {
+    if (const auto *truth = std::get_if<bool>(&number))
+      return builder.getBoolAttr(*truth);
+    if (const auto *whole = std::get_if<int64_t>(&number))
+      return builder.getI64IntegerAttr(*whole);
+    if (const auto *real = std::get_if<double>(&number))
+      return builder.getF64FloatAttr(*real);
+  }
+  return builder.getStringAttr(setting.text());
+}
+
+/// As Setting::parse reads it; empty: of no kind that settings have.
+static std::string textOf(Attribute attribute) {
+  if (auto truth = dyn_cast<BoolAttr>(attribute))
+    return truth.getValue() ? "true" : "false";
+  if (auto whole = dyn_cast<IntegerAttr>(attribute))
+    return std::to_string(whole.getInt());
+  if (auto real = dyn_cast<FloatAttr>(attribute))
+    return rt::formatExact(real.getValueAsDouble());
+  if (auto word = dyn_cast<StringAttr>(attribute))
+    return word.str();
+  return "";
+}
+
+/// Reads `given` into the members of `section`, but for `others`, and notes
+/// their keys in `found`.
+static LogicalResult readSection(ModuleOp module, DictionaryAttr given,
+                                 rt::Section &section,
+                                 ArrayRef<StringRef> others,
+                                 std::set<std::string> &found) {
+  for (NamedAttribute attribute : given) {
+    StringRef name = attribute.getName();
+    if (llvm::is_contained(others, name))
+      continue;
+    auto member = llvm::find_if(
+        section.members(), [&](rt::Setting *own) { return name == own->name; });
+    auto refuse = [&] {
+      return module.emitError()
+             << HoneDialect::getMethodAttrName() << ": expects ";
+    };
+    if (member == section.members().end())
+      return refuse() << "settings of " << section.name << " but got '" << name
+                      << "'";
+    rt::Setting &setting = **member;
+    if (!setting.parse(textOf(attribute.getValue())))
+      return refuse() << setting.key() << " to be " << setting.expected()
+                      << " but got " << attribute.getValue();
+    found.insert(setting.key());
+  }
+  return success();
+}
+
+FailureOr<StepSettings> StepSettings::read(ModuleOp module) {
+  StepSettings settings;
+  auto whole =
+      module->getAttrOfType<DictionaryAttr>(HoneDialect::getMethodAttrName());
+  if (!whole)
+    return settings;
+  if (failed(readSection(module, whole, settings.train,
+                         {LayerParts::lower, LayerParts::upper},
+                         settings.given)))
+    return failure();
+  for (auto [name, part] : {std::pair(LayerParts::lower, &settings.lower),
+                            std::pair(LayerParts::upper, &settings.upper)})
+    if (auto own = whole.getAs<DictionaryAttr>(name);
+        own && failed(readSection(module, own, *part, {}, settings.given)))
+      return failure();
+  settleMethods(settings,
+                [&](const std::string &key) { return settings.isGiven(key); });
+  return settings;
+}
+
+void StepSettings::write(const rt::Settings &settings, ModuleOp module) {
+  Builder builder(module.getContext());
+  auto sectionOf = [&](const rt::Section &section, auto isWanted) {
+    NamedAttrList own;
+    for (const rt::Setting *setting : section.members())
+      if (setting->setBy == rt::SetBy::Spec && isWanted(*setting))
+        own.append(setting->name, attributeOf(builder, *setting));
+    return own;
+  };
+  auto isRead = [&](const rt::MethodSettings &own, const rt::Setting &setting) {
+    return settings.isRead(setting) &&
+           llvm::any_of(methodsOf(settings, own), [&](StringRef method) {
+             return setting.isReadBy(method.str()) &&
+                    !findUnread(own, method, setting);
+           });
+  };
+  const rt::TrainSettings &train = settings.train;
+  NamedAttrList whole = sectionOf(train, [&](const rt::Setting &setting) {
+    bool isCommon =
+        &setting == &train.compare || &setting == &train.optimizer_in_backward;
+    return isCommon ||
+           (!settings.hasParts() && rt::Settings::isOfMethod(setting) &&
+            isRead(train, setting));
+  });
+  if (settings.hasParts())
+    for (auto [name, part] : {std::pair(LayerParts::lower, &settings.lower),
+                              std::pair(LayerParts::upper, &settings.upper)})
+      whole.append(name, builder.getDictionaryAttr(sectionOf(
+                             *part, [&, part = part](const rt::Setting &own) {
+                               return !own.text().empty() && isRead(*part, own);
+                             })));
+  module->setAttr(HoneDialect::getMethodAttrName(),
+                  whole.getDictionary(module.getContext()));
+}
+
+//===----------------------------------------------------------------------===//
+// What methods make of them
+//===----------------------------------------------------------------------===//
+
+int64_t lowerLayers(const rt::Settings &settings) {
+  auto range = parseLayerRange(settings.lower.layers);
+  return range ? range->last + 1 : 0;
+}
+
+void settleMethods(rt::Settings &settings, IsGiven isGiven) {
+  SmallVector<rt::MethodSettings *> all = {&settings.train};
+  if (settings.hasParts())
+    all = {&settings.lower, &settings.upper};
+  for (rt::MethodSettings *own : all) {
+    // What a part is not given is as in train.
+    auto isSaid = [&](const rt::Setting &setting) {
+      return isGiven(setting.key()) ||
+             isGiven(std::string(settings.train.name) + "." + setting.name);
+    };
+    for (rt::Setting *setting : own->members())
+      for (auto [method, standard] : setting->standards)
+        if (method == own->method && !isSaid(*setting))
+          setting->parse(standard);
+    for (StringRef name : methodsOf(settings, *own))
+      if (const Method *method = findMethod(name); method && method->settle)
+        method->settle(*own, isSaid);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Rules
+//===----------------------------------------------------------------------===//
+
+/// The optimizer that alone reads `setting` of `own`; null: all do.
+static const char *optimizerOf(const rt::MethodSettings &own,
+                               const rt::Setting &setting) {
+  if (&setting == &own.momentum)
+    return "sgd";
+  bool isAdam = &setting == &own.adam_beta1 || &setting == &own.adam_beta2 ||
+                &setting == &own.adam_epsilon;
+  return isAdam ? "adamw" : nullptr;
+}
+
+std::optional<Problem> findUnread(const rt::MethodSettings &own,
+                                  StringRef method,
+                                  const rt::Setting &setting) {
+  const Method *found = findMethod(method);
+  if (found && found->findUnread && setting.isReadBy(method.str()))
+    if (std::optional<Problem> problem = found->findUnread(own, setting))
+      return problem;
+  const char *optimizer = optimizerOf(own, setting);
+  if (!optimizer || own.optimizer == optimizer)
+    return std::nullopt;
+  return Problem{setting,
+                 "only optimizer " + std::string(optimizer) +
+                     " reads it, but optimizer is " + own.optimizer,
+                 "remove " + setting.key() + ", or set " + own.optimizer.key() +
+                     " to " + optimizer};
+}
+
+/// That the second method is one that can be compared.
+static std::optional<Problem>
+findProblemOfComparison(const rt::Settings &settings, IsGiven isGiven) {
+  const rt::TrainSettings &train = settings.train;
+  const std::string &key = train.compare.key();
+  if (!settings.compares() && isGiven(train.compare_every.key()))
+    return Problem{train.compare_every,
+                   "only a comparison reads it, but compare is none",
+                   "remove " + train.compare_every.key() + ", or set " + key +
+                       " to another method"};
+  if (!settings.compares())
+    return std::nullopt;
+  if (settings.hasParts())
+    return Problem{train.compare,
+                   "expected none, since parts have methods of their own, but "
+                   "found " +
+                       train.compare,
+                   "remove " + key + ", or parts"};
+  if (train.compare.text() == train.method.text())
+    return Problem{train.compare,
+                   "expected another method than that which trains, whose "
+                   "gradient it would be again, but found " +
+                       train.compare,
+                   "remove " + key + ", or set " + train.method.key() +
+                       " to another one"};
+  // What is kept rounded follows from what a plan has room for.
+  if (train.kept_dtype == "bfloat16")
+    return Problem{train.compare,
+                   "expected none, since with kept_dtype bfloat16 the room "
+                   "that a comparison takes would change the run's gradients, "
+                   "but found " +
+                       train.compare,
+                   "remove " + key + ", or " + train.kept_dtype.key()};
+  return std::nullopt;
+}
+
+/// Those of one method, and of what it is compared with.
+static std::optional<Problem> findProblemOf(const rt::Settings &settings,
+                                            const rt::MethodSettings &own,
+                                            IsGiven isGiven,
+                                            std::optional<LayerCounts> layers) {
+  for (const rt::Setting *setting : own.members())
+    if (isGiven(setting->key()) && !settings.isRead(*setting) &&
+        rt::Settings::isOfMethod(*setting))
+      return Problem{
+          *setting,
+          setting->readers() + ", but method is " + own.method +
+              (settings.compares()
+                   ? ", and compare is " + settings.train.compare.text()
+                   : ""),
+          "remove " + setting->key() + ", or set " + own.method.key() + " to " +
+              setting->methods.front()};
+  for (StringRef name : methodsOf(settings, own)) {
+    const Method *method = findMethod(name);
+    if (!method)
+      continue;
+    for (const rt::Setting *setting : own.members())
+      if (isGiven(setting->key()))
+        if (std::optional<Problem> problem = findUnread(own, name, *setting))
+          return problem;
+    if (method->findProblem)
+      if (std::optional<Problem> problem =
+              method->findProblem({settings, own, name, isGiven, layers}))
+        return problem;
+  }
+  return std::nullopt;
+}
+
+std::optional<Problem> findMethodProblem(
+    const rt::Settings &settings, IsGiven isGiven,
+    function_ref<LayerCounts(const rt::MethodSettings &own)> layers) {
+  if (auto problem = findProblemOfComparison(settings, isGiven))
+    return problem;
+  const rt::TrainSettings &train = settings.train;
+  if (settings.hasParts() && train.optimizer_in_backward)
+    return Problem{train.optimizer_in_backward,
+                   "expected false, since updates of parts come behind all "
+                   "gradients, but found true",
+                   "remove " + train.optimizer_in_backward.key() +
+                       ", or parts"};
+  for (const rt::MethodSettings *own : settings.methods())
+    if (auto problem =
+            findProblemOf(settings, *own, isGiven,
+                          layers ? std::optional(layers(*own)) : std::nullopt))
+      return problem;
+  if (!settings.hasParts())
+    return std::nullopt;
+  const rt::Integer &below = settings.lower.selection_warmup,
+                    &above = settings.upper.selection_warmup;
+  if (settings.isRead(below) && settings.isRead(above) && below != above)
+    return Problem{above,
+                   "expected " + below.text() + ", as " + below.key() +
+                       ", since one backward is of all layers in a warm-up, "
+                       "but found " +
+                       above.text(),
+                   "set " + train.selection_warmup.key() + " for both"};
+  return std::nullopt;
+}
+
+} // namespace hone

@@ -1,0 +1,58 @@
+//===- StepSettings.h - What the passes of a step are told ----------------===//
+//
+// The attribute hone.method of a module: what a spec says of methods, under the
+// spec's names. A module without it trains by backprop.
+//
+//   hone.method = {method = "lcsb", selection_ratio = 0.3, compare = "mezo"}
+//   hone.method = {lower = {layers = "0-4", method = "mezo"}, upper = {}}
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_PASSES_METHODS_STEPSETTINGS_H
+#define HONE_PASSES_METHODS_STEPSETTINGS_H
+
+#include "passes/methods/Method.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <set>
+
+namespace hone {
+
+struct StepSettings : rt::Settings {
+  /// Fails with a diagnostic at what is no setting, or no value of one.
+  static mlir::FailureOr<StepSettings> read(mlir::ModuleOp module);
+  /// Writes what passes read of `settings`, so that read() has it again.
+  static void write(const rt::Settings &settings, mlir::ModuleOp module);
+
+  bool isGiven(const std::string &key) const { return given.count(key); }
+
+private:
+  std::set<std::string> given;
+};
+
+/// Settles what follows from other settings, of those that are not given: the
+/// standards of methods, and what they say themselves.
+void settleMethods(rt::Settings &settings, IsGiven isGiven);
+
+/// Why no step reads `setting` of `own`, which `method` has; none: one does.
+std::optional<Problem> findUnread(const rt::MethodSettings &own,
+                                  llvm::StringRef method,
+                                  const rt::Setting &setting);
+
+/// The first rule of methods, or between them, that `settings` break. Of
+/// `layers` there is nothing as long as there is no model.
+std::optional<Problem> findMethodProblem(
+    const rt::Settings &settings, IsGiven isGiven,
+    llvm::function_ref<LayerCounts(const rt::MethodSettings &own)> layers =
+        nullptr);
+
+/// Layers of the lower part; 0: there are no parts.
+int64_t lowerLayers(const rt::Settings &settings);
+/// The part that `own` of `settings` is of: lower, upper, or empty.
+llvm::StringRef partOf(const rt::Settings &settings,
+                       const rt::MethodSettings &own);
+
+} // namespace hone
+
+#endif

@@ -1,0 +1,281 @@
+//===- LcsbMethod.cpp - A backward of some layers -------------------------===//
+//
+// Selective backpropagation (docs/methods/lcsb.md). In a step it is the
+// backward that all methods with one have in common, of the layers that
+// passes/selection selects; here is what its settings mean together.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/methods/Methods.h"
+#include "passes/selection/SelectionRule.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace hone {
+
+namespace {
+/// What a selection means where a spec does not say it.
+struct SelectionStandard {
+  const char *selection;
+  int64_t warmup = -1, period = 1; ///< -1: as the setting has it
+  const char *unselected = "identity", *update = "momentum";
+};
+} // namespace
+
+/// The first is of all that have no row.
+static constexpr SelectionStandard kSelections[] = {
+    {""},
+    {"freeze", 0, 1, "identity", "none"},
+    {"lisa", 0, 20, "exact", "none"},
+    {"badam", 0, 100, "exact", "none"},
+    // Steps without it would train another network than the one evaluated.
+    {"stochastic-depth", 0, 1, "identity", "momentum"},
+};
+
+static const SelectionStandard &standardOf(const rt::LcsbSettings &own) {
+  const auto *found =
+      llvm::find_if(kSelections, [&](const SelectionStandard &standard) {
+        return own.selection == standard.selection;
+      });
+  return found == std::end(kSelections) ? kSelections[0] : *found;
+}
+
+static void settle(rt::MethodSettings &own,
+                   llvm::function_ref<bool(const rt::Setting &)> isGiven) {
+  const SelectionStandard &standard = standardOf(own);
+  if (standard.warmup >= 0 && !isGiven(own.selection_warmup))
+    own.selection_warmup = standard.warmup;
+  if (!isGiven(own.selection_period))
+    own.selection_period = standard.period;
+  if (!isGiven(own.unselected))
+    own.unselected = standard.unselected;
+  if (!isGiven(own.unselected_update))
+    own.unselected_update = standard.update;
+}
+
+static std::optional<Problem> findUnread(const rt::MethodSettings &own,
+                                         const rt::Setting &setting) {
+  const auto rule = SelectionRule::of(own);
+  const std::string selection = "selection " + own.selection;
+  auto setTo = [&](const std::string &other) {
+    return "remove " + setting.key() + ", or set " + own.selection.key() +
+           " to " + other;
+  };
+  auto onlyOf = [&](const std::string &reader) -> std::optional<Problem> {
+    if (own.selection == reader)
+      return std::nullopt;
+    return Problem{setting,
+                   "only selection " + reader + " reads it, but selection is " +
+                       own.selection,
+                   setTo(reader)};
+  };
+  auto onlyIf = [&](bool isRead) -> std::optional<Problem> {
+    if (isRead)
+      return std::nullopt;
+    return Problem{setting, selection + " does not read it", setTo("uniform")};
+  };
+  if (&setting == &own.selection_groups)
+    return onlyOf("cyclic");
+  if (&setting == &own.selection_decay ||
+      &setting == &own.selection_temperature)
+    return onlyOf("importance");
+  if (&setting == &own.selection_ratio && own.selection == "cyclic")
+    return Problem{setting, "selection cyclic has groups instead",
+                   "remove " + setting.key() + "; " +
+                       own.selection_groups.key() +
+                       ": 2 selects half of the layers"};
+  if (&setting == &own.selection_ratio)
+    return onlyIf(rule.hasRatio());
+  if (&setting == &own.selection_schedule)
+    return onlyIf(rule.mayHaveSchedule());
+  if (&setting == &own.selection_ratio_end && !rule.mayHaveSchedule())
+    return onlyIf(false);
+  if (&setting == &own.selection_ratio_end &&
+      own.selection_schedule == "constant")
+    return Problem{setting,
+                   "only a " + own.selection_schedule.key() +
+                       " reads it, but that is constant",
+                   "remove " + setting.key() + ", or set " +
+                       own.selection_schedule.key() + " to linear"};
+  return std::nullopt;
+}
+
+/// Of a ratio that a plan is to find.
+static std::optional<Problem> findProblemOfPlan(const MethodFacts &facts) {
+  const rt::MethodSettings &own = facts.own;
+  const rt::TrainSettings &train = facts.settings.train;
+  const rt::PlannedReal &ratio = own.selection_ratio;
+  if (facts.layers || !ratio.isPlanned())
+    return std::nullopt; // what passes have is the number that was found
+  if (facts.settings.compares())
+    return Problem{train.compare,
+                   "expected none, since with a planned selection_ratio the "
+                   "room that a comparison takes would change the run's "
+                   "gradients, but found " +
+                       train.compare,
+                   "remove " + train.compare.key() + ", or give " +
+                       ratio.key() + " a number"};
+  if (!train.memory_budget.isBytes())
+    return Problem{ratio, "planned needs a train.memory_budget to plan for",
+                   "set train.memory_budget, or give a number"};
+  if (facts.settings.hasParts())
+    return Problem{ratio,
+                   "expected a number, since a plan finds one ratio and here "
+                   "are two parts, but found planned",
+                   "give a number"};
+  bool hasSlots = own.unselected == "identity" &&
+                  own.selection_schedule == "constant" &&
+                  !SelectionRule::of(own).isUnbounded();
+  if (hasSlots)
+    return std::nullopt;
+  return Problem{ratio,
+                 "expected a number, since memory does not depend on it with "
+                 "selection " +
+                     own.selection + ", unselected " + own.unselected +
+                     " and a selection_schedule that is " +
+                     own.selection_schedule + ", but found planned",
+                 "give a number, or leave selection to uniform"};
+}
+
+static std::optional<Problem>
+findProblemOfImportance(const MethodFacts &facts) {
+  const rt::MethodSettings &own = facts.own;
+  const rt::TrainSettings &train = facts.settings.train;
+  if (facts.isCompared())
+    return Problem{own.selection,
+                   "expected another selection, since importance is the "
+                   "average length of gradients of steps that lcsb trained, "
+                   "but found importance",
+                   "set " + own.selection.key() + " to uniform, or " +
+                       own.method.key() + " to lcsb"};
+  if (own.selection_warmup < 1)
+    return Problem{own.selection_warmup,
+                   "expected at least 1, since selection importance has no "
+                   "gradients to average before, but found " +
+                       own.selection_warmup.text(),
+                   "raise " + own.selection_warmup.key()};
+  if (train.optimizer_in_backward)
+    return Problem{train.optimizer_in_backward,
+                   "expected false, since selection importance averages the "
+                   "lengths of all gradients, but found true",
+                   "remove " + train.optimizer_in_backward.key() + ", or set " +
+                       own.selection.key() + " to uniform"};
+  return std::nullopt;
+}
+
+/// Where both parts must train one loss: what runs no backward takes losses of
+/// all layers.
+static std::optional<Problem>
+findProblemOfSkippedForwards(const MethodFacts &facts) {
+  const rt::MethodSettings &own = facts.own;
+  const rt::Settings &settings = facts.settings;
+  const rt::MethodSettings &other =
+      &own == &settings.lower ? settings.upper : settings.lower;
+  if (!settings.hasParts() || !SelectionRule::of(own).skipsForwards() ||
+      settings.train.residuals.isReadBy(other.method))
+    return std::nullopt;
+  return Problem{own.selection,
+                 "expected a selection that runs the forward of every layer, "
+                 "since " +
+                     other.method.key() + " is " + other.method +
+                     ", which takes losses of all layers: one step would "
+                     "train two losses; but found " +
+                     own.selection,
+                 "set " + other.method.key() + " to backprop, or " +
+                     own.selection.key() + " to uniform"};
+}
+
+/// A gradient for what lies below frozen layers goes through all of them.
+static std::optional<Problem> findProblemOfFreeze(const MethodFacts &facts) {
+  const rt::MethodSettings &own = facts.own;
+  const rt::Settings &settings = facts.settings;
+  const bool isUpper = &own == &settings.upper;
+  bool isBelow = isUpper
+                     ? settings.train.residuals.isReadBy(settings.lower.method)
+                     : facts.layers && facts.layers->trainsSource;
+  if (!facts.layers || !isBelow || !SelectionRule::of(own).isOfLast() ||
+      own.unselected != "identity")
+    return std::nullopt;
+  return Problem{
+      own.unselected,
+      std::string("expected exact, since ") +
+          (isUpper ? "parts.lower trains by a backward, whose gradient comes "
+                     "through the layers that selection freeze leaves out"
+                   : "what makes the input of the lowest layer trains, too, "
+                     "and its gradient comes through the "
+                     "layers that selection freeze leaves out") +
+          ", but found identity",
+      "set " + own.unselected.key() +
+          " to exact, or train nothing below the layers that freeze selects"};
+}
+
+static std::optional<Problem> findProblem(const MethodFacts &facts) {
+  const rt::MethodSettings &own = facts.own;
+  const rt::TrainSettings &train = facts.settings.train;
+  const auto rule = SelectionRule::of(own);
+  const std::string selection = "selection " + own.selection;
+  if (own.unselected == "identity" && train.residuals != "mesp" &&
+      train.residuals != "planned")
+    return Problem{train.residuals,
+                   "expected mesp or planned, since layers that method lcsb "
+                   "selects keep their inputs only, but found " +
+                       train.residuals,
+                   "leave " + train.residuals.key() + " out, or set " +
+                       own.unselected.key() + " to exact"};
+  auto isSaid = [&](const rt::Setting &setting) {
+    return facts.isGiven(setting.key()) ||
+           facts.isGiven(std::string(train.name) + "." + setting.name);
+  };
+  if (own.selection_schedule != "constant" && !isSaid(own.selection_ratio_end))
+    return Problem{own.selection_ratio_end,
+                   "the key is required where " + own.selection_schedule.key() +
+                       " is " + own.selection_schedule + ", but missing",
+                   "add the part of the layers that the last step selects, "
+                   "such as " +
+                       std::string(own.selection_ratio_end.name) + ": 0.3",
+                   rt::ErrorCode::MissingKey};
+  const SelectionStandard &standard = standardOf(own);
+  for (auto [word, text] : {std::pair(&own.unselected, standard.unselected),
+                            std::pair(&own.unselected_update, standard.update)})
+    if (rule.isBlockwise() && word->text() != text)
+      return Problem{*word,
+                     "expected " + std::string(text) + ", which " + selection +
+                         " is, but found " + *word,
+                     "remove " + word->key() + ", or set " +
+                         own.selection.key() + " to uniform"};
+  if (rule.skipsForwards() && own.unselected != "identity")
+    return Problem{own.unselected,
+                   "expected identity, since " + selection +
+                       " skips forwards, but found " + own.unselected,
+                   "remove " + own.unselected.key()};
+  for (auto find :
+       {findProblemOfPlan, findProblemOfSkippedForwards, findProblemOfFreeze})
+    if (std::optional<Problem> problem = find(facts))
+      return problem;
+  const rt::Integer &groups = own.selection_groups;
+  if (facts.layers && own.selection == "cyclic" &&
+      groups > facts.layers->trained)
+    return Problem{groups,
+                   "expected at most " + std::to_string(facts.layers->trained) +
+                       ", since that many layers train, but found " +
+                       groups.text(),
+                   "lower " + groups.key() + ", or train more layers",
+                   rt::ErrorCode::BadSpecValue};
+  return own.selection == "importance" ? findProblemOfImportance(facts)
+                                       : std::nullopt;
+}
+
+Method methods::lcsb() {
+  Method method{GradientCheck::Gradient};
+  method.selects = true;
+  // Inputs in slots are all that a selected layer may keep.
+  method.choosesResiduals = [](const rt::MethodSettings &own) {
+    return own.unselected == "exact";
+  };
+  method.settle = settle;
+  method.findUnread = findUnread;
+  method.findProblem = findProblem;
+  return method;
+}
+
+} // namespace hone

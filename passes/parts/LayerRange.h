@@ -1,0 +1,23 @@
+//===- LayerRange.h - Layers as a spec writes them ------------------------===//
+
+#ifndef HONE_PASSES_PARTS_LAYERRANGE_H
+#define HONE_PASSES_PARTS_LAYERRANGE_H
+
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace hone {
+
+/// Layers, counted from 0, both ends meant.
+struct LayerRange {
+  int64_t first, last;
+};
+
+/// "2-5", or "2"; none if it is something else.
+std::optional<LayerRange> parseLayerRange(llvm::StringRef text);
+
+} // namespace hone
+
+#endif
