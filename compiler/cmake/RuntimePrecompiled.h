@@ -1,5 +1,6 @@
 // RuntimePrecompiled.h - What almost every file of the runtime includes: the
-// standard library's headers that take long, and the two of base that most have.
+// standard library's headers that take long, and the two of base that most
+// have.
 
 #include "base/Json.h"
 #include "base/Status.h"

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "test/numerics/KernelCase.h"
 #include "runtime/src/base/Dtype.h"
+#include "test/numerics/KernelCase.h"
 
 using namespace hone;
 using namespace hone::reference;

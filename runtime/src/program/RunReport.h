@@ -1,8 +1,8 @@
 //===- RunReport.h - report.html of a run ---------------------------------===//
 //
 // One file for a browser, without network or other files: report.html of this
-// folder, whose own script draws the data that is written into it. It is read by
-// people who did not see the run, so it says what ran and what was promised
+// folder, whose own script draws the data that is written into it. It is read
+// by people who did not see the run, so it says what ran and what was promised
 // beside what was measured.
 //
 //===----------------------------------------------------------------------===//
