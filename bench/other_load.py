@@ -27,7 +27,7 @@ def children_seconds():
 
 def process_seconds(pid):
     """Processor time of a process that runs."""
-    # Behind the name, which may hold anything.
+    # After the name, which may hold anything.
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2]
     return sum(int(ticks) for ticks in fields.split()[11:13]) / TICKS
 

@@ -170,7 +170,7 @@ func.func private @scalar.select_round_robin(%ratio: f64, %completed: i64, %mask
   return
 }
 
-// Whether a step comes behind the first `warmup`.
+// Whether a step comes after the first `warmup`.
 func.func private @scalar.is_warm(%completed: i64, %warmup: i64) -> i64 {
   %is_past = arith.cmpi uge, %completed, %warmup : i64
   %0 = arith.extui %is_past : i1 to i64
@@ -496,7 +496,7 @@ func.func private @scalar.bias_corrections(%beta: f64, %counts: memref<LENGTHxf3
 }
 
 // As many steps later a selection held for `period` steps begins, so that the
-// first one behind a warm-up is held as long as all others.
+// first one after a warm-up is held as long as all others.
 func.func private @scalar.turn_delay(%period: i64, %warmup: i64) -> i64 {
   %rest = arith.remui %warmup, %period : i64
   %left = arith.subi %period, %rest : i64
@@ -578,7 +578,7 @@ func.func private @scalar.skips(%mask: memref<LENGTHxi32>, %reaches: memref<LENG
   return
 }
 
-// How much of the steps behind the warm-up is over, from 0 to 1.
+// How much of the steps after the warm-up is over, from 0 to 1.
 func.func private @scalar.selection_progress(%warmup: i64, %steps: i64, %completed: i64) -> f64 {
   %zero = arith.constant 0 : i64
   %unit = arith.constant 1 : i64

@@ -75,7 +75,7 @@ PY
 }
 
 # tensors FILE PYTHON: the same for a safetensors file, with its header as `h`
-# and the bytes behind it as the bytearray `b`.
+# and the bytes after it as the bytearray `b`.
 tensors() {
   python3 - "$1" "$2" <<'PY'
 import json, sys

@@ -41,7 +41,7 @@ run few-warm all --steps 8
 same run-plain few-warm
 echo "all layers: the plain run's bits"
 
-# The log says what was selected: behind a warm-up the first selection is held as
+# The log says what was selected: after a warm-up the first selection is held as
 # long as the others. Of layers that train, which layers of the model they are.
 compile held "${half[@]}" --set train.selection_period=3 \
   --set train.selection_warmup=4

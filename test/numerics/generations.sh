@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# generations.sh PROGRAM PROMPT IDS ARG...: behind the ids in PROMPT the program
+# generations.sh PROGRAM PROMPT IDS ARG...: after the ids in PROMPT the program
 # must generate those in IDS, a line each, and no other.
 set -euo pipefail
 program=$1 prompt=$2 ids=$3

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # parts.sh MODEL LAYERS DATA [COMPUTE-DTYPE]
 #
-# Trains and evaluates MODEL whole, cut behind each of its LAYERS, and cut with
+# Trains and evaluates MODEL whole, cut after each of its LAYERS, and cut with
 # two batches in flight when evaluating: clipping, AdamW, accumulation and a
 # rounded adapter included. Losses and adapter must be the same, bit for bit.
 set -euo pipefail

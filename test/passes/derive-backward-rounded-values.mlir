@@ -12,7 +12,7 @@
 // CHECK-NOT: hone.lora_linear %
 // CHECK-LABEL: hone.block @layer.forward(
 
-// Rounded behind the op that makes it; the forward goes on with the value.
+// Rounded after the op that makes it; the forward goes on with the value.
 // FORWARD-LABEL: hone.block @layer.forward(
 // FORWARD: %[[U:[^,]*]], %{{.*}} = hone.lora_linear
 // FORWARD-NEXT: %[[U16:.*]] = hone.convert %[[U]] : tensor<?x64xf32> to tensor<?x64xbf16>

@@ -1,7 +1,7 @@
 // RUN: hone-opt %s --hone-derive-backward="rounded-inputs=1 recomputed-inputs=1" | FileCheck %s --enable-var-scope
 // RUN: not hone-opt %s --hone-derive-backward="rounded-inputs=5" 2>&1 | FileCheck %s --check-prefix=TOO-MANY
 
-// The first kept input is rounded behind the call that makes it; the forward
+// The first kept input is rounded after the call that makes it; the forward
 // goes on with the value itself, and the backward reads what is converted back.
 // CHECK-LABEL: hone.block @layer.backward(
 // CHECK-LABEL: hone.block @convert.4.f32.bf16(

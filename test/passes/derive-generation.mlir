@@ -34,7 +34,7 @@ module attributes {hone.max_rows = 4 : i64} {
     %x = hone.embedding %ids, %t : (tensor<?xi32>, tensor<9x8xf32>) -> tensor<?x8xbf16>
     hone.return %x : tensor<?x8xbf16>
   }
-  // Of the loss there are the logits behind the last row, in the type that they
+  // Of the loss there are the logits after the last row, in the type that they
   // are computed in; targets are read no more.
   // CHECK-LABEL: hone.block @head
   // CHECK-NOT: targets

@@ -2,7 +2,7 @@
 // RUN: hone-opt %s --hone-split-parts="after=1" --hone-extract-part="part=upper" | FileCheck %s --enable-var-scope --check-prefix=UPPER
 // RUN: not hone-opt %s --hone-split-parts="after=1" --hone-extract-part="part=middle" 2>&1 | FileCheck %s --check-prefix=OTHER
 
-// What one part makes and the other reads is sent behind the run that makes it,
+// What one part makes and the other reads is sent after the run that makes it,
 // waited for before it is read or, by its sender, at the end of the body. What
 // both read, as the loss, both have. Norms are of all parameters: each part has
 // the sums of its own, in the order of the whole.

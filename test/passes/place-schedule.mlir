@@ -43,7 +43,7 @@ module @value_crosses_a_stage attributes {hone.max_rows = 16 : i64} {
 // -----
 
 // A batch that stages 0 to 2 read is held by three iterations; what follows the
-// inputs stands behind all three.
+// inputs stands after all three.
 // CHECK-LABEL: module @batch_is_read_at_three_stages
 // CHECK: hone.region "input.hidden" batch at 0 bytes 256
 // CHECK-NEXT: hone.region "scalars" batch at 768

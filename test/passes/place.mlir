@@ -424,7 +424,7 @@ module @schedules_share_memory attributes {hone.max_rows = 16 : i64} {
 // -----
 
 // A layer's gradients have memory from before its sinks until its update, which
-// layers share; all gradients stand behind the arena.
+// layers share; all gradients stand after the arena.
 // CHECK-LABEL: module @layers_share_gradients
 // CHECK-SAME: hone.arena_bytes = 384 : i64
 // CHECK: hone.region "theta" adapter at 0 bytes 200

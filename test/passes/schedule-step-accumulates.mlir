@@ -4,7 +4,7 @@
 // RUN: hone-opt %s --test-set-method="optimizer=sgd" --hone-schedule-step --hone-place --hone-verify-placement | FileCheck %s --check-prefix=BEHIND
 
 // Where the entry is told to accumulate, a layer's gradients begin at zero before
-// its first sink and are folded behind its last; each layer in turn.
+// its first sink and are folded after its last; each layer in turn.
 // CHECK: hone.entry gradient @gradient(%{{.*}}: tensor<f64>, %[[WHEN:.*]]: tensor<i64>)
 // CHECK: %[[D1:.*]] = hone.layer_gradient "layers.1." when %[[WHEN]] : tensor<16xf32>
 // CHECK-NEXT: hone.call @layer "layers.1."

@@ -51,7 +51,7 @@
 // MEZO: hone.run @compare.loss.perturbed(
 // MEZO: hone.run @compare.estimate_gradient(
 
-// Both gradients are in the arena, though no step of mezo has one, the copy behind
+// Both gradients are in the arena, though no step of mezo has one, the copy after
 // the other. State and accumulation are as they were.
 // PLACED: module attributes {hone.arena_bytes
 // PLACED: hone.region "theta"

@@ -32,7 +32,7 @@
 // CHECK: %[[TA:.*]] = hone.direction %[[A]] by %[[KEY]]
 // CHECK: %[[B:.*]] = hone.parameter "b" trainable
 // CHECK: %[[TB:.*]] = hone.direction %[[B]] by %[[KEY]]
-// The op has its auxiliary result, which its tangent reads; a tangent runs behind
+// The op has its auxiliary result, which its tangent reads; a tangent runs after
 // its op.
 // CHECK: %[[Y:.*]], %[[H:.*]] = hone.lora_linear %[[X]],
 // CHECK-NEXT: %[[ALONG:.*]] = hone.lora_linear %[[TX]],

@@ -1,7 +1,7 @@
 // RUN: hone-opt %s --test-set-method="optimizer=sgd optimizer_in_backward=true" --hone-schedule-step | FileCheck %s --enable-var-scope
 // RUN: hone-opt %s --test-set-method="optimizer=adamw optimizer_in_backward=true" --hone-schedule-step --hone-erase-unused --hone-verify-step | FileCheck %s --enable-var-scope --check-prefix=ADAMW
 
-// A layer has its gradients from its first sink on and is updated behind the
+// A layer has its gradients from its first sink on and is updated after the
 // last call that reads its parameters, whatever it is that stands between.
 
 // CHECK-LABEL: hone.entry gradient @gradient(

@@ -27,7 +27,7 @@
 // ADAMW: hone.adamw {{.*}} along %{{.*}}, %{{.*}} : tensor<1xf32>
 
 // Each batch is loaded once and has all probes; they have the same directions for
-// every batch, since step and probe make the key. The update stands behind the
+// every batch, since step and probe make the key. The update stands after the
 // check of all losses.
 // CHECK: hone.schedule train
 // CHECK: hone.repeat %{{.*}} carry (%[[SUMS:.*]] = %{{.*}}, %[[LOSSES:.*]] = %{{.*}}) : tensor<3xf64>, tensor<f64>
@@ -47,7 +47,7 @@
 // CHECK: %[[GIVEN:.*]] = hone.setting "coefficients" : tensor<3xf32>
 // CHECK: hone.run @update({{.*}}, %[[GIVEN]])
 
-// No step has a gradient in memory: what --dump-gradients has is behind the arena.
+// No step has a gradient in memory: what --dump-gradients has is after the arena.
 // PLACED: module attributes {hone.arena_bytes = [[ARENA:[0-9]+]]
 // PLACED-NOT: hone.region "state
 // PLACED: hone.region "gradient" gradient at [[ARENA]]

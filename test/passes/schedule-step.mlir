@@ -20,7 +20,7 @@
 
 // A step is the gradient of all its batches, from zero: the first one's in place,
 // the others' each from zero and then folded; its norm; a check that
-// both are finite; the clipped update behind it; and what is reported. The
+// both are finite; the clipped update after it; and what is reported. The
 // order of these items is the method.
 
 // CHECK: hone.schedule train

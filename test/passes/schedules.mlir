@@ -414,7 +414,7 @@ module @hosl_client attributes {hone.max_rows = 16 : i64} {
 // -----
 
 // HOSL's server: the next hidden state arrives while a probe runs, so two are
-// held. The gradient is at the unperturbed one, and updates stand behind what
+// held. The gradient is at the unperturbed one, and updates stand after what
 // both parts agree on.
 // CHECK-LABEL: module @hosl_server
 // CHECK: hone.schedule train

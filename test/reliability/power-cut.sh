@@ -40,7 +40,7 @@ sorted_losses() {
   losses "$1/logs/log.jsonl" | sort
 }
 
-# Killed after step 3; the other run's lines are behind those that must go.
+# Killed after step 3; the other run's lines are after those that must go.
 recorded 0 run "$disk" probe 4 || fail "the run failed"
 kill=$(awk -F'\t' '$1 == "write" && logFile == $2 { if (++n == 3) { print NR; exit } }
   $1 == "create" && $3 ~ /jsonl$/ { logFile = $2 }' "$trace")

@@ -4,7 +4,7 @@
 #
 # TRAIN is a program that honec made, TRAINED what `train --adapter` reads, or -.
 # MODEL is what Transformers loads, with ADAPTER, if given, on it by PEFT: what TRAIN
-# wrote, or hone-adapter. The log-probability of a token behind a few others is the
+# wrote, or hone-adapter. The log-probability of a token after a few others is the
 # loss of one sample, and agrees within 1e-5; every third of the vocabulary is asked.
 #
 # ===-----------------------------------------------------------------------===#

@@ -4,7 +4,7 @@
 # golden/chat's tokenizer and templates and a random model. Writes
 # golden/models/chat-tiny/ and golden/generations/chat/: for each template the
 # words of the user and of the system, what Transformers makes of them, and the
-# ids behind that, up to what ends a turn or a text. As in make_generations.py, no
+# ids after that, up to what ends a turn or a text. As in make_generations.py, no
 # choice is close.
 #
 # ===-----------------------------------------------------------------------===#

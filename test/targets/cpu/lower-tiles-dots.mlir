@@ -18,7 +18,7 @@ func.func @dots(%s: memref<4x64xf32>, %x: memref<4x896xf32>,
 }
 
 // The row is dealt out, lanes to places in words; then four rows of the matrix share
-// its loads, and four lines of the rows behind them are asked for.
+// its loads, and four lines of the rows after them are asked for.
 // CHECK-LABEL: func.func private @tile_dots_bf16_f32_896_64
 // CHECK: scf.for
 // CHECK-COUNT-2: vector.shuffle {{.*}} : vector<16xf32>, vector<16xf32>
