@@ -136,7 +136,7 @@ void KernelsReferenceTest::checkAttention(const Heads &heads) {
 }
 
 TEST_F(KernelsReferenceTest, GatedActivation) {
-  for (const Activation &f : activations) {
+  for (const reference::Activation &f : activations) {
     Matrix g = random(5, 6), u = random(5, 6), dy = random(5, 6);
     GatedGradients gradients = gatedActivationAdjoint(f, dy, g, u);
     expectAdjoint([&](const Matrix &g) { return gatedActivation(f, g, u); }, g,
@@ -210,7 +210,7 @@ void KernelsReferenceTest::checkAttentionTangent(const Heads &heads) {
 }
 
 TEST_F(KernelsReferenceTest, GatedActivationTangent) {
-  for (const Activation &f : activations) {
+  for (const reference::Activation &f : activations) {
     Matrix g = random(5, 6), u = random(5, 6);
     Matrix tg = random(5, 6), tu = random(5, 6);
     expectTangent([&](const Matrix &g) { return gatedActivation(f, g, u); }, g,

@@ -110,7 +110,7 @@ TEST_P(KernelsRowTest, Rope) {
 }
 
 /// Of an op in generic form.
-static std::string attributes(const Activation &f) {
+static std::string attributes(const reference::Activation &f) {
   return std::string(" {activation = #hone<activation ") + f.name + ">}";
 }
 
@@ -118,7 +118,7 @@ static std::string attributes(const Activation &f) {
 constexpr double kGateScales[] = {4, 16};
 
 TEST_P(KernelsRowTest, GatedActivation) {
-  for (const Activation &f : activations) {
+  for (const reference::Activation &f : activations) {
     KernelCase kernel(element(), {{"g", "?x75xT"}, {"u", "?x75xT"}}, {"?x75xT"},
                       "\"hone.gated_activation\"(%g, %u)" + attributes(f));
     for (int64_t rows : kRowCounts)
@@ -138,7 +138,7 @@ TEST_P(KernelsRowTest, GatedActivation) {
 }
 
 TEST_P(KernelsRowTest, GatedActivationAdjoint) {
-  for (const Activation &f : activations) {
+  for (const reference::Activation &f : activations) {
     KernelCase kernel(
         element(), {{"dy", "?x75xT"}, {"g", "?x75xT"}, {"u", "?x75xT"}},
         {"?x75xT", "?x75xT"},
@@ -165,7 +165,7 @@ TEST_P(KernelsRowTest, GatedActivationAdjoint) {
 
 // Cubes overflow in single precision; the slope is zero or one.
 TEST_P(KernelsRowTest, GatedActivationOfHugeGates) {
-  for (const Activation &f : activations) {
+  for (const reference::Activation &f : activations) {
     KernelCase kernel(
         element(), {{"dy", "?x2xT"}, {"g", "?x2xT"}, {"u", "?x2xT"}},
         {"?x2xT", "?x2xT"},

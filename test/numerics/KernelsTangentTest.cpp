@@ -63,7 +63,7 @@ TEST_P(KernelsTangentTest, RmsNorm) {
 }
 
 TEST_P(KernelsTangentTest, GatedActivation) {
-  for (const Activation &f : activations)
+  for (const reference::Activation &f : activations)
     for (auto [withGate, withUp] :
          {std::pair{true, true}, {true, false}, {false, true}}) {
       Operands operands = {{"g", "?x75xT"}, {"u", "?x75xT"}};

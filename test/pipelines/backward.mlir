@@ -1,7 +1,7 @@
 // RUN: hone-opt %s --hone-pipeline-derive | FileCheck %s --enable-var-scope --check-prefixes=DERIVE
 // RUN: hone-opt %s --hone-pipeline-derive="residuals=full" | FileCheck %s --enable-var-scope --check-prefixes=FULL
 // RUN: hone-opt %s --hone-pipeline-derive --hone-pipeline-place | FileCheck %s --enable-var-scope --check-prefixes=PLACE
-// RUN: hone-opt %s --hone-pipeline-derive="residuals=full optimizer=sgd" --hone-pipeline-place | FileCheck %s --enable-var-scope --check-prefixes=SGD
+// RUN: hone-opt %s --test-set-method="optimizer=sgd" --hone-pipeline-derive="residuals=full" --hone-pipeline-place | FileCheck %s --enable-var-scope --check-prefixes=SGD
 
 // From a model to a placed training step, phase by phase.
 

@@ -59,7 +59,7 @@ std::string RunPlan::render() const {
 }
 
 PeakMeter::PeakMeter(const RunPlan &plan) {
-  if (!platform::hasSanitizer())
+  if (!platform::sharesMemory())
     this->plan = plan;
 }
 

@@ -136,6 +136,11 @@ public:
                 : 0;
   }
 
+  /// The addresses that a text begins with; false if it does not.
+  bool range(uint64_t &start, uint64_t &end) const {
+    return std::sscanf(text, "%" SCNx64 "-%" SCNx64 " ", &start, &end) == 2;
+  }
+
 private:
   char text[4096] = {};
 };
@@ -255,7 +260,26 @@ extern "C" {
 [[gnu::weak]] void __tsan_init();
 }
 
-bool hasSanitizer() { return __asan_init || __tsan_init; }
+/// Whether an emulator runs this program: it shows the program's mappings
+/// alone, while the kernel's account reaches to the end of the emulator's own.
+static bool isEmulated() {
+  const ProcText account("/proc/self/smaps_rollup");
+  uint64_t first = 0, last = 0, start = 0, end = 0;
+  if (!account.range(first, last))
+    return false;
+  FILE *maps = std::fopen("/proc/self/maps", "re");
+  if (!maps)
+    return false;
+  char line[512];
+  bool isOurs = false;
+  while (!isOurs && std::fgets(line, sizeof line, maps))
+    isOurs = std::sscanf(line, "%" SCNx64 "-%" SCNx64 " ", &start, &end) == 2 &&
+             end == last;
+  std::fclose(maps);
+  return !isOurs;
+}
+
+bool sharesMemory() { return __asan_init || __tsan_init || isEmulated(); }
 
 unsigned availableCpus() {
   cpu_set_t set;

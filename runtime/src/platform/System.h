@@ -38,8 +38,8 @@ struct ForeignLibrary {
 /// None where the system does not tell.
 std::vector<ForeignLibrary> foreignLibraries();
 
-/// Whether memory of a sanitizer is in this process.
-bool hasSanitizer();
+/// Whether memory of a sanitizer or an emulator is in this process, too.
+bool sharesMemory();
 
 /// CPUs that this process may run on, at least 1.
 unsigned availableCpus();
