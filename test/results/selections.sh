@@ -20,7 +20,7 @@ selected() { # selected NAME [KEY=VALUE...]
 compile plain
 "$work/plain/train" --data "$data" --epochs 6 --output "$work/plain-run" >"$work/out"
 for selection in lisa freeze; do
-  selected all train.selection=$selection train.selection_ratio=1
+  selected all train.selection=$selection train.selection_ratio=1 train.unselected=exact
   "$work/all/train" --data "$data" --epochs 6 --output "$work/all-run" >"$work/out"
   cmp "$work/plain-run/model.safetensors" "$work/all-run/model.safetensors"
   rm -r "$work/all-run"
@@ -29,7 +29,7 @@ echo "all layers: the plain run's bits"
 
 selected lisa train.selection=lisa train.selection_period=1 train.selection_ratio=0.34
 selected badam train.selection=badam train.selection_period=2
-selected freeze train.selection=freeze
+selected freeze train.selection=freeze train.unselected=exact
 selected backward train.selection=lisa train.selection_period=1 \
   train.selection_ratio=0.34 train.optimizer_in_backward=true
 selected sgd train.selection=lisa train.selection_period=1 train.optimizer=sgd

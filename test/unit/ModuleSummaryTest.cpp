@@ -13,7 +13,8 @@ static std::string moduleWith(const std::string &more) {
          R"(
       hone.block @make() -> tensor<?x4xf32> {
         %x = hone.input "hidden" : tensor<?x4xf32>
-        hone.return %x : tensor<?x4xf32>
+        %y = hone.add %x, %x : tensor<?x4xf32>
+        hone.return %y : tensor<?x4xf32>
       }
     })";
 }

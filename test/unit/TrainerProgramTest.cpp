@@ -57,12 +57,13 @@ namespace {
 class TrainerProgramTest : public BigramFixture {
 protected:
   /// Runs the program on this folder's data into folder/`output`.
-  int train(const std::string &output, std::vector<std::string> more) {
+  int train(const std::string &output, std::vector<std::string> more,
+            const std::string &data = "data.jsonl") {
     std::vector<std::string> words{"train",
                                    "--weights",
                                    folder + "weights",
                                    "--data",
-                                   folder + "data.jsonl",
+                                   folder + data,
                                    "--output",
                                    folder + output,
                                    "--log",
@@ -151,7 +152,7 @@ TEST_F(TrainerProgramTest, ASignalWhileDataIsPreparedIsItsExitCode) {
       {
         installSignalHandlers();
         raise(SIGTERM);
-        ::_exit(train("run", {"--data", folder + "long.jsonl"}));
+        ::_exit(train("run", {}, "long.jsonl"));
       },
       ::testing::ExitedWithCode(143), "error.H0810.: .*long.jsonl: stopped");
 }

@@ -187,24 +187,22 @@ const char *Word::argument() const {
   return words.path ? words.path : words.isText ? "TEXT" : "NAME";
 }
 
-bool Word::isAllowed(const std::string &text) const {
-  const std::vector<std::string> &allowed = words.allowed;
-  return allowed.empty() ||
-         std::find(allowed.begin(), allowed.end(), text) != allowed.end();
-}
-
 bool Word::parse(const std::string &text) {
-  if (text.empty() || !isAllowed(text))
+  const std::vector<std::string> &allowed = words.allowed;
+  if (text.empty() ||
+      (!allowed.empty() &&
+       std::find(allowed.begin(), allowed.end(), text) == allowed.end()))
     return false;
   *this = text;
   return true;
 }
 
+// Any text: a compiled config may say what became of a word, as in "bfloat16 in
+// 40 columns".
 bool Word::read(const Json &json) {
-  if (!json.isString() || !isAllowed(json.string()))
-    return false;
-  *this = json.string();
-  return true;
+  if (json.isString())
+    *this = json.string();
+  return json.isString();
 }
 
 Setting::Number Word::number() const {

@@ -233,8 +233,6 @@ public:
   const Choices *choices() const override { return &words; }
 
 private:
-  bool isAllowed(const std::string &text) const;
-
   Choices words;
 };
 
