@@ -109,7 +109,8 @@ runDriver(const Driver &driver, const LinkRequest &request, StringRef output,
     arguments.push_back("-fsanitize=address,undefined");
 #endif
 #endif
-  arguments.insert(arguments.end(), {"-pthread", "-lm"});
+  // What no code reaches, most of it the C++ library's, stays out.
+  arguments.insert(arguments.end(), {"-pthread", "-lm", "-Wl,--gc-sections"});
   llvm::SmallVector<StringRef> views(arguments.begin(), arguments.end());
 
   llvm::SmallString<128> log;
