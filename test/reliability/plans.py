@@ -108,6 +108,8 @@ def rename_tensors(model, prefix, spec, settings):
     """The same model as .mlir, with `prefix` before each name of a tensor."""
     text = call(["honec", spec, "--stop-after=import", *options_of(settings)])
     text = re.sub(r'(hone\.call @[^ ]+ ")', rf'\g<1>{prefix}', text)
+    text = re.sub(r"hone\.layers = \[.*?\]",
+                  lambda layers: layers[0].replace('"model.', f'"{prefix}model.'), text)
     file = model / "model.safetensors"
     raw = file.read_bytes()
     size = int.from_bytes(raw[:8], "little")

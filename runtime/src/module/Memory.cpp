@@ -58,10 +58,7 @@ std::string RunPlan::render() const {
   return out;
 }
 
-PeakMeter::PeakMeter(const RunPlan &plan) {
-  if (!platform::sharesMemory())
-    this->plan = plan;
-}
+PeakMeter::PeakMeter(const RunPlan &plan) : plan(plan) {}
 
 void PeakMeter::note(const platform::ResidentMemory &now) {
   highest = {std::max(highest.anonymous, now.anonymous),
@@ -88,7 +85,8 @@ Status PeakMeter::verdict() {
   const bool isResident = anonymous() <= plan->total;
   const uint64_t measured = isResident ? resident() : anonymous();
   const uint64_t planned = isResident ? plan->resident : plan->total;
-  if (measured <= planned)
+  // Asked last: the answer takes a look at all mappings.
+  if (measured <= planned || platform::sharesMemory())
     return Status::ok();
   std::string problem =
       "all is done and written, but " + std::to_string(measured) +

@@ -48,8 +48,7 @@ class PeakMeter {
 public:
   PeakMeter() = default; ///< holds the process to no plan
   /// What is beyond `plan` by the system's quick figures, which are rounded, is
-  /// counted exactly. A sanitizer's memory is in no plan, so then there is
-  /// none.
+  /// counted exactly.
   explicit PeakMeter(const RunPlan &plan);
 
   void sample();
@@ -60,7 +59,9 @@ public:
   uint64_t resident() const { return highest.peak; }
 
   /// Counts once more, exactly. For the end of a run, when all that it leaves
-  /// is written. Errors: BeyondPlan, naming what else is in the process.
+  /// is written. The memory of a sanitizer or an emulator is in no plan, so
+  /// with one nothing is wrong. Errors: PlanExceeded, naming what else is
+  /// there.
   Status verdict();
 
 private:
