@@ -168,7 +168,8 @@ function(hone_tool name)
     hone_reuse_precompiled(${name} HonePrecompiled)
   endif()
   set_target_properties(${name} PROPERTIES
-    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin"
+    INSTALL_RPATH_USE_LINK_PATH ON) # LLVM's folder is no standard one
 endfunction()
 
 # Machines other than this one to build the runtime for. Clang compiles for all
@@ -230,6 +231,8 @@ function(hone_runtime_library name)
     hone_reuse_precompiled(${target} ${precompiled})
     set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name}
       ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib/${triple}")
+    install(TARGETS ${target} COMPONENT hone
+      ARCHIVE DESTINATION "lib/hone/${triple}")
   endforeach()
 endfunction()
 

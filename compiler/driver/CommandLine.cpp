@@ -4,6 +4,7 @@
 #include "base/MappedFile.h"
 #include "base/Process.h"
 
+#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/Path.h"
@@ -105,6 +106,10 @@ void hone::beginTool() {
 }
 
 Status hone::parseCommandLine(int argc, char **argv, const char *overview) {
+  const std::string tool = llvm::sys::path::filename(argv[0]).str();
+  llvm::cl::SetVersionPrinter([tool](llvm::raw_ostream &out) {
+    out << tool << " " HONE_VERSION ", LLVM " LLVM_VERSION_STRING "\n";
+  });
   std::string problem;
   llvm::raw_string_ostream stream(problem);
   bool isParsed =
@@ -120,7 +125,6 @@ Status hone::parseCommandLine(int argc, char **argv, const char *overview) {
     return Status::ok();
   if (problem.empty()) // LLVM has printed what is wrong with a value
     problem = "the option above has no value, or one that it cannot take";
-  std::string tool = llvm::sys::path::filename(argv[0]).str();
   return Status::error(
       ErrorCode::WrongOption,
       {tool, llvm::StringRef(problem).trim().str(), "see " + tool + " --help"});

@@ -517,6 +517,9 @@ Status hone::compile(const CompileRequest &request) {
 
   for (Compiled &program : programs) {
     HONE_TRY(lower(session, program));
+    if (request.planJson && &program == &first)
+      *request.planJson =
+          program.placed.plan.json(program.planned.spec.target.threads);
     if (request.plan != PlanFormat::None)
       printPlan(request, program);
     if (request.printsPlanOnly())

@@ -34,6 +34,8 @@ struct CompileRequest {
   std::vector<Program> programs = {Program::Train};
   /// Print the plan to standard output; without `output`, only that.
   PlanFormat plan = PlanFormat::None;
+  /// Gets the plan of the first program as JSON; null: nobody asks.
+  std::string *planJson = nullptr;
   std::string linker;     ///< compiler driver; empty: found on PATH
   std::string runtimeDir; ///< folder of the runtime's archives
   /// Options of the phases' passes that no spec has yet, as hone-opt takes

@@ -43,3 +43,13 @@ hone::findRuntimeArchives(llvm::StringRef folder, llvm::StringRef toolchain,
   }
   return archives;
 }
+
+std::string hone::runtimeFolderOf(llvm::StringRef tool) {
+  llvm::SmallString<128> lib(
+      llvm::sys::path::parent_path(llvm::sys::path::parent_path(tool)));
+  llvm::sys::path::append(lib, "lib");
+  llvm::SmallString<128> installed(lib);
+  llvm::sys::path::append(installed, "hone");
+  return llvm::sys::fs::is_directory(installed) ? installed.str().str()
+                                                : lib.str().str();
+}

@@ -23,6 +23,10 @@ rt::Result<std::vector<std::string>>
 findRuntimeArchives(llvm::StringRef folder, llvm::StringRef toolchain,
                     bool withTasks);
 
+/// Where the archives are of which `tool`, an executable, is installed beside:
+/// ../lib/hone from its folder, or ../lib of a build.
+std::string runtimeFolderOf(llvm::StringRef tool);
+
 } // namespace hone
 
 #endif

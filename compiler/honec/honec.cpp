@@ -7,12 +7,12 @@
 #include "compiler/driver/CommandLine.h"
 #include "compiler/driver/Compile.h"
 #include "compiler/driver/Explanation.h"
+#include "compiler/emit/RuntimeArchives.h"
 #include "compiler/spec/Spec.h"
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace hone;
@@ -127,16 +127,6 @@ static Artifact artifactOf(Emit emit) {
   }
 }
 
-/// ../lib beside the folder of this program.
-static std::string defaultRuntimeDir(const char *argv0) {
-  std::string self = llvm::sys::fs::getMainExecutable(
-      argv0, reinterpret_cast<void *>(defaultRuntimeDir));
-  llvm::SmallString<128> path(
-      llvm::sys::path::parent_path(llvm::sys::path::parent_path(self)));
-  llvm::sys::path::append(path, "lib");
-  return path.str().str();
-}
-
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   beginTool();
@@ -192,8 +182,10 @@ int main(int argc, char **argv) {
   request.plan = options.plan;
   request.linker = options.linker;
   request.stepOptions = options.stepOptions;
-  request.runtimeDir = options.runtimeDir.empty() ? defaultRuntimeDir(argv[0])
-                                                  : options.runtimeDir;
+  request.runtimeDir = options.runtimeDir;
+  if (request.runtimeDir.empty())
+    request.runtimeDir = runtimeFolderOf(llvm::sys::fs::getMainExecutable(
+        argv[0], reinterpret_cast<void *>(artifactOf)));
   request.dumpDir = options.dumpDir;
   request.selfCheck = options.selfCheck;
   request.timing = options.timing;

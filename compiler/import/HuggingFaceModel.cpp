@@ -6,6 +6,7 @@
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
@@ -89,11 +90,32 @@ HuggingFaceModel::parse(const std::string &text, const std::string &place) {
   return Result<std::unique_ptr<HuggingFaceModel>>(std::move(model));
 }
 
+/// "Qwen/Qwen2.5-0.5B", where no folder has this name.
+static bool isHubName(llvm::StringRef name) {
+  auto isWord = [](llvm::StringRef word) {
+    return !word.empty() && word.front() != '.' &&
+           llvm::all_of(word, [](char c) {
+             return llvm::isAlnum(c) || llvm::StringRef("-_.").contains(c);
+           });
+  };
+  auto [owner, model] = name.split('/');
+  return isWord(owner) && isWord(model) && !llvm::sys::fs::exists(name);
+}
+
 Result<std::unique_ptr<HuggingFaceModel>>
 HuggingFaceModel::open(const std::string &directory) {
   llvm::SmallString<128> path(directory);
   llvm::sys::path::append(path, "config.json");
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (!buffer && isHubName(directory))
+    return Status::error(
+        ErrorCode::NoModel,
+        {directory,
+         "there is no such folder; this is a model's name on the Hugging Face "
+         "Hub, from which Hone loads nothing",
+         "download it with `hf download " + directory + " --local-dir " +
+             llvm::sys::path::filename(directory).str() +
+             "` and name that folder"});
   if (!buffer)
     return Status::error(
         ErrorCode::NoModel,

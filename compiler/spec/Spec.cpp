@@ -15,6 +15,7 @@
 #include "yaml-cpp/yaml.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
@@ -393,6 +394,11 @@ Result<Spec> hone::parseSpec(const std::string &text, const std::string &place,
 
 Result<Spec> hone::readSpec(const std::string &path,
                             llvm::ArrayRef<SpecOverride> overrides) {
+  if (llvm::sys::fs::is_directory(path)) {
+    std::string model;
+    rt::appendJsonString(model, path); // which YAML reads
+    return parseSpec("model: " + model + "\n", path, overrides);
+  }
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!buffer)
     return Status::error(

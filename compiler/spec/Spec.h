@@ -63,8 +63,9 @@ struct SpecOverride {
 };
 
 /// Reads `path` and applies `overrides` in order. Paths in the file are
-/// relative to the file, paths in overrides to the working directory. Errors:
-/// NoInput; Usage with file:line:column and the key.
+/// relative to the file, paths in overrides to the working directory. A folder
+/// is the model of a spec that says nothing else. Errors: NoInput; Usage with
+/// file:line:column and the key.
 rt::Result<Spec> readSpec(const std::string &path,
                           llvm::ArrayRef<SpecOverride> overrides);
 

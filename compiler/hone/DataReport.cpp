@@ -1,0 +1,106 @@
+//===- DataReport.cpp - What a program would train on ---------------------===//
+
+#include "compiler/hone/DataReport.h"
+
+#include "base/Json.h"
+#include "platform/Files.h"
+#include "program/SampleDisplay.h"
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+
+using namespace hone;
+using llvm::StringRef;
+using rt::Status;
+
+static constexpr double kParts[] = {0.5, 0.9, 0.95, 0.99, 1};
+
+static void printTable(const DataRequest &request, const DataSurvey &survey) {
+  llvm::raw_ostream &out = llvm::outs();
+  const rt::Dataset &data = survey.data();
+  out << "data         " << request.survey.path << "\n";
+  for (StringRef rest = data.notes(); !rest.empty();) {
+    auto [line, after] = rest.split('\n');
+    out << "             " << line << "\n";
+    rest = after;
+  }
+  out << llvm::formatv("tokens       {0}, of which {1} have a loss\n",
+                       data.tokenCount(), data.targetCount());
+  const SampleLengths &lengths = survey.lengths();
+  if (lengths.count() > 0) {
+    out << "lengths     ";
+    for (double part : kParts)
+      out << llvm::formatv("{0} {1} % up to {2}", part == kParts[0] ? "" : ",",
+                           int(part * 100 + 0.5), lengths.percentile(part));
+    out << "\n";
+    // A power of two at a time, up to the longest.
+    for (int64_t most = 32;; most *= 2) {
+      const uint64_t longer = lengths.longerThan(most);
+      out << llvm::formatv("  max_seq_length {0,6}: {1} longer ({2:f1} %)\n",
+                           most, longer,
+                           100.0 * double(longer) / double(lengths.count()));
+      if (longer == 0)
+        break;
+    }
+  }
+  const bool inColour = rt::platform::isTerminal(rt::platform::StandardOutput);
+  for (uint64_t i = 0; i < std::min(request.shown, data.sampleCount()); ++i)
+    out << "\nsample " << i + 1 << "\n"
+        << rt::describeSample(data.sample(i), survey.tokenizer(), inColour);
+  data.release();
+}
+
+static void printJson(const DataSurvey &survey) {
+  const rt::Dataset &data = survey.data();
+  std::string format, notes;
+  rt::appendJsonString(format, rt::describe(data.format()));
+  rt::appendJsonString(notes, data.notes());
+  llvm::raw_ostream &out = llvm::outs();
+  out << llvm::formatv("{{\"format\":{0},\"samples\":{1},\"tokens\":{2},"
+                       "\"targets\":{3},\"notes\":{4},\"lengths\":{{",
+                       format, data.sampleCount(), data.tokenCount(),
+                       data.targetCount(), notes);
+  for (double part : kParts)
+    if (survey.lengths().count() > 0)
+      out << llvm::formatv("{0}\"{1}\":{2}", part == kParts[0] ? "" : ",",
+                           int(part * 100 + 0.5),
+                           survey.lengths().percentile(part));
+  out << "}}\n";
+}
+
+static void printIds(const DataSurvey &survey) {
+  const rt::Dataset &data = survey.data();
+  llvm::raw_fd_ostream &out = llvm::outs();
+  for (uint64_t i = 0; i < data.sampleCount() && !out.has_error(); ++i) {
+    const rt::Sample sample = data.sample(i);
+    out << "{\"input_ids\":[";
+    for (int64_t k = 0; k < sample.length; ++k)
+      out << (k ? "," : "") << sample.ids[k];
+    // A target is the label of the next position.
+    out << "],\"labels\":[" << rt::NoTarget;
+    for (int64_t k = 0; k + 1 < sample.length; ++k)
+      out << "," << sample.targets[k];
+    out << "]}\n";
+    data.release();
+  }
+}
+
+Status hone::reportData(const DataRequest &request) {
+  HONE_ASSIGN(const DataSurvey survey,
+              DataSurvey::make(request.model, request.survey));
+  switch (request.format) {
+  case DataFormatOut::Table:
+    printTable(request, survey);
+    break;
+  case DataFormatOut::Json:
+    printJson(survey);
+    break;
+  case DataFormatOut::Ids:
+    printIds(survey);
+    break;
+  }
+  return Status::ok();
+}

@@ -1,0 +1,83 @@
+//===- DataSurvey.h - A data file as a model's tokens ---------------------===//
+//
+// Reads a file exactly as train will, before anything is compiled: a length is
+// chosen by what is in it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_COMPILER_HONE_DATASURVEY_H
+#define HONE_COMPILER_HONE_DATASURVEY_H
+
+#include "base/Status.h"
+#include "data/Dataset.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hone {
+
+/// Lengths of samples, in tokens.
+class SampleLengths {
+public:
+  SampleLengths() = default;
+  explicit SampleLengths(std::vector<uint32_t> lengths);
+
+  uint64_t count() const { return sorted.size(); }
+  /// The least length that `part` (0 to 1) of the samples do not exceed.
+  int64_t percentile(double part) const;
+  int64_t longest() const { return percentile(1); }
+  /// How many are longer.
+  uint64_t longerThan(int64_t length) const;
+  uint64_t tokens() const { return sum; }
+
+private:
+  std::vector<uint32_t> sorted;
+  uint64_t sum = 0;
+};
+
+struct SurveyOptions {
+  std::string path;
+  bool parseSpecialTokens = false;
+  std::string chatDate;
+  /// Longer samples are counted apart; 0: as long as a sample may be.
+  int64_t longest = 0;
+};
+
+class DataSurvey {
+public:
+  /// Reads `options.path` for the model in `folder`. Errors: those of the
+  /// tokenizer's builder and of Dataset::prepare.
+  static rt::Result<DataSurvey> make(const std::string &folder,
+                                     const SurveyOptions &options);
+
+  const rt::Dataset &data() const { return samples; }
+  const rt::Tokenizer *tokenizer() const {
+    return text->tokenizer ? &*text->tokenizer : nullptr;
+  }
+  const SampleLengths &lengths() const { return sampleLengths; }
+  /// Whether it is one text, which fills samples of any length.
+  bool isPacked() const {
+    return samples.format() == rt::DataFormat::PlainText;
+  }
+  /// Whether a sample that is cut in two is still two samples of use.
+  bool canSplit() const {
+    return isPacked() || samples.format() == rt::DataFormat::Text;
+  }
+
+private:
+  /// What the tokenizer is a view of, which does not move.
+  struct Text {
+    std::string table, chat;
+    std::optional<rt::Tokenizer> tokenizer;
+  };
+  std::unique_ptr<Text> text;
+  rt::Dataset samples;
+  SampleLengths sampleLengths;
+};
+
+} // namespace hone
+
+#endif

@@ -1,0 +1,292 @@
+//===- Finetune.cpp - From a model and data to a run ----------------------===//
+//
+// What was chosen is written to the output before anything else, so that the
+// same command goes on with the same run whatever the machine has free then.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/hone/Finetune.h"
+
+#include "base/ByteCount.h"
+#include "base/OutputFile.h"
+#include "compiler/emit/ProgramFolder.h"
+#include "compiler/hone/ChildProgram.h"
+#include "compiler/hone/RunChoice.h"
+#include "formats/JsonFile.h"
+#include "platform/Files.h"
+
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace hone;
+using llvm::StringRef;
+using rt::ErrorCode;
+using rt::Result;
+using rt::Status;
+namespace platform = rt::platform;
+
+/// The options of train that go with the spec, a word a line.
+static constexpr const char *kRunOptions = "hone.options";
+
+//===----------------------------------------------------------------------===//
+// Choosing
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Chosen {
+  ModelFacts model;
+  DataFacts data;
+  RunChoice choice;
+};
+} // namespace
+
+/// A line of what is printed before the run.
+static void say(const char *label, const std::string &text) {
+  llvm::outs() << llvm::formatv("{0,-13}{1}\n", label, text);
+}
+
+static std::string describeSource(const ModelFacts &model) {
+  return llvm::formatv("{0}, {1} in {2}", model.folder,
+                       rt::describeBytes(model.fileBytes),
+                       rt::dtypeName(model.dtype));
+}
+
+static void sayLengths(const Chosen &chosen) {
+  const SampleLengths &lengths = chosen.data.lengths;
+  if (lengths.count() == 0)
+    return;
+  say("lengths",
+      llvm::formatv("half of the samples up to {0} tokens, 95 % up "
+                    "to {1}, 99 % up to {2}, the longest {3}",
+                    lengths.percentile(0.5), lengths.percentile(0.95),
+                    lengths.percentile(0.99), lengths.longest()));
+}
+
+/// Above 5 % loudly: what is not seen is not learnt.
+static void sayLonger(const Chosen &chosen) {
+  const uint64_t all = chosen.data.lengths.count();
+  const RunChoice &choice = chosen.choice;
+  if (choice.longer == 0)
+    return;
+  const double share = 100.0 * double(choice.longer) / double(all);
+  const std::string text = llvm::formatv(
+      "{0} of {1} samples ({2:f1} %) are longer than {3} tokens and {4}",
+      choice.longer, all, share, choice.maxSequenceLength,
+      chosen.data.canSplit ? "split" : "left out");
+  if (share <= 5 || chosen.data.canSplit)
+    return say("longer", text);
+  llvm::errs() << "warning: " << text
+               << "\n  help: add --set train.max_seq_length="
+               << llvm::alignTo(uint64_t(chosen.data.lengths.percentile(0.99)),
+                                32)
+               << " for 99 % of them, which takes more memory and time\n";
+}
+
+static Result<Chosen> choose(const std::string &modelFolder,
+                             const std::string &dataPath) {
+  Chosen chosen;
+  HONE_ASSIGN(chosen.model, ModelFacts::read(modelFolder));
+  say("model", describeSource(chosen.model));
+  if (!dataPath.empty()) {
+    HONE_ASSIGN(const DataSurvey survey,
+                DataSurvey::make(modelFolder, {dataPath, false, "", 0}));
+    chosen.data = DataFacts::of(survey, dataPath);
+    say("data", dataPath);
+    for (StringRef rest = survey.data().notes(); !rest.empty();) {
+      auto [line, after] = rest.split('\n');
+      say("", line.str());
+      rest = after;
+    }
+  }
+  chosen.choice = chooseRun(chosen.model, chosen.data, Machine::read());
+  sayLengths(chosen);
+  sayLonger(chosen);
+  return chosen;
+}
+
+Status hone::writeChosenSpec(const InitRequest &request) {
+  HONE_ASSIGN(const Chosen chosen, choose(request.model, request.data));
+  HONE_ASSIGN(
+      const std::string text,
+      renderSpec(chosen.model, chosen.data, chosen.choice, request.overrides));
+  if (request.output.empty()) {
+    llvm::outs() << "\n" << text;
+    return Status::ok();
+  }
+  if (platform::exists(request.output))
+    return Status::error(ErrorCode::CannotCreate,
+                         {request.output, "exists already",
+                          "remove it, or give -o another name"});
+  HONE_TRY(rt::writeFile(request.output, text));
+  say("spec", request.output);
+  return Status::ok();
+}
+
+//===----------------------------------------------------------------------===//
+// Runs
+//===----------------------------------------------------------------------===//
+
+static std::string inFolder(const std::string &folder, const char *name) {
+  return folder + "/" + name;
+}
+
+static Result<std::vector<std::string>> readLines(const std::string &path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (!buffer)
+    return Status::error(ErrorCode::CannotRead,
+                         {path,
+                          "cannot be read: " + buffer.getError().message(),
+                          "remove the run's folder to begin again"});
+  std::vector<std::string> lines;
+  for (StringRef rest = (*buffer)->getBuffer(); !rest.empty();) {
+    auto [line, after] = rest.split('\n');
+    lines.push_back(line.str());
+    rest = after;
+  }
+  return lines;
+}
+
+/// "notes.jsonl" to "notes-adapter".
+static std::string defaultOutput(const std::string &data) {
+  return llvm::sys::path::stem(data).str() + "-adapter";
+}
+
+static std::string duration(double seconds) {
+  if (seconds < 90)
+    return llvm::formatv("{0:f0} s", seconds);
+  if (seconds < 90 * 60)
+    return llvm::formatv("{0:f0} min", seconds / 60);
+  return llvm::formatv("{0:f1} h", seconds / 3600);
+}
+
+/// What the plan that was made says of the whole run.
+static void sayPlan(const rt::Json &plan, const Spec &spec, uint64_t samples) {
+  auto number = [&](const char *key) {
+    const rt::Json *found = plan.find(key);
+    return found && found->isNumber() ? found->number() : 0.0;
+  };
+  if (number("peak_bytes") > 0)
+    say("memory", rt::describeBytes(uint64_t(number("peak_bytes"))) +
+                      " at the peak, planned; with mapped files " +
+                      rt::describeBytes(uint64_t(number("resident_bytes"))));
+  if (samples == 0)
+    return;
+  const auto batch = uint64_t(int64_t(spec.train.batch_size)),
+             each = uint64_t(int64_t(spec.train.gradient_accumulation_steps));
+  uint64_t steps = uint64_t(int64_t(spec.train.steps));
+  if (steps == 0)
+    steps = llvm::divideCeil(samples, batch * each) *
+            uint64_t(int64_t(spec.train.epochs));
+  say("time", llvm::formatv(
+                  "about {0}: {1} steps of {2} samples",
+                  duration(double(steps * each) * number("estimated_seconds")),
+                  steps, batch * each));
+}
+
+static Status makeRunFolder(const std::string &output, const Chosen &chosen,
+                            const FinetuneRequest &request) {
+  HONE_ASSIGN(
+      const std::string text,
+      renderSpec(chosen.model, chosen.data, chosen.choice, request.overrides));
+  if (std::error_code error = createFolder(output))
+    return Status::error(ErrorCode::CannotCreate,
+                         {output, "cannot be made: " + error.message(),
+                          "give -o a folder that you may write to"});
+  std::string options;
+  for (const std::string &option : chosen.choice.options)
+    options += option + "\n";
+  HONE_TRY(rt::writeFile(inFolder(output, kRunOptions), options));
+  return rt::writeFile(inFolder(output, kRunSpec), text);
+}
+
+/// Whether a person reads and answers.
+static bool hasTerminal() {
+  return platform::isTerminal(0) && platform::isTerminal(1);
+}
+
+Result<int> hone::finetune(const FinetuneRequest &request,
+                           const Toolchain &toolchain) {
+  const std::string output =
+      request.output.empty() ? defaultOutput(request.data) : request.output;
+  const std::string specPath = inFolder(output, kRunSpec);
+  uint64_t samples = 0;
+  if (!platform::exists(specPath)) {
+    HONE_ASSIGN(const Chosen chosen, choose(request.model, request.data));
+    HONE_TRY(makeRunFolder(output, chosen, request));
+    samples = chosen.data.samples - chosen.choice.heldOut;
+    say("spec", specPath + ", which can be changed before the next run");
+  } else if (!request.overrides.empty()) {
+    return Status::error(ErrorCode::OptionsDisagree,
+                         {"--set",
+                          specPath + " is there already, and says all of this "
+                                     "run",
+                          "change it there, or give -o another folder"});
+  } else {
+    say("spec", specPath + ", as it is there");
+  }
+  HONE_ASSIGN(const Spec spec, readSpec(specPath, {}));
+  if (platform::resolve(request.model) != platform::resolve(spec.model))
+    return Status::error(ErrorCode::OptionsDisagree,
+                         {specPath,
+                          "this run is of the model " + spec.model.text() +
+                              ", and not of " + request.model,
+                          "give -o another folder"});
+  HONE_ASSIGN(const std::vector<std::string> chosenOptions,
+              readLines(inFolder(output, kRunOptions)));
+  HONE_ASSIGN(const RunSource run, sourceOf(output));
+  HONE_ASSIGN(const CachedPrograms programs, toolchain.find(run.source));
+  sayPlan(programs.plan, spec, samples);
+  llvm::outs() << "\n";
+
+  std::vector<std::string> arguments{"--data", request.data, "--output",
+                                     output};
+  arguments.insert(arguments.end(), chosenOptions.begin(), chosenOptions.end());
+  arguments.insert(arguments.end(), request.options.begin(),
+                   request.options.end());
+  const std::string chat = shellCommand({"hone", "chat", output});
+  const bool opens = request.chats && hasTerminal();
+  HONE_ASSIGN(const int code, runProgram(programs.path("train"), arguments));
+  if (code != 0)
+    return code;
+  if (!opens) {
+    say("report", inFolder(output, "report.html"));
+    say("chat", chat);
+    return 0;
+  }
+  HONE_TRY(becomeProgram(programs.path("generate"),
+                         {"--chat", "--adapter", output}));
+  return 0;
+}
+
+Result<RunSource> hone::sourceOf(const std::string &path) {
+  RunSource run;
+  const std::string spec = inFolder(path, kRunSpec);
+  if (platform::exists(spec)) {
+    HONE_ASSIGN(const Spec read, readSpec(spec, {}));
+    run.source = {spec, {}, {Program::Train}};
+    if (!read.lora.none)
+      run.source.programs.push_back(Program::Generate);
+    run.adapter = path;
+    return run;
+  }
+  if (StringRef(path).ends_with(".yaml") || StringRef(path).ends_with(".yml")) {
+    run.source = {path, {}, {Program::Generate}};
+    return run;
+  }
+  HONE_ASSIGN(const ModelFacts model, ModelFacts::read(path));
+  run.source = {model.folder, {}, {Program::Generate}};
+  // What depends on the memory that is free now would compile anew each day.
+  for (const ChosenKey &chosen : chooseRun(model, {}, Machine::read()).keys)
+    if (chosen.key == "weights.dtype" || chosen.key == "train.max_seq_length")
+      run.source.overrides.emplace_back(chosen.key, "hone", chosen.value);
+  run.source.overrides.emplace_back("lora", "hone", "none");
+  return run;
+}
+
+Result<std::string> hone::modelOf(const std::string &run) {
+  HONE_ASSIGN(const Spec spec, readSpec(inFolder(run, kRunSpec), {}));
+  return spec.model.text();
+}

@@ -1,0 +1,43 @@
+//===- Toolchain.h - Programs of a spec, compiled or found again ----------===//
+
+#ifndef HONE_COMPILER_HONE_TOOLCHAIN_H
+#define HONE_COMPILER_HONE_TOOLCHAIN_H
+
+#include "base/Status.h"
+#include "compiler/driver/Compile.h"
+#include "compiler/hone/ProgramCache.h"
+
+#include <string>
+#include <vector>
+
+namespace hone {
+
+/// What programs are made from: a spec file, or a model folder alone.
+struct ProgramSource {
+  std::string spec; ///< a file or a model folder
+  std::vector<SpecOverride> overrides;
+  std::vector<Program> programs;
+};
+
+class Toolchain {
+public:
+  /// `self` is this executable, beside whose folder the runtime is.
+  explicit Toolchain(std::string self) : self(std::move(self)) {}
+
+  /// Compiles unless the cache has the programs, and says which on standard
+  /// error. Errors: those of readSpec, ProgramCache and compile().
+  rt::Result<CachedPrograms> find(const ProgramSource &source) const;
+
+  /// Prints the plan of a spec; compiles nothing.
+  rt::Status printPlan(const ProgramSource &source, PlanFormat format) const;
+
+private:
+  CompileRequest requestFor(const ProgramSource &source) const;
+  rt::Result<std::string> identity() const;
+
+  std::string self;
+};
+
+} // namespace hone
+
+#endif

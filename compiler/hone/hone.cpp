@@ -1,0 +1,370 @@
+//===- hone.cpp - One command for all that users do -----------------------===//
+//
+// Flags become requests; there is no other logic here. Whoever builds and ships
+// programs uses honec, which this calls nothing beyond.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/driver/CommandLine.h"
+#include "compiler/driver/Explanation.h"
+#include "compiler/hone-adapter/AdapterExports.h"
+#include "compiler/hone-adapter/MergeModel.h"
+#include "compiler/hone/ChildProgram.h"
+#include "compiler/hone/Completion.h"
+#include "compiler/hone/DataReport.h"
+#include "compiler/hone/Finetune.h"
+#include "platform/Files.h"
+
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace hone;
+namespace cl = llvm::cl;
+using rt::ErrorCode;
+using rt::Result;
+using rt::Status;
+
+namespace {
+
+/// A command. Its exit code is that of the program it runs, if it runs one.
+class Command {
+public:
+  Command(const char *name, const char *help)
+      : command(name, help), category(name) {}
+  virtual ~Command() = default;
+
+  virtual Result<int> run(const Toolchain &toolchain) const = 0;
+
+  cl::SubCommand command;
+  cl::OptionCategory category;
+};
+
+Result<int> done(const Status &status) {
+  HONE_TRY(status);
+  return 0;
+}
+
+std::vector<SpecOverride> overridesOf(const cl::list<std::string> &set) {
+  return {set.begin(), set.end()};
+}
+
+struct FinetuneCommand : Command {
+  FinetuneCommand() : Command("finetune", "train an adapter on a data file") {}
+  cl::opt<std::string> model{cl::Positional, cl::Required, cl::desc("MODEL"),
+                             cl::sub(command), cl::cat(category)};
+  cl::opt<std::string> data{cl::Positional, cl::Required, cl::desc("DATA"),
+                            cl::sub(command), cl::cat(category)};
+  cl::list<std::string> options{cl::Positional, cl::sub(command),
+                                cl::cat(category),
+                                cl::desc("[-- options of train]")};
+  cl::opt<std::string> output{
+      "o", cl::value_desc("folder"), cl::sub(command), cl::cat(category),
+      cl::desc("where the run goes; a run in it is continued; default: the "
+               "data's name and -adapter")};
+  cl::list<std::string> set{"set", cl::value_desc("section.key=value"),
+                            cl::sub(command), cl::cat(category),
+                            cl::desc("a key of the spec in place of what would "
+                                     "be chosen; hone keys lists them")};
+  cl::opt<bool> chat{"chat", cl::sub(command), cl::cat(category),
+                     cl::desc("open the conversation when it is trained")};
+
+  Result<int> run(const Toolchain &toolchain) const override {
+    return finetune({model,
+                     data,
+                     output,
+                     overridesOf(set),
+                     {options.begin(), options.end()},
+                     chat},
+                    toolchain);
+  }
+};
+
+struct InitCommand : Command {
+  InitCommand()
+      : Command("init", "write the spec that finetune would choose") {}
+  cl::opt<std::string> model{cl::Positional, cl::Required, cl::desc("MODEL"),
+                             cl::sub(command), cl::cat(category)};
+  cl::opt<std::string> data{"data", cl::value_desc("file"), cl::sub(command),
+                            cl::cat(category),
+                            cl::desc("choose for this data")};
+  cl::opt<std::string> output{"o", cl::value_desc("file"), cl::sub(command),
+                              cl::cat(category),
+                              cl::desc("a new file; default: standard output")};
+  cl::list<std::string> set{"set", cl::value_desc("section.key=value"),
+                            cl::sub(command), cl::cat(category),
+                            cl::desc("a key that is not to be chosen")};
+
+  Result<int> run(const Toolchain &) const override {
+    return done(writeChosenSpec({model, data, output, overridesOf(set)}));
+  }
+};
+
+struct PlanCommand : Command {
+  PlanCommand()
+      : Command("plan", "print the memory plan of a spec, a run or a model") {}
+  cl::opt<std::string> source{cl::Positional, cl::Required,
+                              cl::desc("SPEC.yaml | RUN | MODEL"),
+                              cl::sub(command), cl::cat(category)};
+  cl::list<std::string> set{"set", cl::value_desc("section.key=value"),
+                            cl::sub(command), cl::cat(category),
+                            cl::desc("override a key of the spec")};
+  cl::opt<bool> json{"json", cl::sub(command), cl::cat(category),
+                     cl::desc("for a program")};
+
+  Result<int> run(const Toolchain &toolchain) const override {
+    const std::string inRun = source + "/" + kRunSpec;
+    return done(toolchain.printPlan(
+        {rt::platform::exists(inRun) ? inRun : source.getValue(),
+         overridesOf(set),
+         {Program::Train}},
+        json ? PlanFormat::Json : PlanFormat::Table));
+  }
+};
+
+struct DataCommand : Command {
+  DataCommand()
+      : Command("data", "show data as a model's tokens: lengths, what has a "
+                        "loss, what is left out") {}
+  cl::opt<std::string> model{cl::Positional, cl::Required, cl::desc("MODEL"),
+                             cl::sub(command), cl::cat(category)};
+  cl::opt<std::string> data{cl::Positional, cl::Required, cl::desc("DATA"),
+                            cl::sub(command), cl::cat(category)};
+  cl::opt<DataFormatOut> format{
+      "format",
+      cl::sub(command),
+      cl::cat(category),
+      cl::desc("how it is printed"),
+      cl::init(DataFormatOut::Table),
+      cl::values(clEnumValN(DataFormatOut::Table, "table",
+                            "for a person, with the first samples"),
+                 clEnumValN(DataFormatOut::Json, "json", "counts and lengths"),
+                 clEnumValN(DataFormatOut::Ids, "ids",
+                            "every sample as a line that train reads"))};
+  cl::opt<unsigned> samples{"show-samples", cl::init(2), cl::sub(command),
+                            cl::cat(category),
+                            cl::desc("print the first N samples, marking what "
+                                     "the loss is taken from")};
+  cl::opt<unsigned> longest{
+      "max-seq-length", cl::init(0), cl::sub(command), cl::cat(category),
+      cl::desc("leave longer samples out, as train does; default: none")};
+  cl::opt<std::string> chatDate{
+      "chat-date", cl::value_desc("YYYY-MM-DD"), cl::sub(command),
+      cl::cat(category), cl::desc("today, for chat templates that write it")};
+  cl::opt<bool> parse{"parse-special-tokens", cl::sub(command),
+                      cl::cat(category),
+                      cl::desc("special tokens that a text spells are tokens, "
+                               "as in a file that a chat template wrote")};
+
+  Result<int> run(const Toolchain &) const override {
+    return done(reportData(
+        {model, {data, parse, chatDate, int64_t(longest)}, format, samples}));
+  }
+};
+
+/// Runs a program of a run's folder, a spec or a model; what follows on the
+/// command line is the program's own.
+struct ProgramCommand : Command {
+  ProgramCommand(const char *name, const char *help, const char *what)
+      : Command(name, help),
+        source(cl::Positional, cl::Required, cl::desc(what), cl::sub(command),
+               cl::cat(category)),
+        options(cl::ConsumeAfter, cl::desc("[options of the program]"),
+                cl::sub(command), cl::cat(category)) {}
+  cl::opt<std::string> source;
+  cl::list<std::string> options;
+};
+
+struct GenerateCommand : ProgramCommand {
+  GenerateCommand(const char *name, const char *help,
+                  std::vector<std::string> first)
+      : ProgramCommand(name, help, "RUN | MODEL | SPEC.yaml"),
+        first(std::move(first)) {}
+  const std::vector<std::string> first;
+
+  Result<int> run(const Toolchain &toolchain) const override {
+    HONE_ASSIGN(const RunSource run, sourceOf(source));
+    HONE_ASSIGN(const CachedPrograms programs, toolchain.find(run.source));
+    std::vector<std::string> arguments = first;
+    if (!run.adapter.empty())
+      arguments.insert(arguments.end(), {"--adapter", run.adapter});
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    return done(becomeProgram(programs.path("generate"), arguments));
+  }
+};
+
+struct EvaluateCommand : Command {
+  EvaluateCommand()
+      : Command("evaluate", "measure the loss of a run's adapter on data") {}
+  cl::opt<std::string> source{cl::Positional, cl::Required, cl::desc("RUN"),
+                              cl::sub(command), cl::cat(category)};
+  cl::opt<std::string> data{cl::Positional, cl::Required, cl::desc("DATA"),
+                            cl::sub(command), cl::cat(category)};
+  cl::opt<bool> base{"base", cl::sub(command), cl::cat(category),
+                     cl::desc("of the model without the adapter")};
+
+  Result<int> run(const Toolchain &toolchain) const override {
+    HONE_ASSIGN(const RunSource run, sourceOf(source));
+    if (run.adapter.empty())
+      return Status::error(ErrorCode::MissingOption,
+                           {source, "expected the folder of a run",
+                            "give what hone finetune wrote"});
+    HONE_ASSIGN(const CachedPrograms programs, toolchain.find(run.source));
+    std::vector<std::string> arguments{"--eval-only", "--eval-data", data};
+    if (!base)
+      arguments.insert(arguments.end(), {"--adapter", run.adapter});
+    return done(becomeProgram(programs.path("train"), arguments));
+  }
+};
+
+struct MergeCommand : Command {
+  MergeCommand()
+      : Command("merge", "add a run's adapter to its model's weights") {}
+  cl::opt<std::string> source{cl::Positional, cl::Required, cl::desc("RUN"),
+                              cl::sub(command), cl::cat(category)};
+  cl::opt<std::string> output{"o",
+                              cl::Required,
+                              cl::value_desc("folder"),
+                              cl::sub(command),
+                              cl::cat(category),
+                              cl::desc("where the merged model is written; new "
+                                       "or empty")};
+
+  Result<int> run(const Toolchain &) const override {
+    HONE_ASSIGN(const std::string model, modelOf(source));
+    HONE_ASSIGN(const MergeReport merged,
+                mergeModel({model, source, output, {}, false, {}}));
+    llvm::outs() << merged.table(/*perMatrix=*/false) << "merged       "
+                 << output.getValue() << "\n";
+    return 0;
+  }
+};
+
+struct ExportCommand : Command {
+  enum class To { Gguf, Mlx };
+  ExportCommand()
+      : Command("export", "write a run's adapter for llama.cpp or mlx-lm") {}
+  cl::opt<std::string> source{cl::Positional, cl::Required, cl::desc("RUN"),
+                              cl::sub(command), cl::cat(category)};
+  cl::opt<To> to{"to",
+                 cl::Required,
+                 cl::sub(command),
+                 cl::cat(category),
+                 cl::desc("for which program"),
+                 cl::values(clEnumValN(To::Gguf, "gguf", "llama.cpp: a file"),
+                            clEnumValN(To::Mlx, "mlx", "mlx-lm: a folder"))};
+  cl::opt<std::string> output{"o",
+                              cl::Required,
+                              cl::value_desc("path"),
+                              cl::sub(command),
+                              cl::cat(category),
+                              cl::desc("what is written")};
+
+  Result<int> run(const Toolchain &) const override {
+    HONE_ASSIGN(const std::string model, modelOf(source));
+    const ExportRequest request{model, source, output, rt::Dtype::F32};
+    HONE_ASSIGN(const ExportSummary summary,
+                to == To::Gguf ? exportGguf(request) : exportMlx(request));
+    llvm::outs() << "wrote        " << output.getValue() << ", "
+                 << summary.modules << " modules of rank " << summary.rank
+                 << "\n";
+    if (!summary.note.empty())
+      llvm::errs() << "note: " << summary.note << "\n";
+    return 0;
+  }
+};
+
+struct ReportCommand : Command {
+  ReportCommand() : Command("report", "say where a run's report is") {}
+  cl::opt<std::string> source{cl::Positional, cl::Required, cl::desc("RUN"),
+                              cl::sub(command), cl::cat(category)};
+
+  Result<int> run(const Toolchain &) const override {
+    const std::string page = source + "/report.html";
+    if (!rt::platform::exists(page))
+      return Status::error(ErrorCode::CannotRead,
+                           {page, "there is no report",
+                            "a run writes it when it ends or is stopped"});
+    llvm::outs() << rt::platform::resolve(page) << "\n";
+    return 0;
+  }
+};
+
+struct ExplainCommand : Command {
+  ExplainCommand()
+      : Command("explain", "say what the code of an error means") {}
+  cl::opt<std::string> code{cl::Positional, cl::Required,
+                            cl::desc("CODE | all"), cl::sub(command),
+                            cl::cat(category)};
+
+  Result<int> run(const Toolchain &) const override {
+    HONE_ASSIGN(const std::string text, explain(code));
+    llvm::outs() << text;
+    return 0;
+  }
+};
+
+struct KeysCommand : Command {
+  KeysCommand() : Command("keys", "list the keys of a spec") {}
+  Result<int> run(const Toolchain &) const override {
+    llvm::outs() << describeSpecKeys();
+    return 0;
+  }
+};
+
+struct CompletionCommand : Command {
+  CompletionCommand()
+      : Command("completion", "print what completes this command in bash") {}
+  Result<int> run(const Toolchain &) const override {
+    llvm::outs() << bashCompletion();
+    return 0;
+  }
+};
+
+} // namespace
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  beginTool();
+  cl::ResetCommandLineParser(); // LLVM's own flags
+  FinetuneCommand finetune;
+  InitCommand init_;
+  PlanCommand plan;
+  DataCommand data;
+  GenerateCommand chat("chat", "talk to a run's adapter or to a model",
+                       {"--chat"});
+  GenerateCommand generate("generate",
+                           "let a run's adapter or a model go on "
+                           "with a text",
+                           {});
+  EvaluateCommand evaluate;
+  MergeCommand merge;
+  ExportCommand exported;
+  ReportCommand report;
+  ExplainCommand explain;
+  KeysCommand keys;
+  CompletionCommand completion;
+  Command *const commands[] = {
+      &finetune, &init_,    &plan,   &data,    &chat, &generate,  &evaluate,
+      &merge,    &exported, &report, &explain, &keys, &completion};
+  for (Command *command : commands)
+    if (argc > 1 && llvm::StringRef(argv[1]) == command->command.getName())
+      cl::HideUnrelatedOptions(command->category, command->command);
+  if (Status status = parseCommandLine(
+          argc, argv, "Fine-tunes language models in little memory\n");
+      !status.isOk())
+    return reportStatus(status);
+  const Toolchain toolchain(llvm::sys::fs::getMainExecutable(
+      argv[0], reinterpret_cast<void *>(bashCompletion)));
+  for (Command *command : commands)
+    if (command->command) {
+      const Result<int> code = command->run(toolchain);
+      const int status = reportStatus(code.status());
+      return status != 0 ? status : code.value();
+    }
+  return reportStatus(
+      Status::error(ErrorCode::MissingOption,
+                    {"hone", "expected a command",
+                     "write hone finetune MODEL DATA; hone --help lists all"}));
+}

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# cache.sh WORK: kills compilations at random moments, damages what was cached,
+# and runs two at once. WORK has model/ and a.jsonl.
+set -euo pipefail
+cd "$1"
+export HONE_CACHE=$1/cache
+RANDOM=${SEED:-11}
+
+finetune() { # finetune OUTPUT
+  hone finetune model a.jsonl -o "$1" --set train.memory_budget=none -- \
+    --steps 1 --show-samples 0 2>&1
+}
+
+for kill in 1 2 3 4 5; do
+  finetune run >killed.txt &
+  pid=$!
+  sleep "0.$((RANDOM % 4))$((RANDOM % 10))"
+  # Of its children only train may still run, which was started whole.
+  kill -9 "$pid" 2>/dev/null || true
+  pkill -9 -f "^hone finetune model a.jsonl -o run" 2>/dev/null || true
+  wait "$pid" 2>/dev/null || true
+  rm -rf run
+done
+finetune run >done.txt
+grep -q 'after 1 of 1 steps' done.txt
+echo "killed while compiling 5 times, then done"
+
+program=$(ls -d cache/*/train)
+printf x >>"$program"
+rm -rf run
+echo "changed program: $(finetune run | grep -o 'compiled in')"
+touch model/model.safetensors
+rm -rf run
+echo "changed model: $(finetune run | grep -o 'compiled in')"
+
+rm -rf cache run
+finetune one >one.txt &
+finetune two >two.txt
+wait
+grep -q 'after 1 of 1 steps' one.txt
+grep -q 'after 1 of 1 steps' two.txt
+echo "two at once: done"
