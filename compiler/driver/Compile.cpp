@@ -482,6 +482,8 @@ Status hone::compile(const CompileRequest &request) {
   HONE_TRY(checkOutput(request));
   Session session(request);
   HONE_ASSIGN(const Spec spec, readSpec(request.specPath, request.overrides));
+  for (const std::string &note : spec.notes)
+    llvm::errs() << "note: " << note << "\n";
   HONE_TRY(checkInputsStay(request, spec));
   std::vector<Compiled> programs;
   for (Program program : request.programs) {

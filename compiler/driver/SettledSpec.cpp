@@ -99,6 +99,9 @@ Result<SettledSpec> hone::settleSpec(Spec given, Program program) {
     HONE_ASSIGN(settled.model, HuggingFaceModel::open(spec.model));
     for (const std::string &note : settled.model->notes)
       llvm::errs() << "note: " << note << "\n";
+    const std::string &target = settled.model->targetModule;
+    if (!target.empty() && !spec.given.count(spec.lora.target_modules.key()))
+      spec.lora.target_modules = {target};
   }
   if (program == Program::Generate)
     HONE_TRY(settleGeneration(settled));

@@ -80,6 +80,7 @@ HuggingFaceModel::parse(const std::string &text, const std::string &place) {
   model->initializerRange = config.positive("initializer_range", 0.02);
   model->tiesEmbeddings = readTiesEmbeddings(config, family->tiesEmbeddings);
   model->embeddingModule = family->embeddingModule.str();
+  model->targetModule = family->targetModule.str();
   if (model->tiesEmbeddings)
     model->redundantTensors.push_back(headWeight);
   model->read(config);

@@ -8,6 +8,7 @@
 #include "compiler/spec/Spec.h"
 #include "base/Json.h"
 #include "compiler/rules/SpecRules.h"
+#include "compiler/spec/KeyAliases.h"
 #include "compiler/spec/Suggestion.h"
 #include "formats/Adapter.h"
 
@@ -96,6 +97,8 @@ public:
   std::string option; ///< that sets the key; empty: the file, which has lines
 
 private:
+  Status setAlias(const KeyAlias &alias, const YAML::Node &node,
+                  const YAML::Node &keyNode);
   Status setMapping(const std::string &prefix, const YAML::Node &map);
   Status setList(rt::Setting &setting, const YAML::Node &node);
   Status setNumbers(rt::NamedNumbers &setting, const YAML::Node &node);
@@ -241,8 +244,35 @@ Status SpecReader::setValue(rt::Setting &setting, const YAML::Node &node) {
 // Documents
 //===----------------------------------------------------------------------===//
 
+/// Null if `name` is no alias.
+static const KeyAlias *aliasOf(StringRef name) {
+  const KeyAlias *found = llvm::find_if(
+      keyAliases, [&](const KeyAlias &alias) { return name == alias.alias; });
+  return found == std::end(keyAliases) ? nullptr : found;
+}
+
+Status SpecReader::setAlias(const KeyAlias &alias, const YAML::Node &node,
+                            const YAML::Node &keyNode) {
+  YAML::Node value = node;
+  if (alias.whenTrue) {
+    const bool isTrue = node.IsScalar() && node.Scalar() == "true";
+    if (!isTrue && !(node.IsScalar() && node.Scalar() == "false"))
+      return error(ErrorCode::BadSpecValue, node, alias.alias,
+                   "expected true or false but found " + describeNode(node),
+                   std::string("write ") + alias.key + ": " + alias.whenTrue);
+    if (!isTrue) // as without it
+      return Status::ok();
+    value = YAML::Node(alias.whenTrue);
+  }
+  spec.notes.push_back(place + ": " + alias.alias + " is " + alias.key +
+                       " here");
+  return setKey(alias.key, value, keyNode);
+}
+
 Status SpecReader::setKey(const std::string &name, const YAML::Node &node,
                           const YAML::Node &keyNode) {
+  if (const KeyAlias *alias = aliasOf(name))
+    return setAlias(*alias, node, keyNode);
   for (rt::Setting *setting : spec.all())
     if (setting->key() == name) {
       spec.given[name] = option;
@@ -294,7 +324,9 @@ Status SpecReader::setMapping(const std::string &prefix,
                    "one of: " + llvm::join(wordsIn(spec, prefix), ", "));
     std::string word = entry.first.Scalar();
     std::string name = prefix.empty() ? word : prefix + "." + word;
-    auto [first, isNew] = seen.emplace(word, entry.first.Mark());
+    const KeyAlias *alias = aliasOf(name);
+    auto [first, isNew] =
+        seen.emplace(alias ? alias->key : name, entry.first.Mark());
     if (!isNew)
       return error(ErrorCode::RepeatedKey, entry.first, name,
                    "the key appears twice; the first is on line " +
@@ -414,6 +446,28 @@ Result<Spec> hone::readSpec(const std::string &path,
 // The table, for people and for the binary
 //===----------------------------------------------------------------------===//
 
+/// What --help-spec begins with: all that most specs set.
+static constexpr const char *usualKeys[] = {
+    "model",           "weights.dtype",       "lora.r",
+    "lora.lora_alpha", "lora.target_modules", "train.learning_rate",
+    "train.epochs",    "train.batch_size",    "train.max_seq_length",
+    "train.optimizer", "train.memory_budget", "target.triple"};
+
+static std::string describeKey(const rt::Setting &setting) {
+  const rt::Choices *choices = setting.choices();
+  std::string standard = defaultOf(setting);
+  for (auto [method, other] : setting.standards)
+    standard += std::string("; with ") + method + ": " + other;
+  return "\n  " + setting.key() + ": " +
+         (choices && !choices->allowed.empty()
+              ? llvm::join(choices->allowed, " | ")
+              : setting.expected()) +
+         (setting.key() == "model" ? " (required)"
+          : standard.empty()       ? ""
+                                   : " (default " + standard + ")") +
+         "\n      " + setting.help + "\n";
+}
+
 std::string hone::describeSpecKeys() {
   std::string out = "A spec is a YAML file:\n\n"
                     "  model: path/to/Qwen2.5-0.5B\n"
@@ -421,27 +475,18 @@ std::string hone::describeSpecKeys() {
                     "all-linear}      # none: all parameters train\n"
                     "  train: {batch_size: 1, max_seq_length: 256, "
                     "learning_rate: 1e-4}\n"
-                    "  target: native\n\nKeys:\n";
+                    "  target: native\n\nKeys that most specs set:\n";
+  std::string others = "\nAll others:\n";
   rt::Settings settings;
   for (const rt::Setting *setting : settings.all()) {
     // Of a part they are as of train.
     if (StringRef(setting->section).contains('.') &&
         rt::Settings::find(settings.train, *setting))
       continue;
-    const rt::Choices *choices = setting->choices();
-    out += "\n  " + setting->key() + ": " +
-           (choices && !choices->allowed.empty()
-                ? llvm::join(choices->allowed, " | ")
-                : setting->expected());
-    std::string standard = defaultOf(*setting);
-    for (auto [method, other] : setting->standards)
-      standard += std::string("; with ") + method + ": " + other;
-    out += setting == &settings.model ? " (required)"
-           : standard.empty()         ? ""
-                                      : " (default " + standard + ")";
-    out += std::string("\n      ") + setting->help + "\n";
+    (llvm::is_contained(usualKeys, setting->key()) ? out : others) +=
+        describeKey(*setting);
   }
-  return out;
+  return out + others;
 }
 
 std::string hone::specSectionJson(const Spec &spec, StringRef section) {

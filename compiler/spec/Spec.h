@@ -29,6 +29,8 @@ struct Spec : rt::Settings {
   /// Dotted keys that the user wrote, and the option that set each; empty: the
   /// file.
   std::map<std::string, std::string> given;
+  /// What the user should know of how it was read.
+  std::vector<std::string> notes;
 
   /// Where the value of `key` is from, for messages: "spec.yaml: target.triple"
   /// or "--target=native: target.triple".

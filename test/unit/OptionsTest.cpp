@@ -26,6 +26,13 @@ static std::string refusal(std::vector<std::string> arguments,
   return result.status().render();
 }
 
+TEST(Options, WhatIsCompiledInSaysWhereItBelongs) {
+  EXPECT_EQ(refusal({"--batch-size", "4"}),
+            "error[H0101]: --batch-size: is no option, since train.batch_size "
+            "is compiled in\n"
+            "  help: set train.batch_size in the spec and compile again\n");
+}
+
 TEST(Options, KeepWhatTheModuleWasCompiledWith) {
   Settings compiled;
   compiled.train.learning_rate = 0.5;

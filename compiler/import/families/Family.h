@@ -37,6 +37,10 @@ struct Family {
   int64_t headDim = 0;
   /// The module whose table a tied head has.
   llvm::StringLiteral embeddingModule = "model.embed_tokens";
+  /// What gets an adapter where a spec does not say, as in PEFT's
+  /// TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING; empty: the spec's own
+  /// default.
+  llvm::StringLiteral targetModule = "";
 };
 
 /// For Family::create.

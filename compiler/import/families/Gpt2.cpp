@@ -107,4 +107,5 @@ const Family hone::gpt2 = {"gpt2",
                            {},
                            /*tiesEmbeddings=*/true,
                            /*headDim=*/0,
-                           "transformer.wte"};
+                           "transformer.wte",
+                           "c_attn"};

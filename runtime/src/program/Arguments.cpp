@@ -12,8 +12,16 @@
 namespace hone::rt {
 
 static Status unknownOption(const std::vector<Setting *> &settings,
+                            const std::vector<const Setting *> &compiledIn,
                             const std::string &argument,
                             const std::string &name) {
+  for (const Setting *setting : compiledIn)
+    if (name == setting->option())
+      return Status::error(
+          ErrorCode::WrongOption,
+          {argument,
+           "is no option, since " + setting->key() + " is compiled in",
+           "set " + setting->key() + " in the spec and compile again"});
   std::vector<std::string> names;
   for (const Setting *setting : settings)
     names.push_back(setting->option());
@@ -26,6 +34,7 @@ static Status unknownOption(const std::vector<Setting *> &settings,
 
 Status readArguments(const std::vector<std::string> &arguments,
                      const std::vector<Setting *> &settings,
+                     const std::vector<const Setting *> &compiledIn,
                      const std::function<Status(const Setting &)> &check,
                      std::vector<std::string> &given) {
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -43,7 +52,7 @@ Status readArguments(const std::vector<std::string> &arguments,
       if (name == setting->option())
         found = setting;
     if (!found)
-      return unknownOption(settings, argument, name);
+      return unknownOption(settings, compiledIn, argument, name);
     HONE_TRY(check(*found));
     if (std::find(given.begin(), given.end(), name) != given.end())
       return Status::error(ErrorCode::WrongOption,

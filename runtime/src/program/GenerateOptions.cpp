@@ -3,6 +3,7 @@
 #include "program/GenerateOptions.h"
 
 #include "program/Arguments.h"
+#include "program/Options.h"
 
 #include <algorithm>
 #include <initializer_list>
@@ -54,8 +55,9 @@ Result<GenerateOptions>
 GenerateOptions::parse(const std::vector<std::string> &arguments) {
   GenerateOptions options;
   std::vector<std::string> given;
+  const Options ofTraining; // whose compiled settings are this program's, too
   Status status = readArguments(
-      arguments, options.members(),
+      arguments, options.members(), ofTraining.compiledIn(),
       [](const Setting &) { return Status::ok(); }, given);
   if (status.isOk() && !options.help && !options.version && !options.plan)
     status = checkCombination(options, given);

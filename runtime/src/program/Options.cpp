@@ -230,12 +230,20 @@ std::vector<Setting *> Options::all() {
   return out;
 }
 
+std::vector<const Setting *> Options::compiledIn() const {
+  std::vector<const Setting *> out;
+  for (const Setting *setting : settings.all())
+    if (setting->setBy == SetBy::Spec)
+      out.push_back(setting);
+  return out;
+}
+
 Result<Options> Options::parse(const std::vector<std::string> &arguments,
                                const Options &defaults) {
   Options options = defaults;
   std::vector<std::string> given;
   Status status = readArguments(
-      arguments, options.all(),
+      arguments, options.all(), options.compiledIn(),
       [&](const Setting &setting) {
         return checkIsRead(options.settings, setting);
       },

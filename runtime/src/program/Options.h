@@ -110,6 +110,9 @@ struct Options : Section {
   /// The program's own, then those of the settings that are options.
   std::vector<Setting *> all();
 
+  /// Settings that only a spec sets.
+  std::vector<const Setting *> compiledIn() const;
+
   /// What the module was compiled with.
   static Options defaults(const Settings &compiled) {
     Options options;
