@@ -1,0 +1,16 @@
+//===- ControlFlow.h - Where lanes that part meet again -------------------===//
+
+#ifndef HONE_TEST_GPU_PTX_CONTROLFLOW_H
+#define HONE_TEST_GPU_PTX_CONTROLFLOW_H
+
+#include "Program.h"
+
+namespace hone::ptx {
+
+/// Each conditional branch gets the first instruction of its block's immediate
+/// post-dominator; kNone where there is none but the end.
+void findReconvergence(std::vector<Instruction> &code);
+
+} // namespace hone::ptx
+
+#endif

@@ -1,0 +1,175 @@
+//===- Memory.cpp - ld and st ---------------------------------------------===//
+
+#include "Lanewise.h"
+
+#include "../Workgroup.h"
+
+#include <algorithm>
+
+namespace hone::ptx {
+namespace {
+
+/// Accesses of a warp beyond one to each bank: of 32 banks of 4 bytes, for as
+/// many lanes at once as have 128 bytes together.
+void countConflicts(Warp &warp, const Instruction &instruction, uint32_t mask,
+                    unsigned address, unsigned bytes) {
+  const unsigned lanesAtOnce = std::max(1u, 32 / std::max(1u, bytes / 4));
+  uint64_t &count =
+      warp.workgroup()
+          .launch.counts
+          ->conflicts[&instruction - warp.workgroup().kernel.code.data()];
+  for (unsigned first = 0; first < kLanes; first += lanesAtOnce) {
+    uint64_t seen[32][32];
+    unsigned used[32] = {}, most = 1;
+    for (unsigned lane = first; lane < first + lanesAtOnce; ++lane) {
+      if (!(mask >> lane & 1))
+        continue;
+      const uint64_t begin = warp.address(instruction, address, lane) / 4;
+      for (unsigned i = 0; i < std::max(1u, bytes / 4); ++i) {
+        const uint64_t word = begin + i;
+        uint64_t *bank = seen[word % 32];
+        unsigned &n = used[word % 32];
+        if (std::find(bank, bank + n, word) == bank + n && n < 32)
+          bank[n++] = word;
+        most = std::max(most, n);
+      }
+    }
+    count += most - 1;
+  }
+}
+
+void countShared(Warp &warp, const Instruction &instruction, uint32_t mask,
+                 unsigned address, unsigned bytes) {
+  if (instruction.space == Space::Shared &&
+      warp.workgroup().machine.options().countsBankConflicts)
+    countConflicts(warp, instruction, mask, address, bytes);
+}
+
+// Operands: the address, then the elements.
+void runLoad(Warp &warp, const Instruction &instruction, uint32_t mask) {
+  const unsigned part = instruction.elementBytes,
+                 bytes = part * instruction.elements;
+  countShared(warp, instruction, mask, 0, bytes);
+  eachLane(mask, [&](unsigned lane) {
+    const char *from =
+        warp.read(instruction, instruction.space,
+                  warp.address(instruction, 0, lane), bytes, lane);
+    for (unsigned i = 0; i < instruction.elements; ++i) {
+      const unsigned width = instruction.widths[1 + i];
+      char *to = warp.lanes<char>(instruction.operands[1 + i]) + lane * width;
+      uint64_t bits = 0;
+      if (from)
+        memcpy(&bits, from + i * part, part);
+      if (instruction.isSigned && part < 8)
+        bits = uint64_t(int64_t(bits << (64 - 8 * part)) >> (64 - 8 * part));
+      memcpy(to, &bits, width);
+    }
+  });
+}
+
+/// One element as wide as its register.
+template <typename T>
+void runLoadOne(Warp &warp, const Instruction &instruction, uint32_t mask) {
+  countShared(warp, instruction, mask, 0, sizeof(T));
+  T *to = warp.lanes<T>(instruction.operands[1]);
+  // The address may be in the same register.
+  T values[kLanes];
+  eachLane(mask, [&](unsigned lane) {
+    const char *from =
+        warp.read(instruction, instruction.space,
+                  warp.address(instruction, 0, lane), sizeof(T), lane);
+    values[lane] = 0;
+    if (from)
+      memcpy(&values[lane], from, sizeof(T));
+  });
+  eachLane(mask, [&](unsigned lane) { to[lane] = values[lane]; });
+}
+
+void runStore(Warp &warp, const Instruction &instruction, uint32_t mask) {
+  const unsigned part = instruction.elementBytes,
+                 bytes = part * instruction.elements;
+  countShared(warp, instruction, mask, 0, bytes);
+  eachLane(mask, [&](unsigned lane) {
+    char *to = warp.write(instruction, instruction.space,
+                          warp.address(instruction, 0, lane), bytes, lane);
+    for (unsigned i = 0; to && i < instruction.elements; ++i)
+      memcpy(to + i * part,
+             warp.lanes<char>(instruction.operands[1 + i]) +
+                 lane * instruction.widths[1 + i],
+             part);
+  });
+}
+
+bool decodeAccess(KernelBuilder &builder, const Statement &statement,
+                  Instruction &instruction) {
+  const std::vector<std::string_view> words = wordsOf(statement.opcode);
+  const bool isLoad = words[0] == "ld";
+  if (statement.operands.size() != 2)
+    return false;
+  instruction.elements = 1;
+  for (size_t i = 1; i + 1 < words.size(); ++i) {
+    const std::string_view word = words[i];
+    if (word == "global")
+      instruction.space = Space::Global;
+    else if (word == "const" && isLoad)
+      instruction.space = Space::Global;
+    else if (word == "shared" || word == "shared::cta")
+      instruction.space = Space::Shared;
+    else if (word == "local")
+      instruction.space = Space::Local;
+    else if (word == "param" && isLoad)
+      instruction.space = Space::Param;
+    else if (word == "v2" || word == "v4" || word == "v8")
+      instruction.elements = uint8_t(word[1] - '0');
+    else if (word == "nc" && isLoad)
+      instruction.isNonCoherent = true;
+    else if (word != "weak" && word != "ca" && word != "cg" && word != "cs" &&
+             word != "lu" && word != "wb" && word != "wt" &&
+             word.substr(0, 2) != "L1" && word.substr(0, 2) != "L2")
+      return builder.fail(statement.line, "`" + std::string(statement.opcode) +
+                                              "`: ." + std::string(word) +
+                                              " is not executed");
+  }
+  const std::string_view type = words.back();
+  const std::string_view bits = type.substr(std::min<size_t>(1, type.size()));
+  instruction.elementBytes = bits == "8"    ? 1
+                             : bits == "16" ? 2
+                             : bits == "32" ? 4
+                             : bits == "64" ? 8
+                                            : 0;
+  const unsigned bytes = instruction.elementBytes * instruction.elements;
+  if (bytes == 0 || bytes > 32)
+    return false;
+  instruction.isSigned = type[0] == 's';
+  const Operand &value = statement.operands[isLoad ? 0 : 1];
+  if (!builder.address(statement, statement.operands[isLoad ? 1 : 0],
+                       instruction, 0))
+    return false;
+  const bool isVector = value.kind == Operand::Vector;
+  if ((isVector ? value.parts.size() : 1) != instruction.elements)
+    return builder.fail(statement.line,
+                        "`" + std::string(statement.opcode) + "` has " +
+                            std::to_string(instruction.elements) +
+                            " values in braces");
+  for (unsigned i = 0; i < instruction.elements; ++i)
+    if (!builder.widePlace(statement, isVector ? value.parts[i] : value,
+                           instruction.elementBytes,
+                           instruction.operands[1 + i],
+                           instruction.widths[1 + i]))
+      return false;
+  instruction.run = isLoad ? runLoad : runStore;
+  if (isLoad && !isVector && instruction.widths[1] == instruction.elementBytes)
+    instruction.run = instruction.widths[1] == 2   ? runLoadOne<uint16_t>
+                      : instruction.widths[1] == 4 ? runLoadOne<uint32_t>
+                                                   : runLoadOne<uint64_t>;
+  return true;
+}
+
+} // namespace
+
+void addMemoryOperations(Operations &table) {
+  table.add("ld", decodeAccess);
+  table.add("st", decodeAccess);
+}
+
+} // namespace hone::ptx
