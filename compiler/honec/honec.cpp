@@ -107,9 +107,9 @@ struct Options {
 } // namespace
 
 static int missing(const std::string &what) {
-  return reportStatus(rt::Status::error(
-      rt::ErrorCode::MissingOption,
-      {"honec", "expected " + what, "write honec SPEC.yaml -o OUTDIR"}));
+  return reportStatus(Status(ErrorCode::MissingOption, "honec",
+                             "expected " + what,
+                             "write honec SPEC.yaml -o OUTDIR"));
 }
 
 static Artifact artifactOf(Emit emit) {
@@ -133,7 +133,7 @@ int main(int argc, char **argv) {
   cl::ResetCommandLineParser(); // LLVM's own flags, one is called stop-after
   Options options;
   cl::HideUnrelatedOptions(options.category);
-  if (rt::Status status = parseCommandLine(
+  if (Status status = parseCommandLine(
           argc, argv, "Compiles a model and a spec into a training binary\n");
       !status.isOk())
     return reportStatus(status);
@@ -142,7 +142,7 @@ int main(int argc, char **argv) {
     return 0;
   }
   if (options.explain.getNumOccurrences()) {
-    rt::Result<std::string> text = explain(options.explain);
+    Result<std::string> text = explain(options.explain);
     llvm::outs() << text.value();
     return reportStatus(text.status());
   }
@@ -156,14 +156,15 @@ int main(int argc, char **argv) {
     request.overrides.emplace_back("target", "--target", options.target);
   if (options.memoryBudget.getNumOccurrences() ||
       options.residentBudget.getNumOccurrences()) {
+    const std::string planned = "train.residuals=planned";
     for (const std::string &set : options.set)
       if (llvm::StringRef(set).starts_with("train.residuals=") &&
-          set != "train.residuals=planned")
-        return reportStatus(rt::Status::error(
-            rt::ErrorCode::OptionsDisagree,
-            {"--set " + set, "only residuals planned has a budget",
-             "leave it or the budget out"}));
-    request.overrides.emplace_back("train.residuals=planned");
+          set != planned)
+        return reportStatus(Status(ErrorCode::OptionsDisagree, "--set " + set,
+                                   "only residuals planned has a budget",
+                                   "leave it or the budget out"));
+    if (!llvm::is_contained(options.set, planned))
+      request.overrides.emplace_back(planned);
   }
   if (options.memoryBudget.getNumOccurrences())
     request.overrides.emplace_back("train.memory_budget", "--memory-budget",

@@ -2,7 +2,7 @@
 
 #include "compiler/rules/SpecRules.h"
 #include "base/Utf8.h"
-#include "compiler/spec/PatternNumbers.h"
+#include "compiler/spec/ModulePattern.h"
 #include "passes/methods/StepSettings.h"
 #include "passes/parts/LayerRange.h"
 
@@ -10,16 +10,13 @@
 #include "llvm/ADT/StringExtras.h"
 
 using namespace hone;
-using rt::ErrorCode;
-using rt::Status;
 
 /// yaml-cpp takes a NUL for the end of its input and then never gets there.
 Status hone::checkSpecText(llvm::StringRef text, const std::string &place) {
   constexpr size_t most = 1 << 16;
   auto fail = [&](const std::string &problem) {
-    return Status::error(
-        ErrorCode::BadSpec,
-        {place, problem, "a spec is YAML; see honec --help-spec for one"});
+    return Status(ErrorCode::BadSpec, place, problem,
+                  "a spec is YAML; see honec --help-spec for one");
   };
   if (text.size() > most)
     return fail("expected a spec of at most " + std::to_string(most) +
@@ -39,7 +36,7 @@ Status hone::checkSpecText(llvm::StringRef text, const std::string &place) {
 
 static Status fail(const Spec &spec, ErrorCode code, const std::string &key,
                    const std::string &problem, const std::string &remedy) {
-  return Status::error(code, {spec.placeOf(key), problem, remedy});
+  return Status(code, spec.placeOf(key), problem, remedy);
 }
 
 static Status disagree(const Spec &spec, const std::string &key,
@@ -135,8 +132,7 @@ static Status checkParts(Spec &spec) {
   };
   if (llvm::none_of(spec.given, isOfPart))
     return Status::ok();
-  if (Status status = checkLayers(spec); !status.isOk())
-    return status;
+  HONE_TRY(checkLayers(spec));
   for (rt::PartSettings *part : {&spec.lower, &spec.upper})
     if (!spec.given.count(part->method.key()))
       part->method = spec.train.method.text();
@@ -204,24 +200,8 @@ Status hone::checkTrainedWeights(const Spec &spec) {
   return Status::ok();
 }
 
-Status hone::checkSpec(Spec &spec) {
-  auto fail = [&](ErrorCode code, const std::string &key,
-                  const std::string &problem, const std::string &remedy) {
-    return ::fail(spec, code, key, problem, remedy);
-  };
-  auto disagree = [&](const std::string &key, const std::string &problem,
-                      const std::string &remedy) {
-    return ::disagree(spec, key, problem, remedy);
-  };
-  if (!spec.given.count("model"))
-    return fail(ErrorCode::MissingKey, "model",
-                "the key is required but missing",
-                "add: model: path/to/a/hugging-face/directory");
-
-  if (Status status = checkParts(spec); !status.isOk())
-    return status;
-  settle(spec);
-  HONE_TRY(checkMethods(spec));
+/// That a method reads what `spec` says of training.
+static Status checkReaders(const Spec &spec) {
   // Tiles of rows are planned for every method, and none is no task to read.
   auto isStandard = [&](const rt::Setting &setting) {
     return (&setting == &spec.train.residuals && setting.text() == "planned") ||
@@ -231,7 +211,7 @@ Status hone::checkSpec(Spec &spec) {
     if (spec.given.count(setting->key()) && !spec.isRead(*setting) &&
         !rt::Settings::isOfMethod(*setting) && !isStandard(*setting))
       return disagree(
-          setting->key(),
+          spec, setting->key(),
           setting->readers() + ", but method is " +
               (spec.hasParts() ? spec.lower.method + " and " + spec.upper.method
                                : spec.train.method.text()) +
@@ -240,12 +220,13 @@ Status hone::checkSpec(Spec &spec) {
           "remove " + setting->key() + ", or set " +
               (spec.hasParts() ? spec.upper.method.key()
                                : spec.train.method.key()) +
-              " to " + setting->methods.front());
+              " to " + setting->readBy.methods.front());
+  return Status::ok();
+}
 
-  if (Status status = checkTrained(spec); !status.isOk())
-    return status;
-  // The element types of weights and adapter follow compute_dtype, unless they
-  // are stored smaller; an adapter has the type that bfloat16 is computed in.
+/// The element types of weights and adapter follow compute_dtype, unless they
+/// are stored smaller; an adapter has the type that bfloat16 is computed in.
+static Status settleElementTypes(Spec &spec) {
   const std::string &dtype = spec.train.compute_dtype;
   bool isBFloat16 = dtype == "bfloat16";
   bool isStoredSmaller = spec.weights.dtype == "bfloat16" ||
@@ -265,7 +246,7 @@ Status hone::checkSpec(Spec &spec) {
     std::string expected = isAdapter && isBFloat16 ? "float32" : dtype;
     if (spec.given.count(key) && *value != expected)
       return disagree(
-          key,
+          spec, key,
           "expected " + expected +
               (expected == dtype
                    ? ", as train.compute_dtype"
@@ -277,33 +258,47 @@ Status hone::checkSpec(Spec &spec) {
   }
   if (spec.lora.none)
     spec.lora.dtype = spec.weights.dtype.text();
+  return Status::ok();
+}
+
+static Status checkWeights(const Spec &spec) {
   int64_t group = spec.weights.group_size;
   if (group != 32 && group != 64 && group != 128)
-    return fail(ErrorCode::BadSpecValue, "weights.group_size",
+    return fail(spec, ErrorCode::BadSpecValue, "weights.group_size",
                 "expected 32, 64 or 128 but found " + std::to_string(group),
                 "64 is the default of MLX");
   bool hasGroups = spec.weights.dtype == "int8" || spec.weights.dtype == "int4";
   if (spec.given.count("weights.group_size") && !hasGroups)
-    return disagree("weights.group_size",
+    return disagree(spec, "weights.group_size",
                     "only weights.dtype int8 and int4 have groups, but it is " +
                         spec.weights.dtype,
                     "remove weights.group_size, or set weights.dtype");
-  if (spec.given.count("train.epochs") && spec.train.steps > 0)
-    return disagree("train.epochs",
-                    "train.steps already says how long to train",
-                    "give one of the two");
   if (spec.given.count("weights.path") && !spec.isMlir())
     return disagree(
-        "weights.path",
+        spec, "weights.path",
         "only an .mlir model has its weights elsewhere, but model is "
         "the directory " +
             spec.model,
         "remove weights.path: a Hugging Face directory has its own");
+  if (spec.weights.streaming == "planned" &&
+      !spec.train.resident_budget.isBytes())
+    return disagree(
+        spec, "weights.streaming",
+        "planned needs a train.resident_budget to plan for",
+        "set train.resident_budget, or weights.streaming to true or "
+        "false");
+  return Status::ok();
+}
+
+/// What products multiply.
+static Status checkProducts(const Spec &spec) {
+  const std::string &dtype = spec.train.compute_dtype;
+  const bool isBFloat16 = dtype == "bfloat16";
   bool hasPrecision =
       spec.train.float32_matmul_precision != "highest" ||
       (isBFloat16 && spec.given.count("train.float32_matmul_precision"));
   if (hasPrecision && dtype != "float32")
-    return disagree("train.float32_matmul_precision",
+    return disagree(spec, "train.float32_matmul_precision",
                     "only float32 products have a precision, but compute_dtype "
                     "is " +
                         dtype,
@@ -313,61 +308,85 @@ Status hone::checkSpec(Spec &spec) {
                         : "remove train.float32_matmul_precision, or set "
                           "train.compute_dtype to float32");
   if (!isBFloat16 && spec.given.count("train.bfloat16_products"))
-    return disagree("train.bfloat16_products",
+    return disagree(spec, "train.bfloat16_products",
                     "only compute_dtype bfloat16 reads it, but compute_dtype "
                     "is " +
                         dtype,
                     "remove train.bfloat16_products, or set "
                     "train.compute_dtype to bfloat16");
+  return Status::ok();
+}
+
+/// What only a plan reads.
+static Status checkPlanned(const Spec &spec) {
   for (const char *key : {"train.memory_budget", "train.resident_budget"})
     if (spec.given.count(key) && spec.train.residuals != "planned")
-      return disagree(key,
+      return disagree(spec, key,
                       "only residuals planned has a budget, but residuals is " +
                           spec.train.residuals,
                       "remove " + std::string(key) +
                           ", or set train.residuals to planned");
-  if (spec.weights.streaming == "planned" &&
-      !spec.train.resident_budget.isBytes())
-    return disagree(
-        "weights.streaming",
-        "planned needs a train.resident_budget to plan for",
-        "set train.resident_budget, or weights.streaming to true or "
-        "false");
-  if (spec.train.optimizer_in_backward) {
-    // The norm is of all gradients, and a sum is of all batches; here a layer
-    // is updated before the others have gradients.
-    if (!spec.given.count("train.max_grad_norm"))
-      spec.train.max_grad_norm = 0;
-    if (spec.train.max_grad_norm > 0)
-      return disagree("train.max_grad_norm",
-                      "expected 0, since optimizer_in_backward never has all "
-                      "gradients to take a norm of, but found " +
-                          spec.train.max_grad_norm.text(),
-                      "leave train.max_grad_norm out, or set "
-                      "train.optimizer_in_backward to false");
-    if (spec.train.gradient_accumulation_steps > 1)
-      return disagree(
-          "train.gradient_accumulation_steps",
-          "expected 1, since optimizer_in_backward updates in the "
-          "backward of each batch, but found " +
-              std::to_string(spec.train.gradient_accumulation_steps),
-          "raise train.batch_size, or set "
-          "train.optimizer_in_backward to false");
-  }
-  if (isBFloat16 && spec.given.count("train.kept_dtype"))
-    return disagree("train.kept_dtype",
+  if (spec.train.compute_dtype == "bfloat16" &&
+      spec.given.count("train.kept_dtype"))
+    return disagree(spec, "train.kept_dtype",
                     "with compute_dtype bfloat16 what is kept is bfloat16 "
                     "already",
                     "remove train.kept_dtype");
   if (spec.train.kept_dtype == "bfloat16" && spec.train.residuals != "planned")
     return disagree(
-        "train.kept_dtype",
+        spec, "train.kept_dtype",
         "only residuals planned may keep bfloat16, but residuals is " +
             spec.train.residuals,
         "remove train.kept_dtype, or set train.residuals to planned");
+  return Status::ok();
+}
+
+static Status checkUpdateInBackward(Spec &spec) {
+  if (!spec.train.optimizer_in_backward)
+    return Status::ok();
+  // The norm is of all gradients, and a sum is of all batches; here a layer
+  // is updated before the others have gradients.
+  if (!spec.given.count("train.max_grad_norm"))
+    spec.train.max_grad_norm = 0;
+  if (spec.train.max_grad_norm > 0)
+    return disagree(spec, "train.max_grad_norm",
+                    "expected 0, since optimizer_in_backward never has all "
+                    "gradients to take a norm of, but found " +
+                        spec.train.max_grad_norm.text(),
+                    "leave train.max_grad_norm out, or set "
+                    "train.optimizer_in_backward to false");
+  if (spec.train.gradient_accumulation_steps > 1)
+    return disagree(spec, "train.gradient_accumulation_steps",
+                    "expected 1, since optimizer_in_backward updates in the "
+                    "backward of each batch, but found " +
+                        std::to_string(spec.train.gradient_accumulation_steps),
+                    "raise train.batch_size, or set "
+                    "train.optimizer_in_backward to false");
+  return Status::ok();
+}
+
+Status hone::checkSpec(Spec &spec) {
+  if (!spec.given.count("model"))
+    return fail(spec, ErrorCode::MissingKey, "model",
+                "the key is required but missing",
+                "add: model: path/to/a/hugging-face/directory");
+  HONE_TRY(checkParts(spec));
+  settle(spec);
+  HONE_TRY(checkMethods(spec));
+  HONE_TRY(checkReaders(spec));
+  HONE_TRY(checkTrained(spec));
+  HONE_TRY(settleElementTypes(spec));
+  HONE_TRY(checkWeights(spec));
+  HONE_TRY(checkProducts(spec));
+  HONE_TRY(checkPlanned(spec));
+  HONE_TRY(checkUpdateInBackward(spec));
+  if (spec.given.count("train.epochs") && spec.train.steps > 0)
+    return disagree(spec, "train.epochs",
+                    "train.steps already says how long to train",
+                    "give one of the two");
   constexpr int64_t mostRows = 1 << 24;
   if (spec.maxRows() > mostRows)
-    return fail(ErrorCode::TooManyRows, "train.batch_size",
+    return fail(spec, ErrorCode::TooManyRows, "train.batch_size",
                 "expected batch_size x max_seq_length to be at most " +
                     std::to_string(mostRows) + " but found " +
                     std::to_string(spec.train.batch_size) + " x " +

@@ -25,9 +25,6 @@
 
 using namespace hone;
 using llvm::StringRef;
-using rt::ErrorCode;
-using rt::Result;
-using rt::Status;
 
 using StringList = std::vector<std::string>;
 
@@ -118,7 +115,7 @@ Status SpecReader::errorAt(ErrorCode code, const YAML::Mark &mark,
              std::to_string(mark.column + 1);
   if (!key.empty())
     where += ": " + key;
-  return Status::error(code, {where, problem, remedy});
+  return Status(code, where, problem, remedy);
 }
 
 static std::string describeNode(const YAML::Node &node) {
@@ -275,7 +272,11 @@ Status SpecReader::setKey(const std::string &name, const YAML::Node &node,
     return setAlias(*alias, node, keyNode);
   for (rt::Setting *setting : spec.all())
     if (setting->key() == name) {
-      spec.given[name] = option;
+      std::string &giver = spec.given[name];
+      if (!giver.empty())
+        return error(ErrorCode::RepeatedKey, keyNode, name,
+                     giver + " sets the key, too", "remove one of the two");
+      giver = option;
       return setValue(*setting, node);
     }
   if (isSection(spec, name)) {
@@ -433,12 +434,11 @@ Result<Spec> hone::readSpec(const std::string &path,
   }
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!buffer)
-    return Status::error(
-        ErrorCode::CannotRead,
-        {path,
-         "expected a spec file but it cannot be read: " +
-             buffer.getError().message(),
-         "honec's first argument is a YAML file; see honec --help-spec"});
+    return Status(
+        ErrorCode::CannotRead, path,
+        "expected a spec file but it cannot be read: " +
+            buffer.getError().message(),
+        "honec's first argument is a YAML file; see honec --help-spec");
   return parseSpec((*buffer)->getBuffer().str(), path, overrides);
 }
 

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_METHODS_METHOD_H
-#define HONE_PASSES_METHODS_METHOD_H
+#pragma once
 
 #include "base/Status.h"
 #include "module/Settings.h"
@@ -46,7 +45,7 @@ struct Problem {
   const rt::Setting &setting;
   std::string problem; ///< "expected at most 3, ..., but found 4"
   std::string remedy;
-  rt::ErrorCode code = rt::ErrorCode::KeysDisagree;
+  ErrorCode code = ErrorCode::KeysDisagree;
 };
 
 /// Whether the user wrote the key.
@@ -95,5 +94,3 @@ struct Method {
 const Method *findMethod(llvm::StringRef name);
 
 } // namespace hone
-
-#endif

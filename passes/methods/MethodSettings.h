@@ -7,8 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_METHODS_METHODSETTINGS_H
-#define HONE_PASSES_METHODS_METHODSETTINGS_H
+#pragma once
 
 #include "passes/methods/directions/Settings.h"
 #include "passes/methods/fgd/Settings.h"
@@ -41,13 +40,13 @@ struct UpdateSettings : virtual Section {
       "update rule", {{"adamw", "sgd"}}, {},
       standardsOf(MethodKind::Directions, "sgd")};
   Real momentum{*this, "momentum", 0, Bits::Run, SetBy::Spec, "momentum of sgd",
-      below(1)};
+      below(1), Readers::onlyWith("sgd")};
   Real adam_beta1{*this, "adam_beta1", 0.9, Bits::Run, SetBy::Spec,
-      "decay of adamw's first moment", below(1)};
+      "decay of adamw's first moment", below(1), Readers::onlyWith("adamw")};
   Real adam_beta2{*this, "adam_beta2", 0.999, Bits::Run, SetBy::Spec,
-      "decay of adamw's second moment", below(1)};
+      "decay of adamw's second moment", below(1), Readers::onlyWith("adamw")};
   Real adam_epsilon{*this, "adam_epsilon", 1e-8, Bits::Run, SetBy::Spec,
-      "added to adamw's denominator", notNegative};
+      "added to adamw's denominator", notNegative, Readers::onlyWith("adamw")};
   Real learning_rate{*this, "learning_rate", 5e-5, Bits::Run, SetBy::Option,
       "peak learning rate", notNegative};
   Real loraplus_lr_ratio{*this, "loraplus_lr_ratio", 1, Bits::Run, SetBy::Spec,
@@ -64,7 +63,7 @@ struct UpdateSettings : virtual Section {
       standardsOf(MethodKind::Directions, "constant")};
   Real max_grad_norm{*this, "max_grad_norm", 1, Bits::Run, SetBy::Option,
       "global gradient norm to clip at; 0: never", notNegative,
-      methodsOf(MethodKind::Backward)};
+      Readers::ofTrainingAlone(methodsOf(MethodKind::Backward))};
 
   /// Whether the rate of a step does not depend on how long the run is.
   bool hasConstantRate() const {
@@ -85,5 +84,3 @@ protected:
 // clang-format on
 
 } // namespace hone::rt
-
-#endif

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_METHODS_METHODS_H
-#define HONE_PASSES_METHODS_METHODS_H
+#pragma once
 
 #include "passes/StepOptions.h"
 #include "passes/methods/Method.h"
@@ -44,5 +43,3 @@ mlir::FailureOr<int64_t> countDerivedLayers(EntryOp loss,
 void buildMethods(mlir::OpPassManager &pm, const StepOptions &options);
 
 } // namespace hone
-
-#endif

@@ -8,8 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_METHODS_STEPMETHOD_H
-#define HONE_PASSES_METHODS_STEPMETHOD_H
+#pragma once
 
 #include "passes/derive/PerturbParameters.h"
 #include "passes/derive/ScheduleBuilder.h"
@@ -107,5 +106,3 @@ scheduleStep(const StepModel &model,
              llvm::ArrayRef<std::unique_ptr<StepMethod>> compared = {});
 
 } // namespace hone
-
-#endif

@@ -173,16 +173,6 @@ void settleMethods(rt::Settings &settings, IsGiven isGiven) {
 // Rules
 //===----------------------------------------------------------------------===//
 
-/// The optimizer that alone reads `setting` of `own`; null: all do.
-static const char *optimizerOf(const rt::MethodSettings &own,
-                               const rt::Setting &setting) {
-  if (&setting == &own.momentum)
-    return "sgd";
-  bool isAdam = &setting == &own.adam_beta1 || &setting == &own.adam_beta2 ||
-                &setting == &own.adam_epsilon;
-  return isAdam ? "adamw" : nullptr;
-}
-
 std::optional<Problem> findUnread(const rt::MethodSettings &own,
                                   StringRef method,
                                   const rt::Setting &setting) {
@@ -190,7 +180,7 @@ std::optional<Problem> findUnread(const rt::MethodSettings &own,
   if (found && found->findUnread && setting.isReadBy(method.str()))
     if (std::optional<Problem> problem = found->findUnread(own, setting))
       return problem;
-  const char *optimizer = optimizerOf(own, setting);
+  const char *optimizer = setting.readBy.optimizer;
   if (!optimizer || own.optimizer == optimizer)
     return std::nullopt;
   return Problem{setting,
@@ -251,7 +241,7 @@ static std::optional<Problem> findProblemOf(const rt::Settings &settings,
                    ? ", and compare is " + settings.train.compare.text()
                    : ""),
           "remove " + setting->key() + ", or set " + own.method.key() + " to " +
-              setting->methods.front()};
+              setting->readBy.methods.front()};
   for (StringRef name : methodsOf(settings, own)) {
     const Method *method = findMethod(name);
     if (!method)

@@ -8,8 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_METHODS_STEPSETTINGS_H
-#define HONE_PASSES_METHODS_STEPSETTINGS_H
+#pragma once
 
 #include "passes/methods/Method.h"
 
@@ -54,5 +53,3 @@ llvm::StringRef partOf(const rt::Settings &settings,
                        const rt::MethodSettings &own);
 
 } // namespace hone
-
-#endif

@@ -1,7 +1,6 @@
 //===- BackwardMethod.h - Training by the gradient of a backward ----------===//
 
-#ifndef HONE_PASSES_METHODS_BACKPROP_BACKWARDMETHOD_H
-#define HONE_PASSES_METHODS_BACKPROP_BACKWARDMETHOD_H
+#pragma once
 
 #include "passes/methods/StepMethod.h"
 #include "passes/selection/LayerSelection.h"
@@ -96,5 +95,3 @@ private:
 };
 
 } // namespace hone
-
-#endif

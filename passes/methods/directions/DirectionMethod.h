@@ -7,8 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_METHODS_DIRECTIONS_DIRECTIONMETHOD_H
-#define HONE_PASSES_METHODS_DIRECTIONS_DIRECTIONMETHOD_H
+#pragma once
 
 #include "passes/methods/StepMethod.h"
 #include "passes/methods/directions/DirectionScales.h"
@@ -87,5 +86,3 @@ private:
 };
 
 } // namespace hone
-
-#endif

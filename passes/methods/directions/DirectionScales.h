@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_METHODS_DIRECTIONS_DIRECTIONSCALES_H
-#define HONE_PASSES_METHODS_DIRECTIONS_DIRECTIONSCALES_H
+#pragma once
 
 #include "passes/parts/LayerRange.h"
 
@@ -29,5 +28,3 @@ llvm::SmallVector<DirectionScale> parseDirectionScales(llvm::StringRef text,
                                                        std::string &problem);
 
 } // namespace hone
-
-#endif

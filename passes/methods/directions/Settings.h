@@ -1,7 +1,6 @@
 //===- Settings.h - What methods along random directions are told --------===//
 
-#ifndef HONE_PASSES_METHODS_DIRECTIONS_SETTINGS_H
-#define HONE_PASSES_METHODS_DIRECTIONS_SETTINGS_H
+#pragma once
 
 #include "module/Setting.h"
 
@@ -19,5 +18,3 @@ struct DirectionSettings : virtual Section {
 // clang-format on
 
 } // namespace hone::rt
-
-#endif

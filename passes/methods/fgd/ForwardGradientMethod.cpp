@@ -94,7 +94,7 @@ static std::optional<Problem> findProblem(const MethodFacts &facts) {
   if (!problem.empty())
     return Problem{own.direction_scales, problem,
                    "write layers in their order, counted from 0",
-                   rt::ErrorCode::BadSpecValue};
+                   ErrorCode::BadSpecValue};
   if (!facts.layers)
     return std::nullopt;
   const LayerRange range = scaledLayers(facts);
@@ -110,7 +110,7 @@ static std::optional<Problem> findProblem(const MethodFacts &facts) {
               std::to_string(scale.layers.last > range.last
                                  ? scale.layers.last
                                  : scale.layers.first),
-          "give scales of layers that it trains", rt::ErrorCode::BadSpecValue};
+          "give scales of layers that it trains", ErrorCode::BadSpecValue};
   return std::nullopt;
 }
 

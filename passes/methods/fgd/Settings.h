@@ -1,7 +1,6 @@
 //===- Settings.h - What fgd is told -------------------------------------===//
 
-#ifndef HONE_PASSES_METHODS_FGD_SETTINGS_H
-#define HONE_PASSES_METHODS_FGD_SETTINGS_H
+#pragma once
 
 #include "module/Setting.h"
 
@@ -21,5 +20,3 @@ struct ForwardGradientSettings : virtual Section {
 // clang-format on
 
 } // namespace hone::rt
-
-#endif

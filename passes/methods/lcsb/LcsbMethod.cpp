@@ -233,7 +233,7 @@ static std::optional<Problem> findProblem(const MethodFacts &facts) {
                    "add the part of the layers that the last step selects, "
                    "such as " +
                        std::string(own.selection_ratio_end.name) + ": 0.3",
-                   rt::ErrorCode::MissingKey};
+                   ErrorCode::MissingKey};
   const SelectionStandard &standard = standardOf(own);
   for (auto [word, text] : {std::pair(&own.unselected, standard.unselected),
                             std::pair(&own.unselected_update, standard.update)})
@@ -260,7 +260,7 @@ static std::optional<Problem> findProblem(const MethodFacts &facts) {
                        ", since that many layers train, but found " +
                        groups.text(),
                    "lower " + groups.key() + ", or train more layers",
-                   rt::ErrorCode::BadSpecValue};
+                   ErrorCode::BadSpecValue};
   return own.selection == "importance" ? findProblemOfImportance(facts)
                                        : std::nullopt;
 }

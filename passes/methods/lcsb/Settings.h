@@ -1,7 +1,6 @@
 //===- Settings.h - What lcsb is told ------------------------------------===//
 
-#ifndef HONE_PASSES_METHODS_LCSB_SETTINGS_H
-#define HONE_PASSES_METHODS_LCSB_SETTINGS_H
+#pragma once
 
 #include "module/Setting.h"
 
@@ -54,11 +53,31 @@ struct LcsbSettings : virtual Section {
   Word unselected_update{*this, "unselected_update", "momentum", Bits::Run,
       SetBy::Spec, "what an update does to a layer that is not selected: as for a "
       "gradient of zero (momentum), or nothing (none); default: none for freeze, "
-      "lisa and badam", {{"momentum", "none"}}, {"lcsb"}};
+      "lisa and badam", {{"momentum", "none"}},
+      Readers::ofTrainingAlone({"lcsb"})};
+
+  /// "uniform 0.8 to 0.3 linear after 50 steps"
+  std::string summary() const {
+    std::string text = selection;
+    if (selection == "cyclic")
+      text += " 1 of " + std::to_string(selection_groups);
+    else if (selection != "badam")
+      text += " " + formatShort(selection_ratio);
+    if (selection_schedule != "constant")
+      text += " to " + formatShort(selection_ratio_end) + " " +
+              selection_schedule;
+    if (selection_period > 1)
+      text += " for " + std::to_string(selection_period) + " steps each";
+    if (selection_warmup > 0)
+      text += " after " + std::to_string(selection_warmup) + " steps";
+    if (unselected == "exact")
+      text += ", others exact";
+    if (unselected_update == "none")
+      text += ", others not updated";
+    return text;
+  }
 };
 
 // clang-format on
 
 } // namespace hone::rt
-
-#endif

@@ -1,7 +1,6 @@
 //===- Settings.h - What mezo is told ------------------------------------===//
 
-#ifndef HONE_PASSES_METHODS_MEZO_SETTINGS_H
-#define HONE_PASSES_METHODS_MEZO_SETTINGS_H
+#pragma once
 
 #include "module/Setting.h"
 
@@ -18,5 +17,3 @@ struct SpsaSettings : virtual Section {
 // clang-format on
 
 } // namespace hone::rt
-
-#endif

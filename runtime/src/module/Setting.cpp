@@ -18,19 +18,21 @@ namespace hone::rt {
 //===----------------------------------------------------------------------===//
 
 Setting::Setting(Section &owner, const char *name, Bits bits, SetBy setBy,
-                 const char *help, Methods methods, Standards standards)
+                 const char *help, Readers readBy, Standards standards)
     : section(owner.name), name(name), bits(bits), setBy(setBy), help(help),
-      methods(std::move(methods)), standards(std::move(standards)) {
+      readBy(std::move(readBy)), standards(std::move(standards)) {
   owner.list.push_back(this);
 }
 
 bool Setting::isReadBy(const std::string &method) const {
+  const Methods &methods = readBy.methods;
   return methods.empty() ||
          std::find(methods.begin(), methods.end(), method) != methods.end();
 }
 
 std::string Setting::readers() const {
   std::string names;
+  const Methods &methods = readBy.methods;
   for (size_t i = 0; i < methods.size(); ++i)
     names += (i == 0                    ? ""
               : i + 1 == methods.size() ? " and "
@@ -86,6 +88,12 @@ std::string formatExact(double value) {
     if (strtod(text, nullptr) == value)
       break;
   }
+  return text;
+}
+
+std::string formatShort(double value) {
+  char text[32];
+  snprintf(text, sizeof(text), "%.6g", value);
   return text;
 }
 

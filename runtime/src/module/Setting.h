@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_MODULE_SETTING_H
-#define HONE_RUNTIME_MODULE_SETTING_H
+#pragma once
 
 #include "base/Json.h"
 
@@ -69,6 +68,28 @@ class NamedNumbers;
 
 /// Values of train.method, or a part's; empty: all.
 using Methods = std::vector<const char *>;
+/// Who reads a setting.
+struct Readers {
+  Methods methods;                 ///< of train.method, or a part's; empty: all
+  const char *optimizer = nullptr; ///< the only one that does; null: each
+  /// Whether the method that a run's is compared with reads it. Not what says
+  /// how a gradient is used, or asks for one of less precision.
+  bool isCompared = true;
+
+  Readers(Methods methods = {}) : methods(std::move(methods)) {}
+  Readers(std::initializer_list<const char *> methods) : methods(methods) {}
+  static Readers onlyWith(const char *optimizer) {
+    Readers readers;
+    readers.optimizer = optimizer;
+    return readers;
+  }
+  static Readers ofTrainingAlone(Methods methods) {
+    Readers readers(std::move(methods));
+    readers.isCompared = false;
+    return readers;
+  }
+};
+
 /// What is the default with some values of train.method, as parse reads it.
 using Standards = std::vector<std::pair<const char *, const char *>>;
 
@@ -90,8 +111,7 @@ public:
   Bits bits;
   SetBy setBy;
   const char *help;
-  /// Values of train.method that read it; empty: all.
-  const Methods methods;
+  const Readers readBy;
   const Standards standards;
 
   bool isReadBy(const std::string &method) const;
@@ -128,7 +148,7 @@ public:
 
 protected:
   Setting(Section &owner, const char *name, Bits bits, SetBy setBy,
-          const char *help, Methods methods = {}, Standards standards = {});
+          const char *help, Readers readBy = {}, Standards standards = {});
   Setting(const Setting &) = delete;
   /// Of one declaration: only the value, which a subclass has, can differ.
   Setting &operator=(const Setting &) { return *this; }
@@ -160,8 +180,8 @@ private:
 template <typename T> class Scalar : public Setting {
 public:
   Scalar(Section &owner, const char *name, T value, Bits bits, SetBy setBy,
-         const char *help, Range range = {}, Methods methods = {})
-      : Setting(owner, name, bits, setBy, help, std::move(methods)),
+         const char *help, Range range = {}, Readers readBy = {})
+      : Setting(owner, name, bits, setBy, help, std::move(readBy)),
         value(value), range(range) {}
 
   operator T() const { return value; }
@@ -216,9 +236,9 @@ private:
 class Word : public Setting, public std::string {
 public:
   Word(Section &owner, const char *name, const char *value, Bits bits,
-       SetBy setBy, const char *help, Choices choices = {},
-       Methods methods = {}, Standards standards = {})
-      : Setting(owner, name, bits, setBy, help, std::move(methods),
+       SetBy setBy, const char *help, Choices choices = {}, Readers readBy = {},
+       Standards standards = {})
+      : Setting(owner, name, bits, setBy, help, std::move(readBy),
                 std::move(standards)),
         std::string(value), words(std::move(choices)) {}
   using std::string::operator=;
@@ -239,8 +259,8 @@ private:
 class Words : public Setting, public std::vector<std::string> {
 public:
   Words(Section &owner, const char *name, std::vector<std::string> value,
-        Bits bits, SetBy setBy, const char *help, Methods methods = {})
-      : Setting(owner, name, bits, setBy, help, std::move(methods)),
+        Bits bits, SetBy setBy, const char *help, Readers readBy = {})
+      : Setting(owner, name, bits, setBy, help, std::move(readBy)),
         vector(std::move(value)) {}
   using std::vector<std::string>::operator=;
 
@@ -315,7 +335,7 @@ private:
 
 /// Decimal, of as many digits as read back to the bit.
 std::string formatExact(double value);
+/// For a person: of six digits at most.
+std::string formatShort(double value);
 
 } // namespace hone::rt
-
-#endif

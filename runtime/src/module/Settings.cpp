@@ -80,14 +80,8 @@ bool Settings::isOfMethod(const Setting &setting) {
 }
 
 bool Settings::isReadByComparison(const Setting &setting) const {
-  if (!compares() || strcmp(setting.section, train.name) != 0)
-    return false;
-  // What says how a gradient is used, or asks for one of less precision.
-  for (const char *other : {"max_grad_norm", "unselected_update",
-                            "optimizer_in_backward", "kept_dtype"})
-    if (!strcmp(setting.name, other))
-      return false;
-  return setting.isReadBy(train.compare);
+  return compares() && !strcmp(setting.section, train.name) &&
+         setting.readBy.isCompared && setting.isReadBy(train.compare);
 }
 
 bool Settings::isReadByTraining(const Setting &setting) const {

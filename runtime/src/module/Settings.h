@@ -11,8 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_MODULE_SETTINGS_H
-#define HONE_RUNTIME_MODULE_SETTINGS_H
+#pragma once
 
 #include "passes/methods/MethodSettings.h"
 
@@ -106,9 +105,8 @@ struct TrainSettings : MethodSettings {
   Word kept_dtype{*this, "kept_dtype", "float32", Bits::Numerics, SetBy::Spec,
       "what block inputs and the inner values of layers may be kept in by "
       "residuals: planned, where the budget asks for it; bfloat16 changes "
-      "gradients", {{"float32", "bfloat16"}}, {"backprop"}};
-  /// How a gradient is found, and not what is done with it, is also of the
-  /// method that is compared: see isReadByComparison.
+      "gradients", {{"float32", "bfloat16"}},
+      Readers::ofTrainingAlone({"backprop"})};
   Word compare{*this, "compare", "none", Bits::None, SetBy::Spec,
       "a second method whose gradient the run's own is compared with, in "
       "compare.jsonl, a table and report.html; it has the settings of train that "
@@ -119,7 +117,7 @@ struct TrainSettings : MethodSettings {
       Bits::None, SetBy::Spec,
       "update each layer as soon as its backward has run, so that gradients of "
       "one layer exist at a time; there is no max_grad_norm then", {},
-      methodsOf(MethodKind::Backward)};
+      Readers::ofTrainingAlone(methodsOf(MethodKind::Backward))};
   Integer batch_size{*this, "batch_size", 1, Bits::Run, SetBy::Spec,
       "most sequences in a batch", from(1, 1 << 24)};
   Integer max_seq_length{*this, "max_seq_length", 256, Bits::Run, SetBy::Spec,
@@ -263,5 +261,3 @@ struct Settings : Section {
 // clang-format on
 
 } // namespace hone::rt
-
-#endif

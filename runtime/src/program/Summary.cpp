@@ -26,43 +26,16 @@ static std::string row(const char *name, const std::string &text) {
   return line + " " + text + "\n";
 }
 
-static std::string number(double value) {
-  char text[32];
-  snprintf(text, sizeof(text), "%.6g", value);
-  return text;
-}
-
-/// "uniform 0.8 to 0.3 linear after 50 steps"
-static std::string selectionOf(const MethodSettings &train) {
-  std::string text = train.selection;
-  if (train.selection == "cyclic")
-    text += " 1 of " + std::to_string(train.selection_groups);
-  else if (train.selection != "badam")
-    text += " " + number(train.selection_ratio);
-  if (train.selection_schedule != "constant")
-    text += " to " + number(train.selection_ratio_end) + " " +
-            train.selection_schedule;
-  if (train.selection_period > 1)
-    text += " for " + std::to_string(train.selection_period) + " steps each";
-  if (train.selection_warmup > 0)
-    text += " after " + std::to_string(train.selection_warmup) + " steps";
-  if (train.unselected == "exact")
-    text += ", others exact";
-  if (train.unselected_update == "none")
-    text += ", others not updated";
-  return text;
-}
-
 /// ", directions 4": what `method` has of `settings` for its gradient, beside
 /// what is as ever.
 static std::string toldTo(const std::string &method,
                           const MethodSettings &settings) {
   if (settings.selection.isReadBy(method))
-    return ", selection " + selectionOf(settings);
+    return ", selection " + settings.summary();
   TrainSettings defaults;
   std::string text;
   for (const Setting *setting : settings.members())
-    if (!setting->methods.empty() && setting->isReadBy(method) &&
+    if (!setting->readBy.methods.empty() && setting->isReadBy(method) &&
         setting->setBy == SetBy::Spec && Settings::isOfMethod(*setting) &&
         (setting == &settings.directions ||
          setting->text() != Settings::find(defaults, *setting)->text()))
@@ -88,18 +61,18 @@ static std::string methodsOf(const Settings &config) {
 
 /// "learning rate 5e-05 linear, clipped to norm 1"
 static std::string ratesOf(const MethodSettings &method) {
-  std::string rate = "learning rate " + number(method.learning_rate) + " " +
-                     method.lr_scheduler_type;
+  std::string rate = "learning rate " + formatShort(method.learning_rate) +
+                     " " + method.lr_scheduler_type;
   if (method.loraplus_lr_ratio != 1)
-    rate += ", of B " + number(method.loraplus_lr_ratio) + " times that";
+    rate += ", of B " + formatShort(method.loraplus_lr_ratio) + " times that";
   if (method.warmup_steps > 0)
     rate += " after " + std::to_string(method.warmup_steps) + " of warm-up";
   if (method.weight_decay > 0)
-    rate += ", weight decay " + number(method.weight_decay);
+    rate += ", weight decay " + formatShort(method.weight_decay);
   if (method.perturbation_scale.isReadBy(method.method))
-    rate += ", perturbation scale " + number(method.perturbation_scale);
+    rate += ", perturbation scale " + formatShort(method.perturbation_scale);
   if (method.max_grad_norm.isReadBy(method.method) && method.max_grad_norm > 0)
-    rate += ", clipped to norm " + number(method.max_grad_norm);
+    rate += ", clipped to norm " + formatShort(method.max_grad_norm);
   return rate;
 }
 
@@ -117,7 +90,7 @@ static std::string patternsOf(const LoraSettings &lora) {
 
 static std::string describeLora(const LoraSettings &lora) {
   return row("lora", "r " + std::to_string(lora.r) + ", lora_alpha " +
-                         number(lora.lora_alpha) +
+                         formatShort(lora.lora_alpha) +
                          (lora.use_rslora ? ", use_rslora" : "") +
                          (lora.use_dora ? ", use_dora" : "") +
                          patternsOf(lora));
