@@ -18,9 +18,6 @@
 
 using namespace hone;
 using namespace mlir;
-using rt::ErrorCode;
-using rt::Result;
-using rt::Status;
 
 static bool isAllLinear(const Spec &spec) {
   return spec.lora.target_modules == std::vector<std::string>{"all-linear"};
@@ -59,16 +56,15 @@ static Status refuse(const Spec &spec, const std::string &target,
     isTable |= isa<EmbeddingOp, PositionEmbeddingOp, LinearCrossEntropyOp>(op);
   });
   std::vector<std::string> words = linearWords(module);
-  return Status::error(
-      ErrorCode::NoSuchModule,
-      {spec.placeOf("lora.target_modules"),
-       isTable ? "'" + target +
+  return Status(
+      ErrorCode::NoSuchModule, spec.placeOf("lora.target_modules"),
+      isTable  ? "'" + target +
                      "' cannot have an adapter: embedding and head are frozen, "
                      "or in lora.modules_to_save"
-       : isNorm ? "'" + target + "' is a norm, not a linear module"
-                : "no linear module of the model is named '" + target + "'",
-       isTable || isNorm ? "choose from: " + llvm::join(words, ", ")
-                         : suggest(target, words)});
+      : isNorm ? "'" + target + "' is a norm, not a linear module"
+               : "no linear module of the model is named '" + target + "'",
+      isTable || isNorm ? "choose from: " + llvm::join(words, ", ")
+                        : suggest(target, words));
 }
 
 /// For an entry of lora.modules_to_save that names nothing.
@@ -78,12 +74,10 @@ static Status refuseSaved(const Spec &spec, const std::string &target,
   module.walk([&](ParameterOp op) {
     words.insert(lastWord(moduleOf(op.getName())).str());
   });
-  return Status::error(
-      ErrorCode::NoSuchModule,
-      {spec.placeOf("lora.modules_to_save"),
-       "no module of the model with parameters of its own is named '" + target +
-           "'",
-       suggest(target, {words.begin(), words.end()})});
+  return Status(ErrorCode::NoSuchModule, spec.placeOf("lora.modules_to_save"),
+                "no module of the model with parameters of its own is named '" +
+                    target + "'",
+                suggest(target, {words.begin(), words.end()}));
 }
 
 /// Gives `op` an adapter of its own; with DoRA, one with magnitudes.
@@ -212,12 +206,11 @@ Status TrainingChoice::check(ModuleOp module) const {
   if (!unusedSaved.empty())
     return refuseSaved(spec, *unusedSaved.begin(), module);
   if (!both.empty())
-    return Status::error(ErrorCode::KeysDisagree,
-                         {spec.placeOf("lora.modules_to_save"),
-                          "expected modules without an adapter, but '" + both +
-                              "' is one of lora.target_modules, too",
-                          "leave it out of one of the two; in place of "
-                          "all-linear, list the modules that get an adapter"});
+    return Status(ErrorCode::KeysDisagree, spec.placeOf("lora.modules_to_save"),
+                  "expected modules without an adapter, but '" + both +
+                      "' is one of lora.target_modules, too",
+                  "leave it out of one of the two; in place of "
+                  "all-linear, list the modules that get an adapter");
   return shapes.check();
 }
 

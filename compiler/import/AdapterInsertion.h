@@ -9,8 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_IMPORT_ADAPTERINSERTION_H
-#define HONE_COMPILER_IMPORT_ADAPTERINSERTION_H
+#pragma once
 
 #include "compiler/import/HuggingFaceModel.h"
 #include "compiler/spec/Spec.h"
@@ -32,9 +31,6 @@ void untieSaved(mlir::ModuleOp module, const HuggingFaceModel &model,
 /// adapter_config.json, sorted, in place of "all-linear", and layers one by
 /// one. Errors: Usage naming the entry that names no such module, with the
 /// nearest that does; a module that is named twice.
-rt::Result<rt::LoraSettings> chooseTrained(mlir::ModuleOp module,
-                                           const Spec &spec);
+Result<rt::LoraSettings> chooseTrained(mlir::ModuleOp module, const Spec &spec);
 
 } // namespace hone
-
-#endif

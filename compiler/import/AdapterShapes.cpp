@@ -7,8 +7,6 @@
 #include "llvm/ADT/StringExtras.h"
 
 using namespace hone;
-using rt::ErrorCode;
-using rt::Status;
 
 AdapterShapes::AdapterShapes(const Spec &spec)
     : spec(spec), ranks(spec.lora.rank_pattern),
@@ -33,13 +31,12 @@ double AdapterShapes::numberOf(Numbers &numbers, const std::string &path,
   for (size_t i = first; i < keys.size(); i = keys.find(path, i + 1)) {
     numbers.isUsed[i] = true;
     if (keys.number(first) != keys.number(i) && disagreement.isOk())
-      disagreement = Status::error(
-          ErrorCode::KeysDisagree,
-          {spec.placeOf(numbers.setting.key()),
-           "expected one number for each module, but '" + keys.text(first) +
-               "' and '" + keys.text(i) + "' both name " + path,
-           "PEFT's files do not keep the order of keys; write keys of which "
-           "one names it"});
+      disagreement = Status(
+          ErrorCode::KeysDisagree, spec.placeOf(numbers.setting.key()),
+          "expected one number for each module, but '" + keys.text(first) +
+              "' and '" + keys.text(i) + "' both name " + path,
+          "PEFT's files do not keep the order of keys; write keys of which "
+          "one names it");
   }
   return keys.number(first);
 }
@@ -62,20 +59,19 @@ Status AdapterShapes::check() const {
   if (!disagreement.isOk())
     return disagreement;
   if (!unusedLayers.empty())
-    return Status::error(ErrorCode::NoSuchModule,
-                         {spec.placeOf(spec.lora.layers_to_transform.key()),
-                          "layer " + std::to_string(*unusedLayers.begin()) +
-                              " has no module of lora.target_modules",
-                          "layers are counted from 0; leave it out"});
+    return Status(ErrorCode::NoSuchModule,
+                  spec.placeOf(spec.lora.layers_to_transform.key()),
+                  "layer " + std::to_string(*unusedLayers.begin()) +
+                      " has no module of lora.target_modules",
+                  "layers are counted from 0; leave it out");
   for (const Numbers *numbers : {&ranks, &alphas})
     for (size_t i = 0; i < numbers->keys.size(); ++i)
       if (!numbers->isUsed[i])
-        return Status::error(
-            ErrorCode::NoSuchModule,
-            {spec.placeOf(numbers->setting.key()),
-             "'" + numbers->keys.text(i) +
-                 "' names no module that gets an adapter",
-             "a key is a module's path, or its end behind a dot, as in "
-             "layers.0.self_attn.q_proj; . is any character"});
+        return Status(
+            ErrorCode::NoSuchModule, spec.placeOf(numbers->setting.key()),
+            "'" + numbers->keys.text(i) +
+                "' names no module that gets an adapter",
+            "a key is a module's path, or its end behind a dot, as in "
+            "layers.0.self_attn.q_proj; . is any character");
   return Status::ok();
 }

@@ -8,10 +8,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_IMPORT_ADAPTERSHAPES_H
-#define HONE_COMPILER_IMPORT_ADAPTERSHAPES_H
+#pragma once
 
-#include "compiler/spec/PatternNumbers.h"
+#include "compiler/spec/ModulePattern.h"
 #include "compiler/spec/Spec.h"
 
 #include <optional>
@@ -40,7 +39,7 @@ public:
   std::vector<int64_t> layers() const;
   /// Behind shapeOf() of all: errors for keys and layers that name nothing, and
   /// for keys that disagree.
-  rt::Status check() const;
+  Status check() const;
 
 private:
   struct Numbers {
@@ -56,9 +55,7 @@ private:
   const Spec &spec;
   Numbers ranks, alphas;
   std::set<int64_t> chosen, unusedLayers;
-  rt::Status disagreement = rt::Status::ok();
+  Status disagreement = Status::ok();
 };
 
 } // namespace hone
-
-#endif

@@ -13,10 +13,7 @@
 
 using namespace hone;
 using llvm::StringRef;
-using rt::ErrorCode;
 using rt::Json;
-using rt::Result;
-using rt::Status;
 
 const char *const hone::takeFromTheSamePlace =
     "take config.json from the same place as the weights";
@@ -146,9 +143,10 @@ void ConfigReader::note(Status status) {
 void ConfigReader::fail(ErrorCode code, const Json &at,
                         const std::string &pointer, const std::string &problem,
                         const std::string &remedy) {
-  note(Status::error(code, {place + ":" + std::to_string(at.line()) + ":" +
-                                std::to_string(at.column()) + " " + pointer,
-                            problem, remedy}));
+  note(Status(code,
+              place + ":" + std::to_string(at.line()) + ":" +
+                  std::to_string(at.column()) + " " + pointer,
+              problem, remedy));
 }
 
 void ConfigReader::failAt(ErrorCode code, StringRef key,

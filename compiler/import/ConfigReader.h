@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_IMPORT_CONFIGREADER_H
-#define HONE_COMPILER_IMPORT_CONFIGREADER_H
+#pragma once
 
 #include "base/Json.h"
 #include "base/Status.h"
@@ -66,21 +65,21 @@ public:
   void refuseUnknownKeys(llvm::StringRef modelType);
 
   /// Keeps the error if it is the first.
-  void fail(rt::ErrorCode code, const rt::Json &at, const std::string &pointer,
+  void fail(ErrorCode code, const rt::Json &at, const std::string &pointer,
             const std::string &problem, const std::string &remedy);
   /// The same, about the value of `key`, or the whole file if it is absent.
-  void failAt(rt::ErrorCode code, llvm::StringRef key,
-              const std::string &problem, const std::string &remedy);
+  void failAt(ErrorCode code, llvm::StringRef key, const std::string &problem,
+              const std::string &remedy);
   bool failed() const { return !firstError.isOk(); }
-  const rt::Status &status() const { return firstError; }
+  const Status &status() const { return firstError; }
 
 private:
-  void note(rt::Status status);
+  void note(Status status);
 
   const rt::Json &root;
   std::string place;
   llvm::StringSet<> taken;
-  rt::Status firstError = rt::Status::ok();
+  Status firstError = Status::ok();
   std::vector<std::string> noteList;
 };
 
@@ -94,5 +93,3 @@ std::string describeValue(const rt::Json &value);
 extern const char *const takeFromTheSamePlace;
 
 } // namespace hone
-
-#endif

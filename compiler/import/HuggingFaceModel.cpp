@@ -11,10 +11,7 @@
 #include "llvm/Support/Path.h"
 
 using namespace hone;
-using rt::ErrorCode;
 using rt::Json;
-using rt::Result;
-using rt::Status;
 
 const Family *hone::familyOf(llvm::StringRef modelType) {
   auto found = llvm::find_if(families, [&](const Family *family) {
@@ -118,12 +115,11 @@ HuggingFaceModel::open(const std::string &directory) {
              llvm::sys::path::filename(directory).str() +
              "` and name that folder"});
   if (!buffer)
-    return Status::error(
-        ErrorCode::NoModel,
-        {path.str().str(),
-         "expected the model's configuration but it cannot be read: " +
-             buffer.getError().message(),
-         "`model:` must name a Hugging Face model directory or an .mlir "
-         "file"});
+    return Status(
+        ErrorCode::NoModel, path.str().str(),
+        "expected the model's configuration but it cannot be read: " +
+            buffer.getError().message(),
+        "`model:` must name a Hugging Face model directory or an .mlir "
+        "file");
   return parse((*buffer)->getBuffer().str(), path.str().str());
 }

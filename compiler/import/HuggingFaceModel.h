@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_IMPORT_HUGGINGFACEMODEL_H
-#define HONE_COMPILER_IMPORT_HUGGINGFACEMODEL_H
+#pragma once
 
 #include "base/Status.h"
 #include "compiler/import/Quantization.h"
@@ -33,11 +32,11 @@ public:
 
   /// Reads config.json of a model directory.
   /// Errors: NoInput; BadData with "config.json:line:column /key".
-  static rt::Result<std::unique_ptr<HuggingFaceModel>>
+  static Result<std::unique_ptr<HuggingFaceModel>>
   open(const std::string &directory);
 
   /// The same for a text; `place` names it in messages.
-  static rt::Result<std::unique_ptr<HuggingFaceModel>>
+  static Result<std::unique_ptr<HuggingFaceModel>>
   parse(const std::string &text, const std::string &place);
 
   /// Builds the blocks and the entry @loss, without adapters.
@@ -74,5 +73,3 @@ protected:
 };
 
 } // namespace hone
-
-#endif

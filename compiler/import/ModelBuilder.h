@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_IMPORT_MODELBUILDER_H
-#define HONE_COMPILER_IMPORT_MODELBUILDER_H
+#pragma once
 
 #include "dialects/Hone/HoneOps.h"
 
@@ -83,5 +82,3 @@ private:
 int64_t featuresOf(mlir::Value rows);
 
 } // namespace hone
-
-#endif

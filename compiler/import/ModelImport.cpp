@@ -11,9 +11,6 @@
 
 using namespace hone;
 using namespace mlir;
-using rt::ErrorCode;
-using rt::Result;
-using rt::Status;
 
 OwningOpRef<ModuleOp> hone::buildModule(const HuggingFaceModel &model,
                                         Type element, int64_t longestSequence) {
@@ -38,13 +35,12 @@ Result<ImportedModel> hone::importModel(MLIRContext &context,
                                         const Spec &spec) {
   if (model.maxPositionEmbeddings &&
       spec.train.max_seq_length > model.maxPositionEmbeddings)
-    return Status::error(
-        ErrorCode::SpecDisagreesWithModel,
-        {spec.placeOf("train.max_seq_length"),
-         "expected at most the model's max_position_embeddings, " +
-             std::to_string(model.maxPositionEmbeddings) + ", but found " +
-             std::to_string(spec.train.max_seq_length),
-         "longer samples can be split, or the model's rope settings changed"});
+    return Status(
+        ErrorCode::SpecDisagreesWithModel, spec.placeOf("train.max_seq_length"),
+        "expected at most the model's max_position_embeddings, " +
+            std::to_string(model.maxPositionEmbeddings) + ", but found " +
+            std::to_string(spec.train.max_seq_length),
+        "longer samples can be split, or the model's rope settings changed");
   Builder builder(&context);
   OwningOpRef<ModuleOp> module = buildModule(
       model, activationType(spec, &context), spec.train.max_seq_length);
@@ -55,9 +51,9 @@ Result<ImportedModel> hone::importModel(MLIRContext &context,
   untieSaved(*module, model, spec);
   HONE_ASSIGN(rt::LoraSettings lora, chooseTrained(*module, spec));
   if (failed(verify(*module)))
-    return Status::error(ErrorCode::Bug,
-                         {model.file, "the imported module is not valid",
-                          "please report this with config.json and the spec"});
+    return Status(ErrorCode::Bug, model.file,
+                  "the imported module is not valid",
+                  "please report this with config.json and the spec");
   return Result<ImportedModel>({std::move(module), std::move(lora)});
 }
 

@@ -7,8 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_IMPORT_MODELIMPORT_H
-#define HONE_COMPILER_IMPORT_MODELIMPORT_H
+#pragma once
 
 #include "compiler/import/HuggingFaceModel.h"
 #include "compiler/spec/Spec.h"
@@ -38,16 +37,15 @@ buildModule(const HuggingFaceModel &model, mlir::Type element,
             int64_t longestSequence = std::numeric_limits<int64_t>::max());
 
 /// The same with adapters and hone.max_rows, verified. Errors: Usage.
-rt::Result<ImportedModel> importModel(mlir::MLIRContext &context,
-                                      const HuggingFaceModel &model,
-                                      const Spec &spec);
+Result<ImportedModel> importModel(mlir::MLIRContext &context,
+                                  const HuggingFaceModel &model,
+                                  const Spec &spec);
 
 /// Parses `spec.model`, an .mlir file with an entry @loss, and sets
 /// hone.max_rows from the spec; a value in the file must agree. Keys of `lora`
 /// that the user gave must agree with the module. Errors: NoInput, BadData,
 /// Usage; MLIR's own diagnostics go to the context.
-rt::Result<ImportedModel> parseModel(mlir::MLIRContext &context,
-                                     const Spec &spec);
+Result<ImportedModel> parseModel(mlir::MLIRContext &context, const Spec &spec);
 
 /// Makes a model that trains as a whole one that does not train.
 void freeze(mlir::ModuleOp module);
@@ -57,5 +55,3 @@ void freeze(mlir::ModuleOp module);
 int64_t vocabularySize(mlir::ModuleOp module);
 
 } // namespace hone
-
-#endif

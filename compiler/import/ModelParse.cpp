@@ -21,18 +21,14 @@
 
 using namespace hone;
 using namespace mlir;
-using rt::ErrorCode;
-using rt::Result;
-using rt::Status;
 
 static Status disagrees(const Spec &spec, const std::string &key,
                         const std::string &expected, const std::string &found) {
-  return Status::error(ErrorCode::SpecDisagreesWithModel,
-                       {spec.placeOf(key),
-                        "expected " + expected + ", as in " + spec.model +
-                            ", but found " + found,
-                        "an .mlir model has its adapters written out; leave " +
-                            key + " out of the spec"});
+  return Status(ErrorCode::SpecDisagreesWithModel, spec.placeOf(key),
+                "expected " + expected + ", as in " + spec.model +
+                    ", but found " + found,
+                "an .mlir model has its adapters written out; leave " + key +
+                    " out of the spec");
 }
 
 template <typename Names> static std::string listed(const Names &names) {
@@ -64,12 +60,12 @@ static Status checkElementTypes(const Spec &spec, ModuleOp module) {
     Type element = getElementTypeOrSelf(type);
     if (!isa<FloatType>(element) || element == expected || !status.isOk())
       return;
-    status = Status::error(ErrorCode::SpecDisagreesWithModel,
-                           {spec.placeOf("train.compute_dtype"),
-                            "expected the element type of " + spec.model +
-                                " but found " + spec.train.compute_dtype +
-                                ", where " + what + " is " + nameOf(element),
-                            "set train.compute_dtype to the type in the file"});
+    status = Status(ErrorCode::SpecDisagreesWithModel,
+                    spec.placeOf("train.compute_dtype"),
+                    "expected the element type of " + spec.model +
+                        " but found " + spec.train.compute_dtype + ", where " +
+                        what + " is " + nameOf(element),
+                    "set train.compute_dtype to the type in the file");
   };
   module.walk([&](ParameterOp op) {
     check(op.getType(), computeType(expected),
@@ -108,15 +104,14 @@ static Status readAdapter(const Spec &spec, ModuleOp module,
     double scale = op.getScale().convertToDouble();
     if (adapter.r && (adapter.r != rank || adapter.scale != scale) &&
         status.isOk())
-      status = Status::error(
-          ErrorCode::BadModule,
-          {spec.model,
-           "expected every hone.lora_linear to have rank " +
-               std::to_string(adapter.r) + " and scale " +
-               std::to_string(adapter.scale) + " but found rank " +
-               std::to_string(rank) + " and scale " + std::to_string(scale),
-           "write one rank and one scale: lora.rank_pattern and "
-           "lora.alpha_pattern are for Hugging Face models"});
+      status = Status(ErrorCode::BadModule, spec.model,
+                      "expected every hone.lora_linear to have rank " +
+                          std::to_string(adapter.r) + " and scale " +
+                          std::to_string(adapter.scale) + " but found rank " +
+                          std::to_string(rank) + " and scale " +
+                          std::to_string(scale),
+                      "write one rank and one scale: lora.rank_pattern and "
+                      "lora.alpha_pattern are for Hugging Face models");
     adapter.r = rank;
     adapter.scale = scale;
   });
@@ -181,55 +176,50 @@ static Status settleLayers(const Spec &spec, ModuleOp module) {
   module.walk([&](CallOp call) { called.insert(call.getPrefix()); });
   for (const std::string &prefix : layers.names())
     if (!called.contains(prefix))
-      return Status::error(
-          ErrorCode::BadModule,
-          {spec.model,
-           "expected a hone.call for each prefix of hone.layers, but '" +
-               prefix + "' has none",
-           "list the prefixes of the layers from the first to the last, or "
-           "leave hone.layers out to number them as the loss calls them"});
+      return Status(
+          ErrorCode::BadModule, spec.model,
+          "expected a hone.call for each prefix of hone.layers, but '" +
+              prefix + "' has none",
+          "list the prefixes of the layers from the first to the last, or "
+          "leave hone.layers out to number them as the loss calls them");
   layers.writeTo(module);
   return Status::ok();
 }
 
 Result<ImportedModel> hone::parseModel(MLIRContext &context, const Spec &spec) {
   if (!llvm::sys::fs::exists(spec.model))
-    return Status::error(ErrorCode::NoModel,
-                         {spec.model, "the model does not exist",
-                          "`model:` must name a Hugging Face model directory "
-                          "or an .mlir file"});
+    return Status(ErrorCode::NoModel, spec.model, "the model does not exist",
+                  "`model:` must name a Hugging Face model directory "
+                  "or an .mlir file");
   OwningOpRef<ModuleOp> module =
       parseSourceFile<ModuleOp>(spec.model, ParserConfig(&context));
   if (!module)
-    return Status::error(ErrorCode::BadModule,
-                         {spec.model, "expected a valid module of hone ops",
-                          "the message above has the line and the column"});
+    return Status(ErrorCode::BadModule, spec.model,
+                  "expected a valid module of hone ops",
+                  "the message above has the line and the column");
   if (failed(findLossEntry(*module)))
-    return Status::error(ErrorCode::BadModule,
-                         {spec.model,
-                          "expected one entry that returns the loss",
-                          "see dialects/Hone/README.md for an example"});
+    return Status(ErrorCode::BadModule, spec.model,
+                  "expected one entry that returns the loss",
+                  "see dialects/Hone/README.md for an example");
 
   // Scheduling finds its formulas by their names.
   for (auto function : module->getOps<func::FuncOp>())
-    return Status::error(ErrorCode::BadModule,
-                         {spec.model,
-                          "expected blocks and entries alone but found the "
-                          "function @" +
-                              function.getName().str(),
-                          "see dialects/Hone/README.md for an example"});
+    return Status(ErrorCode::BadModule, spec.model,
+                  "expected blocks and entries alone but found the "
+                  "function @" +
+                      function.getName().str(),
+                  "see dialects/Hone/README.md for an example");
 
   int64_t rows = spec.maxRows();
   auto written =
       (*module)->getAttrOfType<IntegerAttr>(HoneDialect::getMaxRowsAttrName());
   if (written && written.getInt() != rows)
-    return Status::error(
-        ErrorCode::SpecDisagreesWithModel,
-        {spec.placeOf("train.max_seq_length"),
-         "expected batch_size x max_seq_length to be hone.max_rows of " +
-             spec.model + ", " + std::to_string(written.getInt()) +
-             ", but found " + std::to_string(rows),
-         "change the spec, or leave hone.max_rows out of the file"});
+    return Status(
+        ErrorCode::SpecDisagreesWithModel, spec.placeOf("train.max_seq_length"),
+        "expected batch_size x max_seq_length to be hone.max_rows of " +
+            spec.model + ", " + std::to_string(written.getInt()) +
+            ", but found " + std::to_string(rows),
+        "change the spec, or leave hone.max_rows out of the file");
   (*module)->setAttr(HoneDialect::getMaxRowsAttrName(),
                      Builder(&context).getI64IntegerAttr(rows));
   (*module)->setAttr(

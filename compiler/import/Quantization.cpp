@@ -12,10 +12,7 @@
 
 using namespace hone;
 using llvm::StringRef;
-using rt::ErrorCode;
 using rt::Json;
-using rt::Result;
-using rt::Status;
 
 static std::string moduleOfWeight(const std::string &weight) {
   StringRef name = weight;
@@ -48,11 +45,10 @@ public:
   Status readModules(const Json &object, Quantization &quantization) const;
   Status fail(const Json &found, const std::string &at,
               const std::string &problem, const std::string &remedy) const {
-    return Status::error(ErrorCode::UnsupportedQuantization,
-                         {place + ":" + std::to_string(found.line()) + ":" +
-                              std::to_string(found.column()) + " " + pointer +
-                              at,
-                          problem, remedy});
+    return Status(ErrorCode::UnsupportedQuantization,
+                  place + ":" + std::to_string(found.line()) + ":" +
+                      std::to_string(found.column()) + " " + pointer + at,
+                  problem, remedy);
   }
 
 private:

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_IMPORT_QUANTIZATION_H
-#define HONE_COMPILER_IMPORT_QUANTIZATION_H
+#pragma once
 
 #include "base/Json.h"
 #include "base/Status.h"
@@ -33,14 +32,12 @@ struct Quantization {
 
 /// Reads the value of `key` in the config.json at `place`.
 /// Errors: BadData with "config.json:line:column /key".
-rt::Result<Quantization> readQuantization(const rt::Json &value,
-                                          const std::string &key,
-                                          const std::string &place);
+Result<Quantization> readQuantization(const rt::Json &value,
+                                      const std::string &key,
+                                      const std::string &place);
 
 /// "lm_head.weight" -> "lm_head.scales", "lm_head.biases".
 std::string scalesName(const std::string &weight);
 std::string biasesName(const std::string &weight);
 
 } // namespace hone
-
-#endif

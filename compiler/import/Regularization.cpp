@@ -10,8 +10,6 @@
 
 using namespace hone;
 using namespace mlir;
-using rt::ErrorCode;
-using rt::Status;
 
 static Value createKey(OpBuilder &builder, Location loc) {
   auto type = RankedTensorType::get(4, builder.getI32Type());
@@ -51,15 +49,13 @@ struct Written {
       if (status.isOk() &&
           (number != numbers.front() ||
            (spec.given.count(setting.key()) && number != setting)))
-        status = Status::error(
-            ErrorCode::SpecDisagreesWithModel,
-            {spec.placeOf(setting.key()),
-             "expected one number for all of " + spec.model + ", which has " +
-                 rt::formatExact(numbers.front()) + ", but found " +
-                 (number != numbers.front() ? rt::formatExact(number)
-                                            : setting.text()),
-             "leave " + setting.key() +
-                 " out of the spec, or out of the model"});
+        status = Status(
+            ErrorCode::SpecDisagreesWithModel, spec.placeOf(setting.key()),
+            "expected one number for all of " + spec.model + ", which has " +
+                rt::formatExact(numbers.front()) + ", but found " +
+                (number != numbers.front() ? rt::formatExact(number)
+                                           : setting.text()),
+            "leave " + setting.key() + " out of the spec, or out of the model");
     return !numbers.empty();
   }
 };
@@ -75,14 +71,12 @@ static Status checkNames(ModuleOp module, const Spec &spec,
   module.walk([&](OpTy op) { areNamed &= !moduleOf(read(op)).empty(); });
   if (areNamed)
     return Status::ok();
-  return Status::error(
-      ErrorCode::SpecDisagreesWithModel,
-      {spec.placeOf(setting.key()),
-       "expected every " + OpTy::getOperationName().str() + " of " +
-           spec.model +
-           " to read a hone.parameter, after which random numbers are named, "
-           "but found something else",
-       "remove " + setting.key() + ", or make it a parameter"});
+  return Status(
+      ErrorCode::SpecDisagreesWithModel, spec.placeOf(setting.key()),
+      "expected every " + OpTy::getOperationName().str() + " of " + spec.model +
+          " to read a hone.parameter, after which random numbers are named, "
+          "but found something else",
+      "remove " + setting.key() + ", or make it a parameter");
 }
 
 Status hone::addRegularization(ModuleOp module, const Spec &spec,
@@ -105,21 +99,20 @@ Status hone::addRegularization(ModuleOp module, const Spec &spec,
   });
 
   if (lora.use_dora && (!dropout.numbers.empty() || spec.lora.lora_dropout > 0))
-    return Status::error(
+    return Status(
         ErrorCode::SpecDisagreesWithModel,
-        {spec.placeOf(spec.lora.lora_dropout.key()),
-         "expected no dropout with the DoRA of " + spec.model +
-             ", where PEFT drops what the weight reads too, but found some",
-         "remove the one or the other"});
+        spec.placeOf(spec.lora.lora_dropout.key()),
+        "expected no dropout with the DoRA of " + spec.model +
+            ", where PEFT drops what the weight reads too, but found some",
+        "remove the one or the other");
   Status status = Status::ok();
   if (dropout.isThere(status))
     lora.lora_dropout = dropout.numbers.front();
   else if (double p = spec.lora.lora_dropout; p > 0 && !hasAdapters)
-    return Status::error(
-        ErrorCode::SpecDisagreesWithModel,
-        {spec.placeOf(spec.lora.lora_dropout.key()),
-         "only adapters read it, and " + spec.model + " has none",
-         "remove " + spec.lora.lora_dropout.key()});
+    return Status(ErrorCode::SpecDisagreesWithModel,
+                  spec.placeOf(spec.lora.lora_dropout.key()),
+                  "only adapters read it, and " + spec.model + " has none",
+                  "remove " + spec.lora.lora_dropout.key());
   else if (p > 0) {
     status = checkNames<LoraLinearOp>(
         module, spec, spec.lora.lora_dropout,

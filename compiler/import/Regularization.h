@@ -1,7 +1,6 @@
 //===- Regularization.h - What a model does in training alone -------------===//
 
-#ifndef HONE_COMPILER_IMPORT_REGULARIZATION_H
-#define HONE_COMPILER_IMPORT_REGULARIZATION_H
+#pragma once
 
 #include "compiler/spec/Spec.h"
 
@@ -13,9 +12,7 @@ namespace hone {
 /// train.neftune_noise_alpha and train.label_smoothing_factor. An .mlir model
 /// may have them written out: then the spec can only repeat them, and `lora` is
 /// told. Errors: SpecDisagreesWithModel.
-rt::Status addRegularization(mlir::ModuleOp module, const Spec &spec,
-                             rt::LoraSettings &lora);
+Status addRegularization(mlir::ModuleOp module, const Spec &spec,
+                         rt::LoraSettings &lora);
 
 } // namespace hone
-
-#endif

@@ -10,9 +10,6 @@
 
 using namespace hone;
 using namespace mlir;
-using rt::ErrorCode;
-using rt::Result;
-using rt::Status;
 
 /// spec.weights, which follow a model that is quantised already.
 static Result<rt::WeightSettings> weightsOf(const Spec &spec,
@@ -22,12 +19,11 @@ static Result<rt::WeightSettings> weightsOf(const Spec &spec,
     return weights;
   auto disagrees = [&](const char *key, const std::string &expected,
                        const std::string &found) {
-    return Status::error(ErrorCode::SpecDisagreesWithModel,
-                         {spec.placeOf(key),
-                          "expected " + expected + ", as in " + model->file +
-                              " /quantization, but found " + found,
-                          "leave " + std::string(key) +
-                              " out: quantised weights are read as they are"});
+    return Status(ErrorCode::SpecDisagreesWithModel, spec.placeOf(key),
+                  "expected " + expected + ", as in " + model->file +
+                      " /quantization, but found " + found,
+                  "leave " + std::string(key) +
+                      " out: quantised weights are read as they are");
   };
   weights.dtype = "int" + std::to_string(model->quantization->bits);
   weights.group_size = model->quantization->groupSize;
@@ -52,13 +48,12 @@ static StorageAttr storageOf(MLIRContext *context,
 
 static Status groupMisfit(const Spec &spec, StorageAttr storage,
                           const std::string &name, RankedTensorType type) {
-  return Status::error(
-      ErrorCode::GroupMisfit,
-      {spec.placeOf("weights.group_size"),
-       "expected groups that divide the columns of every matrix, but tensor " +
-           name + " is " + rt::describeShape(type.getShape().vec()) +
-           " and the groups are of " + std::to_string(storage.getGroup()),
-       "use smaller groups if they divide it, or weights.dtype bfloat16"});
+  return Status(
+      ErrorCode::GroupMisfit, spec.placeOf("weights.group_size"),
+      "expected groups that divide the columns of every matrix, but tensor " +
+          name + " is " + rt::describeShape(type.getShape().vec()) +
+          " and the groups are of " + std::to_string(storage.getGroup()),
+      "use smaller groups if they divide it, or weights.dtype bfloat16");
 }
 
 /// What trains is float, in the model's files too.
@@ -82,12 +77,12 @@ static Status checkTrained(ModuleOp module, const Spec &spec,
   });
   if (trained.empty())
     return Status::ok();
-  return Status::error(
+  return Status(
       ErrorCode::SpecDisagreesWithModel,
-      {spec.placeOf(spec.lora.none ? "lora" : "lora.modules_to_save"),
-       "expected parameters that the model's files hold as floats, but " +
-           trained + " is quantised in them and would train",
-       "use the original model, or train adapters only"});
+      spec.placeOf(spec.lora.none ? "lora" : "lora.modules_to_save"),
+      "expected parameters that the model's files hold as floats, but " +
+          trained + " is quantised in them and would train",
+      "use the original model, or train adapters only");
 }
 
 Result<rt::WeightSettings> hone::assignStorage(ModuleOp module,
@@ -130,13 +125,13 @@ Result<rt::WeightSettings> hone::assignStorage(ModuleOp module,
           return groupMisfit(spec, wanted, name, type);
         auto [at, isNew] = decisions.insert({op, {wanted, name}});
         if (!isNew && at->second.storage != wanted)
-          return Status::error(
+          return Status(
               ErrorCode::UnsupportedQuantization,
-              {model->file + " /quantization",
-               "expected layers of one kind to be quantised alike, but of " +
-                   at->second.name + " and " + name + " one is not",
-               "use a model that is quantised throughout, or an unquantised "
-               "one"});
+              model->file + " /quantization",
+              "expected layers of one kind to be quantised alike, but of " +
+                  at->second.name + " and " + name + " one is not",
+              "use a model that is quantised throughout, or an unquantised "
+              "one");
       }
   for (auto &[op, decision] : decisions)
     if (decision.storage)

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_IMPORT_STORAGEASSIGNMENT_H
-#define HONE_COMPILER_IMPORT_STORAGEASSIGNMENT_H
+#pragma once
 
 #include "compiler/import/HuggingFaceModel.h"
 #include "compiler/spec/Spec.h"
@@ -19,10 +18,8 @@ namespace hone {
 /// Returns spec.weights with the dtype and the groups of a model that is
 /// quantised. Errors: Usage when the spec disagrees with it, or a group does
 /// not divide a matrix; BadData when layers that share code differ.
-rt::Result<rt::WeightSettings> assignStorage(mlir::ModuleOp module,
-                                             const Spec &spec,
-                                             const HuggingFaceModel *model);
+Result<rt::WeightSettings> assignStorage(mlir::ModuleOp module,
+                                         const Spec &spec,
+                                         const HuggingFaceModel *model);
 
 } // namespace hone
-
-#endif

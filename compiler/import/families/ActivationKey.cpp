@@ -29,11 +29,11 @@ Activation hone::readActivation(ConfigReader &config, llvm::StringRef key,
     return fallback;
   std::string known;
   for (const Word &word : words) {
-    if (found->isString() && found->string() == word.word)
+    if (found->is(word.word))
       return word.activation;
     known += (known.empty() ? "" : ", ") + std::string(word.word);
   }
-  config.failAt(rt::ErrorCode::UnsupportedModel, key,
+  config.failAt(ErrorCode::UnsupportedModel, key,
                 "expected an activation that is known but found " +
                     describeValue(*found),
                 "supported: " + known);

@@ -1,7 +1,6 @@
 //===- ActivationKey.h - The activation that a config.json names ----------===//
 
-#ifndef HONE_COMPILER_IMPORT_FAMILIES_ACTIVATIONKEY_H
-#define HONE_COMPILER_IMPORT_FAMILIES_ACTIVATIONKEY_H
+#pragma once
 
 #include "compiler/import/ConfigReader.h"
 #include "dialects/Hone/HoneOps.h"
@@ -14,5 +13,3 @@ Activation readActivation(ConfigReader &config, llvm::StringRef key,
                           Activation fallback);
 
 } // namespace hone
-
-#endif

@@ -27,7 +27,7 @@ void Decoder::readDecoder(ConfigReader &config, const Defaults &defaults) {
   bool divides = hiddenSize % numAttentionHeads == 0;
   const int64_t usual = familyOf(modelType)->headDim;
   if (!usual && !config.take("head_dim") && !divides)
-    config.failAt(rt::ErrorCode::BadConfig, "hidden_size",
+    config.failAt(ErrorCode::BadConfig, "hidden_size",
                   "expected a multiple of num_attention_heads, " +
                       std::to_string(numAttentionHeads) + ", but found " +
                       std::to_string(hiddenSize),
@@ -49,19 +49,19 @@ void Decoder::checkShapes(ConfigReader &config) const {
   if (config.failed())
     return;
   if (headDim % 2)
-    config.failAt(rt::ErrorCode::BadConfig, "head_dim",
+    config.failAt(ErrorCode::BadConfig, "head_dim",
                   "expected an even head size for rotary embedding but found " +
                       std::to_string(headDim),
                   "check hidden_size and num_attention_heads");
   // Tables of rotary embedding have a column for each two of its numbers.
   if (headDim > 4096)
-    config.failAt(rt::ErrorCode::UnsupportedModel, "head_dim",
+    config.failAt(ErrorCode::UnsupportedModel, "head_dim",
                   "expected a head size of at most 4096 but found " +
                       std::to_string(headDim),
                   "check hidden_size and num_attention_heads; 64 to 256 are "
                   "common");
   if (numAttentionHeads % numKeyValueHeads)
-    config.failAt(rt::ErrorCode::BadConfig, "num_key_value_heads",
+    config.failAt(ErrorCode::BadConfig, "num_key_value_heads",
                   "expected a divisor of num_attention_heads, " +
                       std::to_string(numAttentionHeads) + ", but found " +
                       std::to_string(numKeyValueHeads),
@@ -69,11 +69,11 @@ void Decoder::checkShapes(ConfigReader &config) const {
   // Every tensor then has fewer than 2^62 bytes.
   constexpr int64_t largest = int64_t(1) << 31;
   if (numAttentionHeads > largest / headDim)
-    config.failAt(rt::ErrorCode::BadConfig, "num_attention_heads",
+    config.failAt(ErrorCode::BadConfig, "num_attention_heads",
                   "num_attention_heads * head_dim is beyond 2^31",
                   takeFromTheSamePlace);
   if (numHiddenLayers > 10000)
-    config.failAt(rt::ErrorCode::BadConfig, "num_hidden_layers",
+    config.failAt(ErrorCode::BadConfig, "num_hidden_layers",
                   "expected at most 10000 layers but found " +
                       std::to_string(numHiddenLayers),
                   takeFromTheSamePlace);
@@ -85,26 +85,6 @@ void Decoder::checkShapes(ConfigReader &config) const {
 
 Value Decoder::norm(ModelBuilder &builder, StringRef name, Value x) const {
   return builder.rmsNorm(name, x, rmsNormEps, /*heads=*/1, normOffset);
-}
-
-Decoder::Queries Decoder::projectQueries(ModelBuilder &builder, Value x,
-                                         bool hasBias) const {
-  int64_t query = numAttentionHeads * headDim;
-  int64_t keyValue = numKeyValueHeads * headDim;
-  Queries result;
-  result.q = builder.linear("self_attn.q_proj", x, query, hasBias);
-  result.k = builder.linear("self_attn.k_proj", x, keyValue, hasBias);
-  result.v = builder.linear("self_attn.v_proj", x, keyValue, hasBias);
-  return result;
-}
-
-Decoder::Queries Decoder::normalizeHeads(ModelBuilder &builder,
-                                         Queries queries) const {
-  queries.q = builder.rmsNorm("self_attn.q_norm", queries.q, rmsNormEps,
-                              numAttentionHeads, normOffset);
-  queries.k = builder.rmsNorm("self_attn.k_norm", queries.k, rmsNormEps,
-                              numKeyValueHeads, normOffset);
-  return queries;
 }
 
 Value Decoder::rotate(ModelBuilder &builder, StringRef name, Value x,
@@ -122,31 +102,52 @@ Value Decoder::rotate(ModelBuilder &builder, StringRef name, Value x,
                         scaling, /*inverse=*/UnitAttr());
 }
 
-Value Decoder::attend(ModelBuilder &builder, Queries queries, Value starts,
-                      const LayerKind &kind, bool hasBias) const {
-  Value q = rotate(builder, "self_attn.q_rope", queries.q, starts,
-                   numAttentionHeads, kind.rope);
-  Value k = rotate(builder, "self_attn.k_rope", queries.k, starts,
-                   numKeyValueHeads, kind.rope);
+Value Decoder::attend(ModelBuilder &builder, Value x, Value starts,
+                      const LayerKind &kind) const {
+  auto project = [&](StringRef name, int64_t heads) {
+    return builder.linear(name, x, heads * headDim, queriesHaveBias);
+  };
+  Value q = project("self_attn.q_proj", numAttentionHeads);
+  Value k = project("self_attn.k_proj", numKeyValueHeads);
+  Value v = project("self_attn.v_proj", numKeyValueHeads);
+  if (normsHeads) {
+    q = builder.rmsNorm("self_attn.q_norm", q, rmsNormEps, numAttentionHeads,
+                        normOffset);
+    k = builder.rmsNorm("self_attn.k_norm", k, rmsNormEps, numKeyValueHeads,
+                        normOffset);
+  }
+  q = rotate(builder, "self_attn.q_rope", q, starts, numAttentionHeads,
+             kind.rope);
+  k = rotate(builder, "self_attn.k_rope", k, starts, numKeyValueHeads,
+             kind.rope);
   double scale =
       attentionScale.value_or(1.0 / std::sqrt(static_cast<double>(headDim)));
   Value attention =
       AttentionOp::create(
           builder.ops(), builder.at("self_attn"), q.getType(),
-          /*normalizer=*/Type(), q, k, queries.v, starts,
+          /*normalizer=*/Type(), q, k, v, starts,
           builder.i64(numAttentionHeads), builder.i64(numKeyValueHeads),
           kind.window ? builder.i64(*kind.window) : IntegerAttr(),
           builder.f64(scale))
           .getY();
-  return builder.linear("self_attn.o_proj", attention, hiddenSize, hasBias);
+  return builder.linear("self_attn.o_proj", attention, hiddenSize,
+                        outputHasBias);
 }
 
-Value Decoder::gatedMlp(ModelBuilder &builder, Value x, bool hasBias) const {
-  Value gate = builder.linear("mlp.gate_proj", x, intermediateSize, hasBias);
-  Value up = builder.linear("mlp.up_proj", x, intermediateSize, hasBias);
+Value Decoder::gatedMlp(ModelBuilder &builder, Value x) const {
+  Value gate = builder.linear("mlp.gate_proj", x, intermediateSize, mlpHasBias);
+  Value up = builder.linear("mlp.up_proj", x, intermediateSize, mlpHasBias);
   Value inner = GatedActivationOp::create(
       builder.ops(), builder.at("mlp.act_fn"), activation, gate, up);
-  return builder.linear("mlp.down_proj", inner, hiddenSize, hasBias);
+  return builder.linear("mlp.down_proj", inner, hiddenSize, mlpHasBias);
+}
+
+Value Decoder::layer(ModelBuilder &builder, Value x, Value starts,
+                     const LayerKind &kind) const {
+  Value n = norm(builder, "input_layernorm", x);
+  x = builder.add("self_attn.residual", x, attend(builder, n, starts, kind));
+  n = norm(builder, "post_attention_layernorm", x);
+  return builder.add("mlp.residual", x, gatedMlp(builder, n));
 }
 
 //===----------------------------------------------------------------------===//

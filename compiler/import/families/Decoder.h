@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_IMPORT_FAMILIES_DECODER_H
-#define HONE_COMPILER_IMPORT_FAMILIES_DECODER_H
+#pragma once
 
 #include "compiler/import/ConfigReader.h"
 #include "compiler/import/ModelBuilder.h"
@@ -44,30 +43,24 @@ protected:
       return window == other.window && rope == other.rope;
     }
   };
-  /// The body of a layer. `starts` is the input sequence_starts.
+  /// The body of a layer: of Llama and what is made like it. `starts` is the
+  /// input sequence_starts.
   virtual mlir::Value layer(ModelBuilder &builder, mlir::Value x,
-                            mlir::Value starts,
-                            const LayerKind &kind) const = 0;
+                            mlir::Value starts, const LayerKind &kind) const;
 
   // Parts of a layer, under the names that Transformers gives them.
   mlir::Value norm(ModelBuilder &builder, llvm::StringRef name,
                    mlir::Value x) const;
-  struct Queries {
-    mlir::Value q, k, v;
-  };
-  /// self_attn.{q,k,v}_proj.
-  Queries projectQueries(ModelBuilder &builder, mlir::Value x,
-                         bool hasBias) const;
-  /// self_attn.{q,k}_norm, of each head by itself.
-  Queries normalizeHeads(ModelBuilder &builder, Queries queries) const;
-  /// Rotates q and k, attends, and projects with self_attn.o_proj.
-  mlir::Value attend(ModelBuilder &builder, Queries queries, mlir::Value starts,
-                     const LayerKind &kind, bool hasBias) const;
+  /// Projects with self_attn.{q,k,v}_proj, rotates q and k, attends, and
+  /// projects with self_attn.o_proj.
+  mlir::Value attend(ModelBuilder &builder, mlir::Value x, mlir::Value starts,
+                     const LayerKind &kind) const;
   /// mlp: down_proj(activation(gate_proj(x)) * up_proj(x)).
-  mlir::Value gatedMlp(ModelBuilder &builder, mlir::Value x,
-                       bool hasBias) const;
+  mlir::Value gatedMlp(ModelBuilder &builder, mlir::Value x) const;
 
-  double normOffset = 0; ///< added to the weights of all norms
+  bool queriesHaveBias = false, outputHasBias = false, mlpHasBias = false;
+  bool normsHeads = false; ///< self_attn.{q,k}_norm, of each head by itself
+  double normOffset = 0;   ///< added to the weights of all norms
   /// Of embedded tokens, rounded to the type of activations.
   std::optional<double> embeddingScale;
   /// Of attention's scores; else 1 / sqrt(head_dim).
@@ -94,5 +87,3 @@ private:
 };
 
 } // namespace hone
-
-#endif

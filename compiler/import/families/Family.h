@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_IMPORT_FAMILIES_FAMILY_H
-#define HONE_COMPILER_IMPORT_FAMILIES_FAMILY_H
+#pragma once
 
 #include "compiler/import/HuggingFaceModel.h"
 
@@ -31,12 +30,12 @@ struct Family {
   /// A model that has read nothing yet.
   std::unique_ptr<HuggingFaceModel> (*create)();
   ElsewhereNames elsewhere;
+  /// The module whose table a tied head has.
+  llvm::StringLiteral embeddingModule = "model.embed_tokens";
   /// What Transformers takes for tie_word_embeddings where it is absent.
   bool tiesEmbeddings = true;
   /// The same for head_dim; 0: hidden_size / num_attention_heads.
   int64_t headDim = 0;
-  /// The module whose table a tied head has.
-  llvm::StringLiteral embeddingModule = "model.embed_tokens";
   /// What gets an adapter where a spec does not say, as in PEFT's
   /// TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING; empty: the spec's own
   /// default.
@@ -58,5 +57,3 @@ inline const Family *const families[] = {&llama,  &mistral, &qwen2, &qwen3,
 const Family *familyOf(llvm::StringRef modelType);
 
 } // namespace hone
-
-#endif

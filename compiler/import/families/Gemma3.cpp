@@ -26,7 +26,8 @@ class Gemma3 : public Decoder {
     defaults.activationKey = "hidden_activation";
     defaults.activation = Activation::GeluTanh;
     readDecoder(config, defaults);
-    attentionBias = config.flag("attention_bias");
+    queriesHaveBias = outputHasBias = config.flag("attention_bias");
+    normsHeads = true;
     normOffset = 1;
     embeddingScale = std::sqrt(static_cast<double>(hiddenSize));
     attentionScale =
@@ -34,7 +35,7 @@ class Gemma3 : public Decoder {
     for (const char *key :
          {"attn_logit_softcapping", "final_logit_softcapping"})
       if (const rt::Json *found = config.take(key))
-        config.failAt(rt::ErrorCode::UnsupportedModel, key,
+        config.failAt(ErrorCode::UnsupportedModel, key,
                       "expected null but found " + describeValue(*found),
                       "soft capping is not supported; Gemma 3 was trained "
                       "without it");
@@ -43,24 +44,20 @@ class Gemma3 : public Decoder {
   Value layer(ModelBuilder &builder, Value x, Value starts,
               const LayerKind &kind) const override {
     Value n = norm(builder, "input_layernorm", x);
-    Queries queries = projectQueries(builder, n, attentionBias);
-    queries = normalizeHeads(builder, queries);
-    Value inner = attend(builder, queries, starts, kind, attentionBias);
+    Value inner = attend(builder, n, starts, kind);
     inner = norm(builder, "post_attention_layernorm", inner);
     x = builder.add("self_attn.residual", x, inner);
     n = norm(builder, "pre_feedforward_layernorm", x);
-    inner = gatedMlp(builder, n, /*hasBias=*/false);
+    inner = gatedMlp(builder, n);
     inner = norm(builder, "post_feedforward_layernorm", inner);
     return builder.add("mlp.residual", x, inner);
   }
-
-  bool attentionBias = false;
 };
 
 } // namespace
 
 const Family hone::gemma3 = {
-    "gemma3_text",           "Gemma3ForCausalLM",
-    create<Gemma3>,          {"", /*interleavesHeads=*/false, /*isInMlx=*/true},
-    /*tiesEmbeddings=*/true,
+    "gemma3_text",        "Gemma3ForCausalLM",
+    create<Gemma3>,       {"", /*interleavesHeads=*/false, /*isInMlx=*/true},
+    "model.embed_tokens", /*tiesEmbeddings=*/true,
     /*headDim=*/256};

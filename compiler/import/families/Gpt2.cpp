@@ -33,11 +33,11 @@ class Gpt2 : public GptDecoder {
     // Another order of the same sums.
     config.flag("reorder_and_upcast_attn");
     if (config.flag("add_cross_attention"))
-      config.failAt(rt::ErrorCode::UnsupportedModel, "add_cross_attention",
+      config.failAt(ErrorCode::UnsupportedModel, "add_cross_attention",
                     "expected false: cross-attention is not supported",
                     takeFromTheSamePlace);
     if (quantization)
-      config.failAt(rt::ErrorCode::UnsupportedModel, "quantization",
+      config.failAt(ErrorCode::UnsupportedModel, "quantization",
                     "quantised models of this type are not supported",
                     "use the original model; weights.dtype of a spec "
                     "quantises");
@@ -105,7 +105,7 @@ const Family hone::gpt2 = {"gpt2",
                            "GPT2LMHeadModel",
                            create<Gpt2>,
                            {},
+                           "transformer.wte",
                            /*tiesEmbeddings=*/true,
                            /*headDim=*/0,
-                           "transformer.wte",
                            "c_attn"};

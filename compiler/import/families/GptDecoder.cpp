@@ -13,19 +13,19 @@ void GptDecoder::checkSizes(ConfigReader &config, const char *hiddenKey,
   if (config.failed())
     return;
   if (sizes.hidden % sizes.heads)
-    config.failAt(rt::ErrorCode::BadConfig, hiddenKey,
+    config.failAt(ErrorCode::BadConfig, hiddenKey,
                   "expected a multiple of the heads, " +
                       std::to_string(sizes.heads) + ", but found " +
                       std::to_string(sizes.hidden),
                   takeFromTheSamePlace);
   // Three of them are one projection, and tensors have fewer than 2^62 bytes.
   if (sizes.hidden > (int64_t(1) << 29))
-    config.failAt(rt::ErrorCode::BadConfig, hiddenKey,
+    config.failAt(ErrorCode::BadConfig, hiddenKey,
                   "expected at most 2^29 but found " +
                       std::to_string(sizes.hidden),
                   takeFromTheSamePlace);
   if (sizes.layers > 10000)
-    config.failAt(rt::ErrorCode::BadConfig, layersKey,
+    config.failAt(ErrorCode::BadConfig, layersKey,
                   "expected at most 10000 layers but found " +
                       std::to_string(sizes.layers),
                   takeFromTheSamePlace);

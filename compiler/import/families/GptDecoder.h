@@ -1,7 +1,6 @@
 //===- GptDecoder.h - What decoders with learned positions share ----------===//
 
-#ifndef HONE_COMPILER_IMPORT_FAMILIES_GPTDECODER_H
-#define HONE_COMPILER_IMPORT_FAMILIES_GPTDECODER_H
+#pragma once
 
 #include "compiler/import/ConfigReader.h"
 #include "compiler/import/ModelBuilder.h"
@@ -56,5 +55,3 @@ protected:
 };
 
 } // namespace hone
-
-#endif

@@ -59,7 +59,7 @@ class GptNeo : public GptDecoder {
   /// Transformers makes of it and writes beside it.
   void readLayers(ConfigReader &config) {
     auto malformed = [&](const char *key, const std::string &expected) {
-      config.failAt(rt::ErrorCode::BadConfig, key,
+      config.failAt(ErrorCode::BadConfig, key,
                     "expected " + expected + " of \"global\" and \"local\"",
                     takeFromTheSamePlace);
     };
@@ -90,12 +90,12 @@ class GptNeo : public GptDecoder {
     isLocal = types || !listed ? fromTypes : fromList;
     const char *key = types ? "attention_types" : "attention_layers";
     if (int64_t(isLocal.size()) != sizes.layers)
-      config.failAt(rt::ErrorCode::BadConfig, key,
+      config.failAt(ErrorCode::BadConfig, key,
                     "expected a kind for each of " +
                         std::to_string(sizes.layers) + " layers",
                     takeFromTheSamePlace);
     else if (types && listed && fromTypes != fromList)
-      config.failAt(rt::ErrorCode::BadConfig, "attention_layers",
+      config.failAt(ErrorCode::BadConfig, "attention_layers",
                     "expected the kinds of /attention_types",
                     "remove one of the two");
   }
@@ -141,10 +141,5 @@ class GptNeo : public GptDecoder {
 
 } // namespace
 
-const Family hone::gptNeo = {"gpt_neo",
-                             "GPTNeoForCausalLM",
-                             create<GptNeo>,
-                             {},
-                             /*tiesEmbeddings=*/true,
-                             /*headDim=*/0,
-                             "transformer.wte"};
+const Family hone::gptNeo = {
+    "gpt_neo", "GPTNeoForCausalLM", create<GptNeo>, {}, "transformer.wte"};

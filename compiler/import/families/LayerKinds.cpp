@@ -8,7 +8,6 @@
 #include "compiler/import/families/LayerKinds.h"
 
 using namespace hone;
-using rt::ErrorCode;
 using rt::Json;
 
 static constexpr int64_t kDefaultWindow = 4096;
@@ -36,8 +35,8 @@ static std::optional<std::vector<bool>> readTypes(ConfigReader &config,
   }
   std::vector<bool> slides;
   for (const Json &type : types->array()) {
-    bool isFull = type.isString() && type.string() == "full_attention";
-    bool isSliding = type.isString() && type.string() == "sliding_attention";
+    bool isFull = type.is("full_attention");
+    bool isSliding = type.is("sliding_attention");
     if (!isFull && !isSliding)
       config.fail(ErrorCode::UnsupportedModel, type, "/layer_types",
                   "expected \"full_attention\" or \"sliding_attention\" but "

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_IMPORT_FAMILIES_LAYERKINDS_H
-#define HONE_COMPILER_IMPORT_FAMILIES_LAYERKINDS_H
+#pragma once
 
 #include "compiler/import/ConfigReader.h"
 
@@ -32,5 +31,3 @@ LayerKinds readLayerKinds(ConfigReader &config, int64_t layers,
                           SlidingRule rule);
 
 } // namespace hone
-
-#endif

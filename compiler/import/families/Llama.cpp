@@ -7,7 +7,6 @@
 #include "compiler/import/families/Decoder.h"
 
 using namespace hone;
-using mlir::Value;
 
 namespace {
 
@@ -18,21 +17,9 @@ class Llama : public Decoder {
     defaults.rmsNormEps = 1e-6;
     defaults.ropeTheta = 10000.0;
     readDecoder(config, defaults);
-    attentionBias = config.flag("attention_bias");
-    mlpBias = config.flag("mlp_bias");
+    queriesHaveBias = outputHasBias = config.flag("attention_bias");
+    mlpHasBias = config.flag("mlp_bias");
   }
-
-  Value layer(ModelBuilder &builder, Value x, Value starts,
-              const LayerKind &kind) const override {
-    Value n = norm(builder, "input_layernorm", x);
-    Queries queries = projectQueries(builder, n, attentionBias);
-    Value attention = attend(builder, queries, starts, kind, attentionBias);
-    x = builder.add("self_attn.residual", x, attention);
-    n = norm(builder, "post_attention_layernorm", x);
-    return builder.add("mlp.residual", x, gatedMlp(builder, n, mlpBias));
-  }
-
-  bool attentionBias = false, mlpBias = false;
 };
 
 } // namespace
@@ -42,4 +29,5 @@ const Family hone::llama = {
     "LlamaForCausalLM",
     create<Llama>,
     {"llama", /*interleavesHeads=*/true, /*isInMlx=*/true},
+    "model.embed_tokens",
     /*tiesEmbeddings=*/false};

@@ -8,7 +8,6 @@
 #include "compiler/import/families/Decoder.h"
 
 using namespace hone;
-using mlir::Value;
 
 namespace {
 
@@ -20,17 +19,6 @@ class Mistral : public Decoder {
     defaults.sliding = SlidingRule::All;
     readDecoder(config, defaults);
   }
-
-  Value layer(ModelBuilder &builder, Value x, Value starts,
-              const LayerKind &kind) const override {
-    Value n = norm(builder, "input_layernorm", x);
-    Queries queries = projectQueries(builder, n, /*hasBias=*/false);
-    Value attention = attend(builder, queries, starts, kind, /*hasBias=*/false);
-    x = builder.add("self_attn.residual", x, attention);
-    n = norm(builder, "post_attention_layernorm", x);
-    return builder.add("mlp.residual", x,
-                       gatedMlp(builder, n, /*hasBias=*/false));
-  }
 };
 
 } // namespace
@@ -40,4 +28,5 @@ const Family hone::mistral = {
     "MistralForCausalLM",
     create<Mistral>,
     {"llama", /*interleavesHeads=*/true, /*isInMlx=*/true},
+    "model.embed_tokens",
     /*tiesEmbeddings=*/false};

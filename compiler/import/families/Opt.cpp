@@ -39,7 +39,7 @@ class Opt : public GptDecoder {
     normsLast = normsFirst && !removesLast;
     hasBias = config.flag("enable_bias", true);
     if (!config.flag("layer_norm_elementwise_affine", true))
-      config.failAt(rt::ErrorCode::UnsupportedModel,
+      config.failAt(ErrorCode::UnsupportedModel,
                     "layer_norm_elementwise_affine",
                     "expected true: layer norms without weights are not "
                     "supported",
@@ -117,10 +117,5 @@ class Opt : public GptDecoder {
 
 } // namespace
 
-const Family hone::opt = {"opt",
-                          "OPTForCausalLM",
-                          create<Opt>,
-                          {},
-                          /*tiesEmbeddings=*/true,
-                          /*headDim=*/0,
-                          "model.decoder.embed_tokens"};
+const Family hone::opt = {
+    "opt", "OPTForCausalLM", create<Opt>, {}, "model.decoder.embed_tokens"};

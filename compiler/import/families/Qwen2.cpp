@@ -9,7 +9,6 @@
 #include "compiler/import/families/Decoder.h"
 
 using namespace hone;
-using mlir::Value;
 
 namespace {
 
@@ -18,17 +17,7 @@ class Qwen2 : public Decoder {
     Defaults defaults;
     defaults.sliding = SlidingRule::FromLayer;
     readDecoder(config, defaults);
-  }
-
-  Value layer(ModelBuilder &builder, Value x, Value starts,
-              const LayerKind &kind) const override {
-    Value n = norm(builder, "input_layernorm", x);
-    Queries queries = projectQueries(builder, n, /*hasBias=*/true);
-    Value attention = attend(builder, queries, starts, kind, /*hasBias=*/false);
-    x = builder.add("self_attn.residual", x, attention);
-    n = norm(builder, "post_attention_layernorm", x);
-    return builder.add("mlp.residual", x,
-                       gatedMlp(builder, n, /*hasBias=*/false));
+    queriesHaveBias = true;
   }
 };
 
@@ -39,4 +28,5 @@ const Family hone::qwen2 = {
     "Qwen2ForCausalLM",
     create<Qwen2>,
     {"qwen2", /*interleavesHeads=*/false, /*isInMlx=*/true},
+    "model.embed_tokens",
     /*tiesEmbeddings=*/false};

@@ -8,7 +8,6 @@
 #include "compiler/import/families/Decoder.h"
 
 using namespace hone;
-using mlir::Value;
 
 namespace {
 
@@ -17,22 +16,9 @@ class Qwen3 : public Decoder {
     Defaults defaults;
     defaults.sliding = SlidingRule::FromLayer;
     readDecoder(config, defaults);
-    attentionBias = config.flag("attention_bias");
+    queriesHaveBias = outputHasBias = config.flag("attention_bias");
+    normsHeads = true;
   }
-
-  Value layer(ModelBuilder &builder, Value x, Value starts,
-              const LayerKind &kind) const override {
-    Value n = norm(builder, "input_layernorm", x);
-    Queries queries = projectQueries(builder, n, attentionBias);
-    queries = normalizeHeads(builder, queries);
-    Value attention = attend(builder, queries, starts, kind, attentionBias);
-    x = builder.add("self_attn.residual", x, attention);
-    n = norm(builder, "post_attention_layernorm", x);
-    return builder.add("mlp.residual", x,
-                       gatedMlp(builder, n, /*hasBias=*/false));
-  }
-
-  bool attentionBias = false;
 };
 
 } // namespace
@@ -42,5 +28,6 @@ const Family hone::qwen3 = {
     "Qwen3ForCausalLM",
     create<Qwen3>,
     {"qwen3", /*interleavesHeads=*/false, /*isInMlx=*/true},
+    "model.embed_tokens",
     /*tiesEmbeddings=*/false,
     /*headDim=*/128};

@@ -23,7 +23,7 @@ static std::string readType(ConfigReader &config, const Json &object,
   const Json *oldType = object.find("type");
   if (type && oldType && type->isString() && oldType->isString() &&
       type->string() != oldType->string())
-    config.fail(rt::ErrorCode::BadConfig, *oldType, pointer + "/type",
+    config.fail(ErrorCode::BadConfig, *oldType, pointer + "/type",
                 "expected the same as rope_type, " + describeValue(*type) +
                     ", but found " + describeValue(*oldType),
                 "remove one of the two");
@@ -32,9 +32,9 @@ static std::string readType(ConfigReader &config, const Json &object,
   if (!type || type->isNull())
     return "default";
   for (const char *known : {"default", "linear", "llama3"})
-    if (type->isString() && type->string() == known)
+    if (type->is(known))
       return known;
-  config.fail(rt::ErrorCode::UnsupportedModel, *type, pointer + "/rope_type",
+  config.fail(ErrorCode::UnsupportedModel, *type, pointer + "/rope_type",
               type->isString()
                   ? "rope type '" + type->string() + "' is not supported"
                   : "expected a word but found " + describeValue(*type),
@@ -55,12 +55,12 @@ static RopeScaling readLlama3(ConfigReader &config, const Json &object,
     return scaling;
   const Json &length = *object.find(lengthKey);
   if (!length.isInteger())
-    config.fail(rt::ErrorCode::BadConfig, length, pointer + "/" + lengthKey,
+    config.fail(ErrorCode::BadConfig, length, pointer + "/" + lengthKey,
                 "expected an integer but found " + describeValue(length),
                 "Llama 3 models have 8192");
   scaling.originalMaxPositionEmbeddings = length.integer();
   if (scaling.lowFreqFactor >= scaling.highFreqFactor)
-    config.fail(rt::ErrorCode::BadConfig, object, pointer,
+    config.fail(ErrorCode::BadConfig, object, pointer,
                 "expected low_freq_factor to be below high_freq_factor but "
                 "found " +
                     std::to_string(scaling.lowFreqFactor) + " and " +
@@ -74,7 +74,7 @@ static RopeObject readMembers(ConfigReader &config, const Json &object,
   RopeObject rope;
   rope.isPresent = true;
   if (!object.isObject()) {
-    config.fail(rt::ErrorCode::BadConfig, object, pointer,
+    config.fail(ErrorCode::BadConfig, object, pointer,
                 "expected an object but found " + describeValue(object),
                 "see Transformers' documentation of " + pointer.substr(1));
     return rope;
@@ -97,7 +97,7 @@ static RopeObject readMembers(ConfigReader &config, const Json &object,
     bool wholeHead = name == "partial_rotary_factor" && value.isNumber() &&
                      value.number() == 1;
     if (!known.contains(name) && !value.isNull() && !wholeHead)
-      config.fail(rt::ErrorCode::UnknownConfigKey, value, pointer + "/" + name,
+      config.fail(ErrorCode::UnknownConfigKey, value, pointer + "/" + name,
                   "the key is not known for rope type " + type,
                   "a key that Hone does not know may change what the model "
                   "computes; remove it if it does not");
@@ -129,7 +129,7 @@ LayerRopes hone::readLayerRopes(ConfigReader &config,
   // Transformers takes each setting from the object first.
   for (const char *key : {"rope_scaling", "rope_theta", local})
     if (config.take(key))
-      config.failAt(rt::ErrorCode::BadConfig, key,
+      config.failAt(ErrorCode::BadConfig, key,
                     "expected none beside /rope_parameters",
                     "Transformers 4 writes the first, Transformers 5 the "
                     "second; remove the wrong one");
@@ -144,7 +144,7 @@ LayerRopes hone::readLayerRopes(ConfigReader &config,
     std::string pointer = "/rope_parameters/" + name;
     bool isFull = name == "full_attention";
     if (!isFull && name != "sliding_attention")
-      config.fail(rt::ErrorCode::UnknownConfigKey, value, pointer,
+      config.fail(ErrorCode::UnknownConfigKey, value, pointer,
                   "expected full_attention and sliding_attention",
                   "rotary settings of these models are by type of layer");
     else if (!value.isNull()) {
@@ -163,20 +163,20 @@ Rope hone::readRope(ConfigReader &config, std::optional<double> defaultTheta) {
   if (config.take("rope_theta")) {
     double theta = config.positive("rope_theta");
     if (four.theta && *four.theta != theta)
-      config.failAt(rt::ErrorCode::BadConfig, "rope_theta",
+      config.failAt(ErrorCode::BadConfig, "rope_theta",
                     "disagrees with /rope_scaling/rope_theta",
                     "remove one of the two");
     four.theta = theta;
   }
   if (four.theta && five.theta && *four.theta != *five.theta)
-    config.failAt(rt::ErrorCode::BadConfig, "rope_theta",
+    config.failAt(ErrorCode::BadConfig, "rope_theta",
                   "expected the same as /rope_parameters/rope_theta, " +
                       std::to_string(*five.theta) + ", but found " +
                       std::to_string(*four.theta),
                   whoWrites);
   if (four.isPresent && five.isPresent &&
       !(four.scaling == five.scaling && four.stretch == five.stretch))
-    config.failAt(rt::ErrorCode::BadConfig, "rope_scaling",
+    config.failAt(ErrorCode::BadConfig, "rope_scaling",
                   "disagrees with /rope_parameters", whoWrites);
   Rope rope;
   rope.scaling = five.isPresent ? five.scaling : four.scaling;

@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_IMPORT_FAMILIES_ROPE_H
-#define HONE_COMPILER_IMPORT_FAMILIES_ROPE_H
+#pragma once
 
 #include "compiler/import/ConfigReader.h"
 
@@ -49,5 +48,3 @@ LayerRopes readLayerRopes(ConfigReader &config,
                           double defaultSlidingTheta);
 
 } // namespace hone
-
-#endif
