@@ -1,7 +1,6 @@
 //===- Passes.h - All passes of the compiler's middle ---------------------===//
 
-#ifndef HONE_PASSES_PASSES_H
-#define HONE_PASSES_PASSES_H
+#pragma once
 
 #include "dialects/Hone/HoneOps.h"
 #include "dialects/Tile/Blocks.h"
@@ -24,5 +23,3 @@ std::unique_ptr<mlir::Pass> createConvertToTiles(const tile::Blocks &blocks,
                                                  const TargetKernels *kernels);
 
 } // namespace hone
-
-#endif

@@ -1,7 +1,6 @@
 //===- StepOptions.h - What makes a step of a model -----------------------===//
 
-#ifndef HONE_PASSES_STEPOPTIONS_H
-#define HONE_PASSES_STEPOPTIONS_H
+#pragma once
 
 #include "mlir/Pass/PassOptions.h"
 
@@ -61,5 +60,3 @@ struct StepOptions : mlir::PassPipelineOptions<StepOptions> {
 };
 
 } // namespace hone
-
-#endif

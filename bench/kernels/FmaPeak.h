@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_BENCH_KERNELS_FMAPEAK_H
-#define HONE_BENCH_KERNELS_FMAPEAK_H
+#pragma once
 
 #include <chrono>
 
@@ -45,5 +44,3 @@ inline double runMultiplyAdds(int rounds) {
 }
 
 } // namespace hone
-
-#endif

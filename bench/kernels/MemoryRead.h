@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_BENCH_KERNELS_MEMORYREAD_H
-#define HONE_BENCH_KERNELS_MEMORYREAD_H
+#pragma once
 
 #include "bench/kernels/FmaPeak.h"
 
@@ -30,5 +29,3 @@ inline void readMemory(const char *memory, size_t count) {
 }
 
 } // namespace hone
-
-#endif

@@ -1,7 +1,6 @@
 //===- Threads.h - Rates of threads that work together --------------------===//
 
-#ifndef HONE_BENCH_KERNELS_THREADS_H
-#define HONE_BENCH_KERNELS_THREADS_H
+#pragma once
 
 #include "bench/kernels/FmaPeak.h"
 
@@ -41,5 +40,3 @@ template <typename Rate> double medianRate(int count, Rate rate) {
 }
 
 } // namespace hone
-
-#endif

@@ -13,12 +13,9 @@
 
 #include <csignal>
 #include <cstdlib>
-#include <new>
 #include <pthread.h>
 
 using namespace hone;
-using rt::ErrorCode;
-using rt::Status;
 
 //===----------------------------------------------------------------------===//
 // Signals
@@ -39,7 +36,7 @@ static void onSignal(int signal) {
     return;
   }
   llvm::sys::RunInterruptHandlers(); // LLVM's own temporaries
-  rt::endProcess(rt::ExitCode(128 + signal));
+  rt::endProcess(ExitCode(128 + signal));
 }
 
 hone::SignalsWait::SignalsWait() { waiting = waiting + 1; }
@@ -81,9 +78,9 @@ static Status takeOutputError() {
   out.clear_error();
   if (!error || error == std::errc::broken_pipe)
     return Status::ok();
-  return Status::error(ErrorCode::WriteFailed,
-                       {"standard output", "writing failed: " + error.message(),
-                        "check where it goes, and the free space there"});
+  return Status(ErrorCode::WriteFailed, "standard output",
+                "writing failed: " + error.message(),
+                "check where it goes, and the free space there");
 }
 
 /// For --help and --version, with which LLVM exits by itself.
@@ -125,9 +122,9 @@ Status hone::parseCommandLine(int argc, char **argv, const char *overview) {
     return Status::ok();
   if (problem.empty()) // LLVM has printed what is wrong with a value
     problem = "the option above has no value, or one that it cannot take";
-  return Status::error(
-      ErrorCode::WrongOption,
-      {tool, llvm::StringRef(problem).trim().str(), "see " + tool + " --help"});
+  return Status(ErrorCode::WrongOption, tool,
+                llvm::StringRef(problem).trim().str(),
+                "see " + tool + " --help");
 }
 
 int hone::reportStatus(const Status &status) {

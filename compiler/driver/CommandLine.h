@@ -1,7 +1,6 @@
 //===- CommandLine.h - How a tool begins and ends -------------------------===//
 
-#ifndef HONE_COMPILER_DRIVER_COMMANDLINE_H
-#define HONE_COMPILER_DRIVER_COMMANDLINE_H
+#pragma once
 
 #include "base/Status.h"
 
@@ -26,11 +25,9 @@ public:
 
 /// Reads the command line into the tool's llvm::cl options; --help prints
 /// `overview` and exits. Errors: Usage.
-rt::Status parseCommandLine(int argc, char **argv, const char *overview);
+Status parseCommandLine(int argc, char **argv, const char *overview);
 
 /// Prints the error, if there is one. Returns the exit code.
-int reportStatus(const rt::Status &status);
+int reportStatus(const Status &status);
 
 } // namespace hone
-
-#endif

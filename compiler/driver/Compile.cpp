@@ -21,7 +21,6 @@
 #include "compiler/import/StorageAssignment.h"
 #include "compiler/rules/ModelRules.h"
 #include "compiler/rules/RequestRules.h"
-#include "compiler/rules/StepRules.h"
 #include "compiler/selfcheck/CheckModel.h"
 #include "compiler/selfcheck/SelfCheck.h"
 #include "compiler/weights/ModelBlocks.h"
@@ -41,9 +40,6 @@
 
 using namespace hone;
 using namespace mlir;
-using rt::ErrorCode;
-using rt::Result;
-using rt::Status;
 
 static DialectRegistry dialects() {
   DialectRegistry registry;
@@ -137,8 +133,8 @@ static Status writeModule(const std::string &output, ModuleOp module) {
 }
 
 static Status bug(const std::string &phase, const std::string &problem) {
-  return Status::error(ErrorCode::Bug,
-                       {phase, problem, "please report this with the spec"});
+  return Status(ErrorCode::Bug, phase, problem,
+                "please report this with the spec");
 }
 
 static void setOptions(StepOptions &options, const CompileRequest &request,
@@ -179,10 +175,9 @@ static Status run(Session &session, CompilerPhase phase, ModuleOp module,
     return Status::ok();
 
   if (std::error_code error = createFolder(request.dumpDir))
-    return Status::error(ErrorCode::CannotCreate,
-                         {request.dumpDir,
-                          "cannot be created: " + error.message(),
-                          "give --dump-dir a folder that you may write to"});
+    return Status(ErrorCode::CannotCreate, request.dumpDir,
+                  "cannot be created: " + error.message(),
+                  "give --dump-dir a folder that you may write to");
   llvm::SmallString<128> path(request.dumpDir);
   llvm::sys::path::append(path, llvm::formatv("{0:d2}-{1}.mlir",
                                               static_cast<int>(phase) + 1,
@@ -209,12 +204,10 @@ importModel(Session &session, const SettledSpec &settled, Program program) {
                     UnitAttr::get(&session.context));
   HONE_ASSIGN(rt::WeightSettings stored, assignStorage(module, spec, model));
   if (request.programs.size() > 1 && trainsAll)
-    return Status::error(
-        ErrorCode::OptionsDisagree,
-        {"--emit",
-         "expected one program of a model that trains as a whole, "
-         "since text comes from the model that a run writes",
-         "write --emit=train, and --emit=generate with that model"});
+    return Status(ErrorCode::OptionsDisagree, "--emit",
+                  "expected one program of a model that trains as a whole, "
+                  "since text comes from the model that a run writes",
+                  "write --emit=train, and --emit=generate with that model");
   HONE_TRY(checkTables(module, spec,
                        program == Program::Generate
                            ? spec.generate.max_length

@@ -1,7 +1,6 @@
 //===- Compile.h - From a spec to a training binary -----------------------===//
 
-#ifndef HONE_COMPILER_DRIVER_COMPILE_H
-#define HONE_COMPILER_DRIVER_COMPILE_H
+#pragma once
 
 #include "base/Status.h"
 #include "compiler/driver/Pipelines.h"
@@ -65,8 +64,6 @@ struct CompileRequest {
 
 /// Runs the phases for each program. Output appears whole or not at all; on an
 /// error nothing new is in the output directory.
-rt::Status compile(const CompileRequest &request);
+Status compile(const CompileRequest &request);
 
 } // namespace hone
-
-#endif

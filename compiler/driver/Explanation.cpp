@@ -10,9 +10,6 @@
 
 using namespace hone;
 using llvm::StringRef;
-using rt::ErrorCode;
-using rt::Result;
-using rt::Status;
 
 static constexpr Explanation all[] = {
 #define HONE_ERROR(code, name, exitCode, title, explanation)                   \
@@ -51,9 +48,8 @@ Result<std::string> hone::explain(StringRef code) {
              std::to_string(static_cast<int>(rt::exitCodeOf(each.code))) +
              "\n" + each.text.str() + "\n";
   }
-  return Status::error(
-      ErrorCode::UnknownCode,
-      {"--explain", "no error has the code '" + code.str() + "'",
-       "codes are H and four digits, from " + codes.front() + " to " +
-           codes.back() + "; honec --explain all lists them"});
+  return Status(ErrorCode::UnknownCode, "--explain",
+                "no error has the code '" + code.str() + "'",
+                "codes are H and four digits, from " + codes.front() + " to " +
+                    codes.back() + "; honec --explain all lists them");
 }

@@ -1,7 +1,6 @@
 //===- Explanation.h - What an error code means ---------------------------===//
 
-#ifndef HONE_COMPILER_DRIVER_EXPLANATION_H
-#define HONE_COMPILER_DRIVER_EXPLANATION_H
+#pragma once
 
 #include "base/Status.h"
 
@@ -14,7 +13,7 @@ namespace hone {
 
 /// A kind of error, as runtime/src/base/Errors.def declares it.
 struct Explanation {
-  rt::ErrorCode code;
+  ErrorCode code;
   llvm::StringRef title, text;
 };
 
@@ -29,8 +28,6 @@ llvm::ArrayRef<ExplanationGroup> explanationGroups();
 
 /// Title, exit code and text of `code`, or for "all" the titles of all codes.
 /// Errors: Usage.
-rt::Result<std::string> explain(llvm::StringRef code);
+Result<std::string> explain(llvm::StringRef code);
 
 } // namespace hone
-
-#endif

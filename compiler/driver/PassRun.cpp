@@ -8,8 +8,6 @@
 #include "llvm/Support/Process.h"
 
 using namespace hone;
-using rt::ErrorCode;
-using rt::Status;
 
 /// A file that no other run of honec writes to.
 static std::string reproducerPath() {
@@ -29,11 +27,10 @@ Status hone::runPasses(mlir::PassManager &pm, mlir::ModuleOp module,
   if (mlir::succeeded(pm.run(module)))
     return Status::ok();
   if (userModel.empty())
-    return Status::error(ErrorCode::Bug,
-                         {place, "a pass failed; this is a bug in Hone",
-                          "please report it with " + reproducer});
-  return Status::error(
-      ErrorCode::ModuleRefused,
-      {userModel + ": " + place, "the module cannot be compiled",
-       "the message above names the op; a reproducer is in " + reproducer});
+    return Status(ErrorCode::Bug, place, "a pass failed; this is a bug in Hone",
+                  "please report it with " + reproducer);
+  return Status(ErrorCode::ModuleRefused, userModel + ": " + place,
+                "the module cannot be compiled",
+                "the message above names the op; a reproducer is in " +
+                    reproducer);
 }

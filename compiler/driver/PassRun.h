@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_DRIVER_PASSRUN_H
-#define HONE_COMPILER_DRIVER_PASSRUN_H
+#pragma once
 
 #include "base/Status.h"
 
@@ -26,9 +25,7 @@ namespace hone {
 /// `place` is where in the compilation; `userModel` is the user's .mlir file,
 /// empty if an importer made the module.
 /// Errors: BadData for a user's model, else Internal.
-rt::Status runPasses(mlir::PassManager &pm, mlir::ModuleOp module,
-                     const std::string &place, const std::string &userModel);
+Status runPasses(mlir::PassManager &pm, mlir::ModuleOp module,
+                 const std::string &place, const std::string &userModel);
 
 } // namespace hone
-
-#endif

@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_DRIVER_PHASETIMES_H
-#define HONE_COMPILER_DRIVER_PHASETIMES_H
+#pragma once
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Timer.h"
@@ -32,5 +31,3 @@ private:
 };
 
 } // namespace hone
-
-#endif

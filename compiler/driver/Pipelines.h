@@ -5,13 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_DRIVER_PIPELINES_H
-#define HONE_COMPILER_DRIVER_PIPELINES_H
+#pragma once
 
 #include "passes/StepOptions.h"
 #include "targets/Target.h"
-
-#include <optional>
 
 namespace hone {
 
@@ -42,5 +39,3 @@ void buildSizing(mlir::OpPassManager &pm, const Target &target);
 void registerPipelines();
 
 } // namespace hone
-
-#endif

@@ -21,9 +21,6 @@
 
 using namespace hone;
 using namespace mlir;
-using rt::ErrorCode;
-using rt::Result;
-using rt::Status;
 
 /// The slowdown against block-wise recompute that a smaller peak may cost when
 /// no budget is given.
@@ -252,14 +249,14 @@ Status PlanSearch::tooSmall(const StepPlan &smallest) {
   std::string remedy = "raise the budget to " + inMebibytes(least);
   if (!isMemory && !streams)
     remedy += ", set weights.streaming to planned";
-  return Status::error(
-      ErrorCode::BudgetTooSmall,
-      {isMemory ? request.memoryPlace : request.residentPlace,
-       "expected at least " + inMebibytes(least) + " (" +
-           std::to_string(least) + " bytes, the smallest plan for " +
-           std::to_string(rows) + " rows and " + std::to_string(threads) +
-           " threads) but found " + std::to_string(budget) + " bytes",
-       remedy + ", or lower max_seq_length, batch_size or lora.r"});
+  return Status(ErrorCode::BudgetTooSmall,
+                isMemory ? request.memoryPlace : request.residentPlace,
+                "expected at least " + inMebibytes(least) + " (" +
+                    std::to_string(least) + " bytes, the smallest plan for " +
+                    std::to_string(rows) + " rows and " +
+                    std::to_string(threads) + " threads) but found " +
+                    std::to_string(budget) + " bytes",
+                remedy + ", or lower max_seq_length, batch_size or lora.r");
 }
 
 Result<PlannedStep> PlanSearch::find() {

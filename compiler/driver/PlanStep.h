@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_DRIVER_PLANSTEP_H
-#define HONE_COMPILER_DRIVER_PLANSTEP_H
+#pragma once
 
 #include "base/Status.h"
 #include "compiler/driver/Pipelines.h"
@@ -56,14 +55,11 @@ struct PlanRequest {
 /// `options` are those of the spec; what the plan decides is ignored.
 /// Errors: Usage for a budget that no plan keeps, naming the smallest that one
 /// does.
-rt::Result<PlannedStep>
-planStep(mlir::ModuleOp module, const PlanRequest &request,
-         const StepOptions &options, const Target &target,
-         const MachineProfile &profile, int64_t threads);
+Result<PlannedStep> planStep(mlir::ModuleOp module, const PlanRequest &request,
+                             const StepOptions &options, const Target &target,
+                             const MachineProfile &profile, int64_t threads);
 
 /// Sets what `planned` decides.
 void applyPlan(const PlannedStep &planned, StepOptions &options);
 
 } // namespace hone
-
-#endif

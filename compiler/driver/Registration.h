@@ -1,7 +1,6 @@
 //===- Registration.h - The one list of what the tools know ---------------===//
 
-#ifndef HONE_COMPILER_DRIVER_REGISTRATION_H
-#define HONE_COMPILER_DRIVER_REGISTRATION_H
+#pragma once
 
 #include "mlir/IR/DialectRegistry.h"
 
@@ -16,5 +15,3 @@ void registerDialects(mlir::DialectRegistry &registry);
 void registerPassesAndPipelines();
 
 } // namespace hone
-
-#endif

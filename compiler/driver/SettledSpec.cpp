@@ -14,9 +14,6 @@
 #include <algorithm>
 
 using namespace hone;
-using rt::ErrorCode;
-using rt::Result;
-using rt::Status;
 
 /// Settles train.bfloat16_products: auto too.
 static Result<std::unique_ptr<Target>> settleTarget(Spec &spec) {
@@ -41,9 +38,8 @@ static Result<std::unique_ptr<Target>> settleTarget(Spec &spec) {
              "[+avx512bf16]";
   }
   if (!created)
-    return Status::error(
-        ErrorCode::UnknownTarget,
-        {spec.placeOf(key), llvm::toString(created.takeError()), remedy});
+    return Status(ErrorCode::UnknownTarget, spec.placeOf(key),
+                  llvm::toString(created.takeError()), remedy);
   std::unique_ptr<Target> target = std::move(*created);
   bool isBFloat16 = spec.train.compute_dtype == "bfloat16";
   if (isBFloat16 && spec.train.bfloat16_products == "auto")
@@ -54,15 +50,14 @@ static Result<std::unique_ptr<Target>> settleTarget(Spec &spec) {
   const rt::Word &setting = isBFloat16 ? spec.train.bfloat16_products
                                        : spec.train.float32_matmul_precision;
   std::string other = isBFloat16 ? "widened" : "highest";
-  return Status::error(
+  return Status(
       ErrorCode::TargetLacksProducts,
-      {spec.placeOf("train." + std::string(setting.name)),
-       setting +
-           " needs bfloat16 dot products (avx512bf16), which the target " +
-           target->describe() + " does not have",
-       "set " + std::string(setting.name) + ": " + other +
-           ", or choose a target that has them, such as target: {triple: "
-           "x86-64-v4, features: [+avx512bf16]}"});
+      spec.placeOf("train." + std::string(setting.name)),
+      setting + " needs bfloat16 dot products (avx512bf16), which the target " +
+          target->describe() + " does not have",
+      "set " + std::string(setting.name) + ": " + other +
+          ", or choose a target that has them, such as target: {triple: "
+          "x86-64-v4, features: [+avx512bf16]}");
 }
 
 /// How long a text may be, and what ends it; the rest of the spec becomes that

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_DRIVER_SETTLEDSPEC_H
-#define HONE_COMPILER_DRIVER_SETTLEDSPEC_H
+#pragma once
 
 #include "compiler/driver/Compile.h"
 #include "compiler/import/HuggingFaceModel.h"
@@ -34,7 +33,7 @@ struct SettledSpec {
 /// Settles `given` for `program`, and opens the model. Errors: those of
 /// checkTrainedWeights, readProfile, HuggingFaceModel::open and GenerateRules;
 /// UnknownTarget, naming the key that is wrong; TargetLacksProducts.
-rt::Result<SettledSpec> settleSpec(Spec given, Program program);
+Result<SettledSpec> settleSpec(Spec given, Program program);
 
 /// `spec` with what the model decided.
 Spec settleModel(Spec spec, rt::LoraSettings lora, rt::WeightSettings weights);
@@ -51,5 +50,3 @@ Spec settlePlan(Spec spec, std::optional<double> selectionRatio);
 Spec settleProgram(Spec spec, const Target &target, std::string rounding);
 
 } // namespace hone
-
-#endif

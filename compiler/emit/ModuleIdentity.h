@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_EMIT_MODULEIDENTITY_H
-#define HONE_COMPILER_EMIT_MODULEIDENTITY_H
+#pragma once
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -30,5 +29,3 @@ IdentityFields describeModel(mlir::ModuleOp imported);
 std::string describeRounding(mlir::ModuleOp derived);
 
 } // namespace hone
-
-#endif

@@ -7,7 +7,6 @@
 
 #include "compiler/emit/ModuleSummary.h"
 #include "base/Json.h"
-#include "compiler/emit/ScheduleSummary.h"
 #include "passes/module/Layers.h"
 #include "passes/module/Schedule.h"
 #include "passes/module/WeightStorage.h"

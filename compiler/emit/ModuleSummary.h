@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_EMIT_MODULESUMMARY_H
-#define HONE_COMPILER_EMIT_MODULESUMMARY_H
+#pragma once
 
 #include "compiler/emit/ModuleIdentity.h"
 #include "compiler/spec/Spec.h"
@@ -31,6 +30,10 @@ struct ModelIdentity {
 mlir::FailureOr<ModuleDescription>
 describeModule(mlir::ModuleOp module, const ParameterTable &parameters);
 
+/// The schedules of a placed module, in order. Symbols are those of functions
+/// that lowering makes.
+std::vector<ScheduleDescription> describeSchedules(mlir::ModuleOp module);
+
 /// The JSON that is embedded in the binary, with what the keys of `spec` stand
 /// for; its keys are documented in runtime/README.md.
 std::string moduleConfigJson(const Spec &spec, const ModelIdentity &model,
@@ -39,5 +42,3 @@ std::string moduleConfigJson(const Spec &spec, const ModelIdentity &model,
                              const std::string &sourceHash);
 
 } // namespace hone
-
-#endif

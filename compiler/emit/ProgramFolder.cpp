@@ -16,9 +16,6 @@
 #include <list>
 
 using namespace hone;
-using rt::ErrorCode;
-using rt::Result;
-using rt::Status;
 
 std::error_code hone::createFolder(const std::string &path) {
   return llvm::sys::fs::create_directories(path, /*IgnoreExisting=*/true,
@@ -73,11 +70,10 @@ static Status link(const ProgramFolder &folder, const FolderProgram &program,
   SignalsWait until; // the linker goes on without us
   if (llvm::Error error = folder.target.link(
           {removeObject.path, folder.archives, output, folder.linker}))
-    return Status::error(ErrorCode::LinkFailed,
-                         {folder.path + "/" + program.name,
-                          "linking failed: " + llvm::toString(std::move(error)),
-                          "install a C++ compiler, or name one with --linker; "
-                          "check the free space and the limit on file size"});
+    return Status(ErrorCode::LinkFailed, folder.path + "/" + program.name,
+                  "linking failed: " + llvm::toString(std::move(error)),
+                  "install a C++ compiler, or name one with --linker; "
+                  "check the free space and the limit on file size");
   return Status::ok();
 }
 

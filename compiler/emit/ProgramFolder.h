@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_EMIT_PROGRAMFOLDER_H
-#define HONE_COMPILER_EMIT_PROGRAMFOLDER_H
+#pragma once
 
 #include "compiler/driver/PhaseTimes.h"
 #include "compiler/weights/WeightWriter.h"
@@ -36,11 +35,9 @@ struct ProgramFolder {
 
 /// Makes `folder`, unless it is there. On an error nothing new is in it.
 /// Errors: CannotCreate, LinkFailed, those of writeWeights.
-rt::Status writeFolder(ProgramFolder folder, PhaseTimes &times);
+Status writeFolder(ProgramFolder folder, PhaseTimes &times);
 
 /// mkdir -p with the mode of the umask.
 std::error_code createFolder(const std::string &path);
 
 } // namespace hone
-
-#endif

@@ -15,14 +15,12 @@
 #include <unistd.h>
 
 using namespace hone;
-using rt::ErrorCode;
-using rt::Status;
 
 static Status cannotReplace(const std::string &path, std::error_code error) {
-  return Status::error(ErrorCode::CannotCreate,
-                       {path, "cannot be replaced: " + error.message(),
-                        "check the folder's permissions, and that no folder "
-                        "has this name"});
+  return Status(ErrorCode::CannotCreate, path,
+                "cannot be replaced: " + error.message(),
+                "check the folder's permissions, and that no folder "
+                "has this name");
 }
 
 static Status makeDurable(const std::string &path) {
@@ -34,9 +32,9 @@ static Status makeDurable(const std::string &path) {
   ::close(descriptor);
   if (result == 0)
     return Status::ok();
-  return Status::error(ErrorCode::WriteFailed,
-                       {path, "cannot be made durable: " + error.message(),
-                        "check the disk and the free space"});
+  return Status(ErrorCode::WriteFailed, path,
+                "cannot be made durable: " + error.message(),
+                "check the disk and the free space");
 }
 
 static std::string asideName(const std::string &path) {

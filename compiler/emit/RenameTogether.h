@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_EMIT_RENAMETOGETHER_H
-#define HONE_COMPILER_EMIT_RENAMETOGETHER_H
+#pragma once
 
 #include "base/Status.h"
 
@@ -26,8 +25,6 @@ struct Rename {
 /// absent; what is left of `from` stays for the caller to remove. A process
 /// killed between two renames leaves the old file as "<to>.old-<pid>".
 /// Errors: CannotCreate, IoError.
-rt::Status renameTogether(llvm::ArrayRef<Rename> files);
+Status renameTogether(llvm::ArrayRef<Rename> files);
 
 } // namespace hone
-
-#endif

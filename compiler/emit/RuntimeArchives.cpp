@@ -11,9 +11,6 @@
 #include "llvm/Support/Path.h"
 
 using namespace hone;
-using rt::ErrorCode;
-using rt::Result;
-using rt::Status;
 
 Result<std::vector<std::string>>
 hone::findRuntimeArchives(llvm::StringRef folder, llvm::StringRef toolchain,
@@ -31,15 +28,15 @@ hone::findRuntimeArchives(llvm::StringRef folder, llvm::StringRef toolchain,
       archives.push_back(path.str().str());
       continue;
     }
-    return Status::error(
-        ErrorCode::NoRuntime,
-        {path.str().str(), "the runtime's archive does not exist",
-         toolchain.empty()
-             ? "give its folder with --runtime-dir"
-             : "install g++-" + toolchain.str() +
-                   " and build Hone again, which then makes it; or give "
-                   "the folder that has " +
-                   toolchain.str() + "/ in it with --runtime-dir"});
+    return Status(
+        ErrorCode::NoRuntime, path.str().str(),
+        "the runtime's archive does not exist",
+        toolchain.empty()
+            ? "give its folder with --runtime-dir"
+            : "install g++-" + toolchain.str() +
+                  " and build Hone again, which then makes it; or give "
+                  "the folder that has " +
+                  toolchain.str() + "/ in it with --runtime-dir");
   }
   return archives;
 }

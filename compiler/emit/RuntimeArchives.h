@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_EMIT_RUNTIMEARCHIVES_H
-#define HONE_COMPILER_EMIT_RUNTIMEARCHIVES_H
+#pragma once
 
 #include "base/Status.h"
 
@@ -19,14 +18,12 @@ namespace hone {
 
 /// Paths of the runtime's archives for Target::toolchain() below `folder`, in
 /// link order. An error says what to install if there are none.
-rt::Result<std::vector<std::string>>
-findRuntimeArchives(llvm::StringRef folder, llvm::StringRef toolchain,
-                    bool withTasks);
+Result<std::vector<std::string>> findRuntimeArchives(llvm::StringRef folder,
+                                                     llvm::StringRef toolchain,
+                                                     bool withTasks);
 
 /// Where the archives are of which `tool`, an executable, is installed beside:
 /// ../lib/hone from its folder, or ../lib of a build.
 std::string runtimeFolderOf(llvm::StringRef tool);
 
 } // namespace hone
-
-#endif

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/emit/ScheduleSummary.h"
+#include "compiler/emit/ModuleSummary.h"
 
 #include "passes/kernels/BlockFunctions.h"
 #include "passes/module/Schedule.h"

@@ -8,7 +8,6 @@
 
 #include "compiler/hone-adapter/AdapterExports.h"
 #include "compiler/hone-adapter/BaseModel.h"
-#include "compiler/hone-adapter/GgufNames.h"
 #include "compiler/hone-adapter/GgufWriter.h"
 #include "compiler/hone-adapter/NewFolder.h"
 #include "compiler/hone-adapter/RoundedStore.h"
@@ -20,6 +19,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 
 #include <cmath>
 #include <map>
@@ -28,13 +28,41 @@
 using namespace hone;
 using llvm::StringRef;
 using rt::Dtype;
-using rt::ErrorCode;
-using rt::Result;
-using rt::Status;
+
+/// "blk.0.attn_q" for "model.layers.0.self_attn.q_proj"; "" if there is no such
+/// module. llama.cpp's gguf-py (tensor_mapping.py) and convert_hf_to_gguf.py
+/// are the sources; the names are those of Llama and its relatives.
+static std::string ggufNameOf(StringRef module) {
+  if (module == "lm_head")
+    return "output";
+  if (!module.consume_front("model.layers."))
+    return "";
+  auto [layer, rest] = module.split('.');
+  unsigned number;
+  if (layer.getAsInteger(10, number) || std::to_string(number) != layer)
+    return "";
+  StringRef name = llvm::StringSwitch<StringRef>(rest)
+                       .Case("self_attn.q_proj", "attn_q")
+                       .Case("self_attn.k_proj", "attn_k")
+                       .Case("self_attn.v_proj", "attn_v")
+                       .Case("self_attn.o_proj", "attn_output")
+                       .Case("mlp.gate_proj", "ffn_gate")
+                       .Case("mlp.up_proj", "ffn_up")
+                       .Case("mlp.down_proj", "ffn_down")
+                       .Default("");
+  return name.empty() ? "" : "blk." + layer.str() + "." + name.str();
+}
+
+/// Where row `row` of a matrix of `rows`, with `heads` heads, goes to.
+static int64_t interleavedRow(int64_t row, int64_t rows, int64_t heads) {
+  const int64_t head = rows / heads, half = head / 2;
+  const int64_t in = row % head;
+  return row - in + in % half * 2 + in / half;
+}
 
 static Status notInFormat(const std::string &place, const std::string &problem,
                           const std::string &remedy) {
-  return Status::error(ErrorCode::NotInFormat, {place, problem, remedy});
+  return Status(ErrorCode::NotInFormat, place, problem, remedy);
 }
 
 static constexpr const char *mergeInstead =
@@ -121,11 +149,10 @@ static Status checkFits(const PeftAdapter &adapter, const BaseModel &model,
                         const Matrices &matrices) {
   HONE_ASSIGN(int64_t layers, sizeIn(model, "num_hidden_layers"));
   auto misfit = [&](const rt::TensorInfo &tensor, const std::string &expected) {
-    return Status::error(
-        ErrorCode::AdapterOfOtherModel,
-        {adapter.placeOf(tensor),
-         "expected " + expected + ", as " + model.configPath() + " says",
-         "use the model that the adapter was trained on"});
+    return Status(ErrorCode::AdapterOfOtherModel, adapter.placeOf(tensor),
+                  "expected " + expected + ", as " + model.configPath() +
+                      " says",
+                  "use the model that the adapter was trained on");
   };
   for (const LowRankUpdate &update : adapter.updates()) {
     LayerModule module = layerModule(update.module);
@@ -204,12 +231,10 @@ static Result<std::vector<char>> bytesOf(
   storeRounded(values.data(), values.size(), dtype, bytes.data());
   for (size_t i = 0; i < values.size(); ++i)
     if (!std::isfinite(rt::loadAsDouble(dtype, bytes.data(), i)))
-      return Status::error(ErrorCode::NotFiniteWeight,
-                           {adapter.placeOf(tensor),
-                            std::to_string(values[i]) +
-                                " is beyond the range of " +
-                                rt::dtypeName(dtype),
-                            "give another --dtype"});
+      return Status(ErrorCode::NotFiniteWeight, adapter.placeOf(tensor),
+                    std::to_string(values[i]) + " is beyond the range of " +
+                        rt::dtypeName(dtype),
+                    "give another --dtype");
   return bytes;
 }
 
@@ -233,12 +258,11 @@ static Result<int64_t> headsOf(const BaseModel &model, const Family &family,
   int64_t count = isKey && keyHeads.value() ? keyHeads.value() : heads.value();
   if (count && update.out() % (2 * count) == 0)
     return count;
-  return Status::error(ErrorCode::AdapterOfOtherModel,
-                       {adapter.placeOf(*update.b),
-                        "expected rows of " + std::to_string(count) +
-                            " heads of an even size, as " + model.configPath() +
-                            " says, found " + std::to_string(update.out()),
-                        "use the model that the adapter was trained on"});
+  return Status(ErrorCode::AdapterOfOtherModel, adapter.placeOf(*update.b),
+                "expected rows of " + std::to_string(count) +
+                    " heads of an even size, as " + model.configPath() +
+                    " says, found " + std::to_string(update.out()),
+                "use the model that the adapter was trained on");
 }
 
 Result<ExportSummary> hone::exportGguf(const ExportRequest &request) {

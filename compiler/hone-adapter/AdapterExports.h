@@ -1,7 +1,6 @@
 //===- AdapterExports.h - Adapters for llama.cpp and MLX ------------------===//
 
-#ifndef HONE_COMPILER_HONE_ADAPTER_ADAPTEREXPORTS_H
-#define HONE_COMPILER_HONE_ADAPTER_ADAPTEREXPORTS_H
+#pragma once
 
 #include "base/Dtype.h"
 #include "base/Status.h"
@@ -27,12 +26,10 @@ struct ExportSummary {
 
 /// Writes a GGUF file as `llama-cli --lora` reads it. Errors: BadData for a
 /// model or an adapter that llama.cpp has no form for.
-rt::Result<ExportSummary> exportGguf(const ExportRequest &request);
+Result<ExportSummary> exportGguf(const ExportRequest &request);
 
 /// Writes adapters.safetensors and adapter_config.json as mlx-lm's
 /// load_adapters() reads them; F32, F16 or BF16. Errors: the same.
-rt::Result<ExportSummary> exportMlx(const ExportRequest &request);
+Result<ExportSummary> exportMlx(const ExportRequest &request);
 
 } // namespace hone
-
-#endif

@@ -10,15 +10,9 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/FileSystem.h"
 
-#include <charconv>
-#include <cmath>
-
 using namespace hone;
 using llvm::StringRef;
-using rt::ErrorCode;
 using rt::Json;
-using rt::Result;
-using rt::Status;
 
 //===----------------------------------------------------------------------===//
 // Matrices
@@ -108,11 +102,10 @@ Result<BaseModel> BaseModel::openConfig(const std::string &directory) {
   BaseModel model;
   model.folder = directory;
   if (!llvm::sys::fs::exists(model.configPath()))
-    return Status::error(ErrorCode::NoModel,
-                         {directory,
-                          "expected a model's config.json, found none",
-                          "give the folder of the Hugging Face model that the "
-                          "adapter was trained on"});
+    return Status(ErrorCode::NoModel, directory,
+                  "expected a model's config.json, found none",
+                  "give the folder of the Hugging Face model that the "
+                  "adapter was trained on");
   HONE_ASSIGN(model.root, rt::readJsonFile(model.configPath()));
   return Result<BaseModel>(std::move(model));
 }
@@ -142,16 +135,14 @@ Result<std::string> BaseModel::nameOf(const std::string &tensor,
     return rest.str();
   std::string nearest = rt::nearestName(tensor, names);
   bool isHead = tensor == "lm_head.weight";
-  return Status::error(
-      ErrorCode::AdapterOfOtherModel,
-      {place,
-       "expected the model in " + folder + " to have " + tensor +
-           ", found no such tensor" +
-           (isHead || nearest.empty() ? ""
-                                      : "; the nearest name is " + nearest),
-       isHead ? "the model's head is its embedding, which would change too; "
-                "train without lm_head"
-              : "use the model that the adapter was trained on"});
+  return Status(
+      ErrorCode::AdapterOfOtherModel, place,
+      "expected the model in " + folder + " to have " + tensor +
+          ", found no such tensor" +
+          (isHead || nearest.empty() ? "" : "; the nearest name is " + nearest),
+      isHead ? "the model's head is its embedding, which would change too; "
+               "train without lm_head"
+             : "use the model that the adapter was trained on");
 }
 
 bool BaseModel::isGrouped(const std::string &name, std::string &weight) const {
@@ -171,16 +162,16 @@ Result<BaseMatrix> BaseModel::matrix(const std::string &name) const {
   BaseMatrix matrix;
   matrix.numbers = index->find(name);
   if (!matrix.numbers)
-    return Status::error(ErrorCode::Bug,
-                         {name, "the tensor is gone", "please report this"});
+    return Status(ErrorCode::Bug, name, "the tensor is gone",
+                  "please report this");
   const rt::TensorInfo &tensor = *matrix.numbers->tensor;
   auto misfit = [&](const rt::TensorInfo &info, const std::string &expected) {
-    return Status::error(
-        ErrorCode::TensorMisfit,
-        {matrix.numbers->file->path() + ": tensor " + info.name,
-         "expected " + expected + ", found " + rt::dtypeName(info.dtype) + " " +
-             rt::describeShape(info.shape),
-         "check that config.json belongs to these weights"});
+    return Status(ErrorCode::TensorMisfit,
+                  matrix.numbers->file->path() + ": tensor " + info.name,
+                  "expected " + expected + ", found " +
+                      rt::dtypeName(info.dtype) + " " +
+                      rt::describeShape(info.shape),
+                  "check that config.json belongs to these weights");
   };
   if (tensor.shape.size() != 2)
     return misfit(tensor, "a matrix");

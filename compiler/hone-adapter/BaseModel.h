@@ -6,15 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_HONE_ADAPTER_BASEMODEL_H
-#define HONE_COMPILER_HONE_ADAPTER_BASEMODEL_H
+#pragma once
 
 #include "base/Json.h"
 #include "compiler/hone-adapter/PeftAdapter.h"
 #include "compiler/import/Quantization.h"
 #include "compiler/weights/WeightIndex.h"
 
-#include <map>
 #include <optional>
 #include <string>
 
@@ -45,11 +43,11 @@ class BaseModel {
 public:
   /// Reads config.json and the headers of the weights. Errors: NoInput,
   /// BadData.
-  static rt::Result<BaseModel> open(const std::string &directory);
+  static Result<BaseModel> open(const std::string &directory);
 
   /// The same of config.json alone, however the weights are quantised:
   /// weights() are none.
-  static rt::Result<BaseModel> openConfig(const std::string &directory);
+  static Result<BaseModel> openConfig(const std::string &directory);
 
   const std::string &directory() const { return folder; }
   const rt::Json &config() const { return root; }
@@ -60,7 +58,7 @@ public:
   std::string modelType() const;
   /// Whether the head is the embedding's table: as config.json says, else as
   /// its family has it, else whether the files have no head. Errors: BadConfig.
-  rt::Result<bool> tiesEmbeddings() const;
+  Result<bool> tiesEmbeddings() const;
 
   /// The table that a tied head has, and what the files leave out before it:
   /// the name of the model's body where they are of the body alone.
@@ -72,19 +70,19 @@ public:
 
   /// A tensor of `module`, as the files name it: without the name of the
   /// model's body where they are of the body alone. Errors: BadData.
-  rt::Result<std::string> nameOf(const std::string &tensor,
-                                 const std::string &place) const;
+  Result<std::string> nameOf(const std::string &tensor,
+                             const std::string &place) const;
 
   /// A matrix. Errors: BadData unless it is one of floats, or in groups as
   /// config.json says.
-  rt::Result<BaseMatrix> matrix(const std::string &name) const;
+  Result<BaseMatrix> matrix(const std::string &name) const;
 
   /// Whether `name` is the numbers, the scales or the biases of a matrix in
   /// groups, whose weight is then in `weight`.
   bool isGrouped(const std::string &name, std::string &weight) const;
 
 private:
-  rt::Status readQuantization();
+  Status readQuantization();
 
   std::string folder;
   rt::Json root;
@@ -94,8 +92,6 @@ private:
 
 /// config.json's integer `key`, or 0. Errors: BadData for what is no integer
 /// from 1 to 2^31 - 1.
-rt::Result<int64_t> sizeIn(const BaseModel &model, const char *key);
+Result<int64_t> sizeIn(const BaseModel &model, const char *key);
 
 } // namespace hone
-
-#endif

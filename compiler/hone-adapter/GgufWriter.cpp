@@ -6,8 +6,6 @@
 #include <cstring>
 
 using namespace hone;
-using rt::Result;
-using rt::Status;
 
 namespace {
 /// Of values, as gguf.md numbers them.
@@ -82,9 +80,9 @@ Status GgufWriter::write(const std::string &path) const {
     HONE_TRY(status);
     HONE_ASSIGN(std::vector<char> bytes, tensor.make());
     if (bytes.size() != tensor.bytes)
-      return Status::error(rt::ErrorCode::Bug,
-                           {path, "a tensor has another size than its header",
-                            "please report this"});
+      return Status(ErrorCode::Bug, path,
+                    "a tensor has another size than its header",
+                    "please report this");
     bytes.resize(padded(tensor.bytes));
     status = file.write(bytes.data(), bytes.size());
   }

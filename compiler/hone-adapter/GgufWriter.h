@@ -11,8 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_HONE_ADAPTER_GGUFWRITER_H
-#define HONE_COMPILER_HONE_ADAPTER_GGUFWRITER_H
+#pragma once
 
 #include "base/Dtype.h"
 #include "base/OutputFile.h"
@@ -37,16 +36,16 @@ public:
   /// for its elements once, in the order of these calls.
   void addTensor(const std::string &name, const std::vector<int64_t> &shape,
                  rt::Dtype dtype,
-                 std::function<rt::Result<std::vector<char>>()> bytes);
+                 std::function<Result<std::vector<char>>()> bytes);
 
   /// Writes the file whole or not at all. Errors: those of `bytes`; Internal
   /// for bytes of another size; CannotCreate, IoError.
-  rt::Status write(const std::string &path) const;
+  Status write(const std::string &path) const;
 
 private:
   struct Tensor {
     uint64_t bytes;
-    std::function<rt::Result<std::vector<char>>()> make;
+    std::function<Result<std::vector<char>>()> make;
   };
   std::string pairs, infos;
   uint64_t pairCount = 0, dataBytes = 0;
@@ -54,5 +53,3 @@ private:
 };
 
 } // namespace hone
-
-#endif

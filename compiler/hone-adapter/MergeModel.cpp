@@ -30,10 +30,7 @@
 using namespace hone;
 using llvm::StringRef;
 using rt::Dtype;
-using rt::ErrorCode;
 using rt::Json;
-using rt::Result;
-using rt::Status;
 
 /// What is computed before it is written.
 static constexpr uint64_t chunkElements = 64 * UpdatedMatrix::pieceElements;
@@ -120,9 +117,8 @@ private:
 
 Status Merger::misfit(const rt::TensorInfo &tensor,
                       const std::string &problem) const {
-  return Status::error(ErrorCode::AdapterOfOtherModel,
-                       {adapter.placeOf(tensor), problem,
-                        "use the model that the adapter was trained on"});
+  return Status(ErrorCode::AdapterOfOtherModel, adapter.placeOf(tensor),
+                problem, "use the model that the adapter was trained on");
 }
 
 std::string Merger::describe(const BaseMatrix &matrix) const {
@@ -137,12 +133,11 @@ Status Merger::checkTied(const rt::TensorInfo &tensor, StringRef name,
       parts, [](StringRef part) { return llvm::all_of(part, llvm::isDigit); });
   if (!isTied || isOfLayer || (vocabulary && rows != vocabulary))
     return Status::ok();
-  return Status::error(
-      ErrorCode::AdapterOfOtherModel,
-      {adapter.placeOf(tensor),
-       "the model's head is its embedding (tie_word_embeddings), and the "
-       "adapter has trained one of the two",
-       "train without embedding and head"});
+  return Status(
+      ErrorCode::AdapterOfOtherModel, adapter.placeOf(tensor),
+      "the model's head is its embedding (tie_word_embeddings), and the "
+      "adapter has trained one of the two",
+      "train without embedding and head");
 }
 
 Status Merger::planUpdates() {
@@ -220,12 +215,11 @@ Status Merger::checkMeasured(const BaseMatrix &matrix,
     return Status::ok();
   if (matrix.columns % request.measured->size == 0)
     return Status::ok();
-  return Status::error(ErrorCode::GroupMisfit,
-                       {name,
-                        "expected rows of whole groups of " +
-                            std::to_string(request.measured->size) +
-                            ", found rows of " + std::to_string(matrix.columns),
-                        "give another --group-size"});
+  return Status(ErrorCode::GroupMisfit, name,
+                "expected rows of whole groups of " +
+                    std::to_string(request.measured->size) +
+                    ", found rows of " + std::to_string(matrix.columns),
+                "give another --group-size");
 }
 
 std::vector<std::string> Merger::names() const {
@@ -283,10 +277,9 @@ Status Merger::planTensor(const std::string &name) {
   }
   std::optional<uint64_t> bytes = rt::tensorBytes(spec.dtype, spec.shape);
   if (!bytes)
-    return Status::error(ErrorCode::TensorMisfit,
-                         {entry.file->path() + ": tensor " + name,
-                          "expected a size of less than 2^64 bytes",
-                          "check the download"});
+    return Status(
+        ErrorCode::TensorMisfit, entry.file->path() + ": tensor " + name,
+        "expected a size of less than 2^64 bytes", "check the download");
   totalBytes += *bytes;
   shardOf[spec.name] = llvm::sys::path::filename(entry.file->path()).str();
   files[entry.file->path()].push_back(std::move(spec));
@@ -296,11 +289,10 @@ Status Merger::planTensor(const std::string &name) {
 
 Status Merger::plan() {
   if (request.keepsGroups && !model.quantization())
-    return Status::error(
-        ErrorCode::OptionsDisagree,
-        {"--keep-quantized",
-         "the model in " + model.directory() + " is not quantised",
-         "leave it out; honec quantises the merged model as its spec says"});
+    return Status(
+        ErrorCode::OptionsDisagree, "--keep-quantized",
+        "the model in " + model.directory() + " is not quantised",
+        "leave it out; honec quantises the merged model as its spec says");
   Result<bool> ties = model.tiesEmbeddings();
   Result<int64_t> size = sizeIn(model, "vocab_size");
   if (!ties.isOk() || !size.isOk())
@@ -339,12 +331,11 @@ Status Merger::writeFloats(rt::SafetensorsWriter &writer,
     for (uint64_t i = 0; i < values.size(); ++i)
       if (std::isfinite(values[i]) &&
           !std::isfinite(rt::loadAsDouble(to, bytes.data(), i)))
-        return Status::error(ErrorCode::NotFiniteWeight,
-                             {file.path() + ": tensor " + from.name,
-                              std::to_string(values[i]) +
-                                  " is beyond the range of " +
-                                  rt::dtypeName(to),
-                              "give another --dtype"});
+        return Status(ErrorCode::NotFiniteWeight,
+                      file.path() + ": tensor " + from.name,
+                      std::to_string(values[i]) + " is beyond the range of " +
+                          rt::dtypeName(to),
+                      "give another --dtype");
     HONE_TRY(writer.write(bytes.data(), bytes.size()));
     file.release(from, first * width, values.size() * width);
   }
@@ -394,13 +385,12 @@ Status Merger::writeMatrix(rt::SafetensorsWriter &writer,
         isFinite = false;
     });
     if (!isFinite)
-      return Status::error(
-          ErrorCode::NotFiniteWeight,
-          {describe(matrix.base()),
-           "with the adapter a number is beyond the range of " +
-               std::string(isGrouped ? "its scale" : rt::dtypeName(to.dtype)),
-           "give another --dtype, or use a checkpoint of the run before it "
-           "diverged"});
+      return Status(
+          ErrorCode::NotFiniteWeight, describe(matrix.base()),
+          "with the adapter a number is beyond the range of " +
+              std::string(isGrouped ? "its scale" : rt::dtypeName(to.dtype)),
+          "give another --dtype, or use a checkpoint of the run before it "
+          "diverged");
     for (uint64_t i = 0; i < pieces; ++i) {
       written += sums[i];
       asIf += asIfs[i];

@@ -1,7 +1,6 @@
 //===- MergeModel.h - A model with an adapter in its weights --------------===//
 
-#ifndef HONE_COMPILER_HONE_ADAPTER_MERGEMODEL_H
-#define HONE_COMPILER_HONE_ADAPTER_MERGEMODEL_H
+#pragma once
 
 #include "compiler/hone-adapter/UpdatedMatrix.h"
 
@@ -40,8 +39,6 @@ struct MergeReport {
 /// as many shards as it has, its configuration and its tokenizer. Nothing is
 /// ever in memory as a whole but the factors of one module. Errors: BadData for
 /// an adapter that does not fit; NoInput, CannotCreate, IoError.
-rt::Result<MergeReport> mergeModel(const MergeRequest &request);
+Result<MergeReport> mergeModel(const MergeRequest &request);
 
 } // namespace hone
-
-#endif

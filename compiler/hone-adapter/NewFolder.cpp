@@ -8,9 +8,6 @@
 #include "platform/Files.h"
 
 using namespace hone;
-using rt::ErrorCode;
-using rt::Result;
-using rt::Status;
 
 Result<NewFolder> NewFolder::create(const std::string &path) {
   NewFolder made;
@@ -18,13 +15,11 @@ Result<NewFolder> NewFolder::create(const std::string &path) {
   if (rt::platform::exists(path)) {
     Result<std::vector<std::string>> names = rt::listDirectory(path);
     if (!names.isOk() || !names.value().empty())
-      return Status::error(ErrorCode::CannotCreate,
-                           {path,
-                            names.isOk()
-                                ? "expected a new or an empty folder, found " +
-                                      names.value().front() + " in it"
-                                : "expected a folder, found something else",
-                            "give another -o, or remove it"});
+      return Status(ErrorCode::CannotCreate, path,
+                    names.isOk() ? "expected a new or an empty folder, found " +
+                                       names.value().front() + " in it"
+                                 : "expected a folder, found something else",
+                    "give another -o, or remove it");
   } else {
     made.isNew = true;
     rt::rememberTemporary(path);
@@ -83,10 +78,9 @@ Status NewFolder::commit() {
       HONE_TRY(rt::syncDirectory(folder));
     if (rt::platform::Error error =
             rt::platform::rename(pathOf(file), folder + "/" + file))
-      return Status::error(ErrorCode::WriteFailed,
-                           {folder + "/" + file,
-                            "cannot be given its name: " + error.message(),
-                            "check the disk and the output folder"});
+      return Status(ErrorCode::WriteFailed, folder + "/" + file,
+                    "cannot be given its name: " + error.message(),
+                    "check the disk and the output folder");
   }
   rt::platform::removeFolder(scratch.c_str());
   forget();

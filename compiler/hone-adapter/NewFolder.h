@@ -7,8 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_HONE_ADAPTER_NEWFOLDER_H
-#define HONE_COMPILER_HONE_ADAPTER_NEWFOLDER_H
+#pragma once
 
 #include "base/Status.h"
 
@@ -29,18 +28,18 @@ public:
   NewFolder &operator=(NewFolder &&) = delete;
 
   /// Makes the folder, unless an empty one is there. Errors: CannotCreate.
-  static rt::Result<NewFolder> create(const std::string &path);
+  static Result<NewFolder> create(const std::string &path);
 
   /// Where to write `file` until commit().
   std::string pathOf(std::string_view file) const;
   /// That `file` is written.
   void wrote(std::string_view file);
-  rt::Status write(std::string_view file, std::string_view text);
+  Status write(std::string_view file, std::string_view text);
   /// Copies the file at `from`. Errors: NoInput, IoError.
-  rt::Status copy(std::string_view file, const std::string &from);
+  Status copy(std::string_view file, const std::string &from);
   /// Gives the files their names, in the order in which they were written.
   /// Errors: IoError.
-  rt::Status commit();
+  Status commit();
 
 private:
   void forget();
@@ -52,5 +51,3 @@ private:
 };
 
 } // namespace hone
-
-#endif

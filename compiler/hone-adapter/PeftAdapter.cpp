@@ -8,9 +8,6 @@
 #include <string_view>
 
 using namespace hone;
-using rt::ErrorCode;
-using rt::Result;
-using rt::Status;
 
 static bool consumeBack(std::string_view &text, std::string_view end) {
   if (text.size() < end.size() || text.substr(text.size() - end.size()) != end)
@@ -30,7 +27,7 @@ static std::string biasOf(std::string_view name) {
 
 static Status unsupported(const std::string &place, const std::string &problem,
                           const std::string &remedy) {
-  return Status::error(ErrorCode::UnsupportedAdapter, {place, problem, remedy});
+  return Status(ErrorCode::UnsupportedAdapter, place, problem, remedy);
 }
 
 static constexpr const char *wrongFile =
@@ -209,12 +206,11 @@ Status PeftAdapter::checkFinite(const rt::TensorInfo &tensor,
                           [](double x) { return !std::isfinite(x); });
   if (bad == values.end())
     return Status::ok();
-  return Status::error(ErrorCode::NotFiniteWeight,
-                       {placeOf(tensor),
-                        "expected finite numbers but found " +
-                            std::to_string(*bad) + " as element " +
-                            std::to_string(first + (bad - values.begin())),
-                        "use an adapter of a run that did not diverge"});
+  return Status(ErrorCode::NotFiniteWeight, placeOf(tensor),
+                "expected finite numbers but found " + std::to_string(*bad) +
+                    " as element " +
+                    std::to_string(first + (bad - values.begin())),
+                "use an adapter of a run that did not diverge");
 }
 
 Result<std::vector<double>>

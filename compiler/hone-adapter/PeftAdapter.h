@@ -6,10 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_HONE_ADAPTER_PEFTADAPTER_H
-#define HONE_COMPILER_HONE_ADAPTER_PEFTADAPTER_H
+#pragma once
 
-#include "compiler/spec/PatternNumbers.h"
+#include "compiler/spec/ModulePattern.h"
 #include "formats/Adapter.h"
 #include "formats/Safetensors.h"
 
@@ -42,7 +41,7 @@ class PeftAdapter {
 public:
   /// Reads adapter_config.json and the header of the tensors' file. Errors:
   /// NoInput, BadData by the key or the tensor.
-  static rt::Result<PeftAdapter> open(const std::string &directory);
+  static Result<PeftAdapter> open(const std::string &directory);
 
   const rt::AdapterConfig &config() const { return settings; }
   const std::vector<LowRankUpdate> &updates() const { return pairs; }
@@ -53,16 +52,15 @@ public:
   std::string placeOf(const rt::TensorInfo &tensor) const;
 
   /// All elements, exact. Errors: BadData for one that is not finite.
-  rt::Result<std::vector<double>> read(const rt::TensorInfo &tensor) const;
+  Result<std::vector<double>> read(const rt::TensorInfo &tensor) const;
   /// The same error for `values`, which are the tensor's from element `first`.
-  rt::Status checkFinite(const rt::TensorInfo &tensor,
-                         const std::vector<double> &values,
-                         uint64_t first) const;
+  Status checkFinite(const rt::TensorInfo &tensor,
+                     const std::vector<double> &values, uint64_t first) const;
 
 private:
-  rt::Status sortTensors();
-  rt::Status checkPair(LowRankUpdate &update, const PatternNumbers &ranks,
-                       const PatternNumbers &alphas) const;
+  Status sortTensors();
+  Status checkPair(LowRankUpdate &update, const PatternNumbers &ranks,
+                   const PatternNumbers &alphas) const;
 
   rt::AdapterConfig settings;
   std::unique_ptr<rt::SafetensorsFile> tensors;
@@ -71,5 +69,3 @@ private:
 };
 
 } // namespace hone
-
-#endif

@@ -1,7 +1,6 @@
 //===- RoundedStore.h - Doubles as elements of a file ---------------------===//
 
-#ifndef HONE_COMPILER_HONE_ADAPTER_ROUNDEDSTORE_H
-#define HONE_COMPILER_HONE_ADAPTER_ROUNDEDSTORE_H
+#pragma once
 
 #include "base/Dtype.h"
 
@@ -19,5 +18,3 @@ void storeRounded(const double *values, uint64_t count, rt::Dtype dtype,
                   char *to);
 
 } // namespace hone
-
-#endif

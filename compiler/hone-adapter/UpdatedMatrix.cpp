@@ -8,11 +8,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 using namespace hone;
 using rt::Dtype;
-using rt::Result;
 
 //===----------------------------------------------------------------------===//
 // What survives

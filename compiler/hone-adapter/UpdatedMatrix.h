@@ -7,8 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_HONE_ADAPTER_UPDATEDMATRIX_H
-#define HONE_COMPILER_HONE_ADAPTER_UPDATEDMATRIX_H
+#pragma once
 
 #include "compiler/hone-adapter/BaseModel.h"
 #include "compiler/weights/Quantizer.h"
@@ -16,7 +15,6 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 namespace hone {
@@ -52,11 +50,11 @@ public:
   /// `update` may be null. With `isTransposed` the matrix is [in, out].
   /// `factors` are DoRA's of this update: what an earlier call left there, or
   /// empty, which costs a pass over the matrix. Errors: as PeftAdapter::read.
-  static rt::Result<UpdatedMatrix> create(BaseMatrix base,
-                                          const PeftAdapter &adapter,
-                                          const LowRankUpdate *update,
-                                          bool isTransposed,
-                                          std::vector<double> &factors);
+  static Result<UpdatedMatrix> create(BaseMatrix base,
+                                      const PeftAdapter &adapter,
+                                      const LowRankUpdate *update,
+                                      bool isTransposed,
+                                      std::vector<double> &factors);
 
   const BaseMatrix &base() const { return matrix; }
   bool isUpdated() const { return rank > 0; }
@@ -97,5 +95,3 @@ private:
 };
 
 } // namespace hone
-
-#endif

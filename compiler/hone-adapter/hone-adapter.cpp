@@ -16,8 +16,6 @@
 using namespace hone;
 namespace cl = llvm::cl;
 using rt::Dtype;
-using rt::Result;
-using rt::Status;
 
 namespace {
 
@@ -144,8 +142,8 @@ int main(int argc, char **argv) {
     return reportStatus(gguf.run());
   if (mlx.command)
     return reportStatus(mlx.run());
-  return reportStatus(Status::error(
-      rt::ErrorCode::MissingOption,
-      {"hone-adapter", "expected a command: merge, export-gguf or export-mlx",
-       "write hone-adapter merge MODEL ADAPTER -o FOLDER"}));
+  return reportStatus(
+      Status(ErrorCode::MissingOption, "hone-adapter",
+             "expected a command: merge, export-gguf or export-mlx",
+             "write hone-adapter merge MODEL ADAPTER -o FOLDER"));
 }

@@ -8,36 +8,23 @@
 #include "compiler/hone-make-model/ByteTokenizer.h"
 #include "base/Json.h"
 #include "base/OutputFile.h"
+#include "base/Utf8.h"
 
 using namespace hone;
-using rt::Result;
-using rt::Status;
 
 static bool isPrintable(unsigned byte) {
   return (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) ||
          byte >= 174;
 }
 
-/// `codePoint` is below U+0800.
-static std::string utf8(unsigned codePoint) {
-  if (codePoint < 0x80)
-    return std::string(1, static_cast<char>(codePoint));
-  return {static_cast<char>(0xC0 | codePoint >> 6),
-          static_cast<char>(0x80 | (codePoint & 0x3F))};
-}
-
-static Status writeText(const std::string &path, const std::string &text) {
-  HONE_ASSIGN(rt::OutputFile file, rt::OutputFile::create(path));
-  Status status = file.write(text);
-  return status.isOk() ? file.commit() : status;
-}
-
 Status hone::writeByteTokenizer(const std::string &directory) {
   std::string vocabulary;
   unsigned next = 0x100;
   for (unsigned byte = 0; byte < 256; ++byte) {
+    std::string spelled;
+    rt::appendUtf8(spelled, isPrintable(byte) ? byte : next++);
     vocabulary += byte ? ", " : "";
-    rt::appendJsonString(vocabulary, utf8(isPrintable(byte) ? byte : next++));
+    rt::appendJsonString(vocabulary, spelled);
     vocabulary += ": " + std::to_string(byte);
   }
   std::string text =
@@ -56,8 +43,9 @@ Status hone::writeByteTokenizer(const std::string &directory) {
       "null, \"fuse_unk\": false, \"byte_fallback\": false, "
       "\"ignore_merges\": false,\n    \"vocab\": {" +
       vocabulary + ", \"<|endoftext|>\": 256},\n    \"merges\": []}\n}\n";
-  HONE_TRY(writeText(directory + "/tokenizer.json", text));
-  return writeText(directory + "/tokenizer_config.json",
-                   "{\n  \"eos_token\": \"<|endoftext|>\",\n"
-                   "  \"tokenizer_class\": \"PreTrainedTokenizerFast\"\n}\n");
+  HONE_TRY(rt::writeFile(directory + "/tokenizer.json", text));
+  return rt::writeFile(
+      directory + "/tokenizer_config.json",
+      "{\n  \"eos_token\": \"<|endoftext|>\",\n"
+      "  \"tokenizer_class\": \"PreTrainedTokenizerFast\"\n}\n");
 }

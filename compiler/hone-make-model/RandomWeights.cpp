@@ -22,8 +22,6 @@
 
 using namespace hone;
 using rt::Dtype;
-using rt::Result;
-using rt::Status;
 
 static constexpr uint64_t chunkElements = 1 << 20;
 static constexpr uint64_t chunksInFlight = 8;

@@ -1,7 +1,6 @@
 //===- RandomWeights.h - Random weights in Hugging Face's files -----------===//
 
-#ifndef HONE_COMPILER_HONE_MAKE_MODEL_RANDOMWEIGHTS_H
-#define HONE_COMPILER_HONE_MAKE_MODEL_RANDOMWEIGHTS_H
+#pragma once
 
 #include "base/Dtype.h"
 #include "base/Status.h"
@@ -21,10 +20,8 @@ struct RandomWeights {
   /// `frozen`. An element is a function of seed, tensor name and index alone,
   /// so sharding changes nothing and BF16 is F32 rounded.
   /// Errors: CannotCreate, IoError.
-  rt::Status write(const std::string &directory,
-                   llvm::ArrayRef<Parameter> frozen) const;
+  Status write(const std::string &directory,
+               llvm::ArrayRef<Parameter> frozen) const;
 };
 
 } // namespace hone
-
-#endif

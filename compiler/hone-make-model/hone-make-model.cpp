@@ -20,9 +20,6 @@
 
 using namespace hone;
 namespace cl = llvm::cl;
-using rt::ErrorCode;
-using rt::Result;
-using rt::Status;
 
 namespace {
 
@@ -59,45 +56,42 @@ struct Options {
 static Status makeModel(const Options &options) {
   auto buffer = llvm::MemoryBuffer::getFile(options.config, /*IsText=*/true);
   if (!buffer)
-    return Status::error(ErrorCode::CannotRead,
-                         {options.config,
-                          "cannot be read: " + buffer.getError().message(),
-                          "the first argument is a config.json"});
+    return Status(ErrorCode::CannotRead, options.config,
+                  "cannot be read: " + buffer.getError().message(),
+                  "the first argument is a config.json");
   std::string text = (*buffer)->getBuffer().str();
   HONE_ASSIGN(std::unique_ptr<HuggingFaceModel> parsed,
               HuggingFaceModel::parse(text, options.config));
   const HuggingFaceModel &model = *parsed;
   if (model.quantization)
-    return Status::error(ErrorCode::BadConfig,
-                         {options.config + " /quantization",
-                          "expected none: random weights are not quantised",
-                          "remove it; weights.dtype of a spec quantises"});
+    return Status(ErrorCode::BadConfig, options.config + " /quantization",
+                  "expected none: random weights are not quantised",
+                  "remove it; weights.dtype of a spec quantises");
   mlir::MLIRContext context;
   context.loadDialect<HoneDialect>();
   mlir::OwningOpRef<mlir::ModuleOp> module =
       buildModule(model, mlir::Float32Type::get(&context));
   mlir::FailureOr<ParameterTable> parameters = ParameterTable::build(*module);
   if (failed(parameters))
-    return Status::error(ErrorCode::Bug,
-                         {options.config, "the built module is not valid",
-                          "please report this with config.json"});
+    return Status(ErrorCode::Bug, options.config,
+                  "the built module is not valid",
+                  "please report this with config.json");
   int64_t vocabulary = vocabularySize(*module);
   if (options.tokenizer == Tokenizer::Byte &&
       vocabulary < byteTokenizerVocabSize)
-    return Status::error(
-        ErrorCode::BadConfig,
-        {options.config + " /vocab_size",
-         "expected at least " + std::to_string(byteTokenizerVocabSize) +
-             " for a byte tokenizer but found " + std::to_string(vocabulary),
-         "set vocab_size to 257 or more"});
+    return Status(
+        ErrorCode::BadConfig, options.config + " /vocab_size",
+        "expected at least " + std::to_string(byteTokenizerVocabSize) +
+            " for a byte tokenizer but found " + std::to_string(vocabulary),
+        "set vocab_size to 257 or more");
   const std::string &directory = options.output;
   const bool isNew = !llvm::sys::fs::exists(directory);
   if (isNew)
     rt::rememberTemporaryFolder(directory);
   if (std::error_code error = llvm::sys::fs::create_directories(directory))
-    return Status::error(ErrorCode::CannotCreate,
-                         {directory, "cannot be created: " + error.message(),
-                          "give -o a folder that you may write to"});
+    return Status(ErrorCode::CannotCreate, directory,
+                  "cannot be created: " + error.message(),
+                  "give -o a folder that you may write to");
 
   RandomWeights weights;
   weights.seed = options.seed;

@@ -13,8 +13,6 @@
 #include <unistd.h>
 
 using namespace hone;
-using rt::Result;
-using rt::Status;
 
 static std::vector<char *> argumentsOf(const std::string &path,
                                        const std::vector<std::string> &words) {
@@ -26,10 +24,10 @@ static std::vector<char *> argumentsOf(const std::string &path,
 }
 
 static Status cannotStart(const std::string &path, int error) {
-  return Status::error(
-      rt::ErrorCode::CannotRead,
-      {path, "cannot be started: " + std::generic_category().message(error),
-       "check that programs may run from its file system, or set HONE_CACHE"});
+  return Status(
+      ErrorCode::CannotRead, path,
+      "cannot be started: " + std::generic_category().message(error),
+      "check that programs may run from its file system, or set HONE_CACHE");
 }
 
 /// What the program does with a write to a closed pipe is its own affair.

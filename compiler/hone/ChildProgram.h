@@ -1,7 +1,6 @@
 //===- ChildProgram.h - Programs that this one starts ---------------------===//
 
-#ifndef HONE_COMPILER_HONE_CHILDPROGRAM_H
-#define HONE_COMPILER_HONE_CHILDPROGRAM_H
+#pragma once
 
 #include "base/Status.h"
 
@@ -12,18 +11,16 @@ namespace hone {
 
 /// Becomes the program, so that its exit code and its signals are this one's.
 /// Returns only with an error: CannotRead.
-rt::Status becomeProgram(const std::string &path,
-                         const std::vector<std::string> &arguments);
+Status becomeProgram(const std::string &path,
+                     const std::vector<std::string> &arguments);
 
 /// Runs the program and waits. A signal to end goes to the program, which says
 /// what follows from it. Returns its exit code, 128 + N if signal N ended it.
 /// Errors: CannotRead.
-rt::Result<int> runProgram(const std::string &path,
-                           const std::vector<std::string> &arguments);
+Result<int> runProgram(const std::string &path,
+                       const std::vector<std::string> &arguments);
 
 /// The command as a person types it in a shell.
 std::string shellCommand(const std::vector<std::string> &words);
 
 } // namespace hone
-
-#endif

@@ -1,7 +1,6 @@
 //===- Completion.h - The command line, completed by a shell --------------===//
 
-#ifndef HONE_COMPILER_HONE_COMPLETION_H
-#define HONE_COMPILER_HONE_COMPLETION_H
+#pragma once
 
 #include <string>
 
@@ -12,5 +11,3 @@ namespace hone {
 std::string bashCompletion();
 
 } // namespace hone
-
-#endif

@@ -14,7 +14,6 @@
 
 using namespace hone;
 using llvm::StringRef;
-using rt::Status;
 
 static constexpr double kParts[] = {0.5, 0.9, 0.95, 0.99, 1};
 

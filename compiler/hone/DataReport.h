@@ -1,7 +1,6 @@
 //===- DataReport.h - What a program would train on -----------------------===//
 
-#ifndef HONE_COMPILER_HONE_DATAREPORT_H
-#define HONE_COMPILER_HONE_DATAREPORT_H
+#pragma once
 
 #include "compiler/hone/DataSurvey.h"
 
@@ -23,8 +22,6 @@ struct DataRequest {
 };
 
 /// Prints it. Errors: those of DataSurvey::make.
-rt::Status reportData(const DataRequest &request);
+Status reportData(const DataRequest &request);
 
 } // namespace hone
-
-#endif

@@ -12,7 +12,6 @@
 #include <numeric>
 
 using namespace hone;
-using rt::Result;
 
 /// Rows of one text when its length is not the question.
 static constexpr int64_t kTextLength = 512;
@@ -40,8 +39,8 @@ Result<DataSurvey> DataSurvey::make(const std::string &folder,
   DataSurvey survey;
   survey.text = std::make_unique<Text>();
   Text &text = *survey.text;
-  HONE_ASSIGN(text.table, rt::buildTokenizerTable(folder));
-  HONE_ASSIGN(text.chat, rt::buildChatBlock(folder));
+  HONE_ASSIGN(text.table, buildTokenizerTable(folder));
+  HONE_ASSIGN(text.chat, buildChatBlock(folder));
   if (!text.table.empty()) {
     HONE_ASSIGN(text.tokenizer, rt::Tokenizer::fromTable(text.table, folder));
   }

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_HONE_DATASURVEY_H
-#define HONE_COMPILER_HONE_DATASURVEY_H
+#pragma once
 
 #include "base/Status.h"
 #include "data/Dataset.h"
@@ -50,8 +49,8 @@ class DataSurvey {
 public:
   /// Reads `options.path` for the model in `folder`. Errors: those of the
   /// tokenizer's builder and of Dataset::prepare.
-  static rt::Result<DataSurvey> make(const std::string &folder,
-                                     const SurveyOptions &options);
+  static Result<DataSurvey> make(const std::string &folder,
+                                 const SurveyOptions &options);
 
   const rt::Dataset &data() const { return samples; }
   const rt::Tokenizer *tokenizer() const {
@@ -79,5 +78,3 @@ private:
 };
 
 } // namespace hone
-
-#endif

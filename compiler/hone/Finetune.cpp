@@ -23,9 +23,6 @@
 
 using namespace hone;
 using llvm::StringRef;
-using rt::ErrorCode;
-using rt::Result;
-using rt::Status;
 namespace platform = rt::platform;
 
 /// The options of train that go with the spec, a word a line.
@@ -117,9 +114,8 @@ Status hone::writeChosenSpec(const InitRequest &request) {
     return Status::ok();
   }
   if (platform::exists(request.output))
-    return Status::error(ErrorCode::CannotCreate,
-                         {request.output, "exists already",
-                          "remove it, or give -o another name"});
+    return Status(ErrorCode::CannotCreate, request.output, "exists already",
+                  "remove it, or give -o another name");
   HONE_TRY(rt::writeFile(request.output, text));
   say("spec", request.output);
   return Status::ok();
@@ -136,10 +132,9 @@ static std::string inFolder(const std::string &folder, const char *name) {
 static Result<std::vector<std::string>> readLines(const std::string &path) {
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!buffer)
-    return Status::error(ErrorCode::CannotRead,
-                         {path,
-                          "cannot be read: " + buffer.getError().message(),
-                          "remove the run's folder to begin again"});
+    return Status(ErrorCode::CannotRead, path,
+                  "cannot be read: " + buffer.getError().message(),
+                  "remove the run's folder to begin again");
   std::vector<std::string> lines;
   for (StringRef rest = (*buffer)->getBuffer(); !rest.empty();) {
     auto [line, after] = rest.split('\n');
@@ -192,9 +187,9 @@ static Status makeRunFolder(const std::string &output, const Chosen &chosen,
       const std::string text,
       renderSpec(chosen.model, chosen.data, chosen.choice, request.overrides));
   if (std::error_code error = createFolder(output))
-    return Status::error(ErrorCode::CannotCreate,
-                         {output, "cannot be made: " + error.message(),
-                          "give -o a folder that you may write to"});
+    return Status(ErrorCode::CannotCreate, output,
+                  "cannot be made: " + error.message(),
+                  "give -o a folder that you may write to");
   std::string options;
   for (const std::string &option : chosen.choice.options)
     options += option + "\n";
@@ -219,21 +214,19 @@ Result<int> hone::finetune(const FinetuneRequest &request,
     samples = chosen.data.samples - chosen.choice.heldOut;
     say("spec", specPath + ", which can be changed before the next run");
   } else if (!request.overrides.empty()) {
-    return Status::error(ErrorCode::OptionsDisagree,
-                         {"--set",
-                          specPath + " is there already, and says all of this "
-                                     "run",
-                          "change it there, or give -o another folder"});
+    return Status(ErrorCode::OptionsDisagree, "--set",
+                  specPath + " is there already, and says all of this "
+                             "run",
+                  "change it there, or give -o another folder");
   } else {
     say("spec", specPath + ", as it is there");
   }
   HONE_ASSIGN(const Spec spec, readSpec(specPath, {}));
   if (platform::resolve(request.model) != platform::resolve(spec.model))
-    return Status::error(ErrorCode::OptionsDisagree,
-                         {specPath,
-                          "this run is of the model " + spec.model.text() +
-                              ", and not of " + request.model,
-                          "give -o another folder"});
+    return Status(ErrorCode::OptionsDisagree, specPath,
+                  "this run is of the model " + spec.model.text() +
+                      ", and not of " + request.model,
+                  "give -o another folder");
   HONE_ASSIGN(const std::vector<std::string> chosenOptions,
               readLines(inFolder(output, kRunOptions)));
   HONE_ASSIGN(const RunSource run, sourceOf(output));

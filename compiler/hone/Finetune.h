@@ -1,7 +1,6 @@
 //===- Finetune.h - From a model and data to a run ------------------------===//
 
-#ifndef HONE_COMPILER_HONE_FINETUNE_H
-#define HONE_COMPILER_HONE_FINETUNE_H
+#pragma once
 
 #include "base/Status.h"
 #include "compiler/hone/Toolchain.h"
@@ -24,8 +23,8 @@ struct FinetuneRequest {
 
 /// Chooses a spec unless the output has one, compiles, trains. The program's
 /// exit code is this one's. Errors: those of all that it calls.
-rt::Result<int> finetune(const FinetuneRequest &request,
-                         const Toolchain &toolchain);
+Result<int> finetune(const FinetuneRequest &request,
+                     const Toolchain &toolchain);
 
 struct InitRequest {
   std::string model;
@@ -36,7 +35,7 @@ struct InitRequest {
 
 /// Writes the spec that finetune would choose. Errors: CannotCreate if the file
 /// is there.
-rt::Status writeChosenSpec(const InitRequest &request);
+Status writeChosenSpec(const InitRequest &request);
 
 /// Where programs for a folder come from: of a run, or of a model alone.
 struct RunSource {
@@ -45,11 +44,9 @@ struct RunSource {
 };
 
 /// Of a run's folder, a model's folder, or a spec file. Errors: NoInput.
-rt::Result<RunSource> sourceOf(const std::string &path);
+Result<RunSource> sourceOf(const std::string &path);
 
 /// The folder of the model that a run was made from. Errors: those of readSpec.
-rt::Result<std::string> modelOf(const std::string &run);
+Result<std::string> modelOf(const std::string &run);
 
 } // namespace hone
-
-#endif

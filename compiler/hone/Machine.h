@@ -1,7 +1,6 @@
 //===- Machine.h - What a run may take of this machine --------------------===//
 
-#ifndef HONE_COMPILER_HONE_MACHINE_H
-#define HONE_COMPILER_HONE_MACHINE_H
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -26,5 +25,3 @@ uint64_t freeMemory(const std::string &meminfo, const std::string &limit,
                     const std::string &current);
 
 } // namespace hone
-
-#endif

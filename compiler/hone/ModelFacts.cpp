@@ -11,7 +11,6 @@
 #include <map>
 
 using namespace hone;
-using rt::Result;
 
 std::string ModelFacts::name() const {
   return llvm::sys::path::filename(folder).str();

@@ -1,7 +1,6 @@
 //===- ModelFacts.h - What a run is chosen by of its model ----------------===//
 
-#ifndef HONE_COMPILER_HONE_MODELFACTS_H
-#define HONE_COMPILER_HONE_MODELFACTS_H
+#pragma once
 
 #include "base/Dtype.h"
 #include "base/Status.h"
@@ -24,9 +23,7 @@ struct ModelFacts {
 
   /// Reads config.json and the headers of the tensors. Errors: those of
   /// HuggingFaceModel::open and WeightIndex::open.
-  static rt::Result<ModelFacts> read(const std::string &folder);
+  static Result<ModelFacts> read(const std::string &folder);
 };
 
 } // namespace hone
-
-#endif

@@ -19,10 +19,7 @@
 
 using namespace hone;
 using llvm::StringRef;
-using rt::ErrorCode;
 using rt::Json;
-using rt::Result;
-using rt::Status;
 namespace platform = rt::platform;
 
 /// What says that a folder is whole, and what its programs hash to.
@@ -42,11 +39,10 @@ Result<std::string> ProgramCache::defaultFolder() {
     return caches + "/hone";
   if (std::string home = variable("HOME"); !home.empty())
     return home + "/.cache/hone";
-  return Status::error(ErrorCode::CannotCreate,
-                       {"HOME",
-                        "expected a home for compiled programs, but neither "
-                        "HONE_CACHE, XDG_CACHE_HOME nor HOME is set",
-                        "set HONE_CACHE to a folder that you may write to"});
+  return Status(ErrorCode::CannotCreate, "HOME",
+                "expected a home for compiled programs, but neither "
+                "HONE_CACHE, XDG_CACHE_HOME nor HOME is set",
+                "set HONE_CACHE to a folder that you may write to");
 }
 
 /// Files whose bytes are too many to be read for each command.
@@ -88,9 +84,9 @@ Result<std::string> ProgramCache::keyOf(const Spec &spec,
       info.kind == platform::FileKind::Folder) {
     std::vector<std::string> names;
     if (platform::Error error = platform::listFolder(model, names))
-      return Status::error(ErrorCode::CannotRead,
-                           {model, "cannot be listed: " + error.message(),
-                            "check its permissions"});
+      return Status(ErrorCode::CannotRead, model,
+                    "cannot be listed: " + error.message(),
+                    "check its permissions");
     llvm::sort(names);
     for (const std::string &name : names)
       HONE_TRY(addFile(hash, model + "/" + name));
@@ -180,9 +176,8 @@ Result<CachedPrograms> ProgramCache::find(const std::string &key,
     return programs;
 
   auto cannot = [&](const std::string &path, const std::string &why) {
-    return Status::error(ErrorCode::CannotCreate,
-                         {path, "cannot be made: " + why,
-                          "set HONE_CACHE to a folder that you may write to"});
+    return Status(ErrorCode::CannotCreate, path, "cannot be made: " + why,
+                  "set HONE_CACHE to a folder that you may write to");
   };
   if (std::error_code error = createFolder(folder))
     return cannot(folder, error.message());

@@ -8,8 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_HONE_PROGRAMCACHE_H
-#define HONE_COMPILER_HONE_PROGRAMCACHE_H
+#pragma once
 
 #include "base/Json.h"
 #include "base/Status.h"
@@ -37,21 +36,20 @@ public:
 
   /// $HONE_CACHE, or hone/ in $XDG_CACHE_HOME, or in ~/.cache. Errors: NoInput
   /// if there is no home.
-  static rt::Result<std::string> defaultFolder();
+  static Result<std::string> defaultFolder();
 
   /// Of a spec, all of its settings and the model's files: small ones by their
   /// bytes, tensors by size and time. `compiler` names what compiles. Errors:
   /// CannotRead.
-  static rt::Result<std::string> keyOf(const Spec &spec,
-                                       const std::string &compiler);
+  static Result<std::string> keyOf(const Spec &spec,
+                                   const std::string &compiler);
 
   /// Compiles into a folder and returns the plan as JSON.
-  using Compile =
-      std::function<rt::Result<std::string>(const std::string &folder)>;
+  using Compile = std::function<Result<std::string>(const std::string &folder)>;
   /// The programs of `key`, which `compile` makes unless they are there and
   /// whole. Errors: CannotCreate, those of `compile`.
-  rt::Result<CachedPrograms> find(const std::string &key,
-                                  const Compile &compile) const;
+  Result<CachedPrograms> find(const std::string &key,
+                              const Compile &compile) const;
 
 private:
   bool read(CachedPrograms &programs) const;
@@ -61,5 +59,3 @@ private:
 };
 
 } // namespace hone
-
-#endif

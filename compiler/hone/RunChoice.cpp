@@ -12,7 +12,6 @@
 #include <algorithm>
 
 using namespace hone;
-using rt::Result;
 
 static constexpr int64_t kMostTokens = 1024;
 static constexpr int64_t kTextTokens = 512;

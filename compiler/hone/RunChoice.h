@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_HONE_RUNCHOICE_H
-#define HONE_COMPILER_HONE_RUNCHOICE_H
+#pragma once
 
 #include "compiler/hone/DataSurvey.h"
 #include "compiler/hone/Machine.h"
@@ -65,11 +64,8 @@ RunChoice chooseRun(const ModelFacts &model, const DataFacts &data,
 
 /// The spec of a choice with `overrides` as --set has them, commented. Errors:
 /// those of parseSpec.
-rt::Result<std::string> renderSpec(const ModelFacts &model,
-                                   const DataFacts &data,
-                                   const RunChoice &choice,
-                                   llvm::ArrayRef<SpecOverride> overrides);
+Result<std::string> renderSpec(const ModelFacts &model, const DataFacts &data,
+                               const RunChoice &choice,
+                               llvm::ArrayRef<SpecOverride> overrides);
 
 } // namespace hone
-
-#endif

@@ -15,8 +15,6 @@
 #include <chrono>
 
 using namespace hone;
-using rt::Result;
-using rt::Status;
 
 CompileRequest Toolchain::requestFor(const ProgramSource &source) const {
   CompileRequest request;

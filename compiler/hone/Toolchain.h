@@ -1,7 +1,6 @@
 //===- Toolchain.h - Programs of a spec, compiled or found again ----------===//
 
-#ifndef HONE_COMPILER_HONE_TOOLCHAIN_H
-#define HONE_COMPILER_HONE_TOOLCHAIN_H
+#pragma once
 
 #include "base/Status.h"
 #include "compiler/driver/Compile.h"
@@ -26,18 +25,16 @@ public:
 
   /// Compiles unless the cache has the programs, and says which on standard
   /// error. Errors: those of readSpec, ProgramCache and compile().
-  rt::Result<CachedPrograms> find(const ProgramSource &source) const;
+  Result<CachedPrograms> find(const ProgramSource &source) const;
 
   /// Prints the plan of a spec; compiles nothing.
-  rt::Status printPlan(const ProgramSource &source, PlanFormat format) const;
+  Status printPlan(const ProgramSource &source, PlanFormat format) const;
 
 private:
   CompileRequest requestFor(const ProgramSource &source) const;
-  rt::Result<std::string> identity() const;
+  Result<std::string> identity() const;
 
   std::string self;
 };
 
 } // namespace hone
-
-#endif

@@ -22,9 +22,6 @@
 
 using namespace hone;
 namespace cl = llvm::cl;
-using rt::ErrorCode;
-using rt::Result;
-using rt::Status;
 
 namespace {
 
@@ -207,9 +204,9 @@ struct EvaluateCommand : Command {
   Result<int> run(const Toolchain &toolchain) const override {
     HONE_ASSIGN(const RunSource run, sourceOf(source));
     if (run.adapter.empty())
-      return Status::error(ErrorCode::MissingOption,
-                           {source, "expected the folder of a run",
-                            "give what hone finetune wrote"});
+      return Status(ErrorCode::MissingOption, source,
+                    "expected the folder of a run",
+                    "give what hone finetune wrote");
     HONE_ASSIGN(const CachedPrograms programs, toolchain.find(run.source));
     std::vector<std::string> arguments{"--eval-only", "--eval-data", data};
     if (!base)
@@ -283,9 +280,8 @@ struct ReportCommand : Command {
   Result<int> run(const Toolchain &) const override {
     const std::string page = source + "/report.html";
     if (!rt::platform::exists(page))
-      return Status::error(ErrorCode::CannotRead,
-                           {page, "there is no report",
-                            "a run writes it when it ends or is stopped"});
+      return Status(ErrorCode::CannotRead, page, "there is no report",
+                    "a run writes it when it ends or is stopped");
     llvm::outs() << rt::platform::resolve(page) << "\n";
     return 0;
   }
@@ -364,7 +360,6 @@ int main(int argc, char **argv) {
       return status != 0 ? status : code.value();
     }
   return reportStatus(
-      Status::error(ErrorCode::MissingOption,
-                    {"hone", "expected a command",
-                     "write hone finetune MODEL DATA; hone --help lists all"}));
+      Status(ErrorCode::MissingOption, "hone", "expected a command",
+             "write hone finetune MODEL DATA; hone --help lists all"));
 }

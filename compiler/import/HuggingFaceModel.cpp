@@ -106,14 +106,13 @@ HuggingFaceModel::open(const std::string &directory) {
   llvm::sys::path::append(path, "config.json");
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!buffer && isHubName(directory))
-    return Status::error(
-        ErrorCode::NoModel,
-        {directory,
+    return Status(
+        ErrorCode::NoModel, directory,
          "there is no such folder; this is a model's name on the Hugging Face "
          "Hub, from which Hone loads nothing",
          "download it with `hf download " + directory + " --local-dir " +
              llvm::sys::path::filename(directory).str() +
-             "` and name that folder"});
+             "` and name that folder");
   if (!buffer)
     return Status(
         ErrorCode::NoModel, path.str().str(),

@@ -10,10 +10,7 @@
 #include <limits>
 
 using namespace hone;
-using rt::ErrorCode;
 using rt::Json;
-using rt::Result;
-using rt::Status;
 
 Result<rt::GenerateSettings> hone::settleGenerateSettings(const Spec &spec,
                                                           int64_t positions) {
@@ -25,13 +22,12 @@ Result<rt::GenerateSettings> hone::settleGenerateSettings(const Spec &spec,
     settled.max_length =
         std::max<int64_t>(spec.train.max_seq_length, std::min(usual, most));
   if (settled.max_length > most)
-    return Status::error(
-        ErrorCode::SpecDisagreesWithModel,
-        {spec.placeOf("generate.max_length"),
-         "expected at most the model's max_position_embeddings, " +
-             std::to_string(positions) + ", but found " +
-             settled.max_length.text(),
-         "lower it: the model knows no later position"});
+    return Status(ErrorCode::SpecDisagreesWithModel,
+                  spec.placeOf("generate.max_length"),
+                  "expected at most the model's max_position_embeddings, " +
+                      std::to_string(positions) + ", but found " +
+                      settled.max_length.text(),
+                  "lower it: the model knows no later position");
   settled.prompt_rows =
       std::min<int64_t>(settled.prompt_rows, settled.max_length);
   return settled;
@@ -62,10 +58,9 @@ hone::readStopTokens(const std::string &directory) {
         if (found)
           add(id);
     if (!found)
-      return Status::error(
-          ErrorCode::BadConfig,
-          {path + ": /eos_token_id", "expected a token id or a list of them",
-           "take the file from the same place as the weights"});
+      return Status(ErrorCode::BadConfig, path + ": /eos_token_id",
+                    "expected a token id or a list of them",
+                    "take the file from the same place as the weights");
     return tokens;
   }
   return tokens;

@@ -1,7 +1,6 @@
 //===- GenerateRules.h - What a program that generates is made for --------===//
 
-#ifndef HONE_COMPILER_RULES_GENERATERULES_H
-#define HONE_COMPILER_RULES_GENERATERULES_H
+#pragma once
 
 #include "compiler/spec/Spec.h"
 
@@ -9,14 +8,12 @@ namespace hone {
 
 /// `spec.generate` with what its zeros stand for, for a model of `positions`
 /// positions, 0 if it does not say. Errors: SpecDisagreesWithModel.
-rt::Result<rt::GenerateSettings> settleGenerateSettings(const Spec &spec,
-                                                        int64_t positions);
+Result<rt::GenerateSettings> settleGenerateSettings(const Spec &spec,
+                                                    int64_t positions);
 
 /// The tokens that end a text of the model in `directory`: eos_token_id of
 /// generation_config.json, else of config.json; a number, a list, or none.
 /// Errors: BadConfig, those of reading a file.
-rt::Result<std::vector<int64_t>> readStopTokens(const std::string &directory);
+Result<std::vector<int64_t>> readStopTokens(const std::string &directory);
 
 } // namespace hone
-
-#endif

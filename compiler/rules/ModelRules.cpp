@@ -2,6 +2,7 @@
 
 #include "compiler/rules/ModelRules.h"
 #include "compiler/rules/SpecRules.h"
+#include "passes/methods/Methods.h"
 #include "passes/methods/StepSettings.h"
 #include "passes/module/Layers.h"
 #include "passes/module/ParameterTable.h"
@@ -12,8 +13,6 @@
 
 using namespace hone;
 using namespace mlir;
-using rt::ErrorCode;
-using rt::Status;
 
 Status hone::checkTables(ModuleOp module, const Spec &spec,
                          const rt::Integer &positions) {
@@ -24,15 +23,13 @@ Status hone::checkTables(ModuleOp module, const Spec &spec,
   });
   if (columns == 0 || positions <= most / columns)
     return Status::ok();
-  return Status::error(ErrorCode::TooManyRows,
-                       {spec.placeOf(positions.key()),
-                        "expected at most " + std::to_string(most / columns) +
-                            " positions for heads of " +
-                            std::to_string(2 * columns) +
-                            ", whose rotary embedding is a table, "
-                            "but found " +
-                            positions.text(),
-                        "lower it: longer sequences would have to be cut"});
+  return Status(ErrorCode::TooManyRows, spec.placeOf(positions.key()),
+                "expected at most " + std::to_string(most / columns) +
+                    " positions for heads of " + std::to_string(2 * columns) +
+                    ", whose rotary embedding is a table, "
+                    "but found " +
+                    positions.text(),
+                "lower it: longer sequences would have to be cut");
 }
 
 /// A trainable parameter that calls of both parts read; empty: there is none.
@@ -61,8 +58,8 @@ Status hone::checkLayers(ModuleOp module, const Spec &spec) {
     return Status::ok(); // reported when the step is derived
   auto refuse = [&](const rt::Setting &setting, const std::string &problem,
                     const std::string &remedy) {
-    return Status::error(ErrorCode::BadSpecValue,
-                         {spec.placeOf(setting.key()), problem, remedy});
+    return Status(ErrorCode::BadSpecValue, spec.placeOf(setting.key()), problem,
+                  remedy);
   };
   LayerParts cut;
   const int64_t count = Layers::of(*loss).count();
@@ -148,4 +145,28 @@ std::vector<std::string> hone::notesOnLayers(ModuleOp module,
           method->unselected.key() + " says, and their inputs are kept");
   }
   return notes;
+}
+
+Status hone::checkStepOptions(const StepOptions &given, const Spec &spec) {
+  auto refuse = [](const std::string &option, const std::string &problem,
+                   const std::string &remedy) {
+    return Status(ErrorCode::OptionsDisagree, "--step-options: " + option,
+                  problem, remedy);
+  };
+  const bool isCut = given.splitAfter >= 0;
+  if (spec.hasParts() && (isCut || !given.ranks.empty()))
+    return refuse(isCut ? "split-after" : "ranks",
+                  "parts with methods of their own are of one program",
+                  "leave it out, or remove parts");
+  if (spec.compares() && (isCut || !given.ranks.empty()))
+    return refuse(isCut ? "split-after" : "ranks",
+                  "gradients are compared in one program, which has all layers "
+                  "and batches",
+                  "leave it out, or remove train.compare");
+  if (given.ranks.empty() || hasBackward(spec))
+    return Status::ok();
+  return refuse("ranks",
+                "ranks exchange gradients, and method " + spec.train.method +
+                    " has none",
+                "leave ranks out, or set train.method to backprop");
 }

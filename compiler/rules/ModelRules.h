@@ -1,9 +1,9 @@
 //===- ModelRules.h - What a spec and its model say of each other ---------===//
 
-#ifndef HONE_COMPILER_RULES_MODELRULES_H
-#define HONE_COMPILER_RULES_MODELRULES_H
+#pragma once
 
 #include "compiler/spec/Spec.h"
+#include "passes/StepOptions.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -15,18 +15,20 @@ namespace hone {
 /// Tables of rotary embedding are constants of the program. `positions`: the
 /// key of `spec` that says how many. Errors: Usage for more than those may
 /// have.
-rt::Status checkTables(mlir::ModuleOp imported, const Spec &spec,
-                       const rt::Integer &positions);
+Status checkTables(mlir::ModuleOp imported, const Spec &spec,
+                   const rt::Integer &positions);
 
 /// That the model has the layers of parts, and as many as groups of them.
 /// Errors: Usage, naming the key.
-rt::Status checkLayers(mlir::ModuleOp imported, const Spec &spec);
+Status checkLayers(mlir::ModuleOp imported, const Spec &spec);
 
 /// What a user should know of a selection that leaves layers out which train
 /// nothing; behind checkLayers.
 std::vector<std::string> notesOnLayers(mlir::ModuleOp imported,
                                        const Spec &spec);
 
-} // namespace hone
+/// That `given`, of --step-options, suits the methods of `spec`. Errors:
+/// OptionsDisagree.
+Status checkStepOptions(const StepOptions &given, const Spec &spec);
 
-#endif
+} // namespace hone

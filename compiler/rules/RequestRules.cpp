@@ -7,21 +7,18 @@
 #include "llvm/Support/Path.h"
 
 using namespace hone;
-using rt::ErrorCode;
-using rt::Status;
 
 Status hone::cannotWrite(const std::string &path, const std::string &why) {
-  return Status::error(ErrorCode::CannotCreate,
-                       {path, "cannot be written: " + why,
-                        "check -o, the folder's permissions and the free "
-                        "space"});
+  return Status(ErrorCode::CannotCreate, path, "cannot be written: " + why,
+                "check -o, the folder's permissions and the free "
+                "space");
 }
 
 Status hone::checkRequest(const CompileRequest &request) {
   auto unused = [](const char *option, const char *reader) {
-    return Status::error(ErrorCode::OptionsDisagree,
-                         {option, std::string("only ") + reader + " reads it",
-                          std::string("leave ") + option + " out"});
+    return Status(ErrorCode::OptionsDisagree, option,
+                  std::string("only ") + reader + " reads it",
+                  std::string("leave ") + option + " out");
   };
   if (llvm::is_contained(request.programs, Program::Generate) &&
       request.selfCheck)
@@ -30,12 +27,10 @@ Status hone::checkRequest(const CompileRequest &request) {
     return unused("--emit", "a compilation that --stop-after does not end");
   if (request.selfCheck) {
     auto writes = [&](const char *option) {
-      return Status::error(
-          ErrorCode::OptionsDisagree,
-          {option,
-           "--self-check writes and prints nothing "
-           "but what it finds",
-           std::string("leave ") + option + " or --self-check out"});
+      return Status(ErrorCode::OptionsDisagree, option,
+                    "--self-check writes and prints nothing "
+                    "but what it finds",
+                    std::string("leave ") + option + " or --self-check out");
     };
     if (!request.output.empty())
       return writes("-o");

@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_RULES_REQUESTRULES_H
-#define HONE_COMPILER_RULES_REQUESTRULES_H
+#pragma once
 
 #include "compiler/driver/Compile.h"
 
@@ -13,17 +12,15 @@ namespace hone {
 
 /// Refuses options of a kind of output that is not asked for. Errors:
 /// OptionsDisagree.
-rt::Status checkRequest(const CompileRequest &request);
+Status checkRequest(const CompileRequest &request);
 
 /// That the output can take its place. Errors: CannotCreate.
-rt::Status checkOutput(const CompileRequest &request);
+Status checkOutput(const CompileRequest &request);
 
 /// That no file which is read is replaced. Errors: CannotCreate.
-rt::Status checkInputsStay(const CompileRequest &request, const Spec &spec);
+Status checkInputsStay(const CompileRequest &request, const Spec &spec);
 
 /// The error of an output that is not written.
-rt::Status cannotWrite(const std::string &path, const std::string &why);
+Status cannotWrite(const std::string &path, const std::string &why);
 
 } // namespace hone
-
-#endif

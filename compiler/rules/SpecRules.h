@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_RULES_SPECRULES_H
-#define HONE_COMPILER_RULES_SPECRULES_H
+#pragma once
 
 #include "compiler/spec/Spec.h"
 #include "passes/methods/Method.h"
@@ -14,23 +13,20 @@ namespace hone {
 
 /// Checks that `text` is what a person writes, before a parser of YAML sees it.
 /// Errors: Usage, naming `place`.
-rt::Status checkSpecText(llvm::StringRef text, const std::string &place);
+Status checkSpecText(llvm::StringRef text, const std::string &place);
 
 /// Checks `spec` after every key is set, and sets defaults that follow from
 /// other keys. Errors: Usage, naming the key.
-rt::Status checkSpec(Spec &spec);
+Status checkSpec(Spec &spec);
 
 /// Checks the rules of the methods of `spec`, which are theirs; those about the
 /// model, too, with its `layers`. Errors: Usage, naming the key.
-rt::Status checkMethods(
-    const Spec &spec,
-    llvm::function_ref<LayerCounts(const rt::MethodSettings &)> layers =
-        nullptr);
+Status checkMethods(const Spec &spec,
+                    llvm::function_ref<LayerCounts(const rt::MethodSettings &)>
+                        layers = nullptr);
 
 /// That the weights are stored in a type that they can train in, if they train:
 /// those that only generate may be in any.
-rt::Status checkTrainedWeights(const Spec &spec);
+Status checkTrainedWeights(const Spec &spec);
 
 } // namespace hone
-
-#endif

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_SELFCHECK_CHECKMODEL_H
-#define HONE_COMPILER_SELFCHECK_CHECKMODEL_H
+#pragma once
 
 #include "compiler/selfcheck/EntryProgram.h"
 #include "passes/module/ParameterTable.h"
@@ -96,5 +95,3 @@ private:
 };
 
 } // namespace hone::selfcheck
-
-#endif

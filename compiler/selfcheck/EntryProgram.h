@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_SELFCHECK_ENTRYPROGRAM_H
-#define HONE_COMPILER_SELFCHECK_ENTRYPROGRAM_H
+#pragma once
 
 #include "targets/host/LoadedModule.h"
 #include "threads/Pool.h"
@@ -73,5 +72,3 @@ private:
 };
 
 } // namespace hone
-
-#endif

@@ -18,9 +18,6 @@
 
 #include "mlir/Pass/PassManager.h"
 
-#include <algorithm>
-#include <map>
-
 using namespace mlir;
 using namespace hone;
 using namespace hone::selfcheck;

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_SELFCHECK_MODELCHECKS_H
-#define HONE_COMPILER_SELFCHECK_MODELCHECKS_H
+#pragma once
 
 #include "compiler/selfcheck/Report.h"
 
@@ -53,5 +52,3 @@ llvm::Error checkModel(const ModelCheckRequest &request, rt::Pool &pool,
                        Report &report);
 
 } // namespace hone::selfcheck
-
-#endif

@@ -1,7 +1,6 @@
 //===- ModelProgram.h - The small model, compiled to be checked -----------===//
 
-#ifndef HONE_COMPILER_SELFCHECK_MODELPROGRAM_H
-#define HONE_COMPILER_SELFCHECK_MODELPROGRAM_H
+#pragma once
 
 #include "compiler/selfcheck/CheckModel.h"
 #include "compiler/selfcheck/EntryProgram.h"
@@ -85,5 +84,3 @@ double slopeOf(llvm::function_ref<double(const std::vector<double> &)> loss,
                llvm::ArrayRef<double> direction);
 
 } // namespace hone::selfcheck
-
-#endif

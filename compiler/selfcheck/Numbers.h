@@ -1,7 +1,6 @@
 //===- Numbers.h - Sums and differences of checks -------------------------===//
 
-#ifndef HONE_COMPILER_SELFCHECK_NUMBERS_H
-#define HONE_COMPILER_SELFCHECK_NUMBERS_H
+#pragma once
 
 #include "llvm/ADT/ArrayRef.h"
 
@@ -38,5 +37,3 @@ inline std::array<Sample, 4> derivativeSamples(double step) {
 }
 
 } // namespace hone::selfcheck
-
-#endif

@@ -7,8 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_SELFCHECK_OPCHECKS_H
-#define HONE_COMPILER_SELFCHECK_OPCHECKS_H
+#pragma once
 
 #include "compiler/selfcheck/Report.h"
 
@@ -40,5 +39,3 @@ llvm::Error checkOps(mlir::ModuleOp module, llvm::ArrayRef<OpSubject> ops,
                      rt::Pool &pool, Report &report);
 
 } // namespace hone::selfcheck
-
-#endif

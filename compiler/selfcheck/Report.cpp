@@ -6,8 +6,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
-#include <algorithm>
-
 using namespace hone;
 using namespace hone::selfcheck;
 
@@ -38,19 +36,18 @@ std::string Report::table() const {
   return text;
 }
 
-rt::Status Report::status(const std::string &place) const {
+Status Report::status(const std::string &place) const {
   auto failed =
       llvm::find_if(checks, [](const Check &c) { return !c.holds(); });
   if (failed == checks.end())
-    return rt::Status::ok();
+    return Status::ok();
   std::string what = failed->subject;
   if (!failed->culprit.empty())
     what += ": " + failed->culprit;
-  return rt::Status::error(
-      rt::ErrorCode::SelfCheckFailed,
-      {place,
-       llvm::formatv("{0}, {1}: expected an error of at most {2:e0} but "
-                     "found {3:e1}",
-                     failed->method, what, failed->limit, failed->error),
-       "do not train with this spec; please report it with config.json"});
+  return Status(
+      ErrorCode::SelfCheckFailed, place,
+      llvm::formatv("{0}, {1}: expected an error of at most {2:e0} but "
+                    "found {3:e1}",
+                    failed->method, what, failed->limit, failed->error),
+      "do not train with this spec; please report it with config.json");
 }

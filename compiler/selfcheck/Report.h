@@ -1,7 +1,6 @@
 //===- Report.h - What a self-check found ---------------------------------===//
 
-#ifndef HONE_COMPILER_SELFCHECK_REPORT_H
-#define HONE_COMPILER_SELFCHECK_REPORT_H
+#pragma once
 
 #include "base/Status.h"
 
@@ -32,9 +31,7 @@ struct Report {
   /// A line for each check, and one for all.
   std::string table() const;
   /// Errors: SelfCheckFailed, naming the first check that does not hold.
-  rt::Status status(const std::string &place) const;
+  Status status(const std::string &place) const;
 };
 
 } // namespace hone::selfcheck
-
-#endif

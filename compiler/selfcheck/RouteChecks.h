@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_SELFCHECK_ROUTECHECKS_H
-#define HONE_COMPILER_SELFCHECK_ROUTECHECKS_H
+#pragma once
 
 #include "compiler/selfcheck/ModelChecks.h"
 #include "compiler/selfcheck/ModelProgram.h"
@@ -23,5 +22,3 @@ llvm::Error checkRoute(Route route, const ModelCheckRequest &request,
                        Report &report);
 
 } // namespace hone::selfcheck
-
-#endif

@@ -18,9 +18,6 @@
 using namespace mlir;
 using namespace hone;
 using namespace hone::selfcheck;
-using rt::ErrorCode;
-using rt::Result;
-using rt::Status;
 
 /// That what is compiled for `target` can be run here.
 static Status checkMachine(const Spec &spec, const Target &target) {
@@ -32,13 +29,12 @@ static Status checkMachine(const Spec &spec, const Target &target) {
     needs = "needs a CPU with " + missing;
   if (needs.empty())
     return Status::ok();
-  return Status::error(ErrorCode::OtherProcessor,
-                       {spec.placeOf("target.triple"),
-                        "expected a target that this machine can run, since "
-                        "--self-check runs what it compiles, but " +
-                            target.describe() + " " + needs,
-                        "run honec on such a machine, or check with "
-                        "--target=native"});
+  return Status(ErrorCode::OtherProcessor, spec.placeOf("target.triple"),
+                "expected a target that this machine can run, since "
+                "--self-check runs what it compiles, but " +
+                    target.describe() + " " + needs,
+                "run honec on such a machine, or check with "
+                "--target=native");
 }
 
 /// That a layer can be in memory in f64: a configuration without weights beside
@@ -51,13 +47,12 @@ static Status checkSize(ModuleOp shrunk, const Spec &spec) {
   });
   if (elements <= most)
     return Status::ok();
-  return Status::error(
-      ErrorCode::BadConfig,
-      {spec.model,
-       llvm::formatv("expected blocks of at most {0:e1} numbers in all to "
-                     "check, but found {1:e1}",
-                     most, elements),
-       "if these widths are right, check narrower layers of the family"});
+  return Status(
+      ErrorCode::BadConfig, spec.model,
+      llvm::formatv("expected blocks of at most {0:e1} numbers in all to "
+                    "check, but found {1:e1}",
+                    most, elements),
+      "if these widths are right, check narrower layers of the family");
 }
 
 /// What roundings may add up to in a tensor of the gradient, relative. The
@@ -127,20 +122,18 @@ static std::pair<std::error_code, std::string> describe(llvm::Error error) {
 
 Result<Report> hone::selfCheck(ModuleOp module, const Spec &spec,
                                const Target &target) {
-  if (Status status = checkMachine(spec, target); !status.isOk())
-    return status;
+  HONE_TRY(checkMachine(spec, target));
   auto failed = [&](llvm::Error failure) {
     auto [code, why] = describe(std::move(failure));
     if (code != llvm::inconvertibleErrorCode())
-      return Status::error(ErrorCode::CannotCreate,
-                           {"a temporary file", why,
-                            "check the free space and the permissions of "
-                            "$TMPDIR"});
-    return Status::error(
-        spec.isMlir() ? ErrorCode::ModuleRefused : ErrorCode::Bug,
-        {spec.model, "cannot be checked: " + why,
-         spec.isMlir() ? "see the message above"
-                       : "please report this with config.json and the spec"});
+      return Status(ErrorCode::CannotCreate, "a temporary file", why,
+                    "check the free space and the permissions of "
+                    "$TMPDIR");
+    return Status(spec.isMlir() ? ErrorCode::ModuleRefused : ErrorCode::Bug,
+                  spec.model, "cannot be checked: " + why,
+                  spec.isMlir()
+                      ? "see the message above"
+                      : "please report this with config.json and the spec");
   };
   auto reference = createTarget(TargetRequest::parse("reference"));
   if (!reference)
@@ -151,8 +144,7 @@ Result<Report> hone::selfCheck(ModuleOp module, const Spec &spec,
 
   Report report;
   shrink(module);
-  if (Status status = checkSize(module, spec); !status.isOk())
-    return status;
+  HONE_TRY(checkSize(module, spec));
   OwningOpRef<ModuleOp> float64(module.clone());
   convertToFloat64(*float64);
   if (llvm::Error error = checkOps(*float64, findOps(*float64), kRows, target,

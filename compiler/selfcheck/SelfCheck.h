@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_SELFCHECK_SELFCHECK_H
-#define HONE_COMPILER_SELFCHECK_SELFCHECK_H
+#pragma once
 
 #include "compiler/selfcheck/Report.h"
 #include "compiler/spec/Spec.h"
@@ -19,9 +18,7 @@ namespace hone {
 /// its element types and storages, and is cut to a small model by that. What
 /// disagrees is in the report. Errors: OtherProcessor if this machine cannot
 /// run the target's code; BadData or Internal if nothing can be derived.
-rt::Result<selfcheck::Report> selfCheck(mlir::ModuleOp module, const Spec &spec,
-                                        const Target &target);
+Result<selfcheck::Report> selfCheck(mlir::ModuleOp module, const Spec &spec,
+                                    const Target &target);
 
 } // namespace hone
-
-#endif

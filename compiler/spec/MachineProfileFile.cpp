@@ -8,17 +8,14 @@
 #include <cmath>
 
 using namespace hone;
-using rt::ErrorCode;
-using rt::Result;
-using rt::Status;
 
 Result<MachineProfile> hone::readProfile(const std::string &path) {
   constexpr const char *remedy =
       "write one with ./dev bench --profile FILE, or leave target.profile out";
   Result<rt::MappedFile> file = rt::MappedFile::open(path);
   if (!file.isOk())
-    return Status::error(*file.status().errorCode(),
-                         {path, file.status().message().problem, remedy});
+    return Status(*file.status().errorCode(), path,
+                  file.status().message().problem, remedy);
   HONE_ASSIGN(rt::Json parsed, rt::Json::parse(file.value().bytes(), path));
   MachineProfile profile;
   const std::pair<const char *, double *> rates[] = {
@@ -34,11 +31,10 @@ Result<MachineProfile> hone::readProfile(const std::string &path) {
     bool good = value && value->isNumber() && std::isfinite(value->number()) &&
                 value->number() > 0;
     if (!good)
-      return Status::error(
-          ErrorCode::BadProfile,
-          {path,
-           std::string("expected '") + name + "' to be a number greater than 0",
-           remedy});
+      return Status(ErrorCode::BadProfile, path,
+                    std::string("expected '") + name +
+                        "' to be a number greater than 0",
+                    remedy);
     *rate = value->number();
   }
   return profile;

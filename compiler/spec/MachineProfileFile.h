@@ -8,8 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_SPEC_MACHINEPROFILEFILE_H
-#define HONE_COMPILER_SPEC_MACHINEPROFILEFILE_H
+#pragma once
 
 #include "base/Status.h"
 #include "passes/plan/CostEstimate.h"
@@ -17,8 +16,6 @@
 namespace hone {
 
 /// Errors: NoInput; BadData for what is not such an object of positive numbers.
-rt::Result<MachineProfile> readProfile(const std::string &path);
+Result<MachineProfile> readProfile(const std::string &path);
 
 } // namespace hone
-
-#endif

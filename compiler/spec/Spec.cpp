@@ -273,7 +273,7 @@ Status SpecReader::setKey(const std::string &name, const YAML::Node &node,
   for (rt::Setting *setting : spec.all())
     if (setting->key() == name) {
       std::string &giver = spec.given[name];
-      if (!giver.empty())
+      if (StringRef(giver).starts_with("--")) // what `hone` chose gives way
         return error(ErrorCode::RepeatedKey, keyNode, name,
                      giver + " sets the key, too", "remove one of the two");
       giver = option;

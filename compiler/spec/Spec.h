@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_SPEC_SPEC_H
-#define HONE_COMPILER_SPEC_SPEC_H
+#pragma once
 
 #include "base/Status.h"
 #include "module/Settings.h"
@@ -19,7 +18,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace hone {
 
@@ -68,12 +66,12 @@ struct SpecOverride {
 /// relative to the file, paths in overrides to the working directory. A folder
 /// is the model of a spec that says nothing else. Errors: NoInput; Usage with
 /// file:line:column and the key.
-rt::Result<Spec> readSpec(const std::string &path,
-                          llvm::ArrayRef<SpecOverride> overrides);
+Result<Spec> readSpec(const std::string &path,
+                      llvm::ArrayRef<SpecOverride> overrides);
 
 /// The same for a text; `place` names it in messages.
-rt::Result<Spec> parseSpec(const std::string &text, const std::string &place,
-                           llvm::ArrayRef<SpecOverride> overrides = {});
+Result<Spec> parseSpec(const std::string &text, const std::string &place,
+                       llvm::ArrayRef<SpecOverride> overrides = {});
 
 /// Every key with its type, default, allowed values and meaning.
 std::string describeSpecKeys();
@@ -82,5 +80,3 @@ std::string describeSpecKeys();
 std::string specSectionJson(const Spec &spec, llvm::StringRef section);
 
 } // namespace hone
-
-#endif

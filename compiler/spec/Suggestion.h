@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_SPEC_SUGGESTION_H
-#define HONE_COMPILER_SPEC_SUGGESTION_H
+#pragma once
 
 #include "base/NearestName.h"
 
@@ -27,5 +26,3 @@ inline std::string suggest(llvm::StringRef word,
 }
 
 } // namespace hone
-
-#endif

@@ -7,9 +7,9 @@
 #include "chat/TemplateLexer.h"
 #include "compiler/text/TokenizerFolder.h"
 
-#include <algorithm>
+using namespace hone::rt;
 
-namespace hone::rt {
+namespace hone {
 
 static constexpr const char *GetAgain =
     "take the file again from where the model came from";
@@ -37,8 +37,8 @@ private:
 
 static Status badFile(const std::string &place, const Json &where,
                       const std::string &problem) {
-  return Status::error(ErrorCode::BadTokenizer,
-                       {placeOf(place, where), problem, GetAgain});
+  return Status(ErrorCode::BadTokenizer, placeOf(place, where), problem,
+                GetAgain);
 }
 
 /// Leaves `source` empty when there is none.
@@ -58,8 +58,7 @@ Status ChatBuilder::findTemplate() {
   if (found->isArray()) {
     const Json *standard = nullptr;
     for (const Json &each : found->array()) {
-      const Json *name = each.find("name");
-      if (name != nullptr && name->isString() && name->string() == "default")
+      if (each.has("name", "default"))
         standard = each.find("template");
     }
     if (standard == nullptr)
@@ -112,4 +111,4 @@ Result<std::string> buildChatBlock(const std::string &modelDir) {
   return ChatBuilder(modelDir).build();
 }
 
-} // namespace hone::rt
+} // namespace hone

@@ -4,14 +4,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_TEXT_CHATBUILDER_H
-#define HONE_COMPILER_TEXT_CHATBUILDER_H
+#pragma once
 
 #include "base/Status.h"
 
 #include <string>
 
-namespace hone::rt {
+namespace hone {
 
 /// The block of the model in `modelDir`, or an empty string when it has no
 /// chat template: chat_template.jinja, else chat_template of
@@ -19,6 +18,4 @@ namespace hone::rt {
 /// Errors: BadTokenizer, BadChatTemplate, UnsupportedChatTemplate.
 Result<std::string> buildChatBlock(const std::string &modelDir);
 
-} // namespace hone::rt
-
-#endif
+} // namespace hone

@@ -22,7 +22,9 @@
 #include <cstdio>
 #include <map>
 
-namespace hone::rt {
+using namespace hone::rt;
+
+namespace hone {
 
 namespace {
 
@@ -81,8 +83,8 @@ static constexpr const char *GetAgain =
 
 static Status badFile(const std::string &place, std::string problem,
                       std::string remedy = GetAgain) {
-  return Status::error(ErrorCode::BadTokenizer,
-                       {place, std::move(problem), std::move(remedy)});
+  return Status(ErrorCode::BadTokenizer, place, std::move(problem),
+                std::move(remedy));
 }
 
 /// GPT-2's bytes_to_unicode: the printable characters of Latin-1 stand for
@@ -161,10 +163,7 @@ Status TokenizerBuilder::addVocabulary(JsonReader &reader,
 /// AddedToken has it.
 static uint32_t addedFlags(const Json &token) {
   const auto flag = [&](const char *key, uint32_t bit, bool standard) {
-    const Json *value = token.find(key);
-    const bool isSet =
-        value != nullptr && value->isBool() ? value->boolean() : standard;
-    return isSet ? bit : 0;
+    return token.flag(key, standard) ? bit : 0;
   };
   const uint32_t special = flag("special", AddedToken::Special, true);
   return special | flag("lstrip", AddedToken::LeftStrip, false) |
@@ -183,8 +182,7 @@ Status TokenizerBuilder::addAddedToken(int64_t id, const Json &token,
     return unsupportedTokenizer(file, &token,
                                 "the added token \"" + name + "\" " + problem);
   };
-  const Json *word = token.find("single_word");
-  if (word != nullptr && word->isBool() && word->boolean())
+  if (token.flag("single_word", false))
     return unsupported("has single_word, which is not supported");
   const uint32_t flags = addedFlags(token);
   const auto known = ids.find(name);
@@ -227,9 +225,8 @@ Status TokenizerBuilder::addToSettings(const Json &list,
   }
   for (const auto &[id, token] : sorted) {
     const auto found = added.find(id);
-    const Json *content = token->find("content");
-    if (found == added.end() || content == nullptr || !content->isString() ||
-        content->string() != out.added[found->second].text) {
+    if (found == added.end() ||
+        !token->has("content", out.added[found->second].text)) {
       HONE_TRY(addAddedToken(id, *token, file));
       continue;
     }
@@ -238,8 +235,7 @@ Status TokenizerBuilder::addToSettings(const Json &list,
     uint32_t other = (flags ^ same.flags) & ~uint32_t(AddedToken::Special);
     if ((same.flags & AddedToken::Special) != 0)
       other &= ~uint32_t(AddedToken::Normalized);
-    const Json *word = token->find("single_word");
-    if (other != 0 || (word != nullptr && word->isBool() && word->boolean()))
+    if (other != 0 || token->flag("single_word", false))
       return unsupportedTokenizer(
           file, token,
           "the added token \"" + same.text +
@@ -497,8 +493,7 @@ Status TokenizerBuilder::chooseStages() {
     if (kind != known)
       continue;
     out.preTokenizer = PreTokenizerKind::Gpt2;
-    const Json *prefix = tokenizerConfig.find("add_prefix_space");
-    out.prefixSpace = prefix != nullptr && prefix->boolean();
+    out.prefixSpace = tokenizerConfig.flag("add_prefix_space", false);
     return Status::ok();
   }
   for (std::string_view known : Qwen2Names) {
@@ -508,24 +503,22 @@ Status TokenizerBuilder::chooseStages() {
     out.nfc = true;
     return Status::ok();
   }
-  return Status::error(
-      ErrorCode::UnsupportedTokenizer,
-      {folder.path("vocab.json"),
-       "how to cut text is not known: expected tokenizer_class in "
-       "tokenizer_config.json or model_type in config.json to name GPT-2, OPT, "
-       "GPT-Neo or Qwen2 but found \"" +
-           kind + "\"",
-       "add the model's tokenizer.json to the folder"});
+  return Status(
+      ErrorCode::UnsupportedTokenizer, folder.path("vocab.json"),
+      "how to cut text is not known: expected tokenizer_class in "
+      "tokenizer_config.json or model_type in config.json to name GPT-2, OPT, "
+      "GPT-Neo or Qwen2 but found \"" +
+          kind + "\"",
+      "add the model's tokenizer.json to the folder");
 }
 
 Status TokenizerBuilder::readVocabAndMerges() {
   for (const char *file : {"vocab.json", "merges.txt"})
     if (!folder.has(file))
-      return Status::error(ErrorCode::IncompleteTokenizer,
-                           {folder.path(file),
-                            "vocab.json and merges.txt make a tokenizer "
-                            "together, but this one is missing",
-                            "add it, or the model's tokenizer.json"});
+      return Status(ErrorCode::IncompleteTokenizer, folder.path(file),
+                    "vocab.json and merges.txt make a tokenizer "
+                    "together, but this one is missing",
+                    "add it, or the model's tokenizer.json");
   HONE_ASSIGN(MappedFile mapped, MappedFile::open(folder.path("vocab.json")));
   limitIds(mapped);
   JsonReader reader(mapped.bytes(), folder.path("vocab.json"),
@@ -694,4 +687,4 @@ Result<std::string> buildTokenizerTable(const std::string &modelDir) {
   return TokenizerBuilder(modelDir).build();
 }
 
-} // namespace hone::rt
+} // namespace hone

@@ -5,14 +5,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_TEXT_TOKENIZERBUILDER_H
-#define HONE_COMPILER_TEXT_TOKENIZERBUILDER_H
+#pragma once
 
 #include "base/Status.h"
 
 #include <string>
 
-namespace hone::rt {
+namespace hone {
 
 /// The table (TokenizerTable.h) of the tokenizer in `modelDir`, or an empty
 /// string when the folder has no tokenizer. Reads tokenizer.json, or else
@@ -20,6 +19,4 @@ namespace hone::rt {
 /// them. Errors: BadData for a tokenizer that is malformed or not supported.
 Result<std::string> buildTokenizerTable(const std::string &modelDir);
 
-} // namespace hone::rt
-
-#endif
+} // namespace hone

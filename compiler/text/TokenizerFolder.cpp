@@ -8,7 +8,9 @@
 
 #include <algorithm>
 
-namespace hone::rt {
+using namespace hone::rt;
+
+namespace hone {
 
 bool TokenizerFolder::has(const char *file) const {
   platform::FileInfo info;
@@ -35,4 +37,4 @@ std::string placeOf(const std::string &file, const Json &where) {
          std::to_string(where.column());
 }
 
-} // namespace hone::rt
+} // namespace hone

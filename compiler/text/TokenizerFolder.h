@@ -1,7 +1,6 @@
 //===- TokenizerFolder.h - The tokenizer's files of a Hugging Face model --===//
 
-#ifndef HONE_COMPILER_TEXT_TOKENIZERFOLDER_H
-#define HONE_COMPILER_TEXT_TOKENIZERFOLDER_H
+#pragma once
 
 #include "base/Json.h"
 #include "base/Status.h"
@@ -10,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace hone::rt {
+namespace hone {
 
 class TokenizerFolder {
 public:
@@ -24,15 +23,13 @@ public:
   /// Errors: BadTokenizer, as MappedFile::open.
   Status readMembers(const char *file,
                      std::initializer_list<std::string_view> wanted,
-                     Json &out) const;
+                     rt::Json &out) const;
 
 private:
   std::string name;
 };
 
 /// "tokenizer.json:3:14"
-std::string placeOf(const std::string &file, const Json &where);
+std::string placeOf(const std::string &file, const rt::Json &where);
 
-} // namespace hone::rt
-
-#endif
+} // namespace hone

@@ -6,11 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/text/TokenizerPipeline.h"
+#include "compiler/text/TokenizerFolder.h"
 
 #include <algorithm>
 #include <initializer_list>
 
-namespace hone::rt {
+using namespace hone::rt;
+
+namespace hone {
 
 static constexpr std::string_view Metaspace = "\xE2\x96\x81";
 
@@ -38,31 +41,18 @@ static constexpr KnownPattern KnownPatterns[] = {
 
 Status unsupportedTokenizer(const std::string &path, const Json *where,
                             const std::string &problem) {
-  std::string place = path;
-  if (where != nullptr)
-    place += ":" + std::to_string(where->line()) + ":" +
-             std::to_string(where->column());
-  return Status::error(
+  return Status(
       ErrorCode::UnsupportedTokenizer,
-      {place, problem,
-       "use a model with a byte-level BPE tokenizer (GPT-2, Qwen2, Llama 3, "
-       "SmolLM2) or a byte-fallback BPE one (Llama 2, Gemma), or tokenise the "
-       "data "
-       "yourself and train on JSONL lines with \"input_ids\""});
+      where == nullptr ? path : placeOf(path, *where), problem,
+      "use a model with a byte-level BPE tokenizer (GPT-2, Qwen2, Llama 3, "
+      "SmolLM2) or a byte-fallback BPE one (Llama 2, Gemma), or tokenise the "
+      "data "
+      "yourself and train on JSONL lines with \"input_ids\"");
 }
 
 static std::string typeOf(const Json &stage) {
   const Json *type = stage.find("type");
   return type != nullptr && type->isString() ? type->string() : std::string();
-}
-
-static bool stringIs(const Json *value, std::string_view expected) {
-  return value != nullptr && value->isString() && value->string() == expected;
-}
-
-static bool flag(const Json &stage, const char *key, bool standard) {
-  const Json *value = stage.find(key);
-  return value != nullptr && value->isBool() ? value->boolean() : standard;
 }
 
 /// Whether `stage` has all of `required` and nothing beside those, `optional`
@@ -103,14 +93,14 @@ static Status readNormalizer(const Json &stage, const std::string &path,
   }
   // A second one would put a second space in front.
   if (type == "Prepend" && hasFields(stage, {"prepend"}) && !out.prependSpace &&
-      stringIs(stage.find("prepend"), Metaspace)) {
+      stage.has("prepend", Metaspace)) {
     out.prependSpace = true;
     return Status::ok();
   }
   if (type == "Replace" && hasFields(stage, {"pattern", "content"})) {
     const Json *pattern = stage.find("pattern");
-    if (pattern != nullptr && stringIs(pattern->find("String"), " ") &&
-        stringIs(stage.find("content"), Metaspace)) {
+    if (pattern != nullptr && pattern->has("String", " ") &&
+        stage.has("content", Metaspace)) {
       out.metaspace = out.replacesSpaces = true;
       return Status::ok();
     }
@@ -136,13 +126,13 @@ static Status readNormalizer(const Json &stage, const std::string &path,
 static Status readByteLevel(const Json &stage, const std::string &path,
                             PreTokenizerKind withRegex, bool mayPrefix,
                             TokenizerDefinition &out) {
-  out.prefixSpace = flag(stage, "add_prefix_space", true);
+  out.prefixSpace = stage.flag("add_prefix_space", true);
   if (out.prefixSpace && !mayPrefix)
     return unsupportedTokenizer(
         path, &stage,
         "ByteLevel with add_prefix_space behind another pre-tokenizer is not "
         "supported");
-  if (flag(stage, "use_regex", true))
+  if (stage.flag("use_regex", true))
     out.preTokenizer = withRegex;
   return Status::ok();
 }
@@ -158,9 +148,9 @@ static Status readSequence(const Json &stage, const std::string &path,
         "the pre-tokenizer is a Sequence other than Split or Digits followed "
         "by ByteLevel");
   const Json &first = parts->array()[0], &second = parts->array()[1];
-  const bool usesRegex = flag(second, "use_regex", true);
+  const bool usesRegex = second.flag("use_regex", true);
   if (typeOf(first) == "Digits" && hasFields(first, {"individual_digits"}) &&
-      flag(first, "individual_digits", false) && usesRegex)
+      first.flag("individual_digits", false) && usesRegex)
     return readByteLevel(second, path, PreTokenizerKind::Gpt2Digits,
                          /*mayPrefix=*/false, out);
   const Json *pattern = first.find("pattern");
@@ -168,8 +158,8 @@ static Status readSequence(const Json &stage, const std::string &path,
   if (typeOf(first) != "Split" ||
       !hasFields(first, {"pattern", "behavior", "invert"}) ||
       regex == nullptr || !regex->isString() ||
-      !stringIs(first.find("behavior"), "Isolated") ||
-      flag(first, "invert", false) || usesRegex)
+      !first.has("behavior", "Isolated") || first.flag("invert", false) ||
+      usesRegex)
     return unsupportedTokenizer(
         path, &first,
         "the pre-tokenizer \"" + typeOf(first) +
@@ -189,16 +179,16 @@ static Status readSequence(const Json &stage, const std::string &path,
 
 /// Metaspace that does not split is Prepend and Replace in another place.
 static bool readMetaspace(const Json &stage, TokenizerDefinition &out) {
-  if (!stringIs(stage.find("replacement"), Metaspace) ||
+  if (!stage.has("replacement", Metaspace) ||
       !hasFields(stage, {"replacement"},
                  {"add_prefix_space", "prepend_scheme", "split", "str_rep"}) ||
-      flag(stage, "split", true) || out.metaspace || out.prependSpace)
+      stage.flag("split", true) || out.metaspace || out.prependSpace)
     return false;
   out.metaspace = true;
-  const Json *scheme = stage.find("prepend_scheme");
-  out.prefixSpace = scheme == nullptr ? flag(stage, "add_prefix_space", true)
-                                      : !stringIs(scheme, "never");
-  out.prefixOnce = stringIs(scheme, "first");
+  out.prefixSpace = stage.find("prepend_scheme") == nullptr
+                        ? stage.flag("add_prefix_space", true)
+                        : !stage.has("prepend_scheme", "never");
+  out.prefixOnce = stage.has("prepend_scheme", "first");
   return true;
 }
 
@@ -207,8 +197,7 @@ static bool cutsNothing(const Json &stage, const TokenizerDefinition &out) {
   const Json *pattern = stage.find("pattern");
   return out.replacesSpaces && typeOf(stage) == "Split" &&
          hasFields(stage, {"pattern", "behavior", "invert"}) &&
-         stringIs(pattern->find("String"), " ") &&
-         !flag(stage, "invert", false);
+         pattern->has("String", " ") && !stage.flag("invert", false);
 }
 
 static Status readPreTokenizer(const Json &stage, const std::string &path,
@@ -248,7 +237,7 @@ static Status readTemplate(const Json &stage, const std::string &path,
   bool seenText = false;
   for (const Json &item : single->array()) {
     if (const Json *text = item.find("Sequence")) {
-      if (seenText || !stringIs(text->find("id"), "A"))
+      if (seenText || !text->has("id", "A"))
         return broken(item);
       seenText = true;
       continue;
@@ -316,4 +305,4 @@ Status readPipeline(const Json &root, const std::string &path,
   return readPostProcessor(stage("post_processor"), path, out);
 }
 
-} // namespace hone::rt
+} // namespace hone

@@ -6,15 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_TEXT_TOKENIZERPIPELINE_H
-#define HONE_COMPILER_TEXT_TOKENIZERPIPELINE_H
+#pragma once
 
 #include "base/Json.h"
 #include "text/TokenizerTable.h"
 
 #include <string>
 
-namespace hone::rt {
+namespace hone {
 
 /// Whether the vocabulary spells bytes with GPT-2's printable alphabet.
 struct PipelineStages {
@@ -23,13 +22,12 @@ struct PipelineStages {
 
 /// Reads the three stages of `root`, the content of the file `path`, into
 /// `definition`. Errors: BadData for a stage that is not supported.
-Status readPipeline(const Json &root, const std::string &path,
-                    TokenizerDefinition &definition, PipelineStages &stages);
+Status readPipeline(const rt::Json &root, const std::string &path,
+                    rt::TokenizerDefinition &definition,
+                    PipelineStages &stages);
 
 /// BadData: "expected <expected> but found <found>" at `where` in `path`.
-Status unsupportedTokenizer(const std::string &path, const Json *where,
+Status unsupportedTokenizer(const std::string &path, const rt::Json *where,
                             const std::string &problem);
 
-} // namespace hone::rt
-
-#endif
+} // namespace hone

@@ -13,8 +13,6 @@
 
 using namespace hone;
 using llvm::StringRef;
-using rt::Result;
-using rt::Status;
 
 /// Empty if there is no such file.
 static Result<std::string> contentOf(const std::string &path) {
@@ -22,10 +20,9 @@ static Result<std::string> contentOf(const std::string &path) {
     return std::string();
   auto buffer = llvm::MemoryBuffer::getFile(path);
   if (!buffer)
-    return Status::error(rt::ErrorCode::CannotRead,
-                         {path,
-                          "cannot be read: " + buffer.getError().message(),
-                          "check the file's permissions"});
+    return Status(ErrorCode::CannotRead, path,
+                  "cannot be read: " + buffer.getError().message(),
+                  "check the file's permissions");
   return (*buffer)->getBuffer().str();
 }
 

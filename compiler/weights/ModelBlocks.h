@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_WEIGHTS_MODELBLOCKS_H
-#define HONE_COMPILER_WEIGHTS_MODELBLOCKS_H
+#pragma once
 
 #include "compiler/weights/WeightIndex.h"
 #include "compiler/weights/WeightWriter.h"
@@ -18,10 +17,8 @@ namespace hone {
 /// `source` has. `folder` is a Hugging Face directory, or empty: then there is
 /// one file, of the parameters by name. The element type in config.json becomes
 /// that of `stored`. Errors: MissingTensor, CannotRead.
-rt::Result<std::vector<WeightBlock>>
+Result<std::vector<WeightBlock>>
 collectModelBlocks(const WeightIndex &source, llvm::ArrayRef<Parameter> trained,
                    const std::string &folder, mlir::Type stored);
 
 } // namespace hone
-
-#endif

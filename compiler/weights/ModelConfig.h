@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_WEIGHTS_MODELCONFIG_H
-#define HONE_COMPILER_WEIGHTS_MODELCONFIG_H
+#pragma once
 
 #include "base/Dtype.h"
 #include "base/Json.h"
@@ -36,5 +35,3 @@ struct ConfigChanges {
 std::string renderConfig(const rt::Json &config, const ConfigChanges &changes);
 
 } // namespace hone
-
-#endif

@@ -9,9 +9,6 @@
 #include "llvm/Support/Path.h"
 
 using namespace hone;
-using rt::ErrorCode;
-using rt::Result;
-using rt::Status;
 
 /// The folder or file that the weights are in.
 static std::string weightsPath(const Spec &spec) {
@@ -49,19 +46,17 @@ Result<ModelSources> hone::findSources(WeightIndex tensors, const Spec &spec,
   std::string folder = weightsPath(spec);
   if (spec.isMlir())
     folder = llvm::sys::path::parent_path(folder).str();
-  HONE_ASSIGN(sources.tokenizer, rt::buildTokenizerTable(folder));
+  HONE_ASSIGN(sources.tokenizer, buildTokenizerTable(folder));
   if (sources.tokenizer.empty())
     return std::move(sources);
   HONE_ASSIGN(rt::TokenizerTable table,
               rt::TokenizerTable::open(sources.tokenizer, folder));
   if (vocabSize && table.tokenCount() > vocabSize)
-    return Status::error(
-        ErrorCode::TokenizerMisfit,
-        {folder + "/tokenizer.json",
-         "expected ids below vocab_size, " + std::to_string(vocabSize) +
-             ", but the tokenizer has " + std::to_string(table.tokenCount()) +
-             " tokens",
-         "take the tokenizer from the same place as the weights"});
-  HONE_ASSIGN(sources.chat, rt::buildChatBlock(folder));
+    return Status(ErrorCode::TokenizerMisfit, folder + "/tokenizer.json",
+                  "expected ids below vocab_size, " +
+                      std::to_string(vocabSize) + ", but the tokenizer has " +
+                      std::to_string(table.tokenCount()) + " tokens",
+                  "take the tokenizer from the same place as the weights");
+  HONE_ASSIGN(sources.chat, buildChatBlock(folder));
   return std::move(sources);
 }

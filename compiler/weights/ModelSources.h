@@ -1,7 +1,6 @@
 //===- ModelSources.h - What a program's weights are made of --------------===//
 
-#ifndef HONE_COMPILER_WEIGHTS_MODELSOURCES_H
-#define HONE_COMPILER_WEIGHTS_MODELSOURCES_H
+#pragma once
 
 #include "compiler/import/HuggingFaceModel.h"
 #include "compiler/spec/Spec.h"
@@ -18,16 +17,13 @@ struct ModelSources {
 /// The tensors of the model of `spec`, which are all that `model` has, and
 /// `pretrained` among them. `model` is null for an .mlir file, which reads
 /// those that it names. Errors: those of WeightIndex.
-rt::Result<WeightIndex> findTensors(const Spec &spec,
-                                    const HuggingFaceModel *model,
-                                    llvm::ArrayRef<Parameter> pretrained);
+Result<WeightIndex> findTensors(const Spec &spec, const HuggingFaceModel *model,
+                                llvm::ArrayRef<Parameter> pretrained);
 
 /// `tensors` with what else the model's folder has; `hash` is not known yet.
 /// Ids of tokens are below `vocabSize`, unless it is 0. Errors:
 /// TokenizerMisfit; those of buildTokenizerTable and buildChatBlock.
-rt::Result<ModelSources> findSources(WeightIndex tensors, const Spec &spec,
-                                     int64_t vocabSize);
+Result<ModelSources> findSources(WeightIndex tensors, const Spec &spec,
+                                 int64_t vocabSize);
 
 } // namespace hone
-
-#endif

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_WEIGHTS_QUANTIZER_H
-#define HONE_COMPILER_WEIGHTS_QUANTIZER_H
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -50,5 +49,3 @@ private:
 };
 
 } // namespace hone
-
-#endif

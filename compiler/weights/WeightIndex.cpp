@@ -25,10 +25,7 @@
 
 using namespace hone;
 using llvm::StringRef;
-using rt::ErrorCode;
 using rt::Json;
-using rt::Result;
-using rt::Status;
 
 static std::string inDirectory(StringRef directory, StringRef name) {
   llvm::SmallString<128> path(directory);
@@ -77,11 +74,11 @@ Status WeightIndex::sortEntries() {
                                  });
   if (same == entries.end())
     return Status::ok();
-  return Status::error(
-      ErrorCode::ShardsDisagree,
-      {same[1].file->path() + ": tensor " + same->tensor->name,
-       "the tensor is in two shards; the first is " + same->file->path(),
-       "download the model again"});
+  return Status(ErrorCode::ShardsDisagree,
+                same[1].file->path() + ": tensor " + same->tensor->name,
+                "the tensor is in two shards; the first is " +
+                    same->file->path(),
+                "download the model again");
 }
 
 /// The model's weights are not safetensors: say what they are instead.
@@ -100,18 +97,16 @@ static Status describeMissing(const std::string &directory) {
   }
   llvm::sort(others);
   if (!others.empty())
-    return Status::error(
-        ErrorCode::PickledWeights,
-        {inDirectory(directory, others.front()),
-         "expected safetensors but found pickle weights, which are "
-         "never read because reading them can run any code",
-         "convert the model to safetensors: "
-         "save_pretrained(..., safe_serialization=True)"});
-  return Status::error(ErrorCode::NoWeights,
-                       {directory,
-                        "expected model.safetensors or "
-                        "model.safetensors.index.json but found neither",
-                        remedy});
+    return Status(ErrorCode::PickledWeights,
+                  inDirectory(directory, others.front()),
+                  "expected safetensors but found pickle weights, which are "
+                  "never read because reading them can run any code",
+                  "convert the model to safetensors: "
+                  "save_pretrained(..., safe_serialization=True)");
+  return Status(ErrorCode::NoWeights, directory,
+                "expected model.safetensors or "
+                "model.safetensors.index.json but found neither",
+                remedy);
 }
 
 Result<WeightIndex> WeightIndex::open(const std::string &path) {
@@ -180,24 +175,21 @@ static Status readWeightMap(const std::string &path,
         continue;
       }
       if (reader.ok())
-        return Status::error(
-            ErrorCode::BadShardIndex,
-            {reader.placeOf(value) + " /weight_map/" + entry.tensor,
-             "expected the name of a .safetensors file in the "
-             "model's directory but found " +
-                 (isName ? "'" + entry.shard + "'"
-                         : std::string(rt::describe(kind))),
-             "shard names have letters, digits, '.', '_' and '-' "
-             "only"});
+        return Status(ErrorCode::BadShardIndex,
+                      reader.placeOf(value) + " /weight_map/" + entry.tensor,
+                      "expected the name of a .safetensors file in the "
+                      "model's directory but found " +
+                          (isName ? "'" + entry.shard + "'"
+                                  : std::string(rt::describe(kind))),
+                      "shard names have letters, digits, '.', '_' and '-' "
+                      "only");
     }
   if (reader.ok() && mapped.empty())
-    return Status::error(
-        ErrorCode::BadShardIndex,
-        {path + " /weight_map",
-         "expected an object from tensor names to file names but "
-         "found " +
-             std::string(map ? rt::describe(kind) : "none"),
-         "download the index again"});
+    return Status(ErrorCode::BadShardIndex, path + " /weight_map",
+                  "expected an object from tensor names to file names but "
+                  "found " +
+                      std::string(map ? rt::describe(kind) : "none"),
+                  "download the index again");
   return reader.status();
 }
 
@@ -230,26 +222,24 @@ Result<WeightIndex> WeightIndex::openShards(const std::string &directory,
         mapped, name,
         [](const Mapped &m, const std::string &n) { return m.tensor < n; });
     if (found == mapped.end() || found->tensor != name)
-      return Status::error(ErrorCode::ShardsDisagree,
-                           {entry.file->path() + ": tensor " + name,
-                            "the shard has the tensor but the index does not",
-                            remedy});
+      return Status(ErrorCode::ShardsDisagree,
+                    entry.file->path() + ": tensor " + name,
+                    "the shard has the tensor but the index does not", remedy);
   }
   for (const Mapped &entry : mapped) {
     if (&entry != &mapped.front() && (&entry - 1)->tensor == entry.tensor)
-      return Status::error(ErrorCode::BadShardIndex,
-                           {indexPath + " /weight_map/" + entry.tensor,
-                            "expected each tensor once, found it again",
-                            "download the index again"});
+      return Status(ErrorCode::BadShardIndex,
+                    indexPath + " /weight_map/" + entry.tensor,
+                    "expected each tensor once, found it again",
+                    "download the index again");
     const Entry *found = index.find(entry.tensor);
     if (!found || found->file->path() != paths[entry.shard])
-      return Status::error(
-          ErrorCode::ShardsDisagree,
-          {paths[entry.shard] + ": tensor " + entry.tensor,
-           "the index says that the shard has the tensor but " +
-               (found ? "it is in " + found->file->path()
-                      : std::string("it does not")),
-           remedy});
+      return Status(ErrorCode::ShardsDisagree,
+                    paths[entry.shard] + ": tensor " + entry.tensor,
+                    "the index says that the shard has the tensor but " +
+                        (found ? "it is in " + found->file->path()
+                               : std::string("it does not")),
+                    remedy);
   }
   return Result<WeightIndex>(std::move(index));
 }
@@ -291,12 +281,11 @@ WeightIndex::get(StringRef name, const std::string &source,
   if (const Entry *entry = find(name))
     return *entry;
   std::string nearest = rt::nearestName(name.str(), names());
-  return Status::error(
-      ErrorCode::MissingTensor,
-      {where + ": tensor " + name.str(),
-       source + " asks for this tensor" + described + ", but no file has it" +
-           (nearest.empty() ? "" : "; the nearest name is " + nearest),
-       "check that " + source + " belongs to these weights"});
+  return Status(ErrorCode::MissingTensor, where + ": tensor " + name.str(),
+                source + " asks for this tensor" + described +
+                    ", but no file has it" +
+                    (nearest.empty() ? "" : "; the nearest name is " + nearest),
+                "check that " + source + " belongs to these weights");
 }
 
 Status WeightIndex::require(const std::vector<ExpectedTensor> &expected,
@@ -309,26 +298,24 @@ Status WeightIndex::require(const std::vector<ExpectedTensor> &expected,
     const rt::TensorInfo &info = *entry->tensor;
     std::string place = entry->file->path() + ": tensor " + info.name;
     if (info.shape != tensor.shape)
-      return Status::error(
-          ErrorCode::TensorMisfit,
-          {place,
-           "expected shape " + rt::describeShape(tensor.shape) + " from " +
-               source + " but found " + rt::dtypeName(info.dtype) + " " +
-               rt::describeShape(info.shape),
-           "check that " + source + " belongs to these weights"});
+      return Status(ErrorCode::TensorMisfit, place,
+                    "expected shape " + rt::describeShape(tensor.shape) +
+                        " from " + source + " but found " +
+                        rt::dtypeName(info.dtype) + " " +
+                        rt::describeShape(info.shape),
+                    "check that " + source + " belongs to these weights");
     bool fits = tensor.dtype ? info.dtype == *tensor.dtype
                              : rt::isConvertible(info.dtype);
     if (!fits)
-      return Status::error(
-          ErrorCode::TensorMisfit,
-          {place,
-           std::string("expected ") +
-               (tensor.dtype ? rt::dtypeName(*tensor.dtype)
-                             : "F32, BF16, F16 or F64") +
-               " but found " + rt::dtypeName(info.dtype),
-           tensor.dtype ? "check that " + source + " belongs to these weights"
+      return Status(ErrorCode::TensorMisfit, place,
+                    std::string("expected ") +
+                        (tensor.dtype ? rt::dtypeName(*tensor.dtype)
+                                      : "F32, BF16, F16 or F64") +
+                        " but found " + rt::dtypeName(info.dtype),
+                    tensor.dtype
+                        ? "check that " + source + " belongs to these weights"
                         : "quantised weights need `quantization` in MLX's "
-                          "config.json; else use the original model"});
+                          "config.json; else use the original model");
   }
   return Status::ok();
 }
@@ -350,17 +337,16 @@ WeightIndex::refuseUnused(const std::vector<ExpectedTensor> &expected,
         StringRef(name).ends_with(".rotary_emb.inv_freq"))
       continue;
     const Entry &entry = *findExactly(name);
-    return Status::error(
-        ErrorCode::UnusedTensor,
-        {entry.file->path() + ": tensor " + name,
-         "the model of config.json does not use this tensor, of "
-         "shape " +
-             rt::describeShape(entry.tensor->shape),
-         StringRef(name).contains("lora_")
-             ? "give adapters to the training binary with --adapter"
-             : "check that config.json belongs to these weights; a "
-               "tensor that is left out may change what the model "
-               "computes"});
+    return Status(ErrorCode::UnusedTensor,
+                  entry.file->path() + ": tensor " + name,
+                  "the model of config.json does not use this tensor, of "
+                  "shape " +
+                      rt::describeShape(entry.tensor->shape),
+                  StringRef(name).contains("lora_")
+                      ? "give adapters to the training binary with --adapter"
+                      : "check that config.json belongs to these weights; a "
+                        "tensor that is left out may change what the model "
+                        "computes");
   }
   return Status::ok();
 }

@@ -5,15 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_WEIGHTS_WEIGHTINDEX_H
-#define HONE_COMPILER_WEIGHTS_WEIGHTINDEX_H
+#pragma once
 
 #include "formats/Safetensors.h"
 #include "passes/module/ParameterTable.h"
 
 #include "llvm/ADT/StringRef.h"
-
-#include <memory>
 
 #include <memory>
 #include <optional>
@@ -43,7 +40,7 @@ public:
   /// or model.safetensors.index.json. With an index, the tensors of the shards
   /// are exactly those of its weight_map, each in the shard that it says.
   /// Errors: NoInput, BadData.
-  static rt::Result<WeightIndex> open(const std::string &path);
+  static Result<WeightIndex> open(const std::string &path);
 
   /// From now on a tensor that no file has under its name is looked for under
   /// what follows `prefix` in it, too.
@@ -62,8 +59,8 @@ public:
   /// The tensor, which `source` asks for. `described` follows "this tensor" in
   /// the message. Errors: BadData naming the tensor and the nearest that is
   /// there.
-  rt::Result<Entry> get(llvm::StringRef name, const std::string &source,
-                        const std::string &described = "") const;
+  Result<Entry> get(llvm::StringRef name, const std::string &source,
+                    const std::string &described = "") const;
 
   /// All tensors by name, sorted.
   std::vector<std::string> names() const;
@@ -71,13 +68,13 @@ public:
   /// Checks that the files hold `expected`, in the element types that it asks
   /// for, or else that can be converted. `source` says what asks for them
   /// ("config.json"), in messages. Errors: BadData naming file and tensor.
-  rt::Status require(const std::vector<ExpectedTensor> &expected,
-                     const std::string &source) const;
+  Status require(const std::vector<ExpectedTensor> &expected,
+                 const std::string &source) const;
 
   /// Checks that the files hold nothing that `expected` does not use, except
   /// the `redundant` and rotary_emb.inv_freq. Call after require().
-  rt::Status refuseUnused(const std::vector<ExpectedTensor> &expected,
-                          const std::vector<std::string> &redundant) const;
+  Status refuseUnused(const std::vector<ExpectedTensor> &expected,
+                      const std::vector<std::string> &redundant) const;
 
   /// SHA-256, in hex, of the names, types, shapes and bytes of all tensors.
   /// Tensors are hashed on all cores; the result does not depend on how the
@@ -87,10 +84,10 @@ public:
   const std::string &path() const { return where; }
 
 private:
-  static rt::Result<WeightIndex> openShards(const std::string &directory,
-                                            const std::string &indexPath);
+  static Result<WeightIndex> openShards(const std::string &directory,
+                                        const std::string &indexPath);
   void addFile(rt::SafetensorsFile file);
-  rt::Status sortEntries();
+  Status sortEntries();
 
   std::string where; ///< the file, or the index, for messages
   std::vector<std::unique_ptr<rt::SafetensorsFile>> files;
@@ -102,5 +99,3 @@ private:
 };
 
 } // namespace hone
-
-#endif

@@ -27,8 +27,6 @@
 
 using namespace hone;
 using rt::Dtype;
-using rt::Result;
-using rt::Status;
 
 /// What asks for the tensors, in messages.
 static constexpr const char *asker = "the compiled model";
@@ -126,14 +124,14 @@ static Status notFinite(const Source &source, uint64_t next) {
     index = source.at(next++);
     value = rt::loadAsDouble(tensor.dtype, entry.file->data(tensor), index);
   } while (std::isfinite(static_cast<float>(value)));
-  return Status::error(
-      rt::ErrorCode::NotFiniteWeight,
-      {entry.file->path() + ": tensor " + tensor.name,
-       "expected finite float32 numbers but found " + std::to_string(value) +
-           " at [" + std::to_string(index / columns) + ", " +
-           std::to_string(index % columns) + "]",
-       "such a tensor cannot be quantised; check the download, or set "
-       "weights.dtype to bfloat16"});
+  return Status(ErrorCode::NotFiniteWeight,
+                entry.file->path() + ": tensor " + tensor.name,
+                "expected finite float32 numbers but found " +
+                    std::to_string(value) + " at [" +
+                    std::to_string(index / columns) + ", " +
+                    std::to_string(index % columns) + "]",
+                "such a tensor cannot be quantised; check the download, or set "
+                "weights.dtype to bfloat16");
 }
 
 Status
@@ -352,13 +350,12 @@ Status PartWriter::writeRowLengths(const Parameter &magnitude, Dtype dtype) {
            parameter.type.getDimSize(0) == count;
   });
   if (matrix == parameters.end())
-    return Status::error(
-        rt::ErrorCode::BadModule,
-        {"parameter " + magnitude.name,
-         "expected the model to have a matrix " + weight + " with " +
-             std::to_string(count) +
-             " rows, whose lengths this parameter starts as, but found none",
-         "name it after the module of a weight, or let it start otherwise"});
+    return Status(
+        ErrorCode::BadModule, "parameter " + magnitude.name,
+        "expected the model to have a matrix " + weight + " with " +
+            std::to_string(count) +
+            " rows, whose lengths this parameter starts as, but found none",
+        "name it after the module of a weight, or let it start otherwise");
   HONE_ASSIGN(StoredRows rows, StoredRows::open(*matrix, files));
   std::vector<double> lengths(count);
   llvm::parallelFor(0, lengths.size(), [&](size_t row) {

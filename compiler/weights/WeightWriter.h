@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_COMPILER_WEIGHTS_WEIGHTWRITER_H
-#define HONE_COMPILER_WEIGHTS_WEIGHTWRITER_H
+#pragma once
 
 #include "compiler/weights/WeightIndex.h"
 #include "passes/module/ParameterTable.h"
@@ -41,13 +40,11 @@ struct WeightFile {
 /// is null, a line for each tensor that was quantised here. Errors: BadData for
 /// a tensor that is missing or a value that cannot be quantised; CannotCreate,
 /// IoError.
-rt::Status writeWeights(const std::string &path, const WeightFile &file,
-                        const WeightIndex &source,
-                        std::vector<QuantizationError> *errors);
+Status writeWeights(const std::string &path, const WeightFile &file,
+                    const WeightIndex &source,
+                    std::vector<QuantizationError> *errors);
 
 /// A table of `errors` for a person.
 std::string describeErrors(llvm::ArrayRef<QuantizationError> errors);
 
 } // namespace hone
-
-#endif

@@ -5,12 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_DIALECTS_HONE_ACTIVATIONS_H
-#define HONE_DIALECTS_HONE_ACTIVATIONS_H
+#pragma once
 
 #include "dialects/Hone/HoneOps.h"
-
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace hone {
 
@@ -33,5 +30,3 @@ mlir::Value timesSlope(mlir::ImplicitLocOpBuilder &b, mlir::Value value,
                        const ActivationSlope &slope);
 
 } // namespace hone
-
-#endif

@@ -1,7 +1,6 @@
 //===- Continuation.h - Rows that go on where others ended ----------------===//
 
-#ifndef HONE_DIALECTS_HONE_CONTINUATION_H
-#define HONE_DIALECTS_HONE_CONTINUATION_H
+#pragma once
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Value.h"
@@ -23,5 +22,3 @@ struct ContinuationRequest {
 };
 
 } // namespace hone
-
-#endif

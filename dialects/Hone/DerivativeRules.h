@@ -7,8 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_DIALECTS_HONE_DERIVATIVERULES_H
-#define HONE_DIALECTS_HONE_DERIVATIVERULES_H
+#pragma once
 
 #include "dialects/Hone/HoneOps.h"
 
@@ -78,5 +77,3 @@ llvm::SmallVector<unsigned> andBias(LinearLike op,
 }
 
 } // namespace hone
-
-#endif

@@ -1,7 +1,6 @@
 //===- Derivatives.h - The vocabulary of AdjointOpInterface ---------------===//
 
-#ifndef HONE_DIALECTS_HONE_DERIVATIVES_H
-#define HONE_DIALECTS_HONE_DERIVATIVES_H
+#pragma once
 
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/Value.h"
@@ -90,5 +89,3 @@ class TakesEpilogue
     : public mlir::OpTrait::TraitBase<ConcreteType, TakesEpilogue> {};
 
 } // namespace hone
-
-#endif

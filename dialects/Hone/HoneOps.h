@@ -1,7 +1,6 @@
 //===- HoneOps.h - The hone dialect ---------------------------------------===//
 
-#ifndef HONE_DIALECTS_HONE_HONEOPS_H
-#define HONE_DIALECTS_HONE_HONEOPS_H
+#pragma once
 
 #include "dialects/Hone/Continuation.h"
 #include "dialects/Hone/Derivatives.h"
@@ -58,5 +57,3 @@ BlockOp findBlock(mlir::Operation *op, mlir::FlatSymbolRefAttr name,
                   mlir::SymbolTableCollection &symbols);
 
 } // namespace hone
-
-#endif

@@ -7,8 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_DIALECTS_HONE_NUMERICS_H
-#define HONE_DIALECTS_HONE_NUMERICS_H
+#pragma once
 
 #include "llvm/Support/MathExtras.h"
 
@@ -53,5 +52,3 @@ inline int64_t dotBlock(int64_t length) {
 }
 
 } // namespace hone::numerics
-
-#endif

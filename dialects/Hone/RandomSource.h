@@ -1,7 +1,6 @@
 //===- RandomSource.h - Which random stream an op reads -------------------===//
 
-#ifndef HONE_DIALECTS_HONE_RANDOMSOURCE_H
-#define HONE_DIALECTS_HONE_RANDOMSOURCE_H
+#pragma once
 
 #include "runtime/src/base/Philox.h"
 
@@ -21,5 +20,3 @@ struct RandomSource {
 };
 
 } // namespace hone
-
-#endif

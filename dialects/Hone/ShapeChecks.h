@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_DIALECTS_HONE_SHAPECHECKS_H
-#define HONE_DIALECTS_HONE_SHAPECHECKS_H
+#pragma once
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
@@ -67,5 +66,3 @@ private:
 };
 
 } // namespace hone
-
-#endif

@@ -1,7 +1,6 @@
 //===- Sizes.h - What rules of costs and workspaces count -----------------===//
 
-#ifndef HONE_DIALECTS_HONE_SIZES_H
-#define HONE_DIALECTS_HONE_SIZES_H
+#pragma once
 
 #include "dialects/Hone/HoneOps.h"
 
@@ -31,5 +30,3 @@ llvm::SmallVector<mlir::MemRefType> formedOnce(mlir::Value parameter,
                                                bool byElement = false);
 
 } // namespace hone
-
-#endif

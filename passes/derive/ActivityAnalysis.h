@@ -8,8 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_DERIVE_ACTIVITYANALYSIS_H
-#define HONE_PASSES_DERIVE_ACTIVITYANALYSIS_H
+#pragma once
 
 #include "passes/parts/LayerParts.h"
 
@@ -62,5 +61,3 @@ private:
 };
 
 } // namespace hone
-
-#endif

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_DERIVE_BLOCKDERIVATION_H
-#define HONE_PASSES_DERIVE_BLOCKDERIVATION_H
+#pragma once
 
 #include "dialects/Hone/HoneOps.h"
 #include "passes/derive/ActivityAnalysis.h"
@@ -62,5 +61,3 @@ mlir::Operation *cloneWithAuxiliary(mlir::OpBuilder &builder,
                                     bool withAuxiliary);
 
 } // namespace hone
-
-#endif

@@ -1,11 +1,8 @@
 //===- PerturbParameters.h - The loss beside where parameters are ---------===//
 
-#ifndef HONE_PASSES_DERIVE_PERTURBPARAMETERS_H
-#define HONE_PASSES_DERIVE_PERTURBPARAMETERS_H
+#pragma once
 
 #include "passes/parts/LayerParts.h"
-
-#include "mlir/IR/BuiltinOps.h"
 
 namespace hone {
 
@@ -26,5 +23,3 @@ private:
 };
 
 } // namespace hone
-
-#endif

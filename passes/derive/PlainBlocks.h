@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_DERIVE_PLAINBLOCKS_H
-#define HONE_PASSES_DERIVE_PLAINBLOCKS_H
+#pragma once
 
 #include "dialects/Hone/HoneOps.h"
 
@@ -27,5 +26,3 @@ void eraseUnrun(EntryOp entry);
 void eraseUnreadAmbient(BlockOp block);
 
 } // namespace hone
-
-#endif

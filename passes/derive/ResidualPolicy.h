@@ -8,8 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_DERIVE_RESIDUALPOLICY_H
-#define HONE_PASSES_DERIVE_RESIDUALPOLICY_H
+#pragma once
 
 #include "llvm/ADT/StringRef.h"
 
@@ -132,5 +131,3 @@ std::optional<std::vector<bool>> keptInputs(int64_t count, int64_t recomputed);
 std::vector<std::vector<int64_t>> heldInputs(int64_t count, int64_t most);
 
 } // namespace hone
-
-#endif

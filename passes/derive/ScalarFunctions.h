@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_DERIVE_SCALARFUNCTIONS_H
-#define HONE_PASSES_DERIVE_SCALARFUNCTIONS_H
+#pragma once
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -41,5 +40,3 @@ getLayerNorms(mlir::ModuleOp module, llvm::StringRef name,
               llvm::ArrayRef<ParameterRange> ranges, int64_t parameters);
 
 } // namespace hone
-
-#endif

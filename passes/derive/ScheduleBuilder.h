@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_DERIVE_SCHEDULEBUILDER_H
-#define HONE_PASSES_DERIVE_SCHEDULEBUILDER_H
+#pragma once
 
 #include "passes/derive/ScalarFunctions.h"
 #include "passes/derive/UpdateEntries.h"
@@ -135,5 +134,3 @@ EntryOp createVectorEntry(mlir::ModuleOp module, mlir::TypeRange arguments,
 EntryOp findEntry(mlir::ModuleOp module, llvm::StringRef name);
 
 } // namespace hone
-
-#endif

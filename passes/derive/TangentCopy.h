@@ -1,11 +1,9 @@
 //===- TangentCopy.h - The loss and its slope along a direction -----------===//
 
-#ifndef HONE_PASSES_DERIVE_TANGENTCOPY_H
-#define HONE_PASSES_DERIVE_TANGENTCOPY_H
+#pragma once
 
 #include "passes/parts/LayerParts.h"
 
-#include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/BitVector.h"
 
 #include <map>
@@ -63,5 +61,3 @@ private:
 };
 
 } // namespace hone
-
-#endif

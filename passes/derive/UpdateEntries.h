@@ -7,8 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_DERIVE_UPDATEENTRIES_H
-#define HONE_PASSES_DERIVE_UPDATEENTRIES_H
+#pragma once
 
 #include "passes/module/ParameterTable.h"
 
@@ -76,5 +75,3 @@ EntryOp createUpdatingCopy(EntryOp gradient, Optimizer optimizer,
                            llvm::ArrayRef<llvm::StringRef> always = {});
 
 } // namespace hone
-
-#endif

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_MODULE_LAYERS_H
-#define HONE_PASSES_MODULE_LAYERS_H
+#pragma once
 
 #include "dialects/Hone/HoneOps.h"
 
@@ -47,5 +46,3 @@ private:
 };
 
 } // namespace hone
-
-#endif

@@ -9,8 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_MODULE_PARAMETERTABLE_H
-#define HONE_PASSES_MODULE_PARAMETERTABLE_H
+#pragma once
 
 #include "dialects/Hone/HoneOps.h"
 
@@ -105,5 +104,3 @@ private:
 };
 
 } // namespace hone
-
-#endif

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_MODULE_SCHEDULE_H
-#define HONE_PASSES_MODULE_SCHEDULE_H
+#pragma once
 
 #include "dialects/Hone/HoneOps.h"
 
@@ -82,5 +81,3 @@ forEachCall(EntryOp entry, const mlir::SymbolTable &symbols,
             llvm::function_ref<void(CallOp, BlockOp)> visit);
 
 } // namespace hone
-
-#endif

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_MODULE_WEIGHTSTORAGE_H
-#define HONE_PASSES_MODULE_WEIGHTSTORAGE_H
+#pragma once
 
 #include "dialects/Hone/HoneOps.h"
 
@@ -33,5 +32,3 @@ llvm::SmallVector<StoredTensor, 3> storedTensors(mlir::RankedTensorType type,
 std::string layoutName(llvm::ArrayRef<Parameter> parameters);
 
 } // namespace hone
-
-#endif

@@ -1,7 +1,6 @@
 //===- LayerParts.h - The layers below and above a cut --------------------===//
 
-#ifndef HONE_PASSES_PARTS_LAYERPARTS_H
-#define HONE_PASSES_PARTS_LAYERPARTS_H
+#pragma once
 
 #include "dialects/Hone/HoneOps.h"
 
@@ -46,5 +45,3 @@ inline bool hasLayer(LayerFilter filter, llvm::StringRef prefix) {
 }
 
 } // namespace hone
-
-#endif

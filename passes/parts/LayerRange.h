@@ -1,7 +1,6 @@
 //===- LayerRange.h - Layers as a spec writes them ------------------------===//
 
-#ifndef HONE_PASSES_PARTS_LAYERRANGE_H
-#define HONE_PASSES_PARTS_LAYERRANGE_H
+#pragma once
 
 #include "llvm/ADT/StringRef.h"
 
@@ -19,5 +18,3 @@ struct LayerRange {
 std::optional<LayerRange> parseLayerRange(llvm::StringRef text);
 
 } // namespace hone
-
-#endif

@@ -7,8 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_PLACE_ARENAPLAN_H
-#define HONE_PASSES_PLACE_ARENAPLAN_H
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -44,5 +43,3 @@ struct ArenaPlan {
 };
 
 } // namespace hone
-
-#endif

@@ -7,8 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_PLACE_LIFETIMES_H
-#define HONE_PASSES_PLACE_LIFETIMES_H
+#pragma once
 
 #include "dialects/Hone/HoneOps.h"
 #include "passes/place/ArenaPlan.h"
@@ -103,5 +102,3 @@ std::string cacheRegion(CallOp call, CacheOp cache);
 RegionOp findRegion(mlir::ModuleOp module, llvm::StringRef name);
 
 } // namespace hone
-
-#endif

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_PLACE_SCHEDULEPLACEMENT_H
-#define HONE_PASSES_PLACE_SCHEDULEPLACEMENT_H
+#pragma once
 
 #include "passes/module/Schedule.h"
 #include "passes/place/ArenaPlan.h"
@@ -60,5 +59,3 @@ private:
 };
 
 } // namespace hone
-
-#endif

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_PLAN_COSTESTIMATE_H
-#define HONE_PASSES_PLAN_COSTESTIMATE_H
+#pragma once
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -70,5 +69,3 @@ StepCounts countStep(mlir::ModuleOp module);
 bool isCheap(mlir::Operation *op);
 
 } // namespace hone
-
-#endif

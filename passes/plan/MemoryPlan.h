@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_PLAN_MEMORYPLAN_H
-#define HONE_PASSES_PLAN_MEMORYPLAN_H
+#pragma once
 
 #include "passes/plan/CostEstimate.h"
 #include "passes/plan/WeightResidency.h"
@@ -101,5 +100,3 @@ struct MemoryPlan {
 };
 
 } // namespace hone
-
-#endif

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_PLAN_ROWTILING_H
-#define HONE_PASSES_PLAN_ROWTILING_H
+#pragma once
 
 #include "dialects/Hone/HoneOps.h"
 
@@ -36,5 +35,3 @@ llvm::SmallVector<RowRun> findRowRuns(mlir::Block &body);
 RowTilesOp tileRun(const RowRun &run, int64_t rows);
 
 } // namespace hone
-
-#endif

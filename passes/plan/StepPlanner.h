@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_PLAN_STEPPLANNER_H
-#define HONE_PASSES_PLAN_STEPPLANNER_H
+#pragma once
 
 #include "passes/derive/ResidualPolicy.h"
 
@@ -122,5 +121,3 @@ private:
 };
 
 } // namespace hone
-
-#endif

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_PLAN_WEIGHTRESIDENCY_H
-#define HONE_PASSES_PLAN_WEIGHTRESIDENCY_H
+#pragma once
 
 #include "dialects/Hone/HoneOps.h"
 
@@ -22,5 +21,3 @@ struct WeightResidency {
 };
 
 } // namespace hone
-
-#endif

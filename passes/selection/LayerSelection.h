@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_SELECTION_LAYERSELECTION_H
-#define HONE_PASSES_SELECTION_LAYERSELECTION_H
+#pragma once
 
 #include "passes/methods/StepMethod.h"
 #include "passes/selection/SelectLayers.h"
@@ -86,5 +85,3 @@ private:
 };
 
 } // namespace hone
-
-#endif

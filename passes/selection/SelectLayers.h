@@ -8,13 +8,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_SELECTION_SELECTLAYERS_H
-#define HONE_PASSES_SELECTION_SELECTLAYERS_H
+#pragma once
 
 #include "passes/methods/Method.h"
 #include "passes/parts/LayerParts.h"
-
-#include "mlir/IR/BuiltinOps.h"
 
 #include <optional>
 
@@ -88,5 +85,3 @@ mlir::LogicalResult skipForwards(EntryOp gradient, LayerFilter layers);
 void scaleLayers(EntryOp loss, LayerFilter layers);
 
 } // namespace hone
-
-#endif

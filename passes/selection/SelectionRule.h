@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_PASSES_SELECTION_SELECTIONRULE_H
-#define HONE_PASSES_SELECTION_SELECTIONRULE_H
+#pragma once
 
 #include "passes/methods/lcsb/Settings.h"
 
@@ -71,5 +70,3 @@ struct SelectionRule {
 };
 
 } // namespace hone
-
-#endif

@@ -33,8 +33,7 @@ public:
     void *base =
         mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED)
-      return rt::Status::error(rt::ErrorCode::NoMemory,
-                               {"guarded", "full", ""});
+      return rt::Status(rt::ErrorCode::NoMemory, "guarded", "full", "");
     regions[static_cast<char *>(base)] = bytes;
     return rt::DeviceMemory(*this, static_cast<char *>(base), bytes);
   }

@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       "merges.txt"};
   for (size_t i = 0; i < parts.size(); ++i)
     folder.write(Names[i], parts[i]);
-  rt::Result<std::string> table = rt::buildTokenizerTable(folder.path);
+  rt::Result<std::string> table = buildTokenizerTable(folder.path);
   if (!table.isOk()) {
     fuzz::requireMessage(table.status());
     return 0;

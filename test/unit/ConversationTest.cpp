@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <chrono>
 
+using namespace hone;
 using namespace hone::rt;
 using namespace hone::test;
 

@@ -409,7 +409,7 @@ TEST(Dataset, AStopEndsThePreparationAndLeavesNothing) {
     lines += "{\"input_ids\": [1, 2, 3]}\n";
   int calls = 0;
   const auto stop = [&] {
-    return ++calls < 3 ? Status::ok() : Status::error(ErrorCode::Stopped, {});
+    return ++calls < 3 ? Status::ok() : Status(ErrorCode::Stopped, {});
   };
   Result<Dataset> data =
       Dataset::prepare({folder.write("d.jsonl", lines), 8,

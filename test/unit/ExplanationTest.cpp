@@ -85,8 +85,8 @@ TEST(Explanation, AllHasEveryTitleOnce) {
 }
 
 TEST(Explanation, AnErrorIsRenderedWithItsCode) {
-  rt::Status status = rt::Status::error(
-      ErrorCode::UnknownKey, {"spec.yaml:2:1: trian", "unknown key", "hint"});
+  rt::Status status = rt::Status(ErrorCode::UnknownKey, "spec.yaml:2:1: trian",
+                                 "unknown key", "hint");
   EXPECT_EQ(status.render(),
             "error[H0202]: spec.yaml:2:1: trian: unknown key\n  help: hint\n");
   EXPECT_EQ(status.exitCode(), rt::ExitCode::Usage);

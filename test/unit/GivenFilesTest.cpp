@@ -135,9 +135,8 @@ TEST_F(GivenFilesTest, ALogThatIsLockedIsAnError) {
 }
 
 TEST(Status, MessagesDoNotSteerTheTerminal) {
-  Status status = Status::error(
-      ErrorCode::CannotRead,
-      {"a\x1b[2Jb\x07\x7f", "C1 \xc2\x9b, not \xc3\x9b", "two\nlines\tand \\"});
+  Status status = Status(ErrorCode::CannotRead, "a\x1b[2Jb\x07\x7f",
+                         "C1 \xc2\x9b, not \xc3\x9b", "two\nlines\tand \\");
   EXPECT_NE(status.render().find("a\\x1b[2Jb\\x07\\x7f"), std::string::npos);
   EXPECT_NE(status.render().find("C1 \xc2\\x9b, not \xc3\x9b"),
             std::string::npos);

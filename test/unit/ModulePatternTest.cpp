@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/spec/PatternNumbers.h"
+#include "compiler/spec/ModulePattern.h"
 
 #include "gtest/gtest.h"
 

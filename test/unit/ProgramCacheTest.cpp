@@ -74,7 +74,7 @@ TEST_F(ProgramCacheTest, AFailureLeavesNothing) {
       ProgramCache(folder.file("cache"))
           .find("abc", [&](const std::string &output) -> Result<std::string> {
             HONE_TRY(rt::writeFile(output + "/train", "half"));
-            return Status::error(rt::ErrorCode::CannotRead, {"", "no", ""});
+            return Status(rt::ErrorCode::CannotRead, "", "no", "");
           });
   EXPECT_FALSE(failed.isOk());
   EXPECT_TRUE(entries().empty());

@@ -113,7 +113,7 @@ TEST_F(StepLogTest, SaysWhichLayersAStepSelected) {
   // A line like others for what reads it.
   RunHistory history(1);
   ASSERT_TRUE(history.read(path, "a").isOk());
-  EXPECT_EQ(history.loss.count, 2u);
+  EXPECT_EQ(history.loss().count, 2u);
 }
 
 TEST_F(StepLogTest, OtherRunsLinesStay) {

@@ -9,7 +9,7 @@
 using namespace hone::rt;
 
 static Status failure() {
-  return Status::error(ErrorCode::BadSpec, {"place", "problem", "remedy"});
+  return Status(ErrorCode::BadSpec, "place", "problem", "remedy");
 }
 
 using Number = Result<std::unique_ptr<int>>;
@@ -23,7 +23,7 @@ TEST(Status, TryReturnsTheErrorOfAStatusOrAResult) {
   auto trial = [](Status first, Number second) -> Status {
     HONE_TRY(first);
     HONE_TRY(second);
-    return Status::error(ErrorCode::Bug, {});
+    return Status(ErrorCode::Bug, {});
   };
   EXPECT_EQ(trial(failure(), numberOrError(false)).errorCode(),
             ErrorCode::BadSpec);

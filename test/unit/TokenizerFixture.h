@@ -69,7 +69,7 @@ public:
 /// A tokenizer with the block that it reads.
 struct LoadedTokenizer {
   explicit LoadedTokenizer(const std::string &folder) {
-    rt::Result<std::string> built = rt::buildTokenizerTable(folder);
+    rt::Result<std::string> built = buildTokenizerTable(folder);
     EXPECT_TRUE(built.isOk()) << built.status().render();
     block = built.value();
     rt::Result<rt::Tokenizer> opened = rt::Tokenizer::fromTable(block);

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <random>
 
+using namespace hone;
 using namespace hone::rt;
 using namespace hone::test;
 

@@ -1,7 +1,6 @@
 //===- ByteCount.h - Bytes as a person reads them -------------------------===//
 
-#ifndef HONE_RUNTIME_BASE_BYTECOUNT_H
-#define HONE_RUNTIME_BASE_BYTECOUNT_H
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -12,5 +11,3 @@ namespace hone::rt {
 std::string describeBytes(uint64_t bytes);
 
 } // namespace hone::rt
-
-#endif

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_BASE_DTYPE_H
-#define HONE_RUNTIME_BASE_DTYPE_H
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -77,5 +76,3 @@ void convertElements(Dtype fromType, const void *from, Dtype toType, void *to,
                      uint64_t count);
 
 } // namespace hone::rt
-
-#endif

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_BASE_ERRORCODE_H
-#define HONE_RUNTIME_BASE_ERRORCODE_H
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -45,5 +44,3 @@ ExitCode exitCodeOf(ErrorCode code);
 std::string label(const char *severity, ErrorCode code);
 
 } // namespace hone::rt
-
-#endif

@@ -7,8 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_BASE_JSON_H
-#define HONE_RUNTIME_BASE_JSON_H
+#pragma once
 
 #include "base/Status.h"
 
@@ -46,8 +45,21 @@ public:
   const std::vector<Json> &array() const { return items; }
   const std::vector<Member> &object() const { return members; }
 
+  /// Whether this is the string `value`.
+  bool is(std::string_view value) const { return isString() && text == value; }
+
   /// The member named `key`, or null when absent or when this is no object.
   const Json *find(std::string_view key) const;
+  /// Whether that member is the string `value`.
+  bool has(std::string_view key, std::string_view value) const {
+    const Json *member = find(key);
+    return member && member->is(value);
+  }
+  /// What that member says, or `standard` unless it is a truth.
+  bool flag(std::string_view key, bool standard) const {
+    const Json *member = find(key);
+    return member && member->isBool() ? member->boolean() : standard;
+  }
 
   /// Line and column (from 1) where this value began.
   uint32_t line() const { return atLine; }
@@ -74,5 +86,3 @@ const char *describe(Json::Kind kind);
 void appendJsonString(std::string &out, std::string_view value);
 
 } // namespace hone::rt
-
-#endif

@@ -39,7 +39,7 @@ std::string JsonReader::placeOf(uint64_t offset) const {
 bool JsonReader::failAt(ErrorCode code, uint64_t offset,
                         const std::string &problem, const std::string &remedy) {
   if (ok())
-    firstError = Status::error(code, {placeOf(offset), problem, remedy});
+    firstError = Status(code, placeOf(offset), problem, remedy);
   return false;
 }
 

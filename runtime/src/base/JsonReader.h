@@ -8,8 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_BASE_JSONREADER_H
-#define HONE_RUNTIME_BASE_JSONREADER_H
+#pragma once
 
 #include "base/Json.h"
 #include "base/Status.h"
@@ -128,5 +127,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

@@ -61,16 +61,16 @@ static void freeSlot(int index) {
 
 static Status cannotOpen(const std::string &path, const std::string &problem,
                          const std::string &remedy) {
-  return Status::error(ErrorCode::CannotRead, {path, problem, remedy});
+  return Status(ErrorCode::CannotRead, path, problem, remedy);
 }
 
 static Status cannotOpen(const std::string &path, platform::Error error) {
   // These say nothing about the file.
   for (int number : {EMFILE, ENFILE, ENOMEM, EIO})
     if (error.value() == number)
-      return Status::error(ErrorCode::ReadFailed,
-                           {path, "opening the file failed: " + error.message(),
-                            "check the disk and the limits (ulimit -n, -v)"});
+      return Status(ErrorCode::ReadFailed, path,
+                    "opening the file failed: " + error.message(),
+                    "check the disk and the limits (ulimit -n, -v)");
   return cannotOpen(path,
                     "expected a readable file, but opening it failed: " +
                         error.message(),
@@ -110,12 +110,11 @@ Result<MappedFile> MappedFile::map(const platform::File &open,
   if (info.size == 0)
     return file;
   if (platform::Error error = platform::mapFile(open, info.size, file.base))
-    return Status::error(
-        ErrorCode::ReadFailed,
-        {path,
-         "mapping " + std::to_string(info.size) +
-             " bytes failed: " + error.message(),
-         "check the address space limit (ulimit -v) and the file system"});
+    return Status(
+        ErrorCode::ReadFailed, path,
+        "mapping " + std::to_string(info.size) +
+            " bytes failed: " + error.message(),
+        "check the address space limit (ulimit -v) and the file system");
   file.length = info.size;
   file.slot = claimSlot(file.base, file.length, path);
   return file;

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_BASE_MAPPEDFILE_H
-#define HONE_RUNTIME_BASE_MAPPEDFILE_H
+#pragma once
 
 #include "base/Status.h"
 #include "platform/Files.h"
@@ -93,5 +92,3 @@ std::string digestOf(const MappedFile &file);
 void installSigbusHandler();
 
 } // namespace hone::rt
-
-#endif

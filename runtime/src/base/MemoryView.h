@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_BASE_MEMORYVIEW_H
-#define HONE_RUNTIME_BASE_MEMORYVIEW_H
+#pragma once
 
 #include "base/Status.h"
 
@@ -83,5 +82,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_BASE_NEARESTNAME_H
-#define HONE_RUNTIME_BASE_NEARESTNAME_H
+#pragma once
 
 #include <string>
 #include <vector>
@@ -18,5 +17,3 @@ std::string nearestName(const std::string &typed,
                         const std::vector<std::string> &names);
 
 } // namespace hone::rt
-
-#endif

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_BASE_NORMALQUANTILE_H
-#define HONE_RUNTIME_BASE_NORMALQUANTILE_H
+#pragma once
 
 namespace hone::rt::normal_quantile {
 
@@ -51,5 +50,3 @@ inline constexpr double f[] = {1.0,
                                2.04426310338993978564e-15};
 
 } // namespace hone::rt::normal_quantile
-
-#endif

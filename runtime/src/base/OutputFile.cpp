@@ -47,9 +47,8 @@ static const char *remedyFor(platform::Error error) {
 
 static Status outputError(ErrorCode code, const std::string &path,
                           const char *doing, platform::Error error) {
-  return Status::error(
-      code, {path, std::string(doing) + " failed: " + error.message(),
-             remedyFor(error)});
+  return Status(code, path, std::string(doing) + " failed: " + error.message(),
+                remedyFor(error));
 }
 
 std::string temporaryPath(const std::string &path) {
@@ -81,11 +80,10 @@ Status checkReplaceable(const std::string &path) {
   FileInfo info;
   if (platform::inspect(path, info) || info.kind == FileKind::Regular)
     return Status::ok();
-  return Status::error(ErrorCode::CannotCreate,
-                       {path,
-                        "expected a file or nothing, found a folder, a device "
-                        "or a pipe, which a file cannot replace",
-                        "give another path"});
+  return Status(ErrorCode::CannotCreate, path,
+                "expected a file or nothing, found a folder, a device "
+                "or a pipe, which a file cannot replace",
+                "give another path");
 }
 
 Result<OutputFile> OutputFile::create(const std::string &path) {
@@ -167,11 +165,10 @@ Status OutputFile::flush() {
 }
 
 static Status notOpen(const std::string &path) {
-  return Status::error(ErrorCode::Bug,
-                       {path,
-                        "expected an open output file, found one that "
-                        "is finished",
-                        "report this bug"});
+  return Status(ErrorCode::Bug, path,
+                "expected an open output file, found one that "
+                "is finished",
+                "report this bug");
 }
 
 Status OutputFile::write(const void *bytes, uint64_t size) {

@@ -10,8 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_BASE_OUTPUTFILE_H
-#define HONE_RUNTIME_BASE_OUTPUTFILE_H
+#pragma once
 
 #include "base/MappedFile.h"
 #include "base/Sha256.h"
@@ -142,5 +141,3 @@ Status writeFile(const std::string &path, std::string_view text,
 std::string parentDirectory(const std::string &path);
 
 } // namespace hone::rt
-
-#endif

@@ -7,8 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_BASE_PHILOX_H
-#define HONE_RUNTIME_BASE_PHILOX_H
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -105,5 +104,3 @@ double inverseNormal(double p);
 uint64_t permuteIndex(uint64_t index, uint64_t count, uint64_t key);
 
 } // namespace hone::rt
-
-#endif

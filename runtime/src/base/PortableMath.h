@@ -6,10 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_BASE_PORTABLEMATH_H
-#define HONE_RUNTIME_BASE_PORTABLEMATH_H
-
-#include <cstdint>
+#pragma once
 
 namespace hone::rt {
 
@@ -49,5 +46,3 @@ double portableExp(double x);
 double portableLog(double x);
 
 } // namespace hone::rt
-
-#endif

@@ -13,7 +13,6 @@
 #include <atomic>
 #include <climits>
 #include <cstring>
-#include <new>
 
 namespace hone::rt {
 

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_BASE_PROCESS_H
-#define HONE_RUNTIME_BASE_PROCESS_H
+#pragma once
 
 #include "base/ErrorCode.h"
 
@@ -61,5 +60,3 @@ public:
 };
 
 } // namespace hone::rt
-
-#endif

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_BASE_SHA256_H
-#define HONE_RUNTIME_BASE_SHA256_H
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -50,5 +49,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_BASE_STATUS_H
-#define HONE_RUNTIME_BASE_STATUS_H
+#pragma once
 
 #include "base/ErrorCode.h"
 
@@ -28,63 +27,49 @@ struct Message {
 
 /// `text` with bytes that steer a terminal as \xNN: messages quote files that
 /// may be hostile.
-inline std::string printable(std::string_view text) {
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    auto byte = static_cast<unsigned char>(text[i]);
-    // U+0080 to U+009F are C2 80 to C2 9F in UTF-8.
-    bool isControl = (byte < 0x20 && byte != '\n' && byte != '\t') ||
-                     byte == 0x7f ||
-                     (byte >= 0x80 && byte < 0xa0 && i > 0 &&
-                      static_cast<unsigned char>(text[i - 1]) == 0xc2);
-    if (isControl) {
-      constexpr const char *digits = "0123456789abcdef";
-      out += {'\\', 'x', digits[byte >> 4], digits[byte & 15]};
-    } else {
-      out += text[i];
-    }
-  }
-  return out;
-}
+std::string printable(std::string_view text);
 
+/// One pointer: null when all is well.
 class [[nodiscard]] Status {
 public:
   static Status ok() { return Status(); }
-  static Status error(ErrorCode code, Message message) {
-    Status s;
-    s.cause = code;
-    s.text = std::move(message);
-    return s;
+  Status(ErrorCode code, Message message);
+  Status(ErrorCode code, std::string place, std::string problem,
+         std::string remedy)
+      : Status(code,
+               {std::move(place), std::move(problem), std::move(remedy)}) {}
+  Status(const Status &other) : failure(copyOf(other.failure)) {}
+  Status(Status &&other) : failure(std::exchange(other.failure, nullptr)) {}
+  Status &operator=(Status other) {
+    std::swap(failure, other.failure);
+    return *this;
+  }
+  ~Status() {
+    if (failure)
+      erase(failure);
   }
 
-  bool isOk() const { return !cause; }
+  bool isOk() const { return !failure; }
   /// Itself, as a Result has one.
-  const Status &status() const { return *this; }
+  const Status &status() const & { return *this; }
+  Status &&status() && { return std::move(*this); }
   /// Nothing when all is well.
-  std::optional<ErrorCode> errorCode() const { return cause; }
-  ExitCode exitCode() const {
-    return cause ? exitCodeOf(*cause) : ExitCode::Success;
-  }
-  const Message &message() const { return text; }
+  std::optional<ErrorCode> errorCode() const;
+  ExitCode exitCode() const;
+  /// Empty when all is well.
+  Message message() const;
 
   /// "error[<code>]: <place>: <problem>\n  help: <remedy>\n"; "" when all is
   /// well.
-  std::string render() const {
-    if (!cause)
-      return "";
-    std::string out = label("error", *cause) + ": ";
-    if (!text.place.empty())
-      out += text.place + ": ";
-    out += text.problem + "\n";
-    if (!text.remedy.empty())
-      out += "  help: " + text.remedy + "\n";
-    return printable(out);
-  }
+  std::string render() const;
 
 private:
+  struct Failure;
+  static Failure *copyOf(const Failure *failure);
+  static void erase(Failure *failure);
+
   Status() = default;
-  std::optional<ErrorCode> cause;
-  Message text;
+  Failure *failure = nullptr;
 };
 
 /// A value, or the Status that says why there is none.
@@ -94,7 +79,8 @@ public:
   Result(Status s) : why(std::move(s)) {}
 
   bool isOk() const { return why.isOk(); }
-  const Status &status() const { return why; }
+  const Status &status() const & { return why; }
+  Status &&status() && { return std::move(why); }
   T &value() { return held; }
   const T &value() const { return held; }
 
@@ -105,12 +91,19 @@ private:
 
 } // namespace hone::rt
 
+namespace hone {
+using rt::ErrorCode;
+using rt::ExitCode;
+using rt::Result;
+using rt::Status;
+} // namespace hone
+
 /// Returns the error of a Status or a Result, if it is one:
 ///   HONE_TRY(checkRequest(request));
 #define HONE_TRY(...)                                                          \
   do {                                                                         \
     if (auto &&hone_tried = (__VA_ARGS__); !hone_tried.isOk())                 \
-      return hone_tried.status();                                              \
+      return std::forward<decltype(hone_tried)>(hone_tried).status();          \
   } while (false)
 
 /// Declares or sets `target` from a Result's value, or returns its error:
@@ -120,9 +113,7 @@ private:
 #define HONE_ASSIGN_FROM(result, target, ...)                                  \
   auto result = (__VA_ARGS__);                                                 \
   if (!result.isOk())                                                          \
-    return result.status();                                                    \
+    return std::move(result).status();                                         \
   target = std::move(result.value())
 #define HONE_JOIN(left, right) HONE_JOIN_NOW(left, right)
 #define HONE_JOIN_NOW(left, right) left##right
-
-#endif

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_BASE_UTF8_H
-#define HONE_RUNTIME_BASE_UTF8_H
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -80,5 +79,3 @@ inline uint32_t decodeUtf8(std::string_view text, size_t &offset) {
 void appendUtf8(std::string &out, uint32_t point);
 
 } // namespace hone::rt
-
-#endif

@@ -7,8 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_CHAT_CHATMODEL_H
-#define HONE_RUNTIME_CHAT_CHATMODEL_H
+#pragma once
 
 #include "base/Status.h"
 #include "chat/ChatTemplate.h"
@@ -16,7 +15,6 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace hone::rt {
 
@@ -56,5 +54,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

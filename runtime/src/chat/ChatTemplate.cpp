@@ -94,15 +94,14 @@ Status ChatTemplate::render(ChatMessages &messages, size_t count,
     *answers = interpreter.takeGenerated();
   if (fault.problem.empty())
     return Status::ok();
-  return Status::error(
-      ErrorCode::ConversationRefused,
-      {place,
-       std::string("the chat template ") +
-           (fault.isRaised ? "refuses it: " : "fails: ") + fault.problem +
-           " (" + name + ":" + std::to_string(fault.line) + ")",
-       date.isKnown() || fault.problem.find("today's date") == std::string::npos
-           ? "change the conversation as the template wants it, or remove it"
-           : "give --chat-date YYYY-MM-DD"});
+  return Status(
+      ErrorCode::ConversationRefused, place,
+      std::string("the chat template ") +
+          (fault.isRaised ? "refuses it: " : "fails: ") + fault.problem + " (" +
+          name + ":" + std::to_string(fault.line) + ")",
+      date.isKnown() || fault.problem.find("today's date") == std::string::npos
+          ? "change the conversation as the template wants it, or remove it"
+          : "give --chat-date YYYY-MM-DD");
 }
 
 } // namespace hone::rt

@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_CHAT_CHATTEMPLATE_H
-#define HONE_RUNTIME_CHAT_CHATTEMPLATE_H
+#pragma once
 
 #include "base/Status.h"
 #include "chat/TemplateInterpreter.h"
@@ -79,5 +78,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

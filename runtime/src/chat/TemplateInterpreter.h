@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_CHAT_TEMPLATEINTERPRETER_H
-#define HONE_RUNTIME_CHAT_TEMPLATEINTERPRETER_H
+#pragma once
 
 #include "chat/TemplateSyntax.h"
 #include "chat/TemplateText.h"
@@ -167,5 +166,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

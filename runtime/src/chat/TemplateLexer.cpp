@@ -75,19 +75,18 @@ TemplateLexer::TemplateLexer(std::string_view given, std::string place)
 }
 
 Status TemplateLexer::bad(const std::string &problem) const {
-  return Status::error(ErrorCode::BadChatTemplate,
-                       {place + ":" + std::to_string(line), problem,
-                        "take the template again from where the model came "
-                        "from"});
+  return Status(ErrorCode::BadChatTemplate, place + ":" + std::to_string(line),
+                problem,
+                "take the template again from where the model came "
+                "from");
 }
 
 Status TemplateLexer::unsupported(const std::string &what) const {
-  return Status::error(
-      ErrorCode::UnsupportedChatTemplate,
-      {place + ":" + std::to_string(line),
-       what + " is not in the subset of Jinja that chat templates may use here",
-       "rewrite the template without it, or remove it to train on data "
-       "without conversations"});
+  return Status(
+      ErrorCode::UnsupportedChatTemplate, place + ":" + std::to_string(line),
+      what + " is not in the subset of Jinja that chat templates may use here",
+      "rewrite the template without it, or remove it to train on data "
+      "without conversations");
 }
 
 void TemplateLexer::add(TemplateToken::Kind kind, std::string value,

@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_CHAT_TEMPLATELEXER_H
-#define HONE_RUNTIME_CHAT_TEMPLATELEXER_H
+#pragma once
 
 #include "base/Status.h"
 
@@ -79,5 +78,3 @@ size_t pythonSpaceAt(std::string_view text, size_t at);
 std::string_view pythonStrip(std::string_view text, bool left, bool right);
 
 } // namespace hone::rt
-
-#endif

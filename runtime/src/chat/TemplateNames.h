@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_CHAT_TEMPLATENAMES_H
-#define HONE_RUNTIME_CHAT_TEMPLATENAMES_H
+#pragma once
 
 #include "chat/TemplateSyntax.h"
 
@@ -132,5 +131,3 @@ const TemplateSignature *findSignature(const TemplateSignature (&table)[Size],
 }
 
 } // namespace hone::rt
-
-#endif

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_CHAT_TEMPLATEPARSER_H
-#define HONE_RUNTIME_CHAT_TEMPLATEPARSER_H
+#pragma once
 
 #include "base/Status.h"
 #include "chat/TemplateSyntax.h"
@@ -26,5 +25,3 @@ Result<TemplateTree> parseTemplate(std::string_view source,
                                    const std::string &place);
 
 } // namespace hone::rt
-
-#endif

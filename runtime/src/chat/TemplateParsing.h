@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_CHAT_TEMPLATEPARSING_H
-#define HONE_RUNTIME_CHAT_TEMPLATEPARSING_H
+#pragma once
 
 #include "chat/TemplateLexer.h"
 #include "chat/TemplateNames.h"
@@ -122,5 +121,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

@@ -18,23 +18,22 @@ using Nodes = TemplateParser::Nodes;
 
 uint32_t TemplateParser::fail(const std::string &problem) {
   if (ok())
-    firstError = Status::error(
-        ErrorCode::BadChatTemplate,
-        {place + ":" + std::to_string(now().line), problem,
-         "take the template again from where the model came from"});
+    firstError = Status(
+        ErrorCode::BadChatTemplate, place + ":" + std::to_string(now().line),
+        problem, "take the template again from where the model came from");
   at = tokens.size() - 1;
   return 0;
 }
 
 uint32_t TemplateParser::refuse(const std::string &what, uint32_t line) {
   if (ok())
-    firstError = Status::error(
+    firstError = Status(
         ErrorCode::UnsupportedChatTemplate,
-        {place + ":" + std::to_string(line ? line : now().line),
-         what + " is not in the subset of Jinja that chat templates may use "
-                "here",
-         "rewrite the template without it, or remove it to train on data "
-         "without conversations"});
+        place + ":" + std::to_string(line ? line : now().line),
+        what + " is not in the subset of Jinja that chat templates may use "
+               "here",
+        "rewrite the template without it, or remove it to train on data "
+        "without conversations");
   at = tokens.size() - 1;
   return 0;
 }
@@ -133,14 +132,14 @@ Result<TemplateTree> TemplateParser::run() {
     fail("found an end of a block that was not begun");
   for (const auto &[name, line] : macroCalls)
     if (ok() && std::find(macros.begin(), macros.end(), name) == macros.end())
-      firstError = Status::error(
+      firstError = Status(
           ErrorCode::UnsupportedChatTemplate,
-          {place + ":" + std::to_string(line),
-           "the function '" + name +
-               "' is not in the subset of Jinja that chat templates may use "
-               "here",
-           "rewrite the template without it, or remove it to train on data "
-           "without conversations"});
+          place + ":" + std::to_string(line),
+          "the function '" + name +
+              "' is not in the subset of Jinja that chat templates may use "
+              "here",
+          "rewrite the template without it, or remove it to train on data "
+          "without conversations");
   if (!ok())
     return firstError;
   return std::move(tree);

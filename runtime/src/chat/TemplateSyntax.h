@@ -7,8 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_CHAT_TEMPLATESYNTAX_H
-#define HONE_RUNTIME_CHAT_TEMPLATESYNTAX_H
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -188,5 +187,3 @@ struct TemplateTree {
 };
 
 } // namespace hone::rt
-
-#endif

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_CHAT_TEMPLATETEXT_H
-#define HONE_RUNTIME_CHAT_TEMPLATETEXT_H
+#pragma once
 
 #include "chat/TemplateValue.h"
 
@@ -74,5 +73,3 @@ std::string formatDate(const TemplateDate &date, std::string_view format,
                        std::string &out);
 
 } // namespace hone::rt
-
-#endif

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_CHAT_TEMPLATEVALUE_H
-#define HONE_RUNTIME_CHAT_TEMPLATEVALUE_H
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -135,5 +134,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

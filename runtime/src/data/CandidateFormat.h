@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_DATA_CANDIDATEFORMAT_H
-#define HONE_RUNTIME_DATA_CANDIDATEFORMAT_H
+#pragma once
 
 #include "base/Status.h"
 #include "text/Tokenizer.h"
@@ -63,5 +62,3 @@ public:
 };
 
 } // namespace hone::rt
-
-#endif

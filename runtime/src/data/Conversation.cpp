@@ -117,15 +117,14 @@ Status ConversationEncoder::findStart(ChatMessages &messages, size_t answer,
     text.resize(text.size() - end.size());
   if (beginsWith(wholeText, text))
     return Status::ok();
-  return Status::error(
-      ErrorCode::ConversationRefused,
-      {place,
-       "the chat template tells the turns before turn " +
-           std::to_string(answer + 1) +
-           " otherwise once that turn follows, so it is not known what the "
-           "model would have seen",
-       "some templates do so with system turns: put their text into the first "
-       "turn of the user"});
+  return Status(
+      ErrorCode::ConversationRefused, place,
+      "the chat template tells the turns before turn " +
+          std::to_string(answer + 1) +
+          " otherwise once that turn follows, so it is not known what the "
+          "model would have seen",
+      "some templates do so with system turns: put their text into the first "
+      "turn of the user");
 }
 
 /// Counts a turn of the assistant that is `span` of `whole`.

@@ -15,8 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_DATA_CONVERSATION_H
-#define HONE_RUNTIME_DATA_CONVERSATION_H
+#pragma once
 
 #include "chat/ChatModel.h"
 #include "data/SampleIds.h"
@@ -91,5 +90,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

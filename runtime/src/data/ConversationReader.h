@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_DATA_CONVERSATIONREADER_H
-#define HONE_RUNTIME_DATA_CONVERSATIONREADER_H
+#pragma once
 
 #include "base/JsonReader.h"
 #include "chat/ChatTemplate.h"
@@ -28,5 +27,3 @@ bool readTurns(JsonReader &reader, size_t most, std::vector<ChatTurn> &turns,
 bool isEmptyValue(JsonReader &reader);
 
 } // namespace hone::rt
-
-#endif

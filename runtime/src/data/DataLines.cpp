@@ -173,8 +173,7 @@ DataLines::DataLines(std::string_view content, std::string path,
 Status DataLines::bad(ErrorCode code, uint64_t lineNumber,
                       const std::string &problem,
                       const std::string &remedy) const {
-  return Status::error(
-      code, {path + ":" + std::to_string(lineNumber), problem, remedy});
+  return Status(code, path + ":" + std::to_string(lineNumber), problem, remedy);
 }
 
 /// Of an array or an object only the kind: as a tree it would take a hundred
@@ -407,10 +406,9 @@ Status DataLines::detect() {
   // How long lines may be is known with their format.
   Status status = records.next(text, more, LongestLine);
   if (status.isOk() && !more)
-    status =
-        Status::error(ErrorCode::EmptyData,
-                      {path, "expected training data but the array is empty",
-                       "give a file with samples"});
+    status = Status(ErrorCode::EmptyData, path,
+                    "expected training data but the array is empty",
+                    "give a file with samples");
   if (status.isOk())
     status = read(text, line, seen);
   records.rewind();

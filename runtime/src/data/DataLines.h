@@ -7,8 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_DATA_DATALINES_H
-#define HONE_RUNTIME_DATA_DATALINES_H
+#pragma once
 
 #include "base/Status.h"
 #include "chat/ChatTemplate.h"
@@ -117,5 +116,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

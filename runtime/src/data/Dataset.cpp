@@ -16,7 +16,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <vector>
@@ -152,27 +151,24 @@ Status Preparation::refuseTable() const {
                   (looksLikeHeader(line, ',') || looksLikeHeader(line, '\t')));
   if (!isTable)
     return Status::ok();
-  return Status::error(
-      ErrorCode::OtherData,
-      {options.path,
-       std::string("this is a table, since ") +
-           (isNamed ? "its name says so" : "its first line names columns") +
-           "; --task alone reads tables",
-       "write each row as a line of JSON with the column's names as keys; to "
-       "train on the file as one text, call it .txt"});
+  return Status(
+      ErrorCode::OtherData, options.path,
+      std::string("this is a table, since ") +
+          (isNamed ? "its name says so" : "its first line names columns") +
+          "; --task alone reads tables",
+      "write each row as a line of JSON with the column's names as keys; to "
+      "train on the file as one text, call it .txt");
 }
 
 Status Preparation::checkTokenizer(const std::string &place) const {
   if (tokenizer != nullptr)
     return Status::ok();
-  return Status::error(
-      ErrorCode::NoTokenizer,
-      {place,
-       std::string("the data is ") + describe(format) +
-           ", but this program was compiled from a model folder "
-           "without a tokenizer",
-       "compile it from a folder with tokenizer.json, or give JSONL "
-       "with \"input_ids\""});
+  return Status(ErrorCode::NoTokenizer, place,
+                std::string("the data is ") + describe(format) +
+                    ", but this program was compiled from a model folder "
+                    "without a tokenizer",
+                "compile it from a folder with tokenizer.json, or give JSONL "
+                "with \"input_ids\"");
 }
 
 Status Preparation::checkIds(const std::string &place) const {
@@ -209,13 +205,12 @@ Status Preparation::addPart(uint64_t begin, uint64_t length) {
 
 Status Preparation::refuseLong(uint64_t length,
                                const std::string &place) const {
-  return Status::error(ErrorCode::SampleTooLong,
-                       {place,
-                        "expected a sample of at most " +
-                            std::to_string(options.maxSequenceLength) +
-                            " tokens but found " + std::to_string(length),
-                        "split it, compile with a larger max_seq_length, or "
-                        "give another --too-long"});
+  return Status(ErrorCode::SampleTooLong, place,
+                "expected a sample of at most " +
+                    std::to_string(options.maxSequenceLength) +
+                    " tokens but found " + std::to_string(length),
+                "split it, compile with a larger max_seq_length, or "
+                "give another --too-long");
 }
 
 /// Takes the sample of `length` tokens and `labels`.
@@ -285,12 +280,11 @@ Status Preparation::checkUtf8() {
     const std::string_view valid = part.substr(0, invalid);
     line += uint64_t(std::count(valid.begin(), valid.end(), '\n'));
     if (invalid != std::string_view::npos)
-      return Status::error(
-          ErrorCode::DataNotUtf8,
-          {options.path + ":" + std::to_string(line),
-           "expected UTF-8 text but byte " + std::to_string(at + invalid) +
-               " of the file begins no valid character",
-           "convert the file, for example with iconv -t UTF-8"});
+      return Status(
+          ErrorCode::DataNotUtf8, options.path + ":" + std::to_string(line),
+          "expected UTF-8 text but byte " + std::to_string(at + invalid) +
+              " of the file begins no valid character",
+          "convert the file, for example with iconv -t UTF-8");
     at += part.size();
     HONE_TRY(letGo(at));
   }
@@ -308,12 +302,11 @@ Status Preparation::encodeText(std::string_view text, const std::string &place,
 Status Preparation::checkSpecialTokens() const {
   if (!options.parseSpecialTokens)
     return Status::ok();
-  return Status::error(
-      ErrorCode::OptionsDisagree,
-      {"--special-tokens",
-       std::string("only texts are read for special tokens, but the data is ") +
-           describe(format),
-       "leave it out"});
+  return Status(
+      ErrorCode::OptionsDisagree, "--special-tokens",
+      std::string("only texts are read for special tokens, but the data is ") +
+          describe(format),
+      "leave it out");
 }
 
 Status Preparation::packText() {
@@ -392,21 +385,19 @@ Status Preparation::openChat() {
 
 Status Preparation::addConversation(DataLine &line, const std::string &place) {
   if (!chat)
-    return Status::error(
-        ErrorCode::NoChatTemplate,
-        {place,
-         std::string("the data is ") + describe(format) +
-             ", but this program was compiled from a model folder without a "
-             "chat template",
-         "add the model's chat_template to the folder and compile again, or "
-         "write the data as {\"prompt\", \"completion\"}"});
+    return Status(
+        ErrorCode::NoChatTemplate, place,
+        std::string("the data is ") + describe(format) +
+            ", but this program was compiled from a model folder without a "
+            "chat template",
+        "add the model's chat_template to the folder and compile again, or "
+        "write the data as {\"prompt\", \"completion\"}");
   if (!line.system.empty()) {
     if (line.turns.front().role == ChatRole::System)
-      return Status::error(ErrorCode::BadLine,
-                           {place,
-                            "the conversation has a system turn and a key "
-                            "\"system\"",
-                            "keep one of the two"});
+      return Status(ErrorCode::BadLine, place,
+                    "the conversation has a system turn and a key "
+                    "\"system\"",
+                    "keep one of the two");
     line.turns.insert(line.turns.begin(), ChatTurn());
     line.turns.front().role = ChatRole::System;
     line.turns.front().content = std::move(line.system);
@@ -651,13 +642,12 @@ Result<MappedFile> Preparation::run(const std::string &directory,
     read = options.onProgress(); // all that it needed is still there
   HONE_TRY(read);
   if (writer.samples() == 0)
-    return Status::error(
-        ErrorCode::NoSample,
-        {options.path, "no sample is left to train on" + leftOut(),
-         tooLong != 0 ? "compile with a larger max_seq_length or "
-                        "split the samples"
-                      : "give every sample at least one token with "
-                        "a target after its first"});
+    return Status(ErrorCode::NoSample, options.path,
+                  "no sample is left to train on" + leftOut(),
+                  tooLong != 0 ? "compile with a larger max_seq_length or "
+                                 "split the samples"
+                               : "give every sample at least one token with "
+                                 "a target after its first");
   return writer.commit(format, options.vocabularySize, notes());
 }
 
@@ -721,10 +711,9 @@ Result<Dataset> Dataset::prepare(const DatasetOptions &options,
   if (content.substr(0, 3) == "\xEF\xBB\xBF") // a byte order mark is no text
     content.remove_prefix(3);
   if (withoutSpaceAtEnd(content, file).empty())
-    return Status::error(ErrorCode::EmptyData,
-                         {options.path,
-                          "expected training data but the file is empty",
-                          "give a text file or a JSONL file with samples"});
+    return Status(ErrorCode::EmptyData, options.path,
+                  "expected training data but the file is empty",
+                  "give a text file or a JSONL file with samples");
   return fromCache(options, nameOf(options, tokenizer, file),
                    [&](const std::string &directory, const std::string &path) {
                      Preparation preparation(options, tokenizer, file, content);

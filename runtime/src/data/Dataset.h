@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_DATA_DATASET_H
-#define HONE_RUNTIME_DATA_DATASET_H
+#pragma once
 
 #include "base/Status.h"
 #include "chat/ChatModel.h"
@@ -113,5 +112,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

@@ -25,8 +25,7 @@ void JsonRecords::rewind() {
 
 Status JsonRecords::bad(ErrorCode code, const std::string &problem,
                         const std::string &remedy) const {
-  return Status::error(code,
-                       {path + ":" + std::to_string(line), problem, remedy});
+  return Status(code, path + ":" + std::to_string(line), problem, remedy);
 }
 
 Status JsonRecords::refuseLong(uint64_t most) const {
@@ -100,7 +99,7 @@ Status JsonRecords::moved(const Status &status) const {
   const uint64_t innerColumn = std::strtoull(end + 1, nullptr, 10);
   message.place = prefix + std::to_string(line + inner - 1) + ":" +
                   std::to_string(innerColumn + (inner == 1 ? column : 0));
-  return Status::error(*status.errorCode(), std::move(message));
+  return Status(*status.errorCode(), std::move(message));
 }
 
 } // namespace hone::rt

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_DATA_JSONRECORDS_H
-#define HONE_RUNTIME_DATA_JSONRECORDS_H
+#pragma once
 
 #include "base/JsonReader.h"
 #include "base/Status.h"
@@ -63,5 +62,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

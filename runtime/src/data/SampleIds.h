@@ -1,7 +1,6 @@
 //===- SampleIds.h - The ids of a sample ----------------------------------===//
 
-#ifndef HONE_RUNTIME_DATA_SAMPLEIDS_H
-#define HONE_RUNTIME_DATA_SAMPLEIDS_H
+#pragma once
 
 #include "base/Status.h"
 #include "text/Tokenizer.h"
@@ -68,15 +67,11 @@ inline Status checkLargest(const SampleIds &sample, int64_t vocabularySize,
                            const std::string &place) {
   if (sample.largest < vocabularySize)
     return Status::ok();
-  return Status::error(
-      ErrorCode::TokenizerMisfit,
-      {place,
-       "the tokenizer gives the id " + std::to_string(sample.largest) +
-           ", but the model's vocabulary has " +
-           std::to_string(vocabularySize) + " entries",
-       "compile the model with the tokenizer that belongs to it"});
+  return Status(ErrorCode::TokenizerMisfit, place,
+                "the tokenizer gives the id " + std::to_string(sample.largest) +
+                    ", but the model's vocabulary has " +
+                    std::to_string(vocabularySize) + " entries",
+                "compile the model with the tokenizer that belongs to it");
 }
 
 } // namespace hone::rt
-
-#endif

@@ -63,12 +63,11 @@ Result<SampleDraw> SampleDraw::count(const Dataset &data,
   const double held =
       part < 1 ? std::ceil(part * double(out.all) * (1 - 1e-12)) : part;
   if (held >= double(out.all))
-    return Status::error(ErrorCode::TooFewSamples,
-                         {place,
-                          "--eval-split holds out " + textOf(held) + " of " +
-                              std::to_string(out.all) +
-                              " samples and leaves none to train on",
-                          "give a smaller --eval-split, or more data"});
+    return Status(ErrorCode::TooFewSamples, place,
+                  "--eval-split holds out " + textOf(held) + " of " +
+                      std::to_string(out.all) +
+                      " samples and leaves none to train on",
+                  "give a smaller --eval-split, or more data");
   out.held = uint64_t(held);
   if (selection.perLabel == 0)
     return out;
@@ -148,13 +147,12 @@ Result<Dataset> Dataset::select(const SampleSelection &selection,
   for (size_t i = 0; selection.perLabel > 0 && i < options.task->labelCount();
        ++i)
     if (draw.countOf(i) < selection.perLabel)
-      return Status::error(
-          ErrorCode::TooFewSamples,
-          {options.path,
-           "--k-shot expects " + std::to_string(selection.perLabel) +
-               " examples of each label but '" + options.task->word(i) +
-               "' has " + std::to_string(draw.countOf(i)),
-           "give a smaller --k-shot, or more data"});
+      return Status(ErrorCode::TooFewSamples, options.path,
+                    "--k-shot expects " + std::to_string(selection.perLabel) +
+                        " examples of each label but '" +
+                        options.task->word(i) + "' has " +
+                        std::to_string(draw.countOf(i)),
+                    "give a smaller --k-shot, or more data");
   return fromCache(
       options, name,
       [&](const std::string &directory,

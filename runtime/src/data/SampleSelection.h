@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_DATA_SAMPLESELECTION_H
-#define HONE_RUNTIME_DATA_SAMPLESELECTION_H
+#pragma once
 
 #include "base/Status.h"
 #include "step/Evaluation.h"
@@ -63,5 +62,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

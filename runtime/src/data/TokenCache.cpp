@@ -191,11 +191,10 @@ Result<TokenCache> TokenCache::open(MappedFile file, int64_t vocabularySize,
   TokenCache cache;
   cache.file = std::move(file);
   if (!cache.check(vocabularySize, maxSequenceLength))
-    return Status::error(ErrorCode::BadTokenCache,
-                         {cache.file.path(),
-                          "expected a token cache of this version but "
-                          "its content does not add up",
-                          "delete the file; it is made again from the data"});
+    return Status(ErrorCode::BadTokenCache, cache.file.path(),
+                  "expected a token cache of this version but "
+                  "its content does not add up",
+                  "delete the file; it is made again from the data");
   cache.release();
   return cache;
 }

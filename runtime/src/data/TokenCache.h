@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_DATA_TOKENCACHE_H
-#define HONE_RUNTIME_DATA_TOKENCACHE_H
+#pragma once
 
 #include "base/MappedFile.h"
 #include "base/OutputFile.h"
@@ -116,5 +115,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

@@ -19,13 +19,11 @@ Result<DeviceMemory> HostDevice::allocate(uint64_t bytes) {
     error = platform::makeResident(base, bytes);
   if (!error)
     return memory;
-  return Status::error(
-      ErrorCode::NoMemory,
-      {"memory",
-       "the plan needs " + describeBytes(bytes) +
-           " of memory and the system refused it: " + error.message(),
-       "free memory, use fewer --threads, or compile with a smaller "
-       "batch_size or max_seq_length"});
+  return Status(ErrorCode::NoMemory, "memory",
+                "the plan needs " + describeBytes(bytes) +
+                    " of memory and the system refused it: " + error.message(),
+                "free memory, use fewer --threads, or compile with a smaller "
+                "batch_size or max_seq_length");
 }
 
 void HostDevice::free(char *address, uint64_t bytes) {

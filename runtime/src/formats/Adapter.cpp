@@ -275,11 +275,9 @@ bool AdapterConfigReader::layers(const std::string &key, const Json &value) {
 
 bool AdapterConfigReader::setting(const std::string &key, const Json &value) {
   if (key == "peft_type")
-    return (value.isString() && value.string() == "LORA") ||
-           refuse(key, value, "\"LORA\"");
+    return value.is("LORA") || refuse(key, value, "\"LORA\"");
   if (key == "task_type")
-    return value.isNull() ||
-           (value.isString() && value.string() == "CAUSAL_LM") ||
+    return value.isNull() || value.is("CAUSAL_LM") ||
            refuse(key, value, "\"CAUSAL_LM\"");
   if (key == "bias") {
     config.bias = value.isString() ? value.string() : "";
@@ -324,8 +322,7 @@ bool AdapterConfigReader::setting(const std::string &key, const Json &value) {
     return numbers(key, value, config.alpha_pattern);
   if (key == "init_lora_weights")
     // Other ways (pissa, olora, loftq, ...) also changed the base weights.
-    return value.isBool() || value.isNull() ||
-           (value.isString() && value.string() == "gaussian") ||
+    return value.isBool() || value.isNull() || value.is("gaussian") ||
            refuse(key, value, "true, false or \"gaussian\"");
   if (key == "target_modules")
     return modules(key, value, config.target_modules);
@@ -367,11 +364,10 @@ Result<AdapterConfig> readMergeableConfig(const std::string &directory) {
 //===----------------------------------------------------------------------===//
 
 static Status badAdapter(const std::string &place, const std::string &problem) {
-  return Status::error(ErrorCode::OtherAdapter,
-                       {place, problem,
-                        "use an adapter of this model with the same r, "
-                        "lora_alpha and target_modules as the compiled module, "
-                        "or compile again for this adapter"});
+  return Status(ErrorCode::OtherAdapter, place, problem,
+                "use an adapter of this model with the same r, "
+                "lora_alpha and target_modules as the compiled module, "
+                "or compile again for this adapter");
 }
 
 /// "[lm_head, norm]"
@@ -473,14 +469,13 @@ static Status compareDropout(const std::string &path,
   if (found.lora_dropout == expected.lora_dropout)
     return Status::ok();
   std::string wanted = jsonNumber(expected.lora_dropout);
-  return Status::error(
-      ErrorCode::OtherAdapter,
-      {path,
-       "expected lora_dropout = " + wanted + ", as the program trains, found " +
-           jsonNumber(found.lora_dropout),
-       "to go on training, compile with lora.lora_dropout: " +
-           jsonNumber(found.lora_dropout) + ", or write " + wanted +
-           " into the file; evaluation takes it as it is"});
+  return Status(ErrorCode::OtherAdapter, path,
+                "expected lora_dropout = " + wanted +
+                    ", as the program trains, found " +
+                    jsonNumber(found.lora_dropout),
+                "to go on training, compile with lora.lora_dropout: " +
+                    jsonNumber(found.lora_dropout) + ", or write " + wanted +
+                    " into the file; evaluation takes it as it is");
 }
 
 Status readAdapter(const std::string &directory, const AdapterConfig &expected,

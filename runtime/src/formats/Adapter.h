@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_FORMATS_ADAPTER_H
-#define HONE_RUNTIME_FORMATS_ADAPTER_H
+#pragma once
 
 #include "base/Status.h"
 #include "formats/TensorMemory.h"
@@ -88,5 +87,3 @@ Status readAdapter(const std::string &directory, const AdapterConfig &expected,
                    const std::vector<TensorMemory> &targets, AdapterUse use);
 
 } // namespace hone::rt
-
-#endif

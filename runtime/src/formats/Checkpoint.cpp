@@ -17,7 +17,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 namespace hone::rt {
@@ -136,11 +135,10 @@ static Status writeContents(const std::string &folder, int64_t step,
   HONE_TRY(writeState(folder + "/" + StateName, vectors, stateEntry));
   std::string trainer = trainerText(step, identity, evaluation);
   if (trainer.size() > MaxJsonFileBytes)
-    return Status::error(ErrorCode::Bug,
-                         {folder + "/" + TrainerName,
-                          "expected an identity that fits in " +
-                              std::to_string(MaxJsonFileBytes) + " bytes",
-                          "report this bug"});
+    return Status(ErrorCode::Bug, folder + "/" + TrainerName,
+                  "expected an identity that fits in " +
+                      std::to_string(MaxJsonFileBytes) + " bytes",
+                  "report this bug");
   HONE_TRY(writeFile(folder + "/" + TrainerName, trainer, FolderSync::Later));
   std::string manifest =
       "{\n  \"files\": {\n" + stateEntry + ",\n" +
@@ -153,9 +151,8 @@ static Status writeContents(const std::string &folder, int64_t step,
 
 static Status folderError(ErrorCode code, const std::string &path,
                           const char *doing, platform::Error error) {
-  return Status::error(
-      code, {path, std::string(doing) + " failed: " + error.message(),
-             "check the disk and the output folder"});
+  return Status(code, path, std::string(doing) + " failed: " + error.message(),
+                "check the disk and the output folder");
 }
 
 namespace {
@@ -278,7 +275,7 @@ Status CheckpointStore::save(int64_t step, const CheckpointIdentity &identity,
 //===----------------------------------------------------------------------===//
 
 static Status damaged(const std::string &place, const std::string &problem) {
-  return Status::error(ErrorCode::DamagedCheckpoint, {place, problem, ""});
+  return Status(ErrorCode::DamagedCheckpoint, place, problem, "");
 }
 
 static Status verifyFile(const std::string &folder, const Json &files,
@@ -323,10 +320,9 @@ static Status verifyManifest(const std::string &folder, int64_t step) {
 
 static Status cannotResume(const std::string &place,
                            const std::string &problem) {
-  return Status::error(ErrorCode::CheckpointMisfit,
-                       {place, problem,
-                        "resume with what the run began with, or choose "
-                        "another output folder to start anew"});
+  return Status(ErrorCode::CheckpointMisfit, place, problem,
+                "resume with what the run began with, or choose "
+                "another output folder to start anew");
 }
 
 /// The strings of the object `key` of trainer.json.
@@ -440,15 +436,13 @@ Result<CheckpointStore::Found> CheckpointStore::at(int64_t step) const {
   Status status = verifyManifest(found.directory, step);
   if (!status.isOk() &&
       (status.exitCode() == ExitCode::BadData || isMissing(status)))
-    return Status::error(
-        ErrorCode::DamagedCheckpoint,
-        {found.directory,
-         "expected the checkpoint of the best evaluation, "
-         "but " +
-             status.message().place + ": " + status.message().problem,
-         "the newest checkpoint is sound, and --output has the "
-         "adapter of the last step; start again in another "
-         "--output for the best one"});
+    return Status(ErrorCode::DamagedCheckpoint, found.directory,
+                  "expected the checkpoint of the best evaluation, "
+                  "but " +
+                      status.message().place + ": " + status.message().problem,
+                  "the newest checkpoint is sound, and --output has the "
+                  "adapter of the last step; start again in another "
+                  "--output for the best one");
   if (status.isOk())
     status = readTrainer(found.directory + "/" + TrainerName, found.identity,
                          found.evaluation);

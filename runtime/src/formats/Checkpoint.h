@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_FORMATS_CHECKPOINT_H
-#define HONE_RUNTIME_FORMATS_CHECKPOINT_H
+#pragma once
 
 #include "base/Dtype.h"
 #include "base/MemoryView.h"
@@ -109,5 +108,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

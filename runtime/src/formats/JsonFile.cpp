@@ -15,7 +15,7 @@ Status badJson(ErrorCode code, const std::string &path, const Json *value,
   if (value)
     place += ":" + std::to_string(value->line()) + ":" +
              std::to_string(value->column());
-  return Status::error(code, {place, problem, remedy});
+  return Status(code, place, problem, remedy);
 }
 
 Result<Json> readJsonFile(const std::string &path) {

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_FORMATS_JSONFILE_H
-#define HONE_RUNTIME_FORMATS_JSONFILE_H
+#pragma once
 
 #include "base/Json.h"
 #include "base/Status.h"
@@ -27,5 +26,3 @@ Status badJson(ErrorCode code, const std::string &path, const Json *value,
                const std::string &problem, const std::string &remedy);
 
 } // namespace hone::rt
-
-#endif

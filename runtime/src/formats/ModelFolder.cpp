@@ -20,11 +20,10 @@ namespace hone::rt {
 //===----------------------------------------------------------------------===//
 
 static Status badLayout(const std::string &place) {
-  return Status::error(ErrorCode::OtherWeights,
-                       {place,
-                        "expects the files of the model and their tensors but "
-                        "got something else",
-                        "compile the model again"});
+  return Status(ErrorCode::OtherWeights, place,
+                "expects the files of the model and their tensors but "
+                "got something else",
+                "compile the model again");
 }
 
 /// A name that stays in its folder.
@@ -196,10 +195,9 @@ Status writeModel(const std::string &directory, const ModelLayout &layout,
 //===----------------------------------------------------------------------===//
 
 static Status otherModel(const std::string &place, const std::string &problem) {
-  return Status::error(ErrorCode::OtherAdapter,
-                       {place, problem,
-                        "give the --output of a run of this program, or the "
-                        "folder of a model with the same shapes"});
+  return Status(ErrorCode::OtherAdapter, place, problem,
+                "give the --output of a run of this program, or the "
+                "folder of a model with the same shapes");
 }
 
 Status readModel(const std::string &directory, const ModelLayout &layout,

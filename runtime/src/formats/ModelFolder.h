@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_FORMATS_MODELFOLDER_H
-#define HONE_RUNTIME_FORMATS_MODELFOLDER_H
+#pragma once
 
 #include "formats/TensorMemory.h"
 
@@ -66,5 +65,3 @@ Status readModel(const std::string &directory, const ModelLayout &layout,
                  const std::vector<TensorMemory> &parameters);
 
 } // namespace hone::rt
-
-#endif

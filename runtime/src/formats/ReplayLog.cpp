@@ -35,15 +35,14 @@ static Chain chainBehind(const Chain *before, const void *bytes,
 
 static Status damaged(const std::string &path, const std::string &problem,
                       const std::string &remedy = "get the whole file again") {
-  return Status::error(ErrorCode::DamagedReplay, {path, problem, remedy});
+  return Status(ErrorCode::DamagedReplay, path, problem, remedy);
 }
 
 static Status noLog(const std::string &path) {
-  return Status::error(ErrorCode::NotAReplay,
-                       {path,
-                        "expects what a run wrote as replay.hone, but "
-                        "it does not begin like that",
-                        "name the replay.hone in that run's --output"});
+  return Status(ErrorCode::NotAReplay, path,
+                "expects what a run wrote as replay.hone, but "
+                "it does not begin like that",
+                "name the replay.hone in that run's --output");
 }
 
 //===----------------------------------------------------------------------===//
@@ -158,9 +157,9 @@ std::vector<float> ReplayReader::step(uint64_t index) const {
 //===----------------------------------------------------------------------===//
 
 Status ReplayWriter::failure(const char *doing, platform::Error error) const {
-  return Status::error(ErrorCode::WriteFailed,
-                       {path, std::string(doing) + ": " + error.message(),
-                        "check the disk; the same command resumes"});
+  return Status(ErrorCode::WriteFailed, path,
+                std::string(doing) + ": " + error.message(),
+                "check the disk; the same command resumes");
 }
 
 Result<ReplayWriter> ReplayWriter::create(const std::string &path,

@@ -8,8 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_FORMATS_REPLAYLOG_H
-#define HONE_RUNTIME_FORMATS_REPLAYLOG_H
+#pragma once
 
 #include "base/MappedFile.h"
 #include "base/Status.h"
@@ -89,5 +88,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

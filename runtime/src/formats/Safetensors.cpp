@@ -9,7 +9,6 @@
 #include "base/JsonReader.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace hone::rt {
 
@@ -66,8 +65,7 @@ static std::string quote(std::string_view name) {
 }
 
 static Status badFile(const std::string &place, const std::string &problem) {
-  return Status::error(ErrorCode::BadSafetensors,
-                       {place, problem, RewriteRemedy});
+  return Status(ErrorCode::BadSafetensors, place, problem, RewriteRemedy);
 }
 
 static Status badTensor(const std::string &place, std::string_view name,
@@ -417,12 +415,10 @@ Result<const TensorInfo *>
 SafetensorsFile::require(std::string_view name) const {
   if (const TensorInfo *tensor = find(name))
     return tensor;
-  return Status::error(ErrorCode::MissingTensor,
-                       {path(),
-                        "expected a tensor named " + quote(name) +
-                            ", found none among " +
-                            std::to_string(tensors().size()),
-                        "check that the file belongs to this model"});
+  return Status(ErrorCode::MissingTensor, path(),
+                "expected a tensor named " + quote(name) +
+                    ", found none among " + std::to_string(tensors().size()),
+                "check that the file belongs to this model");
 }
 
 //===----------------------------------------------------------------------===//
@@ -431,7 +427,7 @@ SafetensorsFile::require(std::string_view name) const {
 
 static Status cannotExpress(const std::string &path,
                             const std::string &problem) {
-  return Status::error(ErrorCode::Bug, {path, problem, "report this bug"});
+  return Status(ErrorCode::Bug, path, problem, "report this bug");
 }
 
 /// A tensor as the header has it, and a comma.

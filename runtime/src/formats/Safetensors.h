@@ -8,8 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_FORMATS_SAFETENSORS_H
-#define HONE_RUNTIME_FORMATS_SAFETENSORS_H
+#pragma once
 
 #include "base/Dtype.h"
 #include "base/MappedFile.h"
@@ -164,5 +163,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_FORMATS_TENSORMEMORY_H
-#define HONE_RUNTIME_FORMATS_TENSORMEMORY_H
+#pragma once
 
 #include "base/Dtype.h"
 #include "base/MemoryView.h"
@@ -42,5 +41,3 @@ void readTensor(const SafetensorsFile &file, const TensorInfo &from,
                 const TensorMemory &to);
 
 } // namespace hone::rt
-
-#endif

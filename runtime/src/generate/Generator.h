@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_GENERATE_GENERATOR_H
-#define HONE_RUNTIME_GENERATE_GENERATOR_H
+#pragma once
 
 #include "device/Device.h"
 #include "generate/Sampler.h"
@@ -65,5 +64,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

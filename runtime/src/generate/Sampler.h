@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_GENERATE_SAMPLER_H
-#define HONE_RUNTIME_GENERATE_SAMPLER_H
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -45,5 +44,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_GENERATE_TEXTSTREAM_H
-#define HONE_RUNTIME_GENERATE_TEXTSTREAM_H
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -37,5 +36,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

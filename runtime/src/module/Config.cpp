@@ -16,10 +16,9 @@ namespace hone::rt {
 
 static Status wrong(const std::string &key, const std::string &expected,
                     const std::string &found) {
-  return Status::error(
-      ErrorCode::OtherRuntime,
-      {"compiled config, " + key, "expects " + expected + " but got " + found,
-       "compile the model again with the honec of this runtime"});
+  return Status(ErrorCode::OtherRuntime, "compiled config, " + key,
+                "expects " + expected + " but got " + found,
+                "compile the model again with the honec of this runtime");
 }
 
 namespace {
@@ -129,7 +128,7 @@ static Status readSettings(const Json &root, Settings &settings) {
 Result<ModuleConfig> ModuleConfig::parse(const char *json) {
   Result<Json> parsed = Json::parse(json, "compiled config");
   if (!parsed.isOk())
-    return Status::error(ErrorCode::OtherRuntime, parsed.status().message());
+    return Status(ErrorCode::OtherRuntime, parsed.status().message());
   const Json &root = parsed.value();
   Status failure = Status::ok();
   ModuleConfig config;

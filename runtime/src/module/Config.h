@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_MODULE_CONFIG_H
-#define HONE_RUNTIME_MODULE_CONFIG_H
+#pragma once
 
 #include "base/Json.h"
 #include "base/Status.h"
@@ -50,5 +49,3 @@ struct ModuleConfig : Settings {
 };
 
 } // namespace hone::rt
-
-#endif

@@ -103,7 +103,7 @@ Status PeakMeter::verdict() {
                library.path + " (" + describeBytes(library.bytes) + ")";
   if (!foreign.empty())
     remedy = "run it without them (LD_PRELOAD, a profiler)";
-  return Status::error(ErrorCode::PlanExceeded, {"memory", problem, remedy});
+  return Status(ErrorCode::PlanExceeded, "memory", problem, remedy);
 }
 
 } // namespace hone::rt

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_MODULE_MEMORY_H
-#define HONE_RUNTIME_MODULE_MEMORY_H
+#pragma once
 
 #include "base/Status.h"
 #include "module/Config.h"
@@ -72,5 +71,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

@@ -15,10 +15,9 @@
 namespace hone::rt {
 
 static Status mismatch(const std::string &place, const std::string &problem) {
-  return Status::error(ErrorCode::OtherRuntime,
-                       {"compiled module, " + place, problem,
-                        "compile the model again with the honec of this "
-                        "runtime"});
+  return Status(ErrorCode::OtherRuntime, "compiled module, " + place, problem,
+                "compile the model again with the honec of this "
+                "runtime");
 }
 
 /// Product of the dimensions, or 0 when one is negative or the product is
@@ -207,13 +206,12 @@ Result<Module> Module::open(const hone_module &compiled) {
 
   std::string missing = missingCpuFeature(module.parsed.target.features);
   if (!missing.empty())
-    return Status::error(
-        ErrorCode::OtherProcessor,
-        {"this CPU",
-         "the program was compiled for '" + module.parsed.target.cpu +
-             "' and needs " + missing + ", which this CPU does not have",
-         "compile again with target: native on this machine, or with an older "
-         "CPU as the target"});
+    return Status(
+        ErrorCode::OtherProcessor, "this CPU",
+        "the program was compiled for '" + module.parsed.target.cpu +
+            "' and needs " + missing + ", which this CPU does not have",
+        "compile again with target: native on this machine, or with an older "
+        "CPU as the target");
 
   if (compiled.max_rows < 1 || compiled.max_rows > (int64_t(1) << 31) ||
       compiled.state_vectors > 16 || compiled.thread_bytes % 64 != 0 ||

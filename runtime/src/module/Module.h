@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_MODULE_MODULE_H
-#define HONE_RUNTIME_MODULE_MODULE_H
+#pragma once
 
 #include "base/Dtype.h"
 #include "base/Status.h"
@@ -83,5 +82,3 @@ private:
 std::string missingCpuFeature(const std::vector<std::string> &features);
 
 } // namespace hone::rt
-
-#endif

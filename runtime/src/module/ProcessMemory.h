@@ -7,8 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_MODULE_PROCESSMEMORY_H
-#define HONE_RUNTIME_MODULE_PROCESSMEMORY_H
+#pragma once
 
 #include <cstdint>
 
@@ -46,5 +45,3 @@ uint64_t processBytes(const ProcessFacts &facts);
 uint64_t mappedTableBytes(const ProcessFacts &facts);
 
 } // namespace hone::rt
-
-#endif

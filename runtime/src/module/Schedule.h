@@ -1,7 +1,6 @@
 //===- Schedule.h - What a schedule says without being run ----------------===//
 
-#ifndef HONE_RUNTIME_MODULE_SCHEDULE_H
-#define HONE_RUNTIME_MODULE_SCHEDULE_H
+#pragma once
 
 #include "hone/runtime.h"
 
@@ -25,5 +24,3 @@ const char *peerOf(const hone_schedule &schedule);
 std::string problemOf(const hone_schedule &schedule, uint64_t arenaBytes);
 
 } // namespace hone::rt
-
-#endif

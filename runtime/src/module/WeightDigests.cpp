@@ -61,12 +61,10 @@ Status verifyWeights(const SafetensorsFile &file, const hone_module &module,
   const char *remedy = "copy the file again from where it was compiled, or "
                        "compile again; --no-verify trains with it as it is";
   if (size != module.weight_file_bytes)
-    return Status::error(
-        ErrorCode::DamagedWeights,
-        {file.path(),
-         "expected the " + std::to_string(module.weight_file_bytes) +
-             " bytes that honec wrote, found " + std::to_string(size),
-         remedy});
+    return Status(ErrorCode::DamagedWeights, file.path(),
+                  "expected the " + std::to_string(module.weight_file_bytes) +
+                      " bytes that honec wrote, found " + std::to_string(size),
+                  remedy);
   const std::string found = digestParts(file.bytes(), pool);
   const auto *expected = reinterpret_cast<const char *>(module.weight_digests);
   const auto wrong = std::mismatch(found.begin(), found.end(), expected).first;
@@ -75,11 +73,10 @@ Status verifyWeights(const SafetensorsFile &file, const hone_module &module,
   const uint64_t begin =
       uint64_t(wrong - found.begin()) / DigestBytes * PartBytes;
   const uint64_t end = std::min(begin + PartBytes, size);
-  return Status::error(
-      ErrorCode::DamagedWeights,
-      {file.path() + ": bytes " + std::to_string(begin) + " to " +
-           std::to_string(end - 1) + tensorAt(file, begin, end),
-       "expected what honec wrote, found something else", remedy});
+  return Status(ErrorCode::DamagedWeights,
+                file.path() + ": bytes " + std::to_string(begin) + " to " +
+                    std::to_string(end - 1) + tensorAt(file, begin, end),
+                "expected what honec wrote, found something else", remedy);
 }
 
 } // namespace hone::rt

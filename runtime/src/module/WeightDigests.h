@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_MODULE_WEIGHTDIGESTS_H
-#define HONE_RUNTIME_MODULE_WEIGHTDIGESTS_H
+#pragma once
 
 #include "base/Status.h"
 #include "formats/Safetensors.h"
@@ -29,5 +28,3 @@ Status verifyWeights(const SafetensorsFile &file, const hone_module &module,
                      Pool &pool);
 
 } // namespace hone::rt
-
-#endif

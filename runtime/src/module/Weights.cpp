@@ -29,10 +29,9 @@ static Dtype fileDtype(uint32_t dtype) {
 }
 
 static Status misfit(const std::string &place, const std::string &problem) {
-  return Status::error(ErrorCode::OtherWeights,
-                       {place, problem,
-                        std::string("use the ") + Weights::fileName +
-                            " that honec wrote together with this program"});
+  return Status(ErrorCode::OtherWeights, place, problem,
+                std::string("use the ") + Weights::fileName +
+                    " that honec wrote together with this program");
 }
 
 static Status checkMetadata(const SafetensorsFile &file, const char *key,

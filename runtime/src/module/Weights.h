@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_MODULE_WEIGHTS_H
-#define HONE_RUNTIME_MODULE_WEIGHTS_H
+#pragma once
 
 #include "base/Status.h"
 #include "device/Device.h"
@@ -15,7 +14,6 @@
 #include "formats/Safetensors.h"
 #include "module/Module.h"
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -51,5 +49,3 @@ private:
 std::string defaultWeightsPath();
 
 } // namespace hone::rt
-
-#endif

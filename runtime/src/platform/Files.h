@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_PLATFORM_FILES_H
-#define HONE_RUNTIME_PLATFORM_FILES_H
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -120,5 +119,3 @@ Error checkWritable(const std::string &folder);
 std::string temporaryFolder();
 
 } // namespace hone::rt::platform
-
-#endif

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_PLATFORM_PAGES_H
-#define HONE_RUNTIME_PLATFORM_PAGES_H
+#pragma once
 
 #include "platform/Files.h"
 
@@ -32,5 +31,3 @@ void prefetchPages(const char *start, uint64_t bytes);
 void dropPages(const char *start, uint64_t bytes);
 
 } // namespace hone::rt::platform
-
-#endif

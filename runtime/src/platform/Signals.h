@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_PLATFORM_SIGNALS_H
-#define HONE_RUNTIME_PLATFORM_SIGNALS_H
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -30,5 +29,3 @@ void ignoreWriteSignals();
 void handleLostPages(bool (*handler)(uintptr_t address));
 
 } // namespace hone::rt::platform
-
-#endif

@@ -1,7 +1,6 @@
 //===- System.h - What a process knows of itself and its machine ----------===//
 
-#ifndef HONE_RUNTIME_PLATFORM_SYSTEM_H
-#define HONE_RUNTIME_PLATFORM_SYSTEM_H
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -69,5 +68,3 @@ void trimHeap();
 [[noreturn]] void exitAtOnce(int code);
 
 } // namespace hone::rt::platform
-
-#endif

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_PLATFORM_THREAD_H
-#define HONE_RUNTIME_PLATFORM_THREAD_H
+#pragma once
 
 #include <cstdint>
 #include <system_error>
@@ -25,5 +24,3 @@ private:
 };
 
 } // namespace hone::rt::platform
-
-#endif

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 
 namespace hone::rt {
 
@@ -17,19 +16,16 @@ static Status unknownOption(const std::vector<Setting *> &settings,
                             const std::string &name) {
   for (const Setting *setting : compiledIn)
     if (name == setting->option())
-      return Status::error(
-          ErrorCode::WrongOption,
-          {argument,
-           "is no option, since " + setting->key() + " is compiled in",
-           "set " + setting->key() + " in the spec and compile again"});
+      return Status(ErrorCode::WrongOption, argument,
+                    "is no option, since " + setting->key() + " is compiled in",
+                    "set " + setting->key() + " in the spec and compile again");
   std::vector<std::string> names;
   for (const Setting *setting : settings)
     names.push_back(setting->option());
   std::string near = nearestName(name, names);
-  return Status::error(ErrorCode::WrongOption,
-                       {argument, "there is no such option",
-                        near.empty() ? "--help lists the options"
-                                     : "did you mean --" + near + "?"});
+  return Status(ErrorCode::WrongOption, argument, "there is no such option",
+                near.empty() ? "--help lists the options"
+                             : "did you mean --" + near + "?");
 }
 
 Status readArguments(const std::vector<std::string> &arguments,
@@ -40,10 +36,9 @@ Status readArguments(const std::vector<std::string> &arguments,
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string argument = arguments[i] == "-h" ? "--help" : arguments[i];
     if (argument.compare(0, 2, "--") != 0)
-      return Status::error(ErrorCode::WrongOption,
-                           {"'" + argument + "'",
-                            "expects an option, which starts with --",
-                            "--help lists the options"});
+      return Status(ErrorCode::WrongOption, "'" + argument + "'",
+                    "expects an option, which starts with --",
+                    "--help lists the options");
     size_t equals = argument.find('=');
     bool attached = equals != std::string::npos;
     std::string name = argument.substr(2, attached ? equals - 2 : equals);
@@ -55,30 +50,26 @@ Status readArguments(const std::vector<std::string> &arguments,
       return unknownOption(settings, compiledIn, argument, name);
     HONE_TRY(check(*found));
     if (std::find(given.begin(), given.end(), name) != given.end())
-      return Status::error(ErrorCode::WrongOption,
-                           {"--" + name, "is given more than once",
-                            "keep one of them: none goes before another"});
+      return Status(ErrorCode::WrongOption, "--" + name,
+                    "is given more than once",
+                    "keep one of them: none goes before another");
     if (found->setBy == SetBy::Flag) {
       if (attached)
-        return Status::error(
-            ErrorCode::WrongOption,
-            {argument, "the option takes no argument", "write --" + name});
+        return Status(ErrorCode::WrongOption, argument,
+                      "the option takes no argument", "write --" + name);
       found->parse("true");
       given.push_back(name);
       continue;
     }
     std::string usage = "--" + name + " " + found->argument();
     if (!attached && i + 1 == arguments.size())
-      return Status::error(
-          ErrorCode::WrongOption,
-          {"--" + name, "expects an argument but got none", "write " + usage});
+      return Status(ErrorCode::WrongOption, "--" + name,
+                    "expects an argument but got none", "write " + usage);
     std::string value = attached ? argument.substr(equals + 1) : arguments[++i];
     if (!found->parse(value))
-      return Status::error(
-          ErrorCode::WrongOption,
-          {"--" + name,
-           "expects " + found->expected() + " but got '" + value + "'",
-           "write " + usage});
+      return Status(ErrorCode::WrongOption, "--" + name,
+                    "expects " + found->expected() + " but got '" + value + "'",
+                    "write " + usage);
     given.push_back(name);
   }
   return Status::ok();
@@ -88,10 +79,9 @@ Status checkChatDate(const std::string &date) {
   TemplateDate day;
   if (date.empty() || parseDate(date, day))
     return Status::ok();
-  return Status::error(ErrorCode::WrongOption,
-                       {"--chat-date",
-                        "expects a day as YYYY-MM-DD but got '" + date + "'",
-                        "write --chat-date 2025-03-07"});
+  return Status(ErrorCode::WrongOption, "--chat-date",
+                "expects a day as YYYY-MM-DD but got '" + date + "'",
+                "write --chat-date 2025-03-07");
 }
 
 std::string usageLine(const Setting &setting) {

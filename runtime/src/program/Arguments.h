@@ -1,7 +1,6 @@
 //===- Arguments.h - A command line read into settings --------------------===//
 
-#ifndef HONE_RUNTIME_PROGRAM_ARGUMENTS_H
-#define HONE_RUNTIME_PROGRAM_ARGUMENTS_H
+#pragma once
 
 #include "base/Status.h"
 #include "module/Setting.h"
@@ -30,5 +29,3 @@ Status checkChatDate(const std::string &date);
 std::string usageLine(const Setting &setting);
 
 } // namespace hone::rt
-
-#endif

@@ -44,12 +44,11 @@ Status BestEvaluation::restore(const CheckpointFields &saved,
   if (value.empty() || *end != '\0' || !std::isfinite(bestValue) ||
       !parseCount(valueOf(saved, CheckpointStore::BestStep), bestStep) ||
       !parseCount(valueOf(saved, WaitedField), since))
-    return Status::error(ErrorCode::CheckpointMisfit,
-                         {place,
-                          "expected the best evaluation's step and value in "
-                          "\"evaluation\", found something else",
-                          "resume from another checkpoint, or choose another "
-                          "output folder to start anew"});
+    return Status(ErrorCode::CheckpointMisfit, place,
+                  "expected the best evaluation's step and value in "
+                  "\"evaluation\", found something else",
+                  "resume from another checkpoint, or choose another "
+                  "output folder to start anew");
   found = true;
   return Status::ok();
 }

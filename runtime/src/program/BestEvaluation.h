@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_PROGRAM_BESTEVALUATION_H
-#define HONE_RUNTIME_PROGRAM_BESTEVALUATION_H
+#pragma once
 
 #include "base/Status.h"
 #include "formats/Checkpoint.h"
@@ -52,5 +51,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

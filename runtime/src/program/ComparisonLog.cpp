@@ -89,14 +89,10 @@ static void add(ComparedGroup &group, const Json &line) {
 }
 
 bool ComparisonLog::addLine(const Json &line) {
-  auto isText = [&](const char *name, const std::string &text) {
-    const Json *found = line.find(name);
-    return found && found->isString() && found->string() == text;
-  };
   const Json *step = line.find("step"), *layers = line.find("layers"),
              *kinds = line.find("kinds"), *all = line.find("all");
-  if (!isText("method", known.method) ||
-      !isText("reference", known.reference) || !step || !step->isInteger() ||
+  if (!line.has("method", known.method) ||
+      !line.has("reference", known.reference) || !step || !step->isInteger() ||
       !layers || !kinds || !all ||
       layers->array().size() != known.layers.size() ||
       kinds->array().size() != known.kinds.size())
@@ -122,8 +118,7 @@ Status ComparisonLog::read(const std::string &path, const std::string &name) {
     text.remove_prefix(end);
     if (!line.isOk())
       continue;
-    const Json *run = line.value().find("run");
-    if (run && run->isString() && run->string() == name)
+    if (line.value().has("run", name))
       addLine(line.value());
   }
   return Status::ok();

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_PROGRAM_COMPARISONLOG_H
-#define HONE_RUNTIME_PROGRAM_COMPARISONLOG_H
+#pragma once
 
 #include "base/Json.h"
 #include "base/Status.h"
@@ -78,5 +77,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

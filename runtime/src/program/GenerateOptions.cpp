@@ -6,13 +6,12 @@
 #include "program/Options.h"
 
 #include <algorithm>
-#include <initializer_list>
 
 namespace hone::rt {
 
 static Status disagree(const std::string &option, const std::string &problem,
                        const std::string &remedy) {
-  return Status::error(ErrorCode::OptionsDisagree, {option, problem, remedy});
+  return Status(ErrorCode::OptionsDisagree, option, problem, remedy);
 }
 
 static Status checkCombination(const GenerateOptions &options,
@@ -23,9 +22,9 @@ static Status checkCombination(const GenerateOptions &options,
   const int prompts =
       isGiven("prompt") + isGiven("prompt-file") + isGiven("prompt-ids");
   if (prompts == 0)
-    return Status::error(ErrorCode::MissingOption,
-                         {"command line", "expects a prompt but got none",
-                          "add --prompt TEXT; --help lists the options"});
+    return Status(ErrorCode::MissingOption, "command line",
+                  "expects a prompt but got none",
+                  "add --prompt TEXT; --help lists the options");
   if (prompts > 1)
     return disagree("--prompt", "there are two prompts",
                     "give one of --prompt, --prompt-file and --prompt-ids");

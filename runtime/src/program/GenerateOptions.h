@@ -1,7 +1,6 @@
 //===- GenerateOptions.h - The command line of a program that generates ---===//
 
-#ifndef HONE_RUNTIME_PROGRAM_GENERATEOPTIONS_H
-#define HONE_RUNTIME_PROGRAM_GENERATEOPTIONS_H
+#pragma once
 
 #include "base/Status.h"
 #include "generate/Sampler.h"
@@ -91,5 +90,3 @@ struct GenerateOptions : Section {
 };
 
 } // namespace hone::rt
-
-#endif

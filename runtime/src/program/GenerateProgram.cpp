@@ -21,7 +21,6 @@
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
-#include <cstring>
 
 namespace hone::rt {
 
@@ -92,12 +91,11 @@ private:
 } // namespace
 
 static Status notFinite(int64_t position) {
-  return Status::error(
-      ErrorCode::BadLogits,
-      {"token " + std::to_string(position),
-       "expects finite logits but got NaN or infinity",
-       "check the weights and the adapter; with bfloat16 activations try "
-       "train.compute_dtype: float32"});
+  return Status(
+      ErrorCode::BadLogits, "token " + std::to_string(position),
+      "expects finite logits but got NaN or infinity",
+      "check the weights and the adapter; with bfloat16 activations try "
+      "train.compute_dtype: float32");
 }
 
 /// Draws tokens until one ends the text.
@@ -165,19 +163,17 @@ Status runGeneration(const hone_module &compiled,
   if (options.version)
     return printVersion("generate", module);
   if (!options.adapter.empty() && module.abi().trainable_count == 0)
-    return Status::error(ErrorCode::OptionsDisagree,
-                         {"--adapter",
-                          "the program was compiled with lora: none",
-                          "compile it with the adapter's lora settings"});
+    return Status(ErrorCode::OptionsDisagree, "--adapter",
+                  "the program was compiled with lora: none",
+                  "compile it with the adapter's lora settings");
   const int64_t most = module.abi().max_rows;
   if (options.promptRows > most)
-    return Status::error(
-        ErrorCode::OptionsDisagree,
-        {"--prompt-rows",
-         "expects at most " + std::to_string(most) +
-             ", which were compiled in, but got " +
-             std::to_string(int64_t(options.promptRows)),
-         "leave it out, or compile with a larger generate.prompt_rows"});
+    return Status(
+        ErrorCode::OptionsDisagree, "--prompt-rows",
+        "expects at most " + std::to_string(most) +
+            ", which were compiled in, but got " +
+            std::to_string(int64_t(options.promptRows)),
+        "leave it out, or compile with a larger generate.prompt_rows");
   const RunPlan plan = planFor(module, options);
   if (options.plan) {
     fputs(plan.render().c_str(), stdout);
@@ -193,11 +189,10 @@ Status runGeneration(const hone_module &compiled,
             describeSpecialAsText(prompt.specialAsText).c_str());
   const Tokenizer *tokenizer = files.tokenizer ? &*files.tokenizer : nullptr;
   if (!tokenizer && !options.showIds)
-    return Status::error(ErrorCode::NoTokenizer,
-                         {"command line",
-                          "the program was compiled without a tokenizer",
-                          "add --show-ids, or compile from a folder with "
-                          "tokenizer.json"});
+    return Status(ErrorCode::NoTokenizer, "command line",
+                  "the program was compiled without a tokenizer",
+                  "add --show-ids, or compile from a folder with "
+                  "tokenizer.json");
   HONE_ASSIGN(std::unique_ptr<Pool> pool,
               Pool::create(unsigned(options.threads)));
   std::string verified;

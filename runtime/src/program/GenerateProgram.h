@@ -1,7 +1,6 @@
 //===- GenerateProgram.h - The program that generates text ----------------===//
 
-#ifndef HONE_RUNTIME_PROGRAM_GENERATEPROGRAM_H
-#define HONE_RUNTIME_PROGRAM_GENERATEPROGRAM_H
+#pragma once
 
 #include "base/Process.h"
 #include "base/Status.h"
@@ -19,5 +18,3 @@ Status runGeneration(const hone_module &compiled,
                      ExitCode &outcome);
 
 } // namespace hone::rt
-
-#endif

@@ -40,12 +40,10 @@ static Status checkWritable(const GivenFile &file, const std::string &output) {
   platform::Error error = platform::checkWritable(folder);
   if (!error)
     return Status::ok();
-  return Status::error(
-      ErrorCode::CannotCreate,
-      {file.path,
-       "expected a folder to write it to, but " + folder + ": " +
-           error.message(),
-       "create the folder, or give " + file.name + " another path"});
+  return Status(ErrorCode::CannotCreate, file.path,
+                "expected a folder to write it to, but " + folder + ": " +
+                    error.message(),
+                "create the folder, or give " + file.name + " another path");
 }
 
 /// best/ is made at the first evaluation.
@@ -55,11 +53,10 @@ static Status checkBestFolder(const Options &options) {
   if (!options.keepsBest() || platform::inspect(path, info) ||
       info.kind == platform::FileKind::Folder)
     return Status::ok();
-  return Status::error(ErrorCode::CannotCreate,
-                       {path,
-                        "expected a folder or nothing, found a file, where the "
-                        "best evaluation is kept",
-                        "remove it, or give another --output"});
+  return Status(ErrorCode::CannotCreate, path,
+                "expected a folder or nothing, found a file, where the "
+                "best evaluation is kept",
+                "remove it, or give another --output");
 }
 
 std::vector<std::string> resultFiles(const Options &options,
@@ -119,11 +116,10 @@ Status checkGivenFiles(const Options &options, const std::string &weights,
   for (const GivenFile &file : files) {
     const auto [same, isNew] = first.emplace(identityOf(file.path), &file);
     if (!isNew && (file.isWritten || same->second->isWritten))
-      return Status::error(ErrorCode::OptionsDisagree,
-                           {same->second->name,
-                            same->second->path + " is " + file.name +
-                                " too, and one of them is written",
-                            "give another path"});
+      return Status(ErrorCode::OptionsDisagree, same->second->name,
+                    same->second->path + " is " + file.name +
+                        " too, and one of them is written",
+                    "give another path");
   }
   return Status::ok();
 }

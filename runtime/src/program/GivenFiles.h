@@ -1,7 +1,6 @@
 //===- GivenFiles.h - Files that the command line names -------------------===//
 
-#ifndef HONE_RUNTIME_PROGRAM_GIVENFILES_H
-#define HONE_RUNTIME_PROGRAM_GIVENFILES_H
+#pragma once
 
 #include "base/Status.h"
 #include "formats/ModelFolder.h"
@@ -25,5 +24,3 @@ Status checkGivenFiles(const Options &options, const std::string &weights,
                        const std::optional<ModelLayout> &model);
 
 } // namespace hone::rt
-
-#endif

@@ -21,7 +21,7 @@ Result<ModelFiles> openModelFiles(const Module &module,
     Message message = weights.status().message();
     message.remedy = std::string("keep ") + Weights::fileName +
                      " beside this program, or give --weights FILE";
-    return Status::error(ErrorCode::NoCompiledWeights, message);
+    return Status(ErrorCode::NoCompiledWeights, message);
   }
   HONE_TRY(weights);
   ModelFiles files;

@@ -1,7 +1,6 @@
 //===- ModelFiles.h - What a program reads of its model -------------------===//
 
-#ifndef HONE_RUNTIME_PROGRAM_MODELFILES_H
-#define HONE_RUNTIME_PROGRAM_MODELFILES_H
+#pragma once
 
 #include "module/Module.h"
 #include "module/Weights.h"
@@ -40,5 +39,3 @@ Status checkWeights(const ModelFiles &files, const Module &module, Pool &pool,
                     bool noVerify, std::string &report);
 
 } // namespace hone::rt
-
-#endif

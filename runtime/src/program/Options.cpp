@@ -52,11 +52,10 @@ static Status checkOnlyRead(const Mode &mode,
   for (const std::string &name : given)
     if (std::find(mode.reads.begin(), mode.reads.end(), name) ==
         mode.reads.end())
-      return Status::error(ErrorCode::OptionsDisagree,
-                           {"--" + name,
-                            std::string("--") + mode.name + " " + mode.action +
-                                " and does not read it",
-                            "leave --" + name + " out"});
+      return Status(ErrorCode::OptionsDisagree, "--" + name,
+                    std::string("--") + mode.name + " " + mode.action +
+                        " and does not read it",
+                    "leave --" + name + " out");
   return Status::ok();
 }
 
@@ -70,26 +69,23 @@ static Status checkTask(const Options &options) {
       {!options.predictions.empty(), "--predictions"}};
   for (auto [isGiven, name] : ofTasks)
     if (isGiven && !hasTask)
-      return Status::error(ErrorCode::MissingOption,
-                           {name, "expects a task but got none",
-                            "compile with train.task: NAME, which says what "
-                            "the labels of the data are"});
+      return Status(ErrorCode::MissingOption, name,
+                    "expects a task but got none",
+                    "compile with train.task: NAME, which says what "
+                    "the labels of the data are");
   if (!options.predictions.empty() && !options.evalOnly)
-    return Status::error(ErrorCode::MissingOption,
-                         {"--predictions", "expects --eval-only but got none",
-                          "add --eval-only; --adapter says what of"});
+    return Status(ErrorCode::MissingOption, "--predictions",
+                  "expects --eval-only but got none",
+                  "add --eval-only; --adapter says what of");
   if (hasTask && options.specialTokens == "parse")
-    return Status::error(ErrorCode::OptionsDisagree,
-                         {"--special-tokens",
-                          "a task's examples are not from a chat template",
-                          "leave --special-tokens out"});
+    return Status(ErrorCode::OptionsDisagree, "--special-tokens",
+                  "a task's examples are not from a chat template",
+                  "leave --special-tokens out");
   if (hasTask && options.tooLong == "split")
-    return Status::error(
-        ErrorCode::OptionsDisagree,
-        {"--too-long",
-         "a task's examples cannot be split: each has its label "
-         "at its end",
-         "give leave-out, refuse or cut, which cuts their beginnings"});
+    return Status(ErrorCode::OptionsDisagree, "--too-long",
+                  "a task's examples cannot be split: each has its label "
+                  "at its end",
+                  "give leave-out, refuse or cut, which cuts their beginnings");
   return Status::ok();
 }
 
@@ -97,17 +93,15 @@ static Status checkTask(const Options &options) {
 static Status checkSplit(const Options &options) {
   const double part = options.evalSplit;
   if (part >= 1 && (part > 0x1p53 || part != double(uint64_t(part))))
-    return Status::error(ErrorCode::WrongOption,
-                         {"--eval-split",
-                          "expects a part below 1 or a whole number of samples "
-                          "but got '" +
-                              options.evalSplit.text() + "'",
-                          "write --eval-split 0.1 or --eval-split 500"});
+    return Status(ErrorCode::WrongOption, "--eval-split",
+                  "expects a part below 1 or a whole number of samples "
+                  "but got '" +
+                      options.evalSplit.text() + "'",
+                  "write --eval-split 0.1 or --eval-split 500");
   if (part > 0 && !options.evalData.empty())
-    return Status::error(ErrorCode::OptionsDisagree,
-                         {"--eval-split",
-                          "--eval-data already says what to evaluate on",
-                          "give one of the two"});
+    return Status(ErrorCode::OptionsDisagree, "--eval-split",
+                  "--eval-data already says what to evaluate on",
+                  "give one of the two");
   return Status::ok();
 }
 
@@ -115,65 +109,53 @@ static Status checkCombination(const Options &options,
                                const std::vector<std::string> &given) {
   if (options.help || options.version || options.plan)
     return Status::ok();
-  if (Status status = checkChatDate(options.chatDate); !status.isOk())
-    return status;
+  HONE_TRY(checkChatDate(options.chatDate));
   std::optional<Mode> mode = modeOf(options);
   if (!options.replay.empty() && std::string(mode->name) != "replay")
-    return Status::error(
-        ErrorCode::OptionsDisagree,
-        {"--replay", std::string("--") + mode->name + " is another thing to do",
-         "give one of the two"});
+    return Status(ErrorCode::OptionsDisagree, "--replay",
+                  std::string("--") + mode->name + " is another thing to do",
+                  "give one of the two");
   if (options.evalOnly && options.evalData.empty())
-    return Status::error(ErrorCode::MissingOption,
-                         {"--eval-only", "expects --eval-data but got none",
-                          "add --eval-data FILE"});
+    return Status(ErrorCode::MissingOption, "--eval-only",
+                  "expects --eval-data but got none", "add --eval-data FILE");
   if (mode)
-    if (Status status = checkOnlyRead(*mode, given); !status.isOk())
-      return status;
-  if (Status status = checkTask(options); !status.isOk())
-    return status;
+    HONE_TRY(checkOnlyRead(*mode, given));
+  HONE_TRY(checkTask(options));
   if (options.evalOnly)
     return Status::ok();
   if (options.data.empty() && options.replay.empty())
-    return Status::error(ErrorCode::MissingOption,
-                         {"command line", "expects --data but got none",
-                          "add --data FILE; --help lists the options"});
+    return Status(ErrorCode::MissingOption, "command line",
+                  "expects --data but got none",
+                  "add --data FILE; --help lists the options");
   if (options.output.empty() && options.dumpGradients.empty())
-    return Status::error(ErrorCode::MissingOption,
-                         {"command line", "expects --output but got none",
-                          "add --output DIR; --help lists the options"});
-  if (Status status = checkSplit(options); !status.isOk())
-    return status;
+    return Status(ErrorCode::MissingOption, "command line",
+                  "expects --output but got none",
+                  "add --output DIR; --help lists the options");
+  HONE_TRY(checkSplit(options));
   if (options.evalEvery != 0 && !options.evaluates())
-    return Status::error(ErrorCode::MissingOption,
-                         {"--eval-every",
-                          "expects --eval-data or --eval-split but got none",
-                          "add --eval-data FILE or --eval-split 0.1"});
+    return Status(ErrorCode::MissingOption, "--eval-every",
+                  "expects --eval-data or --eval-split but got none",
+                  "add --eval-data FILE or --eval-split 0.1");
   const std::pair<bool, const char *> ofEvaluations[] = {
       {options.earlyStop > 0, "--early-stop"},
       {options.loadBestModelAtEnd, "--load-best-model-at-end"}};
   for (auto [isGiven, name] : ofEvaluations)
     if (isGiven && options.evalEvery == 0)
-      return Status::error(
-          ErrorCode::MissingOption,
-          {name, "expects --eval-every but got none", "add --eval-every N"});
+      return Status(ErrorCode::MissingOption, name,
+                    "expects --eval-every but got none", "add --eval-every N");
   const TrainSettings &train = options.settings.train;
   if (train.optimizer_in_backward && train.max_grad_norm > 0)
-    return Status::error(
-        ErrorCode::OptionsDisagree,
-        {"--max-grad-norm",
-         "expects 0, since this program updates each layer in the "
-         "backward and never has all gradients to take a norm of",
-         "give --max-grad-norm 0, or compile with "
-         "optimizer_in_backward: false"});
+    return Status(ErrorCode::OptionsDisagree, "--max-grad-norm",
+                  "expects 0, since this program updates each layer in the "
+                  "backward and never has all gradients to take a norm of",
+                  "give --max-grad-norm 0, or compile with "
+                  "optimizer_in_backward: false");
   if (train.optimizer_in_backward && train.gradient_accumulation_steps > 1)
-    return Status::error(
-        ErrorCode::OptionsDisagree,
-        {"--gradient-accumulation-steps",
-         "expects 1, since this program updates each layer in the "
-         "backward of each batch",
-         "give 1 and compile with a larger batch_size, or with "
-         "optimizer_in_backward: false"});
+    return Status(ErrorCode::OptionsDisagree, "--gradient-accumulation-steps",
+                  "expects 1, since this program updates each layer in the "
+                  "backward of each batch",
+                  "give 1 and compile with a larger batch_size, or with "
+                  "optimizer_in_backward: false");
   return Status::ok();
 }
 
@@ -183,7 +165,7 @@ static Status checkIsRead(const Settings &settings, const Setting &setting) {
     return Status::ok();
   const std::string name = "--" + setting.option();
   auto refuse = [&](const std::string &problem, const std::string &remedy) {
-    return Status::error(ErrorCode::OptionsDisagree, {name, problem, remedy});
+    return Status(ErrorCode::OptionsDisagree, name, problem, remedy);
   };
   bool isOfPart = strchr(setting.section, '.');
   if (isOfPart && !settings.hasParts())
@@ -255,13 +237,12 @@ Result<Options> Options::parse(const std::vector<std::string> &arguments,
   };
   TrainSettings &train = options.settings.train;
   if (isGiven("steps") && isGiven("epochs") && train.steps > 0)
-    return Status::error(ErrorCode::OptionsDisagree,
-                         {"--epochs", "--steps already says how long to train",
-                          "give one of the two"});
+    return Status(ErrorCode::OptionsDisagree, "--epochs",
+                  "--steps already says how long to train",
+                  "give one of the two");
   if (isGiven("epochs"))
     train.steps = 0;
-  if (Status status = checkCombination(options, given); !status.isOk())
-    return status;
+  HONE_TRY(checkCombination(options, given));
   return options;
 }
 

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_PROGRAM_OPTIONS_H
-#define HONE_RUNTIME_PROGRAM_OPTIONS_H
+#pragma once
 
 #include "base/Status.h"
 #include "module/Settings.h"
@@ -130,5 +129,3 @@ struct Options : Section {
 };
 
 } // namespace hone::rt
-
-#endif

@@ -9,8 +9,6 @@
 
 #include "base/OutputFile.h"
 
-#include <cstring>
-
 namespace hone::rt {
 
 using platform::File;
@@ -50,9 +48,9 @@ Status OutputFolder::lock() {
   std::string path = directory + "/lock";
   for (;;) {
     if (platform::Error error = file.open(path, File::Mode::Update))
-      return Status::error(ErrorCode::CannotCreate,
-                           {path, "cannot create: " + error.message(),
-                            "check the folder, or give another --output"});
+      return Status(ErrorCode::CannotCreate, path,
+                    "cannot create: " + error.message(),
+                    "check the folder, or give another --output");
     // A file system without locks is no reason not to train.
     if (file.lock(File::Lock::Alone) == std::errc::operation_would_block)
       break;
@@ -64,9 +62,9 @@ Status OutputFolder::lock() {
     file.close();
   }
   file.close();
-  return Status::error(ErrorCode::FolderInUse,
-                       {directory, "another run is using this folder",
-                        "wait for it to end, or give another --output"});
+  return Status(ErrorCode::FolderInUse, directory,
+                "another run is using this folder",
+                "wait for it to end, or give another --output");
 }
 
 /// Names a new run: the file is empty, or is of a version without names.
@@ -85,9 +83,9 @@ Status OutputFolder::readName() {
     error = file.sync();
   if (!error)
     return syncDirectory(directory); // a log may have this name already
-  return Status::error(ErrorCode::WriteFailed,
-                       {directory + "/lock", "cannot write: " + error.message(),
-                        "check the disk, or give another --output"});
+  return Status(ErrorCode::WriteFailed, directory + "/lock",
+                "cannot write: " + error.message(),
+                "check the disk, or give another --output");
 }
 
 } // namespace hone::rt

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_PROGRAM_OUTPUTFOLDER_H
-#define HONE_RUNTIME_PROGRAM_OUTPUTFOLDER_H
+#pragma once
 
 #include "base/Status.h"
 #include "platform/Files.h"
@@ -46,5 +45,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

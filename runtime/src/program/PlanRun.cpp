@@ -86,14 +86,14 @@ Result<RunPlan> planRun(const Module &module, Options &options) {
       remedy = "give fewer --threads, or " + remedy;
     auto [needed, allowed] = describeBoth(plan.*limit->taken - onTop,
                                           uint64_t(limit->budget.bytes()));
-    return Status::error(
+    return Status(
         ErrorCode::BudgetExceeded,
-        {fitsWithFewer ? "--threads" : limit->budget.key(),
-         "the run needs " + needed + " with " + std::to_string(threads) +
-             (threads == 1 ? " thread" : " threads") +
-             (extent.accumulates ? " and several batches in a step" : "") +
-             ", but the program was compiled for a budget of " + allowed,
-         remedy});
+        fitsWithFewer ? "--threads" : limit->budget.key(),
+        "the run needs " + needed + " with " + std::to_string(threads) +
+            (threads == 1 ? " thread" : " threads") +
+            (extent.accumulates ? " and several batches in a step" : "") +
+            ", but the program was compiled for a budget of " + allowed,
+        remedy);
   }
   options.threads = threads;
   if (threads < wanted)

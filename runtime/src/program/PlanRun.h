@@ -1,7 +1,6 @@
 //===- PlanRun.h - Threads and memory of a run ----------------------------===//
 
-#ifndef HONE_RUNTIME_PROGRAM_PLANRUN_H
-#define HONE_RUNTIME_PROGRAM_PLANRUN_H
+#pragma once
 
 #include "base/Status.h"
 #include "module/Memory.h"
@@ -20,5 +19,3 @@ Module::Extent extentOf(const Options &options);
 Result<RunPlan> planRun(const Module &module, Options &options);
 
 } // namespace hone::rt
-
-#endif

@@ -7,8 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_PROGRAM_PREDICTIONS_H
-#define HONE_RUNTIME_PROGRAM_PREDICTIONS_H
+#pragma once
 
 #include "base/OutputFile.h"
 #include "base/Status.h"
@@ -39,5 +38,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_PROGRAM_PROFILE_H
-#define HONE_RUNTIME_PROGRAM_PROFILE_H
+#pragma once
 
 #include "threads/Pool.h"
 
@@ -51,5 +50,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

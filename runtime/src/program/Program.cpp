@@ -32,7 +32,6 @@
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 
 namespace hone::rt {
 
@@ -81,9 +80,9 @@ static DatasetOptions datasetOptions(Setup &setup, const std::string &path) {
     setup.peak.sample();
     if (stopRequested() == ExitCode::Success)
       return Status::ok();
-    return Status::error(ErrorCode::Stopped,
-                         {path, "stopped while the data was prepared",
-                          "the same command starts again"});
+    return Status(ErrorCode::Stopped, path,
+                  "stopped while the data was prepared",
+                  "the same command starts again");
   };
   return options;
 }
@@ -100,12 +99,11 @@ static void printNotes(std::string_view notes) {
 static Status openData(Setup &setup, const std::string &path, Dataset &out) {
   if (path.empty())
     return Status::ok();
-  Result<Dataset> data = Dataset::prepare(
-      datasetOptions(setup, path),
-      setup.model.tokenizer ? &*setup.model.tokenizer : nullptr);
-  if (!data.isOk())
-    return data.status();
-  out = std::move(data.value());
+  HONE_ASSIGN(Dataset data,
+              Dataset::prepare(datasetOptions(setup, path),
+                               setup.model.tokenizer ? &*setup.model.tokenizer
+                                                     : nullptr));
+  out = std::move(data);
   printf("data         %s\n", path.c_str());
   printNotes(out.notes());
   return Status::ok();
@@ -118,40 +116,27 @@ static Status divideData(Setup &setup) {
                             uint64_t(given.settings.train.seed)};
   const DatasetOptions options = datasetOptions(setup, given.data);
   if (given.evalSplit > 0) {
-    Result<Dataset> held = setup.data.select(selection, options);
-    if (!held.isOk())
-      return held.status();
-    setup.evalData = std::move(held.value());
+    HONE_ASSIGN(setup.evalData, setup.data.select(selection, options));
   }
   selection.isHeldOut = false;
   selection.perLabel = uint64_t(given.kShot);
   if (!selection.isNeeded(options.task))
     return Status::ok();
-  Result<Dataset> left = setup.data.select(selection, options);
-  if (!left.isOk())
-    return left.status();
-  setup.data = std::move(left.value());
+  HONE_ASSIGN(setup.data, setup.data.select(selection, options));
   printNotes(setup.data.notes()); // of what is held out too
   return Status::ok();
 }
 
 static Status makePool(Setup &setup) {
-  Result<std::unique_ptr<Pool>> pool =
-      Pool::create(unsigned(setup.options.threads));
-  if (!pool.isOk())
-    return pool.status();
-  setup.pool = std::move(pool.value());
+  HONE_ASSIGN(setup.pool, Pool::create(unsigned(setup.options.threads)));
   return Status::ok();
 }
 
 static Status makeTrainer(Setup &setup) {
   setup.device = std::make_unique<HostDevice>(*setup.pool);
-  Result<std::unique_ptr<Trainer>> trainer =
-      Trainer::create(setup.module, setup.model.weights, *setup.device,
-                      extentOf(setup.options));
-  if (!trainer.isOk())
-    return trainer.status();
-  setup.trainer = std::move(trainer.value());
+  HONE_ASSIGN(setup.trainer,
+              Trainer::create(setup.module, setup.model.weights, *setup.device,
+                              extentOf(setup.options)));
   return Status::ok();
 }
 
@@ -168,21 +153,17 @@ static Status startFresh(Setup &setup) {
 }
 
 static Status evaluateOnly(Setup &setup) {
-  if (Status status = startFresh(setup); !status.isOk())
-    return status;
+  HONE_TRY(startFresh(setup));
   const Dataset &data = setup.evalData;
-  Result<Predictions> opened =
-      Predictions::open(setup.options.predictions, setup.task.get());
-  if (!opened.isOk())
-    return opened.status();
-  Predictions &predictions = opened.value();
+  HONE_ASSIGN(Predictions opened,
+              Predictions::open(setup.options.predictions, setup.task.get()));
+  Predictions &predictions = opened;
   Result<Evaluation> found = setup.trainer->evaluate(
       data, setup.module.config().train.batch_size,
       [&](const ScoredExample &example) { predictions.add(example); });
   if (!found.isOk())
     return found.status();
-  if (Status status = predictions.commit(); !status.isOk())
-    return status;
+  HONE_TRY(predictions.commit());
   const Evaluation &evaluation = found.value();
   printf("eval loss    %.9f over %" PRIu64 " tokens\n"
          "perplexity   %.6g\n",
@@ -195,18 +176,15 @@ static Status evaluateOnly(Setup &setup) {
 
 /// Always the file's first batch: a reference must be able to name it.
 static Status dumpGradients(Setup &setup) {
-  if (Status status = startFresh(setup); !status.isOk())
-    return status;
+  HONE_TRY(startFresh(setup));
   const std::string &path = setup.options.dumpGradients;
   SampleOrder order{setup.data.sampleCount(),
                     uint64_t(setup.module.config().train.batch_size), 1,
                     uint64_t(setup.options.settings.train.seed), false};
-  Result<Trainer::StepResult> computed =
-      setup.trainer->gradient(setup.data, order, order.rangeOf(0),
-                              {setup.options.settings, /*steps=*/1});
-  if (!computed.isOk())
-    return computed.status();
-  const Trainer::StepResult &result = computed.value();
+  HONE_ASSIGN(Trainer::StepResult computed,
+              setup.trainer->gradient(setup.data, order, order.rangeOf(0),
+                                      {setup.options.settings, /*steps=*/1}));
+  const Trainer::StepResult &result = computed;
   char loss[32];
   snprintf(loss, sizeof(loss), "%.17g", result.loss);
   Status status = setup.trainer->trainables().dumpGradients(
@@ -262,33 +240,27 @@ static Status writeReport(Setup &setup, const Run &run, const RunPlan &plan,
 
 static Status train(Setup &setup, const RunPlan &plan, ExitCode &outcome) {
   const Options &options = setup.options;
-  Result<CheckpointStore> store = CheckpointStore::open(options.output);
-  if (!store.isOk())
-    return store.status();
+  HONE_ASSIGN(CheckpointStore store, CheckpointStore::open(options.output));
   Run run({setup.module, options, setup.data,
            options.evaluates() ? &setup.evalData : nullptr,
            setup.output.runName(), setup.peak},
-          *setup.trainer, std::move(store.value()));
+          *setup.trainer, std::move(store));
   fputs(describeRun(setup.module, options, run).c_str(), stdout);
   fputs(plan.render().c_str(), stdout);
-  if (Status status = run.start(); !status.isOk())
-    return status;
+  HONE_TRY(run.start());
   Profile profile(setup.module.abi());
   if (!options.profile.empty())
     setup.pool->observe(&profile);
   profile.start(run.completedSteps());
-  if (Status status = run.train(plan.total, outcome); !status.isOk())
-    return status;
+  HONE_TRY(run.train(plan.total, outcome));
   // The report's sample is no part of the run.
   setup.pool->observe(nullptr);
   profile.stop(run.completedSteps());
-  if (Status status = writeReport(setup, run, plan, outcome); !status.isOk())
-    return status;
+  HONE_TRY(writeReport(setup, run, plan, outcome));
   fputs(describeOutcome(setup.module, options, run, plan).c_str(), stdout);
   if (!options.profile.empty()) {
     fputs(profile.render().c_str(), stdout);
-    if (Status status = profile.write(options.profile); !status.isOk())
-      return status;
+    HONE_TRY(profile.write(options.profile));
   }
   if (outcome != ExitCode::Success)
     puts("stopped and saved; the same command resumes");
@@ -312,20 +284,17 @@ static Status checkModelStays(const Setup &setup) {
       if (!isOwn.isOk() || isOwn.value())
         return isOwn.status();
     }
-    Result<CheckpointStore> store = CheckpointStore::open(options.output);
-    if (!store.isOk())
-      return store.status();
-    Result<CheckpointStore::Found> newest = store.value().newest();
+    HONE_ASSIGN(CheckpointStore store, CheckpointStore::open(options.output));
+    Result<CheckpointStore::Found> newest = store.newest();
     if (!newest.isOk() || !newest.value().directory.empty())
       return newest.status();
-    return Status::error(
-        ErrorCode::OptionsDisagree,
-        {"--output",
-         options.output + " has a model already, whose " + path +
-             " would be replaced, and " +
-             (options.replay.empty() ? "no checkpoint of a run that made it"
-                                     : "is no replay of this run"),
-         "give a new folder"});
+    return Status(ErrorCode::OptionsDisagree, "--output",
+                  options.output + " has a model already, whose " + path +
+                      " would be replaced, and " +
+                      (options.replay.empty()
+                           ? "no checkpoint of a run that made it"
+                           : "is no replay of this run"),
+                  "give a new folder");
   }
   return Status::ok();
 }
@@ -334,15 +303,11 @@ static Status execute(const hone_module &compiled,
                       const std::vector<std::string> &arguments, ProcessUse use,
                       FindTask *findTask, ExitCode &outcome) {
   Setup setup;
-  Result<Module> module = Module::open(compiled);
-  if (!module.isOk())
-    return module.status();
-  setup.module = std::move(module.value());
+  HONE_ASSIGN(Module module, Module::open(compiled));
+  setup.module = std::move(module);
   const Options defaults = Options::defaults(setup.module.config());
-  Result<Options> parsed = Options::parse(arguments, defaults);
-  if (!parsed.isOk())
-    return parsed.status();
-  const Options &options = setup.options = parsed.value();
+  HONE_ASSIGN(Options parsed, Options::parse(arguments, defaults));
+  const Options &options = setup.options = parsed;
 
   if (findTask)
     setup.task = findTask(options.settings.train.task);
@@ -355,23 +320,17 @@ static Status execute(const hone_module &compiled,
     return printVersion("train", setup.module);
   if (!options.replay.empty() && !setup.module.canReplay())
     return setup.module.config().hasParts()
-               ? Status::error(
-                     ErrorCode::OptionsDisagree,
-                     {"--replay",
-                      "runs of parts with methods of their own have no "
-                      "replay.hone",
-                      "train again, or start from the run with --adapter"})
-               : Status::error(
-                     ErrorCode::OptionsDisagree,
-                     {"--replay",
-                      "this program's method, " +
-                          setup.module.config().train.method +
-                          ", has gradients that no few numbers make again",
-                      "use the program that made the run"});
-  Result<RunPlan> planned = planRun(setup.module, setup.options);
-  if (!planned.isOk())
-    return planned.status();
-  const RunPlan &plan = planned.value();
+               ? Status(ErrorCode::OptionsDisagree, "--replay",
+                        "runs of parts with methods of their own have no "
+                        "replay.hone",
+                        "train again, or start from the run with --adapter")
+               : Status(ErrorCode::OptionsDisagree, "--replay",
+                        "this program's method, " +
+                            setup.module.config().train.method +
+                            ", has gradients that no few numbers make again",
+                        "use the program that made the run");
+  HONE_ASSIGN(RunPlan planned, planRun(setup.module, setup.options));
+  const RunPlan &plan = planned;
   if (options.plan) {
     fputs(plan.render().c_str(), stdout);
     return flushOutput();
@@ -379,39 +338,24 @@ static Status execute(const hone_module &compiled,
   if (use == ProcessUse::Alone)
     setup.peak = PeakMeter(plan);
 
-  Result<ModelFiles> files = openModelFiles(setup.module, options.weights);
-  if (!files.isOk())
-    return files.status();
-  setup.model = std::move(files.value());
-  if (Status status = checkGivenFiles(options, weightsPath(options.weights),
-                                      setup.model.weights.layout());
-      !status.isOk())
-    return status;
+  HONE_ASSIGN(setup.model, openModelFiles(setup.module, options.weights));
+  HONE_TRY(checkGivenFiles(options, weightsPath(options.weights),
+                           setup.model.weights.layout()));
   fputs(describeModel(setup.module).c_str(), stdout);
-  if (Status status = makePool(setup); !status.isOk())
-    return status;
+  HONE_TRY(makePool(setup));
   std::string verified;
-  if (Status status = checkWeights(setup.model, setup.module, *setup.pool,
-                                   options.noVerify, verified);
-      !status.isOk())
-    return status;
+  HONE_TRY(checkWeights(setup.model, setup.module, *setup.pool,
+                        options.noVerify, verified));
   fputs(verified.c_str(), stdout);
   if (!options.output.empty()) {
-    if (Status status = setup.output.claim(options.output); !status.isOk())
-      return status;
-    if (Status status = checkModelStays(setup); !status.isOk())
-      return status;
+    HONE_TRY(setup.output.claim(options.output));
+    HONE_TRY(checkModelStays(setup));
   }
   if (!options.evalOnly && options.replay.empty()) {
-    if (Status status = openData(setup, options.data, setup.data);
-        !status.isOk())
-      return status;
-    if (Status status = divideData(setup); !status.isOk())
-      return status;
+    HONE_TRY(openData(setup, options.data, setup.data));
+    HONE_TRY(divideData(setup));
   }
-  if (Status status = openData(setup, options.evalData, setup.evalData);
-      !status.isOk())
-    return status;
+  HONE_TRY(openData(setup, options.evalData, setup.evalData));
   if (!options.evalOnly && options.replay.empty() &&
       options.dumpGradients.empty())
     showSamples(setup.data,
@@ -421,8 +365,7 @@ static Status execute(const hone_module &compiled,
   setup.model.releaseText(); // data is tokens from here on
   setup.peak.count();
   platform::trimHeap(); // what tokenising freed must not stay resident
-  if (Status status = makeTrainer(setup); !status.isOk())
-    return status;
+  HONE_TRY(makeTrainer(setup));
   Status done =
       options.evalOnly                 ? evaluateOnly(setup)
       : !options.dumpGradients.empty() ? dumpGradients(setup)

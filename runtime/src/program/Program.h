@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_PROGRAM_PROGRAM_H
-#define HONE_RUNTIME_PROGRAM_PROGRAM_H
+#pragma once
 
 #include "base/Process.h"
 #include "data/CandidateFormat.h"
@@ -26,5 +25,3 @@ int runProgram(const hone_module &compiled, int argc, char **argv,
                FindTask *findTask = nullptr);
 
 } // namespace hone::rt
-
-#endif

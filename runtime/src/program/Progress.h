@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_PROGRAM_PROGRESS_H
-#define HONE_RUNTIME_PROGRAM_PROGRESS_H
+#pragma once
 
 #include "program/StepLog.h"
 
@@ -48,5 +47,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

@@ -58,12 +58,10 @@ static Result<PromptText> readText(const GenerateOptions &options) {
 }
 
 static Status tooLong(const std::string &place, int64_t capacity) {
-  return Status::error(
-      ErrorCode::PromptTooLong,
-      {place,
-       "expects at most " + std::to_string(capacity) +
-           " tokens, for which the program was compiled, but got more",
-       "shorten it, or compile with a larger generate.max_length"});
+  return Status(ErrorCode::PromptTooLong, place,
+                "expects at most " + std::to_string(capacity) +
+                    " tokens, for which the program was compiled, but got more",
+                "shorten it, or compile with a larger generate.max_length");
 }
 
 static Status readIds(const Words &words, const ModuleConfig &config,
@@ -73,17 +71,15 @@ static Status readIds(const Words &words, const ModuleConfig &config,
     const char *end = word.data() + word.size();
     auto [stopped, error] = std::from_chars(word.data(), end, id);
     if (error == std::errc::invalid_argument || stopped != end)
-      return Status::error(ErrorCode::WrongOption,
-                           {"--prompt-ids",
-                            "expects integers but got '" + word + "'",
-                            "write --prompt-ids 1,403,407"});
+      return Status(ErrorCode::WrongOption, "--prompt-ids",
+                    "expects integers but got '" + word + "'",
+                    "write --prompt-ids 1,403,407");
     if (error != std::errc() || id < 0 || uint64_t(id) >= config.vocabSize)
-      return Status::error(ErrorCode::TokenOutOfRange,
-                           {"--prompt-ids",
-                            "expects ids from 0 to " +
-                                std::to_string(config.vocabSize - 1) +
-                                " but got " + word,
-                            "tokenise with the model's own tokenizer"});
+      return Status(ErrorCode::TokenOutOfRange, "--prompt-ids",
+                    "expects ids from 0 to " +
+                        std::to_string(config.vocabSize - 1) + " but got " +
+                        word,
+                    "tokenise with the model's own tokenizer");
     ids.push_back(id);
   }
   return Status::ok();
@@ -126,12 +122,10 @@ Status ChatPrompt::encode(const std::string &system, const PromptText &text,
                           int64_t capacity, Prompt &prompt) {
   constexpr uint64_t longest = DataLines::LongestConversation;
   if (text.bytes.size() > longest)
-    return Status::error(ErrorCode::PromptTooLong,
-                         {text.place,
-                          "expects a turn of at most " +
-                              std::to_string(longest) + " bytes but got " +
-                              std::to_string(text.bytes.size()),
-                          "shorten it"});
+    return Status(ErrorCode::PromptTooLong, text.place,
+                  "expects a turn of at most " + std::to_string(longest) +
+                      " bytes but got " + std::to_string(text.bytes.size()),
+                  "shorten it");
   std::vector<ChatTurn> turns;
   if (!system.empty())
     turns.push_back({ChatRole::System, system, "", false});
@@ -186,20 +180,19 @@ static Status encodePrompt(const GenerateOptions &options,
                : status;
   }
   if (!files.tokenizer)
-    return Status::error(ErrorCode::NoTokenizer,
-                         {"--prompt",
-                          "the program was compiled without a tokenizer",
-                          "give --prompt-ids, or compile from a folder with "
-                          "tokenizer.json"});
+    return Status(ErrorCode::NoTokenizer, "--prompt",
+                  "the program was compiled without a tokenizer",
+                  "give --prompt-ids, or compile from a folder with "
+                  "tokenizer.json");
   HONE_ASSIGN(PromptText text, readText(options));
   if (!options.chat)
     return encodeText(*files.tokenizer, text, options.specialTokens == "parse",
                       capacity, prompt);
   if (files.chat.empty())
-    return Status::error(ErrorCode::NoChatTemplate,
-                         {"--chat", "the model has no chat template",
-                          "leave --chat out, or compile from the folder of the "
-                          "model's chat version"});
+    return Status(ErrorCode::NoChatTemplate, "--chat",
+                  "the model has no chat template",
+                  "leave --chat out, or compile from the folder of the "
+                  "model's chat version");
   TemplateDate date;
   if (!options.chatDate.empty())
     parseDate(options.chatDate, date);
@@ -220,17 +213,16 @@ Result<Prompt> readPrompt(const GenerateOptions &options,
       files.tokenizer->eosToken() >= 0)
     prompt.stopTokens.push_back(files.tokenizer->eosToken());
   if (prompt.ids.empty())
-    return Status::error(ErrorCode::EmptyPrompt,
-                         {"--prompt", "expects at least one token but got none",
-                          "write something for the text to go on from"});
+    return Status(ErrorCode::EmptyPrompt, "--prompt",
+                  "expects at least one token but got none",
+                  "write something for the text to go on from");
   for (int32_t id : prompt.ids)
     if (uint64_t(id) >= config.vocabSize)
-      return Status::error(
-          ErrorCode::TokenOutOfRange,
-          {"--prompt",
-           "expects token ids below " + std::to_string(config.vocabSize) +
-               " but the tokenizer gives " + std::to_string(id),
-           "compile with the model's own tokenizer"});
+      return Status(ErrorCode::TokenOutOfRange, "--prompt",
+                    "expects token ids below " +
+                        std::to_string(config.vocabSize) +
+                        " but the tokenizer gives " + std::to_string(id),
+                    "compile with the model's own tokenizer");
   return prompt;
 }
 

@@ -1,7 +1,6 @@
 //===- Prompt.h - The tokens that a text goes on from ---------------------===//
 
-#ifndef HONE_RUNTIME_PROGRAM_PROMPT_H
-#define HONE_RUNTIME_PROGRAM_PROMPT_H
+#pragma once
 
 #include "program/GenerateOptions.h"
 #include "program/ModelFiles.h"
@@ -28,5 +27,3 @@ Result<Prompt> readPrompt(const GenerateOptions &options,
                           int64_t capacity);
 
 } // namespace hone::rt
-
-#endif

@@ -18,7 +18,7 @@ namespace hone::rt {
 
 static Status otherRun(const std::string &path, const std::string &problem,
                        const std::string &remedy) {
-  return Status::error(ErrorCode::OtherReplay, {path, problem, remedy});
+  return Status(ErrorCode::OtherReplay, path, problem, remedy);
 }
 
 /// The options of the run that wrote the file, over this program's. What is
@@ -57,13 +57,10 @@ static std::string markOf(const ReplayReader &log) {
 }
 
 Result<bool> isOfReplay(const Options &options) {
-  Result<ReplayReader> log = ReplayReader::open(options.replay);
-  if (!log.isOk())
-    return log.status();
+  HONE_ASSIGN(ReplayReader log, ReplayReader::open(options.replay));
   Result<MappedFile> mark = MappedFile::open(options.output + "/" + ReplayMark);
-  return mark.isOk() &&
-         std::string_view(mark.value().data(), mark.value().size()) ==
-             markOf(log.value());
+  return mark.isOk() && std::string_view(mark.value().data(),
+                                         mark.value().size()) == markOf(log);
 }
 
 /// Durable before the model's first file.
@@ -75,22 +72,15 @@ static Status writeMark(const std::string &output, const ReplayReader &log) {
 
 Status replayRun(const Module &module, const Options &given, bool writesModel,
                  Trainer &trainer) {
-  Result<CheckpointStore> store = CheckpointStore::open(given.output);
-  if (!store.isOk())
-    return store.status();
-  Result<CheckpointStore::Found> newest = store.value().newest();
-  if (!newest.isOk())
-    return newest.status();
-  if (!newest.value().directory.empty())
-    return Status::error(
-        ErrorCode::OtherRun,
-        {given.output,
-         "expects a folder without a run but found " + newest.value().directory,
-         "give another --output"});
-  Result<ReplayReader> opened = ReplayReader::open(given.replay);
-  if (!opened.isOk())
-    return opened.status();
-  const ReplayReader &log = opened.value();
+  HONE_ASSIGN(CheckpointStore store, CheckpointStore::open(given.output));
+  HONE_ASSIGN(CheckpointStore::Found newest, store.newest());
+  if (!newest.directory.empty())
+    return Status(ErrorCode::OtherRun, given.output,
+                  "expects a folder without a run but found " +
+                      newest.directory,
+                  "give another --output");
+  HONE_ASSIGN(ReplayReader opened, ReplayReader::open(given.replay));
+  const ReplayReader &log = opened;
   const CheckpointFields &run = log.header().run;
   Options options = optionsOf(given, run);
   // There only if rates depend on it.
@@ -113,10 +103,8 @@ Status replayRun(const Module &module, const Options &given, bool writesModel,
   else if (Status status = trainables.load(given.adapter, AdapterUse::Train);
            !status.isOk())
     return status;
-  Result<std::string> start = trainables.digest();
-  if (!start.isOk())
-    return start.status();
-  if (start.value() != log.header().start)
+  HONE_ASSIGN(std::string start, trainables.digest());
+  if (start != log.header().start)
     return otherRun(given.replay,
                     "the run started from other parameters than " +
                         (given.adapter.empty() ? "those of its seed"
@@ -127,25 +115,21 @@ Status replayRun(const Module &module, const Options &given, bool writesModel,
   Hyperparameters hyperparameters{options.settings, total};
   for (uint64_t i = 0; i < log.steps(); ++i) {
     if (stopRequested() != ExitCode::Success)
-      return Status::error(ErrorCode::Stopped,
-                           {given.replay,
-                            "stopped after " + std::to_string(i) + " of " +
-                                std::to_string(log.steps()) + " steps",
-                            "the same command starts again"});
-    if (Status status = trainer.replay(hyperparameters, i, log.step(i).data());
-        !status.isOk())
-      return status;
+      return Status(ErrorCode::Stopped, given.replay,
+                    "stopped after " + std::to_string(i) + " of " +
+                        std::to_string(log.steps()) + " steps",
+                    "the same command starts again");
+    HONE_TRY(trainer.replay(hyperparameters, i, log.step(i).data()));
   }
   if (Status status = trainer.validate(log.steps()); !status.isOk()) {
     Message message = status.message();
     message.remedy = "the run diverged: it has no adapter from its last steps";
-    return Status::error(*status.errorCode(), message);
+    return Status(*status.errorCode(), message);
   }
   if (writesModel)
     if (Status status = writeMark(given.output, log); !status.isOk())
       return status;
-  if (Status status = trainables.save(given.output); !status.isOk())
-    return status;
+  HONE_TRY(trainables.save(given.output));
   printf("replayed     %" PRIu64 " steps of %s\n%-12s %s\n", log.steps(),
          given.replay.c_str(), writesModel ? "model" : "adapter",
          given.output.c_str());

@@ -1,7 +1,6 @@
 //===- ReplayRun.h - The updates of a run, made again ---------------------===//
 
-#ifndef HONE_RUNTIME_PROGRAM_REPLAYRUN_H
-#define HONE_RUNTIME_PROGRAM_REPLAYRUN_H
+#pragma once
 
 #include "base/Status.h"
 #include "module/Module.h"
@@ -27,5 +26,3 @@ Status replayRun(const Module &module, const Options &options, bool writesModel,
                  Trainer &trainer);
 
 } // namespace hone::rt
-
-#endif

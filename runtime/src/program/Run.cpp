@@ -54,10 +54,9 @@ uint64_t Run::mostEpochs() const {
 /// What a checkpoint of another run can be told.
 static Status otherRun(ErrorCode code, const std::string &output,
                        const std::string &problem, const std::string &remedy) {
-  return Status::error(code,
-                       {output, problem,
-                        remedy + ", or give another --output; --adapter " +
-                            output + " starts a new run from its adapter"});
+  return Status(code, output, problem,
+                remedy + ", or give another --output; --adapter " + output +
+                    " starts a new run from its adapter");
 }
 
 Status Run::compare(const CheckpointIdentity &saved,
@@ -83,64 +82,45 @@ Status Run::start() {
   const Options &options = inputs.options;
   const TrainSettings &train = options.settings.train;
   if (train.steps == 0 && uint64_t(train.epochs) > mostEpochs())
-    return Status::error(ErrorCode::WrongOption,
-                         {"--epochs",
-                          "expects at most " + std::to_string(mostEpochs()) +
-                              ", of " + std::to_string(order.stepsPerEpoch()) +
-                              " steps each, but got " + train.epochs.text(),
-                          "give fewer, or --steps"});
-  Result<CheckpointStore::Found> newest = store.newest();
-  if (!newest.isOk())
-    return newest.status();
-  const CheckpointStore::Found &found = newest.value();
+    return Status(ErrorCode::WrongOption, "--epochs",
+                  "expects at most " + std::to_string(mostEpochs()) + ", of " +
+                      std::to_string(order.stepsPerEpoch()) +
+                      " steps each, but got " + train.epochs.text(),
+                  "give fewer, or --steps");
+  HONE_ASSIGN(CheckpointStore::Found newest, store.newest());
+  const CheckpointStore::Found &found = newest;
   for (const std::string &note : found.notes)
     fprintf(stderr, "%s: %s\n",
             label("warning", ErrorCode::DamagedCheckpoint).c_str(),
             note.c_str());
   std::string otherNumerics;
   if (!found.directory.empty()) {
-    if (Status status = compare(found.identity, otherNumerics); !status.isOk())
-      return status;
+    HONE_TRY(compare(found.identity, otherNumerics));
     completed = savedAt = uint64_t(found.step);
     if (completed > steps)
-      return Status::error(ErrorCode::BeyondLastStep,
-                           {found.directory,
-                            "the run has " + std::to_string(completed) +
-                                " steps behind it, more than the " +
-                                std::to_string(steps) + " asked for",
-                            "ask for at least as many --steps, or give "
-                            "another --output"});
-    if (Status status = readParameters(found); !status.isOk())
-      return status;
+      return Status(ErrorCode::BeyondLastStep, found.directory,
+                    "the run has " + std::to_string(completed) +
+                        " steps behind it, more than the " +
+                        std::to_string(steps) + " asked for",
+                    "ask for at least as many --steps, or give "
+                    "another --output");
+    HONE_TRY(readParameters(found));
     printf("resuming after step %" PRIu64 " from %s\n", completed,
            found.directory.c_str());
-    if (Status status = takeUpBest(found); !status.isOk())
-      return status;
+    HONE_TRY(takeUpBest(found));
   } else if (!options.adapter.empty()) {
-    if (Status status =
-            trainer.trainables().load(options.adapter, AdapterUse::Train);
-        !status.isOk())
-      return status;
+    HONE_TRY(trainer.trainables().load(options.adapter, AdapterUse::Train));
     printf("starting from the adapter in %s\n", options.adapter.c_str());
   } else {
     trainer.trainables().initialize(options.settings.train.seed);
   }
   fflush(stdout);
-  if (Status status =
-          startReplay(found.directory.empty() && !found.notes.empty());
-      !status.isOk())
-    return status;
+  HONE_TRY(startReplay(found.directory.empty() && !found.notes.empty()));
   inputs.peak.sample(); // with the checkpoint's or the adapter's pages
-  Result<StepLog> opened = StepLog::open(logPath(), inputs.name, completed);
-  if (!opened.isOk())
-    return opened.status();
-  log = std::move(opened.value());
+  HONE_ASSIGN(log, StepLog::open(logPath(), inputs.name, completed));
   if (inputs.module.compares()) {
-    Result<ComparisonLog> found = ComparisonLog::open(
-        options.output, inputs.name, completed, inputs.module);
-    if (!found.isOk())
-      return found.status();
-    comparisons = std::move(found.value());
+    HONE_ASSIGN(comparisons, ComparisonLog::open(options.output, inputs.name,
+                                                 completed, inputs.module));
     comparison.emplace(inputs.module);
   }
   if (otherNumerics.empty())
@@ -177,22 +157,19 @@ Status Run::startReplay(bool lostCheckpoints) {
     return Status::ok();
   const std::string path = inputs.options.output + "/" + ReplayWriter::FileName;
   if (lostCheckpoints && platform::exists(path))
-    return Status::error(
-        ErrorCode::DamagedCheckpoint,
-        {path,
-         "no checkpoint of this run is sound, and to start again would replace "
-         "its log",
-         "make its adapter with --replay in another --output, or move it "
-         "away"});
+    return Status(
+        ErrorCode::DamagedCheckpoint, path,
+        "no checkpoint of this run is sound, and to start again would replace "
+        "its log",
+        "make its adapter with --replay in another --output, or move it "
+        "away");
   Result<ReplayWriter> opened = ReplayWriter();
   if (completed > 0) {
     opened = ReplayWriter::resume(path, completed, identity.run);
   } else {
-    Result<std::string> start = trainer.trainables().digest();
-    if (!start.isOk())
-      return start.status();
+    HONE_ASSIGN(std::string start, trainer.trainables().digest());
     opened = ReplayWriter::create(
-        path, {identity.run, start.value(), trainer.coefficientCount()});
+        path, {identity.run, start, trainer.coefficientCount()});
   }
   if (!opened.isOk())
     return opened.status();
@@ -224,8 +201,7 @@ Status Run::step(Progress &progress) {
                     result.selectedLayers};
   progress.step(record, after, took);
   if (result.coefficients)
-    if (Status status = replay.append(result.coefficients); !status.isOk())
-      return status;
+    HONE_TRY(replay.append(result.coefficients));
   return log.step(record);
 }
 
@@ -250,11 +226,9 @@ Status Run::compareGradients(Progress &progress) {
 }
 
 Status Run::evaluate(Progress &progress, bool &isBest) {
-  Result<Evaluation> found =
-      trainer.evaluate(*inputs.evalData, order.batchSize);
-  if (!found.isOk())
-    return found.status();
-  evaluated = found.value();
+  HONE_ASSIGN(Evaluation found,
+              trainer.evaluate(*inputs.evalData, order.batchSize));
+  evaluated = found;
   char line[160];
   int size = snprintf(line, sizeof(line),
                       "step %" PRIu64 "  eval loss %.6f  perplexity %.4g",
@@ -269,14 +243,10 @@ Status Run::evaluate(Progress &progress, bool &isBest) {
 
 Status Run::save() {
   // Never replace a sound checkpoint by one that cannot go on.
-  if (Status status = trainer.validate(completed); !status.isOk())
-    return status;
-  if (Status status = log.sync(); !status.isOk())
-    return status;
-  if (Status status = replay.sync(); !status.isOk())
-    return status;
-  if (Status status = comparisons.sync(); !status.isOk())
-    return status;
+  HONE_TRY(trainer.validate(completed));
+  HONE_TRY(log.sync());
+  HONE_TRY(replay.sync());
+  HONE_TRY(comparisons.sync());
   savedAt = completed;
   Status status = store.save(
       int64_t(completed), identity, trainer.trainables().checkpointVectors(),
@@ -323,8 +293,7 @@ Status Run::train(uint64_t plannedBytes, ExitCode &outcome) {
   // A run whose last process died between checkpoint and adapter has both
   // after this.
   if (savedAt != completed)
-    if (Status status = save(); !status.isOk())
-      return status;
+    HONE_TRY(save());
   Status status = writeAdapters(outcome == ExitCode::Success);
   inputs.peak.sample();
   return status;
@@ -348,8 +317,7 @@ Status Run::writeAdapters(bool isDone) {
       readsBest ? store.at(int64_t(bestSoFar.step()))
                 : Result<CheckpointStore::Found>(CheckpointStore::Found());
   if (!leavesBest || !best.isOk())
-    if (Status status = trainables.save(options.output); !status.isOk())
-      return status;
+    HONE_TRY(trainables.save(options.output));
   if (!best.isOk() && leavesBest)
     return best.status();
   if (!best.isOk()) {
@@ -361,11 +329,9 @@ Status Run::writeAdapters(bool isDone) {
     return Status::ok();
   }
   if (readsBest)
-    if (Status status = readParameters(best.value()); !status.isOk())
-      return status;
+    HONE_TRY(readParameters(best.value()));
   if (!isWritten)
-    if (Status status = trainables.save(bestFolder()); !status.isOk())
-      return status;
+    HONE_TRY(trainables.save(bestFolder()));
   if (leavesBest)
     return trainables.save(options.output);
   if (!readsBest)

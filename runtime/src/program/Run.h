@@ -8,8 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_PROGRAM_RUN_H
-#define HONE_RUNTIME_PROGRAM_RUN_H
+#pragma once
 
 #include "base/Status.h"
 #include "data/Dataset.h"
@@ -119,5 +118,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

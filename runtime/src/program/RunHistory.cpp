@@ -48,11 +48,17 @@ void ThinnedSeries::add(uint64_t step, double value) {
   ++count;
 }
 
-RunHistory::RunHistory(uint64_t lastStep)
-    : loss(lastStep), evalLoss(lastStep), learningRate(lastStep),
-      lowerLearningRate(lastStep), gradientNorm(lastStep),
-      tokensPerSecond(lastStep), anonymousBytes(lastStep),
-      residentBytes(lastStep) {}
+static constexpr double mib = 1024 * 1024;
+
+RunHistory::RunHistory(uint64_t steps)
+    : series{{steps, "loss", "loss", "%.4f"},
+             {steps, "eval_loss", "evaluation loss", "%.4f"},
+             {steps, "learning_rate", "learning rate", "%.3g"},
+             {steps, "lower_learning_rate", "lower learning rate", "%.3g"},
+             {steps, "gradient_norm", "gradient norm", "%.4g"},
+             {steps, "tokens_per_second", "tokens/s", "%.0f"},
+             {steps, "peak_anonymous_bytes", "anonymous MiB", "%.2f", mib},
+             {steps, "peak_resident_bytes", "resident MiB", "%.2f", mib}} {}
 
 /// Takes `word` off the front of `text`.
 static bool take(std::string_view &text, std::string_view word) {
@@ -75,17 +81,6 @@ static bool number(std::string_view &text, Number &value) {
 
 Status RunHistory::read(const std::string &path, const std::string &name) {
   HONE_ASSIGN(MappedFile file, MappedFile::open(path));
-  const struct {
-    const char *key;
-    ThinnedSeries *series;
-  } members[] = {{"loss", &loss},
-                 {"eval_loss", &evalLoss},
-                 {"learning_rate", &learningRate},
-                 {"lower_learning_rate", &lowerLearningRate},
-                 {"gradient_norm", &gradientNorm},
-                 {"tokens_per_second", &tokensPerSecond},
-                 {"peak_anonymous_bytes", &anonymousBytes},
-                 {"peak_resident_bytes", &residentBytes}};
   const std::string_view text = file.bytes();
   for (uint64_t at = 0, released = 0; at < text.size();) {
     const size_t end = std::min(text.find('\n', at), text.size());
@@ -110,9 +105,9 @@ Status RunHistory::read(const std::string &path, const std::string &name) {
       double value = std::nan("");
       if (!take(rest, "null") && !number(rest, value))
         break;
-      for (const auto &[known, series] : members)
-        if (key == known)
-          series->add(step, value);
+      for (Series &each : series)
+        if (key == each.key)
+          each.add(step, value);
     }
   }
   return Status::ok();

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_PROGRAM_RUNHISTORY_H
-#define HONE_RUNTIME_PROGRAM_RUNHISTORY_H
+#pragma once
 
 #include "base/Status.h"
 
@@ -50,10 +49,21 @@ private:
 };
 
 struct RunHistory {
+  /// A number of the log's lines, under the name that it has there.
+  struct Series : ThinnedSeries {
+    const char *key, *title;
+    const char *format; ///< of a value over `unit`, for a person
+    double unit = 1;
+    Series(uint64_t lastStep, const char *key, const char *title,
+           const char *format, double unit = 1)
+        : ThinnedSeries(lastStep), key(key), title(title), format(format),
+          unit(unit) {}
+  };
+
   explicit RunHistory(uint64_t lastStep);
 
-  ThinnedSeries loss, evalLoss, learningRate, lowerLearningRate, gradientNorm,
-      tokensPerSecond, anonymousBytes, residentBytes;
+  std::vector<Series> series; ///< in the order of a report
+  const Series &loss() const { return series.front(); }
 
   /// Adds the lines of the run `name` in the log at `path`, one at a time;
   /// other lines are passed over. Errors: as MappedFile::open.
@@ -61,5 +71,3 @@ struct RunHistory {
 };
 
 } // namespace hone::rt
-
-#endif

@@ -26,8 +26,6 @@ static constexpr std::string_view page =
 #include "program/report.html.inc"
     ;
 
-static constexpr double mib = 1024 * 1024;
-
 /// `text` in XML: what is no character of it is shown as its code.
 static std::string markupOf(std::string_view text) {
   std::string out;
@@ -126,15 +124,14 @@ private:
 } // namespace
 
 /// A row of the table, or "" if the series has no value.
-static std::string figuresRow(const char *name, const char *format,
-                              const ThinnedSeries &series, double unit = 1) {
+static std::string figuresRow(const RunHistory::Series &series) {
   if (series.empty())
     return "";
-  std::string out = std::string("<tr><th>") + name + "</th>";
+  std::string out = std::string("<tr><th>") + series.title + "</th>";
   for (double value :
        {series.first, series.last, series.least, series.most, series.mean()}) {
     char shown[40], cell[160];
-    snprintf(shown, sizeof(shown), format, value / unit);
+    snprintf(shown, sizeof(shown), series.format, value / series.unit);
     snprintf(cell, sizeof(cell),
              "<td class=\"n\"><data value=\"%.17g\">%s</data></td>", value,
              shown);
@@ -144,22 +141,17 @@ static std::string figuresRow(const char *name, const char *format,
 }
 
 static std::string figures(const RunHistory &history) {
-  return figuresRow("loss", "%.4f", history.loss) +
-         figuresRow("evaluation loss", "%.4f", history.evalLoss) +
-         figuresRow("learning rate", "%.3g", history.learningRate) +
-         figuresRow("lower learning rate", "%.3g", history.lowerLearningRate) +
-         figuresRow("gradient norm", "%.4g", history.gradientNorm) +
-         figuresRow("tokens/s", "%.0f", history.tokensPerSecond) +
-         figuresRow("anonymous MiB", "%.2f", history.anonymousBytes, mib) +
-         figuresRow("resident MiB", "%.2f", history.residentBytes, mib);
+  std::string rows;
+  for (const RunHistory::Series &series : history.series)
+    rows += figuresRow(series);
+  return rows;
 }
 
 /// [step, mean, least, greatest] of each stretch of steps.
-static void writeSeries(ScriptJson &json, const char *name,
-                        const ThinnedSeries &series) {
+static void writeSeries(ScriptJson &json, const RunHistory::Series &series) {
   if (series.empty())
     return;
-  json.key(name).open('[');
+  json.key(series.key).open('[');
   for (const ThinnedSeries::Bucket &bucket : series.all()) {
     if (bucket.count == 0)
       continue;
@@ -174,14 +166,8 @@ static void writeSeries(ScriptJson &json, const char *name,
 
 static void writeHistory(ScriptJson &json, const RunHistory &history) {
   json.key("series").open('{');
-  writeSeries(json, "loss", history.loss);
-  writeSeries(json, "eval_loss", history.evalLoss);
-  writeSeries(json, "learning_rate", history.learningRate);
-  writeSeries(json, "lower_learning_rate", history.lowerLearningRate);
-  writeSeries(json, "gradient_norm", history.gradientNorm);
-  writeSeries(json, "tokens_per_second", history.tokensPerSecond);
-  writeSeries(json, "peak_anonymous_bytes", history.anonymousBytes);
-  writeSeries(json, "peak_resident_bytes", history.residentBytes);
+  for (const RunHistory::Series &series : history.series)
+    writeSeries(json, series);
   json.close('}');
 }
 
@@ -278,8 +264,8 @@ Status RunReport::writeRun(OutputFile &file, const RunHistory &history,
   json.key("notes").open('[');
   if (!missing.empty())
     json.text(missing);
-  if (history.loss.notFinite > 0)
-    json.text(groupDigits(history.loss.notFinite) +
+  if (history.loss().notFinite > 0)
+    json.text(groupDigits(history.loss().notFinite) +
               " losses are not finite and not shown");
   json.close(']');
   json.key("steps").number(double(run.totalSteps()));

@@ -7,8 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_PROGRAM_RUNREPORT_H
-#define HONE_RUNTIME_PROGRAM_RUNREPORT_H
+#pragma once
 
 #include "base/Status.h"
 #include "module/Memory.h"
@@ -50,5 +49,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

@@ -1,7 +1,6 @@
 //===- SampleDisplay.h - Samples as a person can check them ---------------===//
 
-#ifndef HONE_RUNTIME_PROGRAM_SAMPLEDISPLAY_H
-#define HONE_RUNTIME_PROGRAM_SAMPLEDISPLAY_H
+#pragma once
 
 #include "data/Dataset.h"
 
@@ -24,5 +23,3 @@ void showSamples(const Dataset &data, const Tokenizer *tokenizer,
                  uint64_t count, bool inColour);
 
 } // namespace hone::rt
-
-#endif

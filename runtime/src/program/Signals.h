@@ -7,8 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_PROGRAM_SIGNALS_H
-#define HONE_RUNTIME_PROGRAM_SIGNALS_H
+#pragma once
 
 #include "base/Status.h"
 
@@ -22,5 +21,3 @@ void installSignalHandlers();
 ExitCode stopRequested();
 
 } // namespace hone::rt
-
-#endif

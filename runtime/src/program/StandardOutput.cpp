@@ -9,11 +9,9 @@
 namespace hone::rt {
 
 Status outputFailed(int error) {
-  return Status::error(
-      ErrorCode::WriteFailed,
-      {"standard output",
-       std::string("writing failed: ") + strerror(error ? error : EIO),
-       "check where it goes, and the free space there"});
+  return Status(ErrorCode::WriteFailed, "standard output",
+                std::string("writing failed: ") + strerror(error ? error : EIO),
+                "check where it goes, and the free space there");
 }
 
 Status flushOutput() {

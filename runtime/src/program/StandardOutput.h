@@ -1,7 +1,6 @@
 //===- StandardOutput.h - What programs print and what becomes of it ------===//
 
-#ifndef HONE_RUNTIME_PROGRAM_STANDARDOUTPUT_H
-#define HONE_RUNTIME_PROGRAM_STANDARDOUTPUT_H
+#pragma once
 
 #include "base/Status.h"
 #include "module/Module.h"
@@ -20,5 +19,3 @@ Status outputFailed(int error);
 Status printVersion(const char *program, const Module &module);
 
 } // namespace hone::rt
-
-#endif

@@ -113,9 +113,9 @@ private:
 } // namespace
 
 Status StepLog::failure(const char *doing, platform::Error error) const {
-  return Status::error(ErrorCode::WriteFailed,
-                       {path, std::string(doing) + ": " + error.message(),
-                        "check the disk, or give another --log"});
+  return Status(ErrorCode::WriteFailed, path,
+                std::string(doing) + ": " + error.message(),
+                "check the disk, or give another --log");
 }
 
 /// Shares the lock of the log's writers. False if somebody keeps it for himself
@@ -148,15 +148,15 @@ Result<StepLog> StepLog::open(const std::string &path, const std::string &name,
   log.path = path;
   log.name = name;
   if (platform::Error error = log.file.open(path, File::Mode::Append))
-    return Status::error(ErrorCode::CannotCreate,
-                         {path, "cannot open: " + error.message(),
-                          "check the folder, or give another --log"});
+    return Status(ErrorCode::CannotCreate, path,
+                  "cannot open: " + error.message(),
+                  "check the folder, or give another --log");
   // Writers share the lock; whoever takes lines out has it alone.
   bool isAlone = !log.file.lock(File::Lock::Alone);
   if (!isAlone && !shareLock(log.file))
-    return Status::error(ErrorCode::LogInUse,
-                         {path, "another program has locked it for itself",
-                          "wait for it to end, or give another --log"});
+    return Status(ErrorCode::LogInUse, path,
+                  "another program has locked it for itself",
+                  "wait for it to end, or give another --log");
   uint64_t size = 0;
   if (log.file.size(size)) // a pipe or a terminal
     return log;
@@ -174,18 +174,15 @@ Result<StepLog> StepLog::open(const std::string &path, const std::string &name,
   LogLines lines(present, name, completed);
   lines.read([](std::string_view) {});
   if (!lines.isLog)
-    return Status::error(ErrorCode::NotALog,
-                         {path,
-                          "expects a log that this program wrote but got "
-                          "something else",
-                          "give another --log; the file was not changed"});
+    return Status(ErrorCode::NotALog, path,
+                  "expects a log that this program wrote but got "
+                  "something else",
+                  "give another --log; the file was not changed");
   if (lines.prefix < present.size() && !isAlone)
-    return Status::error(ErrorCode::LogInUse,
-                         {path,
-                          "this run's lines after step " +
-                              std::to_string(completed) +
-                              " must go, but another run is writing this log",
-                          "wait for it to end, or give another --log"});
+    return Status(ErrorCode::LogInUse, path,
+                  "this run's lines after step " + std::to_string(completed) +
+                      " must go, but another run is writing this log",
+                  "wait for it to end, or give another --log");
   if (lines.keepsMore) {
     Status status = rewrite(target, {present, name, completed});
     return status.isOk() ? open(path, name, completed) : status;

@@ -7,8 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_PROGRAM_STEPLOG_H
-#define HONE_RUNTIME_PROGRAM_STEPLOG_H
+#pragma once
 
 #include "base/Status.h"
 #include "platform/Files.h"
@@ -69,5 +68,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_PROGRAM_SUMMARY_H
-#define HONE_RUNTIME_PROGRAM_SUMMARY_H
+#pragma once
 
 #include "module/Memory.h"
 #include "program/Run.h"
@@ -30,5 +29,3 @@ std::string describeOutcome(const Module &module, const Options &options,
                             const Run &run, const RunPlan &plan);
 
 } // namespace hone::rt
-
-#endif

@@ -35,23 +35,18 @@ Trainer::create(const Module &module, const Weights &weights, Device &device,
                 Module::Extent extent, Transport *transport) {
   const char *peer = peerOf(module.schedule(HONE_TRAIN));
   if (peer && !transport)
-    return Status::error(
-        ErrorCode::OnePart,
-        {"this program",
-         std::string("is one part of a model and trains only together with "
-                     "'") +
-             peer + "', which it cannot reach",
-         "compile the model without --step-options"});
-  Result<DeviceMemory> arena = device.allocate(module.arenaBytes(extent));
-  if (!arena.isOk())
-    return arena.status();
-  Result<hone_frame> loaded = device.load(module.abi(), weights.mapped());
-  if (!loaded.isOk())
-    return loaded.status();
-  hone_frame frame = loaded.value();
-  frame.arena = frame.batch = frame.work = arena.value().address();
-  return std::unique_ptr<Trainer>(new Trainer(
-      module, weights, device, std::move(arena.value()), frame, transport));
+    return Status(
+        ErrorCode::OnePart, "this program",
+        std::string("is one part of a model and trains only together with "
+                    "'") +
+            peer + "', which it cannot reach",
+        "compile the model without --step-options");
+  HONE_ASSIGN(DeviceMemory arena, device.allocate(module.arenaBytes(extent)));
+  HONE_ASSIGN(hone_frame loaded, device.load(module.abi(), weights.mapped()));
+  hone_frame frame = loaded;
+  frame.arena = frame.batch = frame.work = arena.address();
+  return std::unique_ptr<Trainer>(
+      new Trainer(module, weights, device, std::move(arena), frame, transport));
 }
 
 static uint64_t countTargets(const SampleSource &data, const SampleOrder &order,
@@ -116,8 +111,7 @@ Result<Trainer::StepResult> Trainer::gradient(const SampleSource &data,
                                               const Hyperparameters &given) {
   StepResult result = differentiate(differentiation, data, order, range, given,
                                     /*completed=*/0);
-  if (Status status = device.wait(); !status.isOk())
-    return status;
+  HONE_TRY(device.wait());
   return result;
 }
 
@@ -134,16 +128,14 @@ Status Trainer::compare(const SampleSource &data, const SampleOrder &order,
   result.referenceLoss =
       differentiate(*comparison, data, order, range, hyperparameters, completed)
           .loss;
-  if (Status status = device.wait(); !status.isOk())
-    return status;
+  HONE_TRY(device.wait());
   return variables.compareGradients(result);
 }
 
 static Status disagreement(uint64_t step, const char *problem) {
-  return Status::error(ErrorCode::PartsDiffer,
-                       {"step " + std::to_string(step), problem,
-                        "start all programs with the same options, and give "
-                        "them shares of the data of one size"});
+  return Status(ErrorCode::PartsDiffer, "step " + std::to_string(step), problem,
+                "start all programs with the same options, and give "
+                "them shares of the data of one size");
 }
 
 /// Every setting of `method` that is a number, under its name.
@@ -275,9 +267,8 @@ Status Trainer::step(const SampleSource &data, const SampleOrder &order,
              "expects a finite loss and gradient but got loss %g and gradient "
              "norm %g",
              result.loss, result.gradientNorm);
-  return Status::error(ErrorCode::Diverged,
-                       {"step " + std::to_string(completed + 1), problem,
-                        remedyOf(module.config())});
+  return Status(ErrorCode::Diverged, "step " + std::to_string(completed + 1),
+                problem, remedyOf(module.config()));
 }
 
 Result<double> Trainer::lossOf(const SampleSource &data,
@@ -306,15 +297,13 @@ Trainer::evaluateTask(const SampleSource &data,
   for (uint64_t i = 0; i < samples;) {
     ScoredExample example;
     do {
-      Result<double> loss = lossOf(data, i);
-      if (!loss.isOk())
-        return loss.status();
+      HONE_ASSIGN(double loss, lossOf(data, i));
       const size_t k = example.candidates++;
-      example.losses[k] = loss.value();
+      example.losses[k] = loss;
       if (!data.isWrong(i)) {
         const uint64_t count = Batch::countTargets(data.sample(i));
         example.label = k;
-        sum += loss.value() * double(count);
+        sum += loss * double(count);
         out.tokens += count;
       }
       ++i;
@@ -343,11 +332,10 @@ Status Trainer::validate(uint64_t completed) {
   bool isFinite = validation.run(*this);
   if (Status status = device.wait(); isFinite || !status.isOk())
     return status;
-  return Status::error(ErrorCode::Diverged,
-                       {"step " + std::to_string(completed),
-                        "expects finite parameters but got NaN or infinity",
-                        "lower --learning-rate; the checkpoints from before "
-                        "are kept"});
+  return Status(ErrorCode::Diverged, "step " + std::to_string(completed),
+                "expects finite parameters but got NaN or infinity",
+                "lower --learning-rate; the checkpoints from before "
+                "are kept");
 }
 
 } // namespace hone::rt

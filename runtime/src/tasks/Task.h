@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_TASKS_TASK_H
-#define HONE_RUNTIME_TASKS_TASK_H
+#pragma once
 
 #include "step/Evaluation.h"
 
@@ -47,5 +46,3 @@ struct Task {
 };
 
 } // namespace hone::rt
-
-#endif

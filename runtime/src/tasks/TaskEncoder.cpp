@@ -20,13 +20,12 @@ Status TaskEncoder::encodeOne(const std::string &text, size_t label,
                             scratch));
   HONE_TRY(checkLargest(whole, vocabularySize, place));
   if (masked >= whole.count || begin + 2 > most)
-    return Status::error(
-        ErrorCode::BadExample,
-        {place,
-         "expected the label's word '" + task.word(label) +
-             "' to have a token of its own behind the prompt, but it has none",
-         "the tokenizer joins them, or max_seq_length is too small: train on "
-         "prompts and completions of your own"});
+    return Status(
+        ErrorCode::BadExample, place,
+        "expected the label's word '" + task.word(label) +
+            "' to have a token of its own behind the prompt, but it has none",
+        "the tokenizer joins them, or max_seq_length is too small: train on "
+        "prompts and completions of your own");
   whole.finish();
   out.longest = std::max(out.longest, whole.count);
   const uint64_t cut = whole.count - whole.kept.size();

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_TASKS_TASKENCODER_H
-#define HONE_RUNTIME_TASKS_TASKENCODER_H
+#pragma once
 
 #include "base/Status.h"
 #include "data/CandidateFormat.h"
@@ -17,7 +16,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace hone::rt {
 
@@ -49,5 +47,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

@@ -1,7 +1,6 @@
 //===- TaskFormat.h - Tasks as a format of data ---------------------------===//
 
-#ifndef HONE_RUNTIME_TASKS_TASKFORMAT_H
-#define HONE_RUNTIME_TASKS_TASKFORMAT_H
+#pragma once
 
 #include "data/CandidateFormat.h"
 
@@ -14,5 +13,3 @@ namespace hone::rt {
 std::unique_ptr<CandidateFormat> findTask(const std::string &name);
 
 } // namespace hone::rt
-
-#endif

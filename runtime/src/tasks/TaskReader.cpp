@@ -47,8 +47,8 @@ TaskReader::Use TaskReader::useOf(const std::string &name) const {
 Status TaskReader::bad(const std::string &problem,
                        const std::string &remedy) const {
   const uint64_t number = isTable ? line : records.number();
-  return Status::error(ErrorCode::BadExample,
-                       {path + ":" + std::to_string(number), problem, remedy});
+  return Status(ErrorCode::BadExample, path + ":" + std::to_string(number),
+                problem, remedy);
 }
 
 /// "\"premise\" or \"sentence1\""
@@ -118,12 +118,10 @@ Status TaskReader::takeRow(std::string_view &row) {
   ++line;
   row = row.substr(0, row.find('\n'));
   if (row.size() > Longest)
-    return Status::error(ErrorCode::LineTooLong,
-                         {path + ":" + std::to_string(line),
-                          "expected lines of at most " +
-                              std::to_string(Longest) +
-                              " bytes but found a longer one",
-                          FormatRemedy});
+    return Status(ErrorCode::LineTooLong, path + ":" + std::to_string(line),
+                  "expected lines of at most " + std::to_string(Longest) +
+                      " bytes but found a longer one",
+                  FormatRemedy);
   at = std::min<uint64_t>(at + row.size() + 1, content.size());
   if (!row.empty() && row.back() == '\r')
     row.remove_suffix(1);
@@ -183,11 +181,10 @@ Status TaskReader::readHeader() {
                "give the train or the validation split: test sets have no "
                "labels");
   if (at >= content.size())
-    return Status::error(ErrorCode::EmptyData,
-                         {path,
-                          "expected examples but found the names of "
-                          "columns alone",
-                          "give a file with examples"});
+    return Status(ErrorCode::EmptyData, path,
+                  "expected examples but found the names of "
+                  "columns alone",
+                  "give a file with examples");
   return Status::ok();
 }
 
@@ -289,9 +286,9 @@ Status TaskReader::readRecord(TaskExample &example, bool &more) {
   const bool isFirst = records.position() == 0;
   Status status = records.next(text, more, Longest);
   if (status.isOk() && !more && isFirst)
-    return Status::error(ErrorCode::EmptyData,
-                         {path, "expected examples but the array is empty",
-                          "give a file with examples"});
+    return Status(ErrorCode::EmptyData, path,
+                  "expected examples but the array is empty",
+                  "give a file with examples");
   if (!status.isOk() || !more)
     return status;
   example.number = records.number();

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_TASKS_TASKREADER_H
-#define HONE_RUNTIME_TASKS_TASKREADER_H
+#pragma once
 
 #include "base/Status.h"
 #include "data/JsonRecords.h"
@@ -71,5 +70,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

@@ -7,16 +7,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_TEXT_ADDEDTOKENS_H
-#define HONE_RUNTIME_TEXT_ADDEDTOKENS_H
+#pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <string>
 #include <string_view>
-#include <vector>
 
 namespace hone::rt {
 
@@ -100,5 +97,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

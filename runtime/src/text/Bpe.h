@@ -7,8 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_TEXT_BPE_H
-#define HONE_RUNTIME_TEXT_BPE_H
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -70,5 +69,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_TEXT_NORMALIZER_H
-#define HONE_RUNTIME_TEXT_NORMALIZER_H
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -63,5 +62,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

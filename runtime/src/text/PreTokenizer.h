@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_TEXT_PRETOKENIZER_H
-#define HONE_RUNTIME_TEXT_PRETOKENIZER_H
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -91,5 +90,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_TEXT_TOKENENDS_H
-#define HONE_RUNTIME_TEXT_TOKENENDS_H
+#pragma once
 
 #include "text/Normalizer.h"
 
@@ -47,5 +46,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

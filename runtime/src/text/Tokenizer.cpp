@@ -186,13 +186,12 @@ bool Tokenizer::encodePiece(std::string_view piece, Encoding &encoding) const {
 }
 
 static Status pieceTooLong(const std::string &place, size_t offset) {
-  return Status::error(
-      ErrorCode::NoWordBoundary,
-      {place,
-       "expected a word boundary in every " +
-           std::to_string(Tokenizer::LongestPiece) +
-           " bytes but found none from byte " + std::to_string(offset),
-       "split the text into shorter samples or lines with white space"});
+  return Status(
+      ErrorCode::NoWordBoundary, place,
+      "expected a word boundary in every " +
+          std::to_string(Tokenizer::LongestPiece) +
+          " bytes but found none from byte " + std::to_string(offset),
+      "split the text into shorter samples or lines with white space");
 }
 
 /// At most `size` bytes of `text` from `at`, a few more to end a character.
@@ -215,12 +214,11 @@ Status Tokenizer::encode(std::string_view text, const std::string &place,
     const std::string_view part = charactersAt(text, at, WindowBytes);
     const size_t invalid = findInvalidUtf8(part);
     if (invalid != std::string_view::npos)
-      return Status::error(
-          ErrorCode::DataNotUtf8,
-          {place,
-           "expected UTF-8 text but byte " + std::to_string(at + invalid) +
-               " begins no valid character",
-           "convert the file to UTF-8, for example with iconv -t UTF-8"});
+      return Status(
+          ErrorCode::DataNotUtf8, place,
+          "expected UTF-8 text but byte " + std::to_string(at + invalid) +
+              " begins no valid character",
+          "convert the file to UTF-8, for example with iconv -t UTF-8");
     normalize =
         normalize || (table.hasFlag(TokenizerTable::Nfc) && !check.add(part));
     at += part.size();

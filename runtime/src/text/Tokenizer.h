@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_TEXT_TOKENIZER_H
-#define HONE_RUNTIME_TEXT_TOKENIZER_H
+#pragma once
 
 #include "base/Status.h"
 #include "text/Bpe.h"
@@ -118,5 +117,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

@@ -109,14 +109,13 @@ Result<std::string> writeTokenizerTable(const TokenizerDefinition &from,
   const std::vector<uint32_t> tokenSlots = hashTokens(from);
   const std::vector<uint32_t> mergeSlots = hashMerges(from);
   if (tokenSlots.empty() || mergeSlots.empty())
-    return Status::error(
-        ErrorCode::BadTokenizer,
-        {place,
-         std::string("expected ") + (tokenSlots.empty() ? "tokens" : "merges") +
-             " that a hash table holds, found more than " +
-             std::to_string(LongestRun) + " that collide",
-         "no tokenizer that was trained on text is like this; it was made to "
-         "be slow"});
+    return Status(
+        ErrorCode::BadTokenizer, place,
+        std::string("expected ") + (tokenSlots.empty() ? "tokens" : "merges") +
+            " that a hash table holds, found more than " +
+            std::to_string(LongestRun) + " that collide",
+        "no tokenizer that was trained on text is like this; it was made to "
+        "be slow");
   const std::string joined = hashJoined(from, uint32_t(mergeSlots.size() / 4));
   std::vector<uint32_t> offsets(1, 0);
   for (const std::string &token : from.tokens)
@@ -296,11 +295,11 @@ Result<TokenizerTable> TokenizerTable::open(std::string_view block,
   if (problem == nullptr)
     problem = table.checkContents();
   if (problem != nullptr)
-    return Status::error(
-        ErrorCode::BadTokenizerTable,
-        {place, std::string("expected a tokenizer table, but ") + problem,
-         "compile the model again with honec; the weights file is damaged or "
-         "was made by another version"});
+    return Status(
+        ErrorCode::BadTokenizerTable, place,
+        std::string("expected a tokenizer table, but ") + problem,
+        "compile the model again with honec; the weights file is damaged or "
+        "was made by another version");
   return table;
 }
 

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_TEXT_TOKENIZERTABLE_H
-#define HONE_RUNTIME_TEXT_TOKENIZERTABLE_H
+#pragma once
 
 #include "base/Status.h"
 #include "text/AddedTokens.h"
@@ -139,5 +138,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_TEXT_UNICODECLASS_H
-#define HONE_RUNTIME_TEXT_UNICODECLASS_H
+#pragma once
 
 #include <cstdint>
 
@@ -30,5 +29,3 @@ enum class UnicodeClass : uint8_t {
 UnicodeClass classify(uint32_t point);
 
 } // namespace hone::rt
-
-#endif

@@ -44,11 +44,9 @@ Result<std::unique_ptr<Pool>> Pool::create(unsigned threads) {
     platform::Thread thread;
     std::error_code error = thread.start(stackBytes, enter, &worker);
     if (error)
-      return Status::error(
-          ErrorCode::NoThread,
-          {"--threads " + std::to_string(threads),
-           "the system refused to start a thread: " + error.message(),
-           "use fewer threads"});
+      return Status(ErrorCode::NoThread, "--threads " + std::to_string(threads),
+                    "the system refused to start a thread: " + error.message(),
+                    "use fewer threads");
     pool->started.push_back(thread);
   }
   return pool;

@@ -7,8 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_THREADS_POOL_H
-#define HONE_RUNTIME_THREADS_POOL_H
+#pragma once
 
 #include "base/Status.h"
 #include "hone/runtime.h"
@@ -103,5 +102,3 @@ private:
 };
 
 } // namespace hone::rt
-
-#endif

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+using namespace hone;
 using namespace hone::rt;
 
 namespace {
@@ -41,9 +42,8 @@ int main(int argc, char **argv) {
     isTemplated |= std::strcmp(argv[i], "template") == 0;
   }
   if (argc < 2)
-    return fail(
-        Status::error(ErrorCode::MissingOption,
-                      {"encode", "expects a folder", "encode MODEL-FOLDER"}));
+    return fail(Status(ErrorCode::MissingOption, "encode", "expects a folder",
+                       "encode MODEL-FOLDER"));
   Result<std::string> table = buildTokenizerTable(argv[1]);
   if (!table.isOk())
     return fail(table.status());
