@@ -1,0 +1,119 @@
+//===- CudaApi.h - What is used of NVIDIA's driver API --------------------===//
+//
+// Declared here, so that neither honec nor a program needs a CUDA toolkit. The
+// driver keeps these functions, with these names, since version 11.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_RUNTIME_DEVICE_CUDAAPI_H
+#define HONE_RUNTIME_DEVICE_CUDAAPI_H
+
+#include <cstddef>
+#include <cstdint>
+
+namespace hone::rt::cuda {
+
+using Address = unsigned long long;
+using DeviceNumber = int;
+struct Context;
+struct LoadedCode;
+struct Function;
+struct Stream;
+struct Event;
+
+/// Of all functions. Others than these are only printed.
+enum Code : int {
+  kSuccess = 0,
+  kInvalidValue = 1,
+  kOutOfMemory = 2,
+  kNotInitialized = 3,
+  kNoDevice = 100,
+  kInvalidDevice = 101,
+  kInvalidImage = 200,
+  kInvalidContext = 201,
+  kInvalidText = 218,     ///< its log says why
+  kUnsupportedText = 222, ///< newer than the driver
+  kNotFound = 500,
+  kNotReady = 600,
+  kIllegalAddress = 700,
+  kLaunchOutOfResources = 701,
+  kLaunchTimeout = 702,
+  kMisalignedAddress = 716,
+  kLaunchFailed = 719,
+};
+
+enum DeviceAttribute : int {
+  kMultiprocessors = 16,
+  kCapabilityMajor = 75,
+  kCapabilityMinor = 76,
+  kMostSharedBytes = 97, ///< of a workgroup, where a kernel asks for it
+};
+
+enum LoadOption : int {
+  kInfoLog = 3,       ///< char *
+  kInfoLogBytes = 4,  ///< the size, as a pointer
+  kErrorLog = 5,      ///< char *
+  kErrorLogBytes = 6, ///< the size, as a pointer
+};
+
+constexpr int kMaxDynamicShared = 8; ///< of a function's attributes
+constexpr unsigned kNonBlocking = 1; ///< of a stream
+constexpr unsigned kNoTiming = 2;    ///< of an event
+
+// X(name, symbol, parameters)
+// clang-format off
+#define HONE_CUDA_FUNCTIONS(X)                                                 \
+  X(init, cuInit, (unsigned flags))                                            \
+  X(driverVersion, cuDriverGetVersion, (int *version))                         \
+  X(errorName, cuGetErrorName, (Code code, const char **text))                 \
+  X(errorString, cuGetErrorString, (Code code, const char **text))             \
+  X(deviceCount, cuDeviceGetCount, (int *count))                               \
+  X(device, cuDeviceGet, (DeviceNumber *device, int ordinal))                  \
+  X(deviceName, cuDeviceGetName, (char *name, int bytes, DeviceNumber device)) \
+  X(deviceAttribute, cuDeviceGetAttribute,                                     \
+    (int *value, DeviceAttribute attribute, DeviceNumber device))              \
+  X(deviceMemory, cuDeviceTotalMem_v2, (size_t *bytes, DeviceNumber device))   \
+  X(retainContext, cuDevicePrimaryCtxRetain,                                   \
+    (Context **context, DeviceNumber device))                                  \
+  X(releaseContext, cuDevicePrimaryCtxRelease_v2, (DeviceNumber device))       \
+  X(setContext, cuCtxSetCurrent, (Context *context))                           \
+  X(memoryInfo, cuMemGetInfo_v2, (size_t *free, size_t *total))                \
+  X(allocate, cuMemAlloc_v2, (Address *address, size_t bytes))                 \
+  X(free, cuMemFree_v2, (Address address))                                     \
+  X(allocateHost, cuMemHostAlloc,                                              \
+    (void **address, size_t bytes, unsigned flags))                            \
+  X(freeHost, cuMemFreeHost, (void *address))                                  \
+  X(copyIn, cuMemcpyHtoDAsync_v2,                                              \
+    (Address to, const void *from, size_t bytes, Stream *stream))              \
+  X(copyOut, cuMemcpyDtoHAsync_v2,                                             \
+    (void *to, Address from, size_t bytes, Stream *stream))                    \
+  X(copy, cuMemcpyDtoDAsync_v2,                                                \
+    (Address to, Address from, size_t bytes, Stream *stream))                  \
+  X(fill, cuMemsetD8Async,                                                     \
+    (Address to, unsigned char value, size_t bytes, Stream *stream))           \
+  X(createStream, cuStreamCreate, (Stream **stream, unsigned flags))           \
+  X(destroyStream, cuStreamDestroy_v2, (Stream *stream))                       \
+  X(synchronize, cuStreamSynchronize, (Stream *stream))                        \
+  X(createEvent, cuEventCreate, (Event **event, unsigned flags))               \
+  X(destroyEvent, cuEventDestroy_v2, (Event *event))                           \
+  X(record, cuEventRecord, (Event *event, Stream *stream))                     \
+  X(query, cuEventQuery, (Event *event))                                       \
+  X(elapsed, cuEventElapsedTime,                                               \
+    (float *milliseconds, Event *start, Event *end))                           \
+  X(load, cuModuleLoadDataEx,                                                  \
+    (LoadedCode **code, const void *image, unsigned count,                     \
+     LoadOption *options, void **values))                                      \
+  X(unload, cuModuleUnload, (LoadedCode *code))                                \
+  X(function, cuModuleGetFunction,                                             \
+    (Function **function, LoadedCode *code, const char *name))                 \
+  X(setFunction, cuFuncSetAttribute,                                           \
+    (Function *function, int attribute, int value))                            \
+  X(launch, cuLaunchKernel,                                                    \
+    (Function *function, unsigned gridX, unsigned gridY, unsigned gridZ,       \
+     unsigned blockX, unsigned blockY, unsigned blockZ, unsigned sharedBytes,  \
+     Stream *stream, void **arguments, void **extra))
+// clang-format on
+
+} // namespace hone::rt::cuda
+
+#endif

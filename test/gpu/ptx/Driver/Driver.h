@@ -1,0 +1,71 @@
+//===- Driver.h - The device behind libcuda.so.1 --------------------------===//
+//
+// What is asked for asynchronously waits in a queue until somebody waits for
+// it: a program that uses a buffer again too early is given away.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_TEST_GPU_PTX_DRIVER_DRIVER_H
+#define HONE_TEST_GPU_PTX_DRIVER_DRIVER_H
+
+#include "DriverOptions.h"
+#include "device/CudaApi.h"
+
+#include <functional>
+#include <mutex>
+
+namespace hone::ptx {
+
+namespace cuda = rt::cuda;
+
+class Driver {
+public:
+  /// The process's one.
+  static Driver &get();
+
+  /// The lock that every function of the API takes.
+  std::mutex mutex;
+  const DriverOptions options;
+  bool isInitialized = false;
+
+  /// Makes the machine on first use. Null: no address range.
+  Machine *machine();
+  Memory &memory() { return machine()->memory(); }
+
+  cuda::Code allocate(cuda::Address &address, uint64_t bytes);
+  cuda::Code allocateHost(void *&address, uint64_t bytes);
+  bool freeHost(void *address);
+  bool isPinned(const void *address) const;
+
+  /// Happens when somebody waits.
+  void enqueue(std::function<void()> work);
+  /// All that is queued happens. `waits`: a stuck kernel then stops the caller
+  /// for ever.
+  cuda::Code flush(bool waits);
+
+  /// Null: `log` says why.
+  const Module *load(std::string_view text, std::string &log);
+  void launch(const Module *module, const Kernel *kernel,
+              std::array<uint32_t, 3> grid, std::array<uint32_t, 3> block,
+              uint32_t shared, std::vector<char> arguments,
+              std::vector<size_t> offsets);
+
+  /// Of a copy or a launch that has failed: all after it fail, too.
+  cuda::Code sticky = cuda::kSuccess;
+  bool isStuck = false;
+
+  void writeReport();
+
+private:
+  Driver() : options(readDriverOptions()) {}
+
+  std::unique_ptr<Machine> device;
+  std::map<const char *, uint64_t> pinned; ///< and their sizes
+  std::deque<std::function<void()>> queue;
+  uint64_t allocations = 0, launches = 0;
+  uint64_t pinnedBytes = 0;
+};
+
+} // namespace hone::ptx
+
+#endif
