@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_RUNTIME_DEVICE_CUDAAPI_H
-#define HONE_RUNTIME_DEVICE_CUDAAPI_H
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -115,5 +114,3 @@ constexpr unsigned kNoTiming = 2;    ///< of an event
 // clang-format on
 
 } // namespace hone::rt::cuda
-
-#endif

@@ -1,7 +1,6 @@
 //===- ControlFlow.h - Where lanes that part meet again -------------------===//
 
-#ifndef HONE_TEST_GPU_PTX_CONTROLFLOW_H
-#define HONE_TEST_GPU_PTX_CONTROLFLOW_H
+#pragma once
 
 #include "Program.h"
 
@@ -12,5 +11,3 @@ namespace hone::ptx {
 void findReconvergence(std::vector<Instruction> &code);
 
 } // namespace hone::ptx
-
-#endif

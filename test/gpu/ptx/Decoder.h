@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TEST_GPU_PTX_DECODER_H
-#define HONE_TEST_GPU_PTX_DECODER_H
+#pragma once
 
 #include "Program.h"
 
@@ -152,5 +151,3 @@ void addMatrixOperations(Operations &table);
 void addControlOperations(Operations &table);
 
 } // namespace hone::ptx
-
-#endif

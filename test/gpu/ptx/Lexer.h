@@ -1,7 +1,6 @@
 //===- Lexer.h - Words of PTX text ----------------------------------------===//
 
-#ifndef HONE_TEST_GPU_PTX_LEXER_H
-#define HONE_TEST_GPU_PTX_LEXER_H
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -28,5 +27,3 @@ bool tokenize(std::string_view text, std::vector<Token> &tokens,
               std::string &error);
 
 } // namespace hone::ptx
-
-#endif

@@ -7,8 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TEST_GPU_PTX_MACHINE_H
-#define HONE_TEST_GPU_PTX_MACHINE_H
+#pragma once
 
 #include "Memory.h"
 #include "Program.h"
@@ -123,5 +122,3 @@ private:
 };
 
 } // namespace hone::ptx
-
-#endif

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TEST_GPU_PTX_MEMORY_H
-#define HONE_TEST_GPU_PTX_MEMORY_H
+#pragma once
 
 #include "Shadow.h"
 
@@ -57,5 +56,3 @@ private:
 };
 
 } // namespace hone::ptx
-
-#endif

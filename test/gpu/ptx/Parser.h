@@ -1,7 +1,6 @@
 //===- Parser.h - PTX text to a program -----------------------------------===//
 
-#ifndef HONE_TEST_GPU_PTX_PARSER_H
-#define HONE_TEST_GPU_PTX_PARSER_H
+#pragma once
 
 #include "Program.h"
 
@@ -20,5 +19,3 @@ bool parse(std::string_view text, const PlaceGlobal &placeGlobal,
            Module &module, std::string &error);
 
 } // namespace hone::ptx
-
-#endif

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TEST_GPU_PTX_PROGRAM_H
-#define HONE_TEST_GPU_PTX_PROGRAM_H
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -125,5 +124,3 @@ struct Module {
 };
 
 } // namespace hone::ptx
-
-#endif

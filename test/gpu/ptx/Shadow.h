@@ -12,8 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TEST_GPU_PTX_SHADOW_H
-#define HONE_TEST_GPU_PTX_SHADOW_H
+#pragma once
 
 #include <cstdint>
 
@@ -88,5 +87,3 @@ private:
 };
 
 } // namespace hone::ptx
-
-#endif

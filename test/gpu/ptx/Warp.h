@@ -1,7 +1,6 @@
 //===- Warp.h - 32 lanes that execute a kernel ----------------------------===//
 
-#ifndef HONE_TEST_GPU_PTX_WARP_H
-#define HONE_TEST_GPU_PTX_WARP_H
+#pragma once
 
 #include "Machine.h"
 
@@ -123,5 +122,3 @@ private:
 };
 
 } // namespace hone::ptx
-
-#endif

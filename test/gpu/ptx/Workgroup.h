@@ -1,7 +1,6 @@
 //===- Workgroup.h - Warps that share memory and barriers -----------------===//
 
-#ifndef HONE_TEST_GPU_PTX_WORKGROUP_H
-#define HONE_TEST_GPU_PTX_WORKGROUP_H
+#pragma once
 
 #include "Machine.h"
 #include "Warp.h"
@@ -36,5 +35,3 @@ private:
 };
 
 } // namespace hone::ptx
-
-#endif

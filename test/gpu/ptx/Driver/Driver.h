@@ -5,8 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HONE_TEST_GPU_PTX_DRIVER_DRIVER_H
-#define HONE_TEST_GPU_PTX_DRIVER_DRIVER_H
+#pragma once
 
 #include "DriverOptions.h"
 #include "device/CudaApi.h"
@@ -67,5 +66,3 @@ private:
 };
 
 } // namespace hone::ptx
-
-#endif

@@ -1,7 +1,6 @@
 //===- DriverOptions.h - What the environment says of the device ----------===//
 
-#ifndef HONE_TEST_GPU_PTX_DRIVER_DRIVEROPTIONS_H
-#define HONE_TEST_GPU_PTX_DRIVER_DRIVEROPTIONS_H
+#pragma once
 
 #include "../Machine.h"
 
@@ -23,5 +22,3 @@ struct DriverOptions {
 DriverOptions readDriverOptions();
 
 } // namespace hone::ptx
-
-#endif

@@ -1,7 +1,6 @@
 //===- Float.h - Numbers as a device has them -----------------------------===//
 
-#ifndef HONE_TEST_GPU_PTX_INSTRUCTIONS_FLOAT_H
-#define HONE_TEST_GPU_PTX_INSTRUCTIONS_FLOAT_H
+#pragma once
 
 #include <cstdint>
 #include <cstring>
@@ -35,5 +34,3 @@ inline uint16_t toBFloat16(float value) {
 }
 
 } // namespace hone::ptx
-
-#endif

@@ -1,7 +1,6 @@
 //===- Lanewise.h - Instructions that are a function of each lane ---------===//
 
-#ifndef HONE_TEST_GPU_PTX_INSTRUCTIONS_LANEWISE_H
-#define HONE_TEST_GPU_PTX_INSTRUCTIONS_LANEWISE_H
+#pragma once
 
 #include "../Decoder.h"
 #include "../Warp.h"
@@ -53,5 +52,3 @@ template <typename T> std::string nameOf() {
 }
 
 } // namespace hone::ptx
-
-#endif

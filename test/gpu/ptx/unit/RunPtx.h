@@ -1,7 +1,6 @@
 //===- RunPtx.h - Kernels of a few lines, for tests -----------------------===//
 
-#ifndef HONE_TEST_GPU_PTX_UNIT_RUNPTX_H
-#define HONE_TEST_GPU_PTX_UNIT_RUNPTX_H
+#pragma once
 
 #include "../Machine.h"
 
@@ -66,5 +65,3 @@ public:
 };
 
 } // namespace hone::ptx
-
-#endif
