@@ -9,6 +9,7 @@
 
 #include "targets/cpu/CpuPasses.h"
 #include "targets/cpu/CpuTarget.h"
+#include "targets/cuda/CudaTarget.h"
 #include "targets/host/HostPasses.h"
 #include "targets/reference/ReferencePasses.h"
 #include "targets/reference/ReferenceTarget.h"
@@ -30,6 +31,8 @@ struct RegisteredTarget {
 
 constexpr RegisteredTarget targets[] = {
     {createReferenceTarget, registerReferencePasses, nullptr, "reference"},
+    {createCudaTarget, registerCudaTargetPasses, registerCudaDialects,
+     "nvptx64-nvidia-cuda"},
     {createCpuTarget, registerCpuPasses, registerCpuDialect,
      "native, x86-64-v3, x86-64-v4, aarch64-linux-gnu"},
 };

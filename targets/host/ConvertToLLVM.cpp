@@ -163,6 +163,18 @@ static void moveBFloat16AsIntegers(ModuleOp module) {
   }
 }
 
+} // namespace
+
+void hone::populateTileToLLVMPatterns(LLVMTypeConverter &converter,
+                                      RewritePatternSet &patterns) {
+  converter.addConversion([](tile::MemoryType type) -> Type {
+    return LLVM::LLVMPointerType::get(type.getContext());
+  });
+  patterns.add<ConvertView>(converter);
+}
+
+namespace {
+
 struct ConvertToLLVM : public hone::impl::ConvertToLLVMBase<ConvertToLLVM> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
@@ -174,12 +186,9 @@ struct ConvertToLLVM : public hone::impl::ConvertToLLVMBase<ConvertToLLVM> {
     LowerToLLVMOptions options(context);
     options.useBarePtrCallConv = true;
     LLVMTypeConverter converter(context, options);
-    converter.addConversion([](tile::MemoryType type) -> Type {
-      return LLVM::LLVMPointerType::get(type.getContext());
-    });
 
     RewritePatternSet patterns(context);
-    patterns.add<ConvertView>(converter);
+    populateTileToLLVMPatterns(converter, patterns);
     patterns.add<ConvertMemoryCast>(converter, context);
     patterns.add<ConvertResidency<tile::PrefetchOp>>(converter,
                                                      "hone_prefetch");

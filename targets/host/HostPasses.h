@@ -10,6 +10,11 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 
+namespace mlir {
+class LLVMTypeConverter;
+class RewritePatternSet;
+} // namespace mlir
+
 namespace hone {
 
 #define GEN_PASS_DECL
@@ -21,6 +26,11 @@ namespace hone {
 /// LLVM function attribute of a task: "BLOCK: KERNEL", which becomes its
 /// hone_kernel.
 inline constexpr llvm::StringLiteral kKernelAttrName = "hone-kernel";
+
+/// What is left of the tile dialect on any device: `!tile.memory` and
+/// `tile.view`.
+void populateTileToLLVMPatterns(mlir::LLVMTypeConverter &converter,
+                                mlir::RewritePatternSet &patterns);
 
 /// Whether `function` is a task: (closure, index, thread).
 bool isTask(mlir::FunctionOpInterface function);

@@ -98,6 +98,13 @@ writeWhole(StringRef path,
   return file->keep(path);
 }
 
+llvm::Error HostTarget::writeText(llvm::StringRef text, llvm::StringRef path) {
+  return writeWhole(path, [&](llvm::raw_pwrite_stream &out) {
+    out << text;
+    return llvm::Error::success();
+  });
+}
+
 llvm::Expected<std::unique_ptr<llvm::Module>>
 HostTarget::translate(ModuleOp module, llvm::LLVMContext &context,
                       ModuleDescription description) const {

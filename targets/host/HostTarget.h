@@ -28,6 +28,8 @@ public:
   llvm::Error link(const LinkRequest &request) const override;
 
 protected:
+  /// Writes `text` to `path` ("-": standard output), whole or not at all.
+  static llvm::Error writeText(llvm::StringRef text, llvm::StringRef path);
   /// As in -mattr, without the sign.
   bool hasFeature(llvm::StringRef feature) const;
   llvm::Triple::ArchType architecture() const;

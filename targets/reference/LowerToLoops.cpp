@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Tile/ScalarBuilder.h"
+#include "dialects/Tile/StoredMatrix.h"
 #include "dialects/Tile/TileDialect.h"
 #include "targets/reference/ReferencePasses.h"
 
@@ -37,9 +38,6 @@ public:
   void upTo(Value count, function_ref<void(Value)> body) {
     loop(index(0), count, 1, body);
   }
-  /// w[row][column], however it is stored, in the type `element`.
-  template <typename StoredOp>
-  Value stored(StoredOp op, Type element, Value row, Value column);
 };
 
 } // namespace
@@ -55,32 +53,6 @@ LoopBuilder::fold(Value from, Value to, int64_t step, ValueRange values,
   return llvm::to_vector_of<Value>(loop.getResults());
 }
 
-template <typename StoredOp>
-Value LoopBuilder::stored(StoredOp op, Type element, Value row, Value column) {
-  Value matrix = op.getW();
-  if (!op.getScales())
-    return convert(element, load(matrix, {row, column}));
-  int64_t bits = *op.getBits(), perByte = 8 / bits;
-  MemRefType type = op.getW().getType(), scales = op.getScales().getType();
-  int64_t group = *tile::groupSize(type, scales, bits);
-  Value place = div(column, index(perByte));
-  Value byte = load(matrix, {row, place});
-  if (perByte > 1) {
-    Value half = rem(column, index(perByte));
-    Value shift = arith::IndexCastOp::create(*this, byte.getType(),
-                                             mul(half, index(bits)));
-    Value mask = arith::ConstantOp::create(
-        *this, getIntegerAttr(byte.getType(), (1 << bits) - 1));
-    byte = arith::AndIOp::create(
-        *this, arith::ShRUIOp::create(*this, byte, shift), mask);
-  }
-  Value number = arith::UIToFPOp::create(*this, element, byte);
-  Value at[] = {row, div(column, index(group))};
-  return math::FmaOp::create(*this, convert(element, load(op.getScales(), at)),
-                             number,
-                             convert(element, load(op.getBiases(), at)));
-}
-
 //===----------------------------------------------------------------------===//
 // Matrices
 //===----------------------------------------------------------------------===//
@@ -89,7 +61,8 @@ static void lower(tile::ReadRowOp op) {
   LoopBuilder b(op);
   Type element = op.getTo().getType().getElementType();
   b.upTo(op.getCount(), [&](Value j) {
-    Value value = b.stored(op, element, op.getRow(), b.add(op.getColumn(), j));
+    Value value =
+        loadStored(b, op, element, op.getRow(), b.add(op.getColumn(), j));
     b.store(value, op.getTo(), {b.index(0), j});
   });
 }
@@ -117,7 +90,7 @@ struct ProductElement {
     bool transpose = op.getTransposeW();
     Value row = b.add(op.getWRow(), transpose ? j : t);
     Value column = b.add(op.getWColumn(), transpose ? t : j);
-    Value value = b.stored(op, element, row, column);
+    Value value = loadStored(b, op, element, row, column);
     if (!op.getPrologue().empty())
       value = b.inlined(op.getPrologue().front(), {value, row, column}).front();
     return rounded(value);

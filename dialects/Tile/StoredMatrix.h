@@ -1,0 +1,26 @@
+//===- StoredMatrix.h - Elements of a matrix, however it is stored --------===//
+//
+// The formula of `tile.read_row` in scalar code, which ops that read stored
+// matrices share.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_DIALECTS_TILE_STOREDMATRIX_H
+#define HONE_DIALECTS_TILE_STOREDMATRIX_H
+
+#include "dialects/Tile/ScalarBuilder.h"
+#include "dialects/Tile/TileDialect.h"
+
+namespace hone {
+
+/// w[row][column] of the op in the type `element`, dequantised if it is packed.
+mlir::Value loadStored(ScalarBuilder &b, tile::ReadRowOp op,
+                       mlir::Type element, mlir::Value row,
+                       mlir::Value column);
+mlir::Value loadStored(ScalarBuilder &b, tile::ProductOp op,
+                       mlir::Type element, mlir::Value row,
+                       mlir::Value column);
+
+} // namespace hone
+
+#endif // HONE_DIALECTS_TILE_STOREDMATRIX_H

@@ -1,0 +1,98 @@
+//===- ConvertToNvvm.cpp - Kernels in the NVVM dialect --------------------===//
+//
+// Upstream's pass would turn math ops into calls of libdevice, which is not
+// there, without a word; so the patterns are put together here.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Tile/TileDialect.h"
+#include "targets/cuda/CudaPasses.h"
+#include "targets/gpu/Kernel.h"
+#include "targets/host/HostPasses.h"
+
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Transforms/DialectConversion.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
+
+namespace hone {
+#define GEN_PASS_DEF_CONVERTTONVVM
+#include "targets/cuda/CudaPasses.h.inc"
+} // namespace hone
+
+using namespace mlir;
+using namespace hone;
+
+/// Lanes and subgroups are what Hone says they are: threads in their order.
+static void nameLanes(mlir::gpu::GPUModuleOp module) {
+  module.walk([](Operation *op) {
+    if (!isa<mlir::gpu::LaneIdOp, mlir::gpu::SubgroupIdOp>(op))
+      return;
+    OpBuilder b(op);
+    Location loc = op->getLoc();
+    Value thread =
+        mlir::gpu::ThreadIdOp::create(b, loc, mlir::gpu::Dimension::x);
+    Value lanes = arith::ConstantIndexOp::create(b, loc, simt::kLanes);
+    Value number =
+        isa<mlir::gpu::LaneIdOp>(op)
+            ? arith::RemUIOp::create(b, loc, thread, lanes).getResult()
+            : arith::DivUIOp::create(b, loc, thread, lanes).getResult();
+    op->getResult(0).replaceAllUsesWith(number);
+    op->erase();
+  });
+}
+
+namespace {
+
+struct ConvertToNvvm : public hone::impl::ConvertToNvvmBase<ConvertToNvvm> {
+  void runOnOperation() override {
+    MLIRContext *context = &getContext();
+    mlir::gpu::GPUModuleOp module = getOperation();
+    nameLanes(module);
+    // Shuffles move 32 bits.
+    RewritePatternSet shuffles(context);
+    populateGpuShufflePatterns(shuffles);
+    walkAndApplyPatterns(module, std::move(shuffles));
+
+    LowerToLLVMOptions options(context);
+    options.useBarePtrCallConv = true;
+    LLVMTypeConverter converter(context, options);
+    configureGpuToNVVMTypeConverter(converter);
+    RewritePatternSet patterns(context);
+    populateTileToLLVMPatterns(converter, patterns);
+    populateGpuToNVVMConversionPatterns(converter, patterns);
+    arith::populateArithToLLVMConversionPatterns(converter, patterns);
+    cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
+    // Ahead of those that call libdevice.
+    populateMathToLLVMConversionPatterns(converter, patterns,
+                                         /*approximateLog1p=*/false,
+                                         /*benefit=*/2);
+    populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
+    ub::populateUBToLLVMConversionPatterns(converter, patterns);
+
+    LLVMConversionTarget target(*context);
+    target.addLegalDialect<NVVM::NVVMDialect>();
+    target.addLegalOp<mlir::gpu::GPUModuleOp>();
+    if (failed(applyFullConversion(module, target, std::move(patterns))))
+      return signalPassFailure();
+    // Memory whose size a launch says is declared and not defined; upstream has
+    // an array of no bytes.
+    module.walk([](LLVM::GlobalOp global) {
+      if (global.getAddrSpace() ==
+          static_cast<unsigned>(NVVM::NVVMMemorySpace::Shared))
+        global.setLinkage(LLVM::Linkage::External);
+    });
+  }
+};
+
+} // namespace

@@ -1,0 +1,36 @@
+//===- CudaArchitecture.h - What an NVIDIA GPU can do ---------------------===//
+//
+// From the tables of the PTX manual ("Target Architecture") and of the CUDA
+// programming guide ("Technical Specifications per Compute Capability"). LLVM
+// ends the process where these are wrong, so they are asked first.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_TARGETS_CUDA_CUDAARCHITECTURE_H
+#define HONE_TARGETS_CUDA_CUDAARCHITECTURE_H
+
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+#include <string>
+
+namespace hone {
+
+struct CudaArchitecture {
+  llvm::StringLiteral name; ///< "sm_80"
+  /// The lowest version of PTX that knows the architecture and all that is
+  /// emitted for it, as in LLVM's features: 70 is 7.0.
+  unsigned ptxVersion;
+  int64_t sharedBytes; ///< of a workgroup, at most
+  bool bfloat16Products;
+};
+
+/// Null: not one that Hone knows.
+const CudaArchitecture *findCudaArchitecture(llvm::StringRef name);
+
+/// "sm_75, sm_80, sm_90", for people.
+std::string knownCudaArchitectures();
+
+} // namespace hone
+
+#endif // HONE_TARGETS_CUDA_CUDAARCHITECTURE_H

@@ -1,0 +1,184 @@
+//===- DistributeTiles.cpp - Tile ops spread over threads -----------------===//
+//
+// What is not a tile op is run by all threads alike; each branch and loop around
+// tile ops goes the same way in all of them, since scalars are the same.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Tile/StoredMatrix.h"
+#include "dialects/Tile/TileDialect.h"
+#include "targets/gpu/GpuPasses.h"
+#include "targets/gpu/ProductLowering.h"
+#include "targets/gpu/TeamBuilder.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include <cmath>
+
+namespace hone {
+#define GEN_PASS_DEF_DISTRIBUTETILES
+#include "targets/gpu/GpuPasses.h.inc"
+} // namespace hone
+
+using namespace mlir;
+using namespace hone;
+using simt::Team;
+using simt::TeamBuilder;
+
+/// Calls body with the coordinates of point `i` of the box.
+static void atPoint(TeamBuilder &b, ValueRange bounds, Value i,
+                    function_ref<void(ValueRange)> body) {
+  if (bounds.size() == 1)
+    return body(i);
+  body({b.div(i, bounds[1]), b.rem(i, bounds[1])});
+}
+
+static Value pointsOf(TeamBuilder &b, ValueRange bounds) {
+  return bounds.size() == 1 ? bounds[0] : b.mul(bounds[0], bounds[1]);
+}
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+static void distribute(tile::ReadRowOp op, const Team &team) {
+  TeamBuilder b(op, team);
+  Type element = op.getTo().getType().getElementType();
+  b.deal(op.getCount(), [&](Value j) {
+    Value value =
+        loadStored(b, op, element, op.getRow(), b.add(op.getColumn(), j));
+    b.store(value, op.getTo(), {b.index(0), j});
+  });
+}
+
+static void distribute(tile::MapOp op, const Team &team) {
+  TeamBuilder b(op, team);
+  b.deal(pointsOf(b, op.getBounds()), [&](Value i) {
+    atPoint(b, op.getBounds(), i,
+            [&](ValueRange point) { b.inlined(*op.getBody(), point); });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+static Value join(TeamBuilder &b, tile::Combine combine, Value x, Value y) {
+  if (combine == tile::Combine::add)
+    return b.add(x, y);
+  return arith::MaximumFOp::create(b, x, y);
+}
+
+/// Joins what subgroups have, in their order.
+static Value joinSubgroups(TeamBuilder &b, tile::Combine combine, Value value,
+                           unsigned number) {
+  Value parts = b.team.state.scratch(
+      MemRefType::get(simt::kSubgroups, value.getType()), number);
+  b.when(b.isEqual(b.team.state.lane, b.index(0)),
+         [&] { b.store(value, parts, b.team.state.subgroup); });
+  Value joined = b.load(parts, b.index(0));
+  for (int64_t i = 1; i < simt::kSubgroups; ++i)
+    joined = join(b, combine, joined, b.load(parts, b.index(i)));
+  return joined;
+}
+
+static void distribute(tile::ReduceOp op, const Team &team) {
+  TeamBuilder b(op, team);
+  SmallVector<tile::Combine> kinds;
+  SmallVector<Value> start;
+  for (auto [kind, type] :
+       llvm::zip_equal(op.getCombine().getAsRange<tile::CombineAttr>(),
+                       op.getResultTypes())) {
+    kinds.push_back(kind.getValue());
+    start.push_back(
+        b.real(type, kinds.back() == tile::Combine::add ? 0.0 : -HUGE_VAL));
+  }
+  SmallVector<Value> joined =
+      b.deal(op.getBound(), start, [&](Value j, ValueRange before) {
+        SmallVector<Value> values = b.inlined(*op.getBody(), j);
+        for (auto [kind, old, value] : llvm::zip_equal(kinds, before, values))
+          value = join(b, kind, old, value);
+        return values;
+      });
+  // Both lanes of a pair add the same two numbers, so all lanes agree.
+  for (int32_t distance = simt::kLanes / 2; distance > 0; distance /= 2)
+    for (auto [kind, value] : llvm::zip_equal(kinds, joined))
+      value = join(b, kind, value, b.exchange(value, distance));
+  for (auto [number, value] : llvm::enumerate(joined))
+    value = team.isSubgroup ? b.fromFirstLane(value)
+                            : joinSubgroups(b, kinds[number], value, number);
+  op.replaceAllUsesWith(joined);
+}
+
+//===----------------------------------------------------------------------===//
+// What stands around
+//===----------------------------------------------------------------------===//
+
+static LogicalResult distribute(Block &block, const Team &team);
+
+/// A store of a scalar, which all threads have.
+static void distribute(memref::StoreOp op, const Team &team) {
+  TeamBuilder b(op, team);
+  b.once([&] { b.clone(*op); });
+}
+
+static LogicalResult distribute(Operation *op, const Team &team) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<tile::ReadRowOp, tile::MapOp, tile::ReduceOp, memref::StoreOp>(
+          [&](auto spread) {
+            distribute(spread, team);
+            spread.erase();
+            return success();
+          })
+      .Case([&](tile::ProductOp product) -> LogicalResult {
+        simt::lowerProduct(product, team);
+        product.erase();
+        return success();
+      })
+      .Case<scf::ForOp, scf::IfOp>([&](Operation *around) -> LogicalResult {
+        for (Region &region : around->getRegions())
+          for (Block &block : region)
+            if (failed(distribute(block, team)))
+              return failure();
+        return success();
+      })
+      .Case<tile::ViewOp, mlir::gpu::ReturnOp>(
+          [](auto) { return success(); })
+      .Default([](Operation *other) -> LogicalResult {
+        if (other->getNumRegions() == 0 &&
+            !isa<tile::TileDialect>(other->getDialect()))
+          return success();
+        return other->emitOpError("has no code for a GPU yet");
+      });
+}
+
+static LogicalResult distribute(Block &block, const Team &team) {
+  for (Operation &op : llvm::make_early_inc_range(block))
+    if (failed(distribute(&op, team)))
+      return failure();
+  return success();
+}
+
+namespace {
+
+struct DistributeTiles
+    : public hone::impl::DistributeTilesBase<DistributeTiles> {
+  void runOnOperation() override {
+    Block &body = getOperation().getBody().front();
+    // The ops that say who a thread is come first and are no part of this.
+    SmallVector<Operation *> ops;
+    for (Operation &op : body)
+      ops.push_back(&op);
+    simt::KernelState state(getOperation());
+    Team workgroup{state, /*isSubgroup=*/false};
+    for (Operation *op : ops)
+      if (failed(distribute(op, workgroup)))
+        return signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,90 @@
+//===- GpuPasses.td - From tile ops to kernels for a GPU ------------------===//
+//
+// What all GPUs share. Run in the order of this file; afterwards the device half
+// is functions of scf, arith, math, memref and gpu, with `tile.view` between
+// them, for CUDA and Metal alike. README.md says how ops are mapped.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_TARGETS_GPU_GPUPASSES_TD
+#define HONE_TARGETS_GPU_GPUPASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def OutlineKernels : Pass<"hone-gpu-outline", "::mlir::ModuleOp"> {
+  let summary = "split a module into a host half and a device half";
+  let description = [{
+    Each `tile.parallel` becomes a `gpu.func` in the `gpu.module` `@device`, and
+    a `gpu.launch_func` where it was: a workgroup of 256 threads for each index.
+    Captured values are the kernel's parameters in the order of their first use,
+    constants are cloned. Private buffers are shared by the workgroup. Tables
+    that the body reads go along.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::gpu::GPUDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
+def DistributeTiles : Pass<"hone-gpu-distribute", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "spread tile ops over the threads of a workgroup";
+  let description = [{
+    All threads compute scalars, and one stores them. Elements of `tile.map` and
+    `tile.read_row` are dealt out in turn. `tile.reduce` joins each lane's
+    values, then lanes by a tree of shuffles, then subgroups in their order.
+    `tile.product` multiplies tiles in shared memory, with sums in registers:
+    in the blocks of terms that its manual promises, each in ascending order, so
+    that sums have the bits of every other target. Iterations of `tile.each` are
+    dealt out to subgroups of 32 lanes, and what stands in them is spread over
+    those.
+
+    What each thread does alone in straight code is in an `scf.execute_region`:
+    no barrier goes into one.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::gpu::GPUDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+def PlaceBarriers : Pass<"hone-gpu-place-barriers", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "order what threads write and others read";
+  let description = [{
+    Needs: `hone-gpu-distribute`. Puts a barrier before what reads memory that
+    other threads may have written since the last barrier, or writes memory that
+    they may have read or written. Each shared buffer is memory of its own, all
+    device memory is one. Where control depends on the subgroup, as in
+    `tile.each`, the barrier is the subgroup's (`nvvm.bar.warp.sync`, since gpu
+    has no such op). Inlines `scf.execute_region`.
+  }];
+  let dependentDialects = ["::mlir::NVVM::NVVMDialect",
+                           "::mlir::gpu::GPUDialect"];
+}
+
+def PlaceShared : Pass<"hone-gpu-place-shared", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "give shared buffers their places";
+  let description = [{
+    Buffers become views of `gpu.dynamic_shared_memory`, one after another,
+    aligned to 16 bytes, which attributions of a `gpu.func` are not. Sets
+    `tile.shared_bytes` on the kernel.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::gpu::GPUDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
+def VerifyKernels : Pass<"hone-gpu-verify", "::mlir::gpu::GPUFuncOp"> {
+  let summary = "check what a device's compiler cannot";
+  let description = [{
+    1. Barriers and shuffles are reached by all threads that they wait for.
+    2. Shared memory is at most `shared-bytes`.
+    3. Every op has device code: functions of libraries have none.
+    4. An index is made narrower only to be stored.
+  }];
+  let options = [
+    Option<"sharedBytes", "shared-bytes", "int64_t", "49152",
+           "shared memory of a workgroup, at most">,
+  ];
+}
+
+#endif // HONE_TARGETS_GPU_GPUPASSES_TD

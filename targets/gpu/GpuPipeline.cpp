@@ -1,0 +1,24 @@
+//===- GpuPipeline.cpp - The passes of this folder in their order ---------===//
+
+#include "targets/gpu/GpuPasses.h"
+
+#include "targets/cpu/CpuPasses.h"
+
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+void hone::buildGpuPipeline(OpPassManager &pm, int64_t sharedBytes) {
+  pm.addPass(createOutlineKernels());
+  OpPassManager &device = pm.nest<mlir::gpu::GPUModuleOp>();
+  OpPassManager &kernels = device.nest<mlir::gpu::GPUFuncOp>();
+  kernels.addPass(createDistributeTiles());
+  // Canonicalisation must not run from here on: it would open the regions that
+  // no barrier goes into.
+  kernels.addPass(createPlaceBarriers());
+  kernels.addPass(createPlaceShared());
+  kernels.addPass(createApproximateMath());
+  kernels.addPass(createCanonicalizerPass());
+  kernels.addPass(createCSEPass());
+  kernels.addPass(createVerifyKernels({sharedBytes}));
+}

@@ -1,0 +1,41 @@
+//===- Kernel.h - What a kernel is to all passes of this folder -----------===//
+//
+// A workgroup has 256 threads in one dimension, whatever the hardware likes
+// best: shapes of tiles and orders of sums follow from it. A subgroup is 32
+// neighbours, by definition.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_TARGETS_GPU_KERNEL_H
+#define HONE_TARGETS_GPU_KERNEL_H
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
+namespace hone::simt {
+
+inline constexpr int64_t kThreads = 256;
+inline constexpr int64_t kLanes = 32;
+inline constexpr int64_t kSubgroups = kThreads / kLanes;
+
+/// The symbol of the device half.
+inline constexpr llvm::StringLiteral kDeviceModule = "device";
+
+/// Attributes of a kernel. i64: bytes of dynamic shared memory.
+inline constexpr llvm::StringLiteral kSharedBytesAttrName = "tile.shared_bytes";
+/// String, for people: "BLOCK: OP SITE".
+inline constexpr llvm::StringLiteral kNameAttrName = "tile.kernel_name";
+
+inline mlir::Attribute sharedSpace(mlir::MLIRContext *context) {
+  return mlir::gpu::AddressSpaceAttr::get(
+      context, mlir::gpu::GPUDialect::getWorkgroupAddressSpace());
+}
+
+/// `type` in shared memory.
+inline mlir::MemRefType sharedType(mlir::MemRefType type) {
+  return mlir::MemRefType::Builder(type).setMemorySpace(
+      sharedSpace(type.getContext()));
+}
+
+} // namespace hone::simt
+
+#endif // HONE_TARGETS_GPU_KERNEL_H

@@ -1,0 +1,55 @@
+//===- PlaceShared.cpp - Places of shared buffers -------------------------===//
+//
+// One after another: kernels have a few small ones.
+//
+//===----------------------------------------------------------------------===//
+
+#include "targets/gpu/GpuPasses.h"
+#include "targets/gpu/Kernel.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace hone {
+#define GEN_PASS_DEF_PLACESHARED
+#include "targets/gpu/GpuPasses.h.inc"
+} // namespace hone
+
+using namespace mlir;
+using namespace hone;
+
+static constexpr int64_t kAlignment = 16;
+
+namespace {
+
+struct PlaceShared : public hone::impl::PlaceSharedBase<PlaceShared> {
+  void runOnOperation() override {
+    mlir::gpu::GPUFuncOp kernel = getOperation();
+    OpBuilder b = OpBuilder::atBlockBegin(&kernel.getBody().front());
+    Location loc = kernel.getLoc();
+    int64_t bytes = 0;
+    Value memory;
+    for (BlockArgument buffer :
+         llvm::to_vector(kernel.getWorkgroupAttributions())) {
+      auto type = cast<MemRefType>(buffer.getType());
+      if (!memory)
+        memory = mlir::gpu::DynamicSharedMemoryOp::create(
+            b, loc,
+            MemRefType::get(ShapedType::kDynamic, b.getI8Type(), AffineMap(),
+                            type.getMemorySpace()));
+      Value offset = arith::ConstantIndexOp::create(b, loc, bytes);
+      buffer.replaceAllUsesWith(memref::ViewOp::create(
+          b, loc, type, memory, offset, /*sizes=*/ValueRange()));
+      int64_t size = type.getNumElements() * type.getElementTypeBitWidth() / 8;
+      bytes += llvm::alignTo(size, kAlignment);
+    }
+    unsigned first = kernel.getNumArguments();
+    kernel.getBody().front().eraseArguments(
+        first, kernel.getNumWorkgroupAttributions());
+    kernel->removeAttr(kernel.getNumWorkgroupAttributionsAttrName());
+    kernel->setAttr(simt::kSharedBytesAttrName, b.getI64IntegerAttr(bytes));
+  }
+};
+
+} // namespace

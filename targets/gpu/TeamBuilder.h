@@ -1,0 +1,84 @@
+//===- TeamBuilder.h - Code that threads run together ---------------------===//
+//
+// A team is the threads of a workgroup, or the lanes of a subgroup. All of them
+// run what is built here; who does what is in these words.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HONE_TARGETS_GPU_TEAMBUILDER_H
+#define HONE_TARGETS_GPU_TEAMBUILDER_H
+
+#include "dialects/Tile/ScalarBuilder.h"
+#include "targets/gpu/Kernel.h"
+
+namespace hone::simt {
+
+/// What code of a kernel has in common: who a thread is, and shared buffers that
+/// no two pieces of code use at a time.
+class KernelState {
+public:
+  explicit KernelState(mlir::gpu::GPUFuncOp kernel);
+
+  mlir::Value thread, lane, subgroup;
+
+  /// Buffer `number` of this type, the same for all who ask.
+  mlir::Value scratch(mlir::MemRefType type, unsigned number = 0);
+
+private:
+  mlir::gpu::GPUFuncOp kernel;
+  llvm::DenseMap<std::pair<mlir::Type, unsigned>, mlir::Value> buffers;
+};
+
+struct Team {
+  KernelState &state;
+  bool isSubgroup;
+
+  int64_t size() const { return isSubgroup ? kLanes : kThreads; }
+  mlir::Value member() const {
+    return isSubgroup ? state.lane : state.thread;
+  }
+};
+
+class TeamBuilder : public ScalarBuilder {
+public:
+  TeamBuilder(mlir::Operation *op, const Team &team)
+      : ScalarBuilder(op->getLoc(), op), team(team) {}
+
+  /// Deals [0, count) out in turn, and carries each thread's own `values`.
+  llvm::SmallVector<mlir::Value>
+  deal(mlir::Value count, mlir::ValueRange values,
+       llvm::function_ref<llvm::SmallVector<mlir::Value>(
+           mlir::Value, mlir::ValueRange)>
+           body);
+  void deal(mlir::Value count, llvm::function_ref<void(mlir::Value)> body);
+  /// The first of the team does it.
+  void once(llvm::function_ref<void()> body);
+  /// Straight code that each thread runs alone: no barrier goes into it.
+  llvm::SmallVector<mlir::Value>
+  alone(mlir::TypeRange results,
+        llvm::function_ref<llvm::SmallVector<mlir::Value>()> body);
+  /// for (i = from; i < to; i += step) carries `values` through the body.
+  llvm::SmallVector<mlir::Value>
+  fold(mlir::Value from, mlir::Value to, int64_t step, mlir::ValueRange values,
+       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value,
+                                                         mlir::ValueRange)>
+           body);
+
+  mlir::Value isLess(mlir::Value a, mlir::Value b);
+  mlir::Value isEqual(mlir::Value a, mlir::Value b);
+  mlir::Value select(mlir::Value condition, mlir::Value a, mlir::Value b);
+  /// Lane `lane ^ distance`'s value.
+  mlir::Value exchange(mlir::Value value, int32_t distance);
+  /// Lane 0's value.
+  mlir::Value fromFirstLane(mlir::Value value);
+
+  const Team &team;
+
+private:
+  mlir::Value shuffle(mlir::Value value, int32_t offset,
+                      mlir::gpu::ShuffleMode mode);
+};
+
+} // namespace hone::simt
+
+#endif // HONE_TARGETS_GPU_TEAMBUILDER_H
