@@ -25,8 +25,8 @@ static Value loadFrom(ScalarBuilder &b, StoredOp op, Type element, Value row,
                                              b.mul(half, b.index(bits)));
     Value mask = arith::ConstantOp::create(
         b, b.getIntegerAttr(byte.getType(), (1 << bits) - 1));
-    byte = arith::AndIOp::create(b, arith::ShRUIOp::create(b, byte, shift),
-                                 mask);
+    byte =
+        arith::AndIOp::create(b, arith::ShRUIOp::create(b, byte, shift), mask);
   }
   Value number = arith::UIToFPOp::create(b, element, byte);
   Value at[] = {row, b.div(column, b.index(group))};

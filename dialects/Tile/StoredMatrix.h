@@ -14,12 +14,10 @@
 namespace hone {
 
 /// w[row][column] of the op in the type `element`, dequantised if it is packed.
-mlir::Value loadStored(ScalarBuilder &b, tile::ReadRowOp op,
-                       mlir::Type element, mlir::Value row,
-                       mlir::Value column);
-mlir::Value loadStored(ScalarBuilder &b, tile::ProductOp op,
-                       mlir::Type element, mlir::Value row,
-                       mlir::Value column);
+mlir::Value loadStored(ScalarBuilder &b, tile::ReadRowOp op, mlir::Type element,
+                       mlir::Value row, mlir::Value column);
+mlir::Value loadStored(ScalarBuilder &b, tile::ProductOp op, mlir::Type element,
+                       mlir::Value row, mlir::Value column);
 
 } // namespace hone
 

@@ -15,9 +15,10 @@ static constexpr CudaArchitecture kArchitectures[] = {
 };
 
 const CudaArchitecture *hone::findCudaArchitecture(llvm::StringRef name) {
-  auto found = llvm::find_if(kArchitectures, [&](const CudaArchitecture &known) {
-    return known.name == name;
-  });
+  auto found =
+      llvm::find_if(kArchitectures, [&](const CudaArchitecture &known) {
+        return known.name == name;
+      });
   return found == std::end(kArchitectures) ? nullptr : found;
 }
 

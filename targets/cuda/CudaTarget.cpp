@@ -76,8 +76,7 @@ llvm::Error CudaTarget::emit(ModuleOp module,
         "need a runtime that launches them");
   std::string text;
   for (auto binary : module.getOps<mlir::gpu::BinaryOp>())
-    for (auto object :
-         binary.getObjects().getAsRange<mlir::gpu::ObjectAttr>())
+    for (auto object : binary.getObjects().getAsRange<mlir::gpu::ObjectAttr>())
       text += object.getObject().getValue();
   return writeText(text, path);
 }

@@ -1,7 +1,7 @@
 //===- DistributeTiles.cpp - Tile ops spread over threads -----------------===//
 //
-// What is not a tile op is run by all threads alike; each branch and loop around
-// tile ops goes the same way in all of them, since scalars are the same.
+// What is not a tile op is run by all threads alike; each branch and loop
+// around tile ops goes the same way in all of them, since scalars are the same.
 //
 //===----------------------------------------------------------------------===//
 
@@ -146,8 +146,7 @@ static LogicalResult distribute(Operation *op, const Team &team) {
               return failure();
         return success();
       })
-      .Case<tile::ViewOp, mlir::gpu::ReturnOp>(
-          [](auto) { return success(); })
+      .Case<tile::ViewOp, mlir::gpu::ReturnOp>([](auto) { return success(); })
       .Default([](Operation *other) -> LogicalResult {
         if (other->getNumRegions() == 0 &&
             !isa<tile::TileDialect>(other->getDialect()))

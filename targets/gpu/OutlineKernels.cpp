@@ -89,8 +89,8 @@ void KernelOutliner::outline(tile::ParallelOp loop, StringRef symbol,
   SmallVector<Value> captured;
   for (Value value : used) {
     Operation *op = value.getDefiningOp();
-    if (op && (op->hasTrait<OpTrait::ConstantLike>() ||
-               isa<memref::GetGlobalOp>(op)))
+    if (op &&
+        (op->hasTrait<OpTrait::ConstantLike>() || isa<memref::GetGlobalOp>(op)))
       copied.push_back(op);
     else
       captured.push_back(value);
@@ -121,8 +121,8 @@ void KernelOutliner::outline(tile::ParallelOp loop, StringRef symbol,
   for (auto [value, parameter] :
        llvm::zip(captured, kernel.getBody().getArguments()))
     mapping.map(value, parameter);
-  mapping.map(loop.getIndex(), mlir::gpu::BlockIdOp::create(
-                                   b, loc, mlir::gpu::Dimension::x));
+  mapping.map(loop.getIndex(),
+              mlir::gpu::BlockIdOp::create(b, loc, mlir::gpu::Dimension::x));
   for (auto [buffer, attribution] :
        llvm::zip(loop.getPrivateBuffers(), kernel.getWorkgroupAttributions()))
     mapping.map(buffer, attribution);
@@ -154,8 +154,8 @@ struct OutlineKernels : public hone::impl::OutlineKernelsBase<OutlineKernels> {
     OpBuilder b = OpBuilder::atBlockEnd(module.getBody());
     module->setAttr(mlir::gpu::GPUDialect::getContainerModuleAttrName(),
                     b.getUnitAttr());
-    auto device = mlir::gpu::GPUModuleOp::create(b, module.getLoc(),
-                                                 simt::kDeviceModule);
+    auto device =
+        mlir::gpu::GPUModuleOp::create(b, module.getLoc(), simt::kDeviceModule);
     KernelOutliner outliner(module, device);
     llvm::DenseMap<Operation *, unsigned> kernelsOf;
     for (tile::ParallelOp loop : loops) {

@@ -1,8 +1,8 @@
 //===- PlaceBarriers.cpp - What threads write and others read -------------===//
 //
 // A walk over the code that threads run together, with what they have read and
-// written since the last barrier. What they run apart is one access: a branch or
-// a loop that depends on the thread, an op, an `scf.execute_region`.
+// written since the last barrier. What they run apart is one access: a branch
+// or a loop that depends on the thread, an op, an `scf.execute_region`.
 //
 // Loops are walked until what comes around is known. Before them, sets only
 // grow, so that ends.
@@ -48,9 +48,7 @@ public:
       add(memory, access);
   }
   void clear() { kinds.clear(); }
-  bool operator==(const Accesses &other) const {
-    return kinds == other.kinds;
-  }
+  bool operator==(const Accesses &other) const { return kinds == other.kinds; }
   /// Whether `later` must not begin before these have ended.
   bool conflictWith(const Accesses &later) const {
     return llvm::any_of(later.kinds, [&](auto entry) {
@@ -86,8 +84,7 @@ private:
   /// ops that need a barrier before them to `found`.
   void visit(Block &block, Scope scope, Accesses &pending, Barriers &found);
   void visit(scf::ForOp loop, Scope scope, Accesses &pending, Barriers &found);
-  void visit(scf::IfOp branch, Scope scope, Accesses &pending,
-             Barriers &found);
+  void visit(scf::IfOp branch, Scope scope, Accesses &pending, Barriers &found);
 
   mlir::gpu::GPUFuncOp kernel;
   simt::Uniformity uniformity;

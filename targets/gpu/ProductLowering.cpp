@@ -4,9 +4,9 @@
 // registers. Sixteen terms at a time go through shared memory, where they are
 // numbers already, whatever they were stored as.
 //
-// Every sum is the chain of fused multiply-adds that the op's manual says. Terms
-// that fill up a tile are -0 times +0, which changes no sum, not even -0; rows
-// and columns that do so repeat the last one and are not stored.
+// Every sum is the chain of fused multiply-adds that the op's manual says.
+// Terms that fill up a tile are -0 times +0, which changes no sum, not even -0;
+// rows and columns that do so repeat the last one and are not stored.
 //
 //===----------------------------------------------------------------------===//
 
@@ -66,10 +66,10 @@ public:
     };
     left = team.state.scratch(typeOf(rows), /*number=*/0);
     right = team.state.scratch(typeOf(columns), /*number=*/1);
-    firstRow = b.mul(b.div(team.state.thread, b.index(kSide)),
-                     b.index(rowsEach()));
-    firstColumn = b.mul(b.rem(team.state.thread, b.index(kSide)),
-                        b.index(columnsEach()));
+    firstRow =
+        b.mul(b.div(team.state.thread, b.index(kSide)), b.index(rowsEach()));
+    firstColumn =
+        b.mul(b.rem(team.state.thread, b.index(kSide)), b.index(columnsEach()));
   }
 
   void lower();
@@ -93,8 +93,7 @@ private:
 
   /// `count` values, or those of the thread's sums.
   SmallVector<Value> zeros() {
-    return SmallVector<Value>(rowsEach() * columnsEach(),
-                              b.real(element, 0.0));
+    return SmallVector<Value>(rowsEach() * columnsEach(), b.real(element, 0.0));
   }
   Value rounded(Value value) {
     if (!op.getRounded())
@@ -137,12 +136,12 @@ void ProductLowering::fillLeft(Value i, Value t, Value end) {
     Value row = transpose ? innerAt : outerAt;
     Value term = transpose ? outerAt : innerAt;
     Value at = b.add(t, term);
-    Value aRow = b.add(op.getARow(),
-                       transpose ? within(at, end)
-                                 : within(b.add(i, row), op.getM()));
-    Value aColumn = b.add(op.getAColumn(),
-                          transpose ? within(b.add(i, row), op.getM())
-                                    : within(at, end));
+    Value aRow =
+        b.add(op.getARow(),
+              transpose ? within(at, end) : within(b.add(i, row), op.getM()));
+    Value aColumn =
+        b.add(op.getAColumn(),
+              transpose ? within(b.add(i, row), op.getM()) : within(at, end));
     Value value = b.load(op.getA(), {aRow, aColumn});
     value = rounded(b.convert(element, value));
     value = b.select(b.isLess(at, end), value, b.real(element, -0.0));
@@ -216,9 +215,8 @@ void ProductLowering::finish(Value i, Value j, ValueRange sums) {
   b.alone({}, [&] {
     forEachSum([&](unsigned number, Value r, Value c) {
       Value row = b.add(i, r), column = b.add(j, c);
-      Value isInside =
-          arith::AndIOp::create(b, b.isLess(row, op.getM()),
-                                b.isLess(column, op.getN()));
+      Value isInside = arith::AndIOp::create(b, b.isLess(row, op.getM()),
+                                             b.isLess(column, op.getN()));
       b.when(isInside, [&] {
         Value sum = sums[number];
         if (!op.getEpilogue().empty())
@@ -254,19 +252,18 @@ void ProductLowering::tile(Value i, Value j) {
   }
   Value zero = b.index(0);
   Value depthOrOne = b.createOrFold<arith::MaxUIOp>(op.getK(), b.index(1));
-  SmallVector<Value> sums =
-      b.fold(zero, depthOrOne, op.getTerms(), had,
-             [&](Value start, ValueRange old) {
-               SmallVector<Value> sums = block(i, j, start);
-               SmallVector<Value> added = addTo(old, sums);
-               if (op.getAccumulate())
-                 return added;
-               // What has not begun is not zero: 0 + -0 is not -0.
-               Value isFirst = b.isEqual(start, zero);
-               for (auto [all, sum] : llvm::zip_equal(added, sums))
-                 all = b.select(isFirst, sum, all);
-               return added;
-             });
+  SmallVector<Value> sums = b.fold(
+      zero, depthOrOne, op.getTerms(), had, [&](Value start, ValueRange old) {
+        SmallVector<Value> sums = block(i, j, start);
+        SmallVector<Value> added = addTo(old, sums);
+        if (op.getAccumulate())
+          return added;
+        // What has not begun is not zero: 0 + -0 is not -0.
+        Value isFirst = b.isEqual(start, zero);
+        for (auto [all, sum] : llvm::zip_equal(added, sums))
+          all = b.select(isFirst, sum, all);
+        return added;
+      });
   finish(i, j, sums);
 }
 

@@ -23,9 +23,9 @@ Value KernelState::scratch(MemRefType type, unsigned number) {
   return buffer;
 }
 
-SmallVector<Value> TeamBuilder::fold(
-    Value from, Value to, int64_t step, ValueRange values,
-    function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+SmallVector<Value>
+TeamBuilder::fold(Value from, Value to, int64_t step, ValueRange values,
+                  function_ref<SmallVector<Value>(Value, ValueRange)> body) {
   auto loop = scf::ForOp::create(
       *this, from, to, index(step), values,
       [&](OpBuilder &, Location, Value i, ValueRange carried) {
@@ -34,9 +34,9 @@ SmallVector<Value> TeamBuilder::fold(
   return llvm::to_vector_of<Value>(loop.getResults());
 }
 
-SmallVector<Value> TeamBuilder::deal(
-    Value count, ValueRange values,
-    function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+SmallVector<Value>
+TeamBuilder::deal(Value count, ValueRange values,
+                  function_ref<SmallVector<Value>(Value, ValueRange)> body) {
   return fold(team.member(), count, team.size(), values, body);
 }
 
@@ -48,9 +48,8 @@ void TeamBuilder::once(function_ref<void()> body) {
   when(isEqual(team.member(), index(0)), body);
 }
 
-SmallVector<Value>
-TeamBuilder::alone(TypeRange results,
-                   function_ref<SmallVector<Value>()> body) {
+SmallVector<Value> TeamBuilder::alone(TypeRange results,
+                                      function_ref<SmallVector<Value>()> body) {
   auto region = scf::ExecuteRegionOp::create(*this, results);
   InsertionGuard guard(*this);
   setInsertionPointToStart(&region.getRegion().emplaceBlock());

@@ -13,8 +13,8 @@
 
 namespace hone::simt {
 
-/// What code of a kernel has in common: who a thread is, and shared buffers that
-/// no two pieces of code use at a time.
+/// What code of a kernel has in common: who a thread is, and shared buffers
+/// that no two pieces of code use at a time.
 class KernelState {
 public:
   explicit KernelState(mlir::gpu::GPUFuncOp kernel);
@@ -34,9 +34,7 @@ struct Team {
   bool isSubgroup;
 
   int64_t size() const { return isSubgroup ? kLanes : kThreads; }
-  mlir::Value member() const {
-    return isSubgroup ? state.lane : state.thread;
-  }
+  mlir::Value member() const { return isSubgroup ? state.lane : state.thread; }
 };
 
 class TeamBuilder : public ScalarBuilder {
@@ -47,8 +45,8 @@ public:
   /// Deals [0, count) out in turn, and carries each thread's own `values`.
   llvm::SmallVector<mlir::Value>
   deal(mlir::Value count, mlir::ValueRange values,
-       llvm::function_ref<llvm::SmallVector<mlir::Value>(
-           mlir::Value, mlir::ValueRange)>
+       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value,
+                                                         mlir::ValueRange)>
            body);
   void deal(mlir::Value count, llvm::function_ref<void(mlir::Value)> body);
   /// The first of the team does it.

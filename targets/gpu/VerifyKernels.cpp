@@ -50,8 +50,7 @@ static LogicalResult verifyOp(Operation *op, mlir::gpu::GPUFuncOp kernel,
         InFlightDiagnostic diag =
             op->emitOpError("expects that all threads that it waits for reach "
                             "it");
-        diag.attachNote(around->getLoc())
-            << "which depends on the thread here";
+        diag.attachNote(around->getLoc()) << "which depends on the thread here";
         return diag;
       }
   // 3
@@ -88,7 +87,7 @@ struct VerifyKernels : public hone::impl::VerifyKernelsBase<VerifyKernels> {
       kernel.emitOpError("needs ")
           << bytes.getInt()
           << " bytes of shared memory but a workgroup has at most "
-          << sharedBytes;
+          << int64_t(sharedBytes);
       return signalPassFailure();
     }
     markAllAnalysesPreserved();

@@ -1,0 +1,81 @@
+// RUN: hone-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(hone-gpu-distribute)))" | FileCheck %s --enable-var-scope
+
+gpu.module @device {
+// Points are dealt out in turn.
+// CHECK-LABEL: gpu.func @map
+// CHECK: %[[THREAD:.*]] = gpu.thread_id x
+// CHECK: %[[STEP:.*]] = arith.constant 256
+// CHECK: scf.for %[[E:.*]] = %[[THREAD]] to %{{.*}} step %[[STEP]]
+// CHECK: arith.divui %[[E]]
+// CHECK: arith.remui %[[E]]
+gpu.func @map(%x: memref<8x40xf32>) kernel {
+  %m = arith.constant 8 : index
+  %n = arith.constant 40 : index
+  %one = arith.constant 1.0 : f32
+  tile.map (%i, %j) in (%m, %n) {
+    memref.store %one, %x[%i, %j] : memref<8x40xf32>
+  }
+  gpu.return
+}
+
+// One thread stores what all have.
+// CHECK-LABEL: gpu.func @scalar
+// CHECK: %[[THREAD:.*]] = gpu.thread_id x
+// CHECK: %[[VALUE:.*]] = memref.load
+// CHECK: %[[FIRST:.*]] = arith.cmpi eq, %[[THREAD]]
+// CHECK: scf.if %[[FIRST]] {
+// CHECK-NEXT: memref.store %[[VALUE]]
+gpu.func @scalar(%x: memref<8xf32>) kernel {
+  %i = gpu.block_id x
+  %zero = arith.constant 0 : index
+  %v = memref.load %x[%i] : memref<8xf32>
+  memref.store %v, %x[%zero] : memref<8xf32>
+  gpu.return
+}
+
+// Lanes, then subgroups in their order.
+// CHECK-LABEL: gpu.func @reduce
+// CHECK-SAME: workgroup(%[[PARTS:.*]] : memref<8xf32, #gpu.address_space<workgroup>>)
+// CHECK: %[[SUBGROUP:.*]] = gpu.subgroup_id
+// CHECK: %[[MINE:.*]] = scf.for
+// CHECK-COUNT-5: gpu.shuffle xor
+// CHECK: scf.if
+// CHECK: memref.store %{{.*}}, %[[PARTS]][%[[SUBGROUP]]]
+// CHECK: memref.load %[[PARTS]]
+// CHECK-COUNT-7: arith.addf
+// CHECK-NOT: gpu.shuffle
+gpu.func @reduce(%x: memref<8x40xf32>, %y: memref<8xf32>) kernel {
+  %i = gpu.block_id x
+  %n = arith.constant 40 : index
+  %sum = tile.reduce (%j) in (%n) combine [add] : f32 {
+    %v = memref.load %x[%i, %j] : memref<8x40xf32>
+    tile.yield %v : f32
+  }
+  memref.store %sum, %y[%i] : memref<8xf32>
+  gpu.return
+}
+
+// Terms come in blocks, and sixteen at a time; sums stay in registers until they
+// are complete. Terms that fill up a tile are -0 times 0.
+// CHECK-LABEL: gpu.func @product
+// CHECK-SAME: workgroup(%[[A:.*]] : memref<16x20xf32, #gpu.address_space<workgroup>>, %[[W:.*]] : memref<16x20xf32, #gpu.address_space<workgroup>>)
+// CHECK: %[[SUMS:.*]] = scf.for {{.*}} step %[[BLOCK:.*]] iter_args
+// CHECK: scf.for {{.*}} iter_args
+// CHECK: %[[NONE:.*]] = arith.constant -0.0
+// CHECK: %[[LEFT:.*]] = arith.select %{{.*}}, %{{.*}}, %[[NONE]]
+// CHECK: memref.store %[[LEFT]], %[[A]]
+// CHECK: %[[RIGHT:.*]] = arith.select
+// CHECK: memref.store %[[RIGHT]], %[[W]]
+// CHECK: math.fma
+// CHECK: scf.execute_region
+// CHECK: memref.store %[[SUMS]]
+gpu.func @product(%c: memref<16x16xf32>, %a: memref<16x100xf32>, %w: memref<16x100xf32>) kernel {
+  %zero = arith.constant 0 : index
+  %m = arith.constant 16 : index
+  %k = arith.constant 100 : index
+  tile.product %c[%zero, %zero], %a[%zero, %zero], %w[%zero, %zero]
+      size(%m, %m, %k) in [64, 16] transpose_w
+      : memref<16x16xf32>, memref<16x100xf32>, memref<16x100xf32>
+  gpu.return
+}
+}

@@ -1,0 +1,16 @@
+// RUN: hone-opt %s --pass-pipeline="builtin.module(gpu.module(gpu.func(hone-gpu-place-shared)))" | FileCheck %s --enable-var-scope
+
+// Each buffer begins at a multiple of 16 bytes.
+// CHECK-LABEL: gpu.func @buffers(%{{.*}}: f32) kernel attributes {tile.shared_bytes = 96 : i64}
+// CHECK: %[[ALL:.*]] = gpu.dynamic_shared_memory
+// CHECK: %[[FIRST:.*]] = arith.constant 0
+// CHECK: memref.view %[[ALL]][%[[FIRST]]][] {{.*}} to memref<17xf32
+// CHECK: %[[SECOND:.*]] = arith.constant 80
+// CHECK: memref.view %[[ALL]][%[[SECOND]]][] {{.*}} to memref<2xf64
+gpu.module @device {
+gpu.func @buffers(%v: f32)
+    workgroup(%a : memref<17xf32, #gpu.address_space<workgroup>>,
+              %b : memref<2xf64, #gpu.address_space<workgroup>>) kernel {
+  gpu.return
+}
+}

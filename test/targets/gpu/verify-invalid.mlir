@@ -1,0 +1,36 @@
+// RUN: hone-opt %s -split-input-file -verify-diagnostics --pass-pipeline="builtin.module(gpu.module(gpu.func(hone-gpu-verify{shared-bytes=1024})))"
+
+// 1
+gpu.module @device {
+gpu.func @divergent(%n: index) kernel {
+  %t = gpu.thread_id x
+  %some = arith.cmpi ult, %t, %n : index
+  // expected-note @+1 {{which depends on the thread here}}
+  scf.if %some {
+    // expected-error @+1 {{expects that all threads that it waits for reach it}}
+    gpu.barrier
+  }
+  gpu.return
+}
+}
+
+// -----
+
+// 2
+gpu.module @device {
+// expected-error @+1 {{needs 2048 bytes of shared memory but a workgroup has at most 1024}}
+gpu.func @shared() kernel attributes {tile.shared_bytes = 2048 : i64} {
+  gpu.return
+}
+}
+
+// -----
+
+// 3
+gpu.module @device {
+gpu.func @library(%x: f64) kernel {
+  // expected-error @+1 {{has no code for a GPU}}
+  %y = math.exp %x : f64
+  gpu.return
+}
+}
