@@ -14,7 +14,9 @@
 
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -111,6 +113,8 @@ void hone::registerCudaTargetPasses() {
 
 void hone::registerCudaDialects(DialectRegistry &registry) {
   registry.insert<mlir::gpu::GPUDialect, NVVM::NVVMDialect>();
+  registerBuiltinDialectTranslation(registry);
   registerGPUDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
   registerNVVMDialectTranslation(registry);
 }

@@ -18,6 +18,7 @@ void hone::buildGpuPipeline(OpPassManager &pm, int64_t sharedBytes) {
   kernels.addPass(createPlaceBarriers());
   kernels.addPass(createPlaceShared());
   kernels.addPass(createApproximateMath());
+  kernels.addPass(createExpandMath());
   kernels.addPass(createCanonicalizerPass());
   kernels.addPass(createCSEPass());
   kernels.addPass(createVerifyKernels({sharedBytes}));

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "test/targets/TileProgram.h"
+#include "test/targets/gpu/DeviceProgram.h"
 
 #include "llvm/Support/FormatVariadic.h"
 #include "gtest/gtest.h"
@@ -157,14 +158,25 @@ static std::vector<char> arenaOf(const Case &c, char *&aligned) {
   return storage;
 }
 
-/// The bytes of the result after a run with `rows` rows.
-static std::string run(TileProgram &program, const Case &c, int64_t rows) {
+/// The bytes of the result after `execute`.
+static std::string resultOf(const Case &c,
+                            llvm::function_ref<void(char *)> execute) {
   char *arena;
   std::vector<char> storage = arenaOf(c, arena);
-  program.run(arena, rows);
+  execute(arena);
   Layout at = layoutOf(c);
   return c.into ? std::string(arena + at.z, kRows * kColumns * bitsOf(c.z) / 8)
                 : std::string(arena + at.c, kRows * kColumns * 4);
+}
+
+/// The same after a run with `rows` rows.
+static std::string run(TileProgram &program, const Case &c, int64_t rows) {
+  return resultOf(c, [&](char *arena) { program.run(arena, rows); });
+}
+
+static std::string run(DeviceProgram &program, const Case &c, int64_t rows) {
+  return resultOf(
+      c, [&](char *arena) { EXPECT_EQ(program.run(arena, rows), ""); });
 }
 
 TEST(Product, HasTheReferencesBits) {
@@ -230,5 +242,9 @@ TEST(Product, HasTheReferencesBits) {
         EXPECT_EQ(run(program, c, rows), run(reference, c, rows))
             << target << ", " << rows << " rows";
     }
+    DeviceProgram device(productText(c), layoutOf(c).end);
+    for (int64_t rows : {0, 7, 40})
+      EXPECT_EQ(run(device, c, rows), run(reference, c, rows))
+          << "PTX, " << rows << " rows";
   }
 }
