@@ -98,6 +98,10 @@ Result<SettledSpec> hone::settleSpec(Spec given, Program program) {
     if (!target.empty() && !spec.given.count(spec.lora.target_modules.key()))
       spec.lora.target_modules = {target};
   }
+  if (rt::Word &base = spec.lora.base_model_name_or_path; base.empty())
+    base = settled.model && !settled.model->hubName.empty()
+               ? settled.model->hubName
+               : spec.modelName();
   if (program == Program::Generate)
     HONE_TRY(settleGeneration(settled));
   return std::move(settled);

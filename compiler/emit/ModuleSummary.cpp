@@ -195,11 +195,9 @@ std::string hone::moduleConfigJson(const Spec &spec, const ModelIdentity &model,
          ",\"parameters\":" + std::to_string(count) +
          ",\"vocab_size\":" + std::to_string(model.vocabSize) +
          ",\"identity\":" + identityJson(model, layout, sourceHash) + "}," +
-         sectionJson(
-             spec, "lora",
-             (adaptsConv1d(parameters) ? ",\"fan_in_fan_out\":true" : "") +
-                 std::string(",\"base_model_name_or_path\":") +
-                 jsonString(model.name)) +
+         sectionJson(spec, "lora",
+                     adaptsConv1d(parameters) ? ",\"fan_in_fan_out\":true"
+                                              : "") +
          "," + sectionJson(spec, "train") + "," +
          (spec.hasParts() ? sectionJson(spec, spec.lower.name) + "," +
                                 sectionJson(spec, spec.upper.name) + ","

@@ -223,9 +223,10 @@ Result<std::string> hone::renderSpec(const ModelFacts &model,
   }
   for (const SpecOverride &override : overrides) {
     all.push_back(override);
-    auto [key, value] = llvm::StringRef(override.setting).split('=');
-    reasons.erase(key.str());
-    values[key.str()] = value.str();
+    const std::string key =
+        canonicalKey(llvm::StringRef(override.setting).split('=').first);
+    reasons.erase(key);
+    values.erase(key);
   }
   HONE_ASSIGN(const Spec spec,
               parseSpec("model: " + quoted(model.folder) + "\n",

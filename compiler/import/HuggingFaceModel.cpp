@@ -54,6 +54,18 @@ static void checkArchitecture(ConfigReader &config, const Family &family) {
                   "only causal language models can be fine-tuned");
 }
 
+/// Whether `name` is of the form "Qwen/Qwen2.5-0.5B".
+static bool isHubName(llvm::StringRef name) {
+  auto isWord = [](llvm::StringRef word) {
+    return !word.empty() && word.front() != '.' &&
+           llvm::all_of(word, [](char c) {
+             return llvm::isAlnum(c) || llvm::StringRef("-_.").contains(c);
+           });
+  };
+  auto [owner, model] = name.split('/');
+  return isWord(owner) && isWord(model);
+}
+
 Result<std::unique_ptr<HuggingFaceModel>>
 HuggingFaceModel::parse(const std::string &text, const std::string &place) {
   HONE_ASSIGN(Json json, Json::parse(text, place));
@@ -78,6 +90,10 @@ HuggingFaceModel::parse(const std::string &text, const std::string &place) {
   model->tiesEmbeddings = readTiesEmbeddings(config, family->tiesEmbeddings);
   model->embeddingModule = family->embeddingModule.str();
   model->targetModule = family->targetModule.str();
+  // Transformers writes where it loaded the model from, often a folder.
+  if (const rt::Json *name = config.take("_name_or_path");
+      name && name->isString() && isHubName(name->string()))
+    model->hubName = name->string();
   if (model->tiesEmbeddings)
     model->redundantTensors.push_back(headWeight);
   model->read(config);
@@ -88,31 +104,19 @@ HuggingFaceModel::parse(const std::string &text, const std::string &place) {
   return Result<std::unique_ptr<HuggingFaceModel>>(std::move(model));
 }
 
-/// "Qwen/Qwen2.5-0.5B", where no folder has this name.
-static bool isHubName(llvm::StringRef name) {
-  auto isWord = [](llvm::StringRef word) {
-    return !word.empty() && word.front() != '.' &&
-           llvm::all_of(word, [](char c) {
-             return llvm::isAlnum(c) || llvm::StringRef("-_.").contains(c);
-           });
-  };
-  auto [owner, model] = name.split('/');
-  return isWord(owner) && isWord(model) && !llvm::sys::fs::exists(name);
-}
-
 Result<std::unique_ptr<HuggingFaceModel>>
 HuggingFaceModel::open(const std::string &directory) {
   llvm::SmallString<128> path(directory);
   llvm::sys::path::append(path, "config.json");
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
-  if (!buffer && isHubName(directory))
+  if (!buffer && isHubName(directory) && !llvm::sys::fs::exists(directory))
     return Status(
         ErrorCode::NoModel, directory,
-         "there is no such folder; this is a model's name on the Hugging Face "
-         "Hub, from which Hone loads nothing",
-         "download it with `hf download " + directory + " --local-dir " +
-             llvm::sys::path::filename(directory).str() +
-             "` and name that folder");
+        "there is no such folder; this is a model's name on the Hugging Face "
+        "Hub, from which Hone loads nothing",
+        "download it with `hf download " + directory + " --local-dir " +
+            llvm::sys::path::filename(directory).str() +
+            "` and name that folder");
   if (!buffer)
     return Status(
         ErrorCode::NoModel, path.str().str(),

@@ -49,6 +49,7 @@ public:
   bool tiesEmbeddings = false;       ///< the head is the embedding's table
   std::string embeddingModule;       ///< "model.embed_tokens"
   std::string targetModule;          ///< see Family::targetModule
+  std::string hubName; ///< "Qwen/Qwen2.5-0.5B"; empty: not in the file
   std::optional<Quantization> quantization; ///< of the files' weights
   /// What the names of tensors begin with where the files are of the model with
   /// its head, and do not where they are of the base model alone:

@@ -248,6 +248,11 @@ static const KeyAlias *aliasOf(StringRef name) {
   return found == std::end(keyAliases) ? nullptr : found;
 }
 
+std::string hone::canonicalKey(StringRef name) {
+  const KeyAlias *alias = aliasOf(name);
+  return alias ? alias->key : name.str();
+}
+
 Status SpecReader::setAlias(const KeyAlias &alias, const YAML::Node &node,
                             const YAML::Node &keyNode) {
   YAML::Node value = node;

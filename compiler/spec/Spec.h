@@ -73,6 +73,9 @@ Result<Spec> readSpec(const std::string &path,
 Result<Spec> parseSpec(const std::string &text, const std::string &place,
                        llvm::ArrayRef<SpecOverride> overrides = {});
 
+/// The key that `name` stands for, which may be one itself; see KeyAliases.h.
+std::string canonicalKey(llvm::StringRef name);
+
 /// Every key with its type, default, allowed values and meaning.
 std::string describeSpecKeys();
 

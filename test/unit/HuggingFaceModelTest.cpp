@@ -47,6 +47,20 @@ static std::string qwen2(const std::string &extra) {
                (extra.empty() ? "" : "," + extra));
 }
 
+TEST(HubName, IsThatOfAnOwnersModelAndNoPath) {
+  auto nameIn = [](const std::string &name) {
+    auto model = HuggingFaceModel::parse(
+        llama("\"_name_or_path\":\"" + name + "\""), "config.json");
+    EXPECT_TRUE(model.isOk());
+    return model.isOk() ? model.value()->hubName : "error";
+  };
+  EXPECT_EQ(nameIn("meta-llama/Llama-3.2-1B"), "meta-llama/Llama-3.2-1B");
+  EXPECT_EQ(nameIn("/home/me/model"), "");
+  EXPECT_EQ(nameIn("./model"), "");
+  EXPECT_EQ(nameIn("model"), "");
+  EXPECT_EQ(nameIn("a/b/c"), "");
+}
+
 namespace {
 class HuggingFaceModelTest : public BuiltModelTest {
 protected:

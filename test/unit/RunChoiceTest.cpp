@@ -156,6 +156,16 @@ TEST(RunChoice, ASpecSaysWhyAndReadsBack) {
   EXPECT_EQ(read.value().model.text(), "/models/some model");
 }
 
+TEST(RunChoice, AnOverrideByAnAliasReplacesWhatWasChosen) {
+  const ModelFacts model = aModel(1000, rt::Dtype::F32);
+  rt::Result<std::string> text =
+      renderSpec(model, {}, chooseRun(model, {}, withFree(GiB)),
+                 {SpecOverride("train.lr=0.5")});
+  ASSERT_TRUE(text.isOk());
+  EXPECT_NE(text.value().find("learning_rate: 0.5"), std::string::npos)
+      << text.value();
+}
+
 TEST(RunChoice, AWrongOverrideIsRefused) {
   const ModelFacts model = aModel(1000, rt::Dtype::F32);
   rt::Result<std::string> text =

@@ -157,7 +157,8 @@ Result<ModuleConfig> ModuleConfig::parse(const char *json) {
   lora.read("fan_in_fan_out", config.adapter.fan_in_fan_out);
   config.adapter.modules_to_save = config.lora.modules_to_save;
   config.adapter.bias = config.lora.bias.text();
-  lora.read("base_model_name_or_path", config.adapter.base_model_name_or_path);
+  config.adapter.base_model_name_or_path =
+      config.lora.base_model_name_or_path.text();
 
   ConfigSection weights(root, "weights", failure);
   weights.read("layout", config.weightsLayout);

@@ -80,6 +80,11 @@ struct LoraSettings : Section {
   Word bias{*this, "bias", "none", Bits::Run, SetBy::Spec,
       "biases of the model that train: none, all, or those of modules with an "
       "adapter (lora_only)", {{"none", "all", "lora_only"}}};
+  /// In a binary: what the adapter's config says.
+  Word base_model_name_or_path{*this, "base_model_name_or_path", "", Bits::None,
+      SetBy::Spec, "what adapter_config.json calls the model, such as "
+      "Qwen/Qwen2.5-0.5B; default: the name on the Hub that config.json has, or "
+      "the folder's own name", aText};
   Truth none{*this, "none", false, Bits::Run, SetBy::Spec,
       "no adapter: all parameters of the model train, and the result is a model; "
       "written as lora: none"};
