@@ -215,8 +215,12 @@ void ProductLowering::finish(Value i, Value j, ValueRange sums) {
   b.alone({}, [&] {
     forEachSum([&](unsigned number, Value r, Value c) {
       Value row = b.add(i, r), column = b.add(j, c);
-      Value isInside = arith::AndIOp::create(b, b.isLess(row, op.getM()),
-                                             b.isLess(column, op.getN()));
+      // Both differences are negative. Eight conditions of four rows and four
+      // columns would be more than there are registers for them.
+      Value both = arith::AndIOp::create(b, b.sub(row, op.getM()),
+                                         b.sub(column, op.getN()));
+      Value isInside =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::slt, both, b.index(0));
       b.when(isInside, [&] {
         Value sum = sums[number];
         if (!op.getEpilogue().empty())

@@ -107,6 +107,34 @@ void HostHalf::run(Operation &op) {
           run(*loop.getBody());
         }
       })
+      .Case([&](arith::CmpIOp compare) {
+        values[compare] = arith::applyCmpPredicate(
+            compare.getPredicate(), APInt(64, at(compare.getLhs())),
+            APInt(64, at(compare.getRhs())));
+      })
+      .Case([&](arith::SelectOp select) {
+        values[select] = at(select.getCondition()) ? at(select.getTrueValue())
+                                                   : at(select.getFalseValue());
+      })
+      .Case([&](scf::IfOp branch) {
+        Block *taken =
+            at(branch.getCondition()) ? branch.thenBlock() : branch.elseBlock();
+        if (!taken)
+          return;
+        run(*taken);
+        for (auto [result, value] : llvm::zip(
+                 branch.getResults(), taken->getTerminator()->getOperands()))
+          values[result] = at(value);
+      })
+      .Case([&](func::CallOp call) {
+        auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+            call, call.getCalleeAttr());
+        for (auto [argument, operand] :
+             llvm::zip(callee.getArguments(), call.getOperands()))
+          values[argument] = at(operand);
+        run(callee.getBody().front());
+      })
+      .Case<tile::PrefetchOp, tile::ReleaseOp>([](auto) {})
       .Case<scf::YieldOp, func::ReturnOp>([](auto) {})
       .Case([&](mlir::gpu::LaunchFuncOp op) { launch(op); })
       .Default([](Operation *op) {
