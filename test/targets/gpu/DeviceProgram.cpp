@@ -134,7 +134,7 @@ void HostHalf::run(Operation &op) {
           values[argument] = at(operand);
         run(callee.getBody().front());
       })
-      .Case<tile::PrefetchOp, tile::ReleaseOp>([](auto) {})
+      .Case<tile::PrefetchOp, tile::ReleaseOp, memref::GetGlobalOp>([](auto) {})
       .Case<scf::YieldOp, func::ReturnOp>([](auto) {})
       .Case([&](mlir::gpu::LaunchFuncOp op) { launch(op); })
       .Default([](Operation *op) {
