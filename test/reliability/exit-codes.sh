@@ -40,5 +40,9 @@ expect 'a good run' "${good[@]}" --steps 2
 expect 'other options' "${good[@]}" --steps 2 --seed 1
 cp data.jsonl other.jsonl && echo '{"input_ids": [1, 2]}' >>other.jsonl
 expect 'other data' "${weights[@]}" --output run --steps 2 --data other.jsonl
+# As a run that was killed is on a busy machine, until the system has ended it.
+flock run/lock sleep 1 & sleep 0.3
+expect 'folder of a run that ends' "${good[@]}" --steps 2
+wait
 exec 9<run/lock && flock 9
 expect 'folder in use' "${good[@]}" --steps 2

@@ -13,6 +13,7 @@
 
 #include <fstream>
 #include <numeric>
+#include <thread>
 #include <unistd.h>
 
 using namespace hone::rt;
@@ -151,6 +152,20 @@ TEST_F(StepLogTest, TakesNothingOutWhileAnotherRunWrites) {
             ErrorCode::LogInUse);
   EXPECT_EQ(folder.read("log.jsonl"), before);
   EXPECT_TRUE(StepLog::open(path, "a", 4).isOk());
+}
+
+TEST_F(StepLogTest, WaitsForAnotherRunThatEnds) {
+  write(1, 4, "a");
+  write(1, 4, "b");
+  auto other = StepLog::open(path, "b", 4);
+  ASSERT_TRUE(other.isOk());
+  std::thread ends([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    other = StepLog();
+  });
+  Result<StepLog> waited = StepLog::open(path, "a", 2);
+  ends.join();
+  EXPECT_TRUE(waited.isOk()) << waited.status().render();
 }
 
 // It has no bound that a machine's features would not reach, and is the run's.

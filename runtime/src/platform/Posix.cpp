@@ -7,6 +7,7 @@
 #include "platform/Thread.h"
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -17,6 +18,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 
 namespace hone::rt::platform {
@@ -100,6 +102,16 @@ Error File::truncate(uint64_t size) const {
 Error File::lock(Lock lock) const {
   int operation = lock == Lock::Alone ? LOCK_EX : LOCK_SH;
   return resultOf(::flock(descriptor, operation | LOCK_NB));
+}
+
+Error File::lockSoon(Lock lock) const {
+  Error error = this->lock(lock);
+  for (int tries = 0; error == std::errc::operation_would_block && tries < 500;
+       ++tries) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    error = this->lock(lock);
+  }
+  return error;
 }
 
 Error write(int descriptor, const void *bytes, uint64_t size) {

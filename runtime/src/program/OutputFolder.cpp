@@ -52,7 +52,7 @@ Status OutputFolder::lock() {
                     "cannot create: " + error.message(),
                     "check the folder, or give another --output");
     // A file system without locks is no reason not to train.
-    if (file.lock(File::Lock::Alone) == std::errc::operation_would_block)
+    if (file.lockSoon(File::Lock::Alone) == std::errc::operation_would_block)
       break;
     // Another run may have failed and removed the file before we locked it.
     platform::FileInfo ours, named;

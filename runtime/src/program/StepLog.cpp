@@ -11,12 +11,10 @@
 #include "base/OutputFile.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 namespace hone::rt {
@@ -118,15 +116,10 @@ Status StepLog::failure(const char *doing, platform::Error error) const {
                 "check the disk, or give another --log");
 }
 
-/// Shares the lock of the log's writers. False if somebody keeps it for himself
-/// longer than taking lines out can last.
-static bool shareLock(const File &file) {
-  for (int tries = 0; tries < 500; ++tries) {
-    if (file.lock(File::Lock::Shared) != std::errc::operation_would_block)
-      return true; // some file systems have no locks
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return false;
+/// Whether another keeps `file` longer than taking lines out can last, and than
+/// a killed run needs to be gone. Some file systems have no locks.
+static bool isLocked(const File &file, File::Lock lock) {
+  return file.lockSoon(lock) == std::errc::operation_would_block;
 }
 
 /// Writes the lines that stay to a new file in the place of `path`.
@@ -153,7 +146,7 @@ Result<StepLog> StepLog::open(const std::string &path, const std::string &name,
                   "check the folder, or give another --log");
   // Writers share the lock; whoever takes lines out has it alone.
   bool isAlone = !log.file.lock(File::Lock::Alone);
-  if (!isAlone && !shareLock(log.file))
+  if (!isAlone && isLocked(log.file, File::Lock::Shared))
     return Status(ErrorCode::LogInUse, path,
                   "another program has locked it for itself",
                   "wait for it to end, or give another --log");
@@ -178,11 +171,17 @@ Result<StepLog> StepLog::open(const std::string &path, const std::string &name,
                   "expects a log that this program wrote but got "
                   "something else",
                   "give another --log; the file was not changed");
-  if (lines.prefix < present.size() && !isAlone)
-    return Status(ErrorCode::LogInUse, path,
-                  "this run's lines after step " + std::to_string(completed) +
-                      " must go, but another run is writing this log",
-                  "wait for it to end, or give another --log");
+  if (lines.prefix < present.size() && !isAlone) {
+    if (isLocked(log.file, File::Lock::Alone))
+      return Status(ErrorCode::LogInUse, path,
+                    "this run's lines after step " + std::to_string(completed) +
+                        " must go, but another run is writing this log",
+                    "wait for it to end, or give another --log");
+    // To be read again, since the other may have written; both have the lock.
+    present = MappedFile();
+    log.file.close();
+    return open(path, name, completed);
+  }
   if (lines.keepsMore) {
     Status status = rewrite(target, {present, name, completed});
     return status.isOk() ? open(path, name, completed) : status;
@@ -191,7 +190,7 @@ Result<StepLog> StepLog::open(const std::string &path, const std::string &name,
     if (platform::Error error = log.file.truncate(lines.prefix))
       return log.failure("cannot cut off the lines after the checkpoint",
                          error);
-  (void)shareLock(log.file);
+  (void)log.file.lock(File::Lock::Shared);
   return log;
 }
 
