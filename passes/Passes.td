@@ -49,7 +49,7 @@ def DeriveGeneration : HonePass<"hone-derive-generation"> {
     Needs: one forward entry, all of whose calls run, that returns the loss, the
     one result of a call. Guarantees: in its place an entry `@generate` that
     computes up to `rows` new rows of one sequence of up to `positions`, and
-    returns the logits behind the last; a `hone.schedule generate` that runs it;
+    returns the logits after the last; a `hone.schedule generate` that runs it;
     `hone.max_rows` and `hone.max_positions` of the two numbers. Each block that
     it calls is as it was, but for ops that say how they continue a sequence
     (ContinuationOpInterface): what they remember is a `hone.cache` of each layer.
@@ -77,7 +77,7 @@ def ScheduleStep : HonePass<"hone-schedule-step"> {
     squares, and `@update` with one optimizer op on all trainable parameters, whose
     arguments are scalars that the schedule computes; with `optimizer_in_backward`,
     instead of it `@gradient.update`, which does what `@gradient` does and updates each
-    layer behind the last call that adds to its gradients or reads its parameters.
+    layer after the last call that adds to its gradients or reads its parameters.
     `@gradient` has an argument more: where it is not zero, a layer's gradients
     begin at zero and are then folded to those of the batches before.
     With `ranks`, `train` is that of one of several programs, each with data of its
@@ -178,7 +178,7 @@ def VerifyStep : HonePass<"hone-verify-step"> {
     gradient in what `train` runs, conditional or not, that every gradient is of a
     trainable parameter and has its type, and that the parameters of all layers
     have one type under one name. In an entry that updates layers, that each layer
-    is updated once, behind all that adds to its gradients and before nothing that
+    is updated once, after all that adds to its gradients and before nothing that
     reads its parameters. Changes nothing.
   }];
 }
@@ -231,7 +231,7 @@ def Place : HonePass<"hone-place"> {
     the working set of its entry. A result that its op can write over a dying
     operand takes that operand's memory. Schedules share the memory above the
     regions: they never run at the same time. Where an entry updates layer by
-    layer, or along random directions, the gradient of all parameters is behind
+    layer, or along random directions, the gradient of all parameters is after
     the arena: only who differentiates has memory for it. So are, without `accumulates`, the gradients
     of a layer that a step of several batches needs.
   }];

@@ -69,7 +69,7 @@ struct Session {
   SourceMgrDiagnosticHandler diagnostics;
 };
 
-/// A model and its loss, behind phase Import.
+/// A model and its loss, after phase Import.
 struct Imported {
   Spec spec; ///< with what the model decided
   ModelIdentity identity;
@@ -84,13 +84,13 @@ struct Planned {
   std::optional<PlannedStep> step;
 };
 
-/// Behind phase Derive.
+/// After phase Derive.
 struct Derived {
   OwningOpRef<ModuleOp> module;
   std::string rounding; ///< describeRounding
 };
 
-/// Behind phase Place.
+/// After phase Place.
 struct Placed {
   OwningOpRef<ModuleOp> module;
   ParameterTable parameters;
@@ -488,7 +488,7 @@ Status hone::compile(const CompileRequest &request) {
   if (programs.empty())
     return Status::ok();
 
-  // What is missing or wrong is reported before the expensive part.
+  // Missing and wrong inputs are reported before the expensive part.
   Compiled &first = programs.front();
   std::vector<std::string> archives;
   ModelSources sources;

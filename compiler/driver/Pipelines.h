@@ -31,7 +31,7 @@ llvm::StringRef phaseName(CompilerPhase phase);
 void buildPhase(mlir::OpPassManager &pm, CompilerPhase phase,
                 const StepOptions &options, const Target *target);
 
-/// Appends the first passes of phase Lower, behind which the module says what
+/// Appends the first passes of phase Lower, after which the module says what
 /// a thread and the kernels' tables need.
 void buildSizing(mlir::OpPassManager &pm, const Target &target);
 

@@ -1,8 +1,8 @@
 //===- SettledSpec.h - A spec with nothing left open ----------------------===//
 //
-// What a spec leaves open is decided by the machine, the target, the model and
-// the plan. All of that is settled here, once each is known; nothing else
-// writes to a spec after it was read.
+// Keys that a spec leaves open are decided by the machine, the target, the
+// model and the plan. All of that is settled here, once each is known; nothing
+// else writes to a spec after it was read.
 //
 //===----------------------------------------------------------------------===//
 

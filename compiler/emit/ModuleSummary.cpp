@@ -61,7 +61,7 @@ static FailureOr<uint64_t> regionOffset(ModuleOp module, const Twine &name) {
 }
 
 /// What a run that uses the region needs of the arena: all of it, or more where
-/// the region is behind it.
+/// the region is after it.
 static uint64_t regionEnd(ModuleOp module, StringRef name) {
   uint64_t arena =
       module->getAttrOfType<IntegerAttr>(HoneDialect::getArenaBytesAttrName())
@@ -156,7 +156,7 @@ static std::string identityJson(const ModelIdentity &model,
   return out + "}";
 }
 
-/// The settings of `section`, and behind them `more`, further members.
+/// The settings of `section`, and after them `more`, further members.
 static std::string sectionJson(const Spec &spec, const char *section,
                                const std::string &more = "") {
   std::string out = specSectionJson(spec, section);

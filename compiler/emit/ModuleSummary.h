@@ -1,6 +1,6 @@
 //===- ModuleSummary.h - From a placed module to hone_module --------------===//
 //
-// What the runtime must know of a compiled module: offsets come from its
+// The runtime's view of a compiled module: offsets come from its
 // hone.region ops, tensors from its parameter table, settings from the spec.
 //
 //===----------------------------------------------------------------------===//

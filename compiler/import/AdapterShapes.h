@@ -37,7 +37,7 @@ public:
   AdapterShape shapeOf(const std::string &path, std::optional<int64_t> layer);
   /// Of layers_to_transform; empty: all.
   std::vector<int64_t> layers() const;
-  /// Behind shapeOf() of all: errors for keys and layers that name nothing, and
+  /// After shapeOf() of all: errors for keys and layers that name nothing, and
   /// for keys that disagree.
   Status check() const;
 

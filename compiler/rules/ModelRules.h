@@ -23,7 +23,7 @@ Status checkTables(mlir::ModuleOp imported, const Spec &spec,
 Status checkLayers(mlir::ModuleOp imported, const Spec &spec);
 
 /// What a user should know of a selection that leaves layers out which train
-/// nothing; behind checkLayers.
+/// nothing; after checkLayers.
 std::vector<std::string> notesOnLayers(mlir::ModuleOp imported,
                                        const Spec &spec);
 

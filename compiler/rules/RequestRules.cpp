@@ -61,7 +61,7 @@ Status hone::checkOutput(const CompileRequest &request) {
   if (!llvm::sys::fs::exists(path))
     return Status::ok();
   bool isFolder = llvm::sys::fs::is_directory(path);
-  // What is written takes the place of what is there, which a device cannot.
+  // The output replaces a file of its name, which a device cannot be.
   if (!request.writesBinary() && path != "-")
     return llvm::sys::fs::is_regular_file(path)
                ? Status::ok()

@@ -100,7 +100,7 @@ static Status checkLayers(const Spec &spec) {
               "leave " + upper.key() + " out to have all the others");
 }
 
-/// What a part is not given is as in train; optimizer and selection are
+/// A part takes from train what it is not given; optimizer and selection are
 /// declared before what only some of them read.
 static Status inheritFromTrain(Spec &spec) {
   for (const rt::Setting *common : spec.train.members()) {

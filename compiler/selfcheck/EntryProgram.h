@@ -62,7 +62,7 @@ private:
   llvm::StringMap<int64_t> offsets;
   llvm::StringMap<char> elements;
   int64_t arenaBytes = 0, gradientBytes = 0, gradientEnd = 0;
-  /// Where the entry's arguments and results are, behind the arena; where its
+  /// Where the entry's arguments and results are, after the arena; where its
   /// working set is.
   std::vector<int64_t> boundary;
   int64_t boundaryEnd = 0, work = 0;

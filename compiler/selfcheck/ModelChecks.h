@@ -1,7 +1,7 @@
 //===- ModelChecks.h - The gradient of the whole, small model -------------===//
 //
-// What the checks of single ops do not see: how adjoints are put together, what
-// is recomputed for them, and every kernel as it is compiled for training.
+// Checks of single ops do not see how adjoints are put together, what
+// is recomputed for them, nor every kernel as it is compiled for training.
 //
 //===----------------------------------------------------------------------===//
 

@@ -44,7 +44,7 @@ public:
   void setInput(const std::string &name, llvm::ArrayRef<double> values) {
     program.write("input." + name, values);
   }
-  /// Behind run(), of a program that derives the gradient.
+  /// After run(), of a program that derives the gradient.
   std::vector<double> gradient() const {
     return program.read("gradient", elements);
   }

@@ -1,7 +1,7 @@
 //===- ModulePattern.h - Keys of rank_pattern and alpha_pattern -----------===//
 //
 // PEFT (get_pattern_key) takes a key for a module when the key, as a regular
-// expression, is the module's path or its end behind a dot:
+// expression, is the module's path or its end after a dot:
 // re.match(r"(.*\.)?(KEY)$", path). So "q_proj" names one module in every
 // layer, "layers\.[0-3]\..*" all of four layers, and
 // "^model.layers.0.mlp.up_proj" one.

@@ -19,7 +19,7 @@ mlir::Value activate(mlir::ImplicitLocOpBuilder &b, Activation kind,
 struct ActivationSlope {
   mlir::Value value;
   /// f'(x) is their product. A factor that is beyond the range where f' is zero
-  /// stands behind one that is zero.
+  /// stands after one that is zero.
   llvm::SmallVector<mlir::Value, 2> slope;
 };
 ActivationSlope differentiate(mlir::ImplicitLocOpBuilder &b, Activation kind,

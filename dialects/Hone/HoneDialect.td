@@ -117,7 +117,7 @@ def Hone_SlotAttr : Hone_Attr<"Slot", "slot"> {
     `bytes` bytes at `offset`, in use from the op at position `first` to the op
     at position `last` of the enclosing body, both included. Offsets count from
     the scratch of a block, from the working set of an entry, and from the arena
-    in a schedule. `count` slots of `bytes` bytes lie one behind the other where
+    in a schedule. `count` slots of `bytes` bytes lie one after the other where
     iterations of a repeat hold a value at once: iteration `i` has slot
     `i mod count`.
 

@@ -282,7 +282,7 @@ def Hone_ContinuationOpInterface : OpInterface<"ContinuationOpInterface"> {
   let methods = [
     InterfaceMethod<[{
         Builds what computes this op's results for new rows, and returns them.
-        Types may differ: of a loss there is no more than the logits behind the
+        Types may differ: of a loss there is no more than the logits after the
         last row. Fails with a diagnostic at the op when it cannot.
       }],
       "::mlir::FailureOr<::llvm::SmallVector<::mlir::Value>>",

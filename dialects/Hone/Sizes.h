@@ -11,8 +11,8 @@ int64_t elements(mlir::Value value, int64_t rows);
 int64_t columns(mlir::Value matrix);
 int64_t rowsOf(mlir::Value matrix);
 mlir::Type elementType(mlir::Value value);
-/// What is neither operand nor result is as precise as what it is computed
-/// from.
+/// A value that is neither operand nor result is as precise as those it is
+/// computed from.
 mlir::Type computedType(mlir::Value value);
 
 /// 2 * rows * m * n for a product with a weight of the type [m, n].

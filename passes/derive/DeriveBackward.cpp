@@ -166,7 +166,7 @@ static bool isConversion(Operation &op) {
   return block.getName() == conversionName(from, element);
 }
 
-/// What the derivation defines must not be there already.
+/// Symbols that the derivation defines must not be there already.
 LogicalResult EntryDerivation::checkNames() {
   auto expectFree = [&](Operation *from, const Twine &name) -> LogicalResult {
     Operation *taken = symbols.lookup(name.str());

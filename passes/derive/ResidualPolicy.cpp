@@ -116,7 +116,7 @@ std::optional<std::vector<bool>> keptInputs(int64_t count, int64_t recomputed) {
   return kept;
 }
 
-/// How many inputs behind one that is in memory `slots` more allow, if none is
+/// How many inputs after one that is in memory `slots` more allow, if none is
 /// computed more than `times`: C(slots + times, slots) - 1, at most `most`.
 static int64_t reachOf(int64_t slots, int64_t times, int64_t most) {
   double reach = 1;
@@ -127,7 +127,7 @@ static int64_t reachOf(int64_t slots, int64_t times, int64_t most) {
 
 std::vector<std::vector<int64_t>> heldInputs(int64_t count, int64_t most) {
   std::vector<std::vector<int64_t>> held(count);
-  // Behind input `before`, which is in memory or made of nothing, to `last`;
+  // After input `before`, which is in memory or made of nothing, to `last`;
   // `computed`: the input whose restoration passes by all of these.
   auto place = [&](auto &place, int64_t before, int64_t last, int64_t slots,
                    int64_t computed) -> void {

@@ -36,7 +36,7 @@ static constexpr FormulaText kFiles[] = {
 #include "passes/selection/SelectionFunctions.mlir.inc"
     }};
 
-/// One function with vectors of `length` elements, behind as many empty lines
+/// One function with vectors of `length` elements, after as many empty lines
 /// as the file has before it; no text if there is none of that name. A step
 /// needs few of them, and planning makes many steps.
 static std::pair<StringRef, std::string> formulaFor(StringRef symbol,

@@ -213,7 +213,7 @@ func.func private @scalar.learning_rate(%peak: f64, %scheduler: i64, %warmup: i6
   return %3 : f64
 }
 
-// The key of a step's random streams, behind `completed` updates: seed and step,
+// The key of a step's random streams, after `completed` updates: seed and step,
 // each as its low and high half.
 func.func private @scalar.step_key(%seed: i64, %completed: i64, %key: memref<4xi32>) {
   %wide = arith.constant 32 : i64

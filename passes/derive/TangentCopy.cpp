@@ -1,6 +1,6 @@
 //===- TangentCopy.cpp - The loss and its slope along a direction ---------===//
 //
-// Forward mode, op by op: a tangent stands behind its op and reads what is
+// Forward mode, op by op: a tangent stands after its op and reads what is
 // there. A tangent that is zero is absent, in blocks as between them.
 //
 //===----------------------------------------------------------------------===//

@@ -1,7 +1,7 @@
 //===- UpdateEntries.h - Entries that update parameters -------------------===//
 //
 // An update in the backward is a copy of the gradient's entry, whatever passes
-// made of it, with each layer's update behind the last call that adds to the
+// made of it, with each layer's update after the last call that adds to the
 // layer's gradients or reads its parameters. Accumulation over batches is the
 // same window of one layer's gradients, folded where an update would stand.
 //
@@ -52,7 +52,7 @@ EntryOp createSelectedUpdateEntry(mlir::ModuleOp module, llvm::StringRef name,
                                   llvm::ArrayRef<llvm::StringRef> always);
 
 /// The same along random directions; the key and the coefficients of
-/// hone.estimate_gradient, of the type `coefficients`, come behind the scalars.
+/// hone.estimate_gradient, of the type `coefficients`, come after the scalars.
 /// With `scaled`, which are then all of `layers`, these have gradient scales of
 /// their own.
 EntryOp createUpdateEntryAlong(mlir::ModuleOp module, llvm::StringRef name,
@@ -63,11 +63,11 @@ EntryOp createUpdateEntryAlong(mlir::ModuleOp module, llvm::StringRef name,
 
 /// Gives `gradient` an argument more, at the end: where it is not zero, each
 /// layer's gradients begin at zero, in memory of their own, and are added to
-/// the gradient of all parameters behind the layer's last sink.
+/// the gradient of all parameters after the layer's last sink.
 void accumulateByLayer(EntryOp gradient, const ParameterTable &parameters);
 
 /// A copy of `gradient` that updates each layer as soon as it can; the update's
-/// scalars come behind the arguments of `gradient`. With `selectable`, those of
+/// scalars come after the arguments of `gradient`. With `selectable`, those of
 /// them that a mask says, and `always`, which are then all others.
 EntryOp createUpdatingCopy(EntryOp gradient, Optimizer optimizer,
                            const ParameterTable &parameters,

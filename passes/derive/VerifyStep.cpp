@@ -147,7 +147,7 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
     return touched;
   }
 
-  /// In the order of the items, each layer is updated once and not read behind
+  /// In the order of the items, each layer is updated once and not read after
   /// that: a step is of the parameters that it began with.
   static LogicalResult checkOrder(const Schedule &schedule,
                                   const ParameterTable &parameters) {
@@ -212,7 +212,7 @@ struct VerifyStep : impl::VerifyStepBase<VerifyStep> {
   }
 
   /// Each layer's gradients are there from before the first sink until they are
-  /// used, by one update or one fold; no parameter is read behind its update.
+  /// used, by one update or one fold; no parameter is read after its update.
   static LogicalResult checkWindows(EntryOp step,
                                     const ParameterTable &parameters) {
     SymbolTable symbols(step->getParentOp());

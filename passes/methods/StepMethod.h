@@ -73,7 +73,7 @@ public:
   virtual llvm::SmallVector<Value> begin(ScheduleBuilder &b) = 0;
   virtual llvm::SmallVector<Value> addBatch(ScheduleBuilder &b, Value batch,
                                             ValueRange carried) = 0;
-  /// Items behind the batches; returns the mean loss over target tokens.
+  /// Items after the batches; returns the mean loss over target tokens.
   virtual Value end(ScheduleBuilder &b, ValueRange carried) = 0;
   /// What must be finite beside the loss before there is an update.
   virtual void appendChecked(ScheduleBuilder &b,

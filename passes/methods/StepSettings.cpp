@@ -154,7 +154,7 @@ void settleMethods(rt::Settings &settings, IsGiven isGiven) {
   if (settings.hasParts())
     all = {&settings.lower, &settings.upper};
   for (rt::MethodSettings *own : all) {
-    // What a part is not given is as in train.
+    // A part takes from train what it is not given.
     auto isSaid = [&](const rt::Setting &setting) {
       return isGiven(setting.key()) ||
              isGiven(std::string(settings.train.name) + "." + setting.name);
@@ -215,7 +215,7 @@ findProblemOfComparison(const rt::Settings &settings, IsGiven isGiven) {
                        train.compare,
                    "remove " + key + ", or set " + train.method.key() +
                        " to another one"};
-  // What is kept rounded follows from what a plan has room for.
+  // A plan keeps values rounded if it has no room for them otherwise.
   if (train.kept_dtype == "bfloat16")
     return Problem{train.compare,
                    "expected none, since with kept_dtype bfloat16 the room "

@@ -47,7 +47,7 @@ struct TrainableLayer {
   int64_t offset = 0, elements = 0; ///< its slice of theta
 };
 
-/// Trainable parameters that lie behind each other.
+/// Trainable parameters that lie one after another.
 struct ThetaSlice {
   int64_t offset, elements;
   llvm::ArrayRef<Parameter> parameters;

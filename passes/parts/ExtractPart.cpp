@@ -73,7 +73,7 @@ private:
             Value batch, int64_t stage);
   Value receive(OpBuilder &builder, Location loc, Type type, StringRef from,
                 StringRef channel, Value batch, int64_t stage);
-  /// Behind a receive, before the first item that reads `value`.
+  /// After a receive, before the first item that reads `value`.
   void waitBeforeUse(Value value, int64_t stage);
 
   /// What each part has of a vector over parameters, as one of all.
@@ -336,7 +336,7 @@ LogicalResult ExtractPart::extract(ScheduleOp schedule) {
   }
   for (RunOp run : llvm::reverse(foreign))
     run.erase();
-  // What only the others read is not received; what is received is waited for.
+  // A part receives only values that it reads, and waits for each.
   SmallVector<ReceiveOp> receives;
   schedule.walk([&](ReceiveOp op) { receives.push_back(op); });
   for (ReceiveOp op : receives)

@@ -26,7 +26,7 @@ namespace {
 struct Segment {
   StringRef part;
   SmallVector<Operation *> ops;
-  /// Values from before, and values that are read behind it or returned.
+  /// Values from before, and values that are read after it or returned.
   llvm::SetVector<Value> arguments, results;
   EntryOp entry;
 };

@@ -73,7 +73,7 @@ private:
   std::vector<Record> records;
 };
 
-/// Creates regions, one behind the other.
+/// Creates regions, one after the other.
 class RegionBuilder {
 public:
   explicit RegionBuilder(ModuleOp module)
@@ -322,7 +322,7 @@ void Place::placeVectors(ModuleOp module, const ParameterTable &parameters,
               vectorBytes(parameters, parameters.thetaElement()));
   if (gradient == GradientPlace::Arena)
     regions.add("gradient", MemoryClass::Gradient, vector);
-  if (compares(module)) // behind the gradient: see hone_module
+  if (compares(module)) // after the gradient: see hone_module
     regions.add("comparison", MemoryClass::Comparison, vector);
   for (unsigned state = 0; state < states; ++state)
     regions.add("state" + Twine(state), MemoryClass::Optimizer, vector);

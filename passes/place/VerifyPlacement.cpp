@@ -108,7 +108,7 @@ struct VerifyPlacement : impl::VerifyPlacementBase<VerifyPlacement> {
       if (offset < end)
         return region.emitOpError("overlaps the region before it");
       end = offset + ArenaPlan::align(region.getBytes());
-      // Behind the arena no slot can be.
+      // After the arena no slot can be.
       if (offset < arena.getInt())
         base = end;
     }

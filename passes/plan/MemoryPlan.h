@@ -48,10 +48,10 @@ struct MemoryPlan {
   int64_t weightBytes = 0;      ///< mapped read-only, not part of the peak
   /// Of those, what is resident at a time; all but with hone-stream-weights.
   WeightResidency residentWeights;
-  /// Gradients of all parameters behind the arena, where a step has those of
+  /// Gradients of all parameters after the arena, where a step has those of
   /// one layer at a time: only a run that writes them out has this memory.
   int64_t dumpBytes = 0;
-  /// One layer's gradient of a batch, behind the arena where the spec does not
+  /// One layer's gradient of a batch, after the arena where the spec does not
   /// accumulate: only a run that does has this memory.
   int64_t accumulationBytes = 0;
   /// What one batch of the step at max_rows asks of the machine, recomputation

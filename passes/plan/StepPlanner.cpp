@@ -148,7 +148,7 @@ StepPlan StepPlanner::withKeptValues(const StepPlan &plan, int64_t budget) {
     return fits(mix({{least, layers - count}, {most, count}}), budget);
   });
   StepPlan best = mix({{least, layers - count}, {most, count}});
-  // What is too little for one more of those may be enough for lesser ones.
+  // Too little room for one more of those may be enough for lesser ones.
   for (size_t i = 0; i < kinds.size(); ++i) {
     if (!uniform[i] ||
         uniform[i]->seconds >= uniform[hull[next - 1]]->seconds ||

@@ -1,6 +1,6 @@
 //===- WeightResidency.cpp - Which weights are in memory at a time --------===//
 //
-// What is in memory is ranges of the weights file, which grow by what a fault
+// Memory has ranges of the weights file, which grow by what a fault
 // may bring in at their ends. Tensors that follow one another in the file, as
 // those of a layer do, are one range.
 //

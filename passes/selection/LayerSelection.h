@@ -45,13 +45,13 @@ public:
 
   /// Items before the batches.
   void begin(ScheduleBuilder &b);
-  /// What the gradient's entry takes for this part, behind begin().
+  /// What the gradient's entry takes for this part, after begin().
   llvm::ArrayRef<Value> arguments() const { return values; }
-  /// Not zero behind the warm-up; null: there is none.
+  /// Not zero after the warm-up; null: there is none.
   Value isPast() const { return past; }
   /// Items before the updates, and which layers these are of.
   UpdatedLayers beginUpdates(ScheduleBuilder &b);
-  /// Behind begin(); `squares`: sums of each parameter's squares.
+  /// After begin(); `squares`: sums of each parameter's squares.
   void average(ScheduleBuilder &b, Value squares);
   void report(ScheduleBuilder &b);
   /// What scaleLayers() adds to the loss, if forwards are skipped.

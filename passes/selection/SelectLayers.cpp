@@ -122,7 +122,7 @@ BlockOp Substitutes::withoutSinks(CallOp call) {
   auto whole = symbols.lookup<BlockOp>(call.getBlock());
   block = whole.clone();
   block.setSymName((whole.getSymName() + ".frozen").str());
-  // What only sinks need goes with them: readers stand behind what they read.
+  // Ops that only sinks need go with them: readers stand after what they read.
   for (Operation &op :
        llvm::make_early_inc_range(llvm::reverse(block.getBody().front())))
     if (isa<GradientOp>(op) || isOpTriviallyDead(&op))
@@ -153,7 +153,7 @@ static bool hasSinks(CallOp call, const SymbolTable &symbols) {
   return !block.getBody().getOps<GradientOp>().empty();
 }
 
-/// Whether what stands behind `lowest`, a backward, has gradients.
+/// Whether what stands after `lowest`, a backward, has gradients.
 static bool trainsBehind(CallOp lowest) {
   SymbolTable symbols(lowest->getParentOfType<ModuleOp>());
   for (Operation *op = lowest->getNextNode(); op; op = op->getNextNode())

@@ -65,7 +65,7 @@ struct SelectionRule {
   llvm::StringRef formula() const;
   /// The formula of the ratio of a step; empty: it is constant.
   llvm::StringRef ratioFormula() const;
-  /// How many of `layers` a step behind the warm-up selects at most.
+  /// How many of `layers` a step after the warm-up selects at most.
   int64_t mostOf(int64_t layers) const;
 };
 

@@ -1,7 +1,7 @@
 //===- Gemma3.cpp - Gemma 3's language model ------------------------------===//
 //
 // Transformers' modeling_gemma3.py is the source. Norms multiply by one more
-// than their weights, before and behind attention and MLP; embedded tokens are
+// than their weights, before and after attention and MLP; embedded tokens are
 // multiplied by sqrt(hidden_size) in the type of activations; sliding layers
 // rotate by a theta of their own.
 //

@@ -35,7 +35,7 @@ protected:
   /// The loss of the output head, whose name is lm_head.
   mlir::Value loss(ModelBuilder &builder, mlir::Value x) const;
 
-  /// Of a layer that runs `block` with tensors behind `prefix`.
+  /// Of a layer that runs `block` with tensors under `prefix`.
   struct Layer {
     std::string block, prefix;
   };

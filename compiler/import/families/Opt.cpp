@@ -1,7 +1,7 @@
 //===- Opt.cpp - OPT ------------------------------------------------------===//
 //
 // Transformers' modeling_opt.py is the source. The models of 350m normalise
-// behind each part instead of before it, and their embedding is narrower than
+// after each part instead of before it, and their embedding is narrower than
 // their layers.
 //
 //===----------------------------------------------------------------------===//

@@ -209,7 +209,7 @@ def Hone_CacheOp : Hone_Op<"cache", [Pure, Hone_Ambient]> {
 def Hone_CachedAttentionOp : Hone_UntrainedOp<"cached_attention"> {
   let summary = "causal grouped-query attention of rows that continue a sequence";
   let description = [{
-    All rows are of one sequence, one behind the other; row `i` is position
+    All rows are of one sequence, one after the other; row `i` is position
     `p = i - starts[i]` of it, and `starts` is the same for all. First, for each
     row, `keys[p] = k_i` and `values[p] = v_i`. Then each row is that of
     `hone.attention` over the positions `max(0, p - window + 1)` to `p`, with the

@@ -48,7 +48,7 @@ def Hone_ConvertOp : Hone_DerivedOp<"convert", [Hone_RowWise,
   let summary = "each element in another float type, rounded to nearest even";
   let description = [{
     How a value is kept in half of its memory from forward to backward: rounded
-    behind what makes it and converted back before what reads it. Of the options
+    after what makes it and converted back before what reads it. Of the options
     of a plan it is the only one that changes gradients. From a type to itself it
     is the identity: what stands in for a block that is skipped.
 

@@ -28,7 +28,7 @@ def Hone_LoraLinearOp : Hone_DifferentiableOp<"lora_linear", [
     With `dropout`, `h = scale * (m x) A^T`, as PEFT has it: what the weight reads
     is whole (Srivastava et al. 2014, scaled in training). `m` is `1 / (1 - p)`, or
     0 for the elements whose 32 random bits are below `p 2^32`: those of row and
-    column in the stream of purpose Dropout and the name `of` behind the layer's
+    column in the stream of purpose Dropout and the name `of` after the layer's
     prefix, `RandomStream::word`. The row is that of the batch. No memory holds
     `m`: each reader of it draws it again.
 

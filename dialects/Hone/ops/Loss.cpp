@@ -15,7 +15,7 @@ namespace hone {
 //===----------------------------------------------------------------------===//
 
 /// Of the rows that have a target: logits of one tile of the vocabulary, x, the
-/// row's number with their count behind the last, maximum and sum so far,
+/// row's number with their count after the last, maximum and sum so far,
 /// target's logit, result.
 template <typename LossLike>
 static SmallVector<MemRefType> lossWorkspace(LossLike op, int64_t maxRows) {

@@ -63,7 +63,7 @@ def Hone_LinearCrossEntropyParameterAdjointOp : Hone_DerivedOp<
     `dw[v, :] = dloss * sum_i (p_iv - q_iv) x_i`, where `q_iv` is
     `(1 - e) (v = targets[i]) + e / V` for a `smoothing` of `e`. The logits of a tile
     of the vocabulary are made twice: what they sum up to, over the whole
-    vocabulary, is known only behind the last.
+    vocabulary, is known only after the last.
 
     1. (C1) `x` is `[rows, hidden]`; `weight` and `dw` have one type
        `[vocabulary, hidden]`, of what `x` is computed in.

@@ -31,7 +31,7 @@ def Hone_ScheduleOp : Hone_Op<"schedule", [IsolatedFromAbove, SingleBlock,
     batches without an update, `validate` whether parameters are finite; and not
     in every module, `replay` an update from what `train` reported of it, without
     data, and `compare` the gradient of a second method. `generate` is alone: it
-    computes new rows of one sequence and what could come behind the last.
+    computes new rows of one sequence and what could come after the last.
 
     1. (C1) a module has one schedule for a purpose.
 
@@ -221,7 +221,7 @@ def Hone_CheckOp : Hone_ItemOp<"check"> {
   let summary = "the step goes on only with finite numbers";
   let description = [{
     Ends the schedule with an error if one of the values is infinite or not a
-    number. What stands before it has happened; updates stand behind it. `else`
+    number. What stands before it has happened; updates stand after it. `else`
     says what is wrong then, where it is not that training diverged.
 
     Example:
@@ -301,7 +301,7 @@ def Hone_ReceiveOp : Hone_ExchangeOp<"receive"> {
   let summary = "a value arrives from another part";
   let description = [{
     Posts the memory of `value` for what `peer` sends on `channel`. It may be read
-    behind a `hone.wait` for it.
+    after a `hone.wait` for it.
 
     1. (C1) `peer` and `channel` are not empty.
 
@@ -344,7 +344,7 @@ def Hone_WaitOp : Hone_ItemOp<"wait"> {
 //===----------------------------------------------------------------------===//
 
 // What reads or writes a vector of all trainable elements, or with `on` those of
-// some layers, which lie behind each other, in an entry.
+// some layers, which lie one after another, in an entry.
 class Hone_VectorOp<string mnemonic, list<Trait> traits = []> :
     Hone_Op<mnemonic, traits # [ParentOneOf<["EntryOp"]>]>;
 

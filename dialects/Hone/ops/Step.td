@@ -188,7 +188,7 @@ def Hone_LayerGradientOp : Hone_Op<"layer_gradient", [
   let description = [{
     The slice of the gradient that belongs to the trainable parameters of the
     layer `prefix`, in memory of its own from here to its last use. Sinks of
-    the calls behind it add to it instead of to the gradient of all parameters.
+    the calls after it add to it instead of to the gradient of all parameters.
     `hone-schedule-step` makes it where each layer is updated by itself.
 
     With `when`, only if the condition is not zero, and in the region
@@ -258,7 +258,7 @@ def Hone_SgdOp : Hone_UpdateOp<"sgd", [AttrSizedOperandSegments]> {
     As torch.optim.SGD: `g = gradient_scale * gradient + weight_decay * theta`;
     with `momentum`, `m = momentum * m + g` and `g = m`;
     `theta = theta - learning_rate * g`. On all trainable parameters, or with
-    `on` on those of some layers, which lie behind each other, or with `from` on
+    `on` on those of some layers, which lie one after another, or with `from` on
     those of one; with `rate_of_b`, B of adapters and vectors have that learning
     rate; with `round`, parameters are bfloat16 and rounded at random without bias.
 
@@ -315,7 +315,7 @@ def Hone_AdamwOp : Hone_UpdateOp<"adamw", [AttrSizedOperandSegments]> {
     `m = beta1 * m + (1 - beta1) * g`, `v = beta2 * v + (1 - beta2) * g^2`,
     `theta = theta - learning_rate / c1 * m / (sqrt(v / c2) + epsilon)`, where
     `c1` and `c2` are the bias corrections `1 - beta^step`. On all trainable
-    parameters, or with `on` on those of some layers, which lie behind each other,
+    parameters, or with `on` on those of some layers, which lie one after another,
     or with `from` on those of one; with `rate_of_b`, B of adapters and vectors
     have that learning rate; with `round`, parameters are bfloat16 and rounded at
     random without bias.
@@ -435,7 +435,7 @@ def Hone_RegionOp : Hone_Op<"region", [HasParent<"::mlir::ModuleOp">]> {
     Created by placement: the trainable parameters `theta`, their gradients,
     each optimizer state vector, each named input of the first batch in flight,
     where the batches of a step but the first have one layer's gradients
-    (`accumulation`), and each `hone.cache` of each layer. Where layers are updated one by one, `gradient` stands behind
+    (`accumulation`), and each `hone.cache` of each layer. Where layers are updated one by one, `gradient` stands after
     the arena, and where a spec does not accumulate `accumulation` does: only a
     run that asks for them has memory for them.
 

@@ -91,7 +91,7 @@ LogicalResult BackwardMethod::selectLayers() {
       continue;
     if (failed(skipForwards(gradient, isOwn)))
       return failure();
-    // What is evaluated is what was trained.
+    // An evaluation is of the model that was trained.
     if (updates() && failed(scaleEvaluation(part)))
       return failure();
   }
@@ -128,7 +128,7 @@ FailureOr<EntryOp> BackwardMethod::findGradient() {
   std::string name = parts.front().trained.symbol(found->getSymName());
   if (failed(checkNamesAreFree(model.module, {name})))
     return failure();
-  // Behind it, since the first is the one that others find.
+  // After it, since the first is the one that others find.
   OpBuilder builder(*found);
   builder.setInsertionPointAfter(*found);
   auto copy = cast<EntryOp>(builder.clone(**found));

@@ -50,7 +50,7 @@ public:
   void release(uint64_t offset, uint64_t size) const;
 
   /// For a reader that has come to `end` and calls this at least once a MiB:
-  /// lets go of what is behind it. Not of all, which takes time for each page
+  /// lets go of what is before it. Not of all, which takes time for each page
   /// that ever was resident.
   void releaseBehind(uint64_t end) const {
     uint64_t length = std::min(end, 4 * VisitBytes);

@@ -56,7 +56,7 @@ inline size_t utf8Length(unsigned char lead) {
   return lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
 }
 
-/// The code point at `offset` of checked text; moves `offset` behind it.
+/// The code point at `offset` of checked text; moves `offset` past it.
 inline uint32_t decodeUtf8(std::string_view text, size_t &offset) {
   const auto byte = [&](size_t i) -> uint32_t {
     return static_cast<unsigned char>(text[offset + i]);

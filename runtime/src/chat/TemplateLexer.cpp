@@ -250,7 +250,7 @@ Status TemplateLexer::number() {
   return Status::ok();
 }
 
-/// Behind a backslash.
+/// After a backslash.
 Status TemplateLexer::escape(std::string &value, char) {
   static constexpr char Letters[] = "\\'\"abfnrtv";
   static constexpr char Meanings[] = "\\'\"\a\b\f\n\r\t\v";

@@ -269,7 +269,7 @@ uint32_t TemplateParser::postfix(uint32_t object) {
   return object;
 }
 
-/// Behind a dot.
+/// After a dot.
 uint32_t TemplateParser::attribute(uint32_t object) {
   const uint32_t line = now().line;
   if (now().kind == Token::Integer) {
@@ -298,7 +298,7 @@ uint32_t TemplateParser::attribute(uint32_t object) {
   return make(Syntax::Method, line, parts, intern(name), signature->which);
 }
 
-/// Behind an opening bracket.
+/// After an opening bracket.
 uint32_t TemplateParser::subscript(uint32_t object) {
   const uint32_t line = now().line;
   Nodes parts = {object, 0, 0, 0};
@@ -476,7 +476,7 @@ uint32_t TemplateParser::selection(uint32_t list, const std::string &name,
               name[0] == 's');
 }
 
-/// Behind a bar.
+/// After a bar.
 uint32_t TemplateParser::filter(uint32_t value) {
   const uint32_t line = now().line;
   const std::string name = expectName("the name of a filter");

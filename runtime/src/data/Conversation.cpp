@@ -131,7 +131,7 @@ Status ConversationEncoder::findStart(ChatMessages &messages, size_t answer,
 void ConversationEncoder::noteTurn(const TokenSpan &span, bool parts) {
   ++counts.turns;
   counts.parted += parts;
-  // Templates put line ends behind the token that ends it.
+  // Templates put line ends after the token that ends it.
   for (uint64_t i = span.end; i > span.begin; --i) {
     const int32_t id = whole.kept[i - 1];
     if (id != tokenizer.eosToken() && !model.isSpecial(id))

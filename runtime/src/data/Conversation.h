@@ -68,7 +68,7 @@ private:
   /// How many of the first tokens of a rendering another has too.
   struct Common {
     uint64_t tokens = 0;
-    bool onlyEndFollows = true; ///< behind them nothing but end-of-text
+    bool onlyEndFollows = true; ///< after them nothing but end-of-text
   };
   Status renderTo(ChatMessages &messages, size_t count, bool prompt,
                   TokenSink &sink, std::string &text);

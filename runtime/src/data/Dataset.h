@@ -49,7 +49,7 @@ struct DatasetOptions {
   /// Whether special tokens that texts spell are tokens: a chat template wrote
   /// them. Refused of conversations, which it is still to write.
   bool parseSpecialTokens = false;
-  /// What the lines are examples of: each becomes a sample for each of its
+  /// The task that lines are examples of: each becomes a sample for each of its
   /// candidates. Null: the file says itself what it is.
   const CandidateFormat *task = nullptr;
 };

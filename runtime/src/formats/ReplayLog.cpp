@@ -178,7 +178,7 @@ Result<ReplayWriter> ReplayWriter::create(const std::string &path,
 Result<ReplayWriter> ReplayWriter::resume(const std::string &path,
                                           uint64_t steps,
                                           const CheckpointFields &run) {
-  // A run without the steps behind its checkpoint would leave a log of another.
+  // A run without the steps before its checkpoint would leave a log of another.
   const char *remedy = "put the whole file of this run back, or start again in "
                        "another --output";
   Result<ReplayReader> read = ReplayReader::read(path, &steps);

@@ -55,7 +55,7 @@ private:
   MappedFile file;
   ReplayHeader first;
   uint64_t headerBytes = 0, count = 0;
-  std::array<uint8_t, 8> chain{}; ///< behind the last record that was checked
+  std::array<uint8_t, 8> chain{}; ///< after the last record that was checked
 };
 
 class ReplayWriter {
@@ -68,7 +68,7 @@ public:
   /// IoError.
   static Result<ReplayWriter> create(const std::string &path,
                                      const ReplayHeader &header);
-  /// Goes on behind `steps` steps; later ones go. Errors: as ReplayReader, and
+  /// Goes on after `steps` steps; later ones go. Errors: as ReplayReader, and
   /// BadData when there are fewer or the run is another.
   static Result<ReplayWriter> resume(const std::string &path, uint64_t steps,
                                      const CheckpointFields &run);

@@ -292,7 +292,7 @@ static Status indexNames(SafetensorsHeader &header, const std::string &place) {
   return Status::ok();
 }
 
-/// The tensors must tile the buffer: no hole, no overlap, nothing behind.
+/// The tensors must tile the buffer: no hole, no overlap, nothing after.
 static Status checkTiling(const SafetensorsHeader &header, uint64_t bufferBytes,
                           const std::string &place) {
   std::vector<uint32_t> order(header.tensors.size());

@@ -39,9 +39,9 @@ public:
   /// most as many as the module has rows. Errors: as Device::wait.
   Status append(const int32_t *ids, int64_t count);
 
-  /// Behind append(): the next token, or -1 if the logits are not finite.
+  /// After append(): the next token, or -1 if the logits are not finite.
   int32_t sample(Sampler &sampler);
-  /// Behind append(): how many logits there are, and one of them.
+  /// After append(): how many logits there are, and one of them.
   uint64_t logitCount() const { return logits; }
   double logit(uint64_t token);
 

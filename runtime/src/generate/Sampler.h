@@ -25,7 +25,7 @@ public:
   /// Allocates 4 bytes for each of `vocabulary` tokens if it needs their order.
   Sampler(const SamplingSettings &settings, uint64_t vocabulary);
 
-  /// The token behind `place` others, from one logit for each of the
+  /// The token after `place` others, from one logit for each of the
   /// vocabulary; -1 if one is NaN or infinite. Of equal logits the lower id
   /// counts as the larger, but a tie with the k-th is kept, as Transformers
   /// keeps it.
@@ -40,7 +40,7 @@ private:
 
   SamplingSettings settings;
   uint64_t count;
-  std::vector<uint32_t> order; ///< ids; behind the heap the largest, in order
+  std::vector<uint32_t> order; ///< ids; after the heap the largest, in order
 };
 
 } // namespace hone::rt

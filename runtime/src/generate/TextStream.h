@@ -22,7 +22,7 @@ public:
   std::string add(std::string_view bytes);
   /// What is left when nothing more will come.
   std::string finish();
-  /// Whether the stop text was there; nothing behind it is shown.
+  /// Whether the stop text was there; nothing after it is shown.
   bool isStopped() const { return stopped; }
 
 private:

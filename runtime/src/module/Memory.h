@@ -27,7 +27,7 @@ struct RunPlan {
   uint64_t weightBytes = 0; ///< mapped from a file, not in the total
   /// Most resident memory: the total, and what is mapped of files at a time.
   uint64_t resident = 0;
-  /// Behind the line of the threads.
+  /// After the line of the threads.
   std::string note;
 
   /// The plan of a run with `threads` threads and `more` memory than is

@@ -43,7 +43,7 @@ public:
     return compiled->gradient_offset + stateStride();
   }
   /// Whether training updates layer by layer. The gradients of all parameters
-  /// are then behind the arena, as they are where steps go along directions.
+  /// are then after the arena, as they are where steps go along directions.
   bool updatesLayers() const { return parsed.train.optimizer_in_backward; }
 
   /// Of the batch's inputs, in bytes from hone_frame::batch; none for what the

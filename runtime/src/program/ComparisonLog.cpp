@@ -51,7 +51,7 @@ static void append(std::string &out, const GradientSums &sums) {
     count("not_finite", sums.notFinite);
 }
 
-/// The members of a line behind those that every log has.
+/// The members of a line after those that every log has.
 static std::string membersOf(const ComparedSteps &steps,
                              const GradientComparison &found) {
   std::string out = "\"method\": \"" + steps.method + "\", \"reference\": \"" +

@@ -56,7 +56,7 @@ public:
   ComparisonLog() = default; ///< compares nothing
 
   /// Opens or creates the file in `folder` for the run `name`, which has
-  /// `completed` steps behind it, and reads what stays of it. Errors: as
+  /// done `completed` steps, and reads what stays of it. Errors: as
   /// StepLog::open.
   static Result<ComparisonLog> open(const std::string &folder,
                                     const std::string &name, uint64_t completed,

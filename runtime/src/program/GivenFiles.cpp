@@ -30,7 +30,7 @@ static std::string identityOf(const std::string &path) {
          path.substr(path.find_last_of("/") + 1);
 }
 
-/// What is written at the end of a run must not fail there. The run makes its
+/// Writing at the end of a run must not fail there. The run makes its
 /// folder `output` itself.
 static Status checkWritable(const GivenFile &file, const std::string &output) {
   HONE_TRY(checkReplaceable(file.path));

@@ -1,6 +1,6 @@
 //===- Options.cpp - The command line of a training binary ----------------===//
 //
-// What one option says of another is here; what it may be, and how it is read,
+// Rules between options are here; what one may be, and how it is read,
 // is its declaration's (module/Setting.h).
 //
 //===----------------------------------------------------------------------===//

@@ -381,7 +381,7 @@ int runProgram(const hone_module &compiled, int argc, char **argv,
   startProcess();
   installSigbusHandler();
   installSignalHandlers();
-  // What is resident at the end of a phase is then the phase's peak, which
+  // Memory that is resident at the end of a phase is then its peak, which
   // makes a sample there the truth.
   platform::keepHeap();
   std::vector<std::string> arguments(argv + (argc > 0), argv + argc);

@@ -135,7 +135,7 @@ Status ChatPrompt::encode(const std::string &system, const PromptText &text,
   if (asked.isTooLong())
     return tooLong(text.place, capacity);
   prompt.ids = std::move(asked.kept);
-  // The end of a turn is the first special token behind what an answer adds.
+  // The end of a turn is the first special token after what an answer adds.
   PromptIds unasked{UINT64_MAX}, answered{UINT64_MAX};
   HONE_TRY(render(turns, /*generationPrompt=*/false, unasked));
   turns.push_back({ChatRole::Assistant, "a", "", false});

@@ -18,7 +18,7 @@ inline constexpr const char *ReplayMark = "replayed";
 Result<bool> isOfReplay(const Options &options);
 
 /// Makes the updates of --replay from where its run started and writes the
-/// adapter, or the model, to --output: the bits that the run had behind its
+/// adapter, or the model, to --output: the bits that the run had after its
 /// last step. Settings are those of the file. Errors: as ReplayReader and
 /// Trainables; Usage when the file is of another model, method or start, or the
 /// folder has a run.

@@ -310,7 +310,7 @@ Status Run::writeAdapters(bool isDone) {
     return trainables.save(options.output);
   const bool leavesBest = isDone && options.loadBestModelAtEnd;
   const bool isLast = bestSoFar.step() == completed;
-  // A process that died behind the checkpoint left an adapter from before.
+  // A process that died after the checkpoint left an adapter from before.
   const bool isWritten = bestWritten == bestSoFar.step();
   const bool readsBest = !isLast && (leavesBest || !isWritten);
   Result<CheckpointStore::Found> best =
@@ -336,7 +336,7 @@ Status Run::writeAdapters(bool isDone) {
     return trainables.save(options.output);
   if (!readsBest)
     return Status::ok();
-  // What is trained is what the run ends with, whoever asks for it next.
+  // The parameters are again those that the run ends with.
   Result<CheckpointStore::Found> last = store.at(int64_t(completed));
   return last.isOk() ? readParameters(last.value()) : last.status();
 }

@@ -1,6 +1,6 @@
 //===- RunReport.cpp - report.html of a run -------------------------------===//
 //
-// What is drawn is JSON in a script element, and no character of it can end the
+// The curves are JSON in a script element, and no character of it can end the
 // element; the table of figures needs no script. The page is well-formed XML,
 // so that any reader can check it. Numbers have all their digits. Written piece
 // by piece: the file is never in memory.

@@ -13,7 +13,7 @@ namespace hone::rt {
 inline constexpr int64_t ShownTokens = 256;
 
 /// The sample as text, a JSON string for each stretch of tokens, and as ids.
-/// What the loss is taken from is in brackets, or green `inColour`. Without a
+/// Targets of the loss are in brackets, or green `inColour`. Without a
 /// tokenizer only ids.
 std::string describeSample(const Sample &sample, const Tokenizer *tokenizer,
                            bool inColour);

@@ -18,7 +18,7 @@ static std::atomic<int> received{0};
 static_assert(std::atomic<int>::is_always_lock_free); // or a signal could hang
 
 static void onSignal(int signal, bool isAsked) {
-  // Others come in pairs by themselves: SIGHUP behind SIGTERM when a session
+  // Others come in pairs by themselves: SIGHUP after SIGTERM when a session
   // ends, SIGXCPU every second.
   if (received != 0 && isAsked)
     endProcess(ExitCode(128 + signal));

@@ -41,7 +41,7 @@ public:
 
   /// Bytes before the first line that goes; all of them when none does.
   uint64_t prefix = 0;
-  bool keepsMore = false; ///< behind that line
+  bool keepsMore = false; ///< after that line
   bool isLog = true;
 
   /// Calls keep(line) for each that stays.
@@ -60,7 +60,7 @@ public:
       else if (line.size() == LongestLine)
         isLog = false;
       if (zeros > 0 || isTorn) {
-        // A power cut leaves zeros for what was not durable, and behind them
+        // A power cut leaves zeros for what was not durable, and after them
         // the rest of a line.
         isLog = isLog && (zeros > 0 || isText(line));
         isTorn = zeros > 0 || !isWhole;

@@ -38,8 +38,8 @@ class StepLog {
 public:
   StepLog() = default; ///< writes nothing
 
-  /// Opens or creates `path` for the run `name`, which has `completed` steps
-  /// behind it: its lines of later steps go, and a line that a kill cut off.
+  /// Opens or creates `path` for the run `name`, which has done `completed`
+  /// steps: its lines of later steps go, and a line that a kill cut off.
   /// Errors, with the file untouched: BadData when it is no log; Usage when
   /// lines must go while another run writes. CannotCreate, IoError.
   static Result<StepLog> open(const std::string &path, const std::string &name,

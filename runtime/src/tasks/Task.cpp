@@ -93,7 +93,7 @@ std::string Task::promptOf(const std::vector<std::string> &texts) const {
     rest.remove_prefix(brace + 3);
   }
   // MeZO strips the text with its candidate on the left, and of spaces on both
-  // sides; behind a prompt stand its own words.
+  // sides; after a prompt stand its own words.
   const size_t first = out.find_first_not_of(" \t\n\r\v\f");
   return first == std::string::npos ? "" : out.substr(first);
 }

@@ -1,7 +1,7 @@
 //===- TaskEncoder.h - From an example of a task to its candidates --------===//
 //
 // Prompt and candidate are tokenised as one text. The loss is of the tokens
-// behind the prompt's own number of them, as in MeZO's encode_prompt; nothing
+// after the prompt's own number of them, as in MeZO's encode_prompt; nothing
 // follows them, so that what is compared are the label's words alone.
 //
 //===----------------------------------------------------------------------===//
@@ -21,7 +21,7 @@ namespace hone::rt {
 
 class TaskEncoder {
 public:
-  /// Candidates of more than `most` tokens lose their beginning, behind what
+  /// Candidates of more than `most` tokens lose their beginning, after what
   /// the tokenizer puts first.
   TaskEncoder(const Task &task, const Tokenizer &tokenizer,
               TokenizerScratch &scratch, int64_t vocabularySize, uint64_t most)

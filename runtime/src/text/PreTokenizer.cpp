@@ -20,7 +20,7 @@ static constexpr int Letter = int(UnicodeClass::Letter);
 static constexpr int Number = int(UnicodeClass::Number);
 static constexpr int WhiteSpace = int(UnicodeClass::WhiteSpace);
 
-/// One code point, its class (or EndOfText) and the offset behind it.
+/// One code point, its class (or EndOfText) and the offset after it.
 struct PieceScanner::Peek {
   uint32_t point;
   int cls;

@@ -58,7 +58,7 @@ private:
 /// Cuts `text`, checked UTF-8, into pieces from left to right.
 class PieceScanner {
 public:
-  /// `isWhole` is false when more text will follow behind `text`.
+  /// `isWhole` is false when more text will follow after `text`.
   PieceScanner(PreTokenizerKind kind, std::string_view text, bool isWhole,
                JoinedPairs joined = {})
       : kind(kind), text(text), isWhole(isWhole), joined(joined) {}

@@ -25,7 +25,7 @@ public:
     normalizer.reset(text);
   }
 
-  /// What is behind the last character that stands in the first `bytes`, at
+  /// What is after the last character that stands in the first `bytes`, at
   /// least 1, of what is cut; no less than in the calls before. A part of a
   /// character counts as the whole. Of a
   /// run that NFC changes the last character stands for all of the run, each

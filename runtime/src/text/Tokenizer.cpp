@@ -2,7 +2,7 @@
 //
 // Text that needs no change is cut where it lies. Text that is normalised or
 // gets a space in front passes through a window that holds whole pieces: a
-// piece is only taken when the text behind it cannot change it.
+// piece is only taken when the text after it cannot change it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -291,7 +291,7 @@ Tokenizer::Outcome Tokenizer::encodeWindow(std::string_view window,
       return Outcome::Stopped;
   }
   taken = scanner.position();
-  // What is left of a window is the start of a piece.
+  // The rest of a window is the start of a piece.
   return !isWhole && window.size() - taken > LongestPiece ? Outcome::TooLong
                                                           : Outcome::Done;
 }

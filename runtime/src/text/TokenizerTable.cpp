@@ -245,7 +245,7 @@ const char *TokenizerTable::layOut() {
   return nullptr;
 }
 
-/// Checks every number behind the header. Returns what is wrong, or null.
+/// Checks every number after the header. Returns what is wrong, or null.
 const char *TokenizerTable::checkContents() const {
   // befores, afters and byte ids lie one after another.
   for (size_t i = 0; i < size_t(befores) + afters + 256; ++i)
