@@ -109,7 +109,7 @@ def rename_tensors(model, prefix, spec, settings):
     text = call(["honec", spec, "--stop-after=import", *options_of(settings)])
     text = re.sub(r'(hone\.call @[^ ]+ ")', rf'\g<1>{prefix}', text)
     text = re.sub(r"hone\.layers = \[.*?\]",
-                  lambda layers: layers[0].replace('"model.', f'"{prefix}model.'), text)
+                  lambda layers: re.sub(r'"(?=\w)', f'"{prefix}', layers[0]), text)
     file = model / "model.safetensors"
     raw = file.read_bytes()
     size = int.from_bytes(raw[:8], "little")
