@@ -52,8 +52,10 @@ static Status refuse(const Spec &spec, const std::string &target,
     auto location = dyn_cast<NameLoc>(op->getLoc());
     if (!location || !names(target, location.getName()))
       return;
-    isNorm |= isa<RmsNormOp, LayerNormOp>(op);
-    isTable |= isa<EmbeddingOp, PositionEmbeddingOp, LinearCrossEntropyOp>(op);
+    // It is not linear, or it would have an adapter.
+    for (Value operand : op->getOperands())
+      if (auto parameter = operand.getDefiningOp<ParameterOp>())
+        (parameter.getType().getRank() == 1 ? isNorm : isTable) = true;
   });
   std::vector<std::string> words = linearWords(module);
   return Status(
