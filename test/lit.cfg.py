@@ -33,6 +33,9 @@ if config.hone_shared and os.path.isdir(config.hone_shared):
 config.available_features.add(config.host_machine)
 if config.fuzzers:
     config.available_features.add("fuzzers")
+# NVIDIA's assembler, which a CUDA toolkit has.
+if lit.util.which("ptxas"):
+    config.available_features.add("ptxas")
 if os.path.exists("/proc/cpuinfo"):
     with open("/proc/cpuinfo") as cpuinfo:
         flags = set(cpuinfo.read().split())

@@ -85,6 +85,12 @@ struct ConvertToNvvm : public hone::impl::ConvertToNvvmBase<ConvertToNvvm> {
     target.addLegalOp<mlir::gpu::GPUModuleOp>();
     if (failed(applyFullConversion(module, target, std::move(patterns))))
       return signalPassFailure();
+    // Told how many threads there are, ptxas 13 spills registers of which it
+    // has plenty: it wants more workgroups on a multiprocessor.
+    module.walk([](LLVM::LLVMFuncOp kernel) {
+      kernel->removeAttr(NVVM::NVVMDialect::getReqntidAttrName());
+      kernel->removeAttr(NVVM::NVVMDialect::getMaxntidAttrName());
+    });
     // Memory whose size a launch says is declared and not defined; upstream has
     // an array of no bytes.
     module.walk([](LLVM::GlobalOp global) {

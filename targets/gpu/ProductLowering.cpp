@@ -271,9 +271,20 @@ void ProductLowering::tile(Value i, Value j) {
   finish(i, j, sums);
 }
 
+/// body(0), if one tile's side is all of `size`, or for each tile.
+static void forEachTile(TeamBuilder &b, Value size, int64_t side,
+                        function_ref<void(Value)> body) {
+  Value none = b.index(0);
+  std::optional<int64_t> most = upperBound(size);
+  if (!most || *most > side)
+    return b.loop(none, size, side, body);
+  // A loop would be one more for the device's compiler to keep track of.
+  b.when(b.isLess(none, size), [&] { body(none); });
+}
+
 void ProductLowering::lower() {
-  b.loop(b.index(0), op.getM(), rows, [&](Value i) {
-    b.loop(b.index(0), op.getN(), columns, [&](Value j) { tile(i, j); });
+  forEachTile(b, op.getM(), rows, [&](Value i) {
+    forEachTile(b, op.getN(), columns, [&](Value j) { tile(i, j); });
   });
 }
 
