@@ -26,6 +26,7 @@ struct ItemDescription {
   std::vector<uint32_t> values;
   uint32_t carried = 0, body = 0, stages = 1;
   std::string peer, channel, problem; ///< empty for none
+  std::vector<uint8_t> sides;         ///< empty: all are on the device
 };
 
 struct NumberDescription {
@@ -64,6 +65,14 @@ struct TrainableDescription {
   uint32_t layer = HONE_NO_LAYER;
 };
 
+struct KernelDescription {
+  std::string task;   ///< of a CPU, by symbol; empty on devices
+  std::string symbol; ///< in the device's text; empty on CPUs
+  std::string block, name;
+  uint32_t threads = 0, sharedBytes = 0; ///< see hone_kernel
+  std::vector<hone_field> fields;
+};
+
 struct ModuleDescription {
   std::string config; ///< JSON, see hone_module::config
   int64_t maxRows = 0;
@@ -81,6 +90,11 @@ struct ModuleDescription {
   std::vector<TrainableDescription> trainables;
   std::string weightDigests;    ///< see hone_module; empty without a file
   uint64_t weightFileBytes = 0; ///< 0 without a file
+  /// hone_module::device_target and device_code; empty on CPUs.
+  std::string deviceTarget, deviceCode;
+  /// Of the lowered module, see `tile.kernels`; whoever emits it fills them in,
+  /// and the items' sides.
+  std::vector<KernelDescription> kernels;
 };
 
 } // namespace hone

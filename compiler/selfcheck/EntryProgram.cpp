@@ -7,6 +7,7 @@
 #include "compiler/selfcheck/EntryProgram.h"
 
 #include "base/Dtype.h"
+#include "device/HostDevice.h"
 #include "passes/Passes.h"
 #include "passes/kernels/BlockFunctions.h"
 
@@ -119,8 +120,7 @@ llvm::Expected<EntryProgram> EntryProgram::build(mlir::ModuleOp module,
   item.run = program.function;
   description.schedules.emplace_back();
   description.schedules.back().items = {item};
-  auto loaded =
-      LoadedModule::load(module, target, description, hone_parallel_for);
+  auto loaded = LoadedModule::load(module, target, description);
   if (!loaded)
     return loaded.takeError();
   program.loaded = std::move(*loaded);
@@ -182,12 +182,18 @@ std::vector<int32_t> EntryProgram::readIntegers(llvm::StringRef region,
 }
 
 void EntryProgram::run(int64_t rows, rt::Pool &pool) {
-  scratch.assign(loaded->thread_bytes * pool.threads() + 64, '\xff');
   std::vector<char *> values;
   for (int64_t offset : boundary)
     values.push_back(arena + offset);
-  hone_frame frame = {
-      pool.handle(),           arena,          arena, arena + work,
-      align64(scratch.data()), weights.data(), rows};
+  rt::HostDevice device(pool);
+  rt::Result<hone_frame> prepared = device.load(*loaded, {weights.data(), {}});
+  if (!prepared.isOk())
+    llvm::report_fatal_error(prepared.status().render().c_str());
+  hone_frame frame = prepared.value();
+  memset(frame.thread_scratch, 0xff, loaded->thread_bytes * pool.threads());
+  frame.arena = frame.batch = arena;
+  frame.work = arena + work;
+  frame.rows = rows;
+  frame.numbers = values.data();
   loaded->schedules[0].items[0].run(&frame, values.data());
 }

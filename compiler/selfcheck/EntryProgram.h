@@ -1,7 +1,7 @@
 //===- EntryProgram.h - One entry of a module, run in this process --------===//
 //
 // Placement, kernels and code generation are the real ones, and so is the
-// thread pool; only the frame is made by hand. Memory that a run must not read
+// device; only the frame is made by hand. Memory that a run must not read
 // is filled with NaN, so a kernel that strays shows it in its result.
 //
 //===----------------------------------------------------------------------===//
@@ -67,7 +67,7 @@ private:
   std::vector<int64_t> boundary;
   int64_t boundaryEnd = 0, work = 0;
   std::vector<const void *> weights;
-  std::vector<char> arenaStorage, scratch;
+  std::vector<char> arenaStorage;
   char *arena = nullptr;
 };
 

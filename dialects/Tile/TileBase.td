@@ -40,6 +40,7 @@ def TileDialect : Dialect {
     target, never on threads or on the order of iterations.
   }];
   let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
   let extraClassDeclaration = [{
     /// Module attribute, i64: bytes of private scratch that each thread needs.
     /// Set where `tile.parallel` is outlined, read when the module is emitted.
@@ -50,6 +51,12 @@ def TileDialect : Dialect {
     /// kernels are made.
     static constexpr ::llvm::StringLiteral kTableBytesAttrName =
         "tile.table_bytes";
+    /// Module attribute, an array of `#tile.kernel`: what `hone_launch` runs, by
+    /// number. Set where `tile.parallel` is outlined.
+    static constexpr ::llvm::StringLiteral kKernelsAttrName = "tile.kernels";
+    /// Function attribute, i8 for each value that an entry is called with:
+    /// hone_item::sides. Set where names become addresses.
+    static constexpr ::llvm::StringLiteral kSidesAttrName = "tile.sides";
     /// Function attribute, unit: the runtime calls it.
     static constexpr ::llvm::StringLiteral kEntryAttrName = "tile.entry";
     /// Function attribute, unit: it runs on the host and has no kernels.
@@ -98,6 +105,63 @@ def BaseWork : I32EnumAttrCase<"work", 2>;
 def MemoryBaseAttr : I32EnumAttr<"MemoryBase", "memory that an entry is given",
                            [BaseArena, BaseBatch, BaseWork]> {
   let cppNamespace = "::hone::tile";
+}
+
+def AccessNone : I32EnumAttrCase<"none", 0>;
+def AccessRead : I32EnumAttrCase<"read", 1>;
+def AccessWrite : I32EnumAttrCase<"write", 2>;
+def AccessBoth : I32EnumAttrCase<"both", 3>;
+def AccessAttr : I32EnumAttr<"Access", "what a kernel does with the memory that a "
+                             "field of its closure is the address of",
+                             [AccessNone, AccessRead, AccessWrite, AccessBoth]> {
+  let cppNamespace = "::hone::tile";
+}
+
+def TileField : AttrDef<TileDialect, "Field"> {
+  let mnemonic = "field";
+  let summary = "a field of a kernel's closure";
+  let description = [{
+    Bytes from the closure's start, how many there are, and what the kernel does
+    with the memory that it is the address of: `none` for a number.
+
+    Example:
+
+    ```mlir
+    #tile.field<8, 8, read>
+    ```
+  }];
+  let parameters = (ins "uint32_t":$offset, "uint32_t":$bytes,
+                        EnumParameter<AccessAttr>:$access);
+  let assemblyFormat = "`<` $offset `,` $bytes `,` $access `>`";
+}
+
+def TileKernel : AttrDef<TileDialect, "Kernel"> {
+  let mnemonic = "kernel";
+  let summary = "what a launch runs";
+  let description = [{
+    The compiler's side of `hone_kernel`. `symbol` is a task on CPUs, and else the
+    kernel's name in the device's text, of whose threads and shared memory the
+    numbers speak. `block` and `name` are for people.
+
+    Example:
+
+    ```mlir
+    #tile.kernel<"decoder.task0" of "decoder", "lora_linear q_proj"
+                 fields[<8, 8, read>]>
+    #tile.kernel<"decoder_kernel0" of "decoder", "lora_linear q_proj"
+                 threads 256 shared 16384 fields[<0, 8, both>]>
+    ```
+  }];
+  let parameters = (ins "::mlir::StringAttr":$symbol,
+                        "::mlir::StringAttr":$block,
+                        "::mlir::StringAttr":$kernelName,
+                        DefaultValuedParameter<"uint32_t", "0">:$threads,
+                        DefaultValuedParameter<"uint32_t", "0">:$sharedBytes,
+                        OptionalArrayRefParameter<"::hone::tile::FieldAttr">:$fields);
+  let assemblyFormat = [{
+    `<` $symbol `of` $block `,` $kernelName (`threads` $threads^)?
+    (`shared` $sharedBytes^)? `fields` `[` (`]`) : ($fields^ `]`)? `>`
+  }];
 }
 
 def CombineAdd : I32EnumAttrCase<"add", 0>;

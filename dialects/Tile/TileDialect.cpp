@@ -15,10 +15,17 @@ using namespace hone::tile;
 
 #include "dialects/Tile/TileEnums.cpp.inc"
 
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Tile/TileAttrs.cpp.inc"
+
 #define GET_TYPEDEF_CLASSES
 #include "dialects/Tile/TileTypes.cpp.inc"
 
 void TileDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/Tile/TileAttrs.cpp.inc"
+      >();
   addTypes<
 #define GET_TYPEDEF_LIST
 #include "dialects/Tile/TileTypes.cpp.inc"

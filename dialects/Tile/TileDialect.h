@@ -20,6 +20,9 @@
 #include "dialects/Tile/TileDialect.h.inc"
 #include "dialects/Tile/TileEnums.h.inc"
 
+#define GET_ATTRDEF_CLASSES
+#include "dialects/Tile/TileAttrs.h.inc"
+
 #define GET_TYPEDEF_CLASSES
 #include "dialects/Tile/TileTypes.h.inc"
 

@@ -1,9 +1,9 @@
 //===- BindFrame.cpp - Functions take the frame that the runtime has ------===//
 //
 // Above, an entry's memory has names; here the names become fields of
-// hone_frame. The frame goes to whoever runs parallel loops or gives hints
-// about pages, since the pool, the scratch of its threads and the weights' file
-// are found through it.
+// hone_frame. The frame goes to whoever launches kernels or gives hints about
+// pages, since the device, the scratch of its threads and the weights' file are
+// found through it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -77,6 +77,36 @@ static FrameField fieldOf(tile::MemoryBase base) {
   llvm_unreachable("unknown base");
 }
 
+/// Notes who uses the values that the entry is called with: hone_item::sides.
+static void markSides(func::FuncOp entry) {
+  SmallVector<int8_t> sides;
+  entry.walk([&](tile::ArgumentOp argument) {
+    auto index = size_t(argument.getIndex());
+    if (index >= sides.size())
+      sides.resize(index + 1);
+    for (Operation *user : argument.getBuffer().getUsers())
+      sides[index] |= isa<tile::NumberOp>(user) ? HONE_ON_HOST : HONE_ON_DEVICE;
+  });
+  entry->setAttr(tile::TileDialect::kSidesAttrName,
+                 DenseI8ArrayAttr::get(entry.getContext(), sides));
+}
+
+/// Replaces the numbers that the entry reads by what the host has of them.
+static void bindNumbers(func::FuncOp entry) {
+  Value frame = entry.getArgument(0);
+  entry.walk([&](tile::NumberOp number) {
+    OpBuilder b(number);
+    Location loc = number.getLoc();
+    auto argument = number.getBuffer().getDefiningOp<tile::ArgumentOp>();
+    Value numbers = loadFrameField(b, loc, frame, FrameField::Numbers);
+    Value buffer = loadFromTable(b, loc, numbers, argument.getIndex(),
+                                 argument.getBuffer().getType());
+    number.getNumber().replaceAllUsesWith(
+        memref::LoadOp::create(b, loc, buffer, number.getIndices()));
+    number.erase();
+  });
+}
+
 /// Replaces what the entry names by what is in its frame and values.
 static void bindNames(func::FuncOp entry) {
   Value frame = entry.getArgument(0), values = entry.getArgument(1);
@@ -110,10 +140,6 @@ static void bindNames(func::FuncOp entry) {
               return loadFromTable(b, loc, values, argument.getIndex(),
                                    argument.getBuffer().getType());
             })
-            .Case([&](tile::NumberOp number) {
-              return memref::LoadOp::create(b, loc, number.getBuffer(),
-                                            number.getIndices());
-            })
             .Default(Value());
     if (!bound)
       return;
@@ -134,6 +160,10 @@ struct BindFrame : public hone::impl::BindFrameBase<BindFrame> {
     for (func::FuncOp function : functions) {
       if (isEntry(function)) {
         prependPointers(function, 2);
+        if (!function->hasAttr(tile::TileDialect::kHostAttrName)) {
+          markSides(function);
+          bindNumbers(function);
+        }
         bindNames(function);
         function->removeAttr(tile::TileDialect::kEntryAttrName);
       } else if (withFrame.contains(function)) {

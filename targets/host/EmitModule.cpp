@@ -7,8 +7,7 @@
 
 #include "targets/host/EmitModule.h"
 
-#include "targets/host/HostPasses.h"
-
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DataLayout.h"
 #include "llvm/IR/DerivedTypes.h"
@@ -56,6 +55,9 @@ public:
   Constant *bytes(llvm::StringRef value) {
     return global(llvm::ConstantDataArray::getString(context, value,
                                                      /*AddNull=*/false));
+  }
+  Constant *bytesOrNull(llvm::ArrayRef<uint8_t> values) {
+    return values.empty() ? null() : bytes(llvm::toStringRef(values));
   }
   Constant *shape(llvm::ArrayRef<int64_t> dimensions) {
     llvm::SmallVector<uint64_t> words(dimensions.begin(), dimensions.end());
@@ -111,7 +113,8 @@ static Constant *buildSchedule(TableBuilder &t, const ScheduleDescription &s) {
              t.u32(item.batch), t.u64(item.work), t.indices(item.values),
              t.u32(item.values.size()), t.u32(item.carried), t.u32(item.body),
              t.u32(item.stages), t.stringOrNull(item.peer),
-             t.stringOrNull(item.channel), t.stringOrNull(item.problem)});
+             t.stringOrNull(item.channel), t.stringOrNull(item.problem),
+             t.bytesOrNull(item.sides)});
       });
   Constant *values = t.table<hone_value>(s.values, [&](const hone_value &v) {
     return t.record({t.u64(v.offset), t.u64(v.stride), t.u64(v.bytes),
@@ -131,8 +134,7 @@ static Constant *buildSchedule(TableBuilder &t, const ScheduleDescription &s) {
 }
 
 /// The fields of hone_module, in order.
-static Constant *buildModule(TableBuilder &t, llvm::Module &module,
-                             const ModuleDescription &d) {
+static Constant *buildModule(TableBuilder &t, const ModuleDescription &d) {
   Constant *schedules = t.table<ScheduleDescription>(
       d.schedules, [&](const ScheduleDescription &schedule) {
         return buildSchedule(t, schedule);
@@ -149,16 +151,17 @@ static Constant *buildModule(TableBuilder &t, llvm::Module &module,
                          t.shape(trainable.shape), t.u64(trainable.offset),
                          t.u32(trainable.transposed), t.u32(trainable.layer)});
       });
-  std::vector<llvm::Function *> tasks;
-  for (llvm::Function &function : module)
-    if (function.hasFnAttribute(kKernelAttrName))
-      tasks.push_back(&function);
-  Constant *kernels =
-      t.table<llvm::Function *>(tasks, [&](llvm::Function *const &task) {
-        auto [block, name] = task->getFnAttribute(kKernelAttrName)
-                                 .getValueAsString()
-                                 .split(": ");
-        return t.record({task, t.string(block), t.string(name)});
+  Constant *kernels = t.table<KernelDescription>(
+      d.kernels, [&](const KernelDescription &kernel) {
+        Constant *fields =
+            t.table<hone_field>(kernel.fields, [&](const hone_field &field) {
+              return t.record({t.u32(field.offset), t.u32(field.bytes),
+                               t.u32(field.access)});
+            });
+        return t.record({t.function(kernel.task), t.stringOrNull(kernel.symbol),
+                         t.string(kernel.block), t.string(kernel.name),
+                         t.u32(kernel.threads), t.u32(kernel.sharedBytes),
+                         fields, t.u32(kernel.fields.size())});
       });
   return t.record({t.u32(sizeof(hone_module)),
                    t.u32(HONE_ABI_VERSION),
@@ -183,9 +186,17 @@ static Constant *buildModule(TableBuilder &t, llvm::Module &module,
                    t.u32(d.inputs.size()),
                    t.u32(d.weights.size()),
                    t.u32(d.trainables.size()),
-                   t.u32(tasks.size()),
+                   t.u32(d.kernels.size()),
                    t.bytes(d.weightDigests),
-                   t.u64(d.weightFileBytes)});
+                   t.u64(d.weightFileBytes),
+                   t.stringOrNull(d.deviceTarget),
+                   t.stringOrNull(d.deviceCode),
+                   t.u64(d.deviceCode.size())});
+}
+
+static llvm::Error missing(llvm::StringRef who, const std::string &symbol) {
+  return llvm::createStringError(who + " names the function '" + symbol +
+                                 "', which the module does not define");
 }
 
 llvm::Error hone::emitModuleTables(llvm::Module &module,
@@ -194,15 +205,16 @@ llvm::Error hone::emitModuleTables(llvm::Module &module,
     for (const ItemDescription &item : schedule.items)
       for (const std::string &symbol : {item.run, item.otherwise})
         if (!symbol.empty() && !module.getFunction(symbol))
-          return llvm::createStringError("an item names the function '" +
-                                         symbol +
-                                         "', which the module does not define");
+          return missing("an item", symbol);
+  for (const KernelDescription &kernel : description.kernels)
+    if (!kernel.task.empty() && !module.getFunction(kernel.task))
+      return missing("a kernel", kernel.task);
   for (llvm::GlobalValue &value : module.global_values())
     if (!value.isDeclaration())
       value.setLinkage(llvm::GlobalValue::InternalLinkage);
 
   TableBuilder tables(module);
-  Constant *value = buildModule(tables, module, description);
+  Constant *value = buildModule(tables, description);
   new llvm::GlobalVariable(module, value->getType(), /*isConstant=*/true,
                            llvm::GlobalValue::ExternalLinkage, value,
                            kModuleSymbol);

@@ -16,7 +16,7 @@
 namespace hone {
 
 enum class FrameField : int32_t {
-  Pool,
+  Device,
   Arena,
   Batch,
   Work,
@@ -24,12 +24,14 @@ enum class FrameField : int32_t {
   Weights,
   Rows, ///< the only one that is no pointer
   Streaming,
+  Numbers,
 };
 
 static_assert(offsetof(hone_frame, rows) == 8 * int(FrameField::Rows) &&
               offsetof(hone_frame, batch) == 8 * int(FrameField::Batch) &&
               offsetof(hone_frame, thread_scratch) ==
-                  8 * int(FrameField::ThreadScratch));
+                  8 * int(FrameField::ThreadScratch) &&
+              offsetof(hone_frame, numbers) == 8 * int(FrameField::Numbers));
 
 /// Loads a field of `frame`, an LLVM pointer: an i64, or a pointer.
 mlir::Value loadFrameField(mlir::OpBuilder &builder, mlir::Location loc,

@@ -23,9 +23,8 @@ namespace hone {
 #define GEN_PASS_REGISTRATION
 #include "targets/host/HostPasses.h.inc"
 
-/// LLVM function attribute of a task: "BLOCK: KERNEL", which becomes its
-/// hone_kernel.
-inline constexpr llvm::StringLiteral kKernelAttrName = "hone-kernel";
+/// Function attribute, unit: see isTask.
+inline constexpr llvm::StringLiteral kTaskAttrName = "tile.task";
 
 /// What is left of the tile dialect on any device: `!tile.memory` and
 /// `tile.view`.

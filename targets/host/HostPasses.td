@@ -23,7 +23,8 @@ def BindFrame : Pass<"hone-host-bind-frame", "::mlir::ModuleOp"> {
   let description = [{
     Entries become functions of type `hone_entry_fn`, and what `tile.base`,
     `tile.rows`, `tile.weight` and `tile.argument` name is loaded from their two
-    arguments. Functions that run parallel loops or give hints about pages, or
+    arguments. What `tile.number` reads is where the host has it. Sets `tile.sides`
+    on entries. Functions that run parallel loops or give hints about pages, or
     call one that does, take the frame as their first argument.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect",
@@ -36,10 +37,10 @@ def OutlineParallel : Pass<"hone-host-outline-parallel", "::mlir::ModuleOp"> {
   let summary = "turn parallel loops into tasks of the runtime's pool";
   let description = [{
     Needs: `hone-host-size-scratch` and `hone-host-bind-frame`. Moves each
-    `tile.parallel` body to an internal function of type `hone_task` and calls
-    `hone_parallel_for`. Captured values travel in a struct on the caller's
-    stack, constants are cloned. Private buffers become slices of the thread's
-    scratch.
+    `tile.parallel` body to an internal function of type `hone_task`, adds it to
+    the module's `tile.kernels` and calls `hone_launch` with its number. Captured
+    values travel in a struct on the caller's stack, after the frame; constants
+    are cloned. Private buffers become slices of the thread's scratch.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect",
                            "::mlir::arith::ArithDialect",

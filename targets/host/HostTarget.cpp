@@ -105,6 +105,42 @@ llvm::Error HostTarget::writeText(llvm::StringRef text, llvm::StringRef path) {
   });
 }
 
+/// What lowering has found out about kernels and entries.
+static void describeKernels(ModuleOp module, ModuleDescription &description) {
+  if (auto kernels =
+          module->getAttrOfType<ArrayAttr>(tile::TileDialect::kKernelsAttrName))
+    for (auto kernel : kernels.getAsRange<tile::KernelAttr>()) {
+      KernelDescription &described = description.kernels.emplace_back();
+      bool isTask = kernel.getThreads() == 0;
+      (isTask ? described.task : described.symbol) = kernel.getSymbol().str();
+      described.block = kernel.getBlock().str();
+      described.name = kernel.getKernelName().str();
+      described.threads = kernel.getThreads();
+      described.sharedBytes = kernel.getSharedBytes();
+      for (tile::FieldAttr field : kernel.getFields())
+        described.fields.push_back(
+            {field.getOffset(), field.getBytes(), uint32_t(field.getAccess())});
+    }
+  SymbolTable symbols(module);
+  for (ScheduleDescription &schedule : description.schedules)
+    for (ItemDescription &item : schedule.items) {
+      if (item.kind != HONE_RUN)
+        continue;
+      item.sides.resize(item.values.size());
+      for (const std::string &symbol : {item.run, item.otherwise}) {
+        Operation *entry = symbol.empty() ? nullptr : symbols.lookup(symbol);
+        auto sides = entry ? entry->getAttrOfType<DenseI8ArrayAttr>(
+                                 tile::TileDialect::kSidesAttrName)
+                           : nullptr;
+        if (!sides)
+          continue;
+        size_t known = std::min<size_t>(sides.size(), item.sides.size());
+        for (size_t i = 0; i < known; ++i)
+          item.sides[i] |= uint8_t(sides[i]);
+      }
+    }
+}
+
 llvm::Expected<std::unique_ptr<llvm::Module>>
 HostTarget::translate(ModuleOp module, llvm::LLVMContext &context,
                       ModuleDescription description) const {
@@ -121,6 +157,7 @@ HostTarget::translate(ModuleOp module, llvm::LLVMContext &context,
   if (auto bytes = module->getAttrOfType<IntegerAttr>(
           tile::TileDialect::kThreadBytesAttrName))
     description.threadBytes = bytes.getInt();
+  describeKernels(module, description);
   if (llvm::Error error = emitModuleTables(*translated, description))
     return error;
   return translated;

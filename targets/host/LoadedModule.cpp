@@ -38,8 +38,7 @@ emitObject(mlir::ModuleOp module, const Target &target,
 
 llvm::Expected<LoadedModule>
 LoadedModule::load(mlir::ModuleOp module, const Target &target,
-                   const ModuleDescription &description,
-                   ParallelFor parallelFor) {
+                   const ModuleDescription &description) {
   // As a training binary does; it also asks for what must be asked for.
   std::string missing = rt::missingCpuFeature(target.features());
   if (!missing.empty())
@@ -61,8 +60,8 @@ LoadedModule::load(mlir::ModuleOp module, const Target &target,
     return process.takeError();
   library.addGenerator(std::move(*process));
   if (llvm::Error error = library.define(llvm::orc::absoluteSymbols(
-          {{loader.mangleAndIntern("hone_parallel_for"),
-            {llvm::orc::ExecutorAddr::fromPtr(parallelFor),
+          {{loader.mangleAndIntern("hone_launch"),
+            {llvm::orc::ExecutorAddr::fromPtr(hone_launch),
              llvm::JITSymbolFlags::Exported}}})))
     return error;
   if (llvm::Error error = loader.addObjectFile(std::move(*object)))

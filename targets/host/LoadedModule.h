@@ -19,18 +19,14 @@ class LLJIT;
 
 namespace hone {
 
-/// The type of hone_parallel_for.
-using ParallelFor = void (*)(hone_pool *, hone_task, void *, int64_t);
-
 class LoadedModule {
 public:
   LoadedModule();
-  /// What `target` emits for the lowered `module`; its loops run by
-  /// `parallelFor`. An error if this machine cannot run it.
-  static llvm::Expected<LoadedModule> load(mlir::ModuleOp module,
-                                           const Target &target,
-                                           const ModuleDescription &description,
-                                           ParallelFor parallelFor);
+  /// What `target` emits for the lowered `module`. An error if this machine
+  /// cannot run it.
+  static llvm::Expected<LoadedModule>
+  load(mlir::ModuleOp module, const Target &target,
+       const ModuleDescription &description);
   ~LoadedModule();
   LoadedModule(LoadedModule &&other) noexcept;
   LoadedModule &operator=(LoadedModule &&other) noexcept;

@@ -1,8 +1,8 @@
 //===- GuardedDevice.h - A device whose memory nobody else can touch ------===//
 //
-// Entries run on the host's processor, but arena, scratch and weights are
-// mapped without any permission outside of copies and launches: whoever passes
-// by the device crashes.
+// Kernels run on the host's processor, but arena, scratch and weights are
+// mapped without any permission outside of kernels and copies: whoever passes
+// by the device crashes, host code of entries included.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,8 +48,9 @@ public:
       copyIn(uploads.back().address(), weights.addresses[i], bytes);
       table.push_back(uploads.back().address());
     }
+    kernels = module.kernels;
     hone_frame frame = {};
-    frame.pool = pool.handle();
+    frame.device = handle();
     frame.thread_scratch = scratch.address();
     frame.weights = table.data();
     return frame;
@@ -67,10 +68,10 @@ public:
   void copy(char *to, const char *from, uint64_t bytes) override {
     open([&] { memmove(to, from, bytes); });
   }
-  void launch(hone_entry_fn entry, const hone_frame &frame,
-              char *const *values) override {
-    open([&] { entry(&frame, values); });
+  void launch(uint32_t kernel, void *closure, int64_t count) override {
+    open([&] { pool.run(kernels[kernel].task, closure, count); });
   }
+  void observe(rt::KernelObserver *) override {}
   rt::Status wait() override { return rt::Status::ok(); }
 
 private:
@@ -101,6 +102,7 @@ private:
   }
 
   rt::Pool &pool;
+  const hone_kernel *kernels = nullptr;
   std::map<char *, uint64_t> regions;
   std::vector<const void *> table;
   std::vector<rt::DeviceMemory> uploads;

@@ -6,6 +6,7 @@
 
 #include "test/targets/TileProgram.h"
 
+#include "device/Device.h"
 #include "dialects/Tile/TileDialect.h"
 #include "targets/Target.h"
 
@@ -18,15 +19,49 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/TargetParser/Host.h"
 
+#include <cstring>
+
 using namespace hone;
 
 static constexpr int64_t kThreads = 2;
 
-static void parallelFor(hone_pool *, hone_task task, void *closure,
-                        int64_t count) {
-  for (int64_t i = count - 1; i >= 0; --i)
-    task(closure, i, i % kThreads);
-}
+/// Runs iterations one by one, the last first. Memory is the test's own.
+class TileProgram::BackwardDevice final : public rt::Device {
+public:
+  rt::Result<rt::DeviceMemory> allocate(uint64_t) override {
+    return rt::DeviceMemory();
+  }
+  rt::Result<hone_frame> load(const hone_module &module,
+                              const rt::MappedWeights &weights) override {
+    kernels = module.kernels;
+    hone_frame frame = {};
+    frame.device = handle();
+    frame.weights = weights.addresses;
+    return frame;
+  }
+  void launch(uint32_t kernel, void *closure, int64_t count) override {
+    for (int64_t i = count - 1; i >= 0; --i)
+      kernels[kernel].task(closure, i, i % kThreads);
+  }
+  void observe(rt::KernelObserver *) override {}
+  bool isHostVisible() const override { return true; }
+  void copyIn(char *to, const void *from, uint64_t bytes) override {
+    memcpy(to, from, bytes);
+  }
+  rt::Status copyOut(void *to, const char *from, uint64_t bytes) override {
+    memcpy(to, from, bytes);
+    return rt::Status::ok();
+  }
+  void copy(char *to, const char *from, uint64_t bytes) override {
+    memmove(to, from, bytes);
+  }
+  rt::Status wait() override { return rt::Status::ok(); }
+
+private:
+  void free(char *, uint64_t) override {}
+
+  const hone_kernel *kernels = nullptr;
+};
 
 std::string hone::entryFunction(llvm::StringRef body) {
   return (R"(
@@ -87,14 +122,17 @@ TileProgram::TileProgram(llvm::StringRef ir, llvm::StringRef targetName,
   if (!module || failed(pm.run(*module)))
     check(llvm::createStringError("invalid IR:\n" + ir));
 
-  loaded =
-      check(LoadedModule::load(*module, *target, description, parallelFor));
+  loaded = check(LoadedModule::load(*module, *target, description));
+  device = std::make_unique<BackwardDevice>();
   scratch.resize(loaded->thread_bytes * kThreads + 64);
 }
 
+TileProgram::~TileProgram() = default;
+
 void TileProgram::run(void *arena, int64_t rows, const void *const *weights) {
-  char *base = static_cast<char *>(arena);
-  hone_frame frame = {nullptr, base, base, base, align64(scratch.data()),
-                      weights, rows};
+  hone_frame frame = device->load(*loaded, {weights, {}}).value();
+  frame.arena = frame.batch = frame.work = static_cast<char *>(arena);
+  frame.thread_scratch = align64(scratch.data());
+  frame.rows = rows;
   loaded->schedules[0].items[0].run(&frame, nullptr);
 }

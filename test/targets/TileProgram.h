@@ -1,7 +1,7 @@
 //===- TileProgram.h - Compile tile IR and run it in this process ---------===//
 //
-// The pool is serial and runs iterations backwards, so code
-// that relies on an order fails.
+// The device is serial and runs iterations backwards, so code that relies on an
+// order fails.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,6 +34,8 @@ public:
   TileProgram(llvm::StringRef ir, llvm::StringRef target = "native",
               ModuleDescription description = defaultDescription());
 
+  ~TileProgram();
+
   /// One entry, "main", in hone_entry_main.
   static ModuleDescription defaultDescription();
 
@@ -43,7 +45,10 @@ public:
   const hone_module &module() const { return *loaded; }
 
 private:
+  class BackwardDevice;
+
   LoadedModule loaded;
+  std::unique_ptr<BackwardDevice> device;
   std::vector<char> scratch;
 };
 

@@ -161,9 +161,15 @@ template <typename T, uint32_t Optimizer> struct Bigram {
           rate * mean / (root + scalar(frame, Epsilon)));
   }
 
+  enum Kernel : uint32_t { Row, GradientA, GradientB, Update };
+
+  /// The closure is the frame alone.
+  static void launch(const hone_frame *frame, Kernel kernel, int64_t count) {
+    hone_launch(frame, kernel, const_cast<hone_frame *>(frame), count);
+  }
+
   static void loss(const hone_frame *frame, char *const *) {
-    void *closure = const_cast<hone_frame *>(frame);
-    hone_parallel_for(frame->pool, rowTask, closure, frame->rows);
+    launch(frame, Row, frame->rows);
     double sum = 0;
     for (int64_t row = 0; row < frame->rows; ++row)
       sum += at<double>(frame, rowLoss)[row];
@@ -172,14 +178,12 @@ template <typename T, uint32_t Optimizer> struct Bigram {
 
   static void gradientEntry(const hone_frame *frame, char *const *values) {
     loss(frame, values);
-    void *closure = const_cast<hone_frame *>(frame);
-    hone_parallel_for(frame->pool, gradientATask, closure, R);
-    hone_parallel_for(frame->pool, gradientBTask, closure, V);
+    launch(frame, GradientA, R);
+    launch(frame, GradientB, V);
   }
 
   static void update(const hone_frame *frame, char *const *) {
-    hone_parallel_for(frame->pool, updateTask, const_cast<hone_frame *>(frame),
-                      int64_t(elements));
+    launch(frame, Update, int64_t(elements));
   }
 
   static void zeroGradient(const hone_frame *frame, char *const *) {
@@ -372,6 +376,11 @@ const hone_module Bigram<T, Optimizer>::module = [] {
        HONE_NO_LAYER},
       {"model.bigram.lora_B.weight", 2, HONE_INIT_ZERO, shapeB, R * V, 0,
        HONE_NO_LAYER}};
+  static const hone_kernel kernels[] = {
+      {rowTask, nullptr, "gradient", "loss", 0, 0, nullptr, 0},
+      {gradientATask, nullptr, "gradient", "lora_A", 0, 0, nullptr, 0},
+      {gradientBTask, nullptr, "gradient", "lora_B", 0, 0, nullptr, 0},
+      {updateTask, nullptr, "update", "theta", 0, 0, nullptr, 0}};
   hone_module m = {};
   m.struct_size = sizeof(hone_module);
   m.abi_version = HONE_ABI_VERSION;
@@ -389,6 +398,8 @@ const hone_module Bigram<T, Optimizer>::module = [] {
   m.inputs = inputs;
   m.weights = weights;
   m.trainables = trainables;
+  m.kernels = kernels;
+  m.kernel_count = 4;
   m.schedule_count = sizeof(schedules) / sizeof(schedules[0]);
   m.input_count = sizeof(inputs) / sizeof(inputs[0]);
   m.weight_count = 1;

@@ -102,15 +102,22 @@ protected:
   static int64_t &number(char *place) {
     return *reinterpret_cast<int64_t *>(place);
   }
-  static void addOne(const hone_frame *, char *const *values) {
-    number(values[1]) = number(values[0]) + 1;
+  static void addOne(void *closure, int64_t, int64_t) {
+    auto *places = static_cast<char **>(closure);
+    number(places[1]) = number(places[0]) + 1;
   }
-  /// value[to] = value[from] + 1, by an entry.
+  /// value[to] = value[from] + 1, by a kernel.
   static void launch(Device &device, Values &values, uint32_t to,
                      uint32_t from) {
+    static const hone_kernel kernel = {addOne, nullptr, "",      "",
+                                       0,      0,       nullptr, 0};
+    hone_module module = {};
+    module.kernels = &kernel;
+    auto frame = device.load(module, {});
+    ASSERT_TRUE(frame.isOk());
     char *places[] = {values.onDevice(from, Values::Use::Read),
                       values.onDevice(to, Values::Use::Write)};
-    device.launch(addOne, {}, places);
+    hone_launch(&frame.value(), 0, places, 1);
   }
 
   // The last one has a slot for every other iteration.

@@ -45,7 +45,7 @@ TEST_P(PoolTest, RunsEveryIndexOnce) {
   for (int64_t count : {0, 1, 2, 3, 7, 64, 1000}) {
     Visits visits{std::vector<int>(size_t(count)),
                   std::vector<int64_t>(size_t(count))};
-    hone_parallel_for(pool.value()->handle(), visit, &visits, count);
+    pool.value()->run(visit, &visits, count);
     for (int times : visits.perIndex)
       EXPECT_EQ(times, 1);
     for (int64_t thread : visits.threadOf) {

@@ -1,9 +1,13 @@
 //===- runtime.h - The C ABI between generated code and the runtime -------===//
 //
 // A compiled training binary is two halves. The generated half exports one
-// constant, `hone_compiled_module`, and calls `hone_parallel_for` and, where it
+// constant, `hone_compiled_module`, and calls `hone_launch` and, where it
 // streams weights, `hone_prefetch` and `hone_release`. The runtime half owns
 // everything else: memory, threads, data, files.
+//
+// Generated code is two halves again. Entries are host code, which fills
+// closures and launches kernels; kernels compute, on the device. What an entry
+// is given are addresses of the device, which it hands on and never follows.
 //
 // All memory that a step touches is one arena whose size and layout are
 // constants of the module, so the peak is known before the first step.
@@ -19,7 +23,7 @@
 extern "C" {
 #endif
 
-#define HONE_ABI_VERSION 11u
+#define HONE_ABI_VERSION 12u
 
 typedef enum hone_dtype {
   HONE_F32 = 0,
@@ -71,31 +75,32 @@ static inline uint64_t hone_mapped_bytes(uint64_t weights, uint64_t resident,
 /* Of the weights file, for each of hone_module::weight_digests. */
 #define HONE_DIGEST_PART_BYTES (1024 * 1024)
 
-typedef struct hone_pool hone_pool;
-
-/* One iteration of a parallel loop. `thread` is in [0, pool threads) and is
-   unique among the iterations that run at the same time. */
-typedef void (*hone_task)(void *closure, int64_t index, int64_t thread);
-
-/* Runs task(closure, 0 .. count-1, thread) and returns when all have ended.
-   Which thread runs which index is not determined; no index may depend on
-   another, so results never depend on the number of threads. */
-void hone_parallel_for(hone_pool *pool, hone_task task, void *closure,
-                       int64_t count);
-
+/* What runs the kernels of a module. */
+typedef struct hone_device hone_device;
 typedef struct hone_streaming hone_streaming;
 
-/* What an entry point is called with. */
+/* What an entry point is called with. Addresses are the device's. */
 typedef struct hone_frame {
-  hone_pool *pool;
+  hone_device *device;
   char *arena; /* 64-byte aligned, module->arena_bytes */
   char *batch; /* where inputs count their offsets from: see hone_slot */
   char *work;  /* the working set of this call */
-  char *thread_scratch;       /* 64-byte aligned, threads x thread_bytes */
+  char *thread_scratch;       /* on CPUs: 64-byte aligned, threads x
+                                 thread_bytes */
   const void *const *weights; /* parallel to module->weights */
   int64_t rows;               /* tokens in this batch, 1 .. max_rows */
   hone_streaming *streaming;  /* of the weights' file; null: pages stay */
+  char *const *numbers; /* parallel to the values that an entry is called with:
+                           where the host reads those of HONE_ON_HOST */
 } hone_frame;
+
+/* Runs kernel `kernel` of module->kernels for each index in [0, count), in no
+   particular order. The closure is free again on return, the kernel may run
+   later: kernels run one after another, in the order of these calls. No index
+   may depend on another, so results never depend on where or beside what it
+   runs. */
+void hone_launch(const hone_frame *frame, uint32_t kernel, void *closure,
+                 int64_t count);
 
 /* Hints about the pages of the weights file that hold [start, start + bytes):
    read them ahead; let them go, so that they stop counting as resident. Modules
@@ -106,7 +111,8 @@ void hone_release(const hone_frame *frame, int64_t thread, const void *start,
                   int64_t bytes);
 
 /* An entry, or a function of scalars. `values` are where its arguments and then
-   its results are. */
+   its results are: for an entry on the device, and null for those that no
+   kernel uses; for a function of scalars on the host. */
 typedef void (*hone_entry_fn)(const hone_frame *frame, char *const *values);
 
 /* A named input of the batch:
@@ -183,6 +189,11 @@ typedef enum hone_item_kind {
   HONE_WAIT = 7,    /* values: one */
 } hone_item_kind;
 
+/* Who uses a value that an entry is called with, see hone_item::sides. */
+#define HONE_ON_HOST 1u   /* the entry itself reads it, in hone_frame::numbers \
+                           */
+#define HONE_ON_DEVICE 2u /* kernels do */
+
 typedef struct hone_item {
   uint32_t kind;
   uint32_t stage;          /* ticks behind the begin of its iteration */
@@ -199,6 +210,9 @@ typedef struct hone_item {
   const char *peer; /* exchanges */
   const char *channel;
   const char *problem; /* HONE_CHECK: what is wrong then; null: diverged */
+  /* HONE_RUN: parallel to `values`, HONE_ON_HOST, HONE_ON_DEVICE, both or
+     neither; null: all are on the device. */
+  const uint8_t *sides;
 } hone_item;
 
 /* A number that the program gives before the first item, or reads behind the
@@ -259,11 +273,37 @@ typedef struct hone_trainable {
   uint32_t layer;      /* its layer's number, from 0, or HONE_NO_LAYER */
 } hone_trainable;
 
-/* A parallel loop, for reports of where time goes. */
+/* One iteration of a kernel on a CPU. `thread` is in [0, threads) and is unique
+   among the iterations that run at the same time. */
+typedef void (*hone_task)(void *closure, int64_t index, int64_t thread);
+
+/* What a kernel does with the memory that a field of its closure is the address
+   of. */
+typedef enum hone_access {
+  HONE_NO_ACCESS = 0, /* the field is a number */
+  HONE_READ = 1,
+  HONE_WRITE = 2, /* HONE_READ | HONE_WRITE: both */
+} hone_access;
+
+/* A field of a kernel's closure. */
+typedef struct hone_field {
+  uint32_t offset; /* bytes from the closure's start */
+  uint32_t bytes;
+  uint32_t access; /* hone_access; what is not known is both */
+} hone_field;
+
+/* What hone_launch runs, and its name in reports of where time goes. */
 typedef struct hone_kernel {
-  hone_task task;
-  const char *block; /* the block or entry it is part of: "decoder.backward" */
-  const char *name;  /* "lora_linear_adjoint mlp.gate_proj" */
+  hone_task task;     /* on CPUs, else null */
+  const char *symbol; /* in module->device_code, or null */
+  const char *block;  /* the block or entry it is part of: "decoder.backward" */
+  const char *name;   /* "lora_linear_adjoint mlp.gate_proj" */
+  uint32_t threads;   /* of an index, on devices; 0 on CPUs */
+  uint32_t shared_bytes; /* of an index, that its threads share; 0 on CPUs */
+  /* In the order of the kernel's parameters. The closure of a task begins with
+     its frame, which is no field: a thread's scratch is found through it. */
+  const hone_field *fields;
+  uint32_t field_count;
 } hone_kernel;
 
 typedef struct hone_module {
@@ -307,6 +347,13 @@ typedef struct hone_module {
      after another, and its size; 0 when the module was made without one. */
   const uint8_t *weight_digests;
   uint64_t weight_file_bytes;
+  /* What kernels are made for, as in a spec's target: "nvptx64-nvidia-cuda:
+     sm_80"; null: CPUs, whose kernels are tasks. */
+  const char *device_target;
+  /* The kernels for it, such as PTX text, which ends with a 0 that is not
+     counted; null on CPUs. */
+  const char *device_code;
+  uint64_t device_code_bytes;
 } hone_module;
 
 /* Defined by the generated half. */

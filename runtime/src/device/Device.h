@@ -1,8 +1,10 @@
-//===- Device.h - Where a step's memory is and its entries run ------------===//
+//===- Device.h - Where a step's memory is and its kernels run ------------===//
 //
 // Copies and launches happen in the order in which they are asked for, when the
 // device comes to them. Once one has failed, copyOut() and wait() fail, which
 // return when all before them has happened; memory holds nothing of use then.
+// Entries are host code: whoever has a frame calls them, and what they launch
+// comes here through hone_launch.
 //
 // An address of a device is no pointer: unless the device is host-visible the
 // host reads and writes what is there through copies. MemoryView hides which.
@@ -30,6 +32,14 @@ struct MappedWeights {
   std::string_view file;        ///< the mapping that they lie in
 };
 
+/// Is told of every kernel that has run, and how long it took.
+class KernelObserver {
+public:
+  virtual ~KernelObserver() = default;
+  /// `kernel` is its number in hone_module::kernels.
+  virtual void ran(uint32_t kernel, double seconds) = 0;
+};
+
 /// A launch on a device whose memory the host sees has ended when it returns.
 class Device : public RemoteMemory {
 public:
@@ -37,23 +47,26 @@ public:
   /// the device outlives it. Errors: NoResources.
   virtual Result<DeviceMemory> allocate(uint64_t bytes) = 0;
 
-  /// Makes the entries of `module` runnable, with `weights`, and what they need
+  /// Makes the kernels of `module` runnable, with `weights`, and what they need
   /// beside an arena. Both outlive the device, which runs one module. The frame
-  /// is what entries are launched with once arena, batch, work and rows are in
-  /// it. Errors: NoResources.
+  /// is what entries are called with once arena, batch, work, rows and numbers
+  /// are in it. Errors: NoResources.
   virtual Result<hone_frame> load(const hone_module &module,
                                   const MappedWeights &weights) = 0;
 
   /// Within the device's memory; both ends may overlap.
   virtual void copy(char *to, const char *from, uint64_t bytes) = 0;
 
-  /// Runs an entry of the loaded module. `frame` and `values` are free again on
-  /// return; what they point to are addresses of the device.
-  virtual void launch(hone_entry_fn entry, const hone_frame &frame,
-                      char *const *values) = 0;
+  /// See hone_launch: kernel `kernel` of the loaded module.
+  virtual void launch(uint32_t kernel, void *closure, int64_t count) = 0;
+
+  /// From now on `observer` is told of each kernel; null: nobody is.
+  virtual void observe(KernelObserver *observer) = 0;
 
   /// Errors: NoResources, Internal.
   virtual Status wait() = 0;
+
+  hone_device *handle() { return reinterpret_cast<hone_device *>(this); }
 
 private:
   friend DeviceMemory;

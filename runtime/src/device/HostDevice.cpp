@@ -5,6 +5,7 @@
 #include "base/ByteCount.h"
 #include "platform/Pages.h"
 
+#include <chrono>
 #include <cstring>
 
 namespace hone::rt {
@@ -35,8 +36,9 @@ Result<hone_frame> HostDevice::load(const hone_module &module,
   HONE_ASSIGN(scratch,
               allocate(module.thread_bytes * uint64_t(pool.threads())));
   streaming.emplace(weights.file, pool.threads());
+  kernels = module.kernels;
   hone_frame frame = {};
-  frame.pool = pool.handle();
+  frame.device = handle();
   frame.thread_scratch = scratch.address();
   frame.weights = weights.addresses;
   frame.streaming = streaming->handle();
@@ -56,9 +58,14 @@ void HostDevice::copy(char *to, const char *from, uint64_t bytes) {
   memmove(to, from, bytes);
 }
 
-void HostDevice::launch(hone_entry_fn entry, const hone_frame &frame,
-                        char *const *values) {
-  entry(&frame, values);
+void HostDevice::launch(uint32_t kernel, void *closure, int64_t count) {
+  hone_task task = kernels[kernel].task;
+  if (!observer)
+    return pool.run(task, closure, count);
+  auto start = std::chrono::steady_clock::now();
+  pool.run(task, closure, count);
+  std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  observer->ran(kernel, took.count());
 }
 
 } // namespace hone::rt

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
-#include <functional>
 #include <map>
 
 namespace hone::rt {
@@ -19,12 +18,8 @@ static constexpr size_t shownKernels = 12;
 Profile::Profile(const hone_module &module) {
   for (uint32_t i = 0; i < module.kernel_count; ++i) {
     const hone_kernel &kernel = module.kernels[i];
-    rows.push_back({kernel.task, kernel.block, kernel.name, 0, 0});
+    rows.push_back({kernel.block, kernel.name, 0, 0});
   }
-  // std::less orders pointers to functions where < need not.
-  std::sort(rows.begin(), rows.end(), [](const Row &a, const Row &b) {
-    return std::less<hone_task>()(a.task, b.task);
-  });
 }
 
 void Profile::start(uint64_t completedSteps) {
@@ -39,15 +34,9 @@ void Profile::stop(uint64_t completedSteps) {
   total = took.count();
 }
 
-void Profile::ran(hone_task task, double seconds) {
-  auto row = std::lower_bound(rows.begin(), rows.end(), task,
-                              [](const Row &row, hone_task task) {
-                                return std::less<hone_task>()(row.task, task);
-                              });
-  if (row == rows.end() || row->task != task)
-    return;
-  ++row->calls;
-  row->seconds += seconds;
+void Profile::ran(uint32_t kernel, double seconds) {
+  ++rows[kernel].calls;
+  rows[kernel].seconds += seconds;
 }
 
 using Shares = std::vector<std::pair<std::string, double>>;

@@ -1,14 +1,13 @@
 //===- Profile.h - Where the time of a run goes ---------------------------===//
 //
-// Times each parallel loop of generated code from the thread that waits for
-// it. What stands between loops (copies of single values, one-thread sums) and
-// the runtime's own work are one row, "other".
+// The time of each kernel, as the device tells it. What stands between kernels,
+// host code and the runtime's own work, are one row, "other".
 //
 //===----------------------------------------------------------------------===//
 
 #pragma once
 
-#include "threads/Pool.h"
+#include "device/Device.h"
 
 #include <chrono>
 #include <string>
@@ -16,12 +15,12 @@
 
 namespace hone::rt {
 
-class Profile final : public LoopObserver {
+class Profile final : public KernelObserver {
 public:
   explicit Profile(const hone_module &module);
 
-  /// Allocates nothing. A task that the module does not name is "other".
-  void ran(hone_task task, double seconds) override;
+  /// Allocates nothing.
+  void ran(uint32_t kernel, double seconds) override;
 
   /// What lies between is what the kernels' times are shares of: steps, and
   /// the evaluation and saving that happen among them.
@@ -37,13 +36,11 @@ public:
 
 private:
   struct Row {
-    hone_task task;
     std::string block, kernel; ///< "decoder.backward", "lora_linear mlp.up"
     uint64_t calls = 0;
     double seconds = 0;
   };
-  /// Sorted by task, so that `ran` finds its row quickly.
-  std::vector<Row> rows;
+  std::vector<Row> rows; ///< by kernel
   uint64_t steps = 0;
   std::chrono::steady_clock::time_point started;
   double total = 0; ///< seconds

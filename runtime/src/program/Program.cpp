@@ -250,11 +250,11 @@ static Status train(Setup &setup, const RunPlan &plan, ExitCode &outcome) {
   HONE_TRY(run.start());
   Profile profile(setup.module.abi());
   if (!options.profile.empty())
-    setup.pool->observe(&profile);
+    setup.device->observe(&profile);
   profile.start(run.completedSteps());
   HONE_TRY(run.train(plan.total, outcome));
   // The report's sample is no part of the run.
-  setup.pool->observe(nullptr);
+  setup.device->observe(nullptr);
   profile.stop(run.completedSteps());
   HONE_TRY(writeReport(setup, run, plan, outcome));
   fputs(describeOutcome(setup.module, options, run, plan).c_str(), stdout);

@@ -63,6 +63,7 @@ Interpreter::Interpreter(const hone_schedule &schedule, Device &device,
   for (uint32_t i = 0; i < schedule.value_count; ++i)
     slots = std::max(slots, schedule.values[i].slots);
   pointers.resize(most);
+  numbers.resize(most);
   batchRows.resize(uint64_t(schedule.value_count) * schedule.batch_slots);
   sequences.resize(schedule.item_count);
   channels.resize(schedule.item_count);
@@ -196,17 +197,23 @@ void Interpreter::call(const hone_item &item) {
   for (uint32_t i = 0; i < item.value_count; ++i) {
     auto use = i < results[&item - schedule.items] ? Values::Use::Read
                                                    : Values::Use::Write;
-    pointers[i] = isScalar ? values.onHost(item.values[i], use)
-                           : values.onDevice(item.values[i], use);
+    const uint32_t side = isScalar     ? HONE_ON_HOST
+                          : item.sides ? item.sides[i]
+                                       : HONE_ON_DEVICE;
+    numbers[i] =
+        side & HONE_ON_HOST ? values.onHost(item.values[i], use) : nullptr;
+    pointers[i] =
+        side & HONE_ON_DEVICE ? values.onDevice(item.values[i], use) : nullptr;
   }
   if (isScalar)
-    return run(&frame, pointers.data());
+    return run(&frame, numbers.data());
+  frame.numbers = numbers.data();
   frame.work = frame.arena + item.work;
   if (item.batch != HONE_NO_VALUE) {
     frame.batch = batchAt(item.batch);
     frame.rows = rowsOf(item.batch);
   }
-  device.launch(run, frame, pointers.data());
+  run(&frame, pointers.data());
 }
 
 bool Interpreter::repeat(uint32_t index, uint32_t depth) {

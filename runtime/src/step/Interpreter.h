@@ -2,7 +2,7 @@
 //
 // The one loop over items, whatever the method. It knows how items follow one
 // another and what of them reads and writes which value, and nothing of what
-// they compute. Entries run on the device, all else on the host.
+// they compute. Kernels run on the device, all else on the host.
 //
 // In a repeat, an item of stage s runs iteration i at tick i + s. What
 // iteration i makes is in slot i mod slots, so a reader of a later stage finds
@@ -117,7 +117,8 @@ private:
   Transport *transport;
   BatchSource *source = nullptr;
   const hone_item *failedCheck = nullptr;
-  std::vector<char *> pointers;   ///< arguments of one call
+  /// Arguments of one call, where the device has them and where the host has.
+  std::vector<char *> pointers, numbers;
   std::vector<uint32_t> results;  ///< by item: the first of its values it makes
   std::vector<int64_t> batchRows; ///< by value and slot
   /// By item: messages of its channel so far, counted where the first item of

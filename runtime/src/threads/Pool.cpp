@@ -12,7 +12,6 @@
 #include "platform/System.h"
 
 #include <algorithm>
-#include <chrono>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -176,15 +175,6 @@ void Pool::runChunk(hone_task run, void *with, int64_t base, uint32_t end) {
 }
 
 void Pool::run(hone_task run, void *with, int64_t total) {
-  if (!observer)
-    return runLoop(run, with, total);
-  auto start = std::chrono::steady_clock::now();
-  runLoop(run, with, total);
-  std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  observer->ran(run, took.count());
-}
-
-void Pool::runLoop(hone_task run, void *with, int64_t total) {
   if (workers.empty() || total <= 1) {
     for (int64_t i = 0; i < total; ++i)
       run(with, i, 0);
@@ -196,8 +186,3 @@ void Pool::runLoop(hone_task run, void *with, int64_t total) {
 }
 
 } // namespace hone::rt
-
-void hone_parallel_for(hone_pool *pool, hone_task task, void *closure,
-                       int64_t count) {
-  hone::rt::Pool::of(pool)->run(task, closure, count);
-}

@@ -1,6 +1,6 @@
 //===- Pool.h - The threads that run generated loops ----------------------===//
 //
-// A fixed set of threads behind hone_parallel_for. A call allocates nothing
+// A fixed set of threads behind hone_launch on CPUs. A call allocates nothing
 // and touches no lock unless a thread has gone to sleep; the calling thread
 // takes part as thread 0. Loops do not nest: a task must not start another.
 // Threads beyond the CPUs sleep, so that too many cost memory and no time.
@@ -22,13 +22,6 @@
 
 namespace hone::rt {
 
-/// Is told of every parallel loop, by the thread that ran it.
-class LoopObserver {
-public:
-  virtual ~LoopObserver() = default;
-  virtual void ran(hone_task task, double seconds) = 0;
-};
-
 class Pool {
 public:
   /// Of each thread but the calling one.
@@ -44,16 +37,10 @@ public:
 
   unsigned threads() const { return unsigned(workers.size()) + 1; }
 
-  /// See hone_parallel_for. Called by one thread at a time.
+  /// Runs task(closure, 0 .. count-1, thread) and returns when all have ended.
+  /// Which thread runs which index is not determined. Called by one thread at a
+  /// time.
   void run(hone_task task, void *closure, int64_t count);
-
-  /// From now on `observer` is told of each loop; null: nobody is.
-  void observe(LoopObserver *observer) { this->observer = observer; }
-
-  hone_pool *handle() { return reinterpret_cast<hone_pool *>(this); }
-  static Pool *of(hone_pool *handle) {
-    return reinterpret_cast<Pool *>(handle);
-  }
 
   /// CPUs that this process may run on, at least 1.
   static unsigned availableCpus();
@@ -67,7 +54,6 @@ private:
   Pool() = default;
   static void *enter(void *worker);
   void serve(int64_t thread);
-  void runLoop(hone_task task, void *closure, int64_t count);
   void runChunk(hone_task task, void *closure, int64_t first, uint32_t count);
   void takeWork(uint32_t generation, int64_t thread);
   uint32_t shareOf(uint32_t unclaimed) const;
@@ -92,7 +78,6 @@ private:
   std::atomic<bool> callerSleeps{false};
   std::atomic<bool> stopping{false};
   unsigned cpus = 1;
-  LoopObserver *observer = nullptr;
 
   std::mutex mutex;
   std::condition_variable jobPosted;

@@ -30,10 +30,12 @@ func.func private @scalar(%x: f64) attributes {tile.host} {
 }
 
 // Names become fields: 8 bytes each, in the order of hone_frame; numbered things
-// come from tables of pointers.
+// come from tables of pointers. What the entry itself reads is in the host's
+// table; an argument that nothing else uses has no other side.
 // CHECK-LABEL: func.func @entry(
 // CHECK-SAME: %[[FRAME:.*]]: !llvm.ptr, %[[VALUES:.*]]: !llvm.ptr)
 // CHECK-NOT: tile.entry
+// CHECK-SAME: tile.sides = array<i8: 0, 2, 1>
 // CHECK: %[[WEIGHTS:.*]] = llvm.getelementptr %[[FRAME]][5]
 // CHECK: %[[TABLE:.*]] = llvm.load %[[WEIGHTS]]
 // CHECK: llvm.getelementptr %[[FRAME]][1]
@@ -41,7 +43,10 @@ func.func private @scalar(%x: f64) attributes {tile.host} {
 // CHECK: llvm.getelementptr %[[FRAME]][3]
 // CHECK: llvm.getelementptr %[[FRAME]][6]
 // CHECK: llvm.getelementptr %[[TABLE]][7]
-// CHECK: llvm.getelementptr %[[VALUES]][2]
+// CHECK: llvm.getelementptr %[[VALUES]][1]
+// CHECK: llvm.getelementptr %[[FRAME]][8]
+// CHECK: %[[NUMBERS:.*]] = llvm.load
+// CHECK: llvm.getelementptr %[[NUMBERS]][2]
 // CHECK: %[[NUMBER:.*]] = memref.load
 // CHECK: arith.index_cast %[[NUMBER]] : i64 to index
 // CHECK: call @calls(%[[FRAME]],
@@ -52,6 +57,8 @@ func.func @entry() attributes {tile.entry} {
   %work = tile.base work : !tile.memory
   %rows = tile.rows : index
   %w = tile.weight 7 : memref<4x4xf32>
+  %x = tile.argument 1 : memref<4x4xf32>
+  tile.prefetch %x[%c0] size %c0 : memref<4x4xf32>
   %numbers = tile.argument 2 : memref<3xi64>
   %number = tile.number %numbers[%c0] : memref<3xi64>
   %count = arith.index_cast %number : i64 to index

@@ -1,9 +1,18 @@
 // RUN: hone-opt %s --hone-host-size-scratch --hone-host-outline-parallel | FileCheck %s --enable-var-scope
 
+// Kernels have a number: their place in the table, which says what they are made
+// of the closure's fields behind the frame. A field that is an address says what
+// the kernel does with the memory; unknown ops may do anything.
+// CHECK: module attributes {tile.kernels = [
+// CHECK-SAME: #tile.kernel<"captures.task0" of "captures", "" fields[<8, 8, none>, <16, 8, write>]>,
+// CHECK-SAME: #tile.kernel<"scratch.task0" of "scratch", "" fields[]>,
+// CHECK-SAME: #tile.kernel<"accesses.task0" of "accesses", "" fields[<8, 8, read>, <16, 8, both>, <24, 8, both>]>,
+// CHECK-SAME: #tile.kernel<"decoder.backward.task0" of "decoder.backward", "gated_activation mlp.act_fn" fields[]>]
+
 // The module records what the largest loop needs: 20 f32 and 3 f64, each
 // rounded up to 64 bytes.
-// CHECK: module attributes {tile.thread_bytes = 192 : i64}
-// CHECK: llvm.func @hone_parallel_for(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64)
+// CHECK-SAME: tile.thread_bytes = 192 : i64}
+// CHECK: llvm.func @hone_launch(!llvm.ptr, i32, !llvm.ptr, i64)
 
 // Constants are cloned into the task, other values travel in the closure.
 // CHECK-LABEL: llvm.func internal @captures.task0
@@ -16,9 +25,10 @@
 // CHECK: llvm.return
 
 // CHECK-LABEL: func.func @captures
+// CHECK-SAME: %[[FRAME:.*]]: !llvm.ptr, %
 // CHECK: %[[STRUCT:.*]] = llvm.alloca %{{.*}} x !llvm.struct<(ptr, i64, ptr)>
-// CHECK: %[[TASK:.*]] = llvm.mlir.addressof @captures.task0
-// CHECK: llvm.call @hone_parallel_for(%{{.*}}, %[[TASK]], %[[STRUCT]], %{{.*}})
+// CHECK: %[[NUMBER:.*]] = llvm.mlir.constant(0 : i32)
+// CHECK: llvm.call @hone_launch(%[[FRAME]], %[[NUMBER]], %[[STRUCT]], %{{.*}})
 func.func @captures(%frame: !llvm.ptr, %count: index, %x: memref<8xf32>,
                     %limit: index) {
   %value = arith.constant 2.5 : f32
@@ -49,10 +59,25 @@ func.func @scratch(%frame: !llvm.ptr, %count: index) {
   return
 }
 
-// A task knows which kernel it is: the function, the op and its place in the
-// model, from the loop's location.
+// What is done with a part is done with the whole.
+func.func @accesses(%frame: !llvm.ptr, %count: index, %x: memref<8xf32>,
+                    %y: memref<8xf32>, %z: memref<8xf32>) {
+  %c0 = arith.constant 0 : index
+  tile.parallel (%i) in (%count) {
+    %v = memref.load %x[%i] : memref<8xf32>
+    %part = tile.view %y[%c0] : memref<8xf32> -> memref<4xf32>
+    %w = memref.load %part[%c0] : memref<4xf32>
+    %s = arith.addf %v, %w : f32
+    memref.store %s, %y[%i] : memref<8xf32>
+    func.call @unknown(%z) : (memref<8xf32>) -> ()
+  }
+  return
+}
+func.func private @unknown(%z: memref<8xf32>)
+
+// The names of a kernel are the function, and the op and its place in the model,
+// from the loop's location.
 // CHECK-LABEL: llvm.func internal @decoder.backward.task0
-// CHECK-SAME: passthrough = {{\[\[}}"hone-kernel", "decoder.backward: gated_activation mlp.act_fn"]]
 func.func @decoder.backward(%frame: !llvm.ptr, %count: index) {
   tile.parallel (%i) in (%count) {
   } loc("gated_activation"("mlp.act_fn"))
