@@ -113,6 +113,9 @@ function(hone_precompile name header)
     target_compile_options(${name} PRIVATE ${ARG_FLAGS})
     target_precompile_headers(${name} PRIVATE
       "${HONE_PRECOMPILED_HEADERS}/${header}")
+    # ccache takes headers that differ in comments alone for equal, but clang
+    # refuses what was made of others.
+    set_target_properties(${name} PROPERTIES CXX_COMPILER_LAUNCHER "")
   endif()
 endfunction()
 
