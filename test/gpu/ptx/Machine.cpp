@@ -80,6 +80,8 @@ void Machine::unload(const Module *module) {
 }
 
 void Machine::add(Fault fault, uint32_t otherLine) {
+  if (firstOfLaunch.empty())
+    firstOfLaunch = fault.message;
   if (found.size() < settings.faultLimit &&
       known.insert({fault.kind, fault.kernel, fault.line, otherLine}).second)
     found.push_back(std::move(fault));
@@ -137,7 +139,7 @@ bool Machine::launch(const Module &module, const Kernel &kernel,
   launch.counts = &counts;
   launch.startTime = clock + 1;
 
-  const size_t faultsBefore = found.size();
+  firstOfLaunch.clear();
   Workgroup group(*this, launch);
   std::vector<uint32_t> order;
   if (settings.order == Order::Random) {
@@ -155,10 +157,8 @@ bool Machine::launch(const Module &module, const Kernel &kernel,
                     uint32_t(at / grid[0] / grid[1])}))
       break;
   }
-  if (found.size() == faultsBefore)
-    return true;
-  error = found[faultsBefore].message;
-  return false;
+  error = firstOfLaunch;
+  return error.empty();
 }
 
 std::string Machine::report() const {

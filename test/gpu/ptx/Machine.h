@@ -116,6 +116,7 @@ private:
   std::deque<Module> modules;
   std::map<std::pair<const Module *, std::string>, KernelCounts> kernelCounts;
   std::vector<Fault> found;
+  std::string firstOfLaunch; ///< its first fault, known before or not
   std::set<std::tuple<int, std::string, uint32_t, uint32_t>> known;
   uint32_t clock = 0;
   uint64_t randomState = 0;

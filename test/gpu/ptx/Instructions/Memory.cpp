@@ -45,44 +45,79 @@ void countShared(Warp &warp, const Instruction &instruction, uint32_t mask,
     countConflicts(warp, instruction, mask, address, bytes);
 }
 
+/// Whether all lanes take part and have one address: then one of them reads,
+/// for the warp.
+bool isUniform(Warp &warp, const Instruction &instruction, uint32_t mask) {
+  if (mask != ~0u)
+    return false;
+  const uint64_t first = warp.address(instruction, 0, 0);
+  bool isSame = true;
+  for (unsigned lane = 1; lane < kLanes; ++lane)
+    isSame &= warp.address(instruction, 0, lane) == first;
+  return isSame;
+}
+
+/// Calls store(lane, from) with where each lane's bytes are, null after a
+/// fault.
+template <typename Store>
+void readLanes(Warp &warp, const Instruction &instruction, uint32_t mask,
+               unsigned bytes, Store store) {
+  if (isUniform(warp, instruction, mask) && instruction.space != Space::Local &&
+      instruction.space != Space::Generic) {
+    const char *from =
+        warp.read(instruction, instruction.space,
+                  warp.address(instruction, 0, 0), bytes, 0, /*byWarp=*/true);
+    for (unsigned lane = 0; lane < kLanes; ++lane)
+      store(lane, from);
+    return;
+  }
+  eachLane(mask, [&](unsigned lane) {
+    store(lane, warp.read(instruction, instruction.space,
+                          warp.address(instruction, 0, lane), bytes, lane));
+  });
+}
+
 // Operands: the address, then the elements.
 void runLoad(Warp &warp, const Instruction &instruction, uint32_t mask) {
   const unsigned part = instruction.elementBytes,
                  bytes = part * instruction.elements;
   countShared(warp, instruction, mask, 0, bytes);
-  eachLane(mask, [&](unsigned lane) {
-    const char *from =
-        warp.read(instruction, instruction.space,
-                  warp.address(instruction, 0, lane), bytes, lane);
-    for (unsigned i = 0; i < instruction.elements; ++i) {
-      const unsigned width = instruction.widths[1 + i];
-      char *to = warp.lanes<char>(instruction.operands[1 + i]) + lane * width;
-      uint64_t bits = 0;
-      if (from)
-        memcpy(&bits, from + i * part, part);
-      if (instruction.isSigned && part < 8)
-        bits = uint64_t(int64_t(bits << (64 - 8 * part)) >> (64 - 8 * part));
-      memcpy(to, &bits, width);
-    }
-  });
+  readLanes(
+      warp, instruction, mask, bytes, [&](unsigned lane, const char *from) {
+        for (unsigned i = 0; i < instruction.elements; ++i) {
+          const unsigned width = instruction.widths[1 + i];
+          char *to =
+              warp.lanes<char>(instruction.operands[1 + i]) + lane * width;
+          uint64_t bits = 0;
+          if (from)
+            memcpy(&bits, from + i * part, part);
+          if (instruction.isSigned && part < 8)
+            bits =
+                uint64_t(int64_t(bits << (64 - 8 * part)) >> (64 - 8 * part));
+          memcpy(to, &bits, width);
+        }
+      });
 }
 
-/// One element as wide as its register.
+/// Elements as wide as their registers.
 template <typename T>
-void runLoadOne(Warp &warp, const Instruction &instruction, uint32_t mask) {
-  countShared(warp, instruction, mask, 0, sizeof(T));
-  T *to = warp.lanes<T>(instruction.operands[1]);
-  // The address may be in the same register.
-  T values[kLanes];
-  eachLane(mask, [&](unsigned lane) {
-    const char *from =
-        warp.read(instruction, instruction.space,
-                  warp.address(instruction, 0, lane), sizeof(T), lane);
-    values[lane] = 0;
-    if (from)
-      memcpy(&values[lane], from, sizeof(T));
-  });
-  eachLane(mask, [&](unsigned lane) { to[lane] = values[lane]; });
+void runLoadWhole(Warp &warp, const Instruction &instruction, uint32_t mask) {
+  const unsigned elements = instruction.elements;
+  countShared(warp, instruction, mask, 0, elements * sizeof(T));
+  // The address may be in a register that is written.
+  T values[8][kLanes];
+  readLanes(warp, instruction, mask, elements * sizeof(T),
+            [&](unsigned lane, const char *from) {
+              for (unsigned i = 0; i < elements; ++i) {
+                values[i][lane] = 0;
+                if (from)
+                  memcpy(&values[i][lane], from + i * sizeof(T), sizeof(T));
+              }
+            });
+  for (unsigned i = 0; i < elements; ++i) {
+    T *to = warp.lanes<T>(instruction.operands[1 + i]);
+    eachLane(mask, [&](unsigned lane) { to[lane] = values[i][lane]; });
+  }
 }
 
 void runStore(Warp &warp, const Instruction &instruction, uint32_t mask) {
@@ -158,10 +193,13 @@ bool decodeAccess(KernelBuilder &builder, const Statement &statement,
                            instruction.widths[1 + i]))
       return false;
   instruction.run = isLoad ? runLoad : runStore;
-  if (isLoad && !isVector && instruction.widths[1] == instruction.elementBytes)
-    instruction.run = instruction.widths[1] == 2   ? runLoadOne<uint16_t>
-                      : instruction.widths[1] == 4 ? runLoadOne<uint32_t>
-                                                   : runLoadOne<uint64_t>;
+  bool isWhole = isLoad;
+  for (unsigned i = 0; i < instruction.elements; ++i)
+    isWhole &= instruction.widths[1 + i] == instruction.elementBytes;
+  if (isWhole)
+    instruction.run = instruction.elementBytes == 2   ? runLoadWhole<uint16_t>
+                      : instruction.elementBytes == 4 ? runLoadWhole<uint32_t>
+                                                      : runLoadWhole<uint64_t>;
   return true;
 }
 
