@@ -99,7 +99,7 @@ constexpr unsigned kNoTiming = 2;    ///< of an event
   X(query, cuEventQuery, (Event *event))                                       \
   X(elapsed, cuEventElapsedTime,                                               \
     (float *milliseconds, Event *start, Event *end))                           \
-  X(load, cuModuleLoadDataEx,                                                  \
+  X(loadCode, cuModuleLoadDataEx,                                                \
     (LoadedCode **code, const void *image, unsigned count,                     \
      LoadOption *options, void **values))                                      \
   X(unload, cuModuleUnload, (LoadedCode *code))                                \
@@ -112,5 +112,13 @@ constexpr unsigned kNoTiming = 2;    ///< of an event
      unsigned blockX, unsigned blockY, unsigned blockZ, unsigned sharedBytes,  \
      Stream *stream, void **arguments, void **extra))
 // clang-format on
+
+/// The driver's functions, by our names.
+struct Functions {
+#define HONE_CUDA_MEMBER(name, symbol, parameters)                             \
+  Code(*name) parameters = nullptr;
+  HONE_CUDA_FUNCTIONS(HONE_CUDA_MEMBER)
+#undef HONE_CUDA_MEMBER
+};
 
 } // namespace hone::rt::cuda

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <dirent.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/file.h>
@@ -306,6 +307,22 @@ void Thread::join() const {
   pthread_t started;
   std::memcpy(&started, &id, sizeof started);
   ::pthread_join(started, nullptr);
+}
+
+//===----------------------------------------------------------------------===//
+// Libraries
+//===----------------------------------------------------------------------===//
+
+void *openLibrary(const char *name, std::string &reason) {
+  void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  if (!library)
+    if (const char *text = dlerror())
+      reason = text;
+  return library;
+}
+
+void *findSymbol(void *library, const char *name) {
+  return dlsym(library, name);
 }
 
 } // namespace hone::rt::platform

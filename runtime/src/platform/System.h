@@ -43,6 +43,12 @@ bool sharesMemory();
 /// CPUs that this process may run on, at least 1.
 unsigned availableCpus();
 
+/// A library of the system, `name` as its loader finds it. It stays until the
+/// process ends. Null: `reason` is the loader's.
+void *openLibrary(const char *name, std::string &reason);
+/// Null: it has none of this name.
+void *findSymbol(void *library, const char *name);
+
 /// Another one each time, also in processes that start together.
 uint64_t randomNumber();
 

@@ -107,7 +107,7 @@ static Status checkSplit(const Options &options) {
 
 static Status checkCombination(const Options &options,
                                const std::vector<std::string> &given) {
-  if (options.help || options.version || options.plan)
+  if (options.help || options.version || options.plan || options.listDevices)
     return Status::ok();
   HONE_TRY(checkChatDate(options.chatDate));
   std::optional<Mode> mode = modeOf(options);

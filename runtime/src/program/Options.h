@@ -88,6 +88,10 @@ struct Options : Section {
   Word dumpGradients{*this, "dump_gradients", "", Bits::None, SetBy::Option,
       "write the gradients of the file's first batch as safetensors and exit",
       aFile};
+  Integer device{*this, "device", 0, Bits::None, SetBy::Option,
+      "of a program for GPUs, which of them to train on, counted from 0", counts};
+  Truth listDevices{*this, "list_devices", false, Bits::None, SetBy::Flag,
+      "print the GPUs that programs can train on and exit"};
   Truth help{*this, "help", false, Bits::None, SetBy::Flag,
       "print this and exit"};
   Truth version{*this, "version", false, Bits::None, SetBy::Flag,

@@ -10,6 +10,7 @@
 #include "base/MappedFile.h"
 #include "base/Process.h"
 #include "data/Dataset.h"
+#include "device/CudaDevice.h"
 #include "device/HostDevice.h"
 #include "platform/Files.h"
 #include "platform/System.h"
@@ -132,8 +133,27 @@ static Status makePool(Setup &setup) {
   return Status::ok();
 }
 
-static Status makeTrainer(Setup &setup) {
+/// The processor, or the device that the program's kernels are for.
+static Status makeDevice(Setup &setup) {
+  const hone_module &module = setup.module.abi();
+  const int64_t number = setup.options.device;
+  if (module.device_target) {
+    HONE_ASSIGN(
+        setup.device,
+        CudaDevice::open(module, int(std::min<int64_t>(number, INT32_MAX)),
+                         setup.module.arenaBytes(extentOf(setup.options))));
+    return Status::ok();
+  }
+  if (number != 0)
+    return Status(ErrorCode::NoSuchDevice, "--device",
+                  "the program was compiled for the processor, which has no "
+                  "number",
+                  "leave it out, or compile for a GPU");
   setup.device = std::make_unique<HostDevice>(*setup.pool);
+  return Status::ok();
+}
+
+static Status makeTrainer(Setup &setup) {
   HONE_ASSIGN(setup.trainer,
               Trainer::create(setup.module, setup.model.weights, *setup.device,
                               extentOf(setup.options)));
@@ -318,6 +338,11 @@ static Status execute(const hone_module &compiled,
   }
   if (options.version)
     return printVersion("train", setup.module);
+  if (options.listDevices) {
+    HONE_ASSIGN(std::string devices, listCudaDevices());
+    fputs(devices.c_str(), stdout);
+    return flushOutput();
+  }
   if (!options.replay.empty() && !setup.module.canReplay())
     return setup.module.config().hasParts()
                ? Status(ErrorCode::OptionsDisagree, "--replay",
@@ -347,6 +372,8 @@ static Status execute(const hone_module &compiled,
   HONE_TRY(checkWeights(setup.model, setup.module, *setup.pool,
                         options.noVerify, verified));
   fputs(verified.c_str(), stdout);
+  // Before anything is written.
+  HONE_TRY(makeDevice(setup));
   if (!options.output.empty()) {
     HONE_TRY(setup.output.claim(options.output));
     HONE_TRY(checkModelStays(setup));

@@ -1,0 +1,346 @@
+//===- CudaDevice.cpp - A GPU of NVIDIA's ---------------------------------===//
+
+#include "device/CudaDevice.h"
+
+#include "base/ByteCount.h"
+#include "platform/Pages.h"
+
+#include <cstdlib>
+
+namespace hone::rt {
+
+using namespace cuda;
+
+/// What a weight begins at a multiple of: kernels load 16 bytes at once, and a
+/// line of the cache has 128.
+static constexpr uint64_t WeightAlignment = 256;
+/// Shared memory of a workgroup that no kernel has to ask for.
+static constexpr uint32_t OrdinaryShared = 48 * 1024;
+/// Launches between which nobody waits only to know their times.
+static constexpr size_t TimedLaunches = 512;
+
+static uint64_t roundUp(uint64_t value, uint64_t to) {
+  return (value + to - 1) / to * to;
+}
+
+static uint64_t bytesOf(const hone_weight &weight) {
+  uint64_t bytes = weight.dtype == HONE_U8                                ? 1
+                   : weight.dtype == HONE_BF16                            ? 2
+                   : weight.dtype == HONE_F64 || weight.dtype == HONE_I64 ? 8
+                                                                          : 4;
+  for (uint32_t i = 0; i < weight.rank; ++i)
+    bytes *= uint64_t(weight.shape[i]);
+  return bytes;
+}
+
+static uint64_t weightBytes(const hone_module &module) {
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < module.weight_count; ++i)
+    bytes = roundUp(bytes, WeightAlignment) + bytesOf(module.weights[i]);
+  return bytes;
+}
+
+/// CUDA's version that knows the text's: 7.n came with 11.n, 8.n with 12.n.
+static int neededVersion(const hone_module &module) {
+  const char *at =
+      module.device_code ? strstr(module.device_code, ".version ") : nullptr;
+  if (!at)
+    return 0;
+  char *end = nullptr;
+  const long major = strtol(at + strlen(".version "), &end, 10);
+  const long minor = *end == '.' ? strtol(end + 1, nullptr, 10) : 0;
+  return int(1000 * (major + 4) + 10 * minor);
+}
+
+/// 80 of "nvptx64-nvidia-cuda:sm_80".
+static int neededCapability(const hone_module &module) {
+  const char *at =
+      module.device_target ? strstr(module.device_target, "sm_") : nullptr;
+  return at ? atoi(at + strlen("sm_")) : 0;
+}
+
+Result<std::unique_ptr<CudaDevice>>
+CudaDevice::open(const hone_module &module, int number, uint64_t arenaBytes) {
+  HONE_ASSIGN(CudaDriver driver, CudaDriver::load());
+  if (const int needed = neededVersion(module); driver.version < needed)
+    return Status(ErrorCode::OldDriver, "the driver",
+                  "is of CUDA " + describeCudaVersion(driver.version) +
+                      " and the program's kernels need " +
+                      describeCudaVersion(needed),
+                  "install a newer driver");
+  HONE_ASSIGN(std::vector<CudaDescription> devices, driver.devices());
+  if (number < 0 || size_t(number) >= devices.size())
+    return Status(ErrorCode::NoSuchDevice, "--device",
+                  "there is no device " + std::to_string(number) +
+                      "; there are " + std::to_string(devices.size()) +
+                      ", counted from 0",
+                  "see train --list-devices");
+  const CudaDescription &description = devices[size_t(number)];
+  const std::string place =
+      "device " + std::to_string(number) + " (" + description.name + ")";
+  if (const int needed = neededCapability(module);
+      description.capability < needed)
+    return Status(ErrorCode::OldDevice, place,
+                  "is an sm_" + std::to_string(description.capability) +
+                      " and the program's kernels are for sm_" +
+                      std::to_string(needed),
+                  "compile with target.cpu: sm_" +
+                      std::to_string(description.capability) +
+                      ", or take another --device");
+
+  std::unique_ptr<CudaDevice> device(new CudaDevice(driver, description));
+  DeviceNumber handle = 0;
+  device->note(driver.device(&handle, number));
+  device->note(driver.retainContext(&device->context, handle));
+  if (device->failure == kSuccess)
+    device->note(driver.setContext(device->context));
+  if (device->failure == kSuccess)
+    device->note(driver.createStream(&device->stream, kNonBlocking));
+  if (device->failure == kSuccess)
+    device->note(driver.createEvent(&device->reached, kNoTiming));
+  if (device->failure == kSuccess)
+    device->note(device->buffers.create());
+  size_t free = 0, total = 0;
+  if (device->failure == kSuccess)
+    device->note(driver.memoryInfo(&free, &total));
+  HONE_TRY(device->failed());
+  if (const uint64_t needed = arenaBytes + weightBytes(module); free < needed)
+    return Status(ErrorCode::DeviceMemoryTooSmall, place,
+                  "has " + describeBytes(free) +
+                      " of memory free and the "
+                      "plan needs " +
+                      describeBytes(needed),
+                  "end what else uses the device, or compile with a smaller "
+                  "max_seq_length or batch_size, or weights of fewer bits");
+  return device;
+}
+
+CudaDevice::~CudaDevice() {
+  // Of a device that does not answer nothing can be given back: the driver
+  // would wait for it.
+  if (buffers.isStuck()) {
+    (void)new DeviceMemory(std::move(weightMemory));
+    return;
+  }
+  weightMemory = DeviceMemory();
+  for (Timed &each : timed) {
+    (void)driver.destroyEvent(each.before);
+    (void)driver.destroyEvent(each.after);
+  }
+  if (code)
+    (void)driver.unload(code);
+  if (reached)
+    (void)driver.destroyEvent(reached);
+  if (stream)
+    (void)driver.destroyStream(stream);
+}
+
+Status CudaDevice::failed() const {
+  const std::string place = "device " + std::to_string(description.number) +
+                            " (" + description.name + ")";
+  if (buffers.isStuck())
+    return Status(ErrorCode::DeviceStuck, place,
+                  "has not ended what it was asked for",
+                  "see nvidia-smi; the same command resumes from the newest "
+                  "checkpoint");
+  if (failure == kSuccess)
+    return Status::ok();
+  return Status(ErrorCode::DeviceFailed, place,
+                "stopped: " + driver.describe(failure),
+                "the same command resumes from the newest checkpoint");
+}
+
+Result<DeviceMemory> CudaDevice::allocate(uint64_t bytes) {
+  if (bytes == 0)
+    return DeviceMemory();
+  Address address = 0;
+  if (Code code = driver.allocate(&address, bytes); code != kSuccess)
+    return Status(ErrorCode::DeviceMemoryTooSmall,
+                  "device " + std::to_string(description.number) + " (" +
+                      description.name + ")",
+                  "refused " + describeBytes(bytes) +
+                      " of the plan: " + driver.describe(code),
+                  "end what else uses the device, or compile with a smaller "
+                  "max_seq_length or batch_size");
+  allocated += bytes;
+  DeviceMemory memory(*this, reinterpret_cast<char *>(address), bytes);
+  note(driver.fill(address, 0, bytes, stream));
+  HONE_TRY(failed());
+  return memory;
+}
+
+void CudaDevice::free(char *address, uint64_t bytes) {
+  if (buffers.isStuck())
+    return;
+  allocated -= bytes;
+  (void)driver.free(reinterpret_cast<Address>(address));
+}
+
+Result<hone_frame> CudaDevice::load(const hone_module &given,
+                                    const MappedWeights &weights) {
+  module = &given;
+  HONE_TRY(loadCode(given));
+  HONE_TRY(loadWeights(given, weights));
+  hone_frame frame = {};
+  frame.device = handle();
+  frame.weights = weightTable.data();
+  return frame;
+}
+
+Status CudaDevice::loadCode(const hone_module &module) {
+  const std::string place = "device " + std::to_string(description.number) +
+                            " (" + description.name + ")";
+  auto refused = [&](const std::string &why) {
+    return Status(ErrorCode::DeviceCodeRefused, place,
+                  "the driver, of CUDA " + describeCudaVersion(driver.version) +
+                      ", refused the program's kernels: " + why,
+                  "please report it, with what the driver says");
+  };
+  char log[4096] = "";
+  LoadOption options[] = {kErrorLog, kErrorLogBytes};
+  void *values[] = {log, reinterpret_cast<void *>(sizeof(log))};
+  if (Code result =
+          driver.loadCode(&code, module.device_code, 2, options, values);
+      result != kSuccess)
+    return refused(driver.describe(result) + (*log ? "\n" : "") + log);
+  uint32_t fields = 0;
+  for (uint32_t i = 0; i < module.kernel_count; ++i) {
+    const hone_kernel &kernel = module.kernels[i];
+    fields = std::max(fields, kernel.field_count);
+    functions.push_back(nullptr);
+    Code result = driver.function(&functions.back(), code, kernel.symbol);
+    if (result == kSuccess && kernel.shared_bytes > OrdinaryShared)
+      result = driver.setFunction(functions.back(), kMaxDynamicShared,
+                                  int(kernel.shared_bytes));
+    if (result != kSuccess)
+      return refused(std::string("kernel ") + kernel.symbol + ": " +
+                     driver.describe(result));
+  }
+  arguments.resize(fields);
+  return Status::ok();
+}
+
+Status CudaDevice::loadWeights(const hone_module &module,
+                               const MappedWeights &weights) {
+  const uint64_t bytes = weightBytes(module);
+  HONE_ASSIGN(weightMemory, allocate(bytes));
+  uint64_t at = 0;
+  for (uint32_t i = 0; i < module.weight_count; ++i) {
+    at = roundUp(at, WeightAlignment);
+    char *to = weightMemory.address() + at;
+    const char *from = static_cast<const char *>(weights.addresses[i]);
+    const uint64_t size = bytesOf(module.weights[i]);
+    weightTable.push_back(to);
+    at += size;
+    // The pages of a part are let go once it is in a buffer: they are not
+    // read again, and the file may be larger than the memory.
+    for (uint64_t done = 0; done < size; done += UploadBuffers::Bytes) {
+      const uint64_t part = std::min(size - done, UploadBuffers::Bytes);
+      copyIn(to + done, from + done, part);
+      const uint64_t page = platform::pageBytes();
+      const uintptr_t first =
+          roundUp(reinterpret_cast<uintptr_t>(from + done), page);
+      const uintptr_t end =
+          reinterpret_cast<uintptr_t>(from + done + part) / page * page;
+      if (end > first && from >= weights.file.data() &&
+          from + size <= weights.file.data() + weights.file.size())
+        platform::dropPages(reinterpret_cast<const char *>(first), end - first);
+    }
+  }
+  return failed();
+}
+
+void CudaDevice::copyIn(char *to, const void *from, uint64_t bytes) {
+  if (failure == kSuccess)
+    note(buffers.copyIn(reinterpret_cast<Address>(to),
+                        static_cast<const char *>(from), bytes, stream));
+}
+
+Status CudaDevice::copyOut(void *to, const char *from, uint64_t bytes) {
+  char *out = static_cast<char *>(to);
+  while (bytes && failure == kSuccess) {
+    const uint64_t part = std::min(bytes, UploadBuffers::ReadBackBytes);
+    note(driver.copyOut(buffers.readBack(), reinterpret_cast<Address>(from),
+                        part, stream));
+    HONE_TRY(wait());
+    memcpy(out, buffers.readBack(), part);
+    out += part;
+    from += part;
+    bytes -= part;
+  }
+  return failed();
+}
+
+void CudaDevice::copy(char *to, const char *from, uint64_t bytes) {
+  if (failure != kSuccess || bytes == 0 || to == from)
+    return;
+  // The driver does not say what it does where both ends overlap: then in
+  // pieces as long as the distance, from the end that is not overwritten.
+  const uint64_t distance =
+      to > from ? uint64_t(to - from) : uint64_t(from - to);
+  const uint64_t piece = std::min(bytes, distance);
+  const uint64_t pieces = (bytes + piece - 1) / piece;
+  for (uint64_t i = 0; i < pieces && failure == kSuccess; ++i) {
+    const uint64_t at = (to > from ? pieces - 1 - i : i) * piece;
+    note(driver.copy(reinterpret_cast<Address>(to + at),
+                     reinterpret_cast<Address>(from + at),
+                     std::min(piece, bytes - at), stream));
+  }
+}
+
+void CudaDevice::launch(uint32_t number, void *closure, int64_t count) {
+  if (failure != kSuccess || count <= 0)
+    return;
+  const hone_kernel &kernel = module->kernels[number];
+  for (uint32_t i = 0; i < kernel.field_count; ++i)
+    arguments[i] = static_cast<char *>(closure) + kernel.fields[i].offset;
+  Timed *times = nullptr;
+  if (observer) {
+    if (timedCount == timed.size())
+      note(wait().isOk() ? kSuccess : kLaunchFailed);
+    if (failure != kSuccess)
+      return;
+    times = &timed[timedCount++];
+    times->kernel = number;
+    note(driver.record(times->before, stream));
+  }
+  note(driver.launch(functions[number], unsigned(count), 1, 1, kernel.threads,
+                     1, 1, kernel.shared_bytes, stream, arguments.data(),
+                     nullptr));
+  if (times)
+    note(driver.record(times->after, stream));
+}
+
+void CudaDevice::observe(KernelObserver *given) {
+  if (observer)
+    (void)wait(); // what has run is told
+  observer = given;
+  while (observer && timed.size() < TimedLaunches && failure == kSuccess) {
+    timed.emplace_back();
+    note(driver.createEvent(&timed.back().before, 0));
+    note(driver.createEvent(&timed.back().after, 0));
+  }
+}
+
+void CudaDevice::reportTimes() {
+  for (size_t i = 0; i < timedCount; ++i) {
+    float milliseconds = 0;
+    note(driver.elapsed(&milliseconds, timed[i].before, timed[i].after));
+    if (observer)
+      observer->ran(timed[i].kernel, double(milliseconds) / 1000);
+  }
+  timedCount = 0;
+}
+
+Status CudaDevice::wait() {
+  ++waited;
+  if (failure == kSuccess)
+    note(driver.record(reached, stream));
+  if (failure == kSuccess)
+    note(buffers.wait(reached));
+  if (failure == kSuccess)
+    reportTimes();
+  return failed();
+}
+
+} // namespace hone::rt

@@ -1,0 +1,85 @@
+//===- CudaDevice.h - A GPU of NVIDIA's -----------------------------------===//
+//
+// Its memory is three allocations of planned sizes: arena, weights, and what
+// the module's own tables take. Copies and launches wait in one stream; the
+// host waits where it reads and at a step's end.
+//
+//===----------------------------------------------------------------------===//
+
+#pragma once
+
+#include "device/Device.h"
+#include "device/UploadBuffers.h"
+
+namespace hone::rt {
+
+class CudaDevice final : public Device {
+public:
+  /// Device `number` for the kernels of `module`, with room for an arena of
+  /// `arenaBytes` and the weights. Nothing of that is taken yet.
+  /// Errors: NoDriver, OldDriver, NoSuchDevice, OldDevice,
+  /// DeviceMemoryTooSmall, DeviceFailed.
+  static Result<std::unique_ptr<CudaDevice>>
+  open(const hone_module &module, int number, uint64_t arenaBytes);
+  ~CudaDevice() override;
+
+  bool isHostVisible() const override { return false; }
+  /// Errors: DeviceMemoryTooSmall.
+  Result<DeviceMemory> allocate(uint64_t bytes) override;
+  /// Errors: DeviceMemoryTooSmall, DeviceCodeRefused, DeviceFailed.
+  Result<hone_frame> load(const hone_module &module,
+                          const MappedWeights &weights) override;
+  void copyIn(char *to, const void *from, uint64_t bytes) override;
+  Status copyOut(void *to, const char *from, uint64_t bytes) override;
+  void copy(char *to, const char *from, uint64_t bytes) override;
+  void launch(uint32_t kernel, void *closure, int64_t count) override;
+  void observe(KernelObserver *observer) override;
+  /// Errors: DeviceFailed, DeviceStuck.
+  Status wait() override;
+
+  /// Of the device's, in bytes: of arena and weights together.
+  uint64_t allocatedBytes() const { return allocated; }
+  /// How often the host has waited for the device.
+  uint64_t waits() const { return waited; }
+
+private:
+  /// A launch whose time nobody has asked for yet.
+  struct Timed {
+    uint32_t kernel = 0;
+    cuda::Event *before = nullptr, *after = nullptr;
+  };
+
+  CudaDevice(const CudaDriver &driver, CudaDescription description)
+      : driver(driver), description(std::move(description)),
+        buffers(this->driver) {}
+  void free(char *address, uint64_t bytes) override;
+  /// Remembers the first code that is none of success.
+  void note(cuda::Code code) {
+    if (failure == cuda::kSuccess)
+      failure = code;
+  }
+  Status failed() const;
+  Status loadCode(const hone_module &module);
+  Status loadWeights(const hone_module &module, const MappedWeights &weights);
+  void reportTimes();
+
+  const CudaDriver driver;
+  const CudaDescription description;
+  cuda::Context *context = nullptr;
+  cuda::Stream *stream = nullptr;
+  cuda::LoadedCode *code = nullptr;
+  cuda::Event *reached = nullptr; ///< what wait() waits for
+  UploadBuffers buffers;
+  const hone_module *module = nullptr;
+  std::vector<cuda::Function *> functions; ///< by kernel
+  std::vector<void *> arguments;           ///< as many as any kernel has
+  DeviceMemory weightMemory;
+  std::vector<const void *> weightTable;
+  KernelObserver *observer = nullptr;
+  std::vector<Timed> timed;
+  size_t timedCount = 0;
+  uint64_t allocated = 0, waited = 0;
+  cuda::Code failure = cuda::kSuccess;
+};
+
+} // namespace hone::rt

@@ -1,0 +1,42 @@
+//===- CudaDriver.h - NVIDIA's driver, if it is there ---------------------===//
+
+#pragma once
+
+#include "base/Status.h"
+#include "device/CudaApi.h"
+
+#include <vector>
+
+namespace hone::rt {
+
+/// What is known of a device before it is used.
+struct CudaDescription {
+  int number = 0; ///< from 0, as --device takes it
+  std::string name;
+  int capability = 0; ///< 10 major + minor: 80 for sm_80
+  uint64_t bytes = 0; ///< of its memory
+  int multiprocessors = 0;
+};
+
+/// The functions of libcuda.so.1.
+struct CudaDriver : cuda::Functions {
+  /// Errors: NoDriver.
+  static Result<CudaDriver> load();
+
+  /// Errors: NoDriver, DeviceFailed.
+  Result<std::vector<CudaDescription>> devices() const;
+
+  /// "out of memory (CUDA_ERROR_OUT_OF_MEMORY)".
+  std::string describe(cuda::Code code) const;
+
+  int version = 0; ///< 1000 major + 10 minor, of CUDA
+};
+
+/// "12.4" of a version as the driver has it.
+std::string describeCudaVersion(int version);
+
+/// A table of the devices that programs can run on, for a person.
+/// Errors: NoDriver, DeviceFailed.
+Result<std::string> listCudaDevices();
+
+} // namespace hone::rt
