@@ -50,9 +50,8 @@ static Status refuse(const Spec &spec, const std::string &target,
   bool isNorm = false, isTable = false;
   module.walk([&](Operation *op) {
     auto location = dyn_cast<NameLoc>(op->getLoc());
-    if (!location || !names(target, location.getName()))
+    if (!location || isa<LinearOp>(op) || !names(target, location.getName()))
       return;
-    // It is not linear, or it would have an adapter.
     for (Value operand : op->getOperands())
       if (auto parameter = operand.getDefiningOp<ParameterOp>())
         (parameter.getType().getRank() == 1 ? isNorm : isTable) = true;
